@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the probes and memtrace say to each other: map keys and values. Included on
+ * both sides; fixed-width types, natural alignment, sizes asserted.
+ */
+#ifndef PROBES_ABI_H
+#define PROBES_ABI_H
+
+/* --- sites ------------------------------------------------------------------------ */
+
+/*
+ * What a call means to the accounting, packed into the attach cookie of its probe:
+ * effect [0:3], then the numbers of the arguments that hold the size, its factor, the
+ * old block and the out pointer, four bits each (ABI_ARG_NONE: no such argument), then
+ * one bit that says the call is a mapping's. target/allocator.h has the words.
+ */
+#define ABI_EFFECT_ALLOC     1
+#define ABI_EFFECT_ALLOC_OUT 2
+#define ABI_EFFECT_REALLOC   3
+#define ABI_EFFECT_FREE	     4
+#define ABI_EFFECT_MAP	     5
+#define ABI_EFFECT_UNMAP     6
+#define ABI_EFFECT_REMAP     7
+
+#define ABI_ARG_NONE 0xf
+
+#define ABI_SITE(effect, size_arg, count_arg, old_arg, out_arg)                          \
+	((uint64_t)(effect) | (uint64_t)(size_arg) << 4 | (uint64_t)(count_arg) << 8 |   \
+	 (uint64_t)(old_arg) << 12 | (uint64_t)(out_arg) << 16)
+#define ABI_SITE_EFFECT(site)	 ((site)&0xf)
+#define ABI_SITE_SIZE_ARG(site)	 ((site) >> 4 & 0xf)
+#define ABI_SITE_COUNT_ARG(site) ((site) >> 8 & 0xf)
+#define ABI_SITE_OLD_ARG(site)	 ((site) >> 12 & 0xf)
+#define ABI_SITE_OUT_ARG(site)	 ((site) >> 16 & 0xf)
+
+/* --- control ---------------------------------------------------------------------- */
+
+/* One record; written by memtrace, except the counts. */
+struct abi_control {
+	uint64_t enabled;	/* 0: every probe returns at once */
+	uint64_t spilled_blocks;  /* entries in live_spill */
+	uint64_t spilled_pending; /* entries in pending_spill */
+	uint64_t stacks_used;	/* next free index of `stacks` */
+};
+
+/* --- counters --------------------------------------------------------------------- */
+
+/* One record per processor, summed by the reader. */
+enum abi_counter {
+	ABI_ALLOCATIONS,
+	ABI_ALLOCATED_BYTES,
+	ABI_FREES,
+	ABI_FREED_BYTES,
+	ABI_FREES_UNKNOWN,
+	ABI_FAILURES,
+	ABI_BLOCKS_FULL,
+	ABI_STACKS_FULL,
+	ABI_PENDING_FULL,
+	ABI_CALLS_ABANDONED,
+	ABI_READ_FAILED,
+	ABI_BLOCKS_REPLACED,
+	ABI_STACKS_UNREADABLE,
+	ABI_STACKS_TRUNCATED,
+	ABI_EVENTS_LOST,
+	ABI_NESTED_CALLS, /* calls inside calls, counted with the outer one */
+	ABI_COUNTER_COUNT,
+};
+
+struct abi_counters {
+	uint64_t value[ABI_COUNTER_COUNT];
+};
+
+/* --- live blocks ------------------------------------------------------------------ */
+
+/*
+ * An open-addressing table of outstanding blocks: `live_buckets` buckets of eight. A
+ * block lives in one of two buckets, chosen by abi_live_hash(), the less loaded at
+ * insertion. A key slot is 0 (empty), ABI_LIVE_CLAIMED (being written or removed) or
+ * the block's address / 8. What does not fit (full buckets, sizes of 4 GiB and more,
+ * addresses that are not multiples of 8) goes to the hash `live_spill`, keyed by the
+ * whole address.
+ */
+#define ABI_LIVE_WAYS	 8
+#define ABI_LIVE_CLAIMED 1
+
+/* Time is kept in units of 2^20 ns (about 1 ms) since the attach. */
+#define ABI_TICK_SHIFT 20
+
+struct abi_live_entry {
+	uint32_t size_bytes;
+	uint32_t stack;
+	uint32_t tid;
+	uint32_t tick;
+};
+
+struct abi_live_bucket {
+	uint64_t key[ABI_LIVE_WAYS];
+	struct abi_live_entry entry[ABI_LIVE_WAYS];
+};
+_Static_assert(sizeof(struct abi_live_bucket) == 192, "24 bytes a slot, 3 cache lines");
+
+struct abi_block {
+	uint64_t size_bytes;
+	uint32_t stack;
+	uint32_t tid;
+	uint32_t tick;
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct abi_block) == 24, "no holes");
+
+/* The bucket of `key` among `buckets`; `second` picks the other choice. */
+static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
+{
+	uint64_t h = key * (second ? 0xd6e8feb86659fd93ull : 0x9e3779b97f4a7c15ull);
+
+	h ^= h >> 29;
+	h *= 0xbf58476d1ce4e5b9ull;
+	return (h >> 32) * buckets >> 32;
+}
+
+/* --- stacks ----------------------------------------------------------------------- */
+
+#define ABI_NO_STACK 0xffffffffu
+
+/*
+ * The index finds a stack's number by its hash: two choices of a bucket of eight
+ * words, each 0 or tag << 24 | number. `check` in the stack's record is a second hash:
+ * number and check together decide that two stacks are one, never the tag alone.
+ */
+#define ABI_STACK_WAYS	      8
+#define ABI_STACK_NUMBER_BITS 24
+#define ABI_STACK_NUMBER_MASK ((1u << ABI_STACK_NUMBER_BITS) - 1)
+
+struct abi_stack_bucket {
+	uint64_t word[ABI_STACK_WAYS];
+};
+
+/* The fixed head of a stack's record; `depth` return addresses follow, leaf first. */
+struct abi_stack_head {
+	uint64_t check;
+	uint32_t depth;
+	uint32_t end; /* enum abi_stack_end */
+};
+
+enum abi_stack_end {
+	ABI_END_COMPLETE,
+	ABI_END_DEPTH,
+	ABI_END_NO_FRAME,
+	ABI_END_UNREADABLE,
+};
+
+/* --- calls on their way ----------------------------------------------------------- */
+
+#define ABI_PENDING_SLOTS 65536 /* by the low bits of the thread id */
+
+#define ABI_PENDING_SKIP    1 /* filtered or sampled out: not to be recorded */
+#define ABI_PENDING_HAS_OLD 2 /* `old` was taken out of the live table at entry */
+#define ABI_PENDING_WANTS_STACK 4 /* its return records a stack */
+
+/* One call between its entry and its return. */
+struct abi_pending {
+	uint64_t owner;	     /* thread id, 0: free */
+	uint64_t sp;	     /* address of the return address */
+	uint64_t size_bytes; /* asked for */
+	uint64_t address;    /* old block, out pointer or start of a range */
+	uint32_t site;	     /* ABI_SITE */
+	uint32_t flags;
+	struct abi_block old;
+};
+_Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
+
+/* --- mapping events --------------------------------------------------------------- */
+
+/*
+ * Mappings can be cut in pieces, so their book is kept by memtrace: each call is an
+ * event. The old range goes at entry (its addresses may be handed out again before the
+ * call returns) and comes back if the call fails.
+ */
+enum abi_event_kind {
+	ABI_EVENT_MAP = 1,	/* address, size_bytes, stack */
+	ABI_EVENT_UNMAP,	/* entry of munmap: address, size_bytes */
+	ABI_EVENT_REMAP,	/* entry of mremap: address, size_bytes, flags in `extra` */
+	ABI_EVENT_DONE,		/* return of the thread's munmap: it succeeded */
+	ABI_EVENT_FAILED,	/* return of the thread's mmap, munmap or mremap: it failed */
+	ABI_EVENT_REMAPPED,	/* return of mremap: new address, new size, stack */
+};
+
+struct abi_event {
+	uint32_t kind;
+	uint32_t tid;
+	uint64_t address;
+	uint64_t size_bytes;
+	uint64_t extra;
+	uint32_t stack;
+	uint32_t tick;
+};
+_Static_assert(sizeof(struct abi_event) == 40, "no holes");
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The book-keeping of heap blocks: what an entry and a return do to the live table. */
+
+ALWAYS_INLINE u32 tick_now(void)
+{
+#ifdef WITH_TIME
+	return (bpf_ktime_get_ns() - ATTACH_NS) >> ABI_TICK_SHIFT;
+#else
+	return 0;
+#endif
+}
+
+/* Does an allocation of this size pass the filter and the sampling? Sampling draws a
+ * number each time: every N-th call would fall in step with the target's pattern. */
+ALWAYS_INLINE int wanted(u64 size_bytes)
+{
+#ifdef MIN_SIZE
+	if (size_bytes < MIN_SIZE)
+		return 0;
+#endif
+#ifdef MAX_SIZE
+	if (size_bytes > MAX_SIZE)
+		return 0;
+#endif
+#ifdef SAMPLE_THRESHOLD
+	if (bpf_get_prandom_u32() >= SAMPLE_THRESHOLD)
+		return 0;
+#endif
+	return 1;
+}
+
+/* A block came to be: p->old becomes its record. */
+ALWAYS_INLINE void block_allocated(struct abi_pending *p, u64 tid, u32 stack)
+{
+	p->old.size_bytes = p->size_bytes;
+	p->old.stack = stack;
+	p->old.tid = tid;
+	p->old.tick = tick_now();
+	count(ABI_ALLOCATIONS, 1);
+	count(ABI_ALLOCATED_BYTES, p->size_bytes);
+}
+
+ALWAYS_INLINE void block_freed(u64 size_bytes)
+{
+	count(ABI_FREES, 1);
+	count(ABI_FREED_BYTES, size_bytes);
+}
+
+/* The old block of a realloc goes at entry: its address may be handed to another
+ * thread before the call returns. */
+ALWAYS_INLINE void realloc_begin(struct abi_control *ctl, struct abi_pending *p)
+{
+	struct abi_block old = {};
+
+	if (p->address && live_take(ctl, p->address, &old)) {
+		p->old = old;
+		p->flags |= ABI_PENDING_HAS_OLD;
+	}
+}
+
+/* The address of the new block that the call made; or of the old one, when it has to be
+ * put back: then `restore` is set. */
+ALWAYS_INLINE u64 realloc_end(struct abi_pending *p, u64 result, int *restore)
+{
+	/* realloc(p, 0) frees p and returns NULL (glibc); any other NULL is a failure
+	 * that leaves the old block as it was. */
+	if (!result && (p->size_bytes || !p->address)) {
+		count(ABI_FAILURES, 1);
+		*restore = p->flags & ABI_PENDING_HAS_OLD;
+		return *restore ? p->address : 0;
+	}
+	if (p->flags & ABI_PENDING_HAS_OLD)
+		block_freed(p->old.size_bytes);
+	else if (p->address)
+		count(ABI_FREES_UNKNOWN, 1);
+	return result;
+}
+
+ALWAYS_INLINE void free_block(struct abi_control *ctl, u64 address)
+{
+	struct abi_block old = {};
+
+	if (!address)
+		return;
+	if (live_take(ctl, address, &old))
+		block_freed(old.size_bytes);
+	else
+		count(ABI_FREES_UNKNOWN, 1);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The programs: entry of an allocation function, entry of free, return of either. */
+
+/* The control record, when this probe hit is to be looked at. */
+ALWAYS_INLINE struct abi_control *traced(u64 pid_tgid)
+{
+	struct abi_control *ctl = control_get();
+
+	if (!ctl || !ctl->enabled || pid_tgid >> 32 != TARGET_PID)
+		return NULL;
+	return ctl;
+}
+
+ALWAYS_INLINE u64 asked_size(struct pt_regs *ctx, u32 site, u32 effect)
+{
+	u64 size = reg_arg(ctx, ABI_SITE_SIZE_ARG(site));
+
+	if (ABI_SITE_COUNT_ARG(site) == ABI_ARG_NONE)
+		return size;
+
+	u64 n = reg_arg(ctx, ABI_SITE_COUNT_ARG(site));
+
+	if (!n)
+		return 0;
+
+	u64 limit = ~0ull / n;
+
+	/* Hidden from the compiler, which would make a 128-bit multiplication of this. */
+	__asm__ __volatile__("" : "+r"(limit));
+	/* An overflow makes the call fail; it must not look like a size of 0. */
+	return size > limit ? ~0ull : n * size;
+}
+
+ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u32 site)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid(), tid = (u32)pid_tgid;
+	struct abi_control *ctl = traced(pid_tgid);
+
+	if (!ctl)
+		return 0;
+
+	u64 sp = REG_SP(ctx);
+	struct abi_pending *p = pending_begin(ctl, tid, sp);
+
+	if (!p)
+		return 0;
+
+	u32 effect = ABI_SITE_EFFECT(site);
+
+	p->sp = sp;
+	p->site = site;
+	p->flags = 0;
+	p->size_bytes = asked_size(ctx, site, effect);
+	p->address = reg_arg(ctx, effect == ABI_EFFECT_ALLOC_OUT ? ABI_SITE_OUT_ARG(site) :
+								   ABI_SITE_OLD_ARG(site));
+	switch (effect) {
+	case ABI_EFFECT_REALLOC:
+		realloc_begin(ctl, p);
+		/* fall through */
+	case ABI_EFFECT_ALLOC:
+	case ABI_EFFECT_ALLOC_OUT:
+		p->flags |= wanted(p->size_bytes) ? ABI_PENDING_WANTS_STACK :
+						   ABI_PENDING_SKIP;
+		break;
+	case ABI_EFFECT_FREE:
+		free_block(ctl, p->address);
+		break;
+#ifdef MAPPINGS
+	default:
+		mapping_begin(ctx, p, tid);
+#endif
+	}
+	return 0;
+}
+
+#ifdef HAVE_COOKIE
+int on_call(struct pt_regs *ctx)
+{
+	return call_entered(ctx, bpf_get_attach_cookie(ctx));
+}
+#endif
+
+int on_free(struct pt_regs *ctx)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct abi_control *ctl = traced(pid_tgid);
+
+	if (!ctl)
+		return 0;
+	if (!pending_is_inside(ctl, (u32)pid_tgid, REG_SP(ctx)))
+		free_block(ctl, REG_ARG0(ctx));
+	return 0;
+}
+
+/*
+ * What a returned call leaves behind: the address of a block to record, or 0. With
+ * `restore` set it is the old block of a realloc that failed.
+ */
+ALWAYS_INLINE u64 call_outcome(struct abi_pending *p, u64 result, int *restore)
+{
+	u64 address = result;
+	int skip = p->flags & ABI_PENDING_SKIP;
+
+	switch (ABI_SITE_EFFECT(p->site)) {
+	case ABI_EFFECT_REALLOC:
+		address = realloc_end(p, result, restore);
+		return skip && !*restore ? 0 : address;
+	case ABI_EFFECT_ALLOC:
+		if (!address && !skip)
+			count(ABI_FAILURES, 1);
+		return skip ? 0 : address;
+	case ABI_EFFECT_ALLOC_OUT:
+		if (skip)
+			return 0;
+		/* The result is an error number, an int. */
+		if ((u32)result) {
+			count(ABI_FAILURES, 1);
+			return 0;
+		}
+		if (bpf_probe_read_user(&address, 8, (void *)p->address)) {
+			count(ABI_READ_FAILED, 1);
+			return 0;
+		}
+		return address;
+	default:
+		return 0;
+	}
+}
+
+int on_return(struct pt_regs *ctx)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid(), tid = (u32)pid_tgid;
+	struct abi_control *ctl = traced(pid_tgid);
+	struct abi_pending *p = ctl ? pending_find(ctl, tid) : NULL;
+
+	/* A nested call's return, or one that was entered before the attach. */
+	if (!p || p->sp != RETURNED_SP(ctx))
+		return 0;
+
+	/* The walk comes first: what it finds does not depend on the outcome, and the
+	 * verifier follows it once for each state before it. */
+	u32 stack = p->flags & ABI_PENDING_WANTS_STACK ? stack_intern(ctx, ctl) : ABI_NO_STACK;
+	u64 result = REG_RESULT(ctx);
+
+#ifdef MAPPINGS
+	if (ABI_SITE_EFFECT(p->site) >= ABI_EFFECT_MAP) {
+		mapping_end(p, tid, result, stack);
+		pending_end(ctl, p, tid);
+		return 0;
+	}
+#endif
+	int restore = 0;
+	u64 address = call_outcome(p, result, &restore);
+
+	if (address) {
+		if (!restore)
+			block_allocated(p, tid, stack);
+		live_put(ctl, address, &p->old);
+	}
+	pending_end(ctl, p, tid);
+	return 0;
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MEMTRACE_LINUX_LOG2_H
+#define MEMTRACE_LINUX_LOG2_H
+
+#define roundup_pow_of_two(n) (1UL << (64 - __builtin_clzl((n) - 1)))
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MEMTRACE_LINUX_VERSION_H
+#define MEMTRACE_LINUX_VERSION_H
+
+#define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + ((c) > 255 ? 255 : (c)))
+/* The running kernel's, from bpf/source. */
+#define LINUX_VERSION_CODE MEMTRACE_LINUX_VERSION_CODE
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of outstanding blocks (abi.h). Any number of processors insert and take at
+ * once; a slot changes hands by compare-and-exchange only.
+ */
+
+/* True for blocks that the table's slots can hold. */
+ALWAYS_INLINE int live_fits(u64 address, u64 size_bytes)
+{
+	return !(address & 7) && address >> 3 > ABI_LIVE_CLAIMED && size_bytes >> 32 == 0;
+}
+
+/* Take a block out of one bucket. */
+ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 key, struct abi_block *ret)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
+		if (b->key[i] == key &&
+		    __sync_val_compare_and_swap(&b->key[i], key, ABI_LIVE_CLAIMED) == key) {
+			ret->size_bytes = b->entry[i].size_bytes;
+			ret->stack = b->entry[i].stack;
+			ret->tid = b->entry[i].tid;
+			ret->tick = b->entry[i].tick;
+			publish(&b->key[i], 0);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Take the block at `address` out of the table; 0 when it is not there. */
+ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 address, struct abi_block *ret)
+{
+	u64 key = address >> 3;
+	u32 at = abi_live_hash(key, LIVE_BUCKETS, 0);
+	struct abi_live_bucket *b = live.lookup(&at);
+
+	if (b && live_take_from(b, key, ret))
+		return 1;
+	at = abi_live_hash(key, LIVE_BUCKETS, 1);
+	b = live.lookup(&at);
+	if (b && live_take_from(b, key, ret))
+		return 1;
+
+	if (ctl->spilled_blocks) {
+		struct abi_block *spilled = live_spill.lookup(&address);
+
+		if (spilled) {
+			*ret = *spilled;
+			/* Of two racing frees of one block only one may count it. */
+			if (live_spill.delete(&address) == 0) {
+				__sync_fetch_and_add(&ctl->spilled_blocks, -1);
+				return 1;
+			}
+		}
+	}
+	return 0;
+}
+
+/* Put a block into one bucket; 0 when it is full. */
+ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 key,
+				const struct abi_block *block)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
+		if (b->key[i] == 0 &&
+		    __sync_val_compare_and_swap(&b->key[i], 0, ABI_LIVE_CLAIMED) == 0) {
+			b->entry[i].size_bytes = block->size_bytes;
+			b->entry[i].stack = block->stack;
+			b->entry[i].tid = block->tid;
+			b->entry[i].tick = block->tick;
+			publish(&b->key[i], key);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* 1 when `x` is 0, else 0. Without a branch: the verifier would follow both sides of
+ * each of many comparisons whose counts then differ. */
+ALWAYS_INLINE u64 is_zero(u64 x)
+{
+	u64 negative = x | -x;
+
+	__asm__ __volatile__("" : "+r"(negative));
+	return (negative >> 63) ^ 1;
+}
+
+ALWAYS_INLINE u64 live_free_ways(const struct abi_live_bucket *b, u64 key, u64 *has_key)
+{
+	u64 n = 0;
+
+#pragma unroll
+	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
+		u64 k = b->key[i];
+
+		n += is_zero(k);
+		*has_key |= is_zero(k ^ key);
+	}
+	return n;
+}
+
+/* Record a block; 0, and counted, when there is no room. */
+ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 address,
+			   const struct abi_block *block)
+{
+	u64 key = address >> 3;
+	u32 at1 = abi_live_hash(key, LIVE_BUCKETS, 0);
+	u32 at2 = abi_live_hash(key, LIVE_BUCKETS, 1);
+	struct abi_live_bucket *b1 = live.lookup(&at1), *b2 = live.lookup(&at2);
+
+	if (!b1 || !b2)
+		return 0;
+
+	u64 has_key = ctl->spilled_blocks;
+	u64 free1 = live_free_ways(b1, key, &has_key);
+	u64 free2 = live_free_ways(b2, key, &has_key);
+
+	/* The address is handed out again: whoever freed it escaped the probes. */
+	if (has_key) {
+		struct abi_block stale = {};
+
+		if (live_take(ctl, address, &stale))
+			count(ABI_BLOCKS_REPLACED, 1);
+	}
+	if (live_fits(address, block->size_bytes)) {
+		if (live_put_into(free1 < free2 ? b2 : b1, key, block) ||
+		    live_put_into(free1 < free2 ? b1 : b2, key, block))
+			return 1;
+	}
+	/* Counted first, so that a take on another processor cannot miss it. */
+	__sync_fetch_and_add(&ctl->spilled_blocks, 1);
+	if (live_spill.update(&address, (struct abi_block *)block) == 0)
+		return 1;
+	__sync_fetch_and_add(&ctl->spilled_blocks, -1);
+	count(ABI_BLOCKS_FULL, 1);
+	return 0;
+}

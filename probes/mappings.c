@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of mmap, munmap and mremap (abi.h). Compiled in with --mappings only. */
+
+ALWAYS_INLINE void mapping_event(u32 kind, u64 tid, u64 address, u64 size_bytes, u64 extra,
+				 u32 stack)
+{
+	struct abi_event event = {
+		.kind = kind,
+		.tid = tid,
+		.address = address,
+		.size_bytes = size_bytes,
+		.extra = extra,
+		.stack = stack,
+		.tick = tick_now(),
+	};
+
+	/* No wakeup: memtrace polls. */
+	if (events.ringbuf_output(&event, sizeof(event), BPF_RB_NO_WAKEUP))
+		count(ABI_EVENTS_LOST, 1);
+}
+
+ALWAYS_INLINE void mapping_begin(struct pt_regs *ctx, struct abi_pending *p, u64 tid)
+{
+	if (ABI_SITE_EFFECT(p->site) != ABI_EFFECT_UNMAP)
+		p->flags |= ABI_PENDING_WANTS_STACK;
+	if (ABI_SITE_EFFECT(p->site) == ABI_EFFECT_UNMAP)
+		mapping_event(ABI_EVENT_UNMAP, tid, p->address, p->size_bytes, 0, 0);
+	else if (ABI_SITE_EFFECT(p->site) == ABI_EFFECT_REMAP) {
+		/* mremap(old, old_size, new_size, flags): `size_bytes` is the new one. */
+		mapping_event(ABI_EVENT_REMAP, tid, p->address, REG_ARG1(ctx),
+			      REG_ARG3(ctx), 0);
+	}
+}
+
+/* Did the call succeed? MAP_FAILED and the failure of munmap, an int, are both -1. */
+ALWAYS_INLINE int mapping_done(u32 effect, u64 result)
+{
+	return effect == ABI_EFFECT_UNMAP ? (u32)result == 0 : result != (u64)-1;
+}
+
+ALWAYS_INLINE void mapping_end(const struct abi_pending *p, u64 tid, u64 result, u32 stack)
+{
+	u32 effect = ABI_SITE_EFFECT(p->site);
+
+	if (!mapping_done(effect, result)) {
+		mapping_event(ABI_EVENT_FAILED, tid, 0, 0, 0, 0);
+	} else if (effect == ABI_EFFECT_UNMAP) {
+		mapping_event(ABI_EVENT_DONE, tid, 0, 0, 0, 0);
+	} else {
+		mapping_event(effect == ABI_EFFECT_MAP ? ABI_EVENT_MAP : ABI_EVENT_REMAPPED,
+			      tid, result, p->size_bytes, 0, stack);
+	}
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The maps, sized by constants that bpf/source.c defines. Arrays are mmapable, so that
+ * memtrace reads them without a system call per element (Linux 5.5).
+ */
+struct stack_record {
+	struct abi_stack_head head;
+	u64 pc[STACK_DEPTH];
+};
+
+BPF_F_TABLE("array", u32, struct abi_control, control, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_counters, counters, CPU_SLOTS, BPF_F_MMAPABLE);
+
+BPF_F_TABLE("array", u32, struct abi_live_bucket, live, LIVE_BUCKETS, BPF_F_MMAPABLE);
+BPF_F_TABLE("hash", u64, struct abi_block, live_spill, LIVE_SPILL, BPF_F_NO_PREALLOC);
+
+BPF_F_TABLE("array", u32, struct abi_pending, pending, ABI_PENDING_SLOTS, BPF_F_MMAPABLE);
+BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, 4096, BPF_F_NO_PREALLOC);
+
+BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
+	    BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct stack_record, stacks, MAX_STACKS, BPF_F_MMAPABLE);
+
+#ifdef MAPPINGS
+BPF_RINGBUF_OUTPUT(events, 256 /* 1 MiB */);
+#endif
+
+#define ALWAYS_INLINE static __attribute__((always_inline)) inline
+
+/* The compiler may not move memory accesses across this. */
+#define compiler_barrier() __asm__ __volatile__("" : : : "memory")
+
+/* Make what was written before visible before `value`. x86 keeps stores in order. */
+#if defined(__TARGET_ARCH_x86)
+#define publish(p, value)                                                                \
+	do {                                                                             \
+		compiler_barrier();                                                               \
+		*(volatile u64 *)(p) = (value);                                          \
+	} while (0)
+#else
+#define publish(p, value) ((void)__sync_lock_test_and_set((p), (value)))
+#endif
+
+/* Add to a counter of this processor. Atomic: a probe can be preempted by another. */
+ALWAYS_INLINE void count(enum abi_counter which, u64 n)
+{
+	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
+	struct abi_counters *c = counters.lookup(&cpu);
+
+	if (c)
+		__sync_fetch_and_add(&c->value[which], n);
+}
+
+ALWAYS_INLINE struct abi_control *control_get(void)
+{
+	u32 zero = 0;
+
+	return control.lookup(&zero);
+}

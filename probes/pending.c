@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls between entry and return, one a thread: the outermost. What an allocation
+ * function calls inside itself belongs to it and is not counted again.
+ */
+
+#ifdef OFFSET_TASK_MM
+/* The address that return probes put in place of a return address: the start of the
+ * process's xol area (kernel/events/uprobes.c, uprobe_get_trampoline_vaddr()). Offsets
+ * are the running kernel's, from BTF. */
+ALWAYS_INLINE u64 trampoline_address(void)
+{
+	u64 task = bpf_get_current_task(), mm = 0, area = 0, address = 0;
+
+	bpf_probe_read_kernel(&mm, 8, (void *)(task + OFFSET_TASK_MM));
+	bpf_probe_read_kernel(&area, 8, (void *)(mm + OFFSET_MM_XOL_AREA));
+	bpf_probe_read_kernel(&address, 8, (void *)(area + OFFSET_XOL_VADDR));
+	return address;
+}
+#endif
+
+/*
+ * Is the call that `p` describes still running, seen from a call at `sp`? It is not
+ * when its frame was unwound past by longjmp or an exception, or when its thread died
+ * and another got the number. The frame is gone when the stack pointer is above it, or
+ * when its return address is no longer the return probe's trampoline.
+ */
+ALWAYS_INLINE int pending_is_running(const struct abi_pending *p, u64 sp)
+{
+	if (sp > p->sp)
+		return 0;
+#ifdef OFFSET_TASK_MM
+	u64 slot = 0, trampoline = trampoline_address();
+
+	if (!trampoline)
+		return 1;
+	return bpf_probe_read_user(&slot, 8, (void *)p->sp) == 0 && slot == trampoline;
+#else
+	return 1;
+#endif
+}
+
+/* This thread's record, or NULL. */
+ALWAYS_INLINE struct abi_pending *pending_find(const struct abi_control *ctl, u64 tid)
+{
+	u32 at = tid & (ABI_PENDING_SLOTS - 1);
+	struct abi_pending *p = pending.lookup(&at);
+
+	if (p && p->owner == tid)
+		return p;
+	return ctl->spilled_pending ? pending_spill.lookup(&tid) : NULL;
+}
+
+/* Give a record back. */
+ALWAYS_INLINE void pending_end(struct abi_control *ctl, struct abi_pending *p, u64 tid)
+{
+	u32 at = tid & (ABI_PENDING_SLOTS - 1);
+	struct abi_pending *slot = pending.lookup(&at);
+
+	if (slot && slot->owner == tid) {
+		publish(&slot->owner, 0);
+	} else if (pending_spill.delete(&tid) == 0) {
+		__sync_fetch_and_add(&ctl->spilled_pending, -1);
+	}
+}
+
+/* The call never returned. Its old block was not given up, as far as anyone knows. */
+ALWAYS_INLINE void pending_abandon(struct abi_control *ctl, struct abi_pending *p)
+{
+	count(ABI_CALLS_ABANDONED, 1);
+	if (p->flags & ABI_PENDING_HAS_OLD)
+		live_put(ctl, p->address, &p->old);
+}
+
+/* Is this thread inside a call that is counted already? */
+ALWAYS_INLINE int pending_is_inside(const struct abi_control *ctl, u64 tid, u64 sp)
+{
+	struct abi_pending *p = pending_find(ctl, tid);
+
+	return p && pending_is_running(p, sp);
+}
+
+/*
+ * A record for the call that begins at `sp`, owned by this thread; NULL when the call
+ * is nested, or (counted) when there is no room.
+ */
+ALWAYS_INLINE struct abi_pending *pending_begin(struct abi_control *ctl, u64 tid, u64 sp)
+{
+	struct abi_pending *p = pending_find(ctl, tid);
+
+	if (p) {
+		if (pending_is_running(p, sp)) {
+			count(ABI_NESTED_CALLS, 1);
+			return NULL;
+		}
+		pending_abandon(ctl, p);
+		return p;
+	}
+
+	u32 at = tid & (ABI_PENDING_SLOTS - 1);
+
+	p = pending.lookup(&at);
+	if (p && p->owner == 0 && __sync_val_compare_and_swap(&p->owner, 0, tid) == 0)
+		return p;
+
+	struct abi_pending fresh = {.owner = tid};
+
+	__sync_fetch_and_add(&ctl->spilled_pending, 1);
+	if (pending_spill.update(&tid, &fresh) == 0)
+		return pending_spill.lookup(&tid);
+	__sync_fetch_and_add(&ctl->spilled_pending, -1);
+	count(ABI_PENDING_FULL, 1);
+	return NULL;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/attach.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "bpf/features.h"
+#include "bpf/link.h"
+#include "util/cleanup.h"
+
+#define MAX_LINKS 64
+
+static void *close_link(void *arg)
+{
+	close((int)(intptr_t)arg);
+	return NULL;
+}
+
+/* Closing a link waits 35-96 ms for the kernel's grace periods: wait for all at once. */
+static void multi_detach(struct attachment *self)
+{
+	pthread_t threads[MAX_LINKS];
+	size_t started = 0;
+
+	vec_foreach(fd, &self->fds) {
+		if (started < MAX_LINKS && pthread_create(&threads[started], NULL, close_link,
+							  (void *)(intptr_t)*fd) == 0)
+			started++;
+		else
+			close(*fd);
+	}
+	while (started-- > 0)
+		pthread_join(threads[started], NULL);
+	vec_deinit(&self->fds);
+}
+
+static struct error *refused(int err, const char *path, const struct attach_probe *first)
+{
+	/* One inode and offset has one reference counter for all tools, and Debian's
+	 * memleak-bpfcc passes garbage for it. */
+	if (err == EINVAL)
+		return error_errno(ERROR_UNSUPPORTED, err,
+				   "cannot probe %s and others in %s (another tracer, such "
+				   "as memleak-bpfcc, may hold the same place: stop it first)",
+				   first->function, path);
+	return error_errno(err == EPERM || err == EACCES ? ERROR_PERMISSION : ERROR_UNSUPPORTED,
+			   err, "cannot probe %s and others in %s", first->function, path);
+}
+
+/* One link for each program and kind: first those of returns, since a return without
+ * an entry is ignored, and an entry without a return would wait. */
+static struct error *multi_attach(struct attachment *self, const char *path, int pid,
+				  const struct attach_probe probes[], size_t count,
+				  bool cookies)
+{
+	_cleanup_(freep) uint64_t *offsets = calloc(count, sizeof(*offsets));
+	_cleanup_(freep) uint64_t *values = calloc(count, sizeof(*values));
+	_cleanup_(freep) bool *done = calloc(count, sizeof(*done));
+
+	(void)cookies; /* every kernel with uprobe_multi has them */
+	if (!offsets || !values || !done)
+		return error_no_memory();
+	for (int is_return = 1; is_return >= 0; is_return--) {
+		for (size_t i = 0; i < count; i++) {
+			size_t n = 0;
+
+			if (done[i] || probes[i].is_return != is_return)
+				continue;
+			for (size_t j = i; j < count; j++) {
+				if (probes[j].is_return != is_return ||
+				    probes[j].program != probes[i].program)
+					continue;
+				offsets[n] = probes[j].offset;
+				values[n++] = probes[j].cookie;
+				done[j] = true;
+			}
+
+			int fd = link_uprobe_multi(probes[i].program, path, offsets, values,
+						   n, is_return, pid);
+
+			if (fd < 0 || !vec_push(&self->fds, fd)) {
+				struct error *err = fd < 0 ? refused(-fd, path, &probes[i]) :
+							     error_no_memory();
+
+				if (fd >= 0)
+					close(fd);
+				multi_detach(self);
+				return err;
+			}
+		}
+	}
+	return NULL;
+}
+
+const struct attach_ops attach_uprobe_multi = {
+	.name = "uprobe_multi",
+	.attach_type = ATTACH_TYPE_UPROBE_MULTI,
+	.attach = multi_attach,
+	.detach = multi_detach,
+};

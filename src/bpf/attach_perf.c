@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/attach.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/perf_event.h>
+
+#include "bpf/link.h"
+#include "util/cleanup.h"
+
+#define PMU_DIR "/sys/bus/event_source/devices/uprobe"
+
+/* Read "7" or "config:0" from one of the PMU's files; the number, or -1. */
+static int pmu_number(const char *path, const char *format)
+{
+	_cleanup_(fclosep) FILE *f = fopen(path, "re");
+	int n;
+
+	return f && fscanf(f, format, &n) == 1 ? n : -1;
+}
+
+static int open_event(int pmu, int return_bit, const char *path, int pid,
+		      const struct attach_probe *probe)
+{
+	struct perf_event_attr attr = {
+		.type = (uint32_t)pmu,
+		.size = sizeof(attr),
+		.config = probe->is_return ? UINT64_C(1) << return_bit : 0,
+		.uprobe_path = (uint64_t)(uintptr_t)path,
+		.probe_offset = probe->offset,
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* Let the programs stop at once: removing each breakpoint takes the kernel 0.1 s. */
+static void disable_all(struct attachment *self)
+{
+	vec_foreach(fd, &self->fds)
+		ioctl(*fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/*
+ * The last close of an event waits for the kernel. A grandchild that holds nothing but
+ * the events does the waiting, so that memtrace can exit at once.
+ */
+static void perf_detach(struct attachment *self)
+{
+	disable_all(self);
+
+	pid_t child = self->fds.len ? fork() : -1;
+
+	if (child == 0) {
+		if (fork() == 0) {
+			setsid();
+			signal(SIGINT, SIG_IGN);
+			signal(SIGTERM, SIG_IGN);
+			prctl(PR_SET_NAME, "memtrace-detach");
+			/* Keep no one waiting for the end of our output. */
+			for (int fd = 0; fd <= 2; fd++)
+				close(fd);
+			vec_foreach(fd, &self->fds)
+				close(*fd);
+		}
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	vec_foreach(fd, &self->fds)
+		close(*fd);
+	vec_deinit(&self->fds);
+}
+
+static struct error *attach_one(struct attachment *self, int pmu, int return_bit,
+				const char *path, int pid, const struct attach_probe *probe,
+				bool cookies)
+{
+	int event = open_event(pmu, return_bit, path, pid, probe);
+
+	if (event < 0)
+		return error_errno(event == -EPERM || event == -EACCES ? ERROR_PERMISSION :
+									 ERROR_UNSUPPORTED,
+				   -event, "cannot probe %s in %s (perf uprobe at %#lx)",
+				   probe->function, path, (unsigned long)probe->offset);
+	if (!vec_push(&self->fds, event)) {
+		close(event);
+		return error_no_memory();
+	}
+
+	int err;
+
+	if (cookies) {
+		int link = link_perf_event(probe->program, event, probe->cookie);
+
+		err = link < 0 ? -link : 0;
+		if (link >= 0 && !vec_push(&self->fds, link)) {
+			close(link);
+			err = ENOMEM;
+		}
+	} else {
+		err = ioctl(event, PERF_EVENT_IOC_SET_BPF, probe->program) ? errno : 0;
+	}
+	if (!err && ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
+		err = errno;
+	return err ? error_errno(ERROR_UNSUPPORTED, err, "cannot attach to %s in %s",
+				 probe->function, path) :
+		     NULL;
+}
+
+static struct error *perf_attach(struct attachment *self, const char *path, int pid,
+				 const struct attach_probe probes[], size_t count,
+				 bool cookies)
+{
+	int pmu = pmu_number(PMU_DIR "/type", "%d");
+	int return_bit = pmu_number(PMU_DIR "/format/retprobe", "config:%d");
+
+	if (pmu < 0 || return_bit < 0)
+		return error_create(ERROR_UNSUPPORTED,
+				    "this kernel has no uprobes (" PMU_DIR " is missing: "
+				    "CONFIG_UPROBE_EVENTS)");
+	for (int is_return = 1; is_return >= 0; is_return--) {
+		for (size_t i = 0; i < count; i++) {
+			struct error *err = NULL;
+
+			if (probes[i].is_return == is_return)
+				err = attach_one(self, pmu, return_bit, path, pid, &probes[i],
+						 cookies);
+			if (err) {
+				perf_detach(self);
+				return err;
+			}
+		}
+	}
+	return NULL;
+}
+
+const struct attach_ops attach_perf_event = {
+	.name = "perf events",
+	.attach_type = 0,
+	.attach = perf_attach,
+	.detach = perf_detach,
+};

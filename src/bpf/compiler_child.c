@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/compiler_child.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <bcc/bcc_common.h>
+#include <bcc/bcc_proc.h>
+#include <bcc/bcc_version.h>
+
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+#include <linux/bpf.h>
+
+/* The version suffix is the library's ABI: 0 in every release so far. */
+#define LIBBCC_SONAME "libbcc.so.0"
+
+
+/* What is used of libbcc, by its own prototypes. */
+struct libbcc {
+	__typeof__(bpf_module_create_c_from_string) *module_create;
+	__typeof__(bpf_num_tables) *num_tables;
+	__typeof__(bpf_table_name) *table_name;
+	__typeof__(bpf_table_fd_id) *table_fd_id;
+	__typeof__(bpf_function_start) *function_start;
+	__typeof__(bpf_function_size) *function_size;
+	__typeof__(bcc_func_load) *func_load;
+};
+
+/*
+ * libbcc reads all of /proc/kallsyms (0.1 s) only to learn whether these helpers exist.
+ * The executable's definition takes the place of libbcc's own: they do, on every kernel
+ * that has BPF cookies or ring buffers (since 5.5).
+ */
+int bcc_procutils_each_ksym(bcc_procutils_ksymcb callback, void *payload)
+{
+	static const char *const helpers[] = {
+		"bpf_probe_read_user",
+		"bpf_probe_read_user_str",
+		"bpf_probe_read_kernel",
+		"bpf_probe_read_kernel_str",
+	};
+
+	for (size_t i = 0; i < sizeof(helpers) / sizeof(*helpers); i++)
+		callback(helpers[i], "", 1, payload);
+	return 0;
+}
+
+_Noreturn static void fail(int socket, const char *text)
+{
+	struct message m = {.kind = MESSAGE_FAILED};
+
+	snprintf(m.text, sizeof(m.text), "%s", text);
+	fflush(NULL);
+	message_send(socket, &m, NULL, 0);
+	_exit(1);
+}
+
+static bool libbcc_open(struct libbcc *ret)
+{
+	/* Global, so that the executable's bcc_procutils_each_ksym comes first. */
+	void *handle = dlopen(LIBBCC_SONAME, RTLD_NOW | RTLD_GLOBAL);
+
+	if (!handle)
+		return false;
+	/* POSIX lets dlsym's result become a function pointer. */
+	*(void **)&ret->module_create = dlsym(handle, "bpf_module_create_c_from_string");
+	*(void **)&ret->num_tables = dlsym(handle, "bpf_num_tables");
+	*(void **)&ret->table_name = dlsym(handle, "bpf_table_name");
+	*(void **)&ret->table_fd_id = dlsym(handle, "bpf_table_fd_id");
+	*(void **)&ret->function_start = dlsym(handle, "bpf_function_start");
+	*(void **)&ret->function_size = dlsym(handle, "bpf_function_size");
+	*(void **)&ret->func_load = dlsym(handle, "bcc_func_load");
+	return ret->module_create && ret->num_tables && ret->table_name &&
+	       ret->table_fd_id && ret->function_start && ret->function_size &&
+	       ret->func_load;
+}
+
+static int program_load(const struct libbcc *bcc, void *module, const char *name,
+			uint32_t attach_type)
+{
+	void *start = bcc->function_start(module, name);
+
+	if (!start) {
+		fprintf(stderr, "there is no program %s\n", name);
+		return -1;
+	}
+
+	size_t size = bcc->function_size(module, name);
+
+#ifdef LIBBCC_MAJOR_VERSION
+	/* The last argument came with 0.25, as did the macro. */
+	return bcc->func_load(module, BPF_PROG_TYPE_KPROBE, name, start, (int)size, "GPL", 0,
+			      0, NULL, 0, NULL,
+			      attach_type ? (int)attach_type : -1);
+#else
+	(void)attach_type;
+	return bcc->func_load(module, BPF_PROG_TYPE_KPROBE, name, start, (int)size, "GPL", 0,
+			      0, NULL, 0, NULL);
+#endif
+}
+
+static void answer_load(int socket, const struct libbcc *bcc, void *module,
+			const struct message *request)
+{
+	struct message reply = {.kind = MESSAGE_LOADED};
+	int fds[MESSAGE_MAX_FDS];
+
+	for (uint32_t i = 0; i < request->count && i < MESSAGE_MAX_FDS; i++) {
+		int fd = program_load(bcc, module, request->name[i], request->attach_type);
+
+		if (fd < 0) {
+			reply.kind = MESSAGE_FAILED;
+			snprintf(reply.text, sizeof(reply.text),
+				 "the kernel refused the program %s: %s", request->name[i],
+				 strerror(-fd));
+			break;
+		}
+		fds[reply.count++] = fd;
+	}
+	fflush(NULL);
+	message_send(socket, &reply, fds, reply.kind == MESSAGE_LOADED ? reply.count : 0);
+	for (uint32_t i = 0; i < reply.count; i++)
+		close(fds[i]);
+}
+
+_Noreturn void compiler_child_run(int socket, int log_fd, const struct source *source,
+				  const struct headers *headers)
+{
+	struct libbcc bcc;
+	struct message m = {.kind = MESSAGE_COMPILED};
+	VEC(const char *) flags = {0};
+	int fds[MESSAGE_MAX_FDS];
+	size_t fd_count;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "memtrace-compile");
+	/* Ctrl-C goes to the whole group; when to end is the parent's to say. */
+	signal(SIGINT, SIG_IGN);
+	dup2(log_fd, STDOUT_FILENO);
+	dup2(log_fd, STDERR_FILENO);
+	/* A ./linux/types.h in the working directory would come before every other. */
+	if (chdir(headers->path))
+		fail(socket, "cannot enter the directory of the kernel headers");
+	setenv("BCC_KERNEL_SOURCE", headers->path, 1);
+	if (!libbcc_open(&bcc))
+		fail(socket, "cannot load " LIBBCC_SONAME ": install libbpfcc (Debian, "
+			     "Ubuntu) or bcc (Fedora, Arch)");
+
+	for (size_t i = 0; i < source->flag_count + headers->flag_count; i++) {
+		const char *flag = i < source->flag_count ?
+					   source->flags[i] :
+					   headers->flags[i - source->flag_count];
+
+		if (!vec_push(&flags, flag))
+			fail(socket, "out of memory");
+	}
+
+	void *module = bcc.module_create(source->text, 0, flags.data, (int)flags.len, false,
+					 NULL);
+
+	if (!module)
+		fail(socket, "the BPF program does not compile");
+	for (size_t i = 0; i < bcc.num_tables(module) && i < MESSAGE_MAX_FDS; i++) {
+		snprintf(m.name[i], sizeof(m.name[i]), "%s", bcc.table_name(module, i));
+		fds[m.count++] = bcc.table_fd_id(module, i);
+	}
+	fflush(NULL);
+	if (message_send(socket, &m, fds, m.count))
+		_exit(1);
+
+	while (message_receive(socket, &m, fds, &fd_count) == 0) {
+		m.name[MESSAGE_MAX_FDS - 1][MESSAGE_NAME_MAX - 1] = 0;
+		answer_load(socket, &bcc, module, &m);
+	}
+	/* No destructors: LLVM's take long, and the process is gone anyway. */
+	_exit(0);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Both ends of the talk between memtrace and its compiling child. */
+#ifndef BPF_COMPILER_CHILD_H
+#define BPF_COMPILER_CHILD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/headers.h"
+#include "bpf/source.h"
+
+#define MESSAGE_MAX_FDS  16
+#define MESSAGE_NAME_MAX 32
+
+enum message_kind {
+	MESSAGE_COMPILED, /* child: done; fds and names of the maps */
+	MESSAGE_LOAD,	  /* parent: load the named programs with attach_type */
+	MESSAGE_LOADED,	  /* child: fds in the order asked for */
+	MESSAGE_FAILED,	  /* child: `text` says why; the log file has more */
+};
+
+struct message {
+	uint32_t kind;
+	uint32_t attach_type;
+	uint32_t count; /* of names, and of fds where there are any */
+	char name[MESSAGE_MAX_FDS][MESSAGE_NAME_MAX];
+	char text[256];
+};
+
+/* Send with `fd_count` descriptors; 0 or an errno value. */
+int message_send(int socket, const struct message *message, const int fds[],
+		 size_t fd_count);
+
+/* Receive; descriptors to fds[] (MESSAGE_MAX_FDS of them), their number to *fd_count.
+ * 0, an errno value, or EPIPE when the other side is gone. */
+int message_receive(int socket, struct message *message, int fds[], size_t *fd_count);
+
+/*
+ * Run the child: everything it prints goes to `log_fd`. Does not return.
+ */
+_Noreturn void compiler_child_run(int socket, int log_fd, const struct source *source,
+				  const struct headers *headers);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/features.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/link.h"
+#include "util/cleanup.h"
+
+#define HELPER_GET_ATTACH_COOKIE 174 /* BPF_FUNC_get_attach_cookie */
+
+int sys_bpf(int command, void *attr, uint32_t size)
+{
+	long ret = syscall(SYS_bpf, command, attr, size);
+
+	return ret < 0 ? -errno : (int)ret;
+}
+
+/* Load a program of a few instructions; a descriptor or -errno. */
+static int load(const struct bpf_insn *insns, uint32_t count, uint32_t attach_type)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = BPF_PROG_TYPE_KPROBE;
+	attr.insns = (uint64_t)(uintptr_t)insns;
+	attr.insn_cnt = count;
+	attr.license = (uint64_t)(uintptr_t)"GPL";
+	attr.expected_attach_type = attach_type;
+	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+#define INSN(c, d, s, o, i)                                                              \
+	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
+#define INSN_RETURN_0                                                                    \
+	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0), INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+
+static bool loads(const struct bpf_insn *insns, uint32_t count)
+{
+	_cleanup_(closep) int fd = load(insns, count, 0);
+
+	return fd >= 0;
+}
+
+static bool has_cookies(void)
+{
+	const struct bpf_insn insns[] = {
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, HELPER_GET_ATTACH_COOKIE),
+		INSN_RETURN_0,
+	};
+
+	return loads(insns, sizeof(insns) / sizeof(*insns));
+}
+
+static bool has_atomics(void)
+{
+	/* *(u64 *)(r10 - 8) = 0; r0 = 0; r1 = 1; cmpxchg(r10 - 8, r0, r1) */
+	const struct bpf_insn insns[] = {
+		INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -8, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 1, 0, 0, 1),
+		INSN(BPF_STX | 0xc0 | BPF_DW, 10, 1, -8, 0xf1),
+		INSN_RETURN_0,
+	};
+
+	return loads(insns, sizeof(insns) / sizeof(*insns));
+}
+
+/* A kernel that knows uprobe_multi looks at the path, and refuses a directory with
+ * EBADF (kernel/trace/bpf_trace.c, bpf_uprobe_multi_link_attach()). */
+static bool has_uprobe_multi(void)
+{
+	const struct bpf_insn insns[] = {INSN_RETURN_0};
+	_cleanup_(closep) int program = load(insns, 2, ATTACH_TYPE_UPROBE_MULTI);
+	uint64_t offset = 0;
+
+	if (program < 0)
+		return false;
+
+	_cleanup_(closep) int link =
+		link_uprobe_multi(program, "/", &offset, NULL, 1, false, 0);
+
+	return link == -EBADF;
+}
+
+void kernel_features_detect(struct kernel_features *ret)
+{
+	ret->cookies = has_cookies();
+	ret->uprobe_multi = ret->cookies && has_uprobe_multi();
+	ret->atomics = has_atomics();
+}

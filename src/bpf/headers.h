@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where libbcc finds kernel headers. By default that is a tree of nine small files that
+ * travels in the binary: it works on every machine and compiles faster. libbcc is told
+ * by BCC_KERNEL_SOURCE, never left to unpack kheaders into a predictable directory.
+ */
+#ifndef BPF_HEADERS_H
+#define BPF_HEADERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf/kernel_offsets.h"
+#include "util/error.h"
+
+enum headers_mode {
+	HEADERS_AUTO, /* embedded when they agree with the kernel's BTF, else installed */
+	HEADERS_EMBEDDED,
+	HEADERS_DIR,
+};
+
+struct headers {
+	char *path;	   /* for BCC_KERNEL_SOURCE; also a trusted working directory */
+	bool temporary;	   /* `path` is ours and is removed by headers_destroy() */
+	char **flags;	   /* more -I flags, flag_count of them */
+	size_t flag_count;
+	const char *kind;  /* "embedded" or "installed"; static */
+};
+
+/*
+ * Prepare the headers. `dir` (with HEADERS_DIR) is a kernel source or header tree,
+ * or a module directory with `build` and `source` in it, as Debian splits it. Embedded
+ * headers are written to a fresh directory of mode 0700.
+ */
+struct error *headers_create(enum headers_mode choice, const char *dir,
+			     const struct kernel_offsets *kernel, struct headers **ret)
+	__attribute__((warn_unused_result));
+void headers_destroy(struct headers *headers);
+
+#endif

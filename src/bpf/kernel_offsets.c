@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/kernel_offsets.h"
+
+#include <string.h>
+
+#include <bpf/btf.h>
+
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct btf *, btf__free);
+
+/* Offset in bytes of a member (also of nested anonymous structs) and its type. */
+static bool member_find(const struct btf *btf, uint32_t type_id, const char *name,
+			uint32_t *offset, uint32_t *member_type)
+{
+	const struct btf_type *t = btf__type_by_id(btf, btf__resolve_type(btf, type_id));
+
+	if (!t || !btf_is_composite(t))
+		return false;
+	for (uint16_t i = 0; i < btf_vlen(t); i++) {
+		const struct btf_member *m = btf_members(t) + i;
+		const char *member_name = btf__name_by_offset(btf, m->name_off);
+		uint32_t at = btf_member_bit_offset(t, i) / 8;
+
+		if (member_name && !strcmp(member_name, name)) {
+			*offset = at;
+			*member_type = m->type;
+			return true;
+		}
+		if ((!member_name || !*member_name) &&
+		    member_find(btf, m->type, name, offset, member_type)) {
+			*offset += at;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool struct_member(const struct btf *btf, const char *type, const char *name,
+			  uint32_t *offset, uint32_t *member_type)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+
+	return id > 0 && member_find(btf, (uint32_t)id, name, offset, member_type);
+}
+
+#if defined(__x86_64__)
+/* The members of struct pt_regs that the probes read, as probes/kernel places them. */
+static const struct {
+	const char *name;
+	uint32_t offset;
+} pt_regs_members[] = {{"bp", 32},  {"ax", 80},	 {"cx", 88},  {"dx", 96},
+		       {"si", 104}, {"di", 112}, {"ip", 128}, {"sp", 152}};
+#endif
+
+void kernel_offsets_read(struct kernel_offsets *ret)
+{
+	_cleanup_(btf__freep) struct btf *btf = btf__load_vmlinux_btf();
+	uint32_t state, area, type;
+
+	*ret = (struct kernel_offsets){0};
+	if (!btf)
+		return;
+
+	if (struct_member(btf, "task_struct", "mm", &ret->task_mm, &type) &&
+	    struct_member(btf, "mm_struct", "uprobes_state", &state, &type) &&
+	    member_find(btf, type, "xol_area", &area, &type) &&
+	    struct_member(btf, "xol_area", "vaddr", &ret->xol_vaddr, &type)) {
+		ret->mm_xol_area = state + area;
+		ret->has_trampoline = true;
+	}
+#if defined(__x86_64__)
+	ret->has_pt_regs = btf__find_by_name_kind(btf, "pt_regs", BTF_KIND_STRUCT) > 0;
+	ret->pt_regs_as_embedded = ret->has_pt_regs;
+	for (size_t i = 0; i < sizeof(pt_regs_members) / sizeof(*pt_regs_members); i++) {
+		uint32_t offset;
+
+		if (!struct_member(btf, "pt_regs", pt_regs_members[i].name, &offset, &type) ||
+		    offset != pt_regs_members[i].offset)
+			ret->pt_regs_as_embedded = false;
+	}
+#endif
+}

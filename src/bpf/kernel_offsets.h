@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the running kernel's own type information (BTF) says of the structures that
+ * the probes look into. */
+#ifndef BPF_KERNEL_OFFSETS_H
+#define BPF_KERNEL_OFFSETS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kernel_offsets {
+	bool has_trampoline;  /* the three offsets below are known */
+	uint32_t task_mm;     /* task_struct.mm, bytes */
+	uint32_t mm_xol_area; /* mm_struct.uprobes_state.xol_area */
+	uint32_t xol_vaddr;   /* xol_area.vaddr */
+
+	bool has_pt_regs;	 /* struct pt_regs was found */
+	bool pt_regs_as_embedded; /* and is laid out as probes/kernel has it */
+};
+
+/* Read them. Where the kernel has no BTF everything is false. */
+void kernel_offsets_read(struct kernel_offsets *ret);
+
+#endif

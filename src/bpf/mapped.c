@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/mapped.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define WINDOW_BYTES (2u << 20)
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t t = a % b;
+
+		a = b;
+		b = t;
+	}
+	return a;
+}
+
+struct error *mapped_walk(int fd, uint32_t count, uint32_t element_bytes, mapped_fn fn,
+			  void *arg)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	/* Windows begin on a page and on an element. */
+	uint64_t unit = element_bytes / gcd(element_bytes, page) * page;
+	uint64_t window = unit * (WINDOW_BYTES > unit ? WINDOW_BYTES / unit : 1);
+	uint32_t step = (uint32_t)(window / element_bytes);
+
+	for (uint32_t first = 0; first < count; first += step) {
+		uint32_t n = count - first < step ? count - first : step;
+		size_t bytes = (size_t)n * element_bytes;
+		void *p = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd,
+			       (off_t)first * element_bytes);
+
+		if (p == MAP_FAILED)
+			return error_errno(ERROR_IO, errno, "cannot map a BPF table");
+
+		bool go_on = fn(p, first, n, arg);
+
+		munmap(p, bytes);
+		if (!go_on)
+			return error_no_memory();
+		if (count - first <= step)
+			break;
+	}
+	return NULL;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/mapping_book.h"
+
+#include <string.h>
+
+#include <linux/mman.h>
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
+#endif
+
+void mapping_book_init(struct mapping_book *book, uint64_t page_bytes)
+{
+	*book = (struct mapping_book){.page_bytes = page_bytes};
+}
+
+void mapping_book_deinit(struct mapping_book *book)
+{
+	vec_foreach(call, &book->calls)
+		vec_deinit(&call->taken);
+	vec_deinit(&book->calls);
+	vec_deinit(&book->pieces);
+}
+
+/* Index of the first piece that ends after `address`. */
+static size_t lower_bound(const struct mapping_book *book, uint64_t address)
+{
+	size_t low = 0, high = book->pieces.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (book->pieces.data[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool insert_at(struct mapping_book *book, size_t at, struct mapping_piece piece)
+{
+	if (!vec_reserve(&book->pieces, book->pieces.len + 1))
+		return false;
+	memmove(book->pieces.data + at + 1, book->pieces.data + at,
+		(book->pieces.len - at) * sizeof(piece));
+	book->pieces.data[at] = piece;
+	book->pieces.len++;
+	return true;
+}
+
+/* The whole pages of [address, address + size), as the kernel rounds them. */
+static bool page_range(const struct mapping_book *book, uint64_t address, uint64_t size,
+		       uint64_t *start, uint64_t *end)
+{
+	uint64_t mask = book->page_bytes - 1;
+
+	if (!size || size > UINT64_MAX - mask || address > UINT64_MAX - ((size + mask) & ~mask))
+		return false;
+	*start = address & ~mask;
+	*end = *start + ((size + mask) & ~mask);
+	return true;
+}
+
+/* Cut [start, end) out of the book; the parts go to `taken`. */
+static bool take_range(struct mapping_book *book, uint64_t start, uint64_t end,
+		       struct mapping_call *call)
+{
+	size_t at = lower_bound(book, start);
+
+	/* Room first, so that nothing is half done when memory runs out: one piece can
+	 * fall in three. */
+	if (!vec_reserve(&book->pieces, book->pieces.len + 1))
+		return false;
+	while (at < book->pieces.len && book->pieces.data[at].start < end) {
+		struct mapping_piece *piece = &book->pieces.data[at], cut = *piece;
+
+		cut.start = cut.start < start ? start : cut.start;
+		cut.end = cut.end > end ? end : cut.end;
+		if (!vec_push(&call->taken, cut))
+			return false;
+		if (piece->start < cut.start && piece->end > cut.end) {
+			struct mapping_piece rest = *piece;
+
+			rest.start = cut.end;
+			piece->end = cut.start;
+			return insert_at(book, at + 1, rest);
+		}
+		if (piece->start < cut.start) {
+			piece->end = cut.start;
+			at++;
+		} else if (piece->end > cut.end) {
+			piece->start = cut.end;
+			at++;
+		} else {
+			memmove(piece, piece + 1,
+				(book->pieces.len - at - 1) * sizeof(*piece));
+			book->pieces.len--;
+		}
+	}
+	return true;
+}
+
+static void count_freed(struct mapping_book *book, const struct mapping_call *call)
+{
+	vec_foreach(piece, &call->taken) {
+		book->totals.frees++;
+		book->totals.freed_bytes += piece->end - piece->start;
+	}
+}
+
+/* A new mapping. What it lies over is gone: MAP_FIXED replaces. */
+static bool add_mapping(struct mapping_book *book, const struct abi_event *event)
+{
+	struct mapping_piece piece = {
+		.stack = event->stack, .tid = event->tid, .tick = event->tick};
+	struct mapping_call replaced = {0};
+
+	if (!page_range(book, event->address, event->size_bytes, &piece.start, &piece.end))
+		return true;
+
+	bool ok = take_range(book, piece.start, piece.end, &replaced) &&
+		  insert_at(book, lower_bound(book, piece.start), piece);
+
+	if (ok) {
+		count_freed(book, &replaced);
+		book->totals.allocations++;
+		book->totals.allocated_bytes += piece.end - piece.start;
+	}
+	vec_deinit(&replaced.taken);
+	return ok;
+}
+
+static struct mapping_call *call_of(struct mapping_book *book, uint32_t tid)
+{
+	vec_foreach(call, &book->calls) {
+		if (call->tid == tid)
+			return call;
+	}
+	return NULL;
+}
+
+static void call_end(struct mapping_book *book, struct mapping_call *call)
+{
+	vec_deinit(&call->taken);
+	*call = book->calls.data[--book->calls.len];
+}
+
+/* The old range of munmap or mremap goes at entry. */
+static bool begin_call(struct mapping_book *book, const struct abi_event *event)
+{
+	bool keeps_old = event->kind == ABI_EVENT_REMAP && event->extra & MREMAP_DONTUNMAP;
+	struct mapping_call *call = call_of(book, event->tid);
+	uint64_t start, end;
+
+	/* A call that never returned: what it took is gone. */
+	if (call) {
+		count_freed(book, call);
+		call_end(book, call);
+	}
+	if (!vec_push(&book->calls, (struct mapping_call){.tid = event->tid}))
+		return false;
+	call = &book->calls.data[book->calls.len - 1];
+	/* mremap with an old size of 0 makes a second mapping of the same pages. An
+	 * unaligned address is refused by the kernel: nothing to take. */
+	if (keeps_old || event->address & (book->page_bytes - 1) ||
+	    !page_range(book, event->address, event->size_bytes, &start, &end))
+		return true;
+	return take_range(book, start, end, call);
+}
+
+static bool end_call(struct mapping_book *book, const struct abi_event *event)
+{
+	struct mapping_call *call = call_of(book, event->tid);
+	bool ok = true;
+
+	if (event->kind == ABI_EVENT_FAILED) {
+		book->totals.failures++;
+		/* Put back; another thread's mmap may have taken part of the range only
+		 * if the kernel had unmapped it, which it has not. */
+		for (size_t i = 0; call && i < call->taken.len; i++) {
+			struct mapping_piece piece = call->taken.data[i];
+
+			ok &= insert_at(book, lower_bound(book, piece.start), piece);
+		}
+	} else {
+		if (call && call->taken.len)
+			count_freed(book, call);
+		else
+			book->totals.frees_unknown++;
+	}
+	if (call)
+		call_end(book, call);
+	return event->kind == ABI_EVENT_REMAPPED ? add_mapping(book, event) : ok;
+}
+
+bool mapping_book_apply(struct mapping_book *book, const struct abi_event *event)
+{
+	switch (event->kind) {
+	case ABI_EVENT_MAP:
+		return add_mapping(book, event);
+	case ABI_EVENT_UNMAP:
+	case ABI_EVENT_REMAP:
+		return begin_call(book, event);
+	case ABI_EVENT_DONE:
+	case ABI_EVENT_FAILED:
+	case ABI_EVENT_REMAPPED:
+		return end_call(book, event);
+	}
+	return true;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/source.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "abi.h"
+#include "bpf/embedded.h"
+#include "util/cleanup.h"
+#include "util/strbuf.h"
+#include "util/vec.h"
+
+DEFINE_CLEANUP(struct source *, source_destroy);
+
+#define MAX_FLAGS 64
+
+_Static_assert((int)EFFECT_ALLOC == ABI_EFFECT_ALLOC, "same numbers");
+_Static_assert((int)EFFECT_ALLOC_OUT == ABI_EFFECT_ALLOC_OUT, "same numbers");
+_Static_assert((int)EFFECT_REALLOC == ABI_EFFECT_REALLOC, "same numbers");
+_Static_assert((int)EFFECT_FREE == ABI_EFFECT_FREE, "same numbers");
+_Static_assert((int)EFFECT_MAP == ABI_EFFECT_MAP, "same numbers");
+_Static_assert((int)EFFECT_UNMAP == ABI_EFFECT_UNMAP, "same numbers");
+_Static_assert((int)EFFECT_REMAP == ABI_EFFECT_REMAP, "same numbers");
+
+static uint32_t power_of_two_from(uint64_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n && p < 1u << 31)
+		p *= 2;
+	return p;
+}
+
+void source_sizes_compute(const struct source_options *options, struct source_sizes *ret)
+{
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t slots = options->max_allocations * 10 / 7;
+
+	/* Two choices of a bucket of eight fill to 70 % before the first overflow. */
+	*ret = (struct source_sizes){
+		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
+		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
+		.live_spill = (uint32_t)(options->max_allocations / 16 + 64),
+		.stack_buckets = (uint32_t)(options->max_stacks * 2 / ABI_STACK_WAYS + 1),
+		.max_stacks = (uint32_t)options->max_stacks,
+		.stack_record_bytes = (uint32_t)(sizeof(struct abi_stack_head) +
+						 options->stack_depth * sizeof(uint64_t)),
+	};
+}
+
+static uint8_t abi_arg(uint8_t arg)
+{
+	return arg == ARG_NONE ? ABI_ARG_NONE : arg;
+}
+
+uint64_t source_site(const struct alloc_function *f)
+{
+	return ABI_SITE(f->effect, abi_arg(f->size_arg), abi_arg(f->count_arg),
+			abi_arg(f->old_arg), abi_arg(f->out_arg));
+}
+
+void source_entry_name(size_t index, char ret[PROGRAM_NAME_MAX])
+{
+	snprintf(ret, PROGRAM_NAME_MAX, "on_call_%zu", index);
+}
+
+static bool add_flag(struct source *source, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool add_flag(struct source *source, const char *format, ...)
+{
+	va_list ap;
+	char *flag;
+
+	if (source->flag_count == MAX_FLAGS)
+		return false;
+	va_start(ap, format);
+	int n = vasprintf(&flag, format, ap);
+	va_end(ap);
+	if (n < 0)
+		return false;
+	source->flags[source->flag_count++] = flag;
+	return true;
+}
+
+/* LINUX_VERSION_CODE as the kernel's own headers would have it. */
+static unsigned linux_version_code(void)
+{
+	struct utsname name;
+	unsigned major = 0, minor = 0, patch = 0;
+
+	if (uname(&name) == 0)
+		sscanf(name.release, "%u.%u.%u", &major, &minor, &patch);
+	return major << 16 | minor << 8 | (patch > 255 ? 255 : patch);
+}
+
+static bool add_flags(struct source *source, const struct source_options *o)
+{
+	const struct source_sizes *z = &source->sizes;
+	bool ok = true;
+
+	/* libbcc only warns of helpers it does not know, and the load then fails. */
+	ok &= add_flag(source, "-Werror=implicit-function-declaration");
+	ok &= add_flag(source, "-DMEMTRACE_LINUX_VERSION_CODE=%u", linux_version_code());
+	ok &= add_flag(source, "-DMEMTRACE_PAGE_SIZE=%ld", sysconf(_SC_PAGESIZE));
+#if defined(__x86_64__)
+	ok &= add_flag(source, "-D__TARGET_ARCH_x86");
+#endif
+	ok &= add_flag(source, "-DTARGET_PID=%d", o->pid);
+	ok &= add_flag(source, "-DSTACK_DEPTH=%u", o->stack_depth);
+	ok &= add_flag(source, "-DCPU_SLOTS=%" PRIu32, z->cpu_slots);
+	ok &= add_flag(source, "-DLIVE_BUCKETS=%" PRIu32, z->live_buckets);
+	ok &= add_flag(source, "-DLIVE_SPILL=%" PRIu32, z->live_spill);
+	ok &= add_flag(source, "-DSTACK_BUCKETS=%" PRIu32, z->stack_buckets);
+	ok &= add_flag(source, "-DMAX_STACKS=%" PRIu32, z->max_stacks);
+	if (o->with_time)
+		ok &= add_flag(source, "-DWITH_TIME") &&
+		      add_flag(source, "-DATTACH_NS=%" PRIu64 "ull", o->attach_ns);
+	if (o->mappings)
+		ok &= add_flag(source, "-DMAPPINGS");
+	if (o->cookies)
+		ok &= add_flag(source, "-DHAVE_COOKIE");
+	if (o->min_size_bytes)
+		ok &= add_flag(source, "-DMIN_SIZE=%" PRIu64 "ull", o->min_size_bytes);
+	if (o->max_size_bytes != UINT64_MAX)
+		ok &= add_flag(source, "-DMAX_SIZE=%" PRIu64 "ull", o->max_size_bytes);
+	if (o->sample_every > 1)
+		ok &= add_flag(source, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
+			       ((UINT64_C(1) << 32) + o->sample_every / 2) / o->sample_every);
+	if (o->offsets.has_trampoline) {
+		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
+		ok &= add_flag(source, "-DOFFSET_MM_XOL_AREA=%u", o->offsets.mm_xol_area);
+		ok &= add_flag(source, "-DOFFSET_XOL_VADDR=%u", o->offsets.xol_vaddr);
+	}
+	return ok;
+}
+
+struct error *source_build(const struct source_options *options, const struct plan *plan,
+			   struct source **ret)
+{
+	_cleanup_(source_destroyp) struct source *source = calloc(1, sizeof(*source));
+	struct strbuf text = {0};
+
+	if (!source || !(source->flags = calloc(MAX_FLAGS, sizeof(char *))))
+		return error_no_memory();
+	source_sizes_compute(options, &source->sizes);
+	if (!add_flags(source, options))
+		return error_no_memory();
+
+	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");
+	for (const struct embedded_file *f = embedded_probes; f->name; f++) {
+		if (!options->mappings && !strcmp(f->name, "mappings.c"))
+			continue;
+		/* So that diagnostics name the fragment. */
+		strbuf_appendf(&text, "#line 1 \"probes/%s\"\n%s\n", f->name, f->text);
+	}
+	if (!options->cookies) {
+		for (size_t i = 0; i < plan->sites.len; i++) {
+			char name[PROGRAM_NAME_MAX];
+
+			source_entry_name(i, name);
+			strbuf_appendf(&text,
+				       "int %s(struct pt_regs *ctx)\n"
+				       "{\n\treturn call_entered(ctx, %#" PRIx64 ");\n}\n",
+				       name, source_site(plan->sites.data[i].function));
+		}
+	}
+	source->text = strbuf_steal(&text);
+	if (!source->text)
+		return error_no_memory();
+	*ret = take(source);
+	return NULL;
+}
+
+void source_destroy(struct source *source)
+{
+	if (!source)
+		return;
+	for (size_t i = 0; i < source->flag_count; i++)
+		free(source->flags[i]);
+	free(source->flags);
+	free(source->text);
+	free(source);
+}

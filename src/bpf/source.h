@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The BPF program of one run: the fragments of probes/ joined into one text, and the
+ * constants that size and shape it as -D flags, so that what is not asked for is not
+ * there.
+ */
+#ifndef BPF_SOURCE_H
+#define BPF_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/kernel_offsets.h"
+#include "plan/plan.h"
+#include "util/error.h"
+
+struct source_options {
+	int pid;
+	uint64_t attach_ns;	/* CLOCK_MONOTONIC: ticks count from here */
+	unsigned stack_depth;	/* 1..127 */
+	uint64_t max_allocations, max_stacks;
+	uint64_t sample_every;	/* 1: all */
+	uint64_t min_size_bytes, max_size_bytes; /* 0 and UINT64_MAX: no bound */
+	bool mappings;
+	bool with_time;		/* keep the time of each block */
+	bool cookies;		/* the kernel has attach cookies (5.15) */
+	struct kernel_offsets offsets;
+};
+
+/* Sizes that follow from the options; both sides must agree on them. */
+struct source_sizes {
+	uint32_t cpu_slots;	/* records of `counters`, a power of two */
+	uint32_t live_buckets;
+	uint32_t live_spill;	/* entries */
+	uint32_t stack_buckets;
+	uint32_t max_stacks;
+	uint32_t stack_record_bytes;
+};
+
+struct source {
+	char *text;
+	char **flags;	    /* flag_count of them */
+	size_t flag_count;
+	struct source_sizes sizes;
+};
+
+/* The table sizes for `options`. */
+void source_sizes_compute(const struct source_options *options, struct source_sizes *ret);
+
+/*
+ * Join and configure. Without cookies every site of `plan` gets a program of its own,
+ * named by source_entry_name(), with its meaning compiled in.
+ */
+struct error *source_build(const struct source_options *options, const struct plan *plan,
+			   struct source **ret) __attribute__((warn_unused_result));
+void source_destroy(struct source *source);
+
+/* What `function` means to the probes: ABI_SITE of probes/abi.h. */
+uint64_t source_site(const struct alloc_function *function);
+
+/* Longest name of a program, with its NUL; the kernel shows the first 15 bytes. */
+#define PROGRAM_NAME_MAX 32
+
+/* The entry program of site number `index` when there are no cookies. */
+void source_entry_name(size_t index, char ret[PROGRAM_NAME_MAX]);
+
+#endif

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/option_table.h"
+
+#include <string.h>
+
+#include "util/units.h"
+
+#define FIELD(member)                                                                    \
+	.offset = offsetof(struct options, member),                                      \
+	.size = sizeof(((struct options *)NULL)->member)
+
+/* A year: far from where sums of nanoseconds overflow. */
+#define TIME_MIN_NS (10 * UNITS_NS_PER_MS)
+#define TIME_MAX_NS (8760 * UNITS_NS_PER_HOUR)
+
+static const char *const sorts[] = {
+	[REPORT_SORT_SIZE] = "size", [REPORT_SORT_COUNT] = "count", NULL};
+static const char *const formats[] = {"text", "json", NULL};
+static const char *const attaches[] = {
+	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
+static const char *const headers[] = {
+	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
+
+/* clang-format off */
+const struct option_row option_rows[OPTION_ID_COUNT] = {
+	[OPTION_PID] = {
+		"pid", 'p', .argument = "PID", .group = GROUP_TARGET,
+		.kind = KIND_INTEGER, FIELD(pid),
+		/* PID_MAX_LIMIT, include/linux/threads.h */
+		.min = 1, .max = 4194304,
+		.expected = "a process id from 1 to 4194304",
+		.help = "the process to trace; it runs on while it is traced",
+	},
+	[OPTION_LIB] = {
+		"lib", 'L', "obj", 'O', .argument = "FILE", .group = GROUP_TARGET,
+		.kind = KIND_PATH, FIELD(library),
+		.expected = "the file that holds the allocator",
+		.help = "look for the allocator in this file only (default: detect it)",
+	},
+	[OPTION_MAPPINGS] = {
+		"mappings", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(mappings),
+		.help = "trace mmap, munmap and mremap too, with totals of their own",
+	},
+
+	[OPTION_INTERVAL] = {
+		"interval", 'i', .argument = "TIME", .group = GROUP_REPORTS,
+		.kind = KIND_DURATION, FIELD(interval_ns),
+		.min = TIME_MIN_NS, .max = TIME_MAX_NS, .unit_ns = UNITS_NS_PER_S,
+		.expected = "a time from 10ms to 8760h (a plain number is seconds), "
+			    "such as 5, 0.5, 500ms or 2m",
+		.help = "time between reports; a plain number is seconds (default 5)",
+	},
+	[OPTION_COUNT] = {
+		"count", 'n', .argument = "N", .group = GROUP_REPORTS,
+		.kind = KIND_INTEGER, FIELD(count), .min = 1, .max = 1000000000,
+		.expected = "a whole number from 1 to 1000000000",
+		.help = "end after N reports (default: no bound)",
+	},
+	[OPTION_DURATION] = {
+		"duration", 'd', .argument = "TIME", .group = GROUP_REPORTS,
+		.kind = KIND_DURATION, FIELD(duration_ns),
+		.min = TIME_MIN_NS, .max = TIME_MAX_NS, .unit_ns = UNITS_NS_PER_S,
+		.expected = "a time from 10ms to 8760h (a plain number is seconds), "
+			    "such as 60, 90s or 2h",
+		.help = "end with a final report after TIME; a plain number is seconds "
+			"(default: no bound)",
+	},
+	[OPTION_TOP] = {
+		"top", 'T', .argument = "N", .group = GROUP_REPORTS,
+		.kind = KIND_INTEGER, FIELD(top), .min = 0, .max = 1000000000,
+		.expected = "a whole number from 0 (all) to 1000000000",
+		.help = "list at most N stacks (default 10; 0: all)",
+	},
+	[OPTION_SORT] = {
+		"sort", .argument = "KEY", .group = GROUP_REPORTS,
+		.kind = KIND_CHOICE, FIELD(sort), .choices = sorts,
+		.expected = "'size' or 'count'",
+		.help = "rank stacks by size (bytes, the default) or count (blocks)",
+	},
+	[OPTION_SHOW_ALLOCS] = {
+		"show-allocs", 'a', .group = GROUP_REPORTS,
+		.kind = KIND_FLAG, FIELD(show_allocs),
+		.help = "list each block behind a stack: address, size, age and thread",
+	},
+	[OPTION_COMBINED_ONLY] = {
+		"combined-only", .group = GROUP_REPORTS,
+		.kind = KIND_FLAG, FIELD(combined_only),
+		.help = "totals per stack over blocks of every age, without ages",
+	},
+
+	[OPTION_OLDER] = {
+		"older", .argument = "TIME", .group = GROUP_FILTER,
+		.kind = KIND_DURATION, FIELD(older_ns),
+		.min = 0, .max = TIME_MAX_NS, .unit_ns = UNITS_NS_PER_MS,
+		.expected = "a time from 0 to 8760h (a plain number is milliseconds), "
+			    "such as 500, 2s or 1m",
+		.help = "leave out blocks younger than TIME; a plain number is "
+			"milliseconds (default 500)",
+	},
+	[OPTION_MIN_SIZE] = {
+		"min-size", 'z', .argument = "SIZE", .group = GROUP_FILTER,
+		.kind = KIND_SIZE, FIELD(min_size_bytes), .max = UINT64_MAX,
+		.expected = "a size in bytes, such as 4096, 4K or 1.5M",
+		.help = "trace only blocks of at least SIZE bytes (K, M, G allowed)",
+	},
+	[OPTION_MAX_SIZE] = {
+		"max-size", 'Z', .argument = "SIZE", .group = GROUP_FILTER,
+		.kind = KIND_SIZE, FIELD(max_size_bytes), .max = UINT64_MAX,
+		.expected = "a size in bytes, such as 4096, 4K or 1.5M",
+		.help = "trace only blocks of at most SIZE bytes (K, M, G allowed)",
+	},
+	[OPTION_SAMPLE_EVERY] = {
+		"sample-every", 's', "sample-rate", .argument = "N", .group = GROUP_FILTER,
+		.kind = KIND_INTEGER, FIELD(sample_every), .min = 1, .max = UINT32_MAX,
+		.expected = "a whole number from 1 (every allocation) to 4294967295",
+		.help = "trace one allocation in N; reports are then estimates (default 1)",
+	},
+
+	[OPTION_MAX_ALLOCATIONS] = {
+		"max-allocations", .argument = "N", .group = GROUP_LIMITS,
+		.kind = KIND_QUANTITY, FIELD(max_allocations),
+		.min = 1024, .max = UINT64_C(1) << 30,
+		.expected = "a number from 1024 to 1G (1073741824), such as 4M",
+		.help = "track at most N live blocks at a time (default 1M = 1048576)",
+	},
+	[OPTION_MAX_STACKS] = {
+		"max-stacks", .argument = "N", .group = GROUP_LIMITS,
+		.kind = KIND_QUANTITY, FIELD(max_stacks),
+		.min = 64, .max = UINT64_C(1) << 24,
+		.expected = "a number from 64 to 16M (16777216), such as 256K",
+		.help = "tell at most N call paths apart (default 64K = 65536)",
+	},
+	[OPTION_STACK_DEPTH] = {
+		"stack-depth", .argument = "N", .group = GROUP_LIMITS,
+		.kind = KIND_INTEGER, FIELD(stack_depth), .min = 1, .max = 127,
+		.expected = "a whole number from 1 to 127",
+		.help = "keep at most N frames of a call path (default 64, at most 127)",
+	},
+
+	[OPTION_FORMAT] = {
+		"format", .argument = "FORMAT", .group = GROUP_OUTPUT,
+		.kind = KIND_NAME, FIELD(format), .choices = formats,
+		.expected = "'text' or 'json'",
+		.help = "text (the default) or json (one object per report and line)",
+	},
+	[OPTION_OUTPUT] = {
+		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT,
+		.kind = KIND_PATH, FIELD(output),
+		.expected = "a file name",
+		.help = "write reports to FILE, which must not exist yet "
+			"(default, and '-': standard output)",
+	},
+	[OPTION_FORCE] = {
+		"force", 'f', .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(force),
+		.help = "let --output overwrite a file",
+	},
+	[OPTION_QUIET] = {
+		"quiet", 'q', .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(quiet),
+		.help = "no progress and no notes on standard error, only errors",
+	},
+	[OPTION_VERBOSE] = {
+		"verbose", 'v', .group = GROUP_OUTPUT, .kind = KIND_REPEATED, FIELD(verbose),
+		.help = "say more on standard error; may be given more than once",
+	},
+
+	[OPTION_DRY_RUN] = {
+		"dry-run", .group = GROUP_ADVANCED, .kind = KIND_FLAG, FIELD(dry_run),
+		.help = "print the allocator found and where probes would go, then stop",
+	},
+	[OPTION_KERNEL_HEADERS] = {
+		"kernel-headers", .argument = "WHERE", .group = GROUP_ADVANCED,
+		.kind = KIND_HEADERS, FIELD(headers_mode), .choices = headers,
+		.expected = "'auto', 'embedded' or a directory",
+		.help = "compile the probes against the embedded headers, those in a "
+			"directory, or auto (the default): embedded where they agree "
+			"with the running kernel, else installed ones",
+	},
+	[OPTION_ATTACH] = {
+		"attach", .argument = "HOW", .group = GROUP_ADVANCED,
+		.kind = KIND_CHOICE, FIELD(attach), .choices = attaches,
+		.expected = "'auto', 'multi' or 'perf'",
+		.help = "attach by one uprobe_multi link (Linux 6.6), by perf events, or "
+			"auto (the default): the former where the kernel has it",
+	},
+	[OPTION_VERSION] = {
+		"version", .group = GROUP_ADVANCED,
+		.kind = KIND_ACTION, FIELD(action), .min = ACTION_VERSION,
+		.help = "print the version and stop",
+	},
+	[OPTION_HELP] = {
+		"help", 'h', .group = GROUP_ADVANCED,
+		.kind = KIND_ACTION, FIELD(action), .min = ACTION_HELP,
+		.help = "print this help and stop",
+	},
+};
+/* clang-format on */
+
+const char *option_group_name(enum option_group group)
+{
+	static const char *const names[GROUP_COUNT] = {
+		[GROUP_TARGET] = "Target", [GROUP_REPORTS] = "Reports",
+		[GROUP_FILTER] = "Filter", [GROUP_LIMITS] = "Limits",
+		[GROUP_OUTPUT] = "Output", [GROUP_ADVANCED] = "Advanced",
+	};
+
+	return names[group];
+}
+
+static bool same(const char *name, const char *given, size_t len)
+{
+	return name && strlen(name) == len && !memcmp(name, given, len);
+}
+
+const struct option_row *option_find(const char *name, size_t len)
+{
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (same(row->name, name, len) || same(row->alias, name, len))
+			return row;
+	}
+	return NULL;
+}
+
+const struct option_row *option_find_letter(char letter)
+{
+	for (size_t i = 0; letter && i < OPTION_ID_COUNT; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (row->letter == letter || row->alias_letter == letter)
+			return row;
+	}
+	return NULL;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The option table: one row an option, from which options.c parses and complains and
+ * options_help.c makes the help text.
+ */
+#ifndef CLI_OPTION_TABLE_H
+#define CLI_OPTION_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/options.h"
+
+/* Rows are in the order of the help text, groups together. */
+enum option_id {
+	OPTION_PID,
+	OPTION_LIB,
+	OPTION_MAPPINGS,
+	OPTION_INTERVAL,
+	OPTION_COUNT,
+	OPTION_DURATION,
+	OPTION_TOP,
+	OPTION_SORT,
+	OPTION_SHOW_ALLOCS,
+	OPTION_COMBINED_ONLY,
+	OPTION_OLDER,
+	OPTION_MIN_SIZE,
+	OPTION_MAX_SIZE,
+	OPTION_SAMPLE_EVERY,
+	OPTION_MAX_ALLOCATIONS,
+	OPTION_MAX_STACKS,
+	OPTION_STACK_DEPTH,
+	OPTION_FORMAT,
+	OPTION_OUTPUT,
+	OPTION_FORCE,
+	OPTION_QUIET,
+	OPTION_VERBOSE,
+	OPTION_DRY_RUN,
+	OPTION_KERNEL_HEADERS,
+	OPTION_ATTACH,
+	OPTION_VERSION,
+	OPTION_HELP,
+	OPTION_ID_COUNT,
+};
+
+enum option_group {
+	GROUP_TARGET,
+	GROUP_REPORTS,
+	GROUP_FILTER,
+	GROUP_LIMITS,
+	GROUP_OUTPUT,
+	GROUP_ADVANCED,
+	GROUP_COUNT,
+};
+
+/* How a value is read; `min`, `max` and the type of the field are the row's. */
+enum option_kind {
+	KIND_FLAG,     /* bool: given or not */
+	KIND_REPEATED, /* unsigned: how many times it was given */
+	KIND_ACTION,   /* enum option_action, `min` is which; ends parsing */
+	KIND_INTEGER,  /* whole number */
+	KIND_QUANTITY, /* whole number, K, M and G allowed */
+	KIND_SIZE,     /* bytes, K, M and G allowed */
+	KIND_DURATION, /* ns; a plain number is in `unit_ns` */
+	KIND_CHOICE,   /* enum: the index of the value in `choices` */
+	KIND_NAME,     /* const char *: the entry of `choices` itself */
+	KIND_PATH,     /* const char *: any text but "" */
+	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
+};
+
+struct option_row {
+	const char *name; /* without "--" */
+	char letter;      /* 0: none */
+	const char *alias;
+	char alias_letter;
+	const char *argument; /* its name in the help text, NULL: takes no value */
+	enum option_group group;
+	enum option_kind kind;
+	size_t offset, size;        /* of the field in struct options, bytes */
+	uint64_t min, max;          /* numbers: both included */
+	uint64_t unit_ns;           /* durations */
+	const char *const *choices; /* ended by NULL */
+	const char *expected;       /* after "expected " in an error */
+	const char *help;           /* one sentence, wrapped when printed */
+};
+
+extern const struct option_row option_rows[OPTION_ID_COUNT];
+
+/* The heading of a group. Static string. */
+const char *option_group_name(enum option_group group);
+
+/* The row with that long name or alias (`len` bytes), or letter; NULL: there is none. */
+const struct option_row *option_find(const char *name, size_t len);
+const struct option_row *option_find_letter(char letter);
+
+/* The long name or alias that `name` (`len` bytes) is likely to mean: one that begins
+ * with it, or the nearest by edit distance. NULL when none is near. Static string. */
+const char *option_nearest(const char *name, size_t len);
+
+#endif

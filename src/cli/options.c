@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/option_table.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+#include "util/units.h"
+
+/* One run over argv. */
+struct parse {
+	int argc;
+	char *const *argv;
+	int at; /* index of the argument that is looked at */
+	struct options *options;
+	/* The value that counts for each option, "" for a flag; NULL: not given. */
+	const char *given[OPTION_ID_COUNT];
+	bool done;
+};
+
+/* `spelled` is the option as the user wrote it ("-i", "--sample-rate"). */
+static struct error *bad_value(const struct option_row *row, const char *spelled,
+			       const char *value)
+{
+	_cleanup_(freep) char *shown = escape_dup(value);
+
+	if (!shown)
+		return error_no_memory();
+	return error_create(ERROR_USAGE, "%s: expected %s; got '%s'", spelled,
+			    row->expected, shown);
+}
+
+static struct error *unknown_option(const char *dashes, const char *name, size_t len,
+				    const char *whole)
+{
+	const char *nearest = option_nearest(name, len);
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	strbuf_append(&text, "unknown option '");
+	strbuf_append(&text, dashes);
+	escape_bytes(&text, name, len);
+	strbuf_append_char(&text, '\'');
+	if (whole) {
+		/* A letter among others: what was written may mean a long name. */
+		strbuf_append(&text, " in '");
+		escape_text(&text, whole);
+		strbuf_append_char(&text, '\'');
+		nearest = option_nearest(whole + 1, strlen(whole + 1));
+	}
+	if (nearest)
+		strbuf_appendf(&text, "; did you mean '--%s'?", nearest);
+	else
+		strbuf_append(&text, "; 'memtrace --help' lists them all");
+	if (text.failed)
+		return error_no_memory();
+	return error_create(ERROR_USAGE, "%s", strbuf_text(&text));
+}
+
+static struct error *unexpected_argument(const char *arg)
+{
+	_cleanup_(freep) char *shown = escape_dup(arg);
+
+	if (!shown)
+		return error_no_memory();
+	return error_create(ERROR_USAGE,
+			    "unexpected argument '%s'; expected only options: a process "
+			    "is given as --pid PID, the time between reports as "
+			    "--interval TIME",
+			    shown);
+}
+
+/* Fields that hold numbers: bool, int, unsigned, an enum or uint64_t. */
+static void store_number(const struct option_row *row, struct options *options,
+			 uint64_t value)
+{
+	char *field = (char *)options + row->offset;
+
+	if (row->size == sizeof(bool))
+		*(bool *)field = value;
+	else if (row->size == sizeof(uint32_t))
+		memcpy(field, &(uint32_t){(uint32_t)value}, sizeof(uint32_t));
+	else
+		memcpy(field, &value, sizeof(value));
+}
+
+static void store_text(const struct option_row *row, struct options *options,
+		       const char *value)
+{
+	memcpy((char *)options + row->offset, &value, sizeof(value));
+}
+
+/* The index of `value` in the row's choices, or that of the NULL behind them. */
+static size_t find_choice(const struct option_row *row, const char *value)
+{
+	size_t i = 0;
+
+	while (row->choices[i] && strcmp(row->choices[i], value))
+		i++;
+	return i;
+}
+
+static bool parse_number(const struct option_row *row, const char *value, uint64_t *ret)
+{
+	uint64_t n;
+	bool ok;
+
+	switch (row->kind) {
+	case KIND_QUANTITY:
+		ok = units_parse_count(value, &n);
+		break;
+	case KIND_SIZE:
+		ok = units_parse_size(value, &n);
+		break;
+	case KIND_DURATION:
+		ok = units_parse_duration(value, row->unit_ns, &n);
+		break;
+	default:
+		ok = units_parse_integer(value, 0, UINT64_MAX, &n);
+		break;
+	}
+	if (!ok || n < row->min || n > row->max)
+		return false;
+	*ret = n;
+	return true;
+}
+
+/* Store `value`; false when it is not what the row expects. */
+static bool set_value(const struct option_row *row, struct options *options,
+		      const char *value)
+{
+	uint64_t n;
+	size_t choice;
+
+	switch (row->kind) {
+	case KIND_CHOICE:
+		choice = find_choice(row, value);
+		if (!row->choices[choice])
+			return false;
+		store_number(row, options, choice);
+		return true;
+	case KIND_NAME:
+		choice = find_choice(row, value);
+		if (!row->choices[choice])
+			return false;
+		store_text(row, options, row->choices[choice]);
+		return true;
+	case KIND_HEADERS:
+		choice = find_choice(row, value);
+		options->headers_dir = row->choices[choice] ? NULL : value;
+		options->headers_mode =
+			row->choices[choice] ? (enum headers_mode)choice : HEADERS_DIR;
+		return *value;
+	case KIND_PATH:
+		store_text(row, options, value);
+		return *value;
+	default:
+		if (!parse_number(row, value, &n))
+			return false;
+		store_number(row, options, n);
+		return true;
+	}
+}
+
+static void set_flag(struct parse *p, const struct option_row *row)
+{
+	if (row->kind == KIND_ACTION) {
+		p->options->action = (enum option_action)row->min;
+		p->done = true;
+	} else if (row->kind == KIND_REPEATED) {
+		++*(unsigned *)((char *)p->options + row->offset);
+	} else {
+		store_number(row, p->options, true);
+	}
+}
+
+/* Apply one option. `value` is what was written in the same argument, or NULL: then it
+ * is the next argument. */
+static struct error *apply(struct parse *p, const struct option_row *row,
+			   const char *spelled, const char *value)
+{
+	if (!row->argument) {
+		p->given[row - option_rows] = "";
+		set_flag(p, row);
+		return NULL;
+	}
+	if (!value) {
+		if (p->at + 1 >= p->argc)
+			return error_create(ERROR_USAGE,
+					    "%s: expected %s; nothing follows it",
+					    spelled, row->expected);
+		value = p->argv[++p->at];
+
+		/* A forgotten file name must not swallow the next option. */
+		bool any_text = row->kind == KIND_PATH || row->kind == KIND_HEADERS;
+
+		if (any_text && value[0] == '-' && value[1]) {
+			_cleanup_(freep) char *shown = escape_dup(value);
+
+			if (!shown)
+				return error_no_memory();
+			return error_create(ERROR_USAGE,
+					    "%s: expected %s; got '%s', which looks like "
+					    "an option (if it is meant: --%s=%s)",
+					    spelled, row->expected, shown, row->name,
+					    shown);
+		}
+	}
+	if (!set_value(row, p->options, value))
+		return bad_value(row, spelled, value);
+	p->given[row - option_rows] = value;
+	return NULL;
+}
+
+static struct error *parse_long(struct parse *p, const char *arg)
+{
+	const char *name = arg + 2;
+	const char *equals = strchrnul(name, '=');
+	size_t len = (size_t)(equals - name);
+	const struct option_row *row = option_find(name, len);
+	char spelled[64];
+
+	if (!row)
+		return unknown_option("--", name, len, NULL);
+	snprintf(spelled, sizeof(spelled), "--%.*s", (int)len, name);
+	if (!row->argument && *equals) {
+		_cleanup_(freep) char *shown = escape_dup(equals + 1);
+
+		if (!shown)
+			return error_no_memory();
+		return error_create(ERROR_USAGE, "%s: expected no value; got '%s'",
+				    spelled, shown);
+	}
+	return apply(p, row, spelled, *equals ? equals + 1 : NULL);
+}
+
+/* Letters in one argument: flags, then at most one with a value. */
+static struct error *parse_letters(struct parse *p, const char *arg)
+{
+	for (const char *at = arg + 1; *at && !p->done; at++) {
+		const struct option_row *row = option_find_letter(*at);
+		char spelled[] = {'-', *at, '\0'};
+
+		if (!row)
+			return unknown_option("-", at, 1, arg[2] ? arg : NULL);
+		if (row->argument)
+			return apply(p, row, spelled, at[1] ? at + 1 : NULL);
+
+		struct error *err = apply(p, row, spelled, NULL);
+
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* What only shows when all options are known. */
+static struct error *check_together(const struct parse *p)
+{
+	struct options *options = p->options;
+
+	if (!options->pid)
+		return error_create(ERROR_USAGE,
+				    "--pid: expected %s; it is missing: name the process "
+				    "to trace, such as 'memtrace --pid 1234'",
+				    option_rows[OPTION_PID].expected);
+	if (options->min_size_bytes > options->max_size_bytes)
+		return error_create(
+			ERROR_USAGE,
+			"--min-size: expected at most the --max-size of '%s'; "
+			"got '%s'",
+			p->given[OPTION_MAX_SIZE], p->given[OPTION_MIN_SIZE]);
+	if (!options->combined_only)
+		return NULL;
+	if (options->show_allocs)
+		return error_create(ERROR_USAGE,
+				    "--show-allocs: expected without --combined-only, "
+				    "which lists no single blocks; got both");
+	if (p->given[OPTION_OLDER])
+		return error_create(ERROR_USAGE,
+				    "--older: expected without --combined-only, which "
+				    "counts blocks of every age; got '%s' with it",
+				    p->given[OPTION_OLDER]);
+	options->older_ns = 0;
+	return NULL;
+}
+
+struct error *options_parse(int argc, char *const argv[], struct options *ret)
+{
+	struct parse p = {.argc = argc, .argv = argv, .options = ret};
+
+	*ret = (struct options){
+		.action = ACTION_TRACE,
+		.interval_ns = 5 * UNITS_NS_PER_S,
+		.top = 10,
+		.older_ns = 500 * UNITS_NS_PER_MS,
+		.max_size_bytes = UINT64_MAX,
+		.sample_every = 1,
+		.sort = REPORT_SORT_SIZE,
+		.max_allocations = UINT64_C(1) << 20,
+		.max_stacks = UINT64_C(1) << 16,
+		.stack_depth = 64,
+		.format = "text",
+		.headers_mode = HEADERS_AUTO,
+	};
+	for (p.at = 1; p.at < argc && !p.done; p.at++) {
+		const char *arg = argv[p.at];
+		struct error *err = NULL;
+
+		if (!strcmp(arg, "--")) {
+			if (p.at + 1 < argc)
+				err = unexpected_argument(argv[p.at + 1]);
+			p.at = argc;
+		} else if (!strncmp(arg, "--", 2)) {
+			err = parse_long(&p, arg);
+		} else if (arg[0] == '-' && arg[1]) {
+			err = parse_letters(&p, arg);
+		} else {
+			err = unexpected_argument(arg);
+		}
+		if (err)
+			return err;
+	}
+	if (p.done)
+		return NULL;
+	if (ret->output && !strcmp(ret->output, "-"))
+		ret->output = NULL;
+	return check_together(&p);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line as one const struct. One table (option_table.c) drives parsing, --help
+ * and every error message about an option.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bpf/tracer.h"
+#include "report/report.h"
+#include "util/error.h"
+
+enum option_action {
+	ACTION_TRACE,
+	ACTION_HELP,
+	ACTION_VERSION
+};
+
+struct options {
+	enum option_action action;
+	int pid;                 /* --pid, 1 or more */
+	uint64_t interval_ns;    /* --interval, default 5 s */
+	uint64_t count;          /* --count, 0: no bound */
+	uint64_t duration_ns;    /* --duration, 0: no bound */
+	uint64_t top;            /* --top, default 10, 0: all */
+	uint64_t older_ns;       /* --older, default 500 ms; 0 with combined_only */
+	uint64_t min_size_bytes; /* inclusive, 0: no bound */
+	uint64_t max_size_bytes; /* inclusive, UINT64_MAX: no bound */
+	uint64_t sample_every;   /* --sample-every, default 1 */
+	enum report_sort sort;
+	bool show_allocs, combined_only; /* never both */
+	bool mappings;                   /* --mappings */
+	uint64_t max_allocations;        /* default 1M (1048576) */
+	uint64_t max_stacks;             /* default 64K (65536) */
+	unsigned stack_depth;            /* default 64, 1..127 */
+	const char *format; /* "text" (default) or "json": a renderer's name */
+	const char *output; /* --output FILE, NULL (also for "-"): stdout;
+			  borrowed from argv */
+	bool force, dry_run, quiet;
+	unsigned verbose; /* how many -v */
+	enum headers_mode headers_mode;
+	const char *headers_dir; /* borrowed from argv */
+	enum attach_choice attach;
+	const char *library;     /* --lib PATH (-L, -O/--obj): look for the allocator
+				    in this file only; NULL: detect. Borrowed. */
+};
+
+/*
+ * Parse argv into `ret`. The last of several values of one option counts. --help and
+ * --version end parsing at once: `action` is then all that may be read. ERROR_USAGE
+ * names the option as it was written, what was expected and what was given, escaped,
+ * in one line. `argv` must outlive `ret`.
+ */
+struct error *options_parse(int argc, char *const argv[], struct options *ret)
+	__attribute__((warn_unused_result));
+
+/* Print the help text, made from the option table, with examples. */
+void options_help(FILE *out);
+
+#endif

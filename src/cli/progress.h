@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line on the terminal that says what is going on, and goes away when it is done. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct progress {
+	FILE *out;    /* NULL: say nothing */
+	bool showing; /* a line stands there */
+};
+
+/* Show progress on stderr, if that is a terminal and `quiet` is not set. */
+void progress_init(struct progress *progress, bool quiet);
+
+/* Show `phase` in place of what was there. `arg` is the struct progress. */
+void progress_show(void *arg, const char *phase);
+
+/* Take the line away. */
+void progress_clear(struct progress *progress);
+
+#endif

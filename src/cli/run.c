@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run.h"
+
+#include <stdio.h>
+
+#include "cli/options.h"
+#include "cli/session.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+
+#define EXIT_RUNTIME 1
+#define EXIT_USAGE   2
+
+/* The one place where errors are printed. The message holds names that the target or a
+ * caller chose, so it is escaped; the detail keeps its lines. */
+static int print_error(struct error *err, unsigned verbose)
+{
+	int status = err->code == ERROR_USAGE ? EXIT_USAGE : EXIT_RUNTIME;
+	_cleanup_(freep) char *message = escape_dup(err->message);
+
+	fprintf(stderr, "memtrace: %s%s\n", message ? message : "out of memory",
+		err->detail && !verbose ? " (-v shows more)" : "");
+	if (err->detail && verbose)
+		fprintf(stderr, "%s\n", err->detail);
+	error_destroy(err);
+	return status;
+}
+
+int cli_run(int argc, char *argv[])
+{
+	struct options options;
+	struct error *err = options_parse(argc, argv, &options);
+
+	if (err)
+		return print_error(err, 0);
+	switch (options.action) {
+	case ACTION_HELP:
+		options_help(stdout);
+		return 0;
+	case ACTION_VERSION:
+		puts("memtrace " MEMTRACE_VERSION);
+		return 0;
+	case ACTION_TRACE:
+		break;
+	}
+	err = session_run(&options);
+	return err ? print_error(err, options.verbose) : 0;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/wait.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+struct error *waiter_init(struct waiter *waiter)
+{
+	sigset_t set;
+
+	*waiter = (struct waiter){-1, -1, -1, -1};
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* A closed pipe is an error of the write, with our clean-up after it. */
+	signal(SIGPIPE, SIG_IGN);
+	waiter->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (waiter->signal_fd < 0)
+		return error_errno(ERROR_IO, errno, "cannot make a signal descriptor");
+	return NULL;
+}
+
+static struct error *timer(uint64_t first_ns, uint64_t every_ns, int *ret)
+{
+	struct itimerspec spec = {
+		.it_value = {(time_t)(first_ns / 1000000000), (long)(first_ns % 1000000000)},
+		.it_interval = {(time_t)(every_ns / 1000000000), (long)(every_ns % 1000000000)},
+	};
+
+	*ret = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (*ret < 0 || timerfd_settime(*ret, 0, &spec, NULL))
+		return error_errno(ERROR_IO, errno, "cannot make a timer");
+	return NULL;
+}
+
+struct error *waiter_start(struct waiter *waiter, int pidfd, uint64_t interval_ns,
+			   uint64_t duration_ns)
+{
+	struct error *err = timer(interval_ns, interval_ns, &waiter->interval_fd);
+
+	waiter->pidfd = pidfd;
+	if (!err && duration_ns)
+		err = timer(duration_ns, 0, &waiter->duration_fd);
+	return err;
+}
+
+void waiter_deinit(struct waiter *waiter)
+{
+	int *const fds[] = {&waiter->signal_fd, &waiter->interval_fd, &waiter->duration_fd};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+/* The next signal's cause; false when there is none. */
+static bool take_signal(struct waiter *waiter, enum report_cause *ret)
+{
+	struct signalfd_siginfo info;
+
+	if (read(waiter->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return false;
+	*ret = info.ssi_signo == SIGUSR1 ? REPORT_DEMAND : REPORT_STOPPED;
+	return true;
+}
+
+bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
+{
+	/* A negative descriptor is skipped by poll(2). In order of precedence. */
+	struct pollfd fds[] = {
+		{.fd = waiter->pidfd, .events = POLLIN},
+		{.fd = waiter->signal_fd, .events = POLLIN},
+		{.fd = waiter->duration_fd, .events = POLLIN},
+		{.fd = waiter->interval_fd, .events = POLLIN},
+	};
+	uint64_t expirations;
+
+	if (poll(fds, sizeof(fds) / sizeof(*fds), timeout_ms) <= 0)
+		return false;
+	if (fds[0].revents) {
+		*ret = REPORT_EXITED;
+		return true;
+	}
+	if (fds[1].revents)
+		return take_signal(waiter, ret);
+	if (fds[2].revents) {
+		*ret = REPORT_DURATION;
+		return true;
+	}
+	*ret = REPORT_INTERVAL;
+	return read(waiter->interval_fd, &expirations, sizeof(expirations)) ==
+	       sizeof(expirations);
+}

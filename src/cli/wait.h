@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waiting for what comes first: a signal, the interval, the end of the run, the
+ * target's exit. */
+#ifndef CLI_WAIT_H
+#define CLI_WAIT_H
+
+#include <stdint.h>
+
+#include "report/report.h"
+#include "util/error.h"
+
+struct waiter {
+	int signal_fd, interval_fd, duration_fd; /* -1: none */
+	int pidfd;				 /* borrowed */
+};
+
+/*
+ * Take SIGINT, SIGTERM, SIGHUP and SIGUSR1 out of ordinary delivery, so that from here
+ * on they wait for waiter_next(), and ignore SIGPIPE. Call it before anything that has
+ * to be undone.
+ */
+struct error *waiter_init(struct waiter *waiter) __attribute__((warn_unused_result));
+
+/* Start the clocks: reports each `interval_ns`, the end after `duration_ns` (0: none). */
+struct error *waiter_start(struct waiter *waiter, int pidfd, uint64_t interval_ns,
+			   uint64_t duration_ns) __attribute__((warn_unused_result));
+void waiter_deinit(struct waiter *waiter);
+
+/*
+ * Wait at most `timeout_ms` (-1: for ever). True when there is a cause for a report;
+ * ends of the run come before the interval when both are due.
+ */
+bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret);
+
+#endif

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/formats.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "util/cleanup.h"
+#include "util/escape.h"
+
+/*
+ * Objects are made by jansson and written at once, so that a report of 100,000 stacks
+ * takes no more memory than its frames: an object that holds a long list is written
+ * without its closing brace (JSON_EMBED leaves both away), then the list behind it.
+ *
+ * json_object_set_new() takes over what it is given even when it fails, and fails when
+ * given NULL, so a chain of calls needs only one look at the end.
+ */
+struct json_builder {
+	const struct report *report;
+	FILE *out;
+	char **frames; /* the text of each frame, made once */
+	bool failed;
+};
+
+static void set(struct json_builder *b, json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value))
+		b->failed = true;
+}
+
+static json_t *integer(uint64_t n)
+{
+	return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
+}
+
+static void set_integer(struct json_builder *b, json_t *object, const char *key,
+			uint64_t n)
+{
+	set(b, object, key, integer(n));
+}
+
+/* NULL becomes null. */
+static void set_text(struct json_builder *b, json_t *object, const char *key,
+		     const char *text)
+{
+	_cleanup_(freep) char *escaped = text ? escape_dup(text) : NULL;
+
+	if (text && !escaped)
+		b->failed = true;
+	else
+		set(b, object, key, escaped ? json_string(escaped) : json_null());
+}
+
+static void set_address(struct json_builder *b, json_t *object, const char *key,
+			uint64_t address)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	set(b, object, key, json_string(text));
+}
+
+/* Rounded; what is not a number or does not fit is bounded. */
+static void set_rate(struct json_builder *b, json_t *object, const char *key, double rate)
+{
+	if (!(rate > 0))
+		rate = 0;
+	set_integer(b, object, key, rate < 9e18 ? (uint64_t)(rate + 0.5) : INT64_MAX);
+}
+
+static json_t *target_object(struct json_builder *b)
+{
+	const struct snapshot *snap = b->report->snapshot;
+	json_t *target = json_object();
+
+	set(b, target, "pid", json_integer(snap->pid));
+	set_text(b, target, "command", snap->command ? snap->command : "");
+	set_text(b, target, "executable", snap->executable);
+	set(b, target, "exited", json_boolean(snap->exited));
+	set_integer(b, target, "vm_size_bytes", snap->memory.vm_size_bytes);
+	set_integer(b, target, "vm_rss_bytes", snap->memory.vm_rss_bytes);
+	set_integer(b, target, "vm_data_bytes", snap->memory.vm_data_bytes);
+	set_integer(b, target, "vm_hwm_bytes", snap->memory.vm_hwm_bytes);
+	return target;
+}
+
+static json_t *filter_object(struct json_builder *b)
+{
+	const struct report_options *options = &b->report->options;
+	const struct snapshot *snap = b->report->snapshot;
+	json_t *filter = json_object();
+
+	set_integer(b, filter, "older_ns",
+		    options->combined_only ? 0 : options->older_ns);
+	set_integer(b, filter, "min_size_bytes", snap->min_size_bytes);
+	set(b, filter, "max_size_bytes",
+	    snap->max_size_bytes == UINT64_MAX ? json_null()
+					       : integer(snap->max_size_bytes));
+	return filter;
+}
+
+static json_t *losses_object(struct json_builder *b)
+{
+	json_t *losses = json_object();
+
+	for (size_t i = 0; i < LOSS_COUNT; i++)
+		set_integer(b, losses, loss_name(i), b->report->snapshot->losses[i]);
+	return losses;
+}
+
+static json_t *totals_object(struct json_builder *b, const struct snapshot_totals *totals)
+{
+	json_t *object = json_object();
+
+	set_integer(b, object, "allocations", totals->allocations);
+	set_integer(b, object, "allocated_bytes", totals->allocated_bytes);
+	set_integer(b, object, "frees", totals->frees);
+	set_integer(b, object, "freed_bytes", totals->freed_bytes);
+	set_integer(b, object, "frees_unknown", totals->frees_unknown);
+	set_integer(b, object, "failures", totals->failures);
+	return object;
+}
+
+/* Write `object` and release it; with `embed` without its braces. */
+static void write_object(struct json_builder *b, json_t *object, size_t embed)
+{
+	if (!object || json_dumpf(object, b->out, JSON_COMPACT | embed))
+		b->failed = true;
+	json_decref(object);
+}
+
+static json_t *rates_object(struct json_builder *b, const struct report_section *section)
+{
+	json_t *rates = json_object();
+
+	set_rate(b, rates, "allocations_per_s", section->allocations_per_s);
+	set_rate(b, rates, "allocated_bytes_per_s", section->allocated_bytes_per_s);
+	set_rate(b, rates, "frees_per_s", section->frees_per_s);
+	set_rate(b, rates, "freed_bytes_per_s", section->freed_bytes_per_s);
+	return rates;
+}
+
+static void write_frame(struct json_builder *b, const struct report_frame *frame)
+{
+	char **text = &b->frames[frame->index];
+
+	if (!*text) {
+		json_t *object = json_object();
+
+		set_address(b, object, "address", frame->address);
+		set_text(b, object, "symbol", frame->symbol);
+		set_integer(b, object, "offset", frame->offset);
+		set_text(b, object, "module", frame->module);
+		set_text(b, object, "build_id", frame->build_id);
+		*text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+		json_decref(object);
+	}
+	if (*text)
+		fputs(*text, b->out);
+	else
+		b->failed = true;
+}
+
+static void write_block(struct json_builder *b, const struct snapshot_block *block)
+{
+	uint64_t now_ns = b->report->snapshot->time_ns;
+	json_t *object = json_object();
+
+	set_address(b, object, "address", block->address);
+	set_integer(b, object, "size_bytes", block->size_bytes);
+	set_integer(b, object, "age_ns",
+		    now_ns > block->time_ns ? now_ns - block->time_ns : 0);
+	set_integer(b, object, "tid", block->tid);
+	write_object(b, object, 0);
+}
+
+static json_t *row_object(struct json_builder *b, const struct report_row *row)
+{
+	const struct report *report = b->report;
+	json_t *object = json_object();
+
+	set(b, object, "stack",
+	    row->stack == SNAPSHOT_NO_STACK ? json_null() : integer(row->stack));
+	set_integer(b, object, "size_bytes", row->size_bytes);
+	set_integer(b, object, "blocks", row->count);
+	set(b, object, "growth_bytes", json_integer(row->growth_bytes));
+	set(b, object, "growth_blocks", json_integer(row->growth_count));
+	set_integer(b, object, "oldest_age_ns", row->oldest_age_ns);
+	set_integer(b, object, "newest_age_ns", row->newest_age_ns);
+	if (report->snapshot->sample_every > 1) {
+		set_integer(b, object, "estimated_size_bytes",
+			    report_scale(report, row->size_bytes));
+		set_integer(b, object, "estimated_blocks",
+			    report_scale(report, row->count));
+	}
+	set_text(b, object, "end", stack_end_name(row->end));
+	return object;
+}
+
+static void write_row(struct json_builder *b, const struct report_row *row)
+{
+	fputc('{', b->out);
+	write_object(b, row_object(b, row), JSON_EMBED);
+	fputs(",\"frames\":[", b->out);
+	for (size_t i = 0; i < row->depth; i++) {
+		if (i)
+			fputc(',', b->out);
+		write_frame(b, row->frames[i]);
+	}
+	fputc(']', b->out);
+	if (b->report->options.show_blocks) {
+		fputs(",\"allocations\":[", b->out);
+		for (size_t i = 0; i < row->block_count; i++) {
+			if (i)
+				fputc(',', b->out);
+			write_block(b, row->blocks[i]);
+		}
+		fputc(']', b->out);
+	}
+	fputc('}', b->out);
+}
+
+static void write_section(struct json_builder *b, const struct report_section *section)
+{
+	json_t *object = json_object();
+
+	set_integer(b, object, "live_bytes", section->live_bytes);
+	set_integer(b, object, "live_blocks", section->live_count);
+	set_integer(b, object, "listed_bytes", section->listed_bytes);
+	set_integer(b, object, "listed_blocks", section->listed_count);
+	set_integer(b, object, "stack_count", section->stack_count);
+	set(b, object, "totals", totals_object(b, &section->totals));
+	set(b, object, "rates", rates_object(b, section));
+	fputc('{', b->out);
+	write_object(b, object, JSON_EMBED);
+	fputs(",\"stacks\":[", b->out);
+	for (size_t i = 0; i < section->row_count && !b->failed; i++) {
+		if (i)
+			fputc(',', b->out);
+		write_row(b, &section->rows[i]);
+	}
+	fputs("]}", b->out);
+}
+
+static void write_report(struct json_builder *b)
+{
+	const struct report *report = b->report;
+	const struct snapshot *snap = report->snapshot;
+	json_t *object = json_object();
+
+	set(b, object, "schema", json_string("memtrace-report"));
+	set(b, object, "version", json_integer(1));
+	set_integer(b, object, "sequence", report->sequence);
+	set(b, object, "cause", json_string(report_cause_name(report->cause)));
+	set(b, object, "final", json_boolean(report_cause_is_final(report->cause)));
+	set_integer(b, object, "time_unix_ns", snap->wall_ns);
+	set_integer(b, object, "elapsed_ns", report->elapsed_ns);
+	set_integer(b, object, "since_previous_ns", report->since_ns);
+	set(b, object, "target", target_object(b));
+	set_integer(b, object, "sample_every", snap->sample_every);
+	set(b, object, "filter", filter_object(b));
+	set(b, object, "complete", json_boolean(!snapshot_has_losses(snap)));
+	set(b, object, "losses", losses_object(b));
+	fputc('{', b->out);
+	write_object(b, object, JSON_EMBED);
+	fputs(",\"heap\":", b->out);
+	write_section(b, &report->sections[BLOCK_HEAP]);
+	fputs(",\"mappings\":", b->out);
+	if (report->section_count > BLOCK_MAPPING)
+		write_section(b, &report->sections[BLOCK_MAPPING]);
+	else
+		fputs("null", b->out);
+	fputs("}\n", b->out);
+}
+
+static struct error *render_json(const struct report *report, FILE *out)
+{
+	struct json_builder b = {.report = report, .out = out};
+
+	/* One more, as calloc(0) may give NULL. */
+	b.frames = calloc(report->frame_count + 1, sizeof(*b.frames));
+	if (!b.frames)
+		return error_no_memory();
+	write_report(&b);
+	for (size_t i = 0; i < report->frame_count; i++)
+		free(b.frames[i]);
+	free(b.frames);
+	/* A failed stream is for the caller to see. */
+	return b.failed && !ferror(out) ? error_no_memory() : NULL;
+}
+
+const struct renderer json_renderer = {.name = "json", .render = render_json};

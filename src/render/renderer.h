@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One ops table for every output format: a renderer turns a report into bytes. */
+#ifndef RENDER_RENDERER_H
+#define RENDER_RENDERER_H
+
+#include <stdio.h>
+
+#include "report/report.h"
+#include "util/error.h"
+
+struct renderer {
+	const char *name; /* as in --format NAME */
+	/* Write one report. The caller flushes and checks `out`; a failed write of the
+	 * stream is reported by the caller, not here. */
+	struct error *(*render)(const struct report *report, FILE *out)
+		__attribute__((warn_unused_result));
+};
+
+/* The renderer of that name, or NULL. Static. */
+const struct renderer *renderer_find(const char *name);
+
+/* All renderers, ended by NULL. Static. */
+extern const struct renderer *const renderers[];
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/text_rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "util/escape.h"
+
+#define FLUSH_BYTES ((size_t)64 * 1024)
+
+const char *text_plural(uint64_t n, const char *singular, const char *plural)
+{
+	return n == 1 ? singular : plural;
+}
+
+struct units_text text_format_growth(const struct report *report, int64_t bytes)
+{
+	struct units_text text = {.s = "no growth"};
+	uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
+
+	if (bytes)
+		snprintf(text.s, sizeof(text.s), "%c%.20s", bytes < 0 ? '-' : '+',
+			 units_format_bytes(report_scale(report, size)).s);
+	return text;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void append_frame(struct strbuf *text, const struct report_frame *frame)
+{
+	strbuf_appendf(text, "\t\t0x%016" PRIx64 "\t", frame->address);
+	if (frame->symbol) {
+		escape_text(text, frame->symbol);
+		strbuf_appendf(text, "+0x%" PRIx64 " [", frame->offset);
+		escape_text(text, frame->module ? base_name(frame->module) : "unknown");
+		strbuf_append(text, "]\n");
+	} else if (frame->module) {
+		strbuf_append_char(text, '[');
+		escape_text(text, base_name(frame->module));
+		strbuf_appendf(text, "+0x%" PRIx64 "]\n", frame->offset);
+	} else {
+		strbuf_append(text, "[unknown]\n");
+	}
+}
+
+/* Says why a stack has no more frames, where there should be more. */
+static void append_end(struct strbuf *text, const struct report_row *row)
+{
+	static const char *const ends[STACK_END_COUNT] = {
+		[STACK_END_DEPTH] = "truncated: stack depth limit, raise --stack-depth",
+		[STACK_END_NO_FRAME] = "truncated: no frame pointer to follow",
+		[STACK_END_UNREADABLE] = "truncated: stack memory could not be read",
+	};
+
+	if (row->stack == SNAPSHOT_NO_STACK)
+		strbuf_append(text,
+			      "\t\t[no stack: it was not stored, raise --max-stacks]\n");
+	else if (ends[row->end])
+		strbuf_appendf(text, "\t\t[%s]\n", ends[row->end]);
+	else if (!row->depth)
+		strbuf_append(text, "\t\t[no frames]\n");
+}
+
+static void append_blocks(struct strbuf *text, const struct report *report,
+			  const struct report_row *row)
+{
+	uint64_t now_ns = report->snapshot->time_ns;
+
+	for (size_t i = 0; i < row->block_count; i++) {
+		const struct snapshot_block *block = row->blocks[i];
+
+		strbuf_appendf(text, "\t\taddr = 0x%" PRIx64 " size = %" PRIu64,
+			       block->address, block->size_bytes);
+		if (!report->options.combined_only) {
+			uint64_t age_ns =
+				now_ns > block->time_ns ? now_ns - block->time_ns : 0;
+
+			strbuf_appendf(text, " age = %s",
+				       units_format_duration(age_ns).s);
+		}
+		strbuf_appendf(text, " thread = %" PRIu32 "\n", block->tid);
+	}
+}
+
+static void append_row(struct strbuf *text, const struct report *report,
+		       const struct report_section *section, const struct report_row *row)
+{
+	uint64_t size = report_scale(report, row->size_bytes);
+	double share = section->live_bytes ? 100.0 * (double)row->size_bytes /
+						     (double)section->live_bytes
+					   : 0;
+	/* In tenths, so that no locale has a say in the decimal point. */
+	unsigned tenths = (unsigned)(share * 10 + 0.5);
+
+	strbuf_appendf(text, "\t%" PRIu64 " bytes in %" PRIu64 " %s from stack", size,
+		       report_scale(report, row->count),
+		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
+	strbuf_appendf(text, "  (%u.%u %%, %s", tenths / 10, tenths % 10,
+		       units_format_bytes(size).s);
+	/* In a first report all of it has grown, which says nothing. */
+	if (report->has_previous)
+		strbuf_appendf(text, ", %s",
+			       text_format_growth(report, row->growth_bytes).s);
+	if (!report->options.combined_only)
+		strbuf_appendf(text, ", oldest %s",
+			       units_format_duration(row->oldest_age_ns).s);
+	strbuf_append(text, ")\n");
+	append_blocks(text, report, row);
+	for (size_t i = 0; i < row->depth; i++)
+		append_frame(text, row->frames[i]);
+	append_end(text, row);
+}
+
+static void append_rest(struct strbuf *text, const struct report *report,
+			const struct report_section *section)
+{
+	uint64_t size = section->listed_bytes, count = section->listed_count;
+	uint64_t stacks = section->stack_count - section->row_count;
+
+	if (!stacks)
+		return;
+	for (size_t i = 0; i < section->row_count; i++) {
+		/* A saturated sum may be smaller than its parts. */
+		size -= section->rows[i].size_bytes < size ? section->rows[i].size_bytes
+							   : size;
+		count -= section->rows[i].count;
+	}
+	count = report_scale(report, count);
+	strbuf_appendf(text,
+		       "\t... %" PRIu64 " more %s with %s in %" PRIu64
+		       " %s (--top 0 lists all)\n",
+		       stacks, text_plural(stacks, "stack", "stacks"),
+		       units_format_bytes(report_scale(report, size)).s, count,
+		       section->class == BLOCK_HEAP
+			       ? text_plural(count, "allocation", "allocations")
+			       : text_plural(count, "mapping", "mappings"));
+}
+
+void text_append_rows(struct strbuf *text, const struct report *report,
+		      const struct report_section *section, const char *clock, FILE *out)
+{
+	strbuf_appendf(text, "\n[%s] Top %zu stacks with outstanding %s:\n", clock,
+		       section->row_count,
+		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
+	for (size_t i = 0; i < section->row_count; i++) {
+		append_row(text, report, section, &section->rows[i]);
+		if (text->len >= FLUSH_BYTES && !text->failed) {
+			fwrite(text->data, 1, text->len, out);
+			strbuf_deinit(text);
+		}
+	}
+	if (!section->row_count && section->live_count)
+		strbuf_appendf(text, "\tnone older than %s\n",
+			       units_format_duration(report->options.older_ns).s);
+	else if (!section->row_count)
+		strbuf_append(text, "\tnone\n");
+	append_rest(text, report, section);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/history.h"
+
+#include <stdlib.h>
+
+void stack_sums_deinit(struct stack_sums *sums)
+{
+	vec_deinit(&sums->stacks);
+}
+
+struct stack_sum stack_sums_get(const struct stack_sums *sums, uint32_t stack)
+{
+	if (stack == SNAPSHOT_NO_STACK)
+		return sums->none;
+	return stack < sums->stacks.len ? sums->stacks.data[stack]
+					: (struct stack_sum){0};
+}
+
+struct report_history *report_history_create(void)
+{
+	return calloc(1, sizeof(struct report_history));
+}
+
+void report_history_destroy(struct report_history *history)
+{
+	if (!history)
+		return;
+	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
+		stack_sums_deinit(&history->sums[i]);
+	free(history);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report leaves for the next one. Private to report/. */
+#ifndef REPORT_HISTORY_H
+#define REPORT_HISTORY_H
+
+#include "report/report.h"
+#include "util/vec.h"
+
+/* What the listed blocks of one call path come to. */
+struct stack_sum {
+	uint64_t size_bytes, count;
+	uint64_t oldest_ns, newest_ns; /* when they were allocated */
+};
+
+/*
+ * Sums for each stack index of a snapshot, and one for blocks without a
+ * stack. Indices stay the same for a run, and new stacks are appended.
+ */
+struct stack_sums {
+	VEC(struct stack_sum) stacks;
+	struct stack_sum none;
+};
+
+struct report_history {
+	uint64_t reports; /* how many were made */
+	uint64_t time_ns; /* of the last one's snapshot */
+	struct snapshot_totals totals[BLOCK_CLASS_COUNT];
+	uint64_t live_bytes[BLOCK_CLASS_COUNT];
+	struct stack_sums sums[BLOCK_CLASS_COUNT];
+};
+
+void stack_sums_deinit(struct stack_sums *sums);
+
+/* The sum of `stack` (an index, or SNAPSHOT_NO_STACK): zero when it was not there. */
+struct stack_sum stack_sums_get(const struct stack_sums *sums, uint32_t stack);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model that every renderer reads: a snapshot after filter, aggregation by call
+ * path, sort, cut to the top, and names for the frames that will be shown.
+ */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot/snapshot.h"
+#include "symbol/cache.h"
+#include "util/error.h"
+
+enum report_sort {
+	REPORT_SORT_SIZE,
+	REPORT_SORT_COUNT
+};
+
+/* Why this report is made; the last ones are final. */
+enum report_cause {
+	REPORT_INTERVAL, /* --interval passed */
+	REPORT_DEMAND,   /* SIGUSR1 */
+	REPORT_COUNT,    /* --count reports were made */
+	REPORT_DURATION, /* --duration passed */
+	REPORT_STOPPED,  /* Ctrl-C or SIGTERM */
+	REPORT_EXITED,   /* the target exited */
+};
+
+struct report_options {
+	enum report_sort sort;
+	uint64_t top;       /* at most so many rows; 0: all */
+	uint64_t older_ns;  /* leave out blocks younger than this */
+	bool show_blocks;   /* --show-allocs: list the blocks behind each row */
+	bool combined_only; /* rows over all blocks, whatever their age */
+};
+
+/* One frame of a shown stack, leaf first. The strings belong to the frame cache
+ * and the snapshot. Rows share the frames: one for each address. */
+struct report_frame {
+	uint64_t address; /* the return address; names are those of the call before it */
+	const char *symbol;   /* NULL: unknown */
+	uint64_t offset;      /* address - start of symbol (or of the module's file) */
+	const char *module;   /* path, NULL: unknown */
+	const char *build_id; /* hex, NULL: unknown */
+	size_t index;         /* 0..report.frame_count-1 */
+};
+
+/* One call path with what it holds. Numbers are as traced (not scaled). */
+struct report_row {
+	uint32_t stack; /* snapshot stack index, or SNAPSHOT_NO_STACK */
+	uint64_t size_bytes, count;
+	int64_t growth_bytes, growth_count; /* since the previous report; in the first
+					       of a run all of it */
+	uint64_t oldest_age_ns, newest_age_ns;
+	const struct report_frame *const *frames; /* `depth` of them, leaf first */
+	size_t depth;
+	enum stack_end end;
+	/* With show_blocks, the blocks behind this row, largest first. */
+	const struct snapshot_block *const *blocks;
+	size_t block_count;
+};
+
+/* Blocks of one class. */
+struct report_section {
+	enum block_class class;
+	uint64_t live_bytes, live_count;     /* all blocks, whatever their age */
+	int64_t live_growth_bytes;           /* of live_bytes, as growth_bytes of a row */
+	uint64_t listed_bytes, listed_count; /* those old enough for the rows */
+	uint64_t stack_count;                /* call paths before the cut to the top */
+	struct report_row *rows;
+	size_t row_count;
+	/* Per second since the previous report (or since the attach). */
+	double allocations_per_s, allocated_bytes_per_s, frees_per_s, freed_bytes_per_s;
+	struct snapshot_totals totals;
+};
+
+struct report {
+	const struct snapshot *snapshot; /* borrowed */
+	struct report_options options;
+	enum report_cause cause;
+	uint64_t sequence;   /* 1 for the first report of a run */
+	bool has_previous;   /* growth and rates are since the previous report */
+	uint64_t elapsed_ns; /* since the attach */
+	uint64_t since_ns;   /* since the previous report, or the attach */
+	struct report_section sections[BLOCK_CLASS_COUNT];
+	size_t section_count;       /* heap, then mappings when they are traced */
+	size_t frame_count;         /* different frames in all rows */
+	struct report_arena *arena; /* storage behind the pointers above */
+};
+
+/*
+ * What one report leaves for the next: bytes and blocks per stack, and the totals.
+ * A history belongs to one run; report_build() reads and then updates it.
+ */
+struct report_history;
+struct report_history *report_history_create(void); /* NULL when memory is out */
+void report_history_destroy(struct report_history *history);
+
+/*
+ * Make the report of `snap`, which must outlive it, as must `frames`. The cut to the
+ * top comes before naming, so that only shown frames are symbolized. Linear in blocks
+ * and stacks, but for sorting the stacks. Rows are in the order of options->sort, ties by
+ * the other number and then by stack index, so that equal input gives equal output.
+ * Damaged input (a stack or frames out of range) shows as a row without a stack or
+ * frames. When it fails (out of memory) the history is as before.
+ */
+struct error *report_build(const struct snapshot *snap, struct report_history *history,
+			   struct frame_cache *frames,
+			   const struct report_options *options, enum report_cause cause,
+			   struct report **ret) __attribute__((warn_unused_result));
+void report_destroy(struct report *report);
+
+/* The machine name of a cause ("interval", "exited", ...). Static string. */
+const char *report_cause_name(enum report_cause cause);
+/* True for the causes that end a run. */
+bool report_cause_is_final(enum report_cause cause);
+
+/* A sampled number as an estimate of the whole: n * sample_every, saturating. */
+uint64_t report_scale(const struct report *report, uint64_t n);
+
+#endif

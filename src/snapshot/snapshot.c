@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshot/snapshot.h"
+
+#include <stdlib.h>
+
+struct snapshot *snapshot_create(void)
+{
+	struct snapshot *snap = calloc(1, sizeof(*snap));
+
+	if (!snap)
+		return NULL;
+	snap->sample_every = 1;
+	snap->max_size_bytes = UINT64_MAX;
+	return snap;
+}
+
+void snapshot_destroy(struct snapshot *snap)
+{
+	if (!snap)
+		return;
+	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
+		vec_deinit(&snap->blocks[i]);
+	vec_foreach (module, &snap->modules) {
+		free(module->path);
+		free(module->build_id);
+	}
+	vec_deinit(&snap->modules);
+	vec_deinit(&snap->stacks);
+	vec_deinit(&snap->frames);
+	free(snap->command);
+	free(snap->executable);
+	free(snap);
+}
+
+static const struct {
+	const char *name, *remedy;
+} losses[LOSS_COUNT] = {
+	[LOSS_BLOCKS_FULL] = {"blocks_full",
+			      "blocks were not tracked, the table was full: raise "
+			      "--max-allocations"},
+	[LOSS_STACKS_FULL] = {"stacks_full",
+			      "blocks are counted without their stack, the table was "
+			      "full: raise --max-stacks"},
+	[LOSS_PENDING_FULL] = {"pending_full",
+			       "calls were not tracked, too many threads were inside "
+			       "calls at once: the numbers are too low"},
+	[LOSS_CALLS_ABANDONED] = {"calls_abandoned",
+				  "calls never returned (longjmp, exception or thread "
+				  "exit): a block they made is not listed"},
+	[LOSS_READ_FAILED] = {"read_failed",
+			      "results could not be read from the target's memory: "
+			      "their blocks are not listed"},
+	[LOSS_BLOCKS_REPLACED] = {"blocks_replaced",
+				  "addresses were handed out again without a free seen: "
+				  "the target frees by a function that is not probed"},
+	[LOSS_STACKS_UNREADABLE] = {"stacks_unreadable",
+				    "stack walks met memory that could not be read: "
+				    "those stacks lack their outer callers"},
+	[LOSS_STACKS_TRUNCATED] = {"stacks_truncated",
+				   "stack walks reached the depth limit: raise "
+				   "--stack-depth"},
+	[LOSS_EVENTS_LOST] = {"events_lost",
+			      "mapping events did not fit the buffer: the mappings "
+			      "listed may be wrong"},
+	[LOSS_PROBES_MISSED] = {"probes_missed",
+				"probe hits were not delivered by the kernel: blocks "
+				"may be missing, or listed though they were freed"},
+};
+
+const char *loss_name(enum loss loss)
+{
+	return losses[loss].name;
+}
+
+const char *loss_remedy(enum loss loss)
+{
+	return losses[loss].remedy;
+}
+
+bool snapshot_has_losses(const struct snapshot *snap)
+{
+	for (size_t i = 0; i < LOSS_COUNT; i++) {
+		if (snap->losses[i])
+			return true;
+	}
+	return false;
+}
+
+const char *stack_end_name(enum stack_end end)
+{
+	static const char *const names[STACK_END_COUNT] = {
+		[STACK_END_COMPLETE] = "complete",
+		[STACK_END_DEPTH] = "depth",
+		[STACK_END_NO_FRAME] = "no_frame",
+		[STACK_END_UNREADABLE] = "unreadable",
+	};
+
+	return names[end];
+}
+
+const struct snapshot_module *snapshot_find_module(const struct snapshot *snap,
+						   uint64_t address)
+{
+	size_t low = 0, high = snap->modules.len;
+
+	/* Ends with `low` at the first module that starts past the address. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (snap->modules.data[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address >= snap->modules.data[low - 1].end)
+		return NULL;
+	return &snap->modules.data[low - 1];
+}

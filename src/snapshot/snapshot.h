@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One frozen moment of the target: everything that a report is made from. It is
+ * filled by bpf/drain and cli/session, and read by report/. All strings belong to
+ * the snapshot and die with it; byte counts, nanoseconds and counters are 64-bit.
+ * Times named `_ns` are CLOCK_MONOTONIC unless they say otherwise.
+ */
+#ifndef SNAPSHOT_SNAPSHOT_H
+#define SNAPSHOT_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/vec.h"
+
+/* A stack id that says "this block's stack could not be stored" (see LOSS_STACKS_FULL).
+ */
+#define SNAPSHOT_NO_STACK UINT32_MAX
+
+/* Heap blocks and mappings are kept apart everywhere and never summed. */
+enum block_class {
+	BLOCK_HEAP,    /* malloc and its family */
+	BLOCK_MAPPING, /* mmap and its family, with --mappings */
+	BLOCK_CLASS_COUNT,
+};
+
+/* One outstanding allocation. `size_bytes` is what the caller asked for. */
+struct snapshot_block {
+	uint64_t address;
+	uint64_t size_bytes;
+	uint64_t time_ns; /* when it was allocated */
+	uint32_t stack;   /* index into snapshot.stacks, or SNAPSHOT_NO_STACK */
+	uint32_t tid;     /* thread that allocated it, as the kernel numbers threads */
+};
+
+/* Why a walk ended where it did. */
+enum stack_end {
+	STACK_END_COMPLETE,   /* the outermost frame was reached */
+	STACK_END_DEPTH,      /* --stack-depth was reached */
+	STACK_END_NO_FRAME,   /* no usable frame pointer to go on with */
+	STACK_END_UNREADABLE, /* stack memory could not be read */
+	STACK_END_COUNT,
+};
+
+/* One call path: `depth` addresses from `first_frame` in snapshot.frames, leaf first.
+ * Each address is a return address: the call itself ends one byte before it. */
+struct snapshot_stack {
+	uint32_t first_frame;
+	uint16_t depth;
+	uint8_t end; /* enum stack_end */
+};
+
+/* One file-backed or named executable mapping of the target. */
+struct snapshot_module {
+	uint64_t start, end;  /* addresses in the target, end exclusive */
+	uint64_t file_offset; /* of `start`, in bytes */
+	char *path;           /* as in /proc/PID/maps, unescaped; never NULL */
+	char *build_id;       /* lower-case hex, or NULL when there is none */
+};
+
+/* Events since the attach. */
+struct snapshot_totals {
+	uint64_t allocations, allocated_bytes;
+	uint64_t frees, freed_bytes; /* of blocks that were tracked */
+	uint64_t frees_unknown;      /* of blocks that were not: older than the attach,
+					filtered, sampled out or lost */
+	uint64_t failures;           /* allocation calls that returned no block */
+};
+
+/* Everything that can be lost is counted under one of these names. */
+enum loss {
+	LOSS_BLOCKS_FULL,  /* blocks not tracked: --max-allocations reached */
+	LOSS_STACKS_FULL,  /* blocks whose stack was not stored: --max-stacks reached */
+	LOSS_PENDING_FULL, /* calls not tracked: too many threads inside calls at once */
+	LOSS_CALLS_ABANDONED,   /* calls that never returned: longjmp, exception, thread
+				   exit */
+	LOSS_READ_FAILED,       /* a result could not be read from the target's memory */
+	LOSS_BLOCKS_REPLACED,   /* address handed out again without a free seen between */
+	LOSS_STACKS_UNREADABLE, /* walks ended by stack memory that could not be read */
+	LOSS_STACKS_TRUNCATED,  /* walks ended by --stack-depth */
+	LOSS_EVENTS_LOST,       /* mapping events that did not fit the ring buffer */
+	LOSS_PROBES_MISSED,     /* probe hits that the kernel did not deliver */
+	LOSS_COUNT,
+};
+
+/* Memory of the target as the kernel sees it (/proc/PID/status); 0 when unknown. */
+struct snapshot_memory {
+	uint64_t vm_size_bytes, vm_rss_bytes, vm_data_bytes, vm_hwm_bytes;
+};
+
+struct snapshot {
+	/* The target. */
+	int pid;
+	char *command;                 /* /proc/PID/comm */
+	char *executable;              /* path, or NULL */
+	bool exited;                   /* the target had exited when this was taken */
+	struct snapshot_memory memory; /* the last values seen when it has exited */
+
+	/* Time. */
+	uint64_t wall_ns;     /* CLOCK_REALTIME when this was taken */
+	uint64_t time_ns;     /* when this was taken */
+	uint64_t attached_ns; /* when counting began */
+
+	/* How it was traced. */
+	bool mappings_traced;     /* --mappings */
+	uint64_t sample_every;    /* 1: every allocation */
+	uint64_t min_size_bytes;  /* blocks outside min..max were not tracked */
+	uint64_t max_size_bytes;  /* UINT64_MAX: no bound */
+	uint64_t max_allocations; /* sizes of the tables, for remedies */
+	uint64_t max_stacks;
+
+	VEC(struct snapshot_block) blocks[BLOCK_CLASS_COUNT];
+	VEC(struct snapshot_stack) stacks;
+	VEC(uint64_t) frames;
+	VEC(struct snapshot_module) modules; /* sorted by start */
+	struct snapshot_totals totals[BLOCK_CLASS_COUNT];
+	uint64_t losses[LOSS_COUNT];
+};
+
+/* An empty snapshot, or NULL when memory is out. */
+struct snapshot *snapshot_create(void);
+void snapshot_destroy(struct snapshot *snap);
+
+/* The machine name of a loss ("blocks_full") and, for people, what it means and what
+ * to do about it ("blocks were not tracked: raise --max-allocations"). Static strings. */
+const char *loss_name(enum loss loss);
+const char *loss_remedy(enum loss loss);
+
+/* True when anything in `losses` makes the accounting incomplete. */
+bool snapshot_has_losses(const struct snapshot *snap);
+
+/* The machine name of an end ("complete", "depth", ...). Static string. */
+const char *stack_end_name(enum stack_end end);
+
+/* The module that contains `address`, or NULL. Borrowed. */
+const struct snapshot_module *snapshot_find_module(const struct snapshot *snap,
+						   uint64_t address);
+
+#endif

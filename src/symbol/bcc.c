@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/symbolizer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bcc/bcc_syms.h>
+
+#include "symbol/fd_guard.h"
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+/* elf.h, symbol types; bcc_syms.h brings only the second. */
+#define SYMBOL_TYPE_FUNC      2
+#define SYMBOL_TYPE_GNU_IFUNC STT_GNU_IFUNC
+
+/* A symbol name is cut here: no compiler makes longer ones, a hostile file may. */
+#define NAME_MAX_BYTES 65536
+
+/*
+ * A symcache is never refreshed: that forgets the modules that are gone, and everything
+ * once the target has exited. New mappings get a new cache beside the old ones; the
+ * newest is asked first, and so many are kept.
+ */
+#define GENERATIONS_MAX 8
+
+/* One named executable line of /proc/PID/maps. */
+struct code_range {
+	uint64_t start, end, file_offset;
+};
+
+struct code_maps {
+	VEC(struct code_range) ranges;
+	uint64_t hash; /* of the lines behind the ranges */
+};
+
+/* One symcache, and what it was made from. */
+struct generation {
+	void *cache;
+	struct code_maps maps;
+	dev_t exe_dev; /* of /proc/PID/exe */
+	ino_t exe_ino;
+};
+
+struct bcc_symbolizer {
+	struct symbolizer base;
+	int pid, pidfd;
+	char exe_link[32];                  /* "/proc/PID/exe" */
+	VEC(struct generation) generations; /* newest last */
+};
+
+/* 64-bit FNV-1a over a string. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* Takes a line of /proc/PID/maps (proc(5)); false when memory is out. Anonymous code
+ * (a JIT's) is no reason for a new cache: it has no file, and it changes all the time. */
+static bool add_code_line(struct code_maps *maps, const char *line)
+{
+	struct code_range range;
+	char permissions[5];
+	int path = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
+		   &range.start, &range.end, permissions, &range.file_offset,
+		   &path) < 4 ||
+	    !path || !line[path] || !strchr(permissions, 'x'))
+		return true;
+	maps->hash = hash_text(maps->hash, line);
+	return vec_push(&maps->ranges, range);
+}
+
+static struct error *read_code_maps(int pid, struct code_maps *ret)
+{
+	_cleanup_(freep) char *line = NULL;
+	_cleanup_(fclosep) FILE *file = NULL;
+	size_t cap = 0;
+	char path[32];
+
+	*ret = (struct code_maps){.hash = UINT64_C(0xcbf29ce484222325)};
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return error_errno(errno == ENOENT || errno == ESRCH ? ERROR_GONE
+								     : ERROR_IO,
+				   errno, "cannot read %s", path);
+	while (getline(&line, &cap, file) > 0) {
+		if (!add_code_line(ret, line)) {
+			vec_deinit(&ret->ranges);
+			return error_no_memory();
+		}
+	}
+	/* A process that is exiting has no mappings any more. */
+	if (!ret->ranges.len)
+		return error_create(ERROR_GONE, "process %d has exited", pid);
+	return NULL;
+}
+
+static bool has_exited(const struct bcc_symbolizer *self)
+{
+	struct pollfd poll_fd = {.fd = self->pidfd, .events = POLLIN};
+
+	return self->pidfd >= 0 && poll(&poll_fd, 1, 0) > 0;
+}
+
+/* The oldest generation goes when there are too many. Call under a guard. */
+static void drop_oldest(struct bcc_symbolizer *self)
+{
+	struct generation *oldest = self->generations.data;
+
+	bcc_free_symcache(oldest->cache, self->pid);
+	vec_deinit(&oldest->maps.ranges);
+	self->generations.len--;
+	memmove(oldest, oldest + 1, self->generations.len * sizeof(*oldest));
+}
+
+/* Make a symcache of what is mapped now; takes `maps` over when it succeeds. */
+static struct error *add_generation(struct bcc_symbolizer *self, struct code_maps *maps)
+{
+	struct bcc_symbol_option option = {
+		.use_debug_file = 1,
+		.check_debug_file_crc = 1,
+		.lazy_symbolize = 1,
+		.use_symbol_type = 1 << SYMBOL_TYPE_FUNC | 1 << SYMBOL_TYPE_GNU_IFUNC,
+	};
+	struct generation generation = {0};
+	struct fd_guard guard;
+	struct stat st;
+
+	if (stat(self->exe_link, &st))
+		return error_errno(ERROR_GONE, errno, "cannot look at %s",
+				   self->exe_link);
+	generation.exe_dev = st.st_dev;
+	generation.exe_ino = st.st_ino;
+	if (!vec_reserve(&self->generations, GENERATIONS_MAX))
+		return error_no_memory();
+
+	struct error *err = fd_guard_begin(&guard);
+
+	if (err)
+		return err;
+	generation.cache = bcc_symcache_new(self->pid, &option);
+	if (generation.cache && self->generations.len == GENERATIONS_MAX)
+		drop_oldest(self);
+	fd_guard_end(&guard);
+	if (!generation.cache)
+		return error_no_memory();
+	generation.maps = *maps;
+	*maps = (struct code_maps){0};
+	self->generations.data[self->generations.len++] = generation;
+	return NULL;
+}
+
+static bool bcc_mappings_changed(struct symbolizer *base)
+{
+	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
+	struct code_maps maps;
+
+	/* Its pid may be another process by now. */
+	if (has_exited(self))
+		return false;
+
+	struct error *err = read_code_maps(self->pid, &maps);
+	size_t len = self->generations.len;
+	bool changed = !err && maps.hash != self->generations.data[len - 1].maps.hash;
+
+	/* Without a new cache the old ones still answer for what they know. */
+	if (changed)
+		err = add_generation(self, &maps);
+	changed = changed && !err;
+	vec_deinit(&maps.ranges);
+	error_destroy(err);
+	return changed;
+}
+
+/* After an exec the cache would refresh itself at the next lookup (and so free itself in
+ * part); what it knows is of no use any more. An exited target has no exe: go on. */
+static bool is_usable(const struct bcc_symbolizer *self,
+		      const struct generation *generation)
+{
+	struct stat st;
+
+	return stat(self->exe_link, &st) ||
+	       (st.st_dev == generation->exe_dev && st.st_ino == generation->exe_ino);
+}
+
+static bool ends_with(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), suffix_len = strlen(suffix);
+
+	return len >= suffix_len && !strcmp(text + len - suffix_len, suffix);
+}
+
+/* libbcc names the file /tmp/perf-PID.map, which it takes to span all addresses, for
+ * what it knows nothing of. */
+static bool is_module(const char *module)
+{
+	const char *base = module ? strrchr(module, '/') : NULL;
+
+	return module && *module && strcmp(module, "[unknown]") &&
+	       !(base && !strncmp(base, "/perf-", 6) && ends_with(base, ".map"));
+}
+
+/* For a module that libbcc cannot open it gives the address as the offset. */
+static uint64_t fix_offset(const struct generation *generation, uint64_t address,
+			   const struct bcc_symbol *sym)
+{
+	if (sym->offset != address ||
+	    !(sym->module[0] == '[' || ends_with(sym->module, " (deleted)")))
+		return sym->offset;
+	for (size_t i = 0; i < generation->maps.ranges.len; i++) {
+		const struct code_range *range = &generation->maps.ranges.data[i];
+
+		if (address >= range->start && address < range->end)
+			return address - range->start + range->file_offset;
+	}
+	return sym->offset;
+}
+
+static struct error *copy_symbol(const struct generation *generation, uint64_t address,
+				 const struct bcc_symbol *sym, struct symbol *ret)
+{
+	const char *name = sym->demangle_name ? sym->demangle_name : sym->name;
+
+	ret->offset = name ? sym->offset : fix_offset(generation, address, sym);
+	if ((name && !(ret->name = strndup(name, NAME_MAX_BYTES))) ||
+	    (sym->module && !(ret->module = strdup(sym->module)))) {
+		symbol_deinit(ret);
+		return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
+				 struct symbol *ret)
+{
+	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
+
+	*ret = (struct symbol){0};
+	for (size_t i = self->generations.len; i-- > 0;) {
+		const struct generation *generation = &self->generations.data[i];
+		struct bcc_symbol sym = {0};
+
+		if (!is_usable(self, generation))
+			continue;
+
+		bool found = !bcc_symcache_resolve(generation->cache, address, &sym);
+
+		if (!found) {
+			sym.name = sym.demangle_name = NULL;
+			/* Not mapped in this one's time: an older one may know it. */
+			if (!is_module(sym.module))
+				continue;
+		}
+
+		struct error *err = copy_symbol(generation, address, &sym, ret);
+
+		bcc_symbol_free_demangle_name(&sym);
+		return err;
+	}
+	return NULL;
+}
+
+static void bcc_destroy(struct symbolizer *base)
+{
+	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
+	struct fd_guard guard;
+	struct error *err = fd_guard_begin(&guard);
+
+	/* Better to leak than to close a stranger's descriptor. */
+	if (!err) {
+		while (self->generations.len)
+			drop_oldest(self);
+		fd_guard_end(&guard);
+	}
+	error_destroy(err);
+	vec_foreach (generation, &self->generations)
+		vec_deinit(&generation->maps.ranges);
+	vec_deinit(&self->generations);
+	if (self->pidfd >= 0)
+		close(self->pidfd);
+	free(self);
+}
+
+static const struct symbolizer_ops bcc_ops = {
+	.name = "bcc",
+	.resolve = bcc_resolve,
+	.mappings_changed = bcc_mappings_changed,
+	.destroy = bcc_destroy,
+};
+
+/* A symcache holds one descriptor for each module. */
+static void raise_fd_limit(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+struct error *symbolizer_bcc_create(int pid, struct symbolizer **ret)
+{
+	struct bcc_symbolizer *self = calloc(1, sizeof(*self));
+	struct code_maps maps = {0};
+
+	if (!self)
+		return error_no_memory();
+	self->base.ops = &bcc_ops;
+	self->pid = pid;
+	/* Without pidfd_open (before Linux 5.3) a reused pid goes unnoticed. */
+	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	snprintf(self->exe_link, sizeof(self->exe_link), "/proc/%d/exe", pid);
+	raise_fd_limit();
+
+	struct error *err = read_code_maps(pid, &maps);
+
+	if (!err)
+		err = add_generation(self, &maps);
+	vec_deinit(&maps.ranges);
+	if (err) {
+		bcc_destroy(&self->base);
+		return error_prefix(err, "symbols of process %d", pid);
+	}
+	*ret = &self->base;
+	return NULL;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/cache.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "util/hashmap.h"
+#include "util/vec.h"
+
+struct entry {
+	struct frame frame;
+	struct symbol symbol; /* owns the strings of `frame` */
+	unsigned generation;  /* of the cache when the symbolizer was asked */
+};
+
+struct frame_cache {
+	struct symbolizer *symbolizer;
+	struct hashmap by_address; /* to an index into entries */
+	VEC(struct entry *) entries;
+	unsigned generation;
+};
+
+struct frame_cache *frame_cache_create(struct symbolizer *symbolizer)
+{
+	struct frame_cache *cache = calloc(1, sizeof(*cache));
+	uint64_t seed = 0;
+
+	if (!cache)
+		return NULL;
+	/* Without a seed the map is still right, only slower under attack. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uintptr_t)cache;
+	hashmap_init(&cache->by_address, seed);
+	cache->symbolizer = symbolizer;
+	return cache;
+}
+
+void frame_cache_destroy(struct frame_cache *cache)
+{
+	if (!cache)
+		return;
+	vec_foreach (entry, &cache->entries) {
+		symbol_deinit(&(*entry)->symbol);
+		free(*entry);
+	}
+	vec_deinit(&cache->entries);
+	hashmap_deinit(&cache->by_address);
+	free(cache);
+}
+
+static struct error *entry_resolve(struct frame_cache *cache, struct entry *entry)
+{
+	uint64_t address = entry->frame.address;
+	/* The call ends where the return address begins: what follows it may already
+	 * be the next line, or the next function. */
+	uint64_t back = address ? 1 : 0;
+	struct symbol symbol = {0};
+	struct error *err = cache->symbolizer->ops->resolve(cache->symbolizer,
+							    address - back, &symbol);
+
+	if (err)
+		return err;
+	symbol_deinit(&entry->symbol);
+	entry->symbol = symbol;
+	entry->generation = cache->generation;
+	entry->frame.symbol = symbol.name;
+	entry->frame.module = symbol.module;
+	entry->frame.offset = symbol.name || symbol.module ? symbol.offset + back : 0;
+	return NULL;
+}
+
+static struct error *entry_add(struct frame_cache *cache, uint64_t address,
+			       struct entry **ret)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return error_no_memory();
+	entry->frame.address = address;
+	entry->frame.index = (uint32_t)cache->entries.len;
+	/* One behind: the caller sees that it must be resolved. */
+	entry->generation = cache->generation - 1;
+	if (cache->entries.len >= UINT32_MAX || !vec_push(&cache->entries, entry)) {
+		free(entry);
+		return error_no_memory();
+	}
+	if (!hashmap_put(&cache->by_address, address, entry->frame.index)) {
+		cache->entries.len--;
+		free(entry);
+		return error_no_memory();
+	}
+	*ret = entry;
+	return NULL;
+}
+
+struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,
+			      const struct frame **ret)
+{
+	struct error *err;
+	struct entry *entry;
+	uint64_t index;
+
+	if (hashmap_get(&cache->by_address, address, &index)) {
+		entry = cache->entries.data[index];
+	} else {
+		err = entry_add(cache, address, &entry);
+		if (err)
+			return err;
+	}
+	if (entry->generation != cache->generation) {
+		err = entry_resolve(cache, entry);
+		if (err)
+			return err;
+	}
+	*ret = &entry->frame;
+	return NULL;
+}
+
+void frame_cache_mappings_changed(struct frame_cache *cache)
+{
+	const struct symbolizer_ops *ops = cache->symbolizer->ops;
+
+	if (ops->mappings_changed && ops->mappings_changed(cache->symbolizer))
+		cache->generation++;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/fd_guard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+
+typedef VEC(int) fd_list;
+
+static struct error *list_fds(fd_list *ret)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	bool failed = false;
+
+	if (!dir)
+		return error_errno(ERROR_IO, errno, "cannot read /proc/self/fd");
+	while (!failed && (entry = readdir(dir))) {
+		int fd = atoi(entry->d_name);
+
+		/* "." and ".." read as 0, and so does descriptor 0. */
+		if (entry->d_name[0] != '.' && fd != dirfd(dir))
+			failed = !vec_push(ret, fd);
+	}
+	closedir(dir);
+	return failed ? error_no_memory() : NULL;
+}
+
+static void release(struct fd_guard *guard)
+{
+	vec_foreach (entry, &guard->entries)
+		close(entry->copy);
+	vec_deinit(&guard->entries);
+}
+
+struct error *fd_guard_begin(struct fd_guard *guard)
+{
+	fd_list fds = {0};
+	struct error *err = list_fds(&fds);
+
+	*guard = (struct fd_guard){0};
+	/* What was buffered belongs to the real files, not to /dev/null. */
+	fflush(stdout);
+	fflush(stderr);
+	for (size_t i = 0; !err && i < fds.len; i++) {
+		int fd = fds.data[i];
+		struct fd_guard_entry entry = {
+			.fd = fd,
+			.copy = fcntl(fd, F_DUPFD_CLOEXEC, 3),
+			.flags = fcntl(fd, F_GETFD),
+		};
+
+		if (entry.copy < 0) {
+			err = error_errno(ERROR_IO, errno, "cannot duplicate fd %d", fd);
+		} else if (!vec_push(&guard->entries, entry)) {
+			close(entry.copy);
+			err = error_no_memory();
+		}
+	}
+	vec_deinit(&fds);
+	if (err) {
+		release(guard);
+		return err;
+	}
+
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	/* Without /dev/null a warning may show; that is no reason to go without names. */
+	if (null > STDERR_FILENO) {
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+	}
+	if (null >= 0)
+		close(null);
+	return NULL;
+}
+
+static bool same_file(int a, int b)
+{
+	struct stat sa, sb;
+
+	return !fstat(a, &sa) && !fstat(b, &sb) && sa.st_dev == sb.st_dev &&
+	       sa.st_ino == sb.st_ino;
+}
+
+static bool is_guarded(const struct fd_guard *guard, int fd)
+{
+	for (size_t i = 0; i < guard->entries.len; i++) {
+		const struct fd_guard_entry *entry = &guard->entries.data[i];
+
+		if (entry->fd == fd || entry->copy == fd)
+			return true;
+	}
+	return false;
+}
+
+void fd_guard_end(struct fd_guard *guard)
+{
+	fd_list fds = {0};
+	struct error *err = list_fds(&fds);
+
+	fflush(stdout);
+	fflush(stderr);
+	vec_foreach (entry, &guard->entries) {
+		if (same_file(entry->fd, entry->copy))
+			continue;
+		dup2(entry->copy, entry->fd);
+		fcntl(entry->fd, F_SETFD, entry->flags);
+	}
+	/* libbcc opens without O_CLOEXEC. */
+	for (size_t i = 0; i < fds.len; i++) {
+		if (!is_guarded(guard, fds.data[i]))
+			fcntl(fds.data[i], F_SETFD, FD_CLOEXEC);
+	}
+	error_destroy(err);
+	vec_deinit(&fds);
+	release(guard);
+}

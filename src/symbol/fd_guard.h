@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps this process's descriptors safe while libbcc makes or frees a symcache. From
+ * 0.26 to 0.32 it may then close() a number read from uninitialized memory
+ * (ModulePath::fd_, fixed in 0.33 by iovisor/bcc pull request 5193): a BPF link, or the
+ * file that the report goes to. The guard holds a duplicate of every descriptor and
+ * puts back those that vanished. It also keeps libbcc's warnings, which carry raw paths
+ * of the target, away from stdout and stderr.
+ */
+#ifndef SYMBOL_FD_GUARD_H
+#define SYMBOL_FD_GUARD_H
+
+#include "util/error.h"
+#include "util/vec.h"
+
+struct fd_guard_entry {
+	int fd, copy;
+	int flags; /* F_GETFD */
+};
+
+struct fd_guard {
+	VEC(struct fd_guard_entry) entries;
+};
+
+/* Duplicate every open descriptor and point 1 and 2 at /dev/null. */
+struct error *fd_guard_begin(struct fd_guard *guard) __attribute__((warn_unused_result));
+
+/* Put everything back and release the duplicates. Descriptors opened since
+ * fd_guard_begin() stay open and are closed on exec. */
+void fd_guard_end(struct fd_guard *guard);
+
+#endif

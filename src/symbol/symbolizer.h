@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for addresses. A symbolizer is an ops table; behind it stand bcc_symcache
+ * (symbol/bcc.c) and, for replay and tests, a table of given names
+ * (symbol/table.c). frame_cache (symbol/cache.h) asks it once per address.
+ */
+#ifndef SYMBOL_SYMBOLIZER_H
+#define SYMBOL_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+/* What is known of one code address. */
+struct symbol {
+	char *name;      /* demangled; NULL when there is none. Raw bytes: the
+			    target chose them, so renderers escape. Owned. */
+	char *module;    /* path of the file it lies in, or NULL. Owned. */
+	uint64_t offset; /* bytes from the symbol's start; with no name, from the
+			    module's start in its file's address space */
+};
+
+struct symbolizer;
+
+struct symbolizer_ops {
+	const char *name;
+	/* Fill `ret` for the code at `address`. A miss is not an error: it leaves name
+	 * (and perhaps module) NULL. Fails only when memory is out. */
+	struct error *(*resolve)(struct symbolizer *self, uint64_t address,
+				 struct symbol *ret) __attribute__((warn_unused_result));
+	/* The target's mappings may have changed (dlopen, exec): look at them again. True
+	 * when they did, so that answers given before may be out of date. May be NULL. */
+	bool (*mappings_changed)(struct symbolizer *self);
+	void (*destroy)(struct symbolizer *self);
+};
+
+struct symbolizer {
+	const struct symbolizer_ops *ops;
+};
+
+void symbol_deinit(struct symbol *symbol);
+
+/* Destroy through the ops; NULL is fine. */
+void symbolizer_destroy(struct symbolizer *symbolizer);
+
+/*
+ * Names by BCC's bcc_symcache for the process `pid`. Opens every file that the process
+ * has mapped as code, so that names are there after the target's exit too; symbol
+ * tables are read when an address in them is first asked for. As each open file is a
+ * descriptor, the soft limit of descriptors is raised to the hard one.
+ */
+struct error *symbolizer_bcc_create(int pid, struct symbolizer **ret)
+	__attribute__((warn_unused_result));
+
+/* One row of a symbolizer that answers from a table: addresses start..end-1. */
+struct symbol_row {
+	uint64_t start, end;
+	const char *name; /* borrowed while the symbolizer lives */
+	const char *module;
+};
+
+/* Names from `rows` (sorted by start, borrowed). */
+struct error *symbolizer_table_create(const struct symbol_row *rows, size_t count,
+				      struct symbolizer **ret)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "target/elf_file.h"
+#include "util/cleanup.h"
+
+/* Bounds on what a file may make us read. Real files stay far below them. */
+#define SECTIONS_MAX    0xff00u /* SHN_LORESERVE: more needs extended numbering */
+#define SEGMENTS_MAX    4096u
+#define NOTES_MAX_BYTES ((uint64_t)64 << 10)
+
+#if defined(__x86_64__)
+#define MACHINE      EM_X86_64
+#define MACHINE_NAME "x86_64"
+#elif defined(__aarch64__)
+#define MACHINE      EM_AARCH64
+#define MACHINE_NAME "aarch64"
+#else
+#error "this machine is not supported"
+#endif
+
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+
+struct error *elf_file_malformed(const char *what)
+{
+	return error_create(ERROR_MALFORMED, "malformed ELF file (%s)", what);
+}
+
+/* Up to `size` bytes at `offset`; the number read. */
+static size_t read_at(const struct elf_file *file, uint64_t offset, void *buffer,
+		      size_t size)
+{
+	size_t done = 0;
+
+	if (offset >= file->size_bytes)
+		return 0;
+	while (done < size) {
+		ssize_t n = pread(file->fd, (char *)buffer + done, size - done,
+				  (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	return done;
+}
+
+/*
+ * Look at the header before libelf does: the kind of file is told apart here, and a
+ * header that would make libelf allocate a table for billions of sections is refused.
+ */
+static struct error *check_header(const struct elf_file *file)
+{
+	Elf64_Ehdr h;
+	Elf64_Shdr first;
+	size_t n = read_at(file, 0, &h, sizeof(h));
+
+	if (n < EI_NIDENT || memcmp(h.e_ident, ELFMAG, SELFMAG))
+		return error_create(ERROR_MALFORMED, "not an ELF file");
+	if (h.e_ident[EI_CLASS] == ELFCLASS32)
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"a 32-bit program or library; only 64-bit ones of " MACHINE_NAME
+			" are supported");
+	if (h.e_ident[EI_CLASS] != ELFCLASS64)
+		return elf_file_malformed("its class");
+	if (n < sizeof(h))
+		return elf_file_malformed("its header");
+	if (h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != MACHINE)
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"made for another machine (ELF machine %u); only " MACHINE_NAME
+			" is supported",
+			h.e_machine);
+	if (h.e_type != ET_EXEC && h.e_type != ET_DYN)
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"neither a program nor a shared library (ELF type %u)", h.e_type);
+	if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phnum == 0 ||
+	    h.e_phnum > SEGMENTS_MAX)
+		return elf_file_malformed("its program headers");
+	/* No section headers at all is fine, though nothing will be found then. */
+	if (h.e_shoff && h.e_shentsize != sizeof(Elf64_Shdr))
+		return elf_file_malformed("its section headers");
+	if (h.e_shoff && !h.e_shnum &&
+	    (read_at(file, h.e_shoff, &first, sizeof(first)) != sizeof(first) ||
+	     first.sh_size > SECTIONS_MAX))
+		return elf_file_malformed("its number of sections");
+	return NULL;
+}
+
+/* The build-id among the notes of one PT_NOTE segment (elf(5), "Notes (Nhdr)"). */
+static void read_build_id(struct elf_file *file, const GElf_Phdr *ph)
+{
+	char notes[NOTES_MAX_BYTES];
+	size_t size = ph->p_filesz < sizeof(notes) ? ph->p_filesz : sizeof(notes);
+	size_t align = ph->p_align == 8 ? 8 : 4, at = 0;
+
+	size = read_at(file, ph->p_offset, notes, size);
+	while (size - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr h;
+
+		memcpy(&h, notes + at, sizeof(h));
+		at += sizeof(h);
+
+		/* 32-bit fields: no sum of these overflows 64 bits. */
+		uint64_t desc = ((uint64_t)at + h.n_namesz + align - 1) & ~(align - 1);
+		uint64_t next = (desc + h.n_descsz + align - 1) & ~(align - 1);
+
+		if (desc + h.n_descsz > size)
+			return;
+		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == sizeof(ELF_NOTE_GNU) &&
+		    !memcmp(notes + at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
+		    h.n_descsz > 0 && h.n_descsz <= ELF_BUILD_ID_MAX_BYTES) {
+			for (uint32_t i = 0; i < h.n_descsz; i++)
+				snprintf(file->build_id + (size_t)2 * i, 3, "%02x",
+					 (unsigned char)notes[desc + i]);
+			return;
+		}
+		if (next > size)
+			return;
+		at = (size_t)next;
+	}
+}
+
+static struct error *read_segments(struct elf_file *file)
+{
+	size_t count;
+
+	if (elf_getphdrnum(file->elf, &count) || count > SEGMENTS_MAX)
+		return elf_file_malformed("its program headers");
+	file->segments = calloc(count ? count : 1, sizeof(*file->segments));
+	if (!file->segments)
+		return error_no_memory();
+
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(file->elf, (int)i, &ph))
+			return elf_file_malformed("its program headers");
+		if (ph.p_type == PT_NOTE && !file->build_id[0])
+			read_build_id(file, &ph);
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+			continue;
+		if (ph.p_offset >= file->size_bytes || ph.p_filesz == 0 ||
+		    ph.p_vaddr + ph.p_filesz < ph.p_vaddr)
+			continue;
+
+		uint64_t held = file->size_bytes - ph.p_offset;
+
+		file->segments[file->segment_count++] = (struct elf_segment){
+			.address = ph.p_vaddr,
+			.file_offset = ph.p_offset,
+			.size_bytes = ph.p_filesz < held ? ph.p_filesz : held,
+		};
+	}
+	return NULL;
+}
+
+struct error *elf_file_open(const char *path, struct elf_file **ret)
+{
+	_cleanup_(elf_file_closep) struct elf_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return error_no_memory();
+
+	/* The path is the target's to choose: it may lead to a FIFO. */
+	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (file->fd < 0) {
+		int err = errno;
+		enum error_code code = ERROR_IO;
+
+		if (err == ENOENT || err == ENOTDIR)
+			code = ERROR_NOT_FOUND;
+		if (err == EACCES || err == EPERM)
+			code = ERROR_PERMISSION;
+		return error_errno(code, err, "cannot open %s", path);
+	}
+
+	struct stat st;
+
+	if (fstat(file->fd, &st) < 0)
+		return error_errno(ERROR_IO, errno, "cannot look at %s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_create(ERROR_MALFORMED, "%s: not a regular file", path);
+	file->size_bytes = (uint64_t)st.st_size;
+
+	struct error *err = check_header(file);
+	if (err)
+		return error_prefix(err, "%s", path);
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return error_create(ERROR_UNSUPPORTED, "libelf is too old");
+	/* Read, not mapped: a file cut short meanwhile must not raise SIGBUS. */
+	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
+	if (!file->elf || elf_kind(file->elf) != ELF_K_ELF)
+		return error_create(ERROR_MALFORMED, "%s: malformed ELF file (%s)", path,
+				    elf_errmsg(-1));
+
+	err = read_segments(file);
+	if (err)
+		return error_prefix(err, "%s", path);
+	*ret = take(file);
+	return NULL;
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	if (!file)
+		return;
+	elf_end(file->elf);
+	closep(&file->fd);
+	free(file->segments);
+	free(file);
+}
+
+const char *elf_file_build_id(struct elf_file *file)
+{
+	return file->build_id[0] ? file->build_id : NULL;
+}
+
+size_t elf_file_read(struct elf_file *file, uint64_t file_offset, void *buffer,
+		     size_t size)
+{
+	for (size_t i = 0; i < file->segment_count; i++) {
+		const struct elf_segment *s = &file->segments[i];
+
+		if (file_offset < s->file_offset ||
+		    file_offset - s->file_offset >= s->size_bytes)
+			continue;
+
+		uint64_t left = s->size_bytes - (file_offset - s->file_offset);
+
+		return read_at(file, file_offset, buffer,
+			       size < left ? size : (size_t)left);
+	}
+	return 0;
+}

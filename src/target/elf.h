@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An ELF file of the target, opened read-only through libelf. The file is hostile
+ * input: every offset, count and string is bounds-checked before use.
+ */
+#ifndef TARGET_ELF_H
+#define TARGET_ELF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+struct elf_file;
+
+/* A function symbol: STT_FUNC or STT_GNU_IFUNC, defined, and not local to one object. */
+struct elf_symbol {
+	const char *name;     /* the names[i] that was asked for; NULL: not found */
+	uint64_t address;     /* st_value, in the file's address space */
+	uint64_t size_bytes;  /* st_size, may be 0 */
+	uint64_t file_offset; /* of its first byte, by the executable PT_LOAD around it */
+	unsigned char type;   /* STT_GNU_IFUNC: the code there picks the function (gABI
+				 extension); it is not the function */
+};
+
+/* Open `path`: ERROR_NOT_FOUND or ERROR_PERMISSION with the open(2) errno,
+ * ERROR_MALFORMED, ERROR_UNSUPPORTED (another class, machine or kind of file). */
+struct error *elf_file_open(const char *path, struct elf_file **ret)
+	__attribute__((warn_unused_result));
+void elf_file_close(struct elf_file *file);
+
+/*
+ * Find defined functions by name: for each names[i] (count of them), fills ret[i] with
+ * the symbol of .dynsym, else of .symtab; a name without a symbol leaves ret[i].name
+ * NULL. Default symbol versions win over hidden ones (bit 15 of .gnu.version, "name@V"
+ * in .symtab). One pass over each table; .symtab is read only when names remain.
+ * The names must outlive `ret`.
+ */
+struct error *elf_file_find_functions(struct elf_file *file, const char *const names[],
+				      size_t count, struct elf_symbol ret[])
+	__attribute__((warn_unused_result));
+
+/* The GNU build-id as lower-case hex, or NULL when there is none. Borrowed. */
+const char *elf_file_build_id(struct elf_file *file);
+
+/* Copy up to `size` bytes of code at `file_offset`; the number copied, which is less at
+ * the end of the executable segment and 0 outside of one. */
+size_t elf_file_read(struct elf_file *file, uint64_t file_offset, void *buffer,
+		     size_t size);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process as /proc shows it. Everything read here is the target's to choose and so
+ * hostile: lines are bounded, numbers checked, paths kept as raw bytes.
+ */
+#ifndef TARGET_PROC_H
+#define TARGET_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/error.h"
+#include "util/vec.h"
+
+/* One line of /proc/PID/maps (Documentation/filesystems/proc.rst, section 1.1). */
+struct proc_mapping {
+	uint64_t start, end;  /* end exclusive */
+	uint64_t file_offset; /* bytes */
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	bool readable, writable, executable;
+	bool deleted; /* the path ended in " (deleted)", which was cut off */
+	char *path;   /* escaped newlines decoded (maps.h); "" for anonymous memory */
+};
+
+struct proc_maps {
+	VEC(struct proc_mapping) mappings; /* in address order */
+};
+
+/* Memory figures of /proc/PID/status, in bytes; 0 when the line is missing. */
+struct proc_memory {
+	uint64_t vm_size_bytes, vm_rss_bytes, vm_data_bytes, vm_hwm_bytes;
+};
+
+struct proc {
+	int pid;
+	int pidfd;        /* readable once the process has exited (pidfd_open(2)) */
+	char command[64]; /* comm, without its newline */
+	char *executable; /* readlink of /proc/PID/exe, or NULL */
+};
+
+/*
+ * Look at a process and refuse those that cannot be traced, each with its own
+ * message: no such pid, a thread's tid instead of a pid, a kernel thread, a zombie, a
+ * 32-bit program, ourselves, or one we may not look at (names the missing capability).
+ */
+struct error *proc_open(int pid, struct proc **ret) __attribute__((warn_unused_result));
+void proc_close(struct proc *proc);
+
+/* True once the process has exited. Does not block. */
+bool proc_has_exited(const struct proc *proc);
+
+/* Read the mappings. ERROR_GONE when the process has exited. */
+struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
+	__attribute__((warn_unused_result));
+void proc_maps_deinit(struct proc_maps *maps);
+
+/* Read the memory figures. ERROR_GONE when the process has exited. */
+struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
+	__attribute__((warn_unused_result));
+
+/* True when thread `tid` of the process is there. */
+bool proc_has_thread(const struct proc *proc, uint32_t tid);
+
+/*
+ * A path by which we can open the file behind a mapping: /proc/PID/root/<path> when
+ * that is still the same file (device and inode), else /proc/PID/map_files/<range>
+ * (deleted or replaced files). Owned by the caller.
+ */
+struct error *proc_mapping_path(const struct proc *proc,
+				const struct proc_mapping *mapping, char **ret)
+	__attribute__((warn_unused_result));
+
+/*
+ * Check that this process may load BPF programs and probe `pid`: effective
+ * capabilities from /proc/self/status, BPF and uprobes in the kernel. The error says
+ * which capability or kernel feature is missing and what to do.
+ */
+struct error *proc_check_privileges(void) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/hashmap.h"
+
+#include <stdlib.h>
+
+#define CAP_MIN 16
+
+/* The 64-bit finalizer of MurmurHash3 over the seeded key. Its last shift matters: it is
+ * what brings the difference of keys that differ in chosen high bits down to the bits
+ * that pick the slot. */
+static uint64_t hash(uint64_t key, uint64_t seed)
+{
+	uint64_t h = key ^ seed;
+
+	h ^= h >> 33;
+	h *= UINT64_C(0xff51afd7ed558ccd);
+	h ^= h >> 33;
+	h *= UINT64_C(0xc4ceb9fe1a85ec53);
+	return h ^ h >> 33;
+}
+
+void hashmap_init(struct hashmap *map, uint64_t seed)
+{
+	*map = (struct hashmap){.seed = seed};
+}
+
+void hashmap_deinit(struct hashmap *map)
+{
+	free(map->slots);
+	hashmap_init(map, map->seed);
+}
+
+/* The slot that holds `key`, or the free one where it belongs. There always is one:
+ * the map is never more than half full. */
+static struct hashmap_slot *find(struct hashmap_slot *slots, size_t cap, uint64_t seed,
+				 uint64_t key)
+{
+	size_t at = hash(key, seed) & (cap - 1);
+
+	while (slots[at].key && slots[at].key != key)
+		at = (at + 1) & (cap - 1);
+	return &slots[at];
+}
+
+bool hashmap_reserve(struct hashmap *map, size_t len)
+{
+	size_t cap = map->cap ? map->cap : CAP_MIN;
+
+	while (cap / 2 < len) {
+		if (cap > SIZE_MAX / 2)
+			return false;
+		cap *= 2;
+	}
+	if (cap == map->cap)
+		return true;
+
+	struct hashmap_slot *slots = calloc(cap, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < map->cap; i++) {
+		if (map->slots[i].key)
+			*find(slots, cap, map->seed, map->slots[i].key) = map->slots[i];
+	}
+	free(map->slots);
+	map->slots = slots;
+	map->cap = cap;
+	return true;
+}
+
+bool hashmap_get(const struct hashmap *map, uint64_t key, uint64_t *ret)
+{
+	const struct hashmap_slot *slot = &map->zero;
+
+	if (!key) {
+		if (!map->has_zero)
+			return false;
+	} else {
+		if (!map->cap)
+			return false;
+		slot = find(map->slots, map->cap, map->seed, key);
+		if (!slot->key)
+			return false;
+	}
+	if (ret)
+		*ret = slot->value;
+	return true;
+}
+
+bool hashmap_put(struct hashmap *map, uint64_t key, uint64_t value)
+{
+	if (!key) {
+		map->len += !map->has_zero;
+		map->has_zero = true;
+		map->zero.value = value;
+		return true;
+	}
+
+	/* Replacing must not fail, so look before growing. */
+	struct hashmap_slot *slot =
+		map->cap ? find(map->slots, map->cap, map->seed, key) : NULL;
+
+	if (!slot || !slot->key) {
+		if (map->cap / 2 < map->len + 1) {
+			if (!hashmap_reserve(map, map->len + 1))
+				return false;
+			slot = find(map->slots, map->cap, map->seed, key);
+		}
+		slot->key = key;
+		map->len++;
+	}
+	slot->value = value;
+	return true;
+}
+
+struct hashmap_slot *hashmap_next(struct hashmap *map, const struct hashmap_slot *slot)
+{
+	size_t at = 0;
+
+	if (!slot) {
+		if (map->has_zero)
+			return &map->zero;
+	} else if (slot != &map->zero) {
+		at = (size_t)(slot - map->slots) + 1;
+	}
+	for (; at < map->cap; at++) {
+		if (map->slots[at].key)
+			return &map->slots[at];
+	}
+	return NULL;
+}

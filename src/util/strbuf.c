@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/strbuf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void strbuf_deinit(struct strbuf *buf)
+{
+	free(buf->data);
+	*buf = (struct strbuf){0};
+}
+
+bool strbuf_reserve(struct strbuf *buf, size_t extra)
+{
+	if (buf->failed)
+		return false;
+	if (extra < buf->cap - buf->len)
+		return true;
+
+	size_t cap = buf->cap ? buf->cap : 64;
+
+	while (cap - buf->len <= extra) {
+		if (cap > SIZE_MAX / 2)
+			goto failed;
+		cap *= 2;
+	}
+
+	char *data = realloc(buf->data, cap);
+
+	if (!data)
+		goto failed;
+	buf->data = data;
+	buf->cap = cap;
+	buf->data[buf->len] = '\0';
+	return true;
+failed:
+	buf->failed = true;
+	return false;
+}
+
+void strbuf_append_bytes(struct strbuf *buf, const char *bytes, size_t len)
+{
+	if (!len || !strbuf_reserve(buf, len))
+		return;
+	memcpy(buf->data + buf->len, bytes, len);
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+}
+
+void strbuf_append(struct strbuf *buf, const char *text)
+{
+	strbuf_append_bytes(buf, text, strlen(text));
+}
+
+void strbuf_append_char(struct strbuf *buf, char c)
+{
+	strbuf_append_bytes(buf, &c, 1);
+}
+
+void strbuf_appendf(struct strbuf *buf, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	int len = vsnprintf(NULL, 0, format, ap);
+	va_end(ap);
+
+	if (len < 0) {
+		/* Longer than INT_MAX, or a wide character that cannot be written. */
+		buf->failed = true;
+		return;
+	}
+	if (!strbuf_reserve(buf, (size_t)len))
+		return;
+
+	va_start(ap, format);
+	vsnprintf(buf->data + buf->len, (size_t)len + 1, format, ap);
+	va_end(ap);
+	buf->len += (size_t)len;
+}
+
+const char *strbuf_text(const struct strbuf *buf)
+{
+	return buf->data ? buf->data : "";
+}
+
+char *strbuf_steal(struct strbuf *buf)
+{
+	char *data = NULL;
+
+	/* An empty text is a string too, so storage must exist. */
+	if (strbuf_reserve(buf, 0)) {
+		data = buf->data;
+		buf->data = NULL;
+	}
+	strbuf_deinit(buf);
+	return data;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growing string: `_cleanup_(strbuf_deinit) struct strbuf text = {0};`. Appending
+ * never fails on the spot: when memory runs out the buffer is marked `failed`, drops
+ * what is appended from then on, and strbuf_steal() gives NULL. So a caller appends
+ * freely and looks once, at the end.
+ */
+#ifndef UTIL_STRBUF_H
+#define UTIL_STRBUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct strbuf {
+	char *data; /* NUL-terminated, or NULL while nothing was appended */
+	size_t len; /* bytes before the NUL */
+	size_t cap;
+	bool failed; /* memory ran out: the text is not whole */
+};
+
+/* Release the storage and make it an empty buffer again; `failed` is cleared too. */
+void strbuf_deinit(struct strbuf *buf);
+
+/* Make room for `extra` more bytes and the NUL; false (and failed) when memory is out. */
+bool strbuf_reserve(struct strbuf *buf, size_t extra);
+
+void strbuf_append(struct strbuf *buf, const char *text);
+void strbuf_append_char(struct strbuf *buf, char c);
+/* `len` bytes, which may contain NULs. */
+void strbuf_append_bytes(struct strbuf *buf, const char *bytes, size_t len);
+void strbuf_appendf(struct strbuf *buf, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The text so far, "" when there is none. Borrowed until the next append. */
+const char *strbuf_text(const struct strbuf *buf);
+
+/* Hand the text over to the caller, who frees it; the buffer is empty afterwards.
+ * NULL when memory ran out at any time before. */
+char *strbuf_steal(struct strbuf *buf) __attribute__((warn_unused_result));
+
+#endif

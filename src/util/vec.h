@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growing array of one type: `VEC(struct frame) frames = {0};`. The vector owns
+ * its storage; elements are plain values and what they point to is the caller's.
+ */
+#ifndef UTIL_VEC_H
+#define UTIL_VEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define VEC(type)                                                                        \
+	struct {                                                                         \
+		type *data;                                                              \
+		size_t len, cap;                                                         \
+	}
+
+/* Make room for `want` elements of `size` bytes; false when memory is out. */
+static inline bool vec_grow_(void **data, size_t *cap, size_t want, size_t size)
+{
+	if (want <= *cap)
+		return true;
+
+	size_t cap_new = *cap ? *cap : 8;
+
+	while (cap_new < want) {
+		if (cap_new > SIZE_MAX / 2)
+			return false;
+		cap_new *= 2;
+	}
+	if (cap_new > SIZE_MAX / size)
+		return false;
+
+	void *p = realloc(*data, cap_new * size);
+
+	if (!p)
+		return false;
+	*data = p;
+	*cap = cap_new;
+	return true;
+}
+
+/* Reserve room for n elements in all; false when memory is out. */
+#define vec_reserve(v, n)                                                                \
+	vec_grow_((void **)&(v)->data, &(v)->cap, (n), sizeof(*(v)->data))
+
+/* Append by value; false when memory is out. */
+#define vec_push(v, ...)                                                                 \
+	(vec_reserve((v), (v)->len + 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true)  \
+					: false)
+
+#define vec_foreach(it, v)                                                               \
+	for (__typeof__(*(v)->data) *it = (v)->data; it && it < (v)->data + (v)->len; it++)
+
+#define vec_deinit(v)                                                                    \
+	do {                                                                             \
+		free((v)->data);                                                         \
+		(v)->data = NULL;                                                        \
+		(v)->len = (v)->cap = 0;                                                 \
+	} while (0)
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole test framework: checks that print what failed and where, and a count that
+ * becomes the exit status. A test program is a list of static functions and
+ *
+ *     int main(void)
+ *     {
+ *             RUN(units_parse);
+ *             return check_done();
+ *     }
+ *
+ * Exit status 77 (check_skip) means: cannot run on this machine; ctest counts it.
+ */
+#ifndef TESTS_CHECK_H
+#define TESTS_CHECK_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct check_state {
+	unsigned checks, failures;
+};
+
+static struct check_state check_state;
+
+#define CHECK_FAIL(...)                                                                  \
+	do {                                                                             \
+		fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                          \
+		fprintf(stderr, __VA_ARGS__);                                            \
+		fputc('\n', stderr);                                                     \
+		check_state.failures++;                                                  \
+	} while (0)
+
+#define CHECK(cond)                                                                      \
+	do {                                                                             \
+		check_state.checks++;                                                    \
+		if (!(cond))                                                             \
+			CHECK_FAIL("not true: %s", #cond);                               \
+	} while (0)
+
+#define CHECK_INT(got, want)                                                             \
+	do {                                                                             \
+		check_state.checks++;                                                    \
+		long long got_ = (long long)(got), want_ = (long long)(want);            \
+		if (got_ != want_)                                                       \
+			CHECK_FAIL("%s is %lld, expected %lld", #got, got_, want_);      \
+	} while (0)
+
+#define CHECK_STR(got, want)                                                             \
+	do {                                                                             \
+		check_state.checks++;                                                    \
+		const char *got_ = (got), *want_ = (want);                               \
+		if (!got_ || strcmp(got_, want_))                                        \
+			CHECK_FAIL("%s is \"%s\", expected \"%s\"", #got,                \
+				   got_ ? got_ : "(null)", want_);                       \
+	} while (0)
+
+/* `haystack` contains `needle`. */
+#define CHECK_CONTAINS(haystack, needle)                                                 \
+	do {                                                                             \
+		check_state.checks++;                                                    \
+		const char *hay_ = (haystack), *needle_ = (needle);                      \
+		if (!hay_ || !strstr(hay_, needle_))                                     \
+			CHECK_FAIL("\"%s\" is not in: %s", needle_,                      \
+				   hay_ ? hay_ : "(null)");                              \
+	} while (0)
+
+/* For what the rest of a test cannot do without: ends the program when it fails. */
+#define REQUIRE(cond)                                                                    \
+	do {                                                                             \
+		check_state.checks++;                                                    \
+		if (!(cond)) {                                                           \
+			CHECK_FAIL("required: %s", #cond);                               \
+			exit(1);                                                         \
+		}                                                                        \
+	} while (0)
+
+#define RUN(test)                                                                        \
+	do {                                                                             \
+		unsigned before_ = check_state.failures;                                 \
+		test();                                                                  \
+		printf("%s %s\n", check_state.failures == before_ ? "ok  " : "FAIL",     \
+		       #test);                                                           \
+		fflush(stdout);                                                          \
+	} while (0)
+
+static inline int check_done(void)
+{
+	printf("%u checks, %u failures\n", check_state.checks, check_state.failures);
+	/* A test program that checked nothing has not passed. */
+	return check_state.failures || !check_state.checks ? 1 : 0;
+}
+
+static inline void check_skip(const char *why)
+{
+	printf("SKIPPED: %s\n", why);
+	exit(77);
+}
+
+#endif

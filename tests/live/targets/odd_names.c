@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions with names that are not plain ASCII. One is UTF-8; the test makes a copy of
+ * the program in which "XESCX" becomes an escape sequence for a terminal and "XBADX" is
+ * no UTF-8 at all, which no assembler would write.
+ */
+#include <stdlib.h>
+
+#include "simple.h"
+
+#define SITE(function, label)                                                            \
+	void *function(size_t size) __asm__(label);                                      \
+	__attribute__((noinline)) void *function(size_t size)                            \
+	{                                                                                \
+		void *block = malloc(size);                                              \
+		__asm__ volatile("" : "+r"(block) : : "memory");                         \
+		return block;                                                            \
+	}
+
+SITE(site_utf8, "site_gr\xc3\xb6\xc3\x9f"
+		"e_\xe5\xa4\xa7")
+SITE(site_escape, "site_XESCX_end")
+SITE(site_bad, "site_XBADX_end")
+
+static void work(void)
+{
+	for (int i = 0; i < 10; i++)
+		if (!site_utf8(10) || !site_escape(20) || !site_bad(30))
+			_exit(1);
+}
+
+int main(void)
+{
+	return serve(work);
+}

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The known flaws of the tool that this one replaces (BCC's memleak), one test each.
+ * The comment of each says how it fails on the flaw.
+ */
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+struct traced {
+	struct live_process *oracle, *memtrace;
+};
+
+static struct traced trace(const char *options)
+{
+	struct traced traced = {.oracle = oracle_start()};
+
+	traced.memtrace = memtrace_start(live_pid(traced.oracle), options);
+	return traced;
+}
+
+static json_t *stop(struct traced *traced)
+{
+	json_t *report = memtrace_stop(traced->memtrace);
+
+	live_destroy(traced->oracle);
+	return report;
+}
+
+/* Everything exact, nothing lost; consumes nothing. */
+static void check_exact(struct traced *traced, const char *allowed)
+{
+	json_t *truth = oracle_ask(traced->oracle, "truth");
+	json_t *report = memtrace_report(traced->memtrace);
+
+	CHECK_INT(compare_heap(truth, report, false), 0);
+	CHECK_INT(compare_losses(report, allowed), 0);
+	json_decref(truth);
+	json_decref(report);
+}
+
+/*
+ * 1. A full table of blocks loses them without a word: then live + lost is less than
+ * the truth. After the table was full nothing new is seen: then the blocks made after
+ * the release are missing.
+ */
+static void flaw_1_full_table_is_counted(void)
+{
+	const int64_t many = 20000;
+	struct traced traced = trace("--max-allocations 1024");
+
+	oracle_do(traced.oracle, "run keep %d 1", (int)many);
+	json_t *report = memtrace_report(traced.memtrace);
+	int64_t tracked = live_int(report, "heap.live_blocks");
+	int64_t lost = live_int(report, "losses.blocks_full");
+	CHECK(tracked >= 512 && tracked < many);
+	CHECK(lost > 0);
+	CHECK_INT(tracked + lost, many);
+	CHECK_INT(report_site(report, "heap", "site_keep").blocks, tracked);
+	CHECK(json_is_false(live_get(report, "complete")));
+	json_decref(report);
+
+	oracle_do(traced.oracle, "run release 1 1");
+	oracle_do(traced.oracle, "run names 100 1");
+	report = stop(&traced);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 200);
+	CHECK_INT(report_site(report, "heap", "site_no_frame_pointer").blocks, 100);
+	CHECK_INT(live_int(report, "heap.totals.frees"), tracked);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), lost);
+	CHECK_INT(live_int(report, "losses.blocks_full"), lost);
+	json_decref(report);
+}
+
+/*
+ * 1 and 15. A pending call stays in its table when its thread dies: after more deaths
+ * than the table has places (10,240 in memleak) no call is tracked any more, and the
+ * blocks of the living are missing.
+ */
+static void flaw_1_and_15_dead_threads_leave_no_pending_call(void)
+{
+	struct traced traced = trace("");
+
+	oracle_do(traced.oracle, "run death 11000 8");
+	check_exact(&traced, "calls_abandoned");
+	json_decref(stop(&traced));
+}
+
+/* 15. A new thread with the id of one that died inside a call is taken for it: then its
+ * first blocks are missing. Likewise two threads whose ids agree in the low bits. */
+static void flaw_15_thread_ids_are_used_again(void)
+{
+	static const char setting[] = "/proc/sys/kernel/pid_max";
+	char old[32] = "";
+	FILE *file = fopen(setting, "r+e");
+
+	/* Ids beyond 65536, for the time of this test. */
+	if (file && fgets(old, sizeof(old), file) && strtoul(old, NULL, 10) < 262144) {
+		rewind(file);
+		fputs("262144", file);
+		fflush(file);
+	} else {
+		old[0] = '\0';
+	}
+	struct traced traced = trace("");
+	oracle_do(traced.oracle, "run tid_reuse 20000 2");
+	json_t *truth = oracle_ask(traced.oracle, "truth");
+	for (size_t i = 0; i < json_array_size(live_get(truth, "notes")); i++)
+		printf("note: %s\n",
+		       json_string_value(json_array_get(live_get(truth, "notes"), i)));
+	json_decref(truth);
+	check_exact(&traced, "calls_abandoned");
+	json_decref(stop(&traced));
+	if (file && old[0]) {
+		rewind(file);
+		fputs(old, file);
+	}
+	if (file)
+		fclose(file);
+}
+
+/* The number of the path that a row shows, by its path_left and path_right frames. */
+static int64_t path_index(const json_t *row)
+{
+	const json_t *frame;
+	int64_t index = 0;
+	size_t i;
+
+	json_array_foreach(live_get(row, "frames"), i, frame)
+	{
+		const char *symbol = json_string_value(live_get(frame, "symbol"));
+
+		/* Leaf first: the innermost choice is the highest bit. */
+		if (symbol && !strncmp(symbol, "path_", 5))
+			index = index << 1 | !strcmp(symbol, "path_right");
+	}
+	return index;
+}
+
+/*
+ * 2. Stacks that collide in the stack map, or that come when it is full, hide their
+ * blocks or are shown as another's: then a path is missing, holds more than one block,
+ * or not its own size. 12. Grouping is quadratic: then the report takes minutes.
+ */
+static void flaw_2_and_12_each_of_20000_stacks_is_its_own(void)
+{
+	enum {
+		paths = 20000
+	};
+	static bool seen[paths];
+	struct traced traced = trace("");
+
+	oracle_do(traced.oracle, "run paths %d 1", paths);
+	double start_s = live_now_s();
+	json_t *report = memtrace_report(traced.memtrace), *row;
+	double report_s = live_now_s() - start_s;
+	unsigned wrong = 0, rows = 0;
+	size_t i;
+
+	json_array_foreach(live_get(report, "heap.stacks"), i, row)
+	{
+		const char *site = row_site(row);
+
+		if (!site || strcmp(site, "site_path") != 0)
+			continue;
+		int64_t index = path_index(row);
+		if (index >= paths || seen[index] || live_int(row, "blocks") != 1 ||
+		    live_int(row, "size_bytes") != index + 1)
+			wrong++;
+		else
+			seen[index] = true;
+		rows++;
+	}
+	CHECK_INT(rows, paths);
+	CHECK_INT(wrong, 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	printf("report of %d stacks: %.2f s\n", paths, report_s);
+	CHECK(report_s < 20);
+	json_decref(report);
+	json_decref(stop(&traced));
+}
+
+/* 2. A full stack map hides blocks: then the sum is less than the truth. Here they are
+ * listed without a stack, and counted. */
+static void flaw_2_full_stack_table_is_counted(void)
+{
+	const int64_t paths = 20000;
+	struct traced traced = trace("--max-stacks 1024");
+
+	oracle_do(traced.oracle, "run paths %d 1", (int)paths);
+	json_t *report = stop(&traced), *row;
+	int64_t without = 0;
+	size_t i;
+
+	json_array_foreach(live_get(report, "heap.stacks"), i,
+			   row) if (json_is_null(live_get(row, "stack"))) without +=
+		live_int(row, "blocks");
+	CHECK_INT(live_int(report, "heap.live_blocks"), paths);
+	CHECK_INT(live_int(report, "heap.live_bytes"), paths * (paths + 1) / 2);
+	CHECK(without > 0);
+	CHECK_INT(live_int(report, "losses.stacks_full"), without);
+	CHECK_INT(report_site(report, "heap", "site_path").blocks, paths - without);
+	CHECK(json_is_false(live_get(report, "complete")));
+	json_decref(report);
+}
+
+/*
+ * 3. realloc, mremap and munmap forget the old block at entry: when the call fails the
+ * block is missing. Partial munmap: then bytes and pieces are wrong.
+ * 4. posix_memalign's error is not seen: a stale pointer is recorded, here that of a
+ * live block, which then has the wrong call path. MAP_FAILED is recorded as a mapping.
+ */
+static void flaw_3_and_4_calls_that_fail_change_nothing(void)
+{
+	struct traced traced = trace("--mappings");
+
+	oracle_do(traced.oracle, "run failures 1000 1");
+	oracle_do(traced.oracle, "run mappings 20 1");
+	check_exact(&traced, NULL);
+	json_t *truth = oracle_ask(traced.oracle, "truth");
+	json_t *report = stop(&traced);
+	CHECK_INT(compare_mappings(truth, report), 0);
+	CHECK_INT(report_site(report, "heap", "site_posix_memalign_bad").blocks, 0);
+	CHECK_INT(report_site(report, "heap", "site_posix_memalign_fail").blocks, 0);
+	CHECK_INT(report_site(report, "mappings", "site_mmap_fail").blocks, 0);
+	CHECK_INT(report_site(report, "mappings", "site_mremap_fail").blocks, 0);
+	/* 5. malloc's own mmap is not a mapping. */
+	CHECK_INT(report_site(report, "mappings", "site_malloc_large").blocks, 0);
+	json_decref(truth);
+	json_decref(report);
+}
+
+/*
+ * 5. Nested calls count twice, or the outer one is lost: then the totals or the blocks
+ * of reallocarray, realloc(NULL) and memalign are wrong. 6. free deletes the record and
+ * then reads it: then the freed bytes are not those that were allocated.
+ */
+static void flaw_5_and_6_each_call_counts_once(void)
+{
+	struct traced traced = trace("");
+
+	oracle_do(traced.oracle, "run mixed 20000 8");
+	json_t *truth = oracle_ask(traced.oracle, "truth");
+	json_t *report = memtrace_report(traced.memtrace);
+	CHECK_INT(compare_totals(truth, report), 0);
+	json_decref(truth);
+	json_decref(report);
+	check_exact(&traced, NULL);
+	oracle_do(traced.oracle, "run release 1 8");
+	report = stop(&traced);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 0);
+	CHECK_INT(live_int(report, "heap.totals.freed_bytes"),
+		  live_int(report, "heap.totals.allocated_bytes"));
+	json_decref(report);
+}
+
+/* 7. 40-bit sizes wrap at 1 TiB: then the sum of one stack is small. */
+static void flaw_7_more_than_1_tib(void)
+{
+	struct traced traced = trace("");
+
+	oracle_do(traced.oracle, "run huge 260 1");
+	check_exact(&traced, NULL);
+	json_t *truth = oracle_ask(traced.oracle, "truth");
+	json_t *report = stop(&traced);
+	size_t notes = json_array_size(live_get(truth, "notes"));
+	for (size_t i = 0; i < notes; i++)
+		printf("note: %s\n",
+		       json_string_value(json_array_get(live_get(truth, "notes"), i)));
+	if (notes < 2)
+		CHECK(report_site(report, "heap", "site_huge").bytes > (int64_t)1 << 40);
+	json_decref(truth);
+	json_decref(report);
+}
+
+/* 7. The default age is 500 ns instead of 500 ms: then blocks that were just made are
+ * listed. */
+static void flaw_7_default_age_is_half_a_second(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace =
+		memtrace_start_plain(live_pid(oracle), "--format json --top 0 -i 3600");
+
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", 30));
+	oracle_do(oracle, "run keep 100 1");
+	live_sleep(0.7);
+	oracle_do(oracle, "run names 100 1");
+	json_t *report = memtrace_report(memtrace);
+	CHECK_INT(live_int(report, "filter.older_ns"), 500000000);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 300);
+	CHECK_INT(live_int(report, "heap.listed_blocks"), 100);
+	CHECK_INT(report_site(report, "heap", "site_keep").blocks, 100);
+	CHECK_INT(report_site(report, "heap", "site_no_frame_pointer").blocks, 0);
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(oracle);
+}
+
+static void check_estimate(const json_t *report, const char *site, int64_t truth,
+			   unsigned every)
+{
+	struct site_sum sum = report_site(report, "heap", site);
+	/* Independent samples: binomial; better schemes have a smaller sigma. */
+	double sigma = every * sqrt((double)truth * (every - 1) / every / every);
+
+	printf("%s, 1 in %u: %lld of %lld, estimated %lld\n", site, every,
+	       (long long)sum.blocks, (long long)truth, (long long)sum.estimated_blocks);
+	CHECK_INT(sum.estimated_blocks, sum.blocks * every);
+	CHECK_INT(sum.estimated_bytes, sum.bytes * every);
+	CHECK(fabs((double)(sum.estimated_blocks - truth)) <= 5 * sigma);
+}
+
+/*
+ * 8. Sampling by `time % N` is biased and not scaled: then the estimate is off. A plain
+ * "every Nth" follows a pattern in the target: then one of two functions that take
+ * turns has all samples.
+ */
+static void flaw_8_sampling_is_unbiased_and_scaled(void)
+{
+	static const unsigned everies[] = {2, 10};
+
+	for (size_t i = 0; i < 2; i++) {
+		char options[32];
+
+		snprintf(options, sizeof(options), "--sample-every %u", everies[i]);
+		struct traced traced = trace(options);
+		oracle_do(traced.oracle, "run alternate 200000 1");
+		json_t *report = memtrace_report(traced.memtrace);
+		CHECK_INT(live_int(report, "sample_every"), everies[i]);
+		check_estimate(report, "site_even", 100000, everies[i]);
+		check_estimate(report, "site_odd", 100000, everies[i]);
+		json_decref(report);
+		oracle_do(traced.oracle, "run release 1 1");
+		report = stop(&traced);
+		CHECK_INT(live_int(report, "heap.live_blocks"), 0);
+		CHECK_INT(compare_losses(report, NULL), 0);
+		json_decref(report);
+	}
+}
+
+/*
+ * 9. The stack is taken when the call returns, by frame pointers only: then a caller
+ * without a frame pointer is missing. 11. Names are cut at 31 characters: then the long
+ * name is not found.
+ */
+static void flaw_9_and_11_the_caller_is_shown_whole(void)
+{
+	struct traced traced = trace("");
+
+	oracle_do(traced.oracle, "run names 100 1");
+	check_exact(&traced, NULL);
+	json_decref(stop(&traced));
+}
+
+/* 11. One missing symbol ends the run: here the allocator has four functions. 5. Its
+ * realloc and calloc call its malloc. */
+static void flaw_11_missing_functions_are_tolerated(void)
+{
+	struct live_process *target = target_start(OWN_MALLOC_BINARY);
+	struct live_process *memtrace = memtrace_start(live_pid(target), "");
+
+	oracle_do(target, "work");
+	json_t *report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_own_malloc").blocks, 100);
+	CHECK_INT(report_site(report, "heap", "site_own_malloc").bytes, 2400);
+	CHECK_INT(report_site(report, "heap", "site_own_calloc").bytes, 3000);
+	CHECK_INT(report_site(report, "heap", "site_own_realloc").bytes, 7000);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 300);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 12400);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	live_destroy(target);
+}
+
+static int compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* How many addresses the report lists more than once. */
+static unsigned repeated_addresses(const json_t *report)
+{
+	size_t count = 0, i, k, n = 0;
+	const json_t *row, *block;
+	unsigned repeated = 0;
+
+	json_array_foreach(live_get(report, "heap.stacks"), i, row) count +=
+		json_array_size(live_get(row, "allocations"));
+	const char **addresses = calloc(count + 1, sizeof(*addresses));
+	REQUIRE(addresses);
+	json_array_foreach(live_get(report, "heap.stacks"), i, row)
+	{
+		json_array_foreach(live_get(row, "allocations"), k, block)
+			addresses[n++] = json_string_value(live_get(block, "address"));
+	}
+	CHECK_INT(n, live_int(report, "heap.listed_blocks"));
+	qsort(addresses, n, sizeof(*addresses), compare_strings);
+	for (i = 1; i < n; i++)
+		repeated += !strcmp(addresses[i - 1], addresses[i]);
+	free(addresses);
+	return repeated;
+}
+
+/* 12. Reading the table while it changes starts over: then an address is listed twice.
+ * What is there afterwards is exact. */
+static void flaw_12_no_duplicates_under_load(void)
+{
+	struct traced traced = trace("--show-allocs");
+	unsigned reports = 0, repeated = 0;
+
+	oracle_do(traced.oracle, "run keep 20000 1");
+	live_send(traced.oracle, "churn 5 8");
+	double until_s = live_now_s() + 4.5;
+	while (live_now_s() < until_s) {
+		json_t *report = memtrace_report(traced.memtrace);
+
+		repeated += repeated_addresses(report);
+		CHECK_INT(report_site(report, "heap", "site_keep").blocks, 20000);
+		json_decref(report);
+		reports++;
+	}
+	CHECK(reports >= 5);
+	CHECK_INT(repeated, 0);
+	json_t *done = live_read_json(traced.oracle, 60);
+	REQUIRE(done);
+	json_decref(done);
+	json_t *truth = oracle_ask(traced.oracle, "truth");
+	json_t *report = memtrace_report(traced.memtrace);
+	CHECK_INT(compare_totals(truth, report), 0);
+	json_decref(truth);
+	json_decref(report);
+	check_exact(&traced, NULL);
+	printf("%u reports under load\n", reports);
+	json_decref(stop(&traced));
+}
+
+/* 13. No word when the target exits: then there is no report with cause "exited". */
+static void flaw_13_exit_is_reported(void)
+{
+	struct traced traced = trace("");
+
+	oracle_do(traced.oracle, "run keep 1000 1");
+	json_t *truth = oracle_ask(traced.oracle, "truth");
+	live_send(traced.oracle, "quit");
+	json_t *report = live_read_json(traced.memtrace, 30);
+	REQUIRE(report);
+	CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
+	CHECK(json_is_true(live_get(report, "final")));
+	CHECK(json_is_true(live_get(report, "target.exited")));
+	CHECK_INT(compare_heap(truth, report, false), 0);
+	CHECK_INT(live_wait(traced.memtrace, 30), 0);
+	json_decref(truth);
+	json_decref(report);
+	live_destroy(traced.memtrace);
+	live_destroy(traced.oracle);
+}
+
+/* 13. Ctrl-C prints no final report: then memtrace_stop() finds none. A child of fork is
+ * taken for its parent: then what it frees is missing here. */
+static void flaw_13_ctrl_c_and_fork(void)
+{
+	struct traced traced = trace("");
+
+	oracle_do(traced.oracle, "run fork 1000 1");
+	json_t *truth = oracle_ask(traced.oracle, "truth");
+	json_t *report = stop(&traced);
+	CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
+	CHECK(json_is_true(live_get(report, "final")));
+	CHECK(json_is_false(live_get(report, "target.exited")));
+	CHECK_INT(compare_heap(truth, report, false), 0);
+	CHECK_INT(report_site(report, "heap", "site_keep").blocks, 1000);
+	json_decref(truth);
+	json_decref(report);
+}
+
+static void replace_bytes(char *bytes, size_t size, const char *from, const char *to)
+{
+	size_t length = strlen(from);
+	unsigned found = 0;
+	char *at;
+
+	REQUIRE(strlen(to) == length);
+	while ((at = memmem(bytes, size, from, length))) {
+		memcpy(at, to, length);
+		found++;
+	}
+	REQUIRE(found);
+}
+
+/* A copy of the program with odd names in which they are odder still. */
+static void write_odd_program(const char *path)
+{
+	FILE *in = fopen(ODD_NAMES_BINARY, "re"), *out = fopen(path, "we");
+	static char bytes[1 << 20];
+
+	REQUIRE(in && out);
+	size_t size = fread(bytes, 1, sizeof(bytes), in);
+	REQUIRE(size && size < sizeof(bytes));
+	replace_bytes(bytes, size, "XESCX", "\033[31m");
+	replace_bytes(bytes, size, "XBADX", "\xff\xfe\xc3(\x80");
+	REQUIRE(fwrite(bytes, 1, size, out) == size);
+	fclose(in);
+	REQUIRE(!fchmod(fileno(out), 0755) && !fclose(out));
+}
+
+/* 14. A name that is not ASCII ends the run: then there is no report. And it may not
+ * reach the terminal as it is: then an ESC byte is in the text. */
+static void flaw_14_odd_names_are_escaped(void)
+{
+	char *path = live_path("odd_names");
+
+	write_odd_program(path);
+	struct live_process *target = target_start(path);
+	struct live_process *memtrace = memtrace_start(live_pid(target), "");
+	oracle_do(target, "work");
+	json_t *report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap",
+			      "site_gr\xc3\xb6\xc3\x9f"
+			      "e_\xe5\xa4\xa7")
+			  .bytes,
+		  100);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 600);
+	/* JSON carries the control character in its own escape; bad UTF-8 as text. */
+	CHECK(report_site(report, "heap", "site_\033[31m_end").bytes +
+		      report_site(report, "heap", "site_\\x1b[31m_end").bytes ==
+	      200);
+	CHECK_INT(report_site(report, "heap", "site_\\xff\\xfe\\xc3(\\x80_end").bytes,
+		  300);
+	json_decref(report);
+
+	memtrace = memtrace_start_plain(live_pid(target), "--older 0 -i 3600");
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", 30));
+	oracle_do(target, "work");
+	live_signal(memtrace, SIGINT);
+	unsigned escapes = 0, shown = 0;
+	char *line;
+	while ((line = live_read_line(memtrace, 30))) {
+		escapes += strchr(line, '\033') != NULL;
+		shown += strstr(line, "site_\\x1b[31m_end") ||
+			 strstr(line, "site_\\xff\\xfe\\xc3(\\x80_end") ||
+			 strstr(line, "site_gr\xc3\xb6\xc3\x9f"
+				      "e_\xe5\xa4\xa7");
+		free(line);
+	}
+	CHECK_INT(escapes, 0);
+	CHECK_INT(shown, 3);
+	CHECK_INT(live_wait(memtrace, 30), 0);
+	live_destroy(memtrace);
+	live_destroy(target);
+	free(path);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(flaw_1_full_table_is_counted);
+	RUN(flaw_1_and_15_dead_threads_leave_no_pending_call);
+	RUN(flaw_15_thread_ids_are_used_again);
+	RUN(flaw_2_and_12_each_of_20000_stacks_is_its_own);
+	RUN(flaw_2_full_stack_table_is_counted);
+	RUN(flaw_3_and_4_calls_that_fail_change_nothing);
+	RUN(flaw_5_and_6_each_call_counts_once);
+	RUN(flaw_7_more_than_1_tib);
+	RUN(flaw_7_default_age_is_half_a_second);
+	RUN(flaw_8_sampling_is_unbiased_and_scaled);
+	RUN(flaw_9_and_11_the_caller_is_shown_whole);
+	RUN(flaw_11_missing_functions_are_tolerated);
+	RUN(flaw_12_no_duplicates_under_load);
+	RUN(flaw_13_exit_is_reported);
+	RUN(flaw_13_ctrl_c_and_fork);
+	RUN(flaw_14_odd_names_are_escaped);
+	return check_done();
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the options that choose and arrange do to a report of known blocks. */
+#include <signal.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+#define TIMEOUT_S 30
+
+static struct live_process *oracle;
+
+/* `options`, then `commands` (separated by ;), then the final report. */
+static json_t *report_of(const char *options, const char *commands)
+{
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
+	char copy[256], *save = NULL;
+
+	snprintf(copy, sizeof(copy), "%s", commands);
+	for (char *command = strtok_r(copy, ";", &save); command;
+	     command = strtok_r(NULL, ";", &save))
+		oracle_do(oracle, "%s", command);
+	json_t *report = memtrace_stop(memtrace);
+	oracle_do(oracle, "run release 1 1");
+	return report;
+}
+
+/* Sizes 0 to 511, ten times each: both bounds are inclusive. */
+static void size_filters(void)
+{
+	json_t *report = report_of("--min-size 100 --max-size 200", "run keep 5120 1");
+
+	CHECK_INT(live_int(report, "filter.min_size_bytes"), 100);
+	CHECK_INT(live_int(report, "filter.max_size_bytes"), 200);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 10 * 101);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 10 * 15150);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+
+	/* What was filtered out is not known when it is freed or resized. */
+	report = report_of("-z 1K", "run mixed 2000 1;run release 1 1");
+	CHECK_INT(live_int(report, "heap.live_blocks"), 0);
+	CHECK(live_int(report, "heap.totals.frees") > 0);
+	CHECK(live_int(report, "heap.totals.frees_unknown") > 0);
+	CHECK(live_int(report, "heap.totals.freed_bytes") >=
+	      1024 * live_int(report, "heap.totals.frees"));
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+}
+
+static void check_top(const char *options, const char *first)
+{
+	json_t *report = report_of(options, "run keep 512 1;run huge 1 1");
+	const json_t *stacks = live_get(report, "heap.stacks");
+
+	CHECK_INT(json_array_size(stacks), 1);
+	CHECK(live_int(report, "heap.stack_count") >= 3);
+	CHECK_STR(row_site(json_array_get(stacks, 0)), first);
+	json_decref(report);
+}
+
+static void sort_and_top(void)
+{
+	check_top("--top 1 --sort size", "site_huge_realloc");
+	check_top("--top 1", "site_huge_realloc");
+	check_top("--top 1 --sort count", "site_keep");
+
+	json_t *report = report_of("", "run mixed 2000 1"), *row;
+	int64_t last = INT64_MAX;
+	size_t i;
+
+	json_array_foreach(live_get(report, "heap.stacks"), i, row)
+	{
+		CHECK(live_int(row, "size_bytes") <= last);
+		last = live_int(row, "size_bytes");
+	}
+	json_decref(report);
+}
+
+static void show_allocs(void)
+{
+	json_t *report = report_of("--show-allocs", "run keep 300 1");
+	const json_t *stacks = live_get(report, "heap.stacks"), *block;
+	int64_t bytes = 0;
+	size_t i;
+
+	REQUIRE(json_array_size(stacks) == 1);
+	const json_t *row = json_array_get(stacks, 0);
+	const json_t *blocks = live_get(row, "allocations");
+	CHECK_INT(json_array_size(blocks), 300);
+	json_array_foreach(blocks, i, block)
+	{
+		const char *address = json_string_value(live_get(block, "address"));
+
+		CHECK(address && !strncmp(address, "0x", 2) &&
+		      strtoull(address, NULL, 16) % 16 == 0);
+		CHECK_INT(live_int(block, "tid"), live_pid(oracle));
+		CHECK(live_int(block, "age_ns") <= live_int(report, "elapsed_ns"));
+		CHECK(live_int(block, "age_ns") >= 0);
+		bytes += live_int(block, "size_bytes");
+	}
+	CHECK_INT(bytes, 300 * 299 / 2);
+	CHECK_INT(bytes, live_int(row, "size_bytes"));
+	json_decref(report);
+}
+
+/* Without --show-allocs a report names no block. */
+static void blocks_are_not_shown_unasked(void)
+{
+	json_t *report = report_of("", "run keep 3 1");
+	const json_t *row = json_array_get(live_get(report, "heap.stacks"), 0);
+
+	CHECK(row && !json_object_get(row, "allocations"));
+	CHECK(json_is_null(live_get(report, "mappings")));
+	json_decref(report);
+}
+
+static void stack_depth(void)
+{
+	static const int depths[] = {1, 3, 127};
+
+	for (size_t d = 0; d < 3; d++) {
+		char options[32];
+		size_t i, deepest = 0, cut = 0;
+		json_t *row;
+
+		snprintf(options, sizeof(options), "--stack-depth %d", depths[d]);
+		json_t *report = report_of(options, "run paths 64 1");
+		json_array_foreach(live_get(report, "heap.stacks"), i, row)
+		{
+			size_t depth = json_array_size(live_get(row, "frames"));
+
+			deepest = depth > deepest ? depth : deepest;
+			CHECK(depth <= (size_t)depths[d]);
+			cut += !strcmp(json_string_value(live_get(row, "end")), "depth");
+		}
+		CHECK_INT(report_site(report, "heap", "site_path").blocks, 64);
+		if (depths[d] < 10) {
+			CHECK_INT(deepest, depths[d]);
+			CHECK_INT(cut, json_array_size(live_get(report, "heap.stacks")));
+			CHECK(live_int(report, "losses.stacks_truncated") > 0);
+		} else {
+			CHECK(deepest > 16);
+			CHECK_INT(cut, 0);
+			CHECK_INT(compare_losses(report, NULL), 0);
+		}
+		json_decref(report);
+	}
+}
+
+/* Frames of one row hang together: names, offsets and modules are those of the call. */
+static void frames_are_complete(void)
+{
+	json_t *report = report_of("", "run keep 10 1"), *row, *frame;
+	size_t i;
+
+	REQUIRE(json_array_size(live_get(report, "heap.stacks")) == 1);
+	row = json_array_get(live_get(report, "heap.stacks"), 0);
+	static const char *const symbols[] = {"site_keep", "scenario_keep", "pool_run"};
+	json_array_foreach(live_get(row, "frames"), i, frame)
+	{
+		const char *address = json_string_value(live_get(frame, "address"));
+
+		CHECK(address && !strncmp(address, "0x", 2));
+		CHECK(live_int(frame, "offset") >= 0);
+		if (i < 3) {
+			CHECK_STR(json_string_value(live_get(frame, "symbol")),
+				  symbols[i]);
+			CHECK_STR(json_string_value(live_get(frame, "module")),
+				  oracle_path);
+			/* A call: at least one instruction into the function. */
+			CHECK(live_int(frame, "offset") > 0);
+			CHECK(live_int(frame, "offset") < 4096);
+		}
+	}
+	CHECK(i > 3);
+	json_decref(report);
+}
+
+/* Text, all blocks at once whatever their age. */
+static void combined_only(void)
+{
+	struct live_process *memtrace =
+		memtrace_start_plain(live_pid(oracle), "--combined-only -i 3600");
+	bool found = false;
+	char *line;
+
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	oracle_do(oracle, "run keep 512 1");
+	live_signal(memtrace, SIGINT);
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		found = found ||
+			!strncmp(line, "\t130816 bytes in 512 allocations from stack",
+				 44);
+		free(line);
+	}
+	CHECK(found);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	oracle_do(oracle, "run release 1 1");
+}
+
+int main(void)
+{
+	live_require_root();
+	oracle = oracle_start();
+	RUN(size_filters);
+	RUN(sort_and_top);
+	RUN(show_allocs);
+	RUN(blocks_are_not_shown_unasked);
+	RUN(stack_depth);
+	RUN(frames_are_complete);
+	RUN(combined_only);
+	live_destroy(oracle);
+	return check_done();
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of the command line share: argv lists, and what is right or refused. */
+#ifndef TESTS_UNIT_CLI_OPTIONS_CHECK_H
+#define TESTS_UNIT_CLI_OPTIONS_CHECK_H
+
+#include "check.h"
+#include "cli/options.h"
+#include "util/cleanup.h"
+
+#define ARGC_MAX 16
+
+static inline struct error *parse_list(char *const *argv, struct options *options)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	return options_parse(argc, argv, options);
+}
+
+#define ARGV(...) ((char *[ARGC_MAX]){"memtrace", __VA_ARGS__})
+
+/* Parse what must be right, with --pid 1 in front. */
+#define PARSE(options, ...)                                                              \
+	do {                                                                             \
+		_cleanup_(error_destroyp) struct error *err_ =                           \
+			parse_list(ARGV("--pid=1", __VA_ARGS__), options);               \
+		if (err_)                                                                \
+			CHECK_FAIL("%s", err_->message);                                 \
+		REQUIRE(!err_);                                                          \
+	} while (0)
+
+/* A usage error, in one line, with exactly this message. */
+#define REFUSED(message_, ...)                                                           \
+	do {                                                                             \
+		struct options refused_;                                                 \
+		_cleanup_(error_destroyp) struct error *err_ =                           \
+			parse_list(ARGV(__VA_ARGS__), &refused_);                        \
+		CHECK(err_);                                                             \
+		if (err_) {                                                              \
+			CHECK_INT(err_->code, ERROR_USAGE);                              \
+			CHECK_STR(err_->message, message_);                              \
+			CHECK(!strpbrk(err_->message, "\n\r\x1b"));                      \
+		}                                                                        \
+	} while (0)
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Each message that a wrong command line can give, word by word. */
+#include "options_check.h"
+
+static void refuses_a_missing_pid(void)
+{
+	const char *missing =
+		"--pid: expected a process id from 1 to 4194304; it is missing: "
+		"name the process to trace, such as 'memtrace --pid 1234'";
+
+	REFUSED(missing, NULL);
+	REFUSED(missing, "--top", "3");
+	REFUSED(missing, "--dry-run");
+	REFUSED(missing, "--");
+
+	/* Not even a name of our own. */
+	struct options o;
+	_cleanup_(error_destroyp) struct error *err =
+		options_parse(0, (char *[]){NULL}, &o);
+
+	REQUIRE(err);
+	CHECK_STR(err->message, missing);
+}
+
+static void refuses_arguments(void)
+{
+	REFUSED("unexpected argument '1234'; expected only options: a process is given "
+		"as "
+		"--pid PID, the time between reports as --interval TIME",
+		"1234");
+	REFUSED("unexpected argument 'a\\x1b[0m\\x0a'; expected only options: a process "
+		"is "
+		"given as --pid PID, the time between reports as --interval TIME",
+		"-p1", "a\x1b[0m\n");
+	REFUSED("unexpected argument '-'; expected only options: a process is given as "
+		"--pid PID, the time between reports as --interval TIME",
+		"-p1", "-");
+	REFUSED("unexpected argument ''; expected only options: a process is given as "
+		"--pid PID, the time between reports as --interval TIME",
+		"-p1", "");
+}
+
+static void refuses_unknown_options(void)
+{
+	REFUSED("unknown option '--intervall'; did you mean '--interval'?",
+		"--intervall=5");
+	REFUSED("unknown option '--pdi'; did you mean '--pid'?", "--pdi", "1");
+	REFUSED("unknown option '--inter'; did you mean '--interval'?", "--inter", "1");
+	REFUSED("unknown option '--smaple-rate'; did you mean '--sample-rate'?",
+		"--smaple-rate=1");
+	REFUSED("unknown option '--combined'; did you mean '--combined-only'?",
+		"--combined");
+	REFUSED("unknown option '--minsize'; did you mean '--min-size'?", "--minsize");
+	REFUSED("unknown option '--Help'; did you mean '--help'?", "--Help");
+	REFUSED("unknown option '--frobnicate'; 'memtrace --help' lists them all",
+		"--frobnicate");
+	REFUSED("unknown option '--'; 'memtrace --help' lists them all", "--=5");
+	REFUSED("unknown option '--x'; 'memtrace --help' lists them all", "--x");
+	REFUSED("unknown option '--a\\x1b\\xff'; 'memtrace --help' lists them all",
+		"--a\x1b\xff");
+	REFUSED("unknown option "
+		"'--"
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'"
+		"; 'memtrace --help' lists them all",
+		"--"
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		"a");
+}
+
+static void refuses_unknown_letters(void)
+{
+	REFUSED("unknown option '-x'; 'memtrace --help' lists them all", "-x");
+	REFUSED("unknown option '-x' in '-vxq'; 'memtrace --help' lists them all",
+		"-vxq");
+	REFUSED("unknown option '-t' in '-top'; did you mean '--top'?", "-top", "5");
+	REFUSED("unknown option '-\\xc3' in '-\u00e9'; 'memtrace --help' lists them all",
+		"-\u00e9");
+	REFUSED("unknown option '--' in '-v-'; 'memtrace --help' lists them all", "-v-");
+}
+
+static void refuses_missing_values(void)
+{
+	REFUSED("--pid: expected a process id from 1 to 4194304; nothing follows it",
+		"--pid");
+	REFUSED("-o: expected a file name; nothing follows it", "-p1", "-qo");
+	REFUSED("--obj: expected the file that holds the allocator; nothing follows it",
+		"-p1", "--obj");
+	REFUSED("--output: expected a file name; got '--force', which looks like an "
+		"option "
+		"(if it is meant: --output=--force)",
+		"-p1", "--output", "--force");
+	REFUSED("-O: expected the file that holds the allocator; got '-v', which looks "
+		"like "
+		"an option (if it is meant: --lib=-v)",
+		"-p1", "-O", "-v");
+	REFUSED("--kernel-headers: expected 'auto', 'embedded' or a directory; got '-q', "
+		"which looks like an option (if it is meant: --kernel-headers=-q)",
+		"-p1", "--kernel-headers", "-q");
+}
+
+static void refuses_values_of_flags(void)
+{
+	REFUSED("--quiet: expected no value; got 'yes'", "-p1", "--quiet=yes");
+	REFUSED("--verbose: expected no value; got ''", "-p1", "--verbose=");
+	REFUSED("--help: expected no value; got '\\x09'", "--help=\t");
+}
+
+static void refuses_bad_pids(void)
+{
+	REFUSED("--pid: expected a process id from 1 to 4194304; got '0'", "--pid=0");
+	REFUSED("--pid: expected a process id from 1 to 4194304; got '-5'", "--pid",
+		"-5");
+	REFUSED("--pid: expected a process id from 1 to 4194304; got ''", "--pid=");
+	REFUSED("--pid: expected a process id from 1 to 4194304; got '--top'", "--pid",
+		"--top");
+	REFUSED("-p: expected a process id from 1 to 4194304; got '=1'", "-p=1");
+	REFUSED("-p: expected a process id from 1 to 4194304; got 'redis'", "-p",
+		"redis");
+	REFUSED("-p: expected a process id from 1 to 4194304; got '4194305'",
+		"-p4194305");
+	REFUSED("-p: expected a process id from 1 to 4194304; got '1\\x0a'", "-p1\n");
+	/* 2^32 + 1 must not become 1. */
+	REFUSED("-p: expected a process id from 1 to 4194304; got '4294967297'",
+		"-p4294967297");
+}
+
+static void refuses_bad_times(void)
+{
+	const char *const expected =
+		"a time from 10ms to 8760h (a plain number is seconds), "
+		"such as 5, 0.5, 500ms or 2m";
+	char *const bad[] = {"0", "9ms", "0.009", "-1", "5 s", "8761h", "x", ""};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		char message[256];
+
+		snprintf(message, sizeof(message), "-i: expected %s; got '%s'", expected,
+			 bad[i]);
+		REFUSED(message, "-p1", "-i", bad[i]);
+	}
+	REFUSED("--duration: expected a time from 10ms to 8760h (a plain number is "
+		"seconds), such as 60, 90s or 2h; got '0'",
+		"-p1", "--duration=0");
+	REFUSED("--older: expected a time from 0 to 8760h (a plain number is "
+		"milliseconds), "
+		"such as 500, 2s or 1m; got '5d'",
+		"-p1", "--older", "5d");
+}
+
+static void refuses_bad_numbers(void)
+{
+	REFUSED("-n: expected a whole number from 1 to 1000000000; got '0'", "-p1",
+		"-n0");
+	REFUSED("--count: expected a whole number from 1 to 1000000000; got '1.5'", "-p1",
+		"--count=1.5");
+	REFUSED("--top: expected a whole number from 0 (all) to 1000000000; got 'all'",
+		"-p1", "--top", "all");
+	REFUSED("--sample-rate: expected a whole number from 1 (every allocation) to "
+		"4294967295; got '0'",
+		"-p1", "--sample-rate", "0");
+	REFUSED("-s: expected a whole number from 1 (every allocation) to 4294967295; "
+		"got "
+		"'4294967296'",
+		"-p1", "-s4294967296");
+	REFUSED("--stack-depth: expected a whole number from 1 to 127; got '128'", "-p1",
+		"--stack-depth=128");
+	REFUSED("--stack-depth: expected a whole number from 1 to 127; got '0'", "-p1",
+		"--stack-depth=0");
+	REFUSED("--max-stacks: expected a number from 64 to 16M (16777216), such as "
+		"256K; "
+		"got '63'",
+		"-p1", "--max-stacks=63");
+	REFUSED("--max-stacks: expected a number from 64 to 16M (16777216), such as "
+		"256K; "
+		"got '17M'",
+		"-p1", "--max-stacks=17M");
+	REFUSED("--max-allocations: expected a number from 1024 to 1G (1073741824), such "
+		"as 4M; got '1023'",
+		"-p1", "--max-allocations=1023");
+	REFUSED("--max-allocations: expected a number from 1024 to 1G (1073741824), such "
+		"as 4M; got '4MB'",
+		"-p1", "--max-allocations", "4MB");
+	REFUSED("--max-allocations: expected a number from 1024 to 1G (1073741824), such "
+		"as 4M; got '1073741825'",
+		"-p1", "--max-allocations", "1073741825");
+}
+
+static void refuses_bad_sizes(void)
+{
+	REFUSED("-z: expected a size in bytes, such as 4096, 4K or 1.5M; got '4X'", "-p1",
+		"-z4X");
+	REFUSED("--min-size: expected a size in bytes, such as 4096, 4K or 1.5M; got "
+		"'-1'",
+		"-p1", "--min-size", "-1");
+	REFUSED("--max-size: expected a size in bytes, such as 4096, 4K or 1.5M; got "
+		"'99999999999999999999'",
+		"-p1", "--max-size", "99999999999999999999");
+	REFUSED("-Z: expected a size in bytes, such as 4096, 4K or 1.5M; got '1\\x1b'",
+		"-p1", "-Z1\x1b");
+}
+
+static void refuses_bad_words(void)
+{
+	REFUSED("--sort: expected 'size' or 'count'; got 'Size'", "-p1", "--sort=Size");
+	REFUSED("--sort: expected 'size' or 'count'; got ''", "-p1", "--sort=");
+	REFUSED("--format: expected 'text' or 'json'; got 'xml'", "-p1", "--format",
+		"xml");
+	REFUSED("--output: expected a file name; got ''", "-p1", "--output=");
+	REFUSED("-L: expected the file that holds the allocator; got ''", "-p1", "-L",
+		"");
+	REFUSED("--kernel-headers: expected 'auto', 'embedded' or a directory; got ''",
+		"-p1", "--kernel-headers", "");
+}
+
+static void refuses_contradictions(void)
+{
+	REFUSED("--min-size: expected at most the --max-size of '1M'; got '2M'", "-p1",
+		"-z2M", "-Z1M");
+	REFUSED("--min-size: expected at most the --max-size of '0'; got '1'", "-p1",
+		"-Z0", "-z1");
+	REFUSED("--show-allocs: expected without --combined-only, which lists no single "
+		"blocks; got both",
+		"-p1", "-a", "--combined-only");
+	REFUSED("--older: expected without --combined-only, which counts blocks of every "
+		"age; got '500' with it",
+		"-p1", "--combined-only", "--older=500");
+}
+
+int main(void)
+{
+	RUN(refuses_a_missing_pid);
+	RUN(refuses_arguments);
+	RUN(refuses_unknown_options);
+	RUN(refuses_unknown_letters);
+	RUN(refuses_missing_values);
+	RUN(refuses_values_of_flags);
+	RUN(refuses_bad_pids);
+	RUN(refuses_bad_times);
+	RUN(refuses_bad_numbers);
+	RUN(refuses_bad_sizes);
+	RUN(refuses_bad_words);
+	RUN(refuses_contradictions);
+	return check_done();
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options_check.h"
+
+static char *help_text(void)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	REQUIRE(out);
+	options_help(out);
+	fclose(out);
+	return text;
+}
+
+static void help_names_everything_in_order(void)
+{
+	static const char *const wanted[] = {
+		"Usage: memtrace --pid PID",
+		"\nTarget:\n",
+		"\n  -p, --pid PID ",
+		"\n  -L, --lib FILE ",
+		"(also -O, --obj)\n",
+		"\n      --mappings ",
+		"\nReports:\n",
+		"\n  -i, --interval TIME ",
+		"\n  -n, --count N ",
+		"\n  -d, --duration TIME ",
+		"\n  -T, --top N ",
+		"\n      --sort KEY ",
+		"\n  -a, --show-allocs ",
+		"\n      --combined-only ",
+		"\nFilter:\n",
+		"\n      --older TIME ",
+		"\n  -z, --min-size SIZE ",
+		"\n  -Z, --max-size SIZE ",
+		"\n  -s, --sample-every N ",
+		"(also --sample-rate)\n",
+		"\nLimits:\n",
+		"\n      --max-allocations N ",
+		"\n      --max-stacks N ",
+		"\n      --stack-depth N ",
+		"\nOutput:\n",
+		"\n      --format FORMAT ",
+		"\n  -o, --output FILE ",
+		"\n  -f, --force ",
+		"\n  -q, --quiet ",
+		"\n  -v, --verbose ",
+		"\nAdvanced:\n",
+		"\n      --dry-run ",
+		"\n      --kernel-headers WHERE ",
+		"\n      --version ",
+		"\n  -h, --help ",
+		"\nExamples:\n",
+		"\n  memtrace ",
+	};
+	_cleanup_(freep) char *text = help_text();
+	const char *at = text;
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		const char *found = strstr(at, wanted[i]);
+
+		if (!found)
+			CHECK_FAIL("not in its place: %s", wanted[i]);
+		REQUIRE(found);
+		/* A heading's last newline may begin what comes next. */
+		at = found + strlen(wanted[i]) - 1;
+	}
+}
+
+static void help_fits_a_terminal(void)
+{
+	_cleanup_(freep) char *text = help_text();
+	unsigned lines = 0;
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		lines++;
+		if (strlen(line) > 80)
+			CHECK_FAIL("%zu wide: %s", strlen(line), line);
+		CHECK(line[strlen(line) - 1] != ' ');
+	}
+	CHECK(lines > 40);
+}
+
+/* Each example of the help text is a command line that is accepted. */
+static void help_examples_work(void)
+{
+	_cleanup_(freep) char *text = help_text();
+	char *line = strstr(text, "\nExamples:\n");
+	unsigned examples = 0;
+
+	REQUIRE(line);
+	while ((line = strstr(line, "\n  memtrace "))) {
+		char *argv[ARGC_MAX] = {NULL};
+		char *save, *end = strchr(line + 1, '\n');
+		int argc = 0;
+		struct options o;
+
+		REQUIRE(end);
+		*end = '\0';
+		for (char *word = strtok_r(line, " \n", &save); word;
+		     word = strtok_r(NULL, " \n", &save)) {
+			REQUIRE(argc < ARGC_MAX);
+			argv[argc++] = word;
+		}
+
+		_cleanup_(error_destroyp) struct error *err =
+			options_parse(argc, argv, &o);
+
+		if (err)
+			CHECK_FAIL("example %u: %s", examples, err->message);
+		else
+			CHECK_INT(o.pid, 1234);
+		examples++;
+		line = end + 1;
+	}
+	CHECK(examples >= 4);
+}
+
+int main(void)
+{
+	RUN(help_names_everything_in_order);
+	RUN(help_fits_a_terminal);
+	RUN(help_examples_work);
+	return check_done();
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names from bcc_symcache: of this process, of one that exits, execs, or loads more. */
+#include "check.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbol/cache.h"
+
+/* Not static and not inlined, so that there is a symbol of this size. */
+__attribute__((noinline)) int symbol_test_function(int n);
+
+__attribute__((noinline)) int symbol_test_function(int n)
+{
+	return n * 3 + getpid() % 2;
+}
+
+static uint64_t address_of(int (*function)(int))
+{
+	return (uint64_t)(uintptr_t)function;
+}
+
+static struct symbolizer *create(int pid)
+{
+	struct symbolizer *symbolizer = NULL;
+	struct error *err = symbolizer_bcc_create(pid, &symbolizer);
+
+	if (err)
+		fprintf(stderr, "%s\n", err->message);
+	REQUIRE(!err);
+	return symbolizer;
+}
+
+static void check_function(struct symbolizer *symbolizer, uint64_t extra)
+{
+	uint64_t address = address_of(symbol_test_function) + extra;
+	struct symbol symbol;
+
+	REQUIRE(!symbolizer->ops->resolve(symbolizer, address, &symbol));
+	CHECK_STR(symbol.name, "symbol_test_function");
+	CHECK_INT(symbol.offset, extra);
+	CHECK_CONTAINS(symbol.module, "test_");
+	symbol_deinit(&symbol);
+}
+
+static void names_ourselves(void)
+{
+	struct symbolizer *symbolizer = create(getpid());
+
+	check_function(symbolizer, 0);
+	check_function(symbolizer, 5);
+	symbolizer_destroy(symbolizer);
+}
+
+static void misses_quietly(void)
+{
+	struct symbolizer *symbolizer = create(getpid());
+	int local;
+	const uint64_t addresses[] = {0, 1, 0xfff, UINT64_MAX, (uintptr_t)&local};
+
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
+		struct symbol symbol;
+
+		REQUIRE(!symbolizer->ops->resolve(symbolizer, addresses[i], &symbol));
+		CHECK(!symbol.name);
+		CHECK(!symbol.module);
+		symbol_deinit(&symbol);
+	}
+	symbolizer_destroy(symbolizer);
+}
+
+static void refuses_nobody(void)
+{
+	struct symbolizer *symbolizer = NULL;
+	/* Above the largest pid_max (2^22). */
+	struct error *err = symbolizer_bcc_create(0x7fffffff, &symbolizer);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_GONE);
+	CHECK(!symbolizer);
+	error_destroy(err);
+}
+
+/* A forked child has our code at our addresses. It waits until it is killed. */
+static pid_t fork_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	REQUIRE(pid > 0);
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
+}
+
+/* Nothing was asked before the exit, and still the names are there. */
+static void answers_after_exit(void)
+{
+	pid_t pid = fork_child();
+	struct symbolizer *symbolizer = create(pid);
+	struct symbol symbol;
+
+	end_child(pid);
+	check_function(symbolizer, 4);
+	REQUIRE(!symbolizer->ops->resolve(
+		symbolizer, (uintptr_t)dlsym(RTLD_DEFAULT, "qsort"), &symbol));
+	CHECK_CONTAINS(symbol.name, "qsort");
+	symbol_deinit(&symbol);
+	CHECK(!symbolizer->ops->mappings_changed(symbolizer));
+	check_function(symbolizer, 4);
+	symbolizer_destroy(symbolizer);
+}
+
+static bool resolves(struct symbolizer *symbolizer, void *address, const char *name)
+{
+	struct symbol symbol;
+
+	REQUIRE(!symbolizer->ops->resolve(symbolizer, (uintptr_t)address, &symbol));
+
+	bool is = symbol.name && strstr(symbol.name, name);
+
+	symbol_deinit(&symbol);
+	return is;
+}
+
+/* In every glibc, and used by debuggers only. */
+#define LIBRARY "libthread_db.so.1"
+
+/* New code is named, and code that is gone keeps its name; more often than caches are
+ * kept. */
+static void follows_dlopen(void)
+{
+	struct symbolizer *symbolizer = create(getpid());
+	void *library = NULL, *code = NULL;
+
+	CHECK(!symbolizer->ops->mappings_changed(symbolizer));
+	for (int i = 0; i < 12; i++) {
+		library = dlopen(LIBRARY, RTLD_LAZY);
+		REQUIRE(library);
+		code = dlsym(library, "td_init");
+		REQUIRE(code);
+		CHECK(symbolizer->ops->mappings_changed(symbolizer));
+		CHECK(!symbolizer->ops->mappings_changed(symbolizer));
+		CHECK(resolves(symbolizer, code, "td_init"));
+		check_function(symbolizer, 3);
+		REQUIRE(!dlclose(library));
+		CHECK(symbolizer->ops->mappings_changed(symbolizer));
+		CHECK(resolves(symbolizer, code, "td_init"));
+	}
+	check_function(symbolizer, 3);
+	symbolizer_destroy(symbolizer);
+}
+
+/* After an exec the old addresses mean nothing, and must not be answered from libbcc's
+ * own, partly freeing, refresh. */
+static void forgets_at_exec(void)
+{
+	int ready[2];
+	char byte;
+
+	REQUIRE(!pipe(ready));
+
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* Wait for the parent's look at us as we were. */
+		close(ready[1]);
+		if (read(ready[0], &byte, 1) == 0)
+			execl("/bin/sleep", "sleep", "60", (char *)NULL);
+		_exit(1);
+	}
+	REQUIRE(pid > 0);
+	close(ready[0]);
+
+	struct symbolizer *symbolizer = create(pid);
+
+	check_function(symbolizer, 2);
+	close(ready[1]);
+	/* The exec shows when the mappings are others. */
+	bool changed = false;
+
+	for (int i = 0; i < 200 && !changed; i++) {
+		usleep(10000);
+		changed = symbolizer->ops->mappings_changed(symbolizer);
+	}
+	CHECK(changed);
+	CHECK(!resolves(symbolizer, (void *)(uintptr_t)address_of(symbol_test_function),
+			"symbol_test_function"));
+	end_child(pid);
+	symbolizer_destroy(symbolizer);
+}
+
+static void leaves_no_descriptors(void)
+{
+	int before = dup(0), after;
+
+	close(before);
+	for (int i = 0; i < 3; i++) {
+		struct symbolizer *symbolizer = create(getpid());
+
+		check_function(symbolizer, 1);
+		symbolizer_destroy(symbolizer);
+	}
+	after = dup(0);
+	CHECK_INT(after, before);
+	close(after);
+}
+
+int main(void)
+{
+	RUN(names_ourselves);
+	RUN(misses_quietly);
+	RUN(refuses_nobody);
+	RUN(answers_after_exit);
+	RUN(forgets_at_exec);
+	RUN(leaves_no_descriptors);
+	RUN(follows_dlopen);
+	return check_done();
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table symbolizer, and the frame cache in front of it and of one that counts. */
+#include "check.h"
+
+#include "symbol/cache.h"
+
+static const struct symbol_row rows[] = {
+	{0x1000, 0x1010, "first", "/bin/one"},
+	{0x1010, 0x1020, "second", NULL},
+	{0x2000, 0x3000, NULL, "/bin/two"},
+};
+
+static void resolve(struct symbolizer *symbolizer, uint64_t address, const char *name,
+		    const char *module, uint64_t offset)
+{
+	struct symbol symbol;
+
+	REQUIRE(!symbolizer->ops->resolve(symbolizer, address, &symbol));
+	CHECK(!name == !symbol.name);
+	if (name)
+		CHECK_STR(symbol.name, name);
+	CHECK(!module == !symbol.module);
+	if (module)
+		CHECK_STR(symbol.module, module);
+	CHECK_INT(symbol.offset, offset);
+	symbol_deinit(&symbol);
+	CHECK(!symbol.name && !symbol.module);
+}
+
+static void table(void)
+{
+	struct symbolizer *symbolizer;
+
+	REQUIRE(!symbolizer_table_create(rows, 3, &symbolizer));
+	resolve(symbolizer, 0x1000, "first", "/bin/one", 0);
+	resolve(symbolizer, 0x100f, "first", "/bin/one", 15);
+	resolve(symbolizer, 0x1010, "second", NULL, 0);
+	resolve(symbolizer, 0x2fff, NULL, "/bin/two", 0xfff);
+	resolve(symbolizer, 0xfff, NULL, NULL, 0);
+	resolve(symbolizer, 0x1020, NULL, NULL, 0);
+	resolve(symbolizer, 0x3000, NULL, NULL, 0);
+	resolve(symbolizer, UINT64_MAX, NULL, NULL, 0);
+	symbolizer_destroy(symbolizer);
+
+	REQUIRE(!symbolizer_table_create(NULL, 0, &symbolizer));
+	resolve(symbolizer, 0x1000, NULL, NULL, 0);
+	symbolizer_destroy(symbolizer);
+	symbolizer_destroy(NULL);
+}
+
+/* The name is that of the call before the return address, the offset is from the return
+ * address: a call that ends a function still belongs to it. */
+static void looks_up_the_call(void)
+{
+	struct symbolizer *symbolizer;
+	struct frame_cache *cache;
+	const struct frame *frame;
+
+	REQUIRE(!symbolizer_table_create(rows, 3, &symbolizer));
+	cache = frame_cache_create(symbolizer);
+	REQUIRE(cache);
+
+	REQUIRE(!frame_cache_get(cache, 0x1010, &frame));
+	CHECK_STR(frame->symbol, "first");
+	CHECK_STR(frame->module, "/bin/one");
+	CHECK_INT(frame->offset, 0x10);
+	CHECK_INT(frame->address, 0x1010);
+	CHECK_INT(frame->index, 0);
+
+	REQUIRE(!frame_cache_get(cache, 0x1000, &frame));
+	CHECK(!frame->symbol && !frame->module);
+	CHECK_INT(frame->offset, 0);
+	CHECK_INT(frame->index, 1);
+
+	REQUIRE(!frame_cache_get(cache, 0x2345, &frame));
+	CHECK(!frame->symbol);
+	CHECK_STR(frame->module, "/bin/two");
+	CHECK_INT(frame->offset, 0x345);
+
+	REQUIRE(!frame_cache_get(cache, 0, &frame));
+	CHECK(!frame->symbol && !frame->module);
+	REQUIRE(!frame_cache_get(cache, UINT64_MAX, &frame));
+	CHECK(!frame->symbol && !frame->module);
+	frame_cache_destroy(cache);
+	frame_cache_destroy(NULL);
+	symbolizer_destroy(symbolizer);
+}
+
+/* Answers "name <asked>", and can be told that mappings changed, or to fail. */
+struct counting {
+	struct symbolizer base;
+	unsigned asked;
+	bool changes, fails;
+};
+
+static struct error *counting_resolve(struct symbolizer *self, uint64_t address,
+				      struct symbol *ret)
+{
+	struct counting *counting = (struct counting *)self;
+	char name[32];
+
+	(void)address;
+	*ret = (struct symbol){0};
+	if (counting->fails)
+		return error_no_memory();
+	snprintf(name, sizeof(name), "name %u", ++counting->asked);
+	ret->name = strdup(name);
+	return NULL;
+}
+
+static bool counting_changed(struct symbolizer *self)
+{
+	return ((struct counting *)self)->changes;
+}
+
+static void counting_destroy(struct symbolizer *self)
+{
+	(void)self;
+}
+
+static const struct symbolizer_ops counting_ops = {
+	.name = "counting",
+	.resolve = counting_resolve,
+	.mappings_changed = counting_changed,
+	.destroy = counting_destroy,
+};
+
+static void asks_once(void)
+{
+	struct counting counting = {.base = {.ops = &counting_ops}};
+	struct frame_cache *cache = frame_cache_create(&counting.base);
+	const struct frame *frame, *again;
+
+	REQUIRE(cache);
+	for (uint64_t address = 1; address <= 1000; address++) {
+		REQUIRE(!frame_cache_get(cache, address, &frame));
+		REQUIRE(!frame_cache_get(cache, address, &again));
+		CHECK(frame == again);
+		CHECK_INT(frame->index, address - 1);
+	}
+	CHECK_INT(counting.asked, 1000);
+	REQUIRE(!frame_cache_get(cache, 7, &frame));
+	CHECK_STR(frame->symbol, "name 7");
+	CHECK_INT(counting.asked, 1000);
+
+	/* Nothing changed: nothing is asked again. */
+	frame_cache_mappings_changed(cache);
+	REQUIRE(!frame_cache_get(cache, 7, &frame));
+	CHECK_INT(counting.asked, 1000);
+
+	counting.changes = true;
+	frame_cache_mappings_changed(cache);
+	REQUIRE(!frame_cache_get(cache, 7, &again));
+	CHECK(again == frame);
+	CHECK_STR(again->symbol, "name 1001");
+	CHECK_INT(again->index, 6);
+	REQUIRE(!frame_cache_get(cache, 7, &again));
+	CHECK_INT(counting.asked, 1001);
+	frame_cache_destroy(cache);
+}
+
+/* A failure is not remembered as an answer. */
+static void asks_again_after_failure(void)
+{
+	struct counting counting = {.base = {.ops = &counting_ops}, .fails = true};
+	struct frame_cache *cache = frame_cache_create(&counting.base);
+	const struct frame *frame = NULL;
+	struct error *err;
+
+	REQUIRE(cache);
+	err = frame_cache_get(cache, 5, &frame);
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_NO_MEMORY);
+	error_destroy(err);
+	counting.fails = false;
+	REQUIRE(!frame_cache_get(cache, 5, &frame));
+	CHECK_STR(frame->symbol, "name 1");
+	frame_cache_destroy(cache);
+}
+
+int main(void)
+{
+	RUN(table);
+	RUN(looks_up_the_call);
+	RUN(asks_once);
+	RUN(asks_again_after_failure);
+	return check_done();
+}

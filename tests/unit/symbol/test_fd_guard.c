@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/fd_guard.h"
+
+/* What libbcc does by mistake. */
+static void restores_what_was_closed(void)
+{
+	char path[] = "/tmp/memtrace-fd-guard-XXXXXX";
+	int fd = mkstemp(path);
+	int kept = fcntl(fd, F_DUPFD, 100);
+	struct fd_guard guard;
+
+	REQUIRE(fd >= 0 && kept >= 0);
+	REQUIRE(!fcntl(fd, F_SETFD, FD_CLOEXEC));
+	REQUIRE(write(fd, "before ", 7) == 7);
+	REQUIRE(!fd_guard_begin(&guard));
+	CHECK(!close(fd));
+	fd_guard_end(&guard);
+	CHECK_INT(write(fd, "after", 5), 5);
+	CHECK_INT(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	CHECK_INT(fcntl(kept, F_GETFD), 0);
+	CHECK_INT(lseek(kept, 0, SEEK_CUR), 12);
+
+	/* Closed, and the number given to another file. */
+	REQUIRE(!fd_guard_begin(&guard));
+	CHECK(!close(fd));
+	CHECK_INT(open("/dev/null", O_WRONLY), fd);
+	fd_guard_end(&guard);
+	CHECK_INT(write(fd, "!", 1), 1);
+	CHECK_INT(lseek(kept, 0, SEEK_CUR), 13);
+
+	unlink(path);
+	close(fd);
+	close(kept);
+}
+
+/* The files that libbcc opens stay, and no child inherits them. */
+static void keeps_what_was_opened(void)
+{
+	struct fd_guard guard;
+
+	REQUIRE(!fd_guard_begin(&guard));
+
+	int fd = open("/dev/null", O_RDONLY);
+
+	fd_guard_end(&guard);
+	REQUIRE(fd >= 0);
+	CHECK_INT(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+}
+
+static void silences(void)
+{
+	char path[] = "/tmp/memtrace-fd-guard-XXXXXX";
+	int fd = mkstemp(path);
+	int saved = dup(STDERR_FILENO);
+	struct fd_guard guard;
+	struct stat st;
+
+	REQUIRE(fd >= 0 && saved >= 0);
+	REQUIRE(dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+	fprintf(stderr, "ours");
+	if (!fd_guard_begin(&guard)) {
+		fprintf(stderr, "theirs, \x1b[31m");
+		fd_guard_end(&guard);
+		fprintf(stderr, "ours");
+	}
+	dup2(saved, STDERR_FILENO);
+	REQUIRE(!fstat(fd, &st));
+	CHECK_INT(st.st_size, 8);
+	unlink(path);
+	close(fd);
+	close(saved);
+}
+
+/* No duplicate is left behind. */
+static void leaves_nothing(void)
+{
+	int before = dup(0), after;
+	struct fd_guard guard;
+
+	close(before);
+	for (int i = 0; i < 10; i++) {
+		REQUIRE(!fd_guard_begin(&guard));
+		fd_guard_end(&guard);
+	}
+	after = dup(0);
+	CHECK_INT(after, before);
+	close(after);
+}
+
+int main(void)
+{
+	RUN(restores_what_was_closed);
+	RUN(keeps_what_was_opened);
+	RUN(silences);
+	RUN(leaves_nothing);
+	return check_done();
+}
