@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Includes run one way, as src/CMakeLists.txt links: each room's files name only rooms
+ * that lie below it. And <bcc/...> is seen in bpf/ and symbol/bcc.c alone. */
+#include "check.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+
+#define MAX_BELOW 10
+
+static const struct room {
+	const char *name;
+	const char *below[MAX_BELOW]; /* closed under "below" */
+} rooms[] = {
+	{"util", {NULL}},
+	{"snapshot", {"util"}},
+	{"target", {"util"}},
+	{"plan", {"target", "util"}},
+	{"symbol", {"target", "util"}},
+	{"report", {"snapshot", "symbol", "util"}},
+	{"render", {"report", "snapshot", "symbol", "util"}},
+	{"bpf", {"plan", "target", "snapshot", "util"}},
+	{"cli",
+	 {"render", "bpf", "plan", "report", "snapshot", "symbol", "target", "util"}},
+};
+
+#define ROOM_COUNT (sizeof(rooms) / sizeof(*rooms))
+
+static bool may_include(const struct room *room, const char *other)
+{
+	if (!strcmp(room->name, other))
+		return true;
+	for (size_t i = 0; i < MAX_BELOW && room->below[i]; i++) {
+		if (!strcmp(room->below[i], other))
+			return true;
+	}
+	return false;
+}
+
+static bool is_room(const char *name)
+{
+	for (size_t i = 0; i < ROOM_COUNT; i++) {
+		if (!strcmp(rooms[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+/* The number of include lines that were judged. */
+static unsigned check_file(const struct room *room, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[1024], other[64];
+	unsigned judged = 0;
+
+	REQUIRE(f);
+	while (fgets(line, sizeof(line), f)) {
+		bool bcc_room = !strcmp(room->name, "bpf") || strstr(path, "/symbol/bcc.c") ||
+				strstr(path, "/symbol/fd_guard");
+
+		if (!strncmp(line, "#include <bcc/", 14)) {
+			judged++;
+			CHECK(bcc_room);
+		}
+		/* abi.h of probes/ has no room in its name; bpf/ alone may see it. */
+		if (!strncmp(line, "#include \"abi.h\"", 16)) {
+			judged++;
+			CHECK(!strcmp(room->name, "bpf"));
+		}
+		if (sscanf(line, "#include \"%63[a-z_]/", other) != 1 || !is_room(other))
+			continue;
+		judged++;
+		check_state.checks++;
+		if (!may_include(room, other))
+			CHECK_FAIL("%s includes a header of %s, which does not lie below %s",
+				   path, other, room->name);
+	}
+	fclose(f);
+	return judged;
+}
+
+static void includes_run_one_way(void)
+{
+	unsigned judged = 0;
+
+	for (size_t i = 0; i < ROOM_COUNT; i++) {
+		char dir_path[512], path[1024];
+
+		snprintf(dir_path, sizeof(dir_path), SOURCE_DIR "/src/%s", rooms[i].name);
+
+		DIR *dir = opendir(dir_path);
+
+		REQUIRE(dir);
+		for (struct dirent *e; (e = readdir(dir));) {
+			const char *dot = strrchr(e->d_name, '.');
+
+			if (!dot || (strcmp(dot, ".c") && strcmp(dot, ".h")))
+				continue;
+			snprintf(path, sizeof(path), "%s/%s", dir_path, e->d_name);
+			judged += check_file(&rooms[i], path);
+		}
+		closedir(dir);
+	}
+	/* The test would be blind if it found nothing to judge. */
+	CHECK(judged > 100);
+}
+
+/* A folder that no rule covers would be free of rules. */
+static void every_folder_is_a_room(void)
+{
+	DIR *dir = opendir(SOURCE_DIR "/src");
+
+	REQUIRE(dir);
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (e->d_type == DT_DIR && e->d_name[0] != '.')
+			CHECK(is_room(e->d_name));
+	}
+	closedir(dir);
+}
+
+int main(void)
+{
+	RUN(includes_run_one_way);
+	RUN(every_folder_is_a_room);
+	return check_done();
+}

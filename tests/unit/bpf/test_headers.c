@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/headers.h"
+
+static const struct kernel_offsets usual = {.has_pt_regs = true, .pt_regs_as_embedded = true};
+
+static bool there(const char *dir, const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, R_OK) == 0;
+}
+
+static void embedded_tree_is_private_and_goes_away(void)
+{
+	struct headers *headers = NULL;
+	struct stat st;
+	char path[256];
+
+	REQUIRE(!headers_create(HEADERS_AUTO, NULL, &usual, &headers));
+	CHECK_STR(headers->kind, "embedded");
+	CHECK(there(headers->path, "include/linux/kconfig.h"));
+	CHECK(there(headers->path, "include/uapi/linux/ptrace.h"));
+	REQUIRE(stat(headers->path, &st) == 0);
+	CHECK_INT(st.st_mode & 0777, 0700);
+	snprintf(path, sizeof(path), "%s", headers->path);
+	headers_destroy(headers);
+	CHECK(access(path, F_OK) != 0);
+}
+
+static void directory_without_headers_is_refused(void)
+{
+	struct headers *headers = NULL;
+	struct error *err = headers_create(HEADERS_DIR, "/usr/bin", &usual, &headers);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_NOT_FOUND);
+	CHECK_CONTAINS(err->message, "/usr/bin");
+	CHECK_CONTAINS(err->message, "--kernel-headers embedded");
+	error_destroy(err);
+
+	err = headers_create(HEADERS_DIR, "/no/such/place", &usual, &headers);
+	REQUIRE(err);
+	CHECK_CONTAINS(err->message, "/no/such/place");
+	error_destroy(err);
+}
+
+/* A module directory as Debian splits it: the rest of the tree comes by -I. */
+static void split_tree(void)
+{
+	char dir[] = "/tmp/memtrace-test-XXXXXX", command[512];
+	struct headers *headers = NULL;
+
+	REQUIRE(mkdtemp(dir));
+	snprintf(command, sizeof(command),
+		 "mkdir -p %s/source/include/linux %s/build/include && "
+		 "touch %s/source/include/linux/kconfig.h",
+		 dir, dir, dir);
+	REQUIRE(system(command) == 0);
+	REQUIRE(!headers_create(HEADERS_DIR, dir, &usual, &headers));
+	CHECK_STR(headers->kind, "installed");
+	CHECK_CONTAINS(headers->path, "/source");
+	REQUIRE(headers->flag_count > 0);
+	CHECK_CONTAINS(headers->flags[0], "/build/include");
+	headers_destroy(headers);
+	/* What is not ours stays. */
+	CHECK(there(dir, "source/include/linux/kconfig.h"));
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	REQUIRE(system(command) == 0);
+}
+
+int main(void)
+{
+	RUN(embedded_tree_is_private_and_goes_away);
+	RUN(directory_without_headers_is_refused);
+	RUN(split_tree);
+	return check_done();
+}

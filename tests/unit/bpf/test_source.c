@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check.h"
+
+#include "abi.h"
+#include "bpf/source.h"
+
+static struct source_options defaults(void)
+{
+	return (struct source_options){
+		.pid = 4711,
+		.attach_ns = 99,
+		.stack_depth = 64,
+		.max_allocations = 1 << 20,
+		.max_stacks = 1 << 16,
+		.sample_every = 1,
+		.max_size_bytes = UINT64_MAX,
+		.with_time = true,
+		.cookies = true,
+	};
+}
+
+static struct source *build(const struct source_options *options, const struct plan *plan)
+{
+	struct source *source = NULL;
+	struct error *err = source_build(options, plan, &source);
+
+	REQUIRE(!err);
+	return source;
+}
+
+static bool has_flag(const struct source *source, const char *prefix)
+{
+	for (size_t i = 0; i < source->flag_count; i++) {
+		if (!strncmp(source->flags[i], prefix, strlen(prefix)))
+			return true;
+	}
+	return false;
+}
+
+static void what_is_not_asked_for_is_not_there(void)
+{
+	struct source_options options = defaults();
+	struct plan plan = {0};
+	struct source *source = build(&options, &plan);
+
+	CHECK(has_flag(source, "-DTARGET_PID=4711"));
+	CHECK(has_flag(source, "-DATTACH_NS=99ull"));
+	CHECK(!has_flag(source, "-DSAMPLE_THRESHOLD"));
+	CHECK(!has_flag(source, "-DMIN_SIZE"));
+	CHECK(!has_flag(source, "-DMAX_SIZE"));
+	CHECK(!has_flag(source, "-DMAPPINGS"));
+	CHECK(!strstr(source->text, "probes/mappings.c"));
+	source_destroy(source);
+
+	options.sample_every = 10;
+	options.min_size_bytes = 16;
+	options.max_size_bytes = 4096;
+	options.mappings = true;
+	options.with_time = false;
+	source = build(&options, &plan);
+	/* A tenth of 2^32, rounded. */
+	CHECK(has_flag(source, "-DSAMPLE_THRESHOLD=429496730u"));
+	CHECK(has_flag(source, "-DMIN_SIZE=16ull"));
+	CHECK(has_flag(source, "-DMAX_SIZE=4096ull"));
+	CHECK(has_flag(source, "-DMAPPINGS"));
+	CHECK(!has_flag(source, "-DWITH_TIME"));
+	CHECK_CONTAINS(source->text, "#line 1 \"probes/mappings.c\"");
+	source_destroy(source);
+}
+
+static void without_cookies_each_site_has_its_program(void)
+{
+	static const struct alloc_function functions[] = {
+		{.name = "malloc", .effect = EFFECT_ALLOC, .count_arg = ARG_NONE,
+		 .old_arg = ARG_NONE, .out_arg = ARG_NONE},
+		{.name = "realloc", .effect = EFFECT_REALLOC, .size_arg = 1,
+		 .count_arg = ARG_NONE, .old_arg = 0, .out_arg = ARG_NONE},
+	};
+	struct source_options options = defaults();
+	struct plan plan = {0};
+	char want[64];
+
+	for (size_t i = 0; i < 2; i++)
+		REQUIRE(vec_push(&plan.sites, (struct plan_site){.function = &functions[i]}));
+
+	struct source *source = build(&options, &plan);
+
+	CHECK(has_flag(source, "-DHAVE_COOKIE"));
+	CHECK(!strstr(source->text, "int on_call_0("));
+	source_destroy(source);
+
+	options.cookies = false;
+	source = build(&options, &plan);
+	CHECK(!has_flag(source, "-DHAVE_COOKIE"));
+	CHECK_CONTAINS(source->text, "int on_call_0(");
+	CHECK_CONTAINS(source->text, "int on_call_1(");
+	snprintf(want, sizeof(want), "call_entered(ctx, %#llx)",
+		 (unsigned long long)source_site(&functions[1]));
+	CHECK_CONTAINS(source->text, want);
+	source_destroy(source);
+	vec_deinit(&plan.sites);
+}
+
+static void sites_carry_their_arguments(void)
+{
+	const struct alloc_function f = {.name = "reallocarray", .effect = EFFECT_REALLOC,
+					 .size_arg = 2, .count_arg = 1, .old_arg = 0,
+					 .out_arg = ARG_NONE};
+	uint64_t site = source_site(&f);
+
+	CHECK_INT(ABI_SITE_EFFECT(site), ABI_EFFECT_REALLOC);
+	CHECK_INT(ABI_SITE_SIZE_ARG(site), 2);
+	CHECK_INT(ABI_SITE_COUNT_ARG(site), 1);
+	CHECK_INT(ABI_SITE_OLD_ARG(site), 0);
+	CHECK_INT(ABI_SITE_OUT_ARG(site), ABI_ARG_NONE);
+}
+
+static void tables_hold_what_is_promised(void)
+{
+	static const uint64_t sizes[] = {1024, 1 << 20, 1 << 30};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct source_options options = defaults();
+		struct source_sizes z;
+
+		options.max_allocations = sizes[i];
+		source_sizes_compute(&options, &z);
+
+		uint64_t slots = (uint64_t)z.live_buckets * ABI_LIVE_WAYS;
+
+		CHECK(slots >= sizes[i] * 10 / 7);
+		/* At most 48 bytes of kernel memory for each block at half load. */
+		CHECK(slots * 24 <= sizes[i] * 48);
+		CHECK_INT(z.stack_record_bytes, 16 + 64 * 8);
+		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >= 2 * options.max_stacks);
+	}
+}
+
+/* Both hash choices spread keys as malloc gives them: multiples of 16, in runs. */
+static void live_hash_spreads(void)
+{
+	enum { BUCKETS = 1024, KEYS = BUCKETS * 8 };
+	static uint16_t load[BUCKETS];
+
+	for (int second = 0; second < 2; second++) {
+		unsigned fullest = 0;
+
+		memset(load, 0, sizeof(load));
+		for (uint64_t i = 0; i < KEYS; i++) {
+			uint32_t at =
+				abi_live_hash((0x55d0c0de2a0 + i * 16) >> 3, BUCKETS, second);
+
+			REQUIRE(at < BUCKETS);
+			if (++load[at] > fullest)
+				fullest = load[at];
+		}
+		/* 8 on average; a Poisson tail of 30 has a chance of 1e-9 a bucket. */
+		CHECK(fullest < 30);
+	}
+}
+
+int main(void)
+{
+	RUN(what_is_not_asked_for_is_not_there);
+	RUN(without_cookies_each_site_has_its_program);
+	RUN(sites_carry_their_arguments);
+	RUN(tables_hold_what_is_promised);
+	RUN(live_hash_spreads);
+	return check_done();
+}
