@@ -27,13 +27,23 @@ struct drain {
 	uint32_t *first_of_bucket;
 };
 
+uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick)
+{
+	uint64_t now = (now_ns - attach_ns) >> ABI_TICK_SHIFT;
+	uint64_t then = (now & ~(uint64_t)UINT32_MAX) | tick;
+
+	if (then > now && then > UINT32_MAX)
+		then -= (uint64_t)UINT32_MAX + 1;
+	return attach_ns + (then << ABI_TICK_SHIFT);
+}
+
 static struct snapshot_block block_from(const struct drain *d, uint64_t address,
 					const struct abi_block *b)
 {
 	return (struct snapshot_block){
 		.address = address,
 		.size_bytes = b->size_bytes,
-		.time_ns = d->attach_ns + ((uint64_t)b->tick << ABI_TICK_SHIFT),
+		.time_ns = drain_tick_ns(d->attach_ns, d->snap->time_ns, b->tick),
 		.stack = b->stack < d->sizes->max_stacks ? b->stack : SNAPSHOT_NO_STACK,
 		.tid = b->tid,
 	};

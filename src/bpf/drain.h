@@ -19,8 +19,14 @@ struct drain_maps {
 	int control, counters, live, live_spill, pending, pending_spill, stacks;
 };
 
+/*
+ * The time of a 32-bit tick, which wraps after 52 days: the last moment up to `now_ns`
+ * that has it. All times CLOCK_MONOTONIC; ticks count from `attach_ns`.
+ */
+uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick);
+
 /* Add the heap blocks, stacks and frames to `snap`. Ticks count from `attach_ns`
- * (CLOCK_MONOTONIC). */
+ * (CLOCK_MONOTONIC). `snap->time_ns` is set. */
 struct error *drain_blocks(const struct drain_maps *maps, const struct source_sizes *sizes,
 			   uint64_t attach_ns, struct snapshot *snap)
 	__attribute__((warn_unused_result));

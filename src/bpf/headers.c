@@ -106,6 +106,7 @@ static struct error *installed_create(struct headers *headers, const char *dir)
 {
 	static const char *const generated[] = {
 		"build/include",
+		"build/include/generated/uapi",
 #if defined(__x86_64__)
 		"build/arch/x86/include/generated",
 		"build/arch/x86/include/generated/uapi",

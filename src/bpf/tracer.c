@@ -275,7 +275,7 @@ static bool add_mappings(const struct tracer *t, struct snapshot *snap)
 		struct snapshot_block block = {
 			.address = piece->start,
 			.size_bytes = piece->end - piece->start,
-			.time_ns = t->attach_ns + ((uint64_t)piece->tick << ABI_TICK_SHIFT),
+			.time_ns = drain_tick_ns(t->attach_ns, snap->time_ns, piece->tick),
 			.stack = piece->stack < snap->stacks.len ? piece->stack :
 								   SNAPSHOT_NO_STACK,
 			.tid = piece->tid,

@@ -1,5 +1,4 @@
-found = found ||
-	!strncmp(line, row, strlen(row)); /* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every way in which a run ends, and where the reports go. */
 #include <errno.h>
 #include <regex.h>
@@ -309,9 +308,7 @@ static void text_is_memleaks(void)
 				CHECK_FAIL("not a frame as memleak has it: %s", line);
 		}
 		/* 0 + 1 + ... + 511 bytes, with the call site beneath. */
-		found = found ||
-			!strncmp(line, "\t130816 bytes in 512 allocations from stack",
-				 44);
+		found = found || !strncmp(line, row, strlen(row));
 		free(line);
 	}
 	CHECK_INT(heads, 1);

@@ -1,5 +1,4 @@
-found = found ||
-	!strncmp(line, row, strlen(row)); /* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the options that choose and arrange do to a report of known blocks. */
 #include <signal.h>
 
@@ -81,7 +80,9 @@ static void show_allocs(void)
 {
 	json_t *report = report_of("--show-allocs", "run keep 300 1");
 	const json_t *stacks = live_get(report, "heap.stacks"), *block;
-	int64_t bytes = 0;
+	/* Ages are counted in ticks of 2^20 ns. */
+	int64_t bytes = 0, age, oldest = live_int(report, "elapsed_ns") + (1 << 20);
+	unsigned wrong_ages = 0;
 	size_t i;
 
 	REQUIRE(json_array_size(stacks) == 1);
@@ -95,10 +96,11 @@ static void show_allocs(void)
 		CHECK(address && !strncmp(address, "0x", 2) &&
 		      strtoull(address, NULL, 16) % 16 == 0);
 		CHECK_INT(live_int(block, "tid"), live_pid(oracle));
-		CHECK(live_int(block, "age_ns") <= live_int(report, "elapsed_ns"));
-		CHECK(live_int(block, "age_ns") >= 0);
+		age = live_int(block, "age_ns");
+		wrong_ages += age < 0 || age > oldest;
 		bytes += live_int(block, "size_bytes");
 	}
+	CHECK_INT(wrong_ages, 0);
 	CHECK_INT(bytes, 300 * 299 / 2);
 	CHECK_INT(bytes, live_int(row, "size_bytes"));
 	json_decref(report);
@@ -190,9 +192,7 @@ static void combined_only(void)
 	oracle_do(oracle, "run keep 512 1");
 	live_signal(memtrace, SIGINT);
 	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
-		found = found ||
-			!strncmp(line, "\t130816 bytes in 512 allocations from stack",
-				 44);
+		found = found || !strncmp(line, row, strlen(row));
 		free(line);
 	}
 	CHECK(found);
