@@ -81,9 +81,9 @@ static void duration_ends_the_run(void)
 	check_untouched();
 }
 
-static void check_signal(int signal)
+static void check_signal(int signal, const char *options)
 {
-	struct live_process *memtrace = memtrace_start(live_pid(oracle), "");
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
 
 	oracle_do(oracle, "run keep 100 1");
 	double start_s = live_now_s();
@@ -102,8 +102,10 @@ static void check_signal(int signal)
 
 static void ctrl_c_and_sigterm_end_the_run(void)
 {
-	check_signal(SIGINT);
-	check_signal(SIGTERM);
+	check_signal(SIGINT, "");
+	check_signal(SIGTERM, "");
+	check_signal(SIGINT, "--attach perf");
+	check_signal(SIGTERM, "--attach perf --mappings");
 }
 
 static void sigusr1_reports_now(void)
@@ -181,6 +183,23 @@ static void exit_of_the_target_ends_the_run(void)
 	check_exit(true);
 }
 
+static void kill_under_load(const char *options)
+{
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
+
+	/* The search for probes finds them while they stand. */
+	CHECK(probes_new(probes_before) > 0);
+	live_send(oracle, "churn 1 8");
+	live_sleep(0.3);
+	live_signal(memtrace, SIGKILL);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGKILL);
+	live_destroy(memtrace);
+	json_t *done = live_read_json(oracle, TIMEOUT_S);
+	REQUIRE(done);
+	json_decref(done);
+	check_untouched();
+}
+
 /* kill -9 at any moment leaves no probe, and the target running. */
 static void kill_9_leaves_nothing(void)
 {
@@ -196,18 +215,8 @@ static void kill_9_leaves_nothing(void)
 		live_destroy(memtrace);
 		check_untouched();
 	}
-	struct live_process *memtrace = memtrace_start(live_pid(oracle), "");
-	/* The search for probes finds them while they stand. */
-	CHECK(probes_new(probes_before) > 0);
-	live_send(oracle, "churn 1 8");
-	live_sleep(0.3);
-	live_signal(memtrace, SIGKILL);
-	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGKILL);
-	live_destroy(memtrace);
-	json_t *done = live_read_json(oracle, TIMEOUT_S);
-	REQUIRE(done);
-	json_decref(done);
-	check_untouched();
+	kill_under_load("");
+	kill_under_load("--attach perf");
 }
 
 /* Nobody reads any more: the run ends and cleans up. */

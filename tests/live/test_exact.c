@@ -150,6 +150,15 @@ static void every_function_with_mappings(void)
 		.name = "mixed", .blocks = 10000, .options = "--mappings"});
 }
 
+/* The other way to attach, which older kernels need. */
+static void attached_by_perf_events(void)
+{
+	both((struct scenario){
+		.name = "mixed", .blocks = 10000, .options = "--attach perf"});
+	both((struct scenario){
+		.name = "mappings", .blocks = 80, .options = "--attach perf --mappings"});
+}
+
 int main(void)
 {
 	live_require_root();
@@ -164,6 +173,7 @@ int main(void)
 	RUN(a_child_of_fork);
 	RUN(mappings);
 	RUN(every_function_with_mappings);
+	RUN(attached_by_perf_events);
 	RUN(every_function_1e5);
 	RUN(every_function_1e6);
 	return check_done();
