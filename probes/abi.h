@@ -12,7 +12,8 @@
  * What a call means to the accounting, packed into the attach cookie of its probe:
  * effect [0:3], then the numbers of the arguments that hold the size, its factor, the
  * old block and the out pointer, four bits each (ABI_ARG_NONE: no such argument), then
- * one bit that says the call is a mapping's. target/allocator.h has the words.
+ * one bit that says that a new block is not to be recorded. target/allocator.h has the
+ * words.
  */
 #define ABI_EFFECT_ALLOC     1
 #define ABI_EFFECT_ALLOC_OUT 2
@@ -21,12 +22,15 @@
 #define ABI_EFFECT_MAP	     5
 #define ABI_EFFECT_UNMAP     6
 #define ABI_EFFECT_REMAP     7
+#define ABI_EFFECT_RESIZE    8
 
 #define ABI_ARG_NONE 0xf
 
 #define ABI_SITE(effect, size_arg, count_arg, old_arg, out_arg)                          \
 	((uint64_t)(effect) | (uint64_t)(size_arg) << 4 | (uint64_t)(count_arg) << 8 |   \
 	 (uint64_t)(old_arg) << 12 | (uint64_t)(out_arg) << 16)
+#define ABI_SITE_UNRECORDED (1u << 20)
+
 #define ABI_SITE_EFFECT(site)	 ((site)&0xf)
 #define ABI_SITE_SIZE_ARG(site)	 ((site) >> 4 & 0xf)
 #define ABI_SITE_COUNT_ARG(site) ((site) >> 8 & 0xf)
@@ -168,6 +172,20 @@ struct abi_pending {
 	struct abi_block old;
 };
 _Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
+
+/*
+ * The last free that a thread began: one function that frees may call another, and that
+ * is one free. By the low bits of the thread id; kept where more than one function frees.
+ */
+#define ABI_LAST_FREE_SLOTS 16384
+
+struct abi_last_free {
+	uint64_t tid;
+	uint64_t address; /* of the block, 0: an allocation came after it */
+	uint64_t sp;	  /* address of the return address */
+	uint64_t function; /* address of the function */
+};
+_Static_assert(sizeof(struct abi_last_free) == 32, "no holes");
 
 /* --- mapping events --------------------------------------------------------------- */
 

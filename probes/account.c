@@ -76,14 +76,80 @@ ALWAYS_INLINE u64 realloc_end(struct abi_pending *p, u64 result, int *restore)
 	return result;
 }
 
-ALWAYS_INLINE void free_block(struct abi_control *ctl, u64 address)
+#ifdef NESTED_FREES
+ALWAYS_INLINE struct abi_last_free *last_free_of(u64 tid)
+{
+	u32 at = tid & (ABI_LAST_FREE_SLOTS - 1);
+
+	return last_free.lookup(&at);
+}
+
+/* Is this free part of the one that this thread began last: of the same block, by
+ * another function, called or jumped to from there? */
+ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 tid, u64 address)
+{
+	struct abi_last_free *last = last_free_of(tid);
+
+	return last && last->tid == tid && last->address == address &&
+	       last->sp >= REG_SP(ctx) && last->function != REG_PC(ctx);
+}
+
+ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 tid, u64 address)
+{
+	struct abi_last_free *last = last_free_of(tid);
+
+	if (!last)
+		return;
+	last->tid = tid;
+	last->address = address;
+	last->sp = REG_SP(ctx);
+	last->function = REG_PC(ctx);
+}
+
+/* An allocation begins: what this thread freed before may be handed out again. */
+ALWAYS_INLINE void free_is_over(u64 tid)
+{
+	struct abi_last_free *last = last_free_of(tid);
+
+	if (last && last->tid == tid)
+		last->address = 0;
+}
+#else
+#define free_is_inside(ctx, tid, address) 0
+#define free_begins(ctx, tid, address)	  ((void)0)
+#define free_is_over(tid)		  ((void)0)
+#endif
+
+ALWAYS_INLINE void free_block(struct abi_control *ctl, struct pt_regs *ctx, u64 tid,
+			      u64 address)
 {
 	struct abi_block old = {};
 
 	if (!address)
 		return;
-	if (live_take(ctl, address, &old))
+	if (live_take(ctl, address, &old)) {
 		block_freed(old.size_bytes);
-	else
+	} else {
+		if (free_is_inside(ctx, tid, address))
+			return;
 		count(ABI_FREES_UNKNOWN, 1);
+	}
+	free_begins(ctx, tid, address);
+}
+
+/* A block may have got another size where it is: its address when it has to be put back
+ * so, its stack and its age unchanged. */
+ALWAYS_INLINE u64 resize_end(struct abi_control *ctl, struct abi_pending *p, u64 result)
+{
+	struct abi_block old = {};
+
+	if (result < p->size_bytes || !p->address || !live_take(ctl, p->address, &old))
+		return 0;
+	if (p->size_bytes > old.size_bytes)
+		count(ABI_ALLOCATED_BYTES, p->size_bytes - old.size_bytes);
+	else
+		count(ABI_FREED_BYTES, old.size_bytes - p->size_bytes);
+	p->old = old;
+	p->old.size_bytes = p->size_bytes;
+	return p->address;
 }

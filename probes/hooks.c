@@ -53,17 +53,22 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u32 site)
 	p->size_bytes = asked_size(ctx, site, effect);
 	p->address = reg_arg(ctx, effect == ABI_EFFECT_ALLOC_OUT ? ABI_SITE_OUT_ARG(site) :
 								   ABI_SITE_OLD_ARG(site));
+	if (effect != ABI_EFFECT_FREE)
+		free_is_over(tid);
 	switch (effect) {
 	case ABI_EFFECT_REALLOC:
 		realloc_begin(ctl, p);
 		/* fall through */
 	case ABI_EFFECT_ALLOC:
 	case ABI_EFFECT_ALLOC_OUT:
-		p->flags |= wanted(p->size_bytes) ? ABI_PENDING_WANTS_STACK :
-						   ABI_PENDING_SKIP;
+		p->flags |= site & ABI_SITE_UNRECORDED || !wanted(p->size_bytes) ?
+				    ABI_PENDING_SKIP :
+				    ABI_PENDING_WANTS_STACK;
 		break;
 	case ABI_EFFECT_FREE:
-		free_block(ctl, p->address);
+		free_block(ctl, ctx, tid, p->address);
+		break;
+	case ABI_EFFECT_RESIZE:
 		break;
 #ifdef MAPPINGS
 	default:
@@ -88,15 +93,16 @@ int on_free(struct pt_regs *ctx)
 	if (!ctl)
 		return 0;
 	if (!pending_is_inside(ctl, (u32)pid_tgid, REG_SP(ctx)))
-		free_block(ctl, REG_ARG0(ctx));
+		free_block(ctl, ctx, (u32)pid_tgid, REG_ARG0(ctx));
 	return 0;
 }
 
 /*
  * What a returned call leaves behind: the address of a block to record, or 0. With
- * `restore` set it is the old block of a realloc that failed.
+ * `restore` set it is an old block: that of a realloc that failed, or a resized one.
  */
-ALWAYS_INLINE u64 call_outcome(struct abi_pending *p, u64 result, int *restore)
+ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u64 result,
+			       int *restore)
 {
 	u64 address = result;
 	int skip = p->flags & ABI_PENDING_SKIP;
@@ -122,6 +128,9 @@ ALWAYS_INLINE u64 call_outcome(struct abi_pending *p, u64 result, int *restore)
 			return 0;
 		}
 		return address;
+	case ABI_EFFECT_RESIZE:
+		*restore = 1;
+		return resize_end(ctl, p, result);
 	default:
 		return 0;
 	}
@@ -143,14 +152,14 @@ int on_return(struct pt_regs *ctx)
 	u64 result = REG_RESULT(ctx);
 
 #ifdef MAPPINGS
-	if (ABI_SITE_EFFECT(p->site) >= ABI_EFFECT_MAP) {
+	if (is_mapping(ABI_SITE_EFFECT(p->site))) {
 		mapping_end(p, tid, result, stack);
 		pending_end(ctl, p, tid);
 		return 0;
 	}
 #endif
 	int restore = 0;
-	u64 address = call_outcome(p, result, &restore);
+	u64 address = call_outcome(ctl, p, result, &restore);
 
 	if (address) {
 		if (!restore)

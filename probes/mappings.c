@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events of mmap, munmap and mremap (abi.h). Compiled in with --mappings only. */
 
+ALWAYS_INLINE int is_mapping(u32 effect)
+{
+	return effect >= ABI_EFFECT_MAP && effect <= ABI_EFFECT_REMAP;
+}
+
 ALWAYS_INLINE void mapping_event(u32 kind, u64 tid, u64 address, u64 size_bytes, u64 extra,
 				 u32 stack)
 {

@@ -21,6 +21,11 @@ BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 	    BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct stack_record, stacks, MAX_STACKS, BPF_F_MMAPABLE);
 
+#ifdef NESTED_FREES
+BPF_F_TABLE("array", u32, struct abi_last_free, last_free, ABI_LAST_FREE_SLOTS,
+	    BPF_F_MMAPABLE);
+#endif
+
 #ifdef MAPPINGS
 BPF_RINGBUF_OUTPUT(events, 256 /* 1 MiB */);
 #endif

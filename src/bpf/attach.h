@@ -15,6 +15,7 @@
 
 /* One program at one place. */
 struct attach_probe {
+	const char *path;     /* of the file, as we can open it; borrowed */
 	const char *function; /* for messages; borrowed */
 	uint64_t offset;      /* in the file, bytes */
 	int program;	      /* descriptor */
@@ -31,10 +32,9 @@ struct attach_ops {
 	const char *name;
 	uint32_t attach_type; /* what the programs must be loaded with */
 	/*
-	 * Attach all probes to the file at `path`, for the process `pid`. Nothing stays
-	 * attached on failure.
+	 * Attach all probes, for the process `pid`. Nothing stays attached on failure.
 	 */
-	struct error *(*attach)(struct attachment *self, const char *path, int pid,
+	struct error *(*attach)(struct attachment *self, int pid,
 				const struct attach_probe probes[], size_t count,
 				bool cookies) __attribute__((warn_unused_result));
 	/* Take all probes away; returns at once or nearly so. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bpf/features.h"
@@ -35,7 +36,7 @@ static void multi_detach(struct attachment *self)
 	vec_deinit(&self->fds);
 }
 
-static struct error *refused(int err, const char *path, const struct attach_probe *first)
+static struct error *refused(int err, const struct attach_probe *first)
 {
 	/* One inode and offset has one reference counter for all tools, and Debian's
 	 * memleak-bpfcc passes garbage for it. */
@@ -43,14 +44,14 @@ static struct error *refused(int err, const char *path, const struct attach_prob
 		return error_errno(ERROR_UNSUPPORTED, err,
 				   "cannot probe %s and others in %s (another tracer, such "
 				   "as memleak-bpfcc, may hold the same place: stop it first)",
-				   first->function, path);
+				   first->function, first->path);
 	return error_errno(err == EPERM || err == EACCES ? ERROR_PERMISSION : ERROR_UNSUPPORTED,
-			   err, "cannot probe %s and others in %s", first->function, path);
+			   err, "cannot probe %s and others in %s", first->function, first->path);
 }
 
-/* One link for each program and kind: first those of returns, since a return without
+/* One link for each program, file and kind: first those of returns, since a return without
  * an entry is ignored, and an entry without a return would wait. */
-static struct error *multi_attach(struct attachment *self, const char *path, int pid,
+static struct error *multi_attach(struct attachment *self, int pid,
 				  const struct attach_probe probes[], size_t count,
 				  bool cookies)
 {
@@ -69,18 +70,19 @@ static struct error *multi_attach(struct attachment *self, const char *path, int
 				continue;
 			for (size_t j = i; j < count; j++) {
 				if (probes[j].is_return != is_return ||
-				    probes[j].program != probes[i].program)
+				    probes[j].program != probes[i].program ||
+				    strcmp(probes[j].path, probes[i].path))
 					continue;
 				offsets[n] = probes[j].offset;
 				values[n++] = probes[j].cookie;
 				done[j] = true;
 			}
 
-			int fd = link_uprobe_multi(probes[i].program, path, offsets, values,
-						   n, is_return, pid);
+			int fd = link_uprobe_multi(probes[i].program, probes[i].path, offsets,
+						   values, n, is_return, pid);
 
 			if (fd < 0 || !vec_push(&self->fds, fd)) {
-				struct error *err = fd < 0 ? refused(-fd, path, &probes[i]) :
+				struct error *err = fd < 0 ? refused(-fd, &probes[i]) :
 							     error_no_memory();
 
 				if (fd >= 0)

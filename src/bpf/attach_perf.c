@@ -27,14 +27,14 @@ static int pmu_number(const char *path, const char *format)
 	return f && fscanf(f, format, &n) == 1 ? n : -1;
 }
 
-static int open_event(int pmu, int return_bit, const char *path, int pid,
+static int open_event(int pmu, int return_bit, int pid,
 		      const struct attach_probe *probe)
 {
 	struct perf_event_attr attr = {
 		.type = (uint32_t)pmu,
 		.size = sizeof(attr),
 		.config = probe->is_return ? UINT64_C(1) << return_bit : 0,
-		.uprobe_path = (uint64_t)(uintptr_t)path,
+		.uprobe_path = (uint64_t)(uintptr_t)probe->path,
 		.probe_offset = probe->offset,
 		.sample_period = 1,
 		.wakeup_events = 1,
@@ -83,16 +83,15 @@ static void perf_detach(struct attachment *self)
 }
 
 static struct error *attach_one(struct attachment *self, int pmu, int return_bit,
-				const char *path, int pid, const struct attach_probe *probe,
-				bool cookies)
+				int pid, const struct attach_probe *probe, bool cookies)
 {
-	int event = open_event(pmu, return_bit, path, pid, probe);
+	int event = open_event(pmu, return_bit, pid, probe);
 
 	if (event < 0)
 		return error_errno(event == -EPERM || event == -EACCES ? ERROR_PERMISSION :
 									 ERROR_UNSUPPORTED,
 				   -event, "cannot probe %s in %s (perf uprobe at %#lx)",
-				   probe->function, path, (unsigned long)probe->offset);
+				   probe->function, probe->path, (unsigned long)probe->offset);
 	if (!vec_push(&self->fds, event)) {
 		close(event);
 		return error_no_memory();
@@ -114,11 +113,11 @@ static struct error *attach_one(struct attachment *self, int pmu, int return_bit
 	if (!err && ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
 		err = errno;
 	return err ? error_errno(ERROR_UNSUPPORTED, err, "cannot attach to %s in %s",
-				 probe->function, path) :
+				 probe->function, probe->path) :
 		     NULL;
 }
 
-static struct error *perf_attach(struct attachment *self, const char *path, int pid,
+static struct error *perf_attach(struct attachment *self, int pid,
 				 const struct attach_probe probes[], size_t count,
 				 bool cookies)
 {
@@ -134,8 +133,7 @@ static struct error *perf_attach(struct attachment *self, const char *path, int 
 			struct error *err = NULL;
 
 			if (probes[i].is_return == is_return)
-				err = attach_one(self, pmu, return_bit, path, pid, &probes[i],
-						 cookies);
+				err = attach_one(self, pmu, return_bit, pid, &probes[i], cookies);
 			if (err) {
 				perf_detach(self);
 				return err;

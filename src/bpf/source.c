@@ -27,6 +27,7 @@ _Static_assert((int)EFFECT_FREE == ABI_EFFECT_FREE, "same numbers");
 _Static_assert((int)EFFECT_MAP == ABI_EFFECT_MAP, "same numbers");
 _Static_assert((int)EFFECT_UNMAP == ABI_EFFECT_UNMAP, "same numbers");
 _Static_assert((int)EFFECT_REMAP == ABI_EFFECT_REMAP, "same numbers");
+_Static_assert((int)EFFECT_RESIZE == ABI_EFFECT_RESIZE, "same numbers");
 
 static uint32_t power_of_two_from(uint64_t n)
 {
@@ -59,10 +60,36 @@ static uint8_t abi_arg(uint8_t arg)
 	return arg == ARG_NONE ? ABI_ARG_NONE : arg;
 }
 
-uint64_t source_site(const struct alloc_function *f)
+uint64_t source_site(const struct plan_site *site)
 {
+	const struct alloc_function *f = site->function;
+
 	return ABI_SITE(f->effect, abi_arg(f->size_arg), abi_arg(f->count_arg),
-			abi_arg(f->old_arg), abi_arg(f->out_arg));
+			abi_arg(f->old_arg), abi_arg(f->out_arg)) |
+	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0);
+}
+
+size_t source_site_index(const struct source *source, uint64_t site)
+{
+	size_t i = 0;
+
+	while (i < source->sites.len && source->sites.data[i] != site)
+		i++;
+	return i;
+}
+
+static bool collect_sites(struct source *source, const struct plan *plan)
+{
+	vec_foreach(object, &plan->objects) {
+		vec_foreach(at, &object->sites) {
+			uint64_t site = source_site(at);
+
+			if (source_site_index(source, site) == source->sites.len &&
+			    !vec_push(&source->sites, site))
+				return false;
+		}
+	}
+	return true;
 }
 
 void source_entry_name(size_t index, char ret[PROGRAM_NAME_MAX])
@@ -100,7 +127,8 @@ static unsigned linux_version_code(void)
 	return major << 16 | minor << 8 | (patch > 255 ? 255 : patch);
 }
 
-static bool add_flags(struct source *source, const struct source_options *o)
+static bool add_flags(struct source *source, const struct source_options *o,
+		      const struct plan *plan)
 {
 	const struct source_sizes *z = &source->sizes;
 	bool ok = true;
@@ -124,6 +152,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		      add_flag(source, "-DATTACH_NS=%" PRIu64 "ull", o->attach_ns);
 	if (o->mappings)
 		ok &= add_flag(source, "-DMAPPINGS");
+	if (plan_free_count(plan) > 1)
+		ok &= add_flag(source, "-DNESTED_FREES");
 	if (o->cookies)
 		ok &= add_flag(source, "-DHAVE_COOKIE");
 	if (o->min_size_bytes)
@@ -150,7 +180,7 @@ struct error *source_build(const struct source_options *options, const struct pl
 	if (!source || !(source->flags = calloc(MAX_FLAGS, sizeof(char *))))
 		return error_no_memory();
 	source_sizes_compute(options, &source->sizes);
-	if (!add_flags(source, options))
+	if (!add_flags(source, options, plan) || !collect_sites(source, plan))
 		return error_no_memory();
 
 	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");
@@ -161,14 +191,14 @@ struct error *source_build(const struct source_options *options, const struct pl
 		strbuf_appendf(&text, "#line 1 \"probes/%s\"\n%s\n", f->name, f->text);
 	}
 	if (!options->cookies) {
-		for (size_t i = 0; i < plan->sites.len; i++) {
+		for (size_t i = 0; i < source->sites.len; i++) {
 			char name[PROGRAM_NAME_MAX];
 
 			source_entry_name(i, name);
 			strbuf_appendf(&text,
 				       "int %s(struct pt_regs *ctx)\n"
 				       "{\n\treturn call_entered(ctx, %#" PRIx64 ");\n}\n",
-				       name, source_site(plan->sites.data[i].function));
+				       name, source->sites.data[i]);
 		}
 	}
 	source->text = strbuf_steal(&text);
@@ -185,6 +215,7 @@ void source_destroy(struct source *source)
 	for (size_t i = 0; i < source->flag_count; i++)
 		free(source->flags[i]);
 	free(source->flags);
+	vec_deinit(&source->sites);
 	free(source->text);
 	free(source);
 }

@@ -14,6 +14,7 @@
 #include "bpf/kernel_offsets.h"
 #include "plan/plan.h"
 #include "util/error.h"
+#include "util/vec.h"
 
 struct source_options {
 	int pid;
@@ -42,6 +43,7 @@ struct source {
 	char *text;
 	char **flags;	    /* flag_count of them */
 	size_t flag_count;
+	VEC(uint64_t) sites; /* what the sites of the plan mean, each meaning once */
 	struct source_sizes sizes;
 };
 
@@ -49,20 +51,23 @@ struct source {
 void source_sizes_compute(const struct source_options *options, struct source_sizes *ret);
 
 /*
- * Join and configure. Without cookies every site of `plan` gets a program of its own,
- * named by source_entry_name(), with its meaning compiled in.
+ * Join and configure. Without cookies every meaning that sites of `plan` have gets a
+ * program of its own, named by source_entry_name(), with the meaning compiled in.
  */
 struct error *source_build(const struct source_options *options, const struct plan *plan,
 			   struct source **ret) __attribute__((warn_unused_result));
 void source_destroy(struct source *source);
 
-/* What `function` means to the probes: ABI_SITE of probes/abi.h. */
-uint64_t source_site(const struct alloc_function *function);
+/* What a call of the site's function means to the probes: ABI_SITE of probes/abi.h. */
+uint64_t source_site(const struct plan_site *site);
+
+/* The index of a meaning in source.sites. */
+size_t source_site_index(const struct source *source, uint64_t site);
 
 /* Longest name of a program, with its NUL; the kernel shows the first 15 bytes. */
 #define PROGRAM_NAME_MAX 32
 
-/* The entry program of site number `index` when there are no cookies. */
+/* The entry program of meaning number `index` when there are no cookies. */
 void source_entry_name(size_t index, char ret[PROGRAM_NAME_MAX]);
 
 #endif

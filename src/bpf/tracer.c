@@ -166,53 +166,75 @@ static bool is_plain_free(const struct plan_site *site)
 	       site->function->old_arg == 0;
 }
 
+/* The names of the programs: returns, plain frees, then the entries. */
+static struct error *load_programs(struct tracer *t, const struct attach_ops *ops)
+{
+	char own[MAX_PROGRAMS][PROGRAM_NAME_MAX];
+	const char *names[MAX_PROGRAMS];
+	size_t entries = t->features.cookies ? 1 : t->source->sites.len, count = 0;
+
+	if (entries + 2 > MAX_PROGRAMS)
+		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
+				    entries);
+	names[count++] = "on_return";
+	names[count++] = "on_free";
+	if (t->features.cookies)
+		names[count++] = "on_call";
+	for (size_t i = 0; !t->features.cookies && i < entries; i++) {
+		source_entry_name(i, own[i]);
+		names[count++] = own[i];
+	}
+
+	struct error *err =
+		compiler_load(t->compiler, names, count, ops->attach_type, t->programs);
+
+	if (!err)
+		t->program_count = count;
+	return err;
+}
+
+/* The probes of one site, one or two of them; how many. */
+static size_t site_probes(const struct tracer *t, const struct plan_object *object,
+			  const struct plan_site *site, struct attach_probe ret[2])
+{
+	uint64_t meaning = source_site(site);
+	size_t entry = t->features.cookies ? 0 : source_site_index(t->source, meaning);
+
+	ret[0] = (struct attach_probe){
+		.path = object->allocator.open_path,
+		.function = site->function->name,
+		.offset = site->entry_offset,
+		.program = t->programs[is_plain_free(site) ? 1 : 2 + entry],
+		.cookie = meaning,
+	};
+	if (!site->wants_return)
+		return 1;
+	ret[1] = ret[0];
+	ret[1].offset = site->return_offset;
+	ret[1].program = t->programs[0];
+	ret[1].cookie = 0;
+	ret[1].is_return = true;
+	return 2;
+}
+
 static struct error *attach_with(struct tracer *t, const struct attach_ops *ops)
 {
-	size_t sites = t->plan->sites.len;
-	_cleanup_(freep) struct attach_probe *probes = calloc(sites * 2, sizeof(*probes));
-	_cleanup_(freep) char(*own)[PROGRAM_NAME_MAX] = calloc(sites, sizeof(*own));
-	const char *names[MAX_PROGRAMS];
-	size_t count = 0, name_count = 0;
+	size_t count = 0;
+	_cleanup_(freep) struct attach_probe *probes =
+		calloc(plan_site_count(t->plan) * 2 + 1, sizeof(*probes));
 	struct error *err;
 
-	if (!probes || !own)
+	if (!probes)
 		return error_no_memory();
-	if (sites + 3 > MAX_PROGRAMS)
-		return error_create(ERROR_UNSUPPORTED, "%zu probe sites are too many", sites);
-	names[name_count++] = "on_return";
-	names[name_count++] = "on_free";
-	if (t->features.cookies)
-		names[name_count++] = "on_call";
-	for (size_t i = 0; !t->features.cookies && i < sites; i++) {
-		source_entry_name(i, own[i]);
-		names[name_count++] = own[i];
-	}
-	err = compiler_load(t->compiler, names, name_count, ops->attach_type, t->programs);
+	err = load_programs(t, ops);
 	if (err)
 		return err;
-	t->program_count = name_count;
-
-	for (size_t i = 0; i < sites; i++) {
-		const struct plan_site *site = &t->plan->sites.data[i];
-		int entry = t->programs[t->features.cookies ? 2 : 2 + i];
-
-		probes[count++] = (struct attach_probe){
-			.function = site->function->name,
-			.offset = site->entry_offset,
-			.program = is_plain_free(site) ? t->programs[1] : entry,
-			.cookie = source_site(site->function),
-		};
-		if (site->wants_return)
-			probes[count++] = (struct attach_probe){
-				.function = site->function->name,
-				.offset = site->return_offset,
-				.program = t->programs[0],
-				.is_return = true,
-			};
-	}
+	vec_foreach(object, &t->plan->objects)
+		vec_foreach(site, &object->sites)
+			count += site_probes(t, object, site, probes + count);
 	t->attachment.ops = ops;
-	return ops->attach(&t->attachment, t->plan->allocator.open_path, t->proc->pid, probes,
-			   count, t->features.cookies);
+	return ops->attach(&t->attachment, t->proc->pid, probes, count,
+			   t->features.cookies);
 }
 
 static void close_programs(struct tracer *t)

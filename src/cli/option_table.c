@@ -35,7 +35,22 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"lib", 'L', "obj", 'O', .argument = "FILE", .group = GROUP_TARGET,
 		.kind = KIND_PATH, FIELD(library),
 		.expected = "the file that holds the allocator",
-		.help = "look for the allocator in this file only (default: detect it)",
+		.help = "look for the allocator in this file only (default: in every file that "
+			"the process has mapped)",
+	},
+	[OPTION_SYMBOLS_PREFIX] = {
+		"symbols-prefix", .argument = "PREFIX", .group = GROUP_TARGET,
+		.kind = KIND_PATH, FIELD(symbols_prefix),
+		.expected = "what the names of the allocator's functions begin with, such "
+			    "as my_ for my_malloc",
+		.help = "trace PREFIXmalloc, PREFIXfree and so on (default: the names of "
+			"libc, jemalloc, tcmalloc and mimalloc)",
+	},
+	[OPTION_FUNCTION] = {
+		"function", .argument = "NAME", .group = GROUP_TARGET,
+		.kind = KIND_PATH, FIELD(function),
+		.expected = "the name of a function that allocates, such as calloc or _Znwm",
+		.help = "trace only blocks that this function allocates (default: all)",
 	},
 	[OPTION_MAPPINGS] = {
 		"mappings", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(mappings),

@@ -17,6 +17,7 @@
 #include "target/proc.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/strbuf.h"
 
 DEFINE_CLEANUP(struct snapshot *, snapshot_destroy);
 DEFINE_CLEANUP(struct report *, report_destroy);
@@ -75,6 +76,8 @@ static struct error *make_plan(struct session *s)
 	const struct options *o = s->options;
 	const struct plan_options plan_options = {
 		.library = o->library,
+		.symbols_prefix = o->symbols_prefix,
+		.function = o->function,
 		.mappings = o->mappings,
 	};
 	struct error *err = proc_open(o->pid, &s->proc);
@@ -99,9 +102,13 @@ static void dry_run(const struct session *s)
 
 static void say_missing(const struct session *s)
 {
-	for (size_t i = 0; i < s->plan->missing.len; i++)
-		fprintf(stderr, "memtrace: %s has no %s: not traced\n",
-			s->plan->allocator.module_path, s->plan->missing.data[i]->name);
+	vec_foreach(object, &s->plan->objects) {
+		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
+
+		vec_foreach(function, &object->missing)
+			fprintf(stderr, "memtrace: %s has no %s: not traced\n",
+				path ? path : "?", (*function)->name);
+	}
 }
 
 static struct error *start_tracing(struct session *s)
@@ -135,14 +142,34 @@ static struct error *start_tracing(struct session *s)
 	return tracer_create(&tracer_options, s->proc, s->plan, &s->tracer);
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "9 functions of libc.so.6, 22 of libjemalloc.so.2" */
+static void describe_objects(const struct plan *plan, struct strbuf *ret)
+{
+	const char *functions = " functions", *before = "";
+
+	vec_foreach(object, &plan->objects) {
+		strbuf_appendf(ret, "%s%zu%s of ", before, object->sites.len, functions);
+		escape_text(ret, base_name(object->allocator.module_path));
+		functions = "";
+		before = ", ";
+	}
+}
+
 static void say_tracing(const struct session *s)
 {
 	_cleanup_(freep) char *command = escape_dup(s->proc->command);
-	_cleanup_(freep) char *module = escape_dup(s->plan->allocator.module_path);
+	_cleanup_(strbuf_deinit) struct strbuf objects = {0};
 
-	fprintf(stderr, "memtrace: tracing pid %d (%s): %zu functions of %s; Ctrl-C ends\n",
-		s->proc->pid, command ? command : "?", s->plan->sites.len,
-		module ? module : "?");
+	describe_objects(s->plan, &objects);
+	fprintf(stderr, "memtrace: tracing pid %d (%s): %s; Ctrl-C ends\n", s->proc->pid,
+		command ? command : "?", strbuf_text(&objects));
 	if (s->options->verbose)
 		fprintf(stderr, "memtrace: attached by %s, compiled with %s headers\n",
 			tracer_attach_name(s->tracer), tracer_headers_kind(s->tracer));

@@ -5,20 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/jump.h"
 #include "target/elf.h"
 #include "util/cleanup.h"
+#include "util/strbuf.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct plan *, plan_destroy);
-
-static size_t table_length(void)
-{
-	size_t n = 0;
-
-	while (alloc_libc_functions[n].name)
-		n++;
-	return n;
-}
 
 /* An entry that frees needs no return: the block goes at entry, and free cannot fail. */
 static bool wants_return(const struct alloc_function *function, bool mappings)
@@ -26,130 +19,240 @@ static bool wants_return(const struct alloc_function *function, bool mappings)
 	return function->effect != EFFECT_FREE || mappings;
 }
 
-static const struct plan_site *site_at(const struct plan *plan, uint64_t offset)
+/* One call of this kind of function can stand for a call of the other. */
+static bool same_kind(const struct alloc_function *a, const struct alloc_function *b)
 {
-	for (size_t i = 0; i < plan->sites.len; i++)
-		if (plan->sites.data[i].entry_offset == offset)
-			return &plan->sites.data[i];
+	return a->effect == b->effect && a->old_arg == b->old_arg &&
+	       a->out_arg == b->out_arg;
+}
+
+static const struct plan_site *site_at(const struct plan_object *object, uint64_t offset)
+{
+	vec_foreach (site, &object->sites)
+		if (site->entry_offset == offset)
+			return site;
 	return NULL;
 }
 
-static struct error *required_missing(const struct plan *plan,
-				      const struct alloc_function *function)
+static struct error *skip(struct plan_object *object, enum plan_skip_why why,
+			  const struct alloc_function *function,
+			  const struct alloc_function *other)
 {
-	return error_create(
-		ERROR_NOT_FOUND,
-		"%s does not define %s: name the file that holds the allocator "
-		"with --lib PATH",
-		plan->allocator.module_path, function->name);
+	const struct plan_skip skipped = {function, why, other};
+
+	return vec_push(&object->skipped, skipped) ? NULL : error_no_memory();
 }
 
-static struct error *add_skip(struct plan *plan, const struct alloc_function *function,
-			      const struct plan_site *other)
+/* The function that `from` begins with a jump to, and for which one call of `from` is
+ * one call too. */
+static const struct allocator_function *jump_target(const struct plan_object *object,
+						    struct elf_file *file,
+						    const struct allocator_function *from)
 {
-	const struct plan_skip skip = {
-		.function = function,
-		.same_as = other ? other->function : NULL,
-	};
+	unsigned char code[16];
+	size_t size = elf_file_read(file, from->symbol.file_offset, code, sizeof(code));
+	uint64_t address;
 
-	/* Whether a call is a malloc or a free could not be told. */
-	if (function->required)
-		return error_create(
-			ERROR_UNSUPPORTED,
-			other ? "%s: %s has the same code as %s"
-			      : "%s: %s is an indirect function%s, which cannot "
-				"be probed: name another file with --lib PATH",
-			plan->allocator.module_path, function->name,
-			other ? other->function->name : "");
-	return vec_push(&plan->skipped, skip) ? NULL : error_no_memory();
+	if (!jump_decode(code, size, from->symbol.address, &address) ||
+	    address == from->symbol.address)
+		return NULL;
+	vec_foreach (to, &object->allocator.functions)
+		if (to->symbol.address == address && to->symbol.type != STT_GNU_IFUNC &&
+		    same_kind(from->function, to->function))
+			return to;
+	return NULL;
 }
 
-static struct error *add_function(struct plan *plan,
-				  const struct alloc_function *function,
-				  const struct elf_symbol *symbol, bool mappings)
+static bool is_unwanted(const struct alloc_function *function,
+			const struct plan_options *options)
 {
-	if (!symbol->name) {
-		if (function->required)
-			return required_missing(plan, function);
-		return vec_push(&plan->missing, function) ? NULL : error_no_memory();
-	}
+	return options->function && alloc_function_allocates(function) &&
+	       strcmp(function->name, options->function);
+}
 
-	const struct plan_site *other = site_at(plan, symbol->file_offset);
-	if (other || symbol->type == STT_GNU_IFUNC)
-		return add_skip(plan, function, other);
+static struct error *add_function(struct plan_object *object, struct elf_file *file,
+				  const struct allocator_function *found,
+				  const struct plan_options *options)
+{
+	const struct alloc_function *function = found->function;
+	bool unwanted = is_unwanted(function, options);
+	const struct plan_site *other = site_at(object, found->symbol.file_offset);
+	const struct allocator_function *target;
+
+	if (function->mapping && !options->mappings)
+		return NULL;
+	if (unwanted && function->effect != EFFECT_REALLOC)
+		return skip(object, PLAN_SKIP_UNWANTED, function, NULL);
+	if (found->symbol.type == STT_GNU_IFUNC)
+		return skip(object, PLAN_SKIP_INDIRECT, function, NULL);
+	if (other)
+		return skip(object, PLAN_SKIP_SAME, function, other->function);
+	target = options->function ? NULL : jump_target(object, file, found);
+	if (target)
+		return skip(object, PLAN_SKIP_JUMP, function, target->function);
 
 	struct plan_site site = {
 		.function = function,
-		.address = symbol->address,
-		.entry_offset = symbol->file_offset,
-		.wants_return = wants_return(function, mappings),
+		.address = found->symbol.address,
+		.entry_offset = found->symbol.file_offset,
+		.wants_return = wants_return(function, options->mappings),
+		.unrecorded = unwanted,
 		.reason = "first instruction",
 	};
 	if (site.wants_return)
-		site.return_offset = symbol->file_offset;
-	return vec_push(&plan->sites, site) ? NULL : error_no_memory();
+		site.return_offset = found->symbol.file_offset;
+	return vec_push(&object->sites, site) ? NULL : error_no_memory();
 }
 
-static struct error *fill(struct plan *plan, bool mappings)
+static struct error *fill(struct plan_object *object, const struct plan_options *options)
 {
-	size_t count = table_length();
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	_cleanup_(freep) const char **names = calloc(count, sizeof(*names));
-	_cleanup_(freep) struct elf_symbol *symbols = calloc(count, sizeof(*symbols));
+	struct error *err = elf_file_open(object->allocator.open_path, &file);
 
-	if (!names || !symbols)
-		return error_no_memory();
-	for (size_t i = 0; i < count; i++)
-		names[i] = alloc_libc_functions[i].name;
-
-	struct error *err = elf_file_open(plan->allocator.open_path, &file);
-	if (!err)
-		err = elf_file_find_functions(file, names, count, symbols);
 	if (err)
-		return error_prefix(err, "allocator %s", plan->allocator.module_path);
+		return error_prefix(err, "allocator %s", object->allocator.module_path);
+	/* A function that is asked for by name goes before its aliases. */
+	for (int pass = options->function ? 0 : 1; pass < 2; pass++) {
+		vec_foreach (found, &object->allocator.functions) {
+			bool named = options->function &&
+				     !strcmp(found->function->name, options->function);
 
-	if (elf_file_build_id(file)) {
-		plan->build_id = strdup(elf_file_build_id(file));
-		if (!plan->build_id)
+			if (named != (pass == 0))
+				continue;
+			err = add_function(object, file, found, options);
+			if (err)
+				return err;
+		}
+	}
+	vec_foreach (function, &object->allocator.missing)
+		if (!vec_push(&object->missing, *function))
 			return error_no_memory();
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (alloc_libc_functions[i].mapping && !mappings)
-			continue;
-		err = add_function(plan, &alloc_libc_functions[i], &symbols[i], mappings);
-		if (err)
-			return err;
-	}
 	return NULL;
 }
 
-struct error *plan_build_for(struct allocator *allocator, bool mappings,
-			     struct plan **ret)
+static size_t count_sites(const struct plan *plan, bool (*of)(const struct plan_site *))
+{
+	size_t n = 0;
+
+	vec_foreach (object, &plan->objects)
+		vec_foreach (site, &object->sites)
+			n += of(site);
+	return n;
+}
+
+static bool any(const struct plan_site *site)
+{
+	return site->function;
+}
+
+static bool frees(const struct plan_site *site)
+{
+	return site->function->effect == EFFECT_FREE;
+}
+
+static bool records(const struct plan_site *site)
+{
+	return alloc_function_allocates(site->function) && !site->unrecorded;
+}
+
+size_t plan_site_count(const struct plan *plan)
+{
+	return count_sites(plan, any);
+}
+
+size_t plan_free_count(const struct plan *plan)
+{
+	return count_sites(plan, frees);
+}
+
+static struct error *no_such_function(const struct plan *plan, const char *name)
+{
+	_cleanup_(strbuf_deinit) struct strbuf list = {0};
+
+	vec_foreach (object, &plan->objects) {
+		const char *before = "";
+
+		strbuf_appendf(&list, "; %s has ", object->allocator.module_path);
+		vec_foreach (found, &object->allocator.functions) {
+			if (!alloc_function_allocates(found->function))
+				continue;
+			strbuf_appendf(&list, "%s%s", before, found->function->name);
+			before = ", ";
+		}
+	}
+	if (list.failed)
+		return error_no_memory();
+	return error_create(ERROR_NOT_FOUND,
+			    "no allocator has a function %s that allocates%s", name,
+			    strbuf_text(&list));
+}
+
+/* Without a function that allocates and one that frees there is nothing to trace. */
+static struct error *check(const struct plan *plan, const struct plan_options *options)
+{
+	bool allocates = count_sites(plan, records);
+
+	if (allocates && plan_free_count(plan))
+		return NULL;
+	if (!allocates && options->function)
+		return no_such_function(plan, options->function);
+	vec_foreach (object, &plan->objects)
+		vec_foreach (s, &object->skipped)
+			if (s->why == PLAN_SKIP_INDIRECT || s->why == PLAN_SKIP_SAME)
+				return error_create(
+					ERROR_UNSUPPORTED,
+					s->other ? "%s: %s has the same code as %s"
+						 : "%s: %s is an indirect function%s, "
+						   "which cannot be probed: name "
+						   "another file with --lib PATH",
+					object->allocator.module_path, s->function->name,
+					s->other ? s->other->name : "");
+	return error_create(ERROR_NOT_FOUND,
+			    "no function that %s was found: name the file that holds the "
+			    "allocator with --lib PATH",
+			    allocates ? "frees" : "allocates");
+}
+
+struct error *plan_build_for(struct allocators *allocators,
+			     const struct plan_options *options, struct plan **ret)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = calloc(1, sizeof(*plan));
+	struct error *err = NULL;
 
-	if (!plan) {
-		allocator_deinit(allocator);
+	if (!plan || !vec_reserve(&plan->objects, allocators->list.len + 1)) {
+		allocators_deinit(allocators);
 		return error_no_memory();
 	}
-	plan->allocator = *allocator;
-	*allocator = (struct allocator){0};
+	vec_foreach (allocator, &allocators->list) {
+		struct plan_object object = {.allocator = *allocator};
 
-	struct error *err = fill(plan, mappings);
-	if (err)
-		return err;
-	*ret = take(plan);
-	return NULL;
+		object.build_id = take(object.allocator.build_id);
+		plan->objects.data[plan->objects.len++] = object;
+	}
+	vec_deinit(&allocators->list);
+
+	for (size_t i = 0; i < plan->objects.len && !err; i++)
+		err = fill(&plan->objects.data[i], options);
+	if (!err)
+		err = check(plan, options);
+	if (!err)
+		*ret = take(plan);
+	return err;
 }
 
 struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 			 const struct plan_options *options, struct plan **ret)
 {
-	struct allocator allocator;
-	struct error *err = allocator_find(proc, maps, options->library, &allocator);
+	const struct allocator_options how = {
+		.library = options->library,
+		.symbols_prefix = options->symbols_prefix,
+		.mappings = options->mappings,
+	};
+	_cleanup_(allocators_deinit) struct allocators allocators = {0};
+	struct error *err = allocators_find(proc, maps, &how, &allocators);
 
 	if (!err)
-		err = plan_build_for(&allocator, options->mappings, ret);
+		err = plan_build_for(&allocators, options, ret);
 	/* The file may be gone because the process is. */
 	if (err && err->code != ERROR_GONE && proc_has_exited(proc)) {
 		error_destroy(err);
@@ -163,10 +266,13 @@ void plan_destroy(struct plan *plan)
 {
 	if (!plan)
 		return;
-	allocator_deinit(&plan->allocator);
-	free(plan->build_id);
-	vec_deinit(&plan->sites);
-	vec_deinit(&plan->skipped);
-	vec_deinit(&plan->missing);
+	vec_foreach (object, &plan->objects) {
+		allocator_deinit(&object->allocator);
+		free(object->build_id);
+		vec_deinit(&object->sites);
+		vec_deinit(&object->skipped);
+		vec_deinit(&object->missing);
+	}
+	vec_deinit(&plan->objects);
 	free(plan);
 }

@@ -17,7 +17,12 @@
 
 struct plan_options {
 	const char *library; /* look in this file only; NULL: detect */
-	bool mappings;       /* trace mmap and its family too */
+	const char
+		*symbols_prefix; /* of the functions' names; NULL: those that are known */
+	/* Of the functions that allocate take those of this name only; NULL: all.
+	 * realloc and its like stay, to take old blocks away. */
+	const char *function;
+	bool mappings; /* trace mmap and its family too */
 };
 
 /* One function to be probed. */
@@ -27,46 +32,68 @@ struct plan_site {
 	uint64_t entry_offset;  /* file offset of the entry probe, bytes */
 	bool wants_return;      /* also a return probe, at the function's first byte */
 	uint64_t return_offset; /* file offset of the return probe, bytes */
+	bool unrecorded;        /* its new blocks are not recorded (options.function) */
 	const char *reason;     /* why this place; static string */
+};
+
+enum plan_skip_why {
+	PLAN_SKIP_SAME,     /* the same code as another function */
+	PLAN_SKIP_JUMP,     /* begins with a jump to another function */
+	PLAN_SKIP_INDIRECT, /* STT_GNU_IFUNC: the symbol is the code that chooses it */
+	PLAN_SKIP_UNWANTED, /* left out by options.function */
 };
 
 /* One function that is there and gets no probe. */
 struct plan_skip {
 	const struct alloc_function *function;
-	/* The function of the site with the same code, or NULL: an indirect function
-	 * (STT_GNU_IFUNC), whose symbol is the code that chooses the function. */
-	const struct alloc_function *same_as;
+	enum plan_skip_why why;
+	const struct alloc_function *other; /* of SAME and JUMP, else NULL */
+};
+
+/* One allocator of one file. */
+struct plan_object {
+	struct allocator allocator;
+	char *build_id;              /* of the allocator's file, or NULL */
+	VEC(struct plan_site) sites; /* in the order of the table of functions */
+	VEC(struct plan_skip) skipped;
+	VEC(const struct alloc_function *) missing; /* common functions not found */
 };
 
 struct plan {
-	struct allocator allocator;
-	char *build_id;              /* of the allocator's file, or NULL */
-	VEC(struct plan_site) sites; /* in the order of alloc_libc_functions */
-	VEC(struct plan_skip) skipped;
-	VEC(const struct alloc_function *) missing; /* optional functions not found */
+	VEC(struct plan_object) objects;
 };
 
 /*
- * Build the plan for `proc`, whose mappings are `maps`. Aliases (two names, one
- * address) get one site, under the name that comes first in the table. With
- * options.mappings the free family gets return probes too, so that an munmap inside a
- * free is known to be nested. Errors: those of allocator_find(), ERROR_NOT_FOUND when a
- * required function is missing, ERROR_UNSUPPORTED when one cannot be probed.
+ * Build the plan for `proc`, whose mappings are `maps`: an object for each allocator that
+ * allocators_find() finds. Functions of one object at one address (aliases) get one
+ * site, under the name that comes first in the table; so do functions that begin with a
+ * jump to another one. With options.mappings the free family gets return probes too, so
+ * that an munmap inside a free is known to be nested. Errors: those of
+ * allocators_find(), ERROR_NOT_FOUND when no object has options.function,
+ * ERROR_UNSUPPORTED when no function that allocates, or none that frees, can be probed.
  */
 struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 			 const struct plan_options *options, struct plan **ret)
 	__attribute__((warn_unused_result));
 
 /*
- * The same for the file of a given allocator (which the plan takes over, also on
- * failure), whatever process has mapped it.
+ * The same for allocators that were found already (which the plan takes over, also on
+ * failure), whatever process has mapped them.
  */
-struct error *plan_build_for(struct allocator *allocator, bool mappings,
-			     struct plan **ret) __attribute__((warn_unused_result));
+struct error *plan_build_for(struct allocators *allocators,
+			     const struct plan_options *options, struct plan **ret)
+	__attribute__((warn_unused_result));
 void plan_destroy(struct plan *plan);
 
-/* Print the plan for people: allocator, build-id, one line per probe, what is missing.
- * Paths are escaped. */
+/* How many sites all objects have. */
+size_t plan_site_count(const struct plan *plan);
+
+/* How many of them free: above one, a free may be seen twice when one function calls
+ * another. */
+size_t plan_free_count(const struct plan *plan);
+
+/* Print the plan for people: for each object its file, build-id, one line per probe, and
+ * what is missing. Names of the target are escaped. */
 void plan_print(const struct plan *plan, FILE *out);
 
 #endif

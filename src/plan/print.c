@@ -13,38 +13,65 @@ static void print_probe(FILE *out, const struct plan_site *site, const char *kin
 		kind, site->reason);
 }
 
-void plan_print(const struct plan *plan, FILE *out)
+/* One line of what is known of an object; `text` may be the target's. */
+static void print_fact(FILE *out, const char *name, const char *text)
 {
-	_cleanup_(freep) char *path = escape_dup(plan->allocator.module_path);
+	_cleanup_(freep) char *shown = escape_dup(text);
 
-	fprintf(out, "allocator  %s\n", path ? path : "(out of memory)");
-	fprintf(out, "build-id   %s\n", plan->build_id ? plan->build_id : "none");
+	fprintf(out, "%-10s %s\n", name, shown ? shown : "(out of memory)");
+}
+
+static void print_skip(FILE *out, const struct plan_skip *skip)
+{
+	const char *name = skip->function->name;
+
+	switch (skip->why) {
+	case PLAN_SKIP_SAME:
+		fprintf(out, "  %s is the same code as %s\n", name, skip->other->name);
+		break;
+	case PLAN_SKIP_JUMP:
+		fprintf(out, "  %s only jumps to %s\n", name, skip->other->name);
+		break;
+	case PLAN_SKIP_INDIRECT:
+		fprintf(out, "  %s is an indirect function and not probed\n", name);
+		break;
+	case PLAN_SKIP_UNWANTED:
+		fprintf(out, "  %s is left out by --function\n", name);
+		break;
+	}
+}
+
+static void print_object(const struct plan_object *object, FILE *out)
+{
+	print_fact(out, "allocator", object->allocator.label);
+	print_fact(out, "file", object->allocator.module_path);
+	print_fact(out, "build-id", object->build_id ? object->build_id : "none");
+	if (object->allocator.debug_path)
+		print_fact(out, "names from", object->allocator.debug_path);
 	fprintf(out, "\n  %-18s %-12s %-7s %s\n", "function", "file offset", "probe",
 		"place");
-	for (size_t i = 0; i < plan->sites.len; i++) {
-		const struct plan_site *site = &plan->sites.data[i];
-
+	vec_foreach (site, &object->sites) {
 		print_probe(out, site, "entry", site->entry_offset);
 		if (site->wants_return)
 			print_probe(out, site, "return", site->return_offset);
 	}
-
-	if (plan->skipped.len)
+	if (object->skipped.len)
 		fputc('\n', out);
-	for (size_t i = 0; i < plan->skipped.len; i++) {
-		const struct plan_skip *skip = &plan->skipped.data[i];
-
-		if (skip->same_as)
-			fprintf(out, "  %s is the same code as %s\n",
-				skip->function->name, skip->same_as->name);
-		else
-			fprintf(out, "  %s is an indirect function and not probed\n",
-				skip->function->name);
-	}
-	if (plan->missing.len)
+	vec_foreach (skip, &object->skipped)
+		print_skip(out, skip);
+	if (object->missing.len)
 		fputs("\nnot in this file:", out);
-	for (size_t i = 0; i < plan->missing.len; i++)
-		fprintf(out, " %s", plan->missing.data[i]->name);
-	if (plan->missing.len)
+	vec_foreach (function, &object->missing)
+		fprintf(out, " %s", (*function)->name);
+	if (object->missing.len)
 		fputc('\n', out);
+}
+
+void plan_print(const struct plan *plan, FILE *out)
+{
+	vec_foreach (object, &plan->objects) {
+		if (object != plan->objects.data)
+			fputc('\n', out);
+		print_object(object, out);
+	}
 }

@@ -9,44 +9,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "target/elf.h"
 #include "target/maps.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
-
-DEFINE_CLEANUP(struct elf_file *, elf_file_close);
-
-#define NONE ARG_NONE
-
-/* Argument orders: malloc(3), posix_memalign(3), mmap(2), mremap(2); free_sized and
- * free_aligned_sized are C23 (7.24.3). cfree lives on in glibc for old programs. */
-const struct alloc_function alloc_libc_functions[] = {
-	/* name, effect, size, count, old, out, required, mapping */
-	{"malloc", EFFECT_ALLOC, 0, NONE, NONE, NONE, true, false},
-	{"free", EFFECT_FREE, NONE, NONE, 0, NONE, true, false},
-	{"calloc", EFFECT_ALLOC, 1, 0, NONE, NONE, false, false},
-	{"realloc", EFFECT_REALLOC, 1, NONE, 0, NONE, false, false},
-	{"reallocarray", EFFECT_REALLOC, 2, 1, 0, NONE, false, false},
-	{"posix_memalign", EFFECT_ALLOC_OUT, 2, NONE, NONE, 0, false, false},
-	{"aligned_alloc", EFFECT_ALLOC, 1, NONE, NONE, NONE, false, false},
-	{"memalign", EFFECT_ALLOC, 1, NONE, NONE, NONE, false, false},
-	{"valloc", EFFECT_ALLOC, 0, NONE, NONE, NONE, false, false},
-	{"pvalloc", EFFECT_ALLOC, 0, NONE, NONE, NONE, false, false},
-	{"cfree", EFFECT_FREE, NONE, NONE, 0, NONE, false, false},
-	{"free_sized", EFFECT_FREE, NONE, NONE, 0, NONE, false, false},
-	{"free_aligned_sized", EFFECT_FREE, NONE, NONE, 0, NONE, false, false},
-	{"mmap", EFFECT_MAP, 1, NONE, NONE, NONE, false, true},
-	{"mmap64", EFFECT_MAP, 1, NONE, NONE, NONE, false, true},
-	{"munmap", EFFECT_UNMAP, 1, NONE, 0, NONE, false, true},
-	{"mremap", EFFECT_REMAP, 2, NONE, 0, NONE, false, true},
-	{0},
-};
-
-/* Files that are a libc: glibc 2.34 and later, older glibc, musl under its Alpine and
- * its upstream names. */
-static const char *const libc_names[] = {
-	"libc.so.6", "libc-2.*.so", "libc.musl-*.so.1", "ld-musl-*.so.1", "libc.so",
-};
 
 /* glibc's dynamic linkers before 2.32 export a malloc and a free of their own for the
  * time before libc is there. One of them is the executable when a program is started as
@@ -67,9 +32,10 @@ struct modules {
 	VEC(struct module) list; /* in address order */
 };
 
-/* Bounds on what a message lists and on how many files are opened to make it. */
+/* Bounds on what a message lists, and on how many files are opened: a hostile target may
+ * map tens of thousands. */
 #define LISTED_MAX 5
-#define OPENED_MAX 256
+#define OPENED_MAX 4096
 
 static const char *base_name(const char *path)
 {
@@ -78,16 +44,13 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool is_one_of(const char *path, const char *const patterns[], size_t count)
+static bool is_linker(const char *path)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!fnmatch(patterns[i], base_name(path), 0))
+	for (size_t i = 0; i < sizeof(linker_names) / sizeof(linker_names[0]); i++)
+		if (!fnmatch(linker_names[i], base_name(path), 0))
 			return true;
 	return false;
 }
-
-#define IS_ONE_OF(path, patterns)                                                        \
-	is_one_of(path, patterns, sizeof(patterns) / sizeof((patterns)[0]))
 
 static int compare(uint64_t a, uint64_t b)
 {
@@ -151,52 +114,6 @@ static struct error *list_modules(const struct proc_maps *maps, struct modules *
 	return NULL;
 }
 
-static void modules_deinit(struct modules *modules)
-{
-	vec_deinit(&modules->list);
-}
-
-/*
- * Does the file define malloc, and with `free_too` also free? One that is no good or
- * that we may not open defines nothing.
- */
-static struct error *defines_malloc(const char *path, bool free_too, bool *ret)
-{
-	static const char *const names[] = {"malloc", "free"};
-	_cleanup_(error_destroyp) struct error *err = NULL;
-	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	struct elf_symbol symbols[2];
-
-	*ret = false;
-	err = elf_file_open(path, &file);
-	if (!err)
-		err = elf_file_find_functions(file, names, 2, symbols);
-	if (!err)
-		*ret = symbols[0].name && (!free_too || symbols[1].name);
-	return err && err->code == ERROR_NO_MEMORY ? take(err) : NULL;
-}
-
-static struct error *found(const struct proc *proc, const struct module *module,
-			   struct allocator *ret)
-{
-	char *open_path, *module_path;
-	struct error *err = proc_mapping_path(proc, module->code, &open_path);
-
-	if (err)
-		return err;
-	module_path = strdup(module->code->path);
-	if (!module_path) {
-		free(open_path);
-		return error_no_memory();
-	}
-	*ret = (struct allocator){
-		.module_path = module_path,
-		.open_path = open_path,
-		.module_start = module->start,
-	};
-	return NULL;
-}
-
 /* A file that --lib names, in each way in which it may be the mapped one. */
 struct wanted {
 	const char *name;
@@ -221,69 +138,22 @@ static bool is_wanted(const struct wanted *wanted, const struct proc_mapping *ma
 	       (wanted->is_there && same_file(&wanted->there, mapping));
 }
 
-static struct error *module_defines_malloc(const struct proc *proc,
-					   const struct module *module, bool *ret)
+/* --- the search -------------------------------------------------------------------- */
+
+struct search {
+	const struct proc *proc;
+	const struct allocator_options *options;
+	struct modules modules;
+	size_t executable; /* index of the module that is the executable, or SIZE_MAX */
+	char *stripped;    /* what is missing in the executable, or NULL */
+	struct error *refused; /* of the first file that we may not open, or NULL */
+};
+
+static void search_deinit(struct search *search)
 {
-	_cleanup_(freep) char *path = NULL;
-	struct error *err = proc_mapping_path(proc, module->code, &path);
-
-	*ret = false;
-	if (!err)
-		return defines_malloc(path, false, ret);
-	if (err->code == ERROR_GONE || err->code == ERROR_NO_MEMORY)
-		return err;
-	error_destroy(err);
-	return NULL;
-}
-
-static struct error *not_mapped(const struct proc *proc, const struct modules *modules,
-				const char *library)
-{
-	_cleanup_(strbuf_deinit) struct strbuf list = {0};
-	unsigned listed = 0;
-
-	for (size_t i = 0; i < modules->list.len && i < OPENED_MAX; i++) {
-		const struct module *module = &modules->list.data[i];
-		bool defines;
-		struct error *err = module_defines_malloc(proc, module, &defines);
-
-		if (err)
-			return err;
-		if (!defines)
-			continue;
-		strbuf_appendf(&list, "%s%s", listed ? ", " : "", module->code->path);
-		if (++listed == LISTED_MAX)
-			break;
-	}
-	if (list.failed)
-		return error_no_memory();
-	return error_create(
-		ERROR_NOT_FOUND,
-		"process %d (%s) has not mapped %s; --lib can name a file that it "
-		"has mapped (those that define malloc: %s)",
-		proc->pid, proc->command, library, listed ? strbuf_text(&list) : "none");
-}
-
-static struct error *find_named(const struct proc *proc, const struct modules *modules,
-				const char *library, struct allocator *ret)
-{
-	_cleanup_(freep) char *resolved = realpath(library, NULL);
-	_cleanup_(strbuf_deinit) struct strbuf path = {0};
-	struct wanted wanted = {.name = library, .resolved = resolved};
-
-	strbuf_appendf(&path, "/proc/%d/root%s", proc->pid, library);
-	if (path.failed)
-		return error_no_memory();
-	wanted.is_here = stat(library, &wanted.here) == 0;
-	wanted.is_there = library[0] == '/' && stat(path.data, &wanted.there) == 0;
-
-	for (size_t i = 0; i < modules->list.len; i++) {
-		const struct module *module = &modules->list.data[i];
-
-		if (is_wanted(&wanted, module->code))
-			return found(proc, module, ret);
-	}
-	return not_mapped(proc, modules, library);
+	vec_deinit(&search->modules.list);
+	free(search->stripped);
+	error_destroy(search->refused);
 }
 
 static bool is_executable(const struct proc *proc, const struct module *module,
@@ -296,71 +166,209 @@ static bool is_executable(const struct proc *proc, const struct module *module,
 	       !strncmp(proc->executable, module->code->path, strlen(module->code->path));
 }
 
-static struct error *find_detected(const struct proc *proc, const struct modules *modules,
-				   struct allocator *ret)
+static struct error *find_executable(struct search *search)
 {
 	_cleanup_(strbuf_deinit) struct strbuf path = {0};
-	_cleanup_(strbuf_deinit) struct strbuf searched = {0};
-	size_t listed = 0;
 	struct stat exe;
 
-	strbuf_appendf(&path, "/proc/%d/exe", proc->pid);
+	search->executable = SIZE_MAX;
+	strbuf_appendf(&path, "/proc/%d/exe", search->proc->pid);
 	if (path.failed)
 		return error_no_memory();
-	if (stat(path.data, &exe) == 0) {
-		for (size_t i = 0; i < modules->list.len; i++) {
-			const struct module *module = &modules->list.data[i];
-			bool defines;
-
-			if (!is_executable(proc, module, &exe) ||
-			    IS_ONE_OF(module->code->path, linker_names))
-				continue;
-
-			struct error *err = defines_malloc(path.data, true, &defines);
-			if (err)
-				return err;
-			if (defines)
-				return found(proc, module, ret);
-			break;
-		}
+	if (stat(path.data, &exe) < 0)
+		return NULL;
+	for (size_t i = 0; i < search->modules.list.len; i++) {
+		if (!is_executable(search->proc, &search->modules.list.data[i], &exe))
+			continue;
+		search->executable = i;
+		return NULL;
 	}
-
-	for (size_t i = 0; i < modules->list.len; i++) {
-		const struct module *module = &modules->list.data[i];
-
-		if (IS_ONE_OF(module->code->path, libc_names))
-			return found(proc, module, ret);
-		if (listed++ < LISTED_MAX)
-			strbuf_appendf(&searched, "%s%s", listed > 1 ? ", " : "",
-				       module->code->path);
-	}
-	if (listed > LISTED_MAX)
-		strbuf_appendf(&searched, " and %zu more", listed - LISTED_MAX);
-	if (searched.failed)
-		return error_no_memory();
-	return error_create(
-		ERROR_NOT_FOUND,
-		"no allocator found in process %d (%s): searched %s; name the "
-		"library with --lib PATH",
-		proc->pid, proc->command,
-		listed ? strbuf_text(&searched) : "its mappings, none of a file");
+	return NULL;
 }
 
-struct error *allocator_find(const struct proc *proc, const struct proc_maps *maps,
-			     const char *library, struct allocator *ret)
+/* Append the allocators of module number `index`. */
+static struct error *scan_module(struct search *search, size_t index, bool is_named,
+				 bool last_resort, struct allocators *ret)
 {
-	_cleanup_(modules_deinit) struct modules modules = {0};
-	struct error *err = list_modules(maps, &modules);
+	const struct module *module = &search->modules.list.data[index];
+	_cleanup_(freep) char *open_path = NULL;
+	char *stripped = NULL;
+	struct error *err = proc_mapping_path(search->proc, module->code, &open_path);
 
 	if (err)
 		return err;
-	return library ? find_named(proc, &modules, library, ret)
-		       : find_detected(proc, &modules, ret);
+
+	const struct allocator_file file = {
+		.module_path = module->code->path,
+		.open_path = open_path,
+		.module_start = module->start,
+		.is_executable = index == search->executable,
+		.is_named = is_named,
+		.last_resort = last_resort,
+		.pid = search->proc->pid,
+	};
+
+	err = allocators_scan(&file, search->options, ret, &stripped);
+	if (stripped && (is_named || file.is_executable)) {
+		free(search->stripped);
+		search->stripped = take(stripped);
+	}
+	free(stripped);
+	return err;
 }
 
-void allocator_deinit(struct allocator *allocator)
+/* The same for a file that nobody named: one that is no good has no allocator. */
+static struct error *try_module(struct search *search, size_t index, bool last_resort,
+				struct allocators *ret)
 {
-	free(allocator->module_path);
-	free(allocator->open_path);
-	*allocator = (struct allocator){0};
+	struct error *err = NULL;
+
+	if (!is_linker(search->modules.list.data[index].code->path))
+		err = scan_module(search, index, false, last_resort, ret);
+	if (!err || err->code == ERROR_GONE || err->code == ERROR_NO_MEMORY)
+		return err;
+	if (err->code == ERROR_PERMISSION && !search->refused)
+		search->refused = err;
+	else
+		error_destroy(err);
+	return NULL;
+}
+
+static struct error *try_modules(struct search *search, struct allocators *ret)
+{
+	struct error *err = NULL;
+
+	if (search->executable != SIZE_MAX)
+		err = try_module(search, search->executable, false, ret);
+	for (size_t i = 0; i < search->modules.list.len && i < OPENED_MAX && !err; i++)
+		if (i != search->executable)
+			err = try_module(search, i, false, ret);
+	return err;
+}
+
+static struct error *not_mapped(struct search *search)
+{
+	_cleanup_(allocators_deinit) struct allocators found = {0};
+	_cleanup_(strbuf_deinit) struct strbuf list = {0};
+	const char *last = "";
+	unsigned listed = 0;
+	struct error *err = try_modules(search, &found);
+
+	if (err)
+		return err;
+	vec_foreach (a, &found.list) {
+		if (!strcmp(a->module_path, last))
+			continue;
+		if (listed++ < LISTED_MAX)
+			strbuf_appendf(&list, "%s%s", listed > 1 ? ", " : "",
+				       a->module_path);
+		last = a->module_path;
+	}
+	if (list.failed)
+		return error_no_memory();
+	return error_create(ERROR_NOT_FOUND,
+			    "process %d (%s) has not mapped %s; --lib can name a file "
+			    "that it has mapped (those with an allocator: %s)",
+			    search->proc->pid, search->proc->command,
+			    search->options->library,
+			    listed ? strbuf_text(&list) : "none");
+}
+
+static struct error *find_named(struct search *search, struct allocators *ret)
+{
+	const char *library = search->options->library;
+	const char *prefix = search->options->symbols_prefix;
+	_cleanup_(freep) char *resolved = realpath(library, NULL);
+	_cleanup_(strbuf_deinit) struct strbuf path = {0};
+	struct wanted wanted = {.name = library, .resolved = resolved};
+	size_t i = 0;
+
+	strbuf_appendf(&path, "/proc/%d/root%s", search->proc->pid, library);
+	if (path.failed)
+		return error_no_memory();
+	wanted.is_here = stat(library, &wanted.here) == 0;
+	wanted.is_there = library[0] == '/' && stat(path.data, &wanted.there) == 0;
+
+	while (i < search->modules.list.len &&
+	       !is_wanted(&wanted, search->modules.list.data[i].code))
+		i++;
+	if (i == search->modules.list.len)
+		return not_mapped(search);
+
+	const char *module_path = search->modules.list.data[i].code->path;
+	struct error *err = scan_module(search, i, true, true, ret);
+
+	if (err)
+		return error_prefix(err, "allocator %s", module_path);
+	if (ret->list.len)
+		return NULL;
+	if (search->stripped)
+		return error_create(ERROR_NOT_FOUND,
+				    "no allocator found: %s; or name another file with "
+				    "--lib PATH",
+				    search->stripped);
+	return error_create(ERROR_NOT_FOUND,
+			    "%s does not define %smalloc and %sfree, nor such a pair of "
+			    "%s: name the file that holds the allocator with --lib PATH",
+			    module_path, prefix ? prefix : "", prefix ? prefix : "",
+			    prefix ? "jemalloc's with this prefix"
+				   : "another known allocator");
+}
+
+static struct error *none_found(struct search *search)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	const char *prefix = search->options->symbols_prefix;
+	size_t count = search->modules.list.len;
+
+	if (search->refused)
+		return take(search->refused);
+	strbuf_appendf(&text,
+		       "no allocator found in process %d (%s): ", search->proc->pid,
+		       search->proc->command);
+	if (search->stripped)
+		strbuf_appendf(&text, "%s; or name the library", search->stripped);
+	else
+		strbuf_append(&text, "searched ");
+	for (size_t i = 0; i < count && i < LISTED_MAX && !search->stripped; i++)
+		strbuf_appendf(&text, "%s%s", i ? ", " : "",
+			       search->modules.list.data[i].code->path);
+	if (!search->stripped) {
+		if (!count)
+			strbuf_append(&text, "its mappings, none of a file");
+		if (count > LISTED_MAX)
+			strbuf_appendf(&text, " and %zu more", count - LISTED_MAX);
+		if (prefix)
+			strbuf_appendf(&text, " for %smalloc and %sfree", prefix, prefix);
+		strbuf_append(&text, "; name the library");
+	}
+	strbuf_append(&text, " with --lib PATH");
+	if (!prefix)
+		strbuf_append(&text, ", or what its functions' names begin with by "
+				     "--symbols-prefix");
+	if (text.failed)
+		return error_no_memory();
+	return error_create(ERROR_NOT_FOUND, "%s", strbuf_text(&text));
+}
+
+struct error *allocators_find(const struct proc *proc, const struct proc_maps *maps,
+			      const struct allocator_options *options,
+			      struct allocators *ret)
+{
+	_cleanup_(search_deinit) struct search search = {.proc = proc,
+							 .options = options};
+	struct error *err = list_modules(maps, &search.modules);
+
+	if (!err)
+		err = find_executable(&search);
+	if (err)
+		return err;
+	if (options->library)
+		return find_named(&search, ret);
+	err = try_modules(&search, ret);
+	if (!err && !ret->list.len && search.executable != SIZE_MAX)
+		err = try_module(&search, search.executable, true, ret);
+	if (!err && !ret->list.len)
+		err = none_found(&search);
+	return err;
 }

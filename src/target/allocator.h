@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of allocation functions: what each is called, what its arguments mean and
- * what a call does to the accounting.
+ * Which files of a process hold an allocator, by what they define: a table of the
+ * functions of known allocators (alloc_families.c), and the search of the process's
+ * files for them (allocator.c, allocator_scan.c).
  */
 #ifndef TARGET_ALLOCATOR_H
 #define TARGET_ALLOCATOR_H
@@ -10,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "target/elf.h"
 #include "target/proc.h"
 #include "util/error.h"
+#include "util/vec.h"
 
 /* What a call means to the accounting. The numbers are shared with probes/abi.h. */
 enum alloc_effect {
@@ -22,6 +25,8 @@ enum alloc_effect {
 	EFFECT_MAP = 5,       /* returns a new mapping, or MAP_FAILED */
 	EFFECT_UNMAP = 6,     /* takes a range */
 	EFFECT_REMAP = 7,     /* mremap */
+	EFFECT_RESIZE = 8,    /* gives a block another size in place; it worked when the
+				 result is at least the size asked for */
 };
 
 #define ARG_NONE 0xff
@@ -34,29 +39,103 @@ struct alloc_function {
 	uint8_t count_arg; /* multiplied with the size */
 	uint8_t old_arg;   /* the old block or the address of a range */
 	uint8_t out_arg;   /* where EFFECT_ALLOC_OUT stores the block */
-	bool required;     /* without it tracing makes no sense: malloc and free */
+	bool common;       /* a libc without it is worth a word */
 	bool mapping;      /* traced with --mappings only */
 };
 
-/* The functions of libc, ended by a NULL name. Static. */
-extern const struct alloc_function alloc_libc_functions[];
+/* True when a call can return a new block. */
+bool alloc_function_allocates(const struct alloc_function *function);
 
-/* The file that holds the target's allocator. */
+enum alloc_family_id {
+	ALLOC_FAMILY_LIBC, /* the plain names */
+	ALLOC_FAMILY_JEMALLOC,
+	ALLOC_FAMILY_TCMALLOC,
+	ALLOC_FAMILY_MIMALLOC,
+	ALLOC_FAMILY_JE, /* jemalloc with one of its prefixes */
+	ALLOC_FAMILY_RJEM,
+	ALLOC_FAMILY_ARROW,
+	ALLOC_FAMILY_OPERATORS,
+	ALLOC_FAMILY_RUST,
+	ALLOC_FAMILY_COUNT,
+};
+
+/* Functions that belong together, ended by a NULL name. Static. */
+struct alloc_family {
+	const char *label;
+	const char *prefix; /* of all its names, "" when there is none */
+	const struct alloc_function *functions;
+};
+
+extern const struct alloc_family alloc_families[ALLOC_FAMILY_COUNT];
+
+/* A function that was found, and where. */
+struct allocator_function {
+	const struct alloc_function *function;
+	struct elf_symbol symbol;
+};
+
+/* One allocator in one file. A file may hold several: a program linked statically with
+ * a prefixed jemalloc has libc's malloc as well. */
 struct allocator {
 	char *module_path;     /* as the target names it, for people */
 	char *open_path;       /* as we can open it (proc_mapping_path) */
 	uint64_t module_start; /* lowest address at which it is mapped */
+	char *label;           /* "glibc", "jemalloc", "executable", the file's name... */
+	char *build_id;        /* of the file, or NULL */
+	char *debug_path;      /* the debug file that names come from, or NULL */
+	VEC(struct allocator_function) functions;   /* in the table's order */
+	VEC(const struct alloc_function *) missing; /* common functions not found */
+	struct alloc_function *prefixed; /* the functions of --symbols-prefix, or NULL */
+};
+
+void allocator_deinit(struct allocator *allocator);
+
+struct allocators {
+	VEC(struct allocator) list;
+};
+
+void allocators_deinit(struct allocators *allocators);
+
+struct allocator_options {
+	const char *library; /* this file only: its path or base name; NULL: all files */
+	/* Look for libc's and jemalloc's functions with this before their names, instead
+	 * of for all known families; NULL: do not. */
+	const char *symbols_prefix;
+	bool mappings; /* mmap and its family are wanted too */
 };
 
 /*
- * Find the allocator among the target's executable mappings: with `library`, the file
- * of that path (or that base name); else the executable when it defines malloc and free
- * itself, else libc (also ld-musl). ERROR_NOT_FOUND says what was searched and names
- * --lib.
+ * Find the allocators of the target in its executable mappings: first the executable,
+ * then in address order. A family counts in a file when the file defines at least one
+ * allocating and one freeing function of it (local symbols count for prefixed names
+ * only). Operators new and delete count where they belong to an allocator of the file or
+ * are the file's own; not those of the C++ runtimes, which call malloc. glibc's dynamic
+ * linker is left out. When none is found in an executable without a symbol table its
+ * debug file is looked for (target/debug_file.h). ERROR_NOT_FOUND says what was searched,
+ * what is missing, and names --lib.
  */
-struct error *allocator_find(const struct proc *proc, const struct proc_maps *maps,
-			     const char *library, struct allocator *ret)
+struct error *allocators_find(const struct proc *proc, const struct proc_maps *maps,
+			      const struct allocator_options *options,
+			      struct allocators *ret) __attribute__((warn_unused_result));
+
+/* One file to look into. */
+struct allocator_file {
+	const char *module_path, *open_path;
+	uint64_t module_start;
+	bool is_executable;
+	bool is_named;    /* --lib: operators count in any case */
+	bool last_resort; /* what delegates as a rule counts too: Rust's functions */
+	int pid; /* below whose root directory its debug file may be; 0: nobody's */
+};
+
+/*
+ * Append the allocators of one file, whatever process has mapped it; the paths are
+ * copied. There may be none: *stripped (owned) then says in a sentence why no names could
+ * be found, or is NULL when the file has names.
+ */
+struct error *allocators_scan(const struct allocator_file *file,
+			      const struct allocator_options *options,
+			      struct allocators *ret, char **stripped)
 	__attribute__((warn_unused_result));
-void allocator_deinit(struct allocator *allocator);
 
 #endif

@@ -35,9 +35,8 @@ struct error *elf_file_malformed(const char *what)
 	return error_create(ERROR_MALFORMED, "malformed ELF file (%s)", what);
 }
 
-/* Up to `size` bytes at `offset`; the number read. */
-static size_t read_at(const struct elf_file *file, uint64_t offset, void *buffer,
-		      size_t size)
+size_t elf_file_read_at(const struct elf_file *file, uint64_t offset, void *buffer,
+			size_t size)
 {
 	size_t done = 0;
 
@@ -64,7 +63,7 @@ static struct error *check_header(const struct elf_file *file)
 {
 	Elf64_Ehdr h;
 	Elf64_Shdr first;
-	size_t n = read_at(file, 0, &h, sizeof(h));
+	size_t n = elf_file_read_at(file, 0, &h, sizeof(h));
 
 	if (n < EI_NIDENT || memcmp(h.e_ident, ELFMAG, SELFMAG))
 		return error_create(ERROR_MALFORMED, "not an ELF file");
@@ -94,20 +93,21 @@ static struct error *check_header(const struct elf_file *file)
 	if (h.e_shoff && h.e_shentsize != sizeof(Elf64_Shdr))
 		return elf_file_malformed("its section headers");
 	if (h.e_shoff && !h.e_shnum &&
-	    (read_at(file, h.e_shoff, &first, sizeof(first)) != sizeof(first) ||
+	    (elf_file_read_at(file, h.e_shoff, &first, sizeof(first)) != sizeof(first) ||
 	     first.sh_size > SECTIONS_MAX))
 		return elf_file_malformed("its number of sections");
 	return NULL;
 }
 
-/* The build-id among the notes of one PT_NOTE segment (elf(5), "Notes (Nhdr)"). */
-static void read_build_id(struct elf_file *file, const GElf_Phdr *ph)
+/* The form of notes: elf(5), "Notes (Nhdr)". */
+void elf_file_parse_notes(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
+			  uint64_t alignment)
 {
 	char notes[NOTES_MAX_BYTES];
-	size_t size = ph->p_filesz < sizeof(notes) ? ph->p_filesz : sizeof(notes);
-	size_t align = ph->p_align == 8 ? 8 : 4, at = 0;
+	size_t size = size_bytes < sizeof(notes) ? (size_t)size_bytes : sizeof(notes);
+	size_t align = alignment == 8 ? 8 : 4, at = 0;
 
-	size = read_at(file, ph->p_offset, notes, size);
+	size = elf_file_read_at(file, offset, notes, size);
 	while (size - at >= sizeof(Elf64_Nhdr)) {
 		Elf64_Nhdr h;
 
@@ -150,7 +150,7 @@ static struct error *read_segments(struct elf_file *file)
 		if (!gelf_getphdr(file->elf, (int)i, &ph))
 			return elf_file_malformed("its program headers");
 		if (ph.p_type == PT_NOTE && !file->build_id[0])
-			read_build_id(file, &ph);
+			elf_file_parse_notes(file, ph.p_offset, ph.p_filesz, ph.p_align);
 		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
 			continue;
 		if (ph.p_offset >= file->size_bytes || ph.p_filesz == 0 ||
@@ -218,6 +218,7 @@ void elf_file_close(struct elf_file *file)
 {
 	if (!file)
 		return;
+	elf_file_close(file->debug);
 	elf_end(file->elf);
 	closep(&file->fd);
 	free(file->segments);
@@ -241,8 +242,8 @@ size_t elf_file_read(struct elf_file *file, uint64_t file_offset, void *buffer,
 
 		uint64_t left = s->size_bytes - (file_offset - s->file_offset);
 
-		return read_at(file, file_offset, buffer,
-			       size < left ? size : (size_t)left);
+		return elf_file_read_at(file, file_offset, buffer,
+					size < left ? size : (size_t)left);
 	}
 	return 0;
 }

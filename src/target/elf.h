@@ -6,6 +6,7 @@
 #ifndef TARGET_ELF_H
 #define TARGET_ELF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +14,7 @@
 
 struct elf_file;
 
-/* A function symbol: STT_FUNC or STT_GNU_IFUNC, defined, and not local to one object. */
+/* A function symbol: STT_FUNC or STT_GNU_IFUNC, defined. */
 struct elf_symbol {
 	const char *name;     /* the names[i] that was asked for; NULL: not found */
 	uint64_t address;     /* st_value, in the file's address space */
@@ -21,6 +22,7 @@ struct elf_symbol {
 	uint64_t file_offset; /* of its first byte, by the executable PT_LOAD around it */
 	unsigned char type;   /* STT_GNU_IFUNC: the code there picks the function (gABI
 				 extension); it is not the function */
+	bool is_local;        /* STB_LOCAL: of one object, or hidden by the linker */
 };
 
 /* Open `path`: ERROR_NOT_FOUND or ERROR_PERMISSION with the open(2) errno,
@@ -31,9 +33,10 @@ void elf_file_close(struct elf_file *file);
 
 /*
  * Find defined functions by name: for each names[i] (count of them), fills ret[i] with
- * the symbol of .dynsym, else of .symtab; a name without a symbol leaves ret[i].name
- * NULL. Default symbol versions win over hidden ones (bit 15 of .gnu.version, "name@V"
- * in .symtab). One pass over each table; .symtab is read only when names remain.
+ * the symbol of .dynsym, else of .symtab, else of the debug file's .symtab; a name
+ * without a symbol leaves ret[i].name NULL. Default symbol versions win over hidden ones
+ * (bit 15 of .gnu.version, "name@V" in .symtab), and both over local symbols. One pass
+ * over each table; a table is read only when names remain.
  * The names must outlive `ret`.
  */
 struct error *elf_file_find_functions(struct elf_file *file, const char *const names[],

@@ -3,6 +3,7 @@
 
 #include <gelf.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "target/elf_file.h"
@@ -34,8 +35,7 @@ struct table {
 	size_t count;
 };
 
-/* The whole contents of a section, or NULL. */
-static Elf_Data *section_data(struct elf_file *file, Elf_Scn *scn)
+Elf_Data *elf_file_section_data(struct elf_file *file, Elf_Scn *scn)
 {
 	GElf_Shdr sh;
 
@@ -69,8 +69,8 @@ static struct error *open_table(struct elf_file *file, unsigned type, struct tab
 		return elf_file_malformed("the entry size of its symbol table");
 
 	*ret = (struct table){
-		.symbols = section_data(file, scn),
-		.names = section_data(file, elf_getscn(file->elf, sh.sh_link)),
+		.symbols = elf_file_section_data(file, scn),
+		.names = elf_file_section_data(file, elf_getscn(file->elf, sh.sh_link)),
 	};
 	if (!ret->symbols || !ret->names)
 		return elf_file_malformed("its symbol table");
@@ -84,7 +84,7 @@ static struct error *open_table(struct elf_file *file, unsigned type, struct tab
 	for (scn = NULL; (scn = elf_nextscn(file->elf, scn));)
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_GNU_versym &&
 		    sh.sh_link == index) {
-			ret->versions = section_data(file, scn);
+			ret->versions = elf_file_section_data(file, scn);
 			return ret->versions ? NULL
 					     : elf_file_malformed("its symbol versions");
 		}
@@ -94,121 +94,179 @@ static struct error *open_table(struct elf_file *file, unsigned type, struct tab
 /* How well a symbol serves; a better one replaces it. */
 enum rank {
 	RANK_NONE,
+	RANK_LOCAL,
 	RANK_HIDDEN,
 	RANK_DEFAULT
 };
 
-/*
- * Compare the name at `offset` in the table with `want`. A name in .symtab may carry its
- * version: "name@@V" is the default, "name@V" is not.
- */
-static enum rank match_name(const struct table *table, uint64_t offset, const char *want,
-			    size_t want_len)
-{
-	size_t left = table->names->d_size - (size_t)offset;
-	const char *name = (const char *)table->names->d_buf + offset;
-
-	if (left <= want_len + 1 || memcmp(name, want, want_len))
-		return left == want_len + 1 && !memcmp(name, want, want_len + 1)
-			       ? RANK_DEFAULT
-			       : RANK_NONE;
-	if (name[want_len] == '\0')
-		return RANK_DEFAULT;
-	if (name[want_len] != '@')
-		return RANK_NONE;
-	return name[want_len + 1] == '@' ? RANK_DEFAULT : RANK_HIDDEN;
-}
-
-/* A defined function that other code can name, and where it lies. */
+/* A defined function, and where it lies. */
 static bool is_function(const struct elf_file *file, const GElf_Sym *sym,
 			uint64_t *offset)
 {
-	unsigned type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
+	unsigned type = GELF_ST_TYPE(sym->st_info);
 
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) && bind != STB_LOCAL &&
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) &&
 	       sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS &&
 	       sym->st_shndx != SHN_COMMON && code_offset(file, sym->st_value, offset);
 }
 
-static void search_table(const struct elf_file *file, const struct table *table,
-			 const char *const names[], const size_t lengths[], size_t count,
-			 const bool initials[256], uint8_t ranks[],
-			 struct elf_symbol ret[])
+/* The names that are looked for, in a hash table of indexes. */
+struct wanted {
+	const char *const *names;
+	size_t longest;  /* bytes of the longest name */
+	uint32_t *slots; /* 0: free, else index + 1 */
+	uint32_t mask;
+	uint8_t *ranks; /* of what was found so far */
+};
+
+/* FNV-1a. */
+static uint32_t hash_name(const char *name, size_t length)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		GElf_Sym sym;
-		GElf_Versym version = 0;
-		uint64_t offset = 0;
-		bool checked = false;
+	uint32_t h = 2166136261u;
 
-		if (!gelf_getsym(table->symbols, (int)i, &sym) ||
-		    sym.st_name >= table->names->d_size ||
-		    !initials[((const unsigned char *)table->names->d_buf)[sym.st_name]])
-			continue;
-		for (size_t n = 0; n < count; n++) {
-			enum rank rank =
-				match_name(table, sym.st_name, names[n], lengths[n]);
+	for (size_t i = 0; i < length; i++)
+		h = (h ^ (unsigned char)name[i]) * 16777619u;
+	return h;
+}
 
-			if (rank == RANK_NONE)
-				continue;
-			if (!checked && !is_function(file, &sym, &offset))
-				break;
-			checked = true;
-			if (table->versions &&
-			    gelf_getversym(table->versions, (int)i, &version) &&
-			    version & VERSYM_HIDDEN)
-				rank = RANK_HIDDEN;
-			if (rank <= ranks[n])
-				continue;
-			ranks[n] = (uint8_t)rank;
-			ret[n] = (struct elf_symbol){
-				.name = names[n],
-				.address = sym.st_value,
-				.size_bytes = sym.st_size,
-				.file_offset = offset,
-				.type = GELF_ST_TYPE(sym.st_info),
-			};
-		}
+static bool wanted_init(struct wanted *wanted, const char *const names[], size_t count)
+{
+	size_t slots = 8;
+
+	while (slots < 2 * count)
+		slots *= 2;
+	*wanted = (struct wanted){
+		.names = names,
+		.slots = calloc(slots, sizeof(*wanted->slots)),
+		.mask = (uint32_t)slots - 1,
+		.ranks = calloc(count + 1, sizeof(*wanted->ranks)),
+	};
+	if (!wanted->slots || !wanted->ranks)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strlen(names[i]);
+		uint32_t at = hash_name(names[i], length) & wanted->mask;
+
+		while (wanted->slots[at])
+			at = (at + 1) & wanted->mask;
+		wanted->slots[at] = (uint32_t)i + 1;
+		if (length > wanted->longest)
+			wanted->longest = length;
 	}
+	return true;
+}
+
+static void wanted_deinit(struct wanted *wanted)
+{
+	free(wanted->slots);
+	free(wanted->ranks);
+}
+
+/* A name in .symtab may carry its version: "name@@V" is the default, "name@V" is not. */
+static enum rank rank_of_name(const char *end)
+{
+	return *end == '@' && end[1] != '@' ? RANK_HIDDEN : RANK_DEFAULT;
+}
+
+/*
+ * The length of the symbol's name without its version, 0 when it is longer than any that
+ * is wanted or not ended within the table.
+ */
+static size_t name_length(const struct table *table, const struct wanted *wanted,
+			  size_t offset)
+{
+	const char *name = (const char *)table->names->d_buf + offset;
+	size_t left = table->names->d_size - offset;
+	size_t most = wanted->longest < left ? wanted->longest + 1 : left;
+
+	for (size_t i = 0; i < most; i++)
+		if (!name[i] || (name[i] == '@' && i + 1 < left))
+			return i;
+	return 0;
+}
+
+static void offer_symbol(const struct elf_file *file, const struct table *table,
+			 struct wanted *wanted, size_t index, struct elf_symbol ret[])
+{
+	GElf_Sym sym;
+	GElf_Versym version = 0;
+	uint64_t offset = 0;
+
+	if (!gelf_getsym(table->symbols, (int)index, &sym) ||
+	    sym.st_name >= table->names->d_size)
+		return;
+
+	const char *name = (const char *)table->names->d_buf + sym.st_name;
+	size_t length = name_length(table, wanted, sym.st_name);
+	uint32_t at = hash_name(name, length) & wanted->mask;
+
+	for (; length && wanted->slots[at]; at = (at + 1) & wanted->mask) {
+		uint32_t n = wanted->slots[at] - 1;
+		enum rank rank = rank_of_name(name + length);
+
+		if (strncmp(wanted->names[n], name, length) || wanted->names[n][length])
+			continue;
+		if (!is_function(file, &sym, &offset))
+			return;
+		if (table->versions &&
+		    gelf_getversym(table->versions, (int)index, &version) &&
+		    version & VERSYM_HIDDEN)
+			rank = RANK_HIDDEN;
+		if (GELF_ST_BIND(sym.st_info) == STB_LOCAL)
+			rank = RANK_LOCAL;
+		if (rank <= wanted->ranks[n])
+			continue;
+		wanted->ranks[n] = (uint8_t)rank;
+		ret[n] = (struct elf_symbol){
+			.name = wanted->names[n],
+			.address = sym.st_value,
+			.size_bytes = sym.st_size,
+			.file_offset = offset,
+			.type = GELF_ST_TYPE(sym.st_info),
+			.is_local = rank == RANK_LOCAL,
+		};
+	}
+}
+
+static struct error *search(const struct elf_file *file, struct elf_file *symbols,
+			    unsigned type, struct wanted *wanted, size_t count,
+			    struct elf_symbol ret[])
+{
+	struct table table;
+	size_t missing = 0;
+	bool found;
+
+	for (size_t i = 0; i < count; i++) {
+		/* What one table has, the next does not replace. */
+		if (wanted->ranks[i] > RANK_LOCAL)
+			wanted->ranks[i] = RANK_DEFAULT;
+		else
+			missing++;
+	}
+	if (!missing)
+		return NULL;
+
+	struct error *err = open_table(symbols, type, &table, &found);
+
+	for (size_t i = 0; !err && found && i < table.count; i++)
+		offer_symbol(file, &table, wanted, i, ret);
+	return err;
 }
 
 struct error *elf_file_find_functions(struct elf_file *file, const char *const names[],
 				      size_t count, struct elf_symbol ret[])
 {
-	static const unsigned types[] = {SHT_DYNSYM, SHT_SYMTAB};
-	bool initials[256] = {false};
-	_cleanup_(freep) size_t *lengths = calloc(count + 1, sizeof(*lengths));
-	_cleanup_(freep) uint8_t *ranks = calloc(count + 1, sizeof(*ranks));
+	_cleanup_(wanted_deinit) struct wanted wanted = {0};
+	struct error *err;
 
-	if (!lengths || !ranks)
+	if (!wanted_init(&wanted, names, count))
 		return error_no_memory();
-	for (size_t i = 0; i < count; i++) {
-		ret[i] = (struct elf_symbol){0};
-		lengths[i] = strlen(names[i]);
-		initials[(unsigned char)names[i][0]] = true;
-	}
-
-	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
-		struct table table;
-		size_t missing = 0;
-		bool found;
-
-		for (size_t i = 0; i < count; i++) {
-			/* What .dynsym has, .symtab does not replace. */
-			if (ranks[i])
-				ranks[i] = RANK_DEFAULT;
-			else
-				missing++;
-		}
-		if (!missing)
-			break;
-
-		struct error *err = open_table(file, types[t], &table, &found);
-		if (err)
-			return err;
-		if (found)
-			search_table(file, &table, names, lengths, count, initials, ranks,
-				     ret);
-	}
-	return NULL;
+	memset(ret, 0, count * sizeof(*ret));
+	err = search(file, file, SHT_DYNSYM, &wanted, count, ret);
+	if (!err)
+		err = search(file, file, SHT_SYMTAB, &wanted, count, ret);
+	/* A debug file's .dynsym is empty: its contents stay in the file. */
+	if (!err && file->debug)
+		err = search(file, file->debug, SHT_SYMTAB, &wanted, count, ret);
+	return err;
 }

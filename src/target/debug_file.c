@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/debug_file.h"
+
+#include <gelf.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "target/elf_file.h"
+#include "util/cleanup.h"
+#include "util/strbuf.h"
+
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+
+#define DEBUG_DIRECTORY "/usr/lib/debug"
+
+/* A debug file whose checksum has to be read whole; the largest real ones have 2 GB. */
+#define CHECKSUM_MAX_BYTES ((uint64_t)8 << 30)
+
+struct debuglink {
+	char name[256]; /* "" when there is none */
+	uint32_t checksum;
+};
+
+bool debug_file_is_needless(struct elf_file *file)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(file->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB)
+			return true;
+	return false;
+}
+
+/* A file name, its NUL, padding to four bytes, and the checksum. */
+static void parse_debuglink(const Elf_Data *data, struct debuglink *ret)
+{
+	const char *name = data->d_buf;
+	size_t length = name ? strnlen(name, data->d_size) : 0;
+	size_t at = (length + 4) & ~(size_t)3;
+
+	if (!length || length >= sizeof(ret->name) || memchr(name, '/', length) ||
+	    !strcmp(name, ".") || !strcmp(name, "..") || at > data->d_size ||
+	    data->d_size - at < sizeof(ret->checksum))
+		return;
+	memcpy(ret->name, name, length + 1);
+	memcpy(&ret->checksum, name + at, sizeof(ret->checksum));
+}
+
+static void read_debuglink(struct elf_file *file, struct debuglink *ret)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (elf_getshdrstrndx(file->elf, &names))
+		return;
+	while (!ret->name[0] && (scn = elf_nextscn(file->elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_PROGBITS
+					   ? elf_strptr(file->elf, names, sh.sh_name)
+					   : NULL;
+		const Elf_Data *data = name && !strcmp(name, ".gnu_debuglink")
+					       ? elf_file_section_data(file, scn)
+					       : NULL;
+
+		if (data)
+			parse_debuglink(data, ret);
+	}
+}
+
+/* Program headers of a debug file may be those of the file that it was made from, with
+ * offsets that are not its own; its note section is where the header says. */
+static void read_build_id(struct elf_file *debug)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	debug->build_id[0] = '\0';
+	while (!debug->build_id[0] && (scn = elf_nextscn(debug->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE)
+			elf_file_parse_notes(debug, sh.sh_offset, sh.sh_size,
+					     sh.sh_addralign);
+}
+
+/* CRC-32 of ISO 3309, as zlib has it. */
+static uint32_t checksum(const struct elf_file *file)
+{
+	static const uint32_t nibbles[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
+	unsigned char bytes[16384];
+	uint32_t crc = UINT32_MAX;
+	uint64_t at = 0;
+	size_t n;
+
+	while ((n = elf_file_read_at(file, at, bytes, sizeof(bytes)))) {
+		for (size_t i = 0; i < n; i++) {
+			crc ^= bytes[i];
+			crc = crc >> 4 ^ nibbles[crc & 15];
+			crc = crc >> 4 ^ nibbles[crc & 15];
+		}
+		at += n;
+	}
+	return ~crc;
+}
+
+static bool serves(const struct elf_file *file, struct elf_file *debug,
+		   const struct debuglink *link)
+{
+	if (!debug_file_is_needless(debug))
+		return false;
+	read_build_id(debug);
+	if (file->build_id[0])
+		return !strcmp(file->build_id, debug->build_id);
+	return link->name[0] && debug->size_bytes <= CHECKSUM_MAX_BYTES &&
+	       checksum(debug) == link->checksum;
+}
+
+/* Try one path; the file keeps the debug file when it serves. */
+static struct error *try_path(struct elf_file *file, const struct debuglink *link,
+			      struct strbuf *path, char **ret_path)
+{
+	_cleanup_(elf_file_closep) struct elf_file *debug = NULL;
+	_cleanup_(error_destroyp) struct error *err = NULL;
+
+	if (path->failed)
+		return error_no_memory();
+	err = elf_file_open(path->data, &debug);
+	if (err)
+		return err->code == ERROR_NO_MEMORY ? take(err) : NULL;
+	if (!serves(file, debug, link))
+		return NULL;
+	*ret_path = strbuf_steal(path);
+	if (!*ret_path)
+		return error_no_memory();
+	file->debug = take(debug);
+	return NULL;
+}
+
+/* The path of try number `n` below `root`; false when there is no such try. */
+static bool path_of(const struct elf_file *file, const char *root, const char *directory,
+		    const struct debuglink *link, unsigned n, struct strbuf *ret)
+{
+	static const char *const before[] = {"", "", DEBUG_DIRECTORY};
+	static const char *const after[] = {"", "/.debug", ""};
+
+	if (n == 0) {
+		if (strlen(file->build_id) <= 2)
+			return false;
+		strbuf_appendf(ret, "%s" DEBUG_DIRECTORY "/.build-id/%.2s/%s.debug", root,
+			       file->build_id, file->build_id + 2);
+		return true;
+	}
+	if (!link->name[0])
+		return false;
+	strbuf_appendf(ret, "%s%s%s%s/%s", root, before[n - 1], directory, after[n - 1],
+		       link->name);
+	return true;
+}
+
+static struct error *try_root(struct elf_file *file, const char *root,
+			      const char *directory, const struct debuglink *link,
+			      char **ret_path)
+{
+	struct error *err = NULL;
+
+	for (unsigned n = 0; n < 4 && !err && !*ret_path; n++) {
+		_cleanup_(strbuf_deinit) struct strbuf path = {0};
+
+		if (path_of(file, root, directory, link, n, &path))
+			err = try_path(file, link, &path, ret_path);
+	}
+	return err;
+}
+
+struct error *debug_file_find(struct elf_file *file, int pid, const char *module_path,
+			      char **ret_path)
+{
+	const char *slash = strrchr(module_path, '/');
+	_cleanup_(freep) char *directory =
+		strndup(module_path, slash ? (size_t)(slash - module_path) : 0);
+	struct debuglink link = {{0}, 0};
+	struct error *err = NULL;
+	char root[32];
+
+	*ret_path = NULL;
+	if (!directory)
+		return error_no_memory();
+	read_debuglink(file, &link);
+	if (pid) {
+		snprintf(root, sizeof(root), "/proc/%d/root", pid);
+		err = try_root(file, root, directory, &link, ret_path);
+	}
+	if (!err && !*ret_path)
+		err = try_root(file, "", directory, &link, ret_path);
+	return err;
+}
