@@ -21,6 +21,7 @@ struct row {
 /* Functions that say whose code a file is. */
 enum marker {
 	MARKER_GLIBC,
+	MARKER_GLIBC_STATIC, /* linked with its malloc at least */
 	MARKER_MUSL,
 	MARKER_CXX_RUNTIME, /* libstdc++, libc++: their operators call malloc */
 	MARKER_COUNT,
@@ -28,6 +29,7 @@ enum marker {
 
 static const char *const markers[MARKER_COUNT] = {
 	[MARKER_GLIBC] = "gnu_get_libc_version",
+	[MARKER_GLIBC_STATIC] = "__libc_pvalloc",
 	[MARKER_MUSL] = "__libc_malloc_impl",
 	[MARKER_CXX_RUNTIME] = "_ZSt15get_new_handlerv",
 };
@@ -264,7 +266,8 @@ static const char *own_label(const struct scan *scan)
 
 static const char *plain_label(const struct scan *scan)
 {
-	if (has_marker(scan, MARKER_GLIBC))
+	if (has_marker(scan, MARKER_GLIBC) ||
+	    (scan->file->is_executable && has_marker(scan, MARKER_GLIBC_STATIC)))
 		return "glibc";
 	/* A musl without a symbol table is told by its path. */
 	if (has_marker(scan, MARKER_MUSL) ||

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# The target of test_allocators.c, once plain, for preloading, and once for each way to
+# link an allocator statically that this machine has the parts for.
+set(allocators_source ${CMAKE_CURRENT_SOURCE_DIR}/targets/allocators.c)
+set(allocators_flags ${plain} -fno-omit-frame-pointer)
+add_target(allocators ${allocators_source})
+target_link_libraries(allocators PRIVATE ${CMAKE_DL_LIBS})
+
+set(allocators_built allocators)
+function(add_static_target name)
+	add_target(${name} ${allocators_source})
+	target_link_libraries(${name} PRIVATE ${ARGN} ${CMAKE_DL_LIBS})
+	set(allocators_built ${allocators_built} ${name} PARENT_SCOPE)
+endfunction()
+
+# jemalloc as it is, and with je_ before its names. The C++ runtime is needed by its
+# operators only; programs find it installed even where no C++ compiler is.
+find_library(JEMALLOC_ARCHIVE libjemalloc.a)
+find_library(CXX_RUNTIME NAMES stdc++ libstdc++.so.6)
+find_program(OBJCOPY objcopy)
+if(JEMALLOC_ARCHIVE AND CXX_RUNTIME AND OBJCOPY)
+	add_static_target(allocators_jemalloc -Wl,--whole-archive ${JEMALLOC_ARCHIVE}
+		-Wl,--no-whole-archive ${CXX_RUNTIME} m Threads::Threads)
+
+	set(names "")
+	foreach(name malloc calloc realloc free posix_memalign aligned_alloc memalign valloc
+		mallocx rallocx xallocx sallocx dallocx sdallocx nallocx mallctl
+		mallctlnametomib mallctlbymib malloc_stats_print malloc_usable_size
+		malloc_message malloc_conf)
+		string(APPEND names "${name} je_${name}\n")
+	endforeach()
+	file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/je_names "${names}")
+	add_custom_command(OUTPUT libjemalloc_je.a
+		COMMAND ${OBJCOPY} --redefine-syms=je_names ${JEMALLOC_ARCHIVE} libjemalloc_je.a
+		DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/je_names)
+	add_custom_target(libjemalloc_je DEPENDS libjemalloc_je.a)
+	add_static_target(allocators_je
+		-Wl,--whole-archive ${CMAKE_CURRENT_BINARY_DIR}/libjemalloc_je.a
+		-Wl,--no-whole-archive ${CXX_RUNTIME} m Threads::Threads)
+	add_dependencies(allocators_je libjemalloc_je)
+endif()
+
+# Without any shared library: glibc, also stripped, and musl.
+find_library(LIBC_ARCHIVE libc.a)
+if(LIBC_ARCHIVE AND OBJCOPY)
+	add_static_target(allocators_static -static -Wl,--build-id)
+	# The section that names the debug file comes last, so that it can be found by it.
+	add_custom_command(OUTPUT allocators_stripped allocators_stripped.debug
+		COMMAND ${OBJCOPY} --only-keep-debug $<TARGET_FILE:allocators_static>
+			allocators_stripped.debug
+		COMMAND ${OBJCOPY} --strip-all --add-gnu-debuglink=allocators_stripped.debug
+			$<TARGET_FILE:allocators_static> allocators_stripped
+		DEPENDS allocators_static)
+	add_custom_target(stripped_target ALL DEPENDS allocators_stripped)
+	list(APPEND allocators_built stripped_target)
+endif()
+find_program(MUSL_GCC musl-gcc)
+if(MUSL_GCC)
+	foreach(kind static dynamic)
+		set(option "")
+		if(kind STREQUAL static)
+			set(option -static)
+		endif()
+		add_custom_command(OUTPUT allocators_musl_${kind}
+			COMMAND ${MUSL_GCC} ${option} -std=c11 -D_GNU_SOURCE ${allocators_flags}
+				${allocators_source} -o allocators_musl_${kind}
+			DEPENDS ${allocators_source})
+		add_custom_target(musl_${kind}_target ALL DEPENDS allocators_musl_${kind})
+		list(APPEND allocators_built musl_${kind}_target)
+	endforeach()
+endif()
