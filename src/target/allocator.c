@@ -302,17 +302,15 @@ static struct error *find_named(struct search *search, struct allocators *ret)
 		return error_prefix(err, "allocator %s", module_path);
 	if (ret->list.len)
 		return NULL;
-	if (search->stripped)
-		return error_create(ERROR_NOT_FOUND,
-				    "no allocator found: %s; or name another file with "
-				    "--lib PATH",
-				    search->stripped);
 	return error_create(ERROR_NOT_FOUND,
 			    "%s does not define %smalloc and %sfree, nor such a pair of "
-			    "%s: name the file that holds the allocator with --lib PATH",
+			    "%s%s%s: name the file that holds the allocator with --lib "
+			    "PATH",
 			    module_path, prefix ? prefix : "", prefix ? prefix : "",
 			    prefix ? "jemalloc's with this prefix"
-				   : "another known allocator");
+				   : "another known allocator",
+			    search->stripped ? ", in the symbols that it has; " : "",
+			    search->stripped ? search->stripped : "");
 }
 
 static struct error *none_found(struct search *search)

@@ -271,7 +271,8 @@ static const char *plain_label(const struct scan *scan)
 		return "glibc";
 	/* A musl without a symbol table is told by its path. */
 	if (has_marker(scan, MARKER_MUSL) ||
-	    !fnmatch("*musl*", scan->file->module_path, 0))
+	    !fnmatch("*musl*", base_name(scan->file->module_path), 0) ||
+	    !fnmatch("*-linux-musl/*", scan->file->module_path, 0))
 		return "musl";
 	return own_label(scan);
 }

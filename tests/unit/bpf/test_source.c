@@ -80,8 +80,15 @@ static void without_cookies_each_site_has_its_program(void)
 	struct plan plan = {0};
 	char want[64];
 
-	for (size_t i = 0; i < 2; i++)
-		REQUIRE(vec_push(&plan.sites, (struct plan_site){.function = &functions[i]}));
+	/* Two objects, and the same meaning again in the second. */
+	for (size_t i = 0; i < 2; i++) {
+		struct plan_object object = {.build_id = NULL};
+
+		for (size_t j = 0; j <= i; j++)
+			REQUIRE(vec_push(&object.sites,
+					 (struct plan_site){.function = &functions[j]}));
+		REQUIRE(vec_push(&plan.objects, object));
+	}
 
 	struct source *source = build(&options, &plan);
 
@@ -94,11 +101,38 @@ static void without_cookies_each_site_has_its_program(void)
 	CHECK(!has_flag(source, "-DHAVE_COOKIE"));
 	CHECK_CONTAINS(source->text, "int on_call_0(");
 	CHECK_CONTAINS(source->text, "int on_call_1(");
+	CHECK(!strstr(source->text, "int on_call_2("));
+	CHECK_INT(source->sites.len, 2);
 	snprintf(want, sizeof(want), "call_entered(ctx, %#llx)",
-		 (unsigned long long)source_site(&functions[1]));
+		 (unsigned long long)source->sites.data[1]);
 	CHECK_CONTAINS(source->text, want);
 	source_destroy(source);
-	vec_deinit(&plan.sites);
+	vec_foreach(object, &plan.objects)
+		vec_deinit(&object->sites);
+	vec_deinit(&plan.objects);
+}
+
+/* Where several functions free, one may call another. */
+static void frees_inside_frees(void)
+{
+	static const struct alloc_function free_function = {
+		.name = "free", .effect = EFFECT_FREE, .size_arg = ARG_NONE};
+	struct source_options options = defaults();
+	struct plan plan = {0};
+	struct plan_object object = {.build_id = NULL};
+
+	for (size_t n = 1; n <= 2; n++) {
+		REQUIRE(vec_push(&object.sites,
+				 (struct plan_site){.function = &free_function}));
+		plan.objects.data = &object;
+		plan.objects.len = 1;
+
+		struct source *source = build(&options, &plan);
+
+		CHECK_INT(has_flag(source, "-DNESTED_FREES"), n > 1);
+		source_destroy(source);
+	}
+	vec_deinit(&object.sites);
 }
 
 static void sites_carry_their_arguments(void)
@@ -106,13 +140,16 @@ static void sites_carry_their_arguments(void)
 	const struct alloc_function f = {.name = "reallocarray", .effect = EFFECT_REALLOC,
 					 .size_arg = 2, .count_arg = 1, .old_arg = 0,
 					 .out_arg = ARG_NONE};
-	uint64_t site = source_site(&f);
+	uint64_t site = source_site(&(struct plan_site){.function = &f});
 
 	CHECK_INT(ABI_SITE_EFFECT(site), ABI_EFFECT_REALLOC);
 	CHECK_INT(ABI_SITE_SIZE_ARG(site), 2);
 	CHECK_INT(ABI_SITE_COUNT_ARG(site), 1);
 	CHECK_INT(ABI_SITE_OLD_ARG(site), 0);
 	CHECK_INT(ABI_SITE_OUT_ARG(site), ABI_ARG_NONE);
+	CHECK(!(site & ABI_SITE_UNRECORDED));
+	CHECK_INT(source_site(&(struct plan_site){.function = &f, .unrecorded = true}),
+		  site | ABI_SITE_UNRECORDED);
 }
 
 static void tables_hold_what_is_promised(void)
@@ -163,6 +200,7 @@ int main(void)
 {
 	RUN(what_is_not_asked_for_is_not_there);
 	RUN(without_cookies_each_site_has_its_program);
+	RUN(frees_inside_frees);
 	RUN(sites_carry_their_arguments);
 	RUN(tables_hold_what_is_promised);
 	RUN(live_hash_spreads);

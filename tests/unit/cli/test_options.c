@@ -25,6 +25,7 @@ static void has_defaults(void)
 	CHECK_INT(o.stack_depth, 64);
 	CHECK_STR(o.format, "text");
 	CHECK(!o.output && !o.library && !o.headers_dir);
+	CHECK(!o.symbols_prefix && !o.function);
 	CHECK(!o.force && !o.dry_run && !o.quiet);
 	CHECK_INT(o.verbose, 0);
 	CHECK_INT(o.headers_mode, HEADERS_AUTO);
@@ -113,6 +114,9 @@ static void reads_every_letter(void)
 	CHECK_STR(o.output, "file");
 	CHECK_STR(o.library, "lib.so");
 	CHECK_INT(o.verbose, 1);
+	PARSE(&o, "--symbols-prefix=my_", "--function", "my_malloc");
+	CHECK_STR(o.symbols_prefix, "my_");
+	CHECK_STR(o.function, "my_malloc");
 }
 
 static void knows_aliases(void)

@@ -21,6 +21,8 @@ static void help_names_everything_in_order(void)
 		"\n  -p, --pid PID ",
 		"\n  -L, --lib FILE ",
 		"(also -O, --obj)\n",
+		"\n      --symbols-prefix PREFIX",
+		"\n      --function NAME ",
 		"\n      --mappings ",
 		"\nReports:\n",
 		"\n  -i, --interval TIME ",

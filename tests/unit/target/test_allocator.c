@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which file is taken for the allocator's, of real processes. */
+/* Which allocators are found in real processes and in made files. */
 #include "check.h"
 
 #include <errno.h>
@@ -18,8 +18,9 @@ static const struct built_symbol malloc_and_free[] = {
 	{"free", STB_GLOBAL, STT_FUNC, 1, 0x210, false},
 };
 
-static struct error *find(const struct child *child, const char *library,
-			  struct allocator *ret)
+static struct error *find_with(const struct child *child,
+			       const struct allocator_options *options,
+			       struct allocators *ret)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
 	struct proc_maps maps;
@@ -27,10 +28,18 @@ static struct error *find(const struct child *child, const char *library,
 	REQUIRE(!proc_open(child->pid, &proc));
 	REQUIRE(!proc_read_maps(proc, &maps));
 
-	struct error *err = allocator_find(proc, &maps, library, ret);
+	struct error *err = allocators_find(proc, &maps, options, ret);
 
 	proc_maps_deinit(&maps);
 	return err;
+}
+
+static struct error *find(const struct child *child, const char *library,
+			  struct allocators *ret)
+{
+	const struct allocator_options options = {.library = library};
+
+	return find_with(child, &options, ret);
 }
 
 static const char *base_of(const char *path)
@@ -56,60 +65,84 @@ static uint64_t first_address(const struct child *child, const char *path)
 	return start;
 }
 
+static void check_function(const struct alloc_function *f)
+{
+	bool frees = f->effect == EFFECT_FREE;
+	bool takes = frees || f->effect == EFFECT_REALLOC || f->effect == EFFECT_UNMAP ||
+		     f->effect == EFFECT_REMAP || f->effect == EFFECT_RESIZE;
+
+	CHECK_INT(f->old_arg != ARG_NONE, takes);
+	CHECK_INT(f->size_arg == ARG_NONE, frees);
+	CHECK_INT(f->out_arg != ARG_NONE, f->effect == EFFECT_ALLOC_OUT);
+	CHECK_INT(f->mapping, f->effect >= EFFECT_MAP && f->effect <= EFFECT_REMAP);
+	/* As many as the probes can read. */
+	CHECK(f->size_arg < 4 || f->size_arg == ARG_NONE);
+	CHECK(f->count_arg < 4 || f->count_arg == ARG_NONE);
+	/* Two roles of one argument: a slip of the table. */
+	CHECK(f->size_arg != f->count_arg || frees);
+	CHECK(f->size_arg != f->old_arg);
+}
+
 static void function_table(void)
 {
-	unsigned required = 0, mappings = 0;
+	const char *names[512];
+	size_t count = 0;
 
-	for (const struct alloc_function *f = alloc_libc_functions; f->name; f++) {
-		bool frees = f->effect == EFFECT_FREE;
-		bool takes = frees || f->effect == EFFECT_REALLOC ||
-			     f->effect == EFFECT_UNMAP || f->effect == EFFECT_REMAP;
+	for (size_t i = 0; i < ALLOC_FAMILY_COUNT; i++) {
+		const struct alloc_family *family = &alloc_families[i];
+		bool allocates = false, frees = false;
 
-		required += f->required;
-		mappings += f->mapping;
-		CHECK_INT(f->old_arg != ARG_NONE, takes);
-		CHECK_INT(f->size_arg == ARG_NONE, frees);
-		CHECK_INT(f->out_arg != ARG_NONE, f->effect == EFFECT_ALLOC_OUT);
-		CHECK_INT(f->mapping, f->effect >= EFFECT_MAP);
-		/* Six arguments are in registers. */
-		CHECK(f->size_arg < 6 || f->size_arg == ARG_NONE);
-		CHECK(f->count_arg < 6 || f->count_arg == ARG_NONE);
-		for (const struct alloc_function *g = alloc_libc_functions; g != f; g++)
-			CHECK(strcmp(f->name, g->name));
+		for (const struct alloc_function *f = family->functions; f->name; f++) {
+			check_function(f);
+			CHECK(!strncmp(f->name, family->prefix, strlen(family->prefix)));
+			for (size_t n = 0; n < count; n++)
+				CHECK(strcmp(f->name, names[n]));
+			REQUIRE(count < COUNT(names));
+			names[count++] = f->name;
+			allocates = allocates || alloc_function_allocates(f);
+			frees = frees || f->effect == EFFECT_FREE;
+		}
+		CHECK(allocates && frees);
 	}
-	CHECK_INT(required, 2);
-	CHECK_INT(mappings, 4);
+	CHECK(count > 150);
 }
 
 static void libc_of_a_program(void)
 {
 	struct child child = child_cat("/bin/cat");
+	struct allocators found = {0};
 	char dir[64], link[96];
-	struct allocator allocator;
 
-	REQUIRE(!find(&child, NULL, &allocator));
-	if (strcmp(base_of(allocator.module_path), "libc.so.6"))
-		printf("     libc is %s\n", allocator.module_path);
-	CHECK(allocator.module_path[0] == '/');
-	CHECK(access(allocator.open_path, R_OK) == 0);
-	CHECK_INT(allocator.module_start, first_address(&child, allocator.module_path));
-	CHECK(allocator.module_start != 0);
+	REQUIRE(!find(&child, NULL, &found));
+	REQUIRE(found.list.len == 1);
+
+	const struct allocator *libc = &found.list.data[0];
+
+	if (strcmp(base_of(libc->module_path), "libc.so.6"))
+		printf("     libc is %s\n", libc->module_path);
+	else
+		CHECK_STR(libc->label, "glibc");
+	CHECK(libc->module_path[0] == '/');
+	CHECK(access(libc->open_path, R_OK) == 0);
+	CHECK_INT(libc->module_start, first_address(&child, libc->module_path));
+	CHECK(libc->module_start != 0);
+	CHECK(!libc->debug_path);
 
 	/* The same file under the names by which a person may know it. */
 	snprintf(dir, sizeof(dir), "%s", child_tmpdir());
 	snprintf(link, sizeof(link), "%s/link", dir);
-	REQUIRE(symlink(allocator.module_path, link) == 0);
+	REQUIRE(symlink(libc->module_path, link) == 0);
 
-	const char *const names[] = {allocator.module_path,
-				     base_of(allocator.module_path), link};
+	const char *const names[] = {libc->module_path, base_of(libc->module_path), link};
 
 	for (size_t i = 0; i < COUNT(names); i++) {
-		struct allocator again;
+		struct allocators again = {0};
 
 		REQUIRE(!find(&child, names[i], &again));
-		CHECK_STR(again.module_path, allocator.module_path);
-		CHECK_INT(again.module_start, allocator.module_start);
-		allocator_deinit(&again);
+		REQUIRE(again.list.len == 1);
+		CHECK_STR(again.list.data[0].module_path, libc->module_path);
+		CHECK_INT(again.list.data[0].module_start, libc->module_start);
+		allocators_deinit(&again);
 	}
 	unlink(link);
 	rmdir(dir);
@@ -120,7 +153,7 @@ static void libc_of_a_program(void)
 					     ""};
 
 	for (size_t i = 0; i < COUNT(absent); i++) {
-		struct allocator none;
+		struct allocators none = {0};
 		_cleanup_(error_destroyp) struct error *err =
 			find(&child, absent[i], &none);
 
@@ -129,20 +162,20 @@ static void libc_of_a_program(void)
 		CHECK_CONTAINS(err->message, "has not mapped");
 		CHECK_CONTAINS(err->message, absent[i]);
 		CHECK_CONTAINS(err->message, "--lib");
-		CHECK_CONTAINS(err->message, allocator.module_path);
+		CHECK_CONTAINS(err->message, libc->module_path);
 	}
-	allocator_deinit(&allocator);
-	CHECK(!allocator.module_path);
+	allocators_deinit(&found);
+	CHECK(!found.list.data && !found.list.len);
 	child_end(&child);
 }
 
-/* Start a made program called `name` with these symbols and look for its allocator:
- * true when it is the program itself. */
-static bool found_in_program(const char *name, const struct built_symbol *symbols,
-			     size_t count)
+/* Start a made program called `name` with these symbols and look for its allocators. */
+static struct error *find_in_program(const char *name, const struct built_symbol *symbols,
+				     size_t count,
+				     const struct allocator_options *options,
+				     struct allocators *ret)
 {
 	const char *dir = child_tmpdir();
-	struct allocator allocator;
 	struct child child;
 	char path[128];
 
@@ -150,23 +183,55 @@ static bool found_in_program(const char *name, const struct built_symbol *symbol
 	built_file(path, symbols, count);
 	REQUIRE(child_exec(path, &child));
 
-	_cleanup_(error_destroyp) struct error *err = find(&child, NULL, &allocator);
+	struct error *err = find_with(&child, options, ret);
 
+	for (size_t i = 0; !err && i < ret->list.len; i++) {
+		CHECK_STR(ret->list.data[i].module_path, path);
+		CHECK_INT(ret->list.data[i].module_start, BUILT_BASE);
+		CHECK_STR(ret->list.data[i].build_id, BUILT_BUILD_ID);
+	}
 	if (err) {
 		CHECK_INT(err->code, ERROR_NOT_FOUND);
 		CHECK_CONTAINS(err->message, "no allocator found");
 		CHECK_CONTAINS(err->message, path);
 		CHECK_CONTAINS(err->message, "--lib PATH");
-	} else {
-		CHECK_STR(allocator.module_path, path);
-		CHECK_INT(allocator.module_start, BUILT_BASE);
-		allocator_deinit(&allocator);
 	}
 	child_end(&child);
 	unlink(path);
 	rmdir(dir);
-	return !err;
+	return err;
 }
+
+/* The labels of what is found, each with its number of functions: "glibc 2, jemalloc 3";
+ * "" when nothing is. Borrowed until the next call. */
+static const char *labels_with(const char *name, const struct built_symbol *symbols,
+			       size_t count, const struct allocator_options *options)
+{
+	static char text[512];
+	struct allocators found = {0};
+	_cleanup_(error_destroyp) struct error *err =
+		find_in_program(name, symbols, count, options, &found);
+
+	text[0] = '\0';
+	vec_foreach (a, &found.list)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %zu",
+			 text[0] ? ", " : "", a->label, a->functions.len);
+	allocators_deinit(&found);
+	return text;
+}
+
+static const char *labels(const char *name, const struct built_symbol *symbols,
+			  size_t count)
+{
+	const struct allocator_options options = {0};
+
+	return labels_with(name, symbols, count, &options);
+}
+
+#define SYMBOL(name, offset)                                                             \
+	{                                                                                \
+		name, STB_GLOBAL, STT_FUNC, 1, offset, false                             \
+	}
 
 static void programs_with_a_malloc(void)
 {
@@ -179,33 +244,154 @@ static void programs_with_a_malloc(void)
 		{"free", STB_LOCAL, STT_FUNC, 0, 0x210, true},
 	};
 	static const struct built_symbol imported[] = {
-		{"malloc", STB_GLOBAL, STT_FUNC, 1, 0x200, false},
-		{"free", STB_GLOBAL, STT_FUNC, 1, 0, false},
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0),
+	};
+	static const struct built_symbol no_free[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("calloc", 0x210),
+		SYMBOL("realloc", 0x220),
 	};
 
-	CHECK(found_in_program("dynamic", malloc_and_free, 2));
-	CHECK(found_in_program("static", in_symtab, 2));
-	CHECK(!found_in_program("half", malloc_and_free, 1));
-	CHECK(!found_in_program("imports-free", imported, 2));
-	CHECK(!found_in_program("private", private, 2));
-	CHECK(!found_in_program("none", NULL, 0));
+	CHECK_STR(labels("dynamic", malloc_and_free, 2), "executable 2");
+	CHECK_STR(labels("static", in_symtab, 2), "executable 2");
+	CHECK_STR(labels("half", malloc_and_free, 1), "");
+	CHECK_STR(labels("no-free", no_free, 3), "");
+	CHECK_STR(labels("imports-free", imported, 2), "");
+	CHECK_STR(labels("private", private, 2), "");
+	CHECK_STR(labels("none", NULL, 0), "");
 	/* An old dynamic linker's own malloc is not the program's. */
-	CHECK(!found_in_program("ld-linux-x86-64.so.2", malloc_and_free, 2));
-	CHECK(!found_in_program("ld-2.28.so", malloc_and_free, 2));
+	CHECK_STR(labels("ld-linux-x86-64.so.2", malloc_and_free, 2), "");
+	CHECK_STR(labels("ld-2.28.so", malloc_and_free, 2), "");
 }
 
-static void names_of_libc(void)
+static void whose_malloc_it_is(void)
 {
-	static const char *const libc[] = {"libc.so.6", "libc-2.31.so", "libc.so",
-					   "libc.musl-x86_64.so.1",
-					   "ld-musl-x86_64.so.1"};
-	static const char *const other[] = {"libc.so.6.bak", "mylibc.so.6",
-					    "libc-2.31.txt", "libcurl.so", "ld-musl"};
+	static const struct built_symbol glibc[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("gnu_get_libc_version", 0x220),
+		SYMBOL("mmap", 0x230),
+	};
+	static const struct built_symbol musl[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		{"__libc_malloc_impl", STB_LOCAL, STT_FUNC, 0, 0x220, true},
+	};
+	static const struct built_symbol jemalloc[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("mallocx", 0x220),
+		SYMBOL("dallocx", 0x230),
+		SYMBOL("_Znwm", 0x240),
+		SYMBOL("_ZdlPv", 0x250),
+		SYMBOL("_ZSt15get_new_handlerv", 0x260),
+	};
+	static const struct built_symbol tcmalloc[] = {
+		SYMBOL("malloc", 0x200),    SYMBOL("free", 0x210),
+		SYMBOL("tc_malloc", 0x200), SYMBOL("tc_free", 0x210),
+		SYMBOL("_Znwm", 0x220),     SYMBOL("_ZdlPv", 0x210),
+	};
+	static const struct built_symbol mimalloc[] = {
+		SYMBOL("malloc", 0x200),         SYMBOL("free", 0x210),
+		SYMBOL("mi_free", 0x210),        SYMBOL("mi_malloc", 0x200),
+		SYMBOL("mi_heap_malloc", 0x220),
+	};
+	static const struct built_symbol beside[] = {
+		SYMBOL("malloc", 0x200),    SYMBOL("free", 0x210),
+		SYMBOL("mi_malloc", 0x220), SYMBOL("mi_free", 0x230),
+		SYMBOL("_Znwm", 0x240),     SYMBOL("_ZdlPv", 0x250),
+	};
 
-	for (size_t i = 0; i < COUNT(libc); i++)
-		CHECK(found_in_program(libc[i], NULL, 0));
-	for (size_t i = 0; i < COUNT(other); i++)
-		CHECK(!found_in_program(other[i], NULL, 0));
+	CHECK_STR(labels("a", glibc, COUNT(glibc)), "glibc 3");
+	CHECK_STR(labels("a", musl, COUNT(musl)), "musl 2");
+	CHECK_STR(labels("ld-musl-x86_64.so.1", malloc_and_free, 2), "musl 2");
+	/* Their operators new and delete do not call malloc, and belong to them. */
+	CHECK_STR(labels("a", jemalloc, COUNT(jemalloc)), "jemalloc 6");
+	CHECK_STR(labels("a", tcmalloc, COUNT(tcmalloc)), "tcmalloc 6");
+	CHECK_STR(labels("a", mimalloc, COUNT(mimalloc)), "mimalloc 5");
+	CHECK_STR(labels("a", beside, COUNT(beside)), "executable 2, mimalloc 4");
+}
+
+static void prefixed_jemalloc(void)
+{
+	static const struct built_symbol symbols[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("je_malloc", 0x220),
+		SYMBOL("je_free", 0x230),
+		SYMBOL("je_xallocx", 0x240),
+		/* What the linker hid, or a Rust library keeps to itself. */
+		{"_rjem_mallocx", STB_LOCAL, STT_FUNC, 0, 0x250, true},
+		{"_rjem_sdallocx", STB_LOCAL, STT_FUNC, 0, 0x260, true},
+		/* No way to free. */
+		SYMBOL("je_arrow_malloc", 0x270),
+	};
+	static const struct built_symbol other[] = {
+		SYMBOL("malloc", 0x200),     SYMBOL("free", 0x210),
+		SYMBOL("my_malloc", 0x220),  SYMBOL("my_free", 0x230),
+		SYMBOL("my_dallocx", 0x240), SYMBOL("mmap", 0x250),
+		SYMBOL("my_mmap", 0x260),
+	};
+	const struct allocator_options prefix = {.symbols_prefix = "my_"};
+	const struct allocator_options mappings = {.symbols_prefix = "my_",
+						   .mappings = true};
+	const struct allocator_options absent = {.symbols_prefix = "your_"};
+
+	CHECK_STR(labels("a", symbols, COUNT(symbols)),
+		  "executable 2, jemalloc 3, jemalloc 2");
+	CHECK_STR(labels("a", other, COUNT(other)), "executable 3");
+	CHECK_STR(labels_with("a", other, COUNT(other), &prefix), "executable 3");
+	CHECK_STR(labels_with("a", other, COUNT(other), &mappings), "executable 4");
+	CHECK_STR(labels_with("a", other, COUNT(other), &absent), "");
+
+	struct allocators found = {0};
+	_cleanup_(error_destroyp) struct error *err =
+		find_in_program("a", other, COUNT(other), &absent, &found);
+
+	REQUIRE(err);
+	CHECK_CONTAINS(err->message, "your_malloc");
+}
+
+static void operators_of_programs(void)
+{
+	static const struct built_symbol own[] = {
+		SYMBOL("_Znwm", 0x200),
+		SYMBOL("_ZdlPv", 0x210),
+		SYMBOL("_ZdlPvm", 0x220),
+	};
+	static const struct built_symbol of_runtime[] = {
+		SYMBOL("_Znwm", 0x200),
+		SYMBOL("_ZdlPv", 0x210),
+		SYMBOL("_ZSt15get_new_handlerv", 0x220),
+	};
+	static const struct built_symbol with_malloc[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("_Znwm", 0x220),
+		SYMBOL("_ZdlPv", 0x230),
+		SYMBOL("_ZSt15get_new_handlerv", 0x240),
+	};
+	static const struct built_symbol rust[] = {
+		{"__rust_alloc", STB_GLOBAL, STT_FUNC, 0, 0x200, true},
+		{"__rust_dealloc", STB_GLOBAL, STT_FUNC, 0, 0x210, true},
+	};
+	static const struct built_symbol rust_over_malloc[] = {
+		{"__rust_alloc", STB_GLOBAL, STT_FUNC, 0, 0x200, true},
+		{"__rust_dealloc", STB_GLOBAL, STT_FUNC, 0, 0x210, true},
+		{"malloc", STB_GLOBAL, STT_FUNC, 0, 0x220, true},
+		{"free", STB_GLOBAL, STT_FUNC, 0, 0x230, true},
+	};
+	const struct allocator_options named = {.library = "a"};
+
+	CHECK_STR(labels("a", own, COUNT(own)), "executable 3");
+	/* The C++ runtime's call malloc, which is traced. */
+	CHECK_STR(labels("a", of_runtime, COUNT(of_runtime)), "");
+	CHECK_STR(labels("a", with_malloc, COUNT(with_malloc)), "executable 2");
+	CHECK_STR(labels_with("a", of_runtime, COUNT(of_runtime), &named),
+		  "executable 2");
+	CHECK_STR(labels("a", rust, COUNT(rust)), "Rust 2");
+	CHECK_STR(labels("a", rust_over_malloc, COUNT(rust_over_malloc)), "executable 2");
 }
 
 /* A program that was deleted, and one that was replaced by another while it runs. */
@@ -217,7 +403,7 @@ static void files_that_are_gone(void)
 	}
 	for (int replaced = 0; replaced < 2; replaced++) {
 		const char *dir = child_tmpdir();
-		struct allocator allocator;
+		struct allocators found = {0}, named = {0};
 		struct child child;
 		char path[128];
 
@@ -228,12 +414,14 @@ static void files_that_are_gone(void)
 		if (replaced)
 			built_write(path, "#!", 2);
 
-		REQUIRE(!find(&child, NULL, &allocator));
-		CHECK_STR(allocator.module_path, path);
-		CHECK_CONTAINS(allocator.open_path, "/map_files/");
-		allocator_deinit(&allocator);
-		REQUIRE(!find(&child, "program", &allocator));
-		allocator_deinit(&allocator);
+		REQUIRE(!find(&child, NULL, &found));
+		REQUIRE(found.list.len == 1);
+		CHECK_STR(found.list.data[0].module_path, path);
+		CHECK_CONTAINS(found.list.data[0].open_path, "/map_files/");
+		CHECK_STR(found.list.data[0].label, "executable");
+		allocators_deinit(&found);
+		REQUIRE(!find(&child, "program", &named));
+		allocators_deinit(&named);
 		child_end(&child);
 		unlink(path);
 		rmdir(dir);
@@ -244,13 +432,14 @@ static void nothing_is_mapped(void)
 {
 	struct child child = child_fork(NULL, NULL);
 	_cleanup_(proc_closep) struct proc *proc = NULL;
+	const struct allocator_options options = {0};
 	struct proc_maps maps = {0};
-	struct allocator allocator;
+	struct allocators none = {0};
 
 	REQUIRE(!proc_open(child.pid, &proc));
 
 	_cleanup_(error_destroyp) struct error *err =
-		allocator_find(proc, &maps, NULL, &allocator);
+		allocators_find(proc, &maps, &options, &none);
 
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_NOT_FOUND);
@@ -263,7 +452,9 @@ int main(void)
 	RUN(function_table);
 	RUN(libc_of_a_program);
 	RUN(programs_with_a_malloc);
-	RUN(names_of_libc);
+	RUN(whose_malloc_it_is);
+	RUN(prefixed_jemalloc);
+	RUN(operators_of_programs);
 	RUN(files_that_are_gone);
 	RUN(nothing_is_mapped);
 	return check_done();

@@ -137,6 +137,10 @@ static void choice_of_symbols(void)
 		{"both", STB_GLOBAL, STT_FUNC, 0x8002, 0x270, false},
 		{"both", STB_GLOBAL, STT_FUNC, 0, 0x280, true},
 		{"local", STB_LOCAL, STT_FUNC, 0, 0x290, true},
+		{"not_local", STB_LOCAL, STT_FUNC, 0, 0x2f0, true},
+		{"not_local", STB_GLOBAL, STT_FUNC, 0, 0x300, true},
+		{"not_local", STB_LOCAL, STT_FUNC, 0, 0x310, true},
+		{"a_name_that_is_longer_than_all", STB_GLOBAL, STT_FUNC, 0, 0x320, true},
 		{"static_only", STB_GLOBAL, STT_FUNC, 0, 0x2a0, true},
 		{"versioned@OLD", STB_GLOBAL, STT_FUNC, 0, 0x2b0, true},
 		{"versioned@@NEW", STB_GLOBAL, STT_FUNC, 0, 0x2c0, true},
@@ -155,7 +159,9 @@ static void choice_of_symbols(void)
 		{"object", 0},
 		{"outside", 0},
 		{"both", 0x270},
-		{"local", 0},
+		{"local", 0x290},
+		{"not_local", 0x300},
+		{"a_name_that_is_longer", 0},
 		{"static_only", 0x2a0},
 		{"versioned", 0x2c0},
 		{"prefixed", 0},
@@ -180,6 +186,7 @@ static void choice_of_symbols(void)
 		CHECK_STR(found[i].name, want[i].name);
 		CHECK_INT(found[i].file_offset, want[i].offset);
 		CHECK_INT(found[i].address, BUILT_BASE + want[i].offset);
+		CHECK_INT(found[i].is_local, !strcmp(want[i].name, "local"));
 	}
 	CHECK_INT(found[3].type, STT_GNU_IFUNC);
 	CHECK_INT(found[0].type, STT_FUNC);
