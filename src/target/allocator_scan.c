@@ -10,8 +10,6 @@
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 
-DEFINE_CLEANUP(struct elf_file *, elf_file_close);
-
 /* A function that is looked for. */
 struct row {
 	const struct alloc_function *function;

@@ -209,10 +209,9 @@ static const char *labels_with(const char *name, const struct built_symbol *symb
 {
 	static char text[512];
 	struct allocators found = {0};
-	_cleanup_(error_destroyp) struct error *err =
-		find_in_program(name, symbols, count, options, &found);
 
 	text[0] = '\0';
+	error_destroy(find_in_program(name, symbols, count, options, &found));
 	vec_foreach (a, &found.list)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %zu",
 			 text[0] ? ", " : "", a->label, a->functions.len);
