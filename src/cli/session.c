@@ -96,16 +96,17 @@ static void dry_run(const struct session *s)
 	kernel_features_detect(&features);
 	plan_print(s->plan, stdout);
 	printf("attach by: %s\n",
-	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ? "perf events" :
-									     "uprobe_multi");
+	       s->options->attach == ATTACH_PERF || !features.uprobe_multi
+		       ? "perf events"
+		       : "uprobe_multi");
 }
 
 static void say_missing(const struct session *s)
 {
-	vec_foreach(object, &s->plan->objects) {
+	vec_foreach (object, &s->plan->objects) {
 		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
 
-		vec_foreach(function, &object->missing)
+		vec_foreach (function, &object->missing)
 			fprintf(stderr, "memtrace: %s has no %s: not traced\n",
 				path ? path : "?", (*function)->name);
 	}
@@ -154,7 +155,7 @@ static void describe_objects(const struct plan *plan, struct strbuf *ret)
 {
 	const char *functions = " functions", *before = "";
 
-	vec_foreach(object, &plan->objects) {
+	vec_foreach (object, &plan->objects) {
 		strbuf_appendf(ret, "%s%zu%s of ", before, object->sites.len, functions);
 		escape_text(ret, base_name(object->allocator.module_path));
 		functions = "";
@@ -223,7 +224,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (err)
 		return err;
 	frame_cache_mappings_changed(s->frames);
-	err = report_build(snap, s->history, s->frames, &s->report_options, cause, &report);
+	err = report_build(snap, s->history, s->frames, &s->report_options, cause,
+			   &report);
 	if (!err)
 		err = s->renderer->render(report, s->out);
 	if (!err)
@@ -237,8 +239,8 @@ static struct error *trace(struct session *s)
 	const struct options *o = s->options;
 	enum report_cause cause = REPORT_INTERVAL;
 	int poll_ms = tracer_poll_ms(s->tracer);
-	struct error *err = waiter_start(&s->waiter, s->proc->pidfd, o->interval_ns,
-					 o->duration_ns);
+	struct error *err =
+		waiter_start(&s->waiter, s->proc->pidfd, o->interval_ns, o->duration_ns);
 
 	if (poll_ms < 0)
 		poll_ms = MEMORY_POLL_MS;
