@@ -23,9 +23,10 @@ static void multi_detach(struct attachment *self)
 	pthread_t threads[MAX_LINKS];
 	size_t started = 0;
 
-	vec_foreach(fd, &self->fds) {
-		if (started < MAX_LINKS && pthread_create(&threads[started], NULL, close_link,
-							  (void *)(intptr_t)*fd) == 0)
+	vec_foreach (fd, &self->fds) {
+		if (started < MAX_LINKS &&
+		    pthread_create(&threads[started], NULL, close_link,
+				   (void *)(intptr_t)*fd) == 0)
 			started++;
 		else
 			close(*fd);
@@ -40,12 +41,14 @@ static struct error *refused(int err, const char *path, const struct attach_prob
 	/* One inode and offset has one reference counter for all tools, and Debian's
 	 * memleak-bpfcc passes garbage for it. */
 	if (err == EINVAL)
-		return error_errno(ERROR_UNSUPPORTED, err,
-				   "cannot probe %s and others in %s (another tracer, such "
-				   "as memleak-bpfcc, may hold the same place: stop it first)",
-				   first->function, path);
-	return error_errno(err == EPERM || err == EACCES ? ERROR_PERMISSION : ERROR_UNSUPPORTED,
-			   err, "cannot probe %s and others in %s", first->function, path);
+		return error_errno(
+			ERROR_UNSUPPORTED, err,
+			"cannot probe %s and others in %s (another tracer, such "
+			"as memleak-bpfcc, may hold the same place: stop it first)",
+			first->function, path);
+	return error_errno(
+		err == EPERM || err == EACCES ? ERROR_PERMISSION : ERROR_UNSUPPORTED, err,
+		"cannot probe %s and others in %s", first->function, path);
 }
 
 /* One link for each program and kind: first those of returns, since a return without
@@ -76,12 +79,13 @@ static struct error *multi_attach(struct attachment *self, const char *path, int
 				done[j] = true;
 			}
 
-			int fd = link_uprobe_multi(probes[i].program, path, offsets, values,
-						   n, is_return, pid);
+			int fd = link_uprobe_multi(probes[i].program, path, offsets,
+						   values, n, is_return, pid);
 
 			if (fd < 0 || !vec_push(&self->fds, fd)) {
-				struct error *err = fd < 0 ? refused(-fd, path, &probes[i]) :
-							     error_no_memory();
+				struct error *err =
+					fd < 0 ? refused(-fd, path, &probes[i])
+					       : error_no_memory();
 
 				if (fd >= 0)
 					close(fd);

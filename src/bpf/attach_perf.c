@@ -47,7 +47,7 @@ static int open_event(int pmu, int return_bit, const char *path, int pid,
 /* Let the programs stop at once: removing each breakpoint takes the kernel 0.1 s. */
 static void disable_all(struct attachment *self)
 {
-	vec_foreach(fd, &self->fds)
+	vec_foreach (fd, &self->fds)
 		ioctl(*fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
@@ -70,27 +70,28 @@ static void perf_detach(struct attachment *self)
 			/* Keep no one waiting for the end of our output. */
 			for (int fd = 0; fd <= 2; fd++)
 				close(fd);
-			vec_foreach(fd, &self->fds)
+			vec_foreach (fd, &self->fds)
 				close(*fd);
 		}
 		_exit(0);
 	}
 	if (child > 0)
 		waitpid(child, NULL, 0);
-	vec_foreach(fd, &self->fds)
+	vec_foreach (fd, &self->fds)
 		close(*fd);
 	vec_deinit(&self->fds);
 }
 
 static struct error *attach_one(struct attachment *self, int pmu, int return_bit,
-				const char *path, int pid, const struct attach_probe *probe,
-				bool cookies)
+				const char *path, int pid,
+				const struct attach_probe *probe, bool cookies)
 {
 	int event = open_event(pmu, return_bit, path, pid, probe);
 
 	if (event < 0)
-		return error_errno(event == -EPERM || event == -EACCES ? ERROR_PERMISSION :
-									 ERROR_UNSUPPORTED,
+		return error_errno(event == -EPERM || event == -EACCES
+					   ? ERROR_PERMISSION
+					   : ERROR_UNSUPPORTED,
 				   -event, "cannot probe %s in %s (perf uprobe at %#lx)",
 				   probe->function, path, (unsigned long)probe->offset);
 	if (!vec_push(&self->fds, event)) {
@@ -114,8 +115,8 @@ static struct error *attach_one(struct attachment *self, int pmu, int return_bit
 	if (!err && ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
 		err = errno;
 	return err ? error_errno(ERROR_UNSUPPORTED, err, "cannot attach to %s in %s",
-				 probe->function, path) :
-		     NULL;
+				 probe->function, path)
+		   : NULL;
 }
 
 static struct error *perf_attach(struct attachment *self, const char *path, int pid,
@@ -134,8 +135,8 @@ static struct error *perf_attach(struct attachment *self, const char *path, int 
 			struct error *err = NULL;
 
 			if (probes[i].is_return == is_return)
-				err = attach_one(self, pmu, return_bit, path, pid, &probes[i],
-						 cookies);
+				err = attach_one(self, pmu, return_bit, path, pid,
+						 &probes[i], cookies);
 			if (err) {
 				perf_detach(self);
 				return err;

@@ -48,11 +48,13 @@ static struct error *write_file(const char *root, const struct embedded_file *fi
 	for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); p++) {
 		*p = 0;
 		if (mkdir(path, 0700) && errno != EEXIST)
-			return error_errno(ERROR_IO, errno, "cannot make directory %s", path);
+			return error_errno(ERROR_IO, errno, "cannot make directory %s",
+					   path);
 		*p = '/';
 	}
 
-	_cleanup_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	_cleanup_(closep) int fd =
+		open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	size_t len = strlen(file->text);
 
 	if (fd < 0 || write(fd, file->text, len) != (ssize_t)len)
@@ -69,7 +71,8 @@ static struct error *embedded_create(struct headers *headers)
 	if (!made)
 		made = mkdtemp(in_tmp);
 	if (!made)
-		return error_errno(ERROR_IO, errno, "cannot make a directory in /run or /tmp");
+		return error_errno(ERROR_IO, errno,
+				   "cannot make a directory in /run or /tmp");
 	headers->temporary = true;
 	headers->kind = "embedded";
 	headers->path = strdup(made);
@@ -129,10 +132,11 @@ static struct error *installed_create(struct headers *headers, const char *dir)
 	else if (has(real, "build/include/linux/kconfig.h"))
 		tree = "/build";
 	else
-		return error_create(ERROR_NOT_FOUND,
-				    "%s holds no kernel headers (include/linux/kconfig.h is "
-				    "not there): use --kernel-headers embedded",
-				    dir);
+		return error_create(
+			ERROR_NOT_FOUND,
+			"%s holds no kernel headers (include/linux/kconfig.h is "
+			"not there): use --kernel-headers embedded",
+			dir);
 	if (asprintf(&headers->path, "%s%s", real, tree) < 0) {
 		headers->path = NULL;
 		return error_no_memory();

@@ -20,11 +20,11 @@ enum headers_mode {
 };
 
 struct headers {
-	char *path;	   /* for BCC_KERNEL_SOURCE; also a trusted working directory */
-	bool temporary;	   /* `path` is ours and is removed by headers_destroy() */
-	char **flags;	   /* more -I flags, flag_count of them */
+	char *path;     /* for BCC_KERNEL_SOURCE; also a trusted working directory */
+	bool temporary; /* `path` is ours and is removed by headers_destroy() */
+	char **flags;   /* more -I flags, flag_count of them */
 	size_t flag_count;
-	const char *kind;  /* "embedded" or "installed"; static */
+	const char *kind; /* "embedded" or "installed"; static */
 };
 
 /*

@@ -132,7 +132,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DMAX_SIZE=%" PRIu64 "ull", o->max_size_bytes);
 	if (o->sample_every > 1)
 		ok &= add_flag(source, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
-			       ((UINT64_C(1) << 32) + o->sample_every / 2) / o->sample_every);
+			       ((UINT64_C(1) << 32) + o->sample_every / 2) /
+				       o->sample_every);
 	if (o->offsets.has_trampoline) {
 		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
 		ok &= add_flag(source, "-DOFFSET_MM_XOL_AREA=%u", o->offsets.mm_xol_area);
@@ -167,7 +168,8 @@ struct error *source_build(const struct source_options *options, const struct pl
 			source_entry_name(i, name);
 			strbuf_appendf(&text,
 				       "int %s(struct pt_regs *ctx)\n"
-				       "{\n\treturn call_entered(ctx, %#" PRIx64 ");\n}\n",
+				       "{\n\treturn call_entered(ctx, %#" PRIx64
+				       ");\n}\n",
 				       name, source_site(plan->sites.data[i].function));
 		}
 	}

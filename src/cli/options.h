@@ -45,8 +45,8 @@ struct options {
 	enum headers_mode headers_mode;
 	const char *headers_dir; /* borrowed from argv */
 	enum attach_choice attach;
-	const char *library;     /* --lib PATH (-L, -O/--obj): look for the allocator
-				    in this file only; NULL: detect. Borrowed. */
+	const char *library; /* --lib PATH (-L, -O/--obj): look for the allocator
+				in this file only; NULL: detect. Borrowed. */
 };
 
 /*

@@ -93,8 +93,9 @@ static void dry_run(const struct session *s)
 	kernel_features_detect(&features);
 	plan_print(s->plan, stdout);
 	printf("attach by: %s\n",
-	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ? "perf events" :
-									     "uprobe_multi");
+	       s->options->attach == ATTACH_PERF || !features.uprobe_multi
+		       ? "perf events"
+		       : "uprobe_multi");
 }
 
 static void say_missing(const struct session *s)
@@ -140,7 +141,8 @@ static void say_tracing(const struct session *s)
 	_cleanup_(freep) char *command = escape_dup(s->proc->command);
 	_cleanup_(freep) char *module = escape_dup(s->plan->allocator.module_path);
 
-	fprintf(stderr, "memtrace: tracing pid %d (%s): %zu functions of %s; Ctrl-C ends\n",
+	fprintf(stderr,
+		"memtrace: tracing pid %d (%s): %zu functions of %s; Ctrl-C ends\n",
 		s->proc->pid, command ? command : "?", s->plan->sites.len,
 		module ? module : "?");
 	if (s->options->verbose)
@@ -196,7 +198,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (err)
 		return err;
 	frame_cache_mappings_changed(s->frames);
-	err = report_build(snap, s->history, s->frames, &s->report_options, cause, &report);
+	err = report_build(snap, s->history, s->frames, &s->report_options, cause,
+			   &report);
 	if (!err)
 		err = s->renderer->render(report, s->out);
 	if (!err)
@@ -210,8 +213,8 @@ static struct error *trace(struct session *s)
 	const struct options *o = s->options;
 	enum report_cause cause = REPORT_INTERVAL;
 	int poll_ms = tracer_poll_ms(s->tracer);
-	struct error *err = waiter_start(&s->waiter, s->proc->pidfd, o->interval_ns,
-					 o->duration_ns);
+	struct error *err =
+		waiter_start(&s->waiter, s->proc->pidfd, o->interval_ns, o->duration_ns);
 
 	if (poll_ms < 0)
 		poll_ms = MEMORY_POLL_MS;

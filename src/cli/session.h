@@ -7,6 +7,7 @@
 #include "util/error.h"
 
 /* Trace as `options` say, printing reports; returns when the run is over. */
-struct error *session_run(const struct options *options) __attribute__((warn_unused_result));
+struct error *session_run(const struct options *options)
+	__attribute__((warn_unused_result));
 
 #endif

@@ -30,8 +30,10 @@ struct error *waiter_init(struct waiter *waiter)
 static struct error *timer(uint64_t first_ns, uint64_t every_ns, int *ret)
 {
 	struct itimerspec spec = {
-		.it_value = {(time_t)(first_ns / 1000000000), (long)(first_ns % 1000000000)},
-		.it_interval = {(time_t)(every_ns / 1000000000), (long)(every_ns % 1000000000)},
+		.it_value = {(time_t)(first_ns / 1000000000),
+			     (long)(first_ns % 1000000000)},
+		.it_interval = {(time_t)(every_ns / 1000000000),
+				(long)(every_ns % 1000000000)},
 	};
 
 	*ret = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -53,7 +55,8 @@ struct error *waiter_start(struct waiter *waiter, int pidfd, uint64_t interval_n
 
 void waiter_deinit(struct waiter *waiter)
 {
-	int *const fds[] = {&waiter->signal_fd, &waiter->interval_fd, &waiter->duration_fd};
+	int *const fds[] = {&waiter->signal_fd, &waiter->interval_fd,
+			    &waiter->duration_fd};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
 		if (*fds[i] >= 0)

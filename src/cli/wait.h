@@ -11,7 +11,7 @@
 
 struct waiter {
 	int signal_fd, interval_fd, duration_fd; /* -1: none */
-	int pidfd;				 /* borrowed */
+	int pidfd;                               /* borrowed */
 };
 
 /*

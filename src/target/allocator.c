@@ -60,6 +60,7 @@ static const char *const linker_names[] = {
 /* One file that the process has mapped executable. */
 struct module {
 	const struct proc_mapping *code; /* its first executable mapping */
+	uint64_t code_end;               /* of its last executable mapping */
 	uint64_t start;                  /* its lowest address */
 };
 
@@ -141,8 +142,10 @@ static struct error *list_modules(const struct proc_maps *maps, struct modules *
 		size_t first = i;
 
 		for (; i < n && !compare_files(files[first], files[i]); i++)
-			if (!module.code && files[i]->executable)
-				module.code = files[i];
+			if (files[i]->executable) {
+				module.code = module.code ? module.code : files[i];
+				module.code_end = files[i]->end;
+			}
 		if (module.code && !vec_push(&ret->list, module))
 			return error_no_memory();
 	}
@@ -193,6 +196,8 @@ static struct error *found(const struct proc *proc, const struct module *module,
 		.module_path = module_path,
 		.open_path = open_path,
 		.module_start = module->start,
+		.text_start = module->code->start,
+		.text_end = module->code_end,
 	};
 	return NULL;
 }

@@ -6,7 +6,8 @@
 
 #include "bpf/headers.h"
 
-static const struct kernel_offsets usual = {.has_pt_regs = true, .pt_regs_as_embedded = true};
+static const struct kernel_offsets usual = {.has_pt_regs = true,
+					    .pt_regs_as_embedded = true};
 
 static bool there(const char *dir, const char *name)
 {
