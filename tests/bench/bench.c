@@ -63,6 +63,7 @@ double median(double values[], size_t count)
 int main(void)
 {
 	struct utsname kernel;
+	char why[256];
 
 	if (geteuid() != 0)
 		die("tracing needs root");
@@ -70,11 +71,13 @@ int main(void)
 	uname(&kernel);
 	printf("Linux %s, %s, %ld processors\n", kernel.release, kernel.machine,
 	       sysconf(_SC_NPROCESSORS_ONLN));
-	if (tool_missing(TOOL_MEMLEAK))
-		printf("no peer: %s\n", tool_missing(TOOL_MEMLEAK));
-	section_start();
-	section_memory();
-	section_report();
-	section_pairs();
+	bool has_peer = tool_find_peer(why, sizeof(why));
+
+	if (!has_peer)
+		printf("memleak-bpfcc is not measured: %s\n", why);
+	section_start(has_peer);
+	section_memory(has_peer);
+	section_report(has_peer);
+	section_pairs(has_peer);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,10 +17,10 @@ void sleep_ms(unsigned ms);
 /* The middle one of `values`, which it sorts; NAN when `count` is 0. */
 double median(double values[], size_t count);
 
-/* Each measures and prints its table. */
-void section_start(void);  /* start, resident memory, stop */
-void section_memory(void); /* kernel memory for each tracked block */
-void section_report(void); /* the report of a million blocks */
-void section_pairs(void);  /* what a pair of malloc and free costs */
+/* Each measures and prints its table; the peer is measured when it can run. */
+void section_start(bool has_peer);  /* start, resident memory, stop */
+void section_memory(bool has_peer); /* kernel memory for each tracked block */
+void section_report(bool has_peer); /* the report of a million blocks */
+void section_pairs(bool has_peer);  /* what a pair of malloc and free costs */
 
 #endif

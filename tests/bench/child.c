@@ -158,6 +158,15 @@ void text_deinit(struct text *text)
 	text->data = NULL;
 }
 
+void child_discard(struct child *child)
+{
+	char buf[4096];
+
+	while (is_readable(child->out, 0))
+		if (read(child->out, buf, sizeof(buf)) <= 0)
+			break;
+}
+
 double child_status_kib(const struct child *child, const char *name)
 {
 	char path[64], line[256];

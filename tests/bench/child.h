@@ -42,6 +42,8 @@ struct text {
  */
 struct text child_read_burst(struct child *child, unsigned timeout_s, unsigned quiet_ms);
 void text_deinit(struct text *text);
+/* Forget what stdout holds now. */
+void child_discard(struct child *child);
 
 /* A figure of /proc/PID/status in KiB, such as "VmRSS". */
 double child_status_kib(const struct child *child, const char *name);

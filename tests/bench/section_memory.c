@@ -133,14 +133,14 @@ static double bytes_of_block_tables(const struct maps *maps)
 	return bytes;
 }
 
-void section_memory(void)
+void section_memory(bool has_peer)
 {
 	static const char slot[] = "one slot of the table of blocks";
 	const double slot_bytes = sizeof(struct abi_live_bucket) / (double)ABI_LIVE_WAYS;
 	struct maps m = measure(TOOL_MEMTRACE), p = {.bytes = NAN};
 	double blocks_bytes = bytes_of_block_tables(&m);
 
-	if (!tool_missing(TOOL_MEMLEAK))
+	if (has_peer)
 		p = measure(TOOL_MEMLEAK);
 
 	const struct row rows[] = {
@@ -159,8 +159,8 @@ void section_memory(void)
 
 	table_head("Kernel memory; full is --max-allocations blocks, by default 1048576");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		table_row(&rows[i]);
+		table_row(&rows[i], has_peer);
 	print_maps("memtrace", &m, MEMTRACE_BLOCKS);
-	if (!tool_missing(TOOL_MEMLEAK))
+	if (has_peer)
 		print_maps("memleak-bpfcc", &p, MEMLEAK_BLOCKS);
 }

@@ -40,7 +40,7 @@ static void pairs(struct target *target, unsigned long count, double ns[DEPTHS])
 	}
 }
 
-static void measure(struct target *target, enum way way, double ns[DEPTHS])
+static void measure(struct target *target, enum way way, bool has_peer, double ns[DEPTHS])
 {
 	if (way == BARE) {
 		pairs(target, PAIRS_BARE, ns);
@@ -52,7 +52,7 @@ static void measure(struct target *target, enum way way, double ns[DEPTHS])
 	} else {
 		enum tool tool = way >= PEER ? TOOL_MEMLEAK : TOOL_MEMTRACE;
 
-		if (tool_missing(tool))
+		if (tool == TOOL_MEMLEAK && !has_peer)
 			return;
 
 		struct tracing tracing = tool_start(tool, target, options[way]);
@@ -62,7 +62,7 @@ static void measure(struct target *target, enum way way, double ns[DEPTHS])
 	}
 }
 
-void section_pairs(void)
+void section_pairs(bool has_peer)
 {
 	double ns[WAYS][DEPTHS][ROUNDS], m[WAYS][DEPTHS];
 
@@ -72,7 +72,7 @@ void section_pairs(void)
 		for (unsigned way = 0; way < WAYS; way++) {
 			double once[DEPTHS] = {NAN, NAN};
 
-			measure(&target, way, once);
+			measure(&target, way, has_peer, once);
 			for (size_t d = 0; d < DEPTHS; d++)
 				ns[way][d][round] = once[d];
 		}
@@ -92,9 +92,11 @@ void section_pairs(void)
 			 depths[d] + 2);
 		snprintf(name[1], sizeof(name[1]), "  the same, one in 100 sampled");
 		table_row(&(struct row){name[0], m[MEMTRACE][d], m[EMPTY][d], m[PEER][d],
-					empty});
+					empty},
+			  has_peer);
 		table_row(&(struct row){name[1], m[MEMTRACE_SAMPLED][d], m[EMPTY][d],
-					m[PEER_SAMPLED][d], empty});
+					m[PEER_SAMPLED][d], empty},
+			  has_peer);
 	}
 	for (size_t d = 0; d < DEPTHS; d++)
 		printf("not traced, %u frames: %.2f ns; empty probes %.0f times that, "

@@ -27,6 +27,8 @@ struct report_figures {
 	double blocks;  /* that the listed stacks hold */
 };
 
+static const struct report_figures none = {NAN, NAN, NAN, NAN};
+
 /* The sum of the numbers behind each `before` in `text`. */
 static double sum_behind(const char *text, const char *before)
 {
@@ -39,7 +41,29 @@ static double sum_behind(const char *text, const char *before)
 	return sum;
 }
 
-/* memleak makes its report on SIGINT before it ends, memtrace on SIGUSR1. */
+/*
+ * memtrace reports on SIGUSR1, memleak when its interval is over. When that was asked for
+ * or began, or 0 when it was over before the blocks were there.
+ */
+static uint64_t ask_for_report(enum tool tool, struct tracing *tracing)
+{
+	uint64_t now = now_ns();
+
+	if (tool == TOOL_MEMTRACE) {
+		kill(tracing->child.pid, SIGUSR1);
+		return now;
+	}
+
+	uint64_t due_ns = tracing->began_ns + TOOL_PEER_INTERVAL_S * UINT64_C(1000000000);
+
+	if (now > due_ns)
+		return 0;
+	/* What it said until now is no part of the report. */
+	sleep_ms((unsigned)((due_ns - now) / 1000000));
+	child_discard(&tracing->child);
+	return due_ns;
+}
+
 static struct report_figures measure(enum tool tool, const char *const options[],
 				     const char *before_blocks)
 {
@@ -48,16 +72,14 @@ static struct report_figures measure(enum tool tool, const char *const options[]
 
 	target_fill(&target, BLOCKS, STACKS);
 	sleep_ms(AGE_MS);
-	if (tool == TOOL_MEMLEAK) {
-		/* It says on stdout that it starts. */
-		struct text greeting = child_read_burst(&tracing.child, 10, QUIET_MS);
 
-		text_deinit(&greeting);
+	uint64_t start_ns = ask_for_report(tool, &tracing);
+
+	if (!start_ns) {
+		child_kill(&tracing.child);
+		target_stop(&target);
+		return none;
 	}
-
-	uint64_t start_ns = now_ns();
-
-	kill(tracing.child.pid, tool == TOOL_MEMTRACE ? SIGUSR1 : SIGINT);
 
 	struct text text = child_read_burst(&tracing.child, REPORT_TIMEOUT_S, QUIET_MS);
 	struct report_figures figures = {
@@ -103,20 +125,19 @@ static double measure_reading(void)
 	return median(ms, FLOOR_RUNS);
 }
 
-void section_report(void)
+void section_report(bool has_peer)
 {
 	static const char *const text_options[] = {"--top", "10", NULL};
 	static const char *const json_options[] = {"--top", "0", "--format", "json",
 						   NULL};
 	static const char *const peer_all_options[] = {"-T", "1000000", NULL};
 	static const char reading[] = "reading a table of that size once";
-	const struct report_figures none = {NAN, NAN, NAN, NAN};
 	struct report_figures top = measure(TOOL_MEMTRACE, text_options, " bytes in "),
 			      all = measure(TOOL_MEMTRACE, json_options, "\"blocks\":"),
 			      peer_top = none, peer_all = none;
 	double reading_ms = measure_reading();
 
-	if (!tool_missing(TOOL_MEMLEAK)) {
+	if (has_peer) {
 		peer_top = measure(TOOL_MEMLEAK, text_options, " bytes in ");
 		peer_all = measure(TOOL_MEMLEAK, peer_all_options, " bytes in ");
 	}
@@ -136,5 +157,5 @@ void section_report(void)
 		   "memtrace in "
 		   "JSON)");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		table_row(&rows[i]);
+		table_row(&rows[i], has_peer);
 }

@@ -79,7 +79,7 @@ static double measure_detach(void)
 	return median(ms, RUNS);
 }
 
-void section_start(void)
+void section_start(bool has_peer)
 {
 	static const char version[] = "memtrace --version";
 	struct start_figures m = measure(TOOL_MEMTRACE, RUNS),
@@ -87,7 +87,7 @@ void section_start(void)
 	double version_ms, version_mb, detach_ms = measure_detach();
 
 	measure_version(&version_ms, &version_mb);
-	if (!tool_missing(TOOL_MEMLEAK))
+	if (has_peer)
 		p = measure(TOOL_MEMLEAK, RUNS_PEER);
 
 	const struct row rows[] = {
@@ -105,5 +105,5 @@ void section_start(void)
 
 	table_head("Start and stop, on a small idle process");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		table_row(&rows[i]);
+		table_row(&rows[i], has_peer);
 }

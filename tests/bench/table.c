@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tool.h"
-
 /* Three digits or so, whatever the size. */
 static void print_number(int width, double n)
 {
@@ -30,7 +28,7 @@ void table_head(const char *title)
 	fflush(stdout);
 }
 
-void table_row(const struct row *row)
+void table_row(const struct row *row, bool has_peer)
 {
 	printf("%-34s ", row->name);
 	print_number(10, row->memtrace);
@@ -39,7 +37,7 @@ void table_row(const struct row *row)
 	putchar(' ');
 	print_ratio(9, row->memtrace, row->floor);
 	putchar(' ');
-	if (isnan(row->peer) && tool_missing(TOOL_MEMLEAK))
+	if (isnan(row->peer) && !has_peer)
 		printf("%14s", "not available");
 	else
 		print_number(14, row->peer);

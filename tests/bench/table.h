@@ -3,6 +3,8 @@
 #ifndef BENCH_TABLE_H
 #define BENCH_TABLE_H
 
+#include <stdbool.h>
+
 /* NAN: there is no such figure. */
 struct row {
 	const char *name; /* with its unit */
@@ -12,8 +14,8 @@ struct row {
 
 /* A title and the names of the columns. */
 void table_head(const char *title);
-/* One line, with the ratios memtrace : floor and peer : memtrace. Where the peer cannot
- * run its column says "not available". */
-void table_row(const struct row *row);
+/* One line, with the ratios memtrace : floor and peer : memtrace. Without a
+ * peer its column says "not available". */
+void table_row(const struct row *row, bool has_peer);
 
 #endif

@@ -23,49 +23,6 @@
 
 #define MAX_ARGS   16
 
-/* --- the peer --------------------------------------------------------------------- */
-
-static bool is_in_path(const char *name)
-{
-	const char *path = getenv("PATH");
-	char copy[4096], file[4400], *rest = copy, *dir;
-
-	snprintf(copy, sizeof(copy), "%s", path ? path : "");
-	while ((dir = strsep(&rest, ":"))) {
-		snprintf(file, sizeof(file), "%s/%s", dir, name);
-		if (access(file, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* memleak-bpfcc compiles against the headers of the running kernel. Debian's kernels
- * and the version that their headers tell may differ in the patch level, which the
- * variable sets right. */
-const char *tool_missing(enum tool tool)
-{
-	struct utsname kernel;
-	unsigned major = 0, minor = 0, patch = 0;
-	char text[64 + sizeof(kernel.release)];
-
-	if (tool == TOOL_MEMTRACE)
-		return NULL;
-	if (!is_in_path("memleak-bpfcc"))
-		return "memleak-bpfcc is not installed (package bpfcc-tools)";
-	uname(&kernel);
-	snprintf(text, sizeof(text), "/lib/modules/%s/build", kernel.release);
-	if (access(text, F_OK))
-		return "memleak-bpfcc needs kernel headers, and /lib/modules/$(uname "
-		       "-r)/build "
-		       "is not there";
-	sscanf(kernel.release, "%u.%u.%u", &major, &minor, &patch);
-	snprintf(text, sizeof(text), "%u",
-		 major << 16 | minor << 8 | (patch > 255 ? 255 : patch));
-	setenv("BCC_LINUX_VERSION_CODE", text, 0);
-	setenv("PYTHONUNBUFFERED", "1", 1);
-	return NULL;
-}
-
 /* --- the target ------------------------------------------------------------------- */
 
 struct target target_start(void)
@@ -105,10 +62,44 @@ void target_fill(struct target *target, unsigned long count, unsigned stacks)
 
 /* --- tracing ---------------------------------------------------------------------- */
 
+/* What is looked at while a tracer starts. */
+struct watch {
+	enum tool tool;
+	const struct target *target;
+	int memory; /* the target's /proc/PID/mem */
+	char malloc_code[CODE_BYTES], munmap_code[CODE_BYTES]; /* as they were */
+	char said[4096]; /* on the tracer's stderr */
+	size_t said_len;
+};
+
 static void read_code(int memory, uint64_t address, char code[CODE_BYTES])
 {
 	if (pread(memory, code, CODE_BYTES, (off_t)address) != CODE_BYTES)
 		die("cannot read the target's code: %s", strerror(errno));
+}
+
+static bool code_changed(int memory, uint64_t address, const char before[CODE_BYTES])
+{
+	char code[CODE_BYTES];
+
+	read_code(memory, address, code);
+	return memcmp(code, before, CODE_BYTES);
+}
+
+static void watch_init(struct watch *watch, enum tool tool, const struct target *target)
+{
+	char path[64];
+
+	watch->tool = tool;
+	watch->target = target;
+	watch->said[0] = '\0';
+	watch->said_len = 0;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)target->child.pid);
+	watch->memory = open(path, O_RDONLY | O_CLOEXEC);
+	if (watch->memory < 0)
+		die("cannot open %s: %s", path, strerror(errno));
+	read_code(watch->memory, target->malloc_address, watch->malloc_code);
+	read_code(watch->memory, target->munmap_address, watch->munmap_code);
 }
 
 static struct child start(enum tool tool, const struct target *target,
@@ -119,68 +110,82 @@ static struct child start(enum tool tool, const struct target *target,
 	size_t argc = 0;
 
 	snprintf(pid, sizeof(pid), "%d", (int)target->child.pid);
-	argv[argc++] = tool == TOOL_MEMTRACE ? MEMTRACE_BINARY : "memleak-bpfcc";
+	argv[argc++] = tool == TOOL_MEMTRACE ? MEMTRACE_BINARY : PEER;
 	argv[argc++] = "-p";
 	argv[argc++] = pid;
 	if (tool == TOOL_MEMTRACE) {
 		argv[argc++] = "--interval";
 		argv[argc++] = "1h";
 	}
-	for (; *options && argc < MAX_ARGS - 1; options++)
+	for (; *options && argc < MAX_ARGS - 2; options++)
 		argv[argc++] = *options;
-	if (tool == TOOL_MEMLEAK)
-		argv[argc++] = "3600";
+	if (tool == TOOL_MEMLEAK) {
+		argv[argc++] = TO_TEXT(TOOL_PEER_INTERVAL_S);
+		argv[argc++] = "1";
+	}
 	argv[argc] = NULL;
 	return child_start(argv);
+}
+
+/* Take what the tracer says, for at most 0.2 ms; false when it has closed its stderr. */
+static bool listen_to(struct watch *watch, const struct child *child)
+{
+	struct pollfd p = {.fd = child->err, .events = POLLIN};
+	const struct timespec pause = {.tv_nsec = 200000};
+	size_t room = sizeof(watch->said) - 1 - watch->said_len;
+
+	if (ppoll(&p, 1, &pause, NULL) <= 0 || !room)
+		return true;
+
+	ssize_t n = read(child->err, watch->said + watch->said_len, room);
+
+	if (n <= 0)
+		return false;
+	watch->said_len += (size_t)n;
+	watch->said[watch->said_len] = '\0';
+	return true;
+}
+
+static bool all_probes_are_there(const struct watch *watch)
+{
+	if (watch->tool == TOOL_MEMTRACE)
+		return strstr(watch->said, "tracing pid");
+	return code_changed(watch->memory, watch->target->munmap_address,
+			    watch->munmap_code);
+}
+
+/* Wait until it counts; false when it did not get that far. */
+static bool wait_for_probes(struct watch *watch, struct tracing *t)
+{
+	while (t->all_probes_ms < 0) {
+		bool runs = listen_to(watch, &t->child);
+		double ms = (double)(now_ns() - t->child.started_ns) / 1e6;
+
+		if (!runs || ms > START_TIMEOUT_S * 1e3)
+			return false;
+		if (t->first_probe_ms < 0 &&
+		    code_changed(watch->memory, watch->target->malloc_address,
+				 watch->malloc_code))
+			t->first_probe_ms = ms;
+		if (all_probes_are_there(watch))
+			t->all_probes_ms = ms;
+	}
+	t->began_ns = t->child.started_ns + (uint64_t)(t->all_probes_ms * 1e6);
+	return true;
 }
 
 struct tracing tool_start(enum tool tool, const struct target *target,
 			  const char *const options[])
 {
-	char path[64], said[4096], code[CODE_BYTES], malloc_code[CODE_BYTES],
-		munmap_code[CODE_BYTES];
-	size_t said_len = 0;
 	struct tracing t = {.first_probe_ms = -1, .all_probes_ms = -1};
+	struct watch watch;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)target->child.pid);
-	int memory = open(path, O_RDONLY | O_CLOEXEC);
-	if (memory < 0)
-		die("cannot open %s: %s (the bench needs root)", path, strerror(errno));
-	read_code(memory, target->malloc_address, malloc_code);
-	read_code(memory, target->munmap_address, munmap_code);
+	watch_init(&watch, tool, target);
 	t.child = start(tool, target, options);
-	while (t.all_probes_ms < 0) {
-		struct pollfd p = {.fd = t.child.err, .events = POLLIN};
-		const struct timespec pause = {.tv_nsec = 200000};
-		bool spoke = ppoll(&p, 1, &pause, NULL) > 0;
-		double ms = (double)(now_ns() - t.child.started_ns) / 1e6;
-
-		if (spoke) {
-			ssize_t n = read(t.child.err, said + said_len,
-					 sizeof(said) - 1 - said_len);
-
-			said_len += n > 0 ? (size_t)n : 0;
-			said[said_len] = '\0';
-			if (n <= 0)
-				die("%s ended early: %s",
-				    tool == TOOL_MEMTRACE ? "memtrace" : "memleak-bpfcc",
-				    said_len ? said : "it said nothing");
-		}
-		read_code(memory, target->malloc_address, code);
-		if (t.first_probe_ms < 0 && memcmp(code, malloc_code, CODE_BYTES))
-			t.first_probe_ms = ms;
-		if (tool == TOOL_MEMTRACE) {
-			if (said_len && strstr(said, "tracing pid"))
-				t.all_probes_ms = ms;
-		} else {
-			read_code(memory, target->munmap_address, code);
-			if (memcmp(code, munmap_code, CODE_BYTES))
-				t.all_probes_ms = ms;
-		}
-		if (ms > START_TIMEOUT_S * 1e3)
-			die("process %d does not begin to trace", (int)t.child.pid);
-	}
-	close(memory);
+	if (!wait_for_probes(&watch, &t))
+		die("%s does not begin to trace:\n%s",
+		    tool == TOOL_MEMTRACE ? "memtrace" : PEER, watch.said);
+	close(watch.memory);
 	return t;
 }
 
@@ -191,4 +196,63 @@ double tool_stop(struct tracing *tracing, struct rusage *usage)
 	kill(tracing->child.pid, SIGINT);
 	return (double)(child_wait(&tracing->child, STOP_TIMEOUT_S, usage) - start_ns) /
 	       1e6;
+}
+
+/* --- the peer --------------------------------------------------------------------- */
+
+/* It compiles against headers of the running kernel, and its program must tell the
+ * version of the kernel that runs, which may be a little newer than its headers. */
+static void set_kernel_version(const char *release)
+{
+	unsigned major = 0, minor = 0, patch = 0;
+	char text[16];
+
+	sscanf(release, "%u.%u.%u", &major, &minor, &patch);
+	snprintf(text, sizeof(text), "%u",
+		 major << 16 | minor << 8 | (patch > 255 ? 255 : patch));
+	setenv("BCC_LINUX_VERSION_CODE", text, 0);
+}
+
+bool tool_find_peer(char *why, size_t why_size)
+{
+	static const char *const no_options[] = {NULL};
+	struct utsname kernel;
+	char path[32 + sizeof(kernel.release)];
+
+	uname(&kernel);
+	snprintf(path, sizeof(path), "/lib/modules/%s/build", kernel.release);
+	if (access(path, F_OK)) {
+		snprintf(why, why_size, "it needs kernel headers, and there is no %s",
+			 path);
+		return false;
+	}
+	set_kernel_version(kernel.release);
+	setenv("PYTHONUNBUFFERED", "1", 1);
+
+	struct target target = target_start();
+	struct tracing t = {.first_probe_ms = -1, .all_probes_ms = -1};
+	struct watch watch;
+
+	watch_init(&watch, TOOL_MEMLEAK, &target);
+	t.child = start(TOOL_MEMLEAK, &target, no_options);
+
+	bool ok = wait_for_probes(&watch, &t);
+
+	if (ok) {
+		tool_stop(&t, NULL);
+	} else {
+		/* Of a trace the last line tells most. */
+		while (watch.said_len && watch.said[watch.said_len - 1] == '\n')
+			watch.said[--watch.said_len] = '\0';
+
+		const char *line = strrchr(watch.said, '\n');
+
+		line = line ? line + 1 : watch.said;
+		snprintf(why, why_size, "%s",
+			 *line ? line : "it is not installed (bpfcc-tools)");
+		child_kill(&t.child);
+	}
+	close(watch.memory);
+	target_stop(&target);
+	return ok;
 }

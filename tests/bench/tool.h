@@ -3,6 +3,8 @@
 #ifndef BENCH_TOOL_H
 #define BENCH_TOOL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "child.h"
@@ -12,8 +14,11 @@ enum tool {
 	TOOL_MEMLEAK
 };
 
-/* NULL when it can run; else why not. */
-const char *tool_missing(enum tool tool);
+/*
+ * Set memleak-bpfcc's environment up and try to start it. False, and why in one line,
+ * when it cannot run here.
+ */
+bool tool_find_peer(char *why, size_t why_size);
 
 /* The traced process: target.c. */
 struct target {
@@ -31,13 +36,17 @@ void target_fill(struct target *target, unsigned long count, unsigned stacks);
 /* A tracer at work on a target. */
 struct tracing {
 	struct child child;
+	uint64_t began_ns;     /* when it counted; all_probes_ms on the clock */
 	double first_probe_ms; /* from its execve until malloc's code had changed */
 	double all_probes_ms; /* until it counted: memtrace says so, memleak puts its last
 				 probe on munmap */
 };
 
-/* Start it with `options` (ended by NULL) and wait until it counts. It makes no report
- * of its own accord. */
+/* memleak makes its one report so long after it began to count, and ends; memtrace makes
+ * none before it is told to. */
+#define TOOL_PEER_INTERVAL_S 30
+
+/* Start it with `options` (ended by NULL) and wait until it counts. */
 struct tracing tool_start(enum tool tool, const struct target *target,
 			  const char *const options[]);
 
