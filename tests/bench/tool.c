@@ -19,9 +19,13 @@
 #define PAIRS_TIMEOUT_S 120
 
 /* A probe may be some instructions behind the entry. */
-#define CODE_BYTES 64
+#define CODE_BYTES       64
 
-#define MAX_ARGS   16
+#define PEER             "memleak-bpfcc"
+#define MAX_ARGS         16
+
+#define TO_TEXT(number)  TO_TEXT_(number)
+#define TO_TEXT_(number) #number
 
 /* --- the target ------------------------------------------------------------------- */
 
