@@ -75,13 +75,21 @@ static inline int oracle_register(unsigned reg)
 #undef NAMES
 }
 
-/* The general registers that the instruction writes. */
+/* The general registers that the instruction writes. Capstone 4 and 5 are wrong about
+ * four: test with an immediate writes nothing, cdq and cqo write rdx only, and the system
+ * call, of which capstone knows nothing, returns in rax and spoils rcx and r11. */
 static inline uint16_t oracle_writes(csh handle, const cs_insn *insn)
 {
 	cs_regs read, written;
 	uint8_t reads, writes;
 	uint16_t mask = 0;
 
+	if (insn->id == X86_INS_TEST)
+		return 0;
+	if (insn->id == X86_INS_CDQ || insn->id == X86_INS_CQO || insn->id == X86_INS_CWD)
+		return 1u << INSN_RDX;
+	if (insn->id == X86_INS_SYSCALL)
+		return 1u << INSN_RAX | 1u << INSN_RCX | 1u << 11;
 	REQUIRE(!cs_regs_access(handle, insn, read, &reads, written, &writes));
 	for (unsigned i = 0; i < writes; i++) {
 		int reg = oracle_register(written[i]);

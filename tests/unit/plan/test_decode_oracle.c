@@ -131,9 +131,10 @@ static void whole_libraries(void)
 		       libraries[i], tally.instructions, tally.described, tally.unknown,
 		       tally.differences);
 		CHECK_INT(tally.differences, 0);
-		/* So much that a walk does not end for want of an opcode. */
+		/* Else walks would end for want of an opcode. Some of what capstone reads
+		 * in glibc is tables. */
 		CHECK(tally.described * 100 >= tally.instructions * 85);
-		CHECK(tally.unknown * 1000 <= tally.instructions);
+		CHECK(tally.unknown * 100 <= tally.instructions);
 	}
 	CHECK(files >= 1);
 	cs_close(&handle);
