@@ -298,7 +298,7 @@ static void describe_two_byte(const struct decoder *d, struct insn *ret)
 		if (ret->kind == INSN_PLAIN)
 			ret->kind = INSN_NOP;
 	} else if (d->opcode == 0x7e) {
-		if (d->f3) /* movq xmm, xmm */
+		if (d->f3 && !d->p66 && !w(d)) /* movq xmm, xmm */
 			ret->writes = 0;
 	} else if (d->opcode == 0xb8 && !d->f3) { /* with f3: popcnt */
 		ret->kind = INSN_UNKNOWN;

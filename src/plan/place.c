@@ -121,8 +121,6 @@ static const char *emulated(const struct walk *walk, unsigned kernel)
 	const struct insn *insn = &walk->insn;
 	const uint8_t *code = walk->code + walk->offset;
 
-	if (insn->no_probe)
-		return NULL;
 	if (insn->kind == INSN_NOP && kernel & PLACE_NOPS &&
 	    is_kernel_nop(code, insn->length))
 		return "nop, emulated";

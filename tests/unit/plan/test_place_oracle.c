@@ -69,6 +69,43 @@ static const struct library libraries[] = {
 	{"musl", {"/lib/ld-musl-x86_64.so.1", "/lib/x86_64-linux-musl/libc.so"}, 7},
 };
 
+/*
+ * Sites of Debian 12's builds (x86_64), which were also counted on a running kernel:
+ * 100,000 calls gave 100,000 hits of both probes.
+ */
+static const struct known {
+	const char *build_id, *name;
+	uint32_t delta;
+	uint8_t arg_reg[2];
+} known_sites[] = {
+	/* glibc 2.36-9+deb12u14 */
+	{"93ac61ec5a8eb1396f9fbd350e3169a558528a40", "malloc", 0, {7, 6}},
+	{"93ac61ec5a8eb1396f9fbd350e3169a558528a40", "calloc", 0, {7, 6}},
+	{"93ac61ec5a8eb1396f9fbd350e3169a558528a40", "realloc", 0, {7, 6}},
+	{"93ac61ec5a8eb1396f9fbd350e3169a558528a40", "free", 3, {7, 6}},
+	{"93ac61ec5a8eb1396f9fbd350e3169a558528a40", "aligned_alloc", 7, {7, 6}},
+	{"93ac61ec5a8eb1396f9fbd350e3169a558528a40", "posix_memalign", 7, {7, 6}},
+	{"93ac61ec5a8eb1396f9fbd350e3169a558528a40", "valloc", 7, {7, 6}},
+	{"93ac61ec5a8eb1396f9fbd350e3169a558528a40", "mmap", 10, {7, 6}},
+	/* libstdc++ 12.2.0-14+deb12u1 */
+	{"289ee39f8c07bd4fa48102dfeeb7e6f9c76158b4", "_Znwm", 12, {7, 6}},
+	{"289ee39f8c07bd4fa48102dfeeb7e6f9c76158b4", "_ZdlPv", 4, {7, 6}},
+	/* jemalloc 5.3.0-1 */
+	{"1d5163c246dc9cd2b4d339f2ac42efd95c6e0ae1", "malloc", 7, {7, 6}},
+	{"1d5163c246dc9cd2b4d339f2ac42efd95c6e0ae1", "_Znwm", 7, {7, 6}},
+	{"1d5163c246dc9cd2b4d339f2ac42efd95c6e0ae1", "free", 48, {7, 6}},
+	{"1d5163c246dc9cd2b4d339f2ac42efd95c6e0ae1", "sdallocx", 10, {7, 6}},
+	/* gperftools 2.10-1 */
+	{"39dfd4a5855703fa6c2469749282f75b18a1aa66", "malloc", 10, {7, 6}},
+	{"39dfd4a5855703fa6c2469749282f75b18a1aa66", "free", 10, {7, 6}},
+	{"39dfd4a5855703fa6c2469749282f75b18a1aa66", "_Znwm", 10, {7, 6}},
+	/* mimalloc 2.0.9+ds-2: the size is in rsi, in rax and rsi, in rdx */
+	{"d07f4e7dc9a039fcbe7747f416476bd65cb48e8b", "malloc", 21, {6, 0xff}},
+	{"d07f4e7dc9a039fcbe7747f416476bd65cb48e8b", "calloc", 18, {0, 6}},
+	{"d07f4e7dc9a039fcbe7747f416476bd65cb48e8b", "realloc", 20, {6, 2}},
+	{"d07f4e7dc9a039fcbe7747f416476bd65cb48e8b", "free", 6, {7, 6}},
+};
+
 /* Where the walk over capstone's instructions is. */
 struct reference {
 	uint8_t holds[INSN_REGISTERS];
@@ -237,7 +274,8 @@ static struct verdict reference(csh handle, const struct oracle_section *section
 			check_site(place, &r, request->arguments);
 		}
 		if (kernel_emulates(handle, c)) {
-			bool entry = readable(&r, request->arguments) && !r.past_syscall;
+			bool entry = readable(&r, request->arguments) &&
+				     (request->past_syscall || !r.past_syscall);
 
 			if (entry && v.entry == NOWHERE)
 				v.entry = delta;
@@ -271,8 +309,24 @@ static void print_site(csh handle, const struct oracle_section *section, uint64_
 	cs_free(c, 1);
 }
 
+static void check_known(const char *build_id, const char *name, const struct place *place)
+{
+	for (size_t i = 0; i < COUNT(known_sites); i++) {
+		const struct known *k = &known_sites[i];
+
+		if (!build_id || strcmp(k->build_id, build_id) || strcmp(k->name, name))
+			continue;
+		CHECK_INT(place->entry_delta, k->delta);
+		CHECK_INT(place->return_delta, k->delta);
+		CHECK_INT(place->arg_reg[0], k->arg_reg[0]);
+		CHECK_INT(place->arg_reg[1], k->arg_reg[1]);
+		printf("     known site: %s +%u\n", name, k->delta);
+	}
+}
+
 static void judge(csh handle, struct oracle_file *file, const char *library,
-		  const struct function *function, const struct elf_symbol *symbol)
+		  const struct function *function, const struct elf_symbol *symbol,
+		  const char *build_id)
 {
 	struct oracle_section *section = oracle_section_of(file, symbol->address);
 	struct place place;
@@ -283,12 +337,14 @@ static void judge(csh handle, struct oracle_file *file, const char *library,
 	size_t size = symbol->size_bytes ? symbol->size_bytes : 64;
 
 	REQUIRE(size <= section->size - at && size <= FUNCTION_MAX);
-	for (unsigned wants_return = 0; wants_return < 2; wants_return++) {
+	for (unsigned variant = 0; variant < 4; variant++) {
+		bool wants_return = variant & 1, past_syscall = variant & 2;
 		const struct place_request request = {
 			.arguments = function->arguments,
 			.emulated = place_kernel_emulates(6, 18),
 			.wants_return = wants_return,
 			.frees = function->frees,
+			.past_syscall = past_syscall,
 		};
 
 		CHECK(place_choose(section->code + at, size, &request, &place));
@@ -308,7 +364,9 @@ static void judge(csh handle, struct oracle_file *file, const char *library,
 		CHECK_INT(place.entry_delta, entry != NOWHERE ? entry : 0);
 		CHECK_INT(place.return_delta, entry != NOWHERE ? back : 0);
 		CHECK_INT(place.return_emulated, wants_return && entry != NOWHERE);
-		if (wants_return == !function->frees)
+		if (wants_return && !past_syscall)
+			check_known(build_id, function->name, &place);
+		if (!past_syscall && wants_return == !function->frees)
 			print_site(handle, section, symbol->address, library,
 				   function->name, &place);
 	}
@@ -365,7 +423,8 @@ static unsigned judge_library(csh handle, const struct library *library)
 				 symbols[j].address == symbols[i].address;
 		if (!symbols[i].name || again || symbols[i].type == STT_GNU_IFUNC)
 			continue;
-		judge(handle, &file, library->label, &wanted[i], &symbols[i]);
+		judge(handle, &file, library->label, &wanted[i], &symbols[i],
+		      elf_file_build_id(elf));
 		judged++;
 	}
 	oracle_close(&file);
@@ -388,6 +447,9 @@ static void allocators(void)
 
 int main(void)
 {
+#if !defined(__x86_64__)
+	check_skip("the libraries of this machine are not x86-64");
+#endif
 	RUN(allocators);
 	return check_done();
 }
