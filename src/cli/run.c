@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/options.h"
 #include "cli/session.h"
@@ -23,8 +25,25 @@ static void print_error(struct error *err, unsigned verbose)
 	error_destroy(err);
 }
 
+/*
+ * With a standard descriptor closed, the next file that is opened would take its number,
+ * and reports would be written into it. Standard output stands on something that cannot
+ * be written, so that the loss of reports is noticed.
+ */
+static void open_standard_descriptors(void)
+{
+	static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+			abort();
+	}
+}
+
 int cli_run(int argc, char *argv[])
 {
+	open_standard_descriptors();
+
 	struct options options;
 	struct error *err = options_parse(argc, argv, &options);
 	int status;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The probes compile against the embedded headers and against installed ones, wherever
  * memtrace is started. */
+#include <glob.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,6 +77,34 @@ static void hostile_working_directory(void)
 	free(dir);
 }
 
+static size_t directories(void)
+{
+	glob_t found;
+	size_t n = glob("/run/memtrace-*", 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+
+	globfree(&found);
+	return n;
+}
+
+/* Killed at any moment while it compiles, memtrace leaves nothing in the file system. */
+static void killed_while_compiling(void)
+{
+	size_t before = directories();
+
+	for (int ms = 10; ms <= 300; ms += 40) {
+		struct live_process *memtrace =
+			memtrace_start_plain(live_pid(oracle), "-q");
+
+		live_sleep(ms / 1000.0);
+		live_signal(memtrace, SIGKILL);
+		live_wait(memtrace, 10);
+		live_destroy(memtrace);
+	}
+	CHECK_INT(directories(), before);
+	oracle_do(oracle, "run keep 10 1");
+	oracle_do(oracle, "run release 1 1");
+}
+
 int main(void)
 {
 	live_require_root();
@@ -82,6 +112,7 @@ int main(void)
 	RUN(embedded);
 	RUN(installed);
 	RUN(hostile_working_directory);
+	RUN(killed_while_compiling);
 	live_destroy(oracle);
 	return check_done();
 }
