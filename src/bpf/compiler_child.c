@@ -145,9 +145,10 @@ _Noreturn void compiler_child_run(int socket, int log_fd, const struct source *s
 	signal(SIGINT, SIG_IGN);
 	dup2(log_fd, STDOUT_FILENO);
 	dup2(log_fd, STDERR_FILENO);
-	/* A ./linux/types.h in the working directory would come before every other. */
-	if (chdir(headers->path))
-		fail(socket, "cannot enter the directory of the kernel headers");
+	/* A ./linux/types.h in the working directory would come before every other. The
+	 * root directory is root's alone, and libbcc wants one that has a path. */
+	if (chdir("/"))
+		fail(socket, "cannot enter the root directory");
 	setenv("BCC_KERNEL_SOURCE", headers->path, 1);
 	if (!libbcc_open(&bcc))
 		fail(socket, "cannot load " LIBBCC_SONAME ": install libbpfcc (Debian, "

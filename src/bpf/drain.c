@@ -37,13 +37,21 @@ uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick)
 	return attach_ns + (then << ABI_TICK_SHIFT);
 }
 
+/* Ticks are rounded down, to before the first block could be made. */
+static uint64_t block_time_ns(const struct drain *d, uint32_t tick)
+{
+	uint64_t time_ns = drain_tick_ns(d->attach_ns, d->snap->time_ns, tick);
+
+	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
+}
+
 static struct snapshot_block block_from(const struct drain *d, uint64_t address,
 					const struct abi_block *b)
 {
 	return (struct snapshot_block){
 		.address = address,
 		.size_bytes = b->size_bytes,
-		.time_ns = drain_tick_ns(d->attach_ns, d->snap->time_ns, b->tick),
+		.time_ns = block_time_ns(d, b->tick),
 		.stack = b->stack < d->sizes->max_stacks ? b->stack : SNAPSHOT_NO_STACK,
 		.tid = b->tid,
 	};

@@ -26,7 +26,8 @@ struct drain_maps {
 uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick);
 
 /* Add the heap blocks, stacks and frames to `snap`. Ticks count from `attach_ns`
- * (CLOCK_MONOTONIC). `snap->time_ns` is set. */
+ * (CLOCK_MONOTONIC). `snap->time_ns` and
+ * `snap->attached_ns` are set. */
 struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, uint64_t attach_ns,
 			   struct snapshot *snap) __attribute__((warn_unused_result));

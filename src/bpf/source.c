@@ -47,7 +47,7 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 	*ret = (struct source_sizes){
 		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
 		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
-		.live_spill = (uint32_t)(options->max_allocations / 16 + 64),
+		.live_spill = (uint32_t)(options->max_allocations / 128 + 64),
 		.stack_buckets = (uint32_t)(options->max_stacks * 2 / ABI_STACK_WAYS + 1),
 		.max_stacks = (uint32_t)options->max_stacks,
 		.stack_record_bytes = (uint32_t)(sizeof(struct abi_stack_head) +

@@ -314,6 +314,19 @@ static bool add_mappings(const struct tracer *t, struct snapshot *snap)
 
 /* --- all together ----------------------------------------------------------------- */
 
+/* Tell the probes where allocators' code lies: calls from there can be nested. */
+static void name_allocators(struct tracer *t)
+{
+	size_t n = 0;
+
+	vec_foreach (object, &t->plan->objects) {
+		if (n == ABI_MAX_ALLOCATORS)
+			return;
+		t->control->allocators[n++] = (struct abi_range){
+			object->allocator.text_start, object->allocator.text_end};
+	}
+}
+
 struct error *tracer_create(const struct tracer_options *options, const struct proc *proc,
 			    const struct plan *plan, struct tracer **ret)
 {
@@ -349,6 +362,7 @@ struct error *tracer_create(const struct tracer_options *options, const struct p
 		return err;
 	}
 	compiler_release_child(t->compiler);
+	name_allocators(t);
 	t->enabled_ns = now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
 	*ret = take(t);
