@@ -18,33 +18,40 @@
 #define ABI_EFFECT_ALLOC     1
 #define ABI_EFFECT_ALLOC_OUT 2
 #define ABI_EFFECT_REALLOC   3
-#define ABI_EFFECT_FREE	     4
-#define ABI_EFFECT_MAP	     5
+#define ABI_EFFECT_FREE      4
+#define ABI_EFFECT_MAP       5
 #define ABI_EFFECT_UNMAP     6
 #define ABI_EFFECT_REMAP     7
 #define ABI_EFFECT_RESIZE    8
 
-#define ABI_ARG_NONE 0xf
+#define ABI_ARG_NONE         0xf
 
 #define ABI_SITE(effect, size_arg, count_arg, old_arg, out_arg)                          \
 	((uint64_t)(effect) | (uint64_t)(size_arg) << 4 | (uint64_t)(count_arg) << 8 |   \
 	 (uint64_t)(old_arg) << 12 | (uint64_t)(out_arg) << 16)
-#define ABI_SITE_UNRECORDED (1u << 20)
+#define ABI_SITE_UNRECORDED      (1u << 20)
 
-#define ABI_SITE_EFFECT(site)	 ((site)&0xf)
-#define ABI_SITE_SIZE_ARG(site)	 ((site) >> 4 & 0xf)
+#define ABI_SITE_EFFECT(site)    ((site)&0xf)
+#define ABI_SITE_SIZE_ARG(site)  ((site) >> 4 & 0xf)
 #define ABI_SITE_COUNT_ARG(site) ((site) >> 8 & 0xf)
-#define ABI_SITE_OLD_ARG(site)	 ((site) >> 12 & 0xf)
-#define ABI_SITE_OUT_ARG(site)	 ((site) >> 16 & 0xf)
+#define ABI_SITE_OLD_ARG(site)   ((site) >> 12 & 0xf)
+#define ABI_SITE_OUT_ARG(site)   ((site) >> 16 & 0xf)
 
 /* --- control ---------------------------------------------------------------------- */
 
+/* Executable code of an allocator in the target; end exclusive, 0..0: unused. */
+struct abi_range {
+	uint64_t start, end;
+};
+#define ABI_MAX_ALLOCATORS 16
+
 /* One record; written by memtrace, except the counts. */
 struct abi_control {
-	uint64_t enabled;	/* 0: every probe returns at once */
+	uint64_t enabled;         /* 0: every probe returns at once */
 	uint64_t spilled_blocks;  /* entries in live_spill */
 	uint64_t spilled_pending; /* entries in pending_spill */
-	uint64_t stacks_used;	/* next free index of `stacks` */
+	uint64_t stacks_used;     /* next free index of `stacks` */
+	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
 
 /* --- counters --------------------------------------------------------------------- */
@@ -84,7 +91,7 @@ struct abi_counters {
  * addresses that are not multiples of 8) goes to the hash `live_spill`, keyed by the
  * whole address.
  */
-#define ABI_LIVE_WAYS	 8
+#define ABI_LIVE_WAYS    8
 #define ABI_LIVE_CLAIMED 1
 
 /* Time is kept in units of 2^20 ns (about 1 ms) since the attach. */
@@ -131,7 +138,7 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
  * words, each 0 or tag << 24 | number. `check` in the stack's record is a second hash:
  * number and check together decide that two stacks are one, never the tag alone.
  */
-#define ABI_STACK_WAYS	      8
+#define ABI_STACK_WAYS        8
 #define ABI_STACK_NUMBER_BITS 24
 #define ABI_STACK_NUMBER_MASK ((1u << ABI_STACK_NUMBER_BITS) - 1)
 
@@ -155,19 +162,19 @@ enum abi_stack_end {
 
 /* --- calls on their way ----------------------------------------------------------- */
 
-#define ABI_PENDING_SLOTS 65536 /* by the low bits of the thread id */
+#define ABI_PENDING_SLOTS       65536 /* by the low bits of the thread id */
 
-#define ABI_PENDING_SKIP    1 /* filtered or sampled out: not to be recorded */
-#define ABI_PENDING_HAS_OLD 2 /* `old` was taken out of the live table at entry */
+#define ABI_PENDING_SKIP        1 /* filtered or sampled out: not to be recorded */
+#define ABI_PENDING_HAS_OLD     2 /* `old` was taken out of the live table at entry */
 #define ABI_PENDING_WANTS_STACK 4 /* its return records a stack */
 
 /* One call between its entry and its return. */
 struct abi_pending {
-	uint64_t owner;	     /* thread id, 0: free */
-	uint64_t sp;	     /* address of the return address */
+	uint64_t owner;      /* thread id, 0: free */
+	uint64_t sp;         /* address of the return address */
 	uint64_t size_bytes; /* asked for */
 	uint64_t address;    /* old block, out pointer or start of a range */
-	uint32_t site;	     /* ABI_SITE */
+	uint32_t site;       /* ABI_SITE */
 	uint32_t flags;
 	struct abi_block old;
 };
@@ -181,8 +188,8 @@ _Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
 
 struct abi_last_free {
 	uint64_t tid;
-	uint64_t address; /* of the block, 0: an allocation came after it */
-	uint64_t sp;	  /* address of the return address */
+	uint64_t address;  /* of the block, 0: an allocation came after it */
+	uint64_t sp;       /* address of the return address */
 	uint64_t function; /* address of the function */
 };
 _Static_assert(sizeof(struct abi_last_free) == 32, "no holes");
@@ -195,12 +202,12 @@ _Static_assert(sizeof(struct abi_last_free) == 32, "no holes");
  * call returns) and comes back if the call fails.
  */
 enum abi_event_kind {
-	ABI_EVENT_MAP = 1,	/* address, size_bytes, stack */
-	ABI_EVENT_UNMAP,	/* entry of munmap: address, size_bytes */
-	ABI_EVENT_REMAP,	/* entry of mremap: address, size_bytes, flags in `extra` */
-	ABI_EVENT_DONE,		/* return of the thread's munmap: it succeeded */
-	ABI_EVENT_FAILED,	/* return of the thread's mmap, munmap or mremap: it failed */
-	ABI_EVENT_REMAPPED,	/* return of mremap: new address, new size, stack */
+	ABI_EVENT_MAP = 1,  /* address, size_bytes, stack */
+	ABI_EVENT_UNMAP,    /* entry of munmap: address, size_bytes */
+	ABI_EVENT_REMAP,    /* entry of mremap: address, size_bytes, flags in `extra` */
+	ABI_EVENT_DONE,     /* return of the thread's munmap: it succeeded */
+	ABI_EVENT_FAILED,   /* return of the thread's mmap, munmap or mremap: it failed */
+	ABI_EVENT_REMAPPED, /* return of mremap: new address, new size, stack */
 };
 
 struct abi_event {

@@ -19,25 +19,45 @@ ALWAYS_INLINE u64 trampoline_address(void)
 }
 #endif
 
+/* Is `address` in the code of an allocator? */
+ALWAYS_INLINE int in_allocator(const struct abi_control *ctl, u64 address)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < ABI_MAX_ALLOCATORS; i++) {
+		if (address >= ctl->allocators[i].start && address < ctl->allocators[i].end)
+			return 1;
+	}
+	return 0;
+}
+
 /*
- * Is the call that `p` describes still running, seen from a call at `sp`? It is not
- * when its frame was unwound past by longjmp or an exception, or when its thread died
- * and another got the number. The frame is gone when the stack pointer is above it, or
- * when its return address is no longer the return probe's trampoline.
+ * Is the call that `p` describes still running, seen from a call that begins at `sp`?
+ * It is not when its frame was unwound past by longjmp or an exception, or when its
+ * thread died and another got the number. It is when
+ * - the stack pointer is not above its frame,
+ * - its return address is still the return probe's trampoline, and
+ * - the new call comes from an allocator's own code, or by a tail call: a longjmp can
+ *   leave the old words in a frame that does not write to them.
  */
-ALWAYS_INLINE int pending_is_running(const struct abi_pending *p, u64 sp)
+ALWAYS_INLINE int pending_is_running(const struct abi_control *ctl,
+				     const struct abi_pending *p, u64 sp)
 {
 	if (sp > p->sp)
+		return 0;
+
+	u64 caller = 0;
+
+	if (bpf_probe_read_user(&caller, 8, (void *)sp))
 		return 0;
 #ifdef OFFSET_TASK_MM
 	u64 slot = 0, trampoline = trampoline_address();
 
-	if (!trampoline)
+	if (bpf_probe_read_user(&slot, 8, (void *)p->sp) || slot != trampoline)
+		return 0;
+	if (caller == trampoline)
 		return 1;
-	return bpf_probe_read_user(&slot, 8, (void *)p->sp) == 0 && slot == trampoline;
-#else
-	return 1;
 #endif
+	return in_allocator(ctl, caller);
 }
 
 /* This thread's record, or NULL. */
@@ -77,7 +97,7 @@ ALWAYS_INLINE int pending_is_inside(const struct abi_control *ctl, u64 tid, u64 
 {
 	struct abi_pending *p = pending_find(ctl, tid);
 
-	return p && pending_is_running(p, sp);
+	return p && pending_is_running(ctl, p, sp);
 }
 
 /*
@@ -89,7 +109,7 @@ ALWAYS_INLINE struct abi_pending *pending_begin(struct abi_control *ctl, u64 tid
 	struct abi_pending *p = pending_find(ctl, tid);
 
 	if (p) {
-		if (pending_is_running(p, sp)) {
+		if (pending_is_running(ctl, p, sp)) {
 			count(ABI_NESTED_CALLS, 1);
 			return NULL;
 		}

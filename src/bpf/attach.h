@@ -18,7 +18,7 @@ struct attach_probe {
 	const char *path;     /* of the file, as we can open it; borrowed */
 	const char *function; /* for messages; borrowed */
 	uint64_t offset;      /* in the file, bytes */
-	int program;	      /* descriptor */
+	int program;          /* descriptor */
 	uint64_t cookie;
 	bool is_return;
 };

@@ -24,9 +24,10 @@ static void multi_detach(struct attachment *self)
 	pthread_t threads[MAX_LINKS];
 	size_t started = 0;
 
-	vec_foreach(fd, &self->fds) {
-		if (started < MAX_LINKS && pthread_create(&threads[started], NULL, close_link,
-							  (void *)(intptr_t)*fd) == 0)
+	vec_foreach (fd, &self->fds) {
+		if (started < MAX_LINKS &&
+		    pthread_create(&threads[started], NULL, close_link,
+				   (void *)(intptr_t)*fd) == 0)
 			started++;
 		else
 			close(*fd);
@@ -41,16 +42,18 @@ static struct error *refused(int err, const struct attach_probe *first)
 	/* One inode and offset has one reference counter for all tools, and Debian's
 	 * memleak-bpfcc passes garbage for it. */
 	if (err == EINVAL)
-		return error_errno(ERROR_UNSUPPORTED, err,
-				   "cannot probe %s and others in %s (another tracer, such "
-				   "as memleak-bpfcc, may hold the same place: stop it first)",
-				   first->function, first->path);
-	return error_errno(err == EPERM || err == EACCES ? ERROR_PERMISSION : ERROR_UNSUPPORTED,
-			   err, "cannot probe %s and others in %s", first->function, first->path);
+		return error_errno(
+			ERROR_UNSUPPORTED, err,
+			"cannot probe %s and others in %s (another tracer, such "
+			"as memleak-bpfcc, may hold the same place: stop it first)",
+			first->function, first->path);
+	return error_errno(
+		err == EPERM || err == EACCES ? ERROR_PERMISSION : ERROR_UNSUPPORTED, err,
+		"cannot probe %s and others in %s", first->function, first->path);
 }
 
-/* One link for each program, file and kind: first those of returns, since a return without
- * an entry is ignored, and an entry without a return would wait. */
+/* One link for each program, file and kind: first those of returns, since a return
+ * without an entry is ignored, and an entry without a return would wait. */
 static struct error *multi_attach(struct attachment *self, int pid,
 				  const struct attach_probe probes[], size_t count,
 				  bool cookies)
@@ -78,12 +81,12 @@ static struct error *multi_attach(struct attachment *self, int pid,
 				done[j] = true;
 			}
 
-			int fd = link_uprobe_multi(probes[i].program, probes[i].path, offsets,
-						   values, n, is_return, pid);
+			int fd = link_uprobe_multi(probes[i].program, probes[i].path,
+						   offsets, values, n, is_return, pid);
 
 			if (fd < 0 || !vec_push(&self->fds, fd)) {
-				struct error *err = fd < 0 ? refused(-fd, &probes[i]) :
-							     error_no_memory();
+				struct error *err = fd < 0 ? refused(-fd, &probes[i])
+							   : error_no_memory();
 
 				if (fd >= 0)
 					close(fd);

@@ -27,8 +27,7 @@ static int pmu_number(const char *path, const char *format)
 	return f && fscanf(f, format, &n) == 1 ? n : -1;
 }
 
-static int open_event(int pmu, int return_bit, int pid,
-		      const struct attach_probe *probe)
+static int open_event(int pmu, int return_bit, int pid, const struct attach_probe *probe)
 {
 	struct perf_event_attr attr = {
 		.type = (uint32_t)pmu,
@@ -47,7 +46,7 @@ static int open_event(int pmu, int return_bit, int pid,
 /* Let the programs stop at once: removing each breakpoint takes the kernel 0.1 s. */
 static void disable_all(struct attachment *self)
 {
-	vec_foreach(fd, &self->fds)
+	vec_foreach (fd, &self->fds)
 		ioctl(*fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
@@ -70,28 +69,29 @@ static void perf_detach(struct attachment *self)
 			/* Keep no one waiting for the end of our output. */
 			for (int fd = 0; fd <= 2; fd++)
 				close(fd);
-			vec_foreach(fd, &self->fds)
+			vec_foreach (fd, &self->fds)
 				close(*fd);
 		}
 		_exit(0);
 	}
 	if (child > 0)
 		waitpid(child, NULL, 0);
-	vec_foreach(fd, &self->fds)
+	vec_foreach (fd, &self->fds)
 		close(*fd);
 	vec_deinit(&self->fds);
 }
 
-static struct error *attach_one(struct attachment *self, int pmu, int return_bit,
-				int pid, const struct attach_probe *probe, bool cookies)
+static struct error *attach_one(struct attachment *self, int pmu, int return_bit, int pid,
+				const struct attach_probe *probe, bool cookies)
 {
 	int event = open_event(pmu, return_bit, pid, probe);
 
 	if (event < 0)
-		return error_errno(event == -EPERM || event == -EACCES ? ERROR_PERMISSION :
-									 ERROR_UNSUPPORTED,
-				   -event, "cannot probe %s in %s (perf uprobe at %#lx)",
-				   probe->function, probe->path, (unsigned long)probe->offset);
+		return error_errno(
+			event == -EPERM || event == -EACCES ? ERROR_PERMISSION
+							    : ERROR_UNSUPPORTED,
+			-event, "cannot probe %s in %s (perf uprobe at %#lx)",
+			probe->function, probe->path, (unsigned long)probe->offset);
 	if (!vec_push(&self->fds, event)) {
 		close(event);
 		return error_no_memory();
@@ -113,8 +113,8 @@ static struct error *attach_one(struct attachment *self, int pmu, int return_bit
 	if (!err && ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
 		err = errno;
 	return err ? error_errno(ERROR_UNSUPPORTED, err, "cannot attach to %s in %s",
-				 probe->function, probe->path) :
-		     NULL;
+				 probe->function, probe->path)
+		   : NULL;
 }
 
 static struct error *perf_attach(struct attachment *self, int pid,
@@ -133,7 +133,8 @@ static struct error *perf_attach(struct attachment *self, int pid,
 			struct error *err = NULL;
 
 			if (probes[i].is_return == is_return)
-				err = attach_one(self, pmu, return_bit, pid, &probes[i], cookies);
+				err = attach_one(self, pmu, return_bit, pid, &probes[i],
+						 cookies);
 			if (err) {
 				perf_detach(self);
 				return err;

@@ -78,8 +78,8 @@ static char *read_log(const struct compiler *c)
 	if (fstat(c->log_fd, &st) || st.st_size <= 0)
 		return NULL;
 
-	size_t size = (size_t)st.st_size < LOG_KEEP_BYTES ? (size_t)st.st_size :
-							    LOG_KEEP_BYTES;
+	size_t size =
+		(size_t)st.st_size < LOG_KEEP_BYTES ? (size_t)st.st_size : LOG_KEEP_BYTES;
 	char *text = malloc(size + 1);
 
 	if (!text)
@@ -106,7 +106,8 @@ static struct error *child_died(struct compiler *c)
 	if (c->child && waitpid(c->child, &status, 0) == c->child)
 		c->child = 0;
 	if (WIFSIGNALED(status))
-		return error_create(ERROR_COMPILE, "the BPF compiler died of signal %d (%s)",
+		return error_create(ERROR_COMPILE,
+				    "the BPF compiler died of signal %d (%s)",
 				    WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return error_create(ERROR_COMPILE, "the BPF compiler gave up (status %d)",
 			    WEXITSTATUS(status));
@@ -162,8 +163,8 @@ int compiler_map(const struct compiler *c, const char *name)
 	return -1;
 }
 
-static struct error *load_batch(struct compiler *c, const char *const names[], size_t count,
-				uint32_t attach_type, int ret[])
+static struct error *load_batch(struct compiler *c, const char *const names[],
+				size_t count, uint32_t attach_type, int ret[])
 {
 	struct message m = {.kind = MESSAGE_LOAD, .attach_type = attach_type};
 	int fds[MESSAGE_MAX_FDS];
@@ -181,8 +182,9 @@ static struct error *load_batch(struct compiler *c, const char *const names[], s
 	if (fd_count != count) {
 		for (size_t i = 0; i < fd_count; i++)
 			close(fds[i]);
-		return error_create(ERROR_COMPILE, "the compiler gave %zu programs of %zu",
-				    fd_count, count);
+		return error_create(ERROR_COMPILE,
+				    "the compiler gave %zu programs of %zu", fd_count,
+				    count);
 	}
 	memcpy(ret, fds, count * sizeof(*fds));
 	return NULL;

@@ -23,7 +23,8 @@ struct error *compiler_start(const struct source *source, const struct headers *
 			     struct compiler **ret) __attribute__((warn_unused_result));
 
 /* Wait for the compilation. What libbcc and clang printed is the error's detail. */
-struct error *compiler_wait(struct compiler *compiler) __attribute__((warn_unused_result));
+struct error *compiler_wait(struct compiler *compiler)
+	__attribute__((warn_unused_result));
 
 /* A descriptor of the map `name`, owned by the compiler (closed by its destroy), or -1
  * when there is no such map. */

@@ -22,7 +22,6 @@
 /* The version suffix is the library's ABI: 0 in every release so far. */
 #define LIBBCC_SONAME "libbcc.so.0"
 
-
 /* What is used of libbcc, by its own prototypes. */
 struct libbcc {
 	__typeof__(bpf_module_create_c_from_string) *module_create;
@@ -97,13 +96,12 @@ static int program_load(const struct libbcc *bcc, void *module, const char *name
 
 #ifdef LIBBCC_MAJOR_VERSION
 	/* The last argument came with 0.25, as did the macro. */
-	return bcc->func_load(module, BPF_PROG_TYPE_KPROBE, name, start, (int)size, "GPL", 0,
-			      0, NULL, 0, NULL,
-			      attach_type ? (int)attach_type : -1);
+	return bcc->func_load(module, BPF_PROG_TYPE_KPROBE, name, start, (int)size, "GPL",
+			      0, 0, NULL, 0, NULL, attach_type ? (int)attach_type : -1);
 #else
 	(void)attach_type;
-	return bcc->func_load(module, BPF_PROG_TYPE_KPROBE, name, start, (int)size, "GPL", 0,
-			      0, NULL, 0, NULL);
+	return bcc->func_load(module, BPF_PROG_TYPE_KPROBE, name, start, (int)size, "GPL",
+			      0, 0, NULL, 0, NULL);
 #endif
 }
 
@@ -114,13 +112,14 @@ static void answer_load(int socket, const struct libbcc *bcc, void *module,
 	int fds[MESSAGE_MAX_FDS];
 
 	for (uint32_t i = 0; i < request->count && i < MESSAGE_MAX_FDS; i++) {
-		int fd = program_load(bcc, module, request->name[i], request->attach_type);
+		int fd =
+			program_load(bcc, module, request->name[i], request->attach_type);
 
 		if (fd < 0) {
 			reply.kind = MESSAGE_FAILED;
 			snprintf(reply.text, sizeof(reply.text),
-				 "the kernel refused the program %s: %s", request->name[i],
-				 strerror(-fd));
+				 "the kernel refused the program %s: %s",
+				 request->name[i], strerror(-fd));
 			break;
 		}
 		fds[reply.count++] = fd;
@@ -146,25 +145,26 @@ _Noreturn void compiler_child_run(int socket, int log_fd, const struct source *s
 	signal(SIGINT, SIG_IGN);
 	dup2(log_fd, STDOUT_FILENO);
 	dup2(log_fd, STDERR_FILENO);
-	/* A ./linux/types.h in the working directory would come before every other. */
-	if (chdir(headers->path))
-		fail(socket, "cannot enter the directory of the kernel headers");
+	/* A ./linux/types.h in the working directory would come before every other. The
+	 * root directory is root's alone, and libbcc wants one that has a path. */
+	if (chdir("/"))
+		fail(socket, "cannot enter the root directory");
 	setenv("BCC_KERNEL_SOURCE", headers->path, 1);
 	if (!libbcc_open(&bcc))
 		fail(socket, "cannot load " LIBBCC_SONAME ": install libbpfcc (Debian, "
 			     "Ubuntu) or bcc (Fedora, Arch)");
 
 	for (size_t i = 0; i < source->flag_count + headers->flag_count; i++) {
-		const char *flag = i < source->flag_count ?
-					   source->flags[i] :
-					   headers->flags[i - source->flag_count];
+		const char *flag = i < source->flag_count
+					   ? source->flags[i]
+					   : headers->flags[i - source->flag_count];
 
 		if (!vec_push(&flags, flag))
 			fail(socket, "out of memory");
 	}
 
-	void *module = bcc.module_create(source->text, 0, flags.data, (int)flags.len, false,
-					 NULL);
+	void *module = bcc.module_create(source->text, 0, flags.data, (int)flags.len,
+					 false, NULL);
 
 	if (!module)
 		fail(socket, "the BPF program does not compile");

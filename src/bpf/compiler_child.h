@@ -14,9 +14,9 @@
 
 enum message_kind {
 	MESSAGE_COMPILED, /* child: done; fds and names of the maps */
-	MESSAGE_LOAD,	  /* parent: load the named programs with attach_type */
-	MESSAGE_LOADED,	  /* child: fds in the order asked for */
-	MESSAGE_FAILED,	  /* child: `text` says why; the log file has more */
+	MESSAGE_LOAD,     /* parent: load the named programs with attach_type */
+	MESSAGE_LOADED,   /* child: fds in the order asked for */
+	MESSAGE_FAILED,   /* child: `text` says why; the log file has more */
 };
 
 struct message {

@@ -37,13 +37,21 @@ uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick)
 	return attach_ns + (then << ABI_TICK_SHIFT);
 }
 
+/* Ticks are rounded down, to before the first block could be made. */
+static uint64_t block_time_ns(const struct drain *d, uint32_t tick)
+{
+	uint64_t time_ns = drain_tick_ns(d->attach_ns, d->snap->time_ns, tick);
+
+	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
+}
+
 static struct snapshot_block block_from(const struct drain *d, uint64_t address,
 					const struct abi_block *b)
 {
 	return (struct snapshot_block){
 		.address = address,
 		.size_bytes = b->size_bytes,
-		.time_ns = drain_tick_ns(d->attach_ns, d->snap->time_ns, b->tick),
+		.time_ns = block_time_ns(d, b->tick),
 		.stack = b->stack < d->sizes->max_stacks ? b->stack : SNAPSHOT_NO_STACK,
 		.tid = b->tid,
 	};
@@ -73,7 +81,8 @@ static bool read_slot(const struct abi_live_bucket *bucket, int way, uint64_t *k
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (*at == k && !memcmp(&a, &b, sizeof(a))) {
 			*key = k;
-			*block = (struct abi_block){a.size_bytes, a.stack, a.tid, a.tick, 0};
+			*block = (struct abi_block){a.size_bytes, a.stack, a.tid, a.tick,
+						    0};
 			return true;
 		}
 	}
@@ -99,7 +108,8 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 	uint32_t total = d->sizes->live_buckets;
 
 	if (!vec_reserve(&d->snap->blocks[BLOCK_HEAP],
-			 d->snap->blocks[BLOCK_HEAP].len + (size_t)count * ABI_LIVE_WAYS / 8))
+			 d->snap->blocks[BLOCK_HEAP].len +
+				 (size_t)count * ABI_LIVE_WAYS / 8))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t here = first + i;
@@ -239,8 +249,8 @@ static struct error *read_spills(struct drain *d)
 
 	hashmap_init(&seen, d->attach_ns);
 
-	struct error *err = walk_hash(d->maps->live_spill, d->sizes->live_spill, &block, &seen,
-				      add_spilled, d);
+	struct error *err = walk_hash(d->maps->live_spill, d->sizes->live_spill, &block,
+				      &seen, add_spilled, d);
 
 	hashmap_deinit(&seen);
 	if (!err)
@@ -255,8 +265,9 @@ static struct error *read_spills(struct drain *d)
 static bool read_stacks(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
 	struct drain *d = arg;
-	uint32_t max_depth = (d->sizes->stack_record_bytes -
-			      (uint32_t)sizeof(struct abi_stack_head)) / sizeof(uint64_t);
+	uint32_t max_depth =
+		(d->sizes->stack_record_bytes - (uint32_t)sizeof(struct abi_stack_head)) /
+		sizeof(uint64_t);
 
 	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
@@ -293,8 +304,9 @@ static struct error *read_control(const struct drain_maps *maps, struct abi_cont
 	return err ? error_errno(ERROR_IO, -err, "cannot read the control map") : NULL;
 }
 
-struct error *drain_blocks(const struct drain_maps *maps, const struct source_sizes *sizes,
-			   uint64_t attach_ns, struct snapshot *snap)
+struct error *drain_blocks(const struct drain_maps *maps,
+			   const struct source_sizes *sizes, uint64_t attach_ns,
+			   struct snapshot *snap)
 {
 	_cleanup_(freep) uint32_t *first =
 		calloc((size_t)sizes->live_buckets + 1, sizeof(*first));
@@ -317,12 +329,12 @@ struct error *drain_blocks(const struct drain_maps *maps, const struct source_si
 	if (err)
 		return err;
 
-	uint64_t used = control.stacks_used < sizes->max_stacks ? control.stacks_used :
-								  sizes->max_stacks;
+	uint64_t used = control.stacks_used < sizes->max_stacks ? control.stacks_used
+								: sizes->max_stacks;
 
-	err = mapped_walk(maps->stacks, (uint32_t)used, sizes->stack_record_bytes, read_stacks,
-			  &d);
-	vec_foreach(block, &snap->blocks[BLOCK_HEAP]) {
+	err = mapped_walk(maps->stacks, (uint32_t)used, sizes->stack_record_bytes,
+			  read_stacks, &d);
+	vec_foreach (block, &snap->blocks[BLOCK_HEAP]) {
 		if (block->stack >= used)
 			block->stack = SNAPSHOT_NO_STACK;
 	}
@@ -349,7 +361,8 @@ struct count_dead {
 	uint64_t dead;
 };
 
-static bool count_dead_owners(const void *elements, uint32_t first, uint32_t count, void *arg)
+static bool count_dead_owners(const void *elements, uint32_t first, uint32_t count,
+			      void *arg)
 {
 	const struct abi_pending *slots = elements;
 	struct count_dead *c = arg;
@@ -364,8 +377,9 @@ static bool count_dead_owners(const void *elements, uint32_t first, uint32_t cou
 	return true;
 }
 
-struct error *drain_counters(const struct drain_maps *maps, const struct source_sizes *sizes,
-			     const struct proc *proc, struct snapshot *snap)
+struct error *drain_counters(const struct drain_maps *maps,
+			     const struct source_sizes *sizes, const struct proc *proc,
+			     struct snapshot *snap)
 {
 	static const struct {
 		enum abi_counter counter;

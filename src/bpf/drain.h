@@ -26,17 +26,18 @@ struct drain_maps {
 uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick);
 
 /* Add the heap blocks, stacks and frames to `snap`. Ticks count from `attach_ns`
- * (CLOCK_MONOTONIC). `snap->time_ns` is set. */
-struct error *drain_blocks(const struct drain_maps *maps, const struct source_sizes *sizes,
-			   uint64_t attach_ns, struct snapshot *snap)
-	__attribute__((warn_unused_result));
+ * (CLOCK_MONOTONIC). `snap->time_ns` and
+ * `snap->attached_ns` are set. */
+struct error *drain_blocks(const struct drain_maps *maps,
+			   const struct source_sizes *sizes, uint64_t attach_ns,
+			   struct snapshot *snap) __attribute__((warn_unused_result));
 
 /*
  * Add the counters. Calls on their way whose thread has died are counted as abandoned,
  * unless `proc` as a whole has exited.
  */
-struct error *drain_counters(const struct drain_maps *maps, const struct source_sizes *sizes,
-			     const struct proc *proc, struct snapshot *snap)
-	__attribute__((warn_unused_result));
+struct error *drain_counters(const struct drain_maps *maps,
+			     const struct source_sizes *sizes, const struct proc *proc,
+			     struct snapshot *snap) __attribute__((warn_unused_result));
 
 #endif

@@ -29,15 +29,17 @@ static int load(const struct bpf_insn *insns, uint32_t count, uint32_t attach_ty
 	attr.prog_type = BPF_PROG_TYPE_KPROBE;
 	attr.insns = (uint64_t)(uintptr_t)insns;
 	attr.insn_cnt = count;
-	attr.license = (uint64_t)(uintptr_t)"GPL";
+	attr.license = (uint64_t)(uintptr_t) "GPL";
 	attr.expected_attach_type = attach_type;
 	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
 #define INSN(c, d, s, o, i)                                                              \
-	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
+	((struct bpf_insn){                                                              \
+		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
 #define INSN_RETURN_0                                                                    \
-	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0), INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),                                   \
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
 static bool loads(const struct bpf_insn *insns, uint32_t count)
 {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 
 #include "bpf/embedded.h"
@@ -33,6 +34,7 @@ void headers_destroy(struct headers *headers)
 		nftw(headers->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	for (size_t i = 0; i < headers->flag_count; i++)
 		free(headers->flags[i]);
+	closep(&headers->mount_fd);
 	free(headers->flags);
 	free(headers->path);
 	free(headers);
@@ -48,11 +50,13 @@ static struct error *write_file(const char *root, const struct embedded_file *fi
 	for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); p++) {
 		*p = 0;
 		if (mkdir(path, 0700) && errno != EEXIST)
-			return error_errno(ERROR_IO, errno, "cannot make directory %s", path);
+			return error_errno(ERROR_IO, errno, "cannot make directory %s",
+					   path);
 		*p = '/';
 	}
 
-	_cleanup_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	_cleanup_(closep) int fd =
+		open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	size_t len = strlen(file->text);
 
 	if (fd < 0 || write(fd, file->text, len) != (ssize_t)len)
@@ -60,28 +64,56 @@ static struct error *write_file(const char *root, const struct embedded_file *fi
 	return NULL;
 }
 
+/* System calls of the mount API (Linux 5.2; include/uapi/linux/mount.h), which C
+ * libraries before glibc 2.36 do not have. */
+#define FSCONFIG_STRING   1
+#define FSCONFIG_CREATE   6
+#define FS_CLOEXEC        1
+#define MOUNT_NOTHING_ODD (0x2 | 0x4 | 0x8) /* nosuid, nodev, noexec */
+
+/* A memory file system that is mounted nowhere; a descriptor, or -1. */
+static int detached_tmpfs(void)
+{
+	_cleanup_(closep) int fs = (int)syscall(SYS_fsopen, "tmpfs", FS_CLOEXEC);
+
+	if (fs < 0 || syscall(SYS_fsconfig, fs, FSCONFIG_STRING, "size", "1M", 0) ||
+	    syscall(SYS_fsconfig, fs, FSCONFIG_CREATE, NULL, NULL, 0))
+		return -1;
+	return (int)syscall(SYS_fsmount, fs, FS_CLOEXEC, MOUNT_NOTHING_ODD);
+}
+
+/* A place for the embedded tree. */
+static struct error *make_root(struct headers *headers)
+{
+	/* /run is root's own. */
+	char in_run[] = "/run/memtrace-XXXXXX", in_tmp[] = "/tmp/memtrace-XXXXXX";
+	char *path;
+
+	headers->mount_fd = detached_tmpfs();
+	if (headers->mount_fd >= 0) {
+		if (asprintf(&headers->path, "/proc/self/fd/%d", headers->mount_fd) < 0)
+			headers->path = NULL;
+		return headers->path ? NULL : error_no_memory();
+	}
+	path = mkdtemp(in_run);
+	if (!path)
+		path = mkdtemp(in_tmp);
+	if (!path)
+		return error_errno(ERROR_IO, errno,
+				   "cannot make a directory in /run or /tmp");
+	headers->temporary = true;
+	headers->path = strdup(path);
+	return headers->path ? NULL : error_no_memory();
+}
+
 static struct error *embedded_create(struct headers *headers)
 {
-	/* /run is root's own; /tmp serves the unprivileged (and --dry-run). */
-	char in_run[] = "/run/memtrace-XXXXXX", in_tmp[] = "/tmp/memtrace-XXXXXX";
-	char *made = mkdtemp(in_run);
+	struct error *err = make_root(headers);
 
-	if (!made)
-		made = mkdtemp(in_tmp);
-	if (!made)
-		return error_errno(ERROR_IO, errno, "cannot make a directory in /run or /tmp");
-	headers->temporary = true;
 	headers->kind = "embedded";
-	headers->path = strdup(made);
-	if (!headers->path)
-		return error_no_memory();
-	for (const struct embedded_file *f = embedded_headers; f->name; f++) {
-		struct error *err = write_file(made, f);
-
-		if (err)
-			return err;
-	}
-	return NULL;
+	for (const struct embedded_file *f = embedded_headers; !err && f->name; f++)
+		err = write_file(headers->path, f);
+	return err;
 }
 
 static bool has(const char *dir, const char *name)
@@ -129,10 +161,11 @@ static struct error *installed_create(struct headers *headers, const char *dir)
 	else if (has(real, "build/include/linux/kconfig.h"))
 		tree = "/build";
 	else
-		return error_create(ERROR_NOT_FOUND,
-				    "%s holds no kernel headers (include/linux/kconfig.h is "
-				    "not there): use --kernel-headers embedded",
-				    dir);
+		return error_create(
+			ERROR_NOT_FOUND,
+			"%s holds no kernel headers (include/linux/kconfig.h is "
+			"not there): use --kernel-headers embedded",
+			dir);
 	if (asprintf(&headers->path, "%s%s", real, tree) < 0) {
 		headers->path = NULL;
 		return error_no_memory();
@@ -160,6 +193,7 @@ struct error *headers_create(enum headers_mode choice, const char *dir,
 
 	if (!headers)
 		return error_no_memory();
+	headers->mount_fd = -1;
 	if (choice == HEADERS_DIR) {
 		err = installed_create(headers, dir);
 	} else if (choice == HEADERS_EMBEDDED || !kernel->has_pt_regs ||

@@ -20,17 +20,21 @@ enum headers_mode {
 };
 
 struct headers {
-	char *path;	   /* for BCC_KERNEL_SOURCE; also a trusted working directory */
-	bool temporary;	   /* `path` is ours and is removed by headers_destroy() */
-	char **flags;	   /* more -I flags, flag_count of them */
+	char *path; /* for BCC_KERNEL_SOURCE */
+	/* Where embedded headers live: a mount of their own that nothing can see but by
+	 * this descriptor (then `path` leads through /proc/self/fd), or -1... */
+	int mount_fd;
+	bool temporary; /* ...a fresh directory, which headers_destroy() removes */
+	char **flags;   /* more -I flags, flag_count of them */
 	size_t flag_count;
-	const char *kind;  /* "embedded" or "installed"; static */
+	const char *kind; /* "embedded" or "installed"; static */
 };
 
 /*
  * Prepare the headers. `dir` (with HEADERS_DIR) is a kernel source or header tree,
  * or a module directory with `build` and `source` in it, as Debian splits it. Embedded
- * headers are written to a fresh directory of mode 0700.
+ * headers are written to a memory file system that is mounted nowhere, and so is gone
+ * with us however we end; where that is not allowed, to a fresh directory of mode 0700.
  */
 struct error *headers_create(enum headers_mode choice, const char *dir,
 			     const struct kernel_offsets *kernel, struct headers **ret)

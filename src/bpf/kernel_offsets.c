@@ -49,7 +49,7 @@ static bool struct_member(const struct btf *btf, const char *type, const char *n
 static const struct {
 	const char *name;
 	uint32_t offset;
-} pt_regs_members[] = {{"bp", 32},  {"ax", 80},	 {"cx", 88},  {"dx", 96},
+} pt_regs_members[] = {{"bp", 32},  {"ax", 80},  {"cx", 88},  {"dx", 96},
 		       {"si", 104}, {"di", 112}, {"ip", 128}, {"sp", 152}};
 #endif
 
@@ -75,7 +75,8 @@ void kernel_offsets_read(struct kernel_offsets *ret)
 	for (size_t i = 0; i < sizeof(pt_regs_members) / sizeof(*pt_regs_members); i++) {
 		uint32_t offset;
 
-		if (!struct_member(btf, "pt_regs", pt_regs_members[i].name, &offset, &type) ||
+		if (!struct_member(btf, "pt_regs", pt_regs_members[i].name, &offset,
+				   &type) ||
 		    offset != pt_regs_members[i].offset)
 			ret->pt_regs_as_embedded = false;
 	}

@@ -13,7 +13,7 @@ struct kernel_offsets {
 	uint32_t mm_xol_area; /* mm_struct.uprobes_state.xol_area */
 	uint32_t xol_vaddr;   /* xol_area.vaddr */
 
-	bool has_pt_regs;	 /* struct pt_regs was found */
+	bool has_pt_regs;         /* struct pt_regs was found */
 	bool pt_regs_as_embedded; /* and is laid out as probes/kernel has it */
 };
 

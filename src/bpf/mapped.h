@@ -13,7 +13,8 @@
 #include "util/error.h"
 
 /* Called with `count` elements, the first of which has number `first`. False stops. */
-typedef bool (*mapped_fn)(const void *elements, uint32_t first, uint32_t count, void *arg);
+typedef bool (*mapped_fn)(const void *elements, uint32_t first, uint32_t count,
+			  void *arg);
 
 /*
  * Walk elements 0..count-1 of the array `fd`, `element_bytes` each (a multiple of 8).

@@ -16,7 +16,7 @@ void mapping_book_init(struct mapping_book *book, uint64_t page_bytes)
 
 void mapping_book_deinit(struct mapping_book *book)
 {
-	vec_foreach(call, &book->calls)
+	vec_foreach (call, &book->calls)
 		vec_deinit(&call->taken);
 	vec_deinit(&book->calls);
 	vec_deinit(&book->pieces);
@@ -55,7 +55,8 @@ static bool page_range(const struct mapping_book *book, uint64_t address, uint64
 {
 	uint64_t mask = book->page_bytes - 1;
 
-	if (!size || size > UINT64_MAX - mask || address > UINT64_MAX - ((size + mask) & ~mask))
+	if (!size || size > UINT64_MAX - mask ||
+	    address > UINT64_MAX - ((size + mask) & ~mask))
 		return false;
 	*start = address & ~mask;
 	*end = *start + ((size + mask) & ~mask);
@@ -103,7 +104,7 @@ static bool take_range(struct mapping_book *book, uint64_t start, uint64_t end,
 
 static void count_freed(struct mapping_book *book, const struct mapping_call *call)
 {
-	vec_foreach(piece, &call->taken) {
+	vec_foreach (piece, &call->taken) {
 		book->totals.frees++;
 		book->totals.freed_bytes += piece->end - piece->start;
 	}
@@ -116,7 +117,8 @@ static bool add_mapping(struct mapping_book *book, const struct abi_event *event
 		.stack = event->stack, .tid = event->tid, .tick = event->tick};
 	struct mapping_call replaced = {0};
 
-	if (!page_range(book, event->address, event->size_bytes, &piece.start, &piece.end))
+	if (!page_range(book, event->address, event->size_bytes, &piece.start,
+			&piece.end))
 		return true;
 
 	bool ok = take_range(book, piece.start, piece.end, &replaced) &&
@@ -133,7 +135,7 @@ static bool add_mapping(struct mapping_book *book, const struct abi_event *event
 
 static struct mapping_call *call_of(struct mapping_book *book, uint32_t tid)
 {
-	vec_foreach(call, &book->calls) {
+	vec_foreach (call, &book->calls) {
 		if (call->tid == tid)
 			return call;
 	}
@@ -149,7 +151,8 @@ static void call_end(struct mapping_book *book, struct mapping_call *call)
 /* The old range of munmap or mremap goes at entry. */
 static bool begin_call(struct mapping_book *book, const struct abi_event *event)
 {
-	bool keeps_old = event->kind == ABI_EVENT_REMAP && event->extra & MREMAP_DONTUNMAP;
+	bool keeps_old =
+		event->kind == ABI_EVENT_REMAP && event->extra & MREMAP_DONTUNMAP;
 	struct mapping_call *call = call_of(book, event->tid);
 	uint64_t start, end;
 

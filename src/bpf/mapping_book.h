@@ -27,7 +27,7 @@ struct mapping_call {
 struct mapping_book {
 	uint64_t page_bytes;
 	VEC(struct mapping_piece) pieces; /* sorted, disjoint */
-	VEC(struct mapping_call) calls;	  /* one a thread that is inside such a call */
+	VEC(struct mapping_call) calls;   /* one a thread that is inside such a call */
 	struct snapshot_totals totals;
 };
 

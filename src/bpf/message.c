@@ -6,7 +6,8 @@
 
 #include "bpf/compiler_child.h"
 
-int message_send(int socket, const struct message *message, const int fds[], size_t fd_count)
+int message_send(int socket, const struct message *message, const int fds[],
+		 size_t fd_count)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int) * MESSAGE_MAX_FDS)];

@@ -47,7 +47,7 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 	*ret = (struct source_sizes){
 		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
 		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
-		.live_spill = (uint32_t)(options->max_allocations / 16 + 64),
+		.live_spill = (uint32_t)(options->max_allocations / 128 + 64),
 		.stack_buckets = (uint32_t)(options->max_stacks * 2 / ABI_STACK_WAYS + 1),
 		.max_stacks = (uint32_t)options->max_stacks,
 		.stack_record_bytes = (uint32_t)(sizeof(struct abi_stack_head) +
@@ -80,8 +80,8 @@ size_t source_site_index(const struct source *source, uint64_t site)
 
 static bool collect_sites(struct source *source, const struct plan *plan)
 {
-	vec_foreach(object, &plan->objects) {
-		vec_foreach(at, &object->sites) {
+	vec_foreach (object, &plan->objects) {
+		vec_foreach (at, &object->sites) {
 			uint64_t site = source_site(at);
 
 			if (source_site_index(source, site) == source->sites.len &&
@@ -162,7 +162,8 @@ static bool add_flags(struct source *source, const struct source_options *o,
 		ok &= add_flag(source, "-DMAX_SIZE=%" PRIu64 "ull", o->max_size_bytes);
 	if (o->sample_every > 1)
 		ok &= add_flag(source, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
-			       ((UINT64_C(1) << 32) + o->sample_every / 2) / o->sample_every);
+			       ((UINT64_C(1) << 32) + o->sample_every / 2) /
+				       o->sample_every);
 	if (o->offsets.has_trampoline) {
 		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
 		ok &= add_flag(source, "-DOFFSET_MM_XOL_AREA=%u", o->offsets.mm_xol_area);
@@ -197,7 +198,8 @@ struct error *source_build(const struct source_options *options, const struct pl
 			source_entry_name(i, name);
 			strbuf_appendf(&text,
 				       "int %s(struct pt_regs *ctx)\n"
-				       "{\n\treturn call_entered(ctx, %#" PRIx64 ");\n}\n",
+				       "{\n\treturn call_entered(ctx, %#" PRIx64
+				       ");\n}\n",
 				       name, source->sites.data[i]);
 		}
 	}

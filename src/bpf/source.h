@@ -18,22 +18,22 @@
 
 struct source_options {
 	int pid;
-	uint64_t attach_ns;	/* CLOCK_MONOTONIC: ticks count from here */
-	unsigned stack_depth;	/* 1..127 */
+	uint64_t attach_ns;   /* CLOCK_MONOTONIC: ticks count from here */
+	unsigned stack_depth; /* 1..127 */
 	uint64_t max_allocations, max_stacks;
-	uint64_t sample_every;	/* 1: all */
+	uint64_t sample_every;                   /* 1: all */
 	uint64_t min_size_bytes, max_size_bytes; /* 0 and UINT64_MAX: no bound */
 	bool mappings;
-	bool with_time;		/* keep the time of each block */
-	bool cookies;		/* the kernel has attach cookies (5.15) */
+	bool with_time; /* keep the time of each block */
+	bool cookies;   /* the kernel has attach cookies (5.15) */
 	struct kernel_offsets offsets;
 };
 
 /* Sizes that follow from the options; both sides must agree on them. */
 struct source_sizes {
-	uint32_t cpu_slots;	/* records of `counters`, a power of two */
+	uint32_t cpu_slots; /* records of `counters`, a power of two */
 	uint32_t live_buckets;
-	uint32_t live_spill;	/* entries */
+	uint32_t live_spill; /* entries */
 	uint32_t stack_buckets;
 	uint32_t max_stacks;
 	uint32_t stack_record_bytes;
@@ -41,7 +41,7 @@ struct source_sizes {
 
 struct source {
 	char *text;
-	char **flags;	    /* flag_count of them */
+	char **flags; /* flag_count of them */
 	size_t flag_count;
 	VEC(uint64_t) sites; /* what the sites of the plan mean, each meaning once */
 	struct source_sizes sizes;

@@ -21,7 +21,7 @@
 #include "util/cleanup.h"
 
 /* How often mapping events are fetched: the ring holds some 20,000. */
-#define POLL_MS 20
+#define POLL_MS      20
 
 #define MAX_PROGRAMS COMPILER_MAX_PROGRAMS
 
@@ -35,8 +35,8 @@ struct tracer {
 	struct compiler *compiler;
 	struct drain_maps maps;
 	struct abi_control *control; /* mapped */
-	uint64_t attach_ns;	     /* ticks count from here */
-	uint64_t enabled_ns;	     /* counting began */
+	uint64_t attach_ns;          /* ticks count from here */
+	uint64_t enabled_ns;         /* counting began */
 	struct attachment attachment;
 	int programs[MAX_PROGRAMS];
 	size_t program_count;
@@ -67,13 +67,15 @@ static void progress(const struct tracer *t, const char *phase)
 static struct error *check_kernel(const struct tracer *t)
 {
 	if (!t->features.atomics)
-		return error_create(ERROR_UNSUPPORTED,
-				    "this kernel's BPF has no compare-and-exchange, which the "
-				    "tables need: Linux 5.12 or newer is required");
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"this kernel's BPF has no compare-and-exchange, which the "
+			"tables need: Linux 5.12 or newer is required");
 	if (t->options.attach == ATTACH_MULTI && !t->features.uprobe_multi)
-		return error_create(ERROR_UNSUPPORTED,
-				    "this kernel has no uprobe_multi (Linux 6.6): use --attach "
-				    "perf");
+		return error_create(
+			ERROR_UNSUPPORTED,
+			"this kernel has no uprobe_multi (Linux 6.6): use --attach "
+			"perf");
 	return NULL;
 }
 
@@ -116,8 +118,8 @@ static struct error *compile(struct tracer *t)
 	kernel_offsets_read(&so.offsets);
 	err = source_build(&so, t->plan, &t->source);
 	if (!err)
-		err = headers_create(t->options.headers, t->options.headers_dir, &so.offsets,
-				     &headers);
+		err = headers_create(t->options.headers, t->options.headers_dir,
+				     &so.offsets, &headers);
 	if (!err)
 		err = compiler_start(t->source, headers, &t->compiler);
 	if (!err) {
@@ -133,19 +135,17 @@ static struct error *open_maps(struct tracer *t)
 		const char *name;
 		int *fd;
 	} wanted[] = {
-		{"control", &t->maps.control},
-		{"counters", &t->maps.counters},
-		{"live", &t->maps.live},
-		{"live_spill", &t->maps.live_spill},
-		{"pending", &t->maps.pending},
-		{"pending_spill", &t->maps.pending_spill},
+		{"control", &t->maps.control}, {"counters", &t->maps.counters},
+		{"live", &t->maps.live},       {"live_spill", &t->maps.live_spill},
+		{"pending", &t->maps.pending}, {"pending_spill", &t->maps.pending_spill},
 		{"stacks", &t->maps.stacks},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
 		if (*wanted[i].fd < 0)
-			return error_create(ERROR_COMPILE, "the compiled probes have no map %s",
+			return error_create(ERROR_COMPILE,
+					    "the compiled probes have no map %s",
 					    wanted[i].name);
 	}
 	t->control = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
@@ -229,8 +229,8 @@ static struct error *attach_with(struct tracer *t, const struct attach_ops *ops)
 	err = load_programs(t, ops);
 	if (err)
 		return err;
-	vec_foreach(object, &t->plan->objects)
-		vec_foreach(site, &object->sites)
+	vec_foreach (object, &t->plan->objects)
+		vec_foreach (site, &object->sites)
 			count += site_probes(t, object, site, probes + count);
 	t->attachment.ops = ops;
 	return ops->attach(&t->attachment, t->proc->pid, probes, count,
@@ -276,7 +276,8 @@ static struct error *open_ring(struct tracer *t)
 	mapping_book_init(&t->book, (uint64_t)sysconf(_SC_PAGESIZE));
 	t->ring = fd < 0 ? NULL : ring_buffer__new(fd, on_event, t, NULL);
 	if (!t->ring)
-		return error_errno(ERROR_IO, errno, "cannot open the ring of mapping events");
+		return error_errno(ERROR_IO, errno,
+				   "cannot open the ring of mapping events");
 	return NULL;
 }
 
@@ -293,13 +294,14 @@ int tracer_poll_ms(const struct tracer *t)
 
 static bool add_mappings(const struct tracer *t, struct snapshot *snap)
 {
-	vec_foreach(piece, &t->book.pieces) {
+	vec_foreach (piece, &t->book.pieces) {
 		struct snapshot_block block = {
 			.address = piece->start,
 			.size_bytes = piece->end - piece->start,
-			.time_ns = drain_tick_ns(t->attach_ns, snap->time_ns, piece->tick),
-			.stack = piece->stack < snap->stacks.len ? piece->stack :
-								   SNAPSHOT_NO_STACK,
+			.time_ns =
+				drain_tick_ns(t->attach_ns, snap->time_ns, piece->tick),
+			.stack = piece->stack < snap->stacks.len ? piece->stack
+								 : SNAPSHOT_NO_STACK,
 			.tid = piece->tid,
 		};
 
@@ -308,6 +310,23 @@ static bool add_mappings(const struct tracer *t, struct snapshot *snap)
 	}
 	snap->totals[BLOCK_MAPPING] = t->book.totals;
 	return true;
+}
+
+/* Where the code of the allocators is: one range for each file. */
+static void tell_allocators(struct tracer *t)
+{
+	size_t count = 0;
+
+	vec_foreach (object, &t->plan->objects) {
+		const struct abi_range range = {object->allocator.text_start,
+						object->allocator.text_end};
+		size_t i = 0;
+
+		while (i < count && t->control->allocators[i].start != range.start)
+			i++;
+		if (i == count && count < ABI_MAX_ALLOCATORS)
+			t->control->allocators[count++] = range;
+	}
 }
 
 /* --- all together ----------------------------------------------------------------- */
@@ -340,12 +359,14 @@ struct error *tracer_create(const struct tracer_options *options, const struct p
 	if (err) {
 		if (proc_has_exited(proc)) {
 			error_destroy(err);
-			err = error_create(ERROR_GONE, "pid %d exited while memtrace attached",
+			err = error_create(ERROR_GONE,
+					   "pid %d exited while memtrace attached",
 					   proc->pid);
 		}
 		return err;
 	}
 	compiler_release_child(t->compiler);
+	tell_allocators(t);
 	t->enabled_ns = now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
 	*ret = take(t);

@@ -15,7 +15,7 @@ void modules_init(struct modules *modules)
 
 void modules_deinit(struct modules *modules)
 {
-	vec_foreach(file, &modules->files)
+	vec_foreach (file, &modules->files)
 		free(file->build_id);
 	vec_deinit(&modules->files);
 	proc_maps_deinit(&modules->maps);
@@ -70,7 +70,7 @@ struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 		proc_maps_deinit(&maps);
 		return NULL;
 	}
-	vec_foreach(m, &maps.mappings) {
+	vec_foreach (m, &maps.mappings) {
 		struct module_file file = {m->inode, m->dev_major, m->dev_minor, NULL};
 
 		if (!is_module(m) || !m->inode || find_file(modules, m))
@@ -93,7 +93,8 @@ struct error *modules_copy(const struct modules *modules, struct snapshot *snap)
 		const struct proc_mapping *m = &modules->maps.mappings.data[i];
 		const struct module_file *file = find_file(modules, m);
 		const char *id = file ? file->build_id : NULL;
-		struct snapshot_module module = {m->start, m->end, m->file_offset, NULL, NULL};
+		struct snapshot_module module = {m->start, m->end, m->file_offset, NULL,
+						 NULL};
 
 		if (!is_module(m))
 			continue;

@@ -67,7 +67,7 @@ static struct error *unexpected_argument(const char *arg)
 	return error_create(ERROR_USAGE,
 			    "unexpected argument '%s'; expected only options: a process "
 			    "is given as --pid PID, the time between reports as "
-			    "--interval TIME",
+			    "--interval TIME, a command to start after '--'",
 			    shown);
 }
 
@@ -260,11 +260,16 @@ static struct error *check_together(const struct parse *p)
 {
 	struct options *options = p->options;
 
-	if (!options->pid)
+	if (!options->pid && !options->command)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected %s; it is missing: name the process "
-				    "to trace, such as 'memtrace --pid 1234'",
+				    "to trace, such as 'memtrace --pid 1234', or a "
+				    "command to start, such as 'memtrace -- COMMAND'",
 				    option_rows[OPTION_PID].expected);
+	if (options->pid && options->command)
+		return error_create(ERROR_USAGE,
+				    "--pid: expected without a command after '--', which "
+				    "is started and traced; got both");
 	if (options->min_size_bytes > options->max_size_bytes)
 		return error_create(
 			ERROR_USAGE,
@@ -310,7 +315,7 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 
 		if (!strcmp(arg, "--")) {
 			if (p.at + 1 < argc)
-				err = unexpected_argument(argv[p.at + 1]);
+				ret->command = argv + p.at + 1;
 			p.at = argc;
 		} else if (!strncmp(arg, "--", 2)) {
 			err = parse_long(&p, arg);

@@ -22,7 +22,9 @@ enum option_action {
 
 struct options {
 	enum option_action action;
-	int pid;                 /* --pid, 1 or more */
+	int pid;                 /* --pid, 1 or more; 0 with a command */
+	char *const *command;    /* after "--": argv of a program to start, ended by
+				    NULL; NULL without one. Borrowed from argv. */
 	uint64_t interval_ns;    /* --interval, default 5 s */
 	uint64_t count;          /* --count, 0: no bound */
 	uint64_t duration_ns;    /* --duration, 0: no bound */

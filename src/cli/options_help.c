@@ -50,6 +50,7 @@ static void print_row(FILE *out, const struct option_row *row)
 void options_help(FILE *out)
 {
 	fputs("Usage: memtrace --pid PID [OPTION]...\n"
+	      "       memtrace [OPTION]... -- COMMAND [ARGUMENT]...\n"
 	      "Show which call paths hold the heap memory of a running process.\n",
 	      out);
 	for (int group = 0; group < GROUP_COUNT; group++) {
@@ -74,6 +75,8 @@ void options_help(FILE *out)
 	      "  memtrace -p 1234 -d 10m --format json -o leaks.json\n"
 	      "      ten minutes, a JSON object per report, into a file\n"
 	      "  memtrace -p 1234 --sample-every 100\n"
-	      "      one allocation in a hundred, for a busy process\n",
+	      "      one allocation in a hundred, for a busy process\n"
+	      "  memtrace -o leaks.txt -- ./program --its-option\n"
+	      "      start a program and trace it from its first instruction\n",
 	      out);
 }

@@ -15,8 +15,8 @@ static struct error *open_existing(const char *path, int *ret)
 	struct stat st;
 
 	if (fd < 0 && errno == ELOOP)
-		return error_create(ERROR_IO, "--output %s is a symbolic link: name the file",
-				    path);
+		return error_create(
+			ERROR_IO, "--output %s is a symbolic link: name the file", path);
 	if (fd < 0 || fstat(fd, &st))
 		return error_errno(ERROR_IO, errno, "cannot write --output %s", path);
 	if (!S_ISREG(st.st_mode))
@@ -41,8 +41,9 @@ struct error *output_open(const char *path, bool force, FILE **ret)
 		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0 && errno == EEXIST && !force)
-		return error_create(ERROR_IO, "--output %s exists: use --force (-f) to "
-					      "overwrite it, or another name",
+		return error_create(ERROR_IO,
+				    "--output %s exists: use --force (-f) to "
+				    "overwrite it, or another name",
 				    path);
 	if (fd < 0 && errno == EEXIST)
 		err = open_existing(path, &fd);

@@ -16,9 +16,11 @@ struct error *output_open(const char *path, bool force, FILE **ret)
 	__attribute__((warn_unused_result));
 
 /* Flush; ERROR_IO names the file when it cannot be written. */
-struct error *output_flush(FILE *out, const char *path) __attribute__((warn_unused_result));
+struct error *output_flush(FILE *out, const char *path)
+	__attribute__((warn_unused_result));
 
 /* Flush and close (not stdout). NULL is fine. */
-struct error *output_close(FILE *out, const char *path) __attribute__((warn_unused_result));
+struct error *output_close(FILE *out, const char *path)
+	__attribute__((warn_unused_result));
 
 #endif

@@ -8,7 +8,8 @@
 
 void progress_init(struct progress *progress, bool quiet)
 {
-	*progress = (struct progress){.out = !quiet && isatty(STDERR_FILENO) ? stderr : NULL};
+	*progress =
+		(struct progress){.out = !quiet && isatty(STDERR_FILENO) ? stderr : NULL};
 }
 
 void progress_show(void *arg, const char *phase)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/options.h"
 #include "cli/session.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 
-#define EXIT_RUNTIME 1
-#define EXIT_USAGE   2
+#define EXIT_USAGE 2
 
 /* The one place where errors are printed. The message holds names that the target or a
  * caller chose, so it is escaped; the detail keeps its lines. */
-static int print_error(struct error *err, unsigned verbose)
+static void print_error(struct error *err, unsigned verbose)
 {
-	int status = err->code == ERROR_USAGE ? EXIT_USAGE : EXIT_RUNTIME;
 	_cleanup_(freep) char *message = escape_dup(err->message);
 
 	fprintf(stderr, "memtrace: %s%s\n", message ? message : "out of memory",
@@ -23,16 +23,35 @@ static int print_error(struct error *err, unsigned verbose)
 	if (err->detail && verbose)
 		fprintf(stderr, "%s\n", err->detail);
 	error_destroy(err);
-	return status;
+}
+
+/*
+ * With a standard descriptor closed, the next file that is opened would take its number,
+ * and reports would be written into it. Standard output stands on something that cannot
+ * be written, so that the loss of reports is noticed.
+ */
+static void open_standard_descriptors(void)
+{
+	static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+			abort();
+	}
 }
 
 int cli_run(int argc, char *argv[])
 {
+	open_standard_descriptors();
+
 	struct options options;
 	struct error *err = options_parse(argc, argv, &options);
+	int status;
 
-	if (err)
-		return print_error(err, 0);
+	if (err) {
+		print_error(err, 0);
+		return EXIT_USAGE;
+	}
 	switch (options.action) {
 	case ACTION_HELP:
 		options_help(stdout);
@@ -43,6 +62,8 @@ int cli_run(int argc, char *argv[])
 	case ACTION_TRACE:
 		break;
 	}
-	err = session_run(&options);
-	return err ? print_error(err, options.verbose) : 0;
+	err = session_run(&options, &status);
+	if (err)
+		print_error(err, options.verbose);
+	return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.h"
 
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,6 +16,7 @@
 #include "symbol/cache.h"
 #include "symbol/symbolizer.h"
 #include "target/proc.h"
+#include "target/spawn.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/strbuf.h"
@@ -22,9 +24,11 @@
 DEFINE_CLEANUP(struct snapshot *, snapshot_destroy);
 DEFINE_CLEANUP(struct report *, report_destroy);
 
-/* The target's memory is looked at this often, so that there is a recent figure when it
- * exits. */
-#define MEMORY_POLL_MS 1000
+/* The target is looked at this often, so that its memory and its libraries are known
+ * when it exits: in the beginning, when libraries are loaded, and later. */
+#define LOOK_EARLY_MS 50
+#define LOOK_MS       1000
+#define EARLY_LOOKS   40
 
 struct session {
 	const struct options *options;
@@ -32,6 +36,7 @@ struct session {
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
+	struct spawn spawn; /* the command, when there is one */
 	struct proc *proc;
 	struct proc_memory memory; /* as last seen */
 	struct modules modules;
@@ -42,12 +47,23 @@ struct session {
 	struct tracer *tracer;
 	FILE *out;
 	uint64_t reports;
+	unsigned looks;        /* at the target, between reports */
+	uint64_t next_look_ms; /* CLOCK_MONOTONIC */
 };
+
+static uint64_t monotonic_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
 
 static void session_deinit(struct session *s)
 {
 	/* First of all: the target gets rid of the probes. */
 	tracer_destroy(s->tracer);
+	spawn_deinit(&s->spawn);
 	frame_cache_destroy(s->frames);
 	symbolizer_destroy(s->symbolizer);
 	report_history_destroy(s->history);
@@ -58,7 +74,7 @@ static void session_deinit(struct session *s)
 	progress_clear(&s->progress);
 }
 
-/* The last figures stay when the target is gone. */
+/* What was seen last stays when the target is gone. */
 static void refresh_memory(struct session *s)
 {
 	struct proc_memory memory;
@@ -80,8 +96,7 @@ static struct error *make_plan(struct session *s)
 		.function = o->function,
 		.mappings = o->mappings,
 	};
-	struct error *err = proc_open(o->pid, &s->proc);
-
+	struct error *err = proc_open(o->command ? (int)s->spawn.pid : o->pid, &s->proc);
 	if (!err)
 		err = modules_refresh(&s->modules, s->proc);
 	if (!err)
@@ -96,16 +111,17 @@ static void dry_run(const struct session *s)
 	kernel_features_detect(&features);
 	plan_print(s->plan, stdout);
 	printf("attach by: %s\n",
-	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ? "perf events" :
-									     "uprobe_multi");
+	       s->options->attach == ATTACH_PERF || !features.uprobe_multi
+		       ? "perf events"
+		       : "uprobe_multi");
 }
 
 static void say_missing(const struct session *s)
 {
-	vec_foreach(object, &s->plan->objects) {
+	vec_foreach (object, &s->plan->objects) {
 		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
 
-		vec_foreach(function, &object->missing)
+		vec_foreach (function, &object->missing)
 			fprintf(stderr, "memtrace: %s has no %s: not traced\n",
 				path ? path : "?", (*function)->name);
 	}
@@ -132,7 +148,7 @@ static struct error *start_tracing(struct session *s)
 	struct error *err = proc_check_privileges();
 
 	if (!err)
-		err = symbolizer_bcc_create(o->pid, &s->symbolizer);
+		err = symbolizer_bcc_create(s->proc->pid, &s->symbolizer);
 	if (err)
 		return err;
 	s->frames = frame_cache_create(s->symbolizer);
@@ -154,7 +170,7 @@ static void describe_objects(const struct plan *plan, struct strbuf *ret)
 {
 	const char *functions = " functions", *before = "";
 
-	vec_foreach(object, &plan->objects) {
+	vec_foreach (object, &plan->objects) {
 		strbuf_appendf(ret, "%s%zu%s of ", before, object->sites.len, functions);
 		escape_text(ret, base_name(object->allocator.module_path));
 		functions = "";
@@ -223,7 +239,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (err)
 		return err;
 	frame_cache_mappings_changed(s->frames);
-	err = report_build(snap, s->history, s->frames, &s->report_options, cause, &report);
+	err = report_build(snap, s->history, s->frames, &s->report_options, cause,
+			   &report);
 	if (!err)
 		err = s->renderer->render(report, s->out);
 	if (!err)
@@ -232,20 +249,38 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	return err;
 }
 
-static struct error *trace(struct session *s)
+static int look_ms(const struct session *s)
+{
+	int tracer_ms = tracer_poll_ms(s->tracer);
+	int ms = s->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS;
+
+	return tracer_ms >= 0 && tracer_ms < ms ? tracer_ms : ms;
+}
+
+static struct error *look(struct session *s)
+{
+	uint64_t now_ms = monotonic_ms();
+
+	tracer_poll(s->tracer);
+	if (now_ms < s->next_look_ms)
+		return NULL;
+	s->looks++;
+	s->next_look_ms = now_ms + (s->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS);
+	refresh_memory(s);
+	frame_cache_mappings_changed(s->frames);
+	return modules_refresh(&s->modules, s->proc);
+}
+
+/* Reports until there is a cause to end. */
+static struct error *report_until_end(struct session *s)
 {
 	const struct options *o = s->options;
 	enum report_cause cause = REPORT_INTERVAL;
-	int poll_ms = tracer_poll_ms(s->tracer);
-	struct error *err = waiter_start(&s->waiter, s->proc->pidfd, o->interval_ns,
-					 o->duration_ns);
+	struct error *err = NULL;
 
-	if (poll_ms < 0)
-		poll_ms = MEMORY_POLL_MS;
 	while (!err) {
-		if (!waiter_next(&s->waiter, poll_ms, &cause)) {
-			tracer_poll(s->tracer);
-			refresh_memory(s);
+		if (!waiter_next(&s->waiter, look_ms(s), &cause)) {
+			err = look(s);
 			continue;
 		}
 		if (cause == REPORT_INTERVAL && o->count && s->reports + 1 >= o->count)
@@ -257,7 +292,54 @@ static struct error *trace(struct session *s)
 	return err;
 }
 
-struct error *session_run(const struct options *options)
+static struct error *trace(struct session *s)
+{
+	const struct options *o = s->options;
+	struct error *err = waiter_init(&s->waiter);
+
+	if (!err)
+		err = start_tracing(s);
+	progress_clear(&s->progress);
+	if (err)
+		return err;
+	if (o->verbose)
+		say_missing(s);
+	if (!o->quiet)
+		say_tracing(s);
+	err = waiter_start(&s->waiter, s->proc->pidfd, o->interval_ns, o->duration_ns);
+	if (!err)
+		err = spawn_release(&s->spawn);
+	return err ? err : report_until_end(s);
+}
+
+/* The run is over and the command may not be: take the probes away, pass on the signal
+ * that ended the run, and wait. Another Ctrl-C ends memtrace alone. */
+static int finish_command(struct session *s)
+{
+	tracer_destroy(s->tracer);
+	s->tracer = NULL;
+	if (s->waiter.stop_signal && !proc_has_exited(s->proc))
+		kill(s->spawn.pid, s->waiter.stop_signal);
+	waiter_unblock();
+	return spawn_wait(&s->spawn);
+}
+
+/* A failed command has the status that a shell gives; else tracing has failed. */
+static int start_status(const struct options *options, const struct error *err)
+{
+	if (!options->command || options->dry_run)
+		return SESSION_FAILED;
+	switch (err->code) {
+	case ERROR_NOT_FOUND:
+		return SPAWN_NOT_FOUND;
+	case ERROR_PERMISSION:
+		return SPAWN_NOT_EXECUTABLE;
+	default:
+		return SESSION_FAILED;
+	}
+}
+
+struct error *session_run(const struct options *options, int *status)
 {
 	_cleanup_(session_deinit) struct session s = {
 		.options = options,
@@ -267,37 +349,36 @@ struct error *session_run(const struct options *options)
 				   .show_blocks = options->show_allocs,
 				   .combined_only = options->combined_only},
 		.renderer = renderer_find(options->format),
-		.waiter = {-1, -1, -1, -1},
+		.waiter = {-1, -1, -1, -1, 0},
 	};
 	struct error *err;
 
+	*status = SESSION_FAILED;
 	progress_init(&s.progress, options->quiet);
 	modules_init(&s.modules);
-	err = make_plan(&s);
+	err = output_open(options->dry_run ? NULL : options->output, options->force,
+			  &s.out);
 	if (err)
 		return err;
-	if (options->dry_run) {
-		dry_run(&s);
-		return NULL;
+	if (options->command) {
+		err = spawn_start(options->command, &s.spawn);
+		if (err)
+			*status = start_status(options, err);
 	}
-	err = output_open(options->output, options->force, &s.out);
-	if (err)
-		return err;
-	err = waiter_init(&s.waiter);
 	if (!err)
-		err = start_tracing(&s);
-	progress_clear(&s.progress);
-	if (!err) {
-		if (options->verbose)
-			say_missing(&s);
-		if (!options->quiet)
-			say_tracing(&s);
+		err = make_plan(&s);
+	if (!err && options->dry_run)
+		dry_run(&s);
+	if (!err && !options->dry_run)
 		err = trace(&s);
-	}
 
 	struct error *close_err = output_close(s.out, options->output);
 
 	if (err)
 		error_destroy(close_err);
-	return err ? err : close_err;
+	else
+		err = close_err;
+	if (!err)
+		*status = options->command && !options->dry_run ? finish_command(&s) : 0;
+	return err;
 }

@@ -8,16 +8,30 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-struct error *waiter_init(struct waiter *waiter)
+static sigset_t waited_signals(void)
 {
 	sigset_t set;
 
-	*waiter = (struct waiter){-1, -1, -1, -1};
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
+	return set;
+}
+
+void waiter_unblock(void)
+{
+	sigset_t set = waited_signals();
+
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+struct error *waiter_init(struct waiter *waiter)
+{
+	sigset_t set = waited_signals();
+
+	*waiter = (struct waiter){-1, -1, -1, -1, 0};
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* A closed pipe is an error of the write, with our clean-up after it. */
 	signal(SIGPIPE, SIG_IGN);
@@ -30,8 +44,10 @@ struct error *waiter_init(struct waiter *waiter)
 static struct error *timer(uint64_t first_ns, uint64_t every_ns, int *ret)
 {
 	struct itimerspec spec = {
-		.it_value = {(time_t)(first_ns / 1000000000), (long)(first_ns % 1000000000)},
-		.it_interval = {(time_t)(every_ns / 1000000000), (long)(every_ns % 1000000000)},
+		.it_value = {(time_t)(first_ns / 1000000000),
+			     (long)(first_ns % 1000000000)},
+		.it_interval = {(time_t)(every_ns / 1000000000),
+				(long)(every_ns % 1000000000)},
 	};
 
 	*ret = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -53,7 +69,8 @@ struct error *waiter_start(struct waiter *waiter, int pidfd, uint64_t interval_n
 
 void waiter_deinit(struct waiter *waiter)
 {
-	int *const fds[] = {&waiter->signal_fd, &waiter->interval_fd, &waiter->duration_fd};
+	int *const fds[] = {&waiter->signal_fd, &waiter->interval_fd,
+			    &waiter->duration_fd};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
 		if (*fds[i] >= 0)
@@ -70,6 +87,8 @@ static bool take_signal(struct waiter *waiter, enum report_cause *ret)
 	if (read(waiter->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return false;
 	*ret = info.ssi_signo == SIGUSR1 ? REPORT_DEMAND : REPORT_STOPPED;
+	if (*ret == REPORT_STOPPED && info.ssi_code != SI_KERNEL)
+		waiter->stop_signal = (int)info.ssi_signo;
 	return true;
 }
 

@@ -11,7 +11,10 @@
 
 struct waiter {
 	int signal_fd, interval_fd, duration_fd; /* -1: none */
-	int pidfd;				 /* borrowed */
+	int pidfd;                               /* borrowed */
+	/* The signal that ended the run, if it was sent to us alone and not to the whole
+	 * foreground group of the terminal; else 0. */
+	int stop_signal;
 };
 
 /*
@@ -25,6 +28,9 @@ struct error *waiter_init(struct waiter *waiter) __attribute__((warn_unused_resu
 struct error *waiter_start(struct waiter *waiter, int pidfd, uint64_t interval_ns,
 			   uint64_t duration_ns) __attribute__((warn_unused_result));
 void waiter_deinit(struct waiter *waiter);
+
+/* Deliver signals again in the ordinary way. */
+void waiter_unblock(void);
 
 /*
  * Wait at most `timeout_ms` (-1: for ever). True when there is a cause for a report;

@@ -25,6 +25,7 @@ static const char *const linker_names[] = {
 /* One file that the process has mapped executable. */
 struct module {
 	const struct proc_mapping *code; /* its first executable mapping */
+	uint64_t code_end;               /* of its last executable mapping */
 	uint64_t start;                  /* its lowest address */
 };
 
@@ -104,8 +105,10 @@ static struct error *list_modules(const struct proc_maps *maps, struct modules *
 		size_t first = i;
 
 		for (; i < n && !compare_files(files[first], files[i]); i++)
-			if (!module.code && files[i]->executable)
-				module.code = files[i];
+			if (files[i]->executable) {
+				module.code = module.code ? module.code : files[i];
+				module.code_end = files[i]->end;
+			}
 		if (module.code && !vec_push(&ret->list, module))
 			return error_no_memory();
 	}
@@ -202,6 +205,8 @@ static struct error *scan_module(struct search *search, size_t index, bool is_na
 		.module_path = module->code->path,
 		.open_path = open_path,
 		.module_start = module->start,
+		.text_start = module->code->start,
+		.text_end = module->code_end,
 		.is_executable = index == search->executable,
 		.is_named = is_named,
 		.last_resort = last_resort,

@@ -80,9 +80,11 @@ struct allocator {
 	char *module_path;     /* as the target names it, for people */
 	char *open_path;       /* as we can open it (proc_mapping_path) */
 	uint64_t module_start; /* lowest address at which it is mapped */
-	char *label;           /* "glibc", "jemalloc", "executable", the file's name... */
-	char *build_id;        /* of the file, or NULL */
-	char *debug_path;      /* the debug file that names come from, or NULL */
+	/* From its first to its last executable mapping, addresses in the target. */
+	uint64_t text_start, text_end;
+	char *label;      /* "glibc", "jemalloc", "executable", the file's name... */
+	char *build_id;   /* of the file, or NULL */
+	char *debug_path; /* the debug file that names come from, or NULL */
 	VEC(struct allocator_function) functions;   /* in the table's order */
 	VEC(const struct alloc_function *) missing; /* common functions not found */
 	struct alloc_function *prefixed; /* the functions of --symbols-prefix, or NULL */
@@ -121,7 +123,7 @@ struct error *allocators_find(const struct proc *proc, const struct proc_maps *m
 /* One file to look into. */
 struct allocator_file {
 	const char *module_path, *open_path;
-	uint64_t module_start;
+	uint64_t module_start, text_start, text_end; /* of struct allocator */
 	bool is_executable;
 	bool is_named;    /* --lib: operators count in any case */
 	bool last_resort; /* what delegates as a rule counts too: Rust's functions */

@@ -238,6 +238,8 @@ static struct error *add_allocator(const struct scan *scan, struct range range,
 		.module_path = strdup(scan->file->module_path),
 		.open_path = strdup(scan->file->open_path),
 		.module_start = scan->file->module_start,
+		.text_start = scan->file->text_start,
+		.text_end = scan->file->text_end,
 		.build_id = build_id ? strdup(build_id) : NULL,
 		.debug_path = scan->debug_path ? strdup(scan->debug_path) : NULL,
 	};

@@ -11,7 +11,8 @@
 
 #define _cleanup_(f) __attribute__((cleanup(f)))
 
-/* Define `name##p`, a cleanup handler that calls `name(*p)`; `name(NULL)` must be fine. */
+/* Define `name##p`, a cleanup handler that calls `name(*p)`; `name(NULL)` must be fine.
+ */
 #define DEFINE_CLEANUP(type, name)                                                       \
 	static inline void name##p(type *p)                                              \
 	{                                                                                \

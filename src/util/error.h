@@ -11,21 +11,21 @@
 
 enum error_code {
 	ERROR_NO_MEMORY = 1,
-	ERROR_USAGE,	   /* the command line: exit status 2 */
+	ERROR_USAGE,       /* the command line: exit status 2 */
 	ERROR_NOT_FOUND,   /* an expected miss: no such symbol, file, process */
 	ERROR_PERMISSION,  /* a capability or a file mode is missing */
 	ERROR_UNSUPPORTED, /* the kernel, the target's kind, a file's kind */
 	ERROR_MALFORMED,   /* hostile or damaged input */
-	ERROR_IO,	   /* a system call failed */
-	ERROR_GONE,	   /* the target exited meanwhile */
-	ERROR_COMPILE,	   /* libbcc or the verifier refused our program */
+	ERROR_IO,          /* a system call failed */
+	ERROR_GONE,        /* the target exited meanwhile */
+	ERROR_COMPILE,     /* libbcc or the verifier refused our program */
 };
 
 struct error {
 	enum error_code code;
 	int saved_errno; /* 0 when no system call was involved */
-	char *message;	 /* one line, no newline; names pid, path or symbol */
-	char *detail;	 /* NULL, or many lines that are shown under -v only */
+	char *message;   /* one line, no newline; names pid, path or symbol */
+	char *detail;    /* NULL, or many lines that are shown under -v only */
 };
 
 /*

@@ -51,7 +51,8 @@ static inline bool vec_grow_(void **data, size_t *cap, size_t want, size_t size)
 					: false)
 
 #define vec_foreach(it, v)                                                               \
-	for (__typeof__(*(v)->data) *it = (v)->data; it && it < (v)->data + (v)->len; it++)
+	for (__typeof__(*(v)->data) *it = (v)->data; it && it < (v)->data + (v)->len;    \
+	     it++)
 
 #define vec_deinit(v)                                                                    \
 	do {                                                                             \

@@ -55,7 +55,8 @@ static unsigned check_file(const struct room *room, const char *path)
 
 	REQUIRE(f);
 	while (fgets(line, sizeof(line), f)) {
-		bool bcc_room = !strcmp(room->name, "bpf") || strstr(path, "/symbol/bcc.c") ||
+		bool bcc_room = !strcmp(room->name, "bpf") ||
+				strstr(path, "/symbol/bcc.c") ||
 				strstr(path, "/symbol/fd_guard");
 
 		if (!strncmp(line, "#include <bcc/", 14)) {
@@ -72,8 +73,9 @@ static unsigned check_file(const struct room *room, const char *path)
 		judged++;
 		check_state.checks++;
 		if (!may_include(room, other))
-			CHECK_FAIL("%s includes a header of %s, which does not lie below %s",
-				   path, other, room->name);
+			CHECK_FAIL(
+				"%s includes a header of %s, which does not lie below %s",
+				path, other, room->name);
 	}
 	fclose(f);
 	return judged;

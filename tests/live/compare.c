@@ -11,8 +11,7 @@ const char *row_site(const json_t *row)
 	const json_t *frame;
 	size_t i;
 
-	json_array_foreach(live_get(row, "frames"), i, frame)
-	{
+	json_array_foreach (live_get(row, "frames"), i, frame) {
 		const char *symbol = json_string_value(json_object_get(frame, "symbol"));
 
 		if (symbol && !strncmp(symbol, "site_", 5))
@@ -27,8 +26,7 @@ struct site_sum report_site(const json_t *report, const char *section, const cha
 	struct site_sum sum = {0};
 	size_t i;
 
-	json_array_foreach(stacks, i, row)
-	{
+	json_array_foreach (stacks, i, row) {
 		const char *name = row_site(row);
 
 		if (!name || strcmp(name, site) != 0)
@@ -60,8 +58,7 @@ static void print_row(const json_t *row)
 	fprintf(stderr, "  %lld bytes in %lld blocks at no known call path:",
 		(long long)live_int(row, "size_bytes"),
 		(long long)live_int(row, "blocks"));
-	json_array_foreach(live_get(row, "frames"), i, frame)
-	{
+	json_array_foreach (live_get(row, "frames"), i, frame) {
 		const char *symbol = json_string_value(json_object_get(frame, "symbol"));
 
 		fprintf(stderr, " %s", symbol ? symbol : "?");
@@ -77,8 +74,7 @@ static unsigned compare_sums(const json_t *section)
 	unsigned differences = 0;
 	size_t i;
 
-	json_array_foreach(stacks, i, row)
-	{
+	json_array_foreach (stacks, i, row) {
 		bytes += live_int(row, "size_bytes");
 		blocks += live_int(row, "blocks");
 	}
@@ -106,8 +102,7 @@ static unsigned compare(const json_t *sites, const json_t *report, const char *n
 	char what[160];
 	size_t i;
 
-	json_array_foreach(sites, i, site)
-	{
+	json_array_foreach (sites, i, site) {
 		const char *at = json_string_value(live_get(site, "site"));
 		struct site_sum got = report_site(report, name, at);
 
@@ -118,8 +113,7 @@ static unsigned compare(const json_t *sites, const json_t *report, const char *n
 		known_bytes += got.bytes;
 		known_blocks += got.blocks;
 	}
-	json_array_foreach(live_get(section, "stacks"), i, row)
-	{
+	json_array_foreach (live_get(section, "stacks"), i, row) {
 		if (!row_site(row)) {
 			if (strict)
 				print_row(row);

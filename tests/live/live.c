@@ -117,9 +117,16 @@ run_child(const char *const argv[], uid_t uid, const int fds[3], pid_t parent)
 	for (int fd = 0; fd < 3; fd++)
 		dup2(fds[fd], fd);
 	signal(SIGPIPE, SIG_DFL);
+
+	/* Opened while we may: the build can lie in a folder of root's own. */
+	int binary = uid ? open(argv[0], O_RDONLY | O_CLOEXEC) : -1;
+
 	if (uid && (setgroups(0, NULL) || setgid(uid) || setuid(uid)))
 		_exit(126);
-	execvp(argv[0], (char *const *)argv);
+	if (binary >= 0)
+		fexecve(binary, (char *const *)argv, environ);
+	else
+		execvp(argv[0], (char *const *)argv);
 	dprintf(2, "cannot run %s: %s\n", argv[0], strerror(errno));
 	_exit(127);
 }

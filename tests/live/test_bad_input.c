@@ -178,6 +178,20 @@ static void without_privileges(void)
 	live_destroy(oracle);
 }
 
+/* With stdout closed, the next file that is opened must not get the reports. */
+static void closed_standard_output(void)
+{
+	struct live_process *oracle = oracle_start();
+	char command[512];
+
+	snprintf(command, sizeof(command), "exec %s --pid %d -q -d 0.1 >&- <&-",
+		 memtrace_path, (int)live_pid(oracle));
+	const char *const argv[] = {"sh", "-c", command, NULL};
+	check_refused(argv, 0, 1, "standard output");
+	oracle_do(oracle, "run keep 10 1");
+	live_destroy(oracle);
+}
+
 static void a_thread_that_is_no_process(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -286,6 +300,7 @@ int main(void)
 	RUN(a_32_bit_program);
 	RUN(a_program_without_an_allocator);
 	RUN(without_privileges);
+	RUN(closed_standard_output);
 	RUN(a_thread_that_is_no_process);
 	RUN(malformed_options);
 	RUN(output_that_cannot_be_written);

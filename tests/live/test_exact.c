@@ -17,7 +17,7 @@ static void print_notes(const json_t *truth)
 	const json_t *note;
 	size_t i;
 
-	json_array_foreach(live_get(truth, "notes"), i, note)
+	json_array_foreach (live_get(truth, "notes"), i, note)
 		printf("note: %s\n", json_string_value(note));
 }
 

@@ -68,8 +68,7 @@ static void sort_and_top(void)
 	int64_t last = INT64_MAX;
 	size_t i;
 
-	json_array_foreach(live_get(report, "heap.stacks"), i, row)
-	{
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
 		CHECK(live_int(row, "size_bytes") <= last);
 		last = live_int(row, "size_bytes");
 	}
@@ -89,8 +88,7 @@ static void show_allocs(void)
 	const json_t *row = json_array_get(stacks, 0);
 	const json_t *blocks = live_get(row, "allocations");
 	CHECK_INT(json_array_size(blocks), 300);
-	json_array_foreach(blocks, i, block)
-	{
+	json_array_foreach (blocks, i, block) {
 		const char *address = json_string_value(live_get(block, "address"));
 
 		CHECK(address && !strncmp(address, "0x", 2) &&
@@ -128,8 +126,7 @@ static void stack_depth(void)
 
 		snprintf(options, sizeof(options), "--stack-depth %d", depths[d]);
 		json_t *report = report_of(options, "run paths 64 1");
-		json_array_foreach(live_get(report, "heap.stacks"), i, row)
-		{
+		json_array_foreach (live_get(report, "heap.stacks"), i, row) {
 			size_t depth = json_array_size(live_get(row, "frames"));
 
 			deepest = depth > deepest ? depth : deepest;
@@ -159,8 +156,7 @@ static void frames_are_complete(void)
 	REQUIRE(json_array_size(live_get(report, "heap.stacks")) == 1);
 	row = json_array_get(live_get(report, "heap.stacks"), 0);
 	static const char *const symbols[] = {"site_keep", "scenario_keep", "pool_run"};
-	json_array_foreach(live_get(row, "frames"), i, frame)
-	{
+	json_array_foreach (live_get(row, "frames"), i, frame) {
 		const char *address = json_string_value(live_get(frame, "address"));
 
 		CHECK(address && !strncmp(address, "0x", 2));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The probes' pure step, on the host: on a real stack of this program, and on the edges. */
+/* The probes' pure step, on the host: on a real stack of this program, and on the edges.
+ */
 #include "check.h"
 
 #include <stdbool.h>
@@ -36,8 +37,7 @@ static __attribute__((noinline)) void walk(void)
 /* Each call notes the address it returns to: the truth, outermost first. */
 static __attribute__((noinline)) void descend(unsigned levels)
 {
-	expected[expected_count++] =
-		(uint64_t)(uintptr_t)__builtin_return_address(0);
+	expected[expected_count++] = (uint64_t)(uintptr_t)__builtin_return_address(0);
 	if (levels)
 		descend(levels - 1);
 	else

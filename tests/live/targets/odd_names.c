@@ -22,9 +22,10 @@ SITE(site_utf8, "site_gr\xc3\xb6\xc3\x9f"
 SITE(site_escape, "site_XESCX_end")
 SITE(site_bad, "site_XBADX_end")
 
+/* One call site each: the loop is not unrolled. */
 static void work(void)
 {
-	for (int i = 0; i < 10; i++)
+	for (volatile int i = 0; i < 10; i++)
 		if (!site_utf8(10) || !site_escape(20) || !site_bad(30))
 			_exit(1);
 }

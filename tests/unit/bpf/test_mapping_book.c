@@ -29,9 +29,10 @@ static const char *pieces(void)
 	size_t len = 0;
 
 	text[0] = 0;
-	vec_foreach(p, &book.pieces)
+	vec_foreach (p, &book.pieces)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%llu+%llu",
-					len ? " " : "", (unsigned long long)p->start / PAGE,
+					len ? " " : "",
+					(unsigned long long)p->start / PAGE,
 					(unsigned long long)(p->end - p->start) / PAGE);
 	return text;
 }
@@ -196,7 +197,9 @@ static void hostile_ranges(void)
 /* Against a bitmap of pages: whatever the sequence, book and bitmap agree. */
 static void random_sequence_agrees_with_a_bitmap(void)
 {
-	enum { PAGES = 200 };
+	enum {
+		PAGES = 200
+	};
 	bool mapped[PAGES] = {false};
 	uint64_t seed = 12345;
 
@@ -222,7 +225,7 @@ static void random_sequence_agrees_with_a_bitmap(void)
 	bool in_book[PAGES] = {false};
 	uint64_t last_end = 0;
 
-	vec_foreach(p, &book.pieces) {
+	vec_foreach (p, &book.pieces) {
 		CHECK(p->start >= last_end && p->start < p->end);
 		last_end = p->end;
 		for (uint64_t a = p->start; a < p->end; a += PAGE)

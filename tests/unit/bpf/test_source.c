@@ -71,10 +71,17 @@ static void what_is_not_asked_for_is_not_there(void)
 static void without_cookies_each_site_has_its_program(void)
 {
 	static const struct alloc_function functions[] = {
-		{.name = "malloc", .effect = EFFECT_ALLOC, .count_arg = ARG_NONE,
-		 .old_arg = ARG_NONE, .out_arg = ARG_NONE},
-		{.name = "realloc", .effect = EFFECT_REALLOC, .size_arg = 1,
-		 .count_arg = ARG_NONE, .old_arg = 0, .out_arg = ARG_NONE},
+		{.name = "malloc",
+		 .effect = EFFECT_ALLOC,
+		 .count_arg = ARG_NONE,
+		 .old_arg = ARG_NONE,
+		 .out_arg = ARG_NONE},
+		{.name = "realloc",
+		 .effect = EFFECT_REALLOC,
+		 .size_arg = 1,
+		 .count_arg = ARG_NONE,
+		 .old_arg = 0,
+		 .out_arg = ARG_NONE},
 	};
 	struct source_options options = defaults();
 	struct plan plan = {0};
@@ -107,7 +114,7 @@ static void without_cookies_each_site_has_its_program(void)
 		 (unsigned long long)source->sites.data[1]);
 	CHECK_CONTAINS(source->text, want);
 	source_destroy(source);
-	vec_foreach(object, &plan.objects)
+	vec_foreach (object, &plan.objects)
 		vec_deinit(&object->sites);
 	vec_deinit(&plan.objects);
 }
@@ -137,8 +144,11 @@ static void frees_inside_frees(void)
 
 static void sites_carry_their_arguments(void)
 {
-	const struct alloc_function f = {.name = "reallocarray", .effect = EFFECT_REALLOC,
-					 .size_arg = 2, .count_arg = 1, .old_arg = 0,
+	const struct alloc_function f = {.name = "reallocarray",
+					 .effect = EFFECT_REALLOC,
+					 .size_arg = 2,
+					 .count_arg = 1,
+					 .old_arg = 0,
 					 .out_arg = ARG_NONE};
 	uint64_t site = source_site(&(struct plan_site){.function = &f});
 
@@ -169,14 +179,18 @@ static void tables_hold_what_is_promised(void)
 		/* At most 48 bytes of kernel memory for each block at half load. */
 		CHECK(slots * 24 <= sizes[i] * 48);
 		CHECK_INT(z.stack_record_bytes, 16 + 64 * 8);
-		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >= 2 * options.max_stacks);
+		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >=
+		      2 * options.max_stacks);
 	}
 }
 
 /* Both hash choices spread keys as malloc gives them: multiples of 16, in runs. */
 static void live_hash_spreads(void)
 {
-	enum { BUCKETS = 1024, KEYS = BUCKETS * 8 };
+	enum {
+		BUCKETS = 1024,
+		KEYS = BUCKETS * 8
+	};
 	static uint16_t load[BUCKETS];
 
 	for (int second = 0; second < 2; second++) {
@@ -184,8 +198,8 @@ static void live_hash_spreads(void)
 
 		memset(load, 0, sizeof(load));
 		for (uint64_t i = 0; i < KEYS; i++) {
-			uint32_t at =
-				abi_live_hash((0x55d0c0de2a0 + i * 16) >> 3, BUCKETS, second);
+			uint32_t at = abi_live_hash((0x55d0c0de2a0 + i * 16) >> 3,
+						    BUCKETS, second);
 
 			REQUIRE(at < BUCKETS);
 			if (++load[at] > fullest)

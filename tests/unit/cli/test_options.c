@@ -230,9 +230,23 @@ static void double_dash_ends_options(void)
 
 	PARSE(&o, "-q", "--");
 	CHECK(o.quiet);
-	REFUSED("unexpected argument '-q'; expected only options: a process is given as "
-		"--pid PID, the time between reports as --interval TIME",
-		"-p1", "--", "-q");
+	CHECK(!o.command);
+}
+
+static void command_after_double_dash(void)
+{
+	struct options o;
+	char *const argv[] = {"memtrace", "-q", "--", "ls", "-l", "--pid", "--", NULL};
+	struct error *err = options_parse(7, argv, &o);
+
+	REQUIRE(!err);
+	CHECK(o.quiet);
+	CHECK_INT(o.pid, 0);
+	/* Everything is the command's, as it stands. */
+	REQUIRE(o.command == argv + 3);
+	REFUSED("--pid: expected without a command after '--', which is started and "
+		"traced; got both",
+		"-p1", "--", "ls");
 }
 
 int main(void)
@@ -250,5 +264,6 @@ int main(void)
 	RUN(paths_may_look_like_options_when_meant);
 	RUN(help_and_version_end_parsing);
 	RUN(double_dash_ends_options);
+	RUN(command_after_double_dash);
 	return check_done();
 }

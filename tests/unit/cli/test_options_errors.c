@@ -6,7 +6,8 @@ static void refuses_a_missing_pid(void)
 {
 	const char *missing =
 		"--pid: expected a process id from 1 to 4194304; it is missing: "
-		"name the process to trace, such as 'memtrace --pid 1234'";
+		"name the process to trace, such as 'memtrace --pid 1234', or a "
+		"command to start, such as 'memtrace -- COMMAND'";
 
 	REFUSED(missing, NULL);
 	REFUSED(missing, "--top", "3");
@@ -26,17 +27,21 @@ static void refuses_arguments(void)
 {
 	REFUSED("unexpected argument '1234'; expected only options: a process is given "
 		"as "
-		"--pid PID, the time between reports as --interval TIME",
+		"--pid PID, the time between reports as --interval TIME, "
+		"a command to start after '--'",
 		"1234");
 	REFUSED("unexpected argument 'a\\x1b[0m\\x0a'; expected only options: a process "
 		"is "
-		"given as --pid PID, the time between reports as --interval TIME",
+		"given as --pid PID, the time between reports as --interval TIME, "
+		"a command to start after '--'",
 		"-p1", "a\x1b[0m\n");
 	REFUSED("unexpected argument '-'; expected only options: a process is given as "
-		"--pid PID, the time between reports as --interval TIME",
+		"--pid PID, the time between reports as --interval TIME, "
+		"a command to start after '--'",
 		"-p1", "-");
 	REFUSED("unexpected argument ''; expected only options: a process is given as "
-		"--pid PID, the time between reports as --interval TIME",
+		"--pid PID, the time between reports as --interval TIME, "
+		"a command to start after '--'",
 		"-p1", "");
 }
 

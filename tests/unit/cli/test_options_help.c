@@ -111,6 +111,8 @@ static void help_examples_work(void)
 
 		if (err)
 			CHECK_FAIL("example %u: %s", examples, err->message);
+		else if (o.command)
+			CHECK_STR(o.command[0], "./program");
 		else
 			CHECK_INT(o.pid, 1234);
 		examples++;

@@ -64,7 +64,8 @@ static void zero_is_a_key(void)
 	REQUIRE(hashmap_put(&map, 0, 10));
 	CHECK_INT(map.len, 1);
 	CHECK(hashmap_get(&map, 0, &value) && value == 10);
-	hashmap_foreach(it, &map) seen += it->key == 0 && it->value == 10;
+	hashmap_foreach (it, &map)
+		seen += it->key == 0 && it->value == 10;
 	CHECK_INT(seen, 1);
 
 	REQUIRE(hashmap_put(&map, 3, 0));
@@ -89,8 +90,7 @@ static void check_range(uint64_t first, uint64_t step, uint64_t n)
 		wrong += hashmap_get(&map, first + i * step + 1, NULL) && step > 1;
 	}
 	CHECK_INT(wrong, 0);
-	hashmap_foreach(it, &map)
-	{
+	hashmap_foreach (it, &map) {
 		seen++;
 		sum += it->value;
 		it->value = 1;

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/decode.h"
+
+#include "plan/opcodes.h"
+
+struct decoder {
+	const uint8_t *code;
+	size_t size, at;
+	uint8_t rex;                            /* 0: none */
+	bool p66, f2, f3, lock, seg, fsgs, p67; /* seg: es, cs, ss, ds */
+	uint16_t flags;
+	uint8_t opcode;
+	uint8_t mod, reg, rm; /* with the bits of REX */
+	bool sp_based;        /* the memory operand is rsp and a constant */
+	int32_t displacement;
+	int64_t immediate;
+};
+
+static bool w(const struct decoder *d)
+{
+	return d->rex & 8;
+}
+
+static bool next(struct decoder *d, uint8_t *ret)
+{
+	if (d->at >= d->size)
+		return false;
+	*ret = d->code[d->at++];
+	return true;
+}
+
+/* A signed little-endian number. */
+static bool number(struct decoder *d, unsigned bytes, int64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (d->size - d->at < bytes)
+		return false;
+	for (unsigned i = 0; i < bytes; i++)
+		value |= (uint64_t)d->code[d->at++] << (8 * i);
+	if (bytes && bytes < 8 && value >> (8 * bytes - 1))
+		value |= ~(uint64_t)0 << (8 * bytes);
+	*ret = (int64_t)value;
+	return true;
+}
+
+static bool prefixes(struct decoder *d)
+{
+	uint8_t byte;
+
+	for (;;) {
+		if (!next(d, &byte))
+			return false;
+		switch (byte) {
+		case 0x66:
+			d->p66 = true;
+			break;
+		case 0xf2:
+			d->f2 = true;
+			break;
+		case 0xf3:
+			d->f3 = true;
+			break;
+		case 0xf0:
+			d->lock = true;
+			break;
+		case 0x26:
+		case 0x2e:
+		case 0x36:
+		case 0x3e:
+			d->seg = true;
+			break;
+		case 0x64:
+		case 0x65:
+			d->fsgs = true;
+			break;
+		case 0x67:
+			d->p67 = true;
+			break;
+		default:
+			/* REX counts only right before the opcode. */
+			if ((byte & 0xf0) == 0x40) {
+				d->rex = byte;
+				if (!next(d, &byte))
+					return false;
+			}
+			d->opcode = byte;
+			return true;
+		}
+	}
+}
+
+/* ModRM, SIB and displacement (SDM volume 2, tables 2-2 and 2-3). */
+static bool modrm(struct decoder *d)
+{
+	uint8_t byte, sib = 0;
+	unsigned size = 0;
+	int64_t displacement = 0;
+
+	if (!next(d, &byte))
+		return false;
+	d->mod = byte >> 6;
+	d->reg = (byte >> 3 & 7) | (d->rex & 4) << 1;
+	d->rm = (byte & 7) | (d->rex & 1) << 3;
+	if (d->mod == 3)
+		return true;
+
+	bool has_sib = (byte & 7) == 4;
+
+	if (has_sib && !next(d, &sib))
+		return false;
+	if (d->mod == 1)
+		size = 1;
+	else if (d->mod == 2 || (has_sib ? sib & 7 : byte & 7) == 5)
+		size = 4;
+	if (!number(d, size, &displacement))
+		return false;
+	/* SIB 0x24: no index, base rsp; REX.X or REX.B name others. */
+	d->sp_based = has_sib && (sib & 0x3f) == 0x24 && !(d->rex & 3);
+	d->displacement = (int32_t)displacement;
+	return true;
+}
+
+/* Operands behind the opcode. */
+static bool operands(struct decoder *d, bool two)
+{
+	if (d->flags & OPCODE_MODRM) {
+		if (!modrm(d))
+			return false;
+		if (d->flags & OPCODE_GROUP)
+			d->flags |= opcode_group(d->opcode, two, d->reg & 7);
+	}
+	if (d->flags & OPCODE_BAD)
+		return false;
+
+	unsigned size = d->flags & OPCODE_IMM8     ? 1
+			: !(d->flags & OPCODE_IMM) ? 0
+			: d->p66 && !w(d)          ? 2
+						   : 4;
+
+	if (!two && (d->opcode & 0xf8) == 0xb8 && w(d))
+		size = 8;
+	return number(d, size, &d->immediate);
+}
+
+static uint16_t bit(const struct decoder *d, unsigned reg)
+{
+	if (d->flags & OPCODE_BYTE && !d->rex && reg >= 4)
+		reg -= 4;
+	return (uint16_t)(1u << reg);
+}
+
+static uint16_t writes(const struct decoder *d)
+{
+	uint16_t mask = 0;
+
+	if (d->flags & OPCODE_W_RM && d->mod == 3)
+		mask |= bit(d, d->rm);
+	if (d->flags & OPCODE_W_REG)
+		mask |= bit(d, d->reg);
+	if (d->flags & OPCODE_W_LOW)
+		mask |= bit(d, (d->opcode & 7) | (d->rex & 1) << 3);
+	if (d->flags & OPCODE_W_RAX)
+		mask |= 1u << INSN_RAX;
+	if (d->flags & OPCODE_W_RDX)
+		mask |= 1u << INSN_RDX;
+	return mask;
+}
+
+static void branch(const struct decoder *d, enum insn_kind kind, struct insn *ret)
+{
+	/* A branch of word size: Intel ignores the prefix, AMD does not. */
+	if (d->p66 && !w(d)) {
+		ret->kind = INSN_UNKNOWN;
+		return;
+	}
+	ret->kind = kind;
+	ret->target = (int64_t)d->at + d->immediate;
+}
+
+/* How rsp moves, for a one-byte opcode that writes it; false: not by a constant. */
+static bool sp_change(const struct decoder *d, int32_t *ret)
+{
+	bool immediate = d->opcode == 0x81 || d->opcode == 0x83;
+
+	if (!w(d) || d->p66)
+		return false;
+	if (immediate && (d->reg & 7) == 0)
+		*ret = (int32_t)d->immediate;
+	else if (immediate && (d->reg & 7) == 5 && d->immediate != INT32_MIN)
+		*ret = (int32_t)-d->immediate;
+	else if (d->opcode == 0x8d && d->sp_based)
+		*ret = d->displacement;
+	else
+		return false;
+	return true;
+}
+
+static void push_or_pop(const struct decoder *d, struct insn *ret)
+{
+	unsigned reg = (d->opcode & 7) | (d->rex & 1) << 3;
+
+	ret->writes = 1u << INSN_RSP;
+	if (d->p66) { /* of two bytes */
+		ret->kind = INSN_OPAQUE;
+	} else if (d->opcode >= 0x58) {
+		ret->kind = reg == INSN_RSP ? INSN_OPAQUE : INSN_PLAIN;
+		ret->writes |= 1u << reg;
+		ret->sp_change = 8;
+	} else {
+		ret->kind = INSN_PUSH;
+		ret->from = (uint8_t)reg;
+		ret->sp_change = -8;
+	}
+}
+
+static void push_immediate(const struct decoder *d, struct insn *ret)
+{
+	ret->kind = d->p66 ? INSN_OPAQUE : INSN_PLAIN;
+	ret->writes = 1u << INSN_RSP;
+	ret->sp_change = -8;
+}
+
+/* What goes elsewhere; false: not one of these. */
+static bool describe_transfer(const struct decoder *d, struct insn *ret)
+{
+	uint8_t opcode = d->opcode;
+
+	if ((opcode & 0xf0) == 0x70) {
+		branch(d, INSN_JCC, ret);
+	} else if (opcode >= 0xe0 && opcode <= 0xe3) {
+		branch(d, INSN_LOOP, ret);
+		ret->writes = opcode == 0xe3 ? 0 : 1u << INSN_RCX; /* jrcxz only reads */
+	} else if (opcode == 0xe9 || opcode == 0xeb) {
+		branch(d, INSN_JMP, ret);
+	} else if (opcode == 0xe8) {
+		branch(d, INSN_CALL, ret);
+		ret->writes = 1u << INSN_RSP;
+	} else if (opcode == 0xff && (d->reg & 7) == 2) {
+		ret->kind = INSN_CALL_INDIRECT;
+		ret->writes = 1u << INSN_RSP;
+	} else if (opcode == 0xff && (d->reg & 7) == 4) {
+		ret->kind = INSN_JMP_INDIRECT;
+	} else if (opcode == 0xc3) {
+		ret->kind = INSN_RET;
+		ret->writes = 1u << INSN_RSP;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void describe_one_byte(const struct decoder *d, struct insn *ret)
+{
+	bool registers = d->mod == 3 && w(d);
+
+	if (describe_transfer(d, ret))
+		return;
+	ret->no_probe |= d->opcode == 0xcc || d->opcode == 0xf4 || /* int3, hlt */
+			 (d->opcode == 0x90 && d->rex & 1);
+	/* Hints (pause, xacquire) and string instructions. */
+	if (d->f2 || d->f3) {
+		ret->kind = INSN_OPAQUE;
+		return;
+	}
+	if (d->opcode >= 0x50 && d->opcode <= 0x5f) {
+		push_or_pop(d, ret);
+	} else if (d->opcode == 0x68 || d->opcode == 0x6a) {
+		push_immediate(d, ret);
+	} else if (d->opcode == 0x85 && registers) {
+		ret->kind = INSN_TEST;
+		ret->from = d->reg;
+		ret->to = d->rm;
+	} else if ((d->opcode == 0x89 || d->opcode == 0x8b) && registers) {
+		ret->kind = INSN_COPY;
+		ret->from = d->opcode == 0x89 ? d->reg : d->rm;
+		ret->to = d->opcode == 0x89 ? d->rm : d->reg;
+	} else if (d->opcode == 0x8d && d->mod == 3) {
+		ret->kind = INSN_UNKNOWN;
+	} else if (d->opcode == 0x90 && !(d->rex & 1)) {
+		ret->kind = INSN_NOP;
+		ret->writes = 0;
+	}
+}
+
+static void describe_two_byte(const struct decoder *d, struct insn *ret)
+{
+	if ((d->opcode & 0xf0) == 0x80) {
+		branch(d, INSN_JCC, ret);
+	} else if (d->opcode == 0x05) {
+		ret->kind = INSN_SYSCALL;
+		ret->writes = 1u << INSN_RAX | 1u << INSN_RCX | 1u << 11;
+		ret->no_probe = true;
+	} else if (d->opcode == 0x1e) { /* f3 0f 1e fa */
+		if (d->f3 && !d->rex && d->mod == 3 && d->reg == 7 && d->rm == 2)
+			ret->kind = INSN_ENDBR;
+	} else if (d->opcode == 0x1f) {
+		if (ret->kind == INSN_PLAIN)
+			ret->kind = INSN_NOP;
+	} else if (d->opcode == 0x7e) {
+		if (d->f3 && !d->p66 && !w(d)) /* movq xmm, xmm */
+			ret->writes = 0;
+	} else if (d->opcode == 0xb8 && !d->f3) { /* with f3: popcnt */
+		ret->kind = INSN_UNKNOWN;
+	}
+}
+
+/* VEX and EVEX (SDM volume 2, 2.3 and 2.7): the length, from the opcode map. */
+static bool vector(struct decoder *d)
+{
+	uint8_t payload, map = 1, opcode;
+	unsigned more = d->opcode == 0xc5 ? 0 : d->opcode == 0xc4 ? 1 : 2;
+
+	if (d->rex || d->p66 || d->f2 || d->f3 || d->lock || !next(d, &payload))
+		return false;
+	if (d->opcode != 0xc5)
+		map = payload & (d->opcode == 0xc4 ? 0x1f : 7);
+	for (; more; more--)
+		if (!next(d, &payload))
+			return false;
+	if (map < 1 || map > 3 || !next(d, &opcode))
+		return false;
+	/* vzeroupper has no ModRM. */
+	if (!(map == 1 && opcode == 0x77 && d->opcode != 0x62) && !modrm(d))
+		return false;
+	if (map == 3 || (map == 1 && opcode_flags(opcode, true) & OPCODE_IMM8))
+		return next(d, &payload);
+	return true;
+}
+
+/* 0f 38 and 0f 3a. */
+static bool three_byte(struct decoder *d)
+{
+	bool immediate = d->opcode == 0x3a;
+
+	return next(d, &d->opcode) && modrm(d) && (!immediate || next(d, &d->opcode));
+}
+
+static bool is_transfer(enum insn_kind kind)
+{
+	return kind >= INSN_SYSCALL;
+}
+
+/* What the opcode and its prefixes do; may find out that it is INSN_UNKNOWN. */
+static void describe(const struct decoder *d, bool two, struct insn *ret)
+{
+	ret->kind = d->flags & OPCODE_OPAQUE ? INSN_OPAQUE : INSN_PLAIN;
+	ret->writes = writes(d);
+	if (two)
+		describe_two_byte(d, ret);
+	else
+		describe_one_byte(d, ret);
+	if (ret->kind == INSN_UNKNOWN || is_transfer(ret->kind))
+		return;
+	if (d->lock || d->p67)
+		ret->kind = INSN_OPAQUE;
+	/* A frame of a size that is not known here, or half a stack pointer. */
+	if (ret->writes & 1u << INSN_RSP && !ret->sp_change &&
+	    (two || !sp_change(d, &ret->sp_change)))
+		ret->kind = INSN_OPAQUE;
+}
+
+static bool decode(struct decoder *d, struct insn *ret)
+{
+	bool two;
+
+	if (!prefixes(d))
+		return false;
+	ret->prefixed =
+		d->p66 || d->f2 || d->f3 || d->lock || d->seg || d->fsgs || d->p67;
+	ret->no_probe = d->lock || d->seg;
+	ret->kind = INSN_OPAQUE;
+	if (d->opcode == 0x62 || d->opcode == 0xc4 || d->opcode == 0xc5)
+		return vector(d);
+
+	two = d->opcode == 0x0f;
+	if (two) {
+		if (!next(d, &d->opcode))
+			return false;
+		if (d->opcode == 0x38 || d->opcode == 0x3a)
+			return three_byte(d);
+	}
+	d->flags = opcode_flags(d->opcode, two);
+	if (!operands(d, two))
+		return false;
+	describe(d, two, ret);
+	return ret->kind != INSN_UNKNOWN;
+}
+
+void insn_decode(const uint8_t *code, size_t size, struct insn *ret)
+{
+	struct decoder d = {
+		.code = code,
+		.size = size < INSN_LENGTH_MAX ? size : INSN_LENGTH_MAX,
+	};
+
+	*ret = (struct insn){0};
+	if (!decode(&d, ret)) {
+		*ret = (struct insn){.no_probe = ret->no_probe};
+		return;
+	}
+	ret->length = (uint8_t)d.at;
+	if (ret->kind == INSN_OPAQUE) {
+		ret->writes = 0;
+		ret->sp_change = 0;
+	}
+}

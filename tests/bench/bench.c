@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What memtrace costs, each figure beside a floor or a peer that was measured in the
+ * same run on the same machine. All figures are medians unless the table says otherwise.
+ */
+#include "bench.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tool.h"
+
+void die(const char *format, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fputs("bench: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void sleep_ms(unsigned ms)
+{
+	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+
+	nanosleep(&t, NULL);
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const double *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+double median(double values[], size_t count)
+{
+	qsort(values, count, sizeof(*values), compare);
+	if (!count)
+		return NAN;
+	return count % 2 ? values[count / 2]
+			 : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+int main(void)
+{
+	struct utsname kernel;
+	char why[256];
+
+	if (geteuid() != 0)
+		die("tracing needs root");
+	signal(SIGPIPE, SIG_IGN);
+	uname(&kernel);
+	printf("Linux %s, %s, %ld processors\n", kernel.release, kernel.machine,
+	       sysconf(_SC_NPROCESSORS_ONLN));
+	bool has_peer = tool_find_peer(why, sizeof(why));
+
+	if (!has_peer)
+		printf("memleak-bpfcc is not measured: %s\n", why);
+	section_start(has_peer);
+	section_memory(has_peer);
+	section_report(has_peer);
+	section_pairs(has_peer);
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections of the bench and what all of them use. */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* End the bench: status 1, the message on stderr. Children die with it. */
+void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* CLOCK_MONOTONIC. */
+uint64_t now_ns(void);
+void sleep_ms(unsigned ms);
+
+/* The middle one of `values`, which it sorts; NAN when `count` is 0. */
+double median(double values[], size_t count);
+
+/* Each measures and prints its table; the peer is measured when it can run. */
+void section_start(bool has_peer);  /* start, resident memory, stop */
+void section_memory(bool has_peer); /* kernel memory for each tracked block */
+void section_report(bool has_peer); /* the report of a million blocks */
+void section_pairs(bool has_peer);  /* what a pair of malloc and free costs */
+
+#endif

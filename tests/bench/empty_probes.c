@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "empty_probes.h"
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "bpf/attach.h"
+#include "bpf/features.h"
+#include "plan/plan.h"
+#include "target/proc.h"
+
+struct empty_probes {
+	struct attachment attachment;
+	int program;
+};
+
+static void require(struct error *err)
+{
+	if (err)
+		die("empty probes: %s", err->message);
+}
+
+static int load_empty(uint32_t attach_type)
+{
+	/* r0 = 0; exit */
+	const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach_type);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "empty", "GPL", insns, 2, &options);
+
+	if (fd < 0)
+		die("cannot load an empty program: %s", strerror(-fd));
+	return fd;
+}
+
+struct empty_probes *empty_probes_attach(pid_t pid)
+{
+	struct empty_probes *self = calloc(1, sizeof(*self));
+	struct kernel_features features;
+	struct proc_maps maps = {0};
+	struct proc *proc;
+	struct plan *plan;
+	size_t count = 0;
+
+	require(proc_open(pid, &proc));
+	require(proc_read_maps(proc, &maps));
+	require(plan_build(proc, &maps, &(struct plan_options){0}, &plan));
+
+	struct attach_probe *probes = calloc(2 * plan_site_count(plan), sizeof(*probes));
+
+	if (!self || !probes)
+		die("out of memory");
+	kernel_features_detect(&features);
+	self->attachment.ops =
+		features.uprobe_multi ? &attach_uprobe_multi : &attach_perf_event;
+	self->program = load_empty(self->attachment.ops->attach_type);
+	vec_foreach (object, &plan->objects)
+		vec_foreach (site, &object->sites) {
+			struct attach_probe probe = {
+				.path = object->allocator.open_path,
+				.function = site->function->name,
+				.offset = site->entry_offset,
+				.program = self->program,
+			};
+
+			probes[count++] = probe;
+			probe.offset = site->return_offset;
+			probe.is_return = true;
+			if (site->wants_return)
+				probes[count++] = probe;
+		}
+	require(self->attachment.ops->attach(&self->attachment, pid, probes, count,
+					     features.cookies));
+	free(probes);
+	plan_destroy(plan);
+	proc_maps_deinit(&maps);
+	proc_close(proc);
+	return self;
+}
+
+double empty_probes_detach(struct empty_probes *self)
+{
+	uint64_t start_ns = now_ns();
+
+	self->attachment.ops->detach(&self->attachment);
+	close(self->program);
+	free(self);
+	return (double)(now_ns() - start_ns) / 1e6;
+}

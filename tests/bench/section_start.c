@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench.h"
+
+#include <math.h>
+
+#include "empty_probes.h"
+#include "table.h"
+#include "tool.h"
+
+#define RUNS      7
+#define RUNS_PEER 3
+#define SETTLE_MS 300
+
+/* Medians over some runs. */
+struct start_figures {
+	double first_probe_ms, all_probes_ms;
+	double rss_mb, peak_mb; /* of the tracer */
+	double peak_all_mb;     /* the largest of it and its children */
+	double stop_ms;
+};
+
+static double mb_of_kib(double kib)
+{
+	return kib * 1024 / 1e6;
+}
+
+static struct start_figures measure(enum tool tool, unsigned runs)
+{
+	static const char *const no_options[] = {NULL};
+	double first[RUNS], all[RUNS], rss[RUNS], peak[RUNS], peak_all[RUNS], stop[RUNS];
+
+	for (unsigned i = 0; i < runs; i++) {
+		struct target target = target_start();
+		struct tracing tracing = tool_start(tool, &target, no_options);
+		struct rusage usage;
+
+		first[i] = tracing.first_probe_ms;
+		all[i] = tracing.all_probes_ms;
+		sleep_ms(SETTLE_MS);
+		rss[i] = mb_of_kib(child_status_kib(&tracing.child, "VmRSS"));
+		peak[i] = mb_of_kib(child_status_kib(&tracing.child, "VmHWM"));
+		stop[i] = tool_stop(&tracing, &usage);
+		peak_all[i] = mb_of_kib((double)usage.ru_maxrss);
+		target_stop(&target);
+	}
+	return (struct start_figures){median(first, runs),    median(all, runs),
+				      median(rss, runs),      median(peak, runs),
+				      median(peak_all, runs), median(stop, runs)};
+}
+
+/* `memtrace --version`: what starting the binary costs when it does nothing. */
+static void measure_version(double *ms, double *peak_mb)
+{
+	static const char *const argv[] = {MEMTRACE_BINARY, "--version", NULL};
+	double times[RUNS], peaks[RUNS];
+
+	for (unsigned i = 0; i < RUNS; i++) {
+		struct child child = child_start(argv);
+		struct rusage usage;
+
+		times[i] =
+			(double)(child_wait(&child, 10, &usage) - child.started_ns) / 1e6;
+		peaks[i] = mb_of_kib((double)usage.ru_maxrss);
+	}
+	*ms = median(times, RUNS);
+	*peak_mb = median(peaks, RUNS);
+}
+
+static double measure_detach(void)
+{
+	double ms[RUNS];
+
+	for (unsigned i = 0; i < RUNS; i++) {
+		struct target target = target_start();
+
+		ms[i] = empty_probes_detach(empty_probes_attach(target.child.pid));
+		target_stop(&target);
+	}
+	return median(ms, RUNS);
+}
+
+void section_start(bool has_peer)
+{
+	static const char version[] = "memtrace --version";
+	struct start_figures m = measure(TOOL_MEMTRACE, RUNS),
+			     p = {NAN, NAN, NAN, NAN, NAN, NAN};
+	double version_ms, version_mb, detach_ms = measure_detach();
+
+	measure_version(&version_ms, &version_mb);
+	if (has_peer)
+		p = measure(TOOL_MEMLEAK, RUNS_PEER);
+
+	const struct row rows[] = {
+		{"exec to first probe, ms", m.first_probe_ms, version_ms,
+		 p.first_probe_ms, version},
+		{"exec to tracing, ms", m.all_probes_ms, version_ms, p.all_probes_ms,
+		 version},
+		{"resident while tracing, MB", m.rss_mb, version_mb, p.rss_mb, version},
+		{"peak resident, MB", m.peak_mb, version_mb, p.peak_mb, version},
+		{"peak with its children, MB", m.peak_all_mb, version_mb, p.peak_all_mb,
+		 version},
+		{"SIGINT to its end, ms", m.stop_ms, detach_ms, p.stop_ms,
+		 "taking empty probes away"},
+	};
+
+	table_head("Start and stop, on a small idle process");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		table_row(&rows[i], has_peer);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "table.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Three digits or so, whatever the size. */
+static void print_number(int width, double n)
+{
+	if (isnan(n))
+		printf("%*s", width, "-");
+	else
+		printf("%*.*f", width, n < 10 ? 2 : n < 100 ? 1 : 0, n);
+}
+
+static void print_ratio(int width, double a, double b)
+{
+	if (isnan(a) || isnan(b) || b == 0)
+		printf("%*s", width, "");
+	else
+		print_number(width, a / b);
+}
+
+void table_head(const char *title)
+{
+	printf("\n%s\n%-34s %10s %10s %9s %14s %9s  %s\n", title, "", "memtrace", "floor",
+	       "m:floor", "memleak-bpfcc", "memleak:m", "the floor is");
+	fflush(stdout);
+}
+
+void table_row(const struct row *row, bool has_peer)
+{
+	printf("%-34s ", row->name);
+	print_number(10, row->memtrace);
+	putchar(' ');
+	print_number(10, row->floor);
+	putchar(' ');
+	print_ratio(9, row->memtrace, row->floor);
+	putchar(' ');
+	if (isnan(row->peer) && !has_peer)
+		printf("%14s", "not available");
+	else
+		print_number(14, row->peer);
+	putchar(' ');
+	print_ratio(9, row->peer, row->memtrace);
+	printf("  %s\n", row->floor_name ? row->floor_name : "");
+	fflush(stdout);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The process that the bench traces. First it prints where two functions of libc are,
+ * then it obeys lines on stdin:
+ *   pairs N DEPTH   N pairs of malloc and free, DEPTH calls below main; prints the ns
+ *                   that one takes
+ *   fill N STACKS   N blocks that stay, from STACKS call paths; prints "full"
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define NOINLINE    __attribute__((noinline))
+
+#define BLOCK_BYTES 32
+#define FILL_LEVELS 14 /* 2^14 call paths */
+
+/* Written so that no two functions below are the same code, which would be merged. */
+static volatile unsigned mark;
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static NOINLINE double run_pairs(unsigned long count)
+{
+	double start_ns = now_ns();
+
+	for (unsigned long i = 0; i < count; i++) {
+		void *p = malloc(BLOCK_BYTES);
+
+		/* The block is used, as far as the compiler can know. */
+		__asm__ __volatile__("" : : "r"(p) : "memory");
+		free(p);
+	}
+	return (now_ns() - start_ns) / (double)count;
+}
+
+static NOINLINE double run_pairs_below(unsigned depth, unsigned long count)
+{
+	double ns = depth ? run_pairs_below(depth - 1, count) : run_pairs(count);
+
+	mark = depth;
+	return ns;
+}
+
+static NOINLINE void left(unsigned path, unsigned levels);
+static NOINLINE void right(unsigned path, unsigned levels);
+
+/* The next bit of `path` says which way to go; at the end a block is lost. */
+static inline void descend(unsigned path, unsigned levels)
+{
+	if (!levels) {
+		if (!malloc(BLOCK_BYTES))
+			abort();
+	} else if (path & 1) {
+		right(path >> 1, levels - 1);
+	} else {
+		left(path >> 1, levels - 1);
+	}
+}
+
+static NOINLINE void left(unsigned path, unsigned levels)
+{
+	descend(path, levels);
+	mark = 1;
+}
+
+static NOINLINE void right(unsigned path, unsigned levels)
+{
+	descend(path, levels);
+	mark = 2;
+}
+
+int main(void)
+{
+	char line[128];
+	unsigned long count;
+	unsigned n;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("malloc %p munmap %p\n", (void *)malloc, (void *)munmap);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "pairs %lu %u", &count, &n) == 2) {
+			printf("%.3f\n", run_pairs_below(n, count));
+		} else if (sscanf(line, "fill %lu %u", &count, &n) == 2) {
+			for (unsigned long i = 0; i < count; i++)
+				descend((unsigned)(i % n), FILL_LEVELS);
+			printf("full\n");
+		}
+	}
+	return 0;
+}

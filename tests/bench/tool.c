@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define START_TIMEOUT_S 30
+#define STOP_TIMEOUT_S  120
+#define PAIRS_TIMEOUT_S 120
+
+/* A probe may be some instructions behind the entry. */
+#define CODE_BYTES       64
+
+#define PEER             "memleak-bpfcc"
+#define MAX_ARGS         16
+
+#define TO_TEXT(number)  TO_TEXT_(number)
+#define TO_TEXT_(number) #number
+
+/* --- the target ------------------------------------------------------------------- */
+
+struct target target_start(void)
+{
+	const char *const argv[] = {TARGET_BINARY, NULL};
+	struct target target = {.child = child_start(argv)};
+	char line[128];
+
+	child_read_line(&target.child, START_TIMEOUT_S, line, sizeof(line));
+	if (sscanf(line, "malloc %" SCNx64 " munmap %" SCNx64, &target.malloc_address,
+		   &target.munmap_address) != 2)
+		die("the target said \"%s\"", line);
+	return target;
+}
+
+void target_stop(struct target *target)
+{
+	child_kill(&target->child);
+}
+
+double target_pairs(struct target *target, unsigned long count, unsigned depth)
+{
+	char line[128];
+
+	child_send(&target->child, "pairs %lu %u", count, depth);
+	child_read_line(&target->child, PAIRS_TIMEOUT_S, line, sizeof(line));
+	return strtod(line, NULL);
+}
+
+void target_fill(struct target *target, unsigned long count, unsigned stacks)
+{
+	char line[128];
+
+	child_send(&target->child, "fill %lu %u", count, stacks);
+	child_read_line(&target->child, PAIRS_TIMEOUT_S, line, sizeof(line));
+}
+
+/* --- tracing ---------------------------------------------------------------------- */
+
+/* What is looked at while a tracer starts. */
+struct watch {
+	enum tool tool;
+	const struct target *target;
+	int memory; /* the target's /proc/PID/mem */
+	char malloc_code[CODE_BYTES], munmap_code[CODE_BYTES]; /* as they were */
+	char said[4096]; /* on the tracer's stderr */
+	size_t said_len;
+};
+
+static void read_code(int memory, uint64_t address, char code[CODE_BYTES])
+{
+	if (pread(memory, code, CODE_BYTES, (off_t)address) != CODE_BYTES)
+		die("cannot read the target's code: %s", strerror(errno));
+}
+
+static bool code_changed(int memory, uint64_t address, const char before[CODE_BYTES])
+{
+	char code[CODE_BYTES];
+
+	read_code(memory, address, code);
+	return memcmp(code, before, CODE_BYTES);
+}
+
+static void watch_init(struct watch *watch, enum tool tool, const struct target *target)
+{
+	char path[64];
+
+	watch->tool = tool;
+	watch->target = target;
+	watch->said[0] = '\0';
+	watch->said_len = 0;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)target->child.pid);
+	watch->memory = open(path, O_RDONLY | O_CLOEXEC);
+	if (watch->memory < 0)
+		die("cannot open %s: %s", path, strerror(errno));
+	read_code(watch->memory, target->malloc_address, watch->malloc_code);
+	read_code(watch->memory, target->munmap_address, watch->munmap_code);
+}
+
+static struct child start(enum tool tool, const struct target *target,
+			  const char *const options[])
+{
+	const char *argv[MAX_ARGS + 1];
+	char pid[16];
+	size_t argc = 0;
+
+	snprintf(pid, sizeof(pid), "%d", (int)target->child.pid);
+	argv[argc++] = tool == TOOL_MEMTRACE ? MEMTRACE_BINARY : PEER;
+	argv[argc++] = "-p";
+	argv[argc++] = pid;
+	if (tool == TOOL_MEMTRACE) {
+		argv[argc++] = "--interval";
+		argv[argc++] = "1h";
+	}
+	for (; *options && argc < MAX_ARGS - 2; options++)
+		argv[argc++] = *options;
+	if (tool == TOOL_MEMLEAK) {
+		argv[argc++] = TO_TEXT(TOOL_PEER_INTERVAL_S);
+		argv[argc++] = "1";
+	}
+	argv[argc] = NULL;
+	return child_start(argv);
+}
+
+/* Take what the tracer says, for at most 0.2 ms; false when it has closed its stderr. */
+static bool listen_to(struct watch *watch, const struct child *child)
+{
+	struct pollfd p = {.fd = child->err, .events = POLLIN};
+	const struct timespec pause = {.tv_nsec = 200000};
+	size_t room = sizeof(watch->said) - 1 - watch->said_len;
+
+	if (ppoll(&p, 1, &pause, NULL) <= 0 || !room)
+		return true;
+
+	ssize_t n = read(child->err, watch->said + watch->said_len, room);
+
+	if (n <= 0)
+		return false;
+	watch->said_len += (size_t)n;
+	watch->said[watch->said_len] = '\0';
+	return true;
+}
+
+static bool all_probes_are_there(const struct watch *watch)
+{
+	if (watch->tool == TOOL_MEMTRACE)
+		return strstr(watch->said, "tracing pid");
+	return code_changed(watch->memory, watch->target->munmap_address,
+			    watch->munmap_code);
+}
+
+/* Wait until it counts; false when it did not get that far. */
+static bool wait_for_probes(struct watch *watch, struct tracing *t)
+{
+	while (t->all_probes_ms < 0) {
+		bool runs = listen_to(watch, &t->child);
+		double ms = (double)(now_ns() - t->child.started_ns) / 1e6;
+
+		if (!runs || ms > START_TIMEOUT_S * 1e3)
+			return false;
+		if (t->first_probe_ms < 0 &&
+		    code_changed(watch->memory, watch->target->malloc_address,
+				 watch->malloc_code))
+			t->first_probe_ms = ms;
+		if (all_probes_are_there(watch))
+			t->all_probes_ms = ms;
+	}
+	t->began_ns = t->child.started_ns + (uint64_t)(t->all_probes_ms * 1e6);
+	return true;
+}
+
+struct tracing tool_start(enum tool tool, const struct target *target,
+			  const char *const options[])
+{
+	struct tracing t = {.first_probe_ms = -1, .all_probes_ms = -1};
+	struct watch watch;
+
+	watch_init(&watch, tool, target);
+	t.child = start(tool, target, options);
+	if (!wait_for_probes(&watch, &t))
+		die("%s does not begin to trace:\n%s",
+		    tool == TOOL_MEMTRACE ? "memtrace" : PEER, watch.said);
+	close(watch.memory);
+	return t;
+}
+
+double tool_stop(struct tracing *tracing, struct rusage *usage)
+{
+	uint64_t start_ns = now_ns();
+
+	kill(tracing->child.pid, SIGINT);
+	return (double)(child_wait(&tracing->child, STOP_TIMEOUT_S, usage) - start_ns) /
+	       1e6;
+}
+
+/* --- the peer --------------------------------------------------------------------- */
+
+/* It compiles against headers of the running kernel, and its program must tell the
+ * version of the kernel that runs, which may be a little newer than its headers. */
+static void set_kernel_version(const char *release)
+{
+	unsigned major = 0, minor = 0, patch = 0;
+	char text[16];
+
+	sscanf(release, "%u.%u.%u", &major, &minor, &patch);
+	snprintf(text, sizeof(text), "%u",
+		 major << 16 | minor << 8 | (patch > 255 ? 255 : patch));
+	setenv("BCC_LINUX_VERSION_CODE", text, 0);
+}
+
+bool tool_find_peer(char *why, size_t why_size)
+{
+	static const char *const no_options[] = {NULL};
+	struct utsname kernel;
+	char path[32 + sizeof(kernel.release)];
+
+	uname(&kernel);
+	snprintf(path, sizeof(path), "/lib/modules/%s/build", kernel.release);
+	if (access(path, F_OK)) {
+		snprintf(why, why_size, "it needs kernel headers, and there is no %s",
+			 path);
+		return false;
+	}
+	set_kernel_version(kernel.release);
+	setenv("PYTHONUNBUFFERED", "1", 1);
+
+	struct target target = target_start();
+	struct tracing t = {.first_probe_ms = -1, .all_probes_ms = -1};
+	struct watch watch;
+
+	watch_init(&watch, TOOL_MEMLEAK, &target);
+	t.child = start(TOOL_MEMLEAK, &target, no_options);
+
+	bool ok = wait_for_probes(&watch, &t);
+
+	if (ok) {
+		tool_stop(&t, NULL);
+	} else {
+		/* Of a trace the last line tells most. */
+		while (watch.said_len && watch.said[watch.said_len - 1] == '\n')
+			watch.said[--watch.said_len] = '\0';
+
+		const char *line = strrchr(watch.said, '\n');
+
+		line = line ? line + 1 : watch.said;
+		snprintf(why, why_size, "%s",
+			 *line ? line : "it is not installed (bpfcc-tools)");
+		child_kill(&t.child);
+	}
+	close(watch.memory);
+	target_stop(&target);
+	return ok;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The probes compile against the embedded headers and against installed ones, wherever
+ * memtrace is started. */
+#include <glob.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+static struct live_process *oracle;
+
+/* Trace with these options; the figures are right and the kind of headers is said. */
+static void check_traces(const char *options, const char *kind)
+{
+	char all[1024], said[64];
+	struct live_process *memtrace;
+	json_t *report, *truth;
+
+	snprintf(all, sizeof(all), "-v %s", options);
+	snprintf(said, sizeof(said), "compiled with %s headers", kind);
+	memtrace = memtrace_start(live_pid(oracle), all);
+	CHECK(live_wait_stderr(memtrace, said, 5));
+	oracle_do(oracle, "run mixed 1000 1");
+	report = memtrace_report(memtrace);
+	truth = oracle_ask(oracle, "truth");
+	CHECK_INT(compare_heap(truth, report, true), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(truth);
+	json_decref(report);
+	oracle_do(oracle, "run release 1 1");
+	json_decref(memtrace_stop(memtrace));
+}
+
+static void embedded(void)
+{
+	check_traces("--kernel-headers embedded", "embedded");
+	check_traces("--kernel-headers embedded --mappings", "embedded");
+}
+
+/* scripts/test unpacks the distribution's own kernel headers and names the place. */
+static void installed(void)
+{
+	const char *dir = getenv("MEMTRACE_TEST_HEADERS");
+	char options[1024];
+
+	if (!dir) {
+		printf("MEMTRACE_TEST_HEADERS names no kernel headers: a copy of the "
+		       "embedded tree stands in\n");
+		dir = SOURCE_DIR "/probes/kernel";
+	}
+	snprintf(options, sizeof(options), "--kernel-headers %s", dir);
+	check_traces(options, "installed");
+	snprintf(options, sizeof(options), "--kernel-headers %s --mappings", dir);
+	check_traces(options, "installed");
+}
+
+/* libbcc looks into the working directory first: a file planted there must not be
+ * compiled into a program that root loads. */
+static void hostile_working_directory(void)
+{
+	char *dir = live_path("cwd"), path[512];
+	FILE *f;
+
+	REQUIRE(mkdir(dir, 0700) == 0);
+	snprintf(path, sizeof(path), "%s/linux", dir);
+	REQUIRE(mkdir(path, 0700) == 0);
+	snprintf(path, sizeof(path), "%s/linux/types.h", dir);
+	f = fopen(path, "w");
+	REQUIRE(f);
+	fputs("#error planted\n", f);
+	fclose(f);
+	REQUIRE(chdir(dir) == 0);
+	check_traces("--kernel-headers embedded", "embedded");
+	REQUIRE(chdir("/") == 0);
+	free(dir);
+}
+
+static size_t directories(void)
+{
+	glob_t found;
+	size_t n = glob("/run/memtrace-*", 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+
+	globfree(&found);
+	return n;
+}
+
+/* Killed at any moment while it compiles, memtrace leaves nothing in the file system. */
+static void killed_while_compiling(void)
+{
+	size_t before = directories();
+
+	for (int ms = 10; ms <= 300; ms += 40) {
+		struct live_process *memtrace =
+			memtrace_start_plain(live_pid(oracle), "-q");
+
+		live_sleep(ms / 1000.0);
+		live_signal(memtrace, SIGKILL);
+		live_wait(memtrace, 10);
+		live_destroy(memtrace);
+	}
+	CHECK_INT(directories(), before);
+	oracle_do(oracle, "run keep 10 1");
+	oracle_do(oracle, "run release 1 1");
+}
+
+int main(void)
+{
+	live_require_root();
+	oracle = oracle_start();
+	RUN(embedded);
+	RUN(installed);
+	RUN(hostile_working_directory);
+	RUN(killed_while_compiling);
+	live_destroy(oracle);
+	return check_done();
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/* memtrace -- COMMAND: nothing is missed, and the command is its own master. */
+#include <signal.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+#define TIMEOUT_S 30
+
+static struct probes *probes_before;
+
+static json_t *run(const char *const argv[], int want_status, struct live_process **ret)
+{
+	struct live_process *memtrace = live_start(argv);
+	json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+	REQUIRE(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), want_status);
+	CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
+	*ret = memtrace;
+	return report;
+}
+
+static void check_sites(const json_t *report)
+{
+	struct site_sum sum = report_site(report, "heap", "site_constructor");
+
+	CHECK_INT(sum.bytes, 111);
+	CHECK_INT(sum.blocks, 1);
+	sum = report_site(report, "heap", "site_main");
+	CHECK_INT(sum.bytes, 30 * 1000);
+	CHECK_INT(sum.blocks, 30);
+}
+
+static void nothing_is_missed(const char *binary)
+{
+	const char *const argv[] = {memtrace_path, "--format", "json",      "--top",
+				    "0",           "--older",  "0",         "--",
+				    binary,        "7",        "two words", NULL};
+	struct live_process *memtrace;
+
+	setenv("SHORT_LIVED", "from the environment", 1);
+
+	json_t *report = run(argv, 7, &memtrace);
+	struct site_sum sum = report_site(report, "heap", "site_at_exit");
+
+	check_sites(report);
+	CHECK_INT(sum.bytes, 77);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 0);
+	CHECK(json_is_true(live_get(report, "complete")));
+	CHECK(json_is_true(live_get(report, "target.exited")));
+	/* Its arguments and environment are its own. */
+	CHECK_CONTAINS(live_stderr(memtrace), "child 7 two words from the environment\n");
+	json_decref(report);
+	live_destroy(memtrace);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+static void dynamic_program(void)
+{
+	nothing_is_missed(SHORT_LIVED_BINARY);
+}
+
+/* No dynamic linker to wait for: it is held at its first instruction. */
+static void static_program(void)
+{
+	nothing_is_missed(SHORT_LIVED_STATIC_BINARY);
+}
+
+static void killed_by_a_signal(void)
+{
+	const char *const argv[] = {
+		memtrace_path, "--format",         "json", "--older", "0", "--top", "0",
+		"--",          SHORT_LIVED_BINARY, "0",    "abort",   NULL};
+	struct live_process *memtrace;
+	json_t *report = run(argv, 128 + SIGABRT, &memtrace);
+
+	check_sites(report);
+	json_decref(report);
+	live_destroy(memtrace);
+}
+
+static void cannot_run(const char *command, int want_status)
+{
+	const char *const argv[] = {memtrace_path, "--", command, NULL};
+	struct live_process *memtrace = live_start(argv);
+	const char *text;
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), want_status);
+	text = live_stderr(memtrace);
+	CHECK_CONTAINS(text, command);
+	/* One line. */
+	CHECK(strchr(text, '\n') == text + strlen(text) - 1);
+	live_destroy(memtrace);
+}
+
+static void commands_that_cannot_run(void)
+{
+	cannot_run("no-such-command-anywhere", 127);
+	cannot_run("/etc/passwd", 126);
+}
+
+/* PATH is searched, as a shell does; the run ends before the command, whose status
+ * still comes through. */
+static void run_over_before_the_command(void)
+{
+	const char *const argv[] = {
+		memtrace_path, "--format",          "json", "-d", "0.3", "--", "sh",
+		"-c",          "sleep 1.5; exit 5", NULL};
+	double start_s = live_now_s();
+	struct live_process *memtrace = live_start(argv);
+	json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+	REQUIRE(report);
+	CHECK_STR(json_string_value(live_get(report, "cause")), "duration");
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 5);
+	CHECK(live_now_s() - start_s > 1.5);
+	live_destroy(memtrace);
+}
+
+/* A SIGTERM for memtrace alone is passed on; the final report comes first. */
+static void termination_is_passed_on(void)
+{
+	const char *const argv[] = {memtrace_path, "--format", "json", "--",
+				    "sleep",       "600",      NULL};
+	struct live_process *memtrace = live_start(argv);
+
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	live_signal(memtrace, SIGTERM);
+
+	json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+	REQUIRE(report);
+	CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
+
+	pid_t child = (pid_t)live_int(report, "target.pid");
+
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGTERM);
+	CHECK(kill(child, 0) != 0);
+	live_destroy(memtrace);
+}
+
+/* As long as it is held, the command must not outlive memtrace. */
+static void dry_run_leaves_no_command(void)
+{
+	const char *const argv[] = {memtrace_path, "--dry-run", "--",
+				    "sh",          "-c",        "echo it ran; sleep 600",
+				    NULL};
+	struct live_process *memtrace = live_start(argv);
+	char *line;
+	int lines = 0;
+
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		CHECK(!strstr(line, "it ran"));
+		lines++;
+		free(line);
+	}
+	CHECK(lines > 5);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	RUN(dynamic_program);
+	RUN(static_program);
+	RUN(killed_by_a_signal);
+	RUN(commands_that_cannot_run);
+	RUN(run_over_before_the_command);
+	RUN(termination_is_passed_on);
+	RUN(dry_run_leaves_no_command);
+	probes_destroy(probes_before);
+	return check_done();
+}
