@@ -27,15 +27,18 @@ static void print_error(struct error *err, unsigned verbose)
 
 /*
  * With a standard descriptor closed, the next file that is opened would take its number,
- * and reports would be written into it. Standard output stands on something that cannot
- * be written, so that the loss of reports is noticed.
+ * and reports would be written into it. Standard output stands on a directory, so that a
+ * write fails and the loss of reports is noticed.
  */
 static void open_standard_descriptors(void)
 {
-	static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+	static const struct {
+		const char *path;
+		int mode;
+	} files[] = {{"/dev/null", O_RDONLY}, {"/", O_RDONLY}, {"/dev/null", O_WRONLY}};
 
 	for (int fd = 0; fd <= 2; fd++) {
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+		if (fcntl(fd, F_GETFD) < 0 && open(files[fd].path, files[fd].mode) != fd)
 			abort();
 	}
 }
