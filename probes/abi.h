@@ -43,7 +43,7 @@
 struct abi_range {
 	uint64_t start, end;
 };
-#define ABI_MAX_ALLOCATORS 8
+#define ABI_MAX_ALLOCATORS 16
 
 /* One record; written by memtrace, except the counts. */
 struct abi_control {
@@ -188,8 +188,8 @@ _Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
 
 struct abi_last_free {
 	uint64_t tid;
-	uint64_t address; /* of the block, 0: an allocation came after it */
-	uint64_t sp;	  /* address of the return address */
+	uint64_t address;  /* of the block, 0: an allocation came after it */
+	uint64_t sp;       /* address of the return address */
 	uint64_t function; /* address of the function */
 };
 _Static_assert(sizeof(struct abi_last_free) == 32, "no holes");

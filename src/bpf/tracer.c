@@ -312,20 +312,24 @@ static bool add_mappings(const struct tracer *t, struct snapshot *snap)
 	return true;
 }
 
-/* --- all together ----------------------------------------------------------------- */
-
-/* Tell the probes where allocators' code lies: calls from there can be nested. */
-static void name_allocators(struct tracer *t)
+/* Where the code of the allocators is: one range for each file. */
+static void tell_allocators(struct tracer *t)
 {
-	size_t n = 0;
+	size_t count = 0;
 
 	vec_foreach (object, &t->plan->objects) {
-		if (n == ABI_MAX_ALLOCATORS)
-			return;
-		t->control->allocators[n++] = (struct abi_range){
-			object->allocator.text_start, object->allocator.text_end};
+		const struct abi_range range = {object->allocator.text_start,
+						object->allocator.text_end};
+		size_t i = 0;
+
+		while (i < count && t->control->allocators[i].start != range.start)
+			i++;
+		if (i == count && count < ABI_MAX_ALLOCATORS)
+			t->control->allocators[count++] = range;
 	}
 }
+
+/* --- all together ----------------------------------------------------------------- */
 
 struct error *tracer_create(const struct tracer_options *options, const struct proc *proc,
 			    const struct plan *plan, struct tracer **ret)
@@ -362,7 +366,7 @@ struct error *tracer_create(const struct tracer_options *options, const struct p
 		return err;
 	}
 	compiler_release_child(t->compiler);
-	name_allocators(t);
+	tell_allocators(t);
 	t->enabled_ns = now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
 	*ret = take(t);
