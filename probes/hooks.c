@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs: entry of an allocation function, entry of free, return of either. */
 
+/* Process and thread as memtrace numbers them: by its own pid namespace. */
+ALWAYS_INLINE u64 current_pid_tgid(void)
+{
+#ifdef PIDNS_INODE
+	struct bpf_pidns_info ns = {};
+
+	if (bpf_get_ns_current_pid_tgid(PIDNS_DEVICE, PIDNS_INODE, &ns, sizeof(ns)))
+		return 0;
+	return (u64)ns.tgid << 32 | ns.pid;
+#else
+	return bpf_get_current_pid_tgid();
+#endif
+}
+
 /* The control record, when this probe hit is to be looked at. */
 ALWAYS_INLINE struct abi_control *traced(u64 pid_tgid)
 {
@@ -33,7 +47,7 @@ ALWAYS_INLINE u64 asked_size(struct pt_regs *ctx, u32 site, u32 effect)
 
 ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u32 site)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid(), tid = (u32)pid_tgid;
+	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
 	struct abi_control *ctl = traced(pid_tgid);
 
 	if (!ctl)
@@ -87,7 +101,7 @@ int on_call(struct pt_regs *ctx)
 
 int on_free(struct pt_regs *ctx)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u64 pid_tgid = current_pid_tgid();
 	struct abi_control *ctl = traced(pid_tgid);
 
 	if (!ctl)
@@ -138,7 +152,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 
 int on_return(struct pt_regs *ctx)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid(), tid = (u32)pid_tgid;
+	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
 	struct abi_control *ctl = traced(pid_tgid);
 	struct abi_pending *p = ctl ? pending_find(ctl, tid) : NULL;
 

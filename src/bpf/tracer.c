@@ -115,6 +115,7 @@ static struct error *compile(struct tracer *t)
 	};
 	struct error *err;
 
+	pid_namespace_read(&so.pid_namespace);
 	kernel_offsets_read(&so.offsets);
 	err = source_build(&so, t->plan, &t->source);
 	if (!err)
