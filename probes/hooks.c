@@ -123,7 +123,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 
 	switch (ABI_SITE_EFFECT(p->site)) {
 	case ABI_EFFECT_REALLOC:
-		address = realloc_end(p, result, restore);
+		address = realloc_end(ctl, p, result, restore);
 		return skip && !*restore ? 0 : address;
 	case ABI_EFFECT_ALLOC:
 		if (!address && !skip)
@@ -176,9 +176,16 @@ int on_return(struct pt_regs *ctx)
 	u64 address = call_outcome(ctl, p, result, &restore);
 
 	if (address) {
-		if (!restore)
+		u64 old_address = 0;
+
+		if (!restore) {
+			/* From here on `old` is the new block. */
+			if (p->flags & ABI_PENDING_HAS_OLD)
+				old_address = p->address;
+			p->flags = 0;
 			block_allocated(p, tid, stack);
-		live_put(ctl, address, &p->old);
+		}
+		live_put(ctl, address, old_address, &p->old);
 	}
 	pending_end(ctl, p, tid);
 	return 0;

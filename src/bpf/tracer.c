@@ -43,6 +43,7 @@ struct tracer {
 	struct ring_buffer *ring; /* with mappings only */
 	struct mapping_book book;
 	uint64_t events_lost;
+	uint64_t unsettled; /* snapshots whose journal overflowed */
 };
 
 DEFINE_CLEANUP(struct tracer *, tracer_destroy);
@@ -136,9 +137,13 @@ static struct error *open_maps(struct tracer *t)
 		const char *name;
 		int *fd;
 	} wanted[] = {
-		{"control", &t->maps.control}, {"counters", &t->maps.counters},
-		{"live", &t->maps.live},       {"live_spill", &t->maps.live_spill},
-		{"pending", &t->maps.pending}, {"pending_spill", &t->maps.pending_spill},
+		{"control", &t->maps.control},
+		{"counters", &t->maps.counters},
+		{"live", &t->maps.live},
+		{"live_spill", &t->maps.live_spill},
+		{"journal", &t->maps.journal},
+		{"pending", &t->maps.pending},
+		{"pending_spill", &t->maps.pending_spill},
 		{"stacks", &t->maps.stacks},
 	};
 
@@ -400,6 +405,7 @@ static uint64_t missed_hits(const struct tracer *t)
 
 struct error *tracer_snapshot(struct tracer *t, struct snapshot *snap)
 {
+	bool settled = true;
 	struct error *err;
 
 	tracer_poll(t);
@@ -411,12 +417,15 @@ struct error *tracer_snapshot(struct tracer *t, struct snapshot *snap)
 	snap->max_size_bytes = t->options.max_size_bytes;
 	snap->max_allocations = t->options.max_allocations;
 	snap->max_stacks = t->options.max_stacks;
-	err = drain_blocks(&t->maps, &t->source->sizes, t->attach_ns, snap);
+	err = drain_blocks(&t->maps, &t->source->sizes, t->control, t->attach_ns, snap,
+			   &settled);
+	t->unsettled += !settled;
 	if (!err)
 		err = drain_counters(&t->maps, &t->source->sizes, t->proc, snap);
 	if (!err && t->options.mappings && !add_mappings(t, snap))
 		err = error_no_memory();
 	snap->losses[LOSS_EVENTS_LOST] += t->events_lost;
+	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
 	return err;
 }
