@@ -2,6 +2,7 @@
 #include "bpf/tracer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -83,16 +84,27 @@ static struct error *check_kernel(const struct tracer *t)
 /* A table that the kernel has no memory for is the user's to make smaller. */
 static struct error *explain_compile(struct error *err, const struct tracer *t)
 {
+	struct error *better;
+
 	if (!err || !err->detail || !strstr(err->detail, "could not open bpf map"))
 		return err;
-
-	struct error *better = error_create(
-		ERROR_COMPILE,
-		"the kernel refused the tables for %llu blocks and %llu stacks: lower "
-		"--max-allocations or --max-stacks",
-		(unsigned long long)t->options.max_allocations,
-		(unsigned long long)t->options.max_stacks);
-
+	if (strstr(err->detail, strerror(EMFILE)))
+		better =
+			error_create(ERROR_COMPILE,
+				     "too few file descriptors for the tables: raise the "
+				     "limit (ulimit -n)");
+	else if (strstr(err->detail, strerror(EPERM)))
+		better =
+			error_create(ERROR_PERMISSION,
+				     "the kernel does not allow the tables: CAP_BPF is "
+				     "needed, and before Linux 5.11 a raised memory lock "
+				     "limit (ulimit -l unlimited)");
+	else
+		better = error_create(ERROR_COMPILE,
+				      "the kernel refused the tables for %" PRIu64
+				      " blocks and %" PRIu64
+				      " stacks: lower --max-allocations or --max-stacks",
+				      t->options.max_allocations, t->options.max_stacks);
 	better = error_with_detail(better, err->detail);
 	error_destroy(err);
 	return better;
