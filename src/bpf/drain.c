@@ -8,7 +8,7 @@
 #include <linux/bpf.h>
 
 #include "abi.h"
-#include "bpf/features.h"
+#include "bpf/syscall.h"
 #include "bpf/mapped.h"
 #include "util/cleanup.h"
 #include "util/hashmap.h"

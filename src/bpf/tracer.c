@@ -17,6 +17,7 @@
 #include "bpf/compiler.h"
 #include "bpf/drain.h"
 #include "bpf/features.h"
+#include "bpf/syscall.h"
 #include "bpf/mapping_book.h"
 #include "bpf/source.h"
 #include "util/cleanup.h"

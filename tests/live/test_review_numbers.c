@@ -202,7 +202,7 @@ static void check_one_block(const char *mode, int64_t small, int64_t large)
 static void a_block_in_realloc_is_one_block(void)
 {
 	check_one_block("grow", 100, 100000);
-	check_one_block("move", 5000, 100000);
+	check_one_block("move", 5000, 300000);
 }
 
 /*

@@ -8,7 +8,6 @@
  * step: mappings that mremap keeps or copies and calls of munmap that fail; then all of
  * it unmapped rbp      at a line: 10 blocks by a caller whose rbp is 0
  */
-#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -83,22 +82,21 @@ static void grow(void)
  */
 static void move(void)
 {
-	mallopt(M_MMAP_THRESHOLD, 4096);
-
-	uint64_t *block = site_move(NULL, 5000);
+	uint64_t *block = site_move(NULL, 300000);
 
 	say("{\"done\":\"work\"}\n");
 	for (;;) {
+		block = site_move(block, 5000);
+
 		char *end = (char *)(block - 2) + (block[-1] & ~(PAGE - 1));
 		uintptr_t before = (uintptr_t)block;
 
 		syscall(SYS_mmap, end, PAGE, PROT_NONE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-		block = site_move(block, 100000);
+		block = site_move(block, 300000);
 		syscall(SYS_munmap, end, PAGE);
 		if ((uintptr_t)block == before)
 			fail("the block did not move\n");
-		block = site_move(block, 5000);
 	}
 }
 
@@ -122,7 +120,7 @@ __attribute__((noinline)) void *site_map_shared(size_t size)
 
 __attribute__((noinline)) void *site_keep_old(void *old, size_t size)
 {
-	void *map = mremap(old, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+	void *map = mremap(old, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
 
 	KEEP(map);
 	return map;
