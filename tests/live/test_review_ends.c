@@ -123,12 +123,16 @@ static void hangup(void)
 	live_signal(memtrace, SIGHUP);
 	live_sleep(0.5);
 	CHECK(live_is_running(memtrace));
+	live_signal(memtrace, SIGUSR1);
 
-	json_t *report = memtrace_report(memtrace);
+	json_t *report = live_read_json(memtrace, TIMEOUT_S);
 
+	REQUIRE(report);
 	CHECK_STR(text_at(report, "cause"), "demand");
 	json_decref(report);
-	json_decref(memtrace_stop(memtrace));
+	live_signal(memtrace, SIGINT);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
 
 	memtrace = memtrace_start(live_pid(oracle), "");
 	live_signal(memtrace, SIGHUP);
