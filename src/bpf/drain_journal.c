@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+#include <time.h>
+
+#include "bpf/drain_blocks.h"
+#include "bpf/mapped.h"
+
+/* Programs that looked at `draining` just before it was set are done by then. */
+#define GRACE_NS 200000
+
+/* An entry is written within nanoseconds, unless its thread is preempted. */
+#define ENTRY_TRIES 1000
+
+static void pause_ns(long ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+static bool apply_entry(struct drain *d, const struct abi_journal *e)
+{
+	struct abi_block block = {e->size_bytes, e->stack, e->tid, e->tick, 0};
+
+	if (e->kind == ABI_JOURNAL_TAKEN || e->old_address)
+		drain_remove(d, e->old_address ? e->old_address : e->address);
+	return e->kind != ABI_JOURNAL_PUT ||
+	       drain_add(d, drain_block_from(d, e->address, &block));
+}
+
+static bool apply_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_journal *entries = elements;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		const volatile uint32_t *kind = &entries[i].kind;
+
+		for (int tries = 0; !*kind && tries < ENTRY_TRIES; tries++)
+			pause_ns(1000);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+
+		struct abi_journal entry = entries[i];
+
+		if (!apply_entry(arg, &entry))
+			return false;
+	}
+	return true;
+}
+
+static bool clear_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	(void)first;
+	(void)arg;
+	/* mapped_walk() maps read-only for all but this. */
+	memset((void *)(uintptr_t)elements, 0,
+	       (size_t)count * sizeof(struct abi_journal));
+	return true;
+}
+
+void drain_journal_open(struct drain *d)
+{
+	__atomic_store_n(&d->control->journal_used, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&d->control->draining, 1, __ATOMIC_SEQ_CST);
+	pause_ns(GRACE_NS);
+}
+
+struct error *drain_journal_close(struct drain *d, bool *settled)
+{
+	uint64_t used = __atomic_load_n(&d->control->journal_used, __ATOMIC_SEQ_CST);
+	struct error *err;
+
+	*settled = used <= ABI_JOURNAL_ENTRIES;
+	if (!*settled)
+		used = ABI_JOURNAL_ENTRIES;
+	err = mapped_walk(d->maps->journal, (uint32_t)used, sizeof(struct abi_journal),
+			  apply_journal, d);
+	__atomic_store_n(&d->control->draining, 0, __ATOMIC_SEQ_CST);
+	pause_ns(GRACE_NS);
+	used = __atomic_load_n(&d->control->journal_used, __ATOMIC_SEQ_CST);
+	if (used > ABI_JOURNAL_ENTRIES)
+		used = ABI_JOURNAL_ENTRIES;
+
+	struct error *clear_err =
+		mapped_walk_writable(d->maps->journal, (uint32_t)used,
+				     sizeof(struct abi_journal), clear_journal, NULL);
+
+	if (err)
+		error_destroy(clear_err);
+	return err ? err : clear_err;
+}

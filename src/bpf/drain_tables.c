@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/drain_blocks.h"
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+
+/* --- the table -------------------------------------------------------------------- */
+
+/* Read one slot until two readings agree; false when it is empty. */
+static bool read_slot(const struct abi_live_bucket *bucket, int way, uint64_t *key,
+		      struct abi_block *block)
+{
+	const volatile uint64_t *at = &bucket->key[way];
+	const volatile struct abi_live_entry *entry = &bucket->entry[way];
+
+	for (;;) {
+		uint64_t k = *at;
+
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (k == 0 || k == ABI_LIVE_CLAIMED)
+			return false;
+
+		struct abi_live_entry a = {entry->size_bytes, entry->stack, entry->tid,
+					   entry->tick};
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		struct abi_live_entry b = {entry->size_bytes, entry->stack, entry->tid,
+					   entry->tick};
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (*at == k && !memcmp(&a, &b, sizeof(a))) {
+			*key = k;
+			*block = (struct abi_block){a.size_bytes, a.stack, a.tid, a.tick,
+						    0};
+			return true;
+		}
+	}
+}
+
+static bool read_buckets(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_live_bucket *buckets = elements;
+	struct drain *d = arg;
+	uint32_t total = d->sizes->live_buckets;
+
+	if (!vec_reserve(&d->snap->blocks[BLOCK_HEAP],
+			 d->snap->blocks[BLOCK_HEAP].len +
+				 (size_t)count * ABI_LIVE_WAYS / 8))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t here = first + i;
+
+		d->first_of_bucket[here] = (uint32_t)d->snap->blocks[BLOCK_HEAP].len;
+		for (int way = 0; way < ABI_LIVE_WAYS; way++) {
+			struct abi_block block;
+			uint64_t key;
+
+			if (!read_slot(&buckets[i], way, &key, &block))
+				continue;
+
+			struct snapshot_block b = drain_block_from(d, key << 3, &block);
+			uint32_t other = abi_live_hash(key, total, 0);
+			struct snapshot_block *seen = NULL;
+
+			if (other == here)
+				other = abi_live_hash(key, total, 1);
+			if (other < here)
+				seen = drain_find_in_bucket(d, other, b.address);
+			if (seen)
+				*seen = b;
+			else if (!vec_push(&d->snap->blocks[BLOCK_HEAP], b))
+				return false;
+		}
+	}
+	d->first_of_bucket[first + count] = (uint32_t)d->snap->blocks[BLOCK_HEAP].len;
+	return true;
+}
+
+/* --- what is not in the table ----------------------------------------------------- */
+
+static int map_next(int fd, const void *key, void *next)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)fd;
+	attr.key = (uint64_t)(uintptr_t)key;
+	attr.next_key = (uint64_t)(uintptr_t)next;
+	return sys_bpf(BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr));
+}
+
+static int map_lookup(int fd, const void *key, void *value)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)fd;
+	attr.key = (uint64_t)(uintptr_t)key;
+	attr.value = (uint64_t)(uintptr_t)value;
+	return sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
+}
+
+/*
+ * Walk a hash map with 64-bit keys. The walk begins anew when the key it stands on is
+ * deleted, so keys are remembered and none is given twice.
+ */
+static struct error *walk_hash(int fd, uint32_t max_entries, void *value,
+			       struct hashmap *seen,
+			       bool (*fn)(uint64_t key, const void *value, void *arg),
+			       void *arg)
+{
+	uint64_t key, next;
+	/* Bounded, should keys be deleted faster than we walk. */
+	uint64_t steps = (uint64_t)max_entries * 4;
+
+	for (int err = map_next(fd, NULL, &next); !err && steps; steps--) {
+		key = next;
+		if (!hashmap_get(seen, key, NULL) && map_lookup(fd, &key, value) == 0) {
+			if (!hashmap_put(seen, key, 1) || !fn(key, value, arg))
+				return error_no_memory();
+		}
+		err = map_next(fd, &key, &next);
+	}
+	return NULL;
+}
+
+static bool add_spilled(uint64_t address, const void *value, void *arg)
+{
+	struct drain *d = arg;
+
+	return drain_find(d, address) ||
+	       drain_add(d, drain_block_from(d, address, value));
+}
+
+/* The old block of a realloc on its way is live: the call may yet fail. */
+static bool add_pending_old(struct drain *d, const struct abi_pending *p)
+{
+	return !(p->flags & ABI_PENDING_HAS_OLD) || drain_find(d, p->address) ||
+	       drain_add(d, drain_block_from(d, p->address, &p->old));
+}
+
+static bool read_pending(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_pending *slots = elements;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		const volatile uint64_t *owner = &slots[i].owner;
+		uint64_t before = *owner;
+
+		if (!before)
+			continue;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+
+		/* A record that changes meanwhile tells of it in the journal. */
+		struct abi_pending p = slots[i];
+
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (*owner == before && !memcmp(&p, &slots[i], sizeof(p)) &&
+		    !add_pending_old(arg, &p))
+			return false;
+	}
+	return true;
+}
+
+static bool add_spilled_pending(uint64_t tid, const void *value, void *arg)
+{
+	(void)tid;
+	return add_pending_old(arg, value);
+}
+
+static struct error *read_spills(struct drain *d)
+{
+	struct hashmap seen;
+	struct abi_block block;
+	struct abi_pending pending;
+
+	hashmap_init(&seen, d->attach_ns);
+
+	struct error *err = walk_hash(d->maps->live_spill, d->sizes->live_spill, &block,
+				      &seen, add_spilled, d);
+
+	hashmap_deinit(&seen);
+	if (!err)
+		err = walk_hash(d->maps->pending_spill, 4096, &pending, &seen,
+				add_spilled_pending, d);
+	hashmap_deinit(&seen);
+	return err;
+}
+
+struct error *drain_read_tables(struct drain *d)
+{
+	struct error *err = mapped_walk(d->maps->live, d->sizes->live_buckets,
+					sizeof(struct abi_live_bucket), read_buckets, d);
+
+	if (!err)
+		err = read_spills(d);
+	if (!err)
+		err = mapped_walk(d->maps->pending, ABI_PENDING_SLOTS,
+				  sizeof(struct abi_pending), read_pending, d);
+	return err;
+}
