@@ -90,8 +90,8 @@ ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 tid, u64 addre
 {
 	struct abi_last_free *last = last_free_of(tid);
 
-	return last && last->tid == tid && last->address == address &&
-	       last->sp >= sp && last->function != REG_PC(ctx);
+	return last && last->tid == tid && last->address == address && last->sp >= sp &&
+	       last->function != REG_PC(ctx);
 }
 
 ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 tid, u64 address)
@@ -117,7 +117,7 @@ ALWAYS_INLINE void free_is_over(u64 tid)
 #else
 #define free_is_inside(ctx, sp, tid, address) 0
 #define free_begins(ctx, sp, tid, address)    ((void)0)
-#define free_is_over(tid)		      ((void)0)
+#define free_is_over(tid)                     ((void)0)
 #endif
 
 ALWAYS_INLINE void free_block(struct abi_control *ctl, struct pt_regs *ctx, u64 sp,

@@ -4,12 +4,12 @@
 
 /* x86-64 psABI 3.2.3: integer arguments in rdi, rsi, rdx, rcx, r8, r9 at a function's
  * first instruction; result in rax. */
-#define REG_ARG1(ctx)	((u64)(ctx)->si)
-#define REG_ARG3(ctx)	((u64)(ctx)->cx)
+#define REG_ARG1(ctx)   ((u64)(ctx)->si)
+#define REG_ARG3(ctx)   ((u64)(ctx)->cx)
 #define REG_RESULT(ctx) ((u64)(ctx)->ax)
-#define REG_PC(ctx)	((u64)(ctx)->ip)
-#define REG_SP(ctx)	((u64)(ctx)->sp)
-#define REG_FP(ctx)	((u64)(ctx)->bp)
+#define REG_PC(ctx)     ((u64)(ctx)->ip)
+#define REG_SP(ctx)     ((u64)(ctx)->sp)
+#define REG_FP(ctx)     ((u64)(ctx)->bp)
 /* The return probe runs after `ret` has popped the return address. */
 #define RETURNED_SP(ctx) ((u64)(ctx)->sp - 8)
 
@@ -17,9 +17,9 @@
 #error "memtrace does not know this architecture's registers yet"
 #endif
 
-/* Take the register's value when it is the one that is asked for. A value, not an address:
- * the compiler must not select the address to load from, as a probe's context cannot be
- * indexed. Registers that no site of this run needs are not there. */
+/* Take the register's value when it is the one that is asked for. A value, not an
+ * address: the compiler must not select the address to load from, as a probe's context
+ * cannot be indexed. Registers that no site of this run needs are not there. */
 #define REG_SELECT(field, n, number, value)                                              \
 	do {                                                                             \
 		if (ARG_REGISTERS & 1u << (number)) {                                    \
@@ -30,7 +30,8 @@
 		}                                                                        \
 	} while (0)
 
-/* The register that enum insn_register (plan/decode.h) numbers `n`; 0 for ABI_ARG_NONE. */
+/* The register that enum insn_register (plan/decode.h) numbers `n`; 0 for ABI_ARG_NONE.
+ */
 ALWAYS_INLINE u64 reg_arg(struct pt_regs *ctx, u32 n)
 {
 	u64 value = 0;
