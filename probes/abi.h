@@ -48,7 +48,7 @@
 struct abi_range {
 	uint64_t start, end;
 };
-#define ABI_MAX_ALLOCATORS 8
+#define ABI_MAX_ALLOCATORS 16
 
 /* One record; written by memtrace, except the counts. */
 struct abi_control {
@@ -56,6 +56,8 @@ struct abi_control {
 	uint64_t spilled_blocks;  /* entries in live_spill */
 	uint64_t spilled_pending; /* entries in pending_spill */
 	uint64_t stacks_used;     /* next free index of `stacks` */
+	uint64_t draining;        /* memtrace reads the tables: changes go to `journal` */
+	uint64_t journal_used;    /* next free index of `journal`, also past its end */
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
 
@@ -134,6 +136,30 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
 	return (h >> 32) * buckets >> 32;
 }
 
+/*
+ * What happens to blocks while memtrace reads the tables, in order and each written
+ * before the tables change: a table is read bit by bit, and a block can move behind the
+ * reader's back. The table as read, with the journal up to some entry applied, is the
+ * state at that entry.
+ */
+#define ABI_JOURNAL_ENTRIES 65536
+
+enum abi_journal_kind {
+	ABI_JOURNAL_PUT = 1, /* `block` at `address`, in place of one at `old_address` */
+	ABI_JOURNAL_TAKEN,   /* no block at `address` any more */
+};
+
+struct abi_journal {
+	uint64_t address;
+	uint64_t old_address; /* 0: none */
+	uint64_t size_bytes;
+	uint32_t stack;
+	uint32_t tid;
+	uint32_t tick;
+	uint32_t kind; /* written last; 0: the entry is not written yet */
+};
+_Static_assert(sizeof(struct abi_journal) == 40, "no holes");
+
 /* --- stacks ----------------------------------------------------------------------- */
 
 #define ABI_NO_STACK 0xffffffffu
@@ -193,8 +219,8 @@ _Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
 
 struct abi_last_free {
 	uint64_t tid;
-	uint64_t address; /* of the block, 0: an allocation came after it */
-	uint64_t sp;	  /* address of the return address */
+	uint64_t address;  /* of the block, 0: an allocation came after it */
+	uint64_t sp;       /* address of the return address */
 	uint64_t function; /* address of the function */
 };
 _Static_assert(sizeof(struct abi_last_free) == 32, "no holes");

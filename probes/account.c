@@ -53,6 +53,8 @@ ALWAYS_INLINE void realloc_begin(struct abi_control *ctl, struct abi_pending *p)
 	struct abi_block old = {};
 
 	if (p->address && live_take(ctl, p->address, &old)) {
+		/* It is live as long as the call may fail. */
+		journal_add(ctl, p->address, 0, &old);
 		p->old = old;
 		p->flags |= ABI_PENDING_HAS_OLD;
 	}
@@ -60,7 +62,8 @@ ALWAYS_INLINE void realloc_begin(struct abi_control *ctl, struct abi_pending *p)
 
 /* The address of the new block that the call made; or of the old one, when it has to be
  * put back: then `restore` is set. */
-ALWAYS_INLINE u64 realloc_end(struct abi_pending *p, u64 result, int *restore)
+ALWAYS_INLINE u64 realloc_end(struct abi_control *ctl, struct abi_pending *p, u64 result,
+			      int *restore)
 {
 	/* realloc(p, 0) frees p and returns NULL (glibc); any other NULL is a failure
 	 * that leaves the old block as it was. */
@@ -69,10 +72,13 @@ ALWAYS_INLINE u64 realloc_end(struct abi_pending *p, u64 result, int *restore)
 		*restore = p->flags & ABI_PENDING_HAS_OLD;
 		return *restore ? p->address : 0;
 	}
-	if (p->flags & ABI_PENDING_HAS_OLD)
+	if (p->flags & ABI_PENDING_HAS_OLD) {
 		block_freed(p->old.size_bytes);
-	else if (p->address)
+		if (!result || p->flags & ABI_PENDING_SKIP)
+			journal_add(ctl, p->address, 0, NULL);
+	} else if (p->address) {
 		count(ABI_FREES_UNKNOWN, 1);
+	}
 	return result;
 }
 
@@ -127,6 +133,7 @@ ALWAYS_INLINE void free_block(struct abi_control *ctl, struct pt_regs *ctx, u64 
 
 	if (!address)
 		return;
+	journal_add(ctl, address, 0, NULL);
 	if (live_take(ctl, address, &old)) {
 		block_freed(old.size_bytes);
 	} else {

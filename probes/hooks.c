@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs: entry of an allocation function, entry of free, return of either. */
 
+/* Process and thread as memtrace numbers them: by its own pid namespace. */
+ALWAYS_INLINE u64 current_pid_tgid(void)
+{
+#ifdef PIDNS_INODE
+	struct bpf_pidns_info ns = {};
+
+	if (bpf_get_ns_current_pid_tgid(PIDNS_DEVICE, PIDNS_INODE, &ns, sizeof(ns)))
+		return 0;
+	return (u64)ns.tgid << 32 | ns.pid;
+#else
+	return bpf_get_current_pid_tgid();
+#endif
+}
+
 /* The control record, when this probe hit is to be looked at. */
 ALWAYS_INLINE struct abi_control *traced(u64 pid_tgid)
 {
@@ -40,7 +54,7 @@ ALWAYS_INLINE u64 asked_size(struct pt_regs *ctx, u32 site, u32 effect)
 ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 {
 	u32 site = meaning;
-	u64 pid_tgid = bpf_get_current_pid_tgid(), tid = (u32)pid_tgid;
+	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
 	struct abi_control *ctl = traced(pid_tgid);
 
 	if (!ctl)
@@ -88,7 +102,7 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 /* A free without a return probe. */
 ALWAYS_INLINE int free_entered(struct pt_regs *ctx, u64 meaning)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid(), tid = (u32)pid_tgid;
+	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
 	struct abi_control *ctl = traced(pid_tgid);
 
 	if (!ctl)
@@ -125,7 +139,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 
 	switch (ABI_SITE_EFFECT(p->site)) {
 	case ABI_EFFECT_REALLOC:
-		address = realloc_end(p, result, restore);
+		address = realloc_end(ctl, p, result, restore);
 		return skip && !*restore ? 0 : address;
 	case ABI_EFFECT_ALLOC:
 		if (!address && !skip)
@@ -154,7 +168,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 
 int on_return(struct pt_regs *ctx)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid(), tid = (u32)pid_tgid;
+	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
 	struct abi_control *ctl = traced(pid_tgid);
 	struct abi_pending *p = ctl ? pending_find(ctl, tid) : NULL;
 
@@ -178,9 +192,16 @@ int on_return(struct pt_regs *ctx)
 	u64 address = call_outcome(ctl, p, result, &restore);
 
 	if (address) {
-		if (!restore)
+		u64 old_address = 0;
+
+		if (!restore) {
+			/* From here on `old` is the new block. */
+			if (p->flags & ABI_PENDING_HAS_OLD)
+				old_address = p->address;
+			p->flags = 0;
 			block_allocated(p, tid, stack);
-		live_put(ctl, address, &p->old);
+		}
+		live_put(ctl, address, old_address, &p->old);
 	}
 	pending_end(ctl, p, tid);
 	return 0;

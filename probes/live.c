@@ -4,6 +4,30 @@
  * once; a slot changes hands by compare-and-exchange only.
  */
 
+/* Tell a reader of the tables what is about to change. `block` is NULL for TAKEN. */
+ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 address, u64 old_address,
+			       const struct abi_block *block)
+{
+	if (!ctl->draining)
+		return;
+
+	u32 at = __sync_fetch_and_add(&ctl->journal_used, 1);
+	struct abi_journal *entry = journal.lookup(&at);
+
+	if (!entry)
+		return;
+	entry->address = address;
+	entry->old_address = old_address;
+	if (block) {
+		entry->size_bytes = block->size_bytes;
+		entry->stack = block->stack;
+		entry->tid = block->tid;
+		entry->tick = block->tick;
+	}
+	compiler_barrier();
+	*(volatile u32 *)&entry->kind = block ? ABI_JOURNAL_PUT : ABI_JOURNAL_TAKEN;
+}
+
 /* True for blocks that the table's slots can hold. */
 ALWAYS_INLINE int live_fits(u64 address, u64 size_bytes)
 {
@@ -100,10 +124,13 @@ ALWAYS_INLINE u64 live_free_ways(const struct abi_live_bucket *b, u64 key, u64 *
 	return n;
 }
 
-/* Record a block; 0, and counted, when there is no room. */
-ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 address,
+/* Record a block, in place of the one at `old_address` if that is not 0 (which was taken
+ * before); 0, and counted, when there is no room. */
+ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 address, u64 old_address,
 			   const struct abi_block *block)
 {
+	journal_add(ctl, address, old_address, block);
+
 	u64 key = address >> 3;
 	u32 at1 = abi_live_hash(key, LIVE_BUCKETS, 0);
 	u32 at2 = abi_live_hash(key, LIVE_BUCKETS, 1);

@@ -14,6 +14,9 @@ BPF_F_TABLE("array", u32, struct abi_counters, counters, CPU_SLOTS, BPF_F_MMAPAB
 BPF_F_TABLE("array", u32, struct abi_live_bucket, live, LIVE_BUCKETS, BPF_F_MMAPABLE);
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, LIVE_SPILL, BPF_F_NO_PREALLOC);
 
+BPF_F_TABLE("array", u32, struct abi_journal, journal, ABI_JOURNAL_ENTRIES,
+	    BPF_F_MMAPABLE);
+
 BPF_F_TABLE("array", u32, struct abi_pending, pending, ABI_PENDING_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, 4096, BPF_F_NO_PREALLOC);
 

@@ -77,6 +77,7 @@ ALWAYS_INLINE void pending_end(struct abi_control *ctl, struct abi_pending *p, u
 	u32 at = tid & (ABI_PENDING_SLOTS - 1);
 	struct abi_pending *slot = pending.lookup(&at);
 
+	p->flags = 0;
 	if (slot && slot->owner == tid) {
 		publish(&slot->owner, 0);
 	} else if (pending_spill.delete(&tid) == 0) {
@@ -89,7 +90,7 @@ ALWAYS_INLINE void pending_abandon(struct abi_control *ctl, struct abi_pending *
 {
 	count(ABI_CALLS_ABANDONED, 1);
 	if (p->flags & ABI_PENDING_HAS_OLD)
-		live_put(ctl, p->address, &p->old);
+		live_put(ctl, p->address, 0, &p->old);
 }
 
 /* Is this thread inside a call that is counted already? */

@@ -66,7 +66,9 @@ ALWAYS_INLINE void walk_run(struct walk *w, struct stack_record *record)
 		w->depth = i + 1;
 
 		if (!unwind_fp_usable(&w->regs)) {
-			w->end = w->regs.bp ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
+			/* Also with 0, the end of a chain: code without frame
+			 * pointers may hold a 0 there as well. */
+			w->end = ABI_END_NO_FRAME;
 			break;
 		}
 		if (!walk_read_pair(w, w->regs.bp, &saved_bp, &return_address)) {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/features.h"
+#include "bpf/syscall.h"
 #include "bpf/link.h"
 #include "util/cleanup.h"
 

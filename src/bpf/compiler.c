@@ -51,6 +51,9 @@ struct error *compiler_start(const struct source *source, const struct headers *
 		return error_errno(ERROR_IO, errno, "cannot make a socket pair");
 	/* Nothing buffered may be printed twice. */
 	fflush(NULL);
+
+	pid_t self = getpid();
+
 	c->child = fork();
 	if (c->child < 0) {
 		int err = errno;
@@ -62,7 +65,7 @@ struct error *compiler_start(const struct source *source, const struct headers *
 	}
 	if (c->child == 0) {
 		close(pair[0]);
-		compiler_child_run(pair[1], c->log_fd, source, headers);
+		compiler_child_run(self, pair[1], c->log_fd, source, headers);
 	}
 	close(pair[1]);
 	c->socket = pair[0];
@@ -123,7 +126,9 @@ static struct error *receive(struct compiler *c, struct message *m, int fds[],
 		n = poll(&poll_fd, 1, CHILD_TIMEOUT_MS);
 	while (n < 0 && errno == EINTR);
 	if (n == 0)
-		return error_create(ERROR_COMPILE, "the BPF compiler hangs");
+		return error_create(ERROR_COMPILE,
+				    "the BPF compiler does not answer: try again, "
+				    "or with --kernel-headers embedded");
 
 	int err = message_receive(c->socket, m, fds, fd_count);
 

@@ -67,8 +67,10 @@ static bool libbcc_open(struct libbcc *ret)
 	/* Global, so that the executable's bcc_procutils_each_ksym comes first. */
 	void *handle = dlopen(LIBBCC_SONAME, RTLD_NOW | RTLD_GLOBAL);
 
-	if (!handle)
+	if (!handle) {
+		fprintf(stderr, "%s\n", dlerror());
 		return false;
+	}
 	/* POSIX lets dlsym's result become a function pointer. */
 	*(void **)&ret->module_create = dlsym(handle, "bpf_module_create_c_from_string");
 	*(void **)&ret->num_tables = dlsym(handle, "bpf_num_tables");
@@ -130,7 +132,8 @@ static void answer_load(int socket, const struct libbcc *bcc, void *module,
 		close(fds[i]);
 }
 
-_Noreturn void compiler_child_run(int socket, int log_fd, const struct source *source,
+_Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
+				  const struct source *source,
 				  const struct headers *headers)
 {
 	struct libbcc bcc;
@@ -140,6 +143,8 @@ _Noreturn void compiler_child_run(int socket, int log_fd, const struct source *s
 	size_t fd_count;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1); /* it died before that */
 	prctl(PR_SET_NAME, "memtrace-compile");
 	/* Ctrl-C goes to the whole group; when to end is the parent's to say. */
 	signal(SIGINT, SIG_IGN);

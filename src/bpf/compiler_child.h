@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "bpf/headers.h"
 #include "bpf/source.h"
@@ -36,9 +37,11 @@ int message_send(int socket, const struct message *message, const int fds[],
 int message_receive(int socket, struct message *message, int fds[], size_t *fd_count);
 
 /*
- * Run the child: everything it prints goes to `log_fd`. Does not return.
+ * Run the child of `parent`, with which it dies: everything it prints goes to `log_fd`.
+ * Does not return.
  */
-_Noreturn void compiler_child_run(int socket, int log_fd, const struct source *source,
+_Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
+				  const struct source *source,
 				  const struct headers *headers);
 
 #endif

@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include <linux/bpf.h>
 
 #include "abi.h"
-#include "bpf/features.h"
+#include "bpf/syscall.h"
 #include "bpf/mapped.h"
 #include "util/cleanup.h"
 #include "util/hashmap.h"
@@ -22,6 +23,9 @@ struct drain {
 	const struct source_sizes *sizes;
 	uint64_t attach_ns;
 	struct snapshot *snap;
+	struct abi_control *control;
+	/* Blocks that are not in a bucket's run: address to index in snap->blocks. */
+	struct hashmap others;
 	/* Where the blocks of each bucket begin in snap->blocks: a block that moved to
 	 * its other bucket while we read is found there. One more than buckets. */
 	uint32_t *first_of_bucket;
@@ -142,14 +146,42 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 
 /* --- what is not in the table ----------------------------------------------------- */
 
-static bool in_table(const struct drain *d, uint64_t address)
+/* The block of this address that was read so far, or NULL. */
+static struct snapshot_block *find_block(const struct drain *d, uint64_t address)
 {
-	uint64_t key = address >> 3;
+	uint64_t key = address >> 3, index;
 	uint32_t total = d->sizes->live_buckets;
+	struct snapshot_block *block = NULL;
 
-	return !(address & 7) &&
-	       (find_in_bucket(d, abi_live_hash(key, total, 0), address) ||
-		find_in_bucket(d, abi_live_hash(key, total, 1), address));
+	if (!(address & 7))
+		block = find_in_bucket(d, abi_live_hash(key, total, 0), address);
+	if (!(address & 7) && !block)
+		block = find_in_bucket(d, abi_live_hash(key, total, 1), address);
+	if (!block && hashmap_get(&d->others, address, &index))
+		block = &d->snap->blocks[BLOCK_HEAP].data[index];
+	return block;
+}
+
+/* Add a block that is not in a bucket's run, or put it in place of an older one. */
+static bool add_block(struct drain *d, struct snapshot_block block)
+{
+	struct snapshot_block *seen = find_block(d, block.address);
+
+	if (seen) {
+		*seen = block;
+		return true;
+	}
+	return hashmap_put(&d->others, block.address, d->snap->blocks[BLOCK_HEAP].len) &&
+	       vec_push(&d->snap->blocks[BLOCK_HEAP], block);
+}
+
+/* Removed blocks keep their place until all are read; address 0 marks them. */
+static void remove_block(struct drain *d, uint64_t address)
+{
+	struct snapshot_block *block = find_block(d, address);
+
+	if (block)
+		block->address = 0;
 }
 
 static int map_next(int fd, const void *key, void *next)
@@ -202,15 +234,14 @@ static bool add_spilled(uint64_t address, const void *value, void *arg)
 {
 	struct drain *d = arg;
 
-	return in_table(d, address) ||
-	       vec_push(&d->snap->blocks[BLOCK_HEAP], block_from(d, address, value));
+	return find_block(d, address) || add_block(d, block_from(d, address, value));
 }
 
 /* The old block of a realloc on its way is live: the call may yet fail. */
-static bool add_pending_old(const struct drain *d, const struct abi_pending *p)
+static bool add_pending_old(struct drain *d, const struct abi_pending *p)
 {
-	return !(p->flags & ABI_PENDING_HAS_OLD) || in_table(d, p->address) ||
-	       vec_push(&d->snap->blocks[BLOCK_HEAP], block_from(d, p->address, &p->old));
+	return !(p->flags & ABI_PENDING_HAS_OLD) || find_block(d, p->address) ||
+	       add_block(d, block_from(d, p->address, &p->old));
 }
 
 static bool read_pending(const void *elements, uint32_t first, uint32_t count, void *arg)
@@ -226,10 +257,12 @@ static bool read_pending(const void *elements, uint32_t first, uint32_t count, v
 			continue;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 
+		/* A record that changes meanwhile tells of it in the journal. */
 		struct abi_pending p = slots[i];
 
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (*owner == before && !add_pending_old(arg, &p))
+		if (*owner == before && !memcmp(&p, &slots[i], sizeof(p)) &&
+		    !add_pending_old(arg, &p))
 			return false;
 	}
 	return true;
@@ -296,49 +329,164 @@ static bool read_stacks(const void *elements, uint32_t first, uint32_t count, vo
 	return true;
 }
 
-static struct error *read_control(const struct drain_maps *maps, struct abi_control *ret)
-{
-	uint32_t zero = 0;
-	int err = map_lookup(maps->control, &zero, ret);
+/* --- the journal ------------------------------------------------------------------ */
 
-	return err ? error_errno(ERROR_IO, -err, "cannot read the control map") : NULL;
+/* Programs that looked at `draining` just before it was set are done by then. */
+#define GRACE_NS 200000
+
+/* An entry is written within nanoseconds, unless its thread is preempted. */
+#define ENTRY_TRIES 1000
+
+static void pause_ns(long ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
+static bool apply_entry(struct drain *d, const struct abi_journal *e)
+{
+	struct abi_block block = {e->size_bytes, e->stack, e->tid, e->tick, 0};
+
+	if (e->kind == ABI_JOURNAL_TAKEN || e->old_address)
+		remove_block(d, e->old_address ? e->old_address : e->address);
+	return e->kind != ABI_JOURNAL_PUT ||
+	       add_block(d, block_from(d, e->address, &block));
+}
+
+static bool apply_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	const struct abi_journal *entries = elements;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		const volatile uint32_t *kind = &entries[i].kind;
+
+		for (int tries = 0; !*kind && tries < ENTRY_TRIES; tries++)
+			pause_ns(1000);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+
+		struct abi_journal entry = entries[i];
+
+		if (!apply_entry(arg, &entry))
+			return false;
+	}
+	return true;
+}
+
+static bool clear_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
+{
+	(void)first;
+	(void)arg;
+	/* mapped_walk() maps read-only for all but this. */
+	memset((void *)(uintptr_t)elements, 0,
+	       (size_t)count * sizeof(struct abi_journal));
+	return true;
+}
+
+static void journal_open(struct drain *d)
+{
+	__atomic_store_n(&d->control->journal_used, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&d->control->draining, 1, __ATOMIC_SEQ_CST);
+	pause_ns(GRACE_NS);
+}
+
+/* Apply what was written up to this moment, and make the journal empty again. */
+static struct error *journal_close(struct drain *d, bool *settled)
+{
+	uint64_t used = __atomic_load_n(&d->control->journal_used, __ATOMIC_SEQ_CST);
+	struct error *err;
+
+	*settled = used <= ABI_JOURNAL_ENTRIES;
+	if (!*settled)
+		used = ABI_JOURNAL_ENTRIES;
+	err = mapped_walk(d->maps->journal, (uint32_t)used, sizeof(struct abi_journal),
+			  apply_journal, d);
+	__atomic_store_n(&d->control->draining, 0, __ATOMIC_SEQ_CST);
+	pause_ns(GRACE_NS);
+	used = __atomic_load_n(&d->control->journal_used, __ATOMIC_SEQ_CST);
+	if (used > ABI_JOURNAL_ENTRIES)
+		used = ABI_JOURNAL_ENTRIES;
+
+	struct error *clear_err =
+		mapped_walk_writable(d->maps->journal, (uint32_t)used,
+				     sizeof(struct abi_journal), clear_journal, NULL);
+
+	if (err)
+		error_destroy(clear_err);
+	return err ? err : clear_err;
+}
+
+/* --- all together ----------------------------------------------------------------- */
+
+static struct error *read_blocks(struct drain *d, bool *settled)
+{
+	struct error *err, *close_err;
+
+	d->snap->blocks[BLOCK_HEAP].len = 0;
+	hashmap_deinit(&d->others);
+	journal_open(d);
+	err = mapped_walk(d->maps->live, d->sizes->live_buckets,
+			  sizeof(struct abi_live_bucket), read_buckets, d);
+	if (!err)
+		err = read_spills(d);
+	if (!err)
+		err = mapped_walk(d->maps->pending, ABI_PENDING_SLOTS,
+				  sizeof(struct abi_pending), read_pending, d);
+	close_err = journal_close(d, settled);
+	if (err)
+		error_destroy(close_err);
+	return err ? err : close_err;
+}
+
+/* Take the marked ones out, and stacks that are not stored. */
+static void tidy_blocks(struct drain *d, uint64_t stacks_used)
+{
+	size_t kept = 0;
+
+	vec_foreach (block, &d->snap->blocks[BLOCK_HEAP]) {
+		if (!block->address)
+			continue;
+		if (block->stack >= stacks_used)
+			block->stack = SNAPSHOT_NO_STACK;
+		d->snap->blocks[BLOCK_HEAP].data[kept++] = *block;
+	}
+	d->snap->blocks[BLOCK_HEAP].len = kept;
+}
+
+/* How often the tables are read when the journal overflows. */
+#define MAX_READINGS 3
+
 struct error *drain_blocks(const struct drain_maps *maps,
-			   const struct source_sizes *sizes, uint64_t attach_ns,
-			   struct snapshot *snap)
+			   const struct source_sizes *sizes, struct abi_control *control,
+			   uint64_t attach_ns, struct snapshot *snap, bool *settled)
 {
 	_cleanup_(freep) uint32_t *first =
 		calloc((size_t)sizes->live_buckets + 1, sizeof(*first));
-	struct drain d = {maps, sizes, attach_ns, snap, first};
-	struct abi_control control;
-	struct error *err;
+	struct drain d = {.maps = maps,
+			  .sizes = sizes,
+			  .attach_ns = attach_ns,
+			  .snap = snap,
+			  .control = control,
+			  .first_of_bucket = first};
+	struct error *err = NULL;
 
 	if (!first)
 		return error_no_memory();
-	err = mapped_walk(maps->live, sizes->live_buckets, sizeof(struct abi_live_bucket),
-			  read_buckets, &d);
-	if (!err)
-		err = read_spills(&d);
-	if (!err)
-		err = mapped_walk(maps->pending, ABI_PENDING_SLOTS,
-				  sizeof(struct abi_pending), read_pending, &d);
-	/* Stacks last: every stack that a block above names is there by now. */
-	if (!err)
-		err = read_control(maps, &control);
+	hashmap_init(&d.others, attach_ns);
+	*settled = false;
+	for (int i = 0; i < MAX_READINGS && !err && !*settled; i++)
+		err = read_blocks(&d, settled);
+	hashmap_deinit(&d.others);
 	if (err)
 		return err;
 
-	uint64_t used = control.stacks_used < sizes->max_stacks ? control.stacks_used
-								: sizes->max_stacks;
+	/* Stacks last: every stack that a block names is there by now. */
+	uint64_t used = __atomic_load_n(&control->stacks_used, __ATOMIC_SEQ_CST);
 
-	err = mapped_walk(maps->stacks, (uint32_t)used, sizes->stack_record_bytes,
-			  read_stacks, &d);
-	vec_foreach (block, &snap->blocks[BLOCK_HEAP]) {
-		if (block->stack >= used)
-			block->stack = SNAPSHOT_NO_STACK;
-	}
-	return err;
+	if (used > sizes->max_stacks)
+		used = sizes->max_stacks;
+	tidy_blocks(&d, used);
+	return mapped_walk(maps->stacks, (uint32_t)used, sizes->stack_record_bytes,
+			   read_stacks, &d);
 }
 
 /* --- counters --------------------------------------------------------------------- */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From maps to a snapshot while the target runs on. The tables change under the reader:
- * a slot that changes while it is read is read again, and a block that was freed and
- * handed out anew at the same address meanwhile is listed once, as last seen.
+ * so the probes write what they are about to change into a journal meanwhile, and the
+ * tables as read with the journal applied are the state at one moment, in which no block
+ * is missing and none is listed twice.
  */
 #ifndef BPF_DRAIN_H
 #define BPF_DRAIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/source.h"
@@ -14,9 +16,11 @@
 #include "target/proc.h"
 #include "util/error.h"
 
+struct abi_control;
+
 /* Descriptors of the maps of probes/maps.c. */
 struct drain_maps {
-	int control, counters, live, live_spill, pending, pending_spill, stacks;
+	int control, counters, live, live_spill, journal, pending, pending_spill, stacks;
 };
 
 /*
@@ -25,12 +29,17 @@ struct drain_maps {
  */
 uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick);
 
-/* Add the heap blocks, stacks and frames to `snap`. Ticks count from `attach_ns`
- * (CLOCK_MONOTONIC). `snap->time_ns` and
- * `snap->attached_ns` are set. */
+/*
+ * Add the heap blocks, stacks and frames to `snap`. Ticks count from `attach_ns`
+ * (CLOCK_MONOTONIC). `snap->time_ns` and `snap->attached_ns` are set. `control` is the
+ * mapped control record. When the journal overflows the tables are read again; when it
+ * does so each time, *settled is false: blocks that moved meanwhile may be missing or
+ * listed twice.
+ */
 struct error *drain_blocks(const struct drain_maps *maps,
-			   const struct source_sizes *sizes, uint64_t attach_ns,
-			   struct snapshot *snap) __attribute__((warn_unused_result));
+			   const struct source_sizes *sizes, struct abi_control *control,
+			   uint64_t attach_ns, struct snapshot *snap, bool *settled)
+	__attribute__((warn_unused_result));
 
 /*
  * Add the counters. Calls on their way whose thread has died are counted as abandoned,

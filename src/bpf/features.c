@@ -3,22 +3,13 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <linux/bpf.h>
 
 #include "bpf/link.h"
+#include "bpf/syscall.h"
 #include "util/cleanup.h"
 
 #define HELPER_GET_ATTACH_COOKIE 174 /* BPF_FUNC_get_attach_cookie */
-
-int sys_bpf(int command, void *attr, uint32_t size)
-{
-	long ret = syscall(SYS_bpf, command, attr, size);
-
-	return ret < 0 ? -errno : (int)ret;
-}
 
 /* Load a program of a few instructions; a descriptor or -errno. */
 static int load(const struct bpf_insn *insns, uint32_t count, uint32_t attach_type)

@@ -4,11 +4,6 @@
 #define BPF_FEATURES_H
 
 #include <stdbool.h>
-#include <stdint.h>
-
-/* Attach types that older <linux/bpf.h> do not have (include/uapi/linux/bpf.h). */
-#define ATTACH_TYPE_PERF_EVENT   41
-#define ATTACH_TYPE_UPROBE_MULTI 48
 
 struct kernel_features {
 	bool cookies;      /* bpf_get_attach_cookie(), 5.15 */
@@ -17,8 +12,5 @@ struct kernel_features {
 };
 
 void kernel_features_detect(struct kernel_features *ret);
-
-/* bpf(2). Returns a descriptor or 0, or -errno. */
-int sys_bpf(int command, void *attr, uint32_t size);
 
 #endif

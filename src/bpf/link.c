@@ -3,7 +3,7 @@
 
 #include <linux/bpf.h>
 
-#include "bpf/features.h"
+#include "bpf/syscall.h"
 
 #define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 

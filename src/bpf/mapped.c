@@ -18,8 +18,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-struct error *mapped_walk(int fd, uint32_t count, uint32_t element_bytes, mapped_fn fn,
-			  void *arg)
+static struct error *walk(int fd, int protection, uint32_t count, uint32_t element_bytes,
+			  mapped_fn fn, void *arg)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	/* Windows begin on a page and on an element. */
@@ -30,7 +30,7 @@ struct error *mapped_walk(int fd, uint32_t count, uint32_t element_bytes, mapped
 	for (uint32_t first = 0; first < count; first += step) {
 		uint32_t n = count - first < step ? count - first : step;
 		size_t bytes = (size_t)n * element_bytes;
-		void *p = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd,
+		void *p = mmap(NULL, bytes, protection, MAP_SHARED, fd,
 			       (off_t)first * element_bytes);
 
 		if (p == MAP_FAILED)
@@ -45,4 +45,16 @@ struct error *mapped_walk(int fd, uint32_t count, uint32_t element_bytes, mapped
 			break;
 	}
 	return NULL;
+}
+
+struct error *mapped_walk(int fd, uint32_t count, uint32_t element_bytes, mapped_fn fn,
+			  void *arg)
+{
+	return walk(fd, PROT_READ, count, element_bytes, fn, arg);
+}
+
+struct error *mapped_walk_writable(int fd, uint32_t count, uint32_t element_bytes,
+				   mapped_fn fn, void *arg)
+{
+	return walk(fd, PROT_READ | PROT_WRITE, count, element_bytes, fn, arg);
 }

@@ -23,4 +23,9 @@ typedef bool (*mapped_fn)(const void *elements, uint32_t first, uint32_t count,
 struct error *mapped_walk(int fd, uint32_t count, uint32_t element_bytes, mapped_fn fn,
 			  void *arg) __attribute__((warn_unused_result));
 
+/* The same; `fn` may write to the elements. */
+struct error *mapped_walk_writable(int fd, uint32_t count, uint32_t element_bytes,
+				   mapped_fn fn, void *arg)
+	__attribute__((warn_unused_result));
+
 #endif

@@ -154,22 +154,24 @@ static bool begin_call(struct mapping_book *book, const struct abi_event *event)
 	bool keeps_old =
 		event->kind == ABI_EVENT_REMAP && event->extra & MREMAP_DONTUNMAP;
 	struct mapping_call *call = call_of(book, event->tid);
-	uint64_t start, end;
+	uint64_t start = 0, end = 0;
 
 	/* A call that never returned: what it took is gone. */
 	if (call) {
 		count_freed(book, call);
 		call_end(book, call);
 	}
-	if (!vec_push(&book->calls, (struct mapping_call){.tid = event->tid}))
-		return false;
-	call = &book->calls.data[book->calls.len - 1];
 	/* mremap with an old size of 0 makes a second mapping of the same pages. An
 	 * unaligned address is refused by the kernel: nothing to take. */
-	if (keeps_old || event->address & (book->page_bytes - 1) ||
-	    !page_range(book, event->address, event->size_bytes, &start, &end))
-		return true;
-	return take_range(book, start, end, call);
+	keeps_old |= event->address & (book->page_bytes - 1) ||
+		     !page_range(book, event->address, event->size_bytes, &start, &end);
+	if (!vec_push(&book->calls,
+		      (struct mapping_call){.tid = event->tid,
+					    .is_remap = event->kind == ABI_EVENT_REMAP,
+					    .keeps_old = keeps_old}))
+		return false;
+	call = &book->calls.data[book->calls.len - 1];
+	return keeps_old || take_range(book, start, end, call);
 }
 
 static bool end_call(struct mapping_book *book, const struct abi_event *event)
@@ -178,7 +180,9 @@ static bool end_call(struct mapping_book *book, const struct abi_event *event)
 	bool ok = true;
 
 	if (event->kind == ABI_EVENT_FAILED) {
-		book->totals.failures++;
+		/* A failing munmap is no failed allocation. */
+		if (!call || call->is_remap)
+			book->totals.failures++;
 		/* Put back; another thread's mmap may have taken part of the range only
 		 * if the kernel had unmapped it, which it has not. */
 		for (size_t i = 0; call && i < call->taken.len; i++) {
@@ -189,7 +193,7 @@ static bool end_call(struct mapping_book *book, const struct abi_event *event)
 	} else {
 		if (call && call->taken.len)
 			count_freed(book, call);
-		else
+		else if (!call || !call->keeps_old)
 			book->totals.frees_unknown++;
 	}
 	if (call)

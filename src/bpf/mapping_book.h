@@ -21,6 +21,8 @@ struct mapping_piece {
 /* Ranges that a call of munmap or mremap has taken out and may have to put back. */
 struct mapping_call {
 	uint32_t tid;
+	bool is_remap;  /* mremap, not munmap */
+	bool keeps_old; /* nothing was to be taken: MREMAP_DONTUNMAP and the like */
 	VEC(struct mapping_piece) taken;
 };
 

@@ -62,7 +62,9 @@ int message_receive(int socket, struct message *message, int fds[], size_t *fd_c
 			memcpy(fds, CMSG_DATA(c), *fd_count * sizeof(int));
 		}
 	}
-	if (n == 0)
-		return EPIPE;
-	return n == sizeof(*message) ? 0 : EPROTO;
+	if (n == sizeof(*message))
+		return 0;
+	while (*fd_count > 0)
+		close(fds[--*fd_count]);
+	return n == 0 ? EPIPE : EPROTO;
 }

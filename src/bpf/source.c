@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -36,6 +38,20 @@ static uint32_t power_of_two_from(uint64_t n)
 	while (p < n && p < 1u << 31)
 		p *= 2;
 	return p;
+}
+
+/* PROC_PID_INIT_INO, include/linux/proc_ns.h. */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+
+void pid_namespace_read(struct pid_namespace *ret)
+{
+	struct stat st;
+
+	*ret = (struct pid_namespace){0};
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE)
+		return;
+	ret->device = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
+	ret->inode = st.st_ino;
 }
 
 void source_sizes_compute(const struct source_options *options, struct source_sizes *ret)
@@ -157,6 +173,11 @@ static bool add_flags(struct source *source, const struct source_options *o,
 	ok &= add_flag(source, "-D__TARGET_ARCH_x86");
 #endif
 	ok &= add_flag(source, "-DTARGET_PID=%d", o->pid);
+	if (o->pid_namespace.inode)
+		ok &= add_flag(source, "-DPIDNS_DEVICE=%" PRIu64 "ull",
+			       o->pid_namespace.device) &&
+		      add_flag(source, "-DPIDNS_INODE=%" PRIu64 "ull",
+			       o->pid_namespace.inode);
 	ok &= add_flag(source, "-DSTACK_DEPTH=%u", o->stack_depth);
 	ok &= add_flag(source, "-DCPU_SLOTS=%" PRIu32, z->cpu_slots);
 	ok &= add_flag(source, "-DLIVE_BUCKETS=%" PRIu32, z->live_buckets);

@@ -16,8 +16,18 @@
 #include "util/error.h"
 #include "util/vec.h"
 
+/* A pid namespace as bpf_get_ns_current_pid_tgid() wants it named. */
+struct pid_namespace {
+	uint64_t device; /* as the kernel encodes it (include/linux/kdev_t.h) */
+	uint64_t inode;  /* 0: the initial one, in which BPF numbers processes anyway */
+};
+
+/* The pid namespace of this process. */
+void pid_namespace_read(struct pid_namespace *ret);
+
 struct source_options {
-	int pid;
+	int pid; /* in `pid_namespace` */
+	struct pid_namespace pid_namespace;
 	uint64_t attach_ns;   /* CLOCK_MONOTONIC: ticks count from here */
 	unsigned stack_depth; /* 1..127 */
 	uint64_t max_allocations, max_stacks;

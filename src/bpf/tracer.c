@@ -2,6 +2,7 @@
 #include "bpf/tracer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -16,6 +17,7 @@
 #include "bpf/compiler.h"
 #include "bpf/drain.h"
 #include "bpf/features.h"
+#include "bpf/syscall.h"
 #include "bpf/mapping_book.h"
 #include "bpf/source.h"
 #include "util/cleanup.h"
@@ -43,6 +45,7 @@ struct tracer {
 	struct ring_buffer *ring; /* with mappings only */
 	struct mapping_book book;
 	uint64_t events_lost;
+	uint64_t unsettled; /* snapshots whose journal overflowed */
 };
 
 DEFINE_CLEANUP(struct tracer *, tracer_destroy);
@@ -82,16 +85,27 @@ static struct error *check_kernel(const struct tracer *t)
 /* A table that the kernel has no memory for is the user's to make smaller. */
 static struct error *explain_compile(struct error *err, const struct tracer *t)
 {
+	struct error *better;
+
 	if (!err || !err->detail || !strstr(err->detail, "could not open bpf map"))
 		return err;
-
-	struct error *better = error_create(
-		ERROR_COMPILE,
-		"the kernel refused the tables for %llu blocks and %llu stacks: lower "
-		"--max-allocations or --max-stacks",
-		(unsigned long long)t->options.max_allocations,
-		(unsigned long long)t->options.max_stacks);
-
+	if (strstr(err->detail, strerror(EMFILE)))
+		better =
+			error_create(ERROR_COMPILE,
+				     "too few file descriptors for the tables: raise the "
+				     "limit (ulimit -n)");
+	else if (strstr(err->detail, strerror(EPERM)))
+		better =
+			error_create(ERROR_PERMISSION,
+				     "the kernel does not allow the tables: CAP_BPF is "
+				     "needed, and before Linux 5.11 a raised memory lock "
+				     "limit (ulimit -l unlimited)");
+	else
+		better = error_create(ERROR_COMPILE,
+				      "the kernel refused the tables for %" PRIu64
+				      " blocks and %" PRIu64
+				      " stacks: lower --max-allocations or --max-stacks",
+				      t->options.max_allocations, t->options.max_stacks);
 	better = error_with_detail(better, err->detail);
 	error_destroy(err);
 	return better;
@@ -115,6 +129,7 @@ static struct error *compile(struct tracer *t)
 	};
 	struct error *err;
 
+	pid_namespace_read(&so.pid_namespace);
 	kernel_offsets_read(&so.offsets);
 	err = source_build(&so, t->plan, &t->source);
 	if (!err)
@@ -135,9 +150,13 @@ static struct error *open_maps(struct tracer *t)
 		const char *name;
 		int *fd;
 	} wanted[] = {
-		{"control", &t->maps.control}, {"counters", &t->maps.counters},
-		{"live", &t->maps.live},       {"live_spill", &t->maps.live_spill},
-		{"pending", &t->maps.pending}, {"pending_spill", &t->maps.pending_spill},
+		{"control", &t->maps.control},
+		{"counters", &t->maps.counters},
+		{"live", &t->maps.live},
+		{"live_spill", &t->maps.live_spill},
+		{"journal", &t->maps.journal},
+		{"pending", &t->maps.pending},
+		{"pending_spill", &t->maps.pending_spill},
 		{"stacks", &t->maps.stacks},
 	};
 
@@ -327,20 +346,24 @@ static bool add_mappings(const struct tracer *t, struct snapshot *snap)
 	return true;
 }
 
-/* --- all together ----------------------------------------------------------------- */
-
-/* Tell the probes where allocators' code lies: calls from there can be nested. */
-static void name_allocators(struct tracer *t)
+/* Where the code of the allocators is: one range for each file. */
+static void tell_allocators(struct tracer *t)
 {
-	size_t n = 0;
+	size_t count = 0;
 
 	vec_foreach (object, &t->plan->objects) {
-		if (n == ABI_MAX_ALLOCATORS)
-			return;
-		t->control->allocators[n++] = (struct abi_range){
-			object->allocator.text_start, object->allocator.text_end};
+		const struct abi_range range = {object->allocator.text_start,
+						object->allocator.text_end};
+		size_t i = 0;
+
+		while (i < count && t->control->allocators[i].start != range.start)
+			i++;
+		if (i == count && count < ABI_MAX_ALLOCATORS)
+			t->control->allocators[count++] = range;
 	}
 }
+
+/* --- all together ----------------------------------------------------------------- */
 
 struct error *tracer_create(const struct tracer_options *options, const struct proc *proc,
 			    const struct plan *plan, struct tracer **ret)
@@ -377,7 +400,7 @@ struct error *tracer_create(const struct tracer_options *options, const struct p
 		return err;
 	}
 	compiler_release_child(t->compiler);
-	name_allocators(t);
+	tell_allocators(t);
 	t->enabled_ns = now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
 	*ret = take(t);
@@ -410,6 +433,7 @@ static uint64_t missed_hits(const struct tracer *t)
 
 struct error *tracer_snapshot(struct tracer *t, struct snapshot *snap)
 {
+	bool settled = true;
 	struct error *err;
 
 	tracer_poll(t);
@@ -421,12 +445,15 @@ struct error *tracer_snapshot(struct tracer *t, struct snapshot *snap)
 	snap->max_size_bytes = t->options.max_size_bytes;
 	snap->max_allocations = t->options.max_allocations;
 	snap->max_stacks = t->options.max_stacks;
-	err = drain_blocks(&t->maps, &t->source->sizes, t->attach_ns, snap);
+	err = drain_blocks(&t->maps, &t->source->sizes, t->control, t->attach_ns, snap,
+			   &settled);
+	t->unsettled += !settled;
 	if (!err)
 		err = drain_counters(&t->maps, &t->source->sizes, t->proc, snap);
 	if (!err && t->options.mappings && !add_mappings(t, snap))
 		err = error_no_memory();
 	snap->losses[LOSS_EVENTS_LOST] += t->events_lost;
+	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
 	return err;
 }

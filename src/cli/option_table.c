@@ -136,7 +136,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.kind = KIND_QUANTITY, FIELD(max_allocations),
 		.min = 1024, .max = UINT64_C(1) << 30,
 		.expected = "a number from 1024 to 1G (1073741824), such as 4M",
-		.help = "track at most N live blocks at a time (default 1M = 1048576)",
+		.help = "make room for N live blocks; those beyond are counted, not listed "
+			"(default 1M = 1048576)",
 	},
 	[OPTION_MAX_STACKS] = {
 		"max-stacks", .argument = "N", .group = GROUP_LIMITS,

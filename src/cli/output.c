@@ -21,29 +21,27 @@ static struct error *open_existing(const char *path, int *ret)
 		return error_errno(ERROR_IO, errno, "cannot write --output %s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_create(ERROR_IO, "--output %s is not a regular file", path);
-	if (ftruncate(fd, 0))
-		return error_errno(ERROR_IO, errno, "cannot empty --output %s", path);
 	*ret = fd;
 	fd = -1;
 	return NULL;
 }
 
-struct error *output_open(const char *path, bool force, FILE **ret)
+struct error *output_open(const char *path, bool force, struct output *ret)
 {
 	struct error *err = NULL;
 
-	if (!path) {
-		*ret = stdout;
+	*ret = (struct output){.path = path, .file = path ? NULL : stdout};
+	if (!path)
 		return NULL;
-	}
 
 	_cleanup_(closep) int fd =
 		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
+	ret->created = fd >= 0;
 	if (fd < 0 && errno == EEXIST && !force)
 		return error_create(ERROR_IO,
-				    "--output %s exists: use --force (-f) to "
-				    "overwrite it, or another name",
+				    "--output %s exists: use --force (-f) to overwrite "
+				    "it, or another name",
 				    path);
 	if (fd < 0 && errno == EEXIST)
 		err = open_existing(path, &fd);
@@ -51,34 +49,49 @@ struct error *output_open(const char *path, bool force, FILE **ret)
 		err = error_errno(ERROR_IO, errno, "cannot write --output %s", path);
 	if (err)
 		return err;
-	*ret = fdopen(fd, "w");
-	if (!*ret)
+	ret->file = fdopen(fd, "w");
+	if (!ret->file)
 		return error_no_memory();
 	fd = -1;
 	return NULL;
 }
 
-static struct error *write_failed(const char *path)
+struct error *output_begin(struct output *output)
 {
-	return error_errno(ERROR_IO, errno, "cannot write the report to %s",
-			   path ? path : "standard output");
-}
-
-struct error *output_flush(FILE *out, const char *path)
-{
-	return fflush(out) || ferror(out) ? write_failed(path) : NULL;
-}
-
-struct error *output_close(FILE *out, const char *path)
-{
-	if (!out)
+	if (output->begun)
 		return NULL;
-	if (out == stdout)
-		return output_flush(out, path);
+	output->begun = true;
+	if (output->path && ftruncate(fileno(output->file), 0))
+		return error_errno(ERROR_IO, errno, "cannot empty --output %s",
+				   output->path);
+	return NULL;
+}
 
-	struct error *err = output_flush(out, path);
+static struct error *write_failed(const struct output *output, int err)
+{
+	return error_errno(ERROR_IO, err, "cannot write the report to %s",
+			   output->path ? output->path : "standard output");
+}
 
-	if (fclose(out) && !err)
-		err = write_failed(path);
+struct error *output_flush(struct output *output)
+{
+	errno = EIO; /* for an error that an earlier write has met */
+	return fflush(output->file) || ferror(output->file) ? write_failed(output, errno)
+							    : NULL;
+}
+
+struct error *output_close(struct output *output)
+{
+	struct error *err = NULL;
+
+	if (!output->file)
+		return NULL;
+	if (output->begun)
+		err = output_flush(output);
+	if (output->created && !output->begun)
+		unlink(output->path);
+	if (output->path && fclose(output->file) && !err)
+		err = write_failed(output, errno);
+	output->file = NULL;
 	return err;
 }

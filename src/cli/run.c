@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,13 +44,20 @@ static void open_standard_descriptors(void)
 	}
 }
 
+static struct error *flush_stdout(void)
+{
+	return fflush(stdout) || ferror(stdout)
+		       ? error_errno(ERROR_IO, errno, "cannot write to standard output")
+		       : NULL;
+}
+
 int cli_run(int argc, char *argv[])
 {
 	open_standard_descriptors();
 
 	struct options options;
 	struct error *err = options_parse(argc, argv, &options);
-	int status;
+	int status = SESSION_FAILED;
 
 	if (err) {
 		print_error(err, 0);
@@ -58,14 +66,18 @@ int cli_run(int argc, char *argv[])
 	switch (options.action) {
 	case ACTION_HELP:
 		options_help(stdout);
-		return 0;
+		err = flush_stdout();
+		status = err ? SESSION_FAILED : 0;
+		break;
 	case ACTION_VERSION:
 		puts("memtrace " MEMTRACE_VERSION);
-		return 0;
+		err = flush_stdout();
+		status = err ? SESSION_FAILED : 0;
+		break;
 	case ACTION_TRACE:
+		err = session_run(&options, &status);
 		break;
 	}
-	err = session_run(&options, &status);
 	if (err)
 		print_error(err, options.verbose);
 	return status;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bpf/features.h"
 #include "bpf/tracer.h"
@@ -38,6 +39,7 @@ struct session {
 	struct progress progress;
 	struct spawn spawn; /* the command, when there is one */
 	struct proc *proc;
+	uint64_t image;            /* what it runs; changes with an exec */
 	struct proc_memory memory; /* as last seen */
 	struct modules modules;
 	struct plan *plan;
@@ -45,8 +47,8 @@ struct session {
 	struct frame_cache *frames;
 	struct report_history *history;
 	struct tracer *tracer;
-	FILE *out;
-	uint64_t reports;
+	struct output output;
+	uint64_t intervals;    /* that have passed */
 	unsigned looks;        /* at the target, between reports */
 	uint64_t next_look_ms; /* CLOCK_MONOTONIC */
 };
@@ -59,17 +61,29 @@ static uint64_t monotonic_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void session_deinit(struct session *s)
+/* Let go of the program that is traced now. */
+static void target_deinit(struct session *s)
 {
 	/* First of all: the target gets rid of the probes. */
 	tracer_destroy(s->tracer);
-	spawn_deinit(&s->spawn);
+	s->tracer = NULL;
 	frame_cache_destroy(s->frames);
+	s->frames = NULL;
 	symbolizer_destroy(s->symbolizer);
+	s->symbolizer = NULL;
 	report_history_destroy(s->history);
+	s->history = NULL;
 	plan_destroy(s->plan);
+	s->plan = NULL;
 	modules_deinit(&s->modules);
 	proc_close(s->proc);
+	s->proc = NULL;
+}
+
+static void session_deinit(struct session *s)
+{
+	target_deinit(s);
+	spawn_deinit(&s->spawn);
 	waiter_deinit(&s->waiter);
 	progress_clear(&s->progress);
 }
@@ -97,8 +111,10 @@ static struct error *make_plan(struct session *s)
 		.mappings = o->mappings,
 	};
 	struct error *err = proc_open(o->command ? (int)s->spawn.pid : o->pid, &s->proc);
-	if (!err)
+	if (!err) {
+		s->image = proc_image(s->proc);
 		err = modules_refresh(&s->modules, s->proc);
+	}
 	if (!err)
 		err = plan_build(s->proc, &s->modules.maps, &plan_options, &s->plan);
 	return err;
@@ -233,8 +249,11 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	struct error *err;
 
-	if (report_cause_is_final(cause))
+	if (report_cause_is_final(cause)) {
 		tracer_freeze(s->tracer);
+		/* Should the reader of the last report stall, another Ctrl-C ends us. */
+		waiter_unblock();
+	}
 	err = take_snapshot(s, &snap);
 	if (err)
 		return err;
@@ -242,10 +261,11 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	err = report_build(snap, s->history, s->frames, &s->report_options, cause,
 			   &report);
 	if (!err)
-		err = s->renderer->render(report, s->out);
+		err = output_begin(&s->output);
 	if (!err)
-		err = output_flush(s->out, s->options->output);
-	s->reports++;
+		err = s->renderer->render(report, s->output.file);
+	if (!err)
+		err = output_flush(&s->output);
 	return err;
 }
 
@@ -257,18 +277,63 @@ static int look_ms(const struct session *s)
 	return tracer_ms >= 0 && tracer_ms < ms ? tracer_ms : ms;
 }
 
-static struct error *look(struct session *s)
+static void look(struct session *s)
 {
 	uint64_t now_ms = monotonic_ms();
 
 	tracer_poll(s->tracer);
 	if (now_ms < s->next_look_ms)
-		return NULL;
+		return;
 	s->looks++;
 	s->next_look_ms = now_ms + (s->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS);
 	refresh_memory(s);
 	frame_cache_mappings_changed(s->frames);
-	return modules_refresh(&s->modules, s->proc);
+	/* What was seen before will do; a report tries again. */
+	error_destroy(modules_refresh(&s->modules, s->proc));
+}
+
+static bool has_executed(const struct session *s)
+{
+	uint64_t image = proc_image(s->proc);
+
+	return image && image != s->image;
+}
+
+/* The new program's libraries are mapped by its dynamic linker, in a moment. */
+#define EXEC_TRIES   50
+#define EXEC_WAIT_US 20000
+
+/*
+ * The process runs another program: the old heap is gone with its address space. What
+ * the new one allocates until its probes stand is not seen.
+ */
+static struct error *follow_exec(struct session *s)
+{
+	struct error *err = NULL;
+
+	if (!s->options->quiet)
+		fprintf(stderr,
+			"memtrace: pid %d executed another program (exec): its heap is "
+			"traced anew\n",
+			s->proc->pid);
+	for (int i = 0; i < EXEC_TRIES; i++) {
+		error_destroy(err);
+		target_deinit(s);
+		err = make_plan(s);
+		if (!err || err->code != ERROR_NOT_FOUND)
+			break;
+		usleep(EXEC_WAIT_US);
+	}
+	if (!err)
+		err = start_tracing(s);
+	progress_clear(&s->progress);
+	if (err)
+		return error_prefix(err, "after an exec");
+	s->waiter.pidfd = s->proc->pidfd;
+	s->looks = 0;
+	if (!s->options->quiet)
+		say_tracing(s);
+	return NULL;
 }
 
 /* Reports until there is a cause to end. */
@@ -280,10 +345,12 @@ static struct error *report_until_end(struct session *s)
 
 	while (!err) {
 		if (!waiter_next(&s->waiter, look_ms(s), &cause)) {
-			err = look(s);
+			look(s);
+			if (has_executed(s))
+				err = follow_exec(s);
 			continue;
 		}
-		if (cause == REPORT_INTERVAL && o->count && s->reports + 1 >= o->count)
+		if (cause == REPORT_INTERVAL && ++s->intervals == o->count)
 			cause = REPORT_COUNT;
 		err = make_report(s, cause);
 		if (report_cause_is_final(cause))
@@ -357,7 +424,7 @@ struct error *session_run(const struct options *options, int *status)
 	progress_init(&s.progress, options->quiet);
 	modules_init(&s.modules);
 	err = output_open(options->dry_run ? NULL : options->output, options->force,
-			  &s.out);
+			  &s.output);
 	if (err)
 		return err;
 	if (options->command) {
@@ -372,7 +439,7 @@ struct error *session_run(const struct options *options, int *status)
 	if (!err && !options->dry_run)
 		err = trace(&s);
 
-	struct error *close_err = output_close(s.out, options->output);
+	struct error *close_err = output_close(&s.output);
 
 	if (err)
 		error_destroy(close_err);

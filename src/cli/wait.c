@@ -8,15 +8,21 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+/* Those that are to be noticed. One that we were started to ignore, as by nohup, stays
+ * ignored: blocked, it would be delivered to the descriptor all the same. */
 static sigset_t waited_signals(void)
 {
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct sigaction action;
+
+		if (sigaction(signals[i], NULL, &action) == 0 &&
+		    action.sa_handler != SIG_IGN)
+			sigaddset(&set, signals[i]);
+	}
 	return set;
 }
 

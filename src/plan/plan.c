@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/jump.h"
+#include "plan/decode.h"
 #include "plan/site.h"
 #include "target/elf.h"
 #include "util/cleanup.h"
@@ -44,6 +44,23 @@ static struct error *skip(struct plan_object *object, enum plan_skip_why why,
 	return vec_push(&object->skipped, skipped) ? NULL : error_no_memory();
 }
 
+/* When the code at `address` begins with a direct jump: where to. Arguments and stack are
+ * then as the caller left them. */
+static bool begins_with_jump(const unsigned char *code, size_t size, uint64_t address,
+			     uint64_t *ret)
+{
+	struct insn insn;
+	size_t at = 0;
+
+	insn_decode(code, size, &insn);
+	if (insn.kind == INSN_ENDBR) {
+		at = insn.length;
+		insn_decode(code + at, size - at, &insn);
+	}
+	*ret = address + at + (uint64_t)insn.target;
+	return insn.kind == INSN_JMP;
+}
+
 /* The function that `from` begins with a jump to, and for which one call of `from` is
  * one call too. */
 static const struct allocator_function *jump_target(const struct plan_object *object,
@@ -54,7 +71,7 @@ static const struct allocator_function *jump_target(const struct plan_object *ob
 	size_t size = elf_file_read(file, from->symbol.file_offset, code, sizeof(code));
 	uint64_t address;
 
-	if (!jump_decode(code, size, from->symbol.address, &address) ||
+	if (!begins_with_jump(code, size, from->symbol.address, &address) ||
 	    address == from->symbol.address)
 		return NULL;
 	vec_foreach (to, &object->allocator.functions)

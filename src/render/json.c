@@ -176,9 +176,9 @@ static void write_block(struct json_builder *b, const struct snapshot_block *blo
 	write_object(b, object, 0);
 }
 
-static json_t *row_object(struct json_builder *b, const struct report_row *row)
+static json_t *row_object(struct json_builder *b, const struct report_section *section,
+			  const struct report_row *row)
 {
-	const struct report *report = b->report;
 	json_t *object = json_object();
 
 	set(b, object, "stack",
@@ -189,20 +189,21 @@ static json_t *row_object(struct json_builder *b, const struct report_row *row)
 	set(b, object, "growth_blocks", json_integer(row->growth_count));
 	set_integer(b, object, "oldest_age_ns", row->oldest_age_ns);
 	set_integer(b, object, "newest_age_ns", row->newest_age_ns);
-	if (report->snapshot->sample_every > 1) {
+	if (section->scale > 1) {
 		set_integer(b, object, "estimated_size_bytes",
-			    report_scale(report, row->size_bytes));
+			    report_scale(section, row->size_bytes));
 		set_integer(b, object, "estimated_blocks",
-			    report_scale(report, row->count));
+			    report_scale(section, row->count));
 	}
 	set_text(b, object, "end", stack_end_name(row->end));
 	return object;
 }
 
-static void write_row(struct json_builder *b, const struct report_row *row)
+static void write_row(struct json_builder *b, const struct report_section *section,
+		      const struct report_row *row)
 {
 	fputc('{', b->out);
-	write_object(b, row_object(b, row), JSON_EMBED);
+	write_object(b, row_object(b, section, row), JSON_EMBED);
 	fputs(",\"frames\":[", b->out);
 	for (size_t i = 0; i < row->depth; i++) {
 		if (i)
@@ -239,7 +240,7 @@ static void write_section(struct json_builder *b, const struct report_section *s
 	for (size_t i = 0; i < section->row_count && !b->failed; i++) {
 		if (i)
 			fputc(',', b->out);
-		write_row(b, &section->rows[i]);
+		write_row(b, section, &section->rows[i]);
 	}
 	fputs("]}", b->out);
 }

@@ -125,11 +125,12 @@ static void append_tracing(struct strbuf *text, const struct report *report)
 			    snap->sample_every, snap->sample_every);
 	if (snap->max_size_bytes != UINT64_MAX)
 		append_line(text, "filtered",
-			    "only blocks of %" PRIu64 " to %" PRIu64 " bytes are traced",
+			    "only heap blocks of %" PRIu64 " to %" PRIu64
+			    " bytes are traced",
 			    snap->min_size_bytes, snap->max_size_bytes);
 	else if (snap->min_size_bytes)
 		append_line(text, "filtered",
-			    "only blocks of %" PRIu64 " bytes and more are traced",
+			    "only heap blocks of %" PRIu64 " bytes and more are traced",
 			    snap->min_size_bytes);
 	append_memory(text, snap);
 }
@@ -138,35 +139,35 @@ static void append_live(struct strbuf *text, const struct report *report,
 			const struct report_section *section)
 {
 	const struct words *w = &words[section->class];
-	uint64_t size = report_scale(report, section->live_bytes);
-	uint64_t count = report_scale(report, section->live_count);
+	uint64_t size = report_scale(section, section->live_bytes);
+	uint64_t count = report_scale(section, section->live_count);
 
 	append_line(text, w->class, "%s live in %" PRIu64 " %s %s since the attach",
 		    format_exact(size).s, count, text_plural(count, w->block, w->blocks),
 		    w->origin);
 	if (report->has_previous)
 		append_line(text, "", "%s since the last report",
-			    text_format_growth(report, section->live_growth_bytes).s);
+			    text_format_growth(section, section->live_growth_bytes).s);
 	if (report->options.combined_only || !report->options.older_ns)
 		return;
-	size = report_scale(report, section->listed_bytes);
-	count = report_scale(report, section->listed_count);
+	size = report_scale(section, section->listed_bytes);
+	count = report_scale(section, section->listed_count);
 	append_line(text, "", "%s of it in %" PRIu64 " %s older than %s",
 		    format_exact(size).s, count, text_plural(count, w->block, w->blocks),
 		    units_format_duration(report->options.older_ns).s);
 }
 
-static void append_rate(struct strbuf *text, const struct report *report,
+static void append_rate(struct strbuf *text, const struct report_section *section,
 			const char *label, const double per_s[2], const uint64_t total[2])
 {
-	double scale = (double)report_scale(report, 1);
+	double scale = (double)report_scale(section, 1);
 	double bytes_per_s = per_s[1] * scale + 0.5;
 	uint64_t whole = bytes_per_s < 1e19 ? (uint64_t)bytes_per_s : UINT64_MAX;
 
 	append_line(text, label, "%s per second (%s/s), %" PRIu64 " in all (%s)",
 		    units_format_rate(per_s[0] * scale).s, units_format_bytes(whole).s,
-		    report_scale(report, total[0]),
-		    units_format_bytes(report_scale(report, total[1])).s);
+		    report_scale(section, total[0]),
+		    units_format_bytes(report_scale(section, total[1])).s);
 }
 
 static void append_traffic(struct strbuf *text, const struct report *report,
@@ -179,11 +180,11 @@ static void append_traffic(struct strbuf *text, const struct report *report,
 	bool all = snap->sample_every <= 1 && !snap->min_size_bytes &&
 		   snap->max_size_bytes == UINT64_MAX && !snapshot_has_losses(snap);
 
-	append_rate(text, report, w->made,
+	append_rate(text, section, w->made,
 		    (const double[]){section->allocations_per_s,
 				     section->allocated_bytes_per_s},
 		    (const uint64_t[]){totals->allocations, totals->allocated_bytes});
-	append_rate(text, report, w->gone,
+	append_rate(text, section, w->gone,
 		    (const double[]){section->frees_per_s, section->freed_bytes_per_s},
 		    (const uint64_t[]){totals->frees, totals->freed_bytes});
 	if (totals->frees_unknown)

@@ -13,14 +13,14 @@ const char *text_plural(uint64_t n, const char *singular, const char *plural)
 	return n == 1 ? singular : plural;
 }
 
-struct units_text text_format_growth(const struct report *report, int64_t bytes)
+struct units_text text_format_growth(const struct report_section *section, int64_t bytes)
 {
 	struct units_text text = {.s = "no growth"};
 	uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
 
 	if (bytes)
 		snprintf(text.s, sizeof(text.s), "%c%.20s", bytes < 0 ? '-' : '+',
-			 units_format_bytes(report_scale(report, size)).s);
+			 units_format_bytes(report_scale(section, size)).s);
 	return text;
 }
 
@@ -90,7 +90,7 @@ static void append_blocks(struct strbuf *text, const struct report *report,
 static void append_row(struct strbuf *text, const struct report *report,
 		       const struct report_section *section, const struct report_row *row)
 {
-	uint64_t size = report_scale(report, row->size_bytes);
+	uint64_t size = report_scale(section, row->size_bytes);
 	double share = section->live_bytes ? 100.0 * (double)row->size_bytes /
 						     (double)section->live_bytes
 					   : 0;
@@ -98,14 +98,14 @@ static void append_row(struct strbuf *text, const struct report *report,
 	unsigned tenths = (unsigned)(share * 10 + 0.5);
 
 	strbuf_appendf(text, "\t%" PRIu64 " bytes in %" PRIu64 " %s from stack", size,
-		       report_scale(report, row->count),
+		       report_scale(section, row->count),
 		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
 	strbuf_appendf(text, "  (%u.%u %%, %s", tenths / 10, tenths % 10,
 		       units_format_bytes(size).s);
 	/* In a first report all of it has grown, which says nothing. */
 	if (report->has_previous)
 		strbuf_appendf(text, ", %s",
-			       text_format_growth(report, row->growth_bytes).s);
+			       text_format_growth(section, row->growth_bytes).s);
 	if (!report->options.combined_only)
 		strbuf_appendf(text, ", oldest %s",
 			       units_format_duration(row->oldest_age_ns).s);
@@ -116,8 +116,7 @@ static void append_row(struct strbuf *text, const struct report *report,
 	append_end(text, row);
 }
 
-static void append_rest(struct strbuf *text, const struct report *report,
-			const struct report_section *section)
+static void append_rest(struct strbuf *text, const struct report_section *section)
 {
 	uint64_t size = section->listed_bytes, count = section->listed_count;
 	uint64_t stacks = section->stack_count - section->row_count;
@@ -130,12 +129,12 @@ static void append_rest(struct strbuf *text, const struct report *report,
 							   : size;
 		count -= section->rows[i].count;
 	}
-	count = report_scale(report, count);
+	count = report_scale(section, count);
 	strbuf_appendf(text,
 		       "\t... %" PRIu64 " more %s with %s in %" PRIu64
 		       " %s (--top 0 lists all)\n",
 		       stacks, text_plural(stacks, "stack", "stacks"),
-		       units_format_bytes(report_scale(report, size)).s, count,
+		       units_format_bytes(report_scale(section, size)).s, count,
 		       section->class == BLOCK_HEAP
 			       ? text_plural(count, "allocation", "allocations")
 			       : text_plural(count, "mapping", "mappings"));
@@ -159,5 +158,5 @@ void text_append_rows(struct strbuf *text, const struct report *report,
 			       units_format_duration(report->options.older_ns).s);
 	else if (!section->row_count)
 		strbuf_append(text, "\tnone\n");
-	append_rest(text, report, section);
+	append_rest(text, section);
 }

@@ -223,6 +223,8 @@ static struct error *build_section(struct builder *b, enum block_class class)
 	struct stack_ranks ranks = {0};
 
 	section->class = class;
+	section->scale =
+		class == BLOCK_HEAP && b->snap->sample_every ? b->snap->sample_every : 1;
 	fill_rates(b, section);
 
 	struct error *err = aggregate_blocks(b->snap, b->options, section, sums);
@@ -321,11 +323,9 @@ bool report_cause_is_final(enum report_cause cause)
 	return cause >= REPORT_COUNT;
 }
 
-uint64_t report_scale(const struct report *report, uint64_t n)
+uint64_t report_scale(const struct report_section *section, uint64_t n)
 {
-	uint64_t every = report->snapshot->sample_every, scaled;
+	uint64_t scaled;
 
-	if (!every)
-		every = 1;
-	return __builtin_mul_overflow(n, every, &scaled) ? UINT64_MAX : scaled;
+	return __builtin_mul_overflow(n, section->scale, &scaled) ? UINT64_MAX : scaled;
 }

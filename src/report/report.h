@@ -66,6 +66,7 @@ struct report_row {
 /* Blocks of one class. */
 struct report_section {
 	enum block_class class;
+	uint64_t scale; /* one block stands for so many: mappings are never sampled */
 	uint64_t live_bytes, live_count;     /* all blocks, whatever their age */
 	int64_t live_growth_bytes;           /* of live_bytes, as growth_bytes of a row */
 	uint64_t listed_bytes, listed_count; /* those old enough for the rows */
@@ -118,7 +119,7 @@ const char *report_cause_name(enum report_cause cause);
 /* True for the causes that end a run. */
 bool report_cause_is_final(enum report_cause cause);
 
-/* A sampled number as an estimate of the whole: n * sample_every, saturating. */
-uint64_t report_scale(const struct report *report, uint64_t n);
+/* A sampled number as an estimate of the whole: n * section->scale, saturating. */
+uint64_t report_scale(const struct report_section *section, uint64_t n);
 
 #endif

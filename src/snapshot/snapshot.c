@@ -65,6 +65,10 @@ static const struct {
 	[LOSS_PROBES_MISSED] = {"probes_missed",
 				"probe hits were not delivered by the kernel: blocks "
 				"may be missing, or listed though they were freed"},
+	[LOSS_SNAPSHOTS_UNSETTLED] =
+		{"snapshots_unsettled",
+		 "reports were made while too much changed: blocks "
+		 "that moved may be missing or listed twice in them"},
 };
 
 const char *loss_name(enum loss loss)

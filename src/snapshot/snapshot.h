@@ -81,6 +81,8 @@ enum loss {
 	LOSS_STACKS_TRUNCATED,  /* walks ended by --stack-depth */
 	LOSS_EVENTS_LOST,       /* mapping events that did not fit the ring buffer */
 	LOSS_PROBES_MISSED,     /* probe hits that the kernel did not deliver */
+	LOSS_SNAPSHOTS_UNSETTLED, /* taken while too much changed: blocks that moved may
+				     be missing or listed twice in that one report */
 	LOSS_COUNT,
 };
 

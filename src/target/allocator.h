@@ -123,7 +123,7 @@ struct error *allocators_find(const struct proc *proc, const struct proc_maps *m
 /* One file to look into. */
 struct allocator_file {
 	const char *module_path, *open_path;
-	uint64_t module_start, text_start, text_end; /* as in struct allocator */
+	uint64_t module_start, text_start, text_end; /* of struct allocator */
 	bool is_executable;
 	bool is_named;    /* --lib: operators count in any case */
 	bool last_resort; /* what delegates as a rule counts too: Rust's functions */

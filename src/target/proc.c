@@ -292,6 +292,30 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 	return NULL;
 }
 
+uint64_t proc_image(const struct proc *proc)
+{
+	unsigned char auxv[1024];
+	char path[64];
+	struct stat st;
+	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", proc->pid);
+	if (stat(path, &st))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/auxv", proc->pid);
+
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
+
+	if (n <= 0)
+		return 0;
+	for (ssize_t i = 0; i < n; i++)
+		hash = (hash ^ auxv[i]) * 0x100000001b3;
+	hash = (hash ^ st.st_dev) * 0x100000001b3;
+	hash = (hash ^ st.st_ino) * 0x100000001b3;
+	return hash ? hash : 1;
+}
+
 bool proc_has_thread(const struct proc *proc, uint32_t tid)
 {
 	char path[64];

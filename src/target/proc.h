@@ -60,6 +60,13 @@ void proc_maps_deinit(struct proc_maps *maps);
 struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 	__attribute__((warn_unused_result));
 
+/*
+ * A number that names the program the process runs and its address space, and so changes
+ * with every exec; 0 when the process has exited. Made of the identity of /proc/PID/exe
+ * and of /proc/PID/auxv, which holds randomized addresses (fs/binfmt_elf.c).
+ */
+uint64_t proc_image(const struct proc *proc);
+
 /* True when thread `tid` of the process is there. */
 bool proc_has_thread(const struct proc *proc, uint32_t tid);
 

@@ -52,8 +52,7 @@ struct empty_probes *empty_probes_attach(pid_t pid)
 	require(proc_read_maps(proc, &maps));
 	require(plan_build(proc, &maps, &(struct plan_options){0}, &plan));
 
-	struct attach_probe *probes =
-		calloc(2 * plan_site_count(plan) + 1, sizeof(*probes));
+	struct attach_probe *probes = calloc(2 * plan_site_count(plan), sizeof(*probes));
 
 	if (!self || !probes)
 		die("out of memory");

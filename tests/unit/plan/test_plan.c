@@ -451,7 +451,6 @@ static void jumps(void)
 		{"free_sized", STB_GLOBAL, STT_FUNC, 1, 0x280, false},
 		{"pvalloc", STB_GLOBAL, STT_FUNC, 1, 0x2a0, false},
 	};
-#if defined(__x86_64__)
 	static const struct {
 		size_t at;
 		unsigned char code[9];
@@ -462,17 +461,6 @@ static void jumps(void)
 		{0x280, {0xe9, 0x7b, 0xff, 0xff, 0xff}}, /* malloc: not the same kind */
 		{0x2a0, {0xeb, 0xfe}},                   /* itself */
 	};
-#else
-	static const struct {
-		size_t at;
-		unsigned char code[8];
-	} patches[] = {
-		{0x240, {0x5f, 0x24, 0x03, 0xd5, 0xf7, 0xff, 0xff, 0x17}}, /* bti; free */
-		{0x260, {0xe8, 0xff, 0xff, 0x17}},                         /* malloc */
-		{0x280, {0xe0, 0xff, 0xff, 0x17}}, /* malloc: not the same kind */
-		{0x2a0, {0x00, 0x00, 0x00, 0x14}}, /* itself */
-	};
-#endif
 	static struct built_image image;
 	const struct plan_options options = {0};
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;

@@ -387,13 +387,11 @@ static void saturates(void)
 	CHECK(heap->live_bytes == UINT64_MAX);
 	CHECK(heap->rows[0].size_bytes == UINT64_MAX);
 	CHECK(heap->rows[0].growth_bytes == INT64_MAX);
-	CHECK(report_scale(b.report, UINT64_MAX / 1000 + 1) == UINT64_MAX);
-	CHECK_INT(report_scale(b.report, 3), 3000);
-	CHECK_INT(report_scale(b.report, 0), 0);
-	b.snap->sample_every = 1;
-	CHECK(report_scale(b.report, UINT64_MAX) == UINT64_MAX);
-	b.snap->sample_every = 0;
-	CHECK_INT(report_scale(b.report, 3), 3);
+	CHECK(report_scale(&b.report->sections[0], UINT64_MAX / 1000 + 1) == UINT64_MAX);
+	CHECK_INT(report_scale(&b.report->sections[0], 3), 3000);
+	CHECK_INT(report_scale(&b.report->sections[0], 0), 0);
+	b.report->sections[0].scale = 1;
+	CHECK(report_scale(&b.report->sections[0], UINT64_MAX) == UINT64_MAX);
 	bench_deinit(&b);
 }
 

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Beginnings and ends of a run that were wrong once: each test says how it fails. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+#define TIMEOUT_S 30
+
+static struct probes *probes_before;
+
+static const char *text_at(const json_t *report, const char *path)
+{
+	const char *text = json_string_value(live_get(report, path));
+
+	return text ? text : "(null)";
+}
+
+/*
+ * The process becomes another program: when nobody notices, the blocks of the old one
+ * are listed for ever, under its name, and the probes are in a file it does not run.
+ */
+static void exec_starts_anew(void)
+{
+	const char *const argv[] = {EXECER_BINARY, MOVER_BINARY, "steady", NULL};
+	struct live_process *target = live_start(argv);
+	json_t *ready = live_read_json(target, TIMEOUT_S);
+	double until_s;
+
+	REQUIRE(ready);
+	json_decref(ready);
+
+	struct live_process *memtrace = memtrace_start(live_pid(target), "");
+
+	oracle_do(target, "allocate");
+
+	json_t *report = memtrace_report(memtrace);
+
+	CHECK_INT(report_site(report, "heap", "site_before_exec").blocks, 100);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 10000000);
+	CHECK_STR(text_at(report, "target.command"), "execer");
+	json_decref(report);
+
+	live_send(target, "exec");
+	CHECK(live_wait_stderr(memtrace, "executed", 10));
+	until_s = live_now_s() + 10;
+	do {
+		live_sleep(0.2);
+		report = memtrace_report(memtrace);
+		if (report_site(report, "heap", "site_steady").blocks)
+			break;
+		json_decref(report);
+		report = NULL;
+	} while (live_now_s() < until_s);
+	CHECK(report);
+	json_decref(report);
+
+	report = memtrace_stop(memtrace);
+	CHECK(report_site(report, "heap", "site_steady").blocks > 0);
+	CHECK_INT(report_site(report, "heap", "site_before_exec").blocks, 0);
+	CHECK_INT(live_int(report, "heap.live_bytes"),
+		  1000 * live_int(report, "heap.live_blocks"));
+	CHECK_INT(live_int(report, "heap.totals.allocations") -
+			  live_int(report, "heap.totals.frees"),
+		  live_int(report, "heap.live_blocks"));
+	CHECK_INT(live_int(report, "target.pid"), live_pid(target));
+	CHECK_STR(text_at(report, "target.command"), "mover");
+	CHECK_CONTAINS(text_at(report, "target.executable"), "mover");
+	json_decref(report);
+	CHECK(live_is_running(target));
+	live_destroy(target);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+/* A report on demand is not one of --count: else there are fewer interval reports. */
+static void demand_does_not_count(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace =
+		memtrace_start(live_pid(oracle), "--interval 1 --count 2");
+	unsigned intervals = 0, demands = 0, finals = 0;
+	char last[32] = "";
+
+	for (int i = 1;; i++) {
+		/* The second only when the first was answered: two that wait are one. */
+		if (i <= 2)
+			live_signal(memtrace, SIGUSR1);
+
+		json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+		if (!report)
+			break;
+		snprintf(last, sizeof(last), "%s", text_at(report, "cause"));
+		intervals += !strcmp(last, "interval") || !strcmp(last, "count");
+		demands += !strcmp(last, "demand");
+		finals += json_is_true(live_get(report, "final"));
+		CHECK_INT(live_int(report, "sequence"), i);
+		json_decref(report);
+	}
+	CHECK_INT(intervals, 2);
+	CHECK_INT(demands, 2);
+	CHECK_INT(finals, 1);
+	CHECK_STR(last, "count");
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+}
+
+/* Started by nohup, memtrace outlives its terminal; else a SIGHUP ends it like Ctrl-C.
+ * When it ignores every SIGHUP, or dies of it, the second half fails. */
+static void hangup(void)
+{
+	struct live_process *oracle = oracle_start();
+
+	signal(SIGHUP, SIG_IGN);
+
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), "");
+
+	signal(SIGHUP, SIG_DFL);
+	live_signal(memtrace, SIGHUP);
+	live_sleep(0.5);
+	CHECK(live_is_running(memtrace));
+
+	json_t *report = memtrace_report(memtrace);
+
+	CHECK_STR(text_at(report, "cause"), "demand");
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+
+	memtrace = memtrace_start(live_pid(oracle), "");
+	live_signal(memtrace, SIGHUP);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	REQUIRE(report);
+	CHECK_STR(text_at(report, "cause"), "stopped");
+	CHECK(json_is_true(live_get(report, "final")));
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(oracle);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+/* The number of a process that has ended and was waited for. */
+static pid_t no_pid(void)
+{
+	const char *const argv[] = {"true", NULL};
+	struct live_process *process = live_start(argv);
+	pid_t pid = live_pid(process);
+
+	CHECK_INT(live_wait(process, TIMEOUT_S), 0);
+	live_destroy(process);
+	return pid;
+}
+
+static void fail_with_output(const char *path, const char *options)
+{
+	char words[256];
+
+	snprintf(words, sizeof(words), "%s -o %s", options, path);
+
+	struct live_process *memtrace = memtrace_start_plain(no_pid(), words);
+
+	CHECK(live_wait(memtrace, TIMEOUT_S) > 0);
+	CHECK_CONTAINS(live_stderr(memtrace), "memtrace: ");
+	live_destroy(memtrace);
+}
+
+/* A run that fails before its first report: when --output is emptied at once, the old
+ * reports are lost; when it is made at once, an empty file stays. */
+static void a_failed_run_leaves_files_alone(void)
+{
+	static const char old[] = "old reports\n";
+	char *path = live_path("old"), *new_path = live_path("new"), got[64];
+	FILE *file = fopen(path, "we");
+
+	REQUIRE(file && fputs(old, file) >= 0 && !fclose(file));
+	fail_with_output(path, "-f");
+	file = fopen(path, "re");
+	REQUIRE(file);
+	got[fread(got, 1, sizeof(got) - 1, file)] = '\0';
+	CHECK_STR(got, old);
+	fclose(file);
+
+	fail_with_output(new_path, "");
+	CHECK(access(new_path, F_OK) != 0 && errno == ENOENT);
+	fail_with_output(new_path, "-f");
+	CHECK(access(new_path, F_OK) != 0 && errno == ENOENT);
+	free(path);
+	free(new_path);
+}
+
+static void check_full(const char *option)
+{
+	const char *const argv[] = {
+		"sh", "-c", "exec \"$0\" \"$1\" >/dev/full", memtrace_path, option, NULL};
+	struct live_process *memtrace = live_start(argv);
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+
+	const char *text = live_stderr(memtrace), *end = strchr(text, '\n');
+
+	CHECK_CONTAINS(text, "memtrace: ");
+	CHECK(end && !end[1]);
+	live_destroy(memtrace);
+}
+
+/* Without a look at the result of the write, the status is 0. */
+static void help_to_a_full_device_fails(void)
+{
+	check_full("--help");
+	check_full("--version");
+}
+
+static bool ends_within(struct live_process *process, double seconds)
+{
+	double until_s = live_now_s() + seconds;
+
+	/* Not live_wait(): it reads what is written. */
+	while (live_is_running(process)) {
+		if (live_now_s() > until_s)
+			return false;
+		live_sleep(0.02);
+	}
+	return true;
+}
+
+/* The reader of the final report stalls: when signals stay blocked, another Ctrl-C does
+ * nothing and only kill -9 helps. */
+static void second_ctrl_c_ends_a_stalled_run(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), "");
+
+	/* Many call paths: a report that no pipe holds. */
+	oracle_do(oracle, "run paths 5000 1");
+	live_signal(memtrace, SIGINT);
+	live_sleep(2);
+	REQUIRE(live_is_running(memtrace));
+	live_signal(memtrace, SIGINT);
+	CHECK(ends_within(memtrace, 5));
+
+	int status = live_wait(memtrace, 1);
+
+	CHECK(status == 128 + SIGINT || (status > 0 && status < 128));
+	live_destroy(memtrace);
+	CHECK(probes_gone(probes_before, 5));
+	oracle_do(oracle, "run keep 10 1");
+	live_destroy(oracle);
+}
+
+static void copy_program(const char *from, const char *to)
+{
+	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
+	char bytes[4096];
+	size_t size;
+
+	REQUIRE(in && out);
+	while ((size = fread(bytes, 1, sizeof(bytes), in)) > 0)
+		REQUIRE(fwrite(bytes, 1, size, out) == size);
+	fclose(in);
+	REQUIRE(!fchmod(fileno(out), 0755) && !fclose(out));
+}
+
+/* The path of a library is the target's to choose: as it is, it reaches the terminal. */
+static void notes_are_escaped(void)
+{
+	char *path = live_path("own\033[31mmalloc");
+
+	copy_program(OWN_MALLOC_BINARY, path);
+
+	struct live_process *target = target_start(path);
+	struct live_process *memtrace = memtrace_start(live_pid(target), "-v");
+	const char *text = live_stderr(memtrace);
+
+	CHECK_CONTAINS(text, "own\\x1b[31mmalloc has no ");
+	CHECK(!strchr(text, '\033'));
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+	free(path);
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	RUN(exec_starts_anew);
+	RUN(demand_does_not_count);
+	RUN(hangup);
+	RUN(a_failed_run_leaves_files_alone);
+	RUN(help_to_a_full_device_fails);
+	RUN(second_ctrl_c_ends_a_stalled_run);
+	RUN(notes_are_escaped);
+	probes_destroy(probes_before);
+	return check_done();
+}
