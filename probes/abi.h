@@ -10,10 +10,11 @@
 
 /*
  * What a call means to the accounting, packed into the attach cookie of its probe:
- * effect [0:3], then the numbers of the arguments that hold the size, its factor, the
- * old block and the out pointer, four bits each (ABI_ARG_NONE: no such argument), then
- * one bit that says that a new block is not to be recorded. target/allocator.h has the
- * words.
+ * effect [0:3], then the registers that hold the size, its factor, the old block and the
+ * out pointer, four bits each (ABI_ARG_NONE: no such argument), then one bit that says
+ * that a new block is not to be recorded; from bit 32 on how many bytes the return address
+ * lies above the stack pointer, 16 bits, signed. target/allocator.h has the words, and
+ * plan/decode.h the numbers of the registers (enum insn_register).
  */
 #define ABI_EFFECT_ALLOC     1
 #define ABI_EFFECT_ALLOC_OUT 2
@@ -24,7 +25,7 @@
 #define ABI_EFFECT_REMAP     7
 #define ABI_EFFECT_RESIZE    8
 
-#define ABI_ARG_NONE         0xf
+#define ABI_ARG_NONE         4 /* the stack pointer's number: never an argument */
 
 #define ABI_SITE(effect, size_arg, count_arg, old_arg, out_arg)                          \
 	((uint64_t)(effect) | (uint64_t)(size_arg) << 4 | (uint64_t)(count_arg) << 8 |   \
@@ -36,6 +37,10 @@
 #define ABI_SITE_COUNT_ARG(site) ((site) >> 8 & 0xf)
 #define ABI_SITE_OLD_ARG(site)   ((site) >> 12 & 0xf)
 #define ABI_SITE_OUT_ARG(site)   ((site) >> 16 & 0xf)
+
+#define ABI_SITE_SP_SHIFT        32
+#define ABI_SITE_SP(delta)       ((uint64_t)(uint16_t)(delta) << ABI_SITE_SP_SHIFT)
+#define ABI_SITE_SP_DELTA(site)  ((int64_t)(int16_t)((site) >> ABI_SITE_SP_SHIFT))
 
 /* --- control ---------------------------------------------------------------------- */
 
@@ -200,7 +205,7 @@ struct abi_pending {
 	uint64_t sp;         /* address of the return address */
 	uint64_t size_bytes; /* asked for */
 	uint64_t address;    /* old block, out pointer or start of a range */
-	uint32_t site;       /* ABI_SITE */
+	uint32_t site;       /* ABI_SITE, its lower half */
 	uint32_t flags;
 	struct abi_block old;
 };

@@ -92,15 +92,15 @@ ALWAYS_INLINE struct abi_last_free *last_free_of(u64 tid)
 
 /* Is this free part of the one that this thread began last: of the same block, by
  * another function, called or jumped to from there? */
-ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 tid, u64 address)
+ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 tid, u64 address)
 {
 	struct abi_last_free *last = last_free_of(tid);
 
-	return last && last->tid == tid && last->address == address &&
-	       last->sp >= REG_SP(ctx) && last->function != REG_PC(ctx);
+	return last && last->tid == tid && last->address == address && last->sp >= sp &&
+	       last->function != REG_PC(ctx);
 }
 
-ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 tid, u64 address)
+ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 tid, u64 address)
 {
 	struct abi_last_free *last = last_free_of(tid);
 
@@ -108,7 +108,7 @@ ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 tid, u64 address)
 		return;
 	last->tid = tid;
 	last->address = address;
-	last->sp = REG_SP(ctx);
+	last->sp = sp;
 	last->function = REG_PC(ctx);
 }
 
@@ -121,13 +121,13 @@ ALWAYS_INLINE void free_is_over(u64 tid)
 		last->address = 0;
 }
 #else
-#define free_is_inside(ctx, tid, address) 0
-#define free_begins(ctx, tid, address)	  ((void)0)
-#define free_is_over(tid)		  ((void)0)
+#define free_is_inside(ctx, sp, tid, address) 0
+#define free_begins(ctx, sp, tid, address)    ((void)0)
+#define free_is_over(tid)                     ((void)0)
 #endif
 
-ALWAYS_INLINE void free_block(struct abi_control *ctl, struct pt_regs *ctx, u64 tid,
-			      u64 address)
+ALWAYS_INLINE void free_block(struct abi_control *ctl, struct pt_regs *ctx, u64 sp,
+			      u64 tid, u64 address)
 {
 	struct abi_block old = {};
 
@@ -137,11 +137,11 @@ ALWAYS_INLINE void free_block(struct abi_control *ctl, struct pt_regs *ctx, u64 
 	if (live_take(ctl, address, &old)) {
 		block_freed(old.size_bytes);
 	} else {
-		if (free_is_inside(ctx, tid, address))
+		if (free_is_inside(ctx, sp, tid, address))
 			return;
 		count(ABI_FREES_UNKNOWN, 1);
 	}
-	free_begins(ctx, tid, address);
+	free_begins(ctx, sp, tid, address);
 }
 
 /* A block may have got another size where it is: its address when it has to be put back

@@ -25,6 +25,12 @@ ALWAYS_INLINE struct abi_control *traced(u64 pid_tgid)
 	return ctl;
 }
 
+/* Where the return address is, at an entry. */
+ALWAYS_INLINE u64 return_address_at(struct pt_regs *ctx, u64 meaning)
+{
+	return REG_SP(ctx) + ABI_SITE_SP_DELTA(meaning);
+}
+
 ALWAYS_INLINE u64 asked_size(struct pt_regs *ctx, u32 site, u32 effect)
 {
 	u64 size = reg_arg(ctx, ABI_SITE_SIZE_ARG(site));
@@ -45,15 +51,16 @@ ALWAYS_INLINE u64 asked_size(struct pt_regs *ctx, u32 site, u32 effect)
 	return size > limit ? ~0ull : n * size;
 }
 
-ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u32 site)
+ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 {
+	u32 site = meaning;
 	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
 	struct abi_control *ctl = traced(pid_tgid);
 
 	if (!ctl)
 		return 0;
 
-	u64 sp = REG_SP(ctx);
+	u64 sp = return_address_at(ctx, meaning);
 	struct abi_pending *p = pending_begin(ctl, tid, sp);
 
 	if (!p)
@@ -80,7 +87,7 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u32 site)
 				    ABI_PENDING_WANTS_STACK;
 		break;
 	case ABI_EFFECT_FREE:
-		free_block(ctl, ctx, tid, p->address);
+		free_block(ctl, ctx, sp, tid, p->address);
 		break;
 	case ABI_EFFECT_RESIZE:
 		break;
@@ -92,24 +99,33 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u32 site)
 	return 0;
 }
 
+/* A free without a return probe. */
+ALWAYS_INLINE int free_entered(struct pt_regs *ctx, u64 meaning)
+{
+	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
+	struct abi_control *ctl = traced(pid_tgid);
+
+	if (!ctl)
+		return 0;
+
+	u64 sp = return_address_at(ctx, meaning);
+
+	if (!pending_is_inside(ctl, tid, sp))
+		free_block(ctl, ctx, sp, tid, reg_arg(ctx, ABI_SITE_OLD_ARG(meaning)));
+	return 0;
+}
+
 #ifdef HAVE_COOKIE
 int on_call(struct pt_regs *ctx)
 {
 	return call_entered(ctx, bpf_get_attach_cookie(ctx));
 }
-#endif
 
 int on_free(struct pt_regs *ctx)
 {
-	u64 pid_tgid = current_pid_tgid();
-	struct abi_control *ctl = traced(pid_tgid);
-
-	if (!ctl)
-		return 0;
-	if (!pending_is_inside(ctl, (u32)pid_tgid, REG_SP(ctx)))
-		free_block(ctl, ctx, (u32)pid_tgid, REG_ARG0(ctx));
-	return 0;
+	return free_entered(ctx, bpf_get_attach_cookie(ctx));
 }
+#endif
 
 /*
  * What a returned call leaves behind: the address of a block to record, or 0. With

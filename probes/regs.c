@@ -2,15 +2,14 @@
 /* Registers by role: the one place of the probes that knows the architecture. */
 #if defined(__TARGET_ARCH_x86)
 
-/* x86-64 psABI 3.2.3: integer arguments in rdi, rsi, rdx, rcx, r8, r9; result in rax. */
-#define REG_ARG0(ctx)	((u64)(ctx)->di)
-#define REG_ARG1(ctx)	((u64)(ctx)->si)
-#define REG_ARG2(ctx)	((u64)(ctx)->dx)
-#define REG_ARG3(ctx)	((u64)(ctx)->cx)
+/* x86-64 psABI 3.2.3: integer arguments in rdi, rsi, rdx, rcx, r8, r9 at a function's
+ * first instruction; result in rax. */
+#define REG_ARG1(ctx)   ((u64)(ctx)->si)
+#define REG_ARG3(ctx)   ((u64)(ctx)->cx)
 #define REG_RESULT(ctx) ((u64)(ctx)->ax)
-#define REG_PC(ctx)	((u64)(ctx)->ip)
-#define REG_SP(ctx)	((u64)(ctx)->sp)
-#define REG_FP(ctx)	((u64)(ctx)->bp)
+#define REG_PC(ctx)     ((u64)(ctx)->ip)
+#define REG_SP(ctx)     ((u64)(ctx)->sp)
+#define REG_FP(ctx)     ((u64)(ctx)->bp)
 /* The return probe runs after `ret` has popped the return address. */
 #define RETURNED_SP(ctx) ((u64)(ctx)->sp - 8)
 
@@ -18,12 +17,39 @@
 #error "memtrace does not know this architecture's registers yet"
 #endif
 
-/* Argument number `n` (ABI_ARG_NONE gives 0). A probe's context cannot be indexed. */
+/* Take the register's value when it is the one that is asked for. A value, not an
+ * address: the compiler must not select the address to load from, as a probe's context
+ * cannot be indexed. Registers that no site of this run needs are not there. */
+#define REG_SELECT(field, n, number, value)                                              \
+	do {                                                                             \
+		if (ARG_REGISTERS & 1u << (number)) {                                    \
+			u64 held = (field);                                              \
+                                                                                         \
+			__asm__ __volatile__("" : "+r"(held));                           \
+			(value) = (n) == (number) ? held : (value);                      \
+		}                                                                        \
+	} while (0)
+
+/* The register that enum insn_register (plan/decode.h) numbers `n`; 0 for ABI_ARG_NONE.
+ */
 ALWAYS_INLINE u64 reg_arg(struct pt_regs *ctx, u32 n)
 {
-	u64 a0 = REG_ARG0(ctx), a1 = REG_ARG1(ctx), a2 = REG_ARG2(ctx), a3 = REG_ARG3(ctx);
+	u64 value = 0;
 
-	/* Values, not addresses: the compiler must not select the address to load from. */
-	__asm__ __volatile__("" : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3));
-	return n == 0 ? a0 : n == 1 ? a1 : n == 2 ? a2 : n == 3 ? a3 : 0;
+	REG_SELECT(ctx->ax, n, 0, value);
+	REG_SELECT(ctx->cx, n, 1, value);
+	REG_SELECT(ctx->dx, n, 2, value);
+	REG_SELECT(ctx->bx, n, 3, value);
+	REG_SELECT(ctx->bp, n, 5, value);
+	REG_SELECT(ctx->si, n, 6, value);
+	REG_SELECT(ctx->di, n, 7, value);
+	REG_SELECT(ctx->r8, n, 8, value);
+	REG_SELECT(ctx->r9, n, 9, value);
+	REG_SELECT(ctx->r10, n, 10, value);
+	REG_SELECT(ctx->r11, n, 11, value);
+	REG_SELECT(ctx->r12, n, 12, value);
+	REG_SELECT(ctx->r13, n, 13, value);
+	REG_SELECT(ctx->r14, n, 14, value);
+	REG_SELECT(ctx->r15, n, 15, value);
+	return value;
 }

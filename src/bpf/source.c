@@ -71,18 +71,34 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 	};
 }
 
-static uint8_t abi_arg(uint8_t arg)
+/* The register of an argument, ABI_ARG_NONE when there is none. */
+static uint8_t abi_arg(const struct plan_site *site, uint8_t arg)
 {
-	return arg == ARG_NONE ? ABI_ARG_NONE : arg;
+	uint8_t reg = arg < PLACE_ARGUMENTS ? site->arg_reg[arg] : PLACE_NO_REGISTER;
+
+	return reg == PLACE_NO_REGISTER ? ABI_ARG_NONE : reg;
 }
 
 uint64_t source_site(const struct plan_site *site)
 {
 	const struct alloc_function *f = site->function;
 
-	return ABI_SITE(f->effect, abi_arg(f->size_arg), abi_arg(f->count_arg),
-			abi_arg(f->old_arg), abi_arg(f->out_arg)) |
-	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0);
+	return ABI_SITE(f->effect, abi_arg(site, f->size_arg),
+			abi_arg(site, f->count_arg), abi_arg(site, f->old_arg),
+			abi_arg(site, f->out_arg)) |
+	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0) | ABI_SITE_SP(site->sp_delta);
+}
+
+/* Bit n: some site has an argument in register n. */
+static unsigned argument_registers(const struct source *source)
+{
+	unsigned registers = 0;
+
+	vec_foreach (site, &source->sites)
+		registers |=
+			1u << ABI_SITE_SIZE_ARG(*site) | 1u << ABI_SITE_COUNT_ARG(*site) |
+			1u << ABI_SITE_OLD_ARG(*site) | 1u << ABI_SITE_OUT_ARG(*site);
+	return registers & ~(1u << ABI_ARG_NONE);
 }
 
 size_t source_site_index(const struct source *source, uint64_t site)
@@ -175,6 +191,7 @@ static bool add_flags(struct source *source, const struct source_options *o,
 		ok &= add_flag(source, "-DMAPPINGS");
 	if (plan_free_count(plan) > 1)
 		ok &= add_flag(source, "-DNESTED_FREES");
+	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", argument_registers(source));
 	if (o->cookies)
 		ok &= add_flag(source, "-DHAVE_COOKIE");
 	if (o->min_size_bytes)
@@ -202,7 +219,7 @@ struct error *source_build(const struct source_options *options, const struct pl
 	if (!source || !(source->flags = calloc(MAX_FLAGS, sizeof(char *))))
 		return error_no_memory();
 	source_sizes_compute(options, &source->sizes);
-	if (!add_flags(source, options, plan) || !collect_sites(source, plan))
+	if (!collect_sites(source, plan) || !add_flags(source, options, plan))
 		return error_no_memory();
 
 	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");
@@ -214,14 +231,18 @@ struct error *source_build(const struct source_options *options, const struct pl
 	}
 	if (!options->cookies) {
 		for (size_t i = 0; i < source->sites.len; i++) {
+			uint64_t site = source->sites.data[i];
+			/* With mappings the free family has return probes (plan.h). */
+			bool is_free = ABI_SITE_EFFECT(site) == ABI_EFFECT_FREE &&
+				       !options->mappings;
 			char name[PROGRAM_NAME_MAX];
 
 			source_entry_name(i, name);
 			strbuf_appendf(&text,
 				       "int %s(struct pt_regs *ctx)\n"
-				       "{\n\treturn call_entered(ctx, %#" PRIx64
-				       ");\n}\n",
-				       name, source->sites.data[i]);
+				       "{\n\treturn %s_entered(ctx, %#" PRIx64
+				       "ull);\n}\n",
+				       name, is_free ? "free" : "call", site);
 		}
 	}
 	source->text = strbuf_steal(&text);

@@ -181,24 +181,32 @@ static struct error *open_maps(struct tracer *t)
 /* A plain free needs no return probe, and so a smaller program. */
 static bool is_plain_free(const struct plan_site *site)
 {
-	return site->function->effect == EFFECT_FREE && !site->wants_return &&
-	       site->function->old_arg == 0;
+	return site->function->effect == EFFECT_FREE && !site->wants_return;
 }
 
-/* The names of the programs: returns, plain frees, then the entries. */
+/* The return probe replaces the word at the stack pointer: see plan/site.c. Once more,
+ * since anything else would crash the target. */
+static bool can_return(const struct plan_site *site)
+{
+	return site->return_offset != site->entry_offset || site->sp_delta == 0;
+}
+
+/* The names of the programs: returns, then plain frees and other entries, or without
+ * cookies each entry. */
 static struct error *load_programs(struct tracer *t, const struct attach_ops *ops)
 {
 	char own[MAX_PROGRAMS][PROGRAM_NAME_MAX];
 	const char *names[MAX_PROGRAMS];
-	size_t entries = t->features.cookies ? 1 : t->source->sites.len, count = 0;
+	size_t entries = t->features.cookies ? 2 : t->source->sites.len, count = 0;
 
-	if (entries + 2 > MAX_PROGRAMS)
+	if (entries + 1 > MAX_PROGRAMS)
 		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
 				    entries);
 	names[count++] = "on_return";
-	names[count++] = "on_free";
-	if (t->features.cookies)
+	if (t->features.cookies) {
+		names[count++] = "on_free";
 		names[count++] = "on_call";
+	}
 	for (size_t i = 0; !t->features.cookies && i < entries; i++) {
 		source_entry_name(i, own[i]);
 		names[count++] = own[i];
@@ -217,13 +225,14 @@ static size_t site_probes(const struct tracer *t, const struct plan_object *obje
 			  const struct plan_site *site, struct attach_probe ret[2])
 {
 	uint64_t meaning = source_site(site);
-	size_t entry = t->features.cookies ? 0 : source_site_index(t->source, meaning);
+	size_t entry = t->features.cookies ? !is_plain_free(site)
+					   : source_site_index(t->source, meaning);
 
 	ret[0] = (struct attach_probe){
 		.path = object->allocator.open_path,
 		.function = site->function->name,
 		.offset = site->entry_offset,
-		.program = t->programs[is_plain_free(site) ? 1 : 2 + entry],
+		.program = t->programs[1 + entry],
 		.cookie = meaning,
 	};
 	if (!site->wants_return)
@@ -248,9 +257,15 @@ static struct error *attach_with(struct tracer *t, const struct attach_ops *ops)
 	err = load_programs(t, ops);
 	if (err)
 		return err;
-	vec_foreach (object, &t->plan->objects)
-		vec_foreach (site, &object->sites)
+	vec_foreach (object, &t->plan->objects) {
+		vec_foreach (site, &object->sites) {
+			if (site->wants_return && !can_return(site))
+				return error_create(ERROR_UNSUPPORTED,
+						    "no return probe is possible in %s",
+						    site->function->name);
 			count += site_probes(t, object, site, probes + count);
+		}
+	}
 	t->attachment.ops = ops;
 	return ops->attach(&t->attachment, t->proc->pid, probes, count,
 			   t->features.cookies);

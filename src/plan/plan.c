@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/decode.h"
+#include "plan/site.h"
 #include "target/elf.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
@@ -26,19 +27,19 @@ static bool same_kind(const struct alloc_function *a, const struct alloc_functio
 	       a->out_arg == b->out_arg;
 }
 
-static const struct plan_site *site_at(const struct plan_object *object, uint64_t offset)
+static const struct plan_site *site_at(const struct plan_object *object, uint64_t address)
 {
 	vec_foreach (site, &object->sites)
-		if (site->entry_offset == offset)
+		if (site->address == address)
 			return site;
 	return NULL;
 }
 
 static struct error *skip(struct plan_object *object, enum plan_skip_why why,
 			  const struct alloc_function *function,
-			  const struct alloc_function *other)
+			  const struct alloc_function *other, const char *reason)
 {
-	const struct plan_skip skipped = {function, why, other};
+	const struct plan_skip skipped = {function, why, other, reason};
 
 	return vec_push(&object->skipped, skipped) ? NULL : error_no_memory();
 }
@@ -89,39 +90,38 @@ static bool is_unwanted(const struct alloc_function *function,
 
 static struct error *add_function(struct plan_object *object, struct elf_file *file,
 				  const struct allocator_function *found,
-				  const struct plan_options *options)
+				  const struct plan_options *options,
+				  const struct site_target *on)
 {
 	const struct alloc_function *function = found->function;
 	bool unwanted = is_unwanted(function, options);
-	const struct plan_site *other = site_at(object, found->symbol.file_offset);
+	const struct plan_site *other = site_at(object, found->symbol.address);
 	const struct allocator_function *target;
 
 	if (function->mapping && !options->mappings)
 		return NULL;
 	if (unwanted && function->effect != EFFECT_REALLOC)
-		return skip(object, PLAN_SKIP_UNWANTED, function, NULL);
+		return skip(object, PLAN_SKIP_UNWANTED, function, NULL, NULL);
 	if (found->symbol.type == STT_GNU_IFUNC)
-		return skip(object, PLAN_SKIP_INDIRECT, function, NULL);
+		return skip(object, PLAN_SKIP_INDIRECT, function, NULL, NULL);
 	if (other)
-		return skip(object, PLAN_SKIP_SAME, function, other->function);
+		return skip(object, PLAN_SKIP_SAME, function, other->function, NULL);
 	target = options->function ? NULL : jump_target(object, file, found);
 	if (target)
-		return skip(object, PLAN_SKIP_JUMP, function, target->function);
+		return skip(object, PLAN_SKIP_JUMP, function, target->function, NULL);
 
 	struct plan_site site = {
 		.function = function,
-		.address = found->symbol.address,
-		.entry_offset = found->symbol.file_offset,
 		.wants_return = wants_return(function, options->mappings),
 		.unrecorded = unwanted,
-		.reason = "first instruction",
 	};
-	if (site.wants_return)
-		site.return_offset = found->symbol.file_offset;
+	if (!site_place(file, &object->allocator, found, on, &site))
+		return skip(object, PLAN_SKIP_REFUSED, function, NULL, site.reason);
 	return vec_push(&object->sites, site) ? NULL : error_no_memory();
 }
 
-static struct error *fill(struct plan_object *object, const struct plan_options *options)
+static struct error *fill(struct plan_object *object, const struct plan_options *options,
+			  const struct site_target *on)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	struct error *err = elf_file_open(object->allocator.open_path, &file);
@@ -136,7 +136,7 @@ static struct error *fill(struct plan_object *object, const struct plan_options 
 
 			if (named != (pass == 0))
 				continue;
-			err = add_function(object, file, found, options);
+			err = add_function(object, file, found, options, on);
 			if (err)
 				return err;
 		}
@@ -213,8 +213,13 @@ static struct error *check(const struct plan *plan, const struct plan_options *o
 		return NULL;
 	if (!allocates && options->function)
 		return no_such_function(plan, options->function);
-	vec_foreach (object, &plan->objects)
-		vec_foreach (s, &object->skipped)
+	vec_foreach (object, &plan->objects) {
+		vec_foreach (s, &object->skipped) {
+			if (s->why == PLAN_SKIP_REFUSED)
+				return error_create(ERROR_UNSUPPORTED,
+						    "%s: %s cannot be probed: %s",
+						    object->allocator.module_path,
+						    s->function->name, s->reason);
 			if (s->why == PLAN_SKIP_INDIRECT || s->why == PLAN_SKIP_SAME)
 				return error_create(
 					ERROR_UNSUPPORTED,
@@ -224,14 +229,16 @@ static struct error *check(const struct plan *plan, const struct plan_options *o
 						   "another file with --lib PATH",
 					object->allocator.module_path, s->function->name,
 					s->other ? s->other->name : "");
+		}
+	}
 	return error_create(ERROR_NOT_FOUND,
 			    "no function that %s was found: name the file that holds the "
 			    "allocator with --lib PATH",
 			    allocates ? "frees" : "allocates");
 }
 
-struct error *plan_build_for(struct allocators *allocators,
-			     const struct plan_options *options, struct plan **ret)
+static struct error *build_on(const struct site_target *on, struct allocators *allocators,
+			      const struct plan_options *options, struct plan **ret)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = calloc(1, sizeof(*plan));
 	struct error *err = NULL;
@@ -249,12 +256,19 @@ struct error *plan_build_for(struct allocators *allocators,
 	vec_deinit(&allocators->list);
 
 	for (size_t i = 0; i < plan->objects.len && !err; i++)
-		err = fill(&plan->objects.data[i], options);
+		err = fill(&plan->objects.data[i], options, on);
 	if (!err)
 		err = check(plan, options);
 	if (!err)
 		*ret = take(plan);
 	return err;
+}
+
+struct error *plan_build_for(struct allocators *allocators,
+			     const struct plan_options *options, struct plan **ret)
+{
+	return build_on(&(const struct site_target){NULL, NULL}, allocators, options,
+			ret);
 }
 
 struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
@@ -265,11 +279,12 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 		.symbols_prefix = options->symbols_prefix,
 		.mappings = options->mappings,
 	};
+	const struct site_target on = {proc, maps};
 	_cleanup_(allocators_deinit) struct allocators allocators = {0};
 	struct error *err = allocators_find(proc, maps, &how, &allocators);
 
 	if (!err)
-		err = plan_build_for(&allocators, options, ret);
+		err = build_on(&on, &allocators, options, ret);
 	/* The file may be gone because the process is. */
 	if (err && err->code != ERROR_GONE && proc_has_exited(proc)) {
 		error_destroy(err);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "plan/place.h"
 #include "target/allocator.h"
 #include "target/proc.h"
 #include "util/error.h"
@@ -29,11 +30,16 @@ struct plan_options {
 struct plan_site {
 	const struct alloc_function *function;
 	uint64_t address;       /* of the function, in the file's address space */
+	uint64_t offset;        /* the same as file offset, bytes */
 	uint64_t entry_offset;  /* file offset of the entry probe, bytes */
-	bool wants_return;      /* also a return probe, at the function's first byte */
-	uint64_t return_offset; /* file offset of the return probe, bytes */
-	bool unrecorded;        /* its new blocks are not recorded (options.function) */
-	const char *reason;     /* why this place; static string */
+	bool wants_return;      /* also a return probe */
+	uint64_t return_offset; /* file offset of the return probe, bytes: where the
+				   return address is on top of the stack */
+	int32_t sp_delta;       /* from the stack pointer at the entry probe to the
+				   return address, bytes */
+	uint8_t arg_reg[PLACE_ARGUMENTS]; /* of the arguments there, as in struct place */
+	bool unrecorded;    /* its new blocks are not recorded (options.function) */
+	const char *reason; /* why this place; static string */
 };
 
 enum plan_skip_why {
@@ -41,6 +47,7 @@ enum plan_skip_why {
 	PLAN_SKIP_JUMP,     /* begins with a jump to another function */
 	PLAN_SKIP_INDIRECT, /* STT_GNU_IFUNC: the symbol is the code that chooses it */
 	PLAN_SKIP_UNWANTED, /* left out by options.function */
+	PLAN_SKIP_REFUSED,  /* no place where the kernel takes a probe */
 };
 
 /* One function that is there and gets no probe. */
@@ -48,6 +55,7 @@ struct plan_skip {
 	const struct alloc_function *function;
 	enum plan_skip_why why;
 	const struct alloc_function *other; /* of SAME and JUMP, else NULL */
+	const char *reason;                 /* of REFUSED, static; else NULL */
 };
 
 /* One allocator of one file. */
@@ -78,7 +86,8 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 
 /*
  * The same for allocators that were found already (which the plan takes over, also on
- * failure), whatever process has mapped them.
+ * failure), whatever process has mapped them: then no text in memory can be compared, and
+ * no probe sits inside a function.
  */
 struct error *plan_build_for(struct allocators *allocators,
 			     const struct plan_options *options, struct plan **ret)

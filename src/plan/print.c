@@ -7,10 +7,13 @@
 #include "util/escape.h"
 
 static void print_probe(FILE *out, const struct plan_site *site, const char *kind,
-			uint64_t offset)
+			uint64_t offset, const char *reason)
 {
-	fprintf(out, "  %-18s 0x%-10" PRIx64 " %-7s %s\n", site->function->name, offset,
-		kind, site->reason);
+	fprintf(out, "  %-18s 0x%-10" PRIx64 " %-7s %s", site->function->name, offset,
+		kind, reason);
+	if (offset != site->offset)
+		fprintf(out, ", %" PRIu64 " bytes in", offset - site->offset);
+	fputc('\n', out);
 }
 
 /* One line of what is known of an object; `text` may be the target's. */
@@ -35,6 +38,9 @@ static void print_skip(FILE *out, const struct plan_skip *skip)
 	case PLAN_SKIP_INDIRECT:
 		fprintf(out, "  %s is an indirect function and not probed\n", name);
 		break;
+	case PLAN_SKIP_REFUSED:
+		fprintf(out, "  %s is not probed: %s\n", name, skip->reason);
+		break;
 	case PLAN_SKIP_UNWANTED:
 		fprintf(out, "  %s is left out by --function\n", name);
 		break;
@@ -51,9 +57,12 @@ static void print_object(const struct plan_object *object, FILE *out)
 	fprintf(out, "\n  %-18s %-12s %-7s %s\n", "function", "file offset", "probe",
 		"place");
 	vec_foreach (site, &object->sites) {
-		print_probe(out, site, "entry", site->entry_offset);
+		print_probe(out, site, "entry", site->entry_offset, site->reason);
 		if (site->wants_return)
-			print_probe(out, site, "return", site->return_offset);
+			print_probe(out, site, "return", site->return_offset,
+				    site->return_offset == site->entry_offset
+					    ? site->reason
+					    : "emulated, at the return address");
 	}
 	if (object->skipped.len)
 		fputc('\n', out);

@@ -110,7 +110,7 @@ static void without_cookies_each_site_has_its_program(void)
 	CHECK_CONTAINS(source->text, "int on_call_1(");
 	CHECK(!strstr(source->text, "int on_call_2("));
 	CHECK_INT(source->sites.len, 2);
-	snprintf(want, sizeof(want), "call_entered(ctx, %#llx)",
+	snprintf(want, sizeof(want), "call_entered(ctx, %#llxull)",
 		 (unsigned long long)source->sites.data[1]);
 	CHECK_CONTAINS(source->text, want);
 	source_destroy(source);
@@ -150,16 +150,22 @@ static void sites_carry_their_arguments(void)
 					 .count_arg = 1,
 					 .old_arg = 0,
 					 .out_arg = ARG_NONE};
-	uint64_t site = source_site(&(struct plan_site){.function = &f});
+	struct plan_site at = {.function = &f,
+			       .sp_delta = 24,
+			       .arg_reg = {7, 12, 15, PLACE_NO_REGISTER}};
+	uint64_t site = source_site(&at);
 
 	CHECK_INT(ABI_SITE_EFFECT(site), ABI_EFFECT_REALLOC);
-	CHECK_INT(ABI_SITE_SIZE_ARG(site), 2);
-	CHECK_INT(ABI_SITE_COUNT_ARG(site), 1);
-	CHECK_INT(ABI_SITE_OLD_ARG(site), 0);
+	CHECK_INT(ABI_SITE_SIZE_ARG(site), 15);
+	CHECK_INT(ABI_SITE_COUNT_ARG(site), 12);
+	CHECK_INT(ABI_SITE_OLD_ARG(site), 7);
 	CHECK_INT(ABI_SITE_OUT_ARG(site), ABI_ARG_NONE);
 	CHECK(!(site & ABI_SITE_UNRECORDED));
-	CHECK_INT(source_site(&(struct plan_site){.function = &f, .unrecorded = true}),
-		  site | ABI_SITE_UNRECORDED);
+	CHECK_INT(ABI_SITE_SP_DELTA(site), 24);
+	at.unrecorded = true;
+	CHECK_INT(source_site(&at), site | ABI_SITE_UNRECORDED);
+	at.sp_delta = -8;
+	CHECK_INT(ABI_SITE_SP_DELTA(source_site(&at)), -8);
 }
 
 static void tables_hold_what_is_promised(void)

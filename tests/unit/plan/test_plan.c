@@ -11,6 +11,11 @@
 #include "unit/target/child.h"
 #include "unit/target/elf_builder.h"
 
+#if defined(__x86_64__)
+#define NOTHING "first instruction: nothing better proven"
+#else
+#define NOTHING "first instruction"
+#endif
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 DEFINE_CLEANUP(struct proc *, proc_close);
@@ -158,9 +163,12 @@ static void libc_of_a_program(void)
 			CHECK(site->entry_offset != 0);
 			if (site->function->effect != EFFECT_FREE)
 				CHECK(site->wants_return);
-			CHECK_INT(site->return_offset,
-				  site->wants_return ? site->entry_offset : 0);
-			CHECK_STR(site->reason, "first instruction");
+			CHECK(site->wants_return || !site->return_offset);
+			CHECK(!site->wants_return ||
+			      site->return_offset >= site->entry_offset);
+			if (site->return_offset == site->entry_offset)
+				CHECK_INT(site->sp_delta, 0);
+			CHECK(site->reason);
 		}
 		if (mappings && skip_of(plan, "mmap64"))
 			CHECK_STR(skip_of(plan, "mmap64")->other->name, "mmap");
@@ -192,7 +200,7 @@ static void offsets_are_where_the_code_is(void)
 		const unsigned char *code = dlsym(handle, site->function->name);
 		unsigned char bytes[48];
 
-		REQUIRE(pread(fd, bytes, sizeof(bytes), (off_t)site->entry_offset) ==
+		REQUIRE(pread(fd, bytes, sizeof(bytes), (off_t)site->offset) ==
 			sizeof(bytes));
 		/* cfree is a hidden version, which dlsym() does not give. */
 		if (!code)
@@ -204,6 +212,126 @@ static void offsets_are_where_the_code_is(void)
 	dlclose(handle);
 	child_end(&child);
 }
+
+static void check_refused(struct error *err, enum error_code code,
+			  const char *const words[])
+{
+	REQUIRE(err);
+	CHECK_INT(err->code, code);
+	for (; *words; words++)
+		CHECK_CONTAINS(err->message, *words);
+	error_destroy(err);
+}
+
+#define CHECK_REFUSED(err, code, ...)                                                    \
+	check_refused(err, code, (const char *const[]){__VA_ARGS__, NULL})
+
+static char *print(const struct plan *plan)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	REQUIRE(f);
+	plan_print(plan, f);
+	REQUIRE(fclose(f) == 0);
+	return text;
+}
+
+#if defined(__x86_64__)
+/* A place inside a function is used where the target's text is the file's. */
+static void text_in_memory(void)
+{
+	static const struct {
+		unsigned char byte;
+		const char *reason;
+	} changes[] = {
+		{0xcc, "first instruction: another tracer's probe is in the way"},
+		{0x06, "first instruction: text in memory differs from the file"},
+	};
+	struct child child = child_cat("/bin/cat");
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	const struct plan_site *inside = NULL;
+	char path[64];
+
+	REQUIRE(!build(child.pid, NULL, true, &plan));
+	vec_foreach (site, &only(plan)->sites)
+		if (site->entry_offset != site->offset)
+			inside = site;
+	if (!inside) {
+		printf("     no function with a place inside\n");
+		child_end(&child);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/mem", child.pid);
+
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	for (size_t i = 0; i < COUNT(changes); i++) {
+		_cleanup_(plan_destroyp) struct plan *again = NULL;
+		uint64_t at = only(plan)->allocator.module_start + inside->address;
+
+		REQUIRE(pwrite(fd, &changes[i].byte, 1, (off_t)at) == 1);
+		REQUIRE(!build(child.pid, NULL, true, &again));
+
+		const struct plan_site *site = site_of(again, inside->function->name);
+
+		REQUIRE(site);
+		CHECK_STR(site->reason, changes[i].reason);
+		CHECK_INT(site->entry_offset, inside->offset);
+		CHECK_INT(site->return_offset, site->wants_return ? inside->offset : 0);
+		CHECK_INT(site->sp_delta, 0);
+	}
+	close(fd);
+	child_end(&child);
+}
+
+/* malloc: endbr64, push, where the kernel emulates it; free: lock inc (%rdi), which
+ * nobody probes. */
+static void made_code(void)
+{
+	static const struct built_symbol symbols[] = {
+		{"malloc", STB_GLOBAL, STT_FUNC, 1, 0x200, false},
+		{"free", STB_GLOBAL, STT_FUNC, 1, 0x220, false},
+		{"cfree", STB_GLOBAL, STT_FUNC, 1, 0x240, false},
+	};
+	static const unsigned char allocates[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0xc3},
+				   locks[] = {0xf0, 0xff, 0x07, 0xc3};
+	static struct built_image image;
+	const struct plan_options options = {0};
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	const char *dir = child_tmpdir();
+	char path[96];
+
+	built_make(&image, symbols, COUNT(symbols));
+	memcpy(image.bytes + 0x200, allocates, sizeof(allocates));
+	memcpy(image.bytes + 0x220, locks, sizeof(locks));
+	snprintf(path, sizeof(path), "%s/library", dir);
+	built_write(path, image.bytes, image.size);
+	REQUIRE(!build_path(path, "/lib/a.so", &options, &plan));
+	CHECK_STR(site_of(plan, "malloc")->reason,
+		  "first instruction: no text in memory to compare with");
+	CHECK_INT(site_of(plan, "malloc")->entry_offset, 0x200);
+	REQUIRE(skip_of(plan, "free"));
+	CHECK_INT(skip_of(plan, "free")->why, PLAN_SKIP_REFUSED);
+	CHECK_INT(plan_free_count(plan), 1);
+
+	_cleanup_(freep) char *text = print(plan);
+
+	CHECK_CONTAINS(text, "  free is not probed: the kernel takes no probe");
+
+	/* Without the other one there is nothing left that frees. */
+	struct plan *none = NULL;
+
+	memcpy(image.bytes + 0x240, locks, sizeof(locks));
+	built_write(path, image.bytes, image.size);
+	CHECK_REFUSED(build_path(path, "/lib/a.so", &options, &none), ERROR_UNSUPPORTED,
+		      "/lib/a.so: free cannot be probed: the kernel takes no probe");
+	unlink(path);
+	rmdir(dir);
+}
+#endif
 
 static void aliases_and_indirect_functions(void)
 {
@@ -239,19 +367,6 @@ static void aliases_and_indirect_functions(void)
 	CHECK(site_of(plan, "munmap")->wants_return);
 	CHECK_STR(only(plan)->build_id, BUILT_BUILD_ID);
 }
-
-static void check_refused(struct error *err, enum error_code code,
-			  const char *const words[])
-{
-	REQUIRE(err);
-	CHECK_INT(err->code, code);
-	for (; *words; words++)
-		CHECK_CONTAINS(err->message, *words);
-	error_destroy(err);
-}
-
-#define CHECK_REFUSED(err, code, ...)                                                    \
-	check_refused(err, code, (const char *const[]){__VA_ARGS__, NULL})
 
 static void required_functions(void)
 {
@@ -323,18 +438,6 @@ static void target_that_exits(void)
 	CHECK_REFUSED(plan_build(proc, &maps, &options, &plan), ERROR_GONE,
 		      "(cat) has exited");
 	proc_maps_deinit(&maps);
-}
-
-static char *print(const struct plan *plan)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	REQUIRE(f);
-	plan_print(plan, f);
-	REQUIRE(fclose(f) == 0);
-	return text;
 }
 
 /* Functions that are nothing but a jump to another. */
@@ -462,11 +565,11 @@ static void printed(void)
 		"build-id   " BUILT_BUILD_ID "\n"
 		"\n"
 		"  function           file offset  probe   place\n"
-		"  malloc             0x200        entry   first instruction\n"
-		"  malloc             0x200        return  first instruction\n"
-		"  free               0x220        entry   first instruction\n"
-		"  realloc            0x2a0        entry   first instruction\n"
-		"  realloc            0x2a0        return  first instruction\n"
+		"  malloc             0x200        entry   " NOTHING "\n"
+		"  malloc             0x200        return  " NOTHING "\n"
+		"  free               0x220        entry   " NOTHING "\n"
+		"  realloc            0x2a0        entry   " NOTHING "\n"
+		"  realloc            0x2a0        return  " NOTHING "\n"
 		"\n"
 		"  calloc is an indirect function and not probed\n"
 		"  cfree is the same code as free\n"
@@ -497,6 +600,10 @@ int main(void)
 {
 	RUN(libc_of_a_program);
 	RUN(offsets_are_where_the_code_is);
+#if defined(__x86_64__)
+	RUN(text_in_memory);
+	RUN(made_code);
+#endif
 	RUN(aliases_and_indirect_functions);
 	RUN(required_functions);
 	RUN(files_that_do_not_serve);
