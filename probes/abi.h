@@ -12,9 +12,9 @@
  * What a call means to the accounting, packed into the attach cookie of its probe:
  * effect [0:3], then the registers that hold the size, its factor, the old block and the
  * out pointer, four bits each (ABI_ARG_NONE: no such argument), then one bit that says
- * that a new block is not to be recorded; from bit 32 on how many bytes the return address
- * lies above the stack pointer, 16 bits, signed. target/allocator.h has the words, and
- * plan/decode.h the numbers of the registers (enum insn_register).
+ * that a new block is not to be recorded; from bit 32 on how many bytes the return
+ * address lies above the stack pointer, 16 bits, signed. target/allocator.h has the
+ * words, and plan/decode.h the numbers of the registers (enum insn_register).
  */
 #define ABI_EFFECT_ALLOC     1
 #define ABI_EFFECT_ALLOC_OUT 2

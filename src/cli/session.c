@@ -252,7 +252,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (report_cause_is_final(cause)) {
 		tracer_freeze(s->tracer);
 		/* Should the reader of the last report stall, another Ctrl-C ends us. */
-		waiter_unblock();
+		waiter_unblock(&s->waiter);
 	}
 	err = take_snapshot(s, &snap);
 	if (err)
@@ -387,7 +387,7 @@ static int finish_command(struct session *s)
 	s->tracer = NULL;
 	if (s->waiter.stop_signal && !proc_has_exited(s->proc))
 		kill(s->spawn.pid, s->waiter.stop_signal);
-	waiter_unblock();
+	waiter_unblock(&s->waiter);
 	return spawn_wait(&s->spawn);
 }
 

@@ -26,10 +26,15 @@ static sigset_t waited_signals(void)
 	return set;
 }
 
-void waiter_unblock(void)
+void waiter_unblock(struct waiter *waiter)
 {
+	struct signalfd_siginfo info;
 	sigset_t set = waited_signals();
 
+	while (read(waiter->signal_fd, &info, sizeof(info)) == sizeof(info))
+		;
+	/* One more request for a report is no reason to die. */
+	sigdelset(&set, SIGUSR1);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 

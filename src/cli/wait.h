@@ -29,8 +29,9 @@ struct error *waiter_start(struct waiter *waiter, int pidfd, uint64_t interval_n
 			   uint64_t duration_ns) __attribute__((warn_unused_result));
 void waiter_deinit(struct waiter *waiter);
 
-/* Deliver signals again in the ordinary way. */
-void waiter_unblock(void);
+/* From here on a signal that ends the run ends the process at once; those that have
+ * arrived already are forgotten. */
+void waiter_unblock(struct waiter *waiter);
 
 /*
  * Wait at most `timeout_ms` (-1: for ever). True when there is a cause for a report;
