@@ -115,6 +115,18 @@ static bool is_kernel_nop(const uint8_t *code, size_t length)
 	return length >= 2 && length <= 8 && !memcmp(code, nops[length - 2], length);
 }
 
+/* Kernels from 6.18 on make a call of a probed nop of five bytes, which writes below the
+ * stack pointer: into what the function may keep there (the red zone, psABI 3.2.2). At
+ * its beginning it keeps nothing yet. */
+static bool may_become_call(const struct walk *walk)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+	return walk->insn.length == 5 && walk->offset != 0 &&
+	       (walk->offset != sizeof(endbr64) ||
+		memcmp(walk->code, endbr64, sizeof(endbr64)));
+}
+
 /* Why the instruction is a good site; NULL: the kernel does not emulate it. */
 static const char *emulated(const struct walk *walk, unsigned kernel)
 {
@@ -123,7 +135,7 @@ static const char *emulated(const struct walk *walk, unsigned kernel)
 
 	if (insn->kind == INSN_NOP && kernel & PLACE_NOPS &&
 	    is_kernel_nop(code, insn->length))
-		return "nop, emulated";
+		return may_become_call(walk) ? NULL : "nop, emulated";
 	if (insn->prefixed)
 		return NULL;
 

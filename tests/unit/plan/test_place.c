@@ -85,6 +85,10 @@ static void emulated_instructions(void)
 	/* endbr64; nopl [rax+rax] */
 	check(FUNCTION("\xf3\x0f\x1e\xfa\x0f\x1f\x44\0\0\xc3", RETURNS), 4, 0, INSN_RDI,
 	      NOP);
+	/* test edi, edi before it: the kernel may make a call of a nop of five bytes,
+	 * which is safe at a function's beginning only */
+	check(FUNCTION("\x85\xff\x0f\x1f\x44\0\0\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
+	check(FUNCTION("\x85\xff\x0f\x1f\x40\0\xc3", RETURNS), 2, 0, INSN_RDI, NOP);
 	/* the same nop in another form than the kernel's */
 	check(FUNCTION("\xf3\x0f\x1e\xfa\x0f\x1f\x44\0\x01\xc3", RETURNS), 0, 0, INSN_RDI,
 	      FIRST);
