@@ -39,15 +39,17 @@ static struct error *get_frame(struct builder *b, uint64_t address,
 	if (!*known) {
 		struct report_frame *made =
 			report_arena_alloc(b->arena, 1, sizeof(*made));
+		/* The last byte of the call: there addr2line finds the call's line. */
+		uint64_t call = address ? address - 1 : 0;
 		const struct snapshot_module *module =
-			snapshot_find_module(b->snap, address ? address - 1 : 0);
+			snapshot_find_module(b->snap, call);
 
 		if (!made)
 			return error_no_memory();
 		*made = (struct report_frame){
-			.address = address,
+			.address = call,
 			.symbol = frame->symbol,
-			.offset = frame->offset,
+			.offset = frame->offset ? frame->offset - 1 : 0,
 			.module = frame->module,
 			.build_id = module ? module->build_id : NULL,
 			.index = b->report->frame_count++,

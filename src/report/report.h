@@ -40,7 +40,7 @@ struct report_options {
 /* One frame of a shown stack, leaf first. The strings belong to the frame cache
  * and the snapshot. Rows share the frames: one for each address. */
 struct report_frame {
-	uint64_t address; /* the return address; names are those of the call before it */
+	uint64_t address;     /* of the last byte of the call */
 	const char *symbol;   /* NULL: unknown */
 	uint64_t offset;      /* address - start of symbol (or of the module's file) */
 	const char *module;   /* path, NULL: unknown */

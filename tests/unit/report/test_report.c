@@ -272,9 +272,10 @@ static void names_frames(void)
 
 	CHECK_INT(row->end, STACK_END_NO_FRAME);
 	REQUIRE(row->depth == 3);
-	CHECK_INT(row->frames[0]->address, 0x1001);
+	CHECK_INT(row->frames[0]->address, 0x1000);
 	CHECK_STR(row->frames[0]->symbol, "leaf");
-	CHECK_INT(row->frames[0]->offset, 1);
+	CHECK_INT(row->frames[0]->offset, 0);
+	CHECK_INT(row->frames[1]->address, 0x2fff);
 	CHECK_STR(row->frames[0]->module, "/bin/target");
 	CHECK_STR(row->frames[0]->build_id, "00ff");
 	/* The call before 0x3000 is in the one before, whose module ends there. */
