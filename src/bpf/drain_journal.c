@@ -20,8 +20,10 @@ static bool apply_entry(struct drain *d, const struct abi_journal *e)
 {
 	struct abi_block block = {e->size_bytes, e->stack, e->tid, e->tick, 0};
 
-	if (e->kind == ABI_JOURNAL_TAKEN || e->old_address)
-		drain_remove(d, e->old_address ? e->old_address : e->address);
+	uint64_t gone = e->kind == ABI_JOURNAL_TAKEN ? e->address : e->old_address;
+
+	if (gone)
+		drain_remove(d, gone);
 	return e->kind != ABI_JOURNAL_PUT ||
 	       drain_add(d, drain_block_from(d, e->address, &block));
 }

@@ -79,26 +79,17 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 
 /* --- what is not in the table ----------------------------------------------------- */
 
-static int map_next(int fd, const void *key, void *next)
+/* One command on a map: `ret` gets the value, or for BPF_MAP_GET_NEXT_KEY the key (one
+ * field of union bpf_attr). */
+static int map_command(int command, int fd, const void *key, void *ret)
 {
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.map_fd = (uint32_t)fd;
 	attr.key = (uint64_t)(uintptr_t)key;
-	attr.next_key = (uint64_t)(uintptr_t)next;
-	return sys_bpf(BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr));
-}
-
-static int map_lookup(int fd, const void *key, void *value)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (uint32_t)fd;
-	attr.key = (uint64_t)(uintptr_t)key;
-	attr.value = (uint64_t)(uintptr_t)value;
-	return sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
+	attr.value = (uint64_t)(uintptr_t)ret;
+	return sys_bpf(command, &attr, sizeof(attr));
 }
 
 /*
@@ -114,13 +105,15 @@ static struct error *walk_hash(int fd, uint32_t max_entries, void *value,
 	/* Bounded, should keys be deleted faster than we walk. */
 	uint64_t steps = (uint64_t)max_entries * 4;
 
-	for (int err = map_next(fd, NULL, &next); !err && steps; steps--) {
+	for (int err = map_command(BPF_MAP_GET_NEXT_KEY, fd, NULL, &next); !err && steps;
+	     steps--) {
 		key = next;
-		if (!hashmap_get(seen, key, NULL) && map_lookup(fd, &key, value) == 0) {
+		if (!hashmap_get(seen, key, NULL) &&
+		    map_command(BPF_MAP_LOOKUP_ELEM, fd, &key, value) == 0) {
 			if (!hashmap_put(seen, key, 1) || !fn(key, value, arg))
 				return error_no_memory();
 		}
-		err = map_next(fd, &key, &next);
+		err = map_command(BPF_MAP_GET_NEXT_KEY, fd, &key, &next);
 	}
 	return NULL;
 }

@@ -44,11 +44,13 @@ static void open_standard_descriptors(void)
 	}
 }
 
-static struct error *flush_stdout(void)
+/* The end of a run that only prints. */
+static struct error *flush_stdout(int *status)
 {
-	return fflush(stdout) || ferror(stdout)
-		       ? error_errno(ERROR_IO, errno, "cannot write to standard output")
-		       : NULL;
+	if (fflush(stdout) || ferror(stdout))
+		return error_errno(ERROR_IO, errno, "cannot write to standard output");
+	*status = 0;
+	return NULL;
 }
 
 int cli_run(int argc, char *argv[])
@@ -66,13 +68,11 @@ int cli_run(int argc, char *argv[])
 	switch (options.action) {
 	case ACTION_HELP:
 		options_help(stdout);
-		err = flush_stdout();
-		status = err ? SESSION_FAILED : 0;
+		err = flush_stdout(&status);
 		break;
 	case ACTION_VERSION:
 		puts("memtrace " MEMTRACE_VERSION);
-		err = flush_stdout();
-		status = err ? SESSION_FAILED : 0;
+		err = flush_stdout(&status);
 		break;
 	case ACTION_TRACE:
 		err = session_run(&options, &status);
