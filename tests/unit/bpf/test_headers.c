@@ -81,10 +81,33 @@ static void split_tree(void)
 	REQUIRE(system(command) == 0);
 }
 
+/* Where the kernel's registers lie elsewhere, the embedded headers would lie: installed
+ * ones are taken, or the lack of them is said. */
+static void other_registers_need_installed_headers(void)
+{
+	static const struct kernel_offsets other = {.has_pt_regs = true};
+	struct headers *headers = NULL;
+	struct error *err = headers_create(HEADERS_AUTO, NULL, &other, &headers);
+
+	CHECK(!err == !!headers);
+	if (headers)
+		CHECK_STR(headers->kind, "installed");
+	else
+		CHECK_CONTAINS(err->message, "pt_regs is not the usual one");
+	headers_destroy(headers);
+	error_destroy(err);
+
+	/* Asked for, they are taken all the same. */
+	REQUIRE(!headers_create(HEADERS_EMBEDDED, NULL, &other, &headers));
+	CHECK_STR(headers->kind, "embedded");
+	headers_destroy(headers);
+}
+
 int main(void)
 {
 	RUN(embedded_tree_is_private_and_goes_away);
 	RUN(directory_without_headers_is_refused);
 	RUN(split_tree);
+	RUN(other_registers_need_installed_headers);
 	return check_done();
 }
