@@ -15,6 +15,7 @@ static const struct room {
 	{"util", {NULL}},
 	{"snapshot", {"util"}},
 	{"target", {"util"}},
+	{"unwind", {"target", "util"}},
 	{"plan", {"target", "util"}},
 	{"symbol", {"target", "util"}},
 	{"report", {"snapshot", "symbol", "util"}},

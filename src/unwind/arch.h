@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What unwinding knows of the machine: all of it is here, and in probes/unwind_step.h.
+ */
+#ifndef UNWIND_ARCH_H
+#define UNWIND_ARCH_H
+
+#include <stdint.h>
+
+#if defined(__x86_64__)
+
+/* DWARF register numbers (x86-64 psABI figure 3.36). Vector registers, from 17 on, never
+ * lead to a frame and are not kept. */
+enum arch_register {
+	ARCH_RBX = 3,
+	ARCH_BP = 6,
+	ARCH_SP = 7,
+	ARCH_R12 = 12,
+	ARCH_R13 = 13,
+	ARCH_R14 = 14,
+	ARCH_R15 = 15,
+	ARCH_PC = 16, /* the column of the return address */
+	ARCH_REGISTERS,
+};
+
+/* Registers that a function keeps for its caller (psABI figure 3.4). */
+#define ARCH_CALLEE_SAVED                                                                \
+	(1u << ARCH_RBX | 1u << ARCH_BP | 1u << ARCH_R12 | 1u << ARCH_R13 |              \
+	 1u << ARCH_R14 | 1u << ARCH_R15)
+
+/* A packed rule can say only this of the return address. */
+#define ARCH_RETURN_ADDRESS_OFFSET (-8)
+
+/* The signal trampoline, for those that have no unwind information (musl, static Go):
+ * mov $__NR_rt_sigreturn, %rax; syscall. GDB and libgcc know it by the same bytes. */
+#define ARCH_SIGRETURN_CODE                                                              \
+	{                                                                                \
+		0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05                     \
+	}
+
+#else
+#error "this machine is not supported"
+#endif
+
+#endif

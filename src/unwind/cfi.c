@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/cfi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/cfi_index.h"
+#include "unwind/elf_image.h"
+#include "util/cleanup.h"
+
+#define PAGE_SIZE ((uint64_t)4096) /* mappings and segments meet at such boundaries */
+
+enum {
+	EH_FRAME,
+	DEBUG_FRAME,
+	TABLES,
+};
+
+struct cfi {
+	struct elf_image image;
+	struct elf_bytes header, frames[TABLES]; /* header: .eh_frame_hdr */
+	struct cfi_index index[TABLES];
+};
+
+DEFINE_CLEANUP(struct cfi *, cfi_close);
+
+/* Load .eh_frame_hdr, and .eh_frame too where no section header has led to it. */
+static struct error *load_header(struct cfi *cfi, struct cfi_header *ret)
+{
+	const Elf64_Phdr *p = NULL;
+
+	*ret = (struct cfi_header){0};
+	for (size_t i = 0; i < cfi->image.segment_count && !p; i++)
+		if (cfi->image.segments[i].p_type == PT_GNU_EH_FRAME)
+			p = &cfi->image.segments[i];
+	if (!p)
+		return NULL;
+
+	struct error *err =
+		elf_image_load(&cfi->image, p->p_vaddr, p->p_memsz, &cfi->header);
+
+	if (err || !cfi->header.data ||
+	    !cfi_header_read(cfi->header.data, cfi->header.size_bytes, p->p_vaddr, ret))
+		return err;
+	if (cfi->frames[EH_FRAME].data)
+		return NULL;
+	/* Nothing tells its size: up to the end of the segment. */
+	return elf_image_load(&cfi->image, ret->section_address, ELF_IMAGE_MAX_BYTES,
+			      &cfi->frames[EH_FRAME]);
+}
+
+static struct error *load(struct cfi *cfi)
+{
+	static const char *const names[TABLES] = {".eh_frame", ".debug_frame"};
+	struct cfi_header header;
+	struct error *err =
+		elf_image_load_sections(&cfi->image, names, TABLES, cfi->frames);
+
+	if (!err)
+		err = load_header(cfi, &header);
+	for (int i = 0; i < TABLES && !err; i++) {
+		const struct elf_bytes *b = &cfi->frames[i];
+		const struct cfi_section section = {b->data, b->size_bytes, b->address,
+						    i == DEBUG_FRAME};
+
+		err = cfi_index_init(&cfi->index[i], &section,
+				     i == EH_FRAME ? &header : NULL);
+	}
+	return err;
+}
+
+struct error *cfi_open_file(int fd, struct cfi **ret)
+{
+	_cleanup_(cfi_closep) struct cfi *cfi = calloc(1, sizeof(*cfi));
+	struct error *err;
+
+	if (!cfi) {
+		closep(&fd);
+		return error_no_memory();
+	}
+	err = elf_image_init_file(&cfi->image, fd);
+	if (!err)
+		err = load(cfi);
+	if (!err)
+		*ret = take(cfi);
+	return err;
+}
+
+struct error *cfi_open_memory(const void *data, size_t size_bytes, struct cfi **ret)
+{
+	_cleanup_(cfi_closep) struct cfi *cfi = calloc(1, sizeof(*cfi));
+	struct error *err;
+
+	if (!cfi)
+		return error_no_memory();
+	err = elf_image_init_memory(&cfi->image, data, size_bytes);
+	if (!err)
+		err = load(cfi);
+	if (!err)
+		*ret = take(cfi);
+	return err;
+}
+
+void cfi_close(struct cfi *cfi)
+{
+	if (!cfi)
+		return;
+	for (int i = 0; i < TABLES; i++) {
+		cfi_index_deinit(&cfi->index[i]);
+		free(cfi->frames[i].data);
+	}
+	free(cfi->header.data);
+	elf_image_deinit(&cfi->image);
+	free(cfi);
+}
+
+static const struct cfi_index *find(const struct cfi *cfi, uint64_t address,
+				    struct cfi_fde *ret)
+{
+	for (int i = 0; i < TABLES; i++)
+		if (cfi_index_find(&cfi->index[i], address, ret))
+			return &cfi->index[i];
+	return NULL;
+}
+
+bool cfi_find_fde(const struct cfi *cfi, uint64_t address, struct cfi_fde *ret)
+{
+	return find(cfi, address, ret) != NULL;
+}
+
+enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address, struct cfi_row *ret)
+{
+	struct cfi_fde fde;
+	const struct cfi_index *index = find(cfi, address, &fde);
+
+	if (!index)
+		return CFI_NONE;
+	return cfi_row_find(&index->section, &fde, address, ret) ? CFI_FOUND : CFI_BAD;
+}
+
+bool cfi_bias(const struct cfi *cfi, uint64_t start, uint64_t file_offset, uint64_t *ret)
+{
+	for (size_t i = 0; i < cfi->image.segment_count; i++) {
+		const Elf64_Phdr *p = &cfi->image.segments[i];
+		uint64_t first = p->p_offset & ~(PAGE_SIZE - 1);
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || file_offset < first ||
+		    file_offset - first >= p->p_filesz + (p->p_offset - first))
+			continue;
+		*ret = start - (p->p_vaddr + (file_offset - p->p_offset));
+		return true;
+	}
+	return false;
+}
+
+uint64_t cfi_size_bytes(const struct cfi *cfi)
+{
+	uint64_t size = cfi->header.size_bytes;
+
+	for (int i = 0; i < TABLES; i++)
+		size += cfi->frames[i].size_bytes +
+			cfi->index[i].rows.cap * sizeof(struct cfi_index_row);
+	return size;
+}
+
+uint64_t cfi_entry_point(const struct cfi *cfi)
+{
+	return cfi->image.header.e_entry;
+}
+
+bool cfi_read_code(const struct cfi *cfi, uint64_t address, void *buffer, size_t size)
+{
+	const Elf64_Phdr *p = elf_image_segment(&cfi->image, address);
+
+	return p && p->p_flags & PF_X && size <= p->p_filesz - (address - p->p_vaddr) &&
+	       elf_image_read(&cfi->image, p->p_offset + (address - p->p_vaddr), buffer,
+			      size);
+}

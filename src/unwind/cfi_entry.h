@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The entries of .eh_frame (LSB 5.0 Core Generic, section 10.6) and .debug_frame
+ * (DWARF 5 section 6.4.1): CIEs, which many functions share, and FDEs, one a function.
+ */
+#ifndef UNWIND_CFI_ENTRY_H
+#define UNWIND_CFI_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/cursor.h"
+
+struct cfi_section {
+	const uint8_t *data; /* NULL: there is none */
+	size_t size_bytes;
+	uint64_t address;
+	bool is_debug; /* .debug_frame */
+};
+
+struct cfi_cie {
+	uint64_t code_align;
+	int64_t data_align;
+	const uint8_t *program; /* initial instructions */
+	size_t program_size;
+	uint8_t pointer_encoding; /* DW_EH_PE_... of the FDE's addresses */
+	bool has_augmentation;    /* 'z': the FDE has augmentation data */
+	bool is_signal_frame;     /* 'S' */
+};
+
+struct cfi_fde {
+	struct cfi_cie cie;
+	uint64_t start, end; /* end exclusive */
+	const uint8_t *program;
+	size_t program_size;
+};
+
+enum cfi_entry {
+	CFI_ENTRY_END, /* of the section, or what follows cannot be read */
+	CFI_ENTRY_FDE,
+	CFI_ENTRY_OTHER, /* a CIE, or an FDE that cannot be used: go on at *ret_next */
+};
+
+/*
+ * Read the entry at `offset`; where the next one begins goes to *ret_next, which is
+ * greater. An FDE is usable when its CIE is: version 1, 3 or 4, the return address in the
+ * machine's column, an augmentation that begins with 'z' or is empty (so "eh" is
+ * refused), and no indirect or unusual encoding of addresses.
+ */
+enum cfi_entry cfi_entry_read(const struct cfi_section *section, size_t offset,
+			      struct cfi_fde *ret, size_t *ret_next);
+
+/*
+ * Read a pointer of DWARF exception header encoding `encoding` (LSB 10.5.1) whose first
+ * byte lies at address `address`; `data_base` is what DW_EH_PE_datarel adds. False when
+ * it cannot be read or is indirect, relative to something else, or omitted.
+ */
+bool cfi_read_pointer(struct cursor *c, uint8_t encoding, uint64_t address,
+		      uint64_t data_base, uint64_t *ret);
+
+#endif

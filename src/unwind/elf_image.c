@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/elf_image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+
+/* Bounds on what an image may make us read. Real ones stay far below them. */
+#define SEGMENTS_MAX    4096u
+#define SECTIONS_MAX    ((size_t)0xff00) /* SHN_LORESERVE */
+#define NAMES_MAX_BYTES ((size_t)1 << 20)
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#else
+#error "this machine is not supported"
+#endif
+
+static struct error *malformed(const char *what)
+{
+	return error_create(ERROR_MALFORMED, "malformed ELF image (%s)", what);
+}
+
+bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *buffer,
+		    size_t size)
+{
+	size_t done = 0;
+
+	if (file_offset > image->size_bytes || size > image->size_bytes - file_offset)
+		return false;
+	if (image->data) {
+		memcpy(buffer, image->data + file_offset, size);
+		return true;
+	}
+	/* Read, not mapped: a file cut short meanwhile must not raise SIGBUS. */
+	while (done < size) {
+		ssize_t n = pread(image->fd, (char *)buffer + done, size - done,
+				  (off_t)(file_offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+static struct error *read_headers(struct elf_image *image)
+{
+	Elf64_Ehdr *h = &image->header;
+
+	if (!elf_image_read(image, 0, h, sizeof(*h)) ||
+	    memcmp(h->e_ident, ELFMAG, SELFMAG))
+		return error_create(ERROR_MALFORMED, "not an ELF image");
+	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    h->e_machine != MACHINE)
+		return error_create(ERROR_UNSUPPORTED, "made for another machine");
+	if (h->e_phentsize != sizeof(Elf64_Phdr) || !h->e_phnum ||
+	    h->e_phnum > SEGMENTS_MAX)
+		return malformed("its program headers");
+
+	image->segment_count = h->e_phnum;
+	image->segments = calloc(image->segment_count, sizeof(*image->segments));
+	if (!image->segments)
+		return error_no_memory();
+	if (!elf_image_read(image, h->e_phoff, image->segments,
+			    image->segment_count * sizeof(*image->segments)))
+		return malformed("its program headers");
+	return NULL;
+}
+
+struct error *elf_image_init_file(struct elf_image *image, int fd)
+{
+	struct error *err = NULL;
+	struct stat st;
+
+	*image = (struct elf_image){.fd = fd};
+	if (fstat(fd, &st) < 0)
+		err = error_errno(ERROR_IO, errno, "cannot look at an image");
+	else if (!S_ISREG(st.st_mode))
+		err = malformed("not a regular file");
+	else
+		image->size_bytes = (uint64_t)st.st_size;
+	if (!err)
+		err = read_headers(image);
+	if (err)
+		elf_image_deinit(image);
+	return err;
+}
+
+struct error *elf_image_init_memory(struct elf_image *image, const void *data,
+				    size_t size_bytes)
+{
+	*image = (struct elf_image){.fd = -1, .data = data, .size_bytes = size_bytes};
+
+	struct error *err = read_headers(image);
+
+	if (err)
+		elf_image_deinit(image);
+	return err;
+}
+
+void elf_image_deinit(struct elf_image *image)
+{
+	closep(&image->fd);
+	free(image->segments);
+	*image = (struct elf_image){.fd = -1};
+}
+
+const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint64_t address)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const Elf64_Phdr *p = &image->segments[i];
+
+		if (p->p_type == PT_LOAD && address >= p->p_vaddr &&
+		    address - p->p_vaddr < p->p_filesz)
+			return p;
+	}
+	return NULL;
+}
+
+/* Copy a piece of the file; without an error and without data when it is not there. */
+static struct error *load(const struct elf_image *image, uint64_t file_offset,
+			  uint64_t size_bytes, uint64_t address, struct elf_bytes *ret)
+{
+	*ret = (struct elf_bytes){.address = address};
+	if (!size_bytes || size_bytes > ELF_IMAGE_MAX_BYTES ||
+	    file_offset > image->size_bytes ||
+	    size_bytes > image->size_bytes - file_offset)
+		return NULL;
+
+	_cleanup_(freep) uint8_t *data = malloc((size_t)size_bytes);
+	if (!data)
+		return error_no_memory();
+	if (elf_image_read(image, file_offset, data, (size_t)size_bytes)) {
+		ret->data = take(data);
+		ret->size_bytes = (size_t)size_bytes;
+	}
+	return NULL;
+}
+
+struct error *elf_image_load(const struct elf_image *image, uint64_t address,
+			     uint64_t size_bytes, struct elf_bytes *ret)
+{
+	const Elf64_Phdr *p = elf_image_segment(image, address);
+
+	*ret = (struct elf_bytes){0};
+	if (!p)
+		return NULL;
+
+	uint64_t into = address - p->p_vaddr, left = p->p_filesz - into;
+	uint64_t offset = p->p_offset + into;
+
+	if (offset < into || offset >= image->size_bytes)
+		return NULL;
+	if (left > image->size_bytes - offset)
+		left = image->size_bytes - offset;
+	return load(image, offset, size_bytes < left ? size_bytes : left, address, ret);
+}
+
+/* --- sections ---------------------------------------------------------------------- */
+
+static bool name_is(const struct elf_bytes *names, uint32_t at, const char *name)
+{
+	size_t size = strlen(name) + 1;
+
+	return at <= names->size_bytes && size <= names->size_bytes - at &&
+	       !memcmp(names->data + at, name, size);
+}
+
+/* The section headers, as bytes; no data when there are none. */
+static struct error *load_headers(const struct elf_image *image, struct elf_bytes *ret,
+				  size_t *ret_names)
+{
+	const Elf64_Ehdr *h = &image->header;
+	size_t count = h->e_shnum, names = h->e_shstrndx;
+	Elf64_Shdr first;
+
+	*ret = (struct elf_bytes){0};
+	if (!h->e_shoff || h->e_shentsize != sizeof(first) ||
+	    !elf_image_read(image, h->e_shoff, &first, sizeof(first)))
+		return NULL;
+	/* gABI, "Sections": numbers that do not fit lie in the first header. */
+	if (!count)
+		count = first.sh_size < SECTIONS_MAX ? (size_t)first.sh_size : 0;
+	if (names == SHN_XINDEX)
+		names = first.sh_link;
+	if (count > SECTIONS_MAX || names >= count)
+		return NULL;
+	*ret_names = names;
+	return load(image, h->e_shoff, count * sizeof(first), 0, ret);
+}
+
+struct error *elf_image_load_sections(const struct elf_image *image,
+				      const char *const names[], size_t count,
+				      struct elf_bytes ret[])
+{
+	struct elf_bytes headers, strings = {0};
+	size_t names_at = 0;
+	Elf64_Shdr section;
+
+	for (size_t i = 0; i < count; i++)
+		ret[i] = (struct elf_bytes){0};
+
+	struct error *err = load_headers(image, &headers, &names_at);
+
+	if (!err && headers.data) {
+		memcpy(&section, headers.data + names_at * sizeof(section),
+		       sizeof(section));
+		if (section.sh_size <= NAMES_MAX_BYTES)
+			err = load(image, section.sh_offset, section.sh_size, 0,
+				   &strings);
+	}
+	for (size_t at = 0;
+	     !err && at + sizeof(section) <= headers.size_bytes && strings.data;
+	     at += sizeof(section)) {
+		memcpy(&section, headers.data + at, sizeof(section));
+		if (section.sh_type == SHT_NOBITS || section.sh_flags & SHF_COMPRESSED)
+			continue;
+		for (size_t i = 0; i < count && !err; i++) {
+			if (!ret[i].data && name_is(&strings, section.sh_name, names[i]))
+				err = load(image, section.sh_offset, section.sh_size,
+					   section.sh_addr, &ret[i]);
+		}
+	}
+	free(headers.data);
+	free(strings.data);
+	for (size_t i = 0; err && i < count; i++) {
+		free(ret[i].data);
+		ret[i] = (struct elf_bytes){0};
+	}
+	return err;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/frame.h"
+
+struct step {
+	const struct unwind_registers *registers;
+	const struct stack_copy *stack;
+	uint64_t cfa;
+};
+
+static enum eval same(const struct step *s, unsigned reg, uint64_t offset, uint64_t *ret)
+{
+	if (!(s->registers->known >> reg & 1))
+		return EVAL_UNKNOWN;
+	*ret = s->registers->value[reg] + offset;
+	return EVAL_OK;
+}
+
+static enum eval saved_at(const struct step *s, uint64_t address, uint64_t *ret)
+{
+	return stack_copy_read(s->stack, address, 8, ret) ? EVAL_OK : EVAL_NO_MEMORY;
+}
+
+static enum eval find_cfa(const struct cfi_rule *cfa, struct step *s)
+{
+	if (cfa->how == CFI_REGISTER)
+		return same(s, cfa->reg, (uint64_t)cfa->offset, &s->cfa);
+	return expression_eval(cfa->expression, cfa->size_bytes, s->registers, s->stack,
+			       NULL, &s->cfa);
+}
+
+/* A register of which nothing is said: the stack pointer is the CFA, and what a function
+ * must keep it has kept (psABI figure 3.4). */
+static enum eval unspecified(const struct step *s, unsigned reg, uint64_t *ret)
+{
+	if (reg == ARCH_SP) {
+		*ret = s->cfa;
+		return EVAL_OK;
+	}
+	return ARCH_CALLEE_SAVED >> reg & 1 ? same(s, reg, 0, ret) : EVAL_UNKNOWN;
+}
+
+static enum eval find_register(const struct cfi_rule *rule, const struct step *s,
+			       unsigned reg, uint64_t *ret)
+{
+	enum eval outcome;
+
+	switch ((enum cfi_how)rule->how) {
+	case CFI_UNSPECIFIED:
+		return unspecified(s, reg, ret);
+	case CFI_UNDEFINED:
+		return EVAL_UNKNOWN;
+	case CFI_SAME:
+		return same(s, reg, 0, ret);
+	case CFI_REGISTER:
+		return same(s, rule->reg, (uint64_t)rule->offset, ret);
+	case CFI_OFFSET:
+		return saved_at(s, s->cfa + (uint64_t)rule->offset, ret);
+	case CFI_VAL_OFFSET:
+		*ret = s->cfa + (uint64_t)rule->offset;
+		return EVAL_OK;
+	case CFI_EXPRESSION:
+	case CFI_VAL_EXPRESSION:
+		outcome = expression_eval(rule->expression, rule->size_bytes,
+					  s->registers, s->stack, &s->cfa, ret);
+		if (outcome == EVAL_OK && rule->how == CFI_EXPRESSION)
+			outcome = saved_at(s, *ret, ret);
+		return outcome;
+	}
+	return EVAL_MALFORMED;
+}
+
+enum eval frame_step(const struct cfi_row *row, const struct unwind_registers *registers,
+		     const struct stack_copy *stack, struct unwind_registers *ret)
+{
+	struct step s = {.registers = registers, .stack = stack};
+	enum eval outcome = find_cfa(&row->cfa, &s);
+
+	if (outcome != EVAL_OK)
+		return outcome;
+	ret->known = 0;
+	for (unsigned reg = 0; reg < ARCH_REGISTERS; reg++) {
+		ret->value[reg] = 0;
+		outcome = find_register(&row->registers[reg], &s, reg, &ret->value[reg]);
+		if (outcome == EVAL_OK)
+			ret->known |= 1u << reg;
+		else if (reg == ARCH_SP || reg == ARCH_PC)
+			return outcome;
+	}
+	return EVAL_OK;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step by a row, with all registers: what the rules of the probes leave out. */
+#ifndef UNWIND_FRAME_H
+#define UNWIND_FRAME_H
+
+#include "unwind/cfi_row.h"
+#include "unwind/expression.h"
+
+/*
+ * The caller's registers, by the row at the frame's pc. EVAL_OK: stack pointer and pc of
+ * the caller are known; each other register is known when this frame kept it and its
+ * place could be read. Otherwise *ret is not to be used. `registers` and `ret` may not
+ * be the same. The row's return address must not be CFI_UNDEFINED: there is no caller.
+ */
+enum eval frame_step(const struct cfi_row *row, const struct unwind_registers *registers,
+		     const struct stack_copy *stack, struct unwind_registers *ret);
+
+#endif

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/walk.h"
+
+#include <string.h>
+
+#include "unwind/frame.h"
+#include "unwind/rules.h"
+
+/* The start code of a program, at its entry point, has often no unwind information
+ * (musl's _start, ld.so's _dl_start_user). It is shorter than this. */
+#define START_CODE_BYTES 128u
+
+/* How often a stack may go down or far up from one frame to its caller: to another
+ * stack, of a signal or a coroutine. More is a circle. */
+#define SWITCHES_MAX 16u
+
+struct walker {
+	walk_find_fn *find;
+	void *argument;
+	const struct stack_copy *stack;
+	struct walk *walk;
+	struct unwind_registers registers;
+	bool is_interrupted;
+	unsigned switches;
+	struct cfi_row row; /* of the frame, when has_row */
+	bool has_row;
+};
+
+const char *walk_end_text(enum walk_end end)
+{
+	switch (end) {
+	case WALK_COMPLETE:
+		return "complete";
+	case WALK_NO_CFI:
+		return "code without unwind information";
+	case WALK_NO_MEMORY:
+		return "stack memory is not in the copy";
+	case WALK_NO_REGISTER:
+		return "a register is not known";
+	case WALK_CORRUPT:
+		return "the stack leads nowhere";
+	case WALK_TOO_DEEP:
+		return "too deep";
+	}
+	return "unknown";
+}
+
+/* --- the rule of a frame -------------------------------------------------------------
+ */
+
+static bool is_sigreturn(const struct walk_code *code, uint64_t pc)
+{
+	static const uint8_t expected[] = ARCH_SIGRETURN_CODE;
+	uint8_t bytes[sizeof(expected)];
+
+	return cfi_read_code(code->cfi, pc - code->bias, bytes, sizeof(bytes)) &&
+	       !memcmp(bytes, expected, sizeof(bytes));
+}
+
+static bool is_start_code(const struct walk_code *code, uint64_t pc)
+{
+	uint64_t entry = cfi_entry_point(code->cfi);
+
+	return entry && pc - code->bias - entry < START_CODE_BYTES;
+}
+
+/* Get the row for a pc. A return address may lie behind its function, when the call is
+ * the last instruction: so it is the byte before that is looked up. */
+static uint64_t find_rule(struct walker *w, uint64_t pc)
+{
+	struct walk_code code;
+	uint64_t at = w->is_interrupted ? pc : pc - 1;
+
+	w->has_row = false;
+	if (!w->find(w->argument, at, &code) || !code.cfi)
+		return UNWIND_RULE_FP;
+
+	enum cfi_result result = cfi_find_row(code.cfi, at - code.bias, &w->row);
+
+	/* Nothing calls a signal trampoline: the handler "returns" to its first byte. */
+	if (result == CFI_NONE && !w->is_interrupted &&
+	    cfi_find_row(code.cfi, pc - code.bias, &w->row) == CFI_FOUND &&
+	    w->row.is_signal_frame)
+		result = CFI_FOUND;
+	if (result == CFI_FOUND) {
+		w->has_row = true;
+		return rule_from_row(&w->row, pc);
+	}
+	if (result == CFI_NONE && is_sigreturn(&code, pc))
+		return UNWIND_RULE_SIGNAL;
+	if (result == CFI_NONE && is_start_code(&code, pc))
+		return UNWIND_RULE_END;
+	return UNWIND_RULE_FP;
+}
+
+/* --- steps ---------------------------------------------------------------------------
+ */
+
+static struct unwind_regs to_step(const struct unwind_registers *r)
+{
+	return (struct unwind_regs){
+		.pc = r->value[ARCH_PC],
+		.sp = r->value[ARCH_SP],
+		.bp = r->known >> ARCH_BP & 1 ? r->value[ARCH_BP] : 0,
+	};
+}
+
+static void set_register(struct unwind_registers *r, unsigned reg, uint64_t value)
+{
+	r->value[reg] = value;
+	r->known |= 1u << reg;
+}
+
+static void from_step(const struct unwind_regs *step, struct unwind_registers *ret)
+{
+	/* The rest may have been saved, nobody knows where. */
+	ret->known = 0;
+	set_register(ret, ARCH_PC, step->pc);
+	set_register(ret, ARCH_SP, step->sp);
+	set_register(ret, ARCH_BP, step->bp);
+}
+
+static enum eval read_word(const struct walker *w, uint64_t address, uint64_t *ret)
+{
+	return stack_copy_read(w->stack, address, 8, ret) ? EVAL_OK : EVAL_NO_MEMORY;
+}
+
+static enum eval step_signal(struct walker *w)
+{
+	struct unwind_regs step = to_step(&w->registers);
+	uint64_t bp, sp, pc;
+
+	if (read_word(w, step.sp + UNWIND_SIGNAL_BP, &bp) != EVAL_OK ||
+	    read_word(w, step.sp + UNWIND_SIGNAL_SP, &sp) != EVAL_OK ||
+	    read_word(w, step.sp + UNWIND_SIGNAL_PC, &pc) != EVAL_OK)
+		return EVAL_NO_MEMORY;
+	unwind_step_signal(&step, bp, sp, pc);
+	from_step(&step, &w->registers);
+	return EVAL_OK;
+}
+
+static enum eval step_fp(struct walker *w)
+{
+	struct unwind_regs step = to_step(&w->registers);
+	uint64_t saved_bp, return_address;
+
+	if (!unwind_fp_usable(&step))
+		return EVAL_UNKNOWN;
+	if (read_word(w, step.bp, &saved_bp) != EVAL_OK ||
+	    read_word(w, step.bp + 8, &return_address) != EVAL_OK)
+		return EVAL_NO_MEMORY;
+	unwind_step_fp(&step, saved_bp, return_address);
+	from_step(&step, &w->registers);
+	return EVAL_OK;
+}
+
+static enum eval step_row(struct walker *w)
+{
+	struct unwind_registers caller;
+	enum eval outcome = frame_step(&w->row, &w->registers, w->stack, &caller);
+
+	if (outcome == EVAL_OK)
+		w->registers = caller;
+	return outcome;
+}
+
+/* --- the walk ------------------------------------------------------------------------
+ */
+
+static enum walk_end end_of(enum eval outcome, uint64_t rule)
+{
+	if (outcome == EVAL_NO_MEMORY)
+		return WALK_NO_MEMORY;
+	if (outcome == EVAL_MALFORMED)
+		return WALK_CORRUPT;
+	return UNWIND_TYPE(rule) == UNWIND_FP ? WALK_NO_CFI : WALK_NO_REGISTER;
+}
+
+/* True when the walk goes on in the caller, false with the reason in walk->end. */
+static bool step(struct walker *w, const struct walk_frame *frame)
+{
+	struct walk *walk = w->walk;
+	enum eval outcome;
+	bool is_signal = w->has_row ? w->row.is_signal_frame
+				    : UNWIND_TYPE(frame->rule) == UNWIND_SIGNAL;
+
+	if (UNWIND_TYPE(frame->rule) == UNWIND_END) {
+		walk->end = WALK_COMPLETE;
+		return false;
+	}
+	if (w->has_row) {
+		outcome = step_row(w);
+	} else if (is_signal) {
+		outcome = step_signal(w);
+	} else {
+		walk->is_approximate = true;
+		/* The start of a thread or a program clears it. */
+		if (w->registers.known >> ARCH_BP & 1 && !w->registers.value[ARCH_BP]) {
+			walk->end = WALK_COMPLETE;
+			return false;
+		}
+		outcome = step_fp(w);
+	}
+	if (outcome != EVAL_OK) {
+		walk->end = end_of(outcome, frame->rule);
+		return false;
+	}
+	if (!w->registers.value[ARCH_PC]) {
+		/* A call of address 0 that a signal came of is no end. */
+		walk->end = is_signal ? WALK_NO_CFI : WALK_COMPLETE;
+		return false;
+	}
+
+	uint64_t up = w->registers.value[ARCH_SP] - frame->sp;
+
+	if ((!up || up > UNWIND_MAX_FRAME_BYTES) && ++w->switches > SWITCHES_MAX) {
+		walk->end = WALK_CORRUPT;
+		return false;
+	}
+	w->is_interrupted = is_signal;
+	return true;
+}
+
+void walk_stack(const struct unwind_registers *registers, bool is_interrupted,
+		const struct stack_copy *stack, walk_find_fn *find, void *argument,
+		struct walk *walk)
+{
+	struct walker w;
+	struct walk_frame *frame;
+
+	w.find = find;
+	w.argument = argument;
+	w.stack = stack;
+	w.walk = walk;
+	w.registers = *registers;
+	w.is_interrupted = is_interrupted;
+	w.switches = 0;
+	walk->count = 0;
+	walk->is_approximate = false;
+	do {
+		if (walk->count == walk->capacity) {
+			walk->end = WALK_TOO_DEEP;
+			return;
+		}
+
+		struct unwind_regs r = to_step(&w.registers);
+
+		frame = &walk->frames[walk->count++];
+		*frame = (struct walk_frame){
+			.pc = r.pc,
+			.sp = r.sp,
+			.bp = r.bp,
+			.rule = find_rule(&w, r.pc),
+			.is_interrupted = w.is_interrupted,
+		};
+	} while (step(&w, frame));
+}

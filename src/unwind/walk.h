@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A walk over a copied stack: its call path, and for each frame the rule by which the
+ * probes can take the same step. Everything here is the target's to choose.
+ */
+#ifndef UNWIND_WALK_H
+#define UNWIND_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/cfi.h"
+#include "unwind/expression.h"
+
+/* The image whose code is mapped at some address. */
+struct walk_code {
+	const struct cfi *cfi; /* NULL: none, or it could not be read */
+	uint64_t bias;         /* what is added to the image's addresses */
+};
+
+/* Find the code at a pc; false when nothing executable is mapped there. */
+typedef bool walk_find_fn(void *argument, uint64_t pc, struct walk_code *ret);
+
+struct walk_frame {
+	uint64_t pc;
+	uint64_t sp, bp;     /* in this frame; bp is 0 when it is not known */
+	uint64_t rule;       /* probes/unwind_step.h */
+	bool is_interrupted; /* pc is where a signal came in, not a return address */
+};
+
+enum walk_end {
+	WALK_COMPLETE,  /* the outermost frame: a thread's start or the program's */
+	WALK_NO_CFI,    /* code without unwind information, and no usable frame pointer */
+	WALK_NO_MEMORY, /* the copy has no word that is needed */
+	WALK_NO_REGISTER, /* a register is needed that is not known any more */
+	WALK_CORRUPT,     /* the stack does not lead upwards */
+	WALK_TOO_DEEP,    /* more frames than there is room for */
+};
+
+struct walk {
+	/* In and out: room for `capacity` frames, leaf first. */
+	struct walk_frame *frames;
+	size_t capacity, count;
+	enum walk_end end;
+	/* Some frame was found by frame pointer alone: that one and those above it may be
+	 * wrong. */
+	bool is_approximate;
+};
+
+/*
+ * Walk from `registers`, of which pc and stack pointer must be known. `is_interrupted`
+ * says that pc is the next instruction of the frame, as at a breakpoint or a signal;
+ * otherwise it is a return address, and what holds is the row of the call before it.
+ * Fills `walk`; at least one frame when there is room.
+ */
+void walk_stack(const struct unwind_registers *registers, bool is_interrupted,
+		const struct stack_copy *stack, walk_find_fn *find, void *argument,
+		struct walk *walk);
+
+/* A few words about an end, for messages. */
+const char *walk_end_text(enum walk_end end);
+
+#endif
