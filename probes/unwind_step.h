@@ -159,8 +159,9 @@ static inline uint64_t unwind_bp_at(const struct unwind_regs *regs, uint64_t rul
 }
 
 /*
- * Step to the caller. `saved_bp` is used only when unwind_bp_saved(). An undefined bp
- * becomes 0, which is no frame record. False when there is no caller.
+ * Step to the caller. `saved_bp` is used only when unwind_bp_saved(); it is 0 when it
+ * could not be read. An undefined bp becomes 0, which is no frame record. False when
+ * there is no caller.
  */
 static inline int unwind_step(struct unwind_regs *regs, uint64_t rule, uint64_t cfa,
 			      uint64_t return_address, uint64_t saved_bp)

@@ -77,11 +77,6 @@ static uint64_t find_rule(struct walker *w, uint64_t pc)
 
 	enum cfi_result result = cfi_find_row(code.cfi, at - code.bias, &w->row);
 
-	/* Nothing calls a signal trampoline: the handler "returns" to its first byte. */
-	if (result == CFI_NONE && !w->is_interrupted &&
-	    cfi_find_row(code.cfi, pc - code.bias, &w->row) == CFI_FOUND &&
-	    w->row.is_signal_frame)
-		result = CFI_FOUND;
 	if (result == CFI_FOUND) {
 		w->has_row = true;
 		return rule_from_row(&w->row, pc);

@@ -4,6 +4,8 @@
 #include "check.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <ucontext.h>
 
 #include "unwind_step.h"
 
@@ -87,10 +89,122 @@ static void cycles_end(void)
 	CHECK(!unwind_step_fp(&regs, 0x7200, 0));
 }
 
+/* --- by rule -------------------------------------------------------------------------
+ */
+
+/* Where a word is, as its value: so a step shows what it has read. */
+static uint64_t place(uint64_t address)
+{
+	return address ^ 0xaaaa000000000000u;
+}
+
+/* Step from {1, 0x1000, 0x2000}. */
+static struct unwind_regs stepped(uint64_t rule, uint64_t deref_word)
+{
+	struct unwind_regs regs = {.pc = 1, .sp = 0x1000, .bp = 0x2000};
+	uint64_t cfa = unwind_cfa_at(&regs, rule), bp = 0xdead;
+
+	REQUIRE(unwind_can_step(rule));
+	if (unwind_derefs(rule))
+		cfa = unwind_cfa_from(rule, deref_word);
+	if (unwind_bp_saved(rule))
+		bp = place(unwind_bp_at(&regs, rule, cfa));
+	CHECK(unwind_step(&regs, rule, cfa, place(unwind_return_address_at(cfa)), bp));
+	return regs;
+}
+
+static void check_step(uint64_t rule, uint64_t deref_word, uint64_t cfa, uint64_t bp)
+{
+	struct unwind_regs regs = stepped(rule, deref_word);
+
+	CHECK_INT(regs.sp, cfa);
+	CHECK_INT(regs.pc, place(cfa - 8));
+	CHECK_INT(regs.bp, bp);
+}
+
+static void fields(void)
+{
+	/* The layout is settled: user space writes these words for the probes. */
+	CHECK_INT(UNWIND_RULE(UNWIND_SP, 0x20, 0, UNWIND_BP_SAME, 0), 0x0000002000000008);
+	CHECK_INT(UNWIND_RULE(UNWIND_BP_DEREF, -8, -16, UNWIND_BP_AT_BP, -24),
+		  (int64_t)0xfffffff8fffdfe6b);
+	CHECK_INT(UNWIND_RULE_FP, 0x00000010fffe003d);
+	CHECK_INT(UNWIND_TYPE(UNWIND_RULE_END), UNWIND_END);
+	CHECK_INT(UNWIND_BP_MODE(UNWIND_RULE_FP), UNWIND_BP_BELOW);
+	CHECK(!unwind_can_step(UNWIND_RULE_END));
+	CHECK(!unwind_can_step(UNWIND_RULE_SIGNAL));
+	CHECK(!unwind_can_step(UNWIND_RULE_SLOW));
+	CHECK(!unwind_can_step(UNWIND_NONE));
+	CHECK(unwind_can_step(UNWIND_RULE_FP));
+	/* No word that is a rule is the word that says there is none. */
+	CHECK(UNWIND_RULE(UNWIND_SP, 0, 0, UNWIND_BP_SAME, 0) != UNWIND_NONE);
+}
+
+static void rules(void)
+{
+	check_step(UNWIND_RULE(UNWIND_SP, 0x20, 0, UNWIND_BP_SAME, 0), 0, 0x1020, 0x2000);
+	check_step(UNWIND_RULE(UNWIND_SP, -0x20, 0, UNWIND_BP_UNDEFINED, 0), 0, 0xfe0, 0);
+	check_step(UNWIND_RULE(UNWIND_SP, INT32_MAX - 7, 0, UNWIND_BP_SAME, 0), 0,
+		   0x1000 + (uint64_t)INT32_MAX - 7, 0x2000);
+	check_step(UNWIND_RULE(UNWIND_SP, 0x30, 0, UNWIND_BP_AT_CFA, -0x28), 0, 0x1030,
+		   place(0x1008));
+	check_step(UNWIND_RULE(UNWIND_SP, 0x30, 0, UNWIND_BP_AT_CFA, INT16_MIN * 8), 0,
+		   0x1030, place(0x1030 - 0x40000));
+	check_step(UNWIND_RULE(UNWIND_BP, 16, 0, UNWIND_BP_BELOW, -16), 0, 0x2010,
+		   place(0x2000));
+	check_step(UNWIND_RULE_FP, 0, 0x2010, place(0x2000));
+	/* A realigned frame: the CFA in a word below the saved bp. */
+	check_step(UNWIND_RULE(UNWIND_BP_DEREF, -8, 0, UNWIND_BP_AT_BP, 0), 0x3008,
+		   0x3008, place(0x2000));
+	check_step(UNWIND_RULE(UNWIND_BP_DEREF, -8, -1024, UNWIND_BP_AT_BP, -8), 0x3008,
+		   0x3008 - 1024, place(0x1ff8));
+	check_step(UNWIND_RULE(UNWIND_SP_DEREF, 0x40, 1016, UNWIND_BP_SAME, 0), 0x3008,
+		   0x3008 + 1016, 0x2000);
+
+	/* Where the words for the CFA lie. */
+	struct unwind_regs regs = {.pc = 1, .sp = 0x1000, .bp = 0x2000};
+
+	CHECK_INT(unwind_cfa_at(&regs, UNWIND_RULE(UNWIND_BP_DEREF, -8, 0, 0, 0)),
+		  0x1ff8);
+	CHECK_INT(unwind_cfa_at(&regs, UNWIND_RULE(UNWIND_SP_DEREF, 0x40, 0, 0, 0)),
+		  0x1040);
+	/* A return address of 0 is nobody's. */
+	CHECK(!unwind_step(&regs, UNWIND_RULE_FP, 0x2010, 0, 0));
+}
+
+static void usable_cfa(void)
+{
+	struct unwind_regs regs = {.pc = 1, .sp = 0x1000, .bp = 0};
+
+	CHECK(unwind_cfa_usable(&regs, 0x1008));
+	CHECK(!unwind_cfa_usable(&regs, 0x1000)); /* the return address lies below */
+	CHECK(!unwind_cfa_usable(&regs, 0x100c));
+	CHECK(!unwind_cfa_usable(&regs, 0));
+	CHECK(unwind_cfa_usable(&regs, 0x1000 + UNWIND_MAX_FRAME_BYTES));
+	CHECK(!unwind_cfa_usable(&regs, 0x1008 + UNWIND_MAX_FRAME_BYTES));
+}
+
+static void signal_frame(void)
+{
+	struct unwind_regs regs = {.pc = 1, .sp = 0x1000, .bp = 0x2000};
+
+	CHECK_INT(UNWIND_SIGNAL_BP, offsetof(ucontext_t, uc_mcontext.gregs[REG_RBP]));
+	CHECK_INT(UNWIND_SIGNAL_SP, offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]));
+	CHECK_INT(UNWIND_SIGNAL_PC, offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]));
+	CHECK(unwind_step_signal(&regs, 5, 6, 7));
+	CHECK_INT(regs.bp, 5);
+	CHECK_INT(regs.sp, 6);
+	CHECK_INT(regs.pc, 7);
+}
+
 int main(void)
 {
 	RUN(real_stack);
 	RUN(edges);
 	RUN(cycles_end);
+	RUN(fields);
+	RUN(rules);
+	RUN(usable_cfa);
+	RUN(signal_frame);
 	return check_done();
 }
