@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Programs of call frame information, one instruction after the other, and what bounds
+ * them. */
+#include "unit/unwind/section.h"
+
+#include "unwind/cfi_row.h"
+
+/* The row at CODE_START + offset after `program`. */
+static bool row_of(const uint8_t *program, size_t size, uint64_t offset,
+		   struct cfi_row *ret)
+{
+	static struct built_section s;
+	struct cfi_section section;
+	struct cfi_fde fde;
+	size_t next;
+
+	s.size = 0;
+
+	size_t cie = put_cie(&s, 1, "", NULL, 0);
+	size_t at = put_fde(&s, cie, NULL, 0, program, size);
+
+	section = section_of(&s);
+	REQUIRE(cfi_entry_read(&section, at, &fde, &next) == CFI_ENTRY_FDE);
+	CHECK_INT(fde.start, CODE_START);
+	CHECK_INT(fde.end, CODE_START + CODE_SIZE);
+	CHECK_INT(next, s.size);
+	return cfi_row_find(&section, &fde, CODE_START + offset, ret);
+}
+
+static void check_cfa(const struct cfi_row *row, unsigned reg, int64_t offset)
+{
+	CHECK_INT(row->cfa.how, CFI_REGISTER);
+	CHECK_INT(row->cfa.reg, reg);
+	CHECK_INT(row->cfa.offset, offset);
+}
+
+static void check_register(const struct cfi_row *row, unsigned reg, enum cfi_how how,
+			   int64_t offset)
+{
+	CHECK_INT(row->registers[reg].how, how);
+	CHECK_INT(row->registers[reg].offset, offset);
+}
+
+static void locations(void)
+{
+	/* Each advance is followed by a CFA offset of its own. */
+	static const uint8_t program[] = {
+		0x41, 0x0e, 16,   0x02, 2,    0x0e, 24, 0x03, 3, 0, 0x0e, 32,   0x04, 4,
+		0,    0,    0,    0x0e, 40,   0x1d, 5,  0,    0, 0, 0,    0,    0,    0,
+		0x0e, 48,   0x01, 0x20, 0x10, 0,    0,  0,    0, 0, 0,    0x0e, 56,
+	};
+	static const struct {
+		uint64_t at;
+		int64_t offset;
+	} expected[] = {
+		{0, 8},   {1, 16},  {2, 16},  {3, 24},  {5, 24},  {6, 32},   {9, 32},
+		{10, 40}, {14, 40}, {15, 48}, {31, 48}, {32, 56}, {255, 56},
+	};
+	struct cfi_row row;
+
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		REQUIRE(row_of(program, sizeof(program), expected[i].at, &row));
+		check_cfa(&row, ARCH_SP, expected[i].offset);
+	}
+	CHECK(!row_of(program, sizeof(program), CODE_SIZE, &row));
+}
+
+static void cfa(void)
+{
+	struct cfi_row row;
+
+	REQUIRE(row_of(BYTES(0x0c, 6, 0x90, 1), 0, &row)); /* def_cfa */
+	check_cfa(&row, ARCH_BP, 144);
+	REQUIRE(row_of(BYTES(0x0d, 10), 0, &row)); /* def_cfa_register */
+	check_cfa(&row, 10, 8);
+	REQUIRE(row_of(BYTES(0x12, 6, 0x7e), 0, &row)); /* def_cfa_sf */
+	check_cfa(&row, ARCH_BP, 16);
+	REQUIRE(row_of(BYTES(0x13, 0x02), 0, &row)); /* def_cfa_offset_sf */
+	check_cfa(&row, ARCH_SP, -16);
+	REQUIRE(row_of(BYTES(0x0f, 2, 0x77, 0), 0, &row)); /* def_cfa_expression */
+	CHECK_INT(row.cfa.how, CFI_VAL_EXPRESSION);
+	CHECK_INT(row.cfa.size_bytes, 2);
+	CHECK_INT(row.cfa.expression[0], 0x77);
+	/* GNU_args_size says nothing of registers. */
+	REQUIRE(row_of(BYTES(0x2e, 0x80, 1, 0x0e, 16, 0), 0, &row));
+	check_cfa(&row, ARCH_SP, 16);
+}
+
+static void registers(void)
+{
+	struct cfi_row row;
+
+	REQUIRE(row_of(BYTES(0x86, 2, 0x05, 3, 3, 0x11, 12, 4, 0x2f, 13, 5), 0, &row));
+	check_register(&row, ARCH_BP, CFI_OFFSET, -16);
+	check_register(&row, ARCH_RBX, CFI_OFFSET, -24);
+	check_register(&row, ARCH_R12, CFI_OFFSET, -32);
+	check_register(&row, ARCH_R13, CFI_OFFSET, 40);
+	check_register(&row, ARCH_R14, CFI_UNSPECIFIED, 0);
+	check_register(&row, ARCH_PC, CFI_OFFSET, -8);
+
+	REQUIRE(row_of(BYTES(0x07, 16, 0x08, 6, 0x14, 7, 1, 0x15, 3, 0x7f), 0, &row));
+	check_register(&row, ARCH_PC, CFI_UNDEFINED, 0);
+	check_register(&row, ARCH_BP, CFI_SAME, 0);
+	check_register(&row, ARCH_SP, CFI_VAL_OFFSET, -8);
+	check_register(&row, ARCH_RBX, CFI_VAL_OFFSET, 8);
+
+	REQUIRE(row_of(BYTES(0x09, 6, 11, 0x09, 3, 40), 0, &row));
+	CHECK_INT(row.registers[ARCH_BP].how, CFI_REGISTER);
+	CHECK_INT(row.registers[ARCH_BP].reg, 11);
+	check_register(&row, ARCH_RBX, CFI_UNDEFINED, 0); /* a vector register */
+
+	REQUIRE(row_of(BYTES(0x10, 6, 2, 0x76, 0, 0x16, 3, 2, 0x76, 8), 0, &row));
+	CHECK_INT(row.registers[ARCH_BP].how, CFI_EXPRESSION);
+	CHECK_INT(row.registers[ARCH_RBX].how, CFI_VAL_EXPRESSION);
+	CHECK_INT(row.registers[ARCH_RBX].expression[1], 8);
+
+	/* Registers that are not kept are passed over. */
+	REQUIRE(row_of(BYTES(0xa0, 2, 0x05, 0xff, 0xff, 0x03, 3, 0x07, 17, 0xe0), 0,
+		       &row));
+	check_cfa(&row, ARCH_SP, 8);
+}
+
+static void restoring(void)
+{
+	struct cfi_row row;
+
+	/* Saved, then restored to what the CIE says. */
+	REQUIRE(row_of(BYTES(0x86, 2, 0x90, 9, 0xc6, 0x06, 16), 0, &row));
+	check_register(&row, ARCH_BP, CFI_UNSPECIFIED, 0);
+	check_register(&row, ARCH_PC, CFI_OFFSET, -8);
+	/* The whole row, the CFA too; nested. */
+	REQUIRE(row_of(BYTES(0x0e, 16, 0x0a, 0x0e, 24, 0x0a, 0x86, 2, 0x0e, 32, 0x0b), 0,
+		       &row));
+	check_cfa(&row, ARCH_SP, 24);
+	check_register(&row, ARCH_BP, CFI_UNSPECIFIED, 0);
+	REQUIRE(row_of(BYTES(0x0e, 16, 0x0a, 0x0e, 24, 0x0a, 0x0e, 32, 0x0b, 0x0b), 0,
+		       &row));
+	check_cfa(&row, ARCH_SP, 16);
+}
+
+static void malformed(void)
+{
+	uint8_t nested[40], many[4000];
+	struct cfi_row row;
+
+	CHECK(!row_of(BYTES(0x0b), 0, &row));             /* nothing remembered */
+	CHECK(!row_of(BYTES(0x3f), 0, &row));             /* no instruction */
+	CHECK(!row_of(BYTES(0x0e), 0, &row));             /* cut short */
+	CHECK(!row_of(BYTES(0x0e, 0x80), 0, &row));       /* in a number */
+	CHECK(!row_of(BYTES(0x0f, 9, 0x77, 0), 0, &row)); /* in an expression */
+	CHECK(!row_of(BYTES(0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0), 0, &row));
+	CHECK(!row_of(BYTES(0x0c, 17, 8), 0, &row));      /* a CFA in a vector register */
+	CHECK(!row_of(BYTES(0x0f, 0, 0x0e, 8), 0, &row)); /* an offset to an expression */
+	CHECK(!row_of(BYTES(0x01, 0, 0, 0, 0, 0, 0, 0, 0), 0, &row)); /* backwards */
+
+	/* Rows remembered without end. */
+	memset(nested, 0x0a, sizeof(nested));
+	CHECK(row_of(nested, 16, 0, &row));
+	CHECK(!row_of(nested, sizeof(nested), 0, &row));
+
+	/* Past the function: the last row holds. And all pcs are one function's. */
+	memset(many, 0x7f, sizeof(many));
+	CHECK(row_of(many, sizeof(many), CODE_SIZE - 1, &row));
+	CHECK(row_of(BYTES(0x1d, 255, 255, 255, 255, 255, 255, 255, 255), 0, &row));
+}
+
+/* A program of more instructions than any real one has. */
+static void endless(void)
+{
+	static uint8_t program[1 << 17]; /* of DW_CFA_nop */
+	struct cfi_section section = {program, sizeof(program), 0, false};
+	struct cfi_fde fde = {.start = 0x1000,
+			      .end = 0x2000,
+			      .cie = {.code_align = 1, .data_align = -8},
+			      .program = program,
+			      .program_size = sizeof(program)};
+	struct cfi_row row;
+
+	fde.cie.program = (const uint8_t[]){0x0c, 7, 8};
+	fde.cie.program_size = 3;
+	CHECK(!cfi_row_find(&section, &fde, 0x1000, &row));
+	fde.program_size = 1000;
+	CHECK(cfi_row_find(&section, &fde, 0x1000, &row));
+	/* No CFA at all. */
+	fde.cie.program_size = 0;
+	CHECK(!cfi_row_find(&section, &fde, 0x1000, &row));
+	/* A CIE that moves on. */
+	fde.cie.program = (const uint8_t[]){0x0c, 7, 8, 0x41};
+	fde.cie.program_size = 4;
+	CHECK(!cfi_row_find(&section, &fde, 0x1000, &row));
+}
+
+int main(void)
+{
+	RUN(locations);
+	RUN(cfa);
+	RUN(registers);
+	RUN(restoring);
+	RUN(malformed);
+	RUN(endless);
+	return check_done();
+}
