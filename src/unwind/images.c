@@ -192,7 +192,9 @@ static struct error *add_image(struct images *images, struct images *old,
 
 	if (!vec_reserve(&images->list, images->list.len + 1))
 		return error_no_memory();
-	if (kept) {
+	/* One that could not be read is tried again: it holds no file open, so that its
+	 * inode number may be another's by now. */
+	if (kept && kept->cfi) {
 		image = *kept;
 		/* Its key stays, for the search. */
 		kept->cfi = NULL;

@@ -25,7 +25,8 @@ void images_destroy(struct images *images);
 
 /*
  * Read the mappings again: images that came are opened, those that went are closed, the
- * others kept. On an error all stays as it was. A file that is written to while it is
+ * others kept; those that could not be read are tried again. On an error all stays as
+ * it was. A file that is written to while it is
  * mapped keeps what was read of it first.
  */
 struct error *images_refresh(struct images *images) __attribute__((warn_unused_result));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library for test_bcc to load and unload. */
+/* A library for tests to load and unload. */
 int library_function(int n);
 
 int library_function(int n)
