@@ -5,9 +5,12 @@
 #ifndef UNWIND_ARCH_H
 #define UNWIND_ARCH_H
 
+#include <elf.h>
 #include <stdint.h>
 
 #if defined(__x86_64__)
+
+#define ARCH_ELF_MACHINE EM_X86_64
 
 /* DWARF register numbers (x86-64 psABI figure 3.36). Vector registers, from 17 on, never
  * lead to a frame and are not kept. */

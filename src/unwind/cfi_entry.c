@@ -11,6 +11,10 @@
 #define PE_INDIRECT 0x80
 #define PE_OMIT     0xff
 
+/* A letter for each kind of data: there are seven. The bound keeps the work small, as a
+ * CIE is read again for each of its FDEs. */
+#define AUGMENTATION_MAX_BYTES 32u
+
 static bool read_form(struct cursor *c, uint8_t encoding, uint64_t *ret)
 {
 	switch (encoding & PE_FORMAT) {
@@ -155,7 +159,7 @@ static bool read_cie(const struct cfi_section *s, uint64_t offset, struct cfi_ci
 
 	struct cursor c = e.body;
 	uint8_t version = cursor_u8(&c);
-	const char *letters = cursor_string(&c);
+	const char *letters = cursor_string(&c, AUGMENTATION_MAX_BYTES);
 
 	*ret = (struct cfi_cie){0};
 	if (!letters || (version != 1 && version != 3 && version != 4))

@@ -69,7 +69,12 @@ static inline uint8_t cursor_u8(struct cursor *c)
 	return (uint8_t)cursor_unsigned(c, 1);
 }
 
-/* LEB128 (DWARF 5 section 7.6). Bits above the 64th are dropped. */
+/* 64 bits take ten bytes; a few more are let through, as numbers may be padded. Without a
+ * bound a number could be as long as its section, and be read for each entry of it. */
+#define CURSOR_LEB_MAX_BYTES 16u
+
+/* LEB128 (DWARF 5 section 7.6). Bits above the 64th are dropped; a number that is longer
+ * than CURSOR_LEB_MAX_BYTES is bad. */
 static inline uint64_t cursor_leb(struct cursor *c, bool is_signed)
 {
 	uint64_t value = 0;
@@ -80,8 +85,10 @@ static inline uint64_t cursor_leb(struct cursor *c, bool is_signed)
 		byte = cursor_u8(c);
 		if (shift < 64)
 			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += shift < 64 ? 7 : 0;
-	} while (byte & 0x80);
+		shift += 7;
+	} while (byte & 0x80 && shift < 7 * CURSOR_LEB_MAX_BYTES);
+	if (byte & 0x80)
+		cursor_fail(c);
 	if (is_signed && shift < 64 && byte & 0x40)
 		value |= -(uint64_t)1 << shift;
 	return value;
@@ -98,10 +105,11 @@ static inline uint64_t cursor_sleb(struct cursor *c)
 	return cursor_leb(c, true);
 }
 
-/* The string up to its NUL; NULL, and bad, when there is no NUL. */
-static inline const char *cursor_string(struct cursor *c)
+/* The string up to its NUL; NULL, and bad, when there is none within `max` bytes. */
+static inline const char *cursor_string(struct cursor *c, size_t max)
 {
-	const uint8_t *nul = cursor_left(c) ? memchr(c->at, 0, cursor_left(c)) : NULL;
+	size_t left = cursor_left(c) < max ? cursor_left(c) : max;
+	const uint8_t *nul = left ? memchr(c->at, 0, left) : NULL;
 
 	if (!nul) {
 		cursor_fail(c);

@@ -7,18 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unwind/arch.h"
 #include "util/cleanup.h"
 
 /* Bounds on what an image may make us read. Real ones stay far below them. */
 #define SEGMENTS_MAX    4096u
 #define SECTIONS_MAX    ((size_t)0xff00) /* SHN_LORESERVE */
 #define NAMES_MAX_BYTES ((size_t)1 << 20)
-
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#else
-#error "this machine is not supported"
-#endif
 
 static struct error *malformed(const char *what)
 {
@@ -58,7 +53,7 @@ static struct error *read_headers(struct elf_image *image)
 	    memcmp(h->e_ident, ELFMAG, SELFMAG))
 		return error_create(ERROR_MALFORMED, "not an ELF image");
 	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    h->e_machine != MACHINE)
+	    h->e_machine != ARCH_ELF_MACHINE)
 		return error_create(ERROR_UNSUPPORTED, "made for another machine");
 	if (h->e_phentsize != sizeof(Elf64_Phdr) || !h->e_phnum ||
 	    h->e_phnum > SEGMENTS_MAX)

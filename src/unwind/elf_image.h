@@ -32,7 +32,7 @@ struct elf_bytes {
 };
 
 /* Sections and segments larger than this are not read. */
-#define ELF_IMAGE_MAX_BYTES ((size_t)128 << 20)
+#define ELF_IMAGE_MAX_BYTES ((size_t)64 << 20)
 
 /* Take `fd` of a regular file, closed also on failure. ERROR_MALFORMED,
  * ERROR_UNSUPPORTED (another class or machine), ERROR_IO. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 /* Bounds on what a process can make us open and keep. Large ones (browsers, compilers)
  * have some hundred images with 100 MiB of unwind information. */
 #define IMAGES_MAX      4096u
-#define TOTAL_MAX_BYTES ((uint64_t)512 << 20)
+#define TOTAL_MAX_BYTES ((uint64_t)256 << 20)
 #define VDSO_MAX_BYTES  ((size_t)1 << 20)
 
 #define VDSO            "[vdso]"
@@ -153,18 +154,26 @@ static struct error *open_vdso(const struct images *images, const struct proc_ma
 	return err;
 }
 
+/* Each image holds a file open. Half of what the process may open is for others. */
+static size_t images_max(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 > IMAGES_MAX)
+		return IMAGES_MAX;
+	return (size_t)limit.rlim_cur / 2;
+}
+
 /* Open the image of a mapping. Only a lack of memory is an error. */
 static struct error *open_image(struct images *images, const struct proc_mapping *m,
 				struct image *ret)
 {
+	struct error *err;
+
 	*ret = key_of(m);
-
-	struct error *err =
-		images->list.len >= IMAGES_MAX || images->total_bytes > TOTAL_MAX_BYTES
-			? NULL
-		: ret->inode ? open_file(images, m, ret)
-			     : open_vdso(images, m, ret);
-
+	if (images->list.len >= images_max() || images->total_bytes > TOTAL_MAX_BYTES)
+		return NULL;
+	err = ret->inode ? open_file(images, m, ret) : open_vdso(images, m, ret);
 	if (err && err->code == ERROR_NO_MEMORY)
 		return err;
 	error_destroy(err);

@@ -16,9 +16,11 @@
 
 struct images;
 
-/* Open the images of a process, which must outlive the result. What cannot be read of a
- * single image is no error: its code is code without unwind information, and counted.
- * ERROR_GONE when the process has exited, ERROR_PERMISSION, ERROR_NO_MEMORY. */
+/* Open the images of a process, which must outlive the result. Each holds a file open,
+ * and they take at most half of RLIMIT_NOFILE: for processes with many libraries, raise
+ * it. What cannot be read of a single image is no error: its code is code without unwind
+ * information, and counted. ERROR_GONE when the process has exited, ERROR_PERMISSION,
+ * ERROR_NO_MEMORY. */
 struct error *images_create(const struct proc *proc, struct images **ret)
 	__attribute__((warn_unused_result));
 void images_destroy(struct images *images);

@@ -62,6 +62,41 @@ static void augmentations(void)
 	CHECK(!fde_of(1, "zR", BYTES(1, 3), address, 8, &fde));
 }
 
+/*
+ * One CIE with a name or a number as long as a section may be, and FDEs for the rest: a
+ * reader that goes through it for each of them takes hours.
+ */
+static void long_cies(void)
+{
+	static struct cfi_index index;
+	const size_t half = 4 << 20, fde_size = 4 + 4 + 4;
+	uint8_t *bytes = malloc(2 * half);
+	const struct cfi_section section = {bytes, 2 * half, SECTION_ADDRESS, false};
+	const uint32_t cie_length = (uint32_t)half - 4, fde_length = fde_size - 4;
+
+	REQUIRE(bytes);
+	for (int number = 0; number < 2; number++) {
+		memset(bytes, number ? 0x80 : 'z', half);
+		memcpy(bytes, &cie_length, 4);
+		memset(bytes + 4, 0, 4);
+		bytes[8] = 1;
+		if (number)
+			bytes[9] = 0;
+		for (size_t at = half; at + fde_size <= 2 * half; at += fde_size) {
+			const uint32_t back = (uint32_t)at + 4;
+
+			memset(bytes + at, 1, fde_size);
+			memcpy(bytes + at, &fde_length, 4);
+			memcpy(bytes + at + 4, &back, 4);
+		}
+		memset(bytes + 2 * half - 8, 0, 8);
+		REQUIRE(!cfi_index_init(&index, &section, NULL));
+		CHECK_INT(index.rows.len, 0);
+		cfi_index_deinit(&index);
+	}
+	free(bytes);
+}
+
 static void encodings(void)
 {
 	static const struct {
@@ -251,6 +286,7 @@ static void headers(void)
 int main(void)
 {
 	RUN(augmentations);
+	RUN(long_cies);
 	RUN(encodings);
 	RUN(frames_of_entries);
 	RUN(headers);
