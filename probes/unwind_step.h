@@ -19,7 +19,7 @@ struct unwind_regs {
 /* Frames lie upwards, each above the last; a jump of more than this is not a frame. */
 #define UNWIND_MAX_FRAME_BYTES (1u << 23)
 
-/* --- by frame pointer --------------------------------------------------------------- */
+/* --- by frame pointer ------------------------------------------------------------- */
 
 /*
  * True when `regs->bp` can be a frame record: 8-aligned, at or above the stack pointer
@@ -45,7 +45,7 @@ static inline int unwind_step_fp(struct unwind_regs *regs, uint64_t saved_bp,
 	return return_address != 0;
 }
 
-/* --- by rule ------------------------------------------------------------------------ */
+/* --- by rule ---------------------------------------------------------------------- */
 
 /*
  * A rule is the unwind information (DWARF 5 section 6.4) of one pc in one word:
@@ -174,7 +174,7 @@ static inline int unwind_step(struct unwind_regs *regs, uint64_t rule, uint64_t 
 	return return_address != 0;
 }
 
-/* --- out of a signal handler -------------------------------------------------------- */
+/* --- out of a signal handler ------------------------------------------------------ */
 
 /* In the signal trampoline sp points at the ucontext that the kernel wrote (arch/x86/
  * include/uapi/asm/ucontext.h and sigcontext.h; part of the ABI): the bytes from there

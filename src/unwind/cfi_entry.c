@@ -69,7 +69,7 @@ bool cfi_read_pointer(struct cursor *c, uint8_t encoding, uint64_t address,
 	return true;
 }
 
-/* --- the frame of an entry --------------------------------------------------------- */
+/* --- the frame of an entry -------------------------------------------------------- */
 
 struct entry {
 	struct cursor body; /* what follows the id */
@@ -111,7 +111,7 @@ static bool read_header(const struct cfi_section *s, size_t offset, struct entry
 	return true;
 }
 
-/* --- CIE --------------------------------------------------------------------------- */
+/* --- CIE -------------------------------------------------------------------------- */
 
 static bool skip_personality(struct cursor *c)
 {
@@ -186,7 +186,7 @@ static bool read_cie(const struct cfi_section *s, uint64_t offset, struct cfi_ci
 	return !c.bad;
 }
 
-/* --- FDE --------------------------------------------------------------------------- */
+/* --- FDE -------------------------------------------------------------------------- */
 
 static bool read_fde(const struct cfi_section *s, const struct entry *e,
 		     struct cfi_fde *ret)

@@ -12,7 +12,7 @@
 		      */
 #define TABLE_ROW 8u /* bytes: start of the function, address of its FDE */
 
-/* --- the linker's table ------------------------------------------------------------- */
+/* --- the linker's table ----------------------------------------------------------- */
 
 static int64_t table_number(const uint8_t *table, size_t row, unsigned column)
 {
@@ -81,7 +81,7 @@ static bool search_table(const struct cfi_index *index, uint64_t address, size_t
 	return true;
 }
 
-/* --- our own ------------------------------------------------------------------------ */
+/* --- our own ---------------------------------------------------------------------- */
 
 static int by_start(const void *pa, const void *pb)
 {
@@ -132,7 +132,7 @@ static bool search_rows(const struct cfi_index *index, uint64_t address, size_t 
 	return true;
 }
 
-/* ------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------- */
 
 struct error *cfi_index_init(struct cfi_index *index, const struct cfi_section *section,
 			     const struct cfi_header *header)

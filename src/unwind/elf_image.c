@@ -158,7 +158,7 @@ struct error *elf_image_load(const struct elf_image *image, uint64_t address,
 	return load(image, offset, size_bytes < left ? size_bytes : left, address, ret);
 }
 
-/* --- sections ---------------------------------------------------------------------- */
+/* --- sections --------------------------------------------------------------------- */
 
 static bool name_is(const struct elf_bytes *names, uint32_t at, const char *name)
 {

@@ -7,8 +7,7 @@
 #define OPERATIONS_MAX 1000u
 #define VALUES_MAX     64u
 
-/* --- operations ----------------------------------------------------------------------
- */
+/* --- operations ------------------------------------------------------------------- */
 
 /* The width of the constant of DW_OP_const<n>u and the s form that follows each. */
 static unsigned constant_bytes(uint8_t code)
@@ -136,8 +135,7 @@ bool expression_binary(uint8_t code, uint64_t a, uint64_t b, uint64_t *ret)
 	return false;
 }
 
-/* --- evaluation ----------------------------------------------------------------------
- */
+/* --- evaluation ------------------------------------------------------------------- */
 
 static bool page_present(const struct stack_copy *stack, uint64_t address)
 {

@@ -72,8 +72,7 @@ enum eval expression_eval(const uint8_t *expression, size_t size_bytes,
 			  const struct stack_copy *stack, const uint64_t *initial,
 			  uint64_t *ret);
 
-/* --- in general -----------------------------------------------------------------------
- */
+/* --- in general ------------------------------------------------------------------- */
 
 /* What an expression comes to, at one pc, whatever the other registers are. */
 struct expression_form {

@@ -51,8 +51,7 @@ static void image_deinit(struct image *image)
 	*image = (struct image){0};
 }
 
-/* --- order ----------------------------------------------------------------------------
- */
+/* --- order ------------------------------------------------------------------------ */
 
 static int compare(uint64_t a, uint64_t b)
 {
@@ -101,8 +100,7 @@ static bool has_image(const struct proc_mapping *m)
 	return !strcmp(m->path, VDSO) || (m->path[0] == '/' && m->inode);
 }
 
-/* --- opening --------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------- */
 
 static struct error *open_file(const struct images *images, const struct proc_mapping *m,
 			       struct image *image)
@@ -180,8 +178,7 @@ static struct error *open_image(struct images *images, const struct proc_mapping
 	return NULL;
 }
 
-/* --- refresh --------------------------------------------------------------------------
- */
+/* --- refresh ---------------------------------------------------------------------- */
 
 static struct image *find_image(const struct images *images, const struct image *key)
 {

@@ -16,8 +16,7 @@ static struct expression_form form_of(const struct cfi_rule *rule, uint64_t pc)
 	return expression_form(rule->expression, rule->size_bytes, pc);
 }
 
-/* --- signal trampolines --------------------------------------------------------------
- */
+/* --- signal trampolines ----------------------------------------------------------- */
 
 /* Saved at *(sp + offset). */
 static bool is_saved_above_sp(const struct cfi_rule *rule, uint64_t pc, uint64_t offset)
@@ -54,8 +53,7 @@ static bool is_signal(const struct cfi_row *row, uint64_t pc)
 		is_saved_above_sp(&row->registers[ARCH_SP], pc, UNWIND_SIGNAL_SP));
 }
 
-/* --- ordinary frames -----------------------------------------------------------------
- */
+/* --- ordinary frames -------------------------------------------------------------- */
 
 static bool fits(int64_t value, int64_t min, int64_t max)
 {

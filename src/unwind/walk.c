@@ -45,8 +45,7 @@ const char *walk_end_text(enum walk_end end)
 	return "unknown";
 }
 
-/* --- the rule of a frame -------------------------------------------------------------
- */
+/* --- the rule of a frame ---------------------------------------------------------- */
 
 static bool is_sigreturn(const struct walk_code *code, uint64_t pc)
 {
@@ -88,8 +87,7 @@ static uint64_t find_rule(struct walker *w, uint64_t pc)
 	return UNWIND_RULE_FP;
 }
 
-/* --- steps ---------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------ */
 
 static struct unwind_regs to_step(const struct unwind_registers *r)
 {
@@ -159,8 +157,7 @@ static enum eval step_row(struct walker *w)
 	return outcome;
 }
 
-/* --- the walk ------------------------------------------------------------------------
- */
+/* --- the walk --------------------------------------------------------------------- */
 
 static enum walk_end end_of(enum eval outcome, uint64_t rule)
 {

@@ -53,6 +53,9 @@ struct walk {
  * says that pc is the next instruction of the frame, as at a breakpoint or a signal;
  * otherwise it is a return address, and what holds is the row of the call before it.
  * Fills `walk`; at least one frame when there is room.
+ *
+ * A return probe that is pending has put the address of its trampoline in place of a
+ * return address: whoever made the copy puts the true one back into it first.
  */
 void walk_stack(const struct unwind_registers *registers, bool is_interrupted,
 		const struct stack_copy *stack, walk_find_fn *find, void *argument,

@@ -89,8 +89,7 @@ static void cycles_end(void)
 	CHECK(!unwind_step_fp(&regs, 0x7200, 0));
 }
 
-/* --- by rule -------------------------------------------------------------------------
- */
+/* --- by rule ---------------------------------------------------------------------- */
 
 /* Where a word is, as its value: so a step shows what it has read. */
 static uint64_t place(uint64_t address)

@@ -11,7 +11,7 @@
 #define CODE_SIZE       0x100u
 
 struct built_section {
-	uint8_t bytes[4096];
+	uint8_t bytes[1 << 19];
 	size_t size;
 };
 

@@ -181,8 +181,7 @@ static void frames_of_entries(void)
 	CHECK_INT(cfi_entry_read(&section, 0, &fde, &next), CFI_ENTRY_END);
 }
 
-/* --- .eh_frame_hdr -------------------------------------------------------------------
- */
+/* --- .eh_frame_hdr ---------------------------------------------------------------- */
 
 #define HEADER_ADDRESS (SECTION_ADDRESS - 0x100)
 

@@ -23,8 +23,7 @@ struct child {
 	struct images *images;
 };
 
-/* --- the process ----------------------------------------------------------------------
- */
+/* --- the process ------------------------------------------------------------------ */
 
 /* Where the linker puts the code of a small library. */
 #define TEXT_OFFSET 0x1000
@@ -132,8 +131,7 @@ static uint64_t refresh(struct child *c)
 	return images_generation(c->images);
 }
 
-/* --- tests ----------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------ */
 
 /* The FDE at an address of the child, in its addresses. */
 static bool fde_at(struct child *c, uint64_t pc, struct cfi_fde *ret)

@@ -30,8 +30,7 @@ static uint64_t words[1024]; /* the stack */
 static struct walk_frame frames[CAPACITY];
 static struct walk walk;
 
-/* --- the image -----------------------------------------------------------------------
- */
+/* --- the image -------------------------------------------------------------------- */
 
 static void put_function(struct built_section *s, size_t cie, uint64_t start,
 			 uint64_t size, const uint8_t *program, size_t program_size)
@@ -91,8 +90,7 @@ static bool find(void *argument, uint64_t pc, struct walk_code *ret)
 	return pc >= BIAS && pc - BIAS < sizeof(image);
 }
 
-/* --- walks ---------------------------------------------------------------------------
- */
+/* --- walks ------------------------------------------------------------------------ */
 
 static void walk_from(uint64_t pc, uint64_t bp, bool is_interrupted)
 {

@@ -46,14 +46,17 @@ struct tracee {
 	uint64_t pcs[FRAMES_MAX];
 	bool interrupted[FRAMES_MAX];
 	size_t count;
-	unsigned walks, frames, rules, slow, approximate, without_rbx, differences;
+	unsigned walks, frames, rules, slow, approximate, without_rbx, returns,
+		differences;
+	/* Where the frame of the last event returns to. */
+	uint64_t return_pc, return_sp;
 };
 
 static struct walk_frame frames[FRAMES_MAX], last[FRAMES_MAX];
 static size_t last_count;
+static struct walk_frame returned[FRAMES_MAX];
 
-/* --- the copy ------------------------------------------------------------------------
- */
+/* --- the copy --------------------------------------------------------------------- */
 
 static void take_event(struct tracee *t)
 {
@@ -84,8 +87,7 @@ static void take_event(struct tracee *t)
 	}
 }
 
-/* --- libdwfl on the same copy --------------------------------------------------------
- */
+/* --- libdwfl on the same copy ----------------------------------------------------- */
 
 static pid_t next_thread(Dwfl *dwfl, void *argument, void **thread_argument)
 {
@@ -145,8 +147,7 @@ static void dwfl_of(struct tracee *t)
 	REQUIRE(dwfl_attach_state(t->dwfl, NULL, t->pid, &thread_callbacks, t));
 }
 
-/* --- the comparison ------------------------------------------------------------------
- */
+/* --- the comparison --------------------------------------------------------------- */
 
 static bool word_at(const struct tracee *t, uint64_t address, uint64_t *ret)
 {
@@ -242,6 +243,28 @@ static bool stopped_for_rbx(const struct tracee *t, const struct walk *walk)
 	       is_end_of_last(walk, t->count);
 }
 
+/*
+ * Just after a return, which is where the probes are: the pc is a return address, and
+ * the walk must be the one that takes it for the next instruction.
+ */
+static void compare_return(struct tracee *t, const struct walk *walk)
+{
+	struct walk again = {.frames = returned, .capacity = FRAMES_MAX};
+
+	t->returns++;
+	walk_stack(&t->event.registers, false, &t->event.stack, images_find, t->images,
+		   &again);
+
+	bool same = again.count == walk->count && again.end == walk->end &&
+		    !returned[0].is_interrupted;
+
+	for (size_t i = 0; same && i < again.count; i++)
+		same = returned[i].pc == frames[i].pc && returned[i].sp == frames[i].sp &&
+		       returned[i].bp == frames[i].bp;
+	if (!same)
+		complain(t, "another walk after a return", &again);
+}
+
 static void compare_walks(struct tracee *t)
 {
 	struct walk walk = {.frames = frames, .capacity = FRAMES_MAX};
@@ -266,6 +289,11 @@ static void compare_walks(struct tracee *t)
 	} else {
 		complain(t, "another end", &walk);
 	}
+	if (!walk.is_approximate && t->return_pc == frames[0].pc &&
+	    t->return_sp == frames[0].sp)
+		compare_return(t, &walk);
+	t->return_pc = walk.count > 1 ? frames[1].pc : 0;
+	t->return_sp = walk.count > 1 ? frames[1].sp : 0;
 	for (size_t i = 0; i + 1 < walk.count; i++) {
 		t->frames++;
 		if (UNWIND_TYPE(frames[i].rule) == UNWIND_SLOW) {
@@ -280,8 +308,7 @@ static void compare_walks(struct tracee *t)
 	}
 }
 
-/* --- the tracee ----------------------------------------------------------------------
- */
+/* --- the tracee ------------------------------------------------------------------- */
 
 static void start(struct tracee *t, const char *program, const char *shape)
 {
@@ -338,13 +365,15 @@ static void walk_shape(const char *program, const char *shape, unsigned walks_mi
 		compare_walks(&t);
 	}
 	printf("     %s: %u walks, %u frames, %u by rules, %u slow, %u approximate, "
-	       "%u without rbx\n",
-	       shape, t.walks, t.frames, t.rules, t.slow, t.approximate, t.without_rbx);
+	       "%u without rbx, %u returns\n",
+	       shape, t.walks, t.frames, t.rules, t.slow, t.approximate, t.without_rbx,
+	       t.returns);
 	CHECK(t.walks >= walks_min);
 	CHECK_INT(t.differences, 0);
 	CHECK(t.approximate * 100 <= t.walks * approximate_percent);
 	CHECK(t.without_rbx <= t.walks / 100);
 	CHECK(t.rules > t.frames / 100 * 85);
+	CHECK(t.returns >= 5);
 	stop(&t);
 }
 

@@ -22,8 +22,7 @@
 
 static volatile unsigned sink;
 
-/* --- what is called from everywhere --------------------------------------------------
- */
+/* --- what is called from everywhere ----------------------------------------------- */
 
 NOINLINE static unsigned leaf(unsigned n)
 {
@@ -69,8 +68,7 @@ NOINLINE static unsigned busy(unsigned a, unsigned b, unsigned c, unsigned d)
 	       realigned(a, b, c, d, e, f, g) + aligned(h % 8, 0.5);
 }
 
-/* --- shapes --------------------------------------------------------------------------
- */
+/* --- shapes ----------------------------------------------------------------------- */
 
 NOINLINE static unsigned recursion(unsigned depth)
 {
