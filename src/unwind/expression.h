@@ -12,6 +12,7 @@
 
 #include "unwind/arch.h"
 #include "unwind/cursor.h"
+#include "unwind/state.h"
 
 /* One operation taken from the bytes. */
 struct expression_op {
@@ -37,31 +38,6 @@ enum eval {
 	EVAL_NO_MEMORY, /* a word is needed that is not in the copy */
 	EVAL_MALFORMED,
 };
-
-/* Registers by DWARF number; those without their bit in `known` hold nothing. */
-struct unwind_registers {
-	uint64_t value[ARCH_REGISTERS];
-	uint32_t known;
-};
-
-/*
- * A copy of a piece of the target's stack. Bit i of `pages` (bit i % 64 of pages[i / 64])
- * is set when the page of 4 KiB that lies i pages after that of `base` could be read;
- * NULL: all could.
- */
-struct stack_copy {
-	uint64_t base; /* address in the target of the first byte */
-	const void *bytes;
-	size_t size_bytes;
-	const uint64_t *pages;
-};
-
-#define STACK_COPY_PAGE_SHIFT 12
-
-/* Copy `size_bytes` bytes (at most 8) at `address`, zero-extended; false when some of
- * them are not in the copy. */
-bool stack_copy_read(const struct stack_copy *stack, uint64_t address,
-		     unsigned size_bytes, uint64_t *ret);
 
 /*
  * Evaluate an expression; `*initial`, if not NULL, lies on its stack first (the CFA,

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "unwind/cfi.h"
-#include "unwind/expression.h"
+#include "unwind/state.h"
 
 /* The image whose code is mapped at some address. */
 struct walk_code {

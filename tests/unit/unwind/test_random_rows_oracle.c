@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Programs of call frame information made by chance, well formed, against libdw: the
+ * instructions that compilers never emit as well. */
+#include "unit/unwind/row_compare.h"
+#include "unit/unwind/section.h"
+
+/* --- programs made by chance ----------------------------------------------------------
+ */
+
+#define RANDOM_FUNCTIONS 3000
+#define FUNCTION_BYTES   64
+
+static uint64_t chance = 0x2545f4914f6cdd1d;
+
+static unsigned pick(unsigned count)
+{
+	return (unsigned)(made_up_random(&chance) % count);
+}
+
+/* A number as LEB128, of one byte or two. */
+static void put_leb(struct built_section *s, bool is_signed)
+{
+	unsigned value = pick(1 << 14);
+
+	if (pick(2)) {
+		put_number(s, value & (is_signed ? 0x7f : 0x3f), 1);
+	} else {
+		put_number(s, (value & 0x7f) | 0x80, 1);
+		put_number(s, is_signed ? value >> 7 : value >> 7 & 7, 1);
+	}
+}
+
+static void put_register(struct built_section *s)
+{
+	put_number(s, pick(ARCH_PC), 1);
+}
+
+static void put_expression(struct built_section *s)
+{
+	static const struct {
+		uint8_t size, bytes[12];
+	} expressions[] = {
+		{2, {0x76, 0x70}},
+		{3, {0x77, 0x80, 0x01}},
+		{3, {0x76, 0x78, 0x06}},
+		{5, {0x77, 0x10, 0x06, 0x23, 0x20}},
+		{4, {0x92, 10, 0x08, 0x06}},
+		{11, {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22}},
+		{6, {0x73, 0, 0x09, 0xf0, 0x1a, 0x06}},
+		{8, {0x7c, 0, 0x0a, 0x10, 0x00, 0x38, 0x1e, 0x22}},
+	};
+	unsigned i = pick(sizeof(expressions) / sizeof(expressions[0]));
+
+	put_number(s, expressions[i].size, 1);
+	put(s, expressions[i].bytes, expressions[i].size);
+}
+
+/* A program that any reader takes for well formed. */
+static void put_program(struct built_section *s)
+{
+	bool is_expression = false, remembered[4];
+	unsigned depth = 0;
+
+	for (unsigned n = pick(24); n; n--) {
+		switch (pick(21)) {
+		case 0:
+			put_number(s, 0x40 | pick(8), 1);
+			break;
+		case 1:
+			put_number(s, 0x02, 1);
+			put_number(s, pick(8), 1);
+			break;
+		case 2:
+			put_number(s, 0x03, 1);
+			put_number(s, pick(8), 2);
+			break;
+		case 3:
+			put_number(s, 0x80 | pick(ARCH_PC), 1);
+			put_leb(s, false);
+			break;
+		case 4:
+			put_number(s, 0xc0 | pick(ARCH_REGISTERS), 1);
+			break;
+		case 5: /* offset_extended, val_offset, GNU_negative_offset_extended */
+			put_number(s, (const uint8_t[]){0x05, 0x14, 0x2f}[pick(3)], 1);
+			put_register(s);
+			put_leb(s, false);
+			break;
+		case 6: /* offset_extended_sf, val_offset_sf */
+			put_number(s, pick(2) ? 0x11 : 0x15, 1);
+			put_register(s);
+			put_leb(s, true);
+			break;
+		case 7: /* undefined, same_value, restore_extended */
+			put_number(s, 0x06 + pick(3), 1);
+			put_register(s);
+			break;
+		case 8:
+			put_number(s, 0x09, 1);
+			put_register(s);
+			put_register(s);
+			break;
+		case 9:
+			if (depth == 4)
+				break;
+			remembered[depth++] = is_expression;
+			put_number(s, 0x0a, 1);
+			break;
+		case 10:
+			if (!depth)
+				break;
+			is_expression = remembered[--depth];
+			put_number(s, 0x0b, 1);
+			break;
+		case 11:
+			put_number(s, 0x0f, 1);
+			put_expression(s);
+			is_expression = true;
+			break;
+		case 12: /* expression, val_expression */
+			put_number(s, pick(2) ? 0x10 : 0x16, 1);
+			put_register(s);
+			put_expression(s);
+			break;
+		case 13:
+			if (is_expression)
+				break;
+			put_number(s, 0x0d, 1);
+			put_register(s);
+			break;
+		case 14:
+			if (is_expression)
+				break;
+			put_number(s, 0x0e, 1);
+			put_leb(s, false);
+			break;
+		case 15:
+			if (is_expression)
+				break;
+			put_number(s, 0x13, 1);
+			put_leb(s, true);
+			break;
+		case 16:
+			put_number(s, 0x12, 1);
+			put_register(s);
+			put_leb(s, true);
+			is_expression = false;
+			break;
+		case 17:
+			put_number(s, 0x2e, 1);
+			put_leb(s, false);
+			break;
+		case 18: /* the return address */
+			put(s,
+			    pick(4) ? (const uint8_t[]){0x90, 1, 0}
+				    : (const uint8_t[]){0x07, 16, 0},
+			    3);
+			break;
+		default: /* def_cfa, most often by rsp or rbp */
+			put_number(s, 0x0c, 1);
+			put_number(s, pick(4) ? 6 + pick(2) : pick(ARCH_PC), 1);
+			put_leb(s, false);
+			is_expression = false;
+		}
+	}
+}
+
+static void write_at(int fd, const void *bytes, size_t size, size_t at)
+{
+	REQUIRE(pwrite(fd, bytes, size, (off_t)at) == (ssize_t)size);
+}
+
+static void random_programs(void)
+{
+	static struct built_section s;
+	static const char names[] = "\0.eh_frame\0.shstrtab";
+	char path[] = "/tmp/memtrace-rows-XXXXXX";
+	const size_t code = 0x1000, code_size = RANDOM_FUNCTIONS * FUNCTION_BYTES;
+	const size_t table = 0x100000, names_at = table + sizeof(s.bytes),
+		     sections_at = names_at + 64;
+	int fd = mkstemp(path);
+	size_t cie = put_cie(&s, 1, "", NULL, 0);
+
+	REQUIRE(fd >= 0);
+	for (size_t i = 0; i < RANDOM_FUNCTIONS; i++) {
+		const uint64_t address[2] = {code + i * FUNCTION_BYTES, FUNCTION_BYTES};
+		size_t at = put_fde(&s, cie, (const uint8_t *)address, sizeof(address),
+				    NULL, 0);
+
+		put_program(&s);
+		put_length(&s, at);
+	}
+	put_number(&s, 0, 4);
+
+	const Elf64_Ehdr header = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = ARCH_ELF_MACHINE,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(header),
+		.e_phoff = sizeof(header),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1,
+		.e_shoff = sections_at,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 3,
+		.e_shstrndx = 2,
+	};
+	const Elf64_Phdr segment = {.p_type = PT_LOAD,
+				    .p_flags = PF_R | PF_X,
+				    .p_offset = code,
+				    .p_vaddr = code,
+				    .p_filesz = code_size,
+				    .p_memsz = code_size};
+	const Elf64_Shdr sections[3] = {
+		[1] = {.sh_name = 1,
+		       .sh_type = SHT_PROGBITS,
+		       .sh_flags = SHF_ALLOC,
+		       .sh_addr = table,
+		       .sh_offset = table,
+		       .sh_size = s.size,
+		       .sh_addralign = 1},
+		[2] = {.sh_name = 11,
+		       .sh_type = SHT_STRTAB,
+		       .sh_offset = names_at,
+		       .sh_size = sizeof(names),
+		       .sh_addralign = 1},
+	};
+
+	write_at(fd, &header, sizeof(header), 0);
+	write_at(fd, &segment, sizeof(segment), sizeof(header));
+	write_at(fd, s.bytes, s.size, table);
+	write_at(fd, names, sizeof(names), names_at);
+	write_at(fd, sections, sizeof(sections), sections_at);
+	close(fd);
+	compare_file(path, 10000, 0, 5);
+	unlink(path);
+}
+
+int main(void)
+{
+	made_up_init(&made_up);
+	RUN(random_programs);
+	return check_done();
+}
