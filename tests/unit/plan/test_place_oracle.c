@@ -406,7 +406,7 @@ static unsigned judge_library(csh handle, const struct library *library)
 
 	if (!oracle_open(path, &file)) {
 		path = library->paths[1];
-		if (!oracle_open(path, &file)) {
+		if (!path || !oracle_open(path, &file)) {
 			printf("     %s is not here\n", library->label);
 			return 0;
 		}
@@ -446,11 +446,43 @@ static void allocators(void)
 	cs_close(&handle);
 }
 
-int main(void)
+/*
+ * Builds of glibc for other releases, as scripts/test unpacks them: one folder a release
+ * in the one that MEMTRACE_TEST_LIBRARIES names.
+ */
+static const char *const releases[] = {"ubuntu-22.04", "ubuntu-24.04", "debian-13"};
+
+static void other_releases(void)
+{
+	const char *dir = getenv("MEMTRACE_TEST_LIBRARIES");
+	csh handle = oracle_open_capstone();
+	unsigned there = 0;
+
+	for (size_t i = 0; dir && i < COUNT(releases); i++) {
+		_cleanup_(freep) char *path = NULL;
+
+		REQUIRE(asprintf(&path, "%s/%s/libc.so.6", dir, releases[i]) > 0);
+
+		const struct library library = {
+			.label = releases[i], .paths = {path}, .at_least = 13};
+
+		there += judge_library(handle, &library) > 0;
+	}
+	cs_close(&handle);
+	printf("     %u of %zu other releases judged\n", there, COUNT(releases));
+	if (!there)
+		check_skip("MEMTRACE_TEST_LIBRARIES names no other release's libc: "
+			   "scripts/test fetches them where there is a network");
+}
+
+int main(int argc, char *argv[])
 {
 #if !defined(__x86_64__)
 	check_skip("the libraries of this machine are not x86-64");
 #endif
-	RUN(allocators);
+	if (argc > 1 && !strcmp(argv[1], "releases"))
+		RUN(other_releases);
+	else
+		RUN(allocators);
 	return check_done();
 }
