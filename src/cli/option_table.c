@@ -31,6 +31,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.expected = "a process id from 1 to 4194304",
 		.help = "the process to trace; it runs on while it is traced",
 	},
+	[OPTION_PROGRAM] = {
+		"program", .argument = "FILE", .group = GROUP_TARGET,
+		.kind = KIND_PATH, FIELD(program),
+		.expected = "the program to start",
+		.help = "start FILE and trace it from its first instruction; what follows "
+			"'--' is then its argument 0 and further arguments (default: FILE "
+			"alone)",
+	},
 	[OPTION_LIB] = {
 		"lib", 'L', "obj", 'O', .argument = "FILE", .group = GROUP_TARGET,
 		.kind = KIND_PATH, FIELD(library),

@@ -14,6 +14,7 @@
 /* Rows are in the order of the help text, groups together. */
 enum option_id {
 	OPTION_PID,
+	OPTION_PROGRAM,
 	OPTION_LIB,
 	OPTION_SYMBOLS_PREFIX,
 	OPTION_FUNCTION,
