@@ -10,9 +10,10 @@
 #include "target/elf.h"
 #include "util/cleanup.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define FUNCTION_MAX 65536
-#define NOWHERE      UINT32_MAX
+#define COUNT(array)  (sizeof(array) / sizeof((array)[0]))
+#define FUNCTION_MAX  65536
+#define FUNCTIONS_MAX 96
+#define NOWHERE       UINT32_MAX
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
@@ -44,6 +45,14 @@ static const struct function others[] = {
 	{"_ZdlPvRKSt9nothrow_t", 1, true},
 	{"_ZdlPvSt11align_val_t", 1, true},
 	{"_ZdlPvmSt11align_val_t", 1, true},
+	{"__rust_alloc", 1, false},
+	{"__rust_dealloc", 1, true},
+	{"__rust_realloc", 1u << 0 | 1u << 3, false},
+	{"__rust_alloc_zeroed", 1, false},
+	{"__rdl_alloc", 1, false},
+	{"__rdl_dealloc", 1, true},
+	{"__rdl_realloc", 1u << 0 | 1u << 3, false},
+	{"__rdl_alloc_zeroed", 1, false},
 };
 
 struct library {
@@ -396,10 +405,10 @@ static size_t functions(struct function *ret)
 static unsigned judge_library(csh handle, const struct library *library)
 {
 	_cleanup_(elf_file_closep) struct elf_file *elf = NULL;
-	struct function wanted[64];
+	struct function wanted[FUNCTIONS_MAX];
 	size_t count = functions(wanted);
-	const char *names[64];
-	struct elf_symbol symbols[64];
+	const char *names[FUNCTIONS_MAX];
+	struct elf_symbol symbols[FUNCTIONS_MAX];
 	struct oracle_file file;
 	unsigned judged = 0;
 	const char *path = library->paths[0];
@@ -431,6 +440,22 @@ static unsigned judge_library(csh handle, const struct library *library)
 	oracle_close(&file);
 	CHECK(judged >= library->at_least);
 	return judged;
+}
+
+/* The target of test_languages.c, where there is a rustc. From Rust 1.88 on the names of
+ * these functions are mangled. */
+static void rust(void)
+{
+	csh handle = oracle_open_capstone();
+	const struct library library = {.label = "Rust", .paths = {RUST_PROGRAM}};
+	unsigned judged = judge_library(handle, &library);
+
+	cs_close(&handle);
+	printf("     %u functions of a Rust program judged\n", judged);
+	if (!judged)
+		check_skip("there is no Rust program with names that are not mangled: it "
+			   "takes a rustc before 1.88");
+	CHECK_INT(judged, 8);
 }
 
 static void allocators(void)
@@ -482,6 +507,8 @@ int main(int argc, char *argv[])
 #endif
 	if (argc > 1 && !strcmp(argv[1], "releases"))
 		RUN(other_releases);
+	else if (argc > 1 && !strcmp(argv[1], "rust"))
+		RUN(rust);
 	else
 		RUN(allocators);
 	return check_done();
