@@ -384,7 +384,7 @@ struct error *session_run(const struct options *options, int *status)
 	if (err)
 		return err;
 	if (options->command) {
-		err = spawn_start(options->command, &s.spawn);
+		err = spawn_start(options->program, options->command, &s.spawn);
 		if (err)
 			*status = start_status(options, err);
 	}
