@@ -20,11 +20,20 @@ enum option_action {
 	ACTION_VERSION
 };
 
+#define OPTIONS_MAX_PIDS 256
+
 struct options {
 	enum option_action action;
-	int pid;                 /* --pid, 1 or more; 0 with a command */
+	int pids[OPTIONS_MAX_PIDS]; /* --pid, each once; pid_count of them */
+	size_t pid_count;
+	bool follow_forks;       /* --follow-forks */
 	char *const *command;    /* after "--": argv of a program to start, ended by
-				    NULL; NULL without one. Borrowed from argv. */
+				    NULL; with --program alone, program_argv; else NULL.
+				    Borrowed from argv. */
+	const char *program;     /* --program: the file to start when that is not
+				    command[0], or NULL; borrowed from argv */
+	char *program_argv[2];   /* --program and NULL; "command" may point to it, so
+				    that this struct is not to be copied */
 	uint64_t interval_ns;    /* --interval, default 5 s */
 	uint64_t count;          /* --count, 0: no bound */
 	uint64_t duration_ns;    /* --duration, 0: no bound */
@@ -54,7 +63,8 @@ struct options {
 };
 
 /*
- * Parse argv into `ret`. The last of several values of one option counts. --help and
+ * Parse argv into `ret`. Of several values of one option the last counts, but all of
+ * --pid. --help and
  * --version end parsing at once: `action` is then all that may be read. ERROR_USAGE
  * names the option as it was written, what was expected and what was given, escaped,
  * in one line. `argv` must outlive `ret`.

@@ -51,6 +51,7 @@ void options_help(FILE *out)
 {
 	fputs("Usage: memtrace --pid PID [OPTION]...\n"
 	      "       memtrace [OPTION]... -- COMMAND [ARGUMENT]...\n"
+	      "       memtrace [OPTION]... --program FILE [-- NAME [ARGUMENT]...]\n"
 	      "Show which call paths hold the heap memory of a running process.\n",
 	      out);
 	for (int group = 0; group < GROUP_COUNT; group++) {
@@ -74,6 +75,10 @@ void options_help(FILE *out)
 	      "      only blocks of 4 KiB and more that are older than a minute\n"
 	      "  memtrace -p 1234 -d 10m --format json -o leaks.json\n"
 	      "      ten minutes, a JSON object per report, into a file\n"
+	      "  memtrace -p 1234,1240 --follow-forks\n"
+	      "      two processes, and the children that they fork\n"
+	      "  memtrace --lib /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -s 100\n"
+	      "      every process that maps this allocator, one allocation in 100\n"
 	      "  memtrace -p 1234 --sample-every 100\n"
 	      "      one allocation in a hundred, for a busy process\n"
 	      "  memtrace -o leaks.txt -- ./program --its-option\n"

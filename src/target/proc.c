@@ -117,6 +117,18 @@ static struct error *read_command(struct proc *proc)
 	return NULL;
 }
 
+static struct error *read_namespace_pid(struct proc *proc)
+{
+	_cleanup_(freep) char *text = NULL;
+	size_t size;
+	int err = procfs_read(proc->pid, "status", PROCFS_SMALL_BYTES, &text, &size);
+
+	if (err)
+		return access_error(proc, "status", err);
+	proc->namespace_pid = procfs_namespace_pid(text);
+	return NULL;
+}
+
 /* Refuse tasks that are no running program. */
 static struct error *check_kind(const struct proc *proc)
 {
@@ -206,6 +218,8 @@ struct error *proc_open(int pid, struct proc **ret)
 		err = read_command(proc);
 	if (!err)
 		err = check_kind(proc);
+	if (!err)
+		err = read_namespace_pid(proc);
 	if (!err)
 		err = read_executable(proc);
 	if (!err)
@@ -316,11 +330,11 @@ uint64_t proc_image(const struct proc *proc)
 	return hash ? hash : 1;
 }
 
-bool proc_has_thread(const struct proc *proc, uint32_t tid)
+bool proc_has_thread(int pid, uint32_t tid)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32, proc->pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32, pid, tid);
 	return access(path, F_OK) == 0;
 }
 

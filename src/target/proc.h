@@ -35,9 +35,11 @@ struct proc_memory {
 
 struct proc {
 	int pid;
-	int pidfd;        /* readable once the process has exited (pidfd_open(2)) */
-	char command[64]; /* comm, without its newline */
-	char *executable; /* readlink of /proc/PID/exe, or NULL */
+	int namespace_pid; /* in the innermost pid namespace that it is in, which is its
+			      own; the same as pid when it has no other; 0: not known */
+	int pidfd;         /* readable once the process has exited (pidfd_open(2)) */
+	char command[64];  /* comm, without its newline */
+	char *executable;  /* readlink of /proc/PID/exe, or NULL */
 };
 
 /*
@@ -67,8 +69,8 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
  */
 uint64_t proc_image(const struct proc *proc);
 
-/* True when thread `tid` of the process is there. */
-bool proc_has_thread(const struct proc *proc, uint32_t tid);
+/* True when the process `pid` has a thread `tid`. */
+bool proc_has_thread(int pid, uint32_t tid);
 
 /*
  * A path by which we can open the file behind a mapping: /proc/PID/root/<path> when
