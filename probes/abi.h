@@ -118,6 +118,7 @@ enum abi_counter {
 	ABI_EVENTS_LOST,
 	ABI_NESTED_CALLS,   /* calls inside calls, counted with the outer one */
 	ABI_PROCESSES_FULL, /* processes that found no room in `processes` */
+	ABI_SCRATCH_FULL,   /* stacks that found none to be walked in */
 	ABI_COUNTER_COUNT,
 };
 
@@ -229,6 +230,19 @@ enum abi_stack_end {
 	ABI_END_DEPTH,
 	ABI_END_NO_FRAME,
 	ABI_END_UNREADABLE,
+};
+
+/*
+ * Room for a copy of a part of a thread's stack while it is walked. A program can be
+ * preempted by another thread's, so each processor has a few, and a walk claims one.
+ */
+#define ABI_SCRATCH_BYTES 1024
+#define ABI_SCRATCH_WAYS  8 /* for each processor, a power of two */
+
+struct abi_scratch {
+	uint64_t owner; /* thread id, 0: free */
+	uint64_t
+		window[ABI_SCRATCH_BYTES / 8 + 1]; /* one more: an index is only masked */
 };
 
 /* --- calls on their way ----------------------------------------------------------- */

@@ -23,6 +23,7 @@ BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, ABI_PENDING_SPILL, B
 
 BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 	    BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_scratch, scratch, CPU_SLOTS * ABI_SCRATCH_WAYS, 0);
 BPF_F_TABLE("array", u32, struct stack_record, stacks, MAX_STACKS, BPF_F_MMAPABLE);
 
 #ifdef SKIPS_RETURNS

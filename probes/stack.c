@@ -4,17 +4,32 @@
  * walked again, straight into its record.
  */
 
-/* A copy of a few words of the target's stack, on the program's own stack: per-CPU
- * scratch is unsafe, since another thread's probe can preempt this one. */
-#define WINDOW_BYTES 128
+#define WINDOW_BYTES ABI_SCRATCH_BYTES
 
 struct walk {
 	struct unwind_regs regs;
 	u64 base; /* address in the target of window[0]; 0: nothing copied yet */
 	u64 hash, check;
 	u32 depth, end;
-	u64 window[WINDOW_BYTES / 8 + 1]; /* one more: an index is only masked */
+	u64 *window; /* of an abi_scratch */
 };
+
+/* Claim room for a walk; NULL, and counted, when all of it is taken. */
+ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 tid)
+{
+	u32 first = (bpf_get_smp_processor_id() & (CPU_SLOTS - 1)) * ABI_SCRATCH_WAYS;
+
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_SCRATCH_WAYS; i++) {
+		u32 at = first + i;
+		struct abi_scratch *s = scratch.lookup(&at);
+
+		if (s && __sync_val_compare_and_swap(&s->owner, 0, tid) == 0)
+			return s;
+	}
+	count(ABI_SCRATCH_FULL, 1);
+	return NULL;
+}
 
 /* Get the two words at `address`; 0 when they cannot be read. The window ends with the
  * page of the second word at the latest: reading past the end of the stack costs
@@ -39,11 +54,17 @@ ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *s
 }
 
 /* `owner`: what tells stacks of equal addresses apart. */
-ALWAYS_INLINE void walk_begin(struct walk *w, struct pt_regs *ctx, u64 owner)
+ALWAYS_INLINE void walk_begin(struct walk *w, struct pt_regs *ctx, u64 *window, u64 owner)
 {
+	w->window = window;
 	w->regs.pc = REG_PC(ctx);
 	w->regs.sp = REG_SP(ctx);
-	w->regs.bp = REG_FP(ctx);
+	u64 bp = REG_FP(ctx);
+
+	/* A value, not an address: the compiler must not select where to load from, as a
+	 * probe's context cannot be indexed. */
+	__asm__ __volatile__("" : "+r"(bp));
+	w->regs.bp = bp;
 	w->base = 0;
 	w->hash = owner;
 	w->check = owner;
@@ -127,15 +148,14 @@ ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 chec
 	return ABI_NO_STACK;
 }
 
-/* The number of the call path that `ctx` returns into, from a call of the allocator of
- * this number. */
-ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator)
+ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx, u64 *window,
+			     u32 allocator)
 {
 	struct abi_control *ctl = t->ctl;
 	u64 owner = (u64)t->slot << 8 | allocator;
 	struct walk w;
 
-	walk_begin(&w, ctx, owner);
+	walk_begin(&w, ctx, window, owner);
 	walk_run(&w, NULL);
 
 	u64 check = w.check | 1, hash = w.hash, tag = hash >> ABI_STACK_NUMBER_BITS | 1;
@@ -169,7 +189,7 @@ ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
-	walk_begin(&w, ctx, owner);
+	walk_begin(&w, ctx, window, owner);
 	walk_run(&w, record);
 	record->head.process = t->slot;
 	record->head.allocator = allocator;
@@ -192,4 +212,19 @@ ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 
 	if (published == ABI_NO_STACK)
 		count(ABI_STACKS_FULL, 1);
 	return published;
+}
+
+/* The number of the call path that `ctx` returns into, from a call of the allocator of
+ * this number. */
+ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator)
+{
+	struct abi_scratch *s = scratch_claim(t->tid);
+
+	if (!s)
+		return ABI_NO_STACK;
+
+	u32 number = stack_walk(t, ctx, s->window, allocator);
+
+	publish(&s->owner, 0);
+	return number;
 }

@@ -54,6 +54,9 @@ static const struct {
 	[LOSS_STACKS_FULL] = {"stacks_full",
 			      "blocks are counted without their stack, the table was "
 			      "full: raise --max-stacks"},
+	[LOSS_STACKS_PREEMPTED] = {"stacks_preempted",
+				   "blocks are counted without their stack, too many "
+				   "threads were preempted while theirs was walked"},
 	[LOSS_PENDING_FULL] = {"pending_full",
 			       "calls were not tracked, too many threads were inside "
 			       "calls at once: the numbers are too low"},

@@ -78,8 +78,10 @@ struct snapshot_totals {
 
 /* Everything that can be lost is counted under one of these names. */
 enum loss {
-	LOSS_BLOCKS_FULL,  /* blocks not tracked: --max-allocations reached */
-	LOSS_STACKS_FULL,  /* blocks whose stack was not stored: --max-stacks reached */
+	LOSS_BLOCKS_FULL, /* blocks not tracked: --max-allocations reached */
+	LOSS_STACKS_FULL, /* blocks whose stack was not stored: --max-stacks reached */
+	LOSS_STACKS_PREEMPTED, /* blocks whose stack was not walked: too many threads were
+				  preempted while theirs was */
 	LOSS_PENDING_FULL, /* calls not tracked: too many threads inside calls at once */
 	LOSS_CALLS_ABANDONED,   /* calls that never returned: longjmp, exception, thread
 				   exit */

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,7 +61,16 @@ double median(double values[], size_t count)
 			 : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-int main(void)
+/* Which sections to run: those that are named, or all. */
+static bool is_wanted(int argc, char *const argv[], const char *name)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return argc < 2;
+}
+
+int main(int argc, char *argv[])
 {
 	struct utsname kernel;
 	char why[256];
@@ -75,9 +85,13 @@ int main(void)
 
 	if (!has_peer)
 		printf("memleak-bpfcc is not measured: %s\n", why);
-	section_start(has_peer);
-	section_memory(has_peer);
-	section_report(has_peer);
-	section_pairs(has_peer);
+	if (is_wanted(argc, argv, "start"))
+		section_start(has_peer);
+	if (is_wanted(argc, argv, "memory"))
+		section_memory(has_peer);
+	if (is_wanted(argc, argv, "report"))
+		section_report(has_peer);
+	if (is_wanted(argc, argv, "pairs"))
+		section_pairs(has_peer);
 	return 0;
 }
