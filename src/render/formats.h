@@ -27,4 +27,15 @@ extern const struct renderer collapsed_renderer;
  */
 extern const struct renderer csv_renderer;
 
+/*
+ * The profile format of pprof (render/profile.proto), compressed by gzip. Sample types
+ * are, of those that heap profiles usually have, the two that are measured for each
+ * stack: inuse_objects/count and inuse_space/bytes, the default; alloc_objects and
+ * alloc_space will come before them when the traffic of each stack is counted. With
+ * mappings, mapped_objects and mapped_space come first of all. A report with show_blocks
+ * has a sample for each stack, thread and size of block, with the labels "thread" and
+ * "bytes"; another one for each stack, without labels. Numbers are scaled when sampling.
+ */
+extern const struct renderer pprof_renderer;
+
 #endif
