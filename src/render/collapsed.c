@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "render/paths.h"
+#include "render/texts.h"
 #include "util/cleanup.h"
-#include "util/strbuf.h"
 
 /*
  * flamegraph.pl takes a number at the end of a stack for a first of two values, and all
@@ -30,13 +30,13 @@ static void append_frame(struct strbuf *out, const char *text)
 	}
 }
 
-static void write_paths(const struct paths *paths, char *const *texts, FILE *out)
+static void write_paths(const struct paths *paths, const struct texts *texts, FILE *out)
 {
 	vec_foreach (path, &paths->list) {
 		for (size_t i = 0; i < path->depth; i++) {
 			if (i)
 				fputc(';', out);
-			fputs(texts[paths->steps.data[path->first + i]], out);
+			fputs(texts_get(texts, paths->steps.data[path->first + i]), out);
 		}
 		fprintf(out, " %" PRIu64 "\n", path->size_bytes);
 	}
@@ -45,30 +45,18 @@ static void write_paths(const struct paths *paths, char *const *texts, FILE *out
 static struct error *render_collapsed(const struct report *report, FILE *out)
 {
 	_cleanup_(paths_deinit) struct paths paths;
-	_cleanup_(strbuf_deinit) struct strbuf all = {0};
+	_cleanup_(texts_deinit) struct texts texts = {0}; /* by the id of a name */
 	struct error *err = paths_init(&paths, report, PATHS_ROOT_FIRST);
 
 	if (err)
 		return err;
-
-	/* The texts lie behind each other in `all`; first as offsets, which do not move.
-	 */
-	size_t count = paths.names.list.len;
-	_cleanup_(freep) char **texts = calloc(count, sizeof(*texts));
-	_cleanup_(freep) size_t *offsets = calloc(count, sizeof(*offsets));
-
-	if (!texts || !offsets)
-		return error_no_memory();
-	for (size_t i = 0; i < count; i++) {
-		offsets[i] = all.len;
-		append_frame(&all, paths.names.list.data[i].text);
-		strbuf_append_char(&all, '\0');
+	vec_foreach (name, &paths.names.list) {
+		append_frame(&texts.all, name->text);
+		texts_end(&texts);
 	}
-	if (all.failed)
+	if (texts.all.failed)
 		return error_no_memory();
-	for (size_t i = 0; i < count; i++)
-		texts[i] = all.data + offsets[i];
-	write_paths(&paths, texts, out);
+	write_paths(&paths, &texts, out);
 	return NULL;
 }
 

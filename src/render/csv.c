@@ -1,24 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/formats.h"
+#include "render/csv.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "render/csv.h"
+#include "render/formats.h"
 #include "render/names.h"
+#include "render/texts.h"
 #include "report/histogram.h"
 #include "util/cleanup.h"
-#include "util/strbuf.h"
+
+struct builder {
+	const struct report *report;
+	FILE *out;
+	struct names names;
+	struct texts lines; /* "address - name" by report_frame.index */
+	struct strbuf field;
+};
 
 void csv_write_field(const char *text, FILE *out)
 {
 	fputc('"', out);
 	if (*text && strchr("=+-@\t\r", *text))
 		fputc('\'', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
+	for (;;) {
+		const char *quote = strchrnul(text, '"');
+
+		fwrite(text, 1, (size_t)(quote - text), out);
+		if (!*quote)
+			break;
+		fputs("\"\"", out);
+		text = quote + 1;
 	}
 	fputc('"', out);
 }
@@ -29,6 +41,20 @@ static void clear(struct strbuf *text)
 	text->len = 0;
 	if (text->data)
 		text->data[0] = '\0';
+}
+
+static void make_lines(struct builder *b)
+{
+	for (size_t i = 0; i < b->names.frame_count; i++) {
+		const struct report_frame *frame = b->names.frames[i];
+
+		if (frame) {
+			strbuf_appendf(&b->lines.all, "%" PRIx64 " - ", frame->address);
+			strbuf_append(&b->lines.all,
+				      b->names.list.data[b->names.ids[i]].text);
+		}
+		texts_end(&b->lines);
+	}
 }
 
 /* "16..31=3 32..63=1" */
@@ -48,60 +74,71 @@ static void append_histogram(struct strbuf *text, const struct report_section *s
 	}
 }
 
-/* Lines "address - name", leaf first. */
-static void append_stack(struct strbuf *text, const struct names *names,
-			 const struct report_row *row)
+/* Leaf first. */
+static void append_stack(struct builder *b, const struct report_row *row)
 {
-	const struct name *list = names->list.data;
+	const char *separator = "";
 	enum name_note note;
 
 	for (size_t i = 0; i < row->depth; i++) {
-		const struct report_frame *frame = row->frames[i];
-
-		strbuf_appendf(text, "%s%" PRIx64 " - %s", i ? "\n" : "", frame->address,
-			       list[names_frame(names, frame)].text);
+		strbuf_append(&b->field, separator);
+		strbuf_append(&b->field, texts_get(&b->lines, row->frames[i]->index));
+		separator = "\n";
 	}
-	if (names_end(row, &note))
-		strbuf_appendf(text, "%s%s", row->depth ? "\n" : "",
-			       list[names_note(names, note)].text);
+	if (names_end(row, &note)) {
+		strbuf_append(&b->field, separator);
+		strbuf_append(&b->field,
+			      b->names.list.data[names_note(&b->names, note)].text);
+	}
 }
 
-static void write_row(struct strbuf *field, const struct report *report,
-		      const struct report_section *section, const struct report_row *row,
-		      const struct names *names, FILE *out)
+static void write_row(struct builder *b, const struct report_section *section,
+		      const struct report_row *row)
 {
-	fprintf(out, "%d,", report->snapshot->pid);
+	fprintf(b->out, "%d,", b->report->snapshot->pid);
 	if (row->stack != SNAPSHOT_NO_STACK)
-		fprintf(out, "%" PRIu32, row->stack);
-	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",", report_scale(section, row->size_bytes),
+		fprintf(b->out, "%" PRIu32, row->stack);
+	fprintf(b->out, ",%" PRIu64 ",%" PRIu64 ",",
+		report_scale(section, row->size_bytes),
 		report_scale(section, row->count));
-	clear(field);
-	append_histogram(field, section, row);
-	csv_write_field(strbuf_text(field), out);
-	fputc(',', out);
-	clear(field);
-	append_stack(field, names, row);
-	csv_write_field(strbuf_text(field), out);
-	fprintf(out, ",%s\r\n", section->class == BLOCK_HEAP ? "heap" : "mapping");
+	clear(&b->field);
+	append_histogram(&b->field, section, row);
+	csv_write_field(strbuf_text(&b->field), b->out);
+	fputc(',', b->out);
+	clear(&b->field);
+	append_stack(b, row);
+	csv_write_field(strbuf_text(&b->field), b->out);
+	fprintf(b->out, ",%s\r\n", section->class == BLOCK_HEAP ? "heap" : "mapping");
+}
+
+static struct error *write_report(struct builder *b)
+{
+	const struct report *report = b->report;
+
+	make_lines(b);
+	if (b->lines.all.failed)
+		return error_no_memory();
+	fputs("pid,stack_id,total,count,histogram,stacktrace,class\r\n", b->out);
+	for (size_t s = 0; s < report->section_count; s++) {
+		const struct report_section *section = &report->sections[s];
+
+		for (size_t r = 0; r < section->row_count && !b->field.failed; r++)
+			write_row(b, section, &section->rows[r]);
+	}
+	return b->field.failed ? error_no_memory() : NULL;
 }
 
 static struct error *render_csv(const struct report *report, FILE *out)
 {
-	_cleanup_(names_deinit) struct names names;
-	_cleanup_(strbuf_deinit) struct strbuf field = {0};
-	struct error *err = names_init(&names, report);
+	struct builder b = {.report = report, .out = out};
+	struct error *err = names_init(&b.names, report);
 
-	if (err)
-		return err;
-	fputs("pid,stack_id,total,count,histogram,stacktrace,class\r\n", out);
-	for (size_t s = 0; s < report->section_count && !field.failed; s++) {
-		const struct report_section *section = &report->sections[s];
-
-		for (size_t r = 0; r < section->row_count; r++)
-			write_row(&field, report, section, &section->rows[r], &names,
-				  out);
-	}
-	return field.failed ? error_no_memory() : NULL;
+	if (!err)
+		err = write_report(&b);
+	names_deinit(&b.names);
+	texts_deinit(&b.lines);
+	strbuf_deinit(&b.field);
+	return err;
 }
 
 const struct renderer csv_renderer = {.name = "csv", .render = render_csv};
