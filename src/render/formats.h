@@ -38,4 +38,7 @@ extern const struct renderer csv_renderer;
  */
 extern const struct renderer pprof_renderer;
 
+/* An SVG flame graph; see render/flame.h. */
+extern const struct renderer flame_renderer;
+
 #endif
