@@ -20,6 +20,16 @@ enum option_action {
 	ACTION_VERSION
 };
 
+/* Files beside the reports; cli/outputs.h. */
+enum output_kind {
+	OUTPUT_FLAMEGRAPH,
+	OUTPUT_FLAME,
+	OUTPUT_PPROF,
+	OUTPUT_CSV,
+	OUTPUT_JSON,
+	OUTPUT_KIND_COUNT
+};
+
 struct options {
 	enum option_action action;
 	int pid;                 /* --pid, 1 or more; 0 with a command */
@@ -42,6 +52,11 @@ struct options {
 	const char *format; /* "text" (default) or "json": a renderer's name */
 	const char *output; /* --output FILE, NULL (also for "-"): stdout;
 			  borrowed from argv */
+	/* --flamegraph, --flame, --pprof, --csv, --json: patterns that cli/file_name.h
+	   finds valid, all different, or NULL; borrowed from argv */
+	const char *files[OUTPUT_KIND_COUNT];
+	bool output_every;      /* only with one of files */
+	bool inverted, reverse; /* only with --flame */
 	bool force, dry_run, quiet;
 	unsigned verbose; /* how many -v */
 	enum headers_mode headers_mode;

@@ -10,10 +10,12 @@
 #include "bpf/tracer.h"
 #include "cli/modules.h"
 #include "cli/output.h"
+#include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/wait.h"
 #include "plan/plan.h"
 #include "render/renderer.h"
+#include "report/view.h"
 #include "symbol/cache.h"
 #include "symbol/symbolizer.h"
 #include "target/proc.h"
@@ -48,6 +50,7 @@ struct session {
 	struct report_history *history;
 	struct tracer *tracer;
 	struct output output;
+	struct outputs outputs;
 	uint64_t intervals;    /* that have passed */
 	unsigned looks;        /* at the target, between reports */
 	uint64_t next_look_ms; /* CLOCK_MONOTONIC */
@@ -247,9 +250,12 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
 	_cleanup_(report_destroyp) struct report *report = NULL;
-	struct error *err;
+	bool is_final = report_cause_is_final(cause);
+	struct report_options options =
+		outputs_report_options(&s->outputs, &s->report_options, is_final);
+	struct error *err, *outputs_err;
 
-	if (report_cause_is_final(cause)) {
+	if (is_final) {
 		tracer_freeze(s->tracer);
 		/* Should the reader of the last report stall, another Ctrl-C ends us. */
 		waiter_unblock(&s->waiter);
@@ -258,15 +264,22 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (err)
 		return err;
 	frame_cache_mappings_changed(s->frames);
-	err = report_build(snap, s->history, s->frames, &s->report_options, cause,
-			   &report);
+	err = report_build(snap, s->history, s->frames, &options, cause, &report);
+	if (err)
+		return err;
+
+	struct report shown = report_view(report, &s->report_options);
+
+	err = output_begin(&s->output);
 	if (!err)
-		err = output_begin(&s->output);
-	if (!err)
-		err = s->renderer->render(report, s->output.file);
+		err = s->renderer->render(&shown, s->output.file);
 	if (!err)
 		err = output_flush(&s->output);
-	return err;
+	/* One that fails does not take the others with it. */
+	outputs_err = outputs_write(&s->outputs, report, is_final);
+	if (err)
+		error_destroy(outputs_err);
+	return err ? err : outputs_err;
 }
 
 static int look_ms(const struct session *s)
@@ -427,7 +440,9 @@ struct error *session_run(const struct options *options, int *status)
 			  &s.output);
 	if (err)
 		return err;
-	if (options->command) {
+	if (!options->dry_run)
+		err = outputs_init(&s.outputs, options);
+	if (!err && options->command) {
 		err = spawn_start(options->command, &s.spawn);
 		if (err)
 			*status = start_status(options, err);
