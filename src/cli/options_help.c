@@ -74,6 +74,8 @@ void options_help(FILE *out)
 	      "      only blocks of 4 KiB and more that are older than a minute\n"
 	      "  memtrace -p 1234 -d 10m --format json -o leaks.json\n"
 	      "      ten minutes, a JSON object per report, into a file\n"
+	      "  memtrace -p 1234 -d 10m --flame heap.svg --pprof heap-%p.pb.gz\n"
+	      "      and at the end a flame graph for a browser and a profile for pprof\n"
 	      "  memtrace -p 1234 --sample-every 100\n"
 	      "      one allocation in a hundred, for a busy process\n"
 	      "  memtrace -o leaks.txt -- ./program --its-option\n"
