@@ -12,9 +12,10 @@
  * What a call means to the accounting, packed into the attach cookie of its probe:
  * effect [0:3], then the registers that hold the size, its factor, the old block and the
  * out pointer, four bits each (ABI_ARG_NONE: no such argument), then one bit that says
- * that a new block is not to be recorded; from bit 32 on how many bytes the return
- * address lies above the stack pointer, 16 bits, signed. target/allocator.h has the
- * words, and plan/decode.h the numbers of the registers (enum insn_register).
+ * that a new block is not to be recorded; from bit 24 on the number of the allocator, 8
+ * bits; from bit 32 on how many bytes the return address lies above the stack pointer,
+ * 16 bits, signed. target/allocator.h has the words, and plan/decode.h the numbers of
+ * the registers (enum insn_register).
  */
 #define ABI_EFFECT_ALLOC     1
 #define ABI_EFFECT_ALLOC_OUT 2
@@ -30,25 +31,23 @@
 #define ABI_SITE(effect, size_arg, count_arg, old_arg, out_arg)                          \
 	((uint64_t)(effect) | (uint64_t)(size_arg) << 4 | (uint64_t)(count_arg) << 8 |   \
 	 (uint64_t)(old_arg) << 12 | (uint64_t)(out_arg) << 16)
-#define ABI_SITE_UNRECORDED      (1u << 20)
+#define ABI_SITE_UNRECORDED       (1u << 20)
 
-#define ABI_SITE_EFFECT(site)    ((site)&0xf)
-#define ABI_SITE_SIZE_ARG(site)  ((site) >> 4 & 0xf)
-#define ABI_SITE_COUNT_ARG(site) ((site) >> 8 & 0xf)
-#define ABI_SITE_OLD_ARG(site)   ((site) >> 12 & 0xf)
-#define ABI_SITE_OUT_ARG(site)   ((site) >> 16 & 0xf)
+#define ABI_SITE_EFFECT(site)     ((site)&0xf)
+#define ABI_SITE_SIZE_ARG(site)   ((site) >> 4 & 0xf)
+#define ABI_SITE_COUNT_ARG(site)  ((site) >> 8 & 0xf)
+#define ABI_SITE_OLD_ARG(site)    ((site) >> 12 & 0xf)
+#define ABI_SITE_OUT_ARG(site)    ((site) >> 16 & 0xf)
 
-#define ABI_SITE_SP_SHIFT        32
-#define ABI_SITE_SP(delta)       ((uint64_t)(uint16_t)(delta) << ABI_SITE_SP_SHIFT)
-#define ABI_SITE_SP_DELTA(site)  ((int64_t)(int16_t)((site) >> ABI_SITE_SP_SHIFT))
+#define ABI_MAX_ALLOCATOR_NUMBERS 255 /* the last stands for all further ones */
+#define ABI_SITE_ALLOCATOR_SHIFT  24
+#define ABI_SITE_ALLOCATOR(site)  ((site) >> ABI_SITE_ALLOCATOR_SHIFT & 0xff)
+
+#define ABI_SITE_SP_SHIFT         32
+#define ABI_SITE_SP(delta)        ((uint64_t)(uint16_t)(delta) << ABI_SITE_SP_SHIFT)
+#define ABI_SITE_SP_DELTA(site)   ((int64_t)(int16_t)((site) >> ABI_SITE_SP_SHIFT))
 
 /* --- control ---------------------------------------------------------------------- */
-
-/* Executable code of an allocator in the target; end exclusive, 0..0: unused. */
-struct abi_range {
-	uint64_t start, end;
-};
-#define ABI_MAX_ALLOCATORS 16
 
 /* One record; written by memtrace, except the counts. */
 struct abi_control {
@@ -58,8 +57,41 @@ struct abi_control {
 	uint64_t stacks_used;     /* next free index of `stacks` */
 	uint64_t draining;        /* memtrace reads the tables: changes go to `journal` */
 	uint64_t journal_used;    /* next free index of `journal`, also past its end */
+};
+
+/* --- processes --------------------------------------------------------------------- */
+
+/* Executable code of an allocator in a process; end exclusive, 0..0: unused. */
+struct abi_range {
+	uint64_t start, end;
+};
+#define ABI_MAX_ALLOCATORS 16
+
+/*
+ * The processes that are traced: a table of a power of two of slots. A process is in one
+ * of ABI_PROCESS_WAYS slots from the one that the low bits of its number name. Its slot
+ * is part of the key of each of its blocks, and of what tells its stacks apart. An exec
+ * retires a slot: the blocks under it are gone with their address space, and memtrace
+ * takes them out before it gives the slot back.
+ */
+#define ABI_PROCESS_WAYS    8
+#define ABI_PROCESS_RETIRED (1ull << 32)
+
+struct abi_process {
+	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
+	uint64_t has_ranges; /* `allocators` is filled */
+	char command[16];
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
+_Static_assert(sizeof(struct abi_process) == 288, "no holes");
+
+/* A block is known by its address (48 bits: user addresses have bit 47 clear) and the
+ * slot of its process. */
+#define ABI_ADDRESS_BITS     48
+#define ABI_KEY_ADDRESS(key) ((key) & ((1ull << ABI_ADDRESS_BITS) - 1))
+#define ABI_KEY_SLOT(key)    ((uint32_t)((key) >> ABI_ADDRESS_BITS))
+#define ABI_KEY(slot, address)                                                           \
+	((uint64_t)(slot) << ABI_ADDRESS_BITS | ABI_KEY_ADDRESS(address))
 
 /* --- counters --------------------------------------------------------------------- */
 
@@ -80,7 +112,8 @@ enum abi_counter {
 	ABI_STACKS_UNREADABLE,
 	ABI_STACKS_TRUNCATED,
 	ABI_EVENTS_LOST,
-	ABI_NESTED_CALLS, /* calls inside calls, counted with the outer one */
+	ABI_NESTED_CALLS,   /* calls inside calls, counted with the outer one */
+	ABI_PROCESSES_FULL, /* processes that found no room in `processes` */
 	ABI_COUNTER_COUNT,
 };
 
@@ -94,9 +127,9 @@ struct abi_counters {
  * An open-addressing table of outstanding blocks: `live_buckets` buckets of eight. A
  * block lives in one of two buckets, chosen by abi_live_hash(), the less loaded at
  * insertion. A key slot is 0 (empty), ABI_LIVE_CLAIMED (being written or removed) or
- * the block's address / 8. What does not fit (full buckets, sizes of 4 GiB and more,
+ * the block's key / 8. What does not fit (full buckets, sizes of 4 GiB and more,
  * addresses that are not multiples of 8) goes to the hash `live_spill`, keyed by the
- * whole address.
+ * whole key.
  */
 #define ABI_LIVE_WAYS    8
 #define ABI_LIVE_CLAIMED 1
@@ -145,13 +178,13 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
 #define ABI_JOURNAL_ENTRIES 65536
 
 enum abi_journal_kind {
-	ABI_JOURNAL_PUT = 1, /* `block` at `address`, in place of one at `old_address` */
-	ABI_JOURNAL_TAKEN,   /* no block at `address` any more */
+	ABI_JOURNAL_PUT = 1, /* a block at `key`, in place of one at `old_key` */
+	ABI_JOURNAL_TAKEN,   /* no block at `key` any more */
 };
 
 struct abi_journal {
-	uint64_t address;
-	uint64_t old_address; /* 0: none */
+	uint64_t key;
+	uint64_t old_key; /* 0: none */
 	uint64_t size_bytes;
 	uint32_t stack;
 	uint32_t tid;
@@ -180,8 +213,10 @@ struct abi_stack_bucket {
 /* The fixed head of a stack's record; `depth` return addresses follow, leaf first. */
 struct abi_stack_head {
 	uint64_t check;
-	uint32_t depth;
-	uint32_t end; /* enum abi_stack_end */
+	uint32_t process; /* slot */
+	uint16_t depth;
+	uint8_t end;       /* enum abi_stack_end */
+	uint8_t allocator; /* number of the allocator that was called */
 };
 
 enum abi_stack_end {
@@ -194,6 +229,7 @@ enum abi_stack_end {
 /* --- calls on their way ----------------------------------------------------------- */
 
 #define ABI_PENDING_SLOTS       65536 /* by the low bits of the thread id */
+#define ABI_PENDING_SPILL       4096  /* whose slot is another thread's */
 
 #define ABI_PENDING_SKIP        1 /* filtered or sampled out: not to be recorded */
 #define ABI_PENDING_HAS_OLD     2 /* `old` was taken out of the live table at entry */
@@ -204,22 +240,23 @@ struct abi_pending {
 	uint64_t owner;      /* thread id, 0: free */
 	uint64_t sp;         /* address of the return address */
 	uint64_t size_bytes; /* asked for */
-	uint64_t address;    /* old block, out pointer or start of a range */
-	uint32_t site;       /* ABI_SITE, its lower half */
-	uint32_t flags;
+	uint64_t address; /* out pointer or start of a range; of an old block the key */
+	uint32_t site;    /* ABI_SITE, its lower half */
+	uint16_t flags;
+	uint16_t process; /* slot */
 	struct abi_block old;
 };
 _Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
 
 /*
  * The last free that a thread began: one function that frees may call another, and that
- * is one free. By the low bits of the thread id; kept where more than one function frees.
+ * is one free. By the low bits of the thread id.
  */
 #define ABI_LAST_FREE_SLOTS 16384
 
 struct abi_last_free {
 	uint64_t tid;
-	uint64_t address;  /* of the block, 0: an allocation came after it */
+	uint64_t key;      /* of the block, 0: an allocation came after it */
 	uint64_t sp;       /* address of the return address */
 	uint64_t function; /* address of the function */
 };
@@ -242,7 +279,8 @@ enum abi_event_kind {
 };
 
 struct abi_event {
-	uint32_t kind;
+	uint16_t kind;
+	uint16_t process; /* slot */
 	uint32_t tid;
 	uint64_t address;
 	uint64_t size_bytes;

@@ -60,8 +60,8 @@ ALWAYS_INLINE void realloc_begin(struct abi_control *ctl, struct abi_pending *p)
 	}
 }
 
-/* The address of the new block that the call made; or of the old one, when it has to be
- * put back: then `restore` is set. */
+/* The address of the new block that the call made; or the key of the old one, when it has
+ * to be put back: then `restore` is set. */
 ALWAYS_INLINE u64 realloc_end(struct abi_control *ctl, struct abi_pending *p, u64 result,
 			      int *restore)
 {
@@ -82,7 +82,6 @@ ALWAYS_INLINE u64 realloc_end(struct abi_control *ctl, struct abi_pending *p, u6
 	return result;
 }
 
-#ifdef NESTED_FREES
 ALWAYS_INLINE struct abi_last_free *last_free_of(u64 tid)
 {
 	u32 at = tid & (ABI_LAST_FREE_SLOTS - 1);
@@ -92,22 +91,22 @@ ALWAYS_INLINE struct abi_last_free *last_free_of(u64 tid)
 
 /* Is this free part of the one that this thread began last: of the same block, by
  * another function, called or jumped to from there? */
-ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 tid, u64 address)
+ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 tid, u64 key)
 {
 	struct abi_last_free *last = last_free_of(tid);
 
-	return last && last->tid == tid && last->address == address && last->sp >= sp &&
+	return last && last->tid == tid && last->key == key && last->sp >= sp &&
 	       last->function != REG_PC(ctx);
 }
 
-ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 tid, u64 address)
+ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 tid, u64 key)
 {
 	struct abi_last_free *last = last_free_of(tid);
 
 	if (!last)
 		return;
 	last->tid = tid;
-	last->address = address;
+	last->key = key;
 	last->sp = sp;
 	last->function = REG_PC(ctx);
 }
@@ -118,34 +117,29 @@ ALWAYS_INLINE void free_is_over(u64 tid)
 	struct abi_last_free *last = last_free_of(tid);
 
 	if (last && last->tid == tid)
-		last->address = 0;
+		last->key = 0;
 }
-#else
-#define free_is_inside(ctx, sp, tid, address) 0
-#define free_begins(ctx, sp, tid, address)    ((void)0)
-#define free_is_over(tid)                     ((void)0)
-#endif
 
-ALWAYS_INLINE void free_block(struct abi_control *ctl, struct pt_regs *ctx, u64 sp,
-			      u64 tid, u64 address)
+/* `key`: of the block, 0 for none. */
+ALWAYS_INLINE void free_block(const struct tracee *t, struct pt_regs *ctx, u64 sp, u64 key)
 {
 	struct abi_block old = {};
 
-	if (!address)
+	if (!key)
 		return;
-	journal_add(ctl, address, 0, NULL);
-	if (live_take(ctl, address, &old)) {
+	journal_add(t->ctl, key, 0, NULL);
+	if (live_take(t->ctl, key, &old)) {
 		block_freed(old.size_bytes);
 	} else {
-		if (free_is_inside(ctx, sp, tid, address))
+		if (free_is_inside(ctx, sp, t->tid, key))
 			return;
 		count(ABI_FREES_UNKNOWN, 1);
 	}
-	free_begins(ctx, sp, tid, address);
+	free_begins(ctx, sp, t->tid, key);
 }
 
-/* A block may have got another size where it is: its address when it has to be put back
- * so, its stack and its age unchanged. */
+/* A block may have got another size where it is: its key when it has to be put back so,
+ * its stack and its age unchanged. */
 ALWAYS_INLINE u64 resize_end(struct abi_control *ctl, struct abi_pending *p, u64 result)
 {
 	struct abi_block old = {};

@@ -1,30 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs: entry of an allocation function, entry of free, return of either. */
 
-/* Process and thread as memtrace numbers them: by its own pid namespace. */
-ALWAYS_INLINE u64 current_pid_tgid(void)
-{
-#ifdef PIDNS_INODE
-	struct bpf_pidns_info ns = {};
-
-	if (bpf_get_ns_current_pid_tgid(PIDNS_DEVICE, PIDNS_INODE, &ns, sizeof(ns)))
-		return 0;
-	return (u64)ns.tgid << 32 | ns.pid;
-#else
-	return bpf_get_current_pid_tgid();
-#endif
-}
-
-/* The control record, when this probe hit is to be looked at. */
-ALWAYS_INLINE struct abi_control *traced(u64 pid_tgid)
-{
-	struct abi_control *ctl = control_get();
-
-	if (!ctl || !ctl->enabled || pid_tgid >> 32 != TARGET_PID)
-		return NULL;
-	return ctl;
-}
-
 /* Where the return address is, at an entry. */
 ALWAYS_INLINE u64 return_address_at(struct pt_regs *ctx, u64 meaning)
 {
@@ -51,17 +27,23 @@ ALWAYS_INLINE u64 asked_size(struct pt_regs *ctx, u32 site, u32 effect)
 	return size > limit ? ~0ull : n * size;
 }
 
+/* Is the call's `address` that of a block? */
+ALWAYS_INLINE int takes_block(u32 effect)
+{
+	return effect == ABI_EFFECT_REALLOC || effect == ABI_EFFECT_RESIZE ||
+	       effect == ABI_EFFECT_FREE;
+}
+
 ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 {
 	u32 site = meaning;
-	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
-	struct abi_control *ctl = traced(pid_tgid);
+	struct tracee t;
 
-	if (!ctl)
+	if (!tracee_find(&t))
 		return 0;
 
 	u64 sp = return_address_at(ctx, meaning);
-	struct abi_pending *p = pending_begin(ctl, tid, sp);
+	struct abi_pending *p = pending_begin(&t, sp);
 
 	if (!p)
 		return 0;
@@ -71,14 +53,17 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 	p->sp = sp;
 	p->site = site;
 	p->flags = 0;
+	p->process = t.slot;
 	p->size_bytes = asked_size(ctx, site, effect);
 	p->address = reg_arg(ctx, effect == ABI_EFFECT_ALLOC_OUT ? ABI_SITE_OUT_ARG(site) :
 								   ABI_SITE_OLD_ARG(site));
+	if (takes_block(effect))
+		p->address = tracee_key(&t, p->address);
 	if (effect != ABI_EFFECT_FREE)
-		free_is_over(tid);
+		free_is_over(t.tid);
 	switch (effect) {
 	case ABI_EFFECT_REALLOC:
-		realloc_begin(ctl, p);
+		realloc_begin(t.ctl, p);
 		/* fall through */
 	case ABI_EFFECT_ALLOC:
 	case ABI_EFFECT_ALLOC_OUT:
@@ -87,13 +72,13 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 				    ABI_PENDING_WANTS_STACK;
 		break;
 	case ABI_EFFECT_FREE:
-		free_block(ctl, ctx, sp, tid, p->address);
+		free_block(&t, ctx, sp, p->address);
 		break;
 	case ABI_EFFECT_RESIZE:
 		break;
 #ifdef MAPPINGS
 	default:
-		mapping_begin(ctx, p, tid);
+		mapping_begin(&t, ctx, p);
 #endif
 	}
 	return 0;
@@ -102,16 +87,16 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 /* A free without a return probe. */
 ALWAYS_INLINE int free_entered(struct pt_regs *ctx, u64 meaning)
 {
-	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
-	struct abi_control *ctl = traced(pid_tgid);
+	struct tracee t;
 
-	if (!ctl)
+	if (!tracee_find(&t))
 		return 0;
 
 	u64 sp = return_address_at(ctx, meaning);
 
-	if (!pending_is_inside(ctl, tid, sp))
-		free_block(ctl, ctx, sp, tid, reg_arg(ctx, ABI_SITE_OLD_ARG(meaning)));
+	if (!pending_is_inside(&t, sp))
+		free_block(&t, ctx, sp,
+			   tracee_key(&t, reg_arg(ctx, ABI_SITE_OLD_ARG(meaning))));
 	return 0;
 }
 
@@ -129,7 +114,8 @@ int on_free(struct pt_regs *ctx)
 
 /*
  * What a returned call leaves behind: the address of a block to record, or 0. With
- * `restore` set it is an old block: that of a realloc that failed, or a resized one.
+ * `restore` set it is the key of an old block: of a realloc that failed, or a resized
+ * one.
  */
 ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u64 result,
 			       int *restore)
@@ -168,9 +154,8 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 
 int on_return(struct pt_regs *ctx)
 {
-	u64 pid_tgid = current_pid_tgid(), tid = (u32)pid_tgid;
-	struct abi_control *ctl = traced(pid_tgid);
-	struct abi_pending *p = ctl ? pending_find(ctl, tid) : NULL;
+	struct tracee t;
+	struct abi_pending *p = tracee_find(&t) ? pending_find(&t) : NULL;
 
 	/* A nested call's return, or one that was entered before the attach. */
 	if (!p || p->sp != RETURNED_SP(ctx))
@@ -178,31 +163,34 @@ int on_return(struct pt_regs *ctx)
 
 	/* The walk comes first: what it finds does not depend on the outcome, and the
 	 * verifier follows it once for each state before it. */
-	u32 stack = p->flags & ABI_PENDING_WANTS_STACK ? stack_intern(ctx, ctl) : ABI_NO_STACK;
+	u32 stack = p->flags & ABI_PENDING_WANTS_STACK ?
+			    stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(p->site)) :
+			    ABI_NO_STACK;
 	u64 result = REG_RESULT(ctx);
 
 #ifdef MAPPINGS
 	if (is_mapping(ABI_SITE_EFFECT(p->site))) {
-		mapping_end(p, tid, result, stack);
-		pending_end(ctl, p, tid);
+		mapping_end(&t, p, result, stack);
+		pending_end(&t, p);
 		return 0;
 	}
 #endif
 	int restore = 0;
-	u64 address = call_outcome(ctl, p, result, &restore);
+	u64 address = call_outcome(t.ctl, p, result, &restore);
 
 	if (address) {
-		u64 old_address = 0;
+		u64 old_key = 0;
 
 		if (!restore) {
 			/* From here on `old` is the new block. */
 			if (p->flags & ABI_PENDING_HAS_OLD)
-				old_address = p->address;
+				old_key = p->address;
 			p->flags = 0;
-			block_allocated(p, tid, stack);
+			block_allocated(p, t.tid, stack);
 		}
-		live_put(ctl, address, old_address, &p->old);
+		/* With `restore` it is a key, and stays as it is. */
+		live_put(t.ctl, ABI_KEY(t.slot, address), old_key, &p->old);
 	}
-	pending_end(ctl, p, tid);
+	pending_end(&t, p);
 	return 0;
 }

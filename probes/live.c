@@ -5,7 +5,7 @@
  */
 
 /* Tell a reader of the tables what is about to change. `block` is NULL for TAKEN. */
-ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 address, u64 old_address,
+ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 			       const struct abi_block *block)
 {
 	if (!ctl->draining)
@@ -16,8 +16,8 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 address, u64 old_add
 
 	if (!entry)
 		return;
-	entry->address = address;
-	entry->old_address = old_address;
+	entry->key = key;
+	entry->old_key = old_key;
 	if (block) {
 		entry->size_bytes = block->size_bytes;
 		entry->stack = block->stack;
@@ -29,18 +29,18 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 address, u64 old_add
 }
 
 /* True for blocks that the table's slots can hold. */
-ALWAYS_INLINE int live_fits(u64 address, u64 size_bytes)
+ALWAYS_INLINE int live_fits(u64 key, u64 size_bytes)
 {
-	return !(address & 7) && address >> 3 > ABI_LIVE_CLAIMED && size_bytes >> 32 == 0;
+	return !(key & 7) && key >> 3 > ABI_LIVE_CLAIMED && size_bytes >> 32 == 0;
 }
 
-/* Take a block out of one bucket. */
-ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 key, struct abi_block *ret)
+/* Take a block out of one bucket; `word` is its key / 8. */
+ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word, struct abi_block *ret)
 {
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
-		if (b->key[i] == key &&
-		    __sync_val_compare_and_swap(&b->key[i], key, ABI_LIVE_CLAIMED) == key) {
+		if (b->key[i] == word &&
+		    __sync_val_compare_and_swap(&b->key[i], word, ABI_LIVE_CLAIMED) == word) {
 			ret->size_bytes = b->entry[i].size_bytes;
 			ret->stack = b->entry[i].stack;
 			ret->tid = b->entry[i].tid;
@@ -52,27 +52,27 @@ ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 key, struct abi_
 	return 0;
 }
 
-/* Take the block at `address` out of the table; 0 when it is not there. */
-ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 address, struct abi_block *ret)
+/* Take the block `key` out of the table; 0 when it is not there. */
+ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *ret)
 {
-	u64 key = address >> 3;
-	u32 at = abi_live_hash(key, LIVE_BUCKETS, 0);
+	u64 word = key >> 3;
+	u32 at = abi_live_hash(word, LIVE_BUCKETS, 0);
 	struct abi_live_bucket *b = live.lookup(&at);
 
-	if (b && live_take_from(b, key, ret))
+	if (b && live_take_from(b, word, ret))
 		return 1;
-	at = abi_live_hash(key, LIVE_BUCKETS, 1);
+	at = abi_live_hash(word, LIVE_BUCKETS, 1);
 	b = live.lookup(&at);
-	if (b && live_take_from(b, key, ret))
+	if (b && live_take_from(b, word, ret))
 		return 1;
 
 	if (ctl->spilled_blocks) {
-		struct abi_block *spilled = live_spill.lookup(&address);
+		struct abi_block *spilled = live_spill.lookup(&key);
 
 		if (spilled) {
 			*ret = *spilled;
 			/* Of two racing frees of one block only one may count it. */
-			if (live_spill.delete(&address) == 0) {
+			if (live_spill.delete(&key) == 0) {
 				__sync_fetch_and_add(&ctl->spilled_blocks, -1);
 				return 1;
 			}
@@ -82,7 +82,7 @@ ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 address, struct abi_blo
 }
 
 /* Put a block into one bucket; 0 when it is full. */
-ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 key,
+ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 				const struct abi_block *block)
 {
 #pragma clang loop unroll(disable)
@@ -93,7 +93,7 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 key,
 			b->entry[i].stack = block->stack;
 			b->entry[i].tid = block->tid;
 			b->entry[i].tick = block->tick;
-			publish(&b->key[i], key);
+			publish(&b->key[i], word);
 			return 1;
 		}
 	}
@@ -110,7 +110,7 @@ ALWAYS_INLINE u64 is_zero(u64 x)
 	return (negative >> 63) ^ 1;
 }
 
-ALWAYS_INLINE u64 live_free_ways(const struct abi_live_bucket *b, u64 key, u64 *has_key)
+ALWAYS_INLINE u64 live_free_ways(const struct abi_live_bucket *b, u64 word, u64 *has_word)
 {
 	u64 n = 0;
 
@@ -119,45 +119,45 @@ ALWAYS_INLINE u64 live_free_ways(const struct abi_live_bucket *b, u64 key, u64 *
 		u64 k = b->key[i];
 
 		n += is_zero(k);
-		*has_key |= is_zero(k ^ key);
+		*has_word |= is_zero(k ^ word);
 	}
 	return n;
 }
 
-/* Record a block, in place of the one at `old_address` if that is not 0 (which was taken
- * before); 0, and counted, when there is no room. */
-ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 address, u64 old_address,
+/* Record a block, in place of `old_key` if that is not 0 (which was taken before); 0, and
+ * counted, when there is no room. */
+ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
 			   const struct abi_block *block)
 {
-	journal_add(ctl, address, old_address, block);
+	journal_add(ctl, key, old_key, block);
 
-	u64 key = address >> 3;
-	u32 at1 = abi_live_hash(key, LIVE_BUCKETS, 0);
-	u32 at2 = abi_live_hash(key, LIVE_BUCKETS, 1);
+	u64 word = key >> 3;
+	u32 at1 = abi_live_hash(word, LIVE_BUCKETS, 0);
+	u32 at2 = abi_live_hash(word, LIVE_BUCKETS, 1);
 	struct abi_live_bucket *b1 = live.lookup(&at1), *b2 = live.lookup(&at2);
 
 	if (!b1 || !b2)
 		return 0;
 
-	u64 has_key = ctl->spilled_blocks;
-	u64 free1 = live_free_ways(b1, key, &has_key);
-	u64 free2 = live_free_ways(b2, key, &has_key);
+	u64 has_word = ctl->spilled_blocks;
+	u64 free1 = live_free_ways(b1, word, &has_word);
+	u64 free2 = live_free_ways(b2, word, &has_word);
 
 	/* The address is handed out again: whoever freed it escaped the probes. */
-	if (has_key) {
+	if (has_word) {
 		struct abi_block stale = {};
 
-		if (live_take(ctl, address, &stale))
+		if (live_take(ctl, key, &stale))
 			count(ABI_BLOCKS_REPLACED, 1);
 	}
-	if (live_fits(address, block->size_bytes)) {
-		if (live_put_into(free1 < free2 ? b2 : b1, key, block) ||
-		    live_put_into(free1 < free2 ? b1 : b2, key, block))
+	if (live_fits(key, block->size_bytes)) {
+		if (live_put_into(free1 < free2 ? b2 : b1, word, block) ||
+		    live_put_into(free1 < free2 ? b1 : b2, word, block))
 			return 1;
 	}
 	/* Counted first, so that a take on another processor cannot miss it. */
 	__sync_fetch_and_add(&ctl->spilled_blocks, 1);
-	if (live_spill.update(&address, (struct abi_block *)block) == 0)
+	if (live_spill.update(&key, (struct abi_block *)block) == 0)
 		return 1;
 	__sync_fetch_and_add(&ctl->spilled_blocks, -1);
 	count(ABI_BLOCKS_FULL, 1);

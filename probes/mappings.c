@@ -6,12 +6,13 @@ ALWAYS_INLINE int is_mapping(u32 effect)
 	return effect >= ABI_EFFECT_MAP && effect <= ABI_EFFECT_REMAP;
 }
 
-ALWAYS_INLINE void mapping_event(u32 kind, u64 tid, u64 address, u64 size_bytes, u64 extra,
-				 u32 stack)
+ALWAYS_INLINE void mapping_event(const struct tracee *t, u32 kind, u64 address,
+				 u64 size_bytes, u64 extra, u32 stack)
 {
 	struct abi_event event = {
 		.kind = kind,
-		.tid = tid,
+		.process = t->slot,
+		.tid = t->tid,
 		.address = address,
 		.size_bytes = size_bytes,
 		.extra = extra,
@@ -24,15 +25,16 @@ ALWAYS_INLINE void mapping_event(u32 kind, u64 tid, u64 address, u64 size_bytes,
 		count(ABI_EVENTS_LOST, 1);
 }
 
-ALWAYS_INLINE void mapping_begin(struct pt_regs *ctx, struct abi_pending *p, u64 tid)
+ALWAYS_INLINE void mapping_begin(const struct tracee *t, struct pt_regs *ctx,
+				 struct abi_pending *p)
 {
 	if (ABI_SITE_EFFECT(p->site) != ABI_EFFECT_UNMAP)
 		p->flags |= ABI_PENDING_WANTS_STACK;
 	if (ABI_SITE_EFFECT(p->site) == ABI_EFFECT_UNMAP)
-		mapping_event(ABI_EVENT_UNMAP, tid, p->address, p->size_bytes, 0, 0);
+		mapping_event(t, ABI_EVENT_UNMAP, p->address, p->size_bytes, 0, 0);
 	else if (ABI_SITE_EFFECT(p->site) == ABI_EFFECT_REMAP) {
 		/* mremap(old, old_size, new_size, flags): `size_bytes` is the new one. */
-		mapping_event(ABI_EVENT_REMAP, tid, p->address, REG_ARG1(ctx),
+		mapping_event(t, ABI_EVENT_REMAP, p->address, REG_ARG1(ctx),
 			      REG_ARG3(ctx), 0);
 	}
 }
@@ -43,16 +45,18 @@ ALWAYS_INLINE int mapping_done(u32 effect, u64 result)
 	return effect == ABI_EFFECT_UNMAP ? (u32)result == 0 : result != (u64)-1;
 }
 
-ALWAYS_INLINE void mapping_end(const struct abi_pending *p, u64 tid, u64 result, u32 stack)
+ALWAYS_INLINE void mapping_end(const struct tracee *t, const struct abi_pending *p,
+			       u64 result, u32 stack)
 {
 	u32 effect = ABI_SITE_EFFECT(p->site);
 
 	if (!mapping_done(effect, result)) {
-		mapping_event(ABI_EVENT_FAILED, tid, 0, 0, 0, 0);
+		mapping_event(t, ABI_EVENT_FAILED, 0, 0, 0, 0);
 	} else if (effect == ABI_EFFECT_UNMAP) {
-		mapping_event(ABI_EVENT_DONE, tid, 0, 0, 0, 0);
+		mapping_event(t, ABI_EVENT_DONE, 0, 0, 0, 0);
 	} else {
-		mapping_event(effect == ABI_EFFECT_MAP ? ABI_EVENT_MAP : ABI_EVENT_REMAPPED,
-			      tid, result, p->size_bytes, 0, stack);
+		mapping_event(t,
+			      effect == ABI_EFFECT_MAP ? ABI_EVENT_MAP : ABI_EVENT_REMAPPED,
+			      result, p->size_bytes, 0, stack);
 	}
 }

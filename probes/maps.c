@@ -9,6 +9,7 @@ struct stack_record {
 };
 
 BPF_F_TABLE("array", u32, struct abi_control, control, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_process, processes, PROCESS_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_counters, counters, CPU_SLOTS, BPF_F_MMAPABLE);
 
 BPF_F_TABLE("array", u32, struct abi_live_bucket, live, LIVE_BUCKETS, BPF_F_MMAPABLE);
@@ -18,16 +19,14 @@ BPF_F_TABLE("array", u32, struct abi_journal, journal, ABI_JOURNAL_ENTRIES,
 	    BPF_F_MMAPABLE);
 
 BPF_F_TABLE("array", u32, struct abi_pending, pending, ABI_PENDING_SLOTS, BPF_F_MMAPABLE);
-BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, 4096, BPF_F_NO_PREALLOC);
+BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, ABI_PENDING_SPILL, BPF_F_NO_PREALLOC);
 
 BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 	    BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct stack_record, stacks, MAX_STACKS, BPF_F_MMAPABLE);
 
-#ifdef NESTED_FREES
 BPF_F_TABLE("array", u32, struct abi_last_free, last_free, ABI_LAST_FREE_SLOTS,
 	    BPF_F_MMAPABLE);
-#endif
 
 #ifdef MAPPINGS
 BPF_RINGBUF_OUTPUT(events, 256 /* 1 MiB */);

@@ -19,17 +19,6 @@ ALWAYS_INLINE u64 trampoline_address(void)
 }
 #endif
 
-/* Is `address` in the code of an allocator? */
-ALWAYS_INLINE int in_allocator(const struct abi_control *ctl, u64 address)
-{
-#pragma clang loop unroll(disable)
-	for (int i = 0; i < ABI_MAX_ALLOCATORS; i++) {
-		if (address >= ctl->allocators[i].start && address < ctl->allocators[i].end)
-			return 1;
-	}
-	return 0;
-}
-
 /*
  * Is the call that `p` describes still running, seen from a call that begins at `sp`?
  * It is not when its frame was unwound past by longjmp or an exception, or when its
@@ -39,8 +28,8 @@ ALWAYS_INLINE int in_allocator(const struct abi_control *ctl, u64 address)
  * - the new call comes from an allocator's own code, or by a tail call: a longjmp can
  *   leave the old words in a frame that does not write to them.
  */
-ALWAYS_INLINE int pending_is_running(const struct abi_control *ctl,
-				     const struct abi_pending *p, u64 sp)
+ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pending *p,
+				     u64 sp)
 {
 	if (sp > p->sp)
 		return 0;
@@ -57,23 +46,25 @@ ALWAYS_INLINE int pending_is_running(const struct abi_control *ctl,
 	if (caller == trampoline)
 		return 1;
 #endif
-	return in_allocator(ctl, caller);
+	return in_allocator(t->process, caller);
 }
 
 /* This thread's record, or NULL. */
-ALWAYS_INLINE struct abi_pending *pending_find(const struct abi_control *ctl, u64 tid)
+ALWAYS_INLINE struct abi_pending *pending_find(const struct tracee *t)
 {
+	u64 tid = t->tid;
 	u32 at = tid & (ABI_PENDING_SLOTS - 1);
 	struct abi_pending *p = pending.lookup(&at);
 
 	if (p && p->owner == tid)
 		return p;
-	return ctl->spilled_pending ? pending_spill.lookup(&tid) : NULL;
+	return t->ctl->spilled_pending ? pending_spill.lookup(&tid) : NULL;
 }
 
 /* Give a record back. */
-ALWAYS_INLINE void pending_end(struct abi_control *ctl, struct abi_pending *p, u64 tid)
+ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 {
+	u64 tid = t->tid;
 	u32 at = tid & (ABI_PENDING_SLOTS - 1);
 	struct abi_pending *slot = pending.lookup(&at);
 
@@ -81,40 +72,41 @@ ALWAYS_INLINE void pending_end(struct abi_control *ctl, struct abi_pending *p, u
 	if (slot && slot->owner == tid) {
 		publish(&slot->owner, 0);
 	} else if (pending_spill.delete(&tid) == 0) {
-		__sync_fetch_and_add(&ctl->spilled_pending, -1);
+		__sync_fetch_and_add(&t->ctl->spilled_pending, -1);
 	}
 }
 
 /* The call never returned. Its old block was not given up, as far as anyone knows. */
-ALWAYS_INLINE void pending_abandon(struct abi_control *ctl, struct abi_pending *p)
+ALWAYS_INLINE void pending_abandon(const struct tracee *t, struct abi_pending *p)
 {
 	count(ABI_CALLS_ABANDONED, 1);
 	if (p->flags & ABI_PENDING_HAS_OLD)
-		live_put(ctl, p->address, 0, &p->old);
+		live_put(t->ctl, p->address, 0, &p->old);
 }
 
 /* Is this thread inside a call that is counted already? */
-ALWAYS_INLINE int pending_is_inside(const struct abi_control *ctl, u64 tid, u64 sp)
+ALWAYS_INLINE int pending_is_inside(const struct tracee *t, u64 sp)
 {
-	struct abi_pending *p = pending_find(ctl, tid);
+	struct abi_pending *p = pending_find(t);
 
-	return p && pending_is_running(ctl, p, sp);
+	return p && pending_is_running(t, p, sp);
 }
 
 /*
  * A record for the call that begins at `sp`, owned by this thread; NULL when the call
  * is nested, or (counted) when there is no room.
  */
-ALWAYS_INLINE struct abi_pending *pending_begin(struct abi_control *ctl, u64 tid, u64 sp)
+ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp)
 {
-	struct abi_pending *p = pending_find(ctl, tid);
+	struct abi_pending *p = pending_find(t);
+	u64 tid = t->tid;
 
 	if (p) {
-		if (pending_is_running(ctl, p, sp)) {
+		if (pending_is_running(t, p, sp)) {
 			count(ABI_NESTED_CALLS, 1);
 			return NULL;
 		}
-		pending_abandon(ctl, p);
+		pending_abandon(t, p);
 		return p;
 	}
 
@@ -126,10 +118,10 @@ ALWAYS_INLINE struct abi_pending *pending_begin(struct abi_control *ctl, u64 tid
 
 	struct abi_pending fresh = {.owner = tid};
 
-	__sync_fetch_and_add(&ctl->spilled_pending, 1);
+	__sync_fetch_and_add(&t->ctl->spilled_pending, 1);
 	if (pending_spill.update(&tid, &fresh) == 0)
 		return pending_spill.lookup(&tid);
-	__sync_fetch_and_add(&ctl->spilled_pending, -1);
+	__sync_fetch_and_add(&t->ctl->spilled_pending, -1);
 	count(ABI_PENDING_FULL, 1);
 	return NULL;
 }

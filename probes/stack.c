@@ -38,14 +38,15 @@ ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *s
 	return 1;
 }
 
-ALWAYS_INLINE void walk_begin(struct walk *w, struct pt_regs *ctx)
+/* `owner`: what tells stacks of equal addresses apart. */
+ALWAYS_INLINE void walk_begin(struct walk *w, struct pt_regs *ctx, u64 owner)
 {
 	w->regs.pc = REG_PC(ctx);
 	w->regs.sp = REG_SP(ctx);
 	w->regs.bp = REG_FP(ctx);
 	w->base = 0;
-	w->hash = 0;
-	w->check = 0;
+	w->hash = owner;
+	w->check = owner;
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
 }
@@ -126,12 +127,15 @@ ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 chec
 	return ABI_NO_STACK;
 }
 
-/* The number of the call path that `ctx` returns into. */
-ALWAYS_INLINE u32 stack_intern(struct pt_regs *ctx, struct abi_control *ctl)
+/* The number of the call path that `ctx` returns into, from a call of the allocator of
+ * this number. */
+ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator)
 {
+	struct abi_control *ctl = t->ctl;
+	u64 owner = (u64)t->slot << 8 | allocator;
 	struct walk w;
 
-	walk_begin(&w, ctx);
+	walk_begin(&w, ctx, owner);
 	walk_run(&w, NULL);
 
 	u64 check = w.check | 1, hash = w.hash, tag = hash >> ABI_STACK_NUMBER_BITS | 1;
@@ -165,8 +169,10 @@ ALWAYS_INLINE u32 stack_intern(struct pt_regs *ctx, struct abi_control *ctl)
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
-	walk_begin(&w, ctx);
+	walk_begin(&w, ctx, owner);
 	walk_run(&w, record);
+	record->head.process = t->slot;
+	record->head.allocator = allocator;
 	record->head.depth = w.depth;
 	record->head.end = w.end;
 	publish(&record->head.check, check);

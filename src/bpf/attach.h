@@ -32,7 +32,8 @@ struct attach_ops {
 	const char *name;
 	uint32_t attach_type; /* what the programs must be loaded with */
 	/*
-	 * Attach all probes, for the process `pid`. Nothing stays attached on failure.
+	 * Attach more probes, for the process `pid` or for all (0). None of them stays
+	 * attached on failure.
 	 */
 	struct error *(*attach)(struct attachment *self, int pid,
 				const struct attach_probe probes[], size_t count,

@@ -10,30 +10,48 @@
 #include "bpf/link.h"
 #include "util/cleanup.h"
 
-#define MAX_LINKS 64
+#define MAX_THREADS 64
 
-static void *close_link(void *arg)
+/* Every MAX_THREADS-th of the links from `first` on. */
+struct closing {
+	const struct attachment *attachment;
+	size_t first;
+};
+
+static void *close_links(void *arg)
 {
-	close((int)(intptr_t)arg);
+	const struct closing *c = arg;
+
+	for (size_t i = c->first; i < c->attachment->fds.len; i += MAX_THREADS)
+		close(c->attachment->fds.data[i]);
 	return NULL;
 }
 
-/* Closing a link waits 35-96 ms for the kernel's grace periods: wait for all at once. */
-static void multi_detach(struct attachment *self)
+/* Close the links from `first` on. Each waits 35-96 ms for the kernel's grace periods:
+ * wait for many at once. */
+static void close_from(struct attachment *self, size_t first)
 {
-	pthread_t threads[MAX_LINKS];
+	struct closing closings[MAX_THREADS];
+	pthread_t threads[MAX_THREADS];
 	size_t started = 0;
 
-	vec_foreach (fd, &self->fds) {
-		if (started < MAX_LINKS &&
-		    pthread_create(&threads[started], NULL, close_link,
-				   (void *)(intptr_t)*fd) == 0)
+	for (size_t i = 0; i < MAX_THREADS && first + i < self->fds.len; i++) {
+		closings[i] = (struct closing){self, first + i};
+		if (pthread_create(&threads[started], NULL, close_links, &closings[i]) ==
+		    0)
 			started++;
 		else
-			close(*fd);
+			close_links(&closings[i]);
 	}
 	while (started-- > 0)
 		pthread_join(threads[started], NULL);
+	if (self->fds.len > first)
+		self->fds.len = first;
+}
+
+static void multi_detach(struct attachment *self)
+{
+	close_from(self, 0);
 	vec_deinit(&self->fds);
 }
 
@@ -61,6 +79,7 @@ static struct error *multi_attach(struct attachment *self, int pid,
 	_cleanup_(freep) uint64_t *offsets = calloc(count, sizeof(*offsets));
 	_cleanup_(freep) uint64_t *values = calloc(count, sizeof(*values));
 	_cleanup_(freep) bool *done = calloc(count, sizeof(*done));
+	size_t before = self->fds.len;
 
 	(void)cookies; /* every kernel with uprobe_multi has them */
 	if (!offsets || !values || !done)
@@ -90,7 +109,7 @@ static struct error *multi_attach(struct attachment *self, int pid,
 
 				if (fd >= 0)
 					close(fd);
-				multi_detach(self);
+				close_from(self, before);
 				return err;
 			}
 		}

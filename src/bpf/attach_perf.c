@@ -38,27 +38,30 @@ static int open_event(int pmu, int return_bit, int pid, const struct attach_prob
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	/* An event of all processes wants one processor, and its program runs on all
+	 * (kernel/trace/trace_uprobe.c, __uprobe_perf_func()). */
+	long fd = syscall(SYS_perf_event_open, &attr, pid ? pid : -1, pid ? -1 : 0, -1,
+			  PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
 }
 
 /* Let the programs stop at once: removing each breakpoint takes the kernel 0.1 s. */
-static void disable_all(struct attachment *self)
+static void disable_from(struct attachment *self, size_t first)
 {
-	vec_foreach (fd, &self->fds)
-		ioctl(*fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = first; i < self->fds.len; i++)
+		ioctl(self->fds.data[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /*
  * The last close of an event waits for the kernel. A grandchild that holds nothing but
  * the events does the waiting, so that memtrace can exit at once.
  */
-static void perf_detach(struct attachment *self)
+static void close_from(struct attachment *self, size_t first)
 {
-	disable_all(self);
+	disable_from(self, first);
 
-	pid_t child = self->fds.len ? fork() : -1;
+	pid_t child = self->fds.len > first ? fork() : -1;
 
 	if (child == 0) {
 		if (fork() == 0) {
@@ -69,15 +72,22 @@ static void perf_detach(struct attachment *self)
 			/* Keep no one waiting for the end of our output. */
 			for (int fd = 0; fd <= 2; fd++)
 				close(fd);
-			vec_foreach (fd, &self->fds)
-				close(*fd);
+			for (size_t i = first; i < self->fds.len; i++)
+				close(self->fds.data[i]);
 		}
 		_exit(0);
 	}
 	if (child > 0)
 		waitpid(child, NULL, 0);
-	vec_foreach (fd, &self->fds)
-		close(*fd);
+	for (size_t i = first; i < self->fds.len; i++)
+		close(self->fds.data[i]);
+	if (self->fds.len > first)
+		self->fds.len = first;
+}
+
+static void perf_detach(struct attachment *self)
+{
+	close_from(self, 0);
 	vec_deinit(&self->fds);
 }
 
@@ -123,6 +133,7 @@ static struct error *perf_attach(struct attachment *self, int pid,
 {
 	int pmu = pmu_number(PMU_DIR "/type", "%d");
 	int return_bit = pmu_number(PMU_DIR "/format/retprobe", "config:%d");
+	size_t before = self->fds.len;
 
 	if (pmu < 0 || return_bit < 0)
 		return error_create(ERROR_UNSUPPORTED,
@@ -136,7 +147,7 @@ static struct error *perf_attach(struct attachment *self, int pid,
 				err = attach_one(self, pmu, return_bit, pid, &probes[i],
 						 cookies);
 			if (err) {
-				perf_detach(self);
+				close_from(self, before);
 				return err;
 			}
 		}

@@ -169,9 +169,9 @@ int compiler_map(const struct compiler *c, const char *name)
 }
 
 static struct error *load_batch(struct compiler *c, const char *const names[],
-				size_t count, uint32_t attach_type, int ret[])
+				size_t count, struct program_kind kind, int ret[])
 {
-	struct message m = {.kind = MESSAGE_LOAD, .attach_type = attach_type};
+	struct message m = {.kind = MESSAGE_LOAD, .program_kind = kind};
 	int fds[MESSAGE_MAX_FDS];
 	size_t fd_count;
 
@@ -196,11 +196,11 @@ static struct error *load_batch(struct compiler *c, const char *const names[],
 }
 
 struct error *compiler_load(struct compiler *c, const char *const names[], size_t count,
-			    uint32_t attach_type, int ret[])
+			    struct program_kind kind, int ret[])
 {
 	for (size_t i = 0; i < count; i += MESSAGE_MAX_FDS) {
 		size_t n = count - i < MESSAGE_MAX_FDS ? count - i : MESSAGE_MAX_FDS;
-		struct error *err = load_batch(c, names + i, n, attach_type, ret + i);
+		struct error *err = load_batch(c, names + i, n, kind, ret + i);
 
 		if (err) {
 			while (i-- > 0)

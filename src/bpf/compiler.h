@@ -30,14 +30,19 @@ struct error *compiler_wait(struct compiler *compiler)
  * when there is no such map. */
 int compiler_map(const struct compiler *compiler, const char *name);
 
+/* What programs are loaded as. */
+struct program_kind {
+	uint32_t type;        /* enum bpf_prog_type */
+	uint32_t attach_type; /* expected; 0: none */
+};
+
 /*
- * Load the programs `names` (count of them, at most COMPILER_MAX_PROGRAMS) as
- * BPF_PROG_TYPE_KPROBE with the given expected attach type (0: none). Descriptors in
- * ret[], owned by the caller. The verifier's last lines are the error's detail.
+ * Load the programs `names` (count of them, at most COMPILER_MAX_PROGRAMS). Descriptors
+ * in ret[], owned by the caller. The verifier's last lines are the error's detail.
  */
 #define COMPILER_MAX_PROGRAMS 64
 struct error *compiler_load(struct compiler *compiler, const char *const names[],
-			    size_t count, uint32_t attach_type, int ret[])
+			    size_t count, struct program_kind kind, int ret[])
 	__attribute__((warn_unused_result));
 
 /* End the child. The maps live on as long as their descriptors do. */

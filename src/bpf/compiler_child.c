@@ -85,7 +85,7 @@ static bool libbcc_open(struct libbcc *ret)
 }
 
 static int program_load(const struct libbcc *bcc, void *module, const char *name,
-			uint32_t attach_type)
+			struct program_kind kind)
 {
 	void *start = bcc->function_start(module, name);
 
@@ -98,12 +98,12 @@ static int program_load(const struct libbcc *bcc, void *module, const char *name
 
 #ifdef LIBBCC_MAJOR_VERSION
 	/* The last argument came with 0.25, as did the macro. */
-	return bcc->func_load(module, BPF_PROG_TYPE_KPROBE, name, start, (int)size, "GPL",
-			      0, 0, NULL, 0, NULL, attach_type ? (int)attach_type : -1);
+	return bcc->func_load(module, (int)kind.type, name, start, (int)size, "GPL", 0, 0,
+			      NULL, 0, NULL,
+			      kind.attach_type ? (int)kind.attach_type : -1);
 #else
-	(void)attach_type;
-	return bcc->func_load(module, BPF_PROG_TYPE_KPROBE, name, start, (int)size, "GPL",
-			      0, 0, NULL, 0, NULL);
+	return bcc->func_load(module, (int)kind.type, name, start, (int)size, "GPL", 0, 0,
+			      NULL, 0, NULL);
 #endif
 }
 
@@ -114,8 +114,8 @@ static void answer_load(int socket, const struct libbcc *bcc, void *module,
 	int fds[MESSAGE_MAX_FDS];
 
 	for (uint32_t i = 0; i < request->count && i < MESSAGE_MAX_FDS; i++) {
-		int fd =
-			program_load(bcc, module, request->name[i], request->attach_type);
+		int fd = program_load(bcc, module, request->name[i],
+				      request->program_kind);
 
 		if (fd < 0) {
 			reply.kind = MESSAGE_FAILED;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/compiler.h"
 #include "bpf/headers.h"
 #include "bpf/source.h"
 
@@ -15,14 +16,14 @@
 
 enum message_kind {
 	MESSAGE_COMPILED, /* child: done; fds and names of the maps */
-	MESSAGE_LOAD,     /* parent: load the named programs with attach_type */
+	MESSAGE_LOAD,     /* parent: load the named programs */
 	MESSAGE_LOADED,   /* child: fds in the order asked for */
 	MESSAGE_FAILED,   /* child: `text` says why; the log file has more */
 };
 
 struct message {
 	uint32_t kind;
-	uint32_t attach_type;
+	struct program_kind program_kind;
 	uint32_t count; /* of names, and of fds where there are any */
 	char name[MESSAGE_MAX_FDS][MESSAGE_NAME_MAX];
 	char text[256];

@@ -5,6 +5,7 @@
 
 #include "bpf/drain_blocks.h"
 #include "bpf/mapped.h"
+#include "target/proc.h"
 #include "util/cleanup.h"
 
 _Static_assert((int)STACK_END_COMPLETE == ABI_END_COMPLETE, "same numbers");
@@ -34,7 +35,11 @@ static bool read_stacks(const void *elements, uint32_t first, uint32_t count, vo
 		struct snapshot_stack stack = {
 			.first_frame = (uint32_t)d->snap->frames.len,
 			.depth = (uint16_t)depth,
-			.end = head.end < STACK_END_COUNT ? (uint8_t)head.end : 0,
+			.end = head.end < STACK_END_COUNT ? head.end : 0,
+			.allocator = head.allocator,
+			.process = head.process < d->sizes->process_slots
+					   ? d->slots->process[head.process]
+					   : SNAPSHOT_NO_PROCESS,
 		};
 
 		if (!vec_reserve(&d->snap->frames, d->snap->frames.len + depth) ||
@@ -55,8 +60,11 @@ static struct error *read_blocks(struct drain *d, bool *settled)
 	struct error *err, *close_err;
 
 	d->snap->blocks[BLOCK_HEAP].len = 0;
+	d->keys.len = 0;
 	hashmap_deinit(&d->others);
-	drain_journal_open(d);
+	err = drain_journal_open(d);
+	if (err)
+		return err;
 	err = drain_read_tables(d);
 	close_err = drain_journal_close(d, settled);
 	if (err)
@@ -64,17 +72,19 @@ static struct error *read_blocks(struct drain *d, bool *settled)
 	return err ? err : close_err;
 }
 
-/* Take the marked ones out, and stacks that are not stored. */
+/* Leave out what was taken out and what is no process's, and stacks that are not
+ * stored. */
 static void tidy_blocks(struct drain *d, uint64_t stacks_used)
 {
+	struct snapshot_block *blocks = d->snap->blocks[BLOCK_HEAP].data;
 	size_t kept = 0;
 
-	vec_foreach (block, &d->snap->blocks[BLOCK_HEAP]) {
-		if (!block->address)
+	for (size_t i = 0; i < d->keys.len; i++) {
+		if (!d->keys.data[i] || blocks[i].process == SNAPSHOT_NO_PROCESS)
 			continue;
-		if (block->stack >= stacks_used)
-			block->stack = SNAPSHOT_NO_STACK;
-		d->snap->blocks[BLOCK_HEAP].data[kept++] = *block;
+		if (blocks[i].stack >= stacks_used)
+			blocks[i].stack = SNAPSHOT_NO_STACK;
+		blocks[kept++] = blocks[i];
 	}
 	d->snap->blocks[BLOCK_HEAP].len = kept;
 }
@@ -84,12 +94,14 @@ static void tidy_blocks(struct drain *d, uint64_t stacks_used)
 
 struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,
-			   uint64_t attach_ns, struct snapshot *snap, bool *settled)
+			   const struct drain_slots *slots, uint64_t attach_ns,
+			   struct snapshot *snap, bool *settled)
 {
 	_cleanup_(freep) uint32_t *first =
 		calloc((size_t)sizes->live_buckets + 1, sizeof(*first));
 	struct drain d = {.maps = maps,
 			  .sizes = sizes,
+			  .slots = slots,
 			  .attach_ns = attach_ns,
 			  .snap = snap,
 			  .control = control,
@@ -103,15 +115,17 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	for (int i = 0; i < MAX_READINGS && !err && !*settled; i++)
 		err = read_blocks(&d, settled);
 	hashmap_deinit(&d.others);
-	if (err)
-		return err;
 
 	/* Stacks last: every stack that a block names is there by now. */
 	uint64_t used = __atomic_load_n(&control->stacks_used, __ATOMIC_SEQ_CST);
 
 	if (used > sizes->max_stacks)
 		used = sizes->max_stacks;
-	tidy_blocks(&d, used);
+	if (!err)
+		tidy_blocks(&d, used);
+	vec_deinit(&d.keys);
+	if (err)
+		return err;
 	return mapped_walk(maps->stacks, (uint32_t)used, sizes->stack_record_bytes,
 			   read_stacks, &d);
 }
@@ -132,9 +146,22 @@ static bool sum_counters(const void *elements, uint32_t first, uint32_t count, v
 }
 
 struct count_dead {
-	const struct proc *proc;
+	const struct drain_slots *slots;
+	const struct snapshot *snap;
+	uint32_t slot_count;
 	uint64_t dead;
 };
+
+/* Did this thread of a process that lives on die inside a call? */
+static bool has_died(const struct count_dead *c, const struct abi_pending *p)
+{
+	uint32_t index = p->process < c->slot_count ? c->slots->process[p->process]
+						    : SNAPSHOT_NO_PROCESS;
+	const struct snapshot_process *process = snapshot_process(c->snap, index);
+
+	return process && !process->exited &&
+	       !proc_has_thread(process->pid, (uint32_t)p->owner);
+}
 
 static bool count_dead_owners(const void *elements, uint32_t first, uint32_t count,
 			      void *arg)
@@ -144,17 +171,17 @@ static bool count_dead_owners(const void *elements, uint32_t first, uint32_t cou
 
 	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t owner = *(const volatile uint64_t *)&slots[i].owner;
+		struct abi_pending p = *(const volatile struct abi_pending *)&slots[i];
 
-		if (owner && !proc_has_thread(c->proc, (uint32_t)owner))
+		if (p.owner && has_died(c, &p))
 			c->dead++;
 	}
 	return true;
 }
 
 struct error *drain_counters(const struct drain_maps *maps,
-			     const struct source_sizes *sizes, const struct proc *proc,
-			     struct snapshot *snap)
+			     const struct source_sizes *sizes,
+			     const struct drain_slots *slots, struct snapshot *snap)
 {
 	static const struct {
 		enum abi_counter counter;
@@ -169,13 +196,15 @@ struct error *drain_counters(const struct drain_maps *maps,
 		{ABI_STACKS_UNREADABLE, LOSS_STACKS_UNREADABLE},
 		{ABI_STACKS_TRUNCATED, LOSS_STACKS_TRUNCATED},
 		{ABI_EVENTS_LOST, LOSS_EVENTS_LOST},
+		{ABI_PROCESSES_FULL, LOSS_PROCESSES_FULL},
 	};
 	struct abi_counters sum = {{0}};
-	struct count_dead dead = {.proc = proc};
+	struct count_dead dead = {
+		.slots = slots, .snap = snap, .slot_count = sizes->process_slots};
 	struct error *err = mapped_walk(maps->counters, sizes->cpu_slots, sizeof(sum),
 					sum_counters, &sum);
 
-	if (!err && !proc_has_exited(proc))
+	if (!err)
 		err = mapped_walk(maps->pending, ABI_PENDING_SLOTS,
 				  sizeof(struct abi_pending), count_dead_owners, &dead);
 	if (err)

@@ -13,14 +13,20 @@
 
 #include "bpf/source.h"
 #include "snapshot/snapshot.h"
-#include "target/proc.h"
 #include "util/error.h"
 
 struct abi_control;
 
 /* Descriptors of the maps of probes/maps.c. */
 struct drain_maps {
-	int control, counters, live, live_spill, journal, pending, pending_spill, stacks;
+	int control, processes, counters, live, live_spill, journal, pending,
+		pending_spill, stacks;
+};
+
+/* Which process of the snapshot has a slot of `processes`, for each slot;
+ * SNAPSHOT_NO_PROCESS: none, and its blocks are left out. */
+struct drain_slots {
+	const uint32_t *process; /* sizes.process_slots of them */
 };
 
 /*
@@ -38,15 +44,27 @@ uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick);
  */
 struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,
-			   uint64_t attach_ns, struct snapshot *snap, bool *settled)
+			   const struct drain_slots *slots, uint64_t attach_ns,
+			   struct snapshot *snap, bool *settled)
 	__attribute__((warn_unused_result));
 
 /*
  * Add the counters. Calls on their way whose thread has died are counted as abandoned,
- * unless `proc` as a whole has exited.
+ * unless their process as a whole has exited.
  */
 struct error *drain_counters(const struct drain_maps *maps,
-			     const struct source_sizes *sizes, const struct proc *proc,
-			     struct snapshot *snap) __attribute__((warn_unused_result));
+			     const struct source_sizes *sizes,
+			     const struct drain_slots *slots, struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/*
+ * Take out of the tables what belongs to the slots for which `gone` is set
+ * (sizes.process_slots of them), whose processes do not run any more. Adds the blocks
+ * taken and their bytes to *blocks and *bytes.
+ */
+struct error *drain_forget(const struct drain_maps *maps,
+			   const struct source_sizes *sizes, struct abi_control *control,
+			   const bool gone[], uint64_t *blocks, uint64_t *bytes)
+	__attribute__((warn_unused_result));
 
 #endif

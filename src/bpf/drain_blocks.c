@@ -19,11 +19,16 @@ static uint64_t block_time_ns(const struct drain *d, uint32_t tick)
 	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
 }
 
-struct snapshot_block drain_block_from(const struct drain *d, uint64_t address,
-				       const struct abi_block *b)
+/* A block of the probes as the snapshot has it. */
+static struct snapshot_block block_from(const struct drain *d, uint64_t key,
+					const struct abi_block *b)
 {
+	uint32_t slot = ABI_KEY_SLOT(key);
+
 	return (struct snapshot_block){
-		.address = address,
+		.address = ABI_KEY_ADDRESS(key),
+		.process = slot < d->sizes->process_slots ? d->slots->process[slot]
+							  : SNAPSHOT_NO_PROCESS,
 		.size_bytes = b->size_bytes,
 		.time_ns = block_time_ns(d, b->tick),
 		.stack = b->stack < d->sizes->max_stacks ? b->stack : SNAPSHOT_NO_STACK,
@@ -31,49 +36,58 @@ struct snapshot_block drain_block_from(const struct drain *d, uint64_t address,
 	};
 }
 
-struct snapshot_block *drain_find_in_bucket(const struct drain *d, uint32_t at,
-					    uint64_t address)
+size_t drain_find_in_bucket(const struct drain *d, uint32_t at, uint64_t key)
 {
-	struct snapshot_block *blocks = d->snap->blocks[BLOCK_HEAP].data;
-
 	for (uint32_t i = d->first_of_bucket[at]; i < d->first_of_bucket[at + 1]; i++) {
-		if (blocks[i].address == address)
-			return &blocks[i];
+		if (d->keys.data[i] == key)
+			return i;
 	}
-	return NULL;
+	return DRAIN_NOWHERE;
 }
 
-struct snapshot_block *drain_find(const struct drain *d, uint64_t address)
+size_t drain_find(const struct drain *d, uint64_t key)
 {
-	uint64_t key = address >> 3, index;
+	uint64_t word = key >> 3, index;
 	uint32_t total = d->sizes->live_buckets;
-	struct snapshot_block *block = NULL;
+	size_t at = DRAIN_NOWHERE;
 
-	if (!(address & 7))
-		block = drain_find_in_bucket(d, abi_live_hash(key, total, 0), address);
-	if (!(address & 7) && !block)
-		block = drain_find_in_bucket(d, abi_live_hash(key, total, 1), address);
-	if (!block && hashmap_get(&d->others, address, &index))
-		block = &d->snap->blocks[BLOCK_HEAP].data[index];
-	return block;
+	if (!(key & 7))
+		at = drain_find_in_bucket(d, abi_live_hash(word, total, 0), key);
+	if (!(key & 7) && at == DRAIN_NOWHERE)
+		at = drain_find_in_bucket(d, abi_live_hash(word, total, 1), key);
+	if (at == DRAIN_NOWHERE && hashmap_get(&d->others, key, &index))
+		at = index;
+	return at;
 }
 
-bool drain_add(struct drain *d, struct snapshot_block block)
+bool drain_append(struct drain *d, uint64_t key, const struct abi_block *block)
 {
-	struct snapshot_block *seen = drain_find(d, block.address);
+	return vec_push(&d->keys, key) &&
+	       vec_push(&d->snap->blocks[BLOCK_HEAP], block_from(d, key, block));
+}
 
-	if (seen) {
-		*seen = block;
+void drain_replace(struct drain *d, size_t index, uint64_t key,
+		   const struct abi_block *block)
+{
+	d->keys.data[index] = key;
+	d->snap->blocks[BLOCK_HEAP].data[index] = block_from(d, key, block);
+}
+
+bool drain_add(struct drain *d, uint64_t key, const struct abi_block *block)
+{
+	size_t index = drain_find(d, key);
+
+	if (index != DRAIN_NOWHERE) {
+		drain_replace(d, index, key, block);
 		return true;
 	}
-	return hashmap_put(&d->others, block.address, d->snap->blocks[BLOCK_HEAP].len) &&
-	       vec_push(&d->snap->blocks[BLOCK_HEAP], block);
+	return hashmap_put(&d->others, key, d->keys.len) && drain_append(d, key, block);
 }
 
-void drain_remove(struct drain *d, uint64_t address)
+void drain_remove(struct drain *d, uint64_t key)
 {
-	struct snapshot_block *block = drain_find(d, address);
+	size_t index = drain_find(d, key);
 
-	if (block)
-		block->address = 0;
+	if (index != DRAIN_NOWHERE)
+		d->keys.data[index] = 0;
 }

@@ -12,47 +12,65 @@
 #include "abi.h"
 #include "bpf/drain.h"
 #include "util/hashmap.h"
+#include "util/vec.h"
 
 struct drain {
 	const struct drain_maps *maps;
 	const struct source_sizes *sizes;
+	const struct drain_slots *slots;
 	uint64_t attach_ns;
 	struct snapshot *snap;
 	struct abi_control *control;
-	/* Blocks that are not in a bucket's run: address to index in snap->blocks. */
+	bool settled;
+	/* Blocks that are not in a bucket's run: key to index in snap->blocks. */
 	struct hashmap others;
+	/* The keys of snap->blocks (abi.h), 0: taken out. */
+	VEC(uint64_t) keys;
 	/* Where the blocks of each bucket begin in snap->blocks: a block that moved to
 	 * its other bucket while we read is found there. One more than buckets. */
 	uint32_t *first_of_bucket;
 };
 
-/* A block of the probes as the snapshot has it. */
-struct snapshot_block drain_block_from(const struct drain *d, uint64_t address,
-				       const struct abi_block *block);
+#define DRAIN_NOWHERE SIZE_MAX
 
-/* The block of this address among those that were read from bucket `at`, or NULL. */
-struct snapshot_block *drain_find_in_bucket(const struct drain *d, uint32_t at,
-					    uint64_t address);
+/* Where in snap->blocks a block is that was read from bucket `at`, or DRAIN_NOWHERE. */
+size_t drain_find_in_bucket(const struct drain *d, uint32_t at, uint64_t key);
 
-/* The block of this address that was read so far, or NULL. */
-struct snapshot_block *drain_find(const struct drain *d, uint64_t address);
+/* Where a block is that was read so far, or DRAIN_NOWHERE. */
+size_t drain_find(const struct drain *d, uint64_t key);
+
+/* Add a block to the run of the bucket that is being read. False when memory is out. */
+bool drain_append(struct drain *d, uint64_t key, const struct abi_block *block);
+
+/* Put a block in place of the one at `index`. */
+void drain_replace(struct drain *d, size_t index, uint64_t key,
+		   const struct abi_block *block);
 
 /* Add a block that is not in a bucket's run, or put it in place of an older one of its
- * address. False when memory is out. */
-bool drain_add(struct drain *d, struct snapshot_block block);
+ * key. False when memory is out. */
+bool drain_add(struct drain *d, uint64_t key, const struct abi_block *block);
 
-/* Take a block out. It keeps its place until all are read: address 0 marks it. */
-void drain_remove(struct drain *d, uint64_t address);
+/* Take a block out. It keeps its place until all are read. */
+void drain_remove(struct drain *d, uint64_t key);
+
+/*
+ * Walk a hash map with 64-bit keys; `value` is room for one. The walk begins anew when
+ * the key it stands on is deleted, so keys are remembered and none is given twice. `fn`
+ * may delete the key, and stops the walk by false: ERROR_NO_MEMORY.
+ */
+struct error *drain_walk_hash(int fd, uint32_t max_entries, uint64_t seed, void *value,
+			      bool (*fn)(uint64_t key, const void *value, void *arg),
+			      void *arg) __attribute__((warn_unused_result));
 
 /* Read the tables: buckets, what did not fit, old blocks of calls on their way. */
 struct error *drain_read_tables(struct drain *d) __attribute__((warn_unused_result));
 
 /* Open the journal. Changes from here on are in it, or were made before. */
-void drain_journal_open(struct drain *d);
+struct error *drain_journal_open(struct drain *d) __attribute__((warn_unused_result));
 
 /*
- * Apply what was written up to this moment, close the journal and empty it. *settled is
- * false when it has overflowed.
+ * Apply what was written up to this moment, and close the journal. *settled is false when
+ * it has overflowed, or when an entry was not written to its end.
  */
 struct error *drain_journal_close(struct drain *d, bool *settled)
 	__attribute__((warn_unused_result));

@@ -18,19 +18,18 @@ static void pause_ns(long ns)
 
 static bool apply_entry(struct drain *d, const struct abi_journal *e)
 {
-	struct abi_block block = {e->size_bytes, e->stack, e->tid, e->tick, 0};
-
-	uint64_t gone = e->kind == ABI_JOURNAL_TAKEN ? e->address : e->old_address;
+	const struct abi_block block = {e->size_bytes, e->stack, e->tid, e->tick, 0};
+	uint64_t gone = e->kind == ABI_JOURNAL_TAKEN ? e->key : e->old_key;
 
 	if (gone)
 		drain_remove(d, gone);
-	return e->kind != ABI_JOURNAL_PUT ||
-	       drain_add(d, drain_block_from(d, e->address, &block));
+	return e->kind != ABI_JOURNAL_PUT || drain_add(d, e->key, &block);
 }
 
 static bool apply_journal(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
 	const struct abi_journal *entries = elements;
+	struct drain *d = arg;
 
 	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
@@ -39,10 +38,14 @@ static bool apply_journal(const void *elements, uint32_t first, uint32_t count, 
 		for (int tries = 0; !*kind && tries < ENTRY_TRIES; tries++)
 			pause_ns(1000);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!*kind) {
+			d->settled = false;
+			continue;
+		}
 
 		struct abi_journal entry = entries[i];
 
-		if (!apply_entry(arg, &entry))
+		if (!apply_entry(d, &entry))
 			return false;
 	}
 	return true;
@@ -58,34 +61,40 @@ static bool clear_journal(const void *elements, uint32_t first, uint32_t count, 
 	return true;
 }
 
-void drain_journal_open(struct drain *d)
+static uint64_t entries_used(const struct drain *d)
 {
+	return __atomic_load_n(&d->control->journal_used, __ATOMIC_SEQ_CST);
+}
+
+struct error *drain_journal_open(struct drain *d)
+{
+	uint64_t used = entries_used(d);
+	struct error *err;
+
+	/* Those of the last time. Whoever was late to write one has done so by now. */
+	if (used > ABI_JOURNAL_ENTRIES)
+		used = ABI_JOURNAL_ENTRIES;
+	err = mapped_walk_writable(d->maps->journal, (uint32_t)used,
+				   sizeof(struct abi_journal), clear_journal, NULL);
+	if (err)
+		return err;
 	__atomic_store_n(&d->control->journal_used, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&d->control->draining, 1, __ATOMIC_SEQ_CST);
 	pause_ns(GRACE_NS);
+	return NULL;
 }
 
 struct error *drain_journal_close(struct drain *d, bool *settled)
 {
-	uint64_t used = __atomic_load_n(&d->control->journal_used, __ATOMIC_SEQ_CST);
+	uint64_t used = entries_used(d);
 	struct error *err;
 
-	*settled = used <= ABI_JOURNAL_ENTRIES;
-	if (!*settled)
+	d->settled = used <= ABI_JOURNAL_ENTRIES;
+	if (!d->settled)
 		used = ABI_JOURNAL_ENTRIES;
 	err = mapped_walk(d->maps->journal, (uint32_t)used, sizeof(struct abi_journal),
 			  apply_journal, d);
 	__atomic_store_n(&d->control->draining, 0, __ATOMIC_SEQ_CST);
-	pause_ns(GRACE_NS);
-	used = __atomic_load_n(&d->control->journal_used, __ATOMIC_SEQ_CST);
-	if (used > ABI_JOURNAL_ENTRIES)
-		used = ABI_JOURNAL_ENTRIES;
-
-	struct error *clear_err =
-		mapped_walk_writable(d->maps->journal, (uint32_t)used,
-				     sizeof(struct abi_journal), clear_journal, NULL);
-
-	if (err)
-		error_destroy(clear_err);
-	return err ? err : clear_err;
+	*settled = d->settled;
+	return err;
 }

@@ -45,35 +45,35 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 	uint32_t total = d->sizes->live_buckets;
 
 	if (!vec_reserve(&d->snap->blocks[BLOCK_HEAP],
-			 d->snap->blocks[BLOCK_HEAP].len +
-				 (size_t)count * ABI_LIVE_WAYS / 8))
+			 d->snap->blocks[BLOCK_HEAP].len + count) ||
+	    !vec_reserve(&d->keys, d->keys.len + count))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t here = first + i;
 
-		d->first_of_bucket[here] = (uint32_t)d->snap->blocks[BLOCK_HEAP].len;
+		d->first_of_bucket[here] = (uint32_t)d->keys.len;
 		for (int way = 0; way < ABI_LIVE_WAYS; way++) {
 			struct abi_block block;
-			uint64_t key;
+			uint64_t word;
 
-			if (!read_slot(&buckets[i], way, &key, &block))
+			if (!read_slot(&buckets[i], way, &word, &block))
 				continue;
 
-			struct snapshot_block b = drain_block_from(d, key << 3, &block);
-			uint32_t other = abi_live_hash(key, total, 0);
-			struct snapshot_block *seen = NULL;
+			uint64_t key = word << 3;
+			uint32_t other = abi_live_hash(word, total, 0);
+			size_t seen = DRAIN_NOWHERE;
 
 			if (other == here)
-				other = abi_live_hash(key, total, 1);
+				other = abi_live_hash(word, total, 1);
 			if (other < here)
-				seen = drain_find_in_bucket(d, other, b.address);
-			if (seen)
-				*seen = b;
-			else if (!vec_push(&d->snap->blocks[BLOCK_HEAP], b))
+				seen = drain_find_in_bucket(d, other, key);
+			if (seen != DRAIN_NOWHERE)
+				drain_replace(d, seen, key, &block);
+			else if (!drain_append(d, key, &block))
 				return false;
 		}
 	}
-	d->first_of_bucket[first + count] = (uint32_t)d->snap->blocks[BLOCK_HEAP].len;
+	d->first_of_bucket[first + count] = (uint32_t)d->keys.len;
 	return true;
 }
 
@@ -92,45 +92,47 @@ static int map_command(int command, int fd, const void *key, void *ret)
 	return sys_bpf(command, &attr, sizeof(attr));
 }
 
-/*
- * Walk a hash map with 64-bit keys. The walk begins anew when the key it stands on is
- * deleted, so keys are remembered and none is given twice.
- */
-static struct error *walk_hash(int fd, uint32_t max_entries, void *value,
-			       struct hashmap *seen,
-			       bool (*fn)(uint64_t key, const void *value, void *arg),
-			       void *arg)
+struct error *drain_walk_hash(int fd, uint32_t max_entries, uint64_t seed, void *value,
+			      bool (*fn)(uint64_t key, const void *value, void *arg),
+			      void *arg)
 {
 	uint64_t key, next;
 	/* Bounded, should keys be deleted faster than we walk. */
 	uint64_t steps = (uint64_t)max_entries * 4;
+	struct error *failed = NULL;
+	struct hashmap seen;
+
+	hashmap_init(&seen, seed);
 
 	for (int err = map_command(BPF_MAP_GET_NEXT_KEY, fd, NULL, &next); !err && steps;
 	     steps--) {
 		key = next;
-		if (!hashmap_get(seen, key, NULL) &&
+		if (!hashmap_get(&seen, key, NULL) &&
 		    map_command(BPF_MAP_LOOKUP_ELEM, fd, &key, value) == 0) {
-			if (!hashmap_put(seen, key, 1) || !fn(key, value, arg))
-				return error_no_memory();
+			if (!hashmap_put(&seen, key, 1) || !fn(key, value, arg)) {
+				failed = error_no_memory();
+				break;
+			}
 		}
 		err = map_command(BPF_MAP_GET_NEXT_KEY, fd, &key, &next);
 	}
-	return NULL;
+	hashmap_deinit(&seen);
+	return failed;
 }
 
-static bool add_spilled(uint64_t address, const void *value, void *arg)
+static bool add_spilled(uint64_t key, const void *value, void *arg)
 {
 	struct drain *d = arg;
 
-	return drain_find(d, address) ||
-	       drain_add(d, drain_block_from(d, address, value));
+	return drain_find(d, key) != DRAIN_NOWHERE || drain_add(d, key, value);
 }
 
 /* The old block of a realloc on its way is live: the call may yet fail. */
 static bool add_pending_old(struct drain *d, const struct abi_pending *p)
 {
-	return !(p->flags & ABI_PENDING_HAS_OLD) || drain_find(d, p->address) ||
-	       drain_add(d, drain_block_from(d, p->address, &p->old));
+	return !(p->flags & ABI_PENDING_HAS_OLD) ||
+	       drain_find(d, p->address) != DRAIN_NOWHERE ||
+	       drain_add(d, p->address, &p->old);
 }
 
 static bool read_pending(const void *elements, uint32_t first, uint32_t count, void *arg)
@@ -165,20 +167,14 @@ static bool add_spilled_pending(uint64_t tid, const void *value, void *arg)
 
 static struct error *read_spills(struct drain *d)
 {
-	struct hashmap seen;
 	struct abi_block block;
 	struct abi_pending pending;
+	struct error *err = drain_walk_hash(d->maps->live_spill, d->sizes->live_spill,
+					    d->attach_ns, &block, add_spilled, d);
 
-	hashmap_init(&seen, d->attach_ns);
-
-	struct error *err = walk_hash(d->maps->live_spill, d->sizes->live_spill, &block,
-				      &seen, add_spilled, d);
-
-	hashmap_deinit(&seen);
 	if (!err)
-		err = walk_hash(d->maps->pending_spill, 4096, &pending, &seen,
-				add_spilled_pending, d);
-	hashmap_deinit(&seen);
+		err = drain_walk_hash(d->maps->pending_spill, ABI_PENDING_SPILL,
+				      d->attach_ns, &pending, add_spilled_pending, d);
 	return err;
 }
 

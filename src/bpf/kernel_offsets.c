@@ -69,6 +69,8 @@ void kernel_offsets_read(struct kernel_offsets *ret)
 		ret->mm_xol_area = state + area;
 		ret->has_trampoline = true;
 	}
+	ret->has_task = struct_member(btf, "task_struct", "pid", &ret->task_pid, &type) &&
+			struct_member(btf, "task_struct", "tgid", &ret->task_tgid, &type);
 #if defined(__x86_64__)
 	ret->has_pt_regs = btf__find_by_name_kind(btf, "pt_regs", BTF_KIND_STRUCT) > 0;
 	ret->pt_regs_as_embedded = ret->has_pt_regs;

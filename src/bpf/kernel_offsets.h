@@ -13,6 +13,10 @@ struct kernel_offsets {
 	uint32_t mm_xol_area; /* mm_struct.uprobes_state.xol_area */
 	uint32_t xol_vaddr;   /* xol_area.vaddr */
 
+	bool has_task;      /* the two offsets below are known */
+	uint32_t task_pid;  /* task_struct.pid */
+	uint32_t task_tgid; /* task_struct.tgid */
+
 	bool has_pt_regs;         /* struct pt_regs was found */
 	bool pt_regs_as_embedded; /* and is laid out as probes/kernel has it */
 };

@@ -22,6 +22,11 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 
 #define MAX_FLAGS 64
 
+/* Slots for processes, some 300 bytes each. Full or nearly so, a process may find no
+ * room (abi.h), so there are more than anybody traces. */
+#define FEW_PROCESSES  1024
+#define MANY_PROCESSES 16384
+
 _Static_assert((int)EFFECT_ALLOC == ABI_EFFECT_ALLOC, "same numbers");
 _Static_assert((int)EFFECT_ALLOC_OUT == ABI_EFFECT_ALLOC_OUT, "same numbers");
 _Static_assert((int)EFFECT_REALLOC == ABI_EFFECT_REALLOC, "same numbers");
@@ -62,6 +67,8 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 	/* Two choices of a bucket of eight fill to 70 % before the first overflow. */
 	*ret = (struct source_sizes){
 		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
+		.process_slots = options->scope == SCOPE_PROCESSES ? FEW_PROCESSES
+								   : MANY_PROCESSES,
 		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
 		.live_spill = (uint32_t)(options->max_allocations / 128 + 64),
 		.stack_buckets = (uint32_t)(options->max_stacks * 2 / ABI_STACK_WAYS + 1),
@@ -79,26 +86,40 @@ static uint8_t abi_arg(const struct plan_site *site, uint8_t arg)
 	return reg == PLACE_NO_REGISTER ? ABI_ARG_NONE : reg;
 }
 
-uint64_t source_site(const struct plan_site *site)
+uint64_t source_site(const struct plan_site *site, unsigned allocator)
 {
 	const struct alloc_function *f = site->function;
 
 	return ABI_SITE(f->effect, abi_arg(site, f->size_arg),
 			abi_arg(site, f->count_arg), abi_arg(site, f->old_arg),
 			abi_arg(site, f->out_arg)) |
-	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0) | ABI_SITE_SP(site->sp_delta);
+	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0) |
+	       (uint64_t)allocator << ABI_SITE_ALLOCATOR_SHIFT |
+	       ABI_SITE_SP(site->sp_delta);
 }
 
-/* Bit n: some site has an argument in register n. */
-static unsigned argument_registers(const struct source *source)
-{
-	unsigned registers = 0;
+#if defined(__x86_64__)
+/* rcx, rdx, rsi and rdi: where the first four arguments are when a function begins. */
+#define CONVENTION_REGISTERS (1u << 1 | 1u << 2 | 1u << 6 | 1u << 7)
+#else
+#define CONVENTION_REGISTERS 0u
+#endif
 
-	vec_foreach (site, &source->sites)
-		registers |=
-			1u << ABI_SITE_SIZE_ARG(*site) | 1u << ABI_SITE_COUNT_ARG(*site) |
-			1u << ABI_SITE_OLD_ARG(*site) | 1u << ABI_SITE_OUT_ARG(*site);
+/* Bit n: the site has an argument in register n. */
+static unsigned argument_registers(uint64_t site)
+{
+	unsigned registers = 1u << ABI_SITE_SIZE_ARG(site) |
+			     1u << ABI_SITE_COUNT_ARG(site) |
+			     1u << ABI_SITE_OLD_ARG(site) | 1u << ABI_SITE_OUT_ARG(site);
+
 	return registers & ~(1u << ABI_ARG_NONE);
+}
+
+bool source_serves(const struct source *source, uint64_t site)
+{
+	if (!source->cookies)
+		return source_site_index(source, site) < source->sites.len;
+	return !(argument_registers(site) & ~source->registers);
 }
 
 size_t source_site_index(const struct source *source, uint64_t site)
@@ -110,16 +131,14 @@ size_t source_site_index(const struct source *source, uint64_t site)
 	return i;
 }
 
-static bool collect_sites(struct source *source, const struct plan *plan)
+static bool collect_sites(struct source *source, const struct meanings *meanings)
 {
-	vec_foreach (object, &plan->objects) {
-		vec_foreach (at, &object->sites) {
-			uint64_t site = source_site(at);
-
-			if (source_site_index(source, site) == source->sites.len &&
-			    !vec_push(&source->sites, site))
-				return false;
-		}
+	source->registers = CONVENTION_REGISTERS;
+	vec_foreach (site, &meanings->list) {
+		source->registers |= argument_registers(*site);
+		if (source_site_index(source, *site) == source->sites.len &&
+		    !vec_push(&source->sites, *site))
+			return false;
 	}
 	return true;
 }
@@ -159,8 +178,28 @@ static unsigned linux_version_code(void)
 	return major << 16 | minor << 8 | (patch > 255 ? 255 : patch);
 }
 
-static bool add_flags(struct source *source, const struct source_options *o,
-		      const struct plan *plan)
+/* Which processes are traced, and how the running kernel tells of theirs. */
+static bool add_scope_flags(struct source *source, const struct source_options *o)
+{
+	bool ok =
+		add_flag(source, "-DPROCESS_SLOTS=%" PRIu32, source->sizes.process_slots);
+
+	if (o->pid_namespace.inode)
+		ok &= add_flag(source, "-DPIDNS_DEVICE=%" PRIu64 "ull",
+			       o->pid_namespace.device) &&
+		      add_flag(source, "-DPIDNS_INODE=%" PRIu64 "ull",
+			       o->pid_namespace.inode);
+	if (o->scope == SCOPE_ALL)
+		ok &= add_flag(source, "-DALL_PROCESSES") &&
+		      add_flag(source, "-DOWN_PID=%d", (int)getpid());
+	if (o->scope == SCOPE_FORKS)
+		ok &= add_flag(source, "-DFOLLOW_FORKS") &&
+		      add_flag(source, "-DOFFSET_TASK_PID=%u", o->offsets.task_pid) &&
+		      add_flag(source, "-DOFFSET_TASK_TGID=%u", o->offsets.task_tgid);
+	return ok;
+}
+
+static bool add_flags(struct source *source, const struct source_options *o)
 {
 	const struct source_sizes *z = &source->sizes;
 	bool ok = true;
@@ -172,12 +211,7 @@ static bool add_flags(struct source *source, const struct source_options *o,
 #if defined(__x86_64__)
 	ok &= add_flag(source, "-D__TARGET_ARCH_x86");
 #endif
-	ok &= add_flag(source, "-DTARGET_PID=%d", o->pid);
-	if (o->pid_namespace.inode)
-		ok &= add_flag(source, "-DPIDNS_DEVICE=%" PRIu64 "ull",
-			       o->pid_namespace.device) &&
-		      add_flag(source, "-DPIDNS_INODE=%" PRIu64 "ull",
-			       o->pid_namespace.inode);
+	ok &= add_scope_flags(source, o);
 	ok &= add_flag(source, "-DSTACK_DEPTH=%u", o->stack_depth);
 	ok &= add_flag(source, "-DCPU_SLOTS=%" PRIu32, z->cpu_slots);
 	ok &= add_flag(source, "-DLIVE_BUCKETS=%" PRIu32, z->live_buckets);
@@ -189,9 +223,7 @@ static bool add_flags(struct source *source, const struct source_options *o,
 		      add_flag(source, "-DATTACH_NS=%" PRIu64 "ull", o->attach_ns);
 	if (o->mappings)
 		ok &= add_flag(source, "-DMAPPINGS");
-	if (plan_free_count(plan) > 1)
-		ok &= add_flag(source, "-DNESTED_FREES");
-	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", argument_registers(source));
+	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers);
 	if (o->cookies)
 		ok &= add_flag(source, "-DHAVE_COOKIE");
 	if (o->min_size_bytes)
@@ -210,16 +242,17 @@ static bool add_flags(struct source *source, const struct source_options *o,
 	return ok;
 }
 
-struct error *source_build(const struct source_options *options, const struct plan *plan,
-			   struct source **ret)
+struct error *source_build(const struct source_options *options,
+			   const struct meanings *meanings, struct source **ret)
 {
 	_cleanup_(source_destroyp) struct source *source = calloc(1, sizeof(*source));
 	struct strbuf text = {0};
 
 	if (!source || !(source->flags = calloc(MAX_FLAGS, sizeof(char *))))
 		return error_no_memory();
+	source->cookies = options->cookies;
 	source_sizes_compute(options, &source->sizes);
-	if (!collect_sites(source, plan) || !add_flags(source, options, plan))
+	if (!collect_sites(source, meanings) || !add_flags(source, options))
 		return error_no_memory();
 
 	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");

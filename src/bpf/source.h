@@ -25,8 +25,15 @@ struct pid_namespace {
 /* The pid namespace of this process. */
 void pid_namespace_read(struct pid_namespace *ret);
 
+/* Which processes are traced. */
+enum trace_scope {
+	SCOPE_PROCESSES, /* those that memtrace takes up */
+	SCOPE_FORKS,     /* and all that they fork */
+	SCOPE_ALL,       /* every one that comes upon a probe, but for memtrace itself */
+};
+
 struct source_options {
-	int pid; /* in `pid_namespace` */
+	enum trace_scope scope;
 	struct pid_namespace pid_namespace;
 	uint64_t attach_ns;   /* CLOCK_MONOTONIC: ticks count from here */
 	unsigned stack_depth; /* 1..127 */
@@ -41,7 +48,8 @@ struct source_options {
 
 /* Sizes that follow from the options; both sides must agree on them. */
 struct source_sizes {
-	uint32_t cpu_slots; /* records of `counters`, a power of two */
+	uint32_t cpu_slots;     /* records of `counters`, a power of two */
+	uint32_t process_slots; /* of `processes`, a power of two */
 	uint32_t live_buckets;
 	uint32_t live_spill; /* entries */
 	uint32_t stack_buckets;
@@ -49,11 +57,18 @@ struct source_sizes {
 	uint32_t stack_record_bytes;
 };
 
+/* What calls mean to the probes: ABI_SITE of probes/abi.h. */
+struct meanings {
+	VEC(uint64_t) list;
+};
+
 struct source {
 	char *text;
 	char **flags; /* flag_count of them */
 	size_t flag_count;
-	VEC(uint64_t) sites; /* what the sites of the plan mean, each meaning once */
+	VEC(uint64_t) sites; /* meanings, each once */
+	unsigned registers;  /* bit n: arguments may be in register n */
+	bool cookies;
 	struct source_sizes sizes;
 };
 
@@ -61,18 +76,25 @@ struct source {
 void source_sizes_compute(const struct source_options *options, struct source_sizes *ret);
 
 /*
- * Join and configure. Without cookies every meaning that sites of `plan` have gets a
+ * Join and configure, for probes of these meanings. Without cookies each meaning gets a
  * program of its own, named by source_entry_name(), with the meaning compiled in.
  */
-struct error *source_build(const struct source_options *options, const struct plan *plan,
-			   struct source **ret) __attribute__((warn_unused_result));
+struct error *source_build(const struct source_options *options,
+			   const struct meanings *meanings, struct source **ret)
+	__attribute__((warn_unused_result));
 void source_destroy(struct source *source);
 
-/* What a call of the site's function means to the probes: ABI_SITE of probes/abi.h. */
-uint64_t source_site(const struct plan_site *site);
+/* What a call of the site's function means; `allocator` is the number of the allocator
+ * that it belongs to. */
+uint64_t source_site(const struct plan_site *site, unsigned allocator);
 
-/* The index of a meaning in source.sites. */
+/* The index of a meaning in source.sites, or their count when it is not there. */
 size_t source_site_index(const struct source *source, uint64_t site);
+
+/* Can the compiled programs serve a probe of this meaning? Those that were given to
+ * source_build() always; with cookies also others, of which the arguments are in the same
+ * registers or in those of the calling convention. */
+bool source_serves(const struct source *source, uint64_t site);
 
 /* Longest name of a program, with its NUL; the kernel shows the first 15 bytes. */
 #define PROGRAM_NAME_MAX 32

@@ -1,63 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/tracer.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
-#include "abi.h"
-#include "bpf/attach.h"
 #include "bpf/kernel_offsets.h"
-#include "bpf/compiler.h"
-#include "bpf/drain.h"
-#include "bpf/features.h"
 #include "bpf/syscall.h"
-#include "bpf/mapping_book.h"
-#include "bpf/source.h"
+#include "bpf/tracer_state.h"
 #include "util/cleanup.h"
-
-/* How often mapping events are fetched: the ring holds some 20,000. */
-#define POLL_MS      20
-
-#define MAX_PROGRAMS COMPILER_MAX_PROGRAMS
-
-struct tracer {
-	const struct proc *proc;
-	const struct plan *plan;
-	struct tracer_options options;
-	struct kernel_features features;
-	const char *headers_kind;
-	struct source *source;
-	struct compiler *compiler;
-	struct drain_maps maps;
-	struct abi_control *control; /* mapped */
-	uint64_t attach_ns;          /* ticks count from here */
-	uint64_t enabled_ns;         /* counting began */
-	struct attachment attachment;
-	int programs[MAX_PROGRAMS];
-	size_t program_count;
-	struct ring_buffer *ring; /* with mappings only */
-	struct mapping_book book;
-	uint64_t events_lost;
-	uint64_t unsettled; /* snapshots whose journal overflowed */
-};
+#include "util/clock.h"
 
 DEFINE_CLEANUP(struct tracer *, tracer_destroy);
 DEFINE_CLEANUP(struct headers *, headers_destroy);
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void progress(const struct tracer *t, const char *phase)
 {
@@ -111,11 +68,26 @@ static struct error *explain_compile(struct error *err, const struct tracer *t)
 	return better;
 }
 
-static struct error *compile(struct tracer *t)
+static struct error *check_forks(const struct source_options *so)
+{
+	if (so->scope != SCOPE_FORKS)
+		return NULL;
+	if (so->pid_namespace.inode)
+		return error_create(ERROR_UNSUPPORTED,
+				    "--follow-forks works only from the initial pid "
+				    "namespace: run memtrace on the host");
+	if (!so->offsets.has_task)
+		return error_create(ERROR_UNSUPPORTED,
+				    "--follow-forks needs the kernel's type information "
+				    "(CONFIG_DEBUG_INFO_BTF)");
+	return NULL;
+}
+
+static struct error *compile(struct tracer *t, const struct meanings *meanings)
 {
 	_cleanup_(headers_destroyp) struct headers *headers = NULL;
 	struct source_options so = {
-		.pid = t->proc->pid,
+		.scope = t->options.scope,
 		.attach_ns = t->attach_ns,
 		.stack_depth = t->options.stack_depth,
 		.max_allocations = t->options.max_allocations,
@@ -131,7 +103,9 @@ static struct error *compile(struct tracer *t)
 
 	pid_namespace_read(&so.pid_namespace);
 	kernel_offsets_read(&so.offsets);
-	err = source_build(&so, t->plan, &t->source);
+	err = check_forks(&so);
+	if (!err)
+		err = source_build(&so, meanings, &t->source);
 	if (!err)
 		err = headers_create(t->options.headers, t->options.headers_dir,
 				     &so.offsets, &headers);
@@ -144,6 +118,31 @@ static struct error *compile(struct tracer *t)
 	return err;
 }
 
+static size_t page_round(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (size + page - 1) / page * page;
+}
+
+static size_t processes_bytes(const struct tracer *t)
+{
+	return t->source->sizes.process_slots * sizeof(struct abi_process);
+}
+
+static void *map_shared(int fd, size_t size)
+{
+	void *p = mmap(NULL, page_round(size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void unmap_shared(void *p, size_t size)
+{
+	if (p)
+		munmap(p, page_round(size));
+}
+
 static struct error *open_maps(struct tracer *t)
 {
 	const struct {
@@ -151,6 +150,7 @@ static struct error *open_maps(struct tracer *t)
 		int *fd;
 	} wanted[] = {
 		{"control", &t->maps.control},
+		{"processes", &t->maps.processes},
 		{"counters", &t->maps.counters},
 		{"live", &t->maps.live},
 		{"live_spill", &t->maps.live_spill},
@@ -167,243 +167,66 @@ static struct error *open_maps(struct tracer *t)
 					    "the compiled probes have no map %s",
 					    wanted[i].name);
 	}
-	t->control = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-			  MAP_SHARED, t->maps.control, 0);
-	if (t->control == MAP_FAILED) {
-		t->control = NULL;
-		return error_errno(ERROR_IO, errno, "cannot map the control record");
-	}
+	t->control = map_shared(t->maps.control, sizeof(*t->control));
+	t->processes = map_shared(t->maps.processes, processes_bytes(t));
+	if (!t->control || !t->processes)
+		return error_errno(ERROR_IO, errno, "cannot map the control records");
 	return NULL;
-}
-
-/* --- attach ----------------------------------------------------------------------- */
-
-/* A plain free needs no return probe, and so a smaller program. */
-static bool is_plain_free(const struct plan_site *site)
-{
-	return site->function->effect == EFFECT_FREE && !site->wants_return;
-}
-
-/* The return probe replaces the word at the stack pointer: see plan/site.c. Once more,
- * since anything else would crash the target. */
-static bool can_return(const struct plan_site *site)
-{
-	return site->return_offset != site->entry_offset || site->sp_delta == 0;
-}
-
-/* The names of the programs: returns, then plain frees and other entries, or without
- * cookies each entry. */
-static struct error *load_programs(struct tracer *t, const struct attach_ops *ops)
-{
-	char own[MAX_PROGRAMS][PROGRAM_NAME_MAX];
-	const char *names[MAX_PROGRAMS];
-	size_t entries = t->features.cookies ? 2 : t->source->sites.len, count = 0;
-
-	if (entries + 1 > MAX_PROGRAMS)
-		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
-				    entries);
-	names[count++] = "on_return";
-	if (t->features.cookies) {
-		names[count++] = "on_free";
-		names[count++] = "on_call";
-	}
-	for (size_t i = 0; !t->features.cookies && i < entries; i++) {
-		source_entry_name(i, own[i]);
-		names[count++] = own[i];
-	}
-
-	struct error *err =
-		compiler_load(t->compiler, names, count, ops->attach_type, t->programs);
-
-	if (!err)
-		t->program_count = count;
-	return err;
-}
-
-/* The probes of one site, one or two of them; how many. */
-static size_t site_probes(const struct tracer *t, const struct plan_object *object,
-			  const struct plan_site *site, struct attach_probe ret[2])
-{
-	uint64_t meaning = source_site(site);
-	size_t entry = t->features.cookies ? !is_plain_free(site)
-					   : source_site_index(t->source, meaning);
-
-	ret[0] = (struct attach_probe){
-		.path = object->allocator.open_path,
-		.function = site->function->name,
-		.offset = site->entry_offset,
-		.program = t->programs[1 + entry],
-		.cookie = meaning,
-	};
-	if (!site->wants_return)
-		return 1;
-	ret[1] = ret[0];
-	ret[1].offset = site->return_offset;
-	ret[1].program = t->programs[0];
-	ret[1].cookie = 0;
-	ret[1].is_return = true;
-	return 2;
-}
-
-static struct error *attach_with(struct tracer *t, const struct attach_ops *ops)
-{
-	size_t count = 0;
-	_cleanup_(freep) struct attach_probe *probes =
-		calloc(plan_site_count(t->plan) * 2 + 1, sizeof(*probes));
-	struct error *err;
-
-	if (!probes)
-		return error_no_memory();
-	err = load_programs(t, ops);
-	if (err)
-		return err;
-	vec_foreach (object, &t->plan->objects) {
-		vec_foreach (site, &object->sites) {
-			if (site->wants_return && !can_return(site))
-				return error_create(ERROR_UNSUPPORTED,
-						    "no return probe is possible in %s",
-						    site->function->name);
-			count += site_probes(t, object, site, probes + count);
-		}
-	}
-	t->attachment.ops = ops;
-	return ops->attach(&t->attachment, t->proc->pid, probes, count,
-			   t->features.cookies);
-}
-
-static void close_programs(struct tracer *t)
-{
-	while (t->program_count > 0)
-		close(t->programs[--t->program_count]);
-}
-
-static struct error *attach(struct tracer *t)
-{
-	if (t->options.attach == ATTACH_PERF || !t->features.uprobe_multi)
-		return attach_with(t, &attach_perf_event);
-
-	struct error *err = attach_with(t, &attach_uprobe_multi);
-
-	if (!err || t->options.attach == ATTACH_MULTI || err->code != ERROR_UNSUPPORTED)
-		return err;
-	/* The kernel has it and yet will not: the old way may work. */
-	error_destroy(err);
-	close_programs(t);
-	return attach_with(t, &attach_perf_event);
-}
-
-/* --- mappings --------------------------------------------------------------------- */
-
-static int on_event(void *arg, void *data, size_t size)
-{
-	struct tracer *t = arg;
-
-	if (size < sizeof(struct abi_event) || !mapping_book_apply(&t->book, data))
-		t->events_lost++;
-	return 0;
-}
-
-static struct error *open_ring(struct tracer *t)
-{
-	int fd = compiler_map(t->compiler, "events");
-
-	mapping_book_init(&t->book, (uint64_t)sysconf(_SC_PAGESIZE));
-	t->ring = fd < 0 ? NULL : ring_buffer__new(fd, on_event, t, NULL);
-	if (!t->ring)
-		return error_errno(ERROR_IO, errno,
-				   "cannot open the ring of mapping events");
-	return NULL;
-}
-
-void tracer_poll(struct tracer *t)
-{
-	if (t->ring)
-		ring_buffer__consume(t->ring);
-}
-
-int tracer_poll_ms(const struct tracer *t)
-{
-	return t->ring ? POLL_MS : -1;
-}
-
-static bool add_mappings(const struct tracer *t, struct snapshot *snap)
-{
-	vec_foreach (piece, &t->book.pieces) {
-		struct snapshot_block block = {
-			.address = piece->start,
-			.size_bytes = piece->end - piece->start,
-			.time_ns =
-				drain_tick_ns(t->attach_ns, snap->time_ns, piece->tick),
-			.stack = piece->stack < snap->stacks.len ? piece->stack
-								 : SNAPSHOT_NO_STACK,
-			.tid = piece->tid,
-		};
-
-		if (!vec_push(&snap->blocks[BLOCK_MAPPING], block))
-			return false;
-	}
-	snap->totals[BLOCK_MAPPING] = t->book.totals;
-	return true;
-}
-
-/* Where the code of the allocators is: one range for each file. */
-static void tell_allocators(struct tracer *t)
-{
-	size_t count = 0;
-
-	vec_foreach (object, &t->plan->objects) {
-		const struct abi_range range = {object->allocator.text_start,
-						object->allocator.text_end};
-		size_t i = 0;
-
-		while (i < count && t->control->allocators[i].start != range.start)
-			i++;
-		if (i == count && count < ABI_MAX_ALLOCATORS)
-			t->control->allocators[count++] = range;
-	}
 }
 
 /* --- all together ----------------------------------------------------------------- */
 
-struct error *tracer_create(const struct tracer_options *options, const struct proc *proc,
-			    const struct plan *plan, struct tracer **ret)
+/* What probes on the sites of these plans would mean. */
+static struct error *collect_meanings(struct tracer *t, const struct plan *const plans[],
+				      size_t count, struct meanings *ret)
+{
+	struct error *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = tracer_number_allocators(t, plans[i], ret);
+	return err;
+}
+
+struct error *tracer_create(const struct tracer_options *options,
+			    const struct plan *const plans[], size_t count,
+			    struct tracer **ret)
 {
 	_cleanup_(tracer_destroyp) struct tracer *t = calloc(1, sizeof(*t));
+	struct meanings meanings = {0};
 	struct error *err;
 
 	if (!t)
 		return error_no_memory();
-	t->proc = proc;
-	t->plan = plan;
+	for (size_t i = 0; i < 2; i++)
+		t->raw_programs[i] = t->raw_links[i] = -1;
 	t->options = *options;
-	t->attach_ns = now_ns();
+	t->attach_ns = clock_now_ns();
 	progress(t, "compiling the probes");
 	kernel_features_detect(&t->features);
 	err = check_kernel(t);
 	if (!err)
-		err = compile(t);
+		err = collect_meanings(t, plans, count, &meanings);
+	if (!err)
+		err = compile(t, &meanings);
+	vec_deinit(&meanings.list);
 	if (!err)
 		err = open_maps(t);
 	if (!err && t->options.mappings)
-		err = open_ring(t);
+		err = tracer_open_ring(t);
+	if (!err)
+		err = tracer_attach_tracepoints(t);
 	if (err)
 		return err;
 	progress(t, "attaching");
-	err = attach(t);
-	if (err) {
-		if (proc_has_exited(proc)) {
-			error_destroy(err);
-			err = error_create(ERROR_GONE,
-					   "pid %d exited while memtrace attached",
-					   proc->pid);
-		}
-		return err;
-	}
-	compiler_release_child(t->compiler);
-	tell_allocators(t);
-	t->enabled_ns = now_ns();
-	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
 	*ret = take(t);
+	return NULL;
+}
+
+struct error *tracer_start(struct tracer *t)
+{
+	compiler_release_child(t->compiler);
+	t->enabled_ns = clock_now_ns();
+	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
 	return NULL;
 }
 
@@ -411,6 +234,8 @@ void tracer_freeze(struct tracer *t)
 {
 	__atomic_store_n(&t->control->enabled, 0, __ATOMIC_SEQ_CST);
 }
+
+/* --- snapshots -------------------------------------------------------------------- */
 
 /* Hits that the kernel skipped because the program was running already. */
 static uint64_t missed_hits(const struct tracer *t)
@@ -431,13 +256,23 @@ static uint64_t missed_hits(const struct tracer *t)
 	return missed;
 }
 
-struct error *tracer_snapshot(struct tracer *t, struct snapshot *snap)
+static struct error *copy_allocators(const struct tracer *t, struct snapshot *snap)
 {
-	bool settled = true;
-	struct error *err;
+	vec_foreach (a, &t->allocators) {
+		struct snapshot_allocator copy = {strdup(a->label), strdup(a->module)};
 
-	tracer_poll(t);
-	snap->time_ns = now_ns();
+		if (!copy.label || !copy.module || !vec_push(&snap->allocators, copy)) {
+			free(copy.label);
+			free(copy.module);
+			return error_no_memory();
+		}
+	}
+	return NULL;
+}
+
+static void describe(const struct tracer *t, struct snapshot *snap)
+{
+	snap->time_ns = clock_now_ns();
 	snap->attached_ns = t->enabled_ns;
 	snap->mappings_traced = t->options.mappings;
 	snap->sample_every = t->options.sample_every;
@@ -445,14 +280,48 @@ struct error *tracer_snapshot(struct tracer *t, struct snapshot *snap)
 	snap->max_size_bytes = t->options.max_size_bytes;
 	snap->max_allocations = t->options.max_allocations;
 	snap->max_stacks = t->options.max_stacks;
-	err = drain_blocks(&t->maps, &t->source->sizes, t->control, t->attach_ns, snap,
-			   &settled);
+}
+
+/* Which process of the snapshot has which slot; owned. */
+static uint32_t *invert(const struct tracer *t, const uint32_t slots[], size_t count)
+{
+	uint32_t slot_count = t->source->sizes.process_slots;
+	uint32_t *process = calloc(slot_count, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	for (uint32_t i = 0; i < slot_count; i++)
+		process[i] = SNAPSHOT_NO_PROCESS;
+	for (size_t i = 0; i < count; i++)
+		if (slots[i] < slot_count)
+			process[slots[i]] = (uint32_t)i;
+	return process;
+}
+
+struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
+			      struct snapshot *snap)
+{
+	_cleanup_(freep) uint32_t *process = invert(t, slots, snap->processes.len);
+	const struct drain_slots by_slot = {process};
+	bool settled = true;
+	struct error *err;
+
+	if (!process)
+		return error_no_memory();
+	tracer_poll(t);
+	describe(t, snap);
+	err = copy_allocators(t, snap);
+	if (err)
+		return err;
+	err = drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
+			   t->attach_ns, snap, &settled);
 	t->unsettled += !settled;
 	if (!err)
-		err = drain_counters(&t->maps, &t->source->sizes, t->proc, snap);
-	if (!err && t->options.mappings && !add_mappings(t, snap))
-		err = error_no_memory();
-	snap->losses[LOSS_EVENTS_LOST] += t->events_lost;
+		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
+	snap->totals[BLOCK_HEAP].gone = t->gone[BLOCK_HEAP].gone;
+	snap->totals[BLOCK_HEAP].gone_bytes = t->gone[BLOCK_HEAP].gone_bytes;
+	if (!err && t->options.mappings)
+		err = tracer_add_mappings(t, &by_slot, snap);
 	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
 	return err;
@@ -460,7 +329,7 @@ struct error *tracer_snapshot(struct tracer *t, struct snapshot *snap)
 
 const char *tracer_attach_name(const struct tracer *t)
 {
-	return t->attachment.ops->name;
+	return t->attachment.ops ? t->attachment.ops->name : "nothing";
 }
 
 const char *tracer_headers_kind(const struct tracer *t)
@@ -474,13 +343,16 @@ void tracer_destroy(struct tracer *t)
 		return;
 	if (t->control)
 		tracer_freeze(t);
-	if (t->attachment.ops)
-		t->attachment.ops->detach(&t->attachment);
-	close_programs(t);
-	ring_buffer__free(t->ring);
-	mapping_book_deinit(&t->book);
-	if (t->control)
-		munmap(t->control, (size_t)sysconf(_SC_PAGESIZE));
+	tracer_detach(t);
+	tracer_close_ring(t);
+	vec_foreach (a, &t->allocators) {
+		free(a->label);
+		free(a->module);
+	}
+	vec_deinit(&t->allocators);
+	unmap_shared(t->control, sizeof(*t->control));
+	if (t->source)
+		unmap_shared(t->processes, processes_bytes(t));
 	compiler_destroy(t->compiler);
 	source_destroy(t->source);
 	free(t);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One tracing of one process, from compiling to the last snapshot. The order inside:
- * compile, load, attach everything, then open the gate (abi_control.enabled), so that no
- * free is missed because its probe came later than malloc's.
+ * One tracing, from compiling to the last snapshot, of any number of processes. The
+ * order: create (compile), attach everything, trace the processes that are there, then
+ * start (open the gate), so that no free is missed because its probe came later than
+ * malloc's. Later ones the same way: first their probes, then the process.
  */
 #ifndef BPF_TRACER_H
 #define BPF_TRACER_H
@@ -11,9 +12,9 @@
 #include <stdint.h>
 
 #include "bpf/headers.h"
+#include "bpf/source.h"
 #include "plan/plan.h"
 #include "snapshot/snapshot.h"
-#include "target/proc.h"
 #include "util/error.h"
 
 /* How to attach; auto takes uprobe_multi where the kernel has it. */
@@ -26,6 +27,7 @@ enum attach_choice {
 struct tracer_options {
 	uint64_t max_allocations, max_stacks;
 	unsigned stack_depth;
+	enum trace_scope scope;
 	uint64_t sample_every;
 	uint64_t min_size_bytes, max_size_bytes;
 	bool mappings;
@@ -41,11 +43,61 @@ struct tracer_options {
 struct tracer;
 
 /*
- * Begin. `proc` and `plan` must outlive the tracer. On return the probes stand and count
- * has begun. Errors name what the kernel or the compiler refused.
+ * Compile what the sites of `plans` (count of them, needed only for the call) need, and
+ * make the tables. Nothing is attached yet. Errors name what the kernel or the compiler
+ * refused.
  */
-struct error *tracer_create(const struct tracer_options *options, const struct proc *proc,
-			    const struct plan *plan, struct tracer **ret)
+struct error *tracer_create(const struct tracer_options *options,
+			    const struct plan *const plans[], size_t count,
+			    struct tracer **ret) __attribute__((warn_unused_result));
+
+/*
+ * Put probes on the sites of `plan`, for the process `pid` or, where the scope is not
+ * SCOPE_PROCESSES, for all. A site that has its probe keeps it. Returns how many sites
+ * could not be served in *refused (late ones, on kernels without cookies). On failure
+ * nothing of this plan stays attached.
+ */
+struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int pid,
+			    size_t *refused) __attribute__((warn_unused_result));
+
+/* Code of an allocator in a process; end exclusive. */
+struct code_range {
+	uint64_t start, end;
+};
+
+/*
+ * Trace the process `pid` from now on; its probes stand. `ranges` (count of them) says
+ * where the code of its allocators is; NULL: nothing new is known of that. Its slot,
+ * which names it to the functions below, in *ret: the same when it is traced already.
+ * ERROR_UNSUPPORTED: no room.
+ */
+struct error *tracer_trace(struct tracer *tracer, int pid,
+			   const struct code_range ranges[], size_t count, uint32_t *ret)
+	__attribute__((warn_unused_result));
+
+/* Open the gate: counting begins. The compiling child ends. */
+struct error *tracer_start(struct tracer *tracer) __attribute__((warn_unused_result));
+
+/* The next process that is traced, from slot *cursor on (0 at first); false at the end.
+ * `command` is as of its first call. */
+struct tracer_process {
+	int pid;
+	uint32_t slot;
+	char command[16];
+};
+bool tracer_next_process(const struct tracer *tracer, uint32_t *cursor,
+			 struct tracer_process *ret);
+
+/* Does the slot stand for the process no longer, after an exec or tracer_retire()? */
+bool tracer_is_retired(const struct tracer *tracer, uint32_t slot);
+
+/* The process of this slot is no more, or another program. Its blocks stay until
+ * tracer_forget(). */
+void tracer_retire(struct tracer *tracer, uint32_t slot);
+
+/* What the retired slots `slots` hold is not wanted any more: their blocks are counted as
+ * gone, and other processes may get the slots. */
+struct error *tracer_forget(struct tracer *tracer, const uint32_t slots[], size_t count)
 	__attribute__((warn_unused_result));
 
 /* Stop counting; the tables stay as they are. */
@@ -58,11 +110,12 @@ void tracer_poll(struct tracer *tracer);
 int tracer_poll_ms(const struct tracer *tracer);
 
 /*
- * Fill blocks, stacks, totals and losses of `snap`, and its fields on how it was traced;
- * what is known of the process is the caller's to add.
+ * Fill blocks, stacks, allocators, totals and losses of `snap`, and its fields on how it
+ * was traced. snap->processes are the caller's to give, and `slots` has the slot of each:
+ * blocks of other processes are left out.
  */
-struct error *tracer_snapshot(struct tracer *tracer, struct snapshot *snap)
-	__attribute__((warn_unused_result));
+struct error *tracer_snapshot(struct tracer *tracer, const uint32_t slots[],
+			      struct snapshot *snap) __attribute__((warn_unused_result));
 
 /* How the probes are attached and compiled, for -v: "uprobe_multi", "embedded". */
 const char *tracer_attach_name(const struct tracer *tracer);

@@ -9,8 +9,9 @@
 #include "util/error.h"
 
 /*
- * %p is the process id, %t the time of the report as YYYYMMDD-HHMMSS in local time, %n
- * the number of the report (1 for the first), %% a percent sign.
+ * %p is the process id (of several the first that was traced), %t the time of the report
+ * as YYYYMMDD-HHMMSS in local time, %n the number of the report (1 for the first), %% a
+ * percent sign.
  */
 struct file_name_values {
 	int pid;

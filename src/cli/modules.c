@@ -87,7 +87,8 @@ struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	return NULL;
 }
 
-struct error *modules_copy(const struct modules *modules, struct snapshot *snap)
+struct error *modules_copy(const struct modules *modules,
+			   struct snapshot_process *process)
 {
 	for (size_t i = 0; i < modules->maps.mappings.len; i++) {
 		const struct proc_mapping *m = &modules->maps.mappings.data[i];
@@ -101,7 +102,7 @@ struct error *modules_copy(const struct modules *modules, struct snapshot *snap)
 		module.path = strdup(m->path);
 		module.build_id = id ? strdup(id) : NULL;
 		if (!module.path || (id && !module.build_id) ||
-		    !vec_push(&snap->modules, module)) {
+		    !vec_push(&process->modules, module)) {
 			free(module.path);
 			free(module.build_id);
 			return error_no_memory();

@@ -27,8 +27,9 @@ void modules_deinit(struct modules *modules);
 struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	__attribute__((warn_unused_result));
 
-/* Copy them into `snap`, in address order. */
-struct error *modules_copy(const struct modules *modules, struct snapshot *snap)
+/* Copy them into `process`, in address order. */
+struct error *modules_copy(const struct modules *modules,
+			   struct snapshot_process *process)
 	__attribute__((warn_unused_result));
 
 #endif

@@ -28,18 +28,25 @@ static const char *const headers[] = {
 const struct option_row option_rows[OPTION_ID_COUNT] = {
 	[OPTION_PID] = {
 		"pid", 'p', .argument = "PID", .group = GROUP_TARGET,
-		.kind = KIND_INTEGER, FIELD(pid),
+		.kind = KIND_PIDS, FIELD(pids),
 		/* PID_MAX_LIMIT, include/linux/threads.h */
 		.min = 1, .max = 4194304,
-		.expected = "a process id from 1 to 4194304",
-		.help = "the process to trace; it runs on while it is traced",
+		.expected = "a process id from 1 to 4194304, or several such as 12,34",
+		.help = "the process to trace; it runs on while it is traced. Several: "
+			"1,2,3, or the option again",
+	},
+	[OPTION_FOLLOW_FORKS] = {
+		"follow-forks", .group = GROUP_TARGET, .kind = KIND_FLAG,
+		FIELD(follow_forks),
+		.help = "trace the children of the process too, from their fork on",
 	},
 	[OPTION_LIB] = {
 		"lib", 'L', "obj", 'O', .argument = "FILE", .group = GROUP_TARGET,
 		.kind = KIND_PATH, FIELD(library),
 		.expected = "the file that holds the allocator",
 		.help = "look for the allocator in this file only (default: in every file that "
-			"the process has mapped)",
+			"the process has mapped); without a process: trace every process "
+			"that maps it",
 	},
 	[OPTION_SYMBOLS_PREFIX] = {
 		"symbols-prefix", .argument = "PREFIX", .group = GROUP_TARGET,

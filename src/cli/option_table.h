@@ -14,6 +14,7 @@
 /* Rows are in the order of the help text, groups together. */
 enum option_id {
 	OPTION_PID,
+	OPTION_FOLLOW_FORKS,
 	OPTION_LIB,
 	OPTION_SYMBOLS_PREFIX,
 	OPTION_FUNCTION,
@@ -76,6 +77,7 @@ enum option_kind {
 	KIND_NAME,     /* const char *: the entry of `choices` itself */
 	KIND_PATH,     /* const char *: any text but "" */
 	KIND_PATTERN,  /* const char *: a name that cli/file_name.h finds valid */
+	KIND_PIDS,     /* int[]: numbers with commas between; adds to those before */
 	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
 };
 

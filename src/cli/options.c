@@ -127,6 +127,34 @@ static bool parse_number(const struct option_row *row, const char *value, uint64
 	return true;
 }
 
+/* Add the numbers of a list such as "1,20"; false when it is none or too long. */
+static bool add_pids(const struct option_row *row, struct options *options,
+		     const char *value)
+{
+	while (*value) {
+		const char *end = strchrnul(value, ',');
+		char number[16];
+		uint64_t pid;
+		size_t i = 0;
+
+		if ((size_t)(end - value) >= sizeof(number))
+			return false;
+		snprintf(number, sizeof(number), "%.*s", (int)(end - value), value);
+		if (!units_parse_integer(number, row->min, row->max, &pid) ||
+		    (*end && !end[1]))
+			return false;
+		while (i < options->pid_count && options->pids[i] != (int)pid)
+			i++;
+		if (i == OPTIONS_MAX_PIDS)
+			return false;
+		options->pids[i] = (int)pid;
+		if (i == options->pid_count)
+			options->pid_count++;
+		value = *end ? end + 1 : end;
+	}
+	return options->pid_count;
+}
+
 /* Store `value`; false when it is not what the row expects. */
 static bool set_value(const struct option_row *row, struct options *options,
 		      const char *value)
@@ -159,6 +187,8 @@ static bool set_value(const struct option_row *row, struct options *options,
 	case KIND_PATTERN:
 		store_text(row, options, value);
 		return file_name_is_valid(value);
+	case KIND_PIDS:
+		return *value && add_pids(row, options, value);
 	default:
 		if (!parse_number(row, value, &n))
 			return false;
@@ -310,16 +340,21 @@ static struct error *check_together(const struct parse *p)
 {
 	struct options *options = p->options;
 
-	if (!options->pid && !options->command)
+	if (!options->pid_count && !options->command && !options->library)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected %s; it is missing: name the process "
-				    "to trace, such as 'memtrace --pid 1234', or a "
-				    "command to start, such as 'memtrace -- COMMAND'",
+				    "to trace, such as 'memtrace --pid 1234', a command "
+				    "to start, such as 'memtrace -- COMMAND', or a "
+				    "library whose users are all traced, by --lib PATH",
 				    option_rows[OPTION_PID].expected);
-	if (options->pid && options->command)
+	if (options->pid_count && options->command)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected without a command after '--', which "
 				    "is started and traced; got both");
+	if (options->follow_forks && !options->pid_count && !options->command)
+		return error_create(ERROR_USAGE,
+				    "--follow-forks: expected with --pid or a command; "
+				    "--lib alone traces every process anyway");
 	if (options->min_size_bytes > options->max_size_bytes)
 		return error_create(
 			ERROR_USAGE,

@@ -30,9 +30,13 @@ enum output_kind {
 	OUTPUT_KIND_COUNT
 };
 
+#define OPTIONS_MAX_PIDS 256
+
 struct options {
 	enum option_action action;
-	int pid;                 /* --pid, 1 or more; 0 with a command */
+	int pids[OPTIONS_MAX_PIDS]; /* --pid, each once; pid_count of them */
+	size_t pid_count;
+	bool follow_forks;       /* --follow-forks */
 	char *const *command;    /* after "--": argv of a program to start, ended by
 				    NULL; NULL without one. Borrowed from argv. */
 	uint64_t interval_ns;    /* --interval, default 5 s */
@@ -69,7 +73,8 @@ struct options {
 };
 
 /*
- * Parse argv into `ret`. The last of several values of one option counts. --help and
+ * Parse argv into `ret`. Of several values of one option the last counts, but all of
+ * --pid. --help and
  * --version end parsing at once: `action` is then all that may be read. ERROR_USAGE
  * names the option as it was written, what was expected and what was given, escaped,
  * in one line. `argv` must outlive `ret`.

@@ -33,12 +33,13 @@ static bool is_known(const struct options *options, const char *pattern)
 {
 	return !file_name_has(pattern, 't') &&
 	       (options->output_every || !file_name_has(pattern, 'n')) &&
-	       (options->pid || !file_name_has(pattern, 'p'));
+	       (options->pid_count || !file_name_has(pattern, 'p'));
 }
 
 static struct error *check(const struct options *options, size_t kind)
 {
-	const struct file_name_values values = {.pid = options->pid, .number = 1};
+	const struct file_name_values values = {
+		.pid = options->pid_count ? options->pids[0] : 0, .number = 1};
 	const char *pattern = options->files[kind];
 	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
 	_cleanup_(freep) char *path = NULL;
@@ -92,10 +93,12 @@ static struct error *render(const struct options *options, size_t kind,
 		/* Single blocks only where they were asked for. */
 		struct report_options all = report->options;
 		struct report view;
+		struct error *err;
 
 		all.show_blocks = options->show_allocs;
-		view = report_view(report, &all);
-		return renderer_find(kinds[kind].renderer)->render(&view, out);
+		err = report_view(report, &all, &view);
+		return err ? err
+			   : renderer_find(kinds[kind].renderer)->render(&view, out);
 	}
 	return renderer_find(kinds[kind].renderer)->render(report, out);
 }
@@ -105,7 +108,9 @@ static struct error *write_file(struct outputs *outputs, size_t kind,
 {
 	const struct options *options = outputs->options;
 	const struct file_name_values values = {
-		.pid = report->snapshot->pid,
+		.pid = report->snapshot->processes.len
+			       ? report->snapshot->processes.data[0].pid
+			       : 0,
 		.wall_ns = report->snapshot->wall_ns,
 		.number = outputs->reports,
 	};

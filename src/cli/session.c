@@ -8,16 +8,14 @@
 
 #include "bpf/features.h"
 #include "bpf/tracer.h"
-#include "cli/modules.h"
 #include "cli/output.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/tracees.h"
 #include "cli/wait.h"
 #include "plan/plan.h"
 #include "render/renderer.h"
 #include "report/view.h"
-#include "symbol/cache.h"
-#include "symbol/symbolizer.h"
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
@@ -26,12 +24,7 @@
 
 DEFINE_CLEANUP(struct snapshot *, snapshot_destroy);
 DEFINE_CLEANUP(struct report *, report_destroy);
-
-/* The target is looked at this often, so that its memory and its libraries are known
- * when it exits: in the beginning, when libraries are loaded, and later. */
-#define LOOK_EARLY_MS 50
-#define LOOK_MS       1000
-#define EARLY_LOOKS   40
+DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 struct session {
 	const struct options *options;
@@ -40,71 +33,47 @@ struct session {
 	struct waiter waiter;
 	struct progress progress;
 	struct spawn spawn; /* the command, when there is one */
-	struct proc *proc;
-	uint64_t image;            /* what it runs; changes with an exec */
-	struct proc_memory memory; /* as last seen */
-	struct modules modules;
-	struct plan *plan;
-	struct symbolizer *symbolizer;
-	struct frame_cache *frames;
+	struct tracees tracees;
+	VEC(struct plan *) plans; /* of those that are traced from the start */
 	struct report_history *history;
 	struct tracer *tracer;
 	struct output output;
 	struct outputs outputs;
-	uint64_t intervals;    /* that have passed */
-	unsigned looks;        /* at the target, between reports */
-	uint64_t next_look_ms; /* CLOCK_MONOTONIC */
+	uint64_t intervals; /* that have passed */
 };
-
-static uint64_t monotonic_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-/* Let go of the program that is traced now. */
-static void target_deinit(struct session *s)
-{
-	/* First of all: the target gets rid of the probes. */
-	tracer_destroy(s->tracer);
-	s->tracer = NULL;
-	frame_cache_destroy(s->frames);
-	s->frames = NULL;
-	symbolizer_destroy(s->symbolizer);
-	s->symbolizer = NULL;
-	report_history_destroy(s->history);
-	s->history = NULL;
-	plan_destroy(s->plan);
-	s->plan = NULL;
-	modules_deinit(&s->modules);
-	proc_close(s->proc);
-	s->proc = NULL;
-}
 
 static void session_deinit(struct session *s)
 {
-	target_deinit(s);
+	/* First of all: the targets get rid of the probes. */
+	tracer_destroy(s->tracer);
+	tracees_deinit(&s->tracees);
+	report_history_destroy(s->history);
+	vec_foreach (plan, &s->plans)
+		plan_destroy(*plan);
+	vec_deinit(&s->plans);
 	spawn_deinit(&s->spawn);
 	waiter_deinit(&s->waiter);
 	progress_clear(&s->progress);
 }
 
-/* What was seen last stays when the target is gone. */
-static void refresh_memory(struct session *s)
-{
-	struct proc_memory memory;
-	struct error *err = proc_read_memory(s->proc, &memory);
-
-	if (!err && memory.vm_rss_bytes)
-		s->memory = memory;
-	error_destroy(err);
-}
-
 /* --- start ------------------------------------------------------------------------ */
 
-static struct error *make_plan(struct session *s)
+static enum trace_scope scope_of(const struct options *o)
+{
+	if (!o->pid_count && !o->command)
+		return SCOPE_ALL;
+	return o->follow_forks ? SCOPE_FORKS : SCOPE_PROCESSES;
+}
+
+static struct error *add_plan(struct session *s, struct plan *plan)
+{
+	if (vec_push(&s->plans, plan))
+		return NULL;
+	plan_destroy(plan);
+	return error_no_memory();
+}
+
+static struct error *make_plans(struct session *s)
 {
 	const struct options *o = s->options;
 	const struct plan_options plan_options = {
@@ -113,13 +82,22 @@ static struct error *make_plan(struct session *s)
 		.function = o->function,
 		.mappings = o->mappings,
 	};
-	struct error *err = proc_open(o->command ? (int)s->spawn.pid : o->pid, &s->proc);
-	if (!err) {
-		s->image = proc_image(s->proc);
-		err = modules_refresh(&s->modules, s->proc);
+	size_t count = o->command ? 1 : o->pid_count;
+	struct plan *plan;
+	struct error *err =
+		tracees_init(&s->tracees, &plan_options, scope_of(o), o->quiet);
+
+	for (size_t i = 0; i < count && !err; i++) {
+		err = tracees_open(&s->tracees,
+				   o->command ? (int)s->spawn.pid : o->pids[i], &plan);
+		if (!err)
+			err = add_plan(s, plan);
 	}
-	if (!err)
-		err = plan_build(s->proc, &s->modules.maps, &plan_options, &s->plan);
+	if (!err && !count) {
+		err = tracees_open_all(&s->tracees, &plan);
+		if (!err)
+			err = add_plan(s, plan);
+	}
 	return err;
 }
 
@@ -128,16 +106,25 @@ static void dry_run(const struct session *s)
 	struct kernel_features features;
 
 	kernel_features_detect(&features);
-	plan_print(s->plan, stdout);
+	for (size_t i = 0; i < s->plans.len; i++) {
+		if (s->plans.len > 1) {
+			const struct tracee *t = s->tracees.list.data[i];
+			_cleanup_(freep) char *command = escape_dup(t->command);
+
+			printf("%sprocess    %d (%s)\n", i ? "\n" : "", t->pid,
+			       command ? command : "?");
+		}
+		plan_print(s->plans.data[i], stdout);
+	}
 	printf("attach by: %s\n",
 	       s->options->attach == ATTACH_PERF || !features.uprobe_multi
 		       ? "perf events"
 		       : "uprobe_multi");
 }
 
-static void say_missing(const struct session *s)
+static void say_missing(const struct plan *plan)
 {
-	vec_foreach (object, &s->plan->objects) {
+	vec_foreach (object, &plan->objects) {
 		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
 
 		vec_foreach (function, &object->missing)
@@ -150,6 +137,7 @@ static struct error *start_tracing(struct session *s)
 {
 	const struct options *o = s->options;
 	const struct tracer_options tracer_options = {
+		.scope = s->tracees.scope,
 		.max_allocations = o->max_allocations,
 		.max_stacks = o->max_stacks,
 		.stack_depth = o->stack_depth,
@@ -166,15 +154,16 @@ static struct error *start_tracing(struct session *s)
 	};
 	struct error *err = proc_check_privileges();
 
-	if (!err)
-		err = symbolizer_bcc_create(s->proc->pid, &s->symbolizer);
 	if (err)
 		return err;
-	s->frames = frame_cache_create(s->symbolizer);
 	s->history = report_history_create();
-	if (!s->frames || !s->history)
+	if (!s->history)
 		return error_no_memory();
-	return tracer_create(&tracer_options, s->proc, s->plan, &s->tracer);
+	err = tracer_create(&tracer_options, (const struct plan *const *)s->plans.data,
+			    s->plans.len, &s->tracer);
+	if (!err)
+		err = tracees_start(&s->tracees, s->tracer, s->plans.data, s->plans.len);
+	return err ? err : tracer_start(s->tracer);
 }
 
 static const char *base_name(const char *path)
@@ -197,14 +186,34 @@ static void describe_objects(const struct plan *plan, struct strbuf *ret)
 	}
 }
 
+/* A line for each process; of very many there is only their number. */
+#define SAID_MAX 16
+
 static void say_tracing(const struct session *s)
 {
-	_cleanup_(freep) char *command = escape_dup(s->proc->command);
-	_cleanup_(strbuf_deinit) struct strbuf objects = {0};
+	bool all = s->tracees.scope == SCOPE_ALL;
+	size_t count = s->tracees.list.len, said = all ? 1 : count;
 
-	describe_objects(s->plan, &objects);
-	fprintf(stderr, "memtrace: tracing pid %d (%s): %s; Ctrl-C ends\n", s->proc->pid,
-		command ? command : "?", strbuf_text(&objects));
+	for (size_t i = 0; i < said && i < SAID_MAX; i++) {
+		_cleanup_(strbuf_deinit) struct strbuf objects = {0};
+		const char *end = i + 1 == said ? "; Ctrl-C ends" : "";
+
+		describe_objects(s->plans.data[i], &objects);
+		if (all) {
+			fprintf(stderr,
+				"memtrace: tracing every process that maps it, %zu at "
+				"present: %s%s\n",
+				count, strbuf_text(&objects), end);
+		} else {
+			const struct tracee *t = s->tracees.list.data[i];
+			_cleanup_(freep) char *command = escape_dup(t->command);
+
+			fprintf(stderr, "memtrace: tracing pid %d (%s): %s%s\n", t->pid,
+				command ? command : "?", strbuf_text(&objects), end);
+		}
+	}
+	if (said > SAID_MAX)
+		fprintf(stderr, "memtrace: and %zu more; Ctrl-C ends\n", said - SAID_MAX);
 	if (s->options->verbose)
 		fprintf(stderr, "memtrace: attached by %s, compiled with %s headers\n",
 			tracer_attach_name(s->tracer), tracer_headers_kind(s->tracer));
@@ -222,28 +231,29 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 		return error_no_memory();
 	clock_gettime(CLOCK_REALTIME, &now);
 	snap->wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	refresh_memory(s);
-	snap->pid = s->proc->pid;
-	snap->command = strdup(s->proc->command);
-	snap->executable = s->proc->executable ? strdup(s->proc->executable) : NULL;
-	snap->exited = proc_has_exited(s->proc);
-	snap->memory = (struct snapshot_memory){
-		.vm_size_bytes = s->memory.vm_size_bytes,
-		.vm_rss_bytes = s->memory.vm_rss_bytes,
-		.vm_data_bytes = s->memory.vm_data_bytes,
-		.vm_hwm_bytes = s->memory.vm_hwm_bytes,
-	};
-	if (!snap->command || (s->proc->executable && !snap->executable))
-		return error_no_memory();
-	err = tracer_snapshot(s->tracer, snap);
-	/* After the blocks: a library loaded meanwhile may be on their stacks. */
-	if (!err)
-		err = modules_refresh(&s->modules, s->proc);
-	if (!err)
-		err = modules_copy(&s->modules, snap);
+	if (s->tracees.scope == SCOPE_ALL) {
+		snap->library = strdup(s->options->library);
+		if (!snap->library)
+			return error_no_memory();
+	}
+	err = tracees_snapshot(&s->tracees, snap);
 	if (!err)
 		*ret = take(snap);
 	return err;
+}
+
+static struct error *build_report(struct session *s, const struct snapshot *snap,
+				  const struct report_options *options,
+				  enum report_cause cause, struct report **ret)
+{
+	size_t count = s->tracees.list.len;
+	_cleanup_(freep) struct frame_cache **frames = calloc(count + 1, sizeof(*frames));
+
+	if (!frames)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++)
+		frames[i] = s->tracees.list.data[i]->frames;
+	return report_build(snap, s->history, frames, options, cause, ret);
 }
 
 static struct error *make_report(struct session *s, enum report_cause cause)
@@ -253,6 +263,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	bool is_final = report_cause_is_final(cause);
 	struct report_options options =
 		outputs_report_options(&s->outputs, &s->report_options, is_final);
+	struct report shown;
 	struct error *err, *outputs_err;
 
 	if (is_final) {
@@ -261,15 +272,12 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		waiter_unblock(&s->waiter);
 	}
 	err = take_snapshot(s, &snap);
+	if (!err)
+		err = build_report(s, snap, &options, cause, &report);
+	if (!err)
+		err = report_view(report, &s->report_options, &shown);
 	if (err)
 		return err;
-	frame_cache_mappings_changed(s->frames);
-	err = report_build(snap, s->history, s->frames, &options, cause, &report);
-	if (err)
-		return err;
-
-	struct report shown = report_view(report, &s->report_options);
-
 	err = output_begin(&s->output);
 	if (!err)
 		err = s->renderer->render(&shown, s->output.file);
@@ -279,97 +287,47 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	outputs_err = outputs_write(&s->outputs, report, is_final);
 	if (err)
 		error_destroy(outputs_err);
-	return err ? err : outputs_err;
+	else
+		err = outputs_err;
+	if (!err && !is_final)
+		err = tracees_reported(&s->tracees);
+	return err;
 }
 
-static int look_ms(const struct session *s)
+static int wait_ms(const struct session *s)
 {
 	int tracer_ms = tracer_poll_ms(s->tracer);
-	int ms = s->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS;
+	int look_ms = tracees_look_ms(&s->tracees);
 
-	return tracer_ms >= 0 && tracer_ms < ms ? tracer_ms : ms;
-}
-
-static void look(struct session *s)
-{
-	uint64_t now_ms = monotonic_ms();
-
-	tracer_poll(s->tracer);
-	if (now_ms < s->next_look_ms)
-		return;
-	s->looks++;
-	s->next_look_ms = now_ms + (s->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS);
-	refresh_memory(s);
-	frame_cache_mappings_changed(s->frames);
-	/* What was seen before will do; a report tries again. */
-	error_destroy(modules_refresh(&s->modules, s->proc));
-}
-
-static bool has_executed(const struct session *s)
-{
-	uint64_t image = proc_image(s->proc);
-
-	return image && image != s->image;
-}
-
-/* The new program's libraries are mapped by its dynamic linker, in a moment. */
-#define EXEC_TRIES   50
-#define EXEC_WAIT_US 20000
-
-/*
- * The process runs another program: the old heap is gone with its address space. What
- * the new one allocates until its probes stand is not seen.
- */
-static struct error *follow_exec(struct session *s)
-{
-	struct error *err = NULL;
-
-	if (!s->options->quiet)
-		fprintf(stderr,
-			"memtrace: pid %d executed another program (exec): its heap is "
-			"traced anew\n",
-			s->proc->pid);
-	for (int i = 0; i < EXEC_TRIES; i++) {
-		error_destroy(err);
-		target_deinit(s);
-		err = make_plan(s);
-		if (!err || err->code != ERROR_NOT_FOUND)
-			break;
-		usleep(EXEC_WAIT_US);
-	}
-	if (!err)
-		err = start_tracing(s);
-	progress_clear(&s->progress);
-	if (err)
-		return error_prefix(err, "after an exec");
-	s->waiter.pidfd = s->proc->pidfd;
-	s->looks = 0;
-	if (!s->options->quiet)
-		say_tracing(s);
-	return NULL;
+	return tracer_ms >= 0 && tracer_ms < look_ms ? tracer_ms : look_ms;
 }
 
 /* Reports until there is a cause to end. */
 static struct error *report_until_end(struct session *s)
 {
 	const struct options *o = s->options;
-	enum report_cause cause = REPORT_INTERVAL;
 	struct error *err = NULL;
 
-	while (!err) {
-		if (!waiter_next(&s->waiter, look_ms(s), &cause)) {
-			look(s);
-			if (has_executed(s))
-				err = follow_exec(s);
-			continue;
+	for (;;) {
+		enum report_cause cause = REPORT_INTERVAL;
+		bool due = waiter_next(&s->waiter, wait_ms(s), &cause);
+
+		tracer_poll(s->tracer);
+		err = tracees_look(&s->tracees);
+		if (err)
+			return err;
+		if (tracees_are_gone(&s->tracees)) {
+			cause = REPORT_EXITED;
+			due = true;
 		}
+		if (!due)
+			continue;
 		if (cause == REPORT_INTERVAL && ++s->intervals == o->count)
 			cause = REPORT_COUNT;
 		err = make_report(s, cause);
-		if (report_cause_is_final(cause))
-			break;
+		if (err || report_cause_is_final(cause))
+			return err;
 	}
-	return err;
 }
 
 static struct error *trace(struct session *s)
@@ -382,11 +340,12 @@ static struct error *trace(struct session *s)
 	progress_clear(&s->progress);
 	if (err)
 		return err;
-	if (o->verbose)
-		say_missing(s);
+	for (size_t i = 0; o->verbose && i < s->plans.len; i++)
+		say_missing(s->plans.data[i]);
 	if (!o->quiet)
 		say_tracing(s);
-	err = waiter_start(&s->waiter, s->proc->pidfd, o->interval_ns, o->duration_ns);
+	err = waiter_start(&s->waiter, s->tracees.epoll_fd, o->interval_ns,
+			   o->duration_ns);
 	if (!err)
 		err = spawn_release(&s->spawn);
 	return err ? err : report_until_end(s);
@@ -398,7 +357,8 @@ static int finish_command(struct session *s)
 {
 	tracer_destroy(s->tracer);
 	s->tracer = NULL;
-	if (s->waiter.stop_signal && !proc_has_exited(s->proc))
+	/* Until it is waited for its number is its own. */
+	if (s->waiter.stop_signal)
 		kill(s->spawn.pid, s->waiter.stop_signal);
 	waiter_unblock(&s->waiter);
 	return spawn_wait(&s->spawn);
@@ -430,12 +390,12 @@ struct error *session_run(const struct options *options, int *status)
 				   .combined_only = options->combined_only},
 		.renderer = renderer_find(options->format),
 		.waiter = {-1, -1, -1, -1, 0},
+		.tracees = {.epoll_fd = -1},
 	};
 	struct error *err;
 
 	*status = SESSION_FAILED;
 	progress_init(&s.progress, options->quiet);
-	modules_init(&s.modules);
 	err = output_open(options->dry_run ? NULL : options->output, options->force,
 			  &s.output);
 	if (err)
@@ -448,7 +408,7 @@ struct error *session_run(const struct options *options, int *status)
 			*status = start_status(options, err);
 	}
 	if (!err)
-		err = make_plan(&s);
+		err = make_plans(&s);
 	if (!err && options->dry_run)
 		dry_run(&s);
 	if (!err && !options->dry_run)

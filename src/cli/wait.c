@@ -8,6 +8,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#define BURST_US 1000
+
 /* Those that are to be noticed. One that we were started to ignore, as by nohup, stays
  * ignored: blocked, it would be delivered to the descriptor all the same. */
 static sigset_t waited_signals(void)
@@ -67,12 +69,12 @@ static struct error *timer(uint64_t first_ns, uint64_t every_ns, int *ret)
 	return NULL;
 }
 
-struct error *waiter_start(struct waiter *waiter, int pidfd, uint64_t interval_ns,
+struct error *waiter_start(struct waiter *waiter, int wake_fd, uint64_t interval_ns,
 			   uint64_t duration_ns)
 {
 	struct error *err = timer(interval_ns, interval_ns, &waiter->interval_fd);
 
-	waiter->pidfd = pidfd;
+	waiter->wake_fd = wake_fd;
 	if (!err && duration_ns)
 		err = timer(duration_ns, 0, &waiter->duration_fd);
 	return err;
@@ -107,24 +109,25 @@ bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
 {
 	/* A negative descriptor is skipped by poll(2). In order of precedence. */
 	struct pollfd fds[] = {
-		{.fd = waiter->pidfd, .events = POLLIN},
 		{.fd = waiter->signal_fd, .events = POLLIN},
 		{.fd = waiter->duration_fd, .events = POLLIN},
 		{.fd = waiter->interval_fd, .events = POLLIN},
+		{.fd = waiter->wake_fd, .events = POLLIN},
 	};
 	uint64_t expirations;
 
 	if (poll(fds, sizeof(fds) / sizeof(*fds), timeout_ms) <= 0)
 		return false;
-	if (fds[0].revents) {
-		*ret = REPORT_EXITED;
-		return true;
-	}
-	if (fds[1].revents)
+	if (fds[0].revents)
 		return take_signal(waiter, ret);
-	if (fds[2].revents) {
+	if (fds[1].revents) {
 		*ret = REPORT_DURATION;
 		return true;
+	}
+	if (!fds[2].revents) {
+		/* Events come in bursts. */
+		usleep(BURST_US);
+		return false;
 	}
 	*ret = REPORT_INTERVAL;
 	return read(waiter->interval_fd, &expirations, sizeof(expirations)) ==

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for what comes first: a signal, the interval, the end of the run, the
- * target's exit. */
+/* Waiting for what comes first: a signal, the interval, the end of the run, something to
+ * look at. */
 #ifndef CLI_WAIT_H
 #define CLI_WAIT_H
 
@@ -11,7 +11,7 @@
 
 struct waiter {
 	int signal_fd, interval_fd, duration_fd; /* -1: none */
-	int pidfd;                               /* borrowed */
+	int wake_fd;                             /* borrowed */
 	/* The signal that ended the run, if it was sent to us alone and not to the whole
 	 * foreground group of the terminal; else 0. */
 	int stop_signal;
@@ -24,8 +24,9 @@ struct waiter {
  */
 struct error *waiter_init(struct waiter *waiter) __attribute__((warn_unused_result));
 
-/* Start the clocks: reports each `interval_ns`, the end after `duration_ns` (0: none). */
-struct error *waiter_start(struct waiter *waiter, int pidfd, uint64_t interval_ns,
+/* Start the clocks: reports each `interval_ns`, the end after `duration_ns` (0: none).
+ * When `wake_fd` is readable waiter_next() returns. */
+struct error *waiter_start(struct waiter *waiter, int wake_fd, uint64_t interval_ns,
 			   uint64_t duration_ns) __attribute__((warn_unused_result));
 void waiter_deinit(struct waiter *waiter);
 
@@ -34,8 +35,8 @@ void waiter_deinit(struct waiter *waiter);
 void waiter_unblock(struct waiter *waiter);
 
 /*
- * Wait at most `timeout_ms` (-1: for ever). True when there is a cause for a report;
- * ends of the run come before the interval when both are due.
+ * Wait at most `timeout_ms` (-1: for ever), or until wake_fd is readable. True when there
+ * is a cause for a report; ends of the run come before the interval when both are due.
  */
 bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret);
 

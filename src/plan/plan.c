@@ -177,11 +177,6 @@ size_t plan_site_count(const struct plan *plan)
 	return count_sites(plan, any);
 }
 
-size_t plan_free_count(const struct plan *plan)
-{
-	return count_sites(plan, frees);
-}
-
 static struct error *no_such_function(const struct plan *plan, const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf list = {0};
@@ -209,7 +204,7 @@ static struct error *check(const struct plan *plan, const struct plan_options *o
 {
 	bool allocates = count_sites(plan, records);
 
-	if (allocates && plan_free_count(plan))
+	if (allocates && count_sites(plan, frees))
 		return NULL;
 	if (!allocates && options->function)
 		return no_such_function(plan, options->function);
@@ -267,8 +262,9 @@ static struct error *build_on(const struct site_target *on, struct allocators *a
 struct error *plan_build_for(struct allocators *allocators,
 			     const struct plan_options *options, struct plan **ret)
 {
-	return build_on(&(const struct site_target){NULL, NULL}, allocators, options,
-			ret);
+	const struct site_target on = {.unmapped = options->unmapped};
+
+	return build_on(&on, allocators, options, ret);
 }
 
 struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
@@ -278,8 +274,9 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 		.library = options->library,
 		.symbols_prefix = options->symbols_prefix,
 		.mappings = options->mappings,
+		.known = options->known,
 	};
-	const struct site_target on = {proc, maps};
+	const struct site_target on = {.proc = proc, .maps = maps};
 	_cleanup_(allocators_deinit) struct allocators allocators = {0};
 	struct error *err = allocators_find(proc, maps, &how, &allocators);
 

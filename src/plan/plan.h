@@ -24,6 +24,10 @@ struct plan_options {
 	 * realloc and its like stay, to take old blocks away. */
 	const char *function;
 	bool mappings; /* trace mmap and its family too */
+	/* Files that are mapped executable here have their sites already; NULL: none. */
+	const struct proc_maps *known;
+	bool unmapped; /* of plan_build_for(): no process has the files mapped yet, and
+			  so none can have changed their text in its memory */
 };
 
 /* One function to be probed. */
@@ -87,7 +91,7 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 /*
  * The same for allocators that were found already (which the plan takes over, also on
  * failure), whatever process has mapped them: then no text in memory can be compared, and
- * no probe sits inside a function.
+ * no probe sits inside a function but with options.unmapped.
  */
 struct error *plan_build_for(struct allocators *allocators,
 			     const struct plan_options *options, struct plan **ret)
@@ -96,10 +100,6 @@ void plan_destroy(struct plan *plan);
 
 /* How many sites all objects have. */
 size_t plan_site_count(const struct plan *plan);
-
-/* How many of them free: above one, a free may be seen twice when one function calls
- * another. */
-size_t plan_free_count(const struct plan *plan);
 
 /* Print the plan for people: for each object its file, build-id, one line per probe, and
  * what is missing. Names of the target are escaped. */

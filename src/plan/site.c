@@ -102,6 +102,8 @@ static const char *compare_text(const struct site_target *target,
 {
 	const char *why = FIRST ": text is not mapped";
 
+	if (target->unmapped)
+		return NULL;
 	if (!target->proc)
 		return FIRST ": no text in memory to compare with";
 	vec_foreach (m, &target->maps->mappings) {

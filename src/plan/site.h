@@ -16,6 +16,7 @@
 struct site_target {
 	const struct proc *proc; /* or NULL */
 	const struct proc_maps *maps;
+	bool unmapped; /* nobody has: then the file is all there is */
 };
 
 /*

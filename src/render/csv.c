@@ -92,10 +92,21 @@ static void append_stack(struct builder *b, const struct report_row *row)
 	}
 }
 
+/* Blocks whose stack was not stored are nevertheless those of the only process. */
+static const struct snapshot_process *process_of(const struct snapshot *snap,
+						 const struct report_row *row)
+{
+	return snap->processes.len == 1 ? snap->processes.data : row->process;
+}
+
 static void write_row(struct builder *b, const struct report_section *section,
 		      const struct report_row *row)
 {
-	fprintf(b->out, "%d,", b->report->snapshot->pid);
+	const struct snapshot_process *process = process_of(b->report->snapshot, row);
+
+	if (process)
+		fprintf(b->out, "%d", process->pid);
+	fputc(',', b->out);
 	if (row->stack != SNAPSHOT_NO_STACK)
 		fprintf(b->out, "%" PRIu32, row->stack);
 	fprintf(b->out, ",%" PRIu64 ",%" PRIu64 ",",

@@ -65,6 +65,7 @@ static void append_hostile(struct strbuf *out, const char *text)
 static void append_title(struct strbuf *out, const struct flame_page *page)
 {
 	const struct snapshot *snap = page->report->snapshot;
+	const struct snapshot_process *first = snapshot_process(snap, 0);
 	time_t seconds = (time_t)(snap->wall_ns / UNITS_NS_PER_S);
 	struct tm tm;
 	char when[64];
@@ -72,9 +73,15 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 	if (!localtime_r(&seconds, &tm) ||
 	    !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
 		snprintf(when, sizeof(when), "unknown time");
-	strbuf_appendf(out, "memtrace: memory held by process %d (", snap->pid);
-	append_hostile(out, snap->command ? snap->command : "unknown");
-	strbuf_appendf(out, "), %s", when);
+	strbuf_append(out, "memtrace: memory held by ");
+	if (snap->processes.len == 1) {
+		strbuf_appendf(out, "process %d (", first->pid);
+		append_hostile(out, first->command ? first->command : "unknown");
+		strbuf_append(out, ")");
+	} else {
+		strbuf_appendf(out, "%zu processes", snap->processes.len);
+	}
+	strbuf_appendf(out, ", %s", when);
 }
 
 static void append_section(struct strbuf *out, const struct report_section *section)

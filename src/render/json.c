@@ -70,20 +70,79 @@ static void set_rate(struct json_builder *b, json_t *object, const char *key, do
 	set_integer(b, object, key, rate < 9e18 ? (uint64_t)(rate + 0.5) : INT64_MAX);
 }
 
+static json_t *process_object(struct json_builder *b,
+			      const struct snapshot_process *process)
+{
+	json_t *object = json_object();
+
+	set(b, object, "pid", json_integer(process->pid));
+	set(b, object, "namespace_pid", json_integer(process->namespace_pid));
+	set_text(b, object, "command", process->command ? process->command : "");
+	set_text(b, object, "executable", process->executable);
+	set(b, object, "exited", json_boolean(process->exited));
+	set_integer(b, object, "vm_size_bytes", process->memory.vm_size_bytes);
+	set_integer(b, object, "vm_rss_bytes", process->memory.vm_rss_bytes);
+	set_integer(b, object, "vm_data_bytes", process->memory.vm_data_bytes);
+	set_integer(b, object, "vm_hwm_bytes", process->memory.vm_hwm_bytes);
+	return object;
+}
+
+/* The one process that is traced; null when there may be several. */
 static json_t *target_object(struct json_builder *b)
 {
 	const struct snapshot *snap = b->report->snapshot;
-	json_t *target = json_object();
 
-	set(b, target, "pid", json_integer(snap->pid));
-	set_text(b, target, "command", snap->command ? snap->command : "");
-	set_text(b, target, "executable", snap->executable);
-	set(b, target, "exited", json_boolean(snap->exited));
-	set_integer(b, target, "vm_size_bytes", snap->memory.vm_size_bytes);
-	set_integer(b, target, "vm_rss_bytes", snap->memory.vm_rss_bytes);
-	set_integer(b, target, "vm_data_bytes", snap->memory.vm_data_bytes);
-	set_integer(b, target, "vm_hwm_bytes", snap->memory.vm_hwm_bytes);
-	return target;
+	if (snap->processes.len != 1 || snap->library)
+		return json_null();
+	return process_object(b, snap->processes.data);
+}
+
+static void append(struct json_builder *b, json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, value))
+		b->failed = true;
+}
+
+static json_t *targets_array(struct json_builder *b)
+{
+	json_t *array = json_array();
+
+	vec_foreach (process, &b->report->snapshot->processes)
+		append(b, array, process_object(b, process));
+	return array;
+}
+
+static json_t *allocators_array(struct json_builder *b)
+{
+	json_t *array = json_array();
+
+	vec_foreach (allocator, &b->report->snapshot->allocators) {
+		json_t *object = json_object();
+
+		set_text(b, object, "name", allocator->label);
+		set_text(b, object, "module", allocator->module);
+		append(b, array, object);
+	}
+	return array;
+}
+
+/* What each process holds of a section. */
+static json_t *processes_array(struct json_builder *b,
+			       const struct report_section *section)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < section->process_count; i++) {
+		const struct report_process *p = &section->processes[i];
+		json_t *object = json_object();
+
+		set(b, object, "pid", json_integer(p->process->pid));
+		set_integer(b, object, "live_bytes", p->live_bytes);
+		set_integer(b, object, "live_blocks", p->live_count);
+		set(b, object, "growth_bytes", json_integer(p->growth_bytes));
+		append(b, array, object);
+	}
+	return array;
 }
 
 static json_t *filter_object(struct json_builder *b)
@@ -120,6 +179,8 @@ static json_t *totals_object(struct json_builder *b, const struct snapshot_total
 	set_integer(b, object, "freed_bytes", totals->freed_bytes);
 	set_integer(b, object, "frees_unknown", totals->frees_unknown);
 	set_integer(b, object, "failures", totals->failures);
+	set_integer(b, object, "gone", totals->gone);
+	set_integer(b, object, "gone_bytes", totals->gone_bytes);
 	return object;
 }
 
@@ -183,6 +244,9 @@ static json_t *row_object(struct json_builder *b, const struct report_section *s
 
 	set(b, object, "stack",
 	    row->stack == SNAPSHOT_NO_STACK ? json_null() : integer(row->stack));
+	set(b, object, "pid",
+	    row->process ? json_integer(row->process->pid) : json_null());
+	set_text(b, object, "allocator", row->allocator ? row->allocator->label : NULL);
 	set_integer(b, object, "size_bytes", row->size_bytes);
 	set_integer(b, object, "blocks", row->count);
 	set(b, object, "growth_bytes", json_integer(row->growth_bytes));
@@ -234,6 +298,7 @@ static void write_section(struct json_builder *b, const struct report_section *s
 	set_integer(b, object, "stack_count", section->stack_count);
 	set(b, object, "totals", totals_object(b, &section->totals));
 	set(b, object, "rates", rates_object(b, section));
+	set(b, object, "processes", processes_array(b, section));
 	fputc('{', b->out);
 	write_object(b, object, JSON_EMBED);
 	fputs(",\"stacks\":[", b->out);
@@ -260,6 +325,9 @@ static void write_report(struct json_builder *b)
 	set_integer(b, object, "elapsed_ns", report->elapsed_ns);
 	set_integer(b, object, "since_previous_ns", report->since_ns);
 	set(b, object, "target", target_object(b));
+	set(b, object, "targets", targets_array(b));
+	set_text(b, object, "library", snap->library);
+	set(b, object, "allocators", allocators_array(b));
 	set_integer(b, object, "sample_every", snap->sample_every);
 	set(b, object, "filter", filter_object(b));
 	set(b, object, "complete", json_boolean(!snapshot_has_losses(snap)));

@@ -74,6 +74,7 @@ static struct error *push_note(candidates *list, enum name_note note, size_t slo
 		[NOTE_MAPPINGS] = "[mappings]",
 		[NOTE_NO_STACK] = "[no stack: it was not stored]",
 		[NOTE_NO_FRAMES] = "[no frames]",
+		[NOTE_NO_PROCESS] = "[process not known]",
 		[NOTE_END + STACK_END_DEPTH] = "[truncated: stack depth limit]",
 		[NOTE_END + STACK_END_NO_FRAME] = "[truncated: no frame pointer]",
 		[NOTE_END + STACK_END_UNREADABLE] = "[truncated: unreadable stack]",
@@ -86,6 +87,17 @@ static struct error *push_note(candidates *list, enum name_note note, size_t slo
 	else
 		strbuf_appendf(&text, "[truncated: %s]",
 			       stack_end_name((enum stack_end)(note - NOTE_END)));
+	return push(list, &text, &module, false, slot);
+}
+
+static struct error *push_process(candidates *list,
+				  const struct snapshot_process *process, size_t slot)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	_cleanup_(strbuf_deinit) struct strbuf module = {0};
+
+	escape_text(&text, process->command ? process->command : "unknown");
+	strbuf_appendf(&text, " (%d)", process->pid);
 	return push(list, &text, &module, false, slot);
 }
 
@@ -109,8 +121,12 @@ static void find_frames(struct names *names, const struct report *report)
 		for (size_t r = 0; r < section->row_count; r++) {
 			const struct report_row *row = &section->rows[r];
 
-			for (size_t i = 0; i < row->depth; i++)
-				names->frames[row->frames[i]->index] = row->frames[i];
+			for (size_t i = 0; i < row->depth; i++) {
+				size_t index = row->frames[i]->index;
+
+				names->frames[index] = row->frames[i];
+				names->owners[index] = row->process;
+			}
 		}
 	}
 }
@@ -125,6 +141,9 @@ static struct error *push_all(const struct names *names, candidates *list)
 	}
 	for (size_t i = 0; !err && i < NOTE_COUNT; i++)
 		err = push_note(list, (enum name_note)i, names->frame_count + i);
+	for (size_t i = 0; !err && i < names->snapshot->processes.len; i++)
+		err = push_process(list, &names->snapshot->processes.data[i],
+				   names->frame_count + NOTE_COUNT + i);
 	return err;
 }
 
@@ -151,10 +170,14 @@ struct error *names_init(struct names *ret, const struct report *report)
 	candidates list = {0};
 	struct error *err;
 
-	*ret = (struct names){.frame_count = report->frame_count};
+	*ret = (struct names){.snapshot = report->snapshot,
+			      .frame_count = report->frame_count};
 	ret->frames = calloc(report->frame_count + 1, sizeof(*ret->frames));
-	ret->ids = calloc(report->frame_count + NOTE_COUNT, sizeof(*ret->ids));
-	if (!ret->frames || !ret->ids)
+	ret->owners = calloc(report->frame_count + 1, sizeof(*ret->owners));
+	ret->ids =
+		calloc(report->frame_count + NOTE_COUNT + report->snapshot->processes.len,
+		       sizeof(*ret->ids));
+	if (!ret->frames || !ret->owners || !ret->ids)
 		return error_no_memory();
 	find_frames(ret, report);
 	err = push_all(ret, &list);
@@ -176,6 +199,7 @@ void names_deinit(struct names *names)
 		name_deinit(name);
 	vec_deinit(&names->list);
 	free(names->frames);
+	free(names->owners);
 	free(names->ids);
 	*names = (struct names){0};
 }
@@ -188,6 +212,14 @@ uint32_t names_frame(const struct names *names, const struct report_frame *frame
 uint32_t names_note(const struct names *names, enum name_note note)
 {
 	return names->ids[names->frame_count + note];
+}
+
+uint32_t names_process(const struct names *names, const struct snapshot_process *process)
+{
+	if (!process)
+		return names_note(names, NOTE_NO_PROCESS);
+	return names->ids[names->frame_count + NOTE_COUNT +
+			  (size_t)(process - names->snapshot->processes.data)];
 }
 
 bool names_end(const struct report_row *row, enum name_note *ret)

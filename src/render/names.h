@@ -2,7 +2,8 @@
 /*
  * The different names of a report's frames, each one time: what frames that differ only
  * in their address have in common. And names for what is no frame: why a stack ends
- * early, that there is none, which class its blocks are of. Private to render/.
+ * early, that there is none, which class and process its blocks are of. Private to
+ * render/.
  */
 #ifndef RENDER_NAMES_H
 #define RENDER_NAMES_H
@@ -16,6 +17,7 @@ enum name_note {
 	NOTE_MAPPINGS,
 	NOTE_NO_STACK,
 	NOTE_NO_FRAMES,
+	NOTE_NO_PROCESS,
 	NOTE_END, /* the first of STACK_END_COUNT notes, one for each enum stack_end */
 	NOTE_COUNT = NOTE_END + STACK_END_COUNT,
 };
@@ -31,7 +33,9 @@ struct names {
 	VEC(struct name) list; /* sorted by text, then by module; its index is an id */
 	/* By report_frame.index; NULL where no row has that frame. */
 	const struct report_frame **frames;
-	uint32_t *ids; /* by report_frame.index, then the notes */
+	const struct snapshot_process **owners; /* NULL: not known */
+	uint32_t *ids; /* by report_frame.index, then notes, then processes */
+	const struct snapshot *snapshot;
 	size_t frame_count;
 };
 
@@ -44,6 +48,10 @@ void names_deinit(struct names *names);
 /* The id of a frame of that report, or of a note. */
 uint32_t names_frame(const struct names *names, const struct report_frame *frame);
 uint32_t names_note(const struct names *names, enum name_note note);
+
+/* The id of "command (pid)" of one of the snapshot's processes; of NOTE_NO_PROCESS for
+ * NULL. */
+uint32_t names_process(const struct names *names, const struct snapshot_process *process);
 
 /* The note that belongs at the outermost end of the row's frames; false when its stack
  * is whole. */

@@ -56,6 +56,9 @@ static bool push_row(struct paths *paths, const struct report *report,
 	uint32_t class = names_note(
 		&paths->names, section->class == BLOCK_HEAP ? NOTE_HEAP : NOTE_MAPPINGS);
 
+	if (report->snapshot->processes.len > 1 &&
+	    !vec_push(&paths->steps, names_process(&paths->names, row->process)))
+		return false;
 	if (report->section_count > 1 && !vec_push(&paths->steps, class))
 		return false;
 	if (!push_steps(paths, row, order))

@@ -28,8 +28,9 @@ struct paths {
 
 /*
  * Take every row of every section. A stack that is not whole has a note at its outermost
- * end that says why; when there is more than one section, each path begins with the note
- * of its class, whatever the order. Depth is at least 1. `ret` refers to the report; it
+ * end that says why. Whatever the order, each path begins with its process when the
+ * snapshot has several, and then with the note of its class when there is more than one
+ * section. Depth is at least 1. `ret` refers to the report; it
  * is the caller's to deinit, also after an error. Fails only when memory is out.
  */
 struct error *paths_init(struct paths *ret, const struct report *report,

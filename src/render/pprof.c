@@ -118,11 +118,17 @@ static void write_value_types(struct builder *b, Pprof__Profile *part)
 static int64_t write_comment(struct builder *b)
 {
 	const struct snapshot *snap = b->report->snapshot;
+	const struct snapshot_process *first = snapshot_process(snap, 0);
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
-	strbuf_appendf(&text, "memtrace " MEMTRACE_VERSION ", process %d (", snap->pid);
-	escape_text(&text, snap->command ? snap->command : "unknown");
-	strbuf_append_char(&text, ')');
+	strbuf_append(&text, "memtrace " MEMTRACE_VERSION ", ");
+	if (snap->processes.len == 1) {
+		strbuf_appendf(&text, "process %d (", first->pid);
+		escape_text(&text, first->command ? first->command : "unknown");
+		strbuf_append_char(&text, ')');
+	} else {
+		strbuf_appendf(&text, "%zu processes", snap->processes.len);
+	}
 	if (snap->sample_every > 1)
 		strbuf_appendf(&text,
 			       "; heap numbers are estimates from one allocation in "
@@ -156,21 +162,36 @@ static void write_head(struct builder *b)
 
 /* --- code --------------------------------------------------------------------------- */
 
-/* The id of a mapping is its index in the snapshot and 1; 0 is none. */
-static uint64_t mapping_id(const struct snapshot *snap, const struct report_frame *frame)
+/* Mappings are numbered from 1 on through all processes. */
+static uint64_t mapping_id(const struct snapshot *snap,
+			   const struct snapshot_process *process,
+			   const struct snapshot_module *module)
 {
-	const struct snapshot_module *module = snapshot_find_module(snap, frame->address);
+	uint64_t before = 0;
 
-	return module ? (uint64_t)(module - snap->modules.data) + 1 : 0;
+	for (const struct snapshot_process *p = snap->processes.data; p < process; p++)
+		before += p->modules.len;
+	return before + (uint64_t)(module - process->modules.data) + 1;
 }
 
-static void write_mapping(struct builder *b, const struct snapshot_module *module,
-			  bool has_functions)
+/* Of the mapping that the frame with this index lies in; 0 is none. */
+static uint64_t frame_mapping_id(const struct builder *b, size_t index)
+{
+	const struct snapshot_process *process = b->names.owners[index];
+	const struct snapshot_module *module =
+		process ? snapshot_find_module(process, b->names.frames[index]->address)
+			: NULL;
+
+	return module ? mapping_id(b->report->snapshot, process, module) : 0;
+}
+
+static void write_mapping(struct builder *b, uint64_t id,
+			  const struct snapshot_module *module, bool has_functions)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Mapping mapping = PPROF__MAPPING__INIT;
 
-	mapping.id = (uint64_t)(module - b->report->snapshot->modules.data) + 1;
+	mapping.id = id;
 	mapping.memory_start = module->start;
 	mapping.memory_limit = module->end;
 	mapping.file_offset = module->file_offset;
@@ -182,37 +203,51 @@ static void write_mapping(struct builder *b, const struct snapshot_module *modul
 	write_part(b, &part);
 }
 
+/* Those of the first process's program (`main_program`), or all others. */
+static void write_mappings_of(struct builder *b, bool main_program, const bool *named,
+			      const bool *unnamed)
+{
+	const struct snapshot *snap = b->report->snapshot;
+	uint64_t id = 0;
+
+	vec_foreach (process, &snap->processes) {
+		vec_foreach (module, &process->modules) {
+			bool is_main = process == snap->processes.data &&
+				       process->executable &&
+				       !strcmp(module->path, process->executable);
+
+			id++;
+			if (is_main == main_program)
+				write_mapping(b, id, module, named[id] && !unnamed[id]);
+		}
+	}
+}
+
 /* Readers take the first for the main program. has_functions is said of mappings whose
  * frames all have a name; pprof looks for the names of others itself. */
 static void write_mappings(struct builder *b)
 {
 	const struct names *names = &b->names;
-	const struct snapshot *snap = b->report->snapshot;
-	_cleanup_(freep) bool *named = calloc(snap->modules.len + 1, sizeof(*named));
-	_cleanup_(freep) bool *unnamed = calloc(snap->modules.len + 1, sizeof(*unnamed));
+	size_t count = 1;
+
+	vec_foreach (process, &b->report->snapshot->processes)
+		count += process->modules.len;
+
+	_cleanup_(freep) bool *named = calloc(count, sizeof(*named));
+	_cleanup_(freep) bool *unnamed = calloc(count, sizeof(*unnamed));
 
 	if (!named || !unnamed) {
 		b->failed = true;
 		return;
 	}
 	for (size_t i = 0; i < names->frame_count; i++) {
-		const struct report_frame *frame = names->frames[i];
-
-		if (frame)
+		if (names->frames[i])
 			(names->list.data[names->ids[i]].is_symbol
 				 ? named
-				 : unnamed)[mapping_id(snap, frame)] = true;
+				 : unnamed)[frame_mapping_id(b, i)] = true;
 	}
-	for (int main_program = 1; main_program >= 0; main_program--) {
-		for (size_t i = 0; i < snap->modules.len; i++) {
-			const struct snapshot_module *module = &snap->modules.data[i];
-			bool is_main = snap->executable &&
-				       !strcmp(module->path, snap->executable);
-
-			if (is_main == (bool)main_program)
-				write_mapping(b, module, named[i + 1] && !unnamed[i + 1]);
-		}
-	}
+	write_mappings_of(b, true, named, unnamed);
+	write_mappings_of(b, false, named, unnamed);
 }
 
 /* The id of a function is that of its name and 1. */
@@ -242,7 +277,7 @@ static void write_location(struct builder *b, uint64_t id, uint32_t name,
 	location.id = id;
 	if (frame) {
 		location.address = frame->address;
-		location.mapping_id = mapping_id(b->report->snapshot, frame);
+		location.mapping_id = frame_mapping_id(b, frame->index);
 	}
 	line.function_id = (uint64_t)name + 1;
 	/* Where there is no symbol pprof shows the mapping or the address. */
@@ -255,7 +290,8 @@ static void write_location(struct builder *b, uint64_t id, uint32_t name,
 	write_part(b, &part);
 }
 
-/* The id of a location is the index of its frame and 1, and behind these the notes. */
+/* The id of a location is the index of its frame and 1; behind these are the notes and
+ * then the processes. */
 static void write_locations(struct builder *b)
 {
 	const struct names *names = &b->names;
@@ -267,12 +303,18 @@ static void write_locations(struct builder *b)
 	for (size_t i = 0; i < NOTE_COUNT; i++)
 		write_location(b, names->frame_count + 1 + i,
 			       names_note(names, (enum name_note)i), NULL);
+	for (size_t i = 0; i < b->report->snapshot->processes.len; i++)
+		write_location(
+			b, names->frame_count + 1 + NOTE_COUNT + i,
+			names_process(names, &b->report->snapshot->processes.data[i]),
+			NULL);
 }
 
 /* --- samples ------------------------------------------------------------------------ */
 
 static void set_stack(struct builder *b, const struct report_row *row)
 {
+	const struct snapshot *snap = b->report->snapshot;
 	enum name_note note;
 	bool pushed = true;
 
@@ -281,6 +323,15 @@ static void set_stack(struct builder *b, const struct report_row *row)
 		pushed = pushed && vec_push(&b->stack, row->frames[i]->index + 1);
 	if (names_end(row, &note))
 		pushed = pushed && vec_push(&b->stack, b->names.frame_count + 1 + note);
+	if (snap->processes.len > 1) {
+		size_t process = row->process
+					 ? NOTE_COUNT + (size_t)(row->process -
+								 snap->processes.data)
+					 : NOTE_NO_PROCESS;
+
+		pushed =
+			pushed && vec_push(&b->stack, b->names.frame_count + 1 + process);
+	}
 	if (!pushed)
 		b->failed = true;
 }

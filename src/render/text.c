@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <time.h>
 
+#include "render/text_processes.h"
 #include "render/text_rows.h"
 #include "util/escape.h"
 #include "util/units.h"
@@ -70,10 +71,19 @@ static void append_title(struct strbuf *text, const struct report *report)
 	char time[64];
 
 	format_time(snap, "%Y-%m-%d %H:%M:%S %z", time, sizeof(time));
-	strbuf_appendf(text, "memtrace report %" PRIu64 " of process %d (",
-		       report->sequence, snap->pid);
-	escape_text(text, snap->command ? snap->command : "unknown");
-	strbuf_appendf(text, "), %s\n", time);
+	strbuf_appendf(text, "memtrace report %" PRIu64 " of ", report->sequence);
+	if (text_is_of_one(report)) {
+		strbuf_append(text, "process ");
+		text_append_process(text, snap->processes.data);
+	} else {
+		strbuf_appendf(text, "%zu %s", snap->processes.len,
+			       text_plural(snap->processes.len, "process", "processes"));
+	}
+	if (snap->library) {
+		strbuf_append(text, " that map ");
+		escape_text(text, snap->library);
+	}
+	strbuf_appendf(text, ", %s\n", time);
 }
 
 static void append_cause(struct strbuf *text, const struct report *report)
@@ -90,13 +100,14 @@ static void append_cause(struct strbuf *text, const struct report *report)
 		append_line(text,
 			    report_cause_is_final(report->cause) ? "final" : "cause",
 			    "%s", causes[report->cause]);
-	if (report->snapshot->exited && report->cause != REPORT_EXITED)
+	if (text_is_of_one(report) && report->snapshot->processes.data->exited &&
+	    report->cause != REPORT_EXITED)
 		append_line(text, "exited", "%s", causes[REPORT_EXITED]);
 }
 
-static void append_memory(struct strbuf *text, const struct snapshot *snap)
+static void append_memory(struct strbuf *text, const struct snapshot_process *process)
 {
-	const struct snapshot_memory *memory = &snap->memory;
+	const struct snapshot_memory *memory = &process->memory;
 
 	if (!memory->vm_rss_bytes && !memory->vm_data_bytes && !memory->vm_hwm_bytes)
 		return;
@@ -105,7 +116,7 @@ static void append_memory(struct strbuf *text, const struct snapshot *snap)
 		    units_format_bytes(memory->vm_hwm_bytes).s,
 		    units_format_bytes(memory->vm_data_bytes).s,
 		    units_format_bytes(memory->vm_size_bytes).s,
-		    snap->exited ? " when last seen" : "");
+		    process->exited ? " when last seen" : "");
 }
 
 static void append_tracing(struct strbuf *text, const struct report *report)
@@ -132,7 +143,8 @@ static void append_tracing(struct strbuf *text, const struct report *report)
 		append_line(text, "filtered",
 			    "only heap blocks of %" PRIu64 " bytes and more are traced",
 			    snap->min_size_bytes);
-	append_memory(text, snap);
+	if (text_is_of_one(report))
+		append_memory(text, snap->processes.data);
 }
 
 static void append_live(struct strbuf *text, const struct report *report,
@@ -192,6 +204,15 @@ static void append_traffic(struct strbuf *text, const struct report *report,
 			text, "", "%" PRIu64 " more %s, of %s %s", totals->frees_unknown,
 			text_plural(totals->frees_unknown, w->free, w->frees), w->blocks,
 			all ? "from before the attach" : "that were not tracked");
+	if (totals->gone)
+		append_line(
+			text, "gone",
+			"%" PRIu64 " %s (%s) with processes that exited or executed "
+			"another program",
+			report_scale(section, totals->gone),
+			text_plural(report_scale(section, totals->gone), w->block,
+				    w->blocks),
+			units_format_bytes(report_scale(section, totals->gone_bytes)).s);
 	if (totals->failures)
 		append_line(text, "failed", "%" PRIu64 " %s returned no memory",
 			    totals->failures,
@@ -233,6 +254,8 @@ static struct error *render_text(const struct report *report, FILE *out)
 			strbuf_append_char(&text, '\n');
 		append_live(&text, report, section);
 		append_traffic(&text, report, section);
+		if (!text_is_of_one(report))
+			text_append_processes(&text, report, section);
 		text_append_rows(&text, report, section, clock, out);
 	}
 	append_losses(&text, report->snapshot);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "render/text_processes.h"
 #include "util/escape.h"
 
 #define FLUSH_BYTES ((size_t)64 * 1024)
@@ -111,6 +112,11 @@ static void append_row(struct strbuf *text, const struct report *report,
 	if (!report->options.combined_only)
 		strbuf_appendf(text, ", oldest %s",
 			       units_format_duration(row->oldest_age_ns).s);
+	/* Which of several it is. */
+	if (row->allocator && report->snapshot->allocators.len > 1) {
+		strbuf_append(text, ", by ");
+		escape_text(text, row->allocator->label);
+	}
 	strbuf_append(text, ")\n");
 	append_blocks(text, report, row);
 	for (size_t i = 0; i < row->depth; i++)
@@ -149,7 +155,15 @@ void text_append_rows(struct strbuf *text, const struct report *report,
 		       section->row_count,
 		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
 	for (size_t i = 0; i < section->row_count; i++) {
-		append_row(text, report, section, &section->rows[i]);
+		const struct report_row *row = &section->rows[i];
+
+		if (!text_is_of_one(report) && row->process &&
+		    (!i || row->process != row[-1].process)) {
+			strbuf_append(text, "    process ");
+			text_append_process(text, row->process);
+			strbuf_append(text, ":\n");
+		}
+		append_row(text, report, section, row);
 		if (text->len >= FLUSH_BYTES && !text->failed) {
 			fwrite(text->data, 1, text->len, out);
 			strbuf_deinit(text);

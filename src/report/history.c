@@ -16,6 +16,23 @@ struct stack_sum stack_sums_get(const struct stack_sums *sums, uint32_t stack)
 					: (struct stack_sum){0};
 }
 
+int64_t report_difference(uint64_t a, uint64_t b)
+{
+	uint64_t distance = a > b ? a - b : b - a;
+
+	if (distance > INT64_MAX)
+		distance = INT64_MAX;
+	return a > b ? (int64_t)distance : -(int64_t)distance;
+}
+
+uint64_t process_sums_get(const struct process_sums *sums, int pid)
+{
+	vec_foreach (sum, &sums->processes)
+		if (sum->pid == pid)
+			return sum->live_bytes;
+	return 0;
+}
+
 struct report_history *report_history_create(void)
 {
 	return calloc(1, sizeof(struct report_history));
@@ -25,7 +42,9 @@ void report_history_destroy(struct report_history *history)
 {
 	if (!history)
 		return;
-	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
+	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
 		stack_sums_deinit(&history->sums[i]);
+		vec_deinit(&history->processes[i].processes);
+	}
 	free(history);
 }

@@ -6,58 +6,79 @@
 #include "report/aggregate.h"
 #include "report/arena.h"
 #include "report/history.h"
+#include "report/processes.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct report *, report_destroy);
+
+/* The frames of one process, by frame.index of its cache. */
+struct known_frames {
+	VEC(const struct report_frame *) list;
+};
 
 struct builder {
 	const struct snapshot *snap;
 	const struct report_options *options;
 	const struct report_history *history;
-	struct frame_cache *cache;
+	struct frame_cache *const *caches; /* by process */
 	struct report *report;
 	struct report_arena *arena;                /* the report's */
-	VEC(const struct report_frame *) frames;   /* by frame.index of the cache */
+	struct known_frames *frames;               /* by process */
 	struct stack_sums sums[BLOCK_CLASS_COUNT]; /* for the next report */
 };
 
-static struct error *get_frame(struct builder *b, uint64_t address,
+static struct error *make_frame(struct builder *b, uint32_t process, uint64_t address,
+				const struct frame *named,
+				const struct report_frame **ret)
+{
+	struct report_frame *made = report_arena_alloc(b->arena, 1, sizeof(*made));
+	/* The last byte of the call: there addr2line finds the call's line. */
+	uint64_t call = address ? address - 1 : 0;
+	const struct snapshot_process *owner = snapshot_process(b->snap, process);
+	const struct snapshot_module *module =
+		owner ? snapshot_find_module(owner, call) : NULL;
+
+	if (!made)
+		return error_no_memory();
+	*made = (struct report_frame){
+		.address = call,
+		.symbol = named ? named->symbol : NULL,
+		.module = named ? named->module : NULL,
+		.offset = named && named->offset ? named->offset - 1 : 0,
+		.build_id = module ? module->build_id : NULL,
+		.index = b->report->frame_count++,
+	};
+	/* What the mapping tells is better than nothing. */
+	if (!named && module) {
+		made->module = module->path;
+		made->offset = call - module->start + module->file_offset;
+	}
+	*ret = made;
+	return NULL;
+}
+
+static struct error *get_frame(struct builder *b, uint32_t process, uint64_t address,
 			       const struct report_frame **ret)
 {
 	const struct frame *frame;
-	struct error *err = frame_cache_get(b->cache, address, &frame);
+
+	if (process >= b->snap->processes.len || !b->caches[process])
+		return make_frame(b, process, address, NULL, ret);
+
+	struct known_frames *known = &b->frames[process];
+	struct error *err = frame_cache_get(b->caches[process], address, &frame);
 
 	if (err)
 		return err;
-	while (b->frames.len <= frame->index) {
-		if (!vec_push(&b->frames, NULL))
+	while (known->list.len <= frame->index) {
+		if (!vec_push(&known->list, NULL))
 			return error_no_memory();
 	}
-
-	const struct report_frame **known = &b->frames.data[frame->index];
-
-	if (!*known) {
-		struct report_frame *made =
-			report_arena_alloc(b->arena, 1, sizeof(*made));
-		/* The last byte of the call: there addr2line finds the call's line. */
-		uint64_t call = address ? address - 1 : 0;
-		const struct snapshot_module *module =
-			snapshot_find_module(b->snap, call);
-
-		if (!made)
-			return error_no_memory();
-		*made = (struct report_frame){
-			.address = call,
-			.symbol = frame->symbol,
-			.offset = frame->offset ? frame->offset - 1 : 0,
-			.module = frame->module,
-			.build_id = module ? module->build_id : NULL,
-			.index = b->report->frame_count++,
-		};
-		*known = made;
-	}
-	*ret = *known;
-	return NULL;
+	if (!known->list.data[frame->index])
+		err = make_frame(b, process, address, frame,
+				 &known->list.data[frame->index]);
+	*ret = known->list.data[frame->index];
+	return err;
 }
 
 static struct error *name_row(struct builder *b, struct report_row *row)
@@ -67,6 +88,9 @@ static struct error *name_row(struct builder *b, struct report_row *row)
 
 	const struct snapshot_stack *stack = &b->snap->stacks.data[row->stack];
 
+	row->process = snapshot_process(b->snap, stack->process);
+	if (stack->allocator < b->snap->allocators.len)
+		row->allocator = &b->snap->allocators.data[stack->allocator];
 	if (stack->first_frame > b->snap->frames.len ||
 	    stack->depth > b->snap->frames.len - stack->first_frame)
 		return NULL;
@@ -79,7 +103,7 @@ static struct error *name_row(struct builder *b, struct report_row *row)
 		return error_no_memory();
 	for (size_t i = 0; i < stack->depth; i++) {
 		uint64_t address = b->snap->frames.data[stack->first_frame + i];
-		struct error *err = get_frame(b, address, &frames[i]);
+		struct error *err = get_frame(b, stack->process, address, &frames[i]);
 
 		if (err)
 			return err;
@@ -87,16 +111,6 @@ static struct error *name_row(struct builder *b, struct report_row *row)
 	row->frames = frames;
 	row->depth = stack->depth;
 	return NULL;
-}
-
-/* a - b for what both fit an int64_t in practice; saturates for damaged input. */
-static int64_t difference(uint64_t a, uint64_t b)
-{
-	uint64_t distance = a > b ? a - b : b - a;
-
-	if (distance > INT64_MAX)
-		distance = INT64_MAX;
-	return a > b ? (int64_t)distance : -(int64_t)distance;
 }
 
 static void fill_row(const struct builder *b, enum block_class class, uint32_t stack,
@@ -110,8 +124,8 @@ static void fill_row(const struct builder *b, enum block_class class, uint32_t s
 		.stack = stack,
 		.size_bytes = now.size_bytes,
 		.count = now.count,
-		.growth_bytes = difference(now.size_bytes, before.size_bytes),
-		.growth_count = difference(now.count, before.count),
+		.growth_bytes = report_difference(now.size_bytes, before.size_bytes),
+		.growth_count = report_difference(now.count, before.count),
 		.oldest_age_ns = time_ns > now.oldest_ns ? time_ns - now.oldest_ns : 0,
 		.newest_age_ns = time_ns > now.newest_ns ? time_ns - now.newest_ns : 0,
 		.end = STACK_END_UNREADABLE,
@@ -209,13 +223,16 @@ static struct error *build_rows(struct builder *b, struct report_section *sectio
 
 		fill_row(b, section->class, ranks->ranks.data[section->row_count].stack,
 			 row);
+		row->rank = section->row_count;
 
 		struct error *err = name_row(b, row);
 
 		if (err)
 			return err;
 	}
-	return b->options->show_blocks ? list_blocks(b, section) : NULL;
+	struct error *err = report_processes_group(b->snap, section);
+
+	return !err && b->options->show_blocks ? list_blocks(b, section) : err;
 }
 
 static struct error *build_section(struct builder *b, enum block_class class)
@@ -232,13 +249,43 @@ static struct error *build_section(struct builder *b, enum block_class class)
 	struct error *err = aggregate_blocks(b->snap, b->options, section, sums);
 
 	section->live_growth_bytes =
-		difference(section->live_bytes, b->history->live_bytes[class]);
+		report_difference(section->live_bytes, b->history->live_bytes[class]);
+	if (!err)
+		err = report_processes_build(b->snap, &b->history->processes[class],
+					     b->arena, section);
 	if (!err)
 		err = rank_stacks(sums, b->options->sort, &ranks);
 	if (!err)
 		err = build_rows(b, section, &ranks);
 	vec_deinit(&ranks.ranks);
 	return err;
+}
+
+/* Before anything else of the history changes: this may run out of memory. */
+static struct error *update_process_sums(const struct report *report,
+					 struct report_history *history)
+{
+	struct process_sums sums[BLOCK_CLASS_COUNT] = {0};
+	bool ok = true;
+
+	for (size_t i = 0; i < report->section_count; i++) {
+		const struct report_section *section = &report->sections[i];
+
+		for (size_t j = 0; j < section->process_count; j++) {
+			const struct report_process *p = &section->processes[j];
+			struct process_sum sum = {p->process->pid, p->live_bytes};
+
+			ok = ok && vec_push(&sums[i].processes, sum);
+		}
+	}
+	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
+		struct process_sums *to_free = ok ? &history->processes[i] : &sums[i];
+
+		vec_deinit(&to_free->processes);
+		if (ok)
+			history->processes[i] = sums[i];
+	}
+	return ok ? NULL : error_no_memory();
 }
 
 static void update_history(struct builder *b, struct report_history *history)
@@ -261,7 +308,7 @@ static uint64_t elapsed(uint64_t now_ns, uint64_t then_ns)
 }
 
 struct error *report_build(const struct snapshot *snap, struct report_history *history,
-			   struct frame_cache *frames,
+			   struct frame_cache *const frames[],
 			   const struct report_options *options, enum report_cause cause,
 			   struct report **ret)
 {
@@ -284,20 +331,28 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 		.snap = snap,
 		.options = options,
 		.history = history,
-		.cache = frames,
+		.caches = frames,
 		.report = report,
 		.arena = report->arena,
 	};
 
+	/* One more, as calloc(0) may give NULL. */
+	b.frames = calloc(snap->processes.len + 1, sizeof(*b.frames));
+	if (!b.frames)
+		return error_no_memory();
 	for (size_t i = 0; !err && i < report->section_count; i++)
 		err = build_section(&b, (enum block_class)i);
+	if (!err)
+		err = update_process_sums(report, history);
 	if (!err) {
 		update_history(&b, history);
 		*ret = take(report);
 	}
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 		stack_sums_deinit(&b.sums[i]);
-	vec_deinit(&b.frames);
+	for (size_t i = 0; i < snap->processes.len; i++)
+		vec_deinit(&b.frames[i].list);
+	free(b.frames);
 	return err;
 }
 

@@ -51,6 +51,9 @@ struct report_frame {
 /* One call path with what it holds. Numbers are as traced (not scaled). */
 struct report_row {
 	uint32_t stack; /* snapshot stack index, or SNAPSHOT_NO_STACK */
+	size_t rank;    /* its place by options.sort alone, 0 for the first */
+	const struct snapshot_process *process;     /* NULL: unknown, or several */
+	const struct snapshot_allocator *allocator; /* that was called; NULL: unknown */
 	uint64_t size_bytes, count;
 	int64_t growth_bytes, growth_count; /* since the previous report; in the first
 					       of a run all of it */
@@ -63,6 +66,13 @@ struct report_row {
 	size_t block_count;
 };
 
+/* What one process holds, all blocks of the section whatever their age. Not scaled. */
+struct report_process {
+	const struct snapshot_process *process;
+	uint64_t live_bytes, live_count;
+	int64_t growth_bytes; /* since the previous report */
+};
+
 /* Blocks of one class. */
 struct report_section {
 	enum block_class class;
@@ -71,8 +81,11 @@ struct report_section {
 	int64_t live_growth_bytes;           /* of live_bytes, as growth_bytes of a row */
 	uint64_t listed_bytes, listed_count; /* those old enough for the rows */
 	uint64_t stack_count;                /* call paths before the cut to the top */
-	struct report_row *rows;
+	struct report_row *rows; /* those of one process together, in the order of
+				    `processes` */
 	size_t row_count;
+	struct report_process *processes; /* all of the snapshot's, largest first */
+	size_t process_count;
 	/* Per second since the previous report (or since the attach). */
 	double allocations_per_s, allocated_bytes_per_s, frees_per_s, freed_bytes_per_s;
 	struct snapshot_totals totals;
@@ -101,15 +114,16 @@ struct report_history *report_history_create(void); /* NULL when memory is out *
 void report_history_destroy(struct report_history *history);
 
 /*
- * Make the report of `snap`, which must outlive it, as must `frames`. The cut to the
- * top comes before naming, so that only shown frames are symbolized. Linear in blocks
- * and stacks, but for sorting the stacks. Rows are in the order of options->sort, ties by
- * the other number and then by stack index, so that equal input gives equal output.
- * Damaged input (a stack or frames out of range) shows as a row without a stack or
- * frames. When it fails (out of memory) the history is as before.
+ * Make the report of `snap`, which must outlive it, as must `frames`: a cache for each of
+ * the snapshot's processes, NULL where there is none and frames stay without names. The
+ * cut to the top comes before naming, so that only shown frames are symbolized. Linear in
+ * blocks and stacks, but for sorting the stacks. Rows are in the order of options->sort,
+ * ties by the other number and then by stack index, so that equal input gives equal
+ * output. Damaged input (a stack or frames out of range) shows as a row without a stack
+ * or frames. When it fails (out of memory) the history is as before.
  */
 struct error *report_build(const struct snapshot *snap, struct report_history *history,
-			   struct frame_cache *frames,
+			   struct frame_cache *const frames[],
 			   const struct report_options *options, enum report_cause cause,
 			   struct report **ret) __attribute__((warn_unused_result));
 void report_destroy(struct report *report);

@@ -8,9 +8,11 @@
 /*
  * `report` as it would be with the `top` and `show_blocks` of `options`, which must ask
  * for no more than those that it was built with; its other options have to be the same.
- * The view refers to the report and is not to be destroyed.
+ * The view refers to the report and is not to be destroyed. Fails only when memory is
+ * out.
  */
-struct report report_view(const struct report *report,
-			  const struct report_options *options);
+struct error *report_view(const struct report *report,
+			  const struct report_options *options, struct report *ret)
+	__attribute__((warn_unused_result));
 
 #endif

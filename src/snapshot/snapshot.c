@@ -14,21 +14,34 @@ struct snapshot *snapshot_create(void)
 	return snap;
 }
 
+static void process_deinit(struct snapshot_process *process)
+{
+	vec_foreach (module, &process->modules) {
+		free(module->path);
+		free(module->build_id);
+	}
+	vec_deinit(&process->modules);
+	free(process->command);
+	free(process->executable);
+}
+
 void snapshot_destroy(struct snapshot *snap)
 {
 	if (!snap)
 		return;
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 		vec_deinit(&snap->blocks[i]);
-	vec_foreach (module, &snap->modules) {
-		free(module->path);
-		free(module->build_id);
+	vec_foreach (process, &snap->processes)
+		process_deinit(process);
+	vec_deinit(&snap->processes);
+	vec_foreach (allocator, &snap->allocators) {
+		free(allocator->label);
+		free(allocator->module);
 	}
-	vec_deinit(&snap->modules);
+	vec_deinit(&snap->allocators);
 	vec_deinit(&snap->stacks);
 	vec_deinit(&snap->frames);
-	free(snap->command);
-	free(snap->executable);
+	free(snap->library);
 	free(snap);
 }
 
@@ -62,6 +75,9 @@ static const struct {
 	[LOSS_EVENTS_LOST] = {"events_lost",
 			      "mapping events did not fit the buffer: the mappings "
 			      "listed may be wrong"},
+	[LOSS_PROCESSES_FULL] = {"processes_full",
+				 "calls came from more processes than can be traced at "
+				 "once: those processes are not listed"},
 	[LOSS_PROBES_MISSED] = {"probes_missed",
 				"probe hits were not delivered by the kernel: blocks "
 				"may be missing, or listed though they were freed"},
@@ -102,21 +118,36 @@ const char *stack_end_name(enum stack_end end)
 	return names[end];
 }
 
-const struct snapshot_module *snapshot_find_module(const struct snapshot *snap,
+struct snapshot_process *snapshot_add_process(struct snapshot *snap, int pid)
+{
+	const struct snapshot_process process = {.pid = pid, .namespace_pid = pid};
+
+	if (!vec_push(&snap->processes, process))
+		return NULL;
+	return &snap->processes.data[snap->processes.len - 1];
+}
+
+const struct snapshot_process *snapshot_process(const struct snapshot *snap,
+						uint32_t index)
+{
+	return index < snap->processes.len ? &snap->processes.data[index] : NULL;
+}
+
+const struct snapshot_module *snapshot_find_module(const struct snapshot_process *process,
 						   uint64_t address)
 {
-	size_t low = 0, high = snap->modules.len;
+	size_t low = 0, high = process->modules.len;
 
 	/* Ends with `low` at the first module that starts past the address. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (snap->modules.data[middle].start <= address)
+		if (process->modules.data[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low || address >= snap->modules.data[low - 1].end)
+	if (!low || address >= process->modules.data[low - 1].end)
 		return NULL;
-	return &snap->modules.data[low - 1];
+	return &process->modules.data[low - 1];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One frozen moment of the target: everything that a report is made from. It is
+ * One frozen moment of the targets: everything that a report is made from. It is
  * filled by bpf/drain and cli/session, and read by report/. All strings belong to
  * the snapshot and die with it; byte counts, nanoseconds and counters are 64-bit.
  * Times named `_ns` are CLOCK_MONOTONIC unless they say otherwise.
@@ -16,7 +16,9 @@
 
 /* A stack id that says "this block's stack could not be stored" (see LOSS_STACKS_FULL).
  */
-#define SNAPSHOT_NO_STACK UINT32_MAX
+#define SNAPSHOT_NO_STACK   UINT32_MAX
+
+#define SNAPSHOT_NO_PROCESS UINT32_MAX
 
 /* Heap blocks and mappings are kept apart everywhere and never summed. */
 enum block_class {
@@ -32,6 +34,7 @@ struct snapshot_block {
 	uint64_t time_ns; /* when it was allocated */
 	uint32_t stack;   /* index into snapshot.stacks, or SNAPSHOT_NO_STACK */
 	uint32_t tid;     /* thread that allocated it, as the kernel numbers threads */
+	uint32_t process; /* index into snapshot.processes */
 };
 
 /* Why a walk ended where it did. */
@@ -48,10 +51,13 @@ enum stack_end {
 struct snapshot_stack {
 	uint32_t first_frame;
 	uint16_t depth;
-	uint8_t end; /* enum stack_end */
+	uint8_t end;       /* enum stack_end */
+	uint8_t allocator; /* index into snapshot.allocators: whose function was called */
+	uint32_t process;  /* index into snapshot.processes, or SNAPSHOT_NO_PROCESS when
+			      that has gone and holds no block any more */
 };
 
-/* One file-backed or named executable mapping of the target. */
+/* One file-backed or named executable mapping of a process. */
 struct snapshot_module {
 	uint64_t start, end;  /* addresses in the target, end exclusive */
 	uint64_t file_offset; /* of `start`, in bytes */
@@ -66,6 +72,8 @@ struct snapshot_totals {
 	uint64_t frees_unknown;      /* of blocks that were not: older than the attach,
 					filtered, sampled out or lost */
 	uint64_t failures;           /* allocation calls that returned no block */
+	uint64_t gone, gone_bytes;   /* blocks that went with their process's exit or
+					exec: allocations - frees - gone are live */
 };
 
 /* Everything that can be lost is counted under one of these names. */
@@ -80,24 +88,40 @@ enum loss {
 	LOSS_STACKS_UNREADABLE, /* walks ended by stack memory that could not be read */
 	LOSS_STACKS_TRUNCATED,  /* walks ended by --stack-depth */
 	LOSS_EVENTS_LOST,       /* mapping events that did not fit the ring buffer */
+	LOSS_PROCESSES_FULL,    /* calls of processes beyond those that can be traced */
 	LOSS_PROBES_MISSED,     /* probe hits that the kernel did not deliver */
 	LOSS_SNAPSHOTS_UNSETTLED, /* taken while too much changed: blocks that moved may
 				     be missing or listed twice in that one report */
 	LOSS_COUNT,
 };
 
-/* Memory of the target as the kernel sees it (/proc/PID/status); 0 when unknown. */
+/* Memory of a process as the kernel sees it (/proc/PID/status); 0 when unknown. */
 struct snapshot_memory {
 	uint64_t vm_size_bytes, vm_rss_bytes, vm_data_bytes, vm_hwm_bytes;
 };
 
-struct snapshot {
-	/* The target. */
+/* One traced process. */
+struct snapshot_process {
 	int pid;
-	char *command;                 /* /proc/PID/comm */
-	char *executable;              /* path, or NULL */
-	bool exited;                   /* the target had exited when this was taken */
-	struct snapshot_memory memory; /* the last values seen when it has exited */
+	int namespace_pid;                   /* its number in its own pid namespace */
+	char *command;                       /* /proc/PID/comm */
+	char *executable;                    /* path, or NULL */
+	bool exited;                         /* it had exited when this was taken */
+	struct snapshot_memory memory;       /* the last values seen when it has exited */
+	VEC(struct snapshot_module) modules; /* sorted by start */
+};
+
+/* One allocator whose functions were probed. */
+struct snapshot_allocator {
+	char *label;  /* "glibc", "jemalloc" */
+	char *module; /* path of its file */
+};
+
+struct snapshot {
+	VEC(struct snapshot_process) processes;
+	VEC(struct snapshot_allocator) allocators;
+	char *library; /* all processes that map this file are traced; NULL: those that
+			  were asked for */
 
 	/* Time. */
 	uint64_t wall_ns;     /* CLOCK_REALTIME when this was taken */
@@ -115,7 +139,6 @@ struct snapshot {
 	VEC(struct snapshot_block) blocks[BLOCK_CLASS_COUNT];
 	VEC(struct snapshot_stack) stacks;
 	VEC(uint64_t) frames;
-	VEC(struct snapshot_module) modules; /* sorted by start */
 	struct snapshot_totals totals[BLOCK_CLASS_COUNT];
 	uint64_t losses[LOSS_COUNT];
 };
@@ -136,7 +159,15 @@ bool snapshot_has_losses(const struct snapshot *snap);
 const char *stack_end_name(enum stack_end end);
 
 /* The module that contains `address`, or NULL. Borrowed. */
-const struct snapshot_module *snapshot_find_module(const struct snapshot *snap,
+const struct snapshot_module *snapshot_find_module(const struct snapshot_process *process,
 						   uint64_t address);
+
+/* Add a process of which nothing is known but its number, or NULL when memory is out.
+ * Borrowed, until the next one is added. */
+struct snapshot_process *snapshot_add_process(struct snapshot *snap, int pid);
+
+/* The process, or NULL when there is none of this index. Borrowed. */
+const struct snapshot_process *snapshot_process(const struct snapshot *snap,
+						uint32_t index);
 
 #endif

@@ -189,6 +189,19 @@ static struct error *find_executable(struct search *search)
 	return NULL;
 }
 
+static bool is_known(const struct search *search, const struct proc_mapping *code)
+{
+	const struct proc_maps *known = search->options->known;
+
+	for (size_t i = 0; known && i < known->mappings.len; i++) {
+		const struct proc_mapping *m = &known->mappings.data[i];
+
+		if (m->executable && !compare_files(m, code))
+			return true;
+	}
+	return false;
+}
+
 /* Append the allocators of module number `index`. */
 static struct error *scan_module(struct search *search, size_t index, bool is_named,
 				 bool last_resort, struct allocators *ret)
@@ -196,9 +209,11 @@ static struct error *scan_module(struct search *search, size_t index, bool is_na
 	const struct module *module = &search->modules.list.data[index];
 	_cleanup_(freep) char *open_path = NULL;
 	char *stripped = NULL;
-	struct error *err = proc_mapping_path(search->proc, module->code, &open_path);
+	struct error *err = NULL;
 
-	if (err)
+	if (!is_known(search, module->code))
+		err = proc_mapping_path(search->proc, module->code, &open_path);
+	if (err || !open_path)
 		return err;
 
 	const struct allocator_file file = {

@@ -104,6 +104,8 @@ struct allocator_options {
 	 * of for all known families; NULL: do not. */
 	const char *symbols_prefix;
 	bool mappings; /* mmap and its family are wanted too */
+	/* Files that are mapped executable here were looked into already; NULL: none. */
+	const struct proc_maps *known;
 };
 
 /*

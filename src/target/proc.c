@@ -316,11 +316,11 @@ uint64_t proc_image(const struct proc *proc)
 	return hash ? hash : 1;
 }
 
-bool proc_has_thread(const struct proc *proc, uint32_t tid)
+bool proc_has_thread(int pid, uint32_t tid)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32, proc->pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32, pid, tid);
 	return access(path, F_OK) == 0;
 }
 

@@ -67,8 +67,8 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
  */
 uint64_t proc_image(const struct proc *proc);
 
-/* True when thread `tid` of the process is there. */
-bool proc_has_thread(const struct proc *proc, uint32_t tid);
+/* True when the process `pid` has a thread `tid`. */
+bool proc_has_thread(int pid, uint32_t tid);
 
 /*
  * A path by which we can open the file behind a mapping: /proc/PID/root/<path> when

@@ -50,7 +50,7 @@ static struct symbol_row rows[] = {
 static void add_module(struct snapshot *snap, uint64_t start, uint64_t end,
 		       const char *path, const char *build_id)
 {
-	REQUIRE(vec_push(&snap->modules,
+	REQUIRE(vec_push(&snap->processes.data[0].modules,
 			 (struct snapshot_module){
 				 .start = start,
 				 .end = end,
@@ -92,10 +92,13 @@ static struct snapshot *empty_snapshot(uint64_t elapsed_ns)
 	struct snapshot *snap = snapshot_create();
 
 	REQUIRE(snap);
-	snap->pid = 4321;
-	snap->command = strdup("leaky");
-	snap->executable = strdup("/srv/app/bin/leaky");
-	snap->memory = (struct snapshot_memory){
+
+	struct snapshot_process *process = snapshot_add_process(snap, 4321);
+
+	REQUIRE(process);
+	process->command = strdup("leaky");
+	process->executable = strdup("/srv/app/bin/leaky");
+	process->memory = (struct snapshot_memory){
 		.vm_size_bytes = 1536 * 1024,
 		.vm_rss_bytes = 800 * 1024,
 		.vm_data_bytes = 512 * 1024,
@@ -281,15 +284,19 @@ static void check_case(const char *name, struct snapshot *before, struct snapsho
 		       const struct report_options *options, enum report_cause cause)
 {
 	_cleanup_(symbolizer_destroyp) struct symbolizer *symbolizer = NULL;
-	_cleanup_(frame_cache_destroyp) struct frame_cache *frames = NULL;
+	_cleanup_(frame_cache_destroyp) struct frame_cache *cache = NULL;
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
 	struct report *report;
 
 	REQUIRE(!symbolizer_table_create(rows, sizeof(rows) / sizeof(*rows),
 					 &symbolizer));
-	frames = frame_cache_create(symbolizer);
+	cache = frame_cache_create(symbolizer);
 	history = report_history_create();
-	REQUIRE(frames && history);
+	REQUIRE(cache && history);
+
+	/* Of the first process only. */
+	struct frame_cache *const frames[] = {cache, NULL, NULL};
+
 	if (before) {
 		REQUIRE(!report_build(before, history, frames, options, REPORT_INTERVAL,
 				      &report));
@@ -309,8 +316,8 @@ static void empty(void)
 {
 	struct snapshot *snap = empty_snapshot(0);
 
-	snap->memory = (struct snapshot_memory){0};
-	snap->executable = (free(snap->executable), NULL);
+	snap->processes.data->memory = (struct snapshot_memory){0};
+	snap->processes.data->executable = (free(snap->processes.data->executable), NULL);
 	check_case("empty", NULL, snap, &usual, REPORT_STOPPED);
 }
 
@@ -359,10 +366,11 @@ static void hostile(void)
 				   0,
 				   UINT64_MAX};
 
-	free(snap->command);
-	free(snap->executable);
-	snap->command = strdup("\x1b[2Jx\ny\"\x80");
-	snap->executable = strdup("/tmp/\x1b[2J\xc3\x28/\xe2\x80\xae\"exe");
+	free(snap->processes.data->command);
+	free(snap->processes.data->executable);
+	snap->processes.data->command = strdup("\x1b[2Jx\ny\"\x80");
+	snap->processes.data->executable =
+		strdup("/tmp/\x1b[2J\xc3\x28/\xe2\x80\xae\"exe");
 	memset(long_name, 'N', sizeof(long_name) - 1);
 	add_stack(snap, STACK_END_COMPLETE, 6, frames);
 	add_block(snap, BLOCK_HEAP, 0, UINT64_MAX, 2 * SECOND, 0);
@@ -399,8 +407,50 @@ static void exited(void)
 {
 	struct snapshot *snap = heap_snapshot(7 * SECOND);
 
-	snap->exited = true;
+	snap->processes.data->exited = true;
 	check_case("exited", NULL, snap, &usual, REPORT_EXITED);
+}
+
+/* Three processes that map a library: one from a namespace, one that has exited, one that
+ * holds nothing; two allocators. Frames of the second process have no names. */
+static struct snapshot *shared_snapshot(uint64_t elapsed_ns)
+{
+	struct snapshot *snap = heap_snapshot(elapsed_ns);
+	const struct snapshot_allocator allocators[] = {
+		{strdup("glibc"), strdup("/usr/lib/libc.so.6")},
+		{strdup("jemalloc"), strdup("/usr/lib/libjemalloc.so.2")},
+	};
+	struct snapshot_process *exited = snapshot_add_process(snap, 5000);
+
+	REQUIRE(exited);
+	exited->command = strdup("worker");
+	exited->exited = true;
+
+	struct snapshot_process *idle = snapshot_add_process(snap, 77);
+
+	REQUIRE(idle);
+	idle->command = strdup("idle");
+	for (size_t i = 0; i < 2; i++)
+		REQUIRE(vec_push(&snap->allocators, allocators[i]));
+	snap->processes.data[0].namespace_pid = 7;
+	snap->library = strdup("/usr/lib/libjemalloc.so.2");
+	snap->stacks.data[1].process = 1;
+	snap->stacks.data[1].allocator = 1;
+	snap->blocks[BLOCK_HEAP].data[3].process = 1;
+	snap->blocks[BLOCK_HEAP].data[4].process = 1;
+	snap->totals[BLOCK_HEAP].gone = 40;
+	snap->totals[BLOCK_HEAP].gone_bytes = 2048;
+	return snap;
+}
+
+static void processes(void)
+{
+	struct snapshot *before = shared_snapshot(9 * SECOND);
+	struct snapshot *snap = shared_snapshot(10 * SECOND);
+
+	/* Growth is that of each process. */
+	before->blocks[BLOCK_HEAP].len = 4;
+	check_case("processes", before, snap, &usual, REPORT_INTERVAL);
 }
 
 static void mappings(void)
@@ -408,7 +458,7 @@ static void mappings(void)
 	struct snapshot *snap = heap_snapshot(10 * SECOND);
 
 	snap->mappings_traced = true;
-	snap->exited = true;
+	snap->processes.data->exited = true;
 	add_block(snap, BLOCK_MAPPING, 0x7d0000000000, 1 << 20, 6 * SECOND, 0);
 	add_block(snap, BLOCK_MAPPING, 0x7d0000200000, 4096, SECOND, 0);
 	add_block(snap, BLOCK_MAPPING, 0x7d0000300000, 8192, 100 * MS, 1);
@@ -471,6 +521,7 @@ int main(int argc, char *argv[])
 	RUN(lossy);
 	RUN(sampled);
 	RUN(exited);
+	RUN(processes);
 	RUN(mappings);
 	RUN(allocations);
 	RUN(combined);

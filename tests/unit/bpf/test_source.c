@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check.h"
 
+#include <unistd.h>
+
 #include "abi.h"
 #include "bpf/source.h"
 
 static struct source_options defaults(void)
 {
 	return (struct source_options){
-		.pid = 4711,
 		.attach_ns = 99,
 		.stack_depth = 64,
 		.max_allocations = 1 << 20,
@@ -19,10 +20,11 @@ static struct source_options defaults(void)
 	};
 }
 
-static struct source *build(const struct source_options *options, const struct plan *plan)
+static struct source *build(const struct source_options *options,
+			    const struct meanings *meanings)
 {
 	struct source *source = NULL;
-	struct error *err = source_build(options, plan, &source);
+	struct error *err = source_build(options, meanings, &source);
 
 	REQUIRE(!err);
 	return source;
@@ -40,10 +42,11 @@ static bool has_flag(const struct source *source, const char *prefix)
 static void what_is_not_asked_for_is_not_there(void)
 {
 	struct source_options options = defaults();
-	struct plan plan = {0};
-	struct source *source = build(&options, &plan);
+	struct meanings meanings = {0};
+	struct source *source = build(&options, &meanings);
 
-	CHECK(has_flag(source, "-DTARGET_PID=4711"));
+	CHECK(!has_flag(source, "-DALL_PROCESSES"));
+	CHECK(!has_flag(source, "-DFOLLOW_FORKS"));
 	CHECK(has_flag(source, "-DATTACH_NS=99ull"));
 	CHECK(!has_flag(source, "-DSAMPLE_THRESHOLD"));
 	CHECK(!has_flag(source, "-DMIN_SIZE"));
@@ -57,7 +60,7 @@ static void what_is_not_asked_for_is_not_there(void)
 	options.max_size_bytes = 4096;
 	options.mappings = true;
 	options.with_time = false;
-	source = build(&options, &plan);
+	source = build(&options, &meanings);
 	/* A tenth of 2^32, rounded. */
 	CHECK(has_flag(source, "-DSAMPLE_THRESHOLD=429496730u"));
 	CHECK(has_flag(source, "-DMIN_SIZE=16ull"));
@@ -84,27 +87,24 @@ static void without_cookies_each_site_has_its_program(void)
 		 .out_arg = ARG_NONE},
 	};
 	struct source_options options = defaults();
-	struct plan plan = {0};
+	struct meanings meanings = {0};
 	char want[64];
 
-	/* Two objects, and the same meaning again in the second. */
-	for (size_t i = 0; i < 2; i++) {
-		struct plan_object object = {.build_id = NULL};
+	/* One of them twice. */
+	for (size_t i = 0; i < 3; i++) {
+		const struct plan_site site = {.function = &functions[i % 2]};
 
-		for (size_t j = 0; j <= i; j++)
-			REQUIRE(vec_push(&object.sites,
-					 (struct plan_site){.function = &functions[j]}));
-		REQUIRE(vec_push(&plan.objects, object));
+		REQUIRE(vec_push(&meanings.list, source_site(&site, 0)));
 	}
 
-	struct source *source = build(&options, &plan);
+	struct source *source = build(&options, &meanings);
 
 	CHECK(has_flag(source, "-DHAVE_COOKIE"));
 	CHECK(!strstr(source->text, "int on_call_0("));
 	source_destroy(source);
 
 	options.cookies = false;
-	source = build(&options, &plan);
+	source = build(&options, &meanings);
 	CHECK(!has_flag(source, "-DHAVE_COOKIE"));
 	CHECK_CONTAINS(source->text, "int on_call_0(");
 	CHECK_CONTAINS(source->text, "int on_call_1(");
@@ -113,33 +113,64 @@ static void without_cookies_each_site_has_its_program(void)
 	snprintf(want, sizeof(want), "call_entered(ctx, %#llxull)",
 		 (unsigned long long)source->sites.data[1]);
 	CHECK_CONTAINS(source->text, want);
+	/* Each program has one meaning compiled in, so there is none for another. */
+	CHECK(source_serves(source, meanings.list.data[1]));
+	CHECK(!source_serves(source, meanings.list.data[1] | ABI_SITE_UNRECORDED));
 	source_destroy(source);
-	vec_foreach (object, &plan.objects)
-		vec_deinit(&object->sites);
-	vec_deinit(&plan.objects);
+	vec_deinit(&meanings.list);
 }
 
-/* Where several functions free, one may call another. */
-static void frees_inside_frees(void)
+/* With cookies the same programs serve probes that come later, if they look into the
+ * registers that those want. */
+static void later_probes_are_served(void)
 {
-	static const struct alloc_function free_function = {
-		.name = "free", .effect = EFFECT_FREE, .size_arg = ARG_NONE};
+	static const struct alloc_function f = {.name = "malloc",
+						.effect = EFFECT_ALLOC,
+						.count_arg = ARG_NONE,
+						.old_arg = ARG_NONE,
+						.out_arg = ARG_NONE};
 	struct source_options options = defaults();
-	struct plan plan = {0};
-	struct plan_object object = {.build_id = NULL};
+	struct meanings meanings = {0};
+	struct plan_site site = {.function = &f, .arg_reg = {12}};
 
-	for (size_t n = 1; n <= 2; n++) {
-		REQUIRE(vec_push(&object.sites,
-				 (struct plan_site){.function = &free_function}));
-		plan.objects.data = &object;
-		plan.objects.len = 1;
+	REQUIRE(vec_push(&meanings.list, source_site(&site, 0)));
 
-		struct source *source = build(&options, &plan);
+	struct source *source = build(&options, &meanings);
 
-		CHECK_INT(has_flag(source, "-DNESTED_FREES"), n > 1);
-		source_destroy(source);
-	}
-	vec_deinit(&object.sites);
+	CHECK(source_serves(source, source_site(&site, 3)));
+	/* rdi, where the first argument is when a function begins; rbx. */
+	site.arg_reg[0] = 7;
+	CHECK(source_serves(source, source_site(&site, 0)));
+	site.arg_reg[0] = 3;
+	CHECK(!source_serves(source, source_site(&site, 0)));
+	source_destroy(source);
+	vec_deinit(&meanings.list);
+}
+
+static void scopes_are_compiled_in(void)
+{
+	struct source_options options = defaults();
+	struct meanings meanings = {0};
+	char own_pid[32];
+
+	options.scope = SCOPE_ALL;
+	snprintf(own_pid, sizeof(own_pid), "-DOWN_PID=%d", (int)getpid());
+
+	struct source *source = build(&options, &meanings);
+
+	CHECK(has_flag(source, "-DALL_PROCESSES"));
+	CHECK(has_flag(source, own_pid));
+	source_destroy(source);
+
+	options.scope = SCOPE_FORKS;
+	options.offsets.task_pid = 2468;
+	options.offsets.task_tgid = 2472;
+	source = build(&options, &meanings);
+	CHECK(has_flag(source, "-DFOLLOW_FORKS"));
+	CHECK(has_flag(source, "-DOFFSET_TASK_PID=2468"));
+	CHECK(has_flag(source, "-DOFFSET_TASK_TGID=2472"));
+	CHECK(!has_flag(source, "-DALL_PROCESSES"));
+	source_destroy(source);
 }
 
 static void sites_carry_their_arguments(void)
@@ -153,7 +184,7 @@ static void sites_carry_their_arguments(void)
 	struct plan_site at = {.function = &f,
 			       .sp_delta = 24,
 			       .arg_reg = {7, 12, 15, PLACE_NO_REGISTER}};
-	uint64_t site = source_site(&at);
+	uint64_t site = source_site(&at, 200);
 
 	CHECK_INT(ABI_SITE_EFFECT(site), ABI_EFFECT_REALLOC);
 	CHECK_INT(ABI_SITE_SIZE_ARG(site), 15);
@@ -162,10 +193,11 @@ static void sites_carry_their_arguments(void)
 	CHECK_INT(ABI_SITE_OUT_ARG(site), ABI_ARG_NONE);
 	CHECK(!(site & ABI_SITE_UNRECORDED));
 	CHECK_INT(ABI_SITE_SP_DELTA(site), 24);
+	CHECK_INT(ABI_SITE_ALLOCATOR(site), 200);
 	at.unrecorded = true;
-	CHECK_INT(source_site(&at), site | ABI_SITE_UNRECORDED);
+	CHECK_INT(source_site(&at, 200), site | ABI_SITE_UNRECORDED);
 	at.sp_delta = -8;
-	CHECK_INT(ABI_SITE_SP_DELTA(source_site(&at)), -8);
+	CHECK_INT(ABI_SITE_SP_DELTA(source_site(&at, 200)), -8);
 }
 
 static void tables_hold_what_is_promised(void)
@@ -220,7 +252,8 @@ int main(void)
 {
 	RUN(what_is_not_asked_for_is_not_there);
 	RUN(without_cookies_each_site_has_its_program);
-	RUN(frees_inside_frees);
+	RUN(later_probes_are_served);
+	RUN(scopes_are_compiled_in);
 	RUN(sites_carry_their_arguments);
 	RUN(tables_hold_what_is_promised);
 	RUN(live_hash_spreads);

@@ -9,7 +9,9 @@ static void has_defaults(void)
 	memset(&o, 0xff, sizeof(o));
 	PARSE(&o, NULL);
 	CHECK_INT(o.action, ACTION_TRACE);
-	CHECK_INT(o.pid, 1);
+	CHECK_INT(o.pids[0], 1);
+	CHECK_INT(o.pid_count, 1);
+	CHECK(!o.follow_forks);
 	CHECK_INT(o.interval_ns, 5 * UNITS_NS_PER_S);
 	CHECK_INT(o.count, 0);
 	CHECK_INT(o.duration_ns, 0);
@@ -44,7 +46,7 @@ static void knows_four_spellings(void)
 			parse_list(ARGV(spellings[i][0], spellings[i][1]), &o);
 
 		REQUIRE(!err);
-		CHECK_INT(o.pid, 123);
+		CHECK_INT(o.pids[o.pid_count - 1], 123);
 	}
 }
 
@@ -149,7 +151,7 @@ static void bounds_are_inclusive(void)
 	PARSE(&o, "-p4194304", "-i10ms", "-d8760h", "-s4294967295", "--stack-depth=1",
 	      "--max-stacks=64", "--max-allocations=1024", "-z100", "-Z100",
 	      "-T1000000000");
-	CHECK_INT(o.pid, 4194304);
+	CHECK_INT(o.pids[1], 4194304);
 	CHECK_INT(o.interval_ns, 10 * UNITS_NS_PER_MS);
 	CHECK_INT(o.duration_ns, 8760 * UNITS_NS_PER_HOUR);
 	CHECK_INT(o.sample_every, UINT32_MAX);
@@ -161,13 +163,43 @@ static void bounds_are_inclusive(void)
 	CHECK_INT(o.max_size_bytes, 0);
 }
 
+static void processes_add_up(void)
+{
+	struct options o;
+
+	/* 1 is from PARSE(). Each counts once. */
+	PARSE(&o, "--pid", "20,300,1", "-p300", "-p", "4,20", "--follow-forks");
+	REQUIRE(o.pid_count == 4);
+	CHECK_INT(o.pids[0], 1);
+	CHECK_INT(o.pids[1], 20);
+	CHECK_INT(o.pids[2], 300);
+	CHECK_INT(o.pids[3], 4);
+	CHECK(o.follow_forks);
+}
+
+static void library_of_everybody(void)
+{
+	struct options o;
+	char *const argv[] = {"memtrace", "--lib", "/lib/a.so", NULL};
+	struct error *err = options_parse(3, argv, &o);
+
+	REQUIRE(!err);
+	CHECK_INT(o.pid_count, 0);
+	CHECK(!o.command);
+	REFUSED("--follow-forks: expected with --pid or a command; --lib alone traces "
+		"every process anyway",
+		"--lib=/lib/a.so", "--follow-forks");
+}
+
 static void last_one_wins(void)
 {
 	struct options o;
 
 	PARSE(&o, "-i1", "--interval=7", "-z9K", "-z1", "--format=json", "--format=text",
 	      "-oa", "--output=b", "-p", "2", "--sort=count", "--sort=size");
-	CHECK_INT(o.pid, 2);
+	/* But of processes all count. */
+	CHECK_INT(o.pid_count, 2);
+	CHECK_INT(o.pids[1], 2);
 	CHECK_INT(o.interval_ns, 7 * UNITS_NS_PER_S);
 	CHECK_INT(o.min_size_bytes, 1);
 	CHECK_STR(o.format, "text");
@@ -262,7 +294,7 @@ static void command_after_double_dash(void)
 
 	REQUIRE(!err);
 	CHECK(o.quiet);
-	CHECK_INT(o.pid, 0);
+	CHECK_INT(o.pid_count, 0);
 	/* Everything is the command's, as it stands. */
 	REQUIRE(o.command == argv + 3);
 	REFUSED("--pid: expected without a command after '--', which is started and "
@@ -280,6 +312,8 @@ int main(void)
 	RUN(knows_aliases);
 	RUN(plain_numbers_have_their_unit);
 	RUN(bounds_are_inclusive);
+	RUN(processes_add_up);
+	RUN(library_of_everybody);
 	RUN(last_one_wins);
 	RUN(files_of_each_kind);
 	RUN(dash_is_standard_output);

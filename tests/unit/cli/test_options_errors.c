@@ -5,9 +5,11 @@
 static void refuses_a_missing_pid(void)
 {
 	const char *missing =
-		"--pid: expected a process id from 1 to 4194304; it is missing: "
-		"name the process to trace, such as 'memtrace --pid 1234', or a "
-		"command to start, such as 'memtrace -- COMMAND'";
+		"--pid: expected a process id from 1 to 4194304, or several such as "
+		"12,34; it is missing: "
+		"name the process to trace, such as 'memtrace --pid 1234', a command to "
+		"start, such as 'memtrace -- COMMAND', or a library whose users are all "
+		"traced, by --lib PATH";
 
 	REFUSED(missing, NULL);
 	REFUSED(missing, "--top", "3");
@@ -85,7 +87,8 @@ static void refuses_unknown_letters(void)
 
 static void refuses_missing_values(void)
 {
-	REFUSED("--pid: expected a process id from 1 to 4194304; nothing follows it",
+	REFUSED("--pid: expected a process id from 1 to 4194304, or several such as "
+		"12,34; nothing follows it",
 		"--pid");
 	REFUSED("-o: expected a file name; nothing follows it", "-p1", "-qo");
 	REFUSED("--obj: expected the file that holds the allocator; nothing follows it",
@@ -112,20 +115,42 @@ static void refuses_values_of_flags(void)
 
 static void refuses_bad_pids(void)
 {
-	REFUSED("--pid: expected a process id from 1 to 4194304; got '0'", "--pid=0");
-	REFUSED("--pid: expected a process id from 1 to 4194304; got '-5'", "--pid",
-		"-5");
-	REFUSED("--pid: expected a process id from 1 to 4194304; got ''", "--pid=");
-	REFUSED("--pid: expected a process id from 1 to 4194304; got '--top'", "--pid",
-		"--top");
-	REFUSED("-p: expected a process id from 1 to 4194304; got '=1'", "-p=1");
-	REFUSED("-p: expected a process id from 1 to 4194304; got 'redis'", "-p",
-		"redis");
-	REFUSED("-p: expected a process id from 1 to 4194304; got '4194305'",
+	REFUSED("--pid: expected a process id from 1 to 4194304, or several such as "
+		"12,34; got '0'",
+		"--pid=0");
+	REFUSED("--pid: expected a process id from 1 to 4194304, or several such as "
+		"12,34; got '-5'",
+		"--pid", "-5");
+	REFUSED("--pid: expected a process id from 1 to 4194304, or several such as "
+		"12,34; got ''",
+		"--pid=");
+	REFUSED("--pid: expected a process id from 1 to 4194304, or several such as "
+		"12,34; got '--top'",
+		"--pid", "--top");
+	REFUSED("-p: expected a process id from 1 to 4194304, or several such as 12,34; "
+		"got '=1'",
+		"-p=1");
+	REFUSED("-p: expected a process id from 1 to 4194304, or several such as 12,34; "
+		"got 'redis'",
+		"-p", "redis");
+	REFUSED("-p: expected a process id from 1 to 4194304, or several such as 12,34; "
+		"got '4194305'",
 		"-p4194305");
-	REFUSED("-p: expected a process id from 1 to 4194304; got '1\\x0a'", "-p1\n");
+	REFUSED("--pid: expected a process id from 1 to 4194304, or several such as "
+		"12,34; got '1,'",
+		"--pid=1,");
+	REFUSED("--pid: expected a process id from 1 to 4194304, or several such as "
+		"12,34; got '1,,2'",
+		"--pid=1,,2");
+	REFUSED("--pid: expected a process id from 1 to 4194304, or several such as "
+		"12,34; got ',1'",
+		"--pid", ",1");
+	REFUSED("-p: expected a process id from 1 to 4194304, or several such as 12,34; "
+		"got '1\\x0a'",
+		"-p1\n");
 	/* 2^32 + 1 must not become 1. */
-	REFUSED("-p: expected a process id from 1 to 4194304; got '4294967297'",
+	REFUSED("-p: expected a process id from 1 to 4194304, or several such as 12,34; "
+		"got '4294967297'",
 		"-p4294967297");
 }
 

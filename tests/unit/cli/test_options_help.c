@@ -121,8 +121,10 @@ static void help_examples_work(void)
 			CHECK_FAIL("example %u: %s", examples, err->message);
 		else if (o.command)
 			CHECK_STR(o.command[0], "./program");
+		else if (o.library)
+			CHECK_CONTAINS(o.library, "libjemalloc");
 		else
-			CHECK_INT(o.pid, 1234);
+			CHECK_INT(o.pids[0], 1234);
 		examples++;
 		line = end + 1;
 	}

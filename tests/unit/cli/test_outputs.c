@@ -28,7 +28,8 @@ struct run {
 
 static void run_init(struct run *r)
 {
-	*r = (struct run){.dir = temp_dir_create(), .options.pid = 4321};
+	*r = (struct run){.dir = temp_dir_create(),
+			  .options = {.pids = {4321}, .pid_count = 1}};
 	fixture_init(&r->f);
 	fixture_fill(&r->f);
 	fixture_report(&r->f);
@@ -139,7 +140,7 @@ static void troubles_show_before_the_run(void)
 	r.options.output_every = true;
 	check_fails(outputs_init(&r.outputs, &r.options), "/old-1 exists");
 	ask_for(&r, OUTPUT_CSV, "old-%p");
-	r.options.pid = 0;
+	r.options.pid_count = 0;
 	CHECK(!outputs_init(&r.outputs, &r.options));
 	ask_for(&r, OUTPUT_CSV, "none/x");
 	check_fails(outputs_init(&r.outputs, &r.options), "No such file or directory");

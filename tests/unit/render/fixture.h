@@ -11,27 +11,39 @@
 #include "render/renderer.h"
 #include "util/cleanup.h"
 
-#define FIXTURE_BASE UINT64_C(0x400000)
-#define FIXTURE_NS   UINT64_C(1000000000)
+#define FIXTURE_PROCESSES 4
+#define FIXTURE_BASE      UINT64_C(0x400000)
+#define FIXTURE_NS        UINT64_C(1000000000)
 /* 2026-01-02 03:04:05 UTC */
 #define FIXTURE_WALL_NS (UINT64_C(1767323045) * FIXTURE_NS + 123456789)
 
 struct fixture {
 	VEC(struct symbol_row) symbols;
 	struct symbolizer *symbolizer;
-	struct frame_cache *frames;
+	struct frame_cache *frames[FIXTURE_PROCESSES]; /* one for each */
 	struct report_history *history;
 	struct snapshot *snap;
 	struct report *report;
 };
 
+/* A process, which those that are added later belong to. */
+static inline struct snapshot_process *fixture_process(struct fixture *f, int pid,
+						       const char *command)
+{
+	struct snapshot_process *process = snapshot_add_process(f->snap, pid);
+
+	REQUIRE(process);
+	free(process->command);
+	process->command = strdup(command);
+	process->executable = strdup("/srv/app/bin/leaky");
+	return process;
+}
+
 static inline void fixture_init(struct fixture *f)
 {
 	*f = (struct fixture){.snap = snapshot_create()};
 	REQUIRE(f->snap);
-	f->snap->pid = 4321;
-	f->snap->command = strdup("leaky");
-	f->snap->executable = strdup("/srv/app/bin/leaky");
+	fixture_process(f, 4321, "leaky");
 	f->snap->wall_ns = FIXTURE_WALL_NS;
 	f->snap->attached_ns = 100 * FIXTURE_NS;
 	f->snap->time_ns = 110 * FIXTURE_NS;
@@ -43,7 +55,8 @@ static inline void fixture_deinit(struct fixture *f)
 {
 	report_destroy(f->report);
 	report_history_destroy(f->history);
-	frame_cache_destroy(f->frames);
+	for (size_t i = 0; i < FIXTURE_PROCESSES; i++)
+		frame_cache_destroy(f->frames[i]);
 	symbolizer_destroy(f->symbolizer);
 	snapshot_destroy(f->snap);
 	vec_deinit(&f->symbols);
@@ -63,7 +76,7 @@ static inline uint64_t fixture_symbol(struct fixture *f, const char *name,
 static inline void fixture_module(struct fixture *f, uint64_t start, uint64_t end,
 				  const char *path, const char *build_id)
 {
-	REQUIRE(vec_push(&f->snap->modules,
+	REQUIRE(vec_push(&f->snap->processes.data[f->snap->processes.len - 1].modules,
 			 (struct snapshot_module){
 				 .start = start,
 				 .end = end,
@@ -81,6 +94,7 @@ static inline uint32_t fixture_stack(struct fixture *f, enum stack_end end, size
 		.first_frame = (uint32_t)f->snap->frames.len,
 		.depth = (uint16_t)depth,
 		.end = (uint8_t)end,
+		.process = (uint32_t)f->snap->processes.len - 1,
 	};
 
 	for (size_t i = 0; i < depth; i++)
@@ -115,9 +129,12 @@ static inline const struct report *fixture_report(struct fixture *f)
 	REQUIRE(!f->report);
 	REQUIRE(!symbolizer_table_create(f->symbols.data, f->symbols.len,
 					 &f->symbolizer));
-	f->frames = frame_cache_create(f->symbolizer);
+	for (size_t i = 0; i < f->snap->processes.len; i++) {
+		f->frames[i] = frame_cache_create(f->symbolizer);
+		REQUIRE(f->frames[i]);
+	}
 	f->history = report_history_create();
-	REQUIRE(f->frames && f->history);
+	REQUIRE(f->history);
 	REQUIRE(!report_build(f->snap, f->history, f->frames, &options, REPORT_STOPPED,
 			      &f->report));
 	return f->report;
@@ -172,6 +189,18 @@ static inline void fixture_fill(struct fixture *f)
 	fixture_block(f, BLOCK_HEAP, 1024 * 1024, 4321, stacks[2]);
 	fixture_block(f, BLOCK_HEAP, 64, 4323, stacks[3]);
 	fixture_block(f, BLOCK_HEAP, 7, 4321, SNAPSHOT_NO_STACK);
+}
+
+/* Another process, with one stack of its own. */
+static inline void fixture_fill_second(struct fixture *f)
+{
+	uint64_t start = FIXTURE_BASE + 0x100 * f->symbols.len;
+	uint64_t other = fixture_symbol(f, "other", "/bin/other");
+
+	fixture_process(f, 99, "se;c\n");
+	fixture_module(f, start, start + 0x100, "/bin/other", NULL);
+	fixture_block(f, BLOCK_HEAP, 5000, 99,
+		      FIXTURE_STACK(f, STACK_END_COMPLETE, other));
 }
 
 /* Mappings beside the heap. */

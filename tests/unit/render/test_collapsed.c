@@ -36,6 +36,24 @@ static void mappings_have_a_root_of_their_own(void)
 			     "[libblob.so];malloc 8192\n");
 }
 
+static void processes_are_roots(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_second(&f);
+	fixture_fill_mappings(&f);
+
+	_cleanup_(freep) char *text = fixture_render(&f, "collapsed", NULL);
+
+	CHECK_CONTAINS(text, "leaky (4321);[heap];main_loop;Cache::insert(std::string "
+			     "const&);malloc 3100\n");
+	CHECK_CONTAINS(text, "\nse\\x3bc\\x0a (99);[heap];other 5000\n");
+	CHECK_CONTAINS(text,
+		       "[process not known];[heap];[no stack: it was not stored] 7\n");
+}
+
 static void sampled_numbers_are_scaled(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -104,6 +122,7 @@ int main(void)
 {
 	RUN(paths_are_merged_and_sorted);
 	RUN(mappings_have_a_root_of_their_own);
+	RUN(processes_are_roots);
 	RUN(sampled_numbers_are_scaled);
 	RUN(names_cannot_break_a_line);
 	RUN(an_empty_report_is_an_empty_file);

@@ -36,6 +36,23 @@ static void rows_have_the_columns_of_jeprofl(void)
 		  "400110 - main_loop\",mapping\r\n");
 }
 
+static void processes_by_their_pid(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_second(&f);
+
+	_cleanup_(freep) char *text = fixture_render(&f, "csv", NULL);
+
+	CHECK_CONTAINS(text, "\r\n4321,2,2097152,2,");
+	CHECK_CONTAINS(text,
+		       "\r\n99,4,5000,1,\"4096..8191=1\",\"400510 - other\",heap\r\n");
+	/* Whose they are is not known. */
+	CHECK_CONTAINS(text, "\r\n,,7,1,");
+}
+
 /* Without the list of blocks there is nothing to count. */
 static void histogram_needs_the_blocks(void)
 {
@@ -139,6 +156,7 @@ int main(void)
 {
 	RUN(formulas_become_text);
 	RUN(rows_have_the_columns_of_jeprofl);
+	RUN(processes_by_their_pid);
 	RUN(histogram_needs_the_blocks);
 	RUN(names_cannot_break_a_record);
 	return check_done();

@@ -361,6 +361,23 @@ static void mappings_are_apart(void)
 	CHECK_INT(find(&page, 1, "[mappings]")->blocks, 2);
 }
 
+static void processes_are_apart(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_second(&f);
+
+	_cleanup_(freep) char *svg = render(&f, &(struct flame_options){0});
+	_cleanup_(page_deinit) struct page page = parse(svg);
+
+	CHECK_CONTAINS(svg, ">memtrace: memory held by 2 processes, ");
+	CHECK_INT(find(&page, 1, "leaky (4321)")->bytes, 2 * 1024 * 1024 + 3100 + 64);
+	CHECK_INT(find(&page, 1, "se;c\\x0a (99)")->bytes, 5000);
+	CHECK_INT(find(&page, 2, "other")->bytes, 5000);
+}
+
 static void check_elements(const struct page *page)
 {
 	static const char *const known[] = {"svg",  "title", "style", "rect",
@@ -402,8 +419,8 @@ static void hostile_names_stay_text(void)
 		fixture_init(&f);
 		uint64_t leaf = fixture_symbol(&f, cases[i].symbol, "<b>\"'<script>");
 
-		free(f.snap->command);
-		f.snap->command = strdup(cases[i].symbol);
+		free(f.snap->processes.data[0].command);
+		f.snap->processes.data[0].command = strdup(cases[i].symbol);
 		fixture_block(&f, BLOCK_HEAP, 9, 1,
 			      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaf));
 
@@ -480,6 +497,7 @@ int main(void)
 	RUN(narrow_frames_count_in_their_callers);
 	RUN(inverted_and_reverse);
 	RUN(mappings_are_apart);
+	RUN(processes_are_apart);
 	RUN(hostile_names_stay_text);
 	RUN(hostile_sizes);
 	RUN(nothing_to_draw);

@@ -271,6 +271,39 @@ static void mappings_of_memory_are_apart(void)
 		  "estimates from one allocation in 10; incomplete: blocks_full 3");
 }
 
+static void processes_are_outermost(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_second(&f);
+
+	_cleanup_(unpacked_deinit) struct unpacked u = render(&f);
+	const Pprof__Profile *p = u.profile;
+	const Pprof__Sample *second = NULL;
+
+	check_valid(p);
+	CHECK_INT(sum(p, 1), 2 * 1024 * 1024 + 3100 + 64 + 7 + 5000);
+	CHECK_STR(text(p, p->comment[0]), "memtrace " MEMTRACE_VERSION ", 2 processes");
+	REQUIRE(p->n_mapping == 4);
+	CHECK_STR(text(p, p->mapping[0]->filename), "/srv/app/bin/leaky");
+	for (size_t i = 0; i < p->n_sample; i++) {
+		if (p->sample[i]->value[1] == 5000)
+			second = p->sample[i];
+	}
+	REQUIRE(second && second->n_location_id == 2);
+	CHECK_STR(frame_name(p, second, 0), "other");
+	CHECK_STR(frame_name(p, second, 1), "se;c\\x0a (99)");
+
+	const Pprof__Location *leaf = find_location(p, second->location_id[0]);
+	const Pprof__Mapping *mapping = find_mapping(p, leaf->mapping_id);
+
+	REQUIRE(mapping);
+	CHECK_STR(text(p, mapping->filename), "/bin/other");
+	CHECK(mapping->has_functions);
+}
+
 static void hostile_names_and_sizes(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -281,8 +314,8 @@ static void hostile_names_and_sizes(void)
 	uint32_t stack =
 		FIXTURE_STACK(&f, STACK_END_COMPLETE, leaf, empty, 0, UINT64_MAX);
 
-	free(f.snap->command);
-	f.snap->command = NULL;
+	free(f.snap->processes.data[0].command);
+	f.snap->processes.data[0].command = NULL;
 	fixture_module(&f, FIXTURE_BASE, FIXTURE_BASE + 0x200, "/tmp/\xc3\x28", NULL);
 	fixture_block(&f, BLOCK_HEAP, UINT64_MAX, UINT32_MAX, stack);
 	fixture_block(&f, BLOCK_HEAP, UINT64_MAX, UINT32_MAX, stack);
@@ -359,6 +392,7 @@ int main(void)
 	RUN(labels_are_thread_and_size);
 	RUN(mappings_of_code);
 	RUN(mappings_of_memory_are_apart);
+	RUN(processes_are_outermost);
 	RUN(hostile_names_and_sizes);
 	RUN(fields_have_pprofs_numbers);
 	return check_done();

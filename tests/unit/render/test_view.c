@@ -25,8 +25,9 @@ static void check_equal(struct fixture *f, const struct report_options *options)
 	REQUIRE(!report_build(f->snap, history, f->frames, options, REPORT_STOPPED,
 			      &built));
 
-	struct report view = report_view(f->report, options);
+	struct report view;
 
+	REQUIRE(!report_view(f->report, options, &view));
 	for (const struct renderer *const *it = renderers; *it; it++) {
 		/* Binary. */
 		if (!strcmp((*it)->name, "pprof"))
@@ -42,12 +43,14 @@ static void check_equal(struct fixture *f, const struct report_options *options)
 	report_history_destroy(history);
 }
 
-static void views_are_as_built(void)
+static void check_views(bool two_processes)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
 
 	fixture_init(&f);
 	fixture_fill(&f);
+	if (two_processes)
+		fixture_fill_second(&f);
 	fixture_fill_mappings(&f);
 	fixture_report(&f);
 	for (uint64_t top = 0; top < 7; top++) {
@@ -60,8 +63,20 @@ static void views_are_as_built(void)
 	}
 }
 
+static void views_are_as_built(void)
+{
+	check_views(false);
+}
+
+/* Rows lie by process, and the cut goes through all of them. */
+static void views_of_several_processes(void)
+{
+	check_views(true);
+}
+
 int main(void)
 {
 	RUN(views_are_as_built);
+	RUN(views_of_several_processes);
 	return check_done();
 }

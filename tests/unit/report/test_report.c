@@ -30,6 +30,7 @@ static void bench_init(struct bench *b, size_t stacks)
 	b->history = report_history_create();
 	b->snap = snapshot_create();
 	REQUIRE(b->frames && b->history && b->snap);
+	REQUIRE(snapshot_add_process(b->snap, 7));
 	b->snap->attached_ns = 100 * SECOND;
 	b->snap->time_ns = 110 * SECOND;
 	for (size_t i = 0; i < stacks; i++) {
@@ -69,7 +70,7 @@ static const struct report_section *build_as(struct bench *b, enum report_cause 
 {
 	report_destroy(b->report);
 	b->report = NULL;
-	REQUIRE(!report_build(b->snap, b->history, b->frames, &b->options, cause,
+	REQUIRE(!report_build(b->snap, b->history, &b->frames, &b->options, cause,
 			      &b->report));
 	return &b->report->sections[BLOCK_HEAP];
 }
@@ -262,7 +263,7 @@ static void names_frames(void)
 	bench_init(&b, 2);
 	module.path = strdup("/bin/target");
 	module.build_id = strdup("00ff");
-	REQUIRE(vec_push(&b.snap->modules, module));
+	REQUIRE(vec_push(&b.snap->processes.data[0].modules, module));
 	b.snap->stacks.data[0].end = STACK_END_NO_FRAME;
 	add(&b, 2, SECOND, 0);
 	add(&b, 1, SECOND, 1);

@@ -13,7 +13,7 @@ static void starts_unfiltered(void)
 	CHECK_INT(snap->sample_every, 1);
 	CHECK_INT(snap->min_size_bytes, 0);
 	CHECK(snap->max_size_bytes == UINT64_MAX);
-	CHECK(!snap->exited && !snap->mappings_traced);
+	CHECK(!snap->processes.len && !snap->mappings_traced);
 	CHECK_INT(snap->blocks[BLOCK_HEAP].len, 0);
 	snapshot_destroy(snap);
 	snapshot_destroy(NULL);
@@ -68,7 +68,16 @@ static void finds_modules(void)
 	struct snapshot *snap = snapshot_create();
 
 	REQUIRE(snap);
-	CHECK(!snapshot_find_module(snap, 0));
+
+	struct snapshot_process *process = snapshot_add_process(snap, 12);
+
+	REQUIRE(process);
+	CHECK_INT(process->pid, 12);
+	CHECK_INT(process->namespace_pid, 12);
+	CHECK(snapshot_process(snap, 0) == process);
+	CHECK(!snapshot_process(snap, 1));
+	CHECK(!snapshot_process(snap, SNAPSHOT_NO_PROCESS));
+	CHECK(!snapshot_find_module(process, 0));
 	/* 0x1000..0x1fff, 0x3000..0x3fff and so on: as many holes as modules. */
 	for (uint64_t i = 0; i < 9; i++) {
 		struct snapshot_module module = {
@@ -78,19 +87,19 @@ static void finds_modules(void)
 			.build_id = i % 2 ? strdup("ab") : NULL,
 		};
 
-		REQUIRE(vec_push(&snap->modules, module));
+		REQUIRE(vec_push(&process->modules, module));
 	}
 	for (uint64_t i = 0; i < 9; i++) {
 		uint64_t start = 0x1000 + i * 0x2000;
-		const struct snapshot_module *module = &snap->modules.data[i];
+		const struct snapshot_module *module = &process->modules.data[i];
 
-		CHECK(snapshot_find_module(snap, start) == module);
-		CHECK(snapshot_find_module(snap, start + 0xfff) == module);
-		CHECK(!snapshot_find_module(snap, start - 1));
-		CHECK(!snapshot_find_module(snap, start + 0x1000));
+		CHECK(snapshot_find_module(process, start) == module);
+		CHECK(snapshot_find_module(process, start + 0xfff) == module);
+		CHECK(!snapshot_find_module(process, start - 1));
+		CHECK(!snapshot_find_module(process, start + 0x1000));
 	}
-	CHECK(!snapshot_find_module(snap, 0));
-	CHECK(!snapshot_find_module(snap, UINT64_MAX));
+	CHECK(!snapshot_find_module(process, 0));
+	CHECK(!snapshot_find_module(process, UINT64_MAX));
 	snapshot_destroy(snap);
 }
 

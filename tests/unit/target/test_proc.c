@@ -95,12 +95,12 @@ static void threads(void)
 	CHECK_REFUSED(tid, ERROR_UNSUPPORTED, "thread of process", pid_text);
 
 	REQUIRE(!proc_open(child.pid, &proc));
-	CHECK(proc_has_thread(proc, (uint32_t)child.pid));
-	CHECK(proc_has_thread(proc, (uint32_t)tid));
-	CHECK(!proc_has_thread(proc, (uint32_t)getpid()));
-	CHECK(!proc_has_thread(proc, UINT32_MAX));
+	CHECK(proc_has_thread(child.pid, (uint32_t)child.pid));
+	CHECK(proc_has_thread(child.pid, (uint32_t)tid));
+	CHECK(!proc_has_thread(child.pid, (uint32_t)getpid()));
+	CHECK(!proc_has_thread(child.pid, UINT32_MAX));
 	child_end(&child);
-	CHECK(!proc_has_thread(proc, (uint32_t)tid));
+	CHECK(!proc_has_thread(child.pid, (uint32_t)tid));
 	close(fds[0]);
 	close(fds[1]);
 }

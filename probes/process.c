@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which process is this, and is it traced? (abi.h has the table.) */
+
+/* A probe hit that is to be looked at. */
+struct tracee {
+	struct abi_control *ctl;
+	struct abi_process *process;
+	u64 tid;
+	u32 slot;
+};
+
+/* Process and thread as memtrace numbers them: by its own pid namespace. */
+ALWAYS_INLINE u64 current_pid_tgid(void)
+{
+#ifdef PIDNS_INODE
+	struct bpf_pidns_info ns = {};
+
+	if (bpf_get_ns_current_pid_tgid(PIDNS_DEVICE, PIDNS_INODE, &ns, sizeof(ns)))
+		return 0;
+	return (u64)ns.tgid << 32 | ns.pid;
+#else
+	return bpf_get_current_pid_tgid();
+#endif
+}
+
+/* The record of a process, or NULL. */
+ALWAYS_INLINE struct abi_process *process_find(u64 tgid, u32 *slot)
+{
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++) {
+		u32 at = (tgid + i) & (PROCESS_SLOTS - 1);
+		struct abi_process *p = processes.lookup(&at);
+
+		if (p && p->tgid == tgid) {
+			*slot = at;
+			return p;
+		}
+	}
+	return NULL;
+}
+
+/* Take a process up; NULL, and counted, when there is no room. */
+ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
+{
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++) {
+		u32 at = (tgid + i) & (PROCESS_SLOTS - 1);
+		struct abi_process *p = processes.lookup(&at);
+
+		if (!p)
+			continue;
+
+		u64 owner = p->tgid;
+
+		if (owner == 0)
+			owner = __sync_val_compare_and_swap(&p->tgid, 0, tgid);
+		/* Another thread of it may have been first. */
+		if (owner == 0 || owner == tgid) {
+			*slot = at;
+			return p;
+		}
+	}
+	count(ABI_PROCESSES_FULL, 1);
+	return NULL;
+}
+
+/* Is this hit to be looked at? Fills `t` if so. */
+ALWAYS_INLINE int tracee_find(struct tracee *t)
+{
+	u64 pid_tgid = current_pid_tgid(), tgid = pid_tgid >> 32;
+
+	t->ctl = control_get();
+	if (!t->ctl || !t->ctl->enabled || !tgid)
+		return 0;
+	t->tid = (u32)pid_tgid;
+	t->process = process_find(tgid, &t->slot);
+#ifdef ALL_PROCESSES
+	if (!t->process && tgid != OWN_PID) {
+		t->process = process_claim(tgid, &t->slot);
+		if (t->process)
+			bpf_get_current_comm(t->process->command,
+					     sizeof(t->process->command));
+	}
+#endif
+	return t->process != NULL;
+}
+
+/* The key of a block; 0 for none. */
+ALWAYS_INLINE u64 tracee_key(const struct tracee *t, u64 address)
+{
+	return address ? ABI_KEY(t->slot, address) : 0;
+}
+
+/* Is `address` in the code of an allocator? */
+ALWAYS_INLINE int in_allocator(const struct abi_process *process, u64 address)
+{
+	/* Memtrace has not seen the process yet: then nothing speaks against it. */
+	if (!process->has_ranges)
+		return 1;
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < ABI_MAX_ALLOCATORS; i++) {
+		if (address >= process->allocators[i].start &&
+		    address < process->allocators[i].end)
+			return 1;
+	}
+	return 0;
+}
+
+#ifdef FOLLOW_FORKS
+/* sched_process_fork (include/trace/events/sched.h): parent and child. The child of a
+ * traced process is traced from before its first instruction. */
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	u64 tgid = current_pid_tgid() >> 32;
+	u32 parent_slot, slot, child_tid = 0, child_tgid = 0;
+	struct abi_process *parent = process_find(tgid, &parent_slot);
+
+	bpf_probe_read_kernel(&child_tid, 4, (void *)(ctx->args[1] + OFFSET_TASK_PID));
+	bpf_probe_read_kernel(&child_tgid, 4, (void *)(ctx->args[1] + OFFSET_TASK_TGID));
+	/* A new thread is no new process. */
+	if (!parent || !child_tgid || child_tid != child_tgid)
+		return 0;
+
+	struct abi_process *child = process_claim(child_tgid, &slot);
+
+	if (!child)
+		return 0;
+	/* The child's address space is a copy of the parent's. */
+	bpf_probe_read_kernel(child->allocators, sizeof(child->allocators),
+			      parent->allocators);
+	child->has_ranges = parent->has_ranges;
+	bpf_get_current_comm(child->command, sizeof(child->command));
+	return 0;
+}
+#endif
+
+/* sched_process_exec: the address space is a new one, and no other thread is left. */
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	u64 tgid = current_pid_tgid() >> 32;
+	u32 slot;
+	struct abi_process *old = process_find(tgid, &slot);
+
+	if (!old)
+		return 0;
+	old->tgid = tgid | ABI_PROCESS_RETIRED;
+#ifndef ALL_PROCESSES
+	struct abi_process *fresh = process_claim(tgid, &slot);
+
+	if (fresh) {
+		fresh->has_ranges = 0;
+		bpf_get_current_comm(fresh->command, sizeof(fresh->command));
+	}
+#endif
+	return 0;
+}

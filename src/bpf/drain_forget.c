@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <linux/bpf.h>
+#include <string.h>
+
+#include "bpf/drain.h"
+#include "bpf/drain_blocks.h"
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+
+/* What is to be forgotten. */
+struct forget {
+	const struct drain_maps *maps;
+	struct abi_control *control;
+	const bool *gone;
+	uint32_t slot_count;
+	uint64_t blocks, bytes;
+};
+
+static bool is_gone(const struct forget *f, uint32_t slot)
+{
+	return slot < f->slot_count && f->gone[slot];
+}
+
+static void count_block(struct forget *f, uint64_t size_bytes)
+{
+	f->blocks++;
+	f->bytes += size_bytes;
+}
+
+/* Slots change hands by compare-and-exchange here as in probes/live.c. */
+static bool forget_buckets(const void *elements, uint32_t first, uint32_t count,
+			   void *arg)
+{
+	struct abi_live_bucket *buckets = (void *)(uintptr_t)elements;
+	struct forget *f = arg;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		for (int way = 0; way < ABI_LIVE_WAYS; way++) {
+			uint64_t *at = &buckets[i].key[way];
+			uint64_t word = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+
+			if (word <= ABI_LIVE_CLAIMED ||
+			    !is_gone(f, ABI_KEY_SLOT(word << 3)) ||
+			    !__atomic_compare_exchange_n(at, &word, ABI_LIVE_CLAIMED,
+							 false, __ATOMIC_SEQ_CST,
+							 __ATOMIC_SEQ_CST))
+				continue;
+			count_block(f, buckets[i].entry[way].size_bytes);
+			__atomic_store_n(at, 0, __ATOMIC_SEQ_CST);
+		}
+	}
+	return true;
+}
+
+static bool delete_key(int fd, uint64_t key)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)fd;
+	attr.key = (uint64_t)(uintptr_t)&key;
+	return sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)) == 0;
+}
+
+static bool forget_spilled(uint64_t key, const void *value, void *arg)
+{
+	const struct abi_block *block = value;
+	struct forget *f = arg;
+
+	if (is_gone(f, ABI_KEY_SLOT(key)) && delete_key(f->maps->live_spill, key)) {
+		count_block(f, block->size_bytes);
+		__atomic_sub_fetch(&f->control->spilled_blocks, 1, __ATOMIC_SEQ_CST);
+	}
+	return true;
+}
+
+/* A call that never returns; its old block is gone too. */
+static void forget_call(struct forget *f, const struct abi_pending *p)
+{
+	if (p->flags & ABI_PENDING_HAS_OLD)
+		count_block(f, p->old.size_bytes);
+}
+
+static bool forget_pending(const void *elements, uint32_t first, uint32_t count,
+			   void *arg)
+{
+	struct abi_pending *slots = (void *)(uintptr_t)elements;
+	struct forget *f = arg;
+
+	(void)first;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!__atomic_load_n(&slots[i].owner, __ATOMIC_ACQUIRE) ||
+		    !is_gone(f, slots[i].process))
+			continue;
+		forget_call(f, &slots[i]);
+		slots[i].flags = 0;
+		__atomic_store_n(&slots[i].owner, 0, __ATOMIC_SEQ_CST);
+	}
+	return true;
+}
+
+static bool forget_spilled_pending(uint64_t tid, const void *value, void *arg)
+{
+	const struct abi_pending *p = value;
+	struct forget *f = arg;
+
+	if (is_gone(f, p->process) && delete_key(f->maps->pending_spill, tid)) {
+		forget_call(f, p);
+		__atomic_sub_fetch(&f->control->spilled_pending, 1, __ATOMIC_SEQ_CST);
+	}
+	return true;
+}
+
+struct error *drain_forget(const struct drain_maps *maps,
+			   const struct source_sizes *sizes, struct abi_control *control,
+			   const bool gone[], uint64_t *blocks, uint64_t *bytes)
+{
+	struct forget f = {.maps = maps,
+			   .control = control,
+			   .gone = gone,
+			   .slot_count = sizes->process_slots};
+	struct abi_block block;
+	struct abi_pending pending;
+	struct error *err =
+		mapped_walk_writable(maps->live, sizes->live_buckets,
+				     sizeof(struct abi_live_bucket), forget_buckets, &f);
+
+	if (!err)
+		err = drain_walk_hash(maps->live_spill, sizes->live_spill, 0, &block,
+				      forget_spilled, &f);
+	if (!err)
+		err = mapped_walk_writable(maps->pending, ABI_PENDING_SLOTS,
+					   sizeof(struct abi_pending), forget_pending,
+					   &f);
+	if (!err)
+		err = drain_walk_hash(maps->pending_spill, ABI_PENDING_SPILL, 0, &pending,
+				      forget_spilled_pending, &f);
+	*blocks += f.blocks;
+	*bytes += f.bytes;
+	return err;
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/syscall.h"
+#include "bpf/tracer_state.h"
+#include "util/cleanup.h"
+
+/* --- allocators ------------------------------------------------------------------- */
+
+static bool same_allocator(const struct snapshot_allocator *a, const struct allocator *b)
+{
+	return !strcmp(a->label, b->label) && !strcmp(a->module, b->module_path);
+}
+
+static unsigned find_allocator(const struct tracer *t, const struct allocator *allocator)
+{
+	unsigned i = 0;
+
+	while (i < t->allocators.len &&
+	       !same_allocator(&t->allocators.data[i], allocator))
+		i++;
+	return i < ABI_MAX_ALLOCATOR_NUMBERS ? i : ABI_MAX_ALLOCATOR_NUMBERS;
+}
+
+static bool number_allocator(struct tracer *t, const struct allocator *allocator)
+{
+	struct snapshot_allocator fresh;
+
+	if (find_allocator(t, allocator) < t->allocators.len ||
+	    t->allocators.len == ABI_MAX_ALLOCATOR_NUMBERS)
+		return true;
+	fresh.label = strdup(allocator->label);
+	fresh.module = strdup(allocator->module_path);
+	if (fresh.label && fresh.module && vec_push(&t->allocators, fresh))
+		return true;
+	free(fresh.label);
+	free(fresh.module);
+	return false;
+}
+
+struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan,
+				       struct meanings *ret)
+{
+	vec_foreach (object, &plan->objects) {
+		if (!number_allocator(t, &object->allocator))
+			return error_no_memory();
+
+		unsigned number = find_allocator(t, &object->allocator);
+
+		vec_foreach (site, &object->sites)
+			if (ret && !vec_push(&ret->list, source_site(site, number)))
+				return error_no_memory();
+	}
+	return NULL;
+}
+
+/* --- programs --------------------------------------------------------------------- */
+
+/* The names of the programs: returns, then plain frees and other entries, or without
+ * cookies each entry. */
+static struct error *load_programs(struct tracer *t, const struct attach_ops *ops)
+{
+	const struct program_kind kind = {BPF_PROG_TYPE_KPROBE, ops->attach_type};
+	char own[MAX_PROGRAMS][PROGRAM_NAME_MAX];
+	const char *names[MAX_PROGRAMS];
+	size_t entries = t->features.cookies ? 2 : t->source->sites.len, count = 0;
+
+	if (entries + 1 > MAX_PROGRAMS)
+		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
+				    entries);
+	names[count++] = "on_return";
+	if (t->features.cookies) {
+		names[count++] = "on_free";
+		names[count++] = "on_call";
+	}
+	for (size_t i = 0; !t->features.cookies && i < entries; i++) {
+		source_entry_name(i, own[i]);
+		names[count++] = own[i];
+	}
+
+	struct error *err = compiler_load(t->compiler, names, count, kind, t->programs);
+
+	if (!err) {
+		t->program_count = count;
+		t->attachment.ops = ops;
+	}
+	return err;
+}
+
+static void close_programs(struct tracer *t)
+{
+	while (t->program_count > 0)
+		close(t->programs[--t->program_count]);
+}
+
+/* --- sites ------------------------------------------------------------------------ */
+
+/* A plain free needs no return probe, and so a smaller program. */
+static bool is_plain_free(const struct plan_site *site)
+{
+	return site->function->effect == EFFECT_FREE && !site->wants_return;
+}
+
+/* The return probe replaces the word at the stack pointer: see plan/site.c. Once more,
+ * since anything else would crash the target. */
+static bool can_return(const struct plan_site *site)
+{
+	return site->return_offset != site->entry_offset || site->sp_delta == 0;
+}
+
+/* The probes of one site, one or two of them; how many. */
+static size_t site_probes(const struct tracer *t, const struct plan_object *object,
+			  const struct plan_site *site, struct attach_probe ret[2])
+{
+	uint64_t meaning = source_site(site, find_allocator(t, &object->allocator));
+	size_t entry = t->features.cookies ? !is_plain_free(site)
+					   : source_site_index(t->source, meaning);
+
+	ret[0] = (struct attach_probe){
+		.path = object->allocator.open_path,
+		.function = site->function->name,
+		.offset = site->entry_offset,
+		.program = t->programs[1 + entry],
+		.cookie = meaning,
+	};
+	if (!site->wants_return)
+		return 1;
+	ret[1] = ret[0];
+	ret[1].offset = site->return_offset;
+	ret[1].program = t->programs[0];
+	ret[1].cookie = 0;
+	ret[1].is_return = true;
+	return 2;
+}
+
+/* What one call of tracer_attach() is to add. */
+struct addition {
+	struct attach_probe *probes;
+	size_t count;
+	VEC(struct attached_site) sites;
+	size_t refused;
+};
+
+static void addition_deinit(struct addition *a)
+{
+	free(a->probes);
+	vec_deinit(&a->sites);
+}
+
+static bool is_attached(const struct tracer *t, const struct attached_site *site)
+{
+	vec_foreach (s, &t->sites)
+		if (s->pid == site->pid && s->device == site->device &&
+		    s->inode == site->inode && s->offset == site->offset)
+			return true;
+	return false;
+}
+
+static struct error *collect_site(struct tracer *t, const struct plan_object *object,
+				  const struct plan_site *site, struct attached_site id,
+				  struct addition *a)
+{
+	uint64_t meaning = source_site(site, find_allocator(t, &object->allocator));
+
+	id.offset = site->entry_offset;
+	if (is_attached(t, &id))
+		return NULL;
+	if (!source_serves(t->source, meaning)) {
+		a->refused++;
+		return NULL;
+	}
+	if (site->wants_return && !can_return(site))
+		return error_create(ERROR_UNSUPPORTED,
+				    "no return probe is possible in %s",
+				    site->function->name);
+	if (!vec_push(&a->sites, id))
+		return error_no_memory();
+	a->count += site_probes(t, object, site, a->probes + a->count);
+	return NULL;
+}
+
+static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
+			     struct addition *a)
+{
+	a->probes = calloc(plan_site_count(plan) * 2 + 1, sizeof(*a->probes));
+	if (!a->probes)
+		return error_no_memory();
+	vec_foreach (object, &plan->objects) {
+		struct attached_site id = {.pid = pid};
+		struct stat st;
+
+		/* A file that is gone meanwhile is for the kernel to refuse. */
+		if (stat(object->allocator.open_path, &st) == 0) {
+			id.device = st.st_dev;
+			id.inode = st.st_ino;
+		}
+		vec_foreach (site, &object->sites) {
+			struct error *err = collect_site(t, object, site, id, a);
+
+			if (err)
+				return err;
+		}
+	}
+	return NULL;
+}
+
+static struct error *attach_with(struct tracer *t, const struct attach_ops *ops,
+				 const struct plan *plan, int pid, struct addition *a)
+{
+	struct error *err = t->program_count ? NULL : load_programs(t, ops);
+
+	if (!err)
+		err = collect(t, plan, pid, a);
+	if (!err && a->count)
+		err = ops->attach(&t->attachment, pid, a->probes, a->count,
+				  t->features.cookies);
+	return err;
+}
+
+/* The first time it is found out which way the kernel takes. */
+static struct error *attach_somehow(struct tracer *t, const struct plan *plan, int pid,
+				    struct addition *a)
+{
+	if (t->program_count)
+		return attach_with(t, t->attachment.ops, plan, pid, a);
+	if (t->options.attach == ATTACH_PERF || !t->features.uprobe_multi)
+		return attach_with(t, &attach_perf_event, plan, pid, a);
+
+	struct error *err = attach_with(t, &attach_uprobe_multi, plan, pid, a);
+
+	if (!err || t->options.attach == ATTACH_MULTI || err->code != ERROR_UNSUPPORTED)
+		return err;
+	/* The kernel has it and yet will not: the old way may work. */
+	error_destroy(err);
+	close_programs(t);
+	addition_deinit(a);
+	*a = (struct addition){0};
+	return attach_with(t, &attach_perf_event, plan, pid, a);
+}
+
+struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
+			    size_t *refused)
+{
+	_cleanup_(addition_deinit) struct addition a = {0};
+	struct error *err = tracer_number_allocators(t, plan, NULL);
+
+	*refused = 0;
+	if (t->options.scope != SCOPE_PROCESSES)
+		pid = 0;
+	if (!err)
+		err = attach_somehow(t, plan, pid, &a);
+	if (err)
+		return err;
+	*refused = a.refused;
+	vec_foreach (site, &a.sites) {
+		/* One that is not remembered is attached again, and refused then. */
+		if (!vec_push(&t->sites, *site))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+/* --- tracepoints ------------------------------------------------------------------ */
+
+static struct error *attach_tracepoint(struct tracer *t, size_t i, const char *program,
+				       const char *tracepoint)
+{
+	const struct program_kind kind = {BPF_PROG_TYPE_RAW_TRACEPOINT, 0};
+	const char *const names[] = {program};
+	struct error *err =
+		compiler_load(t->compiler, names, 1, kind, &t->raw_programs[i]);
+	union bpf_attr attr;
+
+	if (err) {
+		t->raw_programs[i] = -1;
+		return err;
+	}
+	memset(&attr, 0, sizeof(attr));
+	attr.raw_tracepoint.name = (uint64_t)(uintptr_t)tracepoint;
+	attr.raw_tracepoint.prog_fd = (uint32_t)t->raw_programs[i];
+	t->raw_links[i] = sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
+	if (t->raw_links[i] < 0)
+		return error_errno(ERROR_UNSUPPORTED, -t->raw_links[i],
+				   "cannot attach to the tracepoint %s", tracepoint);
+	return NULL;
+}
+
+struct error *tracer_attach_tracepoints(struct tracer *t)
+{
+	struct error *err = attach_tracepoint(t, 0, "on_exec", "sched_process_exec");
+
+	/* Without it an exec is noticed a little later (cli/targets.c). */
+	error_destroy(err);
+	if (t->options.scope != SCOPE_FORKS)
+		return NULL;
+	return attach_tracepoint(t, 1, "on_fork", "sched_process_fork");
+}
+
+void tracer_detach(struct tracer *t)
+{
+	for (size_t i = 0; i < 2; i++) {
+		if (t->raw_links[i] >= 0)
+			close(t->raw_links[i]);
+		if (t->raw_programs[i] >= 0)
+			close(t->raw_programs[i]);
+	}
+	if (t->attachment.ops)
+		t->attachment.ops->detach(&t->attachment);
+	close_programs(t);
+	vec_deinit(&t->sites);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "bpf/tracer_state.h"
+#include "util/cleanup.h"
+
+static uint64_t owner_of(const struct abi_process *p)
+{
+	return __atomic_load_n(&p->tgid, __ATOMIC_ACQUIRE);
+}
+
+static bool change_owner(struct abi_process *p, uint64_t from, uint64_t to)
+{
+	return __atomic_compare_exchange_n(&p->tgid, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+/* As process_find() of probes/process.c; NULL: it has none. */
+static struct abi_process *find(const struct tracer *t, uint64_t tgid)
+{
+	uint32_t slots = t->source->sizes.process_slots;
+
+	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
+		struct abi_process *p = &t->processes[(tgid + i) & (slots - 1)];
+
+		if (owner_of(p) == tgid)
+			return p;
+	}
+	return NULL;
+}
+
+static void tell_ranges(struct abi_process *p, const struct code_range ranges[],
+			size_t count)
+{
+	__atomic_store_n(&p->has_ranges, 0, __ATOMIC_SEQ_CST);
+	/* More than there is room for: no range is known, and none is ruled out. */
+	if (count > ABI_MAX_ALLOCATORS)
+		return;
+	for (size_t i = 0; i < ABI_MAX_ALLOCATORS; i++)
+		p->allocators[i] =
+			i < count ? (struct abi_range){ranges[i].start, ranges[i].end}
+				  : (struct abi_range){0};
+	__atomic_store_n(&p->has_ranges, 1, __ATOMIC_SEQ_CST);
+}
+
+struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ranges[],
+			   size_t count, uint32_t *ret)
+{
+	uint32_t slots = t->source->sizes.process_slots;
+	uint64_t tgid = (uint64_t)pid;
+	struct abi_process *p = find(t, tgid);
+
+	for (uint32_t i = 0; !p && i < ABI_PROCESS_WAYS; i++) {
+		struct abi_process *at = &t->processes[(tgid + i) & (slots - 1)];
+
+		if (owner_of(at))
+			continue;
+		/* Told before the probes look: nobody else gives this slot away but a
+		 * probe of the same process. */
+		at->has_ranges = 0;
+		if (change_owner(at, 0, tgid) || owner_of(at) == tgid)
+			p = at;
+	}
+	if (!p)
+		return error_create(ERROR_UNSUPPORTED,
+				    "process %d: too many processes are traced at once",
+				    pid);
+	if (ranges)
+		tell_ranges(p, ranges, count);
+	*ret = (uint32_t)(p - t->processes);
+	return NULL;
+}
+
+bool tracer_next_process(const struct tracer *t, uint32_t *cursor,
+			 struct tracer_process *ret)
+{
+	while (*cursor < t->source->sizes.process_slots) {
+		uint32_t slot = (*cursor)++;
+		const struct abi_process *p = &t->processes[slot];
+		uint64_t tgid = owner_of(p);
+
+		if (!tgid || tgid & ABI_PROCESS_RETIRED)
+			continue;
+		ret->pid = (int)tgid;
+		ret->slot = slot;
+		memcpy(ret->command, p->command, sizeof(ret->command));
+		ret->command[sizeof(ret->command) - 1] = 0;
+		return true;
+	}
+	return false;
+}
+
+bool tracer_is_retired(const struct tracer *t, uint32_t slot)
+{
+	return owner_of(&t->processes[slot]) & ABI_PROCESS_RETIRED;
+}
+
+void tracer_retire(struct tracer *t, uint32_t slot)
+{
+	struct abi_process *p = &t->processes[slot];
+	uint64_t tgid = owner_of(p);
+
+	/* An exec may have done so just now. */
+	if (tgid && !(tgid & ABI_PROCESS_RETIRED))
+		change_owner(p, tgid, tgid | ABI_PROCESS_RETIRED);
+}
+
+struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t count)
+{
+	struct snapshot_totals *sum = &t->gone[BLOCK_HEAP];
+	_cleanup_(freep) bool *gone =
+		calloc(t->source->sizes.process_slots, sizeof(*gone));
+	struct error *err;
+
+	if (!gone)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++)
+		gone[slots[i]] = tracer_is_retired(t, slots[i]);
+	err = drain_forget(&t->maps, &t->source->sizes, t->control, gone, &sum->gone,
+			   &sum->gone_bytes);
+	for (size_t i = 0; !err && i < count; i++) {
+		struct abi_process *p = &t->processes[slots[i]];
+
+		if (!gone[slots[i]])
+			continue;
+		gone[slots[i]] = false;
+		tracer_forget_mappings(t, slots[i]);
+		memset(p->command, 0, sizeof(p->command));
+		p->has_ranges = 0;
+		__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
+	}
+	return err;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a tracer is made of. Inside of tracer*.c only. */
+#ifndef BPF_TRACER_STATE_H
+#define BPF_TRACER_STATE_H
+
+#include <bpf/libbpf.h>
+
+#include "abi.h"
+#include "bpf/attach.h"
+#include "bpf/compiler.h"
+#include "bpf/drain.h"
+#include "bpf/features.h"
+#include "bpf/mapping_book.h"
+#include "bpf/source.h"
+#include "bpf/tracer.h"
+
+#define MAX_PROGRAMS COMPILER_MAX_PROGRAMS
+
+/* One probe site that has its probe. */
+struct attached_site {
+	int pid; /* 0: all processes */
+	uint64_t device, inode;
+	uint64_t offset; /* of the entry probe in the file */
+};
+
+/* The mappings of one process. */
+struct slot_book {
+	uint32_t slot;
+	struct mapping_book book;
+};
+
+struct tracer {
+	struct tracer_options options;
+	struct kernel_features features;
+	const char *headers_kind;
+	struct source *source;
+	struct compiler *compiler;
+	struct drain_maps maps;
+	struct abi_control *control;   /* mapped */
+	struct abi_process *processes; /* mapped, sizes.process_slots of them */
+	uint64_t attach_ns;            /* ticks count from here */
+	uint64_t enabled_ns;           /* counting began; 0: not yet */
+	struct attachment attachment;
+	int programs[MAX_PROGRAMS];
+	size_t program_count;
+	int raw_programs[2], raw_links[2]; /* exec and fork; -1: none */
+	VEC(struct attached_site) sites;
+	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
+	struct ring_buffer *ring;                  /* with mappings only */
+	VEC(struct slot_book) books;
+	struct snapshot_totals
+		gone[BLOCK_CLASS_COUNT]; /* of processes that have gone;
+					    of heap blocks only what went */
+	uint64_t events_lost;
+	uint64_t unsettled; /* snapshots whose journal overflowed */
+};
+
+/* --- tracer_attach.c -------------------------------------------------------------- */
+
+/* Give every allocator of the plan its number, and what its sites mean. */
+struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan,
+				       struct meanings *ret)
+	__attribute__((warn_unused_result));
+
+/* Attach to the tracepoints that tell of an exec and, with SCOPE_FORKS, of a fork. */
+struct error *tracer_attach_tracepoints(struct tracer *t)
+	__attribute__((warn_unused_result));
+
+void tracer_detach(struct tracer *t);
+
+/* --- tracer_mappings.c ------------------------------------------------------------ */
+
+struct error *tracer_open_ring(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Forget the mappings of a process. */
+void tracer_forget_mappings(struct tracer *t, uint32_t slot);
+
+/* Add all mappings, with their totals and losses. */
+struct error *tracer_add_mappings(struct tracer *t, const struct drain_slots *slots,
+				  struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+void tracer_close_ring(struct tracer *t);
+
+#endif

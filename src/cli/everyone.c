@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/everyone.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+#include "util/units.h"
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+bool everyone_uses(const struct tracees *ts, const struct watch_event *event)
+{
+	return ts->scope == SCOPE_ALL && ts->library_inode &&
+	       event->inode == ts->library_inode &&
+	       event->dev_major == ts->library_major &&
+	       event->dev_minor == ts->library_minor;
+}
+
+static bool is_library(const struct tracees *ts, const struct proc_mapping *m)
+{
+	return m->executable && m->inode == ts->library_inode &&
+	       m->dev_major == ts->library_major && m->dev_minor == ts->library_minor;
+}
+
+struct error *everyone_ranges(const struct tracees *ts, struct tracee *t)
+{
+	struct code_range range = {0};
+
+	vec_foreach (m, &t->modules.maps.mappings) {
+		if (!is_library(ts, m))
+			continue;
+		if (!range.end)
+			range.start = m->start;
+		range.end = m->end;
+	}
+	t->ranges.len = 0;
+	return !range.end || vec_push(&t->ranges, range) ? NULL : error_no_memory();
+}
+
+/* --- the processes that are there ------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The first mapping of the library, by its file or, while no file is known, by the base
+ * name; NULL: the process has not mapped it. */
+static const struct proc_mapping *find_mapping(const struct tracees *ts,
+					       const struct tracee *t)
+{
+	const char *name = ts->plan_options.library;
+
+	vec_foreach (m, &t->modules.maps.mappings) {
+		if (ts->library_inode ? is_library(ts, m)
+				      : m->executable && m->inode &&
+						!strcmp(base_name(m->path), name))
+			return m;
+	}
+	return NULL;
+}
+
+/* A process that cannot be looked at is not ours to trace: another user's kernel thread,
+ * a 32-bit program, one that has just exited. */
+static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
+{
+	struct error *err = tracee_create(pid, ret);
+
+	if (err && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		err = NULL;
+		*ret = NULL;
+	}
+	if (*ret && !find_mapping(ts, *ret)) {
+		tracee_destroy(*ret);
+		*ret = NULL;
+	}
+	return err;
+}
+
+/* Look at each process that maps the library. */
+static struct error *find_users(struct tracees *ts)
+{
+	_cleanup_(closedirp) DIR *dir = opendir("/proc");
+	struct error *err = NULL;
+
+	if (!dir)
+		return error_errno(ERROR_IO, errno, "cannot list /proc");
+	for (struct dirent *entry; !err && (entry = readdir(dir));) {
+		struct tracee *t = NULL;
+		uint64_t pid;
+
+		if (!units_parse_integer(entry->d_name, 1, INT32_MAX, &pid) ||
+		    (int)pid == getpid())
+			continue;
+		err = look_at(ts, (int)pid, &t);
+		if (err || !t)
+			continue;
+		if (!ts->library_inode) {
+			const struct proc_mapping *m = find_mapping(ts, t);
+
+			ts->library_major = m->dev_major;
+			ts->library_minor = m->dev_minor;
+			ts->library_inode = m->inode;
+		}
+		err = everyone_ranges(ts, t);
+		if (err)
+			tracee_destroy(t);
+		else
+			err = tracees_add(ts, t);
+	}
+	return err;
+}
+
+/* --- the plan --------------------------------------------------------------------- */
+
+/* No process maps it yet, so only the file itself can be looked at. */
+static struct error *plan_file(struct tracees *ts, struct plan **ret)
+{
+	const char *library = ts->plan_options.library;
+	const struct allocator_file file = {
+		.module_path = library,
+		.open_path = library,
+		.is_named = true,
+		.last_resort = true,
+	};
+	const struct allocator_options how = {
+		.library = library,
+		.symbols_prefix = ts->plan_options.symbols_prefix,
+		.mappings = ts->plan_options.mappings,
+	};
+	struct plan_options options = ts->plan_options;
+	_cleanup_(allocators_deinit) struct allocators allocators = {0};
+	_cleanup_(freep) char *stripped = NULL;
+	struct error *err = allocators_scan(&file, &how, &allocators, &stripped);
+
+	if (err)
+		return err;
+	if (!allocators.list.len)
+		return error_create(ERROR_NOT_FOUND,
+				    "%s does not define malloc and free, nor such a pair "
+				    "of another known allocator%s%s",
+				    library, stripped ? ": " : "",
+				    stripped ? stripped : "");
+	options.unmapped = true;
+	return plan_build_for(&allocators, &options, ret);
+}
+
+struct error *tracees_open_all(struct tracees *ts, struct plan **ret)
+{
+	const char *library = ts->plan_options.library;
+	struct error *err;
+	struct stat st;
+
+	if (strchr(library, '/')) {
+		if (stat(library, &st))
+			return error_errno(errno == ENOENT ? ERROR_NOT_FOUND : ERROR_IO,
+					   errno, "cannot look at %s", library);
+		ts->library_major = major(st.st_dev);
+		ts->library_minor = minor(st.st_dev);
+		ts->library_inode = st.st_ino;
+	}
+	err = find_users(ts);
+	if (err)
+		return err;
+	if (ts->list.len) {
+		struct tracee *first = ts->list.data[0];
+		const struct proc_mapping *m = find_mapping(ts, first);
+		struct plan_options options = ts->plan_options;
+
+		/* By the name that this process has for it. */
+		options.library = m->path;
+		return plan_build(first->proc, &first->modules.maps, &options, ret);
+	}
+	if (!ts->library_inode)
+		return error_create(
+			ERROR_NOT_FOUND,
+			"no process has mapped a file %s: name it by its path", library);
+	return plan_file(ts, ret);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/tracee.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct tracee *, tracee_destroy);
+
+struct error *tracee_create(int pid, struct tracee **ret)
+{
+	_cleanup_(tracee_destroyp) struct tracee *t = calloc(1, sizeof(*t));
+	struct error *err;
+
+	if (!t)
+		return error_no_memory();
+	t->pid = pid;
+	modules_init(&t->modules);
+	err = proc_open(pid, &t->proc);
+	if (err)
+		return err;
+	snprintf(t->command, sizeof(t->command), "%s", t->proc->command);
+	t->image = proc_image(t->proc);
+	err = modules_refresh(&t->modules, t->proc);
+	if (!err)
+		*ret = take(t);
+	return err;
+}
+
+struct error *tracee_create_gone(const struct tracer_process *process,
+				 struct tracee **ret)
+{
+	struct tracee *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return error_no_memory();
+	t->pid = process->pid;
+	snprintf(t->command, sizeof(t->command), "%s", process->command);
+	modules_init(&t->modules);
+	t->slot = process->slot;
+	t->is_traced = true;
+	t->exited = true;
+	*ret = t;
+	return NULL;
+}
+
+void tracee_destroy(struct tracee *t)
+{
+	if (!t)
+		return;
+	frame_cache_destroy(t->frames);
+	symbolizer_destroy(t->symbolizer);
+	vec_deinit(&t->ranges);
+	proc_maps_deinit(&t->planned);
+	modules_deinit(&t->modules);
+	proc_close(t->proc);
+	free(t);
+}
+
+struct error *tracee_open_symbols(struct tracee *t)
+{
+	struct error *err;
+
+	if (t->symbolizer || t->exited || !t->proc)
+		return NULL;
+	err = symbolizer_bcc_create(t->pid, &t->symbolizer);
+	if (err)
+		return err;
+	t->frames = frame_cache_create(t->symbolizer);
+	return t->frames ? NULL : error_no_memory();
+}
+
+/* One range for each file: a file may hold several allocators. */
+static bool add_ranges(struct tracee *t, const struct plan *plan)
+{
+	vec_foreach (object, &plan->objects) {
+		const struct code_range range = {object->allocator.text_start,
+						 object->allocator.text_end};
+		bool known = false;
+
+		vec_foreach (r, &t->ranges)
+			known |= r->start == range.start;
+		if (!known && !vec_push(&t->ranges, range))
+			return false;
+	}
+	return true;
+}
+
+struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
+			  struct plan **ret)
+{
+	struct plan_options here = *options;
+	struct proc_maps maps = {0};
+	struct error *err = proc_read_maps(t->proc, &maps);
+
+	if (err)
+		return err;
+	here.known = &t->planned;
+	err = plan_build(t->proc, &maps, &here, ret);
+	proc_maps_deinit(&t->planned);
+	t->planned = maps;
+	if (!err && !add_ranges(t, *ret)) {
+		plan_destroy(*ret);
+		err = error_no_memory();
+	}
+	return err;
+}
+
+struct error *tracee_refresh(struct tracee *t)
+{
+	struct proc_memory memory;
+	struct error *err;
+
+	if (t->exited || !t->proc)
+		return NULL;
+	err = proc_read_memory(t->proc, &memory);
+	/* What was seen last stays when it is gone. */
+	if (!err && memory.vm_rss_bytes)
+		t->memory = memory;
+	error_destroy(err);
+	if (!t->maps_changed)
+		return NULL;
+	t->maps_changed = false;
+	if (t->frames)
+		frame_cache_mappings_changed(t->frames);
+	return modules_refresh(&t->modules, t->proc);
+}
+
+bool tracee_check_exit(struct tracee *t)
+{
+	if (!t->exited && t->proc && proc_has_exited(t->proc))
+		t->exited = true;
+	return t->exited;
+}
+
+struct error *tracee_describe(const struct tracee *t, struct snapshot_process *ret)
+{
+	const char *executable = t->proc ? t->proc->executable : NULL;
+
+	ret->command = strdup(t->command);
+	ret->executable = executable ? strdup(executable) : NULL;
+	ret->exited = t->exited;
+	ret->memory = (struct snapshot_memory){
+		.vm_size_bytes = t->memory.vm_size_bytes,
+		.vm_rss_bytes = t->memory.vm_rss_bytes,
+		.vm_data_bytes = t->memory.vm_data_bytes,
+		.vm_hwm_bytes = t->memory.vm_hwm_bytes,
+	};
+	if (!ret->command || (executable && !ret->executable))
+		return error_no_memory();
+	return modules_copy(&t->modules, ret);
+}

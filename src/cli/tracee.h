@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One traced process: what is known of it while it lives, and after. */
+#ifndef CLI_TRACEE_H
+#define CLI_TRACEE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/tracer.h"
+#include "cli/modules.h"
+#include "plan/plan.h"
+#include "snapshot/snapshot.h"
+#include "symbol/cache.h"
+#include "symbol/symbolizer.h"
+#include "target/proc.h"
+
+struct tracee {
+	int pid;
+	char command[64];
+	struct proc *proc;         /* NULL: it was gone before it could be looked at */
+	uint64_t image;            /* what it runs (proc_image()); changes with an exec */
+	struct proc_memory memory; /* as last seen */
+	struct modules modules;
+	struct proc_maps planned;      /* the mappings as of the last plan */
+	VEC(struct code_range) ranges; /* of its allocators' code */
+	struct symbolizer *symbolizer; /* NULL: not made yet, or it has exited */
+	struct frame_cache *frames;
+	uint32_t slot; /* of the tracer, once it is traced */
+	bool is_traced;
+	bool maps_changed; /* since they were last read */
+	bool wants_plan;   /* files were mapped since the last plan */
+	bool has_executed,
+		check_image; /* it has, or may have, executed another program */
+	bool exited;
+	bool reported; /* as exited, in a report */
+	bool dropped;  /* of no interest any more */
+};
+
+/* Look at the process; nothing is traced yet. Errors are those of proc_open(). */
+struct error *tracee_create(int pid, struct tracee **ret)
+	__attribute__((warn_unused_result));
+
+/* A process of which only the name is known: it has exited already. */
+struct error *tracee_create_gone(const struct tracer_process *process,
+				 struct tracee **ret) __attribute__((warn_unused_result));
+void tracee_destroy(struct tracee *tracee);
+
+/* Get ready to name its frames, if that was not done. What has exited stays unnamed. */
+struct error *tracee_open_symbols(struct tracee *tracee)
+	__attribute__((warn_unused_result));
+
+/*
+ * Plan probes for the allocators in files that it has mapped since the last plan, and
+ * remember where their code is. ERROR_NOT_FOUND: there are none.
+ */
+struct error *tracee_plan(struct tracee *tracee, const struct plan_options *options,
+			  struct plan **ret) __attribute__((warn_unused_result));
+
+/* Look at its memory and, if they have changed, at its mappings and names. */
+struct error *tracee_refresh(struct tracee *tracee) __attribute__((warn_unused_result));
+
+/* Notice that it has exited. True when it has. */
+bool tracee_check_exit(struct tracee *tracee);
+
+/* What is known of it, into a process of a snapshot. */
+struct error *tracee_describe(const struct tracee *tracee, struct snapshot_process *ret)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/tracees.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "cli/everyone.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/escape.h"
+
+DEFINE_CLEANUP(struct plan *, plan_destroy);
+
+/* Memory is looked at this often, so that it is known when a process exits: in the
+ * beginning, and later. Everything else too, where the kernel does not tell of it. */
+#define LOOK_EARLY_MS 50
+#define LOOK_MS       1000
+#define EARLY_LOOKS   40
+
+/* Names of more processes than these are made ready for only when they are printed: each
+ * keeps its files open. */
+#define EAGER_SYMBOLS 256
+
+/* --- the list --------------------------------------------------------------------- */
+
+static struct error *wait_for(struct tracees *ts, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	/* A descriptor that is waited for already has been handed down by an exec. */
+	if (fd >= 0 && epoll_ctl(ts->epoll_fd, EPOLL_CTL_ADD, fd, &event) &&
+	    errno != EEXIST)
+		return error_errno(ERROR_IO, errno, "cannot wait for a process");
+	return NULL;
+}
+
+struct error *tracees_init(struct tracees *ts, const struct plan_options *options,
+			   enum trace_scope scope, bool quiet)
+{
+	struct error *err;
+
+	*ts = (struct tracees){.plan_options = *options, .scope = scope, .quiet = quiet};
+	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (ts->epoll_fd < 0)
+		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
+	/* Without it one has to look again and again. */
+	err = watch_create(&ts->watch);
+	error_destroy(err);
+	return ts->watch ? wait_for(ts, watch_fd(ts->watch)) : NULL;
+}
+
+void tracees_deinit(struct tracees *ts)
+{
+	vec_foreach (t, &ts->list)
+		tracee_destroy(*t);
+	vec_deinit(&ts->list);
+	vec_deinit(&ts->news);
+	watch_destroy(ts->watch);
+	if (ts->epoll_fd >= 0)
+		close(ts->epoll_fd);
+	*ts = (struct tracees){.epoll_fd = -1};
+}
+
+static struct tracee *find(const struct tracees *ts, int pid)
+{
+	vec_foreach (t, &ts->list)
+		if ((*t)->pid == pid && !(*t)->exited)
+			return *t;
+	return NULL;
+}
+
+struct error *tracees_add(struct tracees *ts, struct tracee *t)
+{
+	struct error *err = NULL;
+
+	if (ts->list.len < EAGER_SYMBOLS || ts->scope == SCOPE_PROCESSES)
+		err = tracee_open_symbols(t);
+	/* Only memory is worth giving up for: frames go without names. */
+	if (err && err->code != ERROR_NO_MEMORY && ts->tracer) {
+		error_destroy(err);
+		err = NULL;
+	}
+	if (!err && t->proc)
+		err = wait_for(ts, t->proc->pidfd);
+	if (!err && !vec_push(&ts->list, t))
+		err = error_no_memory();
+	if (err)
+		tracee_destroy(t);
+	return err;
+}
+
+/* printf-style note on standard error; the process's name comes first. */
+__attribute__((format(printf, 3, 4))) static void
+note(const struct tracees *ts, const struct tracee *t, const char *format, ...)
+{
+	_cleanup_(freep) char *command = escape_dup(t->command);
+	va_list ap;
+
+	if (ts->quiet)
+		return;
+	fprintf(stderr, "memtrace: pid %d (%s) ", t->pid, command ? command : "?");
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+/* --- start ------------------------------------------------------------------------ */
+
+struct error *tracees_open(struct tracees *ts, int pid, struct plan **ret)
+{
+	struct tracee *t;
+	struct error *err = tracee_create(pid, &t);
+
+	if (!err)
+		err = tracees_add(ts, t);
+	if (!err)
+		err = tracee_plan(t, &ts->plan_options, ret);
+	return err;
+}
+
+/* Trace one that is on the list: its probes stand. */
+static struct error *trace(struct tracees *ts, struct tracee *t)
+{
+	struct error *err =
+		tracer_trace(ts->tracer, t->pid, t->ranges.len ? t->ranges.data : NULL,
+			     t->ranges.len, &t->slot);
+
+	t->is_traced = !err;
+	return err;
+}
+
+static struct error *explain_attach(struct error *err, const struct tracee *t)
+{
+	if (!err || !t || !t->proc || !proc_has_exited(t->proc))
+		return err;
+	error_destroy(err);
+	return error_create(ERROR_GONE, "pid %d exited while memtrace attached", t->pid);
+}
+
+struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
+			    struct plan *const plans[], size_t count)
+{
+	struct error *err = NULL;
+	size_t refused;
+
+	ts->tracer = tracer;
+	for (size_t i = 0; i < count && !err; i++) {
+		struct tracee *t = ts->scope == SCOPE_ALL ? NULL : ts->list.data[i];
+
+		err = tracer_attach(tracer, plans[i], t ? t->pid : 0, &refused);
+		err = explain_attach(err, t);
+	}
+	vec_foreach (t, &ts->list)
+		if (!err)
+			err = trace(ts, *t);
+	return err;
+}
+
+/* --- changes ---------------------------------------------------------------------- */
+
+/* A process that came to be while we trace. It may be gone by now. */
+static struct error *take_up(struct tracees *ts, int pid, const struct tracee *parent)
+{
+	struct tracee *t;
+	struct error *err;
+
+	if (find(ts, pid))
+		return NULL;
+	err = tracee_create(pid, &t);
+	if (err && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		return NULL;
+	}
+	if (!err && parent) {
+		/* Its address space is a copy of the parent's. */
+		error_destroy(proc_read_maps(t->proc, &t->planned));
+		vec_foreach (range, &parent->ranges)
+			if (!vec_push(&t->ranges, *range))
+				err = error_no_memory();
+	}
+	if (!err && ts->scope == SCOPE_ALL)
+		err = everyone_ranges(ts, t);
+	if (!err)
+		err = tracees_add(ts, t);
+	return err ? err : trace(ts, t);
+}
+
+/* Files that it has mapped since may hold an allocator. */
+static struct error *plan_more(struct tracees *ts, struct tracee *t)
+{
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	size_t refused = 0, sites;
+	struct error *err = tracee_plan(t, &ts->plan_options, &plan);
+
+	if (err)
+		goto out;
+	err = tracer_attach(ts->tracer, plan, t->pid, &refused);
+	if (!err)
+		err = trace(ts, t);
+	if (err)
+		goto out;
+	sites = plan_site_count(plan);
+	vec_foreach (object, &plan->objects) {
+		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
+
+		note(ts, t, "has loaded %s: %zu functions are traced from now on",
+		     path ? path : "?", object->sites.len);
+	}
+	if (refused)
+		note(ts, t, "%zu of %zu functions cannot be traced: start memtrace anew",
+		     refused, sites);
+out:
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return err;
+	/* No allocator in them, or it is gone again: nothing changes. */
+	if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE)
+		note(ts, t, "has loaded an allocator that cannot be traced: %s",
+		     err->message);
+	error_destroy(err);
+	return NULL;
+}
+
+/*
+ * It runs another program: the old heap is gone with its address space. Probes on files
+ * that the new program maps too are there from its first instruction on.
+ */
+static struct error *follow_exec(struct tracees *ts, struct tracee **at)
+{
+	struct tracee *old = *at, *t;
+	struct error *err;
+
+	tracer_retire(ts->tracer, old->slot);
+	err = tracer_forget(ts->tracer, &old->slot, 1);
+	if (!err)
+		err = tracee_create(old->pid, &t);
+	if (err && err->code != ERROR_NO_MEMORY) {
+		/* It has ended meanwhile, and nothing is left to be shown. */
+		error_destroy(err);
+		old->exited = true;
+		return NULL;
+	}
+	if (err)
+		return err;
+	if (ts->scope == SCOPE_ALL) {
+		/* Should it map the library, it will be told of or found anew. */
+		tracee_destroy(t);
+		old->is_traced = false;
+		old->dropped = true;
+		return NULL;
+	}
+	note(ts, old, "executed another program (exec): its heap is traced anew");
+	*at = t;
+	tracee_destroy(old);
+	ts->looks = 0;
+	err = wait_for(ts, t->proc->pidfd);
+	if (!err)
+		err = tracee_open_symbols(t);
+	if (err && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		err = NULL;
+	}
+	if (!err)
+		err = trace(ts, t);
+	return err ? err : plan_more(ts, t);
+}
+
+static void on_event(void *arg, const struct watch_event *event)
+{
+	struct tracees *ts = arg;
+	struct tracee *t = find(ts, event->pid);
+
+	switch (event->kind) {
+	case WATCH_FORK:
+		/* Out of memory here: its first call makes it known (find_new()). */
+		if (ts->scope == SCOPE_FORKS)
+			(void)!vec_push(&ts->news,
+					((struct fresh){event->pid, event->parent}));
+		break;
+	case WATCH_EXEC:
+		if (t)
+			t->has_executed = true;
+		break;
+	case WATCH_MAP:
+		if (t)
+			t->maps_changed = t->wants_plan = true;
+		else if (everyone_uses(ts, event))
+			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
+		break;
+	case WATCH_LOST:
+		vec_foreach (each, &ts->list) {
+			(*each)->maps_changed = (*each)->wants_plan = true;
+			(*each)->check_image = true;
+		}
+		break;
+	}
+}
+
+/* What has to be guessed where the kernel does not tell. */
+static void suspect_everything(struct tracees *ts)
+{
+	on_event(ts, &(const struct watch_event){.kind = WATCH_LOST});
+}
+
+static bool has_executed(const struct tracees *ts, struct tracee *t)
+{
+	uint64_t image = 0;
+
+	if (t->check_image && t->proc)
+		image = proc_image(t->proc);
+	t->check_image = false;
+	return t->has_executed || (image && image != t->image) ||
+	       (t->is_traced && tracer_is_retired(ts->tracer, t->slot));
+}
+
+/* Processes of which the probes know and we do not. */
+static struct error *find_new(struct tracees *ts)
+{
+	struct tracer_process process;
+	uint32_t cursor = 0;
+	struct error *err = NULL;
+
+	if (ts->scope == SCOPE_PROCESSES)
+		return NULL;
+	while (!err && tracer_next_process(ts->tracer, &cursor, &process)) {
+		bool known = false;
+
+		vec_foreach (t, &ts->list)
+			known |= (*t)->is_traced && (*t)->slot == process.slot;
+		if (known)
+			continue;
+		err = take_up(ts, process.pid, NULL);
+		if (!err && !find(ts, process.pid)) {
+			struct tracee *t;
+
+			/* Too short-lived to be looked at; its blocks are not. */
+			tracer_retire(ts->tracer, process.slot);
+			err = tracee_create_gone(&process, &t);
+			if (!err)
+				err = tracees_add(ts, t);
+		}
+	}
+	return err;
+}
+
+static struct error *take_news(struct tracees *ts)
+{
+	struct error *err = NULL;
+
+	/* In the order of their making: a child may have forked as well. */
+	for (size_t i = 0; i < ts->news.len && !err; i++) {
+		const struct fresh *fresh = &ts->news.data[i];
+		const struct tracee *parent =
+			fresh->parent ? find(ts, fresh->parent) : NULL;
+
+		if (parent || !fresh->parent)
+			err = take_up(ts, fresh->pid, parent);
+	}
+	ts->news.len = 0;
+	return err;
+}
+
+static struct error *follow(struct tracees *ts, struct tracee **at)
+{
+	struct tracee *t = *at;
+
+	if (t->exited)
+		return NULL;
+	if (tracee_check_exit(t)) {
+		/* It would be readable for ever. */
+		epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
+		if (t->is_traced)
+			tracer_retire(ts->tracer, t->slot);
+		return NULL;
+	}
+	if (has_executed(ts, t))
+		return follow_exec(ts, at);
+	if (!t->wants_plan || ts->scope == SCOPE_ALL)
+		return NULL;
+	t->wants_plan = false;
+	return plan_more(ts, t);
+}
+
+/* Take out those that are of no interest any more. */
+static void sweep(struct tracees *ts)
+{
+	size_t kept = 0;
+
+	vec_foreach (t, &ts->list) {
+		if ((*t)->dropped)
+			tracee_destroy(*t);
+		else
+			ts->list.data[kept++] = *t;
+	}
+	ts->list.len = kept;
+}
+
+struct error *tracees_look(struct tracees *ts)
+{
+	uint64_t now_ns = clock_now_ns();
+	bool is_time = now_ns >= ts->next_look_ns;
+	struct error *err = NULL;
+
+	if (ts->watch)
+		watch_read(ts->watch, on_event, ts);
+	else if (is_time)
+		suspect_everything(ts);
+	err = take_news(ts);
+	for (size_t i = 0; i < ts->list.len && !err; i++)
+		err = follow(ts, &ts->list.data[i]);
+	sweep(ts);
+	if (!err)
+		err = find_new(ts);
+	for (size_t i = 0; i < ts->list.len && !err; i++) {
+		if (is_time || ts->list.data[i]->maps_changed)
+			err = tracee_refresh(ts->list.data[i]);
+	}
+	if (is_time) {
+		ts->looks++;
+		ts->next_look_ns = now_ns + (uint64_t)tracees_look_ms(ts) * 1000000;
+	}
+	return err;
+}
+
+int tracees_look_ms(const struct tracees *ts)
+{
+	return ts->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS;
+}
+
+bool tracees_are_gone(const struct tracees *ts)
+{
+	if (ts->scope == SCOPE_ALL)
+		return false;
+	vec_foreach (t, &ts->list)
+		if (!(*t)->exited)
+			return false;
+	return true;
+}
+
+/* --- reports ---------------------------------------------------------------------- */
+
+struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
+{
+	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
+	struct error *err = NULL;
+
+	if (!slots)
+		return error_no_memory();
+	for (size_t i = 0; i < ts->list.len; i++) {
+		const struct tracee *t = ts->list.data[i];
+		struct snapshot_process *process = snapshot_add_process(snap, t->pid);
+
+		if (!process)
+			return error_no_memory();
+		process->exited = t->exited;
+		slots[i] = t->is_traced ? t->slot : UINT32_MAX;
+	}
+	err = tracer_snapshot(ts->tracer, slots, snap);
+	/* After the blocks: a library loaded meanwhile may be on their stacks. */
+	for (size_t i = 0; i < ts->list.len && !err; i++) {
+		struct tracee *t = ts->list.data[i];
+
+		t->maps_changed = true;
+		err = tracee_open_symbols(t);
+		if (err && err->code != ERROR_NO_MEMORY) {
+			error_destroy(err);
+			err = NULL;
+		}
+		if (!err)
+			err = tracee_refresh(t);
+		if (!err)
+			err = tracee_describe(t, &snap->processes.data[i]);
+		t->reported = t->exited;
+	}
+	return err;
+}
+
+struct error *tracees_reported(struct tracees *ts)
+{
+	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
+	size_t count = 0, kept = 0;
+
+	if (!slots)
+		return error_no_memory();
+	for (size_t i = 0; i < ts->list.len; i++) {
+		struct tracee *t = ts->list.data[i];
+
+		if (!t->reported) {
+			ts->list.data[kept++] = t;
+			continue;
+		}
+		if (t->is_traced)
+			slots[count++] = t->slot;
+		tracee_destroy(t);
+	}
+	ts->list.len = kept;
+	return count ? tracer_forget(ts->tracer, slots, count) : NULL;
+}

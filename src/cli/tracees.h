@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The traced processes of a run, kept up with what they do: libraries that they load,
+ * other programs that they execute, children that they fork, their exits.
+ */
+#ifndef CLI_TRACEES_H
+#define CLI_TRACEES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/tracer.h"
+#include "cli/tracee.h"
+#include "plan/plan.h"
+#include "snapshot/snapshot.h"
+#include "target/watch.h"
+#include "util/error.h"
+#include "util/vec.h"
+
+/* A process that is not on the list yet. */
+struct fresh {
+	int pid;
+	int parent; /* that forked it; 0: of no interest */
+};
+
+struct tracees {
+	struct plan_options plan_options;
+	enum trace_scope scope;
+	bool quiet;
+	struct tracer *tracer; /* borrowed; NULL before tracees_start() */
+	struct watch *watch;   /* NULL: the kernel does not tell */
+	int epoll_fd;          /* readable when there is something to look at */
+	VEC(struct tracee *) list;
+	VEC(struct fresh) news;
+	/* With SCOPE_ALL: the file whose users are traced, as /proc/PID/maps names it. */
+	uint32_t library_major, library_minor;
+	uint64_t library_inode;
+	uint64_t next_look_ns; /* CLOCK_MONOTONIC */
+	unsigned looks;
+};
+
+/* Nobody is traced yet. What the kernel tells from here on is not missed. */
+struct error *tracees_init(struct tracees *tracees, const struct plan_options *options,
+			   enum trace_scope scope, bool quiet)
+	__attribute__((warn_unused_result));
+void tracees_deinit(struct tracees *tracees);
+
+/* Look at the process `pid` and plan its probes; the plan is the caller's. */
+struct error *tracees_open(struct tracees *tracees, int pid, struct plan **ret)
+	__attribute__((warn_unused_result));
+
+/*
+ * With SCOPE_ALL: find the library of the options, by its path or in the processes that
+ * map it (by its base name), and plan its probes; the plan is the caller's. Processes
+ * that map it now are looked at.
+ */
+struct error *tracees_open_all(struct tracees *tracees, struct plan **ret)
+	__attribute__((warn_unused_result));
+
+/* Attach probes for `plans`, in the order in which they were made (one for all with
+ * SCOPE_ALL), and trace everybody. */
+struct error *tracees_start(struct tracees *tracees, struct tracer *tracer,
+			    struct plan *const plans[], size_t count)
+	__attribute__((warn_unused_result));
+
+/* Look at what has happened. Does not block; to be called when epoll_fd is readable,
+ * every tracees_look_ms(), and before a report. Errors are those that end the run. */
+struct error *tracees_look(struct tracees *tracees) __attribute__((warn_unused_result));
+int tracees_look_ms(const struct tracees *tracees);
+
+/* Has every process exited, and can no other come? */
+bool tracees_are_gone(const struct tracees *tracees);
+
+/* Fill `snap` with the processes and what the tracer has of them. */
+struct error *tracees_snapshot(struct tracees *tracees, struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/* Those processes that a report has shown as exited are not shown again. */
+struct error *tracees_reported(struct tracees *tracees)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/text_processes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/text_rows.h"
+#include "util/escape.h"
+
+bool text_is_of_one(const struct report *report)
+{
+	const struct snapshot *snap = report->snapshot;
+
+	return snap->processes.len == 1 && !snap->library;
+}
+
+void text_append_process(struct strbuf *text, const struct snapshot_process *process)
+{
+	strbuf_appendf(text, "%d (", process->pid);
+	escape_text(text, process->command ? process->command : "unknown");
+	if (process->namespace_pid != process->pid)
+		strbuf_appendf(text, ", %d in its namespace", process->namespace_pid);
+	strbuf_append_char(text, ')');
+}
+
+static void append_row(struct strbuf *text, const struct report *report,
+		       const struct report_section *section,
+		       const struct report_process *p)
+{
+	const char *growth = report->has_previous
+				     ? text_format_growth(section, p->growth_bytes).s
+				     : "-";
+	uint64_t rss_bytes = p->process->memory.vm_rss_bytes;
+
+	strbuf_appendf(text, "  %10s %10" PRIu64 " %11s %10s  ",
+		       units_format_bytes(report_scale(section, p->live_bytes)).s,
+		       report_scale(section, p->live_count), growth,
+		       rss_bytes ? units_format_bytes(rss_bytes).s : "-");
+	text_append_process(text, p->process);
+	if (p->process->exited)
+		strbuf_append(text, ", exited");
+	strbuf_append_char(text, '\n');
+}
+
+void text_append_processes(struct strbuf *text, const struct report *report,
+			   const struct report_section *section)
+{
+	size_t count = section->process_count, shown = count;
+	uint64_t bytes = 0;
+
+	if (report->options.top && report->options.top < shown)
+		shown = (size_t)report->options.top;
+	strbuf_appendf(text, "\n  %10s %10s %11s %10s  process\n", "live",
+		       section->class == BLOCK_HEAP ? "blocks" : "mappings", "growth",
+		       "VmRSS");
+	for (size_t i = 0; i < shown; i++)
+		append_row(text, report, section, &section->processes[i]);
+	for (size_t i = shown; i < count; i++)
+		bytes += section->processes[i].live_bytes;
+	if (shown < count)
+		strbuf_appendf(text,
+			       "  ... %zu more processes with %s (--top 0 lists all)\n",
+			       count - shown,
+			       units_format_bytes(report_scale(section, bytes)).s);
+	if (!count)
+		strbuf_append(text, "  none yet\n");
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/perf_event.h>
+
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+/* Data pages of each ring, a power of two. */
+#define RING_PAGES 16
+
+/* No record is longer: a path, and what stands before it. */
+#define RECORD_MAX 8192
+
+struct ring {
+	int fd;
+	struct perf_event_mmap_page *page; /* then the data */
+};
+
+struct watch {
+	int epoll_fd;
+	size_t page_bytes;
+	VEC(struct ring) rings;
+};
+
+DEFINE_CLEANUP(struct watch *, watch_destroy);
+
+static size_t ring_bytes(const struct watch *w)
+{
+	return w->page_bytes * RING_PAGES;
+}
+
+static struct error *open_ring(struct watch *w, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.exclude_kernel = 1,
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+	struct epoll_event epoll_event = {.events = EPOLLIN};
+	struct ring ring;
+
+	ring.fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+			       PERF_FLAG_FD_CLOEXEC);
+	if (ring.fd < 0)
+		return error_errno(errno == EACCES || errno == EPERM ? ERROR_PERMISSION
+								     : ERROR_UNSUPPORTED,
+				   errno, "cannot watch processor %d for new processes",
+				   cpu);
+	ring.page = mmap(NULL, w->page_bytes + ring_bytes(w), PROT_READ | PROT_WRITE,
+			 MAP_SHARED, ring.fd, 0);
+	if (ring.page == MAP_FAILED || !vec_push(&w->rings, ring)) {
+		int err = errno;
+
+		if (ring.page != MAP_FAILED)
+			munmap(ring.page, w->page_bytes + ring_bytes(w));
+		close(ring.fd);
+		return error_errno(ERROR_UNSUPPORTED, err,
+				   "cannot map the ring of processor %d", cpu);
+	}
+	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ring.fd, &epoll_event))
+		return error_errno(ERROR_IO, errno, "cannot wait for perf events");
+	return NULL;
+}
+
+struct error *watch_create(struct watch **ret)
+{
+	_cleanup_(watch_destroyp) struct watch *w = calloc(1, sizeof(*w));
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct error *err = NULL;
+
+	if (!w)
+		return error_no_memory();
+	w->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (w->epoll_fd < 0)
+		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
+	for (int cpu = 0; cpu < cpus && !err; cpu++) {
+		err = open_ring(w, cpu);
+		/* A processor that is switched off. */
+		if (err && err->code == ERROR_UNSUPPORTED && cpu > 0) {
+			error_destroy(err);
+			err = NULL;
+		}
+	}
+	if (!err)
+		*ret = take(w);
+	return err;
+}
+
+int watch_fd(const struct watch *w)
+{
+	return w->epoll_fd;
+}
+
+/* A 32-bit word of a record, 0 past its end. */
+static uint32_t word_at(const unsigned char *record, size_t size, size_t at)
+{
+	uint32_t word = 0;
+
+	if (at + sizeof(word) <= size)
+		memcpy(&word, record + at, sizeof(word));
+	return word;
+}
+
+static uint64_t long_at(const unsigned char *record, size_t size, size_t at)
+{
+	return word_at(record, size, at) | (uint64_t)word_at(record, size, at + 4) << 32;
+}
+
+/* The layouts are those of perf_event_open(2), "mmap layout". True when it is one of the
+ * events that are wanted. */
+static bool parse(const unsigned char *record, size_t size, uint32_t type, uint16_t misc,
+		  struct watch_event *ret)
+{
+	*ret = (struct watch_event){.pid = (int)word_at(record, size, 8)};
+	switch (type) {
+	case PERF_RECORD_FORK:
+		ret->kind = WATCH_FORK;
+		ret->parent = (int)word_at(record, size, 12);
+		/* A new thread has its own process for a parent. */
+		return ret->pid != ret->parent;
+	case PERF_RECORD_COMM:
+		ret->kind = WATCH_EXEC;
+		return misc & PERF_RECORD_MISC_COMM_EXEC;
+	case PERF_RECORD_MMAP2:
+		ret->kind = WATCH_MAP;
+		ret->dev_major = word_at(record, size, 40);
+		ret->dev_minor = word_at(record, size, 44);
+		ret->inode = long_at(record, size, 48);
+		return ret->inode;
+	case PERF_RECORD_LOST:
+		ret->kind = WATCH_LOST;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Copy out of the ring, which may wrap inside a record. */
+static void copy_out(const struct watch *w, const struct ring *ring, uint64_t at,
+		     void *to, size_t size)
+{
+	const unsigned char *data = (const unsigned char *)ring->page + w->page_bytes;
+	size_t from = (size_t)at & (ring_bytes(w) - 1);
+	size_t first = size < ring_bytes(w) - from ? size : ring_bytes(w) - from;
+
+	memcpy(to, data + from, first);
+	memcpy((unsigned char *)to + first, data, size - first);
+}
+
+static void read_ring(struct watch *w, struct ring *ring,
+		      void (*fn)(void *arg, const struct watch_event *event), void *arg)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+	unsigned char record[RECORD_MAX];
+
+	while (tail < head) {
+		struct perf_event_header header;
+		struct watch_event event;
+
+		copy_out(w, ring, tail, &header, sizeof(header));
+		if (header.size < sizeof(header))
+			break;
+
+		size_t size = header.size < RECORD_MAX ? header.size : RECORD_MAX;
+
+		copy_out(w, ring, tail, record, size);
+		tail += header.size;
+		if (parse(record, size, header.type, header.misc, &event))
+			fn(arg, &event);
+	}
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+void watch_read(struct watch *w, void (*fn)(void *arg, const struct watch_event *event),
+		void *arg)
+{
+	vec_foreach (ring, &w->rings)
+		read_ring(w, ring, fn, arg);
+}
+
+void watch_destroy(struct watch *w)
+{
+	if (!w)
+		return;
+	vec_foreach (ring, &w->rings) {
+		munmap(ring->page, w->page_bytes + ring_bytes(w));
+		close(ring->fd);
+	}
+	vec_deinit(&w->rings);
+	if (w->epoll_fd >= 0)
+		close(w->epoll_fd);
+	free(w);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What processes do, as the kernel tells it when it happens: forks, execs and mappings of
+ * code. Made of perf events that count nothing and only carry these records
+ * (perf_event_open(2), PERF_COUNT_SW_DUMMY), one for each processor.
+ */
+#ifndef TARGET_WATCH_H
+#define TARGET_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+enum watch_kind {
+	WATCH_FORK, /* `pid` is a new process, made by `parent` */
+	WATCH_EXEC, /* `pid` runs another program */
+	WATCH_MAP,  /* `pid` has mapped code of a file */
+	WATCH_LOST, /* records were lost: anything may have happened */
+};
+
+struct watch_event {
+	enum watch_kind kind;
+	int pid, parent;               /* in our pid namespace */
+	uint32_t dev_major, dev_minor; /* of WATCH_MAP, as in /proc/PID/maps */
+	uint64_t inode;
+};
+
+struct watch;
+
+/* Begin to watch all processes. ERROR_PERMISSION or ERROR_UNSUPPORTED where the kernel
+ * will not tell (CAP_PERFMON is needed): then one has to look into /proc again and again.
+ */
+struct error *watch_create(struct watch **ret) __attribute__((warn_unused_result));
+
+/* A descriptor that is readable when there are events. Owned by the watch. */
+int watch_fd(const struct watch *watch);
+
+/* Hand every event so far to `fn`, in order for each processor. Does not block. */
+void watch_read(struct watch *watch,
+		void (*fn)(void *arg, const struct watch_event *event), void *arg);
+
+void watch_destroy(struct watch *watch);
+
+#endif
