@@ -24,7 +24,6 @@
 
 DEFINE_CLEANUP(struct snapshot *, snapshot_destroy);
 DEFINE_CLEANUP(struct report *, report_destroy);
-DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 struct session {
 	const struct options *options;
