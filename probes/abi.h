@@ -14,8 +14,8 @@
  * out pointer, four bits each (ABI_ARG_NONE: no such argument), then one bit that says
  * that a new block is not to be recorded; from bit 24 on the number of the allocator, 8
  * bits; from bit 32 on how many bytes the return address lies above the stack pointer,
- * 16 bits, signed. target/allocator.h has the words, and plan/decode.h the numbers of
- * the registers (enum insn_register).
+ * 16 bits, signed; from bit 48 on the number of the site. target/allocator.h has the
+ * words, and plan/decode.h the numbers of the registers (enum insn_register).
  */
 #define ABI_EFFECT_ALLOC     1
 #define ABI_EFFECT_ALLOC_OUT 2
@@ -46,6 +46,10 @@
 #define ABI_SITE_SP_SHIFT         32
 #define ABI_SITE_SP(delta)        ((uint64_t)(uint16_t)(delta) << ABI_SITE_SP_SHIFT)
 #define ABI_SITE_SP_DELTA(site)   ((int64_t)(int16_t)((site) >> ABI_SITE_SP_SHIFT))
+
+#define ABI_MAX_SITES             4096 /* that are told apart; the last stands for more */
+#define ABI_SITE_NUMBER_SHIFT     48
+#define ABI_SITE_NUMBER(site)     ((uint32_t)((site) >> ABI_SITE_NUMBER_SHIFT))
 
 /* --- control ---------------------------------------------------------------------- */
 
@@ -134,7 +138,8 @@ struct abi_counters {
 #define ABI_LIVE_WAYS    8
 #define ABI_LIVE_CLAIMED 1
 
-/* Time is kept in units of 2^20 ns (about 1 ms) since the attach. */
+/* Time is kept in jiffies, or where the kernel has not that helper in units of 2^20 ns
+ * (about 1 ms), since the attach (bpf/ticks.h). */
 #define ABI_TICK_SHIFT 20
 
 struct abi_live_entry {

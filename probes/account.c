@@ -4,7 +4,11 @@
 ALWAYS_INLINE u32 tick_now(void)
 {
 #ifdef WITH_TIME
+#ifdef TICK_JIFFIES
+	return bpf_jiffies64() - TICK_JIFFIES;
+#else
 	return (bpf_ktime_get_ns() - ATTACH_NS) >> ABI_TICK_SHIFT;
+#endif
 #else
 	return 0;
 #endif

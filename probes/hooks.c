@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs: entry of an allocation function, entry of free, return of either. */
+/* The programs: entry of an allocation function, entry of free, return of either. An
+ * entry's result matters in a session (on_session()) only: 1, the call's return is of no
+ * interest. */
 
 /* Where the return address is, at an entry. */
 ALWAYS_INLINE u64 return_address_at(struct pt_regs *ctx, u64 meaning)
@@ -36,25 +38,35 @@ ALWAYS_INLINE int takes_block(u32 effect)
 
 ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 {
-	u32 site = meaning;
+	u32 site = meaning, effect = ABI_SITE_EFFECT(site);
 	struct tracee t;
 
 	if (!tracee_find(&t))
-		return 0;
+		return 1;
 
-	u64 sp = return_address_at(ctx, meaning);
+	u64 sp = return_address_at(ctx, meaning), size = asked_size(ctx, site, effect);
+	int skips = effect == ABI_EFFECT_ALLOC || effect == ABI_EFFECT_ALLOC_OUT ||
+		    effect == ABI_EFFECT_REALLOC;
+
+	skips = skips && (site & ABI_SITE_UNRECORDED || !wanted(size));
+	/* Inside another call it is that call's business, and worth noting. */
+	if (skips && effect != ABI_EFFECT_REALLOC && site_never_nests(meaning) &&
+	    !pending_find(&t)) {
+		free_is_over(t.tid);
+		return 1;
+	}
+
 	struct abi_pending *p = pending_begin(&t, sp);
 
 	if (!p)
-		return 0;
-
-	u32 effect = ABI_SITE_EFFECT(site);
+		return 1;
 
 	p->sp = sp;
 	p->site = site;
 	p->flags = 0;
 	p->process = t.slot;
-	p->size_bytes = asked_size(ctx, site, effect);
+	p->size_bytes = size;
+	site_followed(p, meaning);
 	p->address = reg_arg(ctx, effect == ABI_EFFECT_ALLOC_OUT ? ABI_SITE_OUT_ARG(site) :
 								   ABI_SITE_OLD_ARG(site));
 	if (takes_block(effect))
@@ -67,9 +79,7 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 		/* fall through */
 	case ABI_EFFECT_ALLOC:
 	case ABI_EFFECT_ALLOC_OUT:
-		p->flags |= site & ABI_SITE_UNRECORDED || !wanted(p->size_bytes) ?
-				    ABI_PENDING_SKIP :
-				    ABI_PENDING_WANTS_STACK;
+		p->flags |= skips ? ABI_PENDING_SKIP : ABI_PENDING_WANTS_STACK;
 		break;
 	case ABI_EFFECT_FREE:
 		free_block(&t, ctx, sp, p->address);
@@ -152,7 +162,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 	}
 }
 
-int on_return(struct pt_regs *ctx)
+ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 {
 	struct tracee t;
 	struct abi_pending *p = tracee_find(&t) ? pending_find(&t) : NULL;
@@ -194,3 +204,18 @@ int on_return(struct pt_regs *ctx)
 	pending_end(&t, p);
 	return 0;
 }
+
+int on_return(struct pt_regs *ctx)
+{
+	return call_returned(ctx);
+}
+
+#ifdef HAVE_SESSION
+/* Both in one: an entry, where the probe sits, or the return that it asked for. */
+int on_session(struct pt_regs *ctx)
+{
+	if (REG_PC(ctx) == get_func_ip(ctx))
+		return call_entered(ctx, bpf_get_attach_cookie(ctx));
+	return call_returned(ctx);
+}
+#endif

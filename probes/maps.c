@@ -25,6 +25,10 @@ BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 	    BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct stack_record, stacks, MAX_STACKS, BPF_F_MMAPABLE);
 
+#ifdef SKIPS_RETURNS
+BPF_F_TABLE("array", u32, u64, site_notes, ABI_MAX_SITES, BPF_F_MMAPABLE);
+#endif
+
 BPF_F_TABLE("array", u32, struct abi_last_free, last_free, ABI_LAST_FREE_SLOTS,
 	    BPF_F_MMAPABLE);
 

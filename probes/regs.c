@@ -17,6 +17,11 @@
 #error "memtrace does not know this architecture's registers yet"
 #endif
 
+#ifdef HAVE_SESSION
+/* Not every libbcc that we meet declares it (BPF_FUNC_get_func_ip, Linux 5.15). */
+static u64 (*get_func_ip)(void *ctx) = (void *)173;
+#endif
+
 /* Take the register's value when it is the one that is asked for. A value, not an
  * address: the compiler must not select the address to load from, as a probe's context
  * cannot be indexed. Registers that no site of this run needs are not there. */

@@ -21,6 +21,7 @@ struct attach_probe {
 	int program;          /* descriptor */
 	uint64_t cookie;
 	bool is_return;
+	bool is_session; /* entry and return in one */
 };
 
 struct attachment {
@@ -30,7 +31,7 @@ struct attachment {
 
 struct attach_ops {
 	const char *name;
-	uint32_t attach_type; /* what the programs must be loaded with */
+	uint32_t attach_type; /* what the programs must be loaded with, but sessions */
 	/*
 	 * Attach more probes, for the process `pid` or for all (0). None of them stays
 	 * attached on failure.

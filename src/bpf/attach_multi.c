@@ -100,8 +100,11 @@ static struct error *multi_attach(struct attachment *self, int pid,
 				done[j] = true;
 			}
 
-			int fd = link_uprobe_multi(probes[i].program, probes[i].path,
-						   offsets, values, n, is_return, pid);
+			int fd = link_uprobe_multi(
+				probes[i].program,
+				probes[i].is_session ? ATTACH_TYPE_UPROBE_SESSION
+						     : ATTACH_TYPE_UPROBE_MULTI,
+				probes[i].path, offsets, values, n, is_return, pid);
 
 			if (fd < 0 || !vec_push(&self->fds, fd)) {
 				struct error *err = fd < 0 ? refused(-fd, &probes[i])

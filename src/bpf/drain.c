@@ -94,15 +94,16 @@ static void tidy_blocks(struct drain *d, uint64_t stacks_used)
 
 struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,
-			   const struct drain_slots *slots, uint64_t attach_ns,
-			   struct snapshot *snap, bool *settled)
+			   const struct drain_slots *slots,
+			   const struct tick_clock *ticks, struct snapshot *snap,
+			   bool *settled)
 {
 	_cleanup_(freep) uint32_t *first =
 		calloc((size_t)sizes->live_buckets + 1, sizeof(*first));
 	struct drain d = {.maps = maps,
 			  .sizes = sizes,
 			  .slots = slots,
-			  .attach_ns = attach_ns,
+			  .ticks = ticks,
 			  .snap = snap,
 			  .control = control,
 			  .first_of_bucket = first};
@@ -110,7 +111,7 @@ struct error *drain_blocks(const struct drain_maps *maps,
 
 	if (!first)
 		return error_no_memory();
-	hashmap_init(&d.others, attach_ns);
+	hashmap_init(&d.others, ticks->start_ns);
 	*settled = false;
 	for (int i = 0; i < MAX_READINGS && !err && !*settled; i++)
 		err = read_blocks(&d, settled);

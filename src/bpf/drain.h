@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/source.h"
+#include "bpf/ticks.h"
 #include "snapshot/snapshot.h"
 #include "util/error.h"
 
@@ -30,23 +31,16 @@ struct drain_slots {
 };
 
 /*
- * The time of a 32-bit tick, which wraps after 52 days: the last moment up to `now_ns`
- * that has it. All times CLOCK_MONOTONIC; ticks count from `attach_ns`.
- */
-uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick);
-
-/*
- * Add the heap blocks, stacks and frames to `snap`. Ticks count from `attach_ns`
- * (CLOCK_MONOTONIC). `snap->time_ns` and `snap->attached_ns` are set. `control` is the
- * mapped control record. When the journal overflows the tables are read again; when it
- * does so each time, *settled is false: blocks that moved meanwhile may be missing or
- * listed twice.
+ * Add the heap blocks, stacks and frames to `snap`. Times are by `ticks`. `snap->time_ns`
+ * and `snap->attached_ns` are set. `control` is the mapped control record. When the
+ * journal overflows the tables are read again; when it does so each time, *settled is
+ * false: blocks that moved meanwhile may be missing or listed twice.
  */
 struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,
-			   const struct drain_slots *slots, uint64_t attach_ns,
-			   struct snapshot *snap, bool *settled)
-	__attribute__((warn_unused_result));
+			   const struct drain_slots *slots,
+			   const struct tick_clock *ticks, struct snapshot *snap,
+			   bool *settled) __attribute__((warn_unused_result));
 
 /*
  * Add the counters. Calls on their way whose thread has died are counted as abandoned,

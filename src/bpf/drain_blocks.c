@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/drain_blocks.h"
 
-uint64_t drain_tick_ns(uint64_t attach_ns, uint64_t now_ns, uint32_t tick)
-{
-	uint64_t now = (now_ns - attach_ns) >> ABI_TICK_SHIFT;
-	uint64_t then = (now & ~(uint64_t)UINT32_MAX) | tick;
-
-	if (then > now && then > UINT32_MAX)
-		then -= (uint64_t)UINT32_MAX + 1;
-	return attach_ns + (then << ABI_TICK_SHIFT);
-}
-
 /* Ticks are rounded down, to before the first block could be made. */
 static uint64_t block_time_ns(const struct drain *d, uint32_t tick)
 {
-	uint64_t time_ns = drain_tick_ns(d->attach_ns, d->snap->time_ns, tick);
+	uint64_t time_ns = tick_clock_time_ns(d->ticks, d->snap->time_ns, tick);
 
 	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
 }

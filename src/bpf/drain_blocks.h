@@ -18,7 +18,7 @@ struct drain {
 	const struct drain_maps *maps;
 	const struct source_sizes *sizes;
 	const struct drain_slots *slots;
-	uint64_t attach_ns;
+	const struct tick_clock *ticks;
 	struct snapshot *snap;
 	struct abi_control *control;
 	bool settled;

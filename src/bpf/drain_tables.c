@@ -170,11 +170,12 @@ static struct error *read_spills(struct drain *d)
 	struct abi_block block;
 	struct abi_pending pending;
 	struct error *err = drain_walk_hash(d->maps->live_spill, d->sizes->live_spill,
-					    d->attach_ns, &block, add_spilled, d);
+					    d->ticks->start_ns, &block, add_spilled, d);
 
 	if (!err)
 		err = drain_walk_hash(d->maps->pending_spill, ABI_PENDING_SPILL,
-				      d->attach_ns, &pending, add_spilled_pending, d);
+				      d->ticks->start_ns, &pending, add_spilled_pending,
+				      d);
 	return err;
 }
 

@@ -11,13 +11,13 @@
 
 #define HELPER_GET_ATTACH_COOKIE 174 /* BPF_FUNC_get_attach_cookie */
 
-/* Load a program of a few instructions; a descriptor or -errno. */
-static int load(const struct bpf_insn *insns, uint32_t count, uint32_t attach_type)
+int kernel_load(uint32_t type, const struct bpf_insn *insns, uint32_t count,
+		uint32_t attach_type)
 {
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.prog_type = BPF_PROG_TYPE_KPROBE;
+	attr.prog_type = type;
 	attr.insns = (uint64_t)(uintptr_t)insns;
 	attr.insn_cnt = count;
 	attr.license = (uint64_t)(uintptr_t) "GPL";
@@ -32,9 +32,9 @@ static int load(const struct bpf_insn *insns, uint32_t count, uint32_t attach_ty
 	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),                                   \
 		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-static bool loads(const struct bpf_insn *insns, uint32_t count)
+bool kernel_loads(uint32_t type, const struct bpf_insn *insns, uint32_t count)
 {
-	_cleanup_(closep) int fd = load(insns, count, 0);
+	_cleanup_(closep) int fd = kernel_load(type, insns, count, 0);
 
 	return fd >= 0;
 }
@@ -46,7 +46,7 @@ static bool has_cookies(void)
 		INSN_RETURN_0,
 	};
 
-	return loads(insns, sizeof(insns) / sizeof(*insns));
+	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
 }
 
 static bool has_atomics(void)
@@ -60,22 +60,23 @@ static bool has_atomics(void)
 		INSN_RETURN_0,
 	};
 
-	return loads(insns, sizeof(insns) / sizeof(*insns));
+	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
 }
 
-/* A kernel that knows uprobe_multi looks at the path, and refuses a directory with
+/* A kernel that knows this way to attach looks at the path, and refuses a directory with
  * EBADF (kernel/trace/bpf_trace.c, bpf_uprobe_multi_link_attach()). */
-static bool has_uprobe_multi(void)
+static bool has_uprobe_multi(uint32_t attach_type)
 {
 	const struct bpf_insn insns[] = {INSN_RETURN_0};
-	_cleanup_(closep) int program = load(insns, 2, ATTACH_TYPE_UPROBE_MULTI);
+	_cleanup_(closep) int program =
+		kernel_load(BPF_PROG_TYPE_KPROBE, insns, 2, attach_type);
 	uint64_t offset = 0;
 
 	if (program < 0)
 		return false;
 
 	_cleanup_(closep) int link =
-		link_uprobe_multi(program, "/", &offset, NULL, 1, false, 0);
+		link_uprobe_multi(program, attach_type, "/", &offset, NULL, 1, false, 0);
 
 	return link == -EBADF;
 }
@@ -83,6 +84,7 @@ static bool has_uprobe_multi(void)
 void kernel_features_detect(struct kernel_features *ret)
 {
 	ret->cookies = has_cookies();
-	ret->uprobe_multi = ret->cookies && has_uprobe_multi();
+	ret->uprobe_multi = ret->cookies && has_uprobe_multi(ATTACH_TYPE_UPROBE_MULTI);
+	ret->sessions = ret->uprobe_multi && has_uprobe_multi(ATTACH_TYPE_UPROBE_SESSION);
 	ret->atomics = has_atomics();
 }

@@ -4,12 +4,23 @@
 #define BPF_FEATURES_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+struct bpf_insn;
 
 struct kernel_features {
 	bool cookies;      /* bpf_get_attach_cookie(), 5.15 */
 	bool uprobe_multi; /* many uprobes in one link, 6.6 */
+	bool sessions;     /* one program for entry and return, 6.13 */
 	bool atomics;      /* compare-and-exchange in BPF, 5.12 */
 };
+
+/* Load a program of a few instructions; a descriptor or -errno. */
+int kernel_load(uint32_t type, const struct bpf_insn *insns, uint32_t count,
+		uint32_t attach_type);
+
+/* Does the kernel take this program? */
+bool kernel_loads(uint32_t type, const struct bpf_insn *insns, uint32_t count);
 
 void kernel_features_detect(struct kernel_features *ret);
 

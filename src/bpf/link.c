@@ -23,12 +23,13 @@ struct link_create {
 	};
 };
 
-int link_uprobe_multi(int program, const char *path, const uint64_t offsets[],
-		      const uint64_t cookies[], size_t count, bool is_return, int pid)
+int link_uprobe_multi(int program, uint32_t attach_type, const char *path,
+		      const uint64_t offsets[], const uint64_t cookies[], size_t count,
+		      bool is_return, int pid)
 {
 	struct link_create attr = {
 		.program = (uint32_t)program,
-		.attach_type = ATTACH_TYPE_UPROBE_MULTI,
+		.attach_type = attach_type,
 		.uprobe_multi = {.path = (uint64_t)(uintptr_t)path,
 				 .offsets = (uint64_t)(uintptr_t)offsets,
 				 .cookies = (uint64_t)(uintptr_t)cookies,

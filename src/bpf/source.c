@@ -86,7 +86,7 @@ static uint8_t abi_arg(const struct plan_site *site, uint8_t arg)
 	return reg == PLACE_NO_REGISTER ? ABI_ARG_NONE : reg;
 }
 
-uint64_t source_site(const struct plan_site *site, unsigned allocator)
+uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned number)
 {
 	const struct alloc_function *f = site->function;
 
@@ -95,7 +95,7 @@ uint64_t source_site(const struct plan_site *site, unsigned allocator)
 			abi_arg(site, f->out_arg)) |
 	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0) |
 	       (uint64_t)allocator << ABI_SITE_ALLOCATOR_SHIFT |
-	       ABI_SITE_SP(site->sp_delta);
+	       (uint64_t)number << ABI_SITE_NUMBER_SHIFT | ABI_SITE_SP(site->sp_delta);
 }
 
 #if defined(__x86_64__)
@@ -220,7 +220,11 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	ok &= add_flag(source, "-DMAX_STACKS=%" PRIu32, z->max_stacks);
 	if (o->with_time)
 		ok &= add_flag(source, "-DWITH_TIME") &&
-		      add_flag(source, "-DATTACH_NS=%" PRIu64 "ull", o->attach_ns);
+		      (o->ticks.is_jiffies
+			       ? add_flag(source, "-DTICK_JIFFIES=%" PRIu64 "u",
+					  o->ticks.start_jiffies)
+			       : add_flag(source, "-DATTACH_NS=%" PRIu64 "ull",
+					  o->ticks.start_ns));
 	if (o->mappings)
 		ok &= add_flag(source, "-DMAPPINGS");
 	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers);
@@ -234,6 +238,17 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
 			       ((UINT64_C(1) << 32) + o->sample_every / 2) /
 				       o->sample_every);
+	if (o->sessions) {
+		bool all = o->sample_every <= 1 && !o->min_size_bytes &&
+			   o->max_size_bytes == UINT64_MAX;
+
+		ok &= add_flag(source, "-DHAVE_SESSION");
+		/* A function of --function NAME leaves the others out as well. */
+		vec_foreach (site, &source->sites)
+			all = all && !(*site & ABI_SITE_UNRECORDED);
+		if (!all)
+			ok &= add_flag(source, "-DSKIPS_RETURNS");
+	}
 	if (o->offsets.has_trampoline) {
 		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
 		ok &= add_flag(source, "-DOFFSET_MM_XOL_AREA=%u", o->offsets.mm_xol_area);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/kernel_offsets.h"
+#include "bpf/ticks.h"
 #include "plan/plan.h"
 #include "util/error.h"
 #include "util/vec.h"
@@ -35,7 +36,7 @@ enum trace_scope {
 struct source_options {
 	enum trace_scope scope;
 	struct pid_namespace pid_namespace;
-	uint64_t attach_ns;   /* CLOCK_MONOTONIC: ticks count from here */
+	struct tick_clock ticks;
 	unsigned stack_depth; /* 1..127 */
 	uint64_t max_allocations, max_stacks;
 	uint64_t sample_every;                   /* 1: all */
@@ -43,6 +44,7 @@ struct source_options {
 	bool mappings;
 	bool with_time; /* keep the time of each block */
 	bool cookies;   /* the kernel has attach cookies (5.15) */
+	bool sessions;  /* and sessions (6.13) */
 	struct kernel_offsets offsets;
 };
 
@@ -85,8 +87,8 @@ struct error *source_build(const struct source_options *options,
 void source_destroy(struct source *source);
 
 /* What a call of the site's function means; `allocator` is the number of the allocator
- * that it belongs to. */
-uint64_t source_site(const struct plan_site *site, unsigned allocator);
+ * that it belongs to, `number` that of the site itself: at most ABI_MAX_SITES - 1. */
+uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned number);
 
 /* The index of a meaning in source.sites, or their count when it is not there. */
 size_t source_site_index(const struct source *source, uint64_t site);

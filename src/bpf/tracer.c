@@ -88,7 +88,7 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 	_cleanup_(headers_destroyp) struct headers *headers = NULL;
 	struct source_options so = {
 		.scope = t->options.scope,
-		.attach_ns = t->attach_ns,
+		.ticks = t->ticks,
 		.stack_depth = t->options.stack_depth,
 		.max_allocations = t->options.max_allocations,
 		.max_stacks = t->options.max_stacks,
@@ -98,6 +98,7 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.mappings = t->options.mappings,
 		.with_time = t->options.with_time,
 		.cookies = t->features.cookies,
+		.sessions = t->features.sessions,
 	};
 	struct error *err;
 
@@ -200,7 +201,7 @@ struct error *tracer_create(const struct tracer_options *options,
 	for (size_t i = 0; i < 2; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
 	t->options = *options;
-	t->attach_ns = clock_now_ns();
+	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
 	kernel_features_detect(&t->features);
 	err = check_kernel(t);
@@ -209,6 +210,7 @@ struct error *tracer_create(const struct tracer_options *options,
 	if (!err)
 		err = compile(t, &meanings);
 	vec_deinit(&meanings.list);
+	tick_clock_calibrate(&t->ticks);
 	if (!err)
 		err = open_maps(t);
 	if (!err && t->options.mappings)
@@ -313,8 +315,8 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	err = copy_allocators(t, snap);
 	if (err)
 		return err;
-	err = drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
-			   t->attach_ns, snap, &settled);
+	err = drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot, &t->ticks,
+			   snap, &settled);
 	t->unsettled += !settled;
 	if (!err)
 		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);

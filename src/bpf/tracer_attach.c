@@ -53,7 +53,8 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 		unsigned number = find_allocator(t, &object->allocator);
 
 		vec_foreach (site, &object->sites)
-			if (ret && !vec_push(&ret->list, source_site(site, number)))
+			/* Programs are not told apart by the numbers of sites. */
+			if (ret && !vec_push(&ret->list, source_site(site, number, 0)))
 				return error_no_memory();
 	}
 	return NULL;
@@ -62,7 +63,25 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 /* --- programs --------------------------------------------------------------------- */
 
 /* The names of the programs: returns, then plain frees and other entries, or without
- * cookies each entry. */
+ * cookies each entry. Then with sessions that program. */
+static bool uses_sessions(const struct tracer *t)
+{
+	return t->features.sessions && t->attachment.ops == &attach_uprobe_multi;
+}
+
+static struct error *load_session(struct tracer *t)
+{
+	const struct program_kind kind = {BPF_PROG_TYPE_KPROBE,
+					  ATTACH_TYPE_UPROBE_SESSION};
+	const char *const names[] = {"on_session"};
+	struct error *err = compiler_load(t->compiler, names, 1, kind,
+					  &t->programs[t->program_count]);
+
+	if (!err)
+		t->program_count++;
+	return err;
+}
+
 static struct error *load_programs(struct tracer *t, const struct attach_ops *ops)
 {
 	const struct program_kind kind = {BPF_PROG_TYPE_KPROBE, ops->attach_type};
@@ -70,7 +89,7 @@ static struct error *load_programs(struct tracer *t, const struct attach_ops *op
 	const char *names[MAX_PROGRAMS];
 	size_t entries = t->features.cookies ? 2 : t->source->sites.len, count = 0;
 
-	if (entries + 1 > MAX_PROGRAMS)
+	if (entries + 2 > MAX_PROGRAMS)
 		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
 				    entries);
 	names[count++] = "on_return";
@@ -85,11 +104,11 @@ static struct error *load_programs(struct tracer *t, const struct attach_ops *op
 
 	struct error *err = compiler_load(t->compiler, names, count, kind, t->programs);
 
-	if (!err) {
-		t->program_count = count;
-		t->attachment.ops = ops;
-	}
-	return err;
+	if (err)
+		return err;
+	t->program_count = count;
+	t->attachment.ops = ops;
+	return uses_sessions(t) ? load_session(t) : NULL;
 }
 
 static void close_programs(struct tracer *t)
@@ -113,11 +132,10 @@ static bool can_return(const struct plan_site *site)
 	return site->return_offset != site->entry_offset || site->sp_delta == 0;
 }
 
-/* The probes of one site, one or two of them; how many. */
 static size_t site_probes(const struct tracer *t, const struct plan_object *object,
-			  const struct plan_site *site, struct attach_probe ret[2])
+			  const struct plan_site *site, uint64_t meaning,
+			  struct attach_probe ret[2])
 {
-	uint64_t meaning = source_site(site, find_allocator(t, &object->allocator));
 	size_t entry = t->features.cookies ? !is_plain_free(site)
 					   : source_site_index(t->source, meaning);
 
@@ -130,6 +148,11 @@ static size_t site_probes(const struct tracer *t, const struct plan_object *obje
 	};
 	if (!site->wants_return)
 		return 1;
+	if (uses_sessions(t) && site->return_offset == site->entry_offset) {
+		ret[0].program = t->programs[t->program_count - 1];
+		ret[0].is_session = true;
+		return 1;
+	}
 	ret[1] = ret[0];
 	ret[1].offset = site->return_offset;
 	ret[1].program = t->programs[0];
@@ -165,11 +188,16 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 				  const struct plan_site *site, struct attached_site id,
 				  struct addition *a)
 {
-	uint64_t meaning = source_site(site, find_allocator(t, &object->allocator));
+	unsigned allocator = find_allocator(t, &object->allocator);
+	unsigned number = (unsigned)(t->sites.len + a->sites.len);
+	uint64_t meaning = source_site(
+		site, allocator, number < ABI_MAX_SITES ? number : ABI_MAX_SITES - 1);
 
 	id.offset = site->entry_offset;
 	if (is_attached(t, &id))
 		return NULL;
+	if (!t->features.cookies)
+		meaning = source_site(site, allocator, 0);
 	if (!source_serves(t->source, meaning)) {
 		a->refused++;
 		return NULL;
@@ -180,7 +208,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 				    site->function->name);
 	if (!vec_push(&a->sites, id))
 		return error_no_memory();
-	a->count += site_probes(t, object, site, a->probes + a->count);
+	a->count += site_probes(t, object, site, meaning, a->probes + a->count);
 	return NULL;
 }
 

@@ -98,7 +98,7 @@ static bool add_book(const struct tracer *t, const struct mapping_book *book,
 			.address = piece->start,
 			.size_bytes = piece->end - piece->start,
 			.time_ns =
-				drain_tick_ns(t->attach_ns, snap->time_ns, piece->tick),
+				tick_clock_time_ns(&t->ticks, snap->time_ns, piece->tick),
 			.stack = piece->stack < snap->stacks.len ? piece->stack
 								 : SNAPSHOT_NO_STACK,
 			.tid = piece->tid,

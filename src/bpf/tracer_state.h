@@ -12,6 +12,7 @@
 #include "bpf/features.h"
 #include "bpf/mapping_book.h"
 #include "bpf/source.h"
+#include "bpf/ticks.h"
 #include "bpf/tracer.h"
 
 #define MAX_PROGRAMS COMPILER_MAX_PROGRAMS
@@ -38,8 +39,8 @@ struct tracer {
 	struct drain_maps maps;
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
-	uint64_t attach_ns;            /* ticks count from here */
-	uint64_t enabled_ns;           /* counting began; 0: not yet */
+	struct tick_clock ticks;
+	uint64_t enabled_ns; /* counting began; 0: not yet */
 	struct attachment attachment;
 	int programs[MAX_PROGRAMS];
 	size_t program_count;

@@ -40,6 +40,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		FIELD(follow_forks),
 		.help = "trace the children of the process too, from their fork on",
 	},
+	[OPTION_PROGRAM] = {
+		"program", .argument = "FILE", .group = GROUP_TARGET,
+		.kind = KIND_PATH, FIELD(program),
+		.expected = "the program to start",
+		.help = "start FILE and trace it from its first instruction; what follows "
+			"'--' is then its argument 0 and further arguments (default: FILE "
+			"alone)",
+	},
 	[OPTION_LIB] = {
 		"lib", 'L', "obj", 'O', .argument = "FILE", .group = GROUP_TARGET,
 		.kind = KIND_PATH, FIELD(library),

@@ -340,6 +340,10 @@ static struct error *check_together(const struct parse *p)
 {
 	struct options *options = p->options;
 
+	if (options->pid_count && options->program)
+		return error_create(ERROR_USAGE,
+				    "--program: expected without --pid, which names a "
+				    "process that runs already; got both");
 	if (!options->pid_count && !options->command && !options->library)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected %s; it is missing: name the process "
@@ -416,5 +420,10 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		return NULL;
 	if (ret->output && !strcmp(ret->output, "-"))
 		ret->output = NULL;
+	if (ret->program && !ret->command) {
+		/* It is one of argv, whose strings may be written to. */
+		ret->program_argv[0] = (char *)ret->program;
+		ret->command = ret->program_argv;
+	}
 	return check_together(&p);
 }

@@ -38,7 +38,12 @@ struct options {
 	size_t pid_count;
 	bool follow_forks;       /* --follow-forks */
 	char *const *command;    /* after "--": argv of a program to start, ended by
-				    NULL; NULL without one. Borrowed from argv. */
+				    NULL; with --program alone, program_argv; else NULL.
+				    Borrowed from argv. */
+	const char *program;     /* --program: the file to start when that is not
+				    command[0], or NULL; borrowed from argv */
+	char *program_argv[2];   /* --program and NULL; "command" may point to it, so
+				    that this struct is not to be copied */
 	uint64_t interval_ns;    /* --interval, default 5 s */
 	uint64_t count;          /* --count, 0: no bound */
 	uint64_t duration_ns;    /* --duration, 0: no bound */

@@ -51,6 +51,7 @@ void options_help(FILE *out)
 {
 	fputs("Usage: memtrace --pid PID [OPTION]...\n"
 	      "       memtrace [OPTION]... -- COMMAND [ARGUMENT]...\n"
+	      "       memtrace [OPTION]... --program FILE [-- NAME [ARGUMENT]...]\n"
 	      "Show which call paths hold the heap memory of a running process.\n",
 	      out);
 	for (int group = 0; group < GROUP_COUNT; group++) {

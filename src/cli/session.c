@@ -402,7 +402,7 @@ struct error *session_run(const struct options *options, int *status)
 	if (!options->dry_run)
 		err = outputs_init(&s.outputs, options);
 	if (!err && options->command) {
-		err = spawn_start(options->command, &s.spawn);
+		err = spawn_start(options->program, options->command, &s.spawn);
 		if (err)
 			*status = start_status(options, err);
 	}

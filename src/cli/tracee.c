@@ -141,6 +141,8 @@ struct error *tracee_describe(const struct tracee *t, struct snapshot_process *r
 	ret->command = strdup(t->command);
 	ret->executable = executable ? strdup(executable) : NULL;
 	ret->exited = t->exited;
+	if (t->proc)
+		ret->namespace_pid = t->proc->namespace_pid;
 	ret->memory = (struct snapshot_memory){
 		.vm_size_bytes = t->memory.vm_size_bytes,
 		.vm_rss_bytes = t->memory.vm_rss_bytes,

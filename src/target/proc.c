@@ -117,6 +117,18 @@ static struct error *read_command(struct proc *proc)
 	return NULL;
 }
 
+static struct error *read_namespace_pid(struct proc *proc)
+{
+	_cleanup_(freep) char *text = NULL;
+	size_t size;
+	int err = procfs_read(proc->pid, "status", PROCFS_SMALL_BYTES, &text, &size);
+
+	if (err)
+		return access_error(proc, "status", err);
+	proc->namespace_pid = procfs_namespace_pid(text);
+	return NULL;
+}
+
 /* Refuse tasks that are no running program. */
 static struct error *check_kind(const struct proc *proc)
 {
@@ -206,6 +218,8 @@ struct error *proc_open(int pid, struct proc **ret)
 		err = read_command(proc);
 	if (!err)
 		err = check_kind(proc);
+	if (!err)
+		err = read_namespace_pid(proc);
 	if (!err)
 		err = read_executable(proc);
 	if (!err)

@@ -35,9 +35,11 @@ struct proc_memory {
 
 struct proc {
 	int pid;
-	int pidfd;        /* readable once the process has exited (pidfd_open(2)) */
-	char command[64]; /* comm, without its newline */
-	char *executable; /* readlink of /proc/PID/exe, or NULL */
+	int namespace_pid; /* in the innermost pid namespace that it is in, which is its
+			      own; the same as pid when it has no other; 0: not known */
+	int pidfd;         /* readable once the process has exited (pidfd_open(2)) */
+	char command[64];  /* comm, without its newline */
+	char *executable;  /* readlink of /proc/PID/exe, or NULL */
 };
 
 /*

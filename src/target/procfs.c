@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,4 +118,30 @@ bool procfs_status_number(const char *text, const char *key, int base, uint64_t 
 		return true;
 	}
 	return false;
+}
+
+int procfs_namespace_pid(const char *text)
+{
+	static const char key[] = "\nNSpid:";
+	const char *at = strstr(text, key);
+	long pid = 0;
+
+	if (!at)
+		return 0;
+	at += sizeof(key) - 1;
+	for (;;) {
+		at += strspn(at, " \t");
+		/* strtol() would take a sign and skip the newline. */
+		if (!isdigit((unsigned char)*at))
+			break;
+
+		char *end;
+
+		errno = 0;
+		pid = strtol(at, &end, 10);
+		if (errno || pid > INT_MAX)
+			return 0;
+		at = end;
+	}
+	return *at == '\n' || !*at ? (int)pid : 0;
 }

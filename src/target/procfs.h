@@ -43,4 +43,11 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *ret);
  */
 bool procfs_status_number(const char *text, const char *key, int base, uint64_t *ret);
 
+/*
+ * The last number of the NSpid line of /proc/PID/status, which has the pid in each pid
+ * namespace from the reader's /proc down to the task's own (proc_pid_status(5), Linux
+ * 4.1); 0 when there is no such line or it is malformed.
+ */
+int procfs_namespace_pid(const char *text);
+
 #endif

@@ -31,10 +31,10 @@ DEFINE_CLEANUP(struct proc *, proc_close);
 
 /* --- the child -------------------------------------------------------------------- */
 
-_Noreturn static void run_child(char *const argv[], int error_fd)
+_Noreturn static void run_child(const char *file, char *const argv[], int error_fd)
 {
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
-		execvp(argv[0], argv);
+		execvp(file, argv);
 
 	int err = errno;
 	ssize_t written = write(error_fd, &err, sizeof(err));
@@ -286,10 +286,13 @@ static struct error *hold(struct spawn *s)
 	return err;
 }
 
-struct error *spawn_start(char *const argv[], struct spawn *ret)
+struct error *spawn_start(const char *file, char *const argv[], struct spawn *ret)
 {
 	int pipe_fds[2], child_error;
 	struct error *err;
+
+	if (!file)
+		file = argv[0];
 
 	*ret = (struct spawn){0};
 	if (pipe2(pipe_fds, O_CLOEXEC))
@@ -302,11 +305,11 @@ struct error *spawn_start(char *const argv[], struct spawn *ret)
 		close(pipe_fds[0]);
 		close(pipe_fds[1]);
 		ret->pid = 0;
-		return error_errno(ERROR_IO, fork_errno, "cannot start %s", argv[0]);
+		return error_errno(ERROR_IO, fork_errno, "cannot start %s", file);
 	}
 	if (ret->pid == 0) {
 		close(pipe_fds[0]);
-		run_child(argv, pipe_fds[1]);
+		run_child(file, argv, pipe_fds[1]);
 	}
 	close(pipe_fds[1]);
 
@@ -319,7 +322,7 @@ struct error *spawn_start(char *const argv[], struct spawn *ret)
 		return error_errno(child_error == ENOENT || child_error == ENOTDIR
 					   ? ERROR_NOT_FOUND
 					   : ERROR_PERMISSION,
-				   child_error, "cannot run %s", argv[0]);
+				   child_error, "cannot run %s", file);
 	}
 	err = hold(ret);
 	if (err)

@@ -23,16 +23,17 @@ struct spawn {
 #define SPAWN_NOT_EXECUTABLE 126
 
 /*
- * Run `argv` (argv[0] looked up in PATH) with our environment, working directory and
- * terminal, and hold it. The child dies with us as long as it is held. The error's code
- * is ERROR_NOT_FOUND when there is no such command, ERROR_PERMISSION when it may not be
- * run, ERROR_GONE when it ended before it could be held.
+ * Run the program `file` with `argv`, our environment, working directory and terminal,
+ * and hold it. A file without a slash is looked up in PATH; NULL stands for argv[0]. The
+ * child dies with us as long as it is held. The error's code is ERROR_NOT_FOUND when
+ * there is no such command, ERROR_PERMISSION when it may not be run, ERROR_GONE when it
+ * ended before it could be held.
  *
  * A dynamically linked program is held where its dynamic linker announces the mapped
  * libraries to debuggers (_dl_debug_state with RT_CONSISTENT, <link.h>): glibc and musl
  * run initializers after that. A static one is held at its first instruction.
  */
-struct error *spawn_start(char *const argv[], struct spawn *ret)
+struct error *spawn_start(const char *file, char *const argv[], struct spawn *ret)
 	__attribute__((warn_unused_result));
 
 /* Let it go. */

@@ -4,6 +4,8 @@
  * to the byte and the block at each of its functions. What is not installed is skipped
  * with a word.
  */
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -354,6 +356,57 @@ static void a_stripped_static_program(void)
 	free(debug);
 }
 
+/*
+ * As a distribution's -dbgsym package installs it; also without a link beside the
+ * program. In a mount namespace of this test, so that the machine stays as it is. Last of
+ * all.
+ */
+static void an_installed_debug_file(void)
+{
+	static const struct setup setup = {.functions = 9, .labels = {"glibc"}};
+	char *debug = program_path("allocators_static");
+	char *program = program_path("allocators_stripped");
+	bool made;
+
+	if (!program || !debug)
+		return;
+	made = !mkdir("/usr/lib/debug", 0755);
+	REQUIRE(!unshare(CLONE_NEWNS));
+	REQUIRE(!mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	REQUIRE(!mount("tmpfs", "/usr/lib/debug", "tmpfs", 0, NULL));
+
+	char *alone = live_path("lonely"), by_id[256];
+
+	copy_file(program, alone);
+
+	struct live_process *target = target_start(program);
+	char *plan = plan_of(target, NULL), *id = fact(plan, "build-id");
+
+	live_destroy(target);
+	free(plan);
+	snprintf(by_id, sizeof(by_id), "/usr/lib/debug/.build-id/%.2s/%s.debug", id,
+		 id + 2);
+	make_folders(by_id);
+	copy_file(debug, by_id);
+
+	target = target_start(alone);
+	plan = plan_of(target, NULL);
+	check_labels(plan, &setup);
+	CHECK_CONTAINS(plan, by_id);
+	/* With the names of all call paths. */
+	check_traced(target, &setup);
+	live_destroy(target);
+
+	REQUIRE(!umount("/usr/lib/debug"));
+	if (made)
+		rmdir("/usr/lib/debug");
+	free(plan);
+	free(id);
+	free(alone);
+	free(program);
+	free(debug);
+}
+
 /* --- choices ----------------------------------------------------------------------- */
 
 /* Blocks of one function only; a realloc of such a block ends it. */
@@ -442,5 +495,6 @@ int main(void)
 	RUN(a_stripped_static_program);
 	RUN(one_function);
 	RUN(symbols_prefix);
+	RUN(an_installed_debug_file);
 	return check_done();
 }

@@ -81,9 +81,9 @@ static void killed_by_a_signal(void)
 	live_destroy(memtrace);
 }
 
-static void cannot_run(const char *command, int want_status)
+static void cannot_run(const char *option, const char *command, int want_status)
 {
-	const char *const argv[] = {memtrace_path, "--", command, NULL};
+	const char *const argv[] = {memtrace_path, option, command, NULL};
 	struct live_process *memtrace = live_start(argv);
 	const char *text;
 
@@ -97,8 +97,47 @@ static void cannot_run(const char *command, int want_status)
 
 static void commands_that_cannot_run(void)
 {
-	cannot_run("no-such-command-anywhere", 127);
-	cannot_run("/etc/passwd", 126);
+	cannot_run("--", "no-such-command-anywhere", 127);
+	cannot_run("--", "/no/such/command", 127);
+	cannot_run("--", "/etc/passwd", 126);
+	cannot_run("--program", "no-such-command-anywhere", 127);
+	cannot_run("--program", "/etc/passwd", 126);
+}
+
+/* The file alone, and with an argument 0 that is not its name. */
+static void program_by_name(void)
+{
+	const char *const alone[] = {
+		memtrace_path, "--format", "json",      "--older",          "0",
+		"--top",       "0",        "--program", SHORT_LIVED_BINARY, NULL};
+	/* In the folder that the shell's PATH names; it says what argument 0 is. */
+	const char *const named[] = {memtrace_path,
+				     "--format",
+				     "json",
+				     "--program",
+				     "sh",
+				     "--",
+				     "name of its own",
+				     "-c",
+				     "echo \"<$0>\" >&2; exit 6",
+				     NULL};
+	struct live_process *memtrace;
+	json_t *report;
+
+	setenv("SHORT_LIVED", "alone", 1);
+	report = run(alone, 0, &memtrace);
+	check_sites(report);
+	CHECK_CONTAINS(live_stderr(memtrace), "child - - alone\n");
+	json_decref(report);
+	live_destroy(memtrace);
+
+	report = run(named, 6, &memtrace);
+	CHECK(live_int(report, "heap.totals.allocations") > 0);
+	CHECK_STR(json_string_value(live_get(report, "target.command")), "sh");
+	CHECK_CONTAINS(live_stderr(memtrace), "<name of its own>\n");
+	json_decref(report);
+	live_destroy(memtrace);
+	CHECK(probes_gone(probes_before, 5));
 }
 
 /* PATH is searched, as a shell does; the run ends before the command, whose status
@@ -171,6 +210,7 @@ int main(void)
 	RUN(static_program);
 	RUN(killed_by_a_signal);
 	RUN(commands_that_cannot_run);
+	RUN(program_by_name);
 	RUN(run_over_before_the_command);
 	RUN(termination_is_passed_on);
 	RUN(dry_run_leaves_no_command);

@@ -64,7 +64,8 @@ static void exec_starts_anew(void)
 	CHECK_INT(live_int(report, "heap.live_bytes"),
 		  1000 * live_int(report, "heap.live_blocks"));
 	CHECK_INT(live_int(report, "heap.totals.allocations") -
-			  live_int(report, "heap.totals.frees"),
+			  live_int(report, "heap.totals.frees") -
+			  live_int(report, "heap.totals.gone"),
 		  live_int(report, "heap.live_blocks"));
 	CHECK_INT(live_int(report, "target.pid"), live_pid(target));
 	CHECK_STR(text_at(report, "target.command"), "mover");

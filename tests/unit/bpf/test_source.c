@@ -9,7 +9,7 @@
 static struct source_options defaults(void)
 {
 	return (struct source_options){
-		.attach_ns = 99,
+		.ticks.start_ns = 99,
 		.stack_depth = 64,
 		.max_allocations = 1 << 20,
 		.max_stacks = 1 << 16,
@@ -94,7 +94,7 @@ static void without_cookies_each_site_has_its_program(void)
 	for (size_t i = 0; i < 3; i++) {
 		const struct plan_site site = {.function = &functions[i % 2]};
 
-		REQUIRE(vec_push(&meanings.list, source_site(&site, 0)));
+		REQUIRE(vec_push(&meanings.list, source_site(&site, 0, 0)));
 	}
 
 	struct source *source = build(&options, &meanings);
@@ -133,16 +133,16 @@ static void later_probes_are_served(void)
 	struct meanings meanings = {0};
 	struct plan_site site = {.function = &f, .arg_reg = {12}};
 
-	REQUIRE(vec_push(&meanings.list, source_site(&site, 0)));
+	REQUIRE(vec_push(&meanings.list, source_site(&site, 0, 0)));
 
 	struct source *source = build(&options, &meanings);
 
-	CHECK(source_serves(source, source_site(&site, 3)));
+	CHECK(source_serves(source, source_site(&site, 3, 9)));
 	/* rdi, where the first argument is when a function begins; rbx. */
 	site.arg_reg[0] = 7;
-	CHECK(source_serves(source, source_site(&site, 0)));
+	CHECK(source_serves(source, source_site(&site, 0, 0)));
 	site.arg_reg[0] = 3;
-	CHECK(!source_serves(source, source_site(&site, 0)));
+	CHECK(!source_serves(source, source_site(&site, 0, 0)));
 	source_destroy(source);
 	vec_deinit(&meanings.list);
 }
@@ -184,7 +184,7 @@ static void sites_carry_their_arguments(void)
 	struct plan_site at = {.function = &f,
 			       .sp_delta = 24,
 			       .arg_reg = {7, 12, 15, PLACE_NO_REGISTER}};
-	uint64_t site = source_site(&at, 200);
+	uint64_t site = source_site(&at, 200, 4000);
 
 	CHECK_INT(ABI_SITE_EFFECT(site), ABI_EFFECT_REALLOC);
 	CHECK_INT(ABI_SITE_SIZE_ARG(site), 15);
@@ -194,10 +194,11 @@ static void sites_carry_their_arguments(void)
 	CHECK(!(site & ABI_SITE_UNRECORDED));
 	CHECK_INT(ABI_SITE_SP_DELTA(site), 24);
 	CHECK_INT(ABI_SITE_ALLOCATOR(site), 200);
+	CHECK_INT(ABI_SITE_NUMBER(site), 4000);
 	at.unrecorded = true;
-	CHECK_INT(source_site(&at, 200), site | ABI_SITE_UNRECORDED);
+	CHECK_INT(source_site(&at, 200, 4000), site | ABI_SITE_UNRECORDED);
 	at.sp_delta = -8;
-	CHECK_INT(ABI_SITE_SP_DELTA(source_site(&at, 200)), -8);
+	CHECK_INT(ABI_SITE_SP_DELTA(source_site(&at, 200, 4000)), -8);
 }
 
 static void tables_hold_what_is_promised(void)

@@ -302,6 +302,41 @@ static void command_after_double_dash(void)
 		"-p1", "--", "ls");
 }
 
+static void program(void)
+{
+	struct options o;
+	char *const alone[] = {"memtrace", "--program", "./a b", "-q", NULL};
+	char *const named[] = {"memtrace", "--program=/bin/x", "--", "name", "-l", NULL};
+	char *const nothing[] = {"memtrace", "--program", "x", "--", NULL};
+	struct error *err = options_parse(4, alone, &o);
+
+	REQUIRE(!err);
+	CHECK_STR(o.program, "./a b");
+	REQUIRE(o.command);
+	CHECK_STR(o.command[0], "./a b");
+	CHECK(!o.command[1] && o.quiet && !o.pid_count);
+
+	err = options_parse(5, named, &o);
+	REQUIRE(!err);
+	CHECK_STR(o.program, "/bin/x");
+	CHECK(o.command == named + 3);
+
+	err = options_parse(4, nothing, &o);
+	REQUIRE(!err);
+	REQUIRE(o.command);
+	CHECK_STR(o.command[0], "x");
+	CHECK(!o.command[1]);
+
+	PARSE(&o, "-q");
+	CHECK(!o.program && !o.command);
+	REFUSED("--program: expected without --pid, which names a process that runs "
+		"already; got both",
+		"-p1", "--program", "x");
+	REFUSED("--program: expected without --pid, which names a process that runs "
+		"already; got both",
+		"-p1", "--program", "x", "--", "ls");
+}
+
 int main(void)
 {
 	RUN(has_defaults);
@@ -321,5 +356,6 @@ int main(void)
 	RUN(help_and_version_end_parsing);
 	RUN(double_dash_ends_options);
 	RUN(command_after_double_dash);
+	RUN(program);
 	return check_done();
 }

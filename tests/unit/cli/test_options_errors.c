@@ -242,6 +242,16 @@ static void refuses_bad_words(void)
 		"-p1", "--kernel-headers", "");
 }
 
+static void refuses_a_nameless_program(void)
+{
+	REFUSED("--program: expected the program to start; got ''", "--program", "");
+	REFUSED("--program: expected the program to start; nothing follows it",
+		"--program");
+	REFUSED("--program: expected the program to start; got '--', which looks like an "
+		"option (if it is meant: --program=--)",
+		"--program", "--", "ls");
+}
+
 static void refuses_contradictions(void)
 {
 	REFUSED("--min-size: expected at most the --max-size of '1M'; got '2M'", "-p1",
@@ -296,6 +306,7 @@ int main(void)
 	RUN(refuses_bad_numbers);
 	RUN(refuses_bad_sizes);
 	RUN(refuses_bad_words);
+	RUN(refuses_a_nameless_program);
 	RUN(refuses_contradictions);
 	RUN(refuses_files);
 	return check_done();

@@ -10,9 +10,10 @@
 #include "target/elf.h"
 #include "util/cleanup.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define FUNCTION_MAX 65536
-#define NOWHERE      UINT32_MAX
+#define COUNT(array)  (sizeof(array) / sizeof((array)[0]))
+#define FUNCTION_MAX  65536
+#define FUNCTIONS_MAX 96
+#define NOWHERE       UINT32_MAX
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
@@ -44,6 +45,14 @@ static const struct function others[] = {
 	{"_ZdlPvRKSt9nothrow_t", 1, true},
 	{"_ZdlPvSt11align_val_t", 1, true},
 	{"_ZdlPvmSt11align_val_t", 1, true},
+	{"__rust_alloc", 1, false},
+	{"__rust_dealloc", 1, true},
+	{"__rust_realloc", 1u << 0 | 1u << 3, false},
+	{"__rust_alloc_zeroed", 1, false},
+	{"__rdl_alloc", 1, false},
+	{"__rdl_dealloc", 1, true},
+	{"__rdl_realloc", 1u << 0 | 1u << 3, false},
+	{"__rdl_alloc_zeroed", 1, false},
 };
 
 struct library {
@@ -396,17 +405,17 @@ static size_t functions(struct function *ret)
 static unsigned judge_library(csh handle, const struct library *library)
 {
 	_cleanup_(elf_file_closep) struct elf_file *elf = NULL;
-	struct function wanted[64];
+	struct function wanted[FUNCTIONS_MAX];
 	size_t count = functions(wanted);
-	const char *names[64];
-	struct elf_symbol symbols[64];
+	const char *names[FUNCTIONS_MAX];
+	struct elf_symbol symbols[FUNCTIONS_MAX];
 	struct oracle_file file;
 	unsigned judged = 0;
 	const char *path = library->paths[0];
 
 	if (!oracle_open(path, &file)) {
 		path = library->paths[1];
-		if (!oracle_open(path, &file)) {
+		if (!path || !oracle_open(path, &file)) {
 			printf("     %s is not here\n", library->label);
 			return 0;
 		}
@@ -433,6 +442,22 @@ static unsigned judge_library(csh handle, const struct library *library)
 	return judged;
 }
 
+/* The target of test_languages.c, where there is a rustc. From Rust 1.88 on the names of
+ * these functions are mangled. */
+static void rust(void)
+{
+	csh handle = oracle_open_capstone();
+	const struct library library = {.label = "Rust", .paths = {RUST_PROGRAM}};
+	unsigned judged = judge_library(handle, &library);
+
+	cs_close(&handle);
+	printf("     %u functions of a Rust program judged\n", judged);
+	if (!judged)
+		check_skip("there is no Rust program with names that are not mangled: it "
+			   "takes a rustc before 1.88");
+	CHECK_INT(judged, 8);
+}
+
 static void allocators(void)
 {
 	csh handle = oracle_open_capstone();
@@ -446,11 +471,45 @@ static void allocators(void)
 	cs_close(&handle);
 }
 
-int main(void)
+/*
+ * Builds of glibc for other releases, as scripts/test unpacks them: one folder a release
+ * in the one that MEMTRACE_TEST_LIBRARIES names.
+ */
+static const char *const releases[] = {"ubuntu-22.04", "ubuntu-24.04", "debian-13"};
+
+static void other_releases(void)
+{
+	const char *dir = getenv("MEMTRACE_TEST_LIBRARIES");
+	csh handle = oracle_open_capstone();
+	unsigned there = 0;
+
+	for (size_t i = 0; dir && i < COUNT(releases); i++) {
+		_cleanup_(freep) char *path = NULL;
+
+		REQUIRE(asprintf(&path, "%s/%s/libc.so.6", dir, releases[i]) > 0);
+
+		const struct library library = {
+			.label = releases[i], .paths = {path}, .at_least = 13};
+
+		there += judge_library(handle, &library) > 0;
+	}
+	cs_close(&handle);
+	printf("     %u of %zu other releases judged\n", there, COUNT(releases));
+	if (!there)
+		check_skip("MEMTRACE_TEST_LIBRARIES names no other release's libc: "
+			   "scripts/test fetches them where there is a network");
+}
+
+int main(int argc, char *argv[])
 {
 #if !defined(__x86_64__)
 	check_skip("the libraries of this machine are not x86-64");
 #endif
-	RUN(allocators);
+	if (argc > 1 && !strcmp(argv[1], "releases"))
+		RUN(other_releases);
+	else if (argc > 1 && !strcmp(argv[1], "rust"))
+		RUN(rust);
+	else
+		RUN(allocators);
 	return check_done();
 }

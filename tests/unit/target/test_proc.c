@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 
 #include "target/proc.h"
@@ -389,6 +390,72 @@ static void status_numbers(void)
 	CHECK(!procfs_status_number("", "None:", 10, &n));
 }
 
+static void namespace_pids(void)
+{
+	static const struct {
+		const char *text;
+		int pid;
+	} cases[] = {
+		{"Name:\tx\nNStgid:\t9\t8\nNSpid:\t4711\nNSpgid:\t6\n", 4711},
+		{"Name:\tx\nNSpid:\t4711\t17\t1\nNSpgid:\t6\n", 1},
+		{"Name:\tx\nNSpid:\t2147483647", 2147483647},
+		/* No line, and lines that are none. */
+		{"", 0},
+		{"Name:\tx\nTgid:\t7\n", 0},
+		{"Name:\tNSpid: 5\nXNSpid:\t5\n", 0},
+		{"Name:\tx\nNSpid:\nNSpgid:\t6\n", 0},
+		{"Name:\tx\nNSpid:\t7\t-1\n", 0},
+		{"Name:\tx\nNSpid:\t7\tx\n", 0},
+		{"Name:\tx\nNSpid:\t7\t2147483648\n", 0},
+		{"Name:\tx\nNSpid:\t99999999999999999999\n", 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_INT(procfs_namespace_pid(cases[i].text), cases[i].pid);
+}
+
+/* The child of a process that has left the pid namespace: number 1 in its own. */
+static void start_in_namespace(void *argument)
+{
+	const int *fds = argument;
+	pid_t pid = -1;
+
+	if (!unshare(CLONE_NEWPID) || !unshare(CLONE_NEWUSER | CLONE_NEWPID))
+		pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	if (write(fds[1], &pid, sizeof(pid)) != sizeof(pid))
+		_exit(1);
+}
+
+static void other_pid_namespace(void)
+{
+	_cleanup_(proc_closep) struct proc *inner = NULL, *outer = NULL;
+	int fds[2];
+	pid_t pid;
+
+	REQUIRE(pipe(fds) == 0);
+
+	struct child child = child_fork(start_in_namespace, fds);
+
+	REQUIRE(read(fds[0], &pid, sizeof(pid)) == sizeof(pid));
+	REQUIRE(!proc_open(child.pid, &outer));
+	CHECK_INT(outer->namespace_pid, child.pid);
+	if (pid > 0) {
+		REQUIRE(!proc_open(pid, &inner));
+		CHECK_INT(inner->pid, pid);
+		CHECK_INT(inner->namespace_pid, 1);
+	} else {
+		printf("note: no pid namespace can be made here\n");
+	}
+	child_end(&child);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static void read_is_bounded(void)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -405,6 +472,7 @@ int main(void)
 {
 	RUN(parse_stat);
 	RUN(status_numbers);
+	RUN(namespace_pids);
 	RUN(read_is_bounded);
 	RUN(no_such_process);
 	RUN(ourselves);
@@ -417,6 +485,7 @@ int main(void)
 #endif
 	RUN(another_users_process);
 	RUN(odd_name);
+	RUN(other_pid_namespace);
 	RUN(whole_life);
 	return check_done();
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The 32-bit times that the probes keep. bpf_ktime_get_ns() costs them 30 ns a call and
+ * bpf_jiffies64() (Linux 5.6) next to nothing, so ticks are the kernel's jiffies where it
+ * has that, and else 2^20 ns long.
+ */
+#ifndef BPF_TICKS_H
+#define BPF_TICKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tick_clock {
+	uint64_t start_ns; /* CLOCK_MONOTONIC when tick 0 began */
+	uint64_t tick_ns;
+	bool is_jiffies;
+	uint64_t start_jiffies; /* of tick 0 */
+};
+
+/* Tick 0 is now. How long ticks are is not known before tick_clock_calibrate(). */
+void tick_clock_begin(struct tick_clock *ret);
+
+/* Find out how long a jiffy is (CONFIG_HZ) and when they begin, from what has passed
+ * since tick_clock_begin(), which should be a tenth of a second or more. Waits for up to
+ * two jiffies. */
+void tick_clock_calibrate(struct tick_clock *clock);
+
+/* When a tick that is past at `now_ns` began: the last time that its 32 bits were up. */
+uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t now_ns,
+			    uint32_t tick);
+
+#endif

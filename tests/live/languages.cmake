@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# The targets of test_languages.c, in C++ and in Rust. memtrace itself is C alone: where a
+# compiler of these is not installed the target is missing and the test says so.
+set(languages_built "")
+find_program(CXX_FOR_TARGETS g++)
+if(CXX_FOR_TARGETS)
+	set(source ${CMAKE_CURRENT_SOURCE_DIR}/targets/operators.cc)
+	add_custom_command(OUTPUT operators
+		COMMAND ${CXX_FOR_TARGETS} -std=c++17 -Wall -Wextra ${plain}
+			-fno-omit-frame-pointer ${source} -o operators
+		DEPENDS ${source})
+	add_custom_target(operators_target ALL DEPENDS operators)
+	list(APPEND languages_built operators_target)
+endif()
+
+# The distribution's own first, which is what its programs are built with.
+find_program(RUSTC rustc HINTS /usr/bin)
+if(RUSTC)
+	set(source ${CMAKE_CURRENT_SOURCE_DIR}/targets/collections.rs)
+	add_custom_command(OUTPUT collections
+		COMMAND ${RUSTC} --edition 2021 -O -g -C force-frame-pointers=yes ${source}
+			-o collections
+		DEPENDS ${source})
+	add_custom_target(collections_target ALL DEPENDS collections)
+	list(APPEND languages_built collections_target)
+endif()
