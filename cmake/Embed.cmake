@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # embed_files(OUTPUT name.c SYMBOL embedded_probes FILES a.c b.h ...)
 #
-# Writes a C file that defines `const struct embedded_file SYMBOL[]` (bpf/embedded.h)
+# Writes a C file that defines `const struct embedded_file SYMBOL[]` (util/embedded.h)
 # with the text of each file, ended by an entry with a NULL name. Runs at build time,
 # so that editing a probe rebuilds the binary.
 set(EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/EmbedRun.cmake)

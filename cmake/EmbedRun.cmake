@@ -2,7 +2,7 @@
 # The build-time half of Embed.cmake.
 string(REPLACE "," ";" FILES "${FILES}")
 set(text "/* Made by cmake/EmbedRun.cmake; do not edit. */\n")
-string(APPEND text "#include \"bpf/embedded.h\"\n\n")
+string(APPEND text "#include \"util/embedded.h\"\n\n")
 string(APPEND text "const struct embedded_file ${SYMBOL}[] = {\n")
 foreach(f ${FILES})
 	# As hex: no quoting, no limit on the length of a string literal.

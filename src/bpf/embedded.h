@@ -3,10 +3,7 @@
 #ifndef BPF_EMBEDDED_H
 #define BPF_EMBEDDED_H
 
-struct embedded_file {
-	const char *name; /* relative to probes/ (or probes/kernel/); NULL ends a list */
-	const char *text;
-};
+#include "util/embedded.h"
 
 /* The fragments of the BPF program, in the order in which they are joined. */
 extern const struct embedded_file embedded_probes[];

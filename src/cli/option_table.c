@@ -21,6 +21,9 @@ static const char *const attaches[] = {
 static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
 
+#define PATTERN                                                                          \
+	"a file name, in which %p (process), %t (time), %n (number) and %% may stand"
+
 /* clang-format off */
 const struct option_row option_rows[OPTION_ID_COUNT] = {
 	[OPTION_PID] = {
@@ -181,9 +184,54 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "write reports to FILE, which must not exist yet "
 			"(default, and '-': standard output)",
 	},
+	[OPTION_FLAMEGRAPH] = {
+		"flamegraph", .argument = "FILE", .group = GROUP_OUTPUT,
+		.kind = KIND_PATTERN, FIELD(files[OUTPUT_FLAMEGRAPH]),
+		.expected = PATTERN,
+		.help = "write collapsed stacks to FILE, for flamegraph.pl or speedscope; "
+			"in this and the names of the files below %p is the process id, %t "
+			"the time, %n the number of the report",
+	},
+	[OPTION_FLAME] = {
+		"flame", .argument = "FILE", .group = GROUP_OUTPUT,
+		.kind = KIND_PATTERN, FIELD(files[OUTPUT_FLAME]),
+		.expected = PATTERN,
+		.help = "write a flame graph to FILE, an SVG for a browser",
+	},
+	[OPTION_INVERTED] = {
+		"inverted", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(inverted),
+		.help = "--flame has its root at the top",
+	},
+	[OPTION_REVERSE] = {
+		"reverse", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(reverse),
+		.help = "--flame merges stacks from the allocation function on",
+	},
+	[OPTION_PPROF] = {
+		"pprof", .argument = "FILE", .group = GROUP_OUTPUT,
+		.kind = KIND_PATTERN, FIELD(files[OUTPUT_PPROF]),
+		.expected = PATTERN,
+		.help = "write a profile to FILE for pprof, usually named .pb.gz",
+	},
+	[OPTION_CSV] = {
+		"csv", .argument = "FILE", .group = GROUP_OUTPUT,
+		.kind = KIND_PATTERN, FIELD(files[OUTPUT_CSV]),
+		.expected = PATTERN,
+		.help = "write a table of all stacks with histograms to FILE",
+	},
+	[OPTION_JSON] = {
+		"json", .argument = "FILE", .group = GROUP_OUTPUT,
+		.kind = KIND_PATTERN, FIELD(files[OUTPUT_JSON]),
+		.expected = PATTERN,
+		.help = "write a report with all stacks to FILE, as --format json does",
+	},
+	[OPTION_OUTPUT_EVERY] = {
+		"output-every", .group = GROUP_OUTPUT,
+		.kind = KIND_FLAG, FIELD(output_every),
+		.help = "write these files anew at each report (default: at the end)",
+	},
 	[OPTION_FORCE] = {
 		"force", 'f', .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(force),
-		.help = "let --output overwrite a file",
+		.help = "let files that exist be overwritten",
 	},
 	[OPTION_QUIET] = {
 		"quiet", 'q', .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(quiet),

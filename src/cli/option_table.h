@@ -36,6 +36,14 @@ enum option_id {
 	OPTION_STACK_DEPTH,
 	OPTION_FORMAT,
 	OPTION_OUTPUT,
+	OPTION_FLAMEGRAPH,
+	OPTION_FLAME,
+	OPTION_INVERTED,
+	OPTION_REVERSE,
+	OPTION_PPROF,
+	OPTION_CSV,
+	OPTION_JSON,
+	OPTION_OUTPUT_EVERY,
 	OPTION_FORCE,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
@@ -69,6 +77,7 @@ enum option_kind {
 	KIND_CHOICE,   /* enum: the index of the value in `choices` */
 	KIND_NAME,     /* const char *: the entry of `choices` itself */
 	KIND_PATH,     /* const char *: any text but "" */
+	KIND_PATTERN,  /* const char *: a name that cli/file_name.h finds valid */
 	KIND_PIDS,     /* int[]: numbers with commas between; adds to those before */
 	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/file_name.h"
 #include "cli/option_table.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
@@ -183,6 +184,9 @@ static bool set_value(const struct option_row *row, struct options *options,
 	case KIND_PATH:
 		store_text(row, options, value);
 		return *value;
+	case KIND_PATTERN:
+		store_text(row, options, value);
+		return file_name_is_valid(value);
 	case KIND_PIDS:
 		return *value && add_pids(row, options, value);
 	default:
@@ -223,7 +227,8 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 		value = p->argv[++p->at];
 
 		/* A forgotten file name must not swallow the next option. */
-		bool any_text = row->kind == KIND_PATH || row->kind == KIND_HEADERS;
+		bool any_text = row->kind == KIND_PATH || row->kind == KIND_PATTERN ||
+				row->kind == KIND_HEADERS;
 
 		if (any_text && value[0] == '-' && value[1]) {
 			_cleanup_(freep) char *shown = escape_dup(value);
@@ -285,6 +290,51 @@ static struct error *parse_letters(struct parse *p, const char *arg)
 	return NULL;
 }
 
+/* The options that name a file to be written. */
+static const enum option_id file_ids[] = {
+	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME,
+	OPTION_PPROF,  OPTION_CSV,        OPTION_JSON,
+};
+
+static struct error *check_files(const struct parse *p)
+{
+	const size_t count = sizeof(file_ids) / sizeof(*file_ids);
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = p->given[file_ids[i]];
+
+		any = any || (name && file_ids[i] != OPTION_OUTPUT);
+		for (size_t k = 0; name && k < i; k++) {
+			const char *other = p->given[file_ids[k]];
+
+			if (!other || strcmp(name, other))
+				continue;
+
+			_cleanup_(freep) char *shown = escape_dup(name);
+
+			if (!shown)
+				return error_no_memory();
+			return error_create(ERROR_USAGE,
+					    "--%s: expected another file than that of "
+					    "--%s; got '%s'",
+					    option_rows[file_ids[i]].name,
+					    option_rows[file_ids[k]].name, shown);
+		}
+	}
+	if (p->options->output_every && !any)
+		return error_create(ERROR_USAGE,
+				    "--output-every: expected with a file to write, such "
+				    "as --pprof FILE; there is none");
+	if ((p->options->inverted || p->options->reverse) && !p->given[OPTION_FLAME])
+		return error_create(
+			ERROR_USAGE,
+			"--%s: expected with --flame FILE, which it is about; "
+			"there is none",
+			p->options->inverted ? "inverted" : "reverse");
+	return NULL;
+}
+
 /* What only shows when all options are known. */
 static struct error *check_together(const struct parse *p)
 {
@@ -316,7 +366,7 @@ static struct error *check_together(const struct parse *p)
 			"got '%s'",
 			p->given[OPTION_MAX_SIZE], p->given[OPTION_MIN_SIZE]);
 	if (!options->combined_only)
-		return NULL;
+		return check_files(p);
 	if (options->show_allocs)
 		return error_create(ERROR_USAGE,
 				    "--show-allocs: expected without --combined-only, "
@@ -327,7 +377,7 @@ static struct error *check_together(const struct parse *p)
 				    "counts blocks of every age; got '%s' with it",
 				    p->given[OPTION_OLDER]);
 	options->older_ns = 0;
-	return NULL;
+	return check_files(p);
 }
 
 struct error *options_parse(int argc, char *const argv[], struct options *ret)

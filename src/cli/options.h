@@ -20,6 +20,16 @@ enum option_action {
 	ACTION_VERSION
 };
 
+/* Files beside the reports; cli/outputs.h. */
+enum output_kind {
+	OUTPUT_FLAMEGRAPH,
+	OUTPUT_FLAME,
+	OUTPUT_PPROF,
+	OUTPUT_CSV,
+	OUTPUT_JSON,
+	OUTPUT_KIND_COUNT
+};
+
 #define OPTIONS_MAX_PIDS 256
 
 struct options {
@@ -51,6 +61,11 @@ struct options {
 	const char *format; /* "text" (default) or "json": a renderer's name */
 	const char *output; /* --output FILE, NULL (also for "-"): stdout;
 			  borrowed from argv */
+	/* --flamegraph, --flame, --pprof, --csv, --json: patterns that cli/file_name.h
+	   finds valid, all different, or NULL; borrowed from argv */
+	const char *files[OUTPUT_KIND_COUNT];
+	bool output_every;      /* only with one of files */
+	bool inverted, reverse; /* only with --flame */
 	bool force, dry_run, quiet;
 	unsigned verbose; /* how many -v */
 	enum headers_mode headers_mode;

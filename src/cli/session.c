@@ -9,11 +9,13 @@
 #include "bpf/features.h"
 #include "bpf/tracer.h"
 #include "cli/output.h"
+#include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/tracees.h"
 #include "cli/wait.h"
 #include "plan/plan.h"
 #include "render/renderer.h"
+#include "report/view.h"
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
@@ -22,7 +24,6 @@
 
 DEFINE_CLEANUP(struct snapshot *, snapshot_destroy);
 DEFINE_CLEANUP(struct report *, report_destroy);
-DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 struct session {
 	const struct options *options;
@@ -36,6 +37,7 @@ struct session {
 	struct report_history *history;
 	struct tracer *tracer;
 	struct output output;
+	struct outputs outputs;
 	uint64_t intervals; /* that have passed */
 };
 
@@ -240,6 +242,7 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 }
 
 static struct error *build_report(struct session *s, const struct snapshot *snap,
+				  const struct report_options *options,
 				  enum report_cause cause, struct report **ret)
 {
 	size_t count = s->tracees.list.len;
@@ -249,30 +252,43 @@ static struct error *build_report(struct session *s, const struct snapshot *snap
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++)
 		frames[i] = s->tracees.list.data[i]->frames;
-	return report_build(snap, s->history, frames, &s->report_options, cause, ret);
+	return report_build(snap, s->history, frames, options, cause, ret);
 }
 
 static struct error *make_report(struct session *s, enum report_cause cause)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
 	_cleanup_(report_destroyp) struct report *report = NULL;
-	struct error *err;
+	bool is_final = report_cause_is_final(cause);
+	struct report_options options =
+		outputs_report_options(&s->outputs, &s->report_options, is_final);
+	struct report shown;
+	struct error *err, *outputs_err;
 
-	if (report_cause_is_final(cause)) {
+	if (is_final) {
 		tracer_freeze(s->tracer);
 		/* Should the reader of the last report stall, another Ctrl-C ends us. */
 		waiter_unblock(&s->waiter);
 	}
 	err = take_snapshot(s, &snap);
 	if (!err)
-		err = build_report(s, snap, cause, &report);
+		err = build_report(s, snap, &options, cause, &report);
 	if (!err)
-		err = output_begin(&s->output);
+		err = report_view(report, &s->report_options, &shown);
+	if (err)
+		return err;
+	err = output_begin(&s->output);
 	if (!err)
-		err = s->renderer->render(report, s->output.file);
+		err = s->renderer->render(&shown, s->output.file);
 	if (!err)
 		err = output_flush(&s->output);
-	if (!err && !report_cause_is_final(cause))
+	/* One that fails does not take the others with it. */
+	outputs_err = outputs_write(&s->outputs, report, is_final);
+	if (err)
+		error_destroy(outputs_err);
+	else
+		err = outputs_err;
+	if (!err && !is_final)
 		err = tracees_reported(&s->tracees);
 	return err;
 }
@@ -383,7 +399,9 @@ struct error *session_run(const struct options *options, int *status)
 			  &s.output);
 	if (err)
 		return err;
-	if (options->command) {
+	if (!options->dry_run)
+		err = outputs_init(&s.outputs, options);
+	if (!err && options->command) {
 		err = spawn_start(options->program, options->command, &s.spawn);
 		if (err)
 			*status = start_status(options, err);

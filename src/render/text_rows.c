@@ -72,6 +72,8 @@ static void append_blocks(struct strbuf *text, const struct report *report,
 {
 	uint64_t now_ns = report->snapshot->time_ns;
 
+	if (!report->options.show_blocks)
+		return;
 	for (size_t i = 0; i < row->block_count; i++) {
 		const struct snapshot_block *block = row->blocks[i];
 

@@ -223,6 +223,7 @@ static struct error *build_rows(struct builder *b, struct report_section *sectio
 
 		fill_row(b, section->class, ranks->ranks.data[section->row_count].stack,
 			 row);
+		row->rank = section->row_count;
 
 		struct error *err = name_row(b, row);
 

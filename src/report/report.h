@@ -51,6 +51,7 @@ struct report_frame {
 /* One call path with what it holds. Numbers are as traced (not scaled). */
 struct report_row {
 	uint32_t stack; /* snapshot stack index, or SNAPSHOT_NO_STACK */
+	size_t rank;    /* its place by options.sort alone, 0 for the first */
 	const struct snapshot_process *process;     /* NULL: unknown, or several */
 	const struct snapshot_allocator *allocator; /* that was called; NULL: unknown */
 	uint64_t size_bytes, count;

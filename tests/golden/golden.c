@@ -501,7 +501,7 @@ static void names(void)
 
 	for (const struct renderer *const *it = renderers; *it; it++, count++)
 		CHECK(renderer_find((*it)->name) == *it);
-	CHECK_INT(count, 2);
+	CHECK(count >= 2);
 	CHECK(!renderer_find("xml"));
 	CHECK(!renderer_find(""));
 }

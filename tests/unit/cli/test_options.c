@@ -212,6 +212,27 @@ static void last_one_wins(void)
 	CHECK_INT(o.headers_mode, HEADERS_AUTO);
 }
 
+static void files_of_each_kind(void)
+{
+	struct options o;
+
+	PARSE(&o, "-o", "a");
+	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++)
+		CHECK(!o.files[i]);
+	CHECK(!o.output_every && !o.inverted && !o.reverse);
+	PARSE(&o, "--flamegraph", "a", "--flame=%n.svg", "--pprof", "%p-%t%%.pb.gz",
+	      "--csv", "b", "--json", "c", "--output-every", "--inverted", "--reverse");
+	CHECK_STR(o.files[OUTPUT_FLAMEGRAPH], "a");
+	CHECK_STR(o.files[OUTPUT_FLAME], "%n.svg");
+	CHECK_STR(o.files[OUTPUT_PPROF], "%p-%t%%.pb.gz");
+	CHECK_STR(o.files[OUTPUT_CSV], "b");
+	CHECK_STR(o.files[OUTPUT_JSON], "c");
+	CHECK(o.output_every && o.inverted && o.reverse);
+	/* Together with what ends parsing of others. */
+	PARSE(&o, "--combined-only", "--csv", "x", "--output-every");
+	CHECK(o.combined_only && o.output_every);
+}
+
 static void dash_is_standard_output(void)
 {
 	struct options o;
@@ -329,6 +350,7 @@ int main(void)
 	RUN(processes_add_up);
 	RUN(library_of_everybody);
 	RUN(last_one_wins);
+	RUN(files_of_each_kind);
 	RUN(dash_is_standard_output);
 	RUN(paths_may_look_like_options_when_meant);
 	RUN(help_and_version_end_parsing);

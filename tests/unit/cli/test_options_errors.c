@@ -266,6 +266,33 @@ static void refuses_contradictions(void)
 		"-p1", "--combined-only", "--older=500");
 }
 
+static void refuses_files(void)
+{
+#define PATTERN                                                                          \
+	": expected a file name, in which %p (process), %t (time), %n (number) and %% "  \
+	"may stand; "
+	REFUSED("--csv" PATTERN "got 'x%q'", "-p1", "--csv", "x%q");
+	REFUSED("--pprof" PATTERN "got '%'", "-p1", "--pprof=%");
+	REFUSED("--json" PATTERN "got ''", "-p1", "--json=");
+	REFUSED("--flame" PATTERN "got '-'", "-p1", "--flame", "-");
+	REFUSED("--flamegraph" PATTERN "nothing follows it", "-p1", "--flamegraph");
+	REFUSED("--csv" PATTERN "got '--json', which looks like an option (if it is "
+		"meant: --csv=--json)",
+		"-p1", "--csv", "--json");
+	REFUSED("--csv: expected another file than that of --output; got 'x\\x0a'", "-p1",
+		"--output", "x\n", "--csv", "x\n");
+	REFUSED("--json: expected another file than that of --flame; got 'x%n'", "-p1",
+		"--json", "x%n", "--flame", "x%n");
+	REFUSED("--output-every: expected with a file to write, such as --pprof FILE; "
+		"there is none",
+		"-p1", "--output-every", "--output", "x");
+	REFUSED("--inverted: expected with --flame FILE, which it is about; there is "
+		"none",
+		"-p1", "--inverted", "--csv", "x");
+	REFUSED("--reverse: expected with --flame FILE, which it is about; there is none",
+		"-p1", "--combined-only", "--reverse");
+}
+
 int main(void)
 {
 	RUN(refuses_a_missing_pid);
@@ -281,5 +308,6 @@ int main(void)
 	RUN(refuses_bad_words);
 	RUN(refuses_a_nameless_program);
 	RUN(refuses_contradictions);
+	RUN(refuses_files);
 	return check_done();
 }

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "util/cleanup.h"
+
+#define STREAM_BYTES  ((size_t)256 * 1024)
+#define TEMPORARY_TRY 16
+
+static struct error *cannot_write(const struct new_file *file, int err)
+{
+	return error_errno(ERROR_IO, err, "cannot write %s %s", file->option, file->path);
+}
+
+/* stdio keeps no errno of a write that failed earlier, so that is done here. */
+static ssize_t write_cookie(void *cookie, const char *data, size_t size)
+{
+	struct new_file *file = cookie;
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = write(file->fd, data + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			if (!file->write_errno)
+				file->write_errno = n ? errno : EIO;
+			return 0;
+		}
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static struct error *open_directory(struct new_file *file)
+{
+	const char *slash = strrchr(file->path, '/');
+	_cleanup_(freep) char *dir = NULL;
+
+	file->base = slash ? slash + 1 : file->path;
+	if (!*file->base || !strcmp(file->base, ".") || !strcmp(file->base, ".."))
+		return error_create(ERROR_IO, "%s %s is no name of a file", file->option,
+				    file->path);
+	/* With the slash, so that "/name" has a directory too. */
+	dir = slash ? strndup(file->path, (size_t)(slash - file->path) + 1) : strdup(".");
+	if (!dir)
+		return error_no_memory();
+	file->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return file->dir_fd < 0 ? cannot_write(file, errno) : NULL;
+}
+
+static bool make_temporary_name(struct new_file *file)
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return false;
+	snprintf(file->temporary, sizeof(file->temporary), ".memtrace-%016" PRIx64,
+		 random);
+	return true;
+}
+
+/* Where O_TMPFILE is not known: a name nobody can foresee. */
+static int open_temporary(struct new_file *file)
+{
+	int fd = -1;
+
+	for (int i = 0; fd < 0 && i < TEMPORARY_TRY; i++) {
+		if (!make_temporary_name(file))
+			break;
+		fd = openat(file->dir_fd, file->temporary,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd < 0)
+		file->temporary[0] = '\0';
+	return fd;
+}
+
+struct error *new_file_open(const char *option, const char *path, struct new_file *ret)
+{
+	struct error *err;
+
+	*ret = (struct new_file){.option = option, .path = path, .dir_fd = -1, .fd = -1};
+	err = open_directory(ret);
+	if (err)
+		return err;
+	ret->fd = openat(ret->dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (ret->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+		ret->fd = open_temporary(ret);
+	if (ret->fd < 0)
+		return cannot_write(ret, errno);
+	ret->stream =
+		fopencookie(ret, "w", (cookie_io_functions_t){.write = write_cookie});
+	if (!ret->stream || setvbuf(ret->stream, NULL, _IOFBF, STREAM_BYTES))
+		return error_no_memory();
+	return NULL;
+}
+
+struct error *new_file_check(const struct new_file *file, bool force,
+			     const struct file_identity *own, bool *ret)
+{
+	struct stat st;
+
+	*ret = false;
+	if (fstatat(file->dir_fd, file->base, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? NULL : cannot_write(file, errno);
+	if (S_ISLNK(st.st_mode))
+		return error_create(ERROR_IO, "%s %s is a symbolic link: name the file",
+				    file->option, file->path);
+	if (!S_ISREG(st.st_mode))
+		return error_create(ERROR_IO, "%s %s is not a regular file", file->option,
+				    file->path);
+	if (!force && (st.st_ino != own->inode || st.st_dev != own->device))
+		return error_create(ERROR_IO,
+				    "%s %s exists: use --force (-f) to overwrite it, or "
+				    "another name",
+				    file->option, file->path);
+	*ret = true;
+	return NULL;
+}
+
+/* Link the nameless file under a name, which must be free. */
+static int link_nameless(const struct new_file *file, const char *name)
+{
+	char self[64];
+
+	/* open(2), O_TMPFILE: needs no capability, unlike AT_EMPTY_PATH. */
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", file->fd);
+	return linkat(AT_FDCWD, self, file->dir_fd, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Give it a name that must be free. Nobody can put a file there in between. */
+static int publish_new(struct new_file *file)
+{
+	int dir = file->dir_fd;
+
+	if (!file->temporary[0])
+		return link_nameless(file, file->base);
+	if (!renameat2(dir, file->temporary, dir, file->base, RENAME_NOREPLACE)) {
+		file->temporary[0] = '\0';
+		return 0;
+	}
+	/* Some file systems cannot; those have links. The first name goes in deinit. */
+	return errno == EINVAL || errno == ENOSYS
+		       ? linkat(dir, file->temporary, dir, file->base, 0)
+		       : -1;
+}
+
+/* Put it in the place of another file. rename(2) does not follow links there. */
+static int publish_over(struct new_file *file)
+{
+	if (!file->temporary[0]) {
+		if (!make_temporary_name(file))
+			return -1;
+		if (link_nameless(file, file->temporary)) {
+			file->temporary[0] = '\0';
+			return -1;
+		}
+	}
+	if (renameat(file->dir_fd, file->temporary, file->dir_fd, file->base))
+		return -1;
+	file->temporary[0] = '\0';
+	return 0;
+}
+
+struct error *new_file_publish(struct new_file *file, bool force,
+			       struct file_identity *own)
+{
+	struct stat st;
+	bool in_place;
+	struct error *err;
+
+	if (fflush(file->stream) || ferror(file->stream))
+		return cannot_write(file, file->write_errno ? file->write_errno : EIO);
+	/* EINVAL: a file system that has no disk. */
+	if ((fsync(file->fd) && errno != EINVAL) || fstat(file->fd, &st))
+		return cannot_write(file, errno);
+	err = new_file_check(file, force, own, &in_place);
+	if (err)
+		return err;
+	if (in_place ? publish_over(file) : publish_new(file))
+		return cannot_write(file, errno);
+	*own = (struct file_identity){st.st_dev, st.st_ino};
+	return NULL;
+}
+
+void new_file_deinit(struct new_file *file)
+{
+	/* What is still buffered is not wanted, and where it goes has no name. */
+	if (file->stream)
+		fclose(file->stream);
+	if (file->temporary[0])
+		unlinkat(file->dir_fd, file->temporary, 0);
+	if (file->fd >= 0)
+		close(file->fd);
+	if (file->dir_fd >= 0)
+		close(file->dir_fd);
+	*file = (struct new_file)NEW_FILE_NONE;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files beside the reports: each in a format of its own, with all stacks whatever --top
+ * says, written at the end of the run, or with --output-every at each report.
+ */
+#ifndef CLI_OUTPUTS_H
+#define CLI_OUTPUTS_H
+
+#include "cli/new_file.h"
+#include "cli/options.h"
+
+struct outputs {
+	const struct options *options;
+	uint64_t reports; /* that were made, whether or not written here */
+	/* What was written last may be overwritten. */
+	struct file_identity own[OUTPUT_KIND_COUNT];
+};
+
+/*
+ * Find out before the run whether its files can be written: the directory is there and
+ * takes files, and a name that is known already is free or --force is given. Writes
+ * nothing. `options` is borrowed. There is nothing to deinit.
+ */
+struct error *outputs_init(struct outputs *ret, const struct options *options)
+	__attribute__((warn_unused_result));
+
+/* The options to build the next report with, which may be the last: `options`, or what
+ * the files need, if any are due. report_view() makes the former of the latter. */
+struct report_options outputs_report_options(const struct outputs *outputs,
+					     const struct report_options *options,
+					     bool is_final);
+
+/*
+ * Write the files that are due from a report that was built with those options. One that
+ * fails is left as it was, and the others are written all the same; the error is that of
+ * the first that failed. To be called once for each report.
+ */
+struct error *outputs_write(struct outputs *outputs, const struct report *report,
+			    bool is_final) __attribute__((warn_unused_result));
+
+#endif

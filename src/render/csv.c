@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/csv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/formats.h"
+#include "render/names.h"
+#include "render/texts.h"
+#include "report/histogram.h"
+#include "util/cleanup.h"
+
+struct builder {
+	const struct report *report;
+	FILE *out;
+	struct names names;
+	struct texts lines; /* "address - name" by report_frame.index */
+	struct strbuf field;
+};
+
+void csv_write_field(const char *text, FILE *out)
+{
+	fputc('"', out);
+	if (*text && strchr("=+-@\t\r", *text))
+		fputc('\'', out);
+	for (;;) {
+		const char *quote = strchrnul(text, '"');
+
+		fwrite(text, 1, (size_t)(quote - text), out);
+		if (!*quote)
+			break;
+		fputs("\"\"", out);
+		text = quote + 1;
+	}
+	fputc('"', out);
+}
+
+/* Empty, but a failure stays. */
+static void clear(struct strbuf *text)
+{
+	text->len = 0;
+	if (text->data)
+		text->data[0] = '\0';
+}
+
+static void make_lines(struct builder *b)
+{
+	for (size_t i = 0; i < b->names.frame_count; i++) {
+		const struct report_frame *frame = b->names.frames[i];
+
+		if (frame) {
+			strbuf_appendf(&b->lines.all, "%" PRIx64 " - ", frame->address);
+			strbuf_append(&b->lines.all,
+				      b->names.list.data[b->names.ids[i]].text);
+		}
+		texts_end(&b->lines);
+	}
+}
+
+/* "16..31=3 32..63=1" */
+static void append_histogram(struct strbuf *text, const struct report_section *section,
+			     const struct report_row *row)
+{
+	struct histogram h = histogram_of_row(row);
+	const char *space = "";
+
+	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++) {
+		if (!h.blocks[i])
+			continue;
+		strbuf_appendf(text, "%s%" PRIu64 "..%" PRIu64 "=%" PRIu64, space,
+			       histogram_min_bytes(i), histogram_max_bytes(i),
+			       report_scale(section, h.blocks[i]));
+		space = " ";
+	}
+}
+
+/* Leaf first. */
+static void append_stack(struct builder *b, const struct report_row *row)
+{
+	const char *separator = "";
+	enum name_note note;
+
+	for (size_t i = 0; i < row->depth; i++) {
+		strbuf_append(&b->field, separator);
+		strbuf_append(&b->field, texts_get(&b->lines, row->frames[i]->index));
+		separator = "\n";
+	}
+	if (names_end(row, &note)) {
+		strbuf_append(&b->field, separator);
+		strbuf_append(&b->field,
+			      b->names.list.data[names_note(&b->names, note)].text);
+	}
+}
+
+/* Blocks whose stack was not stored are nevertheless those of the only process. */
+static const struct snapshot_process *process_of(const struct snapshot *snap,
+						 const struct report_row *row)
+{
+	return snap->processes.len == 1 ? snap->processes.data : row->process;
+}
+
+static void write_row(struct builder *b, const struct report_section *section,
+		      const struct report_row *row)
+{
+	const struct snapshot_process *process = process_of(b->report->snapshot, row);
+
+	if (process)
+		fprintf(b->out, "%d", process->pid);
+	fputc(',', b->out);
+	if (row->stack != SNAPSHOT_NO_STACK)
+		fprintf(b->out, "%" PRIu32, row->stack);
+	fprintf(b->out, ",%" PRIu64 ",%" PRIu64 ",",
+		report_scale(section, row->size_bytes),
+		report_scale(section, row->count));
+	clear(&b->field);
+	append_histogram(&b->field, section, row);
+	csv_write_field(strbuf_text(&b->field), b->out);
+	fputc(',', b->out);
+	clear(&b->field);
+	append_stack(b, row);
+	csv_write_field(strbuf_text(&b->field), b->out);
+	fprintf(b->out, ",%s\r\n", section->class == BLOCK_HEAP ? "heap" : "mapping");
+}
+
+static struct error *write_report(struct builder *b)
+{
+	const struct report *report = b->report;
+
+	make_lines(b);
+	if (b->lines.all.failed)
+		return error_no_memory();
+	fputs("pid,stack_id,total,count,histogram,stacktrace,class\r\n", b->out);
+	for (size_t s = 0; s < report->section_count; s++) {
+		const struct report_section *section = &report->sections[s];
+
+		for (size_t r = 0; r < section->row_count && !b->field.failed; r++)
+			write_row(b, section, &section->rows[r]);
+	}
+	return b->field.failed ? error_no_memory() : NULL;
+}
+
+static struct error *render_csv(const struct report *report, FILE *out)
+{
+	struct builder b = {.report = report, .out = out};
+	struct error *err = names_init(&b.names, report);
+
+	if (!err)
+		err = write_report(&b);
+	names_deinit(&b.names);
+	texts_deinit(&b.lines);
+	strbuf_deinit(&b.field);
+	return err;
+}
+
+const struct renderer csv_renderer = {.name = "csv", .render = render_csv};

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/flame.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/flame_page.h"
+#include "render/formats.h"
+#include "render/xml.h"
+#include "util/cleanup.h"
+#include "util/units.h"
+
+#define FLUSH_BYTES ((size_t)64 * 1024)
+/* Of what lies between the margins, in hundredths and in tenths of a pixel. */
+#define HUNDREDTHS ((uint64_t)(FLAME_WIDTH - 2 * FLAME_MARGIN) * 100)
+#define TENTHS     ((uint64_t)(FLAME_WIDTH - 2 * FLAME_MARGIN) * 10)
+/* The advance of the label's font in hundredths of a pixel, and the room beside it. */
+#define CHAR_HUNDREDTHS  662
+#define LABEL_HUNDREDTHS 600
+/* A name shorter than this says nothing. */
+#define LABEL_MIN_CHARS 3
+
+__extension__ typedef unsigned __int128 wide;
+
+/* A frame that more paths may go through. */
+struct open_frame {
+	uint64_t first_byte, first_block;
+};
+
+struct flame {
+	struct paths paths;
+	struct flame_page page;
+	VEC(struct open_frame) open; /* by level; 0 is all memory */
+	uint64_t bytes, blocks;      /* of the paths that are done */
+	uint64_t total_bytes, total_blocks;
+	bool *drawn; /* by id of name */
+	size_t levels;
+	bool is_drawing; /* else only drawn and levels are found */
+	struct strbuf text;
+	FILE *out;
+};
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* Where the frame that begins with byte `at` begins, in hundredths of a pixel. Widths are
+ * differences of these, so those of neighbours add up. */
+static uint64_t position(const struct flame *f, uint64_t at)
+{
+	return f->total_bytes ? (uint64_t)((wide)at * HUNDREDTHS / f->total_bytes) : 0;
+}
+
+static bool is_wide_enough(const struct flame *f, uint64_t bytes)
+{
+	return bytes && (wide)bytes * TENTHS >= f->total_bytes;
+}
+
+static void append_hundredths(struct strbuf *text, uint64_t n)
+{
+	strbuf_appendf(text, "%" PRIu64 ".%02u", n / 100, (unsigned)(n % 100));
+}
+
+/* As much of the name as fits; the script does the same after a zoom. */
+static void append_label(struct strbuf *text, const char *name, uint64_t width)
+{
+	size_t room = width > LABEL_HUNDREDTHS
+			      ? (size_t)((width - LABEL_HUNDREDTHS) / CHAR_HUNDREDTHS)
+			      : 0;
+	size_t chars = 0, len = 0, cut = 0;
+
+	if (room < LABEL_MIN_CHARS)
+		return;
+	for (; name[len] && chars <= room; chars++) {
+		if (chars == room - 2)
+			cut = len;
+		do
+			len++;
+		while ((name[len] & 0xc0) == 0x80);
+	}
+
+	_cleanup_(freep) char *shown = strndup(name, chars > room ? cut : len);
+
+	if (!shown) {
+		text->failed = true;
+		return;
+	}
+	xml_append(text, shown);
+	strbuf_append(text, chars > room ? ".." : "");
+}
+
+/* Lines: the name, its module if it has one, the numbers. */
+static void append_tooltip(const struct flame *f, struct strbuf *text, const char *name,
+			   const char *module, uint64_t bytes, uint64_t blocks)
+{
+	/* In tenths, so that no locale has a say in the decimal point. */
+	unsigned tenths = (unsigned)((wide)bytes * 1000 / f->total_bytes);
+
+	xml_append(text, name);
+	if (*module) {
+		strbuf_append_char(text, '\n');
+		xml_append(text, module);
+	}
+	strbuf_appendf(text, "\n%s, %" PRIu64 " bytes in %" PRIu64 " %s, %u.%u %%",
+		       units_format_bytes(bytes).s, bytes, blocks,
+		       blocks == 1 ? "block" : "blocks", tenths / 10, tenths % 10);
+}
+
+static void append_frame(struct flame *f, size_t level, const struct name *name,
+			 uint64_t bytes, uint64_t blocks)
+{
+	const char *shown = name ? name->text : "all", *module = name ? name->module : "";
+	uint64_t from = f->open.data[level].first_byte;
+	uint64_t x = FLAME_MARGIN * 100 + position(f, from);
+	uint64_t width = FLAME_MARGIN * 100 + position(f, add(from, bytes)) - x;
+	size_t row = f->page.options->inverted ? level : f->levels - 1 - level;
+	size_t y = FLAME_TOP + row * FLAME_ROW;
+	struct strbuf *text = &f->text;
+
+	strbuf_appendf(text,
+		       "<g class=\"f\" data-l=\"%zu\" data-o=\"%" PRIu64
+		       "\" data-b=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
+		       level, from, bytes, blocks);
+	append_tooltip(f, text, shown, module, bytes, blocks);
+	strbuf_append(text, "</title><rect x=\"");
+	append_hundredths(text, x);
+	strbuf_appendf(text, "\" y=\"%zu\" width=\"", y);
+	append_hundredths(text, width);
+	strbuf_appendf(text, "\" height=\"%d\" fill=\"%s\"/><text x=\"", FLAME_ROW - 1,
+		       flame_colour(module).s);
+	append_hundredths(text, x + LABEL_HUNDREDTHS / 2);
+	strbuf_appendf(text, "\" y=\"%zu\">", y + 11);
+	append_label(text, shown, width);
+	strbuf_append(text, "</text></g>\n");
+}
+
+static void flush(struct flame *f, size_t least)
+{
+	if (f->text.len < least || f->text.failed)
+		return;
+	fwrite(strbuf_text(&f->text), 1, f->text.len, f->out);
+	strbuf_deinit(&f->text);
+}
+
+/* No more paths go through the frames of `path` (NULL: none) above `level`. */
+static void close_frames(struct flame *f, const struct path *path, size_t level)
+{
+	while (f->open.len > level) {
+		size_t at = f->open.len - 1;
+		uint64_t bytes = f->bytes - f->open.data[at].first_byte;
+		uint64_t blocks = f->blocks - f->open.data[at].first_block;
+		const struct name *name = at ? paths_name(&f->paths, path, at - 1) : NULL;
+
+		if (is_wide_enough(f, bytes)) {
+			f->levels = at >= f->levels ? at + 1 : f->levels;
+			if (name)
+				f->drawn[name - f->paths.names.list.data] = true;
+			if (f->is_drawing)
+				append_frame(f, at, name, bytes, blocks);
+			flush(f, FLUSH_BYTES);
+		}
+		f->open.len--;
+	}
+}
+
+/* Go through the paths, which are sorted: what they have in common with the path before
+ * stays open. */
+static bool scan(struct flame *f)
+{
+	const struct path *last = NULL;
+
+	f->bytes = f->blocks = f->open.len = 0;
+	if (!vec_push(&f->open, (struct open_frame){0, 0}))
+		return false;
+	vec_foreach (path, &f->paths.list) {
+		close_frames(f, last,
+			     1 + (last ? paths_common(&f->paths, last, path) : 0));
+		while (f->open.len < path->depth + 1) {
+			if (!vec_push(&f->open, (struct open_frame){f->bytes, f->blocks}))
+				return false;
+		}
+		f->bytes = add(f->bytes, path->size_bytes);
+		f->blocks = add(f->blocks, path->count);
+		last = path;
+	}
+	close_frames(f, last, 0);
+	return true;
+}
+
+static struct error *draw(struct flame *f)
+{
+	vec_foreach (path, &f->paths.list)
+		f->total_bytes = add(f->total_bytes, path->size_bytes);
+	f->drawn = calloc(f->paths.names.list.len, sizeof(*f->drawn));
+	/* First what the page has to have room for. */
+	if (!f->drawn || !scan(f))
+		return error_no_memory();
+	f->page.names = &f->paths.names;
+	f->page.drawn = f->drawn;
+	f->page.total_bytes = f->total_bytes;
+	f->page.levels = f->levels;
+	f->is_drawing = true;
+	flame_page_begin(&f->text, &f->page);
+	if (!scan(f))
+		return error_no_memory();
+	if (!f->total_bytes)
+		strbuf_appendf(&f->text, "<text x=\"%d\" y=\"%d\">no memory</text>\n",
+			       FLAME_MARGIN, FLAME_TOP + 11);
+	flame_page_end(&f->text, &f->page);
+	flush(f, 0);
+	return f->text.failed ? error_no_memory() : NULL;
+}
+
+struct error *flame_render(const struct report *report,
+			   const struct flame_options *options, FILE *out)
+{
+	struct flame f = {.out = out, .page = {.report = report, .options = options}};
+	struct error *err = paths_init(
+		&f.paths, report, options->reverse ? PATHS_LEAF_FIRST : PATHS_ROOT_FIRST);
+
+	if (!err)
+		err = draw(&f);
+	paths_deinit(&f.paths);
+	vec_deinit(&f.open);
+	strbuf_deinit(&f.text);
+	free(f.drawn);
+	return err;
+}
+
+static struct error *render_flame(const struct report *report, FILE *out)
+{
+	return flame_render(report, &(const struct flame_options){0}, out);
+}
+
+const struct renderer flame_renderer = {.name = "flame", .render = render_flame};

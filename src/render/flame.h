@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flame graph, with its choices. */
+#ifndef RENDER_FLAME_H
+#define RENDER_FLAME_H
+
+#include <stdio.h>
+
+#include "report/report.h"
+#include "util/error.h"
+
+struct flame_options {
+	bool inverted; /* the root is at the top ("icicle") */
+	bool reverse;  /* paths are merged from the leaf on, which is next to the root */
+};
+
+/*
+ * Write an SVG (1.1) that is whole in itself: no other file is loaded. The width of a
+ * frame is its share of the bytes of all rows; frames of less than a tenth of a pixel
+ * are not drawn, but are part of those that called them. Order and colours depend on
+ * names only. A script (flame.js) zooms, searches and shows numbers; without it, and
+ * printed, the graph and its labels can be read. Every frame is
+ *
+ *     <g class="f" data-l="LEVEL" data-o="BYTES BEFORE IT" data-b="BYTES"
+ * data-n="BLOCKS">
+ *
+ * with level 0 for the one frame of all memory. The caller flushes and checks `out`.
+ */
+struct error *flame_render(const struct report *report,
+			   const struct flame_options *options, FILE *out)
+	__attribute__((warn_unused_result));
+
+#endif

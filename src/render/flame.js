@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Zoom, search and numbers for the flame graph that this stands in. It reads names as text
+// and writes them as text: nothing that the traced program has named becomes markup.
+(function () {
+	"use strict";
+
+	var self = document.currentScript;
+	var svg = (self && self.ownerSVGElement) || document.documentElement;
+	var left = Number(svg.getAttribute("data-x"));
+	var width = Number(svg.getAttribute("data-width"));
+	var total = Number(svg.getAttribute("data-bytes"));
+	var details = svg.querySelector("#details");
+	var matched = svg.querySelector("#matched");
+	var zoomed = null;
+	var term = "";
+
+	// As in flame.c: the advance of a character, the room beside a label.
+	var CHAR = 6.62, ROOM = 6, MIN_CHARS = 3;
+
+	var frames = Array.prototype.map.call(svg.querySelectorAll("g.f"), function (g) {
+		var title = g.querySelector("title").textContent.split("\n");
+
+		return {
+			g: g,
+			rect: g.querySelector("rect"),
+			label: g.querySelector("text"),
+			// Its lines: the name, perhaps a module, the numbers.
+			name: title[0],
+			origin: title.slice(0, -1).join("\n").toLowerCase(),
+			details: title.join(", "),
+			level: Number(g.getAttribute("data-l")),
+			offset: Number(g.getAttribute("data-o")),
+			bytes: Number(g.getAttribute("data-b"))
+		};
+	});
+
+	function place(frame, x, w) {
+		var chars = Math.floor((w - ROOM) / CHAR);
+		var name = Array.from(frame.name);
+		var text = "";
+
+		if (chars >= MIN_CHARS)
+			text = name.length > chars ? name.slice(0, chars - 2).join("") + ".."
+						   : frame.name;
+		frame.rect.setAttribute("x", x.toFixed(2));
+		frame.rect.setAttribute("width", w.toFixed(2));
+		frame.label.setAttribute("x", (x + ROOM / 2).toFixed(2));
+		frame.label.textContent = text;
+	}
+
+	// Null shows all memory.
+	function zoom(to) {
+		var offset = to ? to.offset : 0;
+		var bytes = to ? to.bytes : total;
+		var level = to ? to.level : 0;
+		var end = offset + bytes;
+
+		zoomed = to;
+		frames.forEach(function (frame) {
+			var inside = frame.offset >= offset && frame.offset + frame.bytes <= end;
+			var above = frame.level < level && frame.offset <= offset &&
+				    frame.offset + frame.bytes >= end;
+
+			frame.g.classList.toggle("above", above);
+			frame.g.style.display = above || (inside && frame.level >= level) ? "" : "none";
+			if (above)
+				place(frame, left, width);
+			else if (inside)
+				place(frame, left + (frame.offset - offset) / bytes * width,
+				      frame.bytes / bytes * width);
+		});
+	}
+
+	function percent(bytes) {
+		return (100 * bytes / total).toFixed(1) + " %";
+	}
+
+	// Any part of a name or a module, whatever its case. Bytes that are in one match inside another
+	// count once.
+	function search(text) {
+		var found = [], sum = 0, end = 0;
+
+		term = text.toLowerCase();
+		frames.forEach(function (frame) {
+			var hit = term !== "" && frame.origin.indexOf(term) >= 0;
+
+			frame.g.classList.toggle("match", hit);
+			if (hit)
+				found.push(frame);
+		});
+		found.sort(function (a, b) {
+			return a.offset - b.offset || a.level - b.level;
+		});
+		found.forEach(function (frame) {
+			if (frame.offset >= end) {
+				sum += frame.bytes;
+				end = frame.offset + frame.bytes;
+			}
+		});
+		matched.textContent = term === "" ? "" : "matched " + percent(sum) + ", " + sum +
+			" bytes, in " + found.length + " frames";
+	}
+
+	function ask() {
+		var text = window.prompt("Search for a part of a name; nothing ends the search", term);
+
+		if (text !== null)
+			search(text);
+	}
+
+	frames.forEach(function (frame) {
+		frame.g.addEventListener("click", function () {
+			zoom(frame.level ? frame : null);
+		});
+		frame.g.addEventListener("mouseover", function () {
+			details.textContent = frame.details;
+		});
+		frame.g.addEventListener("mouseout", function () {
+			details.textContent = " ";
+		});
+	});
+	svg.querySelector("#reset").addEventListener("click", function () {
+		zoom(null);
+	});
+	svg.querySelector("#search").addEventListener("click", ask);
+	window.addEventListener("keydown", function (event) {
+		if (event.key === "Escape" && zoomed) {
+			zoom(null);
+		} else if (event.key === "/" || (event.ctrlKey && event.key === "f")) {
+			event.preventDefault();
+			ask();
+		}
+	});
+}());

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/flame_page.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "render/xml.h"
+#include "util/cleanup.h"
+#include "util/embedded.h"
+#include "util/escape.h"
+#include "util/units.h"
+
+/* Made by cmake from flame.js. */
+extern const struct embedded_file embedded_flame[];
+
+#define LEGEND_COLUMNS 5
+#define LEGEND_MAX     40
+#define LEGEND_CHARS   30
+
+/* Colours are light, so that black text can be read on them, also when printed. */
+#define LIGHT 245
+#define DARK  150
+
+struct flame_colour flame_colour(const char *module)
+{
+	struct flame_colour colour = {"#d4d4d4"};
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	if (!*module)
+		return colour;
+	for (; *module; module++)
+		hash = (hash ^ (unsigned char)*module) * 16777619u;
+
+	/* The last bytes have reached the low bits only: mix (finalizer of MurmurHash3).
+	 */
+	hash = (hash ^ hash >> 16) * 0x85ebca6bu;
+	hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
+	hash ^= hash >> 16;
+
+	unsigned hue = hash % 360;
+	unsigned part = (LIGHT - DARK) * (hue % 60) / 60;
+	unsigned up = DARK + part, down = LIGHT - part;
+	const unsigned rgb[6][3] = {{LIGHT, up, DARK}, {down, LIGHT, DARK},
+				    {DARK, LIGHT, up}, {DARK, down, LIGHT},
+				    {up, DARK, LIGHT}, {LIGHT, DARK, down}};
+	const unsigned *c = rgb[hue / 60];
+
+	snprintf(colour.s, sizeof(colour.s), "#%02x%02x%02x", c[0] & 0xff, c[1] & 0xff,
+		 c[2] & 0xff);
+	return colour;
+}
+
+/* Text from the target, escaped for reading and then for XML. */
+static void append_hostile(struct strbuf *out, const char *text)
+{
+	_cleanup_(freep) char *escaped = escape_dup(text);
+
+	if (escaped)
+		xml_append(out, escaped);
+	else
+		out->failed = true;
+}
+
+static void append_title(struct strbuf *out, const struct flame_page *page)
+{
+	const struct snapshot *snap = page->report->snapshot;
+	const struct snapshot_process *first = snapshot_process(snap, 0);
+	time_t seconds = (time_t)(snap->wall_ns / UNITS_NS_PER_S);
+	struct tm tm;
+	char when[64];
+
+	if (!localtime_r(&seconds, &tm) ||
+	    !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
+		snprintf(when, sizeof(when), "unknown time");
+	strbuf_append(out, "memtrace: memory held by ");
+	if (snap->processes.len == 1) {
+		strbuf_appendf(out, "process %d (", first->pid);
+		append_hostile(out, first->command ? first->command : "unknown");
+		strbuf_append(out, ")");
+	} else {
+		strbuf_appendf(out, "%zu processes", snap->processes.len);
+	}
+	strbuf_appendf(out, ", %s", when);
+}
+
+static void append_section(struct strbuf *out, const struct report_section *section)
+{
+	uint64_t count = report_scale(section, section->listed_count);
+
+	strbuf_appendf(out, "%s: %s in %" PRIu64 " %s",
+		       section->class == BLOCK_HEAP ? "heap" : "mappings",
+		       units_format_bytes(report_scale(section, section->listed_bytes)).s,
+		       count,
+		       section->class == BLOCK_HEAP ? count == 1 ? "block" : "blocks"
+		       : count == 1                 ? "mapping"
+						    : "mappings");
+	if (section->scale > 1)
+		strbuf_appendf(out, " (estimated from one allocation in %" PRIu64 ")",
+			       section->scale);
+	if (section->row_count < section->stack_count)
+		strbuf_appendf(out, ", of which the first %zu of %" PRIu64 " stacks",
+			       section->row_count, section->stack_count);
+}
+
+static void append_subtitle(struct strbuf *out, const struct flame_page *page)
+{
+	const struct report *report = page->report;
+
+	for (size_t i = 0; i < report->section_count; i++) {
+		strbuf_append(out, i ? "; " : "");
+		append_section(out, &report->sections[i]);
+	}
+	if (!report->options.combined_only && report->options.older_ns)
+		strbuf_appendf(out, "; older than %s",
+			       units_format_duration(report->options.older_ns).s);
+	if (page->options->reverse)
+		strbuf_append(out, "; merged from the allocation function on");
+}
+
+static void append_losses(struct strbuf *out, const struct snapshot *snap)
+{
+	const char *before = "incomplete: ";
+
+	for (size_t i = 0; i < LOSS_COUNT; i++) {
+		if (!snap->losses[i])
+			continue;
+		strbuf_appendf(out, "%s%s %" PRIu64, before, loss_name((enum loss)i),
+			       snap->losses[i]);
+		before = ", ";
+	}
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+typedef VEC(const char *) modules;
+
+/* The modules of what was drawn, sorted, each once. */
+static bool find_modules(const struct flame_page *page, modules *ret)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < page->names->list.len; i++) {
+		const char *module = page->names->list.data[i].module;
+
+		if (page->drawn[i] && *module && !vec_push(ret, module))
+			return false;
+	}
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), compare_texts);
+	for (size_t i = 0; i < ret->len; i++) {
+		if (!kept || strcmp(ret->data[kept - 1], ret->data[i]))
+			ret->data[kept++] = ret->data[i];
+	}
+	ret->len = kept;
+	return true;
+}
+
+static size_t legend_rows(const modules *list)
+{
+	size_t shown = list->len < LEGEND_MAX ? list->len : LEGEND_MAX;
+
+	return (shown + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS;
+}
+
+static size_t frames_end(const struct flame_page *page)
+{
+	return FLAME_TOP + page->levels * FLAME_ROW;
+}
+
+/* The first `chars` characters of valid UTF-8, in bytes. */
+static size_t prefix_len(const char *text, size_t chars)
+{
+	size_t len = 0;
+
+	while (text[len] && chars--) {
+		do
+			len++;
+		while ((text[len] & 0xc0) == 0x80);
+	}
+	return len;
+}
+
+static void append_legend(struct strbuf *out, const struct flame_page *page,
+			  const modules *list)
+{
+	size_t top = frames_end(page) + 34;
+	size_t column = (FLAME_WIDTH - 2 * FLAME_MARGIN) / LEGEND_COLUMNS;
+
+	for (size_t i = 0; i < list->len && i < LEGEND_MAX; i++) {
+		size_t x = FLAME_MARGIN + i % LEGEND_COLUMNS * column;
+		size_t y = top + i / LEGEND_COLUMNS * FLAME_ROW;
+		_cleanup_(freep) char *shown =
+			strndup(list->data[i], prefix_len(list->data[i], LEGEND_CHARS));
+
+		strbuf_appendf(out,
+			       "<rect x=\"%zu\" y=\"%zu\" width=\"11\" height=\"11\" "
+			       "fill=\"%s\"/><text x=\"%zu\" y=\"%zu\">",
+			       x, y, flame_colour(list->data[i]).s, x + 16, y + 10);
+		if (shown)
+			xml_append(out, shown);
+		else
+			out->failed = true;
+		strbuf_append(out, "</text>\n");
+	}
+}
+
+/* Kept out of print: they do nothing there. */
+static void append_controls(struct strbuf *out)
+{
+	strbuf_appendf(out,
+		       "<g class=\"control\">"
+		       "<text id=\"reset\" x=\"%d\" y=\"70\">Reset zoom</text>"
+		       "<text id=\"search\" x=\"%d\" y=\"70\">Search</text>"
+		       "<text id=\"matched\" x=\"%d\" y=\"70\"/></g>\n",
+		       FLAME_MARGIN, FLAME_MARGIN + 90, FLAME_MARGIN + 160);
+}
+
+void flame_page_begin(struct strbuf *out, const struct flame_page *page)
+{
+	modules list = {0};
+	size_t height;
+
+	if (!find_modules(page, &list))
+		out->failed = true;
+	height = frames_end(page) + 34 + legend_rows(&list) * FLAME_ROW + FLAME_MARGIN;
+	vec_deinit(&list);
+	strbuf_append(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	strbuf_appendf(out,
+		       "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
+		       "width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\" "
+		       "data-x=\"%d\" data-width=\"%d\" data-bytes=\"%" PRIu64 "\">\n",
+		       FLAME_WIDTH, height, FLAME_WIDTH, height, FLAME_MARGIN,
+		       FLAME_WIDTH - 2 * FLAME_MARGIN, page->total_bytes);
+	strbuf_append(out, "<title>");
+	append_title(out, page);
+	strbuf_append(out,
+		      "</title>\n<style>\n"
+		      "text { font: 11px monospace; fill: #000 }\n"
+		      "rect { stroke: #fff; stroke-width: 0.5 }\n"
+		      ".f text { pointer-events: none }\n"
+		      ".f:hover rect { stroke: #000 }\n"
+		      ".f.above rect { fill-opacity: 0.5 }\n"
+		      ".f.match rect { fill: #ee66ee }\n"
+		      "#title { font-size: 15px }\n"
+		      ".losses { fill: #b00000 }\n"
+		      ".control text { cursor: pointer; text-decoration: underline }\n"
+		      "#matched { cursor: default; text-decoration: none }\n"
+		      "@media print {\n"
+		      ".control, #details { display: none }\n"
+		      "svg { width: 100%; height: auto }\n"
+		      "rect { print-color-adjust: exact; "
+		      "-webkit-print-color-adjust: exact }\n"
+		      "}\n</style>\n"
+		      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+	strbuf_appendf(out, "<text id=\"title\" x=\"%d\" y=\"20\">", FLAME_MARGIN);
+	append_title(out, page);
+	strbuf_appendf(out, "</text>\n<text x=\"%d\" y=\"38\">", FLAME_MARGIN);
+	append_subtitle(out, page);
+	strbuf_append(out, "</text>\n");
+	if (snapshot_has_losses(page->report->snapshot)) {
+		strbuf_appendf(out, "<text class=\"losses\" x=\"%d\" y=\"53\">",
+			       FLAME_MARGIN);
+		append_losses(out, page->report->snapshot);
+		strbuf_append(out, "</text>\n");
+	}
+	append_controls(out);
+}
+
+void flame_page_end(struct strbuf *out, const struct flame_page *page)
+{
+	modules list = {0};
+
+	if (!find_modules(page, &list))
+		out->failed = true;
+	strbuf_appendf(out, "<text id=\"details\" x=\"%d\" y=\"%zu\"> </text>\n",
+		       FLAME_MARGIN, frames_end(page) + 20);
+	append_legend(out, page, &list);
+	vec_deinit(&list);
+	strbuf_append(out, "<script><![CDATA[\n");
+	strbuf_append(out, embedded_flame[0].text);
+	strbuf_append(out, "]]></script>\n</svg>\n");
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/paths.h"
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* The order is that of the steps which the compared paths point to. */
+static int compare(const void *pa, const void *pb, void *arg)
+{
+	const uint32_t *steps = arg;
+	const struct path *a = pa, *b = pb;
+
+	for (size_t i = 0; i < a->depth && i < b->depth; i++) {
+		uint32_t x = steps[a->first + i], y = steps[b->first + i];
+
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return a->depth < b->depth ? -1 : a->depth > b->depth;
+}
+
+static bool push_steps(struct paths *paths, const struct report_row *row,
+		       enum paths_order order)
+{
+	enum name_note note;
+	bool has_note = names_end(row, &note);
+	bool root_first = order == PATHS_ROOT_FIRST;
+
+	if (has_note && root_first &&
+	    !vec_push(&paths->steps, names_note(&paths->names, note)))
+		return false;
+	for (size_t i = 0; i < row->depth; i++) {
+		const struct report_frame *frame =
+			row->frames[root_first ? row->depth - 1 - i : i];
+
+		if (!vec_push(&paths->steps, names_frame(&paths->names, frame)))
+			return false;
+	}
+	return !has_note || root_first ||
+	       vec_push(&paths->steps, names_note(&paths->names, note));
+}
+
+static bool push_row(struct paths *paths, const struct report *report,
+		     const struct report_section *section, const struct report_row *row,
+		     enum paths_order order)
+{
+	struct path path = {
+		.first = paths->steps.len,
+		.size_bytes = report_scale(section, row->size_bytes),
+		.count = report_scale(section, row->count),
+	};
+	uint32_t class = names_note(
+		&paths->names, section->class == BLOCK_HEAP ? NOTE_HEAP : NOTE_MAPPINGS);
+
+	if (report->snapshot->processes.len > 1 &&
+	    !vec_push(&paths->steps, names_process(&paths->names, row->process)))
+		return false;
+	if (report->section_count > 1 && !vec_push(&paths->steps, class))
+		return false;
+	if (!push_steps(paths, row, order))
+		return false;
+	path.depth = paths->steps.len - path.first;
+	return vec_push(&paths->list, path);
+}
+
+static void merge(struct paths *paths)
+{
+	size_t kept = 0;
+
+	vec_foreach (path, &paths->list) {
+		struct path *last = kept ? &paths->list.data[kept - 1] : NULL;
+
+		if (last && !compare(last, path, paths->steps.data)) {
+			last->size_bytes = add(last->size_bytes, path->size_bytes);
+			last->count = add(last->count, path->count);
+		} else {
+			paths->list.data[kept++] = *path;
+		}
+	}
+	paths->list.len = kept;
+}
+
+struct error *paths_init(struct paths *ret, const struct report *report,
+			 enum paths_order order)
+{
+	struct error *err;
+
+	*ret = (struct paths){0};
+	err = names_init(&ret->names, report);
+	if (err)
+		return err;
+	for (size_t s = 0; s < report->section_count; s++) {
+		const struct report_section *section = &report->sections[s];
+
+		for (size_t r = 0; r < section->row_count; r++) {
+			if (!push_row(ret, report, section, &section->rows[r], order))
+				return error_no_memory();
+		}
+	}
+	if (ret->list.len)
+		qsort_r(ret->list.data, ret->list.len, sizeof(*ret->list.data), compare,
+			ret->steps.data);
+	merge(ret);
+	return NULL;
+}
+
+void paths_deinit(struct paths *paths)
+{
+	names_deinit(&paths->names);
+	vec_deinit(&paths->steps);
+	vec_deinit(&paths->list);
+}
+
+const struct name *paths_name(const struct paths *paths, const struct path *path,
+			      size_t depth)
+{
+	return &paths->names.list.data[paths->steps.data[path->first + depth]];
+}
+
+size_t paths_common(const struct paths *paths, const struct path *a, const struct path *b)
+{
+	const uint32_t *steps = paths->steps.data;
+	size_t i = 0;
+
+	while (i < a->depth && i < b->depth && steps[a->first + i] == steps[b->first + i])
+		i++;
+	return i;
+}

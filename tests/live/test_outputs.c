@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The files that a run writes beside its reports. */
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+#include "util/cleanup.h"
+
+#define TIMEOUT_S 30
+#define FILE_CAP  ((size_t)1 << 20)
+
+static struct live_process *oracle;
+
+/* What the file holds, owned; its mode must be 0600. */
+static char *read_file(const char *path)
+{
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	char *text = malloc(FILE_CAP);
+	struct stat st;
+
+	REQUIRE(file && text);
+	REQUIRE(!fstat(fileno(file), &st));
+	CHECK_INT(st.st_mode, S_IFREG | 0600);
+	text[fread(text, 1, FILE_CAP - 1, file)] = '\0';
+	return text;
+}
+
+/* The sum of the numbers at the end of lines. */
+static int64_t sum_collapsed(const char *text)
+{
+	int64_t sum = 0;
+
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		const char *space = memrchr(text, ' ', (size_t)(end - text));
+
+		REQUIRE(space);
+		sum += strtoll(space + 1, NULL, 10);
+	}
+	return sum;
+}
+
+/* The sum of the third column; records of which the first line begins with the pid. */
+static int64_t sum_csv(const char *text, pid_t pid)
+{
+	char begin[32];
+	int64_t sum = 0;
+
+	snprintf(begin, sizeof(begin), "\r\n%d,", (int)pid);
+	while ((text = strstr(text, begin))) {
+		text = strchr(text + strlen(begin), ',');
+		REQUIRE(text);
+		sum += strtoll(text + 1, NULL, 10);
+	}
+	return sum;
+}
+
+static int64_t svg_bytes(const char *text)
+{
+	static const char attribute[] = " data-bytes=\"";
+	const char *at = strstr(text, attribute);
+
+	REQUIRE(at);
+	return strtoll(at + strlen(attribute), NULL, 10);
+}
+
+/* Every file has all stacks and the same sum, though one stack is printed. */
+static void files_agree(void)
+{
+	char options[2048];
+	_cleanup_(freep) char *dir = live_path("files");
+
+	REQUIRE(!mkdir(dir, 0700));
+	snprintf(options, sizeof(options),
+		 "--top 1 --flamegraph %s/%%n.folded --flame %s/f.svg --pprof "
+		 "%s/%%p.pb.gz --csv %s/f.csv --json %s/f.json",
+		 dir, dir, dir, dir, dir);
+
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
+
+	oracle_do(oracle, "run mixed 2000 1");
+
+	json_t *first = memtrace_report(memtrace), *report, *all;
+	char path[512];
+
+	/* Nothing before the end. */
+	snprintf(path, sizeof(path), "%s/f.csv", dir);
+	CHECK(access(path, F_OK));
+	report = memtrace_stop(memtrace);
+	CHECK_INT(json_array_size(live_get(report, "heap.stacks")), 1);
+
+	int64_t bytes = live_int(report, "heap.listed_bytes");
+	_cleanup_(freep) char *csv = read_file(path);
+
+	CHECK(bytes > 0);
+	CHECK_INT(sum_csv(csv, live_pid(oracle)), bytes);
+	snprintf(path, sizeof(path), "%s/2.folded", dir);
+	_cleanup_(freep) char *collapsed = read_file(path);
+
+	CHECK_INT(sum_collapsed(collapsed), bytes);
+	CHECK_CONTAINS(collapsed, ";scenario_mixed;");
+	snprintf(path, sizeof(path), "%s/f.svg", dir);
+	_cleanup_(freep) char *svg = read_file(path);
+
+	CHECK_INT(svg_bytes(svg), bytes);
+	snprintf(path, sizeof(path), "%s/%d.pb.gz", dir, (int)live_pid(oracle));
+	_cleanup_(freep) char *pprof = read_file(path);
+
+	CHECK(!memcmp(pprof, "\x1f\x8b", 2));
+	snprintf(path, sizeof(path), "%s/f.json", dir);
+	_cleanup_(freep) char *json = read_file(path);
+
+	all = json_loads(json, 0, NULL);
+	REQUIRE(all);
+	CHECK_INT(live_int(all, "sequence"), 2);
+	CHECK_INT(live_int(all, "heap.listed_bytes"), bytes);
+	CHECK(live_int(all, "heap.stack_count") > 1);
+	CHECK_INT(json_array_size(live_get(all, "heap.stacks")),
+		  live_int(all, "heap.stack_count"));
+	/* Growth is since the report that was printed before. */
+	CHECK_INT(
+		live_int(json_array_get(live_get(all, "heap.stacks"), 0), "growth_bytes"),
+		0);
+	json_decref(first);
+	json_decref(report);
+	json_decref(all);
+	oracle_do(oracle, "run release 1 1");
+}
+
+/* The disk is full: one line, status 1, the old file, and whatever else there was room
+ * for. */
+static void full_disk(void)
+{
+	char options[2048], path[512];
+	_cleanup_(freep) char *dir = live_path("small");
+
+	REQUIRE(!mkdir(dir, 0700));
+	/* Two pages. */
+	REQUIRE(!mount("none", dir, "tmpfs", 0, "size=8k"));
+	snprintf(path, sizeof(path), "%s/f.svg", dir);
+
+	FILE *old = fopen(path, "we");
+
+	REQUIRE(old && fputs("old", old) >= 0 && !fchmod(fileno(old), 0600));
+	REQUIRE(!fclose(old));
+	snprintf(options, sizeof(options), "-i 3600 -f --flame %s --json %s/f.json", path,
+		 dir);
+
+	struct live_process *memtrace = memtrace_start_plain(live_pid(oracle), options);
+	char *line;
+	bool reported = false;
+
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	oracle_do(oracle, "run keep 512 1");
+	live_sleep(0.6);
+	live_signal(memtrace, SIGINT);
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		reported = reported || strstr(line, " bytes in 512 allocations");
+		free(line);
+	}
+	CHECK(reported);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), "memtrace: cannot write --flame ");
+	CHECK_CONTAINS(live_stderr(memtrace), "/f.svg: No space left on device\n");
+	live_destroy(memtrace);
+
+	_cleanup_(freep) char *kept = read_file(path);
+
+	CHECK_STR(kept, "old");
+	snprintf(path, sizeof(path), "%s/f.json", dir);
+
+	_cleanup_(freep) char *json = read_file(path);
+
+	CHECK_CONTAINS(json, "\"schema\":\"memtrace-report\"");
+	CHECK(!umount(dir));
+	oracle_do(oracle, "run release 1 1");
+}
+
+int main(void)
+{
+	live_require_root();
+	oracle = oracle_start();
+	RUN(files_agree);
+	RUN(full_disk);
+	live_destroy(oracle);
+	return check_done();
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "temp_dir.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "cli/new_file.h"
+
+static const struct file_identity nobodys;
+
+/* File systems that lack something; the linker puts these in the place of the calls. */
+static struct {
+	bool no_tmpfile, no_noreplace;
+} lacks;
+
+int __real_openat(int dir, const char *path, int flags, mode_t mode);
+int __wrap_openat(int dir, const char *path, int flags, mode_t mode);
+int __wrap_openat(int dir, const char *path, int flags, mode_t mode)
+{
+	if (lacks.no_tmpfile && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return __real_openat(dir, path, flags, mode);
+}
+
+int __real_renameat2(int from_dir, const char *from, int to_dir, const char *to,
+		     unsigned flags);
+int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to,
+		     unsigned flags);
+int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to,
+		     unsigned flags)
+{
+	if (lacks.no_noreplace && flags) {
+		errno = EINVAL;
+		return -1;
+	}
+	return __real_renameat2(from_dir, from, to_dir, to, flags);
+}
+
+/* Write `text` to NAME; NULL or what went wrong, which the caller frees. */
+static char *write_file(struct temp_dir *p, const char *name, const char *text,
+			bool force, struct file_identity *own)
+{
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	_cleanup_(error_destroyp) struct error *err = NULL;
+	_cleanup_(freep) char *path = strdup(temp_dir_path(p, name));
+
+	REQUIRE(path);
+	err = new_file_open("--csv", path, &file);
+	if (!err) {
+		fputs(text, file.stream);
+		/* Nothing is seen of it yet. */
+		err = new_file_publish(&file, force, own);
+	}
+	return err ? strdup(err->message) : NULL;
+}
+
+static void check_refused(char *message, const char *want)
+{
+	CHECK_CONTAINS(message, want);
+	/* One line. */
+	CHECK(message && !strchr(message, '\n'));
+	free(message);
+}
+
+static void a_new_file(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	struct file_identity own = nobodys;
+	struct stat st;
+	char buf[64];
+
+	umask(0);
+	CHECK(!write_file(&p, "new", "text", false, &own));
+	CHECK_STR(temp_dir_read(&p, "new", buf, sizeof(buf)), "text");
+	REQUIRE(!stat(temp_dir_path(&p, "new"), &st));
+	CHECK_INT(st.st_mode, S_IFREG | 0600);
+	CHECK_INT(st.st_nlink, 1);
+	CHECK(own.inode == st.st_ino && own.device == st.st_dev);
+	CHECK_INT(temp_dir_count(&p, false), 1);
+	/* It is ours, so it can be written again. */
+	CHECK(!write_file(&p, "new", "other", false, &own));
+	CHECK_STR(temp_dir_read(&p, "new", buf, sizeof(buf)), "other");
+	CHECK_INT(temp_dir_count(&p, false), 1);
+}
+
+static void nothing_is_seen_before_the_end(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	struct file_identity own = nobodys;
+	char path[256], buf[64];
+
+	temp_dir_write(&p, "old", "old");
+	snprintf(path, sizeof(path), "%s/old", p.path);
+	REQUIRE(!new_file_open("--csv", path, &file));
+	for (int i = 0; i < 100000; i++)
+		fputs("0123456789", file.stream);
+	CHECK_STR(temp_dir_read(&p, "old", buf, sizeof(buf)), "old");
+	CHECK_INT(temp_dir_count(&p, false), lacks.no_tmpfile ? 2 : 1);
+	REQUIRE(!new_file_publish(&file, true, &own));
+	CHECK_STR(temp_dir_read(&p, "old", buf, 5), "0123");
+	CHECK_INT(temp_dir_count(&p, false), 1);
+}
+
+static void an_existing_file_needs_force(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	struct file_identity own = nobodys;
+	struct stat before, after;
+	char buf[64];
+
+	temp_dir_write(&p, "old", "old");
+	check_refused(write_file(&p, "old", "new", false, &own),
+		      "/old exists: use --force (-f) to overwrite it, or another name");
+	CHECK_STR(temp_dir_read(&p, "old", buf, sizeof(buf)), "old");
+	CHECK_INT(temp_dir_count(&p, false), 1);
+	REQUIRE(!stat(temp_dir_path(&p, "old"), &before));
+	CHECK(!write_file(&p, "old", "new", true, &own));
+	CHECK_STR(temp_dir_read(&p, "old", buf, sizeof(buf)), "new");
+	CHECK_INT(temp_dir_count(&p, false), 1);
+	/* Another file, not the old one's bytes, and not its mode. */
+	REQUIRE(!stat(temp_dir_path(&p, "old"), &after));
+	CHECK(before.st_ino != after.st_ino);
+	CHECK_INT(after.st_mode, S_IFREG | 0600);
+}
+
+static void a_foreign_file_is_not_ours(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	struct file_identity own = nobodys;
+	char other[128];
+
+	CHECK(!write_file(&p, "name", "ours", false, &own));
+	/* Somebody puts another in its place, while ours is still there. */
+	snprintf(other, sizeof(other), "%s/other", p.path);
+	REQUIRE(!link(temp_dir_path(&p, "name"), other));
+	REQUIRE(!unlink(temp_dir_path(&p, "name")));
+	temp_dir_write(&p, "name", "theirs");
+	check_refused(write_file(&p, "name", "ours", false, &own), "exists");
+}
+
+static void links_and_others_are_refused(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	struct file_identity own = nobodys;
+	char buf[64];
+
+	temp_dir_write(&p, "file", "old");
+	REQUIRE(!symlink("file", temp_dir_path(&p, "link")));
+	REQUIRE(!symlink("nothing", temp_dir_path(&p, "dangling")));
+	REQUIRE(!mkdir(temp_dir_path(&p, "dir"), 0700));
+	REQUIRE(!mkfifo(temp_dir_path(&p, "fifo"), 0600));
+	for (int force = 0; force < 2; force++) {
+		check_refused(write_file(&p, "link", "x", force, &own),
+			      "/link is a symbolic link: name the file");
+		check_refused(write_file(&p, "dangling", "x", force, &own),
+			      "/dangling is a symbolic link: name the file");
+		check_refused(write_file(&p, "dir", "x", force, &own),
+			      "/dir is not a regular file");
+		check_refused(write_file(&p, "fifo", "x", force, &own),
+			      "/fifo is not a regular file");
+		check_refused(write_file(&p, "dir/", "x", force, &own),
+			      "/dir/ is no name of a file");
+		check_refused(write_file(&p, "none/x", "x", force, &own),
+			      "cannot write --csv ");
+		check_refused(write_file(&p, "file/x", "x", force, &own),
+			      "/file/x: Not a directory");
+	}
+	CHECK_STR(temp_dir_read(&p, "file", buf, sizeof(buf)), "old");
+	CHECK_INT(temp_dir_count(&p, false), 5);
+}
+
+/* What a full disk does, by a limit that tests can set: a write fails half way. */
+static void a_failed_write_leaves_the_old_file(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	const struct rlimit small = {100 * 1000, RLIM_INFINITY};
+	struct file_identity own = nobodys;
+	struct rlimit before;
+	char buf[64], *large = malloc(1000001);
+
+	REQUIRE(large);
+	memset(large, 'x', 1000000);
+	large[1000000] = '\0';
+	temp_dir_write(&p, "old", "old");
+	signal(SIGXFSZ, SIG_IGN);
+	REQUIRE(!getrlimit(RLIMIT_FSIZE, &before));
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &small));
+	check_refused(write_file(&p, "old", large, true, &own), "/old: File too large");
+	check_refused(write_file(&p, "new", large, true, &own), "/new: File too large");
+	/* Also when only the last part, which stdio has kept, does not fit. */
+	large[100 * 1000 + 1] = '\0';
+	check_refused(write_file(&p, "new", large, true, &own), "/new: File too large");
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &before));
+	signal(SIGXFSZ, SIG_DFL);
+	CHECK_STR(temp_dir_read(&p, "old", buf, sizeof(buf)), "old");
+	CHECK_INT(temp_dir_count(&p, false), 1);
+	free(large);
+}
+
+static void a_dropped_file_is_gone(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/x", p.path);
+	for (int i = 0; i < 3; i++) {
+		struct new_file file;
+
+		REQUIRE(!new_file_open("--csv", path, &file));
+		fputs("text", file.stream);
+		new_file_deinit(&file);
+	}
+	CHECK_INT(temp_dir_count(&p, false), 0);
+}
+
+/* The name is taken between the check and the end: it is not overwritten. */
+static void a_name_taken_meanwhile(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	struct file_identity own = nobodys;
+	char path[256], buf[64];
+	bool in_place;
+
+	snprintf(path, sizeof(path), "%s/x", p.path);
+	REQUIRE(!new_file_open("--csv", path, &file));
+	REQUIRE(!new_file_check(&file, false, &own, &in_place));
+	CHECK(!in_place);
+	temp_dir_write(&p, "x", "theirs");
+
+	_cleanup_(error_destroyp) struct error *err =
+		new_file_publish(&file, false, &own);
+
+	CHECK_CONTAINS(err ? err->message : NULL, "/x exists");
+	CHECK_STR(temp_dir_read(&p, "x", buf, sizeof(buf)), "theirs");
+}
+
+static void run_all(void)
+{
+	RUN(a_new_file);
+	RUN(nothing_is_seen_before_the_end);
+	RUN(an_existing_file_needs_force);
+	RUN(a_foreign_file_is_not_ours);
+	RUN(links_and_others_are_refused);
+	RUN(a_failed_write_leaves_the_old_file);
+	RUN(a_dropped_file_is_gone);
+	RUN(a_name_taken_meanwhile);
+}
+
+int main(void)
+{
+	run_all();
+	lacks.no_tmpfile = true;
+	run_all();
+	lacks.no_noreplace = true;
+	run_all();
+	return check_done();
+}

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The graph as an XML parser sees it, held to the collapsed stacks of the same report. */
+#include "fixture.h"
+
+#include <expat.h>
+
+#include "render/flame.h"
+#include "util/strbuf.h"
+
+/* A frame as it was drawn. */
+struct drawn {
+	size_t level;
+	uint64_t offset, bytes, blocks;
+	/* Hundredths of a pixel. */
+	long x, width, y;
+	char *title;
+};
+
+struct page {
+	VEC(struct drawn) frames;
+	VEC(char *) elements; /* names of all, in order */
+	struct strbuf title;
+	bool in_frame, in_title;
+};
+
+static const char *attribute(const XML_Char **attributes, const char *name)
+{
+	for (; *attributes; attributes += 2) {
+		if (!strcmp(attributes[0], name))
+			return attributes[1];
+	}
+	REQUIRE(!"the attribute is there");
+	return "";
+}
+
+static long hundredths(const char *text)
+{
+	char *end;
+	long whole = strtol(text, &end, 10);
+
+	if (!*end)
+		return whole * 100;
+	/* Always two digits. */
+	REQUIRE(*end == '.' && strlen(end) == 3);
+	return whole * 100 + strtol(end + 1, NULL, 10);
+}
+
+static void XMLCALL start_element(void *arg, const XML_Char *name,
+				  const XML_Char **attributes)
+{
+	struct page *page = arg;
+
+	REQUIRE(vec_push(&page->elements, strdup(name)));
+	for (const XML_Char **at = attributes; *at; at += 2) {
+		/* No handlers but those of the script, and nothing from elsewhere. */
+		CHECK(strncmp(at[0], "on", 2) && !strstr(at[0], "href") &&
+		      strcmp(at[0], "src") && !strstr(at[1], "url("));
+	}
+	if (!strcmp(name, "g") && !strcmp(attribute(attributes, "class"), "f")) {
+		struct drawn frame = {
+			.level = strtoul(attribute(attributes, "data-l"), NULL, 10),
+			.offset = strtoull(attribute(attributes, "data-o"), NULL, 10),
+			.bytes = strtoull(attribute(attributes, "data-b"), NULL, 10),
+			.blocks = strtoull(attribute(attributes, "data-n"), NULL, 10),
+		};
+
+		REQUIRE(vec_push(&page->frames, frame));
+		page->in_frame = true;
+	} else if (!strcmp(name, "rect") && page->in_frame) {
+		struct drawn *frame = &page->frames.data[page->frames.len - 1];
+
+		frame->x = hundredths(attribute(attributes, "x"));
+		frame->y = hundredths(attribute(attributes, "y"));
+		frame->width = hundredths(attribute(attributes, "width"));
+	}
+	page->in_title = !strcmp(name, "title") && page->in_frame;
+}
+
+static void XMLCALL end_element(void *arg, const XML_Char *name)
+{
+	struct page *page = arg;
+
+	if (page->in_title) {
+		page->frames.data[page->frames.len - 1].title =
+			strbuf_steal(&page->title);
+		page->in_title = false;
+	}
+	if (!strcmp(name, "g"))
+		page->in_frame = false;
+}
+
+static void XMLCALL text(void *arg, const XML_Char *data, int len)
+{
+	struct page *page = arg;
+
+	if (page->in_title)
+		strbuf_append_bytes(&page->title, data, (size_t)len);
+}
+
+static void page_deinit(struct page *page)
+{
+	vec_foreach (frame, &page->frames)
+		free(frame->title);
+	vec_foreach (name, &page->elements)
+		free(*name);
+	vec_deinit(&page->frames);
+	vec_deinit(&page->elements);
+	strbuf_deinit(&page->title);
+}
+
+static char *render(struct fixture *f, const struct flame_options *options)
+{
+	char *svg = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&svg, &len);
+
+	if (!f->report)
+		fixture_report(f);
+	REQUIRE(out);
+	REQUIRE(!flame_render(f->report, options, out));
+	REQUIRE(!fclose(out));
+	CHECK_INT(strlen(svg), len);
+	return svg;
+}
+
+static struct page parse(const char *svg)
+{
+	struct page page = {0};
+	XML_Parser parser = XML_ParserCreate(NULL);
+
+	REQUIRE(parser);
+	XML_SetUserData(parser, &page);
+	XML_SetElementHandler(parser, start_element, end_element);
+	XML_SetCharacterDataHandler(parser, text);
+	if (XML_Parse(parser, svg, (int)strlen(svg), 1) != XML_STATUS_OK)
+		CHECK_FAIL("line %lu: %s", XML_GetCurrentLineNumber(parser),
+			   XML_ErrorString(XML_GetErrorCode(parser)));
+	XML_ParserFree(parser);
+	return page;
+}
+
+static struct page draw(struct fixture *f, bool inverted, bool reverse)
+{
+	struct flame_options options = {.inverted = inverted, .reverse = reverse};
+	_cleanup_(freep) char *svg = render(f, &options);
+
+	return parse(svg);
+}
+
+static bool has_name(const struct drawn *frame, const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(frame->title, name, len) && frame->title[len] == '\n';
+}
+
+static const struct drawn *find(const struct page *page, size_t level, const char *name)
+{
+	vec_foreach (frame, &page->frames) {
+		if (frame->level == level && has_name(frame, name))
+			return frame;
+	}
+	CHECK_FAIL("no frame %s at level %zu", name, level);
+	exit(1);
+}
+
+/* The frame below which `frame` lies, or NULL for that of all memory. */
+static const struct drawn *parent(const struct page *page, const struct drawn *frame)
+{
+	const struct drawn *found = NULL;
+
+	vec_foreach (other, &page->frames) {
+		if (other->level + 1 == frame->level && other->offset <= frame->offset &&
+		    frame->offset + frame->bytes <= other->offset + other->bytes) {
+			CHECK(!found);
+			found = other;
+		}
+	}
+	CHECK(found || !frame->level);
+	return found;
+}
+
+/* "root;...;name" of a frame as collapsed stacks have it. */
+static void path_of(const struct page *page, const struct drawn *frame,
+		    struct strbuf *ret)
+{
+	if (frame->level > 1) {
+		path_of(page, parent(page, frame), ret);
+		strbuf_append_char(ret, ';');
+	}
+	strbuf_append_bytes(ret, frame->title, strcspn(frame->title, "\n"));
+}
+
+/* The bytes of lines whose stack begins with (`self`: is) `path`. */
+static uint64_t collapsed_bytes(const char *collapsed, const char *path, bool self)
+{
+	size_t len = strlen(path);
+	uint64_t sum = 0;
+
+	while (*collapsed) {
+		const char *end = strchr(collapsed, '\n');
+		const char *space = memrchr(collapsed, ' ', (size_t)(end - collapsed));
+		bool same = !strncmp(collapsed, path, len);
+
+		if (same &&
+		    (collapsed + len == space || (!self && collapsed[len] == ';')))
+			sum += strtoull(space + 1, NULL, 10);
+		collapsed = end + 1;
+	}
+	return sum;
+}
+
+static void check_frame(const struct page *page, const struct drawn *frame,
+			const char *collapsed)
+{
+	_cleanup_(strbuf_deinit) struct strbuf path = {0};
+	uint64_t bytes = 0, blocks = 0;
+	long width = 0;
+
+	path_of(page, frame, &path);
+	CHECK_INT(frame->bytes, collapsed_bytes(collapsed, strbuf_text(&path), false));
+	vec_foreach (child, &page->frames) {
+		if (child->level != frame->level + 1 || parent(page, child) != frame)
+			continue;
+		bytes += child->bytes;
+		blocks += child->blocks;
+		width += child->width;
+		CHECK(child->x >= frame->x);
+		CHECK(child->x + child->width <= frame->x + frame->width);
+	}
+
+	uint64_t self = collapsed_bytes(collapsed, strbuf_text(&path), true);
+
+	CHECK_INT(bytes + self, frame->bytes);
+	CHECK(blocks <= frame->blocks);
+	/* To the hundredth, or there would be gaps. */
+	if (!self && bytes)
+		CHECK_INT(width, frame->width);
+	else
+		CHECK(width <= frame->width);
+}
+
+/* Sizes of which each is at least a tenth of a pixel wide. */
+static void fill_wide(struct fixture *f)
+{
+	uint64_t allocate = fixture_symbol(f, "malloc", "/usr/lib/libc.so.6");
+	uint64_t a = fixture_symbol(f, "a", "/bin/x");
+	uint64_t b = fixture_symbol(f, "b", "/bin/x");
+	uint64_t c = fixture_symbol(f, "c", "/bin/y");
+
+	fixture_block(f, BLOCK_HEAP, 700, 1,
+		      FIXTURE_STACK(f, STACK_END_COMPLETE, allocate, b, a));
+	fixture_block(f, BLOCK_HEAP, 111, 1,
+		      FIXTURE_STACK(f, STACK_END_COMPLETE, allocate, c, a));
+	fixture_block(f, BLOCK_HEAP, 37, 1,
+		      FIXTURE_STACK(f, STACK_END_COMPLETE, allocate, a));
+	/* The end of one stack, the middle of another. */
+	fixture_block(f, BLOCK_HEAP, 13, 1, FIXTURE_STACK(f, STACK_END_COMPLETE, b, a));
+	fixture_block(f, BLOCK_HEAP, 3, 1,
+		      FIXTURE_STACK(f, STACK_END_COMPLETE, allocate, a, a, b));
+	fixture_block(f, BLOCK_HEAP, 29, 1,
+		      FIXTURE_STACK(f, STACK_END_DEPTH, allocate, c));
+	fixture_block(f, BLOCK_HEAP, 7, 1, SNAPSHOT_NO_STACK);
+}
+
+static void widths_are_sums(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fill_wide(&f);
+
+	_cleanup_(freep) char *collapsed = fixture_render(&f, "collapsed", NULL);
+	_cleanup_(page_deinit) struct page page = draw(&f, false, false);
+	const struct drawn *all = find(&page, 0, "all");
+
+	CHECK_INT(all->bytes, 900);
+	CHECK_INT(all->blocks, 7);
+	CHECK_INT(all->x, 1000);
+	CHECK_INT(all->width, 118000);
+	CHECK_INT(find(&page, 1, "a")->bytes, 700 + 111 + 37 + 13);
+	CHECK_INT(find(&page, 2, "b")->bytes, 713);
+	CHECK_INT(find(&page, 1, "[no stack: it was not stored]")->bytes, 7);
+	/* all, 4 of level 1, 5, 4 and 1 */
+	CHECK_INT(page.frames.len, 15);
+	vec_foreach (frame, &page.frames) {
+		if (frame->level)
+			check_frame(&page, frame, collapsed);
+	}
+}
+
+static void narrow_frames_count_in_their_callers(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	uint64_t root = fixture_symbol(&f, "root", NULL);
+	uint64_t wide = fixture_symbol(&f, "wide", NULL);
+	uint64_t edge = fixture_symbol(&f, "edge", NULL);
+	uint64_t narrow = fixture_symbol(&f, "narrow", NULL);
+
+	/* A tenth of a pixel is 1/11800 of the whole. */
+	fixture_block(&f, BLOCK_HEAP, 117801, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, wide, root));
+	fixture_block(&f, BLOCK_HEAP, 10, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, edge, root));
+	fixture_block(&f, BLOCK_HEAP, 9, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, narrow, root));
+	fixture_block(&f, BLOCK_HEAP, 180, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, root));
+
+	_cleanup_(page_deinit) struct page page = draw(&f, false, false);
+
+	CHECK_INT(page.frames.len, 4);
+	CHECK_INT(find(&page, 0, "all")->bytes, 118000);
+	CHECK_INT(find(&page, 1, "root")->bytes, 118000);
+	CHECK_INT(find(&page, 1, "root")->blocks, 4);
+	CHECK_INT(find(&page, 2, "wide")->width, 117801);
+	CHECK_INT(find(&page, 2, "edge")->width, 10);
+}
+
+static void inverted_and_reverse(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fill_wide(&f);
+
+	_cleanup_(page_deinit) struct page up = draw(&f, false, false);
+	_cleanup_(page_deinit) struct page down = draw(&f, true, false);
+	_cleanup_(page_deinit) struct page reverse = draw(&f, false, true);
+
+	CHECK(find(&up, 0, "all")->y > find(&up, 1, "a")->y);
+	CHECK(find(&up, 1, "a")->y > find(&up, 2, "b")->y);
+	CHECK(find(&down, 0, "all")->y < find(&down, 1, "a")->y);
+	CHECK(find(&down, 1, "a")->y < find(&down, 2, "b")->y);
+	REQUIRE(up.frames.len == down.frames.len);
+	for (size_t i = 0; i < up.frames.len; i++) {
+		CHECK_INT(up.frames.data[i].x, down.frames.data[i].x);
+		CHECK_INT(up.frames.data[i].width, down.frames.data[i].width);
+	}
+	/* All stacks but two end in malloc. */
+	CHECK_INT(find(&reverse, 1, "malloc")->bytes, 900 - 13 - 7);
+	CHECK_INT(find(&reverse, 1, "b")->bytes, 13);
+	CHECK_INT(find(&reverse, 3, "[truncated: stack depth limit]")->bytes, 29);
+	CHECK(find(&reverse, 0, "all")->y > find(&reverse, 1, "malloc")->y);
+}
+
+static void mappings_are_apart(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_mappings(&f);
+
+	_cleanup_(page_deinit) struct page page = draw(&f, false, false);
+
+	CHECK_INT(find(&page, 1, "[heap]")->bytes, 2 * 1024 * 1024 + 3100 + 64 + 7);
+	CHECK_INT(find(&page, 1, "[mappings]")->bytes, 4096 + 8192);
+	CHECK_INT(find(&page, 1, "[mappings]")->blocks, 2);
+}
+
+static void processes_are_apart(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_second(&f);
+
+	_cleanup_(freep) char *svg = render(&f, &(struct flame_options){0});
+	_cleanup_(page_deinit) struct page page = parse(svg);
+
+	CHECK_CONTAINS(svg, ">memtrace: memory held by 2 processes, ");
+	CHECK_INT(find(&page, 1, "leaky (4321)")->bytes, 2 * 1024 * 1024 + 3100 + 64);
+	CHECK_INT(find(&page, 1, "se;c\\x0a (99)")->bytes, 5000);
+	CHECK_INT(find(&page, 2, "other")->bytes, 5000);
+}
+
+static void check_elements(const struct page *page)
+{
+	static const char *const known[] = {"svg",  "title", "style", "rect",
+					    "text", "g",     "script"};
+	size_t scripts = 0;
+
+	vec_foreach (name, &page->elements) {
+		bool found = false;
+
+		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+			found = found || !strcmp(*name, known[i]);
+		CHECK(found);
+		scripts += !strcmp(*name, "script");
+	}
+	CHECK_INT(scripts, 1);
+}
+
+static void hostile_names_stay_text(void)
+{
+	static const struct {
+		const char *symbol, *shown;
+	} cases[] = {
+		{"</svg><script>alert(1)</script>", "</svg><script>alert(1)</script>"},
+		{"]]>", "]]>"},
+		{"\"><rect onclick='x'", "\"><rect onclick='x'"},
+		{"&lt;&#0;&unknown;", "&lt;&#0;&unknown;"},
+		{"<!--", "<!--"},
+		{"<![CDATA[", "<![CDATA["},
+		{"a\x01\x1b\n\r\x7f", "a\\x01\\x1b\\x0a\\x0d\\x7f"},
+		{"\xff\xfe\xc3\x28\xed\xa0\x80", "\\xff\\xfe\\xc3(\\xed\\xa0\\x80"},
+		{"\xef\xbf\xbe\xef\xbf\xbf", "\\xef\\xbf\\xbe\\xef\\xbf\\xbf"},
+		{"\xef\xbf\xbd \xc3\xa9", "\xef\xbf\xbd \xc3\xa9"},
+		{"", "[<b>\"'<script>]"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		_cleanup_(fixture_deinit) struct fixture f;
+
+		fixture_init(&f);
+		uint64_t leaf = fixture_symbol(&f, cases[i].symbol, "<b>\"'<script>");
+
+		free(f.snap->processes.data[0].command);
+		f.snap->processes.data[0].command = strdup(cases[i].symbol);
+		fixture_block(&f, BLOCK_HEAP, 9, 1,
+			      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaf));
+
+		_cleanup_(page_deinit) struct page page = draw(&f, i % 2, i % 3 == 0);
+
+		check_elements(&page);
+		REQUIRE(page.frames.len == 2);
+		CHECK(find(&page, 1, cases[i].shown));
+	}
+}
+
+/* Numbers at the ends of their ranges. */
+static void hostile_sizes(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	uint64_t leaf = fixture_symbol(&f, "leaf", NULL);
+	uint64_t other = fixture_symbol(&f, "other", NULL);
+
+	f.snap->sample_every = UINT64_MAX;
+	fixture_block(&f, BLOCK_HEAP, UINT64_MAX, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, leaf));
+	fixture_block(&f, BLOCK_HEAP, UINT64_MAX, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, other));
+
+	_cleanup_(page_deinit) struct page page = draw(&f, false, false);
+
+	CHECK(find(&page, 0, "all")->bytes == UINT64_MAX);
+	CHECK_INT(find(&page, 0, "all")->width, 118000);
+	CHECK_INT(find(&page, 1, "leaf")->width, 118000);
+}
+
+static void nothing_to_draw(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f, zero;
+
+	fixture_init(&f);
+	fixture_init(&zero);
+	fixture_block(&zero, BLOCK_HEAP, 0, 1, SNAPSHOT_NO_STACK);
+
+	_cleanup_(freep) char *svg = render(&f, &(struct flame_options){0});
+	_cleanup_(page_deinit) struct page page = parse(svg);
+	_cleanup_(page_deinit) struct page zeros = draw(&zero, true, true);
+
+	CHECK_CONTAINS(svg, ">no memory<");
+	CHECK_INT(page.frames.len, 0);
+	CHECK_INT(zeros.frames.len, 0);
+}
+
+static void equal_reports_give_equal_graphs(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	f.snap->losses[LOSS_BLOCKS_FULL] = 12;
+	f.snap->sample_every = 100;
+
+	_cleanup_(freep) char *a = render(&f, &(struct flame_options){0});
+	_cleanup_(freep) char *b = render(&f, &(struct flame_options){0});
+
+	CHECK_STR(a, b);
+	CHECK_CONTAINS(a, ">incomplete: blocks_full 12<");
+	CHECK_CONTAINS(a, "(estimated from one allocation in 100)");
+	/* The one address in it is the name of the language. */
+	CHECK(!strstr(strstr(a, "http://www.w3.org/2000/svg") + 1, "http"));
+	CHECK(!strstr(a, "@import") && !strstr(a, "eval(") && !strstr(a, "innerHTML"));
+}
+
+int main(void)
+{
+	RUN(widths_are_sums);
+	RUN(narrow_frames_count_in_their_callers);
+	RUN(inverted_and_reverse);
+	RUN(mappings_are_apart);
+	RUN(processes_are_apart);
+	RUN(hostile_names_stay_text);
+	RUN(hostile_sizes);
+	RUN(nothing_to_draw);
+	RUN(equal_reports_give_equal_graphs);
+	return check_done();
+}
