@@ -32,6 +32,11 @@ enum option_id {
 	OPTION_MAX_ALLOCATIONS,
 	OPTION_MAX_STACKS,
 	OPTION_STACK_DEPTH,
+	OPTION_NO_LINES,
+	OPTION_DEBUG_DIR,
+	OPTION_DEBUGINFOD,
+	OPTION_NO_DEMANGLE,
+	OPTION_PATHS,
 	OPTION_FORMAT,
 	OPTION_OUTPUT,
 	OPTION_FORCE,
@@ -50,6 +55,7 @@ enum option_group {
 	GROUP_REPORTS,
 	GROUP_FILTER,
 	GROUP_LIMITS,
+	GROUP_NAMES,
 	GROUP_OUTPUT,
 	GROUP_ADVANCED,
 	GROUP_COUNT,
@@ -67,6 +73,7 @@ enum option_kind {
 	KIND_CHOICE,   /* enum: the index of the value in `choices` */
 	KIND_NAME,     /* const char *: the entry of `choices` itself */
 	KIND_PATH,     /* const char *: any text but "" */
+	KIND_LIST,     /* struct option_list: any text but "", may be given again */
 	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
 };
 

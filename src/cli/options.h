@@ -20,6 +20,13 @@ enum option_action {
 	ACTION_VERSION
 };
 
+/* Values of an option that may be given again, each borrowed from argv. */
+#define OPTION_LIST_MAX 16
+
+struct option_list {
+	const char *values[OPTION_LIST_MAX + 1]; /* ended by NULL */
+};
+
 struct options {
 	enum option_action action;
 	int pid;                 /* --pid, 1 or more; 0 with a command */
@@ -42,6 +49,10 @@ struct options {
 	const char *format; /* "text" (default) or "json": a renderer's name */
 	const char *output; /* --output FILE, NULL (also for "-"): stdout;
 			  borrowed from argv */
+	bool no_lines;                 /* --no-lines */
+	struct option_list debug_dirs; /* --debug-dir, each may be several with ':' */
+	bool debuginfod, no_demangle;
+	bool short_paths; /* --paths short */
 	bool force, dry_run, quiet;
 	unsigned verbose; /* how many -v */
 	enum headers_mode headers_mode;

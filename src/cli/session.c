@@ -8,6 +8,7 @@
 
 #include "bpf/features.h"
 #include "bpf/tracer.h"
+#include "cli/lines.h"
 #include "cli/modules.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -45,6 +46,7 @@ struct session {
 	struct plan *plan;
 	struct symbolizer *symbolizer;
 	struct frame_cache *frames;
+	struct lines lines;
 	struct report_history *history;
 	struct tracer *tracer;
 	struct output output;
@@ -69,6 +71,7 @@ static void target_deinit(struct session *s)
 	s->tracer = NULL;
 	frame_cache_destroy(s->frames);
 	s->frames = NULL;
+	lines_deinit(&s->lines);
 	symbolizer_destroy(s->symbolizer);
 	s->symbolizer = NULL;
 	report_history_destroy(s->history);
@@ -171,6 +174,9 @@ static struct error *start_tracing(struct session *s)
 	s->history = report_history_create();
 	if (!s->frames || !s->history)
 		return error_no_memory();
+	err = lines_init(&s->lines, o, s->proc, &s->progress, s->frames);
+	if (err)
+		return err;
 	return tracer_create(&tracer_options, s->proc, s->plan, &s->tracer);
 }
 
@@ -260,6 +266,9 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	frame_cache_mappings_changed(s->frames);
 	err = report_build(snap, s->history, s->frames, &s->report_options, cause,
 			   &report);
+	progress_clear(&s->progress);
+	if (s->options->verbose)
+		lines_say_missing(&s->lines);
 	if (!err)
 		err = output_begin(&s->output);
 	if (!err)
@@ -414,7 +423,8 @@ struct error *session_run(const struct options *options, int *status)
 				   .top = options->top,
 				   .older_ns = options->older_ns,
 				   .show_blocks = options->show_allocs,
-				   .combined_only = options->combined_only},
+				   .combined_only = options->combined_only,
+				   .short_paths = options->short_paths},
 		.renderer = renderer_find(options->format),
 		.waiter = {-1, -1, -1, -1, 0},
 	};

@@ -31,21 +31,39 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void append_frame(struct strbuf *text, const struct report_frame *frame)
+/* " at file:line", when that is known. */
+static void append_place(struct strbuf *text, const struct report_frame *frame,
+			 bool short_paths)
+{
+	if (!frame->file || !*frame->file)
+		return;
+	strbuf_append(text, " at ");
+	escape_text(text, short_paths ? base_name(frame->file) : frame->file);
+	if (frame->line)
+		strbuf_appendf(text, ":%u", frame->line);
+}
+
+static void append_frame(struct strbuf *text, const struct report_frame *frame,
+			 bool short_paths)
 {
 	strbuf_appendf(text, "\t\t0x%016" PRIx64 "\t", frame->address);
-	if (frame->symbol) {
-		escape_text(text, frame->symbol);
-		strbuf_appendf(text, "+0x%" PRIx64 " [", frame->offset);
+	if (frame->symbol || frame->inlined) {
+		escape_text(text, frame->symbol ? frame->symbol : "unknown");
+		if (frame->inlined)
+			strbuf_append(text, " [inlined] [");
+		else
+			strbuf_appendf(text, "+0x%" PRIx64 " [", frame->offset);
 		escape_text(text, frame->module ? base_name(frame->module) : "unknown");
-		strbuf_append(text, "]\n");
+		strbuf_append_char(text, ']');
 	} else if (frame->module) {
 		strbuf_append_char(text, '[');
 		escape_text(text, base_name(frame->module));
-		strbuf_appendf(text, "+0x%" PRIx64 "]\n", frame->offset);
+		strbuf_appendf(text, "+0x%" PRIx64 "]", frame->offset);
 	} else {
-		strbuf_append(text, "[unknown]\n");
+		strbuf_append(text, "[unknown]");
 	}
+	append_place(text, frame, short_paths);
+	strbuf_append_char(text, '\n');
 }
 
 /* Says why a stack has no more frames, where there should be more. */
@@ -112,7 +130,7 @@ static void append_row(struct strbuf *text, const struct report *report,
 	strbuf_append(text, ")\n");
 	append_blocks(text, report, row);
 	for (size_t i = 0; i < row->depth; i++)
-		append_frame(text, row->frames[i]);
+		append_frame(text, row->frames[i], report->options.short_paths);
 	append_end(text, row);
 }
 

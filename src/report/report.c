@@ -10,6 +10,12 @@
 
 DEFINE_CLEANUP(struct report *, report_destroy);
 
+/* What is shown for one address: the functions inlined there, then the one itself. */
+struct frame_group {
+	const struct report_frame *frames; /* NULL: not asked for yet */
+	size_t count;
+};
+
 struct builder {
 	const struct snapshot *snap;
 	const struct report_options *options;
@@ -17,46 +23,66 @@ struct builder {
 	struct frame_cache *cache;
 	struct report *report;
 	struct report_arena *arena;                /* the report's */
-	VEC(const struct report_frame *) frames;   /* by frame.index of the cache */
+	VEC(struct frame_group) groups;            /* by frame.index of the cache */
 	struct stack_sums sums[BLOCK_CLASS_COUNT]; /* for the next report */
 };
 
-static struct error *get_frame(struct builder *b, uint64_t address,
-			       const struct report_frame **ret)
+static void fill_frame(struct builder *b, const struct frame *frame,
+		       const struct source_frame *source, struct report_frame *ret)
+{
+	/* The last byte of the call: there addr2line finds the call's line. */
+	uint64_t call = frame->address ? frame->address - 1 : 0;
+	const struct snapshot_module *module = snapshot_find_module(b->snap, call);
+
+	*ret = (struct report_frame){
+		.address = call,
+		.symbol = frame->symbol,
+		.offset = frame->offset ? frame->offset - 1 : 0,
+		.module = frame->module,
+		.build_id = module ? module->build_id : NULL,
+		.index = b->report->frame_count++,
+	};
+	if (!source)
+		return;
+	ret->file = source->file;
+	ret->line = source->line;
+	ret->column = source->column;
+	ret->inlined = source->inlined;
+	if (source->inlined) {
+		ret->symbol = source->function;
+		ret->offset = 0;
+	}
+}
+
+static struct error *get_frames(struct builder *b, uint64_t address,
+				struct frame_group *ret)
 {
 	const struct frame *frame;
 	struct error *err = frame_cache_get(b->cache, address, &frame);
 
 	if (err)
 		return err;
-	while (b->frames.len <= frame->index) {
-		if (!vec_push(&b->frames, NULL))
+	while (b->groups.len <= frame->index) {
+		if (!vec_push(&b->groups, (struct frame_group){.count = 0}))
 			return error_no_memory();
 	}
 
-	const struct report_frame **known = &b->frames.data[frame->index];
+	struct frame_group *group = &b->groups.data[frame->index];
 
-	if (!*known) {
+	if (!group->frames) {
+		size_t sources = frame->sources.list.len, count = sources ? sources : 1;
 		struct report_frame *made =
-			report_arena_alloc(b->arena, 1, sizeof(*made));
-		/* The last byte of the call: there addr2line finds the call's line. */
-		uint64_t call = address ? address - 1 : 0;
-		const struct snapshot_module *module =
-			snapshot_find_module(b->snap, call);
+			report_arena_alloc(b->arena, count, sizeof(*made));
 
 		if (!made)
 			return error_no_memory();
-		*made = (struct report_frame){
-			.address = call,
-			.symbol = frame->symbol,
-			.offset = frame->offset ? frame->offset - 1 : 0,
-			.module = frame->module,
-			.build_id = module ? module->build_id : NULL,
-			.index = b->report->frame_count++,
-		};
-		*known = made;
+		for (size_t i = 0; i < count; i++)
+			fill_frame(b, frame,
+				   sources ? &frame->sources.list.data[i] : NULL,
+				   &made[i]);
+		*group = (struct frame_group){made, count};
 	}
-	*ret = *known;
+	*ret = *group;
 	return NULL;
 }
 
@@ -72,20 +98,34 @@ static struct error *name_row(struct builder *b, struct report_row *row)
 		return NULL;
 	row->end = stack->end < STACK_END_COUNT ? stack->end : STACK_END_UNREADABLE;
 
+	struct frame_group group;
+	size_t depth = 0;
+
+	/* Once to count and once to fill: the second time all are known. */
+	for (size_t i = 0; i < stack->depth; i++) {
+		uint64_t address = b->snap->frames.data[stack->first_frame + i];
+		struct error *err = get_frames(b, address, &group);
+
+		if (err)
+			return err;
+		depth += group.count;
+	}
+
 	const struct report_frame **frames =
-		report_arena_alloc(b->arena, stack->depth, sizeof(struct report_frame *));
+		report_arena_alloc(b->arena, depth, sizeof(struct report_frame *));
 
 	if (!frames)
 		return error_no_memory();
 	for (size_t i = 0; i < stack->depth; i++) {
 		uint64_t address = b->snap->frames.data[stack->first_frame + i];
-		struct error *err = get_frame(b, address, &frames[i]);
+		struct error *err = get_frames(b, address, &group);
 
 		if (err)
 			return err;
+		for (size_t j = 0; j < group.count; j++)
+			frames[row->depth++] = &group.frames[j];
 	}
 	row->frames = frames;
-	row->depth = stack->depth;
 	return NULL;
 }
 
@@ -297,7 +337,7 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	}
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 		stack_sums_deinit(&b.sums[i]);
-	vec_deinit(&b.frames);
+	vec_deinit(&b.groups);
 	return err;
 }
 

@@ -232,7 +232,7 @@ static uint64_t fix_offset(const struct generation *generation, uint64_t address
 static struct error *copy_symbol(const struct generation *generation, uint64_t address,
 				 const struct bcc_symbol *sym, struct symbol *ret)
 {
-	const char *name = sym->demangle_name ? sym->demangle_name : sym->name;
+	const char *name = sym->name;
 
 	ret->offset = name ? sym->offset : fix_offset(generation, address, sym);
 	if ((name && !(ret->name = strndup(name, NAME_MAX_BYTES))) ||
@@ -256,19 +256,18 @@ static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 		if (!is_usable(self, generation))
 			continue;
 
-		bool found = !bcc_symcache_resolve(generation->cache, address, &sym);
+		/* The frame cache demangles, and knows when to stop. */
+		bool found = !bcc_symcache_resolve_no_demangle(generation->cache, address,
+							       &sym);
 
 		if (!found) {
-			sym.name = sym.demangle_name = NULL;
+			sym.name = NULL;
 			/* Not mapped in this one's time: an older one may know it. */
 			if (!is_module(sym.module))
 				continue;
 		}
 
-		struct error *err = copy_symbol(generation, address, &sym, ret);
-
-		bcc_symbol_free_demangle_name(&sym);
-		return err;
+		return copy_symbol(generation, address, &sym, ret);
 	}
 	return NULL;
 }
