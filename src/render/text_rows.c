@@ -31,6 +31,20 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* "[libc.so.6]"; what the kernel names "[vdso]" has its brackets. */
+static void append_module(struct strbuf *text, const char *module)
+{
+	const char *name = module ? base_name(module) : "unknown";
+	size_t len = strlen(name);
+	bool has_brackets = len > 2 && name[0] == '[' && name[len - 1] == ']';
+
+	if (!has_brackets)
+		strbuf_append_char(text, '[');
+	escape_text(text, name);
+	if (!has_brackets)
+		strbuf_append_char(text, ']');
+}
+
 /* " at file:line", when that is known. */
 static void append_place(struct strbuf *text, const struct report_frame *frame,
 			 bool short_paths)
@@ -50,11 +64,10 @@ static void append_frame(struct strbuf *text, const struct report_frame *frame,
 	if (frame->symbol || frame->inlined) {
 		escape_text(text, frame->symbol ? frame->symbol : "unknown");
 		if (frame->inlined)
-			strbuf_append(text, " [inlined] [");
+			strbuf_append(text, " [inlined] ");
 		else
-			strbuf_appendf(text, "+0x%" PRIx64 " [", frame->offset);
-		escape_text(text, frame->module ? base_name(frame->module) : "unknown");
-		strbuf_append_char(text, ']');
+			strbuf_appendf(text, "+0x%" PRIx64 " ", frame->offset);
+		append_module(text, frame->module);
 	} else if (frame->module) {
 		strbuf_append_char(text, '[');
 		escape_text(text, base_name(frame->module));

@@ -346,7 +346,10 @@ static struct error *find(struct dwarf_lookup *lookup, uint64_t address,
 	function = dwarf_unit_function(unit, address);
 	if (!function || !dwarf_offdie(lookup->dwarf, function->die, &die))
 		return has_lines ? add_line_alone(ret, &unit_die, address) : NULL;
-	ret->function_offset = address - function->start;
+	/* A part of the function that was moved away, before its start, is told from its
+	 * own. */
+	ret->function_offset =
+		address - (function->start <= address ? function->start : function->low);
 	err = dwarf_find_inlines(&die, lookup->budget, address, &inlines);
 	if (!err)
 		err = add_frames(ret, &unit_die, has_lines, address, &die, &inlines);

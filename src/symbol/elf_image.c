@@ -45,16 +45,26 @@ static int reopen_regular(int path_fd)
 	return open(link, O_RDONLY | O_CLOEXEC);
 }
 
-int open_regular(int root_fd, const char *path)
+static int open_below(int root_fd, const char *path, uint64_t flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT,
 	};
 	_cleanup_(closep) int path_fd =
 		(int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
 	return reopen_regular(path_fd);
+}
+
+int open_regular(int root_fd, const char *path)
+{
+	return open_below(root_fd, path, 0);
+}
+
+int open_regular_nofollow(int root_fd, const char *path)
+{
+	return open_below(root_fd, path, O_NOFOLLOW);
 }
 
 int open_regular_path(const char *path)

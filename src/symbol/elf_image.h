@@ -35,6 +35,9 @@ struct build_id {
  */
 int open_regular(int root_fd, const char *path);
 
+/* The same, and the last part of the path is no symbolic link either. */
+int open_regular_nofollow(int root_fd, const char *path);
+
 /* The same for one of our own paths, which is trusted to lead anywhere. */
 int open_regular_path(const char *path);
 
