@@ -67,8 +67,7 @@ static bool serves(const struct wanted *wanted, const struct elf_image *image)
 }
 
 /* Take the file `fd` (-1: there is none) when it serves. */
-static struct error *try_fd(struct wanted *wanted, int fd, const char *path,
-			    bool in_target)
+static struct error *try_fd(struct wanted *wanted, int fd, const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
 	struct elf_image *image;
@@ -88,7 +87,6 @@ static struct error *try_fd(struct wanted *wanted, int fd, const char *path,
 		return NULL;
 	}
 	wanted->found->image = image;
-	wanted->found->in_target = in_target;
 	if (slash) {
 		wanted->found->directory = strndup(path, (size_t)(slash - path));
 		if (!wanted->found->directory)
@@ -108,7 +106,7 @@ static struct error *try_path(struct wanted *wanted, struct strbuf *path, bool i
 		err = try_fd(wanted,
 			     in_target ? open_regular(wanted->search->root_fd, path->data)
 				       : open_regular_path(path->data),
-			     path->data, in_target);
+			     path->data);
 	strbuf_deinit(path);
 	return err;
 }
@@ -202,7 +200,7 @@ struct error *debug_search_find(const struct debug_search *search,
 	if (!err && is_file_name(link))
 		err = try_links(&wanted, directory, link);
 	if (!err && !ret->image && search->debuginfod && wanted.id.size)
-		err = try_fd(&wanted, debuginfod_fetch(&wanted.id), NULL, false);
+		err = try_fd(&wanted, debuginfod_fetch(&wanted.id), NULL);
 	if (err)
 		debug_found_deinit(ret);
 	return err;
@@ -231,7 +229,7 @@ struct error *debug_search_find_alt(const struct debug_search *search,
 
 		strbuf_append(&copy, strbuf_text(&path));
 		err = try_path(&wanted, &copy, true);
-		if (!err && (name[0] == '/' || !from->in_target))
+		if (!err)
 			err = try_path(&wanted, &path, false);
 	} else {
 		err = NULL;
@@ -240,7 +238,7 @@ struct error *debug_search_find_alt(const struct debug_search *search,
 	if (!err)
 		err = try_build_ids(&wanted);
 	if (!err && !ret->image && search->debuginfod)
-		err = try_fd(&wanted, debuginfod_fetch(id), NULL, false);
+		err = try_fd(&wanted, debuginfod_fetch(id), NULL);
 	if (err)
 		debug_found_deinit(ret);
 	return err;

@@ -25,7 +25,6 @@ struct debug_search {
 struct debug_found {
 	struct elf_image *image; /* NULL: none */
 	char *directory;         /* of the file, NULL when it has no place */
-	bool in_target;          /* the directory is below the target's root */
 };
 
 /*

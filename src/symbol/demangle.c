@@ -2,6 +2,7 @@
 #include "symbol/demangle.h"
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,9 @@
 
 #include "util/strbuf.h"
 
-#define MANGLED_MAX_BYTES   16384
+/* libiberty's parser takes up to 300 bytes of stack for each byte of a name: less than 3
+ * MB. Its own limit, 1024 bytes, is too low for real names of C++. */
+#define MANGLED_MAX_BYTES   8192
 #define DEMANGLED_MAX_BYTES 65536
 
 struct output {
@@ -30,26 +33,30 @@ static void add(const char *bytes, size_t size, void *opaque)
 		longjmp(output->full, 1);
 }
 
+typedef int demangle_function(const char *mangled, int options,
+			      demangle_callbackref callback, void *opaque);
+
+/* True when there is text, all of it or as much as is wanted. */
+static bool run(demangle_function *function, int options, const char *name,
+		struct output *output)
+{
+	strbuf_deinit(&output->text);
+	if (setjmp(output->full))
+		return !output->text.failed;
+	return function(name, DMGL_PARAMS | DMGL_ANSI | options, add, output) &&
+	       output->text.len;
+}
+
 char *demangle(const char *name)
 {
 	struct output output = {.text = {0}};
-	/* Written before setjmp(), read after longjmp(). */
-	volatile int ok = 1;
-	int options = DMGL_PARAMS | DMGL_ANSI;
 
 	if (name[0] != '_' || strnlen(name, MANGLED_MAX_BYTES + 1) > MANGLED_MAX_BYTES)
 		return NULL;
-	if (!setjmp(output.full)) {
-		/* First, as a legacy name of Rust is one of C++ too. */
-		ok = rust_demangle_callback(name, options, add, &output);
-		if (!ok) {
-			strbuf_deinit(&output.text);
-			ok = cplus_demangle_v3_callback(name, options, add, &output);
-		}
-	}
-	if (!ok || !output.text.len) {
-		strbuf_deinit(&output.text);
-		return NULL;
-	}
-	return strbuf_steal(&output.text);
+	/* Rust first, as its legacy names are names of C++ too. */
+	if (run(rust_demangle_callback, 0, name, &output) ||
+	    run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, &output))
+		return strbuf_steal(&output.text);
+	strbuf_deinit(&output.text);
+	return NULL;
 }

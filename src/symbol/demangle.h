@@ -10,7 +10,7 @@
 
 /*
  * The demangled form of `name`, owned; NULL when it is not mangled, when it is longer
- * than 16 KiB, or when memory is out. What is longer than 64 KiB is cut there: a name of a
+ * than 8 KiB, or when memory is out. What is longer than 64 KiB is cut there: a name of a
  * hundred bytes can stand for text without end.
  */
 char *demangle(const char *name);

@@ -91,7 +91,7 @@ static struct error *load_alt(struct line_module *module,
 			      struct line_resources *resources)
 {
 	const char *slash = strrchr(module->path, '/');
-	struct debug_found itself = {.in_target = true};
+	struct debug_found itself = {.image = NULL};
 	struct build_id id = {.size = 0};
 	struct error *err;
 	const char *name;
