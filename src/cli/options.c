@@ -105,8 +105,7 @@ static size_t find_choice(const struct option_row *row, const char *value)
 static bool add_to_list(const struct option_row *row, struct options *options,
 			const char *value)
 {
-	struct option_list *list =
-		(struct option_list *)((char *)options + row->offset);
+	struct option_list *list = (struct option_list *)((char *)options + row->offset);
 	size_t i = 0;
 
 	while (list->values[i])

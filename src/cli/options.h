@@ -46,9 +46,9 @@ struct options {
 	uint64_t max_allocations;        /* default 1M (1048576) */
 	uint64_t max_stacks;             /* default 64K (65536) */
 	unsigned stack_depth;            /* default 64, 1..127 */
-	const char *format; /* "text" (default) or "json": a renderer's name */
-	const char *output; /* --output FILE, NULL (also for "-"): stdout;
-			  borrowed from argv */
+	const char *format;            /* "text" (default) or "json": a renderer's name */
+	const char *output;            /* --output FILE, NULL (also for "-"): stdout;
+				     borrowed from argv */
 	bool no_lines;                 /* --no-lines */
 	struct option_list debug_dirs; /* --debug-dir, each may be several with ':' */
 	bool debuginfod, no_demangle;

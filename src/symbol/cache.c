@@ -97,11 +97,12 @@ static struct error *find_sources(struct frame_cache *cache, uint64_t call,
 static struct error *complete_symbol(const struct source_frames *sources,
 				     struct symbol *symbol)
 {
-	const struct source_frame *last = sources->list.data + sources->list.len - 1;
+	size_t count = sources->list.len;
+	const char *name = count ? sources->list.data[count - 1].function : NULL;
 
-	if (symbol->name || !sources->list.len || !last->function)
+	if (symbol->name || !name)
 		return NULL;
-	symbol->name = strdup(last->function);
+	symbol->name = strdup(name);
 	symbol->offset = sources->function_offset;
 	return symbol->name ? NULL : error_no_memory();
 }

@@ -44,8 +44,8 @@ struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,
 	__attribute__((warn_unused_result));
 
 /*
- * The target's mappings may have changed: tell the symbolizer and the line finder, and, when it finds a
- * difference, ask it anew for each address. Cheap when nothing changed.
+ * The target's mappings may have changed: tell the symbolizer and the line finder, and,
+ * when it finds a difference, ask it anew for each address. Cheap when nothing changed.
  */
 void frame_cache_mappings_changed(struct frame_cache *cache);
 

@@ -16,8 +16,9 @@
 struct debug_search {
 	int root_fd; /* the target's root directory, O_PATH; -1: only ours is searched.
 			Borrowed. */
-	const char *const *dirs; /* more directories like /usr/lib/debug, of ours, searched
-				    before it; ended by NULL; may be NULL. Borrowed. */
+	const char *const
+		*dirs;   /* more directories like /usr/lib/debug, of ours, searched
+			    before it; ended by NULL; may be NULL. Borrowed. */
 	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS for what is not found */
 };
 
@@ -29,9 +30,9 @@ struct debug_found {
 
 /*
  * Look for the debug file of `file`, which the target names `path`: by build-id below
- * each directory, then by .gnu_debuglink beside the file, in .debug/ there, and below each
- * directory; in the target's root and in ours; then by debuginfod. Fails only when memory
- * is out.
+ * each directory, then by .gnu_debuglink beside the file, in .debug/ there, and below
+ * each directory; in the target's root and in ours; then by debuginfod. Fails only when
+ * memory is out.
  */
 struct error *debug_search_find(const struct debug_search *search,
 				const struct elf_image *file, const char *path,

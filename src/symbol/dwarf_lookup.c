@@ -55,12 +55,12 @@ static bool add_unit_range(void *arg, uint64_t low, uint64_t high)
 	struct indexing *indexing = arg;
 	struct dwarf_lookup *lookup = indexing->lookup;
 
-	indexing->failed = !vec_push(&lookup->ranges,
-				     (struct unit_range){
-					     .low = low,
-					     .high = high,
-					     .unit = lookup->units.len - 1,
-				     });
+	indexing->failed =
+		!vec_push(&lookup->ranges, (struct unit_range){
+						   .low = low,
+						   .high = high,
+						   .unit = lookup->units.len - 1,
+					   });
 	return !indexing->failed;
 }
 
@@ -168,8 +168,8 @@ static struct dwarf_unit *find_unit(const struct dwarf_lookup *lookup, uint64_t 
 	return found ? &lookup->units.data[found->unit] : NULL;
 }
 
-/* The length of the line program at `offset` (DWARF 5, section 7.4); UINT64_MAX when there
- * is none. */
+/* The length of the line program at `offset` (DWARF 5, section 7.4); UINT64_MAX when
+ * there is none. */
 static uint64_t line_program_bytes(const struct dwarf_lookup *lookup, uint64_t offset)
 {
 	const Elf_Data *lines = elf_image_data(lookup->image, ".debug_line");
@@ -270,8 +270,8 @@ static bool set_call(Dwarf_Die *unit, bool has_lines, Dwarf_Die *call,
 	frame->column = small(dwarf_number(call, DW_AT_call_column));
 	if (has_lines && is_given && !dwarf_getsrcfiles(unit, &files, &count) &&
 	    index < count)
-		frame->file = copy_path(unit, dwarf_filesrc(files, index, NULL, NULL),
-					&failed);
+		frame->file =
+			copy_path(unit, dwarf_filesrc(files, index, NULL, NULL), &failed);
 	return !failed;
 }
 
@@ -297,8 +297,8 @@ static struct error *add_frames(struct source_frames *ret, Dwarf_Die *unit,
 	size_t count = inlines->dies.len;
 
 	for (size_t i = 0; i <= count; i++) {
-		Dwarf_Die *die = i < count ? &inlines->dies.data[count - 1 - i]
-					   : function;
+		Dwarf_Die *die =
+			i < count ? &inlines->dies.data[count - 1 - i] : function;
 		struct source_frame *frame = add_frame(ret, die, i < count);
 
 		if (!frame)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source frames from one file's DWARF, by libdw. Compilation units are found by the ranges
- * of their DIEs (clang writes no .debug_aranges), functions by a list made of a unit's DIEs
- * when an address in it is first asked for, inlined functions by a walk below the
- * function's DIE (DWARF 5, sections 3.1.1 and 3.3.8).
+ * Source frames from one file's DWARF, by libdw. Compilation units are found by the
+ * ranges of their DIEs (clang writes no .debug_aranges), functions by a list made of a
+ * unit's DIEs when an address in it is first asked for, inlined functions by a walk below
+ * the function's DIE (DWARF 5, sections 3.1.1 and 3.3.8).
  *
  * The functions of libdw that open files by names from the DWARF are not used:
  * dwarf_cu_info(), dwarf_attr_integrate() on a skeleton, dwarf_getalt() with no file set.

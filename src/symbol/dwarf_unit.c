@@ -15,7 +15,8 @@ bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps)
 		budget->steps = 0;
 		return false;
 	}
-	if (budget->tick && (budget->steps - steps) / TICK_STEPS != budget->steps / TICK_STEPS)
+	if (budget->tick &&
+	    (budget->steps - steps) / TICK_STEPS != budget->steps / TICK_STEPS)
 		budget->tick(budget->tick_arg);
 	budget->steps -= steps;
 	return true;
@@ -77,13 +78,12 @@ static bool add_range(void *arg, uint64_t low, uint64_t high)
 		scan->has_start = true;
 		scan->start = low;
 	}
-	scan->failed = !vec_push(&scan->unit->functions,
-				 (struct dwarf_function){
-					 .low = low,
-					 .high = high,
-					 .start = scan->start,
-					 .die = scan->die,
-				 });
+	scan->failed = !vec_push(&scan->unit->functions, (struct dwarf_function){
+								 .low = low,
+								 .high = high,
+								 .start = scan->start,
+								 .die = scan->die,
+							 });
 	return !scan->failed;
 }
 

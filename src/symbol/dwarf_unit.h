@@ -19,7 +19,7 @@ struct dwarf_function {
 struct dwarf_unit {
 	Dwarf_Off die;
 	bool is_scanned;
-	bool has_lines, lines_checked; /* the line program may be run */
+	bool has_lines, lines_checked;        /* the line program may be run */
 	VEC(struct dwarf_function) functions; /* by low */
 };
 
@@ -53,7 +53,8 @@ struct error *dwarf_find_inlines(Dwarf_Die *function, struct dwarf_budget *budge
 	__attribute__((warn_unused_result));
 
 /* The name of a function's DIE: its linkage name, else its name, from the DIE itself or
- * from those that it is an instance of; NULL when it has none. Borrowed from the DWARF. */
+ * from those that it is an instance of; NULL when it has none. Borrowed from the DWARF.
+ */
 const char *dwarf_function_name(Dwarf_Die *die);
 
 /* The value of an unsigned attribute; 0 when there is none. */

@@ -91,7 +91,8 @@ static struct error *check_header(const Elf64_Ehdr *h, size_t n)
 	if (h->e_phnum > SEGMENTS_MAX ||
 	    (h->e_phnum && h->e_phentsize != sizeof(Elf64_Phdr)))
 		return malformed("its program headers");
-	/* No number here: extended numbering, which only files with 65280 sections use. */
+	/* No number here: extended numbering, which only files with 65280 sections use.
+	 */
 	if (!h->e_shoff || !h->e_shnum || h->e_shnum > SECTIONS_MAX ||
 	    h->e_shentsize != sizeof(Elf64_Shdr))
 		return malformed("its section headers");

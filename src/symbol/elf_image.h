@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An ELF file that debug info is read from: a program, a library, a file of debug info
- * alone, a .dwo file. All of them may be the target's, so all are hostile: what libelf and
- * libdw would allocate is bounded before they look.
+ * alone, a .dwo file. All of them may be the target's, so all are hostile: what libelf
+ * and libdw would allocate is bounded before they look.
  */
 #ifndef SYMBOL_ELF_IMAGE_H
 #define SYMBOL_ELF_IMAGE_H

@@ -142,8 +142,7 @@ static void *unpack(const Elf_Data *packed, size_t *ret_size)
 	_cleanup_(freep) unsigned char *bytes = malloc(cap ? cap : 1);
 	lzma_ret status;
 
-	if (!bytes ||
-	    lzma_stream_decoder(&stream, UNPACK_MEMORY_MAX_BYTES, 0) != LZMA_OK)
+	if (!bytes || lzma_stream_decoder(&stream, UNPACK_MEMORY_MAX_BYTES, 0) != LZMA_OK)
 		return NULL;
 	stream.next_in = packed->d_buf;
 	stream.avail_in = packed->d_size;

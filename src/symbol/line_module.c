@@ -199,8 +199,7 @@ static bool file_address(const struct elf_image *image, uint64_t file_offset,
 static struct error *find_name(const struct line_module *module, uint64_t address,
 			       struct source_frames *ret)
 {
-	const char *name =
-		elf_names_find(module->names, address, &ret->function_offset);
+	const char *name = elf_names_find(module->names, address, &ret->function_offset);
 	struct source_frame frame = {.function = NULL};
 
 	if (!name)

@@ -234,10 +234,9 @@ struct error *line_finder_find(struct line_finder *finder, uint64_t address,
 
 		begin_work(finder, module);
 
-		struct error *err = line_module_find(module, &finder->resources,
-						     address - range->start +
-							     range->file_offset,
-						     ret);
+		struct error *err = line_module_find(
+			module, &finder->resources,
+			address - range->start + range->file_offset, ret);
 
 		finder->busy_until_ms = monotonic_ms();
 		if (!err && is_new && line_module_missing(module) &&

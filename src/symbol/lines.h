@@ -4,9 +4,9 @@
  *
  * libdw is used, and not libdwfl above it: libdwfl maps every file (one that the target
  * cuts short meanwhile would end memtrace by SIGBUS), opens paths by name in our mount
- * namespace, takes gzip bombs for ELF files, and by its standard callbacks asks debuginfod
- * on its own. Here every file comes from open_regular(), and debuginfod is asked only when
- * it is wanted.
+ * namespace, takes gzip bombs for ELF files, and by its standard callbacks asks
+ * debuginfod on its own. Here every file comes from open_regular(), and debuginfod is
+ * asked only when it is wanted.
  *
  * Nothing of this is an error for the caller: a file without debug info, or with damaged
  * or immoderate debug info, gives no frames, and line_finder_missing() says which.
@@ -26,8 +26,9 @@ struct line_options {
 	const char *const *debug_dirs; /* more directories like /usr/lib/debug, ended by
 					  NULL; may be NULL. Borrowed while the finder
 					  lives. */
-	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS */
-	/* Called with what is being read when that takes longer than a second; or NULL. */
+	bool debuginfod;               /* ask the servers of DEBUGINFOD_URLS */
+	/* Called with what is being read when that takes longer than a second; or NULL.
+	 */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
 };
@@ -45,8 +46,8 @@ struct error *line_finder_create(const struct proc *proc,
 	__attribute__((warn_unused_result));
 void line_finder_destroy(struct line_finder *finder);
 
-/* The mappings may have changed: open the files that are new. What is gone is kept: it may
- * be on stacks. */
+/* The mappings may have changed: open the files that are new. What is gone is kept: it
+ * may be on stacks. */
 void line_finder_mappings_changed(struct line_finder *finder);
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libbcc opens files by names that the target chose (debuglinks, /tmp/perf-PID.map) without
- * O_NONBLOCK: a FIFO there would keep memtrace for ever. The watchdog interrupts system
- * calls of this thread (open(2) and read(2) then fail with EINTR, which libbcc takes for a
- * file that is not there) when a call into libbcc takes seconds.
+ * libbcc opens files by names that the target chose (debuglinks, /tmp/perf-PID.map)
+ * without O_NONBLOCK: a FIFO there would keep memtrace for ever. The watchdog interrupts
+ * system calls of this thread (open(2) and read(2) then fail with EINTR, which libbcc
+ * takes for a file that is not there) when a call into libbcc takes seconds.
  */
 #ifndef SYMBOL_WATCHDOG_H
 #define SYMBOL_WATCHDOG_H

@@ -249,6 +249,24 @@ static void command_after_double_dash(void)
 		"-p1", "--", "ls");
 }
 
+/* Lines, names, and where debug info comes from. */
+static void names(void)
+{
+	struct options o;
+
+	PARSE(&o);
+	CHECK(!o.no_lines && !o.debuginfod && !o.no_demangle && !o.short_paths);
+	CHECK(!o.debug_dirs.values[0]);
+	PARSE(&o, "--no-lines", "--debuginfod", "--no-demangle", "--paths", "short");
+	CHECK(o.no_lines && o.debuginfod && o.no_demangle && o.short_paths);
+	PARSE(&o, "--paths=short", "--paths=full");
+	CHECK(!o.short_paths);
+	PARSE(&o, "--debug-dir", "/a", "--debug-dir=/b:/c");
+	CHECK_STR(o.debug_dirs.values[0], "/a");
+	CHECK_STR(o.debug_dirs.values[1], "/b:/c");
+	CHECK(!o.debug_dirs.values[2]);
+}
+
 int main(void)
 {
 	RUN(has_defaults);
@@ -265,5 +283,6 @@ int main(void)
 	RUN(help_and_version_end_parsing);
 	RUN(double_dash_ends_options);
 	RUN(command_after_double_dash);
+	RUN(names);
 	return check_done();
 }

@@ -132,7 +132,8 @@ static inline bool read_oracle(FILE *file, char *line, size_t size)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
 	cut = strstr(line, " (discriminator ");
-	/* It takes the function's name from the symbol table, which tells the cold part. */
+	/* It takes the function's name from the symbol table, which tells the cold part.
+	 */
 	if (!cut && strlen(line) > 5 && !strcmp(line + strlen(line) - 5, ".cold"))
 		cut = line + strlen(line) - 5;
 	if (cut)
@@ -182,8 +183,8 @@ static inline void compare_one(struct comparison *result, uint64_t address,
 		lines += *at == '\n';
 	result->addresses++;
 	/* Without debug info addr2line falls back on symbols and on the names of their
-	 * files, which have no directory; they are not asked here. At code that has line 0
-	 * it leaves inlined functions away. */
+	 * files, which have no directory; they are not asked here. At code that has line
+	 * 0 it leaves inlined functions away. */
 	if (!strncmp(place, "??:", 3) || !strncmp(strchr(place, '\n') - 2, ":?", 2) ||
 	    !strncmp(strchr(place, '\n') - 2, ":0", 2))
 		return;
@@ -196,7 +197,8 @@ static inline void compare_one(struct comparison *result, uint64_t address,
 		return;
 	}
 	if (result->differences++ < 5)
-		fprintf(stderr, "0x%" PRIx64 ":\n got:\n%s want:\n%s", address, got, want);
+		fprintf(stderr, "0x%" PRIx64 ":\n got:\n%s want:\n%s", address, got,
+			want);
 }
 
 /* Who is asked. binutils' reader gets clang's DWARF 5 (DW_FORM_rnglistx) wrong; LLVM's

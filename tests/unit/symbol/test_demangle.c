@@ -15,8 +15,7 @@ static const struct pair {
 	{"_Z1fv", "f()"},
 	{"_Znwm", "operator new(unsigned long)"},
 	{"_ZdlPvm", "operator delete(void*, unsigned long)"},
-	{"_ZN4shop5shelfINS_4itemEE2atEm",
-	 "shop::shelf<shop::item>::at(unsigned long)"},
+	{"_ZN4shop5shelfINS_4itemEE2atEm", "shop::shelf<shop::item>::at(unsigned long)"},
 	{"_ZNSt6vectorIiSaIiEE9push_backERKi",
 	 "std::vector<int, std::allocator<int> >::push_back(int const&)"},
 	{"_ZN3FooC1Ev", "Foo::Foo()"},
@@ -65,9 +64,12 @@ static const struct pair {
 	{"_RNvYINtC3std6OptionlENtB3_5Clone5clone",
 	 "<std::Option<i32> as std::Option::Clone>::clone"},
 	{"_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
-	 "utf8_idents::\xe1\x83\xa1\xe1\x83\x90\xe1\x83\xad\xe1\x83\x9b\xe1\x83\x94\xe1\x83"
-	 "\x9a\xe1\x83\x90\xe1\x83\x93_\xe1\x83\x92\xe1\x83\x94\xe1\x83\x9b\xe1\x83\xa0\xe1"
-	 "\x83\x98\xe1\x83\x94\xe1\x83\x9a\xe1\x83\x98_\xe1\x83\xa1\xe1\x83\x90\xe1\x83\x93"
+	 "utf8_idents::"
+	 "\xe1\x83\xa1\xe1\x83\x90\xe1\x83\xad\xe1\x83\x9b\xe1\x83\x94\xe1\x83"
+	 "\x9a\xe1\x83\x90\xe1\x83\x93_"
+	 "\xe1\x83\x92\xe1\x83\x94\xe1\x83\x9b\xe1\x83\xa0\xe1"
+	 "\x83\x98\xe1\x83\x94\xe1\x83\x9a\xe1\x83\x98_"
+	 "\xe1\x83\xa1\xe1\x83\x90\xe1\x83\x93"
 	 "\xe1\x83\x98\xe1\x83\x9a\xe1\x83\x98"},
 };
 
@@ -83,10 +85,28 @@ static void known_names(void)
 static void not_mangled(void)
 {
 	static const char *const names[] = {
-		"", "_", "_Z", "_R", "main", "malloc", "__libc_start_main", "_init",
-		"_IO_puts", "_Zzz", "_ZN", "_RNv", "R", "Z1fv", "1fv", "_\xff\xfe",
-		"_ZN99999999999999999999999foo", "_RNvC999999999999999999999foo",
-		"f()", "i", "_GLOBAL__", "\x1b[31m",
+		"",
+		"_",
+		"_Z",
+		"_R",
+		"main",
+		"malloc",
+		"__libc_start_main",
+		"_init",
+		"_IO_puts",
+		"_Zzz",
+		"_ZN",
+		"_RNv",
+		"R",
+		"Z1fv",
+		"1fv",
+		"_\xff\xfe",
+		"_ZN99999999999999999999999foo",
+		"_RNvC999999999999999999999foo",
+		"f()",
+		"i",
+		"_GLOBAL__",
+		"\x1b[31m",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {

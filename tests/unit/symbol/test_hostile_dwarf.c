@@ -193,8 +193,7 @@ static void damaged_files(void)
 			struct section table = {copy.size - 2000, 2000};
 			const struct section *parts[] = {&all, &header, &table};
 
-			damage(&copy, parts[random_number(&state) % (j ? 3 : 1)],
-			       &state);
+			damage(&copy, parts[random_number(&state) % (j ? 3 : 1)], &state);
 		}
 		write_bytes("bad", &copy);
 		ask(&text);
@@ -221,7 +220,8 @@ static void immoderate_sections(void)
 	for (size_t i = 0; i + 24 < bytes.size; i += 1) {
 		static const unsigned char head[8] = {1}, tail[8] = {1};
 
-		if (memcmp(bytes.data + i, head, 8) || memcmp(bytes.data + i + 16, tail, 8))
+		if (memcmp(bytes.data + i, head, 8) ||
+		    memcmp(bytes.data + i + 16, tail, 8))
 			continue;
 		memset(bytes.data + i + 8, 0x7f, 6);
 		changed++;

@@ -25,15 +25,21 @@ static const struct variant {
 	{"g++ -gdwarf-4 -O1 " TARGETS "inlines.cpp -o x", LLVM},
 };
 
-static void check_variant(const struct variant *variant)
+static struct comparison compare(struct line_module *module, enum oracle oracle)
 {
 	struct line_resources resources = plain_resources();
+
+	return compare_lines(module, &resources, "x", "x", oracle, 20000);
+}
+
+static void check_variant(const struct variant *variant)
+{
 	struct line_module *module;
 	struct comparison result;
 
 	SHELL("%s", variant->build);
 	module = open_module("x");
-	result = compare_lines(module, &resources, "x", "x", variant->oracle, 20000);
+	result = compare(module, variant->oracle);
 	line_module_destroy(module);
 	CHECK_INT(result.differences, 0);
 	/* What was compared is worth it. */
@@ -88,7 +94,8 @@ static void known_frames(void)
 
 		REQUIRE(!line_module_find(module, &resources, text.file_offset + at,
 					  &frames));
-		if (frames.list.len == 4 && !strcmp(frames.list.data[0].function, "make")) {
+		if (frames.list.len == 4 &&
+		    !strcmp(frames.list.data[0].function, "make")) {
 			static const char *const names[] = {"make", "fill", "push",
 							    "outer"};
 			static const unsigned lines[] = {0, 31, 41, 51};
@@ -128,7 +135,8 @@ static void lines_of_split_dwarf(void)
 		struct text_range text;
 		unsigned lines = 0;
 
-		SHELL("rm -f *.dwo && %s " TARGETS "inlines.c -o x && test -n \"$(ls *.dwo)\"",
+		SHELL("rm -f *.dwo && %s " TARGETS
+		      "inlines.c -o x && test -n \"$(ls *.dwo)\"",
 		      builds[i]);
 		module = open_module("x");
 		text = find_text("x");

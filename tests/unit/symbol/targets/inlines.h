@@ -10,7 +10,8 @@ static inline __attribute__((always_inline)) int header_twice(int n)
 	return n * 2;
 }
 
-static inline __attribute__((always_inline)) int header_sum(const char *bytes, size_t size)
+static inline __attribute__((always_inline)) int header_sum(const char *bytes,
+							    size_t size)
 {
 	int sum = 0;
 
