@@ -8,7 +8,7 @@
 #define ORIGINS_MAX 16
 
 /* One function inlined into another over and over. */
-#define INLINES_MAX 1024u
+#define INLINES_MAX 256u
 
 /* Blocks without code of their own may hold some that have. */
 static bool is_scope(int tag)

@@ -4,9 +4,11 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "symbol/dwarf_unit.h"
 #include "util/cleanup.h"
+#include "util/hashmap.h"
 #include "util/strbuf.h"
 
 /* Strings are cut here. */
@@ -28,8 +30,10 @@ struct dwarf_lookup {
 	const struct elf_image *image;
 	Dwarf *dwarf;
 	struct dwarf_budget *budget;
-	uint64_t line_bytes; /* of line programs that may still be run: real ones do not
-				overlap, so that all fit in their section */
+	/* Offsets of line programs that were run, and the bytes of those that still may
+	 * be: real ones do not overlap, so that all fit in their section. */
+	struct hashmap line_programs;
+	uint64_t line_bytes;
 	VEC(struct dwarf_unit) units;
 	VEC(struct unit_range) ranges; /* by low */
 };
@@ -55,6 +59,8 @@ static bool add_unit_range(void *arg, uint64_t low, uint64_t high)
 	struct indexing *indexing = arg;
 	struct dwarf_lookup *lookup = indexing->lookup;
 
+	if (!dwarf_budget_spend(lookup->budget, DWARF_RANGE_STEPS))
+		return false;
 	indexing->failed =
 		!vec_push(&lookup->ranges, (struct unit_range){
 						   .low = low,
@@ -117,9 +123,14 @@ struct error *dwarf_lookup_create(const struct elf_image *image, Dwarf *dwarf,
 	_cleanup_(dwarf_lookup_destroyp) struct dwarf_lookup *lookup =
 		calloc(1, sizeof(*lookup));
 	const Elf_Data *lines = elf_image_data(image, ".debug_line");
+	uint64_t seed = 0;
 
 	if (!lookup)
 		return error_no_memory();
+	/* Without a seed the map is still right, only slower under attack. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uintptr_t)lookup;
+	hashmap_init(&lookup->line_programs, seed);
 	lookup->image = image;
 	lookup->dwarf = dwarf;
 	lookup->budget = budget;
@@ -141,6 +152,7 @@ void dwarf_lookup_destroy(struct dwarf_lookup *lookup)
 		vec_deinit(&unit->functions);
 	vec_deinit(&lookup->units);
 	vec_deinit(&lookup->ranges);
+	hashmap_deinit(&lookup->line_programs);
 	free(lookup);
 }
 
@@ -198,9 +210,13 @@ static bool may_run_lines(struct dwarf_lookup *lookup, struct dwarf_unit *unit,
 	unit->lines_checked = true;
 	if (!dwarf_attr(die, DW_AT_stmt_list, &attr) || dwarf_formudata(&attr, &offset))
 		return false;
+	unit->has_lines = hashmap_get(&lookup->line_programs, offset, NULL);
+	if (unit->has_lines)
+		return true;
 	bytes = line_program_bytes(lookup, offset);
 	if (bytes > LINES_MAX_BYTES || bytes > lookup->line_bytes ||
-	    !dwarf_budget_spend(lookup->budget, bytes))
+	    !dwarf_budget_spend(lookup->budget, bytes) ||
+	    !hashmap_put(&lookup->line_programs, offset, bytes))
 		return false;
 	lookup->line_bytes -= bytes;
 	unit->has_lines = true;
@@ -363,8 +379,13 @@ struct error *dwarf_lookup_find(struct dwarf_lookup *lookup, uint64_t address,
 	*ret = (struct source_frames){.function_offset = 0};
 
 	struct error *err = find(lookup, address, ret);
+	uint64_t bytes = 0;
 
-	if (err)
+	vec_foreach (frame, &ret->list)
+		bytes += (frame->function ? strlen(frame->function) : 0) +
+			 (frame->file ? strlen(frame->file) : 0);
+	/* Long texts, again and again, would fill the memory. */
+	if (err || !dwarf_budget_spend(lookup->budget, bytes))
 		source_frames_deinit(ret);
 	return err;
 }

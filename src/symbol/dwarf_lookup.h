@@ -21,8 +21,8 @@
  * of one process: hostile DWARF can be made of references that multiply, and the sum of
  * what it costs is bounded, not each step. */
 struct dwarf_budget {
-	uint64_t steps; /* DIEs and ranges looked at, bytes of line programs run: some
-			   50 ns each */
+	uint64_t steps; /* DIEs and ranges looked at, bytes of line programs run, bytes of
+			   text copied: some 50 ns each or less */
 	void (*tick)(void *arg); /* called now and then while steps are spent; or NULL */
 	void *tick_arg;
 };

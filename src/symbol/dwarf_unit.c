@@ -74,6 +74,8 @@ static bool add_range(void *arg, uint64_t low, uint64_t high)
 	/* A function that the linker left out lies at 0. */
 	if (!low)
 		return true;
+	if (!dwarf_budget_spend(scan->budget, DWARF_RANGE_STEPS))
+		return false;
 	if (!scan->has_start) {
 		scan->has_start = true;
 		scan->start = low;

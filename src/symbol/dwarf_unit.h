@@ -23,6 +23,9 @@ struct dwarf_unit {
 	VEC(struct dwarf_function) functions; /* by low */
 };
 
+/* What a stored range costs besides being looked at, so that memory is bounded too. */
+#define DWARF_RANGE_STEPS 16
+
 /* Spend `steps`; false when there are none left. */
 bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps);
 

@@ -20,6 +20,7 @@
 #define GIB              (UINT64_C(1) << 30)
 #define MAPPED_MAX_BYTES (16 * GIB)
 #define READ_MAX_BYTES   (2 * GIB)
+#define MAP_MIN_BYTES    (GIB / 4)
 #define SECTIONS_MAX     0xff00u /* SHN_LORESERVE: more needs extended numbering */
 #define SEGMENTS_MAX     4096u
 
@@ -183,7 +184,8 @@ struct error *elf_image_open(int fd, struct elf_image **ret)
 
 	ssize_t n = pread(fd, &header, sizeof(header), 0);
 	struct error *err = check_header(&header, n > 0 ? (size_t)n : 0);
-	bool is_mapped = st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+	bool is_mapped = image->size_bytes >= MAP_MIN_BYTES && st.st_uid == 0 &&
+			 !(st.st_mode & (S_IWGRP | S_IWOTH));
 
 	if (err)
 		return err;

@@ -42,11 +42,11 @@ int open_regular_nofollow(int root_fd, const char *path);
 int open_regular_path(const char *path);
 
 /*
- * Look at the file `fd`, which is taken over, also after an error. Files that only root
- * can write are mapped; others are read, since one that is cut short while it is mapped
- * raises SIGBUS. ERROR_MALFORMED also for a file whose debug sections are larger, once
- * decompressed, than what a real one needs (16 GiB), or would take more memory than
- * elf_image_max_bytes().
+ * Look at the file `fd`, which is taken over, also after an error. It is read, since one
+ * that is cut short while it is mapped raises SIGBUS; mapped are only files of 256 MiB
+ * and more that none but root can write. ERROR_MALFORMED also for a file whose debug
+ * sections are larger, once decompressed, than what a real one needs (16 GiB), or would
+ * take more memory than elf_image_max_bytes().
  */
 struct error *elf_image_open(int fd, struct elf_image **ret)
 	__attribute__((warn_unused_result));

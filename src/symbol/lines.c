@@ -47,24 +47,29 @@ static uint64_t monotonic_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+static void show_progress(struct line_finder *finder)
+{
+	_cleanup_(strbuf_deinit) struct strbuf phase = {0};
+	const char *path = line_module_path(finder->reading);
+	const char *slash = strrchr(path, '/');
+
+	if (!finder->options.progress)
+		return;
+	finder->shown_ms = monotonic_ms();
+	strbuf_append(&phase, "reading debug info of ");
+	escape_text(&phase, slash ? slash + 1 : path);
+	finder->options.progress(finder->options.progress_arg, strbuf_text(&phase));
+}
+
 /* Time passes: say so when it has been a second, and not too often. */
 static void tick(void *arg)
 {
 	struct line_finder *finder = arg;
 	uint64_t now_ms = monotonic_ms();
 
-	if (!finder->options.progress || now_ms - finder->busy_since_ms < QUIET_MS ||
-	    now_ms - finder->shown_ms < REST_MS)
-		return;
-
-	_cleanup_(strbuf_deinit) struct strbuf phase = {0};
-	const char *path = line_module_path(finder->reading);
-	const char *slash = strrchr(path, '/');
-
-	finder->shown_ms = now_ms;
-	strbuf_append(&phase, "reading debug info of ");
-	escape_text(&phase, slash ? slash + 1 : path);
-	finder->options.progress(finder->options.progress_arg, strbuf_text(&phase));
+	if (now_ms - finder->busy_since_ms >= QUIET_MS &&
+	    now_ms - finder->shown_ms >= REST_MS)
+		show_progress(finder);
 }
 
 /* The mapping's file, opened for reading; -1 when it is not there or not a file. */
@@ -216,7 +221,11 @@ static void begin_work(struct line_finder *finder, const struct line_module *mod
 	finder->reading = module;
 	if (now_ms - finder->busy_until_ms > REST_MS)
 		finder->busy_since_ms = now_ms;
-	tick(finder);
+	/* A server may take long, and nothing ticks then. */
+	if (finder->options.debuginfod && !line_module_is_loaded(module))
+		show_progress(finder);
+	else
+		tick(finder);
 }
 
 struct error *line_finder_find(struct line_finder *finder, uint64_t address,

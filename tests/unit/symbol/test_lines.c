@@ -16,6 +16,8 @@ static const struct variant {
 	{"gcc -gdwarf-5 -O3 -no-pie " TARGETS "inlines.c -o x", BINUTILS},
 	{"gcc -g -O2 -gz " TARGETS "inlines.c -o x", BINUTILS},
 	{"gcc -gdwarf-4 -O2 -gz=zlib-gnu " TARGETS "inlines.c -o x", BINUTILS},
+	/* Large enough to be mapped, not read. */
+	{"gcc -g -O2 " TARGETS "inlines.c -o x && truncate -s 300M x", BINUTILS},
 	{"gcc -g -O2 -flto " TARGETS "inlines.c -o x", LLVM},
 	{"gcc -g -O2 -static " TARGETS "inlines.c -o x", BINUTILS},
 	{"clang -gdwarf-4 -O2 " TARGETS "inlines.c -o x", BINUTILS},
