@@ -8,8 +8,9 @@
 
 /* The first look at a library of half a gigabyte takes two seconds. Then often, as there
  * may be one such file after the other. */
-#define PATIENCE_S  3
-#define INTERVAL_NS 20000000
+#define PATIENCE_S    3
+#define IMPATIENCE_NS 200000000
+#define INTERVAL_NS   20000000
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -47,10 +48,14 @@ void watchdog_deinit(struct watchdog *watchdog)
 
 void watchdog_begin(struct watchdog *watchdog)
 {
-	const struct itimerspec times = {
+	struct itimerspec times = {
 		.it_value = {.tv_sec = PATIENCE_S},
 		.it_interval = {.tv_nsec = INTERVAL_NS},
 	};
+
+	/* The same file may be met again and again. */
+	if (watchdog->has_barked)
+		times.it_value = (struct timespec){.tv_nsec = IMPATIENCE_NS};
 
 	if (watchdog->exists)
 		timer_settime(watchdog->timer, 0, &times, NULL);
@@ -59,7 +64,11 @@ void watchdog_begin(struct watchdog *watchdog)
 void watchdog_end(struct watchdog *watchdog)
 {
 	const struct itimerspec never = {.it_value = {.tv_sec = 0}};
+	struct itimerspec left;
 
-	if (watchdog->exists)
-		timer_settime(watchdog->timer, 0, &never, NULL);
+	if (!watchdog->exists || timer_settime(watchdog->timer, 0, &never, &left))
+		return;
+	/* In its intervals: the first time has passed. */
+	if (!left.it_value.tv_sec && left.it_value.tv_nsec <= INTERVAL_NS)
+		watchdog->has_barked = true;
 }

@@ -13,7 +13,8 @@
 
 struct watchdog {
 	timer_t timer;
-	bool exists; /* without a timer nothing is watched */
+	bool exists;     /* without a timer nothing is watched */
+	bool has_barked; /* from then on there is less patience */
 };
 
 /* For calls made by the thread that calls this. Takes the signal SIGRTMIN + 3. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Lines, inlined functions and names of a Rust program in both mangling schemes, against
- * addr2line. rustc is not among the packages that the tests install: it takes 500 MB. */
+ * addr2line. */
 #include "unit/symbol/compare_lines.h"
 
 #define SOURCE TEST_DATA_DIR "/unit/symbol/targets/inlines.rs"
