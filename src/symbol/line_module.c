@@ -76,13 +76,37 @@ static bool has_debug_info(const struct elf_image *image)
 	return scn && gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS && sh.sh_size;
 }
 
+/* libdw (0.188 at least) takes it for granted that a section of strings ends with one,
+ * and otherwise reads on behind it. */
+static bool strings_end(const struct elf_image *image)
+{
+	static const char *const names[] = {".debug_str", ".debug_line_str"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const Elf_Data *data = elf_image_data(image, names[i]);
+
+		if (data && data->d_size &&
+		    ((const char *)data->d_buf)[data->d_size - 1] != '\0')
+			return false;
+	}
+	return true;
+}
+
 /* libdw reads all debug sections of a file at once. */
 static Dwarf *begin_dwarf(struct line_resources *resources, const struct elf_image *image)
 {
+	Dwarf *dwarf;
+
 	if (image->debug_bytes > resources->memory_bytes)
 		return NULL;
 	resources->memory_bytes -= image->debug_bytes;
-	return dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+	dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+	/* Now they are decompressed. */
+	if (dwarf && !strings_end(image)) {
+		dwarf_end(dwarf);
+		dwarf = NULL;
+	}
+	return dwarf;
 }
 
 /* Without the file that it refers to the debug info is of no use, and libdw would open

@@ -2,7 +2,7 @@
 /*
  * Debug info that was damaged on purpose, bit by bit: every question is answered, in
  * bounded time, whatever the answer. With a number as argument that many files are made
- * of each program (default 150).
+ * of each program (default 150), with a second one others.
  */
 #include "unit/symbol/compare_lines.h"
 
@@ -14,6 +14,7 @@
 #define TIME_MAX_S 20
 
 static unsigned files = 150;
+static uint64_t seed = 42;
 
 struct bytes {
 	unsigned char *data;
@@ -133,7 +134,7 @@ static void check_program(const char *command)
 {
 	struct section sections[32];
 	struct text_range text;
-	uint64_t state = 42;
+	uint64_t state = seed;
 	size_t count, whole, answers = 0;
 
 	SHELL("%s && cp x bad", command);
@@ -159,8 +160,9 @@ static void check_program(const char *command)
 		answers += ask(&text);
 		free(copy.data);
 	}
-	/* Many answers are still there: the damage was not refused at the door. */
-	CHECK(answers > files * whole / 20);
+	/* Many answers are still there: the damage was not refused at the door, as it is
+	 * where it breaks the compression. */
+	CHECK(answers > files * whole / (strstr(command, "-gz") ? 1000 : 20));
 	free(original.data);
 }
 
@@ -177,7 +179,7 @@ static void damaged_files(void)
 {
 	struct bytes original;
 	struct text_range text;
-	uint64_t state = 7;
+	uint64_t state = seed;
 
 	SHELL("gcc -g -O2 " TARGETS "inlines.c -o x");
 	text = find_text("x");
@@ -236,6 +238,8 @@ int main(int argc, char *argv[])
 {
 	if (argc > 1)
 		files = (unsigned)atoi(argv[1]);
+	if (argc > 2)
+		seed = strtoull(argv[2], NULL, 10);
 	make_work_dir();
 	RUN(damaged_sections);
 	RUN(damaged_files);
