@@ -8,6 +8,8 @@
 
 #include <time.h>
 
+#include "symbol/elf_names.h"
+
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 
 /* Of one file, for all addresses that are asked. */
@@ -171,6 +173,7 @@ static void damaged_sections(void)
 	check_program("gcc -g -O2 " TARGETS "inlines.c -o x");
 	check_program("gcc -gdwarf-4 -O2 " TARGETS "inlines.c -o x");
 	check_program("clang -g -O2 " TARGETS "inlines.c -o x");
+	check_program("g++ -g -O2 " TARGETS "inlines.cpp -o x");
 	check_program("gcc -g -gz -O2 " TARGETS "inlines.c -o x");
 }
 
@@ -205,6 +208,46 @@ static void damaged_files(void)
 		ask(&text);
 		free(copy.data);
 	}
+	free(original.data);
+}
+
+/* A symbol table as .gnu_debugdata has one: decompressed, in memory. */
+static void damaged_symbols(void)
+{
+	struct bytes original;
+	uint64_t state = seed;
+	unsigned names = 0;
+
+	SHELL("gcc -O2 " TARGETS "inlines.c -o x");
+	original = read_bytes("x");
+	for (unsigned i = 0; i < 5 * files; i++) {
+		struct bytes copy = {malloc(original.size), original.size};
+		struct section all = {0, copy.size}, table = {copy.size - 4000, 4000};
+		struct elf_image *image;
+		struct elf_names *found;
+
+		REQUIRE(copy.data);
+		memcpy(copy.data, original.data, original.size);
+		for (int j = 0; j < 20; j++)
+			damage(&copy, j % 2 ? &all : &table, &state);
+
+		struct error *err = elf_image_from_memory(copy.data, copy.size, &image);
+
+		if (err) {
+			CHECK_INT(err->code, ERROR_MALFORMED);
+			error_destroy(err);
+			continue;
+		}
+		REQUIRE(!elf_names_create(image, &found));
+		for (uint64_t at = 0; at < 0x2000; at += 7) {
+			uint64_t offset;
+			const char *name = elf_names_find(found, at, &offset);
+
+			names += name && strlen(name) < copy.size;
+		}
+		elf_names_destroy(found);
+	}
+	CHECK(names > 100);
 	free(original.data);
 }
 
@@ -243,6 +286,7 @@ int main(int argc, char *argv[])
 	make_work_dir();
 	RUN(damaged_sections);
 	RUN(damaged_files);
+	RUN(damaged_symbols);
 	RUN(immoderate_sections);
 	remove_work_dir();
 	return check_done();
