@@ -18,6 +18,7 @@ static const char *const sorts[] = {
 static const char *const formats[] = {"text", "json", NULL};
 static const char *const attaches[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
+static const char *const paths[] = {"full", "short", NULL}; /* of a bool */
 static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
 
@@ -171,6 +172,35 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "keep at most N frames of a call path (default 64, at most 127)",
 	},
 
+	[OPTION_NO_LINES] = {
+		"no-lines", .group = GROUP_NAMES, .kind = KIND_FLAG, FIELD(no_lines),
+		.help = "names only: no source lines and no inlined functions",
+	},
+	[OPTION_DEBUG_DIR] = {
+		"debug-dir", .argument = "DIR", .group = GROUP_NAMES,
+		.kind = KIND_LIST, FIELD(debug_dirs),
+		.expected = "a directory, or several with ':' between",
+		.help = "look for separate debug files below DIR too, by build-id and "
+			"debuglink, before /usr/lib/debug; may be given more than once",
+	},
+	[OPTION_DEBUGINFOD] = {
+		"debuginfod", .group = GROUP_NAMES, .kind = KIND_FLAG, FIELD(debuginfod),
+		.help = "fetch debug files that are not here from the servers of "
+			"DEBUGINFOD_URLS (default: no network is used)",
+	},
+	[OPTION_NO_DEMANGLE] = {
+		"no-demangle", .group = GROUP_NAMES, .kind = KIND_FLAG,
+		FIELD(no_demangle),
+		.help = "print names of C++ and Rust as the files have them",
+	},
+	[OPTION_PATHS] = {
+		"paths", .argument = "HOW", .group = GROUP_NAMES,
+		.kind = KIND_CHOICE, FIELD(short_paths), .choices = paths,
+		.expected = "'full' or 'short'",
+		.help = "show source files with their directories (full, the default) or "
+			"by name alone (short), in the text report",
+	},
+
 	[OPTION_FORMAT] = {
 		"format", .argument = "FORMAT", .group = GROUP_OUTPUT,
 		.kind = KIND_NAME, FIELD(format), .choices = formats,
@@ -277,9 +307,10 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 const char *option_group_name(enum option_group group)
 {
 	static const char *const names[GROUP_COUNT] = {
-		[GROUP_TARGET] = "Target", [GROUP_REPORTS] = "Reports",
-		[GROUP_FILTER] = "Filter", [GROUP_LIMITS] = "Limits",
-		[GROUP_OUTPUT] = "Output", [GROUP_ADVANCED] = "Advanced",
+		[GROUP_TARGET] = "Target",     [GROUP_REPORTS] = "Reports",
+		[GROUP_FILTER] = "Filter",     [GROUP_LIMITS] = "Limits",
+		[GROUP_NAMES] = "Names",       [GROUP_OUTPUT] = "Output",
+		[GROUP_ADVANCED] = "Advanced",
 	};
 
 	return names[group];

@@ -34,6 +34,11 @@ enum option_id {
 	OPTION_MAX_ALLOCATIONS,
 	OPTION_MAX_STACKS,
 	OPTION_STACK_DEPTH,
+	OPTION_NO_LINES,
+	OPTION_DEBUG_DIR,
+	OPTION_DEBUGINFOD,
+	OPTION_NO_DEMANGLE,
+	OPTION_PATHS,
 	OPTION_FORMAT,
 	OPTION_OUTPUT,
 	OPTION_FLAMEGRAPH,
@@ -60,6 +65,7 @@ enum option_group {
 	GROUP_REPORTS,
 	GROUP_FILTER,
 	GROUP_LIMITS,
+	GROUP_NAMES,
 	GROUP_OUTPUT,
 	GROUP_ADVANCED,
 	GROUP_COUNT,
@@ -79,6 +85,7 @@ enum option_kind {
 	KIND_PATH,     /* const char *: any text but "" */
 	KIND_PATTERN,  /* const char *: a name that cli/file_name.h finds valid */
 	KIND_PIDS,     /* int[]: numbers with commas between; adds to those before */
+	KIND_LIST,     /* struct option_list: any text but "", may be given again */
 	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
 };
 

@@ -102,6 +102,21 @@ static size_t find_choice(const struct option_row *row, const char *value)
 	return i;
 }
 
+/* False when there is no room. */
+static bool add_to_list(const struct option_row *row, struct options *options,
+			const char *value)
+{
+	struct option_list *list = (struct option_list *)((char *)options + row->offset);
+	size_t i = 0;
+
+	while (list->values[i])
+		i++;
+	if (i == OPTION_LIST_MAX)
+		return false;
+	list->values[i] = value;
+	return true;
+}
+
 static bool parse_number(const struct option_row *row, const char *value, uint64_t *ret)
 {
 	uint64_t n;
@@ -189,6 +204,8 @@ static bool set_value(const struct option_row *row, struct options *options,
 		return file_name_is_valid(value);
 	case KIND_PIDS:
 		return *value && add_pids(row, options, value);
+	case KIND_LIST:
+		return *value && add_to_list(row, options, value);
 	default:
 		if (!parse_number(row, value, &n))
 			return false;
@@ -228,7 +245,7 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 
 		/* A forgotten file name must not swallow the next option. */
 		bool any_text = row->kind == KIND_PATH || row->kind == KIND_PATTERN ||
-				row->kind == KIND_HEADERS;
+				row->kind == KIND_HEADERS || row->kind == KIND_LIST;
 
 		if (any_text && value[0] == '-' && value[1]) {
 			_cleanup_(freep) char *shown = escape_dup(value);

@@ -32,6 +32,13 @@ enum output_kind {
 
 #define OPTIONS_MAX_PIDS 256
 
+/* Values of an option that may be given again, each borrowed from argv. */
+#define OPTION_LIST_MAX 16
+
+struct option_list {
+	const char *values[OPTION_LIST_MAX + 1]; /* ended by NULL */
+};
+
 struct options {
 	enum option_action action;
 	int pids[OPTIONS_MAX_PIDS]; /* --pid, each once; pid_count of them */
@@ -64,8 +71,12 @@ struct options {
 	/* --flamegraph, --flame, --pprof, --csv, --json: patterns that cli/file_name.h
 	   finds valid, all different, or NULL; borrowed from argv */
 	const char *files[OUTPUT_KIND_COUNT];
-	bool output_every;      /* only with one of files */
-	bool inverted, reverse; /* only with --flame */
+	bool output_every;             /* only with one of files */
+	bool inverted, reverse;        /* only with --flame */
+	bool no_lines;                 /* --no-lines */
+	struct option_list debug_dirs; /* --debug-dir, each may be several with ':' */
+	bool debuginfod, no_demangle;
+	bool short_paths; /* --paths short */
 	bool force, dry_run, quiet;
 	unsigned verbose; /* how many -v */
 	enum headers_mode headers_mode;

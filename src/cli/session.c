@@ -57,13 +57,6 @@ static void session_deinit(struct session *s)
 
 /* --- start ------------------------------------------------------------------------ */
 
-static enum trace_scope scope_of(const struct options *o)
-{
-	if (!o->pid_count && !o->command)
-		return SCOPE_ALL;
-	return o->follow_forks ? SCOPE_FORKS : SCOPE_PROCESSES;
-}
-
 static struct error *add_plan(struct session *s, struct plan *plan)
 {
 	if (vec_push(&s->plans, plan))
@@ -75,16 +68,9 @@ static struct error *add_plan(struct session *s, struct plan *plan)
 static struct error *make_plans(struct session *s)
 {
 	const struct options *o = s->options;
-	const struct plan_options plan_options = {
-		.library = o->library,
-		.symbols_prefix = o->symbols_prefix,
-		.function = o->function,
-		.mappings = o->mappings,
-	};
 	size_t count = o->command ? 1 : o->pid_count;
 	struct plan *plan;
-	struct error *err =
-		tracees_init(&s->tracees, &plan_options, scope_of(o), o->quiet);
+	struct error *err = tracees_init(&s->tracees, o, &s->progress);
 
 	for (size_t i = 0; i < count && !err; i++) {
 		err = tracees_open(&s->tracees,
@@ -277,7 +263,11 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		err = report_view(report, &s->report_options, &shown);
 	if (err)
 		return err;
-	err = output_begin(&s->output);
+	progress_clear(&s->progress);
+	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
+		lines_say_missing(&s->tracees.list.data[i]->lines);
+	if (!err)
+		err = output_begin(&s->output);
 	if (!err)
 		err = s->renderer->render(&shown, s->output.file);
 	if (!err)
@@ -386,7 +376,8 @@ struct error *session_run(const struct options *options, int *status)
 				   .top = options->top,
 				   .older_ns = options->older_ns,
 				   .show_blocks = options->show_allocs,
-				   .combined_only = options->combined_only},
+				   .combined_only = options->combined_only,
+				   .short_paths = options->short_paths},
 		.renderer = renderer_find(options->format),
 		.waiter = {-1, -1, -1, -1, 0},
 		.tracees = {.epoll_fd = -1},

@@ -50,6 +50,7 @@ void tracee_destroy(struct tracee *t)
 	if (!t)
 		return;
 	frame_cache_destroy(t->frames);
+	lines_deinit(&t->lines);
 	symbolizer_destroy(t->symbolizer);
 	vec_deinit(&t->ranges);
 	proc_maps_deinit(&t->planned);
@@ -58,7 +59,8 @@ void tracee_destroy(struct tracee *t)
 	free(t);
 }
 
-struct error *tracee_open_symbols(struct tracee *t)
+struct error *tracee_open_symbols(struct tracee *t, const struct options *options,
+				  struct progress *progress)
 {
 	struct error *err;
 
@@ -68,7 +70,9 @@ struct error *tracee_open_symbols(struct tracee *t)
 	if (err)
 		return err;
 	t->frames = frame_cache_create(t->symbolizer);
-	return t->frames ? NULL : error_no_memory();
+	if (!t->frames)
+		return error_no_memory();
+	return lines_init(&t->lines, options, t->proc, progress, t->frames);
 }
 
 /* One range for each file: a file may hold several allocators. */

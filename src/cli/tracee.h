@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/tracer.h"
+#include "cli/lines.h"
 #include "cli/modules.h"
 #include "plan/plan.h"
 #include "snapshot/snapshot.h"
@@ -25,6 +26,7 @@ struct tracee {
 	VEC(struct code_range) ranges; /* of its allocators' code */
 	struct symbolizer *symbolizer; /* NULL: not made yet, or it has exited */
 	struct frame_cache *frames;
+	struct lines lines;
 	uint32_t slot; /* of the tracer, once it is traced */
 	bool is_traced;
 	bool maps_changed; /* since they were last read */
@@ -45,8 +47,10 @@ struct error *tracee_create_gone(const struct tracer_process *process,
 				 struct tracee **ret) __attribute__((warn_unused_result));
 void tracee_destroy(struct tracee *tracee);
 
-/* Get ready to name its frames, if that was not done. What has exited stays unnamed. */
-struct error *tracee_open_symbols(struct tracee *tracee)
+/* Get ready to name its frames, if that was not done, and to find their lines as the
+ * options want it. What has exited stays unnamed. */
+struct error *tracee_open_symbols(struct tracee *tracee, const struct options *options,
+				  struct progress *progress)
 	__attribute__((warn_unused_result));
 
 /*

@@ -39,12 +39,30 @@ static struct error *wait_for(struct tracees *ts, int fd)
 	return NULL;
 }
 
-struct error *tracees_init(struct tracees *ts, const struct plan_options *options,
-			   enum trace_scope scope, bool quiet)
+static enum trace_scope scope_of(const struct options *o)
+{
+	if (!o->pid_count && !o->command)
+		return SCOPE_ALL;
+	return o->follow_forks ? SCOPE_FORKS : SCOPE_PROCESSES;
+}
+
+struct error *tracees_init(struct tracees *ts, const struct options *options,
+			   struct progress *progress)
 {
 	struct error *err;
 
-	*ts = (struct tracees){.plan_options = *options, .scope = scope, .quiet = quiet};
+	*ts = (struct tracees){
+		.plan_options =
+			{
+				.library = options->library,
+				.symbols_prefix = options->symbols_prefix,
+				.function = options->function,
+				.mappings = options->mappings,
+			},
+		.scope = scope_of(options),
+		.options = options,
+		.progress = progress,
+	};
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
@@ -79,7 +97,7 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 	struct error *err = NULL;
 
 	if (ts->list.len < EAGER_SYMBOLS || ts->scope == SCOPE_PROCESSES)
-		err = tracee_open_symbols(t);
+		err = tracee_open_symbols(t, ts->options, ts->progress);
 	/* Only memory is worth giving up for: frames go without names. */
 	if (err && err->code != ERROR_NO_MEMORY && ts->tracer) {
 		error_destroy(err);
@@ -101,7 +119,7 @@ note(const struct tracees *ts, const struct tracee *t, const char *format, ...)
 	_cleanup_(freep) char *command = escape_dup(t->command);
 	va_list ap;
 
-	if (ts->quiet)
+	if (ts->options->quiet)
 		return;
 	fprintf(stderr, "memtrace: pid %d (%s) ", t->pid, command ? command : "?");
 	va_start(ap, format);
@@ -260,7 +278,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	ts->looks = 0;
 	err = wait_for(ts, t->proc->pidfd);
 	if (!err)
-		err = tracee_open_symbols(t);
+		err = tracee_open_symbols(t, ts->options, ts->progress);
 	if (err && err->code != ERROR_NO_MEMORY) {
 		error_destroy(err);
 		err = NULL;
@@ -466,7 +484,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		struct tracee *t = ts->list.data[i];
 
 		t->maps_changed = true;
-		err = tracee_open_symbols(t);
+		err = tracee_open_symbols(t, ts->options, ts->progress);
 		if (err && err->code != ERROR_NO_MEMORY) {
 			error_destroy(err);
 			err = NULL;

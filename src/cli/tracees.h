@@ -26,10 +26,11 @@ struct fresh {
 struct tracees {
 	struct plan_options plan_options;
 	enum trace_scope scope;
-	bool quiet;
-	struct tracer *tracer; /* borrowed; NULL before tracees_start() */
-	struct watch *watch;   /* NULL: the kernel does not tell */
-	int epoll_fd;          /* readable when there is something to look at */
+	const struct options *options; /* borrowed */
+	struct progress *progress;     /* borrowed */
+	struct tracer *tracer;         /* borrowed; NULL before tracees_start() */
+	struct watch *watch;           /* NULL: the kernel does not tell */
+	int epoll_fd;                  /* readable when there is something to look at */
 	VEC(struct tracee *) list;
 	VEC(struct fresh) news;
 	/* With SCOPE_ALL: the file whose users are traced, as /proc/PID/maps names it. */
@@ -40,9 +41,8 @@ struct tracees {
 };
 
 /* Nobody is traced yet. What the kernel tells from here on is not missed. */
-struct error *tracees_init(struct tracees *tracees, const struct plan_options *options,
-			   enum trace_scope scope, bool quiet)
-	__attribute__((warn_unused_result));
+struct error *tracees_init(struct tracees *tracees, const struct options *options,
+			   struct progress *progress) __attribute__((warn_unused_result));
 void tracees_deinit(struct tracees *tracees);
 
 /* Look at the process `pid` and plan its probes; the plan is the caller's. */

@@ -212,9 +212,15 @@ static void write_frame(struct json_builder *b, const struct report_frame *frame
 
 		set_address(b, object, "address", frame->address);
 		set_text(b, object, "symbol", frame->symbol);
-		set_integer(b, object, "offset", frame->offset);
+		set(b, object, "offset",
+		    frame->inlined ? json_null() : integer(frame->offset));
 		set_text(b, object, "module", frame->module);
 		set_text(b, object, "build_id", frame->build_id);
+		set_text(b, object, "file", frame->file);
+		set(b, object, "line", frame->line ? integer(frame->line) : json_null());
+		set(b, object, "column",
+		    frame->column ? integer(frame->column) : json_null());
+		set(b, object, "inlined", json_boolean(frame->inlined));
 		*text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 		json_decref(object);
 	}

@@ -32,21 +32,52 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void append_frame(struct strbuf *text, const struct report_frame *frame)
+/* "[libc.so.6]"; what the kernel names "[vdso]" has its brackets. */
+static void append_module(struct strbuf *text, const char *module)
+{
+	const char *name = module ? base_name(module) : "unknown";
+	size_t len = strlen(name);
+	bool has_brackets = len > 2 && name[0] == '[' && name[len - 1] == ']';
+
+	if (!has_brackets)
+		strbuf_append_char(text, '[');
+	escape_text(text, name);
+	if (!has_brackets)
+		strbuf_append_char(text, ']');
+}
+
+/* " at file:line", when that is known. */
+static void append_place(struct strbuf *text, const struct report_frame *frame,
+			 bool short_paths)
+{
+	if (!frame->file || !*frame->file)
+		return;
+	strbuf_append(text, " at ");
+	escape_text(text, short_paths ? base_name(frame->file) : frame->file);
+	if (frame->line)
+		strbuf_appendf(text, ":%u", frame->line);
+}
+
+static void append_frame(struct strbuf *text, const struct report_frame *frame,
+			 bool short_paths)
 {
 	strbuf_appendf(text, "\t\t0x%016" PRIx64 "\t", frame->address);
-	if (frame->symbol) {
-		escape_text(text, frame->symbol);
-		strbuf_appendf(text, "+0x%" PRIx64 " [", frame->offset);
-		escape_text(text, frame->module ? base_name(frame->module) : "unknown");
-		strbuf_append(text, "]\n");
+	if (frame->symbol || frame->inlined) {
+		escape_text(text, frame->symbol ? frame->symbol : "unknown");
+		if (frame->inlined)
+			strbuf_append(text, " [inlined] ");
+		else
+			strbuf_appendf(text, "+0x%" PRIx64 " ", frame->offset);
+		append_module(text, frame->module);
 	} else if (frame->module) {
 		strbuf_append_char(text, '[');
 		escape_text(text, base_name(frame->module));
-		strbuf_appendf(text, "+0x%" PRIx64 "]\n", frame->offset);
+		strbuf_appendf(text, "+0x%" PRIx64 "]", frame->offset);
 	} else {
-		strbuf_append(text, "[unknown]\n");
+		strbuf_append(text, "[unknown]");
 	}
+	append_place(text, frame, short_paths);
+	strbuf_append_char(text, '\n');
 }
 
 /* Says why a stack has no more frames, where there should be more. */
@@ -120,7 +151,7 @@ static void append_row(struct strbuf *text, const struct report *report,
 	strbuf_append(text, ")\n");
 	append_blocks(text, report, row);
 	for (size_t i = 0; i < row->depth; i++)
-		append_frame(text, row->frames[i]);
+		append_frame(text, row->frames[i], report->options.short_paths);
 	append_end(text, row);
 }
 

@@ -11,9 +11,15 @@
 
 DEFINE_CLEANUP(struct report *, report_destroy);
 
+/* What is shown for one address: the functions inlined there, then the one itself. */
+struct frame_group {
+	const struct report_frame *frames; /* NULL: not asked for yet */
+	size_t count;
+};
+
 /* The frames of one process, by frame.index of its cache. */
-struct known_frames {
-	VEC(const struct report_frame *) list;
+struct process_frames {
+	VEC(struct frame_group) groups;
 };
 
 struct builder {
@@ -23,24 +29,22 @@ struct builder {
 	struct frame_cache *const *caches; /* by process */
 	struct report *report;
 	struct report_arena *arena;                /* the report's */
-	struct known_frames *frames;               /* by process */
+	struct process_frames *frames;             /* by process */
 	struct stack_sums sums[BLOCK_CLASS_COUNT]; /* for the next report */
 };
 
-static struct error *make_frame(struct builder *b, uint32_t process, uint64_t address,
-				const struct frame *named,
-				const struct report_frame **ret)
+/* `named` is NULL for code of a process that has no cache. */
+static void fill_frame(struct builder *b, uint32_t process, uint64_t address,
+		       const struct frame *named, const struct source_frame *source,
+		       struct report_frame *ret)
 {
-	struct report_frame *made = report_arena_alloc(b->arena, 1, sizeof(*made));
 	/* The last byte of the call: there addr2line finds the call's line. */
 	uint64_t call = address ? address - 1 : 0;
 	const struct snapshot_process *owner = snapshot_process(b->snap, process);
 	const struct snapshot_module *module =
 		owner ? snapshot_find_module(owner, call) : NULL;
 
-	if (!made)
-		return error_no_memory();
-	*made = (struct report_frame){
+	*ret = (struct report_frame){
 		.address = call,
 		.symbol = named ? named->symbol : NULL,
 		.module = named ? named->module : NULL,
@@ -50,34 +54,60 @@ static struct error *make_frame(struct builder *b, uint32_t process, uint64_t ad
 	};
 	/* What the mapping tells is better than nothing. */
 	if (!named && module) {
-		made->module = module->path;
-		made->offset = call - module->start + module->file_offset;
+		ret->module = module->path;
+		ret->offset = call - module->start + module->file_offset;
 	}
-	*ret = made;
+	if (!source)
+		return;
+	ret->file = source->file;
+	ret->line = source->line;
+	ret->column = source->column;
+	ret->inlined = source->inlined;
+	if (source->inlined) {
+		ret->symbol = source->function;
+		ret->offset = 0;
+	}
+}
+
+static struct error *make_group(struct builder *b, uint32_t process, uint64_t address,
+				const struct frame *named, struct frame_group *ret)
+{
+	size_t sources = named ? named->sources.list.len : 0;
+	size_t count = sources ? sources : 1;
+	struct report_frame *made = report_arena_alloc(b->arena, count, sizeof(*made));
+
+	if (!made)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++)
+		fill_frame(b, process, address, named,
+			   sources ? &named->sources.list.data[i] : NULL, &made[i]);
+	*ret = (struct frame_group){made, count};
 	return NULL;
 }
 
-static struct error *get_frame(struct builder *b, uint32_t process, uint64_t address,
-			       const struct report_frame **ret)
+static struct error *get_frames(struct builder *b, uint32_t process, uint64_t address,
+				struct frame_group *ret)
 {
 	const struct frame *frame;
 
 	if (process >= b->snap->processes.len || !b->caches[process])
-		return make_frame(b, process, address, NULL, ret);
+		return make_group(b, process, address, NULL, ret);
 
-	struct known_frames *known = &b->frames[process];
+	struct process_frames *known = &b->frames[process];
 	struct error *err = frame_cache_get(b->caches[process], address, &frame);
 
 	if (err)
 		return err;
-	while (known->list.len <= frame->index) {
-		if (!vec_push(&known->list, NULL))
+	while (known->groups.len <= frame->index) {
+		if (!vec_push(&known->groups, (struct frame_group){.count = 0}))
 			return error_no_memory();
 	}
-	if (!known->list.data[frame->index])
-		err = make_frame(b, process, address, frame,
-				 &known->list.data[frame->index]);
-	*ret = known->list.data[frame->index];
+
+	struct frame_group *group = &known->groups.data[frame->index];
+
+	if (!group->frames)
+		err = make_group(b, process, address, frame, group);
+	*ret = *group;
 	return err;
 }
 
@@ -96,20 +126,34 @@ static struct error *name_row(struct builder *b, struct report_row *row)
 		return NULL;
 	row->end = stack->end < STACK_END_COUNT ? stack->end : STACK_END_UNREADABLE;
 
+	struct frame_group group;
+	size_t depth = 0;
+
+	/* Once to count and once to fill: the second time all are known. */
+	for (size_t i = 0; i < stack->depth; i++) {
+		uint64_t address = b->snap->frames.data[stack->first_frame + i];
+		struct error *err = get_frames(b, stack->process, address, &group);
+
+		if (err)
+			return err;
+		depth += group.count;
+	}
+
 	const struct report_frame **frames =
-		report_arena_alloc(b->arena, stack->depth, sizeof(struct report_frame *));
+		report_arena_alloc(b->arena, depth, sizeof(struct report_frame *));
 
 	if (!frames)
 		return error_no_memory();
 	for (size_t i = 0; i < stack->depth; i++) {
 		uint64_t address = b->snap->frames.data[stack->first_frame + i];
-		struct error *err = get_frame(b, stack->process, address, &frames[i]);
+		struct error *err = get_frames(b, stack->process, address, &group);
 
 		if (err)
 			return err;
+		for (size_t j = 0; j < group.count; j++)
+			frames[row->depth++] = &group.frames[j];
 	}
 	row->frames = frames;
-	row->depth = stack->depth;
 	return NULL;
 }
 
@@ -351,7 +395,7 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 		stack_sums_deinit(&b.sums[i]);
 	for (size_t i = 0; i < snap->processes.len; i++)
-		vec_deinit(&b.frames[i].list);
+		vec_deinit(&b.frames[i].groups);
 	free(b.frames);
 	return err;
 }

@@ -35,16 +35,22 @@ struct report_options {
 	uint64_t older_ns;  /* leave out blocks younger than this */
 	bool show_blocks;   /* --show-allocs: list the blocks behind each row */
 	bool combined_only; /* rows over all blocks, whatever their age */
+	bool short_paths;   /* source files by their last part alone */
 };
 
 /* One frame of a shown stack, leaf first. The strings belong to the frame cache
- * and the snapshot. Rows share the frames: one for each address. */
+ * and the snapshot. Rows share the frames: one for each address, and before it one for
+ * each function that was inlined there, innermost first. */
 struct report_frame {
 	uint64_t address;     /* of the last byte of the call */
 	const char *symbol;   /* NULL: unknown */
 	uint64_t offset;      /* address - start of symbol (or of the module's file) */
 	const char *module;   /* path, NULL: unknown */
 	const char *build_id; /* hex, NULL: unknown */
+	const char *file;     /* source of the call, raw bytes, NULL: unknown */
+	unsigned line;        /* in the file, 0: unknown */
+	unsigned column;      /* 0: unknown */
+	bool inlined;         /* into the next frame: `offset` has no meaning */
 	size_t index;         /* 0..report.frame_count-1 */
 };
 

@@ -15,6 +15,9 @@
 #include <bcc/bcc_syms.h>
 
 #include "symbol/fd_guard.h"
+#include "symbol/perf_map.h"
+#include "symbol/vdso.h"
+#include "symbol/watchdog.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -53,7 +56,10 @@ struct generation {
 struct bcc_symbolizer {
 	struct symbolizer base;
 	int pid, pidfd;
-	char exe_link[32];                  /* "/proc/PID/exe" */
+	char exe_link[32]; /* "/proc/PID/exe" */
+	struct watchdog watchdog;
+	struct perf_map *perf_map;
+	struct elf_names *vdso;             /* NULL: none, or memory was out */
 	VEC(struct generation) generations; /* newest last */
 };
 
@@ -151,7 +157,9 @@ static struct error *add_generation(struct bcc_symbolizer *self, struct code_map
 
 	if (err)
 		return err;
+	watchdog_begin(&self->watchdog);
 	generation.cache = bcc_symcache_new(self->pid, &option);
+	watchdog_end(&self->watchdog);
 	if (generation.cache && self->generations.len == GENERATIONS_MAX)
 		drop_oldest(self);
 	fd_guard_end(&guard);
@@ -172,6 +180,8 @@ static bool bcc_mappings_changed(struct symbolizer *base)
 	if (has_exited(self))
 		return false;
 
+	/* A JIT compiler names new code, and code in the place of old. */
+	bool has_new_names = perf_map_changed(self->perf_map);
 	struct error *err = read_code_maps(self->pid, &maps);
 	size_t len = self->generations.len;
 	bool changed = !err && maps.hash != self->generations.data[len - 1].maps.hash;
@@ -182,7 +192,7 @@ static bool bcc_mappings_changed(struct symbolizer *base)
 	changed = changed && !err;
 	vec_deinit(&maps.ranges);
 	error_destroy(err);
-	return changed;
+	return changed || has_new_names;
 }
 
 /* After an exec the cache would refresh itself at the next lookup (and so free itself in
@@ -232,7 +242,7 @@ static uint64_t fix_offset(const struct generation *generation, uint64_t address
 static struct error *copy_symbol(const struct generation *generation, uint64_t address,
 				 const struct bcc_symbol *sym, struct symbol *ret)
 {
-	const char *name = sym->demangle_name ? sym->demangle_name : sym->name;
+	const char *name = sym->name;
 
 	ret->offset = name ? sym->offset : fix_offset(generation, address, sym);
 	if ((name && !(ret->name = strndup(name, NAME_MAX_BYTES))) ||
@@ -243,34 +253,92 @@ static struct error *copy_symbol(const struct generation *generation, uint64_t a
 	return NULL;
 }
 
+/* True when a file, or the vdso, is mapped there. libbcc is not asked of other code: it
+ * would read /tmp/perf-PID.map, whatever that is. */
+static bool is_mapped(const struct generation *generation, uint64_t address)
+{
+	vec_foreach (range, &generation->maps.ranges) {
+		if (address >= range->start && address < range->end)
+			return true;
+	}
+	return false;
+}
+
+static bool ask_bcc(struct bcc_symbolizer *self, const struct generation *generation,
+		    uint64_t address, struct bcc_symbol *ret)
+{
+	bool found;
+
+	watchdog_begin(&self->watchdog);
+	/* The frame cache demangles, and knows when to stop. */
+	found = !bcc_symcache_resolve_no_demangle(generation->cache, address, ret);
+	watchdog_end(&self->watchdog);
+	if (!found || !is_module(ret->module))
+		ret->name = NULL;
+	return is_module(ret->module);
+}
+
+/* A name that libbcc does not know: `name` may be NULL. */
+static struct error *set_name(struct symbol *symbol, const char *name, uint64_t offset)
+{
+	if (!name)
+		return NULL;
+	symbol->name = strndup(name, NAME_MAX_BYTES);
+	symbol->offset = offset;
+	return symbol->name ? NULL : error_no_memory();
+}
+
+static struct error *name_in_vdso(const struct bcc_symbolizer *self,
+				  struct symbol *symbol)
+{
+	uint64_t offset = 0;
+	const char *name;
+
+	if (symbol->name || !symbol->module || strcmp(symbol->module, "[vdso]") != 0 ||
+	    !self->vdso)
+		return NULL;
+	name = elf_names_find(self->vdso, symbol->offset, &offset);
+	return set_name(symbol, name, offset);
+}
+
+static struct error *name_jitted(struct bcc_symbolizer *self, uint64_t address,
+				 struct symbol *symbol)
+{
+	uint64_t offset = 0;
+	const char *name = perf_map_find(self->perf_map, address, &offset);
+	struct error *err = set_name(symbol, name, offset);
+
+	if (err || !name)
+		return err;
+	symbol->module = strdup("[jit]");
+	return symbol->module ? NULL : error_no_memory();
+}
+
 static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 				 struct symbol *ret)
 {
 	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
+	struct error *err = NULL;
 
 	*ret = (struct symbol){0};
 	for (size_t i = self->generations.len; i-- > 0;) {
 		const struct generation *generation = &self->generations.data[i];
 		struct bcc_symbol sym = {0};
 
-		if (!is_usable(self, generation))
+		/* Not mapped in this one's time: an older one may know it. */
+		if (!is_usable(self, generation) || !is_mapped(generation, address) ||
+		    !ask_bcc(self, generation, address, &sym))
 			continue;
-
-		bool found = !bcc_symcache_resolve(generation->cache, address, &sym);
-
-		if (!found) {
-			sym.name = sym.demangle_name = NULL;
-			/* Not mapped in this one's time: an older one may know it. */
-			if (!is_module(sym.module))
-				continue;
-		}
-
-		struct error *err = copy_symbol(generation, address, &sym, ret);
-
-		bcc_symbol_free_demangle_name(&sym);
-		return err;
+		err = copy_symbol(generation, address, &sym, ret);
+		if (!err)
+			err = name_in_vdso(self, ret);
+		break;
 	}
-	return NULL;
+	if (!err && !ret->module)
+		err = name_jitted(self, address, ret);
+	if (err)
+		symbol_deinit(ret);
+	return err;
 }
 
 static void bcc_destroy(struct symbolizer *base)
@@ -291,6 +359,9 @@ static void bcc_destroy(struct symbolizer *base)
 	vec_deinit(&self->generations);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
+	perf_map_destroy(self->perf_map);
+	elf_names_destroy(self->vdso);
+	watchdog_deinit(&self->watchdog);
 	free(self);
 }
 
@@ -325,8 +396,13 @@ struct error *symbolizer_bcc_create(int pid, struct symbolizer **ret)
 	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	snprintf(self->exe_link, sizeof(self->exe_link), "/proc/%d/exe", pid);
 	raise_fd_limit();
+	watchdog_init(&self->watchdog);
+	self->perf_map = perf_map_create(pid);
 
-	struct error *err = read_code_maps(pid, &maps);
+	struct error *err = self->perf_map ? vdso_names(&self->vdso) : error_no_memory();
+
+	if (!err)
+		err = read_code_maps(pid, &maps);
 
 	if (!err)
 		err = add_generation(self, &maps);

@@ -2,8 +2,10 @@
 #include "symbol/cache.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
+#include "symbol/demangle.h"
 #include "util/hashmap.h"
 #include "util/vec.h"
 
@@ -15,6 +17,8 @@ struct entry {
 
 struct frame_cache {
 	struct symbolizer *symbolizer;
+	struct line_finder *lines; /* NULL: names only */
+	bool keep_mangled;
 	struct hashmap by_address; /* to an index into entries */
 	VEC(struct entry *) entries;
 	unsigned generation;
@@ -41,11 +45,66 @@ void frame_cache_destroy(struct frame_cache *cache)
 		return;
 	vec_foreach (entry, &cache->entries) {
 		symbol_deinit(&(*entry)->symbol);
+		source_frames_deinit(&(*entry)->frame.sources);
 		free(*entry);
 	}
 	vec_deinit(&cache->entries);
 	hashmap_deinit(&cache->by_address);
 	free(cache);
+}
+
+void frame_cache_set_lines(struct frame_cache *cache, struct line_finder *lines)
+{
+	cache->lines = lines;
+}
+
+void frame_cache_keep_mangled(struct frame_cache *cache)
+{
+	cache->keep_mangled = true;
+}
+
+/* Put the demangled form, when there is one, in place of *name. */
+static void demangle_in_place(const struct frame_cache *cache, char **name)
+{
+	char *plain = *name && !cache->keep_mangled ? demangle(*name) : NULL;
+
+	if (plain) {
+		free(*name);
+		*name = plain;
+	}
+}
+
+/* The source frames of the call. */
+static struct error *find_sources(struct frame_cache *cache, uint64_t call,
+				  struct source_frames *ret)
+{
+	struct symbolizer *symbolizer = cache->symbolizer;
+	struct error *err = NULL;
+
+	*ret = (struct source_frames){.function_offset = 0};
+	if (symbolizer->ops->find_sources)
+		err = symbolizer->ops->find_sources(symbolizer, call, ret);
+	else if (cache->lines)
+		err = line_finder_find(cache->lines, call, ret);
+	if (err)
+		return err;
+	vec_foreach (frame, &ret->list)
+		demangle_in_place(cache, &frame->function);
+	return NULL;
+}
+
+/* Debug info names functions that no symbol table that was looked at has. */
+static struct error *complete_symbol(const struct source_frames *sources,
+				     struct symbol *symbol)
+{
+	size_t count = sources->list.len;
+	const char *name = count ? sources->list.data[count - 1].function : NULL;
+
+	if (symbol->name || !name)
+		return NULL;
+	symbol->name = strdup(name);
+	symbol->offset = sources->function_offset;
+	return symbol->name ? NULL : error_no_memory();
 }
 
 static struct error *entry_resolve(struct frame_cache *cache, struct entry *entry)
@@ -57,11 +116,23 @@ static struct error *entry_resolve(struct frame_cache *cache, struct entry *entr
 	struct symbol symbol = {0};
 	struct error *err = cache->symbolizer->ops->resolve(cache->symbolizer,
 							    address - back, &symbol);
+	struct source_frames sources = {.function_offset = 0};
 
-	if (err)
+	if (!err) {
+		demangle_in_place(cache, &symbol.name);
+		err = find_sources(cache, address - back, &sources);
+	}
+	if (!err)
+		err = complete_symbol(&sources, &symbol);
+	if (err) {
+		source_frames_deinit(&sources);
+		symbol_deinit(&symbol);
 		return err;
+	}
 	symbol_deinit(&entry->symbol);
+	source_frames_deinit(&entry->frame.sources);
 	entry->symbol = symbol;
+	entry->frame.sources = sources;
 	entry->generation = cache->generation;
 	entry->frame.symbol = symbol.name;
 	entry->frame.module = symbol.module;
@@ -120,6 +191,9 @@ void frame_cache_mappings_changed(struct frame_cache *cache)
 {
 	const struct symbolizer_ops *ops = cache->symbolizer->ops;
 
-	if (ops->mappings_changed && ops->mappings_changed(cache->symbolizer))
-		cache->generation++;
+	if (!ops->mappings_changed || !ops->mappings_changed(cache->symbolizer))
+		return;
+	if (cache->lines)
+		line_finder_mappings_changed(cache->lines);
+	cache->generation++;
 }

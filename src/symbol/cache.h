@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "symbol/lines.h"
 #include "symbol/symbolizer.h"
 
 /* One frame with its name. */
@@ -17,6 +18,8 @@ struct frame {
 	uint64_t offset;    /* address - start of the symbol (or of the module's file) */
 	const char *module; /* path, raw bytes, or NULL: unknown */
 	uint32_t index;     /* 0, 1, 2... in the order the cache met the addresses */
+	/* Where the call is in the source, when lines are looked for and found. */
+	struct source_frames sources;
 };
 
 struct frame_cache;
@@ -24,6 +27,12 @@ struct frame_cache;
 /* A cache in front of `symbolizer`, which must outlive it. NULL when memory is out. */
 struct frame_cache *frame_cache_create(struct symbolizer *symbolizer);
 void frame_cache_destroy(struct frame_cache *cache);
+
+/* Look for source frames too; `lines` is borrowed and must outlive the cache. */
+void frame_cache_set_lines(struct frame_cache *cache, struct line_finder *lines);
+
+/* Give names as the files have them; without this they are demangled. */
+void frame_cache_keep_mangled(struct frame_cache *cache);
 
 /*
  * The frame whose return address is `address`. It is borrowed, stays where it is while
@@ -35,8 +44,8 @@ struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,
 	__attribute__((warn_unused_result));
 
 /*
- * The target's mappings may have changed: tell the symbolizer and, when it finds a
- * difference, ask it anew for each address. Cheap when nothing changed.
+ * The target's mappings may have changed: tell the symbolizer and the line finder, and,
+ * when it finds a difference, ask it anew for each address. Cheap when nothing changed.
  */
 void frame_cache_mappings_changed(struct frame_cache *cache);
 

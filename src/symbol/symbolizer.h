@@ -11,12 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/source_frame.h"
 #include "util/error.h"
 
 /* What is known of one code address. */
 struct symbol {
-	char *name;      /* demangled; NULL when there is none. Raw bytes: the
-			    target chose them, so renderers escape. Owned. */
+	char *name;      /* as in the symbol table (mangled); NULL when there is none.
+			    Raw bytes: the target chose them, so renderers escape.
+			    Owned. */
 	char *module;    /* path of the file it lies in, or NULL. Owned. */
 	uint64_t offset; /* bytes from the symbol's start; with no name, from the
 			    module's start in its file's address space */
@@ -30,6 +32,11 @@ struct symbolizer_ops {
 	 * (and perhaps module) NULL. Fails only when memory is out. */
 	struct error *(*resolve)(struct symbolizer *self, uint64_t address,
 				 struct symbol *ret) __attribute__((warn_unused_result));
+	/* Fill `ret` with the source frames of the code at `address`; where nothing is
+	 * known it stays empty. NULL: a line_finder knows, if anyone does. */
+	struct error *(*find_sources)(struct symbolizer *self, uint64_t address,
+				      struct source_frames *ret)
+		__attribute__((warn_unused_result));
 	/* The target's mappings may have changed (dlopen, exec): look at them again. True
 	 * when they did, so that answers given before may be out of date. May be NULL. */
 	bool (*mappings_changed)(struct symbolizer *self);

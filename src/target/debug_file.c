@@ -9,6 +9,7 @@
 
 #include "target/elf_file.h"
 #include "util/cleanup.h"
+#include "util/crc32.h"
 #include "util/strbuf.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
@@ -84,28 +85,18 @@ static void read_build_id(struct elf_file *debug)
 					     sh.sh_addralign);
 }
 
-/* CRC-32 of ISO 3309, as zlib has it. */
 static uint32_t checksum(const struct elf_file *file)
 {
-	static const uint32_t nibbles[16] = {
-		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-	};
 	unsigned char bytes[16384];
-	uint32_t crc = UINT32_MAX;
+	uint32_t crc = 0;
 	uint64_t at = 0;
 	size_t n;
 
 	while ((n = elf_file_read_at(file, at, bytes, sizeof(bytes)))) {
-		for (size_t i = 0; i < n; i++) {
-			crc ^= bytes[i];
-			crc = crc >> 4 ^ nibbles[crc & 15];
-			crc = crc >> 4 ^ nibbles[crc & 15];
-		}
+		crc = crc32_update(crc, bytes, n);
 		at += n;
 	}
-	return ~crc;
+	return crc;
 }
 
 static bool serves(const struct elf_file *file, struct elf_file *debug,

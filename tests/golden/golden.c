@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <regex.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "render/renderer.h"
@@ -185,8 +186,9 @@ static void check_text(const char *text)
 	static const char *const forms[] = {
 		"^\\[[0-9:]{8}\\] Top [0-9]+ stacks with outstanding [a-z]+:$",
 		"^\t[0-9]+ bytes in [0-9]+ (allocations|mappings) from stack",
-		"^\t\t0x[0-9a-f]{16}\t.*\\+0x[0-9a-f]+ \\[.+\\]$",
-		"^\t\t0x[0-9a-f]{16}\t\\[.+\\+0x[0-9a-f]+\\]$",
+		"^\t\t0x[0-9a-f]{16}\t.*\\+0x[0-9a-f]+ \\[.+\\]( at .+)?$",
+		"^\t\t0x[0-9a-f]{16}\t.* \\[inlined\\] \\[.+\\]( at .+)?$",
+		"^\t\t0x[0-9a-f]{16}\t\\[.+\\+0x[0-9a-f]+\\]( at .+)?$",
 		"^\t\t0x[0-9a-f]{16}\t\\[unknown\\]$",
 		"^\t\taddr = 0x[0-9a-f]+ size = [0-9]+",
 		"^\t\t\\[(truncated|no stack|no frames)",
@@ -279,10 +281,79 @@ static void check_report(const char *name, const struct report *report)
 	check_json(json);
 }
 
+/* What debug info says of some calls; the table of names says the rest. */
+static const struct sourced {
+	uint64_t call;
+	struct source_frame frames[3];
+	size_t count;
+} sourced[] = {
+	{INSERT_AT + 0x33,
+	 {{"_ZN5Cache4growEm", "/srv/app/src/cache.h", 12, 9, true},
+	  {"_RNvC3app6innerf", "/srv/app/src/cache.h", 40, 0, true},
+	  {"_ZN5Cache6insertERKSs", "/srv/app/src/cache.cpp", 88, 17, false}},
+	 3},
+	{LOOP_AT + 0x55, {{"main_loop", "/srv/app/src/main.c", 120, 3, false}}, 1},
+	/* A file without a line, and no name anywhere else: from debug info. */
+	{STRIPPED_AT + 0x1233, {{"blob_read", "blob.S", 0, 0, false}}, 1},
+	{HOSTILE_AT + 1,
+	 {{"in\x1b[2Jlined\n", "/tmp/\x1b]0;x\a\n\t\t0x1/evil.c", 4294967295u, 7, true},
+	  {NULL, NULL, 0, 0, false}},
+	 2},
+	{HOSTILE_AT + 0x11,
+	 {{NULL, "/tmp/no name.c", 1, 0, true}, {"x", "", 3, 0, false}},
+	 2},
+};
+
+struct sourced_symbolizer {
+	struct symbolizer base;
+	struct symbolizer *names;
+};
+
+static struct error *sourced_resolve(struct symbolizer *base, uint64_t address,
+				     struct symbol *ret)
+{
+	struct symbolizer *names = ((struct sourced_symbolizer *)base)->names;
+
+	return names->ops->resolve(names, address, ret);
+}
+
+static struct error *sourced_find(struct symbolizer *base, uint64_t address,
+				  struct source_frames *ret)
+{
+	(void)base;
+	*ret = (struct source_frames){.function_offset = 0x33};
+	for (size_t i = 0; i < sizeof(sourced) / sizeof(*sourced); i++) {
+		for (size_t j = 0; sourced[i].call == address && j < sourced[i].count;
+		     j++) {
+			struct source_frame frame = sourced[i].frames[j];
+
+			frame.function = frame.function ? strdup(frame.function) : NULL;
+			frame.file = frame.file ? strdup(frame.file) : NULL;
+			REQUIRE(vec_push(&ret->list, frame));
+		}
+	}
+	return NULL;
+}
+
+static void sourced_destroy(struct symbolizer *base)
+{
+	symbolizer_destroy(((struct sourced_symbolizer *)base)->names);
+}
+
+static const struct symbolizer_ops sourced_ops = {
+	.name = "sourced",
+	.resolve = sourced_resolve,
+	.find_sources = sourced_find,
+	.destroy = sourced_destroy,
+};
+
+static bool with_lines;
+
 /* The report of `snap`, and of `before` first when there is one; destroys both. */
 static void check_case(const char *name, struct snapshot *before, struct snapshot *snap,
 		       const struct report_options *options, enum report_cause cause)
 {
+	struct sourced_symbolizer lines = {.base = {.ops = &sourced_ops}};
 	_cleanup_(symbolizer_destroyp) struct symbolizer *symbolizer = NULL;
 	_cleanup_(frame_cache_destroyp) struct frame_cache *cache = NULL;
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
@@ -290,6 +361,10 @@ static void check_case(const char *name, struct snapshot *before, struct snapsho
 
 	REQUIRE(!symbolizer_table_create(rows, sizeof(rows) / sizeof(*rows),
 					 &symbolizer));
+	if (with_lines) {
+		lines.names = symbolizer;
+		symbolizer = &lines.base;
+	}
 	cache = frame_cache_create(symbolizer);
 	history = report_history_create();
 	REQUIRE(cache && history);
@@ -494,6 +569,34 @@ static void combined(void)
 		   REPORT_INTERVAL);
 }
 
+/* Source lines and inlined functions, well-behaved and hostile. */
+static struct snapshot *lines_snapshot(void)
+{
+	struct snapshot *snap = heap_snapshot(10 * SECOND);
+	const uint64_t frames[] = {HOSTILE_AT + 2, HOSTILE_AT + 0x12, LOOP_AT + 0x56};
+
+	add_stack(snap, STACK_END_COMPLETE, 3, frames);
+	add_block(snap, BLOCK_HEAP, 0x14010, 77, 5 * SECOND, 3);
+	return snap;
+}
+
+static void lines(void)
+{
+	with_lines = true;
+	check_case("lines", NULL, lines_snapshot(), &usual, REPORT_INTERVAL);
+	with_lines = false;
+}
+
+static void short_paths(void)
+{
+	struct report_options options = usual;
+
+	with_lines = true;
+	options.short_paths = true;
+	check_case("short_paths", NULL, lines_snapshot(), &options, REPORT_INTERVAL);
+	with_lines = false;
+}
+
 /* Each format is found by its name, and nothing else is. */
 static void names(void)
 {
@@ -525,5 +628,7 @@ int main(int argc, char *argv[])
 	RUN(mappings);
 	RUN(allocations);
 	RUN(combined);
+	RUN(lines);
+	RUN(short_paths);
 	return check_done();
 }

@@ -295,7 +295,10 @@ static void text_is_memleaks(void)
 	regex_t head = compiled("^\\[[0-9]{2}:[0-9]{2}:[0-9]{2}\\] Top [0-9]+ stacks "
 				"with outstanding allocations:");
 	regex_t stack = compiled("^\t[0-9]+ bytes in [0-9]+ allocations from stack");
-	regex_t frame = compiled("^\t\t0x[0-9a-f]{16}\t.+\\+0x[0-9a-f]+ \\[.+\\]$");
+	regex_t frame = compiled("^\t\t0x[0-9a-f]{16}\t.+\\+0x[0-9a-f]+ \\[[^]]+\\]"
+				 "( at [^ ]+:[0-9]+)?$");
+	regex_t inlined = compiled("^\t\t0x[0-9a-f]{16}\t.+ \\[inlined\\] \\[[^]]+\\]"
+				   " at [^ ]+:[0-9]+$");
 	regex_t unknown = compiled("^\t\t0x[0-9a-f]{16}\t\\[.+\\]$");
 	struct live_process *memtrace =
 		memtrace_start_plain(live_pid(oracle), "--older 0 -i 3600");
@@ -313,6 +316,7 @@ static void text_is_memleaks(void)
 		if (!strncmp(line, "\t\t0x", 4)) {
 			frames++;
 			if (regexec(&frame, line, 0, NULL, 0) &&
+			    regexec(&inlined, line, 0, NULL, 0) &&
 			    regexec(&unknown, line, 0, NULL, 0))
 				CHECK_FAIL("not a frame as memleak has it: %s", line);
 		}
@@ -330,6 +334,7 @@ static void text_is_memleaks(void)
 	regfree(&head);
 	regfree(&stack);
 	regfree(&frame);
+	regfree(&inlined);
 	regfree(&unknown);
 	check_untouched();
 }

@@ -131,8 +131,10 @@ static int64_t path_index(const json_t *row)
 	json_array_foreach (live_get(row, "frames"), i, frame) {
 		const char *symbol = json_string_value(live_get(frame, "symbol"));
 
-		/* Leaf first: the innermost choice is the highest bit. */
-		if (symbol && !strncmp(symbol, "path_", 5))
+		/* Leaf first: the innermost choice is the highest bit. One inlined into
+		 * another is the compiler's way of the same. */
+		if (symbol && json_is_false(live_get(frame, "inlined")) &&
+		    !strncmp(symbol, "path_", 5))
 			index = index << 1 | !strcmp(symbol, "path_right");
 	}
 	return index;

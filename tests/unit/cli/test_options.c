@@ -337,6 +337,24 @@ static void program(void)
 		"-p1", "--program", "x", "--", "ls");
 }
 
+/* Lines, names, and where debug info comes from. */
+static void names(void)
+{
+	struct options o;
+
+	PARSE(&o);
+	CHECK(!o.no_lines && !o.debuginfod && !o.no_demangle && !o.short_paths);
+	CHECK(!o.debug_dirs.values[0]);
+	PARSE(&o, "--no-lines", "--debuginfod", "--no-demangle", "--paths", "short");
+	CHECK(o.no_lines && o.debuginfod && o.no_demangle && o.short_paths);
+	PARSE(&o, "--paths=short", "--paths=full");
+	CHECK(!o.short_paths);
+	PARSE(&o, "--debug-dir", "/a", "--debug-dir=/b:/c");
+	CHECK_STR(o.debug_dirs.values[0], "/a");
+	CHECK_STR(o.debug_dirs.values[1], "/b:/c");
+	CHECK(!o.debug_dirs.values[2]);
+}
+
 int main(void)
 {
 	RUN(has_defaults);
@@ -357,5 +375,6 @@ int main(void)
 	RUN(double_dash_ends_options);
 	RUN(command_after_double_dash);
 	RUN(program);
+	RUN(names);
 	return check_done();
 }

@@ -293,6 +293,32 @@ static void refuses_files(void)
 		"-p1", "--combined-only", "--reverse");
 }
 
+static void names(void)
+{
+	char *many[2 * OPTION_LIST_MAX + 5] = {"memtrace", "-p1"};
+	struct options o;
+
+	REFUSED("--paths: expected 'full' or 'short'; got 'long'", "-p1", "--paths",
+		"long");
+	REFUSED("--debug-dir: expected a directory, or several with ':' between; got ''",
+		"-p1", "--debug-dir", "");
+	REFUSED("--debug-dir: expected a directory, or several with ':' between; got "
+		"'-q', "
+		"which looks like an option (if it is meant: --debug-dir=-q)",
+		"-p1", "--debug-dir", "-q");
+	/* More than there is room for. */
+	for (int i = 0; i <= OPTION_LIST_MAX; i++) {
+		many[2 + 2 * i] = "--debug-dir";
+		many[3 + 2 * i] = "/d";
+	}
+
+	struct error *err = parse_list(many, &o);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_USAGE);
+	error_destroy(err);
+}
+
 int main(void)
 {
 	RUN(refuses_a_missing_pid);
@@ -309,5 +335,6 @@ int main(void)
 	RUN(refuses_a_nameless_program);
 	RUN(refuses_contradictions);
 	RUN(refuses_files);
+	RUN(names);
 	return check_done();
 }

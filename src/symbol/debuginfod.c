@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/debuginfod.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The part of elfutils/debuginfod.h that is used; its soname is a promise. */
+#define SONAME "libdebuginfod.so.1"
+
+struct client;
+typedef struct client *begin_function(void);
+typedef void end_function(struct client *client);
+typedef int find_function(struct client *client, const unsigned char *build_id,
+			  int build_id_size, char **path);
+
+static int fetch(void *library, const struct build_id *id)
+{
+	begin_function *begin = (begin_function *)dlsym(library, "debuginfod_begin");
+	end_function *end = (end_function *)dlsym(library, "debuginfod_end");
+	find_function *find =
+		(find_function *)dlsym(library, "debuginfod_find_debuginfo");
+	struct client *client;
+	char *path = NULL;
+	int fd;
+
+	if (!begin || !end || !find || !(client = begin()))
+		return -1;
+	fd = find(client, id->bytes, (int)id->size, &path);
+	end(client);
+	free(path);
+	return fd < 0 ? -1 : fd;
+}
+
+int debuginfod_fetch(const struct build_id *id)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	void *library;
+	int fd;
+
+	if (!urls || !*urls)
+		return -1;
+	/* Kept loaded: libcurl does not like to be unloaded. */
+	library = dlopen(SONAME, RTLD_NOW | RTLD_NODELETE);
+	if (!library)
+		return -1;
+	fd = fetch(library, id);
+	dlclose(library);
+	return fd;
+}

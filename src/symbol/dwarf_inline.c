@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/dwarf_unit.h"
+
+#include <dwarf.h>
+
+/* From an inlined call over its abstract instance to the declaration in a class; a chain
+ * that is longer runs in a circle. */
+#define ORIGINS_MAX 16
+
+/* Rust reaches 40. What is inlined deeper is left away. */
+#define INLINES_MAX 64u
+
+/* Blocks without code of their own may hold some that have. */
+static bool is_scope(int tag)
+{
+	switch (tag) {
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+	case DW_TAG_with_stmt:
+	case DW_TAG_common_block:
+	case DW_TAG_inlined_subroutine:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_code(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+}
+
+struct walk {
+	struct dwarf_budget *budget;
+	uint64_t address;
+	struct dwarf_inlines *inlines;
+	bool failed; /* memory is out */
+};
+
+/* Follow the address down; true when a scope below `parent` has it. */
+static bool descend(struct walk *walk, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (depth >= DWARF_DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (!dwarf_budget_spend(walk->budget, 1))
+			return false;
+		if (!is_scope(tag))
+			continue;
+		if (!has_code(&die)) {
+			if (tag != DW_TAG_inlined_subroutine &&
+			    descend(walk, &die, depth + 1))
+				return true;
+			continue;
+		}
+		if (!dwarf_covers(&die, walk->budget, walk->address))
+			continue;
+		if (tag == DW_TAG_inlined_subroutine) {
+			if (walk->inlines->dies.len >= INLINES_MAX)
+				return true;
+			walk->failed = !vec_push(&walk->inlines->dies, die);
+		}
+		if (!walk->failed)
+			descend(walk, &die, depth + 1);
+		return true;
+	} while (!walk->failed && dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
+struct error *dwarf_find_inlines(Dwarf_Die *function, struct dwarf_budget *budget,
+				 uint64_t address, struct dwarf_inlines *ret)
+{
+	struct walk walk = {.budget = budget, .address = address, .inlines = ret};
+
+	descend(&walk, function, 0);
+	return walk.failed ? error_no_memory() : NULL;
+}
+
+static const char *string_attribute(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
+}
+
+/* To the DIE that this one is an instance of, or that declares it. */
+static bool follow_origin(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die origin;
+
+	if (!dwarf_attr(die, DW_AT_abstract_origin, &attr) &&
+	    !dwarf_attr(die, DW_AT_specification, &attr))
+		return false;
+	if (!dwarf_formref_die(&attr, &origin))
+		return false;
+	*die = origin;
+	return true;
+}
+
+const char *dwarf_function_name(Dwarf_Die *of)
+{
+	const char *name = NULL;
+	Dwarf_Die die = *of;
+
+	for (int i = 0; i < ORIGINS_MAX; i++) {
+		const char *linkage = string_attribute(&die, DW_AT_linkage_name);
+
+		if (!linkage)
+			linkage = string_attribute(&die, DW_AT_MIPS_linkage_name);
+		if (linkage)
+			return linkage;
+		if (!name)
+			name = string_attribute(&die, DW_AT_name);
+		if (!follow_origin(&die))
+			break;
+	}
+	return name;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/dwarf_unit.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#define TICK_STEPS 4096u
+
+/* Functions overlap where they are nested, or where the DWARF lies. */
+#define OVERLAPS_MAX 64u
+
+bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps)
+{
+	if (budget->steps < steps) {
+		budget->steps = 0;
+		return false;
+	}
+	if (budget->tick &&
+	    (budget->steps - steps) / TICK_STEPS != budget->steps / TICK_STEPS)
+		budget->tick(budget->tick_arg);
+	budget->steps -= steps;
+	return true;
+}
+
+void dwarf_each_range(Dwarf_Die *die, struct dwarf_budget *budget,
+		      bool (*each)(void *arg, uint64_t low, uint64_t high), void *arg)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t offset = 0;
+
+	while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
+		if (!dwarf_budget_spend(budget, 1))
+			return;
+		if (low < high && !each(arg, low, high))
+			return;
+	}
+}
+
+struct cover {
+	uint64_t address;
+	bool found;
+};
+
+static bool cover_range(void *arg, uint64_t low, uint64_t high)
+{
+	struct cover *cover = arg;
+
+	cover->found = cover->address >= low && cover->address < high;
+	return !cover->found;
+}
+
+bool dwarf_covers(Dwarf_Die *die, struct dwarf_budget *budget, uint64_t address)
+{
+	struct cover cover = {.address = address};
+
+	dwarf_each_range(die, budget, cover_range, &cover);
+	return cover.found;
+}
+
+struct scan {
+	struct dwarf_unit *unit;
+	struct dwarf_budget *budget;
+	Dwarf_Off die;
+	uint64_t start;
+	bool has_start;
+	bool failed; /* memory is out */
+};
+
+/* The first range that is listed holds the entry, unless DW_AT_low_pc says otherwise. */
+static bool add_range(void *arg, uint64_t low, uint64_t high)
+{
+	struct scan *scan = arg;
+
+	/* A function that the linker left out lies at 0. */
+	if (!low)
+		return true;
+	if (!dwarf_budget_spend(scan->budget, DWARF_RANGE_STEPS))
+		return false;
+	if (!scan->has_start) {
+		scan->has_start = true;
+		scan->start = low;
+	}
+	scan->failed = !vec_push(&scan->unit->functions, (struct dwarf_function){
+								 .low = low,
+								 .high = high,
+								 .start = scan->start,
+								 .die = scan->die,
+							 });
+	return !scan->failed;
+}
+
+/* Types have no code, but for member functions that some compilers put there. */
+static bool may_hold_functions(int tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type: /* in Rust */
+	case DW_TAG_interface_type:
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void scan_children(struct scan *scan, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (depth >= DWARF_DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (!dwarf_budget_spend(scan->budget, 1))
+			return;
+		if (tag == DW_TAG_subprogram) {
+			scan->die = dwarf_dieoffset(&die);
+			scan->has_start = !dwarf_entrypc(&die, &scan->start);
+			dwarf_each_range(&die, scan->budget, add_range, scan);
+		}
+		if (may_hold_functions(tag))
+			scan_children(scan, &die, depth + 1);
+	} while (!scan->failed && dwarf_siblingof(&die, &die) == 0);
+}
+
+static int compare_functions(const void *pa, const void *pb)
+{
+	const struct dwarf_function *a = pa, *b = pb;
+
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	/* The larger first: the inner one is then nearer to an address in both. */
+	return a->high > b->high ? -1 : a->high < b->high;
+}
+
+struct error *dwarf_unit_scan(struct dwarf_unit *unit, Dwarf *dwarf,
+			      struct dwarf_budget *budget)
+{
+	struct scan scan = {.unit = unit, .budget = budget};
+	Dwarf_Die die;
+
+	if (unit->is_scanned || !dwarf_offdie(dwarf, unit->die, &die))
+		return NULL;
+	unit->is_scanned = true;
+	scan_children(&scan, &die, 0);
+	if (scan.failed)
+		return error_no_memory();
+	if (unit->functions.len)
+		qsort(unit->functions.data, unit->functions.len,
+		      sizeof(*unit->functions.data), compare_functions);
+	return NULL;
+}
+
+const struct dwarf_function *dwarf_unit_function(const struct dwarf_unit *unit,
+						 uint64_t address)
+{
+	const struct dwarf_function *functions = unit->functions.data, *found = NULL;
+	size_t low = 0, high = unit->functions.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
+		const struct dwarf_function *f = &functions[low - 1 - i];
+
+		if (address < f->high &&
+		    (!found || f->high - f->low < found->high - found->low))
+			found = f;
+	}
+	return found;
+}
+
+uint64_t dwarf_number(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	return dwarf_attr(die, name, &attr) && !dwarf_formudata(&attr, &value) ? value
+									       : 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compilation units and their functions. Private to dwarf_lookup.c, dwarf_unit.c and
+ * dwarf_inline.c. */
+#ifndef SYMBOL_DWARF_UNIT_H
+#define SYMBOL_DWARF_UNIT_H
+
+#include "symbol/dwarf_lookup.h"
+
+/* No compiler nests DIEs deeper; what lies deeper is not looked at. */
+#define DWARF_DEPTH_MAX 256
+
+/* The code of one function, or a part of it. */
+struct dwarf_function {
+	uint64_t low, high; /* high exclusive */
+	uint64_t start;     /* of the function's first byte */
+	Dwarf_Off die;
+};
+
+struct dwarf_unit {
+	Dwarf_Off die;
+	bool is_scanned;
+	bool has_lines, lines_checked;        /* the line program may be run */
+	VEC(struct dwarf_function) functions; /* by low */
+};
+
+/* What a stored range costs besides being looked at, so that memory is bounded too. */
+#define DWARF_RANGE_STEPS 16
+
+/* Spend `steps`; false when there are none left. */
+bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps);
+
+/* Call `each` for every range [low, high) of code of `die`, with the address of its
+ * entry. It returns false to stop. */
+void dwarf_each_range(Dwarf_Die *die, struct dwarf_budget *budget,
+		      bool (*each)(void *arg, uint64_t low, uint64_t high), void *arg);
+
+/* True when the code of `die` includes `address`. */
+bool dwarf_covers(Dwarf_Die *die, struct dwarf_budget *budget, uint64_t address);
+
+/* Fill unit->functions. */
+struct error *dwarf_unit_scan(struct dwarf_unit *unit, Dwarf *dwarf,
+			      struct dwarf_budget *budget)
+	__attribute__((warn_unused_result));
+
+/* The innermost of the unit's functions around `address`, or NULL. */
+const struct dwarf_function *dwarf_unit_function(const struct dwarf_unit *unit,
+						 uint64_t address);
+
+/* The inlined calls around `address` below the DIE of its function. */
+struct dwarf_inlines {
+	VEC(Dwarf_Die) dies; /* outermost first */
+};
+
+struct error *dwarf_find_inlines(Dwarf_Die *function, struct dwarf_budget *budget,
+				 uint64_t address, struct dwarf_inlines *ret)
+	__attribute__((warn_unused_result));
+
+/* The name of a function's DIE: its linkage name, else its name, from the DIE itself or
+ * from those that it is an instance of; NULL when it has none. Borrowed from the DWARF.
+ */
+const char *dwarf_function_name(Dwarf_Die *die);
+
+/* The value of an unsigned attribute; 0 when there is none. */
+uint64_t dwarf_number(Dwarf_Die *die, unsigned name);
+
+#endif

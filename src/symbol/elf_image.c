@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/elf_image.h"
+
+#include <elfutils/libdwelf.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+
+#define GIB              (UINT64_C(1) << 30)
+#define MAPPED_MAX_BYTES (16 * GIB)
+#define READ_MAX_BYTES   (2 * GIB)
+#define MAP_MIN_BYTES    (GIB / 4)
+#define SECTIONS_MAX     0xff00u /* SHN_LORESERVE: more needs extended numbering */
+#define SEGMENTS_MAX     4096u
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#else
+#error "this machine is not supported"
+#endif
+
+DEFINE_CLEANUP(struct elf_image *, elf_image_close);
+
+/* Open for reading what the O_PATH descriptor stands for, if that is a regular file. */
+static int reopen_regular(int path_fd)
+{
+	char link[32];
+	struct stat st;
+
+	if (path_fd < 0 || fstat(path_fd, &st) || !S_ISREG(st.st_mode))
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	return open(link, O_RDONLY | O_CLOEXEC);
+}
+
+static int open_below(int root_fd, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_IN_ROOT,
+	};
+	_cleanup_(closep) int path_fd =
+		(int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+	return reopen_regular(path_fd);
+}
+
+int open_regular(int root_fd, const char *path)
+{
+	return open_below(root_fd, path, 0);
+}
+
+int open_regular_nofollow(int root_fd, const char *path)
+{
+	return open_below(root_fd, path, O_NOFOLLOW);
+}
+
+int open_regular_path(const char *path)
+{
+	_cleanup_(closep) int path_fd = open(path, O_PATH | O_CLOEXEC);
+
+	return reopen_regular(path_fd);
+}
+
+static struct error *malformed(const char *what)
+{
+	return error_create(ERROR_MALFORMED, "malformed ELF file (%s)", what);
+}
+
+/* What libelf would trust: the sizes of the tables. gABI, "ELF Header". */
+static struct error *check_header(const Elf64_Ehdr *h, size_t n)
+{
+	if (n < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
+	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    h->e_machine != MACHINE)
+		return malformed("its header");
+	if (h->e_type != ET_EXEC && h->e_type != ET_DYN && h->e_type != ET_REL)
+		return malformed("its type");
+	if (h->e_phnum > SEGMENTS_MAX ||
+	    (h->e_phnum && h->e_phentsize != sizeof(Elf64_Phdr)))
+		return malformed("its program headers");
+	/* No number here: extended numbering, which only files with 65280 sections use.
+	 */
+	if (!h->e_shoff || !h->e_shnum || h->e_shnum > SECTIONS_MAX ||
+	    h->e_shentsize != sizeof(Elf64_Shdr))
+		return malformed("its section headers");
+	return NULL;
+}
+
+static bool is_debug_name(const char *name)
+{
+	return name && (!strncmp(name, ".debug_", 7) || !strncmp(name, ".zdebug_", 8));
+}
+
+/* The bytes that a debug section has once it is decompressed. */
+static uint64_t whole_size(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+{
+	unsigned char head[12]; /* "ZLIB", the size as 8 bytes, big-endian */
+	GElf_Chdr chdr;
+	Elf_Data *data;
+	uint64_t size;
+
+	if (sh->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
+	if (strncmp(name, ".zdebug_", 8))
+		return sh->sh_size;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf || data->d_size < sizeof(head))
+		return sh->sh_size;
+	memcpy(head, data->d_buf, sizeof(head));
+	memcpy(&size, head + 4, sizeof(size));
+	return memcmp(head, "ZLIB", 4) ? sh->sh_size : be64toh(size);
+}
+
+uint64_t elf_image_max_bytes(void)
+{
+	struct sysinfo info;
+	uint64_t quarter = READ_MAX_BYTES;
+
+	if (!sysinfo(&info))
+		quarter = (uint64_t)info.totalram * info.mem_unit / 4;
+	return quarter < READ_MAX_BYTES ? quarter : READ_MAX_BYTES;
+}
+
+static struct error *check_sections(struct elf_image *image, bool is_mapped)
+{
+	uint64_t all = 0;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return malformed("its section names");
+	while ((scn = elf_nextscn(image->elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh)
+					   ? elf_strptr(image->elf, names, sh.sh_name)
+					   : NULL;
+		uint64_t size;
+
+		if (!is_debug_name(name) || sh.sh_type == SHT_NOBITS)
+			continue;
+		if (sh.sh_offset > image->size_bytes ||
+		    sh.sh_size > image->size_bytes - sh.sh_offset)
+			return malformed("a section outside of the file");
+		size = whole_size(scn, &sh, name);
+		if (size > MAPPED_MAX_BYTES || (all += size) > MAPPED_MAX_BYTES)
+			return malformed("its debug sections are too large");
+		/* What is decompressed takes memory, also when the file is mapped. */
+		if (size != sh.sh_size || !is_mapped)
+			image->debug_bytes += size;
+	}
+	if (image->debug_bytes > elf_image_max_bytes())
+		return malformed("its debug sections are too large");
+	return NULL;
+}
+
+struct error *elf_image_open(int fd, struct elf_image **ret)
+{
+	_cleanup_(elf_image_closep) struct elf_image *image = calloc(1, sizeof(*image));
+	struct stat st;
+	Elf64_Ehdr header;
+
+	if (!image) {
+		close(fd);
+		return error_no_memory();
+	}
+	image->fd = fd;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return malformed("not a regular file");
+	image->size_bytes = (uint64_t)st.st_size;
+
+	ssize_t n = pread(fd, &header, sizeof(header), 0);
+	struct error *err = check_header(&header, n > 0 ? (size_t)n : 0);
+	bool is_mapped = image->size_bytes >= MAP_MIN_BYTES && st.st_uid == 0 &&
+			 !(st.st_mode & (S_IWGRP | S_IWOTH));
+
+	if (err)
+		return err;
+	elf_version(EV_CURRENT);
+	image->elf = elf_begin(fd, is_mapped ? ELF_C_READ_MMAP : ELF_C_READ, NULL);
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
+		return malformed("libelf refuses it");
+	err = check_sections(image, is_mapped);
+	if (err)
+		return err;
+	*ret = take(image);
+	return NULL;
+}
+
+struct error *elf_image_from_memory(void *memory, size_t size, struct elf_image **ret)
+{
+	_cleanup_(elf_image_closep) struct elf_image *image = calloc(1, sizeof(*image));
+	Elf64_Ehdr header;
+	struct error *err;
+
+	if (!image) {
+		free(memory);
+		return error_no_memory();
+	}
+	image->fd = -1;
+	image->memory = memory;
+	image->size_bytes = size;
+	if (size >= sizeof(header))
+		memcpy(&header, memory, sizeof(header));
+	err = check_header(&header, size);
+	if (err)
+		return err;
+	elf_version(EV_CURRENT);
+	image->elf = elf_memory(memory, size);
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
+		return malformed("libelf refuses it");
+	err = check_sections(image, false);
+	if (err)
+		return err;
+	*ret = take(image);
+	return NULL;
+}
+
+void elf_image_close(struct elf_image *image)
+{
+	if (!image)
+		return;
+	elf_end(image->elf);
+	closep(&image->fd);
+	free(image->memory);
+	free(image);
+}
+
+Elf_Scn *elf_image_section(const struct elf_image *image, const char *name)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(image->elf, scn))) {
+		const char *found = gelf_getshdr(scn, &sh)
+					    ? elf_strptr(image->elf, names, sh.sh_name)
+					    : NULL;
+
+		if (found && !strcmp(found, name))
+			return scn;
+	}
+	return NULL;
+}
+
+struct build_id elf_image_build_id(const struct elf_image *image)
+{
+	struct build_id id = {.size = 0};
+	const void *bytes;
+	ssize_t size = dwelf_elf_gnu_build_id(image->elf, &bytes);
+
+	if (size > 0 && size <= BUILD_ID_MAX_BYTES) {
+		memcpy(id.bytes, bytes, (size_t)size);
+		id.size = (size_t)size;
+	}
+	return id;
+}
+
+const Elf_Data *elf_image_data(const struct elf_image *image, const char *name)
+{
+	Elf_Scn *scn = elf_image_section(image, name);
+	char old_name[32];
+	GElf_Shdr sh;
+	const Elf_Data *data;
+
+	/* What was compressed in the old manner of GNU keeps its name. */
+	if (!scn && name[0] == '.') {
+		snprintf(old_name, sizeof(old_name), ".z%s", name + 1);
+		scn = elf_image_section(image, old_name);
+	}
+	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+		return NULL;
+	/* Raw: libelf has no business with the bytes of debug sections. */
+	data = elf_rawdata(scn, NULL);
+	return data && data->d_buf ? data : NULL;
+}

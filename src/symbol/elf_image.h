@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An ELF file that debug info is read from: a program, a library, a file of debug info
+ * alone, a .dwo file. All of them may be the target's, so all are hostile: what libelf
+ * and libdw would allocate is bounded before they look.
+ */
+#ifndef SYMBOL_ELF_IMAGE_H
+#define SYMBOL_ELF_IMAGE_H
+
+#include <gelf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+#define BUILD_ID_MAX_BYTES 64
+
+struct elf_image {
+	Elf *elf;
+	uint64_t size_bytes; /* of the file */
+	int fd;              /* -1: in memory */
+	void *memory;
+	uint64_t debug_bytes; /* memory that reading all debug sections takes */
+};
+
+struct build_id {
+	unsigned char bytes[BUILD_ID_MAX_BYTES];
+	size_t size; /* 0: there is none */
+};
+
+/*
+ * A regular file below the directory `root_fd`, which symbolic links and ".." cannot
+ * leave (openat2(2), RESOLVE_IN_ROOT); -1 when there is none. Whatever else is found
+ * there, a FIFO or a device, is not opened: that alone can block or have effects.
+ */
+int open_regular(int root_fd, const char *path);
+
+/* The same, and the last part of the path is no symbolic link either. */
+int open_regular_nofollow(int root_fd, const char *path);
+
+/* The same for one of our own paths, which is trusted to lead anywhere. */
+int open_regular_path(const char *path);
+
+/*
+ * Look at the file `fd`, which is taken over, also after an error. It is read, since one
+ * that is cut short while it is mapped raises SIGBUS; mapped are only files of 256 MiB
+ * and more that none but root can write. ERROR_MALFORMED also for a file whose debug
+ * sections are larger, once decompressed, than what a real one needs (16 GiB), or would
+ * take more memory than elf_image_max_bytes().
+ */
+struct error *elf_image_open(int fd, struct elf_image **ret)
+	__attribute__((warn_unused_result));
+
+/* The same for a file in `memory` (from malloc), which is taken over, also after an
+ * error. */
+struct error *elf_image_from_memory(void *memory, size_t size, struct elf_image **ret)
+	__attribute__((warn_unused_result));
+void elf_image_close(struct elf_image *image);
+
+/* The most memory that debug info may take: 2 GiB, and at most a quarter of what the
+ * machine has. */
+uint64_t elf_image_max_bytes(void);
+
+/* The section of that name, or NULL. */
+Elf_Scn *elf_image_section(const struct elf_image *image, const char *name);
+
+/* The GNU build-id (size 0: it has none, or one that is too long). */
+struct build_id elf_image_build_id(const struct elf_image *image);
+
+/* The contents of a section as libelf has them now: once dwarf_begin_elf(3) has looked,
+ * decompressed. NULL when there are none. */
+const Elf_Data *elf_image_data(const struct elf_image *image, const char *name);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/line_module.h"
+
+#include <elfutils/libdwelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol/elf_names.h"
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct line_module *, line_module_destroy);
+
+struct line_module {
+	int fd; /* until it is loaded */
+	char *path;
+	bool is_loaded;
+	const char *missing;
+	struct elf_image *image;  /* the file itself, NULL: it cannot be used */
+	struct debug_found debug; /* its debug file, when it has one */
+	struct debug_found alt;   /* the debug info's supplementary file */
+	Dwarf *dwarf, *alt_dwarf;
+	struct dwarf_lookup *lookup;
+	struct elf_names *names; /* of .gnu_debugdata */
+};
+
+struct error *line_module_create(int fd, const char *path, struct line_module **ret)
+{
+	_cleanup_(line_module_destroyp) struct line_module *module =
+		calloc(1, sizeof(*module));
+
+	if (!module) {
+		close(fd);
+		return error_no_memory();
+	}
+	module->fd = fd;
+	module->path = strdup(path);
+	if (!module->path)
+		return error_no_memory();
+	*ret = take(module);
+	return NULL;
+}
+
+/* Let the debug info go; names stay. */
+static void drop_dwarf(struct line_module *module)
+{
+	dwarf_lookup_destroy(module->lookup);
+	module->lookup = NULL;
+	dwarf_end(module->dwarf);
+	module->dwarf = NULL;
+	dwarf_end(module->alt_dwarf);
+	module->alt_dwarf = NULL;
+	debug_found_deinit(&module->debug);
+	debug_found_deinit(&module->alt);
+}
+
+void line_module_destroy(struct line_module *module)
+{
+	if (!module)
+		return;
+	drop_dwarf(module);
+	elf_names_destroy(module->names);
+	elf_image_close(module->image);
+	closep(&module->fd);
+	free(module->path);
+	free(module);
+}
+
+static bool has_debug_info(const struct elf_image *image)
+{
+	Elf_Scn *scn = elf_image_section(image, ".debug_info");
+	GElf_Shdr sh;
+
+	if (!scn)
+		scn = elf_image_section(image, ".zdebug_info");
+	return scn && gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS && sh.sh_size;
+}
+
+/* libdw (0.188 at least) takes it for granted that a section of strings ends with one,
+ * and otherwise reads on behind it. */
+static bool strings_end(const struct elf_image *image)
+{
+	static const char *const names[] = {".debug_str", ".debug_line_str"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const Elf_Data *data = elf_image_data(image, names[i]);
+
+		if (data && data->d_size &&
+		    ((const char *)data->d_buf)[data->d_size - 1] != '\0')
+			return false;
+	}
+	return true;
+}
+
+/* libdw reads all debug sections of a file at once. */
+static Dwarf *begin_dwarf(struct line_resources *resources, const struct elf_image *image)
+{
+	Dwarf *dwarf;
+
+	if (image->debug_bytes > resources->memory_bytes)
+		return NULL;
+	resources->memory_bytes -= image->debug_bytes;
+	dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+	/* Now they are decompressed. */
+	if (dwarf && !strings_end(image)) {
+		dwarf_end(dwarf);
+		dwarf = NULL;
+	}
+	return dwarf;
+}
+
+/* Without the file that it refers to the debug info is of no use, and libdw would open
+ * that by the name that the target gave it. */
+static struct error *load_alt(struct line_module *module,
+			      struct line_resources *resources)
+{
+	const char *slash = strrchr(module->path, '/');
+	struct debug_found itself = {.image = NULL};
+	struct build_id id = {.size = 0};
+	struct error *err;
+	const char *name;
+	const void *bytes;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(module->dwarf, &name, &bytes);
+
+	if (size <= 0 || size > BUILD_ID_MAX_BYTES) {
+		if (size)
+			module->missing = "its link to a supplementary file is damaged";
+		return NULL;
+	}
+	memcpy(id.bytes, bytes, (size_t)size);
+	id.size = (size_t)size;
+	itself.directory =
+		strndup(module->path, slash ? (size_t)(slash - module->path) : 0);
+	if (!itself.directory)
+		return error_no_memory();
+	err = debug_search_find_alt(&resources->search,
+				    module->debug.image ? &module->debug : &itself, name,
+				    &id, &module->alt);
+	free(itself.directory);
+	if (err)
+		return err;
+	if (module->alt.image)
+		module->alt_dwarf = begin_dwarf(resources, module->alt.image);
+	if (module->alt_dwarf)
+		dwarf_setalt(module->dwarf, module->alt_dwarf);
+	else
+		module->missing = "the supplementary file (dwz) of its debug info is not "
+				  "here";
+	return NULL;
+}
+
+static struct error *load_dwarf(struct line_module *module,
+				struct line_resources *resources)
+{
+	const struct elf_image *image = module->image;
+	struct error *err = NULL;
+
+	if (!has_debug_info(image)) {
+		err = debug_search_find(&resources->search, image, module->path,
+					&module->debug);
+		if (err)
+			return err;
+		image = module->debug.image;
+	}
+	if (!image) {
+		module->missing = "no debug info";
+		return NULL;
+	}
+	module->missing = "its debug info cannot be read";
+	module->dwarf = begin_dwarf(resources, image);
+	if (!module->dwarf)
+		return NULL;
+	module->missing = NULL;
+	err = load_alt(module, resources);
+	if (err || module->missing)
+		return err;
+	return dwarf_lookup_create(image, module->dwarf, &resources->budget,
+				   &module->lookup);
+}
+
+static struct error *load(struct line_module *module, struct line_resources *resources)
+{
+	int fd = module->fd;
+	struct error *err;
+
+	module->fd = -1;
+	module->is_loaded = true;
+	err = elf_image_open(fd, &module->image);
+	if (err && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		module->missing = "the file cannot be read";
+		return NULL;
+	}
+	if (!err)
+		err = load_dwarf(module, resources);
+	if (!err && module->missing) {
+		drop_dwarf(module);
+		err = elf_names_from_debugdata(module->image, &module->names);
+	}
+	return err;
+}
+
+/* The address that the file gives to what lies at `file_offset`. */
+static bool file_address(const struct elf_image *image, uint64_t file_offset,
+			 uint64_t *ret)
+{
+	GElf_Phdr ph;
+	size_t count;
+
+	if (elf_getphdrnum(image->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (gelf_getphdr(image->elf, (int)i, &ph) && ph.p_type == PT_LOAD &&
+		    ph.p_flags & PF_X && file_offset >= ph.p_offset &&
+		    file_offset - ph.p_offset < ph.p_filesz) {
+			*ret = file_offset - ph.p_offset + ph.p_vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct error *find_name(const struct line_module *module, uint64_t address,
+			       struct source_frames *ret)
+{
+	const char *name = elf_names_find(module->names, address, &ret->function_offset);
+	struct source_frame frame = {.function = NULL};
+
+	if (!name)
+		return NULL;
+	frame.function = strdup(name);
+	if (!frame.function || !vec_push(&ret->list, frame)) {
+		free(frame.function);
+		return error_no_memory();
+	}
+	return NULL;
+}
+
+struct error *line_module_find(struct line_module *module,
+			       struct line_resources *resources, uint64_t file_offset,
+			       struct source_frames *ret)
+{
+	struct error *err = NULL;
+	uint64_t address;
+
+	*ret = (struct source_frames){.function_offset = 0};
+	if (!module->is_loaded)
+		err = load(module, resources);
+	if (err || !module->image || !file_address(module->image, file_offset, &address))
+		return err;
+	if (module->lookup)
+		return dwarf_lookup_find(module->lookup, address, ret);
+	return module->names ? find_name(module, address, ret) : NULL;
+}
+
+bool line_module_is_loaded(const struct line_module *module)
+{
+	return module->is_loaded;
+}
+
+const char *line_module_path(const struct line_module *module)
+{
+	return module->path;
+}
+
+const char *line_module_missing(const struct line_module *module)
+{
+	return module->missing;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source lines and inlined functions for addresses of one process.
+ *
+ * libdw is used, and not libdwfl above it: libdwfl maps every file (one that the target
+ * cuts short meanwhile would end memtrace by SIGBUS), opens paths by name in our mount
+ * namespace, takes gzip bombs for ELF files, and by its standard callbacks asks
+ * debuginfod on its own. Here every file comes from open_regular(), and debuginfod is
+ * asked only when it is wanted.
+ *
+ * Nothing of this is an error for the caller: a file without debug info, or with damaged
+ * or immoderate debug info, gives no frames, and line_finder_missing() says which.
+ */
+#ifndef SYMBOL_LINES_H
+#define SYMBOL_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/source_frame.h"
+#include "target/proc.h"
+#include "util/error.h"
+
+struct line_options {
+	const char *const *debug_dirs; /* more directories like /usr/lib/debug, ended by
+					  NULL; may be NULL. Borrowed while the finder
+					  lives. */
+	bool debuginfod;               /* ask the servers of DEBUGINFOD_URLS */
+	/* Called with what is being read when that takes longer than a second; or NULL.
+	 */
+	void (*progress)(void *arg, const char *phase);
+	void *progress_arg;
+};
+
+struct line_finder;
+
+/*
+ * For the process `proc` (borrowed), which must live: every file that it has mapped as
+ * code is opened, so that its lines are found after the process's exit, and when the file
+ * was deleted. Debug info is read when an address in the file is first asked for.
+ */
+struct error *line_finder_create(const struct proc *proc,
+				 const struct line_options *options,
+				 struct line_finder **ret)
+	__attribute__((warn_unused_result));
+void line_finder_destroy(struct line_finder *finder);
+
+/* The mappings may have changed: open the files that are new. What is gone is kept: it
+ * may be on stacks. */
+void line_finder_mappings_changed(struct line_finder *finder);
+
+/*
+ * The frames of the code at `address`, which is that of the last byte of a call (so one
+ * before the return address). Empty where nothing is known. A frame without file and line
+ * comes from a symbol table that nothing else reads (.gnu_debugdata). Fails only when
+ * memory is out.
+ */
+struct error *line_finder_find(struct line_finder *finder, uint64_t address,
+			       struct source_frames *ret)
+	__attribute__((warn_unused_result));
+
+/* A file that was asked for lines and has none. Borrowed while the finder lives. */
+struct line_missing {
+	const char *path; /* raw bytes of the target */
+	const char *why;  /* "no debug info", ...: static */
+};
+
+/* The file number `index` of those without lines, in the order they were asked for; false
+ * when there are not so many. */
+bool line_finder_missing(const struct line_finder *finder, size_t index,
+			 struct line_missing *ret);
+
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/perf_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/elf_image.h"
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+#define FILE_MAX_BYTES ((size_t)256 << 20)
+#define NAMES_MAX      ((size_t)4 << 20)
+#define OVERLAPS_MAX   64u
+
+struct jitted {
+	uint64_t start, end;
+	size_t name; /* offset in the text */
+};
+
+struct perf_map {
+	int root_fd;
+	int namespace_pid; /* the pid that the process knows itself by */
+	uid_t uid;
+	struct stat st; /* of the file that was read; st_ino 0: none */
+	char *text;
+	VEC(struct jitted) code; /* by start, then in the order of lines */
+};
+
+static uint64_t last_number(const char *line)
+{
+	uint64_t number = 0;
+
+	/* "NSpid:" lists the pids from our namespace down to its own (proc(5)). */
+	for (char *end; *line; line = end) {
+		uint64_t n = strtoull(line, &end, 10);
+
+		if (end == line)
+			break;
+		number = n;
+	}
+	return number;
+}
+
+static void read_status(struct perf_map *map, int pid)
+{
+	_cleanup_(fclosep) FILE *file = NULL;
+	char line[4096], path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, "NSpid:", 6))
+			map->namespace_pid = (int)last_number(line + 6);
+		else if (!strncmp(line, "Uid:", 4)) /* real, effective, saved, file's */
+			map->uid = (uid_t)strtoul(line + 4, NULL, 10);
+	}
+}
+
+struct perf_map *perf_map_create(int pid)
+{
+	struct perf_map *map = calloc(1, sizeof(*map));
+	char path[32];
+
+	if (!map)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	map->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	map->namespace_pid = pid;
+	read_status(map, pid);
+	return map;
+}
+
+void perf_map_destroy(struct perf_map *map)
+{
+	if (!map)
+		return;
+	closep(&map->root_fd);
+	free(map->text);
+	vec_deinit(&map->code);
+	free(map);
+}
+
+/* The file, open for reading; -1 when it is not there or not to be trusted. */
+static int open_file(const struct perf_map *map, struct stat *st)
+{
+	char path[48];
+	int fd;
+
+	snprintf(path, sizeof(path), "tmp/perf-%d.map", map->namespace_pid);
+	fd = map->root_fd < 0 ? -1 : open_regular_nofollow(map->root_fd, path);
+	if (fd >= 0 && (fstat(fd, st) || (st->st_uid != 0 && st->st_uid != map->uid))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+	       a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+bool perf_map_changed(struct perf_map *map)
+{
+	struct stat st = {.st_ino = 0};
+	int fd = open_file(map, &st);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return map->st.st_ino && !is_same(&st, &map->st);
+}
+
+/* One line, without its newline; false when it is not of the form. */
+static bool parse_line(char *line, const char *text, struct jitted *ret)
+{
+	char *end;
+
+	errno = 0;
+	ret->start = strtoull(line, &end, 16);
+	if (end == line || *end != ' ')
+		return false;
+	line = end + 1;
+	ret->end = ret->start + strtoull(line, &end, 16);
+	if (end == line || *end != ' ' || errno || ret->end <= ret->start)
+		return false;
+	ret->name = (size_t)(end + 1 - text);
+	return end[1] != '\0';
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct jitted *a = pa, *b = pb;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static void parse(struct perf_map *map, size_t size)
+{
+	char *line = map->text, *end = map->text + size;
+
+	while (line < end && map->code.len < NAMES_MAX) {
+		char *newline = memchr(line, '\n', (size_t)(end - line));
+		struct jitted code;
+
+		/* The last line may still be being written. */
+		if (!newline)
+			break;
+		*newline = '\0';
+		if (parse_line(line, map->text, &code) && !vec_push(&map->code, code))
+			break;
+		line = newline + 1;
+	}
+	if (map->code.len)
+		qsort(map->code.data, map->code.len, sizeof(*map->code.data), compare);
+}
+
+/* Read the file anew when it is not the one that was read. */
+static void refresh(struct perf_map *map)
+{
+	struct stat st = {.st_ino = 0};
+	_cleanup_(closep) int fd = open_file(map, &st);
+	size_t size, done = 0;
+	ssize_t n;
+
+	/* What was read stays when the file is gone. */
+	if (fd < 0 || (map->st.st_ino && is_same(&st, &map->st)))
+		return;
+	size = (uint64_t)st.st_size < FILE_MAX_BYTES ? (size_t)st.st_size
+						     : FILE_MAX_BYTES;
+	free(map->text);
+	vec_deinit(&map->code);
+	map->st = st;
+	map->text = malloc(size + 1);
+	if (!map->text)
+		return;
+	while (done < size && (n = read(fd, map->text + done, size - done)) > 0)
+		done += (size_t)n;
+	map->text[done] = '\0';
+	parse(map, done);
+}
+
+const char *perf_map_find(struct perf_map *map, uint64_t address, uint64_t *ret_offset)
+{
+	const struct jitted *found = NULL;
+	size_t low = 0, high;
+
+	refresh(map);
+	high = map->code.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->code.data[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
+		const struct jitted *code = &map->code.data[low - 1 - i];
+
+		if (address < code->end && (!found || code->name > found->name))
+			found = code;
+	}
+	if (!found)
+		return NULL;
+	*ret_offset = address - found->start;
+	return map->text + found->name;
+}

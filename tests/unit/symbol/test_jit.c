@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names of code without a file: a JIT's, from /tmp/perf-PID.map, and the vdso's. */
+#include "check.h"
+
+#include <elf.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbol/symbolizer.h"
+
+static char *code; /* anonymous, executable; at the same address in the child */
+static pid_t child;
+static char map_path[64];
+
+static void start_child(void)
+{
+	code = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(code != MAP_FAILED);
+	child = fork();
+	REQUIRE(child >= 0);
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", child);
+}
+
+static void end_child(void)
+{
+	kill(child, SIGKILL);
+	REQUIRE(waitpid(child, NULL, 0) == child);
+	unlink(map_path);
+	munmap(code, 8192);
+}
+
+static void add_lines(const char *mode, const char *lines)
+{
+	FILE *file = fopen(map_path, mode);
+
+	REQUIRE(file && fputs(lines, file) >= 0 && !fclose(file));
+}
+
+/* "START SIZE NAME", START being `at` bytes into the code. */
+static void add_code(unsigned at, unsigned size, const char *name)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "%lx %x %s\n", (unsigned long)(uintptr_t)code + at,
+		 size, name);
+	add_lines("ae", line);
+}
+
+static struct symbolizer *create(void)
+{
+	struct symbolizer *symbolizer = NULL;
+
+	REQUIRE(!symbolizer_bcc_create(child, &symbolizer));
+	return symbolizer;
+}
+
+/* `name` NULL: none. */
+static void check_name(struct symbolizer *symbolizer, unsigned at, const char *name,
+		       uint64_t offset)
+{
+	struct symbol symbol;
+
+	REQUIRE(!symbolizer->ops->resolve(symbolizer, (uintptr_t)code + at, &symbol));
+	if (name) {
+		CHECK_STR(symbol.name, name);
+		CHECK_STR(symbol.module, "[jit]");
+		CHECK_INT(symbol.offset, offset);
+	} else {
+		CHECK(!symbol.name && !symbol.module);
+	}
+	symbol_deinit(&symbol);
+}
+
+static void names_jitted_code(void)
+{
+	struct symbolizer *symbolizer;
+
+	start_child();
+	symbolizer = create();
+	check_name(symbolizer, 0, NULL, 0);
+	/* The file comes after the attach, and grows. */
+	add_code(0x100, 0x40, "LazyCompile:*tick /srv/app.js:12");
+	add_code(0x140, 0x10, "next");
+	check_name(symbolizer, 0xff, NULL, 0);
+	check_name(symbolizer, 0x100, "LazyCompile:*tick /srv/app.js:12", 0);
+	check_name(symbolizer, 0x13f, "LazyCompile:*tick /srv/app.js:12", 0x3f);
+	check_name(symbolizer, 0x140, "next", 0);
+	check_name(symbolizer, 0x150, NULL, 0);
+	CHECK(!symbolizer->ops->mappings_changed(symbolizer));
+	/* Other code in the place of old: the later line counts. */
+	add_code(0xf0, 0x80, "newer");
+	CHECK(symbolizer->ops->mappings_changed(symbolizer));
+	check_name(symbolizer, 0x100, "newer", 0x10);
+	CHECK(!symbolizer->ops->mappings_changed(symbolizer));
+	add_code(0x100, 0x10, "newest");
+	check_name(symbolizer, 0x100, "newest", 0);
+	check_name(symbolizer, 0x110, "newer", 0x20);
+	/* What was read outlives the file and the process. */
+	unlink(map_path);
+	kill(child, SIGSTOP);
+	check_name(symbolizer, 0x100, "newest", 0);
+	symbolizer_destroy(symbolizer);
+	end_child();
+}
+
+static void damaged_lines(void)
+{
+	struct symbolizer *symbolizer;
+
+	start_child();
+	add_lines("we", "\n \nx\nzz 10 name\n10\n10 \n10 zz name\n"
+			"ffffffffffffffff 2 wraps\n0 0 empty\n-1 5 negative\n"
+			"fffffffffffffffffffffff 10 large\n");
+	add_code(0x10, 0x10, "");
+	add_code(0x20, 0x10, "\x1b[31mred");
+	add_code(0x30, 0, "of no size");
+	add_lines("ae", "10 10 the last line is not finished");
+	symbolizer = create();
+	check_name(symbolizer, 0x10, NULL, 0);
+	check_name(symbolizer, 0x20, "\x1b[31mred", 0);
+	check_name(symbolizer, 0x30, NULL, 0);
+	symbolizer_destroy(symbolizer);
+	end_child();
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* What a hostile target may put there. */
+static void not_a_file_to_read(void)
+{
+	struct symbolizer *symbolizer;
+	double start = seconds();
+	char other[80];
+
+	/* A link to another file. */
+	start_child();
+	add_code(0, 0x100, "stolen");
+	snprintf(other, sizeof(other), "%s.other", map_path);
+	REQUIRE(!rename(map_path, other) && !symlink(other, map_path));
+	symbolizer = create();
+	check_name(symbolizer, 0x10, NULL, 0);
+	symbolizer_destroy(symbolizer);
+	unlink(other);
+	unlink(map_path);
+
+	/* A directory, and a file of somebody else. */
+	REQUIRE(!mkdir(map_path, 0700));
+	symbolizer = create();
+	check_name(symbolizer, 0x10, NULL, 0);
+	symbolizer_destroy(symbolizer);
+	REQUIRE(!rmdir(map_path));
+	if (!geteuid()) {
+		add_code(0, 0x100, "stolen");
+		REQUIRE(!chown(map_path, 12345, 12345));
+		symbolizer = create();
+		check_name(symbolizer, 0x10, NULL, 0);
+		symbolizer_destroy(symbolizer);
+		unlink(map_path);
+	}
+
+	/* A FIFO that nobody writes to: libbcc waits for it until it is interrupted. */
+	REQUIRE(!mkfifo(map_path, 0666));
+	symbolizer = create();
+	check_name(symbolizer, 0x10, NULL, 0);
+	symbolizer_destroy(symbolizer);
+	CHECK(seconds() - start < 20);
+	end_child();
+}
+
+static void names_the_vdso(void)
+{
+	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
+	struct symbolizer *symbolizer;
+	unsigned named = 0;
+
+	REQUIRE(vdso);
+	start_child();
+	symbolizer = create();
+	for (unsigned at = 0; at < 4096; at += 16) {
+		struct symbol symbol;
+
+		REQUIRE(!symbolizer->ops->resolve(symbolizer, (uintptr_t)vdso + at,
+						  &symbol));
+		CHECK_STR(symbol.module, "[vdso]");
+		if (symbol.name) {
+			CHECK_CONTAINS(symbol.name, "_");
+			CHECK(symbol.offset < 4096);
+			named += strstr(symbol.name, "gettimeofday") ||
+				 strstr(symbol.name, "clock_gettime");
+		} else {
+			CHECK_INT(symbol.offset, at);
+		}
+		symbol_deinit(&symbol);
+	}
+	CHECK(named > 0);
+	symbolizer_destroy(symbolizer);
+	end_child();
+}
+
+int main(void)
+{
+	RUN(names_jitted_code);
+	RUN(damaged_lines);
+	RUN(not_a_file_to_read);
+	RUN(names_the_vdso);
+	return check_done();
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lines of a process that lives, exits, loses its file, or loads more code. */
+#include "unit/symbol/compare_lines.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "symbol/cache.h"
+#include "symbol/lines.h"
+
+#define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
+
+/* The program inlines.c, which says where its function outer is and then waits. */
+struct target {
+	pid_t pid;
+	FILE *out;
+	int in;
+	uint64_t outer;
+	struct proc *proc;
+};
+
+static struct target start(const char *name)
+{
+	struct target target;
+	int in[2], out[2];
+	char line[256];
+
+	REQUIRE(!pipe(in) && !pipe(out));
+	target.pid = fork();
+	REQUIRE(target.pid >= 0);
+	if (!target.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		close(in[1]);
+		close(out[0]);
+		execl(work_path(name), name, (char *)NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	target.in = in[1];
+	target.out = fdopen(out[0], "r");
+	REQUIRE(target.out && fgets(line, sizeof(line), target.out));
+	target.outer = strtoull(line, NULL, 16);
+	REQUIRE(target.outer);
+	REQUIRE(!proc_open(target.pid, &target.proc));
+	return target;
+}
+
+static void end_target(struct target *target)
+{
+	if (target->in < 0)
+		return;
+	close(target->in);
+	fclose(target->out);
+	target->in = -1;
+	REQUIRE(waitpid(target->pid, NULL, 0) == target->pid);
+}
+
+static void end(struct target *target)
+{
+	end_target(target);
+	proc_close(target->proc);
+}
+
+static struct line_finder *create(const struct target *target)
+{
+	const struct line_options options = {.debug_dirs = NULL};
+	struct line_finder *finder = NULL;
+
+	REQUIRE(!line_finder_create(target->proc, &options, &finder));
+	return finder;
+}
+
+/* Somewhere in outer there is code of make, in fill, in push. */
+static void check_outer(struct line_finder *finder, const struct target *target)
+{
+	unsigned deep = 0;
+
+	for (uint64_t at = 0; at < 200; at++) {
+		struct source_frames frames;
+
+		REQUIRE(!line_finder_find(finder, target->outer + at, &frames));
+		if (frames.list.len == 4) {
+			deep++;
+			CHECK_STR(frames.list.data[1].function, "fill");
+			CHECK_STR(frames.list.data[3].function, "outer");
+			CHECK_STR(frames.list.data[3].file, TARGETS "inlines.c");
+			CHECK_INT(frames.list.data[3].line, 51);
+			CHECK_INT(frames.function_offset, at);
+		}
+		source_frames_deinit(&frames);
+	}
+	CHECK(deep > 5);
+}
+
+static void while_it_lives(void)
+{
+	struct target target = start("x");
+	struct line_finder *finder = create(&target);
+	static const uint64_t nowhere[] = {0, 1, 0xfff, UINT64_MAX, UINT64_MAX / 2};
+	struct source_frames frames;
+
+	check_outer(finder, &target);
+	for (size_t i = 0; i < sizeof(nowhere) / sizeof(*nowhere); i++) {
+		REQUIRE(!line_finder_find(finder, nowhere[i], &frames));
+		CHECK_INT(frames.list.len, 0);
+	}
+	line_finder_destroy(finder);
+	line_finder_destroy(NULL);
+	end(&target);
+}
+
+/* Nothing was asked before the exit. */
+static void after_its_exit(void)
+{
+	struct target target = start("x");
+	struct line_finder *finder = create(&target);
+
+	end_target(&target);
+	line_finder_mappings_changed(finder);
+	check_outer(finder, &target);
+	line_finder_destroy(finder);
+	end(&target);
+}
+
+static void after_its_file_is_gone(void)
+{
+	struct target target;
+	struct line_finder *finder;
+
+	SHELL("cp x gone && cp x replaced");
+	target = start("gone");
+	finder = create(&target);
+	SHELL("rm gone");
+	check_outer(finder, &target);
+	line_finder_destroy(finder);
+	/* It was gone before: through /proc/PID/map_files, which takes root. */
+	if (!geteuid()) {
+		finder = create(&target);
+		check_outer(finder, &target);
+		line_finder_destroy(finder);
+	}
+	end(&target);
+
+	/* Another program in its place is not asked for its lines. */
+	target = start("replaced");
+	SHELL("rm replaced && gcc -g -O0 " TARGETS "inlines.c -o replaced");
+	if (!geteuid()) {
+		finder = create(&target);
+		check_outer(finder, &target);
+		line_finder_destroy(finder);
+	}
+	end(&target);
+}
+
+/* Cut short while it is looked at: no SIGBUS, whoever owns it. */
+static void when_its_file_is_cut(void)
+{
+	struct target target;
+	struct line_finder *finder;
+	struct source_frames frames;
+
+	/* A file that runs cannot be written to; its debug file can. */
+	SHELL("mkdir -p .debug && objcopy --only-keep-debug x .debug/cut.debug && "
+	      "objcopy -g --add-gnu-debuglink=.debug/cut.debug x cut && "
+	      "chmod 666 .debug/cut.debug");
+	target = start("cut");
+	finder = create(&target);
+	check_outer(finder, &target);
+	SHELL("truncate -s 100 .debug/cut.debug");
+	for (uint64_t at = 0; at < 3000; at++) {
+		REQUIRE(!line_finder_find(finder, target.outer - 1000 + at, &frames));
+		source_frames_deinit(&frames);
+	}
+	line_finder_destroy(finder);
+	end(&target);
+}
+
+static void says_what_is_missing(void)
+{
+	struct target target;
+	struct line_finder *finder;
+	struct line_missing missing;
+	struct source_frames frames;
+
+	SHELL("strip -o bare x");
+	target = start("bare");
+	finder = create(&target);
+	CHECK(!line_finder_missing(finder, 0, &missing));
+	for (int i = 0; i < 3; i++) {
+		REQUIRE(!line_finder_find(finder, target.outer, &frames));
+		CHECK_INT(frames.list.len, 0);
+	}
+	REQUIRE(line_finder_missing(finder, 0, &missing));
+	CHECK_STR(missing.path, work_path("bare"));
+	CHECK_STR(missing.why, "no debug info");
+	CHECK(!line_finder_missing(finder, 1, &missing));
+	line_finder_destroy(finder);
+	end(&target);
+}
+
+struct phases {
+	unsigned count;
+};
+
+static void count_phase(void *arg, const char *phase)
+{
+	((struct phases *)arg)->count++;
+	CHECK_CONTAINS(phase, "reading debug info of ");
+}
+
+/* Quick work is done in silence. */
+static void progress_is_quiet(void)
+{
+	struct target target = start("x");
+	struct phases phases = {0};
+	const struct line_options options = {.progress = count_phase,
+					     .progress_arg = &phases};
+	struct line_finder *finder;
+
+	REQUIRE(!line_finder_create(target.proc, &options, &finder));
+	check_outer(finder, &target);
+	CHECK_INT(phases.count, 0);
+	line_finder_destroy(finder);
+	end(&target);
+}
+
+/* In the frame cache: the call is looked up, not the return address, and names are
+ * completed and demangled. */
+static void in_the_frame_cache(void)
+{
+	struct target target = start("x");
+	struct line_finder *finder = create(&target);
+	struct symbolizer *symbolizer;
+	struct frame_cache *cache;
+	const struct frame *frame;
+	struct source_frames frames;
+
+	REQUIRE(!symbolizer_table_create(NULL, 0, &symbolizer));
+	cache = frame_cache_create(symbolizer);
+	REQUIRE(cache);
+	frame_cache_set_lines(cache, finder);
+	for (uint64_t at = 1; at < 100; at++) {
+		REQUIRE(!line_finder_find(finder, target.outer + at - 1, &frames));
+		REQUIRE(!frame_cache_get(cache, target.outer + at, &frame));
+		CHECK_INT(frame->sources.list.len, frames.list.len);
+		CHECK_INT(frame->sources.list.data[0].line, frames.list.data[0].line);
+		CHECK_STR(frame->symbol, "outer");
+		CHECK_INT(frame->offset, at);
+		source_frames_deinit(&frames);
+	}
+	frame_cache_destroy(cache);
+	symbolizer_destroy(symbolizer);
+	line_finder_destroy(finder);
+	end(&target);
+}
+
+static void leaves_no_descriptors(void)
+{
+	struct target target = start("x");
+	int before = dup(0), after;
+
+	close(before);
+	for (int i = 0; i < 3; i++) {
+		struct line_finder *finder = create(&target);
+
+		check_outer(finder, &target);
+		line_finder_destroy(finder);
+	}
+	after = dup(0);
+	CHECK_INT(after, before);
+	close(after);
+	end(&target);
+}
+
+int main(void)
+{
+	make_work_dir();
+	SHELL("gcc -g -O2 " TARGETS "inlines.c -o x");
+	RUN(while_it_lives);
+	RUN(after_its_exit);
+	RUN(after_its_file_is_gone);
+	RUN(when_its_file_is_cut);
+	RUN(says_what_is_missing);
+	RUN(progress_is_quiet);
+	RUN(in_the_frame_cache);
+	RUN(leaves_no_descriptors);
+	remove_work_dir();
+	return check_done();
+}

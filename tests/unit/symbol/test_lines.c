@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/* File, line and inlined functions of every address of small programs, by compiler, DWARF
+ * version and compression, against addr2line. */
+#include "unit/symbol/compare_lines.h"
+
+#define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
+
+static const struct variant {
+	const char *build; /* makes the program "x" in the work directory */
+	enum oracle oracle;
+} variants[] = {
+	{"gcc -g -O2 " TARGETS "inlines.c -o x", BINUTILS},
+	{"gcc -g -O2 " TARGETS "inlines.c -o x", LLVM},
+	{"gcc -g -O0 " TARGETS "inlines.c -o x", BINUTILS},
+	{"gcc -gdwarf-4 -O2 " TARGETS "inlines.c -o x", BINUTILS},
+	{"gcc -gdwarf-5 -O3 -no-pie " TARGETS "inlines.c -o x", BINUTILS},
+	{"gcc -g -O2 -gz " TARGETS "inlines.c -o x", BINUTILS},
+	{"gcc -gdwarf-4 -O2 -gz=zlib-gnu " TARGETS "inlines.c -o x", BINUTILS},
+	/* Large enough to be mapped, not read. */
+	{"gcc -g -O2 " TARGETS "inlines.c -o x && truncate -s 300M x", BINUTILS},
+	{"gcc -g -O2 -flto " TARGETS "inlines.c -o x", LLVM},
+	{"gcc -g -O2 -static " TARGETS "inlines.c -o x", BINUTILS},
+	{"clang -gdwarf-4 -O2 " TARGETS "inlines.c -o x", BINUTILS},
+	{"clang -gdwarf-4 -O2 " TARGETS "inlines.c -o x", LLVM},
+	{"clang -gdwarf-5 -O2 " TARGETS "inlines.c -o x", LLVM},
+	{"g++ -g -O2 " TARGETS "inlines.cpp -o x", LLVM},
+	{"g++ -gdwarf-4 -O1 " TARGETS "inlines.cpp -o x", LLVM},
+};
+
+static struct comparison compare(struct line_module *module, enum oracle oracle)
+{
+	struct line_resources resources = plain_resources();
+
+	return compare_lines(module, &resources, "x", "x", oracle, 20000);
+}
+
+static void check_variant(const struct variant *variant)
+{
+	struct line_module *module;
+	struct comparison result;
+
+	SHELL("%s", variant->build);
+	module = open_module("x");
+	result = compare(module, variant->oracle);
+	line_module_destroy(module);
+	CHECK_INT(result.differences, 0);
+	/* What was compared is worth it. */
+	CHECK(result.with_lines > 20);
+	if (!strstr(variant->build, "-static")) {
+		CHECK(result.with_lines > result.addresses / 2);
+		CHECK(result.inlined > 150);
+	}
+	CHECK(result.unnamed <= result.with_lines / 8);
+	if (result.differences || result.unnamed > result.with_lines / 8)
+		fprintf(stderr,
+			"%s: %u addresses, %u with lines, %u inlined, %u unnamed\n",
+			variant->build, result.addresses, result.with_lines,
+			result.inlined, result.unnamed);
+}
+
+static void equal_to_addr2line(void)
+{
+	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++)
+		check_variant(&variants[i]);
+}
+
+/* Names of C++ as binutils writes them. */
+static void names_of_cplusplus(void)
+{
+	struct line_resources resources = plain_resources();
+	struct line_module *module;
+	struct comparison result;
+
+	SHELL("g++ -gdwarf-4 -O2 -fno-lto " TARGETS "inlines.cpp -o x");
+	module = open_module("x");
+	result = compare_lines(module, &resources, "x", "x", BINUTILS, 20000);
+	line_module_destroy(module);
+	CHECK(result.inlined > 1000);
+	CHECK_INT(result.differences, 0);
+	CHECK(result.unnamed <= result.with_lines / 50);
+}
+
+/* The columns of clang and gcc, and the places of a known chain of calls. */
+static void known_frames(void)
+{
+	struct line_resources resources = plain_resources();
+	struct line_module *module;
+	struct text_range text;
+	unsigned seen = 0;
+
+	SHELL("gcc -g -O2 " TARGETS "inlines.c -o x");
+	module = open_module("x");
+	text = find_text("x");
+	for (uint64_t at = 0; at < text.size_bytes; at++) {
+		struct source_frames frames;
+
+		REQUIRE(!line_module_find(module, &resources, text.file_offset + at,
+					  &frames));
+		if (frames.list.len == 4 &&
+		    !strcmp(frames.list.data[0].function, "make")) {
+			static const char *const names[] = {"make", "fill", "push",
+							    "outer"};
+			static const unsigned lines[] = {0, 31, 41, 51};
+
+			seen++;
+			for (size_t i = 0; i < 4; i++) {
+				const struct source_frame *frame = &frames.list.data[i];
+
+				CHECK_STR(frame->function, names[i]);
+				CHECK_STR(frame->file, TARGETS "inlines.c");
+				CHECK_INT(frame->inlined, i < 3);
+				CHECK(frame->column > 0);
+				if (i)
+					CHECK_INT(frame->line, lines[i]);
+			}
+			CHECK(frames.function_offset < 1000);
+		}
+		source_frames_deinit(&frames);
+	}
+	CHECK(seen > 5);
+	line_module_destroy(module);
+}
+
+/* A skeleton unit has the line table; the inlined functions are in the .dwo file. */
+static void lines_of_split_dwarf(void)
+{
+	static const char *const builds[] = {
+		"gcc -g -O2 -gsplit-dwarf",
+		"clang -gdwarf-5 -O2 -gsplit-dwarf",
+		"gcc -gdwarf-4 -O2 -gsplit-dwarf",
+	};
+
+	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++) {
+		struct line_resources resources = plain_resources();
+		struct line_module *module;
+		struct source_frames frames;
+		struct text_range text;
+		unsigned lines = 0;
+
+		SHELL("rm -f *.dwo && %s " TARGETS
+		      "inlines.c -o x && test -n \"$(ls *.dwo)\"",
+		      builds[i]);
+		module = open_module("x");
+		text = find_text("x");
+		for (uint64_t at = 0; at < text.size_bytes; at++) {
+			REQUIRE(!line_module_find(module, &resources,
+						  text.file_offset + at, &frames));
+			lines += frames.list.len && frames.list.data[0].line;
+			source_frames_deinit(&frames);
+		}
+		CHECK(lines > 200);
+		line_module_destroy(module);
+	}
+}
+
+/* Nothing is known of what lies outside of the file, and of a file without debug info. */
+static void nothing_to_find(void)
+{
+	static const uint64_t offsets[] = {0, 1, 1 << 20, INT64_MAX, UINT64_MAX};
+	struct line_resources resources = plain_resources();
+	struct source_frames frames;
+	struct line_module *module;
+
+	SHELL("gcc -g -O2 " TARGETS "inlines.c -o x && strip -o bare x");
+	module = open_module("x");
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(*offsets); i++) {
+		REQUIRE(!line_module_find(module, &resources, offsets[i], &frames));
+		CHECK_INT(frames.list.len, 0);
+	}
+	CHECK(!line_module_missing(module));
+	line_module_destroy(module);
+
+	module = open_module("bare");
+	REQUIRE(!line_module_find(module, &resources, find_text("bare").file_offset,
+				  &frames));
+	CHECK_INT(frames.list.len, 0);
+	CHECK_STR(line_module_missing(module), "no debug info");
+	line_module_destroy(module);
+}
+
+/* When the work that may be done is done, there are no more answers, and no harm. */
+static void budget_ends(void)
+{
+	struct line_resources resources = plain_resources();
+	struct text_range text;
+	struct line_module *module;
+	struct source_frames frames;
+
+	SHELL("g++ -g -O2 " TARGETS "inlines.cpp -o x");
+	text = find_text("x");
+	for (uint64_t steps = 0; steps < 1 << 18; steps = steps * 2 + 1) {
+		module = open_module("x");
+		resources.budget.steps = steps;
+		for (uint64_t at = 0; at < text.size_bytes; at += 97) {
+			REQUIRE(!line_module_find(module, &resources,
+						  text.file_offset + at, &frames));
+			source_frames_deinit(&frames);
+		}
+		line_module_destroy(module);
+	}
+	/* What is compressed takes memory. */
+	SHELL("g++ -g -gz -O2 " TARGETS "inlines.cpp -o x");
+	text = find_text("x");
+	resources = plain_resources();
+	resources.memory_bytes = 1000;
+	module = open_module("x");
+	REQUIRE(!line_module_find(module, &resources, text.file_offset + 99, &frames));
+	CHECK_INT(frames.list.len, 0);
+	CHECK_STR(line_module_missing(module), "its debug info cannot be read");
+	line_module_destroy(module);
+}
+
+int main(void)
+{
+	make_work_dir();
+	RUN(equal_to_addr2line);
+	RUN(names_of_cplusplus);
+	RUN(known_frames);
+	RUN(lines_of_split_dwarf);
+	RUN(nothing_to_find);
+	RUN(budget_ends);
+	remove_work_dir();
+	return check_done();
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lines, inlined functions and names of a Rust program in both mangling schemes, against
+ * addr2line. */
+#include "unit/symbol/compare_lines.h"
+
+#define SOURCE TEST_DATA_DIR "/unit/symbol/targets/inlines.rs"
+
+static void check_scheme(const char *scheme)
+{
+	struct line_resources resources = plain_resources();
+	struct line_module *module;
+	struct comparison result;
+
+	SHELL("rustc %s -g -C opt-level=2 " SOURCE " -o x", scheme);
+	module = open_module("x");
+	result = compare_lines(module, &resources, "x", "x", BINUTILS, 20000);
+	line_module_destroy(module);
+	CHECK_INT(result.differences, 0);
+	CHECK(result.with_lines > result.addresses / 2);
+	CHECK(result.inlined > result.with_lines / 2);
+	CHECK(result.unnamed <= result.with_lines / 50);
+}
+
+static void legacy(void)
+{
+	check_scheme("");
+}
+
+static void v0(void)
+{
+	check_scheme("-C symbol-mangling-version=v0");
+}
+
+/* Every symbol of the program whose name is mangled has another one. */
+static void all_symbols(void)
+{
+	char name[16384];
+	unsigned mangled = 0, hashes = 0;
+	FILE *file;
+
+	SHELL("nm x | sed 's/.* //' | grep '^_R\\|^_ZN' > names");
+	file = fopen(work_path("names"), "re");
+	REQUIRE(file);
+	while (fgets(name, sizeof(name), file)) {
+		_cleanup_(freep) char *plain = NULL;
+
+		name[strcspn(name, "\n")] = '\0';
+		plain = demangle(name);
+		mangled++;
+		if (!plain)
+			CHECK_FAIL("not demangled: %s", name);
+		else
+			hashes += strstr(plain, "::h") &&
+				  strlen(strstr(plain, "::h")) == 19;
+	}
+	fclose(file);
+	CHECK(mangled > 100);
+	CHECK_INT(hashes, 0);
+}
+
+int main(void)
+{
+	if (system("rustc --version >/dev/null 2>&1") != 0)
+		check_skip("rustc is not installed");
+	make_work_dir();
+	RUN(legacy);
+	RUN(all_symbols);
+	RUN(v0);
+	RUN(all_symbols);
+	remove_work_dir();
+	return check_done();
+}
