@@ -26,6 +26,10 @@ BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 BPF_F_TABLE("array", u32, struct abi_scratch, scratch, CPU_SLOTS * ABI_SCRATCH_WAYS, 0);
 BPF_F_TABLE("array", u32, struct stack_record, stacks, MAX_STACKS, BPF_F_MMAPABLE);
 
+#ifdef SAMPLE_BYTES
+BPF_F_TABLE("array", u32, struct abi_sample, samples, ABI_SAMPLE_CLASSES, BPF_F_MMAPABLE);
+#endif
+
 #ifdef SKIPS_RETURNS
 BPF_F_TABLE("array", u32, u64, site_notes, ABI_MAX_SITES, BPF_F_MMAPABLE);
 #endif
