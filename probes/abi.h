@@ -135,8 +135,9 @@ struct abi_counters {
 
 /*
  * By bytes: sizes fall into classes, eight for each power of two, and a block of a class
- * is drawn when a random number of 32 bits is below the class's threshold (ABI_SAMPLE_ALWAYS:
- * always). What a drawn block stands for is summed up in 1/65536 blocks.
+ * is drawn when a random number of 32 bits is below the class's threshold
+ * (ABI_SAMPLE_ALWAYS: always). What a drawn block stands for is summed up in 1/65536
+ * blocks.
  */
 #define ABI_SAMPLE_CLASSES      512
 #define ABI_SAMPLE_WEIGHT_SHIFT 16
@@ -275,13 +276,14 @@ enum abi_stack_end {
  * Room for a copy of a part of a thread's stack while it is walked. A program can be
  * preempted by another thread's, so each processor has a few, and a walk claims one.
  */
-#define ABI_SCRATCH_BYTES 1024
+#define ABI_SCRATCH_BYTES 2048
 #define ABI_SCRATCH_WAYS  8 /* for each processor, a power of two */
 
 struct abi_scratch {
 	uint64_t owner; /* thread id, 0: free */
-	uint64_t
-		window[ABI_SCRATCH_BYTES / 8 + 1]; /* one more: an index is only masked */
+	uint64_t aligned[7];
+	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
+	uint64_t more[8]; /* an index is only masked, and the word after it read too */
 };
 
 /* --- calls on their way ----------------------------------------------------------- */

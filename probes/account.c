@@ -58,8 +58,8 @@ ALWAYS_INLINE void count_estimate(enum abi_counter blocks, enum abi_counter byte
 
 	if (!sample)
 		return;
-	count(blocks, sample->weight);
-	count(bytes, size_bytes * sample->weight >> ABI_SAMPLE_WEIGHT_SHIFT);
+	count_both(blocks, sample->weight, bytes,
+		   size_bytes * sample->weight >> ABI_SAMPLE_WEIGHT_SHIFT);
 #endif
 }
 
@@ -70,16 +70,14 @@ ALWAYS_INLINE void block_allocated(struct abi_pending *p, u64 tid, u32 stack)
 	p->old.stack = stack;
 	p->old.tid = tid;
 	p->old.tick = tick_now();
-	count(ABI_ALLOCATIONS, 1);
-	count(ABI_ALLOCATED_BYTES, p->size_bytes);
+	count_both(ABI_ALLOCATIONS, 1, ABI_ALLOCATED_BYTES, p->size_bytes);
 	count_estimate(ABI_ESTIMATED_ALLOCATIONS, ABI_ESTIMATED_ALLOCATED_BYTES,
 		       p->size_bytes);
 }
 
 ALWAYS_INLINE void block_freed(u64 size_bytes)
 {
-	count(ABI_FREES, 1);
-	count(ABI_FREED_BYTES, size_bytes);
+	count_both(ABI_FREES, 1, ABI_FREED_BYTES, size_bytes);
 	count_estimate(ABI_ESTIMATED_FREES, ABI_ESTIMATED_FREED_BYTES, size_bytes);
 }
 

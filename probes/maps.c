@@ -67,6 +67,18 @@ ALWAYS_INLINE void count(enum abi_counter which, u64 n)
 		__sync_fetch_and_add(&c->value[which], n);
 }
 
+/* The same for two that go together. */
+ALWAYS_INLINE void count_both(enum abi_counter one, u64 n, enum abi_counter other, u64 m)
+{
+	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
+	struct abi_counters *c = counters.lookup(&cpu);
+
+	if (c) {
+		__sync_fetch_and_add(&c->value[one], n);
+		__sync_fetch_and_add(&c->value[other], m);
+	}
+}
+
 ALWAYS_INLINE struct abi_control *control_get(void)
 {
 	u32 zero = 0;
