@@ -184,6 +184,19 @@ static json_t *totals_object(struct json_builder *b, const struct snapshot_total
 	return object;
 }
 
+/* Of sampled blocks. */
+static json_t *estimated_totals_object(struct json_builder *b,
+				       const struct snapshot_totals *totals)
+{
+	json_t *object = json_object();
+
+	set_integer(b, object, "allocations", totals->allocations);
+	set_integer(b, object, "allocated_bytes", totals->allocated_bytes);
+	set_integer(b, object, "frees", totals->frees);
+	set_integer(b, object, "freed_bytes", totals->freed_bytes);
+	return object;
+}
+
 /* Write `object` and release it; with `embed` without its braces. */
 static void write_object(struct json_builder *b, json_t *object, size_t embed)
 {
@@ -304,6 +317,8 @@ static void write_section(struct json_builder *b, const struct report_section *s
 			    section->live.estimated_bytes);
 		set_integer(b, object, "estimated_live_blocks",
 			    section->live.estimated_count);
+		set(b, object, "estimated_totals",
+		    estimated_totals_object(b, &section->estimated_totals));
 	}
 	set_integer(b, object, "stack_count", section->stack_count);
 	set(b, object, "totals", totals_object(b, &section->totals));
