@@ -88,6 +88,12 @@ struct tracer_process {
 bool tracer_next_process(const struct tracer *tracer, uint32_t *cursor,
 			 struct tracer_process *ret);
 
+/* The next slot that is retired and not forgotten, from *cursor on; false at the end. */
+bool tracer_next_retired(const struct tracer *tracer, uint32_t *cursor, uint32_t *ret);
+
+/* No slot is as high. */
+uint32_t tracer_slot_count(const struct tracer *tracer);
+
 /* Does the slot stand for the process no longer, after an exec or tracer_retire()? */
 bool tracer_is_retired(const struct tracer *tracer, uint32_t slot);
 

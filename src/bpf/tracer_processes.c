@@ -90,6 +90,21 @@ bool tracer_next_process(const struct tracer *t, uint32_t *cursor,
 	return false;
 }
 
+bool tracer_next_retired(const struct tracer *t, uint32_t *cursor, uint32_t *ret)
+{
+	while (*cursor < tracer_slot_count(t)) {
+		*ret = (*cursor)++;
+		if (tracer_is_retired(t, *ret))
+			return true;
+	}
+	return false;
+}
+
+uint32_t tracer_slot_count(const struct tracer *t)
+{
+	return t->source->sizes.process_slots;
+}
+
 bool tracer_is_retired(const struct tracer *t, uint32_t slot)
 {
 	return owner_of(&t->processes[slot]) & ABI_PROCESS_RETIRED;

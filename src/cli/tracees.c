@@ -22,6 +22,10 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 #define LOOK_MS       1000
 #define EARLY_LOOKS   40
 
+/* What nobody wants any more is taken out of the tables at most this often: it means to
+ * read them as a whole. */
+#define FORGET_MS 20
+
 /* Names of more processes than these are made ready for only when they are printed: each
  * keeps its files open. */
 #define EAGER_SYMBOLS 256
@@ -153,6 +157,20 @@ static struct error *trace(struct tracees *ts, struct tracee *t)
 	return err;
 }
 
+/* The same for one that came later: where there is no room it has to wait. */
+static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
+{
+	struct error *err = trace(ts, t);
+
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return err;
+	if (!ts->said_no_room)
+		note(ts, t, "is not traced for now: too many processes are at once");
+	ts->said_no_room = true;
+	error_destroy(err);
+	return NULL;
+}
+
 static struct error *explain_attach(struct error *err, const struct tracee *t)
 {
 	if (!err || !t || !t->proc || !proc_has_exited(t->proc))
@@ -206,7 +224,7 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 		err = everyone_ranges(ts, t);
 	if (!err)
 		err = tracees_add(ts, t);
-	return err ? err : trace(ts, t);
+	return err ? err : trace_if_room(ts, t);
 }
 
 /* Files that it has mapped since may hold an allocator. */
@@ -220,7 +238,7 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t)
 		goto out;
 	err = tracer_attach(ts->tracer, plan, t->pid, &refused);
 	if (!err)
-		err = trace(ts, t);
+		err = trace_if_room(ts, t);
 	if (err)
 		goto out;
 	sites = plan_site_count(plan);
@@ -250,13 +268,14 @@ out:
  */
 static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 {
-	struct tracee *old = *at, *t;
+	struct tracee *old = *at, *t = NULL;
 	struct error *err;
 
-	tracer_retire(ts->tracer, old->slot);
-	err = tracer_forget(ts->tracer, &old->slot, 1);
-	if (!err)
-		err = tracee_create(old->pid, &t);
+	if (old->is_traced)
+		tracer_retire(ts->tracer, old->slot);
+	/* The slot is nobody's from here on: see forget_orphans(). */
+	old->is_traced = false;
+	err = tracee_create(old->pid, &t);
 	if (err && err->code != ERROR_NO_MEMORY) {
 		/* It has ended meanwhile, and nothing is left to be shown. */
 		error_destroy(err);
@@ -268,7 +287,6 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	if (ts->scope == SCOPE_ALL) {
 		/* Should it map the library, it will be told of or found anew. */
 		tracee_destroy(t);
-		old->is_traced = false;
 		old->dropped = true;
 		return NULL;
 	}
@@ -284,7 +302,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 		err = NULL;
 	}
 	if (!err)
-		err = trace(ts, t);
+		err = trace_if_room(ts, t);
 	return err ? err : plan_more(ts, t);
 }
 
@@ -336,21 +354,33 @@ static bool has_executed(const struct tracees *ts, struct tracee *t)
 	       (t->is_traced && tracer_is_retired(ts->tracer, t->slot));
 }
 
+/* Which slots are held by the processes on the list; owned. */
+static bool *held_slots(const struct tracees *ts)
+{
+	bool *held = calloc(tracer_slot_count(ts->tracer), sizeof(*held));
+
+	if (held)
+		vec_foreach (t, &ts->list)
+			if ((*t)->is_traced)
+				held[(*t)->slot] = true;
+	return held;
+}
+
 /* Processes of which the probes know and we do not. */
 static struct error *find_new(struct tracees *ts)
 {
+	_cleanup_(freep) bool *held = NULL;
 	struct tracer_process process;
 	uint32_t cursor = 0;
 	struct error *err = NULL;
 
 	if (ts->scope == SCOPE_PROCESSES)
 		return NULL;
+	held = held_slots(ts);
+	if (!held)
+		return error_no_memory();
 	while (!err && tracer_next_process(ts->tracer, &cursor, &process)) {
-		bool known = false;
-
-		vec_foreach (t, &ts->list)
-			known |= (*t)->is_traced && (*t)->slot == process.slot;
-		if (known)
+		if (held[process.slot])
 			continue;
 		err = take_up(ts, process.pid, NULL);
 		if (!err && !find(ts, process.pid)) {
@@ -392,16 +422,46 @@ static struct error *follow(struct tracees *ts, struct tracee **at)
 	if (tracee_check_exit(t)) {
 		/* It would be readable for ever. */
 		epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
+		proc_let_go(t->proc);
 		if (t->is_traced)
 			tracer_retire(ts->tracer, t->slot);
 		return NULL;
 	}
 	if (has_executed(ts, t))
 		return follow_exec(ts, at);
+	if (!t->is_traced) {
+		struct error *err = trace_if_room(ts, t);
+
+		if (err)
+			return err;
+	}
 	if (!t->wants_plan || ts->scope == SCOPE_ALL)
 		return NULL;
 	t->wants_plan = false;
 	return plan_more(ts, t);
+}
+
+/*
+ * Retired slots that nobody on the list holds: of a process that executed another
+ * program, maybe twice, or before it was looked at. What they hold is gone.
+ */
+static struct error *forget_orphans(struct tracees *ts)
+{
+	_cleanup_(freep) bool *held = NULL;
+	VEC(uint32_t) orphans = {0};
+	struct error *err = NULL;
+	uint32_t cursor = 0, slot;
+
+	while (!err && tracer_next_retired(ts->tracer, &cursor, &slot)) {
+		if (!held)
+			held = held_slots(ts);
+		if (!held || (!held[slot] && !vec_push(&orphans, slot)))
+			err = error_no_memory();
+	}
+	if (!err && orphans.len)
+		err = tracer_forget(ts->tracer, orphans.data, orphans.len);
+	vec_deinit(&orphans);
+	return err;
 }
 
 /* Take out those that are of no interest any more. */
@@ -434,6 +494,10 @@ struct error *tracees_look(struct tracees *ts)
 	sweep(ts);
 	if (!err)
 		err = find_new(ts);
+	if (!err && now_ns >= ts->next_forget_ns) {
+		err = forget_orphans(ts);
+		ts->next_forget_ns = clock_now_ns() + FORGET_MS * UINT64_C(1000000);
+	}
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		if (is_time || ts->list.data[i]->maps_changed)
 			err = tracee_refresh(ts->list.data[i]);
@@ -478,7 +542,9 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		process->exited = t->exited;
 		slots[i] = t->is_traced ? t->slot : UINT32_MAX;
 	}
-	err = tracer_snapshot(ts->tracer, slots, snap);
+	err = forget_orphans(ts);
+	if (!err)
+		err = tracer_snapshot(ts->tracer, slots, snap);
 	/* After the blocks: a library loaded meanwhile may be on their stacks. */
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];

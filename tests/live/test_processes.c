@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Several processes in one run: each one's blocks to the byte, and no other's. */
+#include <dirent.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+#define TIMEOUT_S 30
+#define MAX_WORDS 48
+
+static struct probes *probes_before;
+
+/* --- helpers ---------------------------------------------------------------------- */
+
+/* memtrace with what `format` says, words separated by blanks; JSON, everything listed,
+ * and no report before it is asked for. */
+__attribute__((format(printf, 1, 2))) static struct live_process *
+tracer(const char *format, ...)
+{
+	const char *argv[MAX_WORDS] = {memtrace_path, "--format", "json", "--top", "0",
+				       "--older",     "0",	  "-i",	  "3600"};
+	char words[1024], *save = NULL;
+	size_t n = 9;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(words, sizeof(words), format, ap);
+	va_end(ap);
+	for (char *word = strtok_r(words, " ", &save); word && n + 1 < MAX_WORDS;
+	     word = strtok_r(NULL, " ", &save))
+		argv[n++] = word;
+	return live_start(argv);
+}
+
+static void await_probes(struct live_process *memtrace)
+{
+	if (!live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S))
+		live_fail("memtrace did not begin to trace (status %d): %s",
+			  live_wait(memtrace, 0.1), live_stderr(memtrace));
+}
+
+/* The final report of a run that ends by itself. */
+static json_t *end_of(struct live_process *memtrace, int want_status)
+{
+	json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+	if (!report)
+		live_fail("no final report: %s", live_stderr(memtrace));
+	CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), want_status);
+	live_destroy(memtrace);
+	return report;
+}
+
+static struct live_process *family(const char *const arguments[])
+{
+	const char *argv[16] = {FAMILY_BINARY};
+	struct live_process *target;
+	json_t *ready;
+
+	for (size_t i = 0; arguments && arguments[i]; i++)
+		argv[i + 1] = arguments[i];
+	target = live_start(argv);
+	ready = live_read_json(target, TIMEOUT_S);
+	if (!ready)
+		live_fail("the target did not start: %s", live_stderr(target));
+	json_decref(ready);
+	return target;
+}
+
+/* Close its standard input: it exits. */
+static void finish(struct live_process *target)
+{
+	live_signal(target, SIGKILL);
+	live_wait(target, TIMEOUT_S);
+}
+
+/* The rows of `site` that belong to `pid` (0: any), with `allocator` (NULL: any). */
+static struct site_sum sum_of(const json_t *report, const char *section, pid_t pid,
+			      const char *site, const char *allocator)
+{
+	struct site_sum sum = {0};
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(live_get(report, section), "stacks"), i, row) {
+		const char *name = row_site(row);
+		const char *label = json_string_value(json_object_get(row, "allocator"));
+
+		if (!name || strcmp(name, site) != 0 ||
+		    (pid && json_integer_value(json_object_get(row, "pid")) != pid) ||
+		    (allocator && (!label || strcmp(label, allocator) != 0)))
+			continue;
+		sum.bytes += live_int(row, "size_bytes");
+		sum.blocks += live_int(row, "blocks");
+	}
+	return sum;
+}
+
+#define CHECK_SITE(report, pid, site, want_blocks, want_bytes)                           \
+	do {                                                                             \
+		struct site_sum sum_ = sum_of(report, "heap", pid, site, NULL);          \
+		CHECK_INT(sum_.blocks, want_blocks);                                     \
+		CHECK_INT(sum_.bytes, want_bytes);                                       \
+	} while (0)
+
+/* The element of an array whose "pid" it is, or NULL. Borrowed. */
+static const json_t *by_pid(const json_t *array, pid_t pid)
+{
+	const json_t *each;
+	size_t i;
+
+	json_array_foreach (array, i, each)
+		if (live_int(each, "pid") == pid)
+			return each;
+	return NULL;
+}
+
+static const json_t *target_of(const json_t *report, pid_t pid)
+{
+	return by_pid(live_get(report, "targets"), pid);
+}
+
+/* Nothing is lost, and the sums agree: also those of the processes with the whole. */
+static void check_books(const json_t *report)
+{
+	const json_t *each;
+	int64_t bytes = 0, blocks = 0;
+	size_t i;
+
+	CHECK_INT(compare_losses(report, NULL), 0);
+	CHECK_INT(live_int(report, "heap.totals.allocations") -
+			  live_int(report, "heap.totals.frees") -
+			  live_int(report, "heap.totals.gone"),
+		  live_int(report, "heap.live_blocks"));
+	CHECK_INT(live_int(report, "heap.totals.allocated_bytes") -
+			  live_int(report, "heap.totals.freed_bytes") -
+			  live_int(report, "heap.totals.gone_bytes"),
+		  live_int(report, "heap.live_bytes"));
+	json_array_foreach (live_get(report, "heap.processes"), i, each) {
+		bytes += live_int(each, "live_bytes");
+		blocks += live_int(each, "live_blocks");
+	}
+	CHECK_INT(bytes, live_int(report, "heap.live_bytes"));
+	CHECK_INT(blocks, live_int(report, "heap.live_blocks"));
+}
+
+__attribute__((unused)) static size_t open_descriptors(pid_t pid)
+{
+	char path[64];
+	size_t count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	REQUIRE(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count - 2;
+}
+
+/* --- processes that were asked for ------------------------------------------------- */
+
+/* Without randomization both have the same addresses: of code, of stacks, of blocks. */
+static void two_told_apart_by(const char *options)
+{
+	const char *const fixed[] = {"fixed", NULL};
+	struct live_process *a = family(fixed), *b = family(fixed);
+	pid_t a_pid = live_pid(a), b_pid = live_pid(b);
+	struct live_process *memtrace =
+		tracer("--pid %d,%d %s", (int)a_pid, (int)b_pid, options);
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(a, "keep 300 48");
+	oracle_do(b, "keep 500 48");
+	/* A block at the same address as one of the other's. */
+	oracle_do(a, "drop 100");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, a_pid, "site_keep", 200, 200 * 48);
+	CHECK_SITE(report, b_pid, "site_keep", 500, 500 * 48);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 700);
+	CHECK_INT(live_int(report, "heap.totals.frees"), 100);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 0);
+	CHECK_INT(live_int(report, "heap.totals.gone"), 0);
+	CHECK(json_is_null(live_get(report, "target")));
+	check_books(report);
+	json_decref(report);
+
+	finish(a);
+	oracle_do(b, "drop 50");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, a_pid, "site_keep", 200, 200 * 48);
+	CHECK_SITE(report, b_pid, "site_keep", 450, 450 * 48);
+	REQUIRE(target_of(report, a_pid) && target_of(report, b_pid));
+	CHECK(json_is_true(live_get(target_of(report, a_pid), "exited")));
+	CHECK(json_is_false(live_get(target_of(report, b_pid), "exited")));
+	CHECK_INT(live_int(report, "heap.totals.gone"), 0);
+	check_books(report);
+	json_decref(report);
+
+	report = memtrace_report(memtrace);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 450);
+	CHECK(!target_of(report, a_pid));
+	CHECK(!by_pid(live_get(report, "heap.processes"), a_pid));
+	CHECK_INT(live_int(report, "heap.totals.gone"), 200);
+	CHECK_INT(live_int(report, "heap.totals.gone_bytes"), 200 * 48);
+	check_books(report);
+	json_decref(report);
+
+	oracle_do(b, "keep 7 100");
+	finish(b);
+	report = end_of(memtrace, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
+	CHECK_SITE(report, b_pid, "site_keep", 457, 450 * 48 + 700);
+	check_books(report);
+	json_decref(report);
+	live_destroy(a);
+	live_destroy(b);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+static void two_told_apart(void)
+{
+	two_told_apart_by("");
+	two_told_apart_by("--attach perf");
+}
+
+/* --- children ---------------------------------------------------------------------- */
+
+static void children_from_their_first_allocation(void)
+{
+	struct live_process *target = family(NULL);
+	pid_t pid = live_pid(target);
+	struct live_process *memtrace = tracer("--follow-forks --pid %d", (int)pid);
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "keep 20 64");
+	oracle_do(target, "children 40");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_keep", 20, 20 * 64);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 41);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 20 + 40 * 3);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 20 * 64 + 40 * 3 * 40);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 20 + 40 * 5);
+	CHECK_INT(live_int(report, "heap.totals.frees"), 40 * 2);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 0);
+	check_books(report);
+	json_decref(report);
+
+	/* The parent's blocks are the parent's, whatever the child frees. */
+	oracle_do(target, "inherit 15");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_keep", 20, 20 * 64);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 2);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 20 + 3);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 15);
+	CHECK_INT(live_int(report, "heap.totals.gone"), 40 * 3);
+	check_books(report);
+	json_decref(report);
+
+	oracle_do(target, "nest");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, 0, "site_nested", 2, 48);
+	CHECK_SITE(report, 0, "site_nested_deeper", 3, 72);
+	CHECK_SITE(report, pid, "site_keep", 20, 20 * 64);
+	CHECK_SITE(report, pid, "site_nested", 0, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 3);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 25);
+	check_books(report);
+	json_decref(report);
+	oracle_do(target, "reap");
+
+	oracle_do(target, "threads 8");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_thread", 0, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 3 + 8);
+	check_books(report);
+	json_decref(report);
+
+	/* Adopted by init, and the last that is left. */
+	oracle_do(target, "orphan");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, 0, "site_orphan", 4, 4 * 56);
+	check_books(report);
+	json_decref(report);
+	finish(target);
+	report = end_of(memtrace, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 2);
+	check_books(report);
+	json_decref(report);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	RUN(two_told_apart);
+	RUN(children_from_their_first_allocation);
+	probes_destroy(probes_before);
+	return check_done();
+}
