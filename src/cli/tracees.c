@@ -262,6 +262,31 @@ out:
 	return NULL;
 }
 
+/* The process is no more; what it held is still to be told. */
+static struct error *follow_exit(struct tracees *ts, struct tracee **at)
+{
+	struct tracee *t = *at, *gone;
+	struct tracer_process process;
+	struct error *err;
+
+	t->exited = true;
+	/* It would be readable for ever. */
+	epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
+	proc_let_go(t->proc);
+	/* Before, it has executed another program: of that nothing more can be seen. */
+	if ((!t->is_traced || tracer_is_retired(ts->tracer, t->slot)) &&
+	    tracer_find_process(ts->tracer, t->pid, &process)) {
+		err = tracee_create_gone(&process, &gone);
+		if (err)
+			return err;
+		tracee_destroy(t);
+		*at = t = gone;
+	}
+	if (t->is_traced)
+		tracer_retire(ts->tracer, t->slot);
+	return NULL;
+}
+
 /*
  * It runs another program: the old heap is gone with its address space. Probes on files
  * that the new program maps too are there from its first instruction on.
@@ -277,10 +302,9 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	old->is_traced = false;
 	err = tracee_create(old->pid, &t);
 	if (err && err->code != ERROR_NO_MEMORY) {
-		/* It has ended meanwhile, and nothing is left to be shown. */
+		/* It has ended meanwhile; what it held can still be told. */
 		error_destroy(err);
-		old->exited = true;
-		return NULL;
+		return follow_exit(ts, at);
 	}
 	if (err)
 		return err;
@@ -303,6 +327,9 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	}
 	if (!err)
 		err = trace_if_room(ts, t);
+	/* With the main thread, when it was another one that executed the program. */
+	if (!err && tracer_probes_ended(ts->tracer, t->pid))
+		note(ts, t, "did so in a thread: its first allocations were missed");
 	return err ? err : plan_more(ts, t);
 }
 
@@ -419,14 +446,8 @@ static struct error *follow(struct tracees *ts, struct tracee **at)
 
 	if (t->exited)
 		return NULL;
-	if (tracee_check_exit(t)) {
-		/* It would be readable for ever. */
-		epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
-		proc_let_go(t->proc);
-		if (t->is_traced)
-			tracer_retire(ts->tracer, t->slot);
-		return NULL;
-	}
+	if (tracee_check_exit(t))
+		return follow_exit(ts, at);
 	if (has_executed(ts, t))
 		return follow_exec(ts, at);
 	if (!t->is_traced) {

@@ -71,7 +71,7 @@ static struct live_process *family(const char *const arguments[])
 	return target;
 }
 
-/* Close its standard input: it exits. */
+/* It dies, and nobody waits for its end but us. */
 static void finish(struct live_process *target)
 {
 	live_signal(target, SIGKILL);
@@ -298,12 +298,144 @@ static void children_from_their_first_allocation(void)
 	CHECK(probes_gone(probes_before, 5));
 }
 
+/* --- other programs ----------------------------------------------------------------- */
+
+/* Each allocation of the new program, from its constructors on, and none of the old. */
+static void exec_is_gapless(const char *options)
+{
+	const char *const command[] = {EXECER_BINARY, SHORT_LIVED_BINARY, NULL};
+	struct live_process *target = live_start(command);
+	json_t *ready = live_read_json(target, TIMEOUT_S), *report;
+	pid_t pid = live_pid(target);
+	struct live_process *memtrace = tracer("--pid %d %s", (int)pid, options);
+
+	REQUIRE(ready);
+	json_decref(ready);
+	await_probes(memtrace);
+	oracle_do(target, "allocate");
+	live_send(target, "exec");
+	report = end_of(memtrace, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
+	CHECK_SITE(report, 0, "site_before_exec", 0, 0);
+	CHECK_INT(live_int(report, "heap.totals.gone"), 100);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 0);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 30 * 1000 + 111 + 77);
+	check_books(report);
+	json_decref(report);
+	live_destroy(target);
+}
+
+static void exec_misses_nothing(void)
+{
+	exec_is_gapless("");
+	exec_is_gapless("--follow-forks");
+	exec_is_gapless("--attach perf");
+}
+
+static void exec_of_a_thread(const char *options)
+{
+	const char *const command[] = {FAMILY_BINARY, NULL};
+	struct live_process *target = family(command);
+	pid_t pid = live_pid(target);
+	struct live_process *memtrace = tracer("--pid %d %s", (int)pid, options);
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "keep 30 50");
+	live_send(target, "texec");
+	REQUIRE(live_wait_stderr(memtrace, "executed", 10));
+	live_sleep(0.5);
+	json_decref(live_read_json(target, TIMEOUT_S));
+	oracle_do(target, "keep 40 60");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_keep", 40, 40 * 60);
+	check_books(report);
+	json_decref(report);
+	finish(target);
+	json_decref(end_of(memtrace, 0));
+	live_destroy(target);
+}
+
+static void exec_by_a_thread(void)
+{
+	exec_of_a_thread("--follow-forks");
+	exec_of_a_thread("");
+	exec_of_a_thread("--attach perf");
+	CHECK(probes_gone(probes_before, 5));
+}
+
+/* Its descendants are other programs from their first instruction on. */
+static void spawned_programs(void)
+{
+	const char *const command[] = {SHORT_LIVED_BINARY, NULL};
+	struct live_process *target = family(command);
+	struct live_process *memtrace =
+		tracer("--follow-forks --pid %d", (int)live_pid(target));
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "spawn");
+	oracle_do(target, "vfork");
+	report = memtrace_report(memtrace);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 3);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 2 * (30 * 1000 + 111 + 77));
+	CHECK_INT(live_int(report, "heap.live_blocks"), 2 * 32);
+	check_books(report);
+	json_decref(report);
+	finish(target);
+	json_decref(end_of(memtrace, 0));
+	live_destroy(target);
+}
+
+/* --- libraries that come later --------------------------------------------------------- */
+
+static void loaded_allocator(void)
+{
+	struct live_process *target = family(NULL);
+	pid_t pid = live_pid(target);
+	struct live_process *memtrace = tracer("--pid %d", (int)pid);
+	int64_t before;
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "load %s 1 16", LOADED_MALLOC);
+	REQUIRE(live_wait_stderr(memtrace, "has loaded", 10));
+	oracle_do(target, "load %s 50 16", LOADED_MALLOC);
+	oracle_do(target, "keep 60 20");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_loaded", 50, 50 * 16);
+	CHECK_SITE(report, pid, "site_keep", 60, 60 * 20);
+	CHECK_INT(sum_of(report, "heap", pid, "site_keep", "glibc").blocks, 60);
+	CHECK_INT(sum_of(report, "heap", pid, "site_loaded", "libloaded_malloc.so").blocks,
+		  50);
+	check_books(report);
+	json_decref(report);
+
+	/* Mapped anew, at the same addresses: one probe at a place, not two. */
+	oracle_do(target, "unload");
+	oracle_do(target, "load %s 1 16", LOADED_MALLOC);
+	live_sleep(0.3);
+	report = memtrace_report(memtrace);
+	before = live_int(report, "heap.totals.allocations");
+	json_decref(report);
+	oracle_do(target, "load %s 70 16", LOADED_MALLOC);
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.totals.allocations") - before, 70);
+	CHECK_INT(compare_losses(report, "blocks_replaced"), 0);
+	json_decref(report);
+	live_destroy(target);
+}
+
 int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
 	RUN(two_told_apart);
 	RUN(children_from_their_first_allocation);
+	RUN(exec_misses_nothing);
+	RUN(exec_by_a_thread);
+	RUN(spawned_programs);
+	RUN(loaded_allocator);
 	probes_destroy(probes_before);
 	return check_done();
 }
