@@ -108,6 +108,9 @@ bool tracer_find_process(const struct tracer *tracer, int pid,
 /* Does the slot stand for the process no longer, after an exec or tracer_retire()? */
 bool tracer_is_retired(const struct tracer *tracer, uint32_t slot);
 
+/* Do the probes retire a slot themselves when its process executes a program? */
+bool tracer_sees_execs(const struct tracer *tracer);
+
 /* The process of this slot is no more, or another program. Its blocks stay until
  * tracer_forget(). */
 void tracer_retire(struct tracer *tracer, uint32_t slot);

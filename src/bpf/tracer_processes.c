@@ -143,6 +143,11 @@ bool tracer_is_retired(const struct tracer *t, uint32_t slot)
 	return owner_of(&t->processes[slot]) & ABI_PROCESS_RETIRED;
 }
 
+bool tracer_sees_execs(const struct tracer *t)
+{
+	return t->raw_links[0] >= 0;
+}
+
 void tracer_retire(struct tracer *t, uint32_t slot)
 {
 	struct abi_process *p = &t->processes[slot];

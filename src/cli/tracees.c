@@ -18,6 +18,7 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 /* Memory is looked at this often, so that it is known when a process exits: in the
  * beginning, and later. Everything else too, where the kernel does not tell of it. */
+#define LOOK_SOON_MS  1
 #define LOOK_EARLY_MS 50
 #define LOOK_MS       1000
 #define EARLY_LOOKS   40
@@ -25,6 +26,9 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 /* What nobody wants any more is taken out of the tables at most this often: it means to
  * read them as a whole. */
 #define FORGET_MS 20
+
+/* The probes see an exec at most this long after the kernel has told of it. */
+#define EXEC_WAIT_MS 100
 
 /* Names of more processes than these are made ready for only when they are printed: each
  * keeps its files open. */
@@ -347,7 +351,7 @@ static void on_event(void *arg, const struct watch_event *event)
 		break;
 	case WATCH_EXEC:
 		if (t)
-			t->has_executed = true;
+			t->executed_ns = clock_now_ns();
 		break;
 	case WATCH_MAP:
 		if (t)
@@ -370,15 +374,29 @@ static void suspect_everything(struct tracees *ts)
 	on_event(ts, &(const struct watch_event){.kind = WATCH_LOST});
 }
 
-static bool has_executed(const struct tracees *ts, struct tracee *t)
+/*
+ * The kernel tells of an exec a little before the probes see it. They retire the slot and
+ * take a new one at once: should we do that, the program would be over, maybe, before we
+ * were done. So wait for them, and only if they do not, do it.
+ */
+static bool has_executed(struct tracees *ts, struct tracee *t)
 {
 	uint64_t image = 0;
 
+	if (t->is_traced && tracer_is_retired(ts->tracer, t->slot))
+		return true;
 	if (t->check_image && t->proc)
 		image = proc_image(t->proc);
 	t->check_image = false;
-	return t->has_executed || (image && image != t->image) ||
-	       (t->is_traced && tracer_is_retired(ts->tracer, t->slot));
+	if (image && image != t->image && !t->executed_ns)
+		t->executed_ns = clock_now_ns();
+	if (!t->executed_ns)
+		return false;
+	if (!t->is_traced || !tracer_sees_execs(ts->tracer) ||
+	    clock_now_ns() - t->executed_ns > EXEC_WAIT_MS * UINT64_C(1000000))
+		return true;
+	ts->look_soon = true;
+	return false;
 }
 
 /* Which slots are held by the processes on the list; owned. */
@@ -510,6 +528,7 @@ struct error *tracees_look(struct tracees *ts)
 	else if (is_time)
 		suspect_everything(ts);
 	err = take_news(ts);
+	ts->look_soon = false;
 	for (size_t i = 0; i < ts->list.len && !err; i++)
 		err = follow(ts, &ts->list.data[i]);
 	sweep(ts);
@@ -532,6 +551,8 @@ struct error *tracees_look(struct tracees *ts)
 
 int tracees_look_ms(const struct tracees *ts)
 {
+	if (ts->look_soon)
+		return LOOK_SOON_MS;
 	return ts->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS;
 }
 

@@ -40,6 +40,7 @@ struct tracees {
 	uint64_t next_forget_ns; /* the same: slots of nobody are looked for then */
 	unsigned looks;
 	bool said_no_room;
+	bool look_soon; /* somebody is about to become another program */
 };
 
 /* Nobody is traced yet. What the kernel tells from here on is not missed. */

@@ -426,6 +426,192 @@ static void loaded_allocator(void)
 	live_destroy(target);
 }
 
+/* --- everybody --------------------------------------------------------------------- */
+
+static struct live_process *start_once(const char *count, const char *wait_ms)
+{
+	return family(
+		(const char *const[]){"once", LOADED_MALLOC, count, "32", wait_ms, NULL});
+}
+
+static const char *command_of(const json_t *report, pid_t pid)
+{
+	const json_t *target = target_of(report, pid);
+
+	return target ? json_string_value(live_get(target, "command")) : NULL;
+}
+
+static void check_user(const json_t *report, pid_t pid, int64_t blocks, bool exited)
+{
+	const json_t *process = by_pid(live_get(report, "heap.processes"), pid);
+
+	if (!process)
+		live_fail("process %d is not among those of the report: %s", (int)pid,
+			  json_dumps(live_get(report, "targets"), 0));
+	CHECK_INT(live_int(process, "live_blocks"), blocks);
+	CHECK_INT(live_int(process, "live_bytes"), blocks * 32);
+	CHECK_STR(command_of(report, pid), "family");
+	CHECK(json_is_true(live_get(target_of(report, pid), "exited")) == exited);
+}
+
+static void every_user_of_a_library(const char *options)
+{
+	struct live_process *early = family(NULL), *late, *other = family(NULL), *brief[3];
+	struct live_process *memtrace;
+	json_t *report;
+
+	oracle_do(early, "load %s 5 32", LOADED_MALLOC); /* before the attach */
+	memtrace = tracer("--lib %s --sample-every 1 %s", LOADED_MALLOC, options);
+	await_probes(memtrace);
+	CHECK_CONTAINS(live_stderr(memtrace), "1 at present");
+	oracle_do(early, "load %s 100 32", LOADED_MALLOC);
+	late = start_once("200", "60000");
+	oracle_do(other, "keep 10 32"); /* with another allocator */
+	for (size_t i = 0; i < 3; i++) {
+		brief[i] = start_once("30", "20");
+		CHECK_INT(live_wait(brief[i], TIMEOUT_S), 0);
+	}
+	report = memtrace_report(memtrace);
+	check_user(report, live_pid(early), 100, false);
+	check_user(report, live_pid(late), 200, false);
+	for (size_t i = 0; i < 3; i++)
+		check_user(report, live_pid(brief[i]), 30, true);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 5);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 100 + 200 + 3 * 30);
+	CHECK_STR(json_string_value(live_get(report, "library")), LOADED_MALLOC);
+	CHECK_SITE(report, live_pid(late), "site_loaded", 200, 200 * 32);
+	check_books(report);
+	json_decref(report);
+
+	/* It runs on without any of them. */
+	finish(early);
+	finish(late);
+	json_decref(memtrace_report(memtrace));
+	report = memtrace_report(memtrace);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 0);
+	CHECK_INT(live_int(report, "heap.totals.gone"), 100 + 200 + 3 * 30);
+	check_books(report);
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(early);
+	live_destroy(late);
+	live_destroy(other);
+	for (size_t i = 0; i < 3; i++)
+		live_destroy(brief[i]);
+}
+
+static void everybody(void)
+{
+	every_user_of_a_library("");
+	every_user_of_a_library("--attach perf");
+	CHECK(probes_gone(probes_before, 5));
+}
+
+/* By its base name it can be found only where it is mapped. */
+static void library_by_name(void)
+{
+	const char *name = strrchr(LOADED_MALLOC, '/') + 1;
+	struct live_process *memtrace = tracer("--lib %s --sample-every 1", name), *user;
+	json_t *report;
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), "name it by its path");
+	live_destroy(memtrace);
+
+	user = start_once("10", "60000");
+	memtrace = tracer("--lib %s --sample-every 1", name);
+	await_probes(memtrace);
+	report = memtrace_stop(memtrace);
+	check_user(report, live_pid(user), 0, false);
+	json_decref(report);
+	live_destroy(user);
+
+	/* Nobody maps it yet. */
+	memtrace = tracer("--lib %s --sample-every 1", LOADED_MALLOC);
+	await_probes(memtrace);
+	CHECK_CONTAINS(live_stderr(memtrace), "0 at present");
+	user = start_once("11", "60000");
+	report = memtrace_stop(memtrace);
+	check_user(report, live_pid(user), 11, false);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
+	json_decref(report);
+	live_destroy(user);
+}
+
+/* Everybody's libc: ours is one of them, and is left out. */
+static void never_itself(void)
+{
+	struct live_process *target = family(NULL), *memtrace;
+	json_t *report;
+
+	memtrace = tracer("--lib libc.so.6 --sample-every 1");
+	await_probes(memtrace);
+	oracle_do(target, "keep 25 48");
+	json_decref(memtrace_report(memtrace));
+	oracle_do(target, "keep 25 48");
+	report = memtrace_report(memtrace);
+	CHECK(!target_of(report, live_pid(memtrace)));
+	CHECK(target_of(report, getpid()));
+	CHECK_SITE(report, live_pid(target), "site_keep", 50, 50 * 48);
+	check_books(report);
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
+/* --- very many --------------------------------------------------------------------- */
+
+static int64_t rss_kib(pid_t pid)
+{
+	char path[64], line[256];
+	int64_t kib = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	REQUIRE(f);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "VmRSS:", 6))
+			kib = atoll(line + 6);
+	fclose(f);
+	return kib;
+}
+
+static void very_many_children(void)
+{
+	const char *const command[] = {"/bin/true", NULL};
+	struct live_process *target = family(command);
+	struct live_process *memtrace =
+		tracer("--follow-forks --pid %d", (int)live_pid(target));
+	size_t descriptors;
+	int64_t kib;
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "children 100");
+	json_decref(memtrace_report(memtrace));
+	descriptors = open_descriptors(live_pid(memtrace));
+	kib = rss_kib(live_pid(memtrace));
+	for (int i = 0; i < 4; i++) {
+		oracle_do(target, "children 1000");
+		report = memtrace_report(memtrace);
+		CHECK_INT(json_array_size(live_get(report, "targets")), 1001);
+		CHECK_INT(live_int(report, "heap.live_blocks"), 3 * 1000);
+		check_books(report);
+		json_decref(report);
+	}
+	fprintf(stderr, "fd %zu -> %zu, rss %ld -> %ld\n", descriptors, open_descriptors(live_pid(memtrace)), (long)kib, (long)rss_kib(live_pid(memtrace)));
+	json_decref(memtrace_report(memtrace));
+	report = memtrace_report(memtrace);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
+	json_decref(report);
+	CHECK(open_descriptors(live_pid(memtrace)) <= descriptors + 10);
+	CHECK(rss_kib(live_pid(memtrace)) < kib + 64 * 1024);
+	finish(target);
+	json_decref(end_of(memtrace, 0));
+	live_destroy(target);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -436,6 +622,10 @@ int main(void)
 	RUN(exec_by_a_thread);
 	RUN(spawned_programs);
 	RUN(loaded_allocator);
+	RUN(everybody);
+	RUN(library_by_name);
+	RUN(never_itself);
+	RUN(very_many_children);
 	probes_destroy(probes_before);
 	return check_done();
 }
