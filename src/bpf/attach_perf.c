@@ -128,8 +128,7 @@ static struct error *attach_one(struct attachment *self, int pmu, int return_bit
 		int link = link_perf_event(probe->program, event, probe->cookie);
 
 		err = link < 0 ? -link : 0;
-		if (link >= 0 &&
-		    !vec_push(&self->list, ((struct attached){link, pid}))) {
+		if (link >= 0 && !vec_push(&self->list, ((struct attached){link, pid}))) {
 			close(link);
 			err = ENOMEM;
 		}

@@ -10,14 +10,13 @@
  *     inherit N        a child that frees N blocks of ours, and allocates 3 of 32
  *     nest             a child with 2 blocks of 24 and a child of its own with 3 of 24,
  *                      which both stay until "reap"
- *     orphan           a grandchild with 4 blocks of 56, allocated once its parent is dead
- *     reap             end what stays, and wait for it
- *     threads N        N threads, each of which allocates and frees 100 blocks of 72 and
- *                      forks a child with 1 block of 88
- *     spawn, vfork     run the command of our arguments, and wait for it
- *     exec, texec      become it; from a thread that is not the main one
- *     load PATH N SIZE map the library, allocate N blocks with its malloc
- *     unload           unmap it
+ *     orphan           a grandchild with 4 blocks of 56, allocated once its parent is
+ * dead map N, unmap N   N mappings of 64 KiB, the last N of them gone reap end what
+ * stays, and wait for it threads N        N threads, each of which allocates and frees
+ * 100 blocks of 72 and forks a child with 1 block of 88 spawn, vfork     run the command
+ * of our arguments, and wait for it exec, texec      become it; from a thread that is not
+ * the main one load PATH N SIZE map the library, allocate N blocks with its malloc unload
+ * unmap it
  *
  * With "once PATH N SIZE MS" for arguments: load, wait MS milliseconds, exit. With
  * "fixed" for the first argument: without address space randomization. Says its number.
@@ -319,6 +318,31 @@ static void drop(size_t count)
 		free(kept[--kept_count]);
 }
 
+static void *mapped[100];
+static size_t mapped_count;
+
+ALONE static void *site_map(size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
+
+	if (at == MAP_FAILED)
+		fail("mmap");
+	return at;
+}
+
+static void map(size_t count)
+{
+	while (count-- && mapped_count < 100)
+		mapped[mapped_count++] = site_map(65536);
+}
+
+static void unmap(size_t count)
+{
+	while (count-- && mapped_count)
+		munmap(mapped[--mapped_count], 65536);
+}
+
 static void obey(char *line)
 {
 	char word[32] = "", path[256] = "";
@@ -345,6 +369,10 @@ static void obey(char *line)
 		reap();
 	else if (!strcmp(word, "threads"))
 		threads(n);
+	else if (!strcmp(word, "map"))
+		map(n);
+	else if (!strcmp(word, "unmap"))
+		unmap(n);
 	else if (!strcmp(word, "unload"))
 		library = dlclose(library) ? library : NULL;
 	else
