@@ -733,8 +733,7 @@ static void very_many_children(void)
 	report = memtrace_report(memtrace);
 	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
 	json_decref(report);
-	/* A hundredth of the children at most leave some open (in libbcc). */
-	CHECK(open_descriptors(live_pid(memtrace)) <= descriptors + 4 * 40);
+	CHECK(open_descriptors(live_pid(memtrace)) <= descriptors + 10);
 	CHECK(rss_kib(live_pid(memtrace)) < kib + 64 * 1024);
 	finish(target);
 	json_decref(end_of(memtrace, 0));
