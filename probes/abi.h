@@ -119,12 +119,52 @@ enum abi_counter {
 	ABI_NESTED_CALLS,   /* calls inside calls, counted with the outer one */
 	ABI_PROCESSES_FULL, /* processes that found no room in `processes` */
 	ABI_SCRATCH_FULL,   /* stacks that found none to be walked in */
+	/* With sampling by bytes, in 1/65536 blocks, and in bytes: */
+	ABI_ESTIMATED_ALLOCATIONS,
+	ABI_ESTIMATED_ALLOCATED_BYTES,
+	ABI_ESTIMATED_FREES,
+	ABI_ESTIMATED_FREED_BYTES,
 	ABI_COUNTER_COUNT,
 };
 
 struct abi_counters {
 	uint64_t value[ABI_COUNTER_COUNT];
 };
+
+/* --- sampling --------------------------------------------------------------------- */
+
+/*
+ * By bytes: sizes fall into classes, eight for each power of two, and a block of a class
+ * is drawn when a random number of 32 bits is below the class's threshold
+ * (ABI_SAMPLE_ALWAYS: always). What a drawn block stands for is summed up in 1/65536
+ * blocks.
+ */
+#define ABI_SAMPLE_CLASSES      512
+#define ABI_SAMPLE_WEIGHT_SHIFT 16
+#define ABI_SAMPLE_ALWAYS       0xffffffffu
+
+struct abi_sample {
+	uint64_t weight;
+	uint32_t threshold;
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct abi_sample) == 16, "no holes");
+
+static inline uint32_t abi_sample_class(uint64_t size_bytes)
+{
+	uint64_t rest = size_bytes;
+	uint32_t exponent = 0;
+
+	if (size_bytes < 8)
+		return (uint32_t)size_bytes;
+	for (uint32_t step = 32; step; step /= 2) {
+		if (rest >> step) {
+			rest >>= step;
+			exponent += step;
+		}
+	}
+	return (exponent - 2) * 8 + (uint32_t)(size_bytes >> (exponent - 3) & 7);
+}
 
 /* --- live blocks ------------------------------------------------------------------ */
 
@@ -236,13 +276,14 @@ enum abi_stack_end {
  * Room for a copy of a part of a thread's stack while it is walked. A program can be
  * preempted by another thread's, so each processor has a few, and a walk claims one.
  */
-#define ABI_SCRATCH_BYTES 1024
+#define ABI_SCRATCH_BYTES 2048
 #define ABI_SCRATCH_WAYS  8 /* for each processor, a power of two */
 
 struct abi_scratch {
 	uint64_t owner; /* thread id, 0: free */
-	uint64_t
-		window[ABI_SCRATCH_BYTES / 8 + 1]; /* one more: an index is only masked */
+	uint64_t aligned[7];
+	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
+	uint64_t more[8]; /* an index is only masked, and the word after it read too */
 };
 
 /* --- calls on their way ----------------------------------------------------------- */

@@ -85,6 +85,17 @@ ALWAYS_INLINE int tracee_find(struct tracee *t)
 	return t->process != NULL;
 }
 
+/* The same for a return: its call's record names the process. */
+ALWAYS_INLINE int tracee_returns(struct tracee *t)
+{
+	t->ctl = control_get();
+	if (!t->ctl || !t->ctl->enabled)
+		return 0;
+	t->tid = (u32)current_pid_tgid();
+	t->process = NULL;
+	return 1;
+}
+
 /* The key of a block; 0 for none. */
 ALWAYS_INLINE u64 tracee_key(const struct tracee *t, u64 address)
 {

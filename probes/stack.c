@@ -38,9 +38,9 @@ ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *s
 {
 	if (address - w->base > WINDOW_BYTES - 16) {
 		u64 last = ((address + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - WINDOW_BYTES;
-		s64 over = address - last;
+		s64 over = (address & ~63ull) - last;
 
-		/* The lower of `address` and `last`. */
+		/* The lower of `last` and the line that `address` is in. */
 		w->base = last + (over & over >> 63);
 		if (bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)w->base))
 			return 0;

@@ -29,6 +29,7 @@ struct tracer_options {
 	unsigned stack_depth;
 	enum trace_scope scope;
 	uint64_t sample_every;
+	uint64_t sample_bytes; /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes;
 	bool mappings;
 	bool with_time; /* keep the time of each block */

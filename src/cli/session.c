@@ -127,6 +127,7 @@ static struct error *start_tracing(struct session *s)
 		.max_stacks = o->max_stacks,
 		.stack_depth = o->stack_depth,
 		.sample_every = o->sample_every,
+		.sample_bytes = o->sample_bytes,
 		.min_size_bytes = o->min_size_bytes,
 		.max_size_bytes = o->max_size_bytes,
 		.mappings = o->mappings,
