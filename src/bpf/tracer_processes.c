@@ -21,7 +21,7 @@ static struct abi_process *find(const struct tracer *t, uint64_t tgid)
 	uint32_t slots = t->source->sizes.process_slots;
 
 	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
-		struct abi_process *p = &t->processes[(tgid + i) & (slots - 1)];
+		struct abi_process *p = &t->processes[abi_process_slot(tgid, i, slots)];
 
 		if (owner_of(p) == tgid)
 			return p;
@@ -51,7 +51,7 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	struct abi_process *p = find(t, tgid);
 
 	for (uint32_t i = 0; !p && i < ABI_PROCESS_WAYS; i++) {
-		struct abi_process *at = &t->processes[(tgid + i) & (slots - 1)];
+		struct abi_process *at = &t->processes[abi_process_slot(tgid, i, slots)];
 
 		if (owner_of(at))
 			continue;
