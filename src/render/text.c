@@ -7,6 +7,7 @@
 
 #include "render/text_processes.h"
 #include "render/text_rows.h"
+#include "render/text_words.h"
 #include "util/escape.h"
 #include "util/units.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "render/text_rows.h"
+#include "render/text_words.h"
 #include "util/escape.h"
 
 bool text_is_of_one(const struct report *report)

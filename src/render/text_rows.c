@@ -5,37 +5,16 @@
 #include <string.h>
 
 #include "render/text_processes.h"
+#include "render/text_words.h"
 #include "util/escape.h"
+#include "util/path.h"
 
 #define FLUSH_BYTES ((size_t)64 * 1024)
-
-const char *text_plural(uint64_t n, const char *singular, const char *plural)
-{
-	return n == 1 ? singular : plural;
-}
-
-struct units_text text_format_growth(int64_t bytes)
-{
-	struct units_text text = {.s = "no growth"};
-	uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
-
-	if (bytes)
-		snprintf(text.s, sizeof(text.s), "%c%.20s", bytes < 0 ? '-' : '+',
-			 units_format_bytes(size).s);
-	return text;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 /* "[libc.so.6]"; what the kernel names "[vdso]" has its brackets. */
 static void append_module(struct strbuf *text, const char *module)
 {
-	const char *name = module ? base_name(module) : "unknown";
+	const char *name = module ? path_base_name(module) : "unknown";
 	size_t len = strlen(name);
 	bool has_brackets = len > 2 && name[0] == '[' && name[len - 1] == ']';
 
@@ -53,7 +32,7 @@ static void append_place(struct strbuf *text, const struct report_frame *frame,
 	if (!frame->file || !*frame->file)
 		return;
 	strbuf_append(text, " at ");
-	escape_text(text, short_paths ? base_name(frame->file) : frame->file);
+	escape_text(text, short_paths ? path_base_name(frame->file) : frame->file);
 	if (frame->line)
 		strbuf_appendf(text, ":%u", frame->line);
 }
@@ -71,7 +50,7 @@ static void append_frame(struct strbuf *text, const struct report_frame *frame,
 		append_module(text, frame->module);
 	} else if (frame->module) {
 		strbuf_append_char(text, '[');
-		escape_text(text, base_name(frame->module));
+		escape_text(text, path_base_name(frame->module));
 		strbuf_appendf(text, "+0x%" PRIx64 "]", frame->offset);
 	} else {
 		strbuf_append(text, "[unknown]");
