@@ -73,13 +73,24 @@ struct abi_range {
 
 /*
  * The processes that are traced: a table of a power of two of slots. A process is in one
- * of ABI_PROCESS_WAYS slots from the one that the low bits of its number name. Its slot
+ * of ABI_PROCESS_WAYS slots from the one that abi_process_slot() names. Its slot
  * is part of the key of each of its blocks, and of what tells its stacks apart. An exec
  * retires a slot: the blocks under it are gone with their address space, and memtrace
  * takes them out before it gives the slot back.
  */
 #define ABI_PROCESS_WAYS    8
 #define ABI_PROCESS_RETIRED (1ull << 32)
+
+/*
+ * The i-th slot for a process. Numbers that follow each other lie far apart: a child that
+ * executes a program takes two slots, and would push the next one on by one each time.
+ */
+static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slots)
+{
+	uint64_t hash = (uint32_t)tgid * 0x9e3779b1u;
+
+	return ((uint32_t)(hash * slots >> 32) + i) & (slots - 1);
+}
 
 struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
