@@ -9,7 +9,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cli/tracees_private.h"
 #include "util/cleanup.h"
+#include "util/path.h"
 #include "util/units.h"
 
 static void closedirp(DIR **dir)
@@ -49,13 +51,6 @@ struct error *everyone_ranges(const struct tracees *ts, struct tracee *t)
 
 /* --- the processes that are there ------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The first mapping of the library, by its file or, while no file is known, by the base
  * name; NULL: the process has not mapped it. */
 static const struct proc_mapping *find_mapping(const struct tracees *ts,
@@ -66,7 +61,7 @@ static const struct proc_mapping *find_mapping(const struct tracees *ts,
 	vec_foreach (m, &t->modules.maps.mappings) {
 		if (ts->library_inode ? is_library(ts, m)
 				      : m->executable && m->inode &&
-						!strcmp(base_name(m->path), name))
+						!strcmp(path_base_name(m->path), name))
 			return m;
 	}
 	return NULL;

@@ -8,10 +8,6 @@
 /* Is the event that of a process which maps the library? */
 bool everyone_uses(const struct tracees *tracees, const struct watch_event *event);
 
-/* Put a process on the list, which owns it from then on, also on failure. */
-struct error *tracees_add(struct tracees *tracees, struct tracee *tracee)
-	__attribute__((warn_unused_result));
-
 /* Note where the process has mapped the library's code. */
 struct error *everyone_ranges(const struct tracees *tracees, struct tracee *tracee)
 	__attribute__((warn_unused_result));

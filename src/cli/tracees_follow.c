@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "cli/everyone.h"
+#include "cli/tracees_private.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/escape.h"
+
+DEFINE_CLEANUP(struct plan *, plan_destroy);
+
+/* Memory is looked at this often, so that it is known when a process exits: in the
+ * beginning, and later. Everything else too, where the kernel does not tell of it. */
+#define LOOK_SOON_MS  1
+#define LOOK_EARLY_MS 50
+#define LOOK_MS       1000
+#define EARLY_LOOKS   40
+
+/* What nobody wants any more is taken out of the tables at most this often: it means to
+ * read them as a whole. */
+#define FORGET_MS 20
+
+/* The probes see an exec at most this long after the kernel has told of it. */
+#define EXEC_WAIT_MS 100
+
+/* The same for one that came later: where there is no room it has to wait. */
+static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
+{
+	struct error *err = tracees_trace(ts, t);
+
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return err;
+	if (!ts->said_no_room)
+		tracees_note(ts, t,
+			     "is not traced for now: too many processes are at once");
+	ts->said_no_room = true;
+	error_destroy(err);
+	return NULL;
+}
+
+/* A process that came to be while we trace. It may be gone by now. */
+static struct error *take_up(struct tracees *ts, int pid, const struct tracee *parent)
+{
+	struct tracee *t;
+	struct error *err;
+
+	if (tracees_find(ts, pid))
+		return NULL;
+	err = tracee_create(pid, &t);
+	if (err && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		return NULL;
+	}
+	if (!err && parent) {
+		/* Its address space is a copy of the parent's. */
+		error_destroy(proc_read_maps(t->proc, &t->planned));
+		vec_foreach (range, &parent->ranges)
+			if (!vec_push(&t->ranges, *range))
+				err = error_no_memory();
+	}
+	if (!err && ts->scope == SCOPE_ALL)
+		err = everyone_ranges(ts, t);
+	if (!err)
+		err = tracees_add(ts, t);
+	return err ? err : trace_if_room(ts, t);
+}
+
+/* Files that it has mapped since may hold an allocator. */
+static struct error *plan_more(struct tracees *ts, struct tracee *t)
+{
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	size_t refused = 0, sites;
+	struct error *err = tracee_plan(t, &ts->plan_options, &plan);
+
+	if (err)
+		goto out;
+	err = tracer_attach(ts->tracer, plan, t->pid, &refused);
+	if (!err)
+		err = trace_if_room(ts, t);
+	if (err)
+		goto out;
+	sites = plan_site_count(plan);
+	vec_foreach (object, &plan->objects) {
+		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
+
+		tracees_note(ts, t, "has loaded %s: %zu functions are traced from now on",
+			     path ? path : "?", object->sites.len);
+	}
+	if (refused)
+		tracees_note(ts, t,
+			     "%zu of %zu functions cannot be traced: start memtrace anew",
+			     refused, sites);
+out:
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return err;
+	/* No allocator in them, or it is gone again: nothing changes. */
+	if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE) {
+		_cleanup_(freep) char *why = escape_dup(err->message);
+
+		tracees_note(ts, t, "has loaded an allocator that cannot be traced: %s",
+			     why ? why : "out of memory");
+	}
+	error_destroy(err);
+	return NULL;
+}
+
+/* The process is no more; what it held is still to be told. */
+static struct error *follow_exit(struct tracees *ts, struct tracee **at)
+{
+	struct tracee *t = *at, *gone;
+	struct tracer_process process;
+	struct error *err;
+
+	t->exited = true;
+	/* It would be readable for ever. */
+	epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
+	proc_let_go(t->proc);
+	/* Before, it has executed another program: of that nothing more can be seen. */
+	if ((!t->is_traced || tracer_is_retired(ts->tracer, t->slot)) &&
+	    tracer_find_process(ts->tracer, t->pid, &process)) {
+		err = tracee_create_gone(&process, &gone);
+		if (err)
+			return err;
+		tracee_destroy(t);
+		*at = t = gone;
+	}
+	if (t->is_traced)
+		tracer_retire(ts->tracer, t->slot);
+	return NULL;
+}
+
+/*
+ * It runs another program: the old heap is gone with its address space. Probes on files
+ * that the new program maps too are there from its first instruction on.
+ */
+static struct error *follow_exec(struct tracees *ts, struct tracee **at)
+{
+	struct tracee *old = *at, *t = NULL;
+	struct error *err;
+
+	if (old->is_traced)
+		tracer_retire(ts->tracer, old->slot);
+	/* The slot is nobody's from here on: see tracees_forget_orphans(). */
+	old->is_traced = false;
+	err = tracee_create(old->pid, &t);
+	if (err && err->code != ERROR_NO_MEMORY) {
+		/* It has ended meanwhile; what it held can still be told. */
+		error_destroy(err);
+		return follow_exit(ts, at);
+	}
+	if (err)
+		return err;
+	if (ts->scope == SCOPE_ALL) {
+		/* Should it map the library, it will be told of or found anew. */
+		tracee_destroy(t);
+		old->dropped = true;
+		return NULL;
+	}
+	tracees_note(ts, old, "executed another program (exec): its heap is traced anew");
+	t->asked_for = old->asked_for;
+	*at = t;
+	tracee_destroy(old);
+	ts->looks = 0;
+	err = tracees_wait_for(ts, t->proc->pidfd);
+	if (!err)
+		err = tracee_open_symbols(t, ts->options, ts->progress);
+	if (err && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		err = NULL;
+	}
+	if (!err)
+		err = trace_if_room(ts, t);
+	/* With the main thread, when it was another one that executed the program. */
+	if (!err && tracer_probes_ended(ts->tracer, t->pid))
+		tracees_note(ts, t,
+			     "did so in a thread: its first allocations were missed");
+	return err ? err : plan_more(ts, t);
+}
+
+static void on_event(void *arg, const struct watch_event *event)
+{
+	struct tracees *ts = arg;
+	struct tracee *t = tracees_find(ts, event->pid);
+
+	switch (event->kind) {
+	case WATCH_FORK:
+		/* Out of memory here: its first call makes it known (find_new()). */
+		if (ts->scope == SCOPE_FORKS)
+			(void)!vec_push(&ts->news,
+					((struct fresh){event->pid, event->parent}));
+		break;
+	case WATCH_EXEC:
+		if (t)
+			t->executed_ns = clock_now_ns();
+		break;
+	case WATCH_MAP:
+		if (t)
+			t->maps_changed = t->wants_plan = true;
+		else if (everyone_uses(ts, event))
+			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
+		break;
+	case WATCH_LOST:
+		vec_foreach (each, &ts->list) {
+			(*each)->maps_changed = (*each)->wants_plan = true;
+			(*each)->check_image = true;
+		}
+		break;
+	}
+}
+
+/* What has to be guessed where the kernel does not tell. */
+static void suspect_everything(struct tracees *ts)
+{
+	on_event(ts, &(const struct watch_event){.kind = WATCH_LOST});
+}
+
+/*
+ * The kernel tells of an exec a little before the probes see it. They retire the slot and
+ * take a new one at once: should we do that, the program would be over, maybe, before we
+ * were done. So wait for them, and only if they do not, do it.
+ */
+static bool has_executed(struct tracees *ts, struct tracee *t)
+{
+	uint64_t image = 0;
+
+	if (t->is_traced && tracer_is_retired(ts->tracer, t->slot))
+		return true;
+	if (t->check_image && t->proc)
+		image = proc_image(t->proc);
+	t->check_image = false;
+	if (image && image != t->image && !t->executed_ns)
+		t->executed_ns = clock_now_ns();
+	if (!t->executed_ns)
+		return false;
+	if (!t->is_traced || !tracer_sees_execs(ts->tracer) ||
+	    clock_now_ns() - t->executed_ns > EXEC_WAIT_MS * UINT64_C(1000000))
+		return true;
+	ts->look_soon = true;
+	return false;
+}
+
+/* Which slots are held by the processes on the list; owned. */
+static bool *held_slots(const struct tracees *ts)
+{
+	bool *held = calloc(tracer_slot_count(ts->tracer), sizeof(*held));
+
+	if (held)
+		vec_foreach (t, &ts->list)
+			if ((*t)->is_traced)
+				held[(*t)->slot] = true;
+	return held;
+}
+
+/* Processes of which the probes know and we do not. */
+static struct error *find_new(struct tracees *ts)
+{
+	_cleanup_(freep) bool *held = NULL;
+	struct tracer_process process;
+	uint32_t cursor = 0;
+	struct error *err = NULL;
+
+	if (ts->scope == SCOPE_PROCESSES)
+		return NULL;
+	held = held_slots(ts);
+	if (!held)
+		return error_no_memory();
+	while (!err && tracer_next_process(ts->tracer, &cursor, &process)) {
+		if (held[process.slot])
+			continue;
+		err = take_up(ts, process.pid, NULL);
+		if (!err && !tracees_find(ts, process.pid)) {
+			struct tracee *t;
+
+			/* Too short-lived to be looked at; its blocks are not. */
+			tracer_retire(ts->tracer, process.slot);
+			err = tracee_create_gone(&process, &t);
+			if (!err)
+				err = tracees_add(ts, t);
+		}
+	}
+	return err;
+}
+
+static struct error *take_news(struct tracees *ts)
+{
+	struct error *err = NULL;
+
+	/* In the order of their making: a child may have forked as well. */
+	for (size_t i = 0; i < ts->news.len && !err; i++) {
+		const struct fresh *fresh = &ts->news.data[i];
+		const struct tracee *parent =
+			fresh->parent ? tracees_find(ts, fresh->parent) : NULL;
+
+		if (parent || !fresh->parent)
+			err = take_up(ts, fresh->pid, parent);
+	}
+	ts->news.len = 0;
+	return err;
+}
+
+static struct error *follow(struct tracees *ts, struct tracee **at)
+{
+	struct tracee *t = *at;
+
+	if (t->exited)
+		return NULL;
+	if (tracee_check_exit(t))
+		return follow_exit(ts, at);
+	if (has_executed(ts, t))
+		return follow_exec(ts, at);
+	if (!t->is_traced) {
+		struct error *err = trace_if_room(ts, t);
+
+		if (err)
+			return err;
+	}
+	if (!t->wants_plan || ts->scope == SCOPE_ALL)
+		return NULL;
+	t->wants_plan = false;
+	return plan_more(ts, t);
+}
+
+struct error *tracees_forget_orphans(struct tracees *ts)
+{
+	_cleanup_(freep) bool *held = NULL;
+	VEC(uint32_t) orphans = {0};
+	struct error *err = NULL;
+	uint32_t cursor = 0, slot;
+
+	while (!err && tracer_next_retired(ts->tracer, &cursor, &slot)) {
+		if (!held)
+			held = held_slots(ts);
+		if (!held || (!held[slot] && !vec_push(&orphans, slot)))
+			err = error_no_memory();
+	}
+	if (!err && orphans.len)
+		err = tracer_forget(ts->tracer, orphans.data, orphans.len);
+	vec_deinit(&orphans);
+	return err;
+}
+
+/* Take out those that are of no interest any more. */
+static void sweep(struct tracees *ts)
+{
+	size_t kept = 0;
+
+	vec_foreach (t, &ts->list) {
+		if ((*t)->dropped)
+			tracee_destroy(*t);
+		else
+			ts->list.data[kept++] = *t;
+	}
+	ts->list.len = kept;
+}
+
+struct error *tracees_look(struct tracees *ts)
+{
+	uint64_t now_ns = clock_now_ns();
+	bool is_time = now_ns >= ts->next_look_ns;
+	struct error *err = NULL;
+
+	if (ts->watch)
+		watch_read(ts->watch, on_event, ts);
+	else if (is_time)
+		suspect_everything(ts);
+	err = take_news(ts);
+	ts->look_soon = false;
+	for (size_t i = 0; i < ts->list.len && !err; i++)
+		err = follow(ts, &ts->list.data[i]);
+	sweep(ts);
+	if (!err)
+		err = find_new(ts);
+	if (!err && now_ns >= ts->next_forget_ns) {
+		err = tracees_forget_orphans(ts);
+		ts->next_forget_ns = clock_now_ns() + FORGET_MS * UINT64_C(1000000);
+	}
+	for (size_t i = 0; i < ts->list.len && !err; i++) {
+		if (is_time || ts->list.data[i]->maps_changed)
+			err = tracee_refresh(ts->list.data[i]);
+	}
+	if (is_time) {
+		ts->looks++;
+		ts->next_look_ns = now_ns + (uint64_t)tracees_look_ms(ts) * 1000000;
+	}
+	return err;
+}
+
+int tracees_look_ms(const struct tracees *ts)
+{
+	if (ts->look_soon)
+		return LOOK_SOON_MS;
+	return ts->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS;
+}
+
+bool tracees_are_gone(const struct tracees *ts)
+{
+	if (ts->scope == SCOPE_ALL)
+		return false;
+	vec_foreach (t, &ts->list)
+		if (!(*t)->exited)
+			return false;
+	return true;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the list of traced processes and its keeping up to date share. Inside of
+ * tracees*.c only. */
+#ifndef CLI_TRACEES_PRIVATE_H
+#define CLI_TRACEES_PRIVATE_H
+
+#include "cli/tracees.h"
+
+/* Wake up when `fd` is readable; -1 is fine. */
+struct error *tracees_wait_for(struct tracees *tracees, int fd)
+	__attribute__((warn_unused_result));
+
+/* The process of this number that has not exited, or NULL. Borrowed. */
+struct tracee *tracees_find(const struct tracees *tracees, int pid);
+
+/* Trace one that is on the list: its probes stand. */
+struct error *tracees_trace(struct tracees *tracees, struct tracee *tracee)
+	__attribute__((warn_unused_result));
+
+/* Put a process on the list, which owns it from then on, also on failure. */
+struct error *tracees_add(struct tracees *tracees, struct tracee *tracee)
+	__attribute__((warn_unused_result));
+
+/*
+ * Forget retired slots that nobody on the list holds: of a process that executed another
+ * program, maybe twice, or before it was looked at. What they hold is gone.
+ */
+struct error *tracees_forget_orphans(struct tracees *tracees)
+	__attribute__((warn_unused_result));
+
+/* printf-style note on standard error, of children with -v only; the process's name comes
+ * first. What the target chose is for the caller to escape. */
+void tracees_note(const struct tracees *tracees, const struct tracee *tracee,
+		  const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
