@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include "cli/tracees_private.h"
+#include "util/cleanup.h"
+
+struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
+{
+	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
+	struct error *err = NULL;
+
+	if (!slots)
+		return error_no_memory();
+	for (size_t i = 0; i < ts->list.len; i++) {
+		const struct tracee *t = ts->list.data[i];
+		struct snapshot_process *process = snapshot_add_process(snap, t->pid);
+
+		if (!process)
+			return error_no_memory();
+		process->exited = t->exited;
+		slots[i] = t->is_traced ? t->slot : UINT32_MAX;
+	}
+	err = tracees_forget_orphans(ts);
+	if (!err)
+		err = tracer_snapshot(ts->tracer, slots, snap);
+	/* After the blocks: a library loaded meanwhile may be on their stacks. */
+	for (size_t i = 0; i < ts->list.len && !err; i++) {
+		struct tracee *t = ts->list.data[i];
+
+		t->maps_changed = true;
+		err = tracee_open_symbols(t, ts->options, ts->progress);
+		if (err && err->code != ERROR_NO_MEMORY) {
+			error_destroy(err);
+			err = NULL;
+		}
+		if (!err)
+			err = tracee_refresh(t);
+		if (!err)
+			err = tracee_describe(t, &snap->processes.data[i]);
+		t->reported = t->exited;
+	}
+	return err;
+}
+
+struct error *tracees_reported(struct tracees *ts)
+{
+	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
+	size_t count = 0, kept = 0;
+
+	if (!slots)
+		return error_no_memory();
+	for (size_t i = 0; i < ts->list.len; i++) {
+		struct tracee *t = ts->list.data[i];
+
+		if (!t->reported) {
+			ts->list.data[kept++] = t;
+			continue;
+		}
+		if (t->is_traced)
+			slots[count++] = t->slot;
+		tracee_destroy(t);
+	}
+	ts->list.len = kept;
+	return count ? tracer_forget(ts->tracer, slots, count) : NULL;
+}
