@@ -5,157 +5,22 @@
 
 #include "report/aggregate.h"
 #include "report/arena.h"
+#include "report/frames.h"
 #include "report/history.h"
 #include "report/processes.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct report *, report_destroy);
 
-/* What is shown for one address: the functions inlined there, then the one itself. */
-struct frame_group {
-	const struct report_frame *frames; /* NULL: not asked for yet */
-	size_t count;
-};
-
-/* The frames of one process, by frame.index of its cache. */
-struct process_frames {
-	VEC(struct frame_group) groups;
-};
-
 struct builder {
 	const struct snapshot *snap;
 	const struct report_options *options;
 	const struct report_history *history;
-	struct frame_cache *const *caches; /* by process */
 	struct report *report;
-	struct report_arena *arena;                /* the report's */
-	struct process_frames *frames;             /* by process */
+	struct report_arena *arena; /* the report's */
+	struct frame_namer namer;
 	struct stack_sums sums[BLOCK_CLASS_COUNT]; /* for the next report */
 };
-
-/* `named` is NULL for code of a process that has no cache. */
-static void fill_frame(struct builder *b, uint32_t process, uint64_t address,
-		       const struct frame *named, const struct source_frame *source,
-		       struct report_frame *ret)
-{
-	/* The last byte of the call: there addr2line finds the call's line. */
-	uint64_t call = address ? address - 1 : 0;
-	const struct snapshot_process *owner = snapshot_process(b->snap, process);
-	const struct snapshot_module *module =
-		owner ? snapshot_find_module(owner, call) : NULL;
-
-	*ret = (struct report_frame){
-		.address = call,
-		.symbol = named ? named->symbol : NULL,
-		.module = named ? named->module : NULL,
-		.offset = named && named->offset ? named->offset - 1 : 0,
-		.build_id = module ? module->build_id : NULL,
-		.index = b->report->frame_count++,
-	};
-	/* What the mapping tells is better than nothing. */
-	if (!named && module) {
-		ret->module = module->path;
-		ret->offset = call - module->start + module->file_offset;
-	}
-	if (!source)
-		return;
-	ret->file = source->file;
-	ret->line = source->line;
-	ret->column = source->column;
-	ret->inlined = source->inlined;
-	if (source->inlined) {
-		ret->symbol = source->function;
-		ret->offset = 0;
-	}
-}
-
-static struct error *make_group(struct builder *b, uint32_t process, uint64_t address,
-				const struct frame *named, struct frame_group *ret)
-{
-	size_t sources = named ? named->sources.list.len : 0;
-	size_t count = sources ? sources : 1;
-	struct report_frame *made = report_arena_alloc(b->arena, count, sizeof(*made));
-
-	if (!made)
-		return error_no_memory();
-	for (size_t i = 0; i < count; i++)
-		fill_frame(b, process, address, named,
-			   sources ? &named->sources.list.data[i] : NULL, &made[i]);
-	*ret = (struct frame_group){made, count};
-	return NULL;
-}
-
-static struct error *get_frames(struct builder *b, uint32_t process, uint64_t address,
-				struct frame_group *ret)
-{
-	const struct frame *frame;
-
-	if (process >= b->snap->processes.len || !b->caches[process])
-		return make_group(b, process, address, NULL, ret);
-
-	struct process_frames *known = &b->frames[process];
-	struct error *err = frame_cache_get(b->caches[process], address, &frame);
-
-	if (err)
-		return err;
-	while (known->groups.len <= frame->index) {
-		if (!vec_push(&known->groups, (struct frame_group){.count = 0}))
-			return error_no_memory();
-	}
-
-	struct frame_group *group = &known->groups.data[frame->index];
-
-	if (!group->frames)
-		err = make_group(b, process, address, frame, group);
-	*ret = *group;
-	return err;
-}
-
-static struct error *name_row(struct builder *b, struct report_row *row)
-{
-	if (row->stack == SNAPSHOT_NO_STACK)
-		return NULL;
-
-	const struct snapshot_stack *stack = &b->snap->stacks.data[row->stack];
-
-	row->process = snapshot_process(b->snap, stack->process);
-	if (stack->allocator < b->snap->allocators.len)
-		row->allocator = &b->snap->allocators.data[stack->allocator];
-	if (stack->first_frame > b->snap->frames.len ||
-	    stack->depth > b->snap->frames.len - stack->first_frame)
-		return NULL;
-	row->end = stack->end < STACK_END_COUNT ? stack->end : STACK_END_UNREADABLE;
-
-	struct frame_group group;
-	size_t depth = 0;
-
-	/* Once to count and once to fill: the second time all are known. */
-	for (size_t i = 0; i < stack->depth; i++) {
-		uint64_t address = b->snap->frames.data[stack->first_frame + i];
-		struct error *err = get_frames(b, stack->process, address, &group);
-
-		if (err)
-			return err;
-		depth += group.count;
-	}
-
-	const struct report_frame **frames =
-		report_arena_alloc(b->arena, depth, sizeof(struct report_frame *));
-
-	if (!frames)
-		return error_no_memory();
-	for (size_t i = 0; i < stack->depth; i++) {
-		uint64_t address = b->snap->frames.data[stack->first_frame + i];
-		struct error *err = get_frames(b, stack->process, address, &group);
-
-		if (err)
-			return err;
-		for (size_t j = 0; j < group.count; j++)
-			frames[row->depth++] = &group.frames[j];
-	}
-	row->frames = frames;
-	return NULL;
-}
 
 static void fill_row(const struct builder *b, enum block_class class, uint32_t stack,
 		     struct report_row *row)
@@ -311,7 +176,7 @@ static struct error *build_rows(struct builder *b, struct report_section *sectio
 			 row);
 		row->rank = section->row_count;
 
-		struct error *err = name_row(b, row);
+		struct error *err = frame_namer_fill(&b->namer, row);
 
 		if (err)
 			return err;
@@ -420,28 +285,23 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 		.snap = snap,
 		.options = options,
 		.history = history,
-		.caches = frames,
 		.report = report,
 		.arena = report->arena,
 	};
 
-	/* One more, as calloc(0) may give NULL. */
-	b.frames = calloc(snap->processes.len + 1, sizeof(*b.frames));
-	if (!b.frames)
-		return error_no_memory();
+	err = frame_namer_init(&b.namer, snap, frames, report->arena);
 	for (size_t i = 0; !err && i < report->section_count; i++)
 		err = build_section(&b, (enum block_class)i);
 	if (!err)
 		err = update_process_sums(report, history);
+	report->frame_count = b.namer.frame_count;
 	if (!err) {
 		update_history(&b, history);
 		*ret = take(report);
 	}
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 		stack_sums_deinit(&b.sums[i]);
-	for (size_t i = 0; i < snap->processes.len; i++)
-		vec_deinit(&b.frames[i].groups);
-	free(b.frames);
+	frame_namer_deinit(&b.namer);
 	return err;
 }
 

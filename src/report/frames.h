@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From addresses to named frames, each made once for a report. Private to report/. */
+#ifndef REPORT_FRAMES_H
+#define REPORT_FRAMES_H
+
+#include "report/arena.h"
+#include "report/report.h"
+
+struct process_frames;
+
+struct frame_namer {
+	const struct snapshot *snap;
+	struct frame_cache *const *caches; /* by process */
+	struct report_arena *arena;        /* borrowed; where the frames are made */
+	struct process_frames *processes;  /* what is known of each */
+	size_t frame_count;                /* made so far */
+};
+
+/* NULL in `caches` stands for a process whose frames have no names. */
+struct error *frame_namer_init(struct frame_namer *namer, const struct snapshot *snap,
+			       struct frame_cache *const caches[],
+			       struct report_arena *arena)
+	__attribute__((warn_unused_result));
+void frame_namer_deinit(struct frame_namer *namer);
+
+/* Fill process, allocator, frames, depth and end of a row from its stack. A stack or
+ * frames out of range leave the row without them. */
+struct error *frame_namer_fill(struct frame_namer *namer, struct report_row *row)
+	__attribute__((warn_unused_result));
+
+#endif
