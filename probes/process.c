@@ -124,7 +124,8 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	u64 tgid = current_pid_tgid() >> 32;
 	u32 parent_slot, slot, child_tid = 0, child_tgid = 0;
-	struct abi_process *parent = process_find(tgid, &parent_slot);
+	/* 0: it is not in our pid namespace. */
+	struct abi_process *parent = tgid ? process_find(tgid, &parent_slot) : NULL;
 
 	bpf_probe_read_kernel(&child_tid, 4, (void *)(ctx->args[1] + OFFSET_TASK_PID));
 	bpf_probe_read_kernel(&child_tgid, 4, (void *)(ctx->args[1] + OFFSET_TASK_TGID));
@@ -150,7 +151,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	u64 tgid = current_pid_tgid() >> 32;
 	u32 slot;
-	struct abi_process *old = process_find(tgid, &slot);
+	struct abi_process *old = tgid ? process_find(tgid, &slot) : NULL;
 
 	if (!old)
 		return 0;
