@@ -82,6 +82,7 @@ struct options {
 	enum headers_mode headers_mode;
 	const char *headers_dir; /* borrowed from argv */
 	enum attach_choice attach;
+	enum unwind_choice unwind;  /* --unwind */
 	const char *library;        /* --lib PATH (-L, -O/--obj): look for the allocator
 				       in this file only; NULL: detect. Borrowed. */
 	const char *symbols_prefix; /* --symbols-prefix, or NULL; borrowed */
