@@ -21,7 +21,8 @@
 #include "util/cleanup.h"
 
 /* A batch, after which others get the lock: about what the ring holds. */
-#define BATCH_MAX 512
+#define BATCH_MAX        512
+#define CATCH_UP_BATCHES 4
 
 /* Walks whose numbers are kept, 4 bytes each. */
 #define ALIASES_MAX (UINT32_C(1) << 26)
@@ -246,12 +247,17 @@ static int on_miss(void *arg, void *data, size_t size)
 
 /* --- the thread ------------------------------------------------------------------- */
 
-static void consume(struct learner *l)
+/* End walks that were handed over; true when there may be more of them. */
+static bool consume(struct learner *l)
 {
+	bool is_full;
+
 	pthread_mutex_lock(&l->lock);
 	l->batch = 0;
 	ring_buffer__consume(l->ring);
+	is_full = l->batch >= BATCH_MAX;
 	pthread_mutex_unlock(&l->lock);
+	return is_full;
 }
 
 static void *run(void *arg)
@@ -260,11 +266,12 @@ static void *run(void *arg)
 	int epoll_fd = ring_buffer__epoll_fd(l->ring);
 	struct epoll_event event;
 	uint64_t stop;
+	bool is_full = false;
 
 	while (read(l->stop_fd, &stop, sizeof(stop)) < 0) {
 		/* Events of the ring come by edge, and a batch may have left some. */
-		epoll_wait(epoll_fd, &event, 1, l->batch >= BATCH_MAX ? 0 : 100);
-		consume(l);
+		epoll_wait(epoll_fd, &event, 1, is_full ? 0 : 100);
+		is_full = consume(l);
 	}
 	return NULL;
 }
@@ -373,7 +380,7 @@ void learner_prepare(struct learner *l, uint32_t slot)
 void learner_forget(struct learner *l, uint32_t slot)
 {
 	/* Walks of it may be on their way. */
-	consume(l);
+	(void)consume(l);
 	pthread_mutex_lock(&l->lock);
 	learner_processes_forget(&l->processes, slot);
 	rule_table_purge(&l->rules, slot, NULL, NULL);
@@ -382,7 +389,11 @@ void learner_forget(struct learner *l, uint32_t slot)
 
 void learner_catch_up(struct learner *l)
 {
-	consume(l);
+	bool is_full = true;
+
+	/* Bounded, should they come faster than we walk. */
+	for (int i = 0; i < CATCH_UP_BATCHES && is_full; i++)
+		is_full = consume(l);
 }
 
 uint32_t learner_stack(struct learner *l, uint32_t stack)
