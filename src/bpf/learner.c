@@ -135,7 +135,8 @@ static size_t count_current(const struct learner_process *p, const struct abi_mi
 	uint64_t generation;
 	size_t i = 0;
 
-	if (m->code_changes == p->known)
+	if (m->code_changes == p->known &&
+	    p->known_generation == images_generation(p->images))
 		return walk->count;
 	if (!learner_process_generation(p, m->code_changes, &generation))
 		return 0;

@@ -12,6 +12,9 @@
 /* A process whose mappings cannot be read, or did not change, is left alone so long. */
 #define LOOK_PAUSE_NS 50000000
 
+/* So often are mappings read that change meanwhile. */
+#define READINGS_MAX 3
+
 /* Older epochs than these are forgotten: walks of them have been ended. */
 #define EPOCHS_MAX 1024
 
@@ -22,6 +25,7 @@ static void close_images(struct learner_process *p)
 	p->images = NULL;
 	p->proc = NULL;
 	p->epochs.len = 0;
+	p->known = LEARNER_NEVER;
 	p->was_closed = true;
 }
 
@@ -109,32 +113,51 @@ static void acknowledge(struct learner_process *p, struct abi_process *record,
 
 	if (p->epochs.len == EPOCHS_MAX)
 		p->epochs.len = 0;
+	p->known_generation = epoch.generation;
 	if (!vec_push(&p->epochs, epoch))
 		return;
 	p->known = changes;
 	__atomic_store_n(&record->code_known, changes, __ATOMIC_SEQ_CST);
 }
 
+static uint64_t changes_of(const struct abi_process *record)
+{
+	return __atomic_load_n(&record->code_changes, __ATOMIC_SEQ_CST);
+}
+
+/* Read the mappings, for the first time or again. */
+static bool read_images(struct learner_process *p, struct rule_table *rules)
+{
+	if (p->images)
+		return refresh(p, rules);
+	if (clock_now_ns() < p->next_look_ns)
+		return false;
+	if (open_images(p, rules))
+		return true;
+	p->next_look_ns = clock_now_ns() + LOOK_PAUSE_NS;
+	return false;
+}
+
 static void keep_up(struct learner_process *p, const struct learner_maps *maps,
 		    struct rule_table *rules)
 {
 	struct abi_process *record = &maps->processes[p->slot];
-	/* Before the mappings are read: a change from here on is another one. */
-	uint64_t changes = __atomic_load_n(&record->code_changes, __ATOMIC_SEQ_CST);
 
-	if (__atomic_load_n(&record->tgid, __ATOMIC_SEQ_CST) != p->tgid)
-		return; /* it is another program by now */
-	if (p->images) {
-		if (changes != p->known && refresh(p, rules))
+	for (int i = 0; i < READINGS_MAX; i++) {
+		uint64_t changes = changes_of(record);
+
+		if (p->images && changes == p->known)
+			return;
+		/* It may be another program by now. */
+		if (__atomic_load_n(&record->tgid, __ATOMIC_SEQ_CST) != p->tgid ||
+		    !read_images(p, rules))
+			return;
+		/* Else nobody knows before or after which change they were read. */
+		if (changes_of(record) == changes) {
 			acknowledge(p, record, changes);
-		return;
+			return;
+		}
 	}
-	if (clock_now_ns() < p->next_look_ns)
-		return;
-	if (open_images(p, rules))
-		acknowledge(p, record, changes);
-	else
-		p->next_look_ns = clock_now_ns() + LOOK_PAUSE_NS;
 }
 
 bool learner_process_look_again(struct learner_process *p,
@@ -147,7 +170,13 @@ bool learner_process_look_again(struct learner_process *p,
 		return false;
 	p->next_look_ns = now_ns + LOOK_PAUSE_NS;
 	generation = images_generation(p->images);
-	return refresh(p, rules) && images_generation(p->images) != generation;
+	if (!refresh(p, rules) || images_generation(p->images) == generation)
+		return false;
+	/* What was found so was there before, untold. */
+	if (p->epochs.len && changes_of(&maps->processes[p->slot]) == p->known)
+		p->known_generation = p->epochs.data[p->epochs.len - 1].generation =
+			images_generation(p->images);
+	return true;
 }
 
 bool learner_process_generation(const struct learner_process *p, uint64_t changes,
@@ -191,6 +220,7 @@ static struct learner_process *add(struct learner_processes *processes, uint32_t
 	}
 	p->slot = slot;
 	p->tgid = tgid;
+	p->known = LEARNER_NEVER;
 	p->was_closed = true;
 	return p;
 }

@@ -20,12 +20,15 @@ struct learner_epoch {
 	uint64_t changes, generation;
 };
 
+#define LEARNER_NEVER UINT64_MAX
+
 struct learner_process {
 	uint32_t slot;
 	uint64_t tgid;
 	struct proc *proc;
-	struct images *images; /* NULL: not read, or closed again */
-	uint64_t known;        /* changes that the images have in them */
+	struct images *images;     /* NULL: not read, or closed again */
+	uint64_t known;            /* changes that are acknowledged, or LEARNER_NEVER */
+	uint64_t known_generation; /* of the images then */
 	VEC(struct learner_epoch) epochs;
 	uint64_t used;         /* a number that grows, for closing the oldest */
 	uint64_t next_look_ns; /* CLOCK_MONOTONIC: not before */

@@ -411,7 +411,7 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.sort = REPORT_SORT_SIZE,
 		.max_allocations = UINT64_C(1) << 20,
 		.max_stacks = UINT64_C(1) << 16,
-		.stack_depth = 64,
+		.stack_depth = 127,
 		.format = "text",
 		.headers_mode = HEADERS_AUTO,
 	};

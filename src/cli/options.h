@@ -64,7 +64,7 @@ struct options {
 	bool mappings;                   /* --mappings */
 	uint64_t max_allocations;        /* default 1M (1048576) */
 	uint64_t max_stacks;             /* default 64K (65536) */
-	unsigned stack_depth;            /* default 64, 1..127 */
+	unsigned stack_depth;            /* default 127, 1..127 */
 	const char *format; /* "text" (default) or "json": a renderer's name */
 	const char *output; /* --output FILE, NULL (also for "-"): stdout;
 			  borrowed from argv */
