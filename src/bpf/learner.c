@@ -172,8 +172,8 @@ static void learn(struct learner *l, uint32_t slot, const struct learner_process
 
 static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 {
-	struct learner_process *p =
-		learner_processes_get(&l->processes, &l->maps, &l->rules, m->process);
+	struct learner_process *p = learner_processes_get(
+		&l->processes, &l->maps, &l->rules, m->process, m->code_changes);
 	uint64_t present = m->present;
 	const struct stack_copy copy = {
 		.base = m->base,
@@ -374,7 +374,9 @@ void learner_destroy(struct learner *l)
 void learner_prepare(struct learner *l, uint32_t slot)
 {
 	pthread_mutex_lock(&l->lock);
-	(void)learner_processes_get(&l->processes, &l->maps, &l->rules, slot);
+	(void)learner_processes_get(
+		&l->processes, &l->maps, &l->rules, slot,
+		__atomic_load_n(&l->maps.processes[slot].code_changes, __ATOMIC_SEQ_CST));
 	pthread_mutex_unlock(&l->lock);
 }
 

@@ -12,9 +12,6 @@
 /* A process whose mappings cannot be read, or did not change, is left alone so long. */
 #define LOOK_PAUSE_NS 50000000
 
-/* So often are mappings read that change meanwhile. */
-#define READINGS_MAX 3
-
 /* Older epochs than these are forgotten: walks of them have been ended. */
 #define EPOCHS_MAX 1024
 
@@ -139,25 +136,20 @@ static bool read_images(struct learner_process *p, struct rule_table *rules)
 }
 
 static void keep_up(struct learner_process *p, const struct learner_maps *maps,
-		    struct rule_table *rules)
+		    struct rule_table *rules, uint64_t as_of)
 {
 	struct abi_process *record = &maps->processes[p->slot];
+	uint64_t changes = changes_of(record);
 
-	for (int i = 0; i < READINGS_MAX; i++) {
-		uint64_t changes = changes_of(record);
-
-		if (p->images && changes == p->known)
-			return;
-		/* It may be another program by now. */
-		if (__atomic_load_n(&record->tgid, __ATOMIC_SEQ_CST) != p->tgid ||
-		    !read_images(p, rules))
-			return;
-		/* Else nobody knows before or after which change they were read. */
-		if (changes_of(record) == changes) {
-			acknowledge(p, record, changes);
-			return;
-		}
-	}
+	if (p->images && (changes == p->known || changes != as_of))
+		return;
+	/* It may be another program by now. */
+	if (__atomic_load_n(&record->tgid, __ATOMIC_SEQ_CST) != p->tgid ||
+	    !read_images(p, rules))
+		return;
+	/* Else nobody knows before or after which change they were read. */
+	if (changes_of(record) == changes)
+		acknowledge(p, record, changes);
 }
 
 bool learner_process_look_again(struct learner_process *p,
@@ -227,7 +219,8 @@ static struct learner_process *add(struct learner_processes *processes, uint32_t
 
 struct learner_process *learner_processes_get(struct learner_processes *processes,
 					      const struct learner_maps *maps,
-					      struct rule_table *rules, uint32_t slot)
+					      struct rule_table *rules, uint32_t slot,
+					      uint64_t as_of)
 {
 	uint64_t tgid = __atomic_load_n(&maps->processes[slot].tgid, __ATOMIC_SEQ_CST);
 	struct learner_process *found = NULL;
@@ -246,6 +239,6 @@ struct learner_process *learner_processes_get(struct learner_processes *processe
 	if (!found->images)
 		close_oldest(processes);
 	found->used = ++processes->uses;
-	keep_up(found, maps, rules);
+	keep_up(found, maps, rules, as_of);
 	return found;
 }

@@ -43,13 +43,15 @@ struct learner_processes {
 void learner_processes_deinit(struct learner_processes *processes);
 
 /*
- * The process of a slot, its images as of its last change of code: those are read and
- * acknowledged here, after rules that do not hold any more are taken out. NULL when
- * nothing can be known of it.
+ * The process of a slot. When `as_of` is the number of its last change of code, its
+ * images are read again and the change acknowledged, after rules that do not hold any
+ * more are taken out; what is older cannot be read any more. NULL when nothing can be
+ * known of it.
  */
 struct learner_process *learner_processes_get(struct learner_processes *processes,
 					      const struct learner_maps *maps,
-					      struct rule_table *rules, uint32_t slot);
+					      struct rule_table *rules, uint32_t slot,
+					      uint64_t as_of);
 
 void learner_processes_forget(struct learner_processes *processes, uint32_t slot);
 

@@ -202,6 +202,7 @@ int main(int argc, char *argv[])
 		{"signal", scenario_signal},       {"thread", scenario_thread},
 		{"alloca", scenario_alloca},       {"realigned", scenario_realigned},
 		{"probed", scenario_probed},       {"dlopen", scenario_dlopen},
+		{"dlopen_fast", scenario_fast},
 	};
 	char line[64];
 
