@@ -75,13 +75,24 @@ struct abi_range {
 
 /*
  * The processes that are traced: a table of a power of two of slots. A process is in one
- * of ABI_PROCESS_WAYS slots from the one that the low bits of its number name. Its slot
+ * of ABI_PROCESS_WAYS slots from the one that abi_process_slot() names. Its slot
  * is part of the key of each of its blocks, and of what tells its stacks apart. An exec
  * retires a slot: the blocks under it are gone with their address space, and memtrace
  * takes them out before it gives the slot back.
  */
 #define ABI_PROCESS_WAYS    8
 #define ABI_PROCESS_RETIRED (1ull << 32)
+
+/*
+ * The i-th slot for a process. Numbers that follow each other lie far apart: a child that
+ * executes a program takes two slots, and would push the next one on by one each time.
+ */
+static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slots)
+{
+	uint64_t hash = (uint32_t)tgid * 0x9e3779b1u;
+
+	return ((uint32_t)(hash * slots >> 32) + i) & (slots - 1);
+}
 
 struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
@@ -125,12 +136,52 @@ enum abi_counter {
 	ABI_PROCESSES_FULL, /* processes that found no room in `processes` */
 	ABI_SCRATCH_FULL,   /* stacks that found none to be walked in */
 	ABI_WALKS_LOST,     /* walks that found no room to be handed over */
+	/* With sampling by bytes, in 1/65536 blocks, and in bytes: */
+	ABI_ESTIMATED_ALLOCATIONS,
+	ABI_ESTIMATED_ALLOCATED_BYTES,
+	ABI_ESTIMATED_FREES,
+	ABI_ESTIMATED_FREED_BYTES,
 	ABI_COUNTER_COUNT,
 };
 
 struct abi_counters {
 	uint64_t value[ABI_COUNTER_COUNT];
 };
+
+/* --- sampling --------------------------------------------------------------------- */
+
+/*
+ * By bytes: sizes fall into classes, eight for each power of two, and a block of a class
+ * is drawn when a random number of 32 bits is below the class's threshold
+ * (ABI_SAMPLE_ALWAYS: always). What a drawn block stands for is summed up in 1/65536
+ * blocks.
+ */
+#define ABI_SAMPLE_CLASSES      512
+#define ABI_SAMPLE_WEIGHT_SHIFT 16
+#define ABI_SAMPLE_ALWAYS       0xffffffffu
+
+struct abi_sample {
+	uint64_t weight;
+	uint32_t threshold;
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct abi_sample) == 16, "no holes");
+
+static inline uint32_t abi_sample_class(uint64_t size_bytes)
+{
+	uint64_t rest = size_bytes;
+	uint32_t exponent = 0;
+
+	if (size_bytes < 8)
+		return (uint32_t)size_bytes;
+	for (uint32_t step = 32; step; step /= 2) {
+		if (rest >> step) {
+			rest >>= step;
+			exponent += step;
+		}
+	}
+	return (exponent - 2) * 8 + (uint32_t)(size_bytes >> (exponent - 3) & 7);
+}
 
 /* --- live blocks ------------------------------------------------------------------ */
 
@@ -273,15 +324,16 @@ static inline void abi_stack_hash_end(struct abi_stack_hash *h, uint32_t end)
  * Room for a copy of a part of a thread's stack while it is walked. A program can be
  * preempted by another thread's, so each processor has a few, and a walk claims one.
  */
-#define ABI_SCRATCH_BYTES 1024
+#define ABI_SCRATCH_BYTES 2048
 #define ABI_SCRATCH_WAYS  8 /* for each processor, a power of two */
 
 #define ABI_MAX_DEPTH    127
 
 struct abi_scratch {
 	uint64_t owner; /* thread id, 0: free */
-	uint64_t
-		window[ABI_SCRATCH_BYTES / 8 + 1]; /* one more: an index is only masked */
+	uint64_t words[7]; /* for values of the walk; and to align the window */
+	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
+	uint64_t more[8]; /* an index is only masked, and the word after it read too */
 	uint64_t pc[ABI_MAX_DEPTH + 1];            /* of the frames, leaf first */
 };
 

@@ -14,6 +14,15 @@ ALWAYS_INLINE u32 tick_now(void)
 #endif
 }
 
+#ifdef SAMPLE_BYTES
+ALWAYS_INLINE struct abi_sample *sample_of(u64 size_bytes)
+{
+	u32 at = abi_sample_class(size_bytes);
+
+	return samples.lookup(&at);
+}
+#endif
+
 /* Does an allocation of this size pass the filter and the sampling? Sampling draws a
  * number each time: every N-th call would fall in step with the target's pattern. */
 ALWAYS_INLINE int wanted(u64 size_bytes)
@@ -30,7 +39,28 @@ ALWAYS_INLINE int wanted(u64 size_bytes)
 	if (bpf_get_prandom_u32() >= SAMPLE_THRESHOLD)
 		return 0;
 #endif
+#ifdef SAMPLE_BYTES
+	struct abi_sample *sample = sample_of(size_bytes);
+
+	if (sample && sample->threshold != ABI_SAMPLE_ALWAYS &&
+	    bpf_get_prandom_u32() >= sample->threshold)
+		return 0;
+#endif
 	return 1;
+}
+
+/* Count what a drawn block stands for. */
+ALWAYS_INLINE void count_estimate(enum abi_counter blocks, enum abi_counter bytes,
+				  u64 size_bytes)
+{
+#ifdef SAMPLE_BYTES
+	struct abi_sample *sample = sample_of(size_bytes);
+
+	if (!sample)
+		return;
+	count_both(blocks, sample->weight, bytes,
+		   size_bytes * sample->weight >> ABI_SAMPLE_WEIGHT_SHIFT);
+#endif
 }
 
 /* A block came to be: p->old becomes its record. */
@@ -40,14 +70,15 @@ ALWAYS_INLINE void block_allocated(struct abi_pending *p, u64 tid, u32 stack)
 	p->old.stack = stack;
 	p->old.tid = tid;
 	p->old.tick = tick_now();
-	count(ABI_ALLOCATIONS, 1);
-	count(ABI_ALLOCATED_BYTES, p->size_bytes);
+	count_both(ABI_ALLOCATIONS, 1, ABI_ALLOCATED_BYTES, p->size_bytes);
+	count_estimate(ABI_ESTIMATED_ALLOCATIONS, ABI_ESTIMATED_ALLOCATED_BYTES,
+		       p->size_bytes);
 }
 
 ALWAYS_INLINE void block_freed(u64 size_bytes)
 {
-	count(ABI_FREES, 1);
-	count(ABI_FREED_BYTES, size_bytes);
+	count_both(ABI_FREES, 1, ABI_FREED_BYTES, size_bytes);
+	count_estimate(ABI_ESTIMATED_FREES, ABI_ESTIMATED_FREED_BYTES, size_bytes);
 }
 
 /* The old block of a realloc goes at entry: its address may be handed to another

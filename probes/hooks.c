@@ -165,11 +165,12 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 {
 	struct tracee t;
-	struct abi_pending *p = tracee_find(&t) ? pending_find(&t) : NULL;
+	struct abi_pending *p = tracee_returns(&t) ? pending_find(&t) : NULL;
 
 	/* A nested call's return, or one that was entered before the attach. */
 	if (!p || p->sp != RETURNED_SP(ctx))
 		return 0;
+	t.slot = p->process;
 
 	/* The walk comes first: what it finds does not depend on the outcome, and the
 	 * verifier follows it once for each state before it. */

@@ -32,6 +32,10 @@ BPF_F_TABLE("hash", u64, u64, rule_spill, ABI_RULE_SPILL, BPF_F_NO_PREALLOC);
 BPF_RINGBUF_OUTPUT(misses, MISS_RING_PAGES);
 #endif
 
+#ifdef SAMPLE_BYTES
+BPF_F_TABLE("array", u32, struct abi_sample, samples, ABI_SAMPLE_CLASSES, BPF_F_MMAPABLE);
+#endif
+
 #ifdef SKIPS_RETURNS
 BPF_F_TABLE("array", u32, u64, site_notes, ABI_MAX_SITES, BPF_F_MMAPABLE);
 #endif
@@ -67,6 +71,18 @@ ALWAYS_INLINE void count(enum abi_counter which, u64 n)
 
 	if (c)
 		__sync_fetch_and_add(&c->value[which], n);
+}
+
+/* The same for two that go together. */
+ALWAYS_INLINE void count_both(enum abi_counter one, u64 n, enum abi_counter other, u64 m)
+{
+	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
+	struct abi_counters *c = counters.lookup(&cpu);
+
+	if (c) {
+		__sync_fetch_and_add(&c->value[one], n);
+		__sync_fetch_and_add(&c->value[other], m);
+	}
 }
 
 ALWAYS_INLINE struct abi_control *control_get(void)

@@ -28,7 +28,7 @@ ALWAYS_INLINE struct abi_process *process_find(u64 tgid, u32 *slot)
 {
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++) {
-		u32 at = (tgid + i) & (PROCESS_SLOTS - 1);
+		u32 at = abi_process_slot(tgid, i, PROCESS_SLOTS);
 		struct abi_process *p = processes.lookup(&at);
 
 		if (p && p->tgid == tgid) {
@@ -44,7 +44,7 @@ ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
 {
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++) {
-		u32 at = (tgid + i) & (PROCESS_SLOTS - 1);
+		u32 at = abi_process_slot(tgid, i, PROCESS_SLOTS);
 		struct abi_process *p = processes.lookup(&at);
 
 		if (!p)
@@ -83,6 +83,17 @@ ALWAYS_INLINE int tracee_find(struct tracee *t)
 	}
 #endif
 	return t->process != NULL;
+}
+
+/* The same for a return: its call's record names the process. */
+ALWAYS_INLINE int tracee_returns(struct tracee *t)
+{
+	t->ctl = control_get();
+	if (!t->ctl || !t->ctl->enabled)
+		return 0;
+	t->tid = (u32)current_pid_tgid();
+	t->process = NULL;
+	return 1;
 }
 
 /* The key of a block; 0 for none. */

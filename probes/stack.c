@@ -112,8 +112,11 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 			     struct abi_scratch *s, u32 allocator)
 {
-	struct walk w;
+	u32 slot = t->slot;
+	struct walk w = {.process = processes.lookup(&slot)};
 
+	if (!w.process)
+		return ABI_NO_STACK;
 	walk_begin(&w, t, ctx, s, allocator);
 	walk_run(&w, t, s->pc);
 #ifdef UNWIND_RULES

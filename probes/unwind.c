@@ -14,9 +14,10 @@ struct walk {
 	u64 base; /* address in the target of window[0]; 0: nothing copied yet */
 	struct abi_stack_hash h;
 	u32 depth, end;
-	u64 *window; /* of an abi_scratch */
+	u64 *window, *words; /* of an abi_scratch */
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
 	u64 code_changes; /* of the process, when the walk began */
+	volatile struct abi_process *process;
 };
 
 /* Claim room for a walk; NULL, and counted, when all of it is taken. */
@@ -36,6 +37,16 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 tid)
 	return NULL;
 }
 
+/* The same value, of which the verifier knows nothing any more: neither its bounds nor
+ * where it came from. It would tell states apart by them, in each frame anew. */
+ALWAYS_INLINE u64 walk_forget(struct walk *w, u32 word, u64 value)
+{
+	volatile u64 *at = &w->words[word];
+
+	*at = value;
+	return *at;
+}
+
 /* Get the two words at `address`; 0 when they cannot be read. The window ends with the
  * page of the second word at the latest: reading past the end of the stack costs
  * microseconds. Little branches, or the verifier follows too many paths. */
@@ -43,10 +54,9 @@ ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *s
 {
 	if (address - w->base > WINDOW_BYTES - 16) {
 		u64 last = ((address + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - WINDOW_BYTES;
-		u64 wanted = address - WINDOW_BELOW;
-		s64 over = wanted - last;
+		s64 over = (address - WINDOW_BELOW & ~63ull) - last;
 
-		/* The lower of the two. */
+		/* The lower of `last` and a line below the one that `address` is in. */
 		w->base = last + (over & over >> 63);
 		if (bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)w->base)) {
 			w->base = 0;
@@ -54,7 +64,7 @@ ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *s
 		}
 	}
 
-	u64 at = (address - w->base) >> 3 & (WINDOW_BYTES / 8 - 1);
+	u64 at = walk_forget(w, 0, (address - w->base) >> 3) & (WINDOW_BYTES / 8 - 1);
 
 	*first = w->window[at];
 	*second = w->window[at + 1];
@@ -65,6 +75,7 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 			      struct abi_scratch *s, u32 allocator)
 {
 	w->window = s->window;
+	w->words = s->words;
 	w->regs.pc = REG_PC(ctx);
 	w->regs.sp = REG_SP(ctx);
 	u64 bp = REG_FP(ctx);
@@ -78,7 +89,7 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
 	w->interrupted = 0;
-	w->code_changes = t->process->code_changes;
+	w->code_changes = w->process->code_changes;
 }
 
 #ifdef UNWIND_RULES
@@ -128,7 +139,8 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		abi_stack_hash_step(&w->h, pc);
 		w->depth = i + 1;
 
-		u64 rule = rule_find(t, ABI_RULE_KEY(t->slot, pc, w->interrupted));
+		u64 rule = walk_forget(
+			w, 1, rule_find(t, ABI_RULE_KEY(t->slot, pc, w->interrupted)));
 		u64 type = UNWIND_TYPE(rule);
 		u64 signal = (s64)((type ^ UNWIND_SIGNAL) - 1) >> 63;
 
@@ -166,20 +178,21 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		u64 bp_at = (unwind_bp_at(&w->regs, rule, cfa) & ~signal) |
 			    ((sp + UNWIND_SIGNAL_BP) & signal);
 		u64 saved_bp = 0, first, second;
-		u64 is_apart = (rule & 0x30) == 0x20 || signal;
+		/* All ones when the saved bp lies apart from the return address. */
+		u64 apart = (s64)(((rule & 0x30) ^ 0x20) - 1) >> 63 | signal;
 
 		/* One that cannot be read is 0, which is no frame record. */
-		if (is_apart)
+		if (apart & 1)
 			walk_read_pair(w, bp_at - 8, &below, &saved_bp);
 		if (!walk_read_pair(w, at, &first, &second)) {
 			w->end = ABI_END_UNREADABLE;
 			break;
 		}
-		saved_bp = is_apart ? saved_bp : first;
+		saved_bp = (saved_bp & apart) | (first & ~apart);
 		if (!unwind_step(&w->regs, rule | (signal & 0x20), cfa, second,
 				 saved_bp)) {
 			/* A call of address 0 that a signal came of is no end. */
-			w->end = signal ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
+			w->end = signal & 1 ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
 			break;
 		}
 		w->regs.sp = (cfa & ~signal) | (first & signal);
@@ -192,7 +205,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 ALWAYS_INLINE void walk_check(struct walk *w, const struct tracee *t, struct pt_regs *ctx,
 			      struct abi_scratch *s, u32 allocator)
 {
-	volatile struct abi_process *p = t->process;
+	volatile struct abi_process *p = w->process;
 
 	if (p->code_known == w->code_changes && p->code_changes == w->code_changes)
 		return;

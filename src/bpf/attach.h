@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "util/error.h"
 #include "util/vec.h"
@@ -24,9 +25,15 @@ struct attach_probe {
 	bool is_session; /* entry and return in one */
 };
 
+/* A link or an event. */
+struct attached {
+	int fd;
+	int pid; /* 0: for all processes */
+};
+
 struct attachment {
 	const struct attach_ops *ops;
-	VEC(int) fds; /* in the order in which they are to be closed */
+	VEC(struct attached) list; /* in the order in which they are to be closed */
 };
 
 struct attach_ops {
@@ -39,9 +46,36 @@ struct attach_ops {
 	struct error *(*attach)(struct attachment *self, int pid,
 				const struct attach_probe probes[], size_t count,
 				bool cookies) __attribute__((warn_unused_result));
+	/*
+	 * Is the probe `at` for a task that is no more? The kernel gives the probes of a
+	 * process to its main thread's task: when another thread calls execve(2), that
+	 * task ends, and the probes with it, while the process lives on
+	 * (de_thread() of fs/exec.c).
+	 */
+	bool (*is_dead)(const struct attached *at);
+	/* Take away the probes of one process. */
+	void (*detach_process)(struct attachment *self, int pid);
 	/* Take all probes away; returns at once or nearly so. */
 	void (*detach)(struct attachment *self);
 };
+
+/* Put those of the process `pid` last, each part in its order; the number of others. For
+ * attach_*.c. */
+static inline size_t attachment_sort_out(struct attachment *self, int pid)
+{
+	size_t others = 0;
+
+	for (size_t i = 0; i < self->list.len; i++) {
+		const struct attached at = self->list.data[i];
+
+		if (at.pid == pid)
+			continue;
+		memmove(&self->list.data[others + 1], &self->list.data[others],
+			(i - others) * sizeof(at));
+		self->list.data[others++] = at;
+	}
+	return others;
+}
 
 extern const struct attach_ops attach_uprobe_multi; /* attach_multi.c */
 extern const struct attach_ops attach_perf_event;   /* attach_perf.c */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/bpf.h>
+
 #include "bpf/syscall.h"
 #include "bpf/link.h"
 #include "util/cleanup.h"
@@ -22,8 +24,8 @@ static void *close_links(void *arg)
 {
 	const struct closing *c = arg;
 
-	for (size_t i = c->first; i < c->attachment->fds.len; i += MAX_THREADS)
-		close(c->attachment->fds.data[i]);
+	for (size_t i = c->first; i < c->attachment->list.len; i += MAX_THREADS)
+		close(c->attachment->list.data[i].fd);
 	return NULL;
 }
 
@@ -35,7 +37,7 @@ static void close_from(struct attachment *self, size_t first)
 	pthread_t threads[MAX_THREADS];
 	size_t started = 0;
 
-	for (size_t i = 0; i < MAX_THREADS && first + i < self->fds.len; i++) {
+	for (size_t i = 0; i < MAX_THREADS && first + i < self->list.len; i++) {
 		closings[i] = (struct closing){self, first + i};
 		if (pthread_create(&threads[started], NULL, close_links, &closings[i]) ==
 		    0)
@@ -45,14 +47,39 @@ static void close_from(struct attachment *self, size_t first)
 	}
 	while (started-- > 0)
 		pthread_join(threads[started], NULL);
-	if (self->fds.len > first)
-		self->fds.len = first;
+	if (self->list.len > first)
+		self->list.len = first;
 }
 
 static void multi_detach(struct attachment *self)
 {
 	close_from(self, 0);
-	vec_deinit(&self->fds);
+	vec_deinit(&self->list);
+}
+
+static void multi_detach_process(struct attachment *self, int pid)
+{
+	close_from(self, attachment_sort_out(self, pid));
+}
+
+/* struct bpf_link_info (include/uapi/linux/bpf.h, 6.8), as far as it matters here. */
+struct link_info {
+	uint32_t type, id, program, reserved;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t path_size, count, flags, pid;
+};
+
+static bool multi_is_dead(const struct attached *at)
+{
+	struct link_info info = {0};
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)at->fd;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (uint64_t)(uintptr_t)&info;
+	return at->pid && sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) == 0 &&
+	       attr.info.info_len == sizeof(info) && info.pid == 0;
 }
 
 static struct error *refused(int err, const struct attach_probe *first)
@@ -79,7 +106,7 @@ static struct error *multi_attach(struct attachment *self, int pid,
 	_cleanup_(freep) uint64_t *offsets = calloc(count, sizeof(*offsets));
 	_cleanup_(freep) uint64_t *values = calloc(count, sizeof(*values));
 	_cleanup_(freep) bool *done = calloc(count, sizeof(*done));
-	size_t before = self->fds.len;
+	size_t before = self->list.len;
 
 	(void)cookies; /* every kernel with uprobe_multi has them */
 	if (!offsets || !values || !done)
@@ -106,7 +133,8 @@ static struct error *multi_attach(struct attachment *self, int pid,
 						     : ATTACH_TYPE_UPROBE_MULTI,
 				probes[i].path, offsets, values, n, is_return, pid);
 
-			if (fd < 0 || !vec_push(&self->fds, fd)) {
+			if (fd < 0 ||
+			    !vec_push(&self->list, ((struct attached){fd, pid}))) {
 				struct error *err = fd < 0 ? refused(-fd, &probes[i])
 							   : error_no_memory();
 
@@ -124,5 +152,7 @@ const struct attach_ops attach_uprobe_multi = {
 	.name = "uprobe_multi",
 	.attach_type = ATTACH_TYPE_UPROBE_MULTI,
 	.attach = multi_attach,
+	.is_dead = multi_is_dead,
+	.detach_process = multi_detach_process,
 	.detach = multi_detach,
 };

@@ -2,6 +2,7 @@
 #include "bpf/attach.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,8 +50,8 @@ static int open_event(int pmu, int return_bit, int pid, const struct attach_prob
 /* Let the programs stop at once: removing each breakpoint takes the kernel 0.1 s. */
 static void disable_from(struct attachment *self, size_t first)
 {
-	for (size_t i = first; i < self->fds.len; i++)
-		ioctl(self->fds.data[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = first; i < self->list.len; i++)
+		ioctl(self->list.data[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /*
@@ -61,7 +62,7 @@ static void close_from(struct attachment *self, size_t first)
 {
 	disable_from(self, first);
 
-	pid_t child = self->fds.len > first ? fork() : -1;
+	pid_t child = self->list.len > first ? fork() : -1;
 
 	if (child == 0) {
 		if (fork() == 0) {
@@ -72,23 +73,37 @@ static void close_from(struct attachment *self, size_t first)
 			/* Keep no one waiting for the end of our output. */
 			for (int fd = 0; fd <= 2; fd++)
 				close(fd);
-			for (size_t i = first; i < self->fds.len; i++)
-				close(self->fds.data[i]);
+			for (size_t i = first; i < self->list.len; i++)
+				close(self->list.data[i].fd);
 		}
 		_exit(0);
 	}
 	if (child > 0)
 		waitpid(child, NULL, 0);
-	for (size_t i = first; i < self->fds.len; i++)
-		close(self->fds.data[i]);
-	if (self->fds.len > first)
-		self->fds.len = first;
+	for (size_t i = first; i < self->list.len; i++)
+		close(self->list.data[i].fd);
+	if (self->list.len > first)
+		self->list.len = first;
 }
 
 static void perf_detach(struct attachment *self)
 {
 	close_from(self, 0);
-	vec_deinit(&self->fds);
+	vec_deinit(&self->list);
+}
+
+static void perf_detach_process(struct attachment *self, int pid)
+{
+	close_from(self, attachment_sort_out(self, pid));
+}
+
+/* perf_poll() (kernel/events/core.c): an event hangs up when its task has exited. A link
+ * never does. */
+static bool perf_is_dead(const struct attached *at)
+{
+	struct pollfd fd = {.fd = at->fd};
+
+	return at->pid && poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP;
 }
 
 static struct error *attach_one(struct attachment *self, int pmu, int return_bit, int pid,
@@ -102,7 +117,7 @@ static struct error *attach_one(struct attachment *self, int pmu, int return_bit
 							    : ERROR_UNSUPPORTED,
 			-event, "cannot probe %s in %s (perf uprobe at %#lx)",
 			probe->function, probe->path, (unsigned long)probe->offset);
-	if (!vec_push(&self->fds, event)) {
+	if (!vec_push(&self->list, ((struct attached){event, pid}))) {
 		close(event);
 		return error_no_memory();
 	}
@@ -113,7 +128,7 @@ static struct error *attach_one(struct attachment *self, int pmu, int return_bit
 		int link = link_perf_event(probe->program, event, probe->cookie);
 
 		err = link < 0 ? -link : 0;
-		if (link >= 0 && !vec_push(&self->fds, link)) {
+		if (link >= 0 && !vec_push(&self->list, ((struct attached){link, pid}))) {
 			close(link);
 			err = ENOMEM;
 		}
@@ -133,7 +148,7 @@ static struct error *perf_attach(struct attachment *self, int pid,
 {
 	int pmu = pmu_number(PMU_DIR "/type", "%d");
 	int return_bit = pmu_number(PMU_DIR "/format/retprobe", "config:%d");
-	size_t before = self->fds.len;
+	size_t before = self->list.len;
 
 	if (pmu < 0 || return_bit < 0)
 		return error_create(ERROR_UNSUPPORTED,
@@ -159,5 +174,7 @@ const struct attach_ops attach_perf_event = {
 	.name = "perf events",
 	.attach_type = 0,
 	.attach = perf_attach,
+	.is_dead = perf_is_dead,
+	.detach_process = perf_detach_process,
 	.detach = perf_detach,
 };

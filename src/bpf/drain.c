@@ -226,6 +226,13 @@ struct error *drain_counters(const struct drain_maps *maps,
 		.frees_unknown = sum.value[ABI_FREES_UNKNOWN],
 		.failures = sum.value[ABI_FAILURES],
 	};
+	snap->estimated = (struct snapshot_totals){
+		.allocations =
+			sum.value[ABI_ESTIMATED_ALLOCATIONS] >> ABI_SAMPLE_WEIGHT_SHIFT,
+		.allocated_bytes = sum.value[ABI_ESTIMATED_ALLOCATED_BYTES],
+		.frees = sum.value[ABI_ESTIMATED_FREES] >> ABI_SAMPLE_WEIGHT_SHIFT,
+		.freed_bytes = sum.value[ABI_ESTIMATED_FREED_BYTES],
+	};
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
 		snap->losses[losses[i].loss] += sum.value[losses[i].counter];
 	snap->losses[LOSS_CALLS_ABANDONED] += dead.dead;

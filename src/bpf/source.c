@@ -251,8 +251,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 			       ((UINT64_C(1) << 32) + o->sample_every / 2) /
 				       o->sample_every);
 	if (o->sessions) {
-		bool all = o->sample_every <= 1 && !o->min_size_bytes &&
-			   o->max_size_bytes == UINT64_MAX;
+		bool all = o->sample_every <= 1 && !o->sample_bytes &&
+			   !o->min_size_bytes && o->max_size_bytes == UINT64_MAX;
 
 		ok &= add_flag(source, "-DHAVE_SESSION");
 		/* A function of --function NAME leaves the others out as well. */
@@ -278,6 +278,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 			       o->offsets.instance_return) &&
 		      add_flag(source, "-DOFFSET_INSTANCE_NEXT=%u",
 			       o->offsets.instance_next);
+	if (o->sample_bytes)
+		ok &= add_flag(source, "-DSAMPLE_BYTES");
 	if (o->offsets.has_trampoline) {
 		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
 		ok &= add_flag(source, "-DOFFSET_MM_XOL_AREA=%u", o->offsets.mm_xol_area);

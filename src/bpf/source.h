@@ -40,6 +40,7 @@ struct source_options {
 	unsigned stack_depth; /* 1..127 */
 	uint64_t max_allocations, max_stacks;
 	uint64_t sample_every;                   /* 1: all */
+	uint64_t sample_bytes;                   /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes; /* 0 and UINT64_MAX: no bound */
 	bool mappings;
 	bool with_time;         /* keep the time of each block */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "bpf/kernel_offsets.h"
 #include "bpf/syscall.h"
 #include "bpf/tracer_state.h"
+#include "snapshot/sampling.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
@@ -93,6 +95,7 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.max_allocations = t->options.max_allocations,
 		.max_stacks = t->options.max_stacks,
 		.sample_every = t->options.sample_every,
+		.sample_bytes = t->options.sample_bytes,
 		.min_size_bytes = t->options.min_size_bytes,
 		.max_size_bytes = t->options.max_size_bytes,
 		.mappings = t->options.mappings,
@@ -190,6 +193,26 @@ static struct error *collect_meanings(struct tracer *t, const struct plan *const
 	return err;
 }
 
+static struct error *fill_samples(struct tracer *t)
+{
+	size_t size = ABI_SAMPLE_CLASSES * sizeof(struct abi_sample);
+	int fd = compiler_map(t->compiler, "samples");
+	struct abi_sample *samples = fd < 0 ? NULL : map_shared(fd, size);
+
+	if (!samples)
+		return error_create(ERROR_IO, "cannot map the table of samples");
+	for (size_t i = 0; i < ABI_SAMPLE_CLASSES; i++) {
+		uint32_t threshold = sampling_threshold(t->options.sample_bytes, i);
+		double weight = threshold == UINT32_MAX ? 1 : ldexp(1, 32) / threshold;
+
+		samples[i].threshold = threshold;
+		samples[i].weight =
+			(uint64_t)round(ldexp(weight, ABI_SAMPLE_WEIGHT_SHIFT));
+	}
+	unmap_shared(samples, size);
+	return NULL;
+}
+
 struct error *tracer_create(const struct tracer_options *options,
 			    const struct plan *const plans[], size_t count,
 			    struct tracer **ret)
@@ -216,6 +239,8 @@ struct error *tracer_create(const struct tracer_options *options,
 	tick_clock_calibrate(&t->ticks);
 	if (!err)
 		err = open_maps(t);
+	if (!err && t->options.sample_bytes)
+		err = fill_samples(t);
 	if (!err && t->options.mappings)
 		err = tracer_open_ring(t);
 	if (!err && t->options.unwind != UNWIND_CHOICE_FP)
@@ -283,6 +308,7 @@ static void describe(const struct tracer *t, struct snapshot *snap)
 	snap->attached_ns = t->enabled_ns;
 	snap->mappings_traced = t->options.mappings;
 	snap->sample_every = t->options.sample_every;
+	snap->sample_bytes = t->options.sample_bytes;
 	snap->min_size_bytes = t->options.min_size_bytes;
 	snap->max_size_bytes = t->options.max_size_bytes;
 	snap->max_allocations = t->options.max_allocations;

@@ -38,6 +38,7 @@ struct tracer_options {
 	unsigned stack_depth;
 	enum trace_scope scope;
 	uint64_t sample_every;
+	uint64_t sample_bytes; /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes;
 	bool mappings;
 	bool with_time; /* keep the time of each block */
@@ -68,6 +69,13 @@ struct error *tracer_create(const struct tracer_options *options,
  */
 struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int pid,
 			    size_t *refused) __attribute__((warn_unused_result));
+
+/*
+ * After an exec: have the probes of this process ended with the task that they were for?
+ * Then they are taken away, which lasts up to 0.1 s, and can be attached anew. Only with
+ * SCOPE_PROCESSES; false else.
+ */
+bool tracer_probes_ended(struct tracer *tracer, int pid);
 
 /* Code of an allocator in a process; end exclusive. */
 struct code_range {
@@ -100,8 +108,21 @@ struct tracer_process {
 bool tracer_next_process(const struct tracer *tracer, uint32_t *cursor,
 			 struct tracer_process *ret);
 
+/* The next slot that is retired and not forgotten, from *cursor on; false at the end. */
+bool tracer_next_retired(const struct tracer *tracer, uint32_t *cursor, uint32_t *ret);
+
+/* No slot is as high. */
+uint32_t tracer_slot_count(const struct tracer *tracer);
+
+/* The process `pid` as it is traced at present; false: it is not. */
+bool tracer_find_process(const struct tracer *tracer, int pid,
+			 struct tracer_process *ret);
+
 /* Does the slot stand for the process no longer, after an exec or tracer_retire()? */
 bool tracer_is_retired(const struct tracer *tracer, uint32_t slot);
+
+/* Do the probes retire a slot themselves when its process executes a program? */
+bool tracer_sees_execs(const struct tracer *tracer);
 
 /* The process of this slot is no more, or another program. Its blocks stay until
  * tracer_forget(). */

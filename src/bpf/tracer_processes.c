@@ -21,7 +21,7 @@ static struct abi_process *find(const struct tracer *t, uint64_t tgid)
 	uint32_t slots = t->source->sizes.process_slots;
 
 	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
-		struct abi_process *p = &t->processes[(tgid + i) & (slots - 1)];
+		struct abi_process *p = &t->processes[abi_process_slot(tgid, i, slots)];
 
 		if (owner_of(p) == tgid)
 			return p;
@@ -51,7 +51,7 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	struct abi_process *p = find(t, tgid);
 
 	for (uint32_t i = 0; !p && i < ABI_PROCESS_WAYS; i++) {
-		struct abi_process *at = &t->processes[(tgid + i) & (slots - 1)];
+		struct abi_process *at = &t->processes[abi_process_slot(tgid, i, slots)];
 
 		if (owner_of(at))
 			continue;
@@ -72,28 +72,81 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	return NULL;
 }
 
+bool tracer_probes_ended(struct tracer *t, int pid)
+{
+	bool ended = false;
+	size_t kept = 0;
+
+	if (t->options.scope != SCOPE_PROCESSES || !t->attachment.ops)
+		return false;
+	vec_foreach (at, &t->attachment.list)
+		ended |= at->pid == pid && t->attachment.ops->is_dead(at);
+	if (!ended)
+		return false;
+	t->attachment.ops->detach_process(&t->attachment, pid);
+	vec_foreach (site, &t->sites)
+		if (site->pid != pid)
+			t->sites.data[kept++] = *site;
+	t->sites.len = kept;
+	return true;
+}
+
+static void describe(const struct tracer *t, uint32_t slot, uint64_t tgid,
+		     struct tracer_process *ret)
+{
+	ret->pid = (int)tgid;
+	ret->slot = slot;
+	memcpy(ret->command, t->processes[slot].command, sizeof(ret->command));
+	ret->command[sizeof(ret->command) - 1] = 0;
+}
+
+bool tracer_find_process(const struct tracer *t, int pid, struct tracer_process *ret)
+{
+	const struct abi_process *p = find(t, (uint64_t)pid);
+
+	if (p)
+		describe(t, (uint32_t)(p - t->processes), (uint64_t)pid, ret);
+	return p;
+}
+
 bool tracer_next_process(const struct tracer *t, uint32_t *cursor,
 			 struct tracer_process *ret)
 {
 	while (*cursor < t->source->sizes.process_slots) {
 		uint32_t slot = (*cursor)++;
-		const struct abi_process *p = &t->processes[slot];
-		uint64_t tgid = owner_of(p);
+		uint64_t tgid = owner_of(&t->processes[slot]);
 
 		if (!tgid || tgid & ABI_PROCESS_RETIRED)
 			continue;
-		ret->pid = (int)tgid;
-		ret->slot = slot;
-		memcpy(ret->command, p->command, sizeof(ret->command));
-		ret->command[sizeof(ret->command) - 1] = 0;
+		describe(t, slot, tgid, ret);
 		return true;
 	}
 	return false;
 }
 
+bool tracer_next_retired(const struct tracer *t, uint32_t *cursor, uint32_t *ret)
+{
+	while (*cursor < tracer_slot_count(t)) {
+		*ret = (*cursor)++;
+		if (tracer_is_retired(t, *ret))
+			return true;
+	}
+	return false;
+}
+
+uint32_t tracer_slot_count(const struct tracer *t)
+{
+	return t->source->sizes.process_slots;
+}
+
 bool tracer_is_retired(const struct tracer *t, uint32_t slot)
 {
 	return owner_of(&t->processes[slot]) & ABI_PROCESS_RETIRED;
+}
+
+bool tracer_sees_execs(const struct tracer *t)
+{
+	return t->raw_links[0] >= 0;
 }
 
 void tracer_retire(struct tracer *t, uint32_t slot)

@@ -153,6 +153,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.expected = "a whole number from 1 (every allocation) to 4294967295",
 		.help = "trace one allocation in N; reports are then estimates (default 1)",
 	},
+	[OPTION_SAMPLE_BYTES] = {
+		"sample-bytes", .argument = "SIZE", .group = GROUP_FILTER,
+		.kind = KIND_SIZE, FIELD(sample_bytes),
+		.min = 2, .max = UINT64_C(1) << 30,
+		.expected = "a size from 2 to 1G, such as 512K",
+		.help = "trace one allocation in SIZE allocated bytes on average, large ones "
+			"more likely; reports are then estimates",
+	},
 
 	[OPTION_MAX_ALLOCATIONS] = {
 		"max-allocations", .argument = "N", .group = GROUP_LIMITS,

@@ -376,6 +376,10 @@ static struct error *check_together(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--follow-forks: expected with --pid or a command; "
 				    "--lib alone traces every process anyway");
+	if (options->sample_bytes && options->sample_every > 1)
+		return error_create(ERROR_USAGE,
+				    "--sample-bytes: expected without --sample-every, "
+				    "which draws regardless of the size; got both");
 	if (options->min_size_bytes > options->max_size_bytes)
 		return error_create(
 			ERROR_USAGE,

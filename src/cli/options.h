@@ -59,6 +59,7 @@ struct options {
 	uint64_t min_size_bytes; /* inclusive, 0: no bound */
 	uint64_t max_size_bytes; /* inclusive, UINT64_MAX: no bound */
 	uint64_t sample_every;   /* --sample-every, default 1 */
+	uint64_t sample_bytes;   /* --sample-bytes, 0: not given */
 	enum report_sort sort;
 	bool show_allocs, combined_only; /* never both */
 	bool mappings;                   /* --mappings */

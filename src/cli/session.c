@@ -19,6 +19,7 @@
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
+#include "util/path.h"
 #include "util/escape.h"
 #include "util/strbuf.h"
 
@@ -127,6 +128,7 @@ static struct error *start_tracing(struct session *s)
 		.max_stacks = o->max_stacks,
 		.stack_depth = o->stack_depth,
 		.sample_every = o->sample_every,
+		.sample_bytes = o->sample_bytes,
 		.min_size_bytes = o->min_size_bytes,
 		.max_size_bytes = o->max_size_bytes,
 		.mappings = o->mappings,
@@ -152,13 +154,6 @@ static struct error *start_tracing(struct session *s)
 	return err ? err : tracer_start(s->tracer);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "9 functions of libc.so.6, 22 of libjemalloc.so.2" */
 static void describe_objects(const struct plan *plan, struct strbuf *ret)
 {
@@ -166,7 +161,7 @@ static void describe_objects(const struct plan *plan, struct strbuf *ret)
 
 	vec_foreach (object, &plan->objects) {
 		strbuf_appendf(ret, "%s%zu%s of ", before, object->sites.len, functions);
-		escape_text(ret, base_name(object->allocator.module_path));
+		escape_text(ret, path_base_name(object->allocator.module_path));
 		functions = "";
 		before = ", ";
 	}

@@ -29,10 +29,10 @@ struct tracee {
 	struct lines lines;
 	uint32_t slot; /* of the tracer, once it is traced */
 	bool is_traced;
-	bool maps_changed; /* since they were last read */
-	bool wants_plan;   /* files were mapped since the last plan */
-	bool has_executed,
-		check_image; /* it has, or may have, executed another program */
+	bool maps_changed;    /* since they were last read */
+	bool wants_plan;      /* files were mapped since the last plan */
+	uint64_t executed_ns; /* CLOCK_MONOTONIC: it executes another program; 0: no */
+	bool check_image;     /* it may have done so */
 	bool exited;
 	bool reported; /* as exited, in a report */
 	bool dropped;  /* of no interest any more */

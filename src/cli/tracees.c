@@ -18,9 +18,17 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 /* Memory is looked at this often, so that it is known when a process exits: in the
  * beginning, and later. Everything else too, where the kernel does not tell of it. */
+#define LOOK_SOON_MS  1
 #define LOOK_EARLY_MS 50
 #define LOOK_MS       1000
 #define EARLY_LOOKS   40
+
+/* What nobody wants any more is taken out of the tables at most this often: it means to
+ * read them as a whole. */
+#define FORGET_MS 20
+
+/* The probes see an exec at most this long after the kernel has told of it. */
+#define EXEC_WAIT_MS 100
 
 /* Names of more processes than these are made ready for only when they are printed: each
  * keeps its files open. */
@@ -153,6 +161,20 @@ static struct error *trace(struct tracees *ts, struct tracee *t)
 	return err;
 }
 
+/* The same for one that came later: where there is no room it has to wait. */
+static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
+{
+	struct error *err = trace(ts, t);
+
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return err;
+	if (!ts->said_no_room)
+		note(ts, t, "is not traced for now: too many processes are at once");
+	ts->said_no_room = true;
+	error_destroy(err);
+	return NULL;
+}
+
 static struct error *explain_attach(struct error *err, const struct tracee *t)
 {
 	if (!err || !t || !t->proc || !proc_has_exited(t->proc))
@@ -206,7 +228,7 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 		err = everyone_ranges(ts, t);
 	if (!err)
 		err = tracees_add(ts, t);
-	return err ? err : trace(ts, t);
+	return err ? err : trace_if_room(ts, t);
 }
 
 /* Files that it has mapped since may hold an allocator. */
@@ -220,7 +242,7 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t)
 		goto out;
 	err = tracer_attach(ts->tracer, plan, t->pid, &refused);
 	if (!err)
-		err = trace(ts, t);
+		err = trace_if_room(ts, t);
 	if (err)
 		goto out;
 	sites = plan_site_count(plan);
@@ -244,31 +266,55 @@ out:
 	return NULL;
 }
 
+/* The process is no more; what it held is still to be told. */
+static struct error *follow_exit(struct tracees *ts, struct tracee **at)
+{
+	struct tracee *t = *at, *gone;
+	struct tracer_process process;
+	struct error *err;
+
+	t->exited = true;
+	/* It would be readable for ever. */
+	epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
+	proc_let_go(t->proc);
+	/* Before, it has executed another program: of that nothing more can be seen. */
+	if ((!t->is_traced || tracer_is_retired(ts->tracer, t->slot)) &&
+	    tracer_find_process(ts->tracer, t->pid, &process)) {
+		err = tracee_create_gone(&process, &gone);
+		if (err)
+			return err;
+		tracee_destroy(t);
+		*at = t = gone;
+	}
+	if (t->is_traced)
+		tracer_retire(ts->tracer, t->slot);
+	return NULL;
+}
+
 /*
  * It runs another program: the old heap is gone with its address space. Probes on files
  * that the new program maps too are there from its first instruction on.
  */
 static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 {
-	struct tracee *old = *at, *t;
+	struct tracee *old = *at, *t = NULL;
 	struct error *err;
 
-	tracer_retire(ts->tracer, old->slot);
-	err = tracer_forget(ts->tracer, &old->slot, 1);
-	if (!err)
-		err = tracee_create(old->pid, &t);
+	if (old->is_traced)
+		tracer_retire(ts->tracer, old->slot);
+	/* The slot is nobody's from here on: see forget_orphans(). */
+	old->is_traced = false;
+	err = tracee_create(old->pid, &t);
 	if (err && err->code != ERROR_NO_MEMORY) {
-		/* It has ended meanwhile, and nothing is left to be shown. */
+		/* It has ended meanwhile; what it held can still be told. */
 		error_destroy(err);
-		old->exited = true;
-		return NULL;
+		return follow_exit(ts, at);
 	}
 	if (err)
 		return err;
 	if (ts->scope == SCOPE_ALL) {
 		/* Should it map the library, it will be told of or found anew. */
 		tracee_destroy(t);
-		old->is_traced = false;
 		old->dropped = true;
 		return NULL;
 	}
@@ -284,7 +330,10 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 		err = NULL;
 	}
 	if (!err)
-		err = trace(ts, t);
+		err = trace_if_room(ts, t);
+	/* With the main thread, when it was another one that executed the program. */
+	if (!err && tracer_probes_ended(ts->tracer, t->pid))
+		note(ts, t, "did so in a thread: its first allocations were missed");
 	return err ? err : plan_more(ts, t);
 }
 
@@ -308,7 +357,7 @@ static void on_event(void *arg, const struct watch_event *event)
 		break;
 	case WATCH_EXEC:
 		if (t)
-			t->has_executed = true;
+			t->executed_ns = clock_now_ns();
 		break;
 	case WATCH_MAP:
 		if (t) {
@@ -334,32 +383,58 @@ static void suspect_everything(struct tracees *ts)
 	on_event(ts, &(const struct watch_event){.kind = WATCH_LOST});
 }
 
-static bool has_executed(const struct tracees *ts, struct tracee *t)
+/*
+ * The kernel tells of an exec a little before the probes see it. They retire the slot and
+ * take a new one at once: should we do that, the program would be over, maybe, before we
+ * were done. So wait for them, and only if they do not, do it.
+ */
+static bool has_executed(struct tracees *ts, struct tracee *t)
 {
 	uint64_t image = 0;
 
+	if (t->is_traced && tracer_is_retired(ts->tracer, t->slot))
+		return true;
 	if (t->check_image && t->proc)
 		image = proc_image(t->proc);
 	t->check_image = false;
-	return t->has_executed || (image && image != t->image) ||
-	       (t->is_traced && tracer_is_retired(ts->tracer, t->slot));
+	if (image && image != t->image && !t->executed_ns)
+		t->executed_ns = clock_now_ns();
+	if (!t->executed_ns)
+		return false;
+	if (!t->is_traced || !tracer_sees_execs(ts->tracer) ||
+	    clock_now_ns() - t->executed_ns > EXEC_WAIT_MS * UINT64_C(1000000))
+		return true;
+	ts->look_soon = true;
+	return false;
+}
+
+/* Which slots are held by the processes on the list; owned. */
+static bool *held_slots(const struct tracees *ts)
+{
+	bool *held = calloc(tracer_slot_count(ts->tracer), sizeof(*held));
+
+	if (held)
+		vec_foreach (t, &ts->list)
+			if ((*t)->is_traced)
+				held[(*t)->slot] = true;
+	return held;
 }
 
 /* Processes of which the probes know and we do not. */
 static struct error *find_new(struct tracees *ts)
 {
+	_cleanup_(freep) bool *held = NULL;
 	struct tracer_process process;
 	uint32_t cursor = 0;
 	struct error *err = NULL;
 
 	if (ts->scope == SCOPE_PROCESSES)
 		return NULL;
+	held = held_slots(ts);
+	if (!held)
+		return error_no_memory();
 	while (!err && tracer_next_process(ts->tracer, &cursor, &process)) {
-		bool known = false;
-
-		vec_foreach (t, &ts->list)
-			known |= (*t)->is_traced && (*t)->slot == process.slot;
-		if (known)
+		if (held[process.slot])
 			continue;
 		err = take_up(ts, process.pid, NULL);
 		if (!err && !find(ts, process.pid)) {
@@ -398,19 +473,43 @@ static struct error *follow(struct tracees *ts, struct tracee **at)
 
 	if (t->exited)
 		return NULL;
-	if (tracee_check_exit(t)) {
-		/* It would be readable for ever. */
-		epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
-		if (t->is_traced)
-			tracer_retire(ts->tracer, t->slot);
-		return NULL;
-	}
+	if (tracee_check_exit(t))
+		return follow_exit(ts, at);
 	if (has_executed(ts, t))
 		return follow_exec(ts, at);
+	if (!t->is_traced) {
+		struct error *err = trace_if_room(ts, t);
+
+		if (err)
+			return err;
+	}
 	if (!t->wants_plan || ts->scope == SCOPE_ALL)
 		return NULL;
 	t->wants_plan = false;
 	return plan_more(ts, t);
+}
+
+/*
+ * Retired slots that nobody on the list holds: of a process that executed another
+ * program, maybe twice, or before it was looked at. What they hold is gone.
+ */
+static struct error *forget_orphans(struct tracees *ts)
+{
+	_cleanup_(freep) bool *held = NULL;
+	VEC(uint32_t) orphans = {0};
+	struct error *err = NULL;
+	uint32_t cursor = 0, slot;
+
+	while (!err && tracer_next_retired(ts->tracer, &cursor, &slot)) {
+		if (!held)
+			held = held_slots(ts);
+		if (!held || (!held[slot] && !vec_push(&orphans, slot)))
+			err = error_no_memory();
+	}
+	if (!err && orphans.len)
+		err = tracer_forget(ts->tracer, orphans.data, orphans.len);
+	vec_deinit(&orphans);
+	return err;
 }
 
 /* Take out those that are of no interest any more. */
@@ -438,11 +537,16 @@ struct error *tracees_look(struct tracees *ts)
 	else if (is_time)
 		suspect_everything(ts);
 	err = take_news(ts);
+	ts->look_soon = false;
 	for (size_t i = 0; i < ts->list.len && !err; i++)
 		err = follow(ts, &ts->list.data[i]);
 	sweep(ts);
 	if (!err)
 		err = find_new(ts);
+	if (!err && now_ns >= ts->next_forget_ns) {
+		err = forget_orphans(ts);
+		ts->next_forget_ns = clock_now_ns() + FORGET_MS * UINT64_C(1000000);
+	}
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		if (is_time || ts->list.data[i]->maps_changed)
 			err = tracee_refresh(ts->list.data[i]);
@@ -456,6 +560,8 @@ struct error *tracees_look(struct tracees *ts)
 
 int tracees_look_ms(const struct tracees *ts)
 {
+	if (ts->look_soon)
+		return LOOK_SOON_MS;
 	return ts->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS;
 }
 
@@ -487,7 +593,9 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		process->exited = t->exited;
 		slots[i] = t->is_traced ? t->slot : UINT32_MAX;
 	}
-	err = tracer_snapshot(ts->tracer, slots, snap);
+	err = forget_orphans(ts);
+	if (!err)
+		err = tracer_snapshot(ts->tracer, slots, snap);
 	/* After the blocks: a library loaded meanwhile may be on their stacks. */
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];

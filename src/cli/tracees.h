@@ -36,8 +36,11 @@ struct tracees {
 	/* With SCOPE_ALL: the file whose users are traced, as /proc/PID/maps names it. */
 	uint32_t library_major, library_minor;
 	uint64_t library_inode;
-	uint64_t next_look_ns; /* CLOCK_MONOTONIC */
+	uint64_t next_look_ns;   /* CLOCK_MONOTONIC */
+	uint64_t next_forget_ns; /* the same: slots of nobody are looked for then */
 	unsigned looks;
+	bool said_no_room;
+	bool look_soon; /* somebody is about to become another program */
 };
 
 /* Nobody is traced yet. What the kernel tells from here on is not missed. */

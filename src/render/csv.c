@@ -58,10 +58,11 @@ static void make_lines(struct builder *b)
 }
 
 /* "16..31=3 32..63=1" */
-static void append_histogram(struct strbuf *text, const struct report_section *section,
+static void append_histogram(struct strbuf *text, const struct report *report,
+			     const struct report_section *section,
 			     const struct report_row *row)
 {
-	struct histogram h = histogram_of_row(row);
+	struct histogram h = histogram_of_row(report, section, row);
 	const char *space = "";
 
 	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++) {
@@ -69,7 +70,7 @@ static void append_histogram(struct strbuf *text, const struct report_section *s
 			continue;
 		strbuf_appendf(text, "%s%" PRIu64 "..%" PRIu64 "=%" PRIu64, space,
 			       histogram_min_bytes(i), histogram_max_bytes(i),
-			       report_scale(section, h.blocks[i]));
+			       h.blocks[i]);
 		space = " ";
 	}
 }
@@ -109,11 +110,10 @@ static void write_row(struct builder *b, const struct report_section *section,
 	fputc(',', b->out);
 	if (row->stack != SNAPSHOT_NO_STACK)
 		fprintf(b->out, "%" PRIu32, row->stack);
-	fprintf(b->out, ",%" PRIu64 ",%" PRIu64 ",",
-		report_scale(section, row->size_bytes),
-		report_scale(section, row->count));
+	fprintf(b->out, ",%" PRIu64 ",%" PRIu64 ",", row->sum.estimated_bytes,
+		row->sum.estimated_count);
 	clear(&b->field);
-	append_histogram(&b->field, section, row);
+	append_histogram(&b->field, b->report, section, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
 	fputc(',', b->out);
 	clear(&b->field);

@@ -84,20 +84,23 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 	strbuf_appendf(out, ", %s", when);
 }
 
-static void append_section(struct strbuf *out, const struct report_section *section)
+static void append_section(struct strbuf *out, const struct snapshot *snap,
+			   const struct report_section *section)
 {
-	uint64_t count = report_scale(section, section->listed_count);
+	uint64_t count = section->listed.estimated_count;
 
 	strbuf_appendf(out, "%s: %s in %" PRIu64 " %s",
 		       section->class == BLOCK_HEAP ? "heap" : "mappings",
-		       units_format_bytes(report_scale(section, section->listed_bytes)).s,
-		       count,
+		       units_format_bytes(section->listed.estimated_bytes).s, count,
 		       section->class == BLOCK_HEAP ? count == 1 ? "block" : "blocks"
 		       : count == 1                 ? "mapping"
 						    : "mappings");
-	if (section->scale > 1)
+	if (section->is_estimate && snap->sample_bytes)
+		strbuf_appendf(out, " (estimated from one allocation in %s)",
+			       units_format_bytes(snap->sample_bytes).s);
+	else if (section->is_estimate)
 		strbuf_appendf(out, " (estimated from one allocation in %" PRIu64 ")",
-			       section->scale);
+			       snap->sample_every);
 	if (section->row_count < section->stack_count)
 		strbuf_appendf(out, ", of which the first %zu of %" PRIu64 " stacks",
 			       section->row_count, section->stack_count);
@@ -109,7 +112,7 @@ static void append_subtitle(struct strbuf *out, const struct flame_page *page)
 
 	for (size_t i = 0; i < report->section_count; i++) {
 		strbuf_append(out, i ? "; " : "");
-		append_section(out, &report->sections[i]);
+		append_section(out, report->snapshot, &report->sections[i]);
 	}
 	if (!report->options.combined_only && report->options.older_ns)
 		strbuf_appendf(out, "; older than %s",

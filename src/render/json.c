@@ -137,8 +137,8 @@ static json_t *processes_array(struct json_builder *b,
 		json_t *object = json_object();
 
 		set(b, object, "pid", json_integer(p->process->pid));
-		set_integer(b, object, "live_bytes", p->live_bytes);
-		set_integer(b, object, "live_blocks", p->live_count);
+		set_integer(b, object, "live_bytes", p->live.size_bytes);
+		set_integer(b, object, "live_blocks", p->live.count);
 		set(b, object, "growth_bytes", json_integer(p->growth_bytes));
 		append(b, array, object);
 	}
@@ -184,6 +184,19 @@ static json_t *totals_object(struct json_builder *b, const struct snapshot_total
 	return object;
 }
 
+/* Of sampled blocks. */
+static json_t *estimated_totals_object(struct json_builder *b,
+				       const struct snapshot_totals *totals)
+{
+	json_t *object = json_object();
+
+	set_integer(b, object, "allocations", totals->allocations);
+	set_integer(b, object, "allocated_bytes", totals->allocated_bytes);
+	set_integer(b, object, "frees", totals->frees);
+	set_integer(b, object, "freed_bytes", totals->freed_bytes);
+	return object;
+}
+
 /* Write `object` and release it; with `embed` without its braces. */
 static void write_object(struct json_builder *b, json_t *object, size_t embed)
 {
@@ -196,10 +209,10 @@ static json_t *rates_object(struct json_builder *b, const struct report_section 
 {
 	json_t *rates = json_object();
 
-	set_rate(b, rates, "allocations_per_s", section->allocations_per_s);
-	set_rate(b, rates, "allocated_bytes_per_s", section->allocated_bytes_per_s);
-	set_rate(b, rates, "frees_per_s", section->frees_per_s);
-	set_rate(b, rates, "freed_bytes_per_s", section->freed_bytes_per_s);
+	set_rate(b, rates, "allocations_per_s", section->rates.allocations);
+	set_rate(b, rates, "allocated_bytes_per_s", section->rates.allocated_bytes);
+	set_rate(b, rates, "frees_per_s", section->rates.frees);
+	set_rate(b, rates, "freed_bytes_per_s", section->rates.freed_bytes);
 	return rates;
 }
 
@@ -253,17 +266,15 @@ static json_t *row_object(struct json_builder *b, const struct report_section *s
 	set(b, object, "pid",
 	    row->process ? json_integer(row->process->pid) : json_null());
 	set_text(b, object, "allocator", row->allocator ? row->allocator->label : NULL);
-	set_integer(b, object, "size_bytes", row->size_bytes);
-	set_integer(b, object, "blocks", row->count);
+	set_integer(b, object, "size_bytes", row->sum.size_bytes);
+	set_integer(b, object, "blocks", row->sum.count);
 	set(b, object, "growth_bytes", json_integer(row->growth_bytes));
 	set(b, object, "growth_blocks", json_integer(row->growth_count));
 	set_integer(b, object, "oldest_age_ns", row->oldest_age_ns);
 	set_integer(b, object, "newest_age_ns", row->newest_age_ns);
-	if (section->scale > 1) {
-		set_integer(b, object, "estimated_size_bytes",
-			    report_scale(section, row->size_bytes));
-		set_integer(b, object, "estimated_blocks",
-			    report_scale(section, row->count));
+	if (section->is_estimate) {
+		set_integer(b, object, "estimated_size_bytes", row->sum.estimated_bytes);
+		set_integer(b, object, "estimated_blocks", row->sum.estimated_count);
 	}
 	set_text(b, object, "end", stack_end_name(row->end));
 	return object;
@@ -297,10 +308,18 @@ static void write_section(struct json_builder *b, const struct report_section *s
 {
 	json_t *object = json_object();
 
-	set_integer(b, object, "live_bytes", section->live_bytes);
-	set_integer(b, object, "live_blocks", section->live_count);
-	set_integer(b, object, "listed_bytes", section->listed_bytes);
-	set_integer(b, object, "listed_blocks", section->listed_count);
+	set_integer(b, object, "live_bytes", section->live.size_bytes);
+	set_integer(b, object, "live_blocks", section->live.count);
+	set_integer(b, object, "listed_bytes", section->listed.size_bytes);
+	set_integer(b, object, "listed_blocks", section->listed.count);
+	if (section->is_estimate) {
+		set_integer(b, object, "estimated_live_bytes",
+			    section->live.estimated_bytes);
+		set_integer(b, object, "estimated_live_blocks",
+			    section->live.estimated_count);
+		set(b, object, "estimated_totals",
+		    estimated_totals_object(b, &section->estimated_totals));
+	}
 	set_integer(b, object, "stack_count", section->stack_count);
 	set(b, object, "totals", totals_object(b, &section->totals));
 	set(b, object, "rates", rates_object(b, section));
@@ -335,6 +354,8 @@ static void write_report(struct json_builder *b)
 	set_text(b, object, "library", snap->library);
 	set(b, object, "allocators", allocators_array(b));
 	set_integer(b, object, "sample_every", snap->sample_every);
+	set(b, object, "sample_bytes",
+	    snap->sample_bytes ? integer(snap->sample_bytes) : json_null());
 	set(b, object, "filter", filter_object(b));
 	set(b, object, "complete", json_boolean(!snapshot_has_losses(snap)));
 	set(b, object, "losses", losses_object(b));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/path.h"
 #include "util/escape.h"
 
 /* A name before equal ones are merged. */
@@ -13,13 +14,6 @@ struct candidate {
 };
 
 typedef VEC(struct candidate) candidates;
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 static void name_deinit(struct name *name)
 {
@@ -53,7 +47,7 @@ static struct error *push_frame(candidates *list, const struct report_frame *fra
 	bool is_symbol = frame->symbol && *frame->symbol;
 
 	if (frame->module)
-		escape_text(&module, base_name(frame->module));
+		escape_text(&module, path_base_name(frame->module));
 	if (is_symbol) {
 		escape_text(&text, frame->symbol);
 	} else {

@@ -50,8 +50,8 @@ static bool push_row(struct paths *paths, const struct report *report,
 {
 	struct path path = {
 		.first = paths->steps.len,
-		.size_bytes = report_scale(section, row->size_bytes),
-		.count = report_scale(section, row->count),
+		.size_bytes = row->sum.estimated_bytes,
+		.count = row->sum.estimated_count,
 	};
 	uint32_t class = names_note(
 		&paths->names, section->class == BLOCK_HEAP ? NOTE_HEAP : NOTE_MAPPINGS);

@@ -353,7 +353,7 @@ static int64_t thread_string(struct builder *b, uint32_t tid)
 
 /* A sample of the stack that is set; `unit` (NULL: none) makes its labels. */
 static void write_sample(struct builder *b, const struct report_section *section,
-			 uint64_t count, uint64_t size_bytes, const struct unit *unit)
+			 const struct report_sum *sum, const struct unit *unit)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
@@ -363,10 +363,8 @@ static void write_sample(struct builder *b, const struct report_section *section
 	bool heap = section->class == BLOCK_HEAP;
 	int first = b->report->section_count > 1 ? 0 : INUSE_OBJECTS;
 
-	values[heap ? INUSE_OBJECTS : MAPPED_OBJECTS] =
-		clamp(report_scale(section, count));
-	values[heap ? INUSE_SPACE : MAPPED_SPACE] =
-		clamp(report_scale(section, size_bytes));
+	values[heap ? INUSE_OBJECTS : MAPPED_OBJECTS] = clamp(sum->estimated_count);
+	values[heap ? INUSE_SPACE : MAPPED_SPACE] = clamp(sum->estimated_bytes);
 	sample.n_value = (size_t)(VALUE_COUNT - first);
 	sample.value = values + first;
 	sample.n_location_id = b->stack.len;
@@ -398,7 +396,7 @@ static void write_row(struct builder *b, const struct report_section *section,
 {
 	set_stack(b, row);
 	if (!row->block_count) {
-		write_sample(b, section, row->count, row->size_bytes, NULL);
+		write_sample(b, section, &row->sum, NULL);
 		return;
 	}
 	b->units.len = 0;
@@ -416,13 +414,18 @@ static void write_row(struct builder *b, const struct report_section *section,
 
 	for (size_t i = 1; i <= b->units.len; i++) {
 		const struct unit *unit = &b->units.data[from];
-		uint64_t size_bytes;
 
 		if (i < b->units.len && !compare_units(unit, &b->units.data[i]))
 			continue;
-		if (__builtin_mul_overflow(unit->size_bytes, i - from, &size_bytes))
-			size_bytes = UINT64_MAX;
-		write_sample(b, section, i - from, size_bytes, unit);
+
+		double count = report_weight(b->report, section, unit->size_bytes) *
+			       (double)(i - from);
+		const struct report_sum sum = {
+			.estimated_bytes = report_round(count * (double)unit->size_bytes),
+			.estimated_count = report_round(count),
+		};
+
+		write_sample(b, section, &sum, unit);
 		from = i;
 	}
 }

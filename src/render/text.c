@@ -7,6 +7,7 @@
 
 #include "render/text_processes.h"
 #include "render/text_rows.h"
+#include "render/text_words.h"
 #include "util/escape.h"
 #include "util/units.h"
 
@@ -134,6 +135,11 @@ static void append_tracing(struct strbuf *text, const struct report *report)
 			    "1 in %" PRIu64 " allocations: bytes and counts are "
 			    "estimates, scaled by %" PRIu64,
 			    snap->sample_every, snap->sample_every);
+	if (snap->sample_bytes)
+		append_line(text, "sampled",
+			    "one allocation in %s on average (--sample-bytes): bytes and "
+			    "counts are estimates",
+			    units_format_bytes(snap->sample_bytes).s);
 	if (snap->max_size_bytes != UINT64_MAX)
 		append_line(text, "filtered",
 			    "only heap blocks of %" PRIu64 " to %" PRIu64
@@ -151,35 +157,33 @@ static void append_live(struct strbuf *text, const struct report *report,
 			const struct report_section *section)
 {
 	const struct words *w = &words[section->class];
-	uint64_t size = report_scale(section, section->live_bytes);
-	uint64_t count = report_scale(section, section->live_count);
+	uint64_t size = section->live.estimated_bytes;
+	uint64_t count = section->live.estimated_count;
 
 	append_line(text, w->class, "%s live in %" PRIu64 " %s %s since the attach",
 		    format_exact(size).s, count, text_plural(count, w->block, w->blocks),
 		    w->origin);
 	if (report->has_previous)
 		append_line(text, "", "%s since the last report",
-			    text_format_growth(section, section->live_growth_bytes).s);
+			    text_format_growth(section->estimated_live_growth_bytes).s);
 	if (report->options.combined_only || !report->options.older_ns)
 		return;
-	size = report_scale(section, section->listed_bytes);
-	count = report_scale(section, section->listed_count);
+	size = section->listed.estimated_bytes;
+	count = section->listed.estimated_count;
 	append_line(text, "", "%s of it in %" PRIu64 " %s older than %s",
 		    format_exact(size).s, count, text_plural(count, w->block, w->blocks),
 		    units_format_duration(report->options.older_ns).s);
 }
 
-static void append_rate(struct strbuf *text, const struct report_section *section,
-			const char *label, const double per_s[2], const uint64_t total[2])
+static void append_rate(struct strbuf *text, const char *label, const double per_s[2],
+			const uint64_t total[2])
 {
-	double scale = (double)report_scale(section, 1);
-	double bytes_per_s = per_s[1] * scale + 0.5;
+	double bytes_per_s = per_s[1] + 0.5;
 	uint64_t whole = bytes_per_s < 1e19 ? (uint64_t)bytes_per_s : UINT64_MAX;
 
 	append_line(text, label, "%s per second (%s/s), %" PRIu64 " in all (%s)",
-		    units_format_rate(per_s[0] * scale).s, units_format_bytes(whole).s,
-		    report_scale(section, total[0]),
-		    units_format_bytes(report_scale(section, total[1])).s);
+		    units_format_rate(per_s[0]).s, units_format_bytes(whole).s, total[0],
+		    units_format_bytes(total[1]).s);
 }
 
 static void append_traffic(struct strbuf *text, const struct report *report,
@@ -188,31 +192,29 @@ static void append_traffic(struct strbuf *text, const struct report *report,
 	const struct words *w = &words[section->class];
 	const struct snapshot *snap = report->snapshot;
 	const struct snapshot_totals *totals = &section->totals;
+	const struct snapshot_totals *estimated = &section->estimated_totals;
+	const struct report_rates *rates = &section->estimated_rates;
 	/* Only when all blocks are tracked are the unknown ones surely older. */
-	bool all = snap->sample_every <= 1 && !snap->min_size_bytes &&
+	bool all = !section->is_estimate && !snap->min_size_bytes &&
 		   snap->max_size_bytes == UINT64_MAX && !snapshot_has_losses(snap);
 
-	append_rate(text, section, w->made,
-		    (const double[]){section->allocations_per_s,
-				     section->allocated_bytes_per_s},
-		    (const uint64_t[]){totals->allocations, totals->allocated_bytes});
-	append_rate(text, section, w->gone,
-		    (const double[]){section->frees_per_s, section->freed_bytes_per_s},
-		    (const uint64_t[]){totals->frees, totals->freed_bytes});
+	append_rate(
+		text, w->made,
+		(const double[]){rates->allocations, rates->allocated_bytes},
+		(const uint64_t[]){estimated->allocations, estimated->allocated_bytes});
+	append_rate(text, w->gone, (const double[]){rates->frees, rates->freed_bytes},
+		    (const uint64_t[]){estimated->frees, estimated->freed_bytes});
 	if (totals->frees_unknown)
 		append_line(
 			text, "", "%" PRIu64 " more %s, of %s %s", totals->frees_unknown,
 			text_plural(totals->frees_unknown, w->free, w->frees), w->blocks,
 			all ? "from before the attach" : "that were not tracked");
 	if (totals->gone)
-		append_line(
-			text, "gone",
-			"%" PRIu64 " %s (%s) with processes that exited or executed "
-			"another program",
-			report_scale(section, totals->gone),
-			text_plural(report_scale(section, totals->gone), w->block,
-				    w->blocks),
-			units_format_bytes(report_scale(section, totals->gone_bytes)).s);
+		append_line(text, "gone",
+			    "%" PRIu64 " %s (%s) with processes that exited or executed "
+			    "another program",
+			    totals->gone, text_plural(totals->gone, w->block, w->blocks),
+			    units_format_bytes(totals->gone_bytes).s);
 	if (totals->failures)
 		append_line(text, "failed", "%" PRIu64 " %s returned no memory",
 			    totals->failures,

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "render/text_rows.h"
+#include "render/text_words.h"
 #include "util/escape.h"
 
 bool text_is_of_one(const struct report *report)
@@ -24,17 +24,16 @@ void text_append_process(struct strbuf *text, const struct snapshot_process *pro
 }
 
 static void append_row(struct strbuf *text, const struct report *report,
-		       const struct report_section *section,
 		       const struct report_process *p)
 {
-	const char *growth = report->has_previous
-				     ? text_format_growth(section, p->growth_bytes).s
-				     : "-";
+	struct units_text growth = {.s = "-"};
 	uint64_t rss_bytes = p->process->memory.vm_rss_bytes;
 
+	if (report->has_previous)
+		growth = text_format_growth(p->estimated_growth_bytes);
 	strbuf_appendf(text, "  %10s %10" PRIu64 " %11s %10s  ",
-		       units_format_bytes(report_scale(section, p->live_bytes)).s,
-		       report_scale(section, p->live_count), growth,
+		       units_format_bytes(p->live.estimated_bytes).s,
+		       p->live.estimated_count, growth.s,
 		       rss_bytes ? units_format_bytes(rss_bytes).s : "-");
 	text_append_process(text, p->process);
 	if (p->process->exited)
@@ -54,14 +53,13 @@ void text_append_processes(struct strbuf *text, const struct report *report,
 		       section->class == BLOCK_HEAP ? "blocks" : "mappings", "growth",
 		       "VmRSS");
 	for (size_t i = 0; i < shown; i++)
-		append_row(text, report, section, &section->processes[i]);
+		append_row(text, report, &section->processes[i]);
 	for (size_t i = shown; i < count; i++)
-		bytes += section->processes[i].live_bytes;
+		bytes = report_add(bytes, section->processes[i].live.estimated_bytes);
 	if (shown < count)
 		strbuf_appendf(text,
 			       "  ... %zu more processes with %s (--top 0 lists all)\n",
-			       count - shown,
-			       units_format_bytes(report_scale(section, bytes)).s);
+			       count - shown, units_format_bytes(bytes).s);
 	if (!count)
 		strbuf_append(text, "  none yet\n");
 }

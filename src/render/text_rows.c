@@ -5,37 +5,16 @@
 #include <string.h>
 
 #include "render/text_processes.h"
+#include "render/text_words.h"
 #include "util/escape.h"
+#include "util/path.h"
 
 #define FLUSH_BYTES ((size_t)64 * 1024)
-
-const char *text_plural(uint64_t n, const char *singular, const char *plural)
-{
-	return n == 1 ? singular : plural;
-}
-
-struct units_text text_format_growth(const struct report_section *section, int64_t bytes)
-{
-	struct units_text text = {.s = "no growth"};
-	uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
-
-	if (bytes)
-		snprintf(text.s, sizeof(text.s), "%c%.20s", bytes < 0 ? '-' : '+',
-			 units_format_bytes(report_scale(section, size)).s);
-	return text;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 /* "[libc.so.6]"; what the kernel names "[vdso]" has its brackets. */
 static void append_module(struct strbuf *text, const char *module)
 {
-	const char *name = module ? base_name(module) : "unknown";
+	const char *name = module ? path_base_name(module) : "unknown";
 	size_t len = strlen(name);
 	bool has_brackets = len > 2 && name[0] == '[' && name[len - 1] == ']';
 
@@ -53,7 +32,7 @@ static void append_place(struct strbuf *text, const struct report_frame *frame,
 	if (!frame->file || !*frame->file)
 		return;
 	strbuf_append(text, " at ");
-	escape_text(text, short_paths ? base_name(frame->file) : frame->file);
+	escape_text(text, short_paths ? path_base_name(frame->file) : frame->file);
 	if (frame->line)
 		strbuf_appendf(text, ":%u", frame->line);
 }
@@ -71,7 +50,7 @@ static void append_frame(struct strbuf *text, const struct report_frame *frame,
 		append_module(text, frame->module);
 	} else if (frame->module) {
 		strbuf_append_char(text, '[');
-		escape_text(text, base_name(frame->module));
+		escape_text(text, path_base_name(frame->module));
 		strbuf_appendf(text, "+0x%" PRIx64 "]", frame->offset);
 	} else {
 		strbuf_append(text, "[unknown]");
@@ -126,22 +105,20 @@ static void append_blocks(struct strbuf *text, const struct report *report,
 static void append_row(struct strbuf *text, const struct report *report,
 		       const struct report_section *section, const struct report_row *row)
 {
-	uint64_t size = report_scale(section, row->size_bytes);
-	double share = section->live_bytes ? 100.0 * (double)row->size_bytes /
-						     (double)section->live_bytes
-					   : 0;
+	uint64_t size = row->sum.estimated_bytes, all = section->live.estimated_bytes;
+	double share = all ? 100.0 * (double)size / (double)all : 0;
 	/* In tenths, so that no locale has a say in the decimal point. */
 	unsigned tenths = (unsigned)(share * 10 + 0.5);
 
 	strbuf_appendf(text, "\t%" PRIu64 " bytes in %" PRIu64 " %s from stack", size,
-		       report_scale(section, row->count),
+		       row->sum.estimated_count,
 		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
 	strbuf_appendf(text, "  (%u.%u %%, %s", tenths / 10, tenths % 10,
 		       units_format_bytes(size).s);
 	/* In a first report all of it has grown, which says nothing. */
 	if (report->has_previous)
 		strbuf_appendf(text, ", %s",
-			       text_format_growth(section, row->growth_bytes).s);
+			       text_format_growth(row->estimated_growth_bytes).s);
 	if (!report->options.combined_only)
 		strbuf_appendf(text, ", oldest %s",
 			       units_format_duration(row->oldest_age_ns).s);
@@ -159,23 +136,24 @@ static void append_row(struct strbuf *text, const struct report *report,
 
 static void append_rest(struct strbuf *text, const struct report_section *section)
 {
-	uint64_t size = section->listed_bytes, count = section->listed_count;
+	uint64_t size = section->listed.estimated_bytes;
+	uint64_t count = section->listed.estimated_count;
 	uint64_t stacks = section->stack_count - section->row_count;
 
 	if (!stacks)
 		return;
 	for (size_t i = 0; i < section->row_count; i++) {
-		/* A saturated sum may be smaller than its parts. */
-		size -= section->rows[i].size_bytes < size ? section->rows[i].size_bytes
-							   : size;
-		count -= section->rows[i].count;
+		const struct report_sum *sum = &section->rows[i].sum;
+
+		/* A saturated or rounded sum may be smaller than its parts. */
+		size -= sum->estimated_bytes < size ? sum->estimated_bytes : size;
+		count -= sum->estimated_count < count ? sum->estimated_count : count;
 	}
-	count = report_scale(section, count);
 	strbuf_appendf(text,
 		       "\t... %" PRIu64 " more %s with %s in %" PRIu64
 		       " %s (--top 0 lists all)\n",
 		       stacks, text_plural(stacks, "stack", "stacks"),
-		       units_format_bytes(report_scale(section, size)).s, count,
+		       units_format_bytes(size).s, count,
 		       section->class == BLOCK_HEAP
 			       ? text_plural(count, "allocation", "allocations")
 			       : text_plural(count, "mapping", "mappings"));
@@ -202,7 +180,7 @@ void text_append_rows(struct strbuf *text, const struct report *report,
 			strbuf_deinit(text);
 		}
 	}
-	if (!section->row_count && section->live_count)
+	if (!section->row_count && section->live.count)
 		strbuf_appendf(text, "\tnone older than %s\n",
 			       units_format_duration(report->options.older_ns).s);
 	else if (!section->row_count)

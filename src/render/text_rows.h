@@ -7,13 +7,6 @@
 
 #include "report/report.h"
 #include "util/strbuf.h"
-#include "util/units.h"
-
-/* `singular` or, unless n is 1, `plural`. */
-const char *text_plural(uint64_t n, const char *singular, const char *plural);
-
-/* "+1.5 KiB", "-3 B" or "no growth", scaled for sampling. */
-struct units_text text_format_growth(const struct report_section *section, int64_t bytes);
 
 /*
  * Append the stacks of `section` under the heading "[clock] Top N stacks...". What has

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "snapshot/sampling.h"
+
 uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *block)
 {
 	return snap->time_ns > block->time_ns ? snap->time_ns - block->time_ns : 0;
@@ -20,22 +22,33 @@ uint32_t block_stack(const struct snapshot *snap, const struct snapshot_block *b
 	return block->stack < snap->stacks.len ? block->stack : SNAPSHOT_NO_STACK;
 }
 
-/* Sums of a damaged snapshot stop at the top; they never start anew. */
-static uint64_t add(uint64_t a, uint64_t b)
+struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate)
 {
-	uint64_t sum;
+	struct report_sum ret = {
+		.size_bytes = sum->size_bytes,
+		.count = sum->count,
+		.estimated_bytes = sum->size_bytes,
+		.estimated_count = sum->count,
+	};
 
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+	if (is_estimate) {
+		ret.estimated_bytes = report_round(sum->estimated_bytes);
+		ret.estimated_count = report_round(sum->estimated_count);
+	}
+	return ret;
 }
 
-static void add_block(struct stack_sum *sum, const struct snapshot_block *block)
+static void add_block(struct stack_sum *sum, const struct snapshot_block *block,
+		      double weight)
 {
 	if (!sum->count || block->time_ns < sum->oldest_ns)
 		sum->oldest_ns = block->time_ns;
 	if (block->time_ns > sum->newest_ns)
 		sum->newest_ns = block->time_ns;
-	sum->size_bytes = add(sum->size_bytes, block->size_bytes);
+	sum->size_bytes = report_add(sum->size_bytes, block->size_bytes);
 	sum->count++;
+	sum->estimated_bytes += weight * (double)block->size_bytes;
+	sum->estimated_count += weight;
 }
 
 struct error *aggregate_blocks(const struct snapshot *snap,
@@ -45,6 +58,8 @@ struct error *aggregate_blocks(const struct snapshot *snap,
 	const struct snapshot_block *blocks = snap->blocks[section->class].data;
 	size_t count = snap->blocks[section->class].len;
 	size_t stacks = snap->stacks.len;
+	struct stack_sum live = {0}, listed = {0};
+	struct sampling_weights weights;
 
 	if (!vec_reserve(&ret->stacks, stacks))
 		return error_no_memory();
@@ -52,22 +67,26 @@ struct error *aggregate_blocks(const struct snapshot *snap,
 		memset(ret->stacks.data, 0, stacks * sizeof(*ret->stacks.data));
 	ret->stacks.len = stacks;
 
-	section->live_count = count;
+	sampling_weights_init(snap, &weights);
 	for (size_t i = 0; i < count; i++) {
 		const struct snapshot_block *block = &blocks[i];
+		double weight = section->is_estimate
+					? sampling_weight(&weights, block->size_bytes)
+					: 1;
 
-		section->live_bytes = add(section->live_bytes, block->size_bytes);
+		add_block(&live, block, weight);
 		if (!block_is_listed(snap, options, block))
 			continue;
-		section->listed_bytes = add(section->listed_bytes, block->size_bytes);
-		section->listed_count++;
+		add_block(&listed, block, weight);
 
 		uint32_t stack = block_stack(snap, block);
 
 		add_block(stack == SNAPSHOT_NO_STACK ? &ret->none
 						     : &ret->stacks.data[stack],
-			  block);
+			  block, weight);
 	}
+	section->live = report_sum_from(&live, section->is_estimate);
+	section->listed = report_sum_from(&listed, section->is_estimate);
 	return NULL;
 }
 
@@ -83,27 +102,30 @@ static int compare_ranks(const void *pa, const void *pb)
 }
 
 static bool push_rank(struct stack_ranks *ranks, const struct stack_sum *sum,
-		      enum report_sort sort, uint32_t stack)
+		      enum report_sort sort, bool is_estimate, uint32_t stack)
 {
 	bool by_count = sort == REPORT_SORT_COUNT;
+	struct report_sum whole = report_sum_from(sum, is_estimate);
 
 	if (!sum->count)
 		return true;
-	return vec_push(&ranks->ranks,
-			(struct stack_rank){
-				.first = by_count ? sum->count : sum->size_bytes,
-				.second = by_count ? sum->size_bytes : sum->count,
-				.stack = stack,
-			});
+	return vec_push(&ranks->ranks, (struct stack_rank){
+					       .first = by_count ? whole.estimated_count
+								 : whole.estimated_bytes,
+					       .second = by_count ? whole.estimated_bytes
+								  : whole.estimated_count,
+					       .stack = stack,
+				       });
 }
 
 struct error *rank_stacks(const struct stack_sums *sums, enum report_sort sort,
-			  struct stack_ranks *ret)
+			  bool is_estimate, struct stack_ranks *ret)
 {
-	bool pushed = push_rank(ret, &sums->none, sort, SNAPSHOT_NO_STACK);
+	bool pushed = push_rank(ret, &sums->none, sort, is_estimate, SNAPSHOT_NO_STACK);
 
 	for (size_t i = 0; pushed && i < sums->stacks.len; i++)
-		pushed = push_rank(ret, &sums->stacks.data[i], sort, (uint32_t)i);
+		pushed = push_rank(ret, &sums->stacks.data[i], sort, is_estimate,
+				   (uint32_t)i);
 	if (!pushed)
 		return error_no_memory();
 	if (ret->ranks.len)

@@ -15,6 +15,9 @@ struct stack_ranks {
 	VEC(struct stack_rank) ranks;
 };
 
+/* A sum of stack_sum's, rounded; without sampling the estimate is what was traced. */
+struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate);
+
 /* How long ago `block` was allocated; 0 when its clock is ahead of the snapshot's. */
 uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *block);
 
@@ -34,6 +37,7 @@ struct error *aggregate_blocks(const struct snapshot *snap,
 
 /* The call paths that hold anything, largest first. `ret` is the caller's to deinit. */
 struct error *rank_stacks(const struct stack_sums *sums, enum report_sort sort,
-			  struct stack_ranks *ret) __attribute__((warn_unused_result));
+			  bool is_estimate, struct stack_ranks *ret)
+	__attribute__((warn_unused_result));
 
 #endif

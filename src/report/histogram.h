@@ -9,7 +9,7 @@
 #define HISTOGRAM_CLASSES 65
 
 struct histogram {
-	uint64_t blocks[HISTOGRAM_CLASSES]; /* as traced, not scaled */
+	uint64_t blocks[HISTOGRAM_CLASSES]; /* estimated, where they were sampled */
 };
 
 /* The class of a block of that size. */
@@ -21,6 +21,8 @@ uint64_t histogram_max_bytes(size_t class);
 
 /* Sort the outstanding blocks behind `row` into classes. Their list is there in reports
  * with show_blocks; in others all classes are empty. */
-struct histogram histogram_of_row(const struct report_row *row);
+struct histogram histogram_of_row(const struct report *report,
+				  const struct report_section *section,
+				  const struct report_row *row);
 
 #endif

@@ -25,12 +25,24 @@ int64_t report_difference(uint64_t a, uint64_t b)
 	return a > b ? (int64_t)distance : -(int64_t)distance;
 }
 
-uint64_t process_sums_get(const struct process_sums *sums, int pid)
+uint64_t report_add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+uint64_t report_round(double estimate)
+{
+	return estimate < 18e18 ? (uint64_t)(estimate + 0.5) : UINT64_MAX;
+}
+
+struct report_sum process_sums_get(const struct process_sums *sums, int pid)
 {
 	vec_foreach (sum, &sums->processes)
 		if (sum->pid == pid)
-			return sum->live_bytes;
-	return 0;
+			return sum->live;
+	return (struct report_sum){0};
 }
 
 struct report_history *report_history_create(void)

@@ -9,6 +9,7 @@
 /* What the listed blocks of one call path come to. */
 struct stack_sum {
 	uint64_t size_bytes, count;
+	double estimated_bytes, estimated_count;
 	uint64_t oldest_ns, newest_ns; /* when they were allocated */
 };
 
@@ -24,7 +25,7 @@ struct stack_sums {
 /* What a process held. */
 struct process_sum {
 	int pid;
-	uint64_t live_bytes;
+	struct report_sum live;
 };
 
 struct process_sums {
@@ -35,18 +36,16 @@ struct report_history {
 	uint64_t reports; /* how many were made */
 	uint64_t time_ns; /* of the last one's snapshot */
 	struct snapshot_totals totals[BLOCK_CLASS_COUNT];
-	uint64_t live_bytes[BLOCK_CLASS_COUNT];
+	struct snapshot_totals estimated_totals[BLOCK_CLASS_COUNT];
+	uint64_t estimated_live_bytes[BLOCK_CLASS_COUNT];
 	struct stack_sums sums[BLOCK_CLASS_COUNT];
 	struct process_sums processes[BLOCK_CLASS_COUNT];
 };
 
 void stack_sums_deinit(struct stack_sums *sums);
 
-/* a - b for what both fit an int64_t in practice; saturates for damaged input. */
-int64_t report_difference(uint64_t a, uint64_t b);
-
-/* What the process `pid` held: 0 when it was not there. */
-uint64_t process_sums_get(const struct process_sums *sums, int pid);
+/* What the process `pid` held: nothing when it was not there. */
+struct report_sum process_sums_get(const struct process_sums *sums, int pid);
 
 /* The sum of `stack` (an index, or SNAPSHOT_NO_STACK): zero when it was not there. */
 struct stack_sum stack_sums_get(const struct stack_sums *sums, uint32_t stack);

@@ -3,14 +3,16 @@
 
 #include <stdlib.h>
 
+#include "report/aggregate.h"
+#include "snapshot/sampling.h"
 #include "util/cleanup.h"
 
 static int compare_processes(const void *pa, const void *pb)
 {
 	const struct report_process *a = pa, *b = pb;
 
-	if (a->live_bytes != b->live_bytes)
-		return a->live_bytes > b->live_bytes ? -1 : 1;
+	if (a->live.estimated_bytes != b->live.estimated_bytes)
+		return a->live.estimated_bytes > b->live.estimated_bytes ? -1 : 1;
 	return a->process->pid < b->process->pid ? -1 : a->process->pid > b->process->pid;
 }
 
@@ -20,6 +22,7 @@ struct error *report_processes_build(const struct snapshot *snap,
 				     struct report_section *section)
 {
 	size_t count = snap->processes.len;
+	struct sampling_weights weights;
 	struct report_process *processes =
 		report_arena_alloc(arena, count, sizeof(*processes));
 
@@ -28,22 +31,31 @@ struct error *report_processes_build(const struct snapshot *snap,
 	for (size_t i = 0; i < count; i++)
 		processes[i] =
 			(struct report_process){.process = &snap->processes.data[i]};
+	_cleanup_(freep) struct stack_sum *sums = calloc(count + 1, sizeof(*sums));
+
+	if (!sums)
+		return error_no_memory();
+	sampling_weights_init(snap, &weights);
 	vec_foreach (block, &snap->blocks[section->class]) {
 		if (block->process >= count)
 			continue;
 
-		struct report_process *p = &processes[block->process];
+		struct stack_sum *sum = &sums[block->process];
+		double weight = sampling_weight(&weights, block->size_bytes);
 
-		if (__builtin_add_overflow(p->live_bytes, block->size_bytes,
-					   &p->live_bytes))
-			p->live_bytes = UINT64_MAX;
-		p->live_count++;
+		sum->size_bytes = report_add(sum->size_bytes, block->size_bytes);
+		sum->count++;
+		sum->estimated_bytes += weight * (double)block->size_bytes;
+		sum->estimated_count += weight;
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct report_process *p = &processes[i];
+		struct report_sum then = process_sums_get(before, p->process->pid);
 
-		p->growth_bytes = report_difference(
-			p->live_bytes, process_sums_get(before, p->process->pid));
+		p->live = report_sum_from(&sums[i], section->is_estimate);
+		p->growth_bytes = report_difference(p->live.size_bytes, then.size_bytes);
+		p->estimated_growth_bytes =
+			report_difference(p->live.estimated_bytes, then.estimated_bytes);
 	}
 	if (count)
 		qsort(processes, count, sizeof(*processes), compare_processes);

@@ -162,14 +162,18 @@ static void fill_row(const struct builder *b, enum block_class class, uint32_t s
 {
 	struct stack_sum now = stack_sums_get(&b->sums[class], stack);
 	struct stack_sum before = stack_sums_get(&b->history->sums[class], stack);
+	bool is_estimate = b->report->sections[class].is_estimate;
+	struct report_sum now_sum = report_sum_from(&now, is_estimate);
+	struct report_sum before_sum = report_sum_from(&before, is_estimate);
 	uint64_t time_ns = b->snap->time_ns;
 
 	*row = (struct report_row){
 		.stack = stack,
-		.size_bytes = now.size_bytes,
-		.count = now.count,
+		.sum = now_sum,
 		.growth_bytes = report_difference(now.size_bytes, before.size_bytes),
 		.growth_count = report_difference(now.count, before.count),
+		.estimated_growth_bytes = report_difference(now_sum.estimated_bytes,
+							    before_sum.estimated_bytes),
 		.oldest_age_ns = time_ns > now.oldest_ns ? time_ns - now.oldest_ns : 0,
 		.newest_age_ns = time_ns > now.newest_ns ? time_ns - now.newest_ns : 0,
 		.end = STACK_END_UNREADABLE,
@@ -203,13 +207,13 @@ static struct error *list_blocks(struct builder *b, struct report_section *secti
 	for (size_t i = 0; i < section->row_count; i++) {
 		struct report_row *row = &section->rows[i];
 		const struct snapshot_block **list =
-			report_arena_alloc(b->arena, row->count, sizeof(*list));
+			report_arena_alloc(b->arena, row->sum.count, sizeof(*list));
 
 		if (!list)
 			return error_no_memory();
 		next[row->stack == SNAPSHOT_NO_STACK ? stacks : row->stack] = list;
 		row->blocks = list;
-		row->block_count = row->count;
+		row->block_count = row->sum.count;
 	}
 	for (size_t i = 0; i < count; i++) {
 		uint32_t stack = block_stack(b->snap, &blocks[i]);
@@ -235,20 +239,58 @@ static double rate(uint64_t now, uint64_t before, uint64_t since_ns)
 					: 0;
 }
 
+static struct report_rates rates(const struct snapshot_totals *now,
+				 const struct snapshot_totals *before, uint64_t since_ns)
+{
+	return (struct report_rates){
+		.allocations = rate(now->allocations, before->allocations, since_ns),
+		.allocated_bytes =
+			rate(now->allocated_bytes, before->allocated_bytes, since_ns),
+		.frees = rate(now->frees, before->frees, since_ns),
+		.freed_bytes = rate(now->freed_bytes, before->freed_bytes, since_ns),
+	};
+}
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* What the totals of sampled blocks stand for. */
+static struct snapshot_totals estimate(const struct snapshot *snap,
+				       const struct report_section *section)
+{
+	struct snapshot_totals totals = section->totals;
+
+	if (!section->is_estimate)
+		return totals;
+	if (snap->sample_bytes) {
+		totals.allocations = snap->estimated.allocations;
+		totals.allocated_bytes = snap->estimated.allocated_bytes;
+		totals.frees = snap->estimated.frees;
+		totals.freed_bytes = snap->estimated.freed_bytes;
+		return totals;
+	}
+	totals.allocations = times(totals.allocations, snap->sample_every);
+	totals.allocated_bytes = times(totals.allocated_bytes, snap->sample_every);
+	totals.frees = times(totals.frees, snap->sample_every);
+	totals.freed_bytes = times(totals.freed_bytes, snap->sample_every);
+	return totals;
+}
+
 static void fill_rates(const struct builder *b, struct report_section *section)
 {
-	const struct snapshot_totals *now = &b->snap->totals[section->class];
-	const struct snapshot_totals *before = &b->history->totals[section->class];
 	uint64_t since_ns = b->report->since_ns;
 
-	section->totals = *now;
-	section->allocations_per_s =
-		rate(now->allocations, before->allocations, since_ns);
-	section->allocated_bytes_per_s =
-		rate(now->allocated_bytes, before->allocated_bytes, since_ns);
-	section->frees_per_s = rate(now->frees, before->frees, since_ns);
-	section->freed_bytes_per_s =
-		rate(now->freed_bytes, before->freed_bytes, since_ns);
+	section->totals = b->snap->totals[section->class];
+	section->estimated_totals = estimate(b->snap, section);
+	section->rates =
+		rates(&section->totals, &b->history->totals[section->class], since_ns);
+	section->estimated_rates =
+		rates(&section->estimated_totals,
+		      &b->history->estimated_totals[section->class], since_ns);
 }
 
 static struct error *build_rows(struct builder *b, struct report_section *section,
@@ -286,19 +328,19 @@ static struct error *build_section(struct builder *b, enum block_class class)
 	struct stack_ranks ranks = {0};
 
 	section->class = class;
-	section->scale =
-		class == BLOCK_HEAP && b->snap->sample_every ? b->snap->sample_every : 1;
+	section->is_estimate = class == BLOCK_HEAP &&
+			       (b->snap->sample_every > 1 || b->snap->sample_bytes);
 	fill_rates(b, section);
 
 	struct error *err = aggregate_blocks(b->snap, b->options, section, sums);
 
-	section->live_growth_bytes =
-		report_difference(section->live_bytes, b->history->live_bytes[class]);
+	section->estimated_live_growth_bytes = report_difference(
+		section->live.estimated_bytes, b->history->estimated_live_bytes[class]);
 	if (!err)
 		err = report_processes_build(b->snap, &b->history->processes[class],
 					     b->arena, section);
 	if (!err)
-		err = rank_stacks(sums, b->options->sort, &ranks);
+		err = rank_stacks(sums, b->options->sort, section->is_estimate, &ranks);
 	if (!err)
 		err = build_rows(b, section, &ranks);
 	vec_deinit(&ranks.ranks);
@@ -317,7 +359,7 @@ static struct error *update_process_sums(const struct report *report,
 
 		for (size_t j = 0; j < section->process_count; j++) {
 			const struct report_process *p = &section->processes[j];
-			struct process_sum sum = {p->process->pid, p->live_bytes};
+			struct process_sum sum = {p->process->pid, p->live};
 
 			ok = ok && vec_push(&sums[i].processes, sum);
 		}
@@ -340,7 +382,9 @@ static void update_history(struct builder *b, struct report_history *history)
 		struct stack_sums before = history->sums[i];
 
 		history->totals[i] = b->snap->totals[i];
-		history->live_bytes[i] = b->report->sections[i].live_bytes;
+		history->estimated_totals[i] = b->report->sections[i].estimated_totals;
+		history->estimated_live_bytes[i] =
+			b->report->sections[i].live.estimated_bytes;
 		history->sums[i] = b->sums[i];
 		b->sums[i] = before;
 	}
@@ -370,6 +414,7 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	report->since_ns = report->has_previous ? elapsed(snap->time_ns, history->time_ns)
 						: report->elapsed_ns;
 	report->section_count = snap->mappings_traced ? 2 : 1;
+	sampling_weights_init(snap, &report->weights);
 
 	struct builder b = {
 		.snap = snap,
@@ -400,6 +445,12 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	return err;
 }
 
+double report_weight(const struct report *report, const struct report_section *section,
+		     uint64_t size_bytes)
+{
+	return section->is_estimate ? sampling_weight(&report->weights, size_bytes) : 1;
+}
+
 void report_destroy(struct report *report)
 {
 	if (!report)
@@ -422,11 +473,4 @@ const char *report_cause_name(enum report_cause cause)
 bool report_cause_is_final(enum report_cause cause)
 {
 	return cause >= REPORT_COUNT;
-}
-
-uint64_t report_scale(const struct report_section *section, uint64_t n)
-{
-	uint64_t scaled;
-
-	return __builtin_mul_overflow(n, section->scale, &scaled) ? UINT64_MAX : scaled;
 }

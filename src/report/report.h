@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "snapshot/sampling.h"
 #include "snapshot/snapshot.h"
 #include "symbol/cache.h"
 #include "util/error.h"
@@ -54,15 +55,23 @@ struct report_frame {
 	size_t index;         /* 0..report.frame_count-1 */
 };
 
-/* One call path with what it holds. Numbers are as traced (not scaled). */
+/* What a number of blocks comes to: as traced, and, where blocks were sampled, what that
+ * is estimated to be in all; else both are the same. */
+struct report_sum {
+	uint64_t size_bytes, count;
+	uint64_t estimated_bytes, estimated_count;
+};
+
+/* One call path with what it holds. */
 struct report_row {
 	uint32_t stack; /* snapshot stack index, or SNAPSHOT_NO_STACK */
 	size_t rank;    /* its place by options.sort alone, 0 for the first */
 	const struct snapshot_process *process;     /* NULL: unknown, or several */
 	const struct snapshot_allocator *allocator; /* that was called; NULL: unknown */
-	uint64_t size_bytes, count;
-	int64_t growth_bytes, growth_count; /* since the previous report; in the first
-					       of a run all of it */
+	struct report_sum sum;
+	int64_t growth_bytes, growth_count; /* since the previous report, as traced; in
+					       the first of a run all of it */
+	int64_t estimated_growth_bytes;
 	uint64_t oldest_age_ns, newest_age_ns;
 	const struct report_frame *const *frames; /* `depth` of them, leaf first */
 	size_t depth;
@@ -72,29 +81,34 @@ struct report_row {
 	size_t block_count;
 };
 
-/* What one process holds, all blocks of the section whatever their age. Not scaled. */
+/* What one process holds, all blocks of the section whatever their age. */
 struct report_process {
 	const struct snapshot_process *process;
-	uint64_t live_bytes, live_count;
-	int64_t growth_bytes; /* since the previous report */
+	struct report_sum live;
+	int64_t growth_bytes; /* since the previous report, as traced */
+	int64_t estimated_growth_bytes;
+};
+
+/* Per second since the previous report (or since the attach). */
+struct report_rates {
+	double allocations, allocated_bytes, frees, freed_bytes;
 };
 
 /* Blocks of one class. */
 struct report_section {
 	enum block_class class;
-	uint64_t scale; /* one block stands for so many: mappings are never sampled */
-	uint64_t live_bytes, live_count;     /* all blocks, whatever their age */
-	int64_t live_growth_bytes;           /* of live_bytes, as growth_bytes of a row */
-	uint64_t listed_bytes, listed_count; /* those old enough for the rows */
+	bool is_estimate;                    /* blocks were sampled: mappings never are */
+	struct report_sum live;              /* all blocks, whatever their age */
+	int64_t estimated_live_growth_bytes; /* since the previous report */
+	struct report_sum listed;            /* those old enough for the rows */
 	uint64_t stack_count;                /* call paths before the cut to the top */
 	struct report_row *rows; /* those of one process together, in the order of
 				    `processes` */
 	size_t row_count;
 	struct report_process *processes; /* all of the snapshot's, largest first */
 	size_t process_count;
-	/* Per second since the previous report (or since the attach). */
-	double allocations_per_s, allocated_bytes_per_s, frees_per_s, freed_bytes_per_s;
-	struct snapshot_totals totals;
+	struct report_rates rates, estimated_rates;
+	struct snapshot_totals totals, estimated_totals;
 };
 
 struct report {
@@ -105,6 +119,7 @@ struct report {
 	bool has_previous;   /* growth and rates are since the previous report */
 	uint64_t elapsed_ns; /* since the attach */
 	uint64_t since_ns;   /* since the previous report, or the attach */
+	struct sampling_weights weights; /* of heap blocks */
 	struct report_section sections[BLOCK_CLASS_COUNT];
 	size_t section_count;       /* heap, then mappings when they are traced */
 	size_t frame_count;         /* different frames in all rows */
@@ -134,12 +149,22 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 			   struct report **ret) __attribute__((warn_unused_result));
 void report_destroy(struct report *report);
 
+/* How many blocks one of the section stands for. */
+double report_weight(const struct report *report, const struct report_section *section,
+		     uint64_t size_bytes);
+
+/* An estimate as a whole number, which ends at the top. */
+uint64_t report_round(double estimate);
+
 /* The machine name of a cause ("interval", "exited", ...). Static string. */
 const char *report_cause_name(enum report_cause cause);
 /* True for the causes that end a run. */
 bool report_cause_is_final(enum report_cause cause);
 
-/* A sampled number as an estimate of the whole: n * section->scale, saturating. */
-uint64_t report_scale(const struct report_section *section, uint64_t n);
+/* a - b for what both fit an int64_t in practice; saturates for damaged input. */
+int64_t report_difference(uint64_t a, uint64_t b);
+
+/* Sums of a damaged snapshot stop at the top; they never start anew. */
+uint64_t report_add(uint64_t a, uint64_t b);
 
 #endif

@@ -137,6 +137,7 @@ struct snapshot {
 	/* How it was traced. */
 	bool mappings_traced;     /* --mappings */
 	uint64_t sample_every;    /* 1: every allocation */
+	uint64_t sample_bytes;    /* mean distance of --sample-bytes, 0: not sampled so */
 	uint64_t min_size_bytes;  /* blocks outside min..max were not tracked */
 	uint64_t max_size_bytes;  /* UINT64_MAX: no bound */
 	uint64_t max_allocations; /* sizes of the tables, for remedies */
@@ -145,7 +146,10 @@ struct snapshot {
 	VEC(struct snapshot_block) blocks[BLOCK_CLASS_COUNT];
 	VEC(struct snapshot_stack) stacks;
 	VEC(uint64_t) frames;
-	struct snapshot_totals totals[BLOCK_CLASS_COUNT];
+	struct snapshot_totals totals[BLOCK_CLASS_COUNT]; /* as traced */
+	/* Of heap blocks, sampled: what it is estimated to be in all (sampling.h). Only
+	 * allocations, frees and their bytes are filled. */
+	struct snapshot_totals estimated;
 	uint64_t losses[LOSS_COUNT];
 };
 

@@ -49,7 +49,8 @@ struct code_maps {
 struct generation {
 	void *cache;
 	struct code_maps maps;
-	dev_t exe_dev; /* of /proc/PID/exe */
+	struct fd_list own; /* descriptors of the cache */
+	dev_t exe_dev;      /* of /proc/PID/exe */
 	ino_t exe_ino;
 };
 
@@ -122,10 +123,12 @@ static bool has_exited(const struct bcc_symbolizer *self)
 }
 
 /* The oldest generation goes when there are too many. Call under a guard. */
-static void drop_oldest(struct bcc_symbolizer *self)
+static void drop_oldest(struct bcc_symbolizer *self, struct fd_guard *guard)
 {
 	struct generation *oldest = self->generations.data;
 
+	fd_guard_except(guard, &oldest->own);
+	vec_deinit(&oldest->own.fds);
 	bcc_free_symcache(oldest->cache, self->pid);
 	vec_deinit(&oldest->maps.ranges);
 	self->generations.len--;
@@ -161,10 +164,13 @@ static struct error *add_generation(struct bcc_symbolizer *self, struct code_map
 	generation.cache = bcc_symcache_new(self->pid, &option);
 	watchdog_end(&self->watchdog);
 	if (generation.cache && self->generations.len == GENERATIONS_MAX)
-		drop_oldest(self);
+		drop_oldest(self, &guard);
+	fd_guard_opened(&guard, &generation.own);
 	fd_guard_end(&guard);
-	if (!generation.cache)
+	if (!generation.cache) {
+		vec_deinit(&generation.own.fds);
 		return error_no_memory();
+	}
 	generation.maps = *maps;
 	*maps = (struct code_maps){0};
 	self->generations.data[self->generations.len++] = generation;
@@ -350,12 +356,14 @@ static void bcc_destroy(struct symbolizer *base)
 	/* Better to leak than to close a stranger's descriptor. */
 	if (!err) {
 		while (self->generations.len)
-			drop_oldest(self);
+			drop_oldest(self, &guard);
 		fd_guard_end(&guard);
 	}
 	error_destroy(err);
-	vec_foreach (generation, &self->generations)
+	vec_foreach (generation, &self->generations) {
 		vec_deinit(&generation->maps.ranges);
+		vec_deinit(&generation->own.fds);
+	}
 	vec_deinit(&self->generations);
 	if (self->pidfd >= 0)
 		close(self->pidfd);

@@ -12,9 +12,7 @@
 
 #include "util/cleanup.h"
 
-typedef VEC(int) fd_list;
-
-static struct error *list_fds(fd_list *ret)
+static struct error *list_fds(struct fd_list *ret)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
@@ -27,7 +25,7 @@ static struct error *list_fds(fd_list *ret)
 
 		/* "." and ".." read as 0, and so does descriptor 0. */
 		if (entry->d_name[0] != '.' && fd != dirfd(dir))
-			failed = !vec_push(ret, fd);
+			failed = !vec_push(&ret->fds, fd);
 	}
 	closedir(dir);
 	return failed ? error_no_memory() : NULL;
@@ -42,15 +40,15 @@ static void release(struct fd_guard *guard)
 
 struct error *fd_guard_begin(struct fd_guard *guard)
 {
-	fd_list fds = {0};
-	struct error *err = list_fds(&fds);
+	struct fd_list list = {0};
+	struct error *err = list_fds(&list);
 
 	*guard = (struct fd_guard){0};
 	/* What was buffered belongs to the real files, not to /dev/null. */
 	fflush(stdout);
 	fflush(stderr);
-	for (size_t i = 0; !err && i < fds.len; i++) {
-		int fd = fds.data[i];
+	for (size_t i = 0; !err && i < list.fds.len; i++) {
+		int fd = list.fds.data[i];
 		struct fd_guard_entry entry = {
 			.fd = fd,
 			.copy = fcntl(fd, F_DUPFD_CLOEXEC, 3),
@@ -64,7 +62,7 @@ struct error *fd_guard_begin(struct fd_guard *guard)
 			err = error_no_memory();
 		}
 	}
-	vec_deinit(&fds);
+	vec_deinit(&list.fds);
 	if (err) {
 		release(guard);
 		return err;
@@ -103,8 +101,8 @@ static bool is_guarded(const struct fd_guard *guard, int fd)
 
 void fd_guard_end(struct fd_guard *guard)
 {
-	fd_list fds = {0};
-	struct error *err = list_fds(&fds);
+	struct fd_list list = {0};
+	struct error *err = list_fds(&list);
 
 	fflush(stdout);
 	fflush(stderr);
@@ -115,11 +113,44 @@ void fd_guard_end(struct fd_guard *guard)
 		fcntl(entry->fd, F_SETFD, entry->flags);
 	}
 	/* libbcc opens without O_CLOEXEC. */
-	for (size_t i = 0; i < fds.len; i++) {
-		if (!is_guarded(guard, fds.data[i]))
-			fcntl(fds.data[i], F_SETFD, FD_CLOEXEC);
+	for (size_t i = 0; i < list.fds.len; i++) {
+		if (!is_guarded(guard, list.fds.data[i]))
+			fcntl(list.fds.data[i], F_SETFD, FD_CLOEXEC);
 	}
 	error_destroy(err);
-	vec_deinit(&fds);
+	vec_deinit(&list.fds);
 	release(guard);
+}
+
+void fd_guard_opened(const struct fd_guard *guard, struct fd_list *ret)
+{
+	struct fd_list list = {0};
+	struct error *err = list_fds(&list);
+
+	vec_foreach (fd, &list.fds)
+		if (!err && !is_guarded(guard, *fd))
+			(void)!vec_push(&ret->fds, *fd);
+	error_destroy(err);
+	vec_deinit(&list.fds);
+}
+
+static bool contains(const struct fd_list *list, int fd)
+{
+	for (size_t i = 0; i < list->fds.len; i++)
+		if (list->fds.data[i] == fd)
+			return true;
+	return false;
+}
+
+void fd_guard_except(struct fd_guard *guard, const struct fd_list *own)
+{
+	size_t kept = 0;
+
+	vec_foreach (entry, &guard->entries) {
+		if (contains(own, entry->fd))
+			close(entry->copy);
+		else
+			guard->entries.data[kept++] = *entry;
+	}
+	guard->entries.len = kept;
 }

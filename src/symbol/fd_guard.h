@@ -22,11 +22,22 @@ struct fd_guard {
 	VEC(struct fd_guard_entry) entries;
 };
 
+struct fd_list {
+	VEC(int) fds;
+};
+
 /* Duplicate every open descriptor and point 1 and 2 at /dev/null. */
 struct error *fd_guard_begin(struct fd_guard *guard) __attribute__((warn_unused_result));
 
 /* Put everything back and release the duplicates. Descriptors opened since
  * fd_guard_begin() stay open and are closed on exec. */
 void fd_guard_end(struct fd_guard *guard);
+
+/* Which descriptors were opened since fd_guard_begin(), into an empty list; without
+ * memory or /proc none. */
+void fd_guard_opened(const struct fd_guard *guard, struct fd_list *ret);
+
+/* libbcc may close these: they are its own. */
+void fd_guard_except(struct fd_guard *guard, const struct fd_list *own);
 
 #endif

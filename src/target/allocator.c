@@ -11,6 +11,7 @@
 
 #include "target/maps.h"
 #include "util/cleanup.h"
+#include "util/path.h"
 #include "util/strbuf.h"
 
 /* glibc's dynamic linkers before 2.32 export a malloc and a free of their own for the
@@ -38,17 +39,10 @@ struct modules {
 #define LISTED_MAX 5
 #define OPENED_MAX 4096
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_linker(const char *path)
 {
 	for (size_t i = 0; i < sizeof(linker_names) / sizeof(linker_names[0]); i++)
-		if (!fnmatch(linker_names[i], base_name(path), 0))
+		if (!fnmatch(linker_names[i], path_base_name(path), 0))
 			return true;
 	return false;
 }
@@ -134,7 +128,7 @@ static bool same_file(const struct stat *st, const struct proc_mapping *mapping)
 static bool is_wanted(const struct wanted *wanted, const struct proc_mapping *mapping)
 {
 	if (!strchr(wanted->name, '/'))
-		return !strcmp(wanted->name, base_name(mapping->path));
+		return !strcmp(wanted->name, path_base_name(mapping->path));
 	return !strcmp(wanted->name, mapping->path) ||
 	       (wanted->resolved && !strcmp(wanted->resolved, mapping->path)) ||
 	       (wanted->is_here && same_file(&wanted->here, mapping)) ||

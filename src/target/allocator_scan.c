@@ -8,6 +8,7 @@
 
 #include "target/debug_file.h"
 #include "util/cleanup.h"
+#include "util/path.h"
 #include "util/strbuf.h"
 
 /* A function that is looked for. */
@@ -55,13 +56,6 @@ static void scan_deinit(struct scan *scan)
 	vec_deinit(&scan->rows);
 	free(scan->symbols);
 	free(scan->prefixed);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 /* --- what is looked for ------------------------------------------------------------ */
@@ -261,7 +255,7 @@ static struct error *add_allocator(const struct scan *scan, struct range range,
 static const char *own_label(const struct scan *scan)
 {
 	return scan->file->is_executable ? "executable"
-					 : base_name(scan->file->module_path);
+					 : path_base_name(scan->file->module_path);
 }
 
 static const char *plain_label(const struct scan *scan)
@@ -271,7 +265,7 @@ static const char *plain_label(const struct scan *scan)
 		return "glibc";
 	/* A musl without a symbol table is told by its path. */
 	if (has_marker(scan, MARKER_MUSL) ||
-	    !fnmatch("*musl*", base_name(scan->file->module_path), 0) ||
+	    !fnmatch("*musl*", path_base_name(scan->file->module_path), 0) ||
 	    !fnmatch("*-linux-musl/*", scan->file->module_path, 0))
 		return "musl";
 	return own_label(scan);

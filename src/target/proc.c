@@ -241,11 +241,17 @@ void proc_close(struct proc *proc)
 	free(proc);
 }
 
+void proc_let_go(struct proc *proc)
+{
+	closep(&proc->pidfd);
+	proc->pidfd = -1;
+}
+
 bool proc_has_exited(const struct proc *proc)
 {
 	struct pollfd fd = {.fd = proc->pidfd, .events = POLLIN};
 
-	return poll(&fd, 1, 0) > 0;
+	return proc->pidfd < 0 || poll(&fd, 1, 0) > 0;
 }
 
 struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)

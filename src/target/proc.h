@@ -53,6 +53,10 @@ void proc_close(struct proc *proc);
 /* True once the process has exited. Does not block. */
 bool proc_has_exited(const struct proc *proc);
 
+/* It has exited, and only what was read of it is wanted any more: close its descriptor.
+ */
+void proc_let_go(struct proc *proc);
+
 /* Read the mappings. ERROR_GONE when the process has exited. */
 struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
 	__attribute__((warn_unused_result));

@@ -21,6 +21,7 @@ enum way {
 	EMPTY,
 	MEMTRACE,
 	MEMTRACE_SAMPLED,
+	MEMTRACE_BYTES,
 	PEER,
 	PEER_SAMPLED,
 	WAYS
@@ -28,6 +29,7 @@ enum way {
 
 static const char *const options[WAYS][3] = {
 	[MEMTRACE_SAMPLED] = {"--sample-every", "100"},
+	[MEMTRACE_BYTES] = {"--sample-bytes", "512K"},
 	[PEER_SAMPLED] = {"-s", "100"},
 };
 
@@ -97,7 +99,15 @@ void section_pairs(bool has_peer)
 		table_row(&(struct row){name[1], m[MEMTRACE_SAMPLED][d], m[EMPTY][d],
 					m[PEER_SAMPLED][d], empty},
 			  has_peer);
+		table_row(&(struct row){"  the same, one in 512 KiB", m[MEMTRACE_BYTES][d],
+					m[EMPTY][d], NAN, empty},
+			  has_peer);
 	}
+	for (size_t d = 0; d < DEPTHS && has_peer; d++)
+		printf("added to a pair, %u frames: memtrace %.2f of what memleak-bpfcc "
+		       "adds\n",
+		       depths[d] + 2,
+		       (m[MEMTRACE][d] - m[BARE][d]) / (m[PEER][d] - m[BARE][d]));
 	for (size_t d = 0; d < DEPTHS; d++)
 		printf("not traced, %u frames: %.2f ns; empty probes %.0f times that, "
 		       "memtrace "

@@ -478,6 +478,20 @@ static void sampled(void)
 	check_case("sampled", NULL, snap, &usual, REPORT_DURATION);
 }
 
+static void sampled_by_bytes(void)
+{
+	struct snapshot *snap = heap_snapshot(10 * SECOND);
+
+	snap->sample_bytes = 64 * 1024;
+	snap->estimated = (struct snapshot_totals){
+		.allocations = 400000,
+		.allocated_bytes = 99000000,
+		.frees = 300000,
+		.freed_bytes = 88000000,
+	};
+	check_case("sampled_by_bytes", NULL, snap, &usual, REPORT_DURATION);
+}
+
 static void exited(void)
 {
 	struct snapshot *snap = heap_snapshot(7 * SECOND);
@@ -623,6 +637,7 @@ int main(int argc, char *argv[])
 	RUN(hostile);
 	RUN(lossy);
 	RUN(sampled);
+	RUN(sampled_by_bytes);
 	RUN(exited);
 	RUN(processes);
 	RUN(mappings);

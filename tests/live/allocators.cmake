@@ -69,3 +69,13 @@ if(MUSL_GCC)
 		list(APPEND allocators_built musl_${kind}_target)
 	endforeach()
 endif()
+
+# Of the sampling test: functions that call others inside musl.
+if(MUSL_GCC)
+	add_custom_command(OUTPUT sampled_musl
+		COMMAND ${MUSL_GCC} ${allocators_flags} -static
+			${CMAKE_CURRENT_SOURCE_DIR}/targets/sampled.c -o sampled_musl
+		DEPENDS targets/sampled.c targets/simple.h)
+	add_custom_target(sampled_musl_target ALL DEPENDS sampled_musl)
+	list(APPEND allocators_built sampled_musl_target)
+endif()

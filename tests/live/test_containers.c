@@ -23,11 +23,6 @@
 #endif
 #define JEMALLOC LIBRARIES "libjemalloc.so.2"
 
-/* What the README says of names: the symbolizer opens files by their path. */
-#define NAMES_OF_DELETED false
-#define NAMES_OF_LINES   false
-#define NAMES_IN_CHROOT  false
-
 /* The name of the target of test_allocators.c, which counts its call paths. */
 #define ALLOCATORS ALLOCATORS_DIR "/allocators"
 
@@ -68,9 +63,9 @@ static int64_t since(const json_t *truth, const json_t *before, const char *what
 	return live_int(truth, what) - live_int(before, what);
 }
 
-/* `before`: the truth at the attach. `names`: the frames have names as well. */
+/* `before`: the truth at the attach. The frames have names as well. */
 static void check_report(struct live_process *target, const json_t *before,
-			 const json_t *report, bool names)
+			 const json_t *report)
 {
 	static const char *const totals[] = {"allocations", "allocated_bytes", "frees",
 					     "freed_bytes"};
@@ -87,14 +82,12 @@ static void check_report(struct live_process *target, const json_t *before,
 			  since(truth, before, "freed_bytes"));
 	CHECK_INT(live_int(heap, "totals.frees_unknown"), 0);
 	CHECK_INT(compare_losses(report, NULL), 0);
-	if (names)
-		CHECK_INT(compare_heap(truth, report, true), 0);
+	CHECK_INT(compare_heap(truth, report, true), 0);
 	json_decref(truth);
 }
 
 /* Trace process `pid`, which obeys through the pipes of `target` and has no blocks. */
-static void check_traced(struct live_process *target, pid_t pid, const char *options,
-			 bool names)
+static void check_traced(struct live_process *target, pid_t pid, const char *options)
 {
 	json_t *answer = oracle_ask(target, "count"),
 	       *before = oracle_ask(target, "truth");
@@ -109,13 +102,13 @@ static void check_traced(struct live_process *target, pid_t pid, const char *opt
 	json_t *report = memtrace_report(memtrace);
 	CHECK(live_int(report, "heap.live_blocks") >= BLOCKS);
 	CHECK_INT(live_int(report, "target.pid"), pid);
-	check_report(target, before, report, names);
+	check_report(target, before, report);
 	json_decref(report);
 
 	oracle_do(target, "release");
 	report = memtrace_stop(memtrace);
 	CHECK_INT(live_int(report, "heap.live_blocks"), 0);
-	check_report(target, before, report, names);
+	check_report(target, before, report);
 	json_decref(report);
 	json_decref(before);
 	CHECK(live_is_running(target));
@@ -199,9 +192,9 @@ static void library_of_another_mount_namespace(void)
 
 	check_plan(pid, "jemalloc", " mallocx ");
 	check_plan(pid, "glibc", " malloc ");
-	check_traced(container, pid, "", true);
-	check_traced(container, pid, "--attach perf", true);
-	check_traced(container, pid, "--lib liballocator.so", true);
+	check_traced(container, pid, "");
+	check_traced(container, pid, "--attach perf");
+	check_traced(container, pid, "--lib liballocator.so");
 	live_destroy(container);
 	free(folder);
 	free(path);
@@ -210,7 +203,7 @@ static void library_of_another_mount_namespace(void)
 
 /* A root directory with nothing but a program, a libc and its linker, in memory: none of
  * their names means the same file out here, or any. */
-static void check_root(const char *how, const char *linker, const char *libc, bool names)
+static void check_root(const char *how, const char *linker, const char *libc)
 {
 	char *root = live_path("root"), *to[3] = {NULL};
 
@@ -240,7 +233,7 @@ static void check_root(const char *how, const char *linker, const char *libc, bo
 	pid_t pid = container_pid(container);
 
 	check_plan(pid, "glibc", LIBRARIES "libc.so.6\n");
-	check_traced(container, pid, "", names);
+	check_traced(container, pid, "");
 	live_destroy(container);
 	for (size_t i = 0; i < 3; i++)
 		free(to[i]);
@@ -251,8 +244,8 @@ static void root_directory_of_its_own(void)
 {
 	if (!in_first_namespace())
 		return;
-	check_root("pivot", LINKER, LIBRARIES "libc.so.6", true);
-	check_root("chroot", LINKER, LIBRARIES "libc.so.6", NAMES_IN_CHROOT);
+	check_root("pivot", LINKER, LIBRARIES "libc.so.6");
+	check_root("chroot", LINKER, LIBRARIES "libc.so.6");
 }
 
 /* That of another release, where scripts/test has fetched it. */
@@ -265,7 +258,7 @@ static void root_directory_of_another_release(void)
 			 dir ? dir : "") > 0);
 	REQUIRE(asprintf(&libc, "%s/ubuntu-24.04/libc.so.6", dir ? dir : "") > 0);
 	if (dir && in_first_namespace() && is_there(linker))
-		check_root("pivot", linker, libc, true);
+		check_root("pivot", linker, libc);
 	else if (!dir)
 		printf("  SKIPPED: MEMTRACE_TEST_LIBRARIES is not set\n");
 	free(linker);
@@ -292,7 +285,7 @@ static void static_program_in_a_root_directory(void)
 			struct live_process *container = live_start(argv);
 			pid_t pid = container_pid(container);
 
-			check_traced(container, pid, "", true);
+			check_traced(container, pid, "");
 			live_destroy(container);
 		}
 		free(from);
@@ -338,8 +331,8 @@ static void deleted_files(void)
 
 	REQUIRE(!unlink(c.program) && !unlink(c.library));
 	check_plan(live_pid(c.target), "jemalloc", " mallocx ");
-	check_traced(c.target, live_pid(c.target), "", NAMES_OF_DELETED);
-	check_traced(c.target, live_pid(c.target), "--attach perf", NAMES_OF_DELETED);
+	check_traced(c.target, live_pid(c.target), "");
+	check_traced(c.target, live_pid(c.target), "--attach perf");
 	copies_end(&c);
 }
 
@@ -365,7 +358,7 @@ static void upgraded_files(void)
 	replace(oracle_path, c.program);
 	replace(LIBRARIES "libc.so.6", c.library);
 	check_plan(live_pid(c.target), "jemalloc", " mallocx ");
-	check_traced(c.target, live_pid(c.target), "", NAMES_OF_DELETED);
+	check_traced(c.target, live_pid(c.target), "");
 	copies_end(&c);
 }
 
@@ -387,7 +380,7 @@ static void upgraded_under_way(void)
 	json_t *report = memtrace_stop(memtrace);
 
 	CHECK(live_int(report, "heap.live_blocks") >= 2 * BLOCKS);
-	check_report(c.target, before, report, NAMES_OF_DELETED);
+	check_report(c.target, before, report);
 	json_decref(report);
 	json_decref(before);
 	copies_end(&c);
@@ -395,7 +388,7 @@ static void upgraded_under_way(void)
 
 /* --- names ------------------------------------------------------------------------- */
 
-static void check_name(const char *folder, const char *name, bool names)
+static void check_name(const char *folder, const char *name)
 {
 	char *program = make_path(folder, name), *library = make_path(folder, "lib.so");
 	char *path = live_path(folder);
@@ -412,7 +405,7 @@ static void check_name(const char *folder, const char *name, bool names)
 	unsetenv("LD_PRELOAD");
 	unsetenv("LD_LIBRARY_PATH");
 	check_plan(live_pid(target), "jemalloc", " mallocx ");
-	check_traced(target, live_pid(target), "", names);
+	check_traced(target, live_pid(target), "");
 	live_destroy(target);
 	free(program);
 	free(library);
@@ -423,14 +416,14 @@ static void odd_names(void)
 {
 	if (!is_there(JEMALLOC))
 		return;
-	check_name("two words", "a program", true);
-	check_name("two\nlines ", "pro\ngram", NAMES_OF_LINES);
+	check_name("two words", "a program");
+	check_name("two\nlines ", "pro\ngram");
 	check_name("gr\xc3\xb6\xc3\x9f"
 		   "e",
-		   "\xe5\xa4\xa7", true);
-	check_name("\xff\xfe\x80", "\x1b[31m", true);
-	check_name("back\\slash\\012", "%s%n", true);
-	check_name("a (deleted)", "program (deleted)", true);
+		   "\xe5\xa4\xa7");
+	check_name("\xff\xfe\x80", "\x1b[31m");
+	check_name("back\\slash\\012", "%s%n");
+	check_name("a (deleted)", "program (deleted)");
 }
 
 int main(void)

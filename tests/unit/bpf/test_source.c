@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "bpf/source.h"
+#include "snapshot/sampling.h"
 
 static struct source_options defaults(void)
 {
@@ -201,6 +202,20 @@ static void sites_carry_their_arguments(void)
 	CHECK_INT(ABI_SITE_SP_DELTA(source_site(&at, 200, 4000)), -8);
 }
 
+/* The probes draw by the classes that the estimates are made with. */
+static void sample_classes_agree(void)
+{
+	REQUIRE(ABI_SAMPLE_CLASSES == SAMPLING_CLASSES);
+	for (uint64_t size = 0; size < 1 << 20; size++)
+		REQUIRE(abi_sample_class(size) == sampling_class(size));
+	for (unsigned shift = 0; shift < 64; shift++)
+		for (int more = -1; more <= 1; more++) {
+			uint64_t size = (UINT64_C(1) << shift) + (uint64_t)more;
+
+			REQUIRE(abi_sample_class(size) == sampling_class(size));
+		}
+}
+
 static void tables_hold_what_is_promised(void)
 {
 	static const uint64_t sizes[] = {1024, 1 << 20, 1 << 30};
@@ -256,6 +271,7 @@ int main(void)
 	RUN(later_probes_are_served);
 	RUN(scopes_are_compiled_in);
 	RUN(sites_carry_their_arguments);
+	RUN(sample_classes_agree);
 	RUN(tables_hold_what_is_promised);
 	RUN(live_hash_spreads);
 	return check_done();

@@ -27,8 +27,9 @@ static void blocks_are_counted_once(void)
 	};
 	const struct snapshot_block *list[] = {&blocks[0], &blocks[1], &blocks[2],
 					       &blocks[3], &blocks[4]};
+	struct report report = {.section_count = 1};
 	struct report_row row = {.blocks = list, .block_count = 5};
-	struct histogram h = histogram_of_row(&row);
+	struct histogram h = histogram_of_row(&report, &report.sections[0], &row);
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++)
@@ -38,8 +39,15 @@ static void blocks_are_counted_once(void)
 	CHECK_INT(h.blocks[5], 2);
 	CHECK_INT(h.blocks[6], 1);
 	CHECK_INT(h.blocks[64], 1);
+	/* Drawn one in four. */
+	report.sections[0].is_estimate = true;
+	sampling_weights_init(&(const struct snapshot){.sample_every = 4},
+			      &report.weights);
+	h = histogram_of_row(&report, &report.sections[0], &row);
+	CHECK_INT(h.blocks[5], 8);
+	CHECK_INT(h.blocks[64], 4);
 	row.block_count = 0;
-	h = histogram_of_row(&row);
+	h = histogram_of_row(&report, &report.sections[0], &row);
 	CHECK_INT(h.blocks[5], 0);
 }
 

@@ -84,8 +84,8 @@ static void check_row(const struct report_row *row, uint32_t stack, uint64_t siz
 		      uint64_t count)
 {
 	CHECK_INT(row->stack, stack);
-	CHECK_INT(row->size_bytes, size_bytes);
-	CHECK_INT(row->count, count);
+	CHECK_INT(row->sum.size_bytes, size_bytes);
+	CHECK_INT(row->sum.count, count);
 }
 
 static void aggregates(void)
@@ -101,10 +101,10 @@ static void aggregates(void)
 	const struct report_section *heap = build(&b);
 
 	CHECK_INT(b.report->section_count, 1);
-	CHECK_INT(heap->live_bytes, 160);
-	CHECK_INT(heap->live_count, 4);
-	CHECK_INT(heap->listed_bytes, 160);
-	CHECK_INT(heap->listed_count, 4);
+	CHECK_INT(heap->live.size_bytes, 160);
+	CHECK_INT(heap->live.count, 4);
+	CHECK_INT(heap->listed.size_bytes, 160);
+	CHECK_INT(heap->listed.count, 4);
 	CHECK_INT(heap->stack_count, 2);
 	REQUIRE(heap->row_count == 2);
 	check_row(&heap->rows[0], 0, 150, 3);
@@ -157,7 +157,7 @@ static void cuts_to_the_top(void)
 	REQUIRE(heap->row_count == 3);
 	check_row(&heap->rows[0], 19, 119, 1);
 	check_row(&heap->rows[2], 17, 117, 1);
-	CHECK_INT(heap->listed_count, 20);
+	CHECK_INT(heap->listed.count, 20);
 	/* Three leaves, and the callers that they share. */
 	CHECK_INT(b.report->frame_count, 5);
 	b.options.top = 0;
@@ -181,17 +181,17 @@ static void filters_by_age(void)
 
 	const struct report_section *heap = build(&b);
 
-	CHECK_INT(heap->live_bytes, 1111);
-	CHECK_INT(heap->live_count, 4);
-	CHECK_INT(heap->listed_bytes, 101);
-	CHECK_INT(heap->listed_count, 2);
+	CHECK_INT(heap->live.size_bytes, 1111);
+	CHECK_INT(heap->live.count, 4);
+	CHECK_INT(heap->listed.size_bytes, 101);
+	CHECK_INT(heap->listed.count, 2);
 	REQUIRE(heap->row_count == 2);
 	check_row(&heap->rows[0], 1, 100, 1);
 	check_row(&heap->rows[1], 0, 1, 1);
 
 	b.options.combined_only = true;
 	heap = build(&b);
-	CHECK_INT(heap->listed_bytes, 1111);
+	CHECK_INT(heap->listed.size_bytes, 1111);
 	check_row(&heap->rows[0], 1, 1100, 2);
 	CHECK_INT(heap->rows[0].newest_age_ns, 0);
 	bench_deinit(&b);
@@ -217,10 +217,10 @@ static void measures_growth(void)
 	CHECK_INT(b.report->since_ns, 10 * SECOND);
 	CHECK_INT(heap->rows[0].growth_bytes, 1000);
 	CHECK_INT(heap->rows[0].growth_count, 1);
-	CHECK_INT(heap->live_growth_bytes, 1200);
-	CHECK(heap->allocations_per_s == 2);
-	CHECK(heap->allocated_bytes_per_s == 400);
-	CHECK(heap->frees_per_s == 0.5);
+	CHECK_INT(heap->estimated_live_growth_bytes, 1200);
+	CHECK(heap->rates.allocations == 2);
+	CHECK(heap->rates.allocated_bytes == 400);
+	CHECK(heap->rates.frees == 0.5);
 
 	/* 2 s later: 0 lost a block and 1 got one; 3 and the no-stack row are new. */
 	b.snap->time_ns += 2 * SECOND;
@@ -234,9 +234,9 @@ static void measures_growth(void)
 	CHECK(b.report->has_previous);
 	CHECK_INT(b.report->elapsed_ns, 12 * SECOND);
 	CHECK_INT(b.report->since_ns, 2 * SECOND);
-	CHECK(heap->allocations_per_s == 5);
-	CHECK(heap->frees_per_s == 0);
-	CHECK_INT(heap->live_growth_bytes, 10);
+	CHECK(heap->rates.allocations == 5);
+	CHECK(heap->rates.frees == 0);
+	CHECK_INT(heap->estimated_live_growth_bytes, 10);
 	REQUIRE(heap->row_count == 4);
 	check_row(&heap->rows[0], 1, 1100, 2);
 	CHECK_INT(heap->rows[0].growth_bytes, 100);
@@ -251,7 +251,7 @@ static void measures_growth(void)
 	heap = build(&b);
 	CHECK_INT(heap->rows[0].growth_bytes, 0);
 	CHECK_INT(heap->rows[3].growth_bytes, 0);
-	CHECK(heap->allocations_per_s == 0);
+	CHECK(heap->rates.allocations == 0);
 	bench_deinit(&b);
 }
 
@@ -358,17 +358,17 @@ static void keeps_classes_apart(void)
 	bench_init(&b, 2);
 	add(&b, 10, SECOND, 1);
 	REQUIRE(vec_push(&b.snap->blocks[BLOCK_MAPPING], mapping));
-	CHECK_INT(build(&b)->live_bytes, 10);
+	CHECK_INT(build(&b)->live.size_bytes, 10);
 	CHECK_INT(b.report->section_count, 1);
 
 	b.snap->mappings_traced = true;
-	CHECK_INT(build(&b)->live_bytes, 10);
+	CHECK_INT(build(&b)->live.size_bytes, 10);
 	REQUIRE(b.report->section_count == 2);
 
 	const struct report_section *mappings = &b.report->sections[BLOCK_MAPPING];
 
 	CHECK_INT(mappings->class, BLOCK_MAPPING);
-	CHECK_INT(mappings->live_bytes, 4096);
+	CHECK_INT(mappings->live.size_bytes, 4096);
 	REQUIRE(mappings->row_count == 1);
 	check_row(&mappings->rows[0], 1, 4096, 1);
 	CHECK_INT(mappings->rows[0].growth_bytes, 4096);
@@ -386,14 +386,41 @@ static void saturates(void)
 
 	const struct report_section *heap = build(&b);
 
-	CHECK(heap->live_bytes == UINT64_MAX);
-	CHECK(heap->rows[0].size_bytes == UINT64_MAX);
+	CHECK(heap->live.size_bytes == UINT64_MAX);
+	CHECK(heap->rows[0].sum.size_bytes == UINT64_MAX);
 	CHECK(heap->rows[0].growth_bytes == INT64_MAX);
-	CHECK(report_scale(&b.report->sections[0], UINT64_MAX / 1000 + 1) == UINT64_MAX);
-	CHECK_INT(report_scale(&b.report->sections[0], 3), 3000);
-	CHECK_INT(report_scale(&b.report->sections[0], 0), 0);
-	b.report->sections[0].scale = 1;
-	CHECK(report_scale(&b.report->sections[0], UINT64_MAX) == UINT64_MAX);
+	CHECK(heap->is_estimate);
+	CHECK(heap->rows[0].sum.estimated_bytes == UINT64_MAX);
+	CHECK_INT(heap->rows[0].sum.estimated_count, 2000);
+	bench_deinit(&b);
+}
+
+/* Blocks of 16 bytes are in one class with those of 17, and drawn with 1 - e^-0.0165,
+ * which is 0.0163646: each stands for 61.1074. One of 64 KiB stands for itself. */
+static void estimates_by_bytes(void)
+{
+	struct bench b;
+
+	bench_init(&b, 2);
+	for (int i = 0; i < 1000; i++)
+		add(&b, 16, SECOND, 0);
+	add(&b, 65536, SECOND, 1);
+	b.snap->sample_bytes = 1000;
+	b.snap->totals[BLOCK_HEAP].allocations = 1001;
+	b.snap->estimated.allocations = 63001;
+
+	const struct report_section *heap = build(&b);
+
+	CHECK(heap->is_estimate);
+	CHECK_INT(heap->live.size_bytes, 1000 * 16 + 65536);
+	CHECK_INT(heap->estimated_totals.allocations, 63001);
+	CHECK_INT(heap->rows[0].sum.estimated_count, 61107);
+	CHECK_INT(heap->rows[0].sum.estimated_bytes, 977719);
+	CHECK_INT(heap->rows[0].sum.count, 1000);
+	CHECK_INT(heap->rows[1].sum.estimated_count, 1);
+	CHECK_INT(heap->rows[1].sum.estimated_bytes, 65536);
+	CHECK_INT(heap->live.estimated_bytes, 977719 + 65536);
+	CHECK_INT(heap->processes[0].live.estimated_bytes, 977719 + 65536);
 	bench_deinit(&b);
 }
 
@@ -424,7 +451,7 @@ static void empty(void)
 	const struct report_section *heap = build(&b);
 
 	CHECK_INT(heap->row_count, 0);
-	CHECK_INT(heap->live_bytes, 0);
+	CHECK_INT(heap->live.size_bytes, 0);
 	CHECK_INT(b.report->elapsed_ns, 0);
 	bench_deinit(&b);
 	report_destroy(NULL);
@@ -443,6 +470,7 @@ int main(void)
 	RUN(lists_blocks);
 	RUN(keeps_classes_apart);
 	RUN(saturates);
+	RUN(estimates_by_bytes);
 	RUN(knows_causes);
 	RUN(empty);
 	return check_done();

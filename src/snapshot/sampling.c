@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshot/sampling.h"
+
+#include <math.h>
+
+size_t sampling_class(uint64_t size_bytes)
+{
+	if (size_bytes < 8)
+		return (size_t)size_bytes;
+
+	unsigned exponent = 63 - (unsigned)__builtin_clzll(size_bytes);
+
+	return (exponent - 2) * 8 + (size_bytes >> (exponent - 3) & 7);
+}
+
+/* The middle of a class; a block of no bytes counts as one of one. */
+static double middle_bytes(size_t class)
+{
+	if (class < 16)
+		return class ? (double)class : 1;
+
+	double width = ldexp(1, (int)(class / 8) - 1);
+
+	return width * (double)(8 + class % 8) + (width - 1) / 2;
+}
+
+uint32_t sampling_threshold(uint64_t mean_bytes, size_t class)
+{
+	double probability = -expm1(-middle_bytes(class) / (double)mean_bytes);
+	double threshold = round(ldexp(probability, 32));
+
+	if (threshold < 1)
+		return 1;
+	return threshold >= UINT32_MAX ? UINT32_MAX : (uint32_t)threshold;
+}
+
+void sampling_weights_init(const struct snapshot *snap, struct sampling_weights *ret)
+{
+	for (size_t i = 0; i < SAMPLING_CLASSES; i++) {
+		uint32_t threshold = snap->sample_bytes
+					     ? sampling_threshold(snap->sample_bytes, i)
+					     : UINT32_MAX;
+
+		ret->of_class[i] = threshold == UINT32_MAX ? 1 : ldexp(1, 32) / threshold;
+		if (snap->sample_every > 1)
+			ret->of_class[i] = (double)snap->sample_every;
+	}
+}
+
+double sampling_weight(const struct sampling_weights *weights, uint64_t size_bytes)
+{
+	return weights->of_class[sampling_class(size_bytes)];
+}

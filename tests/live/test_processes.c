@@ -1,0 +1,769 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Several processes in one run: each one's blocks to the byte, and no other's. */
+#include <dirent.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+#define TIMEOUT_S 30
+#define MAX_WORDS 48
+
+static struct probes *probes_before;
+
+/* --- helpers ---------------------------------------------------------------------- */
+
+/* memtrace with what `format` says, words separated by blanks; JSON, everything listed,
+ * and no report before it is asked for. */
+__attribute__((format(printf, 1, 2))) static struct live_process *
+tracer(const char *format, ...)
+{
+	const char *argv[MAX_WORDS] = {memtrace_path, "--format", "json", "--top", "0",
+				       "--older",     "0",        "-i",   "3600"};
+	char words[1024], *save = NULL;
+	size_t n = 9;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(words, sizeof(words), format, ap);
+	va_end(ap);
+	for (char *word = strtok_r(words, " ", &save); word && n + 1 < MAX_WORDS;
+	     word = strtok_r(NULL, " ", &save))
+		argv[n++] = word;
+	return live_start(argv);
+}
+
+static void await_probes(struct live_process *memtrace)
+{
+	if (!live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S))
+		live_fail("memtrace did not begin to trace (status %d): %s",
+			  live_wait(memtrace, 0.1), live_stderr(memtrace));
+}
+
+/* The final report of a run that ends by itself. */
+static json_t *end_of(struct live_process *memtrace, int want_status)
+{
+	json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+	if (!report)
+		live_fail("no final report: %s", live_stderr(memtrace));
+	CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), want_status);
+	live_destroy(memtrace);
+	return report;
+}
+
+static struct live_process *family(const char *const arguments[])
+{
+	const char *argv[16] = {FAMILY_BINARY};
+	struct live_process *target;
+	json_t *ready;
+
+	for (size_t i = 0; arguments && arguments[i]; i++)
+		argv[i + 1] = arguments[i];
+	target = live_start(argv);
+	ready = live_read_json(target, TIMEOUT_S);
+	if (!ready)
+		live_fail("the target did not start: %s", live_stderr(target));
+	json_decref(ready);
+	return target;
+}
+
+/* It dies, and nobody waits for its end but us. */
+static void finish(struct live_process *target)
+{
+	live_signal(target, SIGKILL);
+	live_wait(target, TIMEOUT_S);
+}
+
+/* The rows of `site` that belong to `pid` (0: any), with `allocator` (NULL: any). */
+static struct site_sum sum_of(const json_t *report, const char *section, pid_t pid,
+			      const char *site, const char *allocator)
+{
+	struct site_sum sum = {0};
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(live_get(report, section), "stacks"), i, row) {
+		const char *name = row_site(row);
+		const char *label = json_string_value(json_object_get(row, "allocator"));
+
+		if (!name || strcmp(name, site) != 0 ||
+		    (pid && json_integer_value(json_object_get(row, "pid")) != pid) ||
+		    (allocator && (!label || strcmp(label, allocator) != 0)))
+			continue;
+		sum.bytes += live_int(row, "size_bytes");
+		sum.blocks += live_int(row, "blocks");
+	}
+	return sum;
+}
+
+#define CHECK_SITE(report, pid, site, want_blocks, want_bytes)                           \
+	do {                                                                             \
+		struct site_sum sum_ = sum_of(report, "heap", pid, site, NULL);          \
+		CHECK_INT(sum_.blocks, want_blocks);                                     \
+		CHECK_INT(sum_.bytes, want_bytes);                                       \
+	} while (0)
+
+/* The element of an array whose "pid" it is, or NULL. Borrowed. */
+static const json_t *by_pid(const json_t *array, pid_t pid)
+{
+	const json_t *each;
+	size_t i;
+
+	json_array_foreach (array, i, each)
+		if (live_int(each, "pid") == pid)
+			return each;
+	return NULL;
+}
+
+static const json_t *target_of(const json_t *report, pid_t pid)
+{
+	return by_pid(live_get(report, "targets"), pid);
+}
+
+/* Nothing is lost, and the sums agree: also those of the processes with the whole. */
+static void check_books(const json_t *report)
+{
+	const json_t *each;
+	int64_t bytes = 0, blocks = 0;
+	size_t i;
+
+	CHECK_INT(compare_losses(report, NULL), 0);
+	CHECK_INT(live_int(report, "heap.totals.allocations") -
+			  live_int(report, "heap.totals.frees") -
+			  live_int(report, "heap.totals.gone"),
+		  live_int(report, "heap.live_blocks"));
+	CHECK_INT(live_int(report, "heap.totals.allocated_bytes") -
+			  live_int(report, "heap.totals.freed_bytes") -
+			  live_int(report, "heap.totals.gone_bytes"),
+		  live_int(report, "heap.live_bytes"));
+	json_array_foreach (live_get(report, "heap.processes"), i, each) {
+		bytes += live_int(each, "live_bytes");
+		blocks += live_int(each, "live_blocks");
+	}
+	CHECK_INT(bytes, live_int(report, "heap.live_bytes"));
+	CHECK_INT(blocks, live_int(report, "heap.live_blocks"));
+}
+
+static size_t open_descriptors(pid_t pid)
+{
+	char path[64];
+	size_t count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	REQUIRE(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count - 2;
+}
+
+/* --- processes that were asked for ------------------------------------------------- */
+
+/* Without randomization both have the same addresses: of code, of stacks, of blocks. */
+static void two_told_apart_by(const char *options)
+{
+	const char *const fixed[] = {"fixed", NULL};
+	struct live_process *a = family(fixed), *b = family(fixed);
+	pid_t a_pid = live_pid(a), b_pid = live_pid(b);
+	struct live_process *memtrace =
+		tracer("--pid %d,%d %s", (int)a_pid, (int)b_pid, options);
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(a, "keep 300 48");
+	oracle_do(b, "keep 500 48");
+	/* A block at the same address as one of the other's. */
+	oracle_do(a, "drop 100");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, a_pid, "site_keep", 200, 200 * 48);
+	CHECK_SITE(report, b_pid, "site_keep", 500, 500 * 48);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 700);
+	CHECK_INT(live_int(report, "heap.totals.frees"), 100);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 0);
+	CHECK_INT(live_int(report, "heap.totals.gone"), 0);
+	CHECK(json_is_null(live_get(report, "target")));
+	check_books(report);
+	json_decref(report);
+
+	finish(a);
+	oracle_do(b, "drop 50");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, a_pid, "site_keep", 200, 200 * 48);
+	CHECK_SITE(report, b_pid, "site_keep", 450, 450 * 48);
+	REQUIRE(target_of(report, a_pid) && target_of(report, b_pid));
+	CHECK(json_is_true(live_get(target_of(report, a_pid), "exited")));
+	CHECK(json_is_false(live_get(target_of(report, b_pid), "exited")));
+	CHECK_INT(live_int(report, "heap.totals.gone"), 0);
+	check_books(report);
+	json_decref(report);
+
+	report = memtrace_report(memtrace);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 450);
+	CHECK(!target_of(report, a_pid));
+	CHECK(!by_pid(live_get(report, "heap.processes"), a_pid));
+	CHECK_INT(live_int(report, "heap.totals.gone"), 200);
+	CHECK_INT(live_int(report, "heap.totals.gone_bytes"), 200 * 48);
+	check_books(report);
+	json_decref(report);
+
+	oracle_do(b, "keep 7 100");
+	finish(b);
+	report = end_of(memtrace, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
+	CHECK_SITE(report, b_pid, "site_keep", 457, 450 * 48 + 700);
+	check_books(report);
+	json_decref(report);
+	live_destroy(a);
+	live_destroy(b);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+static void two_told_apart(void)
+{
+	two_told_apart_by("");
+	two_told_apart_by("--attach perf");
+}
+
+/* --- children ---------------------------------------------------------------------- */
+
+static void children_from_their_first_allocation(void)
+{
+	struct live_process *target = family(NULL);
+	pid_t pid = live_pid(target);
+	struct live_process *memtrace = tracer("--follow-forks --pid %d", (int)pid);
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "keep 20 64");
+	oracle_do(target, "children 40");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_keep", 20, 20 * 64);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 41);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 20 + 40 * 3);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 20 * 64 + 40 * 3 * 40);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 20 + 40 * 5);
+	CHECK_INT(live_int(report, "heap.totals.frees"), 40 * 2);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 0);
+	check_books(report);
+	json_decref(report);
+
+	/* The parent's blocks are the parent's, whatever the child frees. */
+	oracle_do(target, "inherit 15");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_keep", 20, 20 * 64);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 2);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 20 + 3);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 15);
+	CHECK_INT(live_int(report, "heap.totals.gone"), 40 * 3);
+	check_books(report);
+	json_decref(report);
+
+	oracle_do(target, "nest");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, 0, "site_nested", 2, 48);
+	CHECK_SITE(report, 0, "site_nested_deeper", 3, 72);
+	CHECK_SITE(report, pid, "site_keep", 20, 20 * 64);
+	CHECK_SITE(report, pid, "site_nested", 0, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 3);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 25);
+	check_books(report);
+	json_decref(report);
+	oracle_do(target, "reap");
+
+	oracle_do(target, "threads 8");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_thread", 0, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 3 + 8);
+	check_books(report);
+	json_decref(report);
+
+	/* Adopted by init, and the last that is left. */
+	oracle_do(target, "orphan");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, 0, "site_orphan", 4, 4 * 56);
+	check_books(report);
+	json_decref(report);
+	finish(target);
+	report = end_of(memtrace, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 2);
+	check_books(report);
+	json_decref(report);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+/* --- other programs ----------------------------------------------------------------- */
+
+/* Each allocation of the new program, from its constructors on, and none of the old. */
+static void exec_is_gapless(const char *options)
+{
+	const char *const command[] = {EXECER_BINARY, SHORT_LIVED_BINARY, NULL};
+	struct live_process *target = live_start(command);
+	json_t *ready = live_read_json(target, TIMEOUT_S), *report;
+	pid_t pid = live_pid(target);
+	struct live_process *memtrace = tracer("--pid %d %s", (int)pid, options);
+
+	REQUIRE(ready);
+	json_decref(ready);
+	await_probes(memtrace);
+	oracle_do(target, "allocate");
+	live_send(target, "exec");
+	report = end_of(memtrace, 0);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
+	CHECK_SITE(report, 0, "site_before_exec", 0, 0);
+	CHECK_INT(live_int(report, "heap.totals.gone"), 100);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 0);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 30 * 1000 + 111 + 77);
+	check_books(report);
+	json_decref(report);
+	live_destroy(target);
+}
+
+static void exec_misses_nothing(void)
+{
+	exec_is_gapless("");
+	exec_is_gapless("--follow-forks");
+	exec_is_gapless("--attach perf");
+}
+
+static void exec_of_a_thread(const char *options)
+{
+	const char *const command[] = {FAMILY_BINARY, NULL};
+	struct live_process *target = family(command);
+	pid_t pid = live_pid(target);
+	struct live_process *memtrace = tracer("--pid %d %s", (int)pid, options);
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "keep 30 50");
+	live_send(target, "texec");
+	REQUIRE(live_wait_stderr(memtrace, "executed", 10));
+	json_decref(live_read_json(target, TIMEOUT_S));
+	/* Probes of one process have ended with its main thread, and come anew. */
+	if (!strstr(options, "--follow-forks"))
+		REQUIRE(live_wait_stderr(memtrace, "has loaded", 10));
+	oracle_do(target, "keep 40 60");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_keep", 40, 40 * 60);
+	check_books(report);
+	json_decref(report);
+	finish(target);
+	json_decref(end_of(memtrace, 0));
+	live_destroy(target);
+}
+
+static void exec_by_a_thread(void)
+{
+	exec_of_a_thread("--follow-forks");
+	exec_of_a_thread("");
+	exec_of_a_thread("--attach perf");
+	CHECK(probes_gone(probes_before, 5));
+}
+
+/* Its descendants are other programs from their first instruction on. */
+static void spawned_programs(void)
+{
+	const char *const command[] = {SHORT_LIVED_BINARY, NULL};
+	struct live_process *target = family(command);
+	struct live_process *memtrace =
+		tracer("--follow-forks --pid %d", (int)live_pid(target));
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "spawn");
+	oracle_do(target, "vfork");
+	report = memtrace_report(memtrace);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 3);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 2 * (30 * 1000 + 111 + 77));
+	CHECK_INT(live_int(report, "heap.live_blocks"), 2 * 32);
+	check_books(report);
+	json_decref(report);
+	finish(target);
+	json_decref(end_of(memtrace, 0));
+	live_destroy(target);
+}
+
+/* --- libraries that come later ---------------------------------------------------------
+ */
+
+static void loaded_allocator(void)
+{
+	struct live_process *target = family(NULL);
+	pid_t pid = live_pid(target);
+	struct live_process *memtrace = tracer("--pid %d", (int)pid);
+	int64_t before;
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "load %s 1 16", LOADED_MALLOC);
+	REQUIRE(live_wait_stderr(memtrace, "has loaded", 10));
+	oracle_do(target, "load %s 50 16", LOADED_MALLOC);
+	oracle_do(target, "keep 60 20");
+	report = memtrace_report(memtrace);
+	CHECK_SITE(report, pid, "site_loaded", 50, 50 * 16);
+	CHECK_SITE(report, pid, "site_keep", 60, 60 * 20);
+	CHECK_INT(sum_of(report, "heap", pid, "site_keep", "glibc").blocks, 60);
+	CHECK_INT(
+		sum_of(report, "heap", pid, "site_loaded", "libloaded_malloc.so").blocks,
+		50);
+	check_books(report);
+	json_decref(report);
+
+	/* Mapped anew, at the same addresses: one probe at a place, not two. */
+	oracle_do(target, "unload");
+	oracle_do(target, "load %s 1 16", LOADED_MALLOC);
+	live_sleep(0.3);
+	report = memtrace_report(memtrace);
+	before = live_int(report, "heap.totals.allocations");
+	json_decref(report);
+	oracle_do(target, "load %s 70 16", LOADED_MALLOC);
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.totals.allocations") - before, 70);
+	CHECK_INT(compare_losses(report, "blocks_replaced"), 0);
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* A program with an allocator in a file of its own, which can be probed only then. */
+static void exec_of_another_allocator(void)
+{
+	const char *const command[] = {OWN_MALLOC_BINARY, NULL};
+	const char *const options[] = {"", "--follow-forks"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct live_process *target = family(command);
+		struct live_process *memtrace =
+			tracer("--pid %d %s", (int)live_pid(target), options[i]);
+		json_t *report;
+
+		await_probes(memtrace);
+		oracle_do(target, "keep 12 34");
+		live_send(target, "exec");
+		json_decref(live_read_json(target, TIMEOUT_S));
+		REQUIRE(live_wait_stderr(memtrace, "has loaded " OWN_MALLOC_BINARY, 10));
+		oracle_do(target, "work");
+		report = memtrace_stop(memtrace);
+		CHECK_SITE(report, 0, "site_keep", 0, 0);
+		CHECK_SITE(report, 0, "site_own_malloc", 100, 100 * 24);
+		CHECK_SITE(report, 0, "site_own_calloc", 100, 100 * 30);
+		CHECK_SITE(report, 0, "site_own_realloc", 100, 100 * 70);
+		CHECK_INT(sum_of(report, "heap", 0, "site_own_malloc", "glibc").blocks,
+			  0);
+		check_books(report);
+		json_decref(report);
+		live_destroy(target);
+	}
+}
+
+/* The command's status is ours, and its children are counted. */
+static void launched_command(void)
+{
+	const char *const argv[] = {
+		memtrace_path,
+		"--format",
+		"json",
+		"--follow-forks",
+		"--older",
+		"0",
+		"--",
+		"sh",
+		"-c",
+		SHORT_LIVED_BINARY " 0; " SHORT_LIVED_BINARY " 0 & wait; exit 9",
+		NULL};
+	struct live_process *memtrace = live_start(argv);
+	json_t *report = end_of(memtrace, 9);
+	const json_t *process;
+	size_t i, found = 0;
+
+	json_array_foreach (live_get(report, "heap.processes"), i, process)
+		found += live_int(process, "live_bytes") == 30 * 1000 + 111 + 77;
+	CHECK_INT(found, 2);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 3);
+	check_books(report);
+	json_decref(report);
+}
+
+/* --- everybody --------------------------------------------------------------------- */
+
+static struct live_process *start_once(const char *count, const char *wait_ms)
+{
+	return family(
+		(const char *const[]){"once", LOADED_MALLOC, count, "32", wait_ms, NULL});
+}
+
+static const char *command_of(const json_t *report, pid_t pid)
+{
+	const json_t *target = target_of(report, pid);
+
+	return target ? json_string_value(live_get(target, "command")) : NULL;
+}
+
+static void check_user(const json_t *report, pid_t pid, int64_t blocks, bool exited)
+{
+	const json_t *process = by_pid(live_get(report, "heap.processes"), pid);
+
+	if (!process)
+		live_fail("process %d is not among those of the report: %s", (int)pid,
+			  json_dumps(live_get(report, "targets"), 0));
+	CHECK_INT(live_int(process, "live_blocks"), blocks);
+	CHECK_INT(live_int(process, "live_bytes"), blocks * 32);
+	CHECK_STR(command_of(report, pid), "family");
+	CHECK(json_is_true(live_get(target_of(report, pid), "exited")) == exited);
+}
+
+static void every_user_of_a_library(const char *options)
+{
+	struct live_process *early = family(NULL), *late, *other = family(NULL),
+			    *brief[3];
+	struct live_process *memtrace;
+	json_t *report;
+
+	oracle_do(early, "load %s 5 32", LOADED_MALLOC); /* before the attach */
+	memtrace = tracer("--lib %s --sample-every 1 %s", LOADED_MALLOC, options);
+	await_probes(memtrace);
+	CHECK_CONTAINS(live_stderr(memtrace), "1 at present");
+	oracle_do(early, "load %s 100 32", LOADED_MALLOC);
+	late = start_once("200", "60000");
+	oracle_do(other, "keep 10 32"); /* with another allocator */
+	for (size_t i = 0; i < 3; i++) {
+		brief[i] = start_once("30", "20");
+		CHECK_INT(live_wait(brief[i], TIMEOUT_S), 0);
+	}
+	report = memtrace_report(memtrace);
+	check_user(report, live_pid(early), 100, false);
+	check_user(report, live_pid(late), 200, false);
+	for (size_t i = 0; i < 3; i++)
+		check_user(report, live_pid(brief[i]), 30, true);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 5);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 100 + 200 + 3 * 30);
+	CHECK_STR(json_string_value(live_get(report, "library")), LOADED_MALLOC);
+	CHECK_SITE(report, live_pid(late), "site_loaded", 200, 200 * 32);
+	check_books(report);
+	json_decref(report);
+
+	/* It runs on without any of them. */
+	finish(early);
+	finish(late);
+	json_decref(memtrace_report(memtrace));
+	report = memtrace_report(memtrace);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 0);
+	CHECK_INT(live_int(report, "heap.totals.gone"), 100 + 200 + 3 * 30);
+	check_books(report);
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(early);
+	live_destroy(late);
+	live_destroy(other);
+	for (size_t i = 0; i < 3; i++)
+		live_destroy(brief[i]);
+}
+
+static void everybody(void)
+{
+	every_user_of_a_library("");
+	every_user_of_a_library("--attach perf");
+	CHECK(probes_gone(probes_before, 5));
+}
+
+/* By its base name it can be found only where it is mapped. */
+static void library_by_name(void)
+{
+	const char *name = strrchr(LOADED_MALLOC, '/') + 1;
+	struct live_process *memtrace = tracer("--lib %s --sample-every 1", name), *user;
+	json_t *report;
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), "name it by its path");
+	live_destroy(memtrace);
+
+	user = start_once("10", "60000");
+	memtrace = tracer("--lib %s --sample-every 1", name);
+	await_probes(memtrace);
+	report = memtrace_stop(memtrace);
+	check_user(report, live_pid(user), 0, false);
+	json_decref(report);
+	live_destroy(user);
+
+	/* Nobody maps it yet. */
+	memtrace = tracer("--lib %s --sample-every 1", LOADED_MALLOC);
+	await_probes(memtrace);
+	CHECK_CONTAINS(live_stderr(memtrace), "0 at present");
+	user = start_once("11", "60000");
+	report = memtrace_stop(memtrace);
+	check_user(report, live_pid(user), 11, false);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
+	json_decref(report);
+	live_destroy(user);
+}
+
+/* Everybody's libc: ours is one of them, and is left out. */
+static void never_itself(void)
+{
+	struct live_process *target = family(NULL), *memtrace;
+	json_t *report;
+
+	memtrace = tracer("--lib libc.so.6 --sample-every 1");
+	await_probes(memtrace);
+	oracle_do(target, "keep 25 48");
+	json_decref(memtrace_report(memtrace));
+	oracle_do(target, "keep 25 48");
+	report = memtrace_report(memtrace);
+	CHECK(!target_of(report, live_pid(memtrace)));
+	CHECK(target_of(report, getpid()));
+	CHECK_SITE(report, live_pid(target), "site_keep", 50, 50 * 48);
+	check_books(report);
+	json_decref(report);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
+/* Mappings are kept in a book for each process. */
+static void mappings_of_each(void)
+{
+	const char *const fixed[] = {"fixed", NULL};
+	struct live_process *a = family(fixed), *b = family(fixed), *memtrace;
+	json_t *report;
+
+	memtrace = tracer("--mappings --pid %d --pid %d", (int)live_pid(a),
+			  (int)live_pid(b));
+	await_probes(memtrace);
+	oracle_do(a, "map 3");
+	oracle_do(b, "map 5");
+	oracle_do(a, "unmap 1");
+	report = memtrace_report(memtrace);
+	CHECK_INT(sum_of(report, "mappings", live_pid(a), "site_map", NULL).blocks, 2);
+	CHECK_INT(sum_of(report, "mappings", live_pid(b), "site_map", NULL).blocks, 5);
+	CHECK_INT(sum_of(report, "mappings", live_pid(b), "site_map", NULL).bytes,
+		  5 * 65536);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	finish(a);
+	report = memtrace_report(memtrace);
+	CHECK_INT(sum_of(report, "mappings", live_pid(a), "site_map", NULL).blocks, 2);
+	json_decref(report);
+	report = memtrace_stop(memtrace);
+	CHECK_INT(sum_of(report, "mappings", 0, "site_map", NULL).blocks, 5);
+	CHECK_INT(live_int(report, "mappings.totals.gone"), 2);
+	CHECK_INT(live_int(report, "mappings.totals.allocations") -
+			  live_int(report, "mappings.totals.frees") -
+			  live_int(report, "mappings.totals.gone"),
+		  live_int(report, "mappings.live_blocks"));
+	json_decref(report);
+	live_destroy(a);
+	live_destroy(b);
+}
+
+/* kill -9 in each mode: no probe stays, and the targets run on. */
+static void killed(void)
+{
+	struct live_process *a = family(NULL), *b = family(NULL), *memtrace;
+
+	for (int mode = 0; mode < 4; mode++) {
+		if (mode == 0)
+			memtrace =
+				tracer("--pid %d,%d", (int)live_pid(a), (int)live_pid(b));
+		else if (mode == 1)
+			memtrace = tracer("--follow-forks --pid %d", (int)live_pid(a));
+		else
+			memtrace = tracer("--lib libc.so.6 --sample-every 1 %s",
+					  mode == 3 ? "--attach perf" : "");
+		await_probes(memtrace);
+		CHECK(probes_new(probes_before) > 0);
+		oracle_do(a, "children 3");
+		oracle_do(b, "keep 5 16");
+		live_signal(memtrace, SIGKILL);
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGKILL);
+		live_destroy(memtrace);
+		CHECK(probes_gone(probes_before, 10));
+		oracle_do(a, "children 3");
+		oracle_do(b, "keep 5 16");
+	}
+	live_destroy(a);
+	live_destroy(b);
+}
+
+/* --- very many --------------------------------------------------------------------- */
+
+static int64_t rss_kib(pid_t pid)
+{
+	char path[64], line[256];
+	int64_t kib = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	REQUIRE(f);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "VmRSS:", 6))
+			kib = atoll(line + 6);
+	fclose(f);
+	return kib;
+}
+
+static void very_many_children(void)
+{
+	const char *const command[] = {"/bin/true", NULL};
+	struct live_process *target = family(command);
+	struct live_process *memtrace =
+		tracer("--follow-forks --pid %d", (int)live_pid(target));
+	size_t descriptors;
+	int64_t kib;
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "children 100");
+	json_decref(memtrace_report(memtrace));
+	descriptors = open_descriptors(live_pid(memtrace));
+	kib = rss_kib(live_pid(memtrace));
+	for (int i = 0; i < 4; i++) {
+		oracle_do(target, "children 1000");
+		report = memtrace_report(memtrace);
+		CHECK_INT(json_array_size(live_get(report, "targets")), 1001);
+		CHECK_INT(live_int(report, "heap.live_blocks"), 3 * 1000);
+		check_books(report);
+		json_decref(report);
+	}
+	/* Each of these takes two slots, one before its exec. */
+	for (int i = 0; i < 300; i++)
+		oracle_do(target, i % 2 ? "spawn" : "vfork");
+	report = memtrace_report(memtrace);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 301);
+	check_books(report);
+	json_decref(report);
+	report = memtrace_report(memtrace);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
+	json_decref(report);
+	CHECK(open_descriptors(live_pid(memtrace)) <= descriptors + 10);
+	CHECK(rss_kib(live_pid(memtrace)) < kib + 64 * 1024);
+	finish(target);
+	json_decref(end_of(memtrace, 0));
+	live_destroy(target);
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	RUN(two_told_apart);
+	RUN(children_from_their_first_allocation);
+	RUN(exec_misses_nothing);
+	RUN(exec_by_a_thread);
+	RUN(spawned_programs);
+	RUN(exec_of_another_allocator);
+	RUN(launched_command);
+	RUN(loaded_allocator);
+	RUN(everybody);
+	RUN(library_by_name);
+	RUN(never_itself);
+	RUN(mappings_of_each);
+	RUN(killed);
+	RUN(very_many_children);
+	probes_destroy(probes_before);
+	return check_done();
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check.h"
+
+#include <math.h>
+
+#include "snapshot/sampling.h"
+
+#define RELATIVE(a, b) (fabs((a) - (b)) / (b))
+
+/* Classes follow each other without gaps, and each is at most an eighth wide. */
+static void classes_are_narrow(void)
+{
+	size_t last = 0;
+
+	for (uint64_t size = 0; size < 100000; size++) {
+		size_t class = sampling_class(size);
+
+		CHECK(class == last || class == last + 1);
+		last = class;
+	}
+	for (unsigned exponent = 4; exponent < 64; exponent++) {
+		uint64_t size = UINT64_C(1) << exponent;
+
+		CHECK_INT(sampling_class(size), sampling_class(size - 1) + 1);
+		CHECK_INT(sampling_class(size + (size >> 3)), sampling_class(size) + 1);
+	}
+	CHECK(sampling_class(UINT64_MAX) < SAMPLING_CLASSES);
+}
+
+/* The probability is that of a point on one of the bytes, within the width of a class. */
+static void thresholds_are_those_of_poisson(void)
+{
+	static const uint64_t means[] = {2, 100, 4096, 512 * 1024, 1 << 30};
+	static const uint64_t sizes[] = {1, 8, 100, 1000, 4096, 100000, 1 << 20};
+
+	for (size_t i = 0; i < sizeof(means) / sizeof(*means); i++) {
+		for (size_t j = 0; j < sizeof(sizes) / sizeof(*sizes); j++) {
+			double want = 1 - exp(-(double)sizes[j] / (double)means[i]);
+			double got =
+				sampling_threshold(means[i], sampling_class(sizes[j])) /
+				ldexp(1, 32);
+
+			/* So rare that 32 bits have no more to say. */
+			if (want > 1e-7)
+				CHECK(RELATIVE(got, want) < 0.07);
+		}
+	}
+	CHECK(sampling_threshold(100, sampling_class(1 << 20)) == UINT32_MAX);
+	CHECK(sampling_threshold(1 << 30, 0) > 0);
+}
+
+/* Whatever the thresholds are, drawn blocks times their weight are all blocks. */
+static void weights_undo_the_draws(void)
+{
+	struct snapshot snap = {.sample_every = 1, .sample_bytes = 4096};
+	struct sampling_weights weights;
+
+	sampling_weights_init(&snap, &weights);
+	for (size_t class = 0; class < SAMPLING_CLASSES; class ++) {
+		double threshold = sampling_threshold(4096, class);
+		double probability =
+			threshold == UINT32_MAX ? 1 : threshold / ldexp(1, 32);
+
+		CHECK(RELATIVE(probability * weights.of_class[class], 1) < 1e-12);
+	}
+	snap = (struct snapshot){.sample_every = 100};
+	sampling_weights_init(&snap, &weights);
+	CHECK(sampling_weight(&weights, 17) == 100);
+	snap = (struct snapshot){.sample_every = 1};
+	sampling_weights_init(&snap, &weights);
+	CHECK(sampling_weight(&weights, 17) == 1);
+}
+
+int main(void)
+{
+	RUN(classes_are_narrow);
+	RUN(thresholds_are_those_of_poisson);
+	RUN(weights_undo_the_draws);
+	return check_done();
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the kernel tells of a child that forks, executes a program and maps a file. */
+#include "check.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "target/watch.h"
+#include "unit/target/child.h"
+#include "util/cleanup.h"
+
+/* What has been told of one process. */
+struct told {
+	int pid;
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	unsigned forks, execs, maps, lost;
+	int parent;
+};
+
+static void tell(void *arg, const struct watch_event *event)
+{
+	struct told *told = arg;
+
+	told->lost += event->kind == WATCH_LOST;
+	if (event->pid != told->pid)
+		return;
+	if (event->kind == WATCH_FORK) {
+		told->forks++;
+		told->parent = event->parent;
+	}
+	told->execs += event->kind == WATCH_EXEC;
+	told->maps += event->kind == WATCH_MAP && event->inode == told->inode &&
+		      event->dev_major == told->dev_major &&
+		      event->dev_minor == told->dev_minor;
+}
+
+static struct watch *open_watch(void)
+{
+	struct watch *watch = NULL;
+	struct error *err = watch_create(&watch);
+
+	if (err && err->code == ERROR_PERMISSION)
+		check_skip("the kernel does not tell us of all processes");
+	REQUIRE(!err);
+	return watch;
+}
+
+static bool is_readable(const struct watch *watch)
+{
+	struct pollfd fd = {.fd = watch_fd(watch), .events = POLLIN};
+
+	return poll(&fd, 1, 5000) > 0;
+}
+
+static void of_file(struct told *told, const char *path)
+{
+	struct stat st;
+
+	REQUIRE(stat(path, &st) == 0);
+	told->inode = st.st_ino;
+	told->dev_major = major(st.st_dev);
+	told->dev_minor = minor(st.st_dev);
+}
+
+static void fork_and_exec(void)
+{
+	struct watch *watch = open_watch();
+	struct child child = child_cat("/bin/cat");
+	struct told told = {.pid = child.pid};
+
+	of_file(&told, "/bin/cat");
+	CHECK(is_readable(watch));
+	watch_read(watch, tell, &told);
+	CHECK_INT(told.forks, 1);
+	CHECK_INT(told.parent, getpid());
+	CHECK_INT(told.execs, 1);
+	CHECK(told.maps >= 1);
+	CHECK_INT(told.lost, 0);
+
+	/* What has been handed out is not handed out again. */
+	told = (struct told){.pid = child.pid};
+	watch_read(watch, tell, &told);
+	CHECK_INT(told.forks + told.execs, 0);
+	child_end(&child);
+	watch_destroy(watch);
+}
+
+static void map_ourselves(void *arg)
+{
+	int fd = open(arg, O_RDONLY | O_CLOEXEC);
+
+	/* Data is of no interest, code is. */
+	if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+	    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		_exit(1);
+	close(fd);
+}
+
+static void map_of_code(void)
+{
+	struct watch *watch = open_watch();
+	char path[] = "/proc/self/exe";
+	struct child child = child_fork(map_ourselves, path);
+	struct told told = {.pid = child.pid};
+
+	of_file(&told, path);
+	watch_read(watch, tell, &told);
+	CHECK_INT(told.forks, 1);
+	CHECK_INT(told.execs, 0);
+	CHECK_INT(told.maps, 1);
+	child_end(&child);
+	watch_destroy(watch);
+}
+
+/* More than a ring holds while nobody reads: it is said, and told from there on. */
+static void too_many(void)
+{
+	struct watch *watch = open_watch();
+	struct told told = {.pid = -1};
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	for (int i = 0; i < 4000; i++) {
+		void *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+		REQUIRE(at != MAP_FAILED);
+		munmap(at, 4096);
+	}
+	close(fd);
+	watch_read(watch, tell, &told);
+
+	/* The record of the loss comes with the next that has room. */
+	struct child child = child_cat("/bin/cat");
+
+	told.pid = child.pid;
+	watch_read(watch, tell, &told);
+	CHECK_INT(told.execs, 1);
+	child_end(&child);
+	for (int i = 0; i < 50 && !told.lost; i++) {
+		child = child_cat("/bin/cat");
+		watch_read(watch, tell, &told);
+		child_end(&child);
+	}
+	CHECK(told.lost > 0);
+	watch_destroy(watch);
+}
+
+int main(void)
+{
+	RUN(fork_and_exec);
+	RUN(map_of_code);
+	RUN(too_many);
+	return check_done();
+}
