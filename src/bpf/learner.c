@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
@@ -19,6 +20,8 @@
 #include "unwind/walk.h"
 #include "unwind_step.h"
 #include "util/cleanup.h"
+
+#define LEARNER_NICE (-20)
 
 /* A batch, after which others get the lock: about what the ring holds. */
 #define BATCH_MAX        512
@@ -269,6 +272,9 @@ static void *run(void *arg)
 	uint64_t stop;
 	bool is_full = false;
 
+	/* Ahead of the targets: what they hand over meanwhile is lost once the ring is
+	 * full. A thread has a priority of its own (setpriority(2)). */
+	(void)setpriority(PRIO_PROCESS, 0, LEARNER_NICE);
 	while (read(l->stop_fd, &stop, sizeof(stop)) < 0) {
 		/* Events of the ring come by edge, and a batch may have left some. */
 		epoll_wait(epoll_fd, &event, 1, is_full ? 0 : 100);
