@@ -363,8 +363,7 @@ static void on_event(void *arg, const struct watch_event *event)
 		if (t) {
 			t->maps_changed = t->wants_plan = true;
 			code_changed(ts, t);
-		}
-		else if (everyone_uses(ts, event))
+		} else if (everyone_uses(ts, event))
 			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
 		break;
 	case WATCH_LOST:
