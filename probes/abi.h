@@ -61,6 +61,8 @@ struct abi_control {
 	uint64_t stacks_used;     /* next free index of `stacks` */
 	uint64_t draining;        /* memtrace reads the tables: changes go to `journal` */
 	uint64_t journal_used;    /* next free index of `journal`, also past its end */
+	uint64_t misses;          /* walks handed over, next number of one */
+	uint64_t spilled_rules;   /* entries in rule_spill */
 };
 
 /* --- processes --------------------------------------------------------------------- */
@@ -95,10 +97,13 @@ static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slot
 struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
 	uint64_t has_ranges; /* `allocators` is filled */
+	/* How often the probes saw its code change, and up to which change memtrace has
+	 * looked. While they differ no rule of the process holds. */
+	uint64_t code_changes, code_known;
 	char command[16];
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
-_Static_assert(sizeof(struct abi_process) == 288, "no holes");
+_Static_assert(sizeof(struct abi_process) == 304, "no holes");
 
 /* A block is known by its address (48 bits: user addresses have bit 47 clear) and the
  * slot of its process. */
@@ -130,6 +135,7 @@ enum abi_counter {
 	ABI_NESTED_CALLS,   /* calls inside calls, counted with the outer one */
 	ABI_PROCESSES_FULL, /* processes that found no room in `processes` */
 	ABI_SCRATCH_FULL,   /* stacks that found none to be walked in */
+	ABI_WALKS_LOST,     /* walks that found no room to be handed over */
 	/* With sampling by bytes, in 1/65536 blocks, and in bytes: */
 	ABI_ESTIMATED_ALLOCATIONS,
 	ABI_ESTIMATED_ALLOCATED_BYTES,
@@ -281,7 +287,38 @@ enum abi_stack_end {
 	ABI_END_DEPTH,
 	ABI_END_NO_FRAME,
 	ABI_END_UNREADABLE,
+	ABI_END_CORRUPT,
+	ABI_END_UNLEARNED, /* no rule, and no copy from which to learn one */
 };
+
+/* The two hashes of a stack. Begin with what tells stacks of equal addresses apart, take
+ * a step for each frame, then one for the end; `check` is never 0. */
+struct abi_stack_hash {
+	uint64_t hash, check;
+};
+
+static inline void abi_stack_hash_begin(struct abi_stack_hash *h, uint32_t process,
+					uint32_t allocator)
+{
+	h->hash = h->check = (uint64_t)process << 8 | allocator;
+}
+
+static inline void abi_stack_hash_step(struct abi_stack_hash *h, uint64_t pc)
+{
+	h->hash = (h->hash ^ pc) * 0x9e3779b97f4a7c15ull;
+	h->hash ^= h->hash >> 32;
+	h->check = (h->check + pc) * 0xd6e8feb86659fd93ull;
+	h->check = h->check << 31 | h->check >> 33;
+}
+
+static inline void abi_stack_hash_end(struct abi_stack_hash *h, uint32_t end)
+{
+	abi_stack_hash_step(h, end);
+	h->check |= 1;
+}
+
+/* The tag of a stack in the index; never 0. */
+#define ABI_STACK_TAG(hash) ((hash) >> ABI_STACK_NUMBER_BITS | 1)
 
 /*
  * Room for a copy of a part of a thread's stack while it is walked. A program can be
@@ -290,11 +327,72 @@ enum abi_stack_end {
 #define ABI_SCRATCH_BYTES 2048
 #define ABI_SCRATCH_WAYS  8 /* for each processor, a power of two */
 
+#define ABI_MAX_DEPTH     127
+
 struct abi_scratch {
-	uint64_t owner; /* thread id, 0: free */
-	uint64_t aligned[7];
+	uint64_t owner;    /* thread id, 0: free */
+	uint64_t words[7]; /* for values of the walk; and to align the window */
 	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
 	uint64_t more[8]; /* an index is only masked, and the word after it read too */
+	uint64_t pc[ABI_MAX_DEPTH + 1]; /* of the frames, leaf first */
+};
+
+/* --- rules ------------------------------------------------------------------------ */
+
+/*
+ * What was learned of call sites: (process, return address) to a rule of unwind_step.h.
+ * Buckets of four, one cache line each; only memtrace writes them. What does not fit is
+ * in the hash `rule_spill`. A key is 0 (empty) or ABI_RULE_KEY(). Where a signal came in
+ * the pc is the next instruction and no return address, and so has a rule of its own.
+ */
+#define ABI_RULE_WAYS        4
+#define ABI_RULE_SPILL       65536
+#define ABI_RULE_INTERRUPTED (1ull << 63)
+#define ABI_RULE_KEY(slot, pc, interrupted)                                              \
+	((uint64_t)(slot) << ABI_ADDRESS_BITS | ABI_KEY_ADDRESS(pc) | (interrupted))
+#define ABI_RULE_SLOT(key) ((uint32_t)((key) >> ABI_ADDRESS_BITS & 0x7fff))
+
+struct abi_rule_bucket {
+	uint64_t key[ABI_RULE_WAYS];
+	uint64_t rule[ABI_RULE_WAYS];
+};
+_Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
+
+/* --- walks that are handed over --------------------------------------------------- */
+
+/*
+ * A walk that met a pc without a rule. Memtrace ends it on a copy of the stack. The block
+ * has the number ABI_MISS_STACK(number) for a stack until then; memtrace knows what
+ * stack that came to be.
+ */
+#define ABI_MISS_STACK_BIT    0x80000000u
+#define ABI_MISS_STACK(n)     (ABI_MISS_STACK_BIT | (uint32_t)(n))
+#define ABI_MISS_PAGES        16
+#define ABI_MISS_PAGE_BYTES   4096
+#define ABI_MISS_REPLACEMENTS 16
+
+/* A return address that a pending return probe has replaced by its own. */
+struct abi_replacement {
+	uint64_t at; /* where it was */
+	uint64_t return_address;
+};
+
+struct abi_miss {
+	uint64_t number;
+	uint64_t code_changes; /* of the process, before the walk */
+	uint32_t process;      /* slot */
+	uint16_t allocator;
+	uint16_t depth;          /* frames that were walked, without the one of `pc` */
+	uint64_t pc, sp, bp;     /* where it goes on */
+	uint64_t is_interrupted; /* `pc` is no return address */
+	/* With depth 0 only. */
+	uint64_t rbx, r12, r13, r14, r15;
+	uint64_t base;    /* address of pages[0] */
+	uint32_t present; /* bit i: pages[i] could be read */
+	uint32_t replacement_count;
+	struct abi_replacement replacement[ABI_MISS_REPLACEMENTS];
+	uint64_t walked[ABI_MAX_DEPTH + 1];
+	uint8_t pages[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES];
 };
 
 /* --- calls on their way ----------------------------------------------------------- */

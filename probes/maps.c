@@ -26,6 +26,12 @@ BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 BPF_F_TABLE("array", u32, struct abi_scratch, scratch, CPU_SLOTS * ABI_SCRATCH_WAYS, 0);
 BPF_F_TABLE("array", u32, struct stack_record, stacks, MAX_STACKS, BPF_F_MMAPABLE);
 
+#ifdef UNWIND_RULES
+BPF_F_TABLE("array", u32, struct abi_rule_bucket, rules, RULE_BUCKETS, BPF_F_MMAPABLE);
+BPF_F_TABLE("hash", u64, u64, rule_spill, ABI_RULE_SPILL, BPF_F_NO_PREALLOC);
+BPF_RINGBUF_OUTPUT(misses, MISS_RING_PAGES);
+#endif
+
 #ifdef SAMPLE_BYTES
 BPF_F_TABLE("array", u32, struct abi_sample, samples, ABI_SAMPLE_CLASSES, BPF_F_MMAPABLE);
 #endif

@@ -166,3 +166,15 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 #endif
 	return 0;
 }
+
+#ifdef UNWIND_RULES
+/* The dynamic linker changes the list of what is mapped, or has done so. */
+int on_code_change(struct pt_regs *ctx)
+{
+	struct tracee t;
+
+	if (tracee_find(&t))
+		__sync_fetch_and_add(&t.process->code_changes, 1);
+	return 0;
+}
+#endif

@@ -1,108 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Call paths. The hot part walks and hashes only; a path that was not seen before is
- * walked again, straight into its record.
- */
-
-#define WINDOW_BYTES ABI_SCRATCH_BYTES
-
-struct walk {
-	struct unwind_regs regs;
-	u64 base; /* address in the target of window[0]; 0: nothing copied yet */
-	u64 hash, check;
-	u32 depth, end;
-	u64 *window; /* of an abi_scratch */
-};
-
-/* Claim room for a walk; NULL, and counted, when all of it is taken. */
-ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 tid)
-{
-	u32 first = (bpf_get_smp_processor_id() & (CPU_SLOTS - 1)) * ABI_SCRATCH_WAYS;
-
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < ABI_SCRATCH_WAYS; i++) {
-		u32 at = first + i;
-		struct abi_scratch *s = scratch.lookup(&at);
-
-		if (s && __sync_val_compare_and_swap(&s->owner, 0, tid) == 0)
-			return s;
-	}
-	count(ABI_SCRATCH_FULL, 1);
-	return NULL;
-}
-
-/* Get the two words at `address`; 0 when they cannot be read. The window ends with the
- * page of the second word at the latest: reading past the end of the stack costs
- * microseconds. Little branches, or the verifier follows too many paths. */
-ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *second)
-{
-	if (address - w->base > WINDOW_BYTES - 16) {
-		u64 last = ((address + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - WINDOW_BYTES;
-		s64 over = (address & ~63ull) - last;
-
-		/* The lower of `last` and the line that `address` is in. */
-		w->base = last + (over & over >> 63);
-		if (bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)w->base))
-			return 0;
-	}
-
-	u64 at = (address - w->base) >> 3 & (WINDOW_BYTES / 8 - 1);
-
-	*first = w->window[at];
-	*second = w->window[at + 1];
-	return 1;
-}
-
-/* `owner`: what tells stacks of equal addresses apart. */
-ALWAYS_INLINE void walk_begin(struct walk *w, struct pt_regs *ctx, u64 *window, u64 owner)
-{
-	w->window = window;
-	w->regs.pc = REG_PC(ctx);
-	w->regs.sp = REG_SP(ctx);
-	u64 bp = REG_FP(ctx);
-
-	/* A value, not an address: the compiler must not select where to load from, as a
-	 * probe's context cannot be indexed. */
-	__asm__ __volatile__("" : "+r"(bp));
-	w->regs.bp = bp;
-	w->base = 0;
-	w->hash = owner;
-	w->check = owner;
-	w->depth = 0;
-	w->end = ABI_END_DEPTH;
-}
-
-/* Walk to the end; into `record` when it is not NULL. */
-ALWAYS_INLINE void walk_run(struct walk *w, struct stack_record *record)
-{
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < STACK_DEPTH; i++) {
-		u64 saved_bp, return_address, pc = w->regs.pc;
-
-		if (record)
-			record->pc[i] = pc;
-		w->hash = (w->hash ^ pc) * 0x9e3779b97f4a7c15ull;
-		w->hash ^= w->hash >> 32;
-		w->check = (w->check + pc) * 0xd6e8feb86659fd93ull;
-		w->check = w->check << 31 | w->check >> 33;
-		w->depth = i + 1;
-
-		if (!unwind_fp_usable(&w->regs)) {
-			/* Also with 0, the end of a chain: code without frame
-			 * pointers may hold a 0 there as well. */
-			w->end = ABI_END_NO_FRAME;
-			break;
-		}
-		if (!walk_read_pair(w, w->regs.bp, &saved_bp, &return_address)) {
-			w->end = ABI_END_UNREADABLE;
-			break;
-		}
-		if (!unwind_step_fp(&w->regs, saved_bp, return_address)) {
-			w->end = ABI_END_COMPLETE;
-			break;
-		}
-	}
-}
+/* Call paths by number: each has one record, however often it is walked. */
 
 /* The number of the stack with this hash in one bucket, or ABI_NO_STACK. */
 ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
@@ -148,17 +45,15 @@ ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 chec
 	return ABI_NO_STACK;
 }
 
-ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx, u64 *window,
-			     u32 allocator)
+/* The number of the stack that was walked in `s`, with its end known. */
+ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
+			       struct abi_scratch *s, u32 allocator)
 {
 	struct abi_control *ctl = t->ctl;
-	u64 owner = (u64)t->slot << 8 | allocator;
-	struct walk w;
 
-	walk_begin(&w, ctx, window, owner);
-	walk_run(&w, NULL);
+	abi_stack_hash_end(&w->h, w->end);
 
-	u64 check = w.check | 1, hash = w.hash, tag = hash >> ABI_STACK_NUMBER_BITS | 1;
+	u64 check = w->h.check, hash = w->h.hash, tag = ABI_STACK_TAG(hash);
 	u32 at1 = abi_live_hash(hash, STACK_BUCKETS, 0);
 	u32 at2 = abi_live_hash(hash, STACK_BUCKETS, 1);
 	struct abi_stack_bucket *b1 = stack_index.lookup(&at1);
@@ -189,16 +84,16 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx, u64 *w
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
-	walk_begin(&w, ctx, window, owner);
-	walk_run(&w, record);
+	/* Those beyond the depth are of no meaning. */
+	bpf_probe_read_kernel(record->pc, sizeof(record->pc), s->pc);
 	record->head.process = t->slot;
 	record->head.allocator = allocator;
-	record->head.depth = w.depth;
-	record->head.end = w.end;
+	record->head.depth = w->depth;
+	record->head.end = w->end;
 	publish(&record->head.check, check);
-	if (w.end == ABI_END_DEPTH)
+	if (w->end == ABI_END_DEPTH)
 		count(ABI_STACKS_TRUNCATED, 1);
-	if (w.end == ABI_END_UNREADABLE)
+	if (w->end == ABI_END_UNREADABLE)
 		count(ABI_STACKS_UNREADABLE, 1);
 
 	u32 published = stack_publish_in(b1, tag, check, number);
@@ -214,6 +109,29 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx, u64 *w
 	return published;
 }
 
+ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
+			     struct abi_scratch *s, u32 allocator)
+{
+	u32 slot = t->slot;
+	struct walk w = {.process = processes.lookup(&slot)};
+
+	if (!w.process)
+		return ABI_NO_STACK;
+	walk_begin(&w, t, ctx, s, allocator);
+	walk_run(&w, t, s->pc);
+#ifdef UNWIND_RULES
+	walk_check(&w, t, ctx, s, allocator);
+	if (w.end == WALK_MISSED) {
+		u32 number = miss_hand_over(t, ctx, &w, s, allocator);
+
+		if (number != ABI_NO_STACK)
+			return number;
+		w.end = ABI_END_UNLEARNED;
+	}
+#endif
+	return stack_number(t, &w, s, allocator);
+}
+
 /* The number of the call path that `ctx` returns into, from a call of the allocator of
  * this number. */
 ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator)
@@ -223,7 +141,7 @@ ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 
 	if (!s)
 		return ABI_NO_STACK;
 
-	u32 number = stack_walk(t, ctx, s->window, allocator);
+	u32 number = stack_walk(t, ctx, s, allocator);
 
 	publish(&s->owner, 0);
 	return number;

@@ -12,6 +12,8 @@ _Static_assert((int)STACK_END_COMPLETE == ABI_END_COMPLETE, "same numbers");
 _Static_assert((int)STACK_END_DEPTH == ABI_END_DEPTH, "same numbers");
 _Static_assert((int)STACK_END_NO_FRAME == ABI_END_NO_FRAME, "same numbers");
 _Static_assert((int)STACK_END_UNREADABLE == ABI_END_UNREADABLE, "same numbers");
+_Static_assert((int)STACK_END_CORRUPT == ABI_END_CORRUPT, "same numbers");
+_Static_assert((int)STACK_END_UNLEARNED == ABI_END_UNLEARNED, "same numbers");
 
 /* --- stacks ----------------------------------------------------------------------- */
 
@@ -74,7 +76,8 @@ static struct error *read_blocks(struct drain *d, bool *settled)
 
 /* Leave out what was taken out and what is no process's, and stacks that are not
  * stored. */
-static void tidy_blocks(struct drain *d, uint64_t stacks_used)
+static void tidy_blocks(struct drain *d, const struct drain_resolver *resolver,
+			uint64_t stacks_used)
 {
 	struct snapshot_block *blocks = d->snap->blocks[BLOCK_HEAP].data;
 	size_t kept = 0;
@@ -82,6 +85,7 @@ static void tidy_blocks(struct drain *d, uint64_t stacks_used)
 	for (size_t i = 0; i < d->keys.len; i++) {
 		if (!d->keys.data[i] || blocks[i].process == SNAPSHOT_NO_PROCESS)
 			continue;
+		blocks[i].stack = resolver->stack(resolver->arg, blocks[i].stack);
 		if (blocks[i].stack >= stacks_used)
 			blocks[i].stack = SNAPSHOT_NO_STACK;
 		blocks[kept++] = blocks[i];
@@ -95,7 +99,8 @@ static void tidy_blocks(struct drain *d, uint64_t stacks_used)
 struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,
 			   const struct drain_slots *slots,
-			   const struct tick_clock *ticks, struct snapshot *snap,
+			   const struct tick_clock *ticks,
+			   const struct drain_resolver *resolver, struct snapshot *snap,
 			   bool *settled)
 {
 	_cleanup_(freep) uint32_t *first =
@@ -118,12 +123,13 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	hashmap_deinit(&d.others);
 
 	/* Stacks last: every stack that a block names is there by now. */
+	resolver->catch_up(resolver->arg);
 	uint64_t used = __atomic_load_n(&control->stacks_used, __ATOMIC_SEQ_CST);
 
 	if (used > sizes->max_stacks)
 		used = sizes->max_stacks;
 	if (!err)
-		tidy_blocks(&d, used);
+		tidy_blocks(&d, resolver, used);
 	vec_deinit(&d.keys);
 	if (err)
 		return err;
@@ -199,6 +205,7 @@ struct error *drain_counters(const struct drain_maps *maps,
 		{ABI_STACKS_TRUNCATED, LOSS_STACKS_TRUNCATED},
 		{ABI_EVENTS_LOST, LOSS_EVENTS_LOST},
 		{ABI_PROCESSES_FULL, LOSS_PROCESSES_FULL},
+		{ABI_WALKS_LOST, LOSS_WALKS_LOST},
 	};
 	struct abi_counters sum = {{0}};
 	struct count_dead dead = {

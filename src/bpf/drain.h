@@ -31,6 +31,16 @@ struct drain_slots {
 };
 
 /*
+ * Stacks that have been handed over (abi.h): `catch_up` waits until all so far are
+ * walked, `stack` gives the number that one came to have, or ABI_NO_STACK.
+ */
+struct drain_resolver {
+	void (*catch_up)(void *arg);
+	uint32_t (*stack)(void *arg, uint32_t stack);
+	void *arg;
+};
+
+/*
  * Add the heap blocks, stacks and frames to `snap`. Times are by `ticks`. `snap->time_ns`
  * and `snap->attached_ns` are set. `control` is the mapped control record. When the
  * journal overflows the tables are read again; when it does so each time, *settled is
@@ -39,7 +49,8 @@ struct drain_slots {
 struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,
 			   const struct drain_slots *slots,
-			   const struct tick_clock *ticks, struct snapshot *snap,
+			   const struct tick_clock *ticks,
+			   const struct drain_resolver *resolver, struct snapshot *snap,
 			   bool *settled) __attribute__((warn_unused_result));
 
 /*

@@ -21,7 +21,7 @@ static struct snapshot_block block_from(const struct drain *d, uint64_t key,
 							  : SNAPSHOT_NO_PROCESS,
 		.size_bytes = b->size_bytes,
 		.time_ns = block_time_ns(d, b->tick),
-		.stack = b->stack < d->sizes->max_stacks ? b->stack : SNAPSHOT_NO_STACK,
+		.stack = b->stack, /* settled in the end: it may be on its way */
 		.tid = b->tid,
 	};
 }

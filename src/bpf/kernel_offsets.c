@@ -69,6 +69,15 @@ void kernel_offsets_read(struct kernel_offsets *ret)
 		ret->mm_xol_area = state + area;
 		ret->has_trampoline = true;
 	}
+	ret->has_instances =
+		struct_member(btf, "task_struct", "utask", &ret->task_utask, &type) &&
+		struct_member(btf, "uprobe_task", "return_instances",
+			      &ret->utask_instances, &type) &&
+		struct_member(btf, "return_instance", "stack", &ret->instance_stack,
+			      &type) &&
+		struct_member(btf, "return_instance", "orig_ret_vaddr",
+			      &ret->instance_return, &type) &&
+		struct_member(btf, "return_instance", "next", &ret->instance_next, &type);
 	ret->has_task = struct_member(btf, "task_struct", "pid", &ret->task_pid, &type) &&
 			struct_member(btf, "task_struct", "tgid", &ret->task_tgid, &type);
 #if defined(__x86_64__)

@@ -13,6 +13,11 @@ struct kernel_offsets {
 	uint32_t mm_xol_area; /* mm_struct.uprobes_state.xol_area */
 	uint32_t xol_vaddr;   /* xol_area.vaddr */
 
+	bool has_instances;       /* the five offsets below are known */
+	uint32_t task_utask;      /* task_struct.utask */
+	uint32_t utask_instances; /* uprobe_task.return_instances */
+	uint32_t instance_stack, instance_return, instance_next; /* return_instance */
+
 	bool has_task;      /* the two offsets below are known */
 	uint32_t task_pid;  /* task_struct.pid */
 	uint32_t task_tgid; /* task_struct.tgid */

@@ -27,6 +27,16 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 #define FEW_PROCESSES  1024
 #define MANY_PROCESSES 16384
 
+/* Buckets of four rules: 1 MiB serves a compiler (21,000 call sites), and what is too
+ * much spills. Several processes have more. */
+#define FEW_RULE_BUCKETS  16384
+#define MANY_RULE_BUCKETS 65536
+
+/* The ring of walks that are handed over: some 500 of them. */
+#define MISS_RING_BYTES (32u << 20)
+
+_Static_assert(MANY_PROCESSES - 1 <= ABI_RULE_SLOT(UINT64_MAX), "it fits a rule's key");
+
 _Static_assert((int)EFFECT_ALLOC == ABI_EFFECT_ALLOC, "same numbers");
 _Static_assert((int)EFFECT_ALLOC_OUT == ABI_EFFECT_ALLOC_OUT, "same numbers");
 _Static_assert((int)EFFECT_REALLOC == ABI_EFFECT_REALLOC, "same numbers");
@@ -75,6 +85,8 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 		.max_stacks = (uint32_t)options->max_stacks,
 		.stack_record_bytes = (uint32_t)(sizeof(struct abi_stack_head) +
 						 options->stack_depth * sizeof(uint64_t)),
+		.rule_buckets = options->scope == SCOPE_PROCESSES ? FEW_RULE_BUCKETS
+								  : MANY_RULE_BUCKETS,
 	};
 }
 
@@ -249,6 +261,23 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		if (!all)
 			ok &= add_flag(source, "-DSKIPS_RETURNS");
 	}
+	if (o->rules)
+		ok &= add_flag(source, "-DUNWIND_RULES") &&
+		      add_flag(source, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets) &&
+		      add_flag(source, "-DMISS_RING_PAGES=%ld",
+			       (long)MISS_RING_BYTES / sysconf(_SC_PAGESIZE));
+	if (o->rules && o->no_frame_pointers)
+		ok &= add_flag(source, "-DNO_FRAME_POINTERS");
+	if (o->rules && o->offsets.has_instances)
+		ok &= add_flag(source, "-DOFFSET_TASK_UTASK=%u", o->offsets.task_utask) &&
+		      add_flag(source, "-DOFFSET_UTASK_INSTANCES=%u",
+			       o->offsets.utask_instances) &&
+		      add_flag(source, "-DOFFSET_INSTANCE_STACK=%u",
+			       o->offsets.instance_stack) &&
+		      add_flag(source, "-DOFFSET_INSTANCE_RETURN=%u",
+			       o->offsets.instance_return) &&
+		      add_flag(source, "-DOFFSET_INSTANCE_NEXT=%u",
+			       o->offsets.instance_next);
 	if (o->sample_bytes)
 		ok &= add_flag(source, "-DSAMPLE_BYTES");
 	if (o->offsets.has_trampoline) {

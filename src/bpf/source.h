@@ -43,9 +43,11 @@ struct source_options {
 	uint64_t sample_bytes;                   /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes; /* 0 and UINT64_MAX: no bound */
 	bool mappings;
-	bool with_time; /* keep the time of each block */
-	bool cookies;   /* the kernel has attach cookies (5.15) */
-	bool sessions;  /* and sessions (6.13) */
+	bool with_time;         /* keep the time of each block */
+	bool cookies;           /* the kernel has attach cookies (5.15) */
+	bool sessions;          /* and sessions (6.13) */
+	bool rules;             /* walk by rules; else by frame pointer alone */
+	bool no_frame_pointers; /* with rules: never by frame pointer */
 	struct kernel_offsets offsets;
 };
 
@@ -58,6 +60,7 @@ struct source_sizes {
 	uint32_t stack_buckets;
 	uint32_t max_stacks;
 	uint32_t stack_record_bytes;
+	uint32_t rule_buckets; /* a power of two */
 };
 
 /* What calls mean to the probes: ABI_SITE of probes/abi.h. */

@@ -102,6 +102,8 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.with_time = t->options.with_time,
 		.cookies = t->features.cookies,
 		.sessions = t->features.sessions,
+		.rules = t->options.unwind != UNWIND_CHOICE_FP,
+		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
 	};
 	struct error *err;
 
@@ -223,6 +225,7 @@ struct error *tracer_create(const struct tracer_options *options,
 		return error_no_memory();
 	for (size_t i = 0; i < 2; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
+	t->code_program = -1;
 	t->options = *options;
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
@@ -240,6 +243,8 @@ struct error *tracer_create(const struct tracer_options *options,
 		err = fill_samples(t);
 	if (!err && t->options.mappings)
 		err = tracer_open_ring(t);
+	if (!err && t->options.unwind != UNWIND_CHOICE_FP)
+		err = tracer_open_learner(t);
 	if (!err)
 		err = tracer_attach_tracepoints(t);
 	if (err)
@@ -331,6 +336,7 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 {
 	_cleanup_(freep) uint32_t *process = invert(t, slots, snap->processes.len);
 	const struct drain_slots by_slot = {process};
+	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
 	bool settled = true;
 	struct error *err;
 
@@ -342,7 +348,7 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	if (err)
 		return err;
 	err = drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot, &t->ticks,
-			   snap, &settled);
+			   &resolver, snap, &settled);
 	t->unsettled += !settled;
 	if (!err)
 		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
@@ -352,6 +358,8 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 		err = tracer_add_mappings(t, &by_slot, snap);
 	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
+	if (!err)
+		tracer_add_walks(t, snap);
 	return err;
 }
 
@@ -373,6 +381,7 @@ void tracer_destroy(struct tracer *t)
 		tracer_freeze(t);
 	tracer_detach(t);
 	tracer_close_ring(t);
+	learner_destroy(t->learner);
 	vec_foreach (a, &t->allocators) {
 		free(a->label);
 		free(a->module);

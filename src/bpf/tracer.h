@@ -24,7 +24,16 @@ enum attach_choice {
 	ATTACH_PERF
 };
 
+/* How stacks are walked; auto is by rules where there is unwind information, else by
+ * frame pointer, frame by frame. */
+enum unwind_choice {
+	UNWIND_CHOICE_AUTO,
+	UNWIND_CHOICE_RULES,
+	UNWIND_CHOICE_FP
+};
+
 struct tracer_options {
+	enum unwind_choice unwind;
 	uint64_t max_allocations, max_stacks;
 	unsigned stack_depth;
 	enum trace_scope scope;
@@ -82,6 +91,9 @@ struct code_range {
 struct error *tracer_trace(struct tracer *tracer, int pid,
 			   const struct code_range ranges[], size_t count, uint32_t *ret)
 	__attribute__((warn_unused_result));
+
+/* The process of this slot may have mapped or unmapped code. */
+void tracer_code_changed(struct tracer *tracer, uint32_t slot);
 
 /* Open the gate: counting begins. The compiling child ends. */
 struct error *tracer_start(struct tracer *tracer) __attribute__((warn_unused_result));

@@ -108,6 +108,15 @@ static struct error *load_programs(struct tracer *t, const struct attach_ops *op
 		return err;
 	t->program_count = count;
 	t->attachment.ops = ops;
+	if (t->learner) {
+		const char *const code[] = {"on_code_change"};
+
+		err = compiler_load(t->compiler, code, 1, kind, &t->code_program);
+		if (err) {
+			t->code_program = -1;
+			return err;
+		}
+	}
 	return uses_sessions(t) ? load_session(t) : NULL;
 }
 
@@ -115,6 +124,9 @@ static void close_programs(struct tracer *t)
 {
 	while (t->program_count > 0)
 		close(t->programs[--t->program_count]);
+	if (t->code_program >= 0)
+		close(t->code_program);
+	t->code_program = -1;
 }
 
 /* --- sites ------------------------------------------------------------------------ */
@@ -341,4 +353,5 @@ void tracer_detach(struct tracer *t)
 		t->attachment.ops->detach(&t->attachment);
 	close_programs(t);
 	vec_deinit(&t->sites);
+	vec_deinit(&t->linkers);
 }

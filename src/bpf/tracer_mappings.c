@@ -90,17 +90,17 @@ void tracer_forget_mappings(struct tracer *t, uint32_t slot)
 	}
 }
 
-static bool add_book(const struct tracer *t, const struct mapping_book *book,
-		     uint32_t process, struct snapshot *snap)
+static bool add_book(struct tracer *t, const struct mapping_book *book, uint32_t process,
+		     struct snapshot *snap)
 {
 	vec_foreach (piece, &book->pieces) {
+		uint32_t stack = tracer_stack(t, piece->stack);
 		struct snapshot_block block = {
 			.address = piece->start,
 			.size_bytes = piece->end - piece->start,
 			.time_ns =
 				tick_clock_time_ns(&t->ticks, snap->time_ns, piece->tick),
-			.stack = piece->stack < snap->stacks.len ? piece->stack
-								 : SNAPSHOT_NO_STACK,
+			.stack = stack < snap->stacks.len ? stack : SNAPSHOT_NO_STACK,
 			.tid = piece->tid,
 			.process = process,
 		};

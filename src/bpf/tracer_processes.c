@@ -68,6 +68,7 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	if (ranges)
 		tell_ranges(p, ranges, count);
 	*ret = (uint32_t)(p - t->processes);
+	tracer_unwind_begin(t, pid, *ret);
 	return NULL;
 }
 
@@ -178,6 +179,8 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 			continue;
 		gone[slots[i]] = false;
 		tracer_forget_mappings(t, slots[i]);
+		if (t->learner)
+			learner_forget(t->learner, slots[i]);
 		memset(p->command, 0, sizeof(p->command));
 		p->has_ranges = 0;
 		__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);

@@ -10,6 +10,7 @@
 #include "bpf/compiler.h"
 #include "bpf/drain.h"
 #include "bpf/features.h"
+#include "bpf/learner.h"
 #include "bpf/mapping_book.h"
 #include "bpf/source.h"
 #include "bpf/ticks.h"
@@ -46,6 +47,9 @@ struct tracer {
 	size_t program_count;
 	int raw_programs[2], raw_links[2]; /* exec and fork; -1: none */
 	VEC(struct attached_site) sites;
+	struct learner *learner;           /* NULL: walks are by frame pointer alone */
+	int code_program;                  /* told of changes of code; -1: none */
+	VEC(struct attached_site) linkers; /* that have its probe; no offset */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
 	struct ring_buffer *ring;                  /* with mappings only */
 	VEC(struct slot_book) books;
@@ -68,6 +72,20 @@ struct error *tracer_attach_tracepoints(struct tracer *t)
 	__attribute__((warn_unused_result));
 
 void tracer_detach(struct tracer *t);
+
+/* --- tracer_unwind.c -------------------------------------------------------------- */
+
+struct error *tracer_open_learner(struct tracer *t) __attribute__((warn_unused_result));
+
+/* A process is traced from now on: get ready to unwind its stacks. */
+void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot);
+
+/* Of a struct drain_resolver; `arg` is the tracer. */
+void tracer_catch_up(void *arg);
+uint32_t tracer_stack(void *arg, uint32_t stack);
+
+/* Add the losses of the learner. */
+void tracer_add_walks(struct tracer *t, struct snapshot *snap);
 
 /* --- tracer_mappings.c ------------------------------------------------------------ */
 

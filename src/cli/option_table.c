@@ -18,6 +18,10 @@ static const char *const sorts[] = {
 static const char *const formats[] = {"text", "json", NULL};
 static const char *const attaches[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
+static const char *const unwinds[] = {[UNWIND_CHOICE_AUTO] = "auto",
+				      [UNWIND_CHOICE_RULES] = "rules",
+				      [UNWIND_CHOICE_FP] = "fp",
+				      NULL};
 static const char *const paths[] = {"full", "short", NULL}; /* of a bool */
 static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
@@ -177,7 +181,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"stack-depth", .argument = "N", .group = GROUP_LIMITS,
 		.kind = KIND_INTEGER, FIELD(stack_depth), .min = 1, .max = 127,
 		.expected = "a whole number from 1 to 127",
-		.help = "keep at most N frames of a call path (default 64, at most 127)",
+		.help = "keep at most N frames of a call path (default 64, with --unwind auto "
+			"or rules 127, which is the most)",
 	},
 
 	[OPTION_NO_LINES] = {
@@ -298,6 +303,15 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.expected = "'auto', 'multi' or 'perf'",
 		.help = "attach by one uprobe_multi link (Linux 6.6), by perf events, or "
 			"auto (the default): the former where the kernel has it",
+	},
+	[OPTION_UNWIND] = {
+		"unwind", .argument = "HOW", .group = GROUP_ADVANCED,
+		.kind = KIND_CHOICE, FIELD(unwind), .choices = unwinds,
+		.expected = "'auto', 'rules' or 'fp'",
+		.help = "walk stacks by frame pointers (fp, the default), by rules made of "
+			"unwind information (.eh_frame), which reach the end of stacks in "
+			"code without frame pointers, or auto: by rules, and by frame "
+			"pointers through code that has none",
 	},
 	[OPTION_VERSION] = {
 		"version", .group = GROUP_ADVANCED,

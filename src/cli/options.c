@@ -380,6 +380,9 @@ static struct error *check_together(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--sample-bytes: expected without --sample-every, "
 				    "which draws regardless of the size; got both");
+	/* Whole stacks are deeper than those that end where frame pointers do. */
+	if (options->unwind != UNWIND_CHOICE_FP && !p->given[OPTION_STACK_DEPTH])
+		options->stack_depth = 127;
 	if (options->min_size_bytes > options->max_size_bytes)
 		return error_create(
 			ERROR_USAGE,
@@ -416,6 +419,7 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.max_allocations = UINT64_C(1) << 20,
 		.max_stacks = UINT64_C(1) << 16,
 		.stack_depth = 64,
+		.unwind = UNWIND_CHOICE_FP,
 		.format = "text",
 		.headers_mode = HEADERS_AUTO,
 	};

@@ -136,6 +136,7 @@ static struct error *start_tracing(struct session *s)
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
 		.attach = o->attach,
+		.unwind = o->unwind,
 		.progress = progress_show,
 		.progress_arg = &s->progress,
 	};

@@ -29,7 +29,7 @@ struct tracee {
 	struct lines lines;
 	uint32_t slot; /* of the tracer, once it is traced */
 	bool is_traced;
-	bool asked_for; /* by the user: its number, or the command */
+	bool asked_for;       /* by the user: its number, or the command */
 	bool maps_changed;    /* since they were last read */
 	bool wants_plan;      /* files were mapped since the last plan */
 	uint64_t executed_ns; /* CLOCK_MONOTONIC: it executes another program; 0: no */

@@ -72,6 +72,8 @@ static struct error *push_note(candidates *list, enum name_note note, size_t slo
 		[NOTE_END + STACK_END_DEPTH] = "[truncated: stack depth limit]",
 		[NOTE_END + STACK_END_NO_FRAME] = "[truncated: no frame pointer]",
 		[NOTE_END + STACK_END_UNREADABLE] = "[truncated: unreadable stack]",
+		[NOTE_END + STACK_END_CORRUPT] = "[truncated: corrupt stack]",
+		[NOTE_END + STACK_END_UNLEARNED] = "[truncated: not learned in time]",
 	};
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	_cleanup_(strbuf_deinit) struct strbuf module = {0};

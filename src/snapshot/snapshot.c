@@ -81,6 +81,10 @@ static const struct {
 	[LOSS_PROCESSES_FULL] = {"processes_full",
 				 "calls came from more processes than can be traced at "
 				 "once: those processes are not listed"},
+	[LOSS_WALKS_LOST] = {"walks_lost",
+			     "stack walks could not be ended, too many new call sites "
+			     "came at once or code was unloaded: those stacks lack "
+			     "their outer callers"},
 	[LOSS_PROBES_MISSED] = {"probes_missed",
 				"probe hits were not delivered by the kernel: blocks "
 				"may be missing, or listed though they were freed"},
@@ -112,10 +116,9 @@ bool snapshot_has_losses(const struct snapshot *snap)
 const char *stack_end_name(enum stack_end end)
 {
 	static const char *const names[STACK_END_COUNT] = {
-		[STACK_END_COMPLETE] = "complete",
-		[STACK_END_DEPTH] = "depth",
-		[STACK_END_NO_FRAME] = "no_frame",
-		[STACK_END_UNREADABLE] = "unreadable",
+		[STACK_END_COMPLETE] = "complete", [STACK_END_DEPTH] = "depth",
+		[STACK_END_NO_FRAME] = "no_frame", [STACK_END_UNREADABLE] = "unreadable",
+		[STACK_END_CORRUPT] = "corrupt",   [STACK_END_UNLEARNED] = "unlearned",
 	};
 
 	return names[end];

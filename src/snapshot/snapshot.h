@@ -43,6 +43,8 @@ enum stack_end {
 	STACK_END_DEPTH,      /* --stack-depth was reached */
 	STACK_END_NO_FRAME,   /* no usable frame pointer to go on with */
 	STACK_END_UNREADABLE, /* stack memory could not be read */
+	STACK_END_CORRUPT,    /* the stack leads nowhere */
+	STACK_END_UNLEARNED,  /* unwind information came too late */
 	STACK_END_COUNT,
 };
 
@@ -91,6 +93,8 @@ enum loss {
 	LOSS_STACKS_TRUNCATED,  /* walks ended by --stack-depth */
 	LOSS_EVENTS_LOST,       /* mapping events that did not fit the ring buffer */
 	LOSS_PROCESSES_FULL,    /* calls of processes beyond those that can be traced */
+	LOSS_WALKS_LOST,        /* walks that were not ended: too many new call sites at
+				   once, or code that was unloaded meanwhile */
 	LOSS_PROBES_MISSED,     /* probe hits that the kernel did not deliver */
 	LOSS_SNAPSHOTS_UNSETTLED, /* taken while too much changed: blocks that moved may
 				     be missing or listed twice in that one report */

@@ -263,15 +263,33 @@ static struct error *build(struct images *images, struct images *old,
 	return NULL;
 }
 
+static bool same_range(const struct range *x, const struct range *y)
+{
+	return x->start == y->start && x->end == y->end && x->inode == y->inode &&
+	       x->code.cfi == y->code.cfi && x->code.bias == y->code.bias;
+}
+
+/* Ranges that are as they were keep their generation. */
+static void inherit(struct images *images, const struct images *old)
+{
+	size_t i = 0;
+
+	vec_foreach (range, &images->ranges) {
+		while (i < old->ranges.len && old->ranges.data[i].start < range->start)
+			i++;
+		range->code.since =
+			i < old->ranges.len && same_range(range, &old->ranges.data[i])
+				? old->ranges.data[i].code.since
+				: images->generation;
+	}
+}
+
 static bool same_ranges(const struct images *a, const struct images *b)
 {
 	if (a->ranges.len != b->ranges.len)
 		return false;
 	for (size_t i = 0; i < a->ranges.len; i++) {
-		const struct range *x = &a->ranges.data[i], *y = &b->ranges.data[i];
-
-		if (x->start != y->start || x->end != y->end || x->inode != y->inode ||
-		    x->code.cfi != y->code.cfi || x->code.bias != y->code.bias)
+		if (!same_range(&a->ranges.data[i], &b->ranges.data[i]))
 			return false;
 	}
 	return true;
@@ -315,6 +333,7 @@ struct error *images_refresh(struct images *images)
 	}
 	if (!same_ranges(&fresh, images))
 		fresh.generation++;
+	inherit(&fresh, images);
 	deinit(images);
 	*images = fresh;
 	return NULL;

@@ -20,9 +20,9 @@ static const struct room {
 	{"symbol", {"target", "util"}},
 	{"report", {"snapshot", "symbol", "util"}},
 	{"render", {"report", "snapshot", "symbol", "util"}},
-	{"bpf", {"plan", "target", "snapshot", "util"}},
+	{"bpf", {"plan", "target", "unwind", "snapshot", "util"}},
 	{"cli",
-	 {"render", "bpf", "plan", "report", "snapshot", "symbol", "target", "util"}},
+	 {"render", "bpf", "plan", "unwind", "report", "snapshot", "symbol", "target", "util"}},
 };
 
 #define ROOM_COUNT (sizeof(rooms) / sizeof(*rooms))

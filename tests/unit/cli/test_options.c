@@ -25,6 +25,14 @@ static void has_defaults(void)
 	CHECK_INT(o.max_allocations, 1048576);
 	CHECK_INT(o.max_stacks, 65536);
 	CHECK_INT(o.stack_depth, 64);
+	CHECK_INT(o.unwind, UNWIND_CHOICE_FP);
+	PARSE(&o, "--unwind=auto");
+	CHECK_INT(o.unwind, UNWIND_CHOICE_AUTO);
+	CHECK_INT(o.stack_depth, 127);
+	PARSE(&o, "--unwind", "rules", "--stack-depth", "30");
+	CHECK_INT(o.unwind, UNWIND_CHOICE_RULES);
+	CHECK_INT(o.stack_depth, 30);
+	PARSE(&o, NULL);
 	CHECK_STR(o.format, "text");
 	CHECK(!o.output && !o.library && !o.headers_dir);
 	CHECK(!o.symbols_prefix && !o.function);
@@ -78,13 +86,13 @@ static void reads_every_option(void)
 	CHECK_INT(o.sample_every, 100);
 
 	PARSE(&o, "--sort=count", "--show-allocs", "--mappings", "--max-allocations=4M",
-	      "--max-stacks", "256K", "--stack-depth=127", "--format", "json", "--quiet");
+	      "--max-stacks", "256K", "--stack-depth=100", "--format", "json", "--quiet");
 	CHECK_INT(o.sort, REPORT_SORT_COUNT);
 	CHECK(o.show_allocs && o.mappings && o.quiet);
 	CHECK(!o.combined_only);
 	CHECK_INT(o.max_allocations, 4 << 20);
 	CHECK_INT(o.max_stacks, 256 << 10);
-	CHECK_INT(o.stack_depth, 127);
+	CHECK_INT(o.stack_depth, 100);
 	CHECK_STR(o.format, "json");
 
 	PARSE(&o, "--output", "out file", "--force", "--dry-run", "--verbose",

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The learner: a thread that ends the walks for which the probes had no rule, on the
+ * copies that they hand over, and gives the probes the rules that they lacked. It sleeps
+ * while there are none.
+ */
+#ifndef BPF_LEARNER_H
+#define BPF_LEARNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/source.h"
+#include "util/error.h"
+
+struct abi_control;
+struct abi_process;
+struct learner;
+
+/* What it works on. The mapped records and the sizes are borrowed, and so are the
+ * descriptors of the maps. */
+struct learner_maps {
+	struct abi_control *control;
+	struct abi_process *processes;
+	const struct source_sizes *sizes;
+	bool no_frame_pointers; /* a frame without unwind information ends a walk */
+	int misses, rules, rule_spill, stacks, stack_index;
+};
+
+struct error *learner_create(const struct learner_maps *maps, struct learner **ret)
+	__attribute__((warn_unused_result));
+void learner_destroy(struct learner *learner);
+
+/* Read the unwind information of a process before its first walk comes. What fails is
+ * tried again then. */
+void learner_prepare(struct learner *learner, uint32_t slot);
+
+/* The slot's process is no more: what was learned of it goes. */
+void learner_forget(struct learner *learner, uint32_t slot);
+
+/* End the walks that were handed over up to now. */
+void learner_catch_up(struct learner *learner);
+
+/* The number of a stack: itself, or what a walk that was handed over came to be;
+ * ABI_NO_STACK when that was not stored. */
+uint32_t learner_stack(struct learner *learner, uint32_t stack);
+
+struct learner_counts {
+	uint64_t walks;         /* ended here */
+	uint64_t slow;          /* of them, because of a frame that fits no rule */
+	uint64_t rules;         /* that the probes have at present */
+	uint64_t rules_refused; /* that found no room */
+	uint64_t stacks_refused;
+	uint64_t unreadable, truncated, changed; /* walks that ended so */
+};
+void learner_count(struct learner *learner, struct learner_counts *ret);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/rule_table.h"
+
+#include <linux/bpf.h>
+#include <string.h>
+
+#include "abi.h"
+#include "bpf/syscall.h"
+
+void rule_table_deinit(struct rule_table *table)
+{
+	vec_deinit(&table->spilled);
+}
+
+static int spill_command(const struct rule_table *table, int command, uint64_t key,
+			 uint64_t *value, uint64_t flags)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)table->spill_fd;
+	attr.key = (uint64_t)(uintptr_t)&key;
+	if (value) {
+		attr.value = (uint64_t)(uintptr_t)value;
+		attr.flags = flags;
+	}
+	return sys_bpf(command, &attr, sizeof(attr));
+}
+
+static void spill(struct rule_table *table, uint64_t key, uint64_t rule)
+{
+	vec_foreach (spilled, &table->spilled) {
+		if (*spilled != key)
+			continue;
+		(void)spill_command(table, BPF_MAP_UPDATE_ELEM, key, &rule, BPF_ANY);
+		return;
+	}
+	if (!vec_reserve(&table->spilled, table->spilled.len + 1) ||
+	    spill_command(table, BPF_MAP_UPDATE_ELEM, key, &rule, BPF_ANY)) {
+		table->refused++;
+		return;
+	}
+	table->spilled.data[table->spilled.len++] = key;
+	table->count++;
+	__atomic_add_fetch(&table->control->spilled_rules, 1, __ATOMIC_SEQ_CST);
+}
+
+void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
+		    bool is_interrupted, uint64_t rule)
+{
+	uint64_t key = ABI_RULE_KEY(slot, pc, is_interrupted ? ABI_RULE_INTERRUPTED : 0);
+	struct abi_rule_bucket *b =
+		&table->buckets[abi_live_hash(key, table->bucket_count, 0)];
+	int empty = -1;
+
+	for (int i = 0; i < ABI_RULE_WAYS; i++) {
+		if (b->key[i] == key) {
+			__atomic_store_n(&b->rule[i], rule, __ATOMIC_SEQ_CST);
+			return;
+		}
+		if (!b->key[i] && empty < 0)
+			empty = i;
+	}
+	if (empty < 0) {
+		spill(table, key, rule);
+		return;
+	}
+	/* Whoever sees the key sees the rule. */
+	__atomic_store_n(&b->rule[empty], rule, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&b->key[empty], key, __ATOMIC_SEQ_CST);
+	table->count++;
+}
+
+static bool goes(uint64_t key, uint32_t slot,
+		 bool (*keep)(void *arg, uint64_t pc, bool is_interrupted), void *arg)
+{
+	return key && ABI_RULE_SLOT(key) == slot &&
+	       !(keep && keep(arg, ABI_KEY_ADDRESS(key), key & ABI_RULE_INTERRUPTED));
+}
+
+void rule_table_purge(struct rule_table *table, uint32_t slot,
+		      bool (*keep)(void *arg, uint64_t pc, bool is_interrupted),
+		      void *arg)
+{
+	size_t kept = 0;
+
+	for (uint32_t i = 0; i < table->bucket_count; i++) {
+		struct abi_rule_bucket *b = &table->buckets[i];
+
+		for (int way = 0; way < ABI_RULE_WAYS; way++) {
+			if (!goes(b->key[way], slot, keep, arg))
+				continue;
+			__atomic_store_n(&b->key[way], 0, __ATOMIC_SEQ_CST);
+			table->count--;
+		}
+	}
+	vec_foreach (key, &table->spilled) {
+		if (!goes(*key, slot, keep, arg)) {
+			table->spilled.data[kept++] = *key;
+			continue;
+		}
+		(void)spill_command(table, BPF_MAP_DELETE_ELEM, *key, NULL, 0);
+		table->count--;
+		__atomic_sub_fetch(&table->control->spilled_rules, 1, __ATOMIC_SEQ_CST);
+	}
+	table->spilled.len = kept;
+}

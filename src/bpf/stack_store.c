@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/stack_store.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "abi.h"
+
+/* One record, mapped only while it is looked at: see bpf/mapped.h. */
+struct window {
+	void *mapping;
+	size_t bytes;
+	struct abi_stack_head *head;
+};
+
+static bool window_open(const struct stack_store *store, uint32_t number,
+			struct window *ret)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t at = (uint64_t)number * store->sizes->stack_record_bytes;
+	uint64_t start = at / page * page;
+
+	ret->bytes = (size_t)(at - start + store->sizes->stack_record_bytes);
+	ret->mapping = mmap(NULL, ret->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    store->stacks_fd, (off_t)start);
+	ret->head = (void *)((char *)ret->mapping + (at - start));
+	return ret->mapping != MAP_FAILED;
+}
+
+static void window_close(struct window *window)
+{
+	munmap(window->mapping, window->bytes);
+}
+
+static bool has_check(const struct stack_store *store, uint32_t number, uint64_t check)
+{
+	struct window w;
+
+	if (number >= store->sizes->max_stacks || !window_open(store, number, &w))
+		return false;
+
+	bool same = __atomic_load_n(&w.head->check, __ATOMIC_ACQUIRE) == check;
+
+	window_close(&w);
+	return same;
+}
+
+static bool is_of(const struct stack_store *store, uint64_t word,
+		  const struct abi_stack_hash *hash)
+{
+	return word >> ABI_STACK_NUMBER_BITS == ABI_STACK_TAG(hash->hash) &&
+	       has_check(store, word & ABI_STACK_NUMBER_MASK, hash->check);
+}
+
+static uint32_t find(const struct stack_store *store, const struct abi_stack_bucket *b,
+		     const struct abi_stack_hash *hash)
+{
+	for (int i = 0; i < ABI_STACK_WAYS; i++) {
+		uint64_t word = __atomic_load_n(&b->word[i], __ATOMIC_ACQUIRE);
+
+		if (is_of(store, word, hash))
+			return word & ABI_STACK_NUMBER_MASK;
+	}
+	return ABI_NO_STACK;
+}
+
+static bool write_record(const struct stack_store *store, uint32_t number,
+			 const struct stored_stack *stack, uint64_t check)
+{
+	struct window w;
+
+	if (!window_open(store, number, &w))
+		return false;
+	memcpy(w.head + 1, stack->pcs, stack->depth * sizeof(*stack->pcs));
+	w.head->process = stack->process;
+	w.head->depth = (uint16_t)stack->depth;
+	w.head->end = (uint8_t)stack->end;
+	w.head->allocator = (uint8_t)stack->allocator;
+	__atomic_store_n(&w.head->check, check, __ATOMIC_RELEASE);
+	window_close(&w);
+	return true;
+}
+
+/* As stack_publish_in() of the probes. */
+static uint32_t publish(const struct stack_store *store, struct abi_stack_bucket *b,
+			const struct abi_stack_hash *hash, uint32_t number)
+{
+	uint64_t mine = ABI_STACK_TAG(hash->hash) << ABI_STACK_NUMBER_BITS | number;
+
+	for (int i = 0; i < ABI_STACK_WAYS; i++) {
+		uint64_t word = 0;
+
+		if (__atomic_compare_exchange_n(&b->word[i], &word, mine, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			return number;
+		if (is_of(store, word, hash))
+			return word & ABI_STACK_NUMBER_MASK;
+	}
+	return ABI_NO_STACK;
+}
+
+static uint32_t add(struct stack_store *store, struct abi_stack_bucket *first,
+		    struct abi_stack_bucket *second, const struct stored_stack *stack,
+		    const struct abi_stack_hash *hash)
+{
+	uint64_t *used = &store->control->stacks_used;
+	uint64_t next, after;
+
+	if (__atomic_load_n(used, __ATOMIC_SEQ_CST) >= store->sizes->max_stacks)
+		return ABI_NO_STACK;
+	next = __atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
+	if (next >= store->sizes->max_stacks ||
+	    !write_record(store, (uint32_t)next, stack, hash->check))
+		return ABI_NO_STACK;
+
+	uint32_t number = publish(store, first, hash, (uint32_t)next);
+
+	if (number == ABI_NO_STACK)
+		number = publish(store, second, hash, (uint32_t)next);
+	after = next + 1;
+	if (number != next)
+		__atomic_compare_exchange_n(used, &after, next, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	return number;
+}
+
+uint32_t stack_store_number(struct stack_store *store, const struct stored_stack *stack)
+{
+	struct abi_stack_hash hash;
+	struct abi_stack_bucket *first, *second;
+	uint32_t number;
+
+	abi_stack_hash_begin(&hash, stack->process, stack->allocator);
+	for (size_t i = 0; i < stack->depth; i++)
+		abi_stack_hash_step(&hash, stack->pcs[i]);
+	abi_stack_hash_end(&hash, stack->end);
+	first = &store->index[abi_live_hash(hash.hash, store->sizes->stack_buckets, 0)];
+	second = &store->index[abi_live_hash(hash.hash, store->sizes->stack_buckets, 1)];
+	number = find(store, first, &hash);
+	if (number == ABI_NO_STACK)
+		number = find(store, second, &hash);
+	if (number == ABI_NO_STACK)
+		number = add(store, first, second, stack, &hash);
+	if (number == ABI_NO_STACK)
+		store->refused++;
+	return number;
+}

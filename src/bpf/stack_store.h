@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks by number, as probes/stack.c has them, from memtrace's side: a stack that the
+ * learner has walked gets the number that it has, or will have, when the probes walk it.
+ */
+#ifndef BPF_STACK_STORE_H
+#define BPF_STACK_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/source.h"
+
+struct abi_control;
+struct abi_stack_bucket;
+
+struct stack_store {
+	struct abi_stack_bucket *index; /* mapped; borrowed */
+	const struct source_sizes *sizes;
+	int stacks_fd;
+	struct abi_control *control; /* mapped; borrowed */
+	uint64_t refused;            /* stacks that found no room */
+};
+
+/* One stack; `pcs` are `depth` return addresses, leaf first, no more than the records
+ * hold. */
+struct stored_stack {
+	uint32_t process;   /* slot */
+	uint32_t allocator; /* number */
+	const uint64_t *pcs;
+	size_t depth;
+	uint32_t end; /* enum abi_stack_end */
+};
+
+/* The number of the stack, or ABI_NO_STACK, counted, when there is no room. */
+uint32_t stack_store_number(struct stack_store *store, const struct stored_stack *stack);
+
+#endif

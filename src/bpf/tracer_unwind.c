@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/tracer_state.h"
+#include "target/elf.h"
+#include "target/proc.h"
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct proc *, proc_close);
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+
+struct error *tracer_open_learner(struct tracer *t)
+{
+	struct learner_maps maps = {
+		.control = t->control,
+		.processes = t->processes,
+		.sizes = &t->source->sizes,
+		.stacks = t->maps.stacks,
+		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
+	};
+	const struct {
+		const char *name;
+		int *fd;
+	} wanted[] = {
+		{"misses", &maps.misses},
+		{"rules", &maps.rules},
+		{"rule_spill", &maps.rule_spill},
+		{"stack_index", &maps.stack_index},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
+		if (*wanted[i].fd < 0)
+			return error_create(ERROR_COMPILE,
+					    "the compiled probes have no map %s",
+					    wanted[i].name);
+	}
+	return learner_create(&maps, &t->learner);
+}
+
+/* --- changes of code -------------------------------------------------------------- */
+
+/* Where the dynamic linker of a process is mapped (getauxval(3), AT_BASE); 0: it has
+ * none, or is gone. */
+static uint64_t linker_base(int pid)
+{
+	Elf64_auxv_t auxv[64];
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? 0 : read(fd, auxv, sizeof(auxv));
+
+	for (ssize_t i = 0; i < size / (ssize_t)sizeof(*auxv); i++)
+		if (auxv[i].a_type == AT_BASE)
+			return auxv[i].a_un.a_val;
+	return 0;
+}
+
+/* The path by which we can open the dynamic linker, or NULL. */
+static struct error *find_linker(int pid, char **ret)
+{
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	struct proc_maps maps = {0};
+	uint64_t base = linker_base(pid);
+	struct error *err = base ? proc_open(pid, &proc) : NULL;
+
+	if (!err && proc)
+		err = proc_read_maps(proc, &maps);
+	vec_foreach (m, &maps.mappings)
+		if (!err && m->start == base && m->inode)
+			err = proc_mapping_path(proc, m, ret);
+	proc_maps_deinit(&maps);
+	return err;
+}
+
+/* Both glibc and musl call this empty function before and after each change of what is
+ * mapped, for debuggers (<link.h>, struct r_debug). */
+static struct error *find_notice(const char *path, uint64_t *offset)
+{
+	static const char *const names[] = {"_dl_debug_state"};
+	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+	struct elf_symbol symbol = {0};
+	struct error *err = elf_file_open(path, &file);
+
+	if (!err)
+		err = elf_file_find_functions(file, names, 1, &symbol);
+	*offset = symbol.name ? symbol.file_offset : 0;
+	return err;
+}
+
+static bool is_watched(const struct tracer *t, const struct attached_site *site)
+{
+	vec_foreach (s, &t->linkers)
+		if (s->pid == site->pid && s->device == site->device &&
+		    s->inode == site->inode)
+			return true;
+	return false;
+}
+
+/* Be told when the process loads or unloads libraries. */
+static struct error *watch_linker(struct tracer *t, int pid)
+{
+	_cleanup_(freep) char *path = NULL;
+	struct attached_site site = {.pid = t->options.scope == SCOPE_PROCESSES ? pid
+										: 0};
+	struct attach_probe probe = {.function = "_dl_debug_state",
+				     .program = t->code_program};
+	struct error *err = find_linker(pid, &path);
+	struct stat st;
+
+	if (err || !path || stat(path, &st))
+		return err;
+	site.device = st.st_dev;
+	site.inode = st.st_ino;
+	if (is_watched(t, &site))
+		return NULL;
+	probe.path = path;
+	err = find_notice(path, &probe.offset);
+	if (!err && probe.offset)
+		err = t->attachment.ops->attach(&t->attachment, site.pid, &probe, 1,
+						t->features.cookies);
+	if (!err && !vec_push(&t->linkers, site))
+		err = error_no_memory();
+	return err;
+}
+
+void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
+{
+	if (!t->learner)
+		return;
+	/* Without it changes are noticed a little later (tracer_code_changed()). */
+	if (t->code_program >= 0)
+		error_destroy(watch_linker(t, pid));
+	learner_prepare(t->learner, slot);
+}
+
+void tracer_code_changed(struct tracer *t, uint32_t slot)
+{
+	__atomic_add_fetch(&t->processes[slot].code_changes, 1, __ATOMIC_SEQ_CST);
+}
+
+/* --- numbers ---------------------------------------------------------------------- */
+
+void tracer_catch_up(void *arg)
+{
+	struct tracer *t = arg;
+
+	if (t->learner)
+		learner_catch_up(t->learner);
+}
+
+uint32_t tracer_stack(void *arg, uint32_t stack)
+{
+	struct tracer *t = arg;
+
+	return t->learner ? learner_stack(t->learner, stack) : stack;
+}
+
+void tracer_add_walks(struct tracer *t, struct snapshot *snap)
+{
+	struct learner_counts counts;
+
+	if (!t->learner)
+		return;
+	learner_count(t->learner, &counts);
+	snap->losses[LOSS_STACKS_UNREADABLE] += counts.unreadable;
+	snap->losses[LOSS_STACKS_TRUNCATED] += counts.truncated;
+	snap->losses[LOSS_WALKS_LOST] += counts.changed;
+	snap->losses[LOSS_STACKS_FULL] += counts.stacks_refused;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Two libraries of one source: code at the same places, frames of other sizes. */
+#include <stdlib.h>
+
+static void *volatile last;
+static volatile unsigned sink;
+
+__attribute__((noinline, noclone)) static void library_inner(void)
+{
+	volatile char pad[LIBRARY_PAD];
+
+	pad[0] = 1;
+	last = malloc(LIBRARY_SIZE);
+	sink += (unsigned)pad[0];
+}
+
+void library_outer(void);
+
+__attribute__((noinline, noclone)) void library_outer(void)
+{
+	volatile char pad[2 * LIBRARY_PAD];
+
+	pad[1] = 1;
+	library_inner();
+	sink += (unsigned)pad[1];
+}

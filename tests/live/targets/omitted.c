@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Built without frame pointers: allocates on call paths that are hard to walk, each with
+ * a size of its own. One line of input is one scenario's name; the answer is a line.
+ */
+#include <alloca.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define TIMES    100
+
+extern char __executable_start;
+static void *volatile last;
+static volatile unsigned sink;
+static const char *library_a, *library_b;
+
+/* --- recursion -------------------------------------------------------------------- */
+
+NOINLINE static void recurse(int depth)
+{
+	volatile char pad[40];
+
+	pad[depth % 40] = (char)depth;
+	if (depth == 0)
+		last = malloc(1001);
+	else
+		recurse(depth - 1);
+	sink += (unsigned)pad[0];
+}
+
+NOINLINE static void scenario_recursion(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		recurse(19);
+	sink++;
+}
+
+/* --- a callback from libc --------------------------------------------------------- */
+
+NOINLINE static int compare_allocates(const void *a, const void *b)
+{
+	last = malloc(1002);
+	return *(const int *)a - *(const int *)b;
+}
+
+NOINLINE static void scenario_qsort(void)
+{
+	for (int i = 0; i < TIMES; i++) {
+		int two[] = {2, 1};
+
+		qsort(two, 2, sizeof(*two), compare_allocates);
+		sink += (unsigned)two[0];
+	}
+}
+
+/* --- a signal handler ------------------------------------------------------------- */
+
+NOINLINE static void handler_allocates(int signal)
+{
+	last = malloc(1003);
+	sink += (unsigned)signal;
+}
+
+NOINLINE static void scenario_signal(void)
+{
+	signal(SIGUSR2, handler_allocates);
+	for (int i = 0; i < TIMES; i++)
+		raise(SIGUSR2);
+	sink++;
+}
+
+/* --- a thread --------------------------------------------------------------------- */
+
+NOINLINE static void thread_allocates(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		last = malloc(1004);
+	sink++;
+}
+
+NOINLINE static void *thread_main(void *arg)
+{
+	thread_allocates();
+	sink++;
+	return arg;
+}
+
+NOINLINE static void scenario_thread(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, thread_main, NULL) == 0)
+		pthread_join(thread, NULL);
+	sink++;
+}
+
+/* --- frames of no fixed size ------------------------------------------------------ */
+
+NOINLINE static void alloca_allocates(size_t size)
+{
+	char *room = alloca(size);
+
+	memset(room, 1, size);
+	last = malloc(1005);
+	sink += (unsigned)room[size / 2];
+}
+
+NOINLINE static void scenario_alloca(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		alloca_allocates(1000 + (size_t)i * 16);
+	sink++;
+}
+
+NOINLINE static void realigned_allocates(void)
+{
+	volatile char aligned[64] __attribute__((aligned(64)));
+
+	aligned[0] = (char)((uintptr_t)aligned % 64);
+	last = malloc(1006);
+	sink += (unsigned)aligned[0];
+}
+
+NOINLINE static void scenario_realigned(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		realigned_allocates();
+	sink++;
+}
+
+/* --- another tool's return probe in between --------------------------------------- */
+
+NOINLINE static void probed_allocates(void)
+{
+	last = malloc(1007);
+	sink++;
+}
+
+NOINLINE static void probed_outer(void)
+{
+	probed_allocates();
+	sink++;
+}
+
+NOINLINE static void scenario_probed(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		probed_outer();
+	sink++;
+}
+
+/* --- libraries at the same addresses ---------------------------------------------- */
+
+NOINLINE static void call_library(const char *path, unsigned pause_us)
+{
+	void *library = dlopen(path, RTLD_NOW);
+	void (*outer)(void) = NULL;
+
+	if (!library)
+		exit(90);
+	*(void **)&outer = dlsym(library, "library_outer");
+	if (!outer)
+		exit(91);
+	usleep(pause_us);
+	outer();
+	usleep(pause_us);
+	dlclose(library);
+}
+
+NOINLINE static void scenario_dlopen(void)
+{
+	for (int i = 0; i < TIMES; i++) {
+		call_library(library_a, 3000);
+		call_library(library_b, 3000);
+	}
+	sink++;
+}
+
+NOINLINE static void scenario_fast(void)
+{
+	for (int i = 0; i < TIMES; i++) {
+		call_library(library_a, 0);
+		call_library(library_b, 0);
+	}
+	sink++;
+}
+
+int main(int argc, char *argv[])
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} scenarios[] = {
+		{"recursion", scenario_recursion}, {"qsort", scenario_qsort},
+		{"signal", scenario_signal},       {"thread", scenario_thread},
+		{"alloca", scenario_alloca},       {"realigned", scenario_realigned},
+		{"probed", scenario_probed},       {"dlopen", scenario_dlopen},
+		{"dlopen_fast", scenario_fast},
+	};
+	char line[64];
+
+	if (argc != 3)
+		return 2;
+	library_a = argv[1];
+	library_b = argv[2];
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("{\"ready\":\"omitted\",\"probed_outer\":%td}\n",
+	       (char *)(uintptr_t)probed_outer - &__executable_start);
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)
+			if (!strcmp(line, scenarios[i].name))
+				scenarios[i].run();
+		printf("{\"done\":true}\n");
+	}
+	return 0;
+}
