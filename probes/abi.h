@@ -238,7 +238,7 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
  * reader's back. The table as read, with the journal up to some entry applied, is the
  * state at that entry.
  */
-#define ABI_JOURNAL_ENTRIES 65536
+#define ABI_JOURNAL_ENTRIES 131072
 
 enum abi_journal_kind {
 	ABI_JOURNAL_PUT = 1, /* a block at `key`, in place of one at `old_key` */

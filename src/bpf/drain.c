@@ -94,7 +94,7 @@ static void tidy_blocks(struct drain *d, const struct drain_resolver *resolver,
 }
 
 /* How often the tables are read when the journal overflows. */
-#define MAX_READINGS 3
+#define MAX_READINGS 6
 
 struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,

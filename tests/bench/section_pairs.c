@@ -99,8 +99,8 @@ void section_pairs(bool has_peer)
 		table_row(&(struct row){name[1], m[MEMTRACE_SAMPLED][d], m[EMPTY][d],
 					m[PEER_SAMPLED][d], empty},
 			  has_peer);
-		table_row(&(struct row){"  the same, one in 512 KiB", m[MEMTRACE_BYTES][d],
-					m[EMPTY][d], NAN, empty},
+		table_row(&(struct row){"  the same, one in 512 KiB",
+					m[MEMTRACE_BYTES][d], m[EMPTY][d], NAN, empty},
 			  has_peer);
 	}
 	for (size_t d = 0; d < DEPTHS && has_peer; d++)

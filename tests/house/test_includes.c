@@ -22,7 +22,8 @@ static const struct room {
 	{"render", {"report", "snapshot", "symbol", "util"}},
 	{"bpf", {"plan", "target", "unwind", "snapshot", "util"}},
 	{"cli",
-	 {"render", "bpf", "plan", "unwind", "report", "snapshot", "symbol", "target", "util"}},
+	 {"render", "bpf", "plan", "unwind", "report", "snapshot", "symbol", "target",
+	  "util"}},
 };
 
 #define ROOM_COUNT (sizeof(rooms) / sizeof(*rooms))

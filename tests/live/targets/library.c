@@ -5,7 +5,13 @@
 static void *volatile last;
 static volatile unsigned sink;
 
-__attribute__((noinline, noclone)) static void library_inner(void)
+#if defined(__clang__)
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noinline, noclone))
+#endif
+
+NOINLINE static void library_inner(void)
 {
 	volatile char pad[LIBRARY_PAD];
 
@@ -16,7 +22,7 @@ __attribute__((noinline, noclone)) static void library_inner(void)
 
 void library_outer(void);
 
-__attribute__((noinline, noclone)) void library_outer(void)
+NOINLINE void library_outer(void)
 {
 	volatile char pad[2 * LIBRARY_PAD];
 

@@ -13,8 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#if defined(__clang__)
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
-#define TIMES    100
+#endif
+#define TIMES 100
 
 extern char __executable_start;
 static void *volatile last;
