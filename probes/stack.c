@@ -112,11 +112,15 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 			     struct abi_scratch *s, u32 allocator)
 {
-	u32 slot = t->slot;
-	struct walk w = {.process = processes.lookup(&slot)};
+	struct walk w;
 
+#ifdef UNWIND_RULES
+	u32 slot = t->slot;
+
+	w.process = processes.lookup(&slot);
 	if (!w.process)
 		return ABI_NO_STACK;
+#endif
 	walk_begin(&w, t, ctx, s, allocator);
 	walk_run(&w, t, s->pc);
 #ifdef UNWIND_RULES

@@ -15,9 +15,11 @@ struct walk {
 	struct abi_stack_hash h;
 	u32 depth, end;
 	u64 *window, *words; /* of an abi_scratch */
+#ifdef UNWIND_RULES
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
 	u64 code_changes; /* of the process, when the walk began */
 	volatile struct abi_process *process;
+#endif
 };
 
 /* Claim room for a walk; NULL, and counted, when all of it is taken. */
@@ -88,8 +90,10 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	abi_stack_hash_begin(&w->h, t->slot, allocator);
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
+#ifdef UNWIND_RULES
 	w->interrupted = 0;
 	w->code_changes = w->process->code_changes;
+#endif
 }
 
 #ifdef UNWIND_RULES

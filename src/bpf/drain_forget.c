@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <linux/bpf.h>
-#include <string.h>
 
 #include "bpf/drain.h"
 #include "bpf/drain_blocks.h"
@@ -55,12 +54,7 @@ static bool forget_buckets(const void *elements, uint32_t first, uint32_t count,
 
 static bool delete_key(int fd, uint64_t key)
 {
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (uint32_t)fd;
-	attr.key = (uint64_t)(uintptr_t)&key;
-	return sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)) == 0;
+	return sys_bpf_element(BPF_MAP_DELETE_ELEM, fd, &key, NULL) == 0;
 }
 
 static bool forget_spilled(uint64_t key, const void *value, void *arg)

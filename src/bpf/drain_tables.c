@@ -79,19 +79,6 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 
 /* --- what is not in the table ----------------------------------------------------- */
 
-/* One command on a map: `ret` gets the value, or for BPF_MAP_GET_NEXT_KEY the key (one
- * field of union bpf_attr). */
-static int map_command(int command, int fd, const void *key, void *ret)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (uint32_t)fd;
-	attr.key = (uint64_t)(uintptr_t)key;
-	attr.value = (uint64_t)(uintptr_t)ret;
-	return sys_bpf(command, &attr, sizeof(attr));
-}
-
 struct error *drain_walk_hash(int fd, uint32_t max_entries, uint64_t seed, void *value,
 			      bool (*fn)(uint64_t key, const void *value, void *arg),
 			      void *arg)
@@ -104,17 +91,17 @@ struct error *drain_walk_hash(int fd, uint32_t max_entries, uint64_t seed, void 
 
 	hashmap_init(&seen, seed);
 
-	for (int err = map_command(BPF_MAP_GET_NEXT_KEY, fd, NULL, &next); !err && steps;
-	     steps--) {
+	for (int err = sys_bpf_element(BPF_MAP_GET_NEXT_KEY, fd, NULL, &next);
+	     !err && steps; steps--) {
 		key = next;
 		if (!hashmap_get(&seen, key, NULL) &&
-		    map_command(BPF_MAP_LOOKUP_ELEM, fd, &key, value) == 0) {
+		    sys_bpf_element(BPF_MAP_LOOKUP_ELEM, fd, &key, value) == 0) {
 			if (!hashmap_put(&seen, key, 1) || !fn(key, value, arg)) {
 				failed = error_no_memory();
 				break;
 			}
 		}
-		err = map_command(BPF_MAP_GET_NEXT_KEY, fd, &key, &next);
+		err = sys_bpf_element(BPF_MAP_GET_NEXT_KEY, fd, &key, &next);
 	}
 	hashmap_deinit(&seen);
 	return failed;

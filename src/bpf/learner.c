@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "abi.h"
 #include "bpf/learner_process.h"
+#include "bpf/mapped.h"
 #include "bpf/rule_table.h"
 #include "bpf/stack_store.h"
 #include "unwind/walk.h"
@@ -54,25 +54,19 @@ DEFINE_CLEANUP(struct learner *, learner_destroy);
 
 /* --- one walk --------------------------------------------------------------------- */
 
-static void set(struct unwind_registers *r, unsigned reg, uint64_t value)
-{
-	r->value[reg] = value;
-	r->known |= 1u << reg;
-}
-
 static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
 {
 	ret->known = 0;
-	set(ret, ARCH_PC, m->pc);
-	set(ret, ARCH_SP, m->sp);
-	set(ret, ARCH_BP, m->bp);
+	unwind_registers_set(ret, ARCH_PC, m->pc);
+	unwind_registers_set(ret, ARCH_SP, m->sp);
+	unwind_registers_set(ret, ARCH_BP, m->bp);
 	if (m->depth)
 		return;
-	set(ret, ARCH_RBX, m->rbx);
-	set(ret, ARCH_R12, m->r12);
-	set(ret, ARCH_R13, m->r13);
-	set(ret, ARCH_R14, m->r14);
-	set(ret, ARCH_R15, m->r15);
+	unwind_registers_set(ret, ARCH_RBX, m->rbx);
+	unwind_registers_set(ret, ARCH_R12, m->r12);
+	unwind_registers_set(ret, ARCH_R13, m->r13);
+	unwind_registers_set(ret, ARCH_R14, m->r14);
+	unwind_registers_set(ret, ARCH_R15, m->r15);
 }
 
 /* The copy with the return addresses that were replaced put back. */
@@ -283,16 +277,12 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static struct error *map_table(int fd, size_t bytes, size_t *rounded, void **ret)
+static struct error *map_table(int fd, size_t bytes, size_t *bytes_ret, void **ret)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	*rounded = (bytes + page - 1) / page * page;
-	*ret = mmap(NULL, *rounded, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (*ret != MAP_FAILED)
-		return NULL;
-	*ret = NULL;
-	return error_errno(ERROR_IO, errno, "cannot map a table of the unwinder");
+	*bytes_ret = bytes;
+	*ret = mapped_open(fd, bytes);
+	return *ret ? NULL
+		    : error_errno(ERROR_IO, errno, "cannot map a table of the unwinder");
 }
 
 static struct error *start_thread(struct learner *l)
@@ -365,10 +355,8 @@ void learner_destroy(struct learner *l)
 		close(l->stop_fd);
 	ring_buffer__free(l->ring);
 	learner_processes_deinit(&l->processes);
-	if (l->rules.buckets)
-		munmap(l->rules.buckets, l->rules_bytes);
-	if (l->stacks.index)
-		munmap(l->stacks.index, l->index_bytes);
+	mapped_close(l->rules.buckets, l->rules_bytes);
+	mapped_close(l->stacks.index, l->index_bytes);
 	rule_table_deinit(&l->rules);
 	vec_deinit(&l->aliases);
 	pthread_mutex_destroy(&l->lock);

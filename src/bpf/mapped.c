@@ -58,3 +58,24 @@ struct error *mapped_walk_writable(int fd, uint32_t count, uint32_t element_byte
 {
 	return walk(fd, PROT_READ | PROT_WRITE, count, element_bytes, fn, arg);
 }
+
+static size_t page_round(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+void *mapped_open(int fd, size_t bytes)
+{
+	void *p =
+		mmap(NULL, page_round(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void mapped_close(void *mapped, size_t bytes)
+{
+	if (mapped)
+		munmap(mapped, page_round(bytes));
+}

@@ -2,7 +2,6 @@
 #include "bpf/rule_table.h"
 
 #include <linux/bpf.h>
-#include <string.h>
 
 #include "abi.h"
 #include "bpf/syscall.h"
@@ -12,31 +11,16 @@ void rule_table_deinit(struct rule_table *table)
 	vec_deinit(&table->spilled);
 }
 
-static int spill_command(const struct rule_table *table, int command, uint64_t key,
-			 uint64_t *value, uint64_t flags)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (uint32_t)table->spill_fd;
-	attr.key = (uint64_t)(uintptr_t)&key;
-	if (value) {
-		attr.value = (uint64_t)(uintptr_t)value;
-		attr.flags = flags;
-	}
-	return sys_bpf(command, &attr, sizeof(attr));
-}
-
 static void spill(struct rule_table *table, uint64_t key, uint64_t rule)
 {
 	vec_foreach (spilled, &table->spilled) {
 		if (*spilled != key)
 			continue;
-		(void)spill_command(table, BPF_MAP_UPDATE_ELEM, key, &rule, BPF_ANY);
+		(void)sys_bpf_element(BPF_MAP_UPDATE_ELEM, table->spill_fd, &key, &rule);
 		return;
 	}
 	if (!vec_reserve(&table->spilled, table->spilled.len + 1) ||
-	    spill_command(table, BPF_MAP_UPDATE_ELEM, key, &rule, BPF_ANY)) {
+	    sys_bpf_element(BPF_MAP_UPDATE_ELEM, table->spill_fd, &key, &rule)) {
 		table->refused++;
 		return;
 	}
@@ -99,7 +83,7 @@ void rule_table_purge(struct rule_table *table, uint32_t slot,
 			table->spilled.data[kept++] = *key;
 			continue;
 		}
-		(void)spill_command(table, BPF_MAP_DELETE_ELEM, *key, NULL, 0);
+		(void)sys_bpf_element(BPF_MAP_DELETE_ELEM, table->spill_fd, key, NULL);
 		table->count--;
 		__atomic_sub_fetch(&table->control->spilled_rules, 1, __ATOMIC_SEQ_CST);
 	}

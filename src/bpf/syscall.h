@@ -13,4 +13,9 @@
 /* Returns a descriptor or 0, or -errno. */
 int sys_bpf(int command, void *attr, uint32_t size);
 
+/* One command on an element of the map `fd`: `value` is the element's, or where it goes,
+ * or for BPF_MAP_GET_NEXT_KEY where the next key goes (one field of union bpf_attr); NULL
+ * for BPF_MAP_DELETE_ELEM. Returns 0, or -errno. */
+int sys_bpf_element(int command, int fd, const void *key, void *value);
+
 #endif

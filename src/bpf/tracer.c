@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <linux/bpf.h>
 
 #include "bpf/kernel_offsets.h"
+#include "bpf/mapped.h"
 #include "bpf/syscall.h"
 #include "bpf/tracer_state.h"
 #include "snapshot/sampling.h"
@@ -124,29 +124,9 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 	return err;
 }
 
-static size_t page_round(size_t size)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (size + page - 1) / page * page;
-}
-
 static size_t processes_bytes(const struct tracer *t)
 {
 	return t->source->sizes.process_slots * sizeof(struct abi_process);
-}
-
-static void *map_shared(int fd, size_t size)
-{
-	void *p = mmap(NULL, page_round(size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static void unmap_shared(void *p, size_t size)
-{
-	if (p)
-		munmap(p, page_round(size));
 }
 
 static struct error *open_maps(struct tracer *t)
@@ -173,8 +153,8 @@ static struct error *open_maps(struct tracer *t)
 					    "the compiled probes have no map %s",
 					    wanted[i].name);
 	}
-	t->control = map_shared(t->maps.control, sizeof(*t->control));
-	t->processes = map_shared(t->maps.processes, processes_bytes(t));
+	t->control = mapped_open(t->maps.control, sizeof(*t->control));
+	t->processes = mapped_open(t->maps.processes, processes_bytes(t));
 	if (!t->control || !t->processes)
 		return error_errno(ERROR_IO, errno, "cannot map the control records");
 	return NULL;
@@ -197,19 +177,19 @@ static struct error *fill_samples(struct tracer *t)
 {
 	size_t size = ABI_SAMPLE_CLASSES * sizeof(struct abi_sample);
 	int fd = compiler_map(t->compiler, "samples");
-	struct abi_sample *samples = fd < 0 ? NULL : map_shared(fd, size);
+	struct abi_sample *samples = fd < 0 ? NULL : mapped_open(fd, size);
 
 	if (!samples)
 		return error_create(ERROR_IO, "cannot map the table of samples");
 	for (size_t i = 0; i < ABI_SAMPLE_CLASSES; i++) {
 		uint32_t threshold = sampling_threshold(t->options.sample_bytes, i);
-		double weight = threshold == UINT32_MAX ? 1 : ldexp(1, 32) / threshold;
+		double weight = sampling_threshold_weight(threshold);
 
 		samples[i].threshold = threshold;
 		samples[i].weight =
 			(uint64_t)round(ldexp(weight, ABI_SAMPLE_WEIGHT_SHIFT));
 	}
-	unmap_shared(samples, size);
+	mapped_close(samples, size);
 	return NULL;
 }
 
@@ -387,9 +367,9 @@ void tracer_destroy(struct tracer *t)
 		free(a->module);
 	}
 	vec_deinit(&t->allocators);
-	unmap_shared(t->control, sizeof(*t->control));
+	mapped_close(t->control, sizeof(*t->control));
 	if (t->source)
-		unmap_shared(t->processes, processes_bytes(t));
+		mapped_close(t->processes, processes_bytes(t));
 	compiler_destroy(t->compiler);
 	source_destroy(t->source);
 	free(t);

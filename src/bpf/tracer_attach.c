@@ -62,8 +62,6 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 
 /* --- programs --------------------------------------------------------------------- */
 
-/* The names of the programs: returns, then plain frees and other entries, or without
- * cookies each entry. Then with sessions that program. */
 static bool uses_sessions(const struct tracer *t)
 {
 	return t->features.sessions && t->attachment.ops == &attach_uprobe_multi;
@@ -82,6 +80,8 @@ static struct error *load_session(struct tracer *t)
 	return err;
 }
 
+/* Returns, then plain frees and other entries, or without cookies each entry. Then with
+ * sessions that program. */
 static struct error *load_programs(struct tracer *t, const struct attach_ops *ops)
 {
 	const struct program_kind kind = {BPF_PROG_TYPE_KPROBE, ops->attach_type};

@@ -7,6 +7,7 @@
 
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/path.h"
 
 /* The directories of --debug-dir, taken apart at ':'. */
 static struct error *split_dirs(struct lines *lines, const struct option_list *list)
@@ -83,10 +84,9 @@ static const char *debug_package(const char *path)
 {
 	static const char *const libc[] = {"libc.so.6", "libm.so.6", "libpthread.so.0",
 					   "ld-linux-x86-64.so.2"};
-	const char *slash = strrchr(path, '/');
 
 	for (size_t i = 0; i < sizeof(libc) / sizeof(*libc); i++) {
-		if (!strcmp(slash ? slash + 1 : path, libc[i]))
+		if (!strcmp(path_base_name(path), libc[i]))
 			return "the package libc6-dbg";
 	}
 	return "its package of debug symbols (NAME-dbgsym, NAME-debuginfo)";

@@ -75,6 +75,17 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 	return lines_init(&t->lines, options, t->proc, progress, t->frames);
 }
 
+struct error *tracee_try_symbols(struct tracee *t, const struct options *options,
+				 struct progress *progress)
+{
+	struct error *err = tracee_open_symbols(t, options, progress);
+
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return err;
+	error_destroy(err);
+	return NULL;
+}
+
 /* One range for each file: a file may hold several allocators. */
 static bool add_ranges(struct tracee *t, const struct plan *plan)
 {

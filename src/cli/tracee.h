@@ -54,6 +54,11 @@ struct error *tracee_open_symbols(struct tracee *tracee, const struct options *o
 				  struct progress *progress)
 	__attribute__((warn_unused_result));
 
+/* The same where frames can go without names: fails only when memory is out. */
+struct error *tracee_try_symbols(struct tracee *tracee, const struct options *options,
+				 struct progress *progress)
+	__attribute__((warn_unused_result));
+
 /*
  * Plan probes for the allocators in files that it has mapped since the last plan, and
  * remember where their code is. ERROR_NOT_FOUND: there are none.

@@ -89,12 +89,9 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 	struct error *err = NULL;
 
 	if (ts->list.len < EAGER_SYMBOLS || ts->scope == SCOPE_PROCESSES)
-		err = tracee_open_symbols(t, ts->options, ts->progress);
-	/* Only memory is worth giving up for: frames go without names. */
-	if (err && err->code != ERROR_NO_MEMORY && ts->tracer) {
-		error_destroy(err);
-		err = NULL;
-	}
+		/* Nothing that runs already is given up for names. */
+		err = ts->tracer ? tracee_try_symbols(t, ts->options, ts->progress)
+				 : tracee_open_symbols(t, ts->options, ts->progress);
 	if (!err && t->proc)
 		err = tracees_wait_for(ts, t->proc->pidfd);
 	if (!err && !vec_push(&ts->list, t))

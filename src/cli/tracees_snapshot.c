@@ -28,11 +28,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		struct tracee *t = ts->list.data[i];
 
 		t->maps_changed = true;
-		err = tracee_open_symbols(t, ts->options, ts->progress);
-		if (err && err->code != ERROR_NO_MEMORY) {
-			error_destroy(err);
-			err = NULL;
-		}
+		err = tracee_try_symbols(t, ts->options, ts->progress);
 		if (!err)
 			err = tracee_refresh(t);
 		if (!err)

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "snapshot/sampling.h"
-
 uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *block)
 {
 	return snap->time_ns > block->time_ns ? snap->time_ns - block->time_ns : 0;
@@ -38,8 +36,8 @@ struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate)
 	return ret;
 }
 
-static void add_block(struct stack_sum *sum, const struct snapshot_block *block,
-		      double weight)
+void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
+		   double weight)
 {
 	if (!sum->count || block->time_ns < sum->oldest_ns)
 		sum->oldest_ns = block->time_ns;
@@ -51,15 +49,15 @@ static void add_block(struct stack_sum *sum, const struct snapshot_block *block,
 	sum->estimated_count += weight;
 }
 
-struct error *aggregate_blocks(const struct snapshot *snap,
-			       const struct report_options *options,
+struct error *aggregate_blocks(const struct report *report,
 			       struct report_section *section, struct stack_sums *ret)
 {
+	const struct snapshot *snap = report->snapshot;
+	const struct report_options *options = &report->options;
 	const struct snapshot_block *blocks = snap->blocks[section->class].data;
 	size_t count = snap->blocks[section->class].len;
 	size_t stacks = snap->stacks.len;
 	struct stack_sum live = {0}, listed = {0};
-	struct sampling_weights weights;
 
 	if (!vec_reserve(&ret->stacks, stacks))
 		return error_no_memory();
@@ -67,23 +65,20 @@ struct error *aggregate_blocks(const struct snapshot *snap,
 		memset(ret->stacks.data, 0, stacks * sizeof(*ret->stacks.data));
 	ret->stacks.len = stacks;
 
-	sampling_weights_init(snap, &weights);
 	for (size_t i = 0; i < count; i++) {
 		const struct snapshot_block *block = &blocks[i];
-		double weight = section->is_estimate
-					? sampling_weight(&weights, block->size_bytes)
-					: 1;
+		double weight = report_weight(report, section, block->size_bytes);
 
-		add_block(&live, block, weight);
+		stack_sum_add(&live, block, weight);
 		if (!block_is_listed(snap, options, block))
 			continue;
-		add_block(&listed, block, weight);
+		stack_sum_add(&listed, block, weight);
 
 		uint32_t stack = block_stack(snap, block);
 
-		add_block(stack == SNAPSHOT_NO_STACK ? &ret->none
-						     : &ret->stacks.data[stack],
-			  block, weight);
+		stack_sum_add(stack == SNAPSHOT_NO_STACK ? &ret->none
+							 : &ret->stacks.data[stack],
+			      block, weight);
 	}
 	section->live = report_sum_from(&live, section->is_estimate);
 	section->listed = report_sum_from(&listed, section->is_estimate);

@@ -15,6 +15,10 @@ struct stack_ranks {
 	VEC(struct stack_rank) ranks;
 };
 
+/* Add a block that stands for `weight` blocks. */
+void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
+		   double weight);
+
 /* A sum of stack_sum's, rounded; without sampling the estimate is what was traced. */
 struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate);
 
@@ -30,8 +34,7 @@ uint32_t block_stack(const struct snapshot *snap, const struct snapshot_block *b
 
 /* Sum the listed blocks of section->class for each stack, and fill the live and listed
  * numbers of the section. `ret` is the caller's to deinit, also after an error. */
-struct error *aggregate_blocks(const struct snapshot *snap,
-			       const struct report_options *options,
+struct error *aggregate_blocks(const struct report *report,
 			       struct report_section *section, struct stack_sums *ret)
 	__attribute__((warn_unused_result));
 

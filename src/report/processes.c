@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "report/aggregate.h"
-#include "snapshot/sampling.h"
 #include "util/cleanup.h"
 
 static int compare_processes(const void *pa, const void *pb)
@@ -16,13 +15,13 @@ static int compare_processes(const void *pa, const void *pb)
 	return a->process->pid < b->process->pid ? -1 : a->process->pid > b->process->pid;
 }
 
-struct error *report_processes_build(const struct snapshot *snap,
+struct error *report_processes_build(const struct report *report,
 				     const struct process_sums *before,
 				     struct report_arena *arena,
 				     struct report_section *section)
 {
+	const struct snapshot *snap = report->snapshot;
 	size_t count = snap->processes.len;
-	struct sampling_weights weights;
 	struct report_process *processes =
 		report_arena_alloc(arena, count, sizeof(*processes));
 
@@ -35,18 +34,12 @@ struct error *report_processes_build(const struct snapshot *snap,
 
 	if (!sums)
 		return error_no_memory();
-	sampling_weights_init(snap, &weights);
 	vec_foreach (block, &snap->blocks[section->class]) {
 		if (block->process >= count)
 			continue;
 
-		struct stack_sum *sum = &sums[block->process];
-		double weight = sampling_weight(&weights, block->size_bytes);
-
-		sum->size_bytes = report_add(sum->size_bytes, block->size_bytes);
-		sum->count++;
-		sum->estimated_bytes += weight * (double)block->size_bytes;
-		sum->estimated_count += weight;
+		stack_sum_add(&sums[block->process], block,
+			      report_weight(report, section, block->size_bytes));
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct report_process *p = &processes[i];

@@ -8,7 +8,7 @@
 
 /* Fill section->processes, largest first; equal ones by their number. */
 struct error *
-report_processes_build(const struct snapshot *snap, const struct process_sums *before,
+report_processes_build(const struct report *report, const struct process_sums *before,
 		       struct report_arena *arena, struct report_section *section)
 	__attribute__((warn_unused_result));
 

@@ -197,12 +197,12 @@ static struct error *build_section(struct builder *b, enum block_class class)
 			       (b->snap->sample_every > 1 || b->snap->sample_bytes);
 	fill_rates(b, section);
 
-	struct error *err = aggregate_blocks(b->snap, b->options, section, sums);
+	struct error *err = aggregate_blocks(b->report, section, sums);
 
 	section->estimated_live_growth_bytes = report_difference(
 		section->live.estimated_bytes, b->history->estimated_live_bytes[class]);
 	if (!err)
-		err = report_processes_build(b->snap, &b->history->processes[class],
+		err = report_processes_build(b->report, &b->history->processes[class],
 					     b->arena, section);
 	if (!err)
 		err = rank_stacks(sums, b->options->sort, section->is_estimate, &ranks);

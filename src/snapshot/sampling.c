@@ -34,6 +34,11 @@ uint32_t sampling_threshold(uint64_t mean_bytes, size_t class)
 	return threshold >= UINT32_MAX ? UINT32_MAX : (uint32_t)threshold;
 }
 
+double sampling_threshold_weight(uint32_t threshold)
+{
+	return threshold == UINT32_MAX ? 1 : ldexp(1, 32) / threshold;
+}
+
 void sampling_weights_init(const struct snapshot *snap, struct sampling_weights *ret)
 {
 	for (size_t i = 0; i < SAMPLING_CLASSES; i++) {
@@ -41,7 +46,7 @@ void sampling_weights_init(const struct snapshot *snap, struct sampling_weights 
 					     ? sampling_threshold(snap->sample_bytes, i)
 					     : UINT32_MAX;
 
-		ret->of_class[i] = threshold == UINT32_MAX ? 1 : ldexp(1, 32) / threshold;
+		ret->of_class[i] = sampling_threshold_weight(threshold);
 		if (snap->sample_every > 1)
 			ret->of_class[i] = (double)snap->sample_every;
 	}

@@ -24,6 +24,9 @@ size_t sampling_class(uint64_t size_bytes);
  * UINT32_MAX: always. Never 0. */
 uint32_t sampling_threshold(uint64_t mean_bytes, size_t class);
 
+/* How many blocks one that is drawn by this threshold stands for. */
+double sampling_threshold_weight(uint32_t threshold);
+
 struct sampling_weights {
 	double of_class[SAMPLING_CLASSES];
 };

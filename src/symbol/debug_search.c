@@ -29,12 +29,12 @@ struct wanted {
 
 void debug_found_deinit(struct debug_found *found)
 {
-	elf_image_close(found->image);
+	debug_elf_close(found->image);
 	free(found->directory);
 	*found = (struct debug_found){.image = NULL};
 }
 
-static bool has_checksum(const struct elf_image *image, uint32_t want)
+static bool has_checksum(const struct debug_elf *image, uint32_t want)
 {
 	unsigned char bytes[16384];
 	uint32_t crc = 0;
@@ -52,16 +52,16 @@ static bool has_checksum(const struct elf_image *image, uint32_t want)
 	return crc == want;
 }
 
-static bool serves(const struct wanted *wanted, const struct elf_image *image)
+static bool serves(const struct wanted *wanted, const struct debug_elf *image)
 {
 	struct build_id id;
 
-	if (wanted->needs_debug_info && !elf_image_section(image, ".debug_info") &&
-	    !elf_image_section(image, ".zdebug_info"))
+	if (wanted->needs_debug_info && !debug_elf_section(image, ".debug_info") &&
+	    !debug_elf_section(image, ".zdebug_info"))
 		return false;
 	if (wanted->by_checksum)
 		return has_checksum(image, wanted->checksum);
-	id = elf_image_build_id(image);
+	id = debug_elf_build_id(image);
 	return id.size && id.size == wanted->id.size &&
 	       !memcmp(id.bytes, wanted->id.bytes, id.size);
 }
@@ -70,12 +70,12 @@ static bool serves(const struct wanted *wanted, const struct elf_image *image)
 static struct error *try_fd(struct wanted *wanted, int fd, const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
-	struct elf_image *image;
+	struct debug_elf *image;
 	struct error *err;
 
 	if (fd < 0)
 		return NULL;
-	err = elf_image_open(fd, &image);
+	err = debug_elf_open(fd, &image);
 	if (err) {
 		if (err->code == ERROR_NO_MEMORY)
 			return err;
@@ -83,7 +83,7 @@ static struct error *try_fd(struct wanted *wanted, int fd, const char *path)
 		return NULL;
 	}
 	if (!serves(wanted, image)) {
-		elf_image_close(image);
+		debug_elf_close(image);
 		return NULL;
 	}
 	wanted->found->image = image;
@@ -175,12 +175,12 @@ static bool is_file_name(const char *name)
 }
 
 struct error *debug_search_find(const struct debug_search *search,
-				const struct elf_image *file, const char *path,
+				const struct debug_elf *file, const char *path,
 				struct debug_found *ret)
 {
 	struct wanted wanted = {
 		.search = search,
-		.id = elf_image_build_id(file),
+		.id = debug_elf_build_id(file),
 		.needs_debug_info = true,
 		.found = ret,
 	};

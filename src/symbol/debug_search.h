@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "symbol/elf_image.h"
+#include "symbol/debug_elf.h"
 #include "util/error.h"
 
 struct debug_search {
@@ -24,7 +24,7 @@ struct debug_search {
 
 /* A file that was found, and where. */
 struct debug_found {
-	struct elf_image *image; /* NULL: none */
+	struct debug_elf *image; /* NULL: none */
 	char *directory;         /* of the file, NULL when it has no place */
 };
 
@@ -35,7 +35,7 @@ struct debug_found {
  * memory is out.
  */
 struct error *debug_search_find(const struct debug_search *search,
-				const struct elf_image *file, const char *path,
+				const struct debug_elf *file, const char *path,
 				struct debug_found *ret)
 	__attribute__((warn_unused_result));
 

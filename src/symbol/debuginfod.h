@@ -7,7 +7,7 @@
 #ifndef SYMBOL_DEBUGINFOD_H
 #define SYMBOL_DEBUGINFOD_H
 
-#include "symbol/elf_image.h"
+#include "symbol/debug_elf.h"
 
 /* The debug file of that build-id, open for reading; -1 when no URL is set, the library
  * is not installed, or no server has it. May take as long as DEBUGINFOD_TIMEOUT says. */

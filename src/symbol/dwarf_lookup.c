@@ -27,7 +27,7 @@ struct unit_range {
 };
 
 struct dwarf_lookup {
-	const struct elf_image *image;
+	const struct debug_elf *image;
 	Dwarf *dwarf;
 	struct dwarf_budget *budget;
 	/* Offsets of line programs that were run, and the bytes of those that still may
@@ -120,12 +120,12 @@ static struct error *index_units(struct dwarf_lookup *lookup)
 	return NULL;
 }
 
-struct error *dwarf_lookup_create(const struct elf_image *image, Dwarf *dwarf,
+struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
 				  struct dwarf_budget *budget, struct dwarf_lookup **ret)
 {
 	_cleanup_(dwarf_lookup_destroyp) struct dwarf_lookup *lookup =
 		calloc(1, sizeof(*lookup));
-	const Elf_Data *lines = elf_image_data(image, ".debug_line");
+	const Elf_Data *lines = debug_elf_data(image, ".debug_line");
 	uint64_t seed = 0;
 
 	if (!lookup)
@@ -187,7 +187,7 @@ static struct dwarf_unit *find_unit(const struct dwarf_lookup *lookup, uint64_t 
  * there is none. */
 static uint64_t line_program_bytes(const struct dwarf_lookup *lookup, uint64_t offset)
 {
-	const Elf_Data *lines = elf_image_data(lookup->image, ".debug_line");
+	const Elf_Data *lines = debug_elf_data(lookup->image, ".debug_line");
 	uint32_t length;
 	uint64_t length64;
 

@@ -13,7 +13,7 @@
 
 #include <elfutils/libdw.h>
 
-#include "symbol/elf_image.h"
+#include "symbol/debug_elf.h"
 #include "symbol/source_frame.h"
 #include "util/error.h"
 
@@ -31,7 +31,7 @@ struct dwarf_lookup;
 
 /* Answers from `dwarf`, which belongs to `image`. All are borrowed and must outlive the
  * lookup. */
-struct error *dwarf_lookup_create(const struct elf_image *image, Dwarf *dwarf,
+struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
 				  struct dwarf_budget *budget, struct dwarf_lookup **ret)
 	__attribute__((warn_unused_result));
 void dwarf_lookup_destroy(struct dwarf_lookup *lookup);

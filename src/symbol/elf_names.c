@@ -17,7 +17,7 @@ struct named {
 };
 
 struct elf_names {
-	struct elf_image *image;
+	struct debug_elf *image;
 	VEC(struct named) functions; /* by address */
 };
 
@@ -76,12 +76,12 @@ static struct error *read_tables(struct elf_names *names, unsigned type)
 	return NULL;
 }
 
-struct error *elf_names_create(struct elf_image *image, struct elf_names **ret)
+struct error *elf_names_create(struct debug_elf *image, struct elf_names **ret)
 {
 	_cleanup_(elf_names_destroyp) struct elf_names *names = calloc(1, sizeof(*names));
 
 	if (!names) {
-		elf_image_close(image);
+		debug_elf_close(image);
 		return error_no_memory();
 	}
 	names->image = image;
@@ -104,7 +104,7 @@ void elf_names_destroy(struct elf_names *names)
 	if (!names)
 		return;
 	vec_deinit(&names->functions);
-	elf_image_close(names->image);
+	debug_elf_close(names->image);
 	free(names);
 }
 
@@ -166,11 +166,11 @@ static void *unpack(const Elf_Data *packed, size_t *ret_size)
 	return status == LZMA_STREAM_END ? take(bytes) : NULL;
 }
 
-struct error *elf_names_from_debugdata(const struct elf_image *image,
+struct error *elf_names_from_debugdata(const struct debug_elf *image,
 				       struct elf_names **ret)
 {
-	const Elf_Data *packed = elf_image_data(image, ".gnu_debugdata");
-	struct elf_image *inner;
+	const Elf_Data *packed = debug_elf_data(image, ".gnu_debugdata");
+	struct debug_elf *inner;
 	struct error *err;
 	size_t size;
 	void *bytes;
@@ -179,7 +179,7 @@ struct error *elf_names_from_debugdata(const struct elf_image *image,
 	bytes = packed ? unpack(packed, &size) : NULL;
 	if (!bytes)
 		return NULL;
-	err = elf_image_from_memory(bytes, size, &inner);
+	err = debug_elf_from_memory(bytes, size, &inner);
 	if (err && err->code != ERROR_NO_MEMORY) {
 		error_destroy(err);
 		return NULL;

@@ -4,14 +4,14 @@
 #ifndef SYMBOL_ELF_NAMES_H
 #define SYMBOL_ELF_NAMES_H
 
-#include "symbol/elf_image.h"
+#include "symbol/debug_elf.h"
 #include "util/error.h"
 
 struct elf_names;
 
 /* The functions of .symtab, or without one of .dynsym. Takes `image` over, also after an
  * error. */
-struct error *elf_names_create(struct elf_image *image, struct elf_names **ret)
+struct error *elf_names_create(struct debug_elf *image, struct elf_names **ret)
 	__attribute__((warn_unused_result));
 void elf_names_destroy(struct elf_names *names);
 
@@ -20,7 +20,7 @@ void elf_names_destroy(struct elf_names *names);
  * manual, "Debugging Information in a Special Section"). *ret is NULL when there is none,
  * or none that can be used: it may need at most 64 MiB to decompress, to at most 256 MiB.
  */
-struct error *elf_names_from_debugdata(const struct elf_image *image,
+struct error *elf_names_from_debugdata(const struct debug_elf *image,
 				       struct elf_names **ret)
 	__attribute__((warn_unused_result));
 

@@ -16,7 +16,7 @@ struct line_module {
 	char *path;
 	bool is_loaded;
 	const char *missing;
-	struct elf_image *image;  /* the file itself, NULL: it cannot be used */
+	struct debug_elf *image;  /* the file itself, NULL: it cannot be used */
 	struct debug_found debug; /* its debug file, when it has one */
 	struct debug_found alt;   /* the debug info's supplementary file */
 	Dwarf *dwarf, *alt_dwarf;
@@ -60,30 +60,30 @@ void line_module_destroy(struct line_module *module)
 		return;
 	drop_dwarf(module);
 	elf_names_destroy(module->names);
-	elf_image_close(module->image);
+	debug_elf_close(module->image);
 	closep(&module->fd);
 	free(module->path);
 	free(module);
 }
 
-static bool has_debug_info(const struct elf_image *image)
+static bool has_debug_info(const struct debug_elf *image)
 {
-	Elf_Scn *scn = elf_image_section(image, ".debug_info");
+	Elf_Scn *scn = debug_elf_section(image, ".debug_info");
 	GElf_Shdr sh;
 
 	if (!scn)
-		scn = elf_image_section(image, ".zdebug_info");
+		scn = debug_elf_section(image, ".zdebug_info");
 	return scn && gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS && sh.sh_size;
 }
 
 /* libdw (0.188 at least) takes it for granted that a section of strings ends with one,
  * and otherwise reads on behind it. */
-static bool strings_end(const struct elf_image *image)
+static bool strings_end(const struct debug_elf *image)
 {
 	static const char *const names[] = {".debug_str", ".debug_line_str"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const Elf_Data *data = elf_image_data(image, names[i]);
+		const Elf_Data *data = debug_elf_data(image, names[i]);
 
 		if (data && data->d_size &&
 		    ((const char *)data->d_buf)[data->d_size - 1] != '\0')
@@ -93,7 +93,7 @@ static bool strings_end(const struct elf_image *image)
 }
 
 /* libdw reads all debug sections of a file at once. */
-static Dwarf *begin_dwarf(struct line_resources *resources, const struct elf_image *image)
+static Dwarf *begin_dwarf(struct line_resources *resources, const struct debug_elf *image)
 {
 	Dwarf *dwarf;
 
@@ -152,7 +152,7 @@ static struct error *load_alt(struct line_module *module,
 static struct error *load_dwarf(struct line_module *module,
 				struct line_resources *resources)
 {
-	const struct elf_image *image = module->image;
+	const struct debug_elf *image = module->image;
 	struct error *err = NULL;
 
 	if (!has_debug_info(image)) {
@@ -185,7 +185,7 @@ static struct error *load(struct line_module *module, struct line_resources *res
 
 	module->fd = -1;
 	module->is_loaded = true;
-	err = elf_image_open(fd, &module->image);
+	err = debug_elf_open(fd, &module->image);
 	if (err && err->code != ERROR_NO_MEMORY) {
 		error_destroy(err);
 		module->missing = "the file cannot be read";
@@ -201,7 +201,7 @@ static struct error *load(struct line_module *module, struct line_resources *res
 }
 
 /* The address that the file gives to what lies at `file_offset`. */
-static bool file_address(const struct elf_image *image, uint64_t file_offset,
+static bool file_address(const struct debug_elf *image, uint64_t file_offset,
 			 uint64_t *ret)
 {
 	GElf_Phdr ph;

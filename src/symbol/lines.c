@@ -10,7 +10,9 @@
 
 #include "symbol/line_module.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/escape.h"
+#include "util/path.h"
 
 /* Some 30 seconds of work, should debug info be made to waste time: the program with the
  * most, a browser, takes a tenth of it for all that a report shows. */
@@ -41,23 +43,19 @@ DEFINE_CLEANUP(struct line_finder *, line_finder_destroy);
 
 static uint64_t monotonic_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return clock_now_ns() / 1000000;
 }
 
 static void show_progress(struct line_finder *finder)
 {
 	_cleanup_(strbuf_deinit) struct strbuf phase = {0};
 	const char *path = line_module_path(finder->reading);
-	const char *slash = strrchr(path, '/');
 
 	if (!finder->options.progress)
 		return;
 	finder->shown_ms = monotonic_ms();
 	strbuf_append(&phase, "reading debug info of ");
-	escape_text(&phase, slash ? slash + 1 : path);
+	escape_text(&phase, path_base_name(path));
 	finder->options.progress(finder->options.progress_arg, strbuf_text(&phase));
 }
 
@@ -183,7 +181,7 @@ struct error *line_finder_create(const struct proc *proc,
 			   .dirs = options->debug_dirs,
 			   .debuginfod = options->debuginfod},
 		.budget = {.steps = BUDGET_STEPS, .tick = tick, .tick_arg = finder},
-		.memory_bytes = elf_image_max_bytes(),
+		.memory_bytes = debug_elf_max_bytes(),
 	};
 
 	struct error *err = read_mappings(finder);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbol/elf_image.h"
+#include "symbol/debug_elf.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 

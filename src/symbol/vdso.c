@@ -9,7 +9,7 @@
 struct error *vdso_names(struct elf_names **ret)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
-	struct elf_image *image;
+	struct debug_elf *image;
 	struct error *err;
 	size_t size;
 	void *copy;
@@ -23,7 +23,7 @@ struct error *vdso_names(struct elf_names **ret)
 	if (!copy)
 		return error_no_memory();
 	memcpy(copy, header, size);
-	err = elf_image_from_memory(copy, size, &image);
+	err = debug_elf_from_memory(copy, size, &image);
 	if (err && err->code != ERROR_NO_MEMORY) {
 		error_destroy(err);
 		return NULL;

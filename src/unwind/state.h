@@ -15,6 +15,13 @@ struct unwind_registers {
 	uint32_t known;
 };
 
+static inline void unwind_registers_set(struct unwind_registers *registers, unsigned reg,
+					uint64_t value)
+{
+	registers->value[reg] = value;
+	registers->known |= 1u << reg;
+}
+
 /*
  * A copy of a piece of the target's stack. Bit i of `pages` (bit i % 64 of pages[i / 64])
  * is set when the page of 4 KiB that lies i pages after that of `base` could be read;

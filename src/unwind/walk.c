@@ -98,19 +98,13 @@ static struct unwind_regs to_step(const struct unwind_registers *r)
 	};
 }
 
-static void set_register(struct unwind_registers *r, unsigned reg, uint64_t value)
-{
-	r->value[reg] = value;
-	r->known |= 1u << reg;
-}
-
 static void from_step(const struct unwind_regs *step, struct unwind_registers *ret)
 {
 	/* The rest may have been saved, nobody knows where. */
 	ret->known = 0;
-	set_register(ret, ARCH_PC, step->pc);
-	set_register(ret, ARCH_SP, step->sp);
-	set_register(ret, ARCH_BP, step->bp);
+	unwind_registers_set(ret, ARCH_PC, step->pc);
+	unwind_registers_set(ret, ARCH_SP, step->sp);
+	unwind_registers_set(ret, ARCH_BP, step->bp);
 }
 
 static enum eval read_word(const struct walker *w, uint64_t address, uint64_t *ret)

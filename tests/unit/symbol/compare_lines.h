@@ -90,17 +90,17 @@ struct text_range {
 static inline struct text_range find_text(const char *name)
 {
 	int fd = open(work_path(name), O_RDONLY | O_CLOEXEC);
-	struct elf_image *image;
+	struct debug_elf *image;
 	struct text_range range;
 	GElf_Shdr sh;
 
-	REQUIRE(fd >= 0 && !elf_image_open(fd, &image));
+	REQUIRE(fd >= 0 && !debug_elf_open(fd, &image));
 
-	Elf_Scn *scn = elf_image_section(image, ".text");
+	Elf_Scn *scn = debug_elf_section(image, ".text");
 
 	REQUIRE(scn && gelf_getshdr(scn, &sh));
 	range = (struct text_range){sh.sh_addr, sh.sh_offset, sh.sh_size};
-	elf_image_close(image);
+	debug_elf_close(image);
 	return range;
 }
 

@@ -12,13 +12,13 @@ static const char *build_id_path(const char *name)
 {
 	static char path[256];
 	int fd = open(work_path(name), O_RDONLY | O_CLOEXEC);
-	struct elf_image *image;
+	struct debug_elf *image;
 	struct build_id id;
 	int n;
 
-	REQUIRE(fd >= 0 && !elf_image_open(fd, &image));
-	id = elf_image_build_id(image);
-	elf_image_close(image);
+	REQUIRE(fd >= 0 && !debug_elf_open(fd, &image));
+	id = debug_elf_build_id(image);
+	debug_elf_close(image);
 	REQUIRE(id.size == 20);
 	n = snprintf(path, sizeof(path), ".build-id/%02x/", id.bytes[0]);
 	for (size_t i = 1; i < id.size; i++)

@@ -50,12 +50,12 @@ struct section {
 static size_t find_sections(const char *name, struct section sections[], size_t max)
 {
 	int fd = open(work_path(name), O_RDONLY | O_CLOEXEC);
-	struct elf_image *image;
+	struct debug_elf *image;
 	size_t count = 0, names;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	REQUIRE(fd >= 0 && !elf_image_open(fd, &image));
+	REQUIRE(fd >= 0 && !debug_elf_open(fd, &image));
 	REQUIRE(!elf_getshdrstrndx(image->elf, &names));
 	while ((scn = elf_nextscn(image->elf, scn)) && gelf_getshdr(scn, &sh)) {
 		const char *section = elf_strptr(image->elf, names, sh.sh_name);
@@ -63,7 +63,7 @@ static size_t find_sections(const char *name, struct section sections[], size_t 
 		if (section && !strncmp(section, ".debug_", 7) && count < max)
 			sections[count++] = (struct section){sh.sh_offset, sh.sh_size};
 	}
-	elf_image_close(image);
+	debug_elf_close(image);
 	return count;
 }
 
@@ -223,7 +223,7 @@ static void damaged_symbols(void)
 	for (unsigned i = 0; i < 5 * files; i++) {
 		struct bytes copy = {malloc(original.size), original.size};
 		struct section all = {0, copy.size}, table = {copy.size - 4000, 4000};
-		struct elf_image *image;
+		struct debug_elf *image;
 		struct elf_names *found;
 
 		REQUIRE(copy.data);
@@ -231,7 +231,7 @@ static void damaged_symbols(void)
 		for (int j = 0; j < 20; j++)
 			damage(&copy, j % 2 ? &all : &table, &state);
 
-		struct error *err = elf_image_from_memory(copy.data, copy.size, &image);
+		struct error *err = debug_elf_from_memory(copy.data, copy.size, &image);
 
 		if (err) {
 			CHECK_INT(err->code, ERROR_MALFORMED);

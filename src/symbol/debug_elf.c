@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbol/elf_image.h"
+#include "symbol/debug_elf.h"
 
 #include <elfutils/libdwelf.h>
 #include <endian.h>
@@ -32,7 +32,7 @@
 #error "this machine is not supported"
 #endif
 
-DEFINE_CLEANUP(struct elf_image *, elf_image_close);
+DEFINE_CLEANUP(struct debug_elf *, debug_elf_close);
 
 /* Open for reading what the O_PATH descriptor stands for, if that is a regular file. */
 static int reopen_regular(int path_fd)
@@ -125,7 +125,7 @@ static uint64_t whole_size(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 	return memcmp(head, "ZLIB", 4) ? sh->sh_size : be64toh(size);
 }
 
-uint64_t elf_image_max_bytes(void)
+uint64_t debug_elf_max_bytes(void)
 {
 	struct sysinfo info;
 	uint64_t quarter = READ_MAX_BYTES;
@@ -135,7 +135,7 @@ uint64_t elf_image_max_bytes(void)
 	return quarter < READ_MAX_BYTES ? quarter : READ_MAX_BYTES;
 }
 
-static struct error *check_sections(struct elf_image *image, bool is_mapped)
+static struct error *check_sections(struct debug_elf *image, bool is_mapped)
 {
 	uint64_t all = 0;
 	Elf_Scn *scn = NULL;
@@ -162,14 +162,14 @@ static struct error *check_sections(struct elf_image *image, bool is_mapped)
 		if (size != sh.sh_size || !is_mapped)
 			image->debug_bytes += size;
 	}
-	if (image->debug_bytes > elf_image_max_bytes())
+	if (image->debug_bytes > debug_elf_max_bytes())
 		return malformed("its debug sections are too large");
 	return NULL;
 }
 
-struct error *elf_image_open(int fd, struct elf_image **ret)
+struct error *debug_elf_open(int fd, struct debug_elf **ret)
 {
-	_cleanup_(elf_image_closep) struct elf_image *image = calloc(1, sizeof(*image));
+	_cleanup_(debug_elf_closep) struct debug_elf *image = calloc(1, sizeof(*image));
 	struct stat st;
 	Elf64_Ehdr header;
 
@@ -200,9 +200,9 @@ struct error *elf_image_open(int fd, struct elf_image **ret)
 	return NULL;
 }
 
-struct error *elf_image_from_memory(void *memory, size_t size, struct elf_image **ret)
+struct error *debug_elf_from_memory(void *memory, size_t size, struct debug_elf **ret)
 {
-	_cleanup_(elf_image_closep) struct elf_image *image = calloc(1, sizeof(*image));
+	_cleanup_(debug_elf_closep) struct debug_elf *image = calloc(1, sizeof(*image));
 	Elf64_Ehdr header;
 	struct error *err;
 
@@ -229,7 +229,7 @@ struct error *elf_image_from_memory(void *memory, size_t size, struct elf_image 
 	return NULL;
 }
 
-void elf_image_close(struct elf_image *image)
+void debug_elf_close(struct debug_elf *image)
 {
 	if (!image)
 		return;
@@ -239,7 +239,7 @@ void elf_image_close(struct elf_image *image)
 	free(image);
 }
 
-Elf_Scn *elf_image_section(const struct elf_image *image, const char *name)
+Elf_Scn *debug_elf_section(const struct debug_elf *image, const char *name)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
@@ -258,7 +258,7 @@ Elf_Scn *elf_image_section(const struct elf_image *image, const char *name)
 	return NULL;
 }
 
-struct build_id elf_image_build_id(const struct elf_image *image)
+struct build_id debug_elf_build_id(const struct debug_elf *image)
 {
 	struct build_id id = {.size = 0};
 	const void *bytes;
@@ -271,9 +271,9 @@ struct build_id elf_image_build_id(const struct elf_image *image)
 	return id;
 }
 
-const Elf_Data *elf_image_data(const struct elf_image *image, const char *name)
+const Elf_Data *debug_elf_data(const struct debug_elf *image, const char *name)
 {
-	Elf_Scn *scn = elf_image_section(image, name);
+	Elf_Scn *scn = debug_elf_section(image, name);
 	char old_name[32];
 	GElf_Shdr sh;
 	const Elf_Data *data;
@@ -281,7 +281,7 @@ const Elf_Data *elf_image_data(const struct elf_image *image, const char *name)
 	/* What was compressed in the old manner of GNU keeps its name. */
 	if (!scn && name[0] == '.') {
 		snprintf(old_name, sizeof(old_name), ".z%s", name + 1);
-		scn = elf_image_section(image, old_name);
+		scn = debug_elf_section(image, old_name);
 	}
 	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
 		return NULL;

@@ -4,8 +4,8 @@
  * alone, a .dwo file. All of them may be the target's, so all are hostile: what libelf
  * and libdw would allocate is bounded before they look.
  */
-#ifndef SYMBOL_ELF_IMAGE_H
-#define SYMBOL_ELF_IMAGE_H
+#ifndef SYMBOL_DEBUG_ELF_H
+#define SYMBOL_DEBUG_ELF_H
 
 #include <gelf.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #define BUILD_ID_MAX_BYTES 64
 
-struct elf_image {
+struct debug_elf {
 	Elf *elf;
 	uint64_t size_bytes; /* of the file */
 	int fd;              /* -1: in memory */
@@ -46,29 +46,29 @@ int open_regular_path(const char *path);
  * that is cut short while it is mapped raises SIGBUS; mapped are only files of 256 MiB
  * and more that none but root can write. ERROR_MALFORMED also for a file whose debug
  * sections are larger, once decompressed, than what a real one needs (16 GiB), or would
- * take more memory than elf_image_max_bytes().
+ * take more memory than debug_elf_max_bytes().
  */
-struct error *elf_image_open(int fd, struct elf_image **ret)
+struct error *debug_elf_open(int fd, struct debug_elf **ret)
 	__attribute__((warn_unused_result));
 
 /* The same for a file in `memory` (from malloc), which is taken over, also after an
  * error. */
-struct error *elf_image_from_memory(void *memory, size_t size, struct elf_image **ret)
+struct error *debug_elf_from_memory(void *memory, size_t size, struct debug_elf **ret)
 	__attribute__((warn_unused_result));
-void elf_image_close(struct elf_image *image);
+void debug_elf_close(struct debug_elf *image);
 
 /* The most memory that debug info may take: 2 GiB, and at most a quarter of what the
  * machine has. */
-uint64_t elf_image_max_bytes(void);
+uint64_t debug_elf_max_bytes(void);
 
 /* The section of that name, or NULL. */
-Elf_Scn *elf_image_section(const struct elf_image *image, const char *name);
+Elf_Scn *debug_elf_section(const struct debug_elf *image, const char *name);
 
 /* The GNU build-id (size 0: it has none, or one that is too long). */
-struct build_id elf_image_build_id(const struct elf_image *image);
+struct build_id debug_elf_build_id(const struct debug_elf *image);
 
 /* The contents of a section as libelf has them now: once dwarf_begin_elf(3) has looked,
  * decompressed. NULL when there are none. */
-const Elf_Data *elf_image_data(const struct elf_image *image, const char *name);
+const Elf_Data *debug_elf_data(const struct debug_elf *image, const char *name);
 
 #endif
