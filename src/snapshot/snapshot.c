@@ -41,6 +41,14 @@ void snapshot_destroy(struct snapshot *snap)
 	vec_deinit(&snap->allocators);
 	vec_deinit(&snap->stacks);
 	vec_deinit(&snap->frames);
+	vec_deinit(&snap->traffic);
+	vec_deinit(&snap->lifetimes);
+	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
+		vec_deinit(&snap->trends[i]);
+	vec_foreach (thread, &snap->threads)
+		free(thread->name);
+	vec_deinit(&snap->threads);
+	vec_deinit(&snap->moments);
 	free(snap->library);
 	free(snap);
 }

@@ -67,6 +67,60 @@ struct snapshot_module {
 	char *build_id;       /* lower-case hex, or NULL when there is none */
 };
 
+/* Powers of two: bucket 0 counts 0, bucket i counts 2^(i-1) to 2^i - 1. */
+#define SNAPSHOT_BUCKETS 65
+
+/*
+ * What happened at one call path since the attach, as traced; measured where
+ * snapshot.has_traffic. Blocks count where they were allocated, whoever frees them; those
+ * that went with their process are freed.
+ */
+struct snapshot_traffic {
+	uint64_t allocations, allocated_bytes;
+	uint64_t frees, freed_bytes;
+	uint64_t temporary; /* blocks that their thread freed as its next heap event */
+	uint64_t peak_bytes, peak_time_ns; /* most that was outstanding at once, and when
+					      it first was */
+	uint64_t peak_count;               /* blocks outstanding then */
+};
+
+/* Of blocks that were freed: how long they had lived, in powers of two of a millisecond;
+ * SNAPSHOT_LIFETIMES - 1 counts all longer ones. */
+#define SNAPSHOT_LIFETIMES 32
+struct snapshot_lifetimes {
+	uint64_t count[SNAPSHOT_LIFETIMES];
+};
+
+/* What one thread did since the attach, as traced; where snapshot.has_traffic. */
+struct snapshot_thread {
+	uint32_t process; /* index into snapshot.processes */
+	uint32_t tid;     /* as the kernel numbers threads */
+	char *name;       /* /proc/PID/task/TID/comm when last seen, or NULL */
+	bool exited;
+	uint64_t allocations, allocated_bytes;
+	uint64_t frees, freed_bytes; /* by this thread, of whoever's blocks */
+	uint64_t freed_by_others, freed_by_others_bytes; /* of its blocks, by other
+							    threads */
+	uint64_t freed_own, freed_own_bytes; /* of its own blocks, by itself */
+};
+
+/* How what a call path holds went on from snapshot to snapshot of a run. */
+struct snapshot_trend {
+	uint32_t intervals;       /* between snapshots, since it first held anything */
+	uint32_t grew, shrank;    /* in how many of them its bytes did */
+	double slope_bytes_per_s; /* of the line of least squares through its bytes */
+	double determination;     /* R^2 of that line, 0..1: how well it fits */
+};
+
+/* One earlier moment of the run: the targets as a whole. */
+struct snapshot_moment {
+	uint64_t time_ns;
+	uint64_t live_bytes[BLOCK_CLASS_COUNT], live_blocks[BLOCK_CLASS_COUNT];
+	uint64_t allocations, allocated_bytes,
+		frees;         /* of heap blocks since the attach */
+	uint64_t vm_rss_bytes; /* of all processes together */
+};
+
 /* Events since the attach. */
 struct snapshot_totals {
 	uint64_t allocations, allocated_bytes;
@@ -150,6 +204,21 @@ struct snapshot {
 	/* Of heap blocks, sampled: what it is estimated to be in all (sampling.h). Only
 	 * allocations, frees and their bytes are filled. */
 	struct snapshot_totals estimated;
+
+	/* On demand. Those of stacks have one element for each of `stacks` or none. */
+	bool has_traffic, has_lifetimes, has_trends;
+	VEC(struct snapshot_traffic) traffic;
+	VEC(struct snapshot_lifetimes) lifetimes;
+	VEC(struct snapshot_trend) trends[BLOCK_CLASS_COUNT];
+	VEC(struct snapshot_thread) threads; /* by process, then tid */
+	/* Sizes of all heap blocks ever allocated, as traced: where has_traffic. */
+	uint64_t sizes[SNAPSHOT_BUCKETS];
+	uint64_t peak_bytes, peak_time_ns; /* of all heap blocks together */
+
+	/* Of the run so far, oldest first, this one last. A long run keeps ever fewer of
+	 * its early ones. */
+	VEC(struct snapshot_moment) moments;
+
 	uint64_t losses[LOSS_COUNT];
 };
 
