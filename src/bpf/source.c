@@ -255,6 +255,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 			   !o->min_size_bytes && o->max_size_bytes == UINT64_MAX;
 
 		ok &= add_flag(source, "-DHAVE_SESSION");
+		if (o->one_process)
+			ok &= add_flag(source, "-DONE_PROCESS");
 		/* A function of --function NAME leaves the others out as well. */
 		vec_foreach (site, &source->sites)
 			all = all && !(*site & ABI_SITE_UNRECORDED);
@@ -318,9 +320,8 @@ struct error *source_build(const struct source_options *options,
 
 			source_entry_name(i, name);
 			strbuf_appendf(&text,
-				       "int %s(struct pt_regs *ctx)\n"
-				       "{\n\treturn %s_entered(ctx, %#" PRIx64
-				       "ull);\n}\n",
+				       "ENTRY(%s, tracee_find, %s_entered, %#" PRIx64
+				       "ull)\n",
 				       name, is_free ? "free" : "call", site);
 		}
 	}

@@ -46,6 +46,7 @@ struct source_options {
 	bool with_time;         /* keep the time of each block */
 	bool cookies;           /* the kernel has attach cookies (5.15) */
 	bool sessions;          /* and sessions (6.13) */
+	bool one_process;       /* with SCOPE_PROCESSES: there will be just one */
 	bool rules;             /* walk by rules; else by frame pointer alone */
 	bool no_frame_pointers; /* with rules: never by frame pointer */
 	struct kernel_offsets offsets;
