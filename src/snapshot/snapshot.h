@@ -110,6 +110,8 @@ struct snapshot_trend {
 	uint32_t grew, shrank;    /* in how many of them its bytes did */
 	double slope_bytes_per_s; /* of the line of least squares through its bytes */
 	double determination;     /* R^2 of that line, 0..1: how well it fits */
+	uint32_t stands;          /* how many of the last intervals ended without more
+				     bytes than ever before */
 };
 
 /* One earlier moment of the run: the targets as a whole. */
