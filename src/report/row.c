@@ -62,6 +62,7 @@ static void add_traffic(const struct builder *b, const struct report_section *se
 	uint64_t since_ns = b->report->since_ns;
 
 	row->flow = report_flow_estimate(b->report, section, &flow);
+	row->since_traced = since;
 	row->since = report_flow_estimate(b->report, section, &since);
 	row->rates = (struct report_rates){
 		.allocations = report_rate(row->since.allocations, 0, since_ns),

@@ -73,6 +73,7 @@ struct report_row {
 	/* From `traffic`; 0 without. With --sample-bytes the blocks of a call path are
 	   weighed as if each were of their mean size. */
 	struct report_flow flow, since;  /* since the attach, since the previous report */
+	struct report_flow since_traced; /* the latter as it was traced */
 	struct report_rates rates;       /* of `since` */
 	uint64_t peak_bytes, peak_count; /* estimated, where sampled */
 	const struct report_frame *const *frames; /* `depth` of them, leaf first */
