@@ -2,6 +2,7 @@
 #include "render/formats.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "render/text_course.h"
 #include "render/text_page.h"
@@ -312,6 +313,10 @@ static struct error *render_text(const struct report *report, FILE *out)
 	struct text_page page = {.report = report, .out = out};
 	struct error *err = NULL;
 
+	/* One more, as calloc(0) may give NULL. */
+	page.frames = calloc(report->frame_count + 1, sizeof(*page.frames));
+	if (!page.frames)
+		return error_no_memory();
 	text_format_time(report->snapshot, "%H:%M:%S", page.clock, sizeof(page.clock));
 	append_title(&page);
 	append_cause(&page);
@@ -337,6 +342,9 @@ static struct error *render_text(const struct report *report, FILE *out)
 	else
 		fwrite(page.text.data, 1, page.text.len, out);
 	strbuf_deinit(&page.text);
+	for (size_t i = 0; i < report->frame_count; i++)
+		free(page.frames[i]);
+	free(page.frames);
 	return err;
 }
 

@@ -8,7 +8,7 @@
 
 #define FLUSH_BYTES ((size_t)64 * 1024)
 
-void text_set_style(struct text_page *page, enum text_style style)
+void text_append_style(struct strbuf *text, bool color, enum text_style style)
 {
 	/* ECMA-48, "select graphic rendition". */
 	static const char *const codes[] = {
@@ -18,8 +18,13 @@ void text_set_style(struct text_page *page, enum text_style style)
 		[TEXT_WARNING] = "\033[1;31m",
 	};
 
-	if (page->report->options.color)
-		strbuf_append(&page->text, codes[style]);
+	if (color)
+		strbuf_append(text, codes[style]);
+}
+
+void text_set_style(struct text_page *page, enum text_style style)
+{
+	text_append_style(&page->text, page->report->options.color, style);
 }
 
 void text_append_line(struct text_page *page, const char *label, const char *format, ...)

@@ -12,6 +12,7 @@ struct text_page {
 	struct strbuf text; /* what was not written yet */
 	const struct report *report;
 	FILE *out;
+	char **frames;  /* the line of each frame, made once; by report_frame.index */
 	char clock[32]; /* local time of the snapshot, "03:04:05" */
 };
 
@@ -25,6 +26,7 @@ enum text_style {
 	TEXT_DIM,
 	TEXT_WARNING,
 };
+void text_append_style(struct strbuf *text, bool color, enum text_style style);
 void text_set_style(struct text_page *page, enum text_style style);
 
 /* "  label         text\n", the text printf-style and without anything of the target's

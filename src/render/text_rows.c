@@ -35,19 +35,20 @@ static void append_place(struct strbuf *text, const struct report_frame *frame,
 		strbuf_appendf(text, ":%u", frame->line);
 }
 
-static void append_frame(struct text_page *page, const struct report_frame *frame)
+static void make_frame(struct text_page *page, const struct report_frame *frame,
+		       struct strbuf *text)
 {
-	struct strbuf *text = &page->text;
+	bool color = page->report->options.color;
 
 	strbuf_append(text, "\t\t");
-	text_set_style(page, TEXT_DIM);
+	text_append_style(text, color, TEXT_DIM);
 	strbuf_appendf(text, "0x%016" PRIx64, frame->address);
-	text_set_style(page, TEXT_PLAIN);
+	text_append_style(text, color, TEXT_PLAIN);
 	strbuf_append_char(text, '\t');
 	if (frame->symbol || frame->inlined) {
-		text_set_style(page, TEXT_FUNCTION);
+		text_append_style(text, color, TEXT_FUNCTION);
 		escape_text(text, frame->symbol ? frame->symbol : "unknown");
-		text_set_style(page, TEXT_PLAIN);
+		text_append_style(text, color, TEXT_PLAIN);
 		if (frame->inlined)
 			strbuf_append(text, " [inlined] ");
 		else
@@ -62,6 +63,22 @@ static void append_frame(struct text_page *page, const struct report_frame *fram
 	}
 	append_place(text, frame, page->report->options.short_paths);
 	strbuf_append_char(text, '\n');
+}
+
+static void append_frame(struct text_page *page, const struct report_frame *frame)
+{
+	char **line = &page->frames[frame->index];
+
+	if (!*line) {
+		struct strbuf made = {0};
+
+		make_frame(page, frame, &made);
+		*line = strbuf_steal(&made);
+	}
+	if (*line)
+		strbuf_append(&page->text, *line);
+	else
+		page->text.failed = true;
 }
 
 /* Says why a stack has no more frames, where there should be more. */

@@ -34,6 +34,7 @@ void frame_namer_deinit(struct frame_namer *n)
 	for (size_t i = 0; n->processes && i < n->snap->processes.len; i++)
 		vec_deinit(&n->processes[i].groups);
 	free(n->processes);
+	vec_deinit(&n->passing);
 }
 
 /* `named` is NULL for code of a process that has no cache. */
@@ -176,15 +177,17 @@ struct error *frame_namer_fill(struct frame_namer *n, struct report_row *row)
 		return NULL;
 	row->end = stack->end < STACK_END_COUNT ? stack->end : STACK_END_UNREADABLE;
 
-	struct frame_group group;
 	size_t depth = 0;
 
-	/* Once to count and once to fill: the second time all are known. */
+	n->passing.len = 0;
 	for (size_t i = 0; i < address_count; i++) {
+		struct frame_group group;
 		struct error *err = get_frames(n, stack->process, addresses[i], &group);
 
 		if (err)
 			return err;
+		if (!vec_push(&n->passing, group))
+			return error_no_memory();
 		depth += group.count;
 	}
 
@@ -193,13 +196,9 @@ struct error *frame_namer_fill(struct frame_namer *n, struct report_row *row)
 
 	if (!frames)
 		return error_no_memory();
-	for (size_t i = 0; i < address_count; i++) {
-		struct error *err = get_frames(n, stack->process, addresses[i], &group);
-
-		if (err)
-			return err;
-		for (size_t j = 0; j < group.count; j++)
-			frames[row->depth++] = &group.frames[j];
+	vec_foreach (group, &n->passing) {
+		for (size_t i = 0; i < group->count; i++)
+			frames[row->depth++] = &group->frames[i];
 	}
 	row->frames = frames;
 	return NULL;

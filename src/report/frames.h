@@ -5,8 +5,10 @@
 
 #include "report/arena.h"
 #include "report/report.h"
+#include "util/vec.h"
 
 struct process_frames;
+struct frame_group;
 
 struct frame_namer {
 	const struct snapshot *snap;
@@ -15,6 +17,7 @@ struct frame_namer {
 	const struct report_filter *filter; /* borrowed, or NULL */
 	struct process_frames *processes;   /* what is known of each */
 	size_t frame_count;                 /* made so far */
+	VEC(struct frame_group) passing;    /* of the stack that is being named */
 };
 
 /* NULL in `caches` stands for a process whose frames have no names. */
