@@ -85,9 +85,6 @@ void text_append_course(struct text_page *page)
 {
 	if (!is_in_order(page->report->snapshot))
 		return;
-	append_one(page, "course",
-		   page->report->sections[BLOCK_HEAP].is_estimate ? "heap as traced"
-								  : "heap",
-		   live_bytes);
+	append_one(page, "course", "heap", live_bytes);
 	append_one(page, "", "VmRSS", rss_bytes);
 }

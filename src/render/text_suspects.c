@@ -6,8 +6,7 @@
 #include "render/text_rows.h"
 #include "render/text_words.h"
 
-void text_append_trend(struct strbuf *text, const struct snapshot_trend *trend,
-		       double slope, bool utf8)
+void text_append_trend(struct strbuf *text, const struct snapshot_trend *trend, bool utf8)
 {
 	double fit = trend->determination;
 	/* In hundredths, cut off: only what is 1 is shown as 1. */
@@ -15,13 +14,14 @@ void text_append_trend(struct strbuf *text, const struct snapshot_trend *trend,
 
 	strbuf_appendf(text,
 		       "grew in %" PRIu32 " of %" PRIu32 " intervals, %s, %s %u.%02u",
-		       trend->grew, trend->intervals, text_format_slope(slope).s,
+		       trend->grew, trend->intervals,
+		       text_format_slope(trend->slope_bytes_per_s).s,
 		       utf8 ? "R\u00b2" : "R^2", hundredths / 100, hundredths % 100);
 }
 
 void text_append_why(struct strbuf *text, const struct report_suspect *suspect, bool utf8)
 {
-	text_append_trend(text, suspect->row->trend, suspect->slope_bytes_per_s, utf8);
+	text_append_trend(text, suspect->row->trend, utf8);
 	strbuf_appendf(text, "; oldest block %s",
 		       units_format_duration(suspect->row->oldest_age_ns).s);
 }

@@ -10,10 +10,9 @@
 void text_append_why(struct strbuf *text, const struct report_suspect *suspect,
 		     bool utf8);
 
-/* "grew in 11 of 12 intervals, 1.2 MiB/min, R^2 0.99"; nothing without a trend. The
- * slope is in bytes per second. */
+/* "grew in 11 of 12 intervals, 1.2 MiB/min, R^2 0.99"; nothing without a trend. */
 void text_append_trend(struct strbuf *text, const struct snapshot_trend *trend,
-		       double slope, bool utf8);
+		       bool utf8);
 
 /* The list with its heading; nothing without suspects. */
 void text_append_suspects(struct text_page *page, const struct report_section *section);

@@ -6,16 +6,6 @@
 #include "render/text_words.h"
 #include "render/views_all.h"
 
-/* Of blocks that were sampled too. */
-static double slope(const struct report_row *row)
-{
-	double weight = row->sum.size_bytes ? (double)row->sum.estimated_bytes /
-						      (double)row->sum.size_bytes
-					    : 1;
-
-	return row->trend->slope_bytes_per_s * weight;
-}
-
 static void append_line(struct text_page *page, const struct report_section *section,
 			const struct report_row *row)
 {
@@ -34,8 +24,7 @@ static void append_line(struct text_page *page, const struct report_section *sec
 		text_format_growth((int64_t)(row->sum.estimated_bytes & INT64_MAX)).s);
 	if (row->trend && row->trend->intervals) {
 		strbuf_append(text, ": ");
-		text_append_trend(text, row->trend, slope(row),
-				  page->report->options.utf8);
+		text_append_trend(text, row->trend, page->report->options.utf8);
 	}
 	strbuf_append_char(text, ')');
 }
@@ -65,7 +54,7 @@ static void csv_row(const struct report *report, const struct report_row *row, F
 		row->sum.estimated_bytes, row->sum.estimated_count,
 		row->estimated_growth_bytes, row->growth_count, trend->intervals,
 		trend->grew, trend->shrank,
-		text_format_decimal(row->trend ? slope(row) : 0).s,
+		text_format_decimal(trend->slope_bytes_per_s).s,
 		text_format_decimal(trend->determination).s);
 }
 

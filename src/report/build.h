@@ -39,10 +39,9 @@ struct sort_key report_sort_key(enum report_sort sort, const struct report_row *
 struct error *report_rows_build(struct builder *b, struct report_section *section)
 	__attribute__((warn_unused_result));
 
-/* How strongly a row seems to leak: the slope (estimated bytes per second) times R^2; 0
- * for no suspect (struct report_suspect). `ret` is the slope. */
-double report_suspicion(const struct report *report, const struct report_row *row,
-			double *ret);
+/* How strongly a row seems to leak: its slope times R^2; 0 for no suspect (struct
+ * report_suspect). */
+double report_suspicion(const struct report *report, const struct report_row *row);
 
 /* Fill what the single blocks of the section's rows tell: ages, sizes, and with
  * show_blocks the blocks themselves. */

@@ -122,7 +122,7 @@ static struct error *get_frames(struct frame_namer *n, uint32_t process, uint64_
 static size_t find_addresses(const struct snapshot *snap,
 			     const struct snapshot_stack *stack, const uint64_t **ret)
 {
-	if (stack->first_frame > snap->frames.len ||
+	if (!stack->depth || stack->first_frame > snap->frames.len ||
 	    stack->depth > snap->frames.len - stack->first_frame)
 		return 0;
 	*ret = snap->frames.data + stack->first_frame;

@@ -16,7 +16,7 @@ struct rank {
 
 /* One that seems to leak. */
 struct suspicion {
-	double strength, slope;
+	double strength;
 	uint32_t stack;
 };
 
@@ -132,7 +132,7 @@ static struct error *rank(struct ranking *r, uint32_t stack)
 			  &row);
 		return NULL;
 	}
-	suspicion.strength = report_suspicion(report, &row, &suspicion.slope);
+	suspicion.strength = report_suspicion(report, &row);
 	if (suspicion.strength > 0 && !vec_push(&r->suspicions, suspicion))
 		return error_no_memory();
 	if (is_too_small(r->b->options, &row)) {
@@ -210,7 +210,8 @@ static struct error *build_suspects(struct ranking *r)
 		const struct suspicion *suspicion = &r->suspicions.data[i];
 
 		report_row_init(r->b, section, suspicion->stack, &rows[i]);
-		suspects[i] = (struct report_suspect){&rows[i], suspicion->slope};
+		suspects[i] = (struct report_suspect){&rows[i],
+						      rows[i].trend->slope_bytes_per_s};
 		err = frame_namer_fill(&r->b->namer, &rows[i]);
 	}
 	section->suspects = suspects;

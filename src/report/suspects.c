@@ -9,11 +9,10 @@
 #define STANDS_GAPS       2     /* so many times the mean distance of two growths */
 #define GROWTH_SHARE      20    /* this part of what is held */
 
-double report_suspicion(const struct report *report, const struct report_row *row,
-			double *ret)
+double report_suspicion(const struct report *report, const struct report_row *row)
 {
 	const struct snapshot_trend *trend = row->trend;
-	double seconds = (double)report->elapsed_ns / 1e9, held, weight;
+	double seconds = (double)report->elapsed_ns / 1e9, held;
 
 	/* Numbers of a file may be anything: what is not a number fails here. */
 	if (!trend || !row->sum.size_bytes || trend->intervals < INTERVALS_MIN ||
@@ -25,10 +24,8 @@ double report_suspicion(const struct report *report, const struct report_row *ro
 	    (uint64_t)trend->stands * trend->grew >
 		    (uint64_t)STANDS_GAPS * trend->intervals)
 		return 0;
-	held = (double)row->sum.size_bytes;
+	held = (double)row->sum.estimated_bytes;
 	if (trend->slope_bytes_per_s * seconds < held / GROWTH_SHARE)
 		return 0;
-	weight = (double)row->sum.estimated_bytes / held;
-	*ret = trend->slope_bytes_per_s * weight;
-	return *ret * trend->determination;
+	return trend->slope_bytes_per_s * trend->determination;
 }

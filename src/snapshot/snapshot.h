@@ -104,7 +104,8 @@ struct snapshot_thread {
 	uint64_t freed_own, freed_own_bytes; /* of its own blocks, by itself */
 };
 
-/* How what a call path holds went on from snapshot to snapshot of a run. */
+/* How what a call path holds went on from snapshot to snapshot of a run; where blocks
+ * were sampled, what that is estimated to be in all. */
 struct snapshot_trend {
 	uint32_t intervals;       /* between snapshots, since it first held anything */
 	uint32_t grew, shrank;    /* in how many of them its bytes did */
