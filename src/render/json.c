@@ -280,6 +280,7 @@ static json_t *row_object(struct json_builder *b, const struct report_section *s
 		set_integer(b, object, "estimated_blocks", row->sum.estimated_count);
 	}
 	set(b, object, "sizes", json_sizes(row));
+	set(b, object, "threads", json_shares(row));
 	set(b, object, "traffic", json_traffic(b->report, row->traffic));
 	if (row->traffic) {
 		set(b, object, "since_previous", json_flow(&row->since_traced));

@@ -104,6 +104,20 @@ json_t *json_sizes(const struct report_row *row)
 	return finish(array, ok);
 }
 
+json_t *json_shares(const struct report_row *row)
+{
+	json_t *array = json_array();
+	bool ok = array;
+
+	for (size_t i = 0; ok && i < row->thread_count; i++)
+		ok = append(array,
+			    json_pack("{s:I,s:I,s:I}", "tid",
+				      (json_int_t)row->threads[i].tid, "size_bytes",
+				      whole(row->threads[i].size_bytes), "blocks",
+				      whole(row->threads[i].count)));
+	return finish(array, ok);
+}
+
 json_t *json_all_sizes(const struct report_section *section)
 {
 	json_t *array = json_array();

@@ -17,6 +17,8 @@ json_t *json_lifetimes(const struct snapshot_lifetimes *lifetimes);
 json_t *json_trend(const struct snapshot_trend *trend);
 /* The sizes of a row's blocks. */
 json_t *json_sizes(const struct report_row *row);
+/* Who allocated them. */
+json_t *json_shares(const struct report_row *row);
 /* The sizes of all blocks of a section. */
 json_t *json_all_sizes(const struct report_section *section);
 json_t *json_left_out(const struct report_left_out *left_out);

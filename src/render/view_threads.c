@@ -4,10 +4,11 @@
 #include "render/csv.h"
 #include "render/text_page.h"
 #include "render/text_processes.h"
+#include "render/text_rows.h"
+#include "render/text_words.h"
 #include "render/views_all.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
-#include "util/units.h"
 
 /* Bytes as they are estimated to be in all, weighed by the mean size. */
 static uint64_t weigh(const struct report *report, uint64_t bytes, uint64_t count)
@@ -54,12 +55,40 @@ static void append_thread(struct text_page *page, const struct report_thread *t)
 	text_flush_some(page);
 }
 
+#define SHARES_MAX 5
+
+/* Who allocated what the call path holds. */
+static void append_line(struct text_page *page, const struct report_section *section,
+			const struct report_row *row)
+{
+	struct strbuf *text = &page->text;
+
+	text_append_sum(page, section, row->sum.estimated_bytes,
+			row->sum.estimated_count);
+	strbuf_append(text, " from stack  (");
+	for (size_t i = 0; i < row->thread_count && i < SHARES_MAX; i++)
+		strbuf_appendf(text, "%sthread %" PRIu32 " %s", i ? ", " : "",
+			       row->threads[i].tid,
+			       text_format_share(row->threads[i].size_bytes,
+						 row->sum.estimated_bytes)
+				       .s);
+	if (row->thread_count > SHARES_MAX)
+		strbuf_appendf(text, ", %zu more threads",
+			       row->thread_count - SHARES_MAX);
+	strbuf_append_char(text, ')');
+}
+
 static void append_text(struct text_page *page, const struct report_section *section)
 {
 	size_t count = page->report->thread_count, shown = count;
 	uint64_t top = page->report->options.top;
 
-	(void)section;
+	static const struct text_rows rows = {
+		.heading = "with outstanding allocations, and by which threads",
+		.append_line = append_line,
+		.is_of_held = true,
+	};
+
 	if (top && top < shown)
 		shown = (size_t)top;
 	text_append_heading(page, "Top %zu threads by what they hold", shown);
@@ -73,6 +102,7 @@ static void append_text(struct text_page *page, const struct report_section *sec
 			       count - shown);
 	if (!count)
 		strbuf_append(&page->text, "  none yet\n");
+	text_append_rows(page, section, &rows);
 }
 
 static void csv_table(const struct report *report, FILE *out)

@@ -4,6 +4,7 @@
 #include "report/aggregate.h"
 #include "report/build.h"
 #include "report/histogram.h"
+#include "report/shares.h"
 #include "util/cleanup.h"
 
 #define DIGIT_BITS 8
@@ -13,6 +14,7 @@
 struct lists {
 	const struct snapshot_block **blocks;
 	uint64_t *ages_ns; /* room for those of one row */
+	struct shares shares;
 };
 
 static int compare_blocks(const void *pa, const void *pb)
@@ -59,6 +61,21 @@ static void fill_median(const struct snapshot *snap, struct lists *lists,
 	for (size_t i = 0; i < count; i++)
 		lists->ages_ns[i] = block_age_ns(snap, blocks[i]);
 	row->median_age_ns = select_place(lists->ages_ns, count, count / 2);
+}
+
+static struct error *fill_threads(const struct builder *b,
+				  const struct report_section *section,
+				  struct lists *lists,
+				  const struct snapshot_block *const *blocks,
+				  size_t count, struct report_row *row)
+{
+	for (size_t i = 0; i < count; i++) {
+		double weight = report_weight(b->report, section, blocks[i]->size_bytes);
+
+		if (!shares_add(&lists->shares, blocks[i], weight))
+			return error_no_memory();
+	}
+	return shares_finish(&lists->shares, b->arena, row);
 }
 
 static struct error *fill_sizes(const struct builder *b,
@@ -128,6 +145,8 @@ static struct error *fill_rows(const struct builder *b, struct report_section *s
 
 		fill_median(b->snap, lists, list, count, row);
 		err = fill_sizes(b, section, list, count, row);
+		if (!err)
+			err = fill_threads(b, section, lists, list, count, row);
 		if (b->options->show_blocks) {
 			qsort(list, count, sizeof(*list), compare_blocks);
 			row->blocks = list;
@@ -161,5 +180,10 @@ struct error *report_blocks_build(struct builder *b, struct report_section *sect
 	if (!lists.blocks || !ages_ns)
 		return error_no_memory();
 	err = gather(b, section, lists.blocks);
-	return err ? err : fill_rows(b, section, &lists);
+	if (err)
+		return err;
+	shares_init(&lists.shares);
+	err = fill_rows(b, section, &lists);
+	shares_deinit(&lists.shares);
+	return err;
 }

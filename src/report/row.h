@@ -39,6 +39,13 @@ struct report_bucket {
 	uint64_t count; /* estimated, where blocks were sampled */
 };
 
+/* What one thread allocated of the blocks that a call path holds; estimated, where blocks
+ * were sampled. */
+struct report_share {
+	uint32_t tid;
+	uint64_t size_bytes, count;
+};
+
 /* What went on in a time; estimated, where blocks were sampled. */
 struct report_flow {
 	uint64_t allocations, allocated_bytes;
@@ -66,6 +73,9 @@ struct report_row {
 	/* Its blocks by size: the buckets that are not empty, smallest first. */
 	const struct report_bucket *sizes;
 	size_t size_count;
+	/* Who allocated its blocks: most bytes first, then by number. */
+	const struct report_share *threads;
+	size_t thread_count;
 	/* What was measured beside the blocks, as traced; NULL: it was not. */
 	const struct snapshot_traffic *traffic;
 	const struct snapshot_lifetimes *lifetimes;

@@ -81,6 +81,44 @@ static void sizes(void)
 	CHECK_INT(heap->live_sizes[3], 100);
 }
 
+static void threads_of_rows(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	const struct report_options options = {.top = 0};
+
+	fixture_init(&f);
+	FIXTURE_STACK(&f, STACK_END_COMPLETE, 0x10);
+	FIXTURE_STACK(&f, STACK_END_COMPLETE, 0x20);
+	for (uint32_t i = 0; i < 1000; i++)
+		fixture_block(&f, BLOCK_HEAP, i % 3 ? 10 : 100, i % 10, 0);
+	fixture_block(&f, BLOCK_HEAP, 5, 0, 1);
+	fixture_block(&f, BLOCK_HEAP, 6, 77, 1);
+
+	const struct report_section *heap = &build(&f, &options)->sections[0];
+	const struct report_row *row = &heap->rows[0];
+	uint64_t bytes = 0, count = 0;
+
+	REQUIRE(row->thread_count == 10);
+	for (size_t i = 0; i < 10; i++) {
+		const struct report_share *share = &row->threads[i];
+
+		CHECK_INT(share->count, 100);
+		bytes += share->size_bytes;
+		count += share->count;
+		if (i)
+			CHECK(share->size_bytes < share[-1].size_bytes ||
+			      (share->size_bytes == share[-1].size_bytes &&
+			       share->tid > share[-1].tid));
+	}
+	CHECK_INT(bytes, row->sum.size_bytes);
+	CHECK_INT(count, row->sum.count);
+	/* Thread 0 has the number that the map keeps apart. */
+	row = &heap->rows[1];
+	REQUIRE(row->thread_count == 2);
+	CHECK_INT(row->threads[0].tid, 77);
+	CHECK_INT(row->threads[1].size_bytes, 5);
+}
+
 /* The largest of many, in any order that they come in. */
 static void singles(void)
 {
@@ -266,6 +304,7 @@ int main(void)
 {
 	RUN(medians);
 	RUN(sizes);
+	RUN(threads_of_rows);
 	RUN(singles);
 	RUN(traffic);
 	RUN(threads);
