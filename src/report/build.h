@@ -3,6 +3,7 @@
 #ifndef REPORT_BUILD_H
 #define REPORT_BUILD_H
 
+#include "report/filter.h"
 #include "report/frames.h"
 #include "report/history.h"
 
@@ -34,6 +35,10 @@ struct sort_key {
 	uint64_t first, second, third;
 };
 struct sort_key report_sort_key(enum report_sort sort, const struct report_row *row);
+
+/* What the filter makes of a stack of the snapshot. */
+struct error *report_judge(struct builder *b, uint32_t stack, enum filter_verdict *ret)
+	__attribute__((warn_unused_result));
 
 /* Choose and name the rows of a section, and its suspects. */
 struct error *report_rows_build(struct builder *b, struct report_section *section)

@@ -4,7 +4,6 @@
 
 #include "report/aggregate.h"
 #include "report/build.h"
-#include "report/filter.h"
 #include "report/processes.h"
 #include "util/units.h"
 
@@ -95,17 +94,16 @@ static bool is_too_small(const struct report_options *options,
 	       row->sum.estimated_count < options->skip_count;
 }
 
-/* What becomes of a call path, unless it is too small. */
-static struct error *judge(struct ranking *r, uint32_t stack, enum filter_verdict *ret)
+struct error *report_judge(struct builder *b, uint32_t stack, enum filter_verdict *ret)
 {
-	const struct report_filter *filter = r->b->options->filter;
+	const struct report_filter *filter = b->options->filter;
 	unsigned matches;
 	struct error *err;
 
 	*ret = FILTER_SHOWN;
 	if (!filter || report_filter_keeps_all(filter))
 		return NULL;
-	err = frame_namer_match(&r->b->namer, stack, &matches);
+	err = frame_namer_match(&b->namer, stack, &matches);
 	if (!err)
 		*ret = report_filter_judge(filter, matches);
 	return err;
@@ -123,7 +121,7 @@ static struct error *rank(struct ranking *r, uint32_t stack)
 	report_row_init(r->b, section, stack, &row);
 	if (!row.sum.count && !(r->b->options->past && row.flow.allocations))
 		return NULL;
-	err = judge(r, stack, &verdict);
+	err = report_judge(r->b, stack, &verdict);
 	if (err)
 		return err;
 	if (verdict != FILTER_SHOWN) {

@@ -3,7 +3,6 @@
 
 #include "report/aggregate.h"
 #include "report/build.h"
-#include "report/filter.h"
 #include "util/cleanup.h"
 
 /* The largest blocks so far, the smallest of them on top: a heap of at most `room`. */
@@ -74,22 +73,6 @@ static void offer(struct best *best, const struct snapshot_block *block)
 	}
 }
 
-/* Whether the filter shows the stack; what it says of one is asked for once. */
-static struct error *is_shown(struct builder *b, uint32_t stack, bool *ret)
-{
-	const struct report_filter *filter = b->options->filter;
-	unsigned matches;
-	struct error *err;
-
-	*ret = true;
-	if (!filter || report_filter_keeps_all(filter))
-		return NULL;
-	err = frame_namer_match(&b->namer, stack, &matches);
-	if (!err)
-		*ret = report_filter_judge(filter, matches) == FILTER_SHOWN;
-	return err;
-}
-
 static struct error *choose(struct builder *b, const struct report_section *section,
 			    struct best *best)
 {
@@ -105,12 +88,12 @@ static struct error *choose(struct builder *b, const struct report_section *sect
 		if (!block_is_listed(b->snap, b->options, block))
 			continue;
 		if (!shown[slot]) {
-			bool is;
-			struct error *err = is_shown(b, stack, &is);
+			enum filter_verdict verdict;
+			struct error *err = report_judge(b, stack, &verdict);
 
 			if (err)
 				return err;
-			shown[slot] = is ? 1 : -1;
+			shown[slot] = verdict == FILTER_SHOWN ? 1 : -1;
 		}
 		if (shown[slot] > 0)
 			offer(best, block);
