@@ -10,6 +10,15 @@ uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *
 	return snap->time_ns > block->time_ns ? snap->time_ns - block->time_ns : 0;
 }
 
+int block_compare(const struct snapshot_block *a, const struct snapshot_block *b)
+{
+	if (a->size_bytes != b->size_bytes)
+		return a->size_bytes > b->size_bytes ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
 bool block_is_listed(const struct snapshot *snap, const struct report_options *options,
 		     const struct snapshot_block *block)
 {

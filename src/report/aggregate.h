@@ -15,6 +15,9 @@ struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate)
 /* How long ago `block` was allocated; 0 when its clock is ahead of the snapshot's. */
 uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *block);
 
+/* For qsort(): larger first, then older, then by address. */
+int block_compare(const struct snapshot_block *a, const struct snapshot_block *b);
+
 /* True when the block belongs in the rows. */
 bool block_is_listed(const struct snapshot *snap, const struct report_options *options,
 		     const struct snapshot_block *block);

@@ -17,16 +17,10 @@ struct lists {
 	struct shares shares;
 };
 
-static int compare_blocks(const void *pa, const void *pb)
+static int compare_places(const void *pa, const void *pb)
 {
-	const struct snapshot_block *a = *(const struct snapshot_block *const *)pa;
-	const struct snapshot_block *b = *(const struct snapshot_block *const *)pb;
-
-	if (a->size_bytes != b->size_bytes)
-		return a->size_bytes > b->size_bytes ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
+	return block_compare(*(const struct snapshot_block *const *)pa,
+			     *(const struct snapshot_block *const *)pb);
 }
 
 /* The number that would be at `place` if all were sorted, found digit by digit: the time
@@ -148,7 +142,7 @@ static struct error *fill_rows(const struct builder *b, struct report_section *s
 		if (!err)
 			err = fill_threads(b, section, lists, list, count, row);
 		if (b->options->show_blocks) {
-			qsort(list, count, sizeof(*list), compare_blocks);
+			qsort(list, count, sizeof(*list), compare_places);
 			row->blocks = list;
 			row->block_count = count;
 		}

@@ -11,20 +11,10 @@ struct best {
 	size_t count, room;
 };
 
-/* Larger first, then older. */
-static int compare(const struct snapshot_block *a, const struct snapshot_block *b)
-{
-	if (a->size_bytes != b->size_bytes)
-		return a->size_bytes > b->size_bytes ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
 static int compare_places(const void *pa, const void *pb)
 {
-	return compare(*(const struct snapshot_block *const *)pa,
-		       *(const struct snapshot_block *const *)pb);
+	return block_compare(*(const struct snapshot_block *const *)pa,
+			     *(const struct snapshot_block *const *)pb);
 }
 
 static void swap(struct best *best, size_t a, size_t b)
@@ -45,9 +35,9 @@ static void sink(struct best *best)
 		if (child >= best->count)
 			return;
 		if (child + 1 < best->count &&
-		    compare(best->blocks[child + 1], best->blocks[child]) > 0)
+		    block_compare(best->blocks[child + 1], best->blocks[child]) > 0)
 			child++;
-		if (compare(best->blocks[child], best->blocks[at]) <= 0)
+		if (block_compare(best->blocks[child], best->blocks[at]) <= 0)
 			return;
 		swap(best, at, child);
 		at = child;
@@ -57,7 +47,7 @@ static void sink(struct best *best)
 static void offer(struct best *best, const struct snapshot_block *block)
 {
 	if (best->count == best->room) {
-		if (compare(block, best->blocks[0]) < 0) {
+		if (block_compare(block, best->blocks[0]) < 0) {
 			best->blocks[0] = block;
 			sink(best);
 		}
@@ -67,7 +57,7 @@ static void offer(struct best *best, const struct snapshot_block *block)
 	size_t at = best->count++;
 
 	best->blocks[at] = block;
-	while (at && compare(best->blocks[at], best->blocks[(at - 1) / 2]) > 0) {
+	while (at && block_compare(best->blocks[at], best->blocks[(at - 1) / 2]) > 0) {
 		swap(best, at, (at - 1) / 2);
 		at = (at - 1) / 2;
 	}
