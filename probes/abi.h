@@ -403,6 +403,7 @@ struct abi_miss {
 #define ABI_PENDING_SKIP        1 /* filtered or sampled out: not to be recorded */
 #define ABI_PENDING_HAS_OLD     2 /* `old` was taken out of the live table at entry */
 #define ABI_PENDING_WANTS_STACK 4 /* its return records a stack */
+#define ABI_PENDING_TEMPORARY   8 /* `old` was allocated by a last event of the thread */
 
 /* One call between its entry and its return. */
 struct abi_pending {

@@ -53,6 +53,7 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 	if (skips && effect != ABI_EFFECT_REALLOC && site_never_nests(meaning) &&
 	    !pending_find(&t)) {
 		free_is_over(t.tid);
+		traffic_other_event(&t);
 		return 1;
 	}
 
@@ -75,11 +76,13 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 		free_is_over(t.tid);
 	switch (effect) {
 	case ABI_EFFECT_REALLOC:
-		realloc_begin(t.ctl, p);
+		realloc_begin(&t, p);
 		/* fall through */
 	case ABI_EFFECT_ALLOC:
 	case ABI_EFFECT_ALLOC_OUT:
 		p->flags |= skips ? ABI_PENDING_SKIP : ABI_PENDING_WANTS_STACK;
+		if (skips)
+			traffic_other_event(&t);
 		break;
 	case ABI_EFFECT_FREE:
 		free_block(&t, ctx, sp, p->address);
@@ -127,7 +130,7 @@ int on_free(struct pt_regs *ctx)
  * `restore` set it is the key of an old block: of a realloc that failed, or a resized
  * one.
  */
-ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u64 result,
+ALWAYS_INLINE u64 call_outcome(const struct tracee *t, struct abi_pending *p, u64 result,
 			       int *restore)
 {
 	u64 address = result;
@@ -135,7 +138,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 
 	switch (ABI_SITE_EFFECT(p->site)) {
 	case ABI_EFFECT_REALLOC:
-		address = realloc_end(ctl, p, result, restore);
+		address = realloc_end(t, p, result, restore);
 		return skip && !*restore ? 0 : address;
 	case ABI_EFFECT_ALLOC:
 		if (!address && !skip)
@@ -156,7 +159,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 		return address;
 	case ABI_EFFECT_RESIZE:
 		*restore = 1;
-		return resize_end(ctl, p, result);
+		return resize_end(t, p, result);
 	default:
 		return 0;
 	}
@@ -187,7 +190,7 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 	}
 #endif
 	int restore = 0;
-	u64 address = call_outcome(t.ctl, p, result, &restore);
+	u64 address = call_outcome(&t, p, result, &restore);
 
 	if (address) {
 		u64 old_key = 0;
@@ -200,7 +203,14 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 			block_allocated(p, t.tid, stack);
 		}
 		/* With `restore` it is a key, and stays as it is. */
-		live_put(t.ctl, ABI_KEY(t.slot, address), old_key, &p->old);
+		u64 key = ABI_KEY(t.slot, address);
+
+		int stored = live_put(t.ctl, key, old_key, &p->old);
+
+		if (!restore && stored)
+			traffic_allocated(&t, key, &p->old);
+		if (restore && !stored)
+			traffic_gone(key, &p->old);
 	}
 	pending_end(&t, p);
 	return 0;

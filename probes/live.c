@@ -100,16 +100,6 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 	return 0;
 }
 
-/* 1 when `x` is 0, else 0. Without a branch: the verifier would follow both sides of
- * each of many comparisons whose counts then differ. */
-ALWAYS_INLINE u64 is_zero(u64 x)
-{
-	u64 negative = x | -x;
-
-	__asm__ __volatile__("" : "+r"(negative));
-	return (negative >> 63) ^ 1;
-}
-
 ALWAYS_INLINE u64 live_free_ways(const struct abi_live_bucket *b, u64 word, u64 *has_word)
 {
 	u64 n = 0;
@@ -147,8 +137,10 @@ ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
 	if (has_word) {
 		struct abi_block stale = {};
 
-		if (live_take(ctl, key, &stale))
+		if (live_take(ctl, key, &stale)) {
 			count(ABI_BLOCKS_REPLACED, 1);
+			traffic_gone(key, &stale);
+		}
 	}
 	if (live_fits(key, block->size_bytes)) {
 		if (live_put_into(free1 < free2 ? b2 : b1, word, block) ||

@@ -80,8 +80,8 @@ ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 ALWAYS_INLINE void pending_abandon(const struct tracee *t, struct abi_pending *p)
 {
 	count(ABI_CALLS_ABANDONED, 1);
-	if (p->flags & ABI_PENDING_HAS_OLD)
-		live_put(t->ctl, p->address, 0, &p->old);
+	if (p->flags & ABI_PENDING_HAS_OLD && !live_put(t->ctl, p->address, 0, &p->old))
+		traffic_gone(p->address, &p->old);
 }
 
 /* Is this thread inside a call that is counted already? */

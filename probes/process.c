@@ -146,6 +146,9 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 }
 #endif
 
+/* traffic.c: what the process holds is gone. */
+ALWAYS_INLINE void traffic_process_ends(u32 slot);
+
 /* sched_process_exec: the address space is a new one, and no other thread is left. */
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -156,6 +159,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!old)
 		return 0;
 	old->tgid = tgid | ABI_PROCESS_RETIRED;
+	traffic_process_ends(slot);
 #ifndef ALL_PROCESSES
 	struct abi_process *fresh = process_claim(tgid, &slot);
 

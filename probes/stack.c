@@ -147,6 +147,7 @@ ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 
 
 	u32 number = stack_walk(t, ctx, s, allocator);
 
+	traffic_forget_paths(s, number);
 	publish(&s->owner, 0);
 	return number;
 }

@@ -75,15 +75,17 @@ struct options {
 	const char *hide_frames; /* --hide-frames: "default" (which it is), "none" or a
 				    file; borrowed from argv */
 	enum color_choice color; /* --color */
-	bool traffic;            /* measure it: for the view, or the sort */
 	bool show_allocs, combined_only; /* never both */
 	bool mappings;                   /* --mappings */
-	uint64_t max_allocations;        /* default 1M (1048576) */
-	uint64_t max_stacks;             /* default 64K (65536) */
-	unsigned stack_depth;            /* 1..127; default 64, and 127 with rules */
-	const char *format; /* "text" (default) or "json": a renderer's name */
-	const char *output; /* --output FILE, NULL (also for "-"): stdout;
-			  borrowed from argv */
+	bool traffic; /* --traffic, or for want of it by --view or --sort */
+	unsigned temporary_threshold; /* 0..63 */
+	uint64_t max_threads;         /* default 16K (16384) */
+	uint64_t max_allocations;     /* default 1M (1048576) */
+	uint64_t max_stacks;          /* default 64K (65536) */
+	unsigned stack_depth;         /* 1..127; default 64, and 127 with rules */
+	const char *format;           /* "text" (default) or "json": a renderer's name */
+	const char *output;           /* --output FILE, NULL (also for "-"): stdout;
+				    borrowed from argv */
 	/* --flamegraph, --flame, --pprof, --csv, --json: patterns that cli/file_name.h
 	   finds valid, all different, or NULL; borrowed from argv */
 	const char *files[OUTPUT_KIND_COUNT];

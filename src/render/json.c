@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "render/json_parts.h"
+#include "render/json_traffic.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 
@@ -258,6 +259,12 @@ static void write_block(struct json_builder *b, const struct snapshot_block *blo
 	write_object(b, object, 0);
 }
 
+static bool has_traffic(const struct json_builder *b,
+			const struct report_section *section)
+{
+	return section->class == BLOCK_HEAP && b->report->snapshot->has_traffic;
+}
+
 static json_t *row_object(struct json_builder *b, const struct report_section *section,
 			  const struct report_row *row)
 {
@@ -279,17 +286,16 @@ static json_t *row_object(struct json_builder *b, const struct report_section *s
 		set_integer(b, object, "estimated_size_bytes", row->sum.estimated_bytes);
 		set_integer(b, object, "estimated_blocks", row->sum.estimated_count);
 	}
-	set(b, object, "sizes", json_sizes(row));
+	set(b, object, "sizes", json_row_sizes(row));
 	set(b, object, "threads", json_shares(row));
-	set(b, object, "traffic", json_traffic(b->report, row->traffic));
-	if (row->traffic) {
+	if (row->traffic)
 		set(b, object, "since_previous", json_flow(&row->since_traced));
-		if (section->is_estimate)
-			set(b, object, "estimated_traffic", json_flow(&row->flow));
-	}
-	set(b, object, "lifetimes", json_lifetimes(row->lifetimes));
-	set(b, object, "trend", json_trend(row->trend));
 	set_text(b, object, "end", stack_end_name(row->end));
+	if (b->report->snapshot->has_trends)
+		set(b, object, "trend",
+		    json_trend(b->report->snapshot, section->class, row));
+	if (has_traffic(b, section))
+		set(b, object, "traffic", json_traffic(b->report->snapshot, row));
 	return object;
 }
 
@@ -309,7 +315,8 @@ static void write_suspects(struct json_builder *b, const struct report_section *
 	fputs(",\"suspects\":[", b->out);
 	for (size_t i = 0; i < section->suspect_count && !b->failed; i++) {
 		fputs(i ? ",{" : "{", b->out);
-		write_object(b, json_suspect(&section->suspects[i]), JSON_EMBED);
+		write_object(b, json_suspect(b->report, section, &section->suspects[i]),
+			     JSON_EMBED);
 		write_frames(b, section->suspects[i].row);
 		fputc('}', b->out);
 	}
@@ -357,16 +364,12 @@ static void write_section(struct json_builder *b, const struct report_section *s
 	set(b, object, "filtered", json_left_out(&section->filtered));
 	set(b, object, "suppressed", json_left_out(&section->suppressed));
 	set(b, object, "skipped", json_left_out(&section->skipped));
-	set(b, object, "sizes", json_all_sizes(section));
+	set(b, object, "live_sizes", json_live_sizes(section));
 	set(b, object, "largest", json_singles(b->report, section));
-	if (section->peak_bytes) {
-		const struct snapshot *snap = b->report->snapshot;
-
-		set_integer(b, object, "peak_bytes", snap->peak_bytes);
-		set_integer(b, object, "peak_age_ns",
-			    snap->time_ns > snap->peak_time_ns
-				    ? snap->time_ns - snap->peak_time_ns
-				    : 0);
+	if (has_traffic(b, section)) {
+		set(b, object, "peak", json_peak(b->report->snapshot));
+		set(b, object, "sizes", json_sizes(b->report->snapshot));
+		set(b, object, "threads", json_threads(b->report->snapshot));
 	}
 	fputc('{', b->out);
 	write_object(b, object, JSON_EMBED);
@@ -406,7 +409,6 @@ static void write_report(struct json_builder *b)
 	set(b, object, "losses", losses_object(b));
 	set(b, object, "sort", json_string(report_sort_name(report->sort)));
 	set(b, object, "moments", json_moments(report));
-	set(b, object, "threads", json_threads(report));
 	fputc('{', b->out);
 	write_object(b, object, JSON_EMBED);
 	fputs(",\"heap\":", b->out);

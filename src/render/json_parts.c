@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "render/json_traffic.h"
 #include "render/text_suspects.h"
 #include "report/histogram.h"
 #include "util/cleanup.h"
@@ -42,20 +43,6 @@ static json_t *finish(json_t *array, bool ok)
 	return NULL;
 }
 
-json_t *json_traffic(const struct report *report, const struct snapshot_traffic *traffic)
-{
-	if (!traffic)
-		return json_null();
-	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "allocations",
-			 whole(traffic->allocations), "allocated_bytes",
-			 whole(traffic->allocated_bytes), "frees", whole(traffic->frees),
-			 "freed_bytes", whole(traffic->freed_bytes), "temporary",
-			 whole(traffic->temporary), "peak_bytes",
-			 whole(traffic->peak_bytes), "peak_count",
-			 whole(traffic->peak_count), "peak_age_ns",
-			 age_ns(report, traffic->peak_time_ns));
-}
-
 json_t *json_flow(const struct report_flow *flow)
 {
 	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "allocations", whole(flow->allocations),
@@ -64,32 +51,7 @@ json_t *json_flow(const struct report_flow *flow)
 			 "temporary", whole(flow->temporary));
 }
 
-json_t *json_lifetimes(const struct snapshot_lifetimes *lifetimes)
-{
-	json_t *array;
-	bool ok = true;
-
-	if (!lifetimes)
-		return json_null();
-	array = json_array();
-	for (size_t i = 0; ok && i < SNAPSHOT_LIFETIMES; i++)
-		ok = append(array, json_integer(whole(lifetimes->count[i])));
-	return finish(array, ok);
-}
-
-json_t *json_trend(const struct snapshot_trend *trend)
-{
-	if (!trend)
-		return json_null();
-	return json_pack("{s:I,s:I,s:I,s:I,s:f,s:f}", "intervals",
-			 (json_int_t)trend->intervals, "grew", (json_int_t)trend->grew,
-			 "shrank", (json_int_t)trend->shrank, "stands",
-			 (json_int_t)trend->stands, "slope_bytes_per_s",
-			 finite(trend->slope_bytes_per_s), "determination",
-			 finite(trend->determination));
-}
-
-json_t *json_sizes(const struct report_row *row)
+json_t *json_row_sizes(const struct report_row *row)
 {
 	json_t *array = json_array();
 	bool ok = array;
@@ -118,20 +80,18 @@ json_t *json_shares(const struct report_row *row)
 	return finish(array, ok);
 }
 
-json_t *json_all_sizes(const struct report_section *section)
+json_t *json_live_sizes(const struct report_section *section)
 {
 	json_t *array = json_array();
 	bool ok = array;
 
 	for (size_t i = 0; ok && i < SNAPSHOT_BUCKETS; i++) {
-		uint64_t live = section->live_sizes[i], ever = section->ever_sizes[i];
-
-		if (!live && !ever)
+		if (!section->live_sizes[i])
 			continue;
-		ok = append(array, json_pack("{s:I,s:I,s:I,s:I}", "min_bytes",
+		ok = append(array, json_pack("{s:I,s:I,s:I}", "min_bytes",
 					     whole(histogram_min_bytes(i)), "max_bytes",
-					     whole(histogram_max_bytes(i)), "live_blocks",
-					     whole(live), "ever_blocks", whole(ever)));
+					     whole(histogram_max_bytes(i)), "blocks",
+					     whole(section->live_sizes[i])));
 	}
 	return finish(array, ok);
 }
@@ -143,7 +103,8 @@ json_t *json_left_out(const struct report_left_out *left_out)
 			 whole(left_out->stack_count));
 }
 
-json_t *json_suspect(const struct report_suspect *suspect)
+json_t *json_suspect(const struct report *report, const struct report_section *section,
+		     const struct report_suspect *suspect)
 {
 	const struct report_row *row = suspect->row;
 	_cleanup_(strbuf_deinit) struct strbuf why = {0};
@@ -157,8 +118,8 @@ json_t *json_suspect(const struct report_suspect *suspect)
 		"pid", row->process ? json_integer(row->process->pid) : json_null(),
 		"size_bytes", whole(row->sum.size_bytes), "blocks", whole(row->sum.count),
 		"slope_bytes_per_s", finite(suspect->slope_bytes_per_s), "trend",
-		json_trend(row->trend), "oldest_age_ns", whole(row->oldest_age_ns), "why",
-		strbuf_text(&why));
+		json_trend(report->snapshot, section->class, row), "oldest_age_ns",
+		whole(row->oldest_age_ns), "why", strbuf_text(&why));
 }
 
 json_t *json_singles(const struct report *report, const struct report_section *section)
@@ -184,40 +145,6 @@ json_t *json_singles(const struct report *report, const struct report_section *s
 				      row->process ? json_integer(row->process->pid)
 						   : json_null()));
 	}
-	return finish(array, ok);
-}
-
-static json_t *thread_object(const struct report_thread *t)
-{
-	const struct snapshot_thread *thread = t->thread;
-	_cleanup_(freep) char *name = escape_dup(thread->name ? thread->name : "");
-
-	if (!name)
-		return NULL;
-	return json_pack("{s:o,s:I,s:s,s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}",
-			 "pid", t->process ? json_integer(t->process->pid) : json_null(),
-			 "tid", (json_int_t)thread->tid, "name", name, "exited",
-			 (int)thread->exited, "allocations", whole(thread->allocations),
-			 "allocated_bytes", whole(thread->allocated_bytes), "frees",
-			 whole(thread->frees), "freed_bytes", whole(thread->freed_bytes),
-			 "freed_own", whole(thread->freed_own), "freed_own_bytes",
-			 whole(thread->freed_own_bytes), "freed_by_others",
-			 whole(thread->freed_by_others), "freed_by_others_bytes",
-			 whole(thread->freed_by_others_bytes), "live_count",
-			 whole(t->live_count), "live_bytes", whole(t->live_bytes));
-}
-
-json_t *json_threads(const struct report *report)
-{
-	json_t *array;
-	bool ok;
-
-	if (!(report->data & REPORT_DATA_TRAFFIC))
-		return json_null();
-	array = json_array();
-	ok = array;
-	for (size_t i = 0; ok && i < report->thread_count; i++)
-		ok = append(array, thread_object(&report->threads[i]));
 	return finish(array, ok);
 }
 

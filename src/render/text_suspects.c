@@ -29,12 +29,17 @@ void text_append_why(struct strbuf *text, const struct report_suspect *suspect, 
 void text_append_suspects(struct text_page *page, const struct report_section *section)
 {
 	struct strbuf *text = &page->text;
+	size_t shown = section->suspect_count, total = section->suspect_total;
+	const char *among = section->class == BLOCK_HEAP ? "" : " among mappings";
 
-	if (!section->suspect_count)
+	if (!shown)
 		return;
-	text_append_heading(page, "%zu leak %s%s", section->suspect_count,
-			    text_plural(section->suspect_count, "suspect", "suspects"),
-			    section->class == BLOCK_HEAP ? "" : " among mappings");
+	if (shown < total)
+		text_append_heading(page, "Top %zu of %zu leak suspects%s", shown, total,
+				    among);
+	else
+		text_append_heading(page, "%zu leak %s%s", total,
+				    text_plural(total, "suspect", "suspects"), among);
 	for (size_t i = 0; i < section->suspect_count; i++) {
 		const struct report_suspect *suspect = &section->suspects[i];
 		const struct report_sum *sum = &suspect->row->sum;

@@ -22,11 +22,6 @@ struct builder {
 void report_row_init(const struct builder *b, const struct report_section *section,
 		     uint32_t stack, struct report_row *ret);
 
-/* `flow` as it is estimated to be in all. */
-struct report_flow report_flow_estimate(const struct report *report,
-					const struct report_section *section,
-					const struct report_flow *flow);
-
 /* Events per second; 0 when no time has passed. */
 double report_rate(uint64_t now, uint64_t before, uint64_t since_ns);
 

@@ -71,8 +71,6 @@ static void fill_rates(const struct builder *b, struct report_section *section)
 static void fill_traffic(const struct builder *b, struct report_section *section)
 {
 	const struct snapshot *snap = b->snap;
-	const struct snapshot_totals *totals = &section->estimated_totals;
-	double mean = 0;
 
 	if (section->class != BLOCK_HEAP || !snap->has_traffic)
 		return;
@@ -83,12 +81,11 @@ static void fill_traffic(const struct builder *b, struct report_section *section
 
 		section->ever_sizes[i] = report_round((double)snap->sizes[i] * weight);
 	}
-	if (section->totals.allocated_bytes)
-		mean = (double)totals->allocated_bytes /
-		       (double)section->totals.allocated_bytes;
-	section->peak_bytes = section->is_estimate
-				      ? report_round((double)snap->peak_bytes * mean)
-				      : snap->peak_bytes;
+	section->peak_bytes = snap->peak_bytes;
+	if (section->is_estimate)
+		section->peak_bytes =
+			snap->sample_bytes ? snap->estimated_peak_bytes
+					   : times(snap->peak_bytes, snap->sample_every);
 }
 
 static struct error *build_section(struct builder *b, enum block_class class)

@@ -71,6 +71,7 @@ struct report_section {
 	/* At most options.top, worst first; none without trends. */
 	const struct report_suspect *suspects;
 	size_t suspect_count;
+	size_t suspect_total;                /* before the cut */
 	const struct report_single *singles; /* largest first */
 	size_t single_count;
 	/* All blocks by size, estimated where sampled: those that are live, and heap

@@ -13,65 +13,81 @@ static uint64_t scale(uint64_t n, double weight)
 	return weight == 1 ? n : report_round((double)n * weight);
 }
 
-/* How many blocks one of a group of `count` blocks stands for. */
-static double group_weight(const struct report *report,
-			   const struct report_section *section, uint64_t size_bytes,
-			   uint64_t count)
-{
-	return report_weight(report, section, count ? size_bytes / count : 0);
-}
-
-struct report_flow report_flow_estimate(const struct report *report,
-					const struct report_section *section,
-					const struct report_flow *flow)
-{
-	double made =
-		group_weight(report, section, flow->allocated_bytes, flow->allocations);
-	double freed = group_weight(report, section, flow->freed_bytes, flow->frees);
-
-	return (struct report_flow){
-		.allocations = scale(flow->allocations, made),
-		.allocated_bytes = scale(flow->allocated_bytes, made),
-		.frees = scale(flow->frees, freed),
-		.freed_bytes = scale(flow->freed_bytes, freed),
-		.temporary = scale(flow->temporary, freed),
-	};
-}
-
 static uint64_t minus(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
+static struct report_flow traced(const struct snapshot_traffic *t)
+{
+	return (struct report_flow){t->allocations, t->allocated_bytes, t->frees,
+				    t->freed_bytes, t->temporary};
+}
+
+static struct report_flow estimated(const struct builder *b,
+				    const struct report_section *section,
+				    const struct snapshot_traffic *t)
+{
+	double times = section->is_estimate ? (double)b->snap->sample_every : 1;
+
+	if (section->is_estimate && b->snap->sample_bytes)
+		return (struct report_flow){t->estimated_allocations,
+					    t->estimated_allocated_bytes,
+					    t->estimated_frees, t->estimated_freed_bytes,
+					    t->estimated_temporary};
+	return (struct report_flow){
+		scale(t->allocations, times), scale(t->allocated_bytes, times),
+		scale(t->frees, times),       scale(t->freed_bytes, times),
+		scale(t->temporary, times),
+	};
+}
+
+static struct report_flow difference(const struct report_flow *now,
+				     const struct report_flow *before)
+{
+	return (struct report_flow){
+		minus(now->allocations, before->allocations),
+		minus(now->allocated_bytes, before->allocated_bytes),
+		minus(now->frees, before->frees),
+		minus(now->freed_bytes, before->freed_bytes),
+		minus(now->temporary, before->temporary),
+	};
+}
+
+static void add_peak(const struct builder *b, const struct report_section *section,
+		     struct report_row *row)
+{
+	const struct snapshot_traffic *t = row->traffic;
+	double times = section->is_estimate ? (double)b->snap->sample_every : 1;
+
+	/* How many blocks those are that the estimate is of is not known; they are
+	   taken for as large as those that were traced. */
+	if (section->is_estimate && b->snap->sample_bytes && t->peak_bytes)
+		times = (double)t->estimated_peak_bytes / (double)t->peak_bytes;
+	row->peak_bytes = scale(t->peak_bytes, times);
+	row->peak_count = scale(t->peak_count, times);
+}
+
 static void add_traffic(const struct builder *b, const struct report_section *section,
 			struct report_row *row)
 {
-	const struct snapshot_traffic *now = row->traffic;
 	struct snapshot_traffic before =
 		traffic_history_get(&b->history->traffic, row->stack);
-	struct report_flow flow = {now->allocations, now->allocated_bytes, now->frees,
-				   now->freed_bytes, now->temporary};
-	struct report_flow since = {
-		minus(now->allocations, before.allocations),
-		minus(now->allocated_bytes, before.allocated_bytes),
-		minus(now->frees, before.frees),
-		minus(now->freed_bytes, before.freed_bytes),
-		minus(now->temporary, before.temporary),
-	};
-	double peak = group_weight(b->report, section, now->peak_bytes, now->peak_count);
+	struct report_flow traced_now = traced(row->traffic);
+	struct report_flow traced_before = traced(&before);
+	struct report_flow estimated_before = estimated(b, section, &before);
 	uint64_t since_ns = b->report->since_ns;
 
-	row->flow = report_flow_estimate(b->report, section, &flow);
-	row->since_traced = since;
-	row->since = report_flow_estimate(b->report, section, &since);
+	row->flow = estimated(b, section, row->traffic);
+	row->since = difference(&row->flow, &estimated_before);
+	row->since_traced = difference(&traced_now, &traced_before);
 	row->rates = (struct report_rates){
 		.allocations = report_rate(row->since.allocations, 0, since_ns),
 		.allocated_bytes = report_rate(row->since.allocated_bytes, 0, since_ns),
 		.frees = report_rate(row->since.frees, 0, since_ns),
 		.freed_bytes = report_rate(row->since.freed_bytes, 0, since_ns),
 	};
-	row->peak_bytes = scale(now->peak_bytes, peak);
-	row->peak_count = scale(now->peak_count, peak);
+	add_peak(b, section, row);
 }
 
 void report_row_init(const struct builder *b, const struct report_section *section,

@@ -80,8 +80,7 @@ struct report_row {
 	const struct snapshot_traffic *traffic;
 	const struct snapshot_lifetimes *lifetimes;
 	const struct snapshot_trend *trend;
-	/* From `traffic`; 0 without. With --sample-bytes the blocks of a call path are
-	   weighed as if each were of their mean size. */
+	/* From `traffic`; 0 without. */
 	struct report_flow flow, since;  /* since the attach, since the previous report */
 	struct report_flow since_traced; /* the latter as it was traced */
 	struct report_rates rates;       /* of `since` */
@@ -103,7 +102,9 @@ bool report_row_shows(const struct report_row *row, size_t frame);
  *  - there are at least 4 intervals: fewer prove nothing;
  *  - the line through its bytes rises and fits, R^2 >= 0.8: noise around a level (churn),
  *    a sawtooth of two or more teeth, and a cache that was full early do not fit one;
- *  - it does not give back: its bytes shrank in at most one interval of ten;
+ *  - it does not give back: its bytes shrank in at most one interval of ten. Of ten and
+ *    more intervals with R^2 >= 0.95 it may be any number: such a call path leaks beside
+ *    what is in use for a while;
  *  - it still goes on: the last new height is no longer ago than twice the mean distance
  *    between the intervals in which it grew. A cache that is full stands still;
  *  - it is no trifle: the line rises by at least a twentieth of what the call path holds

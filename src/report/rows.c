@@ -214,6 +214,7 @@ static struct error *build_suspects(struct ranking *r)
 	}
 	section->suspects = suspects;
 	section->suspect_count = shown;
+	section->suspect_total = r->suspicions.len;
 	return err;
 }
 

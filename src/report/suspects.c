@@ -2,12 +2,14 @@
 /* What is a suspect: struct report_suspect. */
 #include "report/build.h"
 
-#define INTERVALS_MIN     4
-#define DETERMINATION_MIN 0.8
-#define DETERMINATION_MAX 1.001 /* 1 and what rounding may add */
-#define SHRANK_SHARE      10    /* of so many intervals one */
-#define STANDS_GAPS       2     /* so many times the mean distance of two growths */
-#define GROWTH_SHARE      20    /* this part of what is held */
+#define INTERVALS_MIN      4
+#define DETERMINATION_MIN  0.8
+#define DETERMINATION_MAX  1.001 /* 1 and what rounding may add */
+#define INTERVALS_MANY     10
+#define DETERMINATION_GOOD 0.95
+#define SHRANK_SHARE       10 /* of so many intervals one */
+#define STANDS_GAPS        2  /* so many times the mean distance of two growths */
+#define GROWTH_SHARE       20 /* this part of what is held */
 
 double report_suspicion(const struct report *report, const struct report_row *row)
 {
@@ -20,9 +22,12 @@ double report_suspicion(const struct report *report, const struct report_row *ro
 	    !(trend->determination >= DETERMINATION_MIN &&
 	      trend->determination <= DETERMINATION_MAX))
 		return 0;
-	if ((uint64_t)trend->shrank * SHRANK_SHARE > trend->intervals ||
-	    (uint64_t)trend->stands * trend->grew >
-		    (uint64_t)STANDS_GAPS * trend->intervals)
+	if ((uint64_t)trend->shrank * SHRANK_SHARE > trend->intervals &&
+	    (trend->intervals < INTERVALS_MANY ||
+	     trend->determination < DETERMINATION_GOOD))
+		return 0;
+	if ((uint64_t)trend->stands * trend->grew >
+	    (uint64_t)STANDS_GAPS * trend->intervals)
 		return 0;
 	held = (double)row->sum.estimated_bytes;
 	if (trend->slope_bytes_per_s * seconds < held / GROWTH_SHARE)

@@ -32,20 +32,20 @@ struct error *report_threads_build(struct builder *b)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		const struct snapshot_thread *thread = &b->snap->threads.data[i];
-		struct report_flow live = {
-			.allocations = left(thread->allocations, thread->freed_own,
-					    thread->freed_by_others),
-			.allocated_bytes =
-				left(thread->allocated_bytes, thread->freed_own_bytes,
-				     thread->freed_by_others_bytes),
-		};
+		uint64_t live_count = left(thread->allocations, thread->freed_own,
+					   thread->freed_by_others);
+		uint64_t live_bytes =
+			left(thread->allocated_bytes, thread->freed_own_bytes,
+			     thread->freed_by_others_bytes);
+		/* As if its blocks were of one size. */
+		double weight = report_weight(b->report, heap,
+					      live_count ? live_bytes / live_count : 0);
 
-		live = report_flow_estimate(b->report, heap, &live);
 		threads[i] = (struct report_thread){
 			.thread = thread,
 			.process = snapshot_process(b->snap, thread->process),
-			.live_bytes = live.allocated_bytes,
-			.live_count = live.allocations,
+			.live_bytes = report_round((double)live_bytes * weight),
+			.live_count = report_round((double)live_count * weight),
 		};
 	}
 	if (count)

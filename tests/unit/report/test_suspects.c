@@ -122,6 +122,12 @@ static double slow_leak(uint32_t s)
 	return 64.0 * (1 + s / 10);
 }
 
+/* Beside as much that comes and goes as it leaks in four seconds. */
+static double leak_in_use(uint32_t s)
+{
+	return 1000.0 * s + 4000 * noise(s);
+}
+
 /* On top of much that it always had. */
 static double leak_on_a_base(uint32_t s)
 {
@@ -138,6 +144,18 @@ static double cache(uint32_t s)
 static double busy_cache(uint32_t s)
 {
 	return s < 20 ? 5000.0 * s : 98000 + 4000 * noise(s);
+}
+
+/* Hardly more once it is full, but always more. */
+static double creeping_cache(uint32_t s)
+{
+	return s < 5 ? 20000.0 * s : 100000 + 10.0 * s;
+}
+
+/* Not long enough to tell what it will be. */
+static double rough(uint32_t s)
+{
+	return 1000.0 * s + 8000 * noise(s);
 }
 
 static double sawtooth(uint32_t s)
@@ -177,6 +195,8 @@ static void leaks_are_listed(void)
 	for (uint32_t count = 31; count < 60; count++)
 		CHECK(is_suspect(slow_leak, count));
 	CHECK(is_suspect(leak_on_a_base, 30));
+	for (uint32_t count = 26; count < 300; count += 7)
+		CHECK(is_suspect(leak_in_use, count));
 }
 
 static void what_does_not_leak_is_not(void)
@@ -186,6 +206,10 @@ static void what_does_not_leak_is_not(void)
 		CHECK(!is_suspect(cache, count));
 		CHECK(!is_suspect(busy_cache, count));
 	}
+	for (uint32_t count = 30; count < 500; count += 13)
+		CHECK(!is_suspect(creeping_cache, count));
+	for (uint32_t count = 15; count < 22; count++)
+		CHECK(!is_suspect(rough, count));
 	for (uint32_t count = 20; count < 200; count += 7)
 		CHECK(!is_suspect(sawtooth, count));
 	for (uint32_t count = 5; count < 300; count += 11) {
@@ -238,6 +262,7 @@ static void ranks(void)
 
 	report = build(snap, 2);
 	CHECK_INT(report->sections[BLOCK_HEAP].suspect_count, 2);
+	CHECK_INT(report->sections[BLOCK_HEAP].suspect_total, 3);
 	report_destroy(report);
 
 	/* One block in a hundred was seen, so that each holds 100,000 bytes: the slope,
