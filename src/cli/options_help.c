@@ -77,6 +77,8 @@ void options_help(FILE *out)
 	      "      ten minutes, a JSON object per report, into a file\n"
 	      "  memtrace -p 1234 -d 10m --flame heap.svg --pprof heap-%p.pb.gz\n"
 	      "      and at the end a flame graph for a browser and a profile for pprof\n"
+	      "  memtrace -p 1234 --view traffic --exclude 'mod:libxml2*' -T 20\n"
+	      "      the 20 stacks that allocated most, but not those through libxml2\n"
 	      "  memtrace -p 1234,1240 --follow-forks\n"
 	      "      two processes, and the children that they fork\n"
 	      "  memtrace --lib /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -s 100\n"

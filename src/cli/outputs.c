@@ -4,8 +4,12 @@
 #include "cli/file_name.h"
 #include "render/flame.h"
 #include "render/renderer.h"
+#include "render/views.h"
 #include "report/view.h"
 #include "util/cleanup.h"
+
+/* Of single blocks, however few the report shows. */
+#define SINGLES_MIN 10
 
 static const struct {
 	const char *option, *renderer;
@@ -76,6 +80,9 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 		wanted.top = 0;
 		/* For histograms and labels. */
 		wanted.show_blocks = true;
+		wanted.past = true;
+		if (wanted.singles < SINGLES_MIN)
+			wanted.singles = SINGLES_MIN;
 	}
 	return wanted;
 }
@@ -89,13 +96,16 @@ static struct error *render(const struct options *options, size_t kind,
 
 		return flame_render(report, &flame, out);
 	}
-	if (kind == OUTPUT_JSON) {
-		/* Single blocks only where they were asked for. */
+	if (kind == OUTPUT_JSON || kind == OUTPUT_CSV) {
 		struct report_options all = report->options;
 		struct report view;
 		struct error *err;
 
-		all.show_blocks = options->show_allocs;
+		/* Single blocks only where they were asked for. */
+		if (kind == OUTPUT_JSON)
+			all.show_blocks = options->show_allocs;
+		else
+			all.past = view_find(options->view)->past;
 		err = report_view(report, &all, &view);
 		return err ? err
 			   : renderer_find(kinds[kind].renderer)->render(&view, out);

@@ -123,6 +123,8 @@ struct snapshot_trend {
 	double slope_bytes_per_s; /* of the line of least squares through its bytes */
 	double determination;     /* R^2 of that line, 0..1: how well it fits; 0 before
 				     there is one, 1 of what does not change */
+	uint32_t stands;          /* how many of the last intervals ended without more
+				     bytes than ever before */
 };
 
 /* One earlier moment of the run: the targets as a whole; where blocks were sampled, what
