@@ -15,10 +15,11 @@ struct flame_options {
 
 /*
  * Write an SVG (1.1) that is whole in itself: no other file is loaded. The width of a
- * frame is its share of the bytes of all rows; frames of less than a tenth of a pixel
- * are not drawn, but are part of those that called them. Order and colours depend on
- * names only. A script (flame.js) zooms, searches and shows numbers; without it, and
- * printed, the graph and its labels can be read. Every frame is
+ * frame is its share of the bytes of all rows; frames of less than a tenth of a pixel,
+ * or where that would be more than 20,000, of less than a fifth, and so on, are not
+ * drawn, which the page says, but are part of those that called them. Order and colours
+ * depend on names only. A script (flame.js) zooms, searches and shows numbers; without
+ * it, and printed, the graph and its labels can be read. Every frame is
  *
  *     <g class="f" data-l="LEVEL" data-o="BYTES BEFORE IT" data-b="BYTES"
  * data-n="BLOCKS">

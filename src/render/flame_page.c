@@ -211,6 +211,18 @@ static void append_legend(struct strbuf *out, const struct flame_page *page,
 	}
 }
 
+static void append_omitted(struct strbuf *out, const struct flame_page *page)
+{
+	bool is_one = page->omitted == 1;
+
+	strbuf_appendf(out,
+		       "<text x=\"%d\" y=\"70\" text-anchor=\"end\">%zu %s of less "
+		       "than %s %s not drawn</text>\n",
+		       FLAME_WIDTH - FLAME_MARGIN, page->omitted,
+		       is_one ? "frame" : "frames",
+		       units_format_bytes(page->least_bytes).s, is_one ? "is" : "are");
+}
+
 /* Kept out of print: they do nothing there. */
 static void append_controls(struct strbuf *out)
 {
@@ -270,6 +282,8 @@ void flame_page_begin(struct strbuf *out, const struct flame_page *page)
 		append_losses(out, page->report->snapshot);
 		strbuf_append(out, "</text>\n");
 	}
+	if (page->omitted)
+		append_omitted(out, page);
 	append_controls(out);
 }
 

@@ -19,7 +19,9 @@ struct flame_page {
 	const struct names *names;
 	const bool *drawn; /* by id of name */
 	uint64_t total_bytes;
-	size_t levels; /* of frames */
+	size_t levels;  /* of frames */
+	size_t omitted; /* frames that are not drawn: less than least_bytes */
+	uint64_t least_bytes;
 };
 
 /* Append everything before the frames, and everything behind them. */
