@@ -7,10 +7,14 @@
 
 #include "report/report.h"
 #include "util/error.h"
+#include "util/strbuf.h"
 
 struct flame_options {
 	bool inverted; /* the root is at the top ("icicle") */
 	bool reverse;  /* paths are merged from the leaf on, which is next to the root */
+	/* An <svg class="flame"> for a page in HTML, which has the title, the losses, the
+	   style and, once the frames are there, the script. */
+	bool is_part;
 };
 
 /*
@@ -29,5 +33,13 @@ struct flame_options {
 struct error *flame_render(const struct report *report,
 			   const struct flame_options *options, FILE *out)
 	__attribute__((warn_unused_result));
+
+/* The script. It has neither "</script" nor "<!--", so that it can stand in HTML. Static.
+ * */
+const char *flame_script(void);
+
+/* Append one line on what the frames stand for: "heap: 1.5 MiB in 7 blocks; ...". */
+void flame_describe(struct strbuf *out, const struct report *report,
+		    const struct flame_options *options);
 
 #endif

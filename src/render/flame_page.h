@@ -12,6 +12,8 @@
 #define FLAME_MARGIN 10
 #define FLAME_ROW    16
 #define FLAME_TOP    84 /* where the frames begin */
+/* What a page in HTML says itself is above this. */
+#define FLAME_PART_TOP 56
 
 struct flame_page {
 	const struct report *report;

@@ -42,4 +42,7 @@ extern const struct renderer pprof_renderer;
 /* An SVG flame graph; see render/flame.h. */
 extern const struct renderer flame_renderer;
 
+/* A summary in HTML; see render/html.h. */
+extern const struct renderer html_renderer;
+
 #endif
