@@ -39,10 +39,26 @@ struct unit {
 enum value {
 	MAPPED_OBJECTS, /* only when mappings are traced */
 	MAPPED_SPACE,
+	ALLOC_OBJECTS, /* only when traffic is measured */
+	ALLOC_SPACE,
 	INUSE_OBJECTS,
 	INUSE_SPACE,
 	VALUE_COUNT,
 };
+
+static bool has_value(const struct report *report, enum value value)
+{
+	switch (value) {
+	case MAPPED_OBJECTS:
+	case MAPPED_SPACE:
+		return report->section_count > 1;
+	case ALLOC_OBJECTS:
+	case ALLOC_SPACE:
+		return report->data & REPORT_DATA_TRAFFIC;
+	default:
+		return true;
+	}
+}
 
 static int64_t clamp(uint64_t n)
 {
@@ -87,22 +103,22 @@ static int64_t write_text(struct builder *b, const char *text)
 static void write_value_types(struct builder *b, Pprof__Profile *part)
 {
 	static const char *const types[VALUE_COUNT] = {
-		[MAPPED_OBJECTS] = "mapped_objects",
-		[MAPPED_SPACE] = "mapped_space",
-		[INUSE_OBJECTS] = "inuse_objects",
-		[INUSE_SPACE] = "inuse_space",
+		[MAPPED_OBJECTS] = "mapped_objects", [MAPPED_SPACE] = "mapped_space",
+		[ALLOC_OBJECTS] = "alloc_objects",   [ALLOC_SPACE] = "alloc_space",
+		[INUSE_OBJECTS] = "inuse_objects",   [INUSE_SPACE] = "inuse_space",
 	};
 	Pprof__ValueType values[VALUE_COUNT], period = PPROF__VALUE_TYPE__INIT;
 	Pprof__ValueType *list[VALUE_COUNT];
 	int64_t count = write_string(b, "count");
 
 	b->bytes = write_string(b, "bytes");
-	for (int i = b->report->section_count > 1 ? 0 : INUSE_OBJECTS; i < VALUE_COUNT;
-	     i++) {
+	for (int i = 0; i < VALUE_COUNT; i++) {
+		if (!has_value(b->report, (enum value)i))
+			continue;
 		pprof__value_type__init(&values[i]);
 		values[i].type = write_string(b, types[i]);
-		values[i].unit =
-			i == MAPPED_OBJECTS || i == INUSE_OBJECTS ? count : b->bytes;
+		/* In pairs. */
+		values[i].unit = i % 2 ? b->bytes : count;
 		list[part->n_sample_type++] = &values[i];
 	}
 	part->sample_type = list;
@@ -352,21 +368,20 @@ static int64_t thread_string(struct builder *b, uint32_t tid)
 }
 
 /* A sample of the stack that is set; `unit` (NULL: none) makes its labels. */
-static void write_sample(struct builder *b, const struct report_section *section,
-			 const struct report_sum *sum, const struct unit *unit)
+static void write_sample(struct builder *b, const int64_t values[VALUE_COUNT],
+			 const struct unit *unit)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	Pprof__Label thread = PPROF__LABEL__INIT, bytes = PPROF__LABEL__INIT;
 	Pprof__Label *labels[] = {&thread, &bytes};
-	int64_t values[VALUE_COUNT] = {0};
-	bool heap = section->class == BLOCK_HEAP;
-	int first = b->report->section_count > 1 ? 0 : INUSE_OBJECTS;
+	int64_t written[VALUE_COUNT];
 
-	values[heap ? INUSE_OBJECTS : MAPPED_OBJECTS] = clamp(sum->estimated_count);
-	values[heap ? INUSE_SPACE : MAPPED_SPACE] = clamp(sum->estimated_bytes);
-	sample.n_value = (size_t)(VALUE_COUNT - first);
-	sample.value = values + first;
+	for (int i = 0; i < VALUE_COUNT; i++) {
+		if (has_value(b->report, (enum value)i))
+			written[sample.n_value++] = values[i];
+	}
+	sample.value = written;
 	sample.n_location_id = b->stack.len;
 	sample.location_id = b->stack.data;
 	if (unit) {
@@ -382,6 +397,15 @@ static void write_sample(struct builder *b, const struct report_section *section
 	write_part(b, &part);
 }
 
+static void set_held(int64_t values[VALUE_COUNT], const struct report_section *section,
+		     uint64_t count, uint64_t bytes)
+{
+	bool heap = section->class == BLOCK_HEAP;
+
+	values[heap ? INUSE_OBJECTS : MAPPED_OBJECTS] = clamp(count);
+	values[heap ? INUSE_SPACE : MAPPED_SPACE] = clamp(bytes);
+}
+
 static int compare_units(const void *pa, const void *pb)
 {
 	const struct unit *a = pa, *b = pb;
@@ -391,14 +415,12 @@ static int compare_units(const void *pa, const void *pb)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-static void write_row(struct builder *b, const struct report_section *section,
-		      const struct report_row *row)
+/* The blocks of a row: one sample for all of a thread and size. */
+static void write_blocks(struct builder *b, const struct report_section *section,
+			 const struct report_row *row)
 {
-	set_stack(b, row);
-	if (!row->block_count) {
-		write_sample(b, section, &row->sum, NULL);
-		return;
-	}
+	size_t from = 0;
+
 	b->units.len = 0;
 	for (size_t i = 0; i < row->block_count; i++) {
 		if (!vec_push(&b->units,
@@ -409,25 +431,46 @@ static void write_row(struct builder *b, const struct report_section *section,
 		}
 	}
 	qsort(b->units.data, b->units.len, sizeof(*b->units.data), compare_units);
-
-	size_t from = 0;
-
 	for (size_t i = 1; i <= b->units.len; i++) {
 		const struct unit *unit = &b->units.data[from];
+		int64_t values[VALUE_COUNT] = {0};
 
 		if (i < b->units.len && !compare_units(unit, &b->units.data[i]))
 			continue;
 
 		double count = report_weight(b->report, section, unit->size_bytes) *
 			       (double)(i - from);
-		const struct report_sum sum = {
-			.estimated_bytes = report_round(count * (double)unit->size_bytes),
-			.estimated_count = report_round(count),
-		};
 
-		write_sample(b, section, &sum, unit);
+		set_held(values, section, report_round(count),
+			 report_round(count * (double)unit->size_bytes));
+		write_sample(b, values, unit);
 		from = i;
 	}
+}
+
+/* What a call path has allocated is of no one thread and size: where its blocks have
+ * samples of their own, it has one, too. */
+static void write_row(struct builder *b, const struct report_section *section,
+		      const struct report_row *row)
+{
+	int64_t values[VALUE_COUNT] = {0};
+
+	set_stack(b, row);
+	if (section->class == BLOCK_HEAP) {
+		values[ALLOC_OBJECTS] = clamp(row->flow.allocations);
+		values[ALLOC_SPACE] = clamp(row->flow.allocated_bytes);
+	}
+	if (!row->block_count)
+		set_held(values, section, row->sum.estimated_count,
+			 row->sum.estimated_bytes);
+	/* A call path that holds nothing is there for its traffic. */
+	for (int i = 0; i < VALUE_COUNT; i++) {
+		if (values[i]) {
+			write_sample(b, values, NULL);
+			break;
+		}
+	}
+	write_blocks(b, section, row);
 }
 
 static void write_profile(struct builder *b)

@@ -61,11 +61,19 @@ static inline json_t *readers_json(struct fixture *f)
 	return json;
 }
 
-/* A number of a stack in it: what is estimated where there is sampling. */
+/* A number of a stack in it, or of its traffic ("traffic.frees"): what is estimated where
+ * there is sampling. */
 static inline long long readers_number(json_t *stack, const char *key)
 {
 	char estimated[64];
 	json_t *value;
+
+	if (!strncmp(key, "traffic.", 8)) {
+		stack = json_object_get(stack, "traffic");
+		if (json_is_null(stack))
+			return 0;
+		key += 8;
+	}
 
 	snprintf(estimated, sizeof(estimated), "estimated_%s", key);
 	value = json_object_get(stack, estimated);

@@ -2,6 +2,7 @@
 /* go tool pprof reads our profiles: what it prints for each function is held to the
  * stacks of the same report in JSON, to the byte. */
 #include "readers/readers.h"
+#include "unit/render/fixture_course.h"
 
 #define PPROF                                                                            \
 	"HOME=/nonexistent PPROF_TMPDIR=/nonexistent go tool pprof -symbolize=none "     \
@@ -78,9 +79,10 @@ static long long total(json_t *section, const char *key)
 	return sum;
 }
 
-/* One sample type against one number of a section's stacks. */
-static void check_type(const char *profile, const char *type, json_t *section,
-		       const char *key)
+/* One sample type against one number of a section's stacks, of which each stands for
+ * `times` as much. */
+static void check_scaled(const char *profile, const char *type, json_t *section,
+			 const char *key, long long times)
 {
 	_cleanup_(functions_deinit) struct functions got = {0}, want = {0};
 	char options[128];
@@ -90,8 +92,14 @@ static void check_type(const char *profile, const char *type, json_t *section,
 	_cleanup_(freep) char *top = pprof(options, profile);
 
 	parse_top(top, &got);
-	functions_add(&want, section, key, 1);
-	check_equal(&got, &want, total(section, key));
+	functions_add(&want, section, key, times);
+	check_equal(&got, &want, times * total(section, key));
+}
+
+static void check_type(const char *profile, const char *type, json_t *section,
+		       const char *key)
+{
+	check_scaled(profile, type, section, key, 1);
 }
 
 /* A few more, so that no two numbers are the same by chance. */
@@ -176,6 +184,48 @@ static void sampled_numbers_are_scaled(void)
 	check_type(profile, "inuse_objects", heap, "blocks");
 }
 
+/* What was allocated since the attach, also by a call path that holds nothing any more;
+ * and all other types beside it. */
+static void traffic_is_ours(void)
+{
+	for (uint64_t every = 1; every <= 10; every += 9) {
+		_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+		_cleanup_(fixture_deinit) struct fixture f;
+
+		fixture_init(&f);
+		fill(&f);
+		FIXTURE_STACK(&f, STACK_END_COMPLETE, f.symbols.data[2].start + 5,
+			      f.symbols.data[1].start + 5);
+		fixture_fill_mappings(&f);
+		fixture_fill_traffic(&f);
+		f.snap->sample_every = every;
+		readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+		json_auto_t *json = readers_json(&f);
+		json_t *heap = json_object_get(json, "heap");
+		const char *profile = temp_dir_path(&dir, "a.pb.gz");
+		long long objects = total(heap, "traffic.allocations");
+
+		/* 10, 20, ... of the stacks, and what they hold, but for the one block
+		   that has none. */
+		CHECK_INT(objects, 280 + 8);
+		check_scaled(profile, "alloc_objects", heap, "traffic.allocations",
+			     (long long)every);
+		check_scaled(profile, "alloc_space", heap, "traffic.allocated_bytes",
+			     (long long)every);
+		check_type(profile, "inuse_objects", heap, "blocks");
+		check_type(profile, "inuse_space", heap, "size_bytes");
+		check_type(profile, "mapped_space", json_object_get(json, "mappings"),
+			   "size_bytes");
+
+		_cleanup_(freep) char *raw = pprof("-raw", profile);
+
+		CHECK_CONTAINS(raw, "\nmapped_objects/count mapped_space/bytes "
+				    "alloc_objects/count alloc_space/bytes "
+				    "inuse_objects/count inuse_space/bytes[dflt]\n");
+	}
+}
+
 /* One grows, one shrinks, one comes, one goes, one stays. */
 static void a_difference_is_ours_too(void)
 {
@@ -254,6 +304,7 @@ int main(void)
 	RUN(top_has_our_numbers);
 	RUN(mappings_and_processes);
 	RUN(sampled_numbers_are_scaled);
+	RUN(traffic_is_ours);
 	RUN(a_difference_is_ours_too);
 	RUN(raw_sums_up);
 	return check_done();

@@ -124,7 +124,7 @@ static inline void fixture_block(struct fixture *f, enum block_class class,
 /* The report of all that was added, with all rows and blocks. */
 static inline const struct report *fixture_report(struct fixture *f)
 {
-	const struct report_options options = {.older_ns = 1, .show_blocks = true};
+	const struct report_options options = {.older_ns = 1, .show_blocks = true, .past = true};
 
 	REQUIRE(!f->report);
 	REQUIRE(!symbolizer_table_create(f->symbols.data, f->symbols.len,
