@@ -153,6 +153,7 @@ static void append_before_flame(struct strbuf *out, const struct report *report,
 	append_header(out, report);
 	html_append_losses(out, report);
 	html_append_totals(out, report);
+	html_append_suspects(out, report);
 	html_append_course(out, report);
 	html_append_stacks(out, report);
 	strbuf_append(out,

@@ -14,13 +14,22 @@ struct bars {
 	uint64_t highest;
 };
 
-static void bars_close(struct bars *bars, const double *counts)
+static void bars_set(struct bars *bars, const uint64_t counts[HISTOGRAM_CLASSES])
 {
 	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++) {
-		bars->counts[i] = report_round(counts[i]);
+		bars->counts[i] = counts[i];
 		if (bars->counts[i] > bars->highest)
 			bars->highest = bars->counts[i];
 	}
+}
+
+static void bars_round(struct bars *bars, const double counts[HISTOGRAM_CLASSES])
+{
+	uint64_t rounded[HISTOGRAM_CLASSES];
+
+	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++)
+		rounded[i] = report_round(counts[i]);
+	bars_set(bars, rounded);
 }
 
 typedef void append_class(struct strbuf *out, size_t class);
@@ -80,16 +89,9 @@ void html_append_sizes(struct strbuf *out, const struct report *report)
 	const struct snapshot *snap = report->snapshot;
 	struct bars bars[2] = {{.name = "Live blocks"},
 			       {.name = "All that were allocated"}};
-	double counts[HISTOGRAM_CLASSES] = {0};
 
-	vec_foreach (block, &snap->blocks[BLOCK_HEAP])
-		counts[histogram_class(block->size_bytes)] +=
-			report_weight(report, heap, block->size_bytes);
-	bars_close(&bars[0], counts);
-	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++)
-		counts[i] = (double)snap->sizes[i] *
-			    report_weight(report, heap, histogram_min_bytes(i));
-	bars_close(&bars[1], counts);
+	bars_set(&bars[0], heap->live_sizes);
+	bars_set(&bars[1], heap->ever_sizes);
 	if (!bars[0].highest && !(snap->has_traffic && bars[1].highest))
 		return;
 	strbuf_append(out, "<section id=\"sizes\">\n<h2>Sizes of heap blocks</h2>\n");
@@ -131,12 +133,12 @@ void html_append_ages(struct strbuf *out, const struct report *report)
 	vec_foreach (block, &snap->blocks[BLOCK_HEAP])
 		counts[age_class(snap, block)] +=
 			report_weight(report, heap, block->size_bytes);
-	bars_close(&bars[0], counts);
+	bars_round(&bars[0], counts);
 	vec_foreach (lifetimes, &snap->lifetimes) {
 		for (size_t i = 0; i < SNAPSHOT_LIFETIMES; i++)
 			freed[i] += (double)lifetimes->count[i];
 	}
-	bars_close(&bars[1], freed);
+	bars_round(&bars[1], freed);
 	if (!bars[0].highest && !(snap->has_lifetimes && bars[1].highest))
 		return;
 	strbuf_append(out, "<section id=\"ages\">\n<h2>Ages of heap blocks</h2>\n");

@@ -10,6 +10,7 @@
 void html_append_totals(struct strbuf *out, const struct report *report);
 void html_append_losses(struct strbuf *out, const struct report *report);
 void html_append_course(struct strbuf *out, const struct report *report);
+void html_append_suspects(struct strbuf *out, const struct report *report);
 void html_append_stacks(struct strbuf *out, const struct report *report);
 void html_append_sizes(struct strbuf *out, const struct report *report);
 void html_append_ages(struct strbuf *out, const struct report *report);

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 
 #include "render/html_parts.h"
-#include "render/names.h"
 #include "util/path.h"
+#include "util/units.h"
 
 /* Functions in the line that is always shown. */
 #define SUMMARY_FRAMES 3
@@ -80,37 +80,75 @@ static const char *end_of(const struct report_row *row)
 	return row->depth ? NULL : "no frames";
 }
 
+/* Its first functions, and how many there are beside them. */
+static void append_summary(struct strbuf *out, const struct report_row *row)
+{
+	size_t named = 0, shown = 0;
+
+	for (size_t i = 0; i < row->depth; i++) {
+		if (!report_row_shows(row, i) || shown++ >= SUMMARY_FRAMES)
+			continue;
+		strbuf_append(out, named++ ? " <span class=\"from\">\u2190</span> " : "");
+		append_name(out, row->frames[i]);
+	}
+	if (shown > named)
+		strbuf_appendf(out, " <span class=\"more\">and %zu more</span>",
+			       shown - named);
+	if (!shown)
+		strbuf_append(out, end_of(row));
+}
+
+static void append_notes(struct strbuf *out, const struct report *report,
+			 const struct report_row *row)
+{
+	const struct report_flow *flow = &row->flow;
+
+	if (row->traffic)
+		strbuf_appendf(out,
+			       "<p class=\"note\">Allocated %s in %" PRIu64
+			       " blocks, freed %s in %" PRIu64 ", %" PRIu64
+			       " of them temporary; held at most "
+			       "%s.</p>\n",
+			       units_format_bytes(flow->allocated_bytes).s,
+			       flow->allocations, units_format_bytes(flow->freed_bytes).s,
+			       flow->frees, flow->temporary,
+			       units_format_bytes(row->peak_bytes).s);
+	if (row->sum.count && !report->options.combined_only) {
+		strbuf_appendf(out, "<p class=\"note\">Oldest block %s",
+			       units_format_duration(row->oldest_age_ns).s);
+		if (row->median_age_ns)
+			strbuf_appendf(out, ", half of them %s and more",
+				       units_format_duration(row->median_age_ns).s);
+		strbuf_appendf(out, ", newest %s.</p>\n",
+			       units_format_duration(row->newest_age_ns).s);
+	}
+	if (row->process && report->snapshot->processes.len > 1) {
+		strbuf_appendf(out, "<p class=\"note\">Process %d (", row->process->pid);
+		html_append_text(out, row->process->command);
+		strbuf_append(out, ").</p>\n");
+	}
+	if (row->allocator && report->snapshot->allocators.len > 1) {
+		strbuf_append(out, "<p class=\"note\">Allocator ");
+		html_append_text(out, row->allocator->label);
+		strbuf_append(out, ".</p>\n");
+	}
+}
+
 void html_append_path(struct strbuf *out, const struct report *report,
 		      const struct report_row *row)
 {
 	const char *end = end_of(row);
-	size_t count = row->depth < SUMMARY_FRAMES ? row->depth : SUMMARY_FRAMES;
 
 	strbuf_append(out, "<details><summary>");
-	for (size_t i = 0; i < count; i++) {
-		strbuf_append(out, i ? " <span class=\"from\">\u2190</span> " : "");
-		append_name(out, row->frames[i]);
-	}
-	if (row->depth > count)
-		strbuf_appendf(out, " <span class=\"more\">and %zu more</span>",
-			       row->depth - count);
-	if (!count)
-		strbuf_append(out, end);
+	append_summary(out, row);
 	strbuf_append(out, "</summary>\n<ol>\n");
-	for (size_t i = 0; i < row->depth; i++)
-		append_frame(out, row->frames[i], report->options.short_paths);
+	for (size_t i = 0; i < row->depth; i++) {
+		if (report_row_shows(row, i))
+			append_frame(out, row->frames[i], report->options.short_paths);
+	}
 	if (end)
 		strbuf_appendf(out, "<li class=\"end\">%s</li>\n", end);
 	strbuf_append(out, "</ol>\n");
-	if (row->process && report->snapshot->processes.len > 1) {
-		strbuf_appendf(out, "<p class=\"note\">process %d (", row->process->pid);
-		html_append_text(out, row->process->command);
-		strbuf_append(out, ")</p>\n");
-	}
-	if (row->allocator && report->snapshot->allocators.len > 1) {
-		strbuf_append(out, "<p class=\"note\">allocated by ");
-		html_append_text(out, row->allocator->label);
-		strbuf_append(out, "</p>\n");
-	}
+	append_notes(out, report, row);
 	strbuf_append(out, "</details>");
 }

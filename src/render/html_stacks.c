@@ -16,7 +16,7 @@ static void append_row(struct strbuf *out, const struct report *report,
 {
 	uint64_t bytes = row->sum.estimated_bytes;
 
-	strbuf_appendf(out, "<tr><th scope=\"row\">%zu</th>", row->rank + 1);
+	strbuf_appendf(out, "<tr><th scope=\"row\">%zu</th>", row->held_rank + 1);
 	html_append_bytes(out, bytes);
 	strbuf_append(out, "<td class=\"n\">");
 	html_append_share(out, bytes, section->live.estimated_bytes);
@@ -43,7 +43,7 @@ static void append_head(struct strbuf *out, const struct report *report)
 		strbuf_append(out, "<th class=\"n\" scope=\"col\">Growth</th>");
 	if (!report->options.combined_only)
 		strbuf_append(out, "<th class=\"n\" scope=\"col\">Oldest</th>");
-	strbuf_append(out, "<th scope=\"col\">Call path, the allocating function first"
+	strbuf_append(out, "<th scope=\"col\">Call path, innermost first"
 			   "</th></tr></thead>\n");
 }
 
@@ -51,7 +51,9 @@ static int compare_ranks(const void *a, const void *b)
 {
 	const struct report_row *const *left = a, *const *right = b;
 
-	return (*left)->rank < (*right)->rank ? -1 : (*left)->rank > (*right)->rank;
+	size_t l = (*left)->held_rank, r = (*right)->held_rank;
+
+	return l < r ? -1 : l > r;
 }
 
 static void append_section(struct strbuf *out, const struct report *report,
@@ -67,8 +69,10 @@ static void append_section(struct strbuf *out, const struct report *report,
 	}
 	/* They are put together by process, so that the first ones may lie anywhere. */
 	for (size_t i = 0; i < section->row_count && count < MAX_ROWS; i++) {
-		if (section->rows[i].rank < MAX_ROWS)
-			rows[count++] = &section->rows[i];
+		const struct report_row *row = &section->rows[i];
+
+		if (row->sum.count && row->held_rank < MAX_ROWS)
+			rows[count++] = row;
 	}
 	qsort(rows, count, sizeof(*rows), compare_ranks);
 	if (report->section_count > 1)
@@ -84,18 +88,40 @@ static void append_section(struct strbuf *out, const struct report *report,
 	for (size_t i = 0; i < count; i++)
 		append_row(out, report, section, rows[i]);
 	strbuf_append(out, "</tbody>\n</table>\n");
-	if (count < section->stack_count)
+	if (count < section->held_count)
 		strbuf_appendf(out,
 			       "<p class=\"note\">These are the first %zu of %" PRIu64
 			       " call paths.</p>\n",
-			       count, section->stack_count);
+			       count, section->held_count);
+}
+
+static void append_left_out(struct strbuf *out, const struct report_left_out *left_out,
+			    const char *how)
+{
+	if (left_out->stack_count)
+		strbuf_appendf(out,
+			       "<p class=\"note\">%" PRIu64
+			       " call %s with %s left out by "
+			       "%s.</p>\n",
+			       left_out->stack_count,
+			       left_out->stack_count == 1 ? "path" : "paths",
+			       units_format_bytes(left_out->sum.estimated_bytes).s, how);
 }
 
 void html_append_stacks(struct strbuf *out, const struct report *report)
 {
 	strbuf_append(out,
 		      "<section id=\"stacks\">\n<h2>Call paths that hold memory</h2>\n");
-	for (size_t i = 0; i < report->section_count; i++)
-		append_section(out, report, &report->sections[i]);
+	if (report->sort != REPORT_SORT_SIZE)
+		strbuf_appendf(out, "<p class=\"note\">In the order of --sort %s.</p>\n",
+			       report_sort_name(report->sort));
+	for (size_t i = 0; i < report->section_count; i++) {
+		const struct report_section *section = &report->sections[i];
+
+		append_section(out, report, section);
+		append_left_out(out, &section->filtered, "--filter or --exclude");
+		append_left_out(out, &section->skipped, "--skip-size or --skip-count");
+		append_left_out(out, &section->suppressed, "--suppressions");
+	}
 	strbuf_append(out, "</section>\n");
 }

@@ -3,10 +3,6 @@
 #include "render/html_parts.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-
-#include "util/cleanup.h"
-
 #define MAX_ROWS 100
 
 static void append_process(struct strbuf *out, const struct report *report,
@@ -50,82 +46,71 @@ void html_append_processes(struct strbuf *out, const struct report *report)
 	strbuf_append(out, "</section>\n");
 }
 
-/* What it has allocated and nobody has freed. */
-static uint64_t live_bytes(const struct snapshot_thread *t)
+/* Bytes as they are estimated to be in all, where blocks are sampled: weighed by the mean
+ * size. */
+static uint64_t weigh(const struct report *report, uint64_t bytes, uint64_t count)
 {
-	uint64_t freed = report_add(t->freed_own_bytes, t->freed_by_others_bytes);
+	double weight = report_weight(report, &report->sections[BLOCK_HEAP],
+				      count ? bytes / count : 0);
 
-	return t->allocated_bytes > freed ? t->allocated_bytes - freed : 0;
+	return weight == 1 ? bytes : report_round((double)bytes * weight);
 }
 
-static int compare_threads(const void *a, const void *b)
+static uint64_t minus(uint64_t a, uint64_t b)
 {
-	const struct snapshot_thread *const *left = a, *const *right = b;
-	uint64_t l = live_bytes(*left), r = live_bytes(*right);
-
-	if (l != r)
-		return l > r ? -1 : 1;
-	/* They come in an order of their own. */
-	return *left < *right ? -1 : *left > *right;
+	return a > b ? a - b : 0;
 }
 
-static void append_thread(struct strbuf *out, const struct snapshot *snap,
-			  const struct snapshot_thread *t)
+static void append_thread(struct strbuf *out, const struct report *report,
+			  const struct report_thread *thread)
 {
-	const struct snapshot_process *process = snapshot_process(snap, t->process);
+	const struct snapshot_thread *t = thread->thread;
+	const uint64_t columns[][2] = {
+		{t->allocated_bytes, t->allocations},
+		{t->freed_own_bytes, t->freed_own},
+		{t->freed_by_others_bytes, t->freed_by_others},
+		{minus(t->freed_bytes, t->freed_own_bytes),
+		 minus(t->frees, t->freed_own)},
+	};
 
 	strbuf_appendf(out, "<tr><th scope=\"row\">%" PRIu32 "</th><td>", t->tid);
 	html_append_text(out, t->name);
 	strbuf_append(out,
 		      t->exited ? " <span class=\"tag\">exited</span></td>" : "</td>");
-	if (snap->processes.len > 1)
+	if (report->snapshot->processes.len > 1)
 		strbuf_appendf(out, "<td class=\"n\">%d</td>",
-			       process ? process->pid : 0);
-	html_append_bytes(out, live_bytes(t));
-	html_append_bytes(out, t->allocated_bytes);
-	html_append_count(out, t->allocations);
-	html_append_bytes(out, t->freed_bytes);
-	html_append_count(out, t->frees);
-	html_append_bytes(out, t->freed_by_others_bytes);
+			       thread->process ? thread->process->pid : 0);
+	html_append_bytes(out, thread->live_bytes);
+	html_append_count(out, thread->live_count);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		html_append_bytes(out, weigh(report, columns[i][0], columns[i][1]));
 	strbuf_append(out, "</tr>\n");
 }
 
 void html_append_threads(struct strbuf *out, const struct report *report)
 {
-	const struct snapshot *snap = report->snapshot;
-	size_t count = snap->threads.len;
-	_cleanup_(freep) const struct snapshot_thread **threads =
-		calloc(count + 1, sizeof(const struct snapshot_thread *));
-
-	if (!snap->has_traffic || !count)
+	if (!report->thread_count)
 		return;
-	if (!threads) {
-		out->failed = true;
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		threads[i] = &snap->threads.data[i];
-	qsort(threads, count, sizeof(*threads), compare_threads);
 	strbuf_appendf(out,
 		       "<section id=\"threads\">\n<h2>Threads</h2>\n<table>\n<thead><tr>"
 		       "<th scope=\"col\">Thread</th><th scope=\"col\">Name</th>%s"
-		       "<th class=\"n\" scope=\"col\">Still live</th><th class=\"n\" "
-		       "scope=\"col\">Allocated</th>"
-		       "<th class=\"n\" scope=\"col\">Allocations</th><th class=\"n\" "
-		       "scope=\"col\">Freed by it</th>"
-		       "<th class=\"n\" scope=\"col\">Frees</th><th class=\"n\" "
-		       "scope=\"col\">Freed by others</th>"
+		       "<th class=\"n\" scope=\"col\">Still live</th>"
+		       "<th class=\"n\" scope=\"col\">Blocks</th>"
+		       "<th class=\"n\" scope=\"col\">Allocated</th>"
+		       "<th class=\"n\" scope=\"col\">Freed itself</th>"
+		       "<th class=\"n\" scope=\"col\">Freed by others</th>"
+		       "<th class=\"n\" scope=\"col\">Freed of others</th>"
 		       "</tr></thead>\n<tbody>\n",
-		       snap->processes.len > 1
+		       report->snapshot->processes.len > 1
 			       ? "<th class=\"n\" scope=\"col\">Process</th>"
 			       : "");
-	for (size_t i = 0; i < count && i < MAX_ROWS; i++)
-		append_thread(out, snap, threads[i]);
+	for (size_t i = 0; i < report->thread_count && i < MAX_ROWS; i++)
+		append_thread(out, report, &report->threads[i]);
 	strbuf_append(out, "</tbody>\n</table>\n<p class=\"note\">");
-	if (count > MAX_ROWS)
+	if (report->thread_count > MAX_ROWS)
 		strbuf_appendf(out, "These are the first %d of %zu threads. ", MAX_ROWS,
-			       count);
+			       report->thread_count);
 	strbuf_append(out,
-		      "Of the heap, as traced. Freed by it: blocks of whichever thread. "
-		      "Freed by others: its blocks, by other threads.</p>\n</section>\n");
+		      "Heap alone. Freed by others: its blocks, by other threads; freed "
+		      "of others: their blocks, by it.</p>\n</section>\n");
 }

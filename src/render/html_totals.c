@@ -89,10 +89,10 @@ static void append_peak(struct strbuf *out, const struct snapshot *snap,
 				 ? snap->peak_time_ns - snap->attached_ns
 				 : 0;
 
-	if (!snap->has_traffic || heap->is_estimate)
+	if (!snap->has_traffic)
 		return;
-	begin_card(out, "Heap at its peak", units_format_bytes(snap->peak_bytes).s);
-	strbuf_appendf(out, "%" PRIu64 " bytes, %s after the attach", snap->peak_bytes,
+	begin_card(out, "Heap at its peak", units_format_bytes(heap->peak_bytes).s);
+	strbuf_appendf(out, "%" PRIu64 " bytes, %s after the attach", heap->peak_bytes,
 		       units_format_duration(at_ns).s);
 	end_card(out);
 }

@@ -62,9 +62,12 @@ static void fill(struct fixture *f)
 {
 	fixture_init(f);
 	fixture_fill(f);
+	/* It holds nothing any more. */
+	FIXTURE_STACK(f, STACK_END_COMPLETE, f->symbols.data[2].start + 5);
 	fixture_fill_moments(f);
 	fixture_fill_threads(f);
 	fixture_fill_traffic(f);
+	fixture_fill_trends(f);
 	f->snap->processes.data->memory = (struct snapshot_memory){
 		.vm_rss_bytes = 15 << 20,
 		.vm_hwm_bytes = 16 << 20,
@@ -97,9 +100,43 @@ static void totals_and_tables(void)
 	check_shows(".complete", "Nothing was lost: the numbers are complete.");
 	CHECK_INT(count("#losses"), 0);
 	check_shows("#threads tbody tr:nth-child(1)",
-		    "4322 wor<ker>\\x0a exited 2.8 MiB 2.9 MiB 100 0 B 0 97.7 KiB");
+		    "4322 wor<ker>\\x0a exited 2.8 MiB 0 2.9 MiB 0 B 97.7 KiB 0 B");
 	check_shows("#threads tbody tr:nth-child(2)",
-		    "4321 main 244.1 KiB 878.9 KiB 900 683.6 KiB 800 48.8 KiB");
+		    "4321 main 244.1 KiB 190 878.9 KiB 585.9 KiB 48.8 KiB 97.7 KiB");
+	check_quiet();
+}
+
+static void the_suspect_is_named(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	open_page(&f);
+	CHECK_INT(count("#suspects tbody tr"), 1);
+	check_shows(
+		"#suspects tbody tr",
+		"1 12.0 KiB/min 2.0 KiB 2 malloc \u2190 Cache::insert(std::string "
+		"const&) "
+		"\u2190 main_loop grew in 9 of 9 intervals, 12.0 KiB/min, R\u00b2 0.99; "
+		"oldest block 1.0 s");
+	browser_click_on(browser, "#suspects summary");
+	check_shows("#suspects ol", "malloc+0x10 [libc.so.6] Cache::insert(std::string "
+				    "const&)+0x10 [leaky] main_loop+0x10 [leaky]");
+	check_quiet();
+}
+
+static void nothing_is_suspected(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	f.snap->trends[BLOCK_HEAP].data[0].grew = 0;
+	f.snap->trends[BLOCK_HEAP].data[0].slope_bytes_per_s = 0;
+	open_page(&f);
+	CHECK_INT(count("#suspects table"), 0);
+	check_shows("#suspects p",
+		    "None: nothing rises steadily without falling. It takes "
+		    "at least five reports to tell.");
 	check_quiet();
 }
 
@@ -120,6 +157,9 @@ static void a_call_path_unfolds(void)
 	check_shows("#stacks tbody tr:nth-child(1) .path ol",
 		    "malloc+0x10 [libc.so.6] [libblob.so]+0x10 "
 		    "main_loop+0x10 [leaky] cut at the limit of the stack depth");
+	check_shows("#stacks tbody tr:nth-child(1) .path .note",
+		    "Allocated 2.0 MiB in 32 blocks, freed 2.9 KiB in 30, 2 of them "
+		    "temporary; held at most 2.0 MiB.");
 	check_quiet();
 }
 
@@ -202,9 +242,9 @@ static void histograms(void)
 	CHECK_INT(browser_number(browser, text), 25);
 	snprintf(text, sizeof(text), bar, "#sizes tr:nth-child(5) td:nth-child(3) rect");
 	CHECK_INT(browser_number(browser, text), 50);
-	check_shows("#ages tbody tr:nth-child(1)", "under 1 ms 0 6");
-	check_shows("#ages tbody tr:nth-child(2)", "1 ms up to 2 ms 0 12");
-	check_shows("#ages tbody tr:nth-child(4)", "4 ms up to 8 ms 0 42");
+	check_shows("#ages tbody tr:nth-child(1)", "under 1 ms 0 10");
+	check_shows("#ages tbody tr:nth-child(2)", "1 ms up to 2 ms 0 15");
+	check_shows("#ages tbody tr:nth-child(4)", "4 ms up to 8 ms 0 70");
 	/* All blocks are one second old. */
 	check_shows("#ages tbody tr:last-child", "512 ms up to 1.0 s 7 0");
 	check_quiet();
@@ -378,6 +418,8 @@ int main(void)
 {
 	browser = browser_start();
 	RUN(totals_and_tables);
+	RUN(the_suspect_is_named);
+	RUN(nothing_is_suspected);
 	RUN(a_call_path_unfolds);
 	RUN(the_course_is_drawn);
 	RUN(histograms);

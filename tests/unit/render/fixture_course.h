@@ -92,4 +92,19 @@ static inline void fixture_fill_traffic(struct fixture *f)
 	f->snap->peak_time_ns = f->snap->attached_ns + 4 * FIXTURE_NS;
 }
 
+/* The first stack grows without a pause; the others stand still. */
+static inline void fixture_fill_trends(struct fixture *f)
+{
+	f->snap->has_trends = true;
+	for (size_t i = 0; i < f->snap->stacks.len; i++) {
+		struct snapshot_trend still = {.intervals = 9, .stands = 9};
+		struct snapshot_trend leak = {.intervals = 9,
+					      .grew = 9,
+					      .slope_bytes_per_s = 204.8,
+					      .determination = 0.995};
+
+		REQUIRE(vec_push(&f->snap->trends[BLOCK_HEAP], i ? still : leak));
+	}
+}
+
 #endif
