@@ -35,7 +35,8 @@ extern const struct renderer csv_renderer;
  * the attach. With mappings, mapped_objects and mapped_space come first of all. A report
  * with show_blocks has a sample for each stack, thread and size of block, with the labels
  * "thread" and "bytes", and with traffic one without labels for each stack; another one
- * for each stack, without labels. Numbers are scaled when sampling.
+ * for each stack, without labels. Numbers are scaled when sampling. Locations have source
+ * lines where they are known, and functions that were inlined.
  */
 extern const struct renderer pprof_renderer;
 

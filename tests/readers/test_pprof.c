@@ -3,6 +3,7 @@
  * stacks of the same report in JSON, to the byte. */
 #include "readers/readers.h"
 #include "unit/render/fixture_course.h"
+#include "unit/render/fixture_lines.h"
 
 #define PPROF                                                                            \
 	"HOME=/nonexistent PPROF_TMPDIR=/nonexistent go tool pprof -symbolize=none "     \
@@ -32,6 +33,11 @@ static void parse_top(const char *text, struct functions *ret)
 		REQUIRE(copy);
 		for (size_t i = 0; i < 5; i++)
 			words[i] = next_word(&rest);
+
+		char *note = strstr(rest, " (inline)");
+
+		if (note)
+			*note = '\0';
 
 		struct function *function = functions_get(ret, rest + strspn(rest, " "));
 
@@ -226,6 +232,45 @@ static void traffic_is_ours(void)
 	}
 }
 
+/* Functions that were inlined are frames of their own there too, and have lines. */
+static void lines_and_inlined_functions(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fill(&f);
+	f.wrap = fixture_lines;
+	readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+	json_auto_t *json = readers_json(&f);
+	json_t *heap = json_object_get(json, "heap");
+	const char *profile = temp_dir_path(&dir, "a.pb.gz");
+	_cleanup_(functions_deinit) struct functions got = {0};
+
+	check_type(profile, "inuse_space", heap, "size_bytes");
+	check_type(profile, "inuse_objects", heap, "blocks");
+
+	_cleanup_(freep) char *top = pprof("-top -lines", profile);
+
+	parse_top(top, &got);
+	CHECK_INT(functions_get(&got, "main_loop /srv/app/src/main.c:120")->cum,
+		  2 * 1024 * 1024 + 3100);
+	CHECK_INT(functions_get(&got, "Cache::grow /srv/app/src/cache.cc:12")->cum,
+		  3100 + 12345);
+	CHECK_INT(functions_get(&got, "allocate<T> /srv/app/src/a \"new\".h:7")->cum,
+		  3100 + 12345);
+	CHECK_INT(functions_get(&got, "Cache::insert(std::string const&) "
+				      "/srv/app/src/cache.cc:88")
+			  ->cum,
+		  3100 + 12345);
+
+	_cleanup_(freep) char *raw = pprof("-raw", profile);
+
+	CHECK_CONTAINS(raw,
+		       "00112233445566778899aabbccddeeff00112233 [FN][FL][LN][IN]\n");
+}
+
 /* One grows, one shrinks, one comes, one goes, one stays. */
 static void a_difference_is_ours_too(void)
 {
@@ -305,6 +350,7 @@ int main(void)
 	RUN(mappings_and_processes);
 	RUN(sampled_numbers_are_scaled);
 	RUN(traffic_is_ours);
+	RUN(lines_and_inlined_functions);
 	RUN(a_difference_is_ours_too);
 	RUN(raw_sums_up);
 	return check_done();
