@@ -120,10 +120,23 @@
 			details.textContent = " ";
 		});
 	});
-	svg.querySelector("#reset").addEventListener("click", function () {
+	// By mouse, or by the key that presses a button.
+	function button(selector, press) {
+		var element = svg.querySelector(selector);
+
+		element.addEventListener("click", press);
+		element.addEventListener("keydown", function (event) {
+			if (event.key === "Enter" || event.key === " ") {
+				event.preventDefault();
+				press();
+			}
+		});
+	}
+
+	button("#reset", function () {
 		zoom(null);
 	});
-	svg.querySelector("#search").addEventListener("click", ask);
+	button("#search", ask);
 	window.addEventListener("keydown", function (event) {
 		if (event.key === "Escape" && zoomed) {
 			zoom(null);

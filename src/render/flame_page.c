@@ -227,9 +227,11 @@ static void append_controls(struct strbuf *out)
 {
 	strbuf_appendf(out,
 		       "<g class=\"control\">"
-		       "<text id=\"reset\" x=\"%d\" y=\"70\">Reset zoom</text>"
-		       "<text id=\"search\" x=\"%d\" y=\"70\">Search</text>"
-		       "<text id=\"matched\" x=\"%d\" y=\"70\"/></g>\n",
+		       "<text id=\"reset\" role=\"button\" tabindex=\"0\" x=\"%d\" "
+		       "y=\"70\">Reset zoom</text>"
+		       "<text id=\"search\" role=\"button\" tabindex=\"0\" x=\"%d\" "
+		       "y=\"70\">Search</text>"
+		       "<text id=\"matched\" role=\"status\" x=\"%d\" y=\"70\"/></g>\n",
 		       FLAME_MARGIN, FLAME_MARGIN + 90, FLAME_MARGIN + 160);
 }
 
@@ -240,8 +242,11 @@ static void append_root(struct strbuf *out, const struct flame_page *page, size_
 
 	height -= (size_t)top;
 	strbuf_append(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" ");
-	strbuf_append(out,
-		      page->options->is_part ? "class=\"flame\" " : "version=\"1.1\" ");
+	strbuf_append(
+		out,
+		page->options->is_part
+			? "class=\"flame\" role=\"group\" aria-label=\"Flame graph\" "
+			: "version=\"1.1\" ");
 	strbuf_appendf(out,
 		       "width=\"%d\" height=\"%zu\" viewBox=\"0 %d %d %zu\" "
 		       "data-x=\"%d\" data-width=\"%d\" data-bytes=\"%" PRIu64 "\">\n",

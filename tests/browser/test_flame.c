@@ -136,6 +136,15 @@ static void a_click_zooms(void)
 	browser_key(browser, "Escape");
 	check_width("Cache::insert", insert);
 	CHECK_INT(visible_frames(), all);
+	/* So do the keyboard and what it is on. */
+	click("Cache::insert");
+	CHECK_INT(visible_frames(), 4);
+	CHECK_INT(browser_number(browser,
+				 "document.querySelector('#reset').focus(), "
+				 "document.activeElement.id === 'reset' ? 1 : 0"),
+		  1);
+	browser_key(browser, "Enter");
+	CHECK_INT(visible_frames(), all);
 	check_quiet();
 }
 
