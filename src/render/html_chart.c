@@ -8,7 +8,7 @@
 /* In pixels. */
 #define WIDTH       1180
 #define LEFT        86
-#define PLOT_WIDTH  (WIDTH - LEFT - 12)
+#define PLOT_WIDTH  (WIDTH - LEFT - 28) /* room for half of the last time */
 #define PLOT_HEIGHT 110
 #define PLOT_TOP    30 /* below the panel's name */
 #define PANEL       (PLOT_TOP + PLOT_HEIGHT + 16)
