@@ -113,12 +113,13 @@ struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
 	uint64_t has_ranges; /* `allocators` is filled */
 	/* How often the probes saw its code change, and up to which change memtrace has
-	 * looked. While they differ no rule of the process holds. */
+	 * taken out the rules that do not hold. While they differ none is used. */
 	uint64_t code_changes, code_known;
+	uint64_t code_pages; /* of executable mappings, as the probes saw them last */
 	char command[16];
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
-_Static_assert(sizeof(struct abi_process) == 304, "no holes");
+_Static_assert(sizeof(struct abi_process) == 312, "no holes");
 
 /* A block is known by its address (48 bits: user addresses have bit 47 clear) and the
  * slot of its process. */
@@ -394,8 +395,8 @@ struct abi_replacement {
 
 struct abi_miss {
 	uint64_t number;
-	uint64_t code_changes; /* of the process, before the walk */
-	uint32_t process;      /* slot */
+	uint64_t time_ns; /* CLOCK_MONOTONIC, after the walk */
+	uint32_t process; /* slot */
 	uint16_t allocator;
 	uint16_t depth;          /* frames that were walked, without the one of `pc` */
 	uint64_t pc, sp, bp;     /* where it goes on */

@@ -120,6 +120,9 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	w.process = processes.lookup(&slot);
 	if (!w.process)
 		return ABI_NO_STACK;
+#ifdef OFFSET_MM_CODE_PAGES
+	code_look(w.process);
+#endif
 #endif
 	walk_begin(&w, t, ctx, s, allocator);
 	walk_run(&w, t, s->pc);

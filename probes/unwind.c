@@ -98,6 +98,28 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 
 #ifdef UNWIND_RULES
 
+#ifdef OFFSET_MM_CODE_PAGES
+/* Not every libbcc that we meet declares it (BPF_FUNC_get_current_task_btf, Linux 5.11).
+ * What it gives can be read without a helper. */
+static void *(*get_current_task_btf)(void) = (void *)158;
+
+/* Code that came or went without the dynamic linker: by munmap(), mremap(), mprotect() or
+ * a linker of the program's own. The number of pages in executable mappings tells of it
+ * (mm_struct.exec_vm), unless other code took the place of as much, before anybody
+ * walked; that memtrace hears from the kernel a little later, and counts. */
+ALWAYS_INLINE void code_look(volatile struct abi_process *process)
+{
+	void *task = get_current_task_btf();
+	void *mm = *(void **)(task + OFFSET_TASK_MM);
+	u64 pages = *(u64 *)(mm + OFFSET_MM_CODE_PAGES);
+
+	if (pages == process->code_pages)
+		return;
+	process->code_pages = pages;
+	__sync_fetch_and_add((u64 *)&process->code_changes, 1);
+}
+#endif
+
 #define WALK_MISSED 0x100 /* an end: there is no rule to go on by */
 
 /* `rule` when two keys do not differ, else 0. */
@@ -267,7 +289,7 @@ ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
 		return ABI_NO_STACK;
 	}
 	m->number = __sync_fetch_and_add(&t->ctl->misses, 1);
-	m->code_changes = w->code_changes;
+	m->time_ns = bpf_ktime_get_ns();
 	m->process = t->slot;
 	m->allocator = allocator;
 	if (w->regs.sp - start <= MISS_REWALK_BYTES) {

@@ -24,6 +24,7 @@ struct learner_maps {
 	struct abi_process *processes;
 	const struct source_sizes *sizes;
 	bool no_frame_pointers; /* a frame without unwind information ends a walk */
+	bool follows_forks;     /* children of traced processes are traced */
 	int misses, rules, rule_spill, stacks, stack_index;
 };
 
@@ -32,7 +33,7 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 void learner_destroy(struct learner *learner);
 
 /* Read the unwind information of a process before its first walk comes. What fails is
- * tried again then. */
+ * tried again then. What it maps, forks or executes later the learner hears by itself. */
 void learner_prepare(struct learner *learner, uint32_t slot);
 
 /* The slot's process is no more: what was learned of it goes. */
@@ -51,7 +52,8 @@ struct learner_counts {
 	uint64_t rules;         /* that the probes have at present */
 	uint64_t rules_refused; /* that found no room */
 	uint64_t stacks_refused;
-	uint64_t unreadable, truncated, changed; /* walks that ended so */
+	uint64_t unreadable, truncated; /* walks that ended so */
+	uint64_t lost; /* that ended in code of which nothing could be known */
 };
 void learner_count(struct learner *learner, struct learner_counts *ret);
 

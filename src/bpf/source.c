@@ -270,6 +270,11 @@ static bool add_flags(struct source *source, const struct source_options *o)
 			       (long)MISS_RING_BYTES / sysconf(_SC_PAGESIZE));
 	if (o->rules && o->no_frame_pointers)
 		ok &= add_flag(source, "-DNO_FRAME_POINTERS");
+	if (o->rules && o->offsets.has_code_pages)
+		ok &= add_flag(source, "-DOFFSET_MM_CODE_PAGES=%u",
+			       o->offsets.mm_code_pages);
+	if ((o->rules && o->offsets.has_code_pages) || o->offsets.has_trampoline)
+		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
 	if (o->rules && o->offsets.has_instances)
 		ok &= add_flag(source, "-DOFFSET_TASK_UTASK=%u", o->offsets.task_utask) &&
 		      add_flag(source, "-DOFFSET_UTASK_INSTANCES=%u",
@@ -283,7 +288,6 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	if (o->sample_bytes)
 		ok &= add_flag(source, "-DSAMPLE_BYTES");
 	if (o->offsets.has_trampoline) {
-		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
 		ok &= add_flag(source, "-DOFFSET_MM_XOL_AREA=%u", o->offsets.mm_xol_area);
 		ok &= add_flag(source, "-DOFFSET_XOL_VADDR=%u", o->offsets.xol_vaddr);
 	}

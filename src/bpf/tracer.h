@@ -93,9 +93,6 @@ struct error *tracer_trace(struct tracer *tracer, int pid,
 			   const struct code_range ranges[], size_t count, uint32_t *ret)
 	__attribute__((warn_unused_result));
 
-/* The process of this slot may have mapped or unmapped code. */
-void tracer_code_changed(struct tracer *tracer, uint32_t slot);
-
 /* Open the gate: counting begins. The compiling child ends. */
 struct error *tracer_start(struct tracer *tracer) __attribute__((warn_unused_result));
 
