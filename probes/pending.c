@@ -4,7 +4,7 @@
  * function calls inside itself belongs to it and is not counted again.
  */
 
-#ifdef OFFSET_TASK_MM
+#ifdef OFFSET_XOL_VADDR
 /* The address that return probes put in place of a return address: the start of the
  * process's xol area (kernel/events/uprobes.c, uprobe_get_trampoline_vaddr()). Offsets
  * are the running kernel's, from BTF. */
@@ -38,7 +38,7 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 
 	if (bpf_probe_read_user(&caller, 8, (void *)sp))
 		return 0;
-#ifdef OFFSET_TASK_MM
+#ifdef OFFSET_XOL_VADDR
 	u64 slot = 0, trampoline = trampoline_address();
 
 	if (bpf_probe_read_user(&slot, 8, (void *)p->sp) || slot != trampoline)

@@ -49,6 +49,10 @@ ALWAYS_INLINE u64 walk_forget(struct walk *w, u32 word, u64 value)
 	return *at;
 }
 
+/* The compiler knows nothing of the value any more, and makes no branches of it: the
+ * verifier would follow both ways of each, in each frame anew. */
+#define opaque(value) __asm__ __volatile__("" : "+r"(value))
+
 /* Get the two words at `address`; 0 when they cannot be read. The window ends with the
  * page of the second word at the latest: reading past the end of the stack costs
  * microseconds. Little branches, or the verifier follows too many paths. */
@@ -58,6 +62,7 @@ ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *s
 		u64 last = ((address + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - WINDOW_BYTES;
 		s64 over = (address - WINDOW_BELOW & ~63ull) - last;
 
+		opaque(over);
 		/* The lower of `last` and a line below the one that `address` is in. */
 		w->base = last + (over & over >> 63);
 		if (bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)w->base)) {
@@ -125,7 +130,10 @@ ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 /* `rule` when two keys do not differ, else 0. */
 ALWAYS_INLINE u64 rule_unless(u64 difference, u64 rule)
 {
-	return rule & (((difference | -difference) >> 63) - 1);
+	u64 either = difference | -difference;
+
+	opaque(either);
+	return rule & ((either >> 63) - 1);
 }
 
 /* The rule of a key, or UNWIND_NONE. No branches: see unwind_step.h. */
@@ -170,6 +178,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		u64 type = UNWIND_TYPE(rule);
 		u64 signal = (s64)((type ^ UNWIND_SIGNAL) - 1) >> 63;
 
+		opaque(signal);
 		if (!((rule & UNWIND_STEP) | (signal & 1))) {
 			w->end = type == UNWIND_END ? ABI_END_COMPLETE : WALK_MISSED;
 			break;
@@ -180,7 +189,10 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			break;
 		}
 #endif
-		if (type == UNWIND_FP && !unwind_fp_usable(&w->regs)) {
+		u64 guess = (s64)((type ^ UNWIND_FP) - 1) >> 63;
+
+		opaque(guess);
+		if (unwind_fp_fault(&w->regs) & guess) {
 			w->end = w->regs.bp ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
 			break;
 		}
@@ -195,7 +207,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			cfa = unwind_cfa_from(rule, word);
 		}
 		/* Another stack, or none: memtrace will see. */
-		if (!(unwind_cfa_usable(&w->regs, cfa) | (signal & 1))) {
+		if (unwind_cfa_fault(&w->regs, cfa) & ~signal) {
 			w->end = WALK_MISSED;
 			break;
 		}
@@ -207,6 +219,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		/* All ones when the saved bp lies apart from the return address. */
 		u64 apart = (s64)(((rule & 0x30) ^ 0x20) - 1) >> 63 | signal;
 
+		opaque(apart);
 		/* One that cannot be read is 0, which is no frame record. */
 		if (apart & 1)
 			walk_read_pair(w, bp_at - 8, &below, &saved_bp);

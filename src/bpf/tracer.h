@@ -152,6 +152,10 @@ struct error *tracer_snapshot(struct tracer *tracer, const uint32_t slots[],
 const char *tracer_attach_name(const struct tracer *tracer);
 const char *tracer_headers_kind(const struct tracer *tracer);
 
+/* How many frames are kept: fewer than asked for when the kernel would not verify more.
+ */
+unsigned tracer_stack_depth(const struct tracer *tracer);
+
 /* Take the probes away and free everything; NULL is fine. */
 void tracer_destroy(struct tracer *tracer);
 

@@ -112,7 +112,7 @@ static struct error *watch_linker(struct tracer *t, int pid)
 	struct attached_site site = {.pid = t->options.scope == SCOPE_PROCESSES ? pid
 										: 0};
 	struct attach_probe probe = {.function = "_dl_debug_state",
-				     .program = t->code_program};
+				     .program = tracer_code_program(t)};
 	struct error *err = find_linker(pid, &path);
 	struct stat st;
 
@@ -137,7 +137,7 @@ void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
 	if (!t->learner)
 		return;
 	/* Without it a change is noticed by what is mapped (probes/unwind.c). */
-	if (t->code_program >= 0)
+	if (tracer_code_program(t) >= 0)
 		error_destroy(watch_linker(t, pid));
 	learner_prepare(t->learner, slot);
 }
