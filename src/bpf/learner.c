@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "abi.h"
+#include "bpf/aliases.h"
 #include "bpf/learner_process.h"
 #include "bpf/mapped.h"
 #include "bpf/rule_table.h"
@@ -31,9 +32,6 @@
 /* So old no walk is that comes once the ring is empty. */
 #define MEMORY_NS UINT64_C(2000000000)
 
-/* Walks whose numbers are kept, 4 bytes each. */
-#define ALIASES_MAX (UINT32_C(1) << 26)
-
 struct learner {
 	struct learner_maps maps;
 	struct rule_table rules;
@@ -41,7 +39,7 @@ struct learner {
 	size_t rules_bytes, index_bytes;
 	struct ring_buffer *ring;
 	struct learner_processes processes;
-	VEC(uint32_t) aliases; /* by the number of the walk */
+	struct aliases aliases;
 	struct learner_counts counts;
 	struct walk_frame frames[ABI_MAX_DEPTH + 1];
 	uint64_t pcs[ABI_MAX_DEPTH + 1];
@@ -218,17 +216,6 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 					      });
 }
 
-static void remember(struct learner *l, uint64_t number, uint32_t stack)
-{
-	if (number >= ALIASES_MAX || !vec_reserve(&l->aliases, (size_t)number + 1)) {
-		l->counts.stacks_refused++;
-		return;
-	}
-	while (l->aliases.len <= number)
-		l->aliases.data[l->aliases.len++] = ABI_NO_STACK;
-	l->aliases.data[number] = stack;
-}
-
 static int on_miss(void *arg, void *data, size_t size)
 {
 	struct learner *l = arg;
@@ -237,7 +224,8 @@ static int on_miss(void *arg, void *data, size_t size)
 
 	if (size >= sizeof(*m) && m->process < l->maps.sizes->process_slots) {
 		end_walk(l, m, &stack);
-		remember(l, m->number, stack);
+		if (!aliases_put(&l->aliases, m->number, stack))
+			l->counts.stacks_refused++;
 	}
 	return ++l->batch < BATCH_MAX ? 0 : -EAGAIN;
 }
@@ -370,7 +358,7 @@ void learner_destroy(struct learner *l)
 	mapped_close(l->rules.buckets, l->rules_bytes);
 	mapped_close(l->stacks.index, l->index_bytes);
 	rule_table_deinit(&l->rules);
-	vec_deinit(&l->aliases);
+	aliases_deinit(&l->aliases);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }
@@ -404,15 +392,21 @@ void learner_catch_up(struct learner *l)
 
 uint32_t learner_stack(struct learner *l, uint32_t stack)
 {
-	uint32_t number = stack & ~ABI_MISS_STACK_BIT, found = ABI_NO_STACK;
+	uint32_t found;
 
 	if (stack == ABI_NO_STACK || !(stack & ABI_MISS_STACK_BIT))
 		return stack;
 	pthread_mutex_lock(&l->lock);
-	if (number < l->aliases.len)
-		found = l->aliases.data[number];
+	found = aliases_get(&l->aliases, stack & ~ABI_MISS_STACK_BIT);
 	pthread_mutex_unlock(&l->lock);
 	return found;
+}
+
+void learner_sweep(struct learner *l)
+{
+	pthread_mutex_lock(&l->lock);
+	aliases_sweep(&l->aliases);
+	pthread_mutex_unlock(&l->lock);
 }
 
 void learner_count(struct learner *l, struct learner_counts *ret)

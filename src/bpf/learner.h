@@ -46,6 +46,9 @@ void learner_catch_up(struct learner *learner);
  * ABI_NO_STACK when that was not stored. */
 uint32_t learner_stack(struct learner *learner, uint32_t stack);
 
+/* Each stack that is in use was asked for since the last time: others may go. */
+void learner_sweep(struct learner *learner);
+
 struct learner_counts {
 	uint64_t walks;         /* ended here */
 	uint64_t slow;          /* of them, because of a frame that fits no rule */

@@ -378,9 +378,12 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 		err = tracer_add_mappings(t, &by_slot, snap);
 	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
-	if (!err)
-		tracer_add_walks(t, snap);
-	return err;
+	if (err)
+		return err;
+	tracer_add_walks(t, snap);
+	if (t->learner && settled)
+		learner_sweep(t->learner);
+	return NULL;
 }
 
 const char *tracer_attach_name(const struct tracer *t)
