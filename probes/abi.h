@@ -381,11 +381,13 @@ _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
  * has the number ABI_MISS_STACK(number) for a stack until then; memtrace knows what
  * stack that came to be.
  */
-#define ABI_MISS_STACK_BIT    0x80000000u
-#define ABI_MISS_STACK(n)     (ABI_MISS_STACK_BIT | (uint32_t)(n))
-#define ABI_MISS_PAGES        16
-#define ABI_MISS_PAGE_BYTES   4096
-#define ABI_MISS_REPLACEMENTS 16
+#define ABI_MISS_STACK_BIT  0x80000000u
+#define ABI_MISS_STACK(n)   (ABI_MISS_STACK_BIT | (uint32_t)(n))
+#define ABI_MISS_PAGES      16
+#define ABI_MISS_FEW_PAGES  4 /* where the stack is known to end within */
+#define ABI_MISS_PAGE_BYTES 4096
+/* As many as a thread can have (kernel/events/uprobes.c, MAX_URETPROBE_DEPTH). */
+#define ABI_MISS_REPLACEMENTS 64
 
 /* A return address that a pending return probe has replaced by its own. */
 struct abi_replacement {
@@ -405,11 +407,13 @@ struct abi_miss {
 	uint64_t rbx, r12, r13, r14, r15;
 	uint64_t base;    /* address of pages[0] */
 	uint32_t present; /* bit i: pages[i] could be read */
-	uint32_t replacement_count;
+	uint16_t page_count;
+	uint16_t replacement_count;
 	struct abi_replacement replacement[ABI_MISS_REPLACEMENTS];
 	uint64_t walked[ABI_MAX_DEPTH + 1];
-	uint8_t pages[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES];
+	uint8_t pages[][ABI_MISS_PAGE_BYTES]; /* page_count of them */
 };
+#define ABI_MISS_BYTES(pages) (sizeof(struct abi_miss) + (pages)*ABI_MISS_PAGE_BYTES)
 
 /* --- calls on their way ----------------------------------------------------------- */
 

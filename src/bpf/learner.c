@@ -26,7 +26,7 @@
 #define LEARNER_NICE (-20)
 
 /* A batch, after which others get the lock: about what the ring holds. */
-#define BATCH_MAX        512
+#define BATCH_MAX        2048
 #define CATCH_UP_BATCHES 4
 
 /* So old no walk is that comes once the ring is empty. */
@@ -75,15 +75,16 @@ static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
 /* The copy with the return addresses that were replaced put back. */
 static const void *put_back(struct learner *l, const struct abi_miss *m)
 {
+	const size_t size = (size_t)m->page_count * ABI_MISS_PAGE_BYTES;
 	const void *bytes = m->pages;
 
 	for (uint32_t i = 0; i < m->replacement_count && i < ABI_MISS_REPLACEMENTS; i++) {
 		uint64_t at = m->replacement[i].at - m->base;
 
-		if (m->replacement[i].at < m->sp || at > sizeof(m->pages) - 8)
+		if (m->replacement[i].at < m->sp || at > size - 8)
 			continue;
 		if (bytes == m->pages)
-			bytes = memcpy(l->patched, m->pages, sizeof(m->pages));
+			bytes = memcpy(l->patched, m->pages, size);
 		memcpy(l->patched + at, &m->replacement[i].return_address, 8);
 	}
 	return bytes;
@@ -175,7 +176,7 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 	const struct stack_copy copy = {
 		.base = m->base,
 		.bytes = put_back(l, m),
-		.size_bytes = sizeof(m->pages),
+		.size_bytes = (size_t)m->page_count * ABI_MISS_PAGE_BYTES,
 		.pages = &present,
 	};
 	size_t before = m->depth < l->max_depth ? m->depth : l->max_depth, known;
@@ -222,7 +223,9 @@ static int on_miss(void *arg, void *data, size_t size)
 	const struct abi_miss *m = data;
 	uint32_t stack = ABI_NO_STACK;
 
-	if (size >= sizeof(*m) && m->process < l->maps.sizes->process_slots) {
+	if (size >= sizeof(*m) && m->page_count && m->page_count <= ABI_MISS_PAGES &&
+	    size >= ABI_MISS_BYTES(m->page_count) &&
+	    m->process < l->maps.sizes->process_slots) {
 		end_walk(l, m, &stack);
 		if (!aliases_put(&l->aliases, m->number, stack))
 			l->counts.stacks_refused++;
@@ -367,6 +370,9 @@ void learner_destroy(struct learner *l)
 
 void learner_prepare(struct learner *l, uint32_t slot)
 {
+	/* While walks come the learner is not to wait for us, and hears for itself. */
+	if (__atomic_load_n(&l->maps.control->enabled, __ATOMIC_SEQ_CST))
+		return;
 	pthread_mutex_lock(&l->lock);
 	(void)learner_processes_get(&l->processes, slot);
 	pthread_mutex_unlock(&l->lock);

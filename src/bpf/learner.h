@@ -32,8 +32,9 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 	__attribute__((warn_unused_result));
 void learner_destroy(struct learner *learner);
 
-/* Read the unwind information of a process before its first walk comes. What fails is
- * tried again then. What it maps, forks or executes later the learner hears by itself. */
+/* Read the unwind information of a process, unless the probes are at work by now: then it
+ * is done when its first walk comes, as when this fails. What it maps, forks or executes
+ * later the learner hears by itself. */
 void learner_prepare(struct learner *learner, uint32_t slot);
 
 /* The slot's process is no more: what was learned of it goes. */

@@ -32,7 +32,8 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 #define FEW_RULE_BUCKETS  16384
 #define MANY_RULE_BUCKETS 65536
 
-/* The ring of walks that are handed over: some 500 of them. */
+/* The ring of walks that are handed over: some 500 of them, or
+ * 1700 of short stacks. */
 #define MISS_RING_BYTES (32u << 20)
 
 _Static_assert(MANY_PROCESSES - 1 <= ABI_RULE_SLOT(UINT64_MAX), "it fits a rule's key");
@@ -273,9 +274,13 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	if (o->rules && o->offsets.has_code_pages)
 		ok &= add_flag(source, "-DOFFSET_MM_CODE_PAGES=%u",
 			       o->offsets.mm_code_pages);
+	if (o->rules && o->offsets.has_stack_ends)
+		ok &= add_flag(source, "-DOFFSET_MM_START_STACK=%u",
+			       o->offsets.mm_start_stack) &&
+		      add_flag(source, "-DOFFSET_TASK_FSBASE=%u", o->offsets.task_fsbase);
 	if ((o->rules && o->offsets.has_code_pages) || o->offsets.has_trampoline)
 		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
-	if (o->rules && o->offsets.has_instances)
+	if (o->offsets.has_instances)
 		ok &= add_flag(source, "-DOFFSET_TASK_UTASK=%u", o->offsets.task_utask) &&
 		      add_flag(source, "-DOFFSET_UTASK_INSTANCES=%u",
 			       o->offsets.utask_instances) &&
