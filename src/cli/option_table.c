@@ -24,10 +24,8 @@ static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_PEAK] = "peak",
 				    [REPORT_SORT_TEMPORARY] = "temporary",
 				    NULL};
-static const char *const colors[] = {[COLOR_AUTO] = "auto",
-				     [COLOR_ALWAYS] = "always",
-				     [COLOR_NEVER] = "never",
-				     NULL};
+static const char *const colors[] = {
+	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 static const char *const formats[] = {"text", "json", NULL};
 static const char *const attaches[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
