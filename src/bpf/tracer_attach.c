@@ -90,8 +90,8 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 		[PROGRAM_ENTRY + 1] = "on_call",
 	};
 
-	if (i == PROGRAM_ENTRY && t->features.cookies && t->features.sessions &&
-	    t->options.one_process && t->attachment.ops == &attach_uprobe_multi)
+	if (i == PROGRAM_ENTRY && t->features.cookies && t->source->one_process &&
+	    t->attachment.ops == &attach_uprobe_multi)
 		snprintf(ret, PROGRAM_NAME_MAX, "on_free_here");
 	else if (i < PROGRAM_ENTRY || t->features.cookies)
 		snprintf(ret, PROGRAM_NAME_MAX, "%s", names[i]);
