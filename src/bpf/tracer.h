@@ -157,6 +157,10 @@ struct error *tracer_snapshot(struct tracer *tracer, const uint32_t slots[],
 const char *tracer_attach_name(const struct tracer *tracer);
 const char *tracer_headers_kind(const struct tracer *tracer);
 
+/* For -v: walks that met a call site without a rule, and rules that were learned. Both 0
+ * when walks are by frame pointer alone. */
+void tracer_unwind_counts(const struct tracer *tracer, uint64_t *walks, uint64_t *rules);
+
 /* How many frames are kept: fewer than asked for when the kernel would not verify more.
  */
 unsigned tracer_stack_depth(const struct tracer *tracer);

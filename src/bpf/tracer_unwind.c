@@ -159,6 +159,16 @@ uint32_t tracer_stack(void *arg, uint32_t stack)
 	return t->learner ? learner_stack(t->learner, stack) : stack;
 }
 
+void tracer_unwind_counts(const struct tracer *t, uint64_t *walks, uint64_t *rules)
+{
+	struct learner_counts counts = {0};
+
+	if (t->learner)
+		learner_count(t->learner, &counts);
+	*walks = counts.walks;
+	*rules = counts.rules;
+}
+
 void tracer_add_walks(struct tracer *t, struct snapshot *snap)
 {
 	struct learner_counts counts;

@@ -38,8 +38,6 @@ struct image_store {
 	uint64_t total_bytes, clock;
 };
 
-DEFINE_CLEANUP(struct image_store *, image_store_destroy);
-
 static void image_close(struct image *image)
 {
 	if (!image)

@@ -336,10 +336,10 @@ static double share(const json_t *report, int64_t *blocks)
 	return *blocks ? 100.0 * (double)whole / (double)*blocks : 0;
 }
 
-/* Trace a command from its start to its end, or `stop_after_s` seconds later; false when
- * it is not installed. */
+/* Trace a command from its start to its end, or until it prints `stop_at` (NULL: it ends
+ * by itself); false when it is not installed. */
 static bool trace_command(const char *const command[], const char *unwind,
-			  double stop_after_s, double *percent, int64_t *blocks)
+			  const char *stop_at, double *percent, int64_t *blocks)
 {
 	const char *argv[32] = {memtrace_path, "--format",   "json",     "--top",
 				"0",           "--older",    "0",        "-i",
@@ -360,10 +360,15 @@ static bool trace_command(const char *const command[], const char *unwind,
 
 	struct live_process *memtrace = live_start(argv);
 
-	if (stop_after_s > 0) {
-		live_wait_stderr(memtrace, "Ctrl-C ends", 60);
-		live_wait(memtrace, stop_after_s);
+	while (stop_at) {
+		char *line = live_read_line(memtrace, 60);
+		bool is_there = !line || strstr(line, stop_at);
+
+		free(line);
+		if (!is_there)
+			continue;
 		live_signal(memtrace, SIGTERM);
+		break;
 	}
 	live_wait(memtrace, 120);
 
@@ -378,16 +383,16 @@ static bool trace_command(const char *const command[], const char *unwind,
 	return true;
 }
 
-static void check_program(const char *const command[], double stop_after_s)
+static void check_program(const char *const command[], const char *stop_at)
 {
 	double by_rules, by_fp;
 	int64_t blocks, fp_blocks;
 
-	if (!trace_command(command, "auto", stop_after_s, &by_rules, &blocks)) {
+	if (!trace_command(command, "auto", stop_at, &by_rules, &blocks)) {
 		printf("%s: not installed\n", command[0]);
 		return;
 	}
-	trace_command(command, "fp", stop_after_s, &by_fp, &fp_blocks);
+	trace_command(command, "fp", stop_at, &by_fp, &fp_blocks);
 	printf("%s: %" PRId64
 	       " blocks, %.3f %% whole by rules, %.3f %% by frame pointer\n",
 	       command[0], blocks, by_rules, by_fp);
@@ -402,7 +407,7 @@ static void stock_programs(void)
 					    "for my $i (1..20000) { $h{\"k$i\"} = [1..5] "
 					    "} require POSIX; kill 9, $$",
 					    NULL},
-		      0);
+		      NULL);
 	check_program(
 		(const char *const[]){
 			"/usr/bin/python3", "-c",
@@ -410,7 +415,7 @@ static void stock_programs(void)
 			"d = json.loads(json.dumps({str(i): [i] for i in range(3000)}));"
 			"os.kill(os.getpid(), 9)",
 			NULL},
-		0);
+		NULL);
 	check_program((const char *const[]){"/usr/bin/sqlite3", ":memory:",
 					    "create table t(a, b); with recursive c(x) "
 					    "as (select 1 union all select "
@@ -419,16 +424,16 @@ static void stock_programs(void)
 					    "from c; create index i on t(b); select "
 					    "load_extension('/nowhere');",
 					    NULL},
-		      0);
-	check_program((const char *const[]){"/usr/bin/git", "help", "-a", NULL}, 0);
+		      NULL);
+	check_program((const char *const[]){"/usr/bin/git", "help", "-a", NULL}, NULL);
 	check_program((const char *const[]){"/usr/bin/redis-server", "--port", "0", NULL},
-		      0.5);
+		      "Ready to accept");
 #ifdef CC1PLUS
 	char *assembler = live_path("omitted_cxx.s");
 
 	check_program((const char *const[]){CC1PLUS, "-quiet", "-O2", "-o", assembler,
 					    "-D_GNU_SOURCE", OMITTED_CXX_SOURCE, NULL},
-		      0);
+		      NULL);
 	free(assembler);
 #endif
 }
