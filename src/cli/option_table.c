@@ -79,6 +79,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"mappings", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(mappings),
 		.help = "trace mmap, munmap and mremap too, with totals of their own",
 	},
+	[OPTION_REPLAY] = {
+		"replay", .argument = "FILE", .group = GROUP_TARGET, .kind = KIND_PATH,
+		.offline = OFFLINE_REPLAY, FIELD(replay),
+		.expected = "a file that --save has written",
+		.help = "trace nothing: make the report of a snapshot that --save has "
+			"written, here or elsewhere; needs no root",
+	},
 
 	[OPTION_INTERVAL] = {
 		"interval", 'i', .argument = "TIME", .group = GROUP_REPORTS,
@@ -104,30 +111,30 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"(default: no bound)",
 	},
 	[OPTION_TOP] = {
-		"top", 'T', .argument = "N", .group = GROUP_REPORTS,
+		"top", 'T', .argument = "N", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
 		.kind = KIND_INTEGER, FIELD(top), .min = 0, .max = 1000000000,
 		.expected = "a whole number from 0 (all) to 1000000000",
 		.help = "list at most N stacks (default 10; 0: all)",
 	},
 	[OPTION_SORT] = {
-		"sort", .argument = "KEY", .group = GROUP_REPORTS,
+		"sort", .argument = "KEY", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
 		.kind = KIND_CHOICE, FIELD(sort), .choices = sorts,
 		.expected = "'size' or 'count'",
 		.help = "rank stacks by size (bytes, the default) or count (blocks)",
 	},
 	[OPTION_SHOW_ALLOCS] = {
-		"show-allocs", 'a', .group = GROUP_REPORTS,
+		"show-allocs", 'a', .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
 		.kind = KIND_FLAG, FIELD(show_allocs),
 		.help = "list each block behind a stack: address, size, age and thread",
 	},
 	[OPTION_COMBINED_ONLY] = {
-		"combined-only", .group = GROUP_REPORTS,
+		"combined-only", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
 		.kind = KIND_FLAG, FIELD(combined_only),
 		.help = "totals per stack over blocks of every age, without ages",
 	},
 
 	[OPTION_OLDER] = {
-		"older", .argument = "TIME", .group = GROUP_FILTER,
+		"older", .argument = "TIME", .group = GROUP_FILTER, .offline = OFFLINE_REPLAY,
 		.kind = KIND_DURATION, FIELD(older_ns),
 		.min = 0, .max = TIME_MAX_NS, .unit_ns = UNITS_NS_PER_MS,
 		.expected = "a time from 0 to 8760h (a plain number is milliseconds), "
@@ -186,7 +193,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_NO_LINES] = {
-		"no-lines", .group = GROUP_NAMES, .kind = KIND_FLAG, FIELD(no_lines),
+		"no-lines", .group = GROUP_NAMES, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(no_lines),
 		.help = "names only: no source lines and no inlined functions",
 	},
 	[OPTION_DEBUG_DIR] = {
@@ -207,7 +214,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "print names of C++ and Rust as the files have them",
 	},
 	[OPTION_PATHS] = {
-		"paths", .argument = "HOW", .group = GROUP_NAMES,
+		"paths", .argument = "HOW", .group = GROUP_NAMES, .offline = OFFLINE_REPLAY,
 		.kind = KIND_CHOICE, FIELD(short_paths), .choices = paths,
 		.expected = "'full' or 'short'",
 		.help = "show source files with their directories (full, the default) or "
@@ -215,20 +222,20 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_FORMAT] = {
-		"format", .argument = "FORMAT", .group = GROUP_OUTPUT,
+		"format", .argument = "FORMAT", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_NAME, FIELD(format), .choices = formats,
 		.expected = "'text' or 'json'",
 		.help = "text (the default) or json (one object per report and line)",
 	},
 	[OPTION_OUTPUT] = {
-		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT,
+		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_PATH, FIELD(output),
 		.expected = "a file name",
 		.help = "write reports to FILE, which must not exist yet "
 			"(default, and '-': standard output)",
 	},
 	[OPTION_FLAMEGRAPH] = {
-		"flamegraph", .argument = "FILE", .group = GROUP_OUTPUT,
+		"flamegraph", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_FLAMEGRAPH]),
 		.expected = PATTERN,
 		.help = "write collapsed stacks to FILE, for flamegraph.pl or speedscope; "
@@ -236,36 +243,44 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"the time, %n the number of the report",
 	},
 	[OPTION_FLAME] = {
-		"flame", .argument = "FILE", .group = GROUP_OUTPUT,
+		"flame", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_FLAME]),
 		.expected = PATTERN,
 		.help = "write a flame graph to FILE, an SVG for a browser",
 	},
 	[OPTION_INVERTED] = {
-		"inverted", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(inverted),
+		"inverted", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(inverted),
 		.help = "--flame has its root at the top",
 	},
 	[OPTION_REVERSE] = {
-		"reverse", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(reverse),
+		"reverse", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(reverse),
 		.help = "--flame merges stacks from the allocation function on",
 	},
 	[OPTION_PPROF] = {
-		"pprof", .argument = "FILE", .group = GROUP_OUTPUT,
+		"pprof", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_PPROF]),
 		.expected = PATTERN,
 		.help = "write a profile to FILE for pprof, usually named .pb.gz",
 	},
 	[OPTION_CSV] = {
-		"csv", .argument = "FILE", .group = GROUP_OUTPUT,
+		"csv", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_CSV]),
 		.expected = PATTERN,
 		.help = "write a table of all stacks with histograms to FILE",
 	},
 	[OPTION_JSON] = {
-		"json", .argument = "FILE", .group = GROUP_OUTPUT,
+		"json", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_JSON]),
 		.expected = PATTERN,
 		.help = "write a report with all stacks to FILE, as --format json does",
+	},
+	[OPTION_SAVE] = {
+		"save", .argument = "FILE", .group = GROUP_OUTPUT,
+		.offline = OFFLINE_REPLAY, .kind = KIND_PATTERN,
+		FIELD(files[OUTPUT_SAVE]),
+		.expected = PATTERN,
+		.help = "write a snapshot to FILE, with the names of all frames, from "
+			"which --replay makes every other report and file later",
 	},
 	[OPTION_OUTPUT_EVERY] = {
 		"output-every", .group = GROUP_OUTPUT,
@@ -273,15 +288,15 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "write these files anew at each report (default: at the end)",
 	},
 	[OPTION_FORCE] = {
-		"force", 'f', .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(force),
+		"force", 'f', .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(force),
 		.help = "let files that exist be overwritten",
 	},
 	[OPTION_QUIET] = {
-		"quiet", 'q', .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(quiet),
+		"quiet", 'q', .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(quiet),
 		.help = "no progress and no notes on standard error, only errors",
 	},
 	[OPTION_VERBOSE] = {
-		"verbose", 'v', .group = GROUP_OUTPUT, .kind = KIND_REPEATED, FIELD(verbose),
+		"verbose", 'v', .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_REPEATED, FIELD(verbose),
 		.help = "say more on standard error; may be given more than once",
 	},
 
@@ -314,12 +329,12 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"pointers through code that has none",
 	},
 	[OPTION_VERSION] = {
-		"version", .group = GROUP_ADVANCED,
+		"version", .group = GROUP_ADVANCED, .offline = OFFLINE_REPLAY,
 		.kind = KIND_ACTION, FIELD(action), .min = ACTION_VERSION,
 		.help = "print the version and stop",
 	},
 	[OPTION_HELP] = {
-		"help", 'h', .group = GROUP_ADVANCED,
+		"help", 'h', .group = GROUP_ADVANCED, .offline = OFFLINE_REPLAY,
 		.kind = KIND_ACTION, FIELD(action), .min = ACTION_HELP,
 		.help = "print this help and stop",
 	},

@@ -20,6 +20,7 @@ enum option_id {
 	OPTION_SYMBOLS_PREFIX,
 	OPTION_FUNCTION,
 	OPTION_MAPPINGS,
+	OPTION_REPLAY,
 	OPTION_INTERVAL,
 	OPTION_COUNT,
 	OPTION_DURATION,
@@ -49,6 +50,7 @@ enum option_id {
 	OPTION_PPROF,
 	OPTION_CSV,
 	OPTION_JSON,
+	OPTION_SAVE,
 	OPTION_OUTPUT_EVERY,
 	OPTION_FORCE,
 	OPTION_QUIET,
@@ -91,6 +93,11 @@ enum option_kind {
 	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
 };
 
+/* Where nothing is traced most options make no sense. */
+enum option_offline {
+	OFFLINE_REPLAY = 1, /* it has a meaning with --replay */
+};
+
 struct option_row {
 	const char *name; /* without "--" */
 	char letter;      /* 0: none */
@@ -99,6 +106,7 @@ struct option_row {
 	const char *argument; /* its name in the help text, NULL: takes no value */
 	enum option_group group;
 	enum option_kind kind;
+	unsigned offline; /* enum option_offline */
 	size_t offset, size;        /* of the field in struct options, bytes */
 	uint64_t min, max;          /* numbers: both included */
 	uint64_t unit_ns;           /* durations */

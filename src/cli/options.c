@@ -309,8 +309,8 @@ static struct error *parse_letters(struct parse *p, const char *arg)
 
 /* The options that name a file to be written. */
 static const enum option_id file_ids[] = {
-	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME,
-	OPTION_PPROF,  OPTION_CSV,        OPTION_JSON,
+	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
+	OPTION_CSV,    OPTION_JSON,       OPTION_SAVE,
 };
 
 static struct error *check_files(const struct parse *p)
@@ -352,11 +352,36 @@ static struct error *check_files(const struct parse *p)
 	return NULL;
 }
 
-/* What only shows when all options are known. */
-static struct error *check_together(const struct parse *p)
+/* Where a snapshot is read nothing is traced. */
+static struct error *check_offline(const struct parse *p)
 {
 	struct options *options = p->options;
 
+	if (!options->replay)
+		return NULL;
+	options->action = ACTION_REPLAY;
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		if (p->given[i] && !(option_rows[i].offline & OFFLINE_REPLAY))
+			return error_create(ERROR_USAGE,
+					    "--%s: expected without --replay, which "
+					    "reads a snapshot and traces nothing; got "
+					    "both",
+					    option_rows[i].name);
+	}
+	if (options->command)
+		return error_create(ERROR_USAGE,
+				    "--replay: expected without a command after '--'; "
+				    "nothing is traced");
+	return NULL;
+}
+
+/* What the process to trace is known by. */
+static struct error *check_target(const struct parse *p)
+{
+	const struct options *options = p->options;
+
+	if (options->action == ACTION_REPLAY)
+		return NULL;
 	if (options->pid_count && options->program)
 		return error_create(ERROR_USAGE,
 				    "--program: expected without --pid, which names a "
@@ -376,6 +401,19 @@ static struct error *check_together(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--follow-forks: expected with --pid or a command; "
 				    "--lib alone traces every process anyway");
+	return NULL;
+}
+
+/* What only shows when all options are known. */
+static struct error *check_together(const struct parse *p)
+{
+	struct options *options = p->options;
+	struct error *err = check_offline(p);
+
+	if (!err)
+		err = check_target(p);
+	if (err)
+		return err;
 	if (options->sample_bytes && options->sample_every > 1)
 		return error_create(ERROR_USAGE,
 				    "--sample-bytes: expected without --sample-every, "
@@ -451,4 +489,14 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		ret->command = ret->program_argv;
 	}
 	return check_together(&p);
+}
+
+struct report_options options_report_options(const struct options *options)
+{
+	return (struct report_options){.sort = options->sort,
+				       .top = options->top,
+				       .older_ns = options->older_ns,
+				       .show_blocks = options->show_allocs,
+				       .combined_only = options->combined_only,
+				       .short_paths = options->short_paths};
 }

@@ -16,6 +16,7 @@
 
 enum option_action {
 	ACTION_TRACE,
+	ACTION_REPLAY,
 	ACTION_HELP,
 	ACTION_VERSION
 };
@@ -27,6 +28,7 @@ enum output_kind {
 	OUTPUT_PPROF,
 	OUTPUT_CSV,
 	OUTPUT_JSON,
+	OUTPUT_SAVE,
 	OUTPUT_KIND_COUNT
 };
 
@@ -69,8 +71,8 @@ struct options {
 	const char *format; /* "text" (default) or "json": a renderer's name */
 	const char *output; /* --output FILE, NULL (also for "-"): stdout;
 			  borrowed from argv */
-	/* --flamegraph, --flame, --pprof, --csv, --json: patterns that cli/file_name.h
-	   finds valid, all different, or NULL; borrowed from argv */
+	/* --flamegraph, --flame, --pprof, --csv, --json, --save: patterns that
+	   cli/file_name.h finds valid, all different, or NULL; borrowed from argv */
 	const char *files[OUTPUT_KIND_COUNT];
 	bool output_every;             /* only with one of files */
 	bool inverted, reverse;        /* only with --flame */
@@ -88,6 +90,8 @@ struct options {
 				       in this file only; NULL: detect. Borrowed. */
 	const char *symbols_prefix; /* --symbols-prefix, or NULL; borrowed */
 	const char *function;       /* --function, or NULL; borrowed */
+	const char *replay;         /* --replay: a snapshot file; with ACTION_REPLAY only.
+				       Borrowed */
 };
 
 /*
@@ -99,6 +103,9 @@ struct options {
  */
 struct error *options_parse(int argc, char *const argv[], struct options *ret)
 	__attribute__((warn_unused_result));
+
+/* What the options say of reports. */
+struct report_options options_report_options(const struct options *options);
 
 /* Print the help text, made from the option table, with examples. */
 void options_help(FILE *out);

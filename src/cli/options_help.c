@@ -52,6 +52,7 @@ void options_help(FILE *out)
 	fputs("Usage: memtrace --pid PID [OPTION]...\n"
 	      "       memtrace [OPTION]... -- COMMAND [ARGUMENT]...\n"
 	      "       memtrace [OPTION]... --program FILE [-- NAME [ARGUMENT]...]\n"
+	      "       memtrace --replay FILE [OPTION]...\n"
 	      "Show which call paths hold the heap memory of a running process.\n",
 	      out);
 	for (int group = 0; group < GROUP_COUNT; group++) {
@@ -64,8 +65,8 @@ void options_help(FILE *out)
 	fputs("\nTIME takes us, ms, s, m or h; SIZE takes K, M, G or T (powers of "
 	      "1024).\n"
 	      "Ctrl-C prints a final report and ends; SIGUSR1 prints a report at once.\n"
-	      "Exit status: 0 when done, 1 when tracing failed, 2 for a wrong command "
-	      "line.\n"
+	      "Exit status: 0 when done, 1 when tracing or a file failed, 2 for a wrong "
+	      "command\nline.\n"
 	      "\nExamples:\n"
 	      "  memtrace --pid 1234\n"
 	      "      a report every 5 seconds until Ctrl-C\n"
@@ -77,6 +78,9 @@ void options_help(FILE *out)
 	      "      ten minutes, a JSON object per report, into a file\n"
 	      "  memtrace -p 1234 -d 10m --flame heap.svg --pprof heap-%p.pb.gz\n"
 	      "      and at the end a flame graph for a browser and a profile for pprof\n"
+	      "  memtrace -p 1234 -d 10m --save heap.mts\n"
+	      "  memtrace --replay heap.mts --top 50\n"
+	      "      keep everything, and make reports of it later, without root\n"
 	      "  memtrace -p 1234,1240 --follow-forks\n"
 	      "      two processes, and the children that they fork\n"
 	      "  memtrace --lib /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -s 100\n"

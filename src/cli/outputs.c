@@ -5,6 +5,7 @@
 #include "render/flame.h"
 #include "render/renderer.h"
 #include "report/view.h"
+#include "snapshot/file.h"
 #include "util/cleanup.h"
 
 static const struct {
@@ -15,15 +16,25 @@ static const struct {
 	[OUTPUT_PPROF] = {"--pprof", "pprof"},
 	[OUTPUT_CSV] = {"--csv", "csv"},
 	[OUTPUT_JSON] = {"--json", "json"},
+	[OUTPUT_SAVE] = {"--save", NULL}, /* the snapshot, not a report of it */
 };
 
 static bool is_due(const struct outputs *outputs, bool is_final)
 {
-	const struct options *options = outputs->options;
+	return is_final || outputs->options->output_every;
+}
 
+bool outputs_save_is_due(const struct outputs *outputs, bool is_final)
+{
+	return outputs->options->files[OUTPUT_SAVE] && is_due(outputs, is_final);
+}
+
+/* Whether a report is to be rendered into a file. */
+static bool report_is_due(const struct outputs *outputs, bool is_final)
+{
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
-		if (options->files[i])
-			return is_final || options->output_every;
+		if (outputs->options->files[i] && i != OUTPUT_SAVE)
+			return is_due(outputs, is_final);
 	}
 	return false;
 }
@@ -72,7 +83,7 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 {
 	struct report_options wanted = *options;
 
-	if (is_due(outputs, is_final)) {
+	if (report_is_due(outputs, is_final)) {
 		wanted.top = 0;
 		/* For histograms and labels. */
 		wanted.show_blocks = true;
@@ -100,6 +111,8 @@ static struct error *render(const struct options *options, size_t kind,
 		return err ? err
 			   : renderer_find(kinds[kind].renderer)->render(&view, out);
 	}
+	if (kind == OUTPUT_SAVE)
+		return snapshot_write(report->snapshot, out);
 	return renderer_find(kinds[kind].renderer)->render(report, out);
 }
 

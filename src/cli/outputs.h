@@ -30,6 +30,10 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 					     const struct report_options *options,
 					     bool is_final);
 
+/* Whether the next report's snapshot is to be saved: it then needs its names and what is
+ * known of the report before (report/recorded.h). */
+bool outputs_save_is_due(const struct outputs *outputs, bool is_final);
+
 /*
  * Write the files that are due from a report that was built with those options. One that
  * fails is left as it was, and the others are written all the same; the error is that of

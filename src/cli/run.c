@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/options.h"
+#include "cli/replay.h"
 #include "cli/session.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
@@ -73,6 +74,10 @@ int cli_run(int argc, char *argv[])
 	case ACTION_VERSION:
 		puts("memtrace " MEMTRACE_VERSION);
 		err = flush_stdout(&status);
+		break;
+	case ACTION_REPLAY:
+		err = replay_run(&options);
+		status = err ? SESSION_FAILED : 0;
 		break;
 	case ACTION_TRACE:
 		err = session_run(&options, &status);

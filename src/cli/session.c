@@ -15,6 +15,7 @@
 #include "cli/wait.h"
 #include "plan/plan.h"
 #include "render/renderer.h"
+#include "report/recorded.h"
 #include "report/view.h"
 #include "target/proc.h"
 #include "target/spawn.h"
@@ -218,24 +219,32 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 		if (!snap->library)
 			return error_no_memory();
 	}
+	snap->ages_unknown = s->options->combined_only;
 	err = tracees_snapshot(&s->tracees, snap);
 	if (!err)
 		*ret = take(snap);
 	return err;
 }
 
-static struct error *build_report(struct session *s, const struct snapshot *snap,
+/* With `is_saved` the snapshot gets what --save and --replay need. */
+static struct error *build_report(struct session *s, struct snapshot *snap,
 				  const struct report_options *options,
-				  enum report_cause cause, struct report **ret)
+				  enum report_cause cause, bool is_saved,
+				  struct report **ret)
 {
 	size_t count = s->tracees.list.len;
 	_cleanup_(freep) struct frame_cache **frames = calloc(count + 1, sizeof(*frames));
+	struct error *err = NULL;
 
 	if (!frames)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++)
 		frames[i] = s->tracees.list.data[i]->frames;
-	return report_build(snap, s->history, frames, options, cause, ret);
+	if (is_saved)
+		err = report_record_before(snap, s->history, cause);
+	if (!err && is_saved)
+		err = report_record_names(snap, frames, progress_show, &s->progress);
+	return err ? err : report_build(snap, s->history, frames, options, cause, ret);
 }
 
 static struct error *make_report(struct session *s, enum report_cause cause)
@@ -255,7 +264,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	}
 	err = take_snapshot(s, &snap);
 	if (!err)
-		err = build_report(s, snap, &options, cause, &report);
+		err = build_report(s, snap, &options, cause,
+				   outputs_save_is_due(&s->outputs, is_final), &report);
 	if (!err)
 		err = report_view(report, &s->report_options, &shown);
 	if (err)
@@ -369,12 +379,7 @@ struct error *session_run(const struct options *options, int *status)
 {
 	_cleanup_(session_deinit) struct session s = {
 		.options = options,
-		.report_options = {.sort = options->sort,
-				   .top = options->top,
-				   .older_ns = options->older_ns,
-				   .show_blocks = options->show_allocs,
-				   .combined_only = options->combined_only,
-				   .short_paths = options->short_paths},
+		.report_options = options_report_options(options),
 		.renderer = renderer_find(options->format),
 		.waiter = {-1, -1, -1, -1, 0},
 		.tracees = {.epoll_fd = -1},

@@ -363,6 +363,31 @@ static void names(void)
 	CHECK(!o.debug_dirs.values[2]);
 }
 
+/* Options of reports go with a snapshot, and need no process. */
+static void replay(void)
+{
+	struct options o;
+
+	REQUIRE(!parse_list(ARGV("--replay", "x", "-T3", "--older=1m", "--sort=count",
+				 "-a", "--save=y", "--csv=z", "-f", "--no-lines",
+				 "--paths=short"),
+			    &o));
+	CHECK_INT(o.action, ACTION_REPLAY);
+	CHECK_STR(o.replay, "x");
+	CHECK_STR(o.files[OUTPUT_SAVE], "y");
+
+	const struct report_options got = options_report_options(&o);
+
+	CHECK_INT(got.top, 3);
+	CHECK_INT(got.older_ns, 60000000000);
+	CHECK_INT(got.sort, REPORT_SORT_COUNT);
+	CHECK(got.show_blocks && got.short_paths && !got.combined_only);
+	PARSE(&o, "--save", "%p-%n.mts");
+	CHECK_INT(o.action, ACTION_TRACE);
+	CHECK_STR(o.files[OUTPUT_SAVE], "%p-%n.mts");
+	CHECK(!o.replay);
+}
+
 int main(void)
 {
 	RUN(has_defaults);
@@ -384,5 +409,6 @@ int main(void)
 	RUN(command_after_double_dash);
 	RUN(program);
 	RUN(names);
+	RUN(replay);
 	return check_done();
 }
