@@ -86,6 +86,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "trace nothing: make the report of a snapshot that --save has "
 			"written, here or elsewhere; needs no root",
 	},
+	[OPTION_DIFF] = {
+		"diff", .argument = "OLD NEW", .group = GROUP_TARGET, .kind = KIND_PAIR,
+		.offline = OFFLINE_DIFF, FIELD(diff_old),
+		.expected = "two files that --save has written, the older one first",
+		.help = "trace nothing: show which stacks of two snapshots differ, and by "
+			"how much; stacks are matched by names",
+	},
 
 	[OPTION_INTERVAL] = {
 		"interval", 'i', .argument = "TIME", .group = GROUP_REPORTS,
@@ -111,13 +118,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"(default: no bound)",
 	},
 	[OPTION_TOP] = {
-		"top", 'T', .argument = "N", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
+		"top", 'T', .argument = "N", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_INTEGER, FIELD(top), .min = 0, .max = 1000000000,
 		.expected = "a whole number from 0 (all) to 1000000000",
 		.help = "list at most N stacks (default 10; 0: all)",
 	},
 	[OPTION_SORT] = {
-		"sort", .argument = "KEY", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
+		"sort", .argument = "KEY", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_CHOICE, FIELD(sort), .choices = sorts,
 		.expected = "'size' or 'count'",
 		.help = "rank stacks by size (bytes, the default) or count (blocks)",
@@ -128,13 +135,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "list each block behind a stack: address, size, age and thread",
 	},
 	[OPTION_COMBINED_ONLY] = {
-		"combined-only", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
+		"combined-only", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_FLAG, FIELD(combined_only),
 		.help = "totals per stack over blocks of every age, without ages",
 	},
 
 	[OPTION_OLDER] = {
-		"older", .argument = "TIME", .group = GROUP_FILTER, .offline = OFFLINE_REPLAY,
+		"older", .argument = "TIME", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
 		.kind = KIND_DURATION, FIELD(older_ns),
 		.min = 0, .max = TIME_MAX_NS, .unit_ns = UNITS_NS_PER_MS,
 		.expected = "a time from 0 to 8760h (a plain number is milliseconds), "
@@ -193,7 +200,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_NO_LINES] = {
-		"no-lines", .group = GROUP_NAMES, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(no_lines),
+		"no-lines", .group = GROUP_NAMES, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(no_lines),
 		.help = "names only: no source lines and no inlined functions",
 	},
 	[OPTION_DEBUG_DIR] = {
@@ -214,7 +221,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "print names of C++ and Rust as the files have them",
 	},
 	[OPTION_PATHS] = {
-		"paths", .argument = "HOW", .group = GROUP_NAMES, .offline = OFFLINE_REPLAY,
+		"paths", .argument = "HOW", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
 		.kind = KIND_CHOICE, FIELD(short_paths), .choices = paths,
 		.expected = "'full' or 'short'",
 		.help = "show source files with their directories (full, the default) or "
@@ -222,20 +229,20 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_FORMAT] = {
-		"format", .argument = "FORMAT", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		"format", .argument = "FORMAT", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_NAME, FIELD(format), .choices = formats,
 		.expected = "'text' or 'json'",
 		.help = "text (the default) or json (one object per report and line)",
 	},
 	[OPTION_OUTPUT] = {
-		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATH, FIELD(output),
 		.expected = "a file name",
 		.help = "write reports to FILE, which must not exist yet "
 			"(default, and '-': standard output)",
 	},
 	[OPTION_FLAMEGRAPH] = {
-		"flamegraph", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		"flamegraph", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_FLAMEGRAPH]),
 		.expected = PATTERN,
 		.help = "write collapsed stacks to FILE, for flamegraph.pl or speedscope; "
@@ -243,17 +250,17 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"the time, %n the number of the report",
 	},
 	[OPTION_FLAME] = {
-		"flame", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		"flame", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_FLAME]),
 		.expected = PATTERN,
 		.help = "write a flame graph to FILE, an SVG for a browser",
 	},
 	[OPTION_INVERTED] = {
-		"inverted", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(inverted),
+		"inverted", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(inverted),
 		.help = "--flame has its root at the top",
 	},
 	[OPTION_REVERSE] = {
-		"reverse", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(reverse),
+		"reverse", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(reverse),
 		.help = "--flame merges stacks from the allocation function on",
 	},
 	[OPTION_PPROF] = {
@@ -263,13 +270,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "write a profile to FILE for pprof, usually named .pb.gz",
 	},
 	[OPTION_CSV] = {
-		"csv", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		"csv", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_CSV]),
 		.expected = PATTERN,
 		.help = "write a table of all stacks with histograms to FILE",
 	},
 	[OPTION_JSON] = {
-		"json", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		"json", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_JSON]),
 		.expected = PATTERN,
 		.help = "write a report with all stacks to FILE, as --format json does",
@@ -288,15 +295,15 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "write these files anew at each report (default: at the end)",
 	},
 	[OPTION_FORCE] = {
-		"force", 'f', .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(force),
+		"force", 'f', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(force),
 		.help = "let files that exist be overwritten",
 	},
 	[OPTION_QUIET] = {
-		"quiet", 'q', .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_FLAG, FIELD(quiet),
+		"quiet", 'q', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(quiet),
 		.help = "no progress and no notes on standard error, only errors",
 	},
 	[OPTION_VERBOSE] = {
-		"verbose", 'v', .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY, .kind = KIND_REPEATED, FIELD(verbose),
+		"verbose", 'v', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_REPEATED, FIELD(verbose),
 		.help = "say more on standard error; may be given more than once",
 	},
 
@@ -329,12 +336,12 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"pointers through code that has none",
 	},
 	[OPTION_VERSION] = {
-		"version", .group = GROUP_ADVANCED, .offline = OFFLINE_REPLAY,
+		"version", .group = GROUP_ADVANCED, .offline = OFFLINE_ALL,
 		.kind = KIND_ACTION, FIELD(action), .min = ACTION_VERSION,
 		.help = "print the version and stop",
 	},
 	[OPTION_HELP] = {
-		"help", 'h', .group = GROUP_ADVANCED, .offline = OFFLINE_REPLAY,
+		"help", 'h', .group = GROUP_ADVANCED, .offline = OFFLINE_ALL,
 		.kind = KIND_ACTION, FIELD(action), .min = ACTION_HELP,
 		.help = "print this help and stop",
 	},

@@ -21,6 +21,7 @@ enum option_id {
 	OPTION_FUNCTION,
 	OPTION_MAPPINGS,
 	OPTION_REPLAY,
+	OPTION_DIFF,
 	OPTION_INTERVAL,
 	OPTION_COUNT,
 	OPTION_DURATION,
@@ -90,12 +91,15 @@ enum option_kind {
 	KIND_PATTERN,  /* const char *: a name that cli/file_name.h finds valid */
 	KIND_PIDS,     /* int[]: numbers with commas between; adds to those before */
 	KIND_LIST,     /* struct option_list: any text but "", may be given again */
+	KIND_PAIR,     /* const char *[2]: any text but "", in two arguments */
 	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
 };
 
 /* Where nothing is traced most options make no sense. */
 enum option_offline {
 	OFFLINE_REPLAY = 1, /* it has a meaning with --replay */
+	OFFLINE_DIFF = 2,   /* and with --diff */
+	OFFLINE_ALL = OFFLINE_REPLAY | OFFLINE_DIFF,
 };
 
 struct option_row {

@@ -197,6 +197,7 @@ static bool set_value(const struct option_row *row, struct options *options,
 			row->choices[choice] ? (enum headers_mode)choice : HEADERS_DIR;
 		return *value;
 	case KIND_PATH:
+	case KIND_PAIR:
 		store_text(row, options, value);
 		return *value;
 	case KIND_PATTERN:
@@ -226,6 +227,22 @@ static void set_flag(struct parse *p, const struct option_row *row)
 	}
 }
 
+/* The other half of a pair is the next argument. */
+static struct error *set_second(struct parse *p, const struct option_row *row,
+				const char *spelled)
+{
+	const char *second = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
+
+	if (!second || (second[0] == '-' && second[1]))
+		return error_create(ERROR_USAGE, "%s: expected %s; there is only one",
+				    spelled, row->expected);
+	if (!*second)
+		return bad_value(row, spelled, second);
+	p->options->diff_new = second;
+	p->at++;
+	return NULL;
+}
+
 /* Apply one option. `value` is what was written in the same argument, or NULL: then it
  * is the next argument. */
 static struct error *apply(struct parse *p, const struct option_row *row,
@@ -245,7 +262,8 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 
 		/* A forgotten file name must not swallow the next option. */
 		bool any_text = row->kind == KIND_PATH || row->kind == KIND_PATTERN ||
-				row->kind == KIND_HEADERS || row->kind == KIND_LIST;
+				row->kind == KIND_HEADERS || row->kind == KIND_LIST ||
+				row->kind == KIND_PAIR;
 
 		if (any_text && value[0] == '-' && value[1]) {
 			_cleanup_(freep) char *shown = escape_dup(value);
@@ -262,7 +280,7 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 	if (!set_value(row, p->options, value))
 		return bad_value(row, spelled, value);
 	p->given[row - option_rows] = value;
-	return NULL;
+	return row->kind == KIND_PAIR ? set_second(p, row, spelled) : NULL;
 }
 
 static struct error *parse_long(struct parse *p, const char *arg)
@@ -352,26 +370,29 @@ static struct error *check_files(const struct parse *p)
 	return NULL;
 }
 
-/* Where a snapshot is read nothing is traced. */
+/* Where snapshots are read nothing is traced. */
 static struct error *check_offline(const struct parse *p)
 {
 	struct options *options = p->options;
+	const char *name = options->replay ? "replay" : "diff";
+	unsigned offline = options->replay ? OFFLINE_REPLAY : OFFLINE_DIFF;
 
-	if (!options->replay)
+	if (!options->replay && !options->diff_old)
 		return NULL;
-	options->action = ACTION_REPLAY;
+	options->action = options->replay ? ACTION_REPLAY : ACTION_DIFF;
 	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
-		if (p->given[i] && !(option_rows[i].offline & OFFLINE_REPLAY))
+		if (p->given[i] && !(option_rows[i].offline & offline))
 			return error_create(ERROR_USAGE,
-					    "--%s: expected without --replay, which "
-					    "reads a snapshot and traces nothing; got "
-					    "both",
-					    option_rows[i].name);
+					    "--%s: expected without --%s, which reads "
+					    "what --save has written and traces nothing; "
+					    "got both",
+					    option_rows[i].name, name);
 	}
 	if (options->command)
 		return error_create(ERROR_USAGE,
-				    "--replay: expected without a command after '--'; "
-				    "nothing is traced");
+				    "--%s: expected without a command after '--'; "
+				    "nothing is traced",
+				    name);
 	return NULL;
 }
 
@@ -380,7 +401,7 @@ static struct error *check_target(const struct parse *p)
 {
 	const struct options *options = p->options;
 
-	if (options->action == ACTION_REPLAY)
+	if (options->action != ACTION_TRACE)
 		return NULL;
 	if (options->pid_count && options->program)
 		return error_create(ERROR_USAGE,

@@ -17,6 +17,7 @@
 enum option_action {
 	ACTION_TRACE,
 	ACTION_REPLAY,
+	ACTION_DIFF,
 	ACTION_HELP,
 	ACTION_VERSION
 };
@@ -90,6 +91,8 @@ struct options {
 				       in this file only; NULL: detect. Borrowed. */
 	const char *symbols_prefix; /* --symbols-prefix, or NULL; borrowed */
 	const char *function;       /* --function, or NULL; borrowed */
+	const char *diff_old;       /* --diff: the snapshot files to compare; with */
+	const char *diff_new;       /* ACTION_DIFF only. Borrowed */
 	const char *replay;         /* --replay: a snapshot file; with ACTION_REPLAY only.
 				       Borrowed */
 };

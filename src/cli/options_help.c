@@ -53,6 +53,7 @@ void options_help(FILE *out)
 	      "       memtrace [OPTION]... -- COMMAND [ARGUMENT]...\n"
 	      "       memtrace [OPTION]... --program FILE [-- NAME [ARGUMENT]...]\n"
 	      "       memtrace --replay FILE [OPTION]...\n"
+	      "       memtrace --diff OLD NEW [OPTION]...\n"
 	      "Show which call paths hold the heap memory of a running process.\n",
 	      out);
 	for (int group = 0; group < GROUP_COUNT; group++) {
@@ -79,8 +80,11 @@ void options_help(FILE *out)
 	      "  memtrace -p 1234 -d 10m --flame heap.svg --pprof heap-%p.pb.gz\n"
 	      "      and at the end a flame graph for a browser and a profile for pprof\n"
 	      "  memtrace -p 1234 -d 10m --save heap.mts\n"
+	      "      keep everything after ten minutes in a snapshot\n"
 	      "  memtrace --replay heap.mts --top 50\n"
-	      "      keep everything, and make reports of it later, without root\n"
+	      "      any report of it, later or elsewhere, without root\n"
+	      "  memtrace --diff before.mts after.mts --flame change.svg\n"
+	      "      which stacks hold more, or less, than in another snapshot\n"
 	      "  memtrace -p 1234,1240 --follow-forks\n"
 	      "      two processes, and the children that they fork\n"
 	      "  memtrace --lib /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -s 100\n"

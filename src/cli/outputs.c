@@ -2,6 +2,7 @@
 #include "cli/outputs.h"
 
 #include "cli/file_name.h"
+#include "render/diff.h"
 #include "render/flame.h"
 #include "render/renderer.h"
 #include "report/view.h"
@@ -91,15 +92,35 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 	return wanted;
 }
 
-static struct error *render(const struct options *options, size_t kind,
-			    const struct report *report, FILE *out)
-{
-	if (kind == OUTPUT_FLAME) {
-		const struct flame_options flame = {.inverted = options->inverted,
-						    .reverse = options->reverse};
+/* What is written: a report, or a difference. */
+struct subject {
+	const struct report *report; /* of a difference the new one */
+	const struct report_diff *diff;
+};
 
-		return flame_render(report, &flame, out);
-	}
+static struct error *render_flame(const struct options *options,
+				  const struct subject *subject, FILE *out)
+{
+	const struct flame_options flame = {
+		.inverted = options->inverted,
+		.reverse = options->reverse,
+		.old = subject->diff ? subject->diff->old : NULL,
+	};
+
+	return flame_render(subject->diff ? &subject->diff->graph : subject->report,
+			    &flame, out);
+}
+
+static struct error *render(const struct options *options, size_t kind,
+			    const struct subject *subject, FILE *out)
+{
+	const struct report *report = subject->report;
+
+	if (kind == OUTPUT_FLAME)
+		return render_flame(options, subject, out);
+	if (subject->diff)
+		return diff_renderer_find(kinds[kind].renderer)
+			->render(subject->diff, out);
 	if (kind == OUTPUT_JSON) {
 		/* Single blocks only where they were asked for. */
 		struct report_options all = report->options;
@@ -117,14 +138,13 @@ static struct error *render(const struct options *options, size_t kind,
 }
 
 static struct error *write_file(struct outputs *outputs, size_t kind,
-				const struct report *report)
+				const struct subject *subject)
 {
 	const struct options *options = outputs->options;
+	const struct snapshot *snap = subject->report->snapshot;
 	const struct file_name_values values = {
-		.pid = report->snapshot->processes.len
-			       ? report->snapshot->processes.data[0].pid
-			       : 0,
-		.wall_ns = report->snapshot->wall_ns,
+		.pid = snap->processes.len ? snap->processes.data[0].pid : 0,
+		.wall_ns = snap->wall_ns,
 		.number = outputs->reports,
 	};
 	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
@@ -134,14 +154,14 @@ static struct error *write_file(struct outputs *outputs, size_t kind,
 	if (!err)
 		err = new_file_open(kinds[kind].option, path, &file);
 	if (!err)
-		err = render(options, kind, report, file.stream);
+		err = render(options, kind, subject, file.stream);
 	if (!err)
 		err = new_file_publish(&file, options->force, &outputs->own[kind]);
 	return err;
 }
 
-struct error *outputs_write(struct outputs *outputs, const struct report *report,
-			    bool is_final)
+static struct error *write_files(struct outputs *outputs, const struct subject *subject,
+				 bool is_final)
 {
 	struct error *first = NULL;
 
@@ -152,11 +172,24 @@ struct error *outputs_write(struct outputs *outputs, const struct report *report
 		struct error *err = NULL;
 
 		if (outputs->options->files[i])
-			err = write_file(outputs, i, report);
+			err = write_file(outputs, i, subject);
 		if (first)
 			error_destroy(err);
 		else
 			first = err;
 	}
 	return first;
+}
+
+struct error *outputs_write(struct outputs *outputs, const struct report *report,
+			    bool is_final)
+{
+	return write_files(outputs, &(const struct subject){.report = report}, is_final);
+}
+
+struct error *outputs_write_diff(struct outputs *outputs, const struct report_diff *diff)
+{
+	const struct subject subject = {.report = diff->new, .diff = diff};
+
+	return write_files(outputs, &subject, true);
 }

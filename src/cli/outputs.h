@@ -8,6 +8,7 @@
 
 #include "cli/new_file.h"
 #include "cli/options.h"
+#include "report/diff.h"
 
 struct outputs {
 	const struct options *options;
@@ -41,5 +42,9 @@ bool outputs_save_is_due(const struct outputs *outputs, bool is_final);
  */
 struct error *outputs_write(struct outputs *outputs, const struct report *report,
 			    bool is_final) __attribute__((warn_unused_result));
+
+/* The same for a difference with all rows, of which there is one in a run. */
+struct error *outputs_write_diff(struct outputs *outputs, const struct report_diff *diff)
+	__attribute__((warn_unused_result));
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/diff.h"
 #include "cli/options.h"
 #include "cli/replay.h"
 #include "cli/session.h"
@@ -77,6 +78,10 @@ int cli_run(int argc, char *argv[])
 		break;
 	case ACTION_REPLAY:
 		err = replay_run(&options);
+		status = err ? SESSION_FAILED : 0;
+		break;
+	case ACTION_DIFF:
+		err = diff_run(&options);
 		status = err ? SESSION_FAILED : 0;
 		break;
 	case ACTION_TRACE:

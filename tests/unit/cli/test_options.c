@@ -385,7 +385,13 @@ static void replay(void)
 	PARSE(&o, "--save", "%p-%n.mts");
 	CHECK_INT(o.action, ACTION_TRACE);
 	CHECK_STR(o.files[OUTPUT_SAVE], "%p-%n.mts");
-	CHECK(!o.replay);
+	CHECK(!o.replay && !o.diff_old);
+	REQUIRE(!parse_list(ARGV("--diff", "a", "b", "-T3", "--flame=x", "--inverted",
+				 "--combined-only"),
+			    &o));
+	CHECK_INT(o.action, ACTION_DIFF);
+	CHECK_STR(o.diff_old, "a");
+	CHECK_STR(o.diff_new, "b");
 }
 
 int main(void)
