@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
@@ -17,10 +18,15 @@
  * json_object_set_new() takes over what it is given even when it fails, and fails when
  * given NULL, so a chain of calls needs only one look at the end.
  */
+struct frame_text {
+	char *text; /* NULL: not made yet */
+	size_t len;
+};
+
 struct json_builder {
 	const struct report *report;
 	FILE *out;
-	char **frames; /* the text of each frame, made once */
+	struct frame_text *frames; /* made once for each frame */
 	bool failed;
 };
 
@@ -218,9 +224,9 @@ static json_t *rates_object(struct json_builder *b, const struct report_section 
 
 static void write_frame(struct json_builder *b, const struct report_frame *frame)
 {
-	char **text = &b->frames[frame->index];
+	struct frame_text *made = &b->frames[frame->index];
 
-	if (!*text) {
+	if (!made->text) {
 		json_t *object = json_object();
 
 		set_address(b, object, "address", frame->address);
@@ -234,11 +240,12 @@ static void write_frame(struct json_builder *b, const struct report_frame *frame
 		set(b, object, "column",
 		    frame->column ? integer(frame->column) : json_null());
 		set(b, object, "inlined", json_boolean(frame->inlined));
-		*text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+		made->text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+		made->len = made->text ? strlen(made->text) : 0;
 		json_decref(object);
 	}
-	if (*text)
-		fputs(*text, b->out);
+	if (made->text)
+		fwrite(made->text, 1, made->len, b->out);
 	else
 		b->failed = true;
 }
@@ -381,7 +388,7 @@ static struct error *render_json(const struct report *report, FILE *out)
 		return error_no_memory();
 	write_report(&b);
 	for (size_t i = 0; i < report->frame_count; i++)
-		free(b.frames[i]);
+		free(b.frames[i].text);
 	free(b.frames);
 	/* A failed stream is for the caller to see. */
 	return b.failed && !ferror(out) ? error_no_memory() : NULL;
