@@ -7,7 +7,6 @@
 #include "render/diff.h"
 #include "util/cleanup.h"
 
-DEFINE_CLEANUP(struct report *, report_destroy);
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
 DEFINE_CLEANUP(struct report_diff *, report_diff_destroy);
 

@@ -82,6 +82,8 @@ static void what_cannot_be_written(void)
 {
 	struct temp_dir dir = temp_dir_create();
 	const struct rlimit small = {.rlim_cur = 100, .rlim_max = RLIM_INFINITY};
+	_cleanup_(closep) int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	_cleanup_(closep) int stdout_fd = -1;
 	struct rlimit old;
 	char path[128], out[128], want[256], buf[32];
 
@@ -96,10 +98,15 @@ static void what_cannot_be_written(void)
 	FAILS(want, "--replay", path, "--save", out);
 	REQUIRE(!getrlimit(RLIMIT_FSIZE, &old));
 	signal(SIGXFSZ, SIG_IGN);
+	/* Standard output may be a file too. */
+	fflush(stdout);
+	REQUIRE((stdout_fd = dup(STDOUT_FILENO)) >= 0 && null_fd >= 0);
+	REQUIRE(dup2(null_fd, STDOUT_FILENO) >= 0);
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &small));
 	snprintf(want, sizeof(want), "cannot write --save %s: File too large", out);
 	FAILS(want, "--replay", path, "-f", "--save", out);
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &old));
+	REQUIRE(dup2(stdout_fd, STDOUT_FILENO) >= 0);
 	CHECK_STR(temp_dir_read(&dir, "out", buf, sizeof(buf)), "theirs");
 	CHECK_INT(temp_dir_count(&dir, false), 2);
 	temp_dir_destroy(&dir);
