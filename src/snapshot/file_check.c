@@ -131,7 +131,8 @@ static struct error *check_measures(const struct snapshot *snap)
 				return file_damaged("a trend is no number");
 		}
 		vec_foreach (sum, &snap->before.stacks[i]) {
-			if (!is_finite(sum->estimated_bytes, sum->estimated_count))
+			if (!is_finite(sum->estimated_bytes, sum->estimated_count) ||
+			    sum->estimated_bytes < 0 || sum->estimated_count < 0)
 				return file_damaged("an estimate is no number");
 		}
 	}

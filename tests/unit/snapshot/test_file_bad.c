@@ -327,6 +327,7 @@ SPOIL(trends, snap->trends[BLOCK_MAPPING].len = 1)
 SPOIL(slope, snap->trends[BLOCK_HEAP].data[1].slope_bytes_per_s = NAN)
 SPOIL(fit, snap->trends[BLOCK_HEAP].data[1].determination = INFINITY)
 SPOIL(estimate, snap->before.stacks[BLOCK_HEAP].data[0].estimated_count = -INFINITY)
+SPOIL(negative, snap->before.stacks[BLOCK_MAPPING].data[1].estimated_bytes = -1)
 SPOIL(thread, snap->threads.data[2].process = SNAPSHOT_NO_PROCESS)
 SPOIL(name_process, snap->names.data[2].process = 3)
 SPOIL(name_order, snap->names.data[1] = snap->names.data[0])
@@ -355,6 +356,7 @@ static void what_does_not_fit(void)
 		{slope, "a trend is no number"},
 		{fit, "a trend is no number"},
 		{estimate, "an estimate is no number"},
+		{negative, "an estimate is no number"},
 		{thread, "a thread is of no process"},
 		{name_process, "a name is of no process"},
 		{name_order, "names are not in order"},
