@@ -87,6 +87,10 @@ static struct error *check_run(const struct snapshot *snap)
 		if (process->pid < 0)
 			return file_damaged("a process has a negative number");
 	}
+	vec_foreach (allocator, &snap->allocators) {
+		if (!allocator->label || !allocator->module)
+			return file_damaged("an allocator has no name");
+	}
 	return NULL;
 }
 

@@ -211,22 +211,25 @@ static void later_versions_add(void)
 	static const char section[] = "\x05"
 				      "later"
 				      "\x04\0\0\0\0\0\0\0data";
-	/* Two allocators: a known column, and one of three numbers of 16 bits. */
+	/* Two allocators: known columns, and one of three numbers of 16 bits. */
 	static const char table[] = "\x0a"
 				    "allocators"
-				    "\x31\0\0\0\0\0\0\0"
+				    "\x44\0\0\0\0\0\0\0"
 				    "\x02\0\0\0\0\0\0\0"
-				    "\x02"
+				    "\x03"
 				    "\x05label"
 				    "s\x04\x01\0"
 				    "\x05marks"
 				    "i\x02\x03\0"
-				    "\xff\xff\xff\xff\0\0\0\0"
-				    "0123456789ab";
+				    "\x06module"
+				    "s\x04\x01\0"
+				    "\0\0\0\0\x01\0\0\0"
+				    "0123456789ab"
+				    "\x01\0\0\0\0\0\0\0";
 	static const char strings[] = "\x07"
 				      "strings"
-				      "\x03\0\0\0\0\0\0\0"
-				      "hi";
+				      "\x09\0\0\0\0\0\0\0"
+				      "hi\0there";
 	static const char run[] = "\x03run"
 				  "\x1d\0\0\0\0\0\0\0"
 				  "\x01\0\0\0\0\0\0\0"
@@ -256,9 +259,10 @@ static void later_versions_add(void)
 	CHECK_INT(got->wall_ns, 123456789);
 	CHECK_INT(got->sample_every, 1);
 	REQUIRE(got->allocators.len == 2);
-	CHECK(!got->allocators.data[0].label);
-	CHECK_STR(got->allocators.data[1].label, "hi");
-	CHECK(!got->allocators.data[1].module);
+	CHECK_STR(got->allocators.data[0].label, "hi");
+	CHECK_STR(got->allocators.data[1].label, "there");
+	CHECK_STR(got->allocators.data[0].module, "there");
+	CHECK_STR(got->allocators.data[1].module, "hi");
 }
 
 int main(void)

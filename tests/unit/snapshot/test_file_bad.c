@@ -328,6 +328,8 @@ SPOIL(slope, snap->trends[BLOCK_HEAP].data[1].slope_bytes_per_s = NAN)
 SPOIL(fit, snap->trends[BLOCK_HEAP].data[1].determination = INFINITY)
 SPOIL(estimate, snap->before.stacks[BLOCK_HEAP].data[0].estimated_count = -INFINITY)
 SPOIL(negative, snap->before.stacks[BLOCK_MAPPING].data[1].estimated_bytes = -1)
+SPOIL(allocator, free(snap->allocators.data[2].module);
+      snap->allocators.data[2].module = NULL)
 SPOIL(thread, snap->threads.data[2].process = SNAPSHOT_NO_PROCESS)
 SPOIL(name_process, snap->names.data[2].process = 3)
 SPOIL(name_order, snap->names.data[1] = snap->names.data[0])
@@ -357,6 +359,7 @@ static void what_does_not_fit(void)
 		{fit, "a trend is no number"},
 		{estimate, "an estimate is no number"},
 		{negative, "an estimate is no number"},
+		{allocator, "an allocator has no name"},
 		{thread, "a thread is of no process"},
 		{name_process, "a name is of no process"},
 		{name_order, "names are not in order"},
