@@ -345,7 +345,7 @@ static inline void abi_stack_hash_end(struct abi_stack_hash *h, uint32_t end)
 #define ABI_MAX_DEPTH     127
 
 struct abi_scratch {
-	uint64_t owner;    /* ABI_THREAD_KEY, 0: free */
+	uint64_t owner;    /* ABI_CALLER_KEY, 0: free */
 	uint64_t words[7]; /* for values of the walk; and to align the window */
 	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
 	uint64_t more[8]; /* an index is only masked, and the word after it read too */
@@ -419,23 +419,24 @@ struct abi_miss {
 #define ABI_PENDING_SKIP        1 /* filtered or sampled out: not to be recorded */
 #define ABI_PENDING_HAS_OLD     2 /* `old` was taken out of the live table at entry */
 #define ABI_PENDING_WANTS_STACK 4 /* its return records a stack */
+#define ABI_PENDING_TEMPORARY   8 /* `old` was allocated by a last event of the thread */
 
 /*
  * A thread is known by its kernel stack: the upper bits of how far that is from some
  * fixed place, above room for its thread id, which is below 2^22 (PID_MAX_LIMIT,
  * include/linux/threads.h). No kernel stack is smaller than a page.
  */
-#define ABI_THREAD_TID_BITS    24
-#define ABI_THREAD_KEY(offset) ((uint64_t)(offset) >> 12 << ABI_THREAD_TID_BITS)
-#define ABI_THREAD_TID(word)   ((uint32_t)((word) & ((1u << ABI_THREAD_TID_BITS) - 1)))
+#define ABI_CALLER_TID_BITS    24
+#define ABI_CALLER_KEY(offset) ((uint64_t)(offset) >> 12 << ABI_CALLER_TID_BITS)
+#define ABI_CALLER_TID(word)   ((uint32_t)((word) & ((1u << ABI_CALLER_TID_BITS) - 1)))
 
 /* The place of a thread in a table of 2^bits. */
-#define ABI_THREAD_AT(key, bits)                                                         \
+#define ABI_CALLER_AT(key, bits)                                                         \
 	((uint32_t)((key)*0x9e3779b97f4a7c15ull >> (64 - (bits))))
 
 /* One call between its entry and its return. */
 struct abi_pending {
-	uint64_t owner;      /* ABI_THREAD_KEY and the thread id, 0: free */
+	uint64_t owner;      /* ABI_CALLER_KEY and the thread id, 0: free */
 	uint64_t sp;         /* address of the return address */
 	uint64_t size_bytes; /* asked for */
 	uint64_t address; /* out pointer or start of a range; of an old block the key */
@@ -454,7 +455,7 @@ _Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
 #define ABI_LAST_FREE_SLOTS (1 << ABI_LAST_FREE_BITS)
 
 struct abi_last_free {
-	uint64_t owner;    /* ABI_THREAD_KEY */
+	uint64_t owner;    /* ABI_CALLER_KEY */
 	uint64_t key;      /* of the block, 0: an allocation came after it */
 	uint64_t sp;       /* address of the return address */
 	uint64_t function; /* address of the function */

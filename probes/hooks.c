@@ -47,7 +47,8 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	/* Inside another call it is that call's business, and worth noting. */
 	if (skips && effect != ABI_EFFECT_REALLOC && site_never_nests(meaning) &&
 	    !pending_find(t)) {
-		free_is_over(t->thread);
+		free_is_over(t->caller);
+		traffic_other_event(t);
 		return 1;
 	}
 
@@ -67,14 +68,16 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	if (takes_block(effect))
 		p->address = tracee_key(t, p->address);
 	if (effect != ABI_EFFECT_FREE)
-		free_is_over(t->thread);
+		free_is_over(t->caller);
 	switch (effect) {
 	case ABI_EFFECT_REALLOC:
-		realloc_begin(t->ctl, p);
+		realloc_begin(t, p);
 		/* fall through */
 	case ABI_EFFECT_ALLOC:
 	case ABI_EFFECT_ALLOC_OUT:
 		p->flags |= skips ? ABI_PENDING_SKIP : ABI_PENDING_WANTS_STACK;
+		if (skips)
+			traffic_other_event(t);
 		break;
 	case ABI_EFFECT_FREE:
 		free_block(t, ctx, sp, p->address);
@@ -119,7 +122,7 @@ ENTRY(on_free, tracee_find, free_entered, site_meaning(ctx, site_at(ctx)))
  * `restore` set it is the key of an old block: of a realloc that failed, or a resized
  * one.
  */
-ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u64 result,
+ALWAYS_INLINE u64 call_outcome(const struct tracee *t, struct abi_pending *p, u64 result,
 			       int *restore)
 {
 	u64 address = result;
@@ -127,7 +130,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 
 	switch (ABI_SITE_EFFECT(p->site)) {
 	case ABI_EFFECT_REALLOC:
-		address = realloc_end(ctl, p, result, restore);
+		address = realloc_end(t, p, result, restore);
 		return skip && !*restore ? 0 : address;
 	case ABI_EFFECT_ALLOC:
 		if (!address && !skip)
@@ -148,7 +151,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 		return address;
 	case ABI_EFFECT_RESIZE:
 		*restore = 1;
-		return resize_end(ctl, p, result);
+		return resize_end(t, p, result);
 	default:
 		return 0;
 	}
@@ -163,7 +166,7 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 	if (!p || p->sp != RETURNED_SP(ctx))
 		return 0;
 	t.slot = p->process;
-	t.tid = ABI_THREAD_TID(p->owner);
+	t.tid = ABI_CALLER_TID(p->owner);
 
 	/* The walk comes first: what it finds does not depend on the outcome, and the
 	 * verifier follows it once for each state before it. */
@@ -180,7 +183,7 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 	}
 #endif
 	int restore = 0;
-	u64 address = call_outcome(t.ctl, p, result, &restore);
+	u64 address = call_outcome(&t, p, result, &restore);
 
 	if (address) {
 		u64 old_key = 0;
@@ -190,10 +193,17 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 			if (p->flags & ABI_PENDING_HAS_OLD)
 				old_key = p->address;
 			p->flags = 0;
-			block_allocated(p, ABI_THREAD_TID(p->owner), stack);
+			block_allocated(p, ABI_CALLER_TID(p->owner), stack);
 		}
 		/* With `restore` it is a key, and stays as it is. */
-		live_put(t.ctl, ABI_KEY(t.slot, address), old_key, &p->old);
+		u64 key = ABI_KEY(t.slot, address);
+
+		int stored = live_put(t.ctl, key, old_key, &p->old);
+
+		if (!restore && stored)
+			traffic_allocated(&t, key, &p->old);
+		if (restore && !stored)
+			traffic_gone(key, &p->old);
 	}
 	pending_end(&t, p);
 	return 0;

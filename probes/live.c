@@ -145,8 +145,10 @@ ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
 	if (!(differs >> 63)) {
 		struct abi_block stale = {};
 
-		if (live_take(ctl, key, &stale))
+		if (live_take(ctl, key, &stale)) {
 			count(ABI_BLOCKS_REPLACED, 1);
+			traffic_gone(key, &stale);
+		}
 	}
 	if (live_fits(key, block->size_bytes)) {
 		if (live_put_into(load1 > load2 ? b2 : b1, word, block) ||

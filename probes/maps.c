@@ -93,3 +93,35 @@ ALWAYS_INLINE struct abi_control *control_get(void)
 
 	return control.lookup(&zero);
 }
+
+/* 1 when `x` is 0, else 0. Without a branch: the verifier would follow both sides of
+ * each of many comparisons whose counts then differ. */
+ALWAYS_INLINE u64 is_zero(u64 x)
+{
+	u64 negative = x | -x;
+
+	__asm__ __volatile__("" : "+r"(negative));
+	return (negative >> 63) ^ 1;
+}
+
+ALWAYS_INLINE u32 tick_now(void)
+{
+#ifdef WITH_TIME
+#ifdef TICK_JIFFIES
+	return bpf_jiffies64() - TICK_JIFFIES;
+#else
+	return (bpf_ktime_get_ns() - ATTACH_NS) >> ABI_TICK_SHIFT;
+#endif
+#else
+	return 0;
+#endif
+}
+
+#ifdef SAMPLE_BYTES
+ALWAYS_INLINE struct abi_sample *sample_of(u64 size_bytes)
+{
+	u32 at = abi_sample_class(size_bytes);
+
+	return samples.lookup(&at);
+}
+#endif

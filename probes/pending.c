@@ -52,12 +52,12 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 /* Is it this thread's? */
 ALWAYS_INLINE int pending_is_mine(const struct tracee *t, const struct abi_pending *p)
 {
-	return (p->owner ^ t->thread) >> ABI_THREAD_TID_BITS == 0;
+	return (p->owner ^ t->caller) >> ABI_CALLER_TID_BITS == 0;
 }
 
 ALWAYS_INLINE struct abi_pending *pending_slot(const struct tracee *t)
 {
-	u32 at = ABI_THREAD_AT(t->thread, ABI_PENDING_BITS);
+	u32 at = ABI_CALLER_AT(t->caller, ABI_PENDING_BITS);
 
 	return pending.lookup(&at);
 }
@@ -66,7 +66,7 @@ ALWAYS_INLINE struct abi_pending *pending_slot(const struct tracee *t)
 ALWAYS_INLINE struct abi_pending *pending_find(const struct tracee *t)
 {
 	struct abi_pending *p = pending_slot(t);
-	u64 key = t->thread;
+	u64 key = t->caller;
 
 	if (p && pending_is_mine(t, p))
 		return p;
@@ -77,7 +77,7 @@ ALWAYS_INLINE struct abi_pending *pending_find(const struct tracee *t)
 ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 {
 	struct abi_pending *slot = pending_slot(t);
-	u64 key = t->thread;
+	u64 key = t->caller;
 
 	p->flags = 0;
 	if (slot && pending_is_mine(t, slot)) {
@@ -91,8 +91,8 @@ ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 ALWAYS_INLINE void pending_abandon(const struct tracee *t, struct abi_pending *p)
 {
 	count(ABI_CALLS_ABANDONED, 1);
-	if (p->flags & ABI_PENDING_HAS_OLD)
-		live_put(t->ctl, p->address, 0, &p->old);
+	if (p->flags & ABI_PENDING_HAS_OLD && !live_put(t->ctl, p->address, 0, &p->old))
+		traffic_gone(p->address, &p->old);
 }
 
 /* Is this thread inside a call that is counted already? */
@@ -164,7 +164,7 @@ ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp)
 		return NULL;
 	}
 
-	u64 key = t->thread, owner = key | tracee_tid(t);
+	u64 key = t->caller, owner = key | tracee_tid(t);
 
 	if (p) {
 		pending_abandon(t, p);

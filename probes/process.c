@@ -5,7 +5,7 @@
 struct tracee {
 	struct abi_control *ctl;
 	struct abi_process *process;
-	u64 thread; /* ABI_THREAD_KEY of it */
+	u64 caller; /* ABI_CALLER_KEY of it */
 	u32 tid;    /* 0: not asked for yet */
 	u32 slot;
 };
@@ -79,9 +79,9 @@ ALWAYS_INLINE struct abi_control *control_open(void)
  * tells the thread's number some 20 ns where returns in the kernel are slowed down
  * against speculation. To the verifier the difference of two pointers is a number.
  */
-ALWAYS_INLINE u64 thread_key(struct pt_regs *ctx, const struct abi_control *ctl)
+ALWAYS_INLINE u64 caller_key(struct pt_regs *ctx, const struct abi_control *ctl)
 {
-	return ABI_THREAD_KEY((u64)ctx - (u64)ctl);
+	return ABI_CALLER_KEY((u64)ctx - (u64)ctl);
 }
 
 /* Is this hit to be looked at? Fills `t` if so. */
@@ -96,7 +96,7 @@ ALWAYS_INLINE int tracee_find(struct tracee *t, struct pt_regs *ctx)
 	if (!tgid)
 		return 0;
 	t->tid = (u32)pid_tgid;
-	t->thread = thread_key(ctx, t->ctl);
+	t->caller = caller_key(ctx, t->ctl);
 	t->process = process_find(tgid, &t->slot);
 #ifdef ALL_PROCESSES
 	if (!t->process && tgid != OWN_PID) {
@@ -120,7 +120,7 @@ ALWAYS_INLINE int tracee_is_here(struct tracee *t, struct pt_regs *ctx)
 	t->slot = t->ctl->only_slot;
 	t->process = processes.lookup(&t->slot);
 	t->tid = 0;
-	t->thread = thread_key(ctx, t->ctl);
+	t->caller = caller_key(ctx, t->ctl);
 	return t->process && t->process->tgid &&
 	       !(t->process->tgid & ABI_PROCESS_RETIRED);
 }
@@ -144,7 +144,7 @@ ALWAYS_INLINE int tracee_returns(struct tracee *t, struct pt_regs *ctx)
 	t->ctl = control_open();
 	if (!t->ctl)
 		return 0;
-	t->thread = thread_key(ctx, t->ctl);
+	t->caller = caller_key(ctx, t->ctl);
 	t->process = NULL;
 	return 1;
 }
@@ -199,6 +199,9 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 }
 #endif
 
+/* traffic.c: what the process holds is gone. */
+ALWAYS_INLINE void traffic_process_ends(u32 slot);
+
 /* sched_process_exec: the address space is a new one, and no other thread is left. */
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -209,6 +212,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!old)
 		return 0;
 	old->tgid = tgid | ABI_PROCESS_RETIRED;
+	traffic_process_ends(slot);
 #ifndef ALL_PROCESSES
 	struct abi_process *fresh = process_claim(tgid, &slot);
 

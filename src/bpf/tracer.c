@@ -101,6 +101,9 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.max_size_bytes = t->options.max_size_bytes,
 		.mappings = t->options.mappings,
 		.with_time = t->options.with_time,
+		.traffic = t->options.traffic,
+		.max_threads = t->options.max_threads,
+		.temporary_threshold = t->options.temporary_threshold,
 		.cookies = t->features.cookies,
 		.sessions = t->features.sessions,
 		.rules = t->options.unwind != UNWIND_CHOICE_FP,
@@ -234,6 +237,10 @@ struct error *tracer_create(const struct tracer_options *options,
 		err = tracer_open_ring(t);
 	if (!err && t->options.unwind != UNWIND_CHOICE_FP)
 		err = tracer_open_learner(t);
+	if (!err && t->options.traffic)
+		err = tracer_open_traffic(t);
+	if (!err && t->options.traffic && t->learner)
+		err = tracer_open_late(t);
 	if (!err)
 		err = tracer_attach_tracepoints(t);
 	if (err)
@@ -302,6 +309,7 @@ static void describe(const struct tracer *t, struct snapshot *snap)
 	snap->max_size_bytes = t->options.max_size_bytes;
 	snap->max_allocations = t->options.max_allocations;
 	snap->max_stacks = t->options.max_stacks;
+	snap->max_threads = t->options.traffic ? t->options.max_threads : 0;
 }
 
 /* Which process of the snapshot has which slot; owned. */
@@ -345,6 +353,8 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	snap->totals[BLOCK_HEAP].gone_bytes = t->gone[BLOCK_HEAP].gone_bytes;
 	if (!err && t->options.mappings)
 		err = tracer_add_mappings(t, &by_slot, snap);
+	if (!err && t->options.traffic)
+		err = tracer_add_traffic(t, &by_slot, snap);
 	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
 	if (!err)
@@ -370,6 +380,7 @@ void tracer_destroy(struct tracer *t)
 		tracer_freeze(t);
 	tracer_detach(t);
 	tracer_close_ring(t);
+	tracer_close_traffic(t);
 	learner_destroy(t->learner);
 	vec_foreach (a, &t->allocators) {
 		free(a->label);

@@ -94,8 +94,7 @@ static struct error *load_programs(struct tracer *t, const struct attach_ops *op
 				    entries);
 	names[count++] = "on_return";
 	if (t->features.cookies) {
-		names[count++] = t->features.sessions && t->options.one_process &&
-						 ops == &attach_uprobe_multi
+		names[count++] = t->source->one_process && ops == &attach_uprobe_multi
 					 ? "on_free_here"
 					 : "on_free";
 		names[count++] = "on_call";

@@ -160,6 +160,8 @@ void tracer_retire(struct tracer *t, uint32_t slot)
 	/* An exec may have done so just now. */
 	if (tgid && !(tgid & ABI_PROCESS_RETIRED))
 		change_owner(p, tgid, tgid | ABI_PROCESS_RETIRED);
+	if (t->options.traffic)
+		traffic_tables_end_process(&t->traffic, slot);
 }
 
 struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t count)
@@ -167,14 +169,20 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 	struct snapshot_totals *sum = &t->gone[BLOCK_HEAP];
 	_cleanup_(freep) bool *gone =
 		calloc(t->source->sizes.process_slots, sizeof(*gone));
+	const struct drain_taken taken = {t->options.traffic ? tracer_block_gone : NULL,
+					  t};
 	struct error *err;
 
 	if (!gone)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++)
 		gone[slots[i]] = tracer_is_retired(t, slots[i]);
-	err = drain_forget(&t->maps, &t->source->sizes, t->control, gone, &sum->gone,
-			   &sum->gone_bytes);
+	/* Their late events come before their end. */
+	tracer_poll_traffic(t);
+	err = drain_forget(&t->maps, &t->source->sizes, t->control, gone, &taken,
+			   &sum->gone, &sum->gone_bytes);
+	if (!err && t->options.traffic)
+		err = traffic_tables_forget(&t->traffic, gone);
 	for (size_t i = 0; !err && i < count; i++) {
 		struct abi_process *p = &t->processes[slots[i]];
 

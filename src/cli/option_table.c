@@ -93,6 +93,18 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "trace nothing: show which stacks of two snapshots differ, and by "
 			"how much; stacks are matched by names",
 	},
+	[OPTION_TRAFFIC] = {
+		"traffic", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(traffic),
+		.help = "count allocations, frees, peak, lifetimes and threads of each call "
+			"path",
+	},
+	[OPTION_TEMPORARY_THRESHOLD] = {
+		"temporary-threshold", .argument = "N", .group = GROUP_TARGET,
+		.kind = KIND_INTEGER, FIELD(temporary_threshold), .min = 0, .max = 63,
+		.expected = "a whole number from 0 to 63",
+		.help = "with --traffic, a block is temporary that its thread frees with at "
+			"most N of its own heap events between (default 0: as the very next)",
+	},
 
 	[OPTION_INTERVAL] = {
 		"interval", 'i', .argument = "TIME", .group = GROUP_REPORTS,
@@ -190,6 +202,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.min = 64, .max = UINT64_C(1) << 24,
 		.expected = "a number from 64 to 16M (16777216), such as 256K",
 		.help = "tell at most N call paths apart (default 64K = 65536)",
+	},
+	[OPTION_MAX_THREADS] = {
+		"max-threads", .argument = "N", .group = GROUP_LIMITS,
+		.kind = KIND_QUANTITY, FIELD(max_threads),
+		.min = 64, .max = UINT64_C(1) << 20,
+		.expected = "a number from 64 to 1M (1048576), such as 64K",
+		.help = "with --traffic, tell at most N threads apart, those that have exited "
+			"too (default 16K = 16384)",
 	},
 	[OPTION_STACK_DEPTH] = {
 		"stack-depth", .argument = "N", .group = GROUP_LIMITS,

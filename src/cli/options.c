@@ -439,6 +439,9 @@ static struct error *check_together(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--sample-bytes: expected without --sample-every, "
 				    "which draws regardless of the size; got both");
+	/* A snapshot has all that can be asked of it later. */
+	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE)
+		options->traffic = true;
 	/* Whole stacks are deeper than those that end where frame pointers do. */
 	if (options->unwind != UNWIND_CHOICE_FP && !p->given[OPTION_STACK_DEPTH])
 		options->stack_depth = 127;
@@ -477,6 +480,7 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.sort = REPORT_SORT_SIZE,
 		.max_allocations = UINT64_C(1) << 20,
 		.max_stacks = UINT64_C(1) << 16,
+		.max_threads = UINT64_C(1) << 14,
 		.stack_depth = 64,
 		.unwind = UNWIND_CHOICE_FP,
 		.format = "text",

@@ -66,6 +66,9 @@ struct options {
 	enum report_sort sort;
 	bool show_allocs, combined_only; /* never both */
 	bool mappings;                   /* --mappings */
+	bool traffic;                    /* --traffic */
+	unsigned temporary_threshold;    /* 0..63 */
+	uint64_t max_threads;            /* default 16K (16384) */
 	uint64_t max_allocations;        /* default 1M (1048576) */
 	uint64_t max_stacks;             /* default 64K (65536) */
 	unsigned stack_depth;            /* 1..127; default 64, and 127 with rules */

@@ -17,6 +17,7 @@
 #include "render/renderer.h"
 #include "report/recorded.h"
 #include "report/view.h"
+#include "snapshot/course.h"
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
@@ -37,6 +38,7 @@ struct session {
 	struct tracees tracees;
 	VEC(struct plan *) plans; /* of those that are traced from the start */
 	struct report_history *history;
+	struct course *course;
 	struct tracer *tracer;
 	struct output output;
 	struct outputs outputs;
@@ -49,6 +51,7 @@ static void session_deinit(struct session *s)
 	tracer_destroy(s->tracer);
 	tracees_deinit(&s->tracees);
 	report_history_destroy(s->history);
+	course_destroy(s->course);
 	vec_foreach (plan, &s->plans)
 		plan_destroy(*plan);
 	vec_deinit(&s->plans);
@@ -134,7 +137,10 @@ static struct error *start_tracing(struct session *s)
 		.min_size_bytes = o->min_size_bytes,
 		.max_size_bytes = o->max_size_bytes,
 		.mappings = o->mappings,
-		.with_time = !o->combined_only,
+		.with_time = !o->combined_only || o->traffic,
+		.traffic = o->traffic,
+		.max_threads = o->max_threads,
+		.temporary_threshold = o->temporary_threshold,
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
 		.attach = o->attach,
@@ -147,7 +153,8 @@ static struct error *start_tracing(struct session *s)
 	if (err)
 		return err;
 	s->history = report_history_create();
-	if (!s->history)
+	s->course = course_create();
+	if (!s->history || !s->course)
 		return error_no_memory();
 	err = tracer_create(&tracer_options, (const struct plan *const *)s->plans.data,
 			    s->plans.len, &s->tracer);
@@ -219,8 +226,10 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 		if (!snap->library)
 			return error_no_memory();
 	}
-	snap->ages_unknown = s->options->combined_only;
+	snap->ages_unknown = s->options->combined_only && !s->options->traffic;
 	err = tracees_snapshot(&s->tracees, snap);
+	if (!err)
+		err = course_add(s->course, snap);
 	if (!err)
 		*ret = take(snap);
 	return err;

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "render/json_traffic.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 
@@ -263,6 +264,12 @@ static void write_block(struct json_builder *b, const struct snapshot_block *blo
 	write_object(b, object, 0);
 }
 
+static bool has_traffic(const struct json_builder *b,
+			const struct report_section *section)
+{
+	return section->class == BLOCK_HEAP && b->report->snapshot->has_traffic;
+}
+
 static json_t *row_object(struct json_builder *b, const struct report_section *section,
 			  const struct report_row *row)
 {
@@ -284,6 +291,11 @@ static json_t *row_object(struct json_builder *b, const struct report_section *s
 		set_integer(b, object, "estimated_blocks", row->sum.estimated_count);
 	}
 	set_text(b, object, "end", stack_end_name(row->end));
+	if (b->report->snapshot->has_trends)
+		set(b, object, "trend",
+		    json_trend(b->report->snapshot, section->class, row));
+	if (has_traffic(b, section))
+		set(b, object, "traffic", json_traffic(b->report->snapshot, row));
 	return object;
 }
 
@@ -331,6 +343,11 @@ static void write_section(struct json_builder *b, const struct report_section *s
 	set(b, object, "totals", totals_object(b, &section->totals));
 	set(b, object, "rates", rates_object(b, section));
 	set(b, object, "processes", processes_array(b, section));
+	if (has_traffic(b, section)) {
+		set(b, object, "peak", json_peak(b->report->snapshot));
+		set(b, object, "sizes", json_sizes(b->report->snapshot));
+		set(b, object, "threads", json_threads(b->report->snapshot));
+	}
 	fputc('{', b->out);
 	write_object(b, object, JSON_EMBED);
 	fputs(",\"stacks\":[", b->out);

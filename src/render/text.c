@@ -235,6 +235,8 @@ static void append_losses(struct strbuf *text, const struct snapshot *snap)
 			strbuf_appendf(text, " (now %" PRIu64 ")", snap->max_allocations);
 		else if (i == LOSS_STACKS_FULL)
 			strbuf_appendf(text, " (now %" PRIu64 ")", snap->max_stacks);
+		else if (i == LOSS_THREADS_FULL)
+			strbuf_appendf(text, " (now %" PRIu64 ")", snap->max_threads);
 		strbuf_append_char(text, '\n');
 	}
 }

@@ -31,9 +31,9 @@ static const struct file_field run_fields[] = {
 #define F(member) FIELD(struct snapshot, member)
 	F(library), F(wall_ns), F(time_ns), F(attached_ns), F(mappings_traced),
 	F(sample_every), F(sample_bytes), F(min_size_bytes), F(max_size_bytes),
-	F(max_allocations), F(max_stacks), F(has_traffic), F(has_lifetimes),
+	F(max_allocations), F(max_stacks), F(max_threads), F(has_traffic), F(has_lifetimes),
 	F(has_trends), ARRAY(struct snapshot, sizes), F(peak_bytes), F(peak_time_ns),
-	F(ages_unknown), F(cause), F(before.reports), F(before.time_ns),
+	F(estimated_peak_bytes), F(ages_unknown), F(cause), F(before.reports), F(before.time_ns),
 	ARRAY(struct snapshot, before.estimated_live_bytes),
 #undef F
 };
@@ -91,7 +91,9 @@ static const struct file_field totals_fields[] = {
 static const struct file_field traffic_fields[] = {
 #define F(member) FIELD(struct snapshot_traffic, member)
 	F(allocations), F(allocated_bytes), F(frees), F(freed_bytes), F(temporary),
-	F(peak_bytes), F(peak_time_ns), F(peak_count),
+	F(peak_bytes), F(peak_time_ns), F(peak_count), F(estimated_allocations),
+	F(estimated_allocated_bytes), F(estimated_frees), F(estimated_freed_bytes),
+	F(estimated_temporary), F(estimated_peak_bytes),
 #undef F
 };
 

@@ -72,6 +72,71 @@ static void store(struct fixture *f, const char *name)
 	REQUIRE(!fclose(out));
 }
 
+/* What is measured with --traffic, with numbers that differ from stack to stack. */
+static void add_traffic(struct snapshot *snap)
+{
+	const uint64_t now_ns = snap->time_ns;
+
+	snap->has_traffic = snap->has_lifetimes = snap->has_trends = true;
+	for (uint64_t i = 0; i < snap->stacks.len; i++) {
+		const struct snapshot_traffic traffic = {
+			.allocations = 100 + i,
+			.allocated_bytes = 100000 + i,
+			.frees = 90 + i,
+			.freed_bytes = 9000 + i,
+			.temporary = 5 + i,
+			.peak_bytes = 70000 + i,
+			.peak_time_ns = now_ns - (i + 1) * FIXTURE_NS,
+			.peak_count = 50 + i,
+		};
+		const struct snapshot_lifetimes lifetimes = {.count = {i, 3, [31] = 1}};
+		const struct snapshot_trend trend = {
+			.intervals = 9,
+			.grew = 4,
+			.shrank = (uint32_t)i,
+			.slope_bytes_per_s = 12.5 - (double)i,
+			.determination = 0.25,
+		};
+
+		REQUIRE(vec_push(&snap->traffic, traffic));
+		REQUIRE(vec_push(&snap->lifetimes, lifetimes));
+		for (size_t k = 0; k < BLOCK_CLASS_COUNT; k++)
+			REQUIRE(vec_push(&snap->trends[k], trend));
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct snapshot_thread thread = {
+			.process = 0,
+			.tid = 4321 + i,
+			.name = i ? strdup("work\ner") : NULL,
+			.exited = i,
+			.allocations = 600 + i,
+			.allocated_bytes = 60000 + i,
+			.frees = 500 + i,
+			.freed_bytes = 5000 + i,
+			.freed_by_others = 7 + i,
+			.freed_by_others_bytes = 77 + i,
+			.freed_own = 400 + i,
+			.freed_own_bytes = 4000 + i,
+		};
+		const struct snapshot_moment moment = {
+			.time_ns = now_ns - (1 - i) * 5 * FIXTURE_NS,
+			.live_bytes = {1000 + i, 2000 + i},
+			.live_blocks = {10 + i, 20 + i},
+			.allocations = 300 + i,
+			.allocated_bytes = 30000 + i,
+			.frees = 200 + i,
+			.vm_rss_bytes = 819200 + i,
+		};
+
+		REQUIRE(vec_push(&snap->threads, thread));
+		REQUIRE(vec_push(&snap->moments, moment));
+	}
+	for (uint64_t i = 0; i < SNAPSHOT_BUCKETS; i += 4)
+		snap->sizes[i] = i + 1;
+	snap->peak_bytes = 123456;
+	snap->peak_time_ns = now_ns - FIXTURE_NS;
+}
+
 /* Two processes with mappings; a second report, growth since the first. */
 static void store_new(void)
 {
@@ -90,6 +155,7 @@ static void store_new(void)
 	f.snap->losses[LOSS_BLOCKS_FULL] = 3;
 	fixture_block(&f, BLOCK_HEAP, 4000, 4321, 0);
 	f.snap->blocks[BLOCK_HEAP].data[4].size_bytes = 100;
+	add_traffic(f.snap);
 	REQUIRE(!report_record_before(f.snap, f.history, REPORT_DURATION));
 	store(&f, "stored.mts");
 }

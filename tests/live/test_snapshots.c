@@ -95,6 +95,7 @@ static void replay_is_the_report(void)
 	CHECK_INT(live_int(replayed, "sequence"), 2);
 	CHECK(live_int(replayed, "heap.live_blocks") >= 100);
 	CHECK(strstr(original, "\"symbol\":\"scenario_mixed\""));
+	CHECK(strstr(original, "\"traffic\":{\"allocations\":"));
 	json_decref(report);
 	json_decref(replayed);
 }

@@ -6,6 +6,7 @@
 #include "abi.h"
 #include "bpf/source.h"
 #include "snapshot/sampling.h"
+#include "traffic_record.h"
 
 static struct source_options defaults(void)
 {
@@ -54,6 +55,8 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK(!has_flag(source, "-DMAX_SIZE"));
 	CHECK(!has_flag(source, "-DMAPPINGS"));
 	CHECK(!strstr(source->text, "probes/mappings.c"));
+	CHECK(!has_flag(source, "-DWITH_TRAFFIC"));
+	CHECK_INT(source->sizes.thread_slots, 0);
 	source_destroy(source);
 
 	options.sample_every = 10;
@@ -238,6 +241,50 @@ static void tables_hold_what_is_promised(void)
 	}
 }
 
+static void threads_have_room(void)
+{
+	struct source_options options = defaults();
+	struct meanings meanings = {0};
+	struct source *source;
+	uint32_t slots;
+
+	options.traffic = true;
+	options.max_threads = 1000;
+	options.temporary_threshold = 3;
+	source = build(&options, &meanings);
+	CHECK(has_flag(source, "-DWITH_TRAFFIC"));
+	CHECK(has_flag(source, "-DTEMPORARY_EVENTS=4"));
+	slots = source->sizes.thread_slots;
+	CHECK(slots >= 4000);
+	CHECK_INT(slots & (slots - 1), 0);
+	CHECK_INT(source->sizes.thread_record_bytes, 96 + 4 * 8);
+	source_destroy(source);
+}
+
+/* As many threads as are promised find room in the ways that they have. */
+static void thread_ways_suffice(void)
+{
+	enum {
+		SLOTS = 65536,
+		THREADS = SLOTS / 4
+	};
+	static bool taken[SLOTS];
+	unsigned refused = 0;
+
+	for (uint32_t tid = 1000; tid < 1000 + THREADS; tid++) {
+		uint64_t key = ABI_THREAD_KEY(tid % 7, tid);
+		uint32_t i = 0;
+
+		while (i < ABI_THREAD_WAYS && taken[ABI_THREAD_AT(key, i, SLOTS)])
+			i++;
+		if (i == ABI_THREAD_WAYS)
+			refused++;
+		else
+			taken[ABI_THREAD_AT(key, i, SLOTS)] = true;
+	}
+	CHECK_INT(refused, 0);
+}
+
 /* Both hash choices spread keys as malloc gives them: multiples of 16, in runs. */
 static void live_hash_spreads(void)
 {
@@ -273,6 +320,8 @@ int main(void)
 	RUN(sites_carry_their_arguments);
 	RUN(sample_classes_agree);
 	RUN(tables_hold_what_is_promised);
+	RUN(threads_have_room);
+	RUN(thread_ways_suffice);
 	RUN(live_hash_spreads);
 	return check_done();
 }

@@ -24,6 +24,14 @@ static void has_defaults(void)
 	CHECK(!o.show_allocs && !o.combined_only && !o.mappings);
 	CHECK_INT(o.max_allocations, 1048576);
 	CHECK_INT(o.max_stacks, 65536);
+	CHECK_INT(o.max_threads, 16384);
+	CHECK(!o.traffic);
+	CHECK_INT(o.temporary_threshold, 0);
+	PARSE(&o, "--traffic", "--max-threads", "64K", "--temporary-threshold=63");
+	CHECK(o.traffic);
+	CHECK_INT(o.max_threads, 65536);
+	CHECK_INT(o.temporary_threshold, 63);
+	PARSE(&o, NULL);
 	CHECK_INT(o.stack_depth, 64);
 	CHECK_INT(o.unwind, UNWIND_CHOICE_FP);
 	PARSE(&o, "--unwind=auto");
@@ -386,6 +394,8 @@ static void replay(void)
 	CHECK_INT(o.action, ACTION_TRACE);
 	CHECK_STR(o.files[OUTPUT_SAVE], "%p-%n.mts");
 	CHECK(!o.replay && !o.diff_old);
+	/* What is to be asked of a snapshot is not known yet. */
+	CHECK(o.traffic);
 	REQUIRE(!parse_list(ARGV("--diff", "a", "b", "-T3", "--flame=x", "--inverted",
 				 "--combined-only"),
 			    &o));
