@@ -3,6 +3,7 @@
 
 #include "cli/output.h"
 #include "cli/outputs.h"
+#include "cli/report_setup.h"
 #include "cli/snapshot_file.h"
 #include "render/diff.h"
 #include "util/cleanup.h"
@@ -49,11 +50,12 @@ static struct error *write_text(const struct options *options, struct output *ou
 	return err ? err : output_flush(output);
 }
 
-static struct error *compare(const struct options *options, struct output *output)
+static struct error *compare(const struct options *options,
+			     const struct report_options *wanted, struct output *output)
 {
 	_cleanup_(side_deinit) struct side old = {.report = NULL}, new = {.report = NULL};
 	_cleanup_(report_diff_destroyp) struct report_diff *diff = NULL;
-	struct report_options report_options = options_report_options(options);
+	struct report_options report_options = *wanted;
 	struct outputs outputs;
 	struct error *outputs_err, *err = outputs_init(&outputs, options);
 
@@ -88,12 +90,14 @@ static struct error *compare(const struct options *options, struct output *outpu
 
 struct error *diff_run(const struct options *options)
 {
+	_cleanup_(report_setup_deinit) struct report_setup setup;
 	struct output output = {.path = NULL};
-	struct error *close_err,
-		*err = output_open(options->output, options->force, &output);
+	struct error *close_err, *err = report_setup_init(options, false, &setup);
 
 	if (!err)
-		err = compare(options, &output);
+		err = output_open(options->output, options->force, &output);
+	if (!err)
+		err = compare(options, &setup.options, &output);
 	close_err = output_close(&output);
 	if (!err)
 		return close_err;

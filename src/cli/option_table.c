@@ -13,8 +13,21 @@
 #define TIME_MIN_NS (10 * UNITS_NS_PER_MS)
 #define TIME_MAX_NS (8760 * UNITS_NS_PER_HOUR)
 
-static const char *const sorts[] = {
-	[REPORT_SORT_SIZE] = "size", [REPORT_SORT_COUNT] = "count", NULL};
+static const char *const view_names[] = {
+	"leaks",   "growth",    "traffic",   "peak",      "allocations",
+	"threads", "histogram", "lifetimes", "processes", NULL};
+static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
+				    [REPORT_SORT_COUNT] = "count",
+				    [REPORT_SORT_TRAFFIC] = "traffic",
+				    [REPORT_SORT_GROWTH] = "growth",
+				    [REPORT_SORT_AGE] = "age",
+				    [REPORT_SORT_PEAK] = "peak",
+				    [REPORT_SORT_TEMPORARY] = "temporary",
+				    NULL};
+static const char *const colors[] = {[COLOR_AUTO] = "auto",
+				     [COLOR_ALWAYS] = "always",
+				     [COLOR_NEVER] = "never",
+				     NULL};
 static const char *const formats[] = {"text", "json", NULL};
 static const char *const attaches[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
@@ -135,11 +148,24 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.expected = "a whole number from 0 (all) to 1000000000",
 		.help = "list at most N stacks (default 10; 0: all)",
 	},
+	[OPTION_VIEW] = {
+		"view", .argument = "VIEW", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
+		.kind = KIND_NAME, FIELD(view), .choices = view_names,
+		.expected = "'leaks', 'growth', 'traffic', 'peak', 'allocations', "
+			    "'threads', 'histogram', 'lifetimes' or 'processes'",
+		.help = "what text reports and --csv show: leaks (the default), growth, "
+			"traffic, peak, allocations (largest single ones), threads, histogram "
+			"(of sizes), lifetimes, processes",
+	},
 	[OPTION_SORT] = {
 		"sort", .argument = "KEY", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_CHOICE, FIELD(sort), .choices = sorts,
-		.expected = "'size' or 'count'",
-		.help = "rank stacks by size (bytes, the default) or count (blocks)",
+		.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
+			    "'temporary'",
+		.help = "rank stacks by size (bytes, the default of most views), count "
+			"(blocks), traffic (bytes allocated), growth (since the last report), "
+			"age (of the oldest block), peak (most bytes at once) or temporary "
+			"(blocks that were freed at once)",
 	},
 	[OPTION_SHOW_ALLOCS] = {
 		"show-allocs", 'a', .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
@@ -162,16 +188,51 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"milliseconds (default 500)",
 	},
 	[OPTION_MIN_SIZE] = {
-		"min-size", 'z', .argument = "SIZE", .group = GROUP_FILTER,
+		"min-size", 'z', "min-alloc-size", .argument = "SIZE", .group = GROUP_FILTER,
 		.kind = KIND_SIZE, FIELD(min_size_bytes), .max = UINT64_MAX,
 		.expected = "a size in bytes, such as 4096, 4K or 1.5M",
 		.help = "trace only blocks of at least SIZE bytes (K, M, G allowed)",
 	},
 	[OPTION_MAX_SIZE] = {
-		"max-size", 'Z', .argument = "SIZE", .group = GROUP_FILTER,
+		"max-size", 'Z', "max-alloc-size", .argument = "SIZE", .group = GROUP_FILTER,
 		.kind = KIND_SIZE, FIELD(max_size_bytes), .max = UINT64_MAX,
 		.expected = "a size in bytes, such as 4096, 4K or 1.5M",
 		.help = "trace only blocks of at most SIZE bytes (K, M, G allowed)",
+	},
+	[OPTION_SKIP_SIZE] = {
+		"skip-size", .argument = "SIZE", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
+		.kind = KIND_SIZE, FIELD(skip_bytes), .max = UINT64_MAX,
+		.expected = "a size in bytes, such as 4096, 4K or 1.5M",
+		.help = "leave out stacks of less than SIZE bytes (K, M, G allowed)",
+	},
+	[OPTION_SKIP_COUNT] = {
+		"skip-count", .argument = "N", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
+		.kind = KIND_QUANTITY, FIELD(skip_count), .max = UINT64_MAX,
+		.expected = "a whole number, such as 100 or 4K",
+		.help = "leave out stacks of less than N blocks",
+	},
+	[OPTION_FILTER] = {
+		"filter", .argument = "PATTERN", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
+		.kind = KIND_LIST, FIELD(filters),
+		.expected = "a pattern such as 'parse_*', fn:GLOB, mod:GLOB or src:GLOB, at "
+			    "most 16 times",
+		.help = "show only stacks with a frame whose function (fn:GLOB), module "
+			"(mod:GLOB), source file (src:GLOB), or function or module (GLOB) "
+			"matches; may be given again",
+	},
+	[OPTION_EXCLUDE] = {
+		"exclude", .argument = "PATTERN", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
+		.kind = KIND_LIST, FIELD(excludes),
+		.expected = "a pattern such as 'parse_*', fn:GLOB, mod:GLOB or src:GLOB, at "
+			    "most 16 times",
+		.help = "leave out stacks with such a frame; may be given again",
+	},
+	[OPTION_SUPPRESSIONS] = {
+		"suppressions", .argument = "FILE", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
+		.kind = KIND_LIST, FIELD(suppressions),
+		.expected = "a file of lines leak:PATTERN, at most 16 times",
+		.help = "leave out stacks that a file for LeakSanitizer suppresses, and say "
+			"what they hold; may be given again",
 	},
 	[OPTION_SAMPLE_EVERY] = {
 		"sample-every", 's', "sample-rate", .argument = "N", .group = GROUP_FILTER,
@@ -248,11 +309,27 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"by name alone (short), in the text report",
 	},
 
+	[OPTION_HIDE_FRAMES] = {
+		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES, .offline = OFFLINE_REPLAY,
+		.kind = KIND_PATH, FIELD(hide_frames),
+		.expected = "'default', 'none' or a file of patterns",
+		.help = "leave out of the stacks of text reports how programs and threads "
+			"begin and what stands between a container and the allocator "
+			"(default), frames that match a pattern of a file, or none",
+	},
+
 	[OPTION_FORMAT] = {
 		"format", .argument = "FORMAT", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_NAME, FIELD(format), .choices = formats,
 		.expected = "'text' or 'json'",
 		.help = "text (the default) or json (one object per report and line)",
+	},
+	[OPTION_COLOR] = {
+		"color", .argument = "WHEN", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		.kind = KIND_CHOICE, FIELD(color), .choices = colors,
+		.expected = "'auto', 'always' or 'never'",
+		.help = "colour text reports: auto (the default: on a terminal, unless "
+			"NO_COLOR is set), always or never",
 	},
 	[OPTION_OUTPUT] = {
 		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
@@ -277,11 +354,12 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_INVERTED] = {
 		"inverted", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(inverted),
-		.help = "--flame has its root at the top",
+		.help = "the graph of --flame and --html has its root at the top",
 	},
 	[OPTION_REVERSE] = {
 		"reverse", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(reverse),
-		.help = "--flame merges stacks from the allocation function on",
+		.help = "the graph of --flame and --html merges stacks from the allocation "
+			"function on",
 	},
 	[OPTION_PPROF] = {
 		"pprof", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
@@ -308,6 +386,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.expected = PATTERN,
 		.help = "write a snapshot to FILE, with the names of all frames, from "
 			"which --replay makes every other report and file later",
+	},
+	[OPTION_HTML] = {
+		"html", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		.kind = KIND_PATTERN, FIELD(files[OUTPUT_HTML]),
+		.expected = PATTERN,
+		.help = "write a summary to FILE, a page for a browser: totals, the course of "
+			"the run, call paths, flame graph, sizes, ages",
 	},
 	[OPTION_OUTPUT_EVERY] = {
 		"output-every", .group = GROUP_OUTPUT,

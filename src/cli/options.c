@@ -6,6 +6,8 @@
 
 #include "cli/file_name.h"
 #include "cli/option_table.h"
+#include "render/views.h"
+#include "report/filter.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/units.h"
@@ -328,7 +330,7 @@ static struct error *parse_letters(struct parse *p, const char *arg)
 /* The options that name a file to be written. */
 static const enum option_id file_ids[] = {
 	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
-	OPTION_CSV,    OPTION_JSON,       OPTION_SAVE,
+	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,  OPTION_SAVE,
 };
 
 static struct error *check_files(const struct parse *p)
@@ -361,13 +363,58 @@ static struct error *check_files(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--output-every: expected with a file to write, such "
 				    "as --pprof FILE; there is none");
-	if ((p->options->inverted || p->options->reverse) && !p->given[OPTION_FLAME])
+	if ((p->options->inverted || p->options->reverse) && !p->given[OPTION_FLAME] &&
+	    !p->given[OPTION_HTML])
 		return error_create(
 			ERROR_USAGE,
-			"--%s: expected with --flame FILE, which it is about; "
+			"--%s: expected with --flame or --html FILE, which it is about; "
 			"there is none",
 			p->options->inverted ? "inverted" : "reverse");
 	return NULL;
+}
+
+static struct error *check_patterns(struct report_filter *filter,
+				    const struct option_row *row,
+				    const struct option_list *list)
+{
+	struct error *err = NULL;
+
+	for (size_t i = 0; !err && list->values[i]; i++)
+		err = report_filter_add(filter, FILTER_KEEP, list->values[i]);
+	return error_prefix(err, "--%s", row->name);
+}
+
+static struct error *check_filters(const struct options *options)
+{
+	struct report_filter *filter = report_filter_create();
+	struct error *err;
+
+	if (!filter)
+		return error_no_memory();
+	err = check_patterns(filter, &option_rows[OPTION_FILTER], &options->filters);
+	if (!err)
+		err = check_patterns(filter, &option_rows[OPTION_EXCLUDE],
+				     &options->excludes);
+	report_filter_destroy(filter);
+	return err;
+}
+
+/* A view brings its order with it, and view and order what has to be measured. */
+static struct error *check_view(const struct parse *p)
+{
+	struct options *options = p->options;
+	const struct view_ops *view = view_find(options->view);
+
+	if (!p->given[OPTION_SORT])
+		options->sort = view->sort;
+	if ((view->needs | view->wants | report_sort_needs(options->sort)) &
+	    (REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES))
+		options->traffic = true;
+	if (options->combined_only && options->sort == REPORT_SORT_AGE)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected another than 'age' with "
+				    "--combined-only, which measures no ages");
+	return check_filters(options);
 }
 
 /* Where snapshots are read nothing is traced. */
@@ -432,6 +479,8 @@ static struct error *check_together(const struct parse *p)
 	struct error *err = check_offline(p);
 
 	if (!err)
+		err = check_view(p);
+	if (!err)
 		err = check_target(p);
 	if (err)
 		return err;
@@ -477,7 +526,9 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.older_ns = 500 * UNITS_NS_PER_MS,
 		.max_size_bytes = UINT64_MAX,
 		.sample_every = 1,
+		.view = "leaks",
 		.sort = REPORT_SORT_SIZE,
+		.hide_frames = "default",
 		.max_allocations = UINT64_C(1) << 20,
 		.max_stacks = UINT64_C(1) << 16,
 		.max_threads = UINT64_C(1) << 14,
@@ -514,14 +565,4 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		ret->command = ret->program_argv;
 	}
 	return check_together(&p);
-}
-
-struct report_options options_report_options(const struct options *options)
-{
-	return (struct report_options){.sort = options->sort,
-				       .top = options->top,
-				       .older_ns = options->older_ns,
-				       .show_blocks = options->show_allocs,
-				       .combined_only = options->combined_only,
-				       .short_paths = options->short_paths};
 }

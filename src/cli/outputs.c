@@ -4,10 +4,15 @@
 #include "cli/file_name.h"
 #include "render/diff.h"
 #include "render/flame.h"
+#include "render/html.h"
 #include "render/renderer.h"
+#include "render/views.h"
 #include "report/view.h"
 #include "snapshot/file.h"
 #include "util/cleanup.h"
+
+/* Of single blocks, however few the report shows. */
+#define SINGLES_MIN 10
 
 static const struct {
 	const char *option, *renderer;
@@ -17,6 +22,7 @@ static const struct {
 	[OUTPUT_PPROF] = {"--pprof", "pprof"},
 	[OUTPUT_CSV] = {"--csv", "csv"},
 	[OUTPUT_JSON] = {"--json", "json"},
+	[OUTPUT_HTML] = {"--html", "html"},
 	[OUTPUT_SAVE] = {"--save", NULL}, /* the snapshot, not a report of it */
 };
 
@@ -88,6 +94,9 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 		wanted.top = 0;
 		/* For histograms and labels. */
 		wanted.show_blocks = true;
+		wanted.past = true;
+		if (wanted.singles < SINGLES_MIN)
+			wanted.singles = SINGLES_MIN;
 	}
 	return wanted;
 }
@@ -98,7 +107,7 @@ struct subject {
 	const struct report_diff *diff;
 };
 
-static struct error *render_flame(const struct options *options,
+static struct error *render_graph(const struct options *options, size_t kind,
 				  const struct subject *subject, FILE *out)
 {
 	const struct flame_options flame = {
@@ -107,6 +116,8 @@ static struct error *render_flame(const struct options *options,
 		.old = subject->diff ? subject->diff->old : NULL,
 	};
 
+	if (kind == OUTPUT_HTML)
+		return html_render(subject->report, &flame, out);
 	return flame_render(subject->diff ? &subject->diff->graph : subject->report,
 			    &flame, out);
 }
@@ -116,18 +127,21 @@ static struct error *render(const struct options *options, size_t kind,
 {
 	const struct report *report = subject->report;
 
-	if (kind == OUTPUT_FLAME)
-		return render_flame(options, subject, out);
+	if (kind == OUTPUT_FLAME || kind == OUTPUT_HTML)
+		return render_graph(options, kind, subject, out);
 	if (subject->diff)
 		return diff_renderer_find(kinds[kind].renderer)
 			->render(subject->diff, out);
-	if (kind == OUTPUT_JSON) {
-		/* Single blocks only where they were asked for. */
+	if (kind == OUTPUT_JSON || kind == OUTPUT_CSV) {
 		struct report_options all = report->options;
 		struct report view;
 		struct error *err;
 
-		all.show_blocks = options->show_allocs;
+		/* Single blocks only where they were asked for. */
+		if (kind == OUTPUT_JSON)
+			all.show_blocks = options->show_allocs;
+		else
+			all.past = view_find(options->view)->past;
 		err = report_view(report, &all, &view);
 		return err ? err
 			   : renderer_find(kinds[kind].renderer)->render(&view, out);

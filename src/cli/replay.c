@@ -3,6 +3,7 @@
 
 #include "cli/output.h"
 #include "cli/outputs.h"
+#include "cli/report_setup.h"
 #include "cli/snapshot_file.h"
 #include "render/renderer.h"
 #include "report/recorded.h"
@@ -22,12 +23,14 @@ static struct error *write_report(const struct options *options, struct output *
 	return err ? err : output_flush(output);
 }
 
-static struct error *replay(const struct options *options, struct output *output)
+static struct error *replay(const struct options *options,
+			    const struct report_options *report_options,
+			    struct output *output)
 {
 	_cleanup_(snapshot_file_deinit) struct snapshot_file file = {.snap = NULL};
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
 	_cleanup_(report_destroyp) struct report *report = NULL;
-	struct report_options shown_options = options_report_options(options), all;
+	struct report_options shown_options = *report_options, all;
 	struct outputs outputs;
 	struct report shown;
 	struct error *outputs_err, *err = snapshot_file_load("--replay", options->replay,
@@ -64,12 +67,16 @@ static struct error *replay(const struct options *options, struct output *output
 
 struct error *replay_run(const struct options *options)
 {
+	_cleanup_(report_setup_deinit) struct report_setup setup;
 	struct output output = {.path = NULL};
-	struct error *err = output_open(options->output, options->force, &output);
-	struct error *close_err;
+	struct error *close_err,
+		*err = report_setup_init(
+			options, !options->output && isatty(STDOUT_FILENO), &setup);
 
 	if (!err)
-		err = replay(options, &output);
+		err = output_open(options->output, options->force, &output);
+	if (!err)
+		err = replay(options, &setup.options, &output);
 	close_err = output_close(&output);
 	if (!err)
 		return close_err;

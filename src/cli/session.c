@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/report_setup.h"
 #include "cli/tracees.h"
 #include "cli/wait.h"
 #include "plan/plan.h"
@@ -30,7 +31,7 @@ DEFINE_CLEANUP(struct report *, report_destroy);
 
 struct session {
 	const struct options *options;
-	struct report_options report_options;
+	struct report_setup setup;
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
@@ -56,6 +57,7 @@ static void session_deinit(struct session *s)
 		plan_destroy(*plan);
 	vec_deinit(&s->plans);
 	spawn_deinit(&s->spawn);
+	report_setup_deinit(&s->setup);
 	waiter_deinit(&s->waiter);
 	progress_clear(&s->progress);
 }
@@ -262,7 +264,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	bool is_final = report_cause_is_final(cause);
 	struct report_options options =
-		outputs_report_options(&s->outputs, &s->report_options, is_final);
+		outputs_report_options(&s->outputs, &s->setup.options, is_final);
 	struct report shown;
 	struct error *err, *outputs_err;
 
@@ -276,7 +278,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		err = build_report(s, snap, &options, cause,
 				   outputs_save_is_due(&s->outputs, is_final), &report);
 	if (!err)
-		err = report_view(report, &s->report_options, &shown);
+		err = report_view(report, &s->setup.options, &shown);
 	if (err)
 		return err;
 	progress_clear(&s->progress);
@@ -388,7 +390,6 @@ struct error *session_run(const struct options *options, int *status)
 {
 	_cleanup_(session_deinit) struct session s = {
 		.options = options,
-		.report_options = options_report_options(options),
 		.renderer = renderer_find(options->format),
 		.waiter = {-1, -1, -1, -1, 0},
 		.tracees = {.epoll_fd = -1},
@@ -397,8 +398,12 @@ struct error *session_run(const struct options *options, int *status)
 
 	*status = SESSION_FAILED;
 	progress_init(&s.progress, options->quiet);
-	err = output_open(options->dry_run ? NULL : options->output, options->force,
-			  &s.output);
+	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
+				&s.setup);
+	s.setup.options.progress = (struct report_progress){progress_show, &s.progress};
+	if (!err)
+		err = output_open(options->dry_run ? NULL : options->output,
+				  options->force, &s.output);
 	if (err)
 		return err;
 	if (!options->dry_run)

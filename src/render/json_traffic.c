@@ -141,6 +141,7 @@ json_t *json_trend(const struct snapshot *snap, enum block_class class,
 	set_integer(&o, "intervals", t->intervals);
 	set_integer(&o, "grew", t->grew);
 	set_integer(&o, "shrank", t->shrank);
+	set_integer(&o, "stands", t->stands);
 	set(&o, "slope_bytes_per_s", real(t->slope_bytes_per_s));
 	set(&o, "determination", real(t->determination));
 	return end(&o);

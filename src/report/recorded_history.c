@@ -61,6 +61,11 @@ struct error *report_record_before(struct snapshot *snap,
 		if (!record_class(&snap->before, i, history))
 			return error_no_memory();
 	}
+	snap->before.traffic.len = 0;
+	vec_foreach (traffic, &history->traffic.stacks) {
+		if (!vec_push(&snap->before.traffic, *traffic))
+			return error_no_memory();
+	}
 	return snap->cause ? NULL : error_no_memory();
 }
 
@@ -112,6 +117,10 @@ struct error *report_recorded_history(const struct snapshot *snap,
 	history->time_ns = snap->before.time_ns;
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
 		if (!restore_class(history, i, &snap->before))
+			return error_no_memory();
+	}
+	vec_foreach (traffic, &snap->before.traffic) {
+		if (!vec_push(&history->traffic.stacks, *traffic))
 			return error_no_memory();
 	}
 	*ret = take(history);

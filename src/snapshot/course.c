@@ -15,6 +15,8 @@
 struct line {
 	uint32_t points; /* 0: it has not held anything yet */
 	uint32_t grew, shrank;
+	uint32_t stands; /* intervals since it last held more than ever before */
+	double most_bytes;
 	double first_s; /* of the first point, on the course's clock */
 	double last_bytes;
 	double mean_s, mean_bytes;
@@ -52,6 +54,9 @@ static void line_add(struct line *line, double time_s, double bytes)
 		line->grew++;
 	else if (bytes < line->last_bytes)
 		line->shrank++;
+	line->stands = line->points && bytes <= line->most_bytes ? line->stands + 1 : 0;
+	if (bytes > line->most_bytes)
+		line->most_bytes = bytes;
 	line->last_bytes = bytes;
 	line->points++;
 
@@ -71,6 +76,7 @@ static struct snapshot_trend line_trend(const struct line *line)
 		.intervals = line->points ? line->points - 1 : 0,
 		.grew = line->grew,
 		.shrank = line->shrank,
+		.stands = line->stands,
 	};
 
 	if (line->ss <= 0)

@@ -104,6 +104,7 @@ static const struct file_field lifetimes_fields[] = {
 static const struct file_field trend_fields[] = {
 #define F(member) FIELD(struct snapshot_trend, member)
 	F(intervals), F(grew), F(shrank), F(slope_bytes_per_s), F(determination),
+	F(stands),
 #undef F
 };
 
@@ -192,6 +193,8 @@ const struct file_table file_tables[] = {
 	       struct snapshot_stack_before, stack_before_fields),
 	VECTOR("before.mappings", snap.before.stacks[BLOCK_MAPPING],
 	       struct snapshot_stack_before, stack_before_fields),
+	VECTOR("before.traffic", snap.before.traffic, struct snapshot_traffic,
+	       traffic_fields),
 	VECTOR("before.processes.heap", snap.before.processes[BLOCK_HEAP],
 	       struct snapshot_process_before, process_before_fields),
 	VECTOR("before.processes.mappings", snap.before.processes[BLOCK_MAPPING],

@@ -40,6 +40,7 @@ static void names_deinit(struct snapshot *snap)
 		vec_deinit(&snap->before.stacks[i]);
 		vec_deinit(&snap->before.processes[i]);
 	}
+	vec_deinit(&snap->before.traffic);
 	/* Last: until here it is asked whose a string is. */
 	string_table_deinit(&snap->strings);
 }

@@ -124,6 +124,8 @@ struct snapshot_trend {
 	double slope_bytes_per_s; /* of the line of least squares through its bytes */
 	double determination;     /* R^2 of that line, 0..1: how well it fits; 0 before
 				     there is one, 1 of what does not change */
+	uint32_t stands;          /* how many of the last intervals ended without more
+				     bytes than ever before */
 };
 
 /* One earlier moment of the run: the targets as a whole; where blocks were sampled, what
@@ -236,6 +238,7 @@ struct snapshot_before {
 	/* By stack; behind them one for blocks without a stack. */
 	VEC(struct snapshot_stack_before) stacks[BLOCK_CLASS_COUNT];
 	VEC(struct snapshot_process_before) processes[BLOCK_CLASS_COUNT];
+	VEC(struct snapshot_traffic) traffic; /* by stack, where there was any */
 };
 
 struct snapshot {

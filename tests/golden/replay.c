@@ -269,6 +269,7 @@ static void replay(void)
 		{"", "--flamegraph", "replay.folded"},
 		{"", "--flame", "replay.svg"},
 		{"", "--pprof", "replay.pb"},
+		{"--exclude gr*", "-o", "replay-filtered.txt"},
 	};
 	char words[1024];
 
@@ -279,10 +280,27 @@ static void replay(void)
 	}
 }
 
+static void views(void)
+{
+	static const char *const names[] = {"growth",      "traffic",  "peak",
+					    "allocations", "threads",  "histogram",
+					    "lifetimes",   "processes"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char words[1024], name[64];
+
+		snprintf(words, sizeof(words), "--replay %s --view %s --top 2",
+			 stored("stored.mts"), names[i]);
+		snprintf(name, sizeof(name), "replay-%s.txt", names[i]);
+		check_run(words, "-o", name);
+	}
+}
+
 static void diff(void)
 {
 	static const char *const runs[][3] = {
 		{"", "-o", "diff.txt"},
+		{"--filter mod:*blob*", "-o", "diff-filtered.txt"},
 		{"--sort count --top 2 --older 0", "-o", "diff-few.txt"},
 		{"--format json", "-o", "diff.json"},
 		{"--top 1", "--csv", "diff.csv"},
@@ -302,6 +320,7 @@ static void diff(void)
 int main(int argc, char *argv[])
 {
 	setenv("TZ", "UTC", 1);
+	setenv("LC_ALL", "C", 1);
 	tzset();
 	REQUIRE(mkdtemp(temporary));
 	if (argc > 1) {
@@ -310,6 +329,7 @@ int main(int argc, char *argv[])
 		store_old();
 	}
 	RUN(replay);
+	RUN(views);
 	RUN(diff);
 	REQUIRE(!rmdir(temporary));
 	return check_done();

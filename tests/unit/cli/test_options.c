@@ -242,8 +242,11 @@ static void files_of_each_kind(void)
 	CHECK_STR(o.files[OUTPUT_FLAME], "%n.svg");
 	CHECK_STR(o.files[OUTPUT_PPROF], "%p-%t%%.pb.gz");
 	CHECK_STR(o.files[OUTPUT_CSV], "b");
-	CHECK_STR(o.files[OUTPUT_JSON], "c");
 	CHECK(o.output_every && o.inverted && o.reverse);
+	CHECK_STR(o.files[OUTPUT_JSON], "c");
+	PARSE(&o, "--html", "%p.html", "--reverse");
+	CHECK_STR(o.files[OUTPUT_HTML], "%p.html");
+	CHECK(o.reverse);
 	/* Together with what ends parsing of others. */
 	PARSE(&o, "--combined-only", "--csv", "x", "--output-every");
 	CHECK(o.combined_only && o.output_every);
@@ -384,12 +387,10 @@ static void replay(void)
 	CHECK_STR(o.replay, "x");
 	CHECK_STR(o.files[OUTPUT_SAVE], "y");
 
-	const struct report_options got = options_report_options(&o);
-
-	CHECK_INT(got.top, 3);
-	CHECK_INT(got.older_ns, 60000000000);
-	CHECK_INT(got.sort, REPORT_SORT_COUNT);
-	CHECK(got.show_blocks && got.short_paths && !got.combined_only);
+	CHECK_INT(o.top, 3);
+	CHECK_INT(o.older_ns, 60000000000);
+	CHECK_INT(o.sort, REPORT_SORT_COUNT);
+	CHECK(o.show_allocs && o.short_paths && !o.combined_only);
 	PARSE(&o, "--save", "%p-%n.mts");
 	CHECK_INT(o.action, ACTION_TRACE);
 	CHECK_STR(o.files[OUTPUT_SAVE], "%p-%n.mts");

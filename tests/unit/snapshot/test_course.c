@@ -89,6 +89,7 @@ static void what_stays_lies_on_its_line(void)
 
 	CHECK_INT(trend.intervals, 2);
 	CHECK_INT(trend.grew + trend.shrank, 0);
+	CHECK_INT(trend.stands, 2);
 	CHECK_NEAR(trend.slope_bytes_per_s, 0);
 	CHECK_NEAR(trend.determination, 1);
 }
@@ -100,6 +101,7 @@ static void a_rough_course_fits_less(void)
 
 	CHECK_INT(trend.grew, 2);
 	CHECK_INT(trend.shrank, 1);
+	CHECK_INT(trend.stands, 0);
 	/* Sxx = 5, Sxy = 70, Syy = 1400. */
 	CHECK_NEAR(trend.slope_bytes_per_s, 14);
 	CHECK_NEAR(trend.determination, 70.0 * 70 / (5 * 1400));
@@ -113,6 +115,8 @@ static void a_sawtooth_has_no_slope(void)
 	CHECK(trend.determination < 0.1);
 	CHECK_INT(trend.grew, 6);
 	CHECK_INT(trend.shrank, 3);
+	/* Twice it came as high as before, but never higher. */
+	CHECK_INT(trend.stands, 7);
 }
 
 /* A trend begins when its stack first holds something, and goes on when it does not. */

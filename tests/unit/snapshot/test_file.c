@@ -138,7 +138,7 @@ static void no_field_is_forgotten(void)
 		{"modules", 4},
 		{"heap", 4},
 		{"threads", 7},
-		{"trends.heap", 4},
+		{"trends.heap", 8},
 		{"names", 4},
 		{"sources", 3},
 		{"before.processes.heap", 4},
