@@ -42,7 +42,7 @@ ALWAYS_INLINE void count_estimate(enum abi_counter blocks, enum abi_counter byte
 }
 
 /* A block came to be: p->old becomes its record. */
-ALWAYS_INLINE void block_allocated(struct abi_pending *p, u64 tid, u32 stack)
+ALWAYS_INLINE void block_allocated(struct abi_pending *p, u32 tid, u32 stack)
 {
 	p->old.size_bytes = p->size_bytes;
 	p->old.stack = stack;
@@ -98,41 +98,41 @@ ALWAYS_INLINE u64 realloc_end(const struct tracee *t, struct abi_pending *p, u64
 	return result;
 }
 
-ALWAYS_INLINE struct abi_last_free *last_free_of(u64 tid)
+ALWAYS_INLINE struct abi_last_free *last_free_of(u64 caller)
 {
-	u32 at = tid & (ABI_LAST_FREE_SLOTS - 1);
+	u32 at = ABI_CALLER_AT(caller, ABI_LAST_FREE_BITS);
 
 	return last_free.lookup(&at);
 }
 
 /* Is this free part of the one that this thread began last: of the same block, by
  * another function, called or jumped to from there? */
-ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 tid, u64 key)
+ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 caller, u64 key)
 {
-	struct abi_last_free *last = last_free_of(tid);
+	struct abi_last_free *last = last_free_of(caller);
 
-	return last && last->tid == tid && last->key == key && last->sp >= sp &&
+	return last && last->owner == caller && last->key == key && last->sp >= sp &&
 	       last->function != REG_PC(ctx);
 }
 
-ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 tid, u64 key)
+ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 caller, u64 key)
 {
-	struct abi_last_free *last = last_free_of(tid);
+	struct abi_last_free *last = last_free_of(caller);
 
 	if (!last)
 		return;
-	last->tid = tid;
+	last->owner = caller;
 	last->key = key;
 	last->sp = sp;
 	last->function = REG_PC(ctx);
 }
 
 /* An allocation begins: what this thread freed before may be handed out again. */
-ALWAYS_INLINE void free_is_over(u64 tid)
+ALWAYS_INLINE void free_is_over(u64 caller)
 {
-	struct abi_last_free *last = last_free_of(tid);
+	struct abi_last_free *last = last_free_of(caller);
 
-	if (last && last->tid == tid)
+	if (last && last->owner == caller)
 		last->key = 0;
 }
 
@@ -148,12 +148,12 @@ ALWAYS_INLINE void free_block(const struct tracee *t, struct pt_regs *ctx, u64 s
 		block_freed(old.size_bytes);
 		traffic_freed(t, &old, traffic_is_temporary(t, key, &old));
 	} else {
-		if (free_is_inside(ctx, sp, t->tid, key))
+		if (free_is_inside(ctx, sp, t->caller, key))
 			return;
 		count(ABI_FREES_UNKNOWN, 1);
 		traffic_other_event(t);
 	}
-	free_begins(ctx, sp, t->tid, key);
+	free_begins(ctx, sp, t->caller, key);
 }
 
 /* A block may have got another size where it is: its key when it has to be put back so,

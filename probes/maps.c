@@ -10,6 +10,8 @@ struct stack_record {
 
 BPF_F_TABLE("array", u32, struct abi_control, control, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_process, processes, PROCESS_SLOTS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_site_at, sites_at, MEMTRACE_PAGE_SIZE,
+	    BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_counters, counters, CPU_SLOTS, BPF_F_MMAPABLE);
 
 BPF_F_TABLE("array", u32, struct abi_live_bucket, live, LIVE_BUCKETS, BPF_F_MMAPABLE);

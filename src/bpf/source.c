@@ -269,6 +269,10 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
 			       ((UINT64_C(1) << 32) + o->sample_every / 2) /
 				       o->sample_every);
+	/* Each event of a thread's traffic needs its number and its process anyway. */
+	source->one_process = o->one_process && o->sessions && !o->traffic;
+	if (source->one_process)
+		ok &= add_flag(source, "-DONE_PROCESS");
 	if (o->sessions) {
 		bool all = o->sample_every <= 1 && !o->sample_bytes &&
 			   !o->min_size_bytes && o->max_size_bytes == UINT64_MAX;
@@ -344,9 +348,8 @@ struct error *source_build(const struct source_options *options,
 
 			source_entry_name(i, name);
 			strbuf_appendf(&text,
-				       "int %s(struct pt_regs *ctx)\n"
-				       "{\n\treturn %s_entered(ctx, %#" PRIx64
-				       "ull);\n}\n",
+				       "ENTRY(%s, tracee_find, %s_entered, %#" PRIx64
+				       "ull)\n",
 				       name, is_free ? "free" : "call", site);
 		}
 	}

@@ -49,6 +49,7 @@ struct source_options {
 	unsigned temporary_threshold; /* with traffic: at most so many events between */
 	bool cookies;                 /* the kernel has attach cookies (5.15) */
 	bool sessions;                /* and sessions (6.13) */
+	bool one_process;             /* with SCOPE_PROCESSES: there will be just one */
 	bool rules;                   /* walk by rules; else by frame pointer alone */
 	bool no_frame_pointers;       /* with rules: never by frame pointer */
 	struct kernel_offsets offsets;
@@ -81,6 +82,7 @@ struct source {
 	VEC(uint64_t) sites; /* meanings, each once */
 	unsigned registers;  /* bit n: arguments may be in register n */
 	bool cookies;
+	bool one_process; /* there is a program on_free_here, and on_session is such */
 	struct source_sizes sizes;
 };
 

@@ -90,6 +90,7 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 	_cleanup_(headers_destroyp) struct headers *headers = NULL;
 	struct source_options so = {
 		.scope = t->options.scope,
+		.one_process = t->options.one_process,
 		.ticks = t->ticks,
 		.stack_depth = t->options.stack_depth,
 		.max_allocations = t->options.max_allocations,
@@ -132,8 +133,14 @@ static size_t processes_bytes(const struct tracer *t)
 	return t->source->sizes.process_slots * sizeof(struct abi_process);
 }
 
+static size_t sites_at_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE) * sizeof(struct abi_site_at);
+}
+
 static struct error *open_maps(struct tracer *t)
 {
+	int sites_at;
 	const struct {
 		const char *name;
 		int *fd;
@@ -141,6 +148,7 @@ static struct error *open_maps(struct tracer *t)
 		{"control", &t->maps.control},
 		{"processes", &t->maps.processes},
 		{"counters", &t->maps.counters},
+		{"sites_at", &sites_at},
 		{"live", &t->maps.live},
 		{"live_spill", &t->maps.live_spill},
 		{"journal", &t->maps.journal},
@@ -158,7 +166,8 @@ static struct error *open_maps(struct tracer *t)
 	}
 	t->control = mapped_open(t->maps.control, sizeof(*t->control));
 	t->processes = mapped_open(t->maps.processes, processes_bytes(t));
-	if (!t->control || !t->processes)
+	t->sites_at = mapped_open(sites_at, sites_at_bytes());
+	if (!t->control || !t->processes || !t->sites_at)
 		return error_errno(ERROR_IO, errno, "cannot map the control records");
 	return NULL;
 }
@@ -379,6 +388,7 @@ void tracer_destroy(struct tracer *t)
 	}
 	vec_deinit(&t->allocators);
 	mapped_close(t->control, sizeof(*t->control));
+	mapped_close(t->sites_at, sites_at_bytes());
 	if (t->source)
 		mapped_close(t->processes, processes_bytes(t));
 	compiler_destroy(t->compiler);

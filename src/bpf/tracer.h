@@ -37,6 +37,7 @@ struct tracer_options {
 	uint64_t max_allocations, max_stacks;
 	unsigned stack_depth;
 	enum trace_scope scope;
+	bool one_process; /* with SCOPE_PROCESSES: no second one will be traced */
 	uint64_t sample_every;
 	uint64_t sample_bytes; /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes;

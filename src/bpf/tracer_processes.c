@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
+#include <unistd.h>
 
 #include "bpf/tracer_state.h"
 #include "util/cleanup.h"
@@ -68,6 +69,8 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	if (ranges)
 		tell_ranges(p, ranges, count);
 	*ret = (uint32_t)(p - t->processes);
+	if (t->options.one_process)
+		__atomic_store_n(&t->control->only_slot, *ret, __ATOMIC_SEQ_CST);
 	tracer_unwind_begin(t, pid, *ret);
 	return NULL;
 }
@@ -193,5 +196,8 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 		p->has_ranges = 0;
 		__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
 	}
+	/* The next process with such a slot has its code elsewhere. */
+	for (long i = 0; i < sysconf(_SC_PAGESIZE); i++)
+		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
 	return err;
 }

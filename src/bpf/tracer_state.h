@@ -41,6 +41,7 @@ struct tracer {
 	struct drain_maps maps;
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
+	struct abi_site_at *sites_at;  /* mapped, one for each byte of a page */
 	struct tick_clock ticks;
 	uint64_t enabled_ns; /* counting began; 0: not yet */
 	struct attachment attachment;

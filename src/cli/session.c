@@ -129,6 +129,7 @@ static struct error *start_tracing(struct session *s)
 	const struct options *o = s->options;
 	const struct tracer_options tracer_options = {
 		.scope = s->tracees.scope,
+		.one_process = s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1,
 		.max_allocations = o->max_allocations,
 		.max_stacks = o->max_stacks,
 		.stack_depth = o->stack_depth,

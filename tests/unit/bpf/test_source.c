@@ -104,17 +104,17 @@ static void without_cookies_each_site_has_its_program(void)
 	struct source *source = build(&options, &meanings);
 
 	CHECK(has_flag(source, "-DHAVE_COOKIE"));
-	CHECK(!strstr(source->text, "int on_call_0("));
+	CHECK(!strstr(source->text, "ENTRY(on_call_0,"));
 	source_destroy(source);
 
 	options.cookies = false;
 	source = build(&options, &meanings);
 	CHECK(!has_flag(source, "-DHAVE_COOKIE"));
-	CHECK_CONTAINS(source->text, "int on_call_0(");
-	CHECK_CONTAINS(source->text, "int on_call_1(");
-	CHECK(!strstr(source->text, "int on_call_2("));
+	CHECK_CONTAINS(source->text, "ENTRY(on_call_0,");
+	CHECK_CONTAINS(source->text, "ENTRY(on_call_1,");
+	CHECK(!strstr(source->text, "ENTRY(on_call_2,"));
 	CHECK_INT(source->sites.len, 2);
-	snprintf(want, sizeof(want), "call_entered(ctx, %#llxull)",
+	snprintf(want, sizeof(want), "call_entered, %#llxull)",
 		 (unsigned long long)source->sites.data[1]);
 	CHECK_CONTAINS(source->text, want);
 	/* Each program has one meaning compiled in, so there is none for another. */
