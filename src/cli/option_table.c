@@ -340,11 +340,12 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_INVERTED] = {
 		"inverted", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(inverted),
-		.help = "--flame has its root at the top",
+		.help = "the graph of --flame and --html has its root at the top",
 	},
 	[OPTION_REVERSE] = {
 		"reverse", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(reverse),
-		.help = "--flame merges stacks from the allocation function on",
+		.help = "the graph of --flame and --html merges stacks from the allocation "
+			"function on",
 	},
 	[OPTION_PPROF] = {
 		"pprof", .argument = "FILE", .group = GROUP_OUTPUT,
@@ -363,6 +364,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_JSON]),
 		.expected = PATTERN,
 		.help = "write a report with all stacks to FILE, as --format json does",
+	},
+	[OPTION_HTML] = {
+		"html", .argument = "FILE", .group = GROUP_OUTPUT,
+		.kind = KIND_PATTERN, FIELD(files[OUTPUT_HTML]),
+		.expected = PATTERN,
+		.help = "write a summary to FILE, a page for a browser: totals, the course of "
+			"the run, call paths, flame graph, sizes, ages",
 	},
 	[OPTION_OUTPUT_EVERY] = {
 		"output-every", .group = GROUP_OUTPUT,

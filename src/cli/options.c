@@ -311,8 +311,8 @@ static struct error *parse_letters(struct parse *p, const char *arg)
 
 /* The options that name a file to be written. */
 static const enum option_id file_ids[] = {
-	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME,
-	OPTION_PPROF,  OPTION_CSV,        OPTION_JSON,
+	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
+	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,
 };
 
 static struct error *check_files(const struct parse *p)
@@ -345,10 +345,11 @@ static struct error *check_files(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--output-every: expected with a file to write, such "
 				    "as --pprof FILE; there is none");
-	if ((p->options->inverted || p->options->reverse) && !p->given[OPTION_FLAME])
+	if ((p->options->inverted || p->options->reverse) && !p->given[OPTION_FLAME] &&
+	    !p->given[OPTION_HTML])
 		return error_create(
 			ERROR_USAGE,
-			"--%s: expected with --flame FILE, which it is about; "
+			"--%s: expected with --flame or --html FILE, which it is about; "
 			"there is none",
 			p->options->inverted ? "inverted" : "reverse");
 	return NULL;

@@ -33,6 +33,7 @@ enum output_kind {
 	OUTPUT_PPROF,
 	OUTPUT_CSV,
 	OUTPUT_JSON,
+	OUTPUT_HTML,
 	OUTPUT_KIND_COUNT
 };
 
@@ -86,11 +87,12 @@ struct options {
 	const char *format;           /* "text" (default) or "json": a renderer's name */
 	const char *output;           /* --output FILE, NULL (also for "-"): stdout;
 				    borrowed from argv */
-	/* --flamegraph, --flame, --pprof, --csv, --json: patterns that cli/file_name.h
+	/* --flamegraph, --flame, --pprof, --csv, --json, --html: patterns that
+	   cli/file_name.h
 	   finds valid, all different, or NULL; borrowed from argv */
 	const char *files[OUTPUT_KIND_COUNT];
 	bool output_every;             /* only with one of files */
-	bool inverted, reverse;        /* only with --flame */
+	bool inverted, reverse;        /* only with --flame or --html */
 	bool no_lines;                 /* --no-lines */
 	struct option_list debug_dirs; /* --debug-dir, each may be several with ':' */
 	bool debuginfod, no_demangle;

@@ -3,6 +3,7 @@
 
 #include "cli/file_name.h"
 #include "render/flame.h"
+#include "render/html.h"
 #include "render/renderer.h"
 #include "render/views.h"
 #include "report/view.h"
@@ -19,6 +20,7 @@ static const struct {
 	[OUTPUT_PPROF] = {"--pprof", "pprof"},
 	[OUTPUT_CSV] = {"--csv", "csv"},
 	[OUTPUT_JSON] = {"--json", "json"},
+	[OUTPUT_HTML] = {"--html", "html"},
 };
 
 static bool is_due(const struct outputs *outputs, bool is_final)
@@ -90,12 +92,13 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 static struct error *render(const struct options *options, size_t kind,
 			    const struct report *report, FILE *out)
 {
-	if (kind == OUTPUT_FLAME) {
-		const struct flame_options flame = {.inverted = options->inverted,
-						    .reverse = options->reverse};
+	const struct flame_options flame = {.inverted = options->inverted,
+					    .reverse = options->reverse};
 
+	if (kind == OUTPUT_FLAME)
 		return flame_render(report, &flame, out);
-	}
+	if (kind == OUTPUT_HTML)
+		return html_render(report, &flame, out);
 	if (kind == OUTPUT_JSON || kind == OUTPUT_CSV) {
 		struct report_options all = report->options;
 		struct report view;

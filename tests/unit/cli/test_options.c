@@ -242,8 +242,11 @@ static void files_of_each_kind(void)
 	CHECK_STR(o.files[OUTPUT_FLAME], "%n.svg");
 	CHECK_STR(o.files[OUTPUT_PPROF], "%p-%t%%.pb.gz");
 	CHECK_STR(o.files[OUTPUT_CSV], "b");
-	CHECK_STR(o.files[OUTPUT_JSON], "c");
 	CHECK(o.output_every && o.inverted && o.reverse);
+	CHECK_STR(o.files[OUTPUT_JSON], "c");
+	PARSE(&o, "--html", "%p.html", "--reverse");
+	CHECK_STR(o.files[OUTPUT_HTML], "%p.html");
+	CHECK(o.reverse);
 	/* Together with what ends parsing of others. */
 	PARSE(&o, "--combined-only", "--csv", "x", "--output-every");
 	CHECK(o.combined_only && o.output_every);

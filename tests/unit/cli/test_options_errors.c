@@ -288,10 +288,12 @@ static void refuses_files(void)
 	REFUSED("--output-every: expected with a file to write, such as --pprof FILE; "
 		"there is none",
 		"-p1", "--output-every", "--output", "x");
-	REFUSED("--inverted: expected with --flame FILE, which it is about; there is "
+	REFUSED("--inverted: expected with --flame or --html FILE, which it is about; "
+		"there is "
 		"none",
 		"-p1", "--inverted", "--csv", "x");
-	REFUSED("--reverse: expected with --flame FILE, which it is about; there is none",
+	REFUSED("--reverse: expected with --flame or --html FILE, which it is about; "
+		"there is none",
 		"-p1", "--combined-only", "--reverse");
 }
 

@@ -62,6 +62,7 @@ static void help_names_everything_in_order(void)
 		"\n      --pprof FILE ",
 		"\n      --csv FILE ",
 		"\n      --json FILE ",
+		"\n      --html FILE ",
 		"\n      --output-every ",
 		"\n  -f, --force ",
 		"\n  -q, --quiet ",

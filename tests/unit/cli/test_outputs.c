@@ -7,7 +7,7 @@
 static const char *const names[OUTPUT_KIND_COUNT] = {
 	[OUTPUT_FLAMEGRAPH] = "out.folded", [OUTPUT_FLAME] = "out.svg",
 	[OUTPUT_PPROF] = "out.pb.gz",       [OUTPUT_CSV] = "out.csv",
-	[OUTPUT_JSON] = "out.json",
+	[OUTPUT_JSON] = "out.json",         [OUTPUT_HTML] = "out.html",
 };
 
 static const char *const begins[OUTPUT_KIND_COUNT] = {
@@ -16,6 +16,7 @@ static const char *const begins[OUTPUT_KIND_COUNT] = {
 	[OUTPUT_PPROF] = "\x1f\x8b\x08",
 	[OUTPUT_CSV] = "pid,stack_id,",
 	[OUTPUT_JSON] = "{\"schema\":\"memtrace-report\"",
+	[OUTPUT_HTML] = "<!DOCTYPE html>",
 };
 
 struct run {
