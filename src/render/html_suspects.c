@@ -19,7 +19,7 @@ static void append_suspect(struct strbuf *out, const struct report *report,
 	strbuf_append(out, "<td class=\"path\">");
 	html_append_path(out, report, row);
 	strbuf_append(out, "<p class=\"why\">");
-	text_append_why(out, suspect, true);
+	text_append_why(out, report, suspect, true);
 	strbuf_append(out, "</p></td></tr>\n");
 }
 

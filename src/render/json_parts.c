@@ -109,7 +109,7 @@ json_t *json_suspect(const struct report *report, const struct report_section *s
 	const struct report_row *row = suspect->row;
 	_cleanup_(strbuf_deinit) struct strbuf why = {0};
 
-	text_append_why(&why, suspect, true);
+	text_append_why(&why, report, suspect, true);
 	if (why.failed)
 		return NULL;
 	return json_pack(

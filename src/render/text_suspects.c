@@ -19,11 +19,13 @@ void text_append_trend(struct strbuf *text, const struct snapshot_trend *trend, 
 		       utf8 ? "R\u00b2" : "R^2", hundredths / 100, hundredths % 100);
 }
 
-void text_append_why(struct strbuf *text, const struct report_suspect *suspect, bool utf8)
+void text_append_why(struct strbuf *text, const struct report *report,
+		     const struct report_suspect *suspect, bool utf8)
 {
 	text_append_trend(text, suspect->row->trend, utf8);
-	strbuf_appendf(text, "; oldest block %s",
-		       units_format_duration(suspect->row->oldest_age_ns).s);
+	if (!report->options.combined_only)
+		strbuf_appendf(text, "; oldest block %s",
+			       units_format_duration(suspect->row->oldest_age_ns).s);
 }
 
 void text_append_suspects(struct text_page *page, const struct report_section *section)
@@ -52,7 +54,7 @@ void text_append_suspects(struct text_page *page, const struct report_section *s
 			       units_format_bytes(sum->estimated_bytes).s,
 			       sum->estimated_count,
 			       text_blocks(section, sum->estimated_count));
-		text_append_why(text, suspect, page->report->options.utf8);
+		text_append_why(text, page->report, suspect, page->report->options.utf8);
 		strbuf_append(text, ")\n");
 		text_append_stack(page, suspect->row);
 		text_flush_some(page);

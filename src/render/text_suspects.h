@@ -5,10 +5,10 @@
 
 #include "render/text_page.h"
 
-/* "grew in 11 of 12 intervals, 1.2 MiB/min, R^2 0.99; oldest block 3 m 00 s". With
- * `utf8` the 2 is raised. */
-void text_append_why(struct strbuf *text, const struct report_suspect *suspect,
-		     bool utf8);
+/* "grew in 11 of 12 intervals, 1.2 MiB/min, R^2 0.99; oldest block 3 m 00 s". The age
+ * is left out where ages are not known; with `utf8` the 2 is raised. */
+void text_append_why(struct strbuf *text, const struct report *report,
+		     const struct report_suspect *suspect, bool utf8);
 
 /* "grew in 11 of 12 intervals, 1.2 MiB/min, R^2 0.99"; nothing without a trend. */
 void text_append_trend(struct strbuf *text, const struct snapshot_trend *trend,

@@ -75,8 +75,9 @@ static void append_line(struct text_page *page, const struct report_section *sec
 		strbuf_append(text, "none freed");
 	}
 	if (row->sum.count)
-		strbuf_appendf(text, "; %" PRIu64 " live, oldest %s",
-			       row->sum.estimated_count,
+		strbuf_appendf(text, "; %" PRIu64 " live", row->sum.estimated_count);
+	if (row->sum.count && !page->report->options.combined_only)
+		strbuf_appendf(text, ", oldest %s",
 			       units_format_duration(row->oldest_age_ns).s);
 	strbuf_append_char(text, ')');
 }

@@ -275,6 +275,26 @@ static void json(void)
 	check(&f, "sampled", "json", &options);
 }
 
+/* Without ages there is none to tell. */
+static void no_ages(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	for (const struct view_ops *const *it = views; *it; it++) {
+		struct report_options options = options_of(*it);
+
+		options.combined_only = true;
+		options.older_ns = 0;
+
+		_cleanup_(freep) char *got = render(&f, "text", &options);
+
+		CHECK(!strstr(got, "oldest"));
+		CHECK(!strstr(got, "median"));
+		CHECK(!strstr(got, " old,"));
+	}
+}
+
 static void each_sort(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -349,6 +369,7 @@ int main(int argc, char *argv[])
 	tzset();
 	RUN(each_view);
 	RUN(json);
+	RUN(no_ages);
 	RUN(each_sort);
 	RUN(nothing_measured);
 	RUN(with_all_else);

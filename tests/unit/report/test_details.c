@@ -222,6 +222,44 @@ static void traffic(void)
 	report_destroy(second);
 }
 
+/* With --sample-bytes the estimates are the snapshot's own. */
+static void traffic_by_bytes(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	const struct report_options options = {.past = true};
+	const struct snapshot_traffic first = {.allocations = 2,
+					       .allocated_bytes = 200,
+					       .peak_bytes = 100,
+					       .peak_count = 1,
+					       .estimated_allocations = 70,
+					       .estimated_allocated_bytes = 7000,
+					       .estimated_frees = 35,
+					       .estimated_temporary = 3,
+					       .estimated_peak_bytes = 3500};
+
+	fixture_init(&f);
+	FIXTURE_STACK(&f, STACK_END_COMPLETE, 0x10);
+	f.snap->has_traffic = true;
+	f.snap->sample_bytes = 4096;
+	f.snap->peak_bytes = 150;
+	f.snap->estimated_peak_bytes = 5000;
+	REQUIRE(vec_push(&f.snap->traffic, first));
+
+	const struct report_section *heap = &build(&f, &options)->sections[0];
+	const struct report_row *row = &heap->rows[0];
+
+	REQUIRE(heap->row_count == 1);
+	CHECK_INT(row->flow.allocations, 70);
+	CHECK_INT(row->since.allocated_bytes, 7000);
+	CHECK_INT(row->since_traced.allocated_bytes, 200);
+	CHECK_INT(row->flow.frees, 35);
+	CHECK_INT(row->flow.temporary, 3);
+	CHECK_INT(row->peak_bytes, 3500);
+	CHECK_INT(row->peak_count, 35);
+	CHECK_INT(heap->peak_bytes, 5000);
+	CHECK(row->rates.allocations == 7);
+}
+
 static void threads(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -307,6 +345,7 @@ int main(void)
 	RUN(threads_of_rows);
 	RUN(singles);
 	RUN(traffic);
+	RUN(traffic_by_bytes);
 	RUN(threads);
 	RUN(sorts);
 	return check_done();
