@@ -45,12 +45,11 @@ struct tracer {
 	struct tick_clock ticks;
 	uint64_t enabled_ns; /* counting began; 0: not yet */
 	struct attachment attachment;
-	int programs[MAX_PROGRAMS];
-	size_t program_count;
+	int programs[MAX_PROGRAMS]; /* -1: not loaded */
+	size_t program_count;       /* that there can be; 0: it is not settled how */
 	int raw_programs[2], raw_links[2]; /* exec and fork; -1: none */
 	VEC(struct attached_site) sites;
 	struct learner *learner;           /* NULL: walks are by frame pointer alone */
-	int code_program;                  /* told of changes of code; -1: none */
 	VEC(struct attached_site) linkers; /* that have its probe; no offset */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
 	struct ring_buffer *ring;                  /* with mappings only */
@@ -75,6 +74,15 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 /* Attach to the tracepoints that tell of an exec and, with SCOPE_FORKS, of a fork. */
 struct error *tracer_attach_tracepoints(struct tracer *t)
 	__attribute__((warn_unused_result));
+
+/* Will the kernel have the program that walks stacks? It is loaded then. */
+struct error *tracer_try_program(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Load what may be wanted later, while there is a compiler. */
+void tracer_load_rest(struct tracer *t);
+
+/* The program that is told of changes of code; -1: none. */
+int tracer_code_program(struct tracer *t);
 
 void tracer_detach(struct tracer *t);
 
