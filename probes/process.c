@@ -234,10 +234,13 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 /* The dynamic linker changes the list of what is mapped, or has done so. */
 int on_code_change(struct pt_regs *ctx)
 {
-	struct tracee t;
+	u64 tgid = current_pid_tgid() >> 32;
+	u32 slot;
+	/* Every program has a dynamic linker: that alone makes none a traced one. */
+	struct abi_process *process = tgid ? process_find(tgid, &slot) : NULL;
 
-	if (tracee_find(&t, ctx))
-		__sync_fetch_and_add(&t.process->code_changes, 1);
+	if (process)
+		__sync_fetch_and_add(&process->code_changes, 1);
 	return 0;
 }
 #endif

@@ -26,8 +26,12 @@
 #define LEARNER_NICE (-20)
 
 /* A batch, after which others get the lock: about what the ring holds. */
-#define BATCH_MAX        2048
+#define BATCH_MAX        512
 #define CATCH_UP_BATCHES 4
+
+/* How long the learner leaves the lock to others that wait for it. */
+#define GIVE_WAY_TIMES 20
+#define GIVE_WAY_US    50
 
 /* So old no walk is that comes once the ring is empty. */
 #define MEMORY_NS UINT64_C(2000000000)
@@ -39,7 +43,7 @@ struct learner {
 	size_t rules_bytes, index_bytes;
 	struct ring_buffer *ring;
 	struct learner_processes processes;
-	struct aliases aliases;
+	struct aliases aliases; /* under alias_lock */
 	struct learner_counts counts;
 	struct walk_frame frames[ABI_MAX_DEPTH + 1];
 	uint64_t pcs[ABI_MAX_DEPTH + 1];
@@ -47,7 +51,9 @@ struct learner {
 	unsigned batch;
 	uint64_t pruned_ns; /* CLOCK_MONOTONIC */
 	unsigned max_depth;
-	pthread_mutex_t lock; /* of all of the above */
+	pthread_mutex_t lock;       /* of all of the above */
+	pthread_mutex_t alias_lock; /* held for a moment only, and taken last */
+	unsigned waiting;           /* for the lock, while walks are ended */
 	pthread_t thread;
 	bool is_running;
 	int stop_fd;
@@ -227,20 +233,34 @@ static int on_miss(void *arg, void *data, size_t size)
 	    size >= ABI_MISS_BYTES(m->page_count) &&
 	    m->process < l->maps.sizes->process_slots) {
 		end_walk(l, m, &stack);
+		pthread_mutex_lock(&l->alias_lock);
 		if (!aliases_put(&l->aliases, m->number, stack))
 			l->counts.stacks_refused++;
+		pthread_mutex_unlock(&l->alias_lock);
 	}
 	return ++l->batch < BATCH_MAX ? 0 : -EAGAIN;
 }
 
 /* --- the thread ------------------------------------------------------------------- */
 
+/* For all but the learner itself. */
+static void lock_soon(struct learner *l)
+{
+	__atomic_add_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&l->lock);
+	__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
+}
+
 /* End walks that were handed over; true when there may be more of them. */
-static bool consume(struct learner *l)
+static bool consume(struct learner *l, bool is_learner)
 {
 	bool is_full;
 
-	pthread_mutex_lock(&l->lock);
+	if (is_learner)
+		pthread_mutex_lock(&l->lock);
+	else
+		lock_soon(l);
+
 	uint64_t now_ns = clock_now_ns();
 
 	l->batch = 0;
@@ -269,7 +289,12 @@ static void *run(void *arg)
 	while (read(l->stop_fd, &stop, sizeof(stop)) < 0) {
 		/* Events of the ring come by edge, and a batch may have left some. */
 		epoll_wait(epoll_fd, &event, 1, is_full ? 0 : 100);
-		is_full = consume(l);
+		is_full = consume(l, true);
+		/* Or they would wait for as long as walks come. */
+		for (int i = 0;
+		     i < GIVE_WAY_TIMES && __atomic_load_n(&l->waiting, __ATOMIC_SEQ_CST);
+		     i++)
+			usleep(GIVE_WAY_US);
 	}
 	return NULL;
 }
@@ -318,6 +343,7 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 			(unsigned)sizeof(struct abi_stack_head)) /
 		       sizeof(uint64_t);
 	pthread_mutex_init(&l->lock, NULL);
+	pthread_mutex_init(&l->alias_lock, NULL);
 	err = map_table(maps->rules,
 			(size_t)maps->sizes->rule_buckets *
 				sizeof(struct abi_rule_bucket),
@@ -363,6 +389,7 @@ void learner_destroy(struct learner *l)
 	rule_table_deinit(&l->rules);
 	aliases_deinit(&l->aliases);
 	pthread_mutex_destroy(&l->lock);
+	pthread_mutex_destroy(&l->alias_lock);
 	free(l);
 }
 
@@ -373,7 +400,7 @@ void learner_prepare(struct learner *l, uint32_t slot)
 	/* While walks come the learner is not to wait for us, and hears for itself. */
 	if (__atomic_load_n(&l->maps.control->enabled, __ATOMIC_SEQ_CST))
 		return;
-	pthread_mutex_lock(&l->lock);
+	lock_soon(l);
 	(void)learner_processes_get(&l->processes, slot);
 	pthread_mutex_unlock(&l->lock);
 }
@@ -381,8 +408,8 @@ void learner_prepare(struct learner *l, uint32_t slot)
 void learner_forget(struct learner *l, uint32_t slot)
 {
 	/* Walks of it may be on their way. */
-	(void)consume(l);
-	pthread_mutex_lock(&l->lock);
+	(void)consume(l, false);
+	lock_soon(l);
 	learner_processes_forget(&l->processes, slot);
 	pthread_mutex_unlock(&l->lock);
 }
@@ -393,7 +420,7 @@ void learner_catch_up(struct learner *l)
 
 	/* Bounded, should they come faster than we walk. */
 	for (int i = 0; i < CATCH_UP_BATCHES && is_full; i++)
-		is_full = consume(l);
+		is_full = consume(l, false);
 }
 
 uint32_t learner_stack(struct learner *l, uint32_t stack)
@@ -402,22 +429,22 @@ uint32_t learner_stack(struct learner *l, uint32_t stack)
 
 	if (stack == ABI_NO_STACK || !(stack & ABI_MISS_STACK_BIT))
 		return stack;
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->alias_lock);
 	found = aliases_get(&l->aliases, stack & ~ABI_MISS_STACK_BIT);
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->alias_lock);
 	return found;
 }
 
 void learner_sweep(struct learner *l)
 {
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->alias_lock);
 	aliases_sweep(&l->aliases);
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->alias_lock);
 }
 
 void learner_count(struct learner *l, struct learner_counts *ret)
 {
-	pthread_mutex_lock(&l->lock);
+	lock_soon(l);
 	*ret = l->counts;
 	ret->rules = l->rules.count;
 	ret->rules_refused = l->rules.refused;

@@ -520,7 +520,7 @@ static void check_user(const json_t *report, pid_t pid, int64_t blocks, bool exi
 static void every_user_of_a_library(const char *options)
 {
 	struct live_process *early = family(NULL), *late, *other = family(NULL),
-			    *brief[3];
+			    *stranger, *brief[3];
 	struct live_process *memtrace;
 	json_t *report;
 
@@ -531,6 +531,9 @@ static void every_user_of_a_library(const char *options)
 	oracle_do(early, "load %s 100 32", LOADED_MALLOC);
 	late = start_once("200", "60000");
 	oracle_do(other, "keep 10 32"); /* with another allocator */
+	/* Its dynamic linker is in use while we trace. */
+	stranger = family(NULL);
+	oracle_do(stranger, "keep 10 32");
 	for (size_t i = 0; i < 3; i++) {
 		brief[i] = start_once("30", "20");
 		CHECK_INT(live_wait(brief[i], TIMEOUT_S), 0);
@@ -558,6 +561,7 @@ static void every_user_of_a_library(const char *options)
 	json_decref(report);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(early);
+	live_destroy(stranger);
 	live_destroy(late);
 	live_destroy(other);
 	for (size_t i = 0; i < 3; i++)
