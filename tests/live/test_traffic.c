@@ -231,7 +231,7 @@ static void every_event_is_counted(void)
 	json_t *report, *truth;
 	double before_s, after_s;
 
-	memtrace = memtrace_start(live_pid(target), "--traffic");
+	memtrace = memtrace_start(live_pid(target), "--traffic --unwind fp");
 	oracle_do(target, "run 4000 0");
 	oracle_do(target, "ages");
 	before_s = live_now_s();
@@ -287,7 +287,7 @@ static void threads_at_once(void)
 	json_t *report, *truth;
 
 	memtrace = memtrace_start(live_pid(oracle), "--traffic");
-	oracle_do(oracle, "run mixed 20000 8");
+	oracle_do(oracle, "run mixed 16000 8");
 	report = memtrace_report(memtrace);
 	truth = oracle_ask(oracle, "truth");
 	CHECK_INT(compare_heap(truth, report, true), 0);
@@ -311,14 +311,16 @@ static void sampled(void)
 	struct live_process *oracle = oracle_start(), *memtrace;
 	json_t *report;
 
-	memtrace = memtrace_start(live_pid(oracle), "--traffic --sample-every 3");
-	oracle_do(oracle, "run mixed 5000 4");
+	memtrace = memtrace_start(live_pid(oracle),
+				  "--traffic --sample-every 3 --unwind fp");
+	oracle_do(oracle, "run mixed 3000 4");
 	report = memtrace_stop(memtrace);
 	check_invariants(report);
 	CHECK(live_int(report, "heap.traffic.allocations") > 1000);
 	json_decref(report);
-	memtrace = memtrace_start(live_pid(oracle), "--traffic --sample-bytes 500");
-	oracle_do(oracle, "run mixed 5000 4");
+	memtrace = memtrace_start(live_pid(oracle),
+				  "--traffic --sample-bytes 500 --unwind fp");
+	oracle_do(oracle, "run mixed 3000 4");
 	report = memtrace_stop(memtrace);
 	check_invariants(report);
 
@@ -346,7 +348,8 @@ static void a_child_dies(void)
 	struct live_process *oracle = oracle_start(), *memtrace;
 	json_t *report;
 
-	memtrace = memtrace_start(live_pid(oracle), "--traffic --follow-forks");
+	memtrace =
+		memtrace_start(live_pid(oracle), "--traffic --follow-forks --unwind fp");
 	oracle_do(oracle, "run fork 100 1");
 	/* The first report still shows the child. */
 	json_decref(memtrace_report(memtrace));
