@@ -122,7 +122,7 @@ struct option_row {
 	const char *argument; /* its name in the help text, NULL: takes no value */
 	enum option_group group;
 	enum option_kind kind;
-	unsigned offline; /* enum option_offline */
+	unsigned offline;           /* enum option_offline */
 	size_t offset, size;        /* of the field in struct options, bytes */
 	uint64_t min, max;          /* numbers: both included */
 	uint64_t unit_ns;           /* durations */

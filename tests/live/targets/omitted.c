@@ -251,8 +251,9 @@ NOINLINE static void scenario_probed(void)
 /* --- libraries at the same addresses ---------------------------------------------- */
 
 #ifdef WITHOUT_LIBRARIES
-#define dlopen(path, how) ((void)(path), (void *)NULL) /* of no use to a static program  \
-							*/
+#define dlopen(path, how)                                                                \
+	((void)(path), (void *)NULL) /* of no use to a static program                    \
+				      */
 #endif
 
 NOINLINE static void call_library(const char *path, unsigned pause_us)
