@@ -22,6 +22,7 @@ enum way {
 	MEMTRACE,
 	MEMTRACE_SAMPLED,
 	MEMTRACE_BYTES,
+	MEMTRACE_TRAFFIC,
 	PEER,
 	PEER_SAMPLED,
 	WAYS
@@ -30,6 +31,7 @@ enum way {
 static const char *const options[WAYS][3] = {
 	[MEMTRACE_SAMPLED] = {"--sample-every", "100"},
 	[MEMTRACE_BYTES] = {"--sample-bytes", "512K"},
+	[MEMTRACE_TRAFFIC] = {"--traffic"},
 	[PEER_SAMPLED] = {"-s", "100"},
 };
 
@@ -101,6 +103,9 @@ void section_pairs(bool has_peer)
 			  has_peer);
 		table_row(&(struct row){"  the same, one in 512 KiB",
 					m[MEMTRACE_BYTES][d], m[EMPTY][d], NAN, empty},
+			  has_peer);
+		table_row(&(struct row){"  the same, all, with --traffic",
+					m[MEMTRACE_TRAFFIC][d], m[EMPTY][d], NAN, empty},
 			  has_peer);
 	}
 	for (size_t d = 0; d < DEPTHS && has_peer; d++)
