@@ -21,6 +21,7 @@ BPF_F_TABLE("array", u32, struct abi_flow, traffic_estimates, MAX_STACKS, BPF_F_
 #endif
 #ifdef UNWIND_RULES
 BPF_RINGBUF_OUTPUT(late, LATE_RING_PAGES);
+BPF_F_TABLE("array", u32, u64, late_numbers, ABI_LATE_NUMBERS, BPF_F_MMAPABLE);
 #endif
 
 /* The compiler knows the bounds of this 64-bit value, and would leave a check out that
@@ -111,12 +112,20 @@ ALWAYS_INLINE void late_is_lost(void)
 		__sync_fetch_and_add(&all->late_lost, 1);
 }
 
-/* Leave an event to memtrace if its stack has no number yet. */
-ALWAYS_INLINE int traffic_is_late(const struct abi_late *event)
+/* Leave an event to memtrace if its stack has no number yet; else event->stack is one. */
+ALWAYS_INLINE int traffic_is_late(struct abi_late *event)
 {
 #ifdef UNWIND_RULES
 	if (!(event->stack & ABI_MISS_STACK_BIT))
 		return 0;
+
+	u32 at = event->stack & (ABI_LATE_NUMBERS - 1);
+	u64 *number = late_numbers.lookup(&at);
+
+	if (number && ABI_LATE_NUMBER_STACK(*number) == event->stack) {
+		event->stack = *number;
+		return 0;
+	}
 	if (event->stack != ABI_NO_STACK &&
 	    late.ringbuf_output((void *)event, sizeof(*event), BPF_RB_NO_WAKEUP))
 		late_is_lost();

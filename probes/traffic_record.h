@@ -210,6 +210,14 @@ struct abi_sizes {
  * An event of a block whose stack has no number yet (ABI_MISS_STACK): memtrace counts it
  * once it has one.
  */
+#define ABI_LATE_NUMBERS 65536
+
+/* An element of `late_numbers`, by the low bits of the stack: what number it came to
+ * have, once its allocation is counted. From then on the probes count the block's events.
+ */
+#define ABI_LATE_NUMBER(stack, number) ((uint64_t)(stack) << 32 | (uint32_t)(number))
+#define ABI_LATE_NUMBER_STACK(element) ((uint32_t)((element) >> 32))
+
 enum abi_late_kind {
 	ABI_LATE_ALLOCATED = 1,
 	ABI_LATE_FREED,   /* also temporary, lifetime */

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <linux/bpf.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
 
 #include "bpf/kernel_offsets.h"
 #include "bpf/mapped.h"
@@ -63,8 +65,10 @@ static struct error *explain_compile(struct error *err, const struct tracer *t)
 		better = error_create(ERROR_COMPILE,
 				      "the kernel refused the tables for %" PRIu64
 				      " blocks and %" PRIu64
-				      " stacks: lower --max-allocations or --max-stacks",
-				      t->options.max_allocations, t->options.max_stacks);
+				      " stacks: lower --max-allocations or "
+				      "--max-stacks%s",
+				      t->options.max_allocations, t->options.max_stacks,
+				      t->options.traffic ? ", or --max-threads" : "");
 	better = error_with_detail(better, err->detail);
 	error_destroy(err);
 	return better;
@@ -290,6 +294,11 @@ struct error *tracer_start(struct tracer *t)
 void tracer_freeze(struct tracer *t)
 {
 	__atomic_store_n(&t->control->enabled, 0, __ATOMIC_SEQ_CST);
+	/* Programs that were let in before count on, and one may be preempted: they are
+	 * RCU readers, which this waits for (kernel/sched/membarrier.c). Where it is not
+	 * there, blocks and traffic may differ by what was on its way. */
+	if (t->options.traffic)
+		syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
 /* --- snapshots -------------------------------------------------------------------- */

@@ -136,7 +136,8 @@ void tracer_retire(struct tracer *tracer, uint32_t slot);
 struct error *tracer_forget(struct tracer *tracer, const uint32_t slots[], size_t count)
 	__attribute__((warn_unused_result));
 
-/* Stop counting; the tables stay as they are. */
+/* Stop counting; the tables stay as they are. With traffic it waits for calls on their way
+ * to be counted, some milliseconds. */
 void tracer_freeze(struct tracer *tracer);
 
 /* Take events from the ring buffer. To be called every tracer_poll_ms(). */

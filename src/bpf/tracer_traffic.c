@@ -6,7 +6,7 @@
 
 struct error *tracer_open_traffic(struct tracer *t)
 {
-	struct traffic_maps maps = {.estimates = -1};
+	struct traffic_maps maps = {.estimates = -1, .late_numbers = -1};
 	const struct {
 		const char *name;
 		int *fd;
@@ -23,6 +23,8 @@ struct error *tracer_open_traffic(struct tracer *t)
 					    "the compiled probes have no map %s",
 					    wanted[i].name);
 	}
+	if (t->learner)
+		maps.late_numbers = compiler_map(t->compiler, "late_numbers");
 	if (t->options.sample_bytes)
 		maps.estimates = compiler_map(t->compiler, "traffic_estimates");
 

@@ -71,6 +71,8 @@ static size_t process_live_bytes(const struct source_sizes *sizes)
 	return sizes->process_slots * sizeof(struct abi_process_live);
 }
 
+static const size_t late_numbers_bytes = ABI_LATE_NUMBERS * sizeof(uint64_t);
+
 struct error *traffic_tables_open(const struct traffic_maps *maps,
 				  const struct source_sizes *sizes, uint64_t sample_bytes,
 				  struct traffic_tables *ret)
@@ -78,7 +80,10 @@ struct error *traffic_tables_open(const struct traffic_maps *maps,
 	*ret = (struct traffic_tables){.maps = *maps, .sizes = sizes};
 	ret->all = mapped_open(maps->all, sizeof(*ret->all));
 	ret->process_live = mapped_open(maps->process_live, process_live_bytes(sizes));
-	if (!ret->all || !ret->process_live) {
+	if (maps->late_numbers >= 0)
+		ret->late_numbers = mapped_open(maps->late_numbers, late_numbers_bytes);
+	if (!ret->all || !ret->process_live ||
+	    (maps->late_numbers >= 0 && !ret->late_numbers)) {
 		struct error *err =
 			error_errno(ERROR_IO, errno, "cannot map the records of traffic");
 
@@ -106,6 +111,7 @@ void traffic_tables_close(struct traffic_tables *t)
 	elements_deinit(&t->paths);
 	elements_deinit(&t->estimates);
 	mapped_close(t->all, sizeof(*t->all));
+	mapped_close(t->late_numbers, late_numbers_bytes);
 	if (t->sizes)
 		mapped_close(t->process_live, process_live_bytes(t->sizes));
 	*t = (struct traffic_tables){0};
@@ -138,14 +144,10 @@ static uint64_t weight_of(const struct traffic_tables *t, uint64_t size_bytes)
 	return t->weights[abi_sample_class(size_bytes)];
 }
 
-void traffic_tables_count(struct traffic_tables *t, const struct abi_late *e,
-			  uint32_t stack)
+static void count_at(struct traffic_tables *t, const struct abi_late *e, uint32_t stack)
 {
-	struct abi_traffic *path;
+	struct abi_traffic *path = element(&t->paths, stack);
 
-	if (stack >= t->sizes->max_stacks)
-		return;
-	path = element(&t->paths, stack);
 	if (!path) {
 		t->lost++;
 		return;
@@ -154,9 +156,11 @@ void traffic_tables_count(struct traffic_tables *t, const struct abi_late *e,
 	if (e->kind == ABI_LATE_FREED)
 		__atomic_add_fetch(&path->lifetime[e->lifetime % ABI_LIFETIME_BUCKETS], 1,
 				   __ATOMIC_SEQ_CST);
-	if (t->maps.estimates < 0)
-		return;
+}
 
+static void estimate_at(struct traffic_tables *t, const struct abi_late *e,
+			uint32_t stack)
+{
 	struct abi_flow *estimate = element(&t->estimates, stack);
 	uint64_t weight = weight_of(t, e->bytes), old_weight = weight_of(t, e->old_bytes);
 
@@ -167,6 +171,20 @@ void traffic_tables_count(struct traffic_tables *t, const struct abi_late *e,
 			 ABI_SAMPLE_WEIGHT_SHIFT);
 	else
 		t->lost++;
+}
+
+void traffic_tables_count(struct traffic_tables *t, const struct abi_late *e,
+			  uint32_t stack)
+{
+	if (stack < t->sizes->max_stacks) {
+		count_at(t, e, stack);
+		if (t->maps.estimates >= 0)
+			estimate_at(t, e, stack);
+	}
+	/* Not before the allocation is counted. */
+	if (e->kind == ABI_LATE_ALLOCATED && t->late_numbers)
+		__atomic_store_n(&t->late_numbers[e->stack % ABI_LATE_NUMBERS],
+				 ABI_LATE_NUMBER(e->stack, stack), __ATOMIC_SEQ_CST);
 }
 
 /* --- processes -------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ struct traffic_maps {
 	int traffic,
 		estimates; /* elements by stack; estimates -1: not sampled by bytes */
 	int threads, all, process_live, sizes;
+	int late_numbers; /* -1: no event is late */
 };
 
 /* A table of elements by stack, mapped in parts, when one of their elements is wanted. */
@@ -36,6 +37,7 @@ struct traffic_tables {
 	struct stack_elements paths, estimates;
 	struct abi_traffic_all *all;           /* mapped */
 	struct abi_process_live *process_live; /* mapped, sizes->process_slots of them */
+	uint64_t *late_numbers;                /* mapped, or NULL */
 	/* What a block of each class of sizes stands for, in 1/65536; with estimates. */
 	uint64_t weights[ABI_SAMPLE_CLASSES];
 	uint64_t lost; /* events that could not be counted: no memory */
@@ -48,7 +50,8 @@ struct error *traffic_tables_open(const struct traffic_maps *maps,
 	__attribute__((warn_unused_result));
 void traffic_tables_close(struct traffic_tables *tables);
 
-/* Count an event at the path `stack`: nothing when that is no stack's number. */
+/* Count an event of a block at the path `stack`: nothing when that is no stack's number.
+ * When it is late, event->stack set, the probes are told of that number. */
 void traffic_tables_count(struct traffic_tables *tables, const struct abi_late *event,
 			  uint32_t stack);
 

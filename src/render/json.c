@@ -391,6 +391,7 @@ static void write_section(struct json_builder *b, const struct report_section *s
 	set(b, object, "live_sizes", json_live_sizes(section));
 	set(b, object, "largest", json_singles(b->report, section));
 	if (has_traffic(b, section)) {
+		set(b, object, "traffic", json_traffic_sum(b->report->snapshot));
 		set(b, object, "peak", json_peak(b->report->snapshot));
 		set(b, object, "sizes", json_sizes(b->report->snapshot));
 		set(b, object, "threads", json_threads(b->report->snapshot));

@@ -96,6 +96,31 @@ static void set_estimates(struct object *o, const struct snapshot_traffic *t)
 	set_integer(o, "estimated_peak_bytes", t->estimated_peak_bytes);
 }
 
+static void set_counts(struct object *o, const struct snapshot_traffic *t)
+{
+	set_integer(o, "allocations", t->allocations);
+	set_integer(o, "allocated_bytes", t->allocated_bytes);
+	set_integer(o, "frees", t->frees);
+	set_integer(o, "freed_bytes", t->freed_bytes);
+	set_integer(o, "temporary", t->temporary);
+}
+
+json_t *json_traffic_sum(const struct snapshot *snap)
+{
+	struct snapshot_traffic sum = {0};
+	struct object o = begin();
+
+	vec_foreach (t, &snap->traffic) {
+		sum.allocations = report_add(sum.allocations, t->allocations);
+		sum.allocated_bytes = report_add(sum.allocated_bytes, t->allocated_bytes);
+		sum.frees = report_add(sum.frees, t->frees);
+		sum.freed_bytes = report_add(sum.freed_bytes, t->freed_bytes);
+		sum.temporary = report_add(sum.temporary, t->temporary);
+	}
+	set_counts(&o, &sum);
+	return end(&o);
+}
+
 json_t *json_traffic(const struct snapshot *snap, const struct report_row *row)
 {
 	const struct snapshot_traffic *t;
@@ -105,11 +130,7 @@ json_t *json_traffic(const struct snapshot *snap, const struct report_row *row)
 		return json_null();
 	t = &snap->traffic.data[row->stack];
 	o = begin();
-	set_integer(&o, "allocations", t->allocations);
-	set_integer(&o, "allocated_bytes", t->allocated_bytes);
-	set_integer(&o, "frees", t->frees);
-	set_integer(&o, "freed_bytes", t->freed_bytes);
-	set_integer(&o, "temporary", t->temporary);
+	set_counts(&o, t);
 	set_integer(&o, "peak_bytes", t->peak_bytes);
 	set_integer(&o, "peak_blocks", t->peak_count);
 	set_integer(&o, "peak_elapsed_ns", since_attach_ns(snap, t->peak_time_ns));

@@ -15,6 +15,9 @@ json_t *json_traffic(const struct snapshot *snap, const struct report_row *row);
 json_t *json_trend(const struct snapshot *snap, enum block_class class,
 		   const struct report_row *row);
 
+/* Of all call paths together, those that hold nothing any more too. */
+json_t *json_traffic_sum(const struct snapshot *snap);
+
 /* Of all heap blocks: the peak, and the sizes that were allocated. */
 json_t *json_peak(const struct snapshot *snap);
 json_t *json_sizes(const struct snapshot *snap);

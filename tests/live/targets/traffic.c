@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Heap events of four threads in turn, each of which is known: what happened at each call
+ * path and in each thread, to the block and byte. Commands, one a line: `run N M` makes N
+ * random events, and takes a block for temporary that its thread frees with at most M of
+ * its events between; `ages` frees blocks after known times; `end` ends one thread;
+ * `truth` says what was. Only the four threads allocate, and nothing but what is counted.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SITE    __attribute__((noinline))
+#define THREADS 4
+#define BLOCKS  256
+#define BUCKETS 65
+
+/* The call paths: one function, one call. */
+enum site {
+	SITE_a,
+	SITE_b,
+	SITE_c,
+	SITE_grow,
+	SITE_zeroed,
+	SITE_aged,
+	SITES
+};
+
+static const char *const site_names[SITES] = {"site_a",    "site_b",      "site_c",
+					      "site_grow", "site_zeroed", "site_aged"};
+
+#define DEFINE_SITE(name)                                                                \
+	SITE void *site_##name(void *old, size_t size);                                  \
+	SITE void *site_##name(void *old, size_t size)                                   \
+	{                                                                                \
+		(void)old;                                                               \
+		void *block = malloc(size);                                              \
+                                                                                         \
+		__asm__ volatile("" : "+r"(block) : : "memory");                         \
+		return block;                                                            \
+	}
+
+DEFINE_SITE(a)
+DEFINE_SITE(b)
+DEFINE_SITE(c)
+DEFINE_SITE(aged)
+
+SITE void *site_grow(void *old, size_t size);
+SITE void *site_grow(void *old, size_t size)
+{
+	void *block = realloc(old, size);
+
+	__asm__ volatile("" : "+r"(block) : : "memory");
+	return block;
+}
+
+SITE void *site_zeroed(void *old, size_t size);
+SITE void *site_zeroed(void *old, size_t size)
+{
+	(void)old;
+	void *block = calloc(1, size);
+
+	__asm__ volatile("" : "+r"(block) : : "memory");
+	return block;
+}
+
+static void *(*const site_calls[SITES])(void *old, size_t size) = {
+	site_a, site_b, site_c, site_grow, site_zeroed, site_aged};
+
+/* --- the truth -------------------------------------------------------------------- */
+
+struct path {
+	uint64_t allocations, allocated_bytes, frees, freed_bytes, temporary;
+	uint64_t peak_bytes, peak_blocks;
+	double peak_s;
+};
+
+struct thread {
+	pthread_t thread;
+	int tid;
+	sem_t go;
+	uint64_t events;
+	uint64_t allocations, allocated_bytes, frees, freed_bytes;
+	uint64_t freed_by_others, freed_by_others_bytes, freed_own, freed_own_bytes;
+};
+
+struct block {
+	void *address; /* NULL: none */
+	size_t size;
+	enum site site;
+	unsigned thread; /* that allocated it */
+	uint64_t event;  /* of it, by which it did */
+};
+
+static struct path paths[SITES];
+static struct thread threads[THREADS];
+static struct block blocks[BLOCKS];
+static uint64_t sizes[BUCKETS], live_bytes, peak_bytes;
+static uint64_t threshold;
+static double ages_ms[8];
+static unsigned age_count;
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void was_allocated(unsigned thread, struct block *block)
+{
+	struct path *path = &paths[block->site];
+	struct thread *t = &threads[thread];
+	uint64_t live;
+	unsigned bucket = 0;
+
+	block->thread = thread;
+	block->event = ++t->events;
+	t->allocations++;
+	t->allocated_bytes += block->size;
+	path->allocations++;
+	path->allocated_bytes += block->size;
+	live = path->allocated_bytes - path->freed_bytes;
+	if (live > path->peak_bytes) {
+		path->peak_bytes = live;
+		path->peak_blocks = path->allocations - path->frees;
+		path->peak_s = now_s();
+	}
+	live_bytes += block->size;
+	if (live_bytes > peak_bytes)
+		peak_bytes = live_bytes;
+	while (bucket < BUCKETS - 1 && block->size >> bucket)
+		bucket++;
+	sizes[bucket]++;
+}
+
+static void was_freed(unsigned thread, const struct block *block)
+{
+	struct path *path = &paths[block->site];
+	struct thread *t = &threads[thread], *owner = &threads[block->thread];
+
+	path->frees++;
+	path->freed_bytes += block->size;
+	path->temporary += t == owner && t->events - block->event <= threshold;
+	t->events++;
+	t->frees++;
+	t->freed_bytes += block->size;
+	if (t == owner) {
+		t->freed_own++;
+		t->freed_own_bytes += block->size;
+	} else {
+		owner->freed_by_others++;
+		owner->freed_by_others_bytes += block->size;
+	}
+	live_bytes -= block->size;
+}
+
+/* --- one event, on one thread ----------------------------------------------------- */
+
+static struct order {
+	enum {
+		ALLOCATE,
+		FREE,
+		GROW,
+		FAIL,
+		LEAVE
+	} what;
+	struct block *block;
+	enum site site;
+	size_t size;
+} order;
+static sem_t done;
+
+/* Everything is called from here, so that a site is one call path. */
+static void obey(unsigned thread)
+{
+	struct block *block = order.block, old = *block;
+
+	switch (order.what) {
+	case ALLOCATE:
+	case GROW:
+		block->address = site_calls[order.site](old.address, order.size);
+		block->size = order.size;
+		block->site = order.site;
+		if (!block->address)
+			_exit(1);
+		if (order.what == GROW && old.address)
+			was_freed(thread, &old);
+		was_allocated(thread, block);
+		break;
+	case FREE:
+		free(block->address);
+		block->address = NULL;
+		was_freed(thread, &old);
+		break;
+	case FAIL:
+		/* The block stays, and nothing has happened. */
+		if (site_grow(block->address, SIZE_MAX / 2))
+			_exit(1);
+		break;
+	case LEAVE:
+		break;
+	}
+}
+
+static void *work(void *arg)
+{
+	unsigned thread = (unsigned)(uintptr_t)arg;
+	char name[16];
+
+	snprintf(name, sizeof(name), "worker-%u", thread);
+	pthread_setname_np(pthread_self(), name);
+	threads[thread].tid = (int)syscall(SYS_gettid);
+	sem_post(&done);
+	for (;;) {
+		sem_wait(&threads[thread].go);
+		if (order.what == LEAVE)
+			return NULL;
+		obey(thread);
+		sem_post(&done);
+	}
+}
+
+static void command(unsigned thread, struct order next)
+{
+	order = next;
+	sem_post(&threads[thread].go);
+	sem_wait(&done);
+}
+
+/* --- commands --------------------------------------------------------------------- */
+
+static uint64_t random_next(void)
+{
+	static uint64_t state = 0x2545f4914f6cdd1d;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+static size_t random_size(void)
+{
+	uint64_t r = random_next();
+
+	return (r >> 20) % (r % 16 ? 300 : 20000) + 1;
+}
+
+static void run(uint64_t events)
+{
+	unsigned thread = 0;
+
+	while (events--) {
+		struct block *block = &blocks[random_next() % BLOCKS];
+		uint64_t r = random_next();
+		enum site site = (enum site)(r % SITE_aged);
+
+		/* Often the same thread and block, so that some are temporary. */
+		if (r >> 8 & 3)
+			thread = (unsigned)(r >> 16) % THREADS;
+		if (!block->address) {
+			command(thread,
+				(struct order){site == SITE_grow ? GROW : ALLOCATE, block,
+					       site, random_size()});
+			if (!(r >> 32 & 1))
+				continue;
+		}
+		switch (r >> 34 & 7) {
+		case 0:
+			command(thread, (struct order){FAIL, block, SITE_grow, 0});
+			break;
+		case 1:
+			command(thread,
+				(struct order){GROW, block, SITE_grow, random_size()});
+			break;
+		default:
+			command(thread, (struct order){FREE, block, site, 0});
+		}
+	}
+	/* Every site holds a block. */
+	for (unsigned i = 0; i < SITE_aged; i++) {
+		struct block *block = &blocks[i];
+
+		if (block->address)
+			command(i % THREADS, (struct order){FREE, block, 0, 0});
+		command(i % THREADS, (struct order){i == SITE_grow ? GROW : ALLOCATE,
+						    block, (enum site)i, 16});
+	}
+}
+
+static void age(void)
+{
+	static const long wait_ms[] = {0, 24, 90, 400};
+	static struct block aged[2];
+
+	command(0, (struct order){ALLOCATE, &aged[1], SITE_aged, 1});
+	for (unsigned i = 0; i < 4; i++) {
+		double before_s;
+
+		command(0, (struct order){ALLOCATE, &aged[0], SITE_aged, 100 + i});
+		before_s = now_s();
+		nanosleep(&(struct timespec){.tv_nsec = wait_ms[i] * 1000000}, NULL);
+		ages_ms[age_count++] = (now_s() - before_s) * 1e3;
+		command(0, (struct order){FREE, &aged[0], 0, 0});
+	}
+}
+
+/* --- answers ---------------------------------------------------------------------- */
+
+static char line[1 << 14];
+static size_t line_length;
+
+/* snprintf allocates nothing for strings, integers and small doubles. */
+__attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	line_length += (size_t)vsnprintf(line + line_length, sizeof(line) - line_length,
+					 format, args);
+	va_end(args);
+}
+
+static void flush(void)
+{
+	put("\n");
+	if (write(STDOUT_FILENO, line, line_length) != (ssize_t)line_length)
+		_exit(1);
+	line_length = 0;
+}
+
+#define NUMBER(object, key) put("\"" #key "\":%llu,", (unsigned long long)(object)->key)
+
+static void tell(void)
+{
+	put("{\"paths\":[");
+	for (unsigned i = 0; i < SITES; i++) {
+		const struct path *p = &paths[i];
+
+		put("%s{", i ? "," : "");
+		NUMBER(p, allocations);
+		NUMBER(p, allocated_bytes);
+		NUMBER(p, frees);
+		NUMBER(p, freed_bytes);
+		NUMBER(p, temporary);
+		NUMBER(p, peak_bytes);
+		NUMBER(p, peak_blocks);
+		put("\"peak_ms\":%llu,\"site\":\"%s\"}",
+		    (unsigned long long)(p->peak_s * 1e3), site_names[i]);
+	}
+	put("],\"threads\":[");
+	for (unsigned i = 0; i < THREADS; i++) {
+		const struct thread *t = &threads[i];
+
+		put("%s{", i ? "," : "");
+		NUMBER(t, allocations);
+		NUMBER(t, allocated_bytes);
+		NUMBER(t, frees);
+		NUMBER(t, freed_bytes);
+		NUMBER(t, freed_by_others);
+		NUMBER(t, freed_by_others_bytes);
+		NUMBER(t, freed_own);
+		NUMBER(t, freed_own_bytes);
+		put("\"tid\":%d}", t->tid);
+	}
+	put("],\"sizes\":[");
+	for (unsigned i = 0; i < BUCKETS; i++)
+		put("%s%llu", i ? "," : "", (unsigned long long)sizes[i]);
+	put("],\"ages_ms\":[");
+	for (unsigned i = 0; i < age_count; i++)
+		put("%s%llu", i ? "," : "", (unsigned long long)ages_ms[i]);
+	put("],\"peak_bytes\":%llu}", (unsigned long long)peak_bytes);
+	flush();
+}
+
+static bool read_line(char *text, size_t size)
+{
+	for (size_t n = 0; n < size; n++) {
+		if (read(STDIN_FILENO, &text[n], 1) != 1)
+			return false;
+		if (text[n] == '\n') {
+			text[n] = '\0';
+			return true;
+		}
+	}
+	return false;
+}
+
+int main(void)
+{
+	char text[64];
+	unsigned long long n, m;
+
+	sem_init(&done, 0, 0);
+	for (uintptr_t i = 0; i < THREADS; i++) {
+		sem_init(&threads[i].go, 0, 0);
+		if (pthread_create(&threads[i].thread, NULL, work, (void *)i))
+			return 1;
+		sem_wait(&done);
+	}
+	put("{\"ready\":true}");
+	flush();
+	while (read_line(text, sizeof(text))) {
+		if (sscanf(text, "run %llu %llu", &n, &m) == 2) {
+			threshold = m;
+			run(n);
+		} else if (!strcmp(text, "ages")) {
+			age();
+		} else if (!strcmp(text, "end")) {
+			/* A new name shows, also after the end. */
+			pthread_setname_np(threads[3].thread, "renamed");
+			pthread_setname_np(threads[2].thread, "leaver");
+			order.what = LEAVE;
+			put("{\"named\":true}");
+			flush();
+			if (!read_line(text, sizeof(text)))
+				return 1;
+			sem_post(&threads[2].go);
+			pthread_join(threads[2].thread, NULL);
+		} else if (!strcmp(text, "truth")) {
+			tell();
+			continue;
+		} else {
+			return 1;
+		}
+		put("{\"done\":true}");
+		flush();
+	}
+	return 0;
+}
