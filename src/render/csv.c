@@ -100,6 +100,9 @@ static const struct snapshot_process *process_of(const struct snapshot *snap,
 	return snap->processes.len == 1 ? snap->processes.data : row->process;
 }
 
+static const char *const class_names[BLOCK_CLASS_COUNT] = {
+	[BLOCK_HEAP] = "heap", [BLOCK_MAPPING] = "mapping", [BLOCK_EVENT] = "event"};
+
 static void write_row(struct builder *b, const struct report_section *section,
 		      const struct report_row *row)
 {
@@ -119,7 +122,7 @@ static void write_row(struct builder *b, const struct report_section *section,
 	clear(&b->field);
 	append_stack(b, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
-	fprintf(b->out, ",%s\r\n", section->class == BLOCK_HEAP ? "heap" : "mapping");
+	fprintf(b->out, ",%s\r\n", class_names[section->class]);
 }
 
 static struct error *write_report(struct builder *b)

@@ -104,6 +104,11 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 		strbuf_append_char(text, '\n');
 		xml_append(text, module);
 	}
+	if (f->page.report->snapshot->event) {
+		strbuf_appendf(text, "\n%" PRIu64 " %s, %u.%u %%", bytes,
+			       bytes == 1 ? "event" : "events", tenths / 10, tenths % 10);
+		return;
+	}
 	strbuf_appendf(text, "\n%s, %" PRIu64 " bytes in %" PRIu64 " %s, %u.%u %%",
 		       units_format_bytes(bytes).s, bytes, blocks,
 		       blocks == 1 ? "block" : "blocks", tenths / 10, tenths % 10);
@@ -207,8 +212,9 @@ static struct error *draw(struct flame *f)
 	if (!scan(f))
 		return error_no_memory();
 	if (!f->total_bytes)
-		strbuf_appendf(&f->text, "<text x=\"%d\" y=\"%d\">no memory</text>\n",
-			       FLAME_MARGIN, FLAME_TOP + 11);
+		strbuf_appendf(&f->text, "<text x=\"%d\" y=\"%d\">no %s</text>\n",
+			       FLAME_MARGIN, FLAME_TOP + 11,
+			       f->page.report->snapshot->event ? "events" : "memory");
 	flame_page_end(&f->text, &f->page);
 	flush(f, 0);
 	return f->text.failed ? error_no_memory() : NULL;

@@ -73,7 +73,10 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 	if (!localtime_r(&seconds, &tm) ||
 	    !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
 		snprintf(when, sizeof(when), "unknown time");
-	strbuf_append(out, "memtrace: memory held by ");
+	strbuf_append(out, "memtrace: ");
+	if (snap->event)
+		append_hostile(out, snap->event);
+	strbuf_append(out, snap->event ? " of " : "memory held by ");
 	if (snap->processes.len == 1) {
 		strbuf_appendf(out, "process %d (", first->pid);
 		append_hostile(out, first->command ? first->command : "unknown");
@@ -89,6 +92,12 @@ static void append_section(struct strbuf *out, const struct snapshot *snap,
 {
 	uint64_t count = section->listed.estimated_count;
 
+	if (section->class == BLOCK_EVENT) {
+		strbuf_appendf(out, "%" PRIu64 " %s in %" PRIu64 " %s", count,
+			       count == 1 ? "event" : "events", section->stack_count,
+			       section->stack_count == 1 ? "stack" : "stacks");
+		return;
+	}
 	strbuf_appendf(out, "%s: %s in %" PRIu64 " %s",
 		       section->class == BLOCK_HEAP ? "heap" : "mappings",
 		       units_format_bytes(section->listed.estimated_bytes).s, count,
@@ -118,7 +127,9 @@ static void append_subtitle(struct strbuf *out, const struct flame_page *page)
 		strbuf_appendf(out, "; older than %s",
 			       units_format_duration(report->options.older_ns).s);
 	if (page->options->reverse)
-		strbuf_append(out, "; merged from the allocation function on");
+		strbuf_append(out, page->report->snapshot->event
+					   ? "; merged from the innermost function on"
+					   : "; merged from the allocation function on");
 }
 
 static void append_losses(struct strbuf *out, const struct snapshot *snap)
@@ -235,9 +246,10 @@ void flame_page_begin(struct strbuf *out, const struct flame_page *page)
 	strbuf_appendf(out,
 		       "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
 		       "width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\" "
-		       "data-x=\"%d\" data-width=\"%d\" data-bytes=\"%" PRIu64 "\">\n",
+		       "data-x=\"%d\" data-width=\"%d\" data-bytes=\"%" PRIu64 "\"%s>\n",
 		       FLAME_WIDTH, height, FLAME_WIDTH, height, FLAME_MARGIN,
-		       FLAME_WIDTH - 2 * FLAME_MARGIN, page->total_bytes);
+		       FLAME_WIDTH - 2 * FLAME_MARGIN, page->total_bytes,
+		       page->report->snapshot->event ? " data-unit=\"events\"" : "");
 	strbuf_append(out, "<title>");
 	append_title(out, page);
 	strbuf_append(out,

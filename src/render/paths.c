@@ -53,8 +53,12 @@ static bool push_row(struct paths *paths, const struct report *report,
 		.size_bytes = row->sum.estimated_bytes,
 		.count = row->sum.estimated_count,
 	};
-	uint32_t class = names_note(
-		&paths->names, section->class == BLOCK_HEAP ? NOTE_HEAP : NOTE_MAPPINGS);
+	static const enum name_note notes[BLOCK_CLASS_COUNT] = {
+		[BLOCK_HEAP] = NOTE_HEAP,
+		[BLOCK_MAPPING] = NOTE_MAPPINGS,
+		[BLOCK_EVENT] = NOTE_EVENTS,
+	};
+	uint32_t class = names_note(&paths->names, notes[section->class]);
 
 	if (report->snapshot->processes.len > 1 &&
 	    !vec_push(&paths->steps, names_process(&paths->names, row->process)))

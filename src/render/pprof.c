@@ -41,6 +41,7 @@ enum value {
 	MAPPED_SPACE,
 	INUSE_OBJECTS,
 	INUSE_SPACE,
+	EVENTS, /* instead of those two, with an event */
 	VALUE_COUNT,
 };
 
@@ -84,6 +85,24 @@ static int64_t write_text(struct builder *b, const char *text)
 
 /* --- head --------------------------------------------------------------------------- */
 
+/* Those that the samples have; how many. */
+static size_t list_values(const struct report *report, enum value ret[VALUE_COUNT])
+{
+	size_t count = 0;
+
+	if (report->section_count > 1) {
+		ret[count++] = MAPPED_OBJECTS;
+		ret[count++] = MAPPED_SPACE;
+	}
+	if (report->snapshot->event) {
+		ret[count++] = EVENTS;
+	} else {
+		ret[count++] = INUSE_OBJECTS;
+		ret[count++] = INUSE_SPACE;
+	}
+	return count;
+}
+
 static void write_value_types(struct builder *b, Pprof__Profile *part)
 {
 	static const char *const types[VALUE_COUNT] = {
@@ -91,24 +110,30 @@ static void write_value_types(struct builder *b, Pprof__Profile *part)
 		[MAPPED_SPACE] = "mapped_space",
 		[INUSE_OBJECTS] = "inuse_objects",
 		[INUSE_SPACE] = "inuse_space",
+		[EVENTS] = "events",
 	};
 	Pprof__ValueType values[VALUE_COUNT], period = PPROF__VALUE_TYPE__INIT;
 	Pprof__ValueType *list[VALUE_COUNT];
 	int64_t count = write_string(b, "count");
+	enum value which[VALUE_COUNT];
+	size_t value_count = list_values(b->report, which);
+	bool is_event = b->report->snapshot->event;
 
 	b->bytes = write_string(b, "bytes");
-	for (int i = b->report->section_count > 1 ? 0 : INUSE_OBJECTS; i < VALUE_COUNT;
-	     i++) {
+	for (size_t v = 0; v < value_count; v++) {
+		enum value i = which[v];
+
 		pprof__value_type__init(&values[i]);
 		values[i].type = write_string(b, types[i]);
-		values[i].unit =
-			i == MAPPED_OBJECTS || i == INUSE_OBJECTS ? count : b->bytes;
+		values[i].unit = i == MAPPED_OBJECTS || i == INUSE_OBJECTS || i == EVENTS
+					 ? count
+					 : b->bytes;
 		list[part->n_sample_type++] = &values[i];
 	}
 	part->sample_type = list;
-	part->default_sample_type = values[INUSE_SPACE].type;
-	period.type = write_string(b, "space");
-	period.unit = b->bytes;
+	part->default_sample_type = values[which[value_count - 1]].type;
+	period.type = is_event ? values[EVENTS].type : write_string(b, "space");
+	period.unit = is_event ? count : b->bytes;
 	part->period_type = &period;
 	/* Numbers are scaled already, so that each byte stands for itself. */
 	part->period = 1;
@@ -128,6 +153,10 @@ static int64_t write_comment(struct builder *b)
 		strbuf_append_char(&text, ')');
 	} else {
 		strbuf_appendf(&text, "%zu processes", snap->processes.len);
+	}
+	if (snap->event) {
+		strbuf_append(&text, "; ");
+		escape_text(&text, snap->event);
 	}
 	if (snap->sample_every > 1)
 		strbuf_appendf(&text,
@@ -360,13 +389,23 @@ static void write_sample(struct builder *b, const struct report_section *section
 	Pprof__Label thread = PPROF__LABEL__INIT, bytes = PPROF__LABEL__INIT;
 	Pprof__Label *labels[] = {&thread, &bytes};
 	int64_t values[VALUE_COUNT] = {0};
-	bool heap = section->class == BLOCK_HEAP;
-	int first = b->report->section_count > 1 ? 0 : INUSE_OBJECTS;
+	static const struct {
+		enum value count, size;
+	} of_class[BLOCK_CLASS_COUNT] = {
+		[BLOCK_HEAP] = {INUSE_OBJECTS, INUSE_SPACE},
+		[BLOCK_MAPPING] = {MAPPED_OBJECTS, MAPPED_SPACE},
+		[BLOCK_EVENT] = {EVENTS, EVENTS},
+	};
+	enum value which[VALUE_COUNT];
+	size_t value_count = list_values(b->report, which);
+	int64_t list[VALUE_COUNT];
 
-	values[heap ? INUSE_OBJECTS : MAPPED_OBJECTS] = clamp(sum->estimated_count);
-	values[heap ? INUSE_SPACE : MAPPED_SPACE] = clamp(sum->estimated_bytes);
-	sample.n_value = (size_t)(VALUE_COUNT - first);
-	sample.value = values + first;
+	values[of_class[section->class].count] = clamp(sum->estimated_count);
+	values[of_class[section->class].size] = clamp(sum->estimated_bytes);
+	for (size_t i = 0; i < value_count; i++)
+		list[i] = values[which[i]];
+	sample.n_value = value_count;
+	sample.value = list;
 	sample.n_location_id = b->stack.len;
 	sample.location_id = b->stack.data;
 	if (unit) {

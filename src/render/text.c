@@ -21,6 +21,7 @@ static const struct words words[BLOCK_CLASS_COUNT] = {
 			"free", "frees"},
 	[BLOCK_MAPPING] = {"mappings", "mapping", "mappings", "made", "mapped",
 			   "unmapped", "unmap", "unmaps"},
+	[BLOCK_EVENT] = {"events", "event", "events", NULL, NULL, NULL, NULL, NULL},
 };
 
 /* "  label         text\n", the text printf-style. */
@@ -96,14 +97,21 @@ static void append_cause(struct strbuf *text, const struct report *report)
 		[REPORT_STOPPED] = "stopped by Ctrl-C or SIGTERM",
 		[REPORT_EXITED] = "the target exited: what is listed was still live then",
 	};
+	const char *cause = causes[report->cause];
+
+	/* Events were, and are not any more. */
+	if (report->snapshot->event && report->cause == REPORT_EXITED)
+		cause = "the target exited";
 
 	if (report->cause != REPORT_INTERVAL)
 		append_line(text,
 			    report_cause_is_final(report->cause) ? "final" : "cause",
-			    "%s", causes[report->cause]);
+			    "%s", cause);
 	if (text_is_of_one(report) && report->snapshot->processes.data->exited &&
 	    report->cause != REPORT_EXITED)
-		append_line(text, "exited", "%s", causes[REPORT_EXITED]);
+		append_line(text, "exited", "%s",
+			    report->snapshot->event ? "before this report"
+						    : causes[REPORT_EXITED]);
 }
 
 static void append_memory(struct strbuf *text, const struct snapshot_process *process)
@@ -151,6 +159,36 @@ static void append_tracing(struct strbuf *text, const struct report *report)
 			    snap->min_size_bytes);
 	if (text_is_of_one(report))
 		append_memory(text, snap->processes.data);
+}
+
+/* "events      1234 in 5 stacks: uprobe:libc.so.6:malloc" */
+static void append_events(struct strbuf *text, const struct report *report,
+			  const struct report_section *section)
+{
+	const struct snapshot *snap = report->snapshot;
+	const struct snapshot_totals *totals = &section->totals;
+	uint64_t count = section->live.count, stacks = section->stack_count;
+
+	strbuf_appendf(text, "  %-12s", "event");
+	escape_text(text, snap->event);
+	if (snap->event_period > 1)
+		strbuf_appendf(text,
+			       ", each %" PRIu64 "th is seen and stands for so many",
+			       snap->event_period);
+	strbuf_append_char(text, '\n');
+	append_line(text, "counted", "%" PRIu64 " %s in %" PRIu64 " %s", count,
+		    text_plural(count, "event", "events"), stacks,
+		    text_plural(stacks, "stack", "stacks"));
+	if (report->has_previous)
+		append_line(text, "", "%+" PRId64 " since the last report",
+			    section->estimated_live_growth_bytes);
+	if (totals->gone)
+		append_line(text, "gone",
+			    "%" PRIu64 " more of processes that exited or executed "
+			    "another program",
+			    totals->gone);
+	append_line(text, "rate", "%s per second",
+		    units_format_rate(section->rates.allocations).s);
 }
 
 static void append_live(struct strbuf *text, const struct report *report,
@@ -254,8 +292,12 @@ static struct error *render_text(const struct report *report, FILE *out)
 
 		if (i)
 			strbuf_append_char(&text, '\n');
-		append_live(&text, report, section);
-		append_traffic(&text, report, section);
+		if (section->class == BLOCK_EVENT) {
+			append_events(&text, report, section);
+		} else {
+			append_live(&text, report, section);
+			append_traffic(&text, report, section);
+		}
 		if (!text_is_of_one(report))
 			text_append_processes(&text, report, section);
 		text_append_rows(&text, report, section, clock, out);

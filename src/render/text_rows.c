@@ -102,8 +102,25 @@ static void append_blocks(struct strbuf *text, const struct report *report,
 	}
 }
 
-static void append_row(struct strbuf *text, const struct report *report,
-		       const struct report_section *section, const struct report_row *row)
+/* "\t1234 events from stack  (5.6 %, +78)" */
+static void append_event_row(struct strbuf *text, const struct report *report,
+			     const struct report_section *section,
+			     const struct report_row *row)
+{
+	uint64_t count = row->sum.count, all = section->live.count;
+	unsigned tenths =
+		all ? (unsigned)(1000.0 * (double)count / (double)all + 0.5) : 0;
+
+	strbuf_appendf(text, "\t%" PRIu64 " %s from stack  (%u.%u %%", count,
+		       text_plural(count, "event", "events"), tenths / 10, tenths % 10);
+	if (report->has_previous)
+		strbuf_appendf(text, ", %+" PRId64, row->growth_count);
+	strbuf_append(text, ")\n");
+}
+
+static void append_block_row(struct strbuf *text, const struct report *report,
+			     const struct report_section *section,
+			     const struct report_row *row)
 {
 	uint64_t size = row->sum.estimated_bytes, all = section->live.estimated_bytes;
 	double share = all ? 100.0 * (double)size / (double)all : 0;
@@ -128,6 +145,15 @@ static void append_row(struct strbuf *text, const struct report *report,
 		escape_text(text, row->allocator->label);
 	}
 	strbuf_append(text, ")\n");
+}
+
+static void append_row(struct strbuf *text, const struct report *report,
+		       const struct report_section *section, const struct report_row *row)
+{
+	if (section->class == BLOCK_EVENT)
+		append_event_row(text, report, section, row);
+	else
+		append_block_row(text, report, section, row);
 	append_blocks(text, report, row);
 	for (size_t i = 0; i < row->depth; i++)
 		append_frame(text, row->frames[i], report->options.short_paths);
@@ -149,6 +175,14 @@ static void append_rest(struct strbuf *text, const struct report_section *sectio
 		size -= sum->estimated_bytes < size ? sum->estimated_bytes : size;
 		count -= sum->estimated_count < count ? sum->estimated_count : count;
 	}
+	if (section->class == BLOCK_EVENT) {
+		strbuf_appendf(text,
+			       "\t... %" PRIu64 " more %s with %" PRIu64
+			       " %s (--top 0 lists all)\n",
+			       stacks, text_plural(stacks, "stack", "stacks"), count,
+			       text_plural(count, "event", "events"));
+		return;
+	}
 	strbuf_appendf(text,
 		       "\t... %" PRIu64 " more %s with %s in %" PRIu64
 		       " %s (--top 0 lists all)\n",
@@ -162,9 +196,14 @@ static void append_rest(struct strbuf *text, const struct report_section *sectio
 void text_append_rows(struct strbuf *text, const struct report *report,
 		      const struct report_section *section, const char *clock, FILE *out)
 {
-	strbuf_appendf(text, "\n[%s] Top %zu stacks with outstanding %s:\n", clock,
-		       section->row_count,
-		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
+	static const char *const whats[BLOCK_CLASS_COUNT] = {
+		[BLOCK_HEAP] = "with outstanding allocations",
+		[BLOCK_MAPPING] = "with outstanding mappings",
+		[BLOCK_EVENT] = "by events",
+	};
+
+	strbuf_appendf(text, "\n[%s] Top %zu stacks %s:\n", clock, section->row_count,
+		       whats[section->class]);
 	for (size_t i = 0; i < section->row_count; i++) {
 		const struct report_row *row = &section->rows[i];
 

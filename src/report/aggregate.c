@@ -49,6 +49,28 @@ void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 	sum->estimated_count += weight;
 }
 
+void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
+			 const struct snapshot_event *event)
+{
+	/* Since when they come is not kept. */
+	sum->oldest_ns = sum->newest_ns = snap->time_ns;
+	sum->size_bytes = sum->count = report_add(sum->count, event->count);
+	sum->estimated_bytes = sum->estimated_count = (double)sum->count;
+}
+
+/* Events have no age: all are listed. */
+static void aggregate_events(const struct snapshot *snap, struct stack_sums *ret,
+			     struct stack_sum *live)
+{
+	vec_foreach (event, &snap->events) {
+		stack_sum_add_event(live, snap, event);
+		stack_sum_add_event(event->stack < ret->stacks.len
+					    ? &ret->stacks.data[event->stack]
+					    : &ret->none,
+				    snap, event);
+	}
+}
+
 struct error *aggregate_blocks(const struct report *report,
 			       struct report_section *section, struct stack_sums *ret)
 {
@@ -79,6 +101,10 @@ struct error *aggregate_blocks(const struct report *report,
 		stack_sum_add(stack == SNAPSHOT_NO_STACK ? &ret->none
 							 : &ret->stacks.data[stack],
 			      block, weight);
+	}
+	if (section->class == BLOCK_EVENT) {
+		aggregate_events(snap, ret, &live);
+		listed = live;
 	}
 	section->live = report_sum_from(&live, section->is_estimate);
 	section->listed = report_sum_from(&listed, section->is_estimate);

@@ -19,6 +19,10 @@ struct stack_ranks {
 void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 		   double weight);
 
+/* Add hits of an event, as size and as count. */
+void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
+			 const struct snapshot_event *event);
+
 /* A sum of stack_sum's, rounded; without sampling the estimate is what was traced. */
 struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate);
 

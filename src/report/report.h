@@ -55,8 +55,9 @@ struct report_frame {
 	size_t index;         /* 0..report.frame_count-1 */
 };
 
-/* What a number of blocks comes to: as traced, and, where blocks were sampled, what that
- * is estimated to be in all; else both are the same. */
+/* What a number of blocks comes to; of an event both size and count are its hits. As
+ * traced, and, where blocks were sampled, what that is estimated to be in all; else both
+ * are the same. */
 struct report_sum {
 	uint64_t size_bytes, count;
 	uint64_t estimated_bytes, estimated_count;
@@ -94,7 +95,7 @@ struct report_rates {
 	double allocations, allocated_bytes, frees, freed_bytes;
 };
 
-/* Blocks of one class. */
+/* Blocks of one class, or hits of an event. */
 struct report_section {
 	enum block_class class;
 	bool is_estimate;                    /* blocks were sampled: mappings never are */
@@ -121,7 +122,8 @@ struct report {
 	uint64_t since_ns;   /* since the previous report, or the attach */
 	struct sampling_weights weights; /* of heap blocks */
 	struct report_section sections[BLOCK_CLASS_COUNT];
-	size_t section_count;       /* heap, then mappings when they are traced */
+	size_t section_count;       /* heap, or an event instead of it; then
+				       mappings when they are traced */
 	size_t frame_count;         /* different frames in all rows */
 	struct report_arena *arena; /* storage behind the pointers above */
 };
