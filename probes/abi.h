@@ -358,6 +358,11 @@ struct abi_rule_bucket {
 };
 _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 
+/* --- events ----------------------------------------------------------------------- */
+
+/* `event_counts` has the hits of an event by the number of their stack, and in one more
+ * element those without. */
+
 /* --- walks that are handed over --------------------------------------------------- */
 
 /*
@@ -385,6 +390,7 @@ struct abi_miss {
 	uint16_t depth;          /* frames that were walked, without the one of `pc` */
 	uint64_t pc, sp, bp;     /* where it goes on */
 	uint64_t is_interrupted; /* `pc` is no return address */
+	uint64_t leading; /* frames of the kernel in walked[], before all others */
 	/* With depth 0 only. */
 	uint64_t rbx, r12, r13, r14, r15;
 	uint64_t base;    /* address of pages[0] */

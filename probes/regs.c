@@ -10,6 +10,8 @@
 #define REG_PC(ctx)     ((u64)(ctx)->ip)
 #define REG_SP(ctx)     ((u64)(ctx)->sp)
 #define REG_FP(ctx)     ((u64)(ctx)->bp)
+/* The privilege level of the code segment (Intel SDM volume 3, 5.5): 3 is user space. */
+#define REG_IS_USER(ctx) (((ctx)->cs & 3) == 3)
 /* The return probe runs after `ret` has popped the return address. */
 #define RETURNED_SP(ctx) ((u64)(ctx)->sp - 8)
 

@@ -178,11 +178,14 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 		.size_bytes = sizeof(m->pages),
 		.pages = &present,
 	};
-	size_t before = m->depth < l->max_depth ? m->depth : l->max_depth;
-	struct walk walk = {.frames = l->frames, .capacity = l->max_depth - before};
+	size_t before = m->depth + m->leading;
+	struct walk walk = {.frames = l->frames, .capacity = 0};
 	struct unwind_registers registers;
 	uint32_t end;
 
+	if (before > l->max_depth)
+		before = l->max_depth;
+	walk.capacity = l->max_depth - before;
 	registers_of(m, &registers);
 	walk_stack(&registers, m->is_interrupted, &copy, find_code, p, &walk);
 	if (p && has_unknown(p, &walk) &&
@@ -205,7 +208,8 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 		learn(l, m->process, p, &walk, end == ABI_END_UNLEARNED ? 0 : count);
 	memcpy(l->pcs, m->walked, before * sizeof(*l->pcs));
 	for (size_t i = 0; i < count; i++)
-		l->pcs[before + i] = walk.frames[i].pc;
+		l->pcs[before + i] = walk.frames[i].pc + (l->maps.marks_interrupted &&
+							  walk.frames[i].is_interrupted);
 	l->counts.walks++;
 	l->counts.unreadable += end == ABI_END_UNREADABLE;
 	l->counts.truncated += end == ABI_END_DEPTH;

@@ -104,6 +104,8 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.sessions = t->features.sessions,
 		.rules = t->options.unwind != UNWIND_CHOICE_FP,
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
+		.event = t->options.event,
+		.kernel_stacks = t->options.kernel_stacks,
 	};
 	struct error *err;
 
@@ -131,22 +133,33 @@ static size_t processes_bytes(const struct tracer *t)
 
 static struct error *open_maps(struct tracer *t)
 {
+	enum {
+		ALWAYS,
+		ALLOCATIONS,
+		EVENTS
+	} what = t->options.event ? EVENTS : ALLOCATIONS;
 	const struct {
 		const char *name;
 		int *fd;
+		int of;
 	} wanted[] = {
-		{"control", &t->maps.control},
-		{"processes", &t->maps.processes},
-		{"counters", &t->maps.counters},
-		{"live", &t->maps.live},
-		{"live_spill", &t->maps.live_spill},
-		{"journal", &t->maps.journal},
-		{"pending", &t->maps.pending},
-		{"pending_spill", &t->maps.pending_spill},
-		{"stacks", &t->maps.stacks},
+		{"control", &t->maps.control, ALWAYS},
+		{"processes", &t->maps.processes, ALWAYS},
+		{"counters", &t->maps.counters, ALWAYS},
+		{"live", &t->maps.live, ALLOCATIONS},
+		{"live_spill", &t->maps.live_spill, ALLOCATIONS},
+		{"journal", &t->maps.journal, ALLOCATIONS},
+		{"pending", &t->maps.pending, ALLOCATIONS},
+		{"pending_spill", &t->maps.pending_spill, ALLOCATIONS},
+		{"stacks", &t->maps.stacks, ALWAYS},
+		{"event_counts", &t->event_counts, EVENTS},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		if (wanted[i].of != ALWAYS && wanted[i].of != (int)what) {
+			*wanted[i].fd = -1;
+			continue;
+		}
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
 		if (*wanted[i].fd < 0)
 			return error_create(ERROR_COMPILE,
@@ -206,11 +219,14 @@ struct error *tracer_create(const struct tracer_options *options,
 	for (size_t i = 0; i < 2; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
 	t->code_program = -1;
+	t->event_counts = -1;
 	t->options = *options;
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
 	kernel_features_detect(&t->features);
 	err = check_kernel(t);
+	if (!err && options->event && !event_is_in_file(options->event->kind))
+		err = kernel_events_check(options->event);
 	if (!err)
 		err = collect_meanings(t, plans, count, &meanings);
 	if (!err)
@@ -327,8 +343,10 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	err = copy_allocators(t, snap);
 	if (err)
 		return err;
-	err = drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot, &t->ticks,
-			   &resolver, snap, &settled);
+	err = t->options.event
+		      ? tracer_add_events(t, &by_slot, snap)
+		      : drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
+				     &t->ticks, &resolver, snap, &settled);
 	t->unsettled += !settled;
 	if (!err)
 		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
@@ -370,6 +388,7 @@ void tracer_destroy(struct tracer *t)
 	mapped_close(t->control, sizeof(*t->control));
 	if (t->source)
 		mapped_close(t->processes, processes_bytes(t));
+	vec_deinit(&t->event_bases);
 	compiler_destroy(t->compiler);
 	source_destroy(t->source);
 	free(t);

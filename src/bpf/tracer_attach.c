@@ -187,7 +187,7 @@ static void addition_deinit(struct addition *a)
 	vec_deinit(&a->sites);
 }
 
-static bool is_attached(const struct tracer *t, const struct attached_site *site)
+bool tracer_is_attached(const struct tracer *t, const struct attached_site *site)
 {
 	vec_foreach (s, &t->sites)
 		if (s->pid == site->pid && s->device == site->device &&
@@ -206,7 +206,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 		site, allocator, number < ABI_MAX_SITES ? number : ABI_MAX_SITES - 1);
 
 	id.offset = site->entry_offset;
-	if (is_attached(t, &id))
+	if (tracer_is_attached(t, &id))
 		return NULL;
 	if (!t->features.cookies)
 		meaning = source_site(site, allocator, 0);
@@ -287,11 +287,14 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 			    size_t *refused)
 {
 	_cleanup_(addition_deinit) struct addition a = {0};
-	struct error *err = tracer_number_allocators(t, plan, NULL);
+	struct error *err;
 
 	*refused = 0;
 	if (t->options.scope != SCOPE_PROCESSES)
 		pid = 0;
+	if (plan->event)
+		return tracer_attach_event(t, plan, pid, refused);
+	err = tracer_number_allocators(t, plan, NULL);
 	if (!err)
 		err = attach_somehow(t, plan, pid, &a);
 	if (err)
@@ -349,6 +352,7 @@ void tracer_detach(struct tracer *t)
 		if (t->raw_programs[i] >= 0)
 			close(t->raw_programs[i]);
 	}
+	kernel_events_detach(&t->kernel_events);
 	if (t->attachment.ops)
 		t->attachment.ops->detach(&t->attachment);
 	close_programs(t);

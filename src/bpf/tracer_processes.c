@@ -170,8 +170,9 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++)
 		gone[slots[i]] = tracer_is_retired(t, slots[i]);
-	err = drain_forget(&t->maps, &t->source->sizes, t->control, gone, &sum->gone,
-			   &sum->gone_bytes);
+	err = t->options.event ? tracer_forget_events(t, gone)
+			       : drain_forget(&t->maps, &t->source->sizes, t->control,
+					      gone, &sum->gone, &sum->gone_bytes);
 	for (size_t i = 0; !err && i < count; i++) {
 		struct abi_process *p = &t->processes[slots[i]];
 

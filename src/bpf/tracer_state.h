@@ -10,6 +10,7 @@
 #include "bpf/compiler.h"
 #include "bpf/drain.h"
 #include "bpf/features.h"
+#include "bpf/kernel_events.h"
 #include "bpf/learner.h"
 #include "bpf/mapping_book.h"
 #include "bpf/source.h"
@@ -51,7 +52,11 @@ struct tracer {
 	int code_program;                  /* told of changes of code; -1: none */
 	VEC(struct attached_site) linkers; /* that have its probe; no offset */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
-	struct ring_buffer *ring;                  /* with mappings only */
+	struct kernel_events kernel_events;        /* of an event that is in no file */
+	int event_counts;                          /* table of an event, else -1 */
+	VEC(uint64_t) event_bases; /* hits of each stack that are gone already */
+	uint64_t events_gone;      /* hits of processes that have gone */
+	struct ring_buffer *ring;  /* with mappings only */
 	VEC(struct slot_book) books;
 	struct snapshot_totals
 		gone[BLOCK_CLASS_COUNT]; /* of processes that have gone;
@@ -72,6 +77,26 @@ struct error *tracer_attach_tracepoints(struct tracer *t)
 	__attribute__((warn_unused_result));
 
 void tracer_detach(struct tracer *t);
+
+/* --- tracer_event.c --------------------------------------------------------------- */
+
+/* As tracer_attach(), for the plan of an event. */
+struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int pid,
+				  size_t *refused) __attribute__((warn_unused_result));
+
+/* Add stacks, the hits at each, and their totals. */
+struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slots,
+				struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/* Hits of slots for which `gone` is set are not wanted any more. */
+struct error *tracer_forget_events(struct tracer *t, const bool gone[])
+	__attribute__((warn_unused_result));
+
+/* --- tracer_attach.c, for it ------------------------------------------------------ */
+
+/* Does the site have its probe? */
+bool tracer_is_attached(const struct tracer *t, const struct attached_site *site);
 
 /* --- tracer_unwind.c -------------------------------------------------------------- */
 

@@ -352,6 +352,31 @@ static struct error *check_files(const struct parse *p)
 	return NULL;
 }
 
+/* What counting of events has no use for. */
+static struct error *check_event(const struct parse *p)
+{
+	static const enum option_id others[] = {
+		OPTION_LIB,         OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
+		OPTION_MAPPINGS,    OPTION_OLDER,          OPTION_MIN_SIZE,
+		OPTION_MAX_SIZE,    OPTION_SAMPLE_EVERY,   OPTION_SAMPLE_BYTES,
+		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,
+	};
+	struct event_spec spec;
+	struct error *err = event_spec_parse(p->options->event, &spec);
+
+	if (err)
+		return err;
+	event_spec_deinit(&spec);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (p->given[others[i]])
+			return error_create(ERROR_USAGE,
+					    "--event: expected without --%s, which is "
+					    "about allocations; got both",
+					    option_rows[others[i]].name);
+	p->options->older_ns = 0;
+	return NULL;
+}
+
 /* What only shows when all options are known. */
 static struct error *check_together(const struct parse *p)
 {
@@ -361,7 +386,8 @@ static struct error *check_together(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--program: expected without --pid, which names a "
 				    "process that runs already; got both");
-	if (!options->pid_count && !options->command && !options->library)
+	if (!options->pid_count && !options->command && !options->library &&
+	    !options->event)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected %s; it is missing: name the process "
 				    "to trace, such as 'memtrace --pid 1234', a command "
@@ -375,11 +401,22 @@ static struct error *check_together(const struct parse *p)
 	if (options->follow_forks && !options->pid_count && !options->command)
 		return error_create(ERROR_USAGE,
 				    "--follow-forks: expected with --pid or a command; "
-				    "--lib alone traces every process anyway");
+				    "%s alone traces every process anyway",
+				    options->event ? "--event" : "--lib");
 	if (options->sample_bytes && options->sample_every > 1)
 		return error_create(ERROR_USAGE,
 				    "--sample-bytes: expected without --sample-every, "
 				    "which draws regardless of the size; got both");
+	if (options->kernel_stacks && !options->event)
+		return error_create(ERROR_USAGE,
+				    "--kernel-stacks: expected with --event SPEC, which "
+				    "it is about; there is none");
+	if (options->event) {
+		struct error *err = check_event(p);
+
+		if (err)
+			return err;
+	}
 	/* Whole stacks are deeper than those that end where frame pointers do. */
 	if (options->unwind != UNWIND_CHOICE_FP && !p->given[OPTION_STACK_DEPTH])
 		options->stack_depth = 127;

@@ -88,6 +88,9 @@ struct options {
 				       in this file only; NULL: detect. Borrowed. */
 	const char *symbols_prefix; /* --symbols-prefix, or NULL; borrowed */
 	const char *function;       /* --function, or NULL; borrowed */
+	const char *event;          /* --event, which event_spec_parse() takes, or NULL;
+				       borrowed */
+	bool kernel_stacks;         /* only with event */
 };
 
 /*

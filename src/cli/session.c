@@ -32,7 +32,8 @@ struct session {
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
-	struct spawn spawn; /* the command, when there is one */
+	struct event_spec event; /* of --event; text NULL: there is none */
+	struct spawn spawn;      /* the command, when there is one */
 	struct tracees tracees;
 	VEC(struct plan *) plans; /* of those that are traced from the start */
 	struct report_history *history;
@@ -52,6 +53,7 @@ static void session_deinit(struct session *s)
 		plan_destroy(*plan);
 	vec_deinit(&s->plans);
 	spawn_deinit(&s->spawn);
+	event_spec_deinit(&s->event);
 	waiter_deinit(&s->waiter);
 	progress_clear(&s->progress);
 }
@@ -72,6 +74,11 @@ static struct error *make_plans(struct session *s)
 	size_t count = o->command ? 1 : o->pid_count;
 	struct plan *plan;
 	struct error *err = tracees_init(&s->tracees, o, &s->progress);
+
+	if (!err && o->event) {
+		err = event_spec_parse(o->event, &s->event);
+		s->tracees.plan_options.event = &s->event;
+	}
 
 	for (size_t i = 0; i < count && !err; i++) {
 		err = tracees_open(&s->tracees,
@@ -132,6 +139,8 @@ static struct error *start_tracing(struct session *s)
 		.min_size_bytes = o->min_size_bytes,
 		.max_size_bytes = o->max_size_bytes,
 		.mappings = o->mappings,
+		.event = o->event ? &s->event : NULL,
+		.kernel_stacks = o->kernel_stacks,
 		.with_time = !o->combined_only,
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
@@ -159,6 +168,10 @@ static void describe_objects(const struct plan *plan, struct strbuf *ret)
 {
 	const char *functions = " functions", *before = "";
 
+	if (plan->event) {
+		strbuf_append(ret, "counting ");
+		escape_text(ret, plan->event->text);
+	}
 	vec_foreach (object, &plan->objects) {
 		strbuf_appendf(ret, "%s%zu%s of ", before, object->sites.len, functions);
 		escape_text(ret, path_base_name(object->allocator.module_path));
@@ -182,9 +195,10 @@ static void say_tracing(const struct session *s)
 		describe_objects(s->plans.data[i], &objects);
 		if (all) {
 			fprintf(stderr,
-				"memtrace: tracing every process that maps it, %zu at "
+				"memtrace: tracing every process%s, %zu at "
 				"present: %s%s\n",
-				count, strbuf_text(&objects), end);
+				s->options->library ? " that maps it" : "", count,
+				strbuf_text(&objects), end);
 		} else {
 			const struct tracee *t = s->tracees.list.data[i];
 			_cleanup_(freep) char *command = escape_dup(t->command);
@@ -212,7 +226,7 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 		return error_no_memory();
 	clock_gettime(CLOCK_REALTIME, &now);
 	snap->wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	if (s->tracees.scope == SCOPE_ALL) {
+	if (s->options->library && s->tracees.scope == SCOPE_ALL) {
 		snap->library = strdup(s->options->library);
 		if (!snap->library)
 			return error_no_memory();

@@ -160,6 +160,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	}
 	tracees_note(ts, old, "executed another program (exec): its heap is traced anew");
 	t->asked_for = old->asked_for;
+	t->kernel = old->kernel;
 	*at = t;
 	tracee_destroy(old);
 	ts->looks = 0;
