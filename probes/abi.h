@@ -363,6 +363,11 @@ _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 /* `event_counts` has the hits of an event by the number of their stack, and in one more
  * element those without. */
 
+/* What stands in place of an allocator in stacks that are counted, and, with --growth, in
+ * those of mappings. */
+#define ABI_EVENT_STACKS   0
+#define ABI_MAPPING_STACKS 1
+
 /* --- walks that are handed over --------------------------------------------------- */
 
 /*

@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The book-keeping of heap blocks: what an entry and a return do to the live table. */
 
-ALWAYS_INLINE u32 tick_now(void)
-{
-#ifdef WITH_TIME
-#ifdef TICK_JIFFIES
-	return bpf_jiffies64() - TICK_JIFFIES;
-#else
-	return (bpf_ktime_get_ns() - ATTACH_NS) >> ABI_TICK_SHIFT;
-#endif
-#else
-	return 0;
-#endif
-}
-
 #ifdef SAMPLE_BYTES
 ALWAYS_INLINE struct abi_sample *sample_of(u64 size_bytes)
 {

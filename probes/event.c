@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks counted at any event (--event). Each hit of a traced process is counted once:
- * at its stack, at none, or, where the walk was handed over, by memtrace when it is ended.
+ * at its stack, at none, or, where the walk was handed over, by memtrace when it ends it.
  */
 
 #ifdef EVENT_HAS_USER_REGISTERS
@@ -77,7 +77,7 @@ ALWAYS_INLINE void event_first_frame(struct walk *w, u64 *pcs)
 }
 
 ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *regs,
-			     struct abi_scratch *s)
+			     struct abi_scratch *s, u32 kind)
 {
 	u32 frames = event_kernel_frames(ctx, s);
 	u64 *pcs = s->pc + frames;
@@ -91,28 +91,30 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 		return ABI_NO_STACK;
 	w.leading = frames;
 #endif
-	walk_begin(&w, t, regs, s, 0);
+	walk_begin(&w, t, regs, s, kind);
 	event_hash_frames(&w, s, frames);
 	event_first_frame(&w, pcs);
 	walk_run(&w, t, pcs);
 #ifdef UNWIND_RULES
-	walk_check(&w, t, regs, s, 0);
+	walk_check(&w, t, regs, s, kind);
 	/* Else without a stack: its hash is that of the whole walk. */
 	if (w.end == WALK_MISSED)
-		return miss_hand_over(t, regs, &w, s, 0);
+		return miss_hand_over(t, regs, &w, s, kind);
 #endif
 	w.depth += frames;
-	return stack_number(t, &w, s, 0);
+	return stack_number(t, &w, s, kind);
 }
 
-ALWAYS_INLINE u32 event_stack(const struct tracee *t, void *ctx, struct pt_regs *regs)
+/* `kind` stands for an allocator: stacks of events and of mappings are kept apart. */
+ALWAYS_INLINE u32 event_stack(const struct tracee *t, void *ctx, struct pt_regs *regs,
+			      u32 kind)
 {
 	struct abi_scratch *s = scratch_claim(t->tid);
 
 	if (!s)
 		return ABI_NO_STACK;
 
-	u32 number = event_walk(t, ctx, regs, s);
+	u32 number = event_walk(t, ctx, regs, s, kind);
 
 	publish(&s->owner, 0);
 	return number;
@@ -132,7 +134,7 @@ ALWAYS_INLINE int event_hit(void *ctx)
 		return 0;
 #endif
 
-	u32 stack = event_stack(&t, ctx, &regs);
+	u32 stack = event_stack(&t, ctx, &regs, ABI_EVENT_STACKS);
 
 	/* A walk that was handed over is counted when it is ended. */
 	if (stack != ABI_NO_STACK && stack & ABI_MISS_STACK_BIT)

@@ -14,6 +14,9 @@ BPF_F_TABLE("array", u32, struct abi_counters, counters, CPU_SLOTS, BPF_F_MMAPAB
 
 #ifdef EVENTS
 BPF_F_TABLE("array", u32, u64, event_counts, MAX_STACKS + 1, BPF_F_MMAPABLE);
+#ifdef MAPPINGS
+BPF_F_TABLE("array", u32, u64, heap_ends, PROCESS_SLOTS, BPF_F_MMAPABLE);
+#endif
 #else
 BPF_F_TABLE("array", u32, struct abi_live_bucket, live, LIVE_BUCKETS, BPF_F_MMAPABLE);
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, LIVE_SPILL, BPF_F_NO_PREALLOC);
@@ -96,4 +99,17 @@ ALWAYS_INLINE struct abi_control *control_get(void)
 	u32 zero = 0;
 
 	return control.lookup(&zero);
+}
+
+ALWAYS_INLINE u32 tick_now(void)
+{
+#ifdef WITH_TIME
+#ifdef TICK_JIFFIES
+	return bpf_jiffies64() - TICK_JIFFIES;
+#else
+	return (bpf_ktime_get_ns() - ATTACH_NS) >> ABI_TICK_SHIFT;
+#endif
+#else
+	return 0;
+#endif
 }

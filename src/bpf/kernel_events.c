@@ -296,11 +296,23 @@ static struct error *attach_one(struct kernel_events *self, const struct event_s
 	return NULL;
 }
 
+/* All at once first: closing waits. */
+static void close_from(struct kernel_events *self, size_t first)
+{
+	for (size_t i = first; i < self->fds.len; i++)
+		ioctl(self->fds.data[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = first; i < self->fds.len; i++)
+		close(self->fds.data[i]);
+	if (self->fds.len > first)
+		self->fds.len = first;
+}
+
 struct error *kernel_events_attach(struct kernel_events *self,
 				   const struct event_spec *spec, int program)
 {
 	int processors =
 		is_for_each_processor(spec->kind) ? libbpf_num_possible_cpus() : 1;
+	size_t before = self->fds.len;
 	struct perf_event_attr attr;
 	struct error *err = describe(spec, &attr);
 
@@ -308,16 +320,12 @@ struct error *kernel_events_attach(struct kernel_events *self,
 	for (int i = 0; !err && i < (processors > 0 ? processors : 1); i++)
 		err = attach_one(self, spec, &attr, i, program);
 	if (err)
-		kernel_events_detach(self);
+		close_from(self, before);
 	return err;
 }
 
 void kernel_events_detach(struct kernel_events *self)
 {
-	/* All at once first: closing waits. */
-	vec_foreach (fd, &self->fds)
-		ioctl(*fd, PERF_EVENT_IOC_DISABLE, 0);
-	vec_foreach (fd, &self->fds)
-		close(*fd);
+	close_from(self, 0);
 	vec_deinit(&self->fds);
 }

@@ -327,6 +327,8 @@ static bool is_wanted(const char *name, const struct source_options *o)
 		return o->mappings;
 	if (!strcmp(name, "event.c"))
 		return o->event;
+	if (!strcmp(name, "growth.c"))
+		return o->event && o->mappings;
 	for (size_t i = 0; i < sizeof(of_allocations) / sizeof(*of_allocations); i++)
 		if (!strcmp(name, of_allocations[i]))
 			return !o->event;

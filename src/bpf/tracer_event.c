@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "bpf/mapped.h"
 #include "bpf/tracer_state.h"
@@ -55,6 +56,8 @@ static struct error *attach_kernel_event(struct tracer *t, const struct event_sp
 		err = load_code_program(t, ops_of(t));
 	if (!err)
 		err = kernel_events_attach(&t->kernel_events, spec, t->programs[0]);
+	if (!err && t->options.mappings)
+		err = tracer_attach_growth(t);
 	/* What remains to be attached is for changes of code. */
 	t->attachment.ops = ops_of(t);
 	return err;
@@ -192,6 +195,8 @@ static struct error *add_hits(const struct tracer *t, const struct hits *hits,
 	*sum = snap->totals[BLOCK_EVENT].gone = t->events_gone;
 	for (size_t i = 0; i < hits->len; i++) {
 		bool has_stack = i + 1 < hits->len && i < snap->stacks.len;
+		bool is_mapping =
+			has_stack && snap->stacks.data[i].allocator == ABI_MAPPING_STACKS;
 		struct snapshot_event event = {
 			.count = (hits->count[i] - base_of(t, i)) *
 				 event_period(t->options.event),
@@ -200,6 +205,8 @@ static struct error *add_hits(const struct tracer *t, const struct hits *hits,
 					     : SNAPSHOT_NO_PROCESS,
 		};
 
+		if (is_mapping)
+			continue;
 		*sum += event.count;
 		/* Those of a process that is no more and was shown. */
 		if (!event.count || (has_stack && event.process == SNAPSHOT_NO_PROCESS))
@@ -219,6 +226,8 @@ struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slot
 
 	snap->event = strdup(t->options.event->text);
 	snap->event_period = event_period(t->options.event);
+	if (t->options.mappings)
+		snap->event_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	err = snap->event ? read_hits(t, &hits) : error_no_memory();
 	if (err)
 		return err;
@@ -252,8 +261,8 @@ static bool forget_stacks(const void *elements, uint32_t first, uint32_t count, 
 		memcpy(&head,
 		       (const char *)elements + (size_t)i * sizes->stack_record_bytes,
 		       sizeof(head));
-		if (!head.check || head.process >= sizes->process_slots ||
-		    !f->gone[head.process])
+		if (!head.check || head.allocator == ABI_MAPPING_STACKS ||
+		    head.process >= sizes->process_slots || !f->gone[head.process])
 			continue;
 		f->t->events_gone += (f->hits->count[first + i] - *base) *
 				     event_period(f->t->options.event);

@@ -69,6 +69,8 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 		tell_ranges(p, ranges, count);
 	*ret = (uint32_t)(p - t->processes);
 	tracer_unwind_begin(t, pid, *ret);
+	if (t->options.event && t->options.mappings)
+		tracer_begin_growth(t, pid, *ret);
 	return NULL;
 }
 
@@ -180,6 +182,8 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 			continue;
 		gone[slots[i]] = false;
 		tracer_forget_mappings(t, slots[i]);
+		if (t->options.event && t->options.mappings)
+			tracer_forget_growth(t, slots[i]);
 		if (t->learner)
 			learner_forget(t->learner, slots[i]);
 		memset(p->command, 0, sizeof(p->command));

@@ -93,6 +93,15 @@ struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slot
 struct error *tracer_forget_events(struct tracer *t, const bool gone[])
 	__attribute__((warn_unused_result));
 
+/* --- tracer_growth.c -------------------------------------------------------------- */
+
+/* With an event and mappings: to the system calls that make them. */
+struct error *tracer_attach_growth(struct tracer *t) __attribute__((warn_unused_result));
+
+/* A process is traced from now on, or not any more: where its heap ends. */
+void tracer_begin_growth(struct tracer *t, int pid, uint32_t slot);
+void tracer_forget_growth(struct tracer *t, uint32_t slot);
+
 /* --- tracer_attach.c, for it ------------------------------------------------------ */
 
 /* Does the site have its probe? */

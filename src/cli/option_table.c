@@ -92,10 +92,15 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"hardware:NAME:N, kprobe:FUNCTION, kretprobe:FUNCTION; without a "
 			"process: in all",
 	},
+	[OPTION_GROWTH] = {
+		"growth", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(growth),
+		.help = "watch growth at little cost, without probes in the allocator: stacks "
+			"of page faults, and of mappings by mmap, mremap and brk",
+	},
 	[OPTION_KERNEL_STACKS] = {
 		"kernel-stacks", .group = GROUP_TARGET, .kind = KIND_FLAG,
 		FIELD(kernel_stacks),
-		.help = "with --event: the kernel's part of the stack too",
+		.help = "with --event or --growth: the kernel's part of the stack too",
 	},
 
 	[OPTION_INTERVAL] = {

@@ -370,8 +370,9 @@ static struct error *check_event(const struct parse *p)
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (p->given[others[i]])
 			return error_create(ERROR_USAGE,
-					    "--event: expected without --%s, which is "
+					    "--%s: expected without --%s, which is "
 					    "about allocations; got both",
+					    p->options->growth ? "growth" : "event",
 					    option_rows[others[i]].name);
 	p->options->older_ns = 0;
 	return NULL;
@@ -387,7 +388,7 @@ static struct error *check_together(const struct parse *p)
 				    "--program: expected without --pid, which names a "
 				    "process that runs already; got both");
 	if (!options->pid_count && !options->command && !options->library &&
-	    !options->event)
+	    !options->event && !options->growth)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected %s; it is missing: name the process "
 				    "to trace, such as 'memtrace --pid 1234', a command "
@@ -407,10 +408,17 @@ static struct error *check_together(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--sample-bytes: expected without --sample-every, "
 				    "which draws regardless of the size; got both");
-	if (options->kernel_stacks && !options->event)
+	if (options->growth && options->event)
 		return error_create(ERROR_USAGE,
-				    "--kernel-stacks: expected with --event SPEC, which "
-				    "it is about; there is none");
+				    "--growth: expected without --event, since it counts "
+				    "page faults; got both");
+	if (options->growth)
+		options->event = "software:page-faults:1";
+	if (options->kernel_stacks && !options->event)
+		return error_create(
+			ERROR_USAGE,
+			"--kernel-stacks: expected with --event SPEC or --growth, which "
+			"it is about; there is none");
 	if (options->event) {
 		struct error *err = check_event(p);
 

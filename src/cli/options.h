@@ -90,6 +90,7 @@ struct options {
 	const char *function;       /* --function, or NULL; borrowed */
 	const char *event;          /* --event, which event_spec_parse() takes, or NULL;
 				       borrowed */
+	bool growth;                /* --growth; event is then that of page faults */
 	bool kernel_stacks;         /* only with event */
 };
 

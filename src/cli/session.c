@@ -138,7 +138,7 @@ static struct error *start_tracing(struct session *s)
 		.sample_bytes = o->sample_bytes,
 		.min_size_bytes = o->min_size_bytes,
 		.max_size_bytes = o->max_size_bytes,
-		.mappings = o->mappings,
+		.mappings = o->mappings || o->growth,
 		.event = o->event ? &s->event : NULL,
 		.kernel_stacks = o->kernel_stacks,
 		.with_time = !o->combined_only,

@@ -97,6 +97,7 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 			   const char *module, uint64_t bytes, uint64_t blocks)
 {
 	/* In tenths, so that no locale has a say in the decimal point. */
+	const struct snapshot *snap = f->page.report->snapshot;
 	unsigned tenths = (unsigned)((wide)bytes * 1000 / f->total_bytes);
 
 	xml_append(text, name);
@@ -104,14 +105,17 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 		strbuf_append_char(text, '\n');
 		xml_append(text, module);
 	}
-	if (f->page.report->snapshot->event) {
+	if (snap->event && !snap->event_bytes) {
 		strbuf_appendf(text, "\n%" PRIu64 " %s, %u.%u %%", bytes,
 			       bytes == 1 ? "event" : "events", tenths / 10, tenths % 10);
 		return;
 	}
 	strbuf_appendf(text, "\n%s, %" PRIu64 " bytes in %" PRIu64 " %s, %u.%u %%",
 		       units_format_bytes(bytes).s, bytes, blocks,
-		       blocks == 1 ? "block" : "blocks", tenths / 10, tenths % 10);
+		       snap->event   ? "events and mappings"
+		       : blocks == 1 ? "block"
+				     : "blocks",
+		       tenths / 10, tenths % 10);
 }
 
 static void append_frame(struct flame *f, size_t level, const struct name *name,

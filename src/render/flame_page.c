@@ -62,6 +62,12 @@ static void append_hostile(struct strbuf *out, const char *text)
 		out->failed = true;
 }
 
+/* Are widths hits of an event, and not bytes? */
+static bool is_counted(const struct flame_page *page)
+{
+	return page->report->snapshot->event && !page->report->snapshot->event_bytes;
+}
+
 static void append_title(struct strbuf *out, const struct flame_page *page)
 {
 	const struct snapshot *snap = page->report->snapshot;
@@ -249,7 +255,7 @@ void flame_page_begin(struct strbuf *out, const struct flame_page *page)
 		       "data-x=\"%d\" data-width=\"%d\" data-bytes=\"%" PRIu64 "\"%s>\n",
 		       FLAME_WIDTH, height, FLAME_WIDTH, height, FLAME_MARGIN,
 		       FLAME_WIDTH - 2 * FLAME_MARGIN, page->total_bytes,
-		       page->report->snapshot->event ? " data-unit=\"events\"" : "");
+		       is_counted(page) ? " data-unit=\"events\"" : "");
 	strbuf_append(out, "<title>");
 	append_title(out, page);
 	strbuf_append(out,

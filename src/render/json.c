@@ -312,6 +312,7 @@ static void write_row(struct json_builder *b, const struct report_section *secti
 static json_t *event_processes_array(struct json_builder *b,
 				     const struct report_section *section)
 {
+	uint64_t bytes = b->report->snapshot->event_bytes, bytes_each = bytes ? bytes : 1;
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < section->process_count; i++) {
@@ -320,7 +321,8 @@ static json_t *event_processes_array(struct json_builder *b,
 
 		set(b, object, "pid", json_integer(p->process->pid));
 		set_integer(b, object, "count", p->live.count);
-		set(b, object, "growth", json_integer(p->growth_bytes));
+		set(b, object, "growth",
+		    json_integer(p->growth_bytes / (int64_t)bytes_each));
 		append(b, array, object);
 	}
 	return array;
@@ -335,6 +337,8 @@ static void write_event_row(struct json_builder *b, const struct report_row *row
 	set(b, object, "pid",
 	    row->process ? json_integer(row->process->pid) : json_null());
 	set_integer(b, object, "count", row->sum.count);
+	if (b->report->snapshot->event_bytes)
+		set_integer(b, object, "size_bytes", row->sum.size_bytes);
 	set(b, object, "growth", json_integer(row->growth_count));
 	set_text(b, object, "end", stack_end_name(row->end));
 	fputc('{', b->out);
@@ -351,6 +355,8 @@ static void write_events(struct json_builder *b, const struct report_section *se
 	set_text(b, object, "event", snap->event);
 	set_integer(b, object, "period", snap->event_period);
 	set_integer(b, object, "count", section->live.count);
+	if (snap->event_bytes)
+		set_integer(b, object, "size_bytes", section->live.size_bytes);
 	set_integer(b, object, "gone", section->totals.gone);
 	set_integer(b, object, "stack_count", section->stack_count);
 	set_rate(b, object, "events_per_s", section->rates.allocations);

@@ -388,13 +388,13 @@ static void write_sample(struct builder *b, const struct report_section *section
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	Pprof__Label thread = PPROF__LABEL__INIT, bytes = PPROF__LABEL__INIT;
 	Pprof__Label *labels[] = {&thread, &bytes};
-	int64_t values[VALUE_COUNT] = {0};
+	int64_t values[VALUE_COUNT + 1] = {0}; /* and one that nobody reads */
 	static const struct {
 		enum value count, size;
 	} of_class[BLOCK_CLASS_COUNT] = {
 		[BLOCK_HEAP] = {INUSE_OBJECTS, INUSE_SPACE},
 		[BLOCK_MAPPING] = {MAPPED_OBJECTS, MAPPED_SPACE},
-		[BLOCK_EVENT] = {EVENTS, EVENTS},
+		[BLOCK_EVENT] = {EVENTS, VALUE_COUNT},
 	};
 	enum value which[VALUE_COUNT];
 	size_t value_count = list_values(b->report, which);

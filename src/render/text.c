@@ -176,10 +176,17 @@ static void append_events(struct strbuf *text, const struct report *report,
 			       ", each %" PRIu64 "th is seen and stands for so many",
 			       snap->event_period);
 	strbuf_append_char(text, '\n');
-	append_line(text, "counted", "%" PRIu64 " %s in %" PRIu64 " %s", count,
-		    text_plural(count, "event", "events"), stacks,
-		    text_plural(stacks, "stack", "stacks"));
-	if (report->has_previous)
+	strbuf_appendf(text, "  %-12s%" PRIu64 " %s in %" PRIu64 " %s", "counted", count,
+		       text_plural(count, "event", "events"), stacks,
+		       text_plural(stacks, "stack", "stacks"));
+	if (snap->event_bytes)
+		strbuf_appendf(text, ", %s",
+			       units_format_bytes(section->live.size_bytes).s);
+	strbuf_append_char(text, '\n');
+	if (report->has_previous && snap->event_bytes)
+		append_line(text, "", "%s since the last report",
+			    text_format_growth(section->estimated_live_growth_bytes).s);
+	else if (report->has_previous)
 		append_line(text, "", "%+" PRId64 " since the last report",
 			    section->estimated_live_growth_bytes);
 	if (totals->gone)

@@ -38,7 +38,11 @@ static void append_events(struct strbuf *text, const struct report *report,
 	char growth[24] = "-";
 
 	if (report->has_previous)
-		snprintf(growth, sizeof(growth), "%+" PRId64, p->growth_bytes);
+		snprintf(growth, sizeof(growth), "%+" PRId64,
+			 report->snapshot->event_bytes
+				 ? p->growth_bytes /
+					   (int64_t)report->snapshot->event_bytes
+				 : p->growth_bytes);
 	strbuf_appendf(text, "  %10" PRIu64 " %11s  ", p->live.count, growth);
 	append_end(text, p);
 }
@@ -77,7 +81,9 @@ void text_append_processes(struct strbuf *text, const struct report *report,
 		(is_event ? append_events : append_row)(text, report,
 							&section->processes[i]);
 	for (size_t i = shown; i < count; i++)
-		bytes = report_add(bytes, section->processes[i].live.estimated_bytes);
+		bytes = report_add(bytes,
+				   is_event ? section->processes[i].live.count
+					    : section->processes[i].live.estimated_bytes);
 	if (shown < count)
 		strbuf_appendf(text,
 			       "  ... %zu more processes with %s (--top 0 lists all)\n",

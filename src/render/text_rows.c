@@ -113,6 +113,8 @@ static void append_event_row(struct strbuf *text, const struct report *report,
 
 	strbuf_appendf(text, "\t%" PRIu64 " %s from stack  (%u.%u %%", count,
 		       text_plural(count, "event", "events"), tenths / 10, tenths % 10);
+	if (report->snapshot->event_bytes)
+		strbuf_appendf(text, ", %s", units_format_bytes(row->sum.size_bytes).s);
 	if (report->has_previous)
 		strbuf_appendf(text, ", %+" PRId64, row->growth_count);
 	strbuf_append(text, ")\n");

@@ -54,8 +54,13 @@ void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
 {
 	/* Since when they come is not kept. */
 	sum->oldest_ns = sum->newest_ns = snap->time_ns;
-	sum->size_bytes = sum->count = report_add(sum->count, event->count);
-	sum->estimated_bytes = sum->estimated_count = (double)sum->count;
+	sum->count = report_add(sum->count, event->count);
+	if (!snap->event_bytes)
+		sum->size_bytes = sum->count;
+	else if (__builtin_mul_overflow(sum->count, snap->event_bytes, &sum->size_bytes))
+		sum->size_bytes = UINT64_MAX;
+	sum->estimated_count = (double)sum->count;
+	sum->estimated_bytes = (double)sum->size_bytes;
 }
 
 /* Events have no age: all are listed. */

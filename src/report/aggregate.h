@@ -19,7 +19,7 @@ struct stack_ranks {
 void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 		   double weight);
 
-/* Add hits of an event, as size and as count. */
+/* Add hits of an event, with the bytes that they stand for, else as size and as count. */
 void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
 			 const struct snapshot_event *event);
 

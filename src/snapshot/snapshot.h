@@ -24,7 +24,8 @@
 enum block_class {
 	BLOCK_HEAP,    /* malloc and its family */
 	BLOCK_MAPPING, /* mmap and its family, with --mappings */
-	BLOCK_EVENT,   /* no blocks: hits of an event, with --event (snapshot.events) */
+	BLOCK_EVENT,   /* no blocks: hits of an event, with --event or --growth
+			  (snapshot.events) */
 	BLOCK_CLASS_COUNT,
 };
 
@@ -206,9 +207,12 @@ struct snapshot {
 	uint64_t max_allocations; /* sizes of the tables, for remedies */
 	uint64_t max_stacks;
 
-	/* What is counted instead of heap blocks, as --event has it; NULL: nothing. */
+	/* What is counted instead of heap blocks, as --event has it; NULL: heap blocks
+	 * were traced. */
 	char *event;
 	uint64_t event_period; /* one hit stood for so many events */
+	uint64_t event_bytes;  /* so many bytes are counted for each event: of page faults
+				  with  mappings_traced; 0: its hits alone */
 
 	VEC(struct snapshot_block) blocks[BLOCK_CLASS_COUNT];
 	VEC(struct snapshot_event) events; /* with `event`, each stack once */

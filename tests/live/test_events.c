@@ -247,6 +247,43 @@ static void static_probes(void)
 	json_decref(truth);
 }
 
+/* What the section "mappings" has at stacks that the function is on. */
+static int64_t mapped_at(const json_t *report, const char *symbol)
+{
+	int64_t sum = 0;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(report, "mappings.stacks"), i, row)
+		if (has_symbol(row, symbol))
+			sum += live_int(row, "size_bytes");
+	return sum;
+}
+
+/* Pages where they were touched first, and mappings where they were made. */
+static void growth(void)
+{
+	struct live_process *memtrace = memtrace_start_plain(
+		live_pid(target), "--format json --top 0 -i 3600 --growth --unwind auto");
+	json_t *truth, *report;
+
+	REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	oracle_do(target, "grow 200");
+	truth = oracle_ask(target, "touch 1000");
+	report = count_stop(memtrace);
+	CHECK_INT(count_of(report, "site_keep"), 600);
+	CHECK_INT(count_of(report, "site_touch"), live_int(truth, "faults"));
+	CHECK_INT(live_int(report, "events.size_bytes"),
+		  live_int(report, "events.count") * 4096);
+	/* The first is half given back, and the other half moved, by mremap's caller. */
+	CHECK_INT(mapped_at(report, "site_keep"), 200 * 4096);
+	CHECK_INT(mapped_at(report, "grow"), (200 + 600 + 2 * 200) * 4096);
+	CHECK_INT(mapped_at(report, "site_sbrk"), 2 * 200 * 4096);
+	CHECK_INT(mapped_at(report, "touch"), 0);
+	json_decref(truth);
+	json_decref(report);
+}
+
 /* --- output ----------------------------------------------------------------------- */
 
 /* What the file holds, owned. */
@@ -422,6 +459,7 @@ int main(void)
 	RUN(profile);
 	RUN(page_faults);
 	RUN(static_probes);
+	RUN(growth);
 	RUN(files);
 	RUN(command);
 	RUN(bad_input);

@@ -136,6 +136,42 @@ static void touch(size_t count)
 	printf("{\"faults\":%ld}\n", after - before);
 }
 
+char *site_keep(size_t count);
+SITE char *site_keep(size_t count)
+{
+	char *pages = mmap(NULL, count * 4096, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED || madvise(pages, count * 4096, MADV_NOHUGEPAGE))
+		abort();
+	for (size_t i = 0; i < count; i++)
+		((volatile char *)pages)[i * 4096] = 1;
+	return pages;
+}
+
+void site_sbrk(long count);
+SITE void site_sbrk(long count)
+{
+	if (sbrk(count * 4096) == (void *)-1)
+		abort();
+}
+
+/* Mappings that stay, of which a part is given back and the rest moved, and a heap that
+ * grows three times and shrinks once. */
+static void grow(size_t count)
+{
+	char *pages = site_keep(2 * count);
+
+	if (munmap(pages, count * 4096) ||
+	    mremap(pages + count * 4096, count * 4096, 3 * count * 4096,
+		   MREMAP_MAYMOVE) == MAP_FAILED)
+		abort();
+	site_keep(count);
+	for (int i = 0; i < 3; i++)
+		site_sbrk((long)count);
+	site_sbrk(-(long)count);
+}
+
 static void *in_thread(void *n)
 {
 	site_few((int)(intptr_t)n);
@@ -170,6 +206,8 @@ static void run(const char *what, long n)
 	} else if (!strcmp(what, "touch")) {
 		touch((size_t)n);
 		return;
+	} else if (!strcmp(what, "grow")) {
+		grow((size_t)n);
 	} else {
 		abort();
 	}
