@@ -93,5 +93,7 @@ int main(int argc, char *argv[])
 		section_report(has_peer);
 	if (is_wanted(argc, argv, "pairs"))
 		section_pairs(has_peer);
+	if (is_wanted(argc, argv, "growth"))
+		section_growth();
 	return 0;
 }

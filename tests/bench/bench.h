@@ -22,5 +22,6 @@ void section_start(bool has_peer);  /* start, resident memory, stop */
 void section_memory(bool has_peer); /* kernel memory for each tracked block */
 void section_report(bool has_peer); /* the report of a million blocks */
 void section_pairs(bool has_peer);  /* what a pair of malloc and free costs */
+void section_growth(void);          /* what --growth costs a program that grows */
 
 #endif
