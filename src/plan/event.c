@@ -20,17 +20,28 @@ DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
 /* --- the file --------------------------------------------------------------------- */
 
-static const struct proc_mapping *find_mapping(const struct proc_maps *maps,
-					       const char *path)
+/* By a path that path; by a name the last part of one, or what that begins with before a
+ * dot: "libc" and "libc.so.6", "libz.so.1" and "libz.so.1.2.13". */
+static bool is_named(const struct proc_mapping *m, const char *wanted, bool exactly)
 {
-	bool by_name = !strchr(path, '/');
+	const char *name = strchr(wanted, '/') ? m->path : path_base_name(m->path);
+	size_t len = strlen(wanted);
 
-	vec_foreach (m, &maps->mappings) {
-		const char *name = by_name ? path_base_name(m->path) : m->path;
+	if (!m->executable || !m->inode)
+		return false;
+	return !strcmp(name, wanted) || (!exactly && !strchr(wanted, '/') &&
+					 !strncmp(name, wanted, len) && name[len] == '.');
+}
 
-		if (m->executable && m->inode && !strcmp(name, path))
+static const struct proc_mapping *find_mapping(const struct proc_maps *maps,
+					       const char *wanted)
+{
+	vec_foreach (m, &maps->mappings)
+		if (is_named(m, wanted, true))
 			return m;
-	}
+	vec_foreach (m, &maps->mappings)
+		if (is_named(m, wanted, false))
+			return m;
 	return NULL;
 }
 

@@ -64,9 +64,9 @@ struct event_sites {
 
 /*
  * Find the places of an event that is in a file. A name without '/' is that of a file
- * that the process has mapped; a path is one in its mount namespace. `proc` NULL: the
- * file is in ours, and a name has to be a path. A place inside a function is taken only
- * where decoding the function from its first byte leads to the beginning of an
+ * that the process has mapped, up to a dot; a path is one in its mount namespace. `proc`
+ * NULL: the file is in ours, and a name has to be a path. A place inside a function is
+ * taken only where decoding the function from its first byte leads to the beginning of an
  * instruction: any other probe would destroy the target's code. ERROR_NOT_FOUND: there is
  * no such file, or it has no such function or USDT probe; then the message has the
  * nearest names.
