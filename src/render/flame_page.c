@@ -129,7 +129,8 @@ static void append_subtitle(struct strbuf *out, const struct flame_page *page)
 		strbuf_append(out, i ? "; " : "");
 		append_section(out, report->snapshot, &report->sections[i]);
 	}
-	if (!report->options.combined_only && report->options.older_ns)
+	if (!report->options.combined_only && report->options.older_ns &&
+	    !report->snapshot->event)
 		strbuf_appendf(out, "; older than %s",
 			       units_format_duration(report->options.older_ns).s);
 	if (page->options->reverse)

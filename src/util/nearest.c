@@ -37,6 +37,8 @@ static unsigned distance_of(const char *a, size_t a_len, const char *b, size_t b
 
 static unsigned far_from(size_t len)
 {
+	if (len < 3)
+		return 1;
 	return len < 6 ? 2 : (unsigned)len / 3 + 1;
 }
 
