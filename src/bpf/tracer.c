@@ -28,11 +28,19 @@ static void progress(const struct tracer *t, const char *phase)
 
 static struct error *check_kernel(const struct tracer *t)
 {
+	const struct event_spec *event = t->options.event;
+
 	if (!t->features.atomics)
 		return error_create(
 			ERROR_UNSUPPORTED,
 			"this kernel's BPF has no compare-and-exchange, which the "
 			"tables need: Linux 5.12 or newer is required");
+	/* Of the same release as bpf_task_pt_regs(). */
+	if (event && !event_is_in_file(event->kind) && !t->features.cookies)
+		return error_create(ERROR_UNSUPPORTED,
+				    "counting %s needs Linux 5.15, whose BPF finds the "
+				    "registers of user space",
+				    event->text);
 	if (t->options.attach == ATTACH_MULTI && !t->features.uprobe_multi)
 		return error_create(
 			ERROR_UNSUPPORTED,

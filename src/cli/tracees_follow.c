@@ -99,8 +99,13 @@ out:
 	if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE) {
 		_cleanup_(freep) char *why = escape_dup(err->message);
 
-		tracees_note(ts, t, "has loaded an allocator that cannot be traced: %s",
-			     why ? why : "out of memory");
+		tracees_note(
+			ts, t,
+			ts->plan_options.event
+				? "has loaded a file in which the event cannot be "
+				  "counted: %s"
+				: "has loaded an allocator that cannot be traced: %s",
+			why ? why : "out of memory");
 	}
 	error_destroy(err);
 	return NULL;
