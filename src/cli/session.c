@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bpf/features.h"
+#include "bpf/kernel_events.h"
 #include "bpf/tracer.h"
 #include "cli/output.h"
 #include "cli/outputs.h"
@@ -110,7 +111,8 @@ static void dry_run(const struct session *s)
 		plan_print(s->plans.data[i], stdout);
 	}
 	printf("attach by: %s\n",
-	       s->options->attach == ATTACH_PERF || !features.uprobe_multi
+	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ||
+			       (s->event.text && !event_is_in_file(s->event.kind))
 		       ? "perf events"
 		       : "uprobe_multi");
 }
@@ -409,6 +411,9 @@ struct error *session_run(const struct options *options, int *status)
 	}
 	if (!err)
 		err = make_plans(&s);
+	/* What is in files was found, or not, by the plan. */
+	if (!err && options->dry_run && options->event && !event_is_in_file(s.event.kind))
+		err = kernel_events_check(&s.event);
 	if (!err && options->dry_run)
 		dry_run(&s);
 	if (!err && !options->dry_run)
