@@ -51,6 +51,20 @@
 #define ABI_SITE_NUMBER_SHIFT     48
 #define ABI_SITE_NUMBER(site)     ((uint32_t)((site) >> ABI_SITE_NUMBER_SHIFT))
 
+/*
+ * Sites by where in its page each lies: a file's pages are pages in memory too. `meaning`
+ * is that of the only one there, 0 where there is none, ABI_SITE_SEVERAL where the attach
+ * cookie has to tell. `entry` is the last address that was found to be a site's in a
+ * process: ABI_KEY(slot, address), 0: none yet.
+ */
+#define ABI_SITE_SEVERAL (~0ull)
+
+struct abi_site_at {
+	uint64_t meaning;
+	uint64_t entry;
+};
+_Static_assert(sizeof(struct abi_site_at) == 16, "no holes");
+
 /* --- control ---------------------------------------------------------------------- */
 
 /* One record; written by memtrace, except the counts. */
@@ -63,6 +77,7 @@ struct abi_control {
 	uint64_t journal_used;    /* next free index of `journal`, also past its end */
 	uint64_t misses;          /* walks handed over, next number of one */
 	uint64_t spilled_rules;   /* entries in rule_spill */
+	uint64_t only_slot;       /* of the process, where just one is traced */
 };
 
 /* --- processes --------------------------------------------------------------------- */
@@ -330,7 +345,7 @@ static inline void abi_stack_hash_end(struct abi_stack_hash *h, uint32_t end)
 #define ABI_MAX_DEPTH     127
 
 struct abi_scratch {
-	uint64_t owner;    /* thread id, 0: free */
+	uint64_t owner;    /* ABI_CALLER_KEY, 0: free */
 	uint64_t words[7]; /* for values of the walk; and to align the window */
 	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
 	uint64_t more[8]; /* an index is only masked, and the word after it read too */
@@ -408,16 +423,31 @@ struct abi_miss {
 
 /* --- calls on their way ----------------------------------------------------------- */
 
-#define ABI_PENDING_SLOTS       65536 /* by the low bits of the thread id */
-#define ABI_PENDING_SPILL       4096  /* whose slot is another thread's */
+#define ABI_PENDING_BITS        16 /* of the table's size; by thread */
+#define ABI_PENDING_SLOTS       (1 << ABI_PENDING_BITS)
+#define ABI_PENDING_SPILL       4096 /* whose slot is another thread's */
 
 #define ABI_PENDING_SKIP        1 /* filtered or sampled out: not to be recorded */
 #define ABI_PENDING_HAS_OLD     2 /* `old` was taken out of the live table at entry */
 #define ABI_PENDING_WANTS_STACK 4 /* its return records a stack */
+#define ABI_PENDING_TEMPORARY   8 /* `old` was allocated by a last event of the thread */
+
+/*
+ * A thread is known by its kernel stack: the upper bits of how far that is from some
+ * fixed place, above room for its thread id, which is below 2^22 (PID_MAX_LIMIT,
+ * include/linux/threads.h). No kernel stack is smaller than a page.
+ */
+#define ABI_CALLER_TID_BITS    24
+#define ABI_CALLER_KEY(offset) ((uint64_t)(offset) >> 12 << ABI_CALLER_TID_BITS)
+#define ABI_CALLER_TID(word)   ((uint32_t)((word) & ((1u << ABI_CALLER_TID_BITS) - 1)))
+
+/* The place of a thread in a table of 2^bits. */
+#define ABI_CALLER_AT(key, bits)                                                         \
+	((uint32_t)((key)*0x9e3779b97f4a7c15ull >> (64 - (bits))))
 
 /* One call between its entry and its return. */
 struct abi_pending {
-	uint64_t owner;      /* thread id, 0: free */
+	uint64_t owner;      /* ABI_CALLER_KEY and the thread id, 0: free */
 	uint64_t sp;         /* address of the return address */
 	uint64_t size_bytes; /* asked for */
 	uint64_t address; /* out pointer or start of a range; of an old block the key */
@@ -430,12 +460,13 @@ _Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
 
 /*
  * The last free that a thread began: one function that frees may call another, and that
- * is one free. By the low bits of the thread id.
+ * is one free.
  */
-#define ABI_LAST_FREE_SLOTS 16384
+#define ABI_LAST_FREE_BITS  14 /* of the table's size; by thread */
+#define ABI_LAST_FREE_SLOTS (1 << ABI_LAST_FREE_BITS)
 
 struct abi_last_free {
-	uint64_t tid;
+	uint64_t owner;    /* ABI_CALLER_KEY */
 	uint64_t key;      /* of the block, 0: an allocation came after it */
 	uint64_t sp;       /* address of the return address */
 	uint64_t function; /* address of the function */

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The book-keeping of heap blocks: what an entry and a return do to the live table. */
 
-#ifdef SAMPLE_BYTES
-ALWAYS_INLINE struct abi_sample *sample_of(u64 size_bytes)
-{
-	u32 at = abi_sample_class(size_bytes);
-
-	return samples.lookup(&at);
-}
-#endif
-
 /* Does an allocation of this size pass the filter and the sampling? Sampling draws a
  * number each time: every N-th call would fall in step with the target's pattern. */
 ALWAYS_INLINE int wanted(u64 size_bytes)
@@ -51,7 +42,7 @@ ALWAYS_INLINE void count_estimate(enum abi_counter blocks, enum abi_counter byte
 }
 
 /* A block came to be: p->old becomes its record. */
-ALWAYS_INLINE void block_allocated(struct abi_pending *p, u64 tid, u32 stack)
+ALWAYS_INLINE void block_allocated(struct abi_pending *p, u32 tid, u32 stack)
 {
 	p->old.size_bytes = p->size_bytes;
 	p->old.stack = stack;
@@ -70,21 +61,23 @@ ALWAYS_INLINE void block_freed(u64 size_bytes)
 
 /* The old block of a realloc goes at entry: its address may be handed to another
  * thread before the call returns. */
-ALWAYS_INLINE void realloc_begin(struct abi_control *ctl, struct abi_pending *p)
+ALWAYS_INLINE void realloc_begin(const struct tracee *t, struct abi_pending *p)
 {
 	struct abi_block old = {};
 
-	if (p->address && live_take(ctl, p->address, &old)) {
+	if (p->address && live_take(t->ctl, p->address, &old)) {
 		/* It is live as long as the call may fail. */
-		journal_add(ctl, p->address, 0, &old);
+		journal_add(t->ctl, p->address, 0, &old);
 		p->old = old;
 		p->flags |= ABI_PENDING_HAS_OLD;
+		if (traffic_is_temporary(t, p->address, &old))
+			p->flags |= ABI_PENDING_TEMPORARY;
 	}
 }
 
 /* The address of the new block that the call made; or the key of the old one, when it has
  * to be put back: then `restore` is set. */
-ALWAYS_INLINE u64 realloc_end(struct abi_control *ctl, struct abi_pending *p, u64 result,
+ALWAYS_INLINE u64 realloc_end(const struct tracee *t, struct abi_pending *p, u64 result,
 			      int *restore)
 {
 	/* realloc(p, 0) frees p and returns NULL (glibc); any other NULL is a failure
@@ -96,49 +89,50 @@ ALWAYS_INLINE u64 realloc_end(struct abi_control *ctl, struct abi_pending *p, u6
 	}
 	if (p->flags & ABI_PENDING_HAS_OLD) {
 		block_freed(p->old.size_bytes);
+		traffic_freed(t, &p->old, !!(p->flags & ABI_PENDING_TEMPORARY));
 		if (!result || p->flags & ABI_PENDING_SKIP)
-			journal_add(ctl, p->address, 0, NULL);
+			journal_add(t->ctl, p->address, 0, NULL);
 	} else if (p->address) {
 		count(ABI_FREES_UNKNOWN, 1);
 	}
 	return result;
 }
 
-ALWAYS_INLINE struct abi_last_free *last_free_of(u64 tid)
+ALWAYS_INLINE struct abi_last_free *last_free_of(u64 caller)
 {
-	u32 at = tid & (ABI_LAST_FREE_SLOTS - 1);
+	u32 at = ABI_CALLER_AT(caller, ABI_LAST_FREE_BITS);
 
 	return last_free.lookup(&at);
 }
 
 /* Is this free part of the one that this thread began last: of the same block, by
  * another function, called or jumped to from there? */
-ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 tid, u64 key)
+ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 caller, u64 key)
 {
-	struct abi_last_free *last = last_free_of(tid);
+	struct abi_last_free *last = last_free_of(caller);
 
-	return last && last->tid == tid && last->key == key && last->sp >= sp &&
+	return last && last->owner == caller && last->key == key && last->sp >= sp &&
 	       last->function != REG_PC(ctx);
 }
 
-ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 tid, u64 key)
+ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 caller, u64 key)
 {
-	struct abi_last_free *last = last_free_of(tid);
+	struct abi_last_free *last = last_free_of(caller);
 
 	if (!last)
 		return;
-	last->tid = tid;
+	last->owner = caller;
 	last->key = key;
 	last->sp = sp;
 	last->function = REG_PC(ctx);
 }
 
 /* An allocation begins: what this thread freed before may be handed out again. */
-ALWAYS_INLINE void free_is_over(u64 tid)
+ALWAYS_INLINE void free_is_over(u64 caller)
 {
-	struct abi_last_free *last = last_free_of(tid);
+	struct abi_last_free *last = last_free_of(caller);
 
-	if (last && last->tid == tid)
+	if (last && last->owner == caller)
 		last->key = 0;
 }
 
@@ -152,26 +146,29 @@ ALWAYS_INLINE void free_block(const struct tracee *t, struct pt_regs *ctx, u64 s
 	journal_add(t->ctl, key, 0, NULL);
 	if (live_take(t->ctl, key, &old)) {
 		block_freed(old.size_bytes);
+		traffic_freed(t, &old, traffic_is_temporary(t, key, &old));
 	} else {
-		if (free_is_inside(ctx, sp, t->tid, key))
+		if (free_is_inside(ctx, sp, t->caller, key))
 			return;
 		count(ABI_FREES_UNKNOWN, 1);
+		traffic_other_event(t);
 	}
-	free_begins(ctx, sp, t->tid, key);
+	free_begins(ctx, sp, t->caller, key);
 }
 
 /* A block may have got another size where it is: its key when it has to be put back so,
  * its stack and its age unchanged. */
-ALWAYS_INLINE u64 resize_end(struct abi_control *ctl, struct abi_pending *p, u64 result)
+ALWAYS_INLINE u64 resize_end(const struct tracee *t, struct abi_pending *p, u64 result)
 {
 	struct abi_block old = {};
 
-	if (result < p->size_bytes || !p->address || !live_take(ctl, p->address, &old))
+	if (result < p->size_bytes || !p->address || !live_take(t->ctl, p->address, &old))
 		return 0;
 	if (p->size_bytes > old.size_bytes)
 		count(ABI_ALLOCATED_BYTES, p->size_bytes - old.size_bytes);
 	else
 		count(ABI_FREED_BYTES, old.size_bytes - p->size_bytes);
+	traffic_resized(t, &old, p->size_bytes);
 	p->old = old;
 	p->old.size_bytes = p->size_bytes;
 	return p->address;

@@ -109,7 +109,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 ALWAYS_INLINE u32 event_stack(const struct tracee *t, void *ctx, struct pt_regs *regs,
 			      u32 kind)
 {
-	struct abi_scratch *s = scratch_claim(t->tid);
+	struct abi_scratch *s = scratch_claim(t->caller);
 
 	if (!s)
 		return ABI_NO_STACK;
@@ -127,10 +127,10 @@ ALWAYS_INLINE int event_hit(void *ctx)
 
 #ifdef ALL_PROCESSES
 	/* Threads of the kernel are not to be taken up as processes. */
-	if (!event_registers(ctx, &regs) || !tracee_find(&t))
+	if (!event_registers(ctx, &regs) || !tracee_find(&t, ctx))
 		return 0;
 #else
-	if (!tracee_find(&t) || !event_registers(ctx, &regs))
+	if (!tracee_find(&t, ctx) || !event_registers(ctx, &regs))
 		return 0;
 #endif
 

@@ -28,7 +28,7 @@ int on_mapping_call(void *ctx)
 	struct pt_regs regs = {};
 	struct tracee t;
 
-	if (!tracee_find(&t) || !event_registers(ctx, &regs))
+	if (!tracee_find(&t, ctx) || !event_registers(ctx, &regs))
 		return 0;
 	/* What they take goes at entry: it may be mapped again before they return. */
 	if (REG_CALL(&regs) == CALL_MUNMAP)
@@ -45,7 +45,7 @@ int on_mapping_return(void *ctx)
 	struct pt_regs regs = {};
 	struct tracee t;
 
-	if (!tracee_find(&t) || !event_registers(ctx, &regs))
+	if (!tracee_find(&t, ctx) || !event_registers(ctx, &regs))
 		return 0;
 
 	u64 call = REG_CALL(&regs), result = REG_RESULT(&regs), start, size;

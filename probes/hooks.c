@@ -36,14 +36,9 @@ ALWAYS_INLINE int takes_block(u32 effect)
 	       effect == ABI_EFFECT_FREE;
 }
 
-ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
+ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 meaning)
 {
 	u32 site = meaning, effect = ABI_SITE_EFFECT(site);
-	struct tracee t;
-
-	if (!tracee_find(&t))
-		return 1;
-
 	u64 sp = return_address_at(ctx, meaning), size = asked_size(ctx, site, effect);
 	int skips = effect == ABI_EFFECT_ALLOC || effect == ABI_EFFECT_ALLOC_OUT ||
 		    effect == ABI_EFFECT_REALLOC;
@@ -51,12 +46,13 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 	skips = skips && (site & ABI_SITE_UNRECORDED || !wanted(size));
 	/* Inside another call it is that call's business, and worth noting. */
 	if (skips && effect != ABI_EFFECT_REALLOC && site_never_nests(meaning) &&
-	    !pending_find(&t)) {
-		free_is_over(t.tid);
+	    !pending_find(t)) {
+		free_is_over(t->caller);
+		traffic_other_event(t);
 		return 1;
 	}
 
-	struct abi_pending *p = pending_begin(&t, sp);
+	struct abi_pending *p = pending_begin(t, sp);
 
 	if (!p)
 		return 1;
@@ -64,62 +60,61 @@ ALWAYS_INLINE int call_entered(struct pt_regs *ctx, u64 meaning)
 	p->sp = sp;
 	p->site = site;
 	p->flags = 0;
-	p->process = t.slot;
+	p->process = t->slot;
 	p->size_bytes = size;
 	site_followed(p, meaning);
 	p->address = reg_arg(ctx, effect == ABI_EFFECT_ALLOC_OUT ? ABI_SITE_OUT_ARG(site) :
 								   ABI_SITE_OLD_ARG(site));
 	if (takes_block(effect))
-		p->address = tracee_key(&t, p->address);
+		p->address = tracee_key(t, p->address);
 	if (effect != ABI_EFFECT_FREE)
-		free_is_over(t.tid);
+		free_is_over(t->caller);
 	switch (effect) {
 	case ABI_EFFECT_REALLOC:
-		realloc_begin(t.ctl, p);
+		realloc_begin(t, p);
 		/* fall through */
 	case ABI_EFFECT_ALLOC:
 	case ABI_EFFECT_ALLOC_OUT:
 		p->flags |= skips ? ABI_PENDING_SKIP : ABI_PENDING_WANTS_STACK;
+		if (skips)
+			traffic_other_event(t);
 		break;
 	case ABI_EFFECT_FREE:
-		free_block(&t, ctx, sp, p->address);
+		free_block(t, ctx, sp, p->address);
 		break;
 	case ABI_EFFECT_RESIZE:
 		break;
 #ifdef MAPPINGS
 	default:
-		mapping_begin(&t, ctx, p);
+		mapping_begin(t, ctx, p);
 #endif
 	}
 	return 0;
 }
 
 /* A free without a return probe. */
-ALWAYS_INLINE int free_entered(struct pt_regs *ctx, u64 meaning)
+ALWAYS_INLINE int free_entered(const struct tracee *t, struct pt_regs *ctx, u64 meaning)
 {
-	struct tracee t;
-
-	if (!tracee_find(&t))
-		return 0;
-
 	u64 sp = return_address_at(ctx, meaning);
 
-	if (!pending_is_inside(&t, sp))
-		free_block(&t, ctx, sp,
-			   tracee_key(&t, reg_arg(ctx, ABI_SITE_OLD_ARG(meaning))));
+	if (!pending_is_inside(t, sp))
+		free_block(t, ctx, sp,
+			   tracee_key(t, reg_arg(ctx, ABI_SITE_OLD_ARG(meaning))));
 	return 0;
 }
 
-#ifdef HAVE_COOKIE
-int on_call(struct pt_regs *ctx)
-{
-	return call_entered(ctx, bpf_get_attach_cookie(ctx));
-}
+/* The programs of old kernels have the meaning of their site compiled in. */
+#define ENTRY(name, find, entered, meaning)                                              \
+	int name(struct pt_regs *ctx)                                                    \
+	{                                                                                \
+		struct tracee t;                                                         \
+                                                                                         \
+		return find(&t, ctx) ? entered(&t, ctx, meaning) : 1;                  \
+	}
 
-int on_free(struct pt_regs *ctx)
-{
-	return free_entered(ctx, bpf_get_attach_cookie(ctx));
-}
+#ifdef HAVE_COOKIE
+ENTRY(on_call, tracee_find, call_entered, site_meaning(ctx, site_at(ctx)))
+ENTRY(on_free, tracee_find, free_entered, site_meaning(ctx, site_at(ctx)))
 #endif
 
 /*
@@ -127,7 +122,7 @@ int on_free(struct pt_regs *ctx)
  * `restore` set it is the key of an old block: of a realloc that failed, or a resized
  * one.
  */
-ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u64 result,
+ALWAYS_INLINE u64 call_outcome(const struct tracee *t, struct abi_pending *p, u64 result,
 			       int *restore)
 {
 	u64 address = result;
@@ -135,7 +130,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 
 	switch (ABI_SITE_EFFECT(p->site)) {
 	case ABI_EFFECT_REALLOC:
-		address = realloc_end(ctl, p, result, restore);
+		address = realloc_end(t, p, result, restore);
 		return skip && !*restore ? 0 : address;
 	case ABI_EFFECT_ALLOC:
 		if (!address && !skip)
@@ -156,7 +151,7 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 		return address;
 	case ABI_EFFECT_RESIZE:
 		*restore = 1;
-		return resize_end(ctl, p, result);
+		return resize_end(t, p, result);
 	default:
 		return 0;
 	}
@@ -165,12 +160,13 @@ ALWAYS_INLINE u64 call_outcome(struct abi_control *ctl, struct abi_pending *p, u
 ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 {
 	struct tracee t;
-	struct abi_pending *p = tracee_returns(&t) ? pending_find(&t) : NULL;
+	struct abi_pending *p = tracee_returns(&t, ctx) ? pending_find(&t) : NULL;
 
 	/* A nested call's return, or one that was entered before the attach. */
 	if (!p || p->sp != RETURNED_SP(ctx))
 		return 0;
 	t.slot = p->process;
+	t.tid = ABI_CALLER_TID(p->owner);
 
 	/* The walk comes first: what it finds does not depend on the outcome, and the
 	 * verifier follows it once for each state before it. */
@@ -187,7 +183,7 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 	}
 #endif
 	int restore = 0;
-	u64 address = call_outcome(t.ctl, p, result, &restore);
+	u64 address = call_outcome(&t, p, result, &restore);
 
 	if (address) {
 		u64 old_key = 0;
@@ -197,10 +193,17 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 			if (p->flags & ABI_PENDING_HAS_OLD)
 				old_key = p->address;
 			p->flags = 0;
-			block_allocated(p, t.tid, stack);
+			block_allocated(p, ABI_CALLER_TID(p->owner), stack);
 		}
 		/* With `restore` it is a key, and stays as it is. */
-		live_put(t.ctl, ABI_KEY(t.slot, address), old_key, &p->old);
+		u64 key = ABI_KEY(t.slot, address);
+
+		int stored = live_put(t.ctl, key, old_key, &p->old);
+
+		if (!restore && stored)
+			traffic_allocated(&t, key, &p->old);
+		if (restore && !stored)
+			traffic_gone(key, &p->old);
 	}
 	pending_end(&t, p);
 	return 0;
@@ -211,12 +214,24 @@ int on_return(struct pt_regs *ctx)
 	return call_returned(ctx);
 }
 
+#ifdef ONE_PROCESS
+ENTRY(on_free_here, tracee_is_here, free_entered, site_meaning(ctx, site_at(ctx)))
+#endif
+
 #ifdef HAVE_SESSION
 /* Both in one: an entry, where the probe sits, or the return that it asked for. */
 int on_session(struct pt_regs *ctx)
 {
-	if (REG_PC(ctx) == get_func_ip(ctx))
-		return call_entered(ctx, bpf_get_attach_cookie(ctx));
+	struct abi_site_at *s = site_at(ctx);
+
+	if (s && s->meaning) {
+		struct tracee t;
+
+		if (!tracee_is_here(&t, ctx))
+			return 1;
+		if (site_is_entry(ctx, &t, s))
+			return call_entered(&t, ctx, site_meaning(ctx, s));
+	}
 	return call_returned(ctx);
 }
 #endif

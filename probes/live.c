@@ -100,28 +100,26 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 	return 0;
 }
 
-/* 1 when `x` is 0, else 0. Without a branch: the verifier would follow both sides of
- * each of many comparisons whose counts then differ. */
-ALWAYS_INLINE u64 is_zero(u64 x)
+/*
+ * How many ways of the bucket are taken. Bit 63 of *differs stays only if none of them is
+ * `word`. Without branches: the verifier would follow both sides of each of many
+ * comparisons. Words are below 2^61, so that of a difference that is not 0 the negative
+ * has that bit.
+ */
+ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *differs)
 {
-	u64 negative = x | -x;
-
-	__asm__ __volatile__("" : "+r"(negative));
-	return (negative >> 63) ^ 1;
-}
-
-ALWAYS_INLINE u64 live_free_ways(const struct abi_live_bucket *b, u64 word, u64 *has_word)
-{
-	u64 n = 0;
+	u64 load = 0;
 
 #pragma unroll
 	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
-		u64 k = b->key[i];
+		u64 taken = -b->key[i], difference = -(b->key[i] ^ word);
 
-		n += is_zero(k);
-		*has_word |= is_zero(k ^ word);
+		/* Hidden from the compiler, which would compare and branch. */
+		__asm__ __volatile__("" : "+r"(taken), "+r"(difference));
+		load += taken >> 63;
+		*differs &= difference;
 	}
-	return n;
+	return load;
 }
 
 /* Record a block, in place of `old_key` if that is not 0 (which was taken before); 0, and
@@ -139,20 +137,22 @@ ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
 	if (!b1 || !b2)
 		return 0;
 
-	u64 has_word = ctl->spilled_blocks;
-	u64 free1 = live_free_ways(b1, word, &has_word);
-	u64 free2 = live_free_ways(b2, word, &has_word);
+	u64 differs = ctl->spilled_blocks ? 0 : 1ull << 63;
+	u64 load1 = live_load(b1, word, &differs);
+	u64 load2 = live_load(b2, word, &differs);
 
 	/* The address is handed out again: whoever freed it escaped the probes. */
-	if (has_word) {
+	if (!(differs >> 63)) {
 		struct abi_block stale = {};
 
-		if (live_take(ctl, key, &stale))
+		if (live_take(ctl, key, &stale)) {
 			count(ABI_BLOCKS_REPLACED, 1);
+			traffic_gone(key, &stale);
+		}
 	}
 	if (live_fits(key, block->size_bytes)) {
-		if (live_put_into(free1 < free2 ? b2 : b1, word, block) ||
-		    live_put_into(free1 < free2 ? b1 : b2, word, block))
+		if (live_put_into(load1 > load2 ? b2 : b1, word, block) ||
+		    live_put_into(load1 > load2 ? b1 : b2, word, block))
 			return 1;
 	}
 	/* Counted first, so that a take on another processor cannot miss it. */

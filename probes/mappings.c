@@ -12,7 +12,7 @@ ALWAYS_INLINE void mapping_event(const struct tracee *t, u32 kind, u64 address,
 	struct abi_event event = {
 		.kind = kind,
 		.process = t->slot,
-		.tid = t->tid,
+		.tid = tracee_tid(t),
 		.address = address,
 		.size_bytes = size_bytes,
 		.extra = extra,

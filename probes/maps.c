@@ -10,6 +10,10 @@ struct stack_record {
 
 BPF_F_TABLE("array", u32, struct abi_control, control, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_process, processes, PROCESS_SLOTS, BPF_F_MMAPABLE);
+#ifndef EVENTS
+BPF_F_TABLE("array", u32, struct abi_site_at, sites_at, MEMTRACE_PAGE_SIZE,
+	    BPF_F_MMAPABLE);
+#endif
 BPF_F_TABLE("array", u32, struct abi_counters, counters, CPU_SLOTS, BPF_F_MMAPABLE);
 
 #ifdef EVENTS
@@ -101,6 +105,16 @@ ALWAYS_INLINE struct abi_control *control_get(void)
 	return control.lookup(&zero);
 }
 
+/* 1 when `x` is 0, else 0. Without a branch: the verifier would follow both sides of
+ * each of many comparisons whose counts then differ. */
+ALWAYS_INLINE u64 is_zero(u64 x)
+{
+	u64 negative = x | -x;
+
+	__asm__ __volatile__("" : "+r"(negative));
+	return (negative >> 63) ^ 1;
+}
+
 ALWAYS_INLINE u32 tick_now(void)
 {
 #ifdef WITH_TIME
@@ -113,3 +127,12 @@ ALWAYS_INLINE u32 tick_now(void)
 	return 0;
 #endif
 }
+
+#ifdef SAMPLE_BYTES
+ALWAYS_INLINE struct abi_sample *sample_of(u64 size_bytes)
+{
+	u32 at = abi_sample_class(size_bytes);
+
+	return samples.lookup(&at);
+}
+#endif

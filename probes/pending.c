@@ -22,7 +22,7 @@ ALWAYS_INLINE u64 trampoline_address(void)
 /*
  * Is the call that `p` describes still running, seen from a call that begins at `sp`?
  * It is not when its frame was unwound past by longjmp or an exception, or when its
- * thread died and another got the number. It is when
+ * thread died and another got its kernel stack. It is when
  * - the stack pointer is not above its frame,
  * - its return address is still the return probe's trampoline, and
  * - the new call comes from an allocator's own code, or by a tail call: a longjmp can
@@ -31,7 +31,7 @@ ALWAYS_INLINE u64 trampoline_address(void)
 ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pending *p,
 				     u64 sp)
 {
-	if (sp > p->sp)
+	if (sp > p->sp || p->process != t->slot)
 		return 0;
 
 	u64 caller = 0;
@@ -49,29 +49,40 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 	return in_allocator(t->process, caller);
 }
 
+/* Is it this thread's? */
+ALWAYS_INLINE int pending_is_mine(const struct tracee *t, const struct abi_pending *p)
+{
+	return (p->owner ^ t->caller) >> ABI_CALLER_TID_BITS == 0;
+}
+
+ALWAYS_INLINE struct abi_pending *pending_slot(const struct tracee *t)
+{
+	u32 at = ABI_CALLER_AT(t->caller, ABI_PENDING_BITS);
+
+	return pending.lookup(&at);
+}
+
 /* This thread's record, or NULL. */
 ALWAYS_INLINE struct abi_pending *pending_find(const struct tracee *t)
 {
-	u64 tid = t->tid;
-	u32 at = tid & (ABI_PENDING_SLOTS - 1);
-	struct abi_pending *p = pending.lookup(&at);
+	struct abi_pending *p = pending_slot(t);
+	u64 key = t->caller;
 
-	if (p && p->owner == tid)
+	if (p && pending_is_mine(t, p))
 		return p;
-	return t->ctl->spilled_pending ? pending_spill.lookup(&tid) : NULL;
+	return t->ctl->spilled_pending ? pending_spill.lookup(&key) : NULL;
 }
 
 /* Give a record back. */
 ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 {
-	u64 tid = t->tid;
-	u32 at = tid & (ABI_PENDING_SLOTS - 1);
-	struct abi_pending *slot = pending.lookup(&at);
+	struct abi_pending *slot = pending_slot(t);
+	u64 key = t->caller;
 
 	p->flags = 0;
-	if (slot && slot->owner == tid) {
+	if (slot && pending_is_mine(t, slot)) {
 		publish(&slot->owner, 0);
-	} else if (pending_spill.delete(&tid) == 0) {
+	} else if (pending_spill.delete(&key) == 0) {
 		__sync_fetch_and_add(&t->ctl->spilled_pending, -1);
 	}
 }
@@ -80,8 +91,8 @@ ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 ALWAYS_INLINE void pending_abandon(const struct tracee *t, struct abi_pending *p)
 {
 	count(ABI_CALLS_ABANDONED, 1);
-	if (p->flags & ABI_PENDING_HAS_OLD)
-		live_put(t->ctl, p->address, 0, &p->old);
+	if (p->flags & ABI_PENDING_HAS_OLD && !live_put(t->ctl, p->address, 0, &p->old))
+		traffic_gone(p->address, &p->old);
 }
 
 /* Is this thread inside a call that is counted already? */
@@ -146,29 +157,29 @@ ALWAYS_INLINE void site_nests(const struct abi_pending *p)
 ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp)
 {
 	struct abi_pending *p = pending_find(t);
-	u64 tid = t->tid;
 
-	if (p) {
-		if (pending_is_running(t, p, sp)) {
-			count(ABI_NESTED_CALLS, 1);
-			site_nests(p);
-			return NULL;
-		}
-		pending_abandon(t, p);
-		return p;
+	if (p && pending_is_running(t, p, sp)) {
+		count(ABI_NESTED_CALLS, 1);
+		site_nests(p);
+		return NULL;
 	}
 
-	u32 at = tid & (ABI_PENDING_SLOTS - 1);
+	u64 key = t->caller, owner = key | tracee_tid(t);
 
-	p = pending.lookup(&at);
-	if (p && p->owner == 0 && __sync_val_compare_and_swap(&p->owner, 0, tid) == 0)
+	if (p) {
+		pending_abandon(t, p);
+		publish(&p->owner, owner);
+		return p;
+	}
+	p = pending_slot(t);
+	if (p && p->owner == 0 && __sync_val_compare_and_swap(&p->owner, 0, owner) == 0)
 		return p;
 
-	struct abi_pending fresh = {.owner = tid};
+	struct abi_pending fresh = {.owner = owner};
 
 	__sync_fetch_and_add(&t->ctl->spilled_pending, 1);
-	if (pending_spill.update(&tid, &fresh) == 0)
-		return pending_spill.lookup(&tid);
+	if (pending_spill.update(&key, &fresh) == 0)
+		return pending_spill.lookup(&key);
 	__sync_fetch_and_add(&t->ctl->spilled_pending, -1);
 	count(ABI_PENDING_FULL, 1);
 	return NULL;

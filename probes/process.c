@@ -5,7 +5,8 @@
 struct tracee {
 	struct abi_control *ctl;
 	struct abi_process *process;
-	u64 tid;
+	u64 caller; /* ABI_CALLER_KEY of it */
+	u32 tid;    /* 0: not asked for yet */
 	u32 slot;
 };
 
@@ -64,15 +65,38 @@ ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
 	return NULL;
 }
 
-/* Is this hit to be looked at? Fills `t` if so. */
-ALWAYS_INLINE int tracee_find(struct tracee *t)
+/* The control record while the gate is open, else NULL. */
+ALWAYS_INLINE struct abi_control *control_open(void)
 {
+	struct abi_control *ctl = control_get();
+
+	return ctl && ctl->enabled ? ctl : NULL;
+}
+
+/*
+ * What tells this thread from all others alive: where its kernel stack is, as its
+ * registers lie at the top of that (task_pt_regs()). It costs nothing, and a helper that
+ * tells the thread's number some 20 ns where returns in the kernel are slowed down
+ * against speculation. To the verifier the difference of two pointers is a number.
+ */
+ALWAYS_INLINE u64 caller_key(struct pt_regs *ctx, const struct abi_control *ctl)
+{
+	return ABI_CALLER_KEY((u64)ctx - (u64)ctl);
+}
+
+/* Is this hit to be looked at? Fills `t` if so. */
+ALWAYS_INLINE int tracee_find(struct tracee *t, struct pt_regs *ctx)
+{
+	t->ctl = control_open();
+	if (!t->ctl)
+		return 0;
+
 	u64 pid_tgid = current_pid_tgid(), tgid = pid_tgid >> 32;
 
-	t->ctl = control_get();
-	if (!t->ctl || !t->ctl->enabled || !tgid)
+	if (!tgid)
 		return 0;
 	t->tid = (u32)pid_tgid;
+	t->caller = caller_key(ctx, t->ctl);
 	t->process = process_find(tgid, &t->slot);
 #ifdef ALL_PROCESSES
 	if (!t->process && tgid != OWN_PID) {
@@ -85,13 +109,42 @@ ALWAYS_INLINE int tracee_find(struct tracee *t)
 	return t->process != NULL;
 }
 
-/* The same for a return: its call's record names the process. */
-ALWAYS_INLINE int tracee_returns(struct tracee *t)
+#ifdef ONE_PROCESS
+/* The same in a session of the one process that is traced: no other's hits come here
+ * (uprobe_prog_run(), kernel/trace/bpf_trace.c). */
+ALWAYS_INLINE int tracee_is_here(struct tracee *t, struct pt_regs *ctx)
 {
-	t->ctl = control_get();
-	if (!t->ctl || !t->ctl->enabled)
+	t->ctl = control_open();
+	if (!t->ctl)
 		return 0;
-	t->tid = (u32)current_pid_tgid();
+	t->slot = t->ctl->only_slot;
+	t->process = processes.lookup(&t->slot);
+	t->tid = 0;
+	t->caller = caller_key(ctx, t->ctl);
+	return t->process && t->process->tgid &&
+	       !(t->process->tgid & ABI_PROCESS_RETIRED);
+}
+#else
+#define tracee_is_here tracee_find
+#endif
+
+/* Its number as memtrace counts threads. */
+ALWAYS_INLINE u32 tracee_tid(const struct tracee *t)
+{
+#ifdef ONE_PROCESS
+	if (!t->tid)
+		return (u32)current_pid_tgid();
+#endif
+	return t->tid;
+}
+
+/* The same for a return: its call's record names process and thread. */
+ALWAYS_INLINE int tracee_returns(struct tracee *t, struct pt_regs *ctx)
+{
+	t->ctl = control_open();
+	if (!t->ctl)
+		return 0;
+	t->caller = caller_key(ctx, t->ctl);
 	t->process = NULL;
 	return 1;
 }
@@ -146,6 +199,9 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 }
 #endif
 
+/* traffic.c: what the process holds is gone. */
+ALWAYS_INLINE void traffic_process_ends(u32 slot);
+
 /* sched_process_exec: the address space is a new one, and no other thread is left. */
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -156,10 +212,17 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!old)
 		return 0;
 	old->tgid = tgid | ABI_PROCESS_RETIRED;
+	traffic_process_ends(slot);
 #ifndef ALL_PROCESSES
 	struct abi_process *fresh = process_claim(tgid, &slot);
 
 	if (fresh) {
+#ifdef ONE_PROCESS
+		struct abi_control *ctl = control_get();
+
+		if (ctl)
+			ctl->only_slot = slot;
+#endif
 		fresh->has_ranges = 0;
 		bpf_get_current_comm(fresh->command, sizeof(fresh->command));
 	}
@@ -173,7 +236,7 @@ int on_code_change(struct pt_regs *ctx)
 {
 	struct tracee t;
 
-	if (tracee_find(&t))
+	if (tracee_find(&t, ctx))
 		__sync_fetch_and_add(&t.process->code_changes, 1);
 	return 0;
 }

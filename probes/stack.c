@@ -140,13 +140,14 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
  * this number. */
 ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator)
 {
-	struct abi_scratch *s = scratch_claim(t->tid);
+	struct abi_scratch *s = scratch_claim(t->caller);
 
 	if (!s)
 		return ABI_NO_STACK;
 
 	u32 number = stack_walk(t, ctx, s, allocator);
 
+	traffic_forget_paths(s, number);
 	publish(&s->owner, 0);
 	return number;
 }

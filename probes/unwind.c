@@ -38,7 +38,7 @@ struct walk {
 };
 
 /* Claim room for a walk; NULL, and counted, when all of it is taken. */
-ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 tid)
+ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 {
 	u32 first = (bpf_get_smp_processor_id() & (CPU_SLOTS - 1)) * ABI_SCRATCH_WAYS;
 
@@ -47,7 +47,7 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 tid)
 		u32 at = first + i;
 		struct abi_scratch *s = scratch.lookup(&at);
 
-		if (s && __sync_val_compare_and_swap(&s->owner, 0, tid) == 0)
+		if (s && __sync_val_compare_and_swap(&s->owner, 0, caller) == 0)
 			return s;
 	}
 	count(ABI_SCRATCH_FULL, 1);

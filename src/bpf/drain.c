@@ -178,7 +178,7 @@ static bool has_died(const struct count_dead *c, const struct abi_pending *p)
 	const struct snapshot_process *process = snapshot_process(c->snap, index);
 
 	return process && !process->exited &&
-	       !proc_has_thread(process->pid, (uint32_t)p->owner);
+	       !proc_has_thread(process->pid, ABI_CALLER_TID(p->owner));
 }
 
 static bool count_dead_owners(const void *elements, uint32_t first, uint32_t count,

@@ -16,6 +16,7 @@
 #include "snapshot/snapshot.h"
 #include "util/error.h"
 
+struct abi_block;
 struct abi_control;
 
 /* Descriptors of the maps of probes/maps.c; -1: this run has no such map. */
@@ -68,6 +69,12 @@ struct error *drain_counters(const struct drain_maps *maps,
 			     const struct drain_slots *slots, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
+/* Who is told of each block that is taken out; `fn` may be NULL. */
+struct drain_taken {
+	void (*fn)(void *arg, const struct abi_block *block);
+	void *arg;
+};
+
 /*
  * Take out of the tables what belongs to the slots for which `gone` is set
  * (sizes.process_slots of them), whose processes do not run any more. Adds the blocks
@@ -75,7 +82,8 @@ struct error *drain_counters(const struct drain_maps *maps,
  */
 struct error *drain_forget(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,
-			   const bool gone[], uint64_t *blocks, uint64_t *bytes)
+			   const bool gone[], const struct drain_taken *taken,
+			   uint64_t *blocks, uint64_t *bytes)
 	__attribute__((warn_unused_result));
 
 #endif

@@ -11,6 +11,7 @@ struct forget {
 	const struct drain_maps *maps;
 	struct abi_control *control;
 	const bool *gone;
+	const struct drain_taken *taken;
 	uint32_t slot_count;
 	uint64_t blocks, bytes;
 };
@@ -20,10 +21,12 @@ static bool is_gone(const struct forget *f, uint32_t slot)
 	return slot < f->slot_count && f->gone[slot];
 }
 
-static void count_block(struct forget *f, uint64_t size_bytes)
+static void count_block(struct forget *f, const struct abi_block *block)
 {
 	f->blocks++;
-	f->bytes += size_bytes;
+	f->bytes += block->size_bytes;
+	if (f->taken->fn)
+		f->taken->fn(f->taken->arg, block);
 }
 
 /* Slots change hands by compare-and-exchange here as in probes/live.c. */
@@ -45,7 +48,12 @@ static bool forget_buckets(const void *elements, uint32_t first, uint32_t count,
 							 false, __ATOMIC_SEQ_CST,
 							 __ATOMIC_SEQ_CST))
 				continue;
-			count_block(f, buckets[i].entry[way].size_bytes);
+
+			const struct abi_live_entry *e = &buckets[i].entry[way];
+			const struct abi_block block = {e->size_bytes, e->stack, e->tid,
+							e->tick, 0};
+
+			count_block(f, &block);
 			__atomic_store_n(at, 0, __ATOMIC_SEQ_CST);
 		}
 	}
@@ -63,7 +71,7 @@ static bool forget_spilled(uint64_t key, const void *value, void *arg)
 	struct forget *f = arg;
 
 	if (is_gone(f, ABI_KEY_SLOT(key)) && delete_key(f->maps->live_spill, key)) {
-		count_block(f, block->size_bytes);
+		count_block(f, block);
 		__atomic_sub_fetch(&f->control->spilled_blocks, 1, __ATOMIC_SEQ_CST);
 	}
 	return true;
@@ -73,7 +81,7 @@ static bool forget_spilled(uint64_t key, const void *value, void *arg)
 static void forget_call(struct forget *f, const struct abi_pending *p)
 {
 	if (p->flags & ABI_PENDING_HAS_OLD)
-		count_block(f, p->old.size_bytes);
+		count_block(f, &p->old);
 }
 
 static bool forget_pending(const void *elements, uint32_t first, uint32_t count,
@@ -108,11 +116,13 @@ static bool forget_spilled_pending(uint64_t tid, const void *value, void *arg)
 
 struct error *drain_forget(const struct drain_maps *maps,
 			   const struct source_sizes *sizes, struct abi_control *control,
-			   const bool gone[], uint64_t *blocks, uint64_t *bytes)
+			   const bool gone[], const struct drain_taken *taken,
+			   uint64_t *blocks, uint64_t *bytes)
 {
 	struct forget f = {.maps = maps,
 			   .control = control,
 			   .gone = gone,
+			   .taken = taken,
 			   .slot_count = sizes->process_slots};
 	struct abi_block block;
 	struct abi_pending pending;

@@ -14,6 +14,7 @@
 
 #include "abi.h"
 #include "bpf/embedded.h"
+#include "traffic_record.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 #include "util/vec.h"
@@ -34,6 +35,13 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 
 /* The ring of walks that are handed over: some 500 of them. */
 #define MISS_RING_BYTES (32u << 20)
+
+/* Records for each thread: with three quarters of them free the few ways of a thread are
+ * hardly ever all taken. */
+#define THREAD_ROOM 4
+
+/* The ring of events of blocks whose stack has no number yet: 130,000 of them. */
+#define LATE_RING_BYTES (4u << 20)
 
 _Static_assert(MANY_PROCESSES - 1 <= ABI_RULE_SLOT(UINT64_MAX), "it fits a rule's key");
 
@@ -69,6 +77,16 @@ void pid_namespace_read(struct pid_namespace *ret)
 	ret->inode = st.st_ino;
 }
 
+static void compute_thread_sizes(const struct source_options *o, struct source_sizes *ret)
+{
+	if (!o->traffic)
+		return;
+	ret->thread_slots = power_of_two_from(o->max_threads * THREAD_ROOM);
+	ret->thread_record_bytes =
+		(uint32_t)(sizeof(struct abi_thread) +
+			   (o->temporary_threshold + 1) * sizeof(uint64_t));
+}
+
 void source_sizes_compute(const struct source_options *options, struct source_sizes *ret)
 {
 	int cpus = libbpf_num_possible_cpus();
@@ -88,6 +106,7 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 		.rule_buckets = options->scope == SCOPE_PROCESSES ? FEW_RULE_BUCKETS
 								  : MANY_RULE_BUCKETS,
 	};
+	compute_thread_sizes(options, ret);
 }
 
 /* The register of an argument, ABI_ARG_NONE when there is none. */
@@ -279,6 +298,10 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
 			       ((UINT64_C(1) << 32) + o->sample_every / 2) /
 				       o->sample_every);
+	/* Each event of a thread's traffic needs its number and its process anyway. */
+	source->one_process = o->one_process && o->sessions && !o->traffic;
+	if (source->one_process)
+		ok &= add_flag(source, "-DONE_PROCESS");
 	if (o->sessions) {
 		bool all = o->sample_every <= 1 && !o->sample_bytes &&
 			   !o->min_size_bytes && o->max_size_bytes == UINT64_MAX;
@@ -290,6 +313,13 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		if (!all)
 			ok &= add_flag(source, "-DSKIPS_RETURNS");
 	}
+	if (o->traffic)
+		ok &= add_flag(source, "-DWITH_TRAFFIC") &&
+		      add_flag(source, "-DTHREAD_SLOTS=%" PRIu32, z->thread_slots) &&
+		      add_flag(source, "-DTEMPORARY_EVENTS=%u",
+			       o->temporary_threshold + 1) &&
+		      add_flag(source, "-DLATE_RING_PAGES=%ld",
+			       (long)LATE_RING_BYTES / sysconf(_SC_PAGESIZE));
 	if (o->rules)
 		ok &= add_flag(source, "-DUNWIND_RULES") &&
 		      add_flag(source, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets) &&
@@ -320,8 +350,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 /* Is this fragment part of the program? */
 static bool is_wanted(const char *name, const struct source_options *o)
 {
-	static const char *const of_allocations[] = {"live.c", "pending.c", "account.c",
-						     "hooks.c"};
+	static const char *const of_allocations[] = {"sites.c", "live.c", "pending.c",
+						     "account.c", "hooks.c"};
 
 	if (!strcmp(name, "mappings.c"))
 		return o->mappings;
@@ -365,9 +395,8 @@ struct error *source_build(const struct source_options *options,
 
 			source_entry_name(i, name);
 			strbuf_appendf(&text,
-				       "int %s(struct pt_regs *ctx)\n"
-				       "{\n\treturn %s_entered(ctx, %#" PRIx64
-				       "ull);\n}\n",
+				       "ENTRY(%s, tracee_find, %s_entered, %#" PRIx64
+				       "ull)\n",
 				       name, is_free ? "free" : "call", site);
 		}
 	}

@@ -44,11 +44,15 @@ struct source_options {
 	uint64_t sample_bytes;                   /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes; /* 0 and UINT64_MAX: no bound */
 	bool mappings;
-	bool with_time;         /* keep the time of each block */
-	bool cookies;           /* the kernel has attach cookies (5.15) */
-	bool sessions;          /* and sessions (6.13) */
-	bool rules;             /* walk by rules; else by frame pointer alone */
-	bool no_frame_pointers; /* with rules: never by frame pointer */
+	bool with_time;               /* keep the time of each block */
+	bool traffic;                 /* count by call path and thread; needs with_time */
+	uint64_t max_threads;         /* with traffic */
+	unsigned temporary_threshold; /* with traffic: at most so many events between */
+	bool cookies;                 /* the kernel has attach cookies (5.15) */
+	bool sessions;                /* and sessions (6.13) */
+	bool one_process;             /* with SCOPE_PROCESSES: there will be just one */
+	bool rules;                   /* walk by rules; else by frame pointer alone */
+	bool no_frame_pointers;       /* with rules: never by frame pointer */
 	/* Count stacks at this event instead of tracing allocations; NULL: do not. */
 	const struct event_spec *event;
 	bool kernel_stacks; /* the kernel's part of the stack too */
@@ -65,6 +69,9 @@ struct source_sizes {
 	uint32_t max_stacks;
 	uint32_t stack_record_bytes;
 	uint32_t rule_buckets; /* a power of two */
+	/* With traffic, else 0. */
+	uint32_t thread_slots; /* of `threads`, a power of two */
+	uint32_t thread_record_bytes;
 };
 
 /* What calls mean to the probes: ABI_SITE of probes/abi.h. */
@@ -79,6 +86,7 @@ struct source {
 	VEC(uint64_t) sites; /* meanings, each once */
 	unsigned registers;  /* bit n: arguments may be in register n */
 	bool cookies;
+	bool one_process; /* there is a program on_free_here, and on_session is such */
 	struct source_sizes sizes;
 };
 

@@ -98,6 +98,7 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 	_cleanup_(headers_destroyp) struct headers *headers = NULL;
 	struct source_options so = {
 		.scope = t->options.scope,
+		.one_process = t->options.one_process,
 		.ticks = t->ticks,
 		.stack_depth = t->options.stack_depth,
 		.max_allocations = t->options.max_allocations,
@@ -108,6 +109,9 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.max_size_bytes = t->options.max_size_bytes,
 		.mappings = t->options.mappings,
 		.with_time = t->options.with_time,
+		.traffic = t->options.traffic,
+		.max_threads = t->options.max_threads,
+		.temporary_threshold = t->options.temporary_threshold,
 		.cookies = t->features.cookies,
 		.sessions = t->features.sessions,
 		.rules = t->options.unwind != UNWIND_CHOICE_FP,
@@ -139,6 +143,11 @@ static size_t processes_bytes(const struct tracer *t)
 	return t->source->sizes.process_slots * sizeof(struct abi_process);
 }
 
+static size_t sites_at_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE) * sizeof(struct abi_site_at);
+}
+
 static struct error *open_maps(struct tracer *t)
 {
 	enum {
@@ -146,6 +155,7 @@ static struct error *open_maps(struct tracer *t)
 		ALLOCATIONS,
 		EVENTS
 	} what = t->options.event ? EVENTS : ALLOCATIONS;
+	int sites_at;
 	const struct {
 		const char *name;
 		int *fd;
@@ -154,6 +164,7 @@ static struct error *open_maps(struct tracer *t)
 		{"control", &t->maps.control, ALWAYS},
 		{"processes", &t->maps.processes, ALWAYS},
 		{"counters", &t->maps.counters, ALWAYS},
+		{"sites_at", &sites_at, ALLOCATIONS},
 		{"live", &t->maps.live, ALLOCATIONS},
 		{"live_spill", &t->maps.live_spill, ALLOCATIONS},
 		{"journal", &t->maps.journal, ALLOCATIONS},
@@ -176,7 +187,9 @@ static struct error *open_maps(struct tracer *t)
 	}
 	t->control = mapped_open(t->maps.control, sizeof(*t->control));
 	t->processes = mapped_open(t->maps.processes, processes_bytes(t));
-	if (!t->control || !t->processes)
+	if (sites_at >= 0)
+		t->sites_at = mapped_open(sites_at, sites_at_bytes());
+	if (!t->control || !t->processes || (sites_at >= 0 && !t->sites_at))
 		return error_errno(ERROR_IO, errno, "cannot map the control records");
 	return NULL;
 }
@@ -249,6 +262,10 @@ struct error *tracer_create(const struct tracer_options *options,
 		err = tracer_open_ring(t);
 	if (!err && t->options.unwind != UNWIND_CHOICE_FP)
 		err = tracer_open_learner(t);
+	if (!err && t->options.traffic)
+		err = tracer_open_traffic(t);
+	if (!err && t->options.traffic && t->learner)
+		err = tracer_open_late(t);
 	if (!err)
 		err = tracer_attach_tracepoints(t);
 	if (err)
@@ -317,6 +334,7 @@ static void describe(const struct tracer *t, struct snapshot *snap)
 	snap->max_size_bytes = t->options.max_size_bytes;
 	snap->max_allocations = t->options.max_allocations;
 	snap->max_stacks = t->options.max_stacks;
+	snap->max_threads = t->options.traffic ? t->options.max_threads : 0;
 }
 
 /* Which process of the snapshot has which slot; owned. */
@@ -362,6 +380,8 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	snap->totals[BLOCK_HEAP].gone_bytes = t->gone[BLOCK_HEAP].gone_bytes;
 	if (!err && t->options.mappings)
 		err = tracer_add_mappings(t, &by_slot, snap);
+	if (!err && t->options.traffic)
+		err = tracer_add_traffic(t, &by_slot, snap);
 	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
 	if (!err)
@@ -387,6 +407,7 @@ void tracer_destroy(struct tracer *t)
 		tracer_freeze(t);
 	tracer_detach(t);
 	tracer_close_ring(t);
+	tracer_close_traffic(t);
 	learner_destroy(t->learner);
 	vec_foreach (a, &t->allocators) {
 		free(a->label);
@@ -394,6 +415,7 @@ void tracer_destroy(struct tracer *t)
 	}
 	vec_deinit(&t->allocators);
 	mapped_close(t->control, sizeof(*t->control));
+	mapped_close(t->sites_at, sites_at_bytes());
 	if (t->source)
 		mapped_close(t->processes, processes_bytes(t));
 	vec_deinit(&t->event_bases);

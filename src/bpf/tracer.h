@@ -37,14 +37,20 @@ struct tracer_options {
 	uint64_t max_allocations, max_stacks;
 	unsigned stack_depth;
 	enum trace_scope scope;
+	bool one_process; /* with SCOPE_PROCESSES: no second one will be traced */
 	uint64_t sample_every;
 	uint64_t sample_bytes; /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes;
 	bool mappings;
-	bool with_time;                 /* keep the time of each block */
 	const struct event_spec *event; /* count stacks at it, and trace no allocations;
 					   borrowed; NULL: do not */
 	bool kernel_stacks;             /* of the event, with the kernel's part */
+	bool with_time;                 /* keep the time of each block */
+	bool traffic;         /* count by call path and thread; needs with_time */
+	uint64_t max_threads; /* with traffic: threads that are told apart */
+	unsigned
+		temporary_threshold; /* with traffic: a block is temporary that its thread
+					frees with so many of its heap events between */
 	enum headers_mode headers;
 	const char *headers_dir;
 	enum attach_choice attach;
@@ -146,9 +152,9 @@ void tracer_poll(struct tracer *tracer);
 int tracer_poll_ms(const struct tracer *tracer);
 
 /*
- * Fill blocks, stacks, allocators, totals and losses of `snap`, and its fields on how it
- * was traced. snap->processes are the caller's to give, and `slots` has the slot of each:
- * blocks of other processes are left out.
+ * Fill blocks, stacks, allocators, totals, losses and, where it was counted, traffic of
+ * `snap`, and its fields on how it was traced. snap->processes are the caller's to give,
+ * and `slots` has the slot of each: blocks of other processes are left out.
  */
 struct error *tracer_snapshot(struct tracer *tracer, const uint32_t slots[],
 			      struct snapshot *snap) __attribute__((warn_unused_result));

@@ -94,7 +94,9 @@ static struct error *load_programs(struct tracer *t, const struct attach_ops *op
 				    entries);
 	names[count++] = "on_return";
 	if (t->features.cookies) {
-		names[count++] = "on_free";
+		names[count++] = t->source->one_process && ops == &attach_uprobe_multi
+					 ? "on_free_here"
+					 : "on_free";
 		names[count++] = "on_call";
 	}
 	for (size_t i = 0; !t->features.cookies && i < entries; i++) {
@@ -187,13 +189,40 @@ static void addition_deinit(struct addition *a)
 	vec_deinit(&a->sites);
 }
 
+static bool same_place(const struct attached_site *a, const struct attached_site *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->offset == b->offset;
+}
+
 bool tracer_is_attached(const struct tracer *t, const struct attached_site *site)
 {
 	vec_foreach (s, &t->sites)
-		if (s->pid == site->pid && s->device == site->device &&
-		    s->inode == site->inode && s->offset == site->offset)
+		if (s->pid == site->pid && same_place(s, site))
 			return true;
 	return false;
+}
+
+/* The same place of the same file, in whatever process, has one number. */
+static unsigned site_number(const struct tracer *t, const struct addition *a,
+			    const struct attached_site *site)
+{
+	size_t i = 0;
+
+	while (i < t->sites.len && !same_place(&t->sites.data[i], site))
+		i++;
+	if (i == t->sites.len)
+		i += a->sites.len;
+	return i < ABI_MAX_SITES ? (unsigned)i : ABI_MAX_SITES - 1;
+}
+
+/* Before its probe is attached: tell the probes what a hit there means. */
+static void announce(struct tracer *t, const struct attached_site *site, uint64_t meaning)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t *at = &t->sites_at[site->offset % page_bytes].meaning;
+
+	__atomic_store_n(at, !*at || *at == meaning ? meaning : ABI_SITE_SEVERAL,
+			 __ATOMIC_SEQ_CST);
 }
 
 static struct error *collect_site(struct tracer *t, const struct plan_object *object,
@@ -201,15 +230,13 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 				  struct addition *a)
 {
 	unsigned allocator = find_allocator(t, &object->allocator);
-	unsigned number = (unsigned)(t->sites.len + a->sites.len);
-	uint64_t meaning = source_site(
-		site, allocator, number < ABI_MAX_SITES ? number : ABI_MAX_SITES - 1);
 
 	id.offset = site->entry_offset;
 	if (tracer_is_attached(t, &id))
 		return NULL;
-	if (!t->features.cookies)
-		meaning = source_site(site, allocator, 0);
+
+	unsigned number = t->features.cookies ? site_number(t, a, &id) : 0;
+	uint64_t meaning = source_site(site, allocator, number);
 	if (!source_serves(t->source, meaning)) {
 		a->refused++;
 		return NULL;
@@ -220,6 +247,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 				    site->function->name);
 	if (!vec_push(&a->sites, id))
 		return error_no_memory();
+	announce(t, &id, meaning);
 	a->count += site_probes(t, object, site, meaning, a->probes + a->count);
 	return NULL;
 }

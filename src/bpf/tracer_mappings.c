@@ -5,7 +5,7 @@
 #include "bpf/tracer_state.h"
 #include "util/cleanup.h"
 
-/* How often mapping events are fetched: the ring holds some 20,000. */
+/* How often events are fetched: the ring of mappings holds some 20,000. */
 #define POLL_MS 20
 
 /* The book of a process, made when it is not there; NULL when memory is out. */
@@ -49,11 +49,12 @@ void tracer_poll(struct tracer *t)
 {
 	if (t->ring)
 		ring_buffer__consume(t->ring);
+	tracer_poll_traffic(t);
 }
 
 int tracer_poll_ms(const struct tracer *t)
 {
-	return t->ring ? POLL_MS : -1;
+	return t->ring || t->late_ring ? POLL_MS : -1;
 }
 
 static void add_totals(struct snapshot_totals *sum, const struct snapshot_totals *t)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
+#include <unistd.h>
 
 #include "bpf/tracer_state.h"
 #include "util/cleanup.h"
@@ -68,6 +69,8 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	if (ranges)
 		tell_ranges(p, ranges, count);
 	*ret = (uint32_t)(p - t->processes);
+	if (t->options.one_process)
+		__atomic_store_n(&t->control->only_slot, *ret, __ATOMIC_SEQ_CST);
 	tracer_unwind_begin(t, pid, *ret);
 	if (t->options.event && t->options.mappings)
 		tracer_begin_growth(t, pid, *ret);
@@ -159,6 +162,8 @@ void tracer_retire(struct tracer *t, uint32_t slot)
 	/* An exec may have done so just now. */
 	if (tgid && !(tgid & ABI_PROCESS_RETIRED))
 		change_owner(p, tgid, tgid | ABI_PROCESS_RETIRED);
+	if (t->options.traffic)
+		traffic_tables_end_process(&t->traffic, slot);
 }
 
 struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t count)
@@ -166,15 +171,21 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 	struct snapshot_totals *sum = &t->gone[BLOCK_HEAP];
 	_cleanup_(freep) bool *gone =
 		calloc(t->source->sizes.process_slots, sizeof(*gone));
+	const struct drain_taken taken = {t->options.traffic ? tracer_block_gone : NULL,
+					  t};
 	struct error *err;
 
 	if (!gone)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++)
 		gone[slots[i]] = tracer_is_retired(t, slots[i]);
+	/* Their late events come before their end. */
+	tracer_poll_traffic(t);
 	err = t->options.event ? tracer_forget_events(t, gone)
 			       : drain_forget(&t->maps, &t->source->sizes, t->control,
-					      gone, &sum->gone, &sum->gone_bytes);
+					      gone, &taken, &sum->gone, &sum->gone_bytes);
+	if (!err && t->options.traffic)
+		err = traffic_tables_forget(&t->traffic, gone);
 	for (size_t i = 0; !err && i < count; i++) {
 		struct abi_process *p = &t->processes[slots[i]];
 
@@ -190,5 +201,8 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 		p->has_ranges = 0;
 		__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
 	}
+	/* The next process with such a slot has its code elsewhere. */
+	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
+		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
 	return err;
 }

@@ -16,6 +16,7 @@
 #include "bpf/source.h"
 #include "bpf/ticks.h"
 #include "bpf/tracer.h"
+#include "bpf/traffic_tables.h"
 
 #define MAX_PROGRAMS COMPILER_MAX_PROGRAMS
 
@@ -41,6 +42,7 @@ struct tracer {
 	struct drain_maps maps;
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
+	struct abi_site_at *sites_at;  /* mapped, one for each byte of a page */
 	struct tick_clock ticks;
 	uint64_t enabled_ns; /* counting began; 0: not yet */
 	struct attachment attachment;
@@ -61,6 +63,9 @@ struct tracer {
 	struct snapshot_totals
 		gone[BLOCK_CLASS_COUNT]; /* of processes that have gone;
 					    of heap blocks only what went */
+	struct traffic_tables traffic;   /* with options.traffic only */
+	struct ring_buffer *late_ring;   /* with traffic and the learner */
+	VEC(struct abi_late) late;       /* taken from there */
 	uint64_t events_lost;
 	uint64_t unsettled; /* snapshots whose journal overflowed */
 };
@@ -120,6 +125,24 @@ uint32_t tracer_stack(void *arg, uint32_t stack);
 
 /* Add the losses of the learner. */
 void tracer_add_walks(struct tracer *t, struct snapshot *snap);
+
+/* --- tracer_traffic.c ------------------------------------------------------------- */
+
+struct error *tracer_open_traffic(struct tracer *t) __attribute__((warn_unused_result));
+
+/* With the learner: events of blocks whose stack has no number yet. */
+struct error *tracer_open_late(struct tracer *t) __attribute__((warn_unused_result));
+void tracer_poll_traffic(struct tracer *t);
+
+/* Of drain_forget(): the block goes with its process. `arg` is the tracer. */
+void tracer_block_gone(void *arg, const struct abi_block *block);
+
+/* Add what was counted, with its losses. */
+struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slots,
+				 struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+void tracer_close_traffic(struct tracer *t);
 
 /* --- tracer_mappings.c ------------------------------------------------------------ */
 

@@ -13,8 +13,21 @@
 #define TIME_MIN_NS (10 * UNITS_NS_PER_MS)
 #define TIME_MAX_NS (8760 * UNITS_NS_PER_HOUR)
 
-static const char *const sorts[] = {
-	[REPORT_SORT_SIZE] = "size", [REPORT_SORT_COUNT] = "count", NULL};
+static const char *const view_names[] = {
+	"leaks",   "growth",    "traffic",   "peak",      "allocations",
+	"threads", "histogram", "lifetimes", "processes", NULL};
+static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
+				    [REPORT_SORT_COUNT] = "count",
+				    [REPORT_SORT_TRAFFIC] = "traffic",
+				    [REPORT_SORT_GROWTH] = "growth",
+				    [REPORT_SORT_AGE] = "age",
+				    [REPORT_SORT_PEAK] = "peak",
+				    [REPORT_SORT_TEMPORARY] = "temporary",
+				    NULL};
+static const char *const colors[] = {[COLOR_AUTO] = "auto",
+				     [COLOR_ALWAYS] = "always",
+				     [COLOR_NEVER] = "never",
+				     NULL};
 static const char *const formats[] = {"text", "json", NULL};
 static const char *const attaches[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
@@ -79,6 +92,18 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"mappings", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(mappings),
 		.help = "trace mmap, munmap and mremap too, with totals of their own",
 	},
+	[OPTION_TRAFFIC] = {
+		"traffic", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(traffic),
+		.help = "count allocations, frees, peak, lifetimes and threads of each call "
+			"path",
+	},
+	[OPTION_TEMPORARY_THRESHOLD] = {
+		"temporary-threshold", .argument = "N", .group = GROUP_TARGET,
+		.kind = KIND_INTEGER, FIELD(temporary_threshold), .min = 0, .max = 63,
+		.expected = "a whole number from 0 to 63",
+		.help = "with --traffic, a block is temporary that its thread frees with at "
+			"most N of its own heap events between (default 0: as the very next)",
+	},
 
 	[OPTION_EVENT] = {
 		"event", 'e', .argument = "SPEC", .group = GROUP_TARGET,
@@ -132,11 +157,24 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.expected = "a whole number from 0 (all) to 1000000000",
 		.help = "list at most N stacks (default 10; 0: all)",
 	},
+	[OPTION_VIEW] = {
+		"view", .argument = "VIEW", .group = GROUP_REPORTS,
+		.kind = KIND_NAME, FIELD(view), .choices = view_names,
+		.expected = "'leaks', 'growth', 'traffic', 'peak', 'allocations', "
+			    "'threads', 'histogram', 'lifetimes' or 'processes'",
+		.help = "what text reports and --csv show: leaks (the default), growth, "
+			"traffic, peak, allocations (largest single ones), threads, histogram "
+			"(of sizes), lifetimes, processes",
+	},
 	[OPTION_SORT] = {
 		"sort", .argument = "KEY", .group = GROUP_REPORTS,
 		.kind = KIND_CHOICE, FIELD(sort), .choices = sorts,
-		.expected = "'size' or 'count'",
-		.help = "rank stacks by size (bytes, the default) or count (blocks)",
+		.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
+			    "'temporary'",
+		.help = "rank stacks by size (bytes, the default of most views), count "
+			"(blocks), traffic (bytes allocated), growth (since the last report), "
+			"age (of the oldest block), peak (most bytes at once) or temporary "
+			"(blocks that were freed at once)",
 	},
 	[OPTION_SHOW_ALLOCS] = {
 		"show-allocs", 'a', .group = GROUP_REPORTS,
@@ -159,16 +197,51 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"milliseconds (default 500)",
 	},
 	[OPTION_MIN_SIZE] = {
-		"min-size", 'z', .argument = "SIZE", .group = GROUP_FILTER,
+		"min-size", 'z', "min-alloc-size", .argument = "SIZE", .group = GROUP_FILTER,
 		.kind = KIND_SIZE, FIELD(min_size_bytes), .max = UINT64_MAX,
 		.expected = "a size in bytes, such as 4096, 4K or 1.5M",
 		.help = "trace only blocks of at least SIZE bytes (K, M, G allowed)",
 	},
 	[OPTION_MAX_SIZE] = {
-		"max-size", 'Z', .argument = "SIZE", .group = GROUP_FILTER,
+		"max-size", 'Z', "max-alloc-size", .argument = "SIZE", .group = GROUP_FILTER,
 		.kind = KIND_SIZE, FIELD(max_size_bytes), .max = UINT64_MAX,
 		.expected = "a size in bytes, such as 4096, 4K or 1.5M",
 		.help = "trace only blocks of at most SIZE bytes (K, M, G allowed)",
+	},
+	[OPTION_SKIP_SIZE] = {
+		"skip-size", .argument = "SIZE", .group = GROUP_FILTER,
+		.kind = KIND_SIZE, FIELD(skip_bytes), .max = UINT64_MAX,
+		.expected = "a size in bytes, such as 4096, 4K or 1.5M",
+		.help = "leave out stacks of less than SIZE bytes (K, M, G allowed)",
+	},
+	[OPTION_SKIP_COUNT] = {
+		"skip-count", .argument = "N", .group = GROUP_FILTER,
+		.kind = KIND_QUANTITY, FIELD(skip_count), .max = UINT64_MAX,
+		.expected = "a whole number, such as 100 or 4K",
+		.help = "leave out stacks of less than N blocks",
+	},
+	[OPTION_FILTER] = {
+		"filter", .argument = "PATTERN", .group = GROUP_FILTER,
+		.kind = KIND_LIST, FIELD(filters),
+		.expected = "a pattern such as 'parse_*', fn:GLOB, mod:GLOB or src:GLOB, at "
+			    "most 16 times",
+		.help = "show only stacks with a frame whose function (fn:GLOB), module "
+			"(mod:GLOB), source file (src:GLOB), or function or module (GLOB) "
+			"matches; may be given again",
+	},
+	[OPTION_EXCLUDE] = {
+		"exclude", .argument = "PATTERN", .group = GROUP_FILTER,
+		.kind = KIND_LIST, FIELD(excludes),
+		.expected = "a pattern such as 'parse_*', fn:GLOB, mod:GLOB or src:GLOB, at "
+			    "most 16 times",
+		.help = "leave out stacks with such a frame; may be given again",
+	},
+	[OPTION_SUPPRESSIONS] = {
+		"suppressions", .argument = "FILE", .group = GROUP_FILTER,
+		.kind = KIND_LIST, FIELD(suppressions),
+		.expected = "a file of lines leak:PATTERN, at most 16 times",
+		.help = "leave out stacks that a file for LeakSanitizer suppresses, and say "
+			"what they hold; may be given again",
 	},
 	[OPTION_SAMPLE_EVERY] = {
 		"sample-every", 's', "sample-rate", .argument = "N", .group = GROUP_FILTER,
@@ -199,6 +272,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.min = 64, .max = UINT64_C(1) << 24,
 		.expected = "a number from 64 to 16M (16777216), such as 256K",
 		.help = "tell at most N call paths apart (default 64K = 65536)",
+	},
+	[OPTION_MAX_THREADS] = {
+		"max-threads", .argument = "N", .group = GROUP_LIMITS,
+		.kind = KIND_QUANTITY, FIELD(max_threads),
+		.min = 64, .max = UINT64_C(1) << 20,
+		.expected = "a number from 64 to 1M (1048576), such as 64K",
+		.help = "with --traffic, tell at most N threads apart, those that have exited "
+			"too (default 16K = 16384)",
 	},
 	[OPTION_STACK_DEPTH] = {
 		"stack-depth", .argument = "N", .group = GROUP_LIMITS,
@@ -237,11 +318,27 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"by name alone (short), in the text report",
 	},
 
+	[OPTION_HIDE_FRAMES] = {
+		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES,
+		.kind = KIND_PATH, FIELD(hide_frames),
+		.expected = "'default', 'none' or a file of patterns",
+		.help = "leave out of the stacks of text reports how programs and threads "
+			"begin and what stands between a container and the allocator "
+			"(default), frames that match a pattern of a file, or none",
+	},
+
 	[OPTION_FORMAT] = {
 		"format", .argument = "FORMAT", .group = GROUP_OUTPUT,
 		.kind = KIND_NAME, FIELD(format), .choices = formats,
 		.expected = "'text' or 'json'",
 		.help = "text (the default) or json (one object per report and line)",
+	},
+	[OPTION_COLOR] = {
+		"color", .argument = "WHEN", .group = GROUP_OUTPUT,
+		.kind = KIND_CHOICE, FIELD(color), .choices = colors,
+		.expected = "'auto', 'always' or 'never'",
+		.help = "colour text reports: auto (the default: on a terminal, unless "
+			"NO_COLOR is set), always or never",
 	},
 	[OPTION_OUTPUT] = {
 		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT,
@@ -266,11 +363,12 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 	[OPTION_INVERTED] = {
 		"inverted", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(inverted),
-		.help = "--flame has its root at the top",
+		.help = "the graph of --flame and --html has its root at the top",
 	},
 	[OPTION_REVERSE] = {
 		"reverse", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(reverse),
-		.help = "--flame merges stacks from the allocation function on",
+		.help = "the graph of --flame and --html merges stacks from the allocation "
+			"function on",
 	},
 	[OPTION_PPROF] = {
 		"pprof", .argument = "FILE", .group = GROUP_OUTPUT,
@@ -289,6 +387,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_JSON]),
 		.expected = PATTERN,
 		.help = "write a report with all stacks to FILE, as --format json does",
+	},
+	[OPTION_HTML] = {
+		"html", .argument = "FILE", .group = GROUP_OUTPUT,
+		.kind = KIND_PATTERN, FIELD(files[OUTPUT_HTML]),
+		.expected = PATTERN,
+		.help = "write a summary to FILE, a page for a browser: totals, the course of "
+			"the run, call paths, flame graph, sizes, ages",
 	},
 	[OPTION_OUTPUT_EVERY] = {
 		"output-every", .group = GROUP_OUTPUT,

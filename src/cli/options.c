@@ -6,6 +6,8 @@
 
 #include "cli/file_name.h"
 #include "cli/option_table.h"
+#include "render/views.h"
+#include "report/filter.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/units.h"
@@ -309,8 +311,8 @@ static struct error *parse_letters(struct parse *p, const char *arg)
 
 /* The options that name a file to be written. */
 static const enum option_id file_ids[] = {
-	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME,
-	OPTION_PPROF,  OPTION_CSV,        OPTION_JSON,
+	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
+	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,
 };
 
 static struct error *check_files(const struct parse *p)
@@ -343,10 +345,11 @@ static struct error *check_files(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--output-every: expected with a file to write, such "
 				    "as --pprof FILE; there is none");
-	if ((p->options->inverted || p->options->reverse) && !p->given[OPTION_FLAME])
+	if ((p->options->inverted || p->options->reverse) && !p->given[OPTION_FLAME] &&
+	    !p->given[OPTION_HTML])
 		return error_create(
 			ERROR_USAGE,
-			"--%s: expected with --flame FILE, which it is about; "
+			"--%s: expected with --flame or --html FILE, which it is about; "
 			"there is none",
 			p->options->inverted ? "inverted" : "reverse");
 	return NULL;
@@ -359,7 +362,8 @@ static struct error *check_event(const struct parse *p)
 		OPTION_LIB,         OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
 		OPTION_MAPPINGS,    OPTION_OLDER,          OPTION_MIN_SIZE,
 		OPTION_MAX_SIZE,    OPTION_SAMPLE_EVERY,   OPTION_SAMPLE_BYTES,
-		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,
+		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,  OPTION_TRAFFIC,
+		OPTION_VIEW,        OPTION_HTML,           OPTION_TEMPORARY_THRESHOLD,
 	};
 	struct event_spec spec;
 	struct error *err = event_spec_parse(p->options->event, &spec);
@@ -375,14 +379,62 @@ static struct error *check_event(const struct parse *p)
 					    p->options->growth ? "growth" : "event",
 					    option_rows[others[i]].name);
 	p->options->older_ns = 0;
+	p->options->traffic = false;
 	return NULL;
+}
+
+static struct error *check_patterns(struct report_filter *filter,
+				    const struct option_row *row,
+				    const struct option_list *list)
+{
+	struct error *err = NULL;
+
+	for (size_t i = 0; !err && list->values[i]; i++)
+		err = report_filter_add(filter, FILTER_KEEP, list->values[i]);
+	return error_prefix(err, "--%s", row->name);
+}
+
+static struct error *check_filters(const struct options *options)
+{
+	struct report_filter *filter = report_filter_create();
+	struct error *err;
+
+	if (!filter)
+		return error_no_memory();
+	err = check_patterns(filter, &option_rows[OPTION_FILTER], &options->filters);
+	if (!err)
+		err = check_patterns(filter, &option_rows[OPTION_EXCLUDE],
+				     &options->excludes);
+	report_filter_destroy(filter);
+	return err;
+}
+
+/* A view brings its order with it, and view and order what has to be measured. */
+static struct error *check_view(const struct parse *p)
+{
+	struct options *options = p->options;
+	const struct view_ops *view = view_find(options->view);
+
+	if (!p->given[OPTION_SORT])
+		options->sort = view->sort;
+	if ((view->needs | view->wants | report_sort_needs(options->sort)) &
+	    (REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES))
+		options->traffic = true;
+	if (options->combined_only && options->sort == REPORT_SORT_AGE)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected another than 'age' with "
+				    "--combined-only, which measures no ages");
+	return check_filters(options);
 }
 
 /* What only shows when all options are known. */
 static struct error *check_together(const struct parse *p)
 {
 	struct options *options = p->options;
+	struct error *err = check_view(p);
 
+	if (err)
+		return err;
 	if (options->pid_count && options->program)
 		return error_create(ERROR_USAGE,
 				    "--program: expected without --pid, which names a "
@@ -420,8 +472,7 @@ static struct error *check_together(const struct parse *p)
 			"--kernel-stacks: expected with --event SPEC or --growth, which "
 			"it is about; there is none");
 	if (options->event) {
-		struct error *err = check_event(p);
-
+		err = check_event(p);
 		if (err)
 			return err;
 	}
@@ -460,9 +511,12 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.older_ns = 500 * UNITS_NS_PER_MS,
 		.max_size_bytes = UINT64_MAX,
 		.sample_every = 1,
+		.view = "leaks",
 		.sort = REPORT_SORT_SIZE,
+		.hide_frames = "default",
 		.max_allocations = UINT64_C(1) << 20,
 		.max_stacks = UINT64_C(1) << 16,
+		.max_threads = UINT64_C(1) << 14,
 		.stack_depth = 64,
 		.unwind = UNWIND_CHOICE_FP,
 		.format = "text",

@@ -20,6 +20,12 @@ enum option_action {
 	ACTION_VERSION
 };
 
+enum color_choice {
+	COLOR_AUTO, /* on a terminal, unless NO_COLOR says otherwise */
+	COLOR_ALWAYS,
+	COLOR_NEVER
+};
+
 /* Files beside the reports; cli/outputs.h. */
 enum output_kind {
 	OUTPUT_FLAMEGRAPH,
@@ -27,6 +33,7 @@ enum output_kind {
 	OUTPUT_PPROF,
 	OUTPUT_CSV,
 	OUTPUT_JSON,
+	OUTPUT_HTML,
 	OUTPUT_KIND_COUNT
 };
 
@@ -60,20 +67,32 @@ struct options {
 	uint64_t max_size_bytes; /* inclusive, UINT64_MAX: no bound */
 	uint64_t sample_every;   /* --sample-every, default 1 */
 	uint64_t sample_bytes;   /* --sample-bytes, 0: not given */
-	enum report_sort sort;
+	const char *view;        /* --view: a name of render/views.h, default "leaks" */
+	enum report_sort sort;   /* --sort, default that of the view */
+	uint64_t skip_bytes, skip_count; /* --skip-size, --skip-count, 0: no bound */
+	/* --filter, --exclude: patterns that report/filter.h finds valid */
+	struct option_list filters, excludes;
+	struct option_list suppressions; /* --suppressions: files */
+	const char *hide_frames; /* --hide-frames: "default" (which it is), "none" or a
+				    file; borrowed from argv */
+	enum color_choice color; /* --color */
 	bool show_allocs, combined_only; /* never both */
 	bool mappings;                   /* --mappings */
-	uint64_t max_allocations;        /* default 1M (1048576) */
-	uint64_t max_stacks;             /* default 64K (65536) */
-	unsigned stack_depth;            /* 1..127; default 64, and 127 with rules */
-	const char *format; /* "text" (default) or "json": a renderer's name */
-	const char *output; /* --output FILE, NULL (also for "-"): stdout;
-			  borrowed from argv */
-	/* --flamegraph, --flame, --pprof, --csv, --json: patterns that cli/file_name.h
+	bool traffic; /* --traffic, or for want of it by --view or --sort */
+	unsigned temporary_threshold; /* 0..63 */
+	uint64_t max_threads;         /* default 16K (16384) */
+	uint64_t max_allocations;     /* default 1M (1048576) */
+	uint64_t max_stacks;          /* default 64K (65536) */
+	unsigned stack_depth;         /* 1..127; default 64, and 127 with rules */
+	const char *format;           /* "text" (default) or "json": a renderer's name */
+	const char *output;           /* --output FILE, NULL (also for "-"): stdout;
+				    borrowed from argv */
+	/* --flamegraph, --flame, --pprof, --csv, --json, --html: patterns that
+	   cli/file_name.h
 	   finds valid, all different, or NULL; borrowed from argv */
 	const char *files[OUTPUT_KIND_COUNT];
 	bool output_every;             /* only with one of files */
-	bool inverted, reverse;        /* only with --flame */
+	bool inverted, reverse;        /* only with --flame or --html */
 	bool no_lines;                 /* --no-lines */
 	struct option_list debug_dirs; /* --debug-dir, each may be several with ':' */
 	bool debuginfod, no_demangle;

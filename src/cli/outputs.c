@@ -3,9 +3,14 @@
 
 #include "cli/file_name.h"
 #include "render/flame.h"
+#include "render/html.h"
 #include "render/renderer.h"
+#include "render/views.h"
 #include "report/view.h"
 #include "util/cleanup.h"
+
+/* Of single blocks, however few the report shows. */
+#define SINGLES_MIN 10
 
 static const struct {
 	const char *option, *renderer;
@@ -15,6 +20,7 @@ static const struct {
 	[OUTPUT_PPROF] = {"--pprof", "pprof"},
 	[OUTPUT_CSV] = {"--csv", "csv"},
 	[OUTPUT_JSON] = {"--json", "json"},
+	[OUTPUT_HTML] = {"--html", "html"},
 };
 
 static bool is_due(const struct outputs *outputs, bool is_final)
@@ -76,6 +82,9 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 		wanted.top = 0;
 		/* For histograms and labels. */
 		wanted.show_blocks = true;
+		wanted.past = true;
+		if (wanted.singles < SINGLES_MIN)
+			wanted.singles = SINGLES_MIN;
 	}
 	return wanted;
 }
@@ -83,19 +92,23 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 static struct error *render(const struct options *options, size_t kind,
 			    const struct report *report, FILE *out)
 {
-	if (kind == OUTPUT_FLAME) {
-		const struct flame_options flame = {.inverted = options->inverted,
-						    .reverse = options->reverse};
+	const struct flame_options flame = {.inverted = options->inverted,
+					    .reverse = options->reverse};
 
+	if (kind == OUTPUT_FLAME)
 		return flame_render(report, &flame, out);
-	}
-	if (kind == OUTPUT_JSON) {
-		/* Single blocks only where they were asked for. */
+	if (kind == OUTPUT_HTML)
+		return html_render(report, &flame, out);
+	if (kind == OUTPUT_JSON || kind == OUTPUT_CSV) {
 		struct report_options all = report->options;
 		struct report view;
 		struct error *err;
 
-		all.show_blocks = options->show_allocs;
+		/* Single blocks only where they were asked for. */
+		if (kind == OUTPUT_JSON)
+			all.show_blocks = options->show_allocs;
+		else
+			all.past = view_find(options->view)->past;
 		err = report_view(report, &all, &view);
 		return err ? err
 			   : renderer_find(kinds[kind].renderer)->render(&view, out);

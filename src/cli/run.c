@@ -78,6 +78,9 @@ int cli_run(int argc, char *argv[])
 		err = session_run(&options, &status);
 		break;
 	}
+	/* A file that an option names may be wrong as the option itself. */
+	if (err && err->code == ERROR_USAGE)
+		status = EXIT_USAGE;
 	if (err)
 		print_error(err, options.verbose);
 	return status;

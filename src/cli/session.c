@@ -12,11 +12,13 @@
 #include "cli/output.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/report_setup.h"
 #include "cli/tracees.h"
 #include "cli/wait.h"
 #include "plan/plan.h"
 #include "render/renderer.h"
 #include "report/view.h"
+#include "snapshot/course.h"
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
@@ -29,7 +31,7 @@ DEFINE_CLEANUP(struct report *, report_destroy);
 
 struct session {
 	const struct options *options;
-	struct report_options report_options;
+	struct report_setup setup;
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
@@ -38,6 +40,7 @@ struct session {
 	struct tracees tracees;
 	VEC(struct plan *) plans; /* of those that are traced from the start */
 	struct report_history *history;
+	struct course *course;
 	struct tracer *tracer;
 	struct output output;
 	struct outputs outputs;
@@ -50,11 +53,13 @@ static void session_deinit(struct session *s)
 	tracer_destroy(s->tracer);
 	tracees_deinit(&s->tracees);
 	report_history_destroy(s->history);
+	course_destroy(s->course);
 	vec_foreach (plan, &s->plans)
 		plan_destroy(*plan);
 	vec_deinit(&s->plans);
 	spawn_deinit(&s->spawn);
 	event_spec_deinit(&s->event);
+	report_setup_deinit(&s->setup);
 	waiter_deinit(&s->waiter);
 	progress_clear(&s->progress);
 }
@@ -133,6 +138,7 @@ static struct error *start_tracing(struct session *s)
 	const struct options *o = s->options;
 	const struct tracer_options tracer_options = {
 		.scope = s->tracees.scope,
+		.one_process = s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1,
 		.max_allocations = o->max_allocations,
 		.max_stacks = o->max_stacks,
 		.stack_depth = o->stack_depth,
@@ -143,7 +149,10 @@ static struct error *start_tracing(struct session *s)
 		.mappings = o->mappings || o->growth,
 		.event = o->event ? &s->event : NULL,
 		.kernel_stacks = o->kernel_stacks,
-		.with_time = !o->combined_only,
+		.with_time = !o->combined_only || o->traffic,
+		.traffic = o->traffic,
+		.max_threads = o->max_threads,
+		.temporary_threshold = o->temporary_threshold,
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
 		.attach = o->attach,
@@ -156,7 +165,8 @@ static struct error *start_tracing(struct session *s)
 	if (err)
 		return err;
 	s->history = report_history_create();
-	if (!s->history)
+	s->course = course_create();
+	if (!s->history || !s->course)
 		return error_no_memory();
 	err = tracer_create(&tracer_options, (const struct plan *const *)s->plans.data,
 			    s->plans.len, &s->tracer);
@@ -235,6 +245,8 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 	}
 	err = tracees_snapshot(&s->tracees, snap);
 	if (!err)
+		err = course_add(s->course, snap);
+	if (!err)
 		*ret = take(snap);
 	return err;
 }
@@ -259,7 +271,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	bool is_final = report_cause_is_final(cause);
 	struct report_options options =
-		outputs_report_options(&s->outputs, &s->report_options, is_final);
+		outputs_report_options(&s->outputs, &s->setup.options, is_final);
 	struct report shown;
 	struct error *err, *outputs_err;
 
@@ -272,7 +284,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (!err)
 		err = build_report(s, snap, &options, cause, &report);
 	if (!err)
-		err = report_view(report, &s->report_options, &shown);
+		err = report_view(report, &s->setup.options, &shown);
 	if (err)
 		return err;
 	progress_clear(&s->progress);
@@ -384,12 +396,6 @@ struct error *session_run(const struct options *options, int *status)
 {
 	_cleanup_(session_deinit) struct session s = {
 		.options = options,
-		.report_options = {.sort = options->sort,
-				   .top = options->top,
-				   .older_ns = options->older_ns,
-				   .show_blocks = options->show_allocs,
-				   .combined_only = options->combined_only,
-				   .short_paths = options->short_paths},
 		.renderer = renderer_find(options->format),
 		.waiter = {-1, -1, -1, -1, 0},
 		.tracees = {.epoll_fd = -1},
@@ -398,8 +404,12 @@ struct error *session_run(const struct options *options, int *status)
 
 	*status = SESSION_FAILED;
 	progress_init(&s.progress, options->quiet);
-	err = output_open(options->dry_run ? NULL : options->output, options->force,
-			  &s.output);
+	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
+				&s.setup);
+	s.setup.options.progress = (struct report_progress){progress_show, &s.progress};
+	if (!err)
+		err = output_open(options->dry_run ? NULL : options->output,
+				  options->force, &s.output);
 	if (err)
 		return err;
 	if (!options->dry_run)

@@ -7,6 +7,7 @@
 #include "render/formats.h"
 #include "render/names.h"
 #include "render/texts.h"
+#include "render/views.h"
 #include "report/histogram.h"
 #include "util/cleanup.h"
 
@@ -58,20 +59,14 @@ static void make_lines(struct builder *b)
 }
 
 /* "16..31=3 32..63=1" */
-static void append_histogram(struct strbuf *text, const struct report *report,
-			     const struct report_section *section,
-			     const struct report_row *row)
+static void append_histogram(struct strbuf *text, const struct report_row *row)
 {
-	struct histogram h = histogram_of_row(report, section, row);
-	const char *space = "";
+	for (size_t i = 0; i < row->size_count; i++) {
+		const struct report_bucket *size = &row->sizes[i];
 
-	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++) {
-		if (!h.blocks[i])
-			continue;
-		strbuf_appendf(text, "%s%" PRIu64 "..%" PRIu64 "=%" PRIu64, space,
-			       histogram_min_bytes(i), histogram_max_bytes(i),
-			       h.blocks[i]);
-		space = " ";
+		strbuf_appendf(text, "%s%" PRIu64 "..%" PRIu64 "=%" PRIu64, i ? " " : "",
+			       histogram_min_bytes(size->bucket),
+			       histogram_max_bytes(size->bucket), size->count);
 	}
 }
 
@@ -100,11 +95,8 @@ static const struct snapshot_process *process_of(const struct snapshot *snap,
 	return snap->processes.len == 1 ? snap->processes.data : row->process;
 }
 
-static const char *const class_names[BLOCK_CLASS_COUNT] = {
-	[BLOCK_HEAP] = "heap", [BLOCK_MAPPING] = "mapping", [BLOCK_EVENT] = "event"};
-
-static void write_row(struct builder *b, const struct report_section *section,
-		      const struct report_row *row)
+/* "pid,stack_id" of a row, empty where they are not known. */
+static void write_id(struct builder *b, const struct report_row *row)
 {
 	const struct snapshot_process *process = process_of(b->report->snapshot, row);
 
@@ -113,16 +105,63 @@ static void write_row(struct builder *b, const struct report_section *section,
 	fputc(',', b->out);
 	if (row->stack != SNAPSHOT_NO_STACK)
 		fprintf(b->out, "%" PRIu32, row->stack);
+}
+
+static const char *const class_names[BLOCK_CLASS_COUNT] = {
+	[BLOCK_HEAP] = "heap", [BLOCK_MAPPING] = "mapping", [BLOCK_EVENT] = "event"};
+
+static void write_row(struct builder *b, const struct report_section *section,
+		      const struct report_row *row)
+{
+	write_id(b, row);
 	fprintf(b->out, ",%" PRIu64 ",%" PRIu64 ",", row->sum.estimated_bytes,
 		row->sum.estimated_count);
 	clear(&b->field);
-	append_histogram(&b->field, b->report, section, row);
+	append_histogram(&b->field, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
 	fputc(',', b->out);
 	clear(&b->field);
 	append_stack(b, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
 	fprintf(b->out, ",%s\r\n", class_names[section->class]);
+}
+
+static void write_view_row(struct builder *b, const struct report_section *section,
+			   const struct report_row *row, const struct view_ops *view)
+{
+	write_id(b, row);
+	fprintf(b->out, ",%s,", section->class == BLOCK_HEAP ? "heap" : "mapping");
+	view->csv_row(b->report, row, b->out);
+	fputc(',', b->out);
+	clear(&b->field);
+	append_stack(b, row);
+	csv_write_field(strbuf_text(&b->field), b->out);
+	fputs("\r\n", b->out);
+}
+
+/* The table of a view that has one of its own. */
+static struct error *write_view(struct builder *b, const struct view_ops *view)
+{
+	const struct report *report = b->report;
+
+	if (view->csv_table) {
+		fprintf(b->out, "%s\r\n", view->csv_columns);
+		view->csv_table(report, b->out);
+		return NULL;
+	}
+	make_lines(b);
+	if (b->lines.all.failed)
+		return error_no_memory();
+	fprintf(b->out, "pid,stack_id,class,%s,stacktrace\r\n", view->csv_columns);
+	for (size_t s = 0; s < report->section_count; s++) {
+		const struct report_section *section = &report->sections[s];
+
+		if (section->class != BLOCK_HEAP && view->heap_only)
+			continue;
+		for (size_t r = 0; r < section->row_count && !b->field.failed; r++)
+			write_view_row(b, section, &section->rows[r], view);
+	}
+	return b->field.failed ? error_no_memory() : NULL;
 }
 
 static struct error *write_report(struct builder *b)
@@ -136,18 +175,24 @@ static struct error *write_report(struct builder *b)
 	for (size_t s = 0; s < report->section_count; s++) {
 		const struct report_section *section = &report->sections[s];
 
-		for (size_t r = 0; r < section->row_count && !b->field.failed; r++)
-			write_row(b, section, &section->rows[r]);
+		for (size_t r = 0; r < section->row_count && !b->field.failed; r++) {
+			/* Of what is held: without blocks there is no line. */
+			if (section->rows[r].sum.count)
+				write_row(b, section, &section->rows[r]);
+		}
 	}
 	return b->field.failed ? error_no_memory() : NULL;
 }
 
 static struct error *render_csv(const struct report *report, FILE *out)
 {
+	const struct view_ops *view = view_find(report->options.view);
 	struct builder b = {.report = report, .out = out};
 	struct error *err = names_init(&b.names, report);
 
-	if (!err)
+	if (!err && view->csv_columns)
+		err = write_view(&b, view);
+	else if (!err)
 		err = write_report(&b);
 	names_deinit(&b.names);
 	texts_deinit(&b.lines);

@@ -14,6 +14,10 @@
 /* Of what lies between the margins, in hundredths and in tenths of a pixel. */
 #define HUNDREDTHS ((uint64_t)(FLAME_WIDTH - 2 * FLAME_MARGIN) * 100)
 #define TENTHS     ((uint64_t)(FLAME_WIDTH - 2 * FLAME_MARGIN) * 10)
+/* 2^14 tenths of a pixel are more than all. */
+#define WIDTH_CLASSES 15
+/* Browsers are quick with so many. */
+#define MAX_FRAMES 20000
 /* The advance of the label's font in hundredths of a pixel, and the room beside it. */
 #define CHAR_HUNDREDTHS  662
 #define LABEL_HUNDREDTHS 600
@@ -35,7 +39,15 @@ struct flame {
 	uint64_t total_bytes, total_blocks;
 	bool *drawn; /* by id of name */
 	size_t levels;
-	bool is_drawing; /* else only drawn and levels are found */
+	enum {
+		SCAN_COUNT, /* find how many frames there are of which width */
+		SCAN_SIZE,  /* find drawn and levels */
+		SCAN_DRAW,
+	} scan;
+	/* How many are at least 2^i tenths of a pixel wide and no wider; the last ones
+	 * are those that are not drawn at all. */
+	size_t widths[WIDTH_CLASSES + 1];
+	uint64_t least_tenths; /* what is narrower is not drawn */
 	struct strbuf text;
 	FILE *out;
 };
@@ -54,9 +66,34 @@ static uint64_t position(const struct flame *f, uint64_t at)
 	return f->total_bytes ? (uint64_t)((wide)at * HUNDREDTHS / f->total_bytes) : 0;
 }
 
-static bool is_wide_enough(const struct flame *f, uint64_t bytes)
+static bool is_as_wide(const struct flame *f, uint64_t bytes, uint64_t tenths)
 {
-	return bytes && (wide)bytes * TENTHS >= f->total_bytes;
+	return bytes && (wide)bytes * TENTHS >= (wide)f->total_bytes * tenths;
+}
+
+static void count_width(struct flame *f, uint64_t bytes)
+{
+	size_t class = WIDTH_CLASSES;
+
+	while (class && !is_as_wide(f, bytes, UINT64_C(1) << (class - 1)))
+		class --;
+	f->widths[class ? class - 1 : WIDTH_CLASSES]++;
+}
+
+/* The least width at which there are not too many. */
+static void choose_width(struct flame *f)
+{
+	size_t class = WIDTH_CLASSES, count = 0;
+
+	f->page.omitted = f->widths[WIDTH_CLASSES];
+	while (class && count + f->widths[class - 1] <= MAX_FRAMES)
+		count += f->widths[--class];
+	f->least_tenths = UINT64_C(1) << class;
+	while (class)
+		f->page.omitted += f->widths[--class];
+	f->page.least_bytes =
+		(uint64_t)(((wide)f->total_bytes * f->least_tenths + TENTHS - 1) /
+			   TENTHS);
 }
 
 static void append_hundredths(struct strbuf *text, uint64_t n)
@@ -163,11 +200,13 @@ static void close_frames(struct flame *f, const struct path *path, size_t level)
 		uint64_t blocks = f->blocks - f->open.data[at].first_block;
 		const struct name *name = at ? paths_name(&f->paths, path, at - 1) : NULL;
 
-		if (is_wide_enough(f, bytes)) {
+		if (f->scan == SCAN_COUNT) {
+			count_width(f, bytes);
+		} else if (is_as_wide(f, bytes, f->least_tenths)) {
 			f->levels = at >= f->levels ? at + 1 : f->levels;
 			if (name)
 				f->drawn[name - f->paths.names.list.data] = true;
-			if (f->is_drawing)
+			if (f->scan == SCAN_DRAW)
 				append_frame(f, at, name, bytes, blocks);
 			flush(f, FLUSH_BYTES);
 		}
@@ -207,11 +246,15 @@ static struct error *draw(struct flame *f)
 	/* First what the page has to have room for. */
 	if (!f->drawn || !scan(f))
 		return error_no_memory();
+	choose_width(f);
+	f->scan = SCAN_SIZE;
+	if (!scan(f))
+		return error_no_memory();
 	f->page.names = &f->paths.names;
 	f->page.drawn = f->drawn;
 	f->page.total_bytes = f->total_bytes;
 	f->page.levels = f->levels;
-	f->is_drawing = true;
+	f->scan = SCAN_DRAW;
 	flame_page_begin(&f->text, &f->page);
 	if (!scan(f))
 		return error_no_memory();

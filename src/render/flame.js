@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zoom, search and numbers for the flame graph that this stands in. It reads names as text
+// Zoom, search and numbers for the flame graph of the page, or that this stands in. It reads names as text
 // and writes them as text: nothing that the traced program has named becomes markup.
 (function () {
 	"use strict";
 
-	var self = document.currentScript;
-	var svg = (self && self.ownerSVGElement) || document.documentElement;
+	var svg = document.querySelector("svg[data-bytes]");
+	// A page has more to look for than its graph.
+	var alone = svg === document.documentElement;
 	var left = Number(svg.getAttribute("data-x"));
 	var width = Number(svg.getAttribute("data-width"));
 	var total = Number(svg.getAttribute("data-bytes"));
@@ -120,14 +121,27 @@
 			details.textContent = " ";
 		});
 	});
-	svg.querySelector("#reset").addEventListener("click", function () {
+	// By mouse, or by the key that presses a button.
+	function button(selector, press) {
+		var element = svg.querySelector(selector);
+
+		element.addEventListener("click", press);
+		element.addEventListener("keydown", function (event) {
+			if (event.key === "Enter" || event.key === " ") {
+				event.preventDefault();
+				press();
+			}
+		});
+	}
+
+	button("#reset", function () {
 		zoom(null);
 	});
-	svg.querySelector("#search").addEventListener("click", ask);
+	button("#search", ask);
 	window.addEventListener("keydown", function (event) {
 		if (event.key === "Escape" && zoomed) {
 			zoom(null);
-		} else if (event.key === "/" || (event.ctrlKey && event.key === "f")) {
+		} else if (event.key === "/" || (alone && event.ctrlKey && event.key === "f")) {
 			event.preventDefault();
 			ask();
 		}

@@ -121,10 +121,9 @@ static void append_section(struct strbuf *out, const struct snapshot *snap,
 			       section->row_count, section->stack_count);
 }
 
-static void append_subtitle(struct strbuf *out, const struct flame_page *page)
+void flame_describe(struct strbuf *out, const struct report *report,
+		    const struct flame_options *options)
 {
-	const struct report *report = page->report;
-
 	for (size_t i = 0; i < report->section_count; i++) {
 		strbuf_append(out, i ? "; " : "");
 		append_section(out, report->snapshot, &report->sections[i]);
@@ -133,8 +132,8 @@ static void append_subtitle(struct strbuf *out, const struct flame_page *page)
 	    !report->snapshot->event)
 		strbuf_appendf(out, "; older than %s",
 			       units_format_duration(report->options.older_ns).s);
-	if (page->options->reverse)
-		strbuf_append(out, page->report->snapshot->event
+	if (options->reverse)
+		strbuf_append(out, report->snapshot->event
 					   ? "; merged from the innermost function on"
 					   : "; merged from the allocation function on");
 }
@@ -229,34 +228,53 @@ static void append_legend(struct strbuf *out, const struct flame_page *page,
 	}
 }
 
+static void append_omitted(struct strbuf *out, const struct flame_page *page)
+{
+	bool is_one = page->omitted == 1;
+
+	strbuf_appendf(out,
+		       "<text x=\"%d\" y=\"70\" text-anchor=\"end\">%zu %s of less "
+		       "than %s %s not drawn</text>\n",
+		       FLAME_WIDTH - FLAME_MARGIN, page->omitted,
+		       is_one ? "frame" : "frames",
+		       units_format_bytes(page->least_bytes).s, is_one ? "is" : "are");
+}
+
 /* Kept out of print: they do nothing there. */
 static void append_controls(struct strbuf *out)
 {
 	strbuf_appendf(out,
 		       "<g class=\"control\">"
-		       "<text id=\"reset\" x=\"%d\" y=\"70\">Reset zoom</text>"
-		       "<text id=\"search\" x=\"%d\" y=\"70\">Search</text>"
-		       "<text id=\"matched\" x=\"%d\" y=\"70\"/></g>\n",
+		       "<text id=\"reset\" role=\"button\" tabindex=\"0\" x=\"%d\" "
+		       "y=\"70\">Reset zoom</text>"
+		       "<text id=\"search\" role=\"button\" tabindex=\"0\" x=\"%d\" "
+		       "y=\"70\">Search</text>"
+		       "<text id=\"matched\" role=\"status\" x=\"%d\" y=\"70\"/></g>\n",
 		       FLAME_MARGIN, FLAME_MARGIN + 90, FLAME_MARGIN + 160);
 }
 
-void flame_page_begin(struct strbuf *out, const struct flame_page *page)
+/* The top element with what the script has to know. */
+static void append_root(struct strbuf *out, const struct flame_page *page, size_t height)
 {
-	modules list = {0};
-	size_t height;
+	int top = page->options->is_part ? FLAME_PART_TOP : 0;
 
-	if (!find_modules(page, &list))
-		out->failed = true;
-	height = frames_end(page) + 34 + legend_rows(&list) * FLAME_ROW + FLAME_MARGIN;
-	vec_deinit(&list);
-	strbuf_append(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	height -= (size_t)top;
+	strbuf_append(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" ");
+	strbuf_append(
+		out,
+		page->options->is_part
+			? "class=\"flame\" role=\"group\" aria-label=\"Flame graph\" "
+			: "version=\"1.1\" ");
 	strbuf_appendf(out,
-		       "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
-		       "width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\" "
+		       "width=\"%d\" height=\"%zu\" viewBox=\"0 %d %d %zu\" "
 		       "data-x=\"%d\" data-width=\"%d\" data-bytes=\"%" PRIu64 "\"%s>\n",
-		       FLAME_WIDTH, height, FLAME_WIDTH, height, FLAME_MARGIN,
+		       FLAME_WIDTH, height, top, FLAME_WIDTH, height, FLAME_MARGIN,
 		       FLAME_WIDTH - 2 * FLAME_MARGIN, page->total_bytes,
 		       is_counted(page) ? " data-unit=\"events\"" : "");
+}
+
+static void append_head(struct strbuf *out, const struct flame_page *page)
+{
 	strbuf_append(out, "<title>");
 	append_title(out, page);
 	strbuf_append(out,
@@ -281,7 +299,7 @@ void flame_page_begin(struct strbuf *out, const struct flame_page *page)
 	strbuf_appendf(out, "<text id=\"title\" x=\"%d\" y=\"20\">", FLAME_MARGIN);
 	append_title(out, page);
 	strbuf_appendf(out, "</text>\n<text x=\"%d\" y=\"38\">", FLAME_MARGIN);
-	append_subtitle(out, page);
+	flame_describe(out, page->report, page->options);
 	strbuf_append(out, "</text>\n");
 	if (snapshot_has_losses(page->report->snapshot)) {
 		strbuf_appendf(out, "<text class=\"losses\" x=\"%d\" y=\"53\">",
@@ -289,6 +307,24 @@ void flame_page_begin(struct strbuf *out, const struct flame_page *page)
 		append_losses(out, page->report->snapshot);
 		strbuf_append(out, "</text>\n");
 	}
+}
+
+void flame_page_begin(struct strbuf *out, const struct flame_page *page)
+{
+	modules list = {0};
+	size_t height;
+
+	if (!find_modules(page, &list))
+		out->failed = true;
+	height = frames_end(page) + 34 + legend_rows(&list) * FLAME_ROW + FLAME_MARGIN;
+	vec_deinit(&list);
+	if (!page->options->is_part)
+		strbuf_append(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	append_root(out, page, height);
+	if (!page->options->is_part)
+		append_head(out, page);
+	if (page->omitted)
+		append_omitted(out, page);
 	append_controls(out);
 }
 
@@ -302,7 +338,15 @@ void flame_page_end(struct strbuf *out, const struct flame_page *page)
 		       FLAME_MARGIN, frames_end(page) + 20);
 	append_legend(out, page, &list);
 	vec_deinit(&list);
-	strbuf_append(out, "<script><![CDATA[\n");
-	strbuf_append(out, embedded_flame[0].text);
-	strbuf_append(out, "]]></script>\n</svg>\n");
+	if (!page->options->is_part) {
+		strbuf_append(out, "<script><![CDATA[\n");
+		strbuf_append(out, flame_script());
+		strbuf_append(out, "]]></script>\n");
+	}
+	strbuf_append(out, "</svg>\n");
+}
+
+const char *flame_script(void)
+{
+	return embedded_flame[0].text;
 }

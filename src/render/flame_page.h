@@ -12,6 +12,8 @@
 #define FLAME_MARGIN 10
 #define FLAME_ROW    16
 #define FLAME_TOP    84 /* where the frames begin */
+/* What a page in HTML says itself is above this. */
+#define FLAME_PART_TOP 56
 
 struct flame_page {
 	const struct report *report;
@@ -19,7 +21,9 @@ struct flame_page {
 	const struct names *names;
 	const bool *drawn; /* by id of name */
 	uint64_t total_bytes;
-	size_t levels; /* of frames */
+	size_t levels;  /* of frames */
+	size_t omitted; /* frames that are not drawn: less than least_bytes */
+	uint64_t least_bytes;
 };
 
 /* Append everything before the frames, and everything behind them. */

@@ -6,6 +6,8 @@
 
 #include <jansson.h>
 
+#include "render/json_parts.h"
+#include "render/json_traffic.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 
@@ -200,7 +202,8 @@ static json_t *estimated_totals_object(struct json_builder *b,
 /* Write `object` and release it; with `embed` without its braces. */
 static void write_object(struct json_builder *b, json_t *object, size_t embed)
 {
-	if (!object || json_dumpf(object, b->out, JSON_COMPACT | embed))
+	if (!object ||
+	    json_dumpf(object, b->out, JSON_COMPACT | embed | JSON_REAL_PRECISION(9)))
 		b->failed = true;
 	json_decref(object);
 }
@@ -256,6 +259,12 @@ static void write_block(struct json_builder *b, const struct snapshot_block *blo
 	write_object(b, object, 0);
 }
 
+static bool has_traffic(const struct json_builder *b,
+			const struct report_section *section)
+{
+	return section->class == BLOCK_HEAP && b->report->snapshot->has_traffic;
+}
+
 static json_t *row_object(struct json_builder *b, const struct report_section *section,
 			  const struct report_row *row)
 {
@@ -272,11 +281,21 @@ static json_t *row_object(struct json_builder *b, const struct report_section *s
 	set(b, object, "growth_blocks", json_integer(row->growth_count));
 	set_integer(b, object, "oldest_age_ns", row->oldest_age_ns);
 	set_integer(b, object, "newest_age_ns", row->newest_age_ns);
+	set_integer(b, object, "median_age_ns", row->median_age_ns);
 	if (section->is_estimate) {
 		set_integer(b, object, "estimated_size_bytes", row->sum.estimated_bytes);
 		set_integer(b, object, "estimated_blocks", row->sum.estimated_count);
 	}
+	set(b, object, "sizes", json_row_sizes(row));
+	set(b, object, "threads", json_shares(row));
+	if (row->traffic)
+		set(b, object, "since_previous", json_flow(&row->since_traced));
 	set_text(b, object, "end", stack_end_name(row->end));
+	if (b->report->snapshot->has_trends)
+		set(b, object, "trend",
+		    json_trend(b->report->snapshot, section->class, row));
+	if (has_traffic(b, section))
+		set(b, object, "traffic", json_traffic(b->report->snapshot, row));
 	return object;
 }
 
@@ -287,6 +306,19 @@ static void write_frames(struct json_builder *b, const struct report_row *row)
 		if (i)
 			fputc(',', b->out);
 		write_frame(b, row->frames[i]);
+	}
+	fputc(']', b->out);
+}
+
+static void write_suspects(struct json_builder *b, const struct report_section *section)
+{
+	fputs(",\"suspects\":[", b->out);
+	for (size_t i = 0; i < section->suspect_count && !b->failed; i++) {
+		fputs(i ? ",{" : "{", b->out);
+		write_object(b, json_suspect(b->report, section, &section->suspects[i]),
+			     JSON_EMBED);
+		write_frames(b, section->suspects[i].row);
+		fputc('}', b->out);
 	}
 	fputc(']', b->out);
 }
@@ -392,8 +424,19 @@ static void write_section(struct json_builder *b, const struct report_section *s
 	set(b, object, "totals", totals_object(b, &section->totals));
 	set(b, object, "rates", rates_object(b, section));
 	set(b, object, "processes", processes_array(b, section));
+	set(b, object, "filtered", json_left_out(&section->filtered));
+	set(b, object, "suppressed", json_left_out(&section->suppressed));
+	set(b, object, "skipped", json_left_out(&section->skipped));
+	set(b, object, "live_sizes", json_live_sizes(section));
+	set(b, object, "largest", json_singles(b->report, section));
+	if (has_traffic(b, section)) {
+		set(b, object, "peak", json_peak(b->report->snapshot));
+		set(b, object, "sizes", json_sizes(b->report->snapshot));
+		set(b, object, "threads", json_threads(b->report->snapshot));
+	}
 	fputc('{', b->out);
 	write_object(b, object, JSON_EMBED);
+	write_suspects(b, section);
 	fputs(",\"stacks\":[", b->out);
 	for (size_t i = 0; i < section->row_count && !b->failed; i++) {
 		if (i)
@@ -442,6 +485,8 @@ static void write_report(struct json_builder *b)
 	set(b, object, "filter", filter_object(b));
 	set(b, object, "complete", json_boolean(!snapshot_has_losses(snap)));
 	set(b, object, "losses", losses_object(b));
+	set(b, object, "sort", json_string(report_sort_name(report->sort)));
+	set(b, object, "moments", json_moments(report));
 	fputc('{', b->out);
 	write_object(b, object, JSON_EMBED);
 	write_class(b, BLOCK_HEAP, "heap", write_section);

@@ -101,6 +101,9 @@ struct error *paths_init(struct paths *ret, const struct report *report,
 		const struct report_section *section = &report->sections[s];
 
 		for (size_t r = 0; r < section->row_count; r++) {
+			/* What holds nothing any more has no width. */
+			if (!section->rows[r].sum.count)
+				continue;
 			if (!push_row(ret, report, section, &section->rows[r], order))
 				return error_no_memory();
 		}

@@ -2,12 +2,14 @@
 #include "render/formats.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <time.h>
+#include <stdlib.h>
 
+#include "render/text_course.h"
+#include "render/text_events.h"
+#include "render/text_page.h"
 #include "render/text_processes.h"
-#include "render/text_rows.h"
 #include "render/text_words.h"
+#include "render/views.h"
 #include "util/escape.h"
 #include "util/units.h"
 
@@ -16,27 +18,12 @@ struct words {
 	const char *class, *block, *blocks, *origin, *made, *gone, *free, *frees;
 };
 
-static const struct words words[BLOCK_CLASS_COUNT] = {
+static const struct words words[BLOCK_EVENT] = {
 	[BLOCK_HEAP] = {"heap", "block", "blocks", "allocated", "allocated", "freed",
 			"free", "frees"},
 	[BLOCK_MAPPING] = {"mappings", "mapping", "mappings", "made", "mapped",
 			   "unmapped", "unmap", "unmaps"},
-	[BLOCK_EVENT] = {"events", "event", "events", NULL, NULL, NULL, NULL, NULL},
 };
-
-/* "  label         text\n", the text printf-style. */
-__attribute__((format(printf, 3, 4))) static void
-append_line(struct strbuf *text, const char *label, const char *format, ...)
-{
-	char buf[256];
-	va_list ap;
-
-	/* Nothing of the target's choosing comes this way, so it fits. */
-	va_start(ap, format);
-	vsnprintf(buf, sizeof(buf), format, ap);
-	va_end(ap);
-	strbuf_appendf(text, "  %-12s%s\n", label, buf);
-}
 
 /* "960 bytes", "1.5 KiB (1536 bytes)". */
 struct exact_bytes {
@@ -56,23 +43,15 @@ static struct exact_bytes format_exact(uint64_t bytes)
 	return text;
 }
 
-/* Local time of the snapshot by strftime(3). */
-static void format_time(const struct snapshot *snap, const char *format, char *buf,
-			size_t size)
+static void append_title(struct text_page *page)
 {
-	time_t seconds = (time_t)(snap->wall_ns / UNITS_NS_PER_S);
-	struct tm tm;
-
-	if (!localtime_r(&seconds, &tm) || !strftime(buf, size, format, &tm))
-		snprintf(buf, size, "unknown time");
-}
-
-static void append_title(struct strbuf *text, const struct report *report)
-{
+	const struct report *report = page->report;
 	const struct snapshot *snap = report->snapshot;
 	char time[64];
+	struct strbuf *text = &page->text;
 
-	format_time(snap, "%Y-%m-%d %H:%M:%S %z", time, sizeof(time));
+	text_format_time(snap, "%Y-%m-%d %H:%M:%S %z", time, sizeof(time));
+	text_set_style(page, TEXT_TITLE);
 	strbuf_appendf(text, "memtrace report %" PRIu64 " of ", report->sequence);
 	if (text_is_of_one(report)) {
 		strbuf_append(text, "process ");
@@ -85,11 +64,14 @@ static void append_title(struct strbuf *text, const struct report *report)
 		strbuf_append(text, " that map ");
 		escape_text(text, snap->library);
 	}
-	strbuf_appendf(text, ", %s\n", time);
+	strbuf_appendf(text, ", %s", time);
+	text_set_style(page, TEXT_PLAIN);
+	strbuf_append_char(text, '\n');
 }
 
-static void append_cause(struct strbuf *text, const struct report *report)
+static void append_cause(struct text_page *page)
 {
+	const struct report *report = page->report;
 	static const char *const causes[] = {
 		[REPORT_DEMAND] = "SIGUSR1 asked for this report",
 		[REPORT_COUNT] = "--count reports were made",
@@ -104,136 +86,131 @@ static void append_cause(struct strbuf *text, const struct report *report)
 		cause = "the target exited";
 
 	if (report->cause != REPORT_INTERVAL)
-		append_line(text,
-			    report_cause_is_final(report->cause) ? "final" : "cause",
-			    "%s", cause);
+		text_append_line(page,
+				 report_cause_is_final(report->cause) ? "final" : "cause",
+				 "%s", cause);
 	if (text_is_of_one(report) && report->snapshot->processes.data->exited &&
 	    report->cause != REPORT_EXITED)
-		append_line(text, "exited", "%s",
-			    report->snapshot->event ? "before this report"
-						    : causes[REPORT_EXITED]);
+		text_append_line(page, "exited", "%s",
+				 report->snapshot->event ? "before this report"
+							 : causes[REPORT_EXITED]);
 }
 
-static void append_memory(struct strbuf *text, const struct snapshot_process *process)
+static void append_memory(struct text_page *page, const struct snapshot_process *process)
 {
 	const struct snapshot_memory *memory = &process->memory;
 
 	if (!memory->vm_rss_bytes && !memory->vm_data_bytes && !memory->vm_hwm_bytes)
 		return;
-	append_line(text, "process", "VmRSS %s, VmHWM %s, VmData %s, VmSize %s%s",
-		    units_format_bytes(memory->vm_rss_bytes).s,
-		    units_format_bytes(memory->vm_hwm_bytes).s,
-		    units_format_bytes(memory->vm_data_bytes).s,
-		    units_format_bytes(memory->vm_size_bytes).s,
-		    process->exited ? " when last seen" : "");
+	text_append_line(page, "process", "VmRSS %s, VmHWM %s, VmData %s, VmSize %s%s",
+			 units_format_bytes(memory->vm_rss_bytes).s,
+			 units_format_bytes(memory->vm_hwm_bytes).s,
+			 units_format_bytes(memory->vm_data_bytes).s,
+			 units_format_bytes(memory->vm_size_bytes).s,
+			 process->exited ? " when last seen" : "");
 }
 
-static void append_tracing(struct strbuf *text, const struct report *report)
+static void append_tracing(struct text_page *page)
 {
+	const struct report *report = page->report;
 	const struct snapshot *snap = report->snapshot;
 	struct units_text elapsed = units_format_duration(report->elapsed_ns);
 
 	if (report->has_previous)
-		append_line(text, "traced", "%s, %s since the last report", elapsed.s,
-			    units_format_duration(report->since_ns).s);
+		text_append_line(page, "traced", "%s, %s since the last report",
+				 elapsed.s, units_format_duration(report->since_ns).s);
 	else
-		append_line(text, "traced", "%s", elapsed.s);
+		text_append_line(page, "traced", "%s", elapsed.s);
 	if (snap->sample_every > 1)
-		append_line(text, "sampled",
-			    "1 in %" PRIu64 " allocations: bytes and counts are "
-			    "estimates, scaled by %" PRIu64,
-			    snap->sample_every, snap->sample_every);
+		text_append_line(page, "sampled",
+				 "1 in %" PRIu64 " allocations: bytes and counts are "
+				 "estimates, scaled by %" PRIu64,
+				 snap->sample_every, snap->sample_every);
 	if (snap->sample_bytes)
-		append_line(text, "sampled",
-			    "one allocation in %s on average (--sample-bytes): bytes and "
-			    "counts are estimates",
-			    units_format_bytes(snap->sample_bytes).s);
+		text_append_line(
+			page, "sampled",
+			"one allocation in %s on average (--sample-bytes): bytes and "
+			"counts are estimates",
+			units_format_bytes(snap->sample_bytes).s);
 	if (snap->max_size_bytes != UINT64_MAX)
-		append_line(text, "filtered",
-			    "only heap blocks of %" PRIu64 " to %" PRIu64
-			    " bytes are traced",
-			    snap->min_size_bytes, snap->max_size_bytes);
+		text_append_line(page, "filtered",
+				 "only heap blocks of %" PRIu64 " to %" PRIu64
+				 " bytes are traced",
+				 snap->min_size_bytes, snap->max_size_bytes);
 	else if (snap->min_size_bytes)
-		append_line(text, "filtered",
-			    "only heap blocks of %" PRIu64 " bytes and more are traced",
-			    snap->min_size_bytes);
+		text_append_line(page, "filtered",
+				 "only heap blocks of %" PRIu64
+				 " bytes and more are traced",
+				 snap->min_size_bytes);
 	if (text_is_of_one(report))
-		append_memory(text, snap->processes.data);
+		append_memory(page, snap->processes.data);
 }
 
-/* "events      1234 in 5 stacks: uprobe:libc.so.6:malloc" */
-static void append_events(struct strbuf *text, const struct report *report,
-			  const struct report_section *section)
+static void append_live(struct text_page *page, const struct report_section *section)
 {
-	const struct snapshot *snap = report->snapshot;
-	const struct snapshot_totals *totals = &section->totals;
-	uint64_t count = section->live.count, stacks = section->stack_count;
-
-	strbuf_appendf(text, "  %-12s", "event");
-	escape_text(text, snap->event);
-	if (snap->event_period > 1)
-		strbuf_appendf(text,
-			       ", each %" PRIu64 "th is seen and stands for so many",
-			       snap->event_period);
-	strbuf_append_char(text, '\n');
-	strbuf_appendf(text, "  %-12s%" PRIu64 " %s in %" PRIu64 " %s", "counted", count,
-		       text_plural(count, "event", "events"), stacks,
-		       text_plural(stacks, "stack", "stacks"));
-	if (snap->event_bytes)
-		strbuf_appendf(text, ", %s",
-			       units_format_bytes(section->live.size_bytes).s);
-	strbuf_append_char(text, '\n');
-	if (report->has_previous && snap->event_bytes)
-		append_line(text, "", "%s since the last report",
-			    text_format_growth(section->estimated_live_growth_bytes).s);
-	else if (report->has_previous)
-		append_line(text, "", "%+" PRId64 " since the last report",
-			    section->estimated_live_growth_bytes);
-	if (totals->gone)
-		append_line(text, "gone",
-			    "%" PRIu64 " more of processes that exited or executed "
-			    "another program",
-			    totals->gone);
-	append_line(text, "rate", "%s per second",
-		    units_format_rate(section->rates.allocations).s);
-}
-
-static void append_live(struct strbuf *text, const struct report *report,
-			const struct report_section *section)
-{
+	const struct report *report = page->report;
 	const struct words *w = &words[section->class];
 	uint64_t size = section->live.estimated_bytes;
 	uint64_t count = section->live.estimated_count;
 
-	append_line(text, w->class, "%s live in %" PRIu64 " %s %s since the attach",
-		    format_exact(size).s, count, text_plural(count, w->block, w->blocks),
-		    w->origin);
+	text_append_line(page, w->class, "%s live in %" PRIu64 " %s %s since the attach",
+			 format_exact(size).s, count,
+			 text_plural(count, w->block, w->blocks), w->origin);
 	if (report->has_previous)
-		append_line(text, "", "%s since the last report",
-			    text_format_growth(section->estimated_live_growth_bytes).s);
+		text_append_line(
+			page, "", "%s since the last report",
+			text_format_growth(section->estimated_live_growth_bytes).s);
 	if (report->options.combined_only || !report->options.older_ns)
 		return;
 	size = section->listed.estimated_bytes;
 	count = section->listed.estimated_count;
-	append_line(text, "", "%s of it in %" PRIu64 " %s older than %s",
-		    format_exact(size).s, count, text_plural(count, w->block, w->blocks),
-		    units_format_duration(report->options.older_ns).s);
+	text_append_line(page, "", "%s of it in %" PRIu64 " %s older than %s",
+			 format_exact(size).s, count,
+			 text_plural(count, w->block, w->blocks),
+			 units_format_duration(report->options.older_ns).s);
 }
 
-static void append_rate(struct strbuf *text, const char *label, const double per_s[2],
+static void append_left_out(struct text_page *page, const struct report_section *section,
+			    const char *label, const struct report_left_out *left_out,
+			    const char *how)
+{
+	const struct words *w = &words[section->class];
+	uint64_t count = left_out->sum.estimated_count;
+
+	if (!left_out->stack_count)
+		return;
+	text_append_line(page, label, "%s in %" PRIu64 " %s of %" PRIu64 " %s, by %s",
+			 format_exact(left_out->sum.estimated_bytes).s, count,
+			 text_plural(count, w->block, w->blocks), left_out->stack_count,
+			 text_plural(left_out->stack_count, "stack", "stacks"), how);
+}
+
+/* What the list lacks on request: nothing goes without a word. */
+static void append_all_left_out(struct text_page *page,
+				const struct report_section *section)
+{
+	append_left_out(page, section, "left out", &section->filtered,
+			"--filter and --exclude");
+	append_left_out(page, section, "left out", &section->skipped,
+			"--skip-size and --skip-count");
+	append_left_out(page, section, "suppressed", &section->suppressed,
+			"--suppressions");
+}
+
+static void append_rate(struct text_page *page, const char *label, const double per_s[2],
 			const uint64_t total[2])
 {
 	double bytes_per_s = per_s[1] + 0.5;
 	uint64_t whole = bytes_per_s < 1e19 ? (uint64_t)bytes_per_s : UINT64_MAX;
 
-	append_line(text, label, "%s per second (%s/s), %" PRIu64 " in all (%s)",
-		    units_format_rate(per_s[0]).s, units_format_bytes(whole).s, total[0],
-		    units_format_bytes(total[1]).s);
+	text_append_line(page, label, "%s per second (%s/s), %" PRIu64 " in all (%s)",
+			 units_format_rate(per_s[0]).s, units_format_bytes(whole).s,
+			 total[0], units_format_bytes(total[1]).s);
 }
 
-static void append_traffic(struct strbuf *text, const struct report *report,
-			   const struct report_section *section)
+static void append_traffic(struct text_page *page, const struct report_section *section)
 {
+	const struct report *report = page->report;
 	const struct words *w = &words[section->class];
 	const struct snapshot *snap = report->snapshot;
 	const struct snapshot_totals *totals = &section->totals;
@@ -244,33 +221,41 @@ static void append_traffic(struct strbuf *text, const struct report *report,
 		   snap->max_size_bytes == UINT64_MAX && !snapshot_has_losses(snap);
 
 	append_rate(
-		text, w->made,
+		page, w->made,
 		(const double[]){rates->allocations, rates->allocated_bytes},
 		(const uint64_t[]){estimated->allocations, estimated->allocated_bytes});
-	append_rate(text, w->gone, (const double[]){rates->frees, rates->freed_bytes},
+	append_rate(page, w->gone, (const double[]){rates->frees, rates->freed_bytes},
 		    (const uint64_t[]){estimated->frees, estimated->freed_bytes});
 	if (totals->frees_unknown)
-		append_line(
-			text, "", "%" PRIu64 " more %s, of %s %s", totals->frees_unknown,
+		text_append_line(
+			page, "", "%" PRIu64 " more %s, of %s %s", totals->frees_unknown,
 			text_plural(totals->frees_unknown, w->free, w->frees), w->blocks,
 			all ? "from before the attach" : "that were not tracked");
 	if (totals->gone)
-		append_line(text, "gone",
-			    "%" PRIu64 " %s (%s) with processes that exited or executed "
-			    "another program",
-			    totals->gone, text_plural(totals->gone, w->block, w->blocks),
-			    units_format_bytes(totals->gone_bytes).s);
+		text_append_line(
+			page, "gone",
+			"%" PRIu64 " %s (%s) with processes that exited or executed "
+			"another program",
+			totals->gone, text_plural(totals->gone, w->block, w->blocks),
+			units_format_bytes(totals->gone_bytes).s);
 	if (totals->failures)
-		append_line(text, "failed", "%" PRIu64 " %s returned no memory",
-			    totals->failures,
-			    text_plural(totals->failures, "call", "calls"));
+		text_append_line(page, "failed", "%" PRIu64 " %s returned no memory",
+				 totals->failures,
+				 text_plural(totals->failures, "call", "calls"));
 }
 
-static void append_losses(struct strbuf *text, const struct snapshot *snap)
+static void append_losses(struct text_page *page)
 {
+	const struct snapshot *snap = page->report->snapshot;
+	struct strbuf *text = &page->text;
+
 	if (!snapshot_has_losses(snap))
 		return;
-	strbuf_append(text, "\nNot everything could be recorded:\n");
+	strbuf_append_char(text, '\n');
+	text_set_style(page, TEXT_WARNING);
+	strbuf_append(text, "Not everything could be recorded:");
+	text_set_style(page, TEXT_PLAIN);
+	strbuf_append_char(text, '\n');
 	for (size_t i = 0; i < LOSS_COUNT; i++) {
 		if (!snap->losses[i])
 			continue;
@@ -280,43 +265,100 @@ static void append_losses(struct strbuf *text, const struct snapshot *snap)
 			strbuf_appendf(text, " (now %" PRIu64 ")", snap->max_allocations);
 		else if (i == LOSS_STACKS_FULL)
 			strbuf_appendf(text, " (now %" PRIu64 ")", snap->max_stacks);
+		else if (i == LOSS_THREADS_FULL)
+			strbuf_appendf(text, " (now %" PRIu64 ")", snap->max_threads);
 		strbuf_append_char(text, '\n');
 	}
 }
 
+static void append_peak(struct text_page *page, const struct report_section *section)
+{
+	if (section->peak_bytes)
+		text_append_line(page, "peak", "%s at once, %s ago",
+				 format_exact(section->peak_bytes).s,
+				 text_format_ago(page->report,
+						 page->report->snapshot->peak_time_ns)
+					 .s);
+}
+
+/* In words, what of `data` was not measured. */
+static const char *name_missing(unsigned data)
+{
+	if (data & REPORT_DATA_TRAFFIC)
+		return "allocations and frees of each call path were not counted "
+		       "(--traffic)";
+	return data & REPORT_DATA_LIFETIMES ? "lifetimes were not measured (--traffic)"
+					    : "there are no trends";
+}
+
+static void append_sort(struct text_page *page)
+{
+	const struct report *report = page->report;
+	enum report_sort wanted = report->options.sort;
+
+	if (report->sort != wanted)
+		text_append_line(page, "sorted", "by size, not by %s: %s",
+				 report_sort_name(wanted),
+				 name_missing(report_sort_needs(wanted) & ~report->data));
+	else if (wanted != view_find(report->options.view)->sort)
+		text_append_line(page, "sorted", "by %s", report_sort_name(wanted));
+}
+
+static void append_view(struct text_page *page, const struct report_section *section)
+{
+	const struct view_ops *view = view_find(page->report->options.view);
+	unsigned missing = view->needs & ~page->report->data;
+
+	if (section->class != BLOCK_HEAP && view->heap_only)
+		return;
+	if (missing)
+		strbuf_appendf(&page->text, "\nNothing to show for --view %s: %s.\n",
+			       view->name, name_missing(missing));
+	else
+		view->append_text(page, section);
+}
+
 static struct error *render_text(const struct report *report, FILE *out)
 {
-	struct strbuf text = {0};
+	struct text_page page = {.report = report, .out = out};
 	struct error *err = NULL;
-	char clock[32];
 
-	format_time(report->snapshot, "%H:%M:%S", clock, sizeof(clock));
-	append_title(&text, report);
-	append_cause(&text, report);
-	append_tracing(&text, report);
+	/* One more, as calloc(0) may give NULL. */
+	page.frames = calloc(report->frame_count + 1, sizeof(*page.frames));
+	if (!page.frames)
+		return error_no_memory();
+	text_format_time(report->snapshot, "%H:%M:%S", page.clock, sizeof(page.clock));
+	append_title(&page);
+	append_cause(&page);
+	append_tracing(&page);
+	text_append_course(&page);
+	append_sort(&page);
 	for (size_t i = 0; i < report->section_count; i++) {
 		const struct report_section *section = &report->sections[i];
 
 		if (i)
-			strbuf_append_char(&text, '\n');
+			strbuf_append_char(&page.text, '\n');
 		if (section->class == BLOCK_EVENT) {
-			append_events(&text, report, section);
-		} else {
-			append_live(&text, report, section);
-			append_traffic(&text, report, section);
+			text_append_events(&page, section);
+			continue;
 		}
-		if (!text_is_of_one(report))
-			text_append_processes(&text, report, section);
-		text_append_rows(&text, report, section, clock, out);
+		append_live(&page, section);
+		append_peak(&page, section);
+		append_all_left_out(&page, section);
+		append_traffic(&page, section);
+		append_view(&page, section);
 	}
-	append_losses(&text, report->snapshot);
+	append_losses(&page);
 	/* Reports follow each other in one stream. */
-	strbuf_append_char(&text, '\n');
-	if (text.failed)
+	strbuf_append_char(&page.text, '\n');
+	if (page.text.failed)
 		err = error_no_memory();
 	else
-		fwrite(text.data, 1, text.len, out);
-	strbuf_deinit(&text);
+		fwrite(page.text.data, 1, page.text.len, out);
+	strbuf_deinit(&page.text);
+	for (size_t i = 0; i < report->frame_count; i++)
+		free(page.frames[i]);
+	free(page.frames);
 	return err;
 }
 

@@ -9,8 +9,6 @@
 #include "util/escape.h"
 #include "util/path.h"
 
-#define FLUSH_BYTES ((size_t)64 * 1024)
-
 /* "[libc.so.6]"; what the kernel names "[vdso]" has its brackets. */
 static void append_module(struct strbuf *text, const char *module)
 {
@@ -37,12 +35,20 @@ static void append_place(struct strbuf *text, const struct report_frame *frame,
 		strbuf_appendf(text, ":%u", frame->line);
 }
 
-static void append_frame(struct strbuf *text, const struct report_frame *frame,
-			 bool short_paths)
+static void make_frame(struct text_page *page, const struct report_frame *frame,
+		       struct strbuf *text)
 {
-	strbuf_appendf(text, "\t\t0x%016" PRIx64 "\t", frame->address);
+	bool color = page->report->options.color;
+
+	strbuf_append(text, "\t\t");
+	text_append_style(text, color, TEXT_DIM);
+	strbuf_appendf(text, "0x%016" PRIx64, frame->address);
+	text_append_style(text, color, TEXT_PLAIN);
+	strbuf_append_char(text, '\t');
 	if (frame->symbol || frame->inlined) {
+		text_append_style(text, color, TEXT_FUNCTION);
 		escape_text(text, frame->symbol ? frame->symbol : "unknown");
+		text_append_style(text, color, TEXT_PLAIN);
 		if (frame->inlined)
 			strbuf_append(text, " [inlined] ");
 		else
@@ -55,8 +61,24 @@ static void append_frame(struct strbuf *text, const struct report_frame *frame,
 	} else {
 		strbuf_append(text, "[unknown]");
 	}
-	append_place(text, frame, short_paths);
+	append_place(text, frame, page->report->options.short_paths);
 	strbuf_append_char(text, '\n');
+}
+
+static void append_frame(struct text_page *page, const struct report_frame *frame)
+{
+	char **line = &page->frames[frame->index];
+
+	if (!*line) {
+		struct strbuf made = {0};
+
+		make_frame(page, frame, &made);
+		*line = strbuf_steal(&made);
+	}
+	if (*line)
+		strbuf_append(&page->text, *line);
+	else
+		page->text.failed = true;
 }
 
 /* Says why a stack has no more frames, where there should be more. */
@@ -79,9 +101,19 @@ static void append_end(struct strbuf *text, const struct report_row *row)
 		strbuf_append(text, "\t\t[no frames]\n");
 }
 
-static void append_blocks(struct strbuf *text, const struct report *report,
-			  const struct report_row *row)
+void text_append_stack(struct text_page *page, const struct report_row *row)
 {
+	for (size_t i = 0; i < row->depth; i++) {
+		if (report_row_shows(row, i))
+			append_frame(page, row->frames[i]);
+	}
+	append_end(&page->text, row);
+}
+
+static void append_blocks(struct text_page *page, const struct report_row *row)
+{
+	const struct report *report = page->report;
+	struct strbuf *text = &page->text;
 	uint64_t now_ns = report->snapshot->time_ns;
 
 	if (!report->options.show_blocks)
@@ -102,70 +134,38 @@ static void append_blocks(struct strbuf *text, const struct report *report,
 	}
 }
 
-/* "\t1234 events from stack  (5.6 %, +78)" */
-static void append_event_row(struct strbuf *text, const struct report *report,
-			     const struct report_section *section,
-			     const struct report_row *row)
+const char *text_blocks(const struct report_section *section, uint64_t count)
 {
-	uint64_t count = row->sum.count, all = section->live.count;
-	unsigned tenths =
-		all ? (unsigned)(1000.0 * (double)count / (double)all + 0.5) : 0;
-
-	strbuf_appendf(text, "\t%" PRIu64 " %s from stack  (%u.%u %%", count,
-		       text_plural(count, "event", "events"), tenths / 10, tenths % 10);
-	if (report->snapshot->event_bytes)
-		strbuf_appendf(text, ", %s", units_format_bytes(row->sum.size_bytes).s);
-	if (report->has_previous)
-		strbuf_appendf(text, ", %+" PRId64, row->growth_count);
-	strbuf_append(text, ")\n");
+	return section->class == BLOCK_HEAP
+		       ? text_plural(count, "allocation", "allocations")
+		       : text_plural(count, "mapping", "mappings");
 }
 
-static void append_block_row(struct strbuf *text, const struct report *report,
-			     const struct report_section *section,
-			     const struct report_row *row)
+void text_append_sum(struct text_page *page, const struct report_section *section,
+		     uint64_t size_bytes, uint64_t count)
 {
-	uint64_t size = row->sum.estimated_bytes, all = section->live.estimated_bytes;
-	double share = all ? 100.0 * (double)size / (double)all : 0;
-	/* In tenths, so that no locale has a say in the decimal point. */
-	unsigned tenths = (unsigned)(share * 10 + 0.5);
-
-	strbuf_appendf(text, "\t%" PRIu64 " bytes in %" PRIu64 " %s from stack", size,
-		       row->sum.estimated_count,
-		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
-	strbuf_appendf(text, "  (%u.%u %%, %s", tenths / 10, tenths % 10,
-		       units_format_bytes(size).s);
-	/* In a first report all of it has grown, which says nothing. */
-	if (report->has_previous)
-		strbuf_appendf(text, ", %s",
-			       text_format_growth(row->estimated_growth_bytes).s);
-	if (!report->options.combined_only)
-		strbuf_appendf(text, ", oldest %s",
-			       units_format_duration(row->oldest_age_ns).s);
-	/* Which of several it is. */
-	if (row->allocator && report->snapshot->allocators.len > 1) {
-		strbuf_append(text, ", by ");
-		escape_text(text, row->allocator->label);
-	}
-	strbuf_append(text, ")\n");
+	text_set_style(page, TEXT_NUMBER);
+	strbuf_appendf(&page->text, "%" PRIu64 " bytes", size_bytes);
+	text_set_style(page, TEXT_PLAIN);
+	/* Always many, for those who look for it. */
+	strbuf_appendf(&page->text, " in %" PRIu64 " %s", count, text_blocks(section, 0));
 }
 
-static void append_row(struct strbuf *text, const struct report *report,
-		       const struct report_section *section, const struct report_row *row)
+static void append_row(struct text_page *page, const struct report_section *section,
+		       const struct report_row *row, const struct text_rows *rows)
 {
-	if (section->class == BLOCK_EVENT)
-		append_event_row(text, report, section, row);
-	else
-		append_block_row(text, report, section, row);
-	append_blocks(text, report, row);
-	for (size_t i = 0; i < row->depth; i++)
-		append_frame(text, row->frames[i], report->options.short_paths);
-	append_end(text, row);
+	strbuf_append_char(&page->text, '\t');
+	rows->append_line(page, section, row);
+	strbuf_append_char(&page->text, '\n');
+	append_blocks(page, row);
+	text_append_stack(page, row);
 }
 
-static void append_rest(struct strbuf *text, const struct report_section *section)
+static void append_rest(struct text_page *page, const struct report_section *section,
+			const struct text_rows *rows)
 {
-	uint64_t size = section->listed.estimated_bytes;
-	uint64_t count = section->listed.estimated_count;
+	uint64_t size = section->ranked.estimated_bytes;
+	uint64_t count = section->ranked.estimated_count;
 	uint64_t stacks = section->stack_count - section->row_count;
 
 	if (!stacks)
@@ -177,54 +177,48 @@ static void append_rest(struct strbuf *text, const struct report_section *sectio
 		size -= sum->estimated_bytes < size ? sum->estimated_bytes : size;
 		count -= sum->estimated_count < count ? sum->estimated_count : count;
 	}
-	if (section->class == BLOCK_EVENT) {
-		strbuf_appendf(text,
-			       "\t... %" PRIu64 " more %s with %" PRIu64
-			       " %s (--top 0 lists all)\n",
-			       stacks, text_plural(stacks, "stack", "stacks"), count,
-			       text_plural(count, "event", "events"));
-		return;
-	}
-	strbuf_appendf(text,
-		       "\t... %" PRIu64 " more %s with %s in %" PRIu64
-		       " %s (--top 0 lists all)\n",
-		       stacks, text_plural(stacks, "stack", "stacks"),
-		       units_format_bytes(size).s, count,
-		       section->class == BLOCK_HEAP
-			       ? text_plural(count, "allocation", "allocations")
-			       : text_plural(count, "mapping", "mappings"));
+	strbuf_appendf(&page->text, "\t... %" PRIu64 " more %s", stacks,
+		       text_plural(stacks, "stack", "stacks"));
+	if (rows->is_of_held)
+		strbuf_appendf(&page->text, " with %s in %" PRIu64 " %s",
+			       units_format_bytes(size).s, count,
+			       text_blocks(section, count));
+	strbuf_append(&page->text, " (--top 0 lists all)\n");
 }
 
-void text_append_rows(struct strbuf *text, const struct report *report,
-		      const struct report_section *section, const char *clock, FILE *out)
+static void append_none(struct text_page *page, const struct report_section *section,
+			const struct text_rows *rows)
 {
-	static const char *const whats[BLOCK_CLASS_COUNT] = {
-		[BLOCK_HEAP] = "with outstanding allocations",
-		[BLOCK_MAPPING] = "with outstanding mappings",
-		[BLOCK_EVENT] = "by events",
-	};
+	if (rows->is_of_held && section->live.count && !section->listed.count)
+		strbuf_appendf(&page->text, "\tnone older than %s\n",
+			       units_format_duration(page->report->options.older_ns).s);
+	else
+		strbuf_append(&page->text, "\tnone\n");
+}
 
-	strbuf_appendf(text, "\n[%s] Top %zu stacks %s:\n", clock, section->row_count,
-		       whats[section->class]);
+void text_append_rows(struct text_page *page, const struct report_section *section,
+		      const struct text_rows *rows)
+{
+	const struct report *report = page->report;
+
+	if (!text_is_of_one(report))
+		text_append_processes(&page->text, report, section);
+	text_append_heading(page, "Top %zu stacks %s", section->row_count,
+			    section->class == BLOCK_HEAP ? rows->heading
+							 : rows->heading_mappings);
 	for (size_t i = 0; i < section->row_count; i++) {
 		const struct report_row *row = &section->rows[i];
 
 		if (!text_is_of_one(report) && row->process &&
 		    (!i || row->process != row[-1].process)) {
-			strbuf_append(text, "    process ");
-			text_append_process(text, row->process);
-			strbuf_append(text, ":\n");
+			strbuf_append(&page->text, "    process ");
+			text_append_process(&page->text, row->process);
+			strbuf_append(&page->text, ":\n");
 		}
-		append_row(text, report, section, row);
-		if (text->len >= FLUSH_BYTES && !text->failed) {
-			fwrite(text->data, 1, text->len, out);
-			strbuf_deinit(text);
-		}
+		append_row(page, section, row, rows);
+		text_flush_some(page);
 	}
-	if (!section->row_count && section->live.count)
-		strbuf_appendf(text, "\tnone older than %s\n",
-			       units_format_duration(report->options.older_ns).s);
-	else if (!section->row_count)
-		strbuf_append(text, "\tnone\n");
-	append_rest(text, section);
+	if (!section->row_count)
+		append_none(page, section, rows);
+	append_rest(page, section, rows);
 }

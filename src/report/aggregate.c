@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/aggregate.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "report/histogram.h"
 
 uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *block)
 {
 	return snap->time_ns > block->time_ns ? snap->time_ns - block->time_ns : 0;
+}
+
+int block_compare(const struct snapshot_block *a, const struct snapshot_block *b)
+{
+	if (a->size_bytes != b->size_bytes)
+		return a->size_bytes > b->size_bytes ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
 }
 
 bool block_is_listed(const struct snapshot *snap, const struct report_options *options,
@@ -85,6 +95,7 @@ struct error *aggregate_blocks(const struct report *report,
 	size_t count = snap->blocks[section->class].len;
 	size_t stacks = snap->stacks.len;
 	struct stack_sum live = {0}, listed = {0};
+	double of_size[SNAPSHOT_BUCKETS] = {0};
 
 	if (!vec_reserve(&ret->stacks, stacks))
 		return error_no_memory();
@@ -97,6 +108,7 @@ struct error *aggregate_blocks(const struct report *report,
 		double weight = report_weight(report, section, block->size_bytes);
 
 		stack_sum_add(&live, block, weight);
+		of_size[histogram_class(block->size_bytes)] += weight;
 		if (!block_is_listed(snap, options, block))
 			continue;
 		stack_sum_add(&listed, block, weight);
@@ -111,51 +123,9 @@ struct error *aggregate_blocks(const struct report *report,
 		aggregate_events(snap, ret, &live);
 		listed = live;
 	}
+	for (size_t i = 0; i < SNAPSHOT_BUCKETS; i++)
+		section->live_sizes[i] = report_round(of_size[i]);
 	section->live = report_sum_from(&live, section->is_estimate);
 	section->listed = report_sum_from(&listed, section->is_estimate);
-	return NULL;
-}
-
-static int compare_ranks(const void *pa, const void *pb)
-{
-	const struct stack_rank *a = pa, *b = pb;
-
-	if (a->first != b->first)
-		return a->first > b->first ? -1 : 1;
-	if (a->second != b->second)
-		return a->second > b->second ? -1 : 1;
-	return a->stack < b->stack ? -1 : a->stack > b->stack;
-}
-
-static bool push_rank(struct stack_ranks *ranks, const struct stack_sum *sum,
-		      enum report_sort sort, bool is_estimate, uint32_t stack)
-{
-	bool by_count = sort == REPORT_SORT_COUNT;
-	struct report_sum whole = report_sum_from(sum, is_estimate);
-
-	if (!sum->count)
-		return true;
-	return vec_push(&ranks->ranks, (struct stack_rank){
-					       .first = by_count ? whole.estimated_count
-								 : whole.estimated_bytes,
-					       .second = by_count ? whole.estimated_bytes
-								  : whole.estimated_count,
-					       .stack = stack,
-				       });
-}
-
-struct error *rank_stacks(const struct stack_sums *sums, enum report_sort sort,
-			  bool is_estimate, struct stack_ranks *ret)
-{
-	bool pushed = push_rank(ret, &sums->none, sort, is_estimate, SNAPSHOT_NO_STACK);
-
-	for (size_t i = 0; pushed && i < sums->stacks.len; i++)
-		pushed = push_rank(ret, &sums->stacks.data[i], sort, is_estimate,
-				   (uint32_t)i);
-	if (!pushed)
-		return error_no_memory();
-	if (ret->ranks.len)
-		qsort(ret->ranks.data, ret->ranks.len, sizeof(*ret->ranks.data),
-		      compare_ranks);
 	return NULL;
 }

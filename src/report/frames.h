@@ -5,20 +5,25 @@
 
 #include "report/arena.h"
 #include "report/report.h"
+#include "util/vec.h"
 
 struct process_frames;
+struct frame_group;
 
 struct frame_namer {
 	const struct snapshot *snap;
-	struct frame_cache *const *caches; /* by process */
-	struct report_arena *arena;        /* borrowed; where the frames are made */
-	struct process_frames *processes;  /* what is known of each */
-	size_t frame_count;                /* made so far */
+	struct frame_cache *const *caches;  /* by process */
+	struct report_arena *arena;         /* borrowed; where the frames are made */
+	const struct report_filter *filter; /* borrowed, or NULL */
+	struct process_frames *processes;   /* what is known of each */
+	size_t frame_count;                 /* made so far */
+	VEC(struct frame_group) passing;    /* of the stack that is being named */
 };
 
 /* NULL in `caches` stands for a process whose frames have no names. */
 struct error *frame_namer_init(struct frame_namer *namer, const struct snapshot *snap,
 			       struct frame_cache *const caches[],
+			       const struct report_filter *filter,
 			       struct report_arena *arena)
 	__attribute__((warn_unused_result));
 void frame_namer_deinit(struct frame_namer *namer);
@@ -26,6 +31,11 @@ void frame_namer_deinit(struct frame_namer *namer);
 /* Fill process, allocator, frames, depth and end of a row from its stack. A stack or
  * frames out of range leave the row without them. */
 struct error *frame_namer_fill(struct frame_namer *namer, struct report_row *row)
+	__attribute__((warn_unused_result));
+
+/* Which patterns of the filter the frames of a stack of the snapshot match, all together:
+ * a set of enum filter_match. None without a stack or filter. */
+struct error *frame_namer_match(struct frame_namer *namer, uint32_t stack, unsigned *ret)
 	__attribute__((warn_unused_result));
 
 #endif

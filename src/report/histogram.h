@@ -6,7 +6,7 @@
 #include "report/report.h"
 
 /* Class 0 is for blocks of no bytes; class k > 0 for 2^(k-1) to 2^k - 1 bytes. */
-#define HISTOGRAM_CLASSES 65
+#define HISTOGRAM_CLASSES SNAPSHOT_BUCKETS
 
 struct histogram {
 	uint64_t blocks[HISTOGRAM_CLASSES]; /* estimated, where they were sampled */

@@ -2,6 +2,7 @@
 #include "report/history.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void stack_sums_deinit(struct stack_sums *sums)
 {
@@ -45,6 +46,26 @@ struct report_sum process_sums_get(const struct process_sums *sums, int pid)
 	return (struct report_sum){0};
 }
 
+struct snapshot_traffic traffic_history_get(const struct traffic_history *history,
+					    uint32_t stack)
+{
+	return stack < history->stacks.len ? history->stacks.data[stack]
+					   : (struct snapshot_traffic){0};
+}
+
+bool traffic_history_reserve(struct traffic_history *history, const struct snapshot *snap)
+{
+	return vec_reserve(&history->stacks, snap->has_traffic ? snap->traffic.len : 0);
+}
+
+void traffic_history_set(struct traffic_history *history, const struct snapshot *snap)
+{
+	history->stacks.len = snap->has_traffic ? snap->traffic.len : 0;
+	if (history->stacks.len)
+		memcpy(history->stacks.data, snap->traffic.data,
+		       history->stacks.len * sizeof(*history->stacks.data));
+}
+
 struct report_history *report_history_create(void)
 {
 	return calloc(1, sizeof(struct report_history));
@@ -58,5 +79,6 @@ void report_history_destroy(struct report_history *history)
 		stack_sums_deinit(&history->sums[i]);
 		vec_deinit(&history->processes[i].processes);
 	}
+	vec_deinit(&history->traffic.stacks);
 	free(history);
 }

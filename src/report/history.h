@@ -32,6 +32,11 @@ struct process_sums {
 	VEC(struct process_sum) processes;
 };
 
+/* Traffic for each stack index of a snapshot; empty when that had none. */
+struct traffic_history {
+	VEC(struct snapshot_traffic) stacks;
+};
+
 struct report_history {
 	uint64_t reports; /* how many were made */
 	uint64_t time_ns; /* of the last one's snapshot */
@@ -40,6 +45,7 @@ struct report_history {
 	uint64_t estimated_live_bytes[BLOCK_CLASS_COUNT];
 	struct stack_sums sums[BLOCK_CLASS_COUNT];
 	struct process_sums processes[BLOCK_CLASS_COUNT];
+	struct traffic_history traffic;
 };
 
 void stack_sums_deinit(struct stack_sums *sums);
@@ -49,5 +55,16 @@ struct report_sum process_sums_get(const struct process_sums *sums, int pid);
 
 /* The sum of `stack` (an index, or SNAPSHOT_NO_STACK): zero when it was not there. */
 struct stack_sum stack_sums_get(const struct stack_sums *sums, uint32_t stack);
+
+/* The traffic of `stack`: zero when there was none. */
+struct snapshot_traffic traffic_history_get(const struct traffic_history *history,
+					    uint32_t stack);
+
+/* Make room for what `snap` has; false, with nothing changed, when memory is out. */
+bool traffic_history_reserve(struct traffic_history *history,
+			     const struct snapshot *snap);
+
+/* Keep what `snap` has, which there is room for. */
+void traffic_history_set(struct traffic_history *history, const struct snapshot *snap);
 
 #endif

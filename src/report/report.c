@@ -4,115 +4,24 @@
 #include <stdlib.h>
 
 #include "report/aggregate.h"
-#include "report/arena.h"
-#include "report/frames.h"
-#include "report/history.h"
+#include "report/build.h"
+#include "report/histogram.h"
 #include "report/processes.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct report *, report_destroy);
 
-struct builder {
-	const struct snapshot *snap;
-	const struct report_options *options;
-	const struct report_history *history;
-	struct report *report;
-	struct report_arena *arena; /* the report's */
-	struct frame_namer namer;
-	struct stack_sums sums[BLOCK_CLASS_COUNT]; /* for the next report */
-};
-
-static void fill_row(const struct builder *b, enum block_class class, uint32_t stack,
-		     struct report_row *row)
-{
-	struct stack_sum now = stack_sums_get(&b->sums[class], stack);
-	struct stack_sum before = stack_sums_get(&b->history->sums[class], stack);
-	bool is_estimate = b->report->sections[class].is_estimate;
-	struct report_sum now_sum = report_sum_from(&now, is_estimate);
-	struct report_sum before_sum = report_sum_from(&before, is_estimate);
-	uint64_t time_ns = b->snap->time_ns;
-
-	*row = (struct report_row){
-		.stack = stack,
-		.sum = now_sum,
-		.growth_bytes = report_difference(now.size_bytes, before.size_bytes),
-		.growth_count = report_difference(now.count, before.count),
-		.estimated_growth_bytes = report_difference(now_sum.estimated_bytes,
-							    before_sum.estimated_bytes),
-		.oldest_age_ns = time_ns > now.oldest_ns ? time_ns - now.oldest_ns : 0,
-		.newest_age_ns = time_ns > now.newest_ns ? time_ns - now.newest_ns : 0,
-		.end = STACK_END_UNREADABLE,
-	};
-}
-
-static int compare_blocks(const void *pa, const void *pb)
-{
-	const struct snapshot_block *a = *(const struct snapshot_block *const *)pa;
-	const struct snapshot_block *b = *(const struct snapshot_block *const *)pb;
-
-	if (a->size_bytes != b->size_bytes)
-		return a->size_bytes > b->size_bytes ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
-/* Hand each listed block to the row of its stack, if that is shown. */
-static struct error *list_blocks(struct builder *b, struct report_section *section)
-{
-	const struct snapshot_block *blocks = b->snap->blocks[section->class].data;
-	size_t count = b->snap->blocks[section->class].len;
-	size_t stacks = b->snap->stacks.len;
-	/* Where the blocks of a stack go; the last slot is for those without. */
-	_cleanup_(freep) const struct snapshot_block ***next =
-		calloc(stacks + 1, sizeof(*next));
-
-	if (!next)
-		return error_no_memory();
-	for (size_t i = 0; i < section->row_count; i++) {
-		struct report_row *row = &section->rows[i];
-		const struct snapshot_block **list =
-			report_arena_alloc(b->arena, row->sum.count, sizeof(*list));
-
-		if (!list)
-			return error_no_memory();
-		next[row->stack == SNAPSHOT_NO_STACK ? stacks : row->stack] = list;
-		row->blocks = list;
-		row->block_count = row->sum.count;
-	}
-	for (size_t i = 0; i < count; i++) {
-		uint32_t stack = block_stack(b->snap, &blocks[i]);
-		size_t slot = stack == SNAPSHOT_NO_STACK ? stacks : stack;
-
-		if (next[slot] && block_is_listed(b->snap, b->options, &blocks[i]))
-			*next[slot]++ = &blocks[i];
-	}
-	for (size_t i = 0; i < section->row_count; i++) {
-		struct report_row *row = &section->rows[i];
-
-		/* Filled through `next`, and the arena's memory is ours to order. */
-		qsort((void *)row->blocks, row->block_count, sizeof(*row->blocks),
-		      compare_blocks);
-	}
-	return NULL;
-}
-
-/* Events per second; 0 when no time has passed. */
-static double rate(uint64_t now, uint64_t before, uint64_t since_ns)
-{
-	return now > before && since_ns ? (double)(now - before) * 1e9 / (double)since_ns
-					: 0;
-}
-
 static struct report_rates rates(const struct snapshot_totals *now,
 				 const struct snapshot_totals *before, uint64_t since_ns)
 {
 	return (struct report_rates){
-		.allocations = rate(now->allocations, before->allocations, since_ns),
-		.allocated_bytes =
-			rate(now->allocated_bytes, before->allocated_bytes, since_ns),
-		.frees = rate(now->frees, before->frees, since_ns),
-		.freed_bytes = rate(now->freed_bytes, before->freed_bytes, since_ns),
+		.allocations =
+			report_rate(now->allocations, before->allocations, since_ns),
+		.allocated_bytes = report_rate(now->allocated_bytes,
+					       before->allocated_bytes, since_ns),
+		.frees = report_rate(now->frees, before->frees, since_ns),
+		.freed_bytes =
+			report_rate(now->freed_bytes, before->freed_bytes, since_ns),
 	};
 }
 
@@ -158,46 +67,37 @@ static void fill_rates(const struct builder *b, struct report_section *section)
 		      &b->history->estimated_totals[section->class], since_ns);
 }
 
-static struct error *build_rows(struct builder *b, struct report_section *section,
-				const struct stack_ranks *ranks)
+/* What is measured of the section as a whole. */
+static void fill_traffic(const struct builder *b, struct report_section *section)
 {
-	size_t shown = ranks->ranks.len;
+	const struct snapshot *snap = b->snap;
 
-	section->stack_count = ranks->ranks.len;
-	if (b->options->top && b->options->top < shown)
-		shown = b->options->top;
-	section->rows = report_arena_alloc(b->arena, shown, sizeof(*section->rows));
-	if (!section->rows)
-		return error_no_memory();
-	for (; section->row_count < shown; section->row_count++) {
-		struct report_row *row = &section->rows[section->row_count];
+	if (section->class != BLOCK_HEAP || !snap->has_traffic)
+		return;
+	for (size_t i = 0; i < SNAPSHOT_BUCKETS; i++) {
+		/* Of the middle of the bucket. */
+		uint64_t size = histogram_min_bytes(i) + histogram_min_bytes(i) / 2;
+		double weight = report_weight(b->report, section, size);
 
-		fill_row(b, section->class, ranks->ranks.data[section->row_count].stack,
-			 row);
-		row->rank = section->row_count;
-
-		struct error *err = frame_namer_fill(&b->namer, row);
-
-		if (err)
-			return err;
+		section->ever_sizes[i] = report_round((double)snap->sizes[i] * weight);
 	}
-	struct error *err = report_processes_group(b->snap, section);
-
-	return !err && b->options->show_blocks && section->class != BLOCK_EVENT
-		       ? list_blocks(b, section)
-		       : err;
+	section->peak_bytes = snap->peak_bytes;
+	if (section->is_estimate)
+		section->peak_bytes =
+			snap->sample_bytes ? snap->estimated_peak_bytes
+					   : times(snap->peak_bytes, snap->sample_every);
 }
 
 static struct error *build_section(struct builder *b, enum block_class class)
 {
 	struct report_section *section = &b->report->sections[b->report->section_count++];
 	struct stack_sums *sums = &b->sums[class];
-	struct stack_ranks ranks = {0};
 
 	section->class = class;
 	section->is_estimate = class == BLOCK_HEAP &&
 			       (b->snap->sample_every > 1 || b->snap->sample_bytes);
 	fill_rates(b, section);
+	fill_traffic(b, section);
 
 	struct error *err = aggregate_blocks(b->report, section, sums);
 
@@ -207,10 +107,7 @@ static struct error *build_section(struct builder *b, enum block_class class)
 		err = report_processes_build(b->report, &b->history->processes[class],
 					     b->arena, section);
 	if (!err)
-		err = rank_stacks(sums, b->options->sort, section->is_estimate, &ranks);
-	if (!err)
-		err = build_rows(b, section, &ranks);
-	vec_deinit(&ranks.ranks);
+		err = report_rows_build(b, section);
 	return err;
 }
 
@@ -245,6 +142,7 @@ static void update_history(struct builder *b, struct report_history *history)
 {
 	history->reports++;
 	history->time_ns = b->snap->time_ns;
+	traffic_history_set(&history->traffic, b->snap);
 	for (size_t i = 0; i < b->report->section_count; i++) {
 		const struct report_section *section = &b->report->sections[i];
 		enum block_class class = section->class;
@@ -256,6 +154,13 @@ static void update_history(struct builder *b, struct report_history *history)
 		history->sums[class] = b->sums[class];
 		b->sums[class] = before;
 	}
+}
+
+unsigned report_data_of(const struct snapshot *snap)
+{
+	return (snap->has_traffic ? REPORT_DATA_TRAFFIC : 0) |
+	       (snap->has_lifetimes ? REPORT_DATA_LIFETIMES : 0) |
+	       (snap->has_trends ? REPORT_DATA_TRENDS : 0);
 }
 
 static uint64_t elapsed(uint64_t now_ns, uint64_t then_ns)
@@ -290,6 +195,9 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	report->snapshot = snap;
 	report->options = *options;
 	report->cause = cause;
+	report->data = report_data_of(snap);
+	report->sort = report_sort_needs(options->sort) & ~report->data ? REPORT_SORT_SIZE
+									: options->sort;
 	report->sequence = history->reports + 1;
 	report->has_previous = history->reports > 0;
 	report->elapsed_ns = elapsed(snap->time_ns, snap->attached_ns);
@@ -305,9 +213,13 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 		.arena = report->arena,
 	};
 
-	err = frame_namer_init(&b.namer, snap, frames, report->arena);
+	err = frame_namer_init(&b.namer, snap, frames, options->filter, report->arena);
 	for (size_t i = 0; !err && i < class_count; i++)
 		err = build_section(&b, classes[i]);
+	if (!err)
+		err = report_threads_build(&b);
+	if (!err && !traffic_history_reserve(&history->traffic, snap))
+		err = error_no_memory();
 	if (!err)
 		err = update_process_sums(report, history);
 	report->frame_count = b.namer.frame_count;

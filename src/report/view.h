@@ -6,8 +6,9 @@
 #include "report/report.h"
 
 /*
- * `report` as it would be with the `top` and `show_blocks` of `options`, which must ask
- * for no more than those that it was built with; its other options have to be the same.
+ * `report` as it would be with the `top`, `past`, `singles` and `show_blocks` of
+ * `options`, which must ask for no more than those that it was built with; its other
+ * options have to be the same, but for those that are for the text alone.
  * The view refers to the report and is not to be destroyed. Fails only when memory is
  * out.
  */

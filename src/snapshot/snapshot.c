@@ -102,6 +102,12 @@ static const struct {
 		{"snapshots_unsettled",
 		 "reports were made while too much changed: blocks "
 		 "that moved may be missing or listed twice in them"},
+	[LOSS_THREADS_FULL] = {"threads_full",
+			       "events came from more threads than are told apart: raise "
+			       "--max-threads"},
+	[LOSS_TRAFFIC_LOST] = {"traffic_lost",
+			       "events came faster than they could be counted: the "
+			       "traffic of call paths lacks them"},
 };
 
 const char *loss_name(enum loss loss)

@@ -81,21 +81,32 @@ struct snapshot_module {
 #define SNAPSHOT_BUCKETS 65
 
 /*
- * What happened at one call path since the attach, as traced; measured where
- * snapshot.has_traffic. Blocks count where they were allocated, whoever frees them; those
- * that went with their process are freed.
+ * What happened to heap blocks of one call path since the attach, as traced; measured
+ * where snapshot.has_traffic. Blocks count where they were allocated, whoever frees them;
+ * those that went with their process are freed. A realloc frees the old block at its path
+ * and allocates the new one at its own. What a block grows or shrinks by where it is
+ * counts as allocated or freed bytes, and it stays one block. Blocks that were not
+ * tracked (LOSS_BLOCKS_FULL) are not counted here.
  */
 struct snapshot_traffic {
 	uint64_t allocations, allocated_bytes;
 	uint64_t frees, freed_bytes;
-	uint64_t temporary; /* blocks that their thread freed as its next heap event */
+	uint64_t temporary; /* blocks that their thread freed as its next heap event
+			       (allocation or free), or with at most
+			       --temporary-threshold others between */
 	uint64_t peak_bytes, peak_time_ns; /* most that was outstanding at once, and when
 					      it first was */
 	uint64_t peak_count;               /* blocks outstanding then */
+	/* With --sample-bytes, else 0: what these are estimated to be in all. (With
+	 * --sample-every they are sample_every times as much.) */
+	uint64_t estimated_allocations, estimated_allocated_bytes;
+	uint64_t estimated_frees, estimated_freed_bytes;
+	uint64_t estimated_temporary, estimated_peak_bytes;
 };
 
-/* Of blocks that were freed: how long they had lived, in powers of two of a millisecond;
- * SNAPSHOT_LIFETIMES - 1 counts all longer ones. */
+/* Of blocks that were freed: how long they had lived, in powers of two of a millisecond
+ * as above; SNAPSHOT_LIFETIMES - 1 counts all longer ones. As exact as the kernel's clock
+ * tick, 1 to 10 ms. Blocks that went with their process are not in it. */
 #define SNAPSHOT_LIFETIMES 32
 struct snapshot_lifetimes {
 	uint64_t count[SNAPSHOT_LIFETIMES];
@@ -114,15 +125,20 @@ struct snapshot_thread {
 	uint64_t freed_own, freed_own_bytes; /* of its own blocks, by itself */
 };
 
-/* How what a call path holds went on from snapshot to snapshot of a run. */
+/* How what a call path holds went on from snapshot to snapshot of a run (course.h); where
+ * blocks were sampled, what that is estimated to be in all. */
 struct snapshot_trend {
 	uint32_t intervals;       /* between snapshots, since it first held anything */
 	uint32_t grew, shrank;    /* in how many of them its bytes did */
 	double slope_bytes_per_s; /* of the line of least squares through its bytes */
-	double determination;     /* R^2 of that line, 0..1: how well it fits */
+	double determination;     /* R^2 of that line, 0..1: how well it fits; 0 before
+				     there is one, 1 of what does not change */
+	uint32_t stands;          /* how many of the last intervals ended without more
+				     bytes than ever before */
 };
 
-/* One earlier moment of the run: the targets as a whole. */
+/* One earlier moment of the run: the targets as a whole; where blocks were sampled, what
+ * that was estimated to be. */
 struct snapshot_moment {
 	uint64_t time_ns;
 	uint64_t live_bytes[BLOCK_CLASS_COUNT], live_blocks[BLOCK_CLASS_COUNT];
@@ -162,6 +178,9 @@ enum loss {
 	LOSS_PROBES_MISSED,     /* probe hits that the kernel did not deliver */
 	LOSS_SNAPSHOTS_UNSETTLED, /* taken while too much changed: blocks that moved may
 				     be missing or listed twice in that one report */
+	LOSS_THREADS_FULL, /* events of threads that are not told apart: --max-threads
+			      reached */
+	LOSS_TRAFFIC_LOST, /* events that are missing in the traffic of call paths */
 	LOSS_COUNT,
 };
 
@@ -205,7 +224,7 @@ struct snapshot {
 	uint64_t min_size_bytes;  /* blocks outside min..max were not tracked */
 	uint64_t max_size_bytes;  /* UINT64_MAX: no bound */
 	uint64_t max_allocations; /* sizes of the tables, for remedies */
-	uint64_t max_stacks;
+	uint64_t max_stacks, max_threads;
 
 	/* What is counted instead of heap blocks, as --event has it; NULL: heap blocks
 	 * were traced. */
@@ -231,7 +250,9 @@ struct snapshot {
 	VEC(struct snapshot_thread) threads; /* by process, then tid */
 	/* Sizes of all heap blocks ever allocated, as traced: where has_traffic. */
 	uint64_t sizes[SNAPSHOT_BUCKETS];
-	uint64_t peak_bytes, peak_time_ns; /* of all heap blocks together */
+	/* Of all heap blocks together; a process that ends holds nothing. */
+	uint64_t peak_bytes, peak_time_ns;
+	uint64_t estimated_peak_bytes; /* with --sample-bytes, else 0 */
 
 	/* Of the run so far, oldest first, this one last. A long run keeps ever fewer of
 	 * its early ones. */

@@ -344,6 +344,24 @@ bool proc_has_thread(int pid, uint32_t tid)
 	return access(path, F_OK) == 0;
 }
 
+bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32 "/comm", pid, tid);
+
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size;
+
+	memset(ret, 0, PROC_COMM_SIZE);
+	size = fd < 0 ? -1 : read(fd, ret, PROC_COMM_SIZE);
+	if (size <= 0)
+		return false;
+	/* The newline that the kernel adds, and nothing else. */
+	ret[size - 1] = 0;
+	return true;
+}
+
 struct error *proc_mapping_path(const struct proc *proc,
 				const struct proc_mapping *mapping, char **ret)
 {

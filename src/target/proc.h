@@ -76,6 +76,13 @@ uint64_t proc_image(const struct proc *proc);
 /* True when the process `pid` has a thread `tid`. */
 bool proc_has_thread(int pid, uint32_t tid);
 
+/* TASK_COMM_LEN, include/linux/sched.h. */
+#define PROC_COMM_SIZE 16
+
+/* The name of a thread (/proc/PID/task/TID/comm), as it is and with NULs behind it.
+ * False: there is no such thread. */
+bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE]);
+
 /*
  * A path by which we can open the file behind a mapping: /proc/PID/root/<path> when
  * that is still the same file (device and inode), else /proc/PID/map_files/<range>

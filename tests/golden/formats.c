@@ -1,52 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Flame graphs that must equal NAME.svg byte for byte, but for the script. With a
- * directory as argument they are written there instead, script and all, to be looked at.
+ * Flame graphs and summaries that must equal NAME.svg and NAME.html byte for byte, but
+ * for what is in files of its own: the script, and the style of summaries. With a
+ * directory as argument they are written there instead, to be read and then copied here,
+ * and whole as whole-NAME, to be looked at.
  */
-#include "unit/render/fixture.h"
+#include "unit/render/fixture_course.h"
 
 #include <time.h>
 
 #include "render/flame.h"
+#include "render/html.h"
 
 static const char *write_dir;
 
-static void render(const struct report *report, const struct flame_options *options,
-		   char **ret)
+/* Take out what lies between each `from` and the next `to`. */
+static void cut(char *text, const char *from, const char *to)
 {
-	size_t len = 0;
-	FILE *out = open_memstream(ret, &len);
+	while ((text = strstr(text, from))) {
+		char *end;
 
-	REQUIRE(out);
-	REQUIRE(!flame_render(report, options, out));
-	REQUIRE(!fclose(out));
+		text += strlen(from);
+		end = strstr(text, to);
+		REQUIRE(end);
+		memmove(text, end, strlen(end) + 1);
+	}
 }
 
-static void check_case(const char *name, struct fixture *f,
-		       const struct flame_options *options)
+static void write_file(const char *prefix, const char *name, const char *text)
 {
-	_cleanup_(freep) char *svg = NULL;
 	char path[512];
 
-	render(fixture_report(f), options, &svg);
-	snprintf(path, sizeof(path), "%s/%s.svg",
-		 write_dir ? write_dir : TEST_DATA_DIR "/golden", name);
+	snprintf(path, sizeof(path), "%s/%s%s", write_dir, prefix, name);
 
-	_cleanup_(fclosep) FILE *file = fopen(path, write_dir ? "we" : "re");
+	_cleanup_(fclosep) FILE *file = fopen(path, "we");
 
-	REQUIRE(file);
-	if (write_dir) {
-		fputs(svg, file);
-		return;
-	}
+	REQUIRE(file && fputs(text, file) >= 0);
+}
 
+static void compare(const char *name, char *got)
+{
 	size_t cap = 1 << 20;
 	_cleanup_(freep) char *want = malloc(cap);
+	char path[512];
 
-	REQUIRE(want && strstr(svg, "<script>"));
+	if (write_dir)
+		write_file("whole-", name, got);
+	cut(got, "<script>", "</script>");
+	cut(got, "'sha256-", "'");
+	if (strstr(got, "<html"))
+		cut(got, "<style>", "</style>");
+	if (write_dir) {
+		write_file("", name, got);
+		return;
+	}
+	snprintf(path, sizeof(path), TEST_DATA_DIR "/golden/%s", name);
+
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+
+	REQUIRE(file && want);
 	want[fread(want, 1, cap - 1, file)] = '\0';
-	strcpy(strstr(svg, "<script>"), "</svg>\n");
-	CHECK_STR(svg, want);
+	CHECK_STR(got, want);
+}
+
+static void
+check_case(const char *name, struct fixture *f, const struct flame_options *options,
+	   struct error *(*render)(const struct report *report,
+				   const struct flame_options *options, FILE *out))
+{
+	_cleanup_(freep) char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	REQUIRE(out);
+	REQUIRE(!render(f->report ? f->report : fixture_report(f), options, out));
+	REQUIRE(!fclose(out));
+	compare(name, text);
 }
 
 static void flame(void)
@@ -55,7 +84,7 @@ static void flame(void)
 
 	fixture_init(&f);
 	fixture_fill(&f);
-	check_case("flame", &f, &(struct flame_options){0});
+	check_case("flame.svg", &f, &(struct flame_options){0}, flame_render);
 }
 
 /* With all that a page can show. */
@@ -71,8 +100,65 @@ static void flame_reverse(void)
 	f.snap->losses[LOSS_EVENTS_LOST] = UINT64_MAX;
 	f.symbols.data[2].name = "</title>\"<&'>\x1b\xff";
 	f.symbols.data[3].module = "/tmp/<\"evil\" & co>\n.so";
-	check_case("flame-reverse", &f,
-		   &(struct flame_options){.inverted = true, .reverse = true});
+	check_case("flame-reverse.svg", &f,
+		   &(struct flame_options){.inverted = true, .reverse = true},
+		   flame_render);
+}
+
+/* A run with all that is measured. */
+static void html(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_moments(&f);
+	fixture_fill_threads(&f);
+	fixture_fill_traffic(&f);
+	fixture_fill_trends(&f);
+	f.snap->processes.data->memory = (struct snapshot_memory){
+		.vm_rss_bytes = 15 << 20,
+		.vm_hwm_bytes = 16 << 20,
+		.vm_size_bytes = 64 << 20,
+	};
+	f.snap->totals[BLOCK_HEAP] = (struct snapshot_totals){
+		.allocations = 6000,
+		.allocated_bytes = 6500000,
+		.frees = 5993,
+		.freed_bytes = 6500000 - 2100323,
+		.frees_unknown = 5,
+		.failures = 1,
+	};
+	check_case("summary.html", &f, &(struct flame_options){0}, html_render);
+}
+
+/* Several processes, mappings, sampling, losses, names; nothing more than that is
+ * measured, and it is not the first report. */
+static void html_hostile(void)
+{
+	static const char evil[] =
+		"</script></style>]]>--><img src=x onerror=\"x\">'&\x1b\xff";
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_second(&f);
+	fixture_fill_mappings(&f);
+	f.snap->processes.data[1].exited = true;
+	f.snap->sample_every = 100;
+	f.snap->min_size_bytes = 2;
+	f.snap->max_size_bytes = 4096;
+	f.snap->losses[LOSS_BLOCKS_FULL] = 12;
+	f.snap->losses[LOSS_EVENTS_LOST] = UINT64_MAX;
+	f.symbols.data[2].name = evil;
+	f.symbols.data[3].module = evil;
+	free(f.snap->processes.data[0].command);
+	f.snap->processes.data[0].command = strdup(evil);
+	f.snap->library = strdup(evil);
+	fixture_report(&f);
+	f.report->has_previous = true;
+	check_case("summary-hostile.html", &f, &(struct flame_options){.inverted = true},
+		   html_render);
 }
 
 int main(int argc, char *argv[])
@@ -83,5 +169,7 @@ int main(int argc, char *argv[])
 	tzset();
 	RUN(flame);
 	RUN(flame_reverse);
+	RUN(html);
+	RUN(html_hostile);
 	return check_done();
 }

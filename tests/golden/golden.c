@@ -110,6 +110,7 @@ static struct snapshot *empty_snapshot(uint64_t elapsed_ns)
 	snap->time_ns = snap->attached_ns + elapsed_ns;
 	snap->max_allocations = 1048576;
 	snap->max_stacks = 65536;
+	snap->max_threads = 16384;
 	add_module(snap, 0x400000, 0x402000, "/srv/app/bin/leaky",
 		   "00112233445566778899aabbccddeeff00112233");
 	add_module(snap, 0x7f0000000000, 0x7f0000100000, "/usr/lib/libc.so.6", NULL);

@@ -75,8 +75,8 @@ static void files_agree(void)
 	REQUIRE(!mkdir(dir, 0700));
 	snprintf(options, sizeof(options),
 		 "--top 1 --flamegraph %s/%%n.folded --flame %s/f.svg --pprof "
-		 "%s/%%p.pb.gz --csv %s/f.csv --json %s/f.json",
-		 dir, dir, dir, dir, dir);
+		 "%s/%%p.pb.gz --csv %s/f.csv --json %s/f.json --html %s/f.html",
+		 dir, dir, dir, dir, dir, dir);
 
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
 
@@ -105,6 +105,12 @@ static void files_agree(void)
 	_cleanup_(freep) char *svg = read_file(path);
 
 	CHECK_INT(svg_bytes(svg), bytes);
+	snprintf(path, sizeof(path), "%s/f.html", dir);
+	_cleanup_(freep) char *html = read_file(path);
+
+	CHECK(!strncmp(html, "<!DOCTYPE html>", 15));
+	CHECK_INT(svg_bytes(html), bytes);
+	CHECK_CONTAINS(html, ">scenario_mixed</code>");
 	snprintf(path, sizeof(path), "%s/%d.pb.gz", dir, (int)live_pid(oracle));
 	_cleanup_(freep) char *pprof = read_file(path);
 
@@ -145,7 +151,7 @@ static void full_disk(void)
 
 	REQUIRE(old && fputs("old", old) >= 0 && !fchmod(fileno(old), 0600));
 	REQUIRE(!fclose(old));
-	snprintf(options, sizeof(options), "-i 3600 -f --flame %s --json %s/f.json", path,
+	snprintf(options, sizeof(options), "-i 3600 -f --flame %s --csv %s/f.csv", path,
 		 dir);
 
 	struct live_process *memtrace = memtrace_start_plain(live_pid(oracle), options);
@@ -169,11 +175,11 @@ static void full_disk(void)
 	_cleanup_(freep) char *kept = read_file(path);
 
 	CHECK_STR(kept, "old");
-	snprintf(path, sizeof(path), "%s/f.json", dir);
+	snprintf(path, sizeof(path), "%s/f.csv", dir);
 
-	_cleanup_(freep) char *json = read_file(path);
+	_cleanup_(freep) char *csv = read_file(path);
 
-	CHECK_CONTAINS(json, "\"schema\":\"memtrace-report\"");
+	CHECK_CONTAINS(csv, "pid,stack_id,total,count,");
 	CHECK(!umount(dir));
 	oracle_do(oracle, "run release 1 1");
 }

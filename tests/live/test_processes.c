@@ -616,8 +616,8 @@ static void never_itself(void)
 	report = memtrace_report(memtrace);
 	CHECK(!target_of(report, live_pid(memtrace)));
 	CHECK(target_of(report, getpid()));
+	/* Not the books as a whole: anybody on the machine allocates meanwhile. */
 	CHECK_SITE(report, live_pid(target), "site_keep", 50, 50 * 48);
-	check_books(report);
 	json_decref(report);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(target);
@@ -690,7 +690,8 @@ static void killed(void)
 
 /* --- very many --------------------------------------------------------------------- */
 
-static int64_t rss_kib(pid_t pid)
+/* Memory of its own: pages of the tables count as resident while they are looked at. */
+static int64_t anonymous_kib(pid_t pid)
 {
 	char path[64], line[256];
 	int64_t kib = 0;
@@ -700,8 +701,8 @@ static int64_t rss_kib(pid_t pid)
 	f = fopen(path, "re");
 	REQUIRE(f);
 	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, "VmRSS:", 6))
-			kib = atoll(line + 6);
+		if (!strncmp(line, "RssAnon:", 8))
+			kib = atoll(line + 8);
 	fclose(f);
 	return kib;
 }
@@ -729,7 +730,7 @@ static void very_many_children(void)
 		json_decref(report);
 		/* As many at once come again: their memory is used again. */
 		if (i == 0)
-			kib = rss_kib(live_pid(memtrace));
+			kib = anonymous_kib(live_pid(memtrace));
 	}
 	/* Each of these takes two slots, one before its exec. */
 	for (int i = 0; i < 300; i++)
@@ -742,7 +743,7 @@ static void very_many_children(void)
 	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
 	json_decref(report);
 	CHECK(open_descriptors(live_pid(memtrace)) <= descriptors + 10);
-	CHECK(rss_kib(live_pid(memtrace)) < kib + 64 * 1024);
+	CHECK(anonymous_kib(live_pid(memtrace)) < kib + 32 * 1024);
 	finish(target);
 	json_decref(end_of(memtrace, 0));
 	live_destroy(target);

@@ -188,6 +188,39 @@ static void glibc_of_other_releases(void)
 	glibc_of("debian-13");
 }
 
+/* Functions that lie alike in their pages are told apart all the same. */
+static void same_place_in_the_page(void)
+{
+	struct live_process *target = target_start(OWN_MALLOC_ALIGNED_BINARY);
+	struct live_process *memtrace =
+		memtrace_start_plain(live_pid(target), "--dry-run");
+	unsigned alike = 0;
+	char *line;
+
+	while ((line = live_read_line(memtrace, 10))) {
+		const char *offset = strstr(line, " entry ") ? strstr(line, "0x") : NULL;
+
+		alike += offset && !(strtoul(offset, NULL, 16) & 0xfff);
+		free(line);
+	}
+	CHECK_INT(live_wait(memtrace, 10), 0);
+	live_destroy(memtrace);
+	/* Those of malloc, calloc, realloc and free. */
+	CHECK(alike >= 2);
+
+	memtrace = memtrace_start(live_pid(target), "");
+	for (int i = 0; i < 10; i++)
+		oracle_do(target, "work");
+	json_t *report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_own_malloc").bytes, 24000);
+	CHECK_INT(report_site(report, "heap", "site_own_calloc").bytes, 30000);
+	CHECK_INT(report_site(report, "heap", "site_own_realloc").bytes, 70000);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 3000);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	live_destroy(target);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -198,5 +231,6 @@ int main(void)
 	RUN(tcmalloc);
 	RUN(mimalloc);
 	RUN(glibc_of_other_releases);
+	RUN(same_place_in_the_page);
 	return check_done();
 }

@@ -6,6 +6,7 @@
 #include "abi.h"
 #include "bpf/source.h"
 #include "snapshot/sampling.h"
+#include "traffic_record.h"
 
 static struct source_options defaults(void)
 {
@@ -54,6 +55,8 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK(!has_flag(source, "-DMAX_SIZE"));
 	CHECK(!has_flag(source, "-DMAPPINGS"));
 	CHECK(!strstr(source->text, "probes/mappings.c"));
+	CHECK(!has_flag(source, "-DWITH_TRAFFIC"));
+	CHECK_INT(source->sizes.thread_slots, 0);
 	source_destroy(source);
 
 	options.sample_every = 10;
@@ -101,17 +104,17 @@ static void without_cookies_each_site_has_its_program(void)
 	struct source *source = build(&options, &meanings);
 
 	CHECK(has_flag(source, "-DHAVE_COOKIE"));
-	CHECK(!strstr(source->text, "int on_call_0("));
+	CHECK(!strstr(source->text, "ENTRY(on_call_0,"));
 	source_destroy(source);
 
 	options.cookies = false;
 	source = build(&options, &meanings);
 	CHECK(!has_flag(source, "-DHAVE_COOKIE"));
-	CHECK_CONTAINS(source->text, "int on_call_0(");
-	CHECK_CONTAINS(source->text, "int on_call_1(");
-	CHECK(!strstr(source->text, "int on_call_2("));
+	CHECK_CONTAINS(source->text, "ENTRY(on_call_0,");
+	CHECK_CONTAINS(source->text, "ENTRY(on_call_1,");
+	CHECK(!strstr(source->text, "ENTRY(on_call_2,"));
 	CHECK_INT(source->sites.len, 2);
-	snprintf(want, sizeof(want), "call_entered(ctx, %#llxull)",
+	snprintf(want, sizeof(want), "call_entered, %#llxull)",
 		 (unsigned long long)source->sites.data[1]);
 	CHECK_CONTAINS(source->text, want);
 	/* Each program has one meaning compiled in, so there is none for another. */
@@ -238,6 +241,50 @@ static void tables_hold_what_is_promised(void)
 	}
 }
 
+static void threads_have_room(void)
+{
+	struct source_options options = defaults();
+	struct meanings meanings = {0};
+	struct source *source;
+	uint32_t slots;
+
+	options.traffic = true;
+	options.max_threads = 1000;
+	options.temporary_threshold = 3;
+	source = build(&options, &meanings);
+	CHECK(has_flag(source, "-DWITH_TRAFFIC"));
+	CHECK(has_flag(source, "-DTEMPORARY_EVENTS=4"));
+	slots = source->sizes.thread_slots;
+	CHECK(slots >= 4000);
+	CHECK_INT(slots & (slots - 1), 0);
+	CHECK_INT(source->sizes.thread_record_bytes, 96 + 4 * 8);
+	source_destroy(source);
+}
+
+/* As many threads as are promised find room in the ways that they have. */
+static void thread_ways_suffice(void)
+{
+	enum {
+		SLOTS = 65536,
+		THREADS = SLOTS / 4
+	};
+	static bool taken[SLOTS];
+	unsigned refused = 0;
+
+	for (uint32_t tid = 1000; tid < 1000 + THREADS; tid++) {
+		uint64_t key = ABI_THREAD_KEY(tid % 7, tid);
+		uint32_t i = 0;
+
+		while (i < ABI_THREAD_WAYS && taken[ABI_THREAD_AT(key, i, SLOTS)])
+			i++;
+		if (i == ABI_THREAD_WAYS)
+			refused++;
+		else
+			taken[ABI_THREAD_AT(key, i, SLOTS)] = true;
+	}
+	CHECK_INT(refused, 0);
+}
+
 /* Both hash choices spread keys as malloc gives them: multiples of 16, in runs. */
 static void live_hash_spreads(void)
 {
@@ -324,6 +371,8 @@ int main(void)
 	RUN(sites_carry_their_arguments);
 	RUN(sample_classes_agree);
 	RUN(tables_hold_what_is_promised);
+	RUN(threads_have_room);
+	RUN(thread_ways_suffice);
 	RUN(live_hash_spreads);
 	RUN(events_are_apart);
 	return check_done();

@@ -24,6 +24,14 @@ static void has_defaults(void)
 	CHECK(!o.show_allocs && !o.combined_only && !o.mappings);
 	CHECK_INT(o.max_allocations, 1048576);
 	CHECK_INT(o.max_stacks, 65536);
+	CHECK_INT(o.max_threads, 16384);
+	CHECK(!o.traffic);
+	CHECK_INT(o.temporary_threshold, 0);
+	PARSE(&o, "--traffic", "--max-threads", "64K", "--temporary-threshold=63");
+	CHECK(o.traffic);
+	CHECK_INT(o.max_threads, 65536);
+	CHECK_INT(o.temporary_threshold, 63);
+	PARSE(&o, NULL);
 	CHECK_INT(o.stack_depth, 64);
 	CHECK_INT(o.unwind, UNWIND_CHOICE_FP);
 	PARSE(&o, "--unwind=auto");
@@ -234,8 +242,11 @@ static void files_of_each_kind(void)
 	CHECK_STR(o.files[OUTPUT_FLAME], "%n.svg");
 	CHECK_STR(o.files[OUTPUT_PPROF], "%p-%t%%.pb.gz");
 	CHECK_STR(o.files[OUTPUT_CSV], "b");
-	CHECK_STR(o.files[OUTPUT_JSON], "c");
 	CHECK(o.output_every && o.inverted && o.reverse);
+	CHECK_STR(o.files[OUTPUT_JSON], "c");
+	PARSE(&o, "--html", "%p.html", "--reverse");
+	CHECK_STR(o.files[OUTPUT_HTML], "%p.html");
+	CHECK(o.reverse);
 	/* Together with what ends parsing of others. */
 	PARSE(&o, "--combined-only", "--csv", "x", "--output-every");
 	CHECK(o.combined_only && o.output_every);

@@ -231,8 +231,10 @@ static void refuses_bad_sizes(void)
 
 static void refuses_bad_words(void)
 {
-	REFUSED("--sort: expected 'size' or 'count'; got 'Size'", "-p1", "--sort=Size");
-	REFUSED("--sort: expected 'size' or 'count'; got ''", "-p1", "--sort=");
+	REFUSED("--sort: expected 'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
+		"'temporary'; got 'Size'", "-p1", "--sort=Size");
+	REFUSED("--sort: expected 'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
+		"'temporary'; got ''", "-p1", "--sort=");
 	REFUSED("--format: expected 'text' or 'json'; got 'xml'", "-p1", "--format",
 		"xml");
 	REFUSED("--output: expected a file name; got ''", "-p1", "--output=");
@@ -286,10 +288,12 @@ static void refuses_files(void)
 	REFUSED("--output-every: expected with a file to write, such as --pprof FILE; "
 		"there is none",
 		"-p1", "--output-every", "--output", "x");
-	REFUSED("--inverted: expected with --flame FILE, which it is about; there is "
+	REFUSED("--inverted: expected with --flame or --html FILE, which it is about; "
+		"there is "
 		"none",
 		"-p1", "--inverted", "--csv", "x");
-	REFUSED("--reverse: expected with --flame FILE, which it is about; there is none",
+	REFUSED("--reverse: expected with --flame or --html FILE, which it is about; "
+		"there is none",
 		"-p1", "--combined-only", "--reverse");
 }
 

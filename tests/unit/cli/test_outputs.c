@@ -7,7 +7,7 @@
 static const char *const names[OUTPUT_KIND_COUNT] = {
 	[OUTPUT_FLAMEGRAPH] = "out.folded", [OUTPUT_FLAME] = "out.svg",
 	[OUTPUT_PPROF] = "out.pb.gz",       [OUTPUT_CSV] = "out.csv",
-	[OUTPUT_JSON] = "out.json",
+	[OUTPUT_JSON] = "out.json",         [OUTPUT_HTML] = "out.html",
 };
 
 static const char *const begins[OUTPUT_KIND_COUNT] = {
@@ -16,6 +16,7 @@ static const char *const begins[OUTPUT_KIND_COUNT] = {
 	[OUTPUT_PPROF] = "\x1f\x8b\x08",
 	[OUTPUT_CSV] = "pid,stack_id,",
 	[OUTPUT_JSON] = "{\"schema\":\"memtrace-report\"",
+	[OUTPUT_HTML] = "<!DOCTYPE html>",
 };
 
 struct run {
@@ -163,6 +164,7 @@ static void reports_have_what_is_needed(void)
 	CHECK(got.top == 3 && !got.show_blocks);
 	got = outputs_report_options(&r.outputs, &usual, true);
 	CHECK(got.top == 0 && got.show_blocks && got.older_ns == 5);
+	CHECK(got.past && got.singles);
 	r.options.output_every = true;
 	got = outputs_report_options(&r.outputs, &usual, false);
 	CHECK(got.top == 0 && got.show_blocks);
@@ -187,6 +189,41 @@ static void json_lists_blocks_when_asked(void)
 	CHECK_CONTAINS(temp_dir_read(&r.dir, "x", buf, sizeof(buf)), "\"allocations\":[");
 }
 
+/* The table is that of the view, with what is gone only where the view has it. */
+static void csv_is_of_the_view(void)
+{
+	_cleanup_(run_deinit) struct run r;
+	struct report_options options = {.past = true};
+	struct report *report;
+	char buf[8192];
+
+	run_init(&r);
+	r.f.snap->has_traffic = true;
+	for (size_t i = 0; i < r.f.snap->stacks.len; i++)
+		REQUIRE(vec_push(&r.f.snap->traffic,
+				 (struct snapshot_traffic){.allocations = 1}));
+	/* The first three: those of stack 0 and of stack 1. */
+	r.f.snap->blocks[BLOCK_HEAP].len = 3;
+	ask_for(&r, OUTPUT_CSV, "x");
+	r.options.force = true;
+	REQUIRE(!outputs_init(&r.outputs, &r.options));
+	for (int i = 0; i < 2; i++) {
+		r.options.view = options.view = i ? "traffic" : "growth";
+		REQUIRE(!report_build(r.f.snap, r.f.history, r.f.frames, &options,
+				      REPORT_STOPPED, &report));
+		REQUIRE(!outputs_write(&r.outputs, report, true));
+		temp_dir_read(&r.dir, "x", buf, sizeof(buf));
+		CHECK(!strncmp(buf,
+			       i ? "pid,stack_id,class,allocations,"
+				 : "pid,stack_id,class,bytes,",
+			       25));
+		CHECK_CONTAINS(buf, "\r\n4321,0,heap,");
+		CHECK_CONTAINS(buf, "\r\n4321,1,heap,");
+		CHECK_INT(!!strstr(buf, "\r\n4321,2,heap,"), i);
+		report_destroy(report);
+	}
+}
+
 int main(void)
 {
 	RUN(all_files_at_the_end);
@@ -195,5 +232,6 @@ int main(void)
 	RUN(troubles_show_before_the_run);
 	RUN(reports_have_what_is_needed);
 	RUN(json_lists_blocks_when_asked);
+	RUN(csv_is_of_the_view);
 	return check_done();
 }

@@ -24,6 +24,8 @@ struct fixture {
 	struct report_history *history;
 	struct snapshot *snap;
 	struct report *report;
+	/* Makes another of the symbolizer of the symbols, which it takes; or NULL. */
+	struct symbolizer *(*wrap)(struct fixture *f, struct symbolizer *names);
 };
 
 /* A process, which those that are added later belong to. */
@@ -124,11 +126,14 @@ static inline void fixture_block(struct fixture *f, enum block_class class,
 /* The report of all that was added, with all rows and blocks. */
 static inline const struct report *fixture_report(struct fixture *f)
 {
-	const struct report_options options = {.older_ns = 1, .show_blocks = true};
+	const struct report_options options = {
+		.older_ns = 1, .show_blocks = true, .past = true};
 
 	REQUIRE(!f->report);
 	REQUIRE(!symbolizer_table_create(f->symbols.data, f->symbols.len,
 					 &f->symbolizer));
+	if (f->wrap)
+		f->symbolizer = f->wrap(f, f->symbolizer);
 	for (size_t i = 0; i < f->snap->processes.len; i++) {
 		f->frames[i] = frame_cache_create(f->symbolizer);
 		REQUIRE(f->frames[i]);

@@ -309,7 +309,8 @@ static void narrow_frames_count_in_their_callers(void)
 	fixture_block(&f, BLOCK_HEAP, 180, 1,
 		      FIXTURE_STACK(&f, STACK_END_COMPLETE, root));
 
-	_cleanup_(page_deinit) struct page page = draw(&f, false, false);
+	_cleanup_(freep) char *svg = render(&f, &(struct flame_options){0});
+	_cleanup_(page_deinit) struct page page = parse(svg);
 
 	CHECK_INT(page.frames.len, 4);
 	CHECK_INT(find(&page, 0, "all")->bytes, 118000);
@@ -317,6 +318,40 @@ static void narrow_frames_count_in_their_callers(void)
 	CHECK_INT(find(&page, 1, "root")->blocks, 4);
 	CHECK_INT(find(&page, 2, "wide")->width, 117801);
 	CHECK_INT(find(&page, 2, "edge")->width, 10);
+	CHECK_CONTAINS(svg, ">1 frame of less than 10 B is not drawn<");
+}
+
+/* 27,002 frames are not drawn one by one, and what is not drawn is said. */
+static void many_frames_are_too_many(void)
+{
+	enum {
+		STACKS = 9000
+	};
+	static char names[STACKS][16];
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	uint64_t outer = fixture_symbol(&f, "outer", NULL);
+	uint64_t inner = fixture_symbol(&f, "inner", NULL);
+
+	for (size_t i = 0; i < STACKS; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%zu", i);
+		uint64_t leaf = fixture_symbol(&f, names[i], NULL);
+
+		fixture_block(
+			&f, BLOCK_HEAP, 100, 1,
+			FIXTURE_STACK(&f, STACK_END_COMPLETE, inner, inner, leaf, outer));
+	}
+	fixture_block(&f, BLOCK_HEAP, 280000, 1,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, inner, outer));
+
+	_cleanup_(freep) char *svg = render(&f, &(struct flame_options){0});
+	_cleanup_(page_deinit) struct page page = parse(svg);
+
+	CHECK_INT(page.frames.len, 3);
+	CHECK_INT(find(&page, 1, "outer")->bytes, 100 * STACKS + 280000);
+	CHECK_INT(find(&page, 2, "inner")->bytes, 280000);
+	CHECK_CONTAINS(svg, ">27000 frames of less than 200 B are not drawn<");
 }
 
 static void inverted_and_reverse(void)
@@ -495,6 +530,7 @@ int main(void)
 {
 	RUN(widths_are_sums);
 	RUN(narrow_frames_count_in_their_callers);
+	RUN(many_frames_are_too_many);
 	RUN(inverted_and_reverse);
 	RUN(mappings_are_apart);
 	RUN(processes_are_apart);

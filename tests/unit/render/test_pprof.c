@@ -2,6 +2,7 @@
 /* The profile is unpacked again and held to what pprof demands of one (CheckValid in
  * profile/profile.go of github.com/google/pprof) and to the report. */
 #include "fixture.h"
+#include "fixture_lines.h"
 
 #include <zlib.h>
 
@@ -385,8 +386,61 @@ static void fields_have_pprofs_numbers(void)
 	CHECK_INT(duration_ns, 10 * FIXTURE_NS);
 }
 
+/* One location for each address, with what is inlined there as its first lines. */
+static void inlined_functions_are_lines(void)
+{
+	static const struct {
+		const char *name, *file;
+		int64_t line;
+	} want[] = {
+		{"allocate<T>", "/srv/app/src/a \"new\".h", 7},
+		{"Cache::grow", "/srv/app/src/cache.cc", 12},
+		{"Cache::insert(std::string const&)", "/srv/app/src/cache.cc", 88},
+	};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	f.wrap = fixture_lines;
+
+	_cleanup_(unpacked_deinit) struct unpacked u = render(&f);
+	const Pprof__Profile *p = u.profile;
+
+	check_valid(p);
+	REQUIRE(p->n_sample == 6 && p->sample[1]->n_location_id == 3);
+
+	const Pprof__Location *l = find_location(p, p->sample[1]->location_id[1]);
+
+	CHECK_INT(l->address, FIXTURE_BASE + 0x210);
+	REQUIRE(l->n_line == 3);
+	for (size_t i = 0; i < 3; i++) {
+		const Pprof__Function *function =
+			find_function(p, l->line[i]->function_id);
+
+		CHECK_STR(text(p, function->name), want[i].name);
+		CHECK_STR(text(p, function->filename), want[i].file);
+		CHECK_INT(l->line[i]->line, want[i].line);
+	}
+	/* The same function by another address is the same. */
+	REQUIRE(p->sample[3]->n_location_id == 3);
+
+	const Pprof__Location *other = find_location(p, p->sample[3]->location_id[1]);
+
+	CHECK_INT(other->address, FIXTURE_BASE + 0x218);
+	REQUIRE(other->n_line == 3);
+	CHECK_INT(other->line[2]->function_id, l->line[2]->function_id);
+	/* malloc has none. */
+	CHECK_INT(find_location(p, p->sample[1]->location_id[0])->n_line, 1);
+	/* No pprof is to look for names where there are some already. */
+	CHECK(p->mapping[0]->has_functions && p->mapping[0]->has_filenames &&
+	      p->mapping[0]->has_line_numbers && p->mapping[0]->has_inline_frames);
+	CHECK(p->mapping[1]->has_functions && !p->mapping[1]->has_filenames);
+	CHECK(!p->mapping[2]->has_functions && !p->mapping[2]->has_filenames);
+}
+
 int main(void)
 {
+	RUN(inlined_functions_are_lines);
 	RUN(head_says_what_is_measured);
 	RUN(samples_are_the_rows);
 	RUN(labels_are_thread_and_size);

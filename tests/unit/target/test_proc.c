@@ -448,6 +448,7 @@ static void other_pid_namespace(void)
 		REQUIRE(!proc_open(pid, &inner));
 		CHECK_INT(inner->pid, pid);
 		CHECK_INT(inner->namespace_pid, 1);
+		kill(pid, SIGKILL);
 	} else {
 		printf("note: no pid namespace can be made here\n");
 	}

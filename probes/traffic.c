@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens at each call path and in each thread (traffic_record.h). An event is
+ * counted where its block was allocated, by the stack number that the block has.
+ */
+#ifdef WITH_TRAFFIC
+
+struct thread_record {
+	struct abi_thread head;
+	u64 recent[TEMPORARY_EVENTS];
+};
+
+BPF_F_TABLE("array", u32, struct abi_traffic, traffic, MAX_STACKS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct thread_record, threads, THREAD_SLOTS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_traffic_all, traffic_all, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_process_live, process_live, PROCESS_SLOTS,
+	    BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_sizes, sizes, CPU_SLOTS, BPF_F_MMAPABLE);
+#ifdef SAMPLE_BYTES
+BPF_F_TABLE("array", u32, struct abi_flow, traffic_estimates, MAX_STACKS, BPF_F_MMAPABLE);
+#endif
+#ifdef UNWIND_RULES
+BPF_RINGBUF_OUTPUT(late, LATE_RING_PAGES);
+#endif
+
+/* The compiler knows the bounds of this 64-bit value, and would leave a check out that
+ * the verifier, which does not, wants to see. */
+#define checked_anew(value) __asm__ __volatile__("" : "+r"(value))
+
+ALWAYS_INLINE struct abi_traffic_all *traffic_all_get(void)
+{
+	u32 zero = 0;
+
+	return traffic_all.lookup(&zero);
+}
+
+/* --- what is outstanding ---------------------------------------------------------- */
+
+/* What a block of this size stands for, in 1/65536 blocks and in bytes; 0 where they are
+ * not sampled by bytes. */
+struct estimate {
+	u64 blocks, bytes;
+};
+
+ALWAYS_INLINE struct estimate estimate_of(u64 size_bytes)
+{
+	struct estimate e = {};
+#ifdef SAMPLE_BYTES
+	struct abi_sample *sample = sample_of(size_bytes);
+
+	if (sample) {
+		e.blocks = sample->weight;
+		e.bytes = size_bytes * sample->weight >> ABI_SAMPLE_WEIGHT_SHIFT;
+	}
+#endif
+	return e;
+}
+
+/* The process holds so many bytes more. */
+ALWAYS_INLINE void outstanding_add(u32 slot, u64 bytes, u64 estimated_bytes, u32 tick)
+{
+	struct abi_traffic_all *all = traffic_all_get();
+	struct abi_process_live *own = process_live.lookup(&slot);
+
+	if (!all || !own)
+		return;
+	__sync_fetch_and_add(&own->bytes, bytes);
+	abi_outstanding_add(&all->traced, bytes, abi_peak_when(tick, 0));
+#ifdef SAMPLE_BYTES
+	__sync_fetch_and_add(&own->estimated_bytes, estimated_bytes);
+	abi_outstanding_add(&all->estimated, estimated_bytes, abi_peak_when(tick, 0));
+#endif
+}
+
+ALWAYS_INLINE void outstanding_sub(u32 slot, u64 bytes, u64 estimated_bytes)
+{
+	struct abi_traffic_all *all = traffic_all_get();
+	struct abi_process_live *own = process_live.lookup(&slot);
+
+	if (!all || !own)
+		return;
+	__sync_fetch_and_add(&own->bytes, -bytes);
+	__sync_fetch_and_add(&all->traced.live_bytes, -bytes);
+#ifdef SAMPLE_BYTES
+	__sync_fetch_and_add(&own->estimated_bytes, -estimated_bytes);
+	__sync_fetch_and_add(&all->estimated.live_bytes, -estimated_bytes);
+#endif
+}
+
+/* All that a process holds goes with it. */
+ALWAYS_INLINE void traffic_process_ends(u32 slot)
+{
+	struct abi_traffic_all *all = traffic_all_get();
+	struct abi_process_live *own = process_live.lookup(&slot);
+
+	if (!all || !own)
+		return;
+	__sync_fetch_and_add(&all->traced.live_bytes,
+			     -__sync_lock_test_and_set(&own->bytes, 0));
+	__sync_fetch_and_add(&all->estimated.live_bytes,
+			     -__sync_lock_test_and_set(&own->estimated_bytes, 0));
+}
+
+/* --- call paths ------------------------------------------------------------------- */
+
+ALWAYS_INLINE void late_is_lost(void)
+{
+	struct abi_traffic_all *all = traffic_all_get();
+
+	if (all)
+		__sync_fetch_and_add(&all->late_lost, 1);
+}
+
+/* Leave an event to memtrace if its stack has no number yet. */
+ALWAYS_INLINE int traffic_is_late(const struct abi_late *event)
+{
+#ifdef UNWIND_RULES
+	if (!(event->stack & ABI_MISS_STACK_BIT))
+		return 0;
+	if (event->stack != ABI_NO_STACK &&
+	    late.ringbuf_output((void *)event, sizeof(*event), BPF_RB_NO_WAKEUP))
+		late_is_lost();
+	return 1;
+#else
+	return 0;
+#endif
+}
+
+/* The estimates of a path; NULL where blocks are not sampled by bytes. */
+ALWAYS_INLINE struct abi_flow *estimated_flow(u32 stack)
+{
+#ifdef SAMPLE_BYTES
+	return traffic_estimates.lookup(&stack);
+#else
+	return NULL;
+#endif
+}
+
+ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e)
+{
+	struct abi_late event = {.stack = b->stack,
+				 .kind = ABI_LATE_ALLOCATED,
+				 .bytes = b->size_bytes,
+				 .tick = b->tick};
+
+	if (traffic_is_late(&event))
+		return;
+
+	struct abi_traffic *path = traffic.lookup(&event.stack);
+	struct abi_flow *estimated = estimated_flow(event.stack);
+
+	if (path)
+		abi_flow_allocated(&path->flow, 1, event.bytes, event.tick, 0);
+	if (estimated)
+		abi_flow_allocated(estimated, e.blocks, e.bytes, event.tick,
+				   ABI_SAMPLE_WEIGHT_SHIFT);
+}
+
+/* `kind` is ABI_LATE_FREED or ABI_LATE_GONE. */
+ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 kind,
+			      u8 is_temporary, u64 lifetime)
+{
+	struct abi_late event = {.stack = b->stack,
+				 .kind = kind,
+				 .is_temporary = is_temporary,
+				 .lifetime = lifetime,
+				 .bytes = b->size_bytes};
+
+	if (traffic_is_late(&event))
+		return;
+
+	struct abi_traffic *path = traffic.lookup(&event.stack);
+	struct abi_flow *estimated = estimated_flow(event.stack);
+
+	if (path) {
+		abi_flow_freed(&path->flow, 1, event.bytes, is_temporary);
+		checked_anew(lifetime);
+		if (kind == ABI_LATE_FREED && lifetime < ABI_LIFETIME_BUCKETS)
+			__sync_fetch_and_add(&path->lifetime[lifetime], 1);
+	}
+	if (estimated)
+		abi_flow_freed(estimated, e.blocks, e.bytes, is_temporary);
+}
+
+ALWAYS_INLINE void path_resized(const struct abi_block *b, u64 new_bytes, u32 tick,
+				struct estimate old, struct estimate new)
+{
+	struct abi_late event = {.stack = b->stack,
+				 .kind = ABI_LATE_RESIZED,
+				 .bytes = new_bytes,
+				 .old_bytes = b->size_bytes,
+				 .tick = tick};
+
+	if (traffic_is_late(&event))
+		return;
+
+	struct abi_traffic *path = traffic.lookup(&event.stack);
+	struct abi_flow *estimated = estimated_flow(event.stack);
+
+	if (path)
+		abi_flow_resized(&path->flow, 0, b->size_bytes, new_bytes, tick, 0);
+	if (estimated)
+		abi_flow_resized(estimated, new.blocks - old.blocks, old.bytes, new.bytes,
+				 tick, ABI_SAMPLE_WEIGHT_SHIFT);
+}
+
+/* --- threads ---------------------------------------------------------------------- */
+
+ALWAYS_INLINE struct thread_record *thread_find(u64 key)
+{
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_THREAD_WAYS; i++) {
+		u32 at = ABI_THREAD_AT(key, i, THREAD_SLOTS);
+		struct thread_record *th = threads.lookup(&at);
+
+		if (th && th->head.key == key)
+			return th;
+	}
+	return NULL;
+}
+
+/* The calling thread's record; NULL, and counted, when there is no room. */
+ALWAYS_INLINE struct thread_record *thread_current(const struct tracee *t)
+{
+	u64 key = ABI_THREAD_KEY(t->slot, t->tid);
+	struct thread_record *th = thread_find(key);
+
+	if (th)
+		return th;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_THREAD_WAYS; i++) {
+		u32 at = ABI_THREAD_AT(key, i, THREAD_SLOTS);
+
+		th = threads.lookup(&at);
+		if (th && __sync_val_compare_and_swap(&th->head.key, 0, key) == 0) {
+			bpf_get_current_comm(th->head.name, sizeof(th->head.name));
+			return th;
+		}
+	}
+
+	struct abi_traffic_all *all = traffic_all_get();
+
+	if (all)
+		__sync_fetch_and_add(&all->threads_full, 1);
+	return NULL;
+}
+
+/* A heap event of this thread: `key` is of the block that it allocated, or 0. */
+ALWAYS_INLINE void thread_event(struct thread_record *th, u64 key)
+{
+	u64 at = th->head.next_recent;
+
+	if (at >= TEMPORARY_EVENTS)
+		at = 0;
+	th->recent[at] = key;
+	th->head.next_recent = at + 1;
+}
+
+/* Did this thread allocate the block by one of its last heap events? */
+ALWAYS_INLINE int traffic_is_temporary(const struct tracee *t, u64 key,
+				       const struct abi_block *old)
+{
+	struct thread_record *th = old->tid == (u32)t->tid
+					   ? thread_find(ABI_THREAD_KEY(t->slot, t->tid))
+					   : NULL;
+	u64 found = 0;
+
+	if (!th)
+		return 0;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < TEMPORARY_EVENTS; i++)
+		found |= is_zero(th->recent[i] ^ key);
+	return found;
+}
+
+/* A heap event of a block that is not tracked. */
+ALWAYS_INLINE void traffic_other_event(const struct tracee *t)
+{
+	struct thread_record *th = thread_find(ABI_THREAD_KEY(t->slot, t->tid));
+
+	if (th)
+		thread_event(th, 0);
+}
+
+ALWAYS_INLINE void thread_allocated(const struct tracee *t, u64 key, u64 bytes)
+{
+	struct thread_record *th = thread_current(t);
+
+	if (!th)
+		return;
+	th->head.allocations++;
+	__sync_fetch_and_add(&th->head.allocated_bytes, bytes);
+	thread_event(th, key);
+	/* Threads get their names after they have begun. */
+	if (!(th->head.allocations & (th->head.allocations - 1)))
+		bpf_get_current_comm(th->head.name, sizeof(th->head.name));
+}
+
+ALWAYS_INLINE void thread_freed(const struct tracee *t, const struct abi_block *old,
+				u64 blocks, u64 bytes)
+{
+	struct thread_record *th = thread_current(t), *owner = th;
+
+	if (th) {
+		th->head.frees += blocks;
+		th->head.freed_bytes += bytes;
+		if (blocks)
+			thread_event(th, 0);
+	}
+	if (old->tid == (u32)t->tid) {
+		if (th) {
+			th->head.freed_own += blocks;
+			th->head.freed_own_bytes += bytes;
+		}
+		return;
+	}
+	owner = thread_find(ABI_THREAD_KEY(t->slot, old->tid));
+	if (owner) {
+		__sync_fetch_and_add(&owner->head.freed_by_others, blocks);
+		__sync_fetch_and_add(&owner->head.freed_by_others_bytes, bytes);
+	}
+}
+
+/* The same value, of which the verifier does not know any more by which of many paths it
+ * came to be: it would follow each of them through all that comes after. */
+#define traffic_forget_paths(scratch, value)                                             \
+	do {                                                                             \
+		volatile u64 *at_ = &(scratch)->words[0];                                \
+                                                                                         \
+		*at_ = (value);                                                          \
+		(value) = *at_;                                                          \
+	} while (0)
+
+/* --- events ----------------------------------------------------------------------- */
+
+/* A block is in the table. */
+ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
+				     const struct abi_block *b)
+{
+	u64 bytes = b->size_bytes;
+	u64 bucket = abi_bucket(bytes);
+	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
+	struct abi_sizes *s = sizes.lookup(&cpu);
+	struct estimate e = estimate_of(bytes);
+
+	path_allocated(b, e);
+	outstanding_add(t->slot, bytes, e.bytes, b->tick);
+	checked_anew(bucket);
+	if (s && bucket < ABI_SIZE_BUCKETS)
+		__sync_fetch_and_add(&s->count[bucket], 1);
+	thread_allocated(t, key, bytes);
+}
+
+/* A block was freed, or was the old one of a realloc that succeeded. */
+ALWAYS_INLINE void traffic_freed(const struct tracee *t, const struct abi_block *old,
+				 int is_temporary)
+{
+	struct abi_traffic_all *all = traffic_all_get();
+	struct estimate e = estimate_of(old->size_bytes);
+	u64 tick_ns = all ? all->tick_ns : 0;
+	u64 lifetime = abi_lifetime_bucket(tick_now() - old->tick, tick_ns);
+
+	path_freed(old, e, ABI_LATE_FREED, is_temporary, lifetime);
+	outstanding_sub(t->slot, old->size_bytes, e.bytes);
+	thread_freed(t, old, 1, old->size_bytes);
+}
+
+/* A block is not in the table any more, and nobody was seen to free it. */
+ALWAYS_INLINE void traffic_gone(u64 key, const struct abi_block *b)
+{
+	struct estimate e = estimate_of(b->size_bytes);
+
+	path_freed(b, e, ABI_LATE_GONE, 0, 0);
+	outstanding_sub(ABI_KEY_SLOT(key), b->size_bytes, e.bytes);
+}
+
+/* A block got another size where it is. */
+ALWAYS_INLINE void traffic_resized(const struct tracee *t, const struct abi_block *old,
+				   u64 bytes)
+{
+	struct estimate before = estimate_of(old->size_bytes), now = estimate_of(bytes);
+	u32 tick = tick_now();
+
+	path_resized(old, bytes, tick, before, now);
+	outstanding_add(t->slot, bytes - old->size_bytes, now.bytes - before.bytes, tick);
+	if (bytes < old->size_bytes) {
+		thread_freed(t, old, 0, old->size_bytes - bytes);
+	} else {
+		struct thread_record *owner =
+			thread_find(ABI_THREAD_KEY(t->slot, old->tid));
+
+		if (owner)
+			__sync_fetch_and_add(&owner->head.allocated_bytes,
+					     bytes - old->size_bytes);
+	}
+}
+
+#else
+ALWAYS_INLINE void traffic_process_ends(u32 slot)
+{
+}
+
+#define traffic_forget_paths(scratch, value) ((void)0)
+#define traffic_is_temporary(t, key, old)    0
+#define traffic_other_event(t)               ((void)0)
+#define traffic_allocated(t, key, block)     ((void)0)
+#define traffic_freed(t, old, is_temporary)  ((void)0)
+#define traffic_gone(key, block)             ((void)0)
+#define traffic_resized(t, old, bytes)       ((void)0)
+#endif

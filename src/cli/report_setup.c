@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report_setup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/views.h"
+#include "report/filter.h"
+
+/* How many single blocks JSON has where the rows have no bound. */
+#define SINGLES_DEFAULT 10
+
+static bool is_set(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && *value;
+}
+
+/* https://no-color.org; a dumb terminal is one that shows escape sequences as they are.
+ */
+static bool wants_color(enum color_choice choice, bool is_terminal)
+{
+	const char *terminal = getenv("TERM");
+
+	if (choice != COLOR_AUTO)
+		return choice == COLOR_ALWAYS;
+	return is_terminal && !is_set("NO_COLOR") && terminal && strcmp(terminal, "dumb");
+}
+
+/* As POSIX ranks them (XBD 8.2); the locale itself is not loaded, so that numbers stay as
+ * they are. */
+static bool locale_is_utf8(void)
+{
+	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *value = "";
+
+	for (size_t i = 0; i < 3 && !*value; i++)
+		value = is_set(variables[i]) ? getenv(variables[i]) : "";
+	return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+}
+
+static struct error *add_patterns(struct report_filter *filter, const char *option,
+				  enum filter_use use, const struct option_list *list)
+{
+	struct error *err = NULL;
+
+	for (size_t i = 0; !err && list->values[i]; i++)
+		err = report_filter_add(filter, use, list->values[i]);
+	return error_prefix(err, "%s", option);
+}
+
+static struct error *fill_filter(const struct options *options,
+				 struct report_filter *filter)
+{
+	struct error *err =
+		add_patterns(filter, "--filter", FILTER_KEEP, &options->filters);
+
+	if (!err)
+		err = add_patterns(filter, "--exclude", FILTER_EXCLUDE,
+				   &options->excludes);
+	for (size_t i = 0; !err && options->suppressions.values[i]; i++)
+		err = error_prefix(report_filter_read(filter, FILTER_SUPPRESS,
+						      options->suppressions.values[i]),
+				   "--suppressions");
+	if (err || !strcmp(options->hide_frames, "none"))
+		return err;
+	if (!strcmp(options->hide_frames, "default"))
+		return report_filter_hide_noise(filter);
+	return error_prefix(report_filter_read(filter, FILTER_HIDE, options->hide_frames),
+			    "--hide-frames");
+}
+
+struct error *report_setup_init(const struct options *options, bool is_terminal,
+				struct report_setup *ret)
+{
+	const struct view_ops *view = view_find(options->view);
+	bool is_json = !strcmp(options->format, "json");
+
+	*ret = (struct report_setup){
+		.options =
+			{
+				.sort = options->sort,
+				.top = options->top,
+				.older_ns = options->older_ns,
+				.show_blocks = options->show_allocs,
+				.combined_only = options->combined_only,
+				.short_paths = options->short_paths,
+				/* JSON has all, whatever the view is. */
+				.past = view->past || is_json,
+				.skip_bytes = options->skip_bytes,
+				.skip_count = options->skip_count,
+				.skip_by_traffic = view->past,
+				.view = options->view,
+				.color = wants_color(options->color, is_terminal),
+				.utf8 = locale_is_utf8(),
+			},
+		.filter = report_filter_create(),
+	};
+	if (!ret->filter)
+		return error_no_memory();
+	if (view->singles)
+		ret->options.singles = options->top ? options->top : UINT64_MAX;
+	else if (is_json)
+		ret->options.singles = options->top ? options->top : SINGLES_DEFAULT;
+	ret->options.filter = ret->filter;
+	return fill_filter(options, ret->filter);
+}
+
+void report_setup_deinit(struct report_setup *setup)
+{
+	report_filter_destroy(setup->filter);
+	setup->filter = NULL;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Tables of processes and threads. */
+#include "render/html_parts.h"
+
+#include <inttypes.h>
+#define MAX_ROWS 100
+
+static void append_process(struct strbuf *out, const struct report *report,
+			   const struct report_process *p)
+{
+	strbuf_appendf(out, "<tr><th scope=\"row\">%d</th><td>", p->process->pid);
+	html_append_text(out, p->process->command);
+	strbuf_append(out, p->process->exited ? " <span class=\"tag\">exited</span></td>"
+					      : "</td>");
+	html_append_bytes(out, p->live.estimated_bytes);
+	html_append_count(out, p->live.estimated_count);
+	if (report->has_previous)
+		html_append_growth(out, p->estimated_growth_bytes);
+	html_append_bytes(out, p->process->memory.vm_rss_bytes);
+	strbuf_append(out, "</tr>\n");
+}
+
+void html_append_processes(struct strbuf *out, const struct report *report)
+{
+	const struct report_section *heap = &report->sections[BLOCK_HEAP];
+
+	if (heap->process_count < 2)
+		return;
+	strbuf_appendf(
+		out,
+		"<section id=\"processes\">\n<h2>Processes</h2>\n<table>\n<thead><tr>"
+		"<th scope=\"col\">Process</th><th scope=\"col\">Command</th>"
+		"<th class=\"n\" scope=\"col\">Live heap</th><th class=\"n\" "
+		"scope=\"col\">Blocks</th>%s"
+		"<th class=\"n\" scope=\"col\">VmRSS</th></tr></thead>\n<tbody>\n",
+		report->has_previous ? "<th class=\"n\" scope=\"col\">Growth</th>" : "");
+	for (size_t i = 0; i < heap->process_count && i < MAX_ROWS; i++)
+		append_process(out, report, &heap->processes[i]);
+	strbuf_append(out, "</tbody>\n</table>\n");
+	if (heap->process_count > MAX_ROWS)
+		strbuf_appendf(
+			out,
+			"<p class=\"note\">These are the first %d of %zu processes."
+			"</p>\n",
+			MAX_ROWS, heap->process_count);
+	strbuf_append(out, "</section>\n");
+}
+
+/* Bytes as they are estimated to be in all, where blocks are sampled: weighed by the mean
+ * size. */
+static uint64_t weigh(const struct report *report, uint64_t bytes, uint64_t count)
+{
+	double weight = report_weight(report, &report->sections[BLOCK_HEAP],
+				      count ? bytes / count : 0);
+
+	return weight == 1 ? bytes : report_round((double)bytes * weight);
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void append_thread(struct strbuf *out, const struct report *report,
+			  const struct report_thread *thread)
+{
+	const struct snapshot_thread *t = thread->thread;
+	const uint64_t columns[][2] = {
+		{t->allocated_bytes, t->allocations},
+		{t->freed_own_bytes, t->freed_own},
+		{t->freed_by_others_bytes, t->freed_by_others},
+		{minus(t->freed_bytes, t->freed_own_bytes),
+		 minus(t->frees, t->freed_own)},
+	};
+
+	strbuf_appendf(out, "<tr><th scope=\"row\">%" PRIu32 "</th><td>", t->tid);
+	html_append_text(out, t->name);
+	strbuf_append(out,
+		      t->exited ? " <span class=\"tag\">exited</span></td>" : "</td>");
+	if (report->snapshot->processes.len > 1)
+		strbuf_appendf(out, "<td class=\"n\">%d</td>",
+			       thread->process ? thread->process->pid : 0);
+	html_append_bytes(out, thread->live_bytes);
+	html_append_count(out, thread->live_count);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		html_append_bytes(out, weigh(report, columns[i][0], columns[i][1]));
+	strbuf_append(out, "</tr>\n");
+}
+
+void html_append_threads(struct strbuf *out, const struct report *report)
+{
+	if (!report->thread_count)
+		return;
+	strbuf_appendf(out,
+		       "<section id=\"threads\">\n<h2>Threads</h2>\n<table>\n<thead><tr>"
+		       "<th scope=\"col\">Thread</th><th scope=\"col\">Name</th>%s"
+		       "<th class=\"n\" scope=\"col\">Still live</th>"
+		       "<th class=\"n\" scope=\"col\">Blocks</th>"
+		       "<th class=\"n\" scope=\"col\">Allocated</th>"
+		       "<th class=\"n\" scope=\"col\">Freed itself</th>"
+		       "<th class=\"n\" scope=\"col\">Freed by others</th>"
+		       "<th class=\"n\" scope=\"col\">Freed of others</th>"
+		       "</tr></thead>\n<tbody>\n",
+		       report->snapshot->processes.len > 1
+			       ? "<th class=\"n\" scope=\"col\">Process</th>"
+			       : "");
+	for (size_t i = 0; i < report->thread_count && i < MAX_ROWS; i++)
+		append_thread(out, report, &report->threads[i]);
+	strbuf_append(out, "</tbody>\n</table>\n<p class=\"note\">");
+	if (report->thread_count > MAX_ROWS)
+		strbuf_appendf(out, "These are the first %d of %zu threads. ", MAX_ROWS,
+			       report->thread_count);
+	strbuf_append(out,
+		      "Heap alone. Freed by others: its blocks, by other threads; freed "
+		      "of others: their blocks, by it.</p>\n</section>\n");
+}

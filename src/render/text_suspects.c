@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/text_suspects.h"
+
+#include <inttypes.h>
+
+#include "render/text_rows.h"
+#include "render/text_words.h"
+
+void text_append_trend(struct strbuf *text, const struct snapshot_trend *trend, bool utf8)
+{
+	double fit = trend->determination;
+	/* In hundredths, cut off: only what is 1 is shown as 1. */
+	unsigned hundredths = fit >= 1 ? 100 : fit > 0 ? (unsigned)(fit * 100) : 0;
+
+	strbuf_appendf(text,
+		       "grew in %" PRIu32 " of %" PRIu32 " intervals, %s, %s %u.%02u",
+		       trend->grew, trend->intervals,
+		       text_format_slope(trend->slope_bytes_per_s).s,
+		       utf8 ? "R\u00b2" : "R^2", hundredths / 100, hundredths % 100);
+}
+
+void text_append_why(struct strbuf *text, const struct report_suspect *suspect, bool utf8)
+{
+	text_append_trend(text, suspect->row->trend, utf8);
+	strbuf_appendf(text, "; oldest block %s",
+		       units_format_duration(suspect->row->oldest_age_ns).s);
+}
+
+void text_append_suspects(struct text_page *page, const struct report_section *section)
+{
+	struct strbuf *text = &page->text;
+	size_t shown = section->suspect_count, total = section->suspect_total;
+	const char *among = section->class == BLOCK_HEAP ? "" : " among mappings";
+
+	if (!shown)
+		return;
+	if (shown < total)
+		text_append_heading(page, "Top %zu of %zu leak suspects%s", shown, total,
+				    among);
+	else
+		text_append_heading(page, "%zu leak %s%s", total,
+				    text_plural(total, "suspect", "suspects"), among);
+	for (size_t i = 0; i < section->suspect_count; i++) {
+		const struct report_suspect *suspect = &section->suspects[i];
+		const struct report_sum *sum = &suspect->row->sum;
+
+		strbuf_append_char(text, '\t');
+		text_set_style(page, TEXT_WARNING);
+		strbuf_append(text, text_format_slope(suspect->slope_bytes_per_s).s);
+		text_set_style(page, TEXT_PLAIN);
+		strbuf_appendf(text, ": %s in %" PRIu64 " %s  (",
+			       units_format_bytes(sum->estimated_bytes).s,
+			       sum->estimated_count,
+			       text_blocks(section, sum->estimated_count));
+		text_append_why(text, suspect, page->report->options.utf8);
+		strbuf_append(text, ")\n");
+		text_append_stack(page, suspect->row);
+		text_flush_some(page);
+	}
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include "report/aggregate.h"
+#include "report/build.h"
+#include "report/histogram.h"
+#include "report/shares.h"
+#include "util/cleanup.h"
+
+#define DIGIT_BITS 8
+#define DIGITS     (1u << DIGIT_BITS)
+
+/* The blocks of shown rows, those of each row together. */
+struct lists {
+	const struct snapshot_block **blocks;
+	uint64_t *ages_ns; /* room for those of one row */
+	struct shares shares;
+};
+
+static int compare_places(const void *pa, const void *pb)
+{
+	return block_compare(*(const struct snapshot_block *const *)pa,
+			     *(const struct snapshot_block *const *)pb);
+}
+
+/* The number that would be at `place` if all were sorted, found digit by digit: the time
+ * it takes depends on no order that someone else may have chosen. */
+static uint64_t select_place(const uint64_t *numbers, size_t count, size_t place)
+{
+	uint64_t prefix = 0;
+
+	for (unsigned shift = 64; shift;) {
+		size_t of_digit[DIGITS] = {0}, digit = 0;
+
+		shift -= DIGIT_BITS;
+		for (size_t i = 0; i < count; i++) {
+			uint64_t head = numbers[i] >> shift;
+
+			if (head >> DIGIT_BITS == prefix)
+				of_digit[head % DIGITS]++;
+		}
+		for (; place >= of_digit[digit]; digit++)
+			place -= of_digit[digit];
+		prefix = prefix << DIGIT_BITS | digit;
+	}
+	return prefix;
+}
+
+static void fill_median(const struct snapshot *snap, struct lists *lists,
+			const struct snapshot_block *const *blocks, size_t count,
+			struct report_row *row)
+{
+	if (!count)
+		return;
+	for (size_t i = 0; i < count; i++)
+		lists->ages_ns[i] = block_age_ns(snap, blocks[i]);
+	row->median_age_ns = select_place(lists->ages_ns, count, count / 2);
+}
+
+static struct error *fill_threads(const struct builder *b,
+				  const struct report_section *section,
+				  struct lists *lists,
+				  const struct snapshot_block *const *blocks,
+				  size_t count, struct report_row *row)
+{
+	for (size_t i = 0; i < count; i++) {
+		double weight = report_weight(b->report, section, blocks[i]->size_bytes);
+
+		if (!shares_add(&lists->shares, blocks[i], weight))
+			return error_no_memory();
+	}
+	return shares_finish(&lists->shares, b->arena, row);
+}
+
+static struct error *fill_sizes(const struct builder *b,
+				const struct report_section *section,
+				const struct snapshot_block *const *blocks, size_t count,
+				struct report_row *row)
+{
+	double of_bucket[HISTOGRAM_CLASSES] = {0};
+	struct report_bucket *sizes;
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		of_bucket[histogram_class(blocks[i]->size_bytes)] +=
+			report_weight(b->report, section, blocks[i]->size_bytes);
+	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++)
+		used += of_bucket[i] > 0;
+	sizes = report_arena_alloc(b->arena, used, sizeof(*sizes));
+	if (!sizes)
+		return error_no_memory();
+	row->sizes = sizes;
+	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++) {
+		if (of_bucket[i] > 0)
+			sizes[row->size_count++] = (struct report_bucket){
+				(unsigned)i, report_round(of_bucket[i])};
+	}
+	return NULL;
+}
+
+/* Hand each listed block to the row of its stack, if that is shown. */
+static struct error *gather(const struct builder *b, const struct report_section *section,
+			    const struct snapshot_block **list)
+{
+	const struct snapshot_block *blocks = b->snap->blocks[section->class].data;
+	size_t count = b->snap->blocks[section->class].len;
+	size_t stacks = b->snap->stacks.len;
+	/* Where the blocks of a stack go; the last slot is for those without. */
+	_cleanup_(freep) const struct snapshot_block ***next =
+		calloc(stacks + 1, sizeof(*next));
+
+	if (!next)
+		return error_no_memory();
+	for (size_t i = 0; i < section->row_count; i++) {
+		const struct report_row *row = &section->rows[i];
+
+		next[row->stack == SNAPSHOT_NO_STACK ? stacks : row->stack] = list;
+		list += row->sum.count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t stack = block_stack(b->snap, &blocks[i]);
+		size_t slot = stack == SNAPSHOT_NO_STACK ? stacks : stack;
+
+		if (next[slot] && block_is_listed(b->snap, b->options, &blocks[i]))
+			*next[slot]++ = &blocks[i];
+	}
+	return NULL;
+}
+
+static struct error *fill_rows(const struct builder *b, struct report_section *section,
+			       struct lists *lists)
+{
+	const struct snapshot_block **list = lists->blocks;
+	struct error *err = NULL;
+
+	for (size_t i = 0; !err && i < section->row_count; i++) {
+		struct report_row *row = &section->rows[i];
+		size_t count = (size_t)row->sum.count;
+
+		fill_median(b->snap, lists, list, count, row);
+		err = fill_sizes(b, section, list, count, row);
+		if (!err)
+			err = fill_threads(b, section, lists, list, count, row);
+		if (b->options->show_blocks) {
+			qsort(list, count, sizeof(*list), compare_places);
+			row->blocks = list;
+			row->block_count = count;
+		}
+		list += count;
+	}
+	return err;
+}
+
+struct error *report_blocks_build(struct builder *b, struct report_section *section)
+{
+	_cleanup_(freep) const struct snapshot_block **passing = NULL;
+	_cleanup_(freep) uint64_t *ages_ns = NULL;
+	struct lists lists;
+	size_t total = 0, most = 0;
+	struct error *err;
+
+	/* Hits are only counted. */
+	if (section->class == BLOCK_EVENT)
+		return NULL;
+	for (size_t i = 0; i < section->row_count; i++) {
+		size_t count = (size_t)section->rows[i].sum.count;
+
+		total += count;
+		most = count > most ? count : most;
+	}
+	ages_ns = calloc(most + 1, sizeof(*ages_ns));
+	if (b->options->show_blocks)
+		lists.blocks = report_arena_alloc(b->arena, total, sizeof(*lists.blocks));
+	else
+		lists.blocks = passing = calloc(total + 1, sizeof(*passing));
+	lists.ages_ns = ages_ns;
+	if (!lists.blocks || !ages_ns)
+		return error_no_memory();
+	err = gather(b, section, lists.blocks);
+	if (err)
+		return err;
+	shares_init(&lists.shares);
+	err = fill_rows(b, section, &lists);
+	shares_deinit(&lists.shares);
+	return err;
+}

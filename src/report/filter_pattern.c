@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/filter_pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/escape.h"
+#include "util/glob.h"
+#include "util/path.h"
+
+static const struct {
+	const char *prefix;
+	unsigned places;
+} prefixes[] = {
+	{"fn:", FILTER_FUNCTION},
+	{"mod:", FILTER_MODULE},
+	{"src:", FILTER_SOURCE},
+};
+
+/* "std::vector*" has no prefix, "file:*" has one that is not known: a word of lower-case
+ * letters and one colon. */
+static bool has_unknown_prefix(const char *text)
+{
+	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+
+	return len && text[len] == ':' && text[len + 1] != ':';
+}
+
+struct error *filter_pattern_init(const char *text, struct filter_pattern *ret)
+{
+	const char *glob = text, *wrong = NULL;
+
+	*ret = (struct filter_pattern){.places = FILTER_FUNCTION | FILTER_MODULE};
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		size_t len = strlen(prefixes[i].prefix);
+
+		if (strncmp(text, prefixes[i].prefix, len))
+			continue;
+		glob = text + len;
+		ret->places = prefixes[i].places;
+	}
+	if (glob == text && has_unknown_prefix(text))
+		wrong = "what is before the ':' is not known";
+	else
+		wrong = glob_check(glob);
+	if (wrong) {
+		_cleanup_(freep) char *shown = escape_dup(text);
+
+		if (!shown)
+			return error_no_memory();
+		return error_create(ERROR_USAGE,
+				    "expected GLOB, fn:GLOB, mod:GLOB or src:GLOB (such "
+				    "as 'parse_*' or 'mod:libxml2*'); got '%s': %s",
+				    shown, wrong);
+	}
+	ret->glob = strdup(glob);
+	return ret->glob ? NULL : error_no_memory();
+}
+
+struct error *filter_pattern_init_template(const char *text, struct filter_pattern *ret)
+{
+	_cleanup_(strbuf_deinit) struct strbuf glob = {0};
+	const char *at = text;
+
+	if (*at == '^')
+		at++;
+	else
+		strbuf_append_char(&glob, '*');
+	for (; *at && *at != '$'; at++) {
+		if (strchr("?[\\", *at))
+			strbuf_append_char(&glob, '\\');
+		strbuf_append_char(&glob, *at);
+	}
+	if (!*at)
+		strbuf_append_char(&glob, '*');
+	*ret = (struct filter_pattern){
+		.places = FILTER_FUNCTION | FILTER_MODULE | FILTER_SOURCE,
+		.glob = strbuf_steal(&glob),
+	};
+	return ret->glob ? NULL : error_no_memory();
+}
+
+void filter_pattern_deinit(struct filter_pattern *pattern)
+{
+	free(pattern->glob);
+	pattern->glob = NULL;
+}
+
+static bool matches_path(const char *glob, const char *path)
+{
+	return path && (glob_match(glob, path) || glob_match(glob, path_base_name(path)));
+}
+
+bool filter_pattern_matches(const struct filter_pattern *p,
+			    const struct report_frame *frame)
+{
+	return ((p->places & FILTER_FUNCTION) && frame->symbol &&
+		glob_match(p->glob, frame->symbol)) ||
+	       ((p->places & FILTER_MODULE) && matches_path(p->glob, frame->module)) ||
+	       ((p->places & FILTER_SOURCE) && matches_path(p->glob, frame->file));
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/aggregate.h"
+#include "report/build.h"
+
+double report_rate(uint64_t now, uint64_t before, uint64_t since_ns)
+{
+	return now > before && since_ns ? (double)(now - before) * 1e9 / (double)since_ns
+					: 0;
+}
+
+static uint64_t scale(uint64_t n, double weight)
+{
+	return weight == 1 ? n : report_round((double)n * weight);
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static struct report_flow traced(const struct snapshot_traffic *t)
+{
+	return (struct report_flow){t->allocations, t->allocated_bytes, t->frees,
+				    t->freed_bytes, t->temporary};
+}
+
+static struct report_flow estimated(const struct builder *b,
+				    const struct report_section *section,
+				    const struct snapshot_traffic *t)
+{
+	double times = section->is_estimate ? (double)b->snap->sample_every : 1;
+
+	if (section->is_estimate && b->snap->sample_bytes)
+		return (struct report_flow){t->estimated_allocations,
+					    t->estimated_allocated_bytes,
+					    t->estimated_frees, t->estimated_freed_bytes,
+					    t->estimated_temporary};
+	return (struct report_flow){
+		scale(t->allocations, times), scale(t->allocated_bytes, times),
+		scale(t->frees, times),       scale(t->freed_bytes, times),
+		scale(t->temporary, times),
+	};
+}
+
+static struct report_flow difference(const struct report_flow *now,
+				     const struct report_flow *before)
+{
+	return (struct report_flow){
+		minus(now->allocations, before->allocations),
+		minus(now->allocated_bytes, before->allocated_bytes),
+		minus(now->frees, before->frees),
+		minus(now->freed_bytes, before->freed_bytes),
+		minus(now->temporary, before->temporary),
+	};
+}
+
+static void add_peak(const struct builder *b, const struct report_section *section,
+		     struct report_row *row)
+{
+	const struct snapshot_traffic *t = row->traffic;
+	double times = section->is_estimate ? (double)b->snap->sample_every : 1;
+
+	/* How many blocks those are that the estimate is of is not known; they are
+	   taken for as large as those that were traced. */
+	if (section->is_estimate && b->snap->sample_bytes && t->peak_bytes)
+		times = (double)t->estimated_peak_bytes / (double)t->peak_bytes;
+	row->peak_bytes = scale(t->peak_bytes, times);
+	row->peak_count = scale(t->peak_count, times);
+}
+
+static void add_traffic(const struct builder *b, const struct report_section *section,
+			struct report_row *row)
+{
+	struct snapshot_traffic before =
+		traffic_history_get(&b->history->traffic, row->stack);
+	struct report_flow traced_now = traced(row->traffic);
+	struct report_flow traced_before = traced(&before);
+	struct report_flow estimated_before = estimated(b, section, &before);
+	uint64_t since_ns = b->report->since_ns;
+
+	row->flow = estimated(b, section, row->traffic);
+	row->since = difference(&row->flow, &estimated_before);
+	row->since_traced = difference(&traced_now, &traced_before);
+	row->rates = (struct report_rates){
+		.allocations = report_rate(row->since.allocations, 0, since_ns),
+		.allocated_bytes = report_rate(row->since.allocated_bytes, 0, since_ns),
+		.frees = report_rate(row->since.frees, 0, since_ns),
+		.freed_bytes = report_rate(row->since.freed_bytes, 0, since_ns),
+	};
+	add_peak(b, section, row);
+}
+
+void report_row_init(const struct builder *b, const struct report_section *section,
+		     uint32_t stack, struct report_row *row)
+{
+	const struct snapshot *snap = b->snap;
+	enum block_class class = section->class;
+	struct stack_sum now = stack_sums_get(&b->sums[class], stack);
+	struct stack_sum before = stack_sums_get(&b->history->sums[class], stack);
+	struct report_sum now_sum = report_sum_from(&now, section->is_estimate);
+	struct report_sum before_sum = report_sum_from(&before, section->is_estimate);
+	bool is_heap = class == BLOCK_HEAP;
+
+	*row = (struct report_row){
+		.stack = stack,
+		.sum = now_sum,
+		.growth_bytes = report_difference(now.size_bytes, before.size_bytes),
+		.growth_count = report_difference(now.count, before.count),
+		.estimated_growth_bytes = report_difference(now_sum.estimated_bytes,
+							    before_sum.estimated_bytes),
+		.oldest_age_ns = now.count ? minus(snap->time_ns, now.oldest_ns) : 0,
+		.newest_age_ns = now.count ? minus(snap->time_ns, now.newest_ns) : 0,
+		.end = STACK_END_UNREADABLE,
+	};
+	if (snap->has_trends && stack < snap->trends[class].len)
+		row->trend = &snap->trends[class].data[stack];
+	if (is_heap && snap->has_lifetimes && stack < snap->lifetimes.len)
+		row->lifetimes = &snap->lifetimes.data[stack];
+	if (is_heap && snap->has_traffic && stack < snap->traffic.len) {
+		row->traffic = &snap->traffic.data[stack];
+		add_traffic(b, section, row);
+	}
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/shares.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "report/report.h"
+
+void shares_init(struct shares *shares)
+{
+	uint64_t seed = 0;
+
+	/* Threads may have chosen their numbers; without a seed it is just slower. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+		seed = 0;
+	*shares = (struct shares){.last = 0};
+	hashmap_init(&shares->places, seed);
+}
+
+void shares_deinit(struct shares *shares)
+{
+	vec_deinit(&shares->list);
+	hashmap_deinit(&shares->places);
+}
+
+bool shares_add(struct shares *shares, const struct snapshot_block *block, double weight)
+{
+	struct share *share = NULL;
+	uint64_t place = shares->last;
+
+	/* Most often it is the same as before. */
+	if (place < shares->list.len && shares->list.data[place].tid == block->tid) {
+		share = &shares->list.data[place];
+	} else if (hashmap_get(&shares->places, block->tid, &place)) {
+		share = &shares->list.data[place];
+	} else {
+		place = shares->list.len;
+		if (!vec_push(&shares->list, (struct share){.tid = block->tid}) ||
+		    !hashmap_put(&shares->places, block->tid, place))
+			return false;
+		share = &shares->list.data[place];
+	}
+	shares->last = place;
+	share->size_bytes += weight * (double)block->size_bytes;
+	share->count += weight;
+	return true;
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct report_share *a = pa, *b = pb;
+
+	if (a->size_bytes != b->size_bytes)
+		return a->size_bytes > b->size_bytes ? -1 : 1;
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+struct error *shares_finish(struct shares *shares, struct report_arena *arena,
+			    struct report_row *row)
+{
+	size_t count = shares->list.len;
+	struct report_share *threads = report_arena_alloc(arena, count, sizeof(*threads));
+
+	if (!threads)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		const struct share *share = &shares->list.data[i];
+
+		threads[i] =
+			(struct report_share){share->tid, report_round(share->size_bytes),
+					      report_round(share->count)};
+	}
+	if (count > 1)
+		qsort(threads, count, sizeof(*threads), compare);
+	row->threads = threads;
+	row->thread_count = count;
+	shares->list.len = 0;
+	hashmap_deinit(&shares->places);
+	return NULL;
+}

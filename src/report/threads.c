@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include "report/build.h"
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct report_thread *a = pa, *b = pb;
+
+	if (a->live_bytes != b->live_bytes)
+		return a->live_bytes > b->live_bytes ? -1 : 1;
+	if (a->thread->allocated_bytes != b->thread->allocated_bytes)
+		return a->thread->allocated_bytes > b->thread->allocated_bytes ? -1 : 1;
+	return a->thread->tid < b->thread->tid ? -1 : a->thread->tid > b->thread->tid;
+}
+
+static uint64_t left(uint64_t made, uint64_t own, uint64_t others)
+{
+	uint64_t gone = report_add(own, others);
+
+	return made > gone ? made - gone : 0;
+}
+
+struct error *report_threads_build(struct builder *b)
+{
+	const struct report_section *heap = &b->report->sections[BLOCK_HEAP];
+	size_t count = b->snap->has_traffic ? b->snap->threads.len : 0;
+	struct report_thread *threads =
+		report_arena_alloc(b->arena, count, sizeof(*threads));
+
+	if (!threads)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		const struct snapshot_thread *thread = &b->snap->threads.data[i];
+		uint64_t live_count = left(thread->allocations, thread->freed_own,
+					   thread->freed_by_others);
+		uint64_t live_bytes =
+			left(thread->allocated_bytes, thread->freed_own_bytes,
+			     thread->freed_by_others_bytes);
+		/* As if its blocks were of one size. */
+		double weight = report_weight(b->report, heap,
+					      live_count ? live_bytes / live_count : 0);
+
+		threads[i] = (struct report_thread){
+			.thread = thread,
+			.process = snapshot_process(b->snap, thread->process),
+			.live_bytes = report_round((double)live_bytes * weight),
+			.live_count = report_round((double)live_count * weight),
+		};
+	}
+	if (count)
+		qsort(threads, count, sizeof(*threads), compare);
+	b->report->threads = threads;
+	b->report->thread_count = count;
+	return NULL;
+}

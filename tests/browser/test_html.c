@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The summary as a browser shows it. */
+#include "unit/render/fixture_course.h"
+
+#include <math.h>
+
+#include "browser/browser.h"
+#include "render/html.h"
+#include "util/strbuf.h"
+
+static struct browser *browser;
+
+static void open_page(struct fixture *f)
+{
+	char *html = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&html, &len);
+
+	REQUIRE(out);
+	REQUIRE(!html_render(fixture_report(f), &(struct flame_options){0}, out));
+	REQUIRE(!fclose(out));
+	browser_open(browser, "html", html, len);
+	free(html);
+}
+
+static double count(const char *selector)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "document.querySelectorAll(\"%s\").length",
+		 selector);
+	return browser_number(browser, text);
+}
+
+static void check_shows(const char *selector, const char *want)
+{
+	char text[512];
+	_cleanup_(freep) char *got = NULL;
+
+	/* As it is shown: what is folded away is not in it. In graphics it is all text.
+	 */
+	snprintf(text, sizeof(text),
+		 "(function () { var e = document.querySelector(\"%s\");"
+		 "return (e.innerText === undefined ? e.textContent : e.innerText)"
+		 ".replace(/\\s+/g, ' ').trim(); }())",
+		 selector);
+	got = browser_string(browser, text);
+	CHECK_STR(got, want);
+}
+
+static void check_quiet(void)
+{
+	const char *requests = browser_requests(browser);
+
+	CHECK_STR(browser_errors(browser), "");
+	/* Only itself. */
+	CHECK(!strncmp(requests, "file:///tmp/", 12));
+	CHECK(strchr(requests, '\n') == requests + strlen(requests) - 1);
+}
+
+static void fill(struct fixture *f)
+{
+	fixture_init(f);
+	fixture_fill(f);
+	/* It holds nothing any more. */
+	FIXTURE_STACK(f, STACK_END_COMPLETE, f->symbols.data[2].start + 5);
+	fixture_fill_moments(f);
+	fixture_fill_threads(f);
+	fixture_fill_traffic(f);
+	fixture_fill_trends(f);
+	f->snap->processes.data->memory = (struct snapshot_memory){
+		.vm_rss_bytes = 15 << 20,
+		.vm_hwm_bytes = 16 << 20,
+		.vm_size_bytes = 64 << 20,
+	};
+	f->snap->totals[BLOCK_HEAP] = (struct snapshot_totals){
+		.allocations = 6000,
+		.allocated_bytes = 6500000,
+		.frees = 5993,
+		.freed_bytes = 6500000 - 2100323,
+	};
+}
+
+static void totals_and_tables(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	open_page(&f);
+	check_shows("h1", "leaky (4321)");
+	check_shows("#totals .card:nth-child(1)",
+		    "Live heap 2.0 MiB 2100323 bytes in 7 blocks");
+	check_shows("#totals .card:nth-child(2)",
+		    "Heap at its peak 2.9 MiB 3000000 bytes, 4.0 s after the attach");
+	check_shows("#totals .card:nth-child(3)", "Allocated 6.2 MiB 6000 allocations");
+	check_shows("#totals .card:nth-child(4)", "Freed 4.2 MiB 5993 frees");
+	check_shows(
+		"#totals .card:nth-child(5)",
+		"Resident (VmRSS) 15.0 MiB at most 16.0 MiB 64.0 MiB of address space");
+	check_shows(".complete", "Nothing was lost: the numbers are complete.");
+	CHECK_INT(count("#losses"), 0);
+	check_shows("#threads tbody tr:nth-child(1)",
+		    "4322 wor<ker>\\x0a exited 2.8 MiB 0 2.9 MiB 0 B 97.7 KiB 0 B");
+	check_shows("#threads tbody tr:nth-child(2)",
+		    "4321 main 244.1 KiB 190 878.9 KiB 585.9 KiB 48.8 KiB 97.7 KiB");
+	check_quiet();
+}
+
+static void the_suspect_is_named(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	open_page(&f);
+	CHECK_INT(count("#suspects tbody tr"), 1);
+	check_shows(
+		"#suspects tbody tr",
+		"1 12.0 KiB/min 2.0 KiB 2 malloc \u2190 Cache::insert(std::string "
+		"const&) "
+		"\u2190 main_loop grew in 9 of 9 intervals, 12.0 KiB/min, R\u00b2 0.99; "
+		"oldest block 1.0 s");
+	browser_click_on(browser, "#suspects summary");
+	check_shows("#suspects ol", "malloc+0x10 [libc.so.6] Cache::insert(std::string "
+				    "const&)+0x10 [leaky] main_loop+0x10 [leaky]");
+	check_quiet();
+}
+
+static void nothing_is_suspected(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	f.snap->trends[BLOCK_HEAP].data[0].grew = 0;
+	f.snap->trends[BLOCK_HEAP].data[0].slope_bytes_per_s = 0;
+	open_page(&f);
+	CHECK_INT(count("#suspects table"), 0);
+	check_shows("#suspects p",
+		    "None: nothing rises steadily without falling. It takes "
+		    "at least five reports to tell.");
+	check_quiet();
+}
+
+static void a_call_path_unfolds(void)
+{
+	static const char visible[] =
+		"Number(document.querySelector('#stacks ol').checkVisibility())";
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	open_page(&f);
+	CHECK_INT(count("#stacks tbody tr"), 5);
+	check_shows("#stacks tbody tr:nth-child(1) .path",
+		    "malloc \u2190 [libblob.so] \u2190 main_loop");
+	CHECK_INT(browser_number(browser, visible), 0);
+	browser_click_on(browser, "#stacks summary");
+	CHECK_INT(browser_number(browser, visible), 1);
+	check_shows("#stacks tbody tr:nth-child(1) .path ol",
+		    "malloc+0x10 [libc.so.6] [libblob.so]+0x10 "
+		    "main_loop+0x10 [leaky] cut at the limit of the stack depth");
+	check_shows("#stacks tbody tr:nth-child(1) .path .note",
+		    "Allocated 2.0 MiB in 32 blocks, freed 2.9 KiB in 30, 2 of them "
+		    "temporary; held at most 2.0 MiB.");
+	check_quiet();
+}
+
+/* A number of a chart's element, in pixels of the chart. */
+static double chart_number(const char *selector, const char *attribute)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "Number(document.querySelector(\"#course %s\").getAttribute('%s'))",
+		 selector, attribute);
+	return browser_number(browser, text);
+}
+
+static void the_course_is_drawn(void)
+{
+	static const double live[] = {100000, 400000, 350000, 1200000, 1800000, 2100323};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	open_page(&f);
+	/* Three panels of six points. */
+	CHECK_INT(count("#course g"), 3);
+	CHECK_INT(count("#course circle"), 18);
+	check_shows("#course g .name", "Live heap");
+
+	double bottom = chart_number("g .grid", "y1");
+	double last = chart_number("g circle:nth-of-type(6)", "cy");
+
+	/* From 0 on, in proportion, and evenly in time. */
+	for (int i = 0; i < 6; i++) {
+		char selector[64];
+
+		snprintf(selector, sizeof(selector), "g circle:nth-of-type(%d)", i + 1);
+
+		double height = bottom - chart_number(selector, "cy");
+		double x = chart_number(selector, "cx");
+
+		CHECK(fabs(height / (bottom - last) - live[i] / 2100323) < 0.002);
+		CHECK(fabs((x - chart_number("g .grid", "x1")) /
+				   (chart_number("g .grid", "x2") -
+				    chart_number("g .grid", "x1")) -
+			   (5 + i) / 10.0) < 0.001);
+	}
+
+	_cleanup_(freep) char *title = browser_string(
+		browser,
+		"document.querySelector('#course g circle:nth-of-type(6)').textContent");
+
+	CHECK_STR(title, "2.0 MiB after 10.0 s");
+	browser_click_on(browser, "#course summary");
+	CHECK_INT(count("#course tbody tr"), 6);
+	/* 1.5 MB and a thousand calls in one second. */
+	check_shows("#course tbody tr:nth-child(5)",
+		    "9.0 s 1.7 MiB 6 14.0 MiB 1.4 MiB 1 000");
+	check_shows("#course tbody tr:nth-child(6)",
+		    "10.0 s 2.0 MiB 7 15.0 MiB 976.6 KiB 1 000");
+	check_quiet();
+}
+
+/* Bars are as long as their numbers. */
+static void histograms(void)
+{
+	static const char bar[] = "Number(document.querySelector(\"%s\")"
+				  ".getAttribute('width'))";
+	_cleanup_(fixture_deinit) struct fixture f;
+	char text[256];
+
+	fill(&f);
+	open_page(&f);
+	/* 4 to 7 bytes, up to 1 MiB. */
+	CHECK_INT(count("#sizes tbody tr"), 19);
+	check_shows("#sizes tbody tr:nth-child(1)", "4 to 7 B 1 0");
+	check_shows("#sizes tbody tr:nth-child(5)", "64 to 127 B 1 100");
+	check_shows("#sizes tbody tr:nth-child(9)", "1.0 KiB up to 2.0 KiB 2 25");
+	check_shows("#sizes tbody tr:nth-child(19)", "1.0 MiB up to 2.0 MiB 2 0");
+	snprintf(text, sizeof(text), bar, "#sizes tr:nth-child(5) td:nth-child(5) rect");
+	CHECK_INT(browser_number(browser, text), 100);
+	snprintf(text, sizeof(text), bar, "#sizes tr:nth-child(9) td:nth-child(5) rect");
+	CHECK_INT(browser_number(browser, text), 25);
+	snprintf(text, sizeof(text), bar, "#sizes tr:nth-child(5) td:nth-child(3) rect");
+	CHECK_INT(browser_number(browser, text), 50);
+	check_shows("#ages tbody tr:nth-child(1)", "under 1 ms 0 10");
+	check_shows("#ages tbody tr:nth-child(2)", "1 ms up to 2 ms 0 15");
+	check_shows("#ages tbody tr:nth-child(4)", "4 ms up to 8 ms 0 70");
+	/* All blocks are one second old. */
+	check_shows("#ages tbody tr:last-child", "512 ms up to 1.0 s 7 0");
+	check_quiet();
+}
+
+static void the_flame_graph_works(void)
+{
+	static const char width[] =
+		"Array.from(document.querySelectorAll('g.f')).find(g => g.querySelector("
+		"'title').textContent.startsWith('Cache::insert')).querySelector('rect')"
+		".getAttribute('width')";
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	open_page(&f);
+
+	_cleanup_(freep) char *before = browser_string(browser, width);
+
+	browser_answer(browser, "insert");
+	browser_click_on(browser, "#search");
+	check_shows("#matched", "matched 0.1 %, 3100 bytes, in 1 frames");
+	/* The frame is 2 pixels wide. */
+	browser_click_on(browser, "g.match rect");
+
+	_cleanup_(freep) char *zoomed = browser_string(browser, width);
+
+	CHECK_STR(zoomed, "1180.00");
+	browser_click_on(browser, "#reset");
+
+	_cleanup_(freep) char *after = browser_string(browser, width);
+
+	CHECK_STR(before, "1.75");
+	/* A script adds up in other ways. */
+	CHECK(fabs(strtod(after, NULL) - strtod(before, NULL)) < 0.02);
+	check_quiet();
+}
+
+static void losses_are_said(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	f.snap->losses[LOSS_STACKS_FULL] = 12;
+	open_page(&f);
+	check_shows("#losses li",
+		    "stacks_full 12: blocks are counted without their stack, "
+		    "the table was full: raise --max-stacks");
+	CHECK_INT(count("#losses li"), 1);
+	CHECK_INT(count(".complete"), 0);
+	check_quiet();
+}
+
+static void dark_and_print(void)
+{
+	static const char page[] = "getComputedStyle(document.body).backgroundColor";
+	static const char shown[] = "Number(getComputedStyle(document.querySelector("
+				    "'.control')).display !== 'none')";
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	browser_media(browser, "screen", "light");
+	open_page(&f);
+
+	_cleanup_(freep) char *light = browser_string(browser, page);
+
+	CHECK_INT(browser_number(browser, shown), 1);
+	browser_media(browser, "screen", "dark");
+
+	_cleanup_(freep) char *dark = browser_string(browser, page);
+
+	browser_media(browser, "print", "dark");
+
+	_cleanup_(freep) char *print = browser_string(browser, page);
+
+	CHECK_INT(browser_number(browser, shown), 0);
+	CHECK_STR(light, "rgb(246, 247, 249)");
+	CHECK_STR(dark, "rgb(20, 22, 26)");
+	CHECK_STR(print, "rgb(255, 255, 255)");
+	browser_media(browser, "screen", "light");
+}
+
+/* Every text that a target can choose. */
+static void names_stay_text(void)
+{
+	static const char evil[] =
+		"</code></style></script>]]>--><script>owned=1</script>"
+		"<img src=x onerror='owned=1'>\"'&amp;\x1b\xff\r\n";
+	static const char shown[] =
+		"</code></style></script>]]>--><script>owned=1</script>"
+		"<img src=x onerror='owned=1'>\"'&amp;\\x1b\\xff\\x0d\\x0a";
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct snapshot_process *process;
+
+	fill(&f);
+	process = f.snap->processes.data;
+	f.symbols.data[1].name = evil;
+	f.symbols.data[3].module = evil;
+	free(process->command);
+	free(process->executable);
+	free(f.snap->threads.data[0].name);
+	process->command = strdup(evil);
+	process->executable = strdup(evil);
+	f.snap->library = strdup(evil);
+	f.snap->threads.data[0].name = strdup(evil);
+	open_page(&f);
+
+	_cleanup_(freep) char *name = browser_string(
+		browser, "document.querySelector('#stacks tr:nth-child(2) summary')"
+			 ".textContent.split(' \u2190 ')[2]");
+	_cleanup_(freep) char *thread = browser_string(
+		browser, "document.querySelector('#threads tr:nth-child(2) td')"
+			 ".textContent");
+	_cleanup_(freep) char *executable = browser_string(
+		browser, "document.querySelector('header code').textContent");
+
+	CHECK_STR(name, shown);
+	CHECK_STR(thread, shown);
+	CHECK_STR(executable, shown);
+	/* One script of ours and one style. */
+	CHECK_INT(count("script"), 1);
+	CHECK_INT(count("style"), 1);
+	CHECK_INT(
+		count("img, iframe, object, link, a, form, [onerror], [onload], [style]"),
+		0);
+	CHECK_INT(browser_number(browser, "Number('owned' in window)"), 0);
+	browser_answer(browser, "owned");
+	browser_click_on(browser, "#search");
+	browser_click_on(browser, "g.match rect");
+	CHECK_INT(browser_number(browser, "Number('owned' in window)"), 0);
+	CHECK_INT(count("script"), 1);
+	check_quiet();
+}
+
+/* If a name did become markup: no script but ours runs, and nothing is loaded. */
+static void the_policy_holds(void)
+{
+	static const char inject[] = "(function () {"
+				     "var s = document.createElement('script');"
+				     "s.textContent = 'owned = 1';"
+				     "document.body.appendChild(s);"
+				     "document.body.setAttribute('onclick', 'owned = 1');"
+				     "document.body.click();"
+				     "var i = document.createElement('img');"
+				     "i.src = 'http://127.0.0.1:9/beacon';"
+				     "document.body.appendChild(i);"
+				     "return Number('owned' in window); }())";
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	open_page(&f);
+	CHECK_INT(browser_number(browser, inject), 0);
+	CHECK_CONTAINS(browser_errors(browser), "script-src");
+	CHECK_CONTAINS(browser_errors(browser), "/beacon");
+	CHECK_CONTAINS(browser_errors(browser), "Content Security Policy");
+}
+
+/* Nothing at all to show is no reason for a broken page. */
+static void an_empty_run(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	open_page(&f);
+	check_shows("#totals .card:nth-child(1)", "Live heap 0 B 0 bytes in 0 blocks");
+	CHECK_INT(count("#course, #sizes, #ages, #threads, #processes"), 0);
+	check_shows("#stacks p", "None.");
+	check_quiet();
+}
+
+int main(void)
+{
+	browser = browser_start();
+	RUN(totals_and_tables);
+	RUN(the_suspect_is_named);
+	RUN(nothing_is_suspected);
+	RUN(a_call_path_unfolds);
+	RUN(the_course_is_drawn);
+	RUN(histograms);
+	RUN(the_flame_graph_works);
+	RUN(losses_are_said);
+	RUN(dark_and_print);
+	RUN(names_stay_text);
+	RUN(the_policy_holds);
+	RUN(an_empty_run);
+	browser_stop(browser);
+	return check_done();
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One snapshot with everything that can be measured, shown by each view as text and as
+ * CSV, and sorted each way; what must come out is in views/. With a directory as argument
+ * the outputs are written there instead.
+ */
+#include "unit/render/fixture.h"
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "render/views.h"
+#include "report/filter.h"
+
+#define MS (FIXTURE_NS / 1000)
+
+DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
+
+static const char *write_dir;
+
+static void compare(const char *name, const char *suffix, const char *got)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s.%s",
+		 write_dir ? write_dir : TEST_DATA_DIR "/golden/views", name, suffix);
+
+	_cleanup_(fclosep) FILE *file = fopen(path, write_dir ? "we" : "re");
+
+	REQUIRE(file);
+	if (write_dir) {
+		fputs(got, file);
+		return;
+	}
+
+	size_t cap = 1 << 20;
+	_cleanup_(freep) char *want = malloc(cap);
+
+	REQUIRE(want);
+	want[fread(want, 1, cap - 1, file)] = '\0';
+	CHECK(*want);
+	CHECK_STR(got, want);
+}
+
+/* One block of the stack, so many milliseconds old. */
+static void add_block(struct fixture *f, uint32_t stack, uint64_t size_bytes,
+		      uint64_t age_ms, uint32_t tid)
+{
+	size_t at = f->snap->blocks[BLOCK_HEAP].len;
+
+	fixture_block(f, BLOCK_HEAP, size_bytes, tid, stack);
+	f->snap->blocks[BLOCK_HEAP].data[at].time_ns = f->snap->time_ns - age_ms * MS;
+}
+
+static void add_measured(struct fixture *f, const struct snapshot_traffic *traffic,
+			 const struct snapshot_lifetimes *lifetimes,
+			 const struct snapshot_trend *trend)
+{
+	REQUIRE(vec_push(&f->snap->traffic, *traffic));
+	REQUIRE(vec_push(&f->snap->lifetimes, *lifetimes));
+	REQUIRE(vec_push(&f->snap->trends[BLOCK_HEAP], *trend));
+	REQUIRE(vec_push(&f->snap->trends[BLOCK_MAPPING], (struct snapshot_trend){0}));
+}
+
+static void add_thread(struct fixture *f, const struct snapshot_thread *thread,
+		       const char *name)
+{
+	REQUIRE(vec_push(&f->snap->threads, *thread));
+	f->snap->threads.data[f->snap->threads.len - 1].name = name ? strdup(name) : NULL;
+}
+
+/* A leak, a cache that is full, and churn of which nothing is left. */
+static void fill_stacks(struct fixture *f)
+{
+	uint64_t start = fixture_symbol(f, "_start", "/srv/app/bin/leaky");
+	uint64_t loop = fixture_symbol(f, "main_loop", "/srv/app/bin/leaky");
+	uint64_t leak = fixture_symbol(f, "parse_request", "/srv/app/bin/leaky");
+	uint64_t cache =
+		fixture_symbol(f, "Cache::insert(Key const&)", "/usr/lib/libcache.so.2");
+	uint64_t churn = fixture_symbol(f, "=format(\"x\")", "/srv/app/bin/leaky");
+	uint64_t end_ns = f->snap->time_ns;
+
+	FIXTURE_STACK(f, STACK_END_COMPLETE, leak, loop, start);
+	FIXTURE_STACK(f, STACK_END_COMPLETE, cache, loop, start);
+	FIXTURE_STACK(f, STACK_END_NO_FRAME, churn, loop);
+	for (uint32_t i = 0; i < 9; i++)
+		add_block(f, 0, 100 + i, 1000 + 1000 * i, 4321);
+	add_block(f, 1, 4096, 9500, 4322);
+	add_block(f, 1, 65536, 9000, 4322);
+	add_measured(f,
+		     &(struct snapshot_traffic){.allocations = 10,
+						.allocated_bytes = 1000,
+						.frees = 1,
+						.freed_bytes = 64,
+						.temporary = 0,
+						.peak_bytes = 936,
+						.peak_time_ns = end_ns - 1000 * MS,
+						.peak_count = 9},
+		     &(struct snapshot_lifetimes){{[3] = 1}},
+		     &(struct snapshot_trend){12, 11, 0, 93.5, 0.9942, 0});
+	add_measured(f,
+		     &(struct snapshot_traffic){.allocations = 40,
+						.allocated_bytes = 409600,
+						.frees = 38,
+						.freed_bytes = 339968,
+						.temporary = 2,
+						.peak_bytes = 131072,
+						.peak_time_ns = end_ns - 7500 * MS,
+						.peak_count = 4},
+		     &(struct snapshot_lifetimes){{[0] = 2, [5] = 30, [11] = 6}},
+		     &(struct snapshot_trend){12, 3, 2, 1500, 0.61, 8});
+	add_measured(f,
+		     &(struct snapshot_traffic){.allocations = 5000,
+						.allocated_bytes = 160000,
+						.frees = 5000,
+						.freed_bytes = 160000,
+						.temporary = 4900,
+						.peak_bytes = 64,
+						.peak_time_ns = end_ns - 9999 * MS,
+						.peak_count = 2},
+		     &(struct snapshot_lifetimes){
+			     {[0] = 4990, [1] = 9, [SNAPSHOT_LIFETIMES - 1] = 1}},
+		     &(struct snapshot_trend){12, 5, 6, -0.5, 0.002, 3});
+}
+
+static void fill_run(struct fixture *f)
+{
+	struct snapshot *snap = f->snap;
+
+	snap->has_traffic = snap->has_lifetimes = snap->has_trends = true;
+	snap->totals[BLOCK_HEAP] = (struct snapshot_totals){
+		.allocations = 5050,
+		.allocated_bytes = 570600,
+		.frees = 5039,
+		.freed_bytes = 500032,
+	};
+	snap->sizes[6] = 5000;
+	snap->sizes[7] = 10;
+	snap->sizes[13] = 38;
+	snap->sizes[17] = 2;
+	snap->peak_bytes = 131500;
+	snap->peak_time_ns = snap->time_ns - 7400 * MS;
+	add_thread(f,
+		   &(struct snapshot_thread){.tid = 4321,
+					     .allocations = 5010,
+					     .allocated_bytes = 161000,
+					     .frees = 5020,
+					     .freed_bytes = 250000,
+					     .freed_own = 5000,
+					     .freed_own_bytes = 160000,
+					     .freed_by_others = 1,
+					     .freed_by_others_bytes = 64},
+		   "leaky");
+	add_thread(f,
+		   &(struct snapshot_thread){.tid = 4322,
+					     .exited = true,
+					     .allocations = 40,
+					     .allocated_bytes = 409600,
+					     .frees = 18,
+					     .freed_bytes = 249968,
+					     .freed_own = 18,
+					     .freed_own_bytes = 249968,
+					     .freed_by_others = 20,
+					     .freed_by_others_bytes = 90000},
+		   "\x1b[2J=1+1,\"");
+	snap->processes.data[0].memory =
+		(struct snapshot_memory){1536 * 1024, 800 * 1024, 512 * 1024, 900 * 1024};
+	for (uint64_t i = 0; i <= 12; i++) {
+		struct snapshot_moment moment = {
+			.time_ns = snap->attached_ns + i * (10 * FIXTURE_NS / 12),
+			.live_bytes = {i < 4 ? i * 32768 : 69632 + i * 80, 0},
+			.live_blocks = {i, 0},
+			.allocations = i * 400,
+			.allocated_bytes = i * 40000,
+			.frees = i * 399,
+			.vm_rss_bytes = (700 + i * 8) * 1024,
+		};
+
+		REQUIRE(vec_push(&snap->moments, moment));
+	}
+}
+
+static void fill(struct fixture *f)
+{
+	fixture_init(f);
+	fill_stacks(f);
+	fill_run(f);
+}
+
+/* As the session asks for a view. */
+static struct report_options options_of(const struct view_ops *view)
+{
+	return (struct report_options){
+		.view = view->name,
+		.sort = view->sort,
+		.top = 10,
+		.older_ns = 500 * MS,
+		.past = view->past,
+		.skip_by_traffic = view->past,
+		.singles = view->singles ? 3 : 0,
+	};
+}
+
+static char *render(struct fixture *f, const char *format,
+		    const struct report_options *options)
+{
+	struct report *report;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	REQUIRE(out);
+	if (!f->symbolizer) {
+		REQUIRE(!symbolizer_table_create(f->symbols.data, f->symbols.len,
+						 &f->symbolizer));
+		f->frames[0] = frame_cache_create(f->symbolizer);
+		REQUIRE(f->frames[0]);
+	}
+	report_history_destroy(f->history);
+	f->history = report_history_create();
+	REQUIRE(f->history);
+	REQUIRE(!report_build(f->snap, f->history, f->frames, options, REPORT_INTERVAL,
+			      &report));
+	REQUIRE(!renderer_find(format)->render(report, out));
+	REQUIRE(!fclose(out));
+	report_destroy(report);
+	return text;
+}
+
+static void check(struct fixture *f, const char *name, const char *suffix,
+		  const struct report_options *options)
+{
+	_cleanup_(freep) char *got =
+		render(f, strcmp(suffix, "txt") ? suffix : "text", options);
+
+	compare(name, suffix, got);
+	/* Nothing that a terminal acts upon. */
+	for (const char *at = got; *at; at++)
+		CHECK((unsigned char)*at >= ' ' || strchr("\t\r\n", *at));
+}
+
+static void each_view(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	unsigned count = 0;
+
+	fill(&f);
+	for (const struct view_ops *const *it = views; *it; it++, count++) {
+		struct report_options options = options_of(*it);
+
+		check(&f, (*it)->name, "txt", &options);
+		check(&f, (*it)->name, "csv", &options);
+		options.utf8 = true;
+		if (!strcmp((*it)->name, "histogram"))
+			check(&f, "histogram-utf8", "txt", &options);
+		CHECK(view_find((*it)->name) == *it);
+	}
+	CHECK_INT(count, 9);
+	CHECK(!view_find("leak"));
+	CHECK(!strcmp(view_find(NULL)->name, "leaks"));
+}
+
+/* Everything, whatever the view is. */
+static void json(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+
+	struct report_options options = options_of(view_find("allocations"));
+
+	options.past = true;
+	check(&f, "all", "json", &options);
+	f.snap->sample_every = 10;
+	check(&f, "sampled", "json", &options);
+}
+
+static void each_sort(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	for (int sort = 0; sort < REPORT_SORTS; sort++) {
+		char name[64];
+		struct report_options options = options_of(view_find("traffic"));
+
+		options.sort = (enum report_sort)sort;
+		snprintf(name, sizeof(name), "sort-%s",
+			 report_sort_name((enum report_sort)sort));
+		check(&f, name, "txt", &options);
+	}
+}
+
+/* A snapshot that nothing of this was measured for says so in one line. */
+static void nothing_measured(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	f.snap->has_traffic = f.snap->has_lifetimes = f.snap->has_trends = false;
+	for (const struct view_ops *const *it = views; *it; it++) {
+		struct report_options options = options_of(*it);
+		_cleanup_(freep) char *got = NULL;
+		char line[128];
+
+		options.sort = REPORT_SORT_PEAK;
+		got = render(&f, "text", &options);
+		snprintf(line, sizeof(line),
+			 "\nNothing to show for --view %s: ", (*it)->name);
+		CHECK_INT(!!strstr(got, line), !!(*it)->needs);
+		CHECK_CONTAINS(got, "\n  sorted      by size, not by peak: allocations "
+				    "and frees of each call path were not counted "
+				    "(--traffic)\n");
+		CHECK(!strstr(got, "suspect"));
+	}
+}
+
+/* Growth since a report before, more processes, mappings, what is left out, noise. */
+static void with_all_else(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	_cleanup_(report_filter_destroyp) struct report_filter *filter =
+		report_filter_create();
+
+	fill(&f);
+	fixture_fill_second(&f);
+	fixture_fill_mappings(&f);
+	f.frames[1] = NULL;
+	REQUIRE(filter);
+	REQUIRE(!report_filter_add(filter, FILTER_EXCLUDE, "mod:libcache*"));
+	REQUIRE(!report_filter_add(filter, FILTER_SUPPRESS, "fn:=format*"));
+	REQUIRE(!report_filter_hide_noise(filter));
+	for (const struct view_ops *const *it = views; *it; it++) {
+		struct report_options options = options_of(*it);
+		char name[64];
+
+		options.filter = filter;
+		options.skip_bytes = 100;
+		snprintf(name, sizeof(name), "%s-all", (*it)->name);
+		check(&f, name, "txt", &options);
+	}
+}
+
+int main(int argc, char *argv[])
+{
+	if (argc > 1)
+		write_dir = argv[1];
+	setenv("TZ", "UTC", 1);
+	tzset();
+	RUN(each_view);
+	RUN(json);
+	RUN(each_sort);
+	RUN(nothing_measured);
+	RUN(with_all_else);
+	return check_done();
+}

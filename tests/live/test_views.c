@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Leak suspects, filters and views of a program that does what looks like leaks, too. */
+#include "check.h"
+#include "live/trace.h"
+#include "util/cleanup.h"
+
+#define REPORTS 15
+
+static json_t *suspects_of(const json_t *report)
+{
+	return live_get(report, "heap.suspects");
+}
+
+/* The leak is named, and only the leak, as soon as there is enough to say so. */
+static void names_the_leak(void)
+{
+	struct live_process *target = target_start(TRENDS_BINARY);
+	struct live_process *memtrace = memtrace_start(live_pid(target), "");
+
+	for (int i = 0; i < REPORTS; i++) {
+		oracle_do(target, "work");
+
+		json_t *report = memtrace_report(memtrace);
+		json_t *suspect;
+		size_t at;
+
+		if (i < 4)
+			CHECK_INT(json_array_size(suspects_of(report)), 0);
+		json_array_foreach (suspects_of(report), at, suspect) {
+			const char *site = row_site(suspect);
+
+			/* Before it has been taken down twice the pile may be one. */
+			if (i > 8 || !site || strcmp(site, "site_sawtooth"))
+				CHECK_STR(site, "site_leak");
+		}
+		json_decref(report);
+	}
+
+	json_t *report = memtrace_stop(memtrace);
+	json_t *suspect = json_array_get(suspects_of(report), 0);
+
+	CHECK_INT(json_array_size(suspects_of(report)), 1);
+	REQUIRE(suspect);
+	CHECK_STR(row_site(suspect), "site_leak");
+	CHECK_INT(live_int(suspect, "size_bytes"), REPORTS * 1000);
+	CHECK_CONTAINS(json_string_value(json_object_get(suspect, "why")),
+		       "grew in 14 of 15 intervals, ");
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* The text of one report of a view, with `options`. */
+static char *read_view(struct live_process *target, const char *options)
+{
+	struct live_process *memtrace = memtrace_start_plain(live_pid(target), options);
+	char *text = strdup(""), *line;
+	char standing[64];
+
+	snprintf(standing, sizeof(standing), "tracing pid %d", (int)live_pid(target));
+	REQUIRE(live_wait_stderr(memtrace, standing, 30));
+	oracle_do(target, "work");
+	live_signal(memtrace, 2);
+	while ((line = live_read_line(memtrace, 10))) {
+		char *longer;
+
+		REQUIRE(asprintf(&longer, "%s%s\n", text, line) > 0);
+		free(text);
+		free(line);
+		text = longer;
+	}
+	CHECK_INT(live_wait(memtrace, 10), 0);
+	live_destroy(memtrace);
+	return text;
+}
+
+/* What a filter leaves out is gone from the list and said above it. */
+static void filters(void)
+{
+	struct live_process *target = target_start(TRENDS_BINARY);
+	_cleanup_(freep) char *text =
+		read_view(target, "-i 3600 --older 0 --exclude fn:site_cache --exclude "
+				  "fn:site_churn");
+
+	CHECK_CONTAINS(text, "site_leak+0x");
+	CHECK_CONTAINS(text, "site_sawtooth+0x");
+	CHECK(!strstr(text, "site_cache"));
+	CHECK(!strstr(text, "site_churn"));
+	CHECK_CONTAINS(text, "\n  left out    ");
+	CHECK_CONTAINS(text, " of 2 stacks, by --filter and --exclude\n");
+	CHECK(!strstr(text, "__libc_start"));
+	live_destroy(target);
+}
+
+/* What a view needs is measured without being asked for. */
+static void traffic(void)
+{
+	struct live_process *target = target_start(TRENDS_BINARY);
+	_cleanup_(freep) char *text = read_view(
+		target, "-i 3600 --older 0 --view traffic --top 1 --sort count");
+
+	CHECK_CONTAINS(text, "Top 1 stacks with allocations since the attach:\n");
+	CHECK_CONTAINS(text, " bytes in 2000 allocations made by stack  (");
+	CHECK_CONTAINS(text, " in 200 live)\n");
+	CHECK_CONTAINS(text, "site_cache+0x");
+	CHECK(!strstr(text, "site_leak"));
+	live_destroy(target);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(names_the_leak);
+	RUN(filters);
+	RUN(traffic);
+	return check_done();
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+/* go tool pprof reads our profiles: what it prints for each function is held to the
+ * stacks of the same report in JSON, to the byte. */
+#include "readers/readers.h"
+#include "unit/render/fixture_course.h"
+#include "unit/render/fixture_lines.h"
+
+#define PPROF                                                                            \
+	"HOME=/nonexistent PPROF_TMPDIR=/nonexistent go tool pprof -symbolize=none "     \
+	"-trim=false -unit=B "
+
+static char *next_word(char **rest)
+{
+	char *word = *rest + strspn(*rest, " ");
+	size_t len = strcspn(word, " ");
+
+	REQUIRE(len && word[len]);
+	word[len] = '\0';
+	*rest = word + len + 1;
+	return word;
+}
+
+/* Lines "flat flat% sum% cum cum% name" behind the one that says so. */
+static void parse_top(const char *text, struct functions *ret)
+{
+	const char *line = strstr(text, "flat  flat%");
+
+	REQUIRE(line);
+	for (line = strchr(line, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
+		_cleanup_(freep) char *copy = strndup(line, strcspn(line, "\n"));
+		char *rest = copy, *words[5];
+
+		REQUIRE(copy);
+		for (size_t i = 0; i < 5; i++)
+			words[i] = next_word(&rest);
+
+		char *note = strstr(rest, " (inline)");
+
+		if (note)
+			*note = '\0';
+
+		struct function *function = functions_get(ret, rest + strspn(rest, " "));
+
+		/* A unit follows where they are not 0. */
+		function->flat += strtoll(words[0], NULL, 10);
+		function->cum += strtoll(words[3], NULL, 10);
+	}
+}
+
+static char *pprof(const char *options, const char *profile)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), PPROF "%s %s", options, profile);
+	return readers_run(command);
+}
+
+/* pprof also has lines for what is no frame: those only have to sum up. */
+static void check_equal(struct functions *got, struct functions *want, long long total)
+{
+	long long sum = 0;
+
+	CHECK(got->list.len && want->list.len);
+	vec_foreach (function, &want->list) {
+		const struct function *theirs = functions_get(got, function->name);
+
+		if (function->flat != theirs->flat || function->cum != theirs->cum)
+			CHECK_FAIL("%s: pprof says %lld, %lld; we say %lld, %lld",
+				   function->name, theirs->flat, theirs->cum,
+				   function->flat, function->cum);
+	}
+	vec_foreach (function, &got->list)
+		sum += function->flat;
+	CHECK_INT(sum, total);
+}
+
+static long long total(json_t *section, const char *key)
+{
+	long long sum = 0;
+	json_t *stack;
+	size_t i;
+
+	json_array_foreach (json_object_get(section, "stacks"), i, stack)
+		sum += readers_number(stack, key);
+	return sum;
+}
+
+/* One sample type against one number of a section's stacks, of which each stands for
+ * `times` as much. */
+static void check_scaled(const char *profile, const char *type, json_t *section,
+			 const char *key, long long times)
+{
+	_cleanup_(functions_deinit) struct functions got = {0}, want = {0};
+	char options[128];
+
+	snprintf(options, sizeof(options), "-top -sample_index=%s", type);
+
+	_cleanup_(freep) char *top = pprof(options, profile);
+
+	parse_top(top, &got);
+	functions_add(&want, section, key, times);
+	check_equal(&got, &want, times * total(section, key));
+}
+
+static void check_type(const char *profile, const char *type, json_t *section,
+		       const char *key)
+{
+	check_scaled(profile, type, section, key, 1);
+}
+
+/* A few more, so that no two numbers are the same by chance. */
+static void fill(struct fixture *f)
+{
+	uint64_t unknown = FIXTURE_BASE + 0x100000;
+	uint64_t odd;
+
+	fixture_fill(f);
+	odd = fixture_symbol(f, "std::map<int, \"a\">::operator[](int&&)",
+			     "/usr/lib/lib<odd> name.so");
+	fixture_block(
+		f, BLOCK_HEAP, 12345, 4321,
+		FIXTURE_STACK(f, STACK_END_COMPLETE, odd, f->symbols.data[2].start + 3));
+	fixture_block(f, BLOCK_HEAP, UINT64_C(1) << 41, 4321,
+		      FIXTURE_STACK(f, STACK_END_UNREADABLE, odd, unknown));
+}
+
+static void top_has_our_numbers(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fill(&f);
+	readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+	json_auto_t *json = readers_json(&f);
+	json_t *heap = json_object_get(json, "heap");
+	const char *profile = temp_dir_path(&dir, "a.pb.gz");
+
+	CHECK_INT(total(heap, "size_bytes"),
+		  (INT64_C(1) << 41) + 2 * 1024 * 1024 + 3100 + 64 + 7 + 12345);
+	check_type(profile, "inuse_space", heap, "size_bytes");
+	check_type(profile, "inuse_objects", heap, "blocks");
+
+	_cleanup_(freep) char *top = pprof("-top", profile);
+
+	/* The default, and what it says of itself. */
+	CHECK_CONTAINS(top, "\nType: inuse_space\n");
+	CHECK_CONTAINS(top, "File: leaky\n");
+	CHECK_CONTAINS(top, "Duration: 10s, ");
+}
+
+static void mappings_and_processes(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fill(&f);
+	fixture_fill_mappings(&f);
+	fixture_fill_second(&f);
+	readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+	json_auto_t *json = readers_json(&f);
+	json_t *mappings = json_object_get(json, "mappings");
+	const char *profile = temp_dir_path(&dir, "a.pb.gz");
+
+	CHECK_INT(total(mappings, "size_bytes"), 4096 + 8192);
+	check_type(profile, "inuse_space", json_object_get(json, "heap"), "size_bytes");
+	check_type(profile, "mapped_space", mappings, "size_bytes");
+	check_type(profile, "mapped_objects", mappings, "blocks");
+}
+
+static void sampled_numbers_are_scaled(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	f.snap->sample_every = 100;
+	readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+	json_auto_t *json = readers_json(&f);
+	json_t *heap = json_object_get(json, "heap");
+	const char *profile = temp_dir_path(&dir, "a.pb.gz");
+
+	CHECK_INT(total(heap, "blocks"), 700);
+	check_type(profile, "inuse_space", heap, "size_bytes");
+	check_type(profile, "inuse_objects", heap, "blocks");
+}
+
+/* What was allocated since the attach, also by a call path that holds nothing any more;
+ * and all other types beside it. */
+static void traffic_is_ours(void)
+{
+	for (uint64_t every = 1; every <= 10; every += 9) {
+		_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+		_cleanup_(fixture_deinit) struct fixture f;
+
+		fixture_init(&f);
+		fill(&f);
+		FIXTURE_STACK(&f, STACK_END_COMPLETE, f.symbols.data[2].start + 5,
+			      f.symbols.data[1].start + 5);
+		fixture_fill_mappings(&f);
+		fixture_fill_traffic(&f);
+		f.snap->sample_every = every;
+		readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+		json_auto_t *json = readers_json(&f);
+		json_t *heap = json_object_get(json, "heap");
+		const char *profile = temp_dir_path(&dir, "a.pb.gz");
+		long long objects = total(heap, "traffic.allocations");
+
+		/* 10, 20, ... of the stacks, and what they hold, but for the one block
+		   that has none. */
+		CHECK_INT(objects, 280 + 8);
+		check_scaled(profile, "alloc_objects", heap, "traffic.allocations",
+			     (long long)every);
+		check_scaled(profile, "alloc_space", heap, "traffic.allocated_bytes",
+			     (long long)every);
+		check_type(profile, "inuse_objects", heap, "blocks");
+		check_type(profile, "inuse_space", heap, "size_bytes");
+		check_type(profile, "mapped_space", json_object_get(json, "mappings"),
+			   "size_bytes");
+
+		_cleanup_(freep) char *raw = pprof("-raw", profile);
+
+		CHECK_CONTAINS(raw, "\nmapped_objects/count mapped_space/bytes "
+				    "alloc_objects/count alloc_space/bytes "
+				    "inuse_objects/count inuse_space/bytes[dflt]\n");
+	}
+}
+
+/* Functions that were inlined are frames of their own there too, and have lines. */
+static void lines_and_inlined_functions(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fill(&f);
+	f.wrap = fixture_lines;
+	readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+	json_auto_t *json = readers_json(&f);
+	json_t *heap = json_object_get(json, "heap");
+	const char *profile = temp_dir_path(&dir, "a.pb.gz");
+	_cleanup_(functions_deinit) struct functions got = {0};
+
+	check_type(profile, "inuse_space", heap, "size_bytes");
+	check_type(profile, "inuse_objects", heap, "blocks");
+
+	_cleanup_(freep) char *top = pprof("-top -lines", profile);
+
+	parse_top(top, &got);
+	CHECK_INT(functions_get(&got, "main_loop /srv/app/src/main.c:120")->cum,
+		  2 * 1024 * 1024 + 3100);
+	CHECK_INT(functions_get(&got, "Cache::grow /srv/app/src/cache.cc:12")->cum,
+		  3100 + 12345);
+	CHECK_INT(functions_get(&got, "allocate<T> /srv/app/src/a \"new\".h:7")->cum,
+		  3100 + 12345);
+	CHECK_INT(functions_get(&got, "Cache::insert(std::string const&) "
+				      "/srv/app/src/cache.cc:88")
+			  ->cum,
+		  3100 + 12345);
+
+	_cleanup_(freep) char *raw = pprof("-raw", profile);
+
+	CHECK_CONTAINS(raw,
+		       "00112233445566778899aabbccddeeff00112233 [FN][FL][LN][IN]\n");
+}
+
+/* One grows, one shrinks, one comes, one goes, one stays. */
+static void a_difference_is_ours_too(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(functions_deinit) struct functions got = {0}, want = {0};
+	_cleanup_(fixture_deinit) struct fixture old, new;
+	char base[128], options[256];
+
+	fixture_init(&old);
+	fill(&old);
+	fixture_init(&new);
+	fill(&new);
+	fixture_block(&new, BLOCK_HEAP, 777, 4321, 0);
+	new.snap->blocks[BLOCK_HEAP].data[3].size_bytes -= 1001;
+	new.snap->blocks[BLOCK_HEAP].data[5].stack = 3 + 1;
+	readers_write(&old, "pprof", &dir, "old.pb.gz");
+	readers_write(&new, "pprof", &dir, "new.pb.gz");
+
+	json_auto_t *old_json = readers_json(&old), *new_json = readers_json(&new);
+	json_t *old_heap = json_object_get(old_json, "heap");
+	json_t *new_heap = json_object_get(new_json, "heap");
+
+	snprintf(base, sizeof(base), "%s", temp_dir_path(&dir, "old.pb.gz"));
+	snprintf(options, sizeof(options), "-top -diff_base=%s", base);
+
+	_cleanup_(freep) char *top = pprof(options, temp_dir_path(&dir, "new.pb.gz"));
+
+	parse_top(top, &got);
+	functions_add(&want, new_heap, "size_bytes", 1);
+	functions_add(&want, old_heap, "size_bytes", -1);
+	check_equal(&got, &want,
+		    total(new_heap, "size_bytes") - total(old_heap, "size_bytes"));
+	CHECK_INT(total(new_heap, "size_bytes") - total(old_heap, "size_bytes"),
+		  777 - 1001);
+}
+
+/* Every sample, one by one. */
+static void raw_sums_up(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir dir = temp_dir_create();
+	_cleanup_(fixture_deinit) struct fixture f;
+	long long objects, space, all_objects = 0, all_space = 0;
+	size_t samples = 0;
+
+	fixture_init(&f);
+	fill(&f);
+	readers_write(&f, "pprof", &dir, "a.pb.gz");
+
+	json_auto_t *json = readers_json(&f);
+	json_t *heap = json_object_get(json, "heap");
+	_cleanup_(freep) char *raw = pprof("-raw", temp_dir_path(&dir, "a.pb.gz"));
+	const char *line = strstr(raw, "\ninuse_objects/count inuse_space/bytes[dflt]\n");
+
+	REQUIRE(line);
+	for (line = strchr(line + 1, '\n') + 1; strncmp(line, "Locations", 9);
+	     line = strchr(line, '\n') + 1) {
+		if (sscanf(line, "%lld %lld:", &objects, &space) != 2)
+			continue;
+		all_objects += objects;
+		all_space += space;
+		samples++;
+	}
+	/* Two blocks are of one size, thread and stack. */
+	CHECK_INT(samples, f.snap->blocks[BLOCK_HEAP].len - 1);
+	CHECK_INT(all_objects, total(heap, "blocks"));
+	CHECK_INT(all_space, total(heap, "size_bytes"));
+	CHECK_CONTAINS(raw, "thread:[4322]");
+	CHECK_CONTAINS(raw, "bytes:[1048576 bytes]");
+	CHECK_CONTAINS(raw, "/srv/app/bin/leaky "
+			    "00112233445566778899aabbccddeeff00112233 [FN]");
+}
+
+int main(void)
+{
+	readers_need("/usr/bin/go", "golang-go");
+	RUN(top_has_our_numbers);
+	RUN(mappings_and_processes);
+	RUN(sampled_numbers_are_scaled);
+	RUN(traffic_is_ours);
+	RUN(lines_and_inlined_functions);
+	RUN(a_difference_is_ours_too);
+	RUN(raw_sums_up);
+	return check_done();
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From options to what is asked of reports: views, files of patterns, colour. */
+#include "options_check.h"
+
+#include "cli/option_table.h"
+#include "cli/report_setup.h"
+#include "render/views.h"
+#include "report/filter.h"
+
+static void check_choices(void)
+{
+	const struct option_row *row = &option_rows[OPTION_VIEW];
+	size_t i = 0;
+
+	for (; row->choices[i]; i++) {
+		REQUIRE(views[i]);
+		CHECK_STR(row->choices[i], views[i]->name);
+		CHECK_CONTAINS(row->expected, views[i]->name);
+		CHECK_CONTAINS(row->help, views[i]->name);
+	}
+	CHECK(!views[i]);
+	row = &option_rows[OPTION_SORT];
+	for (i = 0; row->choices[i]; i++) {
+		REQUIRE(i < REPORT_SORTS);
+		CHECK_STR(row->choices[i], report_sort_name((enum report_sort)i));
+		CHECK_CONTAINS(row->expected, row->choices[i]);
+		CHECK_CONTAINS(row->help, row->choices[i]);
+	}
+	CHECK_INT(i, REPORT_SORTS);
+}
+
+/* A view brings its order and what it needs. */
+static void views_and_sorts(void)
+{
+	struct options o;
+
+	PARSE(&o, NULL);
+	CHECK_STR(o.view, "leaks");
+	CHECK_INT(o.sort, REPORT_SORT_SIZE);
+	CHECK(!o.traffic);
+	PARSE(&o, "--view=growth");
+	CHECK_INT(o.sort, REPORT_SORT_GROWTH);
+	CHECK(!o.traffic);
+	PARSE(&o, "--view", "peak");
+	CHECK_INT(o.sort, REPORT_SORT_PEAK);
+	CHECK(o.traffic);
+	PARSE(&o, "--sort=temporary");
+	CHECK_STR(o.view, "leaks");
+	CHECK_INT(o.sort, REPORT_SORT_TEMPORARY);
+	CHECK(o.traffic);
+	PARSE(&o, "--sort=size", "--view=lifetimes");
+	CHECK_INT(o.sort, REPORT_SORT_SIZE);
+	CHECK(o.traffic);
+	PARSE(&o, "--view=histogram");
+	CHECK(o.traffic);
+	PARSE(&o, "--view=allocations");
+	CHECK(!o.traffic);
+	REFUSED("--sort: expected another than 'age' with --combined-only, which "
+		"measures "
+		"no ages",
+		"-p1", "--sort=age", "--combined-only");
+}
+
+static void setup(struct report_setup *ret, bool is_terminal, struct options *options)
+{
+	_cleanup_(error_destroyp) struct error *err =
+		report_setup_init(options, is_terminal, ret);
+
+	if (err)
+		CHECK_FAIL("%s", err->message);
+	REQUIRE(!err);
+}
+
+static void what_reports_need(void)
+{
+	_cleanup_(report_setup_deinit) struct report_setup s;
+	struct options o;
+
+	PARSE(&o, "--view=traffic", "--skip-size=4K", "--skip-count=3", "-T7");
+	setup(&s, false, &o);
+	CHECK(s.options.past && s.options.skip_by_traffic);
+	CHECK_INT(s.options.skip_bytes, 4096);
+	CHECK_INT(s.options.skip_count, 3);
+	CHECK_INT(s.options.top, 7);
+	CHECK_INT(s.options.singles, 0);
+	CHECK_STR(s.options.view, "traffic");
+	report_setup_deinit(&s);
+	PARSE(&o, "--view=allocations");
+	setup(&s, false, &o);
+	CHECK(!s.options.past && !s.options.skip_by_traffic);
+	CHECK_INT(s.options.singles, 10);
+	report_setup_deinit(&s);
+	PARSE(&o, "--view=allocations", "--top=0");
+	setup(&s, false, &o);
+	CHECK(s.options.singles == UINT64_MAX);
+	report_setup_deinit(&s);
+	/* JSON has everything. */
+	PARSE(&o, "--format=json", "--top=0");
+	setup(&s, false, &o);
+	CHECK(s.options.past && !s.options.skip_by_traffic);
+	CHECK_INT(s.options.singles, 10);
+}
+
+static bool has_color(bool is_terminal, const char *how)
+{
+	_cleanup_(report_setup_deinit) struct report_setup s;
+	struct options o;
+
+	PARSE(&o, "--color", (char *)how);
+	setup(&s, is_terminal, &o);
+	return s.options.color;
+}
+
+static void colors(void)
+{
+	setenv("TERM", "xterm", 1);
+	unsetenv("NO_COLOR");
+	CHECK(has_color(true, "auto"));
+	CHECK(!has_color(false, "auto"));
+	CHECK(has_color(false, "always"));
+	CHECK(!has_color(true, "never"));
+	/* Empty is not set. */
+	setenv("NO_COLOR", "", 1);
+	CHECK(has_color(true, "auto"));
+	setenv("NO_COLOR", "1", 1);
+	CHECK(!has_color(true, "auto"));
+	CHECK(has_color(true, "always"));
+	unsetenv("NO_COLOR");
+	setenv("TERM", "dumb", 1);
+	CHECK(!has_color(true, "auto"));
+	unsetenv("TERM");
+	CHECK(!has_color(true, "auto"));
+	REFUSED("--color: expected 'auto', 'always' or 'never'; got 'yes'", "-p1",
+		"--color=yes");
+}
+
+static bool has_utf8(const char *all, const char *type, const char *lang)
+{
+	_cleanup_(report_setup_deinit) struct report_setup s;
+	struct options o;
+
+	setenv("LC_ALL", all, 1);
+	setenv("LC_CTYPE", type, 1);
+	setenv("LANG", lang, 1);
+	PARSE(&o, NULL);
+	setup(&s, true, &o);
+	return s.options.utf8;
+}
+
+static void locales(void)
+{
+	CHECK(has_utf8("C.UTF-8", "C", "C"));
+	CHECK(!has_utf8("C", "de_DE.utf8", "de_DE.utf8"));
+	CHECK(has_utf8("", "de_DE.utf8", "C"));
+	CHECK(has_utf8("", "", "en_US.UTF-8"));
+	CHECK(!has_utf8("", "", "en_US.ISO-8859-1"));
+	CHECK(!has_utf8("", "", ""));
+}
+
+static void check_message(struct error *err, const char *want)
+{
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_USAGE);
+	CHECK_STR(err->message, want);
+	error_destroy(err);
+}
+
+static void patterns(void)
+{
+	_cleanup_(report_setup_deinit) struct report_setup s;
+	struct options o;
+	struct report_frame frame = {.symbol = "start_thread"};
+
+	PARSE(&o, "--filter=fn:a", "--filter", "b", "--exclude=c");
+	CHECK_STR(o.filters.values[1], "b");
+	CHECK_STR(o.excludes.values[0], "c");
+	CHECK(!o.filters.values[2] && !o.excludes.values[1]);
+	setup(&s, false, &o);
+	CHECK(s.options.filter && !report_filter_keeps_all(s.options.filter));
+	CHECK(report_filter_match(s.options.filter, &frame) == FILTER_MATCH_HIDE);
+	CHECK(frame.hidden);
+	report_setup_deinit(&s);
+	PARSE(&o, "--hide-frames=none");
+	setup(&s, false, &o);
+	CHECK(report_filter_keeps_all(s.options.filter));
+	report_filter_match(s.options.filter, &frame);
+	CHECK(!frame.hidden);
+	report_setup_deinit(&s);
+	PARSE(&o, "--hide-frames", "/nonexistent");
+	check_message(report_setup_init(&o, false, &s),
+		      "--hide-frames: cannot read /nonexistent: No such file or "
+		      "directory");
+	report_setup_deinit(&s);
+	PARSE(&o, "--suppressions", "/nonexistent");
+	check_message(report_setup_init(&o, false, &s),
+		      "--suppressions: cannot read /nonexistent: No such file or "
+		      "directory");
+	REFUSED("--filter: expected GLOB, fn:GLOB, mod:GLOB or src:GLOB (such as "
+		"'parse_*' or 'mod:libxml2*'); got 'fn:[': a '[' is not closed",
+		"-p1", "--filter=fn:[");
+	REFUSED("--exclude: expected GLOB, fn:GLOB, mod:GLOB or src:GLOB (such as "
+		"'parse_*' or 'mod:libxml2*'); got 'line:3': what is before the ':' is "
+		"not known",
+		"-p1", "--exclude", "line:3");
+	REFUSED("--filter: expected a pattern such as 'parse_*', fn:GLOB, mod:GLOB or "
+		"src:GLOB, at most 16 times; got ''",
+		"-p1", "--filter=");
+}
+
+static void aliases(void)
+{
+	struct options o;
+
+	PARSE(&o, "--min-alloc-size=16", "--max-alloc-size", "1K");
+	CHECK_INT(o.min_size_bytes, 16);
+	CHECK_INT(o.max_size_bytes, 1024);
+}
+
+int main(void)
+{
+	RUN(check_choices);
+	RUN(views_and_sorts);
+	RUN(what_reports_need);
+	RUN(colors);
+	RUN(locales);
+	RUN(patterns);
+	RUN(aliases);
+	return check_done();
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What of the summary does not take a browser to see; tests/browser has the rest. */
+#include "fixture_course.h"
+
+#include "render/html.h"
+#include "util/sha256.h"
+
+static char *render(struct fixture *f)
+{
+	const struct flame_options options = {0};
+	char *html = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&html, &len);
+
+	if (!f->report)
+		fixture_report(f);
+	REQUIRE(out && !html_render(f->report, &options, out) && !fclose(out));
+	CHECK_INT(strlen(html), len);
+	return html;
+}
+
+/* The hash of what lies between two texts, as the policy should name it. */
+static void check_hash(const char *html, const char *kind, const char *from,
+		       const char *to)
+{
+	const char *begin = strstr(html, from), *end = begin ? strstr(begin, to) : NULL;
+	char want[128];
+
+	REQUIRE(begin && end);
+	begin += strlen(from);
+	/* There is one. */
+	CHECK(!strstr(end, from));
+
+	_cleanup_(freep) char *text = strndup(begin, (size_t)(end - begin));
+
+	REQUIRE(text && strlen(text) > 1000);
+	snprintf(want, sizeof(want), "%s 'sha256-%s'", kind, sha256_base64(text).s);
+	CHECK_CONTAINS(html, want);
+}
+
+static void the_policy_names_script_and_style(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+
+	_cleanup_(freep) char *html = render(&f);
+
+	check_hash(html, "script-src", "<script>", "</script>");
+	check_hash(html, "style-src", "<style>", "</style>");
+	CHECK_CONTAINS(html, "content=\"default-src 'none'; ");
+	CHECK(!strstr(flame_script(), "</script") && !strstr(flame_script(), "<!--"));
+	/* It comes before anything that it is about. */
+	CHECK(strstr(html, "Content-Security-Policy") < strstr(html, "<title>"));
+	CHECK(!strstr(html, " style=") && !strstr(html, " onclick=") &&
+	      !strstr(html, "href=") && !strstr(html, " src="));
+}
+
+static void equal_reports_give_equal_pages(void)
+{
+	char *pages[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_(fixture_deinit) struct fixture f;
+
+		fixture_init(&f);
+		fixture_fill(&f);
+		fixture_fill_moments(&f);
+		fixture_fill_threads(&f);
+		fixture_fill_traffic(&f);
+		fixture_fill_trends(&f);
+		pages[i] = render(&f);
+	}
+	CHECK_STR(pages[0], pages[1]);
+	free(pages[0]);
+	free(pages[1]);
+}
+
+/* A long table ends, and says that it does. */
+static void many_call_paths(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	char names[150][8];
+
+	fixture_init(&f);
+	for (size_t i = 0; i < 150; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%zu", i);
+		uint64_t symbol = fixture_symbol(&f, names[i], NULL);
+
+		fixture_block(&f, BLOCK_HEAP, 1000 + i, 1,
+			      FIXTURE_STACK(&f, STACK_END_COMPLETE, symbol));
+	}
+
+	_cleanup_(freep) char *html = render(&f);
+
+	CHECK_CONTAINS(html, "These are the first 100 of 150 call paths.");
+	CHECK_CONTAINS(html, "<summary><code>f149</code></summary>");
+	CHECK_CONTAINS(html, "<summary><code>f50</code></summary>");
+	CHECK(!strstr(html, "<summary><code>f49</code></summary>"));
+}
+
+/* Numbers as no clock and no kernel gives them, and more than a page can hold. */
+static void hostile_moments(void)
+{
+	static const uint64_t times[] = {UINT64_MAX, 0, 5, UINT64_MAX, 1, UINT64_MAX - 1};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	for (size_t i = 0; i < 300000; i++) {
+		struct snapshot_moment m = {
+			.time_ns = times[i % 6],
+			.live_bytes = {i % 2 ? UINT64_MAX : i, UINT64_MAX - i},
+			.live_blocks = {UINT64_MAX},
+			.allocated_bytes = i % 3 ? UINT64_MAX : 0,
+			.allocations = UINT64_MAX,
+			.vm_rss_bytes = UINT64_MAX,
+		};
+
+		REQUIRE(vec_push(&f.snap->moments, m));
+	}
+
+	_cleanup_(freep) char *html = render(&f);
+
+	CHECK_CONTAINS(html, "<section id=\"course\">");
+	CHECK(strlen(html) < 1000000);
+	CHECK(!strstr(html, "nan") && !strstr(html, "inf "));
+}
+
+static void hostile_counts(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_threads(&f);
+	fixture_fill_traffic(&f);
+	fixture_fill_trends(&f);
+	vec_foreach (traffic, &f.snap->traffic)
+		memset(traffic, 0xff, sizeof(*traffic));
+	vec_foreach (lifetimes, &f.snap->lifetimes)
+		memset(lifetimes, 0xff, sizeof(*lifetimes));
+	memset(f.snap->sizes, 0xff, sizeof(f.snap->sizes));
+	f.snap->peak_bytes = f.snap->peak_time_ns = UINT64_MAX;
+	f.snap->threads.data[0].process = UINT32_MAX;
+	f.snap->threads.data[0].allocated_bytes = UINT64_MAX;
+	f.snap->threads.data[1].freed_own_bytes = UINT64_MAX;
+	f.snap->trends[BLOCK_HEAP].data[0].slope_bytes_per_s = 1e300;
+	f.snap->blocks[BLOCK_HEAP].data[0].time_ns = UINT64_MAX;
+	f.snap->blocks[BLOCK_HEAP].data[1].size_bytes = UINT64_MAX;
+	f.snap->wall_ns = UINT64_MAX;
+
+	_cleanup_(freep) char *html = render(&f);
+
+	CHECK_CONTAINS(html, "<section id=\"threads\">");
+	CHECK_CONTAINS(html, "</html>\n");
+}
+
+int main(void)
+{
+	RUN(the_policy_names_script_and_style);
+	RUN(equal_reports_give_equal_pages);
+	RUN(many_call_paths);
+	RUN(hostile_moments);
+	RUN(hostile_counts);
+	return check_done();
+}

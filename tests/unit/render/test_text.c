@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the golden reports do not hold: colours, hidden frames, the course of a run. */
+#include "fixture.h"
+
+#include <stdbool.h>
+
+#include "render/views.h"
+#include "report/filter.h"
+
+DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
+
+static char *render(struct fixture *f, const struct report_options *options)
+{
+	struct report *report;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	REQUIRE(out);
+	if (!f->report)
+		fixture_report(f);
+	report_history_destroy(f->history);
+	f->history = report_history_create();
+	REQUIRE(f->history);
+	REQUIRE(!report_build(f->snap, f->history, f->frames, options, REPORT_STOPPED,
+			      &report));
+	REQUIRE(!renderer_find("text")->render(report, out));
+	REQUIRE(!fclose(out));
+	report_destroy(report);
+	return text;
+}
+
+/* Take "ESC [ ... m" away; what else there is of ESC stays. */
+static void strip(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at;) {
+		if (at[0] == '\x1b' && at[1] == '[') {
+			at += 2 + strspn(at + 2, "0123456789;");
+			REQUIRE(*at == 'm');
+			at++;
+		} else {
+			*to++ = *at++;
+		}
+	}
+	*to = '\0';
+}
+
+/* Colours change nothing but colours, and each line ends without any. */
+static void colors(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	f.snap->losses[LOSS_BLOCKS_FULL] = 1;
+	f.snap->has_traffic = f.snap->has_lifetimes = f.snap->has_trends = true;
+	for (const struct view_ops *const *it = views; *it; it++) {
+		struct report_options options = {
+			.view = (*it)->name, .older_ns = 1, .singles = 5};
+		_cleanup_(freep) char *plain = render(&f, &options);
+		_cleanup_(freep) char *colored = NULL;
+		bool is_on = false;
+
+		CHECK(!strchr(plain, '\x1b'));
+		options.color = true;
+		colored = render(&f, &options);
+		CHECK_CONTAINS(colored, "\x1b[1mmemtrace report 1");
+		CHECK_CONTAINS(colored, "\x1b[1;31mNot everything could be recorded:");
+		for (const char *at = colored; *at; at++) {
+			if (*at == '\x1b')
+				is_on = strncmp(at, "\x1b[0m", 4);
+			CHECK(*at != '\n' || !is_on);
+		}
+		strip(colored);
+		CHECK_STR(colored, plain);
+	}
+}
+
+static void hidden_frames(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	_cleanup_(report_filter_destroyp) struct report_filter *filter =
+		report_filter_create();
+	struct report_options options = {.filter = filter};
+	_cleanup_(freep) char *text = NULL;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	REQUIRE(filter && !report_filter_add(filter, FILTER_HIDE, "fn:malloc"));
+	text = render(&f, &options);
+	CHECK(!strstr(text, "malloc+"));
+	CHECK_CONTAINS(text, "Cache::insert(std::string const&)+0x");
+	/* Why a stack ends is no frame. */
+	CHECK_CONTAINS(text, "[truncated: stack depth limit");
+}
+
+static void add_moment(struct fixture *f, uint64_t age_s, uint64_t live_bytes,
+		       uint64_t rss_bytes)
+{
+	REQUIRE(vec_push(&f->snap->moments,
+			 (struct snapshot_moment){
+				 .time_ns = f->snap->time_ns - age_s * FIXTURE_NS,
+				 .live_bytes = {live_bytes, 0},
+				 .vm_rss_bytes = rss_bytes,
+			 }));
+}
+
+static void course(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct report_options options = {.utf8 = false};
+	char *text;
+
+	fixture_init(&f);
+	add_moment(&f, 8, 0, 0);
+	add_moment(&f, 6, 700, 0);
+	text = render(&f, &options);
+	CHECK(!strstr(text, "course"));
+	free(text);
+
+	add_moment(&f, 4, 300, 0);
+	add_moment(&f, 2, 100, 0);
+	add_moment(&f, 0, 700, 0);
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, "\n  course      _#:.#  heap, 0 B to 700 B\n");
+	CHECK(!strstr(text, "VmRSS"));
+	free(text);
+
+	options.utf8 = true;
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, "\n  course      ▁█▄▂█  heap, 0 B to 700 B\n");
+	free(text);
+
+	/* Time counts, not the number of snapshots: for seven of eight seconds nothing
+	   was held. */
+	f.snap->moments.len = 0;
+	add_moment(&f, 8, 0, 4096);
+	for (uint64_t i = 0; i < 9; i++)
+		add_moment(&f, 0, 512, 4096);
+	f.snap->moments.data[1].time_ns -= FIXTURE_NS;
+	options.utf8 = false;
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, "\n  course      ________##  heap, 0 B to 512 B\n"
+			     "              __________  VmRSS, 4.0 KiB to 4.0 KiB\n");
+	free(text);
+
+	/* A file may have them in any order. */
+	f.snap->moments.data[3].time_ns = 0;
+	text = render(&f, &options);
+	CHECK(!strstr(text, "course"));
+	free(text);
+}
+
+int main(void)
+{
+	RUN(colors);
+	RUN(hidden_frames);
+	RUN(course);
+	return check_done();
+}
