@@ -113,12 +113,13 @@ struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
 	uint64_t has_ranges; /* `allocators` is filled */
 	/* How often the probes saw its code change, and up to which change memtrace has
-	 * looked. While they differ no rule of the process holds. */
+	 * taken out the rules that do not hold. While they differ none is used. */
 	uint64_t code_changes, code_known;
+	uint64_t code_pages; /* of executable mappings, as the probes saw them last */
 	char command[16];
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
-_Static_assert(sizeof(struct abi_process) == 304, "no holes");
+_Static_assert(sizeof(struct abi_process) == 312, "no holes");
 
 /* A block is known by its address (48 bits: user addresses have bit 47 clear) and the
  * slot of its process. */
@@ -390,11 +391,13 @@ _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
  * has the number ABI_MISS_STACK(number) for a stack until then; memtrace knows what
  * stack that came to be.
  */
-#define ABI_MISS_STACK_BIT    0x80000000u
-#define ABI_MISS_STACK(n)     (ABI_MISS_STACK_BIT | (uint32_t)(n))
-#define ABI_MISS_PAGES        16
-#define ABI_MISS_PAGE_BYTES   4096
-#define ABI_MISS_REPLACEMENTS 16
+#define ABI_MISS_STACK_BIT  0x80000000u
+#define ABI_MISS_STACK(n)   (ABI_MISS_STACK_BIT | (uint32_t)(n))
+#define ABI_MISS_PAGES      16
+#define ABI_MISS_FEW_PAGES  4 /* where the stack is known to end within */
+#define ABI_MISS_PAGE_BYTES 4096
+/* As many as a thread can have (kernel/events/uprobes.c, MAX_URETPROBE_DEPTH). */
+#define ABI_MISS_REPLACEMENTS 64
 
 /* A return address that a pending return probe has replaced by its own. */
 struct abi_replacement {
@@ -404,8 +407,8 @@ struct abi_replacement {
 
 struct abi_miss {
 	uint64_t number;
-	uint64_t code_changes; /* of the process, before the walk */
-	uint32_t process;      /* slot */
+	uint64_t time_ns; /* CLOCK_MONOTONIC, after the walk */
+	uint32_t process; /* slot */
 	uint16_t allocator;
 	uint16_t depth;          /* frames that were walked, without the one of `pc` */
 	uint64_t pc, sp, bp;     /* where it goes on */
@@ -415,11 +418,13 @@ struct abi_miss {
 	uint64_t rbx, r12, r13, r14, r15;
 	uint64_t base;    /* address of pages[0] */
 	uint32_t present; /* bit i: pages[i] could be read */
-	uint32_t replacement_count;
+	uint16_t page_count;
+	uint16_t replacement_count;
 	struct abi_replacement replacement[ABI_MISS_REPLACEMENTS];
 	uint64_t walked[ABI_MAX_DEPTH + 1];
-	uint8_t pages[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES];
+	uint8_t pages[][ABI_MISS_PAGE_BYTES]; /* page_count of them */
 };
+#define ABI_MISS_BYTES(pages) (sizeof(struct abi_miss) + (pages)*ABI_MISS_PAGE_BYTES)
 
 /* --- calls on their way ----------------------------------------------------------- */
 

@@ -90,11 +90,15 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	if (!w.process)
 		return ABI_NO_STACK;
 	w.leading = frames;
+#ifdef OFFSET_MM_CODE_PAGES
+	code_look(w.process);
+#endif
 #endif
 	walk_begin(&w, t, regs, s, kind);
 	event_hash_frames(&w, s, frames);
 	event_first_frame(&w, pcs);
 	walk_run(&w, t, pcs);
+	w.end = walk_forget(&w, 2, w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, regs, s, kind);
 	/* Else without a stack: its hash is that of the whole walk. */

@@ -175,6 +175,11 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 			    ABI_NO_STACK;
 	u64 result = REG_RESULT(ctx);
 
+	/* Again, or it would follow the walk for both places that this may lie in. */
+	p = pending_find(&t);
+	if (!p)
+		return 0;
+
 #ifdef MAPPINGS
 	if (is_mapping(ABI_SITE_EFFECT(p->site))) {
 		mapping_end(&t, p, result, stack);

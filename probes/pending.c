@@ -4,21 +4,6 @@
  * function calls inside itself belongs to it and is not counted again.
  */
 
-#ifdef OFFSET_TASK_MM
-/* The address that return probes put in place of a return address: the start of the
- * process's xol area (kernel/events/uprobes.c, uprobe_get_trampoline_vaddr()). Offsets
- * are the running kernel's, from BTF. */
-ALWAYS_INLINE u64 trampoline_address(void)
-{
-	u64 task = bpf_get_current_task(), mm = 0, area = 0, address = 0;
-
-	bpf_probe_read_kernel(&mm, 8, (void *)(task + OFFSET_TASK_MM));
-	bpf_probe_read_kernel(&area, 8, (void *)(mm + OFFSET_MM_XOL_AREA));
-	bpf_probe_read_kernel(&address, 8, (void *)(area + OFFSET_XOL_VADDR));
-	return address;
-}
-#endif
-
 /*
  * Is the call that `p` describes still running, seen from a call that begins at `sp`?
  * It is not when its frame was unwound past by longjmp or an exception, or when its
@@ -38,7 +23,7 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 
 	if (bpf_probe_read_user(&caller, 8, (void *)sp))
 		return 0;
-#ifdef OFFSET_TASK_MM
+#ifdef OFFSET_XOL_VADDR
 	u64 slot = 0, trampoline = trampoline_address();
 
 	if (bpf_probe_read_user(&slot, 8, (void *)p->sp) || slot != trampoline)

@@ -120,9 +120,14 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	w.process = processes.lookup(&slot);
 	if (!w.process)
 		return ABI_NO_STACK;
+#ifdef OFFSET_MM_CODE_PAGES
+	code_look(w.process);
+#endif
 #endif
 	walk_begin(&w, t, ctx, s, allocator);
 	walk_run(&w, t, s->pc);
+	/* What it is to the verifier, each state of the walk would be told apart by. */
+	w.end = walk_forget(&w, 2, w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, ctx, s, allocator);
 	if (w.end == WALK_MISSED) {

@@ -4,6 +4,25 @@
  * were learned (abi.h), or in a program without them by frame pointer alone.
  */
 
+/* Not every libbcc that we meet declares it (BPF_FUNC_get_current_task_btf, Linux 5.11).
+ * What it gives can be read without a helper. */
+static void *(*get_current_task_btf)(void) = (void *)158;
+
+#ifdef OFFSET_XOL_VADDR
+/* The address that return probes put in place of a return address: the start of the
+ * process's xol area (kernel/events/uprobes.c, uprobe_get_trampoline_vaddr()). Offsets
+ * are the running kernel's, from BTF. */
+ALWAYS_INLINE u64 trampoline_address(void)
+{
+	u64 task = bpf_get_current_task(), mm = 0, area = 0, address = 0;
+
+	bpf_probe_read_kernel(&mm, 8, (void *)(task + OFFSET_TASK_MM));
+	bpf_probe_read_kernel(&area, 8, (void *)(mm + OFFSET_MM_XOL_AREA));
+	bpf_probe_read_kernel(&address, 8, (void *)(area + OFFSET_XOL_VADDR));
+	return address;
+}
+#endif
+
 #define WINDOW_BYTES ABI_SCRATCH_BYTES
 
 /* More of the window lies above an address than below, where registers are saved. */
@@ -64,6 +83,10 @@ ALWAYS_INLINE u64 walk_forget(struct walk *w, u32 word, u64 value)
 	return *at;
 }
 
+/* The compiler knows nothing of the value any more, and makes no branches of it: the
+ * verifier would follow both ways of each, in each frame anew. */
+#define opaque(value) __asm__ __volatile__("" : "+r"(value))
+
 /* Get the two words at `address`; 0 when they cannot be read. The window ends with the
  * page of the second word at the latest: reading past the end of the stack costs
  * microseconds. Little branches, or the verifier follows too many paths. */
@@ -73,6 +96,7 @@ ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *s
 		u64 last = ((address + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - WINDOW_BYTES;
 		s64 over = (address - WINDOW_BELOW & ~63ull) - last;
 
+		opaque(over);
 		/* The lower of `last` and a line below the one that `address` is in. */
 		w->base = last + (over & over >> 63);
 		if (bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)w->base)) {
@@ -113,12 +137,33 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 
 #ifdef UNWIND_RULES
 
+#ifdef OFFSET_MM_CODE_PAGES
+/* Code that came or went without the dynamic linker: by munmap(), mremap(), mprotect() or
+ * a linker of the program's own. The number of pages in executable mappings tells of it
+ * (mm_struct.exec_vm), unless other code took the place of as much, before anybody
+ * walked; that memtrace hears from the kernel a little later, and counts. */
+ALWAYS_INLINE void code_look(volatile struct abi_process *process)
+{
+	void *task = get_current_task_btf();
+	void *mm = *(void **)(task + OFFSET_TASK_MM);
+	u64 pages = *(u64 *)(mm + OFFSET_MM_CODE_PAGES);
+
+	if (pages == process->code_pages)
+		return;
+	process->code_pages = pages;
+	__sync_fetch_and_add((u64 *)&process->code_changes, 1);
+}
+#endif
+
 #define WALK_MISSED 0x100 /* an end: there is no rule to go on by */
 
 /* `rule` when two keys do not differ, else 0. */
 ALWAYS_INLINE u64 rule_unless(u64 difference, u64 rule)
 {
-	return rule & (((difference | -difference) >> 63) - 1);
+	u64 either = difference | -difference;
+
+	opaque(either);
+	return rule & ((either >> 63) - 1);
 }
 
 /* The rule of a key, or UNWIND_NONE. No branches: see unwind_step.h. */
@@ -164,6 +209,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		u64 type = UNWIND_TYPE(rule);
 		u64 signal = (s64)((type ^ UNWIND_SIGNAL) - 1) >> 63;
 
+		opaque(signal);
 		if (!((rule & UNWIND_STEP) | (signal & 1))) {
 			w->end = type == UNWIND_END ? ABI_END_COMPLETE : WALK_MISSED;
 			break;
@@ -174,7 +220,10 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			break;
 		}
 #endif
-		if (type == UNWIND_FP && !unwind_fp_usable(&w->regs)) {
+		u64 guess = (s64)((type ^ UNWIND_FP) - 1) >> 63;
+
+		opaque(guess);
+		if (unwind_fp_fault(&w->regs) & guess) {
 			w->end = w->regs.bp ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
 			break;
 		}
@@ -189,7 +238,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			cfa = unwind_cfa_from(rule, word);
 		}
 		/* Another stack, or none: memtrace will see. */
-		if (!(unwind_cfa_usable(&w->regs, cfa) | (signal & 1))) {
+		if (unwind_cfa_fault(&w->regs, cfa) & ~signal) {
 			w->end = WALK_MISSED;
 			break;
 		}
@@ -201,6 +250,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		/* All ones when the saved bp lies apart from the return address. */
 		u64 apart = (s64)(((rule & 0x30) ^ 0x20) - 1) >> 63 | signal;
 
+		opaque(apart);
 		/* One that cannot be read is 0, which is no frame record. */
 		if (apart & 1)
 			walk_read_pair(w, bp_at - 8, &below, &saved_bp);
@@ -268,22 +318,16 @@ ALWAYS_INLINE void miss_add_replacements(struct abi_miss *m)
  * are known there only. */
 #define MISS_REWALK_BYTES 16384
 
-/* Hand a walk over to memtrace: the number by which it will know it, or ABI_NO_STACK
- * when there is no room. */
-ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
-				 const struct walk *w, struct abi_scratch *s,
-				 u32 allocator)
+/* Write down a walk that is handed over, in a record with room for `pages`. */
+ALWAYS_INLINE void miss_fill(struct abi_miss *m, u32 pages, const struct tracee *t,
+			     struct pt_regs *ctx, const struct walk *w,
+			     struct abi_scratch *s, u32 allocator)
 {
-	struct abi_miss *m = misses.ringbuf_reserve(sizeof(struct abi_miss));
 	u64 rbx = ctx->bx, bp = REG_FP(ctx), r12 = ctx->r12, r13 = ctx->r13,
 	    r14 = ctx->r14, r15 = ctx->r15, start = REG_SP(ctx), pc = REG_PC(ctx);
 
-	if (!m) {
-		count(ABI_WALKS_LOST, 1);
-		return ABI_NO_STACK;
-	}
 	m->number = __sync_fetch_and_add(&t->ctl->misses, 1);
-	m->code_changes = w->code_changes;
+	m->time_ns = bpf_ktime_get_ns();
 	m->process = t->slot;
 	m->allocator = allocator;
 #ifdef EVENTS
@@ -315,30 +359,134 @@ ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
 #endif
 	bpf_probe_read_kernel(m->walked, sizeof(m->walked), s->pc);
 	m->base = m->sp & -(u64)ABI_MISS_PAGE_BYTES;
+	m->page_count = pages;
 
-	u32 present = 0, number = ABI_MISS_STACK(m->number);
+	u32 present = 0;
 
 	/* Each by itself: a page that was never touched is a hole. */
 #pragma clang loop unroll(disable)
-	for (u32 i = 0; i < ABI_MISS_PAGES; i++) {
+	for (u32 i = 0; i < pages; i++) {
 		u64 page = m->base + i * ABI_MISS_PAGE_BYTES;
 
 		if (!bpf_probe_read_user(m->pages[i], ABI_MISS_PAGE_BYTES, (void *)page))
 			present |= 1u << i;
 	}
 	m->present = present;
-	misses.ringbuf_submit(m, 0);
-	return number;
+}
+
+/* Does the thread's stack end within a few pages? The first thread's begins where the
+ * kernel put it (mm_struct.start_stack), those of others have what the thread register
+ * points to at their end, in glibc and musl. Elsewhere nobody knows. */
+ALWAYS_INLINE int stack_ends_soon(u64 sp)
+{
+#ifdef OFFSET_MM_START_STACK
+	void *task = get_current_task_btf();
+	void *mm = *(void **)(task + OFFSET_TASK_MM);
+	u64 first = *(u64 *)(mm + OFFSET_MM_START_STACK);
+	u64 thread = *(u64 *)(task + OFFSET_TASK_FSBASE);
+	u64 base = sp & -(u64)ABI_MISS_PAGE_BYTES;
+	u64 room = ABI_MISS_FEW_PAGES * ABI_MISS_PAGE_BYTES - 64;
+
+	return (first >= sp && first - base < room) ||
+	       (thread >= sp && thread - base < room);
+#else
+	return 0;
+#endif
+}
+
+/* Hand a walk over to memtrace: the number by which it will know it, or ABI_NO_STACK
+ * when there is no room. */
+ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
+				 const struct walk *w, struct abi_scratch *s,
+				 u32 allocator)
+{
+	struct abi_miss *m;
+	u32 number;
+
+	if (stack_ends_soon(REG_SP(ctx))) {
+		m = misses.ringbuf_reserve(ABI_MISS_BYTES(ABI_MISS_FEW_PAGES));
+		if (m) {
+			miss_fill(m, ABI_MISS_FEW_PAGES, t, ctx, w, s, allocator);
+			number = ABI_MISS_STACK(m->number);
+			misses.ringbuf_submit(m, 0);
+			return number;
+		}
+	} else {
+		m = misses.ringbuf_reserve(ABI_MISS_BYTES(ABI_MISS_PAGES));
+		if (m) {
+			miss_fill(m, ABI_MISS_PAGES, t, ctx, w, s, allocator);
+			number = ABI_MISS_STACK(m->number);
+			misses.ringbuf_submit(m, 0);
+			return number;
+		}
+	}
+	count(ABI_WALKS_LOST, 1);
+	return ABI_NO_STACK;
 }
 
 #else
 
+#if defined(OFFSET_XOL_VADDR) && defined(OFFSET_TASK_UTASK)
+#define PUTS_BACK
+
+/* Pending return probes, innermost first, and what they have put in place of return
+ * addresses. */
+struct put_back {
+	u64 trampoline;
+	u64 instance; /* the first that no frame was found for; 0: none any more */
+};
+
+ALWAYS_INLINE void put_back_begin(struct put_back *b, struct walk *w)
+{
+	void *task = get_current_task_btf();
+	void *utask = *(void **)(task + OFFSET_TASK_UTASK);
+
+	/* A number from here on. */
+	b->instance = walk_forget(w, 3, *(u64 *)(utask + OFFSET_UTASK_INSTANCES));
+	b->trampoline = b->instance ? trampoline_address() : 0;
+}
+
+/* Looked at for one frame. */
+#define PUT_BACK_STEPS 4
+
+/* The return address that was at `at`; 0 when it is not found. A frame may have several,
+ * of which the last has the true one; longjmp leaves some without a frame. */
+ALWAYS_INLINE u64 put_back_find(struct put_back *b, u64 at)
+{
+	u64 found = 0;
+
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < PUT_BACK_STEPS; i++) {
+		u64 instance = b->instance, stack = 0;
+
+		if (!instance)
+			break;
+		bpf_probe_read_kernel(&stack, 8,
+				      (void *)(instance + OFFSET_INSTANCE_STACK));
+		if (stack > at)
+			break;
+		if (stack == at)
+			bpf_probe_read_kernel(&found, 8,
+					      (void *)(instance + OFFSET_INSTANCE_RETURN));
+		bpf_probe_read_kernel(&b->instance, 8,
+				      (void *)(instance + OFFSET_INSTANCE_NEXT));
+	}
+	return found == b->trampoline ? 0 : found;
+}
+#endif
+
 /* Walk to the end. */
 ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 {
+#ifdef PUTS_BACK
+	struct put_back back;
+
+	put_back_begin(&back, w);
+#endif
 #pragma clang loop unroll(disable)
 	for (u32 i = WALK_FIRST; i < WALK_DEPTH; i++) {
-		u64 saved_bp, return_address, pc = w->regs.pc + (WALK_EXACT && !i);
+		u64 saved_bp, return_address, at = w->regs.bp;
+		u64 pc = w->regs.pc + (WALK_EXACT && !i);
 
 		pcs[i] = pc;
 		abi_stack_hash_step(&w->h, pc);
@@ -349,10 +497,19 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			w->end = ABI_END_NO_FRAME;
 			break;
 		}
-		if (!walk_read_pair(w, w->regs.bp, &saved_bp, &return_address)) {
+		if (!walk_read_pair(w, at, &saved_bp, &return_address)) {
 			w->end = ABI_END_UNREADABLE;
 			break;
 		}
+#ifdef PUTS_BACK
+		if (return_address && return_address == back.trampoline) {
+			return_address = put_back_find(&back, at + 8);
+			if (!return_address) {
+				w->end = ABI_END_NO_FRAME;
+				break;
+			}
+		}
+#endif
 		if (!unwind_step_fp(&w->regs, saved_bp, return_address)) {
 			w->end = ABI_END_COMPLETE;
 			break;

@@ -22,13 +22,18 @@ struct unwind_regs {
 /* --- by frame pointer ------------------------------------------------------------- */
 
 /*
- * True when `regs->bp` can be a frame record: 8-aligned, at or above the stack pointer
+ * 0 when `regs->bp` can be a frame record: 8-aligned, at or above the stack pointer
  * and not absurdly far. 0 ends a chain (x86-64 psABI 3.4.1: %rbp is to be cleared in
  * the outermost frame; AAPCS64 6.4.6 says the same of x29).
  */
+static inline uint64_t unwind_fp_fault(const struct unwind_regs *regs)
+{
+	return (regs->bp & 7) | (regs->bp - regs->sp) / UNWIND_MAX_FRAME_BYTES;
+}
+
 static inline int unwind_fp_usable(const struct unwind_regs *regs)
 {
-	return !((regs->bp & 7) | (regs->bp - regs->sp) / UNWIND_MAX_FRAME_BYTES);
+	return !unwind_fp_fault(regs);
 }
 
 /*
@@ -129,12 +134,17 @@ static inline uint64_t unwind_cfa_from(uint64_t rule, uint64_t word)
 }
 
 /*
- * True when the CFA can be one: 8-aligned, a word or more above the stack pointer and
+ * 0 when the CFA can be one: 8-aligned, a word or more above the stack pointer and
  * not absurdly far. Code that switches stacks within a function breaks this rightly.
  */
+static inline uint64_t unwind_cfa_fault(const struct unwind_regs *regs, uint64_t cfa)
+{
+	return (cfa & 7) | (cfa - 8 - regs->sp) / UNWIND_MAX_FRAME_BYTES;
+}
+
 static inline int unwind_cfa_usable(const struct unwind_regs *regs, uint64_t cfa)
 {
-	return !((cfa & 7) | (cfa - 8 - regs->sp) / UNWIND_MAX_FRAME_BYTES);
+	return !unwind_cfa_fault(regs, cfa);
 }
 
 /* Address of the return address. */

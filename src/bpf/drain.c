@@ -83,9 +83,12 @@ static void tidy_blocks(struct drain *d, const struct drain_resolver *resolver,
 	size_t kept = 0;
 
 	for (size_t i = 0; i < d->keys.len; i++) {
-		if (!d->keys.data[i] || blocks[i].process == SNAPSHOT_NO_PROCESS)
+		if (!d->keys.data[i])
 			continue;
+		/* Of others' too: they may be listed the next time. */
 		blocks[i].stack = resolver->stack(resolver->arg, blocks[i].stack);
+		if (blocks[i].process == SNAPSHOT_NO_PROCESS)
+			continue;
 		if (blocks[i].stack >= stacks_used)
 			blocks[i].stack = SNAPSHOT_NO_STACK;
 		blocks[kept++] = blocks[i];

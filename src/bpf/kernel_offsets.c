@@ -69,6 +69,16 @@ void kernel_offsets_read(struct kernel_offsets *ret)
 		ret->mm_xol_area = state + area;
 		ret->has_trampoline = true;
 	}
+	ret->has_code_pages =
+		struct_member(btf, "task_struct", "mm", &ret->task_mm, &type) &&
+		struct_member(btf, "mm_struct", "exec_vm", &ret->mm_code_pages, &type);
+	if (ret->has_code_pages &&
+	    struct_member(btf, "mm_struct", "start_stack", &ret->mm_start_stack, &type) &&
+	    struct_member(btf, "task_struct", "thread", &state, &type) &&
+	    member_find(btf, type, "fsbase", &area, &type)) {
+		ret->task_fsbase = state + area;
+		ret->has_stack_ends = true;
+	}
 	ret->has_instances =
 		struct_member(btf, "task_struct", "utask", &ret->task_utask, &type) &&
 		struct_member(btf, "uprobe_task", "return_instances",

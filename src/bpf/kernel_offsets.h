@@ -13,6 +13,13 @@ struct kernel_offsets {
 	uint32_t mm_xol_area; /* mm_struct.uprobes_state.xol_area */
 	uint32_t xol_vaddr;   /* xol_area.vaddr */
 
+	bool has_code_pages;    /* task_mm and the offset below are known */
+	uint32_t mm_code_pages; /* mm_struct.exec_vm */
+
+	bool has_stack_ends;     /* task_mm and the offsets below are known */
+	uint32_t mm_start_stack; /* mm_struct.start_stack */
+	uint32_t task_fsbase;    /* task_struct.thread.fsbase */
+
 	bool has_instances;       /* the five offsets below are known */
 	uint32_t task_utask;      /* task_struct.utask */
 	uint32_t utask_instances; /* uprobe_task.return_instances */

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "abi.h"
+#include "bpf/aliases.h"
 #include "bpf/learner_process.h"
 #include "bpf/mapped.h"
 #include "bpf/rule_table.h"
@@ -20,15 +21,16 @@
 #include "unwind/walk.h"
 #include "unwind_step.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 #define LEARNER_NICE (-20)
 
 /* A batch, after which others get the lock: about what the ring holds. */
-#define BATCH_MAX        512
+#define BATCH_MAX        2048
 #define CATCH_UP_BATCHES 4
 
-/* Walks whose numbers are kept, 4 bytes each. */
-#define ALIASES_MAX (UINT32_C(1) << 26)
+/* So old no walk is that comes once the ring is empty. */
+#define MEMORY_NS UINT64_C(2000000000)
 
 struct learner {
 	struct learner_maps maps;
@@ -37,12 +39,13 @@ struct learner {
 	size_t rules_bytes, index_bytes;
 	struct ring_buffer *ring;
 	struct learner_processes processes;
-	VEC(uint32_t) aliases; /* by the number of the walk */
+	struct aliases aliases;
 	struct learner_counts counts;
 	struct walk_frame frames[ABI_MAX_DEPTH + 1];
 	uint64_t pcs[ABI_MAX_DEPTH + 1];
 	uint8_t patched[ABI_MISS_PAGES * ABI_MISS_PAGE_BYTES];
 	unsigned batch;
+	uint64_t pruned_ns; /* CLOCK_MONOTONIC */
 	unsigned max_depth;
 	pthread_mutex_t lock; /* of all of the above */
 	pthread_t thread;
@@ -72,25 +75,19 @@ static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
 /* The copy with the return addresses that were replaced put back. */
 static const void *put_back(struct learner *l, const struct abi_miss *m)
 {
+	const size_t size = (size_t)m->page_count * ABI_MISS_PAGE_BYTES;
 	const void *bytes = m->pages;
 
 	for (uint32_t i = 0; i < m->replacement_count && i < ABI_MISS_REPLACEMENTS; i++) {
 		uint64_t at = m->replacement[i].at - m->base;
 
-		if (m->replacement[i].at < m->sp || at > sizeof(m->pages) - 8)
+		if (m->replacement[i].at < m->sp || at > size - 8)
 			continue;
 		if (bytes == m->pages)
-			bytes = memcpy(l->patched, m->pages, sizeof(m->pages));
+			bytes = memcpy(l->patched, m->pages, size);
 		memcpy(l->patched + at, &m->replacement[i].return_address, 8);
 	}
 	return bytes;
-}
-
-static bool find_code(void *argument, uint64_t pc, struct walk_code *ret)
-{
-	const struct learner_process *p = argument;
-
-	return p && p->images && images_find(p->images, pc, ret);
 }
 
 static uint32_t end_of(const struct walk *walk)
@@ -111,56 +108,60 @@ static uint32_t end_of(const struct walk *walk)
 	return ABI_END_NO_FRAME;
 }
 
-/* Does some frame lie in no code that is known? */
-static bool has_unknown(const struct learner_process *p, const struct walk *walk)
+/* Where the code of a frame is looked up: a return address may lie behind its function.
+ */
+static uint64_t call_of(const struct walk_frame *frame)
 {
-	struct walk_code code;
-
-	for (size_t i = 0; i < walk->count; i++)
-		if (!find_code((void *)(uintptr_t)p,
-			       walk->frames[i].pc - !walk->frames[i].is_interrupted,
-			       &code))
-			return true;
-	return false;
+	return frame->pc - !frame->is_interrupted;
 }
 
-/* How many frames lie in code that is mapped now as it was when the copy was made; those
- * above were found by other code's information. */
-static size_t count_current(const struct learner_process *p, const struct abi_miss *m,
-			    const struct walk *walk)
+/* How many frames lie in known code, from the leaf on. */
+static size_t count_known(struct images_moment *then, const struct walk *walk)
 {
-	uint64_t generation;
+	struct walk_code code;
 	size_t i = 0;
 
-	if (m->code_changes == p->known &&
-	    p->known_generation == images_generation(p->images))
-		return walk->count;
-	if (!learner_process_generation(p, m->code_changes, &generation))
-		return 0;
-	for (; i < walk->count; i++) {
-		struct walk_code code;
-
-		if (!find_code((void *)(uintptr_t)p,
-			       walk->frames[i].pc - !walk->frames[i].is_interrupted,
-			       &code) ||
-		    code.since > generation)
-			break;
-	}
+	while (i < walk->count &&
+	       images_find_then(then, call_of(&walk->frames[i]), &code))
+		i++;
 	return i;
 }
 
-static void learn(struct learner *l, uint32_t slot, const struct learner_process *p,
-		  const struct walk *walk, size_t count)
+/* What is known of code that nobody has told of is a guess: end there. True when it had
+ * been known before. */
+static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
+{
+	if (known == walk->count)
+		return false;
+	for (size_t i = 0; i < known; i++) {
+		if (UNWIND_TYPE(walk->frames[i].rule) != UNWIND_FP)
+			continue;
+		/* It was a guess that led there. */
+		walk->count = known;
+		*end = ABI_END_NO_FRAME;
+		return false;
+	}
+	/* The pc itself is right, as in the registers. */
+	walk->count = known + 1;
+	*end = ABI_END_UNLEARNED;
+	return true;
+}
+
+static void learn(struct learner *l, uint32_t slot, const struct images_moment *then,
+		  const struct walk *walk)
 {
 	bool is_slow = false;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < walk->count; i++) {
 		const struct walk_frame *f = &walk->frames[i];
-		struct walk_code code;
+		struct images_moment now = {then->images, UINT64_MAX - 1};
+		struct walk_code was, is;
 
 		is_slow |= UNWIND_TYPE(f->rule) == UNWIND_SLOW;
-		/* Nothing holds of a pc that is in no code. */
-		if (find_code((void *)(uintptr_t)p, f->pc - !f->is_interrupted, &code))
+		/* Nothing holds of a pc that is in no code, or in other code by now. */
+		if (images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
+		    images_find_then(&now, call_of(f), &is) && was.cfi == is.cfi &&
+		    was.bias == is.bias)
 			rule_table_put(&l->rules, slot, f->pc, f->is_interrupted,
 				       f->rule);
 	}
@@ -169,17 +170,17 @@ static void learn(struct learner *l, uint32_t slot, const struct learner_process
 
 static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 {
-	struct learner_process *p = learner_processes_get(
-		&l->processes, &l->maps, &l->rules, m->process, m->code_changes);
+	struct process_code *code = learner_processes_get(&l->processes, m->process);
+	struct images_moment then = {code ? code->images : NULL, m->time_ns};
 	uint64_t present = m->present;
 	const struct stack_copy copy = {
 		.base = m->base,
 		.bytes = put_back(l, m),
-		.size_bytes = sizeof(m->pages),
+		.size_bytes = (size_t)m->page_count * ABI_MISS_PAGE_BYTES,
 		.pages = &present,
 	};
-	size_t before = m->depth + m->leading;
-	struct walk walk = {.frames = l->frames, .capacity = 0};
+	size_t before = m->depth + m->leading, known;
+	struct walk walk = {.frames = l->frames};
 	struct unwind_registers registers;
 	uint32_t end;
 
@@ -187,51 +188,37 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 		before = l->max_depth;
 	walk.capacity = l->max_depth - before;
 	registers_of(m, &registers);
-	walk_stack(&registers, m->is_interrupted, &copy, find_code, p, &walk);
-	if (p && has_unknown(p, &walk) &&
-	    learner_process_look_again(p, &l->maps, &l->rules))
-		walk_stack(&registers, m->is_interrupted, &copy, find_code, p, &walk);
-
-	size_t count = p ? count_current(p, m, &walk) : walk.count;
-
-	end = count < walk.count ? ABI_END_UNLEARNED : end_of(&walk);
-	for (size_t i = 0; l->maps.no_frame_pointers && i < count; i++) {
+	walk_stack(&registers, m->is_interrupted, &copy, images_find_then, &then, &walk);
+	known = count_known(&then, &walk);
+	if (code && known < walk.count &&
+	    learner_processes_look_again(&l->processes, m->process, code)) {
+		walk_stack(&registers, m->is_interrupted, &copy, images_find_then, &then,
+			   &walk);
+		known = count_known(&then, &walk);
+	}
+	end = end_of(&walk);
+	l->counts.lost += cut_unknown(known, &walk, &end);
+	for (size_t i = 0; l->maps.no_frame_pointers && i < walk.count; i++) {
 		if (UNWIND_TYPE(walk.frames[i].rule) == UNWIND_FP) {
-			count = i + 1;
+			walk.count = i + 1;
 			end = ABI_END_NO_FRAME;
 		}
 	}
-	/* The first pc was in the registers: it is right whatever it lies in. */
-	if (!count && walk.count)
-		count = 1;
-	if (p)
-		learn(l, m->process, p, &walk, end == ABI_END_UNLEARNED ? 0 : count);
+	learn(l, m->process, &then, &walk);
 	memcpy(l->pcs, m->walked, before * sizeof(*l->pcs));
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < walk.count; i++)
 		l->pcs[before + i] = walk.frames[i].pc + (l->maps.marks_interrupted &&
 							  walk.frames[i].is_interrupted);
 	l->counts.walks++;
 	l->counts.unreadable += end == ABI_END_UNREADABLE;
 	l->counts.truncated += end == ABI_END_DEPTH;
-	l->counts.changed += end == ABI_END_UNLEARNED;
 	*ret = stack_store_number(&l->stacks, &(const struct stored_stack){
 						      .process = m->process,
 						      .allocator = m->allocator,
 						      .pcs = l->pcs,
-						      .depth = before + count,
+						      .depth = before + walk.count,
 						      .end = end,
 					      });
-}
-
-static void remember(struct learner *l, uint64_t number, uint32_t stack)
-{
-	if (number >= ALIASES_MAX || !vec_reserve(&l->aliases, (size_t)number + 1)) {
-		l->counts.stacks_refused++;
-		return;
-	}
-	while (l->aliases.len <= number)
-		l->aliases.data[l->aliases.len++] = ABI_NO_STACK;
-	l->aliases.data[number] = stack;
 }
 
 static int on_miss(void *arg, void *data, size_t size)
@@ -240,9 +227,12 @@ static int on_miss(void *arg, void *data, size_t size)
 	const struct abi_miss *m = data;
 	uint32_t stack = ABI_NO_STACK;
 
-	if (size >= sizeof(*m) && m->process < l->maps.sizes->process_slots) {
+	if (size >= sizeof(*m) && m->page_count && m->page_count <= ABI_MISS_PAGES &&
+	    size >= ABI_MISS_BYTES(m->page_count) &&
+	    m->process < l->maps.sizes->process_slots) {
 		end_walk(l, m, &stack);
-		remember(l, m->number, stack);
+		if (!aliases_put(&l->aliases, m->number, stack))
+			l->counts.stacks_refused++;
 	}
 	return ++l->batch < BATCH_MAX ? 0 : -EAGAIN;
 }
@@ -255,9 +245,16 @@ static bool consume(struct learner *l)
 	bool is_full;
 
 	pthread_mutex_lock(&l->lock);
+	uint64_t now_ns = clock_now_ns();
+
 	l->batch = 0;
+	learner_code_catch_up(&l->processes.code);
 	ring_buffer__consume(l->ring);
 	is_full = l->batch >= BATCH_MAX;
+	if (!is_full && now_ns - l->pruned_ns > 2 * MEMORY_NS) {
+		learner_code_prune(&l->processes.code, now_ns - MEMORY_NS);
+		l->pruned_ns = now_ns;
+	}
 	pthread_mutex_unlock(&l->lock);
 	return is_full;
 }
@@ -296,7 +293,11 @@ static struct error *start_thread(struct learner *l)
 	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->ring = ring_buffer__new(l->maps.misses, on_miss, l, NULL);
 	if (!l->ring || l->stop_fd < 0 ||
-	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->stop_fd, &event))
+	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->stop_fd,
+		      &event) ||
+	    (l->processes.code.watch &&
+	     epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD,
+		       watch_fd(l->processes.code.watch), &event)))
 		return error_errno(ERROR_IO, errno, "cannot open the unwinder's ring");
 
 	int err = pthread_create(&l->thread, NULL, run, l);
@@ -341,7 +342,9 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 					 .sizes = maps->sizes,
 					 .stacks_fd = maps->stacks,
 					 .control = maps->control};
-	err = start_thread(l);
+	err = learner_processes_init(&l->processes, &l->maps, &l->rules);
+	if (!err)
+		err = start_thread(l);
 	if (!err)
 		*ret = take(l);
 	return err;
@@ -362,7 +365,7 @@ void learner_destroy(struct learner *l)
 	mapped_close(l->rules.buckets, l->rules_bytes);
 	mapped_close(l->stacks.index, l->index_bytes);
 	rule_table_deinit(&l->rules);
-	vec_deinit(&l->aliases);
+	aliases_deinit(&l->aliases);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }
@@ -371,10 +374,11 @@ void learner_destroy(struct learner *l)
 
 void learner_prepare(struct learner *l, uint32_t slot)
 {
+	/* While walks come the learner is not to wait for us, and hears for itself. */
+	if (__atomic_load_n(&l->maps.control->enabled, __ATOMIC_SEQ_CST))
+		return;
 	pthread_mutex_lock(&l->lock);
-	(void)learner_processes_get(
-		&l->processes, &l->maps, &l->rules, slot,
-		__atomic_load_n(&l->maps.processes[slot].code_changes, __ATOMIC_SEQ_CST));
+	(void)learner_processes_get(&l->processes, slot);
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -384,7 +388,6 @@ void learner_forget(struct learner *l, uint32_t slot)
 	(void)consume(l);
 	pthread_mutex_lock(&l->lock);
 	learner_processes_forget(&l->processes, slot);
-	rule_table_purge(&l->rules, slot, NULL, NULL);
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -399,15 +402,21 @@ void learner_catch_up(struct learner *l)
 
 uint32_t learner_stack(struct learner *l, uint32_t stack)
 {
-	uint32_t number = stack & ~ABI_MISS_STACK_BIT, found = ABI_NO_STACK;
+	uint32_t found;
 
 	if (stack == ABI_NO_STACK || !(stack & ABI_MISS_STACK_BIT))
 		return stack;
 	pthread_mutex_lock(&l->lock);
-	if (number < l->aliases.len)
-		found = l->aliases.data[number];
+	found = aliases_get(&l->aliases, stack & ~ABI_MISS_STACK_BIT);
 	pthread_mutex_unlock(&l->lock);
 	return found;
+}
+
+void learner_sweep(struct learner *l)
+{
+	pthread_mutex_lock(&l->lock);
+	aliases_sweep(&l->aliases);
+	pthread_mutex_unlock(&l->lock);
 }
 
 void learner_count(struct learner *l, struct learner_counts *ret)
@@ -417,5 +426,6 @@ void learner_count(struct learner *l, struct learner_counts *ret)
 	ret->rules = l->rules.count;
 	ret->rules_refused = l->rules.refused;
 	ret->stacks_refused += l->stacks.refused;
+	ret->lost += l->processes.doubtful;
 	pthread_mutex_unlock(&l->lock);
 }

@@ -26,6 +26,7 @@ struct learner_maps {
 	bool no_frame_pointers; /* a frame without unwind information ends a walk */
 	bool marks_interrupted; /* store a pc that is no return address as one more, as
 				   WALK_EXACT of the probes does */
+	bool follows_forks;     /* children of traced processes are traced */
 	int misses, rules, rule_spill, stacks, stack_index;
 };
 
@@ -33,8 +34,9 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 	__attribute__((warn_unused_result));
 void learner_destroy(struct learner *learner);
 
-/* Read the unwind information of a process before its first walk comes. What fails is
- * tried again then. */
+/* Read the unwind information of a process, unless the probes are at work by now: then it
+ * is done when its first walk comes, as when this fails. What it maps, forks or executes
+ * later the learner hears by itself. */
 void learner_prepare(struct learner *learner, uint32_t slot);
 
 /* The slot's process is no more: what was learned of it goes. */
@@ -47,13 +49,17 @@ void learner_catch_up(struct learner *learner);
  * ABI_NO_STACK when that was not stored. */
 uint32_t learner_stack(struct learner *learner, uint32_t stack);
 
+/* Each stack that is in use was asked for since the last time: others may go. */
+void learner_sweep(struct learner *learner);
+
 struct learner_counts {
 	uint64_t walks;         /* ended here */
 	uint64_t slow;          /* of them, because of a frame that fits no rule */
 	uint64_t rules;         /* that the probes have at present */
 	uint64_t rules_refused; /* that found no room */
 	uint64_t stacks_refused;
-	uint64_t unreadable, truncated, changed; /* walks that ended so */
+	uint64_t unreadable, truncated; /* walks that ended so */
+	uint64_t lost; /* that ended in code of which nothing could be known */
 };
 void learner_count(struct learner *learner, struct learner_counts *ret);
 

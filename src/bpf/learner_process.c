@@ -4,241 +4,128 @@
 #include <stdlib.h>
 
 #include "abi.h"
-#include "util/clock.h"
 
-/* So many processes keep their images open: each holds descriptors and memory. */
-#define OPEN_MAX 64
-
-/* A process whose mappings cannot be read, or did not change, is left alone so long. */
-#define LOOK_PAUSE_NS 50000000
-
-/* Older epochs than these are forgotten: walks of them have been ended. */
-#define EPOCHS_MAX 1024
-
-static void close_images(struct learner_process *p)
+static uint64_t load(const uint64_t *at)
 {
-	images_destroy(p->images);
-	proc_close(p->proc);
-	p->images = NULL;
-	p->proc = NULL;
-	p->epochs.len = 0;
-	p->known = LEARNER_NEVER;
-	p->was_closed = true;
+	return __atomic_load_n(at, __ATOMIC_SEQ_CST);
 }
 
-static void destroy(struct learner_process *p)
+static uint64_t changes_of(void *arg, uint32_t slot)
 {
-	close_images(p);
-	vec_deinit(&p->epochs);
-	free(p);
+	const struct learner_processes *processes = arg;
+
+	return load(&processes->maps->processes[slot].code_changes);
 }
 
-void learner_processes_deinit(struct learner_processes *processes)
-{
-	vec_foreach (p, &processes->list)
-		destroy(*p);
-	vec_deinit(&processes->list);
-}
+/* --- rules of code that is gone --------------------------------------------------- */
 
-void learner_processes_forget(struct learner_processes *processes, uint32_t slot)
-{
-	for (size_t i = 0; i < processes->list.len; i++) {
-		if (processes->list.data[i]->slot != slot)
-			continue;
-		destroy(processes->list.data[i]);
-		processes->list.data[i] = processes->list.data[--processes->list.len];
-		return;
-	}
-}
-
-/* --- keeping up ------------------------------------------------------------------- */
-
-struct keep {
-	const struct images *images;
-	uint64_t generation;
+struct stretch {
+	uint64_t start, end;
 };
 
-/* Rules of code that is mapped as it was. */
-static bool keep_old(void *arg, uint64_t pc, bool is_interrupted)
+static bool is_elsewhere(void *arg, uint64_t pc, bool is_interrupted)
 {
-	const struct keep *keep = arg;
-	struct walk_code code;
+	const struct stretch *place = arg;
+	uint64_t at = pc - !is_interrupted;
 
-	return images_find((void *)(uintptr_t)keep->images, pc - !is_interrupted,
-			   &code) &&
-	       code.since <= keep->generation;
+	return at < place->start || at >= place->end;
 }
 
-/* Make the images those of the mappings, and the rules those of the images. */
-static bool refresh(struct learner_process *p, struct rule_table *rules)
+static void on_replaced(void *arg, uint32_t slot, uint64_t start, uint64_t end,
+			uint64_t tag)
 {
-	struct keep keep = {p->images, images_generation(p->images)};
-	struct error *err = images_refresh(p->images);
+	struct learner_processes *processes = arg;
+	uint64_t before = processes->rules->count;
+	struct stretch place = {start, end};
 
-	if (err) {
-		error_destroy(err);
-		return false;
-	}
-	if (images_generation(p->images) != keep.generation)
-		rule_table_purge(rules, p->slot, keep_old, &keep);
-	return true;
-}
-
-static bool open_images(struct learner_process *p, struct rule_table *rules)
-{
-	struct error *err = proc_open((int)p->tgid, &p->proc);
-
-	if (!err)
-		err = images_create(p->proc, &p->images);
-	if (err) {
-		error_destroy(err);
-		proc_close(p->proc);
-		p->proc = NULL;
-		return false;
-	}
-	if (p->was_closed)
-		rule_table_purge(rules, p->slot, NULL, NULL);
-	p->was_closed = false;
-	return true;
-}
-
-/* From here on the probes may use the rules again, unless there was another change. */
-static void acknowledge(struct learner_process *p, struct abi_process *record,
-			uint64_t changes)
-{
-	const struct learner_epoch epoch = {changes, images_generation(p->images)};
-
-	if (p->epochs.len == EPOCHS_MAX)
-		p->epochs.len = 0;
-	p->known_generation = epoch.generation;
-	if (!vec_push(&p->epochs, epoch))
-		return;
-	p->known = changes;
-	__atomic_store_n(&record->code_known, changes, __ATOMIC_SEQ_CST);
-}
-
-static uint64_t changes_of(const struct abi_process *record)
-{
-	return __atomic_load_n(&record->code_changes, __ATOMIC_SEQ_CST);
-}
-
-/* Read the mappings, for the first time or again. */
-static bool read_images(struct learner_process *p, struct rule_table *rules)
-{
-	if (p->images)
-		return refresh(p, rules);
-	if (clock_now_ns() < p->next_look_ns)
-		return false;
-	if (open_images(p, rules))
-		return true;
-	p->next_look_ns = clock_now_ns() + LOOK_PAUSE_NS;
-	return false;
-}
-
-static void keep_up(struct learner_process *p, const struct learner_maps *maps,
-		    struct rule_table *rules, uint64_t as_of)
-{
-	struct abi_process *record = &maps->processes[p->slot];
-	uint64_t changes = changes_of(record);
-
-	if (p->images && (changes == p->known || changes != as_of))
-		return;
-	/* It may be another program by now. */
-	if (__atomic_load_n(&record->tgid, __ATOMIC_SEQ_CST) != p->tgid ||
-	    !read_images(p, rules))
-		return;
-	/* Else nobody knows before or after which change they were read. */
-	if (changes_of(record) == changes)
-		acknowledge(p, record, changes);
-}
-
-bool learner_process_look_again(struct learner_process *p,
-				const struct learner_maps *maps, struct rule_table *rules)
-{
-	uint64_t now_ns = clock_now_ns(), generation;
-
-	if (!p->images || now_ns < p->next_look_ns ||
-	    __atomic_load_n(&maps->processes[p->slot].tgid, __ATOMIC_SEQ_CST) != p->tgid)
-		return false;
-	p->next_look_ns = now_ns + LOOK_PAUSE_NS;
-	generation = images_generation(p->images);
-	if (!refresh(p, rules) || images_generation(p->images) == generation)
-		return false;
-	/* What was found so was there before, untold. */
-	if (p->epochs.len && changes_of(&maps->processes[p->slot]) == p->known)
-		p->known_generation = p->epochs.data[p->epochs.len - 1].generation =
-			images_generation(p->images);
-	return true;
-}
-
-bool learner_process_generation(const struct learner_process *p, uint64_t changes,
-				uint64_t *ret)
-{
-	for (size_t i = p->epochs.len; i-- > 0;) {
-		if (p->epochs.data[i].changes <= changes) {
-			*ret = p->epochs.data[i].generation;
-			return true;
-		}
-	}
-	return false;
+	rule_table_purge(processes->rules, slot, is_elsewhere, &place);
+	/* Else the probes have seen that something changed, and used none of them. */
+	if (processes->rules->count != before && tag == changes_of(processes, slot))
+		processes->doubtful++;
 }
 
 /* --- the list --------------------------------------------------------------------- */
 
-static void close_oldest(struct learner_processes *processes)
+struct error *learner_processes_init(struct learner_processes *processes,
+				     const struct learner_maps *maps,
+				     struct rule_table *rules)
 {
-	struct learner_process *oldest = NULL;
-	size_t open = 0;
-
-	vec_foreach (p, &processes->list) {
-		if (!(*p)->images)
-			continue;
-		open++;
-		if (!oldest || (*p)->used < oldest->used)
-			oldest = *p;
-	}
-	if (open >= OPEN_MAX)
-		close_images(oldest);
+	*processes = (struct learner_processes){
+		.maps = maps,
+		.rules = rules,
+		.by_slot =
+			calloc(maps->sizes->process_slots, sizeof(*processes->by_slot)),
+		.code = {.follows_forks = maps->follows_forks,
+			 .on_replaced = on_replaced,
+			 .tag = changes_of,
+			 .arg = processes},
+	};
+	return processes->by_slot ? learner_code_init(&processes->code)
+				  : error_no_memory();
 }
 
-static struct learner_process *add(struct learner_processes *processes, uint32_t slot,
-				   uint64_t tgid)
+void learner_processes_deinit(struct learner_processes *processes)
 {
-	struct learner_process *p = calloc(1, sizeof(*p));
-
-	if (!p || !vec_push(&processes->list, p)) {
-		free(p);
-		return NULL;
-	}
-	p->slot = slot;
-	p->tgid = tgid;
-	p->known = LEARNER_NEVER;
-	p->was_closed = true;
-	return p;
+	learner_code_deinit(&processes->code);
+	free(processes->by_slot);
 }
 
-struct learner_process *learner_processes_get(struct learner_processes *processes,
-					      const struct learner_maps *maps,
-					      struct rule_table *rules, uint32_t slot,
-					      uint64_t as_of)
+/* Is the process in some slot, and has not executed another program since? */
+static bool is_traced(const struct learner_processes *processes, uint64_t tgid)
 {
-	uint64_t tgid = __atomic_load_n(&maps->processes[slot].tgid, __ATOMIC_SEQ_CST);
-	struct learner_process *found = NULL;
+	uint32_t slots = processes->maps->sizes->process_slots;
 
-	vec_foreach (p, &processes->list)
-		if ((*p)->slot == slot)
-			found = *p;
-	if (found && found->tgid != (tgid & ~ABI_PROCESS_RETIRED)) {
-		learner_processes_forget(processes, slot);
-		found = NULL;
+	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
+		uint32_t slot = abi_process_slot(tgid, i, slots);
+
+		if (load(&processes->maps->processes[slot].tgid) == tgid)
+			return true;
 	}
-	if (!found && tgid && !(tgid & ABI_PROCESS_RETIRED))
-		found = add(processes, slot, tgid);
-	if (!found)
+	return false;
+}
+
+void learner_processes_forget(struct learner_processes *processes, uint32_t slot)
+{
+	uint64_t tgid =
+		load(&processes->maps->processes[slot].tgid) & ~ABI_PROCESS_RETIRED;
+
+	rule_table_purge(processes->rules, slot, NULL, NULL);
+	processes->by_slot[slot] = (struct learner_process){0};
+	if (tgid && !is_traced(processes, tgid))
+		learner_code_forget(&processes->code, (int)tgid);
+}
+
+struct process_code *learner_processes_get(struct learner_processes *processes,
+					   uint32_t slot)
+{
+	struct abi_process *record = &processes->maps->processes[slot];
+	struct learner_process *p = &processes->by_slot[slot];
+	uint64_t owner = load(&record->tgid), tgid = owner & ~ABI_PROCESS_RETIRED;
+	uint64_t changes = load(&record->code_changes);
+	struct process_code *code;
+
+	if (!tgid)
 		return NULL;
-	if (!found->images)
-		close_oldest(processes);
-	found->used = ++processes->uses;
-	keep_up(found, maps, rules, as_of);
-	return found;
+	if (p->tgid != tgid) {
+		rule_table_purge(processes->rules, slot, NULL, NULL);
+		*p = (struct learner_process){tgid, LEARNER_NEVER};
+	}
+	code = learner_code_of(&processes->code, (int)tgid, slot, owner == tgid,
+			       p->known != changes);
+	/* From here on the probes may use the rules again, unless there was another
+	 * change. */
+	if (code && !code->must_read && p->known != changes) {
+		p->known = changes;
+		__atomic_store_n(&record->code_known, changes, __ATOMIC_SEQ_CST);
+	}
+	return code;
+}
+
+bool learner_processes_look_again(struct learner_processes *processes, uint32_t slot,
+				  struct process_code *code)
+{
+	uint64_t owner = load(&processes->maps->processes[slot].tgid);
+
+	return !(owner & ABI_PROCESS_RETIRED) &&
+	       learner_code_look_again(&processes->code, code);
 }

@@ -6,6 +6,8 @@
 #include "abi.h"
 #include "bpf/syscall.h"
 
+_Static_assert(RULE_TABLE_SLOTS - 1 == ABI_RULE_SLOT(UINT64_MAX), "one for each slot");
+
 void rule_table_deinit(struct rule_table *table)
 {
 	vec_deinit(&table->spilled);
@@ -26,6 +28,7 @@ static void spill(struct rule_table *table, uint64_t key, uint64_t rule)
 	}
 	table->spilled.data[table->spilled.len++] = key;
 	table->count++;
+	table->held[ABI_RULE_SLOT(key)]++;
 	__atomic_add_fetch(&table->control->spilled_rules, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -53,6 +56,7 @@ void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 	__atomic_store_n(&b->rule[empty], rule, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&b->key[empty], key, __ATOMIC_SEQ_CST);
 	table->count++;
+	table->held[slot]++;
 }
 
 static bool goes(uint64_t key, uint32_t slot,
@@ -68,7 +72,7 @@ void rule_table_purge(struct rule_table *table, uint32_t slot,
 {
 	size_t kept = 0;
 
-	for (uint32_t i = 0; i < table->bucket_count; i++) {
+	for (uint32_t i = 0; i < table->bucket_count && table->held[slot]; i++) {
 		struct abi_rule_bucket *b = &table->buckets[i];
 
 		for (int way = 0; way < ABI_RULE_WAYS; way++) {
@@ -76,6 +80,7 @@ void rule_table_purge(struct rule_table *table, uint32_t slot,
 				continue;
 			__atomic_store_n(&b->key[way], 0, __ATOMIC_SEQ_CST);
 			table->count--;
+			table->held[slot]--;
 		}
 	}
 	vec_foreach (key, &table->spilled) {
@@ -85,6 +90,7 @@ void rule_table_purge(struct rule_table *table, uint32_t slot,
 		}
 		(void)sys_bpf_element(BPF_MAP_DELETE_ELEM, table->spill_fd, key, NULL);
 		table->count--;
+		table->held[slot]--;
 		__atomic_sub_fetch(&table->control->spilled_rules, 1, __ATOMIC_SEQ_CST);
 	}
 	table->spilled.len = kept;

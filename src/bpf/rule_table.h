@@ -14,13 +14,16 @@
 struct abi_control;
 struct abi_rule_bucket;
 
+#define RULE_TABLE_SLOTS 32768 /* that a key can name (ABI_RULE_SLOT) */
+
 struct rule_table {
 	struct abi_rule_bucket *buckets; /* mapped, bucket_count of them; borrowed */
 	uint32_t bucket_count;
 	int spill_fd;
-	struct abi_control *control; /* mapped; borrowed */
-	VEC(uint64_t) spilled;       /* the keys in the spill map */
-	uint64_t count, refused;     /* rules that are there; that found no room */
+	struct abi_control *control;     /* mapped; borrowed */
+	VEC(uint64_t) spilled;           /* the keys in the spill map */
+	uint64_t count, refused;         /* rules that are there; that found no room */
+	uint32_t held[RULE_TABLE_SLOTS]; /* of each process */
 };
 
 void rule_table_deinit(struct rule_table *table);

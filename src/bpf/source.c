@@ -33,7 +33,8 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 #define FEW_RULE_BUCKETS  16384
 #define MANY_RULE_BUCKETS 65536
 
-/* The ring of walks that are handed over: some 500 of them. */
+/* The ring of walks that are handed over: some 500 of them, or
+ * 1700 of short stacks. */
 #define MISS_RING_BYTES (32u << 20)
 
 /* Records for each thread: with three quarters of them free the few ways of a thread are
@@ -327,7 +328,16 @@ static bool add_flags(struct source *source, const struct source_options *o)
 			       (long)MISS_RING_BYTES / sysconf(_SC_PAGESIZE));
 	if (o->rules && o->no_frame_pointers)
 		ok &= add_flag(source, "-DNO_FRAME_POINTERS");
-	if (o->rules && o->offsets.has_instances)
+	if (o->rules && o->offsets.has_code_pages)
+		ok &= add_flag(source, "-DOFFSET_MM_CODE_PAGES=%u",
+			       o->offsets.mm_code_pages);
+	if (o->rules && o->offsets.has_stack_ends)
+		ok &= add_flag(source, "-DOFFSET_MM_START_STACK=%u",
+			       o->offsets.mm_start_stack) &&
+		      add_flag(source, "-DOFFSET_TASK_FSBASE=%u", o->offsets.task_fsbase);
+	if ((o->rules && o->offsets.has_code_pages) || o->offsets.has_trampoline)
+		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
+	if (o->offsets.has_instances)
 		ok &= add_flag(source, "-DOFFSET_TASK_UTASK=%u", o->offsets.task_utask) &&
 		      add_flag(source, "-DOFFSET_UTASK_INSTANCES=%u",
 			       o->offsets.utask_instances) &&
@@ -340,7 +350,6 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	if (o->sample_bytes)
 		ok &= add_flag(source, "-DSAMPLE_BYTES");
 	if (o->offsets.has_trampoline) {
-		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
 		ok &= add_flag(source, "-DOFFSET_MM_XOL_AREA=%u", o->offsets.mm_xol_area);
 		ok &= add_flag(source, "-DOFFSET_XOL_VADDR=%u", o->offsets.xol_vaddr);
 	}

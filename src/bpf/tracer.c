@@ -227,6 +227,33 @@ static struct error *fill_samples(struct tracer *t)
 	return NULL;
 }
 
+/* The depth to try after one with which the kernel would not verify the program that
+ * walks stacks: each frame that a stack may have makes it larger. 0: there is none. */
+static unsigned lower_depth(unsigned depth)
+{
+	return depth > 64 ? 64 : depth > 32 ? 32 : 0;
+}
+
+static struct error *compile_somehow(struct tracer *t, const struct meanings *meanings)
+{
+	for (;;) {
+		struct error *err = compile(t, meanings);
+		unsigned lower = lower_depth(t->options.stack_depth);
+
+		if (err)
+			return err;
+		err = tracer_try_program(t);
+		if (!err || err->code != ERROR_COMPILE || !lower)
+			return err;
+		error_destroy(err);
+		compiler_destroy(t->compiler);
+		source_destroy(t->source);
+		t->compiler = NULL;
+		t->source = NULL;
+		t->options.stack_depth = lower;
+	}
+}
+
 struct error *tracer_create(const struct tracer_options *options,
 			    const struct plan *const plans[], size_t count,
 			    struct tracer **ret)
@@ -239,8 +266,9 @@ struct error *tracer_create(const struct tracer_options *options,
 		return error_no_memory();
 	for (size_t i = 0; i < 2; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
-	t->code_program = -1;
 	t->event_counts = -1;
+	for (size_t i = 0; i < MAX_PROGRAMS; i++)
+		t->programs[i] = -1;
 	t->options = *options;
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
@@ -251,7 +279,7 @@ struct error *tracer_create(const struct tracer_options *options,
 	if (!err)
 		err = collect_meanings(t, plans, count, &meanings);
 	if (!err)
-		err = compile(t, &meanings);
+		err = compile_somehow(t, &meanings);
 	vec_deinit(&meanings.list);
 	tick_clock_calibrate(&t->ticks);
 	if (!err)
@@ -277,9 +305,10 @@ struct error *tracer_create(const struct tracer_options *options,
 
 struct error *tracer_start(struct tracer *t)
 {
-	compiler_release_child(t->compiler);
 	t->enabled_ns = clock_now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
+	tracer_load_rest(t);
+	compiler_release_child(t->compiler);
 	return NULL;
 }
 
@@ -299,6 +328,8 @@ static uint64_t missed_hits(const struct tracer *t)
 		struct bpf_prog_info info = {0};
 		union bpf_attr attr;
 
+		if (t->programs[i] < 0)
+			continue;
 		memset(&attr, 0, sizeof(attr));
 		attr.info.bpf_fd = (uint32_t)t->programs[i];
 		attr.info.info_len = sizeof(info);
@@ -384,14 +415,22 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 		err = tracer_add_traffic(t, &by_slot, snap);
 	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
-	if (!err)
-		tracer_add_walks(t, snap);
-	return err;
+	if (err)
+		return err;
+	tracer_add_walks(t, snap);
+	if (t->learner && settled)
+		learner_sweep(t->learner);
+	return NULL;
 }
 
 const char *tracer_attach_name(const struct tracer *t)
 {
 	return t->attachment.ops ? t->attachment.ops->name : "nothing";
+}
+
+unsigned tracer_stack_depth(const struct tracer *t)
+{
+	return t->options.stack_depth;
 }
 
 const char *tracer_headers_kind(const struct tracer *t)

@@ -101,9 +101,6 @@ struct error *tracer_trace(struct tracer *tracer, int pid,
 			   const struct code_range ranges[], size_t count, uint32_t *ret)
 	__attribute__((warn_unused_result));
 
-/* The process of this slot may have mapped or unmapped code. */
-void tracer_code_changed(struct tracer *tracer, uint32_t slot);
-
 /* Open the gate: counting begins. The compiling child ends. */
 struct error *tracer_start(struct tracer *tracer) __attribute__((warn_unused_result));
 
@@ -162,6 +159,14 @@ struct error *tracer_snapshot(struct tracer *tracer, const uint32_t slots[],
 /* How the probes are attached and compiled, for -v: "uprobe_multi", "embedded". */
 const char *tracer_attach_name(const struct tracer *tracer);
 const char *tracer_headers_kind(const struct tracer *tracer);
+
+/* For -v: walks that met a call site without a rule, and rules that were learned. Both 0
+ * when walks are by frame pointer alone. */
+void tracer_unwind_counts(const struct tracer *tracer, uint64_t *walks, uint64_t *rules);
+
+/* How many frames are kept: fewer than asked for when the kernel would not verify more.
+ */
+unsigned tracer_stack_depth(const struct tracer *tracer);
 
 /* Take the probes away and free everything; NULL is fine. */
 void tracer_destroy(struct tracer *tracer);

@@ -67,68 +67,109 @@ static bool uses_sessions(const struct tracer *t)
 	return t->features.sessions && t->attachment.ops == &attach_uprobe_multi;
 }
 
-static struct error *load_session(struct tracer *t)
+static size_t entry_count(const struct tracer *t)
 {
-	const struct program_kind kind = {BPF_PROG_TYPE_KPROBE,
-					  ATTACH_TYPE_UPROBE_SESSION};
-	const char *const names[] = {"on_session"};
-	struct error *err = compiler_load(t->compiler, names, 1, kind,
-					  &t->programs[t->program_count]);
+	return t->features.cookies ? 2 : t->source->sites.len;
+}
 
-	if (!err)
-		t->program_count++;
+static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME_MAX])
+{
+	static const char *const names[] = {
+		[PROGRAM_RETURN] = "on_return",
+		[PROGRAM_CODE_CHANGE] = "on_code_change",
+		[PROGRAM_SESSION] = "on_session",
+		[PROGRAM_ENTRY] = "on_free",
+		[PROGRAM_ENTRY + 1] = "on_call",
+	};
+
+	if (i == PROGRAM_ENTRY && t->source->one_process &&
+	    t->attachment.ops == &attach_uprobe_multi)
+		snprintf(ret, PROGRAM_NAME_MAX, "on_free_here");
+	else if (i < PROGRAM_ENTRY || t->features.cookies)
+		snprintf(ret, PROGRAM_NAME_MAX, "%s", names[i]);
+	else
+		source_entry_name(i - PROGRAM_ENTRY, ret);
+}
+
+/* Load a program when it is first wanted: to verify one that walks stacks takes the
+ * kernel a tenth of a second or more. */
+static struct error *load(struct tracer *t, const struct attach_ops *ops, size_t i)
+{
+	const struct program_kind kind = {
+		BPF_PROG_TYPE_KPROBE,
+		i == PROGRAM_SESSION ? ATTACH_TYPE_UPROBE_SESSION : ops->attach_type};
+	char name[PROGRAM_NAME_MAX];
+	const char *const names[] = {name};
+	struct error *err;
+
+	if (t->programs[i] >= 0)
+		return NULL;
+	program_name(t, i, name);
+	err = compiler_load(t->compiler, names, 1, kind, &t->programs[i]);
+	if (err)
+		t->programs[i] = -1;
 	return err;
 }
 
-/* Returns, then plain frees and other entries, or without cookies each entry. Then with
- * sessions that program. */
-static struct error *load_programs(struct tracer *t, const struct attach_ops *ops)
+static struct error *begin_programs(struct tracer *t, const struct attach_ops *ops)
 {
-	const struct program_kind kind = {BPF_PROG_TYPE_KPROBE, ops->attach_type};
-	char own[MAX_PROGRAMS][PROGRAM_NAME_MAX];
-	const char *names[MAX_PROGRAMS];
-	size_t entries = t->features.cookies ? 2 : t->source->sites.len, count = 0;
-
-	if (entries + 2 > MAX_PROGRAMS)
+	if (PROGRAM_ENTRY + entry_count(t) > MAX_PROGRAMS)
 		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
-				    entries);
-	names[count++] = "on_return";
-	if (t->features.cookies) {
-		names[count++] = t->source->one_process && ops == &attach_uprobe_multi
-					 ? "on_free_here"
-					 : "on_free";
-		names[count++] = "on_call";
-	}
-	for (size_t i = 0; !t->features.cookies && i < entries; i++) {
-		source_entry_name(i, own[i]);
-		names[count++] = own[i];
-	}
-
-	struct error *err = compiler_load(t->compiler, names, count, kind, t->programs);
-
-	if (err)
-		return err;
-	t->program_count = count;
+				    entry_count(t));
+	t->program_count = PROGRAM_ENTRY + entry_count(t);
 	t->attachment.ops = ops;
-	if (t->learner) {
-		const char *const code[] = {"on_code_change"};
+	return NULL;
+}
 
-		err = compiler_load(t->compiler, code, 1, kind, &t->code_program);
-		if (err) {
-			t->code_program = -1;
-			return err;
-		}
+static const struct attach_ops *preferred_ops(const struct tracer *t)
+{
+	return t->options.attach == ATTACH_PERF || !t->features.uprobe_multi
+		       ? &attach_perf_event
+		       : &attach_uprobe_multi;
+}
+
+struct error *tracer_try_program(struct tracer *t)
+{
+	const struct attach_ops *ops = preferred_ops(t);
+	struct error *err = NULL;
+
+	if (t->options.event)
+		return tracer_try_event(t);
+	err = begin_programs(t, ops);
+	if (!err)
+		err = load(t, ops, uses_sessions(t) ? PROGRAM_SESSION : PROGRAM_RETURN);
+	return err;
+}
+
+void tracer_load_rest(struct tracer *t)
+{
+	if (t->options.event) {
+		if (t->learner)
+			(void)tracer_code_program(t);
+		return;
 	}
-	return uses_sessions(t) ? load_session(t) : NULL;
+	/* What cannot be loaded is missed when it is wanted. */
+	for (size_t i = 0; i < t->program_count; i++)
+		if ((i != PROGRAM_SESSION || uses_sessions(t)) &&
+		    (i != PROGRAM_CODE_CHANGE || t->learner))
+			error_destroy(load(t, t->attachment.ops, i));
+}
+
+int tracer_code_program(struct tracer *t)
+{
+	if (t->attachment.ops)
+		error_destroy(load(t, t->attachment.ops, PROGRAM_CODE_CHANGE));
+	return t->programs[PROGRAM_CODE_CHANGE];
 }
 
 static void close_programs(struct tracer *t)
 {
-	while (t->program_count > 0)
-		close(t->programs[--t->program_count]);
-	if (t->code_program >= 0)
-		close(t->code_program);
-	t->code_program = -1;
+	for (size_t i = 0; i < MAX_PROGRAMS; i++) {
+		if (t->programs[i] >= 0)
+			close(t->programs[i]);
+		t->programs[i] = -1;
+	}
+	t->program_count = 0;
 }
 
 /* --- sites ------------------------------------------------------------------------ */
@@ -146,33 +187,42 @@ static bool can_return(const struct plan_site *site)
 	return site->return_offset != site->entry_offset || site->sp_delta == 0;
 }
 
-static size_t site_probes(const struct tracer *t, const struct plan_object *object,
-			  const struct plan_site *site, uint64_t meaning,
-			  struct attach_probe ret[2])
+static struct error *site_probes(struct tracer *t, const struct plan_object *object,
+				 const struct plan_site *site, uint64_t meaning,
+				 struct attach_probe ret[2], size_t *count)
 {
-	size_t entry = t->features.cookies ? !is_plain_free(site)
-					   : source_site_index(t->source, meaning);
+	size_t entry = PROGRAM_ENTRY + (t->features.cookies
+						? !is_plain_free(site)
+						: source_site_index(t->source, meaning));
+	bool is_session = site->wants_return && uses_sessions(t) &&
+			  site->return_offset == site->entry_offset;
+	struct error *err;
 
+	if (is_session)
+		entry = PROGRAM_SESSION;
+	err = load(t, t->attachment.ops, entry);
+	if (!err && site->wants_return && !is_session)
+		err = load(t, t->attachment.ops, PROGRAM_RETURN);
+	if (err)
+		return err;
 	ret[0] = (struct attach_probe){
 		.path = object->allocator.open_path,
 		.function = site->function->name,
 		.offset = site->entry_offset,
-		.program = t->programs[1 + entry],
+		.program = t->programs[entry],
 		.cookie = meaning,
+		.is_session = is_session,
 	};
-	if (!site->wants_return)
-		return 1;
-	if (uses_sessions(t) && site->return_offset == site->entry_offset) {
-		ret[0].program = t->programs[t->program_count - 1];
-		ret[0].is_session = true;
-		return 1;
-	}
+	*count = 1;
+	if (!site->wants_return || is_session)
+		return NULL;
 	ret[1] = ret[0];
 	ret[1].offset = site->return_offset;
-	ret[1].program = t->programs[0];
+	ret[1].program = t->programs[PROGRAM_RETURN];
 	ret[1].cookie = 0;
 	ret[1].is_return = true;
-	return 2;
+	*count = 2;
+	return NULL;
 }
 
 /* What one call of tracer_attach() is to add. */
@@ -248,8 +298,13 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	if (!vec_push(&a->sites, id))
 		return error_no_memory();
 	announce(t, &id, meaning);
-	a->count += site_probes(t, object, site, meaning, a->probes + a->count);
-	return NULL;
+
+	size_t count = 0;
+	struct error *err =
+		site_probes(t, object, site, meaning, a->probes + a->count, &count);
+
+	a->count += count;
+	return err;
 }
 
 static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
@@ -280,7 +335,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 static struct error *attach_with(struct tracer *t, const struct attach_ops *ops,
 				 const struct plan *plan, int pid, struct addition *a)
 {
-	struct error *err = t->program_count ? NULL : load_programs(t, ops);
+	struct error *err = t->program_count ? NULL : begin_programs(t, ops);
 
 	if (!err)
 		err = collect(t, plan, pid, a);
@@ -294,14 +349,13 @@ static struct error *attach_with(struct tracer *t, const struct attach_ops *ops,
 static struct error *attach_somehow(struct tracer *t, const struct plan *plan, int pid,
 				    struct addition *a)
 {
-	if (t->program_count)
-		return attach_with(t, t->attachment.ops, plan, pid, a);
-	if (t->options.attach == ATTACH_PERF || !t->features.uprobe_multi)
-		return attach_with(t, &attach_perf_event, plan, pid, a);
+	bool is_first = !t->sites.len;
+	const struct attach_ops *ops =
+		t->program_count ? t->attachment.ops : preferred_ops(t);
+	struct error *err = attach_with(t, ops, plan, pid, a);
 
-	struct error *err = attach_with(t, &attach_uprobe_multi, plan, pid, a);
-
-	if (!err || t->options.attach == ATTACH_MULTI || err->code != ERROR_UNSUPPORTED)
+	if (!err || !is_first || ops == &attach_perf_event ||
+	    t->options.attach == ATTACH_MULTI || err->code != ERROR_UNSUPPORTED)
 		return err;
 	/* The kernel has it and yet will not: the old way may work. */
 	error_destroy(err);

@@ -3,39 +3,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <linux/bpf.h>
+
 #include "bpf/mapped.h"
 #include "bpf/tracer_state.h"
 #include "util/cleanup.h"
 
 /* --- attach ----------------------------------------------------------------------- */
-
-static struct error *load(struct tracer *t, uint32_t type, const struct attach_ops *ops)
-{
-	static const char *const names[] = {"on_event"};
-	const struct program_kind kind = {type, ops ? ops->attach_type : 0};
-	struct error *err = compiler_load(t->compiler, names, 1, kind, t->programs);
-
-	if (err)
-		return err;
-	t->program_count = 1;
-	t->attachment.ops = ops;
-	return NULL;
-}
-
-/* With rules: be told of changes of code. */
-static struct error *load_code_program(struct tracer *t, const struct attach_ops *ops)
-{
-	static const char *const names[] = {"on_code_change"};
-	const struct program_kind kind = {BPF_PROG_TYPE_KPROBE, ops->attach_type};
-	struct error *err;
-
-	if (!t->learner)
-		return NULL;
-	err = compiler_load(t->compiler, names, 1, kind, &t->code_program);
-	if (err)
-		t->code_program = -1;
-	return err;
-}
 
 static const struct attach_ops *ops_of(const struct tracer *t)
 {
@@ -44,22 +18,35 @@ static const struct attach_ops *ops_of(const struct tracer *t)
 		       : &attach_uprobe_multi;
 }
 
+struct error *tracer_try_event(struct tracer *t)
+{
+	static const char *const names[] = {"on_event"};
+	enum event_kind event = t->options.event->kind;
+	bool is_in_file = event_is_in_file(event);
+	const struct program_kind kind = {is_in_file ? BPF_PROG_TYPE_KPROBE
+						     : kernel_events_program_type(event),
+					  is_in_file ? ops_of(t)->attach_type : 0};
+	struct error *err =
+		compiler_load(t->compiler, names, 1, kind, &t->programs[PROGRAM_EVENT]);
+
+	if (err)
+		t->programs[PROGRAM_EVENT] = -1;
+	/* Where the event is in no file it is changes of code that are probed so. */
+	t->attachment.ops = ops_of(t);
+	t->program_count = PROGRAM_EVENT_COUNT;
+	return err;
+}
+
 /* An event of the kernel is the same for all processes. */
 static struct error *attach_kernel_event(struct tracer *t, const struct event_spec *spec)
 {
 	struct error *err;
 
-	if (t->program_count)
+	if (t->kernel_events.fds.len)
 		return NULL;
-	err = load(t, kernel_events_program_type(spec->kind), NULL);
-	if (!err)
-		err = load_code_program(t, ops_of(t));
-	if (!err)
-		err = kernel_events_attach(&t->kernel_events, spec, t->programs[0]);
+	err = kernel_events_attach(&t->kernel_events, spec, t->programs[PROGRAM_EVENT]);
 	if (!err && t->options.mappings)
 		err = tracer_attach_growth(t);
-	/* What remains to be attached is for changes of code. */
-	t->attachment.ops = ops_of(t);
 	return err;
 }
 
@@ -84,7 +71,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 			.function = plan->event->name,
 			.offset = place->offset,
 			.ref_ctr = place->ref_ctr,
-			.program = t->programs[0],
+			.program = t->programs[PROGRAM_EVENT],
 			.is_return = plan->event->kind == EVENT_URETPROBE,
 		};
 		struct stat st;
@@ -106,18 +93,12 @@ struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int
 				  size_t *refused)
 {
 	_cleanup_(addition_deinit) struct addition a = {0};
-	struct error *err = NULL;
+	struct error *err;
 
 	*refused = 0;
 	if (!event_is_in_file(plan->event->kind))
 		return attach_kernel_event(t, plan->event);
-	if (!t->program_count) {
-		err = load(t, BPF_PROG_TYPE_KPROBE, ops_of(t));
-		if (!err)
-			err = load_code_program(t, t->attachment.ops);
-	}
-	if (!err)
-		err = collect(t, plan, pid, &a);
+	err = collect(t, plan, pid, &a);
 	if (!err && a.probes.len)
 		err = t->attachment.ops->attach(&t->attachment, pid, a.probes.data,
 						a.probes.len, t->features.cookies);

@@ -43,12 +43,13 @@ struct error *tracer_attach_growth(struct tracer *t)
 {
 	static const char *const names[] = {"on_mapping_call", "on_mapping_return"};
 	const struct program_kind kind = {BPF_PROG_TYPE_TRACEPOINT, 0};
-	int *programs = &t->programs[t->program_count];
+	int *programs = &t->programs[PROGRAM_MAPPING_CALL];
 	struct error *err = compiler_load(t->compiler, names, 2, kind, programs);
 
-	if (err)
+	if (err) {
+		programs[0] = programs[1] = -1;
 		return err;
-	t->program_count += 2;
+	}
 	for (size_t i = 0; !err && i < sizeof(calls) / sizeof(*calls); i++) {
 		struct event_spec spec = {.kind = EVENT_TRACEPOINT,
 					  .text = (char *)"--growth",

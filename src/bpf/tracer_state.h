@@ -20,6 +20,19 @@
 
 #define MAX_PROGRAMS COMPILER_MAX_PROGRAMS
 
+/* Of tracer.programs. */
+enum {
+	PROGRAM_RETURN,
+	PROGRAM_CODE_CHANGE,
+	PROGRAM_SESSION,
+	PROGRAM_ENTRY, /* plain frees and other entries, or without cookies each entry */
+	/* Of an event, but for that of changes of code. */
+	PROGRAM_EVENT = PROGRAM_RETURN,
+	PROGRAM_MAPPING_CALL = PROGRAM_SESSION,
+	PROGRAM_MAPPING_RETURN,
+	PROGRAM_EVENT_COUNT,
+};
+
 /* One probe site that has its probe. */
 struct attached_site {
 	int pid; /* 0: all processes */
@@ -46,12 +59,11 @@ struct tracer {
 	struct tick_clock ticks;
 	uint64_t enabled_ns; /* counting began; 0: not yet */
 	struct attachment attachment;
-	int programs[MAX_PROGRAMS];
-	size_t program_count;
+	int programs[MAX_PROGRAMS]; /* -1: not loaded */
+	size_t program_count;       /* that there can be; 0: it is not settled how */
 	int raw_programs[2], raw_links[2]; /* exec and fork; -1: none */
 	VEC(struct attached_site) sites;
 	struct learner *learner;           /* NULL: walks are by frame pointer alone */
-	int code_program;                  /* told of changes of code; -1: none */
 	VEC(struct attached_site) linkers; /* that have its probe; no offset */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
 	struct kernel_events kernel_events;        /* of an event that is in no file */
@@ -81,9 +93,21 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 struct error *tracer_attach_tracepoints(struct tracer *t)
 	__attribute__((warn_unused_result));
 
+/* Will the kernel have the program that walks stacks? It is loaded then. */
+struct error *tracer_try_program(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Load what may be wanted later, while there is a compiler. */
+void tracer_load_rest(struct tracer *t);
+
+/* The program that is told of changes of code; -1: none. */
+int tracer_code_program(struct tracer *t);
+
 void tracer_detach(struct tracer *t);
 
 /* --- tracer_event.c --------------------------------------------------------------- */
+
+/* Will the kernel have the program that counts? It is loaded then. */
+struct error *tracer_try_event(struct tracer *t) __attribute__((warn_unused_result));
 
 /* As tracer_attach(), for the plan of an event. */
 struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int pid,

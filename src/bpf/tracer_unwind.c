@@ -24,6 +24,7 @@ struct error *tracer_open_learner(struct tracer *t)
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
 		.marks_interrupted =
 			t->options.event && t->options.event->kind != EVENT_URETPROBE,
+		.follows_forks = t->options.scope == SCOPE_FORKS,
 	};
 	const struct {
 		const char *name;
@@ -113,7 +114,7 @@ static struct error *watch_linker(struct tracer *t, int pid)
 	struct attached_site site = {.pid = t->options.scope == SCOPE_PROCESSES ? pid
 										: 0};
 	struct attach_probe probe = {.function = "_dl_debug_state",
-				     .program = t->code_program};
+				     .program = tracer_code_program(t)};
 	struct error *err = find_linker(pid, &path);
 	struct stat st;
 
@@ -137,15 +138,10 @@ void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
 {
 	if (!t->learner)
 		return;
-	/* Without it changes are noticed a little later (tracer_code_changed()). */
-	if (t->code_program >= 0)
+	/* Without it a change is noticed by what is mapped (probes/unwind.c). */
+	if (tracer_code_program(t) >= 0)
 		error_destroy(watch_linker(t, pid));
 	learner_prepare(t->learner, slot);
-}
-
-void tracer_code_changed(struct tracer *t, uint32_t slot)
-{
-	__atomic_add_fetch(&t->processes[slot].code_changes, 1, __ATOMIC_SEQ_CST);
 }
 
 /* --- numbers ---------------------------------------------------------------------- */
@@ -165,6 +161,16 @@ uint32_t tracer_stack(void *arg, uint32_t stack)
 	return t->learner ? learner_stack(t->learner, stack) : stack;
 }
 
+void tracer_unwind_counts(const struct tracer *t, uint64_t *walks, uint64_t *rules)
+{
+	struct learner_counts counts = {0};
+
+	if (t->learner)
+		learner_count(t->learner, &counts);
+	*walks = counts.walks;
+	*rules = counts.rules;
+}
+
 void tracer_add_walks(struct tracer *t, struct snapshot *snap)
 {
 	struct learner_counts counts;
@@ -174,6 +180,6 @@ void tracer_add_walks(struct tracer *t, struct snapshot *snap)
 	learner_count(t->learner, &counts);
 	snap->losses[LOSS_STACKS_UNREADABLE] += counts.unreadable;
 	snap->losses[LOSS_STACKS_TRUNCATED] += counts.truncated;
-	snap->losses[LOSS_WALKS_LOST] += counts.changed;
+	snap->losses[LOSS_WALKS_LOST] += counts.lost;
 	snap->losses[LOSS_STACKS_FULL] += counts.stacks_refused;
 }

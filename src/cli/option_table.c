@@ -24,10 +24,8 @@ static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_PEAK] = "peak",
 				    [REPORT_SORT_TEMPORARY] = "temporary",
 				    NULL};
-static const char *const colors[] = {[COLOR_AUTO] = "auto",
-				     [COLOR_ALWAYS] = "always",
-				     [COLOR_NEVER] = "never",
-				     NULL};
+static const char *const colors[] = {
+	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 static const char *const formats[] = {"text", "json", NULL};
 static const char *const attaches[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
@@ -285,8 +283,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"stack-depth", .argument = "N", .group = GROUP_LIMITS,
 		.kind = KIND_INTEGER, FIELD(stack_depth), .min = 1, .max = 127,
 		.expected = "a whole number from 1 to 127",
-		.help = "keep at most N frames of a call path (default 64, with --unwind auto "
-			"or rules 127, which is the most)",
+		.help = "keep at most N frames of a call path (default 127, which is the "
+			"most, and 64 with --unwind fp)",
 	},
 
 	[OPTION_NO_LINES] = {
@@ -436,10 +434,10 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"unwind", .argument = "HOW", .group = GROUP_ADVANCED,
 		.kind = KIND_CHOICE, FIELD(unwind), .choices = unwinds,
 		.expected = "'auto', 'rules' or 'fp'",
-		.help = "walk stacks by frame pointers (fp, the default), by rules made of "
-			"unwind information (.eh_frame), which reach the end of stacks in "
-			"code without frame pointers, or auto: by rules, and by frame "
-			"pointers through code that has none",
+		.help = "walk stacks by rules, which are made of unwind information "
+			"(.eh_frame) as call sites come up; by frame pointers (fp), which end "
+			"in code that was built without them; or auto (the default): by "
+			"rules, and by frame pointers through code that has none",
 	},
 	[OPTION_VERSION] = {
 		"version", .group = GROUP_ADVANCED,

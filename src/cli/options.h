@@ -83,7 +83,7 @@ struct options {
 	uint64_t max_threads;         /* default 16K (16384) */
 	uint64_t max_allocations;     /* default 1M (1048576) */
 	uint64_t max_stacks;          /* default 64K (65536) */
-	unsigned stack_depth;         /* 1..127; default 64, and 127 with rules */
+	unsigned stack_depth;         /* 1..127; default 127, and 64 with fp */
 	const char *format;           /* "text" (default) or "json": a renderer's name */
 	const char *output;           /* --output FILE, NULL (also for "-"): stdout;
 				    borrowed from argv */
@@ -102,7 +102,7 @@ struct options {
 	enum headers_mode headers_mode;
 	const char *headers_dir; /* borrowed from argv */
 	enum attach_choice attach;
-	enum unwind_choice unwind;  /* --unwind, default fp */
+	enum unwind_choice unwind;  /* --unwind, default auto */
 	const char *library;        /* --lib PATH (-L, -O/--obj): look for the allocator
 				       in this file only; NULL: detect. Borrowed. */
 	const char *symbols_prefix; /* --symbols-prefix, or NULL; borrowed */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -224,6 +225,26 @@ static void say_tracing(const struct session *s)
 	if (s->options->verbose)
 		fprintf(stderr, "memtrace: attached by %s, compiled with %s headers\n",
 			tracer_attach_name(s->tracer), tracer_headers_kind(s->tracer));
+	if (s->options->verbose &&
+	    tracer_stack_depth(s->tracer) < s->options->stack_depth)
+		fprintf(stderr,
+			"memtrace: this kernel takes no program for stacks of %u frames: "
+			"%u "
+			"are kept\n",
+			s->options->stack_depth, tracer_stack_depth(s->tracer));
+}
+
+static void say_walks(const struct session *s)
+{
+	uint64_t walks, rules;
+
+	tracer_unwind_counts(s->tracer, &walks, &rules);
+	if (walks)
+		fprintf(stderr,
+			"memtrace: %" PRIu64
+			" stacks were unwound from copies, and %" PRIu64
+			" call sites learned\n",
+			walks, rules);
 }
 
 /* --- reports ---------------------------------------------------------------------- */
@@ -288,6 +309,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (err)
 		return err;
 	progress_clear(&s->progress);
+	if (s->options->verbose && is_final)
+		say_walks(s);
 	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
 		lines_say_missing(&s->tracees.list.data[i]->lines);
 	if (!err)

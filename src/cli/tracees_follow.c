@@ -181,12 +181,6 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	return err ? err : plan_more(ts, t);
 }
 
-static void code_changed(struct tracees *ts, const struct tracee *t)
-{
-	if (t->is_traced)
-		tracer_code_changed(ts->tracer, t->slot);
-}
-
 static void on_event(void *arg, const struct watch_event *event)
 {
 	struct tracees *ts = arg;
@@ -204,18 +198,17 @@ static void on_event(void *arg, const struct watch_event *event)
 			t->executed_ns = clock_now_ns();
 		break;
 	case WATCH_MAP:
-		if (t) {
+		if (!event->inode)
+			break;
+		if (t)
 			t->maps_changed = t->wants_plan = true;
-			code_changed(ts, t);
-		} else if (everyone_uses(ts, event)) {
+		else if (everyone_uses(ts, event))
 			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
-		}
 		break;
 	case WATCH_LOST:
 		vec_foreach (each, &ts->list) {
 			(*each)->maps_changed = (*each)->wants_plan = true;
 			(*each)->check_image = true;
-			code_changed(ts, *each);
 		}
 		break;
 	}

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/perf_event.h>
@@ -44,7 +45,10 @@ static struct error *open_ring(struct watch *w, int cpu)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_TID,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 		.mmap = 1,
 		.mmap2 = 1,
 		.comm = 1,
@@ -125,12 +129,17 @@ static uint64_t long_at(const unsigned char *record, size_t size, size_t at)
 	return word_at(record, size, at) | (uint64_t)word_at(record, size, at + 4) << 32;
 }
 
-/* The layouts are those of perf_event_open(2), "mmap layout". True when it is one of the
- * events that are wanted. */
-static bool parse(const unsigned char *record, size_t size, uint32_t type, uint16_t misc,
+/* Where the path of a mapping begins, in bytes. */
+#define PATH_AT 72
+
+/* The layouts are those of perf_event_open(2), "mmap layout": sample_id_all puts the time
+ * at the end of each record. True when it is one of the events that are wanted. */
+static bool parse(unsigned char *record, size_t size, uint32_t type, uint16_t misc,
 		  struct watch_event *ret)
 {
-	*ret = (struct watch_event){.pid = (int)word_at(record, size, 8)};
+	*ret = (struct watch_event){.pid = (int)word_at(record, size, 8), .path = ""};
+	if (size >= 16)
+		ret->time_ns = long_at(record, size, size - 8);
 	switch (type) {
 	case PERF_RECORD_FORK:
 		ret->kind = WATCH_FORK;
@@ -142,12 +151,19 @@ static bool parse(const unsigned char *record, size_t size, uint32_t type, uint1
 		return misc & PERF_RECORD_MISC_COMM_EXEC;
 	case PERF_RECORD_MMAP2:
 		ret->kind = WATCH_MAP;
+		ret->start = long_at(record, size, 16);
+		ret->end = ret->start + long_at(record, size, 24);
+		ret->file_offset = long_at(record, size, 32);
 		ret->dev_major = word_at(record, size, 40);
 		ret->dev_minor = word_at(record, size, 44);
 		ret->inode = long_at(record, size, 48);
-		return ret->inode;
+		if (size < PATH_AT + 8 + 1)
+			return false;
+		record[size - 8 - 1] = 0; /* it is, unless the record was cut off */
+		ret->path = (const char *)record + PATH_AT;
+		return true;
 	case PERF_RECORD_LOST:
-		ret->kind = WATCH_LOST;
+		*ret = (struct watch_event){.kind = WATCH_LOST, .path = ""};
 		return true;
 	default:
 		return false;

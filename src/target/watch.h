@@ -15,15 +15,21 @@
 enum watch_kind {
 	WATCH_FORK, /* `pid` is a new process, made by `parent` */
 	WATCH_EXEC, /* `pid` runs another program */
-	WATCH_MAP,  /* `pid` has mapped code of a file */
+	WATCH_MAP,  /* `pid` has mapped code */
 	WATCH_LOST, /* records were lost: anything may have happened */
 };
 
 struct watch_event {
 	enum watch_kind kind;
-	int pid, parent;               /* in our pid namespace */
-	uint32_t dev_major, dev_minor; /* of WATCH_MAP, as in /proc/PID/maps */
-	uint64_t inode;
+	int pid, parent;  /* in our pid namespace */
+	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 with WATCH_LOST */
+	/* Of WATCH_MAP, as in /proc/PID/maps; the inode is 0 for memory of no file. */
+	uint64_t start, end, file_offset, inode;
+	uint32_t dev_major, dev_minor;
+	/* As the kernel shows it to the process, and cut off when it is longer than
+	 * PATH_MAX; "[vdso]", "//anon" and the like for memory of no file. "" with other
+	 * kinds. Borrowed, for the call. */
+	const char *path;
 };
 
 struct watch;

@@ -1,396 +1,267 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/images.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-/* Bounds on what a process can make us open and keep. Large ones (browsers, compilers)
- * have some hundred images with 100 MiB of unwind information. */
-#define IMAGES_MAX      4096u
-#define TOTAL_MAX_BYTES ((uint64_t)256 << 20)
-#define VDSO_MAX_BYTES  ((size_t)1 << 20)
+/* More ranges are of a process that does nothing else than map code. */
+#define RANGES_MAX 32768
 
-#define VDSO            "[vdso]"
-
-struct image {
-	/* Which file; of the vDSO the inode is 0, and `start` is where it is mapped. */
-	uint32_t dev_major, dev_minor;
-	uint64_t inode, start;
-	struct cfi *cfi; /* NULL: unread */
-	void *memory;    /* of the vDSO */
-};
+#define FOR_EVER   UINT64_MAX /* a time that never comes */
 
 struct range {
-	uint64_t start, end;
-	uint64_t inode; /* so that another unread file is a change */
+	uint64_t start, end;         /* end exclusive */
+	uint64_t since_ns, until_ns; /* until exclusive */
+	uint64_t tag;
+	uint64_t inode;      /* of an image that could not be read, too */
+	uint64_t reach;      /* the largest end up to here, in order of starts */
+	struct image *image; /* held; NULL: none, or it could not be read */
 	struct walk_code code;
 };
 
 struct images {
-	const struct proc *proc;
-	VEC(struct image) list;   /* by file, each once */
-	VEC(struct range) ranges; /* by address */
-	uint64_t generation, total_bytes;
+	struct image_store *store;
+	VEC(struct range) ranges; /* by start */
 };
 
 DEFINE_CLEANUP(struct images *, images_destroy);
 
-static void image_deinit(struct image *image)
+struct error *images_create(struct image_store *store, struct images **ret)
 {
-	cfi_close(image->cfi);
-	free(image->memory);
-	*image = (struct image){0};
-}
-
-/* --- order ------------------------------------------------------------------------ */
-
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int by_file(const void *pa, const void *pb)
-{
-	const struct image *a = pa, *b = pb;
-	int order = compare(a->inode, b->inode);
-
-	if (!order)
-		order = compare(a->dev_major, b->dev_major);
-	if (!order)
-		order = compare(a->dev_minor, b->dev_minor);
-	return order ? order : compare(a->start, b->start);
-}
-
-static struct image key_of(const struct proc_mapping *m)
-{
-	if (!strcmp(m->path, VDSO))
-		return (struct image){.start = m->start};
-	return (struct image){
-		.dev_major = m->dev_major, .dev_minor = m->dev_minor, .inode = m->inode};
-}
-
-static int by_mapped_file(const void *pa, const void *pb)
-{
-	const struct proc_mapping *a = *(const struct proc_mapping *const *)pa,
-				  *b = *(const struct proc_mapping *const *)pb;
-	const struct image ka = key_of(a), kb = key_of(b);
-	int order = by_file(&ka, &kb);
-
-	return order ? order : compare(a->start, b->start);
-}
-
-static int by_address(const void *pa, const void *pb)
-{
-	const struct range *a = pa, *b = pb;
-
-	return compare(a->start, b->start);
-}
-
-static bool has_image(const struct proc_mapping *m)
-{
-	return !strcmp(m->path, VDSO) || (m->path[0] == '/' && m->inode);
-}
-
-/* --- opening ---------------------------------------------------------------------- */
-
-static struct error *open_file(const struct images *images, const struct proc_mapping *m,
-			       struct image *image)
-{
-	_cleanup_(freep) char *path = NULL;
-	struct error *err = proc_mapping_path(images->proc, m, &path);
-	struct stat st;
-
-	if (err)
-		return err;
-
-	/* The path is the target's to choose: it may lead to a FIFO, or by now to another
-	 * file. Devices may differ (target/maps.h). */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot open %s", path);
-	if (fstat(fd, &st) < 0 || st.st_ino != m->inode) {
-		close(fd);
-		return error_create(ERROR_NOT_FOUND, "%s: another file by now", path);
-	}
-	return cfi_open_file(fd, &image->cfi);
-}
-
-static struct error *open_vdso(const struct images *images, const struct proc_mapping *m,
-			       struct image *image)
-{
-	uint64_t size = m->end - m->start;
-	char path[32];
-
-	if (size > VDSO_MAX_BYTES)
-		return error_create(ERROR_MALFORMED, "the vDSO is too large");
-	snprintf(path, sizeof(path), "/proc/%d/mem", images->proc->pid);
-
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_(freep) void *memory = malloc((size_t)size);
-
-	if (fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot open %s", path);
-	if (!memory)
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
 		return error_no_memory();
-	if (pread(fd, memory, (size_t)size, (off_t)m->start) != (ssize_t)size)
-		return error_errno(ERROR_IO, errno, "cannot read %s", path);
-
-	struct error *err = cfi_open_memory(memory, (size_t)size, &image->cfi);
-
-	if (!err)
-		image->memory = take(memory);
-	return err;
-}
-
-/* Each image holds a file open. Half of what the process may open is for others. */
-static size_t images_max(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 > IMAGES_MAX)
-		return IMAGES_MAX;
-	return (size_t)limit.rlim_cur / 2;
-}
-
-/* Open the image of a mapping. Only a lack of memory is an error. */
-static struct error *open_image(struct images *images, const struct proc_mapping *m,
-				struct image *ret)
-{
-	struct error *err;
-
-	*ret = key_of(m);
-	if (images->list.len >= images_max() || images->total_bytes > TOTAL_MAX_BYTES)
-		return NULL;
-	err = ret->inode ? open_file(images, m, ret) : open_vdso(images, m, ret);
-	if (err && err->code == ERROR_NO_MEMORY)
-		return err;
-	error_destroy(err);
+	(*ret)->store = store;
 	return NULL;
-}
-
-/* --- refresh ---------------------------------------------------------------------- */
-
-static struct image *find_image(const struct images *images, const struct image *key)
-{
-	return images->list.len ? bsearch(key, images->list.data, images->list.len,
-					  sizeof(*key), by_file)
-				: NULL;
-}
-
-/* The image that `m` maps: taken from `old` (whose place is then empty), or opened. It
- * goes to the end of `images`. */
-static struct error *add_image(struct images *images, struct images *old,
-			       const struct proc_mapping *m)
-{
-	const struct image key = key_of(m);
-	struct image image, *kept = find_image(old, &key);
-	struct error *err = NULL;
-
-	if (!vec_reserve(&images->list, images->list.len + 1))
-		return error_no_memory();
-	/* One that could not be read is tried again: it holds no file open, so that its
-	 * inode number may be another's by now. */
-	if (kept && kept->cfi) {
-		image = *kept;
-		/* Its key stays, for the search. */
-		kept->cfi = NULL;
-		kept->memory = NULL;
-	} else {
-		err = open_image(images, m, &image);
-		if (err)
-			return err;
-	}
-	images->total_bytes += image.cfi ? cfi_size_bytes(image.cfi) : 0;
-	images->list.data[images->list.len++] = image;
-	return NULL;
-}
-
-static bool add_range(struct images *images, const struct proc_mapping *m,
-		      const struct cfi *cfi)
-{
-	struct range range = {.start = m->start, .end = m->end, .inode = m->inode};
-
-	if (cfi && cfi_bias(cfi, m->start, m->file_offset, &range.code.bias))
-		range.code.cfi = cfi;
-	return vec_push(&images->ranges, range);
-}
-
-static struct error *build(struct images *images, struct images *old,
-			   const struct proc_maps *maps)
-{
-	_cleanup_(freep) const struct proc_mapping **mappings =
-		calloc(maps->mappings.len + 1, sizeof(*mappings));
-	size_t count = 0;
-
-	if (!mappings)
-		return error_no_memory();
-	vec_foreach (m, &maps->mappings) {
-		if (!m->executable)
-			continue;
-		if (has_image(m))
-			mappings[count++] = m;
-		else if (!add_range(images, m, NULL))
-			return error_no_memory();
-	}
-	qsort(mappings, count, sizeof(*mappings), by_mapped_file);
-	for (size_t i = 0; i < count; i++) {
-		const struct image key = key_of(mappings[i]);
-		size_t len = images->list.len;
-
-		if (!len || by_file(&images->list.data[len - 1], &key)) {
-			struct error *err = add_image(images, old, mappings[i]);
-
-			if (err)
-				return err;
-		}
-		if (!add_range(images, mappings[i],
-			       images->list.data[images->list.len - 1].cfi))
-			return error_no_memory();
-	}
-	if (images->ranges.len)
-		qsort(images->ranges.data, images->ranges.len,
-		      sizeof(*images->ranges.data), by_address);
-	return NULL;
-}
-
-static bool same_range(const struct range *x, const struct range *y)
-{
-	return x->start == y->start && x->end == y->end && x->inode == y->inode &&
-	       x->code.cfi == y->code.cfi && x->code.bias == y->code.bias;
-}
-
-/* Ranges that are as they were keep their generation. */
-static void inherit(struct images *images, const struct images *old)
-{
-	size_t i = 0;
-
-	vec_foreach (range, &images->ranges) {
-		while (i < old->ranges.len && old->ranges.data[i].start < range->start)
-			i++;
-		range->code.since =
-			i < old->ranges.len && same_range(range, &old->ranges.data[i])
-				? old->ranges.data[i].code.since
-				: images->generation;
-	}
-}
-
-static bool same_ranges(const struct images *a, const struct images *b)
-{
-	if (a->ranges.len != b->ranges.len)
-		return false;
-	for (size_t i = 0; i < a->ranges.len; i++) {
-		if (!same_range(&a->ranges.data[i], &b->ranges.data[i]))
-			return false;
-	}
-	return true;
-}
-
-/* Give images that `images` had taken from `old` back to it. */
-static void give_back(struct images *images, struct images *old)
-{
-	vec_foreach (image, &images->list) {
-		struct image *was = find_image(old, image);
-
-		if (was) {
-			was->cfi = take(image->cfi);
-			was->memory = take(image->memory);
-		}
-	}
-}
-
-static void deinit(struct images *images)
-{
-	vec_foreach (image, &images->list)
-		image_deinit(image);
-	vec_deinit(&images->list);
-	vec_deinit(&images->ranges);
-}
-
-struct error *images_refresh(struct images *images)
-{
-	struct images fresh = {.proc = images->proc, .generation = images->generation};
-	struct proc_maps maps = {0};
-	struct error *err = proc_read_maps(images->proc, &maps);
-
-	if (err)
-		return err;
-	err = build(&fresh, images, &maps);
-	proc_maps_deinit(&maps);
-	if (err) {
-		give_back(&fresh, images);
-		deinit(&fresh);
-		return err;
-	}
-	if (!same_ranges(&fresh, images))
-		fresh.generation++;
-	inherit(&fresh, images);
-	deinit(images);
-	*images = fresh;
-	return NULL;
-}
-
-struct error *images_create(const struct proc *proc, struct images **ret)
-{
-	_cleanup_(images_destroyp) struct images *images = calloc(1, sizeof(*images));
-
-	if (!images)
-		return error_no_memory();
-	images->proc = proc;
-
-	struct error *err = images_refresh(images);
-
-	if (!err)
-		*ret = take(images);
-	return err;
 }
 
 void images_destroy(struct images *images)
 {
 	if (!images)
 		return;
-	deinit(images);
+	vec_foreach (range, &images->ranges)
+		image_release(range->image);
+	vec_deinit(&images->ranges);
 	free(images);
 }
 
-uint64_t images_generation(const struct images *images)
+static bool in_force(const struct range *range, uint64_t at_ns)
 {
-	return images->generation;
+	return range->since_ns <= at_ns && at_ns < range->until_ns;
+}
+
+static void set_reaches(struct images *images, size_t from)
+{
+	uint64_t reach = from ? images->ranges.data[from - 1].reach : 0;
+
+	for (size_t i = from; i < images->ranges.len; i++) {
+		struct range *range = &images->ranges.data[i];
+
+		reach = range->end > reach ? range->end : reach;
+		range->reach = reach;
+	}
+}
+
+struct error *images_copy(const struct images *images, uint64_t at_ns,
+			  struct images **ret)
+{
+	_cleanup_(images_destroyp) struct images *copy = NULL;
+	struct error *err = images_create(images->store, &copy);
+
+	if (!err && !vec_reserve(&copy->ranges, images->ranges.len))
+		err = error_no_memory();
+	if (err)
+		return err;
+	vec_foreach (range, &images->ranges) {
+		if (!in_force(range, at_ns))
+			continue;
+		copy->ranges.data[copy->ranges.len] = *range;
+		copy->ranges.data[copy->ranges.len].until_ns = FOR_EVER;
+		copy->ranges.data[copy->ranges.len++].image = image_ref(range->image);
+	}
+	set_reaches(copy, 0);
+	*ret = take(copy);
+	return NULL;
+}
+
+/* --- finding ---------------------------------------------------------------------- */
+
+/* How many ranges begin at or before `address`. */
+static size_t count_up_to(const struct images *images, uint64_t address)
+{
+	size_t low = 0, high = images->ranges.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (images->ranges.data[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static const struct range *find(const struct images *images, uint64_t pc, uint64_t at_ns)
+{
+	const struct range *found = NULL;
+
+	for (size_t i = count_up_to(images, pc); i-- > 0;) {
+		const struct range *range = &images->ranges.data[i];
+
+		if (range->reach <= pc)
+			break;
+		if (range->end > pc && in_force(range, at_ns) &&
+		    (!found || range->since_ns > found->since_ns))
+			found = range;
+	}
+	return found;
+}
+
+bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
+		 struct walk_code *ret)
+{
+	const struct range *range = find(images, pc, at_ns);
+
+	if (range)
+		*ret = range->code;
+	return range;
+}
+
+bool images_find_then(void *moment, uint64_t pc, struct walk_code *ret)
+{
+	const struct images_moment *m = moment;
+
+	return m->images && images_find(m->images, pc, m->at_ns, ret);
+}
+
+/* --- changing --------------------------------------------------------------------- */
+
+/* Is it code of the same place in the same file? */
+static bool same_code(const struct range *a, const struct range *b)
+{
+	return a->inode == b->inode && a->image == b->image &&
+	       a->code.bias == b->code.bias;
+}
+
+/* Does it lie in a range of the same code? */
+static bool is_known(const struct images *images, const struct range *range)
+{
+	const struct range *at = find(images, range->start, FOR_EVER - 1);
+
+	return at && at->end >= range->end && same_code(at, range) &&
+	       find(images, range->end - 1, FOR_EVER - 1) == at;
+}
+
+static void note_replaced(const struct images *images, const struct range *range,
+			  struct images_change *ret)
+{
+	for (size_t i = count_up_to(images, range->end - 1); i-- > 0;) {
+		const struct range *old = &images->ranges.data[i];
+
+		if (old->reach <= range->start)
+			break;
+		if (old->end <= range->start || !in_force(old, range->since_ns) ||
+		    same_code(old, range))
+			continue;
+		ret->is_replaced = true;
+		ret->tag = old->tag > ret->tag ? old->tag : ret->tag;
+	}
+}
+
+struct error *images_add(struct images *images, int pid, const struct proc_mapping *m,
+			 uint64_t since_ns, uint64_t tag, struct images_change *ret)
+{
+	struct range range = {.start = m->start,
+			      .end = m->end,
+			      .since_ns = since_ns,
+			      .until_ns = FOR_EVER,
+			      .tag = tag,
+			      .inode = m->inode};
+
+	*ret = (struct images_change){0};
+	if (m->start >= m->end)
+		return NULL;
+	if (images->ranges.len >= RANGES_MAX)
+		return error_create(ERROR_UNSUPPORTED, "too many mappings of code");
+	if (!vec_reserve(&images->ranges, images->ranges.len + 1))
+		return error_no_memory();
+	range.image = image_store_get(images->store, pid, m);
+	if (range.image &&
+	    cfi_bias(image_cfi(range.image), m->start, m->file_offset, &range.code.bias))
+		range.code.cfi = image_cfi(range.image);
+	if (is_known(images, &range)) {
+		image_release(range.image);
+		return NULL;
+	}
+	note_replaced(images, &range, ret);
+	ret->is_new = true;
+
+	size_t at = count_up_to(images, range.start);
+
+	memmove(images->ranges.data + at + 1, images->ranges.data + at,
+		(images->ranges.len - at) * sizeof(range));
+	images->ranges.data[at] = range;
+	images->ranges.len++;
+	set_reaches(images, at);
+	return NULL;
+}
+
+void images_end(struct images *images, uint64_t at_ns)
+{
+	vec_foreach (range, &images->ranges)
+		if (range->until_ns > at_ns && range->since_ns < at_ns)
+			range->until_ns = at_ns;
+}
+
+/* Has something later taken its whole place before that time? */
+static bool is_covered(const struct images *images, const struct range *range,
+		       uint64_t before_ns)
+{
+	for (size_t i = count_up_to(images, range->start); i-- > 0;) {
+		const struct range *later = &images->ranges.data[i];
+
+		if (later->reach < range->end)
+			break;
+		if (later != range && later->end >= range->end &&
+		    later->since_ns > range->since_ns && later->since_ns < before_ns)
+			return true;
+	}
+	return false;
+}
+
+void images_prune(struct images *images, uint64_t before_ns)
+{
+	size_t kept = 0;
+
+	/* Marked first: each is judged by all. */
+	vec_foreach (range, &images->ranges)
+		if (is_covered(images, range, before_ns) && range->until_ns > before_ns)
+			range->until_ns = 0;
+	vec_foreach (range, &images->ranges) {
+		if (range->until_ns < before_ns)
+			image_release(range->image);
+		else
+			images->ranges.data[kept++] = *range;
+	}
+	images->ranges.len = kept;
+	set_reaches(images, 0);
+}
+
+size_t images_count(const struct images *images)
+{
+	return images->ranges.len;
 }
 
 size_t images_unread(const struct images *images)
 {
 	size_t count = 0;
 
-	vec_foreach (image, &images->list)
-		count += !image->cfi;
+	vec_foreach (range, &images->ranges)
+		count += range->inode && !range->image && range->until_ns == FOR_EVER &&
+			 find(images, range->start, FOR_EVER - 1) == range;
 	return count;
-}
-
-bool images_find(void *argument, uint64_t pc, struct walk_code *ret)
-{
-	const struct images *images = argument;
-	size_t low = 0, high = images->ranges.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (images->ranges.data[middle].start <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || pc >= images->ranges.data[low - 1].end)
-		return false;
-	*ret = images->ranges.data[low - 1].code;
-	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code that a process has mapped, with the unwind information of each image: files,
- * opened once and kept open, and the vDSO, read from the process's memory.
+ * What code a process has mapped where, and since when: with it a copy of a stack can be
+ * unwound later, also when the code is gone by then, or the process. Times are those of
+ * CLOCK_MONOTONIC in ns. Ranges may overlap: at each address the latest is in force.
  */
 #ifndef UNWIND_IMAGES_H
 #define UNWIND_IMAGES_H
@@ -11,37 +12,61 @@
 #include <stdint.h>
 
 #include "target/proc.h"
+#include "unwind/image_store.h"
 #include "unwind/walk.h"
 #include "util/error.h"
 
 struct images;
 
-/* Open the images of a process, which must outlive the result. Each holds a file open,
- * and they take at most half of RLIMIT_NOFILE: for processes with many libraries, raise
- * it. What cannot be read of a single image is no error: its code is code without unwind
- * information, and counted. ERROR_GONE when the process has exited, ERROR_PERMISSION,
- * ERROR_NO_MEMORY. */
-struct error *images_create(const struct proc *proc, struct images **ret)
+/* No code yet. The store must outlive the result. */
+struct error *images_create(struct image_store *store, struct images **ret)
 	__attribute__((warn_unused_result));
 void images_destroy(struct images *images);
 
+/* The code of a new process that was forked at `at_ns`: what was in force then. */
+struct error *images_copy(const struct images *images, uint64_t at_ns,
+			  struct images **ret) __attribute__((warn_unused_result));
+
+/* Code that took another's place. */
+struct images_change {
+	bool is_new;      /* it was not known */
+	bool is_replaced; /* other code was known there */
+	uint64_t tag;     /* the highest of that code */
+};
+
 /*
- * Read the mappings again: images that came are opened, those that went are closed, the
- * others kept; those that could not be read are tried again. On an error all stays as
- * it was. A file that is written to while it is
- * mapped keeps what was read of it first.
+ * The process `pid` has had this mapping since `since_ns`; nothing happens when the same
+ * code is known to be there. An image that cannot be read is code without unwind
+ * information, tried again when it is added again. `tag` is the caller's. The mapping's
+ * path may be of a process that is gone. ERROR_NO_MEMORY, or ERROR_UNSUPPORTED when
+ * there are too many.
  */
-struct error *images_refresh(struct images *images) __attribute__((warn_unused_result));
+struct error *images_add(struct images *images, int pid,
+			 const struct proc_mapping *mapping, uint64_t since_ns,
+			 uint64_t tag, struct images_change *ret)
+	__attribute__((warn_unused_result));
 
-/* A number that each change of the mapped code increases: what was learned of addresses
- * under another generation need not hold any more. */
-uint64_t images_generation(const struct images *images);
+/* From `at_ns` on nothing of it is in force: the process has executed a program. */
+void images_end(struct images *images, uint64_t at_ns);
 
-/* How many images could not be read, though they are mapped. */
+/* Forget what was not in force any more at `before_ns`. */
+void images_prune(struct images *images, uint64_t before_ns);
+
+/* How many ranges are known, and how many of those that are in force of files that could
+ * not be read. */
+size_t images_count(const struct images *images);
 size_t images_unread(const struct images *images);
 
-/* A walk_find_fn; `images` is a struct images. What it gives is borrowed until the next
- * refresh. */
-bool images_find(void *images, uint64_t pc, struct walk_code *ret);
+/* The code at a pc at some time. What it gives is borrowed until images_prune() or
+ * images_destroy(). */
+bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
+		 struct walk_code *ret);
+
+/* A walk_find_fn for a time; `moment` is a struct images_moment. */
+struct images_moment {
+	const struct images *images;
+	uint64_t at_ns;
+};
+bool images_find_then(void *moment, uint64_t pc, struct walk_code *ret);
 
 #endif

@@ -17,8 +17,6 @@
 struct walk_code {
 	const struct cfi *cfi; /* NULL: none, or it could not be read */
 	uint64_t bias;         /* what is added to the image's addresses */
-	uint64_t since; /* the generation of the images in which it was first found so;
-			   of images.c only */
 };
 
 /* Find the code at a pc; false when nothing executable is mapped there. */

@@ -95,5 +95,7 @@ int main(int argc, char *argv[])
 		section_pairs(has_peer);
 	if (is_wanted(argc, argv, "growth"))
 		section_growth();
+	if (is_wanted(argc, argv, "stacks"))
+		section_stacks();
 	return 0;
 }

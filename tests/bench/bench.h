@@ -23,5 +23,6 @@ void section_memory(bool has_peer); /* kernel memory for each tracked block */
 void section_report(bool has_peer); /* the report of a million blocks */
 void section_pairs(bool has_peer);  /* what a pair of malloc and free costs */
 void section_growth(void);          /* what --growth costs a program that grows */
+void section_stacks(void);          /* what each frame of a stack costs */
 
 #endif

@@ -15,7 +15,8 @@
 
 struct empty_probes {
 	struct attachment attachment;
-	int program;
+	int program, return_program;
+	int stacks; /* a map, or -1 */
 };
 
 static void require(struct error *err)
@@ -39,7 +40,34 @@ static int load_empty(uint32_t attach_type)
 	return fd;
 }
 
-struct empty_probes *empty_probes_attach(pid_t pid)
+#define STACK_DEPTH 127
+
+/* Asks for the user's stack: r2 = the map; r3 = BPF_F_USER_STACK; call. */
+static int load_stackid(uint32_t attach_type, int stacks)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_LD | BPF_DW | BPF_IMM,
+		 .dst_reg = BPF_REG_2,
+		 .src_reg = BPF_PSEUDO_MAP_FD,
+		 .imm = stacks},
+		{0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K,
+		 .dst_reg = BPF_REG_3,
+		 .imm = BPF_F_USER_STACK},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_stackid},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach_type);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "stackid", "GPL", insns,
+			       sizeof(insns) / sizeof(*insns), &options);
+
+	if (fd < 0)
+		die("cannot load a program with bpf_get_stackid: %s", strerror(-fd));
+	return fd;
+}
+
+static struct empty_probes *probes_attach(pid_t pid, bool with_stacks)
 {
 	struct empty_probes *self = calloc(1, sizeof(*self));
 	struct kernel_features features;
@@ -59,7 +87,17 @@ struct empty_probes *empty_probes_attach(pid_t pid)
 	kernel_features_detect(&features);
 	self->attachment.ops =
 		features.uprobe_multi ? &attach_uprobe_multi : &attach_perf_event;
-	self->program = load_empty(self->attachment.ops->attach_type);
+	self->program = self->return_program =
+		load_empty(self->attachment.ops->attach_type);
+	self->stacks = -1;
+	if (with_stacks) {
+		self->stacks = bpf_map_create(BPF_MAP_TYPE_STACK_TRACE, "stacks", 4,
+					      STACK_DEPTH * 8, 16384, NULL);
+		if (self->stacks < 0)
+			die("cannot make a map of stacks: %s", strerror(-self->stacks));
+		self->return_program =
+			load_stackid(self->attachment.ops->attach_type, self->stacks);
+	}
 	vec_foreach (object, &plan->objects)
 		vec_foreach (site, &object->sites) {
 			struct attach_probe probe = {
@@ -72,6 +110,7 @@ struct empty_probes *empty_probes_attach(pid_t pid)
 			probes[count++] = probe;
 			probe.offset = site->return_offset;
 			probe.is_return = true;
+			probe.program = self->return_program;
 			if (site->wants_return)
 				probes[count++] = probe;
 		}
@@ -84,11 +123,25 @@ struct empty_probes *empty_probes_attach(pid_t pid)
 	return self;
 }
 
+struct empty_probes *empty_probes_attach(pid_t pid)
+{
+	return probes_attach(pid, false);
+}
+
+struct empty_probes *stackid_probes_attach(pid_t pid)
+{
+	return probes_attach(pid, true);
+}
+
 double empty_probes_detach(struct empty_probes *self)
 {
 	uint64_t start_ns = now_ns();
 
 	self->attachment.ops->detach(&self->attachment);
+	if (self->stacks >= 0) {
+		close(self->return_program);
+		close(self->stacks);
+	}
 	close(self->program);
 	free(self);
 	return (double)(now_ns() - start_ns) / 1e6;

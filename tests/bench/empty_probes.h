@@ -10,6 +10,8 @@ struct empty_probes;
 
 /* Attach to process `pid`; what fails ends the bench. */
 struct empty_probes *empty_probes_attach(pid_t pid);
+/* The same, but for returns, which ask for the stack by bpf_get_stackid(). */
+struct empty_probes *stackid_probes_attach(pid_t pid);
 /* Take them away; the ms that it took. */
 double empty_probes_detach(struct empty_probes *probes);
 

@@ -116,8 +116,8 @@ static void calls(const char *event, const char *unwind, const char *want_leaf)
 
 static void function_calls(void)
 {
-	calls("uprobe:events:work", "", "work");
-	calls("uretprobe:events:work", "", NULL);
+	calls("uprobe:events:work", "--unwind fp", "work");
+	calls("uretprobe:events:work", "--unwind fp", NULL);
 	/* By its path, by perf events, by rules. */
 	calls("uprobe:" EVENTS_BINARY ":work", "--attach perf --unwind auto", "work");
 	calls("uretprobe:events:work", "--unwind auto", NULL);
@@ -158,8 +158,8 @@ static void tracepoint(void)
 	 * names. */
 	for (int rules = 0; rules < 2; rules++) {
 		memtrace = count_start("tracepoint:syscalls:sys_enter_getppid",
-				       rules ? "--kernel-stacks --unwind auto"
-					     : "--kernel-stacks");
+				       rules ? "--kernel-stacks"
+					     : "--kernel-stacks --unwind fp");
 		oracle_do(target, "syscalls 333");
 		report = count_stop(memtrace);
 		CHECK_INT(live_int(report, "events.count"), 333);

@@ -6,6 +6,7 @@
 #include <alloca.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,22 +28,29 @@ static const char *library_a, *library_b;
 
 /* --- recursion -------------------------------------------------------------------- */
 
-NOINLINE static void recurse(int depth)
+NOINLINE static void recurse(int depth, size_t size)
 {
 	volatile char pad[40];
 
 	pad[depth % 40] = (char)depth;
 	if (depth == 0)
-		last = malloc(1001);
+		last = malloc(size);
 	else
-		recurse(depth - 1);
+		recurse(depth - 1, size);
 	sink += (unsigned)pad[0];
 }
 
 NOINLINE static void scenario_recursion(void)
 {
 	for (int i = 0; i < TIMES; i++)
-		recurse(19);
+		recurse(19, 1001);
+	sink++;
+}
+
+NOINLINE static void scenario_deep(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		recurse(119, 1008);
 	sink++;
 }
 
@@ -139,6 +147,78 @@ NOINLINE static void scenario_realigned(void)
 	sink++;
 }
 
+NOINLINE static void vla_allocates(size_t size)
+{
+	volatile char room[size + 1];
+
+	room[size] = 1;
+	last = malloc(1009);
+	sink += (unsigned)room[size];
+}
+
+NOINLINE static void scenario_vla(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		vla_allocates(100 + (size_t)i * 40);
+	sink++;
+}
+
+/* --- ways on that are no calls, and back that are no returns ------------------------ */
+
+NOINLINE static void tail_allocates(void)
+{
+	last = malloc(1010);
+	sink++;
+}
+
+/* Jumps, where the compiler is told to: then it is on no stack. */
+#if defined(__clang__)
+NOINLINE static void tail_jumps(void)
+#else
+__attribute__((optimize("optimize-sibling-calls"))) NOINLINE static void tail_jumps(void)
+#endif
+{
+	sink += 3;
+	tail_allocates();
+}
+
+NOINLINE static void scenario_tail(void)
+{
+	for (int i = 0; i < TIMES; i++) {
+		tail_jumps();
+		sink++;
+	}
+}
+
+static jmp_buf back;
+
+NOINLINE static void longjmp_leaves(int depth);
+static void (*volatile longjmp_deeper)(int) = longjmp_leaves;
+
+NOINLINE static void longjmp_leaves(int depth)
+{
+	if (depth == 0)
+		longjmp(back, 1);
+	longjmp_deeper(depth - 1);
+	sink++;
+}
+
+NOINLINE static void longjmp_allocates(void)
+{
+	if (setjmp(back))
+		last = malloc(1011);
+	else
+		longjmp_leaves(10);
+	sink++;
+}
+
+NOINLINE static void scenario_longjmp(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		longjmp_allocates();
+	sink++;
+}
+
 /* --- another tool's return probe in between --------------------------------------- */
 
 NOINLINE static void probed_allocates(void)
@@ -153,6 +233,14 @@ NOINLINE static void probed_outer(void)
 	sink++;
 }
 
+/* Many of them on one stack. */
+NOINLINE static void scenario_probed_deep(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		recurse(29, 1012);
+	sink++;
+}
+
 NOINLINE static void scenario_probed(void)
 {
 	for (int i = 0; i < TIMES; i++)
@@ -161,6 +249,11 @@ NOINLINE static void scenario_probed(void)
 }
 
 /* --- libraries at the same addresses ---------------------------------------------- */
+
+#ifdef WITHOUT_LIBRARIES
+#define dlopen(path, how) ((void)(path), (void *)NULL) /* of no use to a static program  \
+							*/
+#endif
 
 NOINLINE static void call_library(const char *path, unsigned pause_us)
 {
@@ -202,11 +295,20 @@ int main(int argc, char *argv[])
 		const char *name;
 		void (*run)(void);
 	} scenarios[] = {
-		{"recursion", scenario_recursion}, {"qsort", scenario_qsort},
-		{"signal", scenario_signal},       {"thread", scenario_thread},
-		{"alloca", scenario_alloca},       {"realigned", scenario_realigned},
-		{"probed", scenario_probed},       {"dlopen", scenario_dlopen},
+		{"recursion", scenario_recursion},
+		{"qsort", scenario_qsort},
+		{"signal", scenario_signal},
+		{"thread", scenario_thread},
+		{"alloca", scenario_alloca},
+		{"realigned", scenario_realigned},
+		{"probed", scenario_probed},
+		{"dlopen", scenario_dlopen},
 		{"dlopen_fast", scenario_fast},
+		{"deep", scenario_deep},
+		{"vla", scenario_vla},
+		{"tail", scenario_tail},
+		{"longjmp", scenario_longjmp},
+		{"probed_deep", scenario_probed_deep},
 	};
 	char line[64];
 
@@ -215,8 +317,9 @@ int main(int argc, char *argv[])
 	library_a = argv[1];
 	library_b = argv[2];
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("{\"ready\":\"omitted\",\"probed_outer\":%td}\n",
-	       (char *)(uintptr_t)probed_outer - &__executable_start);
+	printf("{\"ready\":\"omitted\",\"probed_outer\":%td,\"recurse\":%td}\n",
+	       (char *)(uintptr_t)probed_outer - &__executable_start,
+	       (char *)(uintptr_t)recurse - &__executable_start);
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = 0;
 		for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)

@@ -32,11 +32,11 @@ static void has_defaults(void)
 	CHECK_INT(o.max_threads, 65536);
 	CHECK_INT(o.temporary_threshold, 63);
 	PARSE(&o, NULL);
-	CHECK_INT(o.stack_depth, 64);
-	CHECK_INT(o.unwind, UNWIND_CHOICE_FP);
-	PARSE(&o, "--unwind=auto");
-	CHECK_INT(o.unwind, UNWIND_CHOICE_AUTO);
 	CHECK_INT(o.stack_depth, 127);
+	CHECK_INT(o.unwind, UNWIND_CHOICE_AUTO);
+	PARSE(&o, "--unwind=fp");
+	CHECK_INT(o.unwind, UNWIND_CHOICE_FP);
+	CHECK_INT(o.stack_depth, 64);
 	PARSE(&o, "--unwind", "rules", "--stack-depth", "30");
 	CHECK_INT(o.unwind, UNWIND_CHOICE_RULES);
 	CHECK_INT(o.stack_depth, 30);

@@ -232,9 +232,11 @@ static void refuses_bad_sizes(void)
 static void refuses_bad_words(void)
 {
 	REFUSED("--sort: expected 'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
-		"'temporary'; got 'Size'", "-p1", "--sort=Size");
+		"'temporary'; got 'Size'",
+		"-p1", "--sort=Size");
 	REFUSED("--sort: expected 'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
-		"'temporary'; got ''", "-p1", "--sort=");
+		"'temporary'; got ''",
+		"-p1", "--sort=");
 	REFUSED("--format: expected 'text' or 'json'; got 'xml'", "-p1", "--format",
 		"xml");
 	REFUSED("--output: expected a file name; got ''", "-p1", "--output=");

@@ -10,6 +10,8 @@
 #include "target/watch.h"
 #include "unit/target/child.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/path.h"
 
 /* What has been told of one process. */
 struct told {
@@ -18,6 +20,9 @@ struct told {
 	uint32_t dev_major, dev_minor;
 	unsigned forks, execs, maps, lost;
 	int parent;
+	uint64_t first_ns, last_ns; /* of all but losses */
+	struct watch_event map; /* the last of the file, its path without directories */
+	char name[64];
 };
 
 static void tell(void *arg, const struct watch_event *event)
@@ -27,14 +32,20 @@ static void tell(void *arg, const struct watch_event *event)
 	told->lost += event->kind == WATCH_LOST;
 	if (event->pid != told->pid)
 		return;
+	if (!told->first_ns)
+		told->first_ns = event->time_ns;
+	told->last_ns = event->time_ns;
 	if (event->kind == WATCH_FORK) {
 		told->forks++;
 		told->parent = event->parent;
 	}
 	told->execs += event->kind == WATCH_EXEC;
-	told->maps += event->kind == WATCH_MAP && event->inode == told->inode &&
-		      event->dev_major == told->dev_major &&
-		      event->dev_minor == told->dev_minor;
+	if (event->kind != WATCH_MAP || event->inode != told->inode ||
+	    event->dev_major != told->dev_major || event->dev_minor != told->dev_minor)
+		return;
+	told->maps++;
+	told->map = *event;
+	snprintf(told->name, sizeof(told->name), "%s", path_base_name(event->path));
 }
 
 static struct watch *open_watch(void)
@@ -103,6 +114,7 @@ static void map_of_code(void)
 {
 	struct watch *watch = open_watch();
 	char path[] = "/proc/self/exe";
+	uint64_t before_ns = clock_now_ns();
 	struct child child = child_fork(map_ourselves, path);
 	struct told told = {.pid = child.pid};
 
@@ -111,6 +123,11 @@ static void map_of_code(void)
 	CHECK_INT(told.forks, 1);
 	CHECK_INT(told.execs, 0);
 	CHECK_INT(told.maps, 1);
+	CHECK(told.first_ns > before_ns && told.first_ns < told.last_ns);
+	CHECK(told.last_ns < clock_now_ns());
+	CHECK_INT(told.map.end - told.map.start, 4096);
+	CHECK_INT(told.map.file_offset, 0);
+	CHECK_STR(told.name, "test_unit_target_watch");
 	child_end(&child);
 	watch_destroy(watch);
 }

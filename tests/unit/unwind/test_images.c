@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The images of a real process: found, refreshed while libraries come and go, and the
- * process gone. */
+/* The images of a real process through time: found, while libraries come and go, with
+ * the process gone, and in its child. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -20,6 +20,7 @@ struct child {
 	pid_t pid;
 	int to, from;
 	struct proc *proc;
+	struct image_store *store;
 	struct images *images;
 };
 
@@ -101,7 +102,8 @@ static struct child start(void)
 	c.to = to[1];
 	c.from = from[0];
 	REQUIRE(!proc_open(c.pid, &c.proc));
-	REQUIRE(!images_create(c.proc, &c.images));
+	REQUIRE(!image_store_create(&c.store));
+	REQUIRE(!images_create(c.store, &c.images));
 	return c;
 }
 
@@ -115,30 +117,62 @@ static uint64_t command(struct child *c, char letter)
 	return answer;
 }
 
+static void kill_child(struct child *c)
+{
+	if (c->pid > 0) {
+		kill(c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0);
+	}
+	c->pid = 0;
+}
+
 static void stop(struct child *c)
 {
 	images_destroy(c->images);
+	image_store_destroy(c->store);
 	proc_close(c->proc);
-	kill(c->pid, SIGKILL);
-	waitpid(c->pid, NULL, 0);
+	kill_child(c);
 	close(c->to);
 	close(c->from);
 }
 
-static uint64_t refresh(struct child *c)
+/* What reading the mappings at some time changes. */
+struct news {
+	unsigned added, replaced;
+	uint64_t tag;
+};
+
+static struct news read_maps(struct child *c, uint64_t since_ns, uint64_t tag)
 {
-	REQUIRE(!images_refresh(c->images));
-	return images_generation(c->images);
+	struct news news = {0};
+	struct proc_maps maps = {0};
+
+	REQUIRE(!proc_read_maps(c->proc, &maps));
+	vec_foreach (m, &maps.mappings) {
+		struct images_change change;
+
+		if (!m->executable)
+			continue;
+		REQUIRE(!images_add(c->images, c->pid, m, since_ns, tag, &change));
+		news.added += change.is_new;
+		news.replaced += change.is_replaced;
+		news.tag = change.tag > news.tag ? change.tag : news.tag;
+	}
+	proc_maps_deinit(&maps);
+	return news;
 }
 
 /* --- tests ------------------------------------------------------------------------ */
 
+#define NOW (UINT64_MAX - 1)
+
 /* The FDE at an address of the child, in its addresses. */
-static bool fde_at(struct child *c, uint64_t pc, struct cfi_fde *ret)
+static bool fde_at(const struct images *images, uint64_t pc, uint64_t at_ns,
+		   struct cfi_fde *ret)
 {
 	struct walk_code code;
 
-	if (!images_find(c->images, pc, &code) || !code.cfi ||
+	if (!images_find(images, pc, at_ns, &code) || !code.cfi ||
 	    !cfi_find_fde(code.cfi, pc - code.bias, ret))
 		return false;
 	ret->start += code.bias;
@@ -158,15 +192,17 @@ static void functions(void)
 		(uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "snprintf"),
 	};
 
+	CHECK(!images_find(c.images, addresses[0], NOW, &code));
+	CHECK(read_maps(&c, 0, 0).added > 2);
 	CHECK_INT(images_unread(c.images), 0);
 	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
-		REQUIRE(fde_at(&c, addresses[i], &fde));
+		REQUIRE(fde_at(c.images, addresses[i], 0, &fde));
 		CHECK_INT(fde.start, addresses[i]);
 	}
 	/* No code: nothing, the stack, the end of the address space. */
-	CHECK(!images_find(c.images, 0, &code));
-	CHECK(!images_find(c.images, (uint64_t)(uintptr_t)&c, &code));
-	CHECK(!images_find(c.images, UINT64_MAX, &code));
+	CHECK(!images_find(c.images, 0, NOW, &code));
+	CHECK(!images_find(c.images, (uint64_t)(uintptr_t)&c, NOW, &code));
+	CHECK(!images_find(c.images, UINT64_MAX, NOW, &code));
 	stop(&c);
 }
 
@@ -179,98 +215,208 @@ static void vdso(void)
 	unsigned found = 0;
 
 	REQUIRE(base);
-	REQUIRE(images_find(c.images, base, &code));
+	read_maps(&c, 0, 0);
+	REQUIRE(images_find(c.images, base, NOW, &code));
 	REQUIRE(code.cfi);
 	CHECK_INT(code.bias, base); /* it is linked at 0 */
 	for (uint64_t pc = base; pc < base + 4096; pc++)
-		found += fde_at(&c, pc, &fde);
+		found += fde_at(c.images, pc, NOW, &fde);
 	CHECK(found > 500);
+
+	/* It is the same everywhere, so that one of a process that is gone is known. */
+	struct images *other;
+	struct images_change change;
+	const struct proc_mapping elsewhere = {
+		.start = 0x10000000, .end = 0x10002000, .path = (char[]){"[vdso]"}};
+
+	REQUIRE(!images_create(c.store, &other));
+	REQUIRE(!images_add(other, -1, &elsewhere, 1, 0, &change));
+	REQUIRE(images_find(other, 0x10000000, 1, &code));
+	CHECK(code.cfi && code.bias == 0x10000000);
+	images_destroy(other);
 	stop(&c);
 }
 
 static void libraries(void)
 {
 	struct child c = start();
-	uint64_t before = images_generation(c.images), leaf;
+	uint64_t leaf;
 	struct walk_code kept, code;
 	struct cfi_fde fde;
 
-	REQUIRE(images_find(c.images, (uint64_t)(uintptr_t)libraries, &kept));
-	CHECK_INT(refresh(&c), before);
+	read_maps(&c, 100, 1);
+	REQUIRE(images_find(c.images, (uint64_t)(uintptr_t)libraries, NOW, &kept));
+	CHECK(!images_find(c.images, (uint64_t)(uintptr_t)libraries, 99, &code));
+	CHECK_INT(read_maps(&c, 150, 2).added, 0);
 
 	leaf = command(&c, 'o');
-	CHECK(!images_find(c.images, leaf, &code));
-	CHECK(refresh(&c) > before);
-	before = images_generation(c.images);
-	REQUIRE(fde_at(&c, leaf, &fde));
+	CHECK(!images_find(c.images, leaf, NOW, &code));
+	CHECK_INT(read_maps(&c, 200, 3).added, 1);
+	REQUIRE(fde_at(c.images, leaf, 200, &fde));
 	CHECK_INT(fde.start, leaf);
+	CHECK(!images_find(c.images, leaf, 199, &code));
 	/* What was there is the same as before. */
-	REQUIRE(images_find(c.images, (uint64_t)(uintptr_t)libraries, &code));
+	REQUIRE(images_find(c.images, (uint64_t)(uintptr_t)libraries, NOW, &code));
 	CHECK(code.cfi == kept.cfi && code.bias == kept.bias);
-	CHECK_INT(refresh(&c), before);
 
+	/* What is unmapped is not told of, and no harm. */
 	command(&c, 'c');
-	CHECK(refresh(&c) > before);
-	before = images_generation(c.images);
-	CHECK(!images_find(c.images, leaf, &code));
+	CHECK_INT(read_maps(&c, 300, 4).added, 0);
+	CHECK(images_find(c.images, leaf, 300, &code));
 	CHECK_INT(images_unread(c.images), 0);
+
+	/* An exec ends all that was before it, but not for those who ask of before. */
+	images_end(c.images, 400);
+	CHECK(images_find(c.images, leaf, 399, &code));
+	CHECK(!images_find(c.images, leaf, 400, &code));
+	CHECK(read_maps(&c, 401, 5).added > 2);
+	CHECK(images_find(c.images, (uint64_t)(uintptr_t)libraries, 500, &code));
+	CHECK(!images_find(c.images, (uint64_t)(uintptr_t)libraries, 400, &code));
+	images_prune(c.images, 399);
+	CHECK(images_find(c.images, leaf, 399, &code));
+	images_prune(c.images, 401);
+	CHECK(!images_find(c.images, leaf, 399, &code));
+	CHECK(images_find(c.images, (uint64_t)(uintptr_t)libraries, 401, &code));
 	stop(&c);
 }
 
 static void odd_code(void)
 {
 	struct child c = start();
-	uint64_t before = images_generation(c.images), address;
+	uint64_t address;
 	struct walk_code code;
+	struct news news;
 
+	read_maps(&c, 0, 1);
 	address = command(&c, 'a');
-	CHECK(refresh(&c) > before);
-	before = images_generation(c.images);
-	REQUIRE(images_find(c.images, address + 4095, &code));
+	CHECK_INT(read_maps(&c, 100, 2).added, 1);
+	REQUIRE(images_find(c.images, address + 4095, 100, &code));
 	CHECK(!code.cfi);
 	CHECK_INT(images_unread(c.images), 0);
 	command(&c, 'u');
-	CHECK(refresh(&c) > before);
-	before = images_generation(c.images);
 
-	address = command(&c, 'd');
-	CHECK(refresh(&c) > before);
-	before = images_generation(c.images);
-	REQUIRE(images_find(c.images, address, &code));
+	/* In the place of that code. */
+	CHECK_INT(command(&c, 'd'), address);
+	news = read_maps(&c, 200, 3);
+	CHECK_INT(news.added, 1);
+	CHECK_INT(news.replaced, 1);
+	CHECK_INT(news.tag, 2);
+	REQUIRE(images_find(c.images, address, 200, &code));
 	CHECK(!code.cfi);
 	CHECK_INT(images_unread(c.images), 1);
-	CHECK_INT(refresh(&c), before);
+	CHECK_INT(read_maps(&c, 250, 4).added, 0);
 	/* Another file at the same place, which may have the same inode number. */
 	command(&c, 'u');
 	CHECK_INT(command(&c, 'e'), address);
-	CHECK(refresh(&c) > before);
-	before = images_generation(c.images);
-	REQUIRE(images_find(c.images, address, &code));
+	news = read_maps(&c, 300, 5);
+	CHECK_INT(news.added, 1);
+	CHECK_INT(news.tag, 3);
+	REQUIRE(images_find(c.images, address, 300, &code));
 	CHECK(code.cfi);
 	CHECK_INT(images_unread(c.images), 0);
+	/* Each has been there in its time. */
+	REQUIRE(images_find(c.images, address, 299, &code));
+	CHECK(!code.cfi);
 	/* Images that can be read are held open: their numbers stay theirs. */
 	command(&c, 'u');
 	CHECK_INT(command(&c, 'e'), address);
-	CHECK(refresh(&c) > before);
+	CHECK_INT(read_maps(&c, 400, 6).replaced, 1);
+
+	size_t before = images_count(c.images);
+
+	images_prune(c.images, 350);
+	CHECK_INT(images_count(c.images), before - 2);
+	CHECK(images_find(c.images, address, 350, &code));
+	CHECK(!images_find(c.images, address, 299, &code));
+	stop(&c);
+}
+
+/* A smaller range within another, and one that is over it: at each address the latest. */
+static void overlaps(void)
+{
+	struct child c = start();
+	struct walk_code code;
+	struct images_change change;
+	struct proc_mapping library = {.start = (uint64_t)(uintptr_t)overlaps & ~4095ull};
+	struct proc_maps maps = {0};
+
+	REQUIRE(!proc_read_maps(c.proc, &maps));
+	vec_foreach (m, &maps.mappings)
+		if (m->start <= library.start && library.start < m->end)
+			library = *m;
+	REQUIRE(library.path);
+
+	struct proc_mapping large = library, small = library,
+			    jit = {.path = (char[]){""}};
+
+	large.start = 0x10000000;
+	large.end = 0x10100000;
+	small.start = 0x10010000;
+	small.end = 0x10011000;
+	jit.start = 0x10010000;
+	jit.end = 0x10200000;
+	REQUIRE(!images_add(c.images, c.pid, &large, 10, 1, &change));
+	REQUIRE(!images_add(c.images, c.pid, &small, 20, 2, &change));
+	CHECK(change.is_new && change.is_replaced && change.tag == 1);
+	CHECK(images_find(c.images, 0x10010fff, 20, &code));
+
+	uint64_t inner = code.bias;
+
+	CHECK(images_find(c.images, 0x10011000, 20, &code));
+	CHECK(code.bias < inner);
+	CHECK(images_find(c.images, 0x1000ffff, 20, &code));
+	CHECK(code.bias < inner);
+	CHECK(images_find(c.images, 0x10010000, 19, &code));
+	CHECK(code.bias < inner);
+	REQUIRE(!images_add(c.images, c.pid, &jit, 30, 3, &change));
+	CHECK(change.is_replaced && change.tag == 2);
+	CHECK(images_find(c.images, 0x10010000, 30, &code) && !code.cfi);
+	CHECK(images_find(c.images, 0x100fffff, 30, &code) && !code.cfi);
+	CHECK(images_find(c.images, 0x1000ffff, 30, &code) && code.cfi);
+	/* The small one is out of use, the large one is not. */
+	images_prune(c.images, 31);
+	CHECK_INT(images_count(c.images), 2);
+	/* More of the same is no change, an empty one is nothing. */
+	jit.end = 0x10020000;
+	REQUIRE(!images_add(c.images, c.pid, &jit, 40, 4, &change));
+	CHECK(!change.is_new);
+	jit.end = jit.start;
+	REQUIRE(!images_add(c.images, c.pid, &jit, 50, 5, &change));
+	CHECK(!change.is_new);
+	proc_maps_deinit(&maps);
 	stop(&c);
 }
 
 static void gone(void)
 {
 	struct child c = start();
-	uint64_t before = images_generation(c.images);
 	struct walk_code code;
-	struct error *err;
+	struct proc_maps maps = {0};
+	struct images_change change;
+	struct images *copy, *late;
 
-	kill(c.pid, SIGKILL);
-	waitpid(c.pid, NULL, 0);
-	err = images_refresh(c.images);
-	REQUIRE(err);
-	CHECK_INT(err->code, ERROR_GONE);
-	error_destroy(err);
-	/* What was known stays. */
-	CHECK_INT(images_generation(c.images), before);
-	CHECK(images_find(c.images, (uint64_t)(uintptr_t)gone, &code) && code.cfi);
+	REQUIRE(!proc_read_maps(c.proc, &maps));
+	kill_child(&c);
+	/* Its files are found by name. */
+	vec_foreach (m, &maps.mappings)
+		if (m->executable && m->inode)
+			REQUIRE(!images_add(c.images, c.proc->pid, m, 100, 0, &change));
+	CHECK(images_find(c.images, (uint64_t)(uintptr_t)gone, 100, &code) && code.cfi);
+	CHECK_INT(images_unread(c.images), 0);
+
+	/* Its child's is what was there when it was made. */
+	REQUIRE(!images_copy(c.images, 100, &copy));
+	REQUIRE(!images_copy(c.images, 99, &late));
+	images_destroy(c.images);
+	c.images = NULL;
+	CHECK(images_find(copy, (uint64_t)(uintptr_t)gone, 100, &code) && code.cfi);
+	CHECK(!images_find(late, (uint64_t)(uintptr_t)gone, 100, &code));
+	CHECK_INT(images_count(late), 0);
+	images_destroy(copy);
+	images_destroy(late);
+	/* Kept for others that may come. */
+	CHECK(image_store_count(c.store) > 1);
+	proc_maps_deinit(&maps);
 	stop(&c);
 }
 
@@ -280,7 +426,9 @@ int main(void)
 	RUN(vdso);
 	RUN(libraries);
 	RUN(odd_code);
+	RUN(overlaps);
 	RUN(gone);
 	images_destroy(NULL);
+	image_store_destroy(NULL);
 	return check_done();
 }

@@ -39,6 +39,7 @@ struct event {
 struct tracee {
 	pid_t pid, tid;
 	struct proc *proc;
+	struct image_store *store;
 	struct images *images;
 	Dwfl *dwfl;
 	struct event event;
@@ -250,9 +251,10 @@ static bool stopped_for_rbx(const struct tracee *t, const struct walk *walk)
 static void compare_return(struct tracee *t, const struct walk *walk)
 {
 	struct walk again = {.frames = returned, .capacity = FRAMES_MAX};
+	struct images_moment then = {t->images, 1};
 
 	t->returns++;
-	walk_stack(&t->event.registers, false, &t->event.stack, images_find, t->images,
+	walk_stack(&t->event.registers, false, &t->event.stack, images_find_then, &then,
 		   &again);
 
 	bool same = again.count == walk->count && again.end == walk->end &&
@@ -268,13 +270,14 @@ static void compare_return(struct tracee *t, const struct walk *walk)
 static void compare_walks(struct tracee *t)
 {
 	struct walk walk = {.frames = frames, .capacity = FRAMES_MAX};
+	struct images_moment then = {t->images, 1};
 
 	t->count = 0;
 	t->walks++;
 
 	bool dwfl_ended = dwfl_getthread_frames(t->dwfl, t->pid, note_frame, t) == 0;
 
-	walk_stack(&t->event.registers, true, &t->event.stack, images_find, t->images,
+	walk_stack(&t->event.registers, true, &t->event.stack, images_find_then, &then,
 		   &walk);
 	if (walk.is_approximate) {
 		/* Both guess, each in its own way. */
@@ -310,6 +313,22 @@ static void compare_walks(struct tracee *t)
 
 /* --- the tracee ------------------------------------------------------------------- */
 
+static void open_images(struct tracee *t)
+{
+	struct proc_maps maps = {0};
+
+	REQUIRE(!image_store_create(&t->store));
+	REQUIRE(!images_create(t->store, &t->images));
+	REQUIRE(!proc_read_maps(t->proc, &maps));
+	vec_foreach (m, &maps.mappings) {
+		struct images_change change;
+
+		if (m->executable)
+			REQUIRE(!images_add(t->images, t->pid, m, 0, 0, &change));
+	}
+	proc_maps_deinit(&maps);
+}
+
 static void start(struct tracee *t, const char *program, const char *shape)
 {
 	int status;
@@ -329,7 +348,7 @@ static void start(struct tracee *t, const char *program, const char *shape)
 	if (err)
 		fprintf(stderr, "%s\n", err->message);
 	REQUIRE(!err);
-	REQUIRE(!images_create(t->proc, &t->images));
+	open_images(t);
 	CHECK_INT(images_unread(t->images), 0);
 	dwfl_of(t);
 }
@@ -338,6 +357,7 @@ static void stop(struct tracee *t)
 {
 	dwfl_end(t->dwfl);
 	images_destroy(t->images);
+	image_store_destroy(t->store);
 	proc_close(t->proc);
 	kill(t->pid, SIGKILL);
 	while (waitpid(-1, NULL, __WALL) > 0)

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/learner_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/proc.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+DEFINE_CLEANUP(struct proc *, proc_close);
+
+/* A process whose mappings cannot be read, or did not change, is left alone so long. */
+#define LOOK_PAUSE_NS 50000000
+
+/* Processes whose code is kept; of further ones nothing is known. */
+#define PROCESSES_MAX 65536
+
+struct code_event {
+	struct watch_event event; /* the path is owned */
+};
+
+struct error *learner_code_init(struct learner_code *code)
+{
+	/* Without it mappings are read whenever they may have changed. */
+	error_destroy(watch_create(&code->watch));
+	return image_store_create(&code->store);
+}
+
+static void destroy(struct learner_code *code, struct process_code *p)
+{
+	images_destroy(p->images);
+	free(p);
+	code->count--;
+}
+
+static void drop_events(struct learner_code *code)
+{
+	vec_foreach (e, &code->events)
+		free((void *)(uintptr_t)e->event.path);
+	code->events.len = 0;
+}
+
+void learner_code_deinit(struct learner_code *code)
+{
+	for (size_t i = 0; i < CODE_BUCKETS; i++) {
+		while (code->buckets[i]) {
+			struct process_code *p = code->buckets[i];
+
+			code->buckets[i] = p->next;
+			destroy(code, p);
+		}
+	}
+	drop_events(code);
+	vec_deinit(&code->events);
+	image_store_destroy(code->store);
+	watch_destroy(code->watch);
+}
+
+/* --- the list --------------------------------------------------------------------- */
+
+static struct process_code **place(struct learner_code *code, int pid)
+{
+	struct process_code **at = &code->buckets[(unsigned)pid % CODE_BUCKETS];
+
+	while (*at && (*at)->pid != pid)
+		at = &(*at)->next;
+	return at;
+}
+
+void learner_code_forget(struct learner_code *code, int pid)
+{
+	struct process_code **at = place(code, pid), *p = *at;
+
+	if (!p)
+		return;
+	*at = p->next;
+	destroy(code, p);
+}
+
+/* `images` is taken over. */
+static struct process_code *add(struct learner_code *code, int pid, struct images *images)
+{
+	struct process_code *p =
+		code->count < PROCESSES_MAX ? calloc(1, sizeof(*p)) : NULL;
+
+	learner_code_forget(code, pid);
+	if (!p) {
+		images_destroy(images);
+		return NULL;
+	}
+	*p = (struct process_code){.pid = pid, .images = images, .slot = CODE_NO_SLOT};
+	*place(code, pid) = p;
+	code->count++;
+	return p;
+}
+
+/* --- what is told ----------------------------------------------------------------- */
+
+static void map(struct learner_code *code, struct process_code *p,
+		const struct proc_mapping *m, uint64_t since_ns, bool *is_new)
+{
+	uint64_t tag = p->slot == CODE_NO_SLOT ? 0 : code->tag(code->arg, p->slot);
+	struct images_change change = {0};
+	struct error *err = images_add(p->images, p->pid, m, since_ns, tag, &change);
+
+	error_destroy(err);
+	*is_new |= change.is_new;
+	if (change.is_replaced && p->slot != CODE_NO_SLOT)
+		code->on_replaced(code->arg, p->slot, m->start, m->end, change.tag);
+}
+
+static void forked(struct learner_code *code, const struct watch_event *event)
+{
+	const struct process_code *parent = *place(code, event->parent);
+	struct images *images;
+	struct error *err;
+
+	if (!parent || !code->follows_forks || parent->must_read) {
+		/* The number may have been another's. */
+		learner_code_forget(code, event->pid);
+		return;
+	}
+	err = images_copy(parent->images, event->time_ns, &images);
+	if (err)
+		error_destroy(err);
+	else
+		add(code, event->pid, images);
+}
+
+static void apply(struct learner_code *code, const struct watch_event *event)
+{
+	struct process_code *p = *place(code, event->pid);
+	bool is_new = false;
+
+	if (event->kind == WATCH_FORK) {
+		forked(code, event);
+	} else if (p && event->kind == WATCH_EXEC) {
+		images_end(p->images, event->time_ns);
+		p->ended_ns = event->time_ns;
+		p->must_read = false;
+	} else if (p && event->kind == WATCH_MAP) {
+		const struct proc_mapping m = {
+			.start = event->start,
+			.end = event->end,
+			.file_offset = event->file_offset,
+			.inode = event->inode,
+			.dev_major = event->dev_major,
+			.dev_minor = event->dev_minor,
+			.path = (char *)(uintptr_t)event->path,
+		};
+
+		map(code, p, &m, event->time_ns, &is_new);
+	}
+}
+
+static void suspect_all(struct learner_code *code)
+{
+	for (size_t i = 0; i < CODE_BUCKETS; i++)
+		for (struct process_code *p = code->buckets[i]; p; p = p->next)
+			p->must_read = true;
+}
+
+static void collect(void *arg, const struct watch_event *event)
+{
+	struct learner_code *code = arg;
+	struct code_event copy = {*event};
+
+	if (event->kind == WATCH_LOST) {
+		suspect_all(code);
+		return;
+	}
+	/* Others' doings are most of it. A child and its doings may be in one batch. */
+	if (!*place(code, event->pid) && event->kind != WATCH_FORK &&
+	    !code->follows_forks)
+		return;
+	copy.event.path = strdup(event->path);
+	if (!copy.event.path || !vec_push(&code->events, copy)) {
+		free((void *)(uintptr_t)copy.event.path);
+		suspect_all(code);
+	}
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct code_event *a = pa, *b = pb;
+
+	return (a->event.time_ns > b->event.time_ns) -
+	       (a->event.time_ns < b->event.time_ns);
+}
+
+void learner_code_catch_up(struct learner_code *code)
+{
+	if (!code->watch)
+		return;
+	watch_read(code->watch, collect, code);
+	if (!code->events.len)
+		return;
+	/* Each processor has told for itself. */
+	qsort(code->events.data, code->events.len, sizeof(*code->events.data), by_time);
+	vec_foreach (e, &code->events)
+		apply(code, &e->event);
+	drop_events(code);
+}
+
+/* --- what is read ----------------------------------------------------------------- */
+
+/* Read the mappings. What is not known was there before anything that is, or when that
+ * cannot be said since now. */
+static bool read_maps(struct learner_code *code, struct process_code *p, bool *is_new)
+{
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	uint64_t now_ns = clock_now_ns(), ended_ns = p->ended_ns;
+	struct proc_maps maps = {0};
+	struct error *err = proc_open(p->pid, &proc);
+
+	if (!err)
+		err = proc_read_maps(proc, &maps);
+	/* Or it has executed another program meanwhile, of which all is told. */
+	learner_code_catch_up(code);
+	if (!err && ended_ns == p->ended_ns) {
+		vec_foreach (m, &maps.mappings)
+			if (m->executable)
+				map(code, p, m, p->must_read ? now_ns : ended_ns, is_new);
+		p->must_read = false;
+	}
+	proc_maps_deinit(&maps);
+	p->next_look_ns = clock_now_ns() + LOOK_PAUSE_NS;
+	if (!err)
+		return true;
+	error_destroy(err);
+	return false;
+}
+
+struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_t slot,
+				     bool is_alive, bool has_changed)
+{
+	struct process_code *p;
+	bool is_first, is_new = false;
+
+	learner_code_catch_up(code);
+	p = *place(code, pid);
+	is_first = !p;
+	if (!p && is_alive) {
+		struct images *images;
+		struct error *err = images_create(code->store, &images);
+
+		error_destroy(err);
+		p = err ? NULL : add(code, pid, images);
+	}
+	if (!p)
+		return NULL;
+	if (is_alive)
+		p->slot = slot;
+	p->must_read |= !is_first && !code->watch && has_changed;
+	if (is_alive && (is_first || p->must_read) &&
+	    (clock_now_ns() >= p->next_look_ns || !code->watch) &&
+	    !read_maps(code, p, &is_new) && is_first) {
+		learner_code_forget(code, pid);
+		return NULL;
+	}
+	return p;
+}
+
+bool learner_code_look_again(struct learner_code *code, struct process_code *p)
+{
+	bool is_new = false;
+
+	if (clock_now_ns() < p->next_look_ns)
+		return false;
+	read_maps(code, p, &is_new);
+	return is_new;
+}
+
+void learner_code_prune(struct learner_code *code, uint64_t before_ns)
+{
+	for (size_t i = 0; i < CODE_BUCKETS; i++)
+		for (struct process_code *p = code->buckets[i]; p; p = p->next)
+			images_prune(p->images, before_ns);
+}

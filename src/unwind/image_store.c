@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/image_store.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+/* Bounds on what processes can make us open and keep. Large ones (browsers, compilers)
+ * have some hundred images with 100 MiB of unwind information. */
+#define IMAGES_MAX      4096u
+#define UNUSED_MAX      128u
+#define TOTAL_MAX_BYTES ((uint64_t)256 << 20)
+#define VDSO_MAX_BYTES  ((uint64_t)1 << 20)
+
+#define VDSO            "[vdso]"
+
+struct image {
+	/* Which file, as /proc/PID/maps names it; of the vDSO the inode is 0. */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	struct cfi *cfi;
+	void *memory;       /* of the vDSO */
+	uint64_t uses;      /* holders */
+	uint64_t last_used; /* a number that grows, for closing the oldest */
+};
+
+struct image_store {
+	VEC(struct image *) list;
+	uint64_t total_bytes, clock;
+};
+
+static void image_close(struct image *image)
+{
+	if (!image)
+		return;
+	cfi_close(image->cfi);
+	free(image->memory);
+	free(image);
+}
+
+DEFINE_CLEANUP(struct image *, image_close);
+
+struct error *image_store_create(struct image_store **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? NULL : error_no_memory();
+}
+
+void image_store_destroy(struct image_store *store)
+{
+	if (!store)
+		return;
+	vec_foreach (image, &store->list)
+		image_close(*image);
+	vec_deinit(&store->list);
+	free(store);
+}
+
+/* --- opening ---------------------------------------------------------------------- */
+
+/* The path is the target's to choose: it may lead to a FIFO, or by now to another file.
+ * Devices may differ (target/maps.h). */
+static int open_same(const char *path, const struct proc_mapping *m)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* The mapping itself leads to its file also when that was deleted or replaced, but
+ * following it needs more than CAP_SYS_PTRACE, and it may be cut in pieces by now. The
+ * last, our own view, is for a process that is gone. */
+static int open_mapped(int pid, const struct proc_mapping *m)
+{
+	char path[64 + PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
+		 m->start, m->end);
+	fd = open_same(path, m);
+	if (fd >= 0 || m->path[0] != '/')
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
+	fd = open_same(path, m);
+	return fd >= 0 ? fd : open_same(m->path, m);
+}
+
+static struct error *open_vdso(int pid, const struct proc_mapping *m, struct image *image)
+{
+	uint64_t size = m->end - m->start;
+	char path[32];
+
+	if (size > VDSO_MAX_BYTES)
+		return error_create(ERROR_MALFORMED, "the vDSO is too large");
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(freep) void *memory = malloc((size_t)size);
+
+	if (!memory)
+		return error_no_memory();
+	if (fd < 0 || pread(fd, memory, (size_t)size, (off_t)m->start) != (ssize_t)size)
+		return error_create(ERROR_GONE, "cannot read the vDSO of process %d",
+				    pid);
+
+	struct error *err = cfi_open_memory(memory, (size_t)size, &image->cfi);
+
+	if (!err)
+		image->memory = take(memory);
+	return err;
+}
+
+static struct image *open_image(int pid, const struct proc_mapping *m)
+{
+	_cleanup_(image_closep) struct image *image = calloc(1, sizeof(*image));
+	struct error *err = NULL;
+
+	if (!image)
+		return NULL;
+	image->dev_major = m->dev_major;
+	image->dev_minor = m->dev_minor;
+	image->inode = m->inode;
+	if (m->inode) {
+		int fd = open_mapped(pid, m);
+
+		if (fd >= 0)
+			err = cfi_open_file(fd, &image->cfi);
+	} else {
+		err = open_vdso(pid, m, image);
+	}
+	error_destroy(err);
+	return image->cfi ? take(image) : NULL;
+}
+
+/* --- keeping ---------------------------------------------------------------------- */
+
+/* Half of what we may open is for others. */
+static size_t images_max(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 > IMAGES_MAX)
+		return IMAGES_MAX;
+	return (size_t)limit.rlim_cur / 2;
+}
+
+static void close_at(struct image_store *store, size_t i)
+{
+	struct image *image = store->list.data[i];
+
+	store->total_bytes -= cfi_size_bytes(image->cfi);
+	store->list.data[i] = store->list.data[--store->list.len];
+	image_close(image);
+}
+
+/* Close the longest unused of those that nobody holds, while they or all are too many. */
+static void make_room(struct image_store *store)
+{
+	for (;;) {
+		size_t oldest = store->list.len, unused = 0;
+
+		for (size_t i = 0; i < store->list.len; i++) {
+			const struct image *image = store->list.data[i];
+
+			if (image->uses)
+				continue;
+			unused++;
+			if (oldest == store->list.len ||
+			    image->last_used < store->list.data[oldest]->last_used)
+				oldest = i;
+		}
+		if (!unused || (unused <= UNUSED_MAX && store->list.len < images_max() &&
+				store->total_bytes <= TOTAL_MAX_BYTES))
+			return;
+		close_at(store, oldest);
+	}
+}
+
+static bool is_of(const struct image *image, const struct proc_mapping *m)
+{
+	return image->inode == m->inode && image->dev_major == m->dev_major &&
+	       image->dev_minor == m->dev_minor;
+}
+
+struct image *image_store_get(struct image_store *store, int pid,
+			      const struct proc_mapping *m)
+{
+	_cleanup_(image_closep) struct image *fresh = NULL;
+
+	if (!m->inode && strcmp(m->path, VDSO) != 0)
+		return NULL;
+	store->clock++;
+	vec_foreach (image, &store->list) {
+		/* Those of 32-bit programs are others; they are not traced. */
+		if (!is_of(*image, m))
+			continue;
+		(*image)->last_used = store->clock;
+		return image_ref(*image);
+	}
+	make_room(store);
+	if (store->list.len >= images_max() || store->total_bytes > TOTAL_MAX_BYTES)
+		return NULL;
+	fresh = open_image(pid, m);
+	if (!fresh || !vec_push(&store->list, fresh))
+		return NULL;
+	fresh->last_used = store->clock;
+	store->total_bytes += cfi_size_bytes(fresh->cfi);
+	return image_ref(take(fresh));
+}
+
+struct image *image_ref(struct image *image)
+{
+	if (image)
+		image->uses++;
+	return image;
+}
+
+void image_release(struct image *image)
+{
+	/* The store closes it when it is in the way. */
+	if (image)
+		image->uses--;
+}
+
+const struct cfi *image_cfi(const struct image *image)
+{
+	return image ? image->cfi : NULL;
+}
+
+size_t image_store_count(const struct image_store *store)
+{
+	return store->list.len;
+}

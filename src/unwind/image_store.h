@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files that processes run code of, with their unwind information: each is opened
+ * once for all processes, and kept for a while when no process uses it any more. The
+ * vDSO, which is the same in every process, is one of them, read from memory.
+ */
+#ifndef UNWIND_IMAGE_STORE_H
+#define UNWIND_IMAGE_STORE_H
+
+#include <stddef.h>
+
+#include "target/proc.h"
+#include "unwind/cfi.h"
+#include "util/error.h"
+
+struct image;
+struct image_store;
+
+struct error *image_store_create(struct image_store **ret)
+	__attribute__((warn_unused_result));
+/* Whoever holds an image must have released it. */
+void image_store_destroy(struct image_store *store);
+
+/*
+ * The image that a mapping of process `pid` is of, to be released; NULL when it cannot be
+ * read (it is tried again the next time), is no ELF file, or there is no room: each holds
+ * a file open, and they take at most half of RLIMIT_NOFILE and 256 MiB of tables. A
+ * process that is gone is no hindrance while its file is found by the mapping's path. A
+ * file that is written to while it is mapped keeps what was read of it first.
+ */
+struct image *image_store_get(struct image_store *store, int pid,
+			      const struct proc_mapping *mapping);
+struct image *image_ref(struct image *image);
+void image_release(struct image *image);
+
+/* Borrowed. */
+const struct cfi *image_cfi(const struct image *image);
+
+/* How many images are open, those that no process uses included. */
+size_t image_store_count(const struct image_store *store);
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check.h"
+
+#include "abi.h"
+#include "bpf/aliases.h"
+
+static uint32_t stack_of(struct aliases *a, uint64_t number)
+{
+	return aliases_get(a, (uint32_t)number & ~ABI_MISS_STACK_BIT);
+}
+
+static void finds(void)
+{
+	struct aliases a = {0};
+
+	CHECK_INT(stack_of(&a, 0), ABI_NO_STACK);
+	for (uint64_t i = 0; i < 5000; i += 2)
+		CHECK(aliases_put(&a, i, (uint32_t)i * 3));
+	for (uint64_t i = 0; i < 5000; i++)
+		CHECK_INT(stack_of(&a, i), i % 2 ? ABI_NO_STACK : i * 3);
+	CHECK_INT(stack_of(&a, 1 << 20), ABI_NO_STACK);
+	aliases_deinit(&a);
+}
+
+/* A long run: one block in 5000 lives on, the others go. */
+static void forgets(void)
+{
+	struct aliases a = {0};
+	size_t most = 0;
+	uint64_t n = 0;
+
+	for (int snapshot = 0; snapshot < 200; snapshot++) {
+		for (int i = 0; i < 5000; i++, n++)
+			CHECK(aliases_put(&a, n, (uint32_t)n));
+		for (uint64_t live = 0; live < n; live += 5000)
+			CHECK_INT(stack_of(&a, live), live);
+		aliases_sweep(&a);
+		most = a.chunk_count > most ? a.chunk_count : most;
+	}
+	/* Each of 200 holds one of 1024, and the last three times 5000 are there. */
+	CHECK(most <= 200 + 3 * 5000 / 1024 + 3);
+	CHECK_INT(stack_of(&a, n - 1), n - 1);
+	/* Of the third before the last what nobody asked for is gone. */
+	CHECK_INT(stack_of(&a, n - 3 * 5000 - 1100), ABI_NO_STACK);
+	aliases_deinit(&a);
+}
+
+static void comes_round(void)
+{
+	struct aliases a = {0};
+	const uint64_t round = UINT64_C(1) << 31;
+
+	CHECK(aliases_put(&a, 5, 50));
+	CHECK(aliases_put(&a, 6, 60));
+	CHECK(aliases_put(&a, round + 6, 61));
+	/* Nobody knows which of them a block means: no stack is better than another's. */
+	CHECK_INT(stack_of(&a, 5), ABI_NO_STACK);
+	CHECK_INT(stack_of(&a, round + 6), 61);
+	CHECK_INT(a.chunk_count, 1);
+	aliases_deinit(&a);
+}
+
+int main(void)
+{
+	RUN(finds);
+	RUN(forgets);
+	RUN(comes_round);
+	return check_done();
+}

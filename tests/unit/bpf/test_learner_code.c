@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The code of processes that are gone before anybody looks, and of code that gave way to
+ * other code: by what the kernel told when it happened. */
+#include "check.h"
+
+#include <sys/mman.h>
+
+#include "bpf/learner_code.h"
+#include "unit/target/child.h"
+#include "util/clock.h"
+
+#define NOW (UINT64_MAX - 1)
+
+/* --- what the code says ----------------------------------------------------------- */
+
+struct replaced {
+	unsigned times;
+	uint32_t slot;
+	uint64_t start, end, tag;
+};
+
+static uint64_t tag_now;
+
+static uint64_t tag_of(void *arg, uint32_t slot)
+{
+	(void)arg;
+	(void)slot;
+	return tag_now;
+}
+
+static void note(void *arg, uint32_t slot, uint64_t start, uint64_t end, uint64_t tag)
+{
+	struct replaced *r = arg;
+
+	*r = (struct replaced){r->times + 1, slot, start, end, tag};
+}
+
+static void open_code(struct learner_code *code, bool follows_forks, struct replaced *r)
+{
+	*code = (struct learner_code){.follows_forks = follows_forks,
+				      .on_replaced = note,
+				      .tag = tag_of,
+				      .arg = r};
+	REQUIRE(!learner_code_init(code));
+	if (!code->watch)
+		check_skip("the kernel does not tell us of all processes");
+}
+
+static bool knows(const struct process_code *p, const void *function, uint64_t at_ns)
+{
+	struct walk_code code;
+
+	return p && images_find(p->images, (uint64_t)(uintptr_t)function, at_ns, &code) &&
+	       code.cfi;
+}
+
+/* --- a process that does what it is told ------------------------------------------ */
+
+struct job {
+	int go[2], done[2];
+	int *answer; /* shared */
+};
+
+static void run_jobs(void *arg)
+{
+	struct job *job = arg;
+	char letter;
+	pid_t pid;
+	void *at = NULL;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	if (fork())
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	job->answer[0] = getpid();
+	if (write(job->done[1], "", 1) != 1)
+		_exit(1);
+	while (read(job->go[0], &letter, 1) == 1) {
+		switch (letter) {
+		case 'f': /* a child that ends at once */
+		case 'e': /* and one that executes a program before */
+			pid = fork();
+			if (!pid && letter == 'e')
+				execl("/bin/true", "true", (char *)NULL);
+			if (!pid)
+				_exit(0);
+			job->answer[0] = pid;
+			waitpid(pid, NULL, 0);
+			break;
+		case 'm': /* our first page as code, then no page of a file as code */
+			at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+			*(void **)(job->answer + 2) = at;
+			break;
+		case 'r':
+			munmap(at, 4096);
+			mmap(at, 4096, PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+			break;
+		}
+		if (write(job->done[1], "", 1) != 1)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static struct child start(struct job *job)
+{
+	char byte;
+
+	REQUIRE(pipe2(job->go, O_CLOEXEC) == 0 && pipe2(job->done, O_CLOEXEC) == 0);
+	job->answer = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			   -1, 0);
+	REQUIRE(job->answer != MAP_FAILED);
+
+	struct child child = child_fork(run_jobs, job);
+
+	REQUIRE(read(job->done[0], &byte, 1) == 1);
+	return child;
+}
+
+static int run(struct job *job, char letter)
+{
+	char byte;
+
+	REQUIRE(write(job->go[1], &letter, 1) == 1);
+	REQUIRE(read(job->done[0], &byte, 1) == 1);
+	return job->answer[0];
+}
+
+static void stop(struct job *job, struct child *child)
+{
+	child_end(child);
+	close(job->go[0]);
+	close(job->go[1]);
+	close(job->done[0]);
+	close(job->done[1]);
+	munmap(job->answer, 4096);
+}
+
+/* --- tests ------------------------------------------------------------------------ */
+
+static void children_that_are_gone(void)
+{
+	struct replaced replaced = {0};
+	struct learner_code code;
+	struct job job;
+	struct child child = start(&job);
+	int parent = job.answer[0], pid;
+	const void *ours = (const void *)(uintptr_t)children_that_are_gone;
+
+	open_code(&code, true, &replaced);
+	CHECK(knows(learner_code_of(&code, parent, 0, true, true), ours, NOW));
+	pid = run(&job, 'f');
+	CHECK(knows(learner_code_of(&code, pid, 1, false, true), ours, NOW));
+
+	/* Its program's code, that of the linker, of libc and the kernel's; and before
+	 * what it had of its parent. */
+	uint64_t before_ns = clock_now_ns();
+
+	pid = run(&job, 'e');
+
+	struct process_code *p = learner_code_of(&code, pid, 2, false, true);
+
+	REQUIRE(p);
+	CHECK(p->ended_ns > before_ns);
+	CHECK(knows(p, ours, p->ended_ns - 1));
+	CHECK(!knows(p, ours, NOW));
+	CHECK_INT(images_unread(p->images), 0);
+	images_prune(p->images, p->ended_ns + 1);
+	CHECK(images_count(p->images) >= 4);
+	CHECK(!knows(p, ours, p->ended_ns - 1));
+
+	learner_code_forget(&code, pid);
+	CHECK(!learner_code_of(&code, pid, 2, false, true));
+	CHECK_INT(replaced.times, 0);
+	learner_code_deinit(&code);
+	stop(&job, &child);
+}
+
+static void children_of_no_interest(void)
+{
+	struct replaced replaced = {0};
+	struct learner_code code;
+	struct job job;
+	struct child child = start(&job);
+	int parent = job.answer[0];
+
+	open_code(&code, false, &replaced);
+	REQUIRE(learner_code_of(&code, parent, 0, true, true));
+	CHECK(!learner_code_of(&code, run(&job, 'f'), 1, false, true));
+	CHECK(!learner_code_of(&code, run(&job, 'e'), 1, true, true));
+	learner_code_deinit(&code);
+	stop(&job, &child);
+}
+
+static void code_in_the_place_of_code(void)
+{
+	struct replaced replaced = {0};
+	struct learner_code code;
+	struct job job;
+	struct child child = start(&job);
+	int pid = job.answer[0];
+	struct walk_code found;
+
+	open_code(&code, false, &replaced);
+	tag_now = 7;
+	struct process_code *p = learner_code_of(&code, pid, 3, true, true);
+
+	REQUIRE(p);
+	run(&job, 'm');
+	learner_code_catch_up(&code);
+	uint64_t at = *(uint64_t *)(void *)(job.answer + 2), mapped_ns = clock_now_ns();
+
+	REQUIRE(images_find(p->images, at, NOW, &found));
+	CHECK_INT(replaced.times, 0);
+	tag_now = 8;
+	run(&job, 'r');
+	learner_code_catch_up(&code);
+	CHECK_INT(replaced.times, 1);
+	CHECK_INT(replaced.slot, 3);
+	CHECK_INT(replaced.start, at);
+	CHECK_INT(replaced.end, at + 4096);
+	CHECK_INT(replaced.tag, 7);
+	CHECK(images_find(p->images, at, mapped_ns, &found));
+
+	/* What was lost is read, and nothing of it is new. */
+	size_t before = images_count(p->images);
+
+	p->must_read = true;
+	p->next_look_ns = 0;
+	CHECK(learner_code_of(&code, pid, 3, true, true) == p);
+	CHECK(!p->must_read);
+	CHECK_INT(images_count(p->images), before);
+	learner_code_deinit(&code);
+	stop(&job, &child);
+}
+
+int main(void)
+{
+	RUN(children_that_are_gone);
+	RUN(children_of_no_interest);
+	RUN(code_in_the_place_of_code);
+	return check_done();
+}
