@@ -90,6 +90,20 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"mappings", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(mappings),
 		.help = "trace mmap, munmap and mremap too, with totals of their own",
 	},
+	[OPTION_REPLAY] = {
+		"replay", .argument = "FILE", .group = GROUP_TARGET, .kind = KIND_PATH,
+		.offline = OFFLINE_REPLAY, FIELD(replay),
+		.expected = "a file that --save has written",
+		.help = "trace nothing: make the report of a snapshot that --save has "
+			"written, here or elsewhere; needs no root",
+	},
+	[OPTION_DIFF] = {
+		"diff", .argument = "OLD NEW", .group = GROUP_TARGET, .kind = KIND_PAIR,
+		.offline = OFFLINE_DIFF, FIELD(diff_old),
+		.expected = "two files that --save has written, the older one first",
+		.help = "trace nothing: show which stacks of two snapshots differ, and by "
+			"how much; stacks are matched by names",
+	},
 	[OPTION_TRAFFIC] = {
 		"traffic", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(traffic),
 		.help = "count allocations, frees, peak, lifetimes and threads of each call "
@@ -150,13 +164,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"(default: no bound)",
 	},
 	[OPTION_TOP] = {
-		"top", 'T', .argument = "N", .group = GROUP_REPORTS,
+		"top", 'T', .argument = "N", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_INTEGER, FIELD(top), .min = 0, .max = 1000000000,
 		.expected = "a whole number from 0 (all) to 1000000000",
 		.help = "list at most N stacks (default 10; 0: all)",
 	},
 	[OPTION_VIEW] = {
-		"view", .argument = "VIEW", .group = GROUP_REPORTS,
+		"view", .argument = "VIEW", .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
 		.kind = KIND_NAME, FIELD(view), .choices = view_names,
 		.expected = "'leaks', 'growth', 'traffic', 'peak', 'allocations', "
 			    "'threads', 'histogram', 'lifetimes' or 'processes'",
@@ -165,7 +179,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"(of sizes), lifetimes, processes",
 	},
 	[OPTION_SORT] = {
-		"sort", .argument = "KEY", .group = GROUP_REPORTS,
+		"sort", .argument = "KEY", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_CHOICE, FIELD(sort), .choices = sorts,
 		.expected = "'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
 			    "'temporary'",
@@ -175,18 +189,18 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"(blocks that were freed at once)",
 	},
 	[OPTION_SHOW_ALLOCS] = {
-		"show-allocs", 'a', .group = GROUP_REPORTS,
+		"show-allocs", 'a', .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,
 		.kind = KIND_FLAG, FIELD(show_allocs),
 		.help = "list each block behind a stack: address, size, age and thread",
 	},
 	[OPTION_COMBINED_ONLY] = {
-		"combined-only", .group = GROUP_REPORTS,
+		"combined-only", .group = GROUP_REPORTS, .offline = OFFLINE_ALL,
 		.kind = KIND_FLAG, FIELD(combined_only),
 		.help = "totals per stack over blocks of every age, without ages",
 	},
 
 	[OPTION_OLDER] = {
-		"older", .argument = "TIME", .group = GROUP_FILTER,
+		"older", .argument = "TIME", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
 		.kind = KIND_DURATION, FIELD(older_ns),
 		.min = 0, .max = TIME_MAX_NS, .unit_ns = UNITS_NS_PER_MS,
 		.expected = "a time from 0 to 8760h (a plain number is milliseconds), "
@@ -207,19 +221,19 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "trace only blocks of at most SIZE bytes (K, M, G allowed)",
 	},
 	[OPTION_SKIP_SIZE] = {
-		"skip-size", .argument = "SIZE", .group = GROUP_FILTER,
+		"skip-size", .argument = "SIZE", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
 		.kind = KIND_SIZE, FIELD(skip_bytes), .max = UINT64_MAX,
 		.expected = "a size in bytes, such as 4096, 4K or 1.5M",
 		.help = "leave out stacks of less than SIZE bytes (K, M, G allowed)",
 	},
 	[OPTION_SKIP_COUNT] = {
-		"skip-count", .argument = "N", .group = GROUP_FILTER,
+		"skip-count", .argument = "N", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
 		.kind = KIND_QUANTITY, FIELD(skip_count), .max = UINT64_MAX,
 		.expected = "a whole number, such as 100 or 4K",
 		.help = "leave out stacks of less than N blocks",
 	},
 	[OPTION_FILTER] = {
-		"filter", .argument = "PATTERN", .group = GROUP_FILTER,
+		"filter", .argument = "PATTERN", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
 		.kind = KIND_LIST, FIELD(filters),
 		.expected = "a pattern such as 'parse_*', fn:GLOB, mod:GLOB or src:GLOB, at "
 			    "most 16 times",
@@ -228,14 +242,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"matches; may be given again",
 	},
 	[OPTION_EXCLUDE] = {
-		"exclude", .argument = "PATTERN", .group = GROUP_FILTER,
+		"exclude", .argument = "PATTERN", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
 		.kind = KIND_LIST, FIELD(excludes),
 		.expected = "a pattern such as 'parse_*', fn:GLOB, mod:GLOB or src:GLOB, at "
 			    "most 16 times",
 		.help = "leave out stacks with such a frame; may be given again",
 	},
 	[OPTION_SUPPRESSIONS] = {
-		"suppressions", .argument = "FILE", .group = GROUP_FILTER,
+		"suppressions", .argument = "FILE", .group = GROUP_FILTER, .offline = OFFLINE_ALL,
 		.kind = KIND_LIST, FIELD(suppressions),
 		.expected = "a file of lines leak:PATTERN, at most 16 times",
 		.help = "leave out stacks that a file for LeakSanitizer suppresses, and say "
@@ -288,7 +302,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_NO_LINES] = {
-		"no-lines", .group = GROUP_NAMES, .kind = KIND_FLAG, FIELD(no_lines),
+		"no-lines", .group = GROUP_NAMES, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(no_lines),
 		.help = "names only: no source lines and no inlined functions",
 	},
 	[OPTION_DEBUG_DIR] = {
@@ -309,7 +323,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "print names of C++ and Rust as the files have them",
 	},
 	[OPTION_PATHS] = {
-		"paths", .argument = "HOW", .group = GROUP_NAMES,
+		"paths", .argument = "HOW", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
 		.kind = KIND_CHOICE, FIELD(short_paths), .choices = paths,
 		.expected = "'full' or 'short'",
 		.help = "show source files with their directories (full, the default) or "
@@ -317,7 +331,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_HIDE_FRAMES] = {
-		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES,
+		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES, .offline = OFFLINE_REPLAY,
 		.kind = KIND_PATH, FIELD(hide_frames),
 		.expected = "'default', 'none' or a file of patterns",
 		.help = "leave out of the stacks of text reports how programs and threads "
@@ -326,27 +340,27 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_FORMAT] = {
-		"format", .argument = "FORMAT", .group = GROUP_OUTPUT,
+		"format", .argument = "FORMAT", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_NAME, FIELD(format), .choices = formats,
 		.expected = "'text' or 'json'",
 		.help = "text (the default) or json (one object per report and line)",
 	},
 	[OPTION_COLOR] = {
-		"color", .argument = "WHEN", .group = GROUP_OUTPUT,
+		"color", .argument = "WHEN", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_CHOICE, FIELD(color), .choices = colors,
 		.expected = "'auto', 'always' or 'never'",
 		.help = "colour text reports: auto (the default: on a terminal, unless "
 			"NO_COLOR is set), always or never",
 	},
 	[OPTION_OUTPUT] = {
-		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT,
+		"output", 'o', .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATH, FIELD(output),
 		.expected = "a file name",
 		.help = "write reports to FILE, which must not exist yet "
 			"(default, and '-': standard output)",
 	},
 	[OPTION_FLAMEGRAPH] = {
-		"flamegraph", .argument = "FILE", .group = GROUP_OUTPUT,
+		"flamegraph", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_FLAMEGRAPH]),
 		.expected = PATTERN,
 		.help = "write collapsed stacks to FILE, for flamegraph.pl or speedscope; "
@@ -354,40 +368,48 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"the time, %n the number of the report",
 	},
 	[OPTION_FLAME] = {
-		"flame", .argument = "FILE", .group = GROUP_OUTPUT,
+		"flame", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_FLAME]),
 		.expected = PATTERN,
 		.help = "write a flame graph to FILE, an SVG for a browser",
 	},
 	[OPTION_INVERTED] = {
-		"inverted", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(inverted),
+		"inverted", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(inverted),
 		.help = "the graph of --flame and --html has its root at the top",
 	},
 	[OPTION_REVERSE] = {
-		"reverse", .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(reverse),
+		"reverse", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(reverse),
 		.help = "the graph of --flame and --html merges stacks from the allocation "
 			"function on",
 	},
 	[OPTION_PPROF] = {
-		"pprof", .argument = "FILE", .group = GROUP_OUTPUT,
+		"pprof", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_PPROF]),
 		.expected = PATTERN,
 		.help = "write a profile to FILE for pprof, usually named .pb.gz",
 	},
 	[OPTION_CSV] = {
-		"csv", .argument = "FILE", .group = GROUP_OUTPUT,
+		"csv", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_CSV]),
 		.expected = PATTERN,
 		.help = "write a table of all stacks with histograms to FILE",
 	},
 	[OPTION_JSON] = {
-		"json", .argument = "FILE", .group = GROUP_OUTPUT,
+		"json", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_JSON]),
 		.expected = PATTERN,
 		.help = "write a report with all stacks to FILE, as --format json does",
 	},
+	[OPTION_SAVE] = {
+		"save", .argument = "FILE", .group = GROUP_OUTPUT,
+		.offline = OFFLINE_REPLAY, .kind = KIND_PATTERN,
+		FIELD(files[OUTPUT_SAVE]),
+		.expected = PATTERN,
+		.help = "write a snapshot to FILE, with the names of all frames, from "
+			"which --replay makes every other report and file later",
+	},
 	[OPTION_HTML] = {
-		"html", .argument = "FILE", .group = GROUP_OUTPUT,
+		"html", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
 		.kind = KIND_PATTERN, FIELD(files[OUTPUT_HTML]),
 		.expected = PATTERN,
 		.help = "write a summary to FILE, a page for a browser: totals, the course of "
@@ -399,15 +421,15 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "write these files anew at each report (default: at the end)",
 	},
 	[OPTION_FORCE] = {
-		"force", 'f', .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(force),
+		"force", 'f', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(force),
 		.help = "let files that exist be overwritten",
 	},
 	[OPTION_QUIET] = {
-		"quiet", 'q', .group = GROUP_OUTPUT, .kind = KIND_FLAG, FIELD(quiet),
+		"quiet", 'q', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(quiet),
 		.help = "no progress and no notes on standard error, only errors",
 	},
 	[OPTION_VERBOSE] = {
-		"verbose", 'v', .group = GROUP_OUTPUT, .kind = KIND_REPEATED, FIELD(verbose),
+		"verbose", 'v', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_REPEATED, FIELD(verbose),
 		.help = "say more on standard error; may be given more than once",
 	},
 
@@ -440,12 +462,12 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"rules, and by frame pointers through code that has none",
 	},
 	[OPTION_VERSION] = {
-		"version", .group = GROUP_ADVANCED,
+		"version", .group = GROUP_ADVANCED, .offline = OFFLINE_ALL,
 		.kind = KIND_ACTION, FIELD(action), .min = ACTION_VERSION,
 		.help = "print the version and stop",
 	},
 	[OPTION_HELP] = {
-		"help", 'h', .group = GROUP_ADVANCED,
+		"help", 'h', .group = GROUP_ADVANCED, .offline = OFFLINE_ALL,
 		.kind = KIND_ACTION, FIELD(action), .min = ACTION_HELP,
 		.help = "print this help and stop",
 	},

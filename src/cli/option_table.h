@@ -20,6 +20,8 @@ enum option_id {
 	OPTION_SYMBOLS_PREFIX,
 	OPTION_FUNCTION,
 	OPTION_MAPPINGS,
+	OPTION_REPLAY,
+	OPTION_DIFF,
 	OPTION_EVENT,
 	OPTION_GROWTH,
 	OPTION_KERNEL_STACKS,
@@ -63,6 +65,7 @@ enum option_id {
 	OPTION_PPROF,
 	OPTION_CSV,
 	OPTION_JSON,
+	OPTION_SAVE,
 	OPTION_HTML,
 	OPTION_OUTPUT_EVERY,
 	OPTION_FORCE,
@@ -103,7 +106,15 @@ enum option_kind {
 	KIND_PATTERN,  /* const char *: a name that cli/file_name.h finds valid */
 	KIND_PIDS,     /* int[]: numbers with commas between; adds to those before */
 	KIND_LIST,     /* struct option_list: any text but "", may be given again */
+	KIND_PAIR,     /* const char *[2]: any text but "", in two arguments */
 	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
+};
+
+/* Where nothing is traced most options make no sense. */
+enum option_offline {
+	OFFLINE_REPLAY = 1, /* it has a meaning with --replay */
+	OFFLINE_DIFF = 2,   /* and with --diff */
+	OFFLINE_ALL = OFFLINE_REPLAY | OFFLINE_DIFF,
 };
 
 struct option_row {
@@ -114,6 +125,7 @@ struct option_row {
 	const char *argument; /* its name in the help text, NULL: takes no value */
 	enum option_group group;
 	enum option_kind kind;
+	unsigned offline; /* enum option_offline */
 	size_t offset, size;        /* of the field in struct options, bytes */
 	uint64_t min, max;          /* numbers: both included */
 	uint64_t unit_ns;           /* durations */

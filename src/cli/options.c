@@ -199,6 +199,7 @@ static bool set_value(const struct option_row *row, struct options *options,
 			row->choices[choice] ? (enum headers_mode)choice : HEADERS_DIR;
 		return *value;
 	case KIND_PATH:
+	case KIND_PAIR:
 		store_text(row, options, value);
 		return *value;
 	case KIND_PATTERN:
@@ -228,6 +229,22 @@ static void set_flag(struct parse *p, const struct option_row *row)
 	}
 }
 
+/* The other half of a pair is the next argument. */
+static struct error *set_second(struct parse *p, const struct option_row *row,
+				const char *spelled)
+{
+	const char *second = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
+
+	if (!second || (second[0] == '-' && second[1]))
+		return error_create(ERROR_USAGE, "%s: expected %s; there is only one",
+				    spelled, row->expected);
+	if (!*second)
+		return bad_value(row, spelled, second);
+	p->options->diff_new = second;
+	p->at++;
+	return NULL;
+}
+
 /* Apply one option. `value` is what was written in the same argument, or NULL: then it
  * is the next argument. */
 static struct error *apply(struct parse *p, const struct option_row *row,
@@ -247,7 +264,8 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 
 		/* A forgotten file name must not swallow the next option. */
 		bool any_text = row->kind == KIND_PATH || row->kind == KIND_PATTERN ||
-				row->kind == KIND_HEADERS || row->kind == KIND_LIST;
+				row->kind == KIND_HEADERS || row->kind == KIND_LIST ||
+				row->kind == KIND_PAIR;
 
 		if (any_text && value[0] == '-' && value[1]) {
 			_cleanup_(freep) char *shown = escape_dup(value);
@@ -264,7 +282,7 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 	if (!set_value(row, p->options, value))
 		return bad_value(row, spelled, value);
 	p->given[row - option_rows] = value;
-	return NULL;
+	return row->kind == KIND_PAIR ? set_second(p, row, spelled) : NULL;
 }
 
 static struct error *parse_long(struct parse *p, const char *arg)
@@ -312,7 +330,7 @@ static struct error *parse_letters(struct parse *p, const char *arg)
 /* The options that name a file to be written. */
 static const enum option_id file_ids[] = {
 	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
-	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,
+	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,  OPTION_SAVE,
 };
 
 static struct error *check_files(const struct parse *p)
@@ -364,6 +382,7 @@ static struct error *check_event(const struct parse *p)
 		OPTION_MAX_SIZE,    OPTION_SAMPLE_EVERY,   OPTION_SAMPLE_BYTES,
 		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,  OPTION_TRAFFIC,
 		OPTION_VIEW,        OPTION_HTML,           OPTION_TEMPORARY_THRESHOLD,
+		OPTION_SAVE,        OPTION_REPLAY,         OPTION_DIFF,
 	};
 	struct event_spec spec;
 	struct error *err = event_spec_parse(p->options->event, &spec);
@@ -427,14 +446,39 @@ static struct error *check_view(const struct parse *p)
 	return check_filters(options);
 }
 
-/* What only shows when all options are known. */
-static struct error *check_together(const struct parse *p)
+/* Where snapshots are read nothing is traced. */
+static struct error *check_offline(const struct parse *p)
 {
 	struct options *options = p->options;
-	struct error *err = check_view(p);
+	const char *name = options->replay ? "replay" : "diff";
+	unsigned offline = options->replay ? OFFLINE_REPLAY : OFFLINE_DIFF;
 
-	if (err)
-		return err;
+	if (!options->replay && !options->diff_old)
+		return NULL;
+	options->action = options->replay ? ACTION_REPLAY : ACTION_DIFF;
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		if (p->given[i] && !(option_rows[i].offline & offline))
+			return error_create(ERROR_USAGE,
+					    "--%s: expected without --%s, which reads "
+					    "what --save has written and traces nothing; "
+					    "got both",
+					    option_rows[i].name, name);
+	}
+	if (options->command)
+		return error_create(ERROR_USAGE,
+				    "--%s: expected without a command after '--'; "
+				    "nothing is traced",
+				    name);
+	return NULL;
+}
+
+/* What the process to trace is known by. */
+static struct error *check_target(const struct parse *p)
+{
+	const struct options *options = p->options;
+
+	if (options->action != ACTION_TRACE)
+		return NULL;
 	if (options->pid_count && options->program)
 		return error_create(ERROR_USAGE,
 				    "--program: expected without --pid, which names a "
@@ -455,11 +499,31 @@ static struct error *check_together(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--follow-forks: expected with --pid or a command; "
 				    "%s alone traces every process anyway",
-				    options->event ? "--event" : "--lib");
+				    options->event || options->growth ? "--event"
+								      : "--lib");
+	return NULL;
+}
+
+/* What only shows when all options are known. */
+static struct error *check_together(const struct parse *p)
+{
+	struct options *options = p->options;
+	struct error *err = check_offline(p);
+
+	if (!err)
+		err = check_view(p);
+	if (!err)
+		err = check_target(p);
+	if (err)
+		return err;
 	if (options->sample_bytes && options->sample_every > 1)
 		return error_create(ERROR_USAGE,
 				    "--sample-bytes: expected without --sample-every, "
 				    "which draws regardless of the size; got both");
+	/* A snapshot has all that can be asked of it later. */
+	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
+	    !options->event && !options->growth)
+		options->traffic = true;
 	if (options->growth && options->event)
 		return error_create(ERROR_USAGE,
 				    "--growth: expected without --event, since it counts "

@@ -16,6 +16,8 @@
 
 enum option_action {
 	ACTION_TRACE,
+	ACTION_REPLAY,
+	ACTION_DIFF,
 	ACTION_HELP,
 	ACTION_VERSION
 };
@@ -34,6 +36,7 @@ enum output_kind {
 	OUTPUT_CSV,
 	OUTPUT_JSON,
 	OUTPUT_HTML,
+	OUTPUT_SAVE,
 	OUTPUT_KIND_COUNT
 };
 
@@ -87,9 +90,8 @@ struct options {
 	const char *format;           /* "text" (default) or "json": a renderer's name */
 	const char *output;           /* --output FILE, NULL (also for "-"): stdout;
 				    borrowed from argv */
-	/* --flamegraph, --flame, --pprof, --csv, --json, --html: patterns that
-	   cli/file_name.h
-	   finds valid, all different, or NULL; borrowed from argv */
+	/* --flamegraph, --flame, --pprof, --csv, --json, --html, --save: patterns
+	   that cli/file_name.h finds valid, all different, or NULL; borrowed from argv */
 	const char *files[OUTPUT_KIND_COUNT];
 	bool output_every;             /* only with one of files */
 	bool inverted, reverse;        /* only with --flame or --html */
@@ -111,6 +113,10 @@ struct options {
 				       borrowed */
 	bool growth;                /* --growth; event is then that of page faults */
 	bool kernel_stacks;         /* only with event */
+	const char *diff_old;       /* --diff: the snapshot files to compare; with */
+	const char *diff_new;       /* ACTION_DIFF only. Borrowed */
+	const char *replay;         /* --replay: a snapshot file; with ACTION_REPLAY only.
+				       Borrowed */
 };
 
 /*

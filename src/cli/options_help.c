@@ -52,6 +52,8 @@ void options_help(FILE *out)
 	fputs("Usage: memtrace --pid PID [OPTION]...\n"
 	      "       memtrace [OPTION]... -- COMMAND [ARGUMENT]...\n"
 	      "       memtrace [OPTION]... --program FILE [-- NAME [ARGUMENT]...]\n"
+	      "       memtrace --replay FILE [OPTION]...\n"
+	      "       memtrace --diff OLD NEW [OPTION]...\n"
 	      "Show which call paths hold the heap memory of a running process.\n",
 	      out);
 	for (int group = 0; group < GROUP_COUNT; group++) {
@@ -64,8 +66,8 @@ void options_help(FILE *out)
 	fputs("\nTIME takes us, ms, s, m or h; SIZE takes K, M, G or T (powers of "
 	      "1024).\n"
 	      "Ctrl-C prints a final report and ends; SIGUSR1 prints a report at once.\n"
-	      "Exit status: 0 when done, 1 when tracing failed, 2 for a wrong command "
-	      "line.\n"
+	      "Exit status: 0 when done, 1 when tracing or a file failed, 2 for a wrong "
+	      "command\nline.\n"
 	      "\nExamples:\n"
 	      "  memtrace --pid 1234\n"
 	      "      a report every 5 seconds until Ctrl-C\n"
@@ -79,6 +81,12 @@ void options_help(FILE *out)
 	      "      and at the end a summary for a browser and a profile for pprof\n"
 	      "  memtrace -p 1234 --view traffic --exclude 'mod:libxml2*' -T 20\n"
 	      "      the 20 stacks that allocated most, but not those through libxml2\n"
+	      "  memtrace -p 1234 -d 10m --save heap.mts\n"
+	      "      keep everything after ten minutes in a snapshot\n"
+	      "  memtrace --replay heap.mts --top 50\n"
+	      "      any report of it, later or elsewhere, without root\n"
+	      "  memtrace --diff before.mts after.mts --flame change.svg\n"
+	      "      which stacks hold more, or less, than in another snapshot\n"
 	      "  memtrace -p 1234,1240 --follow-forks\n"
 	      "      two processes, and the children that they fork\n"
 	      "  memtrace --lib /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -s 100\n"

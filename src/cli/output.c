@@ -7,6 +7,9 @@
 
 #include "util/cleanup.h"
 
+/* A report of very many stacks is hundreds of megabytes long. */
+#define STREAM_BYTES ((size_t)256 * 1024)
+
 static struct error *open_existing(const char *path, int *ret)
 {
 	/* Non-blocking, or a FIFO would keep us here. */
@@ -31,8 +34,11 @@ struct error *output_open(const char *path, bool force, struct output *ret)
 	struct error *err = NULL;
 
 	*ret = (struct output){.path = path, .file = path ? NULL : stdout};
-	if (!path)
+	if (!path) {
+		if (!isatty(STDOUT_FILENO))
+			setvbuf(stdout, NULL, _IOFBF, STREAM_BYTES);
 		return NULL;
+	}
 
 	_cleanup_(closep) int fd =
 		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -53,6 +59,7 @@ struct error *output_open(const char *path, bool force, struct output *ret)
 	if (!ret->file)
 		return error_no_memory();
 	fd = -1;
+	setvbuf(ret->file, NULL, _IOFBF, STREAM_BYTES);
 	return NULL;
 }
 

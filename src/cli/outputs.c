@@ -2,11 +2,13 @@
 #include "cli/outputs.h"
 
 #include "cli/file_name.h"
+#include "render/diff.h"
 #include "render/flame.h"
 #include "render/html.h"
 #include "render/renderer.h"
 #include "render/views.h"
 #include "report/view.h"
+#include "snapshot/file.h"
 #include "util/cleanup.h"
 
 /* Of single blocks, however few the report shows. */
@@ -21,15 +23,25 @@ static const struct {
 	[OUTPUT_CSV] = {"--csv", "csv"},
 	[OUTPUT_JSON] = {"--json", "json"},
 	[OUTPUT_HTML] = {"--html", "html"},
+	[OUTPUT_SAVE] = {"--save", NULL}, /* the snapshot, not a report of it */
 };
 
 static bool is_due(const struct outputs *outputs, bool is_final)
 {
-	const struct options *options = outputs->options;
+	return is_final || outputs->options->output_every;
+}
 
+bool outputs_save_is_due(const struct outputs *outputs, bool is_final)
+{
+	return outputs->options->files[OUTPUT_SAVE] && is_due(outputs, is_final);
+}
+
+/* Whether a report is to be rendered into a file. */
+static bool report_is_due(const struct outputs *outputs, bool is_final)
+{
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
-		if (options->files[i])
-			return is_final || options->output_every;
+		if (outputs->options->files[i] && i != OUTPUT_SAVE)
+			return is_due(outputs, is_final);
 	}
 	return false;
 }
@@ -78,7 +90,7 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 {
 	struct report_options wanted = *options;
 
-	if (is_due(outputs, is_final)) {
+	if (report_is_due(outputs, is_final)) {
 		wanted.top = 0;
 		/* For histograms and labels. */
 		wanted.show_blocks = true;
@@ -89,16 +101,37 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 	return wanted;
 }
 
-static struct error *render(const struct options *options, size_t kind,
-			    const struct report *report, FILE *out)
-{
-	const struct flame_options flame = {.inverted = options->inverted,
-					    .reverse = options->reverse};
+/* What is written: a report, or a difference. */
+struct subject {
+	const struct report *report; /* of a difference the new one */
+	const struct report_diff *diff;
+};
 
-	if (kind == OUTPUT_FLAME)
-		return flame_render(report, &flame, out);
+static struct error *render_graph(const struct options *options, size_t kind,
+				  const struct subject *subject, FILE *out)
+{
+	const struct flame_options flame = {
+		.inverted = options->inverted,
+		.reverse = options->reverse,
+		.old = subject->diff ? subject->diff->old : NULL,
+	};
+
 	if (kind == OUTPUT_HTML)
-		return html_render(report, &flame, out);
+		return html_render(subject->report, &flame, out);
+	return flame_render(subject->diff ? &subject->diff->graph : subject->report,
+			    &flame, out);
+}
+
+static struct error *render(const struct options *options, size_t kind,
+			    const struct subject *subject, FILE *out)
+{
+	const struct report *report = subject->report;
+
+	if (kind == OUTPUT_FLAME || kind == OUTPUT_HTML)
+		return render_graph(options, kind, subject, out);
+	if (subject->diff)
+		return diff_renderer_find(kinds[kind].renderer)
+			->render(subject->diff, out);
 	if (kind == OUTPUT_JSON || kind == OUTPUT_CSV) {
 		struct report_options all = report->options;
 		struct report view;
@@ -113,18 +146,19 @@ static struct error *render(const struct options *options, size_t kind,
 		return err ? err
 			   : renderer_find(kinds[kind].renderer)->render(&view, out);
 	}
+	if (kind == OUTPUT_SAVE)
+		return snapshot_write(report->snapshot, out);
 	return renderer_find(kinds[kind].renderer)->render(report, out);
 }
 
 static struct error *write_file(struct outputs *outputs, size_t kind,
-				const struct report *report)
+				const struct subject *subject)
 {
 	const struct options *options = outputs->options;
+	const struct snapshot *snap = subject->report->snapshot;
 	const struct file_name_values values = {
-		.pid = report->snapshot->processes.len
-			       ? report->snapshot->processes.data[0].pid
-			       : 0,
-		.wall_ns = report->snapshot->wall_ns,
+		.pid = snap->processes.len ? snap->processes.data[0].pid : 0,
+		.wall_ns = snap->wall_ns,
 		.number = outputs->reports,
 	};
 	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
@@ -134,14 +168,14 @@ static struct error *write_file(struct outputs *outputs, size_t kind,
 	if (!err)
 		err = new_file_open(kinds[kind].option, path, &file);
 	if (!err)
-		err = render(options, kind, report, file.stream);
+		err = render(options, kind, subject, file.stream);
 	if (!err)
 		err = new_file_publish(&file, options->force, &outputs->own[kind]);
 	return err;
 }
 
-struct error *outputs_write(struct outputs *outputs, const struct report *report,
-			    bool is_final)
+static struct error *write_files(struct outputs *outputs, const struct subject *subject,
+				 bool is_final)
 {
 	struct error *first = NULL;
 
@@ -152,11 +186,24 @@ struct error *outputs_write(struct outputs *outputs, const struct report *report
 		struct error *err = NULL;
 
 		if (outputs->options->files[i])
-			err = write_file(outputs, i, report);
+			err = write_file(outputs, i, subject);
 		if (first)
 			error_destroy(err);
 		else
 			first = err;
 	}
 	return first;
+}
+
+struct error *outputs_write(struct outputs *outputs, const struct report *report,
+			    bool is_final)
+{
+	return write_files(outputs, &(const struct subject){.report = report}, is_final);
+}
+
+struct error *outputs_write_diff(struct outputs *outputs, const struct report_diff *diff)
+{
+	const struct subject subject = {.report = diff->new, .diff = diff};
+
+	return write_files(outputs, &subject, true);
 }

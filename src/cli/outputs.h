@@ -8,6 +8,7 @@
 
 #include "cli/new_file.h"
 #include "cli/options.h"
+#include "report/diff.h"
 
 struct outputs {
 	const struct options *options;
@@ -30,6 +31,10 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 					     const struct report_options *options,
 					     bool is_final);
 
+/* Whether the next report's snapshot is to be saved: it then needs its names and what is
+ * known of the report before (report/recorded.h). */
+bool outputs_save_is_due(const struct outputs *outputs, bool is_final);
+
 /*
  * Write the files that are due from a report that was built with those options. One that
  * fails is left as it was, and the others are written all the same; the error is that of
@@ -37,5 +42,9 @@ struct report_options outputs_report_options(const struct outputs *outputs,
  */
 struct error *outputs_write(struct outputs *outputs, const struct report *report,
 			    bool is_final) __attribute__((warn_unused_result));
+
+/* The same for a difference with all rows, of which there is one in a run. */
+struct error *outputs_write_diff(struct outputs *outputs, const struct report_diff *diff)
+	__attribute__((warn_unused_result));
 
 #endif

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/diff.h"
 #include "cli/options.h"
+#include "cli/replay.h"
 #include "cli/session.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
@@ -73,6 +75,14 @@ int cli_run(int argc, char *argv[])
 	case ACTION_VERSION:
 		puts("memtrace " MEMTRACE_VERSION);
 		err = flush_stdout(&status);
+		break;
+	case ACTION_REPLAY:
+		err = replay_run(&options);
+		status = err ? SESSION_FAILED : 0;
+		break;
+	case ACTION_DIFF:
+		err = diff_run(&options);
+		status = err ? SESSION_FAILED : 0;
 		break;
 	case ACTION_TRACE:
 		err = session_run(&options, &status);

@@ -18,6 +18,7 @@
 #include "cli/wait.h"
 #include "plan/plan.h"
 #include "render/renderer.h"
+#include "report/recorded.h"
 #include "report/view.h"
 #include "snapshot/course.h"
 #include "target/proc.h"
@@ -264,6 +265,7 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 		if (!snap->library)
 			return error_no_memory();
 	}
+	snap->ages_unknown = s->options->combined_only && !s->options->traffic;
 	err = tracees_snapshot(&s->tracees, snap);
 	if (!err)
 		err = course_add(s->course, snap);
@@ -272,18 +274,25 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 	return err;
 }
 
-static struct error *build_report(struct session *s, const struct snapshot *snap,
+/* With `is_saved` the snapshot gets what --save and --replay need. */
+static struct error *build_report(struct session *s, struct snapshot *snap,
 				  const struct report_options *options,
-				  enum report_cause cause, struct report **ret)
+				  enum report_cause cause, bool is_saved,
+				  struct report **ret)
 {
 	size_t count = s->tracees.list.len;
 	_cleanup_(freep) struct frame_cache **frames = calloc(count + 1, sizeof(*frames));
+	struct error *err = NULL;
 
 	if (!frames)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++)
 		frames[i] = s->tracees.list.data[i]->frames;
-	return report_build(snap, s->history, frames, options, cause, ret);
+	if (is_saved)
+		err = report_record_before(snap, s->history, cause);
+	if (!err && is_saved)
+		err = report_record_names(snap, frames, progress_show, &s->progress);
+	return err ? err : report_build(snap, s->history, frames, options, cause, ret);
 }
 
 static struct error *make_report(struct session *s, enum report_cause cause)
@@ -303,7 +312,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	}
 	err = take_snapshot(s, &snap);
 	if (!err)
-		err = build_report(s, snap, &options, cause, &report);
+		err = build_report(s, snap, &options, cause,
+				   outputs_save_is_due(&s->outputs, is_final), &report);
 	if (!err)
 		err = report_view(report, &s->setup.options, &shown);
 	if (err)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "render/diff_formats.h"
 #include "render/paths.h"
 #include "render/texts.h"
 #include "util/cleanup.h"
@@ -30,7 +31,8 @@ static void append_frame(struct strbuf *out, const char *text)
 	}
 }
 
-static void write_paths(const struct paths *paths, const struct texts *texts, FILE *out)
+static void write_paths(const struct paths *paths, const struct texts *texts,
+			bool is_difference, FILE *out)
 {
 	vec_foreach (path, &paths->list) {
 		for (size_t i = 0; i < path->depth; i++) {
@@ -38,11 +40,15 @@ static void write_paths(const struct paths *paths, const struct texts *texts, FI
 				fputc(';', out);
 			fputs(texts_get(texts, paths->steps.data[path->first + i]), out);
 		}
-		fprintf(out, " %" PRIu64 "\n", path->size_bytes);
+		if (is_difference)
+			fprintf(out, " %" PRIu64 " %" PRIu64 "\n", path->old_bytes,
+				path->new_bytes);
+		else
+			fprintf(out, " %" PRIu64 "\n", path->size_bytes);
 	}
 }
 
-static struct error *render_collapsed(const struct report *report, FILE *out)
+static struct error *render(const struct report *report, bool is_difference, FILE *out)
 {
 	_cleanup_(paths_deinit) struct paths paths;
 	_cleanup_(texts_deinit) struct texts texts = {0}; /* by the id of a name */
@@ -56,9 +62,24 @@ static struct error *render_collapsed(const struct report *report, FILE *out)
 	}
 	if (texts.all.failed)
 		return error_no_memory();
-	write_paths(&paths, &texts, out);
+	write_paths(&paths, &texts, is_difference, out);
 	return NULL;
 }
+
+static struct error *render_collapsed(const struct report *report, FILE *out)
+{
+	return render(report, false, out);
+}
+
+static struct error *render_difference(const struct report_diff *diff, FILE *out)
+{
+	return render(&diff->graph, true, out);
+}
+
+const struct diff_renderer diff_collapsed = {
+	.name = "collapsed",
+	.render = render_difference,
+};
 
 const struct renderer collapsed_renderer = {
 	.name = "collapsed",

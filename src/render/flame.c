@@ -29,13 +29,15 @@ __extension__ typedef unsigned __int128 wide;
 /* A frame that more paths may go through. */
 struct open_frame {
 	uint64_t first_byte, first_block;
+	uint64_t first_old, first_new; /* bytes, in a difference */
 };
 
 struct flame {
 	struct paths paths;
 	struct flame_page page;
-	VEC(struct open_frame) open; /* by level; 0 is all memory */
-	uint64_t bytes, blocks;      /* of the paths that are done */
+	VEC(struct open_frame) open;   /* by level; 0 is all memory */
+	uint64_t bytes, blocks;        /* of the paths that are done */
+	uint64_t old_bytes, new_bytes; /* of these, in a difference */
 	uint64_t total_bytes, total_blocks;
 	bool *drawn; /* by id of name */
 	size_t levels;
@@ -155,9 +157,18 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 		       tenths / 10, tenths % 10);
 }
 
+/* The numbers of a frame in a difference, behind those of its width. */
+static void append_difference(struct strbuf *text, uint64_t old_bytes, uint64_t new_bytes)
+{
+	strbuf_appendf(text, "\n%+" PRId64 " bytes: %" PRIu64 ", now %" PRIu64,
+		       report_difference(new_bytes, old_bytes), old_bytes, new_bytes);
+}
+
 static void append_frame(struct flame *f, size_t level, const struct name *name,
 			 uint64_t bytes, uint64_t blocks)
 {
+	uint64_t old_bytes = f->old_bytes - f->open.data[level].first_old;
+	uint64_t new_bytes = f->new_bytes - f->open.data[level].first_new;
 	const char *shown = name ? name->text : "all", *module = name ? name->module : "";
 	uint64_t from = f->open.data[level].first_byte;
 	uint64_t x = FLAME_MARGIN * 100 + position(f, from);
@@ -171,12 +182,16 @@ static void append_frame(struct flame *f, size_t level, const struct name *name,
 		       "\" data-b=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
 		       level, from, bytes, blocks);
 	append_tooltip(f, text, shown, module, bytes, blocks);
+	if (f->page.options->old)
+		append_difference(text, old_bytes, new_bytes);
 	strbuf_append(text, "</title><rect x=\"");
 	append_hundredths(text, x);
 	strbuf_appendf(text, "\" y=\"%zu\" width=\"", y);
 	append_hundredths(text, width);
 	strbuf_appendf(text, "\" height=\"%d\" fill=\"%s\"/><text x=\"", FLAME_ROW - 1,
-		       flame_colour(module).s);
+		       f->page.options->old
+			       ? flame_difference_colour(old_bytes, new_bytes).s
+			       : flame_colour(module).s);
 	append_hundredths(text, x + LABEL_HUNDREDTHS / 2);
 	strbuf_appendf(text, "\" y=\"%zu\">", y + 11);
 	append_label(text, shown, width);
@@ -221,17 +236,22 @@ static bool scan(struct flame *f)
 	const struct path *last = NULL;
 
 	f->bytes = f->blocks = f->open.len = 0;
-	if (!vec_push(&f->open, (struct open_frame){0, 0}))
+	f->old_bytes = f->new_bytes = 0;
+	if (!vec_push(&f->open, (struct open_frame){0}))
 		return false;
 	vec_foreach (path, &f->paths.list) {
 		close_frames(f, last,
 			     1 + (last ? paths_common(&f->paths, last, path) : 0));
 		while (f->open.len < path->depth + 1) {
-			if (!vec_push(&f->open, (struct open_frame){f->bytes, f->blocks}))
+			if (!vec_push(&f->open,
+				      (struct open_frame){f->bytes, f->blocks,
+							  f->old_bytes, f->new_bytes}))
 				return false;
 		}
 		f->bytes = add(f->bytes, path->size_bytes);
 		f->blocks = add(f->blocks, path->count);
+		f->old_bytes = add(f->old_bytes, path->old_bytes);
+		f->new_bytes = add(f->new_bytes, path->new_bytes);
 		last = path;
 	}
 	close_frames(f, last, 0);

@@ -12,6 +12,10 @@
 struct flame_options {
 	bool inverted; /* the root is at the top ("icicle") */
 	bool reverse;  /* paths are merged from the leaf on, which is next to the root */
+	/* The report is the graph of a difference (report/diff.h) to this one: frames
+	   are red where there is more than before, blue where there is less, and as wide
+	   as the larger of both. NULL: it is none. */
+	const struct report *old;
 	/* An <svg class="flame"> for a page in HTML, which has the title, the losses, the
 	   style and, once the frames are there, the script. */
 	bool is_part;

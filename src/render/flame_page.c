@@ -51,6 +51,21 @@ struct flame_colour flame_colour(const char *module)
 	return colour;
 }
 
+struct flame_colour flame_difference_colour(uint64_t old_bytes, uint64_t new_bytes)
+{
+	bool grew = new_bytes > old_bytes;
+	double more = (double)(grew ? new_bytes : old_bytes);
+	double less = (double)(grew ? old_bytes : new_bytes);
+	/* What has changed at all is to be seen. */
+	double share = more > less ? 0.15 + 0.85 * (more - less) / more : 0;
+	unsigned rest = LIGHT - (unsigned)((LIGHT - 80) * share);
+	struct flame_colour colour;
+
+	snprintf(colour.s, sizeof(colour.s), "#%02x%02x%02x",
+		 (grew ? LIGHT : rest) & 0xff, rest & 0xff, (grew ? rest : LIGHT) & 0xff);
+	return colour;
+}
+
 /* Text from the target, escaped for reading and then for XML. */
 static void append_hostile(struct strbuf *out, const char *text)
 {
@@ -68,10 +83,8 @@ static bool is_counted(const struct flame_page *page)
 	return page->report->snapshot->event && !page->report->snapshot->event_bytes;
 }
 
-static void append_title(struct strbuf *out, const struct flame_page *page)
+static void append_time(struct strbuf *out, const struct snapshot *snap)
 {
-	const struct snapshot *snap = page->report->snapshot;
-	const struct snapshot_process *first = snapshot_process(snap, 0);
 	time_t seconds = (time_t)(snap->wall_ns / UNITS_NS_PER_S);
 	struct tm tm;
 	char when[64];
@@ -79,10 +92,21 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 	if (!localtime_r(&seconds, &tm) ||
 	    !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
 		snprintf(when, sizeof(when), "unknown time");
+	strbuf_append(out, when);
+}
+
+static void append_title(struct strbuf *out, const struct flame_page *page)
+{
+	const struct snapshot *snap = page->report->snapshot;
+	const struct snapshot_process *first = snapshot_process(snap, 0);
+	const struct report *old = page->options->old;
+
 	strbuf_append(out, "memtrace: ");
 	if (snap->event)
 		append_hostile(out, snap->event);
-	strbuf_append(out, snap->event ? " of " : "memory held by ");
+	strbuf_append(out, snap->event ? " of "
+			   : old       ? "difference of memory held by "
+				       : "memory held by ");
 	if (snap->processes.len == 1) {
 		strbuf_appendf(out, "process %d (", first->pid);
 		append_hostile(out, first->command ? first->command : "unknown");
@@ -90,7 +114,28 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 	} else {
 		strbuf_appendf(out, "%zu processes", snap->processes.len);
 	}
-	strbuf_appendf(out, ", %s", when);
+	strbuf_append(out, ", ");
+	append_time(out, snap);
+	if (old) {
+		strbuf_append(out, ", to ");
+		append_time(out, old->snapshot);
+	}
+}
+
+/* What a difference shows. */
+static void append_change(struct strbuf *out, const struct report *report,
+			  const struct report *before)
+{
+	for (size_t i = 0; i < report->section_count; i++) {
+		const struct report_sum *old = &before->sections[i].listed;
+		const struct report_sum *new = &report->sections[i].listed;
+
+		strbuf_appendf(out, "%s: %s, now ", i ? "mappings" : "heap",
+			       units_format_bytes(old->estimated_bytes).s);
+		strbuf_appendf(out, "%s; ", units_format_bytes(new->estimated_bytes).s);
+	}
+	strbuf_append(out, "red: more than before, blue: less; the width of a stack is "
+			   "the larger of both");
 }
 
 static void append_section(struct strbuf *out, const struct snapshot *snap,
@@ -124,7 +169,9 @@ static void append_section(struct strbuf *out, const struct snapshot *snap,
 void flame_describe(struct strbuf *out, const struct report *report,
 		    const struct flame_options *options)
 {
-	for (size_t i = 0; i < report->section_count; i++) {
+	if (options->old)
+		append_change(out, report, options->old);
+	for (size_t i = 0; !options->old && i < report->section_count; i++) {
 		strbuf_append(out, i ? "; " : "");
 		append_section(out, report->snapshot, &report->sections[i]);
 	}
@@ -163,7 +210,8 @@ static bool find_modules(const struct flame_page *page, modules *ret)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < page->names->list.len; i++) {
+	/* In a difference colours do not tell modules. */
+	for (size_t i = 0; !page->options->old && i < page->names->list.len; i++) {
 		const char *module = page->names->list.data[i].module;
 
 		if (page->drawn[i] && *module && !vec_push(ret, module))

@@ -36,4 +36,8 @@ struct flame_colour {
 };
 struct flame_colour flame_colour(const char *module);
 
+/* White where as much is there as before, up to red where all is new, or blue where all
+ * has gone. */
+struct flame_colour flame_difference_colour(uint64_t old_bytes, uint64_t new_bytes);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
@@ -19,10 +20,15 @@
  * json_object_set_new() takes over what it is given even when it fails, and fails when
  * given NULL, so a chain of calls needs only one look at the end.
  */
+struct frame_text {
+	char *text; /* NULL: not made yet */
+	size_t len;
+};
+
 struct json_builder {
 	const struct report *report;
 	FILE *out;
-	char **frames; /* the text of each frame, made once */
+	struct frame_text *frames; /* made once for each frame */
 	bool failed;
 };
 
@@ -32,9 +38,14 @@ static void set(struct json_builder *b, json_t *object, const char *key, json_t 
 		b->failed = true;
 }
 
+static uint64_t clamp(uint64_t n)
+{
+	return n > INT64_MAX ? INT64_MAX : n;
+}
+
 static json_t *integer(uint64_t n)
 {
-	return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
+	return json_integer((json_int_t)clamp(n));
 }
 
 static void set_integer(struct json_builder *b, json_t *object, const char *key,
@@ -221,9 +232,9 @@ static json_t *rates_object(struct json_builder *b, const struct report_section 
 
 static void write_frame(struct json_builder *b, const struct report_frame *frame)
 {
-	char **text = &b->frames[frame->index];
+	struct frame_text *made = &b->frames[frame->index];
 
-	if (!*text) {
+	if (!made->text) {
 		json_t *object = json_object();
 
 		set_address(b, object, "address", frame->address);
@@ -237,11 +248,12 @@ static void write_frame(struct json_builder *b, const struct report_frame *frame
 		set(b, object, "column",
 		    frame->column ? integer(frame->column) : json_null());
 		set(b, object, "inlined", json_boolean(frame->inlined));
-		*text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+		made->text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+		made->len = made->text ? strlen(made->text) : 0;
 		json_decref(object);
 	}
-	if (*text)
-		fputs(*text, b->out);
+	if (made->text)
+		fwrite(made->text, 1, made->len, b->out);
 	else
 		b->failed = true;
 }
@@ -249,14 +261,13 @@ static void write_frame(struct json_builder *b, const struct report_frame *frame
 static void write_block(struct json_builder *b, const struct snapshot_block *block)
 {
 	uint64_t now_ns = b->report->snapshot->time_ns;
-	json_t *object = json_object();
+	uint64_t age_ns = now_ns > block->time_ns ? now_ns - block->time_ns : 0;
 
-	set_address(b, object, "address", block->address);
-	set_integer(b, object, "size_bytes", block->size_bytes);
-	set_integer(b, object, "age_ns",
-		    now_ns > block->time_ns ? now_ns - block->time_ns : 0);
-	set_integer(b, object, "tid", block->tid);
-	write_object(b, object, 0);
+	/* There may be a million: too many for an object each. */
+	fprintf(b->out,
+		"{\"address\":\"0x%" PRIx64 "\",\"size_bytes\":%" PRIu64
+		",\"age_ns\":%" PRIu64 ",\"tid\":%" PRIu32 "}",
+		block->address, clamp(block->size_bytes), clamp(age_ns), block->tid);
 }
 
 static bool has_traffic(const struct json_builder *b,
@@ -265,8 +276,9 @@ static bool has_traffic(const struct json_builder *b,
 	return section->class == BLOCK_HEAP && b->report->snapshot->has_traffic;
 }
 
-static json_t *row_object(struct json_builder *b, const struct report_section *section,
-			  const struct report_row *row)
+/* What stands before the lists of a row, and what stands behind them. */
+static json_t *row_head(struct json_builder *b, const struct report_section *section,
+			const struct report_row *row)
 {
 	json_t *object = json_object();
 
@@ -286,8 +298,14 @@ static json_t *row_object(struct json_builder *b, const struct report_section *s
 		set_integer(b, object, "estimated_size_bytes", row->sum.estimated_bytes);
 		set_integer(b, object, "estimated_blocks", row->sum.estimated_count);
 	}
-	set(b, object, "sizes", json_row_sizes(row));
-	set(b, object, "threads", json_shares(row));
+	return object;
+}
+
+static json_t *row_rest(struct json_builder *b, const struct report_section *section,
+			const struct report_row *row)
+{
+	json_t *object = json_object();
+
 	if (row->traffic)
 		set(b, object, "since_previous", json_flow(&row->since_traced));
 	set_text(b, object, "end", stack_end_name(row->end));
@@ -327,7 +345,13 @@ static void write_row(struct json_builder *b, const struct report_section *secti
 		      const struct report_row *row)
 {
 	fputc('{', b->out);
-	write_object(b, row_object(b, section, row), JSON_EMBED);
+	write_object(b, row_head(b, section, row), JSON_EMBED);
+	fputs(",\"sizes\":", b->out);
+	json_write_row_sizes(row, b->out);
+	fputs(",\"threads\":", b->out);
+	json_write_shares(row, b->out);
+	fputc(',', b->out);
+	write_object(b, row_rest(b, section, row), JSON_EMBED);
 	write_frames(b, row);
 	if (b->report->options.show_blocks) {
 		fputs(",\"allocations\":[", b->out);
@@ -506,7 +530,7 @@ static struct error *render_json(const struct report *report, FILE *out)
 		return error_no_memory();
 	write_report(&b);
 	for (size_t i = 0; i < report->frame_count; i++)
-		free(b.frames[i]);
+		free(b.frames[i].text);
 	free(b.frames);
 	/* A failed stream is for the caller to see. */
 	return b.failed && !ferror(out) ? error_no_memory() : NULL;

@@ -51,33 +51,33 @@ json_t *json_flow(const struct report_flow *flow)
 			 "temporary", whole(flow->temporary));
 }
 
-json_t *json_row_sizes(const struct report_row *row)
+/* Lists of each of very many rows are not worth an object for each number. */
+void json_write_row_sizes(const struct report_row *row, FILE *out)
 {
-	json_t *array = json_array();
-	bool ok = array;
+	fputc('[', out);
+	for (size_t i = 0; i < row->size_count; i++) {
+		const struct report_bucket *size = &row->sizes[i];
 
-	for (size_t i = 0; ok && i < row->size_count; i++)
-		ok = append(array,
-			    json_pack("{s:I,s:I,s:I}", "min_bytes",
-				      whole(histogram_min_bytes(row->sizes[i].bucket)),
-				      "max_bytes",
-				      whole(histogram_max_bytes(row->sizes[i].bucket)),
-				      "blocks", whole(row->sizes[i].count)));
-	return finish(array, ok);
+		fprintf(out,
+			"%s{\"min_bytes\":%" JSON_INTEGER_FORMAT
+			",\"max_bytes\":%" JSON_INTEGER_FORMAT
+			",\"blocks\":%" JSON_INTEGER_FORMAT "}",
+			i ? "," : "", whole(histogram_min_bytes(size->bucket)),
+			whole(histogram_max_bytes(size->bucket)), whole(size->count));
+	}
+	fputc(']', out);
 }
 
-json_t *json_shares(const struct report_row *row)
+void json_write_shares(const struct report_row *row, FILE *out)
 {
-	json_t *array = json_array();
-	bool ok = array;
-
-	for (size_t i = 0; ok && i < row->thread_count; i++)
-		ok = append(array,
-			    json_pack("{s:I,s:I,s:I}", "tid",
-				      (json_int_t)row->threads[i].tid, "size_bytes",
-				      whole(row->threads[i].size_bytes), "blocks",
-				      whole(row->threads[i].count)));
-	return finish(array, ok);
+	fputc('[', out);
+	for (size_t i = 0; i < row->thread_count; i++)
+		fprintf(out,
+			"%s{\"tid\":%" PRIu32 ",\"size_bytes\":%" JSON_INTEGER_FORMAT
+			",\"blocks\":%" JSON_INTEGER_FORMAT "}",
+			i ? "," : "", row->threads[i].tid,
+			whole(row->threads[i].size_bytes), whole(row->threads[i].count));
+	fputc(']', out);
 }
 
 json_t *json_live_sizes(const struct report_section *section)

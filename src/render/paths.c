@@ -52,6 +52,8 @@ static bool push_row(struct paths *paths, const struct report *report,
 		.first = paths->steps.len,
 		.size_bytes = row->sum.estimated_bytes,
 		.count = row->sum.estimated_count,
+		.old_bytes = row->sum.estimated_bytes,
+		.new_bytes = row->sum.estimated_bytes,
 	};
 	static const enum name_note notes[BLOCK_CLASS_COUNT] = {
 		[BLOCK_HEAP] = NOTE_HEAP,
@@ -60,6 +62,10 @@ static bool push_row(struct paths *paths, const struct report *report,
 	};
 	uint32_t class = names_note(&paths->names, notes[section->class]);
 
+	if (row->estimated_growth_bytes > 0)
+		path.old_bytes -= (uint64_t)row->estimated_growth_bytes;
+	else
+		path.new_bytes -= -(uint64_t)row->estimated_growth_bytes;
 	if (report->snapshot->processes.len > 1 &&
 	    !vec_push(&paths->steps, names_process(&paths->names, row->process)))
 		return false;
@@ -81,6 +87,8 @@ static void merge(struct paths *paths)
 		if (last && !compare(last, path, paths->steps.data)) {
 			last->size_bytes = add(last->size_bytes, path->size_bytes);
 			last->count = add(last->count, path->count);
+			last->old_bytes = add(last->old_bytes, path->old_bytes);
+			last->new_bytes = add(last->new_bytes, path->new_bytes);
 		} else {
 			paths->list.data[kept++] = *path;
 		}

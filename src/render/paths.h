@@ -18,6 +18,8 @@ struct path {
 	size_t first, depth; /* `depth` ids of names from paths.steps[first] on */
 	/* Scaled when sampling; sums stop at UINT64_MAX. */
 	uint64_t size_bytes, count;
+	/* In the rows of a difference (report/diff.h); of others they say nothing. */
+	uint64_t old_bytes, new_bytes;
 };
 
 struct paths {

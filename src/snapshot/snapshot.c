@@ -14,15 +14,35 @@ struct snapshot *snapshot_create(void)
 	return snap;
 }
 
-static void process_deinit(struct snapshot_process *process)
+/* What came from a file lies in its table of strings. */
+static void text_free(const struct snapshot *snap, char *text)
+{
+	if (!string_table_owns(&snap->strings, text))
+		free(text);
+}
+
+static void process_deinit(const struct snapshot *snap, struct snapshot_process *process)
 {
 	vec_foreach (module, &process->modules) {
-		free(module->path);
-		free(module->build_id);
+		text_free(snap, module->path);
+		text_free(snap, module->build_id);
 	}
 	vec_deinit(&process->modules);
-	free(process->command);
-	free(process->executable);
+	text_free(snap, process->command);
+	text_free(snap, process->executable);
+}
+
+static void names_deinit(struct snapshot *snap)
+{
+	vec_deinit(&snap->names);
+	vec_deinit(&snap->sources);
+	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
+		vec_deinit(&snap->before.stacks[i]);
+		vec_deinit(&snap->before.processes[i]);
+	}
+	vec_deinit(&snap->before.traffic);
+	/* Last: until here it is asked whose a string is. */
+	string_table_deinit(&snap->strings);
 }
 
 void snapshot_destroy(struct snapshot *snap)
@@ -32,11 +52,11 @@ void snapshot_destroy(struct snapshot *snap)
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 		vec_deinit(&snap->blocks[i]);
 	vec_foreach (process, &snap->processes)
-		process_deinit(process);
+		process_deinit(snap, process);
 	vec_deinit(&snap->processes);
 	vec_foreach (allocator, &snap->allocators) {
-		free(allocator->label);
-		free(allocator->module);
+		text_free(snap, allocator->label);
+		text_free(snap, allocator->module);
 	}
 	vec_deinit(&snap->allocators);
 	vec_deinit(&snap->events);
@@ -48,10 +68,12 @@ void snapshot_destroy(struct snapshot *snap)
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 		vec_deinit(&snap->trends[i]);
 	vec_foreach (thread, &snap->threads)
-		free(thread->name);
+		text_free(snap, thread->name);
 	vec_deinit(&snap->threads);
 	vec_deinit(&snap->moments);
-	free(snap->library);
+	text_free(snap, snap->library);
+	text_free(snap, snap->cause);
+	names_deinit(snap);
 	free(snap);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One frozen moment of the targets: everything that a report is made from. It is
- * filled by bpf/drain and cli/session, and read by report/. All strings belong to
- * the snapshot and die with it; byte counts, nanoseconds and counters are 64-bit.
- * Times named `_ns` are CLOCK_MONOTONIC unless they say otherwise.
+ * filled by bpf/drain and cli/session, or from a file, and read by report/. All strings
+ * belong to the snapshot and die with it; byte counts, nanoseconds and counters are
+ * 64-bit. Times named `_ns` are CLOCK_MONOTONIC unless they say otherwise.
  */
 #ifndef SNAPSHOT_SNAPSHOT_H
 #define SNAPSHOT_SNAPSHOT_H
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/string_table.h"
 #include "util/vec.h"
 
 /* A stack id that says "this block's stack could not be stored" (see LOSS_STACKS_FULL).
@@ -206,6 +207,50 @@ struct snapshot_allocator {
 	char *module; /* path of its file */
 };
 
+/* Names of one address, as they were shown. Texts are indices into snapshot.strings, or
+ * STRING_NONE. */
+struct snapshot_name {
+	uint32_t process; /* index into snapshot.processes */
+	uint64_t address; /* a return address */
+	uint32_t symbol, module;
+	uint64_t offset;       /* address - start of the symbol (or of the file) */
+	uint32_t first_source; /* into snapshot.sources; innermost first */
+	uint32_t source_count;
+};
+
+/* A place in the source: of an inlined function, or last of the one with the code. */
+struct snapshot_source {
+	uint32_t function, file; /* as in struct snapshot_name */
+	uint32_t line, column;   /* from 1; 0: unknown */
+	bool inlined;
+};
+
+/* What one call path held in the report before this one. */
+struct snapshot_stack_before {
+	uint64_t size_bytes, count;
+	double estimated_bytes, estimated_count;
+};
+
+/* The same of a process. */
+struct snapshot_process_before {
+	int pid;
+	uint64_t size_bytes, count;
+	uint64_t estimated_bytes, estimated_count;
+};
+
+/* The report before this one, from which growth and rates are counted. */
+struct snapshot_before {
+	uint64_t reports; /* how many there were; 0: all else is 0 too */
+	uint64_t time_ns; /* of the last of them */
+	struct snapshot_totals totals[BLOCK_CLASS_COUNT];
+	struct snapshot_totals estimated_totals[BLOCK_CLASS_COUNT];
+	uint64_t estimated_live_bytes[BLOCK_CLASS_COUNT];
+	/* By stack; behind them one for blocks without a stack. */
+	VEC(struct snapshot_stack_before) stacks[BLOCK_CLASS_COUNT];
+	VEC(struct snapshot_process_before) processes[BLOCK_CLASS_COUNT];
+	VEC(struct snapshot_traffic) traffic; /* by stack, where there was any */
+};
+
 struct snapshot {
 	VEC(struct snapshot_process) processes;
 	VEC(struct snapshot_allocator) allocators;
@@ -259,6 +304,14 @@ struct snapshot {
 	VEC(struct snapshot_moment) moments;
 
 	uint64_t losses[LOSS_COUNT];
+
+	/* Only in one that goes into a file (snapshot/file.h) or comes from one. */
+	bool ages_unknown; /* blocks have no times: --combined-only */
+	char *cause;       /* of the report that was made of it: report_cause_name() */
+	VEC(struct snapshot_name) names; /* by process, then address, each once */
+	VEC(struct snapshot_source) sources;
+	struct string_table strings;
+	struct snapshot_before before;
 };
 
 /* An empty snapshot, or NULL when memory is out. */

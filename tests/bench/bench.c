@@ -75,6 +75,11 @@ int main(int argc, char *argv[])
 	struct utsname kernel;
 	char why[256];
 
+	/* That of a file is not. */
+	if (argc == 2 && !strcmp(argv[1], "replay")) {
+		section_replay();
+		return 0;
+	}
 	if (geteuid() != 0)
 		die("tracing needs root");
 	signal(SIGPIPE, SIG_IGN);
@@ -97,5 +102,7 @@ int main(int argc, char *argv[])
 		section_growth();
 	if (is_wanted(argc, argv, "stacks"))
 		section_stacks();
+	if (is_wanted(argc, argv, "replay"))
+		section_replay();
 	return 0;
 }

@@ -374,6 +374,37 @@ static void names(void)
 	CHECK(!o.debug_dirs.values[2]);
 }
 
+/* Options of reports go with a snapshot, and need no process. */
+static void replay(void)
+{
+	struct options o;
+
+	REQUIRE(!parse_list(ARGV("--replay", "x", "-T3", "--older=1m", "--sort=count",
+				 "-a", "--save=y", "--csv=z", "-f", "--no-lines",
+				 "--paths=short"),
+			    &o));
+	CHECK_INT(o.action, ACTION_REPLAY);
+	CHECK_STR(o.replay, "x");
+	CHECK_STR(o.files[OUTPUT_SAVE], "y");
+
+	CHECK_INT(o.top, 3);
+	CHECK_INT(o.older_ns, 60000000000);
+	CHECK_INT(o.sort, REPORT_SORT_COUNT);
+	CHECK(o.show_allocs && o.short_paths && !o.combined_only);
+	PARSE(&o, "--save", "%p-%n.mts");
+	CHECK_INT(o.action, ACTION_TRACE);
+	CHECK_STR(o.files[OUTPUT_SAVE], "%p-%n.mts");
+	CHECK(!o.replay && !o.diff_old);
+	/* What is to be asked of a snapshot is not known yet. */
+	CHECK(o.traffic);
+	REQUIRE(!parse_list(ARGV("--diff", "a", "b", "-T3", "--flame=x", "--inverted",
+				 "--combined-only"),
+			    &o));
+	CHECK_INT(o.action, ACTION_DIFF);
+	CHECK_STR(o.diff_old, "a");
+	CHECK_STR(o.diff_new, "b");
+}
+
 int main(void)
 {
 	RUN(has_defaults);
@@ -395,5 +426,6 @@ int main(void)
 	RUN(command_after_double_dash);
 	RUN(program);
 	RUN(names);
+	RUN(replay);
 	return check_done();
 }

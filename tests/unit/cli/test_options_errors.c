@@ -325,6 +325,54 @@ static void names(void)
 	error_destroy(err);
 }
 
+/* What traces makes no sense where nothing is traced. */
+static void refuses_what_traces(void)
+{
+	REFUSED("--pid: expected without --replay, which reads what --save has "
+		"written and traces nothing; got both",
+		"-p1", "--replay", "x");
+	REFUSED("--interval: expected without --replay, which reads what --save has "
+		"written and traces nothing; got both",
+		"--replay=x", "-i", "3");
+	REFUSED("--sample-every: expected without --replay, which reads what --save has "
+		"written and traces nothing; got both",
+		"--replay=x", "-s3");
+	REFUSED("--no-demangle: expected without --replay, which reads what --save has "
+		"written and traces nothing; got both",
+		"--no-demangle", "--replay=x");
+	REFUSED("--output-every: expected without --replay, which reads what --save has "
+		"written and traces nothing; got both",
+		"--replay=x", "--csv=y", "--output-every");
+	REFUSED("--replay: expected without a command after '--'; nothing is traced",
+		"--replay=x", "--", "ls");
+	REFUSED("--replay: expected a file that --save has written; got ''", "--replay=");
+	REFUSED("--diff: expected without --replay, which reads what --save has written "
+		"and traces nothing; got both",
+		"--replay=x", "--diff", "y", "z");
+	REFUSED("--pprof: expected without --diff, which reads what --save has written "
+		"and traces nothing; got both",
+		"--diff", "y", "z", "--pprof=x");
+	REFUSED("--show-allocs: expected without --diff, which reads what --save has "
+		"written and traces nothing; got both",
+		"--diff", "y", "z", "-a");
+	REFUSED("--diff: expected without a command after '--'; nothing is traced",
+		"--diff=x", "y", "--", "ls");
+	REFUSED("--diff: expected two files that --save has written, the older one "
+		"first; there is only one",
+		"--diff=x");
+	REFUSED("--diff: expected two files that --save has written, the older one "
+		"first; there is only one",
+		"--diff", "x", "-T3");
+	REFUSED("--diff: expected two files that --save has written, the older one "
+		"first; nothing follows it",
+		"--diff");
+	REFUSED("--diff: expected two files that --save has written, the older one "
+		"first; got ''",
+		"--diff", "x", "");
+	REFUSED("--save: expected another file than that of --csv; got 'x'", "--replay=y",
+		"--csv=x", "--save=x");
+}
+
 int main(void)
 {
 	RUN(refuses_a_missing_pid);
@@ -342,5 +390,6 @@ int main(void)
 	RUN(refuses_contradictions);
 	RUN(refuses_files);
 	RUN(names);
+	RUN(refuses_what_traces);
 	return check_done();
 }

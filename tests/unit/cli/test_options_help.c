@@ -24,6 +24,8 @@ static void help_names_everything_in_order(void)
 		"\n      --symbols-prefix PREFIX",
 		"\n      --function NAME ",
 		"\n      --mappings ",
+		"\n      --replay FILE ",
+		"\n      --diff OLD NEW ",
 		"\nReports:\n",
 		"\n  -i, --interval TIME ",
 		"\n  -n, --count N ",
@@ -62,6 +64,7 @@ static void help_names_everything_in_order(void)
 		"\n      --pprof FILE ",
 		"\n      --csv FILE ",
 		"\n      --json FILE ",
+		"\n      --save FILE ",
 		"\n      --html FILE ",
 		"\n      --output-every ",
 		"\n  -f, --force ",
@@ -132,6 +135,10 @@ static void help_examples_work(void)
 			CHECK_FAIL("example %u: %s", examples, err->message);
 		else if (o.command)
 			CHECK_STR(o.command[0], "./program");
+		else if (o.action == ACTION_REPLAY)
+			CHECK_STR(o.replay, "heap.mts");
+		else if (o.action == ACTION_DIFF)
+			CHECK_STR(o.diff_new, "after.mts");
 		else if (o.library)
 			CHECK_CONTAINS(o.library, "libjemalloc");
 		else

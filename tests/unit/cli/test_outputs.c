@@ -8,6 +8,7 @@ static const char *const names[OUTPUT_KIND_COUNT] = {
 	[OUTPUT_FLAMEGRAPH] = "out.folded", [OUTPUT_FLAME] = "out.svg",
 	[OUTPUT_PPROF] = "out.pb.gz",       [OUTPUT_CSV] = "out.csv",
 	[OUTPUT_JSON] = "out.json",         [OUTPUT_HTML] = "out.html",
+	[OUTPUT_SAVE] = "out.mts",
 };
 
 static const char *const begins[OUTPUT_KIND_COUNT] = {
@@ -17,6 +18,7 @@ static const char *const begins[OUTPUT_KIND_COUNT] = {
 	[OUTPUT_CSV] = "pid,stack_id,",
 	[OUTPUT_JSON] = "{\"schema\":\"memtrace-report\"",
 	[OUTPUT_HTML] = "<!DOCTYPE html>",
+	[OUTPUT_SAVE] = "\x8fmts\r\n\x1a\n\x01",
 };
 
 struct run {
@@ -159,6 +161,13 @@ static void reports_have_what_is_needed(void)
 	REQUIRE(!outputs_init(&r.outputs, &r.options));
 	got = outputs_report_options(&r.outputs, &usual, true);
 	CHECK(got.top == 3 && !got.show_blocks && got.older_ns == 5);
+	CHECK(!outputs_save_is_due(&r.outputs, true));
+	/* A snapshot has all blocks anyway. */
+	ask_for(&r, OUTPUT_SAVE, "y");
+	got = outputs_report_options(&r.outputs, &usual, true);
+	CHECK(got.top == 3 && !got.show_blocks && got.older_ns == 5);
+	CHECK(outputs_save_is_due(&r.outputs, true));
+	CHECK(!outputs_save_is_due(&r.outputs, false));
 	ask_for(&r, OUTPUT_PPROF, "x");
 	got = outputs_report_options(&r.outputs, &usual, false);
 	CHECK(got.top == 3 && !got.show_blocks);
@@ -168,6 +177,7 @@ static void reports_have_what_is_needed(void)
 	r.options.output_every = true;
 	got = outputs_report_options(&r.outputs, &usual, false);
 	CHECK(got.top == 0 && got.show_blocks);
+	CHECK(outputs_save_is_due(&r.outputs, false));
 }
 
 /* Single blocks are in the JSON file only with --show-allocs. */

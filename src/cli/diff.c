@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/diff.h"
+
+#include "cli/output.h"
+#include "cli/outputs.h"
+#include "cli/report_setup.h"
+#include "cli/snapshot_file.h"
+#include "render/diff.h"
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct report_history *, report_history_destroy);
+DEFINE_CLEANUP(struct report_diff *, report_diff_destroy);
+
+/* One of the two. */
+struct side {
+	struct snapshot_file file;
+	struct report *report;
+};
+
+static void side_deinit(struct side *side)
+{
+	report_destroy(side->report);
+	snapshot_file_deinit(&side->file);
+}
+
+static struct error *build(struct side *side, const struct report_options *options)
+{
+	_cleanup_(report_history_destroyp) struct report_history *history =
+		report_history_create();
+
+	if (!history)
+		return error_no_memory();
+	return report_build(side->file.snap, history, side->file.frames, options,
+			    REPORT_STOPPED, &side->report);
+}
+
+static struct error *write_text(const struct options *options, struct output *output,
+				const struct report_diff *diff)
+{
+	struct report_diff shown = *diff;
+	struct error *err = output_begin(output);
+
+	/* Files have all rows. */
+	for (size_t i = 0; options->top && i < shown.section_count; i++) {
+		if (shown.sections[i].row_count > options->top)
+			shown.sections[i].row_count = options->top;
+	}
+	if (!err)
+		err = diff_renderer_find(options->format)->render(&shown, output->file);
+	return err ? err : output_flush(output);
+}
+
+static struct error *compare(const struct options *options,
+			     const struct report_options *wanted, struct output *output)
+{
+	_cleanup_(side_deinit) struct side old = {.report = NULL}, new = {.report = NULL};
+	_cleanup_(report_diff_destroyp) struct report_diff *diff = NULL;
+	struct report_options report_options = *wanted;
+	struct outputs outputs;
+	struct error *outputs_err, *err = outputs_init(&outputs, options);
+
+	if (!err)
+		err = snapshot_file_load("--diff", options->diff_old, !options->no_lines,
+					 &old.file);
+	if (!err)
+		err = snapshot_file_load("--diff", options->diff_new, !options->no_lines,
+					 &new.file);
+	if (err)
+		return err;
+	report_options.top = 0;
+	if (old.file.snap->ages_unknown || new.file.snap->ages_unknown) {
+		report_options.combined_only = true;
+		report_options.older_ns = 0;
+	}
+	err = build(&old, &report_options);
+	if (!err)
+		err = build(&new, &report_options);
+	if (!err)
+		err = report_diff_create(old.report, new.report, &report_options, &diff);
+	if (err)
+		return err;
+	err = write_text(options, output, diff);
+	/* One that fails does not take the others with it. */
+	outputs_err = outputs_write_diff(&outputs, diff);
+	if (!err)
+		return outputs_err;
+	error_destroy(outputs_err);
+	return err;
+}
+
+struct error *diff_run(const struct options *options)
+{
+	_cleanup_(report_setup_deinit) struct report_setup setup;
+	struct output output = {.path = NULL};
+	struct error *close_err, *err = report_setup_init(options, false, &setup);
+
+	if (!err)
+		err = output_open(options->output, options->force, &output);
+	if (!err)
+		err = compare(options, &setup.options, &output);
+	close_err = output_close(&output);
+	if (!err)
+		return close_err;
+	error_destroy(close_err);
+	return err;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/replay.h"
+
+#include "cli/output.h"
+#include "cli/outputs.h"
+#include "cli/report_setup.h"
+#include "cli/snapshot_file.h"
+#include "render/renderer.h"
+#include "report/recorded.h"
+#include "report/view.h"
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct report *, report_destroy);
+DEFINE_CLEANUP(struct report_history *, report_history_destroy);
+
+static struct error *write_report(const struct options *options, struct output *output,
+				  const struct report *shown)
+{
+	struct error *err = output_begin(output);
+
+	if (!err)
+		err = renderer_find(options->format)->render(shown, output->file);
+	return err ? err : output_flush(output);
+}
+
+static struct error *replay(const struct options *options,
+			    const struct report_options *report_options,
+			    struct output *output)
+{
+	_cleanup_(snapshot_file_deinit) struct snapshot_file file = {.snap = NULL};
+	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
+	_cleanup_(report_destroyp) struct report *report = NULL;
+	struct report_options shown_options = *report_options, all;
+	struct outputs outputs;
+	struct report shown;
+	struct error *outputs_err, *err = snapshot_file_load("--replay", options->replay,
+							     !options->no_lines, &file);
+
+	if (!err)
+		err = outputs_init(&outputs, options);
+	if (!err)
+		err = report_recorded_history(file.snap, &history);
+	if (err)
+		return err;
+	/* Ages that were not measured are not made up. */
+	if (file.snap->ages_unknown) {
+		shown_options.combined_only = true;
+		shown_options.show_blocks = false;
+		shown_options.older_ns = 0;
+	}
+	all = outputs_report_options(&outputs, &shown_options, true);
+	err = report_build(file.snap, history, file.frames, &all,
+			   report_recorded_cause(file.snap), &report);
+	if (!err)
+		err = report_view(report, &shown_options, &shown);
+	if (!err)
+		err = write_report(options, output, &shown);
+	if (!report)
+		return err;
+	/* One that fails does not take the others with it. */
+	outputs_err = outputs_write(&outputs, report, true);
+	if (!err)
+		return outputs_err;
+	error_destroy(outputs_err);
+	return err;
+}
+
+struct error *replay_run(const struct options *options)
+{
+	_cleanup_(report_setup_deinit) struct report_setup setup;
+	struct output output = {.path = NULL};
+	struct error *close_err,
+		*err = report_setup_init(
+			options, !options->output && isatty(STDOUT_FILENO), &setup);
+
+	if (!err)
+		err = output_open(options->output, options->force, &output);
+	if (!err)
+		err = replay(options, &setup.options, &output);
+	close_err = output_close(&output);
+	if (!err)
+		return close_err;
+	error_destroy(close_err);
+	return err;
+}

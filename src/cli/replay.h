@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --replay: the report of a snapshot file. */
+#ifndef CLI_REPLAY_H
+#define CLI_REPLAY_H
+
+#include "cli/options.h"
+
+/* Load options->replay, and write its report and files as the options want them. */
+struct error *replay_run(const struct options *options)
+	__attribute__((warn_unused_result));
+
+#endif

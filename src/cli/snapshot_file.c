@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/snapshot_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "report/recorded.h"
+#include "snapshot/file.h"
+#include "util/cleanup.h"
+
+#define STREAM_BYTES ((size_t)256 * 1024)
+
+static struct error *open_file(const char *path, FILE **ret, uint64_t *ret_size)
+{
+	/* Non-blocking, or a FIFO would keep us here. */
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return error_errno(ERROR_IO, errno, "cannot be read");
+	if (S_ISDIR(st.st_mode))
+		return error_create(ERROR_MALFORMED, "is a directory");
+	if (!S_ISREG(st.st_mode))
+		return error_create(ERROR_MALFORMED, "is not a regular file");
+	*ret_size = (uint64_t)st.st_size;
+	*ret = fdopen(fd, "r");
+	if (!*ret)
+		return error_no_memory();
+	fd = -1;
+	setvbuf(*ret, NULL, _IOFBF, STREAM_BYTES);
+	return NULL;
+}
+
+static struct error *read_file(const char *path, struct snapshot **ret)
+{
+	_cleanup_(fclosep) FILE *in = NULL;
+	uint64_t size_bytes;
+	struct error *err = open_file(path, &in, &size_bytes);
+
+	return err ? err : snapshot_read(in, size_bytes, ret);
+}
+
+/* Names are as they were shown when they were recorded. */
+static struct error *make_caches(struct snapshot_file *file, bool with_lines)
+{
+	size_t count = file->snap->processes.len;
+	struct error *err = NULL;
+
+	file->symbolizers = calloc(count + 1, sizeof(struct symbolizer *));
+	file->frames = calloc(count + 1, sizeof(struct frame_cache *));
+	if (!file->symbolizers || !file->frames)
+		return error_no_memory();
+	for (size_t i = 0; !err && i < count; i++) {
+		err = report_recorded_symbolizer(file->snap, (uint32_t)i, with_lines,
+						 &file->symbolizers[i]);
+		if (err || !file->symbolizers[i])
+			continue;
+		file->frames[i] = frame_cache_create(file->symbolizers[i]);
+		if (!file->frames[i])
+			return error_no_memory();
+		frame_cache_keep_mangled(file->frames[i]);
+	}
+	return err;
+}
+
+struct error *snapshot_file_load(const char *option, const char *path, bool with_lines,
+				 struct snapshot_file *ret)
+{
+	struct error *err, *named;
+
+	*ret = (struct snapshot_file){.snap = NULL};
+	err = read_file(path, &ret->snap);
+	if (!err)
+		return make_caches(ret, with_lines);
+	if (err->code == ERROR_NO_MEMORY)
+		return err;
+	named = error_create(err->code, "%s %s %s", option, path, err->message);
+	error_destroy(err);
+	return named;
+}
+
+void snapshot_file_deinit(struct snapshot_file *file)
+{
+	for (size_t i = 0; file->frames && i < file->snap->processes.len; i++)
+		frame_cache_destroy(file->frames[i]);
+	for (size_t i = 0; file->symbolizers && i < file->snap->processes.len; i++)
+		symbolizer_destroy(file->symbolizers[i]);
+	free(file->frames);
+	free(file->symbolizers);
+	snapshot_destroy(file->snap);
+	*file = (struct snapshot_file){.snap = NULL};
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "render/diff_formats.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+
+/* As in json.c objects are written at once, and a chain of calls is looked at once at its
+ * end. */
+struct builder {
+	const struct report_diff *diff;
+	FILE *out;
+	char **frames; /* the text of each frame, made once */
+	bool failed;
+};
+
+static void set(struct builder *b, json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value))
+		b->failed = true;
+}
+
+static void set_integer(struct builder *b, json_t *object, const char *key, uint64_t n)
+{
+	set(b, object, key, json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n));
+}
+
+/* NULL becomes null. */
+static void set_text(struct builder *b, json_t *object, const char *key, const char *text)
+{
+	_cleanup_(freep) char *escaped = text ? escape_dup(text) : NULL;
+
+	if (text && !escaped)
+		b->failed = true;
+	set(b, object, key, escaped ? json_string(escaped) : json_null());
+}
+
+/* Write `object` and release it; with `embed` without its braces. */
+static void write_object(struct builder *b, json_t *object, size_t embed)
+{
+	if (!object || json_dumpf(object, b->out, JSON_COMPACT | embed))
+		b->failed = true;
+	json_decref(object);
+}
+
+static json_t *side_object(struct builder *b, const struct report *report)
+{
+	const struct snapshot *snap = report->snapshot;
+	json_t *object = json_object(), *targets = json_array();
+
+	set_integer(b, object, "time_unix_ns", snap->wall_ns);
+	set_integer(b, object, "elapsed_ns", report->elapsed_ns);
+	set(b, object, "complete", json_boolean(!snapshot_has_losses(snap)));
+	vec_foreach (process, &snap->processes) {
+		json_t *target = json_object();
+
+		set(b, target, "pid", json_integer(process->pid));
+		set_text(b, target, "command", process->command ? process->command : "");
+		if (json_array_append_new(targets, target))
+			b->failed = true;
+	}
+	set(b, object, "targets", targets);
+	return object;
+}
+
+static void write_frame(struct builder *b, const struct report_frame *frame)
+{
+	char **text = &b->frames[frame->index];
+
+	if (!*text) {
+		json_t *object = json_object();
+
+		set_text(b, object, "symbol", frame->symbol);
+		set_text(b, object, "module", frame->module);
+		if (frame->symbol)
+			set(b, object, "offset", json_null());
+		else
+			set_integer(b, object, "offset", frame->offset);
+		set_text(b, object, "file", frame->file);
+		set(b, object, "line",
+		    frame->line ? json_integer(frame->line) : json_null());
+		set(b, object, "inlined", json_boolean(frame->inlined));
+		*text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+		json_decref(object);
+	}
+	if (*text)
+		fputs(*text, b->out);
+	else
+		b->failed = true;
+}
+
+static void write_row(struct builder *b, const struct report_diff_row *row)
+{
+	json_t *object = json_object();
+
+	set_text(b, object, "command", row->command);
+	set(b, object, "difference_bytes", json_integer(row->bytes));
+	set(b, object, "difference_blocks", json_integer(row->count));
+	set_integer(b, object, "old_bytes", row->old_bytes);
+	set_integer(b, object, "old_blocks", row->old_count);
+	set_integer(b, object, "new_bytes", row->new_bytes);
+	set_integer(b, object, "new_blocks", row->new_count);
+	set_text(b, object, "end",
+		 row->row.stack == SNAPSHOT_NO_STACK ? NULL
+						     : stack_end_name(row->row.end));
+	fputc('{', b->out);
+	write_object(b, object, JSON_EMBED);
+	fputs(",\"frames\":[", b->out);
+	for (size_t i = 0; i < row->row.depth; i++) {
+		if (i)
+			fputc(',', b->out);
+		write_frame(b, row->row.frames[i]);
+	}
+	fputs("]}", b->out);
+}
+
+static void write_section(struct builder *b, const struct report_diff_section *section)
+{
+	const struct report_sum *old = &section->old, *new = &section->new;
+	json_t *object = json_object();
+
+	set(b, object, "difference_bytes",
+	    json_integer(report_difference(new->estimated_bytes, old->estimated_bytes)));
+	set(b, object, "difference_blocks",
+	    json_integer(report_difference(new->estimated_count, old->estimated_count)));
+	set_integer(b, object, "old_bytes", old->estimated_bytes);
+	set_integer(b, object, "old_blocks", old->estimated_count);
+	set_integer(b, object, "new_bytes", new->estimated_bytes);
+	set_integer(b, object, "new_blocks", new->estimated_count);
+	set_integer(b, object, "changed", section->changed);
+	set_integer(b, object, "unchanged", section->unchanged);
+	fputc('{', b->out);
+	write_object(b, object, JSON_EMBED);
+	fputs(",\"stacks\":[", b->out);
+	for (size_t i = 0; i < section->row_count && !b->failed; i++) {
+		if (i)
+			fputc(',', b->out);
+		write_row(b, &section->rows[i]);
+	}
+	fputs("]}", b->out);
+}
+
+static void write_diff(struct builder *b)
+{
+	const struct report_diff *diff = b->diff;
+	json_t *object = json_object();
+
+	set(b, object, "schema", json_string("memtrace-diff"));
+	set(b, object, "version", json_integer(1));
+	set(b, object, "old", side_object(b, diff->old));
+	set(b, object, "new", side_object(b, diff->new));
+	fputc('{', b->out);
+	write_object(b, object, JSON_EMBED);
+	fputs(",\"heap\":", b->out);
+	write_section(b, &diff->sections[BLOCK_HEAP]);
+	fputs(",\"mappings\":", b->out);
+	if (diff->section_count > BLOCK_MAPPING)
+		write_section(b, &diff->sections[BLOCK_MAPPING]);
+	else
+		fputs("null", b->out);
+	fputs("}\n", b->out);
+}
+
+static struct error *render(const struct report_diff *diff, FILE *out)
+{
+	struct builder b = {.diff = diff, .out = out};
+
+	/* One more, as calloc(0) may give NULL. */
+	b.frames = calloc(diff->graph.frame_count + 1, sizeof(*b.frames));
+	if (!b.frames)
+		return error_no_memory();
+	write_diff(&b);
+	for (size_t i = 0; i < diff->graph.frame_count; i++)
+		free(b.frames[i]);
+	free(b.frames);
+	/* A failed stream is for the caller to see. */
+	return b.failed && !ferror(out) ? error_no_memory() : NULL;
+}
+
+const struct diff_renderer diff_json = {.name = "json", .render = render};

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <time.h>
+
+#include "render/diff_formats.h"
+#include "render/names.h"
+#include "render/text_words.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+#include "util/path.h"
+#include "util/units.h"
+
+struct builder {
+	const struct report_diff *diff;
+	struct names names;
+	struct strbuf text;
+};
+
+/* "process 7 (x), 2026-01-02 03:04:05 +0000, traced 10.0 s" */
+static void append_side(struct strbuf *text, const char *label,
+			const struct report *report)
+{
+	const struct snapshot *snap = report->snapshot;
+	const struct snapshot_process *first = snapshot_process(snap, 0);
+	time_t seconds = (time_t)(snap->wall_ns / UNITS_NS_PER_S);
+	struct tm tm;
+	char when[64];
+
+	if (!localtime_r(&seconds, &tm) ||
+	    !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
+		snprintf(when, sizeof(when), "unknown time");
+	strbuf_appendf(text, "  %-12s", label);
+	if (snap->processes.len == 1) {
+		strbuf_appendf(text, "process %d (", first->pid);
+		escape_text(text, first->command ? first->command : "unknown");
+		strbuf_append(text, ")");
+	} else {
+		strbuf_appendf(text, "%zu processes", snap->processes.len);
+	}
+	strbuf_appendf(text, ", %s, traced %s%s\n", when,
+		       units_format_duration(report->elapsed_ns).s,
+		       snapshot_has_losses(snap) ? ", not everything was recorded" : "");
+}
+
+static void append_sums(struct strbuf *text, const struct report_diff_section *section)
+{
+	const struct report_sum *old = &section->old, *new = &section->new;
+	int64_t count = report_difference(new->estimated_count, old->estimated_count);
+
+	strbuf_appendf(text, "  %-12s%s in %" PRIu64 " %s, ",
+		       section->class == BLOCK_HEAP ? "heap" : "mappings",
+		       units_format_bytes(old->estimated_bytes).s, old->estimated_count,
+		       section->class == BLOCK_HEAP ? "blocks" : "mappings");
+	strbuf_appendf(text, "now %s in %" PRIu64 " (%s, %+" PRId64 ")\n",
+		       units_format_bytes(new->estimated_bytes).s, new->estimated_count,
+		       text_format_growth(report_difference(new->estimated_bytes,
+							    old->estimated_bytes))
+			       .s,
+		       count);
+}
+
+static void append_frame(struct builder *b, const struct report_frame *frame)
+{
+	const struct name *name = &b->names.list.data[names_frame(&b->names, frame)];
+	struct strbuf *text = &b->text;
+
+	strbuf_append(text, "\t\t");
+	strbuf_append(text, name->text);
+	if (name->is_symbol && *name->module)
+		strbuf_appendf(text, " [%s]", name->module);
+	if (frame->file && *frame->file) {
+		strbuf_append(text, " at ");
+		escape_text(text, b->diff->options.short_paths
+					  ? path_base_name(frame->file)
+					  : frame->file);
+		if (frame->line)
+			strbuf_appendf(text, ":%u", frame->line);
+	}
+	strbuf_append_char(text, '\n');
+}
+
+static void append_row(struct builder *b, const struct report_diff_section *section,
+		       const struct report_diff_row *row)
+{
+	enum name_note note;
+
+	strbuf_appendf(&b->text, "\t%+" PRId64 " bytes in %+" PRId64 " %s from stack",
+		       row->bytes, row->count,
+		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
+	strbuf_appendf(&b->text, "  (%" PRIu64 " in %" PRIu64, row->old_bytes,
+		       row->old_count);
+	strbuf_appendf(&b->text, ", now %" PRIu64 " in %" PRIu64, row->new_bytes,
+		       row->new_count);
+	if (row->command) {
+		strbuf_append(&b->text, ", by ");
+		escape_text(&b->text, row->command);
+	}
+	strbuf_append(&b->text, ")\n");
+	for (size_t i = 0; i < row->row.depth; i++)
+		append_frame(b, row->row.frames[i]);
+	if (names_end(&row->row, &note))
+		strbuf_appendf(&b->text, "\t\t%s\n",
+			       b->names.list.data[names_note(&b->names, note)].text);
+}
+
+static void append_section(struct builder *b, const struct report_diff_section *section)
+{
+	size_t more = section->changed - section->row_count;
+
+	strbuf_appendf(&b->text, "\nTop %zu %s by difference:\n", section->row_count,
+		       section->class == BLOCK_HEAP ? "stacks" : "stacks with mappings");
+	for (size_t i = 0; i < section->row_count; i++)
+		append_row(b, section, &section->rows[i]);
+	if (!section->changed)
+		strbuf_append(&b->text, "\tnone\n");
+	if (more)
+		strbuf_appendf(&b->text, "\t... %zu more %s (--top 0 lists all)\n", more,
+			       text_plural(more, "stack", "stacks"));
+	if (section->unchanged)
+		strbuf_appendf(&b->text, "\t%zu %s did not change\n", section->unchanged,
+			       text_plural(section->unchanged, "stack", "stacks"));
+}
+
+static struct error *render(const struct report_diff *diff, FILE *out)
+{
+	struct builder b = {.diff = diff};
+	struct error *err = names_init(&b.names, &diff->graph);
+
+	if (!err) {
+		strbuf_append(&b.text, "memtrace difference of two snapshots\n");
+		append_side(&b.text, "old", diff->old);
+		append_side(&b.text, "new", diff->new);
+		for (size_t i = 0; i < diff->section_count; i++)
+			append_sums(&b.text, &diff->sections[i]);
+		for (size_t i = 0; i < diff->section_count; i++)
+			append_section(&b, &diff->sections[i]);
+		strbuf_append_char(&b.text, '\n');
+		if (b.text.failed)
+			err = error_no_memory();
+		else
+			fwrite(b.text.data, 1, b.text.len, out);
+	}
+	names_deinit(&b.names);
+	strbuf_deinit(&b.text);
+	return err;
+}
+
+const struct diff_renderer diff_text = {.name = "text", .render = render};

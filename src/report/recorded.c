@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/recorded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/hashmap.h"
+
+/* Looking up lines can take a while for each frame: say how far it is. */
+#define PROGRESS_FRAMES 1024
+
+/* --- to be recorded ----------------------------------------------------------------- */
+
+static bool *find_used_stacks(const struct snapshot *snap)
+{
+	/* One more, as calloc(0) may give NULL. */
+	bool *used = calloc(snap->stacks.len + 1, sizeof(*used));
+
+	if (!used)
+		return NULL;
+	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
+		vec_foreach (block, &snap->blocks[i]) {
+			if (block->stack < snap->stacks.len)
+				used[block->stack] = true;
+		}
+	}
+	for (size_t i = 0; i < snap->traffic.len && i < snap->stacks.len; i++)
+		used[i] = used[i] || snap->traffic.data[i].allocations;
+	return used;
+}
+
+/* The addresses are there once for each process. */
+static struct error *push_addresses(struct snapshot *snap, uint32_t process,
+				    const bool *used)
+{
+	struct hashmap seen;
+	bool ok = true;
+
+	/* Return addresses are few enough for any order of them. */
+	hashmap_init(&seen, snap->wall_ns);
+	for (size_t i = 0; ok && i < snap->stacks.len; i++) {
+		const struct snapshot_stack *stack = &snap->stacks.data[i];
+		bool is_whole = stack->first_frame <= snap->frames.len &&
+				stack->depth <= snap->frames.len - stack->first_frame;
+
+		if (!used[i] || stack->process != process || !is_whole)
+			continue;
+		for (size_t k = 0; ok && k < stack->depth; k++) {
+			const struct snapshot_name name = {
+				.process = process,
+				.address = snap->frames.data[stack->first_frame + k],
+			};
+
+			if (!hashmap_get(&seen, name.address, NULL))
+				ok = hashmap_put(&seen, name.address, 0) &&
+				     vec_push(&snap->names, name);
+		}
+	}
+	hashmap_deinit(&seen);
+	return ok ? NULL : error_no_memory();
+}
+
+static int compare_names(const void *pa, const void *pb)
+{
+	const struct snapshot_name *a = pa, *b = pb;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static bool push_source(struct snapshot *snap, const struct source_frame *frame)
+{
+	struct snapshot_source source = {
+		.line = frame->line, .column = frame->column, .inlined = frame->inlined};
+
+	return string_table_add(&snap->strings, frame->function, &source.function) &&
+	       string_table_add(&snap->strings, frame->file, &source.file) &&
+	       vec_push(&snap->sources, source);
+}
+
+static struct error *record_name(struct snapshot *snap, struct frame_cache *cache,
+				 struct snapshot_name *name)
+{
+	const struct frame *frame;
+	struct error *err = frame_cache_get(cache, name->address, &frame);
+
+	if (err)
+		return err;
+	name->offset = frame->offset;
+	name->first_source = (uint32_t)snap->sources.len;
+	name->source_count = (uint32_t)frame->sources.list.len;
+	if (!string_table_add(&snap->strings, frame->symbol, &name->symbol) ||
+	    !string_table_add(&snap->strings, frame->module, &name->module))
+		return error_no_memory();
+	vec_foreach (source, &frame->sources.list) {
+		if (!push_source(snap, source))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+struct error *report_record_names(struct snapshot *snap,
+				  struct frame_cache *const frames[],
+				  void (*progress)(void *arg, const char *phase),
+				  void *arg)
+{
+	_cleanup_(freep) bool *used = find_used_stacks(snap);
+	struct error *err = used ? NULL : error_no_memory();
+
+	/* What came from a file has its names. */
+	if (!err && snap->strings.is_fixed)
+		return NULL;
+	snap->names.len = snap->sources.len = 0;
+	for (uint32_t i = 0; !err && i < snap->processes.len; i++) {
+		if (frames[i])
+			err = push_addresses(snap, i, used);
+	}
+	if (!err && snap->names.len)
+		qsort(snap->names.data, snap->names.len, sizeof(*snap->names.data),
+		      compare_names);
+	for (size_t i = 0; !err && i < snap->names.len; i++) {
+		struct snapshot_name *name = &snap->names.data[i];
+		char phase[64];
+
+		if (progress && i && !(i % PROGRESS_FRAMES)) {
+			snprintf(phase, sizeof(phase), "naming frames for --save, %zu %%",
+				 i * 100 / snap->names.len);
+			progress(arg, phase);
+		}
+		err = record_name(snap, frames[name->process], name);
+	}
+	return err;
+}
+
+/* --- from a record ------------------------------------------------------------------ */
+
+struct recorded_symbolizer {
+	struct symbolizer base;
+	const struct snapshot *snap;
+	const struct snapshot_name *names;
+	size_t count;
+};
+
+/* frame_cache asks for the last byte of the call, one before the return address. */
+static const struct snapshot_name *find(const struct symbolizer *self, uint64_t call)
+{
+	const struct recorded_symbolizer *recorded =
+		(const struct recorded_symbolizer *)self;
+	size_t low = 0, high = recorded->count;
+
+	/* Ends with `low` at the first name that lies behind the call. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (recorded->names[middle].address <= call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < recorded->count && recorded->names[low].address == call + 1)
+		return &recorded->names[low];
+	/* A return address of 0 has nothing before it. */
+	return !call && low && !recorded->names[low - 1].address
+		       ? &recorded->names[low - 1]
+		       : NULL;
+}
+
+/* A copy of a text, or NULL where there is none; false when memory is out. */
+static bool copy_text(const struct snapshot *snap, uint32_t index, char **ret)
+{
+	const char *text = string_table_get(&snap->strings, index);
+
+	*ret = text ? strdup(text) : NULL;
+	return *ret || !text;
+}
+
+static struct error *recorded_resolve(struct symbolizer *self, uint64_t address,
+				      struct symbol *ret)
+{
+	const struct snapshot *snap = ((struct recorded_symbolizer *)self)->snap;
+	const struct snapshot_name *name = find(self, address);
+
+	*ret = (struct symbol){0};
+	if (!name)
+		return NULL;
+	ret->offset = name->offset - (name->address ? 1 : 0);
+	if (copy_text(snap, name->symbol, &ret->name) &&
+	    copy_text(snap, name->module, &ret->module))
+		return NULL;
+	symbol_deinit(ret);
+	return error_no_memory();
+}
+
+static struct error *recorded_find_sources(struct symbolizer *self, uint64_t address,
+					   struct source_frames *ret)
+{
+	const struct snapshot *snap = ((struct recorded_symbolizer *)self)->snap;
+	const struct snapshot_name *name = find(self, address);
+
+	*ret = (struct source_frames){.function_offset = 0};
+	for (size_t i = 0; name && i < name->source_count; i++) {
+		const struct snapshot_source *source =
+			&snap->sources.data[name->first_source + i];
+		struct source_frame frame = {.line = source->line,
+					     .column = source->column,
+					     .inlined = source->inlined};
+
+		if (!copy_text(snap, source->function, &frame.function) ||
+		    !copy_text(snap, source->file, &frame.file) ||
+		    !vec_push(&ret->list, frame)) {
+			free(frame.function);
+			free(frame.file);
+			source_frames_deinit(ret);
+			return error_no_memory();
+		}
+	}
+	return NULL;
+}
+
+static void recorded_destroy(struct symbolizer *self)
+{
+	free(self);
+}
+
+static const struct symbolizer_ops names_and_lines = {
+	.name = "recorded",
+	.resolve = recorded_resolve,
+	.find_sources = recorded_find_sources,
+	.destroy = recorded_destroy,
+};
+
+static const struct symbolizer_ops names_only = {
+	.name = "recorded names",
+	.resolve = recorded_resolve,
+	.destroy = recorded_destroy,
+};
+
+/* The first name of a process, or of one behind it. */
+static size_t first_name(const struct snapshot *snap, uint32_t process)
+{
+	size_t low = 0, high = snap->names.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (snap->names.data[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct error *report_recorded_symbolizer(const struct snapshot *snap, uint32_t process,
+					 bool with_lines, struct symbolizer **ret)
+{
+	struct recorded_symbolizer *recorded;
+	size_t first = first_name(snap, process);
+	size_t count = first_name(snap, process + 1) - first;
+
+	*ret = NULL;
+	if (!count)
+		return NULL;
+	recorded = malloc(sizeof(*recorded));
+	if (!recorded)
+		return error_no_memory();
+	*recorded = (struct recorded_symbolizer){
+		.base = {.ops = with_lines ? &names_and_lines : &names_only},
+		.snap = snap,
+		.names = snap->names.data + first,
+		.count = count,
+	};
+	*ret = &recorded->base;
+	return NULL;
+}

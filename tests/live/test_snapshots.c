@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+/* --save, --replay and --diff: what was seen is seen again, elsewhere and later. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+#include "util/cleanup.h"
+
+#define TIMEOUT_S 30
+#define FILE_CAP  ((size_t)4 << 20)
+#define NOBODY    65534
+
+static char *read_file(const char *dir, const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	char *text = malloc(FILE_CAP);
+
+	REQUIRE(file && text);
+	text[fread(text, 1, FILE_CAP - 1, file)] = '\0';
+	return text;
+}
+
+/* A directory that anybody may enter, and what is in it. */
+static char *open_dir(const char *name)
+{
+	char *dir = live_path(name), *slash;
+	char parent[512];
+
+	REQUIRE(!mkdir(dir, 0755));
+	snprintf(parent, sizeof(parent), "%s", dir);
+	slash = strrchr(parent, '/');
+	*slash = '\0';
+	REQUIRE(!chmod(parent, 0755));
+	return dir;
+}
+
+/* Run memtrace without tracing, as nobody; the first line of its output, owned. */
+static char *run_unprivileged(const char *const argv[])
+{
+	struct live_process *memtrace = live_start_as(argv, NOBODY);
+	char *result = live_read_line(memtrace, TIMEOUT_S);
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	CHECK_STR(live_stderr(memtrace), "");
+	REQUIRE(result);
+	live_destroy(memtrace);
+	return result;
+}
+
+/* The second report, with growth since the first, equal in every byte; the target and
+ * root are gone. */
+static void replay_is_the_report(void)
+{
+	struct live_process *oracle = oracle_start();
+	_cleanup_(freep) char *dir = open_dir("replay");
+	char options[1024], path[512];
+
+	snprintf(options, sizeof(options),
+		 "--mappings --show-allocs --save %s/%%n.mts --json %s/2.json", dir, dir);
+
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
+
+	oracle_do(oracle, "run mixed 500 1");
+	json_decref(memtrace_report(memtrace));
+	oracle_do(oracle, "run mixed 1500 1");
+
+	json_t *report = memtrace_stop(memtrace), *replayed;
+	_cleanup_(freep) char *again = NULL;
+	_cleanup_(freep) char *original = read_file(dir, "2.json");
+
+	live_destroy(oracle);
+	snprintf(path, sizeof(path), "%s/2.mts", dir);
+
+	struct stat st;
+
+	REQUIRE(!stat(path, &st));
+	CHECK_INT(st.st_mode, S_IFREG | 0600);
+	REQUIRE(!chmod(path, 0644));
+
+	const char *const argv[] = {memtrace_path, "--replay",      path, "--format",
+				    "json",        "--top",         "0",  "--older",
+				    "0",           "--show-allocs", NULL};
+
+	again = run_unprivileged(argv);
+	replayed = json_loads(again, 0, NULL);
+	REQUIRE(replayed);
+	original[strcspn(original, "\n")] = '\0';
+	CHECK_STR(again, original);
+	CHECK(json_equal(replayed, report));
+	CHECK_INT(live_int(replayed, "sequence"), 2);
+	CHECK(live_int(replayed, "heap.live_blocks") >= 100);
+	CHECK(strstr(original, "\"symbol\":\"scenario_mixed\""));
+	CHECK(strstr(original, "\"traffic\":{\"allocations\":"));
+	json_decref(report);
+	json_decref(replayed);
+}
+
+/* Save a snapshot of a process of its own that holds `blocks` blocks. */
+static json_t *save(const char *path, unsigned blocks)
+{
+	struct live_process *oracle = oracle_start();
+	char options[1024];
+
+	snprintf(options, sizeof(options), "--save %s", path);
+
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
+
+	oracle_do(oracle, "run keep %u 1", blocks);
+
+	json_t *report = memtrace_stop(memtrace);
+
+	live_destroy(oracle);
+	REQUIRE(!chmod(path, 0644));
+	return report;
+}
+
+static json_t *diff(const char *old, const char *new)
+{
+	const char *const argv[] = {memtrace_path, "--diff",  old, new, "--format",
+				    "json",        "--older", "0", NULL};
+
+	_cleanup_(freep) char *line = run_unprivileged(argv);
+	json_t *result = json_loads(line, 0, NULL);
+
+	REQUIRE(result);
+	return result;
+}
+
+/* Two runs of a program, whose addresses have nothing in common: the stacks that leaked
+ * more, by exactly as much, and no others. */
+static void diff_finds_what_leaked(void)
+{
+	_cleanup_(freep) char *dir = open_dir("diff");
+	char first[512], second[512], third[512];
+
+	snprintf(first, sizeof(first), "%s/1.mts", dir);
+	snprintf(second, sizeof(second), "%s/2.mts", dir);
+	snprintf(third, sizeof(third), "%s/3.mts", dir);
+
+	json_t *a = save(first, 300), *b = save(second, 300), *c = save(third, 1000);
+	json_t *same = diff(first, second), *more = diff(first, third),
+	       *less = diff(third, first);
+
+	CHECK_INT(live_int(same, "heap.changed"), 0);
+	CHECK_INT(live_int(same, "heap.unchanged"), live_int(a, "heap.stack_count"));
+	CHECK_INT(live_int(same, "heap.difference_bytes"), 0);
+
+	const json_t *row = json_array_get(live_get(more, "heap.stacks"), 0);
+	int64_t bytes = live_int(c, "heap.live_bytes") - live_int(a, "heap.live_bytes");
+
+	REQUIRE(row);
+	CHECK_INT(live_int(more, "heap.changed"), 1);
+	CHECK_INT(live_int(more, "heap.difference_bytes"), bytes);
+	CHECK_INT(live_int(row, "difference_blocks"), 700);
+	CHECK_INT(live_int(row, "difference_bytes"), bytes);
+	CHECK_INT(live_int(row, "old_blocks"), 300);
+	CHECK_INT(live_int(row, "new_blocks"), 1000);
+	CHECK(row_site(row));
+	row = json_array_get(live_get(less, "heap.stacks"), 0);
+	REQUIRE(row);
+	CHECK_INT(live_int(row, "difference_blocks"), -700);
+	CHECK_INT(live_int(row, "difference_bytes"), -bytes);
+	json_decref(a);
+	json_decref(b);
+	json_decref(c);
+	json_decref(same);
+	json_decref(more);
+	json_decref(less);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(replay_is_the_report);
+	RUN(diff_finds_what_leaked);
+	return check_done();
+}

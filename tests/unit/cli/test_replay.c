@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/* --replay of what is no snapshot, and of one whose report cannot be written. */
+#include "options_check.h"
+#include "temp_dir.h"
+#include "unit/render/fixture.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "cli/replay.h"
+#include "report/recorded.h"
+#include "snapshot/file.h"
+
+/* A snapshot with names as --save writes it, as the file `name`. */
+static void save(struct temp_dir *dir, const char *name, bool ages_unknown)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	FILE *out = fopen(temp_dir_path(dir, name), "we");
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_report(&f);
+	f.snap->ages_unknown = ages_unknown;
+	REQUIRE(out);
+	REQUIRE(!report_record_names(f.snap, f.frames, NULL, NULL));
+	REQUIRE(!snapshot_write(f.snap, out));
+	REQUIRE(!fclose(out));
+}
+
+static struct error *replay(char *const *argv)
+{
+	struct options options;
+	struct error *err = parse_list(argv, &options);
+
+	if (err)
+		CHECK_FAIL("%s", err->message);
+	REQUIRE(!err);
+	return replay_run(&options);
+}
+
+#define REPLAY(...) replay(ARGV(__VA_ARGS__))
+
+#define FAILS(want_, ...)                                                                \
+	do {                                                                             \
+		_cleanup_(error_destroyp) struct error *err_ = REPLAY(__VA_ARGS__);      \
+		CHECK_STR(err_ ? err_->message : NULL, (want_));                         \
+	} while (0)
+
+static void what_is_no_snapshot(void)
+{
+	struct temp_dir dir = temp_dir_create();
+	char path[128], out[128], want[256];
+
+	snprintf(path, sizeof(path), "%s/x", dir.path);
+	snprintf(out, sizeof(out), "%s/out", dir.path);
+
+	snprintf(want, sizeof(want),
+		 "--replay %s cannot be read: No such file or directory", path);
+	FAILS(want, "--replay", path, "-o", out);
+	snprintf(want, sizeof(want), "--replay %s is a directory", dir.path);
+	FAILS(want, "--replay", dir.path, "-o", out);
+	REQUIRE(!mkfifo(path, 0600));
+	snprintf(want, sizeof(want), "--replay %s is not a regular file", path);
+	FAILS(want, "--replay", path, "-o", out);
+	FAILS("--replay /dev/zero is not a regular file", "--replay", "/dev/zero", "-o",
+	      out);
+	FAILS("--replay /proc/self/mem cannot be read: Input/output error", "--replay",
+	      "/proc/self/mem", "-o", out);
+	REQUIRE(!unlink(path));
+	temp_dir_write(&dir, "x", "");
+	snprintf(want, sizeof(want), "--replay %s is no snapshot of memtrace", path);
+	FAILS(want, "--replay", path, "-o", out);
+	temp_dir_write(&dir, "x", "{\"schema\":\"memtrace-report\"}\n");
+	FAILS(want, "--replay", path, "-o", out);
+	/* No report, no file. */
+	CHECK_INT(temp_dir_count(&dir, false), 1);
+	temp_dir_destroy(&dir);
+}
+
+/* As on a full disk: what was there stays, and nothing else is left. */
+static void what_cannot_be_written(void)
+{
+	struct temp_dir dir = temp_dir_create();
+	const struct rlimit small = {.rlim_cur = 100, .rlim_max = RLIM_INFINITY};
+	_cleanup_(closep) int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	_cleanup_(closep) int stdout_fd = -1;
+	struct rlimit old;
+	char path[128], out[128], want[256], buf[32];
+
+	save(&dir, "x", false);
+	temp_dir_write(&dir, "out", "theirs");
+	snprintf(path, sizeof(path), "%s/x", dir.path);
+	snprintf(out, sizeof(out), "%s/out", dir.path);
+	snprintf(want, sizeof(want),
+		 "--save %s exists: use --force (-f) to overwrite it, or "
+		 "another name",
+		 out);
+	FAILS(want, "--replay", path, "--save", out);
+	REQUIRE(!getrlimit(RLIMIT_FSIZE, &old));
+	signal(SIGXFSZ, SIG_IGN);
+	/* Standard output may be a file too. */
+	fflush(stdout);
+	REQUIRE((stdout_fd = dup(STDOUT_FILENO)) >= 0 && null_fd >= 0);
+	REQUIRE(dup2(null_fd, STDOUT_FILENO) >= 0);
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &small));
+	snprintf(want, sizeof(want), "cannot write --save %s: File too large", out);
+	FAILS(want, "--replay", path, "-f", "--save", out);
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &old));
+	REQUIRE(dup2(stdout_fd, STDOUT_FILENO) >= 0);
+	CHECK_STR(temp_dir_read(&dir, "out", buf, sizeof(buf)), "theirs");
+	CHECK_INT(temp_dir_count(&dir, false), 2);
+	temp_dir_destroy(&dir);
+}
+
+/* A snapshot that is saved again is the same. */
+static void saved_again(void)
+{
+	struct temp_dir dir = temp_dir_create();
+	char path[128], second[128], a[128], b[128];
+	static char text_a[65536], text_b[65536];
+
+	save(&dir, "x", false);
+	snprintf(path, sizeof(path), "%s/x", dir.path);
+	snprintf(second, sizeof(second), "%s/%%p-%%n.mts", dir.path);
+	snprintf(a, sizeof(a), "%s/a", dir.path);
+	snprintf(b, sizeof(b), "%s/b", dir.path);
+	REQUIRE(!REPLAY("--replay", path, "--save", second, "--json", a));
+	snprintf(second, sizeof(second), "%s/4321-1.mts", dir.path);
+	REQUIRE(!REPLAY("--replay", second, "--json", b));
+	temp_dir_read(&dir, "a", text_a, sizeof(text_a));
+	CHECK_CONTAINS(text_a, "\"Cache::insert(std::string const&)\"");
+	CHECK_STR(temp_dir_read(&dir, "b", text_b, sizeof(text_b)), text_a);
+	temp_dir_destroy(&dir);
+}
+
+/* Where blocks have no times there are no ages, whatever the options are. */
+static void ages_are_not_made_up(void)
+{
+	struct temp_dir dir = temp_dir_create();
+	char path[128], out[128], text[8192];
+
+	save(&dir, "x", true);
+	snprintf(path, sizeof(path), "%s/x", dir.path);
+	snprintf(out, sizeof(out), "%s/out", dir.path);
+	REQUIRE(!REPLAY("--replay", path, "-o", out, "--older=1h", "-a"));
+	temp_dir_read(&dir, "out", text, sizeof(text));
+	CHECK_CONTAINS(text,
+		       "2097152 bytes in 2 allocations from stack  (99.8 %, 2.0 MiB)");
+	CHECK(!strstr(text, "older") && !strstr(text, "age ="));
+	temp_dir_destroy(&dir);
+}
+
+int main(void)
+{
+	RUN(what_is_no_snapshot);
+	RUN(what_cannot_be_written);
+	RUN(saved_again);
+	RUN(ages_are_not_made_up);
+	return check_done();
+}

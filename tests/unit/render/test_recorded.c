@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names and history that travel with a snapshot give the report that they were made of.
+ */
+#include "unit/render/fixture.h"
+
+#include "report/recorded.h"
+
+/* A symbolizer with source frames, to be recorded. */
+static struct error *resolve(struct symbolizer *self, uint64_t address,
+			     struct symbol *ret)
+{
+	(void)self;
+	*ret = (struct symbol){0};
+	if (address == 0x4fff)
+		return NULL;
+	ret->name = address == 0x1fff ? NULL : strdup("_ZN3app4mainEv");
+	ret->module = strdup("/bin/app");
+	ret->offset = address & 0xff;
+	return NULL;
+}
+
+static struct error *find_sources(struct symbolizer *self, uint64_t address,
+				  struct source_frames *ret)
+{
+	(void)self;
+	*ret = (struct source_frames){.function_offset = 0};
+	if (address != 0x2fff)
+		return NULL;
+
+	const struct source_frame frames[] = {
+		{strdup("inner"), strdup("/src/a.h"), 3, 4, true},
+		{strdup("_ZN3app4mainEv"), NULL, 0, 0, false},
+	};
+
+	for (size_t i = 0; i < 2; i++)
+		REQUIRE(vec_push(&ret->list, frames[i]));
+	return NULL;
+}
+
+static const struct symbolizer_ops ops = {
+	.name = "test", .resolve = resolve, .find_sources = find_sources};
+
+static struct snapshot *three_stacks(void)
+{
+	static const uint64_t frames[] = {0x1000, 0x2000, 0x3000, 0x4000,
+					  0x2000, 0x5000, 0};
+	struct snapshot *snap = snapshot_create();
+
+	REQUIRE(snap && snapshot_add_process(snap, 7) && snapshot_add_process(snap, 8));
+	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++)
+		REQUIRE(vec_push(&snap->frames, frames[i]));
+	/* With blocks, with traffic alone, with neither, of a process without names. */
+	for (uint32_t i = 0; i < 4; i++)
+		REQUIRE(vec_push(&snap->stacks,
+				 (struct snapshot_stack){.first_frame = i,
+							 .depth = i ? 2 : 4,
+							 .process = i == 3}));
+	snap->stacks.data[1].first_frame = 5;
+	snap->stacks.data[2].first_frame = 2;
+	for (uint32_t i = 0; i < 4; i += 3)
+		REQUIRE(vec_push(&snap->blocks[BLOCK_HEAP],
+				 (struct snapshot_block){.size_bytes = 10,
+							 .stack = i,
+							 .process = i == 3}));
+	REQUIRE(vec_reserve(&snap->traffic, 4));
+	memset(snap->traffic.data, 0, 4 * sizeof(*snap->traffic.data));
+	snap->traffic.len = 4;
+	snap->traffic.data[1].allocations = 1;
+	snap->has_traffic = true;
+	return snap;
+}
+
+static void compare_frames(const struct frame *a, const struct frame *b)
+{
+	CHECK(!a->symbol == !b->symbol && (!a->symbol || !strcmp(a->symbol, b->symbol)));
+	CHECK(!a->module == !b->module && (!a->module || !strcmp(a->module, b->module)));
+	CHECK_INT(a->offset, b->offset);
+	CHECK_INT(a->sources.list.len, b->sources.list.len);
+	for (size_t i = 0; i < a->sources.list.len && i < b->sources.list.len; i++) {
+		const struct source_frame *x = &a->sources.list.data[i];
+		const struct source_frame *y = &b->sources.list.data[i];
+
+		CHECK_STR(x->function, y->function);
+		CHECK(!x->file == !y->file && (!x->file || !strcmp(x->file, y->file)));
+		CHECK_INT(x->line, y->line);
+		CHECK_INT(x->column, y->column);
+		CHECK_INT(x->inlined, y->inlined);
+	}
+}
+
+static void names_are_as_they_were(void)
+{
+	struct symbolizer original = {.ops = &ops}, *recorded = NULL, *none = NULL;
+	struct frame_cache *first = frame_cache_create(&original), *second;
+	struct frame_cache *const caches[] = {first, NULL};
+	struct snapshot *snap = three_stacks();
+
+	REQUIRE(first && !report_record_names(snap, caches, NULL, NULL));
+	/* 0, 0x1000 to 0x5000: each once, though 0x2000 is there twice. */
+	CHECK_INT(snap->names.len, 6);
+	for (size_t i = 0; i < snap->names.len; i++)
+		CHECK_INT(snap->names.data[i].address, i * 0x1000);
+	/* Demangled once, and not again. */
+	CHECK_STR(string_table_get(&snap->strings, snap->names.data[3].symbol),
+		  "app::main()");
+	REQUIRE(!report_recorded_symbolizer(snap, 0, true, &recorded));
+	REQUIRE(!report_recorded_symbolizer(snap, 1, true, &none));
+	CHECK(recorded && !none);
+	second = frame_cache_create(recorded);
+	REQUIRE(second);
+	frame_cache_keep_mangled(second);
+	for (uint64_t address = 0; address < 0x6000; address += 0x1000) {
+		const struct frame *a, *b;
+
+		REQUIRE(!frame_cache_get(first, address, &a));
+		REQUIRE(!frame_cache_get(second, address, &b));
+		compare_frames(a, b);
+	}
+
+	/* Of what was not recorded nothing is known. */
+	const struct frame *unknown;
+
+	REQUIRE(!frame_cache_get(second, 0x2001, &unknown));
+	CHECK(!unknown->symbol && !unknown->module && !unknown->offset);
+	REQUIRE(!frame_cache_get(second, UINT64_MAX, &unknown));
+	CHECK(!unknown->symbol);
+	frame_cache_destroy(first);
+	frame_cache_destroy(second);
+	symbolizer_destroy(recorded);
+	snapshot_destroy(snap);
+}
+
+static void stacks_without_use_are_left_out(void)
+{
+	struct symbolizer original = {.ops = &ops};
+	struct frame_cache *cache = frame_cache_create(&original);
+	struct frame_cache *const caches[] = {cache, NULL};
+	struct snapshot *snap = three_stacks();
+
+	snap->traffic.data[1].allocations = 0;
+	REQUIRE(cache && !report_record_names(snap, caches, NULL, NULL));
+	CHECK_INT(snap->names.len, 4);
+	snap->blocks[BLOCK_HEAP].len = 0;
+	REQUIRE(!report_record_names(snap, caches, NULL, NULL));
+	CHECK_INT(snap->names.len, 0);
+	/* Damaged stacks do no harm. */
+	snap->traffic.data[1].allocations = 1;
+	snap->stacks.data[1].first_frame = 6;
+	REQUIRE(!report_record_names(snap, caches, NULL, NULL));
+	CHECK_INT(snap->names.len, 0);
+	frame_cache_destroy(cache);
+	snapshot_destroy(snap);
+}
+
+static char *render(const struct report *report)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	REQUIRE(out && !renderer_find("json")->render(report, out) && !fclose(out));
+	return text;
+}
+
+/* The second report of a run, whose growth is since the first. */
+static void history_is_as_it_was(void)
+{
+	const struct report_options options = {.older_ns = 1};
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct report_history *history = NULL;
+	struct report *second, *replayed;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_second(&f);
+	fixture_fill_mappings(&f);
+	fixture_report(&f);
+	f.snap->time_ns += FIXTURE_NS;
+	f.snap->totals[BLOCK_HEAP].allocations += 1000;
+	fixture_block(&f, BLOCK_HEAP, 4000, 4321, 0);
+	f.snap->blocks[BLOCK_HEAP].data[4].size_bytes = 100;
+	f.snap->blocks[BLOCK_HEAP].data[6].size_bytes = 5;
+	f.snap->sample_every = 3;
+	REQUIRE(!report_record_before(f.snap, f.history, REPORT_EXITED));
+	CHECK_INT(report_recorded_cause(f.snap), REPORT_EXITED);
+	REQUIRE(!report_build(f.snap, f.history, f.frames, &options, REPORT_EXITED,
+			      &second));
+	REQUIRE(!report_recorded_history(f.snap, &history));
+	REQUIRE(!report_build(f.snap, history, f.frames, &options, REPORT_EXITED,
+			      &replayed));
+
+	_cleanup_(freep) char *a = render(second), *b = render(replayed);
+
+	CHECK_CONTAINS(a, "\"sequence\":2,\"cause\":\"exited\"");
+	CHECK_CONTAINS(a, "\"growth_bytes\":4000,");
+	CHECK_CONTAINS(a, "\"growth_bytes\":-1048476,");
+	CHECK_CONTAINS(a, "\"growth_bytes\":-2,");
+	CHECK_STR(b, a);
+	report_destroy(second);
+	report_destroy(replayed);
+	report_history_destroy(history);
+}
+
+static void unknown_causes_are_final(void)
+{
+	struct snapshot *snap = snapshot_create();
+
+	REQUIRE(snap);
+	CHECK_INT(report_recorded_cause(snap), REPORT_STOPPED);
+	snap->cause = strdup("of a later version");
+	CHECK_INT(report_recorded_cause(snap), REPORT_STOPPED);
+	snapshot_destroy(snap);
+}
+
+int main(void)
+{
+	RUN(names_are_as_they_were);
+	RUN(stacks_without_use_are_left_out);
+	RUN(history_is_as_it_was);
+	RUN(unknown_causes_are_final);
+	return check_done();
+}
