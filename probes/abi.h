@@ -374,6 +374,16 @@ struct abi_rule_bucket {
 };
 _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 
+/* --- events ----------------------------------------------------------------------- */
+
+/* `event_counts` has the hits of an event by the number of their stack, and in one more
+ * element those without. */
+
+/* What stands in place of an allocator in stacks that are counted, and, with --growth, in
+ * those of mappings. */
+#define ABI_EVENT_STACKS   0
+#define ABI_MAPPING_STACKS 1
+
 /* --- walks that are handed over --------------------------------------------------- */
 
 /*
@@ -403,6 +413,7 @@ struct abi_miss {
 	uint16_t depth;          /* frames that were walked, without the one of `pc` */
 	uint64_t pc, sp, bp;     /* where it goes on */
 	uint64_t is_interrupted; /* `pc` is no return address */
+	uint64_t leading;        /* frames of the kernel in walked[], before all others */
 	/* With depth 0 only. */
 	uint64_t rbx, r12, r13, r14, r15;
 	uint64_t base;    /* address of pages[0] */

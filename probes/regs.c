@@ -10,6 +10,15 @@
 #define REG_PC(ctx)     ((u64)(ctx)->ip)
 #define REG_SP(ctx)     ((u64)(ctx)->sp)
 #define REG_FP(ctx)     ((u64)(ctx)->bp)
+/* The privilege level of the code segment (Intel SDM volume 3, 5.5): 3 is user space. */
+#define REG_IS_USER(ctx) (((ctx)->cs & 3) == 3)
+/* A system call (x86-64 psABI A.2.1): its number is kept in orig_ax, the result is in ax,
+ * the arguments stay in their registers. */
+#define REG_CALL(ctx)      ((u64)(ctx)->orig_ax)
+#define REG_CALL_ARG0(ctx) ((u64)(ctx)->di)
+#define REG_CALL_ARG1(ctx) ((u64)(ctx)->si)
+#define REG_CALL_ARG2(ctx) ((u64)(ctx)->dx)
+#define REG_CALL_ARG3(ctx) ((u64)(ctx)->r10)
 /* The return probe runs after `ret` has popped the return address. */
 #define RETURNED_SP(ctx) ((u64)(ctx)->sp - 8)
 

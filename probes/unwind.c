@@ -28,6 +28,18 @@ ALWAYS_INLINE u64 trampoline_address(void)
 /* More of the window lies above an address than below, where registers are saved. */
 #define WINDOW_BELOW 64
 
+/* Walks begin at a return address, but for those of events (event.c): WALK_EXACT, the first
+ * pc is the instruction itself. It is stored as if it were a return address, one more. */
+#ifndef WALK_EXACT
+#define WALK_EXACT 0
+#endif
+#ifndef WALK_FIRST
+#define WALK_FIRST 0 /* frames that the caller of walk_run() has taken */
+#endif
+#ifndef WALK_DEPTH
+#define WALK_DEPTH STACK_DEPTH
+#endif
+
 struct walk {
 	struct unwind_regs regs;
 	u64 base; /* address in the target of window[0]; 0: nothing copied yet */
@@ -37,6 +49,9 @@ struct walk {
 #ifdef UNWIND_RULES
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
 	u64 code_changes; /* of the process, when the walk began */
+#ifdef EVENTS
+	u64 leading; /* frames of the kernel, stored before */
+#endif
 	volatile struct abi_process *process;
 #endif
 };
@@ -115,7 +130,7 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
 #ifdef UNWIND_RULES
-	w->interrupted = 0;
+	w->interrupted = WALK_EXACT ? ABI_RULE_INTERRUPTED : 0;
 	w->code_changes = w->process->code_changes;
 #endif
 }
@@ -181,11 +196,12 @@ ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
 ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 {
 #pragma clang loop unroll(disable)
-	for (u32 i = 0; i < STACK_DEPTH; i++) {
+	for (u32 i = 0; i < WALK_DEPTH; i++) {
 		u64 pc = w->regs.pc, sp = w->regs.sp;
+		u64 shown = WALK_EXACT ? pc + (w->interrupted >> 63) : pc;
 
-		pcs[i] = pc;
-		abi_stack_hash_step(&w->h, pc);
+		pcs[i] = shown;
+		abi_stack_hash_step(&w->h, shown);
 		w->depth = i + 1;
 
 		u64 rule = walk_forget(
@@ -264,7 +280,7 @@ ALWAYS_INLINE void walk_check(struct walk *w, const struct tracee *t, struct pt_
 	if (p->code_known == w->code_changes && p->code_changes == w->code_changes)
 		return;
 	walk_begin(w, t, ctx, s, allocator);
-	abi_stack_hash_step(&w->h, w->regs.pc);
+	abi_stack_hash_step(&w->h, w->regs.pc + !!WALK_EXACT);
 	w->depth = 1;
 	w->end = WALK_MISSED;
 }
@@ -314,12 +330,17 @@ ALWAYS_INLINE void miss_fill(struct abi_miss *m, u32 pages, const struct tracee 
 	m->time_ns = bpf_ktime_get_ns();
 	m->process = t->slot;
 	m->allocator = allocator;
+#ifdef EVENTS
+	m->leading = w->leading;
+#else
+	m->leading = 0;
+#endif
 	if (w->regs.sp - start <= MISS_REWALK_BYTES) {
 		m->depth = 0;
 		m->pc = pc;
 		m->sp = start;
 		m->bp = bp;
-		m->is_interrupted = 0;
+		m->is_interrupted = WALK_EXACT;
 	} else {
 		m->depth = w->depth - 1;
 		m->pc = w->regs.pc;
@@ -463,8 +484,9 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 	put_back_begin(&back, w);
 #endif
 #pragma clang loop unroll(disable)
-	for (u32 i = 0; i < STACK_DEPTH; i++) {
-		u64 saved_bp, return_address, pc = w->regs.pc, at = w->regs.bp;
+	for (u32 i = WALK_FIRST; i < WALK_DEPTH; i++) {
+		u64 saved_bp, return_address, at = w->regs.bp;
+		u64 pc = w->regs.pc + (WALK_EXACT && !i);
 
 		pcs[i] = pc;
 		abi_stack_hash_step(&w->h, pc);

@@ -19,6 +19,7 @@ struct attach_probe {
 	const char *path;     /* of the file, as we can open it; borrowed */
 	const char *function; /* for messages; borrowed */
 	uint64_t offset;      /* in the file, bytes */
+	uint64_t ref_ctr;     /* file offset of a counter of tracers, 0: none */
 	int program;          /* descriptor */
 	uint64_t cookie;
 	bool is_return;

@@ -105,15 +105,17 @@ static struct error *multi_attach(struct attachment *self, int pid,
 {
 	_cleanup_(freep) uint64_t *offsets = calloc(count, sizeof(*offsets));
 	_cleanup_(freep) uint64_t *values = calloc(count, sizeof(*values));
+	_cleanup_(freep) uint64_t *ref_ctrs = calloc(count, sizeof(*ref_ctrs));
 	_cleanup_(freep) bool *done = calloc(count, sizeof(*done));
 	size_t before = self->list.len;
 
 	(void)cookies; /* every kernel with uprobe_multi has them */
-	if (!offsets || !values || !done)
+	if (!offsets || !values || !ref_ctrs || !done)
 		return error_no_memory();
 	for (int is_return = 1; is_return >= 0; is_return--) {
 		for (size_t i = 0; i < count; i++) {
 			size_t n = 0;
+			bool has_ref_ctr = false;
 
 			if (done[i] || probes[i].is_return != is_return)
 				continue;
@@ -123,6 +125,8 @@ static struct error *multi_attach(struct attachment *self, int pid,
 				    strcmp(probes[j].path, probes[i].path))
 					continue;
 				offsets[n] = probes[j].offset;
+				ref_ctrs[n] = probes[j].ref_ctr;
+				has_ref_ctr = has_ref_ctr || probes[j].ref_ctr;
 				values[n++] = probes[j].cookie;
 				done[j] = true;
 			}
@@ -131,7 +135,8 @@ static struct error *multi_attach(struct attachment *self, int pid,
 				probes[i].program,
 				probes[i].is_session ? ATTACH_TYPE_UPROBE_SESSION
 						     : ATTACH_TYPE_UPROBE_MULTI,
-				probes[i].path, offsets, values, n, is_return, pid);
+				probes[i].path, offsets, has_ref_ctr ? ref_ctrs : NULL,
+				values, n, is_return, pid);
 
 			if (fd < 0 ||
 			    !vec_push(&self->list, ((struct attached){fd, pid}))) {

@@ -19,6 +19,9 @@
 
 #define PMU_DIR "/sys/bus/event_source/devices/uprobe"
 
+/* PERF_UPROBE_REF_CTR_OFFSET_SHIFT, include/linux/trace_events.h. */
+#define REF_CTR_SHIFT 32
+
 /* Read "7" or "config:0" from one of the PMU's files; the number, or -1. */
 static int pmu_number(const char *path, const char *format)
 {
@@ -33,7 +36,8 @@ static int open_event(int pmu, int return_bit, int pid, const struct attach_prob
 	struct perf_event_attr attr = {
 		.type = (uint32_t)pmu,
 		.size = sizeof(attr),
-		.config = probe->is_return ? UINT64_C(1) << return_bit : 0,
+		.config = (probe->is_return ? UINT64_C(1) << return_bit : 0) |
+			  probe->ref_ctr << REF_CTR_SHIFT,
 		.uprobe_path = (uint64_t)(uintptr_t)probe->path,
 		.probe_offset = probe->offset,
 		.sample_period = 1,

@@ -140,6 +140,17 @@ struct error *drain_blocks(const struct drain_maps *maps,
 			   read_stacks, &d);
 }
 
+struct error *drain_stacks(const struct drain_maps *maps,
+			   const struct source_sizes *sizes,
+			   const struct drain_slots *slots, uint32_t used,
+			   struct snapshot *snap)
+{
+	struct drain d = {.maps = maps, .sizes = sizes, .slots = slots, .snap = snap};
+
+	return mapped_walk(maps->stacks, used, sizes->stack_record_bytes, read_stacks,
+			   &d);
+}
+
 /* --- counters --------------------------------------------------------------------- */
 
 static bool sum_counters(const void *elements, uint32_t first, uint32_t count, void *arg)
@@ -216,7 +227,7 @@ struct error *drain_counters(const struct drain_maps *maps,
 	struct error *err = mapped_walk(maps->counters, sizes->cpu_slots, sizeof(sum),
 					sum_counters, &sum);
 
-	if (!err)
+	if (!err && maps->pending >= 0)
 		err = mapped_walk(maps->pending, ABI_PENDING_SLOTS,
 				  sizeof(struct abi_pending), count_dead_owners, &dead);
 	if (err)

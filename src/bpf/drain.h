@@ -19,7 +19,7 @@
 struct abi_block;
 struct abi_control;
 
-/* Descriptors of the maps of probes/maps.c. */
+/* Descriptors of the maps of probes/maps.c; -1: this run has no such map. */
 struct drain_maps {
 	int control, processes, counters, live, live_spill, journal, pending,
 		pending_spill, stacks;
@@ -53,6 +53,12 @@ struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct tick_clock *ticks,
 			   const struct drain_resolver *resolver, struct snapshot *snap,
 			   bool *settled) __attribute__((warn_unused_result));
+
+/* Add the first `used` stacks, with their frames, to `snap`. */
+struct error *drain_stacks(const struct drain_maps *maps,
+			   const struct source_sizes *sizes,
+			   const struct drain_slots *slots, uint32_t used,
+			   struct snapshot *snap) __attribute__((warn_unused_result));
 
 /*
  * Add the counters. Calls on their way whose thread has died are counted as abandoned,

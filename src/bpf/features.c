@@ -75,8 +75,8 @@ static bool has_uprobe_multi(uint32_t attach_type)
 	if (program < 0)
 		return false;
 
-	_cleanup_(closep) int link =
-		link_uprobe_multi(program, attach_type, "/", &offset, NULL, 1, false, 0);
+	_cleanup_(closep) int link = link_uprobe_multi(program, attach_type, "/", &offset,
+						       NULL, NULL, 1, false, 0);
 
 	return link == -EBADF;
 }

@@ -185,11 +185,14 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 		.size_bytes = (size_t)m->page_count * ABI_MISS_PAGE_BYTES,
 		.pages = &present,
 	};
-	size_t before = m->depth < l->max_depth ? m->depth : l->max_depth, known;
-	struct walk walk = {.frames = l->frames, .capacity = l->max_depth - before};
+	size_t before = m->depth + m->leading, known;
+	struct walk walk = {.frames = l->frames};
 	struct unwind_registers registers;
 	uint32_t end;
 
+	if (before > l->max_depth)
+		before = l->max_depth;
+	walk.capacity = l->max_depth - before;
 	registers_of(m, &registers);
 	walk_stack(&registers, m->is_interrupted, &copy, images_find_then, &then, &walk);
 	known = count_known(&then, &walk);
@@ -210,7 +213,8 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 	learn(l, m->process, &then, &walk);
 	memcpy(l->pcs, m->walked, before * sizeof(*l->pcs));
 	for (size_t i = 0; i < walk.count; i++)
-		l->pcs[before + i] = walk.frames[i].pc;
+		l->pcs[before + i] = walk.frames[i].pc + (l->maps.marks_interrupted &&
+							  walk.frames[i].is_interrupted);
 	l->counts.walks++;
 	l->counts.unreadable += end == ABI_END_UNREADABLE;
 	l->counts.truncated += end == ABI_END_DEPTH;

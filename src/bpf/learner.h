@@ -24,6 +24,8 @@ struct learner_maps {
 	struct abi_process *processes;
 	const struct source_sizes *sizes;
 	bool no_frame_pointers; /* a frame without unwind information ends a walk */
+	bool marks_interrupted; /* store a pc that is no return address as one more, as
+				   WALK_EXACT of the probes does */
 	bool follows_forks;     /* children of traced processes are traced */
 	int misses, rules, rule_spill, stacks, stack_index;
 };

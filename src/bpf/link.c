@@ -24,14 +24,15 @@ struct link_create {
 };
 
 int link_uprobe_multi(int program, uint32_t attach_type, const char *path,
-		      const uint64_t offsets[], const uint64_t cookies[], size_t count,
-		      bool is_return, int pid)
+		      const uint64_t offsets[], const uint64_t ref_ctrs[],
+		      const uint64_t cookies[], size_t count, bool is_return, int pid)
 {
 	struct link_create attr = {
 		.program = (uint32_t)program,
 		.attach_type = attach_type,
 		.uprobe_multi = {.path = (uint64_t)(uintptr_t)path,
 				 .offsets = (uint64_t)(uintptr_t)offsets,
+				 .ref_ctr_offsets = (uint64_t)(uintptr_t)ref_ctrs,
 				 .cookies = (uint64_t)(uintptr_t)cookies,
 				 .count = (uint32_t)count,
 				 .flags = is_return ? UPROBE_MULTI_RETURN : 0,

@@ -9,12 +9,13 @@
 
 /*
  * Put `program` at `count` file offsets of `path`, for the process `pid` (0: all), by
- * ATTACH_TYPE_UPROBE_MULTI or _SESSION. `cookies` may be NULL. A link descriptor, or
+ * ATTACH_TYPE_UPROBE_MULTI or _SESSION. `ref_ctrs` (file offsets of
+ * counters, 0: none) and `cookies` may be NULL. A link descriptor, or
  * -errno.
  */
 int link_uprobe_multi(int program, uint32_t attach_type, const char *path,
-		      const uint64_t offsets[], const uint64_t cookies[], size_t count,
-		      bool is_return, int pid);
+		      const uint64_t offsets[], const uint64_t ref_ctrs[],
+		      const uint64_t cookies[], size_t count, bool is_return, int pid);
 
 /* Put `program` on a perf event. A link descriptor, or -errno. */
 int link_perf_event(int program, int event, uint64_t cookie);

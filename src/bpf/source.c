@@ -231,6 +231,33 @@ static bool add_scope_flags(struct source *source, const struct source_options *
 	return ok;
 }
 
+/* Frames that the kernel's part of a stack may have, of `depth` in all. */
+#define KERNEL_FRAMES_MAX 31
+
+/* What an event of each kind is to the probe: where the stack begins, and whether the
+ * program is given the registers of user space. */
+static bool add_event_flags(struct source *source, const struct source_options *o)
+{
+	enum event_kind kind = o->event->kind;
+	bool is_exact = kind != EVENT_URETPROBE;
+	unsigned kernel_frames = o->stack_depth / 2;
+	bool ok = add_flag(source, "-DEVENTS");
+
+	if (kernel_frames > KERNEL_FRAMES_MAX)
+		kernel_frames = KERNEL_FRAMES_MAX;
+	if (event_is_in_file(kind))
+		ok &= add_flag(source, "-DEVENT_HAS_USER_REGISTERS");
+	if (is_exact)
+		ok &= add_flag(source, "-DWALK_EXACT=1");
+	/* Unwind information is right at the first instruction as well. */
+	if (kind == EVENT_UPROBE && !o->event->offset && !o->rules)
+		ok &= add_flag(source, "-DWALK_FIRST=1");
+	if (o->kernel_stacks && kernel_frames)
+		ok &= add_flag(source, "-DKERNEL_FRAMES=%u", kernel_frames) &&
+		      add_flag(source, "-DWALK_DEPTH=%u", o->stack_depth - kernel_frames);
+	return ok;
+}
+
 static bool add_flags(struct source *source, const struct source_options *o)
 {
 	const struct source_sizes *z = &source->sizes;
@@ -257,6 +284,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 					  o->ticks.start_jiffies)
 			       : add_flag(source, "-DATTACH_NS=%" PRIu64 "ull",
 					  o->ticks.start_ns));
+	if (o->event)
+		ok &= add_event_flags(source, o);
 	if (o->mappings)
 		ok &= add_flag(source, "-DMAPPINGS");
 	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers);
@@ -327,6 +356,24 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	return ok;
 }
 
+/* Is this fragment part of the program? */
+static bool is_wanted(const char *name, const struct source_options *o)
+{
+	static const char *const of_allocations[] = {"sites.c", "live.c", "pending.c",
+						     "account.c", "hooks.c"};
+
+	if (!strcmp(name, "mappings.c"))
+		return o->mappings;
+	if (!strcmp(name, "event.c"))
+		return o->event;
+	if (!strcmp(name, "growth.c"))
+		return o->event && o->mappings;
+	for (size_t i = 0; i < sizeof(of_allocations) / sizeof(*of_allocations); i++)
+		if (!strcmp(name, of_allocations[i]))
+			return !o->event;
+	return true;
+}
+
 struct error *source_build(const struct source_options *options,
 			   const struct meanings *meanings, struct source **ret)
 {
@@ -342,7 +389,7 @@ struct error *source_build(const struct source_options *options,
 
 	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");
 	for (const struct embedded_file *f = embedded_probes; f->name; f++) {
-		if (!options->mappings && !strcmp(f->name, "mappings.c"))
+		if (!is_wanted(f->name, options))
 			continue;
 		/* So that diagnostics name the fragment. */
 		strbuf_appendf(&text, "#line 1 \"probes/%s\"\n%s\n", f->name, f->text);

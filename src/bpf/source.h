@@ -13,6 +13,7 @@
 
 #include "bpf/kernel_offsets.h"
 #include "bpf/ticks.h"
+#include "plan/event.h"
 #include "plan/plan.h"
 #include "util/error.h"
 #include "util/vec.h"
@@ -52,6 +53,9 @@ struct source_options {
 	bool one_process;             /* with SCOPE_PROCESSES: there will be just one */
 	bool rules;                   /* walk by rules; else by frame pointer alone */
 	bool no_frame_pointers;       /* with rules: never by frame pointer */
+	/* Count stacks at this event instead of tracing allocations; NULL: do not. */
+	const struct event_spec *event;
+	bool kernel_stacks; /* the kernel's part of the stack too */
 	struct kernel_offsets offsets;
 };
 

@@ -30,11 +30,19 @@ static void progress(const struct tracer *t, const char *phase)
 
 static struct error *check_kernel(const struct tracer *t)
 {
+	const struct event_spec *event = t->options.event;
+
 	if (!t->features.atomics)
 		return error_create(
 			ERROR_UNSUPPORTED,
 			"this kernel's BPF has no compare-and-exchange, which the "
 			"tables need: Linux 5.12 or newer is required");
+	/* Of the same release as bpf_task_pt_regs(). */
+	if (event && !event_is_in_file(event->kind) && !t->features.cookies)
+		return error_create(ERROR_UNSUPPORTED,
+				    "counting %s needs Linux 5.15, whose BPF finds the "
+				    "registers of user space",
+				    event->text);
 	if (t->options.attach == ATTACH_MULTI && !t->features.uprobe_multi)
 		return error_create(
 			ERROR_UNSUPPORTED,
@@ -112,6 +120,8 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.sessions = t->features.sessions,
 		.rules = t->options.unwind != UNWIND_CHOICE_FP,
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
+		.event = t->options.event,
+		.kernel_stacks = t->options.kernel_stacks,
 	};
 	struct error *err;
 
@@ -144,24 +154,35 @@ static size_t sites_at_bytes(void)
 
 static struct error *open_maps(struct tracer *t)
 {
+	enum {
+		ALWAYS,
+		ALLOCATIONS,
+		EVENTS
+	} what = t->options.event ? EVENTS : ALLOCATIONS;
 	int sites_at;
 	const struct {
 		const char *name;
 		int *fd;
+		int of;
 	} wanted[] = {
-		{"control", &t->maps.control},
-		{"processes", &t->maps.processes},
-		{"counters", &t->maps.counters},
-		{"sites_at", &sites_at},
-		{"live", &t->maps.live},
-		{"live_spill", &t->maps.live_spill},
-		{"journal", &t->maps.journal},
-		{"pending", &t->maps.pending},
-		{"pending_spill", &t->maps.pending_spill},
-		{"stacks", &t->maps.stacks},
+		{"control", &t->maps.control, ALWAYS},
+		{"processes", &t->maps.processes, ALWAYS},
+		{"counters", &t->maps.counters, ALWAYS},
+		{"sites_at", &sites_at, ALLOCATIONS},
+		{"live", &t->maps.live, ALLOCATIONS},
+		{"live_spill", &t->maps.live_spill, ALLOCATIONS},
+		{"journal", &t->maps.journal, ALLOCATIONS},
+		{"pending", &t->maps.pending, ALLOCATIONS},
+		{"pending_spill", &t->maps.pending_spill, ALLOCATIONS},
+		{"stacks", &t->maps.stacks, ALWAYS},
+		{"event_counts", &t->event_counts, EVENTS},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		if (wanted[i].of != ALWAYS && wanted[i].of != (int)what) {
+			*wanted[i].fd = -1;
+			continue;
+		}
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
 		if (*wanted[i].fd < 0)
 			return error_create(ERROR_COMPILE,
@@ -170,8 +191,9 @@ static struct error *open_maps(struct tracer *t)
 	}
 	t->control = mapped_open(t->maps.control, sizeof(*t->control));
 	t->processes = mapped_open(t->maps.processes, processes_bytes(t));
-	t->sites_at = mapped_open(sites_at, sites_at_bytes());
-	if (!t->control || !t->processes || !t->sites_at)
+	if (sites_at >= 0)
+		t->sites_at = mapped_open(sites_at, sites_at_bytes());
+	if (!t->control || !t->processes || (sites_at >= 0 && !t->sites_at))
 		return error_errno(ERROR_IO, errno, "cannot map the control records");
 	return NULL;
 }
@@ -248,6 +270,7 @@ struct error *tracer_create(const struct tracer_options *options,
 		return error_no_memory();
 	for (size_t i = 0; i < 2; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
+	t->event_counts = -1;
 	for (size_t i = 0; i < MAX_PROGRAMS; i++)
 		t->programs[i] = -1;
 	t->options = *options;
@@ -255,6 +278,8 @@ struct error *tracer_create(const struct tracer_options *options,
 	progress(t, "compiling the probes");
 	kernel_features_detect(&t->features);
 	err = check_kernel(t);
+	if (!err && options->event && !event_is_in_file(options->event->kind))
+		err = kernel_events_check(options->event);
 	if (!err)
 		err = collect_meanings(t, plans, count, &meanings);
 	if (!err)
@@ -384,8 +409,10 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	err = copy_allocators(t, snap);
 	if (err)
 		return err;
-	err = drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot, &t->ticks,
-			   &resolver, snap, &settled);
+	err = t->options.event
+		      ? tracer_add_events(t, &by_slot, snap)
+		      : drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
+				     &t->ticks, &resolver, snap, &settled);
 	t->unsettled += !settled;
 	if (!err)
 		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
@@ -439,6 +466,7 @@ void tracer_destroy(struct tracer *t)
 	mapped_close(t->sites_at, sites_at_bytes());
 	if (t->source)
 		mapped_close(t->processes, processes_bytes(t));
+	vec_deinit(&t->event_bases);
 	compiler_destroy(t->compiler);
 	source_destroy(t->source);
 	free(t);

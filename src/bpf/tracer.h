@@ -42,7 +42,10 @@ struct tracer_options {
 	uint64_t sample_bytes; /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes;
 	bool mappings;
-	bool with_time;       /* keep the time of each block */
+	const struct event_spec *event; /* count stacks at it, and trace no allocations;
+					   borrowed; NULL: do not */
+	bool kernel_stacks;             /* of the event, with the kernel's part */
+	bool with_time;                 /* keep the time of each block */
 	bool traffic;         /* count by call path and thread; needs with_time */
 	uint64_t max_threads; /* with traffic: threads that are told apart */
 	unsigned

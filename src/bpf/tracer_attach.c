@@ -67,14 +67,6 @@ static bool uses_sessions(const struct tracer *t)
 	return t->features.sessions && t->attachment.ops == &attach_uprobe_multi;
 }
 
-/* Of t->programs. */
-enum {
-	PROGRAM_RETURN,
-	PROGRAM_CODE_CHANGE,
-	PROGRAM_SESSION,
-	PROGRAM_ENTRY, /* plain frees and other entries, or without cookies each entry */
-};
-
 static size_t entry_count(const struct tracer *t)
 {
 	return t->features.cookies ? 2 : t->source->sites.len;
@@ -139,8 +131,11 @@ static const struct attach_ops *preferred_ops(const struct tracer *t)
 struct error *tracer_try_program(struct tracer *t)
 {
 	const struct attach_ops *ops = preferred_ops(t);
-	struct error *err = begin_programs(t, ops);
+	struct error *err = NULL;
 
+	if (t->options.event)
+		return tracer_try_event(t);
+	err = begin_programs(t, ops);
 	if (!err)
 		err = load(t, ops, uses_sessions(t) ? PROGRAM_SESSION : PROGRAM_RETURN);
 	return err;
@@ -148,6 +143,11 @@ struct error *tracer_try_program(struct tracer *t)
 
 void tracer_load_rest(struct tracer *t)
 {
+	if (t->options.event) {
+		if (t->learner)
+			(void)tracer_code_program(t);
+		return;
+	}
 	/* What cannot be loaded is missed when it is wanted. */
 	for (size_t i = 0; i < t->program_count; i++)
 		if ((i != PROGRAM_SESSION || uses_sessions(t)) &&
@@ -244,7 +244,7 @@ static bool same_place(const struct attached_site *a, const struct attached_site
 	return a->device == b->device && a->inode == b->inode && a->offset == b->offset;
 }
 
-static bool is_attached(const struct tracer *t, const struct attached_site *site)
+bool tracer_is_attached(const struct tracer *t, const struct attached_site *site)
 {
 	vec_foreach (s, &t->sites)
 		if (s->pid == site->pid && same_place(s, site))
@@ -282,7 +282,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	unsigned allocator = find_allocator(t, &object->allocator);
 
 	id.offset = site->entry_offset;
-	if (is_attached(t, &id))
+	if (tracer_is_attached(t, &id))
 		return NULL;
 
 	unsigned number = t->features.cookies ? site_number(t, a, &id) : 0;
@@ -369,11 +369,14 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 			    size_t *refused)
 {
 	_cleanup_(addition_deinit) struct addition a = {0};
-	struct error *err = tracer_number_allocators(t, plan, NULL);
+	struct error *err;
 
 	*refused = 0;
 	if (t->options.scope != SCOPE_PROCESSES)
 		pid = 0;
+	if (plan->event)
+		return tracer_attach_event(t, plan, pid, refused);
+	err = tracer_number_allocators(t, plan, NULL);
 	if (!err)
 		err = attach_somehow(t, plan, pid, &a);
 	if (err)
@@ -431,6 +434,7 @@ void tracer_detach(struct tracer *t)
 		if (t->raw_programs[i] >= 0)
 			close(t->raw_programs[i]);
 	}
+	kernel_events_detach(&t->kernel_events);
 	if (t->attachment.ops)
 		t->attachment.ops->detach(&t->attachment);
 	close_programs(t);

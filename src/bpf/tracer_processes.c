@@ -72,6 +72,8 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	if (t->options.one_process)
 		__atomic_store_n(&t->control->only_slot, *ret, __ATOMIC_SEQ_CST);
 	tracer_unwind_begin(t, pid, *ret);
+	if (t->options.event && t->options.mappings)
+		tracer_begin_growth(t, pid, *ret);
 	return NULL;
 }
 
@@ -179,8 +181,9 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 		gone[slots[i]] = tracer_is_retired(t, slots[i]);
 	/* Their late events come before their end. */
 	tracer_poll_traffic(t);
-	err = drain_forget(&t->maps, &t->source->sizes, t->control, gone, &taken,
-			   &sum->gone, &sum->gone_bytes);
+	err = t->options.event ? tracer_forget_events(t, gone)
+			       : drain_forget(&t->maps, &t->source->sizes, t->control,
+					      gone, &taken, &sum->gone, &sum->gone_bytes);
 	if (!err && t->options.traffic)
 		err = traffic_tables_forget(&t->traffic, gone);
 	for (size_t i = 0; !err && i < count; i++) {
@@ -190,6 +193,8 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 			continue;
 		gone[slots[i]] = false;
 		tracer_forget_mappings(t, slots[i]);
+		if (t->options.event && t->options.mappings)
+			tracer_forget_growth(t, slots[i]);
 		if (t->learner)
 			learner_forget(t->learner, slots[i]);
 		memset(p->command, 0, sizeof(p->command));
@@ -197,7 +202,7 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 		__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
 	}
 	/* The next process with such a slot has its code elsewhere. */
-	for (long i = 0; i < sysconf(_SC_PAGESIZE); i++)
+	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
 		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
 	return err;
 }

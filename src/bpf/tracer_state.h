@@ -10,6 +10,7 @@
 #include "bpf/compiler.h"
 #include "bpf/drain.h"
 #include "bpf/features.h"
+#include "bpf/kernel_events.h"
 #include "bpf/learner.h"
 #include "bpf/mapping_book.h"
 #include "bpf/source.h"
@@ -18,6 +19,19 @@
 #include "bpf/traffic_tables.h"
 
 #define MAX_PROGRAMS COMPILER_MAX_PROGRAMS
+
+/* Of tracer.programs. */
+enum {
+	PROGRAM_RETURN,
+	PROGRAM_CODE_CHANGE,
+	PROGRAM_SESSION,
+	PROGRAM_ENTRY, /* plain frees and other entries, or without cookies each entry */
+	/* Of an event, but for that of changes of code. */
+	PROGRAM_EVENT = PROGRAM_RETURN,
+	PROGRAM_MAPPING_CALL = PROGRAM_SESSION,
+	PROGRAM_MAPPING_RETURN,
+	PROGRAM_EVENT_COUNT,
+};
 
 /* One probe site that has its probe. */
 struct attached_site {
@@ -52,7 +66,11 @@ struct tracer {
 	struct learner *learner;           /* NULL: walks are by frame pointer alone */
 	VEC(struct attached_site) linkers; /* that have its probe; no offset */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
-	struct ring_buffer *ring;                  /* with mappings only */
+	struct kernel_events kernel_events;        /* of an event that is in no file */
+	int event_counts;                          /* table of an event, else -1 */
+	VEC(uint64_t) event_bases; /* hits of each stack that are gone already */
+	uint64_t events_gone;      /* hits of processes that have gone */
+	struct ring_buffer *ring;  /* with mappings only */
 	VEC(struct slot_book) books;
 	struct snapshot_totals
 		gone[BLOCK_CLASS_COUNT]; /* of processes that have gone;
@@ -85,6 +103,38 @@ void tracer_load_rest(struct tracer *t);
 int tracer_code_program(struct tracer *t);
 
 void tracer_detach(struct tracer *t);
+
+/* --- tracer_event.c --------------------------------------------------------------- */
+
+/* Will the kernel have the program that counts? It is loaded then. */
+struct error *tracer_try_event(struct tracer *t) __attribute__((warn_unused_result));
+
+/* As tracer_attach(), for the plan of an event. */
+struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int pid,
+				  size_t *refused) __attribute__((warn_unused_result));
+
+/* Add stacks, the hits at each, and their totals. */
+struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slots,
+				struct snapshot *snap)
+	__attribute__((warn_unused_result));
+
+/* Hits of slots for which `gone` is set are not wanted any more. */
+struct error *tracer_forget_events(struct tracer *t, const bool gone[])
+	__attribute__((warn_unused_result));
+
+/* --- tracer_growth.c -------------------------------------------------------------- */
+
+/* With an event and mappings: to the system calls that make them. */
+struct error *tracer_attach_growth(struct tracer *t) __attribute__((warn_unused_result));
+
+/* A process is traced from now on, or not any more: where its heap ends. */
+void tracer_begin_growth(struct tracer *t, int pid, uint32_t slot);
+void tracer_forget_growth(struct tracer *t, uint32_t slot);
+
+/* --- tracer_attach.c, for it ------------------------------------------------------ */
+
+/* Does the site have its probe? */
+bool tracer_is_attached(const struct tracer *t, const struct attached_site *site);
 
 /* --- tracer_unwind.c -------------------------------------------------------------- */
 

@@ -22,6 +22,8 @@ struct error *tracer_open_learner(struct tracer *t)
 		.sizes = &t->source->sizes,
 		.stacks = t->maps.stacks,
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
+		.marks_interrupted =
+			t->options.event && t->options.event->kind != EVENT_URETPROBE,
 		.follows_forks = t->options.scope == SCOPE_FORKS,
 	};
 	const struct {

@@ -159,6 +159,8 @@ struct error *tracees_open_all(struct tracees *ts, struct plan **ret)
 	struct error *err;
 	struct stat st;
 
+	if (ts->plan_options.event)
+		return plan_build_event(ts->plan_options.event, NULL, NULL, ret);
 	if (strchr(library, '/')) {
 		if (stat(library, &st))
 			return error_errno(errno == ENOENT ? ERROR_NOT_FOUND : ERROR_IO,

@@ -117,6 +117,29 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"most N of its own heap events between (default 0: as the very next)",
 	},
 
+	[OPTION_EVENT] = {
+		"event", 'e', .argument = "SPEC", .group = GROUP_TARGET,
+		.kind = KIND_PATH, FIELD(event),
+		.expected = "an event, such as uprobe:libc.so.6:malloc, profile:hz:99, "
+			    "software:page-faults:1 or tracepoint:syscalls:sys_enter_mmap",
+		.help = "count the stacks that come to an event instead of tracing "
+			"allocations: uprobe:PATH:FUNCTION[+OFFSET], "
+			"uretprobe:PATH:FUNCTION, usdt:PATH:PROVIDER:NAME, "
+			"tracepoint:CATEGORY:NAME, profile:hz:N, software:NAME:N, "
+			"hardware:NAME:N, kprobe:FUNCTION, kretprobe:FUNCTION; without a "
+			"process: in all",
+	},
+	[OPTION_GROWTH] = {
+		"growth", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(growth),
+		.help = "watch growth at little cost, without probes in the allocator: stacks "
+			"of page faults, and of mappings by mmap, mremap and brk",
+	},
+	[OPTION_KERNEL_STACKS] = {
+		"kernel-stacks", .group = GROUP_TARGET, .kind = KIND_FLAG,
+		FIELD(kernel_stacks),
+		.help = "with --event or --growth: the kernel's part of the stack too",
+	},
+
 	[OPTION_INTERVAL] = {
 		"interval", 'i', .argument = "TIME", .group = GROUP_REPORTS,
 		.kind = KIND_DURATION, FIELD(interval_ns),

@@ -373,6 +373,35 @@ static struct error *check_files(const struct parse *p)
 	return NULL;
 }
 
+/* What counting of events has no use for. */
+static struct error *check_event(const struct parse *p)
+{
+	static const enum option_id others[] = {
+		OPTION_LIB,         OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
+		OPTION_MAPPINGS,    OPTION_OLDER,          OPTION_MIN_SIZE,
+		OPTION_MAX_SIZE,    OPTION_SAMPLE_EVERY,   OPTION_SAMPLE_BYTES,
+		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,  OPTION_TRAFFIC,
+		OPTION_VIEW,        OPTION_HTML,           OPTION_TEMPORARY_THRESHOLD,
+		OPTION_SAVE,        OPTION_REPLAY,         OPTION_DIFF,
+	};
+	struct event_spec spec;
+	struct error *err = event_spec_parse(p->options->event, &spec);
+
+	if (err)
+		return err;
+	event_spec_deinit(&spec);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (p->given[others[i]])
+			return error_create(ERROR_USAGE,
+					    "--%s: expected without --%s, which is "
+					    "about allocations; got both",
+					    p->options->growth ? "growth" : "event",
+					    option_rows[others[i]].name);
+	p->options->older_ns = 0;
+	p->options->traffic = false;
+	return NULL;
+}
+
 static struct error *check_patterns(struct report_filter *filter,
 				    const struct option_row *row,
 				    const struct option_list *list)
@@ -454,7 +483,8 @@ static struct error *check_target(const struct parse *p)
 		return error_create(ERROR_USAGE,
 				    "--program: expected without --pid, which names a "
 				    "process that runs already; got both");
-	if (!options->pid_count && !options->command && !options->library)
+	if (!options->pid_count && !options->command && !options->library &&
+	    !options->event && !options->growth)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected %s; it is missing: name the process "
 				    "to trace, such as 'memtrace --pid 1234', a command "
@@ -468,7 +498,9 @@ static struct error *check_target(const struct parse *p)
 	if (options->follow_forks && !options->pid_count && !options->command)
 		return error_create(ERROR_USAGE,
 				    "--follow-forks: expected with --pid or a command; "
-				    "--lib alone traces every process anyway");
+				    "%s alone traces every process anyway",
+				    options->event || options->growth ? "--event"
+								      : "--lib");
 	return NULL;
 }
 
@@ -489,8 +521,25 @@ static struct error *check_together(const struct parse *p)
 				    "--sample-bytes: expected without --sample-every, "
 				    "which draws regardless of the size; got both");
 	/* A snapshot has all that can be asked of it later. */
-	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE)
+	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
+	    !options->event && !options->growth)
 		options->traffic = true;
+	if (options->growth && options->event)
+		return error_create(ERROR_USAGE,
+				    "--growth: expected without --event, since it counts "
+				    "page faults; got both");
+	if (options->growth)
+		options->event = "software:page-faults:1";
+	if (options->kernel_stacks && !options->event)
+		return error_create(
+			ERROR_USAGE,
+			"--kernel-stacks: expected with --event SPEC or --growth, which "
+			"it is about; there is none");
+	if (options->event) {
+		err = check_event(p);
+		if (err)
+			return err;
+	}
 	/* Whole stacks are deeper than those that end where frame pointers do. */
 	if (options->unwind != UNWIND_CHOICE_FP && !p->given[OPTION_STACK_DEPTH])
 		options->stack_depth = 127;

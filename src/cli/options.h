@@ -109,6 +109,10 @@ struct options {
 				       in this file only; NULL: detect. Borrowed. */
 	const char *symbols_prefix; /* --symbols-prefix, or NULL; borrowed */
 	const char *function;       /* --function, or NULL; borrowed */
+	const char *event;          /* --event, which event_spec_parse() takes, or NULL;
+				       borrowed */
+	bool growth;                /* --growth; event is then that of page faults */
+	bool kernel_stacks;         /* only with event */
 	const char *diff_old;       /* --diff: the snapshot files to compare; with */
 	const char *diff_new;       /* ACTION_DIFF only. Borrowed */
 	const char *replay;         /* --replay: a snapshot file; with ACTION_REPLAY only.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bpf/features.h"
+#include "bpf/kernel_events.h"
 #include "bpf/tracer.h"
 #include "cli/output.h"
 #include "cli/outputs.h"
@@ -36,7 +37,8 @@ struct session {
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
-	struct spawn spawn; /* the command, when there is one */
+	struct event_spec event; /* of --event; text NULL: there is none */
+	struct spawn spawn;      /* the command, when there is one */
 	struct tracees tracees;
 	VEC(struct plan *) plans; /* of those that are traced from the start */
 	struct report_history *history;
@@ -58,6 +60,7 @@ static void session_deinit(struct session *s)
 		plan_destroy(*plan);
 	vec_deinit(&s->plans);
 	spawn_deinit(&s->spawn);
+	event_spec_deinit(&s->event);
 	report_setup_deinit(&s->setup);
 	waiter_deinit(&s->waiter);
 	progress_clear(&s->progress);
@@ -79,6 +82,11 @@ static struct error *make_plans(struct session *s)
 	size_t count = o->command ? 1 : o->pid_count;
 	struct plan *plan;
 	struct error *err = tracees_init(&s->tracees, o, &s->progress);
+
+	if (!err && o->event) {
+		err = event_spec_parse(o->event, &s->event);
+		s->tracees.plan_options.event = &s->event;
+	}
 
 	for (size_t i = 0; i < count && !err; i++) {
 		err = tracees_open(&s->tracees,
@@ -110,7 +118,8 @@ static void dry_run(const struct session *s)
 		plan_print(s->plans.data[i], stdout);
 	}
 	printf("attach by: %s\n",
-	       s->options->attach == ATTACH_PERF || !features.uprobe_multi
+	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ||
+			       (s->event.text && !event_is_in_file(s->event.kind))
 		       ? "perf events"
 		       : "uprobe_multi");
 }
@@ -139,7 +148,9 @@ static struct error *start_tracing(struct session *s)
 		.sample_bytes = o->sample_bytes,
 		.min_size_bytes = o->min_size_bytes,
 		.max_size_bytes = o->max_size_bytes,
-		.mappings = o->mappings,
+		.mappings = o->mappings || o->growth,
+		.event = o->event ? &s->event : NULL,
+		.kernel_stacks = o->kernel_stacks,
 		.with_time = !o->combined_only || o->traffic,
 		.traffic = o->traffic,
 		.max_threads = o->max_threads,
@@ -171,6 +182,10 @@ static void describe_objects(const struct plan *plan, struct strbuf *ret)
 {
 	const char *functions = " functions", *before = "";
 
+	if (plan->event) {
+		strbuf_append(ret, "counting ");
+		escape_text(ret, plan->event->text);
+	}
 	vec_foreach (object, &plan->objects) {
 		strbuf_appendf(ret, "%s%zu%s of ", before, object->sites.len, functions);
 		escape_text(ret, path_base_name(object->allocator.module_path));
@@ -194,9 +209,10 @@ static void say_tracing(const struct session *s)
 		describe_objects(s->plans.data[i], &objects);
 		if (all) {
 			fprintf(stderr,
-				"memtrace: tracing every process that maps it, %zu at "
+				"memtrace: tracing every process%s, %zu at "
 				"present: %s%s\n",
-				count, strbuf_text(&objects), end);
+				s->options->library ? " that maps it" : "", count,
+				strbuf_text(&objects), end);
 		} else {
 			const struct tracee *t = s->tracees.list.data[i];
 			_cleanup_(freep) char *command = escape_dup(t->command);
@@ -244,7 +260,7 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 		return error_no_memory();
 	clock_gettime(CLOCK_REALTIME, &now);
 	snap->wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	if (s->tracees.scope == SCOPE_ALL) {
+	if (s->options->library && s->tracees.scope == SCOPE_ALL) {
 		snap->library = strdup(s->options->library);
 		if (!snap->library)
 			return error_no_memory();
@@ -438,6 +454,9 @@ struct error *session_run(const struct options *options, int *status)
 	}
 	if (!err)
 		err = make_plans(&s);
+	/* What is in files was found, or not, by the plan. */
+	if (!err && options->dry_run && options->event && !event_is_in_file(s.event.kind))
+		err = kernel_events_check(&s.event);
 	if (!err && options->dry_run)
 		dry_run(&s);
 	if (!err && !options->dry_run)

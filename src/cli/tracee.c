@@ -62,11 +62,16 @@ void tracee_destroy(struct tracee *t)
 struct error *tracee_open_symbols(struct tracee *t, const struct options *options,
 				  struct progress *progress)
 {
+	struct symbolizer *user;
 	struct error *err;
 
 	if (t->symbolizer || t->exited || !t->proc)
 		return NULL;
-	err = symbolizer_bcc_create(t->pid, &t->symbolizer);
+	err = symbolizer_bcc_create(t->pid, &user);
+	if (!err && t->kernel)
+		err = symbolizer_with_kernel(user, t->kernel, &t->symbolizer);
+	else if (!err)
+		t->symbolizer = user;
 	if (err)
 		return err;
 	t->frames = frame_cache_create(t->symbolizer);
@@ -112,7 +117,8 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 	if (err)
 		return err;
 	here.known = &t->planned;
-	err = plan_build(t->proc, &maps, &here, ret);
+	err = here.event ? plan_build_event(here.event, t->proc, &maps, ret)
+			 : plan_build(t->proc, &maps, &here, ret);
 	proc_maps_deinit(&t->planned);
 	t->planned = maps;
 	if (!err && !add_ranges(t, *ret)) {

@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 #include "snapshot/snapshot.h"
 #include "symbol/cache.h"
+#include "symbol/kernel_names.h"
 #include "symbol/symbolizer.h"
 #include "target/proc.h"
 
@@ -26,6 +27,8 @@ struct tracee {
 	VEC(struct code_range) ranges; /* of its allocators' code */
 	struct symbolizer *symbolizer; /* NULL: not made yet, or it has exited */
 	struct frame_cache *frames;
+	const struct kernel_names *kernel; /* of its frames in the kernel; NULL: it has
+					      none. Borrowed. */
 	struct lines lines;
 	uint32_t slot; /* of the tracer, once it is traced */
 	bool is_traced;

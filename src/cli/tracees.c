@@ -38,6 +38,22 @@ static enum trace_scope scope_of(const struct options *o)
 	return o->follow_forks ? SCOPE_FORKS : SCOPE_PROCESSES;
 }
 
+static struct error *read_kernel_names(struct tracees *ts)
+{
+	_cleanup_(fclosep) FILE *file = fopen("/proc/kallsyms", "re");
+
+	if (!file)
+		return error_errno(ERROR_IO, errno, "cannot read /proc/kallsyms");
+	ts->kernel = kernel_names_read(file);
+	if (!ts->kernel)
+		return error_no_memory();
+	if (kernel_names_are_hidden(ts->kernel) && !ts->options->quiet)
+		fputs("memtrace: the kernel hides its addresses (sysctl "
+		      "kernel.kptr_restrict): its functions have no names\n",
+		      stderr);
+	return NULL;
+}
+
 struct error *tracees_init(struct tracees *ts, const struct options *options,
 			   struct progress *progress)
 {
@@ -58,6 +74,11 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
+	if (options->kernel_stacks) {
+		err = read_kernel_names(ts);
+		if (err)
+			return err;
+	}
 	/* Without it one has to look again and again. */
 	err = watch_create(&ts->watch);
 	error_destroy(err);
@@ -70,6 +91,7 @@ void tracees_deinit(struct tracees *ts)
 		tracee_destroy(*t);
 	vec_deinit(&ts->list);
 	vec_deinit(&ts->news);
+	kernel_names_destroy(ts->kernel);
 	watch_destroy(ts->watch);
 	if (ts->epoll_fd >= 0)
 		close(ts->epoll_fd);
@@ -88,6 +110,7 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 {
 	struct error *err = NULL;
 
+	t->kernel = ts->kernel;
 	if (ts->list.len < EAGER_SYMBOLS || ts->scope == SCOPE_PROCESSES)
 		/* Nothing that runs already is given up for names. */
 		err = ts->tracer ? tracee_try_symbols(t, ts->options, ts->progress)

@@ -99,8 +99,13 @@ out:
 	if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE) {
 		_cleanup_(freep) char *why = escape_dup(err->message);
 
-		tracees_note(ts, t, "has loaded an allocator that cannot be traced: %s",
-			     why ? why : "out of memory");
+		tracees_note(
+			ts, t,
+			ts->plan_options.event
+				? "has loaded a file in which the event cannot be "
+				  "counted: %s"
+				: "has loaded an allocator that cannot be traced: %s",
+			why ? why : "out of memory");
 	}
 	error_destroy(err);
 	return NULL;
@@ -160,6 +165,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	}
 	tracees_note(ts, old, "executed another program (exec): its heap is traced anew");
 	t->asked_for = old->asked_for;
+	t->kernel = old->kernel;
 	*at = t;
 	tracee_destroy(old);
 	ts->looks = 0;

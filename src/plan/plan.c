@@ -174,7 +174,7 @@ static bool records(const struct plan_site *site)
 
 size_t plan_site_count(const struct plan *plan)
 {
-	return count_sites(plan, any);
+	return count_sites(plan, any) + plan->places.list.len;
 }
 
 static struct error *no_such_function(const struct plan *plan, const char *name)
@@ -291,6 +291,22 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 	return err;
 }
 
+struct error *plan_build_event(const struct event_spec *event, const struct proc *proc,
+			       const struct proc_maps *maps, struct plan **ret)
+{
+	_cleanup_(plan_destroyp) struct plan *plan = calloc(1, sizeof(*plan));
+	struct error *err = NULL;
+
+	if (!plan)
+		return error_no_memory();
+	plan->event = event;
+	if (event_is_in_file(event->kind))
+		err = event_sites_find(event, proc, maps, &plan->places);
+	if (!err)
+		*ret = take(plan);
+	return err;
+}
+
 void plan_destroy(struct plan *plan)
 {
 	if (!plan)
@@ -302,6 +318,7 @@ void plan_destroy(struct plan *plan)
 		vec_deinit(&object->skipped);
 		vec_deinit(&object->missing);
 	}
+	event_sites_deinit(&plan->places);
 	vec_deinit(&plan->objects);
 	free(plan);
 }

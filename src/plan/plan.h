@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "plan/event.h"
 #include "plan/place.h"
 #include "target/allocator.h"
 #include "target/proc.h"
@@ -24,6 +25,9 @@ struct plan_options {
 	 * realloc and its like stay, to take old blocks away. */
 	const char *function;
 	bool mappings; /* trace mmap and its family too */
+	/* Count stacks at this event instead: of tracee_plan(); NULL: do not. Borrowed.
+	 */
+	const struct event_spec *event;
 	/* Files that are mapped executable here have their sites already; NULL: none. */
 	const struct proc_maps *known;
 	bool unmapped; /* of plan_build_for(): no process has the files mapped yet, and
@@ -73,6 +77,10 @@ struct plan_object {
 
 struct plan {
 	VEC(struct plan_object) objects;
+	/* Instead of objects: an event, borrowed, and, where it is in files, its places.
+	 */
+	const struct event_spec *event;
+	struct event_sites places;
 };
 
 /*
@@ -96,9 +104,15 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 struct error *plan_build_for(struct allocators *allocators,
 			     const struct plan_options *options, struct plan **ret)
 	__attribute__((warn_unused_result));
+
+/* The plan of an event, of which `proc` (NULL: no process is known) has `maps` mapped.
+ * Errors are those of event_sites_find(). `event` must outlive the plan. */
+struct error *plan_build_event(const struct event_spec *event, const struct proc *proc,
+			       const struct proc_maps *maps, struct plan **ret)
+	__attribute__((warn_unused_result));
 void plan_destroy(struct plan *plan);
 
-/* How many sites all objects have. */
+/* How many sites all objects have; of an event, how many places. */
 size_t plan_site_count(const struct plan *plan);
 
 /* Print the plan for people: for each object its file, build-id, one line per probe, and

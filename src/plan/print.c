@@ -76,8 +76,22 @@ static void print_object(const struct plan_object *object, FILE *out)
 		fputc('\n', out);
 }
 
+static void print_event(const struct plan *plan, FILE *out)
+{
+	print_fact(out, "event", plan->event->text);
+	vec_foreach (place, &plan->places.list) {
+		print_fact(out, "file", place->module_path);
+		fprintf(out, "file offset %#" PRIx64, place->offset);
+		if (place->ref_ctr)
+			fprintf(out, ", semaphore at %#" PRIx64, place->ref_ctr);
+		fputc('\n', out);
+	}
+}
+
 void plan_print(const struct plan *plan, FILE *out)
 {
+	if (plan->event)
+		print_event(plan, out);
 	vec_foreach (object, &plan->objects) {
 		if (object != plan->objects.data)
 			fputc('\n', out);

@@ -107,6 +107,9 @@ static void write_id(struct builder *b, const struct report_row *row)
 		fprintf(b->out, "%" PRIu32, row->stack);
 }
 
+static const char *const class_names[BLOCK_CLASS_COUNT] = {
+	[BLOCK_HEAP] = "heap", [BLOCK_MAPPING] = "mapping", [BLOCK_EVENT] = "event"};
+
 static void write_row(struct builder *b, const struct report_section *section,
 		      const struct report_row *row)
 {
@@ -120,7 +123,7 @@ static void write_row(struct builder *b, const struct report_section *section,
 	clear(&b->field);
 	append_stack(b, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
-	fprintf(b->out, ",%s\r\n", section->class == BLOCK_HEAP ? "heap" : "mapping");
+	fprintf(b->out, ",%s\r\n", class_names[section->class]);
 }
 
 static void write_view_row(struct builder *b, const struct report_section *section,

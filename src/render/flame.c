@@ -136,6 +136,7 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 			   const char *module, uint64_t bytes, uint64_t blocks)
 {
 	/* In tenths, so that no locale has a say in the decimal point. */
+	const struct snapshot *snap = f->page.report->snapshot;
 	unsigned tenths = (unsigned)((wide)bytes * 1000 / f->total_bytes);
 
 	xml_append(text, name);
@@ -143,9 +144,17 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 		strbuf_append_char(text, '\n');
 		xml_append(text, module);
 	}
+	if (snap->event && !snap->event_bytes) {
+		strbuf_appendf(text, "\n%" PRIu64 " %s, %u.%u %%", bytes,
+			       bytes == 1 ? "event" : "events", tenths / 10, tenths % 10);
+		return;
+	}
 	strbuf_appendf(text, "\n%s, %" PRIu64 " bytes in %" PRIu64 " %s, %u.%u %%",
 		       units_format_bytes(bytes).s, bytes, blocks,
-		       blocks == 1 ? "block" : "blocks", tenths / 10, tenths % 10);
+		       snap->event   ? "events and mappings"
+		       : blocks == 1 ? "block"
+				     : "blocks",
+		       tenths / 10, tenths % 10);
 }
 
 /* The numbers of a frame in a difference, behind those of its width. */
@@ -270,8 +279,9 @@ static struct error *draw(struct flame *f)
 	if (!scan(f))
 		return error_no_memory();
 	if (!f->total_bytes)
-		strbuf_appendf(&f->text, "<text x=\"%d\" y=\"%d\">no memory</text>\n",
-			       FLAME_MARGIN, FLAME_TOP + 11);
+		strbuf_appendf(&f->text, "<text x=\"%d\" y=\"%d\">no %s</text>\n",
+			       FLAME_MARGIN, FLAME_TOP + 11,
+			       f->page.report->snapshot->event ? "events" : "memory");
 	flame_page_end(&f->text, &f->page);
 	flush(f, 0);
 	return f->text.failed ? error_no_memory() : NULL;

@@ -10,6 +10,7 @@
 	var left = Number(svg.getAttribute("data-x"));
 	var width = Number(svg.getAttribute("data-width"));
 	var total = Number(svg.getAttribute("data-bytes"));
+	var unit = svg.getAttribute("data-unit") || "bytes";
 	var details = svg.querySelector("#details");
 	var matched = svg.querySelector("#matched");
 	var zoomed = null;
@@ -98,8 +99,8 @@
 				end = frame.offset + frame.bytes;
 			}
 		});
-		matched.textContent = term === "" ? "" : "matched " + percent(sum) + ", " + sum +
-			" bytes, in " + found.length + " frames";
+		matched.textContent = term === "" ? "" : "matched " + percent(sum) + ", " + sum + " " + unit +
+			", in " + found.length + " frames";
 	}
 
 	function ask() {

@@ -77,6 +77,12 @@ static void append_hostile(struct strbuf *out, const char *text)
 		out->failed = true;
 }
 
+/* Are widths hits of an event, and not bytes? */
+static bool is_counted(const struct flame_page *page)
+{
+	return page->report->snapshot->event && !page->report->snapshot->event_bytes;
+}
+
 static void append_time(struct strbuf *out, const struct snapshot *snap)
 {
 	time_t seconds = (time_t)(snap->wall_ns / UNITS_NS_PER_S);
@@ -95,8 +101,12 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 	const struct snapshot_process *first = snapshot_process(snap, 0);
 	const struct report *old = page->options->old;
 
-	strbuf_append(out, old ? "memtrace: difference of memory held by "
-			       : "memtrace: memory held by ");
+	strbuf_append(out, "memtrace: ");
+	if (snap->event)
+		append_hostile(out, snap->event);
+	strbuf_append(out, snap->event ? " of "
+			   : old       ? "difference of memory held by "
+				       : "memory held by ");
 	if (snap->processes.len == 1) {
 		strbuf_appendf(out, "process %d (", first->pid);
 		append_hostile(out, first->command ? first->command : "unknown");
@@ -133,6 +143,12 @@ static void append_section(struct strbuf *out, const struct snapshot *snap,
 {
 	uint64_t count = section->listed.estimated_count;
 
+	if (section->class == BLOCK_EVENT) {
+		strbuf_appendf(out, "%" PRIu64 " %s in %" PRIu64 " %s", count,
+			       count == 1 ? "event" : "events", section->stack_count,
+			       section->stack_count == 1 ? "stack" : "stacks");
+		return;
+	}
 	strbuf_appendf(out, "%s: %s in %" PRIu64 " %s",
 		       section->class == BLOCK_HEAP ? "heap" : "mappings",
 		       units_format_bytes(section->listed.estimated_bytes).s, count,
@@ -159,11 +175,14 @@ void flame_describe(struct strbuf *out, const struct report *report,
 		strbuf_append(out, i ? "; " : "");
 		append_section(out, report->snapshot, &report->sections[i]);
 	}
-	if (!report->options.combined_only && report->options.older_ns)
+	if (!report->options.combined_only && report->options.older_ns &&
+	    !report->snapshot->event)
 		strbuf_appendf(out, "; older than %s",
 			       units_format_duration(report->options.older_ns).s);
 	if (options->reverse)
-		strbuf_append(out, "; merged from the allocation function on");
+		strbuf_append(out, report->snapshot->event
+					   ? "; merged from the innermost function on"
+					   : "; merged from the allocation function on");
 }
 
 static void append_losses(struct strbuf *out, const struct snapshot *snap)
@@ -296,9 +315,10 @@ static void append_root(struct strbuf *out, const struct flame_page *page, size_
 			: "version=\"1.1\" ");
 	strbuf_appendf(out,
 		       "width=\"%d\" height=\"%zu\" viewBox=\"0 %d %d %zu\" "
-		       "data-x=\"%d\" data-width=\"%d\" data-bytes=\"%" PRIu64 "\">\n",
+		       "data-x=\"%d\" data-width=\"%d\" data-bytes=\"%" PRIu64 "\"%s>\n",
 		       FLAME_WIDTH, height, top, FLAME_WIDTH, height, FLAME_MARGIN,
-		       FLAME_WIDTH - 2 * FLAME_MARGIN, page->total_bytes);
+		       FLAME_WIDTH - 2 * FLAME_MARGIN, page->total_bytes,
+		       is_counted(page) ? " data-unit=\"events\"" : "");
 }
 
 static void append_head(struct strbuf *out, const struct flame_page *page)

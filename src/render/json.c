@@ -365,6 +365,69 @@ static void write_row(struct json_builder *b, const struct report_section *secti
 	fputc('}', b->out);
 }
 
+static json_t *event_processes_array(struct json_builder *b,
+				     const struct report_section *section)
+{
+	uint64_t bytes = b->report->snapshot->event_bytes, bytes_each = bytes ? bytes : 1;
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < section->process_count; i++) {
+		const struct report_process *p = &section->processes[i];
+		json_t *object = json_object();
+
+		set(b, object, "pid", json_integer(p->process->pid));
+		set_integer(b, object, "count", p->live.count);
+		set(b, object, "growth",
+		    json_integer(p->growth_bytes / (int64_t)bytes_each));
+		append(b, array, object);
+	}
+	return array;
+}
+
+static void write_event_row(struct json_builder *b, const struct report_row *row)
+{
+	json_t *object = json_object();
+
+	set(b, object, "stack",
+	    row->stack == SNAPSHOT_NO_STACK ? json_null() : integer(row->stack));
+	set(b, object, "pid",
+	    row->process ? json_integer(row->process->pid) : json_null());
+	set_integer(b, object, "count", row->sum.count);
+	if (b->report->snapshot->event_bytes)
+		set_integer(b, object, "size_bytes", row->sum.size_bytes);
+	set(b, object, "growth", json_integer(row->growth_count));
+	set_text(b, object, "end", stack_end_name(row->end));
+	fputc('{', b->out);
+	write_object(b, object, JSON_EMBED);
+	write_frames(b, row);
+	fputc('}', b->out);
+}
+
+static void write_events(struct json_builder *b, const struct report_section *section)
+{
+	const struct snapshot *snap = b->report->snapshot;
+	json_t *object = json_object();
+
+	set_text(b, object, "event", snap->event);
+	set_integer(b, object, "period", snap->event_period);
+	set_integer(b, object, "count", section->live.count);
+	if (snap->event_bytes)
+		set_integer(b, object, "size_bytes", section->live.size_bytes);
+	set_integer(b, object, "gone", section->totals.gone);
+	set_integer(b, object, "stack_count", section->stack_count);
+	set_rate(b, object, "events_per_s", section->rates.allocations);
+	set(b, object, "processes", event_processes_array(b, section));
+	fputc('{', b->out);
+	write_object(b, object, JSON_EMBED);
+	fputs(",\"stacks\":[", b->out);
+	for (size_t i = 0; i < section->row_count && !b->failed; i++) {
+		if (i)
+			fputc(',', b->out);
+		write_event_row(b, &section->rows[i]);
+	}
+	fputs("]}", b->out);
+}
+
 static void write_section(struct json_builder *b, const struct report_section *section)
 {
 	json_t *object = json_object();
@@ -408,6 +471,21 @@ static void write_section(struct json_builder *b, const struct report_section *s
 	fputs("]}", b->out);
 }
 
+/* `,"key":` with the section of the class, or null when there is none. */
+static void write_class(struct json_builder *b, enum block_class class, const char *key,
+			void (*write)(struct json_builder *b,
+				      const struct report_section *section))
+{
+	fprintf(b->out, ",\"%s\":", key);
+	for (size_t i = 0; i < b->report->section_count; i++) {
+		if (b->report->sections[i].class == class) {
+			write(b, &b->report->sections[i]);
+			return;
+		}
+	}
+	fputs("null", b->out);
+}
+
 static void write_report(struct json_builder *b)
 {
 	const struct report *report = b->report;
@@ -436,13 +514,10 @@ static void write_report(struct json_builder *b)
 	set(b, object, "moments", json_moments(report));
 	fputc('{', b->out);
 	write_object(b, object, JSON_EMBED);
-	fputs(",\"heap\":", b->out);
-	write_section(b, &report->sections[BLOCK_HEAP]);
-	fputs(",\"mappings\":", b->out);
-	if (report->section_count > BLOCK_MAPPING)
-		write_section(b, &report->sections[BLOCK_MAPPING]);
-	else
-		fputs("null", b->out);
+	write_class(b, BLOCK_HEAP, "heap", write_section);
+	write_class(b, BLOCK_MAPPING, "mappings", write_section);
+	if (snap->event)
+		write_class(b, BLOCK_EVENT, "events", write_events);
 	fputs("}\n", b->out);
 }
 

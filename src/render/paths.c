@@ -55,8 +55,12 @@ static bool push_row(struct paths *paths, const struct report *report,
 		.old_bytes = row->sum.estimated_bytes,
 		.new_bytes = row->sum.estimated_bytes,
 	};
-	uint32_t class = names_note(
-		&paths->names, section->class == BLOCK_HEAP ? NOTE_HEAP : NOTE_MAPPINGS);
+	static const enum name_note notes[BLOCK_CLASS_COUNT] = {
+		[BLOCK_HEAP] = NOTE_HEAP,
+		[BLOCK_MAPPING] = NOTE_MAPPINGS,
+		[BLOCK_EVENT] = NOTE_EVENTS,
+	};
+	uint32_t class = names_note(&paths->names, notes[section->class]);
 
 	if (row->estimated_growth_bytes > 0)
 		path.old_bytes -= (uint64_t)row->estimated_growth_bytes;

@@ -15,6 +15,7 @@ enum value {
 	ALLOC_SPACE,
 	INUSE_OBJECTS,
 	INUSE_SPACE,
+	EVENTS, /* instead of those two, with an event */
 	VALUE_COUNT,
 };
 
@@ -27,6 +28,11 @@ static bool has_value(const struct report *report, enum value value)
 	case ALLOC_OBJECTS:
 	case ALLOC_SPACE:
 		return report->data & REPORT_DATA_TRAFFIC;
+	case INUSE_OBJECTS:
+	case INUSE_SPACE:
+		return !report->snapshot->event;
+	case EVENTS:
+		return report->snapshot->event;
 	default:
 		return true;
 	}
@@ -74,13 +80,18 @@ int64_t pprof_write_text(struct pprof_builder *b, const char *text)
 static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 {
 	static const char *const types[VALUE_COUNT] = {
-		[MAPPED_OBJECTS] = "mapped_objects", [MAPPED_SPACE] = "mapped_space",
-		[ALLOC_OBJECTS] = "alloc_objects",   [ALLOC_SPACE] = "alloc_space",
-		[INUSE_OBJECTS] = "inuse_objects",   [INUSE_SPACE] = "inuse_space",
+		[MAPPED_OBJECTS] = "mapped_objects",
+		[MAPPED_SPACE] = "mapped_space",
+		[ALLOC_OBJECTS] = "alloc_objects",
+		[ALLOC_SPACE] = "alloc_space",
+		[INUSE_OBJECTS] = "inuse_objects",
+		[INUSE_SPACE] = "inuse_space",
+		[EVENTS] = "events",
 	};
 	Pprof__ValueType values[VALUE_COUNT], period = PPROF__VALUE_TYPE__INIT;
 	Pprof__ValueType *list[VALUE_COUNT];
 	int64_t count = pprof_write_string(b, "count");
+	bool is_event = b->report->snapshot->event;
 
 	b->bytes = pprof_write_string(b, "bytes");
 	for (int i = 0; i < VALUE_COUNT; i++) {
@@ -88,14 +99,14 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 			continue;
 		pprof__value_type__init(&values[i]);
 		values[i].type = pprof_write_string(b, types[i]);
-		/* In pairs. */
+		/* In pairs, but the last. */
 		values[i].unit = i % 2 ? b->bytes : count;
 		list[part->n_sample_type++] = &values[i];
 	}
 	part->sample_type = list;
-	part->default_sample_type = values[INUSE_SPACE].type;
-	period.type = pprof_write_string(b, "space");
-	period.unit = b->bytes;
+	part->default_sample_type = values[is_event ? EVENTS : INUSE_SPACE].type;
+	period.type = is_event ? values[EVENTS].type : pprof_write_string(b, "space");
+	period.unit = is_event ? count : b->bytes;
 	part->period_type = &period;
 	/* Numbers are scaled already, so that each byte stands for itself. */
 	part->period = 1;
@@ -115,6 +126,10 @@ static int64_t write_comment(struct pprof_builder *b)
 		strbuf_append_char(&text, ')');
 	} else {
 		strbuf_appendf(&text, "%zu processes", snap->processes.len);
+	}
+	if (snap->event) {
+		strbuf_append(&text, "; ");
+		escape_text(&text, snap->event);
 	}
 	if (snap->sample_every > 1)
 		strbuf_appendf(&text,
@@ -225,6 +240,10 @@ static void set_held(int64_t values[VALUE_COUNT], const struct report_section *s
 {
 	bool heap = section->class == BLOCK_HEAP;
 
+	if (section->class == BLOCK_EVENT) {
+		values[EVENTS] = clamp(count);
+		return;
+	}
 	values[heap ? INUSE_OBJECTS : MAPPED_OBJECTS] = clamp(count);
 	values[heap ? INUSE_SPACE : MAPPED_SPACE] = clamp(bytes);
 }

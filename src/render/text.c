@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "render/text_course.h"
+#include "render/text_events.h"
 #include "render/text_page.h"
 #include "render/text_processes.h"
 #include "render/text_words.h"
@@ -17,7 +18,7 @@ struct words {
 	const char *class, *block, *blocks, *origin, *made, *gone, *free, *frees;
 };
 
-static const struct words words[BLOCK_CLASS_COUNT] = {
+static const struct words words[BLOCK_EVENT] = {
 	[BLOCK_HEAP] = {"heap", "block", "blocks", "allocated", "allocated", "freed",
 			"free", "frees"},
 	[BLOCK_MAPPING] = {"mappings", "mapping", "mappings", "made", "mapped",
@@ -78,14 +79,21 @@ static void append_cause(struct text_page *page)
 		[REPORT_STOPPED] = "stopped by Ctrl-C or SIGTERM",
 		[REPORT_EXITED] = "the target exited: what is listed was still live then",
 	};
+	const char *cause = causes[report->cause];
+
+	/* Events were, and are not any more. */
+	if (report->snapshot->event && report->cause == REPORT_EXITED)
+		cause = "the target exited";
 
 	if (report->cause != REPORT_INTERVAL)
 		text_append_line(page,
 				 report_cause_is_final(report->cause) ? "final" : "cause",
-				 "%s", causes[report->cause]);
+				 "%s", cause);
 	if (text_is_of_one(report) && report->snapshot->processes.data->exited &&
 	    report->cause != REPORT_EXITED)
-		text_append_line(page, "exited", "%s", causes[REPORT_EXITED]);
+		text_append_line(page, "exited", "%s",
+				 report->snapshot->event ? "before this report"
+							 : causes[REPORT_EXITED]);
 }
 
 static void append_memory(struct text_page *page, const struct snapshot_process *process)
@@ -330,6 +338,10 @@ static struct error *render_text(const struct report *report, FILE *out)
 
 		if (i)
 			strbuf_append_char(&page.text, '\n');
+		if (section->class == BLOCK_EVENT) {
+			text_append_events(&page, section);
+			continue;
+		}
 		append_live(&page, section);
 		append_peak(&page, section);
 		append_all_left_out(&page, section);

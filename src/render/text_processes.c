@@ -2,6 +2,7 @@
 #include "render/text_processes.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "render/text_words.h"
@@ -23,6 +24,29 @@ void text_append_process(struct strbuf *text, const struct snapshot_process *pro
 	strbuf_append_char(text, ')');
 }
 
+static void append_end(struct strbuf *text, const struct report_process *p)
+{
+	text_append_process(text, p->process);
+	if (p->process->exited)
+		strbuf_append(text, ", exited");
+	strbuf_append_char(text, '\n');
+}
+
+static void append_events(struct strbuf *text, const struct report *report,
+			  const struct report_process *p)
+{
+	char growth[24] = "-";
+
+	if (report->has_previous)
+		snprintf(growth, sizeof(growth), "%+" PRId64,
+			 report->snapshot->event_bytes
+				 ? p->growth_bytes /
+					   (int64_t)report->snapshot->event_bytes
+				 : p->growth_bytes);
+	strbuf_appendf(text, "  %10" PRIu64 " %11s  ", p->live.count, growth);
+	append_end(text, p);
+}
+
 static void append_row(struct strbuf *text, const struct report *report,
 		       const struct report_process *p)
 {
@@ -35,10 +59,7 @@ static void append_row(struct strbuf *text, const struct report *report,
 		       units_format_bytes(p->live.estimated_bytes).s,
 		       p->live.estimated_count, growth.s,
 		       rss_bytes ? units_format_bytes(rss_bytes).s : "-");
-	text_append_process(text, p->process);
-	if (p->process->exited)
-		strbuf_append(text, ", exited");
-	strbuf_append_char(text, '\n');
+	append_end(text, p);
 }
 
 void text_append_processes(struct strbuf *text, const struct report *report,
@@ -46,20 +67,29 @@ void text_append_processes(struct strbuf *text, const struct report *report,
 {
 	size_t count = section->process_count, shown = count;
 	uint64_t bytes = 0;
+	bool is_event = section->class == BLOCK_EVENT;
 
 	if (report->options.top && report->options.top < shown)
 		shown = (size_t)report->options.top;
-	strbuf_appendf(text, "\n  %10s %10s %11s %10s  process\n", "live",
-		       section->class == BLOCK_HEAP ? "blocks" : "mappings", "growth",
-		       "VmRSS");
+	if (is_event)
+		strbuf_appendf(text, "\n  %10s %11s  process\n", "events", "growth");
+	else
+		strbuf_appendf(text, "\n  %10s %10s %11s %10s  process\n", "live",
+			       section->class == BLOCK_HEAP ? "blocks" : "mappings",
+			       "growth", "VmRSS");
 	for (size_t i = 0; i < shown; i++)
-		append_row(text, report, &section->processes[i]);
+		(is_event ? append_events : append_row)(text, report,
+							&section->processes[i]);
 	for (size_t i = shown; i < count; i++)
-		bytes = report_add(bytes, section->processes[i].live.estimated_bytes);
+		bytes = report_add(bytes,
+				   is_event ? section->processes[i].live.count
+					    : section->processes[i].live.estimated_bytes);
 	if (shown < count)
 		strbuf_appendf(text,
 			       "  ... %zu more processes with %s (--top 0 lists all)\n",
-			       count - shown, units_format_bytes(bytes).s);
+			       count - shown,
+			       is_event ? units_format_count(bytes).s
+					: units_format_bytes(bytes).s);
 	if (!count)
 		strbuf_append(text, "  none yet\n");
 }

@@ -59,6 +59,33 @@ void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 	sum->estimated_count += weight;
 }
 
+void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
+			 const struct snapshot_event *event)
+{
+	/* Since when they come is not kept. */
+	sum->oldest_ns = sum->newest_ns = snap->time_ns;
+	sum->count = report_add(sum->count, event->count);
+	if (!snap->event_bytes)
+		sum->size_bytes = sum->count;
+	else if (__builtin_mul_overflow(sum->count, snap->event_bytes, &sum->size_bytes))
+		sum->size_bytes = UINT64_MAX;
+	sum->estimated_count = (double)sum->count;
+	sum->estimated_bytes = (double)sum->size_bytes;
+}
+
+/* Events have no age: all are listed. */
+static void aggregate_events(const struct snapshot *snap, struct stack_sums *ret,
+			     struct stack_sum *live)
+{
+	vec_foreach (event, &snap->events) {
+		stack_sum_add_event(live, snap, event);
+		stack_sum_add_event(event->stack < ret->stacks.len
+					    ? &ret->stacks.data[event->stack]
+					    : &ret->none,
+				    snap, event);
+	}
+}
+
 struct error *aggregate_blocks(const struct report *report,
 			       struct report_section *section, struct stack_sums *ret)
 {
@@ -91,6 +118,10 @@ struct error *aggregate_blocks(const struct report *report,
 		stack_sum_add(stack == SNAPSHOT_NO_STACK ? &ret->none
 							 : &ret->stacks.data[stack],
 			      block, weight);
+	}
+	if (section->class == BLOCK_EVENT) {
+		aggregate_events(snap, ret, &live);
+		listed = live;
 	}
 	for (size_t i = 0; i < SNAPSHOT_BUCKETS; i++)
 		section->live_sizes[i] = report_round(of_size[i]);

@@ -9,6 +9,10 @@
 void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 		   double weight);
 
+/* Add hits of an event, with the bytes that they stand for, else as size and as count. */
+void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
+			 const struct snapshot_event *event);
+
 /* A sum of stack_sum's, rounded; without sampling the estimate is what was traced. */
 struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate);
 

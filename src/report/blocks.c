@@ -159,6 +159,9 @@ struct error *report_blocks_build(struct builder *b, struct report_section *sect
 	size_t total = 0, most = 0;
 	struct error *err;
 
+	/* Hits are only counted. */
+	if (section->class == BLOCK_EVENT)
+		return NULL;
 	for (size_t i = 0; i < section->row_count; i++) {
 		size_t count = (size_t)section->rows[i].sum.count;
 

@@ -41,6 +41,12 @@ struct error *report_processes_build(const struct report *report,
 		stack_sum_add(&sums[block->process], block,
 			      report_weight(report, section, block->size_bytes));
 	}
+	for (size_t i = 0; section->class == BLOCK_EVENT && i < snap->events.len; i++) {
+		const struct snapshot_event *event = &snap->events.data[i];
+
+		if (event->process < count)
+			stack_sum_add_event(&sums[event->process], snap, event);
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct report_process *p = &processes[i];
 		struct report_sum then = process_sums_get(before, p->process->pid);

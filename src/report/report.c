@@ -90,7 +90,7 @@ static void fill_traffic(const struct builder *b, struct report_section *section
 
 static struct error *build_section(struct builder *b, enum block_class class)
 {
-	struct report_section *section = &b->report->sections[class];
+	struct report_section *section = &b->report->sections[b->report->section_count++];
 	struct stack_sums *sums = &b->sums[class];
 
 	section->class = class;
@@ -125,7 +125,7 @@ static struct error *update_process_sums(const struct report *report,
 			const struct report_process *p = &section->processes[j];
 			struct process_sum sum = {p->process->pid, p->live};
 
-			ok = ok && vec_push(&sums[i].processes, sum);
+			ok = ok && vec_push(&sums[section->class].processes, sum);
 		}
 	}
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
@@ -143,15 +143,16 @@ static void update_history(struct builder *b, struct report_history *history)
 	history->reports++;
 	history->time_ns = b->snap->time_ns;
 	traffic_history_set(&history->traffic, b->snap);
-	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++) {
-		struct stack_sums before = history->sums[i];
+	for (size_t i = 0; i < b->report->section_count; i++) {
+		const struct report_section *section = &b->report->sections[i];
+		enum block_class class = section->class;
+		struct stack_sums before = history->sums[class];
 
-		history->totals[i] = b->snap->totals[i];
-		history->estimated_totals[i] = b->report->sections[i].estimated_totals;
-		history->estimated_live_bytes[i] =
-			b->report->sections[i].live.estimated_bytes;
-		history->sums[i] = b->sums[i];
-		b->sums[i] = before;
+		history->totals[class] = section->totals;
+		history->estimated_totals[class] = section->estimated_totals;
+		history->estimated_live_bytes[class] = section->live.estimated_bytes;
+		history->sums[class] = b->sums[class];
+		b->sums[class] = before;
 	}
 }
 
@@ -167,12 +168,26 @@ static uint64_t elapsed(uint64_t now_ns, uint64_t then_ns)
 	return now_ns > then_ns ? now_ns - then_ns : 0;
 }
 
+/* Those that the report has sections of, in their order. */
+static size_t find_classes(const struct snapshot *snap,
+			   enum block_class ret[BLOCK_CLASS_COUNT])
+{
+	size_t count = 0;
+
+	ret[count++] = snap->event ? BLOCK_EVENT : BLOCK_HEAP;
+	if (snap->mappings_traced)
+		ret[count++] = BLOCK_MAPPING;
+	return count;
+}
+
 struct error *report_build(const struct snapshot *snap, struct report_history *history,
 			   struct frame_cache *const frames[],
 			   const struct report_options *options, enum report_cause cause,
 			   struct report **ret)
 {
 	_cleanup_(report_destroyp) struct report *report = calloc(1, sizeof(*report));
+	enum block_class classes[BLOCK_CLASS_COUNT];
+	size_t class_count = find_classes(snap, classes);
 	struct error *err = NULL;
 
 	if (!report || !(report->arena = report_arena_create()))
@@ -188,7 +203,6 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	report->elapsed_ns = elapsed(snap->time_ns, snap->attached_ns);
 	report->since_ns = report->has_previous ? elapsed(snap->time_ns, history->time_ns)
 						: report->elapsed_ns;
-	report->section_count = snap->mappings_traced ? 2 : 1;
 	sampling_weights_init(snap, &report->weights);
 
 	struct builder b = {
@@ -200,8 +214,8 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 	};
 
 	err = frame_namer_init(&b.namer, snap, frames, options->filter, report->arena);
-	for (size_t i = 0; !err && i < report->section_count; i++)
-		err = build_section(&b, (enum block_class)i);
+	for (size_t i = 0; !err && i < class_count; i++)
+		err = build_section(&b, classes[i]);
 	if (!err)
 		err = report_threads_build(&b);
 	if (!err && !traffic_history_reserve(&history->traffic, snap))

@@ -49,7 +49,7 @@ struct report_left_out {
 	uint64_t stack_count;
 };
 
-/* Blocks of one class. */
+/* Blocks of one class, or hits of an event. */
 struct report_section {
 	enum block_class class;
 	bool is_estimate;                    /* blocks were sampled: mappings never are */
@@ -92,7 +92,8 @@ struct report {
 	uint64_t since_ns;     /* since the previous report, or the attach */
 	struct sampling_weights weights; /* of heap blocks */
 	struct report_section sections[BLOCK_CLASS_COUNT];
-	size_t section_count; /* heap, then mappings when they are traced */
+	size_t section_count; /* heap, or an event instead of it; then mappings when
+				 they are traced */
 	const struct report_thread
 		*threads; /* who hold most first; none without traffic */
 	size_t thread_count;

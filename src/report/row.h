@@ -26,8 +26,9 @@ struct report_frame {
 	size_t index;         /* 0..report.frame_count-1 */
 };
 
-/* What a number of blocks comes to: as traced, and, where blocks were sampled, what that
- * is estimated to be in all; else both are the same. */
+/* What a number of blocks comes to; of an event count is its hits, and size too, but
+ * where each stands for bytes (snapshot.event_bytes). As traced, and, where blocks were
+ * sampled, what that is estimated to be in all; else both are the same. */
 struct report_sum {
 	uint64_t size_bytes, count;
 	uint64_t estimated_bytes, estimated_count;

@@ -59,6 +59,8 @@ void snapshot_destroy(struct snapshot *snap)
 		text_free(snap, allocator->module);
 	}
 	vec_deinit(&snap->allocators);
+	vec_deinit(&snap->events);
+	free(snap->event);
 	vec_deinit(&snap->stacks);
 	vec_deinit(&snap->frames);
 	vec_deinit(&snap->traffic);

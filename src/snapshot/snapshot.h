@@ -21,10 +21,12 @@
 
 #define SNAPSHOT_NO_PROCESS UINT32_MAX
 
-/* Heap blocks and mappings are kept apart everywhere and never summed. */
+/* Heap blocks, mappings and events are kept apart everywhere and never summed. */
 enum block_class {
 	BLOCK_HEAP,    /* malloc and its family */
 	BLOCK_MAPPING, /* mmap and its family, with --mappings */
+	BLOCK_EVENT,   /* no blocks: hits of an event, with --event or --growth
+			  (snapshot.events) */
 	BLOCK_CLASS_COUNT,
 };
 
@@ -36,6 +38,14 @@ struct snapshot_block {
 	uint32_t stack;   /* index into snapshot.stacks, or SNAPSHOT_NO_STACK */
 	uint32_t tid;     /* thread that allocated it, as the kernel numbers threads */
 	uint32_t process; /* index into snapshot.processes */
+};
+
+/* How often an event came at one call path since the attach. */
+struct snapshot_event {
+	uint64_t count;
+	uint32_t stack;   /* index into snapshot.stacks, or SNAPSHOT_NO_STACK */
+	uint32_t process; /* index into snapshot.processes, or SNAPSHOT_NO_PROCESS when
+			     that is not known */
 };
 
 /* Why a walk ended where it did. */
@@ -261,7 +271,15 @@ struct snapshot {
 	uint64_t max_allocations; /* sizes of the tables, for remedies */
 	uint64_t max_stacks, max_threads;
 
+	/* What is counted instead of heap blocks, as --event has it; NULL: heap blocks
+	 * were traced. */
+	char *event;
+	uint64_t event_period; /* one hit stood for so many events */
+	uint64_t event_bytes;  /* so many bytes are counted for each event: of page faults
+				  with  mappings_traced; 0: its hits alone */
+
 	VEC(struct snapshot_block) blocks[BLOCK_CLASS_COUNT];
+	VEC(struct snapshot_event) events; /* with `event`, each stack once */
 	VEC(struct snapshot_stack) stacks;
 	VEC(uint64_t) frames;
 	struct snapshot_totals totals[BLOCK_CLASS_COUNT]; /* as traced */

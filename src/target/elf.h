@@ -43,6 +43,12 @@ struct error *elf_file_find_functions(struct elf_file *file, const char *const n
 				      size_t count, struct elf_symbol ret[])
 	__attribute__((warn_unused_result));
 
+/* Call `fn` with the name (`len` bytes, no NUL need follow) of each defined function of
+ * .dynsym and .symtab; many come twice. */
+typedef void (*elf_function_fn)(void *arg, const char *name, size_t len);
+struct error *elf_file_each_function(struct elf_file *file, elf_function_fn fn, void *arg)
+	__attribute__((warn_unused_result));
+
 /* The GNU build-id as lower-case hex, or NULL when there is none. Borrowed. */
 const char *elf_file_build_id(struct elf_file *file);
 

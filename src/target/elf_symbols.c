@@ -270,3 +270,29 @@ struct error *elf_file_find_functions(struct elf_file *file, const char *const n
 		err = search(file, file->debug, SHT_SYMTAB, &wanted, count, ret);
 	return err;
 }
+
+struct error *elf_file_each_function(struct elf_file *file, elf_function_fn fn, void *arg)
+{
+	static const unsigned types[] = {SHT_DYNSYM, SHT_SYMTAB};
+	struct error *err = NULL;
+
+	for (size_t t = 0; !err && t < sizeof(types) / sizeof(*types); t++) {
+		struct table table;
+		bool found;
+
+		err = open_table(file, types[t], &table, &found);
+		for (size_t i = 0; !err && found && i < table.count; i++) {
+			GElf_Sym sym;
+			uint64_t offset;
+			const char *name;
+
+			if (!gelf_getsym(table.symbols, (int)i, &sym) ||
+			    sym.st_name >= table.names->d_size ||
+			    !is_function(file, &sym, &offset))
+				continue;
+			name = (const char *)table.names->d_buf + sym.st_name;
+			fn(arg, name, strnlen(name, table.names->d_size - sym.st_name));
+		}
+	}
+	return err;
+}

@@ -5,6 +5,9 @@
  *   pairs N DEPTH   N pairs of malloc and free, DEPTH calls below main; prints the ns
  *                   that one takes in the part that was disturbed least
  *   fill N STACKS   N blocks that stay, from STACKS call paths; prints "full"
+ *   churn N         N blocks, each in place of an older one, but a few that stay too;
+ *                   prints the ns of the processor that one takes
+ *   touch N         N pages, each for the first time; prints the same of one
  */
 #include <math.h>
 #include <stdio.h>
@@ -58,6 +61,55 @@ static NOINLINE double run_pairs_below(unsigned depth, unsigned long count)
 	return ns;
 }
 
+#define CHURN_BLOCKS 20000
+#define CHURN_LEAK   512 /* one block in so many stays */
+
+/* By the clock of the process: others may want the processor. */
+static double cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static NOINLINE double run_churn(unsigned long count)
+{
+	static char *held[CHURN_BLOCKS];
+	static unsigned random = 1;
+	double start_ns = cpu_ns();
+
+	for (unsigned long i = 0; i < count; i++) {
+		random = random * 1664525 + 1013904223;
+
+		char **at = &held[(random >> 8) % CHURN_BLOCKS];
+		size_t size = 16 + (random >> 12) % 2000;
+
+		if (i % CHURN_LEAK)
+			free(*at);
+		*at = malloc(size);
+		if (!*at)
+			abort();
+		(*at)[0] = (*at)[size - 1] = 1;
+	}
+	return (cpu_ns() - start_ns) / (double)count;
+}
+
+static NOINLINE double run_touch(unsigned long count)
+{
+	char *pages = mmap(NULL, count * 4096, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	double start_ns = cpu_ns();
+
+	if (pages == MAP_FAILED || madvise(pages, count * 4096, MADV_NOHUGEPAGE))
+		abort();
+	for (unsigned long i = 0; i < count; i++)
+		((volatile char *)pages)[i * 4096] = 1;
+	start_ns = cpu_ns() - start_ns;
+	munmap(pages, count * 4096);
+	return start_ns / (double)count;
+}
+
 static NOINLINE void left(unsigned path, unsigned levels);
 static NOINLINE void right(unsigned path, unsigned levels);
 
@@ -97,6 +149,10 @@ int main(void)
 	while (fgets(line, sizeof(line), stdin)) {
 		if (sscanf(line, "pairs %lu %u", &count, &n) == 2) {
 			printf("%.3f\n", run_pairs_below(n, count));
+		} else if (sscanf(line, "churn %lu", &count) == 1) {
+			printf("%.3f\n", run_churn(count));
+		} else if (sscanf(line, "touch %lu", &count) == 1) {
+			printf("%.3f\n", run_touch(count));
 		} else if (sscanf(line, "fill %lu %u", &count, &n) == 2) {
 			for (unsigned long i = 0; i < count; i++)
 				descend((unsigned)(i % n), FILL_LEVELS);

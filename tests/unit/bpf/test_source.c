@@ -311,6 +311,57 @@ static void live_hash_spreads(void)
 	}
 }
 
+/* Of an event nothing of allocations is compiled in, and of allocations nothing of an
+ * event. */
+static void events_are_apart(void)
+{
+	struct event_spec spec;
+	struct source_options options = defaults();
+	struct meanings meanings = {0};
+	struct source *source = build(&options, &meanings);
+
+	CHECK(!strstr(source->text, "probes/event.c"));
+	CHECK(!has_flag(source, "-DEVENTS"));
+	source_destroy(source);
+
+	REQUIRE(!event_spec_parse("uprobe:a:f", &spec));
+	options.event = &spec;
+	source = build(&options, &meanings);
+	CHECK_CONTAINS(source->text, "#line 1 \"probes/event.c\"");
+	CHECK(!strstr(source->text, "probes/hooks.c"));
+	CHECK(!strstr(source->text, "probes/live.c"));
+	CHECK(!strstr(source->text, "probes/growth.c"));
+	CHECK(has_flag(source, "-DEVENT_HAS_USER_REGISTERS"));
+	CHECK(has_flag(source, "-DWALK_EXACT=1"));
+	/* By frame pointer the first step is another one where a function begins. */
+	CHECK(has_flag(source, "-DWALK_FIRST=1"));
+	source_destroy(source);
+	options.rules = true;
+	source = build(&options, &meanings);
+	CHECK(!has_flag(source, "-DWALK_FIRST"));
+	source_destroy(source);
+	options.rules = false;
+	spec.offset = 4;
+	source = build(&options, &meanings);
+	CHECK(!has_flag(source, "-DWALK_FIRST"));
+	source_destroy(source);
+	spec.kind = EVENT_URETPROBE;
+	source = build(&options, &meanings);
+	CHECK(!has_flag(source, "-DWALK_EXACT"));
+	source_destroy(source);
+
+	spec.kind = EVENT_SOFTWARE;
+	options.mappings = options.kernel_stacks = true;
+	source = build(&options, &meanings);
+	CHECK_CONTAINS(source->text, "#line 1 \"probes/growth.c\"");
+	CHECK_CONTAINS(source->text, "#line 1 \"probes/mappings.c\"");
+	CHECK(!has_flag(source, "-DEVENT_HAS_USER_REGISTERS"));
+	CHECK(has_flag(source, "-DKERNEL_FRAMES=31"));
+	CHECK(has_flag(source, "-DWALK_DEPTH=33"));
+	source_destroy(source);
+	event_spec_deinit(&spec);
+}
+
 int main(void)
 {
 	RUN(what_is_not_asked_for_is_not_there);
@@ -323,5 +374,6 @@ int main(void)
 	RUN(threads_have_room);
 	RUN(thread_ways_suffice);
 	RUN(live_hash_spreads);
+	RUN(events_are_apart);
 	return check_done();
 }

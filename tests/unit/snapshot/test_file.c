@@ -199,6 +199,21 @@ static void no_member_is_forgotten(void)
 	       sizeof(((struct snapshot *)NULL)->losses));
 	memset(covered + offsetof(struct snapshot, strings), true,
 	       sizeof(struct string_table));
+	/* Nothing of events is saved (cli/options.c). */
+#define NOT_SAVED(member)                                                                \
+	memset(covered + offsetof(struct snapshot, member), true,                        \
+	       sizeof(((struct snapshot *)NULL)->member))
+	NOT_SAVED(event);
+	NOT_SAVED(event_period);
+	NOT_SAVED(event_bytes);
+	NOT_SAVED(events);
+	NOT_SAVED(blocks[BLOCK_EVENT]);
+	NOT_SAVED(totals[BLOCK_EVENT]);
+	NOT_SAVED(trends[BLOCK_EVENT]);
+	NOT_SAVED(before.stacks[BLOCK_EVENT]);
+	NOT_SAVED(before.totals[BLOCK_EVENT]);
+	NOT_SAVED(before.estimated_totals[BLOCK_EVENT]);
+	NOT_SAVED(before.processes[BLOCK_EVENT]);
 	for (size_t i = 0; i < sizeof(covered); i++)
 		left += !covered[i];
 	/* Padding behind the flags. */

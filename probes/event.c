@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks counted at any event (--event). Each hit of a traced process is counted once:
+ * at its stack, at none, or, where the walk was handed over, by memtrace when it ends it.
+ */
+
+#ifdef EVENT_HAS_USER_REGISTERS
+#define EVENT_CONTEXT struct pt_regs
+#else
+#define EVENT_CONTEXT void
+/* Not every libbcc declares them (BPF_FUNC_get_current_task_btf, Linux 5.11;
+ * BPF_FUNC_task_pt_regs, 5.15). */
+static u64 (*current_task_btf)(void) = (void *)158;
+static u64 (*task_user_regs)(u64 task) = (void *)175;
+#endif
+
+/* The registers of the thread in user space; 0: it has none, a thread of the kernel. */
+ALWAYS_INLINE int event_registers(void *ctx, struct pt_regs *ret)
+{
+#ifdef EVENT_HAS_USER_REGISTERS
+	struct pt_regs *regs = ctx;
+
+	bpf_probe_read_kernel(ret, sizeof(*ret), regs);
+	return 1;
+#else
+	return !bpf_probe_read_kernel(ret, sizeof(*ret),
+				      (void *)task_user_regs(current_task_btf())) &&
+	       REG_IS_USER(ret);
+#endif
+}
+
+/* The kernel's part of the stack into s->pc; how many frames it has. */
+ALWAYS_INLINE u32 event_kernel_frames(void *ctx, struct abi_scratch *s)
+{
+#ifdef KERNEL_FRAMES
+	s64 bytes = bpf_get_stack(ctx, s->pc, KERNEL_FRAMES * 8, 0);
+	u64 frames = bytes > 0 ? (u64)bytes / 8 : 0;
+
+	if (frames > KERNEL_FRAMES)
+		frames = KERNEL_FRAMES;
+	/* The first is no return address. */
+	if (frames)
+		s->pc[0]++;
+	return frames;
+#else
+	return 0;
+#endif
+}
+
+ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s,
+				     u32 frames)
+{
+#ifdef KERNEL_FRAMES
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < KERNEL_FRAMES; i++) {
+		if (i >= frames)
+			break;
+		abi_stack_hash_step(&w->h, s->pc[i]);
+	}
+#endif
+}
+
+/* Where a function begins its caller has no frame record yet: the return address is on
+ * top of the stack. */
+ALWAYS_INLINE void event_first_frame(struct walk *w, u64 *pcs)
+{
+#if WALK_FIRST
+	u64 caller = 0;
+
+	pcs[0] = w->regs.pc + 1;
+	abi_stack_hash_step(&w->h, pcs[0]);
+	w->depth = 1;
+	bpf_probe_read_user(&caller, 8, (void *)w->regs.sp);
+	w->regs.pc = caller;
+	w->regs.sp += 8;
+#endif
+}
+
+ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *regs,
+			     struct abi_scratch *s, u32 kind)
+{
+	u32 frames = event_kernel_frames(ctx, s);
+	u64 *pcs = s->pc + frames;
+	struct walk w;
+
+#ifdef UNWIND_RULES
+	u32 slot = t->slot;
+
+	w.process = processes.lookup(&slot);
+	if (!w.process)
+		return ABI_NO_STACK;
+	w.leading = frames;
+#ifdef OFFSET_MM_CODE_PAGES
+	code_look(w.process);
+#endif
+#endif
+	walk_begin(&w, t, regs, s, kind);
+	event_hash_frames(&w, s, frames);
+	event_first_frame(&w, pcs);
+	walk_run(&w, t, pcs);
+	w.end = walk_forget(&w, 2, w.end);
+#ifdef UNWIND_RULES
+	walk_check(&w, t, regs, s, kind);
+	/* Else without a stack: its hash is that of the whole walk. */
+	if (w.end == WALK_MISSED)
+		return miss_hand_over(t, regs, &w, s, kind);
+#endif
+	w.depth += frames;
+	return stack_number(t, &w, s, kind);
+}
+
+/* `kind` stands for an allocator: stacks of events and of mappings are kept apart. */
+ALWAYS_INLINE u32 event_stack(const struct tracee *t, void *ctx, struct pt_regs *regs,
+			      u32 kind)
+{
+	struct abi_scratch *s = scratch_claim(t->caller);
+
+	if (!s)
+		return ABI_NO_STACK;
+
+	u32 number = event_walk(t, ctx, regs, s, kind);
+
+	publish(&s->owner, 0);
+	return number;
+}
+
+ALWAYS_INLINE int event_hit(void *ctx)
+{
+	struct pt_regs regs = {};
+	struct tracee t;
+
+#ifdef ALL_PROCESSES
+	/* Threads of the kernel are not to be taken up as processes. */
+	if (!event_registers(ctx, &regs) || !tracee_find(&t, ctx))
+		return 0;
+#else
+	if (!tracee_find(&t, ctx) || !event_registers(ctx, &regs))
+		return 0;
+#endif
+
+	u32 stack = event_stack(&t, ctx, &regs, ABI_EVENT_STACKS);
+
+	/* A walk that was handed over is counted when it is ended. */
+	if (stack != ABI_NO_STACK && stack & ABI_MISS_STACK_BIT)
+		return 0;
+
+	u32 at = stack < MAX_STACKS ? stack : MAX_STACKS;
+	u64 *hits = event_counts.lookup(&at);
+
+	if (hits)
+		__sync_fetch_and_add(hits, 1);
+	return 0;
+}
+
+int on_event(EVENT_CONTEXT *ctx)
+{
+	return event_hit(ctx);
+}

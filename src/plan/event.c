@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/event.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/decode.h"
+#include "target/debug_file.h"
+#include "target/elf.h"
+#include "target/usdt.h"
+#include "util/cleanup.h"
+#include "util/nearest.h"
+#include "util/path.h"
+
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+
+/* --- the file --------------------------------------------------------------------- */
+
+/* By a path that path; by a name the last part of one, or what that begins with before a
+ * dot: "libc" and "libc.so.6", "libz.so.1" and "libz.so.1.2.13". */
+static bool is_named(const struct proc_mapping *m, const char *wanted, bool exactly)
+{
+	const char *name = strchr(wanted, '/') ? m->path : path_base_name(m->path);
+	size_t len = strlen(wanted);
+
+	if (!m->executable || !m->inode)
+		return false;
+	return !strcmp(name, wanted) || (!exactly && !strchr(wanted, '/') &&
+					 !strncmp(name, wanted, len) && name[len] == '.');
+}
+
+static const struct proc_mapping *find_mapping(const struct proc_maps *maps,
+					       const char *wanted)
+{
+	vec_foreach (m, &maps->mappings)
+		if (is_named(m, wanted, true))
+			return m;
+	vec_foreach (m, &maps->mappings)
+		if (is_named(m, wanted, false))
+			return m;
+	return NULL;
+}
+
+/* No such file is mapped: say what is. */
+static struct error *not_mapped(const struct event_spec *spec, const struct proc *proc,
+				const struct proc_maps *maps)
+{
+	_cleanup_(strbuf_deinit) struct strbuf near = {0};
+	struct nearest nearest = {.wanted = spec->path};
+
+	vec_foreach (m, &maps->mappings) {
+		const char *name = path_base_name(m->path);
+
+		if (m->executable && m->inode)
+			nearest_offer(&nearest, name, strlen(name));
+	}
+	nearest_append(&nearest, &near);
+	if (near.failed)
+		return error_no_memory();
+	return error_create(ERROR_NOT_FOUND,
+			    "process %d (%s) has not mapped a file %s: name it by its "
+			    "path%s",
+			    proc->pid, proc->command, spec->path, strbuf_text(&near));
+}
+
+static struct error *find_file(const struct event_spec *spec, const struct proc *proc,
+			       const struct proc_maps *maps, char **open_path,
+			       char **module_path)
+{
+	const struct proc_mapping *m = proc ? find_mapping(maps, spec->path) : NULL;
+
+	if (m) {
+		*module_path = strdup(m->path);
+		return *module_path ? proc_mapping_path(proc, m, open_path)
+				    : error_no_memory();
+	}
+	if (!strchr(spec->path, '/'))
+		return proc ? not_mapped(spec, proc, maps)
+			    : error_create(ERROR_NOT_FOUND,
+					   "--event: %s has to be a path where no "
+					   "process is named",
+					   spec->path);
+	/* It may come to be mapped later. */
+	*module_path = strdup(spec->path);
+	if (proc && spec->path[0] == '/') {
+		if (asprintf(open_path, "/proc/%d/root%s", proc->pid, spec->path) < 0)
+			*open_path = NULL;
+	} else {
+		*open_path = strdup(spec->path);
+	}
+	if (!*open_path || !*module_path)
+		return error_no_memory();
+	if (access(*open_path, R_OK))
+		return error_errno(errno == ENOENT || errno == ENOTDIR ? ERROR_NOT_FOUND
+								       : ERROR_IO,
+				   errno, "cannot open %s", spec->path);
+	return NULL;
+}
+
+/* --- the place in it -------------------------------------------------------------- */
+
+static void offer(void *arg, const char *name, size_t len)
+{
+	nearest_offer(arg, name, len);
+}
+
+static struct error *no_such_function(const struct event_spec *spec,
+				      struct elf_file *file, const char *module_path)
+{
+	_cleanup_(strbuf_deinit) struct strbuf near = {0};
+	struct nearest nearest = {.wanted = spec->name};
+	struct error *err = elf_file_each_function(file, offer, &nearest);
+
+	if (err)
+		return err;
+	nearest_append(&nearest, &near);
+	if (near.failed)
+		return error_no_memory();
+	return error_create(ERROR_NOT_FOUND, "%s has no function %s%s", module_path,
+			    spec->name, strbuf_text(&near));
+}
+
+/* Is `offset` where an instruction of the function begins? */
+static bool is_boundary(struct elf_file *file, const struct elf_symbol *symbol,
+			uint64_t offset)
+{
+	uint64_t at = 0;
+
+	while (at < offset) {
+		unsigned char code[INSN_LENGTH_MAX];
+		size_t size =
+			elf_file_read(file, symbol->file_offset + at, code, sizeof(code));
+		struct insn insn;
+
+		insn_decode(code, size, &insn);
+		if (!insn.length)
+			return false;
+		at += insn.length;
+	}
+	return at == offset;
+}
+
+static bool is_probed(struct elf_file *file, uint64_t offset)
+{
+	unsigned char code[INSN_LENGTH_MAX];
+	size_t size = elf_file_read(file, offset, code, sizeof(code));
+	struct insn insn;
+
+	insn_decode(code, size, &insn);
+	return size && !insn.no_probe;
+}
+
+static struct error *find_function(const struct event_spec *spec, struct elf_file *file,
+				   const char *module_path, struct event_site *ret)
+{
+	const char *const names[] = {spec->name};
+	struct elf_symbol symbol = {0};
+	struct error *err = elf_file_find_functions(file, names, 1, &symbol);
+
+	if (err)
+		return err;
+	if (!symbol.name)
+		return no_such_function(spec, file, module_path);
+	if (symbol.type == STT_GNU_IFUNC)
+		return error_create(ERROR_UNSUPPORTED,
+				    "%s of %s is an indirect function: its symbol is the "
+				    "code that chooses one",
+				    spec->name, module_path);
+	if (symbol.size_bytes && spec->offset >= symbol.size_bytes)
+		return error_create(
+			ERROR_NOT_FOUND, "%s of %s has %lu bytes: +%lu is behind its end",
+			spec->name, module_path, (unsigned long)symbol.size_bytes,
+			(unsigned long)spec->offset);
+	if (!is_boundary(file, &symbol, spec->offset))
+		return error_create(ERROR_UNSUPPORTED,
+				    "%s+%lu of %s is not known to be the beginning of an "
+				    "instruction: a probe there would destroy the code",
+				    spec->name, (unsigned long)spec->offset, module_path);
+	if (!is_probed(file, symbol.file_offset + spec->offset))
+		return error_create(ERROR_UNSUPPORTED,
+				    "the kernel takes no probe on the instruction at "
+				    "%s+%lu of %s",
+				    spec->name, (unsigned long)spec->offset, module_path);
+	ret->offset = symbol.file_offset + spec->offset;
+	return NULL;
+}
+
+static struct error *no_such_probe(const struct event_spec *spec,
+				   const struct nearest *nearest, const char *module_path)
+{
+	_cleanup_(strbuf_deinit) struct strbuf near = {0};
+
+	nearest_append(nearest, &near);
+	if (near.failed)
+		return error_no_memory();
+	return error_create(ERROR_NOT_FOUND, "%s has no USDT probe %s:%s%s", module_path,
+			    spec->group, spec->name, strbuf_text(&near));
+}
+
+static bool push(struct event_sites *sites, const struct event_site *site,
+		 const char *open_path, const char *module_path)
+{
+	struct event_site copy = *site;
+
+	copy.open_path = strdup(open_path);
+	copy.module_path = strdup(module_path);
+	if (copy.open_path && copy.module_path && vec_push(&sites->list, copy))
+		return true;
+	free(copy.open_path);
+	free(copy.module_path);
+	return false;
+}
+
+static struct error *find_usdt(const struct event_spec *spec, struct elf_file *file,
+			       const char *open_path, const char *module_path,
+			       struct event_sites *ret)
+{
+	_cleanup_(freep) char *both = NULL;
+	struct usdt_places places = {0};
+	struct nearest nearest = {0};
+	struct error *err;
+
+	if (asprintf(&both, "%s:%s", spec->group, spec->name) < 0) {
+		both = NULL;
+		return error_no_memory();
+	}
+	nearest.wanted = both;
+	err = usdt_find(file, spec->group, spec->name, &nearest, &places);
+	if (!err && !places.list.len)
+		err = no_such_probe(spec, &nearest, module_path);
+	vec_foreach (place, &places.list) {
+		const struct event_site site = {.offset = place->file_offset,
+						.ref_ctr = place->semaphore};
+
+		if (!err && !push(ret, &site, open_path, module_path))
+			err = error_no_memory();
+	}
+	vec_deinit(&places.list);
+	return err;
+}
+
+struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
+			       const struct proc_maps *maps, struct event_sites *ret)
+{
+	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+	_cleanup_(freep) char *open_path = NULL, *module_path = NULL;
+	_cleanup_(freep) char *debug_path = NULL;
+	struct event_site site = {0};
+	struct error *err = find_file(spec, proc, maps, &open_path, &module_path);
+
+	if (!err)
+		err = elf_file_open(open_path, &file);
+	if (err)
+		return err;
+	if (spec->kind == EVENT_USDT)
+		return find_usdt(spec, file, open_path, module_path, ret);
+	if (!debug_file_is_needless(file))
+		error_destroy(debug_file_find(file, proc ? proc->pid : 0, module_path,
+					      &debug_path));
+	err = find_function(spec, file, module_path, &site);
+	if (!err && !push(ret, &site, open_path, module_path))
+		err = error_no_memory();
+	return err;
+}
+
+void event_sites_deinit(struct event_sites *sites)
+{
+	vec_foreach (site, &sites->list) {
+		free(site->open_path);
+		free(site->module_path);
+	}
+	vec_deinit(&sites->list);
+}

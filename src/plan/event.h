@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events whose stacks are counted: the text of --event taken apart, and where in files
+ * the probes for it go.
+ */
+#ifndef PLAN_EVENT_H
+#define PLAN_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "target/proc.h"
+#include "util/error.h"
+#include "util/vec.h"
+
+enum event_kind {
+	EVENT_UPROBE,     /* uprobe:PATH:FUNCTION[+OFFSET] */
+	EVENT_URETPROBE,  /* uretprobe:PATH:FUNCTION */
+	EVENT_USDT,       /* usdt:PATH:PROVIDER:NAME */
+	EVENT_KPROBE,     /* kprobe:FUNCTION[+OFFSET] */
+	EVENT_KRETPROBE,  /* kretprobe:FUNCTION */
+	EVENT_TRACEPOINT, /* tracepoint:CATEGORY:NAME */
+	EVENT_PROFILE,    /* profile:hz:N */
+	EVENT_SOFTWARE,   /* software:NAME[:N] */
+	EVENT_HARDWARE,   /* hardware:NAME[:N] */
+	EVENT_KIND_COUNT,
+};
+
+struct event_spec {
+	enum event_kind kind;
+	char *text;      /* as it was given */
+	char *path;      /* of a file, or its last part alone; NULL: it is in no file */
+	char *group;     /* category or provider; NULL: it has none */
+	char *name;      /* of the function, tracepoint, probe or counter; NULL: none */
+	uint64_t offset; /* in the function, bytes */
+	uint64_t number; /* of a profile the frequency in Hz; of counters the period: one
+			    hit stands for so many events; else 1 */
+	uint32_t selector; /* of counters: enum perf_sw_ids or perf_hw_id
+			      (include/uapi/linux/perf_event.h) */
+};
+
+/* Take `text` apart. ERROR_USAGE says in one line what is wrong, with what it may be. */
+struct error *event_spec_parse(const char *text, struct event_spec *ret)
+	__attribute__((warn_unused_result));
+void event_spec_deinit(struct event_spec *spec);
+
+/* How many events one hit stands for. */
+uint64_t event_period(const struct event_spec *spec);
+
+/* Is the probe at places in files, rather than the kernel's own? */
+bool event_is_in_file(enum event_kind kind);
+
+/* One place in a file. */
+struct event_site {
+	char *open_path;   /* by which we can open the file */
+	char *module_path; /* by which the target knows it */
+	uint64_t offset;   /* in the file, bytes */
+	uint64_t ref_ctr;  /* file offset of the semaphore of a USDT probe, 0: none */
+};
+
+struct event_sites {
+	VEC(struct event_site) list;
+};
+
+/*
+ * Find the places of an event that is in a file. A name without '/' is that of a file
+ * that the process has mapped, up to a dot; a path is one in its mount namespace. `proc`
+ * NULL: the file is in ours, and a name has to be a path. A place inside a function is
+ * taken only where decoding the function from its first byte leads to the beginning of an
+ * instruction: any other probe would destroy the target's code. ERROR_NOT_FOUND: there is
+ * no such file, or it has no such function or USDT probe; then the message has the
+ * nearest names.
+ */
+struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
+			       const struct proc_maps *maps, struct event_sites *ret)
+	__attribute__((warn_unused_result));
+void event_sites_deinit(struct event_sites *sites);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Static probes (USDT) that a file names in its section .note.stapsdt, as <sys/sdt.h> of
+ * SystemTap writes it.
+ */
+#ifndef TARGET_USDT_H
+#define TARGET_USDT_H
+
+#include <stdint.h>
+
+#include "target/elf.h"
+#include "util/error.h"
+#include "util/nearest.h"
+#include "util/vec.h"
+
+/* One place of a probe; the compiler may have made several. */
+struct usdt_place {
+	uint64_t file_offset; /* of a nop, bytes */
+	uint64_t semaphore;   /* file offset of its counter of tracers, 0: it has none */
+};
+
+struct usdt_places {
+	VEC(struct usdt_place) list;
+};
+
+/*
+ * Add the places of provider:name, none when there are none; other probes are offered to
+ * `nearest` (may be NULL) as "provider:name". Notes that do not hold together are passed
+ * over, and end the section when their length is wrong.
+ */
+struct error *usdt_find(struct elf_file *file, const char *provider, const char *name,
+			struct nearest *nearest, struct usdt_places *ret)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/nearest.h"
+
+#include <string.h>
+
+#include "util/escape.h"
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+	unsigned ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+/* How many letters to insert, drop or replace to turn one into the other (Levenshtein).
+ * Neither is longer than NEAREST_NAME_MAX. */
+static unsigned distance_of(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	unsigned row[NEAREST_NAME_MAX + 1];
+
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 1; i <= a_len; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_len; j++) {
+			unsigned above = row[j];
+
+			row[j] = min3(above + 1, row[j - 1] + 1,
+				      diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[b_len];
+}
+
+static unsigned far_from(size_t len)
+{
+	if (len < 3)
+		return 1;
+	return len < 6 ? 2 : (unsigned)len / 3 + 1;
+}
+
+void nearest_offer(struct nearest *nearest, const char *name, size_t len)
+{
+	size_t wanted_len = strlen(nearest->wanted);
+	unsigned distance = far_from(wanted_len);
+	size_t at = nearest->count;
+
+	if (!len || len > NEAREST_NAME_MAX || !wanted_len ||
+	    wanted_len > NEAREST_NAME_MAX)
+		return;
+	if (len < wanted_len + distance && wanted_len < len + distance)
+		distance = distance_of(nearest->wanted, wanted_len, name, len);
+	if (distance >= far_from(wanted_len)) {
+		/* One that holds the whole of it comes after those with a slip. */
+		if (wanted_len < 3 || !memmem(name, len, nearest->wanted, wanted_len))
+			return;
+		distance = far_from(wanted_len) + (unsigned)(len - wanted_len);
+	}
+	for (size_t i = 0; i < nearest->count; i++)
+		if (strlen(nearest->best[i].name) == len &&
+		    !memcmp(nearest->best[i].name, name, len))
+			return;
+	while (at && nearest->best[at - 1].distance > distance)
+		at--;
+	if (at == NEAREST_MAX)
+		return;
+	if (nearest->count < NEAREST_MAX)
+		nearest->count++;
+	memmove(&nearest->best[at + 1], &nearest->best[at],
+		(nearest->count - 1 - at) * sizeof(nearest->best[0]));
+	memcpy(nearest->best[at].name, name, len);
+	nearest->best[at].name[len] = '\0';
+	nearest->best[at].distance = distance;
+}
+
+void nearest_append(const struct nearest *nearest, struct strbuf *ret)
+{
+	for (size_t i = 0; i < nearest->count; i++) {
+		strbuf_append(ret, i                    ? ", "
+				   : nearest->count > 1 ? ": the nearest are "
+							: ": the nearest is ");
+		escape_text(ret, nearest->best[i].name);
+	}
+}

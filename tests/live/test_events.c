@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Stacks counted at events. The target says how often it did what; the counts are exact
+ * but for those of a clock, which are within their statistical error.
+ */
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+#include "util/cleanup.h"
+
+#define TIMEOUT_S 30
+#define FILE_CAP  ((size_t)1 << 20)
+#define CALLS     5000
+
+static struct live_process *target;
+static struct probes *probes_before;
+
+/* Count `event` at the target, with more options (words) or "". */
+static struct live_process *count_start(const char *event, const char *options)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "--format json --top 0 -i 3600 --event %s %s", event,
+		 options);
+
+	struct live_process *memtrace = memtrace_start_plain(live_pid(target), text);
+
+	if (!live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S))
+		live_fail("%s: %s", event, live_stderr(memtrace));
+	return memtrace;
+}
+
+/* End it: the final report, owned. */
+static json_t *count_stop(struct live_process *memtrace)
+{
+	json_t *report;
+
+	live_signal(memtrace, SIGINT);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	REQUIRE(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	CHECK(json_is_true(live_get(report, "complete")));
+	CHECK(json_is_null(live_get(report, "heap")));
+	CHECK(probes_gone(probes_before, 5));
+	return report;
+}
+
+static bool has_symbol(const json_t *row, const char *symbol)
+{
+	json_t *frame;
+	size_t i;
+
+	json_array_foreach (live_get(row, "frames"), i, frame) {
+		const char *name = json_string_value(json_object_get(frame, "symbol"));
+
+		if (name && !strcmp(name, symbol))
+			return true;
+	}
+	return false;
+}
+
+static const char *leaf(const json_t *row)
+{
+	const char *name = json_string_value(
+		json_object_get(json_array_get(live_get(row, "frames"), 0), "symbol"));
+
+	return name ? name : "";
+}
+
+/* The hits of stacks that the function is on; NULL: all. */
+static int64_t count_of(const json_t *report, const char *symbol)
+{
+	int64_t sum = 0;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(report, "events.stacks"), i, row)
+		if (!symbol || has_symbol(row, symbol))
+			sum += live_int(row, "count");
+	return sum;
+}
+
+static void check_calls(const json_t *report, const char *want_leaf)
+{
+	json_t *row;
+	size_t i;
+
+	CHECK_INT(live_int(report, "events.count"), 5 * CALLS);
+	CHECK_INT(count_of(report, NULL), 5 * CALLS);
+	CHECK_INT(count_of(report, "site_few"), 2 * CALLS);
+	CHECK_INT(count_of(report, "site_many"), 3 * CALLS);
+	json_array_foreach (live_get(report, "events.stacks"), i, row)
+		if (want_leaf)
+			CHECK_STR(leaf(row), want_leaf);
+		else
+			CHECK(!strncmp(leaf(row), "site_", 5));
+}
+
+/* Every call is counted once, in a thread too, and at its caller. */
+static void calls(const char *event, const char *unwind, const char *want_leaf)
+{
+	struct live_process *memtrace = count_start(event, unwind);
+	json_t *report;
+
+	oracle_do(target, "calls %d", CALLS);
+	oracle_do(target, "thread %d", CALLS);
+	report = count_stop(memtrace);
+	check_calls(report, want_leaf);
+	json_decref(report);
+}
+
+static void function_calls(void)
+{
+	calls("uprobe:events:work", "--unwind fp", "work");
+	calls("uretprobe:events:work", "--unwind fp", NULL);
+	/* By its path, by perf events, by rules. */
+	calls("uprobe:" EVENTS_BINARY ":work", "--attach perf --unwind auto", "work");
+	calls("uretprobe:events:work", "--unwind auto", NULL);
+}
+
+/* The target's own frames of a row, without the kernel's, and the kernel's. */
+static size_t kernel_frames(const json_t *row)
+{
+	size_t count = 0, i;
+	json_t *frame;
+
+	json_array_foreach (live_get(row, "frames"), i, frame) {
+		const char *module = json_string_value(json_object_get(frame, "module"));
+
+		/* They come first. */
+		if (module && !strcmp(module, "[kernel]") && count == i)
+			count++;
+	}
+	return count;
+}
+
+static void tracepoint(void)
+{
+	struct live_process *memtrace =
+		count_start("tracepoint:syscalls:sys_enter_getppid", "");
+	json_t *report, *row;
+
+	oracle_do(target, "syscalls 777");
+	report = count_stop(memtrace);
+	CHECK_INT(live_int(report, "events.count"), 777);
+	CHECK_INT(count_of(report, "site_syscalls"), 777);
+	row = json_array_get(live_get(report, "events.stacks"), 0);
+	CHECK_STR(leaf(row), "site_syscalls");
+	CHECK_INT(kernel_frames(row), 0);
+	json_decref(report);
+
+	/* With the kernel's part above: it is entered by one of two ways, which have
+	 * names. */
+	for (int rules = 0; rules < 2; rules++) {
+		memtrace = count_start("tracepoint:syscalls:sys_enter_getppid",
+				       rules ? "--kernel-stacks"
+					     : "--kernel-stacks --unwind fp");
+		oracle_do(target, "syscalls 333");
+		report = count_stop(memtrace);
+		CHECK_INT(live_int(report, "events.count"), 333);
+		CHECK_INT(count_of(report, "site_syscalls"), 333);
+		CHECK_INT(count_of(report, "entry_SYSCALL_64_after_hwframe"), 333);
+		row = json_array_get(live_get(report, "events.stacks"), 0);
+		CHECK(kernel_frames(row) > 0);
+		json_decref(report);
+	}
+}
+
+/* A sample falls into a function with the share p that it has of the time: of n samples
+ * those in it are within 4 sqrt(n p (1 - p)) of n p, but for once in 16,000 runs. */
+static void profile(void)
+{
+	struct live_process *memtrace = count_start("profile:hz:997", "");
+	json_t *truth, *report;
+
+	truth = oracle_ask(target, "cpu 2000");
+	report = count_stop(memtrace);
+
+	double most = (double)live_int(truth, "most_ns");
+	double p = most / (most + (double)live_int(truth, "rest_ns"));
+	double n =
+		(double)(count_of(report, "burn_most") + count_of(report, "burn_rest"));
+	double error = 4 * sqrt(n * p * (1 - p));
+
+	printf("     %.0f samples, %.4f of them expected in burn_most, %.4f are\n", n, p,
+	       (double)count_of(report, "burn_most") / n);
+	CHECK(p > 0.7 && p < 0.9);
+	/* Some are lost to others that want the processor. */
+	CHECK(n > 0.5 * 997 * 2 && n < 1.1 * 997 * 2);
+	CHECK(fabs((double)count_of(report, "burn_most") - n * p) <= error);
+	/* Nearly all of it was there. */
+	CHECK(n >= 0.95 * (double)live_int(report, "events.count"));
+	json_decref(truth);
+	json_decref(report);
+}
+
+static void page_faults(void)
+{
+	struct live_process *memtrace = count_start("software:page-faults:1", "");
+	json_t *truth = oracle_ask(target, "touch 3000");
+	json_t *report = count_stop(memtrace);
+
+	CHECK(live_int(truth, "faults") >= 3000);
+	CHECK_INT(count_of(report, "site_touch"), live_int(truth, "faults"));
+	json_decref(truth);
+	json_decref(report);
+
+	/* Every tenth, which stands for ten. */
+	memtrace = count_start("software:page-faults:10", "");
+	truth = oracle_ask(target, "touch 3000");
+	report = count_stop(memtrace);
+	CHECK_INT(live_int(report, "events.period"), 10);
+	CHECK(llabs(count_of(report, "site_touch") - live_int(truth, "faults")) <= 20);
+	json_decref(truth);
+	json_decref(report);
+}
+
+static void static_probes(void)
+{
+	static const char *const names[] = {"plain", "gated"};
+
+	for (size_t i = 0; i < 2; i++) {
+		char event[64];
+		json_t *truth, *report;
+
+		snprintf(event, sizeof(event), "usdt:events:events:%s", names[i]);
+
+		struct live_process *memtrace = count_start(event, "");
+
+		truth = oracle_ask(target, "probes 1234");
+		report = count_stop(memtrace);
+		CHECK_INT(live_int(report, "events.count"), 1234);
+		/* The target sees by the semaphore that it is traced. */
+		CHECK_INT(live_int(truth, "gated"), i ? 1234 : 0);
+		json_decref(truth);
+		json_decref(report);
+	}
+
+	json_t *truth = oracle_ask(target, "probes 10");
+
+	CHECK_INT(live_int(truth, "gated"), 0);
+	json_decref(truth);
+}
+
+/* What the section "mappings" has at stacks that the function is on. */
+static int64_t mapped_at(const json_t *report, const char *symbol)
+{
+	int64_t sum = 0;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(report, "mappings.stacks"), i, row)
+		if (has_symbol(row, symbol))
+			sum += live_int(row, "size_bytes");
+	return sum;
+}
+
+/* Pages where they were touched first, and mappings where they were made. */
+static void growth(void)
+{
+	struct live_process *memtrace = memtrace_start_plain(
+		live_pid(target), "--format json --top 0 -i 3600 --growth --unwind auto");
+	json_t *truth, *report;
+
+	REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	oracle_do(target, "grow 200");
+	truth = oracle_ask(target, "touch 1000");
+	report = count_stop(memtrace);
+	CHECK_INT(count_of(report, "site_keep"), 600);
+	CHECK_INT(count_of(report, "site_touch"), live_int(truth, "faults"));
+	CHECK_INT(live_int(report, "events.size_bytes"),
+		  live_int(report, "events.count") * 4096);
+	/* The first is half given back, and the other half moved, by mremap's caller. */
+	CHECK_INT(mapped_at(report, "site_keep"), 200 * 4096);
+	CHECK_INT(mapped_at(report, "grow"), (200 + 600 + 2 * 200) * 4096);
+	CHECK_INT(mapped_at(report, "site_sbrk"), 2 * 200 * 4096);
+	CHECK_INT(mapped_at(report, "touch"), 0);
+	json_decref(truth);
+	json_decref(report);
+}
+
+/* --- output ----------------------------------------------------------------------- */
+
+/* What the file holds, owned. */
+static char *read_file(const char *dir, const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	char *text = malloc(FILE_CAP);
+
+	REQUIRE(file && text);
+	text[fread(text, 1, FILE_CAP - 1, file)] = '\0';
+	return text;
+}
+
+static int64_t sum_collapsed(const char *text)
+{
+	int64_t sum = 0;
+
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		const char *space = memrchr(text, ' ', (size_t)(end - text));
+
+		REQUIRE(space);
+		sum += strtoll(space + 1, NULL, 10);
+	}
+	return sum;
+}
+
+static int64_t sum_csv(const char *text, pid_t pid)
+{
+	char begin[32];
+	int64_t sum = 0;
+
+	snprintf(begin, sizeof(begin), "\r\n%d,", (int)pid);
+	while ((text = strstr(text, begin))) {
+		text = strchr(text + strlen(begin), ',');
+		REQUIRE(text);
+		sum += strtoll(text + 1, NULL, 10);
+	}
+	return sum;
+}
+
+/* Every file has the same sum; the text report has its words for it. */
+static void files(void)
+{
+	_cleanup_(freep) char *dir = live_path("files");
+	char options[2048];
+
+	REQUIRE(!mkdir(dir, 0700));
+	snprintf(options, sizeof(options),
+		 "-i 3600 --event uprobe:events:work --flamegraph %s/a --flame %s/b "
+		 "--csv %s/c --json %s/d --pprof %s/e",
+		 dir, dir, dir, dir, dir);
+
+	struct live_process *memtrace = memtrace_start_plain(live_pid(target), options);
+
+	REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	oracle_do(target, "calls 100");
+	live_signal(memtrace, SIGINT);
+
+	char *line;
+	bool counted = false, listed = false;
+
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		counted = counted || strstr(line, "  counted     400 events in 2 stacks");
+		listed = listed || strstr(line, "\t300 events from stack  (75.0 %");
+		CHECK(!strstr(line, "bytes"));
+		CHECK(!strstr(line, "allocation"));
+		free(line);
+	}
+	CHECK(counted);
+	CHECK(listed);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+
+	_cleanup_(freep) char *collapsed = read_file(dir, "a");
+	_cleanup_(freep) char *svg = read_file(dir, "b");
+	_cleanup_(freep) char *csv = read_file(dir, "c");
+	_cleanup_(freep) char *json = read_file(dir, "d");
+	_cleanup_(freep) char *pprof = read_file(dir, "e");
+	json_t *report = json_loads(json, 0, NULL);
+
+	CHECK_INT(sum_collapsed(collapsed), 400);
+	CHECK_CONTAINS(collapsed, "main;run;site_many;work 300\n");
+	CHECK_CONTAINS(svg, " data-bytes=\"400\" data-unit=\"events\"");
+	CHECK_INT(sum_csv(csv, live_pid(target)), 400);
+	CHECK_CONTAINS(csv, ",event\r\n");
+	CHECK(!memcmp(pprof, "\x1f\x8b", 2));
+	REQUIRE(report);
+	CHECK_INT(count_of(report, NULL), 400);
+	json_decref(report);
+}
+
+/* The end of a command ends the run, with its status; its last system call is seen. */
+static void command(void)
+{
+	const char *const argv[] = {
+		memtrace_path, "--format",   "json",
+		"-q",          "--event",    "tracepoint:syscalls:sys_enter_exit_group",
+		"--",          "/bin/false", NULL};
+	struct live_process *memtrace = live_start(argv);
+	json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+	REQUIRE(report);
+	CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
+	CHECK_INT(live_int(report, "events.count"), 1);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	live_destroy(memtrace);
+	json_decref(report);
+}
+
+/* Children, many of them gone before the last report: none is lost, none counts twice. */
+static void children(void)
+{
+	const char *const argv[] = {memtrace_path,
+				    "--format",
+				    "json",
+				    "-q",
+				    "--top",
+				    "0",
+				    "-i",
+				    "100ms",
+				    "--follow-forks",
+				    "--event",
+				    "tracepoint:syscalls:sys_enter_exit_group",
+				    "--",
+				    "/bin/sh",
+				    "-c",
+				    "i=0; while [ $i -lt 20 ]; do /bin/true; sleep 0.02; "
+				    "i=$((i+1)); done",
+				    NULL};
+	struct live_process *memtrace = live_start(argv);
+	json_t *report = NULL, *next;
+	unsigned reports = 0;
+
+	while ((next = live_read_json(memtrace, TIMEOUT_S))) {
+		json_decref(report);
+		report = next;
+		reports++;
+	}
+	REQUIRE(report);
+	CHECK(reports > 1);
+	CHECK(json_is_true(live_get(report, "final")));
+	/* The shell, and 20 of each. */
+	CHECK_INT(live_int(report, "events.count") + live_int(report, "events.gone"), 41);
+	CHECK(live_int(report, "events.gone") > 0);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	json_decref(report);
+}
+
+/* Without a process all are counted, but for memtrace. */
+static void everybody(void)
+{
+	const char *const argv[] = {memtrace_path,
+				    "--format",
+				    "json",
+				    "--top",
+				    "0",
+				    "--event",
+				    "tracepoint:syscalls:sys_enter_getppid",
+				    NULL};
+	struct live_process *memtrace = live_start(argv);
+	struct live_process *other = target_start(EVENTS_BINARY);
+	int64_t ours = 0;
+	json_t *report, *process;
+	size_t i;
+
+	REQUIRE(live_wait_stderr(memtrace, "tracing every process, ", TIMEOUT_S));
+	oracle_do(target, "syscalls 100");
+	oracle_do(other, "syscalls 50");
+	live_signal(memtrace, SIGINT);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	REQUIRE(report);
+	json_array_foreach (live_get(report, "events.processes"), i, process) {
+		int64_t pid = live_int(process, "pid");
+
+		CHECK(pid != live_pid(memtrace));
+		if (pid == live_pid(target))
+			ours += live_int(process, "count");
+		if (pid == live_pid(other))
+			CHECK_INT(live_int(process, "count"), 50);
+	}
+	CHECK_INT(ours, 100);
+	CHECK(live_int(report, "events.count") >= 150);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(other);
+	json_decref(report);
+}
+
+/* --- bad input -------------------------------------------------------------------- */
+
+/* One line, which has both texts, and this status. */
+static void check_refused(const char *event, uid_t uid, int status, const char *one,
+			  const char *other)
+{
+	char pid[16];
+	const char *const argv[] = {memtrace_path, "--pid", pid, "--event", event, NULL};
+
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
+
+	struct live_process *memtrace = live_start_as(argv, uid);
+	const char *text;
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), status);
+	text = live_stderr(memtrace);
+	CHECK_CONTAINS(text, one);
+	CHECK_CONTAINS(text, other);
+	CHECK(strchr(text, '\n') && !strchr(text, '\n')[1]);
+	live_destroy(memtrace);
+}
+
+static void bad_input(void)
+{
+	check_refused("uprob:events:work", 0, 2, "no kind of event",
+		      "the nearest is uprobe");
+	check_refused("software:page-fault", 0, 2, "no counter", "is page-faults");
+	check_refused("profile:99", 0, 2, "profile:hz:N", "'profile:99'");
+	check_refused("uprobe:events:site_fex", 0, 1, "has no function site_fex",
+		      "site_few");
+	check_refused("uprobe:libc.so.7:malloc", 0, 1, "has not mapped a file libc.so.7",
+		      "libc.so.6");
+	check_refused("uprobe:/no/such/file:malloc", 0, 1, "/no/such/file",
+		      "No such file");
+	check_refused("uprobe:events:work+1000", 0, 1, "work", "behind its end");
+	check_refused("usdt:events:events:plane", 0, 1, "no USDT probe events:plane",
+		      "events:plain");
+	check_refused("tracepoint:syscalls:sys_enter_getppit", 0, 1, "no tracepoint",
+		      "sys_enter_getppid");
+	check_refused("tracepoint:syscall:x", 0, 1, "category syscall", "syscalls");
+	check_refused("tracepoint:syscalls:..", 0, 1, "no tracepoint", "");
+	check_refused("profile:hz:99", 65534, 1, "CAP_", "");
+	if (access("/sys/bus/event_source/devices/kprobe", F_OK))
+		check_refused("kprobe:do_mmap", 0, 1, "no kprobes", "");
+	else
+		check_refused("kprobe:no_such_function_", 0, 1, "takes no probe", "");
+	if (access("/sys/bus/event_source/devices/cpu", F_OK))
+		check_refused("hardware:cpu-cycles:1000000", 0, 1,
+			      "no hardware counter cpu-cycles", "profile:hz:99");
+	CHECK(probes_gone(probes_before, 5));
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	target = target_start(EVENTS_BINARY);
+	RUN(function_calls);
+	RUN(tracepoint);
+	RUN(profile);
+	RUN(page_faults);
+	RUN(static_probes);
+	RUN(growth);
+	RUN(files);
+	RUN(command);
+	RUN(children);
+	RUN(everybody);
+	RUN(bad_input);
+	live_destroy(target);
+	probes_destroy(probes_before);
+	return check_done();
+}

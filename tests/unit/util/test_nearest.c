@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check.h"
+
+#include "util/cleanup.h"
+#include "util/nearest.h"
+
+/* What is said of `wanted` when there are `names`, which NULL ends. */
+static void check(const char *wanted, const char *const names[], const char *want)
+{
+	struct nearest nearest = {.wanted = wanted};
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	for (; *names; names++)
+		nearest_offer(&nearest, *names, strlen(*names));
+	nearest_append(&nearest, &text);
+	CHECK_STR(strbuf_text(&text), want);
+}
+
+#define CHECK_NEAREST(wanted, want, ...)                                                 \
+	check(wanted, (const char *const[]){__VA_ARGS__, NULL}, want)
+
+static void slips(void)
+{
+	CHECK_NEAREST("mallok", ": the nearest are malloc, valloc", "malloc", "valloc",
+		      "free", "printf");
+	CHECK_NEAREST("fre", ": the nearest is free", "malloc", "free");
+	/* The same name twice is one. */
+	CHECK_NEAREST("mallok", ": the nearest is malloc", "malloc", "malloc");
+	CHECK_NEAREST("x", "", "y", "abc", "");
+	CHECK_NEAREST("", "", "a", "b");
+}
+
+/* Nearest first, however they come; no more than three. */
+static void order(void)
+{
+	CHECK_NEAREST("abcdefgh", ": the nearest are abcdefgx, abcdefgh1, abcdefxx",
+		      "abcdefxx", "abcdexxx", "abcdefgx", "abcdefgh1", "abcdefyy");
+	CHECK_NEAREST("mmap", ": the nearest are map, do_mmap, sys_mmap", "sys_mmap",
+		      "vm_mmap_pgoff", "map", "do_mmap");
+}
+
+static void odd_names(void)
+{
+	char long_name[300];
+
+	memset(long_name, 'a', sizeof(long_name));
+	long_name[sizeof(long_name) - 1] = '\0';
+	CHECK_NEAREST(long_name, "", "aaaa", long_name);
+	CHECK_NEAREST("aaaa", "", long_name);
+	CHECK_NEAREST("a\nbc", ": the nearest is a\\x0abd", "a\nbd");
+}
+
+int main(void)
+{
+	RUN(slips);
+	RUN(order);
+	RUN(odd_names);
+	return check_done();
+}
