@@ -338,12 +338,26 @@ static inline void abi_stack_hash_end(struct abi_stack_hash *h, uint32_t end)
 
 /*
  * Room for a copy of a part of a thread's stack while it is walked. A program can be
- * preempted by another thread's, so each processor has a few, and a walk claims one.
+ * preempted by another thread's, so each processor has a few, and a walk claims one. What
+ * a walk was is kept there: the next one may be the same.
  */
 #define ABI_SCRATCH_BYTES 2048
 #define ABI_SCRATCH_WAYS  8 /* for each processor, a power of two */
 
 #define ABI_MAX_DEPTH     127
+
+/* Two words that a walk read. Bit 0 of the address: the first of them counted. */
+struct abi_walk_read {
+	uint64_t address, first, second;
+};
+#define ABI_WALK_READS 128
+
+/* What a walk began with. */
+struct abi_walk_start {
+	uint64_t pc, sp, bp;
+	uint64_t whose; /* slot << 8 | allocator */
+	uint64_t code_changes;
+};
 
 struct abi_scratch {
 	uint64_t owner;    /* ABI_CALLER_KEY, 0: free */
@@ -351,6 +365,11 @@ struct abi_scratch {
 	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
 	uint64_t more[8]; /* an index is only masked, and the word after it read too */
 	uint64_t pc[ABI_MAX_DEPTH + 1]; /* of the frames, leaf first */
+	/* The last walk that ended in a stack with a number. */
+	struct abi_walk_start start;
+	uint32_t number;
+	uint32_t read_count;
+	struct abi_walk_read read[ABI_WALK_READS];
 };
 
 /* --- rules ------------------------------------------------------------------------ */
@@ -367,6 +386,12 @@ struct abi_scratch {
 #define ABI_RULE_KEY(slot, pc, interrupted)                                              \
 	((uint64_t)(slot) << ABI_ADDRESS_BITS | ABI_KEY_ADDRESS(pc) | (interrupted))
 #define ABI_RULE_SLOT(key) ((uint32_t)((key) >> ABI_ADDRESS_BITS & 0x7fff))
+
+/* The bucket of a key: by one multiplication, since each frame of a walk waits for it. */
+static inline uint32_t abi_rule_at(uint64_t key, uint32_t buckets)
+{
+	return (key * 0x9e3779b97f4a7c15ull >> 32) * buckets >> 32;
+}
 
 struct abi_rule_bucket {
 	uint64_t key[ABI_RULE_WAYS];

@@ -125,20 +125,32 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 #endif
 #endif
 	walk_begin(&w, t, ctx, s, allocator);
+
+	u32 number = walk_repeats(&w, t, s, allocator);
+
+	if (number != ABI_NO_STACK)
+		return number;
+
+	struct abi_walk_start start;
+
+	walk_started(&w, t, allocator, &start);
+	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
 	walk_run(&w, t, s->pc);
 	/* What it is to the verifier, each state of the walk would be told apart by. */
 	w.end = walk_forget(&w, 2, w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, ctx, s, allocator);
 	if (w.end == WALK_MISSED) {
-		u32 number = miss_hand_over(t, ctx, &w, s, allocator);
-
+		s->start.pc = 0;
+		number = miss_hand_over(t, ctx, &w, s, allocator);
 		if (number != ABI_NO_STACK)
 			return number;
 		w.end = ABI_END_UNLEARNED;
 	}
 #endif
-	return stack_number(t, &w, s, allocator);
+	number = stack_number(t, &w, s, allocator);
+	walk_remember(&w, s, &start, number);
+	return number;
 }
 
 /* The number of the call path that `ctx` returns into, from a call of the allocator of

@@ -46,6 +46,7 @@ struct walk {
 	struct abi_stack_hash h;
 	u32 depth, end;
 	u64 *window, *words; /* of an abi_scratch */
+	struct abi_walk_read *read;
 #ifdef UNWIND_RULES
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
 	u64 code_changes; /* of the process, when the walk began */
@@ -112,11 +113,118 @@ ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *s
 	return 1;
 }
 
+#ifndef EVENTS
+/* Of abi_scratch.words: how many reads were noted; more than there is room for when the
+ * walk depended on anything else. */
+#define WALK_NOTED 4
+
+/* Note what a walk read; `first_counts` is all ones when its way depended on the first
+ * word too, else 0. */
+ALWAYS_INLINE void walk_note(struct walk *w, u64 address, u64 first, u64 second,
+			     u64 first_counts)
+{
+	volatile u64 *noted = &w->words[WALK_NOTED];
+	u64 n = *noted;
+	struct abi_walk_read *read = &w->read[n & (ABI_WALK_READS - 1)];
+
+	*noted = n + 1;
+	read->address = (address & ~7ull) | (first_counts & 1);
+	read->first = first & first_counts;
+	read->second = second;
+}
+
+/* The walk will not be repeated by what it read. */
+ALWAYS_INLINE void walk_note_no_more(struct walk *w)
+{
+	*(volatile u64 *)&w->words[WALK_NOTED] = ABI_WALK_READS + 1;
+}
+
+ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
+				u32 allocator, struct abi_walk_start *ret)
+{
+	ret->pc = w->regs.pc;
+	ret->sp = w->regs.sp;
+	ret->bp = w->regs.bp;
+	ret->whose = (u64)t->slot << 8 | allocator;
+#ifdef UNWIND_RULES
+	ret->code_changes = w->code_changes;
+#else
+	ret->code_changes = 0;
+#endif
+}
+
+/*
+ * A walk depends on nothing but the registers that it begins with, the words that it
+ * reads and the rules: when all are what they were for the last one here, so is the
+ * stack. It takes a few instructions a frame to see that, and programs allocate in loops.
+ * The number of the stack, or ABI_NO_STACK.
+ */
+ALWAYS_INLINE u32 walk_repeats(struct walk *w, const struct tracee *t,
+			       struct abi_scratch *s, u32 allocator)
+{
+	struct abi_walk_start start;
+	u64 first, second, count = s->read_count;
+	u32 number = ABI_NO_STACK;
+
+	walk_started(w, t, allocator, &start);
+	if ((start.pc ^ s->start.pc) | (start.sp ^ s->start.sp) |
+	    (start.bp ^ s->start.bp) | (start.whose ^ s->start.whose) |
+	    (start.code_changes ^ s->start.code_changes))
+		return ABI_NO_STACK;
+#ifdef UNWIND_RULES
+	if (w->process->code_known != start.code_changes)
+		return ABI_NO_STACK;
+#endif
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_WALK_READS; i++) {
+		const struct abi_walk_read *read = &s->read[i];
+		u64 address = read->address;
+
+		if (i >= count) {
+			number = s->number;
+			break;
+		}
+		if (!walk_read_pair(w, address & ~7ull, &first, &second))
+			break;
+		if (((first ^ read->first) & -(address & 1)) | (second ^ read->second))
+			break;
+	}
+#ifdef UNWIND_RULES
+	if (w->process->code_changes != start.code_changes)
+		number = ABI_NO_STACK;
+#endif
+	/* However far that went: the verifier must not tell. */
+	w->base = walk_forget(w, 5, w->base);
+	return walk_forget(w, 6, number);
+}
+
+/* The walk that began so came to the stack `number`. */
+ALWAYS_INLINE void walk_remember(const struct walk *w, struct abi_scratch *s,
+				 const struct abi_walk_start *start, u32 number)
+{
+	u64 noted = *(volatile u64 *)&w->words[WALK_NOTED];
+
+	/* One that could not be read may be readable the next time. */
+	if (noted >= ABI_WALK_READS || number == ABI_NO_STACK ||
+	    w->end == ABI_END_UNREADABLE) {
+		s->start.pc = 0;
+		return;
+	}
+	s->start = *start;
+	s->number = number;
+	s->read_count = noted;
+}
+#else
+#define walk_note(w, address, first, second, first_counts) ((void)0)
+#define walk_note_no_more(w)                               ((void)0)
+#endif
+
 ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_regs *ctx,
 			      struct abi_scratch *s, u32 allocator)
 {
 	w->window = s->window;
 	w->words = s->words;
+	w->read = s->read;
 	w->regs.pc = REG_PC(ctx);
 	w->regs.sp = REG_SP(ctx);
 	u64 bp = REG_FP(ctx);
@@ -169,7 +277,7 @@ ALWAYS_INLINE u64 rule_unless(u64 difference, u64 rule)
 /* The rule of a key, or UNWIND_NONE. No branches: see unwind_step.h. */
 ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
 {
-	u32 at = abi_live_hash(key, RULE_BUCKETS, 0);
+	u32 at = abi_rule_at(key, RULE_BUCKETS);
 	volatile struct abi_rule_bucket *b = rules.lookup(&at);
 
 	if (!b)
@@ -228,13 +336,14 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			break;
 		}
 
-		u64 cfa = unwind_cfa_at(&w->regs, rule), below, word = 0;
+		u64 cfa = unwind_cfa_at(&w->regs, rule), below = 0, word = 0;
 
 		if (unwind_can_step(rule) && unwind_derefs(rule)) {
 			if (!walk_read_pair(w, cfa - 8, &below, &word)) {
 				w->end = ABI_END_UNREADABLE;
 				break;
 			}
+			walk_note(w, cfa - 8, below, word, 0);
 			cfa = unwind_cfa_from(rule, word);
 		}
 		/* Another stack, or none: memtrace will see. */
@@ -252,12 +361,15 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 
 		opaque(apart);
 		/* One that cannot be read is 0, which is no frame record. */
-		if (apart & 1)
+		if (apart & 1) {
 			walk_read_pair(w, bp_at - 8, &below, &saved_bp);
+			walk_note(w, bp_at - 8, below, saved_bp, 0);
+		}
 		if (!walk_read_pair(w, at, &first, &second)) {
 			w->end = ABI_END_UNREADABLE;
 			break;
 		}
+		walk_note(w, at, first, second, ~apart | signal);
 		saved_bp = (saved_bp & apart) | (first & ~apart);
 		if (!unwind_step(&w->regs, rule | (signal & 0x20), cfa, second,
 				 saved_bp)) {
@@ -501,8 +613,10 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			w->end = ABI_END_UNREADABLE;
 			break;
 		}
+		walk_note(w, at, saved_bp, return_address, ~0ull);
 #ifdef PUTS_BACK
 		if (return_address && return_address == back.trampoline) {
+			walk_note_no_more(w);
 			return_address = put_back_find(&back, at + 8);
 			if (!return_address) {
 				w->end = ABI_END_NO_FRAME;

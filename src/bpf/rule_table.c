@@ -37,7 +37,7 @@ void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 {
 	uint64_t key = ABI_RULE_KEY(slot, pc, is_interrupted ? ABI_RULE_INTERRUPTED : 0);
 	struct abi_rule_bucket *b =
-		&table->buckets[abi_live_hash(key, table->bucket_count, 0)];
+		&table->buckets[abi_rule_at(key, table->bucket_count)];
 	int empty = -1;
 
 	for (int i = 0; i < ABI_RULE_WAYS; i++) {

@@ -153,8 +153,8 @@ static void check_recursion(const json_t *report, int64_t size, int n, const cha
 static void known_paths_of(const char *program, const char *unwind, unsigned flags)
 {
 	static const char *const scenarios[] = {
-		"recursion", "qsort", "signal", "thread", "alloca",
-		"realigned", "deep",  "vla",    "tail",   "longjmp"};
+		"recursion", "qsort", "signal", "thread", "alloca", "realigned",
+		"deep",      "vla",   "tail",   "twins",  "longjmp"};
 	const char *const argv[] = {program, LIBRARY_A, LIBRARY_B, NULL};
 	const char *end = flags & BY_FP ? "no_frame" : "complete";
 	struct live_process *target = live_start(argv);
@@ -186,6 +186,10 @@ static void known_paths_of(const char *program, const char *unwind, unsigned fla
 	check_path(report, 1010, TIMES, 1, "tail_allocates scenario_tail main ", end);
 	check_path(report, 1011, TIMES, 1, "longjmp_allocates scenario_longjmp main ",
 		   end);
+	check_path(report, 1013, TIMES, 1,
+		   "twin_allocates left_allocates scenario_twins main ", end);
+	check_path(report, 1014, TIMES, 1,
+		   "twin_allocates right_allocates scenario_twins main ", end);
 	check_recursion(report, 1012, 30, "scenario_probed_deep main ", end);
 	if (!(flags & BY_FP)) {
 		check_recursion(report, 1008, 120, "scenario_deep main ", end);

@@ -54,6 +54,33 @@ NOINLINE static void scenario_deep(void)
 	sink++;
 }
 
+/* --- paths that differ in one return address -------------------------------------- */
+
+NOINLINE static void twin_allocates(size_t size)
+{
+	last = malloc(size);
+	sink++;
+}
+
+NOINLINE static void left_allocates(void)
+{
+	twin_allocates(1013);
+	sink++;
+}
+
+NOINLINE static void right_allocates(void)
+{
+	twin_allocates(1014);
+	sink++;
+}
+
+NOINLINE static void scenario_twins(void)
+{
+	for (int i = 0; i < 2 * TIMES; i++)
+		(i & 1 ? left_allocates : right_allocates)();
+	sink++;
+}
+
 /* --- a callback from libc --------------------------------------------------------- */
 
 NOINLINE static int compare_allocates(const void *a, const void *b)
@@ -297,6 +324,7 @@ int main(int argc, char *argv[])
 		void (*run)(void);
 	} scenarios[] = {
 		{"recursion", scenario_recursion},
+		{"twins", scenario_twins},
 		{"qsort", scenario_qsort},
 		{"signal", scenario_signal},
 		{"thread", scenario_thread},
