@@ -38,15 +38,14 @@ static struct error *write_text(const struct options *options, struct output *ou
 				const struct report_diff *diff)
 {
 	struct report_diff shown = *diff;
-	struct error *err = output_begin(output);
+	struct error *err;
 
 	/* Files have all rows. */
 	for (size_t i = 0; options->top && i < shown.section_count; i++) {
 		if (shown.sections[i].row_count > options->top)
 			shown.sections[i].row_count = options->top;
 	}
-	if (!err)
-		err = diff_renderer_find(options->format)->render(&shown, output->file);
+	err = diff_renderer_find(options->format)->render(&shown, output->file);
 	return err ? err : output_flush(output);
 }
 
@@ -92,15 +91,12 @@ struct error *diff_run(const struct options *options)
 {
 	_cleanup_(report_setup_deinit) struct report_setup setup;
 	struct output output = {.path = NULL};
-	struct error *close_err, *err = report_setup_init(options, false, &setup);
+	struct error *err = report_setup_init(options, false, &setup);
 
 	if (!err)
 		err = output_open(options->output, options->force, &output);
 	if (!err)
 		err = compare(options, &setup.options, &output);
-	close_err = output_close(&output);
-	if (!err)
-		return close_err;
-	error_destroy(close_err);
+	output_close(&output);
 	return err;
 }

@@ -105,6 +105,8 @@ static void what_cannot_be_written(void)
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &small));
 	snprintf(want, sizeof(want), "cannot write --save %s: File too large", out);
 	FAILS(want, "--replay", path, "-f", "--save", out);
+	snprintf(want, sizeof(want), "cannot write --output %s: File too large", out);
+	FAILS(want, "--replay", path, "-f", "-o", out);
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &old));
 	REQUIRE(dup2(stdout_fd, STDOUT_FILENO) >= 0);
 	CHECK_STR(temp_dir_read(&dir, "out", buf, sizeof(buf)), "theirs");
