@@ -54,7 +54,7 @@ static struct error *compare(const struct options *options,
 {
 	_cleanup_(side_deinit) struct side old = {.report = NULL}, new = {.report = NULL};
 	_cleanup_(report_diff_destroyp) struct report_diff *diff = NULL;
-	struct report_options report_options = *wanted;
+	struct report_options report_options = *wanted, diff_options = *wanted;
 	struct outputs outputs;
 	struct error *outputs_err, *err = outputs_init(&outputs, options);
 
@@ -66,16 +66,18 @@ static struct error *compare(const struct options *options,
 					 &new.file);
 	if (err)
 		return err;
-	report_options.top = 0;
+	report_options.top = diff_options.top = 0;
+	/* Whether a stack is skipped is asked of both sides at once. */
+	report_options.skip_bytes = report_options.skip_count = 0;
 	if (old.file.snap->ages_unknown || new.file.snap->ages_unknown) {
-		report_options.combined_only = true;
-		report_options.older_ns = 0;
+		report_options.combined_only = diff_options.combined_only = true;
+		report_options.older_ns = diff_options.older_ns = 0;
 	}
 	err = build(&old, &report_options);
 	if (!err)
 		err = build(&new, &report_options);
 	if (!err)
-		err = report_diff_create(old.report, new.report, &report_options, &diff);
+		err = report_diff_create(old.report, new.report, &diff_options, &diff);
 	if (err)
 		return err;
 	err = write_text(options, output, diff);

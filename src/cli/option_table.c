@@ -331,7 +331,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_HIDE_FRAMES] = {
-		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES, .offline = OFFLINE_REPLAY,
+		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
 		.kind = KIND_PATH, FIELD(hide_frames),
 		.expected = "'default', 'none' or a file of patterns",
 		.help = "leave out of the stacks of text reports how programs and threads "

@@ -464,6 +464,14 @@ static struct error *check_offline(const struct parse *p)
 					    "got both",
 					    option_rows[i].name, name);
 	}
+	if (options->diff_old && p->given[OPTION_SORT] &&
+	    options->sort != REPORT_SORT_SIZE && options->sort != REPORT_SORT_COUNT &&
+	    options->sort != REPORT_SORT_GROWTH)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected 'size', 'growth' (which is the "
+				    "same) or 'count' with --diff, which has nothing "
+				    "else to compare; got '%s'",
+				    p->given[OPTION_SORT]);
 	if (options->command)
 		return error_create(ERROR_USAGE,
 				    "--%s: expected without a command after '--'; "

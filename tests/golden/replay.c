@@ -302,6 +302,8 @@ static void diff(void)
 		{"", "-o", "diff.txt"},
 		{"--filter mod:*blob*", "-o", "diff-filtered.txt"},
 		{"--sort count --top 2 --older 0", "-o", "diff-few.txt"},
+		/* One has more than that before, but not after. */
+		{"--skip-size 2M --hide-frames none", "-o", "diff-skip.txt"},
 		{"--format json", "-o", "diff.json"},
 		{"--top 1", "--csv", "diff.csv"},
 		{"", "--flamegraph", "diff.folded"},

@@ -355,6 +355,9 @@ static void refuses_what_traces(void)
 	REFUSED("--show-allocs: expected without --diff, which reads what --save has "
 		"written and traces nothing; got both",
 		"--diff", "y", "z", "-a");
+	REFUSED("--sort: expected 'size', 'growth' (which is the same) or 'count' with "
+		"--diff, which has nothing else to compare; got 'peak'",
+		"--diff", "y", "z", "--sort=peak");
 	REFUSED("--diff: expected without a command after '--'; nothing is traced",
 		"--diff=x", "y", "--", "ls");
 	REFUSED("--diff: expected two files that --save has written, the older one "
