@@ -178,7 +178,7 @@ static void finish_row(struct report_diff_row *row)
 	row->count = report_difference(row->new_count, row->old_count);
 	row->row.sum = (struct report_sum){bytes, count, bytes, count};
 	row->row.growth_bytes = row->row.estimated_growth_bytes = row->bytes;
-	row->row.growth_count = row->count;
+	row->row.growth_count = row->row.estimated_growth_count = row->count;
 }
 
 static uint64_t magnitude(int64_t n)
