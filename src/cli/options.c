@@ -397,6 +397,12 @@ static struct error *check_event(const struct parse *p)
 					    "about allocations; got both",
 					    p->options->growth ? "growth" : "event",
 					    option_rows[others[i]].name);
+	if (report_sort_needs(p->options->sort) || p->options->sort == REPORT_SORT_AGE)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected 'size', 'count' or 'growth' with "
+				    "--%s, whose hits have nothing else; got '%s'",
+				    p->options->growth ? "growth" : "event",
+				    p->given[OPTION_SORT]);
 	p->options->older_ns = 0;
 	p->options->traffic = false;
 	return NULL;
