@@ -322,6 +322,7 @@ static void names(void)
 
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_USAGE);
+	CHECK_STR(err->message, "--debug-dir: expected at most 16 times");
 	error_destroy(err);
 }
 
