@@ -93,7 +93,8 @@ struct error *diff_run(const struct options *options)
 {
 	_cleanup_(report_setup_deinit) struct report_setup setup;
 	struct output output = {.path = NULL};
-	struct error *err = report_setup_init(options, false, &setup);
+	struct error *err = report_setup_init(
+		options, !options->output && isatty(STDOUT_FILENO), &setup);
 
 	if (!err)
 		err = output_open(options->output, options->force, &output);

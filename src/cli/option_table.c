@@ -346,7 +346,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "text (the default) or json (one object per report and line)",
 	},
 	[OPTION_COLOR] = {
-		"color", .argument = "WHEN", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		"color", .argument = "WHEN", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_CHOICE, FIELD(color), .choices = colors,
 		.expected = "'auto', 'always' or 'never'",
 		.help = "colour text reports: auto (the default: on a terminal, unless "

@@ -4,6 +4,7 @@
 
 #include "render/diff_formats.h"
 #include "render/names.h"
+#include "render/text_page.h"
 #include "render/text_words.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
@@ -102,7 +103,9 @@ static void append_frame(struct builder *b, const struct report_frame *frame)
 	struct strbuf *text = &b->text;
 
 	strbuf_append(text, "\t\t");
+	text_append_style(text, b->diff->options.color && name->is_symbol, TEXT_FUNCTION);
 	strbuf_append(text, name->text);
+	text_append_style(text, b->diff->options.color && name->is_symbol, TEXT_PLAIN);
 	if (name->is_symbol && *name->module)
 		strbuf_appendf(text, "%s [%s]", frame->inlined ? " [inlined]" : "",
 			       name->module);
@@ -120,10 +123,15 @@ static void append_frame(struct builder *b, const struct report_frame *frame)
 static void append_row(struct builder *b, const struct report_diff_section *section,
 		       const struct report_diff_row *row)
 {
+	bool color = b->diff->options.color;
 	enum name_note note;
 
-	strbuf_appendf(&b->text, "\t%+" PRId64 " bytes in %+" PRId64 " %s from stack",
-		       row->bytes, row->count,
+	strbuf_append_char(&b->text, '\t');
+	/* What has grown is what one looks for. */
+	text_append_style(&b->text, color, row->bytes > 0 ? TEXT_WARNING : TEXT_NUMBER);
+	strbuf_appendf(&b->text, "%+" PRId64 " bytes", row->bytes);
+	text_append_style(&b->text, color, TEXT_PLAIN);
+	strbuf_appendf(&b->text, " in %+" PRId64 " %s from stack", row->count,
 		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
 	strbuf_appendf(&b->text, "  (%" PRIu64 " in %" PRIu64, row->old_bytes,
 		       row->old_count);

@@ -311,6 +311,7 @@ static void diff(void)
 		{"", "-o", "diff.txt"},
 		{"--filter mod:*blob*", "-o", "diff-filtered.txt"},
 		{"--sort count --top 2 --older 0", "-o", "diff-few.txt"},
+		{"--color always --top 3", "-o", "diff-color.txt"},
 		/* One has more than that before, but not after. */
 		{"--skip-size 2M --hide-frames none", "-o", "diff-skip.txt"},
 		{"--format json", "-o", "diff.json"},
