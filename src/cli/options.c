@@ -104,11 +104,21 @@ static size_t find_choice(const struct option_row *row, const char *value)
 	return i;
 }
 
+static struct option_list *list_of(const struct option_row *row, struct options *options)
+{
+	return (struct option_list *)((char *)options + row->offset);
+}
+
+static bool list_is_full(const struct option_row *row, struct options *options)
+{
+	return list_of(row, options)->values[OPTION_LIST_MAX - 1];
+}
+
 /* False when there is no room. */
 static bool add_to_list(const struct option_row *row, struct options *options,
 			const char *value)
 {
-	struct option_list *list = (struct option_list *)((char *)options + row->offset);
+	struct option_list *list = list_of(row, options);
 	size_t i = 0;
 
 	while (list->values[i])
@@ -279,6 +289,9 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 					    shown);
 		}
 	}
+	if (row->kind == KIND_LIST && *value && list_is_full(row, p->options))
+		return error_create(ERROR_USAGE, "%s: expected at most %d times", spelled,
+				    OPTION_LIST_MAX);
 	if (!set_value(row, p->options, value))
 		return bad_value(row, spelled, value);
 	p->given[row - option_rows] = value;
@@ -397,6 +410,12 @@ static struct error *check_event(const struct parse *p)
 					    "about allocations; got both",
 					    p->options->growth ? "growth" : "event",
 					    option_rows[others[i]].name);
+	if (report_sort_needs(p->options->sort) || p->options->sort == REPORT_SORT_AGE)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected 'size', 'count' or 'growth' with "
+				    "--%s, whose hits have nothing else; got '%s'",
+				    p->options->growth ? "growth" : "event",
+				    p->given[OPTION_SORT]);
 	p->options->older_ns = 0;
 	p->options->traffic = false;
 	return NULL;
@@ -464,6 +483,14 @@ static struct error *check_offline(const struct parse *p)
 					    "got both",
 					    option_rows[i].name, name);
 	}
+	if (options->diff_old && p->given[OPTION_SORT] &&
+	    options->sort != REPORT_SORT_SIZE && options->sort != REPORT_SORT_COUNT &&
+	    options->sort != REPORT_SORT_GROWTH)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected 'size', 'growth' (which is the "
+				    "same) or 'count' with --diff, which has nothing "
+				    "else to compare; got '%s'",
+				    p->given[OPTION_SORT]);
 	if (options->command)
 		return error_create(ERROR_USAGE,
 				    "--%s: expected without a command after '--'; "
