@@ -91,7 +91,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 		return ABI_NO_STACK;
 	w.leading = frames;
 #ifdef OFFSET_MM_CODE_PAGES
-	code_look(w.process);
+	code_look(get_current_task_btf(), w.process);
 #endif
 #endif
 	walk_begin(&w, t, regs, s, kind);

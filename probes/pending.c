@@ -34,6 +34,19 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 	return in_allocator(t->process, caller);
 }
 
+/* A call of this thread begins: the thread's number as memtrace counts threads. */
+ALWAYS_INLINE u32 tracee_begins(const struct tracee *t)
+{
+#ifdef LOOKS_AT_ENTRY
+	void *task = get_current_task_btf();
+
+	code_look(task, t->process);
+	return *(u32 *)(task + OFFSET_TASK_PID);
+#else
+	return tracee_tid(t);
+#endif
+}
+
 /* Is it this thread's? */
 ALWAYS_INLINE int pending_is_mine(const struct tracee *t, const struct abi_pending *p)
 {
@@ -149,7 +162,7 @@ ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp)
 		return NULL;
 	}
 
-	u64 key = t->caller, owner = key | tracee_tid(t);
+	u64 key = t->caller, owner = key | tracee_begins(t);
 
 	if (p) {
 		pending_abandon(t, p);

@@ -131,11 +131,7 @@ ALWAYS_INLINE int tracee_is_here(struct tracee *t, struct pt_regs *ctx)
 /* Its number as memtrace counts threads. */
 ALWAYS_INLINE u32 tracee_tid(const struct tracee *t)
 {
-#ifdef ONE_PROCESS
-	if (!t->tid)
-		return (u32)current_pid_tgid();
-#endif
-	return t->tid;
+	return t->tid ? t->tid : (u32)current_pid_tgid();
 }
 
 /* The same for a return: its call's record names process and thread. */

@@ -120,8 +120,8 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	w.process = processes.lookup(&slot);
 	if (!w.process)
 		return ABI_NO_STACK;
-#ifdef OFFSET_MM_CODE_PAGES
-	code_look(w.process);
+#if defined(OFFSET_MM_CODE_PAGES) && !defined(LOOKS_AT_ENTRY)
+	code_look(get_current_task_btf(), w.process);
 #endif
 #endif
 	walk_begin(&w, t, ctx, s, allocator);

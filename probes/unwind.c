@@ -250,9 +250,8 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
  * a linker of the program's own. The number of pages in executable mappings tells of it
  * (mm_struct.exec_vm), unless other code took the place of as much, before anybody
  * walked; that memtrace hears from the kernel a little later, and counts. */
-ALWAYS_INLINE void code_look(volatile struct abi_process *process)
+ALWAYS_INLINE void code_look(void *task, volatile struct abi_process *process)
 {
-	void *task = get_current_task_btf();
 	void *mm = *(void **)(task + OFFSET_TASK_MM);
 	u64 pages = *(u64 *)(mm + OFFSET_MM_CODE_PAGES);
 
@@ -261,6 +260,15 @@ ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 	process->code_pages = pages;
 	__sync_fetch_and_add((u64 *)&process->code_changes, 1);
 }
+#endif
+
+/*
+ * With one process the entry asks for the task, for all that is wanted of it: then the
+ * return need not. Between them no code that is on the thread's stack can go.
+ */
+#if defined(ONE_PROCESS) && defined(UNWIND_RULES) && defined(OFFSET_MM_CODE_PAGES) &&     \
+	defined(OFFSET_TASK_PID) && !defined(PIDNS_INODE)
+#define LOOKS_AT_ENTRY
 #endif
 
 #define WALK_MISSED 0x100 /* an end: there is no rule to go on by */

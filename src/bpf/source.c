@@ -226,8 +226,9 @@ static bool add_scope_flags(struct source *source, const struct source_options *
 		      add_flag(source, "-DOWN_PID=%d", (int)getpid());
 	if (o->scope == SCOPE_FORKS)
 		ok &= add_flag(source, "-DFOLLOW_FORKS") &&
-		      add_flag(source, "-DOFFSET_TASK_PID=%u", o->offsets.task_pid) &&
 		      add_flag(source, "-DOFFSET_TASK_TGID=%u", o->offsets.task_tgid);
+	if (o->offsets.has_task)
+		ok &= add_flag(source, "-DOFFSET_TASK_PID=%u", o->offsets.task_pid);
 	return ok;
 }
 
