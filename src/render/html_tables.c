@@ -56,11 +56,6 @@ static uint64_t weigh(const struct report *report, uint64_t bytes, uint64_t coun
 	return weight == 1 ? bytes : report_round((double)bytes * weight);
 }
 
-static uint64_t minus(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static void append_thread(struct strbuf *out, const struct report *report,
 			  const struct report_thread *thread)
 {
@@ -69,8 +64,8 @@ static void append_thread(struct strbuf *out, const struct report *report,
 		{t->allocated_bytes, t->allocations},
 		{t->freed_own_bytes, t->freed_own},
 		{t->freed_by_others_bytes, t->freed_by_others},
-		{minus(t->freed_bytes, t->freed_own_bytes),
-		 minus(t->frees, t->freed_own)},
+		{report_subtract(t->freed_bytes, t->freed_own_bytes),
+		 report_subtract(t->frees, t->freed_own)},
 	};
 
 	strbuf_appendf(out, "<tr><th scope=\"row\">%" PRIu32 "</th><td>", t->tid);

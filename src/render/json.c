@@ -240,13 +240,11 @@ static void write_frame(struct json_builder *b, const struct report_frame *frame
 
 static void write_block(struct json_builder *b, const struct snapshot_block *block)
 {
-	uint64_t now_ns = b->report->snapshot->time_ns;
-	uint64_t age_ns = now_ns > block->time_ns ? now_ns - block->time_ns : 0;
+	uint64_t age_ns = report_subtract(b->report->snapshot->time_ns, block->time_ns);
 
 	/* There may be a million: too many for an object each. */
 	fprintf(b->out,
-		"{\"address\":\"0x%" PRIx64
-		"\",\"size_bytes\":%" JSON_INTEGER_FORMAT
+		"{\"address\":\"0x%" PRIx64 "\",\"size_bytes\":%" JSON_INTEGER_FORMAT
 		",\"age_ns\":%" JSON_INTEGER_FORMAT ",\"tid\":%" PRIu32 "}",
 		block->address, json_clamp(block->size_bytes), json_clamp(age_ns),
 		block->tid);

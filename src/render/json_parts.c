@@ -19,9 +19,7 @@ static double finite(double n)
 
 static json_int_t age_ns(const struct report *report, uint64_t time_ns)
 {
-	uint64_t now_ns = report->snapshot->time_ns;
-
-	return json_clamp(now_ns > time_ns ? now_ns - time_ns : 0);
+	return json_clamp(report_subtract(report->snapshot->time_ns, time_ns));
 }
 
 /* Append `value`, which it takes; false when either is not there. */

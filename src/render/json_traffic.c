@@ -46,7 +46,7 @@ static json_t *append(json_t *array, json_t *value)
 
 static uint64_t since_attach_ns(const struct snapshot *snap, uint64_t time_ns)
 {
-	return time_ns > snap->attached_ns ? time_ns - snap->attached_ns : 0;
+	return report_subtract(time_ns, snap->attached_ns);
 }
 
 /* --- histograms ------------------------------------------------------------------- */

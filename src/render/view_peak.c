@@ -36,10 +36,10 @@ static void append_text(struct text_page *page, const struct report_section *sec
 static void csv_row(const struct report *report, const struct report_row *row, FILE *out)
 {
 	uint64_t peak_ns = row->traffic ? row->traffic->peak_time_ns : 0;
-	uint64_t now_ns = report->snapshot->time_ns;
 
 	fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
-		row->peak_bytes, row->peak_count, now_ns > peak_ns ? now_ns - peak_ns : 0,
+		row->peak_bytes, row->peak_count,
+		report_subtract(report->snapshot->time_ns, peak_ns),
 		row->sum.estimated_bytes, row->sum.estimated_count);
 }
 

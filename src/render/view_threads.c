@@ -19,12 +19,6 @@ static uint64_t weigh(const struct report *report, uint64_t bytes, uint64_t coun
 	return weight == 1 ? bytes : report_round((double)bytes * weight);
 }
 
-/* What it freed of blocks that others had allocated. */
-static uint64_t of_others(uint64_t all, uint64_t own)
-{
-	return all > own ? all - own : 0;
-}
-
 static void append_thread(struct text_page *page, const struct report_thread *t)
 {
 	const struct snapshot_thread *thread = t->thread;
@@ -33,8 +27,8 @@ static void append_thread(struct text_page *page, const struct report_thread *t)
 		{thread->allocated_bytes, thread->allocations},
 		{thread->freed_own_bytes, thread->freed_own},
 		{thread->freed_by_others_bytes, thread->freed_by_others},
-		{of_others(thread->freed_bytes, thread->freed_own_bytes),
-		 of_others(thread->frees, thread->freed_own)},
+		{report_subtract(thread->freed_bytes, thread->freed_own_bytes),
+		 report_subtract(thread->frees, thread->freed_own)},
 	};
 
 	strbuf_appendf(text, "  %10s %10" PRIu64, units_format_bytes(t->live_bytes).s,

@@ -145,4 +145,8 @@ int64_t report_difference(uint64_t a, uint64_t b);
 /* Sums of a damaged snapshot stop at the top; they never start anew. */
 uint64_t report_add(uint64_t a, uint64_t b);
 
+/* a - b, and 0 where that is negative: what came before may be missing, and a clock may
+ * be ahead of the snapshot's. */
+uint64_t report_subtract(uint64_t a, uint64_t b);
+
 #endif
