@@ -39,8 +39,13 @@ struct report_process {
 struct report_thread {
 	const struct snapshot_thread *thread;
 	const struct snapshot_process *process; /* NULL: unknown */
-	/* Estimated, where blocks were sampled. */
+	/* Estimated, where blocks were sampled: as if those of a number were of one size.
+	 */
 	uint64_t live_bytes, live_count;
+	uint64_t allocated_bytes;
+	uint64_t freed_own_bytes;       /* its own, by itself */
+	uint64_t freed_by_others_bytes; /* its own, by others */
+	uint64_t freed_of_others_bytes; /* by itself, those of others */
 };
 
 /* Call paths that hold something and that rows were not made of, as it was asked for. */
