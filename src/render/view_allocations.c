@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "render/csv.h"
 #include "render/text_processes.h"
 #include "render/text_rows.h"
 #include "render/text_words.h"
@@ -59,8 +60,10 @@ static void csv_table(const struct report *report, FILE *out)
 			fprintf(out,
 				",%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32
 				"\r\n",
-				section->class == BLOCK_HEAP ? "heap" : "mapping",
-				block->address, block->size_bytes, report_subtract(report->snapshot->time_ns, block->time_ns),
+				csv_class_name(section->class), block->address,
+				block->size_bytes,
+				report_subtract(report->snapshot->time_ns,
+						block->time_ns),
 				block->tid);
 		}
 	}
