@@ -8,7 +8,7 @@
 /* For people; the lines of stacks and frames are those of BCC's memleak, extended. */
 extern const struct renderer text_renderer;
 
-/* One JSON object (RFC 8259) on one line; README.md holds the schema. */
+/* One JSON object (RFC 8259) on one line; JSON.md says what is in it. */
 extern const struct renderer json_renderer;
 
 /*
