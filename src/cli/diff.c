@@ -38,15 +38,14 @@ static struct error *write_text(const struct options *options, struct output *ou
 				const struct report_diff *diff)
 {
 	struct report_diff shown = *diff;
-	struct error *err = output_begin(output);
+	struct error *err;
 
 	/* Files have all rows. */
 	for (size_t i = 0; options->top && i < shown.section_count; i++) {
 		if (shown.sections[i].row_count > options->top)
 			shown.sections[i].row_count = options->top;
 	}
-	if (!err)
-		err = diff_renderer_find(options->format)->render(&shown, output->file);
+	err = diff_renderer_find(options->format)->render(&shown, output->file);
 	return err ? err : output_flush(output);
 }
 
@@ -55,7 +54,7 @@ static struct error *compare(const struct options *options,
 {
 	_cleanup_(side_deinit) struct side old = {.report = NULL}, new = {.report = NULL};
 	_cleanup_(report_diff_destroyp) struct report_diff *diff = NULL;
-	struct report_options report_options = *wanted;
+	struct report_options report_options = *wanted, diff_options = *wanted;
 	struct outputs outputs;
 	struct error *outputs_err, *err = outputs_init(&outputs, options);
 
@@ -67,16 +66,18 @@ static struct error *compare(const struct options *options,
 					 &new.file);
 	if (err)
 		return err;
-	report_options.top = 0;
+	report_options.top = diff_options.top = 0;
+	/* Whether a stack is skipped is asked of both sides at once. */
+	report_options.skip_bytes = report_options.skip_count = 0;
 	if (old.file.snap->ages_unknown || new.file.snap->ages_unknown) {
-		report_options.combined_only = true;
-		report_options.older_ns = 0;
+		report_options.combined_only = diff_options.combined_only = true;
+		report_options.older_ns = diff_options.older_ns = 0;
 	}
 	err = build(&old, &report_options);
 	if (!err)
 		err = build(&new, &report_options);
 	if (!err)
-		err = report_diff_create(old.report, new.report, &report_options, &diff);
+		err = report_diff_create(old.report, new.report, &diff_options, &diff);
 	if (err)
 		return err;
 	err = write_text(options, output, diff);
@@ -92,15 +93,13 @@ struct error *diff_run(const struct options *options)
 {
 	_cleanup_(report_setup_deinit) struct report_setup setup;
 	struct output output = {.path = NULL};
-	struct error *close_err, *err = report_setup_init(options, false, &setup);
+	struct error *err = report_setup_init(
+		options, !options->output && isatty(STDOUT_FILENO), &setup);
 
 	if (!err)
 		err = output_open(options->output, options->force, &output);
 	if (!err)
 		err = compare(options, &setup.options, &output);
-	close_err = output_close(&output);
-	if (!err)
-		return close_err;
-	error_destroy(close_err);
+	output_close(&output);
 	return err;
 }

@@ -172,6 +172,23 @@ static int publish_over(struct new_file *file)
 	return 0;
 }
 
+struct error *new_file_flush(struct new_file *file)
+{
+	if (fflush(file->stream) || ferror(file->stream))
+		return cannot_write(file, file->write_errno ? file->write_errno : EIO);
+	return NULL;
+}
+
+void new_file_truncate(struct new_file *file, off_t size_bytes)
+{
+	/* Closing writes what is still buffered. */
+	if (file->stream)
+		fclose(file->stream);
+	file->stream = NULL;
+	if (ftruncate(file->fd, size_bytes) && !file->write_errno)
+		file->write_errno = errno;
+}
+
 struct error *new_file_publish(struct new_file *file, bool force,
 			       struct file_identity *own)
 {
@@ -179,8 +196,9 @@ struct error *new_file_publish(struct new_file *file, bool force,
 	bool in_place;
 	struct error *err;
 
-	if (fflush(file->stream) || ferror(file->stream))
-		return cannot_write(file, file->write_errno ? file->write_errno : EIO);
+	err = new_file_flush(file);
+	if (err)
+		return err;
 	/* EINVAL: a file system that has no disk. */
 	if ((fsync(file->fd) && errno != EINVAL) || fstat(file->fd, &st))
 		return cannot_write(file, errno);

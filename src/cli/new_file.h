@@ -45,6 +45,12 @@ struct error *new_file_check(const struct new_file *file, bool force,
 			     const struct file_identity *own, bool *ret)
 	__attribute__((warn_unused_result));
 
+/* Write what is buffered; ERROR_IO when that, or a write before it, failed. */
+struct error *new_file_flush(struct new_file *file) __attribute__((warn_unused_result));
+
+/* Leave no more than the first `size_bytes`, and end writing. */
+void new_file_truncate(struct new_file *file, off_t size_bytes);
+
 /* Bring all to disk and give the file its name, if new_file_check() allows. `own` is
  * then this file. */
 struct error *new_file_publish(struct new_file *file, bool force,

@@ -332,7 +332,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_HIDE_FRAMES] = {
-		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES, .offline = OFFLINE_REPLAY,
+		"hide-frames", .argument = "WHICH", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
 		.kind = KIND_PATH, FIELD(hide_frames),
 		.expected = "'default', 'none' or a file of patterns",
 		.help = "leave out of the stacks of text reports how programs and threads "
@@ -347,7 +347,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "text (the default) or json (one object per report and line)",
 	},
 	[OPTION_COLOR] = {
-		"color", .argument = "WHEN", .group = GROUP_OUTPUT, .offline = OFFLINE_REPLAY,
+		"color", .argument = "WHEN", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
 		.kind = KIND_CHOICE, FIELD(color), .choices = colors,
 		.expected = "'auto', 'always' or 'never'",
 		.help = "colour text reports: auto (the default: on a terminal, unless "

@@ -101,11 +101,21 @@ static size_t find_choice(const struct option_row *row, const char *value)
 	return i;
 }
 
+static struct option_list *list_of(const struct option_row *row, struct options *options)
+{
+	return (struct option_list *)((char *)options + row->offset);
+}
+
+static bool list_is_full(const struct option_row *row, struct options *options)
+{
+	return list_of(row, options)->values[OPTION_LIST_MAX - 1];
+}
+
 /* False when there is no room. */
 static bool add_to_list(const struct option_row *row, struct options *options,
 			const char *value)
 {
-	struct option_list *list = (struct option_list *)((char *)options + row->offset);
+	struct option_list *list = list_of(row, options);
 	size_t i = 0;
 
 	while (list->values[i])
@@ -276,6 +286,9 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 					    shown);
 		}
 	}
+	if (row->kind == KIND_LIST && *value && list_is_full(row, p->given.options))
+		return error_create(ERROR_USAGE, "%s: expected at most %d times", spelled,
+				    OPTION_LIST_MAX);
 	if (!set_value(row, p->given.options, value))
 		return bad_value(row, spelled, value);
 	p->given.values[row - option_rows] = value;

@@ -78,6 +78,13 @@ static struct error *check_event(const struct options_given *given)
 					    "about allocations; got both",
 					    given->options->growth ? "growth" : "event",
 					    option_rows[others[i]].name);
+	if (report_sort_needs(given->options->sort) ||
+	    given->options->sort == REPORT_SORT_AGE)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected 'size', 'count' or 'growth' with "
+				    "--%s, whose hits have nothing else; got '%s'",
+				    given->options->growth ? "growth" : "event",
+				    given->values[OPTION_SORT]);
 	given->options->older_ns = 0;
 	given->options->traffic = false;
 	return NULL;
@@ -145,6 +152,14 @@ static struct error *check_offline(const struct options_given *given)
 					    "got both",
 					    option_rows[i].name, name);
 	}
+	if (options->diff_old && given->values[OPTION_SORT] &&
+	    options->sort != REPORT_SORT_SIZE && options->sort != REPORT_SORT_COUNT &&
+	    options->sort != REPORT_SORT_GROWTH)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected 'size', 'growth' (which is the "
+				    "same) or 'count' with --diff, which has nothing "
+				    "else to compare; got '%s'",
+				    given->values[OPTION_SORT]);
 	if (options->command)
 		return error_create(ERROR_USAGE,
 				    "--%s: expected without a command after '--'; "

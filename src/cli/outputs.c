@@ -159,7 +159,7 @@ static struct error *write_file(struct outputs *outputs, size_t kind,
 	const struct file_name_values values = {
 		.pid = snap->processes.len ? snap->processes.data[0].pid : 0,
 		.wall_ns = snap->wall_ns,
-		.number = outputs->reports,
+		.number = subject->report->sequence,
 	};
 	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
 	_cleanup_(freep) char *path = NULL;
@@ -179,7 +179,6 @@ static struct error *write_files(struct outputs *outputs, const struct subject *
 {
 	struct error *first = NULL;
 
-	outputs->reports++;
 	if (!is_due(outputs, is_final))
 		return NULL;
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {

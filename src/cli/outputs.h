@@ -12,7 +12,6 @@
 
 struct outputs {
 	const struct options *options;
-	uint64_t reports; /* that were made, whether or not written here */
 	/* What was written last may be overwritten. */
 	struct file_identity own[OUTPUT_KIND_COUNT];
 };

@@ -16,10 +16,8 @@ DEFINE_CLEANUP(struct report_history *, report_history_destroy);
 static struct error *write_report(const struct options *options, struct output *output,
 				  const struct report *shown)
 {
-	struct error *err = output_begin(output);
+	struct error *err = renderer_find(options->format)->render(shown, output->file);
 
-	if (!err)
-		err = renderer_find(options->format)->render(shown, output->file);
 	return err ? err : output_flush(output);
 }
 
@@ -69,17 +67,13 @@ struct error *replay_run(const struct options *options)
 {
 	_cleanup_(report_setup_deinit) struct report_setup setup;
 	struct output output = {.path = NULL};
-	struct error *close_err,
-		*err = report_setup_init(
-			options, !options->output && isatty(STDOUT_FILENO), &setup);
+	struct error *err = report_setup_init(
+		options, !options->output && isatty(STDOUT_FILENO), &setup);
 
 	if (!err)
 		err = output_open(options->output, options->force, &output);
 	if (!err)
 		err = replay(options, &setup.options, &output);
-	close_err = output_close(&output);
-	if (!err)
-		return close_err;
-	error_destroy(close_err);
+	output_close(&output);
 	return err;
 }

@@ -324,8 +324,6 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
 		lines_say_missing(&s->tracees.list.data[i]->lines);
 	if (!err)
-		err = output_begin(&s->output);
-	if (!err)
 		err = s->renderer->render(&shown, s->output.file);
 	if (!err)
 		err = output_flush(&s->output);
@@ -462,12 +460,7 @@ struct error *session_run(const struct options *options, int *status)
 	if (!err && !options->dry_run)
 		err = trace(&s);
 
-	struct error *close_err = output_close(&s.output);
-
-	if (err)
-		error_destroy(close_err);
-	else
-		err = close_err;
+	output_close(&s.output);
 	if (!err)
 		*status = options->command && !options->dry_run ? finish_command(&s) : 0;
 	return err;

@@ -5,6 +5,7 @@
 #include "render/diff_formats.h"
 #include "render/names.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 #include "util/strbuf.h"
 
 static void append_stack(struct strbuf *field, const struct names *names,
@@ -43,7 +44,13 @@ static struct error *write_rows(const struct report_diff_section *section,
 		fprintf(out, ",%" PRIu64 ",%" PRIu64, row->old_bytes, row->old_count);
 		fprintf(out, ",%" PRIu64 ",%" PRIu64 ",", row->new_bytes, row->new_count);
 		csv_write_field(strbuf_text(&field), out);
-		fprintf(out, ",%s\r\n", csv_class_name(section->class));
+		fprintf(out, ",%s,", csv_class_name(section->class));
+		field.len = 0;
+		escape_text(&field, row->command ? row->command : "");
+		if (field.failed)
+			return error_no_memory();
+		csv_write_field(field.len ? strbuf_text(&field) : "", out);
+		fputs("\r\n", out);
 	}
 	return NULL;
 }
@@ -56,7 +63,7 @@ static struct error *render(const struct report_diff *diff, FILE *out)
 	if (!err)
 		fputs("difference,difference_count,old,old_count,new,new_count,"
 		      "stacktrace,"
-		      "class\r\n",
+		      "class,command\r\n",
 		      out);
 	for (size_t i = 0; !err && i < diff->section_count; i++)
 		err = write_rows(&diff->sections[i], &names, out);

@@ -43,6 +43,10 @@ static json_t *side_object(struct builder *b, const struct report *report)
 
 	set_integer(b, object, "time_unix_ns", snap->wall_ns);
 	set_integer(b, object, "elapsed_ns", report->elapsed_ns);
+	set_integer(b, object, "sample_every", snap->sample_every);
+	set(b, object, "sample_bytes",
+	    snap->sample_bytes ? json_integer((json_int_t)snap->sample_bytes)
+			       : json_null());
 	set(b, object, "complete", json_boolean(!snapshot_has_losses(snap)));
 	vec_foreach (process, &snap->processes) {
 		json_t *target = json_object();
@@ -122,6 +126,7 @@ static void write_section(struct builder *b, const struct report_diff_section *s
 	set_integer(b, object, "new_blocks", new->estimated_count);
 	set_integer(b, object, "changed", section->changed);
 	set_integer(b, object, "unchanged", section->unchanged);
+	set_integer(b, object, "skipped", section->skipped);
 	fputc('{', b->out);
 	write_object(b, object, JSON_EMBED);
 	fputs(",\"stacks\":[", b->out);
@@ -140,6 +145,7 @@ static void write_diff(struct builder *b)
 
 	set(b, object, "schema", json_string("memtrace-diff"));
 	set(b, object, "version", json_integer(1));
+	set_integer(b, object, "older_ns", diff->options.older_ns);
 	set(b, object, "old", side_object(b, diff->old));
 	set(b, object, "new", side_object(b, diff->new));
 	fputc('{', b->out);

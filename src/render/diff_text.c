@@ -3,6 +3,7 @@
 
 #include "render/diff_formats.h"
 #include "render/names.h"
+#include "render/text_page.h"
 #include "render/text_words.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
@@ -30,10 +31,14 @@ static void append_side(struct strbuf *text, const char *label,
 	} else {
 		strbuf_appendf(text, "%zu processes", snap->processes.len);
 	}
-	strbuf_appendf(text, ", %s, traced %s%s\n",
+	strbuf_appendf(text, ", %s, traced %s",
 		       units_format_time(snap->wall_ns, UNITS_DATE).s,
-		       units_format_duration(report->elapsed_ns).s,
-		       snapshot_has_losses(snap) ? ", not everything was recorded" : "");
+		       units_format_duration(report->elapsed_ns).s);
+	if (snap->sample_every > 1 || snap->sample_bytes)
+		strbuf_append(text, ", sampled: its numbers are estimates");
+	if (snapshot_has_losses(snap))
+		strbuf_append(text, ", not everything was recorded");
+	strbuf_append_char(text, '\n');
 }
 
 static void append_sums(struct strbuf *text, const struct report_diff_section *section)
@@ -53,15 +58,51 @@ static void append_sums(struct strbuf *text, const struct report_diff_section *s
 		       count);
 }
 
+/* "  left out    1.0 KiB of the old in 2 stacks, 0 B of the new in 0, by --filter" */
+static void append_left_out(struct strbuf *text, const struct report_left_out *old,
+			    const struct report_left_out *new, const char *label,
+			    const char *how)
+{
+	if (!old->stack_count && !new->stack_count)
+		return;
+	strbuf_appendf(text, "  %-12s%s of the old in %" PRIu64 " %s, ", label,
+		       units_format_bytes(old->sum.estimated_bytes).s, old->stack_count,
+		       text_plural(old->stack_count, "stack", "stacks"));
+	strbuf_appendf(text, "%s of the new in %" PRIu64 ", by %s\n",
+		       units_format_bytes(new->sum.estimated_bytes).s, new->stack_count,
+		       how);
+}
+
+static void append_section_head(struct strbuf *text, const struct report_diff *diff,
+				size_t i)
+{
+	const struct report_section *old = &diff->old->sections[i];
+	const struct report_section *new = &diff->new->sections[i];
+
+	append_sums(text, &diff->sections[i]);
+	if (diff->options.older_ns)
+		strbuf_appendf(text, "  %-12sonly %s older than %s\n", "",
+			       diff->sections[i].class == BLOCK_HEAP ? "blocks"
+								     : "mappings",
+			       units_format_duration(diff->options.older_ns).s);
+	append_left_out(text, &old->filtered, &new->filtered, "left out",
+			"--filter and --exclude");
+	append_left_out(text, &old->suppressed, &new->suppressed, "suppressed",
+			"--suppressions");
+}
+
 static void append_frame(struct builder *b, const struct report_frame *frame)
 {
 	const struct name *name = &b->names.list.data[names_frame(&b->names, frame)];
 	struct strbuf *text = &b->text;
 
 	strbuf_append(text, "\t\t");
+	text_append_style(text, b->diff->options.color && name->is_symbol, TEXT_FUNCTION);
 	strbuf_append(text, name->text);
+	text_append_style(text, b->diff->options.color && name->is_symbol, TEXT_PLAIN);
 	if (name->is_symbol && *name->module)
-		strbuf_appendf(text, " [%s]", name->module);
+		strbuf_appendf(text, "%s [%s]", frame->inlined ? " [inlined]" : "",
+			       name->module);
 	if (frame->file && *frame->file) {
 		strbuf_append(text, " at ");
 		escape_text(text, b->diff->options.short_paths
@@ -76,10 +117,15 @@ static void append_frame(struct builder *b, const struct report_frame *frame)
 static void append_row(struct builder *b, const struct report_diff_section *section,
 		       const struct report_diff_row *row)
 {
+	bool color = b->diff->options.color;
 	enum name_note note;
 
-	strbuf_appendf(&b->text, "\t%+" PRId64 " bytes in %+" PRId64 " %s from stack",
-		       row->bytes, row->count,
+	strbuf_append_char(&b->text, '\t');
+	/* What has grown is what one looks for. */
+	text_append_style(&b->text, color, row->bytes > 0 ? TEXT_WARNING : TEXT_NUMBER);
+	strbuf_appendf(&b->text, "%+" PRId64 " bytes", row->bytes);
+	text_append_style(&b->text, color, TEXT_PLAIN);
+	strbuf_appendf(&b->text, " in %+" PRId64 " %s from stack", row->count,
 		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
 	strbuf_appendf(&b->text, "  (%" PRIu64 " in %" PRIu64, row->old_bytes,
 		       row->old_count);
@@ -90,8 +136,10 @@ static void append_row(struct builder *b, const struct report_diff_section *sect
 		escape_text(&b->text, row->command);
 	}
 	strbuf_append(&b->text, ")\n");
-	for (size_t i = 0; i < row->row.depth; i++)
-		append_frame(b, row->row.frames[i]);
+	for (size_t i = 0; i < row->row.depth; i++) {
+		if (report_row_shows(&row->row, i))
+			append_frame(b, row->row.frames[i]);
+	}
 	if (names_end(&row->row, &note))
 		strbuf_appendf(&b->text, "\t\t%s\n",
 			       b->names.list.data[names_note(&b->names, note)].text);
@@ -110,6 +158,11 @@ static void append_section(struct builder *b, const struct report_diff_section *
 	if (more)
 		strbuf_appendf(&b->text, "\t... %zu more %s (--top 0 lists all)\n", more,
 			       text_plural(more, "stack", "stacks"));
+	if (section->skipped)
+		strbuf_appendf(&b->text,
+			       "\t%zu %s left out, by --skip-size and --skip-count\n",
+			       section->skipped,
+			       text_plural(section->skipped, "stack", "stacks"));
 	if (section->unchanged)
 		strbuf_appendf(&b->text, "\t%zu %s did not change\n", section->unchanged,
 			       text_plural(section->unchanged, "stack", "stacks"));
@@ -125,7 +178,7 @@ static struct error *render(const struct report_diff *diff, FILE *out)
 		append_side(&b.text, "old", diff->old);
 		append_side(&b.text, "new", diff->new);
 		for (size_t i = 0; i < diff->section_count; i++)
-			append_sums(&b.text, &diff->sections[i]);
+			append_section_head(&b.text, diff, i);
 		for (size_t i = 0; i < diff->section_count; i++)
 			append_section(&b, &diff->sections[i]);
 		strbuf_append_char(&b.text, '\n');

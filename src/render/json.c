@@ -277,6 +277,10 @@ static json_t *row_head(struct json_builder *b, const struct report_section *sec
 	if (section->is_estimate) {
 		set_integer(b, object, "estimated_size_bytes", row->sum.estimated_bytes);
 		set_integer(b, object, "estimated_blocks", row->sum.estimated_count);
+		set(b, object, "estimated_growth_bytes",
+		    json_integer(row->estimated_growth_bytes));
+		set(b, object, "estimated_growth_blocks",
+		    json_integer(row->estimated_growth_count));
 	}
 	return object;
 }

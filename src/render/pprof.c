@@ -272,7 +272,8 @@ static void write_blocks(struct pprof_builder *b, const struct report_section *s
 			return;
 		}
 	}
-	qsort(b->units.data, b->units.len, sizeof(*b->units.data), compare_units);
+	if (b->units.len)
+		qsort(b->units.data, b->units.len, sizeof(*b->units.data), compare_units);
 	for (size_t i = 1; i <= b->units.len; i++) {
 		const struct pprof_unit *unit = &b->units.data[from];
 		int64_t values[VALUE_COUNT] = {0};

@@ -15,10 +15,12 @@ static void append_line(struct text_page *page, const struct report_section *sec
 			row->sum.estimated_count);
 	strbuf_append(text, " from stack  (");
 	if (page->report->has_previous)
-		strbuf_appendf(text, "%s and %s%" PRId64 " %s since the last report; ",
-			       text_format_growth(row->estimated_growth_bytes).s,
-			       row->growth_count > 0 ? "+" : "", row->growth_count,
-			       text_blocks(section, (uint64_t)row->growth_count));
+		strbuf_appendf(
+			text, "%s and %s%" PRId64 " %s since the last report; ",
+			text_format_growth(row->estimated_growth_bytes).s,
+			row->estimated_growth_count > 0 ? "+" : "",
+			row->estimated_growth_count,
+			text_blocks(section, (uint64_t)row->estimated_growth_count));
 	strbuf_appendf(
 		text, "%s over the run",
 		text_format_growth((int64_t)(row->sum.estimated_bytes & INT64_MAX)).s);
@@ -52,8 +54,8 @@ static void csv_row(const struct report *report, const struct report_row *row, F
 		"%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRIu32 ",%" PRIu32
 		",%" PRIu32 ",%s,%s",
 		row->sum.estimated_bytes, row->sum.estimated_count,
-		row->estimated_growth_bytes, row->growth_count, trend->intervals,
-		trend->grew, trend->shrank,
+		row->estimated_growth_bytes, row->estimated_growth_count,
+		trend->intervals, trend->grew, trend->shrank,
 		text_format_decimal(trend->slope_bytes_per_s).s,
 		text_format_decimal(trend->determination).s);
 }

@@ -57,11 +57,20 @@ static void append_median(struct strbuf *text, size_t bucket)
 		       units_format_duration(min_ns(is_last ? bucket : bucket + 1)).s);
 }
 
+/* Blocks that were freed. Of samples, lifetimes are as traced, and that is estimated. */
+static uint64_t count_freed(const struct report *report, const struct report_row *row)
+{
+	if (!row->lifetimes)
+		return 0;
+	return report->sections[BLOCK_HEAP].is_estimate ? row->flow.frees
+							: count_all(row->lifetimes);
+}
+
 static void append_line(struct text_page *page, const struct report_section *section,
 			const struct report_row *row)
 {
 	struct strbuf *text = &page->text;
-	uint64_t freed = row->lifetimes ? count_all(row->lifetimes) : 0;
+	uint64_t freed = count_freed(page->report, row);
 
 	text_append_sum(page, section, row->flow.allocated_bytes, row->flow.allocations);
 	strbuf_append(text, " made by stack  (");
@@ -136,9 +145,8 @@ static void csv_row(const struct report *report, const struct report_row *row, F
 {
 	const char *space = "";
 
-	(void)report;
-	fprintf(out, "%" PRIu64 ",%" PRIu64 ",\"",
-		row->lifetimes ? count_all(row->lifetimes) : 0, row->flow.temporary);
+	fprintf(out, "%" PRIu64 ",%" PRIu64 ",\"", count_freed(report, row),
+		row->flow.temporary);
 	for (size_t i = 0; row->lifetimes && i < SNAPSHOT_LIFETIMES; i++) {
 		if (!row->lifetimes->count[i])
 			continue;

@@ -13,7 +13,7 @@ static void append_line(struct text_page *page, const struct report_section *sec
 	text_append_sum(page, section, row->peak_bytes, row->peak_count);
 	strbuf_appendf(text, " at the peak of stack  (%s",
 		       units_format_bytes(row->peak_bytes).s);
-	if (row->traffic)
+	if (row->traffic && row->peak_bytes)
 		strbuf_appendf(
 			text, ", %s ago",
 			text_format_ago(page->report, row->traffic->peak_time_ns).s);
@@ -35,12 +35,14 @@ static void append_text(struct text_page *page, const struct report_section *sec
 
 static void csv_row(const struct report *report, const struct report_row *row, FILE *out)
 {
-	uint64_t peak_ns = row->traffic ? row->traffic->peak_time_ns : 0;
-
-	fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
-		row->peak_bytes, row->peak_count,
-		report_subtract(report->snapshot->time_ns, peak_ns),
-		row->sum.estimated_bytes, row->sum.estimated_count);
+	fprintf(out, "%" PRIu64 ",%" PRIu64 ",", row->peak_bytes, row->peak_count);
+	/* What held nothing has no time of it. */
+	if (row->traffic && row->peak_bytes)
+		fprintf(out, "%" PRIu64,
+			report_subtract(report->snapshot->time_ns,
+					row->traffic->peak_time_ns));
+	fprintf(out, ",%" PRIu64 ",%" PRIu64, row->sum.estimated_bytes,
+		row->sum.estimated_count);
 }
 
 const struct view_ops view_peak = {

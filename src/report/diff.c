@@ -178,7 +178,7 @@ static void finish_row(struct report_diff_row *row)
 	row->count = report_difference(row->new_count, row->old_count);
 	row->row.sum = (struct report_sum){bytes, count, bytes, count};
 	row->row.growth_bytes = row->row.estimated_growth_bytes = row->bytes;
-	row->row.growth_count = row->count;
+	row->row.growth_count = row->row.estimated_growth_count = row->count;
 }
 
 static uint64_t magnitude(int64_t n)
@@ -221,6 +221,13 @@ static const struct report_frame *const *place_frames(struct builder *b,
 	return list;
 }
 
+/* Less than --skip-size or --skip-count before and after. */
+static bool is_skipped(const struct builder *b, const struct report_diff_row *row)
+{
+	return row->row.sum.estimated_bytes < b->diff->options.skip_bytes ||
+	       row->row.sum.estimated_count < b->diff->options.skip_count;
+}
+
 static struct error *make_section(struct builder *b, size_t class,
 				  const struct report_frame *frames)
 {
@@ -231,6 +238,7 @@ static struct error *make_section(struct builder *b, size_t class,
 	size_t count = from->rows.len;
 
 	to->class = (enum block_class) class;
+	graph->row_count = 0;
 	to->rows = report_arena_alloc(diff->arena, count, sizeof(*to->rows));
 	graph->rows = report_arena_alloc(diff->arena, count, sizeof(*graph->rows));
 	if (!to->rows || !graph->rows)
@@ -243,13 +251,17 @@ static struct error *make_section(struct builder *b, size_t class,
 			return error_no_memory();
 		row->row.rank = i;
 		finish_row(row);
-		graph->rows[i] = row->row;
+		if (is_skipped(b, row)) {
+			to->skipped++;
+			continue;
+		}
+		graph->rows[graph->row_count++] = row->row;
 		if (row->bytes || row->count)
 			to->rows[to->changed++] = *row;
 		else
 			to->unchanged++;
 	}
-	graph->row_count = graph->stack_count = count;
+	graph->stack_count = graph->row_count;
 	if (to->changed)
 		qsort_r(to->rows, to->changed, sizeof(*to->rows), compare_rows,
 			&diff->options);

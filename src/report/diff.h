@@ -27,6 +27,7 @@ struct report_diff_section {
 	struct report_diff_row *rows; /* that differ, largest difference first */
 	size_t row_count;             /* at most options.top */
 	size_t changed, unchanged;    /* stacks */
+	size_t skipped;               /* below skip_bytes or skip_count on both sides */
 };
 
 struct report_diff {
@@ -34,17 +35,18 @@ struct report_diff {
 	struct report_options options;
 	struct report_diff_section sections[BLOCK_CLASS_COUNT];
 	size_t section_count;
-	/* All rows, also those without a difference, as a report for the renderers of
-	 * call paths: `rows` of its sections are as report_diff_row.row. */
+	/* All rows but those skipped, also those without a difference, as a report for
+	 * the renderers of call paths: `rows` of its sections are as report_diff_row.row.
+	 */
 	struct report graph;
 	struct report_arena *arena;
 };
 
 /*
- * Compare two reports that were built with all rows; both must outlive it. `options` says
- * how many rows there are to be and what they are ranked by: bytes, or blocks with
- * REPORT_SORT_COUNT; growth comes before what shrank by as much. Linear but for sorting.
- * Fails only when memory is out.
+ * Compare two reports that were built with all rows, none of them skipped; both must
+ * outlive it. `options` says how many rows there are to be and what they are ranked by:
+ * bytes, or blocks with REPORT_SORT_COUNT; growth comes before what shrank by as much.
+ * Linear but for sorting. Fails only when memory is out.
  */
 struct error *report_diff_create(const struct report *old, const struct report *new,
 				 const struct report_options *options,

@@ -103,6 +103,8 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 		.growth_count = report_difference(now.count, before.count),
 		.estimated_growth_bytes = report_difference(now_sum.estimated_bytes,
 							    before_sum.estimated_bytes),
+		.estimated_growth_count = report_difference(now_sum.estimated_count,
+							    before_sum.estimated_count),
 		.oldest_age_ns =
 			now.count ? report_subtract(snap->time_ns, now.oldest_ns) : 0,
 		.newest_age_ns =

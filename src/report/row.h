@@ -68,7 +68,7 @@ struct report_row {
 	struct report_sum sum;                      /* what it holds */
 	int64_t growth_bytes, growth_count; /* since the previous report, as traced; in
 					       the first of a run all of it */
-	int64_t estimated_growth_bytes;
+	int64_t estimated_growth_bytes, estimated_growth_count;
 	uint64_t oldest_age_ns, newest_age_ns; /* of its blocks; 0 without any */
 	uint64_t median_age_ns;                /* half of them are as old, or older */
 	/* Its blocks by size: the buckets that are not empty, smallest first. */

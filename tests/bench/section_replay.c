@@ -190,6 +190,8 @@ void section_replay(void)
 		{"collapsed", {"-f", "--flamegraph", "OUT", NULL}},
 		{"svg", {"-f", "--flame", "OUT", NULL}},
 		{"pprof", {"-f", "--pprof", "OUT", NULL}},
+		{"html", {"-f", "--html", "OUT", NULL}},
+		{"snapshot", {"-f", "--save", "OUT", NULL}},
 	};
 	char dir[] = "/tmp/memtrace-bench-XXXXXX", file[64], out[64];
 	struct stat st;

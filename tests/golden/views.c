@@ -275,6 +275,24 @@ static void json(void)
 	check(&f, "sampled", "json", &options);
 }
 
+/* What is not an estimate beside one that is would be a wrong number. */
+static void sampled(void)
+{
+	static const char *const names[] = {"growth", "lifetimes"};
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fill(&f);
+	f.snap->sample_every = 10;
+	for (size_t i = 0; i < 2; i++) {
+		struct report_options options = options_of(view_find(names[i]));
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s-sampled", names[i]);
+		check(&f, name, "txt", &options);
+		check(&f, name, "csv", &options);
+	}
+}
+
 /* Without ages there is none to tell. */
 static void no_ages(void)
 {
@@ -369,6 +387,7 @@ int main(int argc, char *argv[])
 	tzset();
 	RUN(each_view);
 	RUN(json);
+	RUN(sampled);
 	RUN(no_ages);
 	RUN(each_sort);
 	RUN(nothing_measured);

@@ -322,6 +322,7 @@ static void names(void)
 
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_USAGE);
+	CHECK_STR(err->message, "--debug-dir: expected at most 16 times");
 	error_destroy(err);
 }
 
@@ -355,6 +356,9 @@ static void refuses_what_traces(void)
 	REFUSED("--show-allocs: expected without --diff, which reads what --save has "
 		"written and traces nothing; got both",
 		"--diff", "y", "z", "-a");
+	REFUSED("--sort: expected 'size', 'growth' (which is the same) or 'count' with "
+		"--diff, which has nothing else to compare; got 'peak'",
+		"--diff", "y", "z", "--sort=peak");
 	REFUSED("--diff: expected without a command after '--'; nothing is traced",
 		"--diff=x", "y", "--", "ls");
 	REFUSED("--diff: expected two files that --save has written, the older one "

@@ -45,6 +45,9 @@ static void refused(void)
 	REFUSED("--growth: expected without --event, since it counts page faults; got "
 		"both",
 		"--pid=1", "--growth", "--event=profile:hz:9");
+	REFUSED("--sort: expected 'size', 'count' or 'growth' with --event, whose hits "
+		"have nothing else; got 'peak'",
+		"--pid=1", "--event=profile:hz:9", "--sort=peak");
 	REFUSED("--kernel-stacks: expected with --event SPEC or --growth, which it is "
 		"about; there is none",
 		"--pid=1", "--kernel-stacks");

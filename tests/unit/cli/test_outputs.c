@@ -91,8 +91,10 @@ static void files_at_each_report(void)
 	r.options.output_every = true;
 	REQUIRE(!outputs_init(&r.outputs, &r.options));
 	REQUIRE(!outputs_write(&r.outputs, r.f.report, false));
+	r.f.report->sequence++;
 	REQUIRE(!outputs_write(&r.outputs, r.f.report, false));
 	CHECK_INT(temp_dir_count(&r.dir, false), 3);
+	r.f.report->sequence++;
 	/* Nothing of ours, so it stays. */
 	temp_dir_write(&r.dir, "4321-3.csv", "theirs");
 	check_fails(outputs_write(&r.outputs, r.f.report, true),

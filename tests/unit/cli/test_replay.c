@@ -21,6 +21,7 @@ static void save(struct temp_dir *dir, const char *name, bool ages_unknown)
 	fixture_fill(&f);
 	fixture_report(&f);
 	f.snap->ages_unknown = ages_unknown;
+	f.snap->before.reports = ages_unknown ? 0 : 6;
 	REQUIRE(out);
 	REQUIRE(!report_record_names(f.snap, f.frames, NULL, NULL));
 	REQUIRE(!snapshot_write(f.snap, out));
@@ -105,6 +106,8 @@ static void what_cannot_be_written(void)
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &small));
 	snprintf(want, sizeof(want), "cannot write --save %s: File too large", out);
 	FAILS(want, "--replay", path, "-f", "--save", out);
+	snprintf(want, sizeof(want), "cannot write --output %s: File too large", out);
+	FAILS(want, "--replay", path, "-f", "-o", out);
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &old));
 	REQUIRE(dup2(stdout_fd, STDOUT_FILENO) >= 0);
 	CHECK_STR(temp_dir_read(&dir, "out", buf, sizeof(buf)), "theirs");
@@ -112,7 +115,7 @@ static void what_cannot_be_written(void)
 	temp_dir_destroy(&dir);
 }
 
-/* A snapshot that is saved again is the same. */
+/* A snapshot that is saved again is the same, and its report has its number. */
 static void saved_again(void)
 {
 	struct temp_dir dir = temp_dir_create();
@@ -125,7 +128,7 @@ static void saved_again(void)
 	snprintf(a, sizeof(a), "%s/a", dir.path);
 	snprintf(b, sizeof(b), "%s/b", dir.path);
 	REQUIRE(!REPLAY("--replay", path, "--save", second, "--json", a));
-	snprintf(second, sizeof(second), "%s/4321-1.mts", dir.path);
+	snprintf(second, sizeof(second), "%s/4321-7.mts", dir.path);
 	REQUIRE(!REPLAY("--replay", second, "--json", b));
 	temp_dir_read(&dir, "a", text_a, sizeof(text_a));
 	CHECK_CONTAINS(text_a, "\"Cache::insert(std::string const&)\"");
