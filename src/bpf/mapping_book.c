@@ -25,17 +25,7 @@ void mapping_book_deinit(struct mapping_book *book)
 /* Index of the first piece that ends after `address`. */
 static size_t lower_bound(const struct mapping_book *book, uint64_t address)
 {
-	size_t low = 0, high = book->pieces.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (book->pieces.data[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_up_to(&book->pieces, end, address);
 }
 
 static bool insert_at(struct mapping_book *book, size_t at, struct mapping_piece piece)

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <elf.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "bpf/tracer_state.h"
-#include "target/elf.h"
+#include "target/linker.h"
 #include "target/proc.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
-DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
 struct error *tracer_open_learner(struct tracer *t)
 {
@@ -48,53 +42,23 @@ struct error *tracer_open_learner(struct tracer *t)
 
 /* --- changes of code -------------------------------------------------------------- */
 
-/* Where the dynamic linker of a process is mapped (getauxval(3), AT_BASE); 0: it has
- * none, or is gone. */
-static uint64_t linker_base(int pid)
-{
-	Elf64_auxv_t auxv[64];
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? 0 : read(fd, auxv, sizeof(auxv));
-
-	for (ssize_t i = 0; i < size / (ssize_t)sizeof(*auxv); i++)
-		if (auxv[i].a_type == AT_BASE)
-			return auxv[i].a_un.a_val;
-	return 0;
-}
-
 /* The path by which we can open the dynamic linker, or NULL. */
 static struct error *find_linker(int pid, char **ret)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
 	struct proc_maps maps = {0};
-	uint64_t base = linker_base(pid);
-	struct error *err = base ? proc_open(pid, &proc) : NULL;
+	struct error *err = NULL;
+	struct auxv auxv;
 
+	auxv_read(pid, &auxv);
+	if (auxv.linker_base)
+		err = proc_open(pid, &proc);
 	if (!err && proc)
 		err = proc_read_maps(proc, &maps);
 	vec_foreach (m, &maps.mappings)
-		if (!err && m->start == base && m->inode)
+		if (!err && m->start == auxv.linker_base && m->inode)
 			err = proc_mapping_path(proc, m, ret);
 	proc_maps_deinit(&maps);
-	return err;
-}
-
-/* Both glibc and musl call this empty function before and after each change of what is
- * mapped, for debuggers (<link.h>, struct r_debug). */
-static struct error *find_notice(const char *path, uint64_t *offset)
-{
-	static const char *const names[] = {"_dl_debug_state"};
-	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	struct elf_symbol symbol = {0};
-	struct error *err = elf_file_open(path, &file);
-
-	if (!err)
-		err = elf_file_find_functions(file, names, 1, &symbol);
-	*offset = symbol.name ? symbol.file_offset : 0;
 	return err;
 }
 
@@ -113,7 +77,7 @@ static struct error *watch_linker(struct tracer *t, int pid)
 	_cleanup_(freep) char *path = NULL;
 	struct attached_site site = {.pid = t->options.scope == SCOPE_PROCESSES ? pid
 										: 0};
-	struct attach_probe probe = {.function = "_dl_debug_state",
+	struct attach_probe probe = {.function = LINKER_NOTICE,
 				     .program = tracer_code_program(t)};
 	struct error *err = find_linker(pid, &path);
 	struct stat st;
@@ -125,7 +89,7 @@ static struct error *watch_linker(struct tracer *t, int pid)
 	if (is_watched(t, &site))
 		return NULL;
 	probe.path = path;
-	err = find_notice(path, &probe.offset);
+	err = linker_find_notice(path, &probe.offset);
 	if (!err && probe.offset)
 		err = t->attachment.ops->attach(&t->attachment, site.pid, &probe, 1,
 						t->features.cookies);

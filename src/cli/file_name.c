@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "util/cleanup.h"
 #include "util/strbuf.h"
@@ -29,18 +28,6 @@ bool file_name_has(const char *pattern, char letter)
 	return false;
 }
 
-static void append_time(struct strbuf *name, uint64_t wall_ns)
-{
-	time_t seconds = (time_t)(wall_ns / UNITS_NS_PER_S);
-	struct tm tm;
-	char text[32];
-
-	if (!localtime_r(&seconds, &tm) ||
-	    !strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &tm))
-		snprintf(text, sizeof(text), "unknown-time");
-	strbuf_append(name, text);
-}
-
 struct error *file_name_expand(const char *pattern, const struct file_name_values *values,
 			       char **ret)
 {
@@ -56,7 +43,9 @@ struct error *file_name_expand(const char *pattern, const struct file_name_value
 			strbuf_appendf(&name, "%d", values->pid);
 			break;
 		case 't':
-			append_time(&name, values->wall_ns);
+			strbuf_append(
+				&name,
+				units_format_time(values->wall_ns, "%Y%m%d-%H%M%S").s);
 			break;
 		case 'n':
 			strbuf_appendf(&name, "%" PRIu64, values->number);

@@ -3,43 +3,7 @@
 
 #include <string.h>
 
-#define NAME_MAX_LEN 32
-
-static unsigned min3(unsigned a, unsigned b, unsigned c)
-{
-	unsigned ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* How many letters to insert, drop, replace or swap with their neighbour to turn one
- * into the other (optimal string alignment). `b` is not longer than NAME_MAX_LEN. */
-static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	unsigned rows[3][NAME_MAX_LEN + 1];
-	unsigned *before = rows[0], *above = rows[1], *row = rows[2];
-
-	for (size_t j = 0; j <= b_len; j++)
-		above[j] = (unsigned)j;
-	for (size_t i = 1; i <= a_len; i++) {
-		row[0] = (unsigned)i;
-		for (size_t j = 1; j <= b_len; j++) {
-			unsigned replace = above[j - 1] + (a[i - 1] != b[j - 1]);
-
-			row[j] = min3(above[j] + 1, row[j - 1] + 1, replace);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-			    a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j])
-				row[j] = before[j - 2] + 1;
-		}
-
-		unsigned *unused = before;
-
-		before = above;
-		above = row;
-		row = unused;
-	}
-	return above[b_len];
-}
+#include "util/nearest.h"
 
 static void consider(const char *name, const char *given, size_t len, const char **best,
 		     unsigned *best_distance)
@@ -47,12 +11,12 @@ static void consider(const char *name, const char *given, size_t len, const char
 	size_t name_len = name ? strlen(name) : 0;
 	unsigned d;
 
-	if (!name_len || name_len > NAME_MAX_LEN)
+	if (!name_len || name_len > NEAREST_NAME_MAX)
 		return;
 	if (len >= 2 && !strncmp(name, given, len))
 		d = 0;
 	else
-		d = distance(given, len, name, name_len);
+		d = nearest_distance(given, len, name, name_len);
 	if (d < *best_distance) {
 		*best = name;
 		*best_distance = d;

@@ -302,7 +302,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	},
 
 	[OPTION_NO_LINES] = {
-		"no-lines", .group = GROUP_NAMES, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(no_lines),
+		"no-lines", .group = GROUP_NAMES, .offline = OFFLINE_ALL,
+		.kind = KIND_FLAG, FIELD(no_lines),
 		.help = "names only: no source lines and no inlined functions",
 	},
 	[OPTION_DEBUG_DIR] = {
@@ -374,11 +375,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "write a flame graph to FILE, an SVG for a browser",
 	},
 	[OPTION_INVERTED] = {
-		"inverted", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(inverted),
+		"inverted", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
+		.kind = KIND_FLAG, FIELD(inverted),
 		.help = "the graph of --flame and --html has its root at the top",
 	},
 	[OPTION_REVERSE] = {
-		"reverse", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(reverse),
+		"reverse", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
+		.kind = KIND_FLAG, FIELD(reverse),
 		.help = "the graph of --flame and --html merges stacks from the allocation "
 			"function on",
 	},
@@ -421,15 +424,18 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "write these files anew at each report (default: at the end)",
 	},
 	[OPTION_FORCE] = {
-		"force", 'f', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(force),
+		"force", 'f', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
+		.kind = KIND_FLAG, FIELD(force),
 		.help = "let files that exist be overwritten",
 	},
 	[OPTION_QUIET] = {
-		"quiet", 'q', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_FLAG, FIELD(quiet),
+		"quiet", 'q', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
+		.kind = KIND_FLAG, FIELD(quiet),
 		.help = "no progress and no notes on standard error, only errors",
 	},
 	[OPTION_VERBOSE] = {
-		"verbose", 'v', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL, .kind = KIND_REPEATED, FIELD(verbose),
+		"verbose", 'v', .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,
+		.kind = KIND_REPEATED, FIELD(verbose),
 		.help = "say more on standard error; may be given more than once",
 	},
 

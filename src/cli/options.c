@@ -6,8 +6,7 @@
 
 #include "cli/file_name.h"
 #include "cli/option_table.h"
-#include "render/views.h"
-#include "report/filter.h"
+#include "cli/options_check.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/units.h"
@@ -17,9 +16,7 @@ struct parse {
 	int argc;
 	char *const *argv;
 	int at; /* index of the argument that is looked at */
-	struct options *options;
-	/* The value that counts for each option, "" for a flag; NULL: not given. */
-	const char *given[OPTION_ID_COUNT];
+	struct options_given given;
 	bool done;
 };
 
@@ -230,12 +227,12 @@ static bool set_value(const struct option_row *row, struct options *options,
 static void set_flag(struct parse *p, const struct option_row *row)
 {
 	if (row->kind == KIND_ACTION) {
-		p->options->action = (enum option_action)row->min;
+		p->given.options->action = (enum option_action)row->min;
 		p->done = true;
 	} else if (row->kind == KIND_REPEATED) {
-		++*(unsigned *)((char *)p->options + row->offset);
+		++*(unsigned *)((char *)p->given.options + row->offset);
 	} else {
-		store_number(row, p->options, true);
+		store_number(row, p->given.options, true);
 	}
 }
 
@@ -250,7 +247,7 @@ static struct error *set_second(struct parse *p, const struct option_row *row,
 				    spelled, row->expected);
 	if (!*second)
 		return bad_value(row, spelled, second);
-	p->options->diff_new = second;
+	p->given.options->diff_new = second;
 	p->at++;
 	return NULL;
 }
@@ -261,7 +258,7 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 			   const char *spelled, const char *value)
 {
 	if (!row->argument) {
-		p->given[row - option_rows] = "";
+		p->given.values[row - option_rows] = "";
 		set_flag(p, row);
 		return NULL;
 	}
@@ -289,12 +286,12 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 					    shown);
 		}
 	}
-	if (row->kind == KIND_LIST && *value && list_is_full(row, p->options))
+	if (row->kind == KIND_LIST && *value && list_is_full(row, p->given.options))
 		return error_create(ERROR_USAGE, "%s: expected at most %d times", spelled,
 				    OPTION_LIST_MAX);
-	if (!set_value(row, p->options, value))
+	if (!set_value(row, p->given.options, value))
 		return bad_value(row, spelled, value);
-	p->given[row - option_rows] = value;
+	p->given.values[row - option_rows] = value;
 	return row->kind == KIND_PAIR ? set_second(p, row, spelled) : NULL;
 }
 
@@ -340,260 +337,9 @@ static struct error *parse_letters(struct parse *p, const char *arg)
 	return NULL;
 }
 
-/* The options that name a file to be written. */
-static const enum option_id file_ids[] = {
-	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
-	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,  OPTION_SAVE,
-};
-
-static struct error *check_files(const struct parse *p)
-{
-	const size_t count = sizeof(file_ids) / sizeof(*file_ids);
-	bool any = false;
-
-	for (size_t i = 0; i < count; i++) {
-		const char *name = p->given[file_ids[i]];
-
-		any = any || (name && file_ids[i] != OPTION_OUTPUT);
-		for (size_t k = 0; name && k < i; k++) {
-			const char *other = p->given[file_ids[k]];
-
-			if (!other || strcmp(name, other))
-				continue;
-
-			_cleanup_(freep) char *shown = escape_dup(name);
-
-			if (!shown)
-				return error_no_memory();
-			return error_create(ERROR_USAGE,
-					    "--%s: expected another file than that of "
-					    "--%s; got '%s'",
-					    option_rows[file_ids[i]].name,
-					    option_rows[file_ids[k]].name, shown);
-		}
-	}
-	if (p->options->output_every && !any)
-		return error_create(ERROR_USAGE,
-				    "--output-every: expected with a file to write, such "
-				    "as --pprof FILE; there is none");
-	if ((p->options->inverted || p->options->reverse) && !p->given[OPTION_FLAME] &&
-	    !p->given[OPTION_HTML])
-		return error_create(
-			ERROR_USAGE,
-			"--%s: expected with --flame or --html FILE, which it is about; "
-			"there is none",
-			p->options->inverted ? "inverted" : "reverse");
-	return NULL;
-}
-
-/* What counting of events has no use for. */
-static struct error *check_event(const struct parse *p)
-{
-	static const enum option_id others[] = {
-		OPTION_LIB,         OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
-		OPTION_MAPPINGS,    OPTION_OLDER,          OPTION_MIN_SIZE,
-		OPTION_MAX_SIZE,    OPTION_SAMPLE_EVERY,   OPTION_SAMPLE_BYTES,
-		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,  OPTION_TRAFFIC,
-		OPTION_VIEW,        OPTION_HTML,           OPTION_TEMPORARY_THRESHOLD,
-		OPTION_SAVE,        OPTION_REPLAY,         OPTION_DIFF,
-	};
-	struct event_spec spec;
-	struct error *err = event_spec_parse(p->options->event, &spec);
-
-	if (err)
-		return err;
-	event_spec_deinit(&spec);
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (p->given[others[i]])
-			return error_create(ERROR_USAGE,
-					    "--%s: expected without --%s, which is "
-					    "about allocations; got both",
-					    p->options->growth ? "growth" : "event",
-					    option_rows[others[i]].name);
-	if (report_sort_needs(p->options->sort) || p->options->sort == REPORT_SORT_AGE)
-		return error_create(ERROR_USAGE,
-				    "--sort: expected 'size', 'count' or 'growth' with "
-				    "--%s, whose hits have nothing else; got '%s'",
-				    p->options->growth ? "growth" : "event",
-				    p->given[OPTION_SORT]);
-	p->options->older_ns = 0;
-	p->options->traffic = false;
-	return NULL;
-}
-
-static struct error *check_patterns(struct report_filter *filter,
-				    const struct option_row *row,
-				    const struct option_list *list)
-{
-	struct error *err = NULL;
-
-	for (size_t i = 0; !err && list->values[i]; i++)
-		err = report_filter_add(filter, FILTER_KEEP, list->values[i]);
-	return error_prefix(err, "--%s", row->name);
-}
-
-static struct error *check_filters(const struct options *options)
-{
-	struct report_filter *filter = report_filter_create();
-	struct error *err;
-
-	if (!filter)
-		return error_no_memory();
-	err = check_patterns(filter, &option_rows[OPTION_FILTER], &options->filters);
-	if (!err)
-		err = check_patterns(filter, &option_rows[OPTION_EXCLUDE],
-				     &options->excludes);
-	report_filter_destroy(filter);
-	return err;
-}
-
-/* A view brings its order with it, and view and order what has to be measured. */
-static struct error *check_view(const struct parse *p)
-{
-	struct options *options = p->options;
-	const struct view_ops *view = view_find(options->view);
-
-	if (!p->given[OPTION_SORT])
-		options->sort = view->sort;
-	if ((view->needs | view->wants | report_sort_needs(options->sort)) &
-	    (REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES))
-		options->traffic = true;
-	if (options->combined_only && options->sort == REPORT_SORT_AGE)
-		return error_create(ERROR_USAGE,
-				    "--sort: expected another than 'age' with "
-				    "--combined-only, which measures no ages");
-	return check_filters(options);
-}
-
-/* Where snapshots are read nothing is traced. */
-static struct error *check_offline(const struct parse *p)
-{
-	struct options *options = p->options;
-	const char *name = options->replay ? "replay" : "diff";
-	unsigned offline = options->replay ? OFFLINE_REPLAY : OFFLINE_DIFF;
-
-	if (!options->replay && !options->diff_old)
-		return NULL;
-	options->action = options->replay ? ACTION_REPLAY : ACTION_DIFF;
-	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
-		if (p->given[i] && !(option_rows[i].offline & offline))
-			return error_create(ERROR_USAGE,
-					    "--%s: expected without --%s, which reads "
-					    "what --save has written and traces nothing; "
-					    "got both",
-					    option_rows[i].name, name);
-	}
-	if (options->diff_old && p->given[OPTION_SORT] &&
-	    options->sort != REPORT_SORT_SIZE && options->sort != REPORT_SORT_COUNT &&
-	    options->sort != REPORT_SORT_GROWTH)
-		return error_create(ERROR_USAGE,
-				    "--sort: expected 'size', 'growth' (which is the "
-				    "same) or 'count' with --diff, which has nothing "
-				    "else to compare; got '%s'",
-				    p->given[OPTION_SORT]);
-	if (options->command)
-		return error_create(ERROR_USAGE,
-				    "--%s: expected without a command after '--'; "
-				    "nothing is traced",
-				    name);
-	return NULL;
-}
-
-/* What the process to trace is known by. */
-static struct error *check_target(const struct parse *p)
-{
-	const struct options *options = p->options;
-
-	if (options->action != ACTION_TRACE)
-		return NULL;
-	if (options->pid_count && options->program)
-		return error_create(ERROR_USAGE,
-				    "--program: expected without --pid, which names a "
-				    "process that runs already; got both");
-	if (!options->pid_count && !options->command && !options->library &&
-	    !options->event && !options->growth)
-		return error_create(ERROR_USAGE,
-				    "--pid: expected %s; it is missing: name the process "
-				    "to trace, such as 'memtrace --pid 1234', a command "
-				    "to start, such as 'memtrace -- COMMAND', or a "
-				    "library whose users are all traced, by --lib PATH",
-				    option_rows[OPTION_PID].expected);
-	if (options->pid_count && options->command)
-		return error_create(ERROR_USAGE,
-				    "--pid: expected without a command after '--', which "
-				    "is started and traced; got both");
-	if (options->follow_forks && !options->pid_count && !options->command)
-		return error_create(ERROR_USAGE,
-				    "--follow-forks: expected with --pid or a command; "
-				    "%s alone traces every process anyway",
-				    options->event || options->growth ? "--event"
-								      : "--lib");
-	return NULL;
-}
-
-/* What only shows when all options are known. */
-static struct error *check_together(const struct parse *p)
-{
-	struct options *options = p->options;
-	struct error *err = check_offline(p);
-
-	if (!err)
-		err = check_view(p);
-	if (!err)
-		err = check_target(p);
-	if (err)
-		return err;
-	if (options->sample_bytes && options->sample_every > 1)
-		return error_create(ERROR_USAGE,
-				    "--sample-bytes: expected without --sample-every, "
-				    "which draws regardless of the size; got both");
-	/* A snapshot has all that can be asked of it later. */
-	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
-	    !options->event && !options->growth)
-		options->traffic = true;
-	if (options->growth && options->event)
-		return error_create(ERROR_USAGE,
-				    "--growth: expected without --event, since it counts "
-				    "page faults; got both");
-	if (options->growth)
-		options->event = "software:page-faults:1";
-	if (options->kernel_stacks && !options->event)
-		return error_create(
-			ERROR_USAGE,
-			"--kernel-stacks: expected with --event SPEC or --growth, which "
-			"it is about; there is none");
-	if (options->event) {
-		err = check_event(p);
-		if (err)
-			return err;
-	}
-	/* Whole stacks are deeper than those that end where frame pointers do. */
-	if (options->unwind != UNWIND_CHOICE_FP && !p->given[OPTION_STACK_DEPTH])
-		options->stack_depth = 127;
-	if (options->min_size_bytes > options->max_size_bytes)
-		return error_create(
-			ERROR_USAGE,
-			"--min-size: expected at most the --max-size of '%s'; "
-			"got '%s'",
-			p->given[OPTION_MAX_SIZE], p->given[OPTION_MIN_SIZE]);
-	if (!options->combined_only)
-		return check_files(p);
-	if (options->show_allocs)
-		return error_create(ERROR_USAGE,
-				    "--show-allocs: expected without --combined-only, "
-				    "which lists no single blocks; got both");
-	if (p->given[OPTION_OLDER])
-		return error_create(ERROR_USAGE,
-				    "--older: expected without --combined-only, which "
-				    "counts blocks of every age; got '%s' with it",
-				    p->given[OPTION_OLDER]);
-	options->older_ns = 0;
-	return check_files(p);
-}
-
 struct error *options_parse(int argc, char *const argv[], struct options *ret)
 {
-	struct parse p = {.argc = argc, .argv = argv, .options = ret};
+	struct parse p = {.argc = argc, .argv = argv, .given.options = ret};
 
 	*ret = (struct options){
 		.action = ACTION_TRACE,
@@ -640,5 +386,5 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		ret->program_argv[0] = (char *)ret->program;
 		ret->command = ret->program_argv;
 	}
-	return check_together(&p);
+	return options_check(&p.given);
 }

@@ -121,10 +121,9 @@ struct options {
 
 /*
  * Parse argv into `ret`. Of several values of one option the last counts, but all of
- * --pid. --help and
- * --version end parsing at once: `action` is then all that may be read. ERROR_USAGE
- * names the option as it was written, what was expected and what was given, escaped,
- * in one line. `argv` must outlive `ret`.
+ * --pid and of lists. --help and --version end parsing at once: `action` is then all that
+ * may be read. ERROR_USAGE names the option as it was written, what was expected and what
+ * was given, escaped, in one line. `argv` must outlive `ret`.
  */
 struct error *options_parse(int argc, char *const argv[], struct options *ret)
 	__attribute__((warn_unused_result));

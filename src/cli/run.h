@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A whole run, from the command line to the exit status. */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 

@@ -107,8 +107,14 @@ static void write_id(struct builder *b, const struct report_row *row)
 		fprintf(b->out, "%" PRIu32, row->stack);
 }
 
-static const char *const class_names[BLOCK_CLASS_COUNT] = {
-	[BLOCK_HEAP] = "heap", [BLOCK_MAPPING] = "mapping", [BLOCK_EVENT] = "event"};
+const char *csv_class_name(enum block_class class)
+{
+	static const char *const names[BLOCK_CLASS_COUNT] = {[BLOCK_HEAP] = "heap",
+							     [BLOCK_MAPPING] = "mapping",
+							     [BLOCK_EVENT] = "event"};
+
+	return names[class];
+}
 
 static void write_row(struct builder *b, const struct report_section *section,
 		      const struct report_row *row)
@@ -123,14 +129,14 @@ static void write_row(struct builder *b, const struct report_section *section,
 	clear(&b->field);
 	append_stack(b, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
-	fprintf(b->out, ",%s\r\n", class_names[section->class]);
+	fprintf(b->out, ",%s\r\n", csv_class_name(section->class));
 }
 
 static void write_view_row(struct builder *b, const struct report_section *section,
 			   const struct report_row *row, const struct view_ops *view)
 {
 	write_id(b, row);
-	fprintf(b->out, ",%s,", section->class == BLOCK_HEAP ? "heap" : "mapping");
+	fprintf(b->out, ",%s,", csv_class_name(section->class));
 	view->csv_row(b->report, row, b->out);
 	fputc(',', b->out);
 	clear(&b->field);

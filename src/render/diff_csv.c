@@ -44,7 +44,7 @@ static struct error *write_rows(const struct report_diff_section *section,
 		fprintf(out, ",%" PRIu64 ",%" PRIu64, row->old_bytes, row->old_count);
 		fprintf(out, ",%" PRIu64 ",%" PRIu64 ",", row->new_bytes, row->new_count);
 		csv_write_field(strbuf_text(&field), out);
-		fprintf(out, ",%s,", section->class == BLOCK_HEAP ? "heap" : "mapping");
+		fprintf(out, ",%s,", csv_class_name(section->class));
 		field.len = 0;
 		escape_text(&field, row->command ? row->command : "");
 		if (field.failed)

@@ -8,7 +8,7 @@
 /* For people. */
 extern const struct diff_renderer diff_text;
 
-/* One JSON object on one line; README.md holds the schema. */
+/* One JSON object on one line; JSON.md says what is in it. */
 extern const struct diff_renderer diff_json;
 
 /*

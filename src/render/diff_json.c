@@ -4,11 +4,9 @@
 #include <jansson.h>
 
 #include "render/diff_formats.h"
-#include "util/cleanup.h"
-#include "util/escape.h"
+#include "render/json_values.h"
 
-/* As in json.c objects are written at once, and a chain of calls is looked at once at its
- * end. */
+/* As in json.c objects are written at once. */
 struct builder {
 	const struct report_diff *diff;
 	FILE *out;
@@ -24,25 +22,18 @@ static void set(struct builder *b, json_t *object, const char *key, json_t *valu
 
 static void set_integer(struct builder *b, json_t *object, const char *key, uint64_t n)
 {
-	set(b, object, key, json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n));
+	set(b, object, key, json_unsigned(n));
 }
 
-/* NULL becomes null. */
 static void set_text(struct builder *b, json_t *object, const char *key, const char *text)
 {
-	_cleanup_(freep) char *escaped = text ? escape_dup(text) : NULL;
-
-	if (text && !escaped)
-		b->failed = true;
-	set(b, object, key, escaped ? json_string(escaped) : json_null());
+	set(b, object, key, json_text(text));
 }
 
-/* Write `object` and release it; with `embed` without its braces. */
 static void write_object(struct builder *b, json_t *object, size_t embed)
 {
-	if (!object || json_dumpf(object, b->out, JSON_COMPACT | embed))
+	if (!json_write_object(object, embed, b->out))
 		b->failed = true;
-	json_decref(object);
 }
 
 static json_t *side_object(struct builder *b, const struct report *report)

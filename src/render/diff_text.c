@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
-#include <time.h>
 
 #include "render/diff_formats.h"
 #include "render/names.h"
@@ -23,13 +22,7 @@ static void append_side(struct strbuf *text, const char *label,
 {
 	const struct snapshot *snap = report->snapshot;
 	const struct snapshot_process *first = snapshot_process(snap, 0);
-	time_t seconds = (time_t)(snap->wall_ns / UNITS_NS_PER_S);
-	struct tm tm;
-	char when[64];
 
-	if (!localtime_r(&seconds, &tm) ||
-	    !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
-		snprintf(when, sizeof(when), "unknown time");
 	strbuf_appendf(text, "  %-12s", label);
 	if (snap->processes.len == 1) {
 		strbuf_appendf(text, "process %d (", first->pid);
@@ -38,7 +31,8 @@ static void append_side(struct strbuf *text, const char *label,
 	} else {
 		strbuf_appendf(text, "%zu processes", snap->processes.len);
 	}
-	strbuf_appendf(text, ", %s, traced %s", when,
+	strbuf_appendf(text, ", %s, traced %s",
+		       units_format_time(snap->wall_ns, UNITS_DATE).s,
 		       units_format_duration(report->elapsed_ns).s);
 	if (snap->sample_every > 1 || snap->sample_bytes)
 		strbuf_append(text, ", sampled: its numbers are estimates");

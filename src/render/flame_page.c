@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "render/xml.h"
 #include "util/cleanup.h"
@@ -83,18 +82,6 @@ static bool is_counted(const struct flame_page *page)
 	return page->report->snapshot->event && !page->report->snapshot->event_bytes;
 }
 
-static void append_time(struct strbuf *out, const struct snapshot *snap)
-{
-	time_t seconds = (time_t)(snap->wall_ns / UNITS_NS_PER_S);
-	struct tm tm;
-	char when[64];
-
-	if (!localtime_r(&seconds, &tm) ||
-	    !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
-		snprintf(when, sizeof(when), "unknown time");
-	strbuf_append(out, when);
-}
-
 static void append_title(struct strbuf *out, const struct flame_page *page)
 {
 	const struct snapshot *snap = page->report->snapshot;
@@ -115,10 +102,11 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 		strbuf_appendf(out, "%zu processes", snap->processes.len);
 	}
 	strbuf_append(out, ", ");
-	append_time(out, snap);
+	strbuf_append(out, units_format_time(snap->wall_ns, UNITS_DATE).s);
 	if (old) {
 		strbuf_append(out, ", to ");
-		append_time(out, old->snapshot);
+		strbuf_append(out,
+			      units_format_time(old->snapshot->wall_ns, UNITS_DATE).s);
 	}
 }
 

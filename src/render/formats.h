@@ -8,7 +8,7 @@
 /* For people; the lines of stacks and frames are those of BCC's memleak, extended. */
 extern const struct renderer text_renderer;
 
-/* One JSON object (RFC 8259) on one line; README.md holds the schema. */
+/* One JSON object (RFC 8259) on one line; JSON.md says what is in it. */
 extern const struct renderer json_renderer;
 
 /*
@@ -19,11 +19,10 @@ extern const struct renderer json_renderer;
 extern const struct renderer collapsed_renderer;
 
 /*
- * RFC 4180, with the columns of jeprofl and behind them the class, "heap" or "mapping":
- * pid (empty when not known), stack_id (empty without a stack), total (bytes), count
- * (blocks), histogram
- * ("16..31=3": three blocks of 16 to 31 bytes) and stacktrace (lines "address - symbol"
- * that end in LF, leaf first). Numbers are scaled when sampling. With options.view the
+ * RFC 4180, with the columns of jeprofl and behind them the class, "heap", "mapping" or
+ * "event": pid (empty when not known), stack_id (empty without a stack), total (bytes),
+ * count (blocks), histogram ("16..31=3": three blocks of 16 to 31 bytes) and stacktrace
+ * (lines "address - symbol" that end in LF, leaf first). Numbers are scaled when sampling. With options.view the
  * table of that view (render/views.h).
  */
 extern const struct renderer csv_renderer;

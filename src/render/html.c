@@ -2,7 +2,6 @@
 #include "render/html.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #include "render/formats.h"
 #include "render/html_parts.h"
@@ -54,14 +53,8 @@ static void append_head(struct strbuf *out, const struct snapshot *snap)
 
 static void append_when(struct strbuf *out, const struct report *report)
 {
-	time_t seconds = (time_t)(report->snapshot->wall_ns / UNITS_NS_PER_S);
-	struct tm tm;
-	char when[64];
-
-	if (!localtime_r(&seconds, &tm) ||
-	    !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
-		snprintf(when, sizeof(when), "unknown time");
-	strbuf_appendf(out, "%s, %s after the attach (%s)", when,
+	strbuf_appendf(out, "%s, %s after the attach (%s)",
+		       units_format_time(report->snapshot->wall_ns, UNITS_DATE).s,
 		       units_format_duration(report->elapsed_ns).s,
 		       report_cause_name(report->cause));
 }

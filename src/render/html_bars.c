@@ -115,8 +115,7 @@ static void append_age(struct strbuf *out, size_t class)
 
 static size_t age_class(const struct snapshot *snap, const struct snapshot_block *block)
 {
-	uint64_t age_ns =
-		snap->time_ns > block->time_ns ? snap->time_ns - block->time_ns : 0;
+	uint64_t age_ns = report_subtract(snap->time_ns, block->time_ns);
 	size_t class = histogram_class(age_ns / UNITS_NS_PER_MS);
 
 	return class < SNAPSHOT_LIFETIMES ? class : SNAPSHOT_LIFETIMES - 1;

@@ -88,7 +88,7 @@ struct chart {
 
 static uint64_t offset_ns(const struct chart *c, uint64_t time_ns)
 {
-	return time_ns > c->snap->attached_ns ? time_ns - c->snap->attached_ns : 0;
+	return report_subtract(time_ns, c->snap->attached_ns);
 }
 
 static double x_of(const struct chart *c, uint64_t time_ns)

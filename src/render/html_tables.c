@@ -46,32 +46,13 @@ void html_append_processes(struct strbuf *out, const struct report *report)
 	strbuf_append(out, "</section>\n");
 }
 
-/* Bytes as they are estimated to be in all, where blocks are sampled: weighed by the mean
- * size. */
-static uint64_t weigh(const struct report *report, uint64_t bytes, uint64_t count)
-{
-	double weight = report_weight(report, &report->sections[BLOCK_HEAP],
-				      count ? bytes / count : 0);
-
-	return weight == 1 ? bytes : report_round((double)bytes * weight);
-}
-
-static uint64_t minus(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static void append_thread(struct strbuf *out, const struct report *report,
 			  const struct report_thread *thread)
 {
 	const struct snapshot_thread *t = thread->thread;
-	const uint64_t columns[][2] = {
-		{t->allocated_bytes, t->allocations},
-		{t->freed_own_bytes, t->freed_own},
-		{t->freed_by_others_bytes, t->freed_by_others},
-		{minus(t->freed_bytes, t->freed_own_bytes),
-		 minus(t->frees, t->freed_own)},
-	};
+	const uint64_t columns[] = {thread->allocated_bytes, thread->freed_own_bytes,
+				    thread->freed_by_others_bytes,
+				    thread->freed_of_others_bytes};
 
 	strbuf_appendf(out, "<tr><th scope=\"row\">%" PRIu32 "</th><td>", t->tid);
 	html_append_text(out, t->name);
@@ -83,7 +64,7 @@ static void append_thread(struct strbuf *out, const struct report *report,
 	html_append_bytes(out, thread->live_bytes);
 	html_append_count(out, thread->live_count);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		html_append_bytes(out, weigh(report, columns[i][0], columns[i][1]));
+		html_append_bytes(out, columns[i]);
 	strbuf_append(out, "</tr>\n");
 }
 

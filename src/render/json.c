@@ -9,16 +9,13 @@
 
 #include "render/json_parts.h"
 #include "render/json_traffic.h"
+#include "render/json_values.h"
 #include "util/cleanup.h"
-#include "util/escape.h"
 
 /*
  * Objects are made by jansson and written at once, so that a report of 100,000 stacks
  * takes no more memory than its frames: an object that holds a long list is written
  * without its closing brace (JSON_EMBED leaves both away), then the list behind it.
- *
- * json_object_set_new() takes over what it is given even when it fails, and fails when
- * given NULL, so a chain of calls needs only one look at the end.
  */
 struct frame_text {
 	char *text; /* NULL: not made yet */
@@ -38,32 +35,16 @@ static void set(struct json_builder *b, json_t *object, const char *key, json_t 
 		b->failed = true;
 }
 
-static uint64_t clamp(uint64_t n)
-{
-	return n > INT64_MAX ? INT64_MAX : n;
-}
-
-static json_t *integer(uint64_t n)
-{
-	return json_integer((json_int_t)clamp(n));
-}
-
 static void set_integer(struct json_builder *b, json_t *object, const char *key,
 			uint64_t n)
 {
-	set(b, object, key, integer(n));
+	set(b, object, key, json_unsigned(n));
 }
 
-/* NULL becomes null. */
 static void set_text(struct json_builder *b, json_t *object, const char *key,
 		     const char *text)
 {
-	_cleanup_(freep) char *escaped = text ? escape_dup(text) : NULL;
-
-	if (text && !escaped)
-		b->failed = true;
-	else
-		set(b, object, key, escaped ? json_string(escaped) : json_null());
+	set(b, object, key, json_text(text));
 }
 
 static void set_address(struct json_builder *b, json_t *object, const char *key,
@@ -169,7 +150,7 @@ static json_t *filter_object(struct json_builder *b)
 	set_integer(b, filter, "min_size_bytes", snap->min_size_bytes);
 	set(b, filter, "max_size_bytes",
 	    snap->max_size_bytes == UINT64_MAX ? json_null()
-					       : integer(snap->max_size_bytes));
+					       : json_unsigned(snap->max_size_bytes));
 	return filter;
 }
 
@@ -213,10 +194,8 @@ static json_t *estimated_totals_object(struct json_builder *b,
 /* Write `object` and release it; with `embed` without its braces. */
 static void write_object(struct json_builder *b, json_t *object, size_t embed)
 {
-	if (!object ||
-	    json_dumpf(object, b->out, JSON_COMPACT | embed | JSON_REAL_PRECISION(9)))
+	if (!json_write_object(object, embed, b->out))
 		b->failed = true;
-	json_decref(object);
 }
 
 static json_t *rates_object(struct json_builder *b, const struct report_section *section)
@@ -240,13 +219,14 @@ static void write_frame(struct json_builder *b, const struct report_frame *frame
 		set_address(b, object, "address", frame->address);
 		set_text(b, object, "symbol", frame->symbol);
 		set(b, object, "offset",
-		    frame->inlined ? json_null() : integer(frame->offset));
+		    frame->inlined ? json_null() : json_unsigned(frame->offset));
 		set_text(b, object, "module", frame->module);
 		set_text(b, object, "build_id", frame->build_id);
 		set_text(b, object, "file", frame->file);
-		set(b, object, "line", frame->line ? integer(frame->line) : json_null());
+		set(b, object, "line",
+		    frame->line ? json_unsigned(frame->line) : json_null());
 		set(b, object, "column",
-		    frame->column ? integer(frame->column) : json_null());
+		    frame->column ? json_unsigned(frame->column) : json_null());
 		set(b, object, "inlined", json_boolean(frame->inlined));
 		made->text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 		made->len = made->text ? strlen(made->text) : 0;
@@ -260,14 +240,14 @@ static void write_frame(struct json_builder *b, const struct report_frame *frame
 
 static void write_block(struct json_builder *b, const struct snapshot_block *block)
 {
-	uint64_t now_ns = b->report->snapshot->time_ns;
-	uint64_t age_ns = now_ns > block->time_ns ? now_ns - block->time_ns : 0;
+	uint64_t age_ns = report_subtract(b->report->snapshot->time_ns, block->time_ns);
 
 	/* There may be a million: too many for an object each. */
 	fprintf(b->out,
-		"{\"address\":\"0x%" PRIx64 "\",\"size_bytes\":%" PRIu64
-		",\"age_ns\":%" PRIu64 ",\"tid\":%" PRIu32 "}",
-		block->address, clamp(block->size_bytes), clamp(age_ns), block->tid);
+		"{\"address\":\"0x%" PRIx64 "\",\"size_bytes\":%" JSON_INTEGER_FORMAT
+		",\"age_ns\":%" JSON_INTEGER_FORMAT ",\"tid\":%" PRIu32 "}",
+		block->address, json_clamp(block->size_bytes), json_clamp(age_ns),
+		block->tid);
 }
 
 static bool has_traffic(const struct json_builder *b,
@@ -283,7 +263,7 @@ static json_t *row_head(struct json_builder *b, const struct report_section *sec
 	json_t *object = json_object();
 
 	set(b, object, "stack",
-	    row->stack == SNAPSHOT_NO_STACK ? json_null() : integer(row->stack));
+	    row->stack == SNAPSHOT_NO_STACK ? json_null() : json_unsigned(row->stack));
 	set(b, object, "pid",
 	    row->process ? json_integer(row->process->pid) : json_null());
 	set_text(b, object, "allocator", row->allocator ? row->allocator->label : NULL);
@@ -393,7 +373,7 @@ static void write_event_row(struct json_builder *b, const struct report_row *row
 	json_t *object = json_object();
 
 	set(b, object, "stack",
-	    row->stack == SNAPSHOT_NO_STACK ? json_null() : integer(row->stack));
+	    row->stack == SNAPSHOT_NO_STACK ? json_null() : json_unsigned(row->stack));
 	set(b, object, "pid",
 	    row->process ? json_integer(row->process->pid) : json_null());
 	set_integer(b, object, "count", row->sum.count);
@@ -510,7 +490,7 @@ static void write_report(struct json_builder *b)
 	set(b, object, "allocators", allocators_array(b));
 	set_integer(b, object, "sample_every", snap->sample_every);
 	set(b, object, "sample_bytes",
-	    snap->sample_bytes ? integer(snap->sample_bytes) : json_null());
+	    snap->sample_bytes ? json_unsigned(snap->sample_bytes) : json_null());
 	set(b, object, "filter", filter_object(b));
 	set(b, object, "complete", json_boolean(!snapshot_has_losses(snap)));
 	set(b, object, "losses", losses_object(b));

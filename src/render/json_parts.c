@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "render/json_traffic.h"
+#include "render/json_values.h"
 #include "render/text_suspects.h"
 #include "report/histogram.h"
 #include "util/cleanup.h"
@@ -11,11 +12,6 @@
 
 /* json_pack() takes json_int_t for "I" and double for "f"; it fails for what JSON has no
  * number for. */
-static json_int_t whole(uint64_t n)
-{
-	return n > INT64_MAX ? INT64_MAX : (json_int_t)n;
-}
-
 static double finite(double n)
 {
 	return n == n && n - n == 0 ? n : 0;
@@ -23,9 +19,7 @@ static double finite(double n)
 
 static json_int_t age_ns(const struct report *report, uint64_t time_ns)
 {
-	uint64_t now_ns = report->snapshot->time_ns;
-
-	return whole(now_ns > time_ns ? now_ns - time_ns : 0);
+	return json_clamp(report_subtract(report->snapshot->time_ns, time_ns));
 }
 
 /* Append `value`, which it takes; false when either is not there. */
@@ -45,10 +39,11 @@ static json_t *finish(json_t *array, bool ok)
 
 json_t *json_flow(const struct report_flow *flow)
 {
-	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "allocations", whole(flow->allocations),
-			 "allocated_bytes", whole(flow->allocated_bytes), "frees",
-			 whole(flow->frees), "freed_bytes", whole(flow->freed_bytes),
-			 "temporary", whole(flow->temporary));
+	return json_pack(
+		"{s:I,s:I,s:I,s:I,s:I}", "allocations", json_clamp(flow->allocations),
+		"allocated_bytes", json_clamp(flow->allocated_bytes), "frees",
+		json_clamp(flow->frees), "freed_bytes", json_clamp(flow->freed_bytes),
+		"temporary", json_clamp(flow->temporary));
 }
 
 /* Lists of each of very many rows are not worth an object for each number. */
@@ -62,8 +57,9 @@ void json_write_row_sizes(const struct report_row *row, FILE *out)
 			"%s{\"min_bytes\":%" JSON_INTEGER_FORMAT
 			",\"max_bytes\":%" JSON_INTEGER_FORMAT
 			",\"blocks\":%" JSON_INTEGER_FORMAT "}",
-			i ? "," : "", whole(histogram_min_bytes(size->bucket)),
-			whole(histogram_max_bytes(size->bucket)), whole(size->count));
+			i ? "," : "", json_clamp(histogram_min_bytes(size->bucket)),
+			json_clamp(histogram_max_bytes(size->bucket)),
+			json_clamp(size->count));
 	}
 	fputc(']', out);
 }
@@ -76,7 +72,8 @@ void json_write_shares(const struct report_row *row, FILE *out)
 			"%s{\"tid\":%" PRIu32 ",\"size_bytes\":%" JSON_INTEGER_FORMAT
 			",\"blocks\":%" JSON_INTEGER_FORMAT "}",
 			i ? "," : "", row->threads[i].tid,
-			whole(row->threads[i].size_bytes), whole(row->threads[i].count));
+			json_clamp(row->threads[i].size_bytes),
+			json_clamp(row->threads[i].count));
 	fputc(']', out);
 }
 
@@ -88,19 +85,21 @@ json_t *json_live_sizes(const struct report_section *section)
 	for (size_t i = 0; ok && i < SNAPSHOT_BUCKETS; i++) {
 		if (!section->live_sizes[i])
 			continue;
-		ok = append(array, json_pack("{s:I,s:I,s:I}", "min_bytes",
-					     whole(histogram_min_bytes(i)), "max_bytes",
-					     whole(histogram_max_bytes(i)), "blocks",
-					     whole(section->live_sizes[i])));
+		ok = append(array,
+			    json_pack("{s:I,s:I,s:I}", "min_bytes",
+				      json_clamp(histogram_min_bytes(i)), "max_bytes",
+				      json_clamp(histogram_max_bytes(i)), "blocks",
+				      json_clamp(section->live_sizes[i])));
 	}
 	return finish(array, ok);
 }
 
 json_t *json_left_out(const struct report_left_out *left_out)
 {
-	return json_pack("{s:I,s:I,s:I}", "size_bytes", whole(left_out->sum.size_bytes),
-			 "blocks", whole(left_out->sum.count), "stacks",
-			 whole(left_out->stack_count));
+	return json_pack("{s:I,s:I,s:I}", "size_bytes",
+			 json_clamp(left_out->sum.size_bytes), "blocks",
+			 json_clamp(left_out->sum.count), "stacks",
+			 json_clamp(left_out->stack_count));
 }
 
 json_t *json_suspect(const struct report *report, const struct report_section *section,
@@ -116,10 +115,11 @@ json_t *json_suspect(const struct report *report, const struct report_section *s
 		"{s:o,s:o,s:I,s:I,s:f,s:o,s:I,s:s}", "stack",
 		row->stack == SNAPSHOT_NO_STACK ? json_null() : json_integer(row->stack),
 		"pid", row->process ? json_integer(row->process->pid) : json_null(),
-		"size_bytes", whole(row->sum.size_bytes), "blocks", whole(row->sum.count),
-		"slope_bytes_per_s", finite(suspect->slope_bytes_per_s), "trend",
+		"size_bytes", json_clamp(row->sum.size_bytes), "blocks",
+		json_clamp(row->sum.count), "slope_bytes_per_s",
+		finite(suspect->slope_bytes_per_s), "trend",
 		json_trend(report->snapshot, section->class, row), "oldest_age_ns",
-		whole(row->oldest_age_ns), "why", strbuf_text(&why));
+		json_clamp(row->oldest_age_ns), "why", strbuf_text(&why));
 }
 
 json_t *json_singles(const struct report *report, const struct report_section *section)
@@ -135,7 +135,7 @@ json_t *json_singles(const struct report *report, const struct report_section *s
 		snprintf(address, sizeof(address), "0x%" PRIx64, single->block->address);
 		ok = append(array,
 			    json_pack("{s:s,s:I,s:I,s:I,s:o,s:o}", "address", address,
-				      "size_bytes", whole(single->block->size_bytes),
+				      "size_bytes", json_clamp(single->block->size_bytes),
 				      "age_ns", age_ns(report, single->block->time_ns),
 				      "tid", (json_int_t)single->block->tid, "stack",
 				      row->stack == SNAPSHOT_NO_STACK
@@ -160,14 +160,14 @@ json_t *json_moments(const struct report *report)
 		     append(array,
 			    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "age_ns",
 				      age_ns(report, moment->time_ns), "live_bytes",
-				      whole(bytes[BLOCK_HEAP]), "live_blocks",
-				      whole(blocks[BLOCK_HEAP]), "mapped_bytes",
-				      whole(bytes[BLOCK_MAPPING]), "mapped_blocks",
-				      whole(blocks[BLOCK_MAPPING]), "allocations",
-				      whole(moment->allocations), "allocated_bytes",
-				      whole(moment->allocated_bytes), "frees",
-				      whole(moment->frees), "vm_rss_bytes",
-				      whole(moment->vm_rss_bytes)));
+				      json_clamp(bytes[BLOCK_HEAP]), "live_blocks",
+				      json_clamp(blocks[BLOCK_HEAP]), "mapped_bytes",
+				      json_clamp(bytes[BLOCK_MAPPING]), "mapped_blocks",
+				      json_clamp(blocks[BLOCK_MAPPING]), "allocations",
+				      json_clamp(moment->allocations), "allocated_bytes",
+				      json_clamp(moment->allocated_bytes), "frees",
+				      json_clamp(moment->frees), "vm_rss_bytes",
+				      json_clamp(moment->vm_rss_bytes)));
 	}
 	return finish(array, ok);
 }

@@ -4,13 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "util/cleanup.h"
-#include "util/escape.h"
+#include "render/json_values.h"
 
-/*
- * json_object_set_new() takes over what it is given even when it fails, and fails when
- * given NULL. An object that lacks something is none.
- */
+/* An object that lacks something is none. */
 struct object {
 	json_t *json;
 	bool failed;
@@ -36,7 +32,7 @@ static void set(struct object *o, const char *key, json_t *value)
 
 static void set_integer(struct object *o, const char *key, uint64_t n)
 {
-	set(o, key, json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n));
+	set(o, key, json_unsigned(n));
 }
 
 /* The array, which it takes over, with `value` at its end; NULL when either is. */
@@ -50,7 +46,7 @@ static json_t *append(json_t *array, json_t *value)
 
 static uint64_t since_attach_ns(const struct snapshot *snap, uint64_t time_ns)
 {
-	return time_ns > snap->attached_ns ? time_ns - snap->attached_ns : 0;
+	return report_subtract(time_ns, snap->attached_ns);
 }
 
 /* --- histograms ------------------------------------------------------------------- */
@@ -184,12 +180,11 @@ json_t *json_peak(const struct snapshot *snap)
 static json_t *thread_object(const struct snapshot *snap, const struct snapshot_thread *t)
 {
 	const struct snapshot_process *process = snapshot_process(snap, t->process);
-	_cleanup_(freep) char *name = t->name ? escape_dup(t->name) : NULL;
 	struct object o = begin();
 
 	set(&o, "pid", process ? json_integer(process->pid) : json_null());
 	set_integer(&o, "tid", t->tid);
-	set(&o, "name", t->name ? json_string(name) : json_null());
+	set(&o, "name", json_text(t->name));
 	set(&o, "exited", json_boolean(t->exited));
 	set_integer(&o, "allocations", t->allocations);
 	set_integer(&o, "allocated_bytes", t->allocated_bytes);

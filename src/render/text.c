@@ -47,10 +47,8 @@ static void append_title(struct text_page *page)
 {
 	const struct report *report = page->report;
 	const struct snapshot *snap = report->snapshot;
-	char time[64];
 	struct strbuf *text = &page->text;
 
-	text_format_time(snap, "%Y-%m-%d %H:%M:%S %z", time, sizeof(time));
 	text_set_style(page, TEXT_TITLE);
 	strbuf_appendf(text, "memtrace report %" PRIu64 " of ", report->sequence);
 	if (text_is_of_one(report)) {
@@ -64,7 +62,7 @@ static void append_title(struct text_page *page)
 		strbuf_append(text, " that map ");
 		escape_text(text, snap->library);
 	}
-	strbuf_appendf(text, ", %s", time);
+	strbuf_appendf(text, ", %s", units_format_time(snap->wall_ns, UNITS_DATE).s);
 	text_set_style(page, TEXT_PLAIN);
 	strbuf_append_char(text, '\n');
 }
@@ -327,7 +325,7 @@ static struct error *render_text(const struct report *report, FILE *out)
 	page.frames = calloc(report->frame_count + 1, sizeof(*page.frames));
 	if (!page.frames)
 		return error_no_memory();
-	text_format_time(report->snapshot, "%H:%M:%S", page.clock, sizeof(page.clock));
+	page.clock = units_format_time(report->snapshot->wall_ns, "%H:%M:%S");
 	append_title(&page);
 	append_cause(&page);
 	append_tracing(&page);

@@ -2,9 +2,6 @@
 #include "render/text_page.h"
 
 #include <stdarg.h>
-#include <time.h>
-
-#include "util/units.h"
 
 #define FLUSH_BYTES ((size_t)64 * 1024)
 
@@ -48,7 +45,7 @@ void text_append_heading(struct text_page *page, const char *format, ...)
 	va_end(ap);
 	strbuf_append_char(&page->text, '\n');
 	text_set_style(page, TEXT_HEADING);
-	strbuf_appendf(&page->text, "[%s] %s:", page->clock, buf);
+	strbuf_appendf(&page->text, "[%s] %s:", page->clock.s, buf);
 	text_set_style(page, TEXT_PLAIN);
 	strbuf_append_char(&page->text, '\n');
 }
@@ -85,14 +82,4 @@ void text_flush_some(struct text_page *page)
 		return;
 	fwrite(page->text.data, 1, page->text.len, page->out);
 	strbuf_deinit(&page->text);
-}
-
-void text_format_time(const struct snapshot *snap, const char *format, char *buf,
-		      size_t size)
-{
-	time_t seconds = (time_t)(snap->wall_ns / UNITS_NS_PER_S);
-	struct tm tm;
-
-	if (!localtime_r(&seconds, &tm) || !strftime(buf, size, format, &tm))
-		snprintf(buf, size, "unknown time");
 }

@@ -7,13 +7,14 @@
 
 #include "report/report.h"
 #include "util/strbuf.h"
+#include "util/units.h"
 
 struct text_page {
 	struct strbuf text; /* what was not written yet */
 	const struct report *report;
 	FILE *out;
-	char **frames;  /* the line of each frame, made once; by report_frame.index */
-	char clock[32]; /* local time of the snapshot, "03:04:05" */
+	char **frames; /* the line of each frame, made once; by report_frame.index */
+	struct units_text clock; /* local time of the snapshot, "03:04:05" */
 };
 
 /* Colours; they are written only where report.options.color says so. */
@@ -44,9 +45,5 @@ void text_append_bar(struct text_page *page, uint64_t n, uint64_t most, unsigned
 
 /* Write what has gathered, if that is much, as a list may be long. */
 void text_flush_some(struct text_page *page);
-
-/* Local time of the snapshot by strftime(3). */
-void text_format_time(const struct snapshot *snap, const char *format, char *buf,
-		      size_t size);
 
 #endif

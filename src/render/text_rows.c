@@ -114,7 +114,6 @@ static void append_blocks(struct text_page *page, const struct report_row *row)
 {
 	const struct report *report = page->report;
 	struct strbuf *text = &page->text;
-	uint64_t now_ns = report->snapshot->time_ns;
 
 	if (!report->options.show_blocks)
 		return;
@@ -123,13 +122,9 @@ static void append_blocks(struct text_page *page, const struct report_row *row)
 
 		strbuf_appendf(text, "\t\taddr = 0x%" PRIx64 " size = %" PRIu64,
 			       block->address, block->size_bytes);
-		if (!report->options.combined_only) {
-			uint64_t age_ns =
-				now_ns > block->time_ns ? now_ns - block->time_ns : 0;
-
+		if (!report->options.combined_only)
 			strbuf_appendf(text, " age = %s",
-				       units_format_duration(age_ns).s);
-		}
+				       text_format_ago(report, block->time_ns).s);
 		strbuf_appendf(text, " thread = %" PRIu32 "\n", block->tid);
 	}
 }

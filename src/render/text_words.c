@@ -54,9 +54,7 @@ struct units_text text_format_slope(double bytes_per_s)
 
 struct units_text text_format_ago(const struct report *report, uint64_t time_ns)
 {
-	uint64_t now_ns = report->snapshot->time_ns;
-
-	return units_format_duration(now_ns > time_ns ? now_ns - time_ns : 0);
+	return units_format_duration(report_subtract(report->snapshot->time_ns, time_ns));
 }
 
 struct units_text text_format_decimal(double number)

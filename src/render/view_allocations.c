@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "render/csv.h"
 #include "render/text_processes.h"
 #include "render/text_rows.h"
 #include "render/text_words.h"
 #include "render/views_all.h"
-
-static uint64_t age_ns(const struct report *report, const struct snapshot_block *block)
-{
-	uint64_t now_ns = report->snapshot->time_ns;
-
-	return now_ns > block->time_ns ? now_ns - block->time_ns : 0;
-}
 
 static void append_single(struct text_page *page, const struct report_single *single)
 {
@@ -26,7 +20,7 @@ static void append_single(struct text_page *page, const struct report_single *si
 	strbuf_appendf(text, " at 0x%" PRIx64, block->address);
 	if (!report->options.combined_only)
 		strbuf_appendf(text, ", %s old",
-			       units_format_duration(age_ns(report, block)).s);
+			       text_format_ago(report, block->time_ns).s);
 	strbuf_appendf(text, ", by thread %" PRIu32, block->tid);
 	if (!text_is_of_one(report) && single->row->process) {
 		strbuf_append(text, " of ");
@@ -66,8 +60,10 @@ static void csv_table(const struct report *report, FILE *out)
 			fprintf(out,
 				",%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32
 				"\r\n",
-				section->class == BLOCK_HEAP ? "heap" : "mapping",
-				block->address, block->size_bytes, age_ns(report, block),
+				csv_class_name(section->class), block->address,
+				block->size_bytes,
+				report_subtract(report->snapshot->time_ns,
+						block->time_ns),
 				block->tid);
 		}
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "render/csv.h"
 #include "render/text_page.h"
 #include "render/views_all.h"
 #include "report/histogram.h"
@@ -74,7 +75,7 @@ static void csv_table(const struct report *report, FILE *out)
 				fprintf(out,
 					"%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
 					"\r\n",
-					section->class == BLOCK_HEAP ? "heap" : "mapping",
+					csv_class_name(section->class),
 					histogram_min_bytes(i), histogram_max_bytes(i),
 					live, ever);
 		}

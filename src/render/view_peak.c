@@ -35,15 +35,12 @@ static void append_text(struct text_page *page, const struct report_section *sec
 
 static void csv_row(const struct report *report, const struct report_row *row, FILE *out)
 {
-	uint64_t now_ns = report->snapshot->time_ns;
-
 	fprintf(out, "%" PRIu64 ",%" PRIu64 ",", row->peak_bytes, row->peak_count);
 	/* What held nothing has no time of it. */
-	if (row->traffic && row->peak_bytes) {
-		uint64_t peak_ns = row->traffic->peak_time_ns;
-
-		fprintf(out, "%" PRIu64, now_ns > peak_ns ? now_ns - peak_ns : 0);
-	}
+	if (row->traffic && row->peak_bytes)
+		fprintf(out, "%" PRIu64,
+			report_subtract(report->snapshot->time_ns,
+					row->traffic->peak_time_ns));
 	fprintf(out, ",%" PRIu64 ",%" PRIu64, row->sum.estimated_bytes,
 		row->sum.estimated_count);
 }

@@ -29,8 +29,7 @@ static void csv_table(const struct report *report, FILE *out)
 			fprintf(out,
 				",%d,%s,%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64
 				",%" PRIu64 "\r\n",
-				process->exited,
-				section->class == BLOCK_HEAP ? "heap" : "mapping",
+				process->exited, csv_class_name(section->class),
 				p->live.estimated_bytes, p->live.estimated_count,
 				p->estimated_growth_bytes, process->memory.vm_rss_bytes,
 				process->memory.vm_hwm_bytes);

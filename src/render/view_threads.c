@@ -10,40 +10,17 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 
-/* Bytes as they are estimated to be in all, weighed by the mean size. */
-static uint64_t weigh(const struct report *report, uint64_t bytes, uint64_t count)
-{
-	const struct report_section *heap = &report->sections[BLOCK_HEAP];
-	double weight = report_weight(report, heap, count ? bytes / count : 0);
-
-	return weight == 1 ? bytes : report_round((double)bytes * weight);
-}
-
-/* What it freed of blocks that others had allocated. */
-static uint64_t of_others(uint64_t all, uint64_t own)
-{
-	return all > own ? all - own : 0;
-}
-
 static void append_thread(struct text_page *page, const struct report_thread *t)
 {
 	const struct snapshot_thread *thread = t->thread;
 	struct strbuf *text = &page->text;
-	const uint64_t bytes[][2] = {
-		{thread->allocated_bytes, thread->allocations},
-		{thread->freed_own_bytes, thread->freed_own},
-		{thread->freed_by_others_bytes, thread->freed_by_others},
-		{of_others(thread->freed_bytes, thread->freed_own_bytes),
-		 of_others(thread->frees, thread->freed_own)},
-	};
+	const uint64_t bytes[] = {t->allocated_bytes, t->freed_own_bytes,
+				  t->freed_by_others_bytes, t->freed_of_others_bytes};
 
 	strbuf_appendf(text, "  %10s %10" PRIu64, units_format_bytes(t->live_bytes).s,
 		       t->live_count);
 	for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++)
-		strbuf_appendf(
-			text, " %12s",
-			units_format_bytes(weigh(page->report, bytes[i][0], bytes[i][1]))
-				.s);
+		strbuf_appendf(text, " %12s", units_format_bytes(bytes[i]).s);
 	strbuf_appendf(text, "  %" PRIu32 " (", thread->tid);
 	escape_text(text, thread->name ? thread->name : "unknown");
 	strbuf_append_char(text, ')');

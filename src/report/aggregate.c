@@ -7,7 +7,7 @@
 
 uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *block)
 {
-	return snap->time_ns > block->time_ns ? snap->time_ns - block->time_ns : 0;
+	return report_subtract(snap->time_ns, block->time_ns);
 }
 
 int block_compare(const struct snapshot_block *a, const struct snapshot_block *b)

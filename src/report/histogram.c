@@ -15,21 +15,3 @@ uint64_t histogram_max_bytes(size_t class)
 {
 	return class ? UINT64_MAX >> (64 - class) : 0;
 }
-
-struct histogram histogram_of_row(const struct report *report,
-				  const struct report_section *section,
-				  const struct report_row *row)
-{
-	double blocks[HISTOGRAM_CLASSES] = {0};
-	struct histogram h;
-
-	for (size_t i = 0; i < row->block_count; i++) {
-		uint64_t size_bytes = row->blocks[i]->size_bytes;
-
-		blocks[histogram_class(size_bytes)] +=
-			report_weight(report, section, size_bytes);
-	}
-	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++)
-		h.blocks[i] = report_round(blocks[i]);
-	return h;
-}

@@ -33,6 +33,11 @@ uint64_t report_add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+uint64_t report_subtract(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 uint64_t report_round(double estimate)
 {
 	return estimate < 18e18 ? (uint64_t)(estimate + 0.5) : UINT64_MAX;

@@ -163,11 +163,6 @@ unsigned report_data_of(const struct snapshot *snap)
 	       (snap->has_trends ? REPORT_DATA_TRENDS : 0);
 }
 
-static uint64_t elapsed(uint64_t now_ns, uint64_t then_ns)
-{
-	return now_ns > then_ns ? now_ns - then_ns : 0;
-}
-
 /* Those that the report has sections of, in their order. */
 static size_t find_classes(const struct snapshot *snap,
 			   enum block_class ret[BLOCK_CLASS_COUNT])
@@ -200,9 +195,10 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 									: options->sort;
 	report->sequence = history->reports + 1;
 	report->has_previous = history->reports > 0;
-	report->elapsed_ns = elapsed(snap->time_ns, snap->attached_ns);
-	report->since_ns = report->has_previous ? elapsed(snap->time_ns, history->time_ns)
-						: report->elapsed_ns;
+	report->elapsed_ns = report_subtract(snap->time_ns, snap->attached_ns);
+	report->since_ns = report->has_previous
+				   ? report_subtract(snap->time_ns, history->time_ns)
+				   : report->elapsed_ns;
 	sampling_weights_init(snap, &report->weights);
 
 	struct builder b = {

@@ -39,8 +39,13 @@ struct report_process {
 struct report_thread {
 	const struct snapshot_thread *thread;
 	const struct snapshot_process *process; /* NULL: unknown */
-	/* Estimated, where blocks were sampled. */
+	/* Estimated, where blocks were sampled: as if those of a number were of one size.
+	 */
 	uint64_t live_bytes, live_count;
+	uint64_t allocated_bytes;
+	uint64_t freed_own_bytes;       /* its own, by itself */
+	uint64_t freed_by_others_bytes; /* its own, by others */
+	uint64_t freed_of_others_bytes; /* by itself, those of others */
 };
 
 /* Call paths that hold something and that rows were not made of, as it was asked for. */
@@ -144,5 +149,9 @@ int64_t report_difference(uint64_t a, uint64_t b);
 
 /* Sums of a damaged snapshot stop at the top; they never start anew. */
 uint64_t report_add(uint64_t a, uint64_t b);
+
+/* a - b, and 0 where that is negative: what came before may be missing, and a clock may
+ * be ahead of the snapshot's. */
+uint64_t report_subtract(uint64_t a, uint64_t b);
 
 #endif

@@ -13,11 +13,6 @@ static uint64_t scale(uint64_t n, double weight)
 	return weight == 1 ? n : report_round((double)n * weight);
 }
 
-static uint64_t minus(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static struct report_flow traced(const struct snapshot_traffic *t)
 {
 	return (struct report_flow){t->allocations, t->allocated_bytes, t->frees,
@@ -46,11 +41,11 @@ static struct report_flow difference(const struct report_flow *now,
 				     const struct report_flow *before)
 {
 	return (struct report_flow){
-		minus(now->allocations, before->allocations),
-		minus(now->allocated_bytes, before->allocated_bytes),
-		minus(now->frees, before->frees),
-		minus(now->freed_bytes, before->freed_bytes),
-		minus(now->temporary, before->temporary),
+		report_subtract(now->allocations, before->allocations),
+		report_subtract(now->allocated_bytes, before->allocated_bytes),
+		report_subtract(now->frees, before->frees),
+		report_subtract(now->freed_bytes, before->freed_bytes),
+		report_subtract(now->temporary, before->temporary),
 	};
 }
 
@@ -110,8 +105,10 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 							    before_sum.estimated_bytes),
 		.estimated_growth_count = report_difference(now_sum.estimated_count,
 							    before_sum.estimated_count),
-		.oldest_age_ns = now.count ? minus(snap->time_ns, now.oldest_ns) : 0,
-		.newest_age_ns = now.count ? minus(snap->time_ns, now.newest_ns) : 0,
+		.oldest_age_ns =
+			now.count ? report_subtract(snap->time_ns, now.oldest_ns) : 0,
+		.newest_age_ns =
+			now.count ? report_subtract(snap->time_ns, now.newest_ns) : 0,
 		.end = STACK_END_UNREADABLE,
 	};
 	if (snap->has_trends && stack < snap->trends[class].len)

@@ -16,9 +16,15 @@ static int compare(const void *pa, const void *pb)
 
 static uint64_t left(uint64_t made, uint64_t own, uint64_t others)
 {
-	uint64_t gone = report_add(own, others);
+	return report_subtract(made, report_add(own, others));
+}
 
-	return made > gone ? made - gone : 0;
+static uint64_t weigh(const struct builder *b, uint64_t bytes, uint64_t count)
+{
+	double weight = report_weight(b->report, &b->report->sections[BLOCK_HEAP],
+				      count ? bytes / count : 0);
+
+	return weight == 1 ? bytes : report_round((double)bytes * weight);
 }
 
 struct error *report_threads_build(struct builder *b)
@@ -37,7 +43,6 @@ struct error *report_threads_build(struct builder *b)
 		uint64_t live_bytes =
 			left(thread->allocated_bytes, thread->freed_own_bytes,
 			     thread->freed_by_others_bytes);
-		/* As if its blocks were of one size. */
 		double weight = report_weight(b->report, heap,
 					      live_count ? live_bytes / live_count : 0);
 
@@ -46,6 +51,17 @@ struct error *report_threads_build(struct builder *b)
 			.process = snapshot_process(b->snap, thread->process),
 			.live_bytes = report_round((double)live_bytes * weight),
 			.live_count = report_round((double)live_count * weight),
+			.allocated_bytes =
+				weigh(b, thread->allocated_bytes, thread->allocations),
+			.freed_own_bytes =
+				weigh(b, thread->freed_own_bytes, thread->freed_own),
+			.freed_by_others_bytes = weigh(b, thread->freed_by_others_bytes,
+						       thread->freed_by_others),
+			.freed_of_others_bytes =
+				weigh(b,
+				      report_subtract(thread->freed_bytes,
+						      thread->freed_own_bytes),
+				      report_subtract(thread->frees, thread->freed_own)),
 		};
 	}
 	if (count)

@@ -79,7 +79,6 @@ static const struct file_field *find_field(const struct file_table *table,
 
 static struct error *take_column(struct reader *r, const struct file_table *table)
 {
-	static const char kinds[] = "ibfs"; /* in the order of enum file_kind */
 	char label[LABEL_MAX];
 	uint8_t form[4];
 	struct error *err = take_label(r, label);
@@ -94,40 +93,12 @@ static struct error *take_column(struct reader *r, const struct file_table *tabl
 	column.count = (uint16_t)(form[2] | form[3] << 8);
 	if (!is_sized((char)form[0], form[1]) || !column.count)
 		return file_damaged("a column of %s has an unknown form", table->name);
-	if (column.field && (kinds[column.field->kind] != form[0] ||
+	if (column.field && (file_kind_letter(column.field->kind) != form[0] ||
 			     file_field_bytes(column.field) != column.width ||
 			     column.field->count < column.count))
 		return file_damaged("column %s of %s has another form",
 				    column.field->name, table->name);
 	return vec_push(&r->columns, column) ? NULL : error_no_memory();
-}
-
-static void decode_integer(char *to, const unsigned char *from, size_t width)
-{
-	uint16_t half;
-	uint32_t word;
-	uint64_t whole;
-
-	switch (width) {
-	case 1:
-		*to = (char)*from;
-		break;
-	case 2:
-		memcpy(&half, from, sizeof(half));
-		half = le16toh(half);
-		memcpy(to, &half, sizeof(half));
-		break;
-	case 4:
-		memcpy(&word, from, sizeof(word));
-		word = le32toh(word);
-		memcpy(to, &word, sizeof(word));
-		break;
-	default:
-		memcpy(&whole, from, sizeof(whole));
-		whole = le64toh(whole);
-		memcpy(to, &whole, sizeof(whole));
-		break;
-	}
 }
 
 /* False for what cannot be. */
@@ -139,7 +110,7 @@ static bool decode(const struct reader *r, const struct file_field *field, char 
 
 	switch (field->kind) {
 	case FILE_TEXT:
-		decode_integer((char *)&index, from, sizeof(index));
+		file_copy_integer(&index, from, sizeof(index));
 		/* The tables of strings in a file do not change any more. */
 		text = (char *)string_table_get(&r->content->snap.strings, index);
 		memcpy(to, &text, sizeof(text));
@@ -148,7 +119,7 @@ static bool decode(const struct reader *r, const struct file_field *field, char 
 		*(bool *)to = *from;
 		return *from < 2;
 	default:
-		decode_integer(to, from, width);
+		file_copy_integer(to, from, width);
 		return true;
 	}
 }
@@ -336,9 +307,7 @@ struct error *snapshot_read(FILE *in, uint64_t size_bytes, struct snapshot **ret
 	*snap = content.snap;
 	chunk_reader_deinit(&r.chunks);
 	vec_deinit(&r.columns);
-	vec_deinit(&content.modules);
-	vec_deinit(&content.losses);
-	vec_deinit(&content.ends);
+	file_content_deinit(&content);
 	if (err)
 		snapshot_destroy(snap);
 	else

@@ -241,3 +241,20 @@ size_t file_field_bytes(const struct file_field *field)
 {
 	return field->kind == FILE_TEXT ? sizeof(uint32_t) : field->width;
 }
+
+char file_kind_letter(enum file_kind kind)
+{
+	static const char letters[] = {[FILE_INTEGER] = 'i',
+				       [FILE_FLAG] = 'b',
+				       [FILE_FLOAT] = 'f',
+				       [FILE_TEXT] = 's'};
+
+	return letters[kind];
+}
+
+void file_content_deinit(struct file_content *content)
+{
+	vec_deinit(&content->modules);
+	vec_deinit(&content->losses);
+	vec_deinit(&content->ends);
+}

@@ -8,6 +8,9 @@
 #ifndef SNAPSHOT_FILE_TABLES_H
 #define SNAPSHOT_FILE_TABLES_H
 
+#include <endian.h>
+#include <string.h>
+
 #include "snapshot/snapshot.h"
 
 enum file_kind {
@@ -57,6 +60,9 @@ struct file_content {
 	VEC(struct file_end) ends;
 };
 
+/* Free the vectors of its own; the snapshot stays. */
+void file_content_deinit(struct file_content *content);
+
 extern const struct file_table file_tables[];
 extern const size_t file_table_count;
 
@@ -75,5 +81,38 @@ bool file_rows_make(const struct file_table *table, struct file_content *content
 
 /* Bytes of one element in the file. */
 size_t file_field_bytes(const struct file_field *field);
+
+/* What stands for the kind in the file. */
+char file_kind_letter(enum file_kind kind);
+
+/* A number of `width` bytes, 1, 2, 4 or 8, from the byte order of the machine to that of
+ * the file (little endian), or back, which is the same. Neither needs alignment. */
+static inline void file_copy_integer(void *to, const void *from, size_t width)
+{
+	uint16_t half;
+	uint32_t word;
+	uint64_t whole;
+
+	switch (width) {
+	case 1:
+		memcpy(to, from, 1);
+		break;
+	case 2:
+		memcpy(&half, from, sizeof(half));
+		half = htole16(half);
+		memcpy(to, &half, sizeof(half));
+		break;
+	case 4:
+		memcpy(&word, from, sizeof(word));
+		word = htole32(word);
+		memcpy(to, &word, sizeof(word));
+		break;
+	default:
+		memcpy(&whole, from, sizeof(whole));
+		whole = htole64(whole);
+		memcpy(to, &whole, sizeof(whole));
+		break;
+	}
+}
 
 #endif

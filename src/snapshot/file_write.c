@@ -49,13 +49,6 @@ static bool add_names(struct file_content *content)
 	return ok;
 }
 
-static void content_deinit(struct file_content *content)
-{
-	vec_deinit(&content->modules);
-	vec_deinit(&content->losses);
-	vec_deinit(&content->ends);
-}
-
 /* --- strings ------------------------------------------------------------------------ */
 
 static uint32_t text_index(struct writer *w, const char *text)
@@ -115,34 +108,6 @@ static void write_strings(struct writer *w)
 	chunk_writer_add(&w->chunks, w->texts.bytes.data, w->texts.bytes.len);
 }
 
-static void encode_integer(unsigned char *to, const char *from, size_t width)
-{
-	uint16_t half;
-	uint32_t word;
-	uint64_t whole;
-
-	switch (width) {
-	case 1:
-		*to = (unsigned char)*from;
-		break;
-	case 2:
-		memcpy(&half, from, sizeof(half));
-		half = htole16(half);
-		memcpy(to, &half, sizeof(half));
-		break;
-	case 4:
-		memcpy(&word, from, sizeof(word));
-		word = htole32(word);
-		memcpy(to, &word, sizeof(word));
-		break;
-	default:
-		memcpy(&whole, from, sizeof(whole));
-		whole = htole64(whole);
-		memcpy(to, &whole, sizeof(whole));
-		break;
-	}
-}
-
 static void encode(struct writer *w, const struct file_field *field, unsigned char *to,
 		   const char *from)
 {
@@ -154,11 +119,11 @@ static void encode(struct writer *w, const struct file_field *field, unsigned ch
 
 		memcpy(&text, from, sizeof(text));
 		index = text_index(w, text);
-		encode_integer(to, (const char *)&index, sizeof(index));
+		file_copy_integer(to, &index, sizeof(index));
 		return;
 	}
 	for (size_t i = 0; i < field->count; i++)
-		encode_integer(to + i * width, from + i * width, width);
+		file_copy_integer(to + i * width, from + i * width, width);
 }
 
 static void write_column(struct writer *w, const struct file_rows *rows, size_t row_bytes,
@@ -179,10 +144,6 @@ static void write_column(struct writer *w, const struct file_rows *rows, size_t 
 
 static void write_table(struct writer *w, const struct file_table *table)
 {
-	static const char kinds[] = {[FILE_INTEGER] = 'i',
-				     [FILE_FLAG] = 'b',
-				     [FILE_FLOAT] = 'f',
-				     [FILE_TEXT] = 's'};
 	struct file_rows rows = file_rows_get(table, &w->content);
 	uint64_t size = sizeof(uint64_t) + sizeof(uint8_t);
 
@@ -200,7 +161,7 @@ static void write_table(struct writer *w, const struct file_table *table)
 	chunk_writer_add(&w->chunks, &(uint8_t){(uint8_t)table->field_count}, 1);
 	for (size_t i = 0; i < table->field_count; i++) {
 		const struct file_field *field = &table->fields[i];
-		const uint8_t form[] = {(uint8_t)kinds[field->kind],
+		const uint8_t form[] = {(uint8_t)file_kind_letter(field->kind),
 					(uint8_t)file_field_bytes(field)};
 		uint16_t count = htole16(field->count);
 
@@ -229,7 +190,7 @@ struct error *snapshot_write(const struct snapshot *snap, FILE *out)
 	}
 	err = w.failed ? error_no_memory() : chunk_writer_finish(&w.chunks);
 	chunk_writer_deinit(&w.chunks);
-	content_deinit(&w.content);
+	file_content_deinit(&w.content);
 	string_table_deinit(&w.texts);
 	return err;
 }

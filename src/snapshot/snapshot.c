@@ -180,17 +180,8 @@ const struct snapshot_process *snapshot_process(const struct snapshot *snap,
 const struct snapshot_module *snapshot_find_module(const struct snapshot_process *process,
 						   uint64_t address)
 {
-	size_t low = 0, high = process->modules.len;
+	size_t low = vec_count_up_to(&process->modules, start, address);
 
-	/* Ends with `low` at the first module that starts past the address. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (process->modules.data[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || address >= process->modules.data[low - 1].end)
 		return NULL;
 	return &process->modules.data[low - 1];

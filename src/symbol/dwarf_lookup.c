@@ -163,16 +163,8 @@ void dwarf_lookup_destroy(struct dwarf_lookup *lookup)
 static struct dwarf_unit *find_unit(const struct dwarf_lookup *lookup, uint64_t address)
 {
 	const struct unit_range *ranges = lookup->ranges.data, *found = NULL;
-	size_t low = 0, high = lookup->ranges.len;
+	size_t low = vec_count_up_to(&lookup->ranges, low, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
 		const struct unit_range *range = &ranges[low - 1 - i];
 

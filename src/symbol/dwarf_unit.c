@@ -161,16 +161,8 @@ const struct dwarf_function *dwarf_unit_function(const struct dwarf_unit *unit,
 						 uint64_t address)
 {
 	const struct dwarf_function *functions = unit->functions.data, *found = NULL;
-	size_t low = 0, high = unit->functions.len;
+	size_t low = vec_count_up_to(&unit->functions, low, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
 		const struct dwarf_function *f = &functions[low - 1 - i];
 

@@ -111,16 +111,8 @@ void elf_names_destroy(struct elf_names *names)
 const char *elf_names_find(const struct elf_names *names, uint64_t address,
 			   uint64_t *ret_offset)
 {
-	size_t low = 0, high = names->functions.len;
+	size_t low = vec_count_up_to(&names->functions, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->functions.data[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return NULL;
 

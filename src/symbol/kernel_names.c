@@ -115,16 +115,8 @@ bool kernel_names_are_hidden(const struct kernel_names *names)
 static const struct kernel_symbol *find(const struct kernel_names *names,
 					uint64_t address)
 {
-	size_t low = 0, high = names->list.len;
+	size_t low = vec_count_up_to(&names->list, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->list.data[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return NULL;
 	address = names->list.data[--low].address;

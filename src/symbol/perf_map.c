@@ -192,18 +192,10 @@ static void refresh(struct perf_map *map)
 const char *perf_map_find(struct perf_map *map, uint64_t address, uint64_t *ret_offset)
 {
 	const struct jitted *found = NULL;
-	size_t low = 0, high;
+	size_t low;
 
 	refresh(map);
-	high = map->code.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->code.data[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = vec_count_up_to(&map->code, start, address);
 	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
 		const struct jitted *code = &map->code.data[low - 1 - i];
 

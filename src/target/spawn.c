@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/spawn.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -16,10 +15,10 @@
 #include <unistd.h>
 
 #include "target/elf.h"
+#include "target/linker.h"
 #include "target/proc.h"
 #include "util/cleanup.h"
 
-DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct proc *, proc_close);
 
 /* Stops on the way to the announcement; a program that makes more is left as it is. */
@@ -96,50 +95,19 @@ static bool poke_byte(pid_t pid, uint64_t address, uint8_t byte, uint8_t *old)
 		      (void *)(uintptr_t)patched) == 0;
 }
 
-/* What the kernel told the program (getauxval(3)); 0 for what it did not. */
-struct auxv {
-	uint64_t linker_base; /* AT_BASE; 0: statically linked */
-	uint64_t phdr, phnum;
-};
-
-static void auxv_read(pid_t pid, struct auxv *ret)
-{
-	char path[64];
-	uint64_t pair[2];
-
-	*ret = (struct auxv){0};
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
-
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	while (fd >= 0 && read(fd, pair, sizeof(pair)) == sizeof(pair) &&
-	       pair[0] != AT_NULL) {
-		if (pair[0] == AT_BASE)
-			ret->linker_base = pair[1];
-		if (pair[0] == AT_PHDR)
-			ret->phdr = pair[1];
-		if (pair[0] == AT_PHNUM)
-			ret->phnum = pair[1];
-	}
-}
-
-/* The address of _dl_debug_state in the code mapping `m`, or 0. */
+/* The address of LINKER_NOTICE in the code mapping `m`, or 0. */
 static uint64_t find_announcement(const struct proc *proc, const struct proc_mapping *m)
 {
-	static const char *const names[] = {"_dl_debug_state"};
-	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	_cleanup_(freep) char *path = NULL;
-	struct elf_symbol symbol = {0};
+	uint64_t offset = 0;
 	_cleanup_(error_destroyp) struct error *err = proc_mapping_path(proc, m, &path);
 
 	if (!err)
-		err = elf_file_open(path, &file);
-	if (!err)
-		err = elf_file_find_functions(file, names, 1, &symbol);
-	if (err || !symbol.name || symbol.file_offset < m->file_offset ||
-	    symbol.file_offset - m->file_offset >= m->end - m->start)
+		err = linker_find_notice(path, &offset);
+	if (err || !offset || offset < m->file_offset ||
+	    offset - m->file_offset >= m->end - m->start)
 		return 0;
-	return m->start + (symbol.file_offset - m->file_offset);
+	return m->start + (offset - m->file_offset);
 }
 
 /* Where the dynamic linker announces the libraries; 0: it does not. */

@@ -116,16 +116,8 @@ static struct error *read_entries(struct cfi_index *index)
 
 static bool search_rows(const struct cfi_index *index, uint64_t address, size_t *ret)
 {
-	size_t low = 0, high = index->rows.len;
+	size_t low = vec_count_up_to(&index->rows, start, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->rows.data[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || address >= index->rows.data[low - 1].end)
 		return false;
 	*ret = index->rows.data[low - 1].offset;

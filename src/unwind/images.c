@@ -92,17 +92,7 @@ struct error *images_copy(const struct images *images, uint64_t at_ns,
 /* How many ranges begin at or before `address`. */
 static size_t count_up_to(const struct images *images, uint64_t address)
 {
-	size_t low = 0, high = images->ranges.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (images->ranges.data[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vec_count_up_to(&images->ranges, start, address);
 }
 
 static const struct range *find(const struct images *images, uint64_t pc, uint64_t at_ns)

@@ -12,27 +12,31 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return ab < c ? ab : c;
 }
 
-/* How many letters to insert, drop or replace to turn one into the other (Levenshtein).
- * Neither is longer than NEAREST_NAME_MAX. */
-static unsigned distance_of(const char *a, size_t a_len, const char *b, size_t b_len)
+unsigned nearest_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	unsigned row[NEAREST_NAME_MAX + 1];
+	unsigned rows[3][NEAREST_NAME_MAX + 1];
+	unsigned *before = rows[0], *above = rows[1], *row = rows[2];
 
 	for (size_t j = 0; j <= b_len; j++)
-		row[j] = (unsigned)j;
+		above[j] = (unsigned)j;
 	for (size_t i = 1; i <= a_len; i++) {
-		unsigned diagonal = row[0];
-
 		row[0] = (unsigned)i;
 		for (size_t j = 1; j <= b_len; j++) {
-			unsigned above = row[j];
+			unsigned replace = above[j - 1] + (a[i - 1] != b[j - 1]);
 
-			row[j] = min3(above + 1, row[j - 1] + 1,
-				      diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
+			row[j] = min3(above[j] + 1, row[j - 1] + 1, replace);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j])
+				row[j] = before[j - 2] + 1;
 		}
+
+		unsigned *unused = before;
+
+		before = above;
+		above = row;
+		row = unused;
 	}
-	return row[b_len];
+	return above[b_len];
 }
 
 static unsigned far_from(size_t len)
@@ -52,7 +56,7 @@ void nearest_offer(struct nearest *nearest, const char *name, size_t len)
 	    wanted_len > NEAREST_NAME_MAX)
 		return;
 	if (len < wanted_len + distance && wanted_len < len + distance)
-		distance = distance_of(nearest->wanted, wanted_len, name, len);
+		distance = nearest_distance(nearest->wanted, wanted_len, name, len);
 	if (distance >= far_from(wanted_len)) {
 		/* One that holds the whole of it comes after those with a slip. */
 		if (wanted_len < 3 || !memmem(name, len, nearest->wanted, wanted_len))

@@ -19,6 +19,10 @@ struct nearest {
 	size_t count;
 };
 
+/* How many letters to insert, drop, replace or swap with their neighbour to turn one into
+ * the other (optimal string alignment). `b_len` is at most NEAREST_NAME_MAX. */
+unsigned nearest_distance(const char *a, size_t a_len, const char *b, size_t b_len);
+
 /* Compare `name` (`len` bytes) with the wanted one. Near are those within a third of its
  * letters of it, and those that have it in them. */
 void nearest_offer(struct nearest *nearest, const char *name, size_t len);

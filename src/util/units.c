@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* Room for an exact product of a 64-bit number and a unit or a power of ten. */
 __extension__ typedef unsigned __int128 wide;
@@ -238,5 +239,16 @@ struct units_text units_format_duration(uint64_t ns)
 	else
 		snprintf(text.s, sizeof(text.s), "%llu d %02llu h", n / UNITS_NS_PER_DAY,
 			 n % UNITS_NS_PER_DAY / UNITS_NS_PER_HOUR);
+	return text;
+}
+
+struct units_text units_format_time(uint64_t unix_ns, const char *format)
+{
+	time_t seconds = (time_t)(unix_ns / UNITS_NS_PER_S);
+	struct units_text text;
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm) || !strftime(text.s, sizeof(text.s), format, &tm))
+		return (struct units_text){"unknown time"};
 	return text;
 }

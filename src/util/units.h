@@ -58,4 +58,10 @@ struct units_text units_format_count(uint64_t n);
  * Negative and not-a-number give "0". */
 struct units_text units_format_rate(double per_second);
 
+/* A time of CLOCK_REALTIME in the local zone by strftime(3), in fewer than 32 bytes;
+ * "unknown time" for what there is no date of. */
+#define UNITS_DATE "%Y-%m-%d %H:%M:%S %z"
+struct units_text units_format_time(uint64_t unix_ns, const char *format)
+	__attribute__((format(strftime, 2, 0)));
+
 #endif

@@ -54,6 +54,23 @@ static inline bool vec_grow_(void **data, size_t *cap, size_t want, size_t size)
 	for (__typeof__(*(v)->data) *it = (v)->data; it && it < (v)->data + (v)->len;    \
 	     it++)
 
+/* How many elements have a `member` of at most `limit`, in a vector in ascending order of
+ * `member`: the index of the first that is above it. `limit` is read again and again. */
+#define vec_count_up_to(v, member, limit)                                                \
+	__extension__({                                                                  \
+		size_t low_ = 0, high_ = (v)->len;                                       \
+                                                                                         \
+		while (low_ < high_) {                                                   \
+			size_t middle_ = low_ + (high_ - low_) / 2;                      \
+                                                                                         \
+			if ((v)->data[middle_].member <= (limit))                        \
+				low_ = middle_ + 1;                                      \
+			else                                                             \
+				high_ = middle_;                                         \
+		}                                                                        \
+		low_;                                                                    \
+	})
+
 #define vec_deinit(v)                                                                    \
 	do {                                                                             \
 		free((v)->data);                                                         \

@@ -64,10 +64,7 @@ static void fill(struct fixture *f)
 	fixture_fill(f);
 	/* It holds nothing any more. */
 	FIXTURE_STACK(f, STACK_END_COMPLETE, f->symbols.data[2].start + 5);
-	fixture_fill_moments(f);
-	fixture_fill_threads(f);
-	fixture_fill_traffic(f);
-	fixture_fill_trends(f);
+	fixture_fill_course(f);
 	f->snap->processes.data->memory = (struct snapshot_memory){
 		.vm_rss_bytes = 15 << 20,
 		.vm_hwm_bytes = 16 << 20,

@@ -97,10 +97,7 @@ static void html(void)
 
 	fixture_init(&f);
 	fixture_fill(&f);
-	fixture_fill_moments(&f);
-	fixture_fill_threads(&f);
-	fixture_fill_traffic(&f);
-	fixture_fill_trends(&f);
+	fixture_fill_course(&f);
 	f.snap->processes.data->memory = (struct snapshot_memory){
 		.vm_rss_bytes = 15 << 20,
 		.vm_hwm_bytes = 16 << 20,

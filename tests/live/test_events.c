@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/files.h"
 #include "live/trace.h"
 #include "util/cleanup.h"
 
 #define TIMEOUT_S 30
-#define FILE_CAP  ((size_t)1 << 20)
 #define CALLS     5000
 
 static struct live_process *target;
@@ -286,48 +286,6 @@ static void growth(void)
 
 /* --- output ----------------------------------------------------------------------- */
 
-/* What the file holds, owned. */
-static char *read_file(const char *dir, const char *name)
-{
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-	char *text = malloc(FILE_CAP);
-
-	REQUIRE(file && text);
-	text[fread(text, 1, FILE_CAP - 1, file)] = '\0';
-	return text;
-}
-
-static int64_t sum_collapsed(const char *text)
-{
-	int64_t sum = 0;
-
-	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
-		const char *space = memrchr(text, ' ', (size_t)(end - text));
-
-		REQUIRE(space);
-		sum += strtoll(space + 1, NULL, 10);
-	}
-	return sum;
-}
-
-static int64_t sum_csv(const char *text, pid_t pid)
-{
-	char begin[32];
-	int64_t sum = 0;
-
-	snprintf(begin, sizeof(begin), "\r\n%d,", (int)pid);
-	while ((text = strstr(text, begin))) {
-		text = strchr(text + strlen(begin), ',');
-		REQUIRE(text);
-		sum += strtoll(text + 1, NULL, 10);
-	}
-	return sum;
-}
-
 /* Every file has the same sum; the text report has its words for it. */
 static void files(void)
 {
@@ -361,17 +319,17 @@ static void files(void)
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
 	live_destroy(memtrace);
 
-	_cleanup_(freep) char *collapsed = read_file(dir, "a");
-	_cleanup_(freep) char *svg = read_file(dir, "b");
-	_cleanup_(freep) char *csv = read_file(dir, "c");
-	_cleanup_(freep) char *json = read_file(dir, "d");
-	_cleanup_(freep) char *pprof = read_file(dir, "e");
+	_cleanup_(freep) char *collapsed = files_read("%s/a", dir);
+	_cleanup_(freep) char *svg = files_read("%s/b", dir);
+	_cleanup_(freep) char *csv = files_read("%s/c", dir);
+	_cleanup_(freep) char *json = files_read("%s/d", dir);
+	_cleanup_(freep) char *pprof = files_read("%s/e", dir);
 	json_t *report = json_loads(json, 0, NULL);
 
-	CHECK_INT(sum_collapsed(collapsed), 400);
+	CHECK_INT(files_sum_collapsed(collapsed), 400);
 	CHECK_CONTAINS(collapsed, "main;run;site_many;work 300\n");
 	CHECK_CONTAINS(svg, " data-bytes=\"400\" data-unit=\"events\"");
-	CHECK_INT(sum_csv(csv, live_pid(target)), 400);
+	CHECK_INT(files_sum_csv(csv, live_pid(target)), 400);
 	CHECK_CONTAINS(csv, ",event\r\n");
 	CHECK(!memcmp(pprof, "\x1f\x8b", 2));
 	REQUIRE(report);

@@ -6,55 +6,22 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/files.h"
 #include "live/trace.h"
 #include "util/cleanup.h"
 
 #define TIMEOUT_S 30
-#define FILE_CAP  ((size_t)1 << 20)
 
 static struct live_process *oracle;
 
 /* What the file holds, owned; its mode must be 0600. */
 static char *read_file(const char *path)
 {
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-	char *text = malloc(FILE_CAP);
 	struct stat st;
 
-	REQUIRE(file && text);
-	REQUIRE(!fstat(fileno(file), &st));
+	REQUIRE(!lstat(path, &st));
 	CHECK_INT(st.st_mode, S_IFREG | 0600);
-	text[fread(text, 1, FILE_CAP - 1, file)] = '\0';
-	return text;
-}
-
-/* The sum of the numbers at the end of lines. */
-static int64_t sum_collapsed(const char *text)
-{
-	int64_t sum = 0;
-
-	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
-		const char *space = memrchr(text, ' ', (size_t)(end - text));
-
-		REQUIRE(space);
-		sum += strtoll(space + 1, NULL, 10);
-	}
-	return sum;
-}
-
-/* The sum of the third column; records of which the first line begins with the pid. */
-static int64_t sum_csv(const char *text, pid_t pid)
-{
-	char begin[32];
-	int64_t sum = 0;
-
-	snprintf(begin, sizeof(begin), "\r\n%d,", (int)pid);
-	while ((text = strstr(text, begin))) {
-		text = strchr(text + strlen(begin), ',');
-		REQUIRE(text);
-		sum += strtoll(text + 1, NULL, 10);
-	}
-	return sum;
+	return files_read("%s", path);
 }
 
 static int64_t svg_bytes(const char *text)
@@ -95,11 +62,11 @@ static void files_agree(void)
 	_cleanup_(freep) char *csv = read_file(path);
 
 	CHECK(bytes > 0);
-	CHECK_INT(sum_csv(csv, live_pid(oracle)), bytes);
+	CHECK_INT(files_sum_csv(csv, live_pid(oracle)), bytes);
 	snprintf(path, sizeof(path), "%s/2.folded", dir);
 	_cleanup_(freep) char *collapsed = read_file(path);
 
-	CHECK_INT(sum_collapsed(collapsed), bytes);
+	CHECK_INT(files_sum_collapsed(collapsed), bytes);
 	CHECK_CONTAINS(collapsed, ";scenario_mixed;");
 	snprintf(path, sizeof(path), "%s/f.svg", dir);
 	_cleanup_(freep) char *svg = read_file(path);

@@ -4,26 +4,12 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/files.h"
 #include "live/trace.h"
 #include "util/cleanup.h"
 
 #define TIMEOUT_S 30
-#define FILE_CAP  ((size_t)4 << 20)
 #define NOBODY    65534
-
-static char *read_file(const char *dir, const char *name)
-{
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-
-	_cleanup_(fclosep) FILE *file = fopen(path, "re");
-	char *text = malloc(FILE_CAP);
-
-	REQUIRE(file && text);
-	text[fread(text, 1, FILE_CAP - 1, file)] = '\0';
-	return text;
-}
 
 /* A directory that anybody may enter, and what is in it. */
 static char *open_dir(const char *name)
@@ -71,7 +57,7 @@ static void replay_is_the_report(void)
 
 	json_t *report = memtrace_stop(memtrace), *replayed;
 	_cleanup_(freep) char *again = NULL;
-	_cleanup_(freep) char *original = read_file(dir, "2.json");
+	_cleanup_(freep) char *original = files_read("%s/2.json", dir);
 
 	live_destroy(oracle);
 	snprintf(path, sizeof(path), "%s/2.mts", dir);

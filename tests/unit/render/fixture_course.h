@@ -107,4 +107,13 @@ static inline void fixture_fill_trends(struct fixture *f)
 	}
 }
 
+/* All of these. */
+static inline void fixture_fill_course(struct fixture *f)
+{
+	fixture_fill_moments(f);
+	fixture_fill_threads(f);
+	fixture_fill_traffic(f);
+	fixture_fill_trends(f);
+}
+
 #endif

@@ -66,10 +66,7 @@ static void equal_reports_give_equal_pages(void)
 
 		fixture_init(&f);
 		fixture_fill(&f);
-		fixture_fill_moments(&f);
-		fixture_fill_threads(&f);
-		fixture_fill_traffic(&f);
-		fixture_fill_trends(&f);
+		fixture_fill_course(&f);
 		pages[i] = render(&f);
 	}
 	CHECK_STR(pages[0], pages[1]);

@@ -24,6 +24,12 @@ static void slips(void)
 	CHECK_NEAREST("mallok", ": the nearest are malloc, valloc", "malloc", "valloc",
 		      "free", "printf");
 	CHECK_NEAREST("fre", ": the nearest is free", "malloc", "free");
+	/* Neighbours that are swapped are one slip. */
+	CHECK_NEAREST("amlloc", ": the nearest is malloc", "malloc", "abcdef");
+	CHECK_INT(nearest_distance("amlloc", 6, "malloc", 6), 1);
+	CHECK_INT(nearest_distance("amlolc", 6, "malloc", 6), 2);
+	CHECK_INT(nearest_distance("", 0, "malloc", 6), 6);
+	CHECK_INT(nearest_distance("kitten", 6, "sitting", 7), 3);
 	/* The same name twice is one. */
 	CHECK_NEAREST("mallok", ": the nearest is malloc", "malloc", "malloc");
 	CHECK_NEAREST("x", "", "y", "abc", "");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "check.h"
 #include "util/units.h"
@@ -277,6 +279,21 @@ static void formats_rates(void)
 	CHECK_STR(units_format_rate((double)NAN).s, "0");
 }
 
+static void formats_times(void)
+{
+	REQUIRE(!setenv("TZ", "UTC0", 1));
+	tzset();
+	CHECK_STR(units_format_time(0, UNITS_DATE).s, "1970-01-01 00:00:00 +0000");
+	CHECK_STR(units_format_time(1767323045999999999, UNITS_DATE).s,
+		  "2026-01-02 03:04:05 +0000");
+	/* The last that there is. */
+	CHECK_STR(units_format_time(UINT64_MAX, "%Y").s, "2554");
+	REQUIRE(!setenv("TZ", "XXX-5:30", 1));
+	tzset();
+	CHECK_STR(units_format_time(1767323045000000000, UNITS_DATE).s,
+		  "2026-01-02 08:34:05 +0530");
+}
+
 int main(void)
 {
 	RUN(parses_sizes);
@@ -288,5 +305,6 @@ int main(void)
 	RUN(formats_durations);
 	RUN(formats_counts);
 	RUN(formats_rates);
+	RUN(formats_times);
 	return check_done();
 }

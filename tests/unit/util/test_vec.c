@@ -79,10 +79,28 @@ static void hopeless_reserve_changes_nothing(void)
 	vec_deinit(&pairs);
 }
 
+static void counts_up_to(void)
+{
+	VEC(struct pair) pairs = {0};
+
+	CHECK_INT(vec_count_up_to(&pairs, a, 1), 0);
+	for (int i = 0; i < 100; i++)
+		REQUIRE(vec_push(&pairs, (struct pair){.a = i / 2 * 10}));
+	for (int i = -1; i < 500; i++) {
+		size_t want = 0;
+
+		vec_foreach (pair, &pairs)
+			want += pair->a <= i;
+		CHECK_INT(vec_count_up_to(&pairs, a, i), want);
+	}
+	vec_deinit(&pairs);
+}
+
 int main(void)
 {
 	RUN(pushes_and_iterates);
 	RUN(reserve_keeps_content_and_place);
 	RUN(hopeless_reserve_changes_nothing);
+	RUN(counts_up_to);
 	return check_done();
 }

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options_check.h"
+
+#include <string.h>
+
+#include "render/views.h"
+#include "report/filter.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+
+/* The options that name a file to be written. */
+static const enum option_id file_ids[] = {
+	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
+	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,  OPTION_SAVE,
+};
+
+static struct error *check_files(const struct options_given *given)
+{
+	const size_t count = sizeof(file_ids) / sizeof(*file_ids);
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = given->values[file_ids[i]];
+
+		any = any || (name && file_ids[i] != OPTION_OUTPUT);
+		for (size_t k = 0; name && k < i; k++) {
+			const char *other = given->values[file_ids[k]];
+
+			if (!other || strcmp(name, other))
+				continue;
+
+			_cleanup_(freep) char *shown = escape_dup(name);
+
+			if (!shown)
+				return error_no_memory();
+			return error_create(ERROR_USAGE,
+					    "--%s: expected another file than that of "
+					    "--%s; got '%s'",
+					    option_rows[file_ids[i]].name,
+					    option_rows[file_ids[k]].name, shown);
+		}
+	}
+	if (given->options->output_every && !any)
+		return error_create(ERROR_USAGE,
+				    "--output-every: expected with a file to write, such "
+				    "as --pprof FILE; there is none");
+	if ((given->options->inverted || given->options->reverse) &&
+	    !given->values[OPTION_FLAME] && !given->values[OPTION_HTML])
+		return error_create(
+			ERROR_USAGE,
+			"--%s: expected with --flame or --html FILE, which it is about; "
+			"there is none",
+			given->options->inverted ? "inverted" : "reverse");
+	return NULL;
+}
+
+/* What counting of events has no use for. */
+static struct error *check_event(const struct options_given *given)
+{
+	static const enum option_id others[] = {
+		OPTION_LIB,         OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
+		OPTION_MAPPINGS,    OPTION_OLDER,          OPTION_MIN_SIZE,
+		OPTION_MAX_SIZE,    OPTION_SAMPLE_EVERY,   OPTION_SAMPLE_BYTES,
+		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,  OPTION_TRAFFIC,
+		OPTION_VIEW,        OPTION_HTML,           OPTION_TEMPORARY_THRESHOLD,
+		OPTION_SAVE,        OPTION_REPLAY,         OPTION_DIFF,
+	};
+	struct event_spec spec;
+	struct error *err = event_spec_parse(given->options->event, &spec);
+
+	if (err)
+		return err;
+	event_spec_deinit(&spec);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (given->values[others[i]])
+			return error_create(ERROR_USAGE,
+					    "--%s: expected without --%s, which is "
+					    "about allocations; got both",
+					    given->options->growth ? "growth" : "event",
+					    option_rows[others[i]].name);
+	if (report_sort_needs(given->options->sort) ||
+	    given->options->sort == REPORT_SORT_AGE)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected 'size', 'count' or 'growth' with "
+				    "--%s, whose hits have nothing else; got '%s'",
+				    given->options->growth ? "growth" : "event",
+				    given->values[OPTION_SORT]);
+	given->options->older_ns = 0;
+	given->options->traffic = false;
+	return NULL;
+}
+
+static struct error *check_patterns(struct report_filter *filter,
+				    const struct option_row *row,
+				    const struct option_list *list)
+{
+	struct error *err = NULL;
+
+	for (size_t i = 0; !err && list->values[i]; i++)
+		err = report_filter_add(filter, FILTER_KEEP, list->values[i]);
+	return error_prefix(err, "--%s", row->name);
+}
+
+static struct error *check_filters(const struct options *options)
+{
+	struct report_filter *filter = report_filter_create();
+	struct error *err;
+
+	if (!filter)
+		return error_no_memory();
+	err = check_patterns(filter, &option_rows[OPTION_FILTER], &options->filters);
+	if (!err)
+		err = check_patterns(filter, &option_rows[OPTION_EXCLUDE],
+				     &options->excludes);
+	report_filter_destroy(filter);
+	return err;
+}
+
+/* A view brings its order with it, and view and order what has to be measured. */
+static struct error *check_view(const struct options_given *given)
+{
+	struct options *options = given->options;
+	const struct view_ops *view = view_find(options->view);
+
+	if (!given->values[OPTION_SORT])
+		options->sort = view->sort;
+	if ((view->needs | view->wants | report_sort_needs(options->sort)) &
+	    (REPORT_DATA_TRAFFIC | REPORT_DATA_LIFETIMES))
+		options->traffic = true;
+	if (options->combined_only && options->sort == REPORT_SORT_AGE)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected another than 'age' with "
+				    "--combined-only, which measures no ages");
+	return check_filters(options);
+}
+
+/* Where snapshots are read nothing is traced. */
+static struct error *check_offline(const struct options_given *given)
+{
+	struct options *options = given->options;
+	const char *name = options->replay ? "replay" : "diff";
+	unsigned offline = options->replay ? OFFLINE_REPLAY : OFFLINE_DIFF;
+
+	if (!options->replay && !options->diff_old)
+		return NULL;
+	options->action = options->replay ? ACTION_REPLAY : ACTION_DIFF;
+	for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+		if (given->values[i] && !(option_rows[i].offline & offline))
+			return error_create(ERROR_USAGE,
+					    "--%s: expected without --%s, which reads "
+					    "what --save has written and traces nothing; "
+					    "got both",
+					    option_rows[i].name, name);
+	}
+	if (options->diff_old && given->values[OPTION_SORT] &&
+	    options->sort != REPORT_SORT_SIZE && options->sort != REPORT_SORT_COUNT &&
+	    options->sort != REPORT_SORT_GROWTH)
+		return error_create(ERROR_USAGE,
+				    "--sort: expected 'size', 'growth' (which is the "
+				    "same) or 'count' with --diff, which has nothing "
+				    "else to compare; got '%s'",
+				    given->values[OPTION_SORT]);
+	if (options->command)
+		return error_create(ERROR_USAGE,
+				    "--%s: expected without a command after '--'; "
+				    "nothing is traced",
+				    name);
+	return NULL;
+}
+
+/* What the process to trace is known by. */
+static struct error *check_target(const struct options_given *given)
+{
+	const struct options *options = given->options;
+
+	if (options->action != ACTION_TRACE)
+		return NULL;
+	if (options->pid_count && options->program)
+		return error_create(ERROR_USAGE,
+				    "--program: expected without --pid, which names a "
+				    "process that runs already; got both");
+	if (!options->pid_count && !options->command && !options->library &&
+	    !options->event && !options->growth)
+		return error_create(ERROR_USAGE,
+				    "--pid: expected %s; it is missing: name the process "
+				    "to trace, such as 'memtrace --pid 1234', a command "
+				    "to start, such as 'memtrace -- COMMAND', or a "
+				    "library whose users are all traced, by --lib PATH",
+				    option_rows[OPTION_PID].expected);
+	if (options->pid_count && options->command)
+		return error_create(ERROR_USAGE,
+				    "--pid: expected without a command after '--', which "
+				    "is started and traced; got both");
+	if (options->follow_forks && !options->pid_count && !options->command)
+		return error_create(ERROR_USAGE,
+				    "--follow-forks: expected with --pid or a command; "
+				    "%s alone traces every process anyway",
+				    options->event || options->growth ? "--event"
+								      : "--lib");
+	return NULL;
+}
+
+/* What is drawn and kept of the blocks, and how deep. */
+static struct error *check_blocks(const struct options_given *given)
+{
+	struct options *options = given->options;
+
+	if (options->sample_bytes && options->sample_every > 1)
+		return error_create(ERROR_USAGE,
+				    "--sample-bytes: expected without --sample-every, "
+				    "which draws regardless of the size; got both");
+	/* A snapshot has all that can be asked of it later. */
+	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
+	    !options->event && !options->growth)
+		options->traffic = true;
+	/* Whole stacks are deeper than those that end where frame pointers do. */
+	if (options->unwind != UNWIND_CHOICE_FP && !given->values[OPTION_STACK_DEPTH])
+		options->stack_depth = 127;
+	return NULL;
+}
+
+static struct error *check_events(const struct options_given *given)
+{
+	struct options *options = given->options;
+
+	if (options->growth && options->event)
+		return error_create(ERROR_USAGE,
+				    "--growth: expected without --event, since it counts "
+				    "page faults; got both");
+	if (options->growth)
+		options->event = "software:page-faults:1";
+	if (options->kernel_stacks && !options->event)
+		return error_create(
+			ERROR_USAGE,
+			"--kernel-stacks: expected with --event SPEC or --growth, which "
+			"it is about; there is none");
+	return options->event ? check_event(given) : NULL;
+}
+
+static struct error *check_sizes(const struct options_given *given)
+{
+	if (given->options->min_size_bytes > given->options->max_size_bytes)
+		return error_create(
+			ERROR_USAGE,
+			"--min-size: expected at most the --max-size of '%s'; "
+			"got '%s'",
+			given->values[OPTION_MAX_SIZE], given->values[OPTION_MIN_SIZE]);
+	return NULL;
+}
+
+static struct error *check_combined(const struct options_given *given)
+{
+	struct options *options = given->options;
+
+	if (!options->combined_only)
+		return NULL;
+	if (options->show_allocs)
+		return error_create(ERROR_USAGE,
+				    "--show-allocs: expected without --combined-only, "
+				    "which lists no single blocks; got both");
+	if (given->values[OPTION_OLDER])
+		return error_create(ERROR_USAGE,
+				    "--older: expected without --combined-only, which "
+				    "counts blocks of every age; got '%s' with it",
+				    given->values[OPTION_OLDER]);
+	options->older_ns = 0;
+	return NULL;
+}
+
+struct error *options_check(const struct options_given *given)
+{
+	/* In this order: those behind may rely on those before. */
+	static struct error *(*const checks[])(const struct options_given *given) = {
+		check_offline, check_view,  check_target,   check_blocks,
+		check_events,  check_sizes, check_combined, check_files,
+	};
+	struct error *err = NULL;
+
+	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(*checks); i++)
+		err = checks[i](given);
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dynamic linker of a process, and where it tells of what it maps. */
+#ifndef TARGET_LINKER_H
+#define TARGET_LINKER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/error.h"
+
+/* What the kernel told the program (getauxval(3)); 0 for what it did not, and for all of
+ * a process that is gone. */
+struct auxv {
+	uint64_t linker_base; /* AT_BASE; 0: statically linked */
+	uint64_t phdr, phnum;
+};
+void auxv_read(pid_t pid, struct auxv *ret);
+
+/* Both glibc and musl call this empty function before and after each change of what is
+ * mapped, for debuggers (<link.h>, struct r_debug). */
+#define LINKER_NOTICE "_dl_debug_state"
+
+/* Where it is in the file at `path`, as an offset; 0: there is none. Errors are those of
+ * elf_file_open(). */
+struct error *linker_find_notice(const char *path, uint64_t *ret)
+	__attribute__((warn_unused_result));
+
+#endif

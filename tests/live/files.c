@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/files.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "util/cleanup.h"
+
+#define FILE_CAP ((size_t)4 << 20)
+
+char *files_read(const char *format, ...)
+{
+	char path[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+
+	_cleanup_(fclosep) FILE *file = fopen(path, "re");
+	char *text = malloc(FILE_CAP);
+
+	REQUIRE(file && text);
+	text[fread(text, 1, FILE_CAP - 1, file)] = '\0';
+	return text;
+}
+
+int64_t files_sum_collapsed(const char *text)
+{
+	int64_t sum = 0;
+
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		const char *space = memrchr(text, ' ', (size_t)(end - text));
+
+		REQUIRE(space);
+		sum += strtoll(space + 1, NULL, 10);
+	}
+	return sum;
+}
+
+int64_t files_sum_csv(const char *text, pid_t pid)
+{
+	char begin[32];
+	int64_t sum = 0;
+
+	/* The first line of a record begins with the pid. */
+	snprintf(begin, sizeof(begin), "\r\n%d,", (int)pid);
+	while ((text = strstr(text, begin))) {
+		text = strchr(text + strlen(begin), ',');
+		REQUIRE(text);
+		sum += strtoll(text + 1, NULL, 10);
+	}
+	return sum;
+}

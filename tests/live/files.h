@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is in the files that memtrace wrote. */
+#ifndef TESTS_LIVE_FILES_H
+#define TESTS_LIVE_FILES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The content of the file with that printf-style name, at most 4 MiB of it, with a NUL at
+ * its end. Owned. */
+char *files_read(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Of collapsed stacks: the sum of the numbers at the end of lines. */
+int64_t files_sum_collapsed(const char *text);
+
+/* Of CSV: the sum of the third column in the records of `pid`. */
+int64_t files_sum_csv(const char *text, pid_t pid);
+
+#endif
