@@ -45,6 +45,8 @@ struct learner {
 	struct learner_processes processes;
 	struct aliases aliases; /* under alias_lock */
 	struct learner_counts counts;
+	uint64_t *hits; /* by stack, then those without; NULL: they are not wanted */
+	uint64_t handed_over; /* walks that came out of the ring */
 	struct walk_frame frames[ABI_MAX_DEPTH + 1];
 	uint64_t pcs[ABI_MAX_DEPTH + 1];
 	uint8_t patched[ABI_MISS_PAGES * ABI_MISS_PAGE_BYTES];
@@ -227,20 +229,31 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 					      });
 }
 
+static uint32_t hit_of(const struct learner *l, uint32_t stack)
+{
+	return stack < l->maps.sizes->max_stacks ? stack : l->maps.sizes->max_stacks;
+}
+
 static int on_miss(void *arg, void *data, size_t size)
 {
 	struct learner *l = arg;
 	const struct abi_miss *m = data;
 	uint32_t stack = ABI_NO_STACK;
 
+	l->handed_over++;
 	if (size >= sizeof(*m) && m->page_count && m->page_count <= ABI_MISS_PAGES &&
 	    size >= ABI_MISS_BYTES(m->page_count) &&
 	    m->process < l->maps.sizes->process_slots) {
 		end_walk(l, m, &stack);
-		pthread_mutex_lock(&l->alias_lock);
-		if (!aliases_put(&l->aliases, m->number, stack))
-			l->counts.stacks_refused++;
-		pthread_mutex_unlock(&l->alias_lock);
+		/* A hit is counted here, and nobody asks for its stack. */
+		if (l->hits && m->allocator == ABI_EVENT_STACKS) {
+			l->hits[hit_of(l, stack)]++;
+		} else {
+			pthread_mutex_lock(&l->alias_lock);
+			if (!aliases_put(&l->aliases, m->number, stack))
+				l->counts.stacks_refused++;
+			pthread_mutex_unlock(&l->alias_lock);
+		}
 	}
 	return ++l->batch < BATCH_MAX ? 0 : -EAGAIN;
 }
@@ -346,6 +359,10 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 	l->max_depth = (maps->sizes->stack_record_bytes -
 			(unsigned)sizeof(struct abi_stack_head)) /
 		       sizeof(uint64_t);
+	if (maps->counts_hits)
+		l->hits = calloc((size_t)maps->sizes->max_stacks + 1, sizeof(*l->hits));
+	if (maps->counts_hits && !l->hits)
+		return error_no_memory();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->alias_lock, NULL);
 	err = map_table(maps->rules,
@@ -392,6 +409,7 @@ void learner_destroy(struct learner *l)
 	mapped_close(l->stacks.index, l->index_bytes);
 	rule_table_deinit(&l->rules);
 	aliases_deinit(&l->aliases);
+	free(l->hits);
 	pthread_mutex_destroy(&l->lock);
 	pthread_mutex_destroy(&l->alias_lock);
 	free(l);
@@ -437,6 +455,16 @@ uint32_t learner_stack(struct learner *l, uint32_t stack)
 	found = aliases_get(&l->aliases, stack & ~ABI_MISS_STACK_BIT);
 	pthread_mutex_unlock(&l->alias_lock);
 	return found;
+}
+
+void learner_add_hits(struct learner *l, uint64_t hits[], size_t len)
+{
+	lock_soon(l);
+	for (size_t i = 0; l->hits && i < len; i++)
+		hits[i] += l->hits[i];
+	hits[len - 1] += __atomic_load_n(&l->maps.control->misses, __ATOMIC_SEQ_CST) -
+			 l->handed_over;
+	pthread_mutex_unlock(&l->lock);
 }
 
 void learner_sweep(struct learner *l)
