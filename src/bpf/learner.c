@@ -427,15 +427,6 @@ void learner_prepare(struct learner *l, uint32_t slot)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void learner_forget(struct learner *l, uint32_t slot)
-{
-	/* Walks of it may be on their way. */
-	(void)consume(l, false);
-	lock_soon(l);
-	learner_processes_forget(&l->processes, slot);
-	pthread_mutex_unlock(&l->lock);
-}
-
 void learner_catch_up(struct learner *l)
 {
 	bool is_full = true;
@@ -443,6 +434,16 @@ void learner_catch_up(struct learner *l)
 	/* Bounded, should they come faster than we walk. */
 	for (int i = 0; i < CATCH_UP_BATCHES && is_full; i++)
 		is_full = consume(l, false);
+}
+
+void learner_forget(struct learner *l, uint32_t slot)
+{
+	/* Walks of it may be on their way: more than one batch of them, if it is one of
+	 * many. The slot's next process has other code. */
+	learner_catch_up(l);
+	lock_soon(l);
+	learner_processes_forget(&l->processes, slot);
+	pthread_mutex_unlock(&l->lock);
 }
 
 uint32_t learner_stack(struct learner *l, uint32_t stack)
