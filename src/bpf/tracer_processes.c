@@ -202,6 +202,9 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 					      gone, &taken, &sum->gone, &sum->gone_bytes);
 	if (!err && t->options.traffic)
 		err = traffic_tables_forget(&t->traffic, gone);
+	/* The next process with such a slot has its code elsewhere. */
+	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
+		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; !err && i < count; i++) {
 		struct abi_process *p = &t->processes[slots[i]];
 
@@ -217,8 +220,5 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 		p->has_ranges = 0;
 		__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
 	}
-	/* The next process with such a slot has its code elsewhere. */
-	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
-		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
 	return err;
 }
