@@ -23,8 +23,7 @@ ALWAYS_INLINE u64 site_meaning(struct pt_regs *ctx, const struct abi_site_at *s)
 {
 	u64 meaning = s ? s->meaning : 0;
 
-	return meaning && meaning != ABI_SITE_SEVERAL ? meaning :
-							get_attach_cookie(ctx);
+	return meaning && meaning != ABI_SITE_SEVERAL ? meaning : get_attach_cookie(ctx);
 }
 #endif
 
