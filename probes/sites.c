@@ -15,13 +15,15 @@ ALWAYS_INLINE struct abi_site_at *site_at(struct pt_regs *ctx)
 }
 
 #ifdef HAVE_COOKIE
+/* Not every libbcc that we meet declares it (BPF_FUNC_get_attach_cookie, Linux 5.15). */
+static u64 (*get_attach_cookie)(void *ctx) = (void *)174;
+
 /* The meaning of the site at whose entry this is. */
 ALWAYS_INLINE u64 site_meaning(struct pt_regs *ctx, const struct abi_site_at *s)
 {
 	u64 meaning = s ? s->meaning : 0;
 
-	return meaning && meaning != ABI_SITE_SEVERAL ? meaning :
-							bpf_get_attach_cookie(ctx);
+	return meaning && meaning != ABI_SITE_SEVERAL ? meaning : get_attach_cookie(ctx);
 }
 #endif
 

@@ -75,16 +75,18 @@ static struct error *read_blocks(struct drain *d, bool *settled)
 }
 
 /* Leave out what was taken out and what is no process's, and stacks that are not
- * stored. */
-static void tidy_blocks(struct drain *d, const struct drain_resolver *resolver,
-			uint64_t stacks_used)
+ * stored. How many blocks have the number of a walk. */
+static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver,
+			  uint64_t stacks_used)
 {
 	struct snapshot_block *blocks = d->snap->blocks[BLOCK_HEAP].data;
-	size_t kept = 0;
+	size_t kept = 0, by_walk = 0;
 
 	for (size_t i = 0; i < d->keys.len; i++) {
 		if (!d->keys.data[i])
 			continue;
+		by_walk += blocks[i].stack != ABI_NO_STACK &&
+			   blocks[i].stack & ABI_MISS_STACK_BIT;
 		/* Of others' too: they may be listed the next time. */
 		blocks[i].stack = resolver->stack(resolver->arg, blocks[i].stack);
 		if (blocks[i].process == SNAPSHOT_NO_PROCESS)
@@ -94,7 +96,12 @@ static void tidy_blocks(struct drain *d, const struct drain_resolver *resolver,
 		blocks[kept++] = blocks[i];
 	}
 	d->snap->blocks[BLOCK_HEAP].len = kept;
+	return by_walk;
 }
+
+/* Blocks that have the number of a walk, which each may keep a page of such numbers in
+ * memory (bpf/aliases.h). */
+#define MAX_BY_WALK 1024
 
 /* How often the tables are read when the journal overflows. */
 #define MAX_READINGS 6
@@ -131,8 +138,8 @@ struct error *drain_blocks(const struct drain_maps *maps,
 
 	if (used > sizes->max_stacks)
 		used = sizes->max_stacks;
-	if (!err)
-		tidy_blocks(&d, resolver, used);
+	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK)
+		err = drain_renumber(maps->live, sizes->live_buckets, resolver);
 	vec_deinit(&d.keys);
 	if (err)
 		return err;

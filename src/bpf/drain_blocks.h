@@ -65,6 +65,15 @@ struct error *drain_walk_hash(int fd, uint32_t max_entries, uint64_t seed, void 
 /* Read the tables: buckets, what did not fit, old blocks of calls on their way. */
 struct error *drain_read_tables(struct drain *d) __attribute__((warn_unused_result));
 
+/*
+ * Give blocks in the buckets of `live` that have the number of a walk (ABI_MISS_STACK)
+ * that of its stack, where it has one by now: then nobody has to remember the walk. Any
+ * number of probes may change the table meanwhile.
+ */
+struct error *drain_renumber(int live, uint32_t bucket_count,
+			     const struct drain_resolver *resolver)
+	__attribute__((warn_unused_result));
+
 /* Open the journal. Changes from here on are in it, or were made before. */
 struct error *drain_journal_open(struct drain *d) __attribute__((warn_unused_result));
 

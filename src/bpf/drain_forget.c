@@ -126,20 +126,22 @@ struct error *drain_forget(const struct drain_maps *maps,
 			   .slot_count = sizes->process_slots};
 	struct abi_block block;
 	struct abi_pending pending;
+	/* Calls first: a thread of another process, in the kernel stack of one that died
+	 * in a call, may at any time give up that call and put its old block back. */
 	struct error *err =
-		mapped_walk_writable(maps->live, sizes->live_buckets,
-				     sizeof(struct abi_live_bucket), forget_buckets, &f);
+		mapped_walk_writable(maps->pending, ABI_PENDING_SLOTS,
+				     sizeof(struct abi_pending), forget_pending, &f);
 
-	if (!err)
-		err = drain_walk_hash(maps->live_spill, sizes->live_spill, 0, &block,
-				      forget_spilled, &f);
-	if (!err)
-		err = mapped_walk_writable(maps->pending, ABI_PENDING_SLOTS,
-					   sizeof(struct abi_pending), forget_pending,
-					   &f);
 	if (!err)
 		err = drain_walk_hash(maps->pending_spill, ABI_PENDING_SPILL, 0, &pending,
 				      forget_spilled_pending, &f);
+	if (!err)
+		err = mapped_walk_writable(maps->live, sizes->live_buckets,
+					   sizeof(struct abi_live_bucket), forget_buckets,
+					   &f);
+	if (!err)
+		err = drain_walk_hash(maps->live_spill, sizes->live_spill, 0, &block,
+				      forget_spilled, &f);
 	*blocks += f.blocks;
 	*bytes += f.bytes;
 	return err;

@@ -2,7 +2,10 @@
 #include "bpf/features.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <linux/bpf.h>
 
 #include "bpf/link.h"
@@ -81,10 +84,50 @@ static bool has_uprobe_multi(uint32_t attach_type)
 	return link == -EBADF;
 }
 
+struct attempt {
+	int program;
+	int error; /* of a link for the thread that tries */
+};
+
+static void *try_thread(void *arg)
+{
+	struct attempt *attempt = arg;
+	/* Looked at after the process is: past the end of the file, so no link comes of
+	 * it. */
+	const uint64_t offset = INT64_MAX;
+	_cleanup_(closep) int link = link_uprobe_multi(
+		attempt->program, ATTACH_TYPE_UPROBE_MULTI, "/proc/self/exe", &offset,
+		NULL, NULL, 1, false, (int)syscall(SYS_gettid));
+
+	attempt->error = link < 0 ? -link : 0;
+	return NULL;
+}
+
+/*
+ * Does a link for a process serve all of its threads? At first it was for the one thread
+ * of that number, and hits of all others were passed over (uprobe_prog_run(), kernel/
+ * trace/bpf_trace.c). Releases from 6.10 on, and older ones with the correction, refuse
+ * the number of a thread that is no process with ESRCH.
+ */
+static bool has_whole_processes(void)
+{
+	const struct bpf_insn insns[] = {INSN_RETURN_0};
+	_cleanup_(closep) int program =
+		kernel_load(BPF_PROG_TYPE_KPROBE, insns, 2, ATTACH_TYPE_UPROBE_MULTI);
+	struct attempt attempt = {.program = program};
+	pthread_t thread;
+
+	if (program < 0 || pthread_create(&thread, NULL, try_thread, &attempt))
+		return false;
+	pthread_join(thread, NULL);
+	return attempt.error == ESRCH;
+}
+
 void kernel_features_detect(struct kernel_features *ret)
 {
 	ret->cookies = has_cookies();
-	ret->uprobe_multi = ret->cookies && has_uprobe_multi(ATTACH_TYPE_UPROBE_MULTI);
+	ret->uprobe_multi = ret->cookies && has_uprobe_multi(ATTACH_TYPE_UPROBE_MULTI) &&
+			    has_whole_processes();
 	ret->sessions = ret->uprobe_multi && has_uprobe_multi(ATTACH_TYPE_UPROBE_SESSION);
 	ret->atomics = has_atomics();
 }

@@ -10,7 +10,8 @@ struct bpf_insn;
 
 struct kernel_features {
 	bool cookies;      /* bpf_get_attach_cookie(), 5.15 */
-	bool uprobe_multi; /* many uprobes in one link, 6.6 */
+	bool uprobe_multi; /* many uprobes in one link, 6.6, for all threads of a
+				process, 6.10 and corrected older ones */
 	bool sessions;     /* one program for entry and return, 6.13 */
 	bool atomics;      /* compare-and-exchange in BPF, 5.12 */
 };

@@ -17,6 +17,7 @@
 #include "bpf/learner_process.h"
 #include "bpf/mapped.h"
 #include "bpf/rule_table.h"
+#include "bpf/rule_walk.h"
 #include "bpf/stack_store.h"
 #include "unwind/walk.h"
 #include "unwind_step.h"
@@ -28,6 +29,10 @@
 /* A batch, after which others get the lock: about what the ring holds. */
 #define BATCH_MAX        512
 #define CATCH_UP_BATCHES 4
+
+/* How long the learner waits to be told, after walks and after none. */
+#define BUSY_MS 1
+#define IDLE_MS 100
 
 /* How long the learner leaves the lock to others that wait for it. */
 #define GIVE_WAY_TIMES 20
@@ -45,6 +50,8 @@ struct learner {
 	struct learner_processes processes;
 	struct aliases aliases; /* under alias_lock */
 	struct learner_counts counts;
+	uint64_t *hits; /* by stack, then those without; NULL: they are not wanted */
+	uint64_t handed_over; /* walks that came out of the ring */
 	struct walk_frame frames[ABI_MAX_DEPTH + 1];
 	uint64_t pcs[ABI_MAX_DEPTH + 1];
 	uint8_t patched[ABI_MISS_PAGES * ABI_MISS_PAGE_BYTES];
@@ -174,31 +181,36 @@ static void learn(struct learner *l, uint32_t slot, const struct images_moment *
 	l->counts.slow += is_slow;
 }
 
-static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
+/* By what was learned meanwhile, if no code of the process has changed since. */
+static bool walk_by_rules(struct learner *l, const struct abi_miss *m,
+			  const struct stack_copy *copy, size_t before, size_t *count)
+{
+	const struct unwind_regs start = {m->pc, m->sp, m->bp};
+
+	return !m->is_interrupted &&
+	       learner_processes_unchanged(&l->processes, m->process, m->time_ns) &&
+	       rule_walk(&l->rules, m->process, &start, copy, l->pcs + before,
+			 l->max_depth - before, count);
+}
+
+/* By unwind information, which tells the rules; where it ended. */
+static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
+			       const struct stack_copy *copy, size_t before,
+			       size_t *count)
 {
 	struct process_code *code = learner_processes_get(&l->processes, m->process);
 	struct images_moment then = {code ? code->images : NULL, m->time_ns};
-	uint64_t present = m->present;
-	const struct stack_copy copy = {
-		.base = m->base,
-		.bytes = put_back(l, m),
-		.size_bytes = (size_t)m->page_count * ABI_MISS_PAGE_BYTES,
-		.pages = &present,
-	};
-	size_t before = m->depth + m->leading, known;
-	struct walk walk = {.frames = l->frames};
+	struct walk walk = {.frames = l->frames, .capacity = l->max_depth - before};
 	struct unwind_registers registers;
 	uint32_t end;
+	size_t known;
 
-	if (before > l->max_depth)
-		before = l->max_depth;
-	walk.capacity = l->max_depth - before;
 	registers_of(m, &registers);
-	walk_stack(&registers, m->is_interrupted, &copy, images_find_then, &then, &walk);
+	walk_stack(&registers, m->is_interrupted, copy, images_find_then, &then, &walk);
 	known = count_known(&then, &walk);
 	if (code && known < walk.count &&
 	    learner_processes_look_again(&l->processes, m->process, code)) {
-		walk_stack(&registers, m->is_interrupted, &copy, images_find_then, &then,
+		walk_stack(&registers, m->is_interrupted, copy, images_find_then, &then,
 			   &walk);
 		known = count_known(&then, &walk);
 	}
@@ -211,10 +223,30 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 		}
 	}
 	learn(l, m->process, &then, &walk);
-	memcpy(l->pcs, m->walked, before * sizeof(*l->pcs));
 	for (size_t i = 0; i < walk.count; i++)
 		l->pcs[before + i] = walk.frames[i].pc + (l->maps.marks_interrupted &&
 							  walk.frames[i].is_interrupted);
+	*count = walk.count;
+	return end;
+}
+
+static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
+{
+	uint64_t present = m->present;
+	const struct stack_copy copy = {
+		.base = m->base,
+		.bytes = put_back(l, m),
+		.size_bytes = (size_t)m->page_count * ABI_MISS_PAGE_BYTES,
+		.pages = &present,
+	};
+	size_t before = m->depth + m->leading, count = 0;
+	uint32_t end = ABI_END_COMPLETE;
+
+	if (before > l->max_depth)
+		before = l->max_depth;
+	if (!walk_by_rules(l, m, &copy, before, &count))
+		end = walk_and_learn(l, m, &copy, before, &count);
+	memcpy(l->pcs, m->walked, before * sizeof(*l->pcs));
 	l->counts.walks++;
 	l->counts.unreadable += end == ABI_END_UNREADABLE;
 	l->counts.truncated += end == ABI_END_DEPTH;
@@ -222,9 +254,14 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 						      .process = m->process,
 						      .allocator = m->allocator,
 						      .pcs = l->pcs,
-						      .depth = before + walk.count,
+						      .depth = before + count,
 						      .end = end,
 					      });
+}
+
+static uint32_t hit_of(const struct learner *l, uint32_t stack)
+{
+	return stack < l->maps.sizes->max_stacks ? stack : l->maps.sizes->max_stacks;
 }
 
 static int on_miss(void *arg, void *data, size_t size)
@@ -233,14 +270,20 @@ static int on_miss(void *arg, void *data, size_t size)
 	const struct abi_miss *m = data;
 	uint32_t stack = ABI_NO_STACK;
 
+	l->handed_over++;
 	if (size >= sizeof(*m) && m->page_count && m->page_count <= ABI_MISS_PAGES &&
 	    size >= ABI_MISS_BYTES(m->page_count) &&
 	    m->process < l->maps.sizes->process_slots) {
 		end_walk(l, m, &stack);
-		pthread_mutex_lock(&l->alias_lock);
-		if (!aliases_put(&l->aliases, m->number, stack))
-			l->counts.stacks_refused++;
-		pthread_mutex_unlock(&l->alias_lock);
+		/* A hit is counted here, and nobody asks for its stack. */
+		if (l->hits && m->allocator == ABI_EVENT_STACKS) {
+			l->hits[hit_of(l, stack)]++;
+		} else {
+			pthread_mutex_lock(&l->alias_lock);
+			if (!aliases_put(&l->aliases, m->number, stack))
+				l->counts.stacks_refused++;
+			pthread_mutex_unlock(&l->alias_lock);
+		}
 	}
 	return ++l->batch < BATCH_MAX ? 0 : -EAGAIN;
 }
@@ -291,8 +334,13 @@ static void *run(void *arg)
 	 * full. A thread has a priority of its own (setpriority(2)). */
 	(void)setpriority(PRIO_PROCESS, 0, LEARNER_NICE);
 	while (read(l->stop_fd, &stop, sizeof(stop)) < 0) {
-		/* Events of the ring come by edge, and a batch may have left some. */
-		epoll_wait(epoll_fd, &event, 1, is_full ? 0 : 100);
+		/* Events of the ring come by edge, and a batch may have left some. New
+		 * call sites come in bursts, and the kernel may tell of the next one
+		 * only with its next tick. */
+		epoll_wait(epoll_fd, &event, 1,
+			   is_full    ? 0
+			   : l->batch ? BUSY_MS
+				      : IDLE_MS);
 		is_full = consume(l, true);
 		/* Or they would wait for as long as walks come. */
 		for (int i = 0;
@@ -346,6 +394,10 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 	l->max_depth = (maps->sizes->stack_record_bytes -
 			(unsigned)sizeof(struct abi_stack_head)) /
 		       sizeof(uint64_t);
+	if (maps->counts_hits)
+		l->hits = calloc((size_t)maps->sizes->max_stacks + 1, sizeof(*l->hits));
+	if (maps->counts_hits && !l->hits)
+		return error_no_memory();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->alias_lock, NULL);
 	err = map_table(maps->rules,
@@ -392,6 +444,7 @@ void learner_destroy(struct learner *l)
 	mapped_close(l->stacks.index, l->index_bytes);
 	rule_table_deinit(&l->rules);
 	aliases_deinit(&l->aliases);
+	free(l->hits);
 	pthread_mutex_destroy(&l->lock);
 	pthread_mutex_destroy(&l->alias_lock);
 	free(l);
@@ -409,15 +462,6 @@ void learner_prepare(struct learner *l, uint32_t slot)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void learner_forget(struct learner *l, uint32_t slot)
-{
-	/* Walks of it may be on their way. */
-	(void)consume(l, false);
-	lock_soon(l);
-	learner_processes_forget(&l->processes, slot);
-	pthread_mutex_unlock(&l->lock);
-}
-
 void learner_catch_up(struct learner *l)
 {
 	bool is_full = true;
@@ -425,6 +469,16 @@ void learner_catch_up(struct learner *l)
 	/* Bounded, should they come faster than we walk. */
 	for (int i = 0; i < CATCH_UP_BATCHES && is_full; i++)
 		is_full = consume(l, false);
+}
+
+void learner_forget(struct learner *l, uint32_t slot)
+{
+	/* Walks of it may be on their way: more than one batch of them, if it is one of
+	 * many. The slot's next process has other code. */
+	learner_catch_up(l);
+	lock_soon(l);
+	learner_processes_forget(&l->processes, slot);
+	pthread_mutex_unlock(&l->lock);
 }
 
 uint32_t learner_stack(struct learner *l, uint32_t stack)
@@ -437,6 +491,16 @@ uint32_t learner_stack(struct learner *l, uint32_t stack)
 	found = aliases_get(&l->aliases, stack & ~ABI_MISS_STACK_BIT);
 	pthread_mutex_unlock(&l->alias_lock);
 	return found;
+}
+
+void learner_add_hits(struct learner *l, uint64_t hits[], size_t len)
+{
+	lock_soon(l);
+	for (size_t i = 0; l->hits && i < len; i++)
+		hits[i] += l->hits[i];
+	hits[len - 1] += __atomic_load_n(&l->maps.control->misses, __ATOMIC_SEQ_CST) -
+			 l->handed_over;
+	pthread_mutex_unlock(&l->lock);
 }
 
 void learner_sweep(struct learner *l)

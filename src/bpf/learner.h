@@ -27,6 +27,7 @@ struct learner_maps {
 	bool marks_interrupted; /* store a pc that is no return address as one more, as
 				   WALK_EXACT of the probes does */
 	bool follows_forks;     /* children of traced processes are traced */
+	bool counts_hits;       /* each walk is a hit of an event */
 	int misses, rules, rule_spill, stacks, stack_index;
 };
 
@@ -48,6 +49,11 @@ void learner_catch_up(struct learner *learner);
 /* The number of a stack: itself, or what a walk that was handed over came to be;
  * ABI_NO_STACK when that was not stored. */
 uint32_t learner_stack(struct learner *learner, uint32_t stack);
+
+/* With counts_hits: add a hit for each walk that was handed over so far to `hits`, at its
+ * stack, or at the last element, which stands for none: those whose stack was not stored,
+ * and those that are on their way. `len` is sizes.max_stacks + 1. */
+void learner_add_hits(struct learner *learner, uint64_t hits[], size_t len);
 
 /* Each stack that is in use was asked for since the last time: others may go. */
 void learner_sweep(struct learner *learner);

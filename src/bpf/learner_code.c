@@ -104,6 +104,10 @@ static void map(struct learner_code *code, struct process_code *p,
 	struct images_change change = {0};
 	struct error *err = images_add(p->images, p->pid, m, since_ns, tag, &change);
 
+	/* Too many: most of them are not mapped any more, which nobody tells. Soon they
+	 * are not kept, and walks in what is there have the mappings read again. */
+	if (err && err->code == ERROR_UNSUPPORTED)
+		images_end(p->images, since_ns);
 	error_destroy(err);
 	*is_new |= change.is_new;
 	if (change.is_replaced && p->slot != CODE_NO_SLOT)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "abi.h"
+#include "util/clock.h"
 
 static uint64_t load(const uint64_t *at)
 {
@@ -38,6 +39,7 @@ static void on_replaced(void *arg, uint32_t slot, uint64_t start, uint64_t end,
 	uint64_t before = processes->rules->count;
 	struct stretch place = {start, end};
 
+	processes->by_slot[slot].known_ns = clock_now_ns();
 	rule_table_purge(processes->rules, slot, is_elsewhere, &place);
 	/* Else the probes have seen that something changed, and used none of them. */
 	if (processes->rules->count != before && tag == changes_of(processes, slot))
@@ -108,7 +110,7 @@ struct process_code *learner_processes_get(struct learner_processes *processes,
 		return NULL;
 	if (p->tgid != tgid) {
 		rule_table_purge(processes->rules, slot, NULL, NULL);
-		*p = (struct learner_process){tgid, LEARNER_NEVER};
+		*p = (struct learner_process){.tgid = tgid, .known = LEARNER_NEVER};
 	}
 	code = learner_code_of(&processes->code, (int)tgid, slot, owner == tgid,
 			       p->known != changes);
@@ -116,9 +118,20 @@ struct process_code *learner_processes_get(struct learner_processes *processes,
 	 * change. */
 	if (code && !code->must_read && p->known != changes) {
 		p->known = changes;
+		p->known_ns = clock_now_ns();
 		__atomic_store_n(&record->code_known, changes, __ATOMIC_SEQ_CST);
 	}
 	return code;
+}
+
+bool learner_processes_unchanged(const struct learner_processes *processes, uint32_t slot,
+				 uint64_t at_ns)
+{
+	const struct abi_process *record = &processes->maps->processes[slot];
+	const struct learner_process *p = &processes->by_slot[slot];
+
+	return p->tgid == load(&record->tgid) && p->known_ns && p->known_ns <= at_ns &&
+	       p->known == load(&record->code_changes);
 }
 
 bool learner_processes_look_again(struct learner_processes *processes, uint32_t slot,

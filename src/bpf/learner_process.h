@@ -13,8 +13,9 @@
 #include "bpf/rule_table.h"
 
 struct learner_process {
-	uint64_t tgid;  /* 0: none */
-	uint64_t known; /* changes that are acknowledged, or LEARNER_NEVER */
+	uint64_t tgid;     /* 0: none */
+	uint64_t known;    /* changes that are acknowledged, or LEARNER_NEVER */
+	uint64_t known_ns; /* since when its code is what is known, 0: never was */
 };
 
 #define LEARNER_NEVER UINT64_MAX
@@ -40,6 +41,11 @@ void learner_processes_deinit(struct learner_processes *processes);
  */
 struct process_code *learner_processes_get(struct learner_processes *processes,
 					   uint32_t slot);
+
+/* Is the slot's process still the same, and has no code of it changed since `at_ns`? Then
+ * the rules that are known hold for a walk of that time. */
+bool learner_processes_unchanged(const struct learner_processes *processes, uint32_t slot,
+				 uint64_t at_ns);
 
 /* The mappings are read again, though nobody told of a change; true when there was one.
  */

@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "bpf/syscall.h"
+#include "unwind_step.h"
 
 _Static_assert(RULE_TABLE_SLOTS - 1 == ABI_RULE_SLOT(UINT64_MAX), "one for each slot");
 
@@ -57,6 +58,18 @@ void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 	__atomic_store_n(&b->key[empty], key, __ATOMIC_SEQ_CST);
 	table->count++;
 	table->held[slot]++;
+}
+
+uint64_t rule_table_get(const struct rule_table *table, uint32_t slot, uint64_t pc)
+{
+	uint64_t key = ABI_RULE_KEY(slot, pc, 0);
+	const struct abi_rule_bucket *b =
+		&table->buckets[abi_rule_at(key, table->bucket_count)];
+
+	for (int i = 0; i < ABI_RULE_WAYS; i++)
+		if (b->key[i] == key)
+			return b->rule[i];
+	return UNWIND_NONE;
 }
 
 static bool goes(uint64_t key, uint32_t slot,

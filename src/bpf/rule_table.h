@@ -33,6 +33,9 @@ void rule_table_deinit(struct rule_table *table);
 void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 		    bool is_interrupted, uint64_t rule);
 
+/* The rule at a return address, or UNWIND_NONE: also for one in the spill map. */
+uint64_t rule_table_get(const struct rule_table *table, uint32_t slot, uint64_t pc);
+
 /*
  * Take out the rules of a process, but those that `keep` wants; NULL: all. The probes
  * must know that its rules are in doubt (abi.h, code_known), or that it is no more.

@@ -46,8 +46,8 @@ static struct error *check_kernel(const struct tracer *t)
 	if (t->options.attach == ATTACH_MULTI && !t->features.uprobe_multi)
 		return error_create(
 			ERROR_UNSUPPORTED,
-			"this kernel has no uprobe_multi (Linux 6.6): use --attach "
-			"perf");
+			"this kernel has no uprobe_multi (Linux 6.6) that serves all "
+			"threads of a process (6.10): use --attach perf");
 	return NULL;
 }
 

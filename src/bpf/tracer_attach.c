@@ -332,6 +332,44 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 	return NULL;
 }
 
+#define RANKS 3
+
+static int rank_of(const struct attach_probe *probe)
+{
+	switch (ABI_SITE_EFFECT(probe->cookie)) {
+	case ABI_EFFECT_FREE:
+	case ABI_EFFECT_UNMAP:
+		return 0;
+	case ABI_EFFECT_REALLOC:
+	case ABI_EFFECT_REMAP:
+	case ABI_EFFECT_RESIZE:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+/*
+ * Probes of functions that take blocks come first. When an allocator is loaded while we
+ * trace it is in use already, and a block that was seen to be made, but not to be freed,
+ * would stay in the table.
+ */
+static bool sort_probes(struct addition *a)
+{
+	struct attach_probe *sorted = calloc(a->count + 1, sizeof(*sorted));
+	size_t n = 0;
+
+	if (!sorted)
+		return false;
+	for (int rank = 0; rank < RANKS; rank++)
+		for (size_t i = 0; i < a->count; i++)
+			if (rank_of(&a->probes[i]) == rank)
+				sorted[n++] = a->probes[i];
+	free(a->probes);
+	a->probes = sorted;
+	return true;
+}
+
 static struct error *attach_with(struct tracer *t, const struct attach_ops *ops,
 				 const struct plan *plan, int pid, struct addition *a)
 {
@@ -339,6 +377,8 @@ static struct error *attach_with(struct tracer *t, const struct attach_ops *ops,
 
 	if (!err)
 		err = collect(t, plan, pid, a);
+	if (!err && !sort_probes(a))
+		err = error_no_memory();
 	if (!err && a->count)
 		err = ops->attach(&t->attachment, pid, a->probes, a->count,
 				  t->features.cookies);

@@ -128,18 +128,6 @@ static bool read_counts(const void *elements, uint32_t first, uint32_t count, vo
 	return true;
 }
 
-/* Walks that were handed over: one hit each. */
-static void add_handed_over(struct tracer *t, struct hits *hits)
-{
-	uint64_t count = __atomic_load_n(&t->control->misses, __ATOMIC_SEQ_CST);
-
-	for (uint64_t i = 0; i < count; i++) {
-		uint32_t stack = tracer_stack(t, ABI_MISS_STACK(i));
-
-		hits->count[stack < hits->len ? stack : hits->len - 1]++;
-	}
-}
-
 /* All hits so far. */
 static struct error *read_hits(struct tracer *t, struct hits *ret)
 {
@@ -153,7 +141,7 @@ static struct error *read_hits(struct tracer *t, struct hits *ret)
 			  read_counts, ret);
 	tracer_catch_up(t);
 	if (!err && t->learner)
-		add_handed_over(t, ret);
+		learner_add_hits(t->learner, ret->count, ret->len);
 	return err;
 }
 

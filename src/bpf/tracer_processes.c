@@ -44,6 +44,17 @@ static void tell_ranges(struct abi_process *p, const struct code_range ranges[],
 	__atomic_store_n(&p->has_ranges, 1, __ATOMIC_SEQ_CST);
 }
 
+/* on_exec() says so, too, when the process takes another one. */
+static void tell_only_slot(struct tracer *t, const struct abi_process *p, uint64_t tgid)
+{
+	uint64_t *only = &t->control->only_slot;
+
+	__atomic_store_n(only, (uint64_t)(p - t->processes), __ATOMIC_SEQ_CST);
+	/* It may have said so just before. */
+	if (owner_of(p) != tgid && (p = find(t, tgid)))
+		__atomic_store_n(only, (uint64_t)(p - t->processes), __ATOMIC_SEQ_CST);
+}
+
 struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ranges[],
 			   size_t count, uint32_t *ret)
 {
@@ -70,7 +81,7 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 		tell_ranges(p, ranges, count);
 	*ret = (uint32_t)(p - t->processes);
 	if (t->options.one_process)
-		__atomic_store_n(&t->control->only_slot, *ret, __ATOMIC_SEQ_CST);
+		tell_only_slot(t, p, tgid);
 	tracer_unwind_begin(t, pid, *ret);
 	if (t->options.event && t->options.mappings)
 		tracer_begin_growth(t, pid, *ret);
@@ -93,6 +104,11 @@ bool tracer_probes_ended(struct tracer *t, int pid)
 		if (site->pid != pid)
 			t->sites.data[kept++] = *site;
 	t->sites.len = kept;
+	kept = 0;
+	vec_foreach (linker, &t->linkers)
+		if (linker->pid != pid)
+			t->linkers.data[kept++] = *linker;
+	t->linkers.len = kept;
 	return true;
 }
 
@@ -186,6 +202,9 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 					      gone, &taken, &sum->gone, &sum->gone_bytes);
 	if (!err && t->options.traffic)
 		err = traffic_tables_forget(&t->traffic, gone);
+	/* The next process with such a slot has its code elsewhere. */
+	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
+		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; !err && i < count; i++) {
 		struct abi_process *p = &t->processes[slots[i]];
 
@@ -201,8 +220,5 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 		p->has_ranges = 0;
 		__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
 	}
-	/* The next process with such a slot has its code elsewhere. */
-	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
-		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
 	return err;
 }

@@ -22,8 +22,8 @@ extern const struct renderer collapsed_renderer;
  * RFC 4180, with the columns of jeprofl and behind them the class, "heap", "mapping" or
  * "event": pid (empty when not known), stack_id (empty without a stack), total (bytes),
  * count (blocks), histogram ("16..31=3": three blocks of 16 to 31 bytes) and stacktrace
- * (lines "address - symbol" that end in LF, leaf first). Numbers are scaled when sampling. With options.view the
- * table of that view (render/views.h).
+ * (lines "address - symbol" that end in LF, leaf first). Numbers are scaled when
+ * sampling. With options.view the table of that view (render/views.h).
  */
 extern const struct renderer csv_renderer;
 

@@ -124,7 +124,8 @@ static void check_report(const json_t *report, uint64_t base)
 static void equal_to_addr2line(void)
 {
 	struct live_process *target = start_target();
-	struct live_process *memtrace = memtrace_start(live_pid(target), "");
+	/* Up to main: what called that has no lines. */
+	struct live_process *memtrace = memtrace_start(live_pid(target), "--unwind fp");
 	uint64_t base = load_address(target);
 	json_t *report;
 
@@ -142,7 +143,7 @@ static void equal_to_addr2line(void)
 static void after_its_exit(void)
 {
 	struct live_process *target = start_target();
-	struct live_process *memtrace = memtrace_start(live_pid(target), "");
+	struct live_process *memtrace = memtrace_start(live_pid(target), "--unwind fp");
 	uint64_t base = load_address(target);
 	json_t *report;
 

@@ -67,6 +67,7 @@ static void run_jobs(void *arg)
 	char letter;
 	pid_t pid;
 	void *at = NULL;
+	char *next = (char *)0x100000000000; /* where nothing is */
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	if (fork())
@@ -90,6 +91,13 @@ static void run_jobs(void *arg)
 		case 'm': /* our first page as code, then no page of a file as code */
 			at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 			*(void **)(job->answer + 2) = at;
+			break;
+		case 'j': /* 500 pages of code, each gone by the next */
+			for (int i = 0; i < 500; i++, next += 8192) {
+				mmap(next, 4096, PROT_READ | PROT_EXEC,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+				munmap(next, 4096);
+			}
 			break;
 		case 'r':
 			munmap(at, 4096);
@@ -235,10 +243,43 @@ static void code_in_the_place_of_code(void)
 	stop(&job, &child);
 }
 
+/* A program that makes code for as long as it runs. */
+static void code_without_end(void)
+{
+	const void *ours = (const void *)(uintptr_t)code_without_end;
+	struct replaced replaced = {0};
+	struct learner_code code;
+	struct job job;
+	struct child child = start(&job);
+	int pid = job.answer[0];
+	struct walk_code found;
+
+	open_code(&code, false, &replaced);
+	struct process_code *p = learner_code_of(&code, pid, 0, true, true);
+
+	REQUIRE(knows(p, ours, NOW));
+	for (int i = 0; i < 70; i++) {
+		run(&job, 'j');
+		learner_code_catch_up(&code);
+	}
+	CHECK(images_count(p->images) > 30000);
+	run(&job, 'm');
+	learner_code_catch_up(&code);
+	learner_code_prune(&code, clock_now_ns());
+	p->next_look_ns = 0;
+	(void)learner_code_look_again(&code, p);
+	CHECK(images_find(p->images, *(uint64_t *)(void *)(job.answer + 2), NOW, &found));
+	CHECK(knows(p, ours, NOW));
+	CHECK(images_count(p->images) < 100);
+	learner_code_deinit(&code);
+	stop(&job, &child);
+}
+
 int main(void)
 {
 	RUN(children_that_are_gone);
 	RUN(children_of_no_interest);
 	RUN(code_in_the_place_of_code);
+	RUN(code_without_end);
 	return check_done();
 }

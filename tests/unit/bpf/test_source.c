@@ -167,6 +167,8 @@ static void scopes_are_compiled_in(void)
 	source_destroy(source);
 
 	options.scope = SCOPE_FORKS;
+	options.offsets.has_task = true;
+	options.offsets.has_task = true;
 	options.offsets.task_pid = 2468;
 	options.offsets.task_tgid = 2472;
 	source = build(&options, &meanings);

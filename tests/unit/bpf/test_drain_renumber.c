@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#include "bpf/drain_blocks.h"
+#include "bpf/mapped.h"
+
+#define BUCKETS 64
+
+/* A walk of an odd number is not ended yet. */
+static uint32_t stack_of(void *arg, uint32_t stack)
+{
+	unsigned *asked = arg;
+
+	++*asked;
+	return stack & 1 ? ABI_NO_STACK : (stack & ~ABI_MISS_STACK_BIT) / 2;
+}
+
+/* Any file that can be mapped serves as the table. */
+static void renumbers(void)
+{
+	const size_t bytes = BUCKETS * sizeof(struct abi_live_bucket);
+	unsigned asked = 0;
+	const struct drain_resolver resolver = {NULL, stack_of, &asked};
+	int fd = memfd_create("live", MFD_CLOEXEC);
+	struct abi_live_bucket *b;
+	struct error *err;
+
+	CHECK_INT(ftruncate(fd, (off_t)bytes), 0);
+	b = mapped_open(fd, bytes);
+	CHECK(b);
+	b[0].key[0] = 5000;
+	b[0].entry[0] = (struct abi_live_entry){10, ABI_MISS_STACK(84), 1, 2};
+	b[0].key[1] = 5001;
+	b[0].entry[1] = (struct abi_live_entry){11, ABI_MISS_STACK(85), 3, 4};
+	b[7].key[7] = 5002;
+	b[7].entry[7] = (struct abi_live_entry){12, 86, 5, 6};
+	b[BUCKETS - 1].key[7] = 5003;
+	b[BUCKETS - 1].entry[7] = (struct abi_live_entry){13, ABI_NO_STACK, 7, 8};
+	b[BUCKETS - 1].key[6] = 5004;
+	b[BUCKETS - 1].entry[6] = (struct abi_live_entry){14, ABI_MISS_STACK(2), 9, 10};
+	/* No block any more, or none yet. */
+	b[9].entry[3].stack = ABI_MISS_STACK(4);
+	b[9].key[4] = ABI_LIVE_CLAIMED;
+	b[9].entry[4].stack = ABI_MISS_STACK(6);
+
+	err = drain_renumber(fd, BUCKETS, &resolver);
+	CHECK(!err);
+	CHECK_INT(asked, 3);
+	CHECK_INT(b[0].entry[0].stack, 42);
+	CHECK_INT(b[0].entry[0].size_bytes, 10);
+	CHECK_INT(b[0].entry[0].tid, 1);
+	CHECK_INT(b[0].entry[0].tick, 2);
+	CHECK_INT(b[0].entry[1].stack, ABI_MISS_STACK(85));
+	CHECK_INT(b[7].entry[7].stack, 86);
+	CHECK_INT(b[BUCKETS - 1].entry[7].stack, ABI_NO_STACK);
+	CHECK_INT(b[BUCKETS - 1].entry[6].stack, 1);
+	CHECK_INT(b[9].entry[3].stack, ABI_MISS_STACK(4));
+	CHECK_INT(b[9].entry[4].stack, ABI_MISS_STACK(6));
+	mapped_close(b, bytes);
+	close(fd);
+}
+
+int main(void)
+{
+	RUN(renumbers);
+	return check_done();
+}
