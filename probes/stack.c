@@ -109,6 +109,7 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 	return published;
 }
 
+#ifndef EVENTS
 ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 			     struct abi_scratch *s, u32 allocator)
 {
@@ -168,3 +169,4 @@ ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 
 	publish(&s->owner, 0);
 	return number;
 }
+#endif
