@@ -84,21 +84,15 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	struct walk w;
 
 #ifdef UNWIND_RULES
-	u32 slot = t->slot;
-
-	w.process = processes.lookup(&slot);
-	if (!w.process)
+	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
 	w.leading = frames;
-#ifdef OFFSET_MM_CODE_PAGES
-	code_look(get_current_task_btf(), w.process);
-#endif
 #endif
 	walk_begin(&w, t, regs, s, kind);
 	event_hash_frames(&w, s, frames);
 	event_first_frame(&w, pcs);
 	walk_run(&w, t, pcs);
-	w.end = walk_forget(&w, 2, w.end);
+	w.end = forget(&w.words[2], w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, regs, s, kind);
 	/* Else without a stack: its hash is that of the whole walk. */

@@ -24,7 +24,7 @@ ALWAYS_INLINE u64 asked_size(struct pt_regs *ctx, u32 site, u32 effect)
 	u64 limit = ~0ull / n;
 
 	/* Hidden from the compiler, which would make a 128-bit multiplication of this. */
-	__asm__ __volatile__("" : "+r"(limit));
+	opaque(limit);
 	/* An overflow makes the call fail; it must not look like a size of 0. */
 	return size > limit ? ~0ull : n * size;
 }

@@ -115,7 +115,8 @@ ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *diff
 		u64 taken = -b->key[i], difference = -(b->key[i] ^ word);
 
 		/* Hidden from the compiler, which would compare and branch. */
-		__asm__ __volatile__("" : "+r"(taken), "+r"(difference));
+		opaque(taken);
+		opaque(difference);
 		load += taken >> 63;
 		*differs &= difference;
 	}

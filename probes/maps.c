@@ -65,6 +65,22 @@ BPF_RINGBUF_OUTPUT(events, 256 /* 1 MiB */);
 /* The compiler may not move memory accesses across this. */
 #define compiler_barrier() __asm__ __volatile__("" : : : "memory")
 
+/* The compiler knows nothing of the value any more. It makes no branches of it, both ways
+ * of which the verifier would follow; leaves no check of it out, which the verifier wants
+ * to see; and does not load it from a place that it selects. */
+#define opaque(value) __asm__ __volatile__("" : "+r"(value))
+
+/* The same value, by way of `at`, of which the verifier knows nothing any more: neither
+ * its bounds nor by which of many paths it came to be. It would tell states apart by
+ * them, in all that comes after. */
+ALWAYS_INLINE u64 forget(u64 *at, u64 value)
+{
+	volatile u64 *place = at;
+
+	*place = value;
+	return *place;
+}
+
 /* Make what was written before visible before `value`. x86 keeps stores in order. */
 #if defined(__TARGET_ARCH_x86)
 #define publish(p, value)                                                                \
@@ -103,16 +119,6 @@ ALWAYS_INLINE struct abi_control *control_get(void)
 	u32 zero = 0;
 
 	return control.lookup(&zero);
-}
-
-/* 1 when `x` is 0, else 0. Without a branch: the verifier would follow both sides of
- * each of many comparisons whose counts then differ. */
-ALWAYS_INLINE u64 is_zero(u64 x)
-{
-	u64 negative = x | -x;
-
-	__asm__ __volatile__("" : "+r"(negative));
-	return (negative >> 63) ^ 1;
 }
 
 ALWAYS_INLINE u32 tick_now(void)

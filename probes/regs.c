@@ -39,7 +39,7 @@ static u64 (*get_func_ip)(void *ctx) = (void *)173;
 		if (ARG_REGISTERS & 1u << (number)) {                                    \
 			u64 held = (field);                                              \
                                                                                          \
-			__asm__ __volatile__("" : "+r"(held));                           \
+			opaque(held);                                                    \
 			(value) = (n) == (number) ? held : (value);                      \
 		}                                                                        \
 	} while (0)

@@ -116,29 +116,23 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	struct walk w;
 
 #ifdef UNWIND_RULES
-	u32 slot = t->slot;
-
-	w.process = processes.lookup(&slot);
-	if (!w.process)
+	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
-#if defined(OFFSET_MM_CODE_PAGES) && !defined(LOOKS_AT_ENTRY)
-	code_look(get_current_task_btf(), w.process);
-#endif
 #endif
 	walk_begin(&w, t, ctx, s, allocator);
-
-	u32 number = walk_repeats(&w, t, s, allocator);
-
-	if (number != ABI_NO_STACK)
-		return number;
 
 	struct abi_walk_start start;
 
 	walk_started(&w, t, allocator, &start);
+
+	u32 number = walk_repeats(&w, s, &start);
+
+	if (number != ABI_NO_STACK)
+		return number;
 	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
 	walk_run(&w, t, s->pc);
 	/* What it is to the verifier, each state of the walk would be told apart by. */
-	w.end = walk_forget(&w, 2, w.end);
+	w.end = forget(&w.words[2], w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, ctx, s, allocator);
 	if (w.end == WALK_MISSED) {

@@ -24,10 +24,6 @@ BPF_RINGBUF_OUTPUT(late, LATE_RING_PAGES);
 BPF_F_TABLE("array", u32, u64, late_numbers, ABI_LATE_NUMBERS, BPF_F_MMAPABLE);
 #endif
 
-/* The compiler knows the bounds of this 64-bit value, and would leave a check out that
- * the verifier, which does not, wants to see. */
-#define checked_anew(value) __asm__ __volatile__("" : "+r"(value))
-
 ALWAYS_INLINE struct abi_traffic_all *traffic_all_get(void)
 {
 	u32 zero = 0;
@@ -183,7 +179,7 @@ ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 
 
 	if (path) {
 		abi_flow_freed(&path->flow, 1, event.bytes, is_temporary);
-		checked_anew(lifetime);
+		opaque(lifetime);
 		if (kind == ABI_LATE_FREED && lifetime < ABI_LIFETIME_BUCKETS)
 			__sync_fetch_and_add(&path->lifetime[lifetime], 1);
 	}
@@ -278,7 +274,7 @@ ALWAYS_INLINE int traffic_is_temporary(const struct tracee *t, u64 key,
 		return 0;
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < TEMPORARY_EVENTS; i++)
-		found |= is_zero(th->recent[i] ^ key);
+		found |= abi_is_set(th->recent[i] ^ key) ^ 1;
 	return found;
 }
 
@@ -330,15 +326,9 @@ ALWAYS_INLINE void thread_freed(const struct tracee *t, const struct abi_block *
 	}
 }
 
-/* The same value, of which the verifier does not know any more by which of many paths it
- * came to be: it would follow each of them through all that comes after. */
+/* Much comes after the number of a stack. */
 #define traffic_forget_paths(scratch, value)                                             \
-	do {                                                                             \
-		volatile u64 *at_ = &(scratch)->words[0];                                \
-                                                                                         \
-		*at_ = (value);                                                          \
-		(value) = *at_;                                                          \
-	} while (0)
+	((value) = forget(&(scratch)->words[0], (value)))
 
 /* --- events ----------------------------------------------------------------------- */
 
@@ -354,7 +344,7 @@ ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
 
 	path_allocated(b, e);
 	outstanding_add(t->slot, bytes, e.bytes, b->tick);
-	checked_anew(bucket);
+	opaque(bucket);
 	if (s && bucket < ABI_SIZE_BUCKETS)
 		__sync_fetch_and_add(&s->count[bucket], 1);
 	thread_allocated(t, key, bytes);

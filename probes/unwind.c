@@ -74,20 +74,6 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 	return NULL;
 }
 
-/* The same value, of which the verifier knows nothing any more: neither its bounds nor
- * where it came from. It would tell states apart by them, in each frame anew. */
-ALWAYS_INLINE u64 walk_forget(struct walk *w, u32 word, u64 value)
-{
-	volatile u64 *at = &w->words[word];
-
-	*at = value;
-	return *at;
-}
-
-/* The compiler knows nothing of the value any more, and makes no branches of it: the
- * verifier would follow both ways of each, in each frame anew. */
-#define opaque(value) __asm__ __volatile__("" : "+r"(value))
-
 /* Get the two words at `address`; 0 when they cannot be read. The window ends with the
  * page of the second word at the latest: reading past the end of the stack costs
  * microseconds. Little branches, or the verifier follows too many paths. */
@@ -106,7 +92,7 @@ ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *s
 		}
 	}
 
-	u64 at = walk_forget(w, 0, (address - w->base) >> 3) & (WINDOW_BYTES / 8 - 1);
+	u64 at = forget(&w->words[0], (address - w->base) >> 3) & (WINDOW_BYTES / 8 - 1);
 
 	*first = w->window[at];
 	*second = w->window[at + 1];
@@ -159,20 +145,18 @@ ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
  * stack. It takes a few instructions a frame to see that, and programs allocate in loops.
  * The number of the stack, or ABI_NO_STACK.
  */
-ALWAYS_INLINE u32 walk_repeats(struct walk *w, const struct tracee *t,
-			       struct abi_scratch *s, u32 allocator)
+ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
+			       const struct abi_walk_start *start)
 {
-	struct abi_walk_start start;
 	u64 first, second, count = s->read_count;
 	u32 number = ABI_NO_STACK;
 
-	walk_started(w, t, allocator, &start);
-	if ((start.pc ^ s->start.pc) | (start.sp ^ s->start.sp) |
-	    (start.bp ^ s->start.bp) | (start.whose ^ s->start.whose) |
-	    (start.code_changes ^ s->start.code_changes))
+	if ((start->pc ^ s->start.pc) | (start->sp ^ s->start.sp) |
+	    (start->bp ^ s->start.bp) | (start->whose ^ s->start.whose) |
+	    (start->code_changes ^ s->start.code_changes))
 		return ABI_NO_STACK;
 #ifdef UNWIND_RULES
-	if (w->process->code_known != start.code_changes)
+	if (w->process->code_known != start->code_changes)
 		return ABI_NO_STACK;
 #endif
 #pragma clang loop unroll(disable)
@@ -190,12 +174,12 @@ ALWAYS_INLINE u32 walk_repeats(struct walk *w, const struct tracee *t,
 			break;
 	}
 #ifdef UNWIND_RULES
-	if (w->process->code_changes != start.code_changes)
+	if (w->process->code_changes != start->code_changes)
 		number = ABI_NO_STACK;
 #endif
 	/* However far that went: the verifier must not tell. */
-	w->base = walk_forget(w, 5, w->base);
-	return walk_forget(w, 6, number);
+	w->base = forget(&w->words[5], w->base);
+	return forget(&w->words[6], number);
 }
 
 /* The walk that began so came to the stack `number`. */
@@ -204,9 +188,10 @@ ALWAYS_INLINE void walk_remember(const struct walk *w, struct abi_scratch *s,
 {
 	u64 noted = *(volatile u64 *)&w->words[WALK_NOTED];
 
-	/* One that could not be read may be readable the next time. */
+	/* What could not be read may be readable the next time, and what was not learned
+	 * be known: that is counted each time. */
 	if (noted >= ABI_WALK_READS || number == ABI_NO_STACK ||
-	    w->end == ABI_END_UNREADABLE) {
+	    w->end == ABI_END_UNREADABLE || w->end == ABI_END_UNLEARNED) {
 		s->start.pc = 0;
 		return;
 	}
@@ -231,7 +216,7 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 
 	/* A value, not an address: the compiler must not select where to load from, as a
 	 * probe's context cannot be indexed. */
-	__asm__ __volatile__("" : "+r"(bp));
+	opaque(bp);
 	w->regs.bp = bp;
 	w->base = 0;
 	abi_stack_hash_begin(&w->h, t->slot, allocator);
@@ -267,9 +252,23 @@ ALWAYS_INLINE void code_look(void *task, volatile struct abi_process *process)
  * return need not. Between them no code that is on the thread's stack can go.
  */
 #if defined(ONE_PROCESS) && defined(UNWIND_RULES) && defined(OFFSET_MM_CODE_PAGES) &&     \
-	defined(OFFSET_TASK_PID) && !defined(PIDNS_INODE)
+	defined(OFFSET_TASK_PID) && !defined(PIDNS_INODE) && !defined(EVENTS)
 #define LOOKS_AT_ENTRY
 #endif
+
+/* Before walk_begin(): whose rules are they, and do they hold? 0: the process has gone. */
+ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
+{
+	u32 slot = t->slot;
+
+	w->process = processes.lookup(&slot);
+	if (!w->process)
+		return 0;
+#if defined(OFFSET_MM_CODE_PAGES) && !defined(LOOKS_AT_ENTRY)
+	code_look(get_current_task_btf(), w->process);
+#endif
+	return 1;
+}
 
 #define WALK_MISSED 0x100 /* an end: there is no rule to go on by */
 
@@ -320,8 +319,8 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		abi_stack_hash_step(&w->h, shown);
 		w->depth = i + 1;
 
-		u64 rule = walk_forget(
-			w, 1, rule_find(t, ABI_RULE_KEY(t->slot, pc, w->interrupted)));
+		u64 key = ABI_RULE_KEY(t->slot, pc, w->interrupted);
+		u64 rule = forget(&w->words[1], rule_find(t, key));
 		u64 type = UNWIND_TYPE(rule);
 		u64 signal = (s64)((type ^ UNWIND_SIGNAL) - 1) >> 63;
 
@@ -562,7 +561,7 @@ ALWAYS_INLINE void put_back_begin(struct put_back *b, struct walk *w)
 	void *utask = *(void **)(task + OFFSET_TASK_UTASK);
 
 	/* A number from here on. */
-	b->instance = walk_forget(w, 3, *(u64 *)(utask + OFFSET_UTASK_INSTANCES));
+	b->instance = forget(&w->words[3], *(u64 *)(utask + OFFSET_UTASK_INSTANCES));
 	b->trampoline = b->instance ? trampoline_address() : 0;
 }
 
