@@ -13,8 +13,10 @@ DEFINE_CLEANUP(struct proc *, proc_close);
 /* A process whose mappings cannot be read, or did not change, is left alone so long. */
 #define LOOK_PAUSE_NS 50000000
 
-/* Processes whose code is kept; of further ones nothing is known. */
+/* Processes whose code is kept, and mappings that are noted of those that nobody has
+ * asked for; of further ones nothing is known. */
 #define PROCESSES_MAX 65536
+#define NOTED_MAX     262144
 
 struct code_event {
 	struct watch_event event; /* the path is owned */
@@ -27,8 +29,29 @@ struct error *learner_code_init(struct learner_code *code)
 	return image_store_create(&code->store);
 }
 
+static void code_event_deinit(struct code_event *e)
+{
+	free((void *)(uintptr_t)e->event.path);
+}
+
+static bool code_event_copy(const struct watch_event *event, struct code_event *ret)
+{
+	ret->event = *event;
+	ret->event.path = strdup(event->path);
+	return ret->event.path;
+}
+
+static void drop_noted(struct learner_code *code, struct process_code *p)
+{
+	code->noted_count -= p->noted.len;
+	vec_foreach (e, &p->noted)
+		code_event_deinit(e);
+	vec_deinit(&p->noted);
+}
+
 static void destroy(struct learner_code *code, struct process_code *p)
 {
+	drop_noted(code, p);
 	images_destroy(p->images);
 	free(p);
 	code->count--;
@@ -37,7 +60,7 @@ static void destroy(struct learner_code *code, struct process_code *p)
 static void drop_events(struct learner_code *code)
 {
 	vec_foreach (e, &code->events)
-		free((void *)(uintptr_t)e->event.path);
+		code_event_deinit(e);
 	code->events.len = 0;
 }
 
@@ -95,6 +118,16 @@ static struct process_code *add(struct learner_code *code, int pid, struct image
 	return p;
 }
 
+/* A process with no code yet. */
+static struct process_code *add_new(struct learner_code *code, int pid)
+{
+	struct images *images;
+	struct error *err = images_create(code->store, &images);
+
+	error_destroy(err);
+	return err ? NULL : add(code, pid, images);
+}
+
 /* --- what is told ----------------------------------------------------------------- */
 
 static void map(struct learner_code *code, struct process_code *p,
@@ -114,47 +147,109 @@ static void map(struct learner_code *code, struct process_code *p,
 		code->on_replaced(code->arg, p->slot, m->start, m->end, change.tag);
 }
 
+static void map_told(struct learner_code *code, struct process_code *p,
+		     const struct watch_event *event)
+{
+	const struct proc_mapping m = {
+		.start = event->start,
+		.end = event->end,
+		.file_offset = event->file_offset,
+		.inode = event->inode,
+		.dev_major = event->dev_major,
+		.dev_minor = event->dev_minor,
+		.path = (char *)(uintptr_t)event->path,
+	};
+	bool is_new;
+
+	map(code, p, &m, event->time_ns, &is_new);
+}
+
+/* Nothing is opened for processes that nobody asks for, which most are. */
+static void note_mapping(struct learner_code *code, struct process_code *p,
+			 const struct watch_event *event)
+{
+	struct code_event copy = {0};
+
+	if (code->noted_count < NOTED_MAX && code_event_copy(event, &copy) &&
+	    vec_push(&p->noted, copy)) {
+		code->noted_count++;
+		return;
+	}
+	code_event_deinit(&copy);
+	p->must_read = true;
+}
+
+/* It is asked for. */
+static void map_noted(struct learner_code *code, struct process_code *p)
+{
+	vec_foreach (e, &p->noted)
+		map_told(code, p, &e->event);
+	drop_noted(code, p);
+	p->is_noted = false;
+}
+
 static void forked(struct learner_code *code, const struct watch_event *event)
 {
 	const struct process_code *parent = *place(code, event->parent);
+	struct process_code *child = NULL;
 	struct images *images;
 	struct error *err;
 
-	if (!parent || !code->follows_forks || parent->must_read) {
-		/* The number may have been another's. */
-		learner_code_forget(code, event->pid);
+	/* The number may have been another's. */
+	learner_code_forget(code, event->pid);
+	if (!parent || parent->must_read || !(code->follows_forks || code->follows_all))
 		return;
-	}
 	err = images_copy(parent->images, event->time_ns, &images);
-	if (err)
-		error_destroy(err);
-	else
-		add(code, event->pid, images);
+	if (!err)
+		child = add(code, event->pid, images);
+	error_destroy(err);
+	if (!child)
+		return;
+	child->is_noted = parent->is_noted;
+	vec_foreach (e, &parent->noted)
+		note_mapping(code, child, &e->event);
+}
+
+static void executed(struct learner_code *code, const struct watch_event *event)
+{
+	struct process_code *p = *place(code, event->pid);
+
+	if (!p && code->follows_all) {
+		p = add_new(code, event->pid);
+		if (p)
+			p->is_noted = true;
+	}
+	if (!p)
+		return;
+	images_end(p->images, event->time_ns);
+	drop_noted(code, p);
+	p->ended_ns = event->time_ns;
+	p->must_read = false;
 }
 
 static void apply(struct learner_code *code, const struct watch_event *event)
 {
 	struct process_code *p = *place(code, event->pid);
-	bool is_new = false;
 
-	if (event->kind == WATCH_FORK) {
+	switch (event->kind) {
+	case WATCH_FORK:
 		forked(code, event);
-	} else if (p && event->kind == WATCH_EXEC) {
-		images_end(p->images, event->time_ns);
-		p->ended_ns = event->time_ns;
-		p->must_read = false;
-	} else if (p && event->kind == WATCH_MAP) {
-		const struct proc_mapping m = {
-			.start = event->start,
-			.end = event->end,
-			.file_offset = event->file_offset,
-			.inode = event->inode,
-			.dev_major = event->dev_major,
-			.dev_minor = event->dev_minor,
-			.path = (char *)(uintptr_t)event->path,
-		};
-
-		map(code, p, &m, event->time_ns, &is_new);
+		break;
+	case WATCH_EXEC:
+		executed(code, event);
+		break;
+	case WATCH_MAP:
+		if (p && p->is_noted)
+			note_mapping(code, p, event);
+		else if (p)
+			map_told(code, p, event);
+		break;
+	case WATCH_EXIT:
+		if (p)
+			p->exited_ns = event->time_ns;
+		break;
+	case WATCH_LOST:
+		break; /* not kept */
 	}
 }
 
@@ -168,7 +263,7 @@ static void suspect_all(struct learner_code *code)
 static void collect(void *arg, const struct watch_event *event)
 {
 	struct learner_code *code = arg;
-	struct code_event copy = {*event};
+	struct code_event copy = {0};
 
 	if (event->kind == WATCH_LOST) {
 		suspect_all(code);
@@ -176,11 +271,10 @@ static void collect(void *arg, const struct watch_event *event)
 	}
 	/* Others' doings are most of it. A child and its doings may be in one batch. */
 	if (!*place(code, event->pid) && event->kind != WATCH_FORK &&
-	    !code->follows_forks)
+	    !code->follows_forks && !code->follows_all)
 		return;
-	copy.event.path = strdup(event->path);
-	if (!copy.event.path || !vec_push(&code->events, copy)) {
-		free((void *)(uintptr_t)copy.event.path);
+	if (!code_event_copy(event, &copy) || !vec_push(&code->events, copy)) {
+		code_event_deinit(&copy);
 		suspect_all(code);
 	}
 }
@@ -245,17 +339,14 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 	learner_code_catch_up(code);
 	p = *place(code, pid);
 	is_first = !p;
-	if (!p && is_alive) {
-		struct images *images;
-		struct error *err = images_create(code->store, &images);
-
-		error_destroy(err);
-		p = err ? NULL : add(code, pid, images);
-	}
+	if (!p && is_alive)
+		p = add_new(code, pid);
 	if (!p)
 		return NULL;
 	if (is_alive)
 		p->slot = slot;
+	if (p->is_noted)
+		map_noted(code, p);
 	p->must_read |= !is_first && !code->watch && has_changed;
 	if (is_alive && (is_first || p->must_read) &&
 	    (clock_now_ns() >= p->next_look_ns || !code->watch) &&
@@ -278,7 +369,14 @@ bool learner_code_look_again(struct learner_code *code, struct process_code *p)
 
 void learner_code_prune(struct learner_code *code, uint64_t before_ns)
 {
-	for (size_t i = 0; i < CODE_BUCKETS; i++)
-		for (struct process_code *p = code->buckets[i]; p; p = p->next)
-			images_prune(p->images, before_ns);
+	for (size_t i = 0; i < CODE_BUCKETS; i++) {
+		for (struct process_code *p = code->buckets[i], *next; p; p = next) {
+			next = p->next;
+			if (p->slot == CODE_NO_SLOT && p->exited_ns &&
+			    p->exited_ns < before_ns)
+				learner_code_forget(code, p->pid);
+			else
+				images_prune(p->images, before_ns);
+		}
+	}
 }

@@ -3,7 +3,8 @@
  * The code of the traced processes through time, as the learner needs it: read once from
  * /proc/PID/maps, from then on kept up by what the kernel tells of forks, execs and
  * mappings of code. A walk that is ended later finds the code of its own time, also when
- * its process is gone. Inside of learner*.c only.
+ * its process is gone. Where any process may come to be traced, what is told of each is
+ * noted from its exec on, and looked at when it is asked for. Inside of learner*.c only.
  */
 #ifndef BPF_LEARNER_CODE_H
 #define BPF_LEARNER_CODE_H
@@ -28,6 +29,9 @@ struct process_code {
 	bool must_read;        /* something was not told */
 	uint64_t next_look_ns; /* its mappings are not read before */
 	uint64_t ended_ns;     /* the last exec */
+	uint64_t exited_ns;    /* 0: it has not, as far as was told */
+	bool is_noted; /* nobody has asked for it: `noted` is not in `images` yet */
+	VEC(struct code_event) noted;
 };
 
 #define CODE_NO_SLOT UINT32_MAX
@@ -40,13 +44,14 @@ typedef void code_replaced_fn(void *arg, uint32_t slot, uint64_t start, uint64_t
 struct learner_code {
 	struct image_store *store;
 	struct watch *watch; /* NULL: mappings have to be read again and again */
-	bool follows_forks;
+	bool follows_forks;  /* children of processes that are known are of interest */
+	bool follows_all;    /* and so are all others from their exec on */
 	code_replaced_fn *on_replaced;
 	/* What new code of a slot's process is tagged with. */
 	uint64_t (*tag)(void *arg, uint32_t slot);
 	void *arg;
 	struct process_code *buckets[CODE_BUCKETS];
-	size_t count;
+	size_t count, noted_count;
 	VEC(struct code_event) events; /* read, and not yet in order of time */
 };
 
@@ -67,7 +72,8 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
  * change; not too often. True when code was found that was not known. */
 bool learner_code_look_again(struct learner_code *code, struct process_code *process);
 
-/* A walk of the process is of no interest any more when it is older than this. */
+/* No walk comes any more that is older than this, or of a process that had no slot and
+ * exited before. */
 void learner_code_prune(struct learner_code *code, uint64_t before_ns);
 
 void learner_code_forget(struct learner_code *code, int pid);

@@ -58,6 +58,7 @@ struct error *learner_processes_init(struct learner_processes *processes,
 		.by_slot =
 			calloc(maps->sizes->process_slots, sizeof(*processes->by_slot)),
 		.code = {.follows_forks = maps->follows_forks,
+			 .follows_all = maps->follows_all,
 			 .on_replaced = on_replaced,
 			 .tag = changes_of,
 			 .arg = processes},

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <malloc.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -371,6 +372,9 @@ static struct error *report_until_end(struct session *s)
 		err = make_report(s, cause);
 		if (err || report_cause_is_final(cause))
 			return err;
+		/* A report and the symbols of processes that have gone take many times
+		 * what stays, and malloc keeps all of it. */
+		malloc_trim(0);
 	}
 }
 

@@ -205,6 +205,8 @@ static void on_event(void *arg, const struct watch_event *event)
 		else if (everyone_uses(ts, event))
 			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
 		break;
+	case WATCH_EXIT:
+		break; /* its pidfd tells when the last thread has ended */
 	case WATCH_LOST:
 		vec_foreach (each, &ts->list) {
 			(*each)->maps_changed = (*each)->wants_plan = true;
@@ -274,7 +276,10 @@ static struct error *find_new(struct tracees *ts)
 		if (held[process.slot])
 			continue;
 		err = take_up(ts, process.pid, NULL);
-		if (!err && !tracees_find(ts, process.pid)) {
+		/* Retired by now: it has executed a program, which has a slot of its own,
+		 * and its heap is nobody's. */
+		if (!err && !tracees_find(ts, process.pid) &&
+		    !tracer_is_retired(ts->tracer, process.slot)) {
 			struct tracee *t;
 
 			/* Too short-lived to be looked at; its blocks are not. */

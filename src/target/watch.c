@@ -146,6 +146,10 @@ static bool parse(unsigned char *record, size_t size, uint32_t type, uint16_t mi
 		ret->parent = (int)word_at(record, size, 12);
 		/* A new thread has its own process for a parent. */
 		return ret->pid != ret->parent;
+	case PERF_RECORD_EXIT:
+		ret->kind = WATCH_EXIT;
+		/* Each thread tells of its end. */
+		return ret->pid == (int)word_at(record, size, 16);
 	case PERF_RECORD_COMM:
 		ret->kind = WATCH_EXEC;
 		return misc & PERF_RECORD_MISC_COMM_EXEC;

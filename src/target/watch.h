@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What processes do, as the kernel tells it when it happens: forks, execs and mappings of
- * code. Made of perf events that count nothing and only carry these records
+ * What processes do, as the kernel tells it when it happens: forks, execs, mappings of
+ * code and ends. Made of perf events that count nothing and only carry these records
  * (perf_event_open(2), PERF_COUNT_SW_DUMMY), one for each processor.
  */
 #ifndef TARGET_WATCH_H
@@ -16,6 +16,7 @@ enum watch_kind {
 	WATCH_FORK, /* `pid` is a new process, made by `parent` */
 	WATCH_EXEC, /* `pid` runs another program */
 	WATCH_MAP,  /* `pid` has mapped code */
+	WATCH_EXIT, /* the first thread of `pid` has ended, as a rule the last one too */
 	WATCH_LOST, /* records were lost: anything may have happened */
 };
 

@@ -124,14 +124,15 @@ static const json_t *target_of(const json_t *report, pid_t pid)
 	return by_pid(live_get(report, "targets"), pid);
 }
 
-/* Nothing is lost, and the sums agree: also those of the processes with the whole. */
-static void check_books(const json_t *report)
+/* Nothing but `allowed` is lost, and the sums agree: also those of the processes with the
+ * whole. */
+static void check_books_but(const json_t *report, const char *allowed)
 {
 	const json_t *each;
 	int64_t bytes = 0, blocks = 0;
 	size_t i;
 
-	CHECK_INT(compare_losses(report, NULL), 0);
+	CHECK_INT(compare_losses(report, allowed), 0);
 	CHECK_INT(live_int(report, "heap.totals.allocations") -
 			  live_int(report, "heap.totals.frees") -
 			  live_int(report, "heap.totals.gone"),
@@ -146,6 +147,11 @@ static void check_books(const json_t *report)
 	}
 	CHECK_INT(bytes, live_int(report, "heap.live_bytes"));
 	CHECK_INT(blocks, live_int(report, "heap.live_blocks"));
+}
+
+static void check_books(const json_t *report)
+{
+	check_books_but(report, NULL);
 }
 
 static size_t open_descriptors(pid_t pid)
@@ -535,9 +541,13 @@ static void every_user_of_a_library(const char *options)
 	stranger = family(NULL);
 	oracle_do(stranger, "keep 10 32");
 	for (size_t i = 0; i < 3; i++) {
+		/* The last one nobody sees but the kernel. */
+		if (i == 2)
+			live_signal(memtrace, SIGSTOP);
 		brief[i] = start_once("30", "20");
 		CHECK_INT(live_wait(brief[i], TIMEOUT_S), 0);
 	}
+	live_signal(memtrace, SIGCONT);
 	report = memtrace_report(memtrace);
 	check_user(report, live_pid(early), 100, false);
 	check_user(report, live_pid(late), 200, false);
@@ -711,6 +721,16 @@ static int64_t anonymous_kib(pid_t pid)
 	return kib;
 }
 
+/* What a report took is given back after it. */
+static bool has_settled_below(pid_t pid, int64_t kib)
+{
+	for (int i = 0; i < TIMEOUT_S * 10 && anonymous_kib(pid) >= kib; i++)
+		usleep(100000);
+	return anonymous_kib(pid) < kib;
+}
+
+/* At once, each with call sites of its own: their walks may be more than the ring holds.
+ */
 static void very_many_children(void)
 {
 	const char *const command[] = {"/bin/true", NULL};
@@ -718,7 +738,6 @@ static void very_many_children(void)
 	struct live_process *memtrace =
 		tracer("--follow-forks --pid %d", (int)live_pid(target));
 	size_t descriptors;
-	int64_t kib = 0;
 	json_t *report;
 
 	await_probes(memtrace);
@@ -730,24 +749,21 @@ static void very_many_children(void)
 		report = memtrace_report(memtrace);
 		CHECK_INT(json_array_size(live_get(report, "targets")), 1001);
 		CHECK_INT(live_int(report, "heap.live_blocks"), 3 * 1000);
-		check_books(report);
+		check_books_but(report, "walks_lost");
 		json_decref(report);
-		/* As many at once come again: their memory is used again. */
-		if (i == 0)
-			kib = anonymous_kib(live_pid(memtrace));
 	}
 	/* Each of these takes two slots, one before its exec. */
 	for (int i = 0; i < 300; i++)
 		oracle_do(target, i % 2 ? "spawn" : "vfork");
 	report = memtrace_report(memtrace);
 	CHECK_INT(json_array_size(live_get(report, "targets")), 301);
-	check_books(report);
+	check_books_but(report, "walks_lost");
 	json_decref(report);
 	report = memtrace_report(memtrace);
 	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
 	json_decref(report);
 	CHECK(open_descriptors(live_pid(memtrace)) <= descriptors + 10);
-	CHECK(anonymous_kib(live_pid(memtrace)) < kib + 32 * 1024);
+	CHECK(has_settled_below(live_pid(memtrace), 24 * 1024));
 	finish(target);
 	json_decref(end_of(memtrace, 0));
 	live_destroy(target);

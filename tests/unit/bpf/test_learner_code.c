@@ -35,9 +35,11 @@ static void note(void *arg, uint32_t slot, uint64_t start, uint64_t end, uint64_
 	*r = (struct replaced){r->times + 1, slot, start, end, tag};
 }
 
-static void open_code(struct learner_code *code, bool follows_forks, struct replaced *r)
+static void open_code(struct learner_code *code, const struct learner_code *wanted,
+		      struct replaced *r)
 {
-	*code = (struct learner_code){.follows_forks = follows_forks,
+	*code = (struct learner_code){.follows_forks = wanted->follows_forks,
+				      .follows_all = wanted->follows_all,
 				      .on_replaced = note,
 				      .tag = tag_of,
 				      .arg = r};
@@ -156,7 +158,7 @@ static void children_that_are_gone(void)
 	int parent = job.answer[0], pid;
 	const void *ours = (const void *)(uintptr_t)children_that_are_gone;
 
-	open_code(&code, true, &replaced);
+	open_code(&code, &(struct learner_code){.follows_forks = true}, &replaced);
 	CHECK(knows(learner_code_of(&code, parent, 0, true, true), ours, NOW));
 	pid = run(&job, 'f');
 	CHECK(knows(learner_code_of(&code, pid, 1, false, true), ours, NOW));
@@ -193,7 +195,7 @@ static void children_of_no_interest(void)
 	struct child child = start(&job);
 	int parent = job.answer[0];
 
-	open_code(&code, false, &replaced);
+	open_code(&code, &(struct learner_code){0}, &replaced);
 	REQUIRE(learner_code_of(&code, parent, 0, true, true));
 	CHECK(!learner_code_of(&code, run(&job, 'f'), 1, false, true));
 	CHECK(!learner_code_of(&code, run(&job, 'e'), 1, true, true));
@@ -210,7 +212,7 @@ static void code_in_the_place_of_code(void)
 	int pid = job.answer[0];
 	struct walk_code found;
 
-	open_code(&code, false, &replaced);
+	open_code(&code, &(struct learner_code){0}, &replaced);
 	tag_now = 7;
 	struct process_code *p = learner_code_of(&code, pid, 3, true, true);
 
@@ -243,6 +245,75 @@ static void code_in_the_place_of_code(void)
 	stop(&job, &child);
 }
 
+/* Also when their parent is not known, and nobody looks while they are there. */
+static void programs_of_anybody(void)
+{
+	const void *ours = (const void *)(uintptr_t)programs_of_anybody;
+	struct replaced replaced = {0};
+	struct learner_code code;
+	struct job job;
+	struct child child = start(&job);
+
+	open_code(&code, &(struct learner_code){.follows_all = true}, &replaced);
+	int forked = run(&job, 'f'), executed = run(&job, 'e'), other = run(&job, 'e');
+
+	CHECK(!learner_code_of(&code, forked, 1, false, true));
+
+	struct process_code *p = learner_code_of(&code, executed, 2, false, true);
+
+	REQUIRE(p);
+	CHECK(!knows(p, ours, NOW));
+	CHECK_INT(images_unread(p->images), 0);
+	CHECK(images_count(p->images) >= 4);
+
+	/* What nobody asked for is dropped some time after its end. */
+	size_t noted = code.noted_count;
+
+	CHECK(noted >= 4);
+	learner_code_prune(&code, 1);
+	CHECK_INT(code.noted_count, noted);
+	learner_code_prune(&code, NOW);
+	CHECK(!learner_code_of(&code, other, 3, false, true));
+	CHECK(code.noted_count < noted);
+	learner_code_deinit(&code);
+	CHECK_INT(code.count, 0);
+	CHECK_INT(code.noted_count, 0);
+	stop(&job, &child);
+}
+
+/* A child that runs its parent's program has the code that was noted of the parent. */
+static void children_of_anybody(void)
+{
+	struct replaced replaced = {0};
+	struct learner_code code;
+	pid_t parent;
+	int pipe_of[2], child = 0;
+
+	open_code(&code, &(struct learner_code){.follows_all = true}, &replaced);
+	REQUIRE(pipe(pipe_of) == 0);
+	parent = fork();
+	REQUIRE(parent >= 0);
+	if (!parent) {
+		dup2(pipe_of[1], 1);
+		execl("/bin/sh", "sh", "-c", "(:; exit 0) & echo $!; wait", (char *)NULL);
+		_exit(127);
+	}
+
+	FILE *said = fdopen(pipe_of[0], "r");
+
+	close(pipe_of[1]);
+	REQUIRE(said && fscanf(said, "%d", &child) == 1);
+	fclose(said);
+	REQUIRE(waitpid(parent, NULL, 0) == parent);
+
+	struct process_code *p = learner_code_of(&code, child, 1, false, true);
+
+	REQUIRE(p);
+	CHECK(images_count(p->images) >= 4);
+	CHECK_INT(images_unread(p->images), 0);
+	learner_code_deinit(&code);
+}
+
 /* A program that makes code for as long as it runs. */
 static void code_without_end(void)
 {
@@ -254,7 +325,7 @@ static void code_without_end(void)
 	int pid = job.answer[0];
 	struct walk_code found;
 
-	open_code(&code, false, &replaced);
+	open_code(&code, &(struct learner_code){0}, &replaced);
 	struct process_code *p = learner_code_of(&code, pid, 0, true, true);
 
 	REQUIRE(knows(p, ours, NOW));
@@ -279,6 +350,8 @@ int main(void)
 {
 	RUN(children_that_are_gone);
 	RUN(children_of_no_interest);
+	RUN(programs_of_anybody);
+	RUN(children_of_anybody);
 	RUN(code_in_the_place_of_code);
 	RUN(code_without_end);
 	return check_done();

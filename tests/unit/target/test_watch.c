@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -18,7 +19,7 @@ struct told {
 	int pid;
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
-	unsigned forks, execs, maps, lost;
+	unsigned forks, execs, maps, exits, lost;
 	int parent;
 	uint64_t first_ns, last_ns; /* of all but losses */
 	struct watch_event map; /* the last of the file, its path without directories */
@@ -32,14 +33,17 @@ static void tell(void *arg, const struct watch_event *event)
 	told->lost += event->kind == WATCH_LOST;
 	if (event->pid != told->pid)
 		return;
-	if (!told->first_ns)
+	/* In order for each processor only, and the process may have gone to another. */
+	if (!told->first_ns || event->time_ns < told->first_ns)
 		told->first_ns = event->time_ns;
-	told->last_ns = event->time_ns;
+	if (event->time_ns > told->last_ns)
+		told->last_ns = event->time_ns;
 	if (event->kind == WATCH_FORK) {
 		told->forks++;
 		told->parent = event->parent;
 	}
 	told->execs += event->kind == WATCH_EXEC;
+	told->exits += event->kind == WATCH_EXIT;
 	if (event->kind != WATCH_MAP || event->inode != told->inode ||
 	    event->dev_major != told->dev_major || event->dev_minor != told->dev_minor)
 		return;
@@ -76,7 +80,11 @@ static void of_file(struct told *told, const char *path)
 	told->dev_minor = minor(st.st_dev);
 }
 
-static void fork_and_exec(void)
+/* On a machine that is busy with others' doings they may fill the rings before we read.
+ */
+#define TRIES 20
+
+static bool try_fork_and_exec(void)
 {
 	struct watch *watch = open_watch();
 	struct child child = child_cat("/bin/cat");
@@ -85,23 +93,47 @@ static void fork_and_exec(void)
 	of_file(&told, "/bin/cat");
 	CHECK(is_readable(watch));
 	watch_read(watch, tell, &told);
-	CHECK_INT(told.forks, 1);
-	CHECK_INT(told.parent, getpid());
-	CHECK_INT(told.execs, 1);
-	CHECK(told.maps >= 1);
-	CHECK_INT(told.lost, 0);
-
-	/* What has been handed out is not handed out again. */
-	told = (struct told){.pid = child.pid};
-	watch_read(watch, tell, &told);
-	CHECK_INT(told.forks + told.execs, 0);
+	if (!told.lost) {
+		CHECK_INT(told.forks, 1);
+		CHECK_INT(told.parent, getpid());
+		CHECK_INT(told.execs, 1);
+		CHECK(told.maps >= 1);
+		CHECK_INT(told.exits, 0);
+		told.forks = told.execs = 0;
+	}
 	child_end(&child);
+	watch_read(watch, tell, &told);
+	if (!told.lost) {
+		/* What has been handed out is not handed out again. */
+		CHECK_INT(told.forks + told.execs, 0);
+		CHECK_INT(told.exits, 1);
+	}
 	watch_destroy(watch);
+	return !told.lost;
+}
+
+static void fork_and_exec(void)
+{
+	int tries = 1;
+
+	while (!try_fork_and_exec() && tries < TRIES)
+		tries++;
+	CHECK(tries < TRIES);
+}
+
+static void *do_nothing(void *arg)
+{
+	return arg;
 }
 
 static void map_ourselves(void *arg)
 {
 	int fd = open(arg, O_RDONLY | O_CLOEXEC);
+	pthread_t thread;
+
+	/* Its end is not that of the process. */
+	if (pthread_create(&thread, NULL, do_nothing, NULL) || pthread_join(thread, NULL))
+		_exit(1);
 
 	/* Data is of no interest, code is. */
 	if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
@@ -110,7 +142,7 @@ static void map_ourselves(void *arg)
 	close(fd);
 }
 
-static void map_of_code(void)
+static bool try_map_of_code(void)
 {
 	struct watch *watch = open_watch();
 	char path[] = "/proc/self/exe";
@@ -120,16 +152,29 @@ static void map_of_code(void)
 
 	of_file(&told, path);
 	watch_read(watch, tell, &told);
-	CHECK_INT(told.forks, 1);
-	CHECK_INT(told.execs, 0);
-	CHECK_INT(told.maps, 1);
-	CHECK(told.first_ns > before_ns && told.first_ns < told.last_ns);
-	CHECK(told.last_ns < clock_now_ns());
-	CHECK_INT(told.map.end - told.map.start, 4096);
-	CHECK_INT(told.map.file_offset, 0);
-	CHECK_STR(told.name, "test_unit_target_watch");
+	if (!told.lost) {
+		CHECK_INT(told.forks, 1);
+		CHECK_INT(told.execs, 0);
+		CHECK_INT(told.maps, 1);
+		CHECK_INT(told.exits, 0);
+		CHECK(told.first_ns > before_ns && told.first_ns < told.last_ns);
+		CHECK(told.last_ns < clock_now_ns());
+		CHECK_INT(told.map.end - told.map.start, 4096);
+		CHECK_INT(told.map.file_offset, 0);
+		CHECK_STR(told.name, "test_unit_target_watch");
+	}
 	child_end(&child);
 	watch_destroy(watch);
+	return !told.lost;
+}
+
+static void map_of_code(void)
+{
+	int tries = 1;
+
+	while (!try_map_of_code() && tries < TRIES)
+		tries++;
+	CHECK(tries < TRIES);
 }
 
 /* More than a ring holds while nobody reads: it is said, and told from there on. */
