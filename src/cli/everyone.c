@@ -14,6 +14,8 @@
 #include "util/path.h"
 #include "util/units.h"
 
+DEFINE_CLEANUP(struct plan *, plan_destroy);
+
 static void closedirp(DIR **dir)
 {
 	if (*dir)
@@ -153,9 +155,54 @@ static struct error *plan_file(struct tracees *ts, struct plan **ret)
 	return plan_build_for(&allocators, &options, ret);
 }
 
+/* By a path that is there also when the process is not, where that is the same file. */
+static struct error *outlast_process(struct allocator *a)
+{
+	struct stat by_process, by_name;
+	char *path;
+
+	if (stat(a->open_path, &by_process) || stat(a->module_path, &by_name) ||
+	    by_process.st_dev != by_name.st_dev || by_process.st_ino != by_name.st_ino)
+		return NULL;
+	path = strdup(a->module_path);
+	if (!path)
+		return error_no_memory();
+	free(a->open_path);
+	a->open_path = path;
+	return NULL;
+}
+
+/* By what one of them has mapped; those that end meanwhile are passed over. *ret stays
+ * NULL when all of them have. */
+static struct error *plan_users(const struct tracees *ts, struct plan **ret)
+{
+	vec_foreach (each, &ts->list) {
+		struct tracee *t = *each;
+		struct plan_options options = ts->plan_options;
+		struct error *err;
+
+		/* By the name that this process has for it. */
+		options.library = find_mapping(ts, t)->path;
+		err = plan_build(t->proc, &t->modules.maps, &options, ret);
+		if (err && err->code != ERROR_GONE)
+			return err;
+		if (!err)
+			break;
+		error_destroy(err);
+	}
+	for (size_t i = 0; *ret && i < (*ret)->objects.len; i++) {
+		struct error *err = outlast_process(&(*ret)->objects.data[i].allocator);
+
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
 struct error *tracees_open_all(struct tracees *ts, struct plan **ret)
 {
 	const char *library = ts->plan_options.library;
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	struct error *err;
 	struct stat st;
 
@@ -170,18 +217,15 @@ struct error *tracees_open_all(struct tracees *ts, struct plan **ret)
 		ts->library_inode = st.st_ino;
 	}
 	err = find_users(ts);
+	if (!err)
+		err = plan_users(ts, &plan);
 	if (err)
 		return err;
-	if (ts->list.len) {
-		struct tracee *first = ts->list.data[0];
-		const struct proc_mapping *m = find_mapping(ts, first);
-		struct plan_options options = ts->plan_options;
-
-		/* By the name that this process has for it. */
-		options.library = m->path;
-		return plan_build(first->proc, &first->modules.maps, &options, ret);
+	if (plan) {
+		*ret = take(plan);
+		return NULL;
 	}
-	if (!ts->library_inode)
+	if (!strchr(library, '/'))
 		return error_create(
 			ERROR_NOT_FOUND,
 			"no process has mapped a file %s: name it by its path", library);

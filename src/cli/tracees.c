@@ -112,9 +112,11 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 
 	t->kernel = ts->kernel;
 	if (ts->list.len < EAGER_SYMBOLS || ts->scope == SCOPE_PROCESSES)
-		/* Nothing that runs already is given up for names. */
-		err = ts->tracer ? tracee_try_symbols(t, ts->options, ts->progress)
-				 : tracee_open_symbols(t, ts->options, ts->progress);
+		/* Nothing that runs already is given up for names, nor are all processes
+		 * for one, which may just have ended. */
+		err = ts->tracer || ts->scope == SCOPE_ALL
+			      ? tracee_try_symbols(t, ts->options, ts->progress)
+			      : tracee_open_symbols(t, ts->options, ts->progress);
 	if (!err && t->proc)
 		err = tracees_wait_for(ts, t->proc->pidfd);
 	if (!err && !vec_push(&ts->list, t))

@@ -616,6 +616,38 @@ static void library_by_name(void)
 	live_destroy(user);
 }
 
+/* The one that was looked at for the library may end before the probes stand. */
+static void users_that_end(void)
+{
+	const char *const again[] = {"/bin/sh",
+				     "-c",
+				     "while :; do \"$0\" once \"$1\" 1 32 20; done "
+				     ">/dev/null",
+				     FAMILY_BINARY,
+				     LOADED_MALLOC,
+				     NULL};
+	struct live_process *shell = live_start(again);
+
+	for (int i = 0; i < 3; i++) {
+		struct live_process *memtrace =
+			tracer("--lib %s --sample-every 1", LOADED_MALLOC);
+		int64_t allocations = 0;
+
+		await_probes(memtrace);
+		for (int j = 0; j < TIMEOUT_S * 10 && allocations < 3; j++) {
+			json_t *report = memtrace_report(memtrace);
+
+			allocations = live_int(report, "heap.totals.allocations");
+			CHECK_INT(compare_losses(report, NULL), 0);
+			json_decref(report);
+			usleep(100000);
+		}
+		CHECK(allocations >= 3);
+		json_decref(memtrace_stop(memtrace));
+	}
+	live_destroy(shell);
+}
+
 /* Everybody's libc: ours is one of them, and is left out. */
 static void never_itself(void)
 {
@@ -783,6 +815,7 @@ int main(void)
 	RUN(loaded_allocator);
 	RUN(everybody);
 	RUN(library_by_name);
+	RUN(users_that_end);
 	RUN(never_itself);
 	RUN(mappings_of_each);
 	RUN(killed);

@@ -111,7 +111,9 @@ json_t *memtrace_report(struct live_process *memtrace)
 	live_signal(memtrace, SIGUSR1);
 	json_t *report = live_read_json(memtrace, ANSWER_TIMEOUT_S);
 	if (!report)
-		live_fail("no report on SIGUSR1: %s", live_stderr(memtrace));
+		live_fail("no report on SIGUSR1 (%s): %s",
+			  live_is_running(memtrace) ? "still at work" : "it has ended",
+			  live_stderr(memtrace));
 	return report;
 }
 
