@@ -7,8 +7,7 @@
 #include "target/proc.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-
-DEFINE_CLEANUP(struct proc *, proc_close);
+#include "util/fd_table.h"
 
 /* A process whose mappings cannot be read, or did not change, is left alone so long. */
 #define LOOK_PAUSE_NS 50000000
@@ -303,17 +302,28 @@ void learner_code_catch_up(struct learner_code *code)
 
 /* --- what is read ----------------------------------------------------------------- */
 
+static struct error *read_mappings(int pid, struct proc_maps *ret)
+{
+	struct proc *proc = NULL;
+	struct error *err;
+
+	fd_table_hold();
+	err = proc_open(pid, &proc);
+	if (!err)
+		err = proc_read_maps(proc, ret);
+	proc_close(proc);
+	fd_table_release();
+	return err;
+}
+
 /* Read the mappings. What is not known was there before anything that is, or when that
  * cannot be said since now. */
 static bool read_maps(struct learner_code *code, struct process_code *p, bool *is_new)
 {
-	_cleanup_(proc_closep) struct proc *proc = NULL;
 	uint64_t now_ns = clock_now_ns(), ended_ns = p->ended_ns;
 	struct proc_maps maps = {0};
-	struct error *err = proc_open(p->pid, &proc);
+	struct error *err = read_mappings(p->pid, &maps);
 
-	if (!err)
-		err = proc_read_maps(proc, &maps);
 	/* Or it has executed another program meanwhile, of which all is told. */
 	learner_code_catch_up(code);
 	if (!err && ended_ns == p->ended_ns) {

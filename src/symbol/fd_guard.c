@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/fd_table.h"
 
 static struct error *list_fds(struct fd_list *ret)
 {
@@ -41,8 +42,10 @@ static void release(struct fd_guard *guard)
 struct error *fd_guard_begin(struct fd_guard *guard)
 {
 	struct fd_list list = {0};
-	struct error *err = list_fds(&list);
+	struct error *err;
 
+	fd_table_hold();
+	err = list_fds(&list);
 	*guard = (struct fd_guard){0};
 	/* What was buffered belongs to the real files, not to /dev/null. */
 	fflush(stdout);
@@ -65,6 +68,7 @@ struct error *fd_guard_begin(struct fd_guard *guard)
 	vec_deinit(&list.fds);
 	if (err) {
 		release(guard);
+		fd_table_release();
 		return err;
 	}
 
@@ -120,6 +124,7 @@ void fd_guard_end(struct fd_guard *guard)
 	error_destroy(err);
 	vec_deinit(&list.fds);
 	release(guard);
+	fd_table_release();
 }
 
 void fd_guard_opened(const struct fd_guard *guard, struct fd_list *ret)

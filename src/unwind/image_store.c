@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/fd_table.h"
 #include "util/vec.h"
 
 /* Bounds on what processes can make us open and keep. Large ones (browsers, compilers)
@@ -211,10 +212,11 @@ struct image *image_store_get(struct image_store *store, int pid,
 		(*image)->last_used = store->clock;
 		return image_ref(*image);
 	}
+	fd_table_hold();
 	make_room(store);
-	if (store->list.len >= images_max() || store->total_bytes > TOTAL_MAX_BYTES)
-		return NULL;
-	fresh = open_image(pid, m);
+	if (store->list.len < images_max() && store->total_bytes <= TOTAL_MAX_BYTES)
+		fresh = open_image(pid, m);
+	fd_table_release();
 	if (!fresh || !vec_push(&store->list, fresh))
 		return NULL;
 	fresh->last_used = store->clock;

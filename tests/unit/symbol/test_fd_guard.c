@@ -2,10 +2,14 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "symbol/fd_guard.h"
+#include "util/fd_table.h"
 
 /* What libbcc does by mistake. */
 static void restores_what_was_closed(void)
@@ -94,11 +98,69 @@ static void leaves_nothing(void)
 	close(after);
 }
 
+/* --- while another thread opens and closes files ---------------------------------- */
+
+#define TIMES 2000
+
+struct opener {
+	bool is_over;
+	unsigned opened, wrong;
+};
+
+static void *open_and_close(void *arg)
+{
+	struct opener *o = arg;
+	struct stat wanted, st;
+
+	stat("/proc/self/maps", &wanted);
+	while (!__atomic_load_n(&o->is_over, __ATOMIC_SEQ_CST)) {
+		fd_table_hold();
+
+		int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+		o->wrong += fstat(fd, &st) || st.st_ino != wanted.st_ino;
+		o->wrong += close(fd) != 0;
+		fd_table_release();
+		o->opened++;
+	}
+	return NULL;
+}
+
+static void with_another_thread(void)
+{
+	struct opener opener = {0};
+	struct stat before, after;
+	pthread_t thread;
+	int fd = open("/dev/zero", O_RDONLY), kept = dup(0);
+
+	close(kept);
+	REQUIRE(fd >= 0 && !fstat(fd, &before));
+	REQUIRE(!pthread_create(&thread, NULL, open_and_close, &opener));
+	for (int i = 0; i < TIMES; i++) {
+		struct fd_guard guard;
+
+		REQUIRE(!fd_guard_begin(&guard));
+		close(fd);
+		sched_yield();
+		fd_guard_end(&guard);
+		CHECK(!fstat(fd, &after) && after.st_rdev == before.st_rdev);
+	}
+	__atomic_store_n(&opener.is_over, true, __ATOMIC_SEQ_CST);
+	pthread_join(thread, NULL);
+	CHECK(opener.opened > 0);
+	CHECK_INT(opener.wrong, 0);
+	/* Nor did what it had open come back. */
+	CHECK_INT(dup(0), kept);
+	close(kept);
+	close(fd);
+}
+
 int main(void)
 {
 	RUN(restores_what_was_closed);
 	RUN(keeps_what_was_opened);
 	RUN(silences);
 	RUN(leaves_nothing);
+	RUN(with_another_thread);
 	return check_done();
 }

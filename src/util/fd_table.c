@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/fd_table.h"
+
+#include <pthread.h>
+
+/* There is one such table in a process, so there is one lock. */
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void fd_table_hold(void)
+{
+	pthread_mutex_lock(&table_lock);
+}
+
+void fd_table_release(void)
+{
+	pthread_mutex_unlock(&table_lock);
+}
