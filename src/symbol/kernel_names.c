@@ -111,6 +111,29 @@ bool kernel_names_are_hidden(const struct kernel_names *names)
 	return !names->list.len;
 }
 
+bool kernel_names_each(const struct kernel_names *names,
+		       bool (*fn)(const char *name, uint64_t start, uint64_t end,
+				  void *arg),
+		       void *arg)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < names->list.len; i++) {
+		const struct kernel_symbol *symbol = &names->list.data[i];
+
+		while (next < names->list.len &&
+		       names->list.data[next].address <= symbol->address)
+			next++;
+		/* Where the last one ends is not known. */
+		if (next == names->list.len)
+			return true;
+		if (!fn(names->text.data + symbol->name, symbol->address,
+			names->list.data[next].address, arg))
+			return false;
+	}
+	return true;
+}
+
 /* The last one that begins at or below `address`, or NULL. */
 static const struct kernel_symbol *find(const struct kernel_names *names,
 					uint64_t address)
@@ -132,9 +155,11 @@ static struct error *kernel_resolve(struct symbolizer *base, uint64_t address,
 	const struct kernel_symbol *symbol;
 	const char *text = self->names->text.data;
 
-	if (!(address & KERNEL_BIT))
+	if (!(address & KERNEL_BIT) && self->user)
 		return self->user->ops->resolve(self->user, address, ret);
 	*ret = (struct symbol){0};
+	if (!(address & KERNEL_BIT))
+		return NULL;
 	symbol = find(self->names, address);
 	if (!symbol)
 		return NULL;
@@ -152,7 +177,7 @@ static bool kernel_mappings_changed(struct symbolizer *base)
 {
 	struct symbolizer *user = ((struct kernel_symbolizer *)base)->user;
 
-	return user->ops->mappings_changed && user->ops->mappings_changed(user);
+	return user && user->ops->mappings_changed && user->ops->mappings_changed(user);
 }
 
 static void kernel_destroy(struct symbolizer *base)

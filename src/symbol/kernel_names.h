@@ -25,9 +25,16 @@ void kernel_names_destroy(struct kernel_names *names);
  * proc_sys_kernel(5)), or there are none. */
 bool kernel_names_are_hidden(const struct kernel_names *names);
 
+/* Give each function, by address, to `fn`: with its end, where the next one begins, and
+ * without its module. False as soon as `fn` is. */
+bool kernel_names_each(const struct kernel_names *names,
+		       bool (*fn)(const char *name, uint64_t start, uint64_t end,
+				  void *arg),
+		       void *arg);
+
 /*
  * A symbolizer that answers from `names` (borrowed) for addresses of the kernel, and else
- * asks `user`, which it takes over, also on failure.
+ * asks `user`, which it takes over, also on failure; NULL: all else has no name.
  */
 struct error *symbolizer_with_kernel(struct symbolizer *user,
 				     const struct kernel_names *names,
