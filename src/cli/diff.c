@@ -49,6 +49,19 @@ static struct error *write_text(const struct options *options, struct output *ou
 	return err ? err : output_flush(output);
 }
 
+/* What is compared has to be of one kind, in the same order. */
+static struct error *check_sections(const struct report *old, const struct report *new)
+{
+	for (size_t i = 0; i < old->section_count && i < new->section_count; i++)
+		if (old->sections[i].class != new->sections[i].class)
+			return error_create(
+				ERROR_USAGE,
+				"--diff: expected snapshots of the same kinds "
+				"of memory; one of them has the kernel's where "
+				"the other has another");
+	return NULL;
+}
+
 static struct error *compare(const struct options *options,
 			     const struct report_options *wanted, struct output *output)
 {
@@ -76,6 +89,8 @@ static struct error *compare(const struct options *options,
 	err = build(&old, &report_options);
 	if (!err)
 		err = build(&new, &report_options);
+	if (!err)
+		err = check_sections(old.report, new.report);
 	if (!err)
 		err = report_diff_create(old.report, new.report, &diff_options, &diff);
 	if (err)

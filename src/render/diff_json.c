@@ -138,6 +138,19 @@ static void write_section(struct builder *b, const struct report_diff_section *s
 	fputs("]}", b->out);
 }
 
+/* `,"key":` with the section of the class, or null when there is none. */
+static void write_class(struct builder *b, enum block_class class, const char *key)
+{
+	fprintf(b->out, ",\"%s\":", key);
+	for (size_t i = 0; i < b->diff->section_count; i++) {
+		if (b->diff->sections[i].class == class) {
+			write_section(b, &b->diff->sections[i]);
+			return;
+		}
+	}
+	fputs("null", b->out);
+}
+
 static void write_diff(struct builder *b)
 {
 	const struct report_diff *diff = b->diff;
@@ -150,13 +163,10 @@ static void write_diff(struct builder *b)
 	set(b, object, "new", side_object(b, diff->new));
 	fputc('{', b->out);
 	write_object(b, object, JSON_EMBED);
-	fputs(",\"heap\":", b->out);
-	write_section(b, &diff->sections[BLOCK_HEAP]);
-	fputs(",\"mappings\":", b->out);
-	if (diff->section_count > BLOCK_MAPPING)
-		write_section(b, &diff->sections[BLOCK_MAPPING]);
-	else
-		fputs("null", b->out);
+	write_class(b, BLOCK_HEAP, "heap");
+	write_class(b, BLOCK_MAPPING, "mappings");
+	if (diff->new->snapshot->kernel_traced || diff->old->snapshot->kernel_traced)
+		write_class(b, BLOCK_KERNEL, "kernel");
 	fputs("}\n", b->out);
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "render/diff_formats.h"
+#include "render/class_words.h"
 #include "render/names.h"
 #include "render/text_page.h"
 #include "render/text_words.h"
@@ -47,9 +48,9 @@ static void append_sums(struct strbuf *text, const struct report_diff_section *s
 	int64_t count = report_difference(new->estimated_count, old->estimated_count);
 
 	strbuf_appendf(text, "  %-12s%s in %" PRIu64 " %s, ",
-		       section->class == BLOCK_HEAP ? "heap" : "mappings",
+		       class_words(section->class)->name,
 		       units_format_bytes(old->estimated_bytes).s, old->estimated_count,
-		       section->class == BLOCK_HEAP ? "blocks" : "mappings");
+		       class_words(section->class)->blocks);
 	strbuf_appendf(text, "now %s in %" PRIu64 " (%s, %+" PRId64 ")\n",
 		       units_format_bytes(new->estimated_bytes).s, new->estimated_count,
 		       text_format_growth(report_difference(new->estimated_bytes,
@@ -82,8 +83,7 @@ static void append_section_head(struct strbuf *text, const struct report_diff *d
 	append_sums(text, &diff->sections[i]);
 	if (diff->options.older_ns)
 		strbuf_appendf(text, "  %-12sonly %s older than %s\n", "",
-			       diff->sections[i].class == BLOCK_HEAP ? "blocks"
-								     : "mappings",
+			       class_words(diff->sections[i].class)->blocks,
 			       units_format_duration(diff->options.older_ns).s);
 	append_left_out(text, &old->filtered, &new->filtered, "left out",
 			"--filter and --exclude");
@@ -126,7 +126,7 @@ static void append_row(struct builder *b, const struct report_diff_section *sect
 	strbuf_appendf(&b->text, "%+" PRId64 " bytes", row->bytes);
 	text_append_style(&b->text, color, TEXT_PLAIN);
 	strbuf_appendf(&b->text, " in %+" PRId64 " %s from stack", row->count,
-		       section->class == BLOCK_HEAP ? "allocations" : "mappings");
+		       class_words(section->class)->allocations);
 	strbuf_appendf(&b->text, "  (%" PRIu64 " in %" PRIu64, row->old_bytes,
 		       row->old_count);
 	strbuf_appendf(&b->text, ", now %" PRIu64 " in %" PRIu64, row->new_bytes,
@@ -150,7 +150,7 @@ static void append_section(struct builder *b, const struct report_diff_section *
 	size_t more = section->changed - section->row_count;
 
 	strbuf_appendf(&b->text, "\nTop %zu %s by difference:\n", section->row_count,
-		       section->class == BLOCK_HEAP ? "stacks" : "stacks with mappings");
+		       class_words(section->class)->stacks);
 	for (size_t i = 0; i < section->row_count; i++)
 		append_row(b, section, &section->rows[i]);
 	if (!section->changed)

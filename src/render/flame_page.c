@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "render/class_words.h"
 #include "render/xml.h"
 #include "util/cleanup.h"
 #include "util/embedded.h"
@@ -85,7 +86,6 @@ static bool is_counted(const struct flame_page *page)
 static void append_title(struct strbuf *out, const struct flame_page *page)
 {
 	const struct snapshot *snap = page->report->snapshot;
-	const struct snapshot_process *first = snapshot_process(snap, 0);
 	const struct report *old = page->options->old;
 
 	strbuf_append(out, "memtrace: ");
@@ -95,9 +95,7 @@ static void append_title(struct strbuf *out, const struct flame_page *page)
 			   : old       ? "difference of memory held by "
 				       : "memory held by ");
 	if (snap->processes.len == 1) {
-		strbuf_appendf(out, "process %d (", first->pid);
-		append_hostile(out, first->command ? first->command : "unknown");
-		strbuf_append(out, ")");
+		class_append_target(out, snap, append_hostile);
 	} else {
 		strbuf_appendf(out, "%zu processes", snap->processes.len);
 	}
@@ -118,7 +116,8 @@ static void append_change(struct strbuf *out, const struct report *report,
 		const struct report_sum *old = &before->sections[i].listed;
 		const struct report_sum *new = &report->sections[i].listed;
 
-		strbuf_appendf(out, "%s: %s, now ", i ? "mappings" : "heap",
+		strbuf_appendf(out, "%s: %s, now ",
+			       class_words(report->sections[i].class)->name,
 			       units_format_bytes(old->estimated_bytes).s);
 		strbuf_appendf(out, "%s; ", units_format_bytes(new->estimated_bytes).s);
 	}
@@ -137,12 +136,9 @@ static void append_section(struct strbuf *out, const struct snapshot *snap,
 			       section->stack_count == 1 ? "stack" : "stacks");
 		return;
 	}
-	strbuf_appendf(out, "%s: %s in %" PRIu64 " %s",
-		       section->class == BLOCK_HEAP ? "heap" : "mappings",
+	strbuf_appendf(out, "%s: %s in %" PRIu64 " %s", class_words(section->class)->name,
 		       units_format_bytes(section->listed.estimated_bytes).s, count,
-		       section->class == BLOCK_HEAP ? count == 1 ? "block" : "blocks"
-		       : count == 1                 ? "mapping"
-						    : "mappings");
+		       class_blocks(section->class, count));
 	if (section->is_estimate && snap->sample_bytes)
 		strbuf_appendf(out, " (estimated from one allocation in %s)",
 			       units_format_bytes(snap->sample_bytes).s);

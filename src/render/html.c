@@ -18,9 +18,12 @@ static void append_target(struct strbuf *out, const struct snapshot *snap)
 	const struct snapshot_process *first = snapshot_process(snap, 0);
 
 	if (snap->processes.len == 1) {
-		strbuf_append(out, first->command ? "" : "process");
+		strbuf_append(out, snap->heap_untraced && first->pid ? "kernel for "
+				   : first->command                  ? ""
+								     : "process");
 		html_append_text(out, first->command);
-		strbuf_appendf(out, " (%d)", first->pid);
+		if (first->pid || !snap->heap_untraced)
+			strbuf_appendf(out, " (%d)", first->pid);
 	} else {
 		strbuf_appendf(out, "%zu processes", snap->processes.len);
 	}
@@ -172,8 +175,10 @@ struct error *html_render(const struct report *report,
 	if (err)
 		return err;
 	strbuf_append(&text, "</section>\n");
-	html_append_sizes(&text, report);
-	html_append_ages(&text, report);
+	if (!report->snapshot->heap_untraced) {
+		html_append_sizes(&text, report);
+		html_append_ages(&text, report);
+	}
 	html_append_processes(&text, report);
 	html_append_threads(&text, report);
 	append_footer(&text);

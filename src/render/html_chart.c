@@ -41,6 +41,13 @@ static double live_heap(const struct snapshot_moment *m,
 	return (double)m->live_bytes[BLOCK_HEAP];
 }
 
+static double live_kernel(const struct snapshot_moment *m,
+			  const struct snapshot_moment *last)
+{
+	(void)last;
+	return (double)m->live_bytes[BLOCK_KERNEL];
+}
+
 static double live_mappings(const struct snapshot_moment *m,
 			    const struct snapshot_moment *last)
 {
@@ -75,6 +82,7 @@ static const struct panel {
 } panels[] = {
 	{"Live heap", "heap", "", live_heap},
 	{"Live mappings", "mappings", "", live_mappings},
+	{"Live in the kernel", "mappings", "", live_kernel},
 	{"Resident memory (VmRSS) of the processes", "rss", "", resident},
 	{"Heap allocated", "rate", "/s", allocated_rate},
 };

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "render/class_words.h"
 #include "render/html_path.h"
 #include "util/cleanup.h"
 #include "util/units.h"
@@ -76,8 +77,8 @@ static void append_section(struct strbuf *out, const struct report *report,
 	}
 	qsort(rows, count, sizeof(*rows), compare_ranks);
 	if (report->section_count > 1)
-		strbuf_append(out, section->class == BLOCK_HEAP ? "<h3>Heap</h3>\n"
-								: "<h3>Mappings</h3>\n");
+		strbuf_appendf(out, "<h3>%s</h3>\n",
+			       class_words(section->class)->heading);
 	if (!count) {
 		strbuf_append(out, "<p>None.</p>\n");
 		return;

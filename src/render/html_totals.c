@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "render/class_words.h"
 #include "util/units.h"
 
 /* One number that is read first, what it is, and what else there is to say. */
@@ -23,14 +24,10 @@ static void append_live(struct strbuf *out, const struct report *report,
 {
 	uint64_t bytes = section->live.estimated_bytes;
 	uint64_t count = section->live.estimated_count;
-	bool is_heap = section->class == BLOCK_HEAP;
 
-	begin_card(out, is_heap ? "Live heap" : "Live mappings",
-		   units_format_bytes(bytes).s);
+	begin_card(out, class_words(section->class)->title, units_format_bytes(bytes).s);
 	strbuf_appendf(out, "%" PRIu64 " bytes in %" PRIu64 " %s", bytes, count,
-		       is_heap      ? count == 1 ? "block" : "blocks"
-		       : count == 1 ? "mapping"
-				    : "mappings");
+		       class_blocks(section->class, count));
 	if (report->has_previous) {
 		int64_t growth = section->estimated_live_growth_bytes;
 		uint64_t size = growth < 0 ? -(uint64_t)growth : (uint64_t)growth;
@@ -97,6 +94,24 @@ static void append_peak(struct strbuf *out, const struct snapshot *snap,
 	end_card(out);
 }
 
+static void append_kernel(struct strbuf *out, const struct snapshot *snap)
+{
+	uint64_t times = snap->sample_every;
+
+	vec_foreach (kind, &snap->kernel_classes) {
+		const struct snapshot_totals *t = &kind->totals;
+		uint64_t count = report_subtract(t->allocations, t->frees);
+		uint64_t bytes = report_subtract(t->allocated_bytes, t->freed_bytes);
+
+		strbuf_append(out, "<div><dt>");
+		html_append_text(out, kind->name);
+		strbuf_appendf(out, "</dt><dd>%s<span>",
+			       units_format_bytes(report_times(bytes, times)).s);
+		strbuf_appendf(out, "%" PRIu64 " live", report_times(count, times));
+		end_card(out);
+	}
+}
+
 void html_append_totals(struct strbuf *out, const struct report *report)
 {
 	const struct snapshot *snap = report->snapshot;
@@ -105,6 +120,7 @@ void html_append_totals(struct strbuf *out, const struct report *report)
 		      "<section id=\"totals\">\n<h2>Totals</h2>\n<dl class=\"cards\">\n");
 	for (size_t i = 0; i < report->section_count; i++)
 		append_live(out, report, &report->sections[i]);
+	append_kernel(out, snap);
 	append_peak(out, snap, &report->sections[BLOCK_HEAP]);
 	append_flow(out, &report->sections[BLOCK_HEAP]);
 	append_memory(out, snap);

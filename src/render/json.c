@@ -178,6 +178,26 @@ static json_t *totals_object(struct json_builder *b, const struct snapshot_total
 	return object;
 }
 
+/* As traced, where that is sampled. */
+static json_t *kernel_classes_array(struct json_builder *b)
+{
+	json_t *array = json_array();
+
+	vec_foreach (kind, &b->report->snapshot->kernel_classes) {
+		const struct snapshot_totals *t = &kind->totals;
+		json_t *object = json_object();
+
+		set_text(b, object, "name", kind->name);
+		set_integer(b, object, "live_bytes",
+			    report_subtract(t->allocated_bytes, t->freed_bytes));
+		set_integer(b, object, "live_blocks",
+			    report_subtract(t->allocations, t->frees));
+		set(b, object, "totals", totals_object(b, t));
+		append(b, array, object);
+	}
+	return array;
+}
+
 /* Of sampled blocks. */
 static json_t *estimated_totals_object(struct json_builder *b,
 				       const struct snapshot_totals *totals)
@@ -430,6 +450,8 @@ static void write_section(struct json_builder *b, const struct report_section *s
 	}
 	set_integer(b, object, "stack_count", section->stack_count);
 	set(b, object, "totals", totals_object(b, &section->totals));
+	if (section->class == BLOCK_KERNEL)
+		set(b, object, "classes", kernel_classes_array(b));
 	set(b, object, "rates", rates_object(b, section));
 	set(b, object, "processes", processes_array(b, section));
 	set(b, object, "filtered", json_left_out(&section->filtered));
@@ -502,6 +524,8 @@ static void write_report(struct json_builder *b)
 	write_class(b, BLOCK_MAPPING, "mappings", write_section);
 	if (snap->event)
 		write_class(b, BLOCK_EVENT, "events", write_events);
+	if (snap->kernel_traced)
+		write_class(b, BLOCK_KERNEL, "kernel", write_section);
 	fputs("}\n", b->out);
 }
 

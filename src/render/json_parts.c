@@ -148,26 +148,38 @@ json_t *json_singles(const struct report *report, const struct report_section *s
 	return finish(array, ok);
 }
 
+static json_t *moment_object(const struct report *report,
+			     const struct snapshot_moment *moment)
+{
+	const uint64_t *bytes = moment->live_bytes, *blocks = moment->live_blocks;
+	json_t *object = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "age_ns",
+				   age_ns(report, moment->time_ns), "live_bytes",
+				   json_clamp(bytes[BLOCK_HEAP]), "live_blocks",
+				   json_clamp(blocks[BLOCK_HEAP]), "mapped_bytes",
+				   json_clamp(bytes[BLOCK_MAPPING]), "mapped_blocks",
+				   json_clamp(blocks[BLOCK_MAPPING]), "allocations",
+				   json_clamp(moment->allocations), "allocated_bytes",
+				   json_clamp(moment->allocated_bytes), "frees",
+				   json_clamp(moment->frees), "vm_rss_bytes",
+				   json_clamp(moment->vm_rss_bytes));
+
+	if (object && report->snapshot->kernel_traced &&
+	    (json_object_set_new(object, "kernel_bytes",
+				 json_integer(json_clamp(bytes[BLOCK_KERNEL]))) ||
+	     json_object_set_new(object, "kernel_blocks",
+				 json_integer(json_clamp(blocks[BLOCK_KERNEL]))))) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
+}
+
 json_t *json_moments(const struct report *report)
 {
 	json_t *array = json_array();
 	bool ok = array;
 
-	vec_foreach (moment, &report->snapshot->moments) {
-		const uint64_t *bytes = moment->live_bytes, *blocks = moment->live_blocks;
-
-		ok = ok &&
-		     append(array,
-			    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "age_ns",
-				      age_ns(report, moment->time_ns), "live_bytes",
-				      json_clamp(bytes[BLOCK_HEAP]), "live_blocks",
-				      json_clamp(blocks[BLOCK_HEAP]), "mapped_bytes",
-				      json_clamp(bytes[BLOCK_MAPPING]), "mapped_blocks",
-				      json_clamp(blocks[BLOCK_MAPPING]), "allocations",
-				      json_clamp(moment->allocations), "allocated_bytes",
-				      json_clamp(moment->allocated_bytes), "frees",
-				      json_clamp(moment->frees), "vm_rss_bytes",
-				      json_clamp(moment->vm_rss_bytes)));
-	}
+	vec_foreach (moment, &report->snapshot->moments)
+		ok = ok && append(array, moment_object(report, moment));
 	return finish(array, ok);
 }

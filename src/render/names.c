@@ -67,6 +67,7 @@ static struct error *push_note(candidates *list, enum name_note note, size_t slo
 		[NOTE_HEAP] = "[heap]",
 		[NOTE_MAPPINGS] = "[mappings]",
 		[NOTE_EVENTS] = "[events]",
+		[NOTE_KERNEL] = "[kernel]",
 		[NOTE_NO_STACK] = "[no stack: it was not stored]",
 		[NOTE_NO_FRAMES] = "[no frames]",
 		[NOTE_NO_PROCESS] = "[process not known]",

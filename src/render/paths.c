@@ -59,6 +59,7 @@ static bool push_row(struct paths *paths, const struct report *report,
 		[BLOCK_HEAP] = NOTE_HEAP,
 		[BLOCK_MAPPING] = NOTE_MAPPINGS,
 		[BLOCK_EVENT] = NOTE_EVENTS,
+		[BLOCK_KERNEL] = NOTE_KERNEL,
 	};
 	uint32_t class = names_note(&paths->names, notes[section->class]);
 

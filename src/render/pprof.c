@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "render/class_words.h"
 #include "render/pprof_parts.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
@@ -11,6 +12,8 @@
 enum value {
 	MAPPED_OBJECTS, /* only when mappings are traced */
 	MAPPED_SPACE,
+	KERNEL_OBJECTS, /* only when the kernel is traced */
+	KERNEL_SPACE,
 	ALLOC_OBJECTS, /* only when traffic is measured */
 	ALLOC_SPACE,
 	INUSE_OBJECTS,
@@ -24,13 +27,16 @@ static bool has_value(const struct report *report, enum value value)
 	switch (value) {
 	case MAPPED_OBJECTS:
 	case MAPPED_SPACE:
-		return report->section_count > 1;
+		return report->snapshot->mappings_traced;
+	case KERNEL_OBJECTS:
+	case KERNEL_SPACE:
+		return report->snapshot->kernel_traced;
 	case ALLOC_OBJECTS:
 	case ALLOC_SPACE:
 		return report->data & REPORT_DATA_TRAFFIC;
 	case INUSE_OBJECTS:
 	case INUSE_SPACE:
-		return !report->snapshot->event;
+		return !report->snapshot->event && !report->snapshot->heap_untraced;
 	case EVENTS:
 		return report->snapshot->event;
 	default:
@@ -82,6 +88,8 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 	static const char *const types[VALUE_COUNT] = {
 		[MAPPED_OBJECTS] = "mapped_objects",
 		[MAPPED_SPACE] = "mapped_space",
+		[KERNEL_OBJECTS] = "kernel_objects",
+		[KERNEL_SPACE] = "kernel_space",
 		[ALLOC_OBJECTS] = "alloc_objects",
 		[ALLOC_SPACE] = "alloc_space",
 		[INUSE_OBJECTS] = "inuse_objects",
@@ -92,6 +100,9 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 	Pprof__ValueType *list[VALUE_COUNT];
 	int64_t count = pprof_write_string(b, "count");
 	bool is_event = b->report->snapshot->event;
+	enum value shown = is_event                             ? EVENTS
+			   : b->report->snapshot->heap_untraced ? KERNEL_SPACE
+								: INUSE_SPACE;
 
 	b->bytes = pprof_write_string(b, "bytes");
 	for (int i = 0; i < VALUE_COUNT; i++) {
@@ -104,7 +115,7 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 		list[part->n_sample_type++] = &values[i];
 	}
 	part->sample_type = list;
-	part->default_sample_type = values[is_event ? EVENTS : INUSE_SPACE].type;
+	part->default_sample_type = values[shown].type;
 	period.type = is_event ? values[EVENTS].type : pprof_write_string(b, "space");
 	period.unit = is_event ? count : b->bytes;
 	part->period_type = &period;
@@ -116,14 +127,11 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 static int64_t write_comment(struct pprof_builder *b)
 {
 	const struct snapshot *snap = b->report->snapshot;
-	const struct snapshot_process *first = snapshot_process(snap, 0);
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
 	strbuf_append(&text, "memtrace " MEMTRACE_VERSION ", ");
 	if (snap->processes.len == 1) {
-		strbuf_appendf(&text, "process %d (", first->pid);
-		escape_text(&text, first->command ? first->command : "unknown");
-		strbuf_append_char(&text, ')');
+		class_append_target(&text, snap, escape_text);
 	} else {
 		strbuf_appendf(&text, "%zu processes", snap->processes.len);
 	}
@@ -238,14 +246,18 @@ static void write_sample(struct pprof_builder *b, const int64_t values[VALUE_COU
 static void set_held(int64_t values[VALUE_COUNT], const struct report_section *section,
 		     uint64_t count, uint64_t bytes)
 {
-	bool heap = section->class == BLOCK_HEAP;
+	static const enum value objects[BLOCK_CLASS_COUNT] = {
+		[BLOCK_HEAP] = INUSE_OBJECTS,
+		[BLOCK_MAPPING] = MAPPED_OBJECTS,
+		[BLOCK_KERNEL] = KERNEL_OBJECTS,
+	};
 
 	if (section->class == BLOCK_EVENT) {
 		values[EVENTS] = clamp(count);
 		return;
 	}
-	values[heap ? INUSE_OBJECTS : MAPPED_OBJECTS] = clamp(count);
-	values[heap ? INUSE_SPACE : MAPPED_SPACE] = clamp(bytes);
+	values[objects[section->class]] = clamp(count);
+	values[objects[section->class] + 1] = clamp(bytes);
 }
 
 static int compare_units(const void *pa, const void *pb)

@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "render/class_words.h"
 #include "render/text_course.h"
 #include "render/text_events.h"
 #include "render/text_page.h"
@@ -12,18 +14,6 @@
 #include "render/views.h"
 #include "util/escape.h"
 #include "util/units.h"
-
-/* The words for one class of blocks. */
-struct words {
-	const char *class, *block, *blocks, *origin, *made, *gone, *free, *frees;
-};
-
-static const struct words words[BLOCK_EVENT] = {
-	[BLOCK_HEAP] = {"heap", "block", "blocks", "allocated", "allocated", "freed",
-			"free", "frees"},
-	[BLOCK_MAPPING] = {"mappings", "mapping", "mappings", "made", "mapped",
-			   "unmapped", "unmap", "unmaps"},
-};
 
 /* "960 bytes", "1.5 KiB (1536 bytes)". */
 struct exact_bytes {
@@ -51,10 +41,15 @@ static void append_title(struct text_page *page)
 
 	text_set_style(page, TEXT_TITLE);
 	strbuf_appendf(text, "memtrace report %" PRIu64 " of ", report->sequence);
-	if (text_is_of_one(report)) {
+	if (snap->heap_untraced && text_is_of_one(report)) {
+		strbuf_append(text, "the kernel");
+		if (snap->processes.data->pid)
+			strbuf_append(text, " for ");
+	}
+	if (text_is_of_one(report) && snap->processes.data->pid) {
 		strbuf_append(text, "process ");
 		text_append_process(text, snap->processes.data);
-	} else {
+	} else if (!text_is_of_one(report)) {
 		strbuf_appendf(text, "%zu %s", snap->processes.len,
 			       text_plural(snap->processes.len, "process", "processes"));
 	}
@@ -147,11 +142,11 @@ static void append_tracing(struct text_page *page)
 static void append_live(struct text_page *page, const struct report_section *section)
 {
 	const struct report *report = page->report;
-	const struct words *w = &words[section->class];
+	const struct class_words *w = class_words(section->class);
 	uint64_t size = section->live.estimated_bytes;
 	uint64_t count = section->live.estimated_count;
 
-	text_append_line(page, w->class, "%s live in %" PRIu64 " %s %s since the attach",
+	text_append_line(page, w->name, "%s live in %" PRIu64 " %s %s since the attach",
 			 format_exact(size).s, count,
 			 text_plural(count, w->block, w->blocks), w->origin);
 	if (report->has_previous)
@@ -168,11 +163,37 @@ static void append_live(struct text_page *page, const struct report_section *sec
 			 units_format_duration(report->options.older_ns).s);
 }
 
+/* What each kind of the kernel's memory is of it; as traced, where that is sampled. */
+static void append_kernel(struct text_page *page, const struct report_section *section)
+{
+	const struct snapshot *snap = page->report->snapshot;
+	uint64_t times = section->is_estimate ? snap->sample_every : 1;
+
+	if (section->class != BLOCK_KERNEL)
+		return;
+	vec_foreach (kind, &snap->kernel_classes) {
+		const struct snapshot_totals *t = &kind->totals;
+		uint64_t live = report_subtract(t->allocations, t->frees);
+		uint64_t size = report_subtract(t->allocated_bytes, t->freed_bytes);
+
+		strbuf_append(&page->text, "  ");
+		escape_text(&page->text, kind->name);
+		strbuf_appendf(&page->text, "%*s%s", 12 - (int)strnlen(kind->name, 11),
+			       "", units_format_bytes(report_times(size, times)).s);
+		strbuf_appendf(&page->text,
+			       " live in %" PRIu64 ", %" PRIu64 " allocated, %" PRIu64
+			       " freed, and %" PRIu64 " that were not tracked\n",
+			       report_times(live, times),
+			       report_times(t->allocations, times),
+			       report_times(t->frees, times), t->frees_unknown);
+	}
+}
+
 static void append_left_out(struct text_page *page, const struct report_section *section,
 			    const char *label, const struct report_left_out *left_out,
 			    const char *how)
 {
-	const struct words *w = &words[section->class];
+	const struct class_words *w = class_words(section->class);
 	uint64_t count = left_out->sum.estimated_count;
 
 	if (!left_out->stack_count)
@@ -209,7 +230,7 @@ static void append_rate(struct text_page *page, const char *label, const double 
 static void append_traffic(struct text_page *page, const struct report_section *section)
 {
 	const struct report *report = page->report;
-	const struct words *w = &words[section->class];
+	const struct class_words *w = class_words(section->class);
 	const struct snapshot *snap = report->snapshot;
 	const struct snapshot_totals *totals = &section->totals;
 	const struct snapshot_totals *estimated = &section->estimated_totals;
@@ -341,6 +362,7 @@ static struct error *render_text(const struct report *report, FILE *out)
 			continue;
 		}
 		append_live(&page, section);
+		append_kernel(&page, section);
 		append_peak(&page, section);
 		append_all_left_out(&page, section);
 		append_traffic(&page, section);

@@ -12,6 +12,11 @@ static uint64_t live_bytes(const struct snapshot_moment *moment)
 	return moment->live_bytes[BLOCK_HEAP];
 }
 
+static uint64_t kernel_bytes(const struct snapshot_moment *moment)
+{
+	return moment->live_bytes[BLOCK_KERNEL];
+}
+
 static uint64_t rss_bytes(const struct snapshot_moment *moment)
 {
 	return moment->vm_rss_bytes;
@@ -85,6 +90,9 @@ void text_append_course(struct text_page *page)
 {
 	if (!is_in_order(page->report->snapshot))
 		return;
-	append_one(page, "course", "heap", live_bytes);
+	if (!page->report->snapshot->heap_untraced)
+		append_one(page, "course", "heap", live_bytes);
+	append_one(page, page->report->snapshot->heap_untraced ? "course" : "", "kernel",
+		   kernel_bytes);
 	append_one(page, "", "VmRSS", rss_bytes);
 }

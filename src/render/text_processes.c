@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "render/class_words.h"
 #include "render/text_words.h"
 #include "util/escape.h"
 
@@ -75,8 +76,7 @@ void text_append_processes(struct strbuf *text, const struct report *report,
 		strbuf_appendf(text, "\n  %10s %11s  process\n", "events", "growth");
 	else
 		strbuf_appendf(text, "\n  %10s %10s %11s %10s  process\n", "live",
-			       section->class == BLOCK_HEAP ? "blocks" : "mappings",
-			       "growth", "VmRSS");
+			       class_words(section->class)->blocks, "growth", "VmRSS");
 	for (size_t i = 0; i < shown; i++)
 		(is_event ? append_events : append_row)(text, report,
 							&section->processes[i]);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "render/class_words.h"
 #include "render/text_processes.h"
 #include "render/text_words.h"
 #include "util/escape.h"
@@ -131,9 +132,9 @@ static void append_blocks(struct text_page *page, const struct report_row *row)
 
 const char *text_blocks(const struct report_section *section, uint64_t count)
 {
-	return section->class == BLOCK_HEAP
-		       ? text_plural(count, "allocation", "allocations")
-		       : text_plural(count, "mapping", "mappings");
+	const struct class_words *w = class_words(section->class);
+
+	return text_plural(count, w->allocation, w->allocations);
 }
 
 void text_append_sum(struct text_page *page, const struct report_section *section,
@@ -199,8 +200,8 @@ void text_append_rows(struct text_page *page, const struct report_section *secti
 	if (!text_is_of_one(report))
 		text_append_processes(&page->text, report, section);
 	text_append_heading(page, "Top %zu stacks %s", section->row_count,
-			    section->class == BLOCK_HEAP ? rows->heading
-							 : rows->heading_mappings);
+			    sampling_is_of(section->class) ? rows->heading
+							   : rows->heading_mappings);
 	for (size_t i = 0; i < section->row_count; i++) {
 		const struct report_row *row = &section->rows[i];
 

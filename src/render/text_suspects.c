@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "render/class_words.h"
 #include "render/text_rows.h"
 #include "render/text_words.h"
 
@@ -32,7 +33,7 @@ void text_append_suspects(struct text_page *page, const struct report_section *s
 {
 	struct strbuf *text = &page->text;
 	size_t shown = section->suspect_count, total = section->suspect_total;
-	const char *among = section->class == BLOCK_HEAP ? "" : " among mappings";
+	const char *among = class_words(section->class)->among;
 
 	if (!shown)
 		return;

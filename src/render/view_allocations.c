@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "render/csv.h"
+#include "render/class_words.h"
 #include "render/text_processes.h"
 #include "render/text_rows.h"
 #include "render/text_words.h"
@@ -33,9 +34,8 @@ static void append_single(struct text_page *page, const struct report_single *si
 
 static void append_text(struct text_page *page, const struct report_section *section)
 {
-	text_append_heading(page, "Top %zu %s", section->single_count,
-			    section->class == BLOCK_HEAP ? "single allocations"
-							 : "single mappings");
+	text_append_heading(page, "Top %zu single %s", section->single_count,
+			    class_words(section->class)->allocations);
 	for (size_t i = 0; i < section->single_count; i++)
 		append_single(page, &section->singles[i]);
 	if (!section->single_count)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "render/csv.h"
+#include "render/class_words.h"
 #include "render/text_page.h"
 #include "render/views_all.h"
 #include "report/histogram.h"
@@ -36,8 +37,7 @@ static void append_text(struct text_page *page, const struct report_section *sec
 	uint64_t most_ever = most(section->ever_sizes);
 	struct strbuf *text = &page->text;
 
-	text_append_heading(page, "Sizes of %s",
-			    section->class == BLOCK_HEAP ? "heap blocks" : "mappings");
+	text_append_heading(page, "Sizes of %s", class_words(section->class)->of_sizes);
 	strbuf_appendf(text, "  %20s    %20s %12s", "from bytes", "to", "live");
 	if (has_ever)
 		strbuf_appendf(text, "  %-*s %12s", BAR_COLUMNS, "", "ever made");

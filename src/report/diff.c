@@ -237,7 +237,8 @@ static struct error *make_section(struct builder *b, size_t class,
 	struct report_section *graph = &diff->graph.sections[class];
 	size_t count = from->rows.len;
 
-	to->class = (enum block_class) class;
+	to->class = class < diff->new->section_count ? diff->new->sections[class].class
+						     : diff->old->sections[class].class;
 	graph->row_count = 0;
 	to->rows = report_arena_alloc(diff->arena, count, sizeof(*to->rows));
 	graph->rows = report_arena_alloc(diff->arena, count, sizeof(*graph->rows));

@@ -25,7 +25,7 @@ static struct report_rates rates(const struct snapshot_totals *now,
 	};
 }
 
-static uint64_t times(uint64_t a, uint64_t b)
+uint64_t report_times(uint64_t a, uint64_t b)
 {
 	uint64_t product;
 
@@ -47,10 +47,10 @@ static struct snapshot_totals estimate(const struct snapshot *snap,
 		totals.freed_bytes = snap->estimated.freed_bytes;
 		return totals;
 	}
-	totals.allocations = times(totals.allocations, snap->sample_every);
-	totals.allocated_bytes = times(totals.allocated_bytes, snap->sample_every);
-	totals.frees = times(totals.frees, snap->sample_every);
-	totals.freed_bytes = times(totals.freed_bytes, snap->sample_every);
+	totals.allocations = report_times(totals.allocations, snap->sample_every);
+	totals.allocated_bytes = report_times(totals.allocated_bytes, snap->sample_every);
+	totals.frees = report_times(totals.frees, snap->sample_every);
+	totals.freed_bytes = report_times(totals.freed_bytes, snap->sample_every);
 	return totals;
 }
 
@@ -84,8 +84,9 @@ static void fill_traffic(const struct builder *b, struct report_section *section
 	section->peak_bytes = snap->peak_bytes;
 	if (section->is_estimate)
 		section->peak_bytes =
-			snap->sample_bytes ? snap->estimated_peak_bytes
-					   : times(snap->peak_bytes, snap->sample_every);
+			snap->sample_bytes
+				? snap->estimated_peak_bytes
+				: report_times(snap->peak_bytes, snap->sample_every);
 }
 
 static struct error *build_section(struct builder *b, enum block_class class)
@@ -94,7 +95,7 @@ static struct error *build_section(struct builder *b, enum block_class class)
 	struct stack_sums *sums = &b->sums[class];
 
 	section->class = class;
-	section->is_estimate = class == BLOCK_HEAP &&
+	section->is_estimate = sampling_is_of(class) &&
 			       (b->snap->sample_every > 1 || b->snap->sample_bytes);
 	fill_rates(b, section);
 	fill_traffic(b, section);
@@ -169,9 +170,13 @@ static size_t find_classes(const struct snapshot *snap,
 {
 	size_t count = 0;
 
-	ret[count++] = snap->event ? BLOCK_EVENT : BLOCK_HEAP;
+	if (!snap->heap_untraced)
+		ret[count++] = snap->event ? BLOCK_EVENT : BLOCK_HEAP;
 	if (snap->mappings_traced)
 		ret[count++] = BLOCK_MAPPING;
+	/* There is always one. */
+	if (snap->kernel_traced || !count)
+		ret[count++] = BLOCK_KERNEL;
 	return count;
 }
 

@@ -98,7 +98,7 @@ struct report {
 	struct sampling_weights weights; /* of heap blocks */
 	struct report_section sections[BLOCK_CLASS_COUNT];
 	size_t section_count; /* heap, or an event instead of it; then mappings when
-				 they are traced */
+				 they are traced; then the kernel, or it alone */
 	const struct report_thread
 		*threads; /* who hold most first; none without traffic */
 	size_t thread_count;
@@ -149,6 +149,9 @@ int64_t report_difference(uint64_t a, uint64_t b);
 
 /* Sums of a damaged snapshot stop at the top; they never start anew. */
 uint64_t report_add(uint64_t a, uint64_t b);
+
+/* The product, which ends at the top. */
+uint64_t report_times(uint64_t a, uint64_t b);
 
 /* a - b, and 0 where that is negative: what came before may be missing, and a clock may
  * be ahead of the snapshot's. */

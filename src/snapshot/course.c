@@ -99,7 +99,7 @@ static double *sum_stacks(const struct snapshot *snap, enum block_class class,
 	if (!bytes)
 		return NULL;
 	vec_foreach (block, &snap->blocks[class]) {
-		double weight = class == BLOCK_HEAP
+		double weight = sampling_is_of(class)
 					? sampling_weight(weights, block->size_bytes)
 					: 1;
 
@@ -144,8 +144,10 @@ static uint64_t rounded(double estimate)
 
 static void count_totals(const struct snapshot *snap, struct snapshot_moment *m)
 {
-	const struct snapshot_totals *t =
-		snap->sample_bytes ? &snap->estimated : &snap->totals[BLOCK_HEAP];
+	const struct snapshot_totals *t = snap->sample_bytes ? &snap->estimated
+					  : snap->heap_untraced
+						  ? &snap->totals[BLOCK_KERNEL]
+						  : &snap->totals[BLOCK_HEAP];
 	double times = snap->sample_bytes ? 1 : (double)snap->sample_every;
 
 	m->allocations = rounded(times * (double)t->allocations);
@@ -163,7 +165,7 @@ static struct snapshot_moment moment_of(const struct snapshot *snap,
 
 		vec_foreach (block, &snap->blocks[class]) {
 			double weight =
-				class == BLOCK_HEAP
+				sampling_is_of(class)
 					? sampling_weight(weights, block->size_bytes)
 					: 1;
 

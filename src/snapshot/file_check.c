@@ -81,11 +81,16 @@ static struct error *check_run(const struct snapshot *snap)
 		return file_damaged("it has stacks of no process");
 	if (snap->processes.len > PROCESSES_MAX ||
 	    snap->before.processes[BLOCK_HEAP].len > PROCESSES_MAX ||
-	    snap->before.processes[BLOCK_MAPPING].len > PROCESSES_MAX)
+	    snap->before.processes[BLOCK_MAPPING].len > PROCESSES_MAX ||
+	    snap->before.processes[BLOCK_KERNEL].len > PROCESSES_MAX)
 		return file_damaged("it has too many processes");
 	vec_foreach (process, &snap->processes) {
 		if (process->pid < 0)
 			return file_damaged("a process has a negative number");
+	}
+	vec_foreach (kind, &snap->kernel_classes) {
+		if (!kind->name)
+			return file_damaged("a kind of the kernel's memory has no name");
 	}
 	vec_foreach (allocator, &snap->allocators) {
 		if (!allocator->label || !allocator->module)

@@ -34,7 +34,8 @@ static const struct file_field run_fields[] = {
 	F(max_allocations), F(max_stacks), F(max_threads), F(has_traffic), F(has_lifetimes),
 	F(has_trends), ARRAY(struct snapshot, sizes), F(peak_bytes), F(peak_time_ns),
 	F(estimated_peak_bytes), F(ages_unknown), F(cause), F(before.reports), F(before.time_ns),
-	ARRAY(struct snapshot, before.estimated_live_bytes),
+	ARRAY(struct snapshot, before.estimated_live_bytes), F(kernel_traced),
+	F(heap_untraced),
 #undef F
 };
 
@@ -85,6 +86,14 @@ static const struct file_field totals_fields[] = {
 #define F(member) FIELD(struct snapshot_totals, member)
 	F(allocations), F(allocated_bytes), F(frees), F(freed_bytes), F(frees_unknown),
 	F(failures), F(gone), F(gone_bytes),
+#undef F
+};
+
+static const struct file_field kernel_class_fields[] = {
+#define F(member) FIELD(struct snapshot_kernel_class, member)
+	F(name), F(totals.allocations), F(totals.allocated_bytes), F(totals.frees),
+	F(totals.freed_bytes), F(totals.frees_unknown), F(totals.failures),
+	F(totals.gone), F(totals.gone_bytes),
 #undef F
 };
 
@@ -169,17 +178,24 @@ const struct file_table file_tables[] = {
 	VECTOR("losses", losses, struct file_loss, loss_fields),
 	FIXED("totals", BLOCK_EVENT, snap.totals, struct snapshot_totals,
 	      totals_fields),
+	FIXED("totals.kernel", 1, snap.totals[BLOCK_KERNEL], struct snapshot_totals,
+	      totals_fields),
+	VECTOR("kernel.classes", snap.kernel_classes, struct snapshot_kernel_class,
+	       kernel_class_fields),
 	FIXED("estimated", 1, snap.estimated, struct snapshot_totals, totals_fields),
 	VECTOR("frames", snap.frames, uint64_t, frame_fields),
 	VECTOR("stacks", snap.stacks, struct snapshot_stack, stack_fields),
 	VECTOR("heap", snap.blocks[BLOCK_HEAP], struct snapshot_block, block_fields),
 	VECTOR("mappings", snap.blocks[BLOCK_MAPPING], struct snapshot_block,
 	       block_fields),
+	VECTOR("kernel", snap.blocks[BLOCK_KERNEL], struct snapshot_block, block_fields),
 	VECTOR("traffic", snap.traffic, struct snapshot_traffic, traffic_fields),
 	VECTOR("lifetimes", snap.lifetimes, struct snapshot_lifetimes, lifetimes_fields),
 	VECTOR("trends.heap", snap.trends[BLOCK_HEAP], struct snapshot_trend,
 	       trend_fields),
 	VECTOR("trends.mappings", snap.trends[BLOCK_MAPPING], struct snapshot_trend,
+	       trend_fields),
+	VECTOR("trends.kernel", snap.trends[BLOCK_KERNEL], struct snapshot_trend,
 	       trend_fields),
 	VECTOR("threads", snap.threads, struct snapshot_thread, thread_fields),
 	VECTOR("moments", snap.moments, struct snapshot_moment, moment_fields),
@@ -187,15 +203,23 @@ const struct file_table file_tables[] = {
 	VECTOR("sources", snap.sources, struct snapshot_source, source_fields),
 	FIXED("before.totals", BLOCK_EVENT, snap.before.totals,
 	      struct snapshot_totals, totals_fields),
+	FIXED("before.totals.kernel", 1, snap.before.totals[BLOCK_KERNEL],
+	      struct snapshot_totals, totals_fields),
+	FIXED("before.estimated.kernel", 1, snap.before.estimated_totals[BLOCK_KERNEL],
+	      struct snapshot_totals, totals_fields),
 	FIXED("before.estimated", BLOCK_EVENT, snap.before.estimated_totals,
 	      struct snapshot_totals, totals_fields),
 	VECTOR("before.heap", snap.before.stacks[BLOCK_HEAP],
 	       struct snapshot_stack_before, stack_before_fields),
 	VECTOR("before.mappings", snap.before.stacks[BLOCK_MAPPING],
 	       struct snapshot_stack_before, stack_before_fields),
+	VECTOR("before.kernel", snap.before.stacks[BLOCK_KERNEL],
+	       struct snapshot_stack_before, stack_before_fields),
 	VECTOR("before.traffic", snap.before.traffic, struct snapshot_traffic,
 	       traffic_fields),
 	VECTOR("before.processes.heap", snap.before.processes[BLOCK_HEAP],
+	       struct snapshot_process_before, process_before_fields),
+	VECTOR("before.processes.kernel", snap.before.processes[BLOCK_KERNEL],
 	       struct snapshot_process_before, process_before_fields),
 	VECTOR("before.processes.mappings", snap.before.processes[BLOCK_MAPPING],
 	       struct snapshot_process_before, process_before_fields),

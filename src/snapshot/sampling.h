@@ -10,6 +10,7 @@
 #ifndef SNAPSHOT_SAMPLING_H
 #define SNAPSHOT_SAMPLING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,12 @@ double sampling_threshold_weight(uint32_t threshold);
 struct sampling_weights {
 	double of_class[SAMPLING_CLASSES];
 };
+
+/* Are blocks of the class sampled, where any are? Mappings and events never are. */
+static inline bool sampling_is_of(enum block_class class)
+{
+	return class == BLOCK_HEAP || class == BLOCK_KERNEL;
+}
 
 /* The weights of the blocks of a snapshot; all 1 when it was not sampled. */
 void sampling_weights_init(const struct snapshot *snap, struct sampling_weights *ret);

@@ -61,6 +61,9 @@ void snapshot_destroy(struct snapshot *snap)
 	vec_deinit(&snap->allocators);
 	vec_deinit(&snap->events);
 	free(snap->event);
+	vec_foreach (kind, &snap->kernel_classes)
+		text_free(snap, kind->name);
+	vec_deinit(&snap->kernel_classes);
 	vec_deinit(&snap->stacks);
 	vec_deinit(&snap->frames);
 	vec_deinit(&snap->traffic);

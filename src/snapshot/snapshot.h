@@ -21,12 +21,14 @@
 
 #define SNAPSHOT_NO_PROCESS UINT32_MAX
 
-/* Heap blocks, mappings and events are kept apart everywhere and never summed. */
+/* Heap blocks, mappings, events and the kernel's memory are kept apart everywhere and
+ * never summed. */
 enum block_class {
 	BLOCK_HEAP,    /* malloc and its family */
 	BLOCK_MAPPING, /* mmap and its family, with --mappings */
 	BLOCK_EVENT,   /* no blocks: hits of an event, with --event or --growth
 			  (snapshot.events) */
+	BLOCK_KERNEL,  /* what the kernel itself has allocated, with --kernel */
 	BLOCK_CLASS_COUNT,
 };
 
@@ -159,6 +161,12 @@ struct snapshot_totals {
 					exec: allocations - frees - gone are live */
 };
 
+/* One kind of the kernel's memory. What is live of it is allocations less frees. */
+struct snapshot_kernel_class {
+	char *name; /* "slab", "pages": also the label of its allocator */
+	struct snapshot_totals totals;
+};
+
 /* Everything that can be lost is counted under one of these names. */
 enum loss {
 	LOSS_BLOCKS_FULL, /* blocks not tracked: --max-allocations reached */
@@ -277,6 +285,12 @@ struct snapshot {
 	uint64_t event_period; /* one hit stood for so many events */
 	uint64_t event_bytes;  /* so many bytes are counted for each event: of page faults
 				  with  mappings_traced; 0: its hits alone */
+
+	/* The kernel's own memory, on behalf of the first process, or of everybody where
+	 * that has the number 0. */
+	bool kernel_traced;
+	bool heap_untraced; /* there are no heap blocks, but those of other classes */
+	VEC(struct snapshot_kernel_class) kernel_classes;
 
 	VEC(struct snapshot_block) blocks[BLOCK_CLASS_COUNT];
 	VEC(struct snapshot_event) events; /* with `event`, each stack once */

@@ -83,7 +83,9 @@ static inline void filled_indices(struct snapshot *snap)
 						 .end = (uint8_t)i,
 						 .allocator = 1,
 						 .process = i};
-		for (size_t k = 0; k < BLOCK_EVENT; k++) {
+		for (size_t k = 0; k < BLOCK_CLASS_COUNT; k++) {
+			if (k == BLOCK_EVENT)
+				continue;
 			snap->blocks[k].data[i].stack = i ? i - 1 : SNAPSHOT_NO_STACK;
 			snap->blocks[k].data[i].process = i;
 		}
