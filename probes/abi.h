@@ -164,6 +164,37 @@ struct abi_counters {
 	uint64_t value[ABI_COUNTER_COUNT];
 };
 
+/* --- the kernel's own allocations ------------------------------------------------- */
+
+/*
+ * With --kernel a class stands where a process does elsewhere: as the slot in the keys of
+ * blocks, and in stacks as the slot and as the allocator. bpf/kernel_points.h says what
+ * the classes are.
+ */
+enum abi_kernel_class {
+	ABI_KERNEL_SLAB,
+	ABI_KERNEL_PAGES,
+	ABI_KERNEL_PERCPU,
+	ABI_KERNEL_VMALLOC,
+	ABI_KERNEL_CLASS_COUNT,
+};
+
+/* Of what is in the table: allocations less frees are live. */
+enum abi_kernel_counter {
+	ABI_KERNEL_ALLOCATIONS,
+	ABI_KERNEL_ALLOCATED_BYTES,
+	ABI_KERNEL_FREES,
+	ABI_KERNEL_FREED_BYTES,
+	ABI_KERNEL_FREES_UNKNOWN,
+	ABI_KERNEL_FAILURES,
+	ABI_KERNEL_COUNTER_COUNT,
+};
+
+/* One record for each processor, summed by the reader. */
+struct abi_kernel_counters {
+	uint64_t value[ABI_KERNEL_CLASS_COUNT][ABI_KERNEL_COUNTER_COUNT];
+};
+
 /* --- sampling --------------------------------------------------------------------- */
 
 /*

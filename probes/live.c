@@ -4,6 +4,13 @@
  * once; a slot changes hands by compare-and-exchange only.
  */
 
+#ifdef KERNEL
+/* kernel.c: a block was found to be gone. */
+ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block);
+#else
+#define kernel_gone(key, block) ((void)0)
+#endif
+
 /* Tell a reader of the tables what is about to change. `block` is NULL for TAKEN. */
 ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 			       const struct abi_block *block)
@@ -149,6 +156,7 @@ ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
 		if (live_take(ctl, key, &stale)) {
 			count(ABI_BLOCKS_REPLACED, 1);
 			traffic_gone(key, &stale);
+			kernel_gone(key, &stale);
 		}
 	}
 	if (live_fits(key, block->size_bytes)) {

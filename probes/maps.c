@@ -10,7 +10,7 @@ struct stack_record {
 
 BPF_F_TABLE("array", u32, struct abi_control, control, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_process, processes, PROCESS_SLOTS, BPF_F_MMAPABLE);
-#ifndef EVENTS
+#if !defined(EVENTS) && !defined(KERNEL)
 BPF_F_TABLE("array", u32, struct abi_site_at, sites_at, MEMTRACE_PAGE_SIZE,
 	    BPF_F_MMAPABLE);
 #endif
@@ -23,13 +23,22 @@ BPF_F_TABLE("array", u32, u64, heap_ends, PROCESS_SLOTS, BPF_F_MMAPABLE);
 #endif
 #else
 BPF_F_TABLE("array", u32, struct abi_live_bucket, live, LIVE_BUCKETS, BPF_F_MMAPABLE);
+#ifdef KERNEL
+/* All of it there before: an allocation by the map would come here again. */
+BPF_F_TABLE("hash", u64, struct abi_block, live_spill, LIVE_SPILL, 0);
+BPF_F_TABLE("array", u32, struct abi_kernel_counters, kernel_counters, CPU_SLOTS,
+	    BPF_F_MMAPABLE);
+#else
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, LIVE_SPILL, BPF_F_NO_PREALLOC);
+#endif
 
 BPF_F_TABLE("array", u32, struct abi_journal, journal, ABI_JOURNAL_ENTRIES,
 	    BPF_F_MMAPABLE);
 
+#ifndef KERNEL
 BPF_F_TABLE("array", u32, struct abi_pending, pending, ABI_PENDING_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, ABI_PENDING_SPILL, BPF_F_NO_PREALLOC);
+#endif
 #endif
 
 BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
@@ -51,7 +60,7 @@ BPF_F_TABLE("array", u32, struct abi_sample, samples, ABI_SAMPLE_CLASSES, BPF_F_
 BPF_F_TABLE("array", u32, u64, site_notes, ABI_MAX_SITES, BPF_F_MMAPABLE);
 #endif
 
-#ifndef EVENTS
+#if !defined(EVENTS) && !defined(KERNEL)
 BPF_F_TABLE("array", u32, struct abi_last_free, last_free, ABI_LAST_FREE_SLOTS,
 	    BPF_F_MMAPABLE);
 #endif
@@ -85,7 +94,7 @@ ALWAYS_INLINE u64 forget(u64 *at, u64 value)
 #if defined(__TARGET_ARCH_x86)
 #define publish(p, value)                                                                \
 	do {                                                                             \
-		compiler_barrier();                                                               \
+		compiler_barrier();                                                      \
 		*(volatile u64 *)(p) = (value);                                          \
 	} while (0)
 #else

@@ -159,7 +159,7 @@ static struct error *read_spills(struct drain *d)
 	struct error *err = drain_walk_hash(d->maps->live_spill, d->sizes->live_spill,
 					    d->ticks->start_ns, &block, add_spilled, d);
 
-	if (!err)
+	if (!err && d->maps->pending_spill >= 0)
 		err = drain_walk_hash(d->maps->pending_spill, ABI_PENDING_SPILL,
 				      d->ticks->start_ns, &pending, add_spilled_pending,
 				      d);
@@ -173,7 +173,7 @@ struct error *drain_read_tables(struct drain *d)
 
 	if (!err)
 		err = read_spills(d);
-	if (!err)
+	if (!err && d->maps->pending >= 0)
 		err = mapped_walk(d->maps->pending, ABI_PENDING_SLOTS,
 				  sizeof(struct abi_pending), read_pending, d);
 	return err;

@@ -45,8 +45,7 @@ uint32_t kernel_events_program_type(enum event_kind kind)
 
 /* --- tracepoints ------------------------------------------------------------------ */
 
-/* A directory with tracefs in it: where it is mounted, or one that only we see. */
-static struct error *open_tracefs(int *ret)
+struct error *kernel_events_open_tracefs(int *ret)
 {
 	static const char *const paths[] = {"/sys/kernel/tracing/events",
 					    "/sys/kernel/debug/tracing/events"};
@@ -110,7 +109,7 @@ static struct error *find_tracepoint(const struct event_spec *spec, uint64_t *re
 	_cleanup_(closep) int events = -1;
 	_cleanup_(freep) char *path = NULL;
 	char text[32];
-	struct error *err = open_tracefs(&events);
+	struct error *err = kernel_events_open_tracefs(&events);
 
 	if (err)
 		return err;

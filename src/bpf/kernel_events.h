@@ -33,6 +33,10 @@ struct error *kernel_events_attach(struct kernel_events *self,
 struct error *kernel_events_check(const struct event_spec *spec)
 	__attribute__((warn_unused_result));
 
+/* The directory "events" of tracefs: where that is mounted, or one that only we see; the
+ * descriptor is the caller's. ERROR_UNSUPPORTED: there is none. */
+struct error *kernel_events_open_tracefs(int *ret) __attribute__((warn_unused_result));
+
 void kernel_events_detach(struct kernel_events *self);
 
 #endif

@@ -259,6 +259,27 @@ static bool add_event_flags(struct source *source, const struct source_options *
 	return ok;
 }
 
+/* Pages are told by their numbers in records, by their struct page in arguments. */
+static bool is_by_number(const struct kernel_points *points)
+{
+	vec_foreach (point, &points->list)
+		if (point->kind == KERNEL_PAGES)
+			return !point->is_raw;
+	return false;
+}
+
+static bool add_kernel_flags(struct source *source, const struct source_options *o)
+{
+	bool ok = add_flag(source, "-DKERNEL") &&
+		  add_flag(source, "-DKERNEL_BY_NUMBER=%d",
+			   is_by_number(o->kernel_points)) &&
+		  add_flag(source, "-DOWN_PID=%d", (int)getpid());
+
+	if (o->kernel->pid)
+		ok &= add_flag(source, "-DKERNEL_PID=%d", o->kernel->pid);
+	return ok;
+}
+
 static bool add_flags(struct source *source, const struct source_options *o)
 {
 	const struct source_sizes *z = &source->sizes;
@@ -287,6 +308,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 					  o->ticks.start_ns));
 	if (o->event)
 		ok &= add_event_flags(source, o);
+	if (o->kernel_points)
+		ok &= add_kernel_flags(source, o);
 	if (o->mappings)
 		ok &= add_flag(source, "-DMAPPINGS");
 	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers);
@@ -357,12 +380,87 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	return ok;
 }
 
+/* --- the kernel's allocations ------------------------------------------------------ */
+
+/* The places of probes/kernel.c. Pages that a class has asked for which is not seen are
+ * counted as pages. */
+static void append_ranges(struct strbuf *text, const struct source_options *o)
+{
+	static const struct {
+		enum kernel_place place;
+		const char *name;
+		enum kernel_class kind; /* KERNEL_CLASS_COUNT: of none */
+	} places[] = {
+		{KERNEL_PLACE_SLAB, "KERNEL_BY_SLAB", KERNEL_SLAB},
+		{KERNEL_PLACE_PERCPU, "KERNEL_BY_PERCPU", KERNEL_PERCPU},
+		{KERNEL_PLACE_VMALLOC, "KERNEL_BY_VMALLOC", KERNEL_VMALLOC},
+		{KERNEL_PLACE_INTERRUPT, "KERNEL_IN_INTERRUPT", KERNEL_CLASS_COUNT},
+	};
+
+	strbuf_append(text, "#define KERNEL_RANGES");
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		if (places[i].kind < KERNEL_CLASS_COUNT &&
+		    !o->kernel_points->is_seen[places[i].kind])
+			continue;
+		vec_foreach (range, &o->kernel->places[places[i].place])
+			strbuf_appendf(
+				text,
+				" KERNEL_RANGE(%s, %#" PRIx64 "ull, %#" PRIx64 "ull)",
+				places[i].name, range->start, range->end - range->start);
+	}
+	strbuf_append_char(text, '\n');
+}
+
+static void append_value(struct strbuf *text, const struct kernel_value *value)
+{
+	unsigned bits = value->bytes * 8u;
+
+	if (value->behind_bytes)
+		strbuf_append(text, "kernel_behind(");
+	strbuf_appendf(text, "KERNEL_WORD(ctx, %u, u%u)", value->offset, bits);
+	if (value->behind_bytes)
+		strbuf_appendf(text, ", %u, %u)", value->behind_offset,
+			       value->behind_bytes);
+}
+
+static void append_point(struct strbuf *text, const struct kernel_point *point)
+{
+	int cpus = libbpf_num_possible_cpus();
+	char name[PROGRAM_NAME_MAX];
+
+	source_point_name(point, name);
+	strbuf_appendf(text, "%s(%s, %d, ",
+		       point->is_allocation ? "KERNEL_ALLOCATES" : "KERNEL_FREES", name,
+		       (int)point->kind);
+	append_value(text, &point->address);
+	if (point->is_allocation) {
+		strbuf_append(text, point->size_is_order
+					    ? ", (u64)MEMTRACE_PAGE_SIZE << (63 & "
+					    : ", (u64)(");
+		append_value(text, &point->size);
+		strbuf_append_char(text, ')');
+		/* Each processor has a copy. */
+		if (point->kind == KERNEL_PERCPU)
+			strbuf_appendf(text, " * %d", cpus > 0 ? cpus : 1);
+	}
+	strbuf_append(text, ")\n");
+}
+
+void source_point_name(const struct kernel_point *point, char ret[PROGRAM_NAME_MAX])
+{
+	snprintf(ret, PROGRAM_NAME_MAX, "on_%s", point->name);
+}
+
 /* Is this fragment part of the program? */
 static bool is_wanted(const char *name, const struct source_options *o)
 {
-	static const char *const of_allocations[] = {"sites.c", "live.c", "pending.c",
-						     "account.c", "hooks.c"};
+	static const char *const of_allocations[] = {"sites.c",   "live.c",   "pending.c",
+						     "account.c", "sample.c", "hooks.c"};
 
+	if (!strcmp(name, "kernel.c"))
+		return o->kernel_points;
+	if (o->kernel_points && (!strcmp(name, "live.c") || !strcmp(name, "sample.c")))
+		return true;
 	if (!strcmp(name, "mappings.c"))
 		return o->mappings;
 	if (!strcmp(name, "event.c"))
@@ -371,7 +469,7 @@ static bool is_wanted(const char *name, const struct source_options *o)
 		return o->event && o->mappings;
 	for (size_t i = 0; i < sizeof(of_allocations) / sizeof(*of_allocations); i++)
 		if (!strcmp(name, of_allocations[i]))
-			return !o->event;
+			return !o->event && !o->kernel_points;
 	return true;
 }
 
@@ -389,13 +487,15 @@ struct error *source_build(const struct source_options *options,
 		return error_no_memory();
 
 	strbuf_append(&text, "#include <uapi/linux/ptrace.h>\n");
+	if (options->kernel_points)
+		append_ranges(&text, options);
 	for (const struct embedded_file *f = embedded_probes; f->name; f++) {
 		if (!is_wanted(f->name, options))
 			continue;
 		/* So that diagnostics name the fragment. */
 		strbuf_appendf(&text, "#line 1 \"probes/%s\"\n%s\n", f->name, f->text);
 	}
-	if (!options->cookies) {
+	if (!options->cookies && !options->kernel_points) {
 		for (size_t i = 0; i < source->sites.len; i++) {
 			uint64_t site = source->sites.data[i];
 			/* With mappings the free family has return probes (plan.h). */
@@ -410,6 +510,9 @@ struct error *source_build(const struct source_options *options,
 				       name, is_free ? "free" : "call", site);
 		}
 	}
+	if (options->kernel_points)
+		vec_foreach (point, &options->kernel_points->list)
+			append_point(&text, point);
 	source->text = strbuf_steal(&text);
 	if (!source->text)
 		return error_no_memory();

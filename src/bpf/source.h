@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/kernel_offsets.h"
+#include "bpf/kernel_trace.h"
 #include "bpf/ticks.h"
 #include "plan/event.h"
 #include "plan/plan.h"
@@ -56,6 +57,9 @@ struct source_options {
 	/* Count stacks at this event instead of tracing allocations; NULL: do not. */
 	const struct event_spec *event;
 	bool kernel_stacks; /* the kernel's part of the stack too */
+	/* Trace the kernel's own allocations at these points; NULL: do not. */
+	const struct kernel_points *kernel_points;
+	const struct kernel_trace *kernel; /* with kernel_points */
 	struct kernel_offsets offsets;
 };
 
@@ -116,6 +120,9 @@ bool source_serves(const struct source *source, uint64_t site);
 
 /* Longest name of a program, with its NUL; the kernel shows the first 15 bytes. */
 #define PROGRAM_NAME_MAX 32
+
+/* The program of a tracepoint of the kernel's allocations. */
+void source_point_name(const struct kernel_point *point, char ret[PROGRAM_NAME_MAX]);
 
 /* The entry program of meaning number `index` when there are no cookies. */
 void source_entry_name(size_t index, char ret[PROGRAM_NAME_MAX]);

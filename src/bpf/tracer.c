@@ -122,6 +122,8 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
 		.event = t->options.event,
 		.kernel_stacks = t->options.kernel_stacks,
+		.kernel_points = t->options.kernel ? &t->kernel_points : NULL,
+		.kernel = t->options.kernel,
 	};
 	struct error *err;
 
@@ -155,10 +157,11 @@ static size_t sites_at_bytes(void)
 static struct error *open_maps(struct tracer *t)
 {
 	enum {
-		ALWAYS,
-		ALLOCATIONS,
-		EVENTS
-	} what = t->options.event ? EVENTS : ALLOCATIONS;
+		ALWAYS = 7,
+		CALLS = 1, /* of a process's allocators */
+		EVENTS = 2,
+		KERNEL = 4,
+	} what = t->options.event ? EVENTS : t->options.kernel ? KERNEL : CALLS;
 	int sites_at;
 	const struct {
 		const char *name;
@@ -168,18 +171,18 @@ static struct error *open_maps(struct tracer *t)
 		{"control", &t->maps.control, ALWAYS},
 		{"processes", &t->maps.processes, ALWAYS},
 		{"counters", &t->maps.counters, ALWAYS},
-		{"sites_at", &sites_at, ALLOCATIONS},
-		{"live", &t->maps.live, ALLOCATIONS},
-		{"live_spill", &t->maps.live_spill, ALLOCATIONS},
-		{"journal", &t->maps.journal, ALLOCATIONS},
-		{"pending", &t->maps.pending, ALLOCATIONS},
-		{"pending_spill", &t->maps.pending_spill, ALLOCATIONS},
+		{"sites_at", &sites_at, CALLS},
+		{"live", &t->maps.live, CALLS | KERNEL},
+		{"live_spill", &t->maps.live_spill, CALLS | KERNEL},
+		{"journal", &t->maps.journal, CALLS | KERNEL},
+		{"pending", &t->maps.pending, CALLS},
+		{"pending_spill", &t->maps.pending_spill, CALLS},
 		{"stacks", &t->maps.stacks, ALWAYS},
 		{"event_counts", &t->event_counts, EVENTS},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		if (wanted[i].of != ALWAYS && wanted[i].of != (int)what) {
+		if (!(wanted[i].of & (int)what)) {
 			*wanted[i].fd = -1;
 			continue;
 		}
@@ -280,6 +283,11 @@ struct error *tracer_create(const struct tracer_options *options,
 	err = check_kernel(t);
 	if (!err && options->event && !event_is_in_file(options->event->kind))
 		err = kernel_events_check(options->event);
+	if (!err && options->kernel)
+		err = kernel_points_find(options->attach == ATTACH_PERF,
+					 &t->kernel_points);
+	if (!err && options->kernel)
+		err = tracer_number_kernel(t);
 	if (!err)
 		err = collect_meanings(t, plans, count, &meanings);
 	if (!err)
@@ -299,7 +307,8 @@ struct error *tracer_create(const struct tracer_options *options,
 	if (!err && t->options.traffic && t->learner)
 		err = tracer_open_late(t);
 	if (!err)
-		err = tracer_attach_tracepoints(t);
+		err = options->kernel ? tracer_attach_kernel(t)
+				      : tracer_attach_tracepoints(t);
 	if (err)
 		return err;
 	progress(t, "attaching");
@@ -377,7 +386,8 @@ static void describe(const struct tracer *t, struct snapshot *snap)
 	snap->max_threads = t->options.traffic ? t->options.max_threads : 0;
 }
 
-/* Which process of the snapshot has which slot; owned. */
+/* Which process of the snapshot has which slot; owned. Classes of the kernel's
+ * allocations, which stand for slots, are all of the one that there is. */
 static uint32_t *invert(const struct tracer *t, const uint32_t slots[], size_t count)
 {
 	uint32_t slot_count = t->source->sizes.process_slots;
@@ -386,8 +396,10 @@ static uint32_t *invert(const struct tracer *t, const uint32_t slots[], size_t c
 	if (!process)
 		return NULL;
 	for (uint32_t i = 0; i < slot_count; i++)
-		process[i] = SNAPSHOT_NO_PROCESS;
-	for (size_t i = 0; i < count; i++)
+		process[i] = t->options.kernel && i < KERNEL_CLASS_COUNT
+				     ? 0
+				     : SNAPSHOT_NO_PROCESS;
+	for (size_t i = 0; !t->options.kernel && i < count; i++)
 		if (slots[i] < slot_count)
 			process[slots[i]] = (uint32_t)i;
 	return process;
@@ -418,6 +430,8 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
 	snap->totals[BLOCK_HEAP].gone = t->gone[BLOCK_HEAP].gone;
 	snap->totals[BLOCK_HEAP].gone_bytes = t->gone[BLOCK_HEAP].gone_bytes;
+	if (!err && t->options.kernel)
+		err = tracer_add_kernel(t, snap);
 	if (!err && t->options.mappings)
 		err = tracer_add_mappings(t, &by_slot, snap);
 	if (!err && t->options.traffic)
@@ -432,8 +446,16 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 	return NULL;
 }
 
+bool tracer_sees_class(const struct tracer *t, enum kernel_class kind)
+{
+	return t->kernel_points.is_seen[kind];
+}
+
 const char *tracer_attach_name(const struct tracer *t)
 {
+	if (t->kernel_points.list.len)
+		return t->kernel_points.list.data[0].is_raw ? "raw tracepoints"
+							    : "perf events";
 	return t->attachment.ops ? t->attachment.ops->name : "nothing";
 }
 
@@ -467,6 +489,7 @@ void tracer_destroy(struct tracer *t)
 	if (t->source)
 		mapped_close(t->processes, processes_bytes(t));
 	vec_deinit(&t->event_bases);
+	kernel_points_deinit(&t->kernel_points);
 	compiler_destroy(t->compiler);
 	source_destroy(t->source);
 	free(t);

@@ -45,7 +45,10 @@ struct tracer_options {
 	const struct event_spec *event; /* count stacks at it, and trace no allocations;
 					   borrowed; NULL: do not */
 	bool kernel_stacks;             /* of the event, with the kernel's part */
-	bool with_time;                 /* keep the time of each block */
+	const struct kernel_trace *kernel; /* trace the kernel's own allocations instead,
+					      of all or of one process; borrowed; NULL:
+					      do not */
+	bool with_time;                    /* keep the time of each block */
 	bool traffic;         /* count by call path and thread; needs with_time */
 	uint64_t max_threads; /* with traffic: threads that are told apart */
 	unsigned
@@ -138,6 +141,9 @@ void tracer_retire(struct tracer *tracer, uint32_t slot);
  * gone, and other processes may get the slots. */
 struct error *tracer_forget(struct tracer *tracer, const uint32_t slots[], size_t count)
 	__attribute__((warn_unused_result));
+
+/* With options.kernel: does the run see allocations of this class? */
+bool tracer_sees_class(const struct tracer *tracer, enum kernel_class kind);
 
 /* Stop counting; the tables stay as they are. With traffic it waits for calls on their
  * way to be counted, some milliseconds. */

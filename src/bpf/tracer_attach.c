@@ -135,6 +135,8 @@ struct error *tracer_try_program(struct tracer *t)
 
 	if (t->options.event)
 		return tracer_try_event(t);
+	if (t->options.kernel)
+		return tracer_try_kernel(t);
 	err = begin_programs(t, ops);
 	if (!err)
 		err = load(t, ops, uses_sessions(t) ? PROGRAM_SESSION : PROGRAM_RETURN);
@@ -148,6 +150,8 @@ void tracer_load_rest(struct tracer *t)
 			(void)tracer_code_program(t);
 		return;
 	}
+	if (t->options.kernel)
+		return;
 	/* What cannot be loaded is missed when it is wanted. */
 	for (size_t i = 0; i < t->program_count; i++)
 		if ((i != PROGRAM_SESSION || uses_sessions(t)) &&

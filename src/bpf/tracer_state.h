@@ -66,11 +66,13 @@ struct tracer {
 	struct learner *learner;           /* NULL: walks are by frame pointer alone */
 	VEC(struct attached_site) linkers; /* that have its probe; no offset */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
-	struct kernel_events kernel_events;        /* of an event that is in no file */
-	int event_counts;                          /* table of an event, else -1 */
-	VEC(uint64_t) event_bases; /* hits of each stack that are gone already */
-	uint64_t events_gone;      /* hits of processes that have gone */
-	struct ring_buffer *ring;  /* with mappings only */
+	struct kernel_events kernel_events; /* of an event that is in no file, and of the
+					       kernel's allocations */
+	struct kernel_points kernel_points; /* with options.kernel */
+	int event_counts;                   /* table of an event, else -1 */
+	VEC(uint64_t) event_bases;          /* hits of each stack that are gone already */
+	uint64_t events_gone;               /* hits of processes that have gone */
+	struct ring_buffer *ring;           /* with mappings only */
 	VEC(struct slot_book) books;
 	struct snapshot_totals
 		gone[BLOCK_CLASS_COUNT]; /* of processes that have gone;
@@ -130,6 +132,22 @@ struct error *tracer_attach_growth(struct tracer *t) __attribute__((warn_unused_
 /* A process is traced from now on, or not any more: where its heap ends. */
 void tracer_begin_growth(struct tracer *t, int pid, uint32_t slot);
 void tracer_forget_growth(struct tracer *t, uint32_t slot);
+
+/* --- tracer_kernel.c -------------------------------------------------------------- */
+
+/* Load the programs of the kernel's allocations. */
+struct error *tracer_try_kernel(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Attach them. */
+struct error *tracer_attach_kernel(struct tracer *t) __attribute__((warn_unused_result));
+
+/* Give each class its number. */
+struct error *tracer_number_kernel(struct tracer *t) __attribute__((warn_unused_result));
+
+/* To blocks and stacks that were drained: what is the kernel's of them, and its totals.
+ */
+struct error *tracer_add_kernel(struct tracer *t, struct snapshot *snap)
+	__attribute__((warn_unused_result));
 
 /* --- tracer_attach.c, for it ------------------------------------------------------ */
 

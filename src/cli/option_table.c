@@ -139,6 +139,12 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		FIELD(kernel_stacks),
 		.help = "with --event or --growth: the kernel's part of the stack too",
 	},
+	[OPTION_KERNEL] = {
+		"kernel", 'k', .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(kernel),
+		.help = "trace what the kernel itself allocates, instead: slab objects, pages, "
+			"per-CPU memory and vmalloc; with a process only what is made on its "
+			"behalf",
+	},
 
 	[OPTION_INTERVAL] = {
 		"interval", 'i', .argument = "TIME", .group = GROUP_REPORTS,

@@ -180,7 +180,7 @@ static struct error *check_target(const struct options_given *given)
 				    "--program: expected without --pid, which names a "
 				    "process that runs already; got both");
 	if (!options->pid_count && !options->command && !options->library &&
-	    !options->event && !options->growth)
+	    !options->event && !options->growth && !options->kernel)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected %s; it is missing: name the process "
 				    "to trace, such as 'memtrace --pid 1234', a command "
@@ -211,7 +211,7 @@ static struct error *check_blocks(const struct options_given *given)
 				    "which draws regardless of the size; got both");
 	/* A snapshot has all that can be asked of it later. */
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
-	    !options->event && !options->growth)
+	    !options->event && !options->growth && !options->kernel)
 		options->traffic = true;
 	/* Whole stacks are deeper than those that end where frame pointers do. */
 	if (options->unwind != UNWIND_CHOICE_FP && !given->values[OPTION_STACK_DEPTH])
@@ -235,6 +235,46 @@ static struct error *check_events(const struct options_given *given)
 			"--kernel-stacks: expected with --event SPEC or --growth, which "
 			"it is about; there is none");
 	return options->event ? check_event(given) : NULL;
+}
+
+/* What the kernel's allocations have no use for, or what is not done for them. */
+static struct error *check_kernel(const struct options_given *given)
+{
+	static const enum option_id others[] = {
+		OPTION_LIB,          OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
+		OPTION_MAPPINGS,     OPTION_EVENT,          OPTION_GROWTH,
+		OPTION_FOLLOW_FORKS, OPTION_SAMPLE_BYTES,   OPTION_TRAFFIC,
+		OPTION_UNWIND,       OPTION_MAX_THREADS,    OPTION_TEMPORARY_THRESHOLD,
+	};
+	struct options *options = given->options;
+
+	if (!options->kernel)
+		return NULL;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (given->values[others[i]])
+			return error_create(
+				ERROR_USAGE,
+				"--%s: expected without --kernel, which traces "
+				"what the kernel allocates and nothing else in "
+				"one run; got both",
+				option_rows[others[i]].name);
+	if (options->pid_count > 1)
+		return error_create(ERROR_USAGE,
+				    "--pid: expected at most one process with --kernel; "
+				    "got %zu",
+				    options->pid_count);
+	if (options->traffic)
+		return error_create(
+			ERROR_USAGE,
+			"--%s: expected without --kernel, of whose call paths "
+			"no traffic is measured; got '%s'",
+			given->values[OPTION_SORT] ? "sort" : "view",
+			given->values[given->values[OPTION_SORT] ? OPTION_SORT
+								 : OPTION_VIEW]);
+	options->unwind = UNWIND_CHOICE_FP;
+	if (!given->values[OPTION_STACK_DEPTH])
+		options->stack_depth = 64;
+	return NULL;
 }
 
 static struct error *check_sizes(const struct options_given *given)
@@ -271,7 +311,7 @@ struct error *options_check(const struct options_given *given)
 {
 	/* In this order: those behind may rely on those before. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
-		check_offline, check_view,  check_target,   check_blocks,
+		check_offline, check_view,  check_target,   check_blocks, check_kernel,
 		check_events,  check_sizes, check_combined, check_files,
 	};
 	struct error *err = NULL;

@@ -11,6 +11,7 @@
 #include "bpf/features.h"
 #include "bpf/kernel_events.h"
 #include "bpf/tracer.h"
+#include "cli/kernel.h"
 #include "cli/output.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
@@ -38,8 +39,9 @@ struct session {
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
-	struct event_spec event; /* of --event; text NULL: there is none */
-	struct spawn spawn;      /* the command, when there is one */
+	struct event_spec event;    /* of --event; text NULL: there is none */
+	struct kernel_trace kernel; /* of --kernel */
+	struct spawn spawn;         /* the command, when there is one */
 	struct tracees tracees;
 	VEC(struct plan *) plans; /* of those that are traced from the start */
 	struct report_history *history;
@@ -62,6 +64,7 @@ static void session_deinit(struct session *s)
 	vec_deinit(&s->plans);
 	spawn_deinit(&s->spawn);
 	event_spec_deinit(&s->event);
+	kernel_trace_deinit(&s->kernel);
 	report_setup_deinit(&s->setup);
 	waiter_deinit(&s->waiter);
 	progress_clear(&s->progress);
@@ -89,6 +92,10 @@ static struct error *make_plans(struct session *s)
 		s->tracees.plan_options.event = &s->event;
 	}
 
+	if (!err && o->kernel)
+		return kernel_open(&s->tracees,
+				   o->command ? (int)s->spawn.pid : o->pids[0],
+				   &s->kernel);
 	for (size_t i = 0; i < count && !err; i++) {
 		err = tracees_open(&s->tracees,
 				   o->command ? (int)s->spawn.pid : o->pids[i], &plan);
@@ -140,7 +147,7 @@ static struct error *start_tracing(struct session *s)
 {
 	const struct options *o = s->options;
 	const struct tracer_options tracer_options = {
-		.scope = s->tracees.scope,
+		.scope = o->kernel ? SCOPE_PROCESSES : s->tracees.scope,
 		.one_process = s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1,
 		.max_allocations = o->max_allocations,
 		.max_stacks = o->max_stacks,
@@ -152,6 +159,7 @@ static struct error *start_tracing(struct session *s)
 		.mappings = o->mappings || o->growth,
 		.event = o->event ? &s->event : NULL,
 		.kernel_stacks = o->kernel_stacks,
+		.kernel = o->kernel ? &s->kernel : NULL,
 		.with_time = !o->combined_only || o->traffic,
 		.traffic = o->traffic,
 		.max_threads = o->max_threads,
@@ -203,6 +211,10 @@ static void say_tracing(const struct session *s)
 	bool all = s->tracees.scope == SCOPE_ALL;
 	size_t count = s->tracees.list.len, said = all ? 1 : count;
 
+	if (s->options->kernel) {
+		kernel_say_tracing(&s->tracees, &s->kernel);
+		said = 0;
+	}
 	for (size_t i = 0; i < said && i < SAID_MAX; i++) {
 		_cleanup_(strbuf_deinit) struct strbuf objects = {0};
 		const char *end = i + 1 == said ? "; Ctrl-C ends" : "";
@@ -459,7 +471,9 @@ struct error *session_run(const struct options *options, int *status)
 	/* What is in files was found, or not, by the plan. */
 	if (!err && options->dry_run && options->event && !event_is_in_file(s.event.kind))
 		err = kernel_events_check(&s.event);
-	if (!err && options->dry_run)
+	if (!err && options->dry_run && options->kernel)
+		err = kernel_dry_run(options);
+	else if (!err && options->dry_run)
 		dry_run(&s);
 	if (!err && !options->dry_run)
 		err = trace(&s);

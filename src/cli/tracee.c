@@ -28,6 +28,18 @@ struct error *tracee_create(int pid, struct tracee **ret)
 	return err;
 }
 
+struct error *tracee_create_kernel(struct tracee **ret)
+{
+	struct tracee *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return error_no_memory();
+	snprintf(t->command, sizeof(t->command), "kernel");
+	modules_init(&t->modules);
+	*ret = t;
+	return NULL;
+}
+
 struct error *tracee_create_gone(const struct tracer_process *process,
 				 struct tracee **ret)
 {
@@ -59,12 +71,26 @@ void tracee_destroy(struct tracee *t)
 	free(t);
 }
 
+/* All frames are the kernel's. */
+static struct error *open_kernel_symbols(struct tracee *t)
+{
+	struct error *err =
+		t->symbolizer ? NULL
+			      : symbolizer_with_kernel(NULL, t->kernel, &t->symbolizer);
+
+	if (!err && !t->frames && !(t->frames = frame_cache_create(t->symbolizer)))
+		err = error_no_memory();
+	return err;
+}
+
 struct error *tracee_open_symbols(struct tracee *t, const struct options *options,
 				  struct progress *progress)
 {
 	struct symbolizer *user;
 	struct error *err;
 
+	if (options->kernel)
+		return open_kernel_symbols(t);
 	if (t->symbolizer || t->exited || !t->proc)
 		return NULL;
 	err = symbolizer_bcc_create(t->pid, &user);

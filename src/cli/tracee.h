@@ -46,6 +46,10 @@ struct tracee {
 struct error *tracee_create(int pid, struct tracee **ret)
 	__attribute__((warn_unused_result));
 
+/* What stands for the kernel: its number is 0. */
+struct error *tracee_create_kernel(struct tracee **ret)
+	__attribute__((warn_unused_result));
+
 /* A process of which only the name is known: it has exited already. */
 struct error *tracee_create_gone(const struct tracer_process *process,
 				 struct tracee **ret) __attribute__((warn_unused_result));

@@ -47,7 +47,9 @@ static struct error *read_kernel_names(struct tracees *ts)
 	ts->kernel = kernel_names_read(file);
 	if (!ts->kernel)
 		return error_no_memory();
-	if (kernel_names_are_hidden(ts->kernel) && !ts->options->quiet)
+	/* With --kernel more depends on them (cli/kernel.c). */
+	if (kernel_names_are_hidden(ts->kernel) && !ts->options->quiet &&
+	    !ts->options->kernel)
 		fputs("memtrace: the kernel hides its addresses (sysctl "
 		      "kernel.kptr_restrict): its functions have no names\n",
 		      stderr);
@@ -74,11 +76,14 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
-	if (options->kernel_stacks) {
+	if (options->kernel_stacks || options->kernel) {
 		err = read_kernel_names(ts);
 		if (err)
 			return err;
 	}
+	/* What the process maps or executes makes no difference. */
+	if (options->kernel)
+		return NULL;
 	/* Without it one has to look again and again. */
 	err = watch_create(&ts->watch);
 	error_destroy(err);
@@ -190,7 +195,7 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 		err = explain_attach(err, t);
 	}
 	vec_foreach (t, &ts->list)
-		if (!err)
+		if (!err && !ts->options->kernel)
 			err = tracees_trace(ts, *t);
 	return err;
 }

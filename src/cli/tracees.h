@@ -32,7 +32,7 @@ struct tracees {
 	struct watch *watch;           /* NULL: the kernel does not tell */
 	int epoll_fd;                  /* readable when there is something to look at */
 	VEC(struct tracee *) list;
-	struct kernel_names *kernel; /* with --kernel-stacks, else NULL */
+	struct kernel_names *kernel; /* with --kernel-stacks and --kernel, else NULL */
 	VEC(struct fresh) news;
 	/* With SCOPE_ALL: the file whose users are traced, as /proc/PID/maps names it. */
 	uint32_t library_major, library_minor;

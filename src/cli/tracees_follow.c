@@ -364,12 +364,27 @@ static void sweep(struct tracees *ts)
 	ts->list.len = kept;
 }
 
+/* Of the one whose memory the kernel's is, only the exit matters. */
+static struct error *look_for_kernel(struct tracees *ts, bool is_time)
+{
+	struct error *err = NULL;
+
+	vec_foreach (t, &ts->list)
+		if (!tracee_check_exit(*t) && is_time && !err)
+			err = tracee_refresh(*t);
+	return err;
+}
+
 struct error *tracees_look(struct tracees *ts)
 {
 	uint64_t now_ns = clock_now_ns();
 	bool is_time = now_ns >= ts->next_look_ns;
 	struct error *err = NULL;
 
+	if (ts->options->kernel) {
+		err = look_for_kernel(ts, is_time);
+		goto out;
+	}
 	if (ts->watch)
 		watch_read(ts->watch, on_event, ts);
 	else if (is_time)
@@ -389,6 +404,7 @@ struct error *tracees_look(struct tracees *ts)
 		if (is_time || ts->list.data[i]->maps_changed)
 			err = tracee_refresh(ts->list.data[i]);
 	}
+out:
 	if (is_time) {
 		ts->looks++;
 		ts->next_look_ns = now_ns + (uint64_t)tracees_look_ms(ts) * 1000000;

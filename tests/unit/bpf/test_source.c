@@ -364,9 +364,73 @@ static void events_are_apart(void)
 	event_spec_deinit(&spec);
 }
 
+static void the_kernels_allocations(void)
+{
+	struct source_options options = defaults();
+	struct kernel_points points = {.is_seen = {true, true, false, true}};
+	const struct kernel_point list[] = {
+		{.kind = KERNEL_SLAB,
+		 .is_allocation = true,
+		 .is_raw = true,
+		 .name = "kmem_cache_alloc",
+		 .address = {8, 8, 0, 0},
+		 .size = {16, 8, 4, 32}},
+		{.kind = KERNEL_PAGES,
+		 .is_allocation = true,
+		 .size_is_order = true,
+		 .is_raw = true,
+		 .name = "mm_page_alloc",
+		 .address = {0, 8, 0, 0},
+		 .size = {8, 4, 0, 0}},
+		{.kind = KERNEL_PAGES, .name = "mm_page_free", .address = {8, 8, 0, 0}},
+	};
+	struct kernel_trace trace = {.pid = 0};
+	struct meanings meanings = {0};
+	struct source *source;
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		REQUIRE(vec_push(&points.list, list[i]));
+	REQUIRE(vec_push(&trace.places[KERNEL_PLACE_SLAB],
+			 (struct kernel_range){0x1000, 0x1010}));
+	REQUIRE(vec_push(&trace.places[KERNEL_PLACE_PERCPU],
+			 (struct kernel_range){0x2000, 0x2010}));
+	options.kernel_points = &points;
+	options.kernel = &trace;
+	source = build(&options, &meanings);
+	CHECK(has_flag(source, "-DKERNEL"));
+	CHECK(has_flag(source, "-DOWN_PID="));
+	CHECK(has_flag(source, "-DKERNEL_BY_NUMBER=0"));
+	CHECK(!has_flag(source, "-DKERNEL_PID"));
+	CHECK_CONTAINS(source->text, "probes/kernel.c");
+	CHECK_CONTAINS(source->text, "probes/live.c");
+	CHECK(!strstr(source->text, "probes/hooks.c"));
+	CHECK_CONTAINS(source->text,
+		       "KERNEL_ALLOCATES(on_kmem_cache_alloc, 0, KERNEL_WORD(ctx, 8, "
+		       "u64), (u64)(kernel_behind(KERNEL_WORD(ctx, 16, u64), 32, 4)))");
+	CHECK_CONTAINS(source->text, "(u64)MEMTRACE_PAGE_SIZE << (63 & KERNEL_WORD(ctx, "
+				     "8, u32)))");
+	CHECK_CONTAINS(source->text,
+		       "KERNEL_FREES(on_mm_page_free, 1, KERNEL_WORD(ctx, 8, u64))");
+	/* Pages of a class that is not seen are pages. */
+	CHECK_CONTAINS(source->text,
+		       "#define KERNEL_RANGES KERNEL_RANGE(KERNEL_BY_SLAB, 0x1000ull, "
+		       "0x10ull)\n");
+	source_destroy(source);
+
+	points.list.data[1].is_raw = false;
+	trace.pid = 12;
+	source = build(&options, &meanings);
+	CHECK(has_flag(source, "-DKERNEL_BY_NUMBER=1"));
+	CHECK(has_flag(source, "-DKERNEL_PID=12"));
+	source_destroy(source);
+	kernel_trace_deinit(&trace);
+	kernel_points_deinit(&points);
+}
+
 int main(void)
 {
 	RUN(what_is_not_asked_for_is_not_there);
+	RUN(the_kernels_allocations);
 	RUN(without_cookies_each_site_has_its_program);
 	RUN(later_probes_are_served);
 	RUN(scopes_are_compiled_in);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Allocations of the kernel itself (--kernel), as its tracepoints tell of them. Programs
+ * run in any context, interrupts too, and the kernel passes over one that would run
+ * within itself on a processor: that is counted as missed (bpf_prog_info). Nothing here
+ * allocates. bpf/source.c makes a program of each tracepoint.
+ */
+
+/* A number in what a program was given. */
+#define KERNEL_WORD(ctx, offset, type) (*(type *)((u64)(ctx) + (offset)))
+
+/* A number of `bytes` behind a pointer. */
+ALWAYS_INLINE u64 kernel_behind(u64 pointer, u32 offset, u32 bytes)
+{
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, bytes, (void *)(pointer + offset));
+	return value;
+}
+
+ALWAYS_INLINE void kernel_count(u32 class, u32 which, u64 n, u32 other, u64 m)
+{
+	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
+	struct abi_kernel_counters *c = kernel_counters.lookup(&cpu);
+
+	if (!c || class >= ABI_KERNEL_CLASS_COUNT)
+		return;
+	__sync_fetch_and_add(&c->value[class][which], n);
+	if (m)
+		__sync_fetch_and_add(&c->value[class][other], m);
+}
+
+ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block)
+{
+	kernel_count(ABI_KEY_SLOT(key), ABI_KERNEL_FREES, 1, ABI_KERNEL_FREED_BYTES,
+		     block->size_bytes);
+}
+
+/* 1 when `pc`, which is a return address, is in start..start + bytes, else 0: without a
+ * branch, as in is_zero(). */
+ALWAYS_INLINE u64 kernel_is_in(u64 pc, u64 start, u64 bytes)
+{
+	u64 at = pc - 1 - start, outside = at - bytes;
+
+	__asm__ __volatile__("" : "+r"(at), "+r"(outside));
+	return (~at & outside) >> 63;
+}
+
+/*
+ * What a stack is found to be of: functions of the kernel that bpf/source.c gives the
+ * ranges of. Without them (addresses are hidden) nothing is found.
+ */
+#define KERNEL_BY_SLAB      1
+#define KERNEL_BY_PERCPU    2
+#define KERNEL_BY_VMALLOC   4
+#define KERNEL_IN_INTERRUPT 8
+
+ALWAYS_INLINE u64 kernel_places(u64 pc)
+{
+	u64 found = 0;
+
+#define KERNEL_RANGE(place, start, bytes)                                                \
+	found |= kernel_is_in(pc, start, bytes) * (place);
+	KERNEL_RANGES
+#undef KERNEL_RANGE
+	return found;
+}
+
+/* Is a block with a stack of these places not to be counted? */
+ALWAYS_INLINE int kernel_is_elsewhere(u32 class, u64 places)
+{
+#ifdef KERNEL_PID
+	/* The process was only interrupted. */
+	if (places & KERNEL_IN_INTERRUPT)
+		return 1;
+#endif
+	/* Pages of a slab are counted as its objects, and so on. */
+	if (class == ABI_KERNEL_PAGES)
+		return places & (KERNEL_BY_SLAB | KERNEL_BY_PERCPU | KERNEL_BY_VMALLOC);
+	/* Else the addresses are of pages, or of devices, that came from elsewhere. */
+	if (class == ABI_KERNEL_VMALLOC)
+		return !(places & KERNEL_BY_VMALLOC);
+	return 0;
+}
+
+/* The number of the stack that led here, which is of `class`. *elsewhere: what has it is
+ * not to be counted, and it has no number. */
+ALWAYS_INLINE u32 kernel_stack(struct tracee *t, void *ctx, u32 class, int *elsewhere)
+{
+	struct abi_scratch *s = scratch_claim(t->caller);
+	u32 number = ABI_NO_STACK;
+	struct walk w = {};
+
+	if (!s)
+		return number;
+
+	s64 bytes = bpf_get_stack(ctx, s->pc, STACK_DEPTH * 8, 0);
+	u64 frames = bytes > 0 ? (u64)bytes / 8 : 0, places = 0;
+
+	if (frames > STACK_DEPTH)
+		frames = STACK_DEPTH;
+	abi_stack_hash_begin(&w.h, class, class);
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < STACK_DEPTH; i++) {
+		if (i >= frames)
+			break;
+
+		u64 pc = s->pc[i];
+
+		abi_stack_hash_step(&w.h, pc);
+		places |= kernel_places(pc);
+	}
+	*elsewhere = kernel_is_elsewhere(class, places);
+	w.depth = frames;
+	w.end = frames == STACK_DEPTH ? ABI_END_DEPTH
+		: frames              ? ABI_END_COMPLETE
+				      : ABI_END_UNREADABLE;
+	if (!*elsewhere)
+		number = stack_number(t, &w, s, class);
+	publish(&s->owner, 0);
+	return number;
+}
+
+ALWAYS_INLINE int kernel_is_wanted(u64 tgid, u64 size_bytes)
+{
+	if (tgid == OWN_PID)
+		return 0;
+#ifdef KERNEL_PID
+	if (tgid != KERNEL_PID)
+		return 0;
+#endif
+	return wanted(size_bytes);
+}
+
+/* What the table has of this address is gone: its free was not told of. */
+ALWAYS_INLINE void kernel_forget(struct abi_control *ctl, u64 key)
+{
+	struct abi_block stale = {};
+
+	if (!live_take(ctl, key, &stale))
+		return;
+	journal_add(ctl, key, 0, NULL);
+	count(ABI_BLOCKS_REPLACED, 1);
+	kernel_gone(key, &stale);
+}
+
+/* Addresses that are none: NULL, and what kmalloc(0) gives (include/linux/slab.h,
+ * ZERO_SIZE_PTR); of the number of a page that is none all bits are set. */
+#define KERNEL_NO_ADDRESS(address) ((address) <= 16 || (address) == ~0ull)
+
+ALWAYS_INLINE int kernel_allocated(void *ctx, u32 class, u64 address, u64 key,
+				   u64 size_bytes)
+{
+	struct abi_control *ctl = control_open();
+	struct abi_block block = {.size_bytes = size_bytes};
+	struct tracee t = {.ctl = ctl, .caller = 1, .slot = class};
+	u64 thread = current_pid_tgid();
+	int elsewhere = 0;
+
+	if (!ctl)
+		return 0;
+	if (!kernel_is_wanted(thread >> 32, size_bytes)) {
+		if (!KERNEL_NO_ADDRESS(address))
+			kernel_forget(ctl, key);
+		return 0;
+	}
+	if (KERNEL_NO_ADDRESS(address)) {
+		kernel_count(class, ABI_KERNEL_FAILURES, 1, 0, 0);
+		return 0;
+	}
+	block.stack = kernel_stack(&t, ctx, class, &elsewhere);
+	if (elsewhere) {
+		kernel_forget(ctl, key);
+		return 0;
+	}
+	block.tid = (u32)thread;
+	block.tick = tick_now();
+	if (live_put(ctl, key, 0, &block))
+		kernel_count(class, ABI_KERNEL_ALLOCATIONS, 1, ABI_KERNEL_ALLOCATED_BYTES,
+			     size_bytes);
+	return 0;
+}
+
+/* The program is done before the address can be given away again, so what comes into the
+ * journal after the table has changed is in order. */
+ALWAYS_INLINE int kernel_freed(u32 class, u64 address, u64 key)
+{
+	struct abi_control *ctl = control_open();
+	struct abi_block old = {};
+
+	if (!ctl || KERNEL_NO_ADDRESS(address))
+		return 0;
+	if (live_take(ctl, key, &old)) {
+		journal_add(ctl, key, 0, NULL);
+		kernel_gone(key, &old);
+	} else {
+		kernel_count(class, ABI_KERNEL_FREES_UNKNOWN, 1, 0, 0);
+	}
+	return 0;
+}
+
+/* Addresses are known by 48 bits, as those of user space are: by fewer no two that are
+ * in use at once are told apart. Per-CPU ones are multiples of 4, keys of 8. */
+#define KERNEL_KEY(class, address)                                                       \
+	ABI_KEY(class, (class) == ABI_KERNEL_PERCPU ? (address) << 1                     \
+		       : KERNEL_BY_NUMBER && (class) == ABI_KERNEL_PAGES                 \
+			       ? (address)*MEMTRACE_PAGE_SIZE                            \
+			       : (address))
+
+#define KERNEL_ALLOCATES(name, class, at, size)                                          \
+	int name(void *ctx)                                                              \
+	{                                                                                \
+		u64 address = (at);                                                      \
+                                                                                         \
+		return kernel_allocated(ctx, class, address, KERNEL_KEY(class, address), \
+					size);                                           \
+	}
+
+#define KERNEL_FREES(name, class, at)                                                    \
+	int name(void *ctx)                                                              \
+	{                                                                                \
+		u64 address = (at);                                                      \
+                                                                                         \
+		return kernel_freed(class, address, KERNEL_KEY(class, address));         \
+	}

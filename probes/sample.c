@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which allocations are drawn, and what one that was drawn stands for. */
+
+/* Does an allocation of this size pass the filter and the sampling? Sampling draws a
+ * number each time: every N-th call would fall in step with the target's pattern. */
+ALWAYS_INLINE int wanted(u64 size_bytes)
+{
+#ifdef MIN_SIZE
+	if (size_bytes < MIN_SIZE)
+		return 0;
+#endif
+#ifdef MAX_SIZE
+	if (size_bytes > MAX_SIZE)
+		return 0;
+#endif
+#ifdef SAMPLE_THRESHOLD
+	if (bpf_get_prandom_u32() >= SAMPLE_THRESHOLD)
+		return 0;
+#endif
+#ifdef SAMPLE_BYTES
+	struct abi_sample *sample = sample_of(size_bytes);
+
+	if (sample && sample->threshold != ABI_SAMPLE_ALWAYS &&
+	    bpf_get_prandom_u32() >= sample->threshold)
+		return 0;
+#endif
+	return 1;
+}
+
+/* Count what a drawn block stands for. */
+ALWAYS_INLINE void count_estimate(enum abi_counter blocks, enum abi_counter bytes,
+				  u64 size_bytes)
+{
+#ifdef SAMPLE_BYTES
+	struct abi_sample *sample = sample_of(size_bytes);
+
+	if (!sample)
+		return;
+	count_both(blocks, sample->weight, bytes,
+		   size_bytes * sample->weight >> ABI_SAMPLE_WEIGHT_SHIFT);
+#endif
+}

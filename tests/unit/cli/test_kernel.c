@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/* --kernel: its options, and the functions of the kernel that it knows. */
+#include "options_check.h"
+
+#include "cli/kernel.h"
+#include "util/cleanup.h"
+
+static void options_of_kernel(void)
+{
+	struct options options;
+
+	REQUIRE(!parse_list(ARGV("--kernel"), &options));
+	CHECK(options.kernel);
+	CHECK_INT(options.pid_count, 0);
+	CHECK_INT(options.stack_depth, 64);
+	CHECK_INT(options.unwind, UNWIND_CHOICE_FP);
+	PARSE(&options, "-k", "--save=a", "--stack-depth=9", "--sample-every=4");
+	CHECK(options.kernel && !options.traffic);
+	CHECK_INT(options.stack_depth, 9);
+	PARSE(&options, "--top=3");
+	CHECK(!options.kernel);
+}
+
+static void refused(void)
+{
+#define REFUSED_WITH(option, ...)                                                        \
+	REFUSED("--" option ": expected without --kernel, which traces what the "        \
+		"kernel allocates and nothing else in one run; got both",                \
+		"--kernel", __VA_ARGS__)
+	REFUSED_WITH("mappings", "--pid=1", "--mappings");
+	REFUSED_WITH("event", "--event=profile:hz:9");
+	REFUSED_WITH("growth", "--growth");
+	REFUSED_WITH("follow-forks", "--pid=1", "--follow-forks");
+	REFUSED_WITH("lib", "--lib=libc.so.6");
+	REFUSED_WITH("traffic", "--traffic");
+	REFUSED_WITH("sample-bytes", "--sample-bytes=1K");
+	REFUSED_WITH("unwind", "--unwind=fp");
+	REFUSED("--pid: expected at most one process with --kernel; got 2", "--kernel",
+		"--pid=1,2");
+	REFUSED("--view: expected without --kernel, of whose call paths no traffic is "
+		"measured; got 'peak'",
+		"--kernel", "--view=peak");
+	REFUSED("--sort: expected without --kernel, of whose call paths no traffic is "
+		"measured; got 'traffic'",
+		"--kernel", "--sort=traffic");
+}
+
+static struct kernel_names *read_text(const char *text)
+{
+	_cleanup_(fclosep) FILE *file = fmemopen((void *)text, strlen(text), "r");
+	struct kernel_names *names;
+
+	REQUIRE(file);
+	names = kernel_names_read(file);
+	REQUIRE(names);
+	return names;
+}
+
+static void check_range(const struct kernel_trace *trace, enum kernel_place place,
+			size_t i, uint64_t start, uint64_t end)
+{
+	REQUIRE(i < trace->places[place].len);
+	CHECK_INT(trace->places[place].data[i].start, start);
+	CHECK_INT(trace->places[place].data[i].end, end);
+}
+
+static void places(void)
+{
+#define AT(n) UINT64_C(0xffffffff810000##n)
+	struct kernel_names *names =
+		read_text("ffffffff81000010 T asm_common_interrupt\n"
+			  "ffffffff81000020 T asm_sysvec_apic_timer_interrupt\n"
+			  "ffffffff81000030 T asm_exc_page_fault\n"
+			  "ffffffff81000040 t allocate_slab.isra.0\n"
+			  "ffffffff81000050 t allocate_slabs\n"
+			  "ffffffff81000060 t ___slab_alloc\n"
+			  "ffffffff81000060 t an_alias\n"
+			  "ffffffff81000070 T __vmalloc_node_range_noprof\n"
+			  "ffffffff81000080 T pcpu_nr_pages\n"
+			  "ffffffff81000090 T bpf_trace_run3\n"
+			  "ffffffff810000a0 T new_slab\n");
+	struct kernel_trace trace = {.pid = 0};
+
+	REQUIRE(!kernel_find_places(names, &trace));
+	/* Neighbours are one. */
+	CHECK_INT(trace.places[KERNEL_PLACE_INTERRUPT].len, 1);
+	check_range(&trace, KERNEL_PLACE_INTERRUPT, 0, AT(10), AT(30));
+	/* The compiler's endings do not matter, other names do; and where the last
+	 * function ends is not known. */
+	CHECK_INT(trace.places[KERNEL_PLACE_SLAB].len, 2);
+	check_range(&trace, KERNEL_PLACE_SLAB, 0, AT(40), AT(50));
+	check_range(&trace, KERNEL_PLACE_SLAB, 1, AT(60), AT(70));
+	check_range(&trace, KERNEL_PLACE_VMALLOC, 0, AT(70), AT(80));
+	check_range(&trace, KERNEL_PLACE_TRACE, 0, AT(90), AT(a0));
+	CHECK_INT(trace.places[KERNEL_PLACE_PERCPU].len, 0);
+	kernel_trace_deinit(&trace);
+	kernel_names_destroy(names);
+
+	/* Hidden ones. */
+	names = read_text("0000000000000000 t ___slab_alloc\n0000000000000000 T next\n");
+	REQUIRE(!kernel_find_places(names, &trace));
+	for (size_t i = 0; i < KERNEL_PLACE_COUNT; i++)
+		CHECK_INT(trace.places[i].len, 0);
+	kernel_trace_deinit(&trace);
+	kernel_names_destroy(names);
+}
+
+int main(void)
+{
+	RUN(options_of_kernel);
+	RUN(refused);
+	RUN(places);
+	return check_done();
+}
