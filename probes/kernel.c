@@ -194,7 +194,10 @@ ALWAYS_INLINE int kernel_freed(u32 class, u64 address, u64 key)
 		journal_add(ctl, key, 0, NULL);
 		kernel_gone(key, &old);
 	} else {
+#ifndef KERNEL_PID
+		/* Of a process nobody can tell which of them would be its. */
 		kernel_count(class, ABI_KERNEL_FREES_UNKNOWN, 1, 0, 0);
+#endif
 	}
 	return 0;
 }

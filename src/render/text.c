@@ -180,12 +180,16 @@ static void append_kernel(struct text_page *page, const struct report_section *s
 		escape_text(&page->text, kind->name);
 		strbuf_appendf(&page->text, "%*s%s", 12 - (int)strnlen(kind->name, 11),
 			       "", units_format_bytes(report_times(size, times)).s);
-		strbuf_appendf(&page->text,
-			       " live in %" PRIu64 ", %" PRIu64 " allocated, %" PRIu64
-			       " freed, and %" PRIu64 " that were not tracked\n",
-			       report_times(live, times),
-			       report_times(t->allocations, times),
-			       report_times(t->frees, times), t->frees_unknown);
+		strbuf_appendf(
+			&page->text,
+			" live in %" PRIu64 ", %" PRIu64 " allocated, %" PRIu64 " freed",
+			report_times(live, times), report_times(t->allocations, times),
+			report_times(t->frees, times));
+		if (t->frees_unknown)
+			strbuf_appendf(&page->text, ", %" PRIu64 " more %s",
+				       t->frees_unknown,
+				       text_plural(t->frees_unknown, "free", "frees"));
+		strbuf_append_char(&page->text, '\n');
 	}
 }
 
