@@ -101,12 +101,13 @@ struct error *kernel_open(struct tracees *ts, int pid, struct kernel_trace *ret)
 	return err ? err : kernel_find_places(ts->kernel, ret);
 }
 
-void kernel_say_tracing(const struct tracees *ts, const struct kernel_trace *trace)
+void kernel_say_tracing(const struct tracees *ts, const struct tracer *tracer,
+			const struct kernel_trace *trace)
 {
 	_cleanup_(strbuf_deinit) struct strbuf classes = {0};
 
 	for (size_t i = 0; i < KERNEL_CLASS_COUNT; i++) {
-		if (!tracer_sees_class(ts->tracer, i))
+		if (!tracer_sees_class(tracer, i))
 			fprintf(stderr,
 				"memtrace: no %s: this kernel has not all of the "
 				"tracepoints %s\n",
@@ -130,7 +131,8 @@ void kernel_say_tracing(const struct tracees *ts, const struct kernel_trace *tra
 	} else {
 		fputs("memtrace: tracing the kernel", stderr);
 	}
-	fprintf(stderr, ": %s; Ctrl-C ends\n", strbuf_text(&classes));
+	fprintf(stderr, ": %s%s\n", strbuf_text(&classes),
+		ts->options->kernel ? "; Ctrl-C ends" : "");
 }
 
 struct error *kernel_dry_run(const struct options *options)

@@ -8,6 +8,9 @@
 #include "symbol/kernel_names.h"
 #include "util/error.h"
 
+/* Frames of a stack in the kernel, where nothing else is asked for. */
+#define KERNEL_STACK_DEPTH 64
+
 /*
  * Put on the list what stands for the kernel: the process on behalf of which it
  * allocates, or with `pid` 0 a process of number 0. *ret: what is to be traced, the
@@ -21,8 +24,9 @@ struct error *kernel_find_places(const struct kernel_names *names,
 				 struct kernel_trace *ret)
 	__attribute__((warn_unused_result));
 
-/* Say on standard error what is traced, and what cannot be seen. */
-void kernel_say_tracing(const struct tracees *tracees, const struct kernel_trace *trace);
+/* Say on standard error what `tracer` traces, and what cannot be seen. */
+void kernel_say_tracing(const struct tracees *tracees, const struct tracer *tracer,
+			const struct kernel_trace *trace);
 
 /* What --dry-run prints. */
 struct error *kernel_dry_run(const struct options *options)

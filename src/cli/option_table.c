@@ -146,6 +146,12 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"behalf",
 	},
 
+	[OPTION_WITH_KERNEL] = {
+		"with-kernel", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(with_kernel),
+		.help = "trace a process and, in a section of its own, what the kernel "
+			"allocates on its behalf",
+	},
+
 	[OPTION_INTERVAL] = {
 		"interval", 'i', .argument = "TIME", .group = GROUP_REPORTS,
 		.kind = KIND_DURATION, FIELD(interval_ns),

@@ -114,6 +114,7 @@ struct options {
 	bool growth;                /* --growth; event is then that of page faults */
 	bool kernel_stacks;         /* only with event */
 	bool kernel;                /* --kernel; then at most one process */
+	bool with_kernel;           /* --with-kernel; then just one, and not kernel */
 	const char *diff_old;       /* --diff: the snapshot files to compare; with */
 	const char *diff_new;       /* ACTION_DIFF only. Borrowed */
 	const char *replay;         /* --replay: a snapshot file; with ACTION_REPLAY only.

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/kernel.h"
 #include "render/views.h"
 #include "report/filter.h"
 #include "util/cleanup.h"
@@ -237,7 +238,44 @@ static struct error *check_events(const struct options_given *given)
 	return options->event ? check_event(given) : NULL;
 }
 
-/* What the kernel's allocations have no use for, or what is not done for them. */
+/* What one of these options has no use for, or what is not done for it. */
+static struct error *check_without(const struct options_given *given, enum option_id id,
+				   const enum option_id others[], size_t count,
+				   const char *why)
+{
+	for (size_t i = 0; i < count; i++)
+		if (given->values[others[i]])
+			return error_create(
+				ERROR_USAGE,
+				"--%s: expected without --%s, which traces %s; "
+				"got both",
+				option_rows[others[i]].name, option_rows[id].name, why);
+	return NULL;
+}
+
+/* A process and the kernel. */
+static struct error *check_with_kernel(const struct options_given *given)
+{
+	static const enum option_id others[] = {
+		OPTION_KERNEL,       OPTION_EVENT,        OPTION_GROWTH,
+		OPTION_FOLLOW_FORKS, OPTION_SAMPLE_BYTES,
+	};
+	const struct options *options = given->options;
+
+	if (!options->with_kernel)
+		return NULL;
+	if (options->pid_count > 1 || (!options->pid_count && !options->command))
+		return error_create(ERROR_USAGE,
+				    "--with-kernel: expected with one process or a "
+				    "command, on whose behalf the kernel allocates; got "
+				    "%zu",
+				    options->pid_count);
+	return check_without(given, OPTION_WITH_KERNEL, others,
+			     sizeof(others) / sizeof(*others),
+			     "the heap of one process and the kernel");
+}
+
+/* The kernel alone. */
 static struct error *check_kernel(const struct options_given *given)
 {
 	static const enum option_id others[] = {
@@ -247,17 +285,18 @@ static struct error *check_kernel(const struct options_given *given)
 		OPTION_UNWIND,       OPTION_MAX_THREADS,    OPTION_TEMPORARY_THRESHOLD,
 	};
 	struct options *options = given->options;
+	enum option_id by = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;
+	struct error *err;
 
 	if (!options->kernel)
-		return NULL;
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (given->values[others[i]])
-			return error_create(
-				ERROR_USAGE,
-				"--%s: expected without --kernel, which traces "
-				"what the kernel allocates and nothing else in "
-				"one run; got both",
-				option_rows[others[i]].name);
+		return check_with_kernel(given);
+	err = check_without(given, OPTION_KERNEL, others,
+			    sizeof(others) / sizeof(*others),
+			    "what the kernel allocates and nothing else");
+	if (err)
+		return err;
+	if (options->with_kernel)
+		return check_with_kernel(given);
 	if (options->pid_count > 1)
 		return error_create(ERROR_USAGE,
 				    "--pid: expected at most one process with --kernel; "
@@ -268,12 +307,10 @@ static struct error *check_kernel(const struct options_given *given)
 			ERROR_USAGE,
 			"--%s: expected without --kernel, of whose call paths "
 			"no traffic is measured; got '%s'",
-			given->values[OPTION_SORT] ? "sort" : "view",
-			given->values[given->values[OPTION_SORT] ? OPTION_SORT
-								 : OPTION_VIEW]);
+			option_rows[by].name, given->values[by]);
 	options->unwind = UNWIND_CHOICE_FP;
 	if (!given->values[OPTION_STACK_DEPTH])
-		options->stack_depth = 64;
+		options->stack_depth = KERNEL_STACK_DEPTH;
 	return NULL;
 }
 

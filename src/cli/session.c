@@ -23,6 +23,7 @@
 #include "report/recorded.h"
 #include "report/view.h"
 #include "snapshot/course.h"
+#include "snapshot/join.h"
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
@@ -47,6 +48,8 @@ struct session {
 	struct report_history *history;
 	struct course *course;
 	struct tracer *tracer;
+	struct tracer *kernel_tracer; /* with --with-kernel, beside the other */
+	struct snapshot_join join;
 	struct output output;
 	struct outputs outputs;
 	uint64_t intervals; /* that have passed */
@@ -56,6 +59,8 @@ static void session_deinit(struct session *s)
 {
 	/* First of all: the targets get rid of the probes. */
 	tracer_destroy(s->tracer);
+	tracer_destroy(s->kernel_tracer);
+	snapshot_join_deinit(&s->join);
 	tracees_deinit(&s->tracees);
 	report_history_destroy(s->history);
 	course_destroy(s->course);
@@ -143,6 +148,37 @@ static void say_missing(const struct plan *plan)
 	}
 }
 
+/* Beside the tracing of the process, whose options hold but for what the kernel has no
+ * use for. */
+static struct error *create_kernel(struct session *s)
+{
+	const struct options *o = s->options;
+	struct tracer_options tracer_options = {
+		.scope = SCOPE_PROCESSES,
+		.max_allocations = o->max_allocations,
+		.max_stacks = o->max_stacks,
+		.stack_depth = KERNEL_STACK_DEPTH,
+		.sample_every = o->sample_every,
+		.min_size_bytes = o->min_size_bytes,
+		.max_size_bytes = o->max_size_bytes,
+		.kernel = &s->kernel,
+		.with_time = !o->combined_only || o->traffic,
+		.headers = o->headers_mode,
+		.headers_dir = o->headers_dir,
+		.attach = o->attach,
+		.unwind = UNWIND_CHOICE_FP,
+		.progress = progress_show,
+		.progress_arg = &s->progress,
+	};
+	struct error *err;
+
+	s->kernel.pid = s->tracees.list.data[0]->pid;
+	err = kernel_find_places(s->tracees.kernel, &s->kernel);
+	if (!err)
+		err = tracer_create(&tracer_options, NULL, 0, &s->kernel_tracer);
+	return err;
+}
+
 static struct error *start_tracing(struct session *s)
 {
 	const struct options *o = s->options;
@@ -181,9 +217,13 @@ static struct error *start_tracing(struct session *s)
 		return error_no_memory();
 	err = tracer_create(&tracer_options, (const struct plan *const *)s->plans.data,
 			    s->plans.len, &s->tracer);
+	if (!err && o->with_kernel)
+		err = create_kernel(s);
 	if (!err)
 		err = tracees_start(&s->tracees, s->tracer, s->plans.data, s->plans.len);
-	return err ? err : tracer_start(s->tracer);
+	if (!err)
+		err = tracer_start(s->tracer);
+	return err || !s->kernel_tracer ? err : tracer_start(s->kernel_tracer);
 }
 
 /* "9 functions of libc.so.6, 22 of libjemalloc.so.2" */
@@ -211,10 +251,12 @@ static void say_tracing(const struct session *s)
 	bool all = s->tracees.scope == SCOPE_ALL;
 	size_t count = s->tracees.list.len, said = all ? 1 : count;
 
-	if (s->options->kernel) {
-		kernel_say_tracing(&s->tracees, &s->kernel);
+	if (s->options->kernel || s->options->with_kernel)
+		kernel_say_tracing(&s->tracees,
+				   s->kernel_tracer ? s->kernel_tracer : s->tracer,
+				   &s->kernel);
+	if (s->options->kernel)
 		said = 0;
-	}
 	for (size_t i = 0; i < said && i < SAID_MAX; i++) {
 		_cleanup_(strbuf_deinit) struct strbuf objects = {0};
 		const char *end = i + 1 == said ? "; Ctrl-C ends" : "";
@@ -263,6 +305,17 @@ static void say_walks(const struct session *s)
 
 /* --- reports ---------------------------------------------------------------------- */
 
+static struct error *add_kernel(struct session *s, struct snapshot *snap)
+{
+	_cleanup_(snapshot_destroyp) struct snapshot *kernel = snapshot_create();
+	struct error *err = kernel ? tracer_snapshot(s->kernel_tracer, NULL, kernel)
+				   : error_no_memory();
+
+	if (!err && !snapshot_join(&s->join, snap, kernel))
+		err = error_no_memory();
+	return err;
+}
+
 static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = snapshot_create();
@@ -280,6 +333,8 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 	}
 	snap->ages_unknown = s->options->combined_only && !s->options->traffic;
 	err = tracees_snapshot(&s->tracees, snap);
+	if (!err && s->kernel_tracer)
+		err = add_kernel(s, snap);
 	if (!err)
 		err = course_add(s->course, snap);
 	if (!err)
@@ -320,6 +375,8 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 
 	if (is_final) {
 		tracer_freeze(s->tracer);
+		if (s->kernel_tracer)
+			tracer_freeze(s->kernel_tracer);
 		/* Should the reader of the last report stall, another Ctrl-C ends us. */
 		waiter_unblock(&s->waiter);
 	}
@@ -416,7 +473,8 @@ static struct error *trace(struct session *s)
 static int finish_command(struct session *s)
 {
 	tracer_destroy(s->tracer);
-	s->tracer = NULL;
+	tracer_destroy(s->kernel_tracer);
+	s->tracer = s->kernel_tracer = NULL;
 	/* Until it is waited for its number is its own. */
 	if (s->waiter.stop_signal)
 		kill(s->spawn.pid, s->waiter.stop_signal);

@@ -49,7 +49,7 @@ static struct error *read_kernel_names(struct tracees *ts)
 		return error_no_memory();
 	/* With --kernel more depends on them (cli/kernel.c). */
 	if (kernel_names_are_hidden(ts->kernel) && !ts->options->quiet &&
-	    !ts->options->kernel)
+	    !ts->options->kernel && !ts->options->with_kernel)
 		fputs("memtrace: the kernel hides its addresses (sysctl "
 		      "kernel.kptr_restrict): its functions have no names\n",
 		      stderr);
@@ -76,7 +76,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
-	if (options->kernel_stacks || options->kernel) {
+	if (options->kernel_stacks || options->kernel || options->with_kernel) {
 		err = read_kernel_names(ts);
 		if (err)
 			return err;

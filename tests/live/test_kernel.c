@@ -400,6 +400,49 @@ static void formats(void)
 	live_destroy(replay);
 }
 
+/* A process's heap and the kernel in one run: two sections, each with its own stacks,
+ * which keep their numbers from report to report. */
+static void two_sections(void)
+{
+	struct live_process *memtrace =
+		memtrace_start(live_pid(target), "--with-kernel --traffic --unwind fp");
+	json_t *report;
+	struct sum sum;
+	size_t i;
+
+	for (int round = 1; round <= 2; round++) {
+		int64_t blocks = 0, lack;
+		json_t *row;
+
+		oracle_do(target, "heap 70");
+		oracle_do(target, "pipes 100");
+		report = report_on_demand(memtrace);
+		json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+			if (is_under(row, "site_heap"))
+				blocks += live_int(row, "blocks");
+			CHECK(!is_under(row, "alloc_pipe_info"));
+			CHECK_INT(live_int(row, "traffic.allocations"),
+				  live_int(row, "blocks") +
+					  live_int(row, "traffic.frees"));
+		}
+		CHECK_INT(blocks, round * INT64_C(70));
+		sum = held(report, "slab", "alloc_pipe_info");
+		lack = may_lack(report, INT64_C(200) * round);
+		CHECK(sum.blocks >= INT64_C(200) * round - lack &&
+		      sum.blocks <= INT64_C(200) * round);
+		if (round == 2) {
+			json_array_foreach (live_get(report, "kernel.stacks"), i, row)
+				if (is_by(row, "alloc_pipe_info"))
+					CHECK(llabs(live_int(row, "growth_blocks") -
+						    100) <= lack);
+		}
+		json_decref(report);
+	}
+	oracle_do(target, "close");
+	CHECK(wait_gone(memtrace));
+	json_decref(stop(memtrace));
+}
+
 static void bad_input(void)
 {
 	/* Nobody may not trace. */
@@ -422,6 +465,7 @@ int main(void)
 	RUN(by_records);
 	RUN(the_kernels_numbers);
 	RUN(formats);
+	RUN(two_sections);
 	RUN(bad_input);
 	live_destroy(target);
 	probes_destroy(probes_before);

@@ -69,6 +69,20 @@ static int large_maps(int n)
 	return !n;
 }
 
+static void *volatile block;
+
+__attribute__((noinline)) static void site_heap(void)
+{
+	block = malloc(100);
+}
+
+static int blocks(int n)
+{
+	while (n--)
+		site_heap();
+	return 1;
+}
+
 static int make(const char *kind, int n)
 {
 	if (!strcmp(kind, "pipes"))
@@ -80,6 +94,8 @@ static int make(const char *kind, int n)
 	/* An element is 24 bytes for each processor. */
 	if (!strcmp(kind, "percpu"))
 		return map(BPF_MAP_TYPE_PERCPU_ARRAY, (unsigned)n, 24);
+	if (!strcmp(kind, "heap"))
+		return blocks(n);
 	if (!strcmp(kind, "vmalloc"))
 		return large_maps(n);
 	return 0;

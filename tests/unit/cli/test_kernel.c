@@ -25,7 +25,7 @@ static void refused(void)
 {
 #define REFUSED_WITH(option, ...)                                                        \
 	REFUSED("--" option ": expected without --kernel, which traces what the "        \
-		"kernel allocates and nothing else in one run; got both",                \
+		"kernel allocates and nothing else; got both",                           \
 		"--kernel", __VA_ARGS__)
 	REFUSED_WITH("mappings", "--pid=1", "--mappings");
 	REFUSED_WITH("event", "--event=profile:hz:9");
@@ -43,6 +43,26 @@ static void refused(void)
 	REFUSED("--sort: expected without --kernel, of whose call paths no traffic is "
 		"measured; got 'traffic'",
 		"--kernel", "--sort=traffic");
+}
+
+static void beside_a_process(void)
+{
+	struct options options;
+
+	PARSE(&options, "--with-kernel", "--traffic");
+	CHECK(options.with_kernel && options.traffic && !options.kernel);
+	REFUSED("--with-kernel: expected with one process or a command, on whose behalf "
+		"the kernel allocates; got 2",
+		"--with-kernel", "--pid=1,2");
+	REFUSED("--with-kernel: expected with one process or a command, on whose behalf "
+		"the kernel allocates; got 0",
+		"--with-kernel", "--lib=libc.so.6");
+	REFUSED("--kernel: expected without --with-kernel, which traces the heap of one "
+		"process and the kernel; got both",
+		"--pid=1", "--with-kernel", "--kernel");
+	REFUSED("--event: expected without --with-kernel, which traces the heap of one "
+		"process and the kernel; got both",
+		"--pid=1", "--with-kernel", "--event=profile:hz:9");
 }
 
 static struct kernel_names *read_text(const char *text)
@@ -109,6 +129,7 @@ int main(void)
 {
 	RUN(options_of_kernel);
 	RUN(refused);
+	RUN(beside_a_process);
 	RUN(places);
 	return check_done();
 }
