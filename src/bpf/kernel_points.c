@@ -30,6 +30,7 @@ struct point_rule {
 	bool is_optional; /* the class is seen without it */
 	const char *category, *name;
 	const char *address[NAMES_MAX], *size[NAMES_MAX];
+	const char *failed; /* NULL: a failure has no address, or is not told of */
 	/* The size where it is no argument: a member of what one points to. */
 	const char *behind, *type, *member;
 };
@@ -65,7 +66,7 @@ static const struct point_rule rules[] = {
 	{KERNEL_VMALLOC, false, .category = "vmalloc", .name = "free_vmap_area_noflush",
 	 .address = {"va_start"}},
 	{KERNEL_VMALLOC, true, .category = "vmalloc", .name = "alloc_vmap_area",
-	 .address = {"addr"}, .size = {"size"}},
+	 .address = {"addr"}, .size = {"size"}, .failed = "failed"},
 };
 
 const char *kernel_class_name(enum kernel_class kind)
@@ -249,7 +250,9 @@ static bool find_arguments(const struct btf *btf, const struct point_rule *rule,
 		has_size = kernel_argument_member(btf, rule->name, rule->behind,
 						  rule->type, rule->member, &ret->size);
 	ret->is_raw = true;
-	return has_address && has_size;
+	return has_address && has_size &&
+	       (!rule->failed ||
+		kernel_argument(btf, rule->name, rule->failed, &ret->failed));
 }
 
 /* Longer than any format file. */
@@ -301,7 +304,9 @@ static struct error *find_fields(int events, const struct point_rule *rule,
 				kernel_format_field(text, len, rule->size[i], &ret->size);
 	}
 	ret->is_raw = false;
-	*found = has_address && has_size;
+	*found = has_address && has_size &&
+		 (!rule->failed ||
+		  kernel_format_field(text, len, rule->failed, &ret->failed));
 	return err;
 }
 

@@ -52,6 +52,7 @@ struct kernel_point {
 	bool is_raw;                       /* a raw tracepoint; else one with a record */
 	const char *category, *name;       /* static strings */
 	struct kernel_value address, size; /* of what frees there is no size */
+	struct kernel_value failed;        /* not 0: there is no address */
 };
 
 struct kernel_points {

@@ -432,6 +432,10 @@ static void append_point(struct strbuf *text, const struct kernel_point *point)
 	strbuf_appendf(text, "%s(%s, %d, ",
 		       point->is_allocation ? "KERNEL_ALLOCATES" : "KERNEL_FREES", name,
 		       (int)point->kind);
+	if (point->failed.bytes) {
+		append_value(text, &point->failed);
+		strbuf_append(text, " ? 0 : ");
+	}
 	append_value(text, &point->address);
 	if (point->is_allocation) {
 		strbuf_append(text, point->size_is_order

@@ -14,6 +14,28 @@
 
 /* --- attach ----------------------------------------------------------------------- */
 
+/* A kernel that is locked down so lets no program read its memory, nor walk its stack
+ * (security/lockdown/lockdown.c, LOCKDOWN_BPF_READ_KERNEL). */
+static struct error *explain_load(struct error *err)
+{
+	_cleanup_(fclosep) FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	char text[128];
+	size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	struct error *better;
+
+	text[len] = '\0';
+	if (!strstr(text, "[confidentiality]"))
+		return err;
+	better = error_with_detail(
+		error_create(
+			ERROR_PERMISSION,
+			"the kernel is locked down (confidentiality, "
+			"/sys/kernel/security/lockdown): no program may look into it"),
+		err->detail);
+	error_destroy(err);
+	return better;
+}
+
 struct error *tracer_try_kernel(struct tracer *t)
 {
 	t->program_count = t->kernel_points.list.len;
@@ -31,7 +53,7 @@ struct error *tracer_try_kernel(struct tracer *t)
 		err = compiler_load(t->compiler, names, 1, kind, &t->programs[i]);
 		if (err) {
 			t->programs[i] = -1;
-			return err;
+			return explain_load(err);
 		}
 	}
 	return NULL;
@@ -138,19 +160,22 @@ static bool is_of_tracing(const struct tracer *t, uint64_t pc)
 	return false;
 }
 
-/* How far down the kernel's way to our program may lie. */
-#define TRACE_FRAMES_MAX 8
+/* So many frames may be our program's own, before those that called it. */
+#define PROGRAM_FRAMES_MAX 4
 
 /* The first frames are how the kernel came to run our program: the allocation begins
- * with what called those. */
+ * with what called those. Another program may be behind it. */
 static void cut_tracing(const struct tracer *t, struct snapshot *snap)
 {
 	vec_foreach (stack, &snap->stacks) {
 		uint16_t cut = 0;
 
-		for (uint16_t i = 0; i < stack->depth && i < TRACE_FRAMES_MAX; i++)
+		for (uint16_t i = 0; i < stack->depth; i++) {
 			if (is_of_tracing(t, snap->frames.data[stack->first_frame + i]))
 				cut = i + 1;
+			else if (cut || i >= PROGRAM_FRAMES_MAX)
+				break;
+		}
 		stack->first_frame += cut;
 		stack->depth -= cut;
 	}

@@ -383,6 +383,12 @@ static void the_kernels_allocations(void)
 		 .address = {0, 8, 0, 0},
 		 .size = {8, 4, 0, 0}},
 		{.kind = KERNEL_PAGES, .name = "mm_page_free", .address = {8, 8, 0, 0}},
+		{.kind = KERNEL_VMALLOC,
+		 .is_allocation = true,
+		 .name = "alloc_vmap_area",
+		 .address = {0, 8, 0, 0},
+		 .size = {8, 8, 0, 0},
+		 .failed = {40, 4, 0, 0}},
 	};
 	struct kernel_trace trace = {.pid = 0};
 	struct meanings meanings = {0};
@@ -411,6 +417,9 @@ static void the_kernels_allocations(void)
 				     "8, u32)))");
 	CHECK_CONTAINS(source->text,
 		       "KERNEL_FREES(on_mm_page_free, 1, KERNEL_WORD(ctx, 8, u64))");
+	CHECK_CONTAINS(source->text,
+		       "KERNEL_ALLOCATES(on_alloc_vmap_area, 3, KERNEL_WORD(ctx, 40, "
+		       "u32) ? 0 : KERNEL_WORD(ctx, 0, u64), ");
 	/* Pages of a class that is not seen are pages. */
 	CHECK_CONTAINS(source->text,
 		       "#define KERNEL_RANGES KERNEL_RANGE(KERNEL_BY_SLAB, 0x1000ull, "
