@@ -310,7 +310,7 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.kind = KIND_INTEGER, FIELD(stack_depth), .min = 1, .max = 127,
 		.expected = "a whole number from 1 to 127",
 		.help = "keep at most N frames of a call path (default 127, which is the "
-			"most, and 64 with --unwind fp)",
+			"most, and 64 with --unwind fp and --kernel)",
 	},
 
 	[OPTION_NO_LINES] = {

@@ -199,9 +199,12 @@ void text_append_rows(struct text_page *page, const struct report_section *secti
 
 	if (!text_is_of_one(report))
 		text_append_processes(&page->text, report, section);
-	text_append_heading(page, "Top %zu stacks %s", section->row_count,
+	text_append_heading(page, "Top %zu stacks %s%s", section->row_count,
 			    sampling_is_of(section->class) ? rows->heading
-							   : rows->heading_mappings);
+							   : rows->heading_mappings,
+			    section->class == BLOCK_KERNEL && report->section_count > 1
+				    ? class_words(section->class)->among
+				    : "");
 	for (size_t i = 0; i < section->row_count; i++) {
 		const struct report_row *row = &section->rows[i];
 

@@ -110,6 +110,7 @@ static void beside(void)
 	CHECK_CONTAINS(out, "memtrace report 1 of process ");
 	CHECK_CONTAINS(out, "  heap        ");
 	CHECK_CONTAINS(out, "  kernel      4.0 KiB (4128 bytes) live in 3 blocks");
+	CHECK_CONTAINS(out, "stacks with outstanding allocations in the kernel:\n");
 	CHECK_CONTAINS(csv, ",heap\r\n");
 	CHECK_CONTAINS(csv, ",kernel\r\n");
 	CHECK_CONTAINS(collapsed, "[kernel];");
