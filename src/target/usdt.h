@@ -9,14 +9,19 @@
 #include <stdint.h>
 
 #include "target/elf.h"
+#include "target/usdt_args.h"
 #include "util/error.h"
 #include "util/nearest.h"
 #include "util/vec.h"
 
+#define USDT_ARGS 3 /* the first ones are kept */
+
 /* One place of a probe; the compiler may have made several. */
 struct usdt_place {
-	uint64_t file_offset; /* of a nop, bytes */
+	uint64_t address;     /* of a nop, in the file's address space */
+	uint64_t file_offset; /* of the same, bytes */
 	uint64_t semaphore;   /* file offset of its counter of tracers, 0: it has none */
+	struct usdt_arg args[USDT_ARGS];
 };
 
 struct usdt_places {
