@@ -54,6 +54,8 @@ _Static_assert((int)EFFECT_MAP == ABI_EFFECT_MAP, "same numbers");
 _Static_assert((int)EFFECT_UNMAP == ABI_EFFECT_UNMAP, "same numbers");
 _Static_assert((int)EFFECT_REMAP == ABI_EFFECT_REMAP, "same numbers");
 _Static_assert((int)EFFECT_RESIZE == ABI_EFFECT_RESIZE, "same numbers");
+_Static_assert((int)EFFECT_ALLOC_TOLD == ABI_EFFECT_ALLOC_TOLD, "same numbers");
+_Static_assert((int)EFFECT_FREE_TOLD == ABI_EFFECT_FREE_TOLD, "same numbers");
 
 static uint32_t power_of_two_from(uint64_t n)
 {
@@ -287,6 +289,9 @@ static bool add_flags(struct source *source, const struct source_options *o)
 					  o->ticks.start_ns));
 	if (o->event)
 		ok &= add_event_flags(source, o);
+	/* Walks begin where the probe is, and not where a call returned to. */
+	if (o->told)
+		ok &= add_flag(source, "-DWALK_EXACT=1");
 	if (o->mappings)
 		ok &= add_flag(source, "-DMAPPINGS");
 	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers);
@@ -361,8 +366,12 @@ static bool add_flags(struct source *source, const struct source_options *o)
 static bool is_wanted(const char *name, const struct source_options *o)
 {
 	static const char *const of_allocations[] = {"sites.c", "live.c", "pending.c",
-						     "account.c", "hooks.c"};
+						     "account.c"};
 
+	if (!strcmp(name, "hooks.c"))
+		return !o->event && !o->told;
+	if (!strcmp(name, "told.c"))
+		return o->told;
 	if (!strcmp(name, "mappings.c"))
 		return o->mappings;
 	if (!strcmp(name, "event.c"))

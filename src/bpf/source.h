@@ -56,6 +56,7 @@ struct source_options {
 	/* Count stacks at this event instead of tracing allocations; NULL: do not. */
 	const struct event_spec *event;
 	bool kernel_stacks; /* the kernel's part of the stack too */
+	bool told;          /* blocks by static probes only, and no calls (told.c) */
 	struct kernel_offsets offsets;
 };
 

@@ -45,6 +45,8 @@ struct tracer_options {
 	const struct event_spec *event; /* count stacks at it, and trace no allocations;
 					   borrowed; NULL: do not */
 	bool kernel_stacks;             /* of the event, with the kernel's part */
+	bool told;                      /* plans have static probes that tell of blocks,
+					   and nothing else (plan_options.otel) */
 	bool with_time;                 /* keep the time of each block */
 	bool traffic;         /* count by call path and thread; needs with_time */
 	uint64_t max_threads; /* with traffic: threads that are told apart */

@@ -64,6 +64,7 @@ static struct error *check_event(const struct options_given *given)
 		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,  OPTION_TRAFFIC,
 		OPTION_VIEW,        OPTION_HTML,           OPTION_TEMPORARY_THRESHOLD,
 		OPTION_SAVE,        OPTION_REPLAY,         OPTION_DIFF,
+		OPTION_OTEL_MEMORY,
 	};
 	struct event_spec spec;
 	struct error *err = event_spec_parse(given->options->event, &spec);
@@ -237,6 +238,23 @@ static struct error *check_events(const struct options_given *given)
 	return options->event ? check_event(given) : NULL;
 }
 
+/* What is about allocation functions, of which none is traced then. */
+static struct error *check_otel(const struct options_given *given)
+{
+	static const enum option_id others[] = {OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
+						OPTION_MAPPINGS};
+
+	if (!given->options->otel_memory)
+		return NULL;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (given->values[others[i]])
+			return error_create(ERROR_USAGE,
+					    "--otel-memory: expected without --%s, which "
+					    "is about functions; got both",
+					    option_rows[others[i]].name);
+	return NULL;
+}
+
 static struct error *check_sizes(const struct options_given *given)
 {
 	if (given->options->min_size_bytes > given->options->max_size_bytes)
@@ -271,8 +289,8 @@ struct error *options_check(const struct options_given *given)
 {
 	/* In this order: those behind may rely on those before. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
-		check_offline, check_view,  check_target,   check_blocks,
-		check_events,  check_sizes, check_combined, check_files,
+		check_offline, check_view,  check_target,   check_blocks, check_events,
+		check_otel,    check_sizes, check_combined, check_files,
 	};
 	struct error *err = NULL;
 

@@ -20,6 +20,8 @@ DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
 extern unsigned short unit_gated_semaphore;
 unsigned short unit_gated_semaphore __attribute__((section(".probes"))) = 0x4711;
+extern unsigned short unit_arguments_semaphore;
+unsigned short unit_arguments_semaphore __attribute__((section(".probes")));
 
 static struct usdt_places find(const char *path, const char *name,
 			       struct nearest *nearest)
