@@ -17,15 +17,16 @@ ALWAYS_INLINE u64 told_register(struct pt_regs *ctx, u8 offset)
 }
 
 /* The value of an argument; 0, and counted, when it cannot be read. */
-ALWAYS_INLINE int told_value(struct pt_regs *ctx, const struct abi_told_arg *arg, u64 *ret)
+ALWAYS_INLINE int told_value(struct pt_regs *ctx, const struct abi_told_arg *arg,
+			     u64 *ret)
 {
 	u64 value = arg->value, unused = 64 - arg->size_bytes * 8;
 
 	*ret = 0;
 	if (arg->kind == ABI_TOLD_NOTHING)
 		return 1;
-	value += told_register(ctx, arg->base) + (told_register(ctx, arg->index)
-						  << (arg->index_shift & 3));
+	value += told_register(ctx, arg->base) +
+		 (told_register(ctx, arg->index) << (arg->index_shift & 3));
 	if (arg->kind == ABI_TOLD_MEMORY) {
 		u64 bytes[2] = {};
 
@@ -36,16 +37,19 @@ ALWAYS_INLINE int told_value(struct pt_regs *ctx, const struct abi_told_arg *arg
 		value = bytes[0];
 	}
 	value <<= unused & 63;
-	*ret = arg->is_signed ? (u64)((s64)value >> (unused & 63)) : value >> (unused & 63);
+	*ret = arg->is_signed ? (u64)((s64)value >> (unused & 63))
+			      : value >> (unused & 63);
 	return 1;
 }
 
 /*
  * A new block. It counts as the bytes that it stands for: that many of what was allocated
- * are told by this one (allocator_otel.h). Where nothing is said of that they are its own.
+ * are told by this one (allocator_otel.h). Where nothing is said of that they are its
+ * own.
  */
-ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
-				  u64 address, u64 size_bytes, u64 weight_bytes)
+ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
+				  u64 meaning, u64 address, u64 size_bytes,
+				  u64 weight_bytes)
 {
 	struct abi_pending p = {};
 	u64 key = tracee_key(t, address);

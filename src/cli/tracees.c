@@ -189,6 +189,11 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 
 		err = tracer_attach(tracer, plans[i], t ? t->pid : 0, &refused);
 		err = explain_attach(err, t);
+		if (!err && refused && t)
+			tracees_note(ts, t,
+				     "has too many probes to tell apart: %zu are not "
+				     "traced",
+				     refused);
 	}
 	vec_foreach (t, &ts->list)
 		if (!err)
