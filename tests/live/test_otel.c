@@ -223,6 +223,31 @@ static void loaded(void)
 	CHECK(probes_gone(probes_before, 5));
 }
 
+/* A static program without symbols: nothing shows where its malloc is, but it tells. */
+static void stripped(void)
+{
+	struct live_process *target = target_start(TELLER_STRIPPED);
+	struct live_process *memtrace =
+		memtrace_start_plain(live_pid(target), "--dry-run");
+	json_t *truth, *report;
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), "no allocator found");
+	CHECK_CONTAINS(live_stderr(memtrace), "which --otel-memory traces");
+	live_destroy(memtrace);
+	memtrace = memtrace_start(live_pid(target), "--otel-memory --unwind auto");
+	oracle_do(target, "make 20");
+	truth = oracle_ask(target, "drop 5");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(compare_totals(truth, report), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	/* A stack for each site, though they have no names. */
+	CHECK_INT(live_int(report, "heap.stack_count"), 6);
+	json_decref(truth);
+	json_decref(report);
+	live_destroy(target);
+}
+
 /* The text report says whose numbers these are, and --dry-run where they come from. */
 static void words(void)
 {
@@ -314,6 +339,7 @@ int main(void)
 	RUN(sampled);
 	RUN(killed);
 	RUN(loaded);
+	RUN(stripped);
 	RUN(words);
 	RUN(refused);
 	probes_destroy(probes_before);
