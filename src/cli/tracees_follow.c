@@ -73,7 +73,8 @@ static size_t count_untold(const struct plan_object *object)
 	size_t n = 0;
 
 	vec_foreach (skipped, &object->skipped)
-		n += skipped->function->effect >= EFFECT_ALLOC_TOLD;
+		n += skipped->function->effect >= EFFECT_ALLOC_TOLD &&
+		     skipped->why == PLAN_SKIP_REFUSED;
 	return n;
 }
 

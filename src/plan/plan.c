@@ -94,7 +94,8 @@ static const char *place_told(struct elf_file *file,
 			      struct plan_site *site)
 {
 	const struct usdt_place *told = &found->told;
-	size_t wanted = found->function->effect == EFFECT_ALLOC_TOLD ? 2 : 1;
+	bool allocates = found->function->effect == EFFECT_ALLOC_TOLD;
+	size_t used = allocates ? USDT_ARGS : 1, needed = allocates ? 2 : 1;
 	unsigned char code[INSN_LENGTH_MAX];
 	struct insn insn;
 
@@ -104,10 +105,10 @@ static const char *place_told(struct elf_file *file,
 		    &insn);
 	if (insn.kind != INSN_NOP || insn.no_probe)
 		return "there is no nop";
-	for (size_t i = 0; i < USDT_ARGS; i++) {
+	for (size_t i = 0; i < used; i++) {
 		if (told->args[i].kind == USDT_ARG_UNKNOWN)
 			return "an argument is where a probe cannot read it";
-		if (told->args[i].kind == USDT_ARG_NONE && i < wanted)
+		if (told->args[i].kind == USDT_ARG_NONE && i < needed)
 			return "it has too few arguments";
 	}
 	site->address = found->symbol.address;
@@ -122,9 +123,14 @@ static const char *place_told(struct elf_file *file,
 static struct error *add_told(struct plan_object *object, struct elf_file *file,
 			      const struct allocator_function *found)
 {
+	/* A linker that folds functions leaves the notes of each of them. */
+	const struct plan_site *other = site_at(object, found->symbol.address);
 	struct plan_site site = {.function = found->function};
-	const char *why = place_told(file, found, &site);
+	const char *why = other ? NULL : place_told(file, found, &site);
 
+	if (other)
+		return skip(object, PLAN_SKIP_SAME, found->function, other->function,
+			    NULL);
 	if (why)
 		return skip(object, PLAN_SKIP_REFUSED, found->function, NULL, why);
 	return vec_push(&object->sites, site) ? NULL : error_no_memory();
@@ -137,7 +143,7 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 {
 	const struct alloc_function *function = found->function;
 	bool unwanted = is_unwanted(function, options);
-	const struct plan_site *other = site_at(object, found->symbol.address);
+	const struct plan_site *other;
 	const struct allocator_function *target;
 
 	if (function->mapping && !options->mappings)
@@ -148,6 +154,7 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 		return skip(object, PLAN_SKIP_UNWANTED, function, NULL, NULL);
 	if (found->symbol.type == STT_GNU_IFUNC)
 		return skip(object, PLAN_SKIP_INDIRECT, function, NULL, NULL);
+	other = site_at(object, found->symbol.address);
 	if (other)
 		return skip(object, PLAN_SKIP_SAME, function, other->function, NULL);
 	target = options->function ? NULL : jump_target(object, file, found);

@@ -133,7 +133,7 @@ struct error *usdt_find(struct elf_file *file, const char *provider, const char 
 			offer(nearest, &note);
 			continue;
 		}
-		err = add(file, note, base, ret);
+		err = ret->list.len < USDT_PLACES_MAX ? add(file, note, base, ret) : NULL;
 		if (err)
 			return err;
 	}
