@@ -17,16 +17,18 @@
  * 16 bits, signed; from bit 48 on the number of the site. target/allocator.h has the
  * words, and plan/decode.h the numbers of the registers (enum insn_register).
  */
-#define ABI_EFFECT_ALLOC     1
-#define ABI_EFFECT_ALLOC_OUT 2
-#define ABI_EFFECT_REALLOC   3
-#define ABI_EFFECT_FREE      4
-#define ABI_EFFECT_MAP       5
-#define ABI_EFFECT_UNMAP     6
-#define ABI_EFFECT_REMAP     7
-#define ABI_EFFECT_RESIZE    8
+#define ABI_EFFECT_ALLOC      1
+#define ABI_EFFECT_ALLOC_OUT  2
+#define ABI_EFFECT_REALLOC    3
+#define ABI_EFFECT_FREE       4
+#define ABI_EFFECT_MAP        5
+#define ABI_EFFECT_UNMAP      6
+#define ABI_EFFECT_REMAP      7
+#define ABI_EFFECT_RESIZE     8
+#define ABI_EFFECT_ALLOC_TOLD 9 /* of static probes: ABI_TOLD below has the arguments */
+#define ABI_EFFECT_FREE_TOLD  10
 
-#define ABI_ARG_NONE         4 /* the stack pointer's number: never an argument */
+#define ABI_ARG_NONE          4 /* the stack pointer's number: never an argument */
 
 #define ABI_SITE(effect, size_arg, count_arg, old_arg, out_arg)                          \
 	((uint64_t)(effect) | (uint64_t)(size_arg) << 4 | (uint64_t)(count_arg) << 8 |   \
@@ -64,6 +66,31 @@ struct abi_site_at {
 	uint64_t entry;
 };
 _Static_assert(sizeof(struct abi_site_at) == 16, "no holes");
+
+/*
+ * What the arguments of a static probe are (target/usdt_args.h): a record for each number
+ * of a site. Registers are named by where struct pt_regs has them, bytes; the value is
+ * what is there, or `value`, or with ABI_TOLD_MEMORY in memory at their sum. It counts
+ * from its lowest `size_bytes` on, sign-extended or not.
+ */
+#define ABI_TOLD_NOTHING     0 /* there is no such argument: 0 */
+#define ABI_TOLD_VALUE       1
+#define ABI_TOLD_MEMORY      2
+#define ABI_TOLD_NO_REGISTER 0xff
+#define ABI_TOLD_ARGS        3
+
+struct abi_told_arg {
+	uint64_t value;
+	uint8_t kind, base, index, index_shift;
+	uint8_t size_bytes; /* 1, 2, 4 or 8 */
+	uint8_t is_signed;
+	uint16_t reserved;
+};
+
+struct abi_told {
+	struct abi_told_arg arg[ABI_TOLD_ARGS];
+};
+_Static_assert(sizeof(struct abi_told) == 48, "no holes");
 
 /* --- control ---------------------------------------------------------------------- */
 

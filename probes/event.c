@@ -53,7 +53,12 @@ ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s
 #ifdef KERNEL_FRAMES
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < KERNEL_FRAMES; i++) {
-		if (i >= frames)
+		u64 end = frames;
+
+		/* Hidden from the compiler, which would count down to 0 instead, and
+		 * verifiers of older kernels (6.1) do not know where that ends. */
+		opaque(end);
+		if (i >= end)
 			break;
 		abi_stack_hash_step(&w->h, s->pc[i]);
 	}

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which allocations are drawn, and what one that was drawn stands for. */
 
-/* Does an allocation of this size pass the filter and the sampling? Sampling draws a
- * number each time: every N-th call would fall in step with the target's pattern. */
-ALWAYS_INLINE int wanted(u64 size_bytes)
+/* Does an allocation of this size pass the filter? */
+ALWAYS_INLINE int is_in_bounds(u64 size_bytes)
 {
 #ifdef MIN_SIZE
 	if (size_bytes < MIN_SIZE)
@@ -13,6 +12,13 @@ ALWAYS_INLINE int wanted(u64 size_bytes)
 	if (size_bytes > MAX_SIZE)
 		return 0;
 #endif
+	return 1;
+}
+
+/* Is it drawn? Sampling draws a number each time: every N-th call would fall in step with
+ * the target's pattern. */
+ALWAYS_INLINE int is_drawn(u64 size_bytes)
+{
 #ifdef SAMPLE_THRESHOLD
 	if (bpf_get_prandom_u32() >= SAMPLE_THRESHOLD)
 		return 0;
@@ -25,6 +31,11 @@ ALWAYS_INLINE int wanted(u64 size_bytes)
 		return 0;
 #endif
 	return 1;
+}
+
+ALWAYS_INLINE int wanted(u64 size_bytes)
+{
+	return is_in_bounds(size_bytes) && is_drawn(size_bytes);
 }
 
 /* Count what a drawn block stands for. */

@@ -252,6 +252,12 @@ static struct error *refused(int err, const struct event_spec *spec)
 				    "the kernel does not take %s: the most is in "
 				    "/proc/sys/kernel/perf_event_max_sample_rate",
 				    spec->text);
+	/* arch_prepare_kprobe() of arch/x86/kernel/kprobes/core.c */
+	if (err == EILSEQ)
+		return error_create(ERROR_UNSUPPORTED,
+				    "%s+%lu of the kernel is not the beginning of an "
+				    "instruction",
+				    spec->name, (unsigned long)spec->offset);
 	if (err == ENOENT || err == EINVAL || err == EADDRNOTAVAIL) {
 		if (spec->kind == EVENT_KPROBE || spec->kind == EVENT_KRETPROBE)
 			return no_such_kernel_function(spec);

@@ -158,7 +158,7 @@ static void map_told(struct learner_code *code, struct process_code *p,
 		.dev_minor = event->dev_minor,
 		.path = (char *)(uintptr_t)event->path,
 	};
-	bool is_new;
+	bool is_new = false;
 
 	map(code, p, &m, event->time_ns, &is_new);
 }

@@ -54,6 +54,8 @@ _Static_assert((int)EFFECT_MAP == ABI_EFFECT_MAP, "same numbers");
 _Static_assert((int)EFFECT_UNMAP == ABI_EFFECT_UNMAP, "same numbers");
 _Static_assert((int)EFFECT_REMAP == ABI_EFFECT_REMAP, "same numbers");
 _Static_assert((int)EFFECT_RESIZE == ABI_EFFECT_RESIZE, "same numbers");
+_Static_assert((int)EFFECT_ALLOC_TOLD == ABI_EFFECT_ALLOC_TOLD, "same numbers");
+_Static_assert((int)EFFECT_FREE_TOLD == ABI_EFFECT_FREE_TOLD, "same numbers");
 
 static uint32_t power_of_two_from(uint64_t n)
 {
@@ -310,6 +312,9 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_event_flags(source, o);
 	if (o->kernel_points)
 		ok &= add_kernel_flags(source, o);
+	/* Walks begin where the probe is, and not where a call returned to. */
+	if (o->told)
+		ok &= add_flag(source, "-DWALK_EXACT=1");
 	if (o->mappings)
 		ok &= add_flag(source, "-DMAPPINGS");
 	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers);
@@ -458,13 +463,17 @@ void source_point_name(const struct kernel_point *point, char ret[PROGRAM_NAME_M
 /* Is this fragment part of the program? */
 static bool is_wanted(const char *name, const struct source_options *o)
 {
-	static const char *const of_allocations[] = {"sites.c",   "live.c",   "pending.c",
-						     "account.c", "sample.c", "hooks.c"};
+	static const char *const of_allocations[] = {"sites.c", "live.c", "pending.c",
+						     "sample.c", "account.c"};
 
 	if (!strcmp(name, "kernel.c"))
 		return o->kernel_points;
 	if (o->kernel_points && (!strcmp(name, "live.c") || !strcmp(name, "sample.c")))
 		return true;
+	if (!strcmp(name, "hooks.c"))
+		return !o->event && !o->told && !o->kernel_points;
+	if (!strcmp(name, "told.c"))
+		return o->told;
 	if (!strcmp(name, "mappings.c"))
 		return o->mappings;
 	if (!strcmp(name, "event.c"))

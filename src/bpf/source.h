@@ -60,6 +60,7 @@ struct source_options {
 	/* Trace the kernel's own allocations at these points; NULL: do not. */
 	const struct kernel_points *kernel_points;
 	const struct kernel_trace *kernel; /* with kernel_points */
+	bool told; /* blocks by static probes only, and no calls (told.c) */
 	struct kernel_offsets offsets;
 };
 

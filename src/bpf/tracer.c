@@ -43,6 +43,10 @@ static struct error *check_kernel(const struct tracer *t)
 				    "counting %s needs Linux 5.15, whose BPF finds the "
 				    "registers of user space",
 				    event->text);
+	if (t->options.told && !t->features.cookies)
+		return error_create(ERROR_UNSUPPORTED,
+				    "--otel-memory needs Linux 5.15, whose BPF tells "
+				    "probes apart");
 	if (t->options.attach == ATTACH_MULTI && !t->features.uprobe_multi)
 		return error_create(
 			ERROR_UNSUPPORTED,
@@ -124,6 +128,7 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.kernel_stacks = t->options.kernel_stacks,
 		.kernel_points = t->options.kernel ? &t->kernel_points : NULL,
 		.kernel = t->options.kernel,
+		.told = t->options.told,
 	};
 	struct error *err;
 
@@ -152,6 +157,20 @@ static size_t processes_bytes(const struct tracer *t)
 static size_t sites_at_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE) * sizeof(struct abi_site_at);
+}
+
+static size_t told_bytes(void)
+{
+	return ABI_MAX_SITES * sizeof(struct abi_told);
+}
+
+static struct error *open_told(struct tracer *t)
+{
+	int fd = compiler_map(t->compiler, "told");
+
+	t->told = fd < 0 ? NULL : mapped_open(fd, told_bytes());
+	return t->told ? NULL
+		       : error_create(ERROR_IO, "cannot map the table of static probes");
 }
 
 static struct error *open_maps(struct tracer *t)
@@ -296,6 +315,8 @@ struct error *tracer_create(const struct tracer_options *options,
 	tick_clock_calibrate(&t->ticks);
 	if (!err)
 		err = open_maps(t);
+	if (!err && t->options.told)
+		err = open_told(t);
 	if (!err && t->options.sample_bytes)
 		err = fill_samples(t);
 	if (!err && t->options.mappings)
@@ -486,6 +507,7 @@ void tracer_destroy(struct tracer *t)
 	vec_deinit(&t->allocators);
 	mapped_close(t->control, sizeof(*t->control));
 	mapped_close(t->sites_at, sites_at_bytes());
+	mapped_close(t->told, told_bytes());
 	if (t->source)
 		mapped_close(t->processes, processes_bytes(t));
 	vec_deinit(&t->event_bases);

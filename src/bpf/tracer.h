@@ -48,7 +48,9 @@ struct tracer_options {
 	const struct kernel_trace *kernel; /* trace the kernel's own allocations instead,
 					      of all or of one process; borrowed; NULL:
 					      do not */
-	bool with_time;                    /* keep the time of each block */
+	bool told;            /* plans have static probes that tell of blocks,
+				 and nothing else (plan_options.otel) */
+	bool with_time;       /* keep the time of each block */
 	bool traffic;         /* count by call path and thread; needs with_time */
 	uint64_t max_threads; /* with traffic: threads that are told apart */
 	unsigned

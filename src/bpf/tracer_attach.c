@@ -7,6 +7,7 @@
 #include <linux/bpf.h>
 
 #include "bpf/syscall.h"
+#include "bpf/told.h"
 #include "bpf/tracer_state.h"
 #include "util/cleanup.h"
 
@@ -82,8 +83,10 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 		[PROGRAM_ENTRY + 1] = "on_call",
 	};
 
-	if (i == PROGRAM_ENTRY && t->source->one_process &&
-	    t->attachment.ops == &attach_uprobe_multi)
+	if (t->options.told && i == PROGRAM_TOLD)
+		snprintf(ret, PROGRAM_NAME_MAX, "on_told");
+	else if (i == PROGRAM_ENTRY && t->source->one_process &&
+		 t->attachment.ops == &attach_uprobe_multi)
 		snprintf(ret, PROGRAM_NAME_MAX, "on_free_here");
 	else if (i < PROGRAM_ENTRY || t->features.cookies)
 		snprintf(ret, PROGRAM_NAME_MAX, "%s", names[i]);
@@ -139,7 +142,10 @@ struct error *tracer_try_program(struct tracer *t)
 		return tracer_try_kernel(t);
 	err = begin_programs(t, ops);
 	if (!err)
-		err = load(t, ops, uses_sessions(t) ? PROGRAM_SESSION : PROGRAM_RETURN);
+		err = load(t, ops,
+			   t->options.told    ? PROGRAM_TOLD
+			   : uses_sessions(t) ? PROGRAM_SESSION
+					      : PROGRAM_RETURN);
 	return err;
 }
 
@@ -154,7 +160,8 @@ void tracer_load_rest(struct tracer *t)
 		return;
 	/* What cannot be loaded is missed when it is wanted. */
 	for (size_t i = 0; i < t->program_count; i++)
-		if ((i != PROGRAM_SESSION || uses_sessions(t)) &&
+		if ((i < PROGRAM_SESSION || !t->options.told) &&
+		    (i != PROGRAM_SESSION || uses_sessions(t)) &&
 		    (i != PROGRAM_CODE_CHANGE || t->learner))
 			error_destroy(load(t, t->attachment.ops, i));
 }
@@ -204,6 +211,8 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 
 	if (is_session)
 		entry = PROGRAM_SESSION;
+	if (t->options.told)
+		entry = PROGRAM_TOLD;
 	err = load(t, t->attachment.ops, entry);
 	if (!err && site->wants_return && !is_session)
 		err = load(t, t->attachment.ops, PROGRAM_RETURN);
@@ -213,6 +222,7 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 		.path = object->allocator.open_path,
 		.function = site->function->name,
 		.offset = site->entry_offset,
+		.ref_ctr = site->ref_ctr,
 		.program = t->programs[entry],
 		.cookie = meaning,
 		.is_session = is_session,
@@ -291,10 +301,14 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 
 	unsigned number = t->features.cookies ? site_number(t, a, &id) : 0;
 	uint64_t meaning = source_site(site, allocator, number);
-	if (!source_serves(t->source, meaning)) {
+	if (!source_serves(t->source, meaning) ||
+	    /* The last number is that of all further sites. */
+	    (t->options.told && number == ABI_MAX_SITES - 1)) {
 		a->refused++;
 		return NULL;
 	}
+	if (t->options.told)
+		told_record(site, &t->told[number]);
 	if (site->wants_return && !can_return(site))
 		return error_create(ERROR_UNSUPPORTED,
 				    "no return probe is possible in %s",
@@ -342,6 +356,7 @@ static int rank_of(const struct attach_probe *probe)
 {
 	switch (ABI_SITE_EFFECT(probe->cookie)) {
 	case ABI_EFFECT_FREE:
+	case ABI_EFFECT_FREE_TOLD:
 	case ABI_EFFECT_UNMAP:
 		return 0;
 	case ABI_EFFECT_REALLOC:

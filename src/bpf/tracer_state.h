@@ -26,6 +26,7 @@ enum {
 	PROGRAM_CODE_CHANGE,
 	PROGRAM_SESSION,
 	PROGRAM_ENTRY, /* plain frees and other entries, or without cookies each entry */
+	PROGRAM_TOLD = PROGRAM_RETURN, /* of static probes */
 	/* Of an event, but for that of changes of code. */
 	PROGRAM_EVENT = PROGRAM_RETURN,
 	PROGRAM_MAPPING_CALL = PROGRAM_SESSION,
@@ -56,6 +57,7 @@ struct tracer {
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
 	struct abi_site_at *sites_at;  /* mapped, one for each byte of a page */
+	struct abi_told *told;         /* mapped, by the number of the site; or NULL */
 	struct tick_clock ticks;
 	uint64_t enabled_ns; /* counting began; 0: not yet */
 	struct attachment attachment;

@@ -17,7 +17,8 @@ struct error *tracer_open_learner(struct tracer *t)
 		.stacks = t->maps.stacks,
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
 		.marks_interrupted =
-			t->options.event && t->options.event->kind != EVENT_URETPROBE,
+			t->options.told ||
+			(t->options.event && t->options.event->kind != EVENT_URETPROBE),
 		.follows_forks = t->options.scope == SCOPE_FORKS,
 		.follows_all = t->options.scope == SCOPE_ALL,
 		.counts_hits = t->options.event,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/tracees_private.h"
+#include "target/allocator_otel.h"
 #include "util/cleanup.h"
 #include "util/path.h"
 #include "util/units.h"
@@ -137,6 +138,7 @@ static struct error *plan_file(struct tracees *ts, struct plan **ret)
 		.library = library,
 		.symbols_prefix = ts->plan_options.symbols_prefix,
 		.mappings = ts->plan_options.mappings,
+		.otel = ts->plan_options.otel,
 	};
 	struct plan_options options = ts->plan_options;
 	_cleanup_(allocators_deinit) struct allocators allocators = {0};
@@ -145,6 +147,8 @@ static struct error *plan_file(struct tracees *ts, struct plan **ret)
 
 	if (err)
 		return err;
+	if (!allocators.list.len && how.otel)
+		return error_create(ERROR_NOT_FOUND, "%s has no " OTEL_PROBES, library);
 	if (!allocators.list.len)
 		return error_create(ERROR_NOT_FOUND,
 				    "%s does not define malloc and free, nor such a pair "

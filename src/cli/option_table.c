@@ -90,6 +90,13 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"mappings", .group = GROUP_TARGET, .kind = KIND_FLAG, FIELD(mappings),
 		.help = "trace mmap, munmap and mremap too, with totals of their own",
 	},
+	[OPTION_OTEL_MEMORY] = {
+		"otel-memory", .group = GROUP_TARGET, .kind = KIND_FLAG,
+		FIELD(otel_memory),
+		.help = "trace the blocks that the program itself tells of by OpenTelemetry's "
+			"static probes otel_memory:alloc and otel_memory:free, and no "
+			"allocation functions",
+	},
 	[OPTION_REPLAY] = {
 		"replay", .argument = "FILE", .group = GROUP_TARGET, .kind = KIND_PATH,
 		.offline = OFFLINE_REPLAY, FIELD(replay),

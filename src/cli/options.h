@@ -81,6 +81,8 @@ struct options {
 	enum color_choice color; /* --color */
 	bool show_allocs, combined_only; /* never both */
 	bool mappings;                   /* --mappings */
+	bool otel_memory;                /* --otel-memory; never with mappings, function,
+					    symbols_prefix or event */
 	bool traffic; /* --traffic, or for want of it by --view or --sort */
 	unsigned temporary_threshold; /* 0..63 */
 	uint64_t max_threads;         /* default 16K (16384) */

@@ -65,6 +65,7 @@ static struct error *check_event(const struct options_given *given)
 		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,  OPTION_TRAFFIC,
 		OPTION_VIEW,        OPTION_HTML,           OPTION_TEMPORARY_THRESHOLD,
 		OPTION_SAVE,        OPTION_REPLAY,         OPTION_DIFF,
+		OPTION_OTEL_MEMORY,
 	};
 	struct event_spec spec;
 	struct error *err = event_spec_parse(given->options->event, &spec);
@@ -283,6 +284,7 @@ static struct error *check_kernel(const struct options_given *given)
 		OPTION_MAPPINGS,     OPTION_EVENT,          OPTION_GROWTH,
 		OPTION_FOLLOW_FORKS, OPTION_SAMPLE_BYTES,   OPTION_TRAFFIC,
 		OPTION_UNWIND,       OPTION_MAX_THREADS,    OPTION_TEMPORARY_THRESHOLD,
+		OPTION_OTEL_MEMORY,
 	};
 	struct options *options = given->options;
 	enum option_id by = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;
@@ -311,6 +313,23 @@ static struct error *check_kernel(const struct options_given *given)
 	options->unwind = UNWIND_CHOICE_FP;
 	if (!given->values[OPTION_STACK_DEPTH])
 		options->stack_depth = KERNEL_STACK_DEPTH;
+	return NULL;
+}
+
+/* What is about allocation functions, of which none is traced then. */
+static struct error *check_otel(const struct options_given *given)
+{
+	static const enum option_id others[] = {OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
+						OPTION_MAPPINGS};
+
+	if (!given->options->otel_memory)
+		return NULL;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (given->values[others[i]])
+			return error_create(ERROR_USAGE,
+					    "--otel-memory: expected without --%s, which "
+					    "is about functions; got both",
+					    option_rows[others[i]].name);
 	return NULL;
 }
 
@@ -348,8 +367,8 @@ struct error *options_check(const struct options_given *given)
 {
 	/* In this order: those behind may rely on those before. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
-		check_offline, check_view,  check_target,   check_blocks, check_kernel,
-		check_events,  check_sizes, check_combined, check_files,
+		check_offline, check_view, check_target, check_blocks,   check_kernel,
+		check_events,  check_otel, check_sizes,  check_combined, check_files,
 	};
 	struct error *err = NULL;
 

@@ -179,6 +179,25 @@ static struct error *create_kernel(struct session *s)
 	return err;
 }
 
+/* What a program tells there is missing in all numbers. */
+static void say_untold(const struct plan *plan)
+{
+	vec_foreach (object, &plan->objects) {
+		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
+
+		/* A probe may be in very many places. */
+		vec_foreach (skipped, &object->skipped)
+			if (skipped->why == PLAN_SKIP_REFUSED &&
+			    (skipped == object->skipped.data ||
+			     skipped[-1].function != skipped->function ||
+			     skipped[-1].reason != skipped->reason))
+				fprintf(stderr,
+					"memtrace: a probe %s of %s is not traced: %s\n",
+					skipped->function->name, path ? path : "?",
+					skipped->reason);
+	}
+}
+
 static struct error *start_tracing(struct session *s)
 {
 	const struct options *o = s->options;
@@ -196,6 +215,7 @@ static struct error *start_tracing(struct session *s)
 		.event = o->event ? &s->event : NULL,
 		.kernel_stacks = o->kernel_stacks,
 		.kernel = o->kernel ? &s->kernel : NULL,
+		.told = o->otel_memory,
 		.with_time = !o->combined_only || o->traffic,
 		.traffic = o->traffic,
 		.max_threads = o->max_threads,
@@ -236,6 +256,9 @@ static void describe_objects(const struct plan *plan, struct strbuf *ret)
 		escape_text(ret, plan->event->text);
 	}
 	vec_foreach (object, &plan->objects) {
+		if (object->sites.len &&
+		    object->sites.data->function->effect >= EFFECT_ALLOC_TOLD)
+			functions = *functions ? " static probes" : "";
 		strbuf_appendf(ret, "%s%zu%s of ", before, object->sites.len, functions);
 		escape_text(ret, path_base_name(object->allocator.module_path));
 		functions = "";
@@ -459,6 +482,8 @@ static struct error *trace(struct session *s)
 		return err;
 	for (size_t i = 0; o->verbose && i < s->plans.len; i++)
 		say_missing(s->plans.data[i]);
+	for (size_t i = 0; o->otel_memory && !o->quiet && i < s->plans.len; i++)
+		say_untold(s->plans.data[i]);
 	if (!o->quiet)
 		say_tracing(s);
 	err = waiter_start(&s->waiter, s->tracees.epoll_fd, o->interval_ns,

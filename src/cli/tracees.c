@@ -68,6 +68,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 				.symbols_prefix = options->symbols_prefix,
 				.function = options->function,
 				.mappings = options->mappings,
+				.otel = options->otel_memory,
 			},
 		.scope = scope_of(options),
 		.options = options,
@@ -193,6 +194,11 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 
 		err = tracer_attach(tracer, plans[i], t ? t->pid : 0, &refused);
 		err = explain_attach(err, t);
+		if (!err && refused && t)
+			tracees_note(ts, t,
+				     "has too many probes to tell apart: %zu are not "
+				     "traced",
+				     refused);
 	}
 	vec_foreach (t, &ts->list)
 		if (!err && !ts->options->kernel)

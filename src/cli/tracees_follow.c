@@ -67,6 +67,17 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 	return err ? err : trace_if_room(ts, t);
 }
 
+/* Static probes of the file that are not traced. */
+static size_t count_untold(const struct plan_object *object)
+{
+	size_t n = 0;
+
+	vec_foreach (skipped, &object->skipped)
+		n += skipped->function->effect >= EFFECT_ALLOC_TOLD &&
+		     skipped->why == PLAN_SKIP_REFUSED;
+	return n;
+}
+
 /* Files that it has mapped since may hold an allocator. */
 static struct error *plan_more(struct tracees *ts, struct tracee *t)
 {
@@ -87,6 +98,11 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t)
 
 		tracees_note(ts, t, "has loaded %s: %zu functions are traced from now on",
 			     path ? path : "?", object->sites.len);
+		if (count_untold(object))
+			tracees_note(ts, t,
+				     "has %zu static probes in %s that cannot be traced "
+				     "(--dry-run says why)",
+				     count_untold(object), path ? path : "?");
 	}
 	if (refused)
 		tracees_note(ts, t,

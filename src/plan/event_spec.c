@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 
 #include "plan/event.h"
+#include "target/allocator_otel.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/nearest.h"
@@ -109,6 +110,12 @@ static struct error *unknown_kind(const char *text)
 
 	if (!given)
 		return error_no_memory();
+	if (!strcmp(given, OTEL_PROVIDER))
+		return error_create(ERROR_USAGE,
+				    "--event: expected " OTEL_PROVIDER " without it: the "
+				    "option --otel-memory traces the blocks that these "
+				    "probes tell of, and --event "
+				    "usdt:PATH:" OTEL_PROVIDER ":alloc counts them");
 	strbuf_append(&message, "'");
 	escape_text(&message, given);
 	strbuf_append(&message, "' is no kind of event");

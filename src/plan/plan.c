@@ -88,6 +88,54 @@ static bool is_unwanted(const struct alloc_function *function,
 	       strcmp(function->name, options->function);
 }
 
+/* The place of a static probe; why it cannot have one of ours, or NULL. */
+static const char *place_told(struct elf_file *file,
+			      const struct allocator_function *found,
+			      struct plan_site *site)
+{
+	const struct usdt_place *told = &found->told;
+	bool allocates = found->function->effect == EFFECT_ALLOC_TOLD;
+	size_t used = allocates ? USDT_ARGS : 1, needed = allocates ? 2 : 1;
+	unsigned char code[INSN_LENGTH_MAX];
+	struct insn insn;
+
+	/* What the notes say is not proven: in the middle of an instruction a probe would
+	 * destroy the code. */
+	insn_decode(code, elf_file_read(file, told->file_offset, code, sizeof(code)),
+		    &insn);
+	if (insn.kind != INSN_NOP || insn.no_probe)
+		return "there is no nop";
+	for (size_t i = 0; i < used; i++) {
+		if (told->args[i].kind == USDT_ARG_UNKNOWN)
+			return "an argument is where a probe cannot read it";
+		if (told->args[i].kind == USDT_ARG_NONE && i < needed)
+			return "it has too few arguments";
+	}
+	site->address = found->symbol.address;
+	site->offset = site->entry_offset = told->file_offset;
+	site->ref_ctr = told->semaphore;
+	memset(site->arg_reg, PLACE_NO_REGISTER, sizeof(site->arg_reg));
+	memcpy(site->told, told->args, sizeof(site->told));
+	site->reason = "static probe";
+	return NULL;
+}
+
+static struct error *add_told(struct plan_object *object, struct elf_file *file,
+			      const struct allocator_function *found)
+{
+	/* A linker that folds functions leaves the notes of each of them. */
+	const struct plan_site *other = site_at(object, found->symbol.address);
+	struct plan_site site = {.function = found->function};
+	const char *why = other ? NULL : place_told(file, found, &site);
+
+	if (other)
+		return skip(object, PLAN_SKIP_SAME, found->function, other->function,
+			    NULL);
+	if (why)
+		return skip(object, PLAN_SKIP_REFUSED, found->function, NULL, why);
+	return vec_push(&object->sites, site) ? NULL : error_no_memory();
+}
+
 static struct error *add_function(struct plan_object *object, struct elf_file *file,
 				  const struct allocator_function *found,
 				  const struct plan_options *options,
@@ -95,15 +143,18 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 {
 	const struct alloc_function *function = found->function;
 	bool unwanted = is_unwanted(function, options);
-	const struct plan_site *other = site_at(object, found->symbol.address);
+	const struct plan_site *other;
 	const struct allocator_function *target;
 
 	if (function->mapping && !options->mappings)
 		return NULL;
+	if (function->effect == EFFECT_ALLOC_TOLD || function->effect == EFFECT_FREE_TOLD)
+		return add_told(object, file, found);
 	if (unwanted && function->effect != EFFECT_REALLOC)
 		return skip(object, PLAN_SKIP_UNWANTED, function, NULL, NULL);
 	if (found->symbol.type == STT_GNU_IFUNC)
 		return skip(object, PLAN_SKIP_INDIRECT, function, NULL, NULL);
+	other = site_at(object, found->symbol.address);
 	if (other)
 		return skip(object, PLAN_SKIP_SAME, function, other->function, NULL);
 	target = options->function ? NULL : jump_target(object, file, found);
@@ -164,7 +215,7 @@ static bool any(const struct plan_site *site)
 
 static bool frees(const struct plan_site *site)
 {
-	return site->function->effect == EFFECT_FREE;
+	return alloc_function_frees(site->function);
 }
 
 static bool records(const struct plan_site *site)
@@ -206,6 +257,10 @@ static struct error *check(const struct plan *plan, const struct plan_options *o
 
 	if (allocates && count_sites(plan, frees))
 		return NULL;
+	/* The others may be in files that have their probes already. */
+	if (options->otel && options->known && options->known->mappings.len &&
+	    plan_site_count(plan))
+		return NULL;
 	if (!allocates && options->function)
 		return no_such_function(plan, options->function);
 	vec_foreach (object, &plan->objects) {
@@ -226,6 +281,11 @@ static struct error *check(const struct plan *plan, const struct plan_options *o
 					s->other ? s->other->name : "");
 		}
 	}
+	if (options->otel)
+		return error_create(ERROR_NOT_FOUND,
+				    "there is no static probe otel_memory:%s: without it "
+				    "what is outstanding is not known",
+				    allocates ? "free" : "alloc");
 	return error_create(ERROR_NOT_FOUND,
 			    "no function that %s was found: name the file that holds the "
 			    "allocator with --lib PATH",
@@ -274,6 +334,7 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 		.library = options->library,
 		.symbols_prefix = options->symbols_prefix,
 		.mappings = options->mappings,
+		.otel = options->otel,
 		.known = options->known,
 	};
 	const struct site_target on = {.proc = proc, .maps = maps};

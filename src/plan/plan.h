@@ -25,6 +25,8 @@ struct plan_options {
 	 * realloc and its like stay, to take old blocks away. */
 	const char *function;
 	bool mappings; /* trace mmap and its family too */
+	bool otel;     /* trace what the program tells of its blocks by the probes of
+			  target/allocator_otel.h, and no functions */
 	/* Count stacks at this event instead: of tracee_plan(); NULL: do not. Borrowed.
 	 */
 	const struct event_spec *event;
@@ -46,6 +48,10 @@ struct plan_site {
 	int32_t sp_delta;       /* from the stack pointer at the entry probe to the
 				   return address, bytes */
 	uint8_t arg_reg[PLACE_ARGUMENTS]; /* of the arguments there, as in struct place */
+	/* Of a static probe the offset of its semaphore in the file, 0: none; and where
+	 * its arguments are: arg_reg has none of them then. */
+	uint64_t ref_ctr;
+	struct usdt_arg told[USDT_ARGS];
 	bool unrecorded;    /* its new blocks are not recorded (options.function) */
 	const char *reason; /* why this place; static string */
 };

@@ -16,6 +16,14 @@ static void print_probe(FILE *out, const struct plan_site *site, const char *kin
 	fputc('\n', out);
 }
 
+/* A static probe whose program looks whether anybody listens. */
+static void print_gated(FILE *out, const struct plan_site *site)
+{
+	fprintf(out, "  %-18s 0x%-10" PRIx64 " %-7s %s, semaphore at %#" PRIx64 "\n",
+		site->function->name, site->entry_offset, "entry", site->reason,
+		site->ref_ctr);
+}
+
 /* One line of what is known of an object; `text` may be the target's. */
 static void print_fact(FILE *out, const char *name, const char *text)
 {
@@ -57,7 +65,10 @@ static void print_object(const struct plan_object *object, FILE *out)
 	fprintf(out, "\n  %-18s %-12s %-7s %s\n", "function", "file offset", "probe",
 		"place");
 	vec_foreach (site, &object->sites) {
-		print_probe(out, site, "entry", site->entry_offset, site->reason);
+		if (site->ref_ctr)
+			print_gated(out, site);
+		else
+			print_probe(out, site, "entry", site->entry_offset, site->reason);
 		if (site->wants_return)
 			print_probe(out, site, "return", site->return_offset,
 				    site->return_offset == site->entry_offset

@@ -103,6 +103,14 @@ static void append_memory(struct text_page *page, const struct snapshot_process 
 			 process->exited ? " when last seen" : "");
 }
 
+/* Does the program itself tell of blocks (target/allocator_otel.h)? Then nothing else is
+ * traced. */
+static bool is_told(const struct snapshot *snap)
+{
+	return snap->allocators.len &&
+	       !strcmp(snap->allocators.data->label, "otel_memory");
+}
+
 static void append_tracing(struct text_page *page)
 {
 	const struct report *report = page->report;
@@ -114,6 +122,10 @@ static void append_tracing(struct text_page *page)
 				 elapsed.s, units_format_duration(report->since_ns).s);
 	else
 		text_append_line(page, "traced", "%s", elapsed.s);
+	if (is_told(snap))
+		text_append_line(page, "told",
+				 "by the program's probes otel_memory, of blocks that it "
+				 "may draw: each counts as the bytes it stands for");
 	if (snap->sample_every > 1)
 		text_append_line(page, "sampled",
 				 "1 in %" PRIu64 " allocations: bytes and counts are "

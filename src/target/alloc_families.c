@@ -250,5 +250,11 @@ const struct alloc_family alloc_families[ALLOC_FAMILY_COUNT] = {
 bool alloc_function_allocates(const struct alloc_function *function)
 {
 	return function->effect == EFFECT_ALLOC || function->effect == EFFECT_ALLOC_OUT ||
-	       function->effect == EFFECT_REALLOC;
+	       function->effect == EFFECT_REALLOC ||
+	       function->effect == EFFECT_ALLOC_TOLD;
+}
+
+bool alloc_function_frees(const struct alloc_function *function)
+{
+	return function->effect == EFFECT_FREE || function->effect == EFFECT_FREE_TOLD;
 }

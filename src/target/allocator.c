@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "target/allocator_otel.h"
 #include "target/maps.h"
 #include "util/cleanup.h"
 #include "util/path.h"
@@ -316,6 +317,9 @@ static struct error *find_named(struct search *search, struct allocators *ret)
 		return error_prefix(err, "allocator %s", module_path);
 	if (ret->list.len)
 		return NULL;
+	if (search->options->otel)
+		return error_create(ERROR_NOT_FOUND, "%s has no " OTEL_PROBES,
+				    module_path);
 	return error_create(ERROR_NOT_FOUND,
 			    "%s does not define %smalloc and %sfree, nor such a pair of "
 			    "%s%s%s: name the file that holds the allocator with --lib "
@@ -327,6 +331,20 @@ static struct error *find_named(struct search *search, struct allocators *ret)
 			    search->stripped ? search->stripped : "");
 }
 
+/* Does the process tell of blocks itself? What a search of allocators has not found. */
+static bool tells_of_blocks(struct search *search)
+{
+	const struct allocator_options *options = search->options;
+	struct allocator_options otel = *options;
+	_cleanup_(allocators_deinit) struct allocators found = {0};
+
+	otel.otel = true;
+	search->options = &otel;
+	error_destroy(try_modules(search, &found));
+	search->options = options;
+	return found.list.len;
+}
+
 static struct error *none_found(struct search *search)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
@@ -335,6 +353,11 @@ static struct error *none_found(struct search *search)
 
 	if (search->refused)
 		return take(search->refused);
+	if (search->options->otel)
+		return error_create(
+			ERROR_NOT_FOUND,
+			"process %d (%s) has mapped no file with " OTEL_PROBES,
+			search->proc->pid, search->proc->command);
 	strbuf_appendf(&text,
 		       "no allocator found in process %d (%s): ", search->proc->pid,
 		       search->proc->command);
@@ -358,6 +381,9 @@ static struct error *none_found(struct search *search)
 	if (!prefix)
 		strbuf_append(&text, ", or what its functions' names begin with by "
 				     "--symbols-prefix");
+	if (tells_of_blocks(search))
+		strbuf_append(&text, "; it has " OTEL_PROBES ", which --otel-memory "
+				     "traces");
 	if (text.failed)
 		return error_no_memory();
 	return error_create(ERROR_NOT_FOUND, "%s", strbuf_text(&text));
@@ -378,7 +404,7 @@ struct error *allocators_find(const struct proc *proc, const struct proc_maps *m
 	if (options->library)
 		return find_named(&search, ret);
 	err = try_modules(&search, ret);
-	if (!err && !ret->list.len && search.executable != SIZE_MAX)
+	if (!err && !ret->list.len && search.executable != SIZE_MAX && !options->otel)
 		err = try_module(&search, search.executable, true, ret);
 	if (!err && !ret->list.len)
 		err = none_found(&search);

@@ -13,6 +13,7 @@
 
 #include "target/elf.h"
 #include "target/proc.h"
+#include "target/usdt.h"
 #include "util/error.h"
 #include "util/vec.h"
 
@@ -27,6 +28,10 @@ enum alloc_effect {
 	EFFECT_REMAP = 7,     /* mremap */
 	EFFECT_RESIZE = 8,    /* gives a block another size in place; it worked when the
 				 result is at least the size asked for */
+	/* Of static probes: of a new block that the program tells of, with the address,
+	 * the size and what it stands for; and of one that is freed, with the address. */
+	EFFECT_ALLOC_TOLD = 9,
+	EFFECT_FREE_TOLD = 10,
 };
 
 #define ARG_NONE 0xff
@@ -43,8 +48,11 @@ struct alloc_function {
 	bool mapping;      /* traced with --mappings only */
 };
 
-/* True when a call can return a new block. */
+/* True when a call can make a new block. */
 bool alloc_function_allocates(const struct alloc_function *function);
+
+/* True when a call takes a block away and makes none. */
+bool alloc_function_frees(const struct alloc_function *function);
 
 enum alloc_family_id {
 	ALLOC_FAMILY_LIBC, /* the plain names */
@@ -72,6 +80,7 @@ extern const struct alloc_family alloc_families[ALLOC_FAMILY_COUNT];
 struct allocator_function {
 	const struct alloc_function *function;
 	struct elf_symbol symbol;
+	struct usdt_place told; /* of EFFECT_ALLOC_TOLD and _FREE_TOLD */
 };
 
 /* One allocator in one file. A file may hold several: a program linked statically with
@@ -104,6 +113,8 @@ struct allocator_options {
 	 * of for all known families; NULL: do not. */
 	const char *symbols_prefix;
 	bool mappings; /* mmap and its family are wanted too */
+	bool otel; /* instead of functions the probes of allocator_otel.h, of which one is
+		      enough to count */
 	/* Files that are mapped executable here were looked into already; NULL: none. */
 	const struct proc_maps *known;
 };

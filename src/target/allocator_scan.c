@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "target/allocator_otel.h"
 #include "target/debug_file.h"
 #include "util/cleanup.h"
 #include "util/path.h"
@@ -211,8 +212,10 @@ static struct error *extend(const struct scan *scan, struct range range,
 			    struct allocator *allocator)
 {
 	for (size_t i = range.begin; i < range.end; i++) {
-		const struct allocator_function found = {scan->rows.data[i].function,
-							 scan->symbols[i]};
+		const struct allocator_function found = {
+			.function = scan->rows.data[i].function,
+			.symbol = scan->symbols[i],
+		};
 
 		if (!found.symbol.name && !found.function->common)
 			continue;
@@ -406,6 +409,8 @@ struct error *allocators_scan(const struct allocator_file *file,
 	*stripped = NULL;
 	if (err)
 		return err;
+	if (options->otel)
+		return allocator_otel_scan(file, scan.elf, ret);
 
 	bool has_names = debug_file_is_needless(scan.elf);
 

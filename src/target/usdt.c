@@ -14,7 +14,7 @@
 
 struct note {
 	uint64_t address, base, semaphore;
-	const char *provider, *name;
+	const char *provider, *name, *args;
 };
 
 /* The file offset of `address` by the PT_LOADs; false outside of them. */
@@ -78,6 +78,9 @@ static bool parse(const char *desc, size_t size, struct note *ret)
 	memcpy(&ret->semaphore, desc + 16, sizeof(uint64_t));
 	ret->provider = take_string(&at, end);
 	ret->name = ret->provider ? take_string(&at, end) : NULL;
+	ret->args = ret->name ? take_string(&at, end) : NULL;
+	if (!ret->args)
+		ret->args = "";
 	return ret->name;
 }
 
@@ -95,13 +98,14 @@ static struct error *add(struct elf_file *file, struct note note, uint64_t base,
 {
 	/* Prelinking moves code and this section alike, and not what notes say. */
 	uint64_t moved = base && note.base ? base - note.base : 0;
-	struct usdt_place place = {0};
+	struct usdt_place place = {.address = note.address + moved};
 
-	if (!offset_of(file, note.address + moved, true, &place.file_offset))
+	if (!offset_of(file, place.address, true, &place.file_offset))
 		return NULL;
 	if (note.semaphore &&
 	    !offset_of(file, note.semaphore + moved, false, &place.semaphore))
 		return NULL;
+	usdt_args_parse(note.args, place.args, USDT_ARGS);
 	return vec_push(&ret->list, place) ? NULL : error_no_memory();
 }
 
@@ -129,7 +133,7 @@ struct error *usdt_find(struct elf_file *file, const char *provider, const char 
 			offer(nearest, &note);
 			continue;
 		}
-		err = add(file, note, base, ret);
+		err = ret->list.len < USDT_PLACES_MAX ? add(file, note, base, ret) : NULL;
 		if (err)
 			return err;
 	}

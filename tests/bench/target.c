@@ -61,7 +61,7 @@ static NOINLINE double run_pairs_below(unsigned depth, unsigned long count)
 	return ns;
 }
 
-#define CHURN_BLOCKS 20000
+#define CHURN_BLOCKS 2000
 #define CHURN_LEAK   512 /* one block in so many stays */
 
 /* By the clock of the process: others may want the processor. */

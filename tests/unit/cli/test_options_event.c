@@ -29,6 +29,32 @@ static void of_all(void)
 	REQUIRE(!parse_list(ARGV("--growth"), &options));
 }
 
+/* Blocks that the program tells of, and nothing of functions. */
+static void told(void)
+{
+	struct options options;
+
+	PARSE(&options, "--otel-memory", "--traffic", "--min-size=1K", "--lib=app");
+	CHECK(options.otel_memory && options.traffic && !options.event);
+	PARSE(&options, "--top=3");
+	CHECK(!options.otel_memory);
+	REFUSED("--otel-memory: expected without --mappings, which is about functions; "
+		"got both",
+		"--pid=1", "--mappings", "--otel-memory");
+	REFUSED("--otel-memory: expected without --function, which is about functions; "
+		"got both",
+		"--pid=1", "--otel-memory", "--function=calloc");
+	REFUSED("--otel-memory: expected without --symbols-prefix, which is about "
+		"functions; got both",
+		"--pid=1", "--otel-memory", "--symbols-prefix=my_");
+	REFUSED("--event: expected without --otel-memory, which is about allocations; "
+		"got both",
+		"--pid=1", "--otel-memory", "--event=profile:hz:9");
+	REFUSED("--growth: expected without --otel-memory, which is about allocations; "
+		"got both",
+		"--pid=1", "--otel-memory", "--growth");
+}
+
 static void refused(void)
 {
 	REFUSED("--event: expected profile:hz:N; got 'profile:99'", "--pid=1",
@@ -60,6 +86,7 @@ int main(void)
 {
 	RUN(events);
 	RUN(of_all);
+	RUN(told);
 	RUN(refused);
 	return check_done();
 }

@@ -20,6 +20,8 @@ DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
 extern unsigned short unit_gated_semaphore;
 unsigned short unit_gated_semaphore __attribute__((section(".probes"))) = 0x4711;
+extern unsigned short unit_arguments_semaphore;
+unsigned short unit_arguments_semaphore __attribute__((section(".probes")));
 
 static struct usdt_places find(const char *path, const char *name,
 			       struct nearest *nearest)
@@ -51,11 +53,33 @@ static void intact(void)
 	/* A nop, and the number that the semaphore begins with. */
 	CHECK_INT(read_at("/proc/self/exe", places.list.data[0].file_offset, 1), 0x90);
 	CHECK_INT(read_at("/proc/self/exe", places.list.data[0].semaphore, 2), 0x4711);
+	CHECK_INT(places.list.data[0].args[0].kind, USDT_ARG_NONE);
 	vec_deinit(&places.list);
 	places = find("/proc/self/exe", "gate", &nearest);
 	CHECK_INT(places.list.len, 0);
 	REQUIRE(nearest.count == 1);
 	CHECK_STR(nearest.best[0].name, "unit:gated");
+	vec_deinit(&places.list);
+}
+
+/* As the compiler that is used here writes them. */
+static void arguments(void)
+{
+	struct usdt_places places = find("/proc/self/exe", "arguments", NULL);
+	char *volatile address = NULL;
+
+	STAP_PROBE2(unit, arguments, address, -5);
+	REQUIRE(places.list.len == 1);
+
+	const struct usdt_arg *args = places.list.data[0].args;
+
+	CHECK(args[0].kind == USDT_ARG_REGISTER || args[0].kind == USDT_ARG_MEMORY);
+	CHECK_INT(args[0].size_bytes, 8);
+	CHECK_INT(args[1].kind, USDT_ARG_CONSTANT);
+	CHECK_INT(args[1].size_bytes, 4);
+	CHECK(args[1].is_signed);
+	CHECK_INT(args[1].value, -5);
+	CHECK_INT(args[2].kind, USDT_ARG_NONE);
 	vec_deinit(&places.list);
 }
 
@@ -126,6 +150,7 @@ static void damaged(void)
 int main(void)
 {
 	RUN(intact);
+	RUN(arguments);
 	RUN(damaged);
 	return check_done();
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/told.h"
+
+#include <stddef.h>
+
+#include <asm/ptrace.h>
+
+/* Where struct pt_regs has the registers, by their numbers (usdt_args.h). */
+static uint8_t register_offset(uint8_t number)
+{
+#if defined(__x86_64__)
+	static const uint8_t offsets[16] = {
+		offsetof(struct pt_regs, rax), offsetof(struct pt_regs, rcx),
+		offsetof(struct pt_regs, rdx), offsetof(struct pt_regs, rbx),
+		offsetof(struct pt_regs, rsp), offsetof(struct pt_regs, rbp),
+		offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdi),
+		offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
+		offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+		offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
+		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
+	};
+
+	if (number < sizeof(offsets))
+		return offsets[number];
+#endif
+	(void)number;
+	return ABI_TOLD_NO_REGISTER;
+}
+
+void told_record(const struct plan_site *site, struct abi_told *ret)
+{
+	_Static_assert(USDT_ARGS == ABI_TOLD_ARGS, "the same ones");
+
+	*ret = (struct abi_told){0};
+	for (size_t i = 0; i < USDT_ARGS; i++) {
+		const struct usdt_arg *from = &site->told[i];
+		struct abi_told_arg *to = &ret->arg[i];
+
+		if (from->kind == USDT_ARG_NONE || from->kind == USDT_ARG_UNKNOWN)
+			continue;
+		*to = (struct abi_told_arg){
+			.value = (uint64_t)from->value,
+			.kind = from->kind == USDT_ARG_MEMORY ? ABI_TOLD_MEMORY
+							      : ABI_TOLD_VALUE,
+			.base = register_offset(from->base),
+			.index = register_offset(from->index),
+			.index_shift = from->shift,
+			.size_bytes = from->size_bytes,
+			.is_signed = from->is_signed,
+		};
+	}
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "teller.h"
+
+#define _SDT_HAS_SEMAPHORES 1
+#include <sys/sdt.h>
+
+#define SEMAPHORE __attribute__((section(".probes")))
+
+unsigned short otel_memory_alloc_semaphore SEMAPHORE;
+unsigned short otel_memory_free_semaphore SEMAPHORE;
+
+/* The macros of <sys/sdt.h> take the constraint of all operands where they are used. */
+#undef STAP_SDT_ARG_CONSTRAINT
+#define STAP_SDT_ARG_CONSTRAINT r
+
+uint64_t tell_registers(void *block, size_t size)
+{
+	STAP_PROBE3(otel_memory, alloc, block, size, size);
+	return size;
+}
+
+uint64_t tell_narrow(void *block, size_t size)
+{
+	unsigned char narrow = (unsigned char)size;
+	signed char weight = 0; /* nothing is said of it */
+
+	STAP_PROBE3(otel_memory, alloc, block, narrow, weight);
+	return narrow;
+}
+
+void tell_free(void *block)
+{
+	STAP_PROBE1(otel_memory, free, block);
+}
+
+#undef STAP_SDT_ARG_CONSTRAINT
+#define STAP_SDT_ARG_CONSTRAINT m
+
+uint64_t tell_memory(void *block, size_t size)
+{
+	void *volatile at = block;
+	volatile size_t both[2] = {size, size};
+
+	STAP_PROBE3(otel_memory, alloc, at, both[0], both[1]);
+	return size;
+}
+
+void tell_free_memory(void *block)
+{
+	void *volatile at = block;
+
+	STAP_PROBE1(otel_memory, free, at);
+}
+
+#undef STAP_SDT_ARG_CONSTRAINT
+#define STAP_SDT_ARG_CONSTRAINT nor
+
+uint64_t tell_constant(void *block, size_t size)
+{
+	/* Without the weight. */
+	STAP_PROBE2(otel_memory, alloc, block, 4096);
+	return size;
+}
+
+uint64_t tell_drawn(void *block, size_t size)
+{
+	STAP_PROBE3(otel_memory, alloc, block, size, TELL_DRAWN_BYTES);
+	return TELL_DRAWN_BYTES;
+}
+
+/* As no macro makes it: the note by hand, of a table whose second element is meant. */
+uint64_t tell_indexed(void *block, size_t size)
+{
+	volatile uint64_t table[4] = {0, 0, (uint64_t)(uintptr_t)block, size};
+
+	__asm__ volatile("990: nop\n"
+			 ".pushsection .note.stapsdt,\"?\",\"note\"\n"
+			 ".balign 4\n"
+			 ".4byte 992f-991f, 994f-993f, 3\n"
+			 "991: .asciz \"stapsdt\"\n"
+			 "992: .balign 4\n"
+			 "993: .8byte 990b\n"
+			 ".8byte _.stapsdt.base\n"
+			 ".8byte otel_memory_alloc_semaphore\n"
+			 ".asciz \"otel_memory\"\n"
+			 ".asciz \"alloc\"\n"
+			 ".asciz \"8@(%%rax,%%rcx,8) -4@8(%%rax,%%rcx,8) 8@$0\"\n"
+			 "994: .balign 4\n"
+			 ".popsection\n"
+			 :
+			 : "a"(table), "c"(2ul), "m"(table));
+	return size;
+}

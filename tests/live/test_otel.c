@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Blocks that a program tells of itself by otel_memory's static probes: every number is
+ * the target's own.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+#include "util/cleanup.h"
+
+#define TIMEOUT_S 30
+
+static struct probes *probes_before;
+
+/* How many tracers the target sees: the kernel counts one for each place of a probe. */
+#define ALLOC_PLACES 6
+#define FREE_PLACES  2
+
+static bool sees_tracers(struct live_process *target, int alloc, int free)
+{
+	json_t *truth = oracle_ask(target, "ask");
+	bool sees = live_int(truth, "alloc_semaphore") == alloc &&
+		    live_int(truth, "free_semaphore") == free;
+
+	json_decref(truth);
+	return sees;
+}
+
+static void check_traced(struct live_process *target)
+{
+	CHECK(sees_tracers(target, ALLOC_PLACES, FREE_PLACES));
+}
+
+/* With perf events the kernel takes its time. */
+static void check_untraced(struct live_process *target)
+{
+	double end = live_now_s() + TIMEOUT_S;
+
+	while (!sees_tracers(target, 0, 0) && live_now_s() < end)
+		live_sleep(0.02);
+	CHECK(sees_tracers(target, 0, 0));
+}
+
+/* Let memtrace learn the call sites in peace: it may not get to run for a while, and
+ * holds some hundred walks that are new. */
+static void learn(struct live_process *target, struct live_process *memtrace)
+{
+	oracle_do(target, "make 1");
+	oracle_do(target, "threads 2");
+	json_decref(memtrace_report(memtrace));
+}
+
+static void check_report(const json_t *truth, const json_t *report)
+{
+	CHECK_INT(compare_heap(truth, report, true), 0);
+	CHECK_INT(compare_totals(truth, report), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+}
+
+/* One run from its beginning to its end, with each of the options. */
+static void exact(const char *options)
+{
+	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *memtrace;
+	json_t *truth, *report, *allocator;
+
+	/* Of these nobody is told. */
+	oracle_do(target, "make 10");
+	check_untraced(target);
+	memtrace = memtrace_start(live_pid(target), options);
+	check_traced(target);
+	learn(target, memtrace);
+	oracle_do(target, "make 699");
+	/* Also the older ones. */
+	oracle_do(target, "drop 210");
+	oracle_do(target, "threads 1000");
+	truth = oracle_ask(target, "fail 3");
+	report = memtrace_report(memtrace);
+	check_report(truth, report);
+	/* Most of them are at sites with memory, constants and parts of registers. */
+	CHECK_INT(report_site(report, "heap", "site_indexed").blocks, 500);
+	CHECK_INT(report_site(report, "heap", "site_drawn").bytes, 500 * 524288);
+	CHECK_INT(report_site(report, "heap", "site_thread").blocks, 2004);
+	allocator = json_array_get(live_get(report, "allocators"), 0);
+	CHECK_STR(json_string_value(live_get(allocator, "name")), "otel_memory");
+	CHECK_INT(json_array_size(live_get(report, "allocators")), 1);
+	json_decref(truth);
+	json_decref(report);
+	truth = oracle_ask(target, "drop 500");
+	report = memtrace_stop(memtrace);
+	check_report(truth, report);
+	CHECK_INT(report_site(report, "heap", "site_indexed").blocks, 0);
+	json_decref(truth);
+	json_decref(report);
+	check_untraced(target);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+static void all_told(void)
+{
+	exact("--otel-memory --unwind auto");
+}
+
+static void all_told_perf(void)
+{
+	exact("--otel-memory --unwind auto --attach perf");
+}
+
+/* What was allocated and freed in all; and the peak, which was before the frees. With
+ * frame pointers, as a walk by rules that is new may come too late for the peak. */
+static void traffic(void)
+{
+	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *memtrace =
+		memtrace_start(live_pid(target), "--otel-memory --unwind fp --traffic");
+	json_t *truth, *report;
+	int64_t peak;
+
+	truth = oracle_ask(target, "make 400");
+	peak = live_int(truth, "allocated_bytes");
+	json_decref(truth);
+	oracle_do(target, "drop 100");
+	truth = oracle_ask(target, "threads 50");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(compare_totals(truth, report), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	CHECK_INT(live_int(report, "heap.traffic.allocated_bytes"),
+		  live_int(truth, "allocated_bytes"));
+	CHECK_INT(live_int(report, "heap.traffic.freed_bytes"),
+		  live_int(truth, "freed_bytes"));
+	CHECK_INT(live_int(report, "heap.peak.bytes"), peak);
+	json_decref(truth);
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* Sizes are bounded, and not what a block stands for. */
+static void bounds(void)
+{
+	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *memtrace = memtrace_start(
+		live_pid(target), "--otel-memory --unwind auto --min-size 256");
+	json_t *report;
+
+	learn(target, memtrace);
+	oracle_do(target, "make 299");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_drawn").blocks, 0);
+	CHECK_INT(report_site(report, "heap", "site_narrow").blocks, 0);
+	CHECK_INT(report_site(report, "heap", "site_constant").blocks, 300);
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* Of what the program draws one block in ten is drawn again. Within ten deviations of the
+ * sum, which no run will ever leave. */
+static void sampled(void)
+{
+	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *memtrace = memtrace_start(
+		live_pid(target), "--otel-memory --unwind auto --sample-every 10");
+	json_t *truth, *report;
+	int64_t blocks;
+
+	learn(target, memtrace);
+	oracle_do(target, "make 2999");
+	truth = oracle_ask(target, "drop 1000");
+	report = memtrace_stop(memtrace);
+	blocks = report_site(report, "heap", "site_constant").blocks;
+	CHECK(blocks > 200 - 10 * 14 && blocks < 200 + 10 * 14);
+	CHECK_INT(report_site(report, "heap", "site_constant").bytes, blocks * 4096);
+	CHECK_INT(report_site(report, "heap", "site_drawn").bytes,
+		  report_site(report, "heap", "site_drawn").blocks * 524288);
+	json_decref(truth);
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* Nobody is left to lower the semaphores but the kernel. */
+static void killed(void)
+{
+	struct live_process *target = target_start(TELLER_BINARY);
+
+	for (int perf = 0; perf < 2; perf++) {
+		struct live_process *memtrace = memtrace_start(
+			live_pid(target), perf ? "--otel-memory --attach perf"
+					       : "--otel-memory --attach multi");
+
+		check_traced(target);
+		oracle_do(target, "make 10");
+		live_signal(memtrace, SIGKILL);
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGKILL);
+		live_destroy(memtrace);
+		check_untraced(target);
+	}
+	live_destroy(target);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+/* A library that comes later, with semaphores of its own. */
+static void loaded(void)
+{
+	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *memtrace =
+		memtrace_start(live_pid(target), "--otel-memory --unwind auto");
+	json_t *truth, *report;
+
+	oracle_do(target, "load " TELLER_LIBRARY);
+	if (!live_wait_stderr(memtrace, "traced from now on", TIMEOUT_S))
+		live_fail("%s", live_stderr(memtrace));
+	learn(target, memtrace);
+	truth = oracle_ask(target, "make 99");
+	report = memtrace_stop(memtrace);
+	check_report(truth, report);
+	CHECK_INT(report_site(report, "heap", "site_library").blocks, 100);
+	json_decref(truth);
+	json_decref(report);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+/* A static program without symbols: nothing shows where its malloc is, but it tells. */
+static void stripped(void)
+{
+	struct live_process *target = target_start(TELLER_STRIPPED);
+	struct live_process *memtrace =
+		memtrace_start_plain(live_pid(target), "--dry-run");
+	json_t *truth, *report;
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), "no allocator found");
+	CHECK_CONTAINS(live_stderr(memtrace), "which --otel-memory traces");
+	live_destroy(memtrace);
+	memtrace = memtrace_start(live_pid(target), "--otel-memory --unwind auto");
+	oracle_do(target, "make 20");
+	truth = oracle_ask(target, "drop 5");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(compare_totals(truth, report), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	/* A stack for each site, though they have no names. */
+	CHECK_INT(live_int(report, "heap.stack_count"), 6);
+	json_decref(truth);
+	json_decref(report);
+	live_destroy(target);
+}
+
+/* The text report says whose numbers these are, and --dry-run where they come from. */
+static void words(void)
+{
+	struct live_process *target = target_start(TELLER_BINARY);
+	struct live_process *memtrace =
+		memtrace_start_plain(live_pid(target), "--otel-memory --top 1 --older 0");
+	unsigned told = 0, listed = 0, probes = 0, gated = 0;
+	char *line;
+
+	REQUIRE(live_wait_stderr(memtrace, "8 static probes of teller; Ctrl-C ends",
+				 TIMEOUT_S));
+	oracle_do(target, "make 2");
+	live_signal(memtrace, SIGINT);
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		told += !!strstr(line,
+				 "  told        by the program's probes otel_memory");
+		listed += !!strstr(line, "\t1048576 bytes in 2 allocations from stack");
+		free(line);
+	}
+	CHECK_INT(told, 1);
+	CHECK_INT(listed, 1);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+
+	memtrace = memtrace_start_plain(live_pid(target), "--otel-memory --dry-run");
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		probes += !!strstr(line, "  otel_memory:");
+		gated += !!strstr(line, "static probe, semaphore at 0x");
+		free(line);
+	}
+	CHECK_INT(probes, ALLOC_PLACES + FREE_PLACES);
+	CHECK_INT(gated, ALLOC_PLACES + FREE_PLACES);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(target);
+}
+
+/* --- bad input -------------------------------------------------------------------- */
+
+static void check_refused(const char *const argv[], int status, const char *one,
+			  const char *other)
+{
+	struct live_process *memtrace = live_start(argv);
+	const char *text;
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), status);
+	text = live_stderr(memtrace);
+	CHECK_CONTAINS(text, one);
+	CHECK_CONTAINS(text, other);
+	CHECK(strchr(text, '\n') && !strchr(text, '\n')[1]);
+	live_destroy(memtrace);
+}
+
+static void refused(void)
+{
+	struct live_process *target = oracle_start();
+	char pid[16];
+	const char *const none[] = {memtrace_path, "--otel-memory", "-p", pid, NULL};
+	const char *const file[] = {memtrace_path, "--otel-memory", "-p", pid,
+				    "--lib",       "libc.so.6",     NULL};
+	const char *const later[] = {memtrace_path, "--otel-memory", "--lib",
+				     EVENTS_BINARY, NULL};
+	const char *const both[] = {memtrace_path, "--otel-memory", "-p",
+				    pid,           "--mappings",    NULL};
+	const char *const event[] = {memtrace_path, "--otel-memory", "-p", pid,
+				     "--event",     "profile:hz:9",  NULL};
+	const char *const spec[] = {memtrace_path, "--event", "otel_memory",
+				    "-p",          pid,       NULL};
+
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
+	check_refused(none, 1, "no file with static probes otel_memory:alloc", "oracle");
+	check_refused(file, 1, "libc.so.6 has no static probes", "otel_memory:free");
+	check_refused(later, 1, "events has no static probes", "otel_memory:free");
+	check_refused(both, 2, "--otel-memory", "--mappings");
+	check_refused(event, 2, "--event", "--otel-memory");
+	check_refused(spec, 2, "otel_memory", "--otel-memory");
+	live_destroy(target);
+	CHECK(probes_gone(probes_before, 5));
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	RUN(all_told);
+	RUN(all_told_perf);
+	RUN(traffic);
+	RUN(bounds);
+	RUN(sampled);
+	RUN(killed);
+	RUN(loaded);
+	RUN(stripped);
+	RUN(words);
+	RUN(refused);
+	probes_destroy(probes_before);
+	return check_done();
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The plan of a program that tells of blocks: this one. */
+#include "check.h"
+
+#include <sys/sdt.h>
+
+#include "plan/plan.h"
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct plan *, plan_destroy);
+
+long far_away = 7;
+
+/* Never called: the probes are what counts. */
+void tell(void *block, long size, double real);
+__attribute__((noinline, used)) void tell(void *block, long size, double real)
+{
+	STAP_PROBE3(otel_memory, alloc, block, size, size);
+	STAP_PROBE2(otel_memory, alloc, block, size);
+	/* With an argument too few, and with one where no probe can read it. */
+	STAP_PROBE1(otel_memory, alloc, block);
+#undef STAP_SDT_ARG_CONSTRAINT
+#define STAP_SDT_ARG_CONSTRAINT m
+	STAP_PROBE2(otel_memory, alloc, block, far_away);
+#undef STAP_SDT_ARG_CONSTRAINT
+#define STAP_SDT_ARG_CONSTRAINT x
+	STAP_PROBE2(otel_memory, alloc, real, real);
+#undef STAP_SDT_ARG_CONSTRAINT
+#define STAP_SDT_ARG_CONSTRAINT nor
+	/* Of this one no more is asked for. */
+	STAP_PROBE2(otel_memory, free, block, far_away);
+	STAP_PROBE1(otel_memory, other, block);
+	/* A note that names an instruction which is no nop: the one behind it. */
+	__asm__ volatile("990: nop\n"
+			 "xorl %%eax, %%eax\n"
+			 ".pushsection .note.stapsdt,\"?\",\"note\"\n"
+			 ".balign 4\n"
+			 ".4byte 992f-991f, 994f-993f, 3\n"
+			 "991: .asciz \"stapsdt\"\n"
+			 "992: .balign 4\n"
+			 "993: .8byte 990b+1, _.stapsdt.base, 0\n"
+			 ".asciz \"otel_memory\", \"free\", \"8@%%rdi\"\n"
+			 "994: .balign 4\n"
+			 /* Two of the same nop, as of functions that were folded. */
+			 ".rept 2\n"
+			 ".4byte 992f-991f, 994f-993f, 3\n"
+			 "991: .asciz \"stapsdt\"\n"
+			 "992: .balign 4\n"
+			 "993: .8byte 990b, _.stapsdt.base, 0\n"
+			 ".asciz \"otel_memory\", \"free\", \"8@%%rdi\"\n"
+			 "994: .balign 4\n"
+			 ".endr\n"
+			 ".popsection\n"
+			 :
+			 :
+			 : "eax");
+}
+
+static struct error *build(const char *path, struct plan **ret)
+{
+	const struct allocator_file file = {.module_path = path, .open_path = path};
+	const struct allocator_options how = {.otel = true};
+	const struct plan_options options = {.otel = true, .unmapped = true};
+	struct allocators allocators = {0};
+	char *stripped = NULL;
+
+	REQUIRE(!allocators_scan(&file, &how, &allocators, &stripped));
+	CHECK(!stripped);
+	return plan_build_for(&allocators, &options, ret);
+}
+
+static void own_probes(void)
+{
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	const struct plan_object *object;
+	size_t unread = 0, few = 0, nops = 0, same = 0;
+
+	REQUIRE(!build("/proc/self/exe", &plan));
+	REQUIRE(plan->objects.len == 1);
+	object = plan->objects.data;
+	CHECK_STR(object->allocator.label, "otel_memory");
+	REQUIRE(object->sites.len == 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct plan_site *site = &object->sites.data[i];
+
+		CHECK_STR(site->function->name,
+			  i >= 2 ? "otel_memory:free" : "otel_memory:alloc");
+		CHECK(!site->wants_return);
+		CHECK_INT(site->ref_ctr, 0);
+		CHECK(site->told[0].kind == USDT_ARG_REGISTER ||
+		      site->told[0].kind == USDT_ARG_MEMORY);
+		if (i < 2)
+			CHECK(site->told[1].kind != USDT_ARG_NONE);
+		CHECK_INT(site->told[2].kind == USDT_ARG_NONE, i != 0);
+	}
+	vec_foreach (skipped, &object->skipped) {
+		if (skipped->why == PLAN_SKIP_SAME) {
+			same++;
+			continue;
+		}
+		CHECK_INT(skipped->why, PLAN_SKIP_REFUSED);
+		unread += !!strstr(skipped->reason, "cannot read it");
+		few += !!strstr(skipped->reason, "too few");
+		nops += !!strstr(skipped->reason, "no nop");
+	}
+	CHECK_INT(unread, 2);
+	CHECK_INT(few, 1);
+	CHECK_INT(nops, 1);
+	CHECK_INT(same, 1);
+	CHECK_INT(object->skipped.len, 5);
+}
+
+/* A file without them has no allocator of this kind, whatever else it has. */
+static void none(void)
+{
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	struct error *err = build("/bin/sh", &plan);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_NOT_FOUND);
+	CHECK_CONTAINS(err->message, "otel_memory:alloc");
+	error_destroy(err);
+}
+
+int main(void)
+{
+	RUN(own_probes);
+	RUN(none);
+	return check_done();
+}
