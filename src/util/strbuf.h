@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct strbuf {
 	char *data; /* NUL-terminated, or NULL while nothing was appended */
@@ -28,8 +29,14 @@ void strbuf_append(struct strbuf *buf, const char *text);
 void strbuf_append_char(struct strbuf *buf, char c);
 /* `len` bytes, which may contain NULs. */
 void strbuf_append_bytes(struct strbuf *buf, const char *bytes, size_t len);
+/* As by "%" PRIu64 and PRIx64, for lists of very many numbers. */
+void strbuf_append_decimal(struct strbuf *buf, uint64_t n);
+void strbuf_append_hex(struct strbuf *buf, uint64_t n);
 void strbuf_appendf(struct strbuf *buf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Empty it, keeping its storage; when it has failed it stays so. */
+void strbuf_clear(struct strbuf *buf);
 
 /* The text so far, "" when there is none. Borrowed until the next append. */
 const char *strbuf_text(const struct strbuf *buf);
