@@ -90,6 +90,8 @@ void json_write_trend(struct json_stream *s, const struct snapshot *snap,
 	json_stream_unsigned(s, "grew", t->grew);
 	json_stream_unsigned(s, "shrank", t->shrank);
 	json_stream_unsigned(s, "stands", t->stands);
+	json_stream_unsigned(s, "rise_bytes", t->rise_bytes);
+	json_stream_unsigned(s, "fall_bytes", t->fall_bytes);
 	json_stream_real(s, "slope_bytes_per_s", t->slope_bytes_per_s);
 	json_stream_real(s, "determination", t->determination);
 	json_stream_close(s, '}');

@@ -104,7 +104,7 @@ static const struct file_field lifetimes_fields[] = {
 static const struct file_field trend_fields[] = {
 #define F(member) FIELD(struct snapshot_trend, member)
 	F(intervals), F(grew), F(shrank), F(slope_bytes_per_s), F(determination),
-	F(stands),
+	F(stands), F(rise_bytes), F(fall_bytes),
 #undef F
 };
 

@@ -136,6 +136,8 @@ struct snapshot_trend {
 				     there is one, 1 of what does not change */
 	uint32_t stands;          /* how many of the last intervals ended without more
 				     bytes than ever before */
+	uint64_t rise_bytes;      /* so much more it holds than at first; 0: no more */
+	uint64_t fall_bytes;      /* so far below an earlier height it was, at most */
 };
 
 /* One earlier moment of the run: the targets as a whole; where blocks were sampled, what

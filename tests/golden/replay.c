@@ -97,6 +97,8 @@ static void add_traffic(struct snapshot *snap)
 			.shrank = (uint32_t)i,
 			.slope_bytes_per_s = 12.5 - (double)i,
 			.determination = 0.25,
+			.rise_bytes = 40 + i,
+			.fall_bytes = 7 * i,
 		};
 
 		REQUIRE(vec_push(&snap->traffic, traffic));

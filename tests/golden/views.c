@@ -97,7 +97,7 @@ static void fill_stacks(struct fixture *f)
 						.peak_time_ns = end_ns - 1000 * MS,
 						.peak_count = 9},
 		     &(struct snapshot_lifetimes){{[3] = 1}},
-		     &(struct snapshot_trend){12, 11, 0, 93.5, 0.9942, 0});
+		     &(struct snapshot_trend){12, 11, 0, 93.5, 0.9942, 0, 1122, 0});
 	add_measured(f,
 		     &(struct snapshot_traffic){.allocations = 40,
 						.allocated_bytes = 409600,
@@ -108,7 +108,7 @@ static void fill_stacks(struct fixture *f)
 						.peak_time_ns = end_ns - 7500 * MS,
 						.peak_count = 4},
 		     &(struct snapshot_lifetimes){{[0] = 2, [5] = 30, [11] = 6}},
-		     &(struct snapshot_trend){12, 3, 2, 1500, 0.61, 8});
+		     &(struct snapshot_trend){12, 3, 2, 1500, 0.61, 8, 18000, 4096});
 	add_measured(f,
 		     &(struct snapshot_traffic){.allocations = 5000,
 						.allocated_bytes = 160000,
@@ -120,7 +120,7 @@ static void fill_stacks(struct fixture *f)
 						.peak_count = 2},
 		     &(struct snapshot_lifetimes){
 			     {[0] = 4990, [1] = 9, [SNAPSHOT_LIFETIMES - 1] = 1}},
-		     &(struct snapshot_trend){12, 5, 6, -0.5, 0.002, 3});
+		     &(struct snapshot_trend){12, 5, 6, -0.5, 0.002, 3, 0, 512});
 }
 
 static void fill_run(struct fixture *f)
