@@ -72,6 +72,9 @@ void json_write_traffic(struct json_stream *s, const struct snapshot *snap,
 	if (row->stack < snap->lifetimes.len)
 		write_buckets(s, "lifetimes", snap->lifetimes.data[row->stack].count,
 			      SNAPSHOT_LIFETIMES, "min_ms", "max_ms");
+	if (row->ever_sizes)
+		write_buckets(s, "sizes", row->ever_sizes->count, SNAPSHOT_PATH_SIZES,
+			      "min_bytes", "max_bytes");
 	json_stream_close(s, '}');
 }
 

@@ -80,6 +80,7 @@ struct report_row {
 	/* What was measured beside the blocks, as traced; NULL: it was not. */
 	const struct snapshot_traffic *traffic;
 	const struct snapshot_lifetimes *lifetimes;
+	const struct snapshot_path_sizes *ever_sizes;
 	const struct snapshot_trend *trend;
 	/* From `traffic`; 0 without. */
 	struct report_flow flow, since;  /* since the attach, since the previous report */

@@ -113,6 +113,13 @@ struct snapshot_lifetimes {
 	uint64_t count[SNAPSHOT_LIFETIMES];
 };
 
+/* Blocks that one call path has allocated, by their size then, in powers of two of a byte
+ * as above; SNAPSHOT_PATH_SIZES - 1 counts all larger ones. As traced. */
+#define SNAPSHOT_PATH_SIZES 32
+struct snapshot_path_sizes {
+	uint64_t count[SNAPSHOT_PATH_SIZES];
+};
+
 /* What one thread did since the attach, as traced; where snapshot.has_traffic. */
 struct snapshot_thread {
 	uint32_t process; /* index into snapshot.processes */
@@ -293,6 +300,7 @@ struct snapshot {
 	bool has_traffic, has_lifetimes, has_trends;
 	VEC(struct snapshot_traffic) traffic;
 	VEC(struct snapshot_lifetimes) lifetimes;
+	VEC(struct snapshot_path_sizes) path_sizes; /* with traffic, but of older files */
 	VEC(struct snapshot_trend) trends[BLOCK_CLASS_COUNT];
 	VEC(struct snapshot_thread) threads; /* by process, then tid */
 	/* Sizes of all heap blocks ever allocated, as traced: where has_traffic. */

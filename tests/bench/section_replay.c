@@ -125,6 +125,7 @@ static void add_measures(struct snapshot *snap)
 			.peak_time_ns = snap->attached_ns + random_number() % 60000000000,
 		};
 		struct snapshot_lifetimes lifetimes = {.count = {0}};
+		struct snapshot_path_sizes sizes = {.count = {0}};
 		struct snapshot_trend trend = {
 			.intervals = 12,
 			.grew = (uint32_t)(random_number() % 13),
@@ -142,8 +143,11 @@ static void add_measures(struct snapshot *snap)
 		traffic.peak_bytes = traffic.peak_count * 300;
 		for (size_t k = 0; k < 6; k++)
 			lifetimes.count[random_number() % 16] += traffic.frees / 6;
+		sizes.count[6] = traffic.frees;
+		sizes.count[9] = traffic.allocations - traffic.frees;
 		need(vec_push(&snap->traffic, traffic) &&
 		     vec_push(&snap->lifetimes, lifetimes) &&
+		     vec_push(&snap->path_sizes, sizes) &&
 		     vec_push(&snap->trends[BLOCK_HEAP], trend));
 	}
 	snap->has_traffic = snap->has_lifetimes = snap->has_trends = true;

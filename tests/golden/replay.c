@@ -103,6 +103,8 @@ static void add_traffic(struct snapshot *snap)
 
 		REQUIRE(vec_push(&snap->traffic, traffic));
 		REQUIRE(vec_push(&snap->lifetimes, lifetimes));
+		REQUIRE(vec_push(&snap->path_sizes,
+				 (struct snapshot_path_sizes){.count = {i, [7] = 99}}));
 		for (size_t k = 0; k < BLOCK_CLASS_COUNT; k++)
 			REQUIRE(vec_push(&snap->trends[k], trend));
 	}
