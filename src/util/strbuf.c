@@ -41,7 +41,7 @@ failed:
 	return false;
 }
 
-void strbuf_append_bytes(struct strbuf *buf, const char *bytes, size_t len)
+void strbuf_append_bytes_(struct strbuf *buf, const char *bytes, size_t len)
 {
 	if (!len || !strbuf_reserve(buf, len))
 		return;
@@ -50,17 +50,8 @@ void strbuf_append_bytes(struct strbuf *buf, const char *bytes, size_t len)
 	buf->data[buf->len] = '\0';
 }
 
-void strbuf_append(struct strbuf *buf, const char *text)
-{
-	strbuf_append_bytes(buf, text, strlen(text));
-}
-
-void strbuf_append_char(struct strbuf *buf, char c)
-{
-	strbuf_append_bytes(buf, &c, 1);
-}
-
-static void append_number(struct strbuf *buf, uint64_t n, unsigned base)
+/* Inline, so that the compiler knows the divisor. */
+static inline void append_number(struct strbuf *buf, uint64_t n, unsigned base)
 {
 	char digits[20]; /* of UINT64_MAX, decimal */
 	size_t at = sizeof(digits);
