@@ -15,7 +15,7 @@ struct text_page {
 	const struct report *report;
 	FILE *out;
 	struct frame_texts frames; /* a line each */
-	struct units_text clock; /* local time of the snapshot, "03:04:05" */
+	struct units_text clock;   /* local time of the snapshot, "03:04:05" */
 };
 
 /* Colours; they are written only where report.options.color says so. */
