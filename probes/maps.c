@@ -40,6 +40,7 @@ BPF_F_TABLE("array", u32, struct stack_record, stacks, MAX_STACKS, BPF_F_MMAPABL
 #ifdef UNWIND_RULES
 BPF_F_TABLE("array", u32, struct abi_rule_bucket, rules, RULE_BUCKETS, BPF_F_MMAPABLE);
 BPF_F_TABLE("hash", u64, u64, rule_spill, ABI_RULE_SPILL, BPF_F_NO_PREALLOC);
+BPF_F_TABLE("array", u32, struct abi_miss_room, miss_rooms, CPU_SLOTS * ABI_MISS_ROOMS, 0);
 BPF_RINGBUF_OUTPUT(misses, MISS_RING_PAGES);
 #endif
 

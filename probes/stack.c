@@ -135,6 +135,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	w.end = forget(&w.words[2], w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, ctx, s, allocator);
+	w.depth = forget(&w.words[3], w.depth);
 	if (w.end == WALK_MISSED) {
 		s->start.pc = 0;
 		number = miss_hand_over(t, ctx, &w, s, allocator);
