@@ -11,7 +11,7 @@ ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller)
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_MISS_ROOMS; i++) {
 		u32 at = first + i;
-		struct abi_miss_room *r = miss_rooms.lookup(&at);
+		struct abi_miss_room *r = (struct abi_miss_room *)miss_rooms.lookup(&at);
 
 		if (!r || __sync_val_compare_and_swap(&r->owner, 0, caller) != 0)
 			continue;

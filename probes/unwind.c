@@ -65,7 +65,7 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_SCRATCH_WAYS; i++) {
 		u32 at = first + i;
-		struct abi_scratch *s = scratch.lookup(&at);
+		struct abi_scratch *s = (struct abi_scratch *)scratch.lookup(&at);
 
 		if (s && __sync_val_compare_and_swap(&s->owner, 0, caller) == 0)
 			return s;
