@@ -102,7 +102,8 @@ struct abi_control {
 	uint64_t stacks_used;     /* next free index of `stacks` */
 	uint64_t draining;        /* memtrace reads the tables: changes go to `journal` */
 	uint64_t journal_used;    /* next free index of `journal`, also past its end */
-	uint64_t misses;          /* walks handed over, next number of one */
+	uint64_t misses;          /* numbers of walks that were handed over: the next */
+	uint64_t misses_lost;     /* of them, there was no room for the walk */
 	uint64_t spilled_rules;   /* entries in rule_spill */
 	uint64_t only_slot;       /* of the process, where just one is traced */
 };
@@ -477,8 +478,49 @@ _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 #define ABI_MISS_STACK_BIT  0x80000000u
 #define ABI_MISS_STACK(n)   (ABI_MISS_STACK_BIT | (uint32_t)(n))
 #define ABI_MISS_PAGES      16
-#define ABI_MISS_FEW_PAGES  4 /* where the stack is known to end within */
 #define ABI_MISS_PAGE_BYTES 4096
+
+/*
+ * Of the copy only what has changed is handed over: memtrace keeps the pages as they were
+ * the last time, and so do the probes, in a few rooms for each processor, since a program
+ * can be preempted by another thread's. Both begin with zeros. A program claims a room
+ * for a walk, so that what comes by way of it comes in order. Walks of one thread take
+ * little more than what it has done between them.
+ */
+#define ABI_MISS_ROOMS       4 /* for each processor, a power of two */
+#define ABI_MISS_BLOCK_BYTES 64
+#define ABI_MISS_BLOCKS      (ABI_MISS_PAGE_BYTES / ABI_MISS_BLOCK_BYTES) /* of a page */
+
+/* Where a room has the page at this address. */
+#define ABI_MISS_AT(address)                                                             \
+	((uint64_t)(address) / ABI_MISS_PAGE_BYTES & (ABI_MISS_PAGES - 1))
+
+/* What is in the ring begins with one of these. */
+#define ABI_MISS_WALK 1
+#define ABI_MISS_MORE 2
+
+struct abi_miss {
+	uint32_t kind, room;
+	uint64_t number;
+	uint64_t time_ns; /* CLOCK_MONOTONIC, after the walk */
+	uint32_t process; /* slot */
+	uint16_t allocator;
+	uint16_t depth;          /* frames that were walked, without the one of `pc` */
+	uint64_t pc, sp, bp;     /* where it goes on */
+	uint64_t is_interrupted; /* `pc` is no return address */
+	uint64_t leading;        /* frames of the kernel, before all others */
+	/* With depth 0 only. */
+	uint64_t rbx, r12, r13, r14, r15;
+	uint64_t base;    /* address of the first page; of it nothing below sp counts */
+	uint32_t present; /* bit i: the page that is i after it could be read */
+	uint32_t replacement_count;
+	uint64_t changed[ABI_MISS_PAGES]; /* bit n of i: block n of the page at i has */
+	/* Those that have, in the order of the pages from `base` on. */
+	uint8_t block[ABI_MISS_PAGES * ABI_MISS_BLOCKS][ABI_MISS_BLOCK_BYTES];
+};
+#define ABI_MISS_BYTES(blocks)                                                           \
+	(__builtin_offsetof(struct abi_miss, block) + (blocks)*ABI_MISS_BLOCK_BYTES)
+
 /* As many as a thread can have (kernel/events/uprobes.c, MAX_URETPROBE_DEPTH). */
 #define ABI_MISS_REPLACEMENTS 64
 
@@ -488,26 +530,23 @@ struct abi_replacement {
 	uint64_t return_address;
 };
 
-struct abi_miss {
-	uint64_t number;
-	uint64_t time_ns; /* CLOCK_MONOTONIC, after the walk */
-	uint32_t process; /* slot */
-	uint16_t allocator;
-	uint16_t depth;          /* frames that were walked, without the one of `pc` */
-	uint64_t pc, sp, bp;     /* where it goes on */
-	uint64_t is_interrupted; /* `pc` is no return address */
-	uint64_t leading;        /* frames of the kernel in walked[], before all others */
-	/* With depth 0 only. */
-	uint64_t rbx, r12, r13, r14, r15;
-	uint64_t base;    /* address of pages[0] */
-	uint32_t present; /* bit i: pages[i] could be read */
-	uint16_t page_count;
-	uint16_t replacement_count;
-	struct abi_replacement replacement[ABI_MISS_REPLACEMENTS];
-	uint64_t walked[ABI_MAX_DEPTH + 1];
-	uint8_t pages[][ABI_MISS_PAGE_BYTES]; /* page_count of them */
+/* Comes before the room's next walk when that has any of it. */
+struct abi_miss_more {
+	uint32_t kind, room;
+	struct abi_replacement replacement[ABI_MISS_REPLACEMENTS]; /* replacement_count */
+	uint64_t walked[ABI_MAX_DEPTH + 1];                        /* leading + depth */
 };
-#define ABI_MISS_BYTES(pages) (sizeof(struct abi_miss) + (pages)*ABI_MISS_PAGE_BYTES)
+
+struct abi_miss_room {
+	uint64_t owner;    /* ABI_CALLER_KEY, 0: free */
+	uint64_t words[4]; /* for values of the program's */
+	uint64_t stale;    /* bit i: memtrace does not have page[i] as it is here */
+	uint64_t copied;   /* bit i: page[i] is of the walk at hand */
+	uint64_t page[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES / 8];
+	uint64_t fresh[ABI_MISS_PAGE_BYTES / 8];
+	struct abi_miss_more more;
+	struct abi_miss walk;
+};
 
 /* --- calls on their way ----------------------------------------------------------- */
 

@@ -100,6 +100,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	w.end = forget(&w.words[2], w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, regs, s, kind);
+	w.depth = forget(&w.words[3], w.depth);
 	/* Else without a stack: its hash is that of the whole walk. */
 	if (w.end == WALK_MISSED)
 		return miss_hand_over(t, regs, &w, s, kind);

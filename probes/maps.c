@@ -8,6 +8,20 @@ struct stack_record {
 	u64 pc[STACK_DEPTH];
 };
 
+/* libbcc compiles code of its own to read and write values of maps as text, for each
+ * element of each array in them; what it takes for a string is one element. */
+struct scratch_bytes {
+	char bytes[sizeof(struct abi_scratch)];
+};
+#ifdef UNWIND_RULES
+struct miss_room_bytes {
+	char bytes[sizeof(struct abi_miss_room)];
+};
+#endif
+struct stack_bytes {
+	char bytes[sizeof(struct stack_record)];
+};
+
 BPF_F_TABLE("array", u32, struct abi_control, control, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_process, processes, PROCESS_SLOTS, BPF_F_MMAPABLE);
 #if !defined(EVENTS) && !defined(KERNEL)
@@ -43,12 +57,13 @@ BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, ABI_PENDING_SPILL, B
 
 BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 	    BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct abi_scratch, scratch, CPU_SLOTS * ABI_SCRATCH_WAYS, 0);
-BPF_F_TABLE("array", u32, struct stack_record, stacks, MAX_STACKS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct scratch_bytes, scratch, CPU_SLOTS * ABI_SCRATCH_WAYS, 0);
+BPF_F_TABLE("array", u32, struct stack_bytes, stacks, MAX_STACKS, BPF_F_MMAPABLE);
 
 #ifdef UNWIND_RULES
 BPF_F_TABLE("array", u32, struct abi_rule_bucket, rules, RULE_BUCKETS, BPF_F_MMAPABLE);
 BPF_F_TABLE("hash", u64, u64, rule_spill, ABI_RULE_SPILL, BPF_F_NO_PREALLOC);
+BPF_F_TABLE("array", u32, struct miss_room_bytes, miss_rooms, CPU_SLOTS * ABI_MISS_ROOMS, 0);
 BPF_RINGBUF_OUTPUT(misses, MISS_RING_PAGES);
 #endif
 

@@ -10,7 +10,8 @@ ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
 
 		if (word >> ABI_STACK_NUMBER_BITS == tag) {
 			u32 number = word & ABI_STACK_NUMBER_MASK;
-			struct stack_record *s = stacks.lookup(&number);
+			struct stack_record *s =
+				(struct stack_record *)stacks.lookup(&number);
 
 			if (s && s->head.check == check)
 				return number;
@@ -36,7 +37,8 @@ ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 chec
 			return number;
 		if (word >> ABI_STACK_NUMBER_BITS == tag) {
 			u32 other = word & ABI_STACK_NUMBER_MASK;
-			struct stack_record *s = stacks.lookup(&other);
+			struct stack_record *s =
+				(struct stack_record *)stacks.lookup(&other);
 
 			if (s && s->head.check == check)
 				return other;
@@ -78,7 +80,10 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 
 	number = next;
 
-	struct stack_record *record = next < MAX_STACKS ? stacks.lookup(&number) : NULL;
+	struct stack_record *record = NULL;
+
+	if (next < MAX_STACKS)
+		record = (struct stack_record *)stacks.lookup(&number);
 
 	if (!record) {
 		count(ABI_STACKS_FULL, 1);
@@ -135,6 +140,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	w.end = forget(&w.words[2], w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, ctx, s, allocator);
+	w.depth = forget(&w.words[3], w.depth);
 	if (w.end == WALK_MISSED) {
 		s->start.pc = 0;
 		number = miss_hand_over(t, ctx, &w, s, allocator);

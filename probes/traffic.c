@@ -141,7 +141,9 @@ ALWAYS_INLINE struct abi_flow *estimated_flow(u32 stack)
 #endif
 }
 
-ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e)
+/* `bucket` is that of its size. */
+ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
+				  u64 bucket)
 {
 	struct abi_late event = {.stack = b->stack,
 				 .kind = ABI_LATE_ALLOCATED,
@@ -154,8 +156,14 @@ ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e)
 	struct abi_traffic *path = traffic.lookup(&event.stack);
 	struct abi_flow *estimated = estimated_flow(event.stack);
 
-	if (path)
+	if (path) {
+		u64 size = abi_path_size(bucket);
+
 		abi_flow_allocated(&path->flow, 1, event.bytes, event.tick, 0);
+		opaque(size);
+		if (size < ABI_PATH_SIZES)
+			__sync_fetch_and_add(&path->size[size], 1);
+	}
 	if (estimated)
 		abi_flow_allocated(estimated, e.blocks, e.bytes, event.tick,
 				   ABI_SAMPLE_WEIGHT_SHIFT);
@@ -342,7 +350,7 @@ ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
 	struct abi_sizes *s = sizes.lookup(&cpu);
 	struct estimate e = estimate_of(bytes);
 
-	path_allocated(b, e);
+	path_allocated(b, e, bucket);
 	outstanding_add(t->slot, bytes, e.bytes, b->tick);
 	opaque(bucket);
 	if (s && bucket < ABI_SIZE_BUCKETS)

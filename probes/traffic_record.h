@@ -29,6 +29,7 @@ _Static_assert(sizeof(struct abi_flow) == 64, "one cache line");
 /* Buckets of powers of two: 0 counts 0, i counts 2^(i-1) to 2^i - 1. */
 #define ABI_SIZE_BUCKETS     65
 #define ABI_LIFETIME_BUCKETS 32 /* of milliseconds; the last counts all longer ones */
+#define ABI_PATH_SIZES       32 /* of bytes, at one call path; likewise */
 
 /* 1 when `x` is not 0, without a branch: the verifier would follow both sides of each. */
 static inline uint64_t abi_is_set(uint64_t x)
@@ -65,8 +66,15 @@ static inline uint32_t abi_lifetime_bucket(uint32_t age_ticks, uint64_t tick_ns)
 struct abi_traffic {
 	struct abi_flow flow;
 	uint64_t lifetime[ABI_LIFETIME_BUCKETS];
+	uint64_t size[ABI_PATH_SIZES]; /* of blocks when they were allocated */
 };
-_Static_assert(sizeof(struct abi_traffic) == 320, "no holes");
+_Static_assert(sizeof(struct abi_traffic) == 576, "whole cache lines");
+
+/* Where a size is counted at a call path, by its bucket of all sizes. */
+static inline uint32_t abi_path_size(uint32_t bucket)
+{
+	return bucket < ABI_PATH_SIZES ? bucket : ABI_PATH_SIZES - 1;
+}
 
 #if defined(__clang__)
 #define TRAFFIC_NO_UNROLL _Pragma("clang loop unroll(disable)")

@@ -59,7 +59,7 @@ static bool read_stacks(const void *elements, uint32_t first, uint32_t count, vo
 
 static struct error *read_blocks(struct drain *d, bool *settled)
 {
-	struct error *err, *close_err;
+	struct error *err;
 
 	d->snap->blocks[BLOCK_HEAP].len = 0;
 	d->keys.len = 0;
@@ -68,10 +68,7 @@ static struct error *read_blocks(struct drain *d, bool *settled)
 	if (err)
 		return err;
 	err = drain_read_tables(d);
-	close_err = drain_journal_close(d, settled);
-	if (err)
-		error_destroy(close_err);
-	return err ? err : close_err;
+	return error_first(err, drain_journal_close(d, settled));
 }
 
 /* Leave out what was taken out and what is no process's, and stacks that are not

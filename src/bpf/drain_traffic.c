@@ -41,11 +41,14 @@ static bool read_paths(const void *elements, uint32_t first, uint32_t count, voi
 
 	(void)first;
 	if (!vec_reserve(&snap->traffic, snap->traffic.len + count) ||
-	    !vec_reserve(&snap->lifetimes, snap->lifetimes.len + count))
+	    !vec_reserve(&snap->lifetimes, snap->lifetimes.len + count) ||
+	    !vec_reserve(&snap->path_sizes, snap->path_sizes.len + count))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		struct snapshot_lifetimes *lived =
 			&snap->lifetimes.data[snap->lifetimes.len++];
+		struct snapshot_path_sizes *sizes =
+			&snap->path_sizes.data[snap->path_sizes.len++];
 		/* A copy, so that nothing is read twice. */
 		struct abi_traffic t = ((const volatile struct abi_traffic *)elements)[i];
 
@@ -60,6 +63,7 @@ static bool read_paths(const void *elements, uint32_t first, uint32_t count, voi
 			.peak_count = (uint32_t)t.flow.outstanding.peak_when,
 		};
 		memcpy(lived->count, t.lifetime, sizeof(lived->count));
+		memcpy(sizes->count, t.size, sizeof(sizes->count));
 	}
 	return true;
 }

@@ -18,6 +18,7 @@
 #include "bpf/mapped.h"
 #include "bpf/rule_table.h"
 #include "bpf/rule_walk.h"
+#include "bpf/stack_pages.h"
 #include "bpf/stack_store.h"
 #include "unwind/walk.h"
 #include "unwind_step.h"
@@ -26,9 +27,10 @@
 
 #define LEARNER_NICE (-20)
 
-/* A batch, after which others get the lock: about what the ring holds. */
+/* A batch, after which others get the lock; and how many there are for who has to see
+ * all that was handed over: more than the ring holds. */
 #define BATCH_MAX        512
-#define CATCH_UP_BATCHES 4
+#define CATCH_UP_BATCHES 128
 
 /* How long the learner waits to be told, after walks and after none. */
 #define BUSY_MS 1
@@ -54,7 +56,8 @@ struct learner {
 	uint64_t handed_over; /* walks that came out of the ring */
 	struct walk_frame frames[ABI_MAX_DEPTH + 1];
 	uint64_t pcs[ABI_MAX_DEPTH + 1];
-	uint8_t patched[ABI_MISS_PAGES * ABI_MISS_PAGE_BYTES];
+	struct stack_pages pages;
+	uint8_t copy[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES]; /* of the walk at hand */
 	unsigned batch;
 	uint64_t pruned_ns; /* CLOCK_MONOTONIC */
 	unsigned max_depth;
@@ -85,22 +88,21 @@ static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
 	unwind_registers_set(ret, ARCH_R15, m->r15);
 }
 
-/* The copy with the return addresses that were replaced put back. */
-static const void *put_back(struct learner *l, const struct abi_miss *m)
+/* The copy of the stack, with the return addresses that were replaced put back. */
+static struct stack_copy copy_of(struct learner *l, const struct abi_miss *m,
+				 const struct stack_room *room, const uint64_t *present)
 {
-	const size_t size = (size_t)m->page_count * ABI_MISS_PAGE_BYTES;
-	const void *bytes = m->pages;
+	size_t size = stack_room_copy(room, m, l->copy) * ABI_MISS_PAGE_BYTES;
 
 	for (uint32_t i = 0; i < m->replacement_count && i < ABI_MISS_REPLACEMENTS; i++) {
-		uint64_t at = m->replacement[i].at - m->base;
+		const struct abi_replacement *r = &room->more.replacement[i];
+		uint64_t at = r->at - m->base;
 
-		if (m->replacement[i].at < m->sp || at > size - 8)
-			continue;
-		if (bytes == m->pages)
-			bytes = memcpy(l->patched, m->pages, size);
-		memcpy(l->patched + at, &m->replacement[i].return_address, 8);
+		if (r->at >= m->sp && size >= 8 && at <= size - 8)
+			memcpy((uint8_t *)l->copy + at, &r->return_address, 8);
 	}
-	return bytes;
+	return (struct stack_copy){
+		.base = m->base, .bytes = l->copy, .size_bytes = size, .pages = present};
 }
 
 static uint32_t end_of(const struct walk *walk)
@@ -230,15 +232,11 @@ static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 	return end;
 }
 
-static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
+static void end_walk(struct learner *l, const struct abi_miss *m,
+		     const struct stack_room *room, uint32_t *ret)
 {
-	uint64_t present = m->present;
-	const struct stack_copy copy = {
-		.base = m->base,
-		.bytes = put_back(l, m),
-		.size_bytes = (size_t)m->page_count * ABI_MISS_PAGE_BYTES,
-		.pages = &present,
-	};
+	const uint64_t present = m->present;
+	const struct stack_copy copy = copy_of(l, m, room, &present);
 	size_t before = m->depth + m->leading, count = 0;
 	uint32_t end = ABI_END_COMPLETE;
 
@@ -246,7 +244,7 @@ static void end_walk(struct learner *l, const struct abi_miss *m, uint32_t *ret)
 		before = l->max_depth;
 	if (!walk_by_rules(l, m, &copy, before, &count))
 		end = walk_and_learn(l, m, &copy, before, &count);
-	memcpy(l->pcs, m->walked, before * sizeof(*l->pcs));
+	memcpy(l->pcs, room->more.walked, before * sizeof(*l->pcs));
 	l->counts.walks++;
 	l->counts.unreadable += end == ABI_END_UNREADABLE;
 	l->counts.truncated += end == ABI_END_DEPTH;
@@ -264,17 +262,18 @@ static uint32_t hit_of(const struct learner *l, uint32_t stack)
 	return stack < l->maps.sizes->max_stacks ? stack : l->maps.sizes->max_stacks;
 }
 
-static int on_miss(void *arg, void *data, size_t size)
+static int on_record(void *arg, void *data, size_t size)
 {
 	struct learner *l = arg;
-	const struct abi_miss *m = data;
+	const struct stack_room *room;
+	const struct abi_miss *m = stack_pages_take(&l->pages, data, size, &room);
 	uint32_t stack = ABI_NO_STACK;
 
+	if (!m)
+		return 0;
 	l->handed_over++;
-	if (size >= sizeof(*m) && m->page_count && m->page_count <= ABI_MISS_PAGES &&
-	    size >= ABI_MISS_BYTES(m->page_count) &&
-	    m->process < l->maps.sizes->process_slots) {
-		end_walk(l, m, &stack);
+	if (m->process < l->maps.sizes->process_slots) {
+		end_walk(l, m, room, &stack);
 		/* A hit is counted here, and nobody asks for its stack. */
 		if (l->hits && m->allocator == ABI_EVENT_STACKS) {
 			l->hits[hit_of(l, stack)]++;
@@ -298,10 +297,10 @@ static void lock_soon(struct learner *l)
 	__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
 }
 
-/* End walks that were handed over; true when there may be more of them. */
-static bool consume(struct learner *l, bool is_learner)
+/* End walks that were handed over: how many. With BATCH_MAX of them there may be more. */
+static unsigned consume(struct learner *l, bool is_learner)
 {
-	bool is_full;
+	unsigned batch;
 
 	if (is_learner)
 		pthread_mutex_lock(&l->lock);
@@ -313,13 +312,13 @@ static bool consume(struct learner *l, bool is_learner)
 	l->batch = 0;
 	learner_code_catch_up(&l->processes.code);
 	ring_buffer__consume(l->ring);
-	is_full = l->batch >= BATCH_MAX;
-	if (!is_full && now_ns - l->pruned_ns > 2 * MEMORY_NS) {
+	batch = l->batch;
+	if (batch < BATCH_MAX && now_ns - l->pruned_ns > 2 * MEMORY_NS) {
 		learner_code_prune(&l->processes.code, now_ns - MEMORY_NS);
 		l->pruned_ns = now_ns;
 	}
 	pthread_mutex_unlock(&l->lock);
-	return is_full;
+	return batch;
 }
 
 static void *run(void *arg)
@@ -327,8 +326,8 @@ static void *run(void *arg)
 	struct learner *l = arg;
 	int epoll_fd = ring_buffer__epoll_fd(l->ring);
 	struct epoll_event event;
+	unsigned batch = 0;
 	uint64_t stop;
-	bool is_full = false;
 
 	/* Ahead of the targets: what they hand over meanwhile is lost once the ring is
 	 * full. A thread has a priority of its own (setpriority(2)). */
@@ -338,10 +337,10 @@ static void *run(void *arg)
 		 * call sites come in bursts, and the kernel may tell of the next one
 		 * only with its next tick. */
 		epoll_wait(epoll_fd, &event, 1,
-			   is_full    ? 0
-			   : l->batch ? BUSY_MS
-				      : IDLE_MS);
-		is_full = consume(l, true);
+			   batch >= BATCH_MAX ? 0
+			   : batch            ? BUSY_MS
+					      : IDLE_MS);
+		batch = consume(l, true);
 		/* Or they would wait for as long as walks come. */
 		for (int i = 0;
 		     i < GIVE_WAY_TIMES && __atomic_load_n(&l->waiting, __ATOMIC_SEQ_CST);
@@ -364,7 +363,7 @@ static struct error *start_thread(struct learner *l)
 	struct epoll_event event = {.events = EPOLLIN};
 
 	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	l->ring = ring_buffer__new(l->maps.misses, on_miss, l, NULL);
+	l->ring = ring_buffer__new(l->maps.misses, on_record, l, NULL);
 	if (!l->ring || l->stop_fd < 0 ||
 	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->stop_fd,
 		      &event) ||
@@ -400,6 +399,9 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 		return error_no_memory();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->alias_lock, NULL);
+	err = stack_pages_init(&l->pages, maps->sizes->cpu_slots);
+	if (err)
+		return err;
 	err = map_table(maps->rules,
 			(size_t)maps->sizes->rule_buckets *
 				sizeof(struct abi_rule_bucket),
@@ -444,6 +446,7 @@ void learner_destroy(struct learner *l)
 	mapped_close(l->stacks.index, l->index_bytes);
 	rule_table_deinit(&l->rules);
 	aliases_deinit(&l->aliases);
+	stack_pages_deinit(&l->pages);
 	free(l->hits);
 	pthread_mutex_destroy(&l->lock);
 	pthread_mutex_destroy(&l->alias_lock);
@@ -464,11 +467,11 @@ void learner_prepare(struct learner *l, uint32_t slot)
 
 void learner_catch_up(struct learner *l)
 {
-	bool is_full = true;
+	unsigned batch = BATCH_MAX;
 
 	/* Bounded, should they come faster than we walk. */
-	for (int i = 0; i < CATCH_UP_BATCHES && is_full; i++)
-		is_full = consume(l, false);
+	for (int i = 0; i < CATCH_UP_BATCHES && batch >= BATCH_MAX; i++)
+		batch = consume(l, false);
 }
 
 void learner_forget(struct learner *l, uint32_t slot)
@@ -495,10 +498,16 @@ uint32_t learner_stack(struct learner *l, uint32_t stack)
 
 void learner_add_hits(struct learner *l, uint64_t hits[], size_t len)
 {
+	const struct abi_control *control = l->maps.control;
+
 	lock_soon(l);
 	for (size_t i = 0; l->hits && i < len; i++)
 		hits[i] += l->hits[i];
-	hits[len - 1] += __atomic_load_n(&l->maps.control->misses, __ATOMIC_SEQ_CST) -
+
+	/* First those that were lost: each has a number by then. */
+	uint64_t lost = __atomic_load_n(&control->misses_lost, __ATOMIC_SEQ_CST);
+
+	hits[len - 1] += __atomic_load_n(&control->misses, __ATOMIC_SEQ_CST) - lost -
 			 l->handed_over;
 	pthread_mutex_unlock(&l->lock);
 }

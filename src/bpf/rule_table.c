@@ -16,17 +16,19 @@ void rule_table_deinit(struct rule_table *table)
 
 static void spill(struct rule_table *table, uint64_t key, uint64_t rule)
 {
-	vec_foreach (spilled, &table->spilled) {
-		if (*spilled != key)
-			continue;
-		(void)sys_bpf_element(BPF_MAP_UPDATE_ELEM, table->spill_fd, &key, &rule);
+	uint64_t before;
+	bool is_there =
+		!sys_bpf_element(BPF_MAP_LOOKUP_ELEM, table->spill_fd, &key, &before);
+
+	if (is_there && before == rule)
 		return;
-	}
-	if (!vec_reserve(&table->spilled, table->spilled.len + 1) ||
+	if ((!is_there && !vec_reserve(&table->spilled, table->spilled.len + 1)) ||
 	    sys_bpf_element(BPF_MAP_UPDATE_ELEM, table->spill_fd, &key, &rule)) {
 		table->refused++;
 		return;
 	}
+	if (is_there)
+		return;
 	table->spilled.data[table->spilled.len++] = key;
 	table->count++;
 	table->held[ABI_RULE_SLOT(key)]++;

@@ -33,9 +33,9 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 #define FEW_RULE_BUCKETS  16384
 #define MANY_RULE_BUCKETS 65536
 
-/* The ring of walks that are handed over: some 500 of them, or
- * 1700 of short stacks. */
-#define MISS_RING_BYTES (32u << 20)
+/* The ring of walks that are handed over: 250 with whole copies of large stacks, and some
+ * 30,000 that differ little from one another (abi.h). */
+#define MISS_RING_BYTES (16u << 20)
 
 /* Records for each thread: with three quarters of them free the few ways of a thread are
  * hardly ever all taken. */
@@ -476,6 +476,8 @@ static bool is_wanted(const char *name, const struct source_options *o)
 		return o->told;
 	if (!strcmp(name, "mappings.c"))
 		return o->mappings;
+	if (!strcmp(name, "miss.c"))
+		return o->rules;
 	if (!strcmp(name, "event.c"))
 		return o->event;
 	if (!strcmp(name, "growth.c"))

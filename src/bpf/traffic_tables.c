@@ -153,6 +153,9 @@ static void count_at(struct traffic_tables *t, const struct abi_late *e, uint32_
 		return;
 	}
 	count_in(&path->flow, e, 1, e->bytes, 1, e->old_bytes, 0);
+	if (e->kind == ABI_LATE_ALLOCATED)
+		__atomic_add_fetch(&path->size[abi_path_size(abi_bucket(e->bytes))], 1,
+				   __ATOMIC_SEQ_CST);
 	if (e->kind == ABI_LATE_FREED)
 		__atomic_add_fetch(&path->lifetime[e->lifetime % ABI_LIFETIME_BUCKETS], 1,
 				   __ATOMIC_SEQ_CST);

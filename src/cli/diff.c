@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/diff.h"
 
-#include "cli/output.h"
+#include "cli/offline.h"
 #include "cli/outputs.h"
-#include "cli/report_setup.h"
 #include "cli/snapshot_file.h"
 #include "render/diff.h"
 #include "util/cleanup.h"
@@ -69,7 +68,7 @@ static struct error *compare(const struct options *options,
 	_cleanup_(report_diff_destroyp) struct report_diff *diff = NULL;
 	struct report_options report_options = *wanted, diff_options = *wanted;
 	struct outputs outputs;
-	struct error *outputs_err, *err = outputs_init(&outputs, options);
+	struct error *err = outputs_init(&outputs, options);
 
 	if (!err)
 		err = snapshot_file_load("--diff", options->diff_old, !options->no_lines,
@@ -97,24 +96,10 @@ static struct error *compare(const struct options *options,
 		return err;
 	err = write_text(options, output, diff);
 	/* One that fails does not take the others with it. */
-	outputs_err = outputs_write_diff(&outputs, diff);
-	if (!err)
-		return outputs_err;
-	error_destroy(outputs_err);
-	return err;
+	return error_first(err, outputs_write_diff(&outputs, diff));
 }
 
 struct error *diff_run(const struct options *options)
 {
-	_cleanup_(report_setup_deinit) struct report_setup setup;
-	struct output output = {.path = NULL};
-	struct error *err = report_setup_init(
-		options, !options->output && isatty(STDOUT_FILENO), &setup);
-
-	if (!err)
-		err = output_open(options->output, options->force, &output);
-	if (!err)
-		err = compare(options, &setup.options, &output);
-	output_close(&output);
-	return err;
+	return offline_run(options, compare);
 }

@@ -182,14 +182,8 @@ static struct error *write_files(struct outputs *outputs, const struct subject *
 	if (!is_due(outputs, is_final))
 		return NULL;
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
-		struct error *err = NULL;
-
 		if (outputs->options->files[i])
-			err = write_file(outputs, i, subject);
-		if (first)
-			error_destroy(err);
-		else
-			first = err;
+			first = error_first(first, write_file(outputs, i, subject));
 	}
 	return first;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/replay.h"
 
-#include "cli/output.h"
+#include "cli/offline.h"
 #include "cli/outputs.h"
-#include "cli/report_setup.h"
 #include "cli/snapshot_file.h"
 #include "render/renderer.h"
 #include "report/recorded.h"
@@ -31,8 +30,8 @@ static struct error *replay(const struct options *options,
 	struct report_options shown_options = *report_options, all;
 	struct outputs outputs;
 	struct report shown;
-	struct error *outputs_err, *err = snapshot_file_load("--replay", options->replay,
-							     !options->no_lines, &file);
+	struct error *err = snapshot_file_load("--replay", options->replay,
+					       !options->no_lines, &file);
 
 	if (!err)
 		err = outputs_init(&outputs, options);
@@ -56,24 +55,10 @@ static struct error *replay(const struct options *options,
 	if (!report)
 		return err;
 	/* One that fails does not take the others with it. */
-	outputs_err = outputs_write(&outputs, report, true);
-	if (!err)
-		return outputs_err;
-	error_destroy(outputs_err);
-	return err;
+	return error_first(err, outputs_write(&outputs, report, true));
 }
 
 struct error *replay_run(const struct options *options)
 {
-	_cleanup_(report_setup_deinit) struct report_setup setup;
-	struct output output = {.path = NULL};
-	struct error *err = report_setup_init(
-		options, !options->output && isatty(STDOUT_FILENO), &setup);
-
-	if (!err)
-		err = output_open(options->output, options->force, &output);
-	if (!err)
-		err = replay(options, &setup.options, &output);
-	output_close(&output);
-	return err;
+	return offline_run(options, replay);
 }

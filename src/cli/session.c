@@ -394,7 +394,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	struct report_options options =
 		outputs_report_options(&s->outputs, &s->setup.options, is_final);
 	struct report shown;
-	struct error *err, *outputs_err;
+	struct error *err;
 
 	if (is_final) {
 		tracer_freeze(s->tracer);
@@ -416,16 +416,11 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		say_walks(s);
 	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
 		lines_say_missing(&s->tracees.list.data[i]->lines);
-	if (!err)
-		err = s->renderer->render(&shown, s->output.file);
+	err = s->renderer->render(&shown, s->output.file);
 	if (!err)
 		err = output_flush(&s->output);
 	/* One that fails does not take the others with it. */
-	outputs_err = outputs_write(&s->outputs, report, is_final);
-	if (err)
-		error_destroy(outputs_err);
-	else
-		err = outputs_err;
+	err = error_first(err, outputs_write(&s->outputs, report, is_final));
 	if (!err && !is_final)
 		err = tracees_reported(&s->tracees);
 	return err;

@@ -36,14 +36,6 @@ void csv_write_field(const char *text, FILE *out)
 	fputc('"', out);
 }
 
-/* Empty, but a failure stays. */
-static void clear(struct strbuf *text)
-{
-	text->len = 0;
-	if (text->data)
-		text->data[0] = '\0';
-}
-
 static void make_lines(struct builder *b)
 {
 	for (size_t i = 0; i < b->names.frame_count; i++) {
@@ -123,11 +115,11 @@ static void write_row(struct builder *b, const struct report_section *section,
 	write_id(b, row);
 	fprintf(b->out, ",%" PRIu64 ",%" PRIu64 ",", row->sum.estimated_bytes,
 		row->sum.estimated_count);
-	clear(&b->field);
+	strbuf_clear(&b->field);
 	append_histogram(&b->field, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
 	fputc(',', b->out);
-	clear(&b->field);
+	strbuf_clear(&b->field);
 	append_stack(b, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
 	fprintf(b->out, ",%s\r\n", csv_class_name(section->class));
@@ -140,7 +132,7 @@ static void write_view_row(struct builder *b, const struct report_section *secti
 	fprintf(b->out, ",%s,", csv_class_name(section->class));
 	view->csv_row(b->report, row, b->out);
 	fputc(',', b->out);
-	clear(&b->field);
+	strbuf_clear(&b->field);
 	append_stack(b, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
 	fputs("\r\n", b->out);

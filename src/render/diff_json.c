@@ -1,189 +1,163 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdlib.h>
-
-#include <jansson.h>
-
 #include "render/diff_formats.h"
+#include "render/frame_texts.h"
+#include "render/json_fields.h"
+#include "render/json_stream.h"
 #include "render/json_values.h"
 
-/* As in json.c objects are written at once. */
-struct builder {
-	const struct report_diff *diff;
-	FILE *out;
-	char **frames; /* the text of each frame, made once */
-	bool failed;
+struct page {
+	struct json_stream stream;
+	struct frame_texts frames; /* an object each */
 };
 
-static void set(struct builder *b, json_t *object, const char *key, json_t *value)
+static json_t *targets_array(const struct snapshot *snap)
 {
-	if (json_object_set_new(object, key, value))
-		b->failed = true;
+	json_t *array = json_array();
+
+	vec_foreach (process, &snap->processes) {
+		struct json_fields f = fields_begin();
+
+		fields_set(&f, "pid", json_integer(process->pid));
+		fields_text(&f, "command", process->command ? process->command : "");
+		array = array_append(array, fields_end(&f));
+	}
+	return array;
 }
 
-static void set_integer(struct builder *b, json_t *object, const char *key, uint64_t n)
-{
-	set(b, object, key, json_unsigned(n));
-}
-
-static void set_text(struct builder *b, json_t *object, const char *key, const char *text)
-{
-	set(b, object, key, json_text(text));
-}
-
-static void write_object(struct builder *b, json_t *object, size_t embed)
-{
-	if (!json_write_object(object, embed, b->out))
-		b->failed = true;
-}
-
-static json_t *side_object(struct builder *b, const struct report *report)
+static json_t *side_object(const struct report *report)
 {
 	const struct snapshot *snap = report->snapshot;
-	json_t *object = json_object(), *targets = json_array();
+	struct json_fields f = fields_begin();
 
-	set_integer(b, object, "time_unix_ns", snap->wall_ns);
-	set_integer(b, object, "elapsed_ns", report->elapsed_ns);
-	set_integer(b, object, "sample_every", snap->sample_every);
-	set(b, object, "sample_bytes",
-	    snap->sample_bytes ? json_integer((json_int_t)snap->sample_bytes)
-			       : json_null());
-	set(b, object, "complete", json_boolean(!snapshot_has_losses(snap)));
-	vec_foreach (process, &snap->processes) {
-		json_t *target = json_object();
-
-		set(b, target, "pid", json_integer(process->pid));
-		set_text(b, target, "command", process->command ? process->command : "");
-		if (json_array_append_new(targets, target))
-			b->failed = true;
-	}
-	set(b, object, "targets", targets);
-	return object;
+	fields_unsigned(&f, "time_unix_ns", snap->wall_ns);
+	fields_unsigned(&f, "elapsed_ns", report->elapsed_ns);
+	fields_unsigned(&f, "sample_every", snap->sample_every);
+	fields_set(&f, "sample_bytes",
+		   snap->sample_bytes ? json_unsigned(snap->sample_bytes) : json_null());
+	fields_set(&f, "complete", json_boolean(!snapshot_has_losses(snap)));
+	fields_set(&f, "targets", targets_array(snap));
+	return fields_end(&f);
 }
 
-static void write_frame(struct builder *b, const struct report_frame *frame)
+static void make_frame(const void *arg, const struct report_frame *frame,
+		       struct strbuf *text)
 {
-	char **text = &b->frames[frame->index];
+	struct json_stream made = {.text = *text};
+	struct json_fields f = fields_begin();
 
-	if (!*text) {
-		json_t *object = json_object();
-
-		set_text(b, object, "symbol", frame->symbol);
-		set_text(b, object, "module", frame->module);
-		if (frame->symbol)
-			set(b, object, "offset", json_null());
-		else
-			set_integer(b, object, "offset", frame->offset);
-		set_text(b, object, "file", frame->file);
-		set(b, object, "line",
-		    frame->line ? json_integer(frame->line) : json_null());
-		set(b, object, "inlined", json_boolean(frame->inlined));
-		*text = object ? json_dumps(object, JSON_COMPACT) : NULL;
-		json_decref(object);
-	}
-	if (*text)
-		fputs(*text, b->out);
-	else
-		b->failed = true;
+	(void)arg;
+	fields_text(&f, "symbol", frame->symbol);
+	fields_text(&f, "module", frame->module);
+	fields_set(&f, "offset",
+		   frame->symbol ? json_null() : json_unsigned(frame->offset));
+	fields_text(&f, "file", frame->file);
+	fields_set(&f, "line", frame->line ? json_integer(frame->line) : json_null());
+	fields_set(&f, "inlined", json_boolean(frame->inlined));
+	json_stream_value(&made, NULL, fields_end(&f));
+	*text = made.text;
 }
 
-static void write_row(struct builder *b, const struct report_diff_row *row)
+static void write_row(struct page *page, const struct report_diff_row *row)
 {
-	json_t *object = json_object();
+	struct json_stream *s = &page->stream;
+	bool has_stack = row->row.stack != SNAPSHOT_NO_STACK;
 
-	set_text(b, object, "command", row->command);
-	set(b, object, "difference_bytes", json_integer(row->bytes));
-	set(b, object, "difference_blocks", json_integer(row->count));
-	set_integer(b, object, "old_bytes", row->old_bytes);
-	set_integer(b, object, "old_blocks", row->old_count);
-	set_integer(b, object, "new_bytes", row->new_bytes);
-	set_integer(b, object, "new_blocks", row->new_count);
-	set_text(b, object, "end",
-		 row->row.stack == SNAPSHOT_NO_STACK ? NULL
-						     : stack_end_name(row->row.end));
-	fputc('{', b->out);
-	write_object(b, object, JSON_EMBED);
-	fputs(",\"frames\":[", b->out);
+	json_stream_open(s, NULL, '{');
+	json_stream_text(s, "command", row->command);
+	json_stream_integer(s, "difference_bytes", row->bytes);
+	json_stream_integer(s, "difference_blocks", row->count);
+	json_stream_unsigned(s, "old_bytes", row->old_bytes);
+	json_stream_unsigned(s, "old_blocks", row->old_count);
+	json_stream_unsigned(s, "new_bytes", row->new_bytes);
+	json_stream_unsigned(s, "new_blocks", row->new_count);
+	json_stream_text(s, "end", has_stack ? stack_end_name(row->row.end) : NULL);
+	json_stream_open(s, "frames", '[');
 	for (size_t i = 0; i < row->row.depth; i++) {
-		if (i)
-			fputc(',', b->out);
-		write_frame(b, row->row.frames[i]);
+		json_stream_key(s, NULL);
+		frame_texts_append(&page->frames, row->row.frames[i], make_frame, NULL,
+				   &s->text);
 	}
-	fputs("]}", b->out);
+	json_stream_close(s, ']');
+	json_stream_close(s, '}');
+	json_stream_flush_some(s);
 }
 
-static void write_section(struct builder *b, const struct report_diff_section *section)
+static json_t *section_object(const struct report_diff_section *section)
 {
 	const struct report_sum *old = &section->old, *new = &section->new;
-	json_t *object = json_object();
+	struct json_fields f = fields_begin();
 
-	set(b, object, "difference_bytes",
-	    json_integer(report_difference(new->estimated_bytes, old->estimated_bytes)));
-	set(b, object, "difference_blocks",
-	    json_integer(report_difference(new->estimated_count, old->estimated_count)));
-	set_integer(b, object, "old_bytes", old->estimated_bytes);
-	set_integer(b, object, "old_blocks", old->estimated_count);
-	set_integer(b, object, "new_bytes", new->estimated_bytes);
-	set_integer(b, object, "new_blocks", new->estimated_count);
-	set_integer(b, object, "changed", section->changed);
-	set_integer(b, object, "unchanged", section->unchanged);
-	set_integer(b, object, "skipped", section->skipped);
-	fputc('{', b->out);
-	write_object(b, object, JSON_EMBED);
-	fputs(",\"stacks\":[", b->out);
-	for (size_t i = 0; i < section->row_count && !b->failed; i++) {
-		if (i)
-			fputc(',', b->out);
-		write_row(b, &section->rows[i]);
-	}
-	fputs("]}", b->out);
+	fields_set(&f, "difference_bytes",
+		   json_integer(report_difference(new->estimated_bytes,
+						  old->estimated_bytes)));
+	fields_set(&f, "difference_blocks",
+		   json_integer(report_difference(new->estimated_count,
+						  old->estimated_count)));
+	fields_unsigned(&f, "old_bytes", old->estimated_bytes);
+	fields_unsigned(&f, "old_blocks", old->estimated_count);
+	fields_unsigned(&f, "new_bytes", new->estimated_bytes);
+	fields_unsigned(&f, "new_blocks", new->estimated_count);
+	fields_unsigned(&f, "changed", section->changed);
+	fields_unsigned(&f, "unchanged", section->unchanged);
+	fields_unsigned(&f, "skipped", section->skipped);
+	return fields_end(&f);
 }
 
-/* `,"key":` with the section of the class, or null when there is none. */
-static void write_class(struct builder *b, enum block_class class, const char *key)
+static void write_section(struct page *page, const char *key,
+			  const struct report_diff_section *section)
 {
-	fprintf(b->out, ",\"%s\":", key);
-	for (size_t i = 0; i < b->diff->section_count; i++) {
-		if (b->diff->sections[i].class == class) {
-			write_section(b, &b->diff->sections[i]);
+	struct json_stream *s = &page->stream;
+
+	json_stream_open(s, key, '{');
+	json_stream_members(s, section_object(section));
+	json_stream_open(s, "stacks", '[');
+	for (size_t i = 0; i < section->row_count && !s->text.failed; i++)
+		write_row(page, &section->rows[i]);
+	json_stream_close(s, ']');
+	json_stream_close(s, '}');
+}
+
+/* The section of the class, or null when there is none. */
+static void write_class(struct page *page, const struct report_diff *diff,
+			enum block_class class, const char *key)
+{
+	for (size_t i = 0; i < diff->section_count; i++) {
+		if (diff->sections[i].class == class) {
+			write_section(page, key, &diff->sections[i]);
 			return;
 		}
 	}
-	fputs("null", b->out);
+	json_stream_null(&page->stream, key);
 }
 
-static void write_diff(struct builder *b)
+static json_t *diff_object(const struct report_diff *diff)
 {
-	const struct report_diff *diff = b->diff;
-	json_t *object = json_object();
+	struct json_fields f = fields_begin();
 
-	set(b, object, "schema", json_string("memtrace-diff"));
-	set(b, object, "version", json_integer(1));
-	set_integer(b, object, "older_ns", diff->options.older_ns);
-	set(b, object, "old", side_object(b, diff->old));
-	set(b, object, "new", side_object(b, diff->new));
-	fputc('{', b->out);
-	write_object(b, object, JSON_EMBED);
-	write_class(b, BLOCK_HEAP, "heap");
-	write_class(b, BLOCK_MAPPING, "mappings");
-	if (diff->new->snapshot->kernel_traced || diff->old->snapshot->kernel_traced)
-		write_class(b, BLOCK_KERNEL, "kernel");
-	fputs("}\n", b->out);
+	fields_set(&f, "schema", json_string("memtrace-diff"));
+	fields_set(&f, "version", json_integer(1));
+	fields_unsigned(&f, "older_ns", diff->options.older_ns);
+	fields_set(&f, "old", side_object(diff->old));
+	fields_set(&f, "new", side_object(diff->new));
+	return fields_end(&f);
 }
 
 static struct error *render(const struct report_diff *diff, FILE *out)
 {
-	struct builder b = {.diff = diff, .out = out};
+	struct page page = {.stream = json_stream_begin(out)};
+	struct json_stream *s = &page.stream;
 
-	/* One more, as calloc(0) may give NULL. */
-	b.frames = calloc(diff->graph.frame_count + 1, sizeof(*b.frames));
-	if (!b.frames)
+	if (!frame_texts_init(&page.frames, diff->graph.frame_count))
 		return error_no_memory();
-	write_diff(&b);
-	for (size_t i = 0; i < diff->graph.frame_count; i++)
-		free(b.frames[i]);
-	free(b.frames);
-	/* A failed stream is for the caller to see. */
-	return b.failed && !ferror(out) ? error_no_memory() : NULL;
+	json_stream_open(s, NULL, '{');
+	json_stream_members(s, diff_object(diff));
+	write_class(&page, diff, BLOCK_HEAP, "heap");
+	write_class(&page, diff, BLOCK_MAPPING, "mappings");
+	if (diff->new->snapshot->kernel_traced || diff->old->snapshot->kernel_traced)
+		write_class(&page, diff, BLOCK_KERNEL, "kernel");
+	json_stream_close(s, '}');
+	frame_texts_deinit(&page.frames);
+	return json_stream_end(s);
 }
 
 const struct diff_renderer diff_json = {.name = "json", .render = render};

@@ -1,110 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/json_traffic.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "render/json_values.h"
-
-/* An object that lacks something is none. */
-struct object {
-	json_t *json;
-	bool failed;
-};
-
-static struct object begin(void)
-{
-	return (struct object){.json = json_object()};
-}
-
-static json_t *end(struct object *o)
-{
-	if (!o->failed)
-		return o->json;
-	json_decref(o->json);
-	return NULL;
-}
-
-static void set(struct object *o, const char *key, json_t *value)
-{
-	o->failed |= json_object_set_new(o->json, key, value) != 0;
-}
-
-static void set_integer(struct object *o, const char *key, uint64_t n)
-{
-	set(o, key, json_unsigned(n));
-}
-
-/* The array, which it takes over, with `value` at its end; NULL when either is. */
-static json_t *append(json_t *array, json_t *value)
-{
-	if (!json_array_append_new(array, value))
-		return array;
-	json_decref(array);
-	return NULL;
-}
+#include "render/json_fields.h"
 
 static uint64_t since_attach_ns(const struct snapshot *snap, uint64_t time_ns)
 {
 	return report_subtract(time_ns, snap->attached_ns);
 }
 
-/* --- histograms ------------------------------------------------------------------- */
-
 /* A list of buckets that are not empty; `from` and `to` name their bounds, both included;
  * the last of `count` has no upper one. */
-static json_t *buckets(const uint64_t *n, size_t count, const char *from, const char *to)
+static void write_buckets(struct json_stream *s, const char *key, const uint64_t *n,
+			  size_t count, const char *from, const char *to)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; array && i < count; i++) {
-		struct object o = begin();
-
-		if (!n[i]) {
-			json_decref(o.json);
+	json_stream_open(s, key, '[');
+	for (size_t i = 0; i < count; i++) {
+		if (!n[i])
 			continue;
-		}
-		set_integer(&o, from, i ? UINT64_C(1) << (i - 1) : 0);
+		json_stream_open(s, NULL, '{');
+		json_stream_unsigned(s, from, i ? UINT64_C(1) << (i - 1) : 0);
 		if (i + 1 < count)
-			set_integer(&o, to, i ? (UINT64_C(1) << i) - 1 : 0);
+			json_stream_unsigned(s, to, i ? (UINT64_C(1) << i) - 1 : 0);
 		else
-			set(&o, to, json_null());
-		set_integer(&o, "blocks", n[i]);
-		array = append(array, end(&o));
+			json_stream_null(s, to);
+		json_stream_unsigned(s, "blocks", n[i]);
+		json_stream_close(s, '}');
 	}
-	return array;
-}
-
-json_t *json_sizes(const struct snapshot *snap)
-{
-	return buckets(snap->sizes, SNAPSHOT_BUCKETS, "min_bytes", "max_bytes");
+	json_stream_close(s, ']');
 }
 
 /* --- call paths ------------------------------------------------------------------- */
 
-static void set_estimates(struct object *o, const struct snapshot_traffic *t)
+static void write_estimates(struct json_stream *s, const struct snapshot_traffic *t)
 {
-	set_integer(o, "estimated_allocations", t->estimated_allocations);
-	set_integer(o, "estimated_allocated_bytes", t->estimated_allocated_bytes);
-	set_integer(o, "estimated_frees", t->estimated_frees);
-	set_integer(o, "estimated_freed_bytes", t->estimated_freed_bytes);
-	set_integer(o, "estimated_temporary", t->estimated_temporary);
-	set_integer(o, "estimated_peak_bytes", t->estimated_peak_bytes);
+	json_stream_unsigned(s, "estimated_allocations", t->estimated_allocations);
+	json_stream_unsigned(s, "estimated_allocated_bytes",
+			     t->estimated_allocated_bytes);
+	json_stream_unsigned(s, "estimated_frees", t->estimated_frees);
+	json_stream_unsigned(s, "estimated_freed_bytes", t->estimated_freed_bytes);
+	json_stream_unsigned(s, "estimated_temporary", t->estimated_temporary);
+	json_stream_unsigned(s, "estimated_peak_bytes", t->estimated_peak_bytes);
 }
 
-static void set_counts(struct object *o, const struct snapshot_traffic *t)
+static void write_counts(struct json_stream *s, const struct snapshot_traffic *t)
 {
-	set_integer(o, "allocations", t->allocations);
-	set_integer(o, "allocated_bytes", t->allocated_bytes);
-	set_integer(o, "frees", t->frees);
-	set_integer(o, "freed_bytes", t->freed_bytes);
-	set_integer(o, "temporary", t->temporary);
+	json_stream_unsigned(s, "allocations", t->allocations);
+	json_stream_unsigned(s, "allocated_bytes", t->allocated_bytes);
+	json_stream_unsigned(s, "frees", t->frees);
+	json_stream_unsigned(s, "freed_bytes", t->freed_bytes);
+	json_stream_unsigned(s, "temporary", t->temporary);
 }
 
-json_t *json_traffic_sum(const struct snapshot *snap)
+void json_write_traffic(struct json_stream *s, const struct snapshot *snap,
+			const struct report_row *row)
+{
+	const struct snapshot_traffic *t;
+
+	if (!snap->has_traffic || row->stack >= snap->traffic.len) {
+		json_stream_null(s, "traffic");
+		return;
+	}
+	t = &snap->traffic.data[row->stack];
+	json_stream_open(s, "traffic", '{');
+	write_counts(s, t);
+	json_stream_unsigned(s, "peak_bytes", t->peak_bytes);
+	json_stream_unsigned(s, "peak_blocks", t->peak_count);
+	json_stream_unsigned(s, "peak_elapsed_ns",
+			     since_attach_ns(snap, t->peak_time_ns));
+	if (snap->sample_bytes)
+		write_estimates(s, t);
+	if (row->stack < snap->lifetimes.len)
+		write_buckets(s, "lifetimes", snap->lifetimes.data[row->stack].count,
+			      SNAPSHOT_LIFETIMES, "min_ms", "max_ms");
+	if (row->ever_sizes)
+		write_buckets(s, "sizes", row->ever_sizes->count, SNAPSHOT_PATH_SIZES,
+			      "min_bytes", "max_bytes");
+	json_stream_close(s, '}');
+}
+
+void json_write_trend(struct json_stream *s, const struct snapshot *snap,
+		      enum block_class class, const struct report_row *row)
+{
+	const struct snapshot_trend *t;
+
+	if (!snap->has_trends || row->stack >= snap->trends[class].len) {
+		json_stream_null(s, "trend");
+		return;
+	}
+	t = &snap->trends[class].data[row->stack];
+	json_stream_open(s, "trend", '{');
+	json_stream_unsigned(s, "intervals", t->intervals);
+	json_stream_unsigned(s, "grew", t->grew);
+	json_stream_unsigned(s, "shrank", t->shrank);
+	json_stream_unsigned(s, "stands", t->stands);
+	json_stream_unsigned(s, "rise_bytes", t->rise_bytes);
+	json_stream_unsigned(s, "fall_bytes", t->fall_bytes);
+	json_stream_real(s, "slope_bytes_per_s", t->slope_bytes_per_s);
+	json_stream_real(s, "determination", t->determination);
+	json_stream_close(s, '}');
+}
+
+/* --- all -------------------------------------------------------------------------- */
+
+static void write_sum(struct json_stream *s, const struct snapshot *snap)
 {
 	struct snapshot_traffic sum = {0};
-	struct object o = begin();
 
 	vec_foreach (t, &snap->traffic) {
 		sum.allocations = report_add(sum.allocations, t->allocations);
@@ -113,95 +113,49 @@ json_t *json_traffic_sum(const struct snapshot *snap)
 		sum.freed_bytes = report_add(sum.freed_bytes, t->freed_bytes);
 		sum.temporary = report_add(sum.temporary, t->temporary);
 	}
-	set_counts(&o, &sum);
-	return end(&o);
+	json_stream_open(s, "traffic", '{');
+	write_counts(s, &sum);
+	json_stream_close(s, '}');
 }
 
-json_t *json_traffic(const struct snapshot *snap, const struct report_row *row)
+static void write_peak(struct json_stream *s, const struct snapshot *snap)
 {
-	const struct snapshot_traffic *t;
-	struct object o;
-
-	if (!snap->has_traffic || row->stack >= snap->traffic.len)
-		return json_null();
-	t = &snap->traffic.data[row->stack];
-	o = begin();
-	set_counts(&o, t);
-	set_integer(&o, "peak_bytes", t->peak_bytes);
-	set_integer(&o, "peak_blocks", t->peak_count);
-	set_integer(&o, "peak_elapsed_ns", since_attach_ns(snap, t->peak_time_ns));
+	json_stream_open(s, "peak", '{');
+	json_stream_unsigned(s, "bytes", snap->peak_bytes);
+	json_stream_unsigned(s, "elapsed_ns", since_attach_ns(snap, snap->peak_time_ns));
 	if (snap->sample_bytes)
-		set_estimates(&o, t);
-	if (row->stack < snap->lifetimes.len)
-		set(&o, "lifetimes",
-		    buckets(snap->lifetimes.data[row->stack].count, SNAPSHOT_LIFETIMES,
-			    "min_ms", "max_ms"));
-	return end(&o);
-}
-
-/* A number, or null for what JSON cannot say. */
-static json_t *real(double number)
-{
-	return isfinite(number) ? json_real(number) : json_null();
-}
-
-json_t *json_trend(const struct snapshot *snap, enum block_class class,
-		   const struct report_row *row)
-{
-	const struct snapshot_trend *t;
-	struct object o;
-
-	if (!snap->has_trends || row->stack >= snap->trends[class].len)
-		return json_null();
-	t = &snap->trends[class].data[row->stack];
-	o = begin();
-	set_integer(&o, "intervals", t->intervals);
-	set_integer(&o, "grew", t->grew);
-	set_integer(&o, "shrank", t->shrank);
-	set_integer(&o, "stands", t->stands);
-	set(&o, "slope_bytes_per_s", real(t->slope_bytes_per_s));
-	set(&o, "determination", real(t->determination));
-	return end(&o);
-}
-
-/* --- all -------------------------------------------------------------------------- */
-
-json_t *json_peak(const struct snapshot *snap)
-{
-	struct object o = begin();
-
-	set_integer(&o, "bytes", snap->peak_bytes);
-	set_integer(&o, "elapsed_ns", since_attach_ns(snap, snap->peak_time_ns));
-	if (snap->sample_bytes)
-		set_integer(&o, "estimated_bytes", snap->estimated_peak_bytes);
-	return end(&o);
+		json_stream_unsigned(s, "estimated_bytes", snap->estimated_peak_bytes);
+	json_stream_close(s, '}');
 }
 
 static json_t *thread_object(const struct snapshot *snap, const struct snapshot_thread *t)
 {
 	const struct snapshot_process *process = snapshot_process(snap, t->process);
-	struct object o = begin();
+	struct json_fields f = fields_begin();
 
-	set(&o, "pid", process ? json_integer(process->pid) : json_null());
-	set_integer(&o, "tid", t->tid);
-	set(&o, "name", json_text(t->name));
-	set(&o, "exited", json_boolean(t->exited));
-	set_integer(&o, "allocations", t->allocations);
-	set_integer(&o, "allocated_bytes", t->allocated_bytes);
-	set_integer(&o, "frees", t->frees);
-	set_integer(&o, "freed_bytes", t->freed_bytes);
-	set_integer(&o, "freed_by_others", t->freed_by_others);
-	set_integer(&o, "freed_by_others_bytes", t->freed_by_others_bytes);
-	set_integer(&o, "freed_own", t->freed_own);
-	set_integer(&o, "freed_own_bytes", t->freed_own_bytes);
-	return end(&o);
+	fields_set(&f, "pid", process ? json_integer(process->pid) : json_null());
+	fields_unsigned(&f, "tid", t->tid);
+	fields_text(&f, "name", t->name);
+	fields_set(&f, "exited", json_boolean(t->exited));
+	fields_unsigned(&f, "allocations", t->allocations);
+	fields_unsigned(&f, "allocated_bytes", t->allocated_bytes);
+	fields_unsigned(&f, "frees", t->frees);
+	fields_unsigned(&f, "freed_bytes", t->freed_bytes);
+	fields_unsigned(&f, "freed_by_others", t->freed_by_others);
+	fields_unsigned(&f, "freed_by_others_bytes", t->freed_by_others_bytes);
+	fields_unsigned(&f, "freed_own", t->freed_own);
+	fields_unsigned(&f, "freed_own_bytes", t->freed_own_bytes);
+	return fields_end(&f);
 }
 
-json_t *json_threads(const struct snapshot *snap)
+void json_write_heap_traffic(struct json_stream *s, const struct snapshot *snap)
 {
-	json_t *array = json_array();
-
+	write_sum(s, snap);
+	write_peak(s, snap);
+	write_buckets(s, "sizes", snap->sizes, SNAPSHOT_BUCKETS, "min_bytes",
+		      "max_bytes");
+	json_stream_open(s, "threads", '[');
 	vec_foreach (t, &snap->threads)
-		array = array ? append(array, thread_object(snap, t)) : NULL;
-	return array;
+		json_stream_value(s, NULL, thread_object(snap, t));
+	json_stream_close(s, ']');
 }

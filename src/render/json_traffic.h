@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was counted by call path and thread, as JSON. Each gives a new value, the
- * caller's, or NULL when memory is out. */
+/* What was counted by call path and thread, as JSON. */
 #ifndef RENDER_JSON_TRAFFIC_H
 #define RENDER_JSON_TRAFFIC_H
 
-#include <jansson.h>
-
+#include "render/json_stream.h"
 #include "report/report.h"
 
-/* Of one call path; null where nothing was counted, or the row has no stack. */
-json_t *json_traffic(const struct snapshot *snap, const struct report_row *row);
+/* "traffic" of one call path; null where nothing was counted, or the row has no stack. */
+void json_write_traffic(struct json_stream *stream, const struct snapshot *snap,
+			const struct report_row *row);
 
-/* How its bytes went on during the run; null where that is not known. */
-json_t *json_trend(const struct snapshot *snap, enum block_class class,
-		   const struct report_row *row);
+/* "trend": how its bytes went on during the run; null where that is not known. */
+void json_write_trend(struct json_stream *stream, const struct snapshot *snap,
+		      enum block_class class, const struct report_row *row);
 
-/* Of all call paths together, those that hold nothing any more too. */
-json_t *json_traffic_sum(const struct snapshot *snap);
-
-/* Of all heap blocks: the peak, and the sizes that were allocated. */
-json_t *json_peak(const struct snapshot *snap);
-json_t *json_sizes(const struct snapshot *snap);
-
-json_t *json_threads(const struct snapshot *snap);
+/* Of all call paths together, those that hold nothing any more too: "traffic", "peak",
+ * the "sizes" that were allocated, and "threads". */
+void json_write_heap_traffic(struct json_stream *stream, const struct snapshot *snap);
 
 #endif

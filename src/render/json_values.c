@@ -22,12 +22,3 @@ json_t *json_text(const char *text)
 		return json_null();
 	return escaped ? json_string(escaped) : NULL;
 }
-
-bool json_write_object(json_t *object, size_t flags, FILE *out)
-{
-	bool ok = object &&
-		  !json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(9) | flags);
-
-	json_decref(object);
-	return ok;
-}

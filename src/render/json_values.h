@@ -8,9 +8,7 @@
 #ifndef RENDER_JSON_VALUES_H
 #define RENDER_JSON_VALUES_H
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <jansson.h>
 
@@ -20,9 +18,5 @@ json_t *json_unsigned(uint64_t n);
 
 /* Bytes that are no UTF-8 escaped; null for NULL. */
 json_t *json_text(const char *text);
-
-/* Write `object` and release it; with JSON_EMBED as `flags` without its braces, so that
- * a long list can be written behind it. False when it is NULL or could not be written. */
-bool json_write_object(json_t *object, size_t flags, FILE *out);
 
 #endif

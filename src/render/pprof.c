@@ -8,6 +8,8 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 
+#define FLUSH_BYTES ((size_t)64 * 1024)
+
 /* Value types, in the order of the values of a sample. The last is the default. */
 enum value {
 	MAPPED_OBJECTS, /* only when mappings are traced */
@@ -49,16 +51,31 @@ static int64_t clamp(uint64_t n)
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
+static void flush(struct pprof_builder *b)
+{
+	gzip_write(&b->gzip, b->packed.data, b->packed.len);
+	b->packed.len = 0;
+}
+
+/* Room for `size` bytes at the end of what is packed, or NULL. */
+static uint8_t *extend(struct pprof_builder *b, size_t size)
+{
+	if (b->packed.len >= FLUSH_BYTES)
+		flush(b);
+	if (!vec_reserve(&b->packed, b->packed.len + size)) {
+		b->failed = true;
+		return NULL;
+	}
+	b->packed.len += size;
+	return b->packed.data + b->packed.len - size;
+}
+
 void pprof_write_part(struct pprof_builder *b, const Pprof__Profile *part)
 {
-	size_t size = pprof__profile__get_packed_size(part);
+	uint8_t *to = extend(b, pprof__profile__get_packed_size(part));
 
-	if (!vec_reserve(&b->packed, size)) {
-		b->failed = true;
-		return;
-	}
-	pprof__profile__pack(part, b->packed.data);
-	gzip_write(&b->gzip, b->packed.data, size);
+	if (to)
+		pprof__profile__pack(part, to);
 }
 
 int64_t pprof_write_string(struct pprof_builder *b, const char *text)
@@ -172,9 +189,23 @@ static void write_head(struct pprof_builder *b)
 
 /* --- samples ------------------------------------------------------------------------ */
 
+static void pack_sample(struct pprof_builder *b, const Pprof__Sample *sample)
+{
+	size_t size = pprof__sample__get_packed_size(sample), len = b->sample.len;
+
+	if (!vec_reserve(&b->sample, len + size)) {
+		b->failed = true;
+		return;
+	}
+	pprof__sample__pack(sample, b->sample.data + len);
+	b->sample.len += size;
+}
+
+/* What all samples of a row begin with. */
 static void set_stack(struct pprof_builder *b, const struct report_row *row)
 {
 	const struct snapshot *snap = b->report->snapshot;
+	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	enum name_note note;
 	bool pushed = true;
 
@@ -196,6 +227,11 @@ static void set_stack(struct pprof_builder *b, const struct report_row *row)
 	}
 	if (!pushed)
 		b->failed = true;
+	sample.n_location_id = b->stack.len;
+	sample.location_id = b->stack.data;
+	b->sample.len = 0;
+	pack_sample(b, &sample);
+	b->stack_bytes = b->sample.len;
 }
 
 /* The string of a thread's number. */
@@ -217,19 +253,18 @@ static int64_t thread_string(struct pprof_builder *b, uint32_t tid)
 static void write_sample(struct pprof_builder *b, const int64_t values[VALUE_COUNT],
 			 const struct pprof_unit *unit)
 {
-	Pprof__Profile part = PPROF__PROFILE__INIT;
+	Pprof__PackedSamples part = PPROF__PACKED_SAMPLES__INIT;
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	Pprof__Label thread = PPROF__LABEL__INIT, bytes = PPROF__LABEL__INIT;
 	Pprof__Label *labels[] = {&thread, &bytes};
 	int64_t written[VALUE_COUNT];
+	uint8_t *to;
 
 	for (int i = 0; i < VALUE_COUNT; i++) {
 		if (has_value(b->report, (enum value)i))
 			written[sample.n_value++] = values[i];
 	}
 	sample.value = written;
-	sample.n_location_id = b->stack.len;
-	sample.location_id = b->stack.data;
 	if (unit) {
 		thread.key = b->thread;
 		thread.str = thread_string(b, unit->tid);
@@ -238,9 +273,15 @@ static void write_sample(struct pprof_builder *b, const int64_t values[VALUE_COU
 		sample.n_label = 2;
 		sample.label = labels;
 	}
+	b->sample.len = b->stack_bytes;
+	pack_sample(b, &sample);
+	if (b->failed)
+		return;
 	part.n_sample = 1;
-	part.sample = (Pprof__Sample *[]){&sample};
-	pprof_write_part(b, &part);
+	part.sample = &(ProtobufCBinaryData){b->sample.len, b->sample.data};
+	to = extend(b, pprof__packed_samples__get_packed_size(&part));
+	if (to)
+		pprof__packed_samples__pack(&part, to);
 }
 
 static void set_held(int64_t values[VALUE_COUNT], const struct report_section *section,
@@ -340,6 +381,7 @@ static void write_profile(struct pprof_builder *b)
 		for (size_t r = 0; r < section->row_count && !b->failed; r++)
 			write_row(b, section, &section->rows[r]);
 	}
+	flush(b);
 	gzip_finish(&b->gzip);
 }
 
@@ -362,6 +404,7 @@ static struct error *render_pprof(const struct report *report, FILE *out)
 	names_deinit(&b.names);
 	vec_deinit(&b.packed);
 	vec_deinit(&b.stack);
+	vec_deinit(&b.sample);
 	vec_deinit(&b.units);
 	free(b.functions);
 	return err;

@@ -23,8 +23,10 @@ struct pprof_builder {
 	const struct report *report;
 	struct names names;
 	struct gzip gzip;
-	VEC(uint8_t) packed;          /* the part that is being written */
-	VEC(uint64_t) stack;          /* location ids of the sample */
+	VEC(uint8_t) packed;          /* parts that were not written yet */
+	VEC(uint64_t) stack;          /* location ids of the row */
+	VEC(uint8_t) sample;          /* a sample: with these, then what is its own */
+	size_t stack_bytes;           /* of these in `sample` */
 	VEC(struct pprof_unit) units; /* blocks of one row */
 	uint64_t *functions;    /* by report_frame.index, of frames with a file; else 0 */
 	struct hashmap threads; /* tid: index of its string */

@@ -358,9 +358,7 @@ static struct error *render_text(const struct report *report, FILE *out)
 	struct text_page page = {.report = report, .out = out};
 	struct error *err = NULL;
 
-	/* One more, as calloc(0) may give NULL. */
-	page.frames = calloc(report->frame_count + 1, sizeof(*page.frames));
-	if (!page.frames)
+	if (!frame_texts_init(&page.frames, report->frame_count))
 		return error_no_memory();
 	page.clock = units_format_time(report->snapshot->wall_ns, "%H:%M:%S");
 	append_title(&page);
@@ -392,9 +390,7 @@ static struct error *render_text(const struct report *report, FILE *out)
 	else
 		fwrite(page.text.data, 1, page.text.len, out);
 	strbuf_deinit(&page.text);
-	for (size_t i = 0; i < report->frame_count; i++)
-		free(page.frames[i]);
-	free(page.frames);
+	frame_texts_deinit(&page.frames);
 	return err;
 }
 

@@ -81,5 +81,5 @@ void text_flush_some(struct text_page *page)
 	if (page->text.len < FLUSH_BYTES || page->text.failed)
 		return;
 	fwrite(page->text.data, 1, page->text.len, page->out);
-	strbuf_deinit(&page->text);
+	strbuf_clear(&page->text);
 }

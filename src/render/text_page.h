@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "render/frame_texts.h"
 #include "report/report.h"
 #include "util/strbuf.h"
 #include "util/units.h"
@@ -13,8 +14,8 @@ struct text_page {
 	struct strbuf text; /* what was not written yet */
 	const struct report *report;
 	FILE *out;
-	char **frames; /* the line of each frame, made once; by report_frame.index */
-	struct units_text clock; /* local time of the snapshot, "03:04:05" */
+	struct frame_texts frames; /* a line each */
+	struct units_text clock;   /* local time of the snapshot, "03:04:05" */
 };
 
 /* Colours; they are written only where report.options.color says so. */

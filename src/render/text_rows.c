@@ -36,10 +36,11 @@ static void append_place(struct strbuf *text, const struct report_frame *frame,
 		strbuf_appendf(text, ":%u", frame->line);
 }
 
-static void make_frame(struct text_page *page, const struct report_frame *frame,
+static void make_frame(const void *arg, const struct report_frame *frame,
 		       struct strbuf *text)
 {
-	bool color = page->report->options.color;
+	const struct report_options *options = arg;
+	bool color = options->color;
 
 	strbuf_append(text, "\t\t");
 	text_append_style(text, color, TEXT_DIM);
@@ -62,24 +63,8 @@ static void make_frame(struct text_page *page, const struct report_frame *frame,
 	} else {
 		strbuf_append(text, "[unknown]");
 	}
-	append_place(text, frame, page->report->options.short_paths);
+	append_place(text, frame, options->short_paths);
 	strbuf_append_char(text, '\n');
-}
-
-static void append_frame(struct text_page *page, const struct report_frame *frame)
-{
-	char **line = &page->frames[frame->index];
-
-	if (!*line) {
-		struct strbuf made = {0};
-
-		make_frame(page, frame, &made);
-		*line = strbuf_steal(&made);
-	}
-	if (*line)
-		strbuf_append(&page->text, *line);
-	else
-		page->text.failed = true;
 }
 
 /* Says why a stack has no more frames, where there should be more. */
@@ -106,7 +91,8 @@ void text_append_stack(struct text_page *page, const struct report_row *row)
 {
 	for (size_t i = 0; i < row->depth; i++) {
 		if (report_row_shows(row, i))
-			append_frame(page, row->frames[i]);
+			frame_texts_append(&page->frames, row->frames[i], make_frame,
+					   &page->report->options, &page->text);
 	}
 	append_end(&page->text, row);
 }
@@ -121,12 +107,18 @@ static void append_blocks(struct text_page *page, const struct report_row *row)
 	for (size_t i = 0; i < row->block_count; i++) {
 		const struct snapshot_block *block = row->blocks[i];
 
-		strbuf_appendf(text, "\t\taddr = 0x%" PRIx64 " size = %" PRIu64,
-			       block->address, block->size_bytes);
-		if (!report->options.combined_only)
-			strbuf_appendf(text, " age = %s",
-				       text_format_ago(report, block->time_ns).s);
-		strbuf_appendf(text, " thread = %" PRIu32 "\n", block->tid);
+		/* There may be a million. */
+		strbuf_append(text, "\t\taddr = 0x");
+		strbuf_append_hex(text, block->address);
+		strbuf_append(text, " size = ");
+		strbuf_append_decimal(text, block->size_bytes);
+		if (!report->options.combined_only) {
+			strbuf_append(text, " age = ");
+			strbuf_append(text, text_format_ago(report, block->time_ns).s);
+		}
+		strbuf_append(text, " thread = ");
+		strbuf_append_decimal(text, block->tid);
+		strbuf_append_char(text, '\n');
 	}
 }
 

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
+#include <string.h>
 
-#include "render/csv.h"
 #include "render/class_words.h"
-#include "render/text_page.h"
+#include "render/csv.h"
+#include "render/text_rows.h"
 #include "render/views_all.h"
 #include "report/histogram.h"
 
 #define BAR_COLUMNS 20
+
+/* Blocks by size, in `classes` powers of two, the last of which counts all larger ones.
+ */
+struct sizes {
+	uint64_t live[HISTOGRAM_CLASSES], ever[HISTOGRAM_CLASSES];
+	size_t classes;
+	bool has_ever;
+};
 
 static uint64_t most(const uint64_t *counts)
 {
@@ -29,37 +38,78 @@ static void append_padded_bar(struct text_page *page, uint64_t n, uint64_t max)
 	strbuf_appendf(&page->text, "%*s", (int)(BAR_COLUMNS - columns), "");
 }
 
-static void append_text(struct text_page *page, const struct report_section *section)
+/* Each line ends what was before it. */
+static void append_sizes(struct text_page *page, const struct sizes *sizes)
 {
-	bool has_ever = section->class == BLOCK_HEAP &&
-			(page->report->data & REPORT_DATA_TRAFFIC);
-	uint64_t most_live = most(section->live_sizes);
-	uint64_t most_ever = most(section->ever_sizes);
+	uint64_t most_live = most(sizes->live), most_ever = most(sizes->ever);
 	struct strbuf *text = &page->text;
 
-	text_append_heading(page, "Sizes of %s", class_words(section->class)->of_sizes);
-	strbuf_appendf(text, "  %20s    %20s %12s", "from bytes", "to", "live");
-	if (has_ever)
-		strbuf_appendf(text, "  %-*s %12s", BAR_COLUMNS, "", "ever made");
-	strbuf_append_char(text, '\n');
-	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++) {
-		uint64_t live = section->live_sizes[i], ever = section->ever_sizes[i];
+	for (size_t i = 0; i < sizes->classes; i++) {
+		uint64_t live = sizes->live[i], ever = sizes->ever[i];
+		uint64_t to =
+			i + 1 < sizes->classes ? histogram_max_bytes(i) : UINT64_MAX;
 
 		if (!live && !ever)
 			continue;
-		strbuf_appendf(text, "  %20" PRIu64 " .. %20" PRIu64 " %12" PRIu64 "  ",
-			       histogram_min_bytes(i), histogram_max_bytes(i), live);
-		if (has_ever) {
+		strbuf_appendf(text, "\n  %20" PRIu64 " .. %20" PRIu64 " %12" PRIu64 "  ",
+			       histogram_min_bytes(i), to, live);
+		if (sizes->has_ever) {
 			append_padded_bar(page, live, most_live);
 			strbuf_appendf(text, " %12" PRIu64 "  ", ever);
 			text_append_bar(page, ever, most_ever, BAR_COLUMNS);
 		} else {
 			text_append_bar(page, live, most_live, BAR_COLUMNS);
 		}
-		strbuf_append_char(text, '\n');
 	}
-	if (!most_live && !most_ever)
+}
+
+static void append_line(struct text_page *page, const struct report_section *section,
+			const struct report_row *row)
+{
+	struct sizes sizes = {.classes = HISTOGRAM_CLASSES, .has_ever = row->ever_sizes};
+
+	if (sizes.has_ever)
+		sizes.classes = SNAPSHOT_PATH_SIZES;
+	for (size_t i = 0; i < row->size_count; i++) {
+		size_t class = row->sizes[i].bucket;
+
+		if (class >= sizes.classes)
+			class = sizes.classes - 1;
+		sizes.live[class] += row->sizes[i].count;
+	}
+	for (size_t i = 0; sizes.has_ever && i < sizes.classes; i++)
+		sizes.ever[i] = report_bucket_estimate(page->report, section, i,
+						       row->ever_sizes->count[i]);
+	text_append_sum(page, section, row->sum.estimated_bytes,
+			row->sum.estimated_count);
+	strbuf_append(&page->text, " from stack");
+	append_sizes(page, &sizes);
+}
+
+static void append_text(struct text_page *page, const struct report_section *section)
+{
+	static const struct text_rows rows = {
+		.heading = "and the sizes of their blocks",
+		.heading_mappings = "and the sizes of their mappings",
+		.append_line = append_line,
+		.is_of_held = true,
+	};
+	struct sizes sizes = {.classes = HISTOGRAM_CLASSES,
+			      .has_ever = section->class == BLOCK_HEAP &&
+					  (page->report->data & REPORT_DATA_TRAFFIC)};
+	struct strbuf *text = &page->text;
+
+	memcpy(sizes.live, section->live_sizes, sizeof(sizes.live));
+	memcpy(sizes.ever, section->ever_sizes, sizeof(sizes.ever));
+	text_append_heading(page, "Sizes of %s", class_words(section->class)->of_sizes);
+	strbuf_appendf(text, "  %20s    %20s %12s", "from bytes", "to", "live");
+	if (sizes.has_ever)
+		strbuf_appendf(text, "  %-*s %12s", BAR_COLUMNS, "", "ever made");
+	append_sizes(page, &sizes);
+	strbuf_append_char(text, '\n');
+	if (!most(sizes.live) && !most(sizes.ever))
 		strbuf_append(text, "  none yet\n");
+	text_append_rows(page, section, &rows);
 }
 
 static void csv_table(const struct report *report, FILE *out)

@@ -7,6 +7,7 @@
 #include "report/shares.h"
 #include "util/cleanup.h"
 
+#define FEW        32
 #define DIGIT_BITS 8
 #define DIGITS     (1u << DIGIT_BITS)
 
@@ -23,11 +24,29 @@ static int compare_places(const void *pa, const void *pb)
 			     *(const struct snapshot_block *const *)pb);
 }
 
-/* The number that would be at `place` if all were sorted, found digit by digit: the time
- * it takes depends on no order that someone else may have chosen. */
-static uint64_t select_place(const uint64_t *numbers, size_t count, size_t place)
+/* Most call paths hold few blocks. */
+static void sort_few(uint64_t *numbers, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		uint64_t number = numbers[i];
+		size_t at = i;
+
+		for (; at && numbers[at - 1] > number; at--)
+			numbers[at] = numbers[at - 1];
+		numbers[at] = number;
+	}
+}
+
+/* The number that would be at `place` if all were sorted. Of many it is found digit by
+ * digit: the time it takes depends on no order that someone else may have chosen. */
+static uint64_t select_place(uint64_t *numbers, size_t count, size_t place)
 {
 	uint64_t prefix = 0;
+
+	if (count <= FEW) {
+		sort_few(numbers, count);
+		return numbers[place];
+	}
 
 	for (unsigned shift = 64; shift;) {
 		size_t of_digit[DIGITS] = {0}, digit = 0;

@@ -2,18 +2,21 @@
 #include "report/frames.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "report/filter.h"
+#include "util/hashmap.h"
 
 /* What is shown for one address: the functions inlined there, then the one itself. */
 struct frame_group {
-	const struct report_frame *frames; /* NULL: not asked for yet */
-	size_t count;
+	const struct report_frame *frames;
+	uint32_t count;
 	unsigned matches; /* of the filter: a set of enum filter_match */
 };
 
-/* The frames of one process, by frame.index of its cache. */
+/* The frames of one process. */
 struct process_frames {
+	struct hashmap by_address; /* return address: index into groups */
 	VEC(struct frame_group) groups;
 };
 
@@ -24,15 +27,27 @@ struct error *frame_namer_init(struct frame_namer *n, const struct snapshot *sna
 {
 	*n = (struct frame_namer){
 		.snap = snap, .caches = caches, .filter = filter, .arena = arena};
-	/* One more, as calloc(0) may give NULL. */
+	/* One more, for stacks of a process that is not known. */
 	n->processes = calloc(snap->processes.len + 1, sizeof(*n->processes));
-	return n->processes ? NULL : error_no_memory();
+	if (!n->processes)
+		return error_no_memory();
+
+	uint64_t seed = 0;
+
+	/* The target chooses addresses; without a seed it is just slower under attack. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = snap->time_ns;
+	for (size_t i = 0; i <= snap->processes.len; i++)
+		hashmap_init(&n->processes[i].by_address, seed);
+	return NULL;
 }
 
 void frame_namer_deinit(struct frame_namer *n)
 {
-	for (size_t i = 0; n->processes && i < n->snap->processes.len; i++)
+	for (size_t i = 0; n->processes && i <= n->snap->processes.len; i++) {
+		hashmap_deinit(&n->processes[i].by_address);
 		vec_deinit(&n->processes[i].groups);
+	}
 	free(n->processes);
 	vec_deinit(&n->passing);
 }
@@ -73,15 +88,23 @@ static void fill_frame(struct frame_namer *n, uint32_t process, uint64_t address
 }
 
 static struct error *make_group(struct frame_namer *n, uint32_t process, uint64_t address,
-				const struct frame *named, struct frame_group *ret)
+				struct frame_group *ret)
 {
+	struct frame_cache *cache =
+		process < n->snap->processes.len ? n->caches[process] : NULL;
+	const struct frame *named = NULL;
+	struct error *err = cache ? frame_cache_get(cache, address, &named) : NULL;
+
+	if (err)
+		return err;
+
 	size_t sources = named ? named->sources.list.len : 0;
 	size_t count = sources ? sources : 1;
 	struct report_frame *made = report_arena_alloc(n->arena, count, sizeof(*made));
 
 	if (!made)
 		return error_no_memory();
-	*ret = (struct frame_group){.frames = made, .count = count};
+	*ret = (struct frame_group){.frames = made, .count = (uint32_t)count};
 	for (size_t i = 0; i < count; i++) {
 		fill_frame(n, process, address, named,
 			   sources ? &named->sources.list.data[i] : NULL, &made[i]);
@@ -95,27 +118,24 @@ static struct error *make_group(struct frame_namer *n, uint32_t process, uint64_
 static struct error *get_frames(struct frame_namer *n, uint32_t process, uint64_t address,
 				struct frame_group *ret)
 {
-	const struct frame *frame;
+	size_t count = n->snap->processes.len;
+	struct process_frames *known = &n->processes[process < count ? process : count];
+	uint64_t index;
 
-	if (process >= n->snap->processes.len || !n->caches[process])
-		return make_group(n, process, address, NULL, ret);
+	if (hashmap_get(&known->by_address, address, &index)) {
+		*ret = known->groups.data[index];
+		return NULL;
+	}
 
-	struct process_frames *known = &n->processes[process];
-	struct error *err = frame_cache_get(n->caches[process], address, &frame);
+	struct error *err = make_group(n, process, address, ret);
 
 	if (err)
 		return err;
-	while (known->groups.len <= frame->index) {
-		if (!vec_push(&known->groups, (struct frame_group){.frames = NULL}))
-			return error_no_memory();
-	}
-
-	struct frame_group *group = &known->groups.data[frame->index];
-
-	if (!group->frames)
-		err = make_group(n, process, address, frame, group);
-	*ret = *group;
-	return err;
+	index = known->groups.len;
+	return vec_push(&known->groups, *ret) &&
+			       hashmap_put(&known->by_address, address, index)
+		       ? NULL
+		       : error_no_memory();
 }
 
 /* The addresses of a stack; none of one that is out of range. */
@@ -134,7 +154,6 @@ struct error *frame_namer_match(struct frame_namer *n, uint32_t index, unsigned 
 	const struct snapshot_stack *stack;
 	const uint64_t *addresses = NULL;
 	struct frame_group group;
-	struct report_frame frame;
 
 	*ret = 0;
 	if (!n->filter || index >= n->snap->stacks.len)
@@ -142,14 +161,6 @@ struct error *frame_namer_match(struct frame_namer *n, uint32_t index, unsigned 
 	stack = &n->snap->stacks.data[index];
 	for (size_t i = 0, depth = find_addresses(n->snap, stack, &addresses); i < depth;
 	     i++) {
-		if (stack->process >= n->snap->processes.len ||
-		    !n->caches[stack->process]) {
-			/* Such frames are not kept: there is nothing to keep. */
-			fill_frame(n, stack->process, addresses[i], NULL, NULL, &frame);
-			*ret |= report_filter_match(n->filter, &frame);
-			continue;
-		}
-
 		struct error *err = get_frames(n, stack->process, addresses[i], &group);
 
 		if (err)

@@ -15,9 +15,10 @@ struct frame_namer {
 	struct frame_cache *const *caches;  /* by process */
 	struct report_arena *arena;         /* borrowed; where the frames are made */
 	const struct report_filter *filter; /* borrowed, or NULL */
-	struct process_frames *processes;   /* what is known of each */
-	size_t frame_count;                 /* made so far */
-	VEC(struct frame_group) passing;    /* of the stack that is being named */
+	struct process_frames
+		*processes; /* what is known of each, and last of those unknown */
+	size_t frame_count; /* made so far */
+	VEC(struct frame_group) passing; /* of the stack that is being named */
 };
 
 /* NULL in `caches` stands for a process whose frames have no names. */

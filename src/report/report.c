@@ -74,13 +74,9 @@ static void fill_traffic(const struct builder *b, struct report_section *section
 
 	if (section->class != BLOCK_HEAP || !snap->has_traffic)
 		return;
-	for (size_t i = 0; i < SNAPSHOT_BUCKETS; i++) {
-		/* Of the middle of the bucket. */
-		uint64_t size = histogram_min_bytes(i) + histogram_min_bytes(i) / 2;
-		double weight = report_weight(b->report, section, size);
-
-		section->ever_sizes[i] = report_round((double)snap->sizes[i] * weight);
-	}
+	for (size_t i = 0; i < SNAPSHOT_BUCKETS; i++)
+		section->ever_sizes[i] =
+			report_bucket_estimate(b->report, section, i, snap->sizes[i]);
 	section->peak_bytes = snap->peak_bytes;
 	if (section->is_estimate)
 		section->peak_bytes =
@@ -238,6 +234,18 @@ double report_weight(const struct report *report, const struct report_section *s
 		     uint64_t size_bytes)
 {
 	return section->is_estimate ? sampling_weight(&report->weights, size_bytes) : 1;
+}
+
+uint64_t report_bucket_estimate(const struct report *report,
+				const struct report_section *section, size_t bucket,
+				uint64_t count)
+{
+	/* Of the middle of the bucket. */
+	uint64_t size = histogram_min_bytes(bucket) + histogram_min_bytes(bucket) / 2;
+
+	return section->is_estimate ? report_round((double)count *
+						   report_weight(report, section, size))
+				    : count;
 }
 
 void report_destroy(struct report *report)

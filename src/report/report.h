@@ -136,6 +136,11 @@ unsigned report_data_of(const struct snapshot *snap);
 double report_weight(const struct report *report, const struct report_section *section,
 		     uint64_t size_bytes);
 
+/* What `count` blocks of a bucket of sizes, as traced, are estimated to be in all. */
+uint64_t report_bucket_estimate(const struct report *report,
+				const struct report_section *section, size_t bucket,
+				uint64_t count);
+
 /* An estimate as a whole number, which ends at the top. */
 uint64_t report_round(double estimate);
 

@@ -115,6 +115,8 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 		row->trend = &snap->trends[class].data[stack];
 	if (is_heap && snap->has_lifetimes && stack < snap->lifetimes.len)
 		row->lifetimes = &snap->lifetimes.data[stack];
+	if (is_heap && stack < snap->path_sizes.len)
+		row->ever_sizes = &snap->path_sizes.data[stack];
 	if (is_heap && snap->has_traffic && stack < snap->traffic.len) {
 		row->traffic = &snap->traffic.data[stack];
 		add_traffic(b, section, row);

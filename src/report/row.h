@@ -80,6 +80,7 @@ struct report_row {
 	/* What was measured beside the blocks, as traced; NULL: it was not. */
 	const struct snapshot_traffic *traffic;
 	const struct snapshot_lifetimes *lifetimes;
+	const struct snapshot_path_sizes *ever_sizes;
 	const struct snapshot_trend *trend;
 	/* From `traffic`; 0 without. */
 	struct report_flow flow, since;  /* since the attach, since the previous report */
@@ -101,17 +102,20 @@ bool report_row_shows(const struct report_row *row, size_t frame);
  * A call path that seems to leak. What it holds has a trend over the snapshots of the run
  * (snapshot_trend; blocks of every age), and all of this holds:
  *  - there are at least 4 intervals: fewer prove nothing;
- *  - the line through its bytes rises and fits, R^2 >= 0.8: noise around a level (churn),
- *    a sawtooth of two or more teeth, and a cache that was full early do not fit one;
+ *  - the line through its bytes rises and fits, R^2 >= 0.8: noise around a level (churn)
+ *    and a cache that was full early do not fit one;
  *  - it does not give back: its bytes shrank in at most one interval of ten. Of ten and
  *    more intervals with R^2 >= 0.95 it may be any number: such a call path leaks beside
  *    what is in use for a while;
+ *  - it outlasts what it gives back: it has grown, since it was first seen, by at least
+ *    twice as much as it was ever below an earlier height. A sawtooth never has, however
+ *    long its teeth are, once the first of them has ended;
  *  - it still goes on: the last new height is no longer ago than twice the mean distance
  *    between the intervals in which it grew. A cache that is full stands still;
  *  - it is no trifle: the line rises by at least a twentieth of what the call path holds
  *    in the time that was traced.
- * They are ranked by slope times R^2. A cache that is still filling cannot be told from a
- * leak and is listed until it stands still for a while.
+ * They are ranked by slope times R^2. A cache that is still filling, and the first tooth
+ * of a sawtooth, cannot be told from a leak and are listed until that is over.
  */
 struct report_suspect {
 	const struct report_row *row; /* made for this; in no list of rows */

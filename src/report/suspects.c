@@ -10,6 +10,7 @@
 #define SHRANK_SHARE       10 /* of so many intervals one */
 #define STANDS_GAPS        2  /* so many times the mean distance of two growths */
 #define GROWTH_SHARE       20 /* this part of what is held */
+#define FALLS              2  /* so many times what it ever gave back */
 
 double report_suspicion(const struct report *report, const struct report_row *row)
 {
@@ -28,6 +29,8 @@ double report_suspicion(const struct report *report, const struct report_row *ro
 		return 0;
 	if ((uint64_t)trend->stands * trend->grew >
 	    (uint64_t)STANDS_GAPS * trend->intervals)
+		return 0;
+	if (trend->rise_bytes / FALLS < trend->fall_bytes)
 		return 0;
 	held = (double)row->sum.estimated_bytes;
 	if (trend->slope_bytes_per_s * seconds < held / GROWTH_SHARE)

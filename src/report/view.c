@@ -11,7 +11,9 @@ static struct error *cut(struct report_arena *arena, const struct report_options
 	const struct report_row *all = section->rows;
 	size_t count = section->row_count;
 	uint64_t top = options->top ? options->top : UINT64_MAX;
-	bool held_only = had_past && !options->past;
+	/* Where all hold something there is nothing to take out. */
+	bool held_only =
+		had_past && !options->past && section->held_count < section->stack_count;
 
 	if (section->suspect_count > top)
 		section->suspect_count = (size_t)top;

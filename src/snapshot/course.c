@@ -16,9 +16,9 @@ struct line {
 	uint32_t points; /* 0: it has not held anything yet */
 	uint32_t grew, shrank;
 	uint32_t stands; /* intervals since it last held more than ever before */
-	double most_bytes;
-	double first_s; /* of the first point, on the course's clock */
-	double last_bytes;
+	double most_bytes, fall_bytes; /* and how far below an earlier most it was */
+	double first_s;                /* of the first point, on the course's clock */
+	double first_bytes, last_bytes;
 	double mean_s, mean_bytes;
 	double ss, sb, bb; /* sums of products of deviations: time, both, bytes */
 };
@@ -44,19 +44,28 @@ void course_destroy(struct course *course)
 	free(course);
 }
 
+static uint64_t rounded(double estimate)
+{
+	return estimate < 18e18 ? (uint64_t)(estimate + 0.5) : UINT64_MAX;
+}
+
 /* --- trends ----------------------------------------------------------------------- */
 
 static void line_add(struct line *line, double time_s, double bytes)
 {
-	if (!line->points)
+	if (!line->points) {
 		line->first_s = time_s;
-	else if (bytes > line->last_bytes)
+		line->first_bytes = bytes;
+	} else if (bytes > line->last_bytes) {
 		line->grew++;
-	else if (bytes < line->last_bytes)
+	} else if (bytes < line->last_bytes) {
 		line->shrank++;
+	}
 	line->stands = line->points && bytes <= line->most_bytes ? line->stands + 1 : 0;
 	if (bytes > line->most_bytes)
 		line->most_bytes = bytes;
+	if (line->most_bytes - bytes > line->fall_bytes)
+		line->fall_bytes = line->most_bytes - bytes;
 	line->last_bytes = bytes;
 	line->points++;
 
@@ -77,8 +86,11 @@ static struct snapshot_trend line_trend(const struct line *line)
 		.grew = line->grew,
 		.shrank = line->shrank,
 		.stands = line->stands,
+		.fall_bytes = rounded(line->fall_bytes),
 	};
 
+	if (line->last_bytes > line->first_bytes)
+		trend.rise_bytes = rounded(line->last_bytes - line->first_bytes);
 	if (line->ss <= 0)
 		return trend;
 	trend.slope_bytes_per_s = line->sb / line->ss;
@@ -136,11 +148,6 @@ static struct error *add_trends(struct course *course, struct snapshot *snap,
 }
 
 /* --- moments ---------------------------------------------------------------------- */
-
-static uint64_t rounded(double estimate)
-{
-	return estimate < 18e18 ? (uint64_t)(estimate + 0.5) : UINT64_MAX;
-}
 
 static void count_totals(const struct snapshot *snap, struct snapshot_moment *m)
 {

@@ -110,10 +110,14 @@ static const struct file_field lifetimes_fields[] = {
 	ARRAY(struct snapshot_lifetimes, count),
 };
 
+static const struct file_field path_sizes_fields[] = {
+	ARRAY(struct snapshot_path_sizes, count),
+};
+
 static const struct file_field trend_fields[] = {
 #define F(member) FIELD(struct snapshot_trend, member)
 	F(intervals), F(grew), F(shrank), F(slope_bytes_per_s), F(determination),
-	F(stands),
+	F(stands), F(rise_bytes), F(fall_bytes),
 #undef F
 };
 
@@ -191,6 +195,8 @@ const struct file_table file_tables[] = {
 	VECTOR("kernel", snap.blocks[BLOCK_KERNEL], struct snapshot_block, block_fields),
 	VECTOR("traffic", snap.traffic, struct snapshot_traffic, traffic_fields),
 	VECTOR("lifetimes", snap.lifetimes, struct snapshot_lifetimes, lifetimes_fields),
+	VECTOR("path_sizes", snap.path_sizes, struct snapshot_path_sizes,
+	       path_sizes_fields),
 	VECTOR("trends.heap", snap.trends[BLOCK_HEAP], struct snapshot_trend,
 	       trend_fields),
 	VECTOR("trends.mappings", snap.trends[BLOCK_MAPPING], struct snapshot_trend,

@@ -68,6 +68,7 @@ void snapshot_destroy(struct snapshot *snap)
 	vec_deinit(&snap->frames);
 	vec_deinit(&snap->traffic);
 	vec_deinit(&snap->lifetimes);
+	vec_deinit(&snap->path_sizes);
 	for (size_t i = 0; i < BLOCK_CLASS_COUNT; i++)
 		vec_deinit(&snap->trends[i]);
 	vec_foreach (thread, &snap->threads)

@@ -115,6 +115,13 @@ struct snapshot_lifetimes {
 	uint64_t count[SNAPSHOT_LIFETIMES];
 };
 
+/* Blocks that one call path has allocated, by their size then, in powers of two of a byte
+ * as above; SNAPSHOT_PATH_SIZES - 1 counts all larger ones. As traced. */
+#define SNAPSHOT_PATH_SIZES 32
+struct snapshot_path_sizes {
+	uint64_t count[SNAPSHOT_PATH_SIZES];
+};
+
 /* What one thread did since the attach, as traced; where snapshot.has_traffic. */
 struct snapshot_thread {
 	uint32_t process; /* index into snapshot.processes */
@@ -138,6 +145,8 @@ struct snapshot_trend {
 				     there is one, 1 of what does not change */
 	uint32_t stands;          /* how many of the last intervals ended without more
 				     bytes than ever before */
+	uint64_t rise_bytes;      /* so much more it holds than at first; 0: no more */
+	uint64_t fall_bytes;      /* so far below an earlier height it was, at most */
 };
 
 /* One earlier moment of the run: the targets as a whole; where blocks were sampled, what
@@ -305,6 +314,7 @@ struct snapshot {
 	bool has_traffic, has_lifetimes, has_trends;
 	VEC(struct snapshot_traffic) traffic;
 	VEC(struct snapshot_lifetimes) lifetimes;
+	VEC(struct snapshot_path_sizes) path_sizes; /* with traffic, but of older files */
 	VEC(struct snapshot_trend) trends[BLOCK_CLASS_COUNT];
 	VEC(struct snapshot_thread) threads; /* by process, then tid */
 	/* Sizes of all heap blocks ever allocated, as traced: where has_traffic. */

@@ -148,14 +148,13 @@ static struct error *entry_add(struct frame_cache *cache, uint64_t address,
 	if (!entry)
 		return error_no_memory();
 	entry->frame.address = address;
-	entry->frame.index = (uint32_t)cache->entries.len;
 	/* One behind: the caller sees that it must be resolved. */
 	entry->generation = cache->generation - 1;
-	if (cache->entries.len >= UINT32_MAX || !vec_push(&cache->entries, entry)) {
+	if (!vec_push(&cache->entries, entry)) {
 		free(entry);
 		return error_no_memory();
 	}
-	if (!hashmap_put(&cache->by_address, address, entry->frame.index)) {
+	if (!hashmap_put(&cache->by_address, address, cache->entries.len - 1)) {
 		cache->entries.len--;
 		free(entry);
 		return error_no_memory();

@@ -17,7 +17,6 @@ struct frame {
 	const char *symbol; /* raw bytes of the target, or NULL: unknown */
 	uint64_t offset;    /* address - start of the symbol (or of the module's file) */
 	const char *module; /* path, raw bytes, or NULL: unknown */
-	uint32_t index;     /* 0, 1, 2... in the order the cache met the addresses */
 	/* Where the call is in the source, when lines are looked for and found. */
 	struct source_frames sources;
 };

@@ -88,6 +88,14 @@ struct error *error_with_detail(struct error *err, const char *detail)
 	return err;
 }
 
+struct error *error_first(struct error *first, struct error *second)
+{
+	if (!first)
+		return second;
+	error_destroy(second);
+	return first;
+}
+
 void error_destroy(struct error *err)
 {
 	if (!err || err == &out_of_memory)

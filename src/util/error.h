@@ -50,6 +50,10 @@ struct error *error_prefix(struct error *err, const char *format, ...)
 struct error *error_with_detail(struct error *err, const char *detail)
 	__attribute__((warn_unused_result));
 
+/* Of two things that were both done the first error, or NULL; a second one is freed. */
+struct error *error_first(struct error *first, struct error *second)
+	__attribute__((warn_unused_result));
+
 /* Free an error; NULL is fine. */
 void error_destroy(struct error *err);
 

@@ -41,7 +41,7 @@ failed:
 	return false;
 }
 
-void strbuf_append_bytes(struct strbuf *buf, const char *bytes, size_t len)
+void strbuf_append_bytes_(struct strbuf *buf, const char *bytes, size_t len)
 {
 	if (!len || !strbuf_reserve(buf, len))
 		return;
@@ -50,36 +50,58 @@ void strbuf_append_bytes(struct strbuf *buf, const char *bytes, size_t len)
 	buf->data[buf->len] = '\0';
 }
 
-void strbuf_append(struct strbuf *buf, const char *text)
+/* Inline, so that the compiler knows the divisor. */
+static inline void append_number(struct strbuf *buf, uint64_t n, unsigned base)
 {
-	strbuf_append_bytes(buf, text, strlen(text));
+	char digits[20]; /* of UINT64_MAX, decimal */
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = "0123456789abcdef"[n % base];
+		n /= base;
+	} while (n);
+	strbuf_append_bytes(buf, digits + at, sizeof(digits) - at);
 }
 
-void strbuf_append_char(struct strbuf *buf, char c)
+void strbuf_append_decimal(struct strbuf *buf, uint64_t n)
 {
-	strbuf_append_bytes(buf, &c, 1);
+	append_number(buf, n, 10);
+}
+
+void strbuf_append_hex(struct strbuf *buf, uint64_t n)
+{
+	append_number(buf, n, 16);
 }
 
 void strbuf_appendf(struct strbuf *buf, const char *format, ...)
 {
-	va_list ap;
+	va_list ap, again;
 
+	if (!strbuf_reserve(buf, 0))
+		return;
 	va_start(ap, format);
-	int len = vsnprintf(NULL, 0, format, ap);
-	va_end(ap);
+	va_copy(again, ap);
 
-	if (len < 0) {
-		/* Longer than INT_MAX, or a wide character that cannot be written. */
+	size_t room = buf->cap - buf->len;
+	int len = vsnprintf(buf->data + buf->len, room, format, ap);
+
+	/* Longer than INT_MAX, or a wide character that cannot be written. */
+	if (len < 0)
 		buf->failed = true;
-		return;
-	}
-	if (!strbuf_reserve(buf, (size_t)len))
-		return;
-
-	va_start(ap, format);
-	vsnprintf(buf->data + buf->len, (size_t)len + 1, format, ap);
+	else if ((size_t)len >= room && strbuf_reserve(buf, (size_t)len))
+		vsnprintf(buf->data + buf->len, (size_t)len + 1, format, again);
+	va_end(again);
 	va_end(ap);
-	buf->len += (size_t)len;
+	if (!buf->failed)
+		buf->len += (size_t)len;
+	buf->data[buf->len] = '\0';
+}
+
+void strbuf_clear(struct strbuf *buf)
+{
+	buf->len = 0;
+	if (buf->data)
+		buf->data[0] = '\0';
 }
 
 const char *strbuf_text(const struct strbuf *buf)

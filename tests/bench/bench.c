@@ -102,6 +102,8 @@ int main(int argc, char *argv[])
 		section_growth();
 	if (is_wanted(argc, argv, "stacks"))
 		section_stacks();
+	if (is_wanted(argc, argv, "unwind"))
+		section_unwind();
 	if (is_wanted(argc, argv, "replay"))
 		section_replay();
 	return 0;

@@ -24,6 +24,7 @@ void section_report(bool has_peer); /* the report of a million blocks */
 void section_pairs(bool has_peer);  /* what a pair of malloc and free costs */
 void section_growth(void);          /* what --growth costs a program that grows */
 void section_stacks(void);          /* what each frame of a stack costs */
+void section_unwind(void);          /* misses of large programs, first stacks */
 void section_replay(void);          /* a large snapshot in each format */
 
 #endif

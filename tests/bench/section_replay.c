@@ -116,6 +116,43 @@ static void add_blocks(struct snapshot *snap)
 	}
 }
 
+/* What --save measures beside the blocks. */
+static void add_measures(struct snapshot *snap)
+{
+	for (size_t i = 0; i < STACKS; i++) {
+		struct snapshot_traffic traffic = {
+			.allocations = 10 + random_number() % 1000,
+			.peak_time_ns = snap->attached_ns + random_number() % 60000000000,
+		};
+		struct snapshot_lifetimes lifetimes = {.count = {0}};
+		struct snapshot_path_sizes sizes = {.count = {0}};
+		struct snapshot_trend trend = {
+			.intervals = 12,
+			.grew = (uint32_t)(random_number() % 13),
+			.slope_bytes_per_s = (double)(random_number() % 100000) / 7,
+			/* One in a hundred seems to leak. */
+			.determination = i % 100 ? 0.5 : 0.99,
+			.stands = 1,
+		};
+
+		traffic.allocated_bytes = traffic.allocations * 300;
+		traffic.frees = traffic.allocations / 2;
+		traffic.freed_bytes = traffic.frees * 300;
+		traffic.temporary = traffic.frees / 3;
+		traffic.peak_count = 2 * traffic.frees / 3;
+		traffic.peak_bytes = traffic.peak_count * 300;
+		for (size_t k = 0; k < 6; k++)
+			lifetimes.count[random_number() % 16] += traffic.frees / 6;
+		sizes.count[6] = traffic.frees;
+		sizes.count[9] = traffic.allocations - traffic.frees;
+		need(vec_push(&snap->traffic, traffic) &&
+		     vec_push(&snap->lifetimes, lifetimes) &&
+		     vec_push(&snap->path_sizes, sizes) &&
+		     vec_push(&snap->trends[BLOCK_HEAP], trend));
+	}
+	snap->has_traffic = snap->has_lifetimes = snap->has_trends = true;
+}
+
 static void make_file(const char *path)
 {
 	struct snapshot *snap = snapshot_create();
@@ -136,6 +173,7 @@ static void make_file(const char *path)
 	for (size_t i = 0; i < STACKS; i++)
 		add_stack(snap);
 	add_blocks(snap);
+	add_measures(snap);
 	err = snapshot_write(snap, out);
 	if (err || fclose(out))
 		die("cannot write %s", path);

@@ -7,8 +7,11 @@
  *   fill N STACKS   N blocks that stay, from STACKS call paths; prints "full"
  *   churn N         N blocks, each in place of an older one, but a few that stay too;
  *                   prints the ns of the processor that one takes
+ *   load PATH       map a library; prints "loaded"
+ *   call NAME       a function of it; prints "called"
  *   touch N         N pages, each for the first time; prints the same of one
  */
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,9 +141,21 @@ static NOINLINE void right(unsigned path, unsigned levels)
 	mark = 2;
 }
 
+/* A library's function, which may do what it likes. */
+static const char *call(const char *name)
+{
+	void (*function)(void) = NULL;
+
+	*(void **)&function = dlsym(RTLD_DEFAULT, name);
+	if (!function)
+		return "there is none";
+	function();
+	return "called";
+}
+
 int main(void)
 {
-	char line[128];
+	char line[512], text[512];
 	unsigned long count;
 	unsigned n;
 
@@ -157,6 +172,11 @@ int main(void)
 			for (unsigned long i = 0; i < count; i++)
 				descend((unsigned)(i % n), FILL_LEVELS);
 			printf("full\n");
+		} else if (sscanf(line, "load %511s", text) == 1) {
+			printf("%s\n", dlopen(text, RTLD_NOW | RTLD_GLOBAL) ? "loaded"
+									    : dlerror());
+		} else if (sscanf(line, "call %511s", text) == 1) {
+			printf("%s\n", call(text));
 		}
 	}
 	return 0;

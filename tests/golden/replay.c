@@ -97,10 +97,14 @@ static void add_traffic(struct snapshot *snap)
 			.shrank = (uint32_t)i,
 			.slope_bytes_per_s = 12.5 - (double)i,
 			.determination = 0.25,
+			.rise_bytes = 40 + i,
+			.fall_bytes = 7 * i,
 		};
 
 		REQUIRE(vec_push(&snap->traffic, traffic));
 		REQUIRE(vec_push(&snap->lifetimes, lifetimes));
+		REQUIRE(vec_push(&snap->path_sizes,
+				 (struct snapshot_path_sizes){.count = {i, [7] = 99}}));
 		for (size_t k = 0; k < BLOCK_CLASS_COUNT; k++)
 			REQUIRE(vec_push(&snap->trends[k], trend));
 	}

@@ -54,10 +54,12 @@ static void add_block(struct fixture *f, uint32_t stack, uint64_t size_bytes,
 
 static void add_measured(struct fixture *f, const struct snapshot_traffic *traffic,
 			 const struct snapshot_lifetimes *lifetimes,
+			 const struct snapshot_path_sizes *sizes,
 			 const struct snapshot_trend *trend)
 {
 	REQUIRE(vec_push(&f->snap->traffic, *traffic));
 	REQUIRE(vec_push(&f->snap->lifetimes, *lifetimes));
+	REQUIRE(vec_push(&f->snap->path_sizes, *sizes));
 	REQUIRE(vec_push(&f->snap->trends[BLOCK_HEAP], *trend));
 	REQUIRE(vec_push(&f->snap->trends[BLOCK_MAPPING], (struct snapshot_trend){0}));
 }
@@ -97,18 +99,21 @@ static void fill_stacks(struct fixture *f)
 						.peak_time_ns = end_ns - 1000 * MS,
 						.peak_count = 9},
 		     &(struct snapshot_lifetimes){{[3] = 1}},
-		     &(struct snapshot_trend){12, 11, 0, 93.5, 0.9942, 0});
-	add_measured(f,
-		     &(struct snapshot_traffic){.allocations = 40,
-						.allocated_bytes = 409600,
-						.frees = 38,
-						.freed_bytes = 339968,
-						.temporary = 2,
-						.peak_bytes = 131072,
-						.peak_time_ns = end_ns - 7500 * MS,
-						.peak_count = 4},
-		     &(struct snapshot_lifetimes){{[0] = 2, [5] = 30, [11] = 6}},
-		     &(struct snapshot_trend){12, 3, 2, 1500, 0.61, 8});
+		     &(struct snapshot_path_sizes){{[7] = 10}},
+		     &(struct snapshot_trend){12, 11, 0, 93.5, 0.9942, 0, 1122, 0});
+	add_measured(
+		f,
+		&(struct snapshot_traffic){.allocations = 40,
+					   .allocated_bytes = 409600,
+					   .frees = 38,
+					   .freed_bytes = 339968,
+					   .temporary = 2,
+					   .peak_bytes = 131072,
+					   .peak_time_ns = end_ns - 7500 * MS,
+					   .peak_count = 4},
+		&(struct snapshot_lifetimes){{[0] = 2, [5] = 30, [11] = 6}},
+		&(struct snapshot_path_sizes){{[13] = 38, [SNAPSHOT_PATH_SIZES - 1] = 2}},
+		&(struct snapshot_trend){12, 3, 2, 1500, 0.61, 8, 18000, 4096});
 	add_measured(f,
 		     &(struct snapshot_traffic){.allocations = 5000,
 						.allocated_bytes = 160000,
@@ -120,7 +125,8 @@ static void fill_stacks(struct fixture *f)
 						.peak_count = 2},
 		     &(struct snapshot_lifetimes){
 			     {[0] = 4990, [1] = 9, [SNAPSHOT_LIFETIMES - 1] = 1}},
-		     &(struct snapshot_trend){12, 5, 6, -0.5, 0.002, 3});
+		     &(struct snapshot_path_sizes){{[6] = 5000}},
+		     &(struct snapshot_trend){12, 5, 6, -0.5, 0.002, 3, 0, 512});
 }
 
 static void fill_run(struct fixture *f)

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -305,6 +306,128 @@ static void fast_libraries(void)
 	live_destroy(target);
 }
 
+/* --- when memtrace comes late ------------------------------------------------------ */
+
+/* Until each of its threads stands still. */
+static void stop_all(struct live_process *process)
+{
+	siginfo_t info;
+
+	live_signal(process, SIGSTOP);
+	REQUIRE(waitid(P_PID, (id_t)live_pid(process), &info, WSTOPPED) == 0);
+}
+
+#define BRIEF        3
+#define BRIEF_BLOCKS 30
+
+/* Processes that are gone before memtrace has heard of them: what code they ran is known
+ * all the same. */
+static void gone_before_anybody_looked(void)
+{
+	const char *const brief[] = {FAMILY_BINARY, "once", LOADED_MALLOC, "30",
+				     "32",          "0",    NULL};
+	const char *const argv[] = {
+		memtrace_path, "--lib", LOADED_MALLOC, "--format", "json", "--top", "0",
+		"--older",     "0",     "--no-lines",  "-i",       "3600", NULL};
+	struct live_process *memtrace = live_start(argv);
+	int64_t blocks = 0;
+	const json_t *row;
+	json_t *report;
+	size_t i;
+
+	if (!live_wait_stderr(memtrace, "Ctrl-C ends", 30))
+		live_fail("memtrace did not begin: %s", live_stderr(memtrace));
+	stop_all(memtrace);
+	for (i = 0; i < BRIEF; i++) {
+		struct live_process *target = live_start(brief);
+
+		CHECK_INT(live_wait(target, 30), 0);
+		live_destroy(target);
+	}
+	live_signal(memtrace, SIGCONT);
+	report = memtrace_stop(memtrace);
+	json_dump_file(report, "/tmp/stk/report.json", JSON_INDENT(1));
+	CHECK_INT(live_int(report, "losses.walks_lost"), 0);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), BRIEF * BRIEF_BLOCKS);
+	/* Without names: those are read from processes. */
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		CHECK_STR(json_string_value(json_object_get(row, "end")), "complete");
+		CHECK(json_array_size(json_object_get(row, "frames")) > 3);
+		blocks += live_int(row, "blocks");
+	}
+	CHECK_INT(blocks, BRIEF * BRIEF_BLOCKS);
+	json_decref(report);
+}
+
+/* More than the ring holds: some 63,000 walks that do not differ at all. */
+#define STALLED_SCENARIOS 700
+
+#define ANY               0
+
+/* The blocks of `size` bytes whose stacks end so. */
+static int64_t blocks_of(const json_t *report, int64_t size, const char *end,
+			 size_t least_frames)
+{
+	const json_t *row;
+	int64_t blocks = 0;
+	size_t i;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		int64_t n = live_int(row, "blocks");
+
+		if ((size != ANY && live_int(row, "size_bytes") != size * n) ||
+		    strcmp(json_string_value(json_object_get(row, "end")), end) != 0)
+			continue;
+		CHECK(json_array_size(json_object_get(row, "frames")) >= least_frames);
+		blocks += n;
+	}
+	return blocks;
+}
+
+/* Who does not get to run at all loses walks in the end: not many, each counted, none of
+ * it wrong, and no blocks. */
+static void stalled(void)
+{
+	const char *const argv[] = {OMITTED_BINARY, LIBRARY_A, LIBRARY_B, NULL};
+	const int64_t all = STALLED_SCENARIOS * TIMES;
+	struct live_process *target = live_start(argv), *memtrace;
+	json_t *ready = live_read_json(target, 10), *report;
+	int64_t lost;
+
+	REQUIRE(ready);
+	memtrace = memtrace_start(live_pid(target), AUTO);
+	stop_all(memtrace);
+	for (int i = 0; i < STALLED_SCENARIOS; i++)
+		ask(target, "recursion");
+	/* Of these memtrace gets none of the stack. */
+	ask(target, "deep");
+	live_signal(memtrace, SIGCONT);
+	report = memtrace_report(memtrace);
+	lost = live_int(report, "losses.walks_lost");
+	printf("stalled: %" PRId64 " of %" PRId64 " walks lost\n", lost, all + TIMES);
+	CHECK(lost > TIMES);
+	CHECK(lost < all * 3 / 4);
+	CHECK_INT(blocks_of(report, ANY, "unlearned", 1), lost);
+	CHECK_INT(blocks_of(report, 1001, "complete", 25), all + TIMES - lost);
+	json_decref(report);
+
+	/* Nothing of it lasts; also where there is more of the stack that memtrace does
+	 * not have than the next walk needs. */
+	ask(target, "recursion");
+	ask(target, "twins");
+	ask(target, "deep_again");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "losses.walks_lost"), lost);
+	CHECK_INT(blocks_of(report, 1001, "complete", 25), all + 2 * TIMES - lost);
+	check_path(report, 1013, TIMES, 1,
+		   "twin_allocates left_allocates scenario_twins main ", "complete");
+	check_recursion(report, 1015, 120, "scenario_deep_again main ", "complete");
+	CHECK_INT(live_int(report, "heap.totals.allocations"), all + 5 * TIMES);
+	json_decref(report);
+	json_decref(ready);
+	live_destroy(target);
+}
+
 /* --- stock programs --------------------------------------------------------------- */
 
 static bool is_start(const json_t *frame)
@@ -450,6 +573,8 @@ int main(void)
 	RUN(known_paths_by_frame_pointer);
 	RUN(exceptions);
 	RUN(fast_libraries);
+	RUN(gone_before_anybody_looked);
+	RUN(stalled);
 	RUN(stock_programs);
 	return check_done();
 }

@@ -130,6 +130,20 @@ static void compare_thread(const json_t *report, const json_t *truth)
 	CHECK_SAME(thread, truth, "freed_own_bytes");
 }
 
+/* What a path allocated by size is all that it allocated; and what is left of all sizes
+ * when those of all paths are taken off. */
+static void subtract_sizes(const json_t *row, int64_t sizes[65])
+{
+	int64_t own[65], sum = 0;
+
+	read_buckets(live_get(row, "traffic.sizes"), "min_bytes", own);
+	for (size_t i = 0; i < 65; i++) {
+		sum += own[i];
+		sizes[i] -= own[i];
+	}
+	CHECK_INT(sum, live_int(row, "traffic.allocations"));
+}
+
 static void compare(const json_t *report, const json_t *truth)
 {
 	int64_t sizes[65];
@@ -144,6 +158,10 @@ static void compare(const json_t *report, const json_t *truth)
 	read_buckets(live_get(report, "heap.sizes"), "min_bytes", sizes);
 	json_array_foreach (live_get(truth, "sizes"), i, one)
 		CHECK_INT(sizes[i], json_integer_value(one));
+	json_array_foreach (live_get(report, "heap.stacks"), i, one)
+		subtract_sizes(one, sizes);
+	for (i = 0; i < 65; i++)
+		CHECK_INT(sizes[i], 0);
 	CHECK_INT(live_int(report, "heap.peak.bytes"), live_int(truth, "peak_bytes"));
 	CHECK_INT(compare_losses(report, NULL), 0);
 }

@@ -54,6 +54,14 @@ NOINLINE static void scenario_deep(void)
 	sink++;
 }
 
+/* The same once more, from elsewhere. */
+NOINLINE static void scenario_deep_again(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		recurse(119, 1015);
+	sink += 2;
+}
+
 /* --- paths that differ in one return address -------------------------------------- */
 
 NOINLINE static void twin_allocates(size_t size)
@@ -334,6 +342,7 @@ int main(int argc, char *argv[])
 		{"dlopen", scenario_dlopen},
 		{"dlopen_fast", scenario_fast},
 		{"deep", scenario_deep},
+		{"deep_again", scenario_deep_again},
 		{"vla", scenario_vla},
 		{"tail", scenario_tail},
 		{"longjmp", scenario_longjmp},

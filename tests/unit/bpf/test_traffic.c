@@ -85,6 +85,7 @@ static struct snapshot *drain(const struct traffic_tables *tables, size_t stacks
 	CHECK(snap->has_traffic && snap->has_lifetimes);
 	CHECK_INT(snap->traffic.len, stacks);
 	CHECK_INT(snap->lifetimes.len, stacks);
+	CHECK_INT(snap->path_sizes.len, stacks);
 	return snap;
 }
 
@@ -132,6 +133,10 @@ static void late_events_are_counted(void)
 	CHECK_INT(t->estimated_allocations, 0);
 	CHECK_INT(snap->lifetimes.data[2].count[4], 1);
 	CHECK_INT(snap->lifetimes.data[2].count[0], 0);
+	/* As they were allocated: 700 is one of 512 to 1023. */
+	CHECK_INT(snap->path_sizes.data[2].count[10], 2);
+	CHECK_INT(snap->path_sizes.data[4999].count[10], 1);
+	CHECK_INT(snap->path_sizes.data[0].count[10], 0);
 	CHECK_INT(snap->traffic.data[4999].allocated_bytes, 700);
 	CHECK_INT(snap->traffic.data[0].allocations, 0);
 	CHECK_INT(snap->traffic.data[0].peak_time_ns, 0);

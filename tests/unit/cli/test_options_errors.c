@@ -285,6 +285,14 @@ static void refuses_files(void)
 		"-p1", "--csv", "--json");
 	REFUSED("--csv: expected another file than that of --output; got 'x\\x0a'", "-p1",
 		"--output", "x\n", "--csv", "x\n");
+	REFUSED("--view: expected 'leaks', 'growth', 'traffic', 'peak', 'allocations', "
+		"'threads', 'histogram', 'lifetimes' or 'processes'; got 'le\\x1baks'",
+		"-p1",
+		"--view=le\x1b"
+		"aks");
+	REFUSED("--sort: expected 'size', 'count', 'traffic', 'growth', 'age', 'peak' or "
+		"'temporary'; got ''",
+		"-p1", "--sort=");
 	REFUSED("--json: expected another file than that of --flame; got 'x%n'", "-p1",
 		"--json", "x%n", "--flame", "x%n");
 	REFUSED("--output-every: expected with a file to write, such as --pprof FILE; "

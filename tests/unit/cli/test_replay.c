@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --replay of what is no snapshot, and of one whose report cannot be written. */
+/* --replay and --diff of what is no snapshot, and of one whose report cannot be written.
+ */
 #include "options_check.h"
 #include "temp_dir.h"
 #include "unit/render/fixture.h"
@@ -7,6 +8,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "cli/diff.h"
 #include "cli/replay.h"
 #include "report/recorded.h"
 #include "snapshot/file.h"
@@ -36,7 +38,7 @@ static struct error *replay(char *const *argv)
 	if (err)
 		CHECK_FAIL("%s", err->message);
 	REQUIRE(!err);
-	return replay_run(&options);
+	return options.action == ACTION_DIFF ? diff_run(&options) : replay_run(&options);
 }
 
 #define REPLAY(...) replay(ARGV(__VA_ARGS__))
@@ -50,7 +52,7 @@ static struct error *replay(char *const *argv)
 static void what_is_no_snapshot(void)
 {
 	struct temp_dir dir = temp_dir_create();
-	char path[128], out[128], want[256];
+	char path[128], out[128], good[128], want[256];
 
 	snprintf(path, sizeof(path), "%s/x", dir.path);
 	snprintf(out, sizeof(out), "%s/out", dir.path);
@@ -73,45 +75,87 @@ static void what_is_no_snapshot(void)
 	FAILS(want, "--replay", path, "-o", out);
 	temp_dir_write(&dir, "x", "{\"schema\":\"memtrace-report\"}\n");
 	FAILS(want, "--replay", path, "-o", out);
+	/* Whichever of the two it is. */
+	save(&dir, "y", false);
+	snprintf(good, sizeof(good), "%s/y", dir.path);
+	snprintf(want, sizeof(want), "--diff %s is no snapshot of memtrace", path);
+	FAILS(want, "--diff", path, good, "-o", out);
+	FAILS(want, "--diff", good, path, "-o", out);
+	REQUIRE(!unlink(good));
+	snprintf(want, sizeof(want),
+		 "--diff %s cannot be read: No such file or directory", good);
+	FAILS(want, "--diff", good, path, "-o", out);
 	/* No report, no file. */
 	CHECK_INT(temp_dir_count(&dir, false), 1);
 	temp_dir_destroy(&dir);
 }
 
-/* As on a full disk: what was there stays, and nothing else is left. */
-static void what_cannot_be_written(void)
+/* Run with room for few bytes in a file and without standard output, which may be one. */
+static struct error *run_on_full_disk(char *const *argv)
 {
-	struct temp_dir dir = temp_dir_create();
-	const struct rlimit small = {.rlim_cur = 100, .rlim_max = RLIM_INFINITY};
+	const struct rlimit small = {.rlim_cur = 10, .rlim_max = RLIM_INFINITY};
 	_cleanup_(closep) int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	_cleanup_(closep) int stdout_fd = -1;
 	struct rlimit old;
-	char path[128], out[128], want[256], buf[32];
+	struct error *err;
+
+	fflush(stdout);
+	signal(SIGXFSZ, SIG_IGN);
+	REQUIRE((stdout_fd = dup(STDOUT_FILENO)) >= 0 && null_fd >= 0);
+	REQUIRE(dup2(null_fd, STDOUT_FILENO) >= 0);
+	REQUIRE(!getrlimit(RLIMIT_FSIZE, &old) && !setrlimit(RLIMIT_FSIZE, &small));
+	err = replay(argv);
+	fflush(stdout);
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &old));
+	REQUIRE(dup2(stdout_fd, STDOUT_FILENO) >= 0);
+	return err;
+}
+
+/* The error of a run of which nothing is kept but what was there. */
+static void check_full_disk(struct temp_dir *dir, const char *option, char *const *argv)
+{
+	_cleanup_(error_destroyp) struct error *err = run_on_full_disk(argv);
+	char want[256], buf[32];
+
+	snprintf(want, sizeof(want), "cannot write %s %s/out: File too large", option,
+		 dir->path);
+	CHECK_STR(err ? err->message : NULL, want);
+	CHECK_STR(temp_dir_read(dir, "out", buf, sizeof(buf)), "theirs");
+	CHECK_INT(temp_dir_count(dir, false), 2);
+}
+
+/* As on a full disk, whatever is written: the old file stays, and nothing else is left.
+ */
+static void what_cannot_be_written(void)
+{
+	static char *const options[] = {"--output", "--flamegraph", "--flame", "--pprof",
+					"--csv",    "--json",       "--html",  "--save"};
+	struct temp_dir dir = temp_dir_create();
+	char path[128], out[128], want[256];
 
 	save(&dir, "x", false);
 	temp_dir_write(&dir, "out", "theirs");
 	snprintf(path, sizeof(path), "%s/x", dir.path);
 	snprintf(out, sizeof(out), "%s/out", dir.path);
-	snprintf(want, sizeof(want),
-		 "--save %s exists: use --force (-f) to overwrite it, or "
-		 "another name",
-		 out);
-	FAILS(want, "--replay", path, "--save", out);
-	REQUIRE(!getrlimit(RLIMIT_FSIZE, &old));
-	signal(SIGXFSZ, SIG_IGN);
-	/* Standard output may be a file too. */
-	fflush(stdout);
-	REQUIRE((stdout_fd = dup(STDOUT_FILENO)) >= 0 && null_fd >= 0);
-	REQUIRE(dup2(null_fd, STDOUT_FILENO) >= 0);
-	REQUIRE(!setrlimit(RLIMIT_FSIZE, &small));
-	snprintf(want, sizeof(want), "cannot write --save %s: File too large", out);
-	FAILS(want, "--replay", path, "-f", "--save", out);
-	snprintf(want, sizeof(want), "cannot write --output %s: File too large", out);
-	FAILS(want, "--replay", path, "-f", "-o", out);
-	REQUIRE(!setrlimit(RLIMIT_FSIZE, &old));
-	REQUIRE(dup2(stdout_fd, STDOUT_FILENO) >= 0);
-	CHECK_STR(temp_dir_read(&dir, "out", buf, sizeof(buf)), "theirs");
-	CHECK_INT(temp_dir_count(&dir, false), 2);
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		if (i) {
+			snprintf(want, sizeof(want),
+				 "%s %s exists: use --force (-f) to overwrite it, or "
+				 "another name",
+				 options[i], out);
+			FAILS(want, "--replay", path, options[i], out);
+		}
+		check_full_disk(&dir, options[i],
+				ARGV("--replay", path, "-f", options[i], out));
+	}
+	/* Of a difference there are these; between a file and itself it is short. */
+	check_full_disk(&dir, "--output", ARGV("--diff", path, path, "-f", "-o", out));
+	for (size_t i = 2; i < 6; i++) {
+		if (strcmp(options[i], "--pprof") != 0)
+			check_full_disk(
+				&dir, options[i],
+				ARGV("--diff", path, path, "-f", options[i], out));
+	}
 	temp_dir_destroy(&dir);
 }
 

@@ -11,7 +11,9 @@
 #include "cli/snapshot_file.h"
 #include "render/diff.h"
 #include "render/flame.h"
+#include "render/html.h"
 #include "render/renderer.h"
+#include "render/views.h"
 #include "report/recorded.h"
 #include "snapshot/file_chunks.h"
 #include "unit/snapshot/filled.h"
@@ -81,6 +83,18 @@ static void change(struct bytes *bytes)
 		memcpy(bytes->data + at, &edge, sizeof(edge));
 }
 
+/* The tables of each view, where the report has what they show. */
+static void render_views(const struct report *report, FILE *out)
+{
+	struct report shown = *report;
+
+	for (const struct view_ops *const *it = views; *it; it++) {
+		shown.options.view = (*it)->name;
+		CHECK(!renderer_find("text")->render(&shown, out));
+		CHECK(!renderer_find("csv")->render(&shown, out));
+	}
+}
+
 static void render_all(const struct report *report, const struct report_diff *diff)
 {
 	static const char *const diffs[] = {"text", "json", "csv", "collapsed"};
@@ -93,11 +107,14 @@ static void render_all(const struct report *report, const struct report_diff *di
 	for (size_t i = 0; i < sizeof(diffs) / sizeof(*diffs); i++)
 		CHECK(!diff_renderer_find(diffs[i])->render(diff, out));
 	CHECK(!flame_render(&diff->graph, &flame, out));
+	CHECK(!html_render(report, &(const struct flame_options){.old = NULL}, out));
+	render_views(report, out);
 }
 
 static void report_it(const struct snapshot_file *file, const struct report *original)
 {
-	const struct report_options options = {.show_blocks = true};
+	const struct report_options options = {
+		.show_blocks = true, .past = true, .singles = 5};
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	_cleanup_(report_diff_destroyp) struct report_diff *diff = NULL;

@@ -53,6 +53,12 @@ static void medians(void)
 	/* Of what is listed. */
 	options.older_ns = 10;
 	CHECK_INT(build(&f, &options)->sections[0].rows[0].median_age_ns, 65536);
+	/* Of many, too. */
+	options.older_ns = 0;
+	for (uint64_t i = 0; i < 60; i++) {
+		add_aged(&f, 10, i * i * 7919 % 100003);
+		check_median(&f, build(&f, &options)->sections[0].rows[0].median_age_ns);
+	}
 }
 
 static void sizes(void)

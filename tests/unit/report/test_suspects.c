@@ -28,7 +28,8 @@ static struct snapshot *snapshot_of(uint64_t elapsed_ns)
 /* The trend of bytes that were sampled once a second, by its definition. */
 static struct snapshot_trend trend_of(const double *bytes, uint32_t count)
 {
-	double mean_t = (count - 1) / 2.0, mean = 0, tt = 0, ty = 0, yy = 0, high;
+	double mean_t = (count - 1) / 2.0, mean = 0, tt = 0, ty = 0, yy = 0, high,
+	       fall = 0;
 	struct snapshot_trend trend = {.intervals = count - 1};
 
 	for (uint32_t i = 0; i < count; i++)
@@ -44,7 +45,10 @@ static struct snapshot_trend trend_of(const double *bytes, uint32_t count)
 		trend.shrank += bytes[i] < bytes[i - 1];
 		trend.stands = bytes[i] > high ? 0 : trend.stands + 1;
 		high = fmax(high, bytes[i]);
+		fall = fmax(fall, high - bytes[i]);
 	}
+	trend.rise_bytes = (uint64_t)fmax(0, bytes[count - 1] - bytes[0]);
+	trend.fall_bytes = (uint64_t)fall;
 	trend.slope_bytes_per_s = ty / tt;
 	trend.determination = yy > 0 ? ty * ty / (tt * yy) : 0;
 	return trend;
@@ -163,6 +167,19 @@ static double sawtooth(uint32_t s)
 	return 1000.0 * (s % 12);
 }
 
+/* In teeth so long that a line fits the first of them well, and also when it has ended.
+ */
+static double long_sawtooth(uint32_t s)
+{
+	return 1000.0 * (s % 60) + 200;
+}
+
+/* It keeps more of each tooth than it gives back. */
+static double leaky_sawtooth(uint32_t s)
+{
+	return 1000.0 * s - 2000.0 * (s / 12);
+}
+
 static double churn(uint32_t s)
 {
 	return 50000 * noise(s);
@@ -195,6 +212,8 @@ static void leaks_are_listed(void)
 	for (uint32_t count = 31; count < 60; count++)
 		CHECK(is_suspect(slow_leak, count));
 	CHECK(is_suspect(leak_on_a_base, 30));
+	for (uint32_t count = 25; count < 300; count++)
+		CHECK(is_suspect(leaky_sawtooth, count));
 	for (uint32_t count = 26; count < 300; count += 7)
 		CHECK(is_suspect(leak_in_use, count));
 }
@@ -210,8 +229,11 @@ static void what_does_not_leak_is_not(void)
 		CHECK(!is_suspect(creeping_cache, count));
 	for (uint32_t count = 15; count < 22; count++)
 		CHECK(!is_suspect(rough, count));
-	for (uint32_t count = 20; count < 200; count += 7)
+	/* From the end of the first tooth on. */
+	for (uint32_t count = 13; count < 200; count++)
 		CHECK(!is_suspect(sawtooth, count));
+	for (uint32_t count = 61; count < 900; count++)
+		CHECK(!is_suspect(long_sawtooth, count));
 	for (uint32_t count = 5; count < 300; count += 11) {
 		CHECK(!is_suspect(churn, count));
 		CHECK(!is_suspect(plateau, count));

@@ -102,6 +102,8 @@ static void a_rough_course_fits_less(void)
 	CHECK_INT(trend.grew, 2);
 	CHECK_INT(trend.shrank, 1);
 	CHECK_INT(trend.stands, 0);
+	CHECK_INT(trend.rise_bytes, 50);
+	CHECK_INT(trend.fall_bytes, 10);
 	/* Sxx = 5, Sxy = 70, Syy = 1400. */
 	CHECK_NEAR(trend.slope_bytes_per_s, 14);
 	CHECK_NEAR(trend.determination, 70.0 * 70 / (5 * 1400));
@@ -117,6 +119,8 @@ static void a_sawtooth_has_no_slope(void)
 	CHECK_INT(trend.shrank, 3);
 	/* Twice it came as high as before, but never higher. */
 	CHECK_INT(trend.stands, 7);
+	CHECK_INT(trend.rise_bytes, 0);
+	CHECK_INT(trend.fall_bytes, 20);
 }
 
 /* A trend begins when its stack first holds something, and goes on when it does not. */
@@ -131,6 +135,8 @@ static void a_trend_begins_with_its_first_block(void)
 	CHECK_NEAR(late.slope_bytes_per_s, 100);
 	CHECK_INT(ended.intervals, 3);
 	CHECK_INT(ended.shrank, 2);
+	CHECK_INT(ended.rise_bytes, 0);
+	CHECK_INT(ended.fall_bytes, 100);
 	CHECK_INT(never.intervals, 0);
 }
 

@@ -323,6 +323,7 @@ SPOIL(sampling, snap->sample_every = 0)
 SPOIL(pid, snap->processes.data[0].pid = -1)
 SPOIL(traffic, snap->traffic.len = 2)
 SPOIL(lifetimes, snap->lifetimes.len = 1)
+SPOIL(path_sizes, snap->path_sizes.len = 1)
 SPOIL(trends, snap->trends[BLOCK_MAPPING].len = 1)
 SPOIL(slope, snap->trends[BLOCK_HEAP].data[1].slope_bytes_per_s = NAN)
 SPOIL(fit, snap->trends[BLOCK_HEAP].data[1].determination = INFINITY)
@@ -354,6 +355,7 @@ static void what_does_not_fit(void)
 		{pid, "a process has a negative number"},
 		{traffic, "it does not have the traffic of each stack"},
 		{lifetimes, "it does not have the traffic of each stack"},
+		{path_sizes, "it does not have the traffic of each stack"},
 		{trends, "it does not have the trend of each stack"},
 		{slope, "a trend is no number"},
 		{fit, "a trend is no number"},

@@ -87,6 +87,19 @@ static void take_hands_over(void)
 	CHECK_STR(err->message, "pid 9");
 }
 
+static void the_first_of_two(void)
+{
+	struct error *a = error_create(ERROR_IO, "a"), *b = error_create(ERROR_IO, "b");
+
+	CHECK(!error_first(NULL, NULL));
+	CHECK(error_first(a, NULL) == a);
+	CHECK(error_first(NULL, a) == a);
+	CHECK(error_first(a, b) == a);
+	CHECK(error_first(a, error_no_memory()) == a);
+	CHECK_STR(a->message, "a");
+	error_destroy(a);
+}
+
 int main(void)
 {
 	RUN(carries_code_and_message);
@@ -95,5 +108,6 @@ int main(void)
 	RUN(takes_detail);
 	RUN(out_of_memory_is_static);
 	RUN(take_hands_over);
+	RUN(the_first_of_two);
 	return check_done();
 }

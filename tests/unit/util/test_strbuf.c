@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "check.h"
 #include "util/cleanup.h"
@@ -70,6 +72,39 @@ static void formats_across_growth(void)
 	}
 }
 
+static void appends_numbers(void)
+{
+	static const uint64_t numbers[] = {0, 7, 10, 99, 100, 4294967296, UINT64_MAX};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		_cleanup_(strbuf_deinit) struct strbuf buf = {0};
+		char text[64];
+
+		snprintf(text, sizeof(text), "%" PRIu64 " %" PRIx64, numbers[i],
+			 numbers[i]);
+		strbuf_append_decimal(&buf, numbers[i]);
+		strbuf_append_char(&buf, ' ');
+		strbuf_append_hex(&buf, numbers[i]);
+		CHECK_STR(strbuf_text(&buf), text);
+	}
+}
+
+static void clears(void)
+{
+	_cleanup_(strbuf_deinit) struct strbuf buf = {0};
+
+	strbuf_clear(&buf);
+	strbuf_append(&buf, "first");
+
+	const char *storage = buf.data;
+
+	strbuf_clear(&buf);
+	CHECK_STR(strbuf_text(&buf), "");
+	strbuf_append(&buf, "next");
+	CHECK_STR(strbuf_text(&buf), "next");
+	CHECK(buf.data == storage);
+}
+
 static void steal_hands_over(void)
 {
 	struct strbuf buf = {0};
@@ -95,6 +130,7 @@ static void out_of_memory_sticks(void)
 	CHECK(!strbuf_reserve(&buf, hopeless));
 	CHECK(buf.failed);
 	strbuf_append(&buf, "dropped");
+	strbuf_append_decimal(&buf, 3);
 	strbuf_appendf(&buf, "%d", 1);
 	strbuf_append_char(&buf, 'x');
 	CHECK_STR(strbuf_text(&buf), "kept");
@@ -116,6 +152,8 @@ int main(void)
 	RUN(appends);
 	RUN(grows_byte_by_byte);
 	RUN(formats_across_growth);
+	RUN(appends_numbers);
+	RUN(clears);
 	RUN(steal_hands_over);
 	RUN(out_of_memory_sticks);
 	return check_done();

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks that met a pc without a rule are handed over to memtrace, with a copy of the
+ * stack (abi.h). The verifier follows all of this for each page: so there are next to no
+ * branches, and what is known of values is forgotten. */
+
+/* Claim a room; NULL when all of them are taken. */
+ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller)
+{
+	u32 first = (bpf_get_smp_processor_id() & (CPU_SLOTS - 1)) * ABI_MISS_ROOMS;
+
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_MISS_ROOMS; i++) {
+		u32 at = first + i;
+		struct abi_miss_room *r = (struct abi_miss_room *)miss_rooms.lookup(&at);
+
+		if (!r || __sync_val_compare_and_swap(&r->owner, 0, caller) != 0)
+			continue;
+		r->walk.room = at;
+		return r;
+	}
+	return NULL;
+}
+
+/* --- the copy --------------------------------------------------------------------- */
+
+/* How many pages there are from that of `sp` to the end of the thread's stack, and
+ * ABI_MISS_PAGES at most. The first thread's begins where the kernel put it
+ * (mm_struct.start_stack), those of others have what the thread register points to at
+ * their end, in glibc and musl. Elsewhere nobody knows. */
+ALWAYS_INLINE u64 miss_page_count(u64 sp)
+{
+	u64 count = ABI_MISS_PAGES;
+#ifdef OFFSET_MM_START_STACK
+	void *task = get_current_task_btf();
+	void *mm = *(void **)(task + OFFSET_TASK_MM);
+	u64 first = *(u64 *)(mm + OFFSET_MM_START_STACK);
+	u64 thread = *(u64 *)(task + OFFSET_TASK_FSBASE);
+	u64 before = sp / ABI_MISS_PAGE_BYTES - 1;
+
+	if (first >= sp && (first + 64) / ABI_MISS_PAGE_BYTES - before < count)
+		count = (first + 64) / ABI_MISS_PAGE_BYTES - before;
+	if (thread >= sp && (thread + 64) / ABI_MISS_PAGE_BYTES - before < count)
+		count = (thread + 64) / ABI_MISS_PAGE_BYTES - before;
+#endif
+	return count;
+}
+
+/* Put the blocks of page number `at` that are not as in `fresh` behind the `count` that
+ * the walk has, and make the page what is there. The new count. */
+ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
+{
+	u64 *was = r->page[at], *is = r->fresh, changed = 0;
+	u64 stale = -(r->stale >> at & 1);
+
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_MISS_BLOCKS; i++) {
+		u64 *from = is + i * (ABI_MISS_BLOCK_BYTES / 8);
+		u64 *kept = was + i * (ABI_MISS_BLOCK_BYTES / 8);
+		u64 *to = (u64 *)r->walk
+				  .block[count & (ABI_MISS_PAGES * ABI_MISS_BLOCKS - 1)];
+		u64 differs = stale;
+
+#pragma unroll
+		for (int k = 0; k < ABI_MISS_BLOCK_BYTES / 8; k++) {
+			u64 word = from[k];
+
+			differs |= word ^ kept[k];
+			kept[k] = word;
+			to[k] = word;
+		}
+		differs |= -differs;
+		/* Or the compiler would compare and branch. */
+		opaque(differs);
+		differs >>= 63;
+		changed |= differs << i;
+		count += differs;
+	}
+	r->walk.changed[at] = changed;
+	return forget(&r->words[0], count);
+}
+
+/* Copy what has changed of the stack from `sp` on: how many blocks it is. A page that was
+ * never touched is a hole, of zeros. */
+ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
+{
+	u64 base = sp & -(u64)ABI_MISS_PAGE_BYTES, pages = miss_page_count(sp);
+	u64 unused = sp & (ABI_MISS_PAGE_BYTES - ABI_MISS_BLOCK_BYTES);
+	u64 count = 0, present = 0, copied = 0;
+
+	__builtin_memset(r->walk.changed, 0, sizeof(r->walk.changed));
+	pages = forget(&r->words[1], pages);
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_MISS_PAGES; i++) {
+		u64 page = base + i * ABI_MISS_PAGE_BYTES;
+		u64 at = forget(&r->words[2], ABI_MISS_AT(page)) & (ABI_MISS_PAGES - 1);
+
+		if (i >= pages)
+			break;
+
+		s64 failed =
+			bpf_probe_read_user(r->fresh, ABI_MISS_PAGE_BYTES, (void *)page);
+
+		opaque(failed);
+		present |= (~(u64)failed >> 63) << i;
+		/* What lies below is of no interest: as if it had not changed. */
+		if (i == 0)
+			bpf_probe_read_kernel(r->fresh, unused, r->page[at]);
+		count = miss_compare(r, at, count);
+		copied |= 1ull << at;
+	}
+	r->copied = copied;
+	r->walk.base = base;
+	r->walk.present = present;
+	return forget(&r->words[3], count);
+}
+
+/* --- what goes with it ------------------------------------------------------------ */
+
+#ifdef OFFSET_TASK_UTASK
+/* The return addresses that pending return probes have replaced, innermost first
+ * (include/linux/uprobes.h, struct return_instance). Their number. */
+ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
+{
+	u64 utask = 0, instance = 0, next = 0;
+	u32 i;
+
+	bpf_probe_read_kernel(&utask, 8,
+			      (void *)(bpf_get_current_task() + OFFSET_TASK_UTASK));
+	if (utask)
+		bpf_probe_read_kernel(&instance, 8,
+				      (void *)(utask + OFFSET_UTASK_INSTANCES));
+#pragma clang loop unroll(disable)
+	for (i = 0; i < ABI_MISS_REPLACEMENTS; i++) {
+		struct abi_replacement *to = &r->more.replacement[i];
+
+		if (!instance)
+			break;
+		bpf_probe_read_kernel(&to->at, 8,
+				      (void *)(instance + OFFSET_INSTANCE_STACK));
+		bpf_probe_read_kernel(&to->return_address, 8,
+				      (void *)(instance + OFFSET_INSTANCE_RETURN));
+		bpf_probe_read_kernel(&next, 8,
+				      (void *)(instance + OFFSET_INSTANCE_NEXT));
+		instance = next;
+	}
+	return forget(&r->words[0], i);
+}
+#endif
+
+/* Hand over what the walk has besides; 0 when there is no room. */
+ALWAYS_INLINE int miss_add_more(struct abi_miss_room *r, const struct abi_scratch *s)
+{
+	struct abi_miss *m = &r->walk;
+
+	m->replacement_count = 0;
+#ifdef OFFSET_TASK_UTASK
+	m->replacement_count = miss_replacements(r);
+#endif
+	if (!(m->replacement_count | m->depth | m->leading))
+		return 1;
+	r->more.kind = ABI_MISS_MORE;
+	r->more.room = m->room;
+	bpf_probe_read_kernel(r->more.walked, sizeof(r->more.walked), s->pc);
+	return !misses.ringbuf_output(&r->more, sizeof(r->more), 0);
+}
+
+/* --- the walk --------------------------------------------------------------------- */
+
+/* Frames up to this far above the first are walked again from there, since all registers
+ * are known there only. */
+#define MISS_REWALK_BYTES 16384
+
+/* Where the walk goes on. */
+ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
+			      struct pt_regs *ctx)
+{
+	u64 start = REG_SP(ctx), pc = REG_PC(ctx), bp = REG_FP(ctx), rbx = ctx->bx,
+	    r12 = ctx->r12, r13 = ctx->r13, r14 = ctx->r14, r15 = ctx->r15;
+
+	m->leading = 0;
+#ifdef EVENTS
+	m->leading = w->leading;
+#endif
+	m->rbx = rbx;
+	m->r12 = r12;
+	m->r13 = r13;
+	m->r14 = r14;
+	m->r15 = r15;
+	if (w->regs.sp - start <= MISS_REWALK_BYTES) {
+		m->depth = 0;
+		m->pc = pc;
+		m->sp = start;
+		m->bp = bp;
+		m->is_interrupted = WALK_EXACT;
+	} else {
+		m->depth = w->depth - 1;
+		m->pc = w->regs.pc;
+		m->sp = w->regs.sp;
+		m->bp = w->regs.bp;
+		m->is_interrupted = w->interrupted != 0;
+	}
+}
+
+/* The number by which memtrace will know it, or ABI_NO_STACK when there is no room. */
+ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee *t,
+				    struct pt_regs *ctx, const struct walk *w,
+				    const struct abi_scratch *s, u32 allocator)
+{
+	struct abi_miss *m = &r->walk;
+
+	m->kind = ABI_MISS_WALK;
+	m->process = t->slot;
+	m->allocator = allocator;
+	miss_start(m, w, ctx);
+	if (!miss_add_more(r, s))
+		return ABI_NO_STACK;
+
+	u64 number = __sync_fetch_and_add(&t->ctl->misses, 1);
+	u64 blocks = miss_copy(r, m->sp);
+
+	m->number = number;
+	m->time_ns = bpf_ktime_get_ns();
+	if (blocks > ABI_MISS_PAGES * ABI_MISS_BLOCKS ||
+	    misses.ringbuf_output(m, ABI_MISS_BYTES(blocks), 0)) {
+		r->stale |= r->copied;
+		__sync_fetch_and_add(&t->ctl->misses_lost, 1);
+		return ABI_NO_STACK;
+	}
+	r->stale &= ~r->copied;
+	return ABI_MISS_STACK(number);
+}
+
+/* The same, and it is counted when there is none. */
+ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
+				 const struct walk *w, const struct abi_scratch *s,
+				 u32 allocator)
+{
+	struct abi_miss_room *r = miss_claim(t->caller);
+	u32 number = ABI_NO_STACK;
+
+	if (r) {
+		number = miss_hand_over_by(r, t, ctx, w, s, allocator);
+		publish(&r->owner, 0);
+	}
+	if (number == ABI_NO_STACK)
+		count(ABI_WALKS_LOST, 1);
+	return number;
+}

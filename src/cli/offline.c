@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/offline.h"
+
+#include <unistd.h>
+
+#include "cli/report_setup.h"
+#include "util/cleanup.h"
+
+struct error *offline_run(const struct options *options, offline_fn *fn)
+{
+	_cleanup_(report_setup_deinit) struct report_setup setup;
+	struct output output = {.path = NULL};
+	struct error *err = report_setup_init(
+		options, !options->output && isatty(STDOUT_FILENO), &setup);
+
+	if (!err)
+		err = output_open(options->output, options->force, &output);
+	if (!err)
+		err = fn(options, &setup.options, &output);
+	output_close(&output);
+	return err;
+}
