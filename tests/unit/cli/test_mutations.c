@@ -161,7 +161,7 @@ static void any_command_line(void)
 		} else if (options.action == ACTION_TRACE) {
 			CHECK(options.interval_ns > 0);
 			CHECK(options.pid_count || options.command || options.library ||
-			      options.event);
+			      options.event || options.kernel);
 		}
 	}
 	/* It is not all one or the other. */
