@@ -51,9 +51,12 @@ ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s
 				     u32 frames)
 {
 #ifdef KERNEL_FRAMES
+	/* Else its bounds would tell, in all that comes after, where the loop ended. */
+	u64 known = forget(&w->words[2], frames);
+
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < KERNEL_FRAMES; i++) {
-		u64 end = frames;
+		u64 end = known;
 
 		/* Hidden from the compiler, which would count down to 0 instead, and
 		 * verifiers of older kernels (6.1) do not know where that ends. */
@@ -97,10 +100,11 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	event_hash_frames(&w, s, frames);
 	event_first_frame(&w, pcs);
 	walk_run(&w, t, pcs);
-	w.end = forget(&w.words[2], w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, regs, s, kind);
-	w.depth = forget(&w.words[3], w.depth);
+#endif
+	walk_settle(&w);
+#ifdef UNWIND_RULES
 	/* Else without a stack: its hash is that of the whole walk. */
 	if (w.end == WALK_MISSED)
 		return miss_hand_over(t, regs, &w, s, kind);

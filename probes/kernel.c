@@ -37,12 +37,13 @@ ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block)
 }
 
 /* 1 when `pc`, which is a return address, is in start..start + bytes, else 0: without a
- * branch, as in is_zero(). */
+ * branch, of which the verifier would follow both ways for each range of each frame. */
 ALWAYS_INLINE u64 kernel_is_in(u64 pc, u64 start, u64 bytes)
 {
 	u64 at = pc - 1 - start, outside = at - bytes;
 
-	__asm__ __volatile__("" : "+r"(at), "+r"(outside));
+	opaque(at);
+	opaque(outside);
 	return (~at & outside) >> 63;
 }
 

@@ -136,11 +136,11 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 		return number;
 	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
 	walk_run(&w, t, s->pc);
-	/* What it is to the verifier, each state of the walk would be told apart by. */
-	w.end = forget(&w.words[2], w.end);
 #ifdef UNWIND_RULES
 	walk_check(&w, t, ctx, s, allocator);
-	w.depth = forget(&w.words[3], w.depth);
+#endif
+	walk_settle(&w);
+#ifdef UNWIND_RULES
 	if (w.end == WALK_MISSED) {
 		s->start.pc = 0;
 		number = miss_hand_over(t, ctx, &w, s, allocator);

@@ -161,8 +161,7 @@ ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
 
 		abi_flow_allocated(&path->flow, 1, event.bytes, event.tick, 0);
 		opaque(size);
-		if (size < ABI_PATH_SIZES)
-			__sync_fetch_and_add(&path->size[size], 1);
+		__sync_fetch_and_add(&path->size[size & (ABI_PATH_SIZES - 1)], 1);
 	}
 	if (estimated)
 		abi_flow_allocated(estimated, e.blocks, e.bytes, event.tick,
@@ -188,8 +187,10 @@ ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 
 	if (path) {
 		abi_flow_freed(&path->flow, 1, event.bytes, is_temporary);
 		opaque(lifetime);
-		if (kind == ABI_LATE_FREED && lifetime < ABI_LIFETIME_BUCKETS)
-			__sync_fetch_and_add(&path->lifetime[lifetime], 1);
+		if (kind == ABI_LATE_FREED)
+			__sync_fetch_and_add(
+				&path->lifetime[lifetime & (ABI_LIFETIME_BUCKETS - 1)],
+				1);
 	}
 	if (estimated)
 		abi_flow_freed(estimated, e.blocks, e.bytes, is_temporary);

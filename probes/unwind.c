@@ -228,6 +228,20 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 #endif
 }
 
+/* The walk has come to its end: all that it came to be, each of its states would be told
+ * apart by in what comes after. */
+ALWAYS_INLINE void walk_settle(struct walk *w)
+{
+	w->end = forget(&w->words[2], w->end);
+	w->depth = forget(&w->words[2], w->depth);
+	w->regs.pc = forget(&w->words[2], w->regs.pc);
+	w->regs.sp = forget(&w->words[2], w->regs.sp);
+	w->regs.bp = forget(&w->words[2], w->regs.bp);
+#ifdef UNWIND_RULES
+	w->interrupted = forget(&w->words[2], w->interrupted);
+#endif
+}
+
 #ifdef UNWIND_RULES
 
 #ifdef OFFSET_MM_CODE_PAGES

@@ -304,8 +304,7 @@ static void say_tracing(const struct session *s)
 	if (s->options->verbose)
 		fprintf(stderr, "memtrace: attached by %s, compiled with %s headers\n",
 			tracer_attach_name(s->tracer), tracer_headers_kind(s->tracer));
-	if (s->options->verbose &&
-	    tracer_stack_depth(s->tracer) < s->options->stack_depth)
+	if (tracer_stack_depth(s->tracer) < s->options->stack_depth)
 		fprintf(stderr,
 			"memtrace: this kernel takes no program for stacks of %u frames: "
 			"%u "

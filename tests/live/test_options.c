@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the options that choose and arrange do to a report of known blocks. */
 #include <signal.h>
+#include <sys/utsname.h>
 
 #include "check.h"
 #include "live/trace.h"
@@ -191,6 +192,37 @@ static void frames_are_complete(void)
 	json_decref(report);
 }
 
+/* What a kernel takes depends on how many ways its verifier has to follow. Of the newest
+ * that was tried it is known that it takes all of them. */
+static void whole_depth(void)
+{
+	static const char *const options[] = {
+		"--attach perf",
+		"--traffic",
+		"--traffic --attach perf",
+		"--traffic --attach perf --sample-bytes 4096",
+		"--traffic --attach perf --mappings",
+		"--event profile:hz:99 --kernel-stacks",
+		"--growth --kernel-stacks",
+	};
+	struct utsname kernel;
+	unsigned major = 0, minor = 0;
+
+	REQUIRE(uname(&kernel) == 0);
+	REQUIRE(sscanf(kernel.release, "%u.%u", &major, &minor) == 2);
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		struct live_process *memtrace =
+			memtrace_start_plain(live_pid(oracle), options[i]);
+
+		REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+		live_signal(memtrace, SIGINT);
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+		if (major > 6 || (major == 6 && minor >= 18))
+			CHECK(!strstr(live_stderr(memtrace), "takes no program"));
+		live_destroy(memtrace);
+	}
+}
+
 /* Text, all blocks at once whatever their age. */
 static void combined_only(void)
 {
@@ -223,6 +255,7 @@ int main(void)
 	RUN(blocks_are_not_shown_unasked);
 	RUN(stack_depth);
 	RUN(frames_are_complete);
+	RUN(whole_depth);
 	RUN(combined_only);
 	live_destroy(oracle);
 	return check_done();
