@@ -91,7 +91,7 @@ void section_pairs(bool has_peer)
 		static const char empty[] = "empty probes, same places";
 		char name[2][64];
 
-		/* run_pairs_below() counts down to 0, and run_pairs() is below that. */
+		/* run_below() counts down to 0, and run_pairs() is below that. */
 		snprintf(name[0], sizeof(name[0]), "%u frames below main, ns",
 			 depths[d] + 2);
 		snprintf(name[1], sizeof(name[1]), "  the same, one in 100 sampled");

@@ -10,8 +10,8 @@
 #define ROUNDS 3
 #define PAIRS  100000
 
-/* Frames of the target in all: run_pairs_below() counts down to 0, below main and above
- * run_pairs(); then come libc's two and _start. */
+/* Frames of the target in all: run_below() counts down to 0, below main and above
+ * run_walks(); then come libc's two and _start. */
 #define OTHER_FRAMES 6
 static const unsigned depths[] = {15, 25, 55, 105};
 #define DEPTHS (sizeof(depths) / sizeof(*depths))
@@ -39,8 +39,8 @@ static const char *const options[WAYS][5] = {
 static void pairs(struct target *target, double ns[DEPTHS])
 {
 	for (size_t i = 0; i < DEPTHS; i++) {
-		target_pairs(target, PAIRS / 20, depths[i] - OTHER_FRAMES);
-		ns[i] = target_pairs(target, PAIRS, depths[i] - OTHER_FRAMES);
+		target_walks(target, PAIRS / 20, depths[i] - OTHER_FRAMES);
+		ns[i] = target_walks(target, PAIRS, depths[i] - OTHER_FRAMES);
 	}
 }
 
@@ -77,9 +77,8 @@ void section_stacks(void)
 		}
 		target_stop(&target);
 	}
-	printf("\nStacks of a frame-pointer build, ns for a pair of malloc and free (a "
-	       "frame "
-	       "more)\n%-26s",
+	printf("\nStacks of a frame-pointer build, ns for a pair of malloc and free, no "
+	       "walk as the last one (a frame more)\n%-26s",
 	       "frames");
 	for (size_t d = 0; d < DEPTHS; d++)
 		printf("%16u", depths[d]);

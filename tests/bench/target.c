@@ -4,6 +4,8 @@
  * then it obeys lines on stdin:
  *   pairs N DEPTH   N pairs of malloc and free, DEPTH calls below main; prints the ns
  *                   that one takes in the part that was disturbed least
+ *   walks N DEPTH   the same by turns from two places: no walk of the stack is as the
+ *                   last one was
  *   fill N STACKS   N blocks that stay, from STACKS call paths; prints "full"
  *   churn N         N blocks, each in place of an older one, but a few that stay too;
  *                   prints the ns of the processor that one takes
@@ -56,9 +58,31 @@ static NOINLINE double run_pairs(unsigned long count)
 	return least_ns;
 }
 
-static NOINLINE double run_pairs_below(unsigned depth, unsigned long count)
+static NOINLINE double run_walks(unsigned long count)
 {
-	double ns = depth ? run_pairs_below(depth - 1, count) : run_pairs(count);
+	double least_ns = INFINITY;
+
+	for (unsigned long part = 0; part < count / PART_PAIRS; part++) {
+		double start_ns = now_ns();
+
+		for (unsigned i = 0; i < PART_PAIRS; i += 2) {
+			void *p = malloc(BLOCK_BYTES);
+
+			__asm__ __volatile__("" : : "r"(p) : "memory");
+			free(p);
+			p = malloc(BLOCK_BYTES);
+			__asm__ __volatile__("" : : "r"(p) : "memory");
+			free(p);
+		}
+		least_ns = fmin(least_ns, (now_ns() - start_ns) / PART_PAIRS);
+	}
+	return least_ns;
+}
+
+static NOINLINE double run_below(double (*run)(unsigned long count), unsigned depth,
+				 unsigned long count)
+{
+	double ns = depth ? run_below(run, depth - 1, count) : run(count);
 
 	mark = depth;
 	return ns;
@@ -163,7 +187,9 @@ int main(void)
 	printf("malloc %p munmap %p\n", (void *)malloc, (void *)munmap);
 	while (fgets(line, sizeof(line), stdin)) {
 		if (sscanf(line, "pairs %lu %u", &count, &n) == 2) {
-			printf("%.3f\n", run_pairs_below(n, count));
+			printf("%.3f\n", run_below(run_pairs, n, count));
+		} else if (sscanf(line, "walks %lu %u", &count, &n) == 2) {
+			printf("%.3f\n", run_below(run_walks, n, count));
 		} else if (sscanf(line, "churn %lu", &count) == 1) {
 			printf("%.3f\n", run_churn(count));
 		} else if (sscanf(line, "touch %lu", &count) == 1) {

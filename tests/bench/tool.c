@@ -47,13 +47,24 @@ void target_stop(struct target *target)
 	child_kill(&target->child);
 }
 
-double target_pairs(struct target *target, unsigned long count, unsigned depth)
+static double ask_pairs(struct target *target, const char *word, unsigned long count,
+			unsigned depth)
 {
 	char line[128];
 
-	child_send(&target->child, "pairs %lu %u", count, depth);
+	child_send(&target->child, "%s %lu %u", word, count, depth);
 	child_read_line(&target->child, PAIRS_TIMEOUT_S, line, sizeof(line));
 	return strtod(line, NULL);
+}
+
+double target_pairs(struct target *target, unsigned long count, unsigned depth)
+{
+	return ask_pairs(target, "pairs", count, depth);
+}
+
+double target_walks(struct target *target, unsigned long count, unsigned depth)
+{
+	return ask_pairs(target, "walks", count, depth);
 }
 
 void target_fill(struct target *target, unsigned long count, unsigned stacks)

@@ -30,6 +30,8 @@ struct target target_start(void);
 void target_stop(struct target *target);
 /* The ns of a pair of malloc and free, as the target measured it. */
 double target_pairs(struct target *target, unsigned long count, unsigned depth);
+/* The same by turns from two places: no walk of the stack is as the last one was. */
+double target_walks(struct target *target, unsigned long count, unsigned depth);
 /* Leave `count` blocks live, made in `stacks` call paths. */
 void target_fill(struct target *target, unsigned long count, unsigned stacks);
 

@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "live/files.h"
+#include "live/refused.h"
 #include "live/trace.h"
 #include "util/cleanup.h"
 
@@ -448,63 +449,53 @@ static void everybody(void)
 
 /* --- bad input -------------------------------------------------------------------- */
 
-/* One line, which has both texts, and this status. */
-static void check_refused(const char *event, uid_t uid, int status, const char *one,
-			  const char *other)
+static void check_no_event(const char *event, uid_t uid, int status, const char *one,
+			   const char *other)
 {
 	char pid[16];
 	const char *const argv[] = {memtrace_path, "--pid", pid, "--event", event, NULL};
 
 	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
-
-	struct live_process *memtrace = live_start_as(argv, uid);
-	const char *text;
-
-	CHECK_INT(live_wait(memtrace, TIMEOUT_S), status);
-	text = live_stderr(memtrace);
-	CHECK_CONTAINS(text, one);
-	CHECK_CONTAINS(text, other);
-	CHECK(strchr(text, '\n') && !strchr(text, '\n')[1]);
-	live_destroy(memtrace);
+	check_refused(argv, uid, status, one, other);
 }
 
 static void bad_input(void)
 {
-	check_refused("uprob:events:work", 0, 2, "no kind of event",
-		      "the nearest is uprobe");
-	check_refused("software:page-fault", 0, 2, "no counter", "is page-faults");
-	check_refused("profile:99", 0, 2, "profile:hz:N", "'profile:99'");
-	check_refused("uprobe:events:site_fex", 0, 1, "has no function site_fex",
-		      "site_few");
-	check_refused("uprobe:libc.so.7:malloc", 0, 1, "has not mapped a file libc.so.7",
-		      "libc.so.6");
-	check_refused("uprobe:/no/such/file:malloc", 0, 1, "/no/such/file",
-		      "No such file");
-	check_refused("uprobe:events:work+1000", 0, 1, "work", "behind its end");
-	check_refused("usdt:events:events:plane", 0, 1, "no USDT probe events:plane",
-		      "events:plain");
-	check_refused("tracepoint:syscalls:sys_enter_getppit", 0, 1, "no tracepoint",
-		      "sys_enter_getppid");
-	check_refused("tracepoint:syscall:x", 0, 1, "category syscall", "syscalls");
-	check_refused("tracepoint:syscalls:..", 0, 1, "no tracepoint", "");
-	check_refused("tracepoint:raw_syscalls:sys_entre", 0, 1, "no tracepoint",
-		      "the nearest is sys_enter");
-	check_refused("profile:hz:99", 65534, 1, "CAP_", "");
-	check_refused("uprobe:libc.so.6:malloc", 65534, 1, "CAP_", "");
-	check_refused("profile:hz:1000000000", 0, 1, "profile:hz:1000000000",
-		      "perf_event_max_sample_rate");
+	check_no_event("uprob:events:work", 0, 2, "no kind of event",
+		       "the nearest is uprobe");
+	check_no_event("software:page-fault", 0, 2, "no counter", "is page-faults");
+	check_no_event("profile:99", 0, 2, "profile:hz:N", "'profile:99'");
+	check_no_event("uprobe:events:site_fex", 0, 1, "has no function site_fex",
+		       "site_few");
+	check_no_event("uprobe:libc.so.7:malloc", 0, 1, "has not mapped a file libc.so.7",
+		       "libc.so.6");
+	check_no_event("uprobe:/no/such/file:malloc", 0, 1, "/no/such/file",
+		       "No such file");
+	check_no_event("uprobe:events:work+1000", 0, 1, "work", "behind its end");
+	check_no_event("usdt:events:events:plane", 0, 1, "no USDT probe events:plane",
+		       "events:plain");
+	check_no_event("tracepoint:syscalls:sys_enter_getppit", 0, 1, "no tracepoint",
+		       "sys_enter_getppid");
+	check_no_event("tracepoint:syscall:x", 0, 1, "category syscall", "syscalls");
+	check_no_event("tracepoint:syscalls:..", 0, 1, "no tracepoint", "");
+	check_no_event("tracepoint:raw_syscalls:sys_entre", 0, 1, "no tracepoint",
+		       "the nearest is sys_enter");
+	check_no_event("profile:hz:99", 65534, 1, "CAP_", "");
+	check_no_event("uprobe:libc.so.6:malloc", 65534, 1, "CAP_", "");
+	check_no_event("profile:hz:1000000000", 0, 1, "profile:hz:1000000000",
+		       "perf_event_max_sample_rate");
 	if (access("/sys/bus/event_source/devices/kprobe", F_OK)) {
-		check_refused("kprobe:do_mmap", 0, 1, "no kprobes", "");
-		check_refused("kretprobe:do_mmap", 0, 1, "no kprobes", "");
+		check_no_event("kprobe:do_mmap", 0, 1, "no kprobes", "");
+		check_no_event("kretprobe:do_mmap", 0, 1, "no kprobes", "");
 	} else {
-		check_refused("kprobe:no_such_function_", 0, 1, "takes no probe", "");
-		check_refused("kretprobe:no_such_function_", 0, 1, "takes no probe", "");
+		check_no_event("kprobe:no_such_function_", 0, 1, "takes no probe", "");
+		check_no_event("kretprobe:no_such_function_", 0, 1, "takes no probe", "");
 	}
 	if (access("/sys/bus/event_source/devices/cpu", F_OK)) {
-		check_refused("hardware:cpu-cycles:1000000", 0, 1,
-			      "no hardware counter cpu-cycles", "profile:hz:99");
-		check_refused("hardware:cache-misses", 0, 1,
-			      "no hardware counter cache-misses", "profile:hz:99");
+		check_no_event("hardware:cpu-cycles:1000000", 0, 1,
+			       "no hardware counter cpu-cycles", "profile:hz:99");
+		check_no_event("hardware:cache-misses", 0, 1,
+			       "no hardware counter cache-misses", "profile:hz:99");
 	}
 	CHECK(probes_gone(probes_before, 5));
 }

@@ -44,16 +44,6 @@ static struct live_process *trace(pid_t pid, const char *options)
 	return memtrace;
 }
 
-static json_t *report_on_demand(struct live_process *memtrace)
-{
-	json_t *report;
-
-	live_signal(memtrace, SIGUSR1);
-	report = live_read_json(memtrace, TIMEOUT_S);
-	REQUIRE(report);
-	return report;
-}
-
 static bool begins(const json_t *frame, const char *symbol)
 {
 	const char *name = json_string_value(json_object_get(frame, "symbol"));
@@ -189,7 +179,7 @@ static bool wait_gone(struct live_process *memtrace)
 	bool gone = false;
 
 	while (!gone && live_now_s() < end_s) {
-		json_t *report = report_on_demand(memtrace);
+		json_t *report = memtrace_report(memtrace);
 
 		gone = are_gone(report);
 		json_decref(report);
@@ -256,7 +246,7 @@ static void hold_and_close(pid_t pid, const char *options, double slack)
 
 	for (size_t i = 0; i < KINDS; i++)
 		oracle_do(target, "%s %d", kinds[i].command, kinds[i].n);
-	report = report_on_demand(memtrace);
+	report = memtrace_report(memtrace);
 	for (size_t i = 0; i < KINDS; i++)
 		check_held(report, &kinds[i], slack);
 	check_once(report);
@@ -326,7 +316,7 @@ static void the_kernels_numbers(void)
 	oracle_do(target, "pages %d", PAGES);
 	objects = kernel_says("/proc/slabinfo", "filp") - objects;
 	pages = kernel_says("/proc/vmstat", "nr_shmem") - pages;
-	report = report_on_demand(memtrace);
+	report = memtrace_report(memtrace);
 	oracle_do(target, "close");
 	/* fs/file_table.c; what a security module adds is deeper. */
 	seen_objects = held(report, "slab", "alloc_empty_file").blocks;
@@ -412,7 +402,7 @@ static void two_sections(void)
 
 		oracle_do(target, "heap 70");
 		oracle_do(target, "pipes 100");
-		report = report_on_demand(memtrace);
+		report = memtrace_report(memtrace);
 		json_array_foreach (live_get(report, "heap.stacks"), i, row) {
 			if (is_under(row, "site_heap"))
 				blocks += live_int(row, "blocks");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/refused.h"
 #include "live/trace.h"
 #include "util/cleanup.h"
 
@@ -287,20 +288,6 @@ static void words(void)
 
 /* --- bad input -------------------------------------------------------------------- */
 
-static void check_refused(const char *const argv[], int status, const char *one,
-			  const char *other)
-{
-	struct live_process *memtrace = live_start(argv);
-	const char *text;
-
-	CHECK_INT(live_wait(memtrace, TIMEOUT_S), status);
-	text = live_stderr(memtrace);
-	CHECK_CONTAINS(text, one);
-	CHECK_CONTAINS(text, other);
-	CHECK(strchr(text, '\n') && !strchr(text, '\n')[1]);
-	live_destroy(memtrace);
-}
-
 static void refused(void)
 {
 	struct live_process *target = oracle_start();
@@ -318,12 +305,13 @@ static void refused(void)
 				    "-p",          pid,       NULL};
 
 	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
-	check_refused(none, 1, "no file with static probes otel_memory:alloc", "oracle");
-	check_refused(file, 1, "libc.so.6 has no static probes", "otel_memory:free");
-	check_refused(later, 1, "events has no static probes", "otel_memory:free");
-	check_refused(both, 2, "--otel-memory", "--mappings");
-	check_refused(event, 2, "--event", "--otel-memory");
-	check_refused(spec, 2, "otel_memory", "--otel-memory");
+	check_refused(none, 0, 1, "no file with static probes otel_memory:alloc",
+		      "oracle");
+	check_refused(file, 0, 1, "libc.so.6 has no static probes", "otel_memory:free");
+	check_refused(later, 0, 1, "events has no static probes", "otel_memory:free");
+	check_refused(both, 0, 2, "--otel-memory", "--mappings");
+	check_refused(event, 0, 2, "--event", "--otel-memory");
+	check_refused(spec, 0, 2, "otel_memory", "--otel-memory");
 	live_destroy(target);
 	CHECK(probes_gone(probes_before, 5));
 }
