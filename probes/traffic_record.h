@@ -27,7 +27,7 @@ struct abi_flow {
 _Static_assert(sizeof(struct abi_flow) == 64, "one cache line");
 
 /* Buckets of powers of two: 0 counts 0, i counts 2^(i-1) to 2^i - 1. */
-#define ABI_SIZE_BUCKETS     65
+#define ABI_SIZE_BUCKETS 65
 /* Powers of two: the probes mask an index, instead of a branch for the verifier. */
 #define ABI_LIFETIME_BUCKETS 32 /* of milliseconds; the last counts all longer ones */
 #define ABI_PATH_SIZES       32 /* of bytes, at one call path; likewise */
