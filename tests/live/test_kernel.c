@@ -6,12 +6,15 @@
  * them.
  */
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "live/files.h"
+#include "live/refused.h"
 #include "live/trace.h"
 #include "util/cleanup.h"
 
@@ -429,16 +432,51 @@ static void two_sections(void)
 	json_decref(stop(memtrace));
 }
 
+/* memtrace, where the tracepoints of these categories (words of a shell) are not there.
+ */
+static struct live_process *without(const char *categories, const char *options)
+{
+	char script[512];
+	const char *const argv[] = {"unshare", "-m", "sh", "-c", script, NULL};
+
+	snprintf(script, sizeof(script),
+		 "for d in %s; do mount -t tmpfs none /sys/kernel/tracing/events/$d || "
+		 "exit 99; done; exec %s --kernel --attach perf %s",
+		 categories, memtrace_path, options);
+	return live_start(argv);
+}
+
+static void missing_tracepoints(void)
+{
+	struct live_process *memtrace = without("vmalloc", "--dry-run");
+	bool is_said = false, has_pages = false;
+	char *line;
+
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		is_said |=
+			strstr(line, "vmalloc  not seen: this kernel has not all of ") ==
+			line;
+		has_pages |= strstr(line, "kmem:mm_page_alloc") != NULL;
+		free(line);
+	}
+	CHECK(is_said && has_pages);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+
+	memtrace = without("kmem percpu vmalloc", "");
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_STR(live_stderr(memtrace),
+		  "memtrace: this kernel has no tracepoints of its allocations "
+		  "(categories kmem and percpu): it was built without them\n");
+	live_destroy(memtrace);
+}
+
 static void bad_input(void)
 {
 	/* Nobody may not trace. */
 	const char *const argv[] = {memtrace_path, "--kernel", NULL};
-	struct live_process *memtrace = live_start_as(argv, 65534);
 
-	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
-	CHECK_CONTAINS(live_stderr(memtrace), "memtrace: ");
-	CHECK(!strchr(strchr(live_stderr(memtrace), '\n') + 1, '\n'));
-	live_destroy(memtrace);
+	check_refused(argv, 65534, 1, "memtrace: ", "");
 }
 
 int main(void)
@@ -452,6 +490,7 @@ int main(void)
 	RUN(the_kernels_numbers);
 	RUN(formats);
 	RUN(two_sections);
+	RUN(missing_tracepoints);
 	RUN(bad_input);
 	live_destroy(target);
 	probes_destroy(probes_before);
