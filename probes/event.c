@@ -100,9 +100,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	event_hash_frames(&w, s, frames);
 	event_first_frame(&w, pcs);
 	walk_run(&w, t, pcs);
-#ifdef UNWIND_RULES
 	walk_check(&w, t, regs, s, kind);
-#endif
 	walk_settle(&w);
 #ifdef UNWIND_RULES
 	/* Else without a stack: its hash is that of the whole walk. */

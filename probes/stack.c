@@ -136,9 +136,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 		return number;
 	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
 	walk_run(&w, t, s->pc);
-#ifdef UNWIND_RULES
 	walk_check(&w, t, ctx, s, allocator);
-#endif
 	walk_settle(&w);
 #ifdef UNWIND_RULES
 	if (w.end == WALK_MISSED) {

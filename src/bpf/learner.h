@@ -26,9 +26,8 @@ struct learner_maps {
 	bool no_frame_pointers; /* a frame without unwind information ends a walk */
 	bool marks_interrupted; /* store a pc that is no return address as one more, as
 				   WALK_EXACT of the probes does */
-	bool follows_forks;     /* children of traced processes are traced */
-	bool follows_all;       /* any process may come to be traced */
-	bool counts_hits;       /* each walk is a hit of an event */
+	enum trace_scope scope;
+	bool counts_hits; /* each walk is a hit of an event */
 	int misses, rules, rule_spill, stacks, stack_index;
 };
 

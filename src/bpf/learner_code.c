@@ -129,8 +129,9 @@ static struct process_code *add_new(struct learner_code *code, int pid)
 
 /* --- what is told ----------------------------------------------------------------- */
 
-static void map(struct learner_code *code, struct process_code *p,
-		const struct proc_mapping *m, uint64_t since_ns, bool *is_new)
+/* True when it was not known. */
+static bool map(struct learner_code *code, struct process_code *p,
+		const struct proc_mapping *m, uint64_t since_ns)
 {
 	uint64_t tag = p->slot == CODE_NO_SLOT ? 0 : code->tag(code->arg, p->slot);
 	struct images_change change = {0};
@@ -141,9 +142,9 @@ static void map(struct learner_code *code, struct process_code *p,
 	if (err && err->code == ERROR_UNSUPPORTED)
 		images_end(p->images, since_ns);
 	error_destroy(err);
-	*is_new |= change.is_new;
 	if (change.is_replaced && p->slot != CODE_NO_SLOT)
 		code->on_replaced(code->arg, p->slot, m->start, m->end, change.tag);
+	return change.is_new;
 }
 
 static void map_told(struct learner_code *code, struct process_code *p,
@@ -158,9 +159,8 @@ static void map_told(struct learner_code *code, struct process_code *p,
 		.dev_minor = event->dev_minor,
 		.path = (char *)(uintptr_t)event->path,
 	};
-	bool is_new = false;
 
-	map(code, p, &m, event->time_ns, &is_new);
+	(void)map(code, p, &m, event->time_ns);
 }
 
 /* Nothing is opened for processes that nobody asks for, which most are. */
@@ -196,7 +196,7 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 
 	/* The number may have been another's. */
 	learner_code_forget(code, event->pid);
-	if (!parent || parent->must_read || !(code->follows_forks || code->follows_all))
+	if (!parent || parent->must_read || code->scope == SCOPE_PROCESSES)
 		return;
 	err = images_copy(parent->images, event->time_ns, &images);
 	if (!err)
@@ -213,7 +213,7 @@ static void executed(struct learner_code *code, const struct watch_event *event)
 {
 	struct process_code *p = *place(code, event->pid);
 
-	if (!p && code->follows_all) {
+	if (!p && code->scope == SCOPE_ALL) {
 		p = add_new(code, event->pid);
 		if (p)
 			p->is_noted = true;
@@ -270,7 +270,7 @@ static void collect(void *arg, const struct watch_event *event)
 	}
 	/* Others' doings are most of it. A child and its doings may be in one batch. */
 	if (!*place(code, event->pid) && event->kind != WATCH_FORK &&
-	    !code->follows_forks && !code->follows_all)
+	    code->scope == SCOPE_PROCESSES)
 		return;
 	if (!code_event_copy(event, &copy) || !vec_push(&code->events, copy)) {
 		code_event_deinit(&copy);
@@ -329,7 +329,8 @@ static bool read_maps(struct learner_code *code, struct process_code *p, bool *i
 	if (!err && ended_ns == p->ended_ns) {
 		vec_foreach (m, &maps.mappings)
 			if (m->executable)
-				map(code, p, m, p->must_read ? now_ns : ended_ns, is_new);
+				*is_new |=
+					map(code, p, m, p->must_read ? now_ns : ended_ns);
 		p->must_read = false;
 	}
 	proc_maps_deinit(&maps);

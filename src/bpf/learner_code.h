@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/source.h"
 #include "target/watch.h"
 #include "unwind/images.h"
 #include "util/vec.h"
@@ -44,8 +45,9 @@ typedef void code_replaced_fn(void *arg, uint32_t slot, uint64_t start, uint64_t
 struct learner_code {
 	struct image_store *store;
 	struct watch *watch; /* NULL: mappings have to be read again and again */
-	bool follows_forks;  /* children of processes that are known are of interest */
-	bool follows_all;    /* and so are all others from their exec on */
+	/* SCOPE_FORKS: children of processes that are known are of interest; SCOPE_ALL:
+	 * and so are all others from their exec on. */
+	enum trace_scope scope;
 	code_replaced_fn *on_replaced;
 	/* What new code of a slot's process is tagged with. */
 	uint64_t (*tag)(void *arg, uint32_t slot);

@@ -19,8 +19,7 @@ struct error *tracer_open_learner(struct tracer *t)
 		.marks_interrupted =
 			t->options.told ||
 			(t->options.event && t->options.event->kind != EVENT_URETPROBE),
-		.follows_forks = t->options.scope == SCOPE_FORKS,
-		.follows_all = t->options.scope == SCOPE_ALL,
+		.scope = t->options.scope,
 		.counts_hits = t->options.event,
 	};
 	const struct {

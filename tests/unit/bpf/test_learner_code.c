@@ -35,14 +35,11 @@ static void note(void *arg, uint32_t slot, uint64_t start, uint64_t end, uint64_
 	*r = (struct replaced){r->times + 1, slot, start, end, tag};
 }
 
-static void open_code(struct learner_code *code, const struct learner_code *wanted,
+static void open_code(struct learner_code *code, enum trace_scope scope,
 		      struct replaced *r)
 {
-	*code = (struct learner_code){.follows_forks = wanted->follows_forks,
-				      .follows_all = wanted->follows_all,
-				      .on_replaced = note,
-				      .tag = tag_of,
-				      .arg = r};
+	*code = (struct learner_code){
+		.scope = scope, .on_replaced = note, .tag = tag_of, .arg = r};
 	REQUIRE(!learner_code_init(code));
 	if (!code->watch)
 		check_skip("the kernel does not tell us of all processes");
@@ -158,7 +155,7 @@ static void children_that_are_gone(void)
 	int parent = job.answer[0], pid;
 	const void *ours = (const void *)(uintptr_t)children_that_are_gone;
 
-	open_code(&code, &(struct learner_code){.follows_forks = true}, &replaced);
+	open_code(&code, SCOPE_FORKS, &replaced);
 	CHECK(knows(learner_code_of(&code, parent, 0, true, true), ours, NOW));
 	pid = run(&job, 'f');
 	CHECK(knows(learner_code_of(&code, pid, 1, false, true), ours, NOW));
@@ -195,7 +192,7 @@ static void children_of_no_interest(void)
 	struct child child = start(&job);
 	int parent = job.answer[0];
 
-	open_code(&code, &(struct learner_code){0}, &replaced);
+	open_code(&code, SCOPE_PROCESSES, &replaced);
 	REQUIRE(learner_code_of(&code, parent, 0, true, true));
 	CHECK(!learner_code_of(&code, run(&job, 'f'), 1, false, true));
 	CHECK(!learner_code_of(&code, run(&job, 'e'), 1, true, true));
@@ -212,7 +209,7 @@ static void code_in_the_place_of_code(void)
 	int pid = job.answer[0];
 	struct walk_code found;
 
-	open_code(&code, &(struct learner_code){0}, &replaced);
+	open_code(&code, SCOPE_PROCESSES, &replaced);
 	tag_now = 7;
 	struct process_code *p = learner_code_of(&code, pid, 3, true, true);
 
@@ -254,7 +251,7 @@ static void programs_of_anybody(void)
 	struct job job;
 	struct child child = start(&job);
 
-	open_code(&code, &(struct learner_code){.follows_all = true}, &replaced);
+	open_code(&code, SCOPE_ALL, &replaced);
 	int forked = run(&job, 'f'), executed = run(&job, 'e'), other = run(&job, 'e');
 
 	CHECK(!learner_code_of(&code, forked, 1, false, true));
@@ -289,7 +286,7 @@ static void children_of_anybody(void)
 	pid_t parent;
 	int pipe_of[2], child = 0;
 
-	open_code(&code, &(struct learner_code){.follows_all = true}, &replaced);
+	open_code(&code, SCOPE_ALL, &replaced);
 	REQUIRE(pipe(pipe_of) == 0);
 	parent = fork();
 	REQUIRE(parent >= 0);
@@ -325,7 +322,7 @@ static void code_without_end(void)
 	int pid = job.answer[0];
 	struct walk_code found;
 
-	open_code(&code, &(struct learner_code){0}, &replaced);
+	open_code(&code, SCOPE_PROCESSES, &replaced);
 	struct process_code *p = learner_code_of(&code, pid, 0, true, true);
 
 	REQUIRE(knows(p, ours, NOW));

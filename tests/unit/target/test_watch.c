@@ -84,6 +84,16 @@ static void of_file(struct told *told, const char *path)
  */
 #define TRIES 20
 
+/* False from `try`: records were lost. */
+static void try_until_nothing_is_lost(bool (*try)(void))
+{
+	int tries = 1;
+
+	while (!try() && tries < TRIES)
+		tries++;
+	CHECK(tries < TRIES);
+}
+
 static bool try_fork_and_exec(void)
 {
 	struct watch *watch = open_watch();
@@ -114,11 +124,7 @@ static bool try_fork_and_exec(void)
 
 static void fork_and_exec(void)
 {
-	int tries = 1;
-
-	while (!try_fork_and_exec() && tries < TRIES)
-		tries++;
-	CHECK(tries < TRIES);
+	try_until_nothing_is_lost(try_fork_and_exec);
 }
 
 static void *do_nothing(void *arg)
@@ -170,11 +176,7 @@ static bool try_map_of_code(void)
 
 static void map_of_code(void)
 {
-	int tries = 1;
-
-	while (!try_map_of_code() && tries < TRIES)
-		tries++;
-	CHECK(tries < TRIES);
+	try_until_nothing_is_lost(try_map_of_code);
 }
 
 /* More than a ring holds while nobody reads: it is said, and told from there on. */
