@@ -30,6 +30,7 @@ struct dwarf_lookup {
 	const struct debug_elf *image;
 	Dwarf *dwarf;
 	struct split_search *splits;
+	bool lacks_split;
 	struct dwarf_budget *budget;
 	/* Offsets of line programs that were run, and the bytes of those that still may
 	 * be: real ones do not overlap, so that all fit in their section. */
@@ -163,6 +164,11 @@ void dwarf_lookup_destroy(struct dwarf_lookup *lookup)
 	vec_deinit(&lookup->ranges);
 	hashmap_deinit(&lookup->line_programs);
 	free(lookup);
+}
+
+bool dwarf_lookup_lacks_split(const struct dwarf_lookup *lookup)
+{
+	return lookup->lacks_split;
 }
 
 /* The smallest range around the address names the unit. */
@@ -356,6 +362,7 @@ static struct error *read_unit(struct dwarf_lookup *lookup, struct dwarf_unit *u
 					&unit->split);
 		if (err)
 			return err;
+		lookup->lacks_split |= !unit->split;
 	}
 	return dwarf_unit_scan(unit, lookup->dwarf, lookup->budget);
 }

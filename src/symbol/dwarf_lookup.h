@@ -40,6 +40,9 @@ struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
 	__attribute__((warn_unused_result));
 void dwarf_lookup_destroy(struct dwarf_lookup *lookup);
 
+/* True once the split unit of a skeleton was not found. */
+bool dwarf_lookup_lacks_split(const struct dwarf_lookup *lookup);
+
 /*
  * The frames of the code at `address` (in the file's address space). An address without
  * debug info leaves `ret` empty. Fails only when memory is out.

@@ -266,6 +266,11 @@ bool line_module_is_loaded(const struct line_module *module)
 	return module->is_loaded;
 }
 
+bool line_module_lacks_split(const struct line_module *module)
+{
+	return module->lookup && dwarf_lookup_lacks_split(module->lookup);
+}
+
 const char *line_module_path(const struct line_module *module)
 {
 	return module->path;
