@@ -92,6 +92,20 @@ static const char *debug_package(const char *path)
 	return "its package of debug symbols (NAME-dbgsym, NAME-debuginfo)";
 }
 
+static void say_missing(const struct line_missing *missing, const char *path)
+{
+	if (missing->why)
+		fprintf(stderr,
+			"memtrace: no source lines for %s: %s; %s, --debug-dir or "
+			"--debuginfod may have them\n",
+			path, missing->why, debug_package(missing->path));
+	else
+		fprintf(stderr,
+			"memtrace: no inlined functions for code of %s: its .dwo files "
+			"were not found; %s.dwp or --debug-dir may have them\n",
+			path, path);
+}
+
 void lines_say_missing(struct lines *lines)
 {
 	struct line_missing missing;
@@ -101,10 +115,7 @@ void lines_say_missing(struct lines *lines)
 	while (line_finder_missing(lines->finder, lines->told, &missing)) {
 		_cleanup_(freep) char *path = escape_dup(missing.path);
 
-		fprintf(stderr,
-			"memtrace: no source lines for %s: %s; %s, --debug-dir or "
-			"--debuginfod may have them\n",
-			path ? path : "?", missing.why, debug_package(missing.path));
+		say_missing(&missing, path ? path : "?");
 		lines->told++;
 	}
 }

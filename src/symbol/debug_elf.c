@@ -271,21 +271,51 @@ struct build_id debug_elf_build_id(const struct debug_elf *image)
 	return id;
 }
 
-const Elf_Data *debug_elf_data(const struct debug_elf *image, const char *name)
+/* A debug section, which keeps an old name when it was compressed in the old manner of
+ * GNU. */
+static Elf_Scn *debug_section(const struct debug_elf *image, const char *name,
+			      bool *is_old)
 {
 	Elf_Scn *scn = debug_elf_section(image, name);
 	char old_name[32];
-	GElf_Shdr sh;
-	const Elf_Data *data;
 
-	/* What was compressed in the old manner of GNU keeps its name. */
-	if (!scn && name[0] == '.') {
+	*is_old = !scn && name[0] == '.';
+	if (*is_old) {
 		snprintf(old_name, sizeof(old_name), ".z%s", name + 1);
 		scn = debug_elf_section(image, old_name);
 	}
+	return scn;
+}
+
+static const Elf_Data *section_data(Elf_Scn *scn)
+{
+	const Elf_Data *data;
+	GElf_Shdr sh;
+
 	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
 		return NULL;
 	/* Raw: libelf has no business with the bytes of debug sections. */
 	data = elf_rawdata(scn, NULL);
 	return data && data->d_buf ? data : NULL;
+}
+
+const Elf_Data *debug_elf_data(const struct debug_elf *image, const char *name)
+{
+	bool is_old;
+
+	return section_data(debug_section(image, name, &is_old));
+}
+
+const Elf_Data *debug_elf_whole_data(const struct debug_elf *image, const char *name)
+{
+	bool is_old;
+	Elf_Scn *scn = debug_section(image, name, &is_old);
+	GElf_Shdr sh;
+
+	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+		return NULL;
+	if (sh.sh_flags & SHF_COMPRESSED ? elf_compress(scn, 0, 0) < 0
+					 : is_old && elf_compress_gnu(scn, 0, 0) < 0)
+		return NULL;
+	return section_data(scn);
 }

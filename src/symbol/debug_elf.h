@@ -71,4 +71,8 @@ struct build_id debug_elf_build_id(const struct debug_elf *image);
  * decompressed. NULL when there are none. */
 const Elf_Data *debug_elf_data(const struct debug_elf *image, const char *name);
 
+/* The same before libdw has looked: what is compressed is decompressed first. To be asked
+ * once of each section. */
+const Elf_Data *debug_elf_whole_data(const struct debug_elf *image, const char *name);
+
 #endif

@@ -12,8 +12,6 @@
 #include "util/crc32.h"
 #include "util/strbuf.h"
 
-#define SYSTEM_DIR "/usr/lib/debug"
-
 /* A debug file whose checksum has to be read whole; the largest real ones have 2 GB. */
 #define CHECKSUM_MAX_BYTES (UINT64_C(8) << 30)
 
@@ -132,8 +130,8 @@ static struct error *try_build_ids(struct wanted *wanted)
 	for (const char *const *dir = wanted->search->dirs; !err && dir && *dir; dir++)
 		err = try_build_id(wanted, *dir, false);
 	if (!err)
-		err = try_build_id(wanted, SYSTEM_DIR, true);
-	return err ? err : try_build_id(wanted, SYSTEM_DIR, false);
+		err = try_build_id(wanted, DEBUG_SYSTEM_DIR, true);
+	return err ? err : try_build_id(wanted, DEBUG_SYSTEM_DIR, false);
 }
 
 static struct error *try_link(struct wanted *wanted, const char *dir, const char *of_file,
@@ -158,7 +156,8 @@ static struct error *try_links(struct wanted *wanted, const char *of_file,
 		if (!err)
 			err = try_link(wanted, "", of_file, "/.debug", name, in_target);
 		if (!err)
-			err = try_link(wanted, SYSTEM_DIR, of_file, "", name, in_target);
+			err = try_link(wanted, DEBUG_SYSTEM_DIR, of_file, "", name,
+				       in_target);
 	}
 	for (const char *const *dir = wanted->search->dirs; !err && dir && *dir; dir++) {
 		err = try_link(wanted, *dir, of_file, "", name, false);

@@ -13,6 +13,9 @@
 #include "symbol/debug_elf.h"
 #include "util/error.h"
 
+/* Where distributions put debug files. */
+#define DEBUG_SYSTEM_DIR "/usr/lib/debug"
+
 struct debug_search {
 	int root_fd; /* the target's root directory, O_PATH; -1: only ours is searched.
 			Borrowed. */

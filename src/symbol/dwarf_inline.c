@@ -32,6 +32,7 @@ static bool has_code(Dwarf_Die *die)
 }
 
 struct walk {
+	const struct dwarf_unit *unit;
 	struct dwarf_budget *budget;
 	uint64_t address;
 	struct dwarf_inlines *inlines;
@@ -58,7 +59,7 @@ static bool descend(struct walk *walk, Dwarf_Die *parent, unsigned depth)
 				return true;
 			continue;
 		}
-		if (!dwarf_covers(&die, walk->budget, walk->address))
+		if (!dwarf_covers(walk->unit, &die, walk->budget, walk->address))
 			continue;
 		if (tag == DW_TAG_inlined_subroutine) {
 			if (walk->inlines->dies.len >= INLINES_MAX)
@@ -72,20 +73,30 @@ static bool descend(struct walk *walk, Dwarf_Die *parent, unsigned depth)
 	return false;
 }
 
-struct error *dwarf_find_inlines(Dwarf_Die *function, struct dwarf_budget *budget,
-				 uint64_t address, struct dwarf_inlines *ret)
+struct error *dwarf_find_inlines(const struct dwarf_unit *unit, Dwarf_Die *function,
+				 struct dwarf_budget *budget, uint64_t address,
+				 struct dwarf_inlines *ret)
 {
-	struct walk walk = {.budget = budget, .address = address, .inlines = ret};
+	struct walk walk = {
+		.unit = unit,
+		.budget = budget,
+		.address = address,
+		.inlines = ret,
+	};
 
 	descend(&walk, function, 0);
 	return walk.failed ? error_no_memory() : NULL;
 }
 
-static const char *string_attribute(Dwarf_Die *die, unsigned name)
+static const char *string_attribute(const struct dwarf_unit *unit, Dwarf_Die *die,
+				    unsigned name)
 {
 	Dwarf_Attribute attr;
 
-	return dwarf_attr(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
+	if (!dwarf_attr(die, name, &attr))
+		return NULL;
+	return unit->split ? split_unit_string(unit->split, &attr)
+			   : dwarf_formstring(&attr);
 }
 
 /* To the DIE that this one is an instance of, or that declares it. */
@@ -103,20 +114,20 @@ static bool follow_origin(Dwarf_Die *die)
 	return true;
 }
 
-const char *dwarf_function_name(Dwarf_Die *of)
+const char *dwarf_function_name(const struct dwarf_unit *unit, Dwarf_Die *of)
 {
 	const char *name = NULL;
 	Dwarf_Die die = *of;
 
 	for (int i = 0; i < ORIGINS_MAX; i++) {
-		const char *linkage = string_attribute(&die, DW_AT_linkage_name);
+		const char *linkage = string_attribute(unit, &die, DW_AT_linkage_name);
 
 		if (!linkage)
-			linkage = string_attribute(&die, DW_AT_MIPS_linkage_name);
+			linkage = string_attribute(unit, &die, DW_AT_MIPS_linkage_name);
 		if (linkage)
 			return linkage;
 		if (!name)
-			name = string_attribute(&die, DW_AT_name);
+			name = string_attribute(unit, &die, DW_AT_name);
 		if (!follow_origin(&die))
 			break;
 	}

@@ -29,6 +29,8 @@ struct unit_range {
 struct dwarf_lookup {
 	const struct debug_elf *image;
 	Dwarf *dwarf;
+	struct split_search *splits;
+	bool lacks_split;
 	struct dwarf_budget *budget;
 	/* Offsets of line programs that were run, and the bytes of those that still may
 	 * be: real ones do not overlap, so that all fit in their section. */
@@ -85,7 +87,8 @@ static bool add_unit(struct indexing *indexing, Dwarf_Off offset)
 		return true;
 	if (!vec_push(&lookup->units, (struct dwarf_unit){.die = offset}))
 		return false;
-	dwarf_each_range(&die, lookup->budget, add_unit_range, indexing);
+	dwarf_each_range(&lookup->units.data[lookup->units.len - 1], &die, lookup->budget,
+			 add_unit_range, indexing);
 	return !indexing->failed;
 }
 
@@ -121,6 +124,7 @@ static struct error *index_units(struct dwarf_lookup *lookup)
 }
 
 struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
+				  struct split_search *splits,
 				  struct dwarf_budget *budget, struct dwarf_lookup **ret)
 {
 	_cleanup_(dwarf_lookup_destroyp) struct dwarf_lookup *lookup =
@@ -136,6 +140,7 @@ struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
 	hashmap_init(&lookup->line_programs, seed);
 	lookup->image = image;
 	lookup->dwarf = dwarf;
+	lookup->splits = splits;
 	lookup->budget = budget;
 	lookup->line_bytes = lines ? lines->d_size : 0;
 
@@ -151,12 +156,19 @@ void dwarf_lookup_destroy(struct dwarf_lookup *lookup)
 {
 	if (!lookup)
 		return;
-	vec_foreach (unit, &lookup->units)
+	vec_foreach (unit, &lookup->units) {
 		vec_deinit(&unit->functions);
+		split_unit_destroy(unit->split);
+	}
 	vec_deinit(&lookup->units);
 	vec_deinit(&lookup->ranges);
 	hashmap_deinit(&lookup->line_programs);
 	free(lookup);
+}
+
+bool dwarf_lookup_lacks_split(const struct dwarf_lookup *lookup)
+{
+	return lookup->lacks_split;
 }
 
 /* The smallest range around the address names the unit. */
@@ -286,13 +298,14 @@ static bool set_call(Dwarf_Die *unit, bool has_lines, Dwarf_Die *call,
 	return !failed;
 }
 
-static struct source_frame *add_frame(struct source_frames *frames, Dwarf_Die *function,
+static struct source_frame *add_frame(struct source_frames *frames,
+				      const struct dwarf_unit *unit, Dwarf_Die *function,
 				      bool inlined)
 {
 	struct source_frame frame = {.inlined = inlined};
 	bool failed = false;
 
-	frame.function = copy_text(dwarf_function_name(function), &failed);
+	frame.function = copy_text(dwarf_function_name(unit, function), &failed);
 	if (failed || !vec_push(&frames->list, frame)) {
 		free(frame.function);
 		return NULL;
@@ -301,22 +314,22 @@ static struct source_frame *add_frame(struct source_frames *frames, Dwarf_Die *f
 }
 
 /* Each frame's place is in the code of the next inner one: that of its call. */
-static struct error *add_frames(struct source_frames *ret, Dwarf_Die *unit,
-				bool has_lines, uint64_t address, Dwarf_Die *function,
-				struct dwarf_inlines *inlines)
+static struct error *add_frames(struct source_frames *ret, const struct dwarf_unit *unit,
+				Dwarf_Die *unit_die, uint64_t address,
+				Dwarf_Die *function, struct dwarf_inlines *inlines)
 {
 	size_t count = inlines->dies.len;
 
 	for (size_t i = 0; i <= count; i++) {
 		Dwarf_Die *die =
 			i < count ? &inlines->dies.data[count - 1 - i] : function;
-		struct source_frame *frame = add_frame(ret, die, i < count);
+		struct source_frame *frame = add_frame(ret, unit, die, i < count);
 
 		if (!frame)
 			return error_no_memory();
-		if (i == 0 ? has_lines && !set_line(unit, address, frame)
-			   : !set_call(unit, has_lines, &inlines->dies.data[count - i],
-				       frame))
+		if (i == 0 ? unit->has_lines && !set_line(unit_die, address, frame)
+			   : !set_call(unit_die, unit->has_lines,
+				       &inlines->dies.data[count - i], frame))
 			return error_no_memory();
 	}
 	return NULL;
@@ -337,6 +350,23 @@ static struct error *add_line_alone(struct source_frames *ret, Dwarf_Die *unit,
 	return NULL;
 }
 
+/* The unit's functions, from wherever they are. */
+static struct error *read_unit(struct dwarf_lookup *lookup, struct dwarf_unit *unit,
+			       Dwarf_Die *die)
+{
+	struct split_skeleton skeleton;
+	struct error *err;
+
+	if (!unit->is_scanned && split_skeleton_read(lookup->image, die, &skeleton)) {
+		err = split_search_find(lookup->splits, &skeleton, lookup->budget,
+					&unit->split);
+		if (err)
+			return err;
+		lookup->lacks_split |= !unit->split;
+	}
+	return dwarf_unit_scan(unit, lookup->dwarf, lookup->budget);
+}
+
 static struct error *find(struct dwarf_lookup *lookup, uint64_t address,
 			  struct source_frames *ret)
 {
@@ -348,22 +378,22 @@ static struct error *find(struct dwarf_lookup *lookup, uint64_t address,
 
 	if (!unit || !dwarf_offdie(lookup->dwarf, unit->die, &unit_die))
 		return NULL;
-	err = dwarf_unit_scan(unit, lookup->dwarf, lookup->budget);
+	err = read_unit(lookup, unit, &unit_die);
 	if (err)
 		return err;
 
 	bool has_lines = may_run_lines(lookup, unit, &unit_die);
 
 	function = dwarf_unit_function(unit, address);
-	if (!function || !dwarf_offdie(lookup->dwarf, function->die, &die))
+	if (!function || !dwarf_unit_die(unit, lookup->dwarf, function->die, &die))
 		return has_lines ? add_line_alone(ret, &unit_die, address) : NULL;
 	/* A part of the function that was moved away, before its start, is told from its
 	 * own. */
 	ret->function_offset =
 		address - (function->start <= address ? function->start : function->low);
-	err = dwarf_find_inlines(&die, lookup->budget, address, &inlines);
+	err = dwarf_find_inlines(unit, &die, lookup->budget, address, &inlines);
 	if (!err)
-		err = add_frames(ret, &unit_die, has_lines, address, &die, &inlines);
+		err = add_frames(ret, unit, &unit_die, address, &die, &inlines);
 	vec_deinit(&inlines.dies);
 	return err;
 }

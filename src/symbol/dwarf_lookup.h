@@ -3,10 +3,12 @@
  * Source frames from one file's DWARF, by libdw. Compilation units are found by the
  * ranges of their DIEs (clang writes no .debug_aranges), functions by a list made of a
  * unit's DIEs when an address in it is first asked for, inlined functions by a walk below
- * the function's DIE (DWARF 5, sections 3.1.1 and 3.3.8).
+ * the function's DIE (DWARF 5, sections 3.1.1 and 3.3.8). Those of a skeleton unit are
+ * in its split unit, where that is found; the lines never are.
  *
  * The functions of libdw that open files by names from the DWARF are not used:
- * dwarf_cu_info(), dwarf_attr_integrate() on a skeleton, dwarf_getalt() with no file set.
+ * dwarf_cu_info() for the DIE of a split unit, dwarf_attr_integrate() on a skeleton,
+ * dwarf_getalt() with no file set.
  */
 #ifndef SYMBOL_DWARF_LOOKUP_H
 #define SYMBOL_DWARF_LOOKUP_H
@@ -15,6 +17,7 @@
 
 #include "symbol/debug_elf.h"
 #include "symbol/source_frame.h"
+#include "symbol/split_search.h"
 #include "util/error.h"
 
 /* What may still be spent, and who wants to know that time passes. Shared by the lookups
@@ -29,12 +32,16 @@ struct dwarf_budget {
 
 struct dwarf_lookup;
 
-/* Answers from `dwarf`, which belongs to `image`. All are borrowed and must outlive the
- * lookup. */
+/* Answers from `dwarf`, which belongs to `image`, and from the split units that `splits`
+ * finds. All are borrowed and must outlive the lookup. */
 struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
+				  struct split_search *splits,
 				  struct dwarf_budget *budget, struct dwarf_lookup **ret)
 	__attribute__((warn_unused_result));
 void dwarf_lookup_destroy(struct dwarf_lookup *lookup);
+
+/* True once the split unit of a skeleton was not found. */
+bool dwarf_lookup_lacks_split(const struct dwarf_lookup *lookup);
 
 /*
  * The frames of the code at `address` (in the file's address space). An address without

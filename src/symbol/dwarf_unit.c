@@ -22,12 +22,23 @@ bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps)
 	return true;
 }
 
-void dwarf_each_range(Dwarf_Die *die, struct dwarf_budget *budget,
+bool dwarf_unit_die(const struct dwarf_unit *unit, Dwarf *dwarf, Dwarf_Off offset,
+		    Dwarf_Die *ret)
+{
+	return dwarf_offdie(unit->split ? unit->split->dwarf : dwarf, offset, ret);
+}
+
+void dwarf_each_range(const struct dwarf_unit *unit, Dwarf_Die *die,
+		      struct dwarf_budget *budget,
 		      bool (*each)(void *arg, uint64_t low, uint64_t high), void *arg)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t offset = 0;
 
+	if (unit->split) {
+		split_unit_each_range(unit->split, die, budget, each, arg);
+		return;
+	}
 	while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
 		if (!dwarf_budget_spend(budget, 1))
 			return;
@@ -49,11 +60,12 @@ static bool cover_range(void *arg, uint64_t low, uint64_t high)
 	return !cover->found;
 }
 
-bool dwarf_covers(Dwarf_Die *die, struct dwarf_budget *budget, uint64_t address)
+bool dwarf_covers(const struct dwarf_unit *unit, Dwarf_Die *die,
+		  struct dwarf_budget *budget, uint64_t address)
 {
 	struct cover cover = {.address = address};
 
-	dwarf_each_range(die, budget, cover_range, &cover);
+	dwarf_each_range(unit, die, budget, cover_range, &cover);
 	return cover.found;
 }
 
@@ -108,6 +120,13 @@ static bool may_hold_functions(int tag)
 	}
 }
 
+/* False when it has none of its own. */
+static bool find_entry(const struct dwarf_unit *unit, Dwarf_Die *die, uint64_t *ret)
+{
+	return unit->split ? split_unit_entry(unit->split, die, ret)
+			   : !dwarf_entrypc(die, ret);
+}
+
 static void scan_children(struct scan *scan, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
@@ -121,8 +140,8 @@ static void scan_children(struct scan *scan, Dwarf_Die *parent, unsigned depth)
 			return;
 		if (tag == DW_TAG_subprogram) {
 			scan->die = dwarf_dieoffset(&die);
-			scan->has_start = !dwarf_entrypc(&die, &scan->start);
-			dwarf_each_range(&die, scan->budget, add_range, scan);
+			scan->has_start = find_entry(scan->unit, &die, &scan->start);
+			dwarf_each_range(scan->unit, &die, scan->budget, add_range, scan);
 		}
 		if (may_hold_functions(tag))
 			scan_children(scan, &die, depth + 1);
@@ -145,9 +164,12 @@ struct error *dwarf_unit_scan(struct dwarf_unit *unit, Dwarf *dwarf,
 	struct scan scan = {.unit = unit, .budget = budget};
 	Dwarf_Die die;
 
-	if (unit->is_scanned || !dwarf_offdie(dwarf, unit->die, &die))
+	if (unit->is_scanned)
 		return NULL;
 	unit->is_scanned = true;
+	if (!dwarf_unit_die(unit, dwarf, unit->split ? unit->split->die : unit->die,
+			    &die))
+		return NULL;
 	scan_children(&scan, &die, 0);
 	if (scan.failed)
 		return error_no_memory();

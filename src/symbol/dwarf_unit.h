@@ -5,6 +5,7 @@
 #define SYMBOL_DWARF_UNIT_H
 
 #include "symbol/dwarf_lookup.h"
+#include "symbol/split_unit.h"
 
 /* No compiler nests DIEs deeper; what lies deeper is not looked at. */
 #define DWARF_DEPTH_MAX 256
@@ -18,6 +19,8 @@ struct dwarf_function {
 
 struct dwarf_unit {
 	Dwarf_Off die;
+	struct split_unit *split; /* where its functions are, when `die` is a skeleton;
+				     else NULL */
 	bool is_scanned;
 	bool has_lines, lines_checked;        /* the line program may be run */
 	VEC(struct dwarf_function) functions; /* by low */
@@ -29,13 +32,22 @@ struct dwarf_unit {
 /* Spend `steps`; false when there are none left. */
 bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps);
 
-/* Call `each` for every range [low, high) of code of `die`, with the address of its
- * entry. It returns false to stop. */
-void dwarf_each_range(Dwarf_Die *die, struct dwarf_budget *budget,
+/* Functions and what is in them are DIEs of the unit's, or those of its split unit; the
+ * functions below take DIEs from there. */
+
+/* The DIE at that offset, in `dwarf` unless the unit is split; false when there is none.
+ */
+bool dwarf_unit_die(const struct dwarf_unit *unit, Dwarf *dwarf, Dwarf_Off offset,
+		    Dwarf_Die *ret);
+
+/* Call `each` for every range [low, high) of code of `die`. It returns false to stop. */
+void dwarf_each_range(const struct dwarf_unit *unit, Dwarf_Die *die,
+		      struct dwarf_budget *budget,
 		      bool (*each)(void *arg, uint64_t low, uint64_t high), void *arg);
 
 /* True when the code of `die` includes `address`. */
-bool dwarf_covers(Dwarf_Die *die, struct dwarf_budget *budget, uint64_t address);
+bool dwarf_covers(const struct dwarf_unit *unit, Dwarf_Die *die,
+		  struct dwarf_budget *budget, uint64_t address);
 
 /* Fill unit->functions. */
 struct error *dwarf_unit_scan(struct dwarf_unit *unit, Dwarf *dwarf,
@@ -51,14 +63,15 @@ struct dwarf_inlines {
 	VEC(Dwarf_Die) dies; /* outermost first */
 };
 
-struct error *dwarf_find_inlines(Dwarf_Die *function, struct dwarf_budget *budget,
-				 uint64_t address, struct dwarf_inlines *ret)
+struct error *dwarf_find_inlines(const struct dwarf_unit *unit, Dwarf_Die *function,
+				 struct dwarf_budget *budget, uint64_t address,
+				 struct dwarf_inlines *ret)
 	__attribute__((warn_unused_result));
 
 /* The name of a function's DIE: its linkage name, else its name, from the DIE itself or
  * from those that it is an instance of; NULL when it has none. Borrowed from the DWARF.
  */
-const char *dwarf_function_name(Dwarf_Die *die);
+const char *dwarf_function_name(const struct dwarf_unit *unit, Dwarf_Die *die);
 
 /* The value of an unsigned attribute; 0 when there is none. */
 uint64_t dwarf_number(Dwarf_Die *die, unsigned name);

@@ -20,6 +20,7 @@ struct line_module {
 	struct debug_found debug; /* its debug file, when it has one */
 	struct debug_found alt;   /* the debug info's supplementary file */
 	Dwarf *dwarf, *alt_dwarf;
+	struct split_search *splits; /* for the units of .dwo files */
 	struct dwarf_lookup *lookup;
 	struct elf_names *names; /* of .gnu_debugdata */
 };
@@ -46,6 +47,8 @@ static void drop_dwarf(struct line_module *module)
 {
 	dwarf_lookup_destroy(module->lookup);
 	module->lookup = NULL;
+	split_search_destroy(module->splits);
+	module->splits = NULL;
 	dwarf_end(module->dwarf);
 	module->dwarf = NULL;
 	dwarf_end(module->alt_dwarf);
@@ -174,8 +177,13 @@ static struct error *load_dwarf(struct line_module *module,
 	err = load_alt(module, resources);
 	if (err || module->missing)
 		return err;
-	return dwarf_lookup_create(image, module->dwarf, &resources->budget,
-				   &module->lookup);
+	err = split_search_create(&resources->search, module->path,
+				  module->debug.directory, &resources->memory_bytes,
+				  &module->splits);
+	if (err)
+		return err;
+	return dwarf_lookup_create(image, module->dwarf, module->splits,
+				   &resources->budget, &module->lookup);
 }
 
 static struct error *load(struct line_module *module, struct line_resources *resources)
@@ -256,6 +264,11 @@ struct error *line_module_find(struct line_module *module,
 bool line_module_is_loaded(const struct line_module *module)
 {
 	return module->is_loaded;
+}
+
+bool line_module_lacks_split(const struct line_module *module)
+{
+	return module->lookup && dwarf_lookup_lacks_split(module->lookup);
 }
 
 const char *line_module_path(const struct line_module *module)

@@ -29,6 +29,9 @@ struct error *line_module_find(struct line_module *module,
 
 bool line_module_is_loaded(const struct line_module *module);
 const char *line_module_path(const struct line_module *module);
+/* True when there were lines of code whose functions, the inlined ones too, are in split
+ * DWARF that was not found. */
+bool line_module_lacks_split(const struct line_module *module);
 /* Why there are no lines, once it was loaded; NULL when there are. Static string. */
 const char *line_module_missing(const struct line_module *module);
 

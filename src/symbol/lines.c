@@ -238,6 +238,7 @@ struct error *line_finder_find(struct line_finder *finder, uint64_t address,
 
 		struct line_module *module = finder->modules.data[range->module];
 		bool is_new = !line_module_is_loaded(module);
+		bool lacked_split = line_module_lacks_split(module);
 
 		begin_work(finder, module);
 
@@ -246,7 +247,9 @@ struct error *line_finder_find(struct line_finder *finder, uint64_t address,
 			address - range->start + range->file_offset, ret);
 
 		finder->busy_until_ms = monotonic_ms();
-		if (!err && is_new && line_module_missing(module) &&
+		if (!err &&
+		    ((is_new && line_module_missing(module)) ||
+		     (!lacked_split && line_module_lacks_split(module))) &&
 		    !vec_push(&finder->missing, range->module)) {
 			source_frames_deinit(ret);
 			err = error_no_memory();

@@ -63,11 +63,12 @@ struct error *line_finder_find(struct line_finder *finder, uint64_t address,
 /* A file that was asked for lines and has none. Borrowed while the finder lives. */
 struct line_missing {
 	const char *path; /* raw bytes of the target */
-	const char *why;  /* "no debug info", ...: static */
+	const char *why;  /* "no debug info", ...: static; NULL: there are lines, but no
+			     inlined functions, since .dwo files were not found */
 };
 
-/* The file number `index` of those without lines, in the order they were asked for; false
- * when there are not so many. */
+/* The file number `index` of those without lines or inlined functions, in the order they
+ * were asked for; false when there are not so many. */
 bool line_finder_missing(const struct line_finder *finder, size_t index,
 			 struct line_missing *ret);
 

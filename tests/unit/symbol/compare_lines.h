@@ -138,6 +138,9 @@ static inline bool read_oracle(FILE *file, char *line, size_t size)
 		cut = line + strlen(line) - 5;
 	if (cut)
 		*cut = '\0';
+	/* LLVM's way to say that there is no line. */
+	if (line[0] == '/' && strlen(line) > 2 && !strcmp(line + strlen(line) - 2, ":0"))
+		line[strlen(line) - 1] = '?';
 	return true;
 }
 

@@ -81,7 +81,7 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Ask for addresses all over the code; the number of frames. */
+/* Ask for addresses all over the code; the number of frames with a function. */
 static size_t ask(const struct text_range *text)
 {
 	struct line_resources resources = plain_resources();
@@ -95,7 +95,8 @@ static size_t ask(const struct text_range *text)
 
 		REQUIRE(!line_module_find(module, &resources, text->file_offset + at,
 					  &found));
-		frames += found.list.len;
+		vec_foreach (frame, &found.list)
+			frames += frame->function != NULL;
 		source_frames_deinit(&found);
 	}
 	line_module_destroy(module);
@@ -132,23 +133,25 @@ static void damage(struct bytes *bytes, const struct section *section, uint64_t 
 	}
 }
 
-static void check_program(const char *command)
+/* Of the program "x", which `command` makes, the file `name` is damaged; questions go to
+ * the program "bad". `made` is how many damaged files are. */
+static void check_file(const char *command, const char *name, unsigned made)
 {
 	struct section sections[32];
 	struct text_range text;
 	uint64_t state = seed;
 	size_t count, whole, answers = 0;
 
-	SHELL("%s && cp x bad", command);
+	SHELL("rm -f *.dwo *.dwp && %s && cp x bad", command);
 	text = find_text("x");
-	count = find_sections("x", sections, 32);
+	count = find_sections(name, sections, 32);
 	REQUIRE(count >= 4);
 	whole = ask(&text);
 	CHECK(whole > 30);
 
-	struct bytes original = read_bytes("x");
+	struct bytes original = read_bytes(name);
 
-	for (unsigned i = 0; i < files; i++) {
+	for (unsigned i = 0; i < made; i++) {
 		struct bytes copy = {malloc(original.size), original.size};
 		unsigned damages = 1 + (unsigned)random_number(&state) % 30;
 
@@ -156,7 +159,7 @@ static void check_program(const char *command)
 		memcpy(copy.data, original.data, original.size);
 		while (damages--)
 			damage(&copy, &sections[random_number(&state) % count], &state);
-		write_bytes("bad", &copy);
+		write_bytes(strcmp(name, "x") ? name : "bad", &copy);
 		/* Both ways to read: mapped, and as what another may change. */
 		SHELL("chmod %s bad", i % 2 ? "644" : "666");
 		answers += ask(&text);
@@ -164,8 +167,13 @@ static void check_program(const char *command)
 	}
 	/* Many answers are still there: the damage was not refused at the door, as it is
 	 * where it breaks the compression. */
-	CHECK(answers > files * whole / (strstr(command, "-gz") ? 1000 : 20));
+	CHECK(answers > made * whole / (strstr(command, "-gz") ? 1000 : 20));
 	free(original.data);
+}
+
+static void check_program(const char *command)
+{
+	check_file(command, "x", files);
 }
 
 static void damaged_sections(void)
@@ -175,6 +183,27 @@ static void damaged_sections(void)
 	check_program("clang -g -O2 " TARGETS "inlines.c -o x");
 	check_program("g++ -g -O2 " TARGETS "inlines.cpp -o x");
 	check_program("gcc -g -gz -O2 " TARGETS "inlines.c -o x");
+}
+
+/* The program is whole, what its skeleton unit leads to is not. */
+static void damaged_split_units(void)
+{
+	unsigned few = (files + 2) / 3;
+
+	check_file("gcc -gdwarf-5 -O2 -gsplit-dwarf " TARGETS "inlines.c -o x",
+		   "x-inlines.dwo", few);
+	check_file("gcc -gdwarf-4 -O2 -gsplit-dwarf " TARGETS "inlines.c -o x",
+		   "x-inlines.dwo", few);
+	check_file("clang -gdwarf-5 -O2 -gsplit-dwarf " TARGETS "inlines.c -o x && "
+		   "llvm-dwp -e x -o bad.dwp && rm inlines.dwo",
+		   "bad.dwp", few);
+	check_file("clang -gdwarf-4 -O2 -gsplit-dwarf " TARGETS "inlines.c -o x && "
+		   "llvm-dwp -e x -o bad.dwp && rm inlines.dwo",
+		   "bad.dwp", few);
+	/* And the skeleton itself. */
+	check_file("clang -gdwarf-5 -O2 -gsplit-dwarf " TARGETS "inlines.c -o x", "x",
+		   few);
+	SHELL("rm -f *.dwo *.dwp");
 }
 
 /* Headers and section headers: any byte of the file. */
@@ -285,6 +314,7 @@ int main(int argc, char *argv[])
 		seed = strtoull(argv[2], NULL, 10);
 	make_work_dir();
 	RUN(damaged_sections);
+	RUN(damaged_split_units);
 	RUN(damaged_files);
 	RUN(damaged_symbols);
 	RUN(immoderate_sections);

@@ -180,6 +180,40 @@ static void when_its_file_is_cut(void)
 	end(&target);
 }
 
+/* Through the target's root directory, also when the target is gone. */
+static void of_split_dwarf(void)
+{
+	struct target target;
+	struct line_finder *finder;
+	struct line_missing missing;
+	struct source_frames frames;
+
+	SHELL("gcc -g -O2 -gsplit-dwarf " TARGETS "inlines.c -o split && "
+	      "test -f split-inlines.dwo");
+	target = start("split");
+	finder = create(&target);
+	end_target(&target);
+	check_outer(finder, &target);
+	CHECK(!line_finder_missing(finder, 0, &missing));
+	line_finder_destroy(finder);
+	end(&target);
+
+	SHELL("rm split-inlines.dwo");
+	target = start("split");
+	finder = create(&target);
+	for (int i = 0; i < 3; i++) {
+		REQUIRE(!line_finder_find(finder, target.outer, &frames));
+		CHECK_INT(frames.list.len, 1);
+		source_frames_deinit(&frames);
+	}
+	REQUIRE(line_finder_missing(finder, 0, &missing));
+	CHECK_STR(missing.path, work_path("split"));
+	CHECK(!missing.why);
+	CHECK(!line_finder_missing(finder, 1, &missing));
+	line_finder_destroy(finder);
+	end(&target);
+}
+
 static void says_what_is_missing(void)
 {
 	struct target target;
@@ -285,6 +319,7 @@ int main(void)
 	RUN(after_its_exit);
 	RUN(after_its_file_is_gone);
 	RUN(when_its_file_is_cut);
+	RUN(of_split_dwarf);
 	RUN(says_what_is_missing);
 	RUN(progress_is_quiet);
 	RUN(in_the_frame_cache);

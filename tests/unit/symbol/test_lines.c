@@ -121,38 +121,6 @@ static void known_frames(void)
 	line_module_destroy(module);
 }
 
-/* A skeleton unit has the line table; the inlined functions are in the .dwo file. */
-static void lines_of_split_dwarf(void)
-{
-	static const char *const builds[] = {
-		"gcc -g -O2 -gsplit-dwarf",
-		"clang -gdwarf-5 -O2 -gsplit-dwarf",
-		"gcc -gdwarf-4 -O2 -gsplit-dwarf",
-	};
-
-	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++) {
-		struct line_resources resources = plain_resources();
-		struct line_module *module;
-		struct source_frames frames;
-		struct text_range text;
-		unsigned lines = 0;
-
-		SHELL("rm -f *.dwo && %s " TARGETS
-		      "inlines.c -o x && test -n \"$(ls *.dwo)\"",
-		      builds[i]);
-		module = open_module("x");
-		text = find_text("x");
-		for (uint64_t at = 0; at < text.size_bytes; at++) {
-			REQUIRE(!line_module_find(module, &resources,
-						  text.file_offset + at, &frames));
-			lines += frames.list.len && frames.list.data[0].line;
-			source_frames_deinit(&frames);
-		}
-		CHECK(lines > 200);
-		line_module_destroy(module);
-	}
-}
-
 /* Nothing is known of what lies outside of the file, and of a file without debug info. */
 static void nothing_to_find(void)
 {
@@ -216,7 +184,6 @@ int main(void)
 	RUN(equal_to_addr2line);
 	RUN(names_of_cplusplus);
 	RUN(known_frames);
-	RUN(lines_of_split_dwarf);
 	RUN(nothing_to_find);
 	RUN(budget_ends);
 	remove_work_dir();
