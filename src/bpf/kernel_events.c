@@ -238,9 +238,7 @@ static struct error *refused(int err, const struct event_spec *spec)
 {
 	if (err == EPERM || err == EACCES)
 		return error_errno(ERROR_PERMISSION, err,
-				   "the kernel does not allow %s: CAP_PERFMON is needed, "
-				   "or it is locked down "
-				   "(/sys/kernel/security/lockdown)",
+				   "the kernel does not allow %s: CAP_PERFMON is needed",
 				   spec->text);
 	if (spec->kind == EVENT_HARDWARE && (err == ENOENT || err == EOPNOTSUPP))
 		return error_create(ERROR_UNSUPPORTED,

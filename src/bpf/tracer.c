@@ -37,6 +37,12 @@ static struct error *check_kernel(const struct tracer *t)
 			ERROR_UNSUPPORTED,
 			"this kernel's BPF has no compare-and-exchange, which the "
 			"tables need: Linux 5.12 or newer is required");
+	if (!t->features.reads_kernel)
+		return error_create(
+			ERROR_PERMISSION,
+			"this kernel is locked down (lockdown=confidentiality): no BPF "
+			"program may read its memory, as memtrace has to; with "
+			"lockdown=integrity it may");
 	/* Of the same release as bpf_task_pt_regs(). */
 	if (event && !event_is_in_file(event->kind) && !t->features.cookies)
 		return error_create(ERROR_UNSUPPORTED,
