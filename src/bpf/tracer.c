@@ -345,10 +345,17 @@ struct error *tracer_create(const struct tracer_options *options,
 
 struct error *tracer_start(struct tracer *t)
 {
+	/* Where everybody is looked at our child is not to be seen as it goes. */
+	if (t->options.event || t->options.kernel) {
+		tracer_load_rest(t);
+		compiler_release_child(t->compiler);
+	}
 	t->enabled_ns = clock_now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
-	tracer_load_rest(t);
-	compiler_release_child(t->compiler);
+	if (!t->options.event && !t->options.kernel) {
+		tracer_load_rest(t);
+		compiler_release_child(t->compiler);
+	}
 	return NULL;
 }
 
