@@ -451,8 +451,9 @@ static struct live_process *without(const char *categories, const char *options)
 	const char *const argv[] = {"unshare", "-m", "sh", "-c", script, NULL};
 
 	snprintf(script, sizeof(script),
-		 "for d in %s; do mount -t tmpfs none /sys/kernel/tracing/events/$d || "
-		 "exit 99; done; exec %s --kernel --attach perf %s",
+		 "cd /sys/kernel/tracing/events; for d in $(ls -d %s 2>/dev/null); do "
+		 "mount -t tmpfs none $d || exit 99; done; exec %s --kernel --attach "
+		 "perf %s",
 		 categories, memtrace_path, options);
 	return live_start(argv);
 }
