@@ -514,8 +514,9 @@ static void bad_input(void)
 		check_no_event("kprobe:do_mmap", 0, 1, "no kprobes", "");
 		check_no_event("kretprobe:do_mmap", 0, 1, "no kprobes", "");
 	} else {
-		check_no_event("kprobe:no_such_function_", 0, 1, "takes no probe", "");
-		check_no_event("kretprobe:no_such_function_", 0, 1, "takes no probe", "");
+		check_no_event("kprobe:no_such_function_", 0, 1, "has no function", "");
+		check_no_event("kretprobe:no_such_function_", 0, 1, "has no function",
+			       "");
 	}
 	if (access("/sys/bus/event_source/devices/cpu", F_OK)) {
 		check_no_event("hardware:cpu-cycles:1000000", 0, 1,
