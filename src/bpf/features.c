@@ -12,6 +12,7 @@
 #include "bpf/syscall.h"
 #include "util/cleanup.h"
 
+#define HELPER_PROBE_READ_KERNEL 113 /* BPF_FUNC_probe_read_kernel */
 #define HELPER_GET_ATTACH_COOKIE 174 /* BPF_FUNC_get_attach_cookie */
 
 int kernel_load(uint32_t type, const struct bpf_insn *insns, uint32_t count,
@@ -60,6 +61,24 @@ static bool has_atomics(void)
 		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),
 		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 1, 0, 0, 1),
 		INSN(BPF_STX | 0xc0 | BPF_DW, 10, 1, -8, 0xf1),
+		INSN_RETURN_0,
+	};
+
+	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
+}
+
+/* A kernel that is locked down for "confidentiality" knows the helper no longer and takes
+ * no program that calls it, but EINVAL (LOCKDOWN_BPF_READ_KERNEL where
+ * bpf_tracing_func_proto() and bpf_base_func_proto() choose helpers). */
+static bool has_kernel_reads(void)
+{
+	/* bpf_probe_read_kernel(r10 - 8, 8, r10 - 8) */
+	const struct bpf_insn insns[] = {
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 10, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 1, 0, 0, -8),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0, 0, 8),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 3, 1, 0, 0),
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, HELPER_PROBE_READ_KERNEL),
 		INSN_RETURN_0,
 	};
 
@@ -130,4 +149,5 @@ void kernel_features_detect(struct kernel_features *ret)
 			    has_whole_processes();
 	ret->sessions = ret->uprobe_multi && has_uprobe_multi(ATTACH_TYPE_UPROBE_SESSION);
 	ret->atomics = has_atomics();
+	ret->reads_kernel = has_kernel_reads();
 }

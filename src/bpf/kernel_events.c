@@ -18,10 +18,12 @@
 
 #include <bpf/libbpf.h>
 
+#include "bpf/kernel_functions.h"
 #include "util/cleanup.h"
 #include "util/nearest.h"
 
 #define KPROBE_PMU "/sys/bus/event_source/devices/kprobe"
+#define SYMBOLS    "/proc/kallsyms"
 
 static void closedirp(DIR **dir)
 {
@@ -139,27 +141,18 @@ static struct error *find_tracepoint(const struct event_spec *spec, uint64_t *re
 
 /* --- functions of the kernel ------------------------------------------------------ */
 
-/* The line "address type name [module]" of /proc/kallsyms. */
-static struct error *no_such_kernel_function(const struct event_spec *spec)
+static struct error *explain_kprobe(const struct event_spec *spec)
 {
-	_cleanup_(fclosep) FILE *file = fopen("/proc/kallsyms", "re");
-	_cleanup_(strbuf_deinit) struct strbuf near = {0};
-	_cleanup_(freep) char *line = NULL;
-	struct nearest nearest = {.wanted = spec->name};
-	size_t cap = 0;
+	_cleanup_(fclosep) FILE *symbols = fopen(SYMBOLS, "re");
 
-	while (file && getline(&line, &cap, file) > 0) {
-		int at = 0, end = 0;
+	return kernel_functions_explain(symbols, spec->name);
+}
 
-		if (sscanf(line, "%*x %*c %n%*s%n", &at, &end) == 0 && end > at)
-			nearest_offer(&nearest, line + at, (size_t)(end - at));
-	}
-	nearest_append(&nearest, &near);
-	if (near.failed)
-		return error_no_memory();
-	return error_create(ERROR_NOT_FOUND,
-			    "this kernel takes no probe in a function %s%s", spec->name,
-			    strbuf_text(&near));
+static struct error *check_offset(const struct event_spec *spec)
+{
+	_cleanup_(fclosep) FILE *symbols = fopen(SYMBOLS, "re");
+
+	return kernel_functions_check_offset(symbols, spec->name, spec->offset);
 }
 
 static int read_number(const char *path, const char *format)
@@ -238,9 +231,7 @@ static struct error *refused(int err, const struct event_spec *spec)
 {
 	if (err == EPERM || err == EACCES)
 		return error_errno(ERROR_PERMISSION, err,
-				   "the kernel does not allow %s: CAP_PERFMON is needed, "
-				   "or it is locked down "
-				   "(/sys/kernel/security/lockdown)",
+				   "the kernel does not allow %s: CAP_PERFMON is needed",
 				   spec->text);
 	if (spec->kind == EVENT_HARDWARE && (err == ENOENT || err == EOPNOTSUPP))
 		return error_create(ERROR_UNSUPPORTED,
@@ -260,7 +251,7 @@ static struct error *refused(int err, const struct event_spec *spec)
 				    spec->name, (unsigned long)spec->offset);
 	if (err == ENOENT || err == EINVAL || err == EADDRNOTAVAIL) {
 		if (spec->kind == EVENT_KPROBE || spec->kind == EVENT_KRETPROBE)
-			return no_such_kernel_function(spec);
+			return explain_kprobe(spec);
 	}
 	return error_errno(ERROR_UNSUPPORTED, err, "cannot count %s", spec->text);
 }
@@ -273,6 +264,11 @@ struct error *kernel_events_check(const struct event_spec *spec)
 
 	if (err)
 		return err;
+	if (spec->kind == EVENT_KPROBE && spec->offset) {
+		err = check_offset(spec);
+		if (err)
+			return err;
+	}
 	attr.disabled = 1;
 	fd = open_event(&attr, 0);
 	if (fd < 0)

@@ -37,6 +37,12 @@ static struct error *check_kernel(const struct tracer *t)
 			ERROR_UNSUPPORTED,
 			"this kernel's BPF has no compare-and-exchange, which the "
 			"tables need: Linux 5.12 or newer is required");
+	if (!t->features.reads_kernel)
+		return error_create(
+			ERROR_PERMISSION,
+			"this kernel is locked down (lockdown=confidentiality): no BPF "
+			"program may read its memory, as memtrace has to; with "
+			"lockdown=integrity it may");
 	/* Of the same release as bpf_task_pt_regs(). */
 	if (event && !event_is_in_file(event->kind) && !t->features.cookies)
 		return error_create(ERROR_UNSUPPORTED,
@@ -339,10 +345,17 @@ struct error *tracer_create(const struct tracer_options *options,
 
 struct error *tracer_start(struct tracer *t)
 {
+	/* Where everybody is looked at our child is not to be seen as it goes. */
+	if (t->options.event || t->options.kernel) {
+		tracer_load_rest(t);
+		compiler_release_child(t->compiler);
+	}
 	t->enabled_ns = clock_now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
-	tracer_load_rest(t);
-	compiler_release_child(t->compiler);
+	if (!t->options.event && !t->options.kernel) {
+		tracer_load_rest(t);
+		compiler_release_child(t->compiler);
+	}
 	return NULL;
 }
 

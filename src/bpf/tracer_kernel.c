@@ -10,31 +10,8 @@
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
 #include "bpf/tracer_state.h"
-#include "util/cleanup.h"
 
 /* --- attach ----------------------------------------------------------------------- */
-
-/* A kernel that is locked down so lets no program read its memory, nor walk its stack
- * (security/lockdown/lockdown.c, LOCKDOWN_BPF_READ_KERNEL). */
-static struct error *explain_load(struct error *err)
-{
-	_cleanup_(fclosep) FILE *file = fopen("/sys/kernel/security/lockdown", "re");
-	char text[128];
-	size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-	struct error *better;
-
-	text[len] = '\0';
-	if (!strstr(text, "[confidentiality]"))
-		return err;
-	better = error_with_detail(
-		error_create(
-			ERROR_PERMISSION,
-			"the kernel is locked down (confidentiality, "
-			"/sys/kernel/security/lockdown): no program may look into it"),
-		err->detail);
-	error_destroy(err);
-	return better;
-}
 
 struct error *tracer_try_kernel(struct tracer *t)
 {
@@ -53,7 +30,7 @@ struct error *tracer_try_kernel(struct tracer *t)
 		err = compiler_load(t->compiler, names, 1, kind, &t->programs[i]);
 		if (err) {
 			t->programs[i] = -1;
-			return explain_load(err);
+			return err;
 		}
 	}
 	return NULL;
@@ -72,8 +49,7 @@ static struct error *attach_raw(struct tracer *t, const struct kernel_point *poi
 	if (link == -EPERM || link == -EACCES)
 		return error_errno(ERROR_PERMISSION, -link,
 				   "the kernel does not allow the tracepoint %s: "
-				   "CAP_BPF and CAP_PERFMON are needed, or it is locked "
-				   "down (/sys/kernel/security/lockdown)",
+				   "CAP_BPF and CAP_PERFMON are needed",
 				   point->name);
 	if (link < 0)
 		return error_errno(ERROR_UNSUPPORTED, -link,

@@ -285,11 +285,13 @@ static void say_tracing(const struct session *s)
 		const char *end = i + 1 == said ? "; Ctrl-C ends" : "";
 
 		describe_objects(s->plans.data[i], &objects);
-		if (all) {
+		if (all && s->options->library) {
 			fprintf(stderr,
-				"memtrace: tracing every process%s, %zu at "
+				"memtrace: tracing every process that maps it, %zu at "
 				"present: %s%s\n",
-				s->options->library ? " that maps it" : "", count,
+				count, strbuf_text(&objects), end);
+		} else if (all) {
+			fprintf(stderr, "memtrace: tracing every process: %s%s\n",
 				strbuf_text(&objects), end);
 		} else {
 			const struct tracee *t = s->tracees.list.data[i];

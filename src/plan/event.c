@@ -80,7 +80,7 @@ static struct error *find_file(const struct event_spec *spec, const struct proc 
 	}
 	if (!strchr(spec->path, '/'))
 		return proc ? not_mapped(spec, proc, maps)
-			    : error_create(ERROR_NOT_FOUND,
+			    : error_create(ERROR_USAGE,
 					   "--event: %s has to be a path where no "
 					   "process is named",
 					   spec->path);

@@ -186,6 +186,15 @@ static json_t *event_processes_array(const struct snapshot *snap,
 	return array;
 }
 
+static json_t *events_left_out(const struct report_left_out *left_out)
+{
+	struct json_fields f = fields_begin();
+
+	fields_unsigned(&f, "count", left_out->sum.count);
+	fields_unsigned(&f, "stacks", left_out->stack_count);
+	return fields_end(&f);
+}
+
 static void write_events(struct json_page *page, const struct report_section *section)
 {
 	const struct snapshot *snap = page->report->snapshot;
@@ -200,6 +209,9 @@ static void write_events(struct json_page *page, const struct report_section *se
 	fields_unsigned(&f, "stack_count", section->stack_count);
 	set_rate(&f, "events_per_s", section->rates.allocations);
 	fields_set(&f, "processes", event_processes_array(snap, section));
+	fields_set(&f, "filtered", events_left_out(&section->filtered));
+	fields_set(&f, "suppressed", events_left_out(&section->suppressed));
+	fields_set(&f, "skipped", events_left_out(&section->skipped));
 	json_stream_members(&page->stream, fields_end(&f));
 	json_write_event_rows(page, section);
 }

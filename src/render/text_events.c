@@ -21,10 +21,23 @@ static void append_growth(struct text_page *page, const struct report_section *s
 		text_append_line(page, "", "%+" PRId64 " since the last report", growth);
 }
 
+static void append_left_out(struct text_page *page, const char *label,
+			    const struct report_left_out *left_out, const char *how)
+{
+	uint64_t count = left_out->sum.count, stacks = left_out->stack_count;
+
+	if (stacks)
+		text_append_line(page, label, "%" PRIu64 " %s in %" PRIu64 " %s, by %s",
+				 count, text_plural(count, "event", "events"), stacks,
+				 text_plural(stacks, "stack", "stacks"), how);
+}
+
 static void append_numbers(struct text_page *page, const struct report_section *section)
 {
 	const struct snapshot *snap = page->report->snapshot;
-	uint64_t count = section->live.count, stacks = section->stack_count;
+	uint64_t count = section->live.count;
+	uint64_t stacks = section->stack_count + section->filtered.stack_count +
+			  section->skipped.stack_count + section->suppressed.stack_count;
 	struct strbuf *text = &page->text;
 
 	strbuf_appendf(text, "  %-12s", "event");
@@ -42,6 +55,10 @@ static void append_numbers(struct text_page *page, const struct report_section *
 			       units_format_bytes(section->live.size_bytes).s);
 	strbuf_append_char(text, '\n');
 	append_growth(page, section);
+	append_left_out(page, "left out", &section->filtered, "--filter and --exclude");
+	append_left_out(page, "left out", &section->skipped,
+			"--skip-size and --skip-count");
+	append_left_out(page, "suppressed", &section->suppressed, "--suppressions");
 	if (section->totals.gone)
 		text_append_line(page, "gone",
 				 "%" PRIu64 " more of processes that exited or executed "

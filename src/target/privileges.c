@@ -21,7 +21,7 @@
 #define NUMBER_BPF        39u
 
 /* An ARRAY map of one element: the cheapest thing that asks every gate on the way
- * (system call, seccomp, lockdown, capabilities in the first user namespace). */
+ * (system call, seccomp, capabilities in the first user namespace). */
 static int try_bpf(void)
 {
 	union bpf_attr attr;
@@ -130,9 +130,10 @@ struct error *privileges_judge(const struct privileges *p)
 		return error_create(
 			ERROR_PERMISSION,
 			"bpf(2) is refused in spite of the capabilities, by a "
-			"seccomp filter, by kernel lockdown or because they "
-			"hold in a user namespace only: run as root outside of "
-			"this sandbox or container");
+			"seccomp filter, because they hold in a user namespace "
+			"only, or before Linux 5.11 by the memory lock limit "
+			"(ulimit -l): run as root outside of this sandbox or "
+			"container");
 	if (p->bpf_errno)
 		return error_errno(ERROR_UNSUPPORTED, p->bpf_errno,
 				   "this kernel makes no BPF map");

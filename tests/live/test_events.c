@@ -424,7 +424,7 @@ static void everybody(void)
 	json_t *report, *process;
 	size_t i;
 
-	REQUIRE(live_wait_stderr(memtrace, "tracing every process, ", TIMEOUT_S));
+	REQUIRE(live_wait_stderr(memtrace, "tracing every process: counting", TIMEOUT_S));
 	oracle_do(target, "syscalls 100");
 	oracle_do(other, "syscalls 50");
 	live_signal(memtrace, SIGINT);
@@ -444,6 +444,32 @@ static void everybody(void)
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
 	live_destroy(memtrace);
 	live_destroy(other);
+	json_decref(report);
+}
+
+/* The compiler, a child of ours, has gone when counting begins. */
+static void our_child(void)
+{
+	const char *const argv[] = {memtrace_path,
+				    "--format",
+				    "json",
+				    "--event",
+				    "tracepoint:sched:sched_process_exit",
+				    NULL};
+	struct live_process *memtrace = live_start(argv);
+	json_t *report, *process;
+	size_t i;
+
+	REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+	live_signal(memtrace, SIGINT);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	REQUIRE(report);
+	json_array_foreach (live_get(report, "targets"), i, process)
+		if (strstr(json_string_value(live_get(process, "command")), "memtrace"))
+			CHECK_FAIL("%s is counted",
+				   json_string_value(live_get(process, "command")));
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
 	json_decref(report);
 }
 
@@ -488,8 +514,9 @@ static void bad_input(void)
 		check_no_event("kprobe:do_mmap", 0, 1, "no kprobes", "");
 		check_no_event("kretprobe:do_mmap", 0, 1, "no kprobes", "");
 	} else {
-		check_no_event("kprobe:no_such_function_", 0, 1, "takes no probe", "");
-		check_no_event("kretprobe:no_such_function_", 0, 1, "takes no probe", "");
+		check_no_event("kprobe:no_such_function_", 0, 1, "has no function", "");
+		check_no_event("kretprobe:no_such_function_", 0, 1, "has no function",
+			       "");
 	}
 	if (access("/sys/bus/event_source/devices/cpu", F_OK)) {
 		check_no_event("hardware:cpu-cycles:1000000", 0, 1,
@@ -553,6 +580,7 @@ int main(void)
 	RUN(command);
 	RUN(children);
 	RUN(everybody);
+	RUN(our_child);
 	RUN(bad_input);
 	RUN(hidden_addresses);
 	live_destroy(target);

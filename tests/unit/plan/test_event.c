@@ -67,7 +67,7 @@ static void functions(void)
 	check_refused("uprobe:/proc/self/exe:probedd", ERROR_NOT_FOUND,
 		      "has no function probedd: the nearest is probed");
 	check_refused("uprobe:/no/such:f", ERROR_NOT_FOUND, "cannot open /no/such");
-	check_refused("uprobe:libc.so.6:malloc", ERROR_NOT_FOUND, "has to be a path");
+	check_refused("uprobe:libc.so.6:malloc", ERROR_USAGE, "has to be a path");
 	check_refused("uprobe:/proc/self/status:f", ERROR_MALFORMED, "/proc/self/status");
 }
 

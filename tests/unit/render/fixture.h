@@ -123,12 +123,10 @@ static inline void fixture_block(struct fixture *f, enum block_class class,
 	REQUIRE(vec_push(&f->snap->blocks[class], block));
 }
 
-/* The report of all that was added, with all rows and blocks. */
-static inline const struct report *fixture_report(struct fixture *f)
+/* The report of all that was added. */
+static inline const struct report *
+fixture_report_with(struct fixture *f, const struct report_options *options)
 {
-	const struct report_options options = {
-		.older_ns = 1, .show_blocks = true, .past = true};
-
 	REQUIRE(!f->report);
 	REQUIRE(!symbolizer_table_create(f->symbols.data, f->symbols.len,
 					 &f->symbolizer));
@@ -140,9 +138,18 @@ static inline const struct report *fixture_report(struct fixture *f)
 	}
 	f->history = report_history_create();
 	REQUIRE(f->history);
-	REQUIRE(!report_build(f->snap, f->history, f->frames, &options, REPORT_STOPPED,
+	REQUIRE(!report_build(f->snap, f->history, f->frames, options, REPORT_STOPPED,
 			      &f->report));
 	return f->report;
+}
+
+/* With all rows and blocks. */
+static inline const struct report *fixture_report(struct fixture *f)
+{
+	const struct report_options options = {
+		.older_ns = 1, .show_blocks = true, .past = true};
+
+	return fixture_report_with(f, &options);
 }
 
 /* What the renderer writes, which the caller frees; `len` (bytes) may be NULL. */

@@ -6,6 +6,9 @@
 #include <zlib.h>
 
 #include "profile.pb-c.h"
+#include "report/filter.h"
+
+DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
 
 #define PROFILE_CAP ((size_t)1 << 20)
 #define HITS        (700 + 41 + 2 + 1)
@@ -49,6 +52,33 @@ static void text(void)
 	CHECK_CONTAINS(out, "\t1 event from stack  (0.1 %)\n\t\t[no stack: ");
 	CHECK(!strstr(out, "bytes") && !strstr(out, "allocation") &&
 	      !strstr(out, "older"));
+	fixture_deinit(&f);
+}
+
+/* What filters leave out is told, and stays in the sums. */
+static void left_out(void)
+{
+	_cleanup_(report_filter_destroyp) struct report_filter *filter =
+		report_filter_create();
+	struct report_options options = {.filter = filter, .skip_count = 10};
+	_cleanup_(freep) char *out = NULL, *json = NULL;
+	struct fixture f;
+
+	fill(&f);
+	REQUIRE(filter && !report_filter_add(filter, FILTER_EXCLUDE, "fn:Cache::*"));
+	fixture_report_with(&f, &options);
+	out = fixture_render(&f, "text", NULL);
+	CHECK_CONTAINS(out,
+		       "  counted     744 events in 4 stacks\n"
+		       "  left out    41 events in 1 stack, by --filter and --exclude\n"
+		       "  left out    3 events in 2 stacks, by --skip-size and "
+		       "--skip-count\n");
+	CHECK_CONTAINS(out, "] Top 1 stacks by events:\n"
+			    "\t700 events from stack  (94.1 %)\n");
+	json = fixture_render(&f, "json", NULL);
+	CHECK_CONTAINS(json, "\"filtered\":{\"count\":41,\"stacks\":1},"
+			     "\"suppressed\":{\"count\":0,\"stacks\":0},"
+			     "\"skipped\":{\"count\":3,\"stacks\":2}");
 	fixture_deinit(&f);
 }
 
@@ -258,6 +288,7 @@ static void report(void)
 int main(void)
 {
 	RUN(text);
+	RUN(left_out);
 	RUN(collapsed);
 	RUN(csv);
 	RUN(svg);

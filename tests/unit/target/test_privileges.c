@@ -97,7 +97,7 @@ static void kernels(void)
 	check_kernel((struct privileges){.capabilities = all,
 					 .has_uprobes = true,
 					 .bpf_errno = EPERM},
-		     ERROR_PERMISSION, "in spite of the capabilities");
+		     ERROR_PERMISSION, "by the memory lock limit (ulimit -l)");
 	check_kernel((struct privileges){.capabilities = all,
 					 .has_uprobes = true,
 					 .bpf_errno = EINVAL},
