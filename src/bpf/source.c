@@ -308,10 +308,12 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	ok &= add_flag(source, "-Werror=implicit-function-declaration") &&
 	      add_flag(source, "-g0");
 	/* libbcc optimizes (BPFModule::run_pass_manager() of src/cc/bpf_module.cc) what
-	 * clang has optimized before. */
+	 * clang has optimized before. What types tell of aliases goes through all that
+	 * without a use. */
 	if (!o->thorough)
 		ok &= add_flag(source, "-Xclang") &&
-		      add_flag(source, "-disable-llvm-passes");
+		      add_flag(source, "-disable-llvm-passes") &&
+		      add_flag(source, "-fno-strict-aliasing");
 	ok &= add_flag(source, "-DMEMTRACE_LINUX_VERSION_CODE=%u", linux_version_code());
 	ok &= add_flag(source, "-DMEMTRACE_PAGE_SIZE=%ld", sysconf(_SC_PAGESIZE));
 #if defined(__x86_64__)
