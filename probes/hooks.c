@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs: entry of an allocation function, entry of free, return of either. An
- * entry's result matters in a session (on_session()) only: 1, the call's return is of no
- * interest. */
+/* The programs: entry of an allocation function, entry of free, return of either; each
+ * only where this run has a use for it (WITH_ON_..., of bpf/source.c). An entry's result
+ * matters in a session (on_session()) only: 1, the call's return is of no interest. */
 
 /* Where the return address is, at an entry. */
 ALWAYS_INLINE u64 return_address_at(struct pt_regs *ctx, u64 meaning)
@@ -44,6 +44,8 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 		    effect == ABI_EFFECT_REALLOC;
 
 	skips = skips && (site & ABI_SITE_UNRECORDED || !wanted(size));
+	/* Or all that follows would be verified once for each way to come to it. */
+	opaque(skips);
 	/* Inside another call it is that call's business, and worth noting. */
 	if (skips && effect != ABI_EFFECT_REALLOC && site_never_nests(meaning) &&
 	    !pending_find(t)) {
@@ -112,8 +114,10 @@ ALWAYS_INLINE int free_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 		return find(&t, ctx) ? entered(&t, ctx, meaning) : 1;                  \
 	}
 
-#ifdef HAVE_COOKIE
+#ifdef WITH_ON_CALL
 ENTRY(on_call, tracee_find, call_entered, site_meaning(ctx, site_at(ctx)))
+#endif
+#ifdef WITH_ON_FREE
 ENTRY(on_free, tracee_find, free_entered, site_meaning(ctx, site_at(ctx)))
 #endif
 
@@ -214,16 +218,18 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 	return 0;
 }
 
+#ifdef WITH_ON_RETURN
 int on_return(struct pt_regs *ctx)
 {
 	return call_returned(ctx);
 }
+#endif
 
-#ifdef ONE_PROCESS
+#ifdef WITH_ON_FREE_HERE
 ENTRY(on_free_here, tracee_is_here, free_entered, site_meaning(ctx, site_at(ctx)))
 #endif
 
-#ifdef HAVE_SESSION
+#ifdef WITH_ON_SESSION
 /* Both in one: an entry, where the probe sits, or the return that it asked for. */
 int on_session(struct pt_regs *ctx)
 {

@@ -22,6 +22,14 @@ struct stack_bytes {
 	char bytes[sizeof(struct stack_record)];
 };
 
+/* Further programs of a run take the maps that there are (bpf/compiler.h): the large ones
+ * that come with them are none. */
+#ifdef MAPS_ARE_THERE
+#define ENTRIES(count) 1
+#else
+#define ENTRIES(count) (count)
+#endif
+
 BPF_F_TABLE("array", u32, struct abi_control, control, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_process, processes, PROCESS_SLOTS, BPF_F_MMAPABLE);
 #if !defined(EVENTS) && !defined(KERNEL)
@@ -36,7 +44,8 @@ BPF_F_TABLE("array", u32, u64, event_counts, MAX_STACKS + 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, u64, heap_ends, PROCESS_SLOTS, BPF_F_MMAPABLE);
 #endif
 #else
-BPF_F_TABLE("array", u32, struct abi_live_bucket, live, LIVE_BUCKETS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_live_bucket, live, ENTRIES(LIVE_BUCKETS),
+	    BPF_F_MMAPABLE);
 #ifdef KERNEL
 /* All of it there before: an allocation by the map would come here again. */
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, LIVE_SPILL, 0);
@@ -58,13 +67,13 @@ BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, ABI_PENDING_SPILL, B
 BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 	    BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct scratch_bytes, scratch, CPU_SLOTS * ABI_SCRATCH_WAYS, 0);
-BPF_F_TABLE("array", u32, struct stack_bytes, stacks, MAX_STACKS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct stack_bytes, stacks, ENTRIES(MAX_STACKS), BPF_F_MMAPABLE);
 
 #ifdef UNWIND_RULES
 BPF_F_TABLE("array", u32, struct abi_rule_bucket, rules, RULE_BUCKETS, BPF_F_MMAPABLE);
 BPF_F_TABLE("hash", u64, u64, rule_spill, ABI_RULE_SPILL, BPF_F_NO_PREALLOC);
 BPF_F_TABLE("array", u32, struct miss_room_bytes, miss_rooms, CPU_SLOTS * ABI_MISS_ROOMS, 0);
-BPF_RINGBUF_OUTPUT(misses, MISS_RING_PAGES);
+BPF_RINGBUF_OUTPUT(misses, ENTRIES(MISS_RING_PAGES));
 #endif
 
 #ifdef SAMPLE_BYTES

@@ -10,17 +10,20 @@ struct thread_record {
 	u64 recent[TEMPORARY_EVENTS];
 };
 
-BPF_F_TABLE("array", u32, struct abi_traffic, traffic, MAX_STACKS, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct thread_record, threads, THREAD_SLOTS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_traffic, traffic, ENTRIES(MAX_STACKS),
+	    BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct thread_record, threads, ENTRIES(THREAD_SLOTS),
+	    BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_traffic_all, traffic_all, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_process_live, process_live, PROCESS_SLOTS,
 	    BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_sizes, sizes, CPU_SLOTS, BPF_F_MMAPABLE);
 #ifdef SAMPLE_BYTES
-BPF_F_TABLE("array", u32, struct abi_flow, traffic_estimates, MAX_STACKS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_flow, traffic_estimates, ENTRIES(MAX_STACKS),
+	    BPF_F_MMAPABLE);
 #endif
 #ifdef UNWIND_RULES
-BPF_RINGBUF_OUTPUT(late, LATE_RING_PAGES);
+BPF_RINGBUF_OUTPUT(late, ENTRIES(LATE_RING_PAGES));
 BPF_F_TABLE("array", u32, u64, late_numbers, ABI_LATE_NUMBERS, BPF_F_MMAPABLE);
 #endif
 

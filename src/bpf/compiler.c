@@ -36,7 +36,7 @@ struct compiler {
 DEFINE_CLEANUP(struct compiler *, compiler_destroy);
 
 struct error *compiler_start(const struct source *source, const struct headers *headers,
-			     struct compiler **ret)
+			     const struct compiler *maps_of, struct compiler **ret)
 {
 	_cleanup_(compiler_destroyp) struct compiler *c = calloc(1, sizeof(*c));
 	int pair[2];
@@ -65,7 +65,7 @@ struct error *compiler_start(const struct source *source, const struct headers *
 	}
 	if (c->child == 0) {
 		close(pair[0]);
-		compiler_child_run(self, pair[1], c->log_fd, source, headers);
+		compiler_child_run(self, pair[1], c->log_fd, source, headers, maps_of);
 	}
 	close(pair[1]);
 	c->socket = pair[0];

@@ -17,10 +17,14 @@
 
 struct compiler;
 
-/* Begin to compile; does not wait. `headers` and `source` are borrowed until
- * compiler_wait() returns. */
+/*
+ * Begin to compile; does not wait. `headers` and `source` are borrowed until
+ * compiler_wait() returns. With `maps_of` its programs are loaded with the maps of that
+ * compiler, which may be without its child, in place of their own of the same names.
+ */
 struct error *compiler_start(const struct source *source, const struct headers *headers,
-			     struct compiler **ret) __attribute__((warn_unused_result));
+			     const struct compiler *maps_of, struct compiler **ret)
+	__attribute__((warn_unused_result));
 
 /* Wait for the compilation. What libbcc and clang printed is the error's detail. */
 struct error *compiler_wait(struct compiler *compiler)

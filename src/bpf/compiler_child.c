@@ -84,38 +84,78 @@ static bool libbcc_open(struct libbcc *ret)
 	       ret->func_load;
 }
 
-static int program_load(const struct libbcc *bcc, void *module, const char *name,
+/* What is compiled. */
+struct module {
+	struct libbcc bcc;
+	void *module;
+	const struct compiler *maps_of; /* NULL: the maps are its own */
+};
+
+/* The map of `maps_of` that stands for the module's own of this descriptor, or -1. */
+static int map_elsewhere(const struct module *m, int own)
+{
+	size_t count = m->bcc.num_tables(m->module);
+
+	for (size_t i = 0; i < count; i++)
+		if (m->bcc.table_fd_id(m->module, i) == own)
+			return compiler_map(m->maps_of, m->bcc.table_name(m->module, i));
+	return -1;
+}
+
+/* Instructions that load the address of a map name it by its descriptor, in the first of
+ * two slots (Documentation/bpf/standardization/instruction-set.rst of the kernel, 64-bit
+ * immediate instructions). */
+static bool change_maps(const struct module *m, struct bpf_insn *insns, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (insns[i].code != (BPF_LD | BPF_DW | BPF_IMM))
+			continue;
+		if (insns[i].src_reg == BPF_PSEUDO_MAP_FD) {
+			insns[i].imm = map_elsewhere(m, insns[i].imm);
+			if (insns[i].imm < 0)
+				return false;
+		}
+		i++;
+	}
+	return true;
+}
+
+static int program_load(const struct module *m, const char *name,
 			struct program_kind kind)
 {
-	void *start = bcc->function_start(module, name);
+	const struct libbcc *bcc = &m->bcc;
+	void *start = bcc->function_start(m->module, name);
+	size_t size = bcc->function_size(m->module, name);
+	_cleanup_(freep) struct bpf_insn *insns = malloc(size + 1);
 
-	if (!start) {
+	if (!start || !insns) {
 		fprintf(stderr, "there is no program %s\n", name);
 		return -1;
 	}
-
-	size_t size = bcc->function_size(module, name);
+	memcpy(insns, start, size);
+	if (m->maps_of && !change_maps(m, insns, size / sizeof(*insns))) {
+		fprintf(stderr, "the program %s has a map of its own\n", name);
+		return -1;
+	}
 
 #ifdef LIBBCC_MAJOR_VERSION
 	/* The last argument came with 0.25, as did the macro. */
-	return bcc->func_load(module, (int)kind.type, name, start, (int)size, "GPL", 0, 0,
-			      NULL, 0, NULL,
+	return bcc->func_load(m->module, (int)kind.type, name, insns, (int)size, "GPL", 0,
+			      0, NULL, 0, NULL,
 			      kind.attach_type ? (int)kind.attach_type : -1);
 #else
-	return bcc->func_load(module, (int)kind.type, name, start, (int)size, "GPL", 0, 0,
-			      NULL, 0, NULL);
+	return bcc->func_load(m->module, (int)kind.type, name, insns, (int)size, "GPL", 0,
+			      0, NULL, 0, NULL);
 #endif
 }
 
-static void answer_load(int socket, const struct libbcc *bcc, void *module,
-			const struct message *request)
+static void answer_load(int socket, const struct module *m, const struct message *request)
 {
 	struct message reply = {.kind = MESSAGE_LOADED};
 	int fds[MESSAGE_MAX_FDS];
 
 	for (uint32_t i = 0; i < request->count && i < MESSAGE_MAX_FDS; i++) {
-		int fd = program_load(bcc, module, request->name[i],
-				      request->program_kind);
+		int fd = program_load(m, request->name[i], request->program_kind);
 
 		if (fd < 0) {
 			reply.kind = MESSAGE_FAILED;
@@ -134,9 +174,11 @@ static void answer_load(int socket, const struct libbcc *bcc, void *module,
 
 _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 				  const struct source *source,
-				  const struct headers *headers)
+				  const struct headers *headers,
+				  const struct compiler *maps_of)
 {
-	struct libbcc bcc;
+	struct module module = {.maps_of = maps_of};
+	const struct libbcc *bcc = &module.bcc;
 	struct message m = {.kind = MESSAGE_COMPILED};
 	VEC(const char *) flags = {0};
 	int fds[MESSAGE_MAX_FDS];
@@ -155,7 +197,7 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 	if (chdir("/"))
 		fail(socket, "cannot enter the root directory");
 	setenv("BCC_KERNEL_SOURCE", headers->path, 1);
-	if (!libbcc_open(&bcc))
+	if (!libbcc_open(&module.bcc))
 		fail(socket, "cannot load " LIBBCC_SONAME ": install libbpfcc (Debian, "
 			     "Ubuntu) or bcc (Fedora, Arch)");
 
@@ -168,14 +210,15 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 			fail(socket, "out of memory");
 	}
 
-	void *module = bcc.module_create(source->text, 0, flags.data, (int)flags.len,
-					 false, NULL);
-
-	if (!module)
+	module.module = bcc->module_create(source->text, 0, flags.data, (int)flags.len,
+					   false, NULL);
+	if (!module.module)
 		fail(socket, "the BPF program does not compile");
-	for (size_t i = 0; i < bcc.num_tables(module) && i < MESSAGE_MAX_FDS; i++) {
-		snprintf(m.name[i], sizeof(m.name[i]), "%s", bcc.table_name(module, i));
-		fds[m.count++] = bcc.table_fd_id(module, i);
+	for (size_t i = 0;
+	     !maps_of && i < bcc->num_tables(module.module) && i < MESSAGE_MAX_FDS; i++) {
+		snprintf(m.name[i], sizeof(m.name[i]), "%s",
+			 bcc->table_name(module.module, i));
+		fds[m.count++] = bcc->table_fd_id(module.module, i);
 	}
 	fflush(NULL);
 	if (message_send(socket, &m, fds, m.count))
@@ -183,7 +226,7 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 
 	while (message_receive(socket, &m, fds, &fd_count) == 0) {
 		m.name[MESSAGE_MAX_FDS - 1][MESSAGE_NAME_MAX - 1] = 0;
-		answer_load(socket, &bcc, module, &m);
+		answer_load(socket, &module, &m);
 	}
 	/* No destructors: LLVM's take long, and the process is gone anyway. */
 	_exit(0);

@@ -39,10 +39,11 @@ int message_receive(int socket, struct message *message, int fds[], size_t *fd_c
 
 /*
  * Run the child of `parent`, with which it dies: everything it prints goes to `log_fd`.
- * Does not return.
+ * `maps_of` is as in compiler_start(). Does not return.
  */
 _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 				  const struct source *source,
-				  const struct headers *headers);
+				  const struct headers *headers,
+				  const struct compiler *maps_of);
 
 #endif

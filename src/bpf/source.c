@@ -282,6 +282,22 @@ static bool add_kernel_flags(struct source *source, const struct source_options 
 	return ok;
 }
 
+static bool add_program_flags(struct source *source, const struct source_options *o)
+{
+	bool ok = true;
+
+	if (o->programs & 1u << SOURCE_ON_SESSION)
+		ok &= add_flag(source, "-DWITH_ON_SESSION");
+	if (o->programs & 1u << SOURCE_ON_RETURN)
+		ok &= add_flag(source, "-DWITH_ON_RETURN");
+	if (o->cookies && o->programs & 1u << SOURCE_ON_CALL)
+		ok &= add_flag(source, "-DWITH_ON_CALL");
+	if (o->cookies && o->programs & 1u << SOURCE_ON_FREE)
+		ok &= add_flag(source, source->one_process ? "-DWITH_ON_FREE_HERE"
+							   : "-DWITH_ON_FREE");
+	return ok;
+}
+
 static bool add_flags(struct source *source, const struct source_options *o)
 {
 	const struct source_sizes *z = &source->sizes;
@@ -291,6 +307,13 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	 * for debug info, which nothing here needs and a quarter of the time goes to. */
 	ok &= add_flag(source, "-Werror=implicit-function-declaration") &&
 	      add_flag(source, "-g0");
+	/* libbcc optimizes (BPFModule::run_pass_manager() of src/cc/bpf_module.cc) what
+	 * clang has optimized before. What types tell of aliases goes through all that
+	 * without a use. */
+	if (!o->thorough)
+		ok &= add_flag(source, "-Xclang") &&
+		      add_flag(source, "-disable-llvm-passes") &&
+		      add_flag(source, "-fno-strict-aliasing");
 	ok &= add_flag(source, "-DMEMTRACE_LINUX_VERSION_CODE=%u", linux_version_code());
 	ok &= add_flag(source, "-DMEMTRACE_PAGE_SIZE=%ld", sysconf(_SC_PAGESIZE));
 #if defined(__x86_64__)
@@ -334,6 +357,9 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	source->one_process = o->one_process && o->sessions && !o->traffic;
 	if (source->one_process)
 		ok &= add_flag(source, "-DONE_PROCESS");
+	ok &= add_program_flags(source, o);
+	if (o->maps_are_there)
+		ok &= add_flag(source, "-DMAPS_ARE_THERE");
 	if (o->sessions) {
 		bool all = o->sample_every <= 1 && !o->sample_bytes &&
 			   !o->min_size_bytes && o->max_size_bytes == UINT64_MAX;

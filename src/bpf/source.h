@@ -35,6 +35,16 @@ enum trace_scope {
 	SCOPE_ALL,       /* every one that comes upon a probe, but for memtrace itself */
 };
 
+/* The programs of allocators' calls (probes/hooks.c). Each has all that it does compiled
+ * into it, so each that is not there saves its part of the time. */
+enum source_program {
+	SOURCE_ON_SESSION,
+	SOURCE_ON_RETURN,
+	SOURCE_ON_CALL,
+	SOURCE_ON_FREE, /* on_free, or on_free_here */
+	SOURCE_PROGRAM_COUNT,
+};
+
 struct source_options {
 	enum trace_scope scope;
 	struct pid_namespace pid_namespace;
@@ -61,6 +71,15 @@ struct source_options {
 	const struct kernel_points *kernel_points;
 	const struct kernel_trace *kernel; /* with kernel_points */
 	bool told; /* blocks by static probes only, and no calls (told.c) */
+	/* Bits 1 << enum source_program: those that are wanted. Without cookies each
+	 * meaning has a program, and there are no others for entries. */
+	unsigned programs;
+	/* For further programs of a run: its maps are there already, and those that come
+	 * with these programs are not used. */
+	bool maps_are_there;
+	/* Leave nothing out to compile faster. The code does the same, and differs in
+	 * what the verifier makes of it. */
+	bool thorough;
 	struct kernel_offsets offsets;
 };
 
@@ -91,7 +110,8 @@ struct source {
 	VEC(uint64_t) sites; /* meanings, each once */
 	unsigned registers;  /* bit n: arguments may be in register n */
 	bool cookies;
-	bool one_process; /* there is a program on_free_here, and on_session is such */
+	bool one_process; /* on_free_here takes the place of on_free, and on_session is
+			     such as well */
 	struct source_sizes sizes;
 };
 

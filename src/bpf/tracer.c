@@ -18,6 +18,8 @@
 #include "util/clock.h"
 
 DEFINE_CLEANUP(struct tracer *, tracer_destroy);
+DEFINE_CLEANUP(struct source *, source_destroy);
+DEFINE_CLEANUP(struct compiler *, compiler_destroy);
 DEFINE_CLEANUP(struct headers *, headers_destroy);
 
 static void progress(const struct tracer *t, const char *phase)
@@ -107,9 +109,8 @@ static struct error *check_forks(const struct source_options *so)
 	return NULL;
 }
 
-static struct error *compile(struct tracer *t, const struct meanings *meanings)
+static struct source_options source_options(const struct tracer *t)
 {
-	_cleanup_(headers_destroyp) struct headers *headers = NULL;
 	struct source_options so = {
 		.scope = t->options.scope,
 		.one_process = t->options.one_process,
@@ -127,7 +128,8 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.max_threads = t->options.max_threads,
 		.temporary_threshold = t->options.temporary_threshold,
 		.cookies = t->features.cookies,
-		.sessions = t->features.sessions,
+		.sessions = t->features.sessions &&
+			    tracer_preferred_ops(t) == &attach_uprobe_multi,
 		.rules = t->options.unwind != UNWIND_CHOICE_FP,
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
 		.event = t->options.event,
@@ -135,23 +137,55 @@ static struct error *compile(struct tracer *t, const struct meanings *meanings)
 		.kernel_points = t->options.kernel ? &t->kernel_points : NULL,
 		.kernel = t->options.kernel,
 		.told = t->options.told,
+		.thorough = t->thorough,
 	};
-	struct error *err;
 
 	pid_namespace_read(&so.pid_namespace);
 	kernel_offsets_read(&so.offsets);
-	err = check_forks(&so);
-	if (!err)
-		err = source_build(&so, meanings, &t->source);
+	return so;
+}
+
+static struct error *compile(struct tracer *t, const struct source_options *so,
+			     const struct meanings *meanings,
+			     const struct compiler *maps_of, struct source **source,
+			     struct compiler **ret)
+{
+	_cleanup_(headers_destroyp) struct headers *headers = NULL;
+	struct error *err = source_build(so, meanings, source);
+
 	if (!err)
 		err = headers_create(t->options.headers, t->options.headers_dir,
-				     &so.offsets, &headers);
+				     &so->offsets, &headers);
 	if (!err)
-		err = compiler_start(t->source, headers, &t->compiler);
+		err = compiler_start(*source, headers, maps_of, ret);
 	if (!err) {
 		t->headers_kind = headers->kind;
-		err = explain_compile(compiler_wait(t->compiler), t);
+		err = explain_compile(compiler_wait(*ret), t);
 	}
+	return err;
+}
+
+struct error *tracer_compile_more(struct tracer *t, unsigned programs,
+				  struct compiler **ret)
+{
+	_cleanup_(source_destroyp) struct source *source = NULL;
+	_cleanup_(compiler_destroyp) struct compiler *compiler = NULL;
+	struct source_options so = source_options(t);
+	struct meanings meanings = {0};
+	struct error *err = NULL;
+
+	so.programs = programs;
+	so.maps_are_there = true;
+	so.one_process &= t->attachment.ops == &attach_uprobe_multi;
+	/* Of the same registers. */
+	vec_foreach (site, &t->source->sites)
+		if (!err && !vec_push(&meanings.list, *site))
+			err = error_no_memory();
+	if (!err)
+		err = compile(t, &so, &meanings, t->compiler, &source, &compiler);
+	vec_deinit(&meanings.list);
+	if (!err)
+		*ret = take(compiler);
 	return err;
 }
 
@@ -269,20 +303,27 @@ static unsigned lower_depth(unsigned depth)
 static struct error *compile_somehow(struct tracer *t, const struct meanings *meanings)
 {
 	for (;;) {
-		struct error *err = compile(t, meanings);
+		struct source_options so = source_options(t);
 		unsigned lower = lower_depth(t->options.stack_depth);
+		struct error *err = check_forks(&so);
 
+		so.programs = t->compiled;
+		if (!err)
+			err = compile(t, &so, meanings, NULL, &t->source, &t->compiler);
 		if (err)
 			return err;
 		err = tracer_try_program(t);
-		if (!err || err->code != ERROR_COMPILE || !lower)
+		if (!err || err->code != ERROR_COMPILE || (t->thorough && !lower))
 			return err;
 		error_destroy(err);
+		tracer_close_programs(t);
 		compiler_destroy(t->compiler);
 		source_destroy(t->source);
 		t->compiler = NULL;
 		t->source = NULL;
-		t->options.stack_depth = lower;
+		if (t->thorough)
+			t->options.stack_depth = lower;
+		t->thorough = true;
 	}
 }
 
@@ -315,6 +356,10 @@ struct error *tracer_create(const struct tracer_options *options,
 		err = tracer_number_kernel(t);
 	if (!err)
 		err = collect_meanings(t, plans, count, &meanings);
+	t->compiled = tracer_wanted_programs(t, plans, count);
+	/* It takes the verifier seconds to refuse on_return otherwise (LLVM 14). */
+	t->thorough = options->traffic && options->sample_bytes &&
+		      t->compiled & 1u << SOURCE_ON_RETURN;
 	if (!err)
 		err = compile_somehow(t, &meanings);
 	vec_deinit(&meanings.list);

@@ -61,135 +61,7 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 	return NULL;
 }
 
-/* --- programs --------------------------------------------------------------------- */
-
-static bool uses_sessions(const struct tracer *t)
-{
-	return t->features.sessions && t->attachment.ops == &attach_uprobe_multi;
-}
-
-static size_t entry_count(const struct tracer *t)
-{
-	return t->features.cookies ? 2 : t->source->sites.len;
-}
-
-static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME_MAX])
-{
-	static const char *const names[] = {
-		[PROGRAM_RETURN] = "on_return",
-		[PROGRAM_CODE_CHANGE] = "on_code_change",
-		[PROGRAM_SESSION] = "on_session",
-		[PROGRAM_ENTRY] = "on_free",
-		[PROGRAM_ENTRY + 1] = "on_call",
-	};
-
-	if (t->options.told && i == PROGRAM_TOLD)
-		snprintf(ret, PROGRAM_NAME_MAX, "on_told");
-	else if (i == PROGRAM_ENTRY && t->source->one_process &&
-		 t->attachment.ops == &attach_uprobe_multi)
-		snprintf(ret, PROGRAM_NAME_MAX, "on_free_here");
-	else if (i < PROGRAM_ENTRY || t->features.cookies)
-		snprintf(ret, PROGRAM_NAME_MAX, "%s", names[i]);
-	else
-		source_entry_name(i - PROGRAM_ENTRY, ret);
-}
-
-/* Load a program when it is first wanted: to verify one that walks stacks takes the
- * kernel a tenth of a second or more. */
-static struct error *load(struct tracer *t, const struct attach_ops *ops, size_t i)
-{
-	const struct program_kind kind = {
-		BPF_PROG_TYPE_KPROBE,
-		i == PROGRAM_SESSION ? ATTACH_TYPE_UPROBE_SESSION : ops->attach_type};
-	char name[PROGRAM_NAME_MAX];
-	const char *const names[] = {name};
-	struct error *err;
-
-	if (t->programs[i] >= 0)
-		return NULL;
-	program_name(t, i, name);
-	err = compiler_load(t->compiler, names, 1, kind, &t->programs[i]);
-	if (err)
-		t->programs[i] = -1;
-	return err;
-}
-
-static struct error *begin_programs(struct tracer *t, const struct attach_ops *ops)
-{
-	if (PROGRAM_ENTRY + entry_count(t) > MAX_PROGRAMS)
-		return error_create(ERROR_UNSUPPORTED, "%zu kinds of probes are too many",
-				    entry_count(t));
-	t->program_count = PROGRAM_ENTRY + entry_count(t);
-	t->attachment.ops = ops;
-	return NULL;
-}
-
-static const struct attach_ops *preferred_ops(const struct tracer *t)
-{
-	return t->options.attach == ATTACH_PERF || !t->features.uprobe_multi
-		       ? &attach_perf_event
-		       : &attach_uprobe_multi;
-}
-
-struct error *tracer_try_program(struct tracer *t)
-{
-	const struct attach_ops *ops = preferred_ops(t);
-	struct error *err = NULL;
-
-	if (t->options.event)
-		return tracer_try_event(t);
-	if (t->options.kernel)
-		return tracer_try_kernel(t);
-	err = begin_programs(t, ops);
-	if (!err)
-		err = load(t, ops,
-			   t->options.told    ? PROGRAM_TOLD
-			   : uses_sessions(t) ? PROGRAM_SESSION
-					      : PROGRAM_RETURN);
-	return err;
-}
-
-void tracer_load_rest(struct tracer *t)
-{
-	if (t->options.event) {
-		if (t->learner)
-			(void)tracer_code_program(t);
-		return;
-	}
-	if (t->options.kernel)
-		return;
-	/* What cannot be loaded is missed when it is wanted. */
-	for (size_t i = 0; i < t->program_count; i++)
-		if ((i < PROGRAM_SESSION || !t->options.told) &&
-		    (i != PROGRAM_SESSION || uses_sessions(t)) &&
-		    (i != PROGRAM_CODE_CHANGE || t->learner))
-			error_destroy(load(t, t->attachment.ops, i));
-}
-
-int tracer_code_program(struct tracer *t)
-{
-	if (t->attachment.ops)
-		error_destroy(load(t, t->attachment.ops, PROGRAM_CODE_CHANGE));
-	return t->programs[PROGRAM_CODE_CHANGE];
-}
-
-static void close_programs(struct tracer *t)
-{
-	for (size_t i = 0; i < MAX_PROGRAMS; i++) {
-		if (t->programs[i] >= 0)
-			close(t->programs[i]);
-		t->programs[i] = -1;
-	}
-	t->program_count = 0;
-}
-
 /* --- sites ------------------------------------------------------------------------ */
-
-/* A plain free needs no return probe, and so a smaller program. */
-static bool is_plain_free(const struct plan_site *site)
-{
-	return site->function->effect == EFFECT_FREE && !site->wants_return;
-}
 
 /* The return probe replaces the word at the stack pointer: see plan/site.c. Once more,
  * since anything else would crash the target. */
@@ -202,20 +74,12 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 				 const struct plan_site *site, uint64_t meaning,
 				 struct attach_probe ret[2], size_t *count)
 {
-	size_t entry = PROGRAM_ENTRY + (t->features.cookies
-						? !is_plain_free(site)
-						: source_site_index(t->source, meaning));
-	bool is_session = site->wants_return && uses_sessions(t) &&
-			  site->return_offset == site->entry_offset;
-	struct error *err;
+	size_t entry = tracer_entry_program(t, site, meaning);
+	bool is_session = entry == PROGRAM_SESSION;
+	struct error *err = tracer_load(t, entry);
 
-	if (is_session)
-		entry = PROGRAM_SESSION;
-	if (t->options.told)
-		entry = PROGRAM_TOLD;
-	err = load(t, t->attachment.ops, entry);
 	if (!err && site->wants_return && !is_session)
-		err = load(t, t->attachment.ops, PROGRAM_RETURN);
+		err = tracer_load(t, PROGRAM_RETURN);
 	if (err)
 		return err;
 	ret[0] = (struct attach_probe){
@@ -328,6 +192,10 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 			     struct addition *a)
 {
+	struct error *more = tracer_load_more(t, plan);
+
+	if (more)
+		return more;
 	a->probes = calloc(plan_site_count(plan) * 2 + 1, sizeof(*a->probes));
 	if (!a->probes)
 		return error_no_memory();
@@ -392,7 +260,7 @@ static bool sort_probes(struct addition *a)
 static struct error *attach_with(struct tracer *t, const struct attach_ops *ops,
 				 const struct plan *plan, int pid, struct addition *a)
 {
-	struct error *err = t->program_count ? NULL : begin_programs(t, ops);
+	struct error *err = t->program_count ? NULL : tracer_begin_programs(t, ops);
 
 	if (!err)
 		err = collect(t, plan, pid, a);
@@ -410,7 +278,7 @@ static struct error *attach_somehow(struct tracer *t, const struct plan *plan, i
 {
 	bool is_first = !t->sites.len;
 	const struct attach_ops *ops =
-		t->program_count ? t->attachment.ops : preferred_ops(t);
+		t->program_count ? t->attachment.ops : tracer_preferred_ops(t);
 	struct error *err = attach_with(t, ops, plan, pid, a);
 
 	if (!err || !is_first || ops == &attach_perf_event ||
@@ -418,7 +286,8 @@ static struct error *attach_somehow(struct tracer *t, const struct plan *plan, i
 		return err;
 	/* The kernel has it and yet will not: the old way may work. */
 	error_destroy(err);
-	close_programs(t);
+	tracer_close_programs(t);
+	t->compiled = 0;
 	addition_deinit(a);
 	*a = (struct addition){0};
 	return attach_with(t, &attach_perf_event, plan, pid, a);
@@ -496,7 +365,7 @@ void tracer_detach(struct tracer *t)
 	kernel_events_detach(&t->kernel_events);
 	if (t->attachment.ops)
 		t->attachment.ops->detach(&t->attachment);
-	close_programs(t);
+	tracer_close_programs(t);
 	vec_deinit(&t->sites);
 	vec_deinit(&t->linkers);
 }

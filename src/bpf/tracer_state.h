@@ -25,7 +25,9 @@ enum {
 	PROGRAM_RETURN,
 	PROGRAM_CODE_CHANGE,
 	PROGRAM_SESSION,
-	PROGRAM_ENTRY, /* plain frees and other entries, or without cookies each entry */
+	PROGRAM_ENTRY, /* without cookies: that of the first meaning, and so on */
+	PROGRAM_FREE = PROGRAM_ENTRY, /* else of plain frees, and of other entries */
+	PROGRAM_CALL,
 	PROGRAM_TOLD = PROGRAM_RETURN, /* of static probes */
 	/* Of an event, but for that of changes of code. */
 	PROGRAM_EVENT = PROGRAM_RETURN,
@@ -63,6 +65,8 @@ struct tracer {
 	struct attachment attachment;
 	int programs[MAX_PROGRAMS]; /* -1: not loaded */
 	size_t program_count;       /* that there can be; 0: it is not settled how */
+	unsigned compiled; /* of source_options.programs: those that `compiler` has */
+	bool thorough;     /* what is compiled is (source_options) */
 	int raw_programs[2], raw_links[2]; /* exec and fork; -1: none */
 	VEC(struct attached_site) sites;
 	struct learner *learner;           /* NULL: walks are by frame pointer alone */
@@ -97,16 +101,54 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 struct error *tracer_attach_tracepoints(struct tracer *t)
 	__attribute__((warn_unused_result));
 
-/* Will the kernel have the program that walks stacks? It is loaded then. */
+void tracer_detach(struct tracer *t);
+
+/* --- tracer_programs.c ------------------------------------------------------------ */
+
+/* The way to attach that is tried first. */
+const struct attach_ops *tracer_preferred_ops(const struct tracer *t);
+
+/* Which programs (source_options.programs) these plans want; without any plan, those that
+ * the first one most likely will. */
+unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const plans[],
+				size_t count);
+
+/* The index in tracer.programs of the one that the site's entry wants. */
+size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site,
+			    uint64_t meaning);
+
+/* Programs are loaded for this way to attach from now on. */
+struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
+	__attribute__((warn_unused_result));
+
+/* Will the kernel have the programs? They are loaded then. */
 struct error *tracer_try_program(struct tracer *t) __attribute__((warn_unused_result));
 
-/* Load what may be wanted later, while there is a compiler. */
+/* Load tracer.programs[i] if it is not, as long as there is a compiler. */
+struct error *tracer_load(struct tracer *t, size_t i) __attribute__((warn_unused_result));
+
+/*
+ * Compile and load what the plan wants and is not there yet, which takes as long as the
+ * start did: an allocator that is loaded later may have probes of other kinds than those
+ * before, and so may another way to attach.
+ */
+struct error *tracer_load_more(struct tracer *t, const struct plan *plan)
+	__attribute__((warn_unused_result));
+
+/* Load what else there is, as long as there is a compiler. */
 void tracer_load_rest(struct tracer *t);
 
 /* The program that is told of changes of code; -1: none. */
 int tracer_code_program(struct tracer *t);
 
-void tracer_detach(struct tracer *t);
+void tracer_close_programs(struct tracer *t);
+
+/* --- tracer.c --------------------------------------------------------------------- */
+
+/* Compile these programs, which `compiler` does not have, for the same maps. */
+struct error *tracer_compile_more(struct tracer *t, unsigned programs,
+				  struct compiler **ret)
+	__attribute__((warn_unused_result));
 
 /* --- tracer_event.c --------------------------------------------------------------- */
 

@@ -436,6 +436,29 @@ static void loaded_allocator(void)
 	live_destroy(target);
 }
 
+/* One whose probes want programs that were not compiled at the start. */
+static void loaded_allocator_of_another_kind(void)
+{
+	struct live_process *target = family(NULL);
+	pid_t pid = live_pid(target);
+	struct live_process *memtrace = tracer("--pid %d", (int)pid);
+	json_t *report;
+
+	await_probes(memtrace);
+	oracle_do(target, "keep 30 20");
+	oracle_do(target, "load %s 1 16", LOADED_APART);
+	REQUIRE(live_wait_stderr(memtrace, "has loaded", 60));
+	oracle_do(target, "load %s 50 16", LOADED_APART);
+	oracle_do(target, "keep 60 20");
+	report = memtrace_stop(memtrace);
+	CHECK_SITE(report, pid, "site_loaded", 50, 50 * 16);
+	/* In the same tables. */
+	CHECK_SITE(report, pid, "site_keep", 90, 90 * 20);
+	check_books(report);
+	json_decref(report);
+	live_destroy(target);
+}
+
 /* A program with an allocator in a file of its own, which can be probed only then. */
 static void exec_of_another_allocator(void)
 {
@@ -813,6 +836,7 @@ int main(void)
 	RUN(exec_of_another_allocator);
 	RUN(launched_command);
 	RUN(loaded_allocator);
+	RUN(loaded_allocator_of_another_kind);
 	RUN(everybody);
 	RUN(library_by_name);
 	RUN(users_that_end);

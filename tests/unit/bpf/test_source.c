@@ -75,6 +75,66 @@ static void what_is_not_asked_for_is_not_there(void)
 	source_destroy(source);
 }
 
+/* Each of a call's programs is there when it is wanted, and only then. */
+static void only_wanted_programs_are_there(void)
+{
+	static const char *const flags[SOURCE_PROGRAM_COUNT] = {
+		[SOURCE_ON_SESSION] = "-DWITH_ON_SESSION",
+		[SOURCE_ON_RETURN] = "-DWITH_ON_RETURN",
+		[SOURCE_ON_CALL] = "-DWITH_ON_CALL",
+		[SOURCE_ON_FREE] = "-DWITH_ON_FREE",
+	};
+	struct source_options options = defaults();
+	struct meanings meanings = {0};
+
+	for (unsigned i = 0; i < SOURCE_PROGRAM_COUNT; i++) {
+		options.programs = 1u << i;
+
+		struct source *source = build(&options, &meanings);
+
+		for (unsigned k = 0; k < SOURCE_PROGRAM_COUNT; k++)
+			CHECK(has_flag(source, flags[k]) == (k == i));
+		CHECK(!has_flag(source, "-DMAPS_ARE_THERE"));
+		source_destroy(source);
+	}
+
+	options.programs = 1u << SOURCE_ON_FREE;
+	options.sessions = true;
+	options.one_process = true;
+	options.maps_are_there = true;
+
+	struct source *source = build(&options, &meanings);
+
+	CHECK(has_flag(source, "-DWITH_ON_FREE_HERE"));
+	CHECK(has_flag(source, "-DMAPS_ARE_THERE"));
+	source_destroy(source);
+
+	/* Entries have programs of their own then. */
+	options = defaults();
+	options.cookies = false;
+	options.programs =
+		1u << SOURCE_ON_RETURN | 1u << SOURCE_ON_CALL | 1u << SOURCE_ON_FREE;
+	source = build(&options, &meanings);
+	CHECK(has_flag(source, "-DWITH_ON_RETURN"));
+	CHECK(!has_flag(source, "-DWITH_ON_CALL"));
+	CHECK(!has_flag(source, "-DWITH_ON_FREE"));
+	source_destroy(source);
+}
+
+static void clang_optimizes_when_asked_for(void)
+{
+	struct source_options options = defaults();
+	struct meanings meanings = {0};
+	struct source *source = build(&options, &meanings);
+
+	CHECK(has_flag(source, "-disable-llvm-passes"));
+	source_destroy(source);
+	options.thorough = true;
+	source = build(&options, &meanings);
+	CHECK(!has_flag(source, "-disable-llvm-passes"));
+	source_destroy(source);
+}
+
 static void without_cookies_each_site_has_its_program(void)
 {
 	static const struct alloc_function functions[] = {
@@ -440,6 +500,8 @@ int main(void)
 {
 	RUN(what_is_not_asked_for_is_not_there);
 	RUN(the_kernels_allocations);
+	RUN(only_wanted_programs_are_there);
+	RUN(clang_optimizes_when_asked_for);
 	RUN(without_cookies_each_site_has_its_program);
 	RUN(later_probes_are_served);
 	RUN(scopes_are_compiled_in);
