@@ -106,6 +106,7 @@ struct abi_control {
 	uint64_t misses_lost;     /* of them, there was no room for the walk */
 	uint64_t spilled_rules;   /* entries in rule_spill */
 	uint64_t only_slot;       /* of the process, where just one is traced */
+	uint64_t keeps_tids;      /* a thread's end is heard of (abi_last_free) */
 };
 
 /* --- processes --------------------------------------------------------------------- */
@@ -144,10 +145,11 @@ struct abi_process {
 	 * taken out the rules that do not hold. While they differ none is used. */
 	uint64_t code_changes, code_known;
 	uint64_t code_pages; /* of executable mappings, as the probes saw them last */
+	uint64_t looked_at;  /* in jiffies, when that was */
 	char command[16];
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
-_Static_assert(sizeof(struct abi_process) == 312, "no holes");
+_Static_assert(sizeof(struct abi_process) == 320, "no holes");
 
 /* A block is known by its address (48 bits: user addresses have bit 47 clear) and the
  * slot of its process. */
@@ -587,13 +589,13 @@ _Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
 
 /*
  * The last free that a thread began: one function that frees may call another, and that
- * is one free.
+ * is one free. The thread's number is kept with it, until the thread ends.
  */
 #define ABI_LAST_FREE_BITS  14 /* of the table's size; by thread */
 #define ABI_LAST_FREE_SLOTS (1 << ABI_LAST_FREE_BITS)
 
 struct abi_last_free {
-	uint64_t owner;    /* ABI_CALLER_KEY */
+	uint64_t owner;    /* ABI_CALLER_KEY and the thread id, 0: not asked for yet */
 	uint64_t key;      /* of the block, 0: an allocation came after it */
 	uint64_t sp;       /* address of the return address */
 	uint64_t function; /* address of the function */

@@ -58,20 +58,13 @@ ALWAYS_INLINE u64 realloc_end(const struct tracee *t, struct abi_pending *p, u64
 	return result;
 }
 
-ALWAYS_INLINE struct abi_last_free *last_free_of(u64 caller)
-{
-	u32 at = ABI_CALLER_AT(caller, ABI_LAST_FREE_BITS);
-
-	return last_free.lookup(&at);
-}
-
 /* Is this free part of the one that this thread began last: of the same block, by
  * another function, called or jumped to from there? */
 ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 caller, u64 key)
 {
 	struct abi_last_free *last = last_free_of(caller);
 
-	return last && last->owner == caller && last->key == key && last->sp >= sp &&
+	return last && last_free_is(last, caller) && last->key == key && last->sp >= sp &&
 	       last->function != REG_PC(ctx);
 }
 
@@ -81,7 +74,8 @@ ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 caller, u64 key)
 
 	if (!last)
 		return;
-	last->owner = caller;
+	if (!last_free_is(last, caller))
+		last->owner = caller;
 	last->key = key;
 	last->sp = sp;
 	last->function = REG_PC(ctx);
@@ -92,7 +86,7 @@ ALWAYS_INLINE void free_is_over(u64 caller)
 {
 	struct abi_last_free *last = last_free_of(caller);
 
-	if (last && last->owner == caller)
+	if (last && last_free_is(last, caller))
 		last->key = 0;
 }
 

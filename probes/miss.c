@@ -60,6 +60,11 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 				  .block[count & (ABI_MISS_PAGES * ABI_MISS_BLOCKS - 1)];
 		u64 differs = stale;
 
+		/* Addresses, or each access would come to one of its own: their offsets
+		 * do not fit into an instruction. */
+		opaque(from);
+		opaque(kept);
+		opaque(to);
 #pragma unroll
 		for (int k = 0; k < ABI_MISS_BLOCK_BYTES / 8; k++) {
 			u64 word = from[k];

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which process is this, and is it traced? (abi.h has the table.) */
 
+/* Not every libbcc that we meet declares them (BPF_FUNC_get_current_task_btf, Linux 5.11,
+ * and BPF_FUNC_task_pt_regs, 5.15). What they give can be read without a helper. */
+static void *(*get_current_task_btf)(void) = (void *)158;
+static void *(*task_pt_regs)(void *task) = (void *)175;
+
 /* A probe hit that is to be looked at. */
 struct tracee {
 	struct abi_control *ctl;
@@ -79,7 +84,7 @@ ALWAYS_INLINE struct abi_control *control_open(void)
  * tells the thread's number some 20 ns where returns in the kernel are slowed down
  * against speculation. To the verifier the difference of two pointers is a number.
  */
-ALWAYS_INLINE u64 caller_key(struct pt_regs *ctx, const struct abi_control *ctl)
+ALWAYS_INLINE u64 caller_key(const void *ctx, const struct abi_control *ctl)
 {
 	return ABI_CALLER_KEY((u64)ctx - (u64)ctl);
 }
@@ -166,6 +171,13 @@ ALWAYS_INLINE int in_allocator(const struct abi_process *process, u64 address)
 	return 0;
 }
 
+#ifdef KEEPS_TIDS
+/* pending.c: the number that is kept for this thread is its number no longer. */
+ALWAYS_INLINE void tid_ends(void);
+#else
+#define tid_ends() ((void)0)
+#endif
+
 #ifdef FOLLOW_FORKS
 /* sched_process_fork (include/trace/events/sched.h): parent and child. The child of a
  * traced process is traced from before its first instruction. */
@@ -205,6 +217,8 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	u32 slot;
 	struct abi_process *old = tgid ? process_find(tgid, &slot) : NULL;
 
+	/* The thread has the process's number now, whatever it had. */
+	tid_ends();
 	if (!old)
 		return 0;
 	old->tgid = tgid | ABI_PROCESS_RETIRED;

@@ -134,6 +134,9 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 
 	if (number != ABI_NO_STACK)
 		return number;
+#ifdef LOOKS_AT_TICKS
+	code_look(w.process);
+#endif
 	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
 	walk_run(&w, t, s->pc);
 	walk_check(&w, t, ctx, s, allocator);

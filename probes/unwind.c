@@ -4,10 +4,6 @@
  * were learned (abi.h), or in a program without them by frame pointer alone.
  */
 
-/* Not every libbcc that we meet declares it (BPF_FUNC_get_current_task_btf, Linux 5.11).
- * What it gives can be read without a helper. */
-static void *(*get_current_task_btf)(void) = (void *)158;
-
 #ifdef OFFSET_XOL_VADDR
 /* The address that return probes put in place of a return address: the start of the
  * process's xol area (kernel/events/uprobes.c, uprobe_get_trampoline_vaddr()). Offsets
@@ -28,8 +24,9 @@ ALWAYS_INLINE u64 trampoline_address(void)
 /* More of the window lies above an address than below, where registers are saved. */
 #define WINDOW_BELOW 64
 
-/* Walks begin at a return address, but for those of events (event.c): WALK_EXACT, the first
- * pc is the instruction itself. It is stored as if it were a return address, one more. */
+/* Walks begin at a return address, but for those of events (event.c): WALK_EXACT, the
+ * first pc is the instruction itself. It is stored as if it were a return address, one
+ * more. */
 #ifndef WALK_EXACT
 #define WALK_EXACT 0
 #endif
@@ -57,6 +54,16 @@ struct walk {
 #endif
 };
 
+/* `value` when there is no difference, else 0. */
+ALWAYS_INLINE u64 unless(u64 difference, u64 value)
+{
+	u64 either = difference | -difference;
+
+	/* Or the compiler would compare and branch. */
+	opaque(either);
+	return value & ((either >> 63) - 1);
+}
+
 /* Claim room for a walk; NULL, and counted, when all of it is taken. */
 ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 {
@@ -74,28 +81,53 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 	return NULL;
 }
 
-/* Get the two words at `address`; 0 when they cannot be read. The window ends with the
- * page of the second word at the latest: reading past the end of the stack costs
- * microseconds. Little branches, or the verifier follows too many paths. */
-ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *second)
+/* Copy what lies around `address`, and above it; 0 when that cannot be read. The window
+ * ends with the page of `end` at the latest: reading past the end of the stack costs
+ * microseconds. Little branches, or the verifier follows too many paths; what the window
+ * came to be is forgotten, or it would follow each frame for each. */
+ALWAYS_INLINE int walk_read_around(struct walk *w, u64 address, u64 end)
 {
-	if (address - w->base > WINDOW_BYTES - 16) {
-		u64 last = ((address + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - WINDOW_BYTES;
-		s64 over = (address - WINDOW_BELOW & ~63ull) - last;
+	u64 last = ((end + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - WINDOW_BYTES;
+	s64 over = (address - WINDOW_BELOW & ~63ull) - last;
 
-		opaque(over);
-		/* The lower of `last` and a line below the one that `address` is in. */
-		w->base = last + (over & over >> 63);
-		if (bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)w->base)) {
-			w->base = 0;
-			return 0;
-		}
+	opaque(over);
+	/* The lower of `last` and a line below the one that `address` is in. */
+	w->base = forget(&w->words[0], last + (over & over >> 63));
+
+	if (bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)w->base)) {
+		w->base = forget(&w->words[0], 0);
+		return 0;
 	}
+	return 1;
+}
 
-	u64 at = forget(&w->words[0], (address - w->base) >> 3) & (WINDOW_BYTES / 8 - 1);
+/* True when the two words at `address` were copied. */
+ALWAYS_INLINE int walk_has_pair(const struct walk *w, u64 address)
+{
+	return address - w->base <= WINDOW_BYTES - 16;
+}
+
+/* These words. The index must not be the number that was compared: the verifier would
+ * follow all that comes after for each of its bounds. */
+ALWAYS_INLINE void walk_get_pair(const struct walk *w, u64 address, u64 *first,
+				 u64 *second)
+{
+	u64 base = w->base;
+
+	opaque(base);
+
+	u64 at = (address - base) >> 3 & (ABI_SCRATCH_BYTES / 8 - 1);
 
 	*first = w->window[at];
 	*second = w->window[at + 1];
+}
+
+/* Get the two words at `address`; 0 when they cannot be read. */
+ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *second)
+{
+	if (!walk_has_pair(w, address) && !walk_read_around(w, address, address))
+		return 0;
+	walk_get_pair(w, address, first, second);
 	return 1;
 }
 
@@ -139,6 +171,14 @@ ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
 #endif
 }
 
+/* Up to where a walk that is repeated reads from `address` on, if it is not far. */
+ALWAYS_INLINE u64 walk_read_end(const struct abi_scratch *s, u64 address)
+{
+	u64 end = s->read[s->read_count - 1 & ABI_WALK_READS - 1].address;
+
+	return end - address < WINDOW_BYTES ? end : address;
+}
+
 /*
  * A walk depends on nothing but the registers that it begins with, the words that it
  * reads and the rules: when all are what they were for the last one here, so is the
@@ -148,38 +188,41 @@ ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
 ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 			       const struct abi_walk_start *start)
 {
-	u64 first, second, count = s->read_count;
-	u32 number = ABI_NO_STACK;
+	u64 first, second;
+	u64 differs = (start->pc ^ s->start.pc) | (start->sp ^ s->start.sp) |
+		      (start->bp ^ s->start.bp) | (start->whose ^ s->start.whose) |
+		      (start->code_changes ^ s->start.code_changes);
 
-	if ((start->pc ^ s->start.pc) | (start->sp ^ s->start.sp) |
-	    (start->bp ^ s->start.bp) | (start->whose ^ s->start.whose) |
-	    (start->code_changes ^ s->start.code_changes))
-		return ABI_NO_STACK;
 #ifdef UNWIND_RULES
-	if (w->process->code_known != start->code_changes)
-		return ABI_NO_STACK;
+	differs |= w->process->code_known ^ start->code_changes;
 #endif
+
+	u64 count = unless(differs, s->read_count);
+
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_WALK_READS; i++) {
 		const struct abi_walk_read *read = &s->read[i];
-		u64 address = read->address;
+		u64 address = read->address & ~7ull;
 
-		if (i >= count) {
-			number = s->number;
+		if (i >= count)
+			break;
+		if (!walk_has_pair(w, address) &&
+		    !walk_read_around(w, address, walk_read_end(s, address))) {
+			differs = 1;
 			break;
 		}
-		if (!walk_read_pair(w, address & ~7ull, &first, &second))
-			break;
-		if (((first ^ read->first) & -(address & 1)) | (second ^ read->second))
+		walk_get_pair(w, address, &first, &second);
+		differs = ((first ^ read->first) & -(read->address & 1)) |
+			  (second ^ read->second);
+		if (differs)
 			break;
 	}
 #ifdef UNWIND_RULES
-	if (w->process->code_changes != start->code_changes)
-		number = ABI_NO_STACK;
+	differs |= w->process->code_changes ^ start->code_changes;
 #endif
 	/* However far that went: the verifier must not tell. */
 	w->base = forget(&w->words[5], w->base);
-	return forget(&w->words[6], number);
+	return forget(&w->words[6], differs) ? ABI_NO_STACK : s->number;
 }
 
 /* The walk that began so came to the stack `number`. */
@@ -218,7 +261,7 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	 * probe's context cannot be indexed. */
 	opaque(bp);
 	w->regs.bp = bp;
-	w->base = 0;
+	w->base = forget(&w->words[0], 0);
 	abi_stack_hash_begin(&w->h, t->slot, allocator);
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
@@ -249,9 +292,9 @@ ALWAYS_INLINE void walk_settle(struct walk *w)
  * a linker of the program's own. The number of pages in executable mappings tells of it
  * (mm_struct.exec_vm), unless other code took the place of as much, before anybody
  * walked; that memtrace hears from the kernel a little later, and counts. */
-ALWAYS_INLINE void code_look(void *task, volatile struct abi_process *process)
+ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 {
-	void *mm = *(void **)(task + OFFSET_TASK_MM);
+	void *mm = *(void **)(get_current_task_btf() + OFFSET_TASK_MM);
 	u64 pages = *(u64 *)(mm + OFFSET_MM_CODE_PAGES);
 
 	if (pages == process->code_pages)
@@ -259,18 +302,19 @@ ALWAYS_INLINE void code_look(void *task, volatile struct abi_process *process)
 	process->code_pages = pages;
 	__sync_fetch_and_add((u64 *)&process->code_changes, 1);
 }
+
+/* A look takes as long as some frames. A walk that is repeated word for word does not need
+ * one each time: while the code is as it was for the last walk it is right, and each tick
+ * brings a look. */
+#if defined(TICK_JIFFIES) && !defined(EVENTS)
+#define LOOKS_AT_TICKS
+#endif
+#else
+#define code_look(process) ((void)0)
 #endif
 
-/*
- * With one process the entry asks for the task, for all that is wanted of it: then the
- * return need not. Between them no code that is on the thread's stack can go.
+/* Before walk_begin(): whose rules are they, and do they hold? 0: the process has gone.
  */
-#if defined(ONE_PROCESS) && defined(UNWIND_RULES) && defined(OFFSET_MM_CODE_PAGES) &&     \
-	defined(OFFSET_TASK_PID) && !defined(PIDNS_INODE) && !defined(EVENTS)
-#define LOOKS_AT_ENTRY
-#endif
-
-/* Before walk_begin(): whose rules are they, and do they hold? 0: the process has gone. */
 ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
 {
 	u32 slot = t->slot;
@@ -278,22 +322,20 @@ ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
 	w->process = processes.lookup(&slot);
 	if (!w->process)
 		return 0;
-#if defined(OFFSET_MM_CODE_PAGES) && !defined(LOOKS_AT_ENTRY)
-	code_look(get_current_task_btf(), w->process);
+#ifdef LOOKS_AT_TICKS
+	u64 now = bpf_jiffies64();
+
+	if (w->process->looked_at != now) {
+		w->process->looked_at = now;
+		code_look(w->process);
+	}
+#else
+	code_look(w->process);
 #endif
 	return 1;
 }
 
 #define WALK_MISSED 0x100 /* an end: there is no rule to go on by */
-
-/* `rule` when two keys do not differ, else 0. */
-ALWAYS_INLINE u64 rule_unless(u64 difference, u64 rule)
-{
-	u64 either = difference | -difference;
-
-	opaque(either);
-	return rule & ((either >> 63) - 1);
-}
 
 /* The rule of a key, or UNWIND_NONE. No branches: see unwind_step.h. */
 ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
@@ -304,10 +346,13 @@ ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
 	if (!b)
 		return UNWIND_NONE;
 
-	u64 rule = rule_unless(b->key[0] ^ key, b->rule[0]) |
-		   rule_unless(b->key[1] ^ key, b->rule[1]) |
-		   rule_unless(b->key[2] ^ key, b->rule[2]) |
-		   rule_unless(b->key[3] ^ key, b->rule[3]);
+	/* Most buckets have one. */
+	if (b->key[0] == key)
+		return b->rule[0];
+
+	u64 rule = unless(b->key[1] ^ key, b->rule[1]) |
+		   unless(b->key[2] ^ key, b->rule[2]) |
+		   unless(b->key[3] ^ key, b->rule[3]);
 
 	if (!rule && t->ctl->spilled_rules) {
 		u64 *spilled = rule_spill.lookup(&key);
@@ -316,6 +361,37 @@ ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
 			rule = *spilled;
 	}
 	return rule;
+}
+
+/* Step by a plain rule; 0 at the end of the walk. */
+ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
+{
+	u64 cfa = unwind_cfa_at(&w->regs, rule), below, return_address;
+
+	/* Another stack, or none: memtrace will see. */
+	if (unwind_cfa_fault(&w->regs, cfa)) {
+		w->end = WALK_MISSED;
+		return 0;
+	}
+	if (!walk_read_pair(w, cfa - 16, &below, &return_address)) {
+		w->end = ABI_END_UNREADABLE;
+		return 0;
+	}
+	walk_note(w, cfa - 16, below, return_address, unwind_bp_beside(rule));
+	if (unwind_bp_is_apart(rule)) {
+		u64 at = cfa + unwind_bp_offset(rule), unused;
+
+		/* One that cannot be read is 0, which is no frame record. */
+		if (!walk_read_pair(w, at - 8, &unused, &below))
+			below = 0;
+		walk_note(w, at - 8, 0, below, 0);
+	}
+	if (!unwind_step_plain(&w->regs, rule, cfa, return_address, below)) {
+		w->end = ABI_END_COMPLETE;
+		return 0;
+	}
+	w->interrupted = 0;
+	return 1;
 }
 
 /*
@@ -329,13 +405,25 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		u64 pc = w->regs.pc, sp = w->regs.sp;
 		u64 shown = WALK_EXACT ? pc + (w->interrupted >> 63) : pc;
 
-		pcs[i] = shown;
+		u64 frame = i;
+
+		/* Or the compiler would keep a pointer, by which the verifier would tell
+		 * all that comes after apart. */
+		opaque(frame);
+		pcs[frame] = shown;
 		abi_stack_hash_step(&w->h, shown);
 		w->depth = i + 1;
 
 		u64 key = ABI_RULE_KEY(t->slot, pc, w->interrupted);
-		u64 rule = forget(&w->words[1], rule_find(t, key));
-		u64 type = UNWIND_TYPE(rule);
+		u64 rule = rule_find(t, key);
+
+		if (rule & UNWIND_PLAIN) {
+			if (!walk_step_plain(w, rule))
+				break;
+			continue;
+		}
+
+		u64 type = UNWIND_TYPE(rule), cfa = unwind_cfa_at(&w->regs, rule);
 		u64 signal = (s64)((type ^ UNWIND_SIGNAL) - 1) >> 63;
 
 		opaque(signal);
@@ -356,17 +444,17 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			w->end = w->regs.bp ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
 			break;
 		}
-
-		u64 cfa = unwind_cfa_at(&w->regs, rule), below = 0, word = 0;
-
 		if (unwind_can_step(rule) && unwind_derefs(rule)) {
-			if (!walk_read_pair(w, cfa - 8, &below, &word)) {
+			u64 unused, word;
+
+			if (!walk_read_pair(w, cfa - 8, &unused, &word)) {
 				w->end = ABI_END_UNREADABLE;
 				break;
 			}
-			walk_note(w, cfa - 8, below, word, 0);
+			walk_note(w, cfa - 8, 0, word, 0);
 			cfa = unwind_cfa_from(rule, word);
 		}
+		w->regs.bp &= unwind_bp_kept(rule);
 		/* Another stack, or none: memtrace will see. */
 		if (unwind_cfa_fault(&w->regs, cfa) & ~signal) {
 			w->end = WALK_MISSED;
@@ -374,26 +462,28 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		}
 
 		u64 at = (cfa - 16 & ~signal) | ((sp + UNWIND_SIGNAL_SP) & signal);
-		u64 bp_at = (unwind_bp_at(&w->regs, rule, cfa) & ~signal) |
-			    ((sp + UNWIND_SIGNAL_BP) & signal);
-		u64 saved_bp = 0, first, second;
-		/* All ones when the saved bp lies apart from the return address. */
-		u64 apart = (s64)(((rule & 0x30) ^ 0x20) - 1) >> 63 | signal;
+		u64 first, second;
 
-		opaque(apart);
-		/* One that cannot be read is 0, which is no frame record. */
-		if (apart & 1) {
-			walk_read_pair(w, bp_at - 8, &below, &saved_bp);
-			walk_note(w, bp_at - 8, below, saved_bp, 0);
-		}
 		if (!walk_read_pair(w, at, &first, &second)) {
 			w->end = ABI_END_UNREADABLE;
 			break;
 		}
-		walk_note(w, at, first, second, ~apart | signal);
-		saved_bp = (saved_bp & apart) | (first & ~apart);
-		if (!unwind_step(&w->regs, rule | (signal & 0x20), cfa, second,
-				 saved_bp)) {
+		walk_note(w, at, first, second, unwind_bp_beside(rule) | signal);
+
+		u64 saved_bp = first;
+
+		if (unwind_bp_is_apart(rule) | (signal & 1)) {
+			u64 bp_at = (unwind_bp_at(&w->regs, rule, cfa) & ~signal) |
+				    ((sp + UNWIND_SIGNAL_BP) & signal);
+			u64 unused;
+
+			/* One that cannot be read is 0, which is no frame record. */
+			if (!walk_read_pair(w, bp_at - 8, &unused, &saved_bp))
+				saved_bp = 0;
+			walk_note(w, bp_at - 8, 0, saved_bp, 0);
+		}
+		if (!unwind_step_plain(&w->regs, rule | (signal & 0x20), cfa, second,
+				       saved_bp)) {
 			/* A call of address 0 that a signal came of is no end. */
 			w->end = signal & 1 ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
 			break;
@@ -463,8 +553,8 @@ ALWAYS_INLINE u64 put_back_find(struct put_back *b, u64 at)
 		if (stack > at)
 			break;
 		if (stack == at)
-			bpf_probe_read_kernel(&found, 8,
-					      (void *)(instance + OFFSET_INSTANCE_RETURN));
+			bpf_probe_read_kernel(
+				&found, 8, (void *)(instance + OFFSET_INSTANCE_RETURN));
 		bpf_probe_read_kernel(&b->instance, 8,
 				      (void *)(instance + OFFSET_INSTANCE_NEXT));
 	}

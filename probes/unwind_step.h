@@ -57,7 +57,7 @@ static inline int unwind_step_fp(struct unwind_regs *regs, uint64_t saved_bp,
  *
  *   [0:3]    type, UNWIND_...
  *   [4:6]    where the caller's bp is, UNWIND_BP_...
- *   [7]      0
+ *   [7]      UNWIND_PLAIN
  *   [8:15]   what is added to a word that was read for the CFA, / 8, signed
  *   [16:31]  offset of the saved bp, / 8, signed
  *   [32:63]  offset of the CFA from its register, signed
@@ -93,10 +93,17 @@ static inline int unwind_step_fp(struct unwind_regs *regs, uint64_t saved_bp,
 #define UNWIND_BP_AT_BP     6 /* saved at bp + offset: realigned frames */
 #define UNWIND_BP_UNDEFINED 4
 
+/* Nearly all rules there are: the CFA is a register's value and an offset, and bp is the
+ * same or saved at an offset from the CFA. unwind_step_plain() is all that they need. */
+#define UNWIND_PLAIN 0x80
+#define UNWIND_IS_PLAIN(type, bp_mode)                                                   \
+	(((type)&0xe) == UNWIND_SP && !((bp_mode)&UNWIND_BP_UNDEFINED))
+
 /* `bp_offset` and `addend` in bytes, multiples of 8; no argument is checked. With
  * UNWIND_BP_BELOW the offset is -16. */
 #define UNWIND_RULE(type, cfa_offset, addend, bp_mode, bp_offset)                        \
 	((uint64_t)(type) | (uint64_t)(bp_mode) << 4 |                                   \
+	 (UNWIND_IS_PLAIN(type, bp_mode) ? UNWIND_PLAIN : 0) |                           \
 	 (uint64_t)(uint8_t)((addend) / 8) << 8 |                                        \
 	 (uint64_t)(uint16_t)((bp_offset) / 8) << 16 |                                   \
 	 (uint64_t)(uint32_t)(cfa_offset) << 32)
@@ -159,13 +166,18 @@ static inline int unwind_bp_saved(uint64_t rule)
 	return (rule & 0x20) != 0;
 }
 
+/* The offset of where it is saved. */
+static inline uint64_t unwind_bp_offset(uint64_t rule)
+{
+	return 8 * (uint64_t)((int64_t)(rule << 32) >> 48);
+}
+
 static inline uint64_t unwind_bp_at(const struct unwind_regs *regs, uint64_t rule,
 				    uint64_t cfa)
 {
 	uint64_t from_bp = -(rule >> 6 & 1);
 
-	return ((regs->bp & from_bp) | (cfa & ~from_bp)) +
-	       8 * (uint64_t)((int64_t)(rule << 32) >> 48);
+	return ((regs->bp & from_bp) | (cfa & ~from_bp)) + unwind_bp_offset(rule);
 }
 
 /*
@@ -179,6 +191,38 @@ static inline int unwind_step(struct unwind_regs *regs, uint64_t rule, uint64_t 
 	uint64_t saved = -(rule >> 5 & 1), kept = ~saved & ((rule >> 6 & 1) - 1);
 
 	regs->bp = (saved_bp & saved) | (regs->bp & kept);
+	regs->sp = cfa;
+	regs->pc = return_address;
+	return return_address != 0;
+}
+
+/* 0 when bp is lost, else all ones. */
+static inline uint64_t unwind_bp_kept(uint64_t rule)
+{
+	return (rule >> 6 & ~(rule >> 5) & 1) - 1;
+}
+
+/* True when bp is saved, and not beside the return address. */
+static inline int unwind_bp_is_apart(uint64_t rule)
+{
+	return (rule & 0x30) == 0x20;
+}
+
+/* All ones when bp is saved beside the return address, else 0. */
+static inline uint64_t unwind_bp_beside(uint64_t rule)
+{
+	return -(rule >> 4 & 1);
+}
+
+/*
+ * unwind_step() by a plain rule, and by any other after unwind_bp_kept(). `below` is the
+ * word below the return address; where unwind_bp_is_apart() it is the saved bp, or 0 when
+ * that could not be read.
+ */
+static inline int unwind_step_plain(struct unwind_regs *regs, uint64_t rule, uint64_t cfa,
+				    uint64_t return_address, uint64_t below)
+{
+	regs->bp ^= (regs->bp ^ below) & -(rule >> 5 & 1);
 	regs->sp = cfa;
 	regs->pc = return_address;
 	return return_address != 0;

@@ -357,6 +357,10 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	source->one_process = o->one_process && o->sessions && !o->traffic;
 	if (source->one_process)
 		ok &= add_flag(source, "-DONE_PROCESS");
+	source->keeps_tids = source->one_process && o->offsets.has_task &&
+			     !o->pid_namespace.inode && !o->event && !o->kernel_points;
+	if (source->keeps_tids)
+		ok &= add_flag(source, "-DKEEPS_TIDS");
 	ok &= add_program_flags(source, o);
 	if (o->maps_are_there)
 		ok &= add_flag(source, "-DMAPS_ARE_THERE");

@@ -112,6 +112,7 @@ struct source {
 	bool cookies;
 	bool one_process; /* on_free_here takes the place of on_free, and on_session is
 			     such as well */
+	bool keeps_tids;  /* there is a program on_thread_end */
 	struct source_sizes sizes;
 };
 

@@ -337,7 +337,7 @@ struct error *tracer_create(const struct tracer_options *options,
 
 	if (!t)
 		return error_no_memory();
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < RAW_TRACEPOINTS; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
 	t->event_counts = -1;
 	for (size_t i = 0; i < MAX_PROGRAMS; i++)

@@ -320,8 +320,8 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 
 /* --- tracepoints ------------------------------------------------------------------ */
 
-static struct error *attach_tracepoint(struct tracer *t, size_t i, const char *program,
-				       const char *tracepoint)
+static struct error *attach_tracepoint(struct tracer *t, enum raw_tracepoint i,
+				       const char *program, const char *tracepoint)
 {
 	const struct program_kind kind = {BPF_PROG_TYPE_RAW_TRACEPOINT, 0};
 	const char *const names[] = {program};
@@ -345,18 +345,28 @@ static struct error *attach_tracepoint(struct tracer *t, size_t i, const char *p
 
 struct error *tracer_attach_tracepoints(struct tracer *t)
 {
-	struct error *err = attach_tracepoint(t, 0, "on_exec", "sched_process_exec");
+	struct error *err =
+		attach_tracepoint(t, RAW_EXEC, "on_exec", "sched_process_exec");
+
+	bool hears_exec = !err;
 
 	/* Without it an exec is noticed a little later (cli/targets.c). */
 	error_destroy(err);
+	/* Without it threads are asked for their numbers each time. */
+	if (hears_exec && t->source->keeps_tids) {
+		err = attach_tracepoint(t, RAW_THREAD_END, "on_thread_end",
+					"sched_process_exit");
+		t->control->keeps_tids = !err;
+		error_destroy(err);
+	}
 	if (t->options.scope != SCOPE_FORKS)
 		return NULL;
-	return attach_tracepoint(t, 1, "on_fork", "sched_process_fork");
+	return attach_tracepoint(t, RAW_FORK, "on_fork", "sched_process_fork");
 }
 
 void tracer_detach(struct tracer *t)
 {
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < RAW_TRACEPOINTS; i++) {
 		if (t->raw_links[i] >= 0)
 			close(t->raw_links[i]);
 		if (t->raw_programs[i] >= 0)

@@ -167,7 +167,7 @@ bool tracer_is_retired(const struct tracer *t, uint32_t slot)
 
 bool tracer_sees_execs(const struct tracer *t)
 {
-	return t->raw_links[0] >= 0;
+	return t->raw_links[RAW_EXEC] >= 0;
 }
 
 void tracer_retire(struct tracer *t, uint32_t slot)

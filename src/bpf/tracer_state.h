@@ -36,6 +36,14 @@ enum {
 	PROGRAM_EVENT_COUNT,
 };
 
+/* What is attached to for all processes. */
+enum raw_tracepoint {
+	RAW_EXEC,
+	RAW_FORK,
+	RAW_THREAD_END,
+	RAW_TRACEPOINTS,
+};
+
 /* One probe site that has its probe. */
 struct attached_site {
 	int pid; /* 0: all processes */
@@ -67,7 +75,7 @@ struct tracer {
 	size_t program_count;       /* that there can be; 0: it is not settled how */
 	unsigned compiled; /* of source_options.programs: those that `compiler` has */
 	bool thorough;     /* what is compiled is (source_options) */
-	int raw_programs[2], raw_links[2]; /* exec and fork; -1: none */
+	int raw_programs[RAW_TRACEPOINTS], raw_links[RAW_TRACEPOINTS]; /* -1: none */
 	VEC(struct attached_site) sites;
 	struct learner *learner;           /* NULL: walks are by frame pointer alone */
 	VEC(struct attached_site) linkers; /* that have its probe; no offset */

@@ -124,7 +124,7 @@ static void check_step(uint64_t rule, uint64_t deref_word, uint64_t cfa, uint64_
 static void fields(void)
 {
 	/* The layout is settled: user space writes these words for the probes. */
-	CHECK_INT(UNWIND_RULE(UNWIND_SP, 0x20, 0, UNWIND_BP_SAME, 0), 0x0000002000000008);
+	CHECK_INT(UNWIND_RULE(UNWIND_SP, 0x20, 0, UNWIND_BP_SAME, 0), 0x0000002000000088);
 	CHECK_INT(UNWIND_RULE(UNWIND_BP_DEREF, -8, -16, UNWIND_BP_AT_BP, -24),
 		  (int64_t)0xfffffff8fffdfe6b);
 	CHECK_INT(UNWIND_RULE_FP, 0x00000010fffe003d);
@@ -171,6 +171,53 @@ static void rules(void)
 	CHECK(!unwind_step(&regs, UNWIND_RULE_FP, 0x2010, 0, 0));
 }
 
+/* As the probes step, without branches for what is rare: unwind_step() comes to the same.
+ */
+static void plain_steps(void)
+{
+	static const unsigned types[] = {UNWIND_SP, UNWIND_BP, UNWIND_SP_DEREF,
+					 UNWIND_BP_DEREF, UNWIND_FP};
+	static const struct {
+		unsigned mode;
+		int offset;
+	} bps[] = {{UNWIND_BP_SAME, 0},     {UNWIND_BP_BELOW, -16},
+		   {UNWIND_BP_AT_CFA, -48}, {UNWIND_BP_AT_CFA, -16},
+		   {UNWIND_BP_AT_BP, -8},   {UNWIND_BP_UNDEFINED, 0}};
+
+	for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
+		for (size_t b = 0; b < sizeof(bps) / sizeof(*bps); b++) {
+			unsigned mode = bps[b].mode;
+			uint64_t rule =
+				UNWIND_RULE(types[t], 0x40, 0, mode, bps[b].offset);
+			struct unwind_regs regs = {.pc = 1, .sp = 0x1000, .bp = 0x2000};
+			struct unwind_regs other = stepped(rule, 0x3008);
+			uint64_t cfa = unwind_cfa_at(&regs, rule), below;
+
+			CHECK_INT(UNWIND_TYPE(rule), types[t]);
+			CHECK_INT(UNWIND_BP_MODE(rule), mode);
+			CHECK_INT(!!(rule & UNWIND_PLAIN), t < 2 && b < 4);
+			CHECK_INT(unwind_bp_beside(rule),
+				  mode == UNWIND_BP_BELOW ? UINT64_MAX : 0);
+			CHECK_INT(unwind_bp_is_apart(rule),
+				  mode == UNWIND_BP_AT_CFA || mode == UNWIND_BP_AT_BP);
+			if (unwind_derefs(rule))
+				cfa = unwind_cfa_from(rule, 0x3008);
+			if (!(rule & UNWIND_PLAIN))
+				regs.bp &= unwind_bp_kept(rule);
+			below = place(unwind_bp_is_apart(rule)
+					      ? unwind_bp_at(&regs, rule, cfa)
+					      : cfa - 16);
+			CHECK(unwind_step_plain(&regs, rule, cfa, place(cfa - 8), below));
+			CHECK_INT(regs.pc, other.pc);
+			CHECK_INT(regs.sp, other.sp);
+			CHECK_INT(regs.bp, other.bp);
+			CHECK(!unwind_step_plain(&regs, rule, cfa, 0, below));
+		}
+	}
+	CHECK(!(UNWIND_RULE_END & UNWIND_PLAIN) && !(UNWIND_RULE_SLOW & UNWIND_PLAIN) &&
+	      !(UNWIND_RULE_SIGNAL & UNWIND_PLAIN));
+}
+
 static void usable_cfa(void)
 {
 	struct unwind_regs regs = {.pc = 1, .sp = 0x1000, .bp = 0};
@@ -203,6 +250,7 @@ int main(void)
 	RUN(cycles_end);
 	RUN(fields);
 	RUN(rules);
+	RUN(plain_steps);
 	RUN(usable_cfa);
 	RUN(signal_frame);
 	return check_done();
