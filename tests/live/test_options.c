@@ -105,6 +105,32 @@ static void show_allocs(void)
 	json_decref(report);
 }
 
+/* Threads that come one after another have one kernel stack, by which the probes know a
+ * thread; each block has its own one's number all the same. */
+static void threads_are_told_apart(void)
+{
+	json_t *report = report_of("--show-allocs", "run short_threads 300 1");
+	const json_t *row, *block;
+	int64_t tids[300];
+	size_t i, j, count = 0, twice = 0;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		json_array_foreach (live_get(row, "allocations"), j, block) {
+			int64_t tid = live_int(block, "tid");
+
+			if (tid == live_pid(oracle))
+				continue;
+			REQUIRE(count < 300);
+			for (size_t k = 0; k < count; k++)
+				twice += tids[k] == tid;
+			tids[count++] = tid;
+		}
+	}
+	CHECK_INT(count, 300);
+	CHECK_INT(twice, 0);
+	json_decref(report);
+}
+
 /* Without --show-allocs a report names no block. */
 static void blocks_are_not_shown_unasked(void)
 {
@@ -252,6 +278,7 @@ int main(void)
 	RUN(size_filters);
 	RUN(sort_and_top);
 	RUN(show_allocs);
+	RUN(threads_are_told_apart);
 	RUN(blocks_are_not_shown_unasked);
 	RUN(stack_depth);
 	RUN(frames_are_complete);
