@@ -402,7 +402,7 @@ static inline void abi_stack_hash_end(struct abi_stack_hash *h, uint32_t end)
  * preempted by another thread's, so each processor has a few, and a walk claims one. What
  * a walk was is kept there: the next one may be the same.
  */
-#define ABI_SCRATCH_BYTES 2048
+#define ABI_SCRATCH_BYTES 4096
 #define ABI_SCRATCH_WAYS  8 /* for each processor, a power of two */
 
 #define ABI_MAX_DEPTH     127

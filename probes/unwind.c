@@ -19,7 +19,10 @@ ALWAYS_INLINE u64 trampoline_address(void)
 }
 #endif
 
-#define WINDOW_BYTES ABI_SCRATCH_BYTES
+/* A walk that is repeated knows how far it goes, and copies as much as there is room for.
+ */
+#define WINDOW_BYTES      2048
+#define WINDOW_MORE_BYTES ABI_SCRATCH_BYTES
 
 /* More of the window lies above an address than below, where registers are saved. */
 #define WINDOW_BELOW 64
@@ -85,16 +88,16 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
  * ends with the page of `end` at the latest: reading past the end of the stack costs
  * microseconds. Little branches, or the verifier follows too many paths; what the window
  * came to be is forgotten, or it would follow each frame for each. */
-ALWAYS_INLINE int walk_read_around(struct walk *w, u64 address, u64 end)
+ALWAYS_INLINE int walk_read_around(struct walk *w, u64 address, u64 end, u64 bytes)
 {
-	u64 last = ((end + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - WINDOW_BYTES;
+	u64 last = ((end + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - bytes;
 	s64 over = (address - WINDOW_BELOW & ~63ull) - last;
 
 	opaque(over);
 	/* The lower of `last` and a line below the one that `address` is in. */
 	w->base = forget(&w->words[0], last + (over & over >> 63));
 
-	if (bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)w->base)) {
+	if (bpf_probe_read_user(w->window, bytes, (void *)w->base)) {
 		w->base = forget(&w->words[0], 0);
 		return 0;
 	}
@@ -125,7 +128,8 @@ ALWAYS_INLINE void walk_get_pair(const struct walk *w, u64 address, u64 *first,
 /* Get the two words at `address`; 0 when they cannot be read. */
 ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *second)
 {
-	if (!walk_has_pair(w, address) && !walk_read_around(w, address, address))
+	if (!walk_has_pair(w, address) &&
+	    !walk_read_around(w, address, address, WINDOW_BYTES))
 		return 0;
 	walk_get_pair(w, address, first, second);
 	return 1;
@@ -171,12 +175,18 @@ ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
 #endif
 }
 
-/* Up to where a walk that is repeated reads from `address` on, if it is not far. */
-ALWAYS_INLINE u64 walk_read_end(const struct abi_scratch *s, u64 address)
+/* Copy what a walk that is repeated reads from `address` on, up to its end if that is not
+ * far: below which offset of the window two words are there. */
+ALWAYS_INLINE u64 walk_read_again(struct walk *w, const struct abi_scratch *s, u64 address)
 {
 	u64 end = s->read[s->read_count - 1 & ABI_WALK_READS - 1].address;
+	u64 span = end - address + 2 * WINDOW_BELOW, bytes = WINDOW_BYTES;
 
-	return end - address < WINDOW_BYTES ? end : address;
+	if (span >= WINDOW_MORE_BYTES)
+		end = address;
+	else if (span >= WINDOW_BYTES)
+		bytes = WINDOW_MORE_BYTES;
+	return walk_read_around(w, address, end, bytes) ? bytes - 15 : 0;
 }
 
 /*
@@ -197,7 +207,7 @@ ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 	differs |= w->process->code_known ^ start->code_changes;
 #endif
 
-	u64 count = unless(differs, s->read_count);
+	u64 count = unless(differs, s->read_count), room = 0;
 
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_WALK_READS; i++) {
@@ -206,10 +216,12 @@ ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 
 		if (i >= count)
 			break;
-		if (!walk_has_pair(w, address) &&
-		    !walk_read_around(w, address, walk_read_end(s, address))) {
-			differs = 1;
-			break;
+		if (address - w->base >= room) {
+			room = forget(&w->words[6], walk_read_again(w, s, address));
+			if (address - w->base >= room) {
+				differs = 1;
+				break;
+			}
 		}
 		walk_get_pair(w, address, &first, &second);
 		differs = ((first ^ read->first) & -(read->address & 1)) |
