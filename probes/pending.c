@@ -61,11 +61,14 @@ ALWAYS_INLINE u32 tracee_begins(const struct tracee *t)
 	if (tid)
 		return tid;
 	tid = *(u32 *)(get_current_task_btf() + OFFSET_TASK_PID);
-	if (last && t->ctl->keeps_tids) {
-		if (!last_free_is(last, t->caller))
-			last->key = 0;
-		publish(&last->owner, t->caller | tid);
-	}
+	if (!last || !t->ctl->keeps_tids)
+		return tid;
+	/* Another thread's place stays its own: what it freed is of more use. */
+	if (!last->owner)
+		last->key = 0;
+	else if (!last_free_is(last, t->caller))
+		return tid;
+	publish(&last->owner, t->caller | tid);
 	return tid;
 #else
 	return tracee_tid(t);

@@ -302,8 +302,8 @@ ALWAYS_INLINE void walk_settle(struct walk *w)
 #ifdef OFFSET_MM_CODE_PAGES
 /* Code that came or went without the dynamic linker: by munmap(), mremap(), mprotect() or
  * a linker of the program's own. The number of pages in executable mappings tells of it
- * (mm_struct.exec_vm), unless other code took the place of as much, before anybody
- * walked; that memtrace hears from the kernel a little later, and counts. */
+ * (mm_struct.exec_vm), unless other code took the place of as much before anybody looked;
+ * that memtrace hears from the kernel a little later, and counts. */
 ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 {
 	void *mm = *(void **)(get_current_task_btf() + OFFSET_TASK_MM);
@@ -311,8 +311,9 @@ ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 
 	if (pages == process->code_pages)
 		return;
-	process->code_pages = pages;
+	/* In this order: who sees the number sees the change. */
 	__sync_fetch_and_add((u64 *)&process->code_changes, 1);
+	process->code_pages = pages;
 }
 
 /* A look takes as long as some frames. A walk that is repeated word for word does not need
@@ -349,7 +350,8 @@ ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
 
 #define WALK_MISSED 0x100 /* an end: there is no rule to go on by */
 
-/* The rule of a key, or UNWIND_NONE. No branches: see unwind_step.h. */
+/* The rule of a key, or UNWIND_NONE. But for one there are no branches: see
+ * unwind_step.h. */
 ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
 {
 	u32 at = abi_rule_at(key, RULE_BUCKETS);
@@ -466,12 +468,12 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			walk_note(w, cfa - 8, 0, word, 0);
 			cfa = unwind_cfa_from(rule, word);
 		}
-		w->regs.bp &= unwind_bp_kept(rule);
 		/* Another stack, or none: memtrace will see. */
 		if (unwind_cfa_fault(&w->regs, cfa) & ~signal) {
 			w->end = WALK_MISSED;
 			break;
 		}
+		w->regs.bp &= unwind_bp_kept(rule);
 
 		u64 at = (cfa - 16 & ~signal) | ((sp + UNWIND_SIGNAL_SP) & signal);
 		u64 first, second;

@@ -52,12 +52,29 @@ static bool read_jiffies(int program, uint32_t *ret)
 	return true;
 }
 
+/* Wait until a jiffy begins, as far as we can see; its lower half. */
+static bool wait_for_jiffy(int program, uint32_t *ret)
+{
+	uint32_t first;
+
+	if (!read_jiffies(program, &first))
+		return false;
+	for (int tries = 0; tries < 1000; tries++) {
+		if (!read_jiffies(program, ret))
+			return false;
+		if (*ret != first)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+	}
+	return true;
+}
+
 void tick_clock_begin(struct tick_clock *ret)
 {
 	_cleanup_(closep) int program = load_reader();
 	uint32_t jiffies = 0;
 
-	ret->is_jiffies = program >= 0 && read_jiffies(program, &jiffies);
+	ret->is_jiffies = program >= 0 && wait_for_jiffy(program, &jiffies);
 	ret->start_ns = clock_now_ns();
 	ret->start_jiffies = jiffies;
 	ret->tick_ns = UINT64_C(1) << ABI_TICK_SHIFT;
@@ -79,17 +96,11 @@ static uint64_t nearest_hz(double hz)
 void tick_clock_calibrate(struct tick_clock *clock)
 {
 	_cleanup_(closep) int program = clock->is_jiffies ? load_reader() : -1;
-	uint32_t first, jiffies;
+	uint32_t jiffies;
 	uint64_t now_ns;
 
-	if (program < 0 || !read_jiffies(program, &first))
+	if (program < 0 || !wait_for_jiffy(program, &jiffies))
 		return;
-	/* The moment at which one begins, as far as we can see. */
-	for (int tries = 0; tries < 1000; tries++) {
-		if (!read_jiffies(program, &jiffies) || jiffies != first)
-			break;
-		nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-	}
 	now_ns = clock_now_ns();
 
 	uint32_t passed = jiffies - (uint32_t)clock->start_jiffies;

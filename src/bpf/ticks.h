@@ -17,12 +17,13 @@ struct tick_clock {
 	uint64_t start_jiffies; /* of tick 0 */
 };
 
-/* Tick 0 is now. How long ticks are is not known before tick_clock_calibrate(). */
+/* Tick 0 is now; where ticks are jiffies one begins, which is waited for. How long they
+ * are is not known before tick_clock_calibrate(). */
 void tick_clock_begin(struct tick_clock *ret);
 
 /* Find out how long a jiffy is (CONFIG_HZ) and when they begin, from what has passed
- * since tick_clock_begin(), which should be a tenth of a second or more. Waits for up to
- * two jiffies. */
+ * since tick_clock_begin(), which should be a tenth of a second or more: CONFIG_HZ may be
+ * 250 or 256. Waits for one to begin. */
 void tick_clock_calibrate(struct tick_clock *clock);
 
 /* When a tick that is past at `now_ns` began: the last time that its 32 bits were up. */

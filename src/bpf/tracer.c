@@ -307,12 +307,15 @@ static struct error *compile_somehow(struct tracer *t, const struct meanings *me
 		unsigned lower = lower_depth(t->options.stack_depth);
 		struct error *err = check_forks(&so);
 
-		so.programs = t->compiled;
-		if (!err)
-			err = compile(t, &so, meanings, NULL, &t->source, &t->compiler);
 		if (err)
 			return err;
-		err = tracer_try_program(t);
+		so.programs = t->compiled;
+		err = compile(t, &so, meanings, NULL, &t->source, &t->compiler);
+		/* What does not compile has no depth at which it does. */
+		if (err)
+			lower = 0;
+		else
+			err = tracer_try_program(t);
 		if (!err || err->code != ERROR_COMPILE || (t->thorough && !lower))
 			return err;
 		error_destroy(err);
