@@ -159,14 +159,25 @@ static struct error *plan_file(struct tracees *ts, struct plan **ret)
 	return plan_build_for(&allocators, &options, ret);
 }
 
-/* By a path that is there also when the process is not, where that is the same file. */
-static struct error *outlast_process(struct allocator *a)
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* By a path that is there also when the process is not, where that is the same file: of
+ * the process, or if that has ended already as the library was found. */
+static struct error *outlast_process(const struct tracees *ts, struct allocator *a)
 {
 	struct stat by_process, by_name;
 	char *path;
 
-	if (stat(a->open_path, &by_process) || stat(a->module_path, &by_name) ||
-	    by_process.st_dev != by_name.st_dev || by_process.st_ino != by_name.st_ino)
+	if (stat(a->module_path, &by_name))
+		return NULL;
+	if (stat(a->open_path, &by_process) == 0
+		    ? !is_same_file(&by_process, &by_name)
+		    : major(by_name.st_dev) != ts->library_major ||
+			      minor(by_name.st_dev) != ts->library_minor ||
+			      by_name.st_ino != ts->library_inode)
 		return NULL;
 	path = strdup(a->module_path);
 	if (!path)
@@ -195,7 +206,8 @@ static struct error *plan_users(const struct tracees *ts, struct plan **ret)
 		error_destroy(err);
 	}
 	for (size_t i = 0; *ret && i < (*ret)->objects.len; i++) {
-		struct error *err = outlast_process(&(*ret)->objects.data[i].allocator);
+		struct error *err =
+			outlast_process(ts, &(*ret)->objects.data[i].allocator);
 
 		if (err)
 			return err;

@@ -247,11 +247,16 @@ void proc_let_go(struct proc *proc)
 	proc->pidfd = -1;
 }
 
-bool proc_has_exited(const struct proc *proc)
+bool proc_exits_within(const struct proc *proc, int timeout_ms)
 {
 	struct pollfd fd = {.fd = proc->pidfd, .events = POLLIN};
 
-	return proc->pidfd < 0 || poll(&fd, 1, 0) > 0;
+	return proc->pidfd < 0 || poll(&fd, 1, timeout_ms) > 0;
+}
+
+bool proc_has_exited(const struct proc *proc)
+{
+	return proc_exits_within(proc, 0);
 }
 
 struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
