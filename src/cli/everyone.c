@@ -23,18 +23,22 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
+static bool is_library(const struct tracees *ts, uint64_t major, uint64_t minor,
+		       uint64_t inode)
+{
+	return inode == ts->library_inode && major == ts->library_major &&
+	       minor == ts->library_minor;
+}
+
 bool everyone_uses(const struct tracees *ts, const struct watch_event *event)
 {
 	return ts->scope == SCOPE_ALL && ts->library_inode &&
-	       event->inode == ts->library_inode &&
-	       event->dev_major == ts->library_major &&
-	       event->dev_minor == ts->library_minor;
+	       is_library(ts, event->dev_major, event->dev_minor, event->inode);
 }
 
-static bool is_library(const struct tracees *ts, const struct proc_mapping *m)
+static bool maps_library(const struct tracees *ts, const struct proc_mapping *m)
 {
-	return m->executable && m->inode == ts->library_inode &&
-	       m->dev_major == ts->library_major && m->dev_minor == ts->library_minor;
+	return m->executable && is_library(ts, m->dev_major, m->dev_minor, m->inode);
 }
 
 struct error *everyone_ranges(const struct tracees *ts, struct tracee *t)
@@ -42,7 +46,7 @@ struct error *everyone_ranges(const struct tracees *ts, struct tracee *t)
 	struct code_range range = {0};
 
 	vec_foreach (m, &t->modules.maps.mappings) {
-		if (!is_library(ts, m))
+		if (!maps_library(ts, m))
 			continue;
 		if (!range.end)
 			range.start = m->start;
@@ -62,7 +66,7 @@ static const struct proc_mapping *find_mapping(const struct tracees *ts,
 	const char *name = ts->plan_options.library;
 
 	vec_foreach (m, &t->modules.maps.mappings) {
-		if (ts->library_inode ? is_library(ts, m)
+		if (ts->library_inode ? maps_library(ts, m)
 				      : m->executable && m->inode &&
 						!strcmp(path_base_name(m->path), name))
 			return m;
@@ -175,9 +179,8 @@ static struct error *outlast_process(const struct tracees *ts, struct allocator 
 		return NULL;
 	if (stat(a->open_path, &by_process) == 0
 		    ? !is_same_file(&by_process, &by_name)
-		    : major(by_name.st_dev) != ts->library_major ||
-			      minor(by_name.st_dev) != ts->library_minor ||
-			      by_name.st_ino != ts->library_inode)
+		    : !is_library(ts, major(by_name.st_dev), minor(by_name.st_dev),
+				  by_name.st_ino))
 		return NULL;
 	path = strdup(a->module_path);
 	if (!path)

@@ -171,9 +171,6 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 	return vec_push(&object->sites, site) ? NULL : error_no_memory();
 }
 
-/* So long a process may take from the loss of its files to its exit. */
-#define EXIT_MS 100
-
 static struct error *fill(struct plan_object *object, const struct plan_options *options,
 			  const struct site_target *on)
 {
@@ -346,8 +343,8 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 
 	if (!err)
 		err = build_on(&on, &allocators, options, ret);
-	/* The file may be gone because the process is, or will be in a moment. */
-	if (err && err->code != ERROR_GONE && proc_exits_within(proc, EXIT_MS)) {
+	/* The file may be gone because the process is. */
+	if (err && err->code != ERROR_GONE && proc_exits(proc)) {
 		error_destroy(err);
 		return error_create(ERROR_GONE, "process %d (%s) has exited", proc->pid,
 				    proc->command);

@@ -247,7 +247,7 @@ void proc_let_go(struct proc *proc)
 	proc->pidfd = -1;
 }
 
-bool proc_exits_within(const struct proc *proc, int timeout_ms)
+static bool exits_within(const struct proc *proc, int timeout_ms)
 {
 	struct pollfd fd = {.fd = proc->pidfd, .events = POLLIN};
 
@@ -256,7 +256,19 @@ bool proc_exits_within(const struct proc *proc, int timeout_ms)
 
 bool proc_has_exited(const struct proc *proc)
 {
-	return proc_exits_within(proc, 0);
+	return exits_within(proc, 0);
+}
+
+/* So long it may take from the loss of its files to its exit. */
+#define EXIT_MS 100
+
+bool proc_exits(const struct proc *proc)
+{
+	char path[32], root[1];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", proc->pid);
+	return readlink(path, root, sizeof(root)) < 0 ? exits_within(proc, EXIT_MS)
+						      : proc_has_exited(proc);
 }
 
 struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)

@@ -53,10 +53,10 @@ void proc_close(struct proc *proc);
 /* True once the process has exited. Does not block. */
 bool proc_has_exited(const struct proc *proc);
 
-/* The same, waiting so long for it. A process on its way out has no files any more a
- * moment before it has exited (do_exit() of kernel/exit.c: exit_fs(), then
+/* The same, and where it is on its way out, that is waited for: it has no files any more
+ * a moment before it has exited (do_exit() of kernel/exit.c: exit_fs(), then
  * exit_notify()). */
-bool proc_exits_within(const struct proc *proc, int timeout_ms);
+bool proc_exits(const struct proc *proc);
 
 /* It has exited, and only what was read of it is wanted any more: close its descriptor.
  */
