@@ -377,6 +377,17 @@ ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
 	return rule;
 }
 
+/* The bp that was saved at `at`; 0, which is no frame record, when it cannot be read. */
+ALWAYS_INLINE u64 walk_read_bp(struct walk *w, u64 at)
+{
+	u64 unused, bp;
+
+	if (!walk_read_pair(w, at - 8, &unused, &bp))
+		bp = 0;
+	walk_note(w, at - 8, 0, bp, 0);
+	return bp;
+}
+
 /* Step by a plain rule; 0 at the end of the walk. */
 ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
 {
@@ -392,14 +403,8 @@ ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
 		return 0;
 	}
 	walk_note(w, cfa - 16, below, return_address, unwind_bp_beside(rule));
-	if (unwind_bp_is_apart(rule)) {
-		u64 at = cfa + unwind_bp_offset(rule), unused;
-
-		/* One that cannot be read is 0, which is no frame record. */
-		if (!walk_read_pair(w, at - 8, &unused, &below))
-			below = 0;
-		walk_note(w, at - 8, 0, below, 0);
-	}
+	if (unwind_bp_is_apart(rule))
+		below = walk_read_bp(w, cfa + unwind_bp_offset(rule));
 	if (!unwind_step_plain(&w->regs, rule, cfa, return_address, below)) {
 		w->end = ABI_END_COMPLETE;
 		return 0;
@@ -486,16 +491,10 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 
 		u64 saved_bp = first;
 
-		if (unwind_bp_is_apart(rule) | (signal & 1)) {
-			u64 bp_at = (unwind_bp_at(&w->regs, rule, cfa) & ~signal) |
-				    ((sp + UNWIND_SIGNAL_BP) & signal);
-			u64 unused;
-
-			/* One that cannot be read is 0, which is no frame record. */
-			if (!walk_read_pair(w, bp_at - 8, &unused, &saved_bp))
-				saved_bp = 0;
-			walk_note(w, bp_at - 8, 0, saved_bp, 0);
-		}
+		if (unwind_bp_is_apart(rule) | (signal & 1))
+			saved_bp = walk_read_bp(
+				w, (unwind_bp_at(&w->regs, rule, cfa) & ~signal) |
+					   ((sp + UNWIND_SIGNAL_BP) & signal));
 		if (!unwind_step_plain(&w->regs, rule | (signal & 0x20), cfa, second,
 				       saved_bp)) {
 			/* A call of address 0 that a signal came of is no end. */

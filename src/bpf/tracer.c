@@ -128,8 +128,7 @@ static struct source_options source_options(const struct tracer *t)
 		.max_threads = t->options.max_threads,
 		.temporary_threshold = t->options.temporary_threshold,
 		.cookies = t->features.cookies,
-		.sessions = t->features.sessions &&
-			    tracer_preferred_ops(t) == &attach_uprobe_multi,
+		.sessions = tracer_uses_sessions(t, tracer_preferred_ops(t)),
 		.rules = t->options.unwind != UNWIND_CHOICE_FP,
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
 		.event = t->options.event,
@@ -391,19 +390,23 @@ struct error *tracer_create(const struct tracer_options *options,
 	return NULL;
 }
 
+static void end_compiling(struct tracer *t)
+{
+	tracer_load_rest(t);
+	compiler_release_child(t->compiler);
+}
+
 struct error *tracer_start(struct tracer *t)
 {
 	/* Where everybody is looked at our child is not to be seen as it goes. */
-	if (t->options.event || t->options.kernel) {
-		tracer_load_rest(t);
-		compiler_release_child(t->compiler);
-	}
+	bool child_is_seen = t->options.event || t->options.kernel;
+
+	if (child_is_seen)
+		end_compiling(t);
 	t->enabled_ns = clock_now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
-	if (!t->options.event && !t->options.kernel) {
-		tracer_load_rest(t);
-		compiler_release_child(t->compiler);
-	}
+	if (!child_is_seen)
+		end_compiling(t);
 	return NULL;
 }
 

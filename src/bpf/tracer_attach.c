@@ -347,10 +347,9 @@ struct error *tracer_attach_tracepoints(struct tracer *t)
 {
 	struct error *err =
 		attach_tracepoint(t, RAW_EXEC, "on_exec", "sched_process_exec");
-
 	bool hears_exec = !err;
 
-	/* Without it an exec is noticed a little later (cli/targets.c). */
+	/* Without it an exec is noticed a little later (cli/tracees_follow.c). */
 	error_destroy(err);
 	/* Without it threads are asked for their numbers each time. */
 	if (hears_exec && t->source->keeps_tids) {

@@ -16,7 +16,7 @@ const struct attach_ops *tracer_preferred_ops(const struct tracer *t)
 		       : &attach_uprobe_multi;
 }
 
-static bool uses_sessions(const struct tracer *t, const struct attach_ops *ops)
+bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops)
 {
 	return t->features.sessions && ops == &attach_uprobe_multi;
 }
@@ -31,7 +31,7 @@ static bool is_plain_free(const struct plan_site *site)
 static bool is_session(const struct tracer *t, const struct attach_ops *ops,
 		       const struct plan_site *site)
 {
-	return site->wants_return && uses_sessions(t, ops) &&
+	return site->wants_return && tracer_uses_sessions(t, ops) &&
 	       site->return_offset == site->entry_offset;
 }
 
@@ -80,9 +80,10 @@ unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const
 		programs |= plan_programs(t, ops, plans[i]);
 	if (programs && t->features.cookies)
 		return programs;
-	return uses_sessions(t, ops) ? 1u << SOURCE_ON_SESSION | 1u << SOURCE_ON_FREE
-				     : 1u << SOURCE_ON_RETURN | 1u << SOURCE_ON_CALL |
-					       1u << SOURCE_ON_FREE;
+	return tracer_uses_sessions(t, ops)
+		       ? 1u << SOURCE_ON_SESSION | 1u << SOURCE_ON_FREE
+		       : 1u << SOURCE_ON_RETURN | 1u << SOURCE_ON_CALL |
+				 1u << SOURCE_ON_FREE;
 }
 
 /* --- load ------------------------------------------------------------------------- */

@@ -116,6 +116,9 @@ void tracer_detach(struct tracer *t);
 /* The way to attach that is tried first. */
 const struct attach_ops *tracer_preferred_ops(const struct tracer *t);
 
+/* Has this way to attach sessions here? */
+bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops);
+
 /* Which programs (source_options.programs) these plans want; without any plan, those that
  * the first one most likely will. */
 unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const plans[],

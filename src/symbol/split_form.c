@@ -64,13 +64,30 @@ static struct reader read_attribute(const struct split_unit *unit,
 	return read_from(info, (uint64_t)(at - info->data));
 }
 
-static bool read_index(const struct split_unit *unit, const Dwarf_Attribute *attr,
-		       size_t size, uint64_t *ret)
+/* A number of `size` bytes, or with 0 an ULEB128. */
+static bool read_constant(const struct split_unit *unit, const Dwarf_Attribute *attr,
+			  size_t size, uint64_t *ret)
 {
 	struct reader reader = read_attribute(unit, attr);
 
 	*ret = size ? read_number(&reader, size) : read_uleb128(&reader);
 	return !reader.failed;
+}
+
+/* The forms of an index into a table: two of ULEB128, and four of one to four bytes,
+ * which have consecutive numbers (DWARF 5 section 7.5.6). */
+struct index_forms {
+	unsigned standard, gnu, of_one_byte;
+};
+
+static bool read_index(const struct split_unit *unit, const Dwarf_Attribute *attr,
+		       const struct index_forms *forms, uint64_t *ret)
+{
+	unsigned beyond = attr->form - forms->of_one_byte;
+
+	if (attr->form == forms->standard || attr->form == forms->gnu)
+		return read_constant(unit, attr, 0, ret);
+	return beyond < 4 && read_constant(unit, attr, beyond + 1, ret);
 }
 
 /* Entry `index` of a table. */
@@ -94,25 +111,13 @@ static bool find_address(const struct split_unit *unit, uint64_t index, uint64_t
 static bool address_of(const struct split_unit *unit, const Dwarf_Attribute *attr,
 		       uint64_t *ret)
 {
-	size_t size = 0; /* an ULEB128 */
+	static const struct index_forms forms = {DW_FORM_addrx, DW_FORM_GNU_addr_index,
+						 DW_FORM_addrx1};
 	uint64_t index;
 
-	switch (attr->form) {
-	case DW_FORM_addr:
-		return read_index(unit, attr, ADDRESS_BYTES, ret);
-	case DW_FORM_addrx:
-	case DW_FORM_GNU_addr_index:
-		break;
-	case DW_FORM_addrx1:
-	case DW_FORM_addrx2:
-	case DW_FORM_addrx3:
-	case DW_FORM_addrx4:
-		size = attr->form - DW_FORM_addrx1 + 1;
-		break;
-	default:
-		return false;
-	}
-	return read_index(unit, attr, size, &index) && find_address(unit, index, ret);
+	if (attr->form == DW_FORM_addr)
+		return read_constant(unit, attr, ADDRESS_BYTES, ret);
+	return read_index(unit, attr, &forms, &index) && find_address(unit, index, ret);
 }
 
 static bool address_attribute(const struct split_unit *unit, Dwarf_Die *die,
@@ -140,26 +145,14 @@ static const char *bounded(struct reader *reader)
 
 const char *split_unit_string(const struct split_unit *unit, const Dwarf_Attribute *attr)
 {
+	static const struct index_forms forms = {DW_FORM_strx, DW_FORM_GNU_str_index,
+						 DW_FORM_strx1};
 	struct reader reader = read_attribute(unit, attr);
 	uint64_t index, offset;
-	size_t size = 0; /* an ULEB128 */
 
-	switch (attr->form) {
-	case DW_FORM_string:
+	if (attr->form == DW_FORM_string)
 		return bounded(&reader);
-	case DW_FORM_strx:
-	case DW_FORM_GNU_str_index:
-		break;
-	case DW_FORM_strx1:
-	case DW_FORM_strx2:
-	case DW_FORM_strx3:
-	case DW_FORM_strx4:
-		size = attr->form - DW_FORM_strx1 + 1;
-		break;
-	default:
-		return NULL;
-	}
-	if (!read_index(unit, attr, size, &index) ||
+	if (!read_index(unit, attr, &forms, &index) ||
 	    !read_entry(&unit->offsets, index, unit->offset_bytes, &offset))
 		return NULL;
 	reader = read_from(&unit->sections.of[SPLIT_STR], offset);

@@ -5,19 +5,27 @@
 
 #define SOURCE TEST_DATA_DIR "/unit/symbol/targets/inlines.rs"
 
-static void check_scheme(const char *scheme)
+/* The program x. */
+static struct comparison check_lines(enum oracle oracle)
 {
 	struct line_resources resources = plain_resources();
-	struct line_module *module;
-	struct comparison result;
+	struct line_module *module = open_module("x");
+	struct comparison result =
+		compare_lines(module, &resources, "x", "x", oracle, 20000);
 
-	SHELL("rustc %s -g -C opt-level=2 " SOURCE " -o x", scheme);
-	module = open_module("x");
-	result = compare_lines(module, &resources, "x", "x", BINUTILS, 20000);
 	line_module_destroy(module);
 	CHECK_INT(result.differences, 0);
 	CHECK(result.with_lines > result.addresses / 2);
 	CHECK(result.inlined > result.with_lines / 2);
+	return result;
+}
+
+static void check_scheme(const char *scheme)
+{
+	struct comparison result;
+
+	SHELL("rustc %s -g -C opt-level=2 " SOURCE " -o x", scheme);
+	result = check_lines(BINUTILS);
 	CHECK(result.unnamed <= result.with_lines / 50);
 }
 
@@ -25,20 +33,11 @@ static void check_scheme(const char *scheme)
  * inlined functions in the skeletons, its default then, libdw finds no lines. */
 static void check_split(const char *kind)
 {
-	struct line_resources resources = plain_resources();
-	struct line_module *module;
-	struct comparison result;
-
 	SHELL("rm -rf * && RUSTC_BOOTSTRAP=1 rustc -g -C opt-level=2 "
 	      "-C split-debuginfo=%s -Z unstable-options "
 	      "-Z split-dwarf-inlining=no " SOURCE " -o x && ls *.dw[op] > list",
 	      kind);
-	module = open_module("x");
-	result = compare_lines(module, &resources, "x", "x", LLVM, 20000);
-	line_module_destroy(module);
-	CHECK_INT(result.differences, 0);
-	CHECK(result.with_lines > result.addresses / 2);
-	CHECK(result.inlined > result.with_lines / 2);
+	(void)check_lines(LLVM);
 }
 
 static void split(void)
