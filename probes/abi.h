@@ -413,6 +413,12 @@ struct abi_walk_read {
 };
 #define ABI_WALK_READS 128
 
+/* A word that a walk depended on: its place in the copy of the stack, in bytes. */
+struct abi_walk_word {
+	uint64_t at, value;
+};
+#define ABI_WALK_WORDS (2 * ABI_WALK_READS)
+
 /* What a walk began with. */
 struct abi_walk_start {
 	uint64_t pc, sp, bp;
@@ -431,6 +437,12 @@ struct abi_scratch {
 	uint32_t number;
 	uint32_t read_count;
 	struct abi_walk_read read[ABI_WALK_READS];
+	/* Once it was repeated, if one copy reaches that far: which, and all of its
+	 * words; a few of them again, since they are looked at by four. */
+	uint64_t copy_base,
+		copy_last;   /* the first byte's address, the last one's place */
+	uint64_t word_count; /* 0: not known */
+	struct abi_walk_word word[ABI_WALK_WORDS + 4];
 };
 
 /* --- rules ------------------------------------------------------------------------ */

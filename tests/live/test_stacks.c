@@ -155,7 +155,7 @@ static void known_paths_of(const char *program, const char *unwind, unsigned fla
 {
 	static const char *const scenarios[] = {
 		"recursion", "qsort", "signal", "thread", "alloca", "realigned",
-		"deep",      "vla",   "tail",   "twins",  "longjmp"};
+		"deep",      "vla",   "tail",   "twins",  "turns",  "longjmp"};
 	const char *const argv[] = {program, LIBRARY_A, LIBRARY_B, NULL};
 	const char *end = flags & BY_FP ? "no_frame" : "complete";
 	struct live_process *target = live_start(argv);
@@ -191,6 +191,14 @@ static void known_paths_of(const char *program, const char *unwind, unsigned fla
 		   "twin_allocates left_allocates scenario_twins main ", end);
 	check_path(report, 1014, TIMES, 1,
 		   "twin_allocates right_allocates scenario_twins main ", end);
+	check_recursion(report, 1016, 19, "left_turn_allocates scenario_turns main ",
+			end);
+	check_recursion(report, 1017, 19, "right_turn_allocates scenario_turns main ",
+			end);
+	check_recursion(report, 1018, 19,
+			"wide_allocates left_turn_allocates scenario_turns main ", end);
+	check_recursion(report, 1019, 19,
+			"wide_allocates right_turn_allocates scenario_turns main ", end);
 	check_recursion(report, 1012, 30, "scenario_probed_deep main ", end);
 	if (!(flags & BY_FP)) {
 		check_recursion(report, 1008, 120, "scenario_deep main ", end);

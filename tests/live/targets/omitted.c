@@ -89,6 +89,43 @@ NOINLINE static void scenario_twins(void)
 	sink++;
 }
 
+/* --- the same path some times, then one that differs at its outer end ------------- */
+
+NOINLINE static void wide_allocates(int depth, size_t size)
+{
+	volatile char pad[6000];
+
+	pad[depth] = (char)depth;
+	recurse(depth, size);
+	sink += (unsigned)pad[depth];
+}
+
+NOINLINE static void left_turn_allocates(void (*way)(int, size_t), size_t size)
+{
+	way(18, size);
+	sink++;
+}
+
+NOINLINE static void right_turn_allocates(void (*way)(int, size_t), size_t size)
+{
+	way(18, size + 1);
+	sink++;
+}
+
+/* Between some of them the way is learned. */
+NOINLINE static void scenario_turns(void)
+{
+	for (int i = 0; i < 4 * TIMES; i++) {
+		void (*way)(int, size_t) = i < 2 * TIMES ? recurse : wide_allocates;
+		size_t size = i < 2 * TIMES ? 1016 : 1018;
+
+		if (i % 40 == 0)
+			usleep(5000);
+		(i / 4 & 1 ? left_turn_allocates : right_turn_allocates)(way, size);
+	}
+	sink++;
+}
+
 /* --- a callback from libc --------------------------------------------------------- */
 
 NOINLINE static int compare_allocates(const void *a, const void *b)
@@ -333,6 +370,7 @@ int main(int argc, char *argv[])
 	} scenarios[] = {
 		{"recursion", scenario_recursion},
 		{"twins", scenario_twins},
+		{"turns", scenario_turns},
 		{"qsort", scenario_qsort},
 		{"signal", scenario_signal},
 		{"thread", scenario_thread},

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks that repeat the last one. A walk depends on nothing but the registers that it
+ * begins with, the words that it reads and the rules: when all are what they were for the
+ * last one here, so is the stack. It takes a few instructions a frame to see that, and
+ * programs allocate in loops.
+ */
+
+#ifndef EVENTS
+/* Of abi_scratch.words: how many reads were noted; more than there is room for when the
+ * walk depended on anything else. */
+#define WALK_NOTED 4
+
+/* Note what a walk read; `first_counts` is all ones when its way depended on the first
+ * word too, else 0. */
+ALWAYS_INLINE void walk_note(struct walk *w, u64 address, u64 first, u64 second,
+			     u64 first_counts)
+{
+	volatile u64 *noted = &w->words[WALK_NOTED];
+	u64 n = *noted;
+	struct abi_walk_read *read = &w->read[n & (ABI_WALK_READS - 1)];
+
+	*noted = n + 1;
+	read->address = (address & ~7ull) | (first_counts & 1);
+	read->first = first & first_counts;
+	read->second = second;
+}
+
+/* The walk will not be repeated by what it read. */
+ALWAYS_INLINE void walk_note_no_more(struct walk *w)
+{
+	*(volatile u64 *)&w->words[WALK_NOTED] = ABI_WALK_READS + 1;
+}
+
+ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
+				u32 allocator, struct abi_walk_start *ret)
+{
+	ret->pc = w->regs.pc;
+	ret->sp = w->regs.sp;
+	ret->bp = w->regs.bp;
+	ret->whose = (u64)t->slot << 8 | allocator;
+#ifdef UNWIND_RULES
+	ret->code_changes = w->code_changes;
+#else
+	ret->code_changes = 0;
+#endif
+}
+
+/* Copy what a walk that is repeated reads from `address` on, up to its end if that is not
+ * far: below which offset of the window two words are there. */
+ALWAYS_INLINE u64 walk_read_again(struct walk *w, const struct abi_scratch *s,
+				  u64 address)
+{
+	u64 end = s->read[s->read_count - 1 & ABI_WALK_READS - 1].address;
+	u64 span = end - address + 2 * WINDOW_BELOW, bytes = WINDOW_BYTES;
+
+	if (span >= WINDOW_MORE_BYTES)
+		end = address;
+	else if (span >= WINDOW_BYTES)
+		bytes = WINDOW_MORE_BYTES;
+	return walk_read_around(w, address, end, bytes) ? bytes - 15 : 0;
+}
+
+/* Of abi_scratch.words: how many words were found again. */
+#define WALK_FOUND 3
+
+/* Does it read what the last one read? If so, and if one copy was enough, the words of it
+ * are known from now on. */
+ALWAYS_INLINE u64 walk_reads_differ(struct walk *w, struct abi_scratch *s)
+{
+	volatile u64 *found = &w->words[WALK_FOUND];
+	u64 count = forget(&w->words[1], s->read_count), room = 0, copies = 0,
+	    differs = 0;
+	s64 furthest = 0;
+
+	*found = 0;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_WALK_READS; i++) {
+		const struct abi_walk_read *read = &s->read[i];
+		u64 address = read->address & ~7ull, first, second;
+
+		if (i >= count)
+			break;
+		if (address - w->base >= room) {
+			room = forget(&w->words[6], walk_read_again(w, s, address));
+			copies = forget(&w->words[1], copies + 1);
+			if (address - w->base >= room) {
+				differs = 1;
+				break;
+			}
+		}
+		walk_get_pair(w, address, &first, &second);
+		differs = ((first ^ read->first) & -(read->address & 1)) |
+			  (second ^ read->second);
+		if (differs)
+			break;
+
+		u64 base = w->base, n = *found;
+		struct abi_walk_word *word = &s->word[n & (ABI_WALK_WORDS - 1)];
+
+		opaque(base);
+
+		s64 at = address - base, less = furthest - at;
+
+		opaque(less);
+		furthest = forget(&w->words[5], furthest - (less & less >> 63));
+		/* Of the first, which may not count, the next one takes the place then.
+		 */
+		word[0].at = at + 8;
+		word[0].value = second;
+		word[1].at = at;
+		word[1].value = first;
+		*found = n + 1 + (read->address & 1);
+	}
+	differs = forget(&w->words[6], differs);
+	if (!differs && forget(&w->words[1], copies) == 1) {
+		u64 n = *found, last = furthest + 15 | 63;
+		struct abi_walk_word *word = &s->word[n & (ABI_WALK_WORDS - 1)];
+
+		word[0] = word[1] = word[2] = s->word[0];
+		s->copy_base = w->base;
+		/* No less than a window: a walk that differs goes on in it. */
+		s->copy_last = last < WINDOW_BYTES ? WINDOW_BYTES - 1 : last;
+		s->word_count = n;
+	}
+	return differs;
+}
+
+/* The same by the words, which is faster. */
+ALWAYS_INLINE u64 walk_words_differ(struct walk *w, struct abi_scratch *s)
+{
+	u64 count = s->word_count, differs = 0;
+
+	w->base = s->copy_base;
+	if (bpf_probe_read_user(w->window, (s->copy_last & (ABI_SCRATCH_BYTES - 1)) + 1,
+				(void *)w->base)) {
+		w->base = 0;
+		return 1;
+	}
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < ABI_WALK_WORDS; i += 4) {
+		const struct abi_walk_word *word = &s->word[i];
+
+		if (i >= count)
+			break;
+#pragma unroll
+		for (u32 k = 0; k < 4; k++)
+			differs |=
+				w->window[word[k].at >> 3 & (ABI_SCRATCH_BYTES / 8 - 1)] ^
+				word[k].value;
+		if (differs)
+			break;
+	}
+	return differs;
+}
+
+/* The number of the stack that the last walk here came to, if this one would come to it
+ * too; else ABI_NO_STACK. */
+ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
+			       const struct abi_walk_start *start)
+{
+	u64 differs = (start->pc ^ s->start.pc) | (start->sp ^ s->start.sp) |
+		      (start->bp ^ s->start.bp) | (start->whose ^ s->start.whose) |
+		      (start->code_changes ^ s->start.code_changes);
+
+#ifdef UNWIND_RULES
+	differs |= w->process->code_known ^ start->code_changes;
+#endif
+	opaque(differs);
+	if (!differs)
+		differs =
+			s->word_count ? walk_words_differ(w, s) : walk_reads_differ(w, s);
+#ifdef UNWIND_RULES
+	differs |= w->process->code_changes ^ start->code_changes;
+#endif
+	/* However far that went: the verifier must not tell. */
+	w->base = forget(&w->words[5], w->base);
+	return forget(&w->words[6], differs) ? ABI_NO_STACK : s->number;
+}
+
+/* The walk that began so came to the stack `number`. */
+ALWAYS_INLINE void walk_remember(const struct walk *w, struct abi_scratch *s,
+				 const struct abi_walk_start *start, u32 number)
+{
+	u64 noted = *(volatile u64 *)&w->words[WALK_NOTED];
+
+	/* What could not be read may be readable the next time, and what was not learned
+	 * be known: that is counted each time. */
+	if (noted >= ABI_WALK_READS || number == ABI_NO_STACK ||
+	    w->end == ABI_END_UNREADABLE || w->end == ABI_END_UNLEARNED) {
+		s->start.pc = 0;
+		return;
+	}
+	s->start = *start;
+	s->number = number;
+	s->read_count = noted;
+	s->word_count = 0;
+}
+#else
+#define walk_note(w, address, first, second, first_counts) ((void)0)
+#define walk_note_no_more(w)                               ((void)0)
+#endif
