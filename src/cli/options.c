@@ -252,6 +252,25 @@ static struct error *set_second(struct parse *p, const struct option_row *row,
 	return NULL;
 }
 
+/* The last of several values counts, as users override what a script says; but of two
+ * events or libraries one would go untraced. */
+static struct error *check_once(const struct parse *p, const struct option_row *row,
+				const char *spelled, const char *value)
+{
+	const char *before = p->given.values[row - option_rows];
+	_cleanup_(freep) char *one = NULL, *other = NULL;
+
+	if (!before || row->group != GROUP_TARGET || row->kind != KIND_PATH ||
+	    !strcmp(before, value))
+		return NULL;
+	one = escape_dup(before);
+	other = escape_dup(value);
+	if (!one || !other)
+		return error_no_memory();
+	return error_create(ERROR_USAGE, "%s: expected once; got '%s' and '%s'", spelled,
+			    one, other);
+}
+
 /* Apply one option. `value` is what was written in the same argument, or NULL: then it
  * is the next argument. */
 static struct error *apply(struct parse *p, const struct option_row *row,
@@ -291,6 +310,11 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 				    OPTION_LIST_MAX);
 	if (!set_value(row, p->given.options, value))
 		return bad_value(row, spelled, value);
+
+	struct error *err = check_once(p, row, spelled, value);
+
+	if (err)
+		return err;
 	p->given.values[row - option_rows] = value;
 	return row->kind == KIND_PAIR ? set_second(p, row, spelled) : NULL;
 }

@@ -47,6 +47,19 @@ static void refuses_arguments(void)
 		"-p1", "");
 }
 
+static void refuses_to_leave_one_of_two_untraced(void)
+{
+	REFUSED("-e: expected once; got 'profile:hz:99' and 'a\\x1b'", "--event",
+		"profile:hz:99", "-e", "a\x1b");
+	REFUSED("--lib: expected once; got '/a' and '/b'", "--lib=/a", "--lib", "/b");
+
+	struct options o;
+	char *argv[] = {"memtrace", "--lib=/a", "--lib", "/a", NULL};
+	_cleanup_(error_destroyp) struct error *err = options_parse(4, argv, &o);
+
+	CHECK(!err);
+}
+
 static void refuses_unknown_options(void)
 {
 	REFUSED("unknown option '--intervall'; did you mean '--interval'?",
@@ -389,6 +402,7 @@ int main(void)
 {
 	RUN(refuses_a_missing_pid);
 	RUN(refuses_arguments);
+	RUN(refuses_to_leave_one_of_two_untraced);
 	RUN(refuses_unknown_options);
 	RUN(refuses_unknown_letters);
 	RUN(refuses_missing_values);
