@@ -15,6 +15,7 @@
 #include <bcc/bcc_version.h>
 
 #include "util/cleanup.h"
+#include "util/locked_memory.h"
 #include "util/vec.h"
 
 #include <linux/bpf.h>
@@ -188,6 +189,7 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 	if (getppid() != parent)
 		_exit(1); /* it died before that */
 	prctl(PR_SET_NAME, "memtrace-compile");
+	locked_memory_lift(NULL);
 	/* Ctrl-C goes to the whole group; when to end is the parent's to say. */
 	signal(SIGINT, SIG_IGN);
 	dup2(log_fd, STDOUT_FILENO);

@@ -13,6 +13,7 @@
 #include "target/proc.h"
 #include "target/procfs.h"
 #include "util/cleanup.h"
+#include "util/locked_memory.h"
 
 /* include/uapi/linux/capability.h; headers before 5.8 lack the last two. */
 #define NUMBER_SYS_PTRACE 19u
@@ -25,16 +26,21 @@
 static int try_bpf(void)
 {
 	union bpf_attr attr;
+	struct rlimit before;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.map_type = BPF_MAP_TYPE_ARRAY;
 	attr.key_size = 4;
 	attr.value_size = 4;
 	attr.max_entries = 1;
+	locked_memory_lift(&before);
 
 	_cleanup_(closep) int fd =
 		(int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
-	return fd < 0 ? errno : 0;
+	int err = fd < 0 ? errno : 0;
+
+	locked_memory_restore(&before);
+	return err;
 }
 
 static bool exists(const char *path)
