@@ -138,6 +138,9 @@ static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slot
 	return ((uint32_t)(hash * slots >> 32) + i) & (slots - 1);
 }
 
+/* The key of `claims` (probes/claim.c) for the tgid of a slot. */
+#define ABI_CLAIM_PROCESS(slot) ((uint64_t)(slot) << 3 | 1)
+
 struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
 	uint64_t has_ranges; /* `allocators` is filled */
@@ -317,6 +320,11 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
  */
 #define ABI_JOURNAL_ENTRIES 131072
 
+/* With the ring buffer that takes the place of the table (probes/live_hash.c): how many
+ * entries more are counted for one that found no room in it, more than there can be. */
+#define ABI_JOURNAL_LOST       (1ull << 32)
+#define ABI_JOURNAL_RING_BYTES (8u << 20) /* 170,000 entries */
+
 enum abi_journal_kind {
 	ABI_JOURNAL_PUT = 1, /* a block at `key`, in place of one at `old_key` */
 	ABI_JOURNAL_TAKEN,   /* no block at `key` any more */
@@ -349,6 +357,13 @@ _Static_assert(sizeof(struct abi_journal) == 40, "no holes");
 struct abi_stack_bucket {
 	uint64_t word[ABI_STACK_WAYS];
 };
+
+/* Without that index (probes/stack_hash.c): the key of a stack's number, and how many
+ * numbers are tried for a new one. */
+struct abi_stack_key {
+	uint64_t hash, check;
+};
+#define ABI_STACK_CLAIM_TRIES 32
 
 /* The fixed head of a stack's record; `depth` return addresses follow, leaf first. */
 struct abi_stack_head {
@@ -560,13 +575,25 @@ struct abi_miss_room {
 	uint64_t fresh[ABI_MISS_PAGE_BYTES / 8];
 	struct abi_miss_more more;
 	struct abi_miss walk;
+	uint64_t next_number; /* without atomics: of the room's own */
 };
+
+/*
+ * The number of a room's walk where no counter gives them (probes/miss.c). Each room has
+ * every so many-th part of them; parts are as many as memtrace keeps together
+ * (bpf/aliases.h).
+ */
+#define ABI_MISS_NUMBERS 1024
+#define ABI_MISS_NUMBER(n, room, rooms)                                                  \
+	(((n) / ABI_MISS_NUMBERS * (rooms) + (room)) * ABI_MISS_NUMBERS +                \
+	 (n) % ABI_MISS_NUMBERS)
 
 /* --- calls on their way ----------------------------------------------------------- */
 
 #define ABI_PENDING_BITS        16 /* of the table's size; by thread */
 #define ABI_PENDING_SLOTS       (1 << ABI_PENDING_BITS)
-#define ABI_PENDING_SPILL       4096 /* whose slot is another thread's */
+#define ABI_PENDING_SPILL       4096  /* whose slot is another thread's */
+#define ABI_PENDING_ALL         32768 /* without slots: of all threads */
 
 #define ABI_PENDING_SKIP        1 /* filtered or sampled out: not to be recorded */
 #define ABI_PENDING_HAS_OLD     2 /* `old` was taken out of the live table at entry */

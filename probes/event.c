@@ -8,10 +8,18 @@
 #define EVENT_CONTEXT struct pt_regs
 #else
 #define EVENT_CONTEXT void
+#ifdef OFFSET_TASK_STACK
+/* At the end of the kernel's stack (arch/x86/include/asm/processor.h, task_pt_regs()). */
+#define user_registers()                                                                 \
+	(kernel_pointer(current_task(), OFFSET_TASK_STACK) + KERNEL_STACK_BYTES -        \
+	 sizeof(struct pt_regs))
+#else
 /* Not every libbcc declares them (BPF_FUNC_get_current_task_btf, Linux 5.11;
  * BPF_FUNC_task_pt_regs, 5.15). */
 static u64 (*current_task_btf)(void) = (void *)158;
 static u64 (*task_user_regs)(u64 task) = (void *)175;
+#define user_registers() ((void *)task_user_regs(current_task_btf()))
+#endif
 #endif
 
 /* The registers of the thread in user space; 0: it has none, a thread of the kernel. */
@@ -23,8 +31,7 @@ ALWAYS_INLINE int event_registers(void *ctx, struct pt_regs *ret)
 	bpf_probe_read_kernel(ret, sizeof(*ret), regs);
 	return 1;
 #else
-	return !bpf_probe_read_kernel(ret, sizeof(*ret),
-				      (void *)task_user_regs(current_task_btf())) &&
+	return !bpf_probe_read_kernel(ret, sizeof(*ret), user_registers()) &&
 	       REG_IS_USER(ret);
 #endif
 }

@@ -30,6 +30,17 @@ struct stack_bytes {
 #define ENTRIES(count) (count)
 #endif
 
+/*
+ * Hashes whose memory comes as it is needed. Kernels before 6.1 give no program of a perf
+ * event such a one, and before that warn of it in their log, with a trace of the stack,
+ * for any program (check_map_prog_compatibility(), kernel/bpf/verifier.c).
+ */
+#if defined(NO_ATOMICS) || defined(EVENTS)
+#define AS_NEEDED 0
+#else
+#define AS_NEEDED BPF_F_NO_PREALLOC
+#endif
+
 BPF_F_TABLE("array", u32, struct abi_control, control, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct abi_process, processes, PROCESS_SLOTS, BPF_F_MMAPABLE);
 #if !defined(EVENTS) && !defined(KERNEL)
@@ -44,34 +55,47 @@ BPF_F_TABLE("array", u32, u64, event_counts, MAX_STACKS + 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, u64, heap_ends, PROCESS_SLOTS, BPF_F_MMAPABLE);
 #endif
 #else
+#ifndef NO_ATOMICS
 BPF_F_TABLE("array", u32, struct abi_live_bucket, live, ENTRIES(LIVE_BUCKETS),
 	    BPF_F_MMAPABLE);
+#endif
 #ifdef KERNEL
 /* All of it there before: an allocation by the map would come here again. */
-BPF_F_TABLE("hash", u64, struct abi_block, live_spill, LIVE_SPILL, 0);
+BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), 0);
 BPF_F_TABLE("array", u32, struct abi_kernel_counters, kernel_counters, CPU_SLOTS,
 	    BPF_F_MMAPABLE);
 #else
-BPF_F_TABLE("hash", u64, struct abi_block, live_spill, LIVE_SPILL, BPF_F_NO_PREALLOC);
+BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_NEEDED);
 #endif
 
+#ifdef NO_ATOMICS
+BPF_RINGBUF_OUTPUT(journal, ENTRIES(JOURNAL_RING_PAGES));
+#else
 BPF_F_TABLE("array", u32, struct abi_journal, journal, ABI_JOURNAL_ENTRIES,
 	    BPF_F_MMAPABLE);
+#endif
 
 #ifndef KERNEL
+#ifndef NO_ATOMICS
 BPF_F_TABLE("array", u32, struct abi_pending, pending, ABI_PENDING_SLOTS, BPF_F_MMAPABLE);
-BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, ABI_PENDING_SPILL, BPF_F_NO_PREALLOC);
+#endif
+BPF_F_TABLE("hash", u64, struct abi_pending, pending_spill, PENDING_SPILL, AS_NEEDED);
 #endif
 #endif
 
+#ifdef NO_ATOMICS
+BPF_F_TABLE("hash", struct abi_stack_key, u32, stack_numbers, ENTRIES(MAX_STACKS), 0);
+BPF_F_TABLE("hash", u32, u32, stack_claims, ENTRIES(MAX_STACKS), 0);
+#else
 BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 	    BPF_F_MMAPABLE);
+#endif
 BPF_F_TABLE("array", u32, struct scratch_bytes, scratch, CPU_SLOTS * ABI_SCRATCH_WAYS, 0);
 BPF_F_TABLE("array", u32, struct stack_bytes, stacks, ENTRIES(MAX_STACKS), BPF_F_MMAPABLE);
 
 #ifdef UNWIND_RULES
 BPF_F_TABLE("array", u32, struct abi_rule_bucket, rules, RULE_BUCKETS, BPF_F_MMAPABLE);
-BPF_F_TABLE("hash", u64, u64, rule_spill, ABI_RULE_SPILL, BPF_F_NO_PREALLOC);
+BPF_F_TABLE("hash", u64, u64, rule_spill, ENTRIES(ABI_RULE_SPILL), AS_NEEDED);
 BPF_F_TABLE("array", u32, struct miss_room_bytes, miss_rooms, CPU_SLOTS * ABI_MISS_ROOMS, 0);
 BPF_RINGBUF_OUTPUT(misses, ENTRIES(MISS_RING_PAGES));
 #endif

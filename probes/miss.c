@@ -13,7 +13,7 @@ ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller)
 		u32 at = first + i;
 		struct abi_miss_room *r = (struct abi_miss_room *)miss_rooms.lookup(&at);
 
-		if (!r || __sync_val_compare_and_swap(&r->owner, 0, caller) != 0)
+		if (!r || !claim_word(&r->owner, caller))
 			continue;
 		r->walk.room = at;
 		return r;
@@ -31,10 +31,10 @@ ALWAYS_INLINE u64 miss_page_count(u64 sp)
 {
 	u64 count = ABI_MISS_PAGES;
 #ifdef OFFSET_MM_START_STACK
-	void *task = get_current_task_btf();
-	void *mm = *(void **)(task + OFFSET_TASK_MM);
-	u64 first = *(u64 *)(mm + OFFSET_MM_START_STACK);
-	u64 thread = *(u64 *)(task + OFFSET_TASK_FSBASE);
+	void *task = current_task();
+	void *mm = kernel_pointer(task, OFFSET_TASK_MM);
+	u64 first = kernel_number(mm, OFFSET_MM_START_STACK);
+	u64 thread = kernel_number(task, OFFSET_TASK_FSBASE);
 	u64 before = sp / ABI_MISS_PAGE_BYTES - 1;
 
 	if (first >= sp && (first + 64) / ABI_MISS_PAGE_BYTES - before < count)
@@ -206,6 +206,19 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 	}
 }
 
+/* A number for it. The room is this walk's alone. */
+ALWAYS_INLINE u64 miss_number(struct abi_miss_room *r, struct abi_control *ctl)
+{
+#ifdef NO_ATOMICS
+	u64 n = r->next_number++;
+
+	__sync_fetch_and_add(&ctl->misses, 1);
+	return ABI_MISS_NUMBER(n, (u64)r->walk.room, CPU_SLOTS * ABI_MISS_ROOMS);
+#else
+	return __sync_fetch_and_add(&ctl->misses, 1);
+#endif
+}
+
 /* The number by which memtrace will know it, or ABI_NO_STACK when there is no room. */
 ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee *t,
 				    struct pt_regs *ctx, const struct walk *w,
@@ -220,7 +233,7 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 	if (!miss_add_more(r, s))
 		return ABI_NO_STACK;
 
-	u64 number = __sync_fetch_and_add(&t->ctl->misses, 1);
+	u64 number = miss_number(r, t->ctl);
 	u64 blocks = miss_copy(r, m->sp);
 
 	m->number = number;

@@ -104,12 +104,17 @@ ALWAYS_INLINE int pending_is_mine(const struct tracee *t, const struct abi_pendi
 	return (p->owner ^ t->caller) >> ABI_CALLER_TID_BITS == 0;
 }
 
+/* Without atomics there are no slots: a key of the hash is its thread's own. */
+#ifdef NO_ATOMICS
+#define pending_slot(t) ((struct abi_pending *)NULL)
+#else
 ALWAYS_INLINE struct abi_pending *pending_slot(const struct tracee *t)
 {
 	u32 at = ABI_CALLER_AT(t->caller, ABI_PENDING_BITS);
 
 	return pending.lookup(&at);
 }
+#endif
 
 /* This thread's record, or NULL. */
 ALWAYS_INLINE struct abi_pending *pending_find(const struct tracee *t)
@@ -221,7 +226,7 @@ ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp)
 		return p;
 	}
 	p = pending_slot(t);
-	if (p && p->owner == 0 && __sync_val_compare_and_swap(&p->owner, 0, owner) == 0)
+	if (p && p->owner == 0 && claim_word(&p->owner, owner))
 		return p;
 
 	struct abi_pending fresh = {.owner = owner};

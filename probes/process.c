@@ -6,6 +6,25 @@
 static void *(*get_current_task_btf)(void) = (void *)158;
 static void *(*task_pt_regs)(void *task) = (void *)175;
 
+/* The running task, and a pointer or a number in a structure of the kernel's. */
+#ifdef NO_TASK_BTF
+#define current_task() ((void *)bpf_get_current_task())
+
+ALWAYS_INLINE u64 kernel_number(const void *in, u32 offset)
+{
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), in + offset);
+	return value;
+}
+
+#define kernel_pointer(in, offset) ((void *)kernel_number((in), (offset)))
+#else
+#define current_task()             get_current_task_btf()
+#define kernel_pointer(in, offset) (*(void **)((in) + (offset)))
+#define kernel_number(in, offset)  (*(u64 *)((in) + (offset)))
+#endif
+
 /* A probe hit that is to be looked at. */
 struct tracee {
 	struct abi_control *ctl;
@@ -59,7 +78,11 @@ ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
 		u64 owner = p->tgid;
 
 		if (owner == 0)
-			owner = __sync_val_compare_and_swap(&p->tgid, 0, tgid);
+			owner = claim_process(&p->tgid, at, tgid);
+#ifdef NO_ATOMICS
+		if (owner == CLAIM_UNKNOWN)
+			break;
+#endif
 		/* Another thread of it may have been first. */
 		if (owner == 0 || owner == tgid) {
 			*slot = at;
@@ -221,8 +244,9 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	tid_ends();
 	if (!old)
 		return 0;
-	old->tgid = tgid | ABI_PROCESS_RETIRED;
+	/* First: memtrace does the same to slots that are retired. */
 	traffic_process_ends(slot);
+	old->tgid = tgid | ABI_PROCESS_RETIRED;
 #ifndef ALL_PROCESSES
 	struct abi_process *fresh = process_claim(tgid, &slot);
 

@@ -95,10 +95,9 @@ ALWAYS_INLINE void traffic_process_ends(u32 slot)
 
 	if (!all || !own)
 		return;
-	__sync_fetch_and_add(&all->traced.live_bytes,
-			     -__sync_lock_test_and_set(&own->bytes, 0));
+	__sync_fetch_and_add(&all->traced.live_bytes, -take_all(&own->bytes));
 	__sync_fetch_and_add(&all->estimated.live_bytes,
-			     -__sync_lock_test_and_set(&own->estimated_bytes, 0));
+			     -take_all(&own->estimated_bytes));
 }
 
 /* --- call paths ------------------------------------------------------------------- */
@@ -249,7 +248,7 @@ ALWAYS_INLINE struct thread_record *thread_current(const struct tracee *t)
 		u32 at = ABI_THREAD_AT(key, i, THREAD_SLOTS);
 
 		th = threads.lookup(&at);
-		if (th && __sync_val_compare_and_swap(&th->head.key, 0, key) == 0) {
+		if (th && claim_word(&th->head.key, key)) {
 			bpf_get_current_comm(th->head.name, sizeof(th->head.name));
 			return th;
 		}
@@ -333,7 +332,8 @@ ALWAYS_INLINE void thread_freed(const struct tracee *t, const struct abi_block *
 	}
 	owner = thread_find(ABI_THREAD_KEY(t->slot, old->tid));
 	if (owner) {
-		__sync_fetch_and_add(&owner->head.freed_by_others, blocks);
+		if (blocks)
+			__sync_fetch_and_add(&owner->head.freed_by_others, blocks);
 		__sync_fetch_and_add(&owner->head.freed_by_others_bytes, bytes);
 	}
 }

@@ -85,9 +85,28 @@ static inline uint32_t abi_path_size(uint32_t bucket)
 
 #define TRAFFIC_READ(lvalue) (*(volatile uint64_t *)&(lvalue))
 
+/* Add, and tell the sum. */
+#ifdef NO_ATOMICS
+#define TRAFFIC_ADD(lvalue, n) traffic_add(&(lvalue), (n))
+
+/* What others did in between is in the sum as well. */
+static inline uint64_t traffic_add(uint64_t *at, uint64_t n)
+{
+	/* Of a 0 the compiler would make an instruction that those kernels lack. */
+	__asm__ __volatile__("" : "+r"(n));
+	__sync_fetch_and_add(at, n);
+	return TRAFFIC_READ(*at);
+}
+
+/* claim.c */
+static inline __attribute__((always_inline)) void
+abi_raise_peak(struct abi_outstanding *o, uint64_t live, uint64_t when);
+#else
+#define TRAFFIC_ADD(lvalue, n) (__sync_fetch_and_add(&(lvalue), (n)) + (n))
+
 /* How often a peak is tried to be raised. Each try that fails is one of another processor
  * that succeeds, within nanoseconds, and the verifier follows each. */
-#define TRAFFIC_PEAK_TRIES 8
+#define TRAFFIC_PEAK_TRIES     8
 
 /*
  * `live` bytes were outstanding at `when`. Of those that raise the peak at once the
@@ -119,11 +138,12 @@ static inline void abi_raise_peak(struct abi_outstanding *o, uint64_t live, uint
 			return;
 	}
 }
+#endif
 
 static inline void abi_outstanding_add(struct abi_outstanding *o, uint64_t bytes,
 				       uint64_t when)
 {
-	abi_raise_peak(o, __sync_fetch_and_add(&o->live_bytes, bytes) + bytes, when);
+	abi_raise_peak(o, TRAFFIC_ADD(o->live_bytes, bytes), when);
 }
 
 static inline uint64_t abi_peak_when(uint32_t tick, uint64_t blocks)
@@ -135,9 +155,8 @@ static inline uint64_t abi_peak_when(uint32_t tick, uint64_t blocks)
 static inline void abi_flow_allocated(struct abi_flow *f, uint64_t blocks, uint64_t bytes,
 				      uint32_t tick, int blocks_shift)
 {
-	uint64_t live = __sync_fetch_and_add(&f->outstanding.live_bytes, bytes) + bytes;
-	uint64_t count = __sync_fetch_and_add(&f->allocations, blocks) + blocks -
-			 TRAFFIC_READ(f->frees);
+	uint64_t live = TRAFFIC_ADD(f->outstanding.live_bytes, bytes);
+	uint64_t count = TRAFFIC_ADD(f->allocations, blocks) - TRAFFIC_READ(f->frees);
 
 	__sync_fetch_and_add(&f->allocated_bytes, bytes);
 	abi_raise_peak(&f->outstanding, live, abi_peak_when(tick, count >> blocks_shift));
@@ -161,9 +180,9 @@ static inline void abi_flow_resized(struct abi_flow *f, uint64_t more_blocks,
 				    int blocks_shift)
 {
 	uint64_t more = new_bytes - old_bytes;
-	uint64_t live = __sync_fetch_and_add(&f->outstanding.live_bytes, more) + more;
-	uint64_t count = __sync_fetch_and_add(&f->allocations, more_blocks) +
-			 more_blocks - TRAFFIC_READ(f->frees);
+	uint64_t live = TRAFFIC_ADD(f->outstanding.live_bytes, more);
+	uint64_t count =
+		TRAFFIC_ADD(f->allocations, more_blocks) - TRAFFIC_READ(f->frees);
 
 	if (new_bytes < old_bytes) {
 		__sync_fetch_and_add(&f->freed_bytes, old_bytes - new_bytes);

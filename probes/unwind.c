@@ -66,8 +66,8 @@ ALWAYS_INLINE void walk_settle(struct walk *w)
  * that memtrace hears from the kernel a little later, and counts. */
 ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 {
-	void *mm = *(void **)(get_current_task_btf() + OFFSET_TASK_MM);
-	u64 pages = *(u64 *)(mm + OFFSET_MM_CODE_PAGES);
+	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);
+	u64 pages = kernel_number(mm, OFFSET_MM_CODE_PAGES);
 
 	if (pages == process->code_pages)
 		return;
@@ -298,11 +298,10 @@ struct put_back {
 
 ALWAYS_INLINE void put_back_begin(struct put_back *b, struct walk *w)
 {
-	void *task = get_current_task_btf();
-	void *utask = *(void **)(task + OFFSET_TASK_UTASK);
+	void *utask = kernel_pointer(current_task(), OFFSET_TASK_UTASK);
 
 	/* A number from here on. */
-	b->instance = forget(&w->words[3], *(u64 *)(utask + OFFSET_UTASK_INSTANCES));
+	b->instance = forget(&w->words[3], kernel_number(utask, OFFSET_UTASK_INSTANCES));
 	b->trampoline = b->instance ? trampoline_address() : 0;
 }
 

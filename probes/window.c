@@ -59,7 +59,7 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 		u32 at = first + i;
 		struct abi_scratch *s = (struct abi_scratch *)scratch.lookup(&at);
 
-		if (s && __sync_val_compare_and_swap(&s->owner, 0, caller) == 0)
+		if (s && claim_word(&s->owner, caller))
 			return s;
 	}
 	count(ABI_SCRATCH_FULL, 1);

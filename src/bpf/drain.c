@@ -135,7 +135,8 @@ struct error *drain_blocks(const struct drain_maps *maps,
 
 	if (used > sizes->max_stacks)
 		used = sizes->max_stacks;
-	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK)
+	/* An element of a hash could be another block's by then: they keep theirs. */
+	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK && maps->live >= 0)
 		err = drain_renumber(maps->live, sizes->live_buckets, resolver);
 	vec_deinit(&d.keys);
 	if (err)
@@ -204,6 +205,16 @@ static bool count_dead_owners(const void *elements, uint32_t first, uint32_t cou
 	return true;
 }
 
+static bool count_dead_owner(uint64_t key, const void *value, void *arg)
+{
+	const struct abi_pending *p = value;
+	struct count_dead *c = arg;
+
+	(void)key;
+	c->dead += has_died(c, p);
+	return true;
+}
+
 struct error *drain_counters(const struct drain_maps *maps,
 			     const struct source_sizes *sizes,
 			     const struct drain_slots *slots, struct snapshot *snap)
@@ -234,6 +245,9 @@ struct error *drain_counters(const struct drain_maps *maps,
 	if (!err && maps->pending >= 0)
 		err = mapped_walk(maps->pending, ABI_PENDING_SLOTS,
 				  sizeof(struct abi_pending), count_dead_owners, &dead);
+	if (!err && maps->pending_spill >= 0)
+		err = drain_walk_hash(maps->pending_spill, sizeof(struct abi_pending),
+				      count_dead_owner, &dead);
 	if (err)
 		return err;
 	snap->totals[BLOCK_HEAP] = (struct snapshot_totals){

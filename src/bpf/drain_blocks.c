@@ -41,9 +41,9 @@ size_t drain_find(const struct drain *d, uint64_t key)
 	uint32_t total = d->sizes->live_buckets;
 	size_t at = DRAIN_NOWHERE;
 
-	if (!(key & 7))
+	if (total && !(key & 7))
 		at = drain_find_in_bucket(d, abi_live_hash(word, total, 0), key);
-	if (!(key & 7) && at == DRAIN_NOWHERE)
+	if (total && !(key & 7) && at == DRAIN_NOWHERE)
 		at = drain_find_in_bucket(d, abi_live_hash(word, total, 1), key);
 	if (at == DRAIN_NOWHERE && hashmap_get(&d->others, key, &index))
 		at = index;

@@ -22,6 +22,7 @@ struct drain {
 	struct snapshot *snap;
 	struct abi_control *control;
 	bool settled;
+	uint64_t applied, wanted; /* entries of a journal that is a ring */
 	/* Blocks that are not in a bucket's run: key to index in snap->blocks. */
 	struct hashmap others;
 	/* The keys of snap->blocks (abi.h), 0: taken out. */
@@ -54,11 +55,12 @@ bool drain_add(struct drain *d, uint64_t key, const struct abi_block *block);
 void drain_remove(struct drain *d, uint64_t key);
 
 /*
- * Walk a hash map with 64-bit keys; `value` is room for one. The walk begins anew when
- * the key it stands on is deleted, so keys are remembered and none is given twice. `fn`
- * may delete the key, and stops the walk by false: ERROR_NO_MEMORY.
+ * Walk a hash map with 64-bit keys and values of `value_bytes` (a multiple of 8), bucket
+ * by bucket, each as it is at one moment: no key that stays is left out or given twice
+ * (__htab_map_lookup_and_delete_batch(), kernel/bpf/hashtab.c, Linux 5.6). `fn` may
+ * delete the key, and stops the walk by false: ERROR_NO_MEMORY.
  */
-struct error *drain_walk_hash(int fd, uint32_t max_entries, uint64_t seed, void *value,
+struct error *drain_walk_hash(int fd, size_t value_bytes,
 			      bool (*fn)(uint64_t key, const void *value, void *arg),
 			      void *arg) __attribute__((warn_unused_result));
 
@@ -72,6 +74,20 @@ struct error *drain_read_tables(struct drain *d) __attribute__((warn_unused_resu
  */
 struct error *drain_renumber(int live, uint32_t bucket_count,
 			     const struct drain_resolver *resolver)
+	__attribute__((warn_unused_result));
+
+/* How often an entry of the journal is looked at that is not written yet, a microsecond
+ * and more apart: it takes nanoseconds, unless its thread is preempted. */
+#define DRAIN_ENTRY_TRIES 1000
+void drain_pause_ns(long ns);
+
+/* Apply an entry of the journal. False when memory is out. */
+bool drain_apply(struct drain *d, const struct abi_journal *entry);
+
+/* Where the journal is a ring (maps->live is -1): leave out what is in it; and apply the
+ * next `count` entries, d->settled being false when they do not come. */
+struct error *drain_ring_clear(struct drain *d) __attribute__((warn_unused_result));
+struct error *drain_ring_apply(struct drain *d, uint64_t count)
 	__attribute__((warn_unused_result));
 
 /* Open the journal. Changes from here on are in it, or were made before. */

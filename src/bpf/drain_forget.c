@@ -124,23 +124,23 @@ struct error *drain_forget(const struct drain_maps *maps,
 			   .gone = gone,
 			   .taken = taken,
 			   .slot_count = sizes->process_slots};
-	struct abi_block block;
-	struct abi_pending pending;
 	/* Calls first: a thread of another process, in the kernel stack of one that died
 	 * in a call, may at any time give up that call and put its old block back. */
-	struct error *err =
-		mapped_walk_writable(maps->pending, ABI_PENDING_SLOTS,
-				     sizeof(struct abi_pending), forget_pending, &f);
+	struct error *err = NULL;
 
+	if (maps->pending >= 0)
+		err = mapped_walk_writable(maps->pending, ABI_PENDING_SLOTS,
+					   sizeof(struct abi_pending), forget_pending,
+					   &f);
 	if (!err)
-		err = drain_walk_hash(maps->pending_spill, ABI_PENDING_SPILL, 0, &pending,
+		err = drain_walk_hash(maps->pending_spill, sizeof(struct abi_pending),
 				      forget_spilled_pending, &f);
-	if (!err)
+	if (!err && maps->live >= 0)
 		err = mapped_walk_writable(maps->live, sizes->live_buckets,
 					   sizeof(struct abi_live_bucket), forget_buckets,
 					   &f);
 	if (!err)
-		err = drain_walk_hash(maps->live_spill, sizes->live_spill, 0, &block,
+		err = drain_walk_hash(maps->live_spill, sizeof(struct abi_block),
 				      forget_spilled, &f);
 	*blocks += f.blocks;
 	*bytes += f.bytes;

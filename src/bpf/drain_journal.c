@@ -8,15 +8,12 @@
 /* Programs that looked at `draining` just before it was set are done by then. */
 #define GRACE_NS 200000
 
-/* An entry is written within nanoseconds, unless its thread is preempted. */
-#define ENTRY_TRIES 1000
-
-static void pause_ns(long ns)
+void drain_pause_ns(long ns)
 {
 	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
-static bool apply_entry(struct drain *d, const struct abi_journal *e)
+bool drain_apply(struct drain *d, const struct abi_journal *e)
 {
 	const struct abi_block block = {e->size_bytes, e->stack, e->tid, e->tick, 0};
 	uint64_t gone = e->kind == ABI_JOURNAL_TAKEN ? e->key : e->old_key;
@@ -35,8 +32,8 @@ static bool apply_journal(const void *elements, uint32_t first, uint32_t count, 
 	for (uint32_t i = 0; i < count; i++) {
 		const volatile uint32_t *kind = &entries[i].kind;
 
-		for (int tries = 0; !*kind && tries < ENTRY_TRIES; tries++)
-			pause_ns(1000);
+		for (int tries = 0; !*kind && tries < DRAIN_ENTRY_TRIES; tries++)
+			drain_pause_ns(1000);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (!*kind) {
 			d->settled = false;
@@ -45,7 +42,7 @@ static bool apply_journal(const void *elements, uint32_t first, uint32_t count, 
 
 		struct abi_journal entry = entries[i];
 
-		if (!apply_entry(d, &entry))
+		if (!drain_apply(d, &entry))
 			return false;
 	}
 	return true;
@@ -61,6 +58,11 @@ static bool clear_journal(const void *elements, uint32_t first, uint32_t count, 
 	return true;
 }
 
+static bool is_ring(const struct drain *d)
+{
+	return d->maps->live < 0;
+}
+
 static uint64_t entries_used(const struct drain *d)
 {
 	return __atomic_load_n(&d->control->journal_used, __ATOMIC_SEQ_CST);
@@ -74,13 +76,15 @@ struct error *drain_journal_open(struct drain *d)
 	/* Those of the last time. Whoever was late to write one has done so by now. */
 	if (used > ABI_JOURNAL_ENTRIES)
 		used = ABI_JOURNAL_ENTRIES;
-	err = mapped_walk_writable(d->maps->journal, (uint32_t)used,
-				   sizeof(struct abi_journal), clear_journal, NULL);
+	err = is_ring(d) ? drain_ring_clear(d)
+			 : mapped_walk_writable(d->maps->journal, (uint32_t)used,
+						sizeof(struct abi_journal), clear_journal,
+						NULL);
 	if (err)
 		return err;
 	__atomic_store_n(&d->control->journal_used, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&d->control->draining, 1, __ATOMIC_SEQ_CST);
-	pause_ns(GRACE_NS);
+	drain_pause_ns(GRACE_NS);
 	return NULL;
 }
 
@@ -89,11 +93,12 @@ struct error *drain_journal_close(struct drain *d, bool *settled)
 	uint64_t used = entries_used(d);
 	struct error *err;
 
-	d->settled = used <= ABI_JOURNAL_ENTRIES;
+	d->settled = is_ring(d) ? used < ABI_JOURNAL_LOST : used <= ABI_JOURNAL_ENTRIES;
 	if (!d->settled)
-		used = ABI_JOURNAL_ENTRIES;
-	err = mapped_walk(d->maps->journal, (uint32_t)used, sizeof(struct abi_journal),
-			  apply_journal, d);
+		used = is_ring(d) ? 0 : ABI_JOURNAL_ENTRIES;
+	err = is_ring(d) ? drain_ring_apply(d, used)
+			 : mapped_walk(d->maps->journal, (uint32_t)used,
+				       sizeof(struct abi_journal), apply_journal, d);
 	__atomic_store_n(&d->control->draining, 0, __ATOMIC_SEQ_CST);
 	*settled = d->settled;
 	return err;

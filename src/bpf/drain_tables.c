@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include <linux/bpf.h>
-
 #include "bpf/drain_blocks.h"
 #include "bpf/mapped.h"
-#include "bpf/syscall.h"
 
 /* --- the table -------------------------------------------------------------------- */
 
@@ -79,34 +76,6 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 
 /* --- what is not in the table ----------------------------------------------------- */
 
-struct error *drain_walk_hash(int fd, uint32_t max_entries, uint64_t seed, void *value,
-			      bool (*fn)(uint64_t key, const void *value, void *arg),
-			      void *arg)
-{
-	uint64_t key, next;
-	/* Bounded, should keys be deleted faster than we walk. */
-	uint64_t steps = (uint64_t)max_entries * 4;
-	struct error *failed = NULL;
-	struct hashmap seen;
-
-	hashmap_init(&seen, seed);
-
-	for (int err = sys_bpf_element(BPF_MAP_GET_NEXT_KEY, fd, NULL, &next);
-	     !err && steps; steps--) {
-		key = next;
-		if (!hashmap_get(&seen, key, NULL) &&
-		    sys_bpf_element(BPF_MAP_LOOKUP_ELEM, fd, &key, value) == 0) {
-			if (!hashmap_put(&seen, key, 1) || !fn(key, value, arg)) {
-				failed = error_no_memory();
-				break;
-			}
-		}
-		err = sys_bpf_element(BPF_MAP_GET_NEXT_KEY, fd, &key, &next);
-	}
-	hashmap_deinit(&seen);
-	return failed;
-}
-
 static bool add_spilled(uint64_t key, const void *value, void *arg)
 {
 	struct drain *d = arg;
@@ -154,23 +123,22 @@ static bool add_spilled_pending(uint64_t tid, const void *value, void *arg)
 
 static struct error *read_spills(struct drain *d)
 {
-	struct abi_block block;
-	struct abi_pending pending;
-	struct error *err = drain_walk_hash(d->maps->live_spill, d->sizes->live_spill,
-					    d->ticks->start_ns, &block, add_spilled, d);
+	struct error *err = drain_walk_hash(d->maps->live_spill, sizeof(struct abi_block),
+					    add_spilled, d);
 
 	if (!err && d->maps->pending_spill >= 0)
-		err = drain_walk_hash(d->maps->pending_spill, ABI_PENDING_SPILL,
-				      d->ticks->start_ns, &pending, add_spilled_pending,
-				      d);
+		err = drain_walk_hash(d->maps->pending_spill, sizeof(struct abi_pending),
+				      add_spilled_pending, d);
 	return err;
 }
 
 struct error *drain_read_tables(struct drain *d)
 {
-	struct error *err = mapped_walk(d->maps->live, d->sizes->live_buckets,
-					sizeof(struct abi_live_bucket), read_buckets, d);
+	struct error *err = NULL;
 
+	if (d->maps->live >= 0)
+		err = mapped_walk(d->maps->live, d->sizes->live_buckets,
+				  sizeof(struct abi_live_bucket), read_buckets, d);
 	if (!err)
 		err = read_spills(d);
 	if (!err && d->maps->pending >= 0)

@@ -11,9 +11,11 @@
 #include "bpf/link.h"
 #include "bpf/syscall.h"
 #include "util/cleanup.h"
+#include "util/locked_memory.h"
 
-#define HELPER_PROBE_READ_KERNEL 113 /* BPF_FUNC_probe_read_kernel */
-#define HELPER_GET_ATTACH_COOKIE 174 /* BPF_FUNC_get_attach_cookie */
+#define HELPER_PROBE_READ_KERNEL    113 /* BPF_FUNC_probe_read_kernel */
+#define HELPER_GET_CURRENT_TASK_BTF 158 /* BPF_FUNC_get_current_task_btf */
+#define HELPER_GET_ATTACH_COOKIE    174 /* BPF_FUNC_get_attach_cookie */
 
 int kernel_load(uint32_t type, const struct bpf_insn *insns, uint32_t count,
 		uint32_t attach_type)
@@ -43,10 +45,11 @@ bool kernel_loads(uint32_t type, const struct bpf_insn *insns, uint32_t count)
 	return fd >= 0;
 }
 
-static bool has_cookies(void)
+/* `helper` has one argument at most, the context. */
+static bool has_helper(int helper)
 {
 	const struct bpf_insn insns[] = {
-		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, HELPER_GET_ATTACH_COOKIE),
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, helper),
 		INSN_RETURN_0,
 	};
 
@@ -144,10 +147,15 @@ static bool has_whole_processes(void)
 
 void kernel_features_detect(struct kernel_features *ret)
 {
-	ret->cookies = has_cookies();
+	struct rlimit before;
+
+	locked_memory_lift(&before);
+	ret->cookies = has_helper(HELPER_GET_ATTACH_COOKIE);
 	ret->uprobe_multi = ret->cookies && has_uprobe_multi(ATTACH_TYPE_UPROBE_MULTI) &&
 			    has_whole_processes();
 	ret->sessions = ret->uprobe_multi && has_uprobe_multi(ATTACH_TYPE_UPROBE_SESSION);
 	ret->atomics = has_atomics();
+	ret->task_btf = has_helper(HELPER_GET_CURRENT_TASK_BTF);
 	ret->reads_kernel = has_kernel_reads();
+	locked_memory_restore(&before);
 }

@@ -44,6 +44,20 @@ static bool struct_member(const struct btf *btf, const char *type, const char *n
 	return id > 0 && member_find(btf, (uint32_t)id, name, offset, member_type);
 }
 
+/* THREAD_SIZE: arch/x86/include/asm/page_64_types.h, twice as much with CONFIG_KASAN. */
+static uint32_t stack_bytes(const struct btf *btf)
+{
+#if defined(__x86_64__)
+	uint32_t offset, type;
+
+	return struct_member(btf, "kmem_cache", "kasan_info", &offset, &type) ? 32768
+									      : 16384;
+#else
+	(void)btf;
+	return 0;
+#endif
+}
+
 #if defined(__x86_64__)
 /* The members of struct pt_regs that the probes read, as probes/kernel places them. */
 static const struct {
@@ -90,6 +104,9 @@ void kernel_offsets_read(struct kernel_offsets *ret)
 		struct_member(btf, "return_instance", "next", &ret->instance_next, &type);
 	ret->has_task = struct_member(btf, "task_struct", "pid", &ret->task_pid, &type) &&
 			struct_member(btf, "task_struct", "tgid", &ret->task_tgid, &type);
+	ret->stack_bytes = stack_bytes(btf);
+	ret->has_stack = ret->stack_bytes && struct_member(btf, "task_struct", "stack",
+							   &ret->task_stack, &type);
 #if defined(__x86_64__)
 	ret->has_pt_regs = btf__find_by_name_kind(btf, "pt_regs", BTF_KIND_STRUCT) > 0;
 	ret->pt_regs_as_embedded = ret->has_pt_regs;

@@ -29,6 +29,10 @@ struct kernel_offsets {
 	uint32_t task_pid;  /* task_struct.pid */
 	uint32_t task_tgid; /* task_struct.tgid */
 
+	bool has_stack;       /* the two numbers below are known */
+	uint32_t task_stack;  /* task_struct.stack */
+	uint32_t stack_bytes; /* of a kernel stack, THREAD_SIZE */
+
 	bool has_pt_regs;         /* struct pt_regs was found */
 	bool pt_regs_as_embedded; /* and is laid out as probes/kernel has it */
 };

@@ -383,7 +383,7 @@ static struct error *start_thread(struct learner *l)
 struct error *learner_create(const struct learner_maps *maps, struct learner **ret)
 {
 	_cleanup_(learner_destroyp) struct learner *l = calloc(1, sizeof(*l));
-	void *rules, *index;
+	void *rules, *index = NULL;
 	struct error *err;
 
 	if (!l)
@@ -412,13 +412,16 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 				       .bucket_count = maps->sizes->rule_buckets,
 				       .spill_fd = maps->rule_spill,
 				       .control = maps->control};
-	err = map_table(maps->stack_index,
-			(size_t)maps->sizes->stack_buckets *
-				sizeof(struct abi_stack_bucket),
-			&l->index_bytes, &index);
+	if (maps->stack_index >= 0)
+		err = map_table(maps->stack_index,
+				(size_t)maps->sizes->stack_buckets *
+					sizeof(struct abi_stack_bucket),
+				&l->index_bytes, &index);
 	if (err)
 		return err;
 	l->stacks = (struct stack_store){.index = index,
+					 .numbers_fd = maps->stack_numbers,
+					 .claims_fd = maps->stack_claims,
 					 .sizes = maps->sizes,
 					 .stacks_fd = maps->stacks,
 					 .control = maps->control};

@@ -28,7 +28,9 @@ struct learner_maps {
 				   WALK_EXACT of the probes does */
 	enum trace_scope scope;
 	bool counts_hits; /* each walk is a hit of an event */
-	int misses, rules, rule_spill, stacks, stack_index;
+	int misses, rules, rule_spill, stacks;
+	int stack_index;                 /* or, when it is -1: */
+	int stack_numbers, stack_claims; /* of bpf/stack_store.h */
 };
 
 struct error *learner_create(const struct learner_maps *maps, struct learner **ret)

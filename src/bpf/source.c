@@ -102,6 +102,7 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 								   : MANY_PROCESSES,
 		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
 		.live_spill = (uint32_t)(options->max_allocations / 128 + 64),
+		.pending_spill = ABI_PENDING_SPILL,
 		.stack_buckets = (uint32_t)(options->max_stacks * 2 / ABI_STACK_WAYS + 1),
 		.max_stacks = (uint32_t)options->max_stacks,
 		.stack_record_bytes = (uint32_t)(sizeof(struct abi_stack_head) +
@@ -109,6 +110,11 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 		.rule_buckets = options->scope == SCOPE_PROCESSES ? FEW_RULE_BUCKETS
 								  : MANY_RULE_BUCKETS,
 	};
+	if (options->no_atomics) {
+		ret->live_buckets = ret->stack_buckets = 0;
+		ret->live_spill = (uint32_t)options->max_allocations;
+		ret->pending_spill = ABI_PENDING_ALL;
+	}
 	compute_thread_sizes(options, ret);
 }
 
@@ -282,6 +288,24 @@ static bool add_kernel_flags(struct source *source, const struct source_options 
 	return ok;
 }
 
+/* What old kernels lack. */
+static bool add_lack_flags(struct source *source, const struct source_options *o)
+{
+	bool ok = true;
+
+	if (o->no_atomics)
+		ok &= add_flag(source, "-DNO_ATOMICS") &&
+		      add_flag(source, "-DJOURNAL_RING_PAGES=%ld",
+			       (long)ABI_JOURNAL_RING_BYTES / sysconf(_SC_PAGESIZE));
+	if (o->no_task_btf)
+		ok &= add_flag(source, "-DNO_TASK_BTF");
+	/* bpf_task_pt_regs() is of the same release as cookies. */
+	if (!o->cookies && o->offsets.has_stack)
+		ok &= add_flag(source, "-DOFFSET_TASK_STACK=%u", o->offsets.task_stack) &&
+		      add_flag(source, "-DKERNEL_STACK_BYTES=%u", o->offsets.stack_bytes);
+	return ok;
+}
+
 static bool add_program_flags(struct source *source, const struct source_options *o)
 {
 	bool ok = true;
@@ -324,6 +348,7 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	ok &= add_flag(source, "-DCPU_SLOTS=%" PRIu32, z->cpu_slots);
 	ok &= add_flag(source, "-DLIVE_BUCKETS=%" PRIu32, z->live_buckets);
 	ok &= add_flag(source, "-DLIVE_SPILL=%" PRIu32, z->live_spill);
+	ok &= add_flag(source, "-DPENDING_SPILL=%" PRIu32, z->pending_spill);
 	ok &= add_flag(source, "-DSTACK_BUCKETS=%" PRIu32, z->stack_buckets);
 	ok &= add_flag(source, "-DMAX_STACKS=%" PRIu32, z->max_stacks);
 	if (o->with_time)
@@ -361,7 +386,7 @@ static bool add_flags(struct source *source, const struct source_options *o)
 			     !o->pid_namespace.inode && !o->event && !o->kernel_points;
 	if (source->keeps_tids)
 		ok &= add_flag(source, "-DKEEPS_TIDS");
-	ok &= add_program_flags(source, o);
+	ok &= add_program_flags(source, o) && add_lack_flags(source, o);
 	if (o->maps_are_there)
 		ok &= add_flag(source, "-DMAPS_ARE_THERE");
 	if (o->sessions) {
@@ -495,12 +520,15 @@ void source_point_name(const struct kernel_point *point, char ret[PROGRAM_NAME_M
 /* Is this fragment part of the program? */
 static bool is_wanted(const char *name, const struct source_options *o)
 {
-	static const char *const of_allocations[] = {"sites.c", "live.c", "pending.c",
-						     "sample.c", "account.c"};
+	static const char *const of_allocations[] = {
+		"sites.c", "live.c", "live_hash.c", "pending.c", "sample.c", "account.c"};
 
+	if (!strcmp(name, o->no_atomics ? "live.c" : "live_hash.c") ||
+	    !strcmp(name, o->no_atomics ? "stack_table.c" : "stack_hash.c"))
+		return false;
 	if (!strcmp(name, "kernel.c"))
 		return o->kernel_points;
-	if (o->kernel_points && (!strcmp(name, "live.c") || !strcmp(name, "sample.c")))
+	if (o->kernel_points && (!strncmp(name, "live", 4) || !strcmp(name, "sample.c")))
 		return true;
 	if (!strcmp(name, "hooks.c"))
 		return !o->event && !o->told && !o->kernel_points;

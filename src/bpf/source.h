@@ -61,6 +61,8 @@ struct source_options {
 	unsigned temporary_threshold; /* with traffic: at most so many events between */
 	bool cookies;                 /* the kernel has attach cookies (5.15) */
 	bool sessions;                /* and sessions (6.13) */
+	bool no_atomics;              /* no compare-and-exchange (5.12): all in hashes */
+	bool no_task_btf;             /* the kernel has no typed tasks (5.11) */
 	bool one_process;             /* with SCOPE_PROCESSES: there will be just one */
 	bool rules;                   /* walk by rules; else by frame pointer alone */
 	bool no_frame_pointers;       /* with rules: never by frame pointer */
@@ -87,8 +89,10 @@ struct source_options {
 struct source_sizes {
 	uint32_t cpu_slots;     /* records of `counters`, a power of two */
 	uint32_t process_slots; /* of `processes`, a power of two */
+	/* Without atomics there are no buckets, and all is in the spills. */
 	uint32_t live_buckets;
-	uint32_t live_spill; /* entries */
+	uint32_t live_spill;    /* entries */
+	uint32_t pending_spill; /* entries */
 	uint32_t stack_buckets;
 	uint32_t max_stacks;
 	uint32_t stack_record_bytes;

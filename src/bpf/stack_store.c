@@ -5,7 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <linux/bpf.h>
+
 #include "abi.h"
+#include "bpf/syscall.h"
 
 /* One record, mapped only while it is looked at: see bpf/mapped.h. */
 struct window {
@@ -125,23 +128,85 @@ static uint32_t add(struct stack_store *store, struct abi_stack_bucket *first,
 	return number;
 }
 
+static uint32_t number_by_table(struct stack_store *store,
+				const struct stored_stack *stack,
+				const struct abi_stack_hash *hash)
+{
+	struct abi_stack_bucket *first, *second;
+	uint32_t number;
+
+	first = &store->index[abi_live_hash(hash->hash, store->sizes->stack_buckets, 0)];
+	second = &store->index[abi_live_hash(hash->hash, store->sizes->stack_buckets, 1)];
+	number = find(store, first, hash);
+	if (number == ABI_NO_STACK)
+		number = find(store, second, hash);
+	if (number == ABI_NO_STACK)
+		number = add(store, first, second, stack, hash);
+	return number;
+}
+
+/* --- by the hashes ---------------------------------------------------------------- */
+
+static bool insert(int fd, const void *key, const uint32_t *value)
+{
+	return sys_bpf_insert(fd, key, value) == 0;
+}
+
+/* As stack_take_number() of the probes. */
+static uint32_t take_number(struct stack_store *store)
+{
+	uint64_t *used = &store->control->stacks_used;
+	uint64_t from = __atomic_load_n(used, __ATOMIC_SEQ_CST);
+	const uint32_t taken = 1;
+
+	if (from >= store->sizes->max_stacks)
+		return ABI_NO_STACK;
+	__atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < ABI_STACK_CLAIM_TRIES; i++) {
+		uint32_t number = (uint32_t)from + i;
+
+		if (number >= store->sizes->max_stacks)
+			break;
+		if (insert(store->claims_fd, &number, &taken))
+			return number;
+	}
+	return ABI_NO_STACK;
+}
+
+static uint32_t number_by_hash(struct stack_store *store,
+			       const struct stored_stack *stack,
+			       const struct abi_stack_hash *hash)
+{
+	const struct abi_stack_key key = {hash->hash, hash->check};
+	uint32_t number, other;
+
+	if (!sys_bpf_element(BPF_MAP_LOOKUP_ELEM, store->numbers_fd, &key, &number))
+		return number;
+	number = take_number(store);
+	if (number == ABI_NO_STACK || !write_record(store, number, stack, hash->check))
+		return ABI_NO_STACK;
+	if (insert(store->numbers_fd, &key, &number))
+		return number;
+	/* A probe was first, or there is no room: the record stays unused. */
+	write_record(store, number, stack, 0);
+	return sys_bpf_element(BPF_MAP_LOOKUP_ELEM, store->numbers_fd, &key, &other)
+		       ? ABI_NO_STACK
+		       : other;
+}
+
+/* --- both ------------------------------------------------------------------------- */
+
 uint32_t stack_store_number(struct stack_store *store, const struct stored_stack *stack)
 {
 	struct abi_stack_hash hash;
-	struct abi_stack_bucket *first, *second;
 	uint32_t number;
 
 	abi_stack_hash_begin(&hash, stack->process, stack->allocator);
 	for (size_t i = 0; i < stack->depth; i++)
 		abi_stack_hash_step(&hash, stack->pcs[i]);
 	abi_stack_hash_end(&hash, stack->end);
-	first = &store->index[abi_live_hash(hash.hash, store->sizes->stack_buckets, 0)];
-	second = &store->index[abi_live_hash(hash.hash, store->sizes->stack_buckets, 1)];
-	number = find(store, first, &hash);
-	if (number == ABI_NO_STACK)
-		number = find(store, second, &hash);
-	if (number == ABI_NO_STACK)
-		number = add(store, first, second, stack, &hash);
+	number = store->index ? number_by_table(store, stack, &hash)
+			      : number_by_hash(store, stack, &hash);
 	if (number == ABI_NO_STACK)
 		store->refused++;
 	return number;

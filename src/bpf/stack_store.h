@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks by number, as probes/stack.c has them, from memtrace's side: a stack that the
- * learner has walked gets the number that it has, or will have, when the probes walk it.
+ * Stacks by number, as probes/stack_table.c and stack_hash.c have them, from memtrace's
+ * side: a stack that the learner has walked gets the number that it has, or will have,
+ * when the probes walk it.
  */
 #ifndef BPF_STACK_STORE_H
 #define BPF_STACK_STORE_H
@@ -15,7 +16,8 @@ struct abi_control;
 struct abi_stack_bucket;
 
 struct stack_store {
-	struct abi_stack_bucket *index; /* mapped; borrowed */
+	struct abi_stack_bucket *index; /* mapped; borrowed. NULL: by the hashes */
+	int numbers_fd, claims_fd;      /* of probes/stack_hash.c */
 	const struct source_sizes *sizes;
 	int stacks_fd;
 	struct abi_control *control; /* mapped; borrowed */

@@ -14,7 +14,8 @@ int sys_bpf(int command, void *attr, uint32_t size)
 	return ret < 0 ? -errno : (int)ret;
 }
 
-int sys_bpf_element(int command, int fd, const void *key, void *value)
+static int element(int command, int fd, const void *key, const void *value,
+		   uint64_t flags)
 {
 	union bpf_attr attr;
 
@@ -22,5 +23,16 @@ int sys_bpf_element(int command, int fd, const void *key, void *value)
 	attr.map_fd = (uint32_t)fd;
 	attr.key = (uint64_t)(uintptr_t)key;
 	attr.value = (uint64_t)(uintptr_t)value;
+	attr.flags = flags;
 	return sys_bpf(command, &attr, sizeof(attr));
+}
+
+int sys_bpf_element(int command, int fd, const void *key, void *value)
+{
+	return element(command, fd, key, value, 0);
+}
+
+int sys_bpf_insert(int fd, const void *key, const void *value)
+{
+	return element(BPF_MAP_UPDATE_ELEM, fd, key, value, BPF_NOEXIST);
 }

@@ -18,4 +18,7 @@ int sys_bpf(int command, void *attr, uint32_t size);
  * for BPF_MAP_DELETE_ELEM. Returns 0, or -errno. */
 int sys_bpf_element(int command, int fd, const void *key, void *value);
 
+/* Put an element into a hash that has none of this key: 0, or -EEXIST and others. */
+int sys_bpf_insert(int fd, const void *key, const void *value);
+
 #endif

@@ -34,11 +34,11 @@ static struct error *check_kernel(const struct tracer *t)
 {
 	const struct event_spec *event = t->options.event;
 
-	if (!t->features.atomics)
+	if (t->options.tables == TABLES_ARRAYS && !t->features.atomics)
 		return error_create(
 			ERROR_UNSUPPORTED,
-			"this kernel's BPF has no compare-and-exchange, which the "
-			"tables need: Linux 5.12 or newer is required");
+			"this kernel's BPF has no compare-and-exchange (Linux 5.12), "
+			"which arrays need: use --tables hashes");
 	if (!t->features.reads_kernel)
 		return error_create(
 			ERROR_PERMISSION,
@@ -46,11 +46,18 @@ static struct error *check_kernel(const struct tracer *t)
 			"program may read its memory, as memtrace has to; with "
 			"lockdown=integrity it may");
 	/* Of the same release as bpf_task_pt_regs(). */
-	if (event && !event_is_in_file(event->kind) && !t->features.cookies)
-		return error_create(ERROR_UNSUPPORTED,
-				    "counting %s needs Linux 5.15, whose BPF finds the "
-				    "registers of user space",
-				    event->text);
+	if (event && !event_is_in_file(event->kind) && !t->features.cookies) {
+		struct kernel_offsets offsets;
+
+		kernel_offsets_read(&offsets);
+		if (!offsets.has_stack || !offsets.pt_regs_as_embedded)
+			return error_create(
+				ERROR_UNSUPPORTED,
+				"counting %s needs Linux 5.15, or type information "
+				"(CONFIG_DEBUG_INFO_BTF), to find the registers of user "
+				"space",
+				event->text);
+	}
 	if (t->options.told && !t->features.cookies)
 		return error_create(ERROR_UNSUPPORTED,
 				    "--otel-memory needs Linux 5.15, whose BPF tells "
@@ -129,6 +136,8 @@ static struct source_options source_options(const struct tracer *t)
 		.temporary_threshold = t->options.temporary_threshold,
 		.cookies = t->features.cookies,
 		.sessions = tracer_uses_sessions(t, tracer_preferred_ops(t)),
+		.no_atomics = t->by_hash,
+		.no_task_btf = !t->features.task_btf,
 		.rules = t->options.unwind != UNWIND_CHOICE_FP,
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
 		.event = t->options.event,
@@ -216,7 +225,8 @@ static struct error *open_maps(struct tracer *t)
 {
 	enum {
 		ALWAYS = 7,
-		CALLS = 1, /* of a process's allocators */
+		ARRAYS = 8, /* not with hashes */
+		CALLS = 1,  /* of a process's allocators */
 		EVENTS = 2,
 		KERNEL = 4,
 	} what = t->options.event ? EVENTS : t->options.kernel ? KERNEL : CALLS;
@@ -230,17 +240,18 @@ static struct error *open_maps(struct tracer *t)
 		{"processes", &t->maps.processes, ALWAYS},
 		{"counters", &t->maps.counters, ALWAYS},
 		{"sites_at", &sites_at, CALLS},
-		{"live", &t->maps.live, CALLS | KERNEL},
+		{"live", &t->maps.live, CALLS | KERNEL | ARRAYS},
 		{"live_spill", &t->maps.live_spill, CALLS | KERNEL},
 		{"journal", &t->maps.journal, CALLS | KERNEL},
-		{"pending", &t->maps.pending, CALLS},
+		{"pending", &t->maps.pending, CALLS | ARRAYS},
 		{"pending_spill", &t->maps.pending_spill, CALLS},
 		{"stacks", &t->maps.stacks, ALWAYS},
 		{"event_counts", &t->event_counts, EVENTS},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		if (!(wanted[i].of & (int)what)) {
+		if (!(wanted[i].of & (int)what) ||
+		    (wanted[i].of & ARRAYS && t->by_hash)) {
 			*wanted[i].fd = -1;
 			continue;
 		}
@@ -249,6 +260,12 @@ static struct error *open_maps(struct tracer *t)
 			return error_create(ERROR_COMPILE,
 					    "the compiled probes have no map %s",
 					    wanted[i].name);
+	}
+	if (t->by_hash) {
+		t->claims = compiler_map(t->compiler, "claims");
+		if (t->claims < 0)
+			return error_create(ERROR_COMPILE,
+					    "the compiled probes have no map claims");
 	}
 	t->control = mapped_open(t->maps.control, sizeof(*t->control));
 	t->processes = mapped_open(t->maps.processes, processes_bytes(t));
@@ -341,13 +358,14 @@ struct error *tracer_create(const struct tracer_options *options,
 		return error_no_memory();
 	for (size_t i = 0; i < RAW_TRACEPOINTS; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
-	t->event_counts = -1;
+	t->event_counts = t->claims = -1;
 	for (size_t i = 0; i < MAX_PROGRAMS; i++)
 		t->programs[i] = -1;
 	t->options = *options;
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
 	kernel_features_detect(&t->features);
+	t->by_hash = options->tables == TABLES_HASHES || !t->features.atomics;
 	err = check_kernel(t);
 	if (!err && options->event && !event_is_in_file(options->event->kind))
 		err = kernel_events_check(options->event);
@@ -547,6 +565,18 @@ const char *tracer_attach_name(const struct tracer *t)
 unsigned tracer_stack_depth(const struct tracer *t)
 {
 	return t->options.stack_depth;
+}
+
+const char *tables_text(enum tables_choice choice, const struct kernel_features *features)
+{
+	if (!features->atomics)
+		return "hashes (this kernel's BPF has no compare-and-exchange)";
+	return choice == TABLES_HASHES ? "hashes" : "arrays";
+}
+
+const char *tracer_tables_name(const struct tracer *t)
+{
+	return t->by_hash ? "hashes" : "arrays";
 }
 
 const char *tracer_headers_kind(const struct tracer *t)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/features.h"
 #include "bpf/headers.h"
 #include "bpf/source.h"
 #include "plan/plan.h"
@@ -32,7 +33,20 @@ enum unwind_choice {
 	UNWIND_CHOICE_FP
 };
 
+/* Where blocks and numbers of stacks are kept: in arrays, by compare-and-exchange, or in
+ * hashes; auto takes the former where the kernel's BPF has that. */
+enum tables_choice {
+	TABLES_AUTO,
+	TABLES_ARRAYS,
+	TABLES_HASHES
+};
+
+/* Which these features make of it, and why, for people. */
+const char *tables_text(enum tables_choice choice,
+			const struct kernel_features *features);
+
 struct tracer_options {
+	enum tables_choice tables;
 	enum unwind_choice unwind;
 	uint64_t max_allocations, max_stacks;
 	unsigned stack_depth;
@@ -172,6 +186,9 @@ const char *tracer_headers_kind(const struct tracer *tracer);
 /* For -v: walks that met a call site without a rule, and rules that were learned. Both 0
  * when walks are by frame pointer alone. */
 void tracer_unwind_counts(const struct tracer *tracer, uint64_t *walks, uint64_t *rules);
+
+/* "arrays" or "hashes". */
+const char *tracer_tables_name(const struct tracer *tracer);
 
 /* How many frames are kept: fewer than asked for when the kernel would not verify more.
  */

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/claims.h"
 #include "bpf/tracer_state.h"
 #include "util/cleanup.h"
 
@@ -10,10 +11,20 @@ static uint64_t owner_of(const struct abi_process *p)
 	return __atomic_load_n(&p->tgid, __ATOMIC_ACQUIRE);
 }
 
-static bool change_owner(struct abi_process *p, uint64_t from, uint64_t to)
+static bool change_owner(const struct tracer *t, struct abi_process *p, uint64_t from,
+			 uint64_t to)
 {
-	return __atomic_compare_exchange_n(&p->tgid, &from, to, false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_SEQ_CST);
+	uint64_t key = ABI_CLAIM_PROCESS((uint64_t)(p - t->processes));
+
+	if (t->claims >= 0 && !claims_take(t->claims, key, to))
+		return false;
+
+	bool is_changed = __atomic_compare_exchange_n(&p->tgid, &from, to, false,
+						      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+
+	if (t->claims >= 0)
+		claims_give(t->claims, key);
+	return is_changed;
 }
 
 /* As process_find() of probes/process.c; NULL: it has none. */
@@ -70,7 +81,7 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 		/* Told before the probes look: nobody else gives this slot away but a
 		 * probe of the same process. */
 		at->has_ranges = 0;
-		if (change_owner(at, 0, tgid) || owner_of(at) == tgid)
+		if (change_owner(t, at, 0, tgid) || owner_of(at) == tgid)
 			p = at;
 	}
 	if (!p)
@@ -177,7 +188,7 @@ void tracer_retire(struct tracer *t, uint32_t slot)
 
 	/* An exec may have done so just now. */
 	if (tgid && !(tgid & ABI_PROCESS_RETIRED))
-		change_owner(p, tgid, tgid | ABI_PROCESS_RETIRED);
+		change_owner(t, p, tgid, tgid | ABI_PROCESS_RETIRED);
 	if (t->options.traffic)
 		traffic_tables_end_process(&t->traffic, slot);
 }

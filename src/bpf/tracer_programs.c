@@ -18,7 +18,8 @@ const struct attach_ops *tracer_preferred_ops(const struct tracer *t)
 
 bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops)
 {
-	return t->features.sessions && ops == &attach_uprobe_multi;
+	/* Those kernels have atomics, and what is of sessions only wants them. */
+	return t->features.sessions && ops == &attach_uprobe_multi && !t->by_hash;
 }
 
 /* A plain free needs no return probe, and so a smaller program. */

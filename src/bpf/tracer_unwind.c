@@ -25,16 +25,19 @@ struct error *tracer_open_learner(struct tracer *t)
 	const struct {
 		const char *name;
 		int *fd;
+		bool is_wanted;
 	} wanted[] = {
-		{"misses", &maps.misses},
-		{"rules", &maps.rules},
-		{"rule_spill", &maps.rule_spill},
-		{"stack_index", &maps.stack_index},
+		{"misses", &maps.misses, true},
+		{"rules", &maps.rules, true},
+		{"rule_spill", &maps.rule_spill, true},
+		{"stack_index", &maps.stack_index, !t->by_hash},
+		{"stack_numbers", &maps.stack_numbers, t->by_hash},
+		{"stack_claims", &maps.stack_claims, t->by_hash},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		*wanted[i].fd = compiler_map(t->compiler, wanted[i].name);
-		if (*wanted[i].fd < 0)
+		if (*wanted[i].fd < 0 && wanted[i].is_wanted)
 			return error_create(ERROR_COMPILE,
 					    "the compiled probes have no map %s",
 					    wanted[i].name);

@@ -137,6 +137,7 @@ void kernel_say_tracing(const struct tracees *ts, const struct tracer *tracer,
 
 struct error *kernel_dry_run(const struct options *options)
 {
+	struct kernel_features features;
 	struct kernel_points points;
 	struct error *err = kernel_points_find(options->attach == ATTACH_PERF, &points);
 
@@ -145,6 +146,8 @@ struct error *kernel_dry_run(const struct options *options)
 	kernel_points_print(&points, stdout);
 	printf("attach by: %s\n",
 	       points.list.data[0].is_raw ? "raw tracepoints" : "perf events");
+	kernel_features_detect(&features);
+	printf("tables: %s\n", tables_text(options->tables, &features));
 	kernel_points_deinit(&points);
 	return NULL;
 }

@@ -29,6 +29,10 @@ static const char *const colors[] = {
 static const char *const formats[] = {"text", "json", NULL};
 static const char *const attaches[] = {
 	[ATTACH_AUTO] = "auto", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf", NULL};
+static const char *const tables[] = {[TABLES_AUTO] = "auto",
+				     [TABLES_ARRAYS] = "arrays",
+				     [TABLES_HASHES] = "hashes",
+				     NULL};
 static const char *const unwinds[] = {[UNWIND_CHOICE_AUTO] = "auto",
 				      [UNWIND_CHOICE_RULES] = "rules",
 				      [UNWIND_CHOICE_FP] = "fp",
@@ -476,6 +480,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.expected = "'auto', 'multi' or 'perf'",
 		.help = "attach by one uprobe_multi link (Linux 6.6), by perf events, or "
 			"auto (the default): the former where the kernel has it",
+	},
+	[OPTION_TABLES] = {
+		"tables", .argument = "KIND", .group = GROUP_ADVANCED,
+		.kind = KIND_CHOICE, FIELD(tables), .choices = tables,
+		.expected = "'auto', 'arrays' or 'hashes'",
+		.help = "keep blocks in arrays, which need compare-and-exchange in BPF "
+			"(Linux 5.12), in hashes, which take longer, or auto (the "
+			"default): the former where the kernel has it",
 	},
 	[OPTION_UNWIND] = {
 		"unwind", .argument = "HOW", .group = GROUP_ADVANCED,

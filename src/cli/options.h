@@ -106,6 +106,7 @@ struct options {
 	enum headers_mode headers_mode;
 	const char *headers_dir; /* borrowed from argv */
 	enum attach_choice attach;
+	enum tables_choice tables;
 	enum unwind_choice unwind;  /* --unwind, default auto */
 	const char *library;        /* --lib PATH (-L, -O/--obj): look for the allocator
 				       in this file only; NULL: detect. Borrowed. */

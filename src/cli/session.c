@@ -135,6 +135,7 @@ static void dry_run(const struct session *s)
 			       (s->event.text && !event_is_in_file(s->event.kind))
 		       ? "perf events"
 		       : "uprobe_multi");
+	printf("tables: %s\n", tables_text(s->options->tables, &features));
 }
 
 static void say_missing(const struct plan *plan)
@@ -166,6 +167,7 @@ static struct error *create_kernel(struct session *s)
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
 		.attach = o->attach,
+		.tables = o->tables,
 		.unwind = UNWIND_CHOICE_FP,
 		.progress = progress_show,
 		.progress_arg = &s->progress,
@@ -223,6 +225,7 @@ static struct error *start_tracing(struct session *s)
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
 		.attach = o->attach,
+		.tables = o->tables,
 		.unwind = o->unwind,
 		.progress = progress_show,
 		.progress_arg = &s->progress,
@@ -304,8 +307,11 @@ static void say_tracing(const struct session *s)
 	if (said > SAID_MAX)
 		fprintf(stderr, "memtrace: and %zu more; Ctrl-C ends\n", said - SAID_MAX);
 	if (s->options->verbose)
-		fprintf(stderr, "memtrace: attached by %s, compiled with %s headers\n",
-			tracer_attach_name(s->tracer), tracer_headers_kind(s->tracer));
+		fprintf(stderr,
+			"memtrace: attached by %s, compiled with %s headers, tables are "
+			"%s\n",
+			tracer_attach_name(s->tracer), tracer_headers_kind(s->tracer),
+			tracer_tables_name(s->tracer));
 	if (tracer_stack_depth(s->tracer) < s->options->stack_depth)
 		fprintf(stderr,
 			"memtrace: this kernel takes no program for stacks of %u frames: "

@@ -125,6 +125,7 @@ static void function_calls(void)
 	/* By its path, by perf events, by rules. */
 	calls("uprobe:" EVENTS_BINARY ":work", "--attach perf --unwind auto", "work");
 	calls("uretprobe:events:work", "--unwind auto", NULL);
+	calls("uretprobe:events:work", "--unwind auto --tables hashes", NULL);
 }
 
 /* The target's own frames of a row, without the kernel's, and the kernel's. */

@@ -159,6 +159,31 @@ static void attached_by_perf_events(void)
 		.name = "mappings", .blocks = 80, .options = "--attach perf --mappings"});
 }
 
+/* The tables of kernels whose BPF has no compare-and-exchange: eight threads that call
+ * from the same places at once claim the same stacks, and free each other's blocks. */
+static void tables_are_hashes(void)
+{
+	const char *options = "--tables hashes";
+
+	check_scenario(
+		&(struct scenario){.name = "mixed", .blocks = 20000, .options = options},
+		8);
+	check_scenario(&(struct scenario){.name = "handover",
+					  .blocks = 20000,
+					  .options = options},
+		       8);
+	check_scenario(
+		&(struct scenario){.name = "huge", .blocks = 16, .options = options}, 1);
+	check_scenario(
+		&(struct scenario){.name = "fork", .blocks = 500, .options = options}, 1);
+	check_scenario(&(struct scenario){.name = "death",
+					  .blocks = 50,
+					  .options = options,
+					  .allowed = "calls_abandoned",
+					  .threads_come = true},
+		       8);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -174,6 +199,7 @@ int main(void)
 	RUN(mappings);
 	RUN(every_function_with_mappings);
 	RUN(attached_by_perf_events);
+	RUN(tables_are_hashes);
 	RUN(every_function_1e5);
 	RUN(every_function_1e6);
 	return check_done();

@@ -281,6 +281,7 @@ static void one_process(void)
 static void everybody(void)
 {
 	hold_and_close(0, "", 0);
+	hold_and_close(0, "--tables hashes", 0);
 }
 
 /* By records, whose programs run only where no other one does; older kernels do not

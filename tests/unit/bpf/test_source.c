@@ -391,7 +391,7 @@ static void events_are_apart(void)
 	source = build(&options, &meanings);
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/event.c\"");
 	CHECK(!strstr(source->text, "probes/hooks.c"));
-	CHECK(!strstr(source->text, "probes/live.c"));
+	CHECK(!strstr(source->text, "\"probes/live.c\""));
 	CHECK(!strstr(source->text, "probes/growth.c"));
 	CHECK(has_flag(source, "-DEVENT_HAS_USER_REGISTERS"));
 	CHECK(has_flag(source, "-DWALK_EXACT=1"));
@@ -496,6 +496,80 @@ static void the_kernels_allocations(void)
 	kernel_points_deinit(&points);
 }
 
+static void without_atomics_all_is_in_hashes(void)
+{
+	struct source_options options = defaults();
+	struct meanings meanings = {0};
+	struct source *source;
+
+	source = build(&options, &meanings);
+	CHECK(!has_flag(source, "-DNO_ATOMICS"));
+	CHECK(!has_flag(source, "-DNO_TASK_BTF"));
+	CHECK(strstr(source->text, "\"probes/live.c\""));
+	CHECK(strstr(source->text, "\"probes/stack_table.c\""));
+	CHECK(!strstr(source->text, "\"probes/live_hash.c\""));
+	CHECK(!strstr(source->text, "\"probes/stack_hash.c\""));
+	source_destroy(source);
+
+	options.no_atomics = options.no_task_btf = true;
+	source = build(&options, &meanings);
+	CHECK(has_flag(source, "-DNO_ATOMICS"));
+	CHECK(has_flag(source, "-DNO_TASK_BTF"));
+	CHECK(has_flag(source, "-DLIVE_SPILL=1048576"));
+	CHECK(!strstr(source->text, "\"probes/live.c\""));
+	CHECK(!strstr(source->text, "\"probes/stack_table.c\""));
+	CHECK(strstr(source->text, "\"probes/live_hash.c\""));
+	CHECK(strstr(source->text, "\"probes/stack_hash.c\""));
+	/* No block fits a table that is not there. */
+	CHECK_INT(source->sizes.live_buckets, 0);
+	CHECK_INT(source->sizes.live_spill, 1 << 20);
+	source_destroy(source);
+}
+
+/* Before Linux 5.15 the registers are where the kernel's stack ends. */
+static void registers_on_the_stack(void)
+{
+	struct source_options options = defaults();
+	struct meanings meanings = {0};
+	struct source *source;
+
+	options.offsets.has_stack = true;
+	options.offsets.task_stack = 24;
+	options.offsets.stack_bytes = 16384;
+	source = build(&options, &meanings);
+	CHECK(!has_flag(source, "-DOFFSET_TASK_STACK"));
+	source_destroy(source);
+
+	options.cookies = false;
+	source = build(&options, &meanings);
+	CHECK(has_flag(source, "-DOFFSET_TASK_STACK=24"));
+	CHECK(has_flag(source, "-DKERNEL_STACK_BYTES=16384"));
+	source_destroy(source);
+}
+
+/* Each room has numbers of its own, and those that are kept together one after another.
+ */
+static void numbers_of_walks(void)
+{
+	enum {
+		ROOMS = 6,
+		EACH = 3 * ABI_MISS_NUMBERS
+	};
+	static unsigned char seen[ROOMS * EACH];
+	uint64_t last = 0;
+
+	for (uint64_t room = 0; room < ROOMS; room++) {
+		for (uint64_t n = 0; n < EACH; n++) {
+			uint64_t number = ABI_MISS_NUMBER(n, room, ROOMS);
+
+			REQUIRE(number < ROOMS * EACH);
+			CHECK_INT(seen[number]++, 0);
+			CHECK(n % ABI_MISS_NUMBERS == 0 || number == last + 1);
+			last = number;
+		}
+	}
+}
+
 int main(void)
 {
 	RUN(what_is_not_asked_for_is_not_there);
@@ -512,5 +586,8 @@ int main(void)
 	RUN(thread_ways_suffice);
 	RUN(live_hash_spreads);
 	RUN(events_are_apart);
+	RUN(without_atomics_all_is_in_hashes);
+	RUN(registers_on_the_stack);
+	RUN(numbers_of_walks);
 	return check_done();
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Outstanding blocks in place of live.c, where BPF has no compare-and-exchange: all of
+ * them are in the hash `live_spill`, of which the kernel lets one program at a time
+ * change a key. It takes two to three times as long.
+ */
+
+#ifdef KERNEL
+/* kernel.c: a block was found to be gone. */
+ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block);
+#else
+#define kernel_gone(key, block) ((void)0)
+#endif
+
+/* Tell a reader of the tables what is about to change (abi.h). `block` is NULL for
+ * TAKEN. */
+ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
+			       const struct abi_block *block)
+{
+	if (!ctl->draining)
+		return;
+	/* First, so that the reader knows of each that is on its way. */
+	__sync_fetch_and_add(&ctl->journal_used, 1);
+
+	struct abi_journal *entry = journal.ringbuf_reserve(sizeof(struct abi_journal));
+
+	if (!entry) {
+		__sync_fetch_and_add(&ctl->journal_used, ABI_JOURNAL_LOST);
+		return;
+	}
+	entry->key = key;
+	entry->old_key = old_key;
+	entry->size_bytes = block ? block->size_bytes : 0;
+	entry->stack = block ? block->stack : 0;
+	entry->tid = block ? block->tid : 0;
+	entry->tick = block ? block->tick : 0;
+	entry->kind = block ? ABI_JOURNAL_PUT : ABI_JOURNAL_TAKEN;
+	/* No wakeup: memtrace polls. */
+	journal.ringbuf_submit(entry, BPF_RB_NO_WAKEUP);
+}
+
+/* Take the block `key` out of the table; 0 when it is not there. */
+ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *ret)
+{
+	struct abi_block *block = live_spill.lookup(&key);
+
+	if (!block)
+		return 0;
+	*ret = *block;
+	/* Of two racing frees of one block only one may count it. */
+	return live_spill.delete(&key) == 0;
+}
+
+/* Record a block, in place of `old_key` if that is not 0 (which was taken before); 0, and
+ * counted, when there is no room. */
+ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
+			   const struct abi_block *block)
+{
+	journal_add(ctl, key, old_key, block);
+
+	struct abi_block stale = {};
+
+	/* The address is handed out again: whoever freed it escaped the probes. */
+	if (live_take(ctl, key, &stale)) {
+		count(ABI_BLOCKS_REPLACED, 1);
+		traffic_gone(key, &stale);
+		kernel_gone(key, &stale);
+	}
+	if (live_spill.insert(&key, (struct abi_block *)block) == 0)
+		return 1;
+	count(ABI_BLOCKS_FULL, 1);
+	return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Call paths by number: found by hash in the table `stack_index` (abi.h). */
+
+/* The number of the stack with this hash in one bucket, or ABI_NO_STACK. */
+ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < ABI_STACK_WAYS; i++) {
+		u64 word = b->word[i];
+
+		if (word >> ABI_STACK_NUMBER_BITS == tag) {
+			u32 number = word & ABI_STACK_NUMBER_MASK;
+			struct stack_record *s =
+				(struct stack_record *)stacks.lookup(&number);
+
+			if (s && s->head.check == check)
+				return number;
+		}
+	}
+	return ABI_NO_STACK;
+}
+
+/* Publish `number` in a free word of the bucket. Another processor may have published
+ * the same stack meanwhile: then its number. ABI_NO_STACK: the bucket is full. */
+ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 check,
+				   u32 number)
+{
+	u64 mine = tag << ABI_STACK_NUMBER_BITS | number;
+
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < ABI_STACK_WAYS; i++) {
+		u64 word = b->word[i];
+
+		if (word == 0)
+			word = __sync_val_compare_and_swap(&b->word[i], 0, mine);
+		if (word == 0)
+			return number;
+		if (word >> ABI_STACK_NUMBER_BITS == tag) {
+			u32 other = word & ABI_STACK_NUMBER_MASK;
+			struct stack_record *s =
+				(struct stack_record *)stacks.lookup(&other);
+
+			if (s && s->head.check == check)
+				return other;
+		}
+	}
+	return ABI_NO_STACK;
+}
+
+/* The number of the stack that was walked in `s`, with its end known. */
+ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
+			       struct abi_scratch *s, u32 allocator)
+{
+	struct abi_control *ctl = t->ctl;
+
+	abi_stack_hash_end(&w->h, w->end);
+
+	u64 check = w->h.check, hash = w->h.hash, tag = ABI_STACK_TAG(hash);
+	u32 at1 = abi_live_hash(hash, STACK_BUCKETS, 0);
+	u32 at2 = abi_live_hash(hash, STACK_BUCKETS, 1);
+	struct abi_stack_bucket *b1 = stack_index.lookup(&at1);
+	struct abi_stack_bucket *b2 = stack_index.lookup(&at2);
+
+	if (!b1 || !b2)
+		return ABI_NO_STACK;
+
+	u32 number = stack_find_in(b1, tag, check);
+
+	if (number == ABI_NO_STACK)
+		number = stack_find_in(b2, tag, check);
+	if (number != ABI_NO_STACK)
+		return number;
+
+	if (ctl->stacks_used >= MAX_STACKS) {
+		count(ABI_STACKS_FULL, 1);
+		return ABI_NO_STACK;
+	}
+
+	u64 next = __sync_fetch_and_add(&ctl->stacks_used, 1);
+
+	number = next;
+
+	struct stack_record *record = NULL;
+
+	if (next < MAX_STACKS)
+		record = (struct stack_record *)stacks.lookup(&number);
+
+	if (!record) {
+		count(ABI_STACKS_FULL, 1);
+		return ABI_NO_STACK;
+	}
+	stack_write(record, t, w, s, allocator);
+
+	u32 published = stack_publish_in(b1, tag, check, number);
+
+	if (published == ABI_NO_STACK)
+		published = stack_publish_in(b2, tag, check, number);
+	/* Give the record back when another processor was first; when a third one took
+	 * the next number meanwhile, the record stays unused. */
+	if (published != number)
+		__sync_val_compare_and_swap(&ctl->stacks_used, next + 1, next);
+	if (published == ABI_NO_STACK)
+		count(ABI_STACKS_FULL, 1);
+	return published;
+}

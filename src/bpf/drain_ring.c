@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The journal as a ring buffer, where it is no table (probes/live_hash.c). */
+#include <errno.h>
+
+#include <bpf/libbpf.h>
+
+#include "bpf/drain_blocks.h"
+
+static int discard(void *arg, void *data, size_t size)
+{
+	(void)arg;
+	(void)data;
+	(void)size;
+	return 0;
+}
+
+static int apply(void *arg, void *data, size_t size)
+{
+	struct drain *d = arg;
+
+	if (size >= sizeof(struct abi_journal) && !drain_apply(d, data))
+		return -ENOMEM;
+	/* What comes after this moment is of no interest. */
+	return ++d->applied < d->wanted ? 0 : -EAGAIN;
+}
+
+static struct error *consume(struct drain *d, ring_buffer_sample_fn fn, int *ret)
+{
+	struct ring_buffer *ring = ring_buffer__new(d->maps->journal, fn, d, NULL);
+
+	if (!ring)
+		return error_errno(ERROR_IO, errno, "cannot open the journal's ring");
+	*ret = ring_buffer__consume(ring);
+	ring_buffer__free(ring);
+	return NULL;
+}
+
+struct error *drain_ring_clear(struct drain *d)
+{
+	int n;
+
+	return consume(d, discard, &n);
+}
+
+struct error *drain_ring_apply(struct drain *d, uint64_t count)
+{
+	struct error *err = NULL;
+	int n = 0;
+
+	d->applied = 0;
+	d->wanted = count;
+	for (int tries = 0;
+	     !err && n != -ENOMEM && d->applied < count && tries < DRAIN_ENTRY_TRIES;
+	     tries++) {
+		if (tries)
+			drain_pause_ns(1000);
+		err = consume(d, apply, &n);
+	}
+	if (!err && n == -ENOMEM)
+		err = error_no_memory();
+	d->settled &= d->applied >= count;
+	return err;
+}
