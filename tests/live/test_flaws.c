@@ -182,6 +182,49 @@ static void flaw_2_and_12_each_of_20000_stacks_is_its_own(void)
 	json_decref(stop(&traced));
 }
 
+/* 2. So do those that several threads come upon at the same time: then a path is there
+ * twice, or has another's blocks. */
+static void new_stacks_at_once(const char *options)
+{
+	enum {
+		paths = 2000,
+		threads = 8
+	};
+	bool seen[paths] = {0};
+	struct traced traced = trace(options);
+	json_t *report, *row;
+	unsigned wrong = 0, rows = 0;
+	size_t i;
+
+	/* Each thread takes its part of them, and begins with the first path. */
+	oracle_do(traced.oracle, "run paths %d %d", paths * threads, threads);
+	report = memtrace_report(traced.memtrace);
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		const char *site = row_site(row);
+
+		if (!site || strcmp(site, "site_path") != 0)
+			continue;
+		int64_t index = path_index(row);
+		if (index >= paths || seen[index] || live_int(row, "blocks") != threads ||
+		    live_int(row, "size_bytes") != threads * (index + 1))
+			wrong++;
+		else
+			seen[index] = true;
+		rows++;
+	}
+	CHECK_INT(rows, paths);
+	CHECK_INT(wrong, 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	json_decref(stop(&traced));
+}
+
+static void flaw_2_stacks_that_are_new_to_eight_threads(void)
+{
+	new_stacks_at_once("");
+	new_stacks_at_once("--tables hashes");
+}
+
 /* 2. A full stack map hides blocks: then the sum is less than the truth. Here they are
  * listed without a stack, and counted. */
 static void flaw_2_full_stack_table_is_counted(void)
@@ -558,6 +601,7 @@ int main(void)
 	RUN(flaw_1_and_15_dead_threads_leave_no_pending_call);
 	RUN(flaw_15_thread_ids_are_used_again);
 	RUN(flaw_2_and_12_each_of_20000_stacks_is_its_own);
+	RUN(flaw_2_stacks_that_are_new_to_eight_threads);
 	RUN(flaw_2_full_stack_table_is_counted);
 	RUN(flaw_3_and_4_calls_that_fail_change_nothing);
 	RUN(flaw_5_and_6_each_call_counts_once);
