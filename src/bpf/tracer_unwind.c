@@ -94,7 +94,7 @@ static struct error *watch_linker(struct tracer *t, int pid)
 	if (is_watched(t, &site))
 		return NULL;
 	probe.path = path;
-	err = linker_find_notice(path, &probe.offset);
+	err = linker_find_function(path, LINKER_NOTICE, &probe.offset);
 	if (!err && probe.offset)
 		err = t->attachment.ops->attach(&t->attachment, site.pid, &probe, 1,
 						t->features.cookies);

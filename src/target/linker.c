@@ -4,10 +4,12 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "target/elf.h"
 #include "util/cleanup.h"
+#include "util/path.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
@@ -32,9 +34,9 @@ void auxv_read(pid_t pid, struct auxv *ret)
 	}
 }
 
-struct error *linker_find_notice(const char *path, uint64_t *ret)
+struct error *linker_find_function(const char *path, const char *name, uint64_t *ret)
 {
-	static const char *const names[] = {LINKER_NOTICE};
+	const char *const names[] = {name};
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	struct elf_symbol symbol = {0};
 	struct error *err = elf_file_open(path, &file);
@@ -43,4 +45,30 @@ struct error *linker_find_notice(const char *path, uint64_t *ret)
 		err = elf_file_find_functions(file, names, 1, &symbol);
 	*ret = symbol.name ? symbol.file_offset : 0;
 	return err;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Before 2.34 glibc's file has its version in its name, behind the link. */
+static bool is_libc(const char *name)
+{
+	return begins(name, "libc.so") || begins(name, "libc-2.") ||
+	       begins(name, "ld-musl-") || begins(name, "libc.musl-");
+}
+
+const struct proc_mapping *linker_find_libc(const struct proc_maps *maps,
+					    const struct auxv *auxv)
+{
+	vec_foreach (m, &maps->mappings) {
+		bool is_own = auxv->phdr >= m->start && auxv->phdr < m->end;
+
+		if (m->inode &&
+		    (auxv->linker_base ? m->executable && is_libc(path_base_name(m->path))
+				       : is_own))
+			return m;
+	}
+	return NULL;
 }

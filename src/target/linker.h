@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "target/proc.h"
 #include "util/error.h"
 
 /* What the kernel told the program (getauxval(3)); 0 for what it did not, and for all of
@@ -20,9 +21,14 @@ void auxv_read(pid_t pid, struct auxv *ret);
  * mapped, for debuggers (<link.h>, struct r_debug). */
 #define LINKER_NOTICE "_dl_debug_state"
 
-/* Where it is in the file at `path`, as an offset; 0: there is none. Errors are those of
- * elf_file_open(). */
-struct error *linker_find_notice(const char *path, uint64_t *ret)
+/* Where a function is in the file at `path`, as an offset; 0: there is none. Errors are
+ * those of elf_file_open(). */
+struct error *linker_find_function(const char *path, const char *name, uint64_t *ret)
 	__attribute__((warn_unused_result));
+
+/* The C library's code, by the names that glibc and musl have; musl is its own linker. In
+ * a static program it is the program. NULL: it is not there, or not yet. Borrowed. */
+const struct proc_mapping *linker_find_libc(const struct proc_maps *maps,
+					    const struct auxv *auxv);
 
 #endif

@@ -103,7 +103,7 @@ static uint64_t find_announcement(const struct proc *proc, const struct proc_map
 	_cleanup_(error_destroyp) struct error *err = proc_mapping_path(proc, m, &path);
 
 	if (!err)
-		err = linker_find_notice(path, &offset);
+		err = linker_find_function(path, LINKER_NOTICE, &offset);
 	if (err || !offset || offset < m->file_offset ||
 	    offset - m->file_offset >= m->end - m->start)
 		return 0;

@@ -36,13 +36,58 @@ static void notice(void)
 	uint64_t offset = 0;
 	struct error *err;
 
-	REQUIRE(!linker_find_notice("/lib64/ld-linux-x86-64.so.2", &offset));
+	REQUIRE(!linker_find_function("/lib64/ld-linux-x86-64.so.2", LINKER_NOTICE,
+				      &offset));
 	CHECK(offset != 0);
-	REQUIRE(!linker_find_notice("/proc/self/exe", &offset));
+	REQUIRE(!linker_find_function("/proc/self/exe", LINKER_NOTICE, &offset));
 	CHECK(!offset);
-	err = linker_find_notice("/nonexistent", &offset);
+	err = linker_find_function("/nonexistent", LINKER_NOTICE, &offset);
 	CHECK(err);
 	error_destroy(err);
+}
+
+static void libc(void)
+{
+	struct proc_mapping list[] = {
+		{.start = 0x1000,
+		 .end = 0x3000,
+		 .inode = 1,
+		 .path = (char[]){"/a/libc.so"}},
+		{.start = 0x4000,
+		 .end = 0x5000,
+		 .executable = true,
+		 .path = (char[]){"libc.so.6"}},
+		{.start = 0x5000,
+		 .end = 0x6000,
+		 .inode = 2,
+		 .executable = true,
+		 .path = (char[]){"/a/libc/program"}},
+		{.start = 0x6000,
+		 .end = 0x7000,
+		 .inode = 3,
+		 .executable = true,
+		 .path = (char[]){"/a/libc.so.6"}},
+	};
+	struct auxv auxv = {.linker_base = 0x9000, .phdr = 0x2040};
+	struct proc_maps maps = {.mappings = {list, 4, 4}};
+
+	CHECK(linker_find_libc(&maps, &auxv) == &list[3]);
+	list[3].path = (char[]){"/lib/ld-musl-x86_64.so.1"};
+	CHECK(linker_find_libc(&maps, &auxv) == &list[3]);
+	list[3].path = (char[]){"/lib/libc-2.31.so"};
+	CHECK(linker_find_libc(&maps, &auxv) == &list[3]);
+	list[3].path = (char[]){"/lib/libcrypt.so.1"};
+	CHECK(!linker_find_libc(&maps, &auxv));
+	/* A static program has it in its own file. */
+	auxv.linker_base = 0;
+	CHECK(linker_find_libc(&maps, &auxv) == &list[0]);
+	auxv.phdr = 0x3000;
+	CHECK(!linker_find_libc(&maps, &auxv));
+
+	uint64_t offset;
+
+	REQUIRE(!linker_find_function("/proc/self/exe", "no_such_function", &offset));
+	CHECK_INT(offset, 0);
 }
 
 int main(void)
@@ -50,5 +95,6 @@ int main(void)
 	RUN(auxv_is_what_the_process_sees);
 	RUN(nothing_of_the_dead);
 	RUN(notice);
+	RUN(libc);
 	return check_done();
 }
