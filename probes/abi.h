@@ -145,7 +145,9 @@ struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
 	uint64_t has_ranges; /* `allocators` is filled */
 	/* How often the probes saw its code change, and up to which change memtrace has
-	 * taken out the rules that do not hold. While they differ none is used. */
+	 * taken out the rules that do not hold. While they differ none is used. Changes
+	 * by the dynamic linker, of which the kernel tells as well, are counted above bit
+	 * 32 (ABI_CODE_TOLD). */
 	uint64_t code_changes, code_known;
 	uint64_t code_pages; /* of executable mappings, as the probes saw them last */
 	uint64_t looked_at;  /* in jiffies, when that was */
@@ -153,6 +155,26 @@ struct abi_process {
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
 _Static_assert(sizeof(struct abi_process) == 320, "no holes");
+
+#define ABI_CODE_TOLD (1ull << 32)
+
+/*
+ * Code that mremap(2) moves, of which nobody tells: a record for each slot. A call is
+ * seen when it concerns what is in `range`, in which memtrace has every pc that a rule
+ * was learned of; end exclusive, 0..0: unused. It is under way from before its change to
+ * after it, and each of both is a change of `code_changes`.
+ */
+#define ABI_CODE_RANGES 22
+#define ABI_MOVERS      1024 /* threads that move code at once */
+
+struct abi_moves {
+	uint64_t under_way;
+	uint64_t count;   /* that have begun */
+	uint64_t last_ns; /* CLOCK_MONOTONIC, when the last one began */
+	uint64_t told_ns; /* when the dynamic linker last said something */
+	struct abi_range range[ABI_CODE_RANGES];
+};
+_Static_assert(sizeof(struct abi_moves) == 384, "no holes");
 
 /* A block is known by its address (48 bits: user addresses have bit 47 clear) and the
  * slot of its process. */

@@ -273,8 +273,12 @@ int on_code_change(struct pt_regs *ctx)
 	/* Every program has a dynamic linker: that alone makes none a traced one. */
 	struct abi_process *process = tgid ? process_find(tgid, &slot) : NULL;
 
-	if (process)
-		__sync_fetch_and_add(&process->code_changes, 1);
+	struct abi_moves *m = process ? moves.lookup(&slot) : NULL;
+
+	if (!m)
+		return 0;
+	publish(&m->told_ns, bpf_ktime_get_ns());
+	__sync_fetch_and_add(&process->code_changes, ABI_CODE_TOLD);
 	return 0;
 }
 #endif

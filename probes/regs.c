@@ -4,8 +4,11 @@
 
 /* x86-64 psABI 3.2.3: integer arguments in rdi, rsi, rdx, rcx, r8, r9 at a function's
  * first instruction; result in rax. */
+#define REG_ARG0(ctx)   ((u64)(ctx)->di)
 #define REG_ARG1(ctx)   ((u64)(ctx)->si)
+#define REG_ARG2(ctx)   ((u64)(ctx)->dx)
 #define REG_ARG3(ctx)   ((u64)(ctx)->cx)
+#define REG_ARG4(ctx)   ((u64)(ctx)->r8)
 #define REG_RESULT(ctx) ((u64)(ctx)->ax)
 #define REG_PC(ctx)     ((u64)(ctx)->ip)
 #define REG_SP(ctx)     ((u64)(ctx)->sp)

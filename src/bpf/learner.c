@@ -47,7 +47,8 @@ struct learner {
 	struct learner_maps maps;
 	struct rule_table rules;
 	struct stack_store stacks;
-	size_t rules_bytes, index_bytes;
+	struct abi_moves *moves;
+	size_t rules_bytes, index_bytes, moves_bytes;
 	struct ring_buffer *ring;
 	struct learner_processes processes;
 	struct aliases aliases; /* under alias_lock */
@@ -162,6 +163,14 @@ static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
 	return true;
 }
 
+/* The probes look for moves where a rule is to be before it is there. */
+static void put_rule(struct learner *l, uint32_t slot, const struct images *images,
+		     const struct walk_frame *f)
+{
+	learner_processes_cover(&l->processes, slot, images, call_of(f));
+	rule_table_put(&l->rules, slot, f->pc, f->is_interrupted, f->rule);
+}
+
 static void learn(struct learner *l, uint32_t slot, const struct images_moment *then,
 		  const struct walk *walk)
 {
@@ -177,8 +186,7 @@ static void learn(struct learner *l, uint32_t slot, const struct images_moment *
 		if (images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
 		    images_find_then(&now, call_of(f), &is) && was.cfi == is.cfi &&
 		    was.bias == is.bias)
-			rule_table_put(&l->rules, slot, f->pc, f->is_interrupted,
-				       f->rule);
+			put_rule(l, slot, then->images, f);
 	}
 	l->counts.slow += is_slow;
 }
@@ -383,7 +391,7 @@ static struct error *start_thread(struct learner *l)
 struct error *learner_create(const struct learner_maps *maps, struct learner **ret)
 {
 	_cleanup_(learner_destroyp) struct learner *l = calloc(1, sizeof(*l));
-	void *rules, *index = NULL;
+	void *rules, *index = NULL, *moves;
 	struct error *err;
 
 	if (!l)
@@ -425,7 +433,13 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 					 .sizes = maps->sizes,
 					 .stacks_fd = maps->stacks,
 					 .control = maps->control};
-	err = learner_processes_init(&l->processes, &l->maps, &l->rules);
+	err = map_table(maps->moves,
+			(size_t)maps->sizes->process_slots * sizeof(struct abi_moves),
+			&l->moves_bytes, &moves);
+	if (err)
+		return err;
+	l->moves = moves;
+	err = learner_processes_init(&l->processes, &l->maps, &l->rules, l->moves);
 	if (!err)
 		err = start_thread(l);
 	if (!err)
@@ -445,6 +459,7 @@ void learner_destroy(struct learner *l)
 		close(l->stop_fd);
 	ring_buffer__free(l->ring);
 	learner_processes_deinit(&l->processes);
+	mapped_close(l->moves, l->moves_bytes);
 	mapped_close(l->rules.buckets, l->rules_bytes);
 	mapped_close(l->stacks.index, l->index_bytes);
 	rule_table_deinit(&l->rules);
@@ -475,6 +490,13 @@ void learner_catch_up(struct learner *l)
 	/* Bounded, should they come faster than we walk. */
 	for (int i = 0; i < CATCH_UP_BATCHES && batch >= BATCH_MAX; i++)
 		batch = consume(l, false);
+}
+
+void learner_look_over(struct learner *l)
+{
+	lock_soon(l);
+	learner_processes_look_over(&l->processes);
+	pthread_mutex_unlock(&l->lock);
 }
 
 void learner_forget(struct learner *l, uint32_t slot)

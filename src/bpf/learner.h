@@ -28,7 +28,7 @@ struct learner_maps {
 				   WALK_EXACT of the probes does */
 	enum trace_scope scope;
 	bool counts_hits; /* each walk is a hit of an event */
-	int misses, rules, rule_spill, stacks;
+	int misses, rules, rule_spill, stacks, moves;
 	int stack_index;                 /* or, when it is -1: */
 	int stack_numbers, stack_claims; /* of bpf/stack_store.h */
 };
@@ -47,6 +47,10 @@ void learner_forget(struct learner *learner, uint32_t slot);
 
 /* End the walks that were handed over up to now. */
 void learner_catch_up(struct learner *learner);
+
+/* Look whether code of some processes, of others each time, gave way to other code though
+ * nobody noticed: what rules of it are there go, and that is counted. */
+void learner_look_over(struct learner *learner);
 
 /* The number of a stack: itself, or what a walk that was handed over came to be;
  * ABI_NO_STACK when that was not stored. */

@@ -9,7 +9,8 @@
 #include "util/clock.h"
 #include "util/fd_table.h"
 
-/* A process whose mappings cannot be read, or did not change, is left alone so long. */
+/* A process whose mappings cannot be read, or where there was nothing new to see, is left
+ * alone so long. */
 #define LOOK_PAUSE_NS 50000000
 
 /* Processes whose code is kept, and mappings that are noted of those that nobody has
@@ -131,19 +132,27 @@ static struct process_code *add_new(struct learner_code *code, int pid)
 
 /* True when it was not known. */
 static bool map(struct learner_code *code, struct process_code *p,
-		const struct proc_mapping *m, uint64_t since_ns)
+		const struct proc_mapping *m, struct images_time time, bool is_found)
 {
 	uint64_t tag = p->slot == CODE_NO_SLOT ? 0 : code->tag(code->arg, p->slot);
 	struct images_change change = {0};
-	struct error *err = images_add(p->images, p->pid, m, since_ns, tag, &change);
+	struct error *err = images_add(p->images, p->pid, m, time, tag, &change);
 
 	/* Too many: most of them are not mapped any more, which nobody tells. Soon they
 	 * are not kept, and walks in what is there have the mappings read again. */
 	if (err && err->code == ERROR_UNSUPPORTED)
-		images_end(p->images, since_ns);
+		images_end(p->images, time.since_ns);
 	error_destroy(err);
 	if (change.is_replaced && p->slot != CODE_NO_SLOT)
-		code->on_replaced(code->arg, p->slot, m->start, m->end, change.tag);
+		code->on_replaced(code->arg, p->slot,
+				  &(const struct code_replaced){
+					  .start = m->start,
+					  .end = m->end,
+					  .tag = change.tag,
+					  .was_ns = change.last_ns,
+					  .is_ns = time.since_ns,
+					  .is_found = is_found,
+				  });
 	return change.is_new;
 }
 
@@ -160,7 +169,7 @@ static void map_told(struct learner_code *code, struct process_code *p,
 		.path = (char *)(uintptr_t)event->path,
 	};
 
-	(void)map(code, p, &m, event->time_ns);
+	(void)map(code, p, &m, images_since(event->time_ns), false);
 }
 
 /* Nothing is opened for processes that nobody asks for, which most are. */
@@ -196,7 +205,8 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 
 	/* The number may have been another's. */
 	learner_code_forget(code, event->pid);
-	if (!parent || parent->must_read || code->scope == SCOPE_PROCESSES)
+	if (!parent || (parent->must_read && !parent->is_reading) ||
+	    code->scope == SCOPE_PROCESSES)
 		return;
 	err = images_copy(parent->images, event->time_ns, &images);
 	if (!err)
@@ -205,6 +215,7 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 	if (!child)
 		return;
 	child->is_noted = parent->is_noted;
+	child->must_read = parent->must_read;
 	vec_foreach (e, &parent->noted)
 		note_mapping(code, child, &e->event);
 }
@@ -316,33 +327,58 @@ static struct error *read_mappings(int pid, struct proc_maps *ret)
 	return err;
 }
 
-/* Read the mappings. What is not known was there before anything that is, or when that
- * cannot be said since now. */
-static bool read_maps(struct learner_code *code, struct process_code *p, bool *is_new)
+/*
+ * Since when there is what is read. When nobody said anything, what is not known was
+ * there before anything that is; else since now, or since the change. But that code took
+ * the place of other code may have been at any time since the mappings were read.
+ */
+static struct images_time time_of(const struct process_code *p,
+				  const struct code_change *change, uint64_t now_ns)
+{
+	struct images_time time = {now_ns, p->read_ns, p->ended_ns};
+
+	if (!p->must_read)
+		return time;
+	time.unless_known_ns = now_ns;
+	if (change && change->since_ns) {
+		time.since_ns = time.unless_known_ns = change->since_ns;
+		time.after_ns = change->after_ns ? change->after_ns : p->read_ns;
+	}
+	return time;
+}
+
+/* Read the mappings. */
+static bool read_maps(struct learner_code *code, struct process_code *p,
+		      const struct code_change *change, bool *is_new)
 {
 	uint64_t now_ns = clock_now_ns(), ended_ns = p->ended_ns;
 	struct proc_maps maps = {0};
 	struct error *err = read_mappings(p->pid, &maps);
 
-	/* Or it has executed another program meanwhile, of which all is told. */
+	/* Or it has executed another program meanwhile, of which all is told. Its
+	 * children are to be known, too. */
+	p->is_reading = true;
 	learner_code_catch_up(code);
+	p->is_reading = false;
 	if (!err && ended_ns == p->ended_ns) {
+		struct images_time time = time_of(p, change, now_ns);
+
 		vec_foreach (m, &maps.mappings)
 			if (m->executable)
-				*is_new |=
-					map(code, p, m, p->must_read ? now_ns : ended_ns);
+				*is_new |= map(code, p, m, time, !p->must_read);
 		p->must_read = false;
+		p->read_ns = now_ns;
 	}
 	proc_maps_deinit(&maps);
-	p->next_look_ns = clock_now_ns() + LOOK_PAUSE_NS;
 	if (!err)
 		return true;
+	p->next_read_ns = clock_now_ns() + LOOK_PAUSE_NS;
 	error_destroy(err);
 	return false;
 }
 
 struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_t slot,
-				     bool is_alive, bool has_changed)
+				     bool is_alive, const struct code_change *change)
 {
 	struct process_code *p;
 	bool is_first, is_new = false;
@@ -358,23 +394,39 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 		p->slot = slot;
 	if (p->is_noted)
 		map_noted(code, p);
-	p->must_read |= !is_first && !code->watch && has_changed;
+	/* When there is more to it than the change, the times are not those of all. */
+	if (p->must_read)
+		change = &(const struct code_change){change->is_any, change->is_untold, 0,
+						     0};
+	p->must_read |=
+		!is_first && (change->is_untold || (!code->watch && change->is_any));
 	if (is_alive && (is_first || p->must_read) &&
-	    (clock_now_ns() >= p->next_look_ns || !code->watch) &&
-	    !read_maps(code, p, &is_new) && is_first) {
+	    (clock_now_ns() >= p->next_read_ns || !code->watch) &&
+	    !read_maps(code, p, change, &is_new) && is_first) {
 		learner_code_forget(code, pid);
 		return NULL;
 	}
 	return p;
 }
 
-bool learner_code_look_again(struct learner_code *code, struct process_code *p)
+bool learner_code_look(struct learner_code *code, struct process_code *p)
 {
 	bool is_new = false;
 
+	if (clock_now_ns() >= p->next_read_ns)
+		read_maps(code, p, NULL, &is_new);
+	return is_new;
+}
+
+bool learner_code_look_again(struct learner_code *code, struct process_code *p)
+{
+	bool is_new;
+
 	if (clock_now_ns() < p->next_look_ns)
 		return false;
-	read_maps(code, p, &is_new);
+	is_new = learner_code_look(code, p);
+	if (!is_new)
+		p->next_look_ns = clock_now_ns() + LOOK_PAUSE_NS;
 	return is_new;
 }
 

@@ -28,7 +28,10 @@ struct process_code {
 	struct images *images;
 	uint32_t slot;         /* that it has at present, or CODE_NO_SLOT */
 	bool must_read;        /* something was not told */
-	uint64_t next_look_ns; /* its mappings are not read before */
+	bool is_reading;       /* that is being read */
+	uint64_t read_ns;      /* before its mappings were read the last time */
+	uint64_t next_look_ns; /* no pc is looked for in them before, */
+	uint64_t next_read_ns; /* nor are they read: they could not be */
 	uint64_t ended_ns;     /* the last exec */
 	uint64_t exited_ns;    /* 0: it has not, as far as was told */
 	bool is_noted; /* nobody has asked for it: `noted` is not in `images` yet */
@@ -37,10 +40,23 @@ struct process_code {
 
 #define CODE_NO_SLOT UINT32_MAX
 
-/* Code of slot's process at [start, end) has given way to other code. `tag` is the
- * highest that the old one was found under. */
-typedef void code_replaced_fn(void *arg, uint32_t slot, uint64_t start, uint64_t end,
-			      uint64_t tag);
+/* Code of a slot's process has given way to other code. */
+struct code_replaced {
+	uint64_t start, end;    /* where */
+	uint64_t tag;           /* the highest that the old one was found under */
+	uint64_t was_ns, is_ns; /* since when there was the old one, and is the new one */
+	bool is_found; /* only by looking: nobody said that there was any change */
+};
+typedef void code_replaced_fn(void *arg, uint32_t slot, const struct code_replaced *what);
+
+/* What the probes say of a process's code since it was looked at. */
+struct code_change {
+	bool is_any;
+	bool is_untold; /* the kernel need not have told what: it has to be read */
+	/* When that was, if known: after the first, and what there is now since the
+	 * second. 0: not known. */
+	uint64_t after_ns, since_ns;
+};
 
 struct learner_code {
 	struct image_store *store;
@@ -65,13 +81,15 @@ void learner_code_deinit(struct learner_code *code);
 void learner_code_catch_up(struct learner_code *code);
 
 /* The code of a process, or NULL when nothing is known of it and nothing can be read any
- * more. `is_alive`: the pid is still that of the process; `has_changed`: its code may be
- * other than it was the last time. */
+ * more. `is_alive`: the pid is still that of the process. */
 struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_t slot,
-				     bool is_alive, bool has_changed);
+				     bool is_alive, const struct code_change *change);
 
-/* Read the mappings of a process that is alive once more, though nobody told of a
- * change; not too often. True when code was found that was not known. */
+/* Read the mappings of a process that is alive once more, though nobody told of a change.
+ * True when code was found that was not known. */
+bool learner_code_look(struct learner_code *code, struct process_code *process);
+
+/* The same because there is a pc of which nothing is known; not too often. */
 bool learner_code_look_again(struct learner_code *code, struct process_code *process);
 
 /* No walk comes any more that is older than this, or of a process that had no slot and

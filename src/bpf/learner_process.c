@@ -4,7 +4,14 @@
 #include <stdlib.h>
 
 #include "abi.h"
+#include "bpf/code_ranges.h"
 #include "util/clock.h"
+
+/* A call of mremap that takes longer has ended otherwise: by longjmp from a signal. */
+#define MOVE_MAX_NS 1000000000
+
+/* Processes that are looked over at once; reading a thousand mappings takes 1 ms. */
+#define LOOKS_MAX 16
 
 static uint64_t load(const uint64_t *at)
 {
@@ -32,17 +39,28 @@ static bool is_elsewhere(void *arg, uint64_t pc, bool is_interrupted)
 	return at < place->start || at >= place->end;
 }
 
-static void on_replaced(void *arg, uint32_t slot, uint64_t start, uint64_t end,
-			uint64_t tag)
+/* May the probes have used rules of the old code? Not when they had seen that something
+ * changed. */
+static bool is_doubtful(const struct learner_processes *processes, uint32_t slot,
+			const struct code_replaced *what)
+{
+	uint64_t told_ns = load(&processes->moves[slot].told_ns);
+
+	if (what->is_found)
+		return true;
+	return what->tag == changes_of((void *)(uintptr_t)processes, slot) &&
+	       (told_ns <= what->was_ns || told_ns >= what->is_ns);
+}
+
+static void on_replaced(void *arg, uint32_t slot, const struct code_replaced *what)
 {
 	struct learner_processes *processes = arg;
 	uint64_t before = processes->rules->count;
-	struct stretch place = {start, end};
+	struct stretch place = {what->start, what->end};
 
 	processes->by_slot[slot].known_ns = clock_now_ns();
 	rule_table_purge(processes->rules, slot, is_elsewhere, &place);
-	/* Else the probes have seen that something changed, and used none of them. */
-	if (processes->rules->count != before && tag == changes_of(processes, slot))
+	if (processes->rules->count != before && is_doubtful(processes, slot, what))
 		processes->doubtful++;
 }
 
@@ -50,11 +68,12 @@ static void on_replaced(void *arg, uint32_t slot, uint64_t start, uint64_t end,
 
 struct error *learner_processes_init(struct learner_processes *processes,
 				     const struct learner_maps *maps,
-				     struct rule_table *rules)
+				     struct rule_table *rules, struct abi_moves *moves)
 {
 	*processes = (struct learner_processes){
 		.maps = maps,
 		.rules = rules,
+		.moves = moves,
 		.by_slot =
 			calloc(maps->sizes->process_slots, sizeof(*processes->by_slot)),
 		.code = {.scope = maps->scope,
@@ -86,15 +105,67 @@ static bool is_traced(const struct learner_processes *processes, uint64_t tgid)
 	return false;
 }
 
+/* The slot has another process, or none. */
+static void forget_rules(struct learner_processes *processes, uint32_t slot)
+{
+	rule_table_purge(processes->rules, slot, NULL, NULL);
+	code_ranges_clear(&processes->moves[slot]);
+}
+
 void learner_processes_forget(struct learner_processes *processes, uint32_t slot)
 {
 	uint64_t tgid =
 		load(&processes->maps->processes[slot].tgid) & ~ABI_PROCESS_RETIRED;
 
-	rule_table_purge(processes->rules, slot, NULL, NULL);
+	forget_rules(processes, slot);
+	__atomic_store_n(&processes->moves[slot].under_way, 0, __ATOMIC_SEQ_CST);
 	processes->by_slot[slot] = (struct learner_process){0};
 	if (tgid && !is_traced(processes, tgid))
 		learner_code_forget(&processes->code, (int)tgid);
+}
+
+/* --- changes ---------------------------------------------------------------------- */
+
+/* What the probes say of a process at one moment. */
+struct state {
+	uint64_t changes, moves;
+	bool is_moving; /* code is on its way: what is read may not be so any more */
+	uint64_t last_move_ns;
+};
+
+static void read_state(const struct learner_processes *processes, uint32_t slot,
+		       struct state *ret)
+{
+	const uint64_t *changes = &processes->maps->processes[slot].code_changes;
+	const struct abi_moves *m = &processes->moves[slot];
+
+	ret->changes = load(changes);
+	ret->moves = load(&m->count);
+	ret->last_move_ns = load(&m->last_ns);
+	/* Whatever began meanwhile is not over, or has made a change of it. */
+	ret->is_moving = (load(&m->under_way) &&
+			  clock_now_ns() < ret->last_move_ns + MOVE_MAX_NS) ||
+			 load(changes) != ret->changes;
+}
+
+static uint64_t untold(uint64_t changes)
+{
+	return changes & (ABI_CODE_TOLD - 1);
+}
+
+static struct code_change change_of(const struct learner_process *p,
+				    const struct state *now)
+{
+	uint64_t changes = untold(now->changes - p->read), moves = now->moves - p->moves;
+	struct code_change change = {.is_any = p->known != now->changes,
+				     .is_untold = p->known != LEARNER_NEVER && changes};
+
+	/* Nothing else: then it is known when it was. */
+	if (moves && changes == 2 * moves) {
+		change.since_ns = now->last_move_ns;
+		change.after_ns = moves == 1 ? now->last_move_ns : 0;
+	}
+	return change;
 }
 
 struct process_code *learner_processes_get(struct learner_processes *processes,
@@ -103,24 +174,34 @@ struct process_code *learner_processes_get(struct learner_processes *processes,
 	struct abi_process *record = &processes->maps->processes[slot];
 	struct learner_process *p = &processes->by_slot[slot];
 	uint64_t owner = load(&record->tgid), tgid = owner & ~ABI_PROCESS_RETIRED;
-	uint64_t changes = load(&record->code_changes);
 	struct process_code *code;
+	struct code_change change;
+	struct state now;
 
 	if (!tgid)
 		return NULL;
+	read_state(processes, slot, &now);
 	if (p->tgid != tgid) {
-		rule_table_purge(processes->rules, slot, NULL, NULL);
-		*p = (struct learner_process){.tgid = tgid, .known = LEARNER_NEVER};
+		forget_rules(processes, slot);
+		*p = (struct learner_process){.tgid = tgid,
+					      .known = LEARNER_NEVER,
+					      .read = now.changes,
+					      .moves = now.moves};
 	}
-	code = learner_code_of(&processes->code, (int)tgid, slot, owner == tgid,
-			       p->known != changes);
+	change = change_of(p, &now);
+	/* No thread can count on code that is on its way. */
+	if (now.is_moving)
+		change.is_untold = false;
+	code = learner_code_of(&processes->code, (int)tgid, slot, owner == tgid, &change);
+	if (!code || code->must_read || now.is_moving || p->known == now.changes)
+		return code;
 	/* From here on the probes may use the rules again, unless there was another
 	 * change. */
-	if (code && !code->must_read && p->known != changes) {
-		p->known = changes;
-		p->known_ns = clock_now_ns();
-		__atomic_store_n(&record->code_known, changes, __ATOMIC_SEQ_CST);
-	}
+	p->read = now.changes;
+	p->moves = now.moves;
+	p->known = now.changes;
+	p->known_ns = clock_now_ns();
+	__atomic_store_n(&record->code_known, now.changes, __ATOMIC_SEQ_CST);
 	return code;
 }
 
@@ -132,6 +213,42 @@ bool learner_processes_unchanged(const struct learner_processes *processes, uint
 
 	return p->tgid == load(&record->tgid) && p->known_ns && p->known_ns <= at_ns &&
 	       p->known == load(&record->code_changes);
+}
+
+void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
+			     const struct images *images, uint64_t pc)
+{
+	uint64_t start, end;
+
+	if (images_extent(images, pc, UINT64_MAX - 1, &start, &end))
+		code_ranges_add(&processes->moves[slot], start, end);
+}
+
+/* The probes use rules, and have seen nothing. */
+static bool looks_settled(const struct learner_processes *processes, uint32_t slot)
+{
+	const struct abi_process *record = &processes->maps->processes[slot];
+	const struct learner_process *p = &processes->by_slot[slot];
+
+	return p->tgid && p->tgid == load(&record->tgid) &&
+	       p->known == load(&record->code_changes);
+}
+
+void learner_processes_look_over(struct learner_processes *processes)
+{
+	uint32_t slots = processes->maps->sizes->process_slots, looks = 0;
+
+	for (uint32_t i = 0; i < slots && looks < LOOKS_MAX; i++) {
+		uint32_t slot = processes->looked = (processes->looked + 1) % slots;
+		struct process_code *code;
+
+		if (!looks_settled(processes, slot))
+			continue;
+		code = learner_processes_get(processes, slot);
+		if (code)
+			(void)learner_code_look(&processes->code, code);
+		looks++;
+	}
 }
 
 bool learner_processes_look_again(struct learner_processes *processes, uint32_t slot,

@@ -16,6 +16,9 @@ struct learner_process {
 	uint64_t tgid;     /* 0: none */
 	uint64_t known;    /* changes that are acknowledged, or LEARNER_NEVER */
 	uint64_t known_ns; /* since when its code is what is known, 0: never was */
+	uint64_t read;     /* changes after which its mappings were read, of those that
+			      nobody tells of, */
+	uint64_t moves;    /* and abi_moves.count then */
 };
 
 #define LEARNER_NEVER UINT64_MAX
@@ -23,14 +26,16 @@ struct learner_process {
 struct learner_processes {
 	const struct learner_maps *maps; /* borrowed, as is the table */
 	struct rule_table *rules;
-	struct learner_process *by_slot; /* sizes.process_slots of them */
+	struct abi_moves *moves;         /* mapped, borrowed; sizes.process_slots */
+	struct learner_process *by_slot; /* as many */
 	struct learner_code code;
 	uint64_t doubtful; /* walks that may have used rules of code that was gone */
+	uint32_t looked;   /* the slot that was looked over last */
 };
 
 struct error *learner_processes_init(struct learner_processes *processes,
 				     const struct learner_maps *maps,
-				     struct rule_table *rules)
+				     struct rule_table *rules, struct abi_moves *moves)
 	__attribute__((warn_unused_result));
 void learner_processes_deinit(struct learner_processes *processes);
 
@@ -51,6 +56,13 @@ bool learner_processes_unchanged(const struct learner_processes *processes, uint
  */
 bool learner_processes_look_again(struct learner_processes *processes, uint32_t slot,
 				  struct process_code *code);
+
+/* Look for changes that nobody noticed: at some processes each time, in turn. */
+void learner_processes_look_over(struct learner_processes *processes);
+
+/* A rule of this pc is about to be learned, of code in `images` as it is now. */
+void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
+			     const struct images *images, uint64_t pc);
 
 void learner_processes_forget(struct learner_processes *processes, uint32_t slot);
 

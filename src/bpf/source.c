@@ -23,7 +23,7 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 
 #define MAX_FLAGS 64
 
-/* Slots for processes, some 300 bytes each. Full or nearly so, a process may find no
+/* Slots for processes, some 700 bytes each. Full or nearly so, a process may find no
  * room (abi.h), so there are more than anybody traces. */
 #define FEW_PROCESSES  1024
 #define MANY_PROCESSES 16384
@@ -536,7 +536,7 @@ static bool is_wanted(const char *name, const struct source_options *o)
 		return o->told;
 	if (!strcmp(name, "mappings.c"))
 		return o->mappings;
-	if (!strcmp(name, "miss.c"))
+	if (!strcmp(name, "miss.c") || !strcmp(name, "moves.c"))
 		return o->rules;
 	if (!strcmp(name, "event.c"))
 		return o->event;

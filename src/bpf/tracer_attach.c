@@ -376,5 +376,6 @@ void tracer_detach(struct tracer *t)
 		t->attachment.ops->detach(&t->attachment);
 	tracer_close_programs(t);
 	vec_deinit(&t->sites);
-	vec_deinit(&t->linkers);
+	vec_deinit(&t->linkers.list);
+	vec_deinit(&t->libcs.list);
 }

@@ -115,11 +115,7 @@ bool tracer_probes_ended(struct tracer *t, int pid)
 		if (site->pid != pid)
 			t->sites.data[kept++] = *site;
 	t->sites.len = kept;
-	kept = 0;
-	vec_foreach (linker, &t->linkers)
-		if (linker->pid != pid)
-			t->linkers.data[kept++] = *linker;
-	t->linkers.len = kept;
+	tracer_unwatch_code(t, pid);
 	return true;
 }
 

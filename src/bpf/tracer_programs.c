@@ -99,6 +99,8 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 	static const char *const names[] = {
 		[PROGRAM_RETURN] = "on_return",
 		[PROGRAM_CODE_CHANGE] = "on_code_change",
+		[PROGRAM_MOVE] = "on_move",
+		[PROGRAM_MOVED] = "on_moved",
 		[PROGRAM_SESSION] = "on_session",
 		[PROGRAM_FREE] = "on_free",
 		[PROGRAM_CALL] = "on_call",
@@ -189,7 +191,7 @@ struct error *tracer_try_program(struct tracer *t)
 void tracer_load_rest(struct tracer *t)
 {
 	if (t->learner)
-		(void)tracer_code_program(t);
+		(void)tracer_load_code_programs(t);
 	if (t->features.cookies || t->options.event || t->options.kernel)
 		return;
 	/* What cannot be loaded is missed when it is wanted. */
@@ -197,11 +199,17 @@ void tracer_load_rest(struct tracer *t)
 		error_destroy(tracer_load(t, i));
 }
 
-int tracer_code_program(struct tracer *t)
+bool tracer_load_code_programs(struct tracer *t)
 {
-	if (t->attachment.ops)
-		error_destroy(tracer_load(t, PROGRAM_CODE_CHANGE));
-	return t->programs[PROGRAM_CODE_CHANGE];
+	static const size_t programs[] = {PROGRAM_CODE_CHANGE, PROGRAM_MOVE,
+					  PROGRAM_MOVED};
+	bool loaded = t->attachment.ops;
+
+	for (size_t i = 0; loaded && i < sizeof(programs) / sizeof(*programs); i++) {
+		error_destroy(tracer_load(t, programs[i]));
+		loaded = t->programs[programs[i]] >= 0;
+	}
+	return loaded;
 }
 
 void tracer_close_programs(struct tracer *t)

@@ -24,12 +24,14 @@
 enum {
 	PROGRAM_RETURN,
 	PROGRAM_CODE_CHANGE,
+	PROGRAM_MOVE,
+	PROGRAM_MOVED,
 	PROGRAM_SESSION,
 	PROGRAM_ENTRY, /* without cookies: that of the first meaning, and so on */
 	PROGRAM_FREE = PROGRAM_ENTRY, /* else of plain frees, and of other entries */
 	PROGRAM_CALL,
 	PROGRAM_TOLD = PROGRAM_RETURN, /* of static probes */
-	/* Of an event, but for that of changes of code. */
+	/* Of an event, but for those of changes of code. */
 	PROGRAM_EVENT = PROGRAM_RETURN,
 	PROGRAM_MAPPING_CALL = PROGRAM_SESSION,
 	PROGRAM_MAPPING_RETURN,
@@ -49,6 +51,11 @@ struct attached_site {
 	int pid; /* 0: all processes */
 	uint64_t device, inode;
 	uint64_t offset; /* of the entry probe in the file */
+};
+
+/* Files that have probes; no offset. */
+struct probed_files {
+	VEC(struct attached_site) list;
 };
 
 /* The mappings of one process. */
@@ -78,8 +85,8 @@ struct tracer {
 	bool thorough;     /* what is compiled is (source_options) */
 	int raw_programs[RAW_TRACEPOINTS], raw_links[RAW_TRACEPOINTS]; /* -1: none */
 	VEC(struct attached_site) sites;
-	struct learner *learner;           /* NULL: walks are by frame pointer alone */
-	VEC(struct attached_site) linkers; /* that have its probe; no offset */
+	struct learner *learner;            /* NULL: walks are by frame pointer alone */
+	struct probed_files linkers, libcs; /* the probes of changes of code */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
 	struct kernel_events kernel_events; /* of an event that is in no file, and of the
 					       kernel's allocations */
@@ -151,8 +158,8 @@ struct error *tracer_load_more(struct tracer *t, const struct plan *plan)
 /* Load what else there is, as long as there is a compiler. */
 void tracer_load_rest(struct tracer *t);
 
-/* The program that is told of changes of code; -1: none. */
-int tracer_code_program(struct tracer *t);
+/* The programs that are told of changes of code: false when they cannot be had. */
+bool tracer_load_code_programs(struct tracer *t);
 
 void tracer_close_programs(struct tracer *t);
 
@@ -210,6 +217,15 @@ struct error *tracer_add_kernel(struct tracer *t, struct snapshot *snap)
 
 /* Does the site have its probe? */
 bool tracer_is_attached(const struct tracer *t, const struct attached_site *site);
+
+/* --- tracer_code.c ---------------------------------------------------------------- */
+
+/* Be told when the process loads or unloads libraries, or moves code. Without it that is
+ * noticed by what is mapped (probes/unwind.c). */
+void tracer_watch_code(struct tracer *t, int pid);
+
+/* The process has no probes any more. */
+void tracer_unwatch_code(struct tracer *t, int pid);
 
 /* --- tracer_unwind.c -------------------------------------------------------------- */
 

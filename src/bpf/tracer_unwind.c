@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/stat.h>
-
 #include "bpf/tracer_state.h"
-#include "target/linker.h"
-#include "target/proc.h"
-#include "util/cleanup.h"
-
-DEFINE_CLEANUP(struct proc *, proc_close);
 
 struct error *tracer_open_learner(struct tracer *t)
 {
@@ -30,6 +23,7 @@ struct error *tracer_open_learner(struct tracer *t)
 		{"misses", &maps.misses, true},
 		{"rules", &maps.rules, true},
 		{"rule_spill", &maps.rule_spill, true},
+		{"moves", &maps.moves, true},
 		{"stack_index", &maps.stack_index, !t->by_hash},
 		{"stack_numbers", &maps.stack_numbers, t->by_hash},
 		{"stack_claims", &maps.stack_claims, t->by_hash},
@@ -45,71 +39,11 @@ struct error *tracer_open_learner(struct tracer *t)
 	return learner_create(&maps, &t->learner);
 }
 
-/* --- changes of code -------------------------------------------------------------- */
-
-/* The path by which we can open the dynamic linker, or NULL. */
-static struct error *find_linker(int pid, char **ret)
-{
-	_cleanup_(proc_closep) struct proc *proc = NULL;
-	struct proc_maps maps = {0};
-	struct error *err = NULL;
-	struct auxv auxv;
-
-	auxv_read(pid, &auxv);
-	if (auxv.linker_base)
-		err = proc_open(pid, &proc);
-	if (!err && proc)
-		err = proc_read_maps(proc, &maps);
-	vec_foreach (m, &maps.mappings)
-		if (!err && m->start == auxv.linker_base && m->inode)
-			err = proc_mapping_path(proc, m, ret);
-	proc_maps_deinit(&maps);
-	return err;
-}
-
-static bool is_watched(const struct tracer *t, const struct attached_site *site)
-{
-	vec_foreach (s, &t->linkers)
-		if (s->pid == site->pid && s->device == site->device &&
-		    s->inode == site->inode)
-			return true;
-	return false;
-}
-
-/* Be told when the process loads or unloads libraries. */
-static struct error *watch_linker(struct tracer *t, int pid)
-{
-	_cleanup_(freep) char *path = NULL;
-	struct attached_site site = {.pid = t->options.scope == SCOPE_PROCESSES ? pid
-										: 0};
-	struct attach_probe probe = {.function = LINKER_NOTICE,
-				     .program = tracer_code_program(t)};
-	struct error *err = find_linker(pid, &path);
-	struct stat st;
-
-	if (err || !path || stat(path, &st))
-		return err;
-	site.device = st.st_dev;
-	site.inode = st.st_ino;
-	if (is_watched(t, &site))
-		return NULL;
-	probe.path = path;
-	err = linker_find_function(path, LINKER_NOTICE, &probe.offset);
-	if (!err && probe.offset)
-		err = t->attachment.ops->attach(&t->attachment, site.pid, &probe, 1,
-						t->features.cookies);
-	if (!err && !vec_push(&t->linkers, site))
-		err = error_no_memory();
-	return err;
-}
-
 void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
 {
 	if (!t->learner)
 		return;
-	/* Without it a change is noticed by what is mapped (probes/unwind.c). */
-	if (tracer_code_program(t) >= 0)
-		error_destroy(watch_linker(t, pid));
+	tracer_watch_code(t, pid);
 	learner_prepare(t->learner, slot);
 }
 
@@ -119,8 +53,10 @@ void tracer_catch_up(void *arg)
 {
 	struct tracer *t = arg;
 
-	if (t->learner)
-		learner_catch_up(t->learner);
+	if (!t->learner)
+		return;
+	learner_catch_up(t->learner);
+	learner_look_over(t->learner);
 }
 
 uint32_t tracer_stack(void *arg, uint32_t stack)

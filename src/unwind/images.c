@@ -10,7 +10,10 @@
 /* More ranges are of a process that does nothing else than map code. */
 #define RANGES_MAX 32768
 
-#define FOR_EVER   UINT64_MAX /* a time that never comes */
+/* So many mappings of the same code at one place are looked at while one is read. */
+#define LATER_MAX 16
+
+#define FOR_EVER  UINT64_MAX /* a time that never comes */
 
 struct range {
 	uint64_t start, end;         /* end exclusive */
@@ -20,6 +23,7 @@ struct range {
 	uint64_t reach;      /* the largest end up to here, in order of starts */
 	struct image *image; /* held; NULL: none, or it could not be read */
 	struct walk_code code;
+	bool is_doubtful; /* nobody knows what is there */
 };
 
 struct images {
@@ -116,9 +120,22 @@ bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
 {
 	const struct range *range = find(images, pc, at_ns);
 
-	if (range)
-		*ret = range->code;
-	return range;
+	if (!range || range->is_doubtful)
+		return false;
+	*ret = range->code;
+	return true;
+}
+
+bool images_extent(const struct images *images, uint64_t pc, uint64_t at_ns,
+		   uint64_t *start, uint64_t *end)
+{
+	const struct range *range = find(images, pc, at_ns);
+
+	if (!range || range->is_doubtful)
+		return false;
+	*start = range->start;
+	*end = range->end;
+	return true;
 }
 
 bool images_find_then(void *moment, uint64_t pc, struct walk_code *ret)
@@ -137,13 +154,47 @@ static bool same_code(const struct range *a, const struct range *b)
 	       a->code.bias == b->code.bias;
 }
 
-/* Does it lie in a range of the same code? */
+/* Does it lie in a range of the same code at that time, and nothing else on that? */
+static bool is_known_at(const struct images *images, const struct range *range,
+			uint64_t at_ns)
+{
+	const struct range *at = find(images, range->start, at_ns);
+
+	if (!at || at->is_doubtful || at->end < range->end || !same_code(at, range))
+		return false;
+	for (size_t i = count_up_to(images, range->end - 1); i-- > 0;) {
+		const struct range *other = &images->ranges.data[i];
+
+		if (other->reach <= range->start)
+			break;
+		if (other->end > range->start && in_force(other, at_ns) &&
+		    other->since_ns > at->since_ns && !same_code(other, at))
+			return false;
+	}
+	return true;
+}
+
+/* Is it known when it comes, or from some later time on? What is read while mappings come
+ * and go is beside what is told of them. */
 static bool is_known(const struct images *images, const struct range *range)
 {
-	const struct range *at = find(images, range->start, FOR_EVER - 1);
+	unsigned looks = 0;
 
-	return at && at->end >= range->end && same_code(at, range) &&
-	       find(images, range->end - 1, FOR_EVER - 1) == at;
+	if (is_known_at(images, range, range->since_ns))
+		return true;
+	for (size_t i = count_up_to(images, range->start); i-- > 0;) {
+		const struct range *later = &images->ranges.data[i];
+
+		if (later->reach <= range->start || looks == LATER_MAX)
+			break;
+		if (later->since_ns <= range->since_ns || later->end < range->end ||
+		    !same_code(later, range))
+			continue;
+		if (is_known_at(images, range, later->since_ns))
+			return true;
+		looks++;
+	}
+	return false;
 }
 
 static void note_replaced(const struct images *images, const struct range *range,
@@ -155,19 +206,47 @@ static void note_replaced(const struct images *images, const struct range *range
 		if (old->reach <= range->start)
 			break;
 		if (old->end <= range->start || !in_force(old, range->since_ns) ||
-		    same_code(old, range))
+		    old->is_doubtful || same_code(old, range))
 			continue;
 		ret->is_replaced = true;
 		ret->tag = old->tag > ret->tag ? old->tag : ret->tag;
+		ret->last_ns =
+			old->since_ns > ret->last_ns ? old->since_ns : ret->last_ns;
 	}
 }
 
+/* There is room for it. */
+static void insert(struct images *images, struct range range)
+{
+	size_t at = count_up_to(images, range.start);
+
+	memmove(images->ranges.data + at + 1, images->ranges.data + at,
+		(images->ranges.len - at) * sizeof(range));
+	images->ranges.data[at] = range;
+	images->ranges.len++;
+	set_reaches(images, at);
+}
+
+/* From `after_ns` on until `range` is certain nobody knows what is there. */
+static void insert_doubt(struct images *images, const struct range *range,
+			 uint64_t after_ns)
+{
+	struct range doubt = {.start = range->start,
+			      .end = range->end,
+			      .since_ns = after_ns,
+			      .until_ns = FOR_EVER,
+			      .is_doubtful = true};
+
+	if (after_ns < range->since_ns)
+		insert(images, doubt);
+}
+
 struct error *images_add(struct images *images, int pid, const struct proc_mapping *m,
-			 uint64_t since_ns, uint64_t tag, struct images_change *ret)
+			 struct images_time time, uint64_t tag, struct images_change *ret)
 {
 	struct range range = {.start = m->start,
 			      .end = m->end,
-			      .since_ns = since_ns,
+			      .since_ns = time.since_ns,
 			      .until_ns = FOR_EVER,
 			      .tag = tag,
 			      .inode = m->inode};
@@ -177,7 +256,7 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 		return NULL;
 	if (images->ranges.len >= RANGES_MAX)
 		return error_create(ERROR_UNSUPPORTED, "too many mappings of code");
-	if (!vec_reserve(&images->ranges, images->ranges.len + 1))
+	if (!vec_reserve(&images->ranges, images->ranges.len + 2))
 		return error_no_memory();
 	range.image = image_store_get(images->store, pid, m);
 	if (range.image &&
@@ -189,14 +268,14 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 	}
 	note_replaced(images, &range, ret);
 	ret->is_new = true;
-
-	size_t at = count_up_to(images, range.start);
-
-	memmove(images->ranges.data + at + 1, images->ranges.data + at,
-		(images->ranges.len - at) * sizeof(range));
-	images->ranges.data[at] = range;
-	images->ranges.len++;
-	set_reaches(images, at);
+	/* What was known last was certain for a moment at least. */
+	if (ret->is_replaced)
+		insert_doubt(images, &range,
+			     time.after_ns > ret->last_ns ? time.after_ns
+							  : ret->last_ns + 1);
+	else
+		range.since_ns = time.unless_known_ns;
+	insert(images, range);
 	return NULL;
 }
 

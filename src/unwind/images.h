@@ -31,18 +31,34 @@ struct error *images_copy(const struct images *images, uint64_t at_ns,
 struct images_change {
 	bool is_new;      /* it was not known */
 	bool is_replaced; /* other code was known there */
-	uint64_t tag;     /* the highest of that code */
+	uint64_t tag;     /* the highest of that code, */
+	uint64_t last_ns; /* and since when the last of it was there */
 };
 
 /*
- * The process `pid` has had this mapping since `since_ns`; nothing happens when the same
- * code is known to be there. An image that cannot be read is code without unwind
- * information, tried again when it is added again. `tag` is the caller's. The mapping's
- * path may be of a process that is gone. ERROR_NO_MEMORY, or ERROR_UNSUPPORTED when
- * there are too many.
+ * Since when there is a mapping. Where other code was known it is certain since
+ * `since_ns`, and came after `after_ns`: what there was between is not known, and nothing
+ * is found there at such a time, unless both are the same. Elsewhere it was there since
+ * `unless_known_ns`.
+ */
+struct images_time {
+	uint64_t since_ns, after_ns, unless_known_ns;
+};
+
+/* One at which it was mapped for certain. */
+static inline struct images_time images_since(uint64_t ns)
+{
+	return (struct images_time){ns, ns, ns};
+}
+
+/*
+ * The process `pid` has this mapping; nothing happens when the same code is known to be
+ * there. An image that cannot be read is code without unwind information, tried again
+ * when it is added again. `tag` is the caller's. The mapping's path may be of a process
+ * that is gone. ERROR_NO_MEMORY, or ERROR_UNSUPPORTED when there are too many.
  */
 struct error *images_add(struct images *images, int pid,
-			 const struct proc_mapping *mapping, uint64_t since_ns,
+			 const struct proc_mapping *mapping, struct images_time time,
 			 uint64_t tag, struct images_change *ret)
 	__attribute__((warn_unused_result));
 
@@ -61,6 +77,10 @@ size_t images_unread(const struct images *images);
  * images_destroy(). */
 bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
 		 struct walk_code *ret);
+
+/* Where the code at a pc at some time begins and ends, as it was added. */
+bool images_extent(const struct images *images, uint64_t pc, uint64_t at_ns,
+		   uint64_t *start, uint64_t *end);
 
 /* A walk_find_fn for a time; `moment` is a struct images_moment. */
 struct images_moment {

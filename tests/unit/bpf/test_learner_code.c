@@ -16,8 +16,11 @@
 struct replaced {
 	unsigned times;
 	uint32_t slot;
-	uint64_t start, end, tag;
+	struct code_replaced what;
 };
+
+/* Something has changed, and the kernel has told what. */
+static const struct code_change told = {.is_any = true};
 
 static uint64_t tag_now;
 
@@ -28,11 +31,11 @@ static uint64_t tag_of(void *arg, uint32_t slot)
 	return tag_now;
 }
 
-static void note(void *arg, uint32_t slot, uint64_t start, uint64_t end, uint64_t tag)
+static void note(void *arg, uint32_t slot, const struct code_replaced *what)
 {
 	struct replaced *r = arg;
 
-	*r = (struct replaced){r->times + 1, slot, start, end, tag};
+	*r = (struct replaced){r->times + 1, slot, *what};
 }
 
 static void open_code(struct learner_code *code, enum trace_scope scope,
@@ -59,6 +62,16 @@ struct job {
 	int go[2], done[2];
 	int *answer; /* shared */
 };
+
+extern char __executable_start; /* the linker's */
+
+static void run_jobs(void *arg);
+
+/* Where code is in our file, which is as far from its beginning as in memory (ld(1)). */
+static off_t own_code_offset(void)
+{
+	return (off_t)((uintptr_t)run_jobs - (uintptr_t)&__executable_start) & ~4095l;
+}
 
 static void run_jobs(void *arg)
 {
@@ -91,12 +104,24 @@ static void run_jobs(void *arg)
 			at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 			*(void **)(job->answer + 2) = at;
 			break;
+		case 't': /* a page of our code once more */
+			at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+				  own_code_offset());
+			*(void **)(job->answer + 2) = at;
+			break;
 		case 'j': /* 500 pages of code, each gone by the next */
 			for (int i = 0; i < 500; i++, next += 8192) {
 				mmap(next, 4096, PROT_READ | PROT_EXEC,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 				munmap(next, 4096);
 			}
+			break;
+		case 's': /* code of no file in its place, of which nobody tells */
+			next = mmap(NULL, 4096, PROT_READ | PROT_EXEC,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			if (mremap(next, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, at) ==
+			    MAP_FAILED)
+				_exit(2);
 			break;
 		case 'r':
 			munmap(at, 4096);
@@ -156,9 +181,9 @@ static void children_that_are_gone(void)
 	const void *ours = (const void *)(uintptr_t)children_that_are_gone;
 
 	open_code(&code, SCOPE_FORKS, &replaced);
-	CHECK(knows(learner_code_of(&code, parent, 0, true, true), ours, NOW));
+	CHECK(knows(learner_code_of(&code, parent, 0, true, &told), ours, NOW));
 	pid = run(&job, 'f');
-	CHECK(knows(learner_code_of(&code, pid, 1, false, true), ours, NOW));
+	CHECK(knows(learner_code_of(&code, pid, 1, false, &told), ours, NOW));
 
 	/* Its program's code, that of the linker, of libc and the kernel's; and before
 	 * what it had of its parent. */
@@ -166,7 +191,7 @@ static void children_that_are_gone(void)
 
 	pid = run(&job, 'e');
 
-	struct process_code *p = learner_code_of(&code, pid, 2, false, true);
+	struct process_code *p = learner_code_of(&code, pid, 2, false, &told);
 
 	REQUIRE(p);
 	CHECK(p->ended_ns > before_ns);
@@ -178,7 +203,7 @@ static void children_that_are_gone(void)
 	CHECK(!knows(p, ours, p->ended_ns - 1));
 
 	learner_code_forget(&code, pid);
-	CHECK(!learner_code_of(&code, pid, 2, false, true));
+	CHECK(!learner_code_of(&code, pid, 2, false, &told));
 	CHECK_INT(replaced.times, 0);
 	learner_code_deinit(&code);
 	stop(&job, &child);
@@ -193,9 +218,9 @@ static void children_of_no_interest(void)
 	int parent = job.answer[0];
 
 	open_code(&code, SCOPE_PROCESSES, &replaced);
-	REQUIRE(learner_code_of(&code, parent, 0, true, true));
-	CHECK(!learner_code_of(&code, run(&job, 'f'), 1, false, true));
-	CHECK(!learner_code_of(&code, run(&job, 'e'), 1, true, true));
+	REQUIRE(learner_code_of(&code, parent, 0, true, &told));
+	CHECK(!learner_code_of(&code, run(&job, 'f'), 1, false, &told));
+	CHECK(!learner_code_of(&code, run(&job, 'e'), 1, true, &told));
 	learner_code_deinit(&code);
 	stop(&job, &child);
 }
@@ -211,7 +236,7 @@ static void code_in_the_place_of_code(void)
 
 	open_code(&code, SCOPE_PROCESSES, &replaced);
 	tag_now = 7;
-	struct process_code *p = learner_code_of(&code, pid, 3, true, true);
+	struct process_code *p = learner_code_of(&code, pid, 3, true, &told);
 
 	REQUIRE(p);
 	run(&job, 'm');
@@ -225,9 +250,10 @@ static void code_in_the_place_of_code(void)
 	learner_code_catch_up(&code);
 	CHECK_INT(replaced.times, 1);
 	CHECK_INT(replaced.slot, 3);
-	CHECK_INT(replaced.start, at);
-	CHECK_INT(replaced.end, at + 4096);
-	CHECK_INT(replaced.tag, 7);
+	CHECK_INT(replaced.what.start, at);
+	CHECK_INT(replaced.what.end, at + 4096);
+	CHECK_INT(replaced.what.tag, 7);
+	CHECK(!replaced.what.is_found);
 	CHECK(images_find(p->images, at, mapped_ns, &found));
 
 	/* What was lost is read, and nothing of it is new. */
@@ -235,11 +261,74 @@ static void code_in_the_place_of_code(void)
 
 	p->must_read = true;
 	p->next_look_ns = 0;
-	CHECK(learner_code_of(&code, pid, 3, true, true) == p);
+	CHECK(learner_code_of(&code, pid, 3, true, &told) == p);
 	CHECK(!p->must_read);
 	CHECK_INT(images_count(p->images), before);
 	learner_code_deinit(&code);
 	stop(&job, &child);
+}
+
+/* What nobody tells of is read when the probes say that there is something; and found,
+ * when somebody looks all the same. */
+static void code_that_was_moved(void)
+{
+	static const struct {
+		bool is_told_when, is_looked_for;
+	} ways[] = {{true, false}, {false, false}, {false, true}};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct replaced replaced = {0};
+		struct learner_code code;
+		struct job job;
+		struct child child = start(&job);
+		int pid = job.answer[0];
+		struct code_change change = {.is_any = true, .is_untold = true};
+		struct walk_code found;
+
+		open_code(&code, SCOPE_PROCESSES, &replaced);
+		struct process_code *p = learner_code_of(&code, pid, 3, true, &told);
+
+		REQUIRE(p);
+		run(&job, 't');
+		CHECK(learner_code_of(&code, pid, 3, true, &told) == p);
+
+		uint64_t at = *(uint64_t *)(void *)(job.answer + 2);
+		uint64_t before_ns = clock_now_ns();
+
+		REQUIRE(images_find(p->images, at, NOW, &found) && found.cfi);
+		run(&job, 's');
+		CHECK(learner_code_of(&code, pid, 3, true, &told) == p);
+		CHECK(images_find(p->images, at, NOW, &found) && found.cfi);
+		CHECK_INT(replaced.times, 0);
+
+		uint64_t moved_ns = clock_now_ns();
+
+		if (ways[i].is_told_when)
+			change.since_ns = change.after_ns = moved_ns;
+		if (ways[i].is_looked_for)
+			CHECK(learner_code_look(&code, p));
+		else
+			CHECK(learner_code_of(&code, pid, 3, true, &change) == p);
+		CHECK_INT(replaced.times, 1);
+		CHECK_INT(replaced.what.start, at);
+		CHECK(replaced.what.is_found == ways[i].is_looked_for);
+		CHECK(replaced.what.was_ns < before_ns);
+		CHECK(replaced.what.is_ns >= before_ns);
+		CHECK(images_find(p->images, at, NOW, &found) && !found.cfi);
+		/* Between nobody knows, unless it is known when. */
+		if (ways[i].is_told_when) {
+			CHECK(images_find(p->images, at, moved_ns, &found) && !found.cfi);
+			CHECK(images_find(p->images, at, moved_ns - 1, &found) &&
+			      found.cfi);
+		} else {
+			CHECK(!images_find(p->images, at, moved_ns, &found));
+			CHECK(!images_find(p->images, at, before_ns, &found));
+			CHECK(knows(p, (const void *)(uintptr_t)code_that_was_moved,
+				    before_ns));
+		}
+		learner_code_deinit(&code);
+		stop(&job, &child);
+	}
 }
 
 /* Also when their parent is not known, and nobody looks while they are there. */
@@ -254,9 +343,9 @@ static void programs_of_anybody(void)
 	open_code(&code, SCOPE_ALL, &replaced);
 	int forked = run(&job, 'f'), executed = run(&job, 'e'), other = run(&job, 'e');
 
-	CHECK(!learner_code_of(&code, forked, 1, false, true));
+	CHECK(!learner_code_of(&code, forked, 1, false, &told));
 
-	struct process_code *p = learner_code_of(&code, executed, 2, false, true);
+	struct process_code *p = learner_code_of(&code, executed, 2, false, &told);
 
 	REQUIRE(p);
 	CHECK(!knows(p, ours, NOW));
@@ -270,7 +359,7 @@ static void programs_of_anybody(void)
 	learner_code_prune(&code, 1);
 	CHECK_INT(code.noted_count, noted);
 	learner_code_prune(&code, NOW);
-	CHECK(!learner_code_of(&code, other, 3, false, true));
+	CHECK(!learner_code_of(&code, other, 3, false, &told));
 	CHECK(code.noted_count < noted);
 	learner_code_deinit(&code);
 	CHECK_INT(code.count, 0);
@@ -303,7 +392,7 @@ static void children_of_anybody(void)
 	fclose(said);
 	REQUIRE(waitpid(parent, NULL, 0) == parent);
 
-	struct process_code *p = learner_code_of(&code, child, 1, false, true);
+	struct process_code *p = learner_code_of(&code, child, 1, false, &told);
 
 	REQUIRE(p);
 	CHECK(images_count(p->images) >= 4);
@@ -323,7 +412,7 @@ static void code_without_end(void)
 	struct walk_code found;
 
 	open_code(&code, SCOPE_PROCESSES, &replaced);
-	struct process_code *p = learner_code_of(&code, pid, 0, true, true);
+	struct process_code *p = learner_code_of(&code, pid, 0, true, &told);
 
 	REQUIRE(knows(p, ours, NOW));
 	for (int i = 0; i < 70; i++) {
@@ -350,6 +439,7 @@ int main(void)
 	RUN(programs_of_anybody);
 	RUN(children_of_anybody);
 	RUN(code_in_the_place_of_code);
+	RUN(code_that_was_moved);
 	RUN(code_without_end);
 	return check_done();
 }

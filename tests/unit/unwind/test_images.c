@@ -153,7 +153,8 @@ static struct news read_maps(struct child *c, uint64_t since_ns, uint64_t tag)
 
 		if (!m->executable)
 			continue;
-		REQUIRE(!images_add(c->images, c->pid, m, since_ns, tag, &change));
+		REQUIRE(!images_add(c->images, c->pid, m, images_since(since_ns), tag,
+				    &change));
 		news.added += change.is_new;
 		news.replaced += change.is_replaced;
 		news.tag = change.tag > news.tag ? change.tag : news.tag;
@@ -230,7 +231,7 @@ static void vdso(void)
 		.start = 0x10000000, .end = 0x10002000, .path = (char[]){"[vdso]"}};
 
 	REQUIRE(!images_create(c.store, &other));
-	REQUIRE(!images_add(other, -1, &elsewhere, 1, 0, &change));
+	REQUIRE(!images_add(other, -1, &elsewhere, images_since(1), 0, &change));
 	REQUIRE(images_find(other, 0x10000000, 1, &code));
 	CHECK(code.cfi && code.bias == 0x10000000);
 	images_destroy(other);
@@ -355,8 +356,8 @@ static void overlaps(void)
 	small.end = 0x10011000;
 	jit.start = 0x10010000;
 	jit.end = 0x10200000;
-	REQUIRE(!images_add(c.images, c.pid, &large, 10, 1, &change));
-	REQUIRE(!images_add(c.images, c.pid, &small, 20, 2, &change));
+	REQUIRE(!images_add(c.images, c.pid, &large, images_since(10), 1, &change));
+	REQUIRE(!images_add(c.images, c.pid, &small, images_since(20), 2, &change));
 	CHECK(change.is_new && change.is_replaced && change.tag == 1);
 	CHECK(images_find(c.images, 0x10010fff, 20, &code));
 
@@ -368,7 +369,7 @@ static void overlaps(void)
 	CHECK(code.bias < inner);
 	CHECK(images_find(c.images, 0x10010000, 19, &code));
 	CHECK(code.bias < inner);
-	REQUIRE(!images_add(c.images, c.pid, &jit, 30, 3, &change));
+	REQUIRE(!images_add(c.images, c.pid, &jit, images_since(30), 3, &change));
 	CHECK(change.is_replaced && change.tag == 2);
 	CHECK(images_find(c.images, 0x10010000, 30, &code) && !code.cfi);
 	CHECK(images_find(c.images, 0x100fffff, 30, &code) && !code.cfi);
@@ -378,11 +379,73 @@ static void overlaps(void)
 	CHECK_INT(images_count(c.images), 2);
 	/* More of the same is no change, an empty one is nothing. */
 	jit.end = 0x10020000;
-	REQUIRE(!images_add(c.images, c.pid, &jit, 40, 4, &change));
+	REQUIRE(!images_add(c.images, c.pid, &jit, images_since(40), 4, &change));
 	CHECK(!change.is_new);
 	jit.end = jit.start;
-	REQUIRE(!images_add(c.images, c.pid, &jit, 50, 5, &change));
+	REQUIRE(!images_add(c.images, c.pid, &jit, images_since(50), 5, &change));
 	CHECK(!change.is_new);
+	proc_maps_deinit(&maps);
+	stop(&c);
+}
+
+/* Two pages of other code within a range, and then all as it was at first: at each end
+ * nothing has changed. What came at some time that nobody knows is not found before. */
+static void back_again(void)
+{
+	struct child c = start();
+	struct walk_code code;
+	struct images_change change;
+	struct proc_mapping library = {.start = (uint64_t)(uintptr_t)back_again &
+						~4095ull};
+	struct proc_maps maps = {0};
+	uint64_t first, last, bias;
+
+	REQUIRE(!proc_read_maps(c.proc, &maps));
+	vec_foreach (m, &maps.mappings)
+		if (m->start <= library.start && library.start < m->end)
+			library = *m;
+	REQUIRE(library.path);
+
+	struct proc_mapping all = library, inner = library;
+
+	all.start = 0x10000000;
+	all.end = 0x10100000;
+	inner.start = 0x10010000;
+	inner.end = 0x10012000;
+	REQUIRE(!images_add(c.images, c.pid, &all, images_since(10), 1, &change));
+	REQUIRE(images_find(c.images, inner.start, 10, &code));
+	bias = code.bias;
+	/* It came after 20, and is there at 30. */
+	REQUIRE(!images_add(c.images, c.pid, &inner, (struct images_time){30, 20, 0}, 2,
+			    &change));
+	CHECK(change.is_replaced && change.tag == 1);
+	REQUIRE(images_find(c.images, inner.start, 30, &code));
+	CHECK(code.bias != bias);
+	CHECK(!images_find(c.images, inner.start, 29, &code));
+	CHECK(!images_find(c.images, inner.end - 1, 20, &code));
+	CHECK(images_find(c.images, inner.start, 19, &code) && code.bias == bias);
+	CHECK(images_find(c.images, inner.end, 25, &code) && code.bias == bias);
+	CHECK(!images_extent(c.images, inner.start, 29, &first, &last));
+	REQUIRE(images_extent(c.images, inner.start, 30, &first, &last));
+	CHECK(first == inner.start && last == inner.end);
+
+	REQUIRE(!images_add(c.images, c.pid, &all, (struct images_time){50, 5, 0}, 3,
+			    &change));
+	CHECK(change.is_new && change.is_replaced && change.tag == 2);
+	CHECK(images_find(c.images, inner.start, 50, &code) && code.bias == bias);
+	CHECK(images_find(c.images, inner.start, 30, &code) && code.bias != bias);
+	CHECK(!images_find(c.images, inner.start, 31, &code));
+	REQUIRE(!images_add(c.images, c.pid, &all, images_since(60), 4, &change));
+	CHECK(!change.is_new);
+
+	/* Where nothing is known there is no doubt. */
+	all.start += 0x10000000;
+	all.end += 0x10000000;
+	REQUIRE(!images_add(c.images, c.pid, &all, (struct images_time){70, 5, 6}, 5,
+			    &change));
+	CHECK(change.is_new && !change.is_replaced);
+	CHECK(images_find(c.images, all.start, 6, &code));
+	CHECK(!images_find(c.images, all.start, 5, &code));
 	proc_maps_deinit(&maps);
 	stop(&c);
 }
@@ -400,7 +463,8 @@ static void gone(void)
 	/* Its files are found by name. */
 	vec_foreach (m, &maps.mappings)
 		if (m->executable && m->inode)
-			REQUIRE(!images_add(c.images, c.proc->pid, m, 100, 0, &change));
+			REQUIRE(!images_add(c.images, c.proc->pid, m, images_since(100),
+					    0, &change));
 	CHECK(images_find(c.images, (uint64_t)(uintptr_t)gone, 100, &code) && code.cfi);
 	CHECK_INT(images_unread(c.images), 0);
 
@@ -427,6 +491,7 @@ int main(void)
 	RUN(libraries);
 	RUN(odd_code);
 	RUN(overlaps);
+	RUN(back_again);
 	RUN(gone);
 	images_destroy(NULL);
 	image_store_destroy(NULL);

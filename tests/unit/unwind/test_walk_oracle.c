@@ -324,7 +324,8 @@ static void open_images(struct tracee *t)
 		struct images_change change;
 
 		if (m->executable)
-			REQUIRE(!images_add(t->images, t->pid, m, 0, 0, &change));
+			REQUIRE(!images_add(t->images, t->pid, m, images_since(0), 0,
+					    &change));
 	}
 	proc_maps_deinit(&maps);
 }

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Moves its own code about with mremap. There are PIECES pieces of it, a page each, that
+ * call what they are given and differ only in how large their frames are. One line of
+ * input is one command:
+ *
+ *     call I         TIMES blocks by piece I, wherever that is. The answer has their
+ *                    size, which all blocks of that place have, and the address that the
+ *                    call in the piece returns to.
+ *     free I         Piece I goes to where nothing is,
+ *     onto I J       or in the place of piece J.
+ *     keep I J       A second piece I comes in the place of piece J.
+ *     swap I J       Each goes in the place of the other.
+ *     realloc N      A block that mremap makes larger and smaller, N times.
+ *
+ * A command that begins with "raw_" does the same without the C library.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* Linux 5.7, of files 5.13 */
+#endif
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define PAGE     4096
+#define PIECES   16
+#define TIMES    50
+
+/* Nothing in a piece depends on where it is. Its frame is full of its return address, so
+ * that a rule of another one leads somewhere as well. */
+__asm__(".section .text.pieces,\"ax\",@progbits\n"
+	".balign 4096\n"
+	".globl pieces\n"
+	"pieces:\n"
+	".set frame, 24\n"
+	".rept 16\n" /* PIECES */
+	"	.balign 4096\n"
+	"	.cfi_startproc\n"
+	"	sub $frame, %rsp\n"
+	"	.cfi_adjust_cfa_offset frame\n"
+	"	mov frame(%rsp), %rax\n"
+	"	mov %rdi, %rdx\n"
+	"	mov %rsp, %rdi\n"
+	"	mov $frame / 8, %ecx\n"
+	"	rep stosq\n"
+	"	call *%rdx\n"
+	"	add $frame, %rsp\n"
+	"	.cfi_adjust_cfa_offset -frame\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	.set frame, frame + 64\n"
+	".endr\n"
+	".balign 4096\n"
+	".text\n");
+extern char pieces[];
+
+static char *place[PIECES];
+static void *volatile last;
+static void *volatile returns_to;
+static int size;
+static volatile unsigned sink;
+
+NOINLINE static void callback_allocates(void)
+{
+	returns_to = __builtin_return_address(0);
+	for (int i = 0; i < TIMES; i++)
+		last = malloc((size_t)size);
+	sink++;
+}
+
+NOINLINE static void call_piece(char *at)
+{
+	void (*piece)(void (*)(void)) = NULL;
+
+	memcpy(&piece, &at, sizeof(piece));
+	piece(callback_allocates);
+	sink++;
+}
+
+static int is_raw;
+
+static void move(char *from, char *to, int flags)
+{
+	void *at;
+
+	flags |= MREMAP_MAYMOVE | MREMAP_FIXED;
+	at = is_raw ? (void *)syscall(SYS_mremap, from, PAGE, PAGE, flags, to)
+		    : mremap(from, PAGE, PAGE, flags, to);
+	if (at != to) {
+		perror("mremap");
+		exit(3);
+	}
+}
+
+static char *new_places;
+
+/* A place where nothing is. */
+static char *new_place(void)
+{
+	static char *next;
+
+	if (!next)
+		next = mmap(NULL, PIECES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	if (next == MAP_FAILED)
+		exit(4);
+	new_places = new_places ? new_places : next;
+	next += PAGE;
+	return next - PAGE;
+}
+
+static void swap(int i, int j)
+{
+	char *between = new_place(), *other = place[j];
+
+	move(place[i], between, 0);
+	move(other, place[i], 0);
+	move(between, other, 0);
+	place[j] = place[i];
+	place[i] = other;
+}
+
+/* Larger than what malloc maps by itself, so that it grows by mremap. */
+static void reallocate(int times)
+{
+	char *block = malloc(1 << 20);
+
+	for (int i = 0; i < times; i++) {
+		char *other = realloc(block, (size_t)(1 + (i & 1)) << 20);
+
+		if (!other)
+			exit(5);
+		block = other;
+	}
+	last = block;
+}
+
+static int size_at(const char *at)
+{
+	ptrdiff_t page = at >= pieces && at < pieces + PIECES * PAGE
+				 ? (at - pieces) / PAGE
+				 : (at - new_places) / PAGE + PIECES;
+
+	return 4000 + (int)page;
+}
+
+NOINLINE static void obey(const char *name, int i, int j)
+{
+	is_raw = !strncmp(name, "raw_", 4);
+	name += is_raw ? 4 : 0;
+	if (!strcmp(name, "realloc")) {
+		reallocate(i);
+		return;
+	}
+	if (i < 0 || i >= PIECES)
+		exit(6);
+	if (!strcmp(name, "call")) {
+		size = size_at(place[i]);
+		call_piece(place[i]);
+		return;
+	}
+	if (!strcmp(name, "free")) {
+		char *to = new_place();
+
+		move(place[i], to, 0);
+		place[i] = to;
+		return;
+	}
+	if (j < 0 || j >= PIECES)
+		exit(7);
+	if (!strcmp(name, "swap")) {
+		swap(i, j);
+		return;
+	}
+	if (strcmp(name, "onto") != 0 && strcmp(name, "keep") != 0)
+		exit(8);
+	move(place[i], place[j], name[0] == 'k' ? MREMAP_DONTUNMAP : 0);
+	place[i] = place[j];
+}
+
+int main(void)
+{
+	char line[64], name[32];
+	int i, j;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (i = 0; i < PIECES; i++)
+		place[i] = pieces + i * PAGE;
+	printf("{\"ready\":\"text_mover\"}\n");
+	while (fgets(line, sizeof(line), stdin)) {
+		i = j = 0;
+		if (sscanf(line, "%31s %d %d", name, &i, &j) < 2)
+			return 2;
+		obey(name, i, j);
+		printf("{\"done\":true,\"size\":%d,\"returns_to\":%ld}\n", size,
+		       (long)(intptr_t)returns_to);
+	}
+	return 0;
+}

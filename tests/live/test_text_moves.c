@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Code that moves while it is traced: mremap puts other code at addresses whose rules
+ * were learned. No stack may be wrong without a word.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+#define TIMES   50 /* of targets/text_mover.c */
+#define OPTIONS "--no-lines --unwind auto"
+
+/* The calls of whatever code was at one place; their blocks have a size of their own. */
+struct place {
+	int64_t size, returns_to, blocks;
+};
+
+struct run {
+	struct live_process *target, *memtrace;
+	struct place places[32];
+	size_t count;
+};
+
+static struct run begin(void)
+{
+	struct run run = {.target = target_start(TEXT_MOVER_BINARY)};
+
+	run.memtrace = memtrace_start(live_pid(run.target), OPTIONS);
+	return run;
+}
+
+/* All walks up to now have been ended, and the rules are there. */
+static void settle(struct run *run)
+{
+	json_decref(memtrace_report(run->memtrace));
+}
+
+static struct place *call(struct run *run, int piece)
+{
+	json_t *answer = oracle_ask(run->target, "call %d", piece);
+	int64_t size = live_int(answer, "size"),
+		returns_to = live_int(answer, "returns_to");
+	size_t i = 0;
+
+	json_decref(answer);
+	while (i < run->count && run->places[i].size != size)
+		i++;
+	REQUIRE(i < sizeof(run->places) / sizeof(*run->places));
+	if (i == run->count)
+		run->places[run->count++] = (struct place){size, returns_to, 0};
+	CHECK_INT(run->places[i].returns_to, returns_to);
+	run->places[i].blocks += TIMES;
+	return &run->places[i];
+}
+
+/* Once by what is learned, once by what was learned. */
+static struct place *call_twice(struct run *run, int piece)
+{
+	call(run, piece);
+	settle(run);
+	return call(run, piece);
+}
+
+/* Is it what happened, leaf first: the callback, the code at the place, who called that?
+ */
+static bool is_path(const json_t *row, const struct place *place)
+{
+	static const char *const names[] = {"callback_allocates", NULL, "call_piece",
+					    "obey", "main"};
+	const json_t *frames = json_object_get(row, "frames");
+	bool same = json_array_size(frames) > 5;
+
+	for (size_t i = 0; same && i < sizeof(names) / sizeof(*names); i++) {
+		const json_t *frame = json_array_get(frames, i);
+		const char *symbol = json_string_value(json_object_get(frame, "symbol"));
+		const char *address =
+			json_string_value(json_object_get(frame, "address"));
+		const char *module = json_string_value(json_object_get(frame, "module"));
+
+		/* A call ends a byte before the address that it returns to. */
+		same = module && strstr(module, "text_mover");
+		if (names[i])
+			same = same && symbol && !strcmp(symbol, names[i]);
+		else
+			same = same &&
+			       strtoll(address, NULL, 16) == place->returns_to - 1;
+	}
+	return same;
+}
+
+/* How the stacks of the blocks of a place came out. */
+struct outcome {
+	int64_t right, cut, wrong;
+};
+
+static struct outcome outcome_of(const json_t *report, const struct place *place)
+{
+	struct outcome outcome = {0};
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		int64_t n = live_int(row, "blocks");
+		const char *end = json_string_value(json_object_get(row, "end"));
+
+		if (live_int(row, "size_bytes") != n * place->size)
+			continue;
+		if (!strcmp(end, "complete") && is_path(row, place))
+			outcome.right += n;
+		else if (!strcmp(end, "unlearned"))
+			outcome.cut += n;
+		else
+			outcome.wrong += n;
+	}
+	printf("place %" PRId64 ": %" PRId64 " right, %" PRId64 " cut, %" PRId64
+	       " wrong\n",
+	       place->size, outcome.right, outcome.cut, outcome.wrong);
+	return outcome;
+}
+
+/* By the C library: each stack is right. */
+static void moved_by_the_library(void)
+{
+	struct run run = begin();
+
+	for (int piece = 0; piece < 12; piece++)
+		call_twice(&run, piece);
+	oracle_do(run.target, "free 0 0");
+	call_twice(&run, 0);
+	oracle_do(run.target, "onto 2 3");
+	call_twice(&run, 2);
+	oracle_do(run.target, "swap 9 10");
+	call_twice(&run, 9);
+	call_twice(&run, 10);
+	oracle_do(run.target, "keep 6 7");
+	call_twice(&run, 6);
+	oracle_do(run.target, "swap 9 10");
+	call_twice(&run, 9);
+	call_twice(&run, 10);
+
+	json_t *report = memtrace_stop(run.memtrace);
+
+	for (size_t i = 0; i < run.count; i++) {
+		struct outcome outcome = outcome_of(report, &run.places[i]);
+
+		CHECK_INT(outcome.right, run.places[i].blocks);
+		CHECK_INT(outcome.cut + outcome.wrong, 0);
+	}
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	live_destroy(run.target);
+}
+
+/* Moves that no probe sees. The kernel counts pages of code: what makes them more or
+ * less is noticed with the next walk, and walks of which it cannot be said whether they
+ * came before are cut and counted. */
+static void moved_by_system_calls(void)
+{
+	struct run run = begin();
+	int64_t cut = 0;
+
+	for (int piece = 0; piece < 4; piece++)
+		call_twice(&run, piece);
+	oracle_do(run.target, "raw_free 0 0");
+	call(&run, 0);
+	/* Where nothing new was seen nobody looks again so soon. */
+	live_sleep(0.1);
+	call_twice(&run, 0);
+	oracle_do(run.target, "raw_onto 2 3");
+	call_twice(&run, 2);
+
+	json_t *report = memtrace_stop(run.memtrace);
+
+	for (size_t i = 0; i < run.count; i++) {
+		struct outcome outcome = outcome_of(report, &run.places[i]);
+
+		CHECK_INT(outcome.right + outcome.cut, run.places[i].blocks);
+		CHECK_INT(outcome.wrong, 0);
+		CHECK(outcome.right >= TIMES);
+		cut += outcome.cut;
+	}
+	CHECK_INT(live_int(report, "losses.walks_lost"), cut);
+	CHECK_INT(compare_losses(report, "walks_lost"), 0);
+	json_decref(report);
+	live_destroy(run.target);
+}
+
+/* As much code as before: rules of the old one are used until somebody looks. With the
+ * next report at the latest that is over, and counted. */
+static void swapped_by_system_calls(void)
+{
+	struct run run = begin();
+	json_t *report;
+
+	call_twice(&run, 0);
+	call_twice(&run, 1);
+	oracle_do(run.target, "raw_swap 0 1");
+	call(&run, 0);
+	call(&run, 1);
+	report = memtrace_report(run.memtrace);
+
+	int64_t lost = live_int(report, "losses.walks_lost"), cut = 0;
+
+	for (size_t i = 0; i < run.count; i++)
+		cut += outcome_of(report, &run.places[i]).cut;
+	/* Those that are cut, and what may be wrong. */
+	CHECK(lost > cut);
+	json_decref(report);
+	for (int piece = 0; piece < 2; piece++)
+		call_twice(&run, piece);
+	report = memtrace_stop(run.memtrace);
+	for (size_t i = 0; i < run.count; i++) {
+		struct outcome outcome = outcome_of(report, &run.places[i]);
+
+		CHECK(outcome.right >= run.places[i].blocks - TIMES);
+	}
+	CHECK(live_int(report, "losses.walks_lost") < lost + TIMES);
+	json_decref(report);
+	live_destroy(run.target);
+}
+
+#define UNWOUND "stacks were unwound from copies"
+
+/* Blocks that mremap makes larger are no code: their walks are by rules. */
+static void large_blocks(void)
+{
+	struct run run = {.target = target_start(TEXT_MOVER_BINARY)};
+	const char *said;
+	json_t *report;
+
+	run.memtrace = memtrace_start(live_pid(run.target), OPTIONS " -v");
+	oracle_do(run.target, "realloc 10");
+	settle(&run);
+	oracle_do(run.target, "realloc 2000");
+	live_signal(run.memtrace, SIGINT);
+	report = live_read_json(run.memtrace, 30);
+	REQUIRE(report);
+	CHECK_INT(live_wait(run.memtrace, 30), 0);
+	CHECK(live_int(report, "heap.totals.allocations") >= 2010);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	said = strstr(live_stderr(run.memtrace), UNWOUND);
+	REQUIRE(said);
+	while (said > live_stderr(run.memtrace) && said[-1] != '\n')
+		said--;
+
+	int64_t walks = strtoll(said + strlen("memtrace: "), NULL, 10);
+
+	printf("%" PRId64 " walks of 2010 were handed over\n", walks);
+	CHECK(walks > 0 && walks < 200);
+	json_decref(report);
+	live_destroy(run.memtrace);
+	live_destroy(run.target);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(moved_by_the_library);
+	RUN(moved_by_system_calls);
+	RUN(swapped_by_system_calls);
+	RUN(large_blocks);
+	return check_done();
+}
