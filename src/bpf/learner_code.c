@@ -363,9 +363,11 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 	if (!err && ended_ns == p->ended_ns) {
 		struct images_time time = time_of(p, change, now_ns);
 
-		vec_foreach (m, &maps.mappings)
-			if (m->executable)
-				*is_new |= map(code, p, m, time, !p->must_read);
+		/* What is of no file may have to do with files beside it. */
+		for (int anonymous = 0; anonymous < 2; anonymous++)
+			vec_foreach (m, &maps.mappings)
+				if (m->executable && (m->inode == 0) == anonymous)
+					*is_new |= map(code, p, m, time, !p->must_read);
 		p->must_read = false;
 		p->read_ns = now_ns;
 	}

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/same_text.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/vec.h"
 
 /* More ranges are of a process that does nothing else than map code. */
@@ -26,9 +28,22 @@ struct range {
 	bool is_doubtful; /* nobody knows what is there */
 };
 
+/* Memory of no file that had a file's text in it. To see that takes time, so it is
+ * believed for some. */
+struct adopted {
+	uint64_t start, end, until_ns;
+	struct walk_code code;
+};
+
+#define ADOPTED_MAX 4
+/* How many times as long as it took. */
+#define BELIEF 20
+
 struct images {
 	struct image_store *store;
 	VEC(struct range) ranges; /* by start */
+	struct adopted adopted[ADOPTED_MAX];
+	unsigned next_adopted;
 };
 
 DEFINE_CLEANUP(struct images *, images_destroy);
@@ -241,6 +256,56 @@ static void insert_doubt(struct images *images, const struct range *range,
 		insert(images, doubt);
 }
 
+/* --- text on memory of no file ---------------------------------------------------- */
+
+static bool same_place(const struct walk_code *a, const struct walk_code *b)
+{
+	return a->cfi == b->cfi && a->bias == b->bias;
+}
+
+/* Is there the text of `code`, as far as is known or can be seen? */
+static bool has_text(struct images *images, int pid, const struct range *range,
+		     const struct walk_code *code)
+{
+	uint64_t begun_ns = clock_now_ns();
+
+	for (size_t i = 0; i < ADOPTED_MAX; i++) {
+		const struct adopted *a = &images->adopted[i];
+
+		if (a->start == range->start && a->end == range->end &&
+		    begun_ns < a->until_ns && same_place(&a->code, code))
+			return true;
+	}
+	if (!same_text(pid, range->start, range->end, code))
+		return false;
+
+	uint64_t now_ns = clock_now_ns();
+
+	images->adopted[images->next_adopted++ % ADOPTED_MAX] = (struct adopted){
+		range->start, range->end, now_ns + BELIEF * (now_ns - begun_ns), *code};
+	return true;
+}
+
+/* Take it for the file's text that is known there, or runs up to it or on behind it, if
+ * that is what it has. */
+static void adopt(struct images *images, int pid, struct range *range)
+{
+	const uint64_t beside[] = {range->start, range->start - 1, range->end};
+
+	for (size_t i = 0; i < sizeof(beside) / sizeof(*beside) && !range->image; i++) {
+		const struct range *of = find(images, beside[i], FOR_EVER - 1);
+
+		if (!of || !of->inode || !of->code.cfi ||
+		    !has_text(images, pid, range, &of->code))
+			continue;
+		range->inode = of->inode;
+		range->code = of->code;
+		range->image = image_ref(of->image);
+	}
+}
+
+/* --- adding ----------------------------------------------------------------------- */
+
 struct error *images_add(struct images *images, int pid, const struct proc_mapping *m,
 			 struct images_time time, uint64_t tag, struct images_change *ret)
 {
@@ -262,6 +327,8 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 	if (range.image &&
 	    cfi_bias(image_cfi(range.image), m->start, m->file_offset, &range.code.bias))
 		range.code.cfi = image_cfi(range.image);
+	if (!m->inode && !range.image)
+		adopt(images, pid, &range);
 	if (is_known(images, &range)) {
 		image_release(range.image);
 		return NULL;

@@ -54,8 +54,10 @@ static inline struct images_time images_since(uint64_t ns)
 /*
  * The process `pid` has this mapping; nothing happens when the same code is known to be
  * there. An image that cannot be read is code without unwind information, tried again
- * when it is added again. `tag` is the caller's. The mapping's path may be of a process
- * that is gone. ERROR_NO_MEMORY, or ERROR_UNSUPPORTED when there are too many.
+ * when it is added again. Memory of no file that has the text of a file which is known
+ * there or next to it counts as that file's. `tag` is the caller's. The mapping's path
+ * may be of a process that is gone. ERROR_NO_MEMORY, or ERROR_UNSUPPORTED when there are
+ * too many.
  */
 struct error *images_add(struct images *images, int pid,
 			 const struct proc_mapping *mapping, struct images_time time,

@@ -11,6 +11,7 @@
  *     onto I J       or in the place of piece J.
  *     keep I J       A second piece I comes in the place of piece J.
  *     swap I J       Each goes in the place of the other.
+ *     copy I J       Memory of no file, with a copy of piece J, goes in the place of I.
  *     realloc N      A block that mremap makes larger and smaller, N times.
  *
  * A command that begins with "raw_" does the same without the C library.
@@ -117,6 +118,20 @@ static char *new_place(void)
 	return next - PAGE;
 }
 
+/* As what programs do to have their code on huge pages. */
+static void move_copy(char *of, char *to)
+{
+	char *copy = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+
+	if (copy == MAP_FAILED)
+		exit(9);
+	memcpy(copy, of, PAGE);
+	if (mprotect(copy, PAGE, PROT_READ | PROT_EXEC))
+		exit(10);
+	move(copy, to, 0);
+}
+
 static void swap(int i, int j)
 {
 	char *between = new_place(), *other = place[j];
@@ -178,6 +193,10 @@ NOINLINE static void obey(const char *name, int i, int j)
 		exit(7);
 	if (!strcmp(name, "swap")) {
 		swap(i, j);
+		return;
+	}
+	if (!strcmp(name, "copy")) {
+		move_copy(place[j], place[i]);
 		return;
 	}
 	if (strcmp(name, "onto") != 0 && strcmp(name, "keep") != 0)

@@ -450,6 +450,69 @@ static void back_again(void)
 	stop(&c);
 }
 
+/* Memory of no file in the place of a file's text, or beside it: it is what it has. */
+static void text_of_no_file(void)
+{
+	struct child c = start();
+	struct walk_code code, known;
+	struct images_change change;
+	struct proc_mapping library = {.start = (uint64_t)(uintptr_t)back_again &
+						~4095ull};
+	struct proc_maps maps = {0};
+
+	REQUIRE(!proc_read_maps(c.proc, &maps));
+	vec_foreach (m, &maps.mappings)
+		if (m->start <= library.start && library.start < m->end)
+			library = *m;
+	REQUIRE(library.path && library.end - library.start > 3 * 4096);
+
+	struct proc_mapping bare = {.start = library.start + 4096,
+				    .end = library.start + 2 * 4096,
+				    .path = (char[]){""}},
+			    first = library, last = library, false_one = library;
+
+	/* In its place. */
+	REQUIRE(!images_add(c.images, c.pid, &library, images_since(10), 1, &change));
+	REQUIRE(images_find(c.images, bare.start, 10, &known));
+	REQUIRE(!images_add(c.images, c.pid, &bare, images_since(20), 2, &change));
+	CHECK(!change.is_new);
+
+	/* Of a process that is not there nobody can say. */
+	images_destroy(c.images);
+	REQUIRE(!images_create(c.store, &c.images));
+	REQUIRE(!images_add(c.images, -1, &library, images_since(10), 1, &change));
+	REQUIRE(!images_add(c.images, -1, &bare, images_since(20), 2, &change));
+	CHECK(change.is_new && change.is_replaced);
+	CHECK(images_find(c.images, bare.start, 20, &code) && !code.cfi);
+
+	/* Behind it, and before. */
+	first.end = bare.start;
+	last.start = bare.end;
+	last.file_offset += last.start - library.start;
+	for (int i = 0; i < 2; i++) {
+		images_destroy(c.images);
+		REQUIRE(!images_create(c.store, &c.images));
+		REQUIRE(!images_add(c.images, c.pid, i ? &last : &first, images_since(10),
+				    1, &change));
+		REQUIRE(!images_add(c.images, c.pid, &bare, images_since(20), 2,
+				    &change));
+		CHECK(change.is_new && !change.is_replaced);
+		CHECK(images_find(c.images, bare.start, 20, &code));
+		CHECK(code.cfi == known.cfi && code.bias == known.bias);
+	}
+
+	/* Other text than it would be. */
+	images_destroy(c.images);
+	REQUIRE(!images_create(c.store, &c.images));
+	false_one.start += 4096;
+	REQUIRE(!images_add(c.images, c.pid, &false_one, images_since(10), 1, &change));
+	REQUIRE(!images_add(c.images, c.pid, &bare, images_since(20), 2, &change));
+	CHECK(change.is_new && change.is_replaced);
+	CHECK(images_find(c.images, bare.start, 20, &code) && !code.cfi);
+	proc_maps_deinit(&maps);
+	stop(&c);
+}
+
 static void gone(void)
 {
 	struct child c = start();
@@ -492,6 +555,7 @@ int main(void)
 	RUN(odd_code);
 	RUN(overlaps);
 	RUN(back_again);
+	RUN(text_of_no_file);
 	RUN(gone);
 	images_destroy(NULL);
 	image_store_destroy(NULL);
