@@ -91,7 +91,8 @@ ALWAYS_INLINE void free_is_over(u64 caller)
 }
 
 /* `key`: of the block, 0 for none. */
-ALWAYS_INLINE void free_block(const struct tracee *t, struct pt_regs *ctx, u64 sp, u64 key)
+ALWAYS_INLINE void free_block(const struct tracee *t, struct pt_regs *ctx, u64 sp,
+			      u64 key)
 {
 	struct abi_block old = {};
 

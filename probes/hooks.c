@@ -65,8 +65,9 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	p->process = t->slot;
 	p->size_bytes = size;
 	site_followed(p, meaning);
-	p->address = reg_arg(ctx, effect == ABI_EFFECT_ALLOC_OUT ? ABI_SITE_OUT_ARG(site) :
-								   ABI_SITE_OLD_ARG(site));
+	p->address =
+		reg_arg(ctx, effect == ABI_EFFECT_ALLOC_OUT ? ABI_SITE_OUT_ARG(site)
+							    : ABI_SITE_OLD_ARG(site));
 	if (takes_block(effect))
 		p->address = tracee_key(t, p->address);
 	if (effect != ABI_EFFECT_FREE)
@@ -111,7 +112,7 @@ ALWAYS_INLINE int free_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	{                                                                                \
 		struct tracee t;                                                         \
                                                                                          \
-		return find(&t, ctx) ? entered(&t, ctx, meaning) : 1;                  \
+		return find(&t, ctx) ? entered(&t, ctx, meaning) : 1;                    \
 	}
 
 #ifdef WITH_ON_CALL
@@ -174,9 +175,9 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 
 	/* The walk comes first: what it finds does not depend on the outcome, and the
 	 * verifier follows it once for each state before it. */
-	u32 stack = p->flags & ABI_PENDING_WANTS_STACK ?
-			    stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(p->site)) :
-			    ABI_NO_STACK;
+	u32 stack = p->flags & ABI_PENDING_WANTS_STACK
+			    ? stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(p->site))
+			    : ABI_NO_STACK;
 	u64 result = REG_RESULT(ctx);
 
 	/* Again, or it would follow the walk for both places that this may lie in. */

@@ -42,12 +42,14 @@ ALWAYS_INLINE int live_fits(u64 key, u64 size_bytes)
 }
 
 /* Take a block out of one bucket; `word` is its key / 8. */
-ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word, struct abi_block *ret)
+ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
+				 struct abi_block *ret)
 {
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < ABI_LIVE_WAYS; i++) {
 		if (b->key[i] == word &&
-		    __sync_val_compare_and_swap(&b->key[i], word, ABI_LIVE_CLAIMED) == word) {
+		    __sync_val_compare_and_swap(&b->key[i], word, ABI_LIVE_CLAIMED) ==
+			    word) {
 			ret->size_bytes = b->entry[i].size_bytes;
 			ret->stack = b->entry[i].stack;
 			ret->tid = b->entry[i].tid;

@@ -55,8 +55,8 @@ ALWAYS_INLINE void mapping_end(const struct tracee *t, const struct abi_pending 
 	} else if (effect == ABI_EFFECT_UNMAP) {
 		mapping_event(t, ABI_EVENT_DONE, 0, 0, 0, 0);
 	} else {
-		mapping_event(t,
-			      effect == ABI_EFFECT_MAP ? ABI_EVENT_MAP : ABI_EVENT_REMAPPED,
-			      result, p->size_bytes, 0, stack);
+		mapping_event(
+			t, effect == ABI_EFFECT_MAP ? ABI_EVENT_MAP : ABI_EVENT_REMAPPED,
+			result, p->size_bytes, 0, stack);
 	}
 }

@@ -9,9 +9,10 @@
 /* MREMAP_FIXED (include/uapi/linux/mman.h): its place is given. */
 #define MOVE_FIXED 2
 
-/* Does any rule lie in this part of the process? Of a size of 0, which stands for all that
- * there is (mremap(2)), the beginning has to do. Addresses are far from the ends of what a
- * word holds, so that signs tell; with branches the verifier would take milliseconds. */
+/* Does any rule lie in this part of the process? Of a size of 0, which stands for all
+ * that there is (mremap(2)), the beginning has to do. Addresses are far from the ends of
+ * what a word holds, so that signs tell; with branches the verifier would take
+ * milliseconds. */
 ALWAYS_INLINE u64 moves_touch(const struct abi_moves *m, u64 start, u64 size)
 {
 	u64 end = start + size + !size, touches = 0;

@@ -76,9 +76,9 @@ ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 	process->code_pages = pages;
 }
 
-/* A look takes as long as some frames. A walk that is repeated word for word does not need
- * one each time: while the code is as it was for the last walk it is right, and each tick
- * brings a look. */
+/* A look takes as long as some frames. A walk that is repeated word for word does not
+ * need one each time: while the code is as it was for the last walk it is right, and each
+ * tick brings a look. */
 #if defined(TICK_JIFFIES) && !defined(EVENTS)
 #define LOOKS_AT_TICKS
 #endif
