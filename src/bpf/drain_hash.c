@@ -11,6 +11,7 @@
 
 /* Elements that are read at once, at first: a bucket of the hash has to fit. */
 #define BATCH_ELEMENTS 4096
+#define BATCH_BUSY_MAX 1000
 #define BATCH_MAX      (1u << 20)
 
 struct batch {
@@ -69,7 +70,14 @@ struct error *drain_walk_hash(int fd, size_t value_bytes,
 			      void *arg)
 {
 	_cleanup_(batch_deinit) struct batch b = {.fd = fd, .value_bytes = value_bytes};
+	unsigned busy = 0;
+	uint64_t first;
 
+	/* Most often nothing is in it. A batch keeps programs of perf events off its
+	 * processor (bpf_disable_instrumentation(), include/linux/bpf.h), this does not.
+	 */
+	if (sys_bpf_element(BPF_MAP_GET_NEXT_KEY, fd, NULL, &first) == -ENOENT)
+		return NULL;
 	if (!batch_grow(&b, BATCH_ELEMENTS))
 		return error_no_memory();
 	while (!b.is_over) {
@@ -80,6 +88,9 @@ struct error *drain_walk_hash(int fd, size_t value_bytes,
 				return error_no_memory();
 			continue;
 		}
+		/* A bucket is locked by what was interrupted on this processor. */
+		if (err == -EBUSY && busy++ < BATCH_BUSY_MAX)
+			continue;
 		if (err)
 			return error_errno(ERROR_IO, -err, "cannot read a BPF hash");
 		for (uint32_t i = 0; i < b.count; i++)

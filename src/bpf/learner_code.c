@@ -13,6 +13,11 @@
  * alone so long. */
 #define LOOK_PAUSE_NS 50000000
 
+/* A reading that takes longer than the first is not repeated for some times as long:
+ * there are programs whose code changes all the time. */
+#define LONG_READ_NS     1000000
+#define LONG_READ_PAUSES 4
+
 /* Processes whose code is kept, and mappings that are noted of those that nobody has
  * asked for; of further ones nothing is known. */
 #define PROCESSES_MAX 65536
@@ -196,12 +201,36 @@ static void map_noted(struct learner_code *code, struct process_code *p)
 	p->is_noted = false;
 }
 
+static void executed(struct learner_code *code, const struct watch_event *event)
+{
+	struct process_code *p = *place(code, event->pid);
+
+	if (!p && code->scope == SCOPE_ALL) {
+		p = add_new(code, event->pid);
+		if (p)
+			p->is_noted = true;
+	}
+	if (!p)
+		return;
+	images_end(p->images, event->time_ns);
+	drop_noted(code, p);
+	p->ended_ns = event->time_ns;
+	p->must_read = false;
+}
+
 static void forked(struct learner_code *code, const struct watch_event *event)
 {
 	const struct process_code *parent = *place(code, event->parent);
-	struct process_code *child = NULL;
+	struct process_code *child = NULL, *own = *place(code, event->pid);
 	struct images *images;
 	struct error *err;
+
+	/* Of its namesake something is being read, which must not go. */
+	if (own && own->is_reading) {
+		executed(code, event);
+		own->must_read = true;
+		return;
+	}
 
 	/* The number may have been another's. */
 	learner_code_forget(code, event->pid);
@@ -218,23 +247,6 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 	child->must_read = parent->must_read;
 	vec_foreach (e, &parent->noted)
 		note_mapping(code, child, &e->event);
-}
-
-static void executed(struct learner_code *code, const struct watch_event *event)
-{
-	struct process_code *p = *place(code, event->pid);
-
-	if (!p && code->scope == SCOPE_ALL) {
-		p = add_new(code, event->pid);
-		if (p)
-			p->is_noted = true;
-	}
-	if (!p)
-		return;
-	images_end(p->images, event->time_ns);
-	drop_noted(code, p);
-	p->ended_ns = event->time_ns;
-	p->must_read = false;
 }
 
 static void apply(struct learner_code *code, const struct watch_event *event)
@@ -372,8 +384,13 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 		p->read_ns = now_ns;
 	}
 	proc_maps_deinit(&maps);
-	if (!err)
+	if (!err) {
+		uint64_t done_ns = clock_now_ns(), took_ns = done_ns - now_ns;
+
+		if (took_ns > LONG_READ_NS)
+			p->next_read_ns = done_ns + LONG_READ_PAUSES * took_ns;
 		return true;
+	}
 	p->next_read_ns = clock_now_ns() + LOOK_PAUSE_NS;
 	error_destroy(err);
 	return false;
@@ -383,7 +400,7 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 				     bool is_alive, const struct code_change *change)
 {
 	struct process_code *p;
-	bool is_first, is_new = false;
+	bool is_first, is_new = false, is_untold = change->is_untold;
 
 	learner_code_catch_up(code);
 	p = *place(code, pid);
@@ -398,12 +415,17 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 		map_noted(code, p);
 	/* When there is more to it than the change, the times are not those of all. */
 	if (p->must_read)
-		change = &(const struct code_change){change->is_any, change->is_untold, 0,
-						     0};
-	p->must_read |=
-		!is_first && (change->is_untold || (!code->watch && change->is_any));
-	if (is_alive && (is_first || p->must_read) &&
-	    (clock_now_ns() >= p->next_read_ns || !code->watch) &&
+		change = &(const struct code_change){.is_any = change->is_any,
+						     .is_untold = change->is_untold,
+						     .is_moved = change->is_moved};
+
+	bool is_early = clock_now_ns() < p->next_read_ns;
+
+	/* Of all but moves the kernel has told what it was, most likely. */
+	if (is_early && !change->is_moved)
+		is_untold = false;
+	p->must_read |= !is_first && (is_untold || (!code->watch && change->is_any));
+	if (is_alive && (is_first || p->must_read) && (!is_early || !code->watch) &&
 	    !read_maps(code, p, change, &is_new) && is_first) {
 		learner_code_forget(code, pid);
 		return NULL;
@@ -424,7 +446,7 @@ bool learner_code_look_again(struct learner_code *code, struct process_code *p)
 {
 	bool is_new;
 
-	if (clock_now_ns() < p->next_look_ns)
+	if (clock_now_ns() < p->next_look_ns || clock_now_ns() < p->next_read_ns)
 		return false;
 	is_new = learner_code_look(code, p);
 	if (!is_new)

@@ -31,7 +31,7 @@ struct process_code {
 	bool is_reading;       /* that is being read */
 	uint64_t read_ns;      /* before its mappings were read the last time */
 	uint64_t next_look_ns; /* no pc is looked for in them before, */
-	uint64_t next_read_ns; /* nor are they read: they could not be */
+	uint64_t next_read_ns; /* nor are they read: they could not be, or it took long */
 	uint64_t ended_ns;     /* the last exec */
 	uint64_t exited_ns;    /* 0: it has not, as far as was told */
 	bool is_noted; /* nobody has asked for it: `noted` is not in `images` yet */
@@ -53,6 +53,7 @@ typedef void code_replaced_fn(void *arg, uint32_t slot, const struct code_replac
 struct code_change {
 	bool is_any;
 	bool is_untold; /* the kernel need not have told what: it has to be read */
+	bool is_moved;  /* and certainly has not told all of it */
 	/* When that was, if known: after the first, and what there is now since the
 	 * second. 0: not known. */
 	uint64_t after_ns, since_ns;

@@ -11,7 +11,8 @@
 #define MOVE_MAX_NS 1000000000
 
 /* Processes that are looked over at once; reading a thousand mappings takes 1 ms. */
-#define LOOKS_MAX 16
+#define LOOKS_MAX      16
+#define LOOKS_PAUSE_NS 100000000
 
 static uint64_t load(const uint64_t *at)
 {
@@ -158,7 +159,8 @@ static struct code_change change_of(const struct learner_process *p,
 {
 	uint64_t changes = untold(now->changes - p->read), moves = now->moves - p->moves;
 	struct code_change change = {.is_any = p->known != now->changes,
-				     .is_untold = p->known != LEARNER_NEVER && changes};
+				     .is_untold = p->known != LEARNER_NEVER && changes,
+				     .is_moved = moves};
 
 	/* Nothing else: then it is known when it was. */
 	if (moves && changes == 2 * moves) {
@@ -238,6 +240,9 @@ void learner_processes_look_over(struct learner_processes *processes)
 {
 	uint32_t slots = processes->maps->sizes->process_slots, looks = 0;
 
+	if (clock_now_ns() < processes->next_over_ns)
+		return;
+	processes->next_over_ns = clock_now_ns() + LOOKS_PAUSE_NS;
 	for (uint32_t i = 0; i < slots && looks < LOOKS_MAX; i++) {
 		uint32_t slot = processes->looked = (processes->looked + 1) % slots;
 		struct process_code *code;

@@ -29,8 +29,9 @@ struct learner_processes {
 	struct abi_moves *moves;         /* mapped, borrowed; sizes.process_slots */
 	struct learner_process *by_slot; /* as many */
 	struct learner_code code;
-	uint64_t doubtful; /* walks that may have used rules of code that was gone */
-	uint32_t looked;   /* the slot that was looked over last */
+	uint64_t doubtful;     /* walks that may have used rules of code that was gone */
+	uint32_t looked;       /* the slot that was looked over last */
+	uint64_t next_over_ns; /* none is before */
 };
 
 struct error *learner_processes_init(struct learner_processes *processes,

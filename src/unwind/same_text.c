@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/same_text.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "unwind/cfi.h"
+#include "util/cleanup.h"
+#include "util/fd_table.h"
 
 #define TEXT_MAX_BYTES (UINT64_C(256) << 20)
 #define PART_BYTES     16384
@@ -21,11 +26,50 @@ static bool same_part(const uint8_t *memory, const uint8_t *file, size_t size)
 	return true;
 }
 
+static bool are_there(int pagemap, uint64_t first, uint64_t count)
+{
+	uint64_t entries[512];
+
+	while (count) {
+		uint64_t n = count < 512 ? count : 512;
+
+		if (pread(pagemap, entries, n * sizeof(*entries),
+			  (off_t)(first * sizeof(*entries))) !=
+		    (ssize_t)(n * sizeof(*entries)))
+			return false;
+		for (uint64_t i = 0; i < n; i++)
+			if (!(entries[i] >> 62))
+				return false;
+		first += n;
+		count -= n;
+	}
+	return true;
+}
+
+/* Is all of it there? A page that is not may be one that somebody is to bring
+ * (userfaultfd(2)), for whom reading it would wait. Bits 63 and 62: it is in memory, or
+ * in swap (Documentation/admin-guide/mm/pagemap.rst). */
+static bool is_there(int pid, uint64_t start, uint64_t end)
+{
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), first = start / page_bytes;
+	char path[32];
+	bool is;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	fd_table_hold();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	is = fd >= 0 && are_there(fd, first, (end - 1) / page_bytes + 1 - first);
+	closep(&fd);
+	fd_table_release();
+	return is;
+}
+
 bool same_text(int pid, uint64_t start, uint64_t end, const struct walk_code *code)
 {
 	uint8_t memory[PART_BYTES], file[PART_BYTES];
 
-	if (!code->cfi || end - start > TEXT_MAX_BYTES)
+	if (!code->cfi || end - start > TEXT_MAX_BYTES || !is_there(pid, start, end))
 		return false;
 	for (uint64_t at = start; at < end; at += PART_BYTES) {
 		size_t size = end - at < PART_BYTES ? (size_t)(end - at) : PART_BYTES;

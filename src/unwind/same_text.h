@@ -10,8 +10,8 @@
 #include "unwind/walk.h"
 
 /* Has process `pid` in [start, end) what the image has there? Bytes at which a probe of
- * anybody may be (int3) count as equal. False also when that cannot be read, or is more
- * than 256 MiB. */
+ * anybody may be (int3) count as equal. False also when that cannot be read, is not all
+ * in memory or swap, or is more than 256 MiB. */
 bool same_text(int pid, uint64_t start, uint64_t end, const struct walk_code *code);
 
 #endif

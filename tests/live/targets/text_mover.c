@@ -30,10 +30,14 @@
 #define MREMAP_DONTUNMAP 4 /* Linux 5.7, of files 5.13 */
 #endif
 
+#if defined(__clang__)
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
-#define PAGE     4096
-#define PIECES   16
-#define TIMES    50
+#endif
+#define PAGE   4096
+#define PIECES 16
+#define TIMES  50
 
 /* Nothing in a piece depends on where it is. Its frame is full of its return address, so
  * that a rule of another one leads somewhere as well. */
