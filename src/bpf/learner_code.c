@@ -13,10 +13,10 @@
  * alone so long. */
 #define LOOK_PAUSE_NS 50000000
 
-/* A reading that takes longer than the first is not repeated for some times as long:
- * there are programs whose code changes all the time. */
-#define LONG_READ_NS     1000000
-#define LONG_READ_PAUSES 4
+/* In the long run mappings of one process are read for a fifth of the time at most, after
+ * 0.1 s of it: there are programs whose code changes all the time. */
+#define READ_SHARE  5
+#define READ_MAX_NS UINT64_C(500000000)
 
 /* Processes whose code is kept, and mappings that are noted of those that nobody has
  * asked for; of further ones nothing is known. */
@@ -359,11 +359,24 @@ static struct images_time time_of(const struct process_code *p,
 	return time;
 }
 
+/* A reading that began then is over. */
+static void pay_for_reading(struct process_code *p, uint64_t begun_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (p->paid_until_ns < begun_ns)
+		p->paid_until_ns = begun_ns;
+	p->paid_until_ns += READ_SHARE * (now_ns - begun_ns);
+	if (p->paid_until_ns > now_ns + READ_MAX_NS)
+		p->next_read_ns = p->paid_until_ns - READ_MAX_NS;
+}
+
 /* Read the mappings. */
 static bool read_maps(struct learner_code *code, struct process_code *p,
 		      const struct code_change *change, bool *is_new)
 {
 	uint64_t now_ns = clock_now_ns(), ended_ns = p->ended_ns;
+	bool is_first = !p->read_ns;
 	struct proc_maps maps = {0};
 	struct error *err = read_mappings(p->pid, &maps);
 
@@ -385,10 +398,9 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 	}
 	proc_maps_deinit(&maps);
 	if (!err) {
-		uint64_t done_ns = clock_now_ns(), took_ns = done_ns - now_ns;
-
-		if (took_ns > LONG_READ_NS)
-			p->next_read_ns = done_ns + LONG_READ_PAUSES * took_ns;
+		/* The first one opens the files. */
+		if (!is_first)
+			pay_for_reading(p, now_ns);
 		return true;
 	}
 	p->next_read_ns = clock_now_ns() + LOOK_PAUSE_NS;
