@@ -63,6 +63,12 @@ struct job {
 	int *answer; /* shared */
 };
 
+/* Where a program makes its code that is told to do so that often. */
+enum {
+	JIT_ROUNDS = 70,
+	JIT_BYTES = JIT_ROUNDS * 500 * 8192
+};
+
 extern char __executable_start; /* the linker's */
 
 static void run_jobs(void *arg);
@@ -79,7 +85,7 @@ static void run_jobs(void *arg)
 	char letter;
 	pid_t pid;
 	void *at = NULL;
-	char *next = (char *)0x100000000000; /* where nothing is */
+	char *next = NULL;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	if (fork())
@@ -110,10 +116,14 @@ static void run_jobs(void *arg)
 			*(void **)(job->answer + 2) = at;
 			break;
 		case 'j': /* 500 pages of code, each gone by the next */
+			if (!next)
+				next = mmap(NULL, JIT_BYTES, PROT_NONE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			for (int i = 0; i < 500; i++, next += 8192) {
 				mmap(next, 4096, PROT_READ | PROT_EXEC,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-				munmap(next, 4096);
+				mmap(next, 4096, PROT_NONE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 			}
 			break;
 		case 's': /* code of no file in its place, of which nobody tells */
@@ -415,7 +425,7 @@ static void code_without_end(void)
 	struct process_code *p = learner_code_of(&code, pid, 0, true, &told);
 
 	REQUIRE(knows(p, ours, NOW));
-	for (int i = 0; i < 70; i++) {
+	for (int i = 0; i < JIT_ROUNDS; i++) {
 		run(&job, 'j');
 		learner_code_catch_up(&code);
 	}
