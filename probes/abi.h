@@ -476,8 +476,8 @@ struct abi_scratch {
 	struct abi_walk_read read[ABI_WALK_READS];
 	/* Once it was repeated, if one copy reaches that far: which, and all of its
 	 * words; a few of them again, since they are looked at by four. */
-	uint64_t copy_base,
-		copy_last;   /* the first byte's address, the last one's place */
+	uint64_t copy_base;  /* the first byte's address */
+	uint64_t copy_last;  /* the last one's place */
 	uint64_t word_count; /* 0: not known */
 	struct abi_walk_word word[ABI_WALK_WORDS + 4];
 };

@@ -14,11 +14,7 @@
 	(kernel_pointer(current_task(), OFFSET_TASK_STACK) + KERNEL_STACK_BYTES -        \
 	 sizeof(struct pt_regs))
 #else
-/* Not every libbcc declares them (BPF_FUNC_get_current_task_btf, Linux 5.11;
- * BPF_FUNC_task_pt_regs, 5.15). */
-static u64 (*current_task_btf)(void) = (void *)158;
-static u64 (*task_user_regs)(u64 task) = (void *)175;
-#define user_registers() ((void *)task_user_regs(current_task_btf()))
+#define user_registers() task_pt_regs(get_current_task_btf())
 #endif
 #endif
 

@@ -5,13 +5,6 @@
  * change a key. It takes two to three times as long.
  */
 
-#ifdef KERNEL
-/* kernel.c: a block was found to be gone. */
-ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block);
-#else
-#define kernel_gone(key, block) ((void)0)
-#endif
-
 /* Tell a reader of the tables what is about to change (abi.h). `block` is NULL for
  * TAKEN. */
 ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,

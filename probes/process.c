@@ -230,6 +230,13 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 }
 #endif
 
+#ifdef KERNEL
+/* kernel.c: a block was found to be gone. */
+ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block);
+#else
+#define kernel_gone(key, block) ((void)0)
+#endif
+
 /* traffic.c: what the process holds is gone. */
 ALWAYS_INLINE void traffic_process_ends(u32 slot);
 

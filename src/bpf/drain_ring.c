@@ -24,40 +24,43 @@ static int apply(void *arg, void *data, size_t size)
 	return ++d->applied < d->wanted ? 0 : -EAGAIN;
 }
 
-static struct error *consume(struct drain *d, ring_buffer_sample_fn fn, int *ret)
+static struct error *open_ring(struct drain *d, ring_buffer_sample_fn fn,
+			       struct ring_buffer **ret)
 {
-	struct ring_buffer *ring = ring_buffer__new(d->maps->journal, fn, d, NULL);
-
-	if (!ring)
-		return error_errno(ERROR_IO, errno, "cannot open the journal's ring");
-	*ret = ring_buffer__consume(ring);
-	ring_buffer__free(ring);
-	return NULL;
+	*ret = ring_buffer__new(d->maps->journal, fn, d, NULL);
+	return *ret ? NULL
+		    : error_errno(ERROR_IO, errno, "cannot open the journal's ring");
 }
 
 struct error *drain_ring_clear(struct drain *d)
 {
-	int n;
+	struct ring_buffer *ring;
+	struct error *err = open_ring(d, discard, &ring);
 
-	return consume(d, discard, &n);
+	if (err)
+		return err;
+	(void)ring_buffer__consume(ring);
+	ring_buffer__free(ring);
+	return NULL;
 }
 
 struct error *drain_ring_apply(struct drain *d, uint64_t count)
 {
-	struct error *err = NULL;
+	struct ring_buffer *ring;
+	struct error *err = open_ring(d, apply, &ring);
 	int n = 0;
 
+	if (err)
+		return err;
 	d->applied = 0;
 	d->wanted = count;
 	for (int tries = 0;
-	     !err && n != -ENOMEM && d->applied < count && tries < DRAIN_ENTRY_TRIES;
-	     tries++) {
+	     n != -ENOMEM && d->applied < count && tries < DRAIN_ENTRY_TRIES; tries++) {
 		if (tries)
 			drain_pause_ns(1000);
-		err = consume(d, apply, &n);
+		n = ring_buffer__consume(ring);
 	}
-	if (!err && n == -ENOMEM)
-		err = error_no_memory();
+	ring_buffer__free(ring);
 	d->settled &= d->applied >= count;
-	return err;
+	return n == -ENOMEM ? error_no_memory() : NULL;
 }

@@ -15,8 +15,8 @@
 
 /* In the long run mappings of one process are read for a fifth of the time at most, after
  * 0.1 s of it: there are programs whose code changes all the time. */
-#define READ_SHARE  5
-#define READ_MAX_NS UINT64_C(500000000)
+#define READ_SHARE    5
+#define READ_AHEAD_NS UINT64_C(500000000)
 
 /* Processes whose code is kept, and mappings that are noted of those that nobody has
  * asked for; of further ones nothing is known. */
@@ -359,16 +359,12 @@ static struct images_time time_of(const struct process_code *p,
 	return time;
 }
 
-/* A reading that began then is over. */
-static void pay_for_reading(struct process_code *p, uint64_t begun_ns)
+static bool is_early(const struct process_code *p)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (p->paid_until_ns < begun_ns)
-		p->paid_until_ns = begun_ns;
-	p->paid_until_ns += READ_SHARE * (now_ns - begun_ns);
-	if (p->paid_until_ns > now_ns + READ_MAX_NS)
-		p->next_read_ns = p->paid_until_ns - READ_MAX_NS;
+	return now_ns < p->next_read_ns ||
+	       budget_is_spent(&p->reading, now_ns, READ_AHEAD_NS);
 }
 
 /* Read the mappings. */
@@ -400,7 +396,7 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 	if (!err) {
 		/* The first one opens the files. */
 		if (!is_first)
-			pay_for_reading(p, now_ns);
+			budget_spend(&p->reading, now_ns, clock_now_ns(), READ_SHARE);
 		return true;
 	}
 	p->next_read_ns = clock_now_ns() + LOOK_PAUSE_NS;
@@ -411,8 +407,9 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_t slot,
 				     bool is_alive, const struct code_change *change)
 {
+	struct code_change since = *change;
 	struct process_code *p;
-	bool is_first, is_new = false, is_untold = change->is_untold;
+	bool is_first, is_new = false, must_wait;
 
 	learner_code_catch_up(code);
 	p = *place(code, pid);
@@ -427,18 +424,14 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 		map_noted(code, p);
 	/* When there is more to it than the change, the times are not those of all. */
 	if (p->must_read)
-		change = &(const struct code_change){.is_any = change->is_any,
-						     .is_untold = change->is_untold,
-						     .is_moved = change->is_moved};
-
-	bool is_early = clock_now_ns() < p->next_read_ns;
-
+		since.after_ns = since.since_ns = 0;
+	must_wait = is_early(p);
 	/* Of all but moves the kernel has told what it was, most likely. */
-	if (is_early && !change->is_moved)
-		is_untold = false;
-	p->must_read |= !is_first && (is_untold || (!code->watch && change->is_any));
-	if (is_alive && (is_first || p->must_read) && (!is_early || !code->watch) &&
-	    !read_maps(code, p, change, &is_new) && is_first) {
+	if (must_wait && !since.is_moved)
+		since.is_untold = false;
+	p->must_read |= !is_first && (since.is_untold || (!code->watch && since.is_any));
+	if (is_alive && (is_first || p->must_read) && (!must_wait || !code->watch) &&
+	    !read_maps(code, p, &since, &is_new) && is_first) {
 		learner_code_forget(code, pid);
 		return NULL;
 	}
@@ -449,7 +442,7 @@ bool learner_code_look(struct learner_code *code, struct process_code *p)
 {
 	bool is_new = false;
 
-	if (clock_now_ns() >= p->next_read_ns)
+	if (!is_early(p))
 		read_maps(code, p, NULL, &is_new);
 	return is_new;
 }
@@ -458,7 +451,7 @@ bool learner_code_look_again(struct learner_code *code, struct process_code *p)
 {
 	bool is_new;
 
-	if (clock_now_ns() < p->next_look_ns || clock_now_ns() < p->next_read_ns)
+	if (clock_now_ns() < p->next_look_ns || is_early(p))
 		return false;
 	is_new = learner_code_look(code, p);
 	if (!is_new)

@@ -15,6 +15,7 @@
 #include "bpf/source.h"
 #include "target/watch.h"
 #include "unwind/images.h"
+#include "util/budget.h"
 #include "util/vec.h"
 
 #define CODE_BUCKETS 1024
@@ -31,11 +32,10 @@ struct process_code {
 	bool is_reading;       /* that is being read */
 	uint64_t read_ns;      /* before its mappings were read the last time */
 	uint64_t next_look_ns; /* no pc is looked for in them before, */
-	uint64_t next_read_ns; /* nor are they read: they could not be, or it took long */
-	uint64_t paid_until_ns; /* what reading them took so far, as the time that it is
-				   paid off */
-	uint64_t ended_ns;      /* the last exec */
-	uint64_t exited_ns;     /* 0: it has not, as far as was told */
+	uint64_t next_read_ns; /* nor are they read: they could not be */
+	struct budget reading; /* what reading them took */
+	uint64_t ended_ns;     /* the last exec */
+	uint64_t exited_ns;    /* 0: it has not, as far as was told */
 	bool is_noted; /* nobody has asked for it: `noted` is not in `images` yet */
 	VEC(struct code_event) noted;
 };

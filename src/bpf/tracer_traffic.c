@@ -66,7 +66,8 @@ void tracer_poll_traffic(struct tracer *t)
 	if (!t->late.len)
 		return;
 	/* Each walk was handed over before an event of its block was. */
-	tracer_catch_up(t);
+	if (t->learner)
+		learner_catch_up(t->learner);
 	vec_foreach (event, &t->late)
 		traffic_tables_count(&t->traffic, event, tracer_stack(t, event->stack));
 	t->late.len = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "unwind/same_text.h"
+#include "util/budget.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/vec.h"
@@ -38,8 +39,8 @@ struct adopted {
 #define ADOPTED_MAX 4
 /* Comparing may take so long at once, and a fifth of the time in the long run: programs
  * can map as much of it as they like. */
-#define COMPARING_MAX_NS UINT64_C(200000000)
-#define COMPARING_SHARE  5
+#define COMPARING_AHEAD_NS UINT64_C(200000000)
+#define COMPARING_SHARE    5
 /* How many times as long as it took. */
 #define BELIEF 20
 
@@ -48,8 +49,7 @@ struct images {
 	VEC(struct range) ranges; /* by start */
 	struct adopted adopted[ADOPTED_MAX];
 	unsigned next_adopted;
-	uint64_t compared_until_ns; /* what was spent so far, as the time that it is paid
-				       off */
+	struct budget comparing;
 };
 
 DEFINE_CLEANUP(struct images *, images_destroy);
@@ -282,15 +282,13 @@ static bool has_text(struct images *images, int pid, const struct range *range,
 		    begun_ns < a->until_ns && same_place(&a->code, code))
 			return true;
 	}
-	if (images->compared_until_ns > begun_ns + COMPARING_MAX_NS)
+	if (budget_is_spent(&images->comparing, begun_ns, COMPARING_AHEAD_NS))
 		return false;
-	if (images->compared_until_ns < begun_ns)
-		images->compared_until_ns = begun_ns;
 
 	bool is_same = same_text(pid, range->start, range->end, code);
 	uint64_t now_ns = clock_now_ns();
 
-	images->compared_until_ns += COMPARING_SHARE * (now_ns - begun_ns);
+	budget_spend(&images->comparing, begun_ns, now_ns, COMPARING_SHARE);
 	if (!is_same)
 		return false;
 	images->adopted[images->next_adopted++ % ADOPTED_MAX] = (struct adopted){

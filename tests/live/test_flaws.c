@@ -140,6 +140,34 @@ static int64_t path_index(const json_t *row)
 	return index;
 }
 
+/* Each of the first paths is there once, with `times` blocks of its own size. */
+static void check_paths(const json_t *report, int paths, int times)
+{
+	bool *seen = calloc((size_t)paths, sizeof(*seen));
+	unsigned wrong = 0, rows = 0;
+	const json_t *row;
+	size_t i;
+
+	REQUIRE(seen);
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		const char *site = row_site(row);
+
+		if (!site || strcmp(site, "site_path") != 0)
+			continue;
+		int64_t index = path_index(row);
+		if (index >= paths || seen[index] || live_int(row, "blocks") != times ||
+		    live_int(row, "size_bytes") != times * (index + 1))
+			wrong++;
+		else
+			seen[index] = true;
+		rows++;
+	}
+	CHECK_INT(rows, paths);
+	CHECK_INT(wrong, 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	free(seen);
+}
+
 /*
  * 2. Stacks that collide in the stack map, or that come when it is full, hide their
  * blocks or are shown as another's: then a path is missing, holds more than one block,
@@ -150,32 +178,14 @@ static void flaw_2_and_12_each_of_20000_stacks_is_its_own(void)
 	enum {
 		paths = 20000
 	};
-	static bool seen[paths];
 	struct traced traced = trace("");
 
 	oracle_do(traced.oracle, "run paths %d 1", paths);
 	double start_s = live_now_s();
-	json_t *report = memtrace_report(traced.memtrace), *row;
+	json_t *report = memtrace_report(traced.memtrace);
 	double report_s = live_now_s() - start_s;
-	unsigned wrong = 0, rows = 0;
-	size_t i;
 
-	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
-		const char *site = row_site(row);
-
-		if (!site || strcmp(site, "site_path") != 0)
-			continue;
-		int64_t index = path_index(row);
-		if (index >= paths || seen[index] || live_int(row, "blocks") != 1 ||
-		    live_int(row, "size_bytes") != index + 1)
-			wrong++;
-		else
-			seen[index] = true;
-		rows++;
-	}
-	CHECK_INT(rows, paths);
-	CHECK_INT(wrong, 0);
-	CHECK_INT(compare_losses(report, NULL), 0);
+	check_paths(report, paths, 1);
 	printf("report of %d stacks: %.2f s\n", paths, report_s);
 	CHECK(report_s < 20);
 	json_decref(report);
@@ -190,31 +200,13 @@ static void new_stacks_at_once(const char *options)
 		paths = 2000,
 		threads = 8
 	};
-	bool seen[paths] = {0};
 	struct traced traced = trace(options);
-	json_t *report, *row;
-	unsigned wrong = 0, rows = 0;
-	size_t i;
+	json_t *report;
 
 	/* Each thread takes its part of them, and begins with the first path. */
 	oracle_do(traced.oracle, "run paths %d %d", paths * threads, threads);
 	report = memtrace_report(traced.memtrace);
-	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
-		const char *site = row_site(row);
-
-		if (!site || strcmp(site, "site_path") != 0)
-			continue;
-		int64_t index = path_index(row);
-		if (index >= paths || seen[index] || live_int(row, "blocks") != threads ||
-		    live_int(row, "size_bytes") != threads * (index + 1))
-			wrong++;
-		else
-			seen[index] = true;
-		rows++;
-	}
-	CHECK_INT(rows, paths);
-	CHECK_INT(wrong, 0);
-	CHECK_INT(compare_losses(report, NULL), 0);
+	check_paths(report, paths, threads);
 	json_decref(report);
 	json_decref(stop(&traced));
 }

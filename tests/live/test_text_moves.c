@@ -125,6 +125,22 @@ static struct outcome outcome_of(const json_t *report, const struct place *place
 	return outcome;
 }
 
+/* The end of a run of which each stack is right, and none is lost. */
+static void end_all_right(struct run *run)
+{
+	json_t *report = memtrace_stop(run->memtrace);
+
+	for (size_t i = 0; i < run->count; i++) {
+		struct outcome outcome = outcome_of(report, &run->places[i]);
+
+		CHECK_INT(outcome.right, run->places[i].blocks);
+		CHECK_INT(outcome.cut + outcome.wrong, 0);
+	}
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	live_destroy(run->target);
+}
+
 /* By the C library: each stack is right. */
 static void moved_by_the_library(void)
 {
@@ -145,17 +161,7 @@ static void moved_by_the_library(void)
 	call_twice(&run, 9);
 	call_twice(&run, 10);
 
-	json_t *report = memtrace_stop(run.memtrace);
-
-	for (size_t i = 0; i < run.count; i++) {
-		struct outcome outcome = outcome_of(report, &run.places[i]);
-
-		CHECK_INT(outcome.right, run.places[i].blocks);
-		CHECK_INT(outcome.cut + outcome.wrong, 0);
-	}
-	CHECK_INT(compare_losses(report, NULL), 0);
-	json_decref(report);
-	live_destroy(run.target);
+	end_all_right(&run);
 }
 
 /* Moves that no probe sees. The kernel counts pages of code: what makes them more or
@@ -242,17 +248,7 @@ static void copied(void)
 	for (int piece = 5; piece < 8; piece++)
 		call_twice(&run, piece);
 
-	json_t *report = memtrace_stop(run.memtrace);
-
-	for (size_t i = 0; i < run.count; i++) {
-		struct outcome outcome = outcome_of(report, &run.places[i]);
-
-		CHECK_INT(outcome.right, run.places[i].blocks);
-		CHECK_INT(outcome.cut + outcome.wrong, 0);
-	}
-	CHECK_INT(compare_losses(report, NULL), 0);
-	json_decref(report);
-	live_destroy(run.target);
+	end_all_right(&run);
 }
 
 #define UNWOUND "stacks were unwound from copies"
