@@ -172,9 +172,10 @@ struct abi_moves {
 	uint64_t count;   /* that have begun */
 	uint64_t last_ns; /* CLOCK_MONOTONIC, when the last one began */
 	uint64_t told_ns; /* when the dynamic linker last said something */
+	uint64_t calls;   /* that have begun or ended, of whatever they moved */
 	struct abi_range range[ABI_CODE_RANGES];
 };
-_Static_assert(sizeof(struct abi_moves) == 384, "no holes");
+_Static_assert(sizeof(struct abi_moves) == 392, "no holes");
 
 /* A block is known by its address (48 bits: user addresses have bit 47 clear) and the
  * slot of its process. */

@@ -234,6 +234,14 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 		return ABI_NO_STACK;
 
 	u64 number = miss_number(r, t->ctl);
+
+#ifdef NO_ATOMICS
+	/* Blocks in a hash keep the number that they have: none comes twice. */
+	if (number >= ABI_MISS_STACK_BIT) {
+		__sync_fetch_and_add(&t->ctl->misses_lost, 1);
+		return ABI_NO_STACK;
+	}
+#endif
 	u64 blocks = miss_copy(r, m->sp);
 
 	m->number = number;

@@ -23,13 +23,27 @@ ALWAYS_INLINE u64 moves_touch(const struct abi_moves *m, u64 start, u64 size)
 	return touches >> 63;
 }
 
+/* The record of the process that calls it, or NULL. */
+ALWAYS_INLINE struct abi_moves *moves_of_caller(struct abi_process **process, u32 *slot)
+{
+	u64 tgid = current_pid_tgid() >> 32;
+	struct abi_moves *m;
+
+	*process = tgid ? process_find(tgid, slot) : NULL;
+	m = *process ? moves.lookup(slot) : NULL;
+	/* Before the ranges are looked at: who adds one sees this, or is seen. */
+	if (m)
+		__sync_fetch_and_add(&m->calls, 1);
+	return m;
+}
+
 /* mremap(old, old_size, new_size, flags, new) begins, at its first instruction. */
 int on_move(struct pt_regs *ctx)
 {
-	u64 thread = bpf_get_current_pid_tgid(), tgid = current_pid_tgid() >> 32;
+	u64 thread = bpf_get_current_pid_tgid();
 	u32 slot;
-	struct abi_process *process = tgid ? process_find(tgid, &slot) : NULL;
-	struct abi_moves *m = process ? moves.lookup(&slot) : NULL;
+	struct abi_process *process;
+	struct abi_moves *m = moves_of_caller(&process, &slot);
 
 	if (!m)
 		return 0;
@@ -52,17 +66,17 @@ int on_move(struct pt_regs *ctx)
 int on_moved(struct pt_regs *ctx)
 {
 	u64 thread = bpf_get_current_pid_tgid();
-	u32 *begun = movers.lookup(&thread), slot;
+	u32 slot;
+	struct abi_process *process;
+	struct abi_moves *m = moves_of_caller(&process, &slot);
+	u32 *begun = movers.lookup(&thread);
+	int is_awaited = begun && m && *begun == slot;
 
 	if (!begun)
 		return 0;
-	slot = *begun;
 	movers.delete(&thread);
-
-	struct abi_process *process = processes.lookup(&slot);
-	struct abi_moves *m = moves.lookup(&slot);
-
-	if (!process || !m)
+	/* Or the thread's number was that of one that died in a move. */
+	if (!is_awaited)
 		return 0;
 	__sync_fetch_and_add(&process->code_changes, 1);
 #ifdef OFFSET_MM_CODE_PAGES

@@ -54,7 +54,7 @@ static struct abi_range *make_room(struct abi_moves *moves)
 	return other;
 }
 
-void code_ranges_add(struct abi_moves *moves, uint64_t start, uint64_t end)
+bool code_ranges_add(struct abi_moves *moves, uint64_t start, uint64_t end)
 {
 	struct abi_range fresh = {start, end}, *unused = NULL;
 
@@ -64,8 +64,10 @@ void code_ranges_add(struct abi_moves *moves, uint64_t start, uint64_t end)
 		if (!range->end) {
 			unused = range;
 		} else if (!distance(range, &fresh)) {
+			bool is_there = start >= range->start && end <= range->end;
+
 			widen(range, start, end);
-			return;
+			return is_there;
 		}
 	}
 	if (!unused)
@@ -73,6 +75,7 @@ void code_ranges_add(struct abi_moves *moves, uint64_t start, uint64_t end)
 	/* From 0 on for a moment, which is more than it will be. */
 	store(&unused->end, end);
 	store(&unused->start, start);
+	return false;
 }
 
 void code_ranges_clear(struct abi_moves *moves)

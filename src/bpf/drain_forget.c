@@ -104,11 +104,15 @@ static bool forget_pending(const void *elements, uint32_t first, uint32_t count,
 
 static bool forget_spilled_pending(uint64_t tid, const void *value, void *arg)
 {
-	const struct abi_pending *p = value;
+	const struct abi_pending *read = value;
 	struct forget *f = arg;
+	struct abi_pending p;
 
-	if (is_gone(f, p->process) && delete_key(f->maps->pending_spill, tid)) {
-		forget_call(f, p);
+	/* Since it was read its kernel stack may have come to another thread's call. */
+	if (is_gone(f, read->process) &&
+	    sys_bpf_element(BPF_MAP_LOOKUP_ELEM, f->maps->pending_spill, &tid, &p) == 0 &&
+	    is_gone(f, p.process) && delete_key(f->maps->pending_spill, tid)) {
+		forget_call(f, &p);
 		__atomic_sub_fetch(&f->control->spilled_pending, 1, __ATOMIC_SEQ_CST);
 	}
 	return true;

@@ -163,14 +163,6 @@ static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
 	return true;
 }
 
-/* The probes look for moves where a rule is to be before it is there. */
-static void put_rule(struct learner *l, uint32_t slot, const struct images *images,
-		     const struct walk_frame *f)
-{
-	learner_processes_cover(&l->processes, slot, images, call_of(f));
-	rule_table_put(&l->rules, slot, f->pc, f->is_interrupted, f->rule);
-}
-
 static void learn(struct learner *l, uint32_t slot, const struct images_moment *then,
 		  const struct walk *walk)
 {
@@ -186,7 +178,8 @@ static void learn(struct learner *l, uint32_t slot, const struct images_moment *
 		if (images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
 		    images_find_then(&now, call_of(f), &is) && was.cfi == is.cfi &&
 		    was.bias == is.bias)
-			put_rule(l, slot, then->images, f);
+			rule_table_put(&l->rules, slot, f->pc, f->is_interrupted,
+				       f->rule);
 	}
 	l->counts.slow += is_slow;
 }
@@ -203,6 +196,38 @@ static bool walk_by_rules(struct learner *l, const struct abi_miss *m,
 			 l->max_depth - before, count);
 }
 
+/* The probes look for moves where a rule is to be before it is there. Is all this code
+ * still where it was read to be? */
+static bool cover(struct learner *l, uint32_t slot, struct process_code *code,
+		  const struct walk *walk)
+{
+	for (size_t i = 0; i < walk->count; i++)
+		learner_processes_cover(&l->processes, slot, code,
+					call_of(&walk->frames[i]));
+	return !code->is_doubtful;
+}
+
+/* Reading once more leaves parts in doubt only that are new then. */
+#define WALK_TRIES 3
+
+/* Walk by unwind information; true when the rules can be learned. */
+static bool walk_code(struct learner *l, const struct abi_miss *m,
+		      const struct stack_copy *copy, struct process_code *code,
+		      struct images_moment *then, struct walk *walk)
+{
+	struct unwind_registers registers;
+
+	registers_of(m, &registers);
+	for (int i = 0; i < WALK_TRIES; i++) {
+		walk_stack(&registers, m->is_interrupted, copy, images_find_then, then,
+			   walk);
+		if (!code || cover(l, m->process, code, walk))
+			return code;
+		(void)learner_processes_look(&l->processes, m->process, code);
+	}
+	return false;
+}
+
 /* By unwind information, which tells the rules; where it ended. */
 static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 			       const struct stack_copy *copy, size_t before,
@@ -211,17 +236,13 @@ static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 	struct process_code *code = learner_processes_get(&l->processes, m->process);
 	struct images_moment then = {code ? code->images : NULL, m->time_ns};
 	struct walk walk = {.frames = l->frames, .capacity = l->max_depth - before};
-	struct unwind_registers registers;
+	bool is_sure = walk_code(l, m, copy, code, &then, &walk);
+	size_t known = count_known(&then, &walk);
 	uint32_t end;
-	size_t known;
 
-	registers_of(m, &registers);
-	walk_stack(&registers, m->is_interrupted, copy, images_find_then, &then, &walk);
-	known = count_known(&then, &walk);
 	if (code && known < walk.count &&
 	    learner_processes_look_again(&l->processes, m->process, code)) {
-		walk_stack(&registers, m->is_interrupted, copy, images_find_then, &then,
-			   &walk);
+		is_sure = walk_code(l, m, copy, code, &then, &walk);
 		known = count_known(&then, &walk);
 	}
 	end = end_of(&walk);
@@ -232,7 +253,8 @@ static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 			end = ABI_END_NO_FRAME;
 		}
 	}
-	learn(l, m->process, &then, &walk);
+	if (is_sure)
+		learn(l, m->process, &then, &walk);
 	for (size_t i = 0; i < walk.count; i++)
 		l->pcs[before + i] = walk.frames[i].pc + (l->maps.marks_interrupted &&
 							  walk.frames[i].is_interrupted);

@@ -215,7 +215,14 @@ static void executed(struct learner_code *code, const struct watch_event *event)
 	images_end(p->images, event->time_ns);
 	drop_noted(code, p);
 	p->ended_ns = event->time_ns;
+	p->mremaps = 0;
 	p->must_read = false;
+}
+
+bool learner_code_may_have_moved(const struct learner_code *code,
+				 const struct process_code *p)
+{
+	return p->slot != CODE_NO_SLOT && code->mremaps(code->arg, p->slot) != p->mremaps;
 }
 
 static void forked(struct learner_code *code, const struct watch_event *event)
@@ -244,7 +251,7 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 	if (!child)
 		return;
 	child->is_noted = parent->is_noted;
-	child->must_read = parent->must_read;
+	child->must_read = parent->must_read || learner_code_may_have_moved(code, parent);
 	vec_foreach (e, &parent->noted)
 		note_mapping(code, child, &e->event);
 }
@@ -372,6 +379,8 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 		      const struct code_change *change, bool *is_new)
 {
 	uint64_t now_ns = clock_now_ns(), ended_ns = p->ended_ns;
+	uint64_t mremaps =
+		p->slot == CODE_NO_SLOT ? 0 : code->mremaps(code->arg, p->slot);
 	bool is_first = !p->read_ns;
 	struct proc_maps maps = {0};
 	struct error *err = read_mappings(p->pid, &maps);
@@ -391,6 +400,8 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 					*is_new |= map(code, p, m, time, !p->must_read);
 		p->must_read = false;
 		p->read_ns = now_ns;
+		p->mremaps = mremaps;
+		p->is_doubtful = false;
 	}
 	proc_maps_deinit(&maps);
 	if (!err) {

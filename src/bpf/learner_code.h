@@ -30,7 +30,9 @@ struct process_code {
 	uint32_t slot;         /* that it has at present, or CODE_NO_SLOT */
 	bool must_read;        /* something was not told */
 	bool is_reading;       /* that is being read */
-	uint64_t read_ns;      /* before its mappings were read the last time */
+	bool is_doubtful;      /* it may have moved since then, in parts that count */
+	uint64_t read_ns;      /* before its mappings were read the last time, */
+	uint64_t mremaps;      /* and what the probes said then (struct learner_code) */
 	uint64_t next_look_ns; /* no pc is looked for in them before, */
 	uint64_t next_read_ns; /* nor are they read: they could not be */
 	struct budget reading; /* what reading them took */
@@ -70,6 +72,8 @@ struct learner_code {
 	code_replaced_fn *on_replaced;
 	/* What new code of a slot's process is tagged with. */
 	uint64_t (*tag)(void *arg, uint32_t slot);
+	/* How often anything began to move in it, or had moved, by mremap. */
+	uint64_t (*mremaps)(void *arg, uint32_t slot);
 	void *arg;
 	struct process_code *buckets[CODE_BUCKETS];
 	size_t count, noted_count;
@@ -87,6 +91,10 @@ void learner_code_catch_up(struct learner_code *code);
  * more. `is_alive`: the pid is still that of the process. */
 struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_t slot,
 				     bool is_alive, const struct code_change *change);
+
+/* May something have moved since the mappings of the process were read? */
+bool learner_code_may_have_moved(const struct learner_code *code,
+				 const struct process_code *process);
 
 /* Read the mappings of a process that is alive once more, though nobody told of a change.
  * True when code was found that was not known. */

@@ -26,6 +26,13 @@ static uint64_t changes_of(void *arg, uint32_t slot)
 	return load(&processes->maps->processes[slot].code_changes);
 }
 
+static uint64_t mremaps_of(void *arg, uint32_t slot)
+{
+	const struct learner_processes *processes = arg;
+
+	return load(&processes->moves[slot].calls);
+}
+
 /* --- rules of code that is gone --------------------------------------------------- */
 
 struct stretch {
@@ -80,6 +87,7 @@ struct error *learner_processes_init(struct learner_processes *processes,
 		.code = {.scope = maps->scope,
 			 .on_replaced = on_replaced,
 			 .tag = changes_of,
+			 .mremaps = mremaps_of,
 			 .arg = processes},
 	};
 	return processes->by_slot ? learner_code_init(&processes->code)
@@ -120,6 +128,7 @@ void learner_processes_forget(struct learner_processes *processes, uint32_t slot
 
 	forget_rules(processes, slot);
 	__atomic_store_n(&processes->moves[slot].under_way, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&processes->moves[slot].calls, 0, __ATOMIC_SEQ_CST);
 	processes->by_slot[slot] = (struct learner_process){0};
 	if (tgid && !is_traced(processes, tgid))
 		learner_code_forget(&processes->code, (int)tgid);
@@ -218,12 +227,13 @@ bool learner_processes_unchanged(const struct learner_processes *processes, uint
 }
 
 void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
-			     const struct images *images, uint64_t pc)
+			     struct process_code *code, uint64_t pc)
 {
 	uint64_t start, end;
 
-	if (images_extent(images, pc, UINT64_MAX - 1, &start, &end))
-		code_ranges_add(&processes->moves[slot], start, end);
+	if (images_extent(code->images, pc, UINT64_MAX - 1, &start, &end) &&
+	    !code_ranges_add(&processes->moves[slot], start, end))
+		code->is_doubtful |= learner_code_may_have_moved(&processes->code, code);
 }
 
 /* The probes use rules, and have seen nothing. */
@@ -263,4 +273,13 @@ bool learner_processes_look_again(struct learner_processes *processes, uint32_t 
 
 	return !(owner & ABI_PROCESS_RETIRED) &&
 	       learner_code_look_again(&processes->code, code);
+}
+
+bool learner_processes_look(struct learner_processes *processes, uint32_t slot,
+			    struct process_code *code)
+{
+	uint64_t owner = load(&processes->maps->processes[slot].tgid);
+
+	return !(owner & ABI_PROCESS_RETIRED) &&
+	       learner_code_look(&processes->code, code);
 }

@@ -58,12 +58,18 @@ bool learner_processes_unchanged(const struct learner_processes *processes, uint
 bool learner_processes_look_again(struct learner_processes *processes, uint32_t slot,
 				  struct process_code *code);
 
+/* The same at once, as code that was learned of may have moved. */
+bool learner_processes_look(struct learner_processes *processes, uint32_t slot,
+			    struct process_code *code);
+
 /* Look for changes that nobody noticed: at some processes each time, in turn. */
 void learner_processes_look_over(struct learner_processes *processes);
 
-/* A rule of this pc is about to be learned, of code in `images` as it is now. */
+/* Rules of `code` around this pc are to be learned: from here on the probes look for
+ * moves there. If they did not before, and something has moved since the mappings were
+ * read, `code` is doubtful until they are read again. */
 void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
-			     const struct images *images, uint64_t pc);
+			     struct process_code *code, uint64_t pc);
 
 void learner_processes_forget(struct learner_processes *processes, uint32_t slot);
 

@@ -47,8 +47,8 @@ static bool is_watched(const struct probed_files *watched,
 	return false;
 }
 
-/* Attach these probes to their function in the file of a mapping, if it is there and has
- * not got them. */
+/* Attach these probes to their function in the file of a mapping, if their programs are
+ * loaded, and it is there and has not got them. */
 static struct error *watch(struct tracer *t, const struct mapped *mapped,
 			   const struct proc_mapping *m, struct attach_probe probes[],
 			   size_t count, struct probed_files *watched)
@@ -56,10 +56,15 @@ static struct error *watch(struct tracer *t, const struct mapped *mapped,
 	struct attached_site site = {
 		.pid = t->options.scope == SCOPE_PROCESSES ? mapped->proc->pid : 0};
 	_cleanup_(freep) char *path = NULL;
-	struct error *err = m ? proc_mapping_path(mapped->proc, m, &path) : NULL;
+	struct error *err = NULL;
 	uint64_t offset = 0;
 	struct stat st;
 
+	for (size_t i = 0; i < count; i++)
+		if (probes[i].program < 0)
+			return NULL;
+	if (m)
+		err = proc_mapping_path(mapped->proc, m, &path);
 	if (err || !path || stat(path, &st))
 		return err;
 	site.device = st.st_dev;
@@ -87,8 +92,7 @@ void tracer_watch_code(struct tracer *t, int pid)
 				       {.function = "mremap", .is_return = true}};
 	struct error *err;
 
-	if (!tracer_load_code_programs(t))
-		return;
+	tracer_load_code_programs(t);
 	notice.program = t->programs[PROGRAM_CODE_CHANGE];
 	moves[0].program = t->programs[PROGRAM_MOVE];
 	moves[1].program = t->programs[PROGRAM_MOVED];

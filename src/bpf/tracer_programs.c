@@ -191,7 +191,7 @@ struct error *tracer_try_program(struct tracer *t)
 void tracer_load_rest(struct tracer *t)
 {
 	if (t->learner)
-		(void)tracer_load_code_programs(t);
+		tracer_load_code_programs(t);
 	if (t->features.cookies || t->options.event || t->options.kernel)
 		return;
 	/* What cannot be loaded is missed when it is wanted. */
@@ -199,17 +199,14 @@ void tracer_load_rest(struct tracer *t)
 		error_destroy(tracer_load(t, i));
 }
 
-bool tracer_load_code_programs(struct tracer *t)
+void tracer_load_code_programs(struct tracer *t)
 {
 	static const size_t programs[] = {PROGRAM_CODE_CHANGE, PROGRAM_MOVE,
 					  PROGRAM_MOVED};
-	bool loaded = t->attachment.ops;
 
-	for (size_t i = 0; loaded && i < sizeof(programs) / sizeof(*programs); i++) {
+	for (size_t i = 0; t->attachment.ops && i < sizeof(programs) / sizeof(*programs);
+	     i++)
 		error_destroy(tracer_load(t, programs[i]));
-		loaded = t->programs[programs[i]] >= 0;
-	}
-	return loaded;
 }
 
 void tracer_close_programs(struct tracer *t)

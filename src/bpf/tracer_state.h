@@ -158,8 +158,8 @@ struct error *tracer_load_more(struct tracer *t, const struct plan *plan)
 /* Load what else there is, as long as there is a compiler. */
 void tracer_load_rest(struct tracer *t);
 
-/* The programs that are told of changes of code: false when they cannot be had. */
-bool tracer_load_code_programs(struct tracer *t);
+/* The programs that are told of changes of code, if they can be had. */
+void tracer_load_code_programs(struct tracer *t);
 
 void tracer_close_programs(struct tracer *t);
 

@@ -12,6 +12,7 @@
  *     keep I J       A second piece I comes in the place of piece J.
  *     swap I J       Each goes in the place of the other.
  *     copy I J       Memory of no file, with a copy of piece J, goes in the place of I.
+ *     fork 0         What comes next is for a child, for whose end we wait.
  *     realloc N      A block that mremap makes larger and smaller, N times.
  *
  * A command that begins with "raw_" does the same without the C library.
@@ -24,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef MREMAP_DONTUNMAP
@@ -177,6 +179,15 @@ NOINLINE static void obey(const char *name, int i, int j)
 	name += is_raw ? 4 : 0;
 	if (!strcmp(name, "realloc")) {
 		reallocate(i);
+		return;
+	}
+	if (!strcmp(name, "fork")) {
+		pid_t pid = fork();
+
+		if (pid > 0) {
+			waitpid(pid, NULL, 0);
+			exit(0);
+		}
 		return;
 	}
 	if (i < 0 || i >= PIECES)

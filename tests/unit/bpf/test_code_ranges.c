@@ -38,7 +38,15 @@ static void exact_while_there_are_few(void)
 		      !has(&moves, i * 0x10000 + 0x1000));
 	}
 	/* More of what is there takes no room. */
-	code_ranges_add(&moves, 0x10000, 0x10800);
+	CHECK(code_ranges_add(&moves, 0x10000, 0x10800));
+	CHECK(code_ranges_add(&moves, 0x10800, 0x11000));
+	CHECK(!code_ranges_add(&moves, 0x11000, 0x12000));
+	CHECK(!code_ranges_add(&moves, 0xf000, 0x10000));
+	CHECK(code_ranges_add(&moves, 0xf000, 0x12000));
+	CHECK(!code_ranges_add(&moves, 0x11fff, 0x12001));
+	code_ranges_clear(&moves);
+	for (uint64_t i = ABI_CODE_RANGES; i > 0; i--)
+		CHECK(!code_ranges_add(&moves, i * 0x10000, i * 0x10000 + 0x1000));
 	code_ranges_add(&moves, 0x11000, 0x12000);
 	code_ranges_add(&moves, 0xf000, 0x10000);
 	CHECK_INT(used(&moves), ABI_CODE_RANGES);

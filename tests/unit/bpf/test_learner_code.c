@@ -22,13 +22,20 @@ struct replaced {
 /* Something has changed, and the kernel has told what. */
 static const struct code_change told = {.is_any = true};
 
-static uint64_t tag_now;
+static uint64_t tag_now, mremaps_now;
 
 static uint64_t tag_of(void *arg, uint32_t slot)
 {
 	(void)arg;
 	(void)slot;
 	return tag_now;
+}
+
+static uint64_t mremaps_of(void *arg, uint32_t slot)
+{
+	(void)arg;
+	(void)slot;
+	return mremaps_now;
 }
 
 static void note(void *arg, uint32_t slot, const struct code_replaced *what)
@@ -41,8 +48,11 @@ static void note(void *arg, uint32_t slot, const struct code_replaced *what)
 static void open_code(struct learner_code *code, enum trace_scope scope,
 		      struct replaced *r)
 {
-	*code = (struct learner_code){
-		.scope = scope, .on_replaced = note, .tag = tag_of, .arg = r};
+	*code = (struct learner_code){.scope = scope,
+				      .on_replaced = note,
+				      .tag = tag_of,
+				      .mremaps = mremaps_of,
+				      .arg = r};
 	REQUIRE(!learner_code_init(code));
 	if (!code->watch)
 		check_skip("the kernel does not tell us of all processes");
@@ -194,6 +204,12 @@ static void children_that_are_gone(void)
 	CHECK(knows(learner_code_of(&code, parent, 0, true, &told), ours, NOW));
 	pid = run(&job, 'f');
 	CHECK(knows(learner_code_of(&code, pid, 1, false, &told), ours, NOW));
+	CHECK(!learner_code_of(&code, pid, 1, false, &told)->must_read);
+	/* Unless something had moved in the parent. */
+	mremaps_now = 1;
+	pid = run(&job, 'f');
+	CHECK(learner_code_of(&code, pid, 1, false, &told)->must_read);
+	mremaps_now = 0;
 
 	/* Its program's code, that of the linker, of libc and the kernel's; and before
 	 * what it had of its parent. */
