@@ -162,7 +162,9 @@ _Static_assert(sizeof(struct abi_process) == 320, "no holes");
  * Code that mremap(2) moves, of which nobody tells: a record for each slot. A call is
  * seen when it concerns what is in `range`, in which memtrace has every pc that a rule
  * was learned of; end exclusive, 0..0: unused. It is under way from before its change to
- * after it, and each of both is a change of `code_changes`.
+ * after it, and each of both is a change of `code_changes`. Memtrace may add code to the
+ * ranges that is just moving onto other code: so calls that may do so are counted before
+ * the ranges are looked at, and one during which they became more is a change as well.
  */
 #define ABI_CODE_RANGES 22
 #define ABI_MOVERS      1024 /* threads that move code at once */
@@ -172,10 +174,22 @@ struct abi_moves {
 	uint64_t count;   /* that have begun */
 	uint64_t last_ns; /* CLOCK_MONOTONIC, when the last one began */
 	uint64_t told_ns; /* when the dynamic linker last said something */
-	uint64_t calls;   /* that have begun or ended, of whatever they moved */
+	uint64_t onto; /* calls that have begun, of anything to a place that is given */
+	uint64_t version; /* of the ranges */
 	struct abi_range range[ABI_CODE_RANGES];
 };
-_Static_assert(sizeof(struct abi_moves) == 392, "no holes");
+_Static_assert(sizeof(struct abi_moves) == 400, "no holes");
+
+/* A change of code_changes that is no pair of a move's begin and end. */
+#define ABI_CODE_MOVED_SOMEWHEN 3
+
+/* A thread's call, for its return. */
+struct abi_mover {
+	uint64_t version; /* of the ranges when it began */
+	uint32_t slot;
+	uint32_t is_under_way; /* it, or one before that never returned, is counted there
+				*/
+};
 
 /* A block is known by its address (48 bits: user addresses have bit 47 clear) and the
  * slot of its process. */

@@ -23,39 +23,39 @@ ALWAYS_INLINE u64 moves_touch(const struct abi_moves *m, u64 start, u64 size)
 	return touches >> 63;
 }
 
-/* The record of the process that calls it, or NULL. */
-ALWAYS_INLINE struct abi_moves *moves_of_caller(struct abi_process **process, u32 *slot)
-{
-	u64 tgid = current_pid_tgid() >> 32;
-	struct abi_moves *m;
-
-	*process = tgid ? process_find(tgid, slot) : NULL;
-	m = *process ? moves.lookup(slot) : NULL;
-	/* Before the ranges are looked at: who adds one sees this, or is seen. */
-	if (m)
-		__sync_fetch_and_add(&m->calls, 1);
-	return m;
-}
-
 /* mremap(old, old_size, new_size, flags, new) begins, at its first instruction. */
 int on_move(struct pt_regs *ctx)
 {
-	u64 thread = bpf_get_current_pid_tgid();
-	u32 slot;
-	struct abi_process *process;
-	struct abi_moves *m = moves_of_caller(&process, &slot);
+	u64 thread = bpf_get_current_pid_tgid(), tgid = current_pid_tgid() >> 32;
+	struct abi_mover mover = {}, *left;
+	struct abi_process *process = tgid ? process_find(tgid, &mover.slot) : NULL;
+	struct abi_moves *m = process ? moves.lookup(&mover.slot) : NULL;
 
 	if (!m)
 		return 0;
 
 	u64 is_fixed = (REG_ARG3(ctx) & MOVE_FIXED) / MOVE_FIXED;
 
-	if (!(moves_touch(m, REG_ARG0(ctx), REG_ARG1(ctx)) |
-	      (moves_touch(m, REG_ARG4(ctx), REG_ARG2(ctx)) & is_fixed)))
+	/* In this order: who adds a range sees this call, or this sees the range, or the
+	 * version is another one at its end. */
+	__sync_fetch_and_add(&m->onto, is_fixed);
+	mover.version = *(volatile u64 *)&m->version;
+
+	u64 touches = moves_touch(m, REG_ARG0(ctx), REG_ARG1(ctx)) |
+		      (moves_touch(m, REG_ARG4(ctx), REG_ARG2(ctx)) & is_fixed);
+
+	if (!(touches | is_fixed))
 		return 0;
+	left = movers.lookup(&thread);
+
+	u32 is_counted = left && left->slot == mover.slot ? left->is_under_way : 0;
+
+	mover.is_under_way = is_counted | touches;
 	/* In this order: who sees the change sees what comes before. */
-	if (!movers.lookup(&thread) && !movers.update(&thread, &slot))
+	if (!movers.update(&thread, &mover) && touches && !is_counted)
 		__sync_fetch_and_add(&m->under_way, 1);
+	if (!touches)
+		return 0;
 	publish(&m->last_ns, bpf_ktime_get_ns());
 	__sync_fetch_and_add(&m->count, 1);
 	__sync_fetch_and_add(&process->code_changes, 1);
@@ -66,18 +66,26 @@ int on_move(struct pt_regs *ctx)
 int on_moved(struct pt_regs *ctx)
 {
 	u64 thread = bpf_get_current_pid_tgid();
-	u32 slot;
-	struct abi_process *process;
-	struct abi_moves *m = moves_of_caller(&process, &slot);
-	u32 *begun = movers.lookup(&thread);
-	int is_awaited = begun && m && *begun == slot;
+	struct abi_mover *begun = movers.lookup(&thread), mover;
 
 	if (!begun)
 		return 0;
+	mover = *begun;
 	movers.delete(&thread);
+
+	struct abi_process *process = processes.lookup(&mover.slot);
+	struct abi_moves *m = moves.lookup(&mover.slot);
+
 	/* Or the thread's number was that of one that died in a move. */
-	if (!is_awaited)
+	if (!process || !m || process->tgid != current_pid_tgid() >> 32)
 		return 0;
+	if (!mover.is_under_way) {
+		if (*(volatile u64 *)&m->version == mover.version)
+			return 0;
+		__sync_fetch_and_add(&m->count, 1);
+		__sync_fetch_and_add(&process->code_changes, ABI_CODE_MOVED_SOMEWHEN);
+		return 0;
+	}
 	__sync_fetch_and_add(&process->code_changes, 1);
 #ifdef OFFSET_MM_CODE_PAGES
 	/* Then it is known why there are more or less of them. */

@@ -58,16 +58,17 @@ bool code_ranges_add(struct abi_moves *moves, uint64_t start, uint64_t end)
 {
 	struct abi_range fresh = {start, end}, *unused = NULL;
 
+	for (size_t i = 0; i < ABI_CODE_RANGES; i++)
+		if (start >= moves->range[i].start && end <= moves->range[i].end)
+			return true;
 	for (size_t i = 0; i < ABI_CODE_RANGES; i++) {
 		struct abi_range *range = &moves->range[i];
 
 		if (!range->end) {
 			unused = range;
 		} else if (!distance(range, &fresh)) {
-			bool is_there = start >= range->start && end <= range->end;
-
 			widen(range, start, end);
-			return is_there;
+			return false;
 		}
 	}
 	if (!unused)

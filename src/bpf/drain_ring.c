@@ -47,10 +47,10 @@ struct error *drain_ring_clear(struct drain *d)
 struct error *drain_ring_apply(struct drain *d, uint64_t count)
 {
 	struct ring_buffer *ring;
-	struct error *err = open_ring(d, apply, &ring);
+	struct error *err = count ? open_ring(d, apply, &ring) : NULL;
 	int n = 0;
 
-	if (err)
+	if (err || !count)
 		return err;
 	d->applied = 0;
 	d->wanted = count;

@@ -210,7 +210,7 @@ static bool cover(struct learner *l, uint32_t slot, struct process_code *code,
 /* Reading once more leaves parts in doubt only that are new then. */
 #define WALK_TRIES 3
 
-/* Walk by unwind information; true when the rules can be learned. */
+/* Walk by unwind information; false when it may not be that of this code. */
 static bool walk_code(struct learner *l, const struct abi_miss *m,
 		      const struct stack_copy *copy, struct process_code *code,
 		      struct images_moment *then, struct walk *walk)
@@ -222,8 +222,13 @@ static bool walk_code(struct learner *l, const struct abi_miss *m,
 		walk_stack(&registers, m->is_interrupted, copy, images_find_then, then,
 			   walk);
 		if (!code || cover(l, m->process, code, walk))
-			return code;
+			return true;
+
+		uint64_t read_ns = code->read_ns;
+
 		(void)learner_processes_look(&l->processes, m->process, code);
+		if (code->read_ns == read_ns)
+			break;
 	}
 	return false;
 }
@@ -246,7 +251,7 @@ static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 		known = count_known(&then, &walk);
 	}
 	end = end_of(&walk);
-	l->counts.lost += cut_unknown(known, &walk, &end);
+	l->counts.lost += cut_unknown(known, &walk, &end) || !is_sure;
 	for (size_t i = 0; l->maps.no_frame_pointers && i < walk.count; i++) {
 		if (UNWIND_TYPE(walk.frames[i].rule) == UNWIND_FP) {
 			walk.count = i + 1;
@@ -341,6 +346,7 @@ static unsigned consume(struct learner *l, bool is_learner)
 
 	l->batch = 0;
 	learner_code_catch_up(&l->processes.code);
+	learner_processes_look_at_parents(&l->processes);
 	ring_buffer__consume(l->ring);
 	batch = l->batch;
 	if (batch < BATCH_MAX && now_ns - l->pruned_ns > 2 * MEMORY_NS) {

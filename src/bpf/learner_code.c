@@ -81,6 +81,7 @@ void learner_code_deinit(struct learner_code *code)
 	}
 	drop_events(code);
 	vec_deinit(&code->events);
+	vec_deinit(&code->parents);
 	image_store_destroy(code->store);
 	watch_destroy(code->watch);
 }
@@ -215,14 +216,25 @@ static void executed(struct learner_code *code, const struct watch_event *event)
 	images_end(p->images, event->time_ns);
 	drop_noted(code, p);
 	p->ended_ns = event->time_ns;
-	p->mremaps = 0;
-	p->must_read = false;
+	p->slot = CODE_NO_SLOT;
+	p->moves = 0;
+	p->must_read = p->is_doubtful = false;
 }
 
 bool learner_code_may_have_moved(const struct learner_code *code,
 				 const struct process_code *p)
 {
-	return p->slot != CODE_NO_SLOT && code->mremaps(code->arg, p->slot) != p->mremaps;
+	return code->moves(code->arg, p->pid) != p->moves;
+}
+
+/* What a parent has moved its child has, too. */
+static bool inherits_doubt(struct learner_code *code, const struct process_code *parent)
+{
+	if (parent->is_noted || !learner_code_may_have_moved(code, parent))
+		return parent->is_doubtful;
+	/* Without memory the next child tells once more. */
+	(void)!vec_push(&code->parents, parent->pid);
+	return true;
 }
 
 static void forked(struct learner_code *code, const struct watch_event *event)
@@ -251,7 +263,8 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 	if (!child)
 		return;
 	child->is_noted = parent->is_noted;
-	child->must_read = parent->must_read || learner_code_may_have_moved(code, parent);
+	child->must_read = parent->must_read;
+	child->is_doubtful = inherits_doubt(code, parent);
 	vec_foreach (e, &parent->noted)
 		note_mapping(code, child, &e->event);
 }
@@ -379,8 +392,7 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 		      const struct code_change *change, bool *is_new)
 {
 	uint64_t now_ns = clock_now_ns(), ended_ns = p->ended_ns;
-	uint64_t mremaps =
-		p->slot == CODE_NO_SLOT ? 0 : code->mremaps(code->arg, p->slot);
+	uint64_t moves = code->moves(code->arg, p->pid);
 	bool is_first = !p->read_ns;
 	struct proc_maps maps = {0};
 	struct error *err = read_mappings(p->pid, &maps);
@@ -400,7 +412,7 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 					*is_new |= map(code, p, m, time, !p->must_read);
 		p->must_read = false;
 		p->read_ns = now_ns;
-		p->mremaps = mremaps;
+		p->moves = moves;
 		p->is_doubtful = false;
 	}
 	proc_maps_deinit(&maps);
@@ -420,7 +432,7 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 {
 	struct code_change since = *change;
 	struct process_code *p;
-	bool is_first, is_new = false, must_wait;
+	bool is_first, is_new = false, must_wait, was_unseen;
 
 	learner_code_catch_up(code);
 	p = *place(code, pid);
@@ -429,10 +441,15 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 		p = add_new(code, pid);
 	if (!p)
 		return NULL;
+	/* Nobody looked for moves in it before. */
+	was_unseen = is_alive && !is_first && p->slot == CODE_NO_SLOT &&
+		     code->scope == SCOPE_ALL;
 	if (is_alive)
 		p->slot = slot;
 	if (p->is_noted)
 		map_noted(code, p);
+	if (was_unseen && !p->must_read)
+		(void)learner_code_look(code, p);
 	/* When there is more to it than the change, the times are not those of all. */
 	if (p->must_read)
 		since.after_ns = since.since_ns = 0;

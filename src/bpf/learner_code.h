@@ -32,7 +32,7 @@ struct process_code {
 	bool is_reading;       /* that is being read */
 	bool is_doubtful;      /* it may have moved since then, in parts that count */
 	uint64_t read_ns;      /* before its mappings were read the last time, */
-	uint64_t mremaps;      /* and what the probes said then (struct learner_code) */
+	uint64_t moves;        /* and what the probes said then (struct learner_code) */
 	uint64_t next_look_ns; /* no pc is looked for in them before, */
 	uint64_t next_read_ns; /* nor are they read: they could not be */
 	struct budget reading; /* what reading them took */
@@ -72,12 +72,14 @@ struct learner_code {
 	code_replaced_fn *on_replaced;
 	/* What new code of a slot's process is tagged with. */
 	uint64_t (*tag)(void *arg, uint32_t slot);
-	/* How often anything began to move in it, or had moved, by mremap. */
-	uint64_t (*mremaps)(void *arg, uint32_t slot);
+	/* How often anything began to move onto something else by mremap, in a process:
+	 * 0 before the probes look at it. */
+	uint64_t (*moves)(void *arg, int pid);
 	void *arg;
 	struct process_code *buckets[CODE_BUCKETS];
 	size_t count, noted_count;
 	VEC(struct code_event) events; /* read, and not yet in order of time */
+	VEC(int) parents; /* that had moved something when they forked: for the caller */
 };
 
 struct error *learner_code_init(struct learner_code *code)

@@ -11,8 +11,7 @@
 #define MOVE_MAX_NS 1000000000
 
 /* Processes that are looked over at once; reading a thousand mappings takes 1 ms. */
-#define LOOKS_MAX      16
-#define LOOKS_PAUSE_NS 100000000
+#define LOOKS_MAX 16
 
 static uint64_t load(const uint64_t *at)
 {
@@ -26,11 +25,28 @@ static uint64_t changes_of(void *arg, uint32_t slot)
 	return load(&processes->maps->processes[slot].code_changes);
 }
 
-static uint64_t mremaps_of(void *arg, uint32_t slot)
+/* Is the process in some slot, and has not executed another program since? */
+static bool find_slot(const struct learner_processes *processes, uint64_t tgid,
+		      uint32_t *ret)
+{
+	uint32_t slots = processes->maps->sizes->process_slots;
+
+	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
+		*ret = abi_process_slot(tgid, i, slots);
+		if (load(&processes->maps->processes[*ret].tgid) == tgid)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t moves_of(void *arg, int pid)
 {
 	const struct learner_processes *processes = arg;
+	uint32_t slot;
 
-	return load(&processes->moves[slot].calls);
+	return find_slot(processes, (uint64_t)pid, &slot)
+		       ? load(&processes->moves[slot].onto)
+		       : 0;
 }
 
 /* --- rules of code that is gone --------------------------------------------------- */
@@ -87,7 +103,7 @@ struct error *learner_processes_init(struct learner_processes *processes,
 		.code = {.scope = maps->scope,
 			 .on_replaced = on_replaced,
 			 .tag = changes_of,
-			 .mremaps = mremaps_of,
+			 .moves = moves_of,
 			 .arg = processes},
 	};
 	return processes->by_slot ? learner_code_init(&processes->code)
@@ -98,20 +114,6 @@ void learner_processes_deinit(struct learner_processes *processes)
 {
 	learner_code_deinit(&processes->code);
 	free(processes->by_slot);
-}
-
-/* Is the process in some slot, and has not executed another program since? */
-static bool is_traced(const struct learner_processes *processes, uint64_t tgid)
-{
-	uint32_t slots = processes->maps->sizes->process_slots;
-
-	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
-		uint32_t slot = abi_process_slot(tgid, i, slots);
-
-		if (load(&processes->maps->processes[slot].tgid) == tgid)
-			return true;
-	}
-	return false;
 }
 
 /* The slot has another process, or none. */
@@ -125,12 +127,13 @@ void learner_processes_forget(struct learner_processes *processes, uint32_t slot
 {
 	uint64_t tgid =
 		load(&processes->maps->processes[slot].tgid) & ~ABI_PROCESS_RETIRED;
+	uint32_t other;
 
 	forget_rules(processes, slot);
 	__atomic_store_n(&processes->moves[slot].under_way, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&processes->moves[slot].calls, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&processes->moves[slot].onto, 0, __ATOMIC_SEQ_CST);
 	processes->by_slot[slot] = (struct learner_process){0};
-	if (tgid && !is_traced(processes, tgid))
+	if (tgid && !find_slot(processes, tgid, &other))
 		learner_code_forget(&processes->code, (int)tgid);
 }
 
@@ -229,11 +232,15 @@ bool learner_processes_unchanged(const struct learner_processes *processes, uint
 void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
 			     struct process_code *code, uint64_t pc)
 {
+	struct abi_moves *m = &processes->moves[slot];
 	uint64_t start, end;
 
-	if (images_extent(code->images, pc, UINT64_MAX - 1, &start, &end) &&
-	    !code_ranges_add(&processes->moves[slot], start, end))
-		code->is_doubtful |= learner_code_may_have_moved(&processes->code, code);
+	if (!images_extent(code->images, pc, UINT64_MAX - 1, &start, &end) ||
+	    code_ranges_add(m, start, end))
+		return;
+	/* In this order: a call that is not seen here sees the other version. */
+	__atomic_add_fetch(&m->version, 1, __ATOMIC_SEQ_CST);
+	code->is_doubtful |= learner_code_may_have_moved(&processes->code, code);
 }
 
 /* The probes use rules, and have seen nothing. */
@@ -250,9 +257,6 @@ void learner_processes_look_over(struct learner_processes *processes)
 {
 	uint32_t slots = processes->maps->sizes->process_slots, looks = 0;
 
-	if (clock_now_ns() < processes->next_over_ns)
-		return;
-	processes->next_over_ns = clock_now_ns() + LOOKS_PAUSE_NS;
 	for (uint32_t i = 0; i < slots && looks < LOOKS_MAX; i++) {
 		uint32_t slot = processes->looked = (processes->looked + 1) % slots;
 		struct process_code *code;
@@ -264,6 +268,24 @@ void learner_processes_look_over(struct learner_processes *processes)
 			(void)learner_code_look(&processes->code, code);
 		looks++;
 	}
+}
+
+void learner_processes_look_at_parents(struct learner_processes *processes)
+{
+	struct learner_code *code = &processes->code;
+
+	/* Reading one may tell of more of them. */
+	for (size_t i = 0; i < code->parents.len; i++) {
+		uint32_t slot;
+		struct process_code *p =
+			find_slot(processes, (uint64_t)code->parents.data[i], &slot)
+				? learner_processes_get(processes, slot)
+				: NULL;
+
+		if (p && learner_code_may_have_moved(code, p))
+			(void)learner_code_look(code, p);
+	}
+	code->parents.len = 0;
 }
 
 bool learner_processes_look_again(struct learner_processes *processes, uint32_t slot,

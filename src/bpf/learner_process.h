@@ -29,9 +29,8 @@ struct learner_processes {
 	struct abi_moves *moves;         /* mapped, borrowed; sizes.process_slots */
 	struct learner_process *by_slot; /* as many */
 	struct learner_code code;
-	uint64_t doubtful;     /* walks that may have used rules of code that was gone */
-	uint32_t looked;       /* the slot that was looked over last */
-	uint64_t next_over_ns; /* none is before */
+	uint64_t doubtful; /* walks that may have used rules of code that was gone */
+	uint32_t looked;   /* the slot that was looked over last */
 };
 
 struct error *learner_processes_init(struct learner_processes *processes,
@@ -70,6 +69,10 @@ void learner_processes_look_over(struct learner_processes *processes);
  * read, `code` is doubtful until they are read again. */
 void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
 			     struct process_code *code, uint64_t pc);
+
+/* And at those that forked after they had moved something: their next children begin with
+ * what is known of them. */
+void learner_processes_look_at_parents(struct learner_processes *processes);
 
 void learner_processes_forget(struct learner_processes *processes, uint32_t slot);
 

@@ -219,6 +219,102 @@ static void moved_before_a_fork(void)
 	end_none_wrong(&run);
 }
 
+/* Nobody looked for moves when this one began. What is learned while it is on its way
+ * does not hold when it has come. The calls meanwhile are another thread's. */
+static void learned_while_it_moves(void)
+{
+	struct run run = begin();
+	struct outcome outcome;
+	json_t *report;
+
+	oracle_do(run.target, "held 1 0");
+	call_twice(&run, 1);
+	report = memtrace_stop(run.memtrace);
+	outcome = outcome_of(report, &run.places[0]);
+	CHECK_INT(outcome.wrong, TIMES);
+	CHECK_INT(outcome.right + outcome.cut, 2 * TIMES);
+	CHECK(outcome.right >= TIMES);
+	CHECK_INT(live_int(report, "losses.walks_lost"), outcome.cut);
+	CHECK_INT(compare_losses(report, "walks_lost"), 0);
+	json_decref(report);
+	live_destroy(run.target);
+}
+
+static bool same_addresses(const json_t *a, const json_t *b)
+{
+	bool same = json_array_size(a) == json_array_size(b);
+
+	for (size_t i = 0; same && i < json_array_size(a); i++)
+		same = json_equal(json_object_get(json_array_get(a, i), "address"),
+				  json_object_get(json_array_get(b, i), "address"));
+	return same;
+}
+
+/* How often the most frequent of all paths that do not end early was taken. */
+static int64_t best_path(const json_t *report, int64_t *all)
+{
+	const json_t *row, *other, *rows = live_get(report, "heap.stacks");
+	int64_t best = 0;
+	size_t i, k;
+
+	*all = 0;
+	json_array_foreach (rows, i, row) {
+		const json_t *frames = json_object_get(row, "frames");
+		int64_t n = 0;
+
+		*all += live_int(row, "traffic.allocations");
+		if (strcmp(json_string_value(json_object_get(row, "end")), "complete") !=
+		    0)
+			continue;
+		json_array_foreach (rows, k, other)
+			if (same_addresses(frames, json_object_get(other, "frames")))
+				n += live_int(other, "traffic.allocations");
+		best = n > best ? n : best;
+	}
+	printf("%" PRId64 " of %" PRId64 " by one path\n", best, *all);
+	return best;
+}
+
+#define CHILDREN 200
+
+/* Children that are gone before anybody reads their mappings have their parent's. When
+ * code had moved there, those of the first ones are old, and counted. */
+static void children_of_movers(void)
+{
+	struct run run = begin_with(OPTIONS " --follow-forks --traffic");
+	json_t *report;
+	int64_t all, best;
+
+	oracle_do(run.target, "swap 0 1");
+	oracle_do(run.target, "children 1 %d", CHILDREN);
+	report = memtrace_stop(run.memtrace);
+	best = best_path(report, &all);
+	CHECK_INT(all, CHILDREN * TIMES);
+	CHECK(best >= (CHILDREN - 20) * TIMES);
+	CHECK(best == all || live_int(report, "losses.walks_lost") > 0);
+	CHECK_INT(compare_losses(report, "walks_lost"), 0);
+	json_decref(report);
+	live_destroy(run.target);
+}
+
+/* A large block that moves is no code, and leaves nobody in doubt. */
+static void children_of_movers_of_blocks(void)
+{
+	struct run run = begin_with(OPTIONS " --follow-forks --traffic");
+	json_t *report;
+	int64_t all;
+
+	oracle_do(run.target, "realloc 0");
+	settle(&run);
+	oracle_do(run.target, "realloc 3");
+	oracle_do(run.target, "grandchildren 0 %d", CHILDREN);
+	report = memtrace_stop(run.memtrace);
+	CHECK_INT(best_path(report, &all), CHILDREN * TIMES);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	live_destroy(run.target);
+}
+
 /* Moves that no probe sees. The kernel counts pages of code: what makes them more or
  * less is noticed with the next walk, and walks of which it cannot be said whether they
  * came before are cut and counted. */
@@ -330,6 +426,9 @@ int main(void)
 	RUN(moved_by_the_library);
 	RUN(moved_before_it_was_learned);
 	RUN(moved_before_a_fork);
+	RUN(learned_while_it_moves);
+	RUN(children_of_movers);
+	RUN(children_of_movers_of_blocks);
 	RUN(moved_by_system_calls);
 	RUN(swapped_by_system_calls);
 	RUN(copied);

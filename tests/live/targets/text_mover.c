@@ -13,17 +13,26 @@
  *     swap I J       Each goes in the place of the other.
  *     copy I J       Memory of no file, with a copy of piece J, goes in the place of I.
  *     fork 0         What comes next is for a child, for whose end we wait.
+ *     children I N   N children, one after another, that call piece I and end;
+ *     grandchildren I N
+ *                    or a child of each does.
+ *     held I J       As keep; a second thread calls piece J when the call has begun.
  *     realloc N      A block that mremap makes larger and smaller, N times.
  *
  * A command that begins with "raw_" does the same without the C library.
  */
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -173,6 +182,85 @@ static int size_at(const char *at)
 	return 4000 + (int)page;
 }
 
+__attribute__((always_inline)) static inline void call_at(char *at)
+{
+	size = size_at(at);
+	call_piece(at);
+}
+
+NOINLINE static void have_children(int i, int count, int generations)
+{
+	pid_t own_pid = getpid();
+
+	while (count--) {
+		pid_t pid = fork();
+
+		for (int k = 1; !pid && k < generations; k++)
+			pid = fork();
+		if (!pid)
+			call_at(place[i]);
+		else
+			waitpid(pid, NULL, 0);
+		if (getpid() != own_pid)
+			_exit(0);
+	}
+}
+
+/* --- a move that takes long ----------------------------------------------------------
+ */
+
+/* The descriptor that tells of calls of mremap, before they do anything. */
+static int hold_moves(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		exit(11);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			    SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+}
+
+struct meanwhile {
+	int calls; /* from hold_moves() */
+	char *at;
+};
+
+static void *call_meanwhile(void *arg)
+{
+	const struct meanwhile *m = arg;
+	struct seccomp_notif call = {0};
+	struct seccomp_notif_resp answer = {0};
+
+	if (ioctl(m->calls, SECCOMP_IOCTL_NOTIF_RECV, &call))
+		exit(12);
+	call_at(m->at);
+	/* Until it has been learned, most likely. */
+	usleep(300000);
+	answer.id = call.id;
+	answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	if (ioctl(m->calls, SECCOMP_IOCTL_NOTIF_SEND, &answer))
+		exit(13);
+	return NULL;
+}
+
+static void move_slowly(char *from, char *to)
+{
+	struct meanwhile meanwhile = {hold_moves(), to};
+	pthread_t thread;
+
+	if (meanwhile.calls < 0 ||
+	    pthread_create(&thread, NULL, call_meanwhile, &meanwhile))
+		exit(14);
+	move(from, to, MREMAP_DONTUNMAP);
+	pthread_join(thread, NULL);
+}
+
 NOINLINE static void obey(const char *name, int i, int j)
 {
 	is_raw = !strncmp(name, "raw_", 4);
@@ -193,8 +281,11 @@ NOINLINE static void obey(const char *name, int i, int j)
 	if (i < 0 || i >= PIECES)
 		exit(6);
 	if (!strcmp(name, "call")) {
-		size = size_at(place[i]);
-		call_piece(place[i]);
+		call_at(place[i]);
+		return;
+	}
+	if (!strcmp(name, "children") || !strcmp(name, "grandchildren")) {
+		have_children(i, j, name[0] == 'g' ? 2 : 1);
 		return;
 	}
 	if (!strcmp(name, "free")) {
@@ -214,9 +305,12 @@ NOINLINE static void obey(const char *name, int i, int j)
 		move_copy(place[j], place[i]);
 		return;
 	}
-	if (strcmp(name, "onto") != 0 && strcmp(name, "keep") != 0)
+	if (!strcmp(name, "held"))
+		move_slowly(place[i], place[j]);
+	else if (!strcmp(name, "onto") || !strcmp(name, "keep"))
+		move(place[i], place[j], name[0] == 'k' ? MREMAP_DONTUNMAP : 0);
+	else
 		exit(8);
-	move(place[i], place[j], name[0] == 'k' ? MREMAP_DONTUNMAP : 0);
 	place[i] = place[j];
 }
 

@@ -22,7 +22,7 @@ struct replaced {
 /* Something has changed, and the kernel has told what. */
 static const struct code_change told = {.is_any = true};
 
-static uint64_t tag_now, mremaps_now;
+static uint64_t tag_now, moves_now;
 
 static uint64_t tag_of(void *arg, uint32_t slot)
 {
@@ -31,11 +31,11 @@ static uint64_t tag_of(void *arg, uint32_t slot)
 	return tag_now;
 }
 
-static uint64_t mremaps_of(void *arg, uint32_t slot)
+static uint64_t moves_of(void *arg, int pid)
 {
 	(void)arg;
-	(void)slot;
-	return mremaps_now;
+	(void)pid;
+	return moves_now;
 }
 
 static void note(void *arg, uint32_t slot, const struct code_replaced *what)
@@ -51,7 +51,7 @@ static void open_code(struct learner_code *code, enum trace_scope scope,
 	*code = (struct learner_code){.scope = scope,
 				      .on_replaced = note,
 				      .tag = tag_of,
-				      .mremaps = mremaps_of,
+				      .moves = moves_of,
 				      .arg = r};
 	REQUIRE(!learner_code_init(code));
 	if (!code->watch)
@@ -204,12 +204,17 @@ static void children_that_are_gone(void)
 	CHECK(knows(learner_code_of(&code, parent, 0, true, &told), ours, NOW));
 	pid = run(&job, 'f');
 	CHECK(knows(learner_code_of(&code, pid, 1, false, &told), ours, NOW));
-	CHECK(!learner_code_of(&code, pid, 1, false, &told)->must_read);
-	/* Unless something had moved in the parent. */
-	mremaps_now = 1;
+	CHECK(!learner_code_of(&code, pid, 1, false, &told)->is_doubtful);
+	/* Unless something had moved in the parent, until that is read. */
+	moves_now = 1;
 	pid = run(&job, 'f');
-	CHECK(learner_code_of(&code, pid, 1, false, &told)->must_read);
-	mremaps_now = 0;
+	CHECK(learner_code_of(&code, pid, 1, false, &told)->is_doubtful);
+	CHECK_INT(code.parents.len, 1);
+	CHECK_INT(code.parents.data[0], parent);
+	(void)learner_code_look(&code, learner_code_of(&code, parent, 0, true, &told));
+	pid = run(&job, 'f');
+	CHECK(!learner_code_of(&code, pid, 1, false, &told)->is_doubtful);
+	moves_now = 0;
 
 	/* Its program's code, that of the linker, of libc and the kernel's; and before
 	 * what it had of its parent. */
