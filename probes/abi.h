@@ -168,13 +168,15 @@ _Static_assert(sizeof(struct abi_process) == 320, "no holes");
  */
 #define ABI_CODE_RANGES 22
 #define ABI_MOVERS      1024 /* threads that move code at once */
+#define ABI_STRANGERS   1024 /* processes without a slot that have moved something */
 
 struct abi_moves {
 	uint64_t under_way;
 	uint64_t count;   /* that have begun */
 	uint64_t last_ns; /* CLOCK_MONOTONIC, when the last one began */
 	uint64_t told_ns; /* when the dynamic linker last said something */
-	uint64_t onto; /* calls that have begun, of anything to a place that is given */
+	uint64_t onto;    /* calls that have begun, of anything to a place that is given,
+			     and those that have ended and did not touch the ranges */
 	uint64_t version; /* of the ranges */
 	struct abi_range range[ABI_CODE_RANGES];
 };

@@ -99,6 +99,9 @@ BPF_F_TABLE("hash", u64, u64, rule_spill, ENTRIES(ABI_RULE_SPILL), AS_NEEDED);
 BPF_F_TABLE("array", u32, struct abi_moves, moves, PROCESS_SLOTS, BPF_F_MMAPABLE);
 /* Threads that die in a move leave theirs. */
 BPF_F_TABLE("lru_hash", u64, struct abi_mover, movers, ABI_MOVERS, 0);
+#ifdef ALL_PROCESSES
+BPF_F_TABLE("lru_hash", u64, u64, strangers, ABI_STRANGERS, 0);
+#endif
 BPF_F_TABLE("array", u32, struct miss_room_bytes, miss_rooms, CPU_SLOTS * ABI_MISS_ROOMS, 0);
 BPF_RINGBUF_OUTPUT(misses, ENTRIES(MISS_RING_PAGES));
 #endif

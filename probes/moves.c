@@ -23,6 +23,17 @@ ALWAYS_INLINE u64 moves_touch(const struct abi_moves *m, u64 start, u64 size)
 	return touches >> 63;
 }
 
+/* A process that may be traced later moves something to a place that is given. */
+#ifdef ALL_PROCESSES
+ALWAYS_INLINE void moves_of_stranger(u64 tgid, u64 is_fixed)
+{
+	if (tgid && is_fixed)
+		strangers.update(&tgid, &is_fixed);
+}
+#else
+#define moves_of_stranger(tgid, is_fixed) ((void)0)
+#endif
+
 /* mremap(old, old_size, new_size, flags, new) begins, at its first instruction. */
 int on_move(struct pt_regs *ctx)
 {
@@ -31,11 +42,12 @@ int on_move(struct pt_regs *ctx)
 	struct abi_process *process = tgid ? process_find(tgid, &mover.slot) : NULL;
 	struct abi_moves *m = process ? moves.lookup(&mover.slot) : NULL;
 
-	if (!m)
-		return 0;
-
 	u64 is_fixed = (REG_ARG3(ctx) & MOVE_FIXED) / MOVE_FIXED;
 
+	if (!m) {
+		moves_of_stranger(tgid, is_fixed);
+		return 0;
+	}
 	/* In this order: who adds a range sees this call, or this sees the range, or the
 	 * version is another one at its end. */
 	__sync_fetch_and_add(&m->onto, is_fixed);
@@ -80,6 +92,8 @@ int on_moved(struct pt_regs *ctx)
 	if (!process || !m || process->tgid != current_pid_tgid() >> 32)
 		return 0;
 	if (!mover.is_under_way) {
+		/* Or what was read during the call were taken for what is there now. */
+		__sync_fetch_and_add(&m->onto, 1);
 		if (*(volatile u64 *)&m->version == mover.version)
 			return 0;
 		__sync_fetch_and_add(&m->count, 1);

@@ -29,6 +29,7 @@ struct learner_maps {
 	enum trace_scope scope;
 	bool counts_hits; /* each walk is a hit of an event */
 	int misses, rules, rule_spill, stacks, moves;
+	int strangers;                   /* -1: not of all processes */
 	int stack_index;                 /* or, when it is -1: */
 	int stack_numbers, stack_claims; /* of bpf/stack_store.h */
 };

@@ -217,7 +217,7 @@ static void executed(struct learner_code *code, const struct watch_event *event)
 	drop_noted(code, p);
 	p->ended_ns = event->time_ns;
 	p->slot = CODE_NO_SLOT;
-	p->moves = 0;
+	p->exited_ns = p->moves = 0;
 	p->must_read = p->is_doubtful = false;
 }
 
@@ -432,7 +432,7 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 {
 	struct code_change since = *change;
 	struct process_code *p;
-	bool is_first, is_new = false, must_wait, was_unseen;
+	bool is_first, is_new = false, must_wait;
 
 	learner_code_catch_up(code);
 	p = *place(code, pid);
@@ -441,15 +441,10 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 		p = add_new(code, pid);
 	if (!p)
 		return NULL;
-	/* Nobody looked for moves in it before. */
-	was_unseen = is_alive && !is_first && p->slot == CODE_NO_SLOT &&
-		     code->scope == SCOPE_ALL;
 	if (is_alive)
 		p->slot = slot;
 	if (p->is_noted)
 		map_noted(code, p);
-	if (was_unseen && !p->must_read)
-		(void)learner_code_look(code, p);
 	/* When there is more to it than the change, the times are not those of all. */
 	if (p->must_read)
 		since.after_ns = since.since_ns = 0;

@@ -72,8 +72,8 @@ struct learner_code {
 	code_replaced_fn *on_replaced;
 	/* What new code of a slot's process is tagged with. */
 	uint64_t (*tag)(void *arg, uint32_t slot);
-	/* How often anything began to move onto something else by mremap, in a process:
-	 * 0 before the probes look at it. */
+	/* How often anything may have moved onto something else by mremap in a process; 0
+	 * before it ever did. */
 	uint64_t (*moves)(void *arg, int pid);
 	void *arg;
 	struct process_code *buckets[CODE_BUCKETS];

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/learner_process.h"
 
+#include <linux/bpf.h>
 #include <stdlib.h>
 
 #include "abi.h"
 #include "bpf/code_ranges.h"
+#include "bpf/syscall.h"
 #include "util/clock.h"
 
 /* A call of mremap that takes longer has ended otherwise: by longjmp from a signal. */
@@ -42,11 +44,15 @@ static bool find_slot(const struct learner_processes *processes, uint64_t tgid,
 static uint64_t moves_of(void *arg, int pid)
 {
 	const struct learner_processes *processes = arg;
+	uint64_t tgid = (uint64_t)pid, as_stranger = 0;
 	uint32_t slot;
 
-	return find_slot(processes, (uint64_t)pid, &slot)
-		       ? load(&processes->moves[slot].onto)
-		       : 0;
+	if (processes->maps->strangers >= 0)
+		(void)sys_bpf_element(BPF_MAP_LOOKUP_ELEM, processes->maps->strangers,
+				      &tgid, &as_stranger);
+	return as_stranger + (find_slot(processes, tgid, &slot)
+				      ? load(&processes->moves[slot].onto)
+				      : 0);
 }
 
 /* --- rules of code that is gone --------------------------------------------------- */

@@ -24,6 +24,7 @@ struct error *tracer_open_learner(struct tracer *t)
 		{"rules", &maps.rules, true},
 		{"rule_spill", &maps.rule_spill, true},
 		{"moves", &maps.moves, true},
+		{"strangers", &maps.strangers, false},
 		{"stack_index", &maps.stack_index, !t->by_hash},
 		{"stack_numbers", &maps.stack_numbers, t->by_hash},
 		{"stack_claims", &maps.stack_claims, t->by_hash},
