@@ -172,7 +172,7 @@ _Static_assert(sizeof(struct abi_process) == 320, "no holes");
 
 struct abi_moves {
 	uint64_t under_way;
-	uint64_t count;   /* that have begun */
+	uint64_t count;   /* that have begun, or of which nobody knew before their end */
 	uint64_t last_ns; /* CLOCK_MONOTONIC, when the last one began */
 	uint64_t told_ns; /* when the dynamic linker last said something */
 	uint64_t onto;    /* calls that have begun, of anything to a place that is given,
@@ -182,15 +182,15 @@ struct abi_moves {
 };
 _Static_assert(sizeof(struct abi_moves) == 400, "no holes");
 
-/* A change of code_changes that is no pair of a move's begin and end. */
+/* What the latter add to code_changes: so changes are twice as many as moves only when
+ * there was nothing but begins and ends. */
 #define ABI_CODE_MOVED_SOMEWHEN 3
 
 /* A thread's call, for its return. */
 struct abi_mover {
 	uint64_t version; /* of the ranges when it began */
 	uint32_t slot;
-	uint32_t is_under_way; /* it, or one before that never returned, is counted there
-				*/
+	uint32_t is_under_way; /* counted there, as it or one that never returned */
 };
 
 /* A block is known by its address (48 bits: user addresses have bit 47 clear) and the

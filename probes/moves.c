@@ -92,7 +92,7 @@ int on_moved(struct pt_regs *ctx)
 	if (!process || !m || process->tgid != current_pid_tgid() >> 32)
 		return 0;
 	if (!mover.is_under_way) {
-		/* Or what was read during the call were taken for what is there now. */
+		/* Or what was read meanwhile would be taken for what is there now. */
 		__sync_fetch_and_add(&m->onto, 1);
 		if (*(volatile u64 *)&m->version == mover.version)
 			return 0;

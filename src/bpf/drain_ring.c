@@ -47,10 +47,13 @@ struct error *drain_ring_clear(struct drain *d)
 struct error *drain_ring_apply(struct drain *d, uint64_t count)
 {
 	struct ring_buffer *ring;
-	struct error *err = count ? open_ring(d, apply, &ring) : NULL;
+	struct error *err;
 	int n = 0;
 
-	if (err || !count)
+	if (!count)
+		return NULL;
+	err = open_ring(d, apply, &ring);
+	if (err)
 		return err;
 	d->applied = 0;
 	d->wanted = count;

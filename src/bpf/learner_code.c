@@ -227,22 +227,13 @@ bool learner_code_may_have_moved(const struct learner_code *code,
 	return code->moves(code->arg, p->pid) != p->moves;
 }
 
-/* What a parent has moved its child has, too. */
-static bool inherits_doubt(struct learner_code *code, const struct process_code *parent)
-{
-	if (parent->is_noted || !learner_code_may_have_moved(code, parent))
-		return parent->is_doubtful;
-	/* Without memory the next child tells once more. */
-	(void)!vec_push(&code->parents, parent->pid);
-	return true;
-}
-
 static void forked(struct learner_code *code, const struct watch_event *event)
 {
 	const struct process_code *parent = *place(code, event->parent);
 	struct process_code *child = NULL, *own = *place(code, event->pid);
 	struct images *images;
 	struct error *err;
+	bool has_moved;
 
 	/* Of its namesake something is being read, which must not go. */
 	if (own && own->is_reading) {
@@ -264,7 +255,12 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 		return;
 	child->is_noted = parent->is_noted;
 	child->must_read = parent->must_read;
-	child->is_doubtful = inherits_doubt(code, parent);
+	/* What a parent has moved its child has, too. */
+	has_moved = !parent->is_noted && learner_code_may_have_moved(code, parent);
+	child->is_doubtful = parent->is_doubtful || has_moved;
+	/* Without memory the next child tells once more. */
+	if (has_moved)
+		(void)!vec_push(&code->parents, parent->pid);
 	vec_foreach (e, &parent->noted)
 		note_mapping(code, child, &e->event);
 }

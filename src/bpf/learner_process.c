@@ -294,20 +294,20 @@ void learner_processes_look_at_parents(struct learner_processes *processes)
 	code->parents.len = 0;
 }
 
+static bool is_retired(const struct learner_processes *processes, uint32_t slot)
+{
+	return load(&processes->maps->processes[slot].tgid) & ABI_PROCESS_RETIRED;
+}
+
 bool learner_processes_look_again(struct learner_processes *processes, uint32_t slot,
 				  struct process_code *code)
 {
-	uint64_t owner = load(&processes->maps->processes[slot].tgid);
-
-	return !(owner & ABI_PROCESS_RETIRED) &&
+	return !is_retired(processes, slot) &&
 	       learner_code_look_again(&processes->code, code);
 }
 
 bool learner_processes_look(struct learner_processes *processes, uint32_t slot,
 			    struct process_code *code)
 {
-	uint64_t owner = load(&processes->maps->processes[slot].tgid);
-
-	return !(owner & ABI_PROCESS_RETIRED) &&
-	       learner_code_look(&processes->code, code);
+	return !is_retired(processes, slot) && learner_code_look(&processes->code, code);
 }

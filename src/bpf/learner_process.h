@@ -64,15 +64,15 @@ bool learner_processes_look(struct learner_processes *processes, uint32_t slot,
 /* Look for changes that nobody noticed: at some processes each time, in turn. */
 void learner_processes_look_over(struct learner_processes *processes);
 
+/* At those that forked after they had moved something: their next children begin with
+ * what is known of them. */
+void learner_processes_look_at_parents(struct learner_processes *processes);
+
 /* Rules of `code` around this pc are to be learned: from here on the probes look for
  * moves there. If they did not before, and something has moved since the mappings were
  * read, `code` is doubtful until they are read again. */
 void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
 			     struct process_code *code, uint64_t pc);
-
-/* And at those that forked after they had moved something: their next children begin with
- * what is known of them. */
-void learner_processes_look_at_parents(struct learner_processes *processes);
 
 void learner_processes_forget(struct learner_processes *processes, uint32_t slot);
 

@@ -204,8 +204,9 @@ void tracer_load_code_programs(struct tracer *t)
 	static const size_t programs[] = {PROGRAM_CODE_CHANGE, PROGRAM_MOVE,
 					  PROGRAM_MOVED};
 
-	for (size_t i = 0; t->attachment.ops && i < sizeof(programs) / sizeof(*programs);
-	     i++)
+	if (!t->attachment.ops)
+		return;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		error_destroy(tracer_load(t, programs[i]));
 }
 

@@ -22,9 +22,7 @@ static inline void budget_spend(struct budget *budget, uint64_t begun_ns, uint64
 	budget->paid_until_ns += share * (now_ns - begun_ns);
 }
 
-/* Has the work to wait, if it may be ahead of its part by what takes `ahead_ns` to pay
- * off?
- */
+/* Has the work to wait? It may be ahead by what takes `ahead_ns` to pay off. */
 static inline bool budget_is_spent(const struct budget *budget, uint64_t now_ns,
 				   uint64_t ahead_ns)
 {

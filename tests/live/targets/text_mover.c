@@ -206,8 +206,7 @@ NOINLINE static void have_children(int i, int count, int generations)
 	}
 }
 
-/* --- a move that takes long ----------------------------------------------------------
- */
+/* --- a move that takes long ------------------------------------------------------- */
 
 /* The descriptor that tells of calls of mremap, before they do anything. */
 static int hold_moves(void)

@@ -46,9 +46,9 @@ static int deleted_file(bool is_library)
 	return fd;
 }
 
-/* What the child does for each command, and the address that it answers with. */
-extern const char __executable_start, etext;
+extern const char __executable_start, etext; /* the linker's */
 
+/* What the child does for each command, and the address that it answers with. */
 static uint64_t obey(char command)
 {
 	static void *library, *code;
