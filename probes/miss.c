@@ -52,8 +52,7 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 	u64 *was = r->page[at], *is = r->fresh, changed = 0;
 	u64 stale = -(r->stale >> at & 1);
 
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < ABI_MISS_BLOCKS; i++) {
+	LOOP (i, 0, ABI_MISS_BLOCKS, &r->words[1]) {
 		u64 *from = is + i * (ABI_MISS_BLOCK_BYTES / 8);
 		u64 *kept = was + i * (ABI_MISS_BLOCK_BYTES / 8);
 		u64 *to = (u64 *)r->walk
@@ -78,7 +77,7 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 		opaque(differs);
 		differs >>= 63;
 		changed |= differs << i;
-		count += differs;
+		count = ROUND(&r->words[0], count + differs);
 	}
 	r->walk.changed[at] = changed;
 	return forget(&r->words[0], count);
@@ -94,8 +93,7 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
 
 	__builtin_memset(r->walk.changed, 0, sizeof(r->walk.changed));
 	pages = forget(&r->words[1], pages);
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < ABI_MISS_PAGES; i++) {
+	LOOP (i, 0, ABI_MISS_PAGES, &r->words[1]) {
 		u64 page = base + i * ABI_MISS_PAGE_BYTES;
 		u64 at = forget(&r->words[2], ABI_MISS_AT(page)) & (ABI_MISS_PAGES - 1);
 

@@ -74,8 +74,7 @@ ALWAYS_INLINE u64 walk_reads_differ(struct walk *w, struct abi_scratch *s)
 	s64 furthest = 0;
 
 	*found = 0;
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < ABI_WALK_READS; i++) {
+	LOOP (i, 0, ABI_WALK_READS, &w->words[0]) {
 		const struct abi_walk_read *read = &s->read[i];
 		u64 address = read->address & ~7ull, first, second;
 

@@ -179,8 +179,7 @@ ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
  */
 ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 {
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < WALK_DEPTH; i++) {
+	LOOP (i, 0, WALK_DEPTH, &w->words[1]) {
 		u64 pc = w->regs.pc, sp = w->regs.sp;
 		u64 shown = WALK_EXACT ? pc + (w->interrupted >> 63) : pc;
 
@@ -342,8 +341,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 
 	put_back_begin(&back, w);
 #endif
-#pragma clang loop unroll(disable)
-	for (u32 i = WALK_FIRST; i < WALK_DEPTH; i++) {
+	LOOP (i, WALK_FIRST, WALK_DEPTH, &w->words[1]) {
 		u64 saved_bp, return_address, at = w->regs.bp;
 		u64 pc = w->regs.pc + (WALK_EXACT && !i);
 

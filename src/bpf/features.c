@@ -13,6 +13,8 @@
 #include "util/cleanup.h"
 #include "util/locked_memory.h"
 
+#define BPF_JCOND                   0xe0 /* may_goto; not every <linux/bpf.h> has it */
+
 #define HELPER_PROBE_READ_KERNEL    113 /* BPF_FUNC_probe_read_kernel */
 #define HELPER_GET_CURRENT_TASK_BTF 158 /* BPF_FUNC_get_current_task_btf */
 #define HELPER_GET_ATTACH_COOKIE    174 /* BPF_FUNC_get_attach_cookie */
@@ -88,6 +90,18 @@ static bool has_kernel_reads(void)
 	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
 }
 
+static bool has_may_goto(void)
+{
+	/* for (;;) may_goto out; out: return 0 */
+	const struct bpf_insn insns[] = {
+		INSN(BPF_JMP | BPF_JCOND, 0, 0, 1, 0),
+		INSN(BPF_JMP | BPF_JA, 0, 0, -2, 0),
+		INSN_RETURN_0,
+	};
+
+	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
+}
+
 /* A kernel that knows this way to attach looks at the path, and refuses a directory with
  * EBADF (kernel/trace/bpf_trace.c, bpf_uprobe_multi_link_attach()). */
 static bool has_uprobe_multi(uint32_t attach_type)
@@ -156,6 +170,7 @@ void kernel_features_detect(struct kernel_features *ret)
 	ret->sessions = ret->uprobe_multi && has_uprobe_multi(ATTACH_TYPE_UPROBE_SESSION);
 	ret->atomics = has_atomics();
 	ret->task_btf = has_helper(HELPER_GET_CURRENT_TASK_BTF);
+	ret->may_goto = has_may_goto();
 	ret->reads_kernel = has_kernel_reads();
 	locked_memory_restore(&before);
 }

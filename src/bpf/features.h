@@ -15,6 +15,7 @@ struct kernel_features {
 	bool sessions;     /* one program for entry and return, 6.13 */
 	bool atomics;      /* compare-and-exchange in BPF, 5.12 */
 	bool task_btf;     /* bpf_get_current_task_btf(), 5.11 */
+	bool may_goto;     /* loops whose end the verifier does not see, 6.9 */
 	bool reads_kernel; /* bpf_probe_read_kernel(), 5.5; not where the kernel is locked
 				down to keep its secrets */
 };

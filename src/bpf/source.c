@@ -387,6 +387,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	if (source->keeps_tids)
 		ok &= add_flag(source, "-DKEEPS_TIDS");
 	ok &= add_program_flags(source, o) && add_lack_flags(source, o);
+	if (o->may_goto)
+		ok &= add_flag(source, "-DHAVE_MAY_GOTO");
 	if (o->maps_are_there)
 		ok &= add_flag(source, "-DMAPS_ARE_THERE");
 	if (o->sessions) {

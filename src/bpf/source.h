@@ -63,6 +63,7 @@ struct source_options {
 	bool sessions;                /* and sessions (6.13) */
 	bool no_atomics;              /* no compare-and-exchange (5.12): all in hashes */
 	bool no_task_btf;             /* the kernel has no typed tasks (5.11) */
+	bool may_goto;                /* it takes loops of which it sees no end (6.9) */
 	bool one_process;             /* with SCOPE_PROCESSES: there will be just one */
 	bool rules;                   /* walk by rules; else by frame pointer alone */
 	bool no_frame_pointers;       /* with rules: never by frame pointer */

@@ -138,6 +138,8 @@ static struct source_options source_options(const struct tracer *t)
 		.sessions = tracer_uses_sessions(t, tracer_preferred_ops(t)),
 		.no_atomics = t->by_hash,
 		.no_task_btf = !t->features.task_btf,
+		.may_goto =
+			tracer_uses_may_goto(t, tracer_preferred_ops(t)) && !t->thorough,
 		.rules = t->options.unwind != UNWIND_CHOICE_FP,
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
 		.event = t->options.event,
@@ -378,7 +380,8 @@ struct error *tracer_create(const struct tracer_options *options,
 		err = collect_meanings(t, plans, count, &meanings);
 	t->compiled = tracer_wanted_programs(t, plans, count);
 	/* It takes the verifier seconds to refuse on_return otherwise (LLVM 14). */
-	t->thorough = options->traffic && options->sample_bytes &&
+	t->thorough = !tracer_uses_may_goto(t, tracer_preferred_ops(t)) &&
+		      options->traffic && options->sample_bytes &&
 		      t->compiled & 1u << SOURCE_ON_RETURN;
 	if (!err)
 		err = compile_somehow(t, &meanings);

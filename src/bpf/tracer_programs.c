@@ -22,6 +22,13 @@ bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops)
 	return t->features.sessions && ops == &attach_uprobe_multi && !t->by_hash;
 }
 
+bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops)
+{
+	/* Kernels that want one of the others do not have it: who asks for their way gets
+	 * all of it, so that it can be tried on newer ones. */
+	return t->features.may_goto && ops == &attach_uprobe_multi && !t->by_hash;
+}
+
 /* A plain free needs no return probe, and so a smaller program. */
 static bool is_plain_free(const struct plan_site *site)
 {

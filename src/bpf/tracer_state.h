@@ -128,6 +128,9 @@ const struct attach_ops *tracer_preferred_ops(const struct tracer *t);
 /* Has this way to attach sessions here? */
 bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops);
 
+/* Are loops compiled for it so that the verifier need not see their end? */
+bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops);
+
 /* Which programs (source_options.programs) these plans want; without any plan, those that
  * the first one most likely will. */
 unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const plans[],

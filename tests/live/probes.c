@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which probes the kernel holds. */
 #include <bpf/bpf.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,33 @@ static bool is_uprobe_link(__u32 id)
 		  (info.type == perf_event || info.type == uprobe_multi);
 	close(fd);
 	return is;
+}
+
+unsigned probes_verified(const char *program)
+{
+	unsigned most = 0;
+	__u32 id = 0;
+
+	while (!bpf_prog_get_next_id(id, &id)) {
+		/* verified_insns is of Linux 5.16, which not all headers are. */
+		enum {
+			at = offsetof(struct bpf_prog_info, recursion_misses) + 8
+		};
+		union {
+			struct bpf_prog_info info;
+			__u32 words[sizeof(struct bpf_prog_info) / 4 + 2];
+		} u = {.words = {0}};
+		__u32 length = sizeof(u);
+		int fd = bpf_prog_get_fd_by_id(id);
+
+		if (fd < 0)
+			continue;
+		if (!bpf_obj_get_info_by_fd(fd, &u.info, &length) && length >= at + 4 &&
+		    !strcmp(u.info.name, program) && u.words[at / 4] > most)
+			most = u.words[at / 4];
+		close(fd);
+	}
+	return most;
 }
 
 static unsigned count_events(void)

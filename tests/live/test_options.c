@@ -223,27 +223,40 @@ static void frames_are_complete(void)
 static void whole_depth(void)
 {
 	static const char *const options[] = {
+		"",
 		"--attach perf",
 		"--traffic",
 		"--traffic --attach perf",
 		"--traffic --attach perf --sample-bytes 4096",
 		"--traffic --attach perf --mappings",
+		"--traffic --sample-bytes 4096 --mappings",
 		"--event profile:hz:99 --kernel-stacks",
+		"--event profile:hz:99 --kernel-stacks --attach perf",
 		"--growth --kernel-stacks",
+		"--growth --kernel-stacks --attach perf",
 	};
 	struct utsname kernel;
 	unsigned major = 0, minor = 0;
 
 	REQUIRE(uname(&kernel) == 0);
 	REQUIRE(sscanf(kernel.release, "%u.%u", &major, &minor) == 2);
+	bool is_newest = major > 6 || (major == 6 && minor >= 18);
+
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
 		struct live_process *memtrace =
 			memtrace_start_plain(live_pid(oracle), options[i]);
 
 		REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
+		/* Each frame once, it would be 460,000. */
+		if (is_newest && !*options[i]) {
+			unsigned verified = probes_verified("on_session");
+
+			CHECK(verified > 10000);
+			CHECK(verified < 150000);
+		}
 		live_signal(memtrace, SIGINT);
 		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
-		if (major > 6 || (major == 6 && minor >= 18))
+		if (is_newest)
 			CHECK(!strstr(live_stderr(memtrace), "takes no program"));
 		live_destroy(memtrace);
 	}

@@ -65,5 +65,8 @@ bool probes_gone(const struct probes *before, double grace_s);
 /* How many programs of kprobe type there are that `before` does not have. */
 unsigned probes_new(const struct probes *before);
 void probes_destroy(struct probes *probes);
+/* How many instructions the verifier followed in the program of this name, the most if
+ * there are several; 0: there is none, or the kernel does not tell. */
+unsigned probes_verified(const char *program);
 
 #endif

@@ -56,6 +56,7 @@ static void what_is_not_asked_for_is_not_there(void)
 	CHECK(!has_flag(source, "-DMAPPINGS"));
 	CHECK(!strstr(source->text, "probes/mappings.c"));
 	CHECK(!has_flag(source, "-DWITH_TRAFFIC"));
+	CHECK(!has_flag(source, "-DHAVE_MAY_GOTO"));
 	CHECK_INT(source->sizes.thread_slots, 0);
 	source_destroy(source);
 
@@ -64,12 +65,14 @@ static void what_is_not_asked_for_is_not_there(void)
 	options.max_size_bytes = 4096;
 	options.mappings = true;
 	options.with_time = false;
+	options.may_goto = true;
 	source = build(&options, &meanings);
 	/* A tenth of 2^32, rounded. */
 	CHECK(has_flag(source, "-DSAMPLE_THRESHOLD=429496730u"));
 	CHECK(has_flag(source, "-DMIN_SIZE=16ull"));
 	CHECK(has_flag(source, "-DMAX_SIZE=4096ull"));
 	CHECK(has_flag(source, "-DMAPPINGS"));
+	CHECK(has_flag(source, "-DHAVE_MAY_GOTO"));
 	CHECK(!has_flag(source, "-DWITH_TIME"));
 	CHECK_CONTAINS(source->text, "#line 1 \"probes/mappings.c\"");
 	source_destroy(source);
