@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 
-#include "bpf/kernel_offsets.h"
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
 #include "bpf/tracer_state.h"
@@ -18,9 +16,6 @@
 #include "util/clock.h"
 
 DEFINE_CLEANUP(struct tracer *, tracer_destroy);
-DEFINE_CLEANUP(struct source *, source_destroy);
-DEFINE_CLEANUP(struct compiler *, compiler_destroy);
-DEFINE_CLEANUP(struct headers *, headers_destroy);
 
 static void progress(const struct tracer *t, const char *phase)
 {
@@ -28,176 +23,7 @@ static void progress(const struct tracer *t, const char *phase)
 		t->options.progress(t->options.progress_arg, phase);
 }
 
-/* --- compile ---------------------------------------------------------------------- */
-
-static struct error *check_kernel(const struct tracer *t)
-{
-	const struct event_spec *event = t->options.event;
-
-	if (t->options.tables == TABLES_ARRAYS && !t->features.atomics)
-		return error_create(
-			ERROR_UNSUPPORTED,
-			"this kernel's BPF has no compare-and-exchange (Linux 5.12), "
-			"which arrays need: use --tables hashes");
-	if (!t->features.reads_kernel)
-		return error_create(
-			ERROR_PERMISSION,
-			"this kernel is locked down (lockdown=confidentiality): no BPF "
-			"program may read its memory, as memtrace has to; with "
-			"lockdown=integrity it may");
-	/* Of the same release as bpf_task_pt_regs(). */
-	if (event && !event_is_in_file(event->kind) && !t->features.cookies) {
-		struct kernel_offsets offsets;
-
-		kernel_offsets_read(&offsets);
-		if (!offsets.has_stack || !offsets.pt_regs_as_embedded)
-			return error_create(
-				ERROR_UNSUPPORTED,
-				"counting %s needs Linux 5.15, or type information "
-				"(CONFIG_DEBUG_INFO_BTF), to find the registers of user "
-				"space",
-				event->text);
-	}
-	if (t->options.told && !t->features.cookies)
-		return error_create(ERROR_UNSUPPORTED,
-				    "--otel-memory needs Linux 5.15, whose BPF tells "
-				    "probes apart");
-	if (t->options.attach == ATTACH_MULTI && !t->features.uprobe_multi)
-		return error_create(
-			ERROR_UNSUPPORTED,
-			"this kernel has no uprobe_multi (Linux 6.6) that serves all "
-			"threads of a process (6.10): use --attach perf");
-	return NULL;
-}
-
-/* A table that the kernel has no memory for is the user's to make smaller. */
-static struct error *explain_compile(struct error *err, const struct tracer *t)
-{
-	struct error *better;
-
-	if (!err || !err->detail || !strstr(err->detail, "could not open bpf map"))
-		return err;
-	if (strstr(err->detail, strerror(EMFILE)))
-		better =
-			error_create(ERROR_COMPILE,
-				     "too few file descriptors for the tables: raise the "
-				     "limit (ulimit -n)");
-	else if (strstr(err->detail, strerror(EPERM)))
-		better =
-			error_create(ERROR_PERMISSION,
-				     "the kernel does not allow the tables: CAP_BPF is "
-				     "needed, and before Linux 5.11 a raised memory lock "
-				     "limit (ulimit -l unlimited)");
-	else
-		better = error_create(ERROR_COMPILE,
-				      "the kernel refused the tables for %" PRIu64
-				      " blocks and %" PRIu64
-				      " stacks: lower --max-allocations or "
-				      "--max-stacks%s",
-				      t->options.max_allocations, t->options.max_stacks,
-				      t->options.traffic ? ", or --max-threads" : "");
-	better = error_with_detail(better, err->detail);
-	error_destroy(err);
-	return better;
-}
-
-static struct error *check_forks(const struct source_options *so)
-{
-	if (so->scope != SCOPE_FORKS)
-		return NULL;
-	if (so->pid_namespace.inode)
-		return error_create(ERROR_UNSUPPORTED,
-				    "--follow-forks works only from the initial pid "
-				    "namespace: run memtrace on the host");
-	if (!so->offsets.has_task)
-		return error_create(ERROR_UNSUPPORTED,
-				    "--follow-forks needs the kernel's type information "
-				    "(CONFIG_DEBUG_INFO_BTF)");
-	return NULL;
-}
-
-static struct source_options source_options(const struct tracer *t)
-{
-	struct source_options so = {
-		.scope = t->options.scope,
-		.one_process = t->options.one_process,
-		.ticks = t->ticks,
-		.stack_depth = t->options.stack_depth,
-		.max_allocations = t->options.max_allocations,
-		.max_stacks = t->options.max_stacks,
-		.sample_every = t->options.sample_every,
-		.sample_bytes = t->options.sample_bytes,
-		.min_size_bytes = t->options.min_size_bytes,
-		.max_size_bytes = t->options.max_size_bytes,
-		.mappings = t->options.mappings,
-		.with_time = t->options.with_time,
-		.traffic = t->options.traffic,
-		.max_threads = t->options.max_threads,
-		.temporary_threshold = t->options.temporary_threshold,
-		.cookies = t->features.cookies,
-		.sessions = tracer_uses_sessions(t, tracer_preferred_ops(t)),
-		.no_atomics = t->by_hash,
-		.no_task_btf = !t->features.task_btf,
-		.may_goto =
-			tracer_uses_may_goto(t, tracer_preferred_ops(t)) && !t->thorough,
-		.rules = t->options.unwind != UNWIND_CHOICE_FP,
-		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
-		.event = t->options.event,
-		.kernel_stacks = t->options.kernel_stacks,
-		.kernel_points = t->options.kernel ? &t->kernel_points : NULL,
-		.kernel = t->options.kernel,
-		.told = t->options.told,
-		.thorough = t->thorough,
-	};
-
-	pid_namespace_read(&so.pid_namespace);
-	kernel_offsets_read(&so.offsets);
-	return so;
-}
-
-static struct error *compile(struct tracer *t, const struct source_options *so,
-			     const struct meanings *meanings,
-			     const struct compiler *maps_of, struct source **source,
-			     struct compiler **ret)
-{
-	_cleanup_(headers_destroyp) struct headers *headers = NULL;
-	struct error *err = source_build(so, meanings, source);
-
-	if (!err)
-		err = headers_create(t->options.headers, t->options.headers_dir,
-				     &so->offsets, &headers);
-	if (!err)
-		err = compiler_start(*source, headers, maps_of, ret);
-	if (!err) {
-		t->headers_kind = headers->kind;
-		err = explain_compile(compiler_wait(*ret), t);
-	}
-	return err;
-}
-
-struct error *tracer_compile_more(struct tracer *t, unsigned programs,
-				  struct compiler **ret)
-{
-	_cleanup_(source_destroyp) struct source *source = NULL;
-	_cleanup_(compiler_destroyp) struct compiler *compiler = NULL;
-	struct source_options so = source_options(t);
-	struct meanings meanings = {0};
-	struct error *err = NULL;
-
-	so.programs = programs;
-	so.maps_are_there = true;
-	so.one_process &= t->attachment.ops == &attach_uprobe_multi;
-	/* Of the same registers. */
-	vec_foreach (site, &t->source->sites)
-		if (!err && !vec_push(&meanings.list, *site))
-			err = error_no_memory();
-	if (!err)
-		err = compile(t, &so, &meanings, t->compiler, &source, &compiler);
-	vec_deinit(&meanings.list);
-	if (!err)
-		*ret = take(compiler);
-	return err;
-}
+/* --- maps -------------------------------------------------------------------------- */
 
 static size_t processes_bytes(const struct tracer *t)
 {
@@ -311,43 +137,6 @@ static struct error *fill_samples(struct tracer *t)
 	return NULL;
 }
 
-/* The depth to try after one with which the kernel would not verify the program that
- * walks stacks: each frame that a stack may have makes it larger. 0: there is none. */
-static unsigned lower_depth(unsigned depth)
-{
-	return depth > 64 ? 64 : depth > 32 ? 32 : 0;
-}
-
-static struct error *compile_somehow(struct tracer *t, const struct meanings *meanings)
-{
-	for (;;) {
-		struct source_options so = source_options(t);
-		unsigned lower = lower_depth(t->options.stack_depth);
-		struct error *err = check_forks(&so);
-
-		if (err)
-			return err;
-		so.programs = t->compiled;
-		err = compile(t, &so, meanings, NULL, &t->source, &t->compiler);
-		/* What does not compile has no depth at which it does. */
-		if (err)
-			lower = 0;
-		else
-			err = tracer_try_program(t);
-		if (!err || err->code != ERROR_COMPILE || (t->thorough && !lower))
-			return err;
-		error_destroy(err);
-		tracer_close_programs(t);
-		compiler_destroy(t->compiler);
-		source_destroy(t->source);
-		t->compiler = NULL;
-		t->source = NULL;
-		if (t->thorough)
-			t->options.stack_depth = lower;
-		t->thorough = true;
-	}
-}
-
 struct error *tracer_create(const struct tracer_options *options,
 			    const struct plan *const plans[], size_t count,
 			    struct tracer **ret)
@@ -368,7 +157,7 @@ struct error *tracer_create(const struct tracer_options *options,
 	progress(t, "compiling the probes");
 	kernel_features_detect(&t->features);
 	t->by_hash = options->tables == TABLES_HASHES || !t->features.atomics;
-	err = check_kernel(t);
+	err = tracer_check_kernel(t);
 	if (!err && options->event && !event_is_in_file(options->event->kind))
 		err = kernel_events_check(options->event);
 	if (!err && options->kernel)
@@ -384,7 +173,7 @@ struct error *tracer_create(const struct tracer_options *options,
 		      options->traffic && options->sample_bytes &&
 		      t->compiled & 1u << SOURCE_ON_RETURN;
 	if (!err)
-		err = compile_somehow(t, &meanings);
+		err = tracer_compile(t, &meanings);
 	vec_deinit(&meanings.list);
 	tick_clock_calibrate(&t->ticks);
 	if (!err)

@@ -166,7 +166,16 @@ void tracer_load_code_programs(struct tracer *t);
 
 void tracer_close_programs(struct tracer *t);
 
-/* --- tracer.c --------------------------------------------------------------------- */
+/* --- tracer_compile.c ------------------------------------------------------------- */
+
+/* Can the kernel do what is asked for? */
+struct error *tracer_check_kernel(const struct tracer *t)
+	__attribute__((warn_unused_result));
+
+/* Compile `compiled` for calls of these meanings, and load what shows whether the kernel
+ * takes it; with a smaller stack_depth if it takes no other. */
+struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
+	__attribute__((warn_unused_result));
 
 /* Compile these programs, which `compiler` does not have, for the same maps. */
 struct error *tracer_compile_more(struct tracer *t, unsigned programs,
