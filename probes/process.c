@@ -83,6 +83,8 @@ ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
 		if (owner == CLAIM_UNKNOWN)
 			break;
 #endif
+		if (owner == 0)
+			p->since_ns = bpf_ktime_get_ns();
 		/* Another thread of it may have been first. */
 		if (owner == 0 || owner == tgid) {
 			*slot = at;

@@ -146,6 +146,10 @@ bool tracer_find_process(const struct tracer *tracer, int pid,
 /* Does the slot stand for the process no longer, after an exec or tracer_retire()? */
 bool tracer_is_retired(const struct tracer *tracer, uint32_t slot);
 
+/* When the slot was given to the process, by CLOCK_MONOTONIC: to a program that it
+ * executes a little after the kernel tells of that. */
+uint64_t tracer_slot_since_ns(const struct tracer *tracer, uint32_t slot);
+
 /* Do the probes retire a slot themselves when its process executes a program? */
 bool tracer_sees_execs(const struct tracer *tracer);
 

@@ -5,6 +5,7 @@
 #include "bpf/claims.h"
 #include "bpf/tracer_state.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 static uint64_t owner_of(const struct abi_process *p)
 {
@@ -81,7 +82,9 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 		/* Told before the probes look: nobody else gives this slot away but a
 		 * probe of the same process. */
 		at->has_ranges = 0;
-		if (change_owner(t, at, 0, tgid) || owner_of(at) == tgid)
+		if (change_owner(t, at, 0, tgid))
+			at->since_ns = clock_now_ns();
+		if (owner_of(at) == tgid)
 			p = at;
 	}
 	if (!p)
@@ -170,6 +173,11 @@ uint32_t tracer_slot_count(const struct tracer *t)
 bool tracer_is_retired(const struct tracer *t, uint32_t slot)
 {
 	return owner_of(&t->processes[slot]) & ABI_PROCESS_RETIRED;
+}
+
+uint64_t tracer_slot_since_ns(const struct tracer *t, uint32_t slot)
+{
+	return *(volatile uint64_t *)&t->processes[slot].since_ns;
 }
 
 bool tracer_sees_execs(const struct tracer *t)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 DEFINE_CLEANUP(struct tracee *, tracee_destroy);
 
@@ -16,6 +17,7 @@ struct error *tracee_create(int pid, struct tracee **ret)
 	if (!t)
 		return error_no_memory();
 	t->pid = pid;
+	t->image_ns = clock_now_ns();
 	modules_init(&t->modules);
 	err = proc_open(pid, &t->proc);
 	if (err)

@@ -19,8 +19,9 @@
 struct tracee {
 	int pid;
 	char command[64];
-	struct proc *proc;         /* NULL: it was gone before it could be looked at */
-	uint64_t image;            /* what it runs (proc_image()); changes with an exec */
+	struct proc *proc; /* NULL: it was gone before it could be looked at */
+	uint64_t image;    /* what it runs (proc_image()); changes with an exec */
+	uint64_t image_ns; /* CLOCK_MONOTONIC: when it was last seen to run that */
 	struct proc_memory memory; /* as last seen */
 	struct modules modules;
 	struct proc_maps planned;      /* the mappings as of the last plan */
@@ -35,7 +36,9 @@ struct tracee {
 	bool asked_for;       /* by the user: its number, or the command */
 	bool maps_changed;    /* since they were last read */
 	bool wants_plan;      /* files were mapped since the last plan */
-	uint64_t executed_ns; /* CLOCK_MONOTONIC: it executes another program; 0: no */
+	uint64_t executed_ns; /* CLOCK_MONOTONIC: it executes another program, or did so
+				 later than then; 0: no */
+	uint64_t noticed_ns;  /* the same: since when that is known */
 	bool check_image;     /* it may have done so */
 	bool exited;
 	bool reported; /* as exited, in a report */

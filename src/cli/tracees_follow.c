@@ -152,6 +152,21 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 	return NULL;
 }
 
+/* It executes another program: at that time, or later. */
+static void executes(struct tracee *t, uint64_t when_ns)
+{
+	t->executed_ns = when_ns;
+	t->noticed_ns = clock_now_ns();
+}
+
+/* Was its slot taken by the program that it executes, or by us since? */
+static bool has_new_slot(const struct tracees *ts, const struct tracee *t)
+{
+	return t->executed_ns && tracer_sees_execs(ts->tracer) &&
+	       !tracer_is_retired(ts->tracer, t->slot) &&
+	       tracer_slot_since_ns(ts->tracer, t->slot) >= t->executed_ns;
+}
+
 /*
  * It runs another program: the old heap is gone with its address space. Probes on files
  * that the new program maps too are there from its first instruction on.
@@ -161,7 +176,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	struct tracee *old = *at, *t = NULL;
 	struct error *err;
 
-	if (old->is_traced)
+	if (old->is_traced && !has_new_slot(ts, old))
 		tracer_retire(ts->tracer, old->slot);
 	/* The slot is nobody's from here on: see tracees_forget_orphans(). */
 	old->is_traced = false;
@@ -211,7 +226,7 @@ static void on_event(void *arg, const struct watch_event *event)
 		break;
 	case WATCH_EXEC:
 		if (t)
-			t->executed_ns = clock_now_ns();
+			executes(t, event->time_ns);
 		break;
 	case WATCH_MAP:
 		if (!event->inode)
@@ -238,26 +253,41 @@ static void suspect_everything(struct tracees *ts)
 	on_event(ts, &(const struct watch_event){.kind = WATCH_LOST});
 }
 
+static void look_at_image(struct tracee *t)
+{
+	uint64_t now_ns = clock_now_ns(), image = proc_image(t->proc);
+
+	if (image == t->image)
+		t->image_ns = now_ns;
+	else if (image)
+		executes(t, t->image_ns);
+}
+
 /*
  * The kernel tells of an exec a little before the probes see it. They retire the slot and
  * take a new one at once: should we do that, the program would be over, maybe, before we
- * were done. So wait for them, and only if they do not, do it.
+ * were done. So wait for them, and only if they do not, do it. Where we came upon the
+ * process later than the kernel tells, the slot is the new program's already.
  */
 static bool has_executed(struct tracees *ts, struct tracee *t)
 {
-	uint64_t image = 0;
-
 	if (t->is_traced && tracer_is_retired(ts->tracer, t->slot))
 		return true;
-	if (t->check_image && t->proc)
-		image = proc_image(t->proc);
+	if (t->check_image && t->proc && !t->executed_ns)
+		look_at_image(t);
 	t->check_image = false;
-	if (image && image != t->image && !t->executed_ns)
-		t->executed_ns = clock_now_ns();
 	if (!t->executed_ns)
 		return false;
-	if (!t->is_traced || !tracer_sees_execs(ts->tracer) ||
-	    clock_now_ns() - t->executed_ns > EXEC_WAIT_MS * UINT64_C(1000000))
+	if (!t->is_traced || !tracer_sees_execs(ts->tracer))
+		return true;
+	if (has_new_slot(ts, t)) {
+		/* Or all that was read of the process is of that program. */
+		if (t->executed_ns >= t->image_ns)
+			return true;
+		t->executed_ns = 0;
+		return false;
+	}
+	if (clock_now_ns() - t->noticed_ns > EXEC_WAIT_MS * UINT64_C(1000000))
 		return true;
 	ts->look_soon = true;
 	return false;

@@ -395,6 +395,22 @@ static void spawned_programs(void)
 	live_destroy(target);
 }
 
+/* Memtrace comes upon some of them before they execute their program, upon others after,
+ * and hears of it still later. */
+static void children_that_live_on(void)
+{
+	struct live_process *memtrace =
+		tracer("--follow-forks -- %s 6 4 300", SPAWNER_BINARY);
+	json_t *report = end_of(memtrace, 0);
+
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1 + 6 * 4);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 6 * 4 * 100);
+	CHECK_INT(live_int(report, "heap.live_bytes"), 6 * 4 * 100 * 100);
+	CHECK_INT(live_int(report, "heap.totals.gone"), 0);
+	check_books(report);
+	json_decref(report);
+}
+
 /* --- libraries that come later ---------------------------------------------------------
  */
 
@@ -833,6 +849,7 @@ int main(void)
 	RUN(exec_misses_nothing);
 	RUN(exec_by_a_thread);
 	RUN(spawned_programs);
+	RUN(children_that_live_on);
 	RUN(exec_of_another_allocator);
 	RUN(launched_command);
 	RUN(loaded_allocator);
