@@ -39,6 +39,7 @@ static size_t ring_bytes(const struct watch *w)
 	return w->page_bytes * RING_PAGES;
 }
 
+/* Of all processes on one processor, or (-1) of the calling thread on all. */
 static struct error *open_ring(struct watch *w, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -51,6 +52,7 @@ static struct error *open_ring(struct watch *w, int cpu)
 		.clockid = CLOCK_MONOTONIC,
 		.mmap = 1,
 		.mmap2 = 1,
+		.mmap_data = cpu < 0,
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
@@ -61,7 +63,7 @@ static struct error *open_ring(struct watch *w, int cpu)
 	struct epoll_event epoll_event = {.events = EPOLLIN};
 	struct ring ring;
 
-	ring.fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+	ring.fd = (int)syscall(SYS_perf_event_open, &attr, cpu < 0 ? 0 : -1, cpu, -1,
 			       PERF_FLAG_FD_CLOEXEC);
 	if (ring.fd < 0)
 		return error_errno(errno == EACCES || errno == EPERM ? ERROR_PERMISSION
@@ -84,11 +86,10 @@ static struct error *open_ring(struct watch *w, int cpu)
 	return NULL;
 }
 
-struct error *watch_create(struct watch **ret)
+/* No ring yet. */
+static struct error *create(struct watch **ret)
 {
 	_cleanup_(watch_destroyp) struct watch *w = calloc(1, sizeof(*w));
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	struct error *err = NULL;
 
 	if (!w)
 		return error_no_memory();
@@ -96,6 +97,28 @@ struct error *watch_create(struct watch **ret)
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
+	*ret = take(w);
+	return NULL;
+}
+
+struct error *watch_create_own(struct watch **ret)
+{
+	_cleanup_(watch_destroyp) struct watch *w = NULL;
+	struct error *err = create(&w);
+
+	if (!err)
+		err = open_ring(w, -1);
+	if (!err)
+		*ret = take(w);
+	return err;
+}
+
+struct error *watch_create(struct watch **ret)
+{
+	_cleanup_(watch_destroyp) struct watch *w = NULL;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct error *err = create(&w);
+
 	for (int cpu = 0; cpu < cpus && !err; cpu++) {
 		err = open_ring(w, cpu);
 		/* A processor that is switched off. */

@@ -24,12 +24,15 @@ struct watch_event {
 	enum watch_kind kind;
 	int pid, parent;  /* in our pid namespace */
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 with WATCH_LOST */
-	/* Of WATCH_MAP, as in /proc/PID/maps; the inode is 0 for memory of no file. */
+	/* Of WATCH_MAP, as in /proc/PID/maps, but for device and inode, which may be
+	 * others of the same file (target/file_names.h); the inode is 0 for memory of no
+	 * file. */
 	uint64_t start, end, file_offset, inode;
 	uint32_t dev_major, dev_minor;
 	/* As the kernel shows it to the process, and cut off when it is longer than
-	 * PATH_MAX; "[vdso]", "//anon" and the like for memory of no file. "" with other
-	 * kinds. Borrowed, for the call. */
+	 * PATH_MAX; of a file on overlayfs maybe that in its layer, or none. "[vdso]",
+	 * "//anon" and the like for memory of no file. "" with other kinds. Borrowed,
+	 * for the call. */
 	const char *path;
 };
 
@@ -39,6 +42,9 @@ struct watch;
  * will not tell (CAP_PERFMON is needed): then one has to look into /proc again and again.
  */
 struct error *watch_create(struct watch **ret) __attribute__((warn_unused_result));
+
+/* The same of what the calling thread does, with its mappings of data. */
+struct error *watch_create_own(struct watch **ret) __attribute__((warn_unused_result));
 
 /* A descriptor that is readable when there are events. Owned by the watch. */
 int watch_fd(const struct watch *watch);

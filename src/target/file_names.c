@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/file_names.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "target/maps.h"
+#include "target/procfs.h"
+#include "target/watch.h"
+#include "util/cleanup.h"
+
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546 /* include/uapi/linux/magic.h, Linux 5.10 */
+#endif
+
+DEFINE_CLEANUP(struct watch *, watch_destroy);
+
+/* overlayfs, and FUSE since 6.9 (fs/fuse/passthrough.c), map a file of another one in
+ * the place of their own. */
+static bool maps_others(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) || fs.f_type == OVERLAYFS_SUPER_MAGIC ||
+	       fs.f_type == FUSE_SUPER_MAGIC;
+}
+
+/* How events tell of the mapping at `start`. */
+struct question {
+	uint64_t start;
+	bool is_answered;
+	struct file_name answer;
+};
+
+static void hear(void *arg, const struct watch_event *event)
+{
+	struct question *q = arg;
+
+	if (event->kind != WATCH_MAP || event->start != q->start)
+		return;
+	q->answer = (struct file_name){event->inode, event->dev_major, event->dev_minor};
+	q->is_answered = true;
+}
+
+static bool find_listed(uint64_t start, struct file_name *ret)
+{
+	_cleanup_(freep) char *text = NULL;
+	struct proc_maps maps = {0};
+	bool is_found = false;
+	size_t size;
+
+	if (procfs_read(getpid(), "maps", PROCFS_MAPS_BYTES, &text, &size))
+		return false;
+	error_destroy(maps_parse(text, size, &maps));
+	vec_foreach (m, &maps.mappings) {
+		if (start < m->start || start >= m->end)
+			continue;
+		*ret = file_name_of(m);
+		is_found = true;
+	}
+	proc_maps_deinit(&maps);
+	return is_found;
+}
+
+static struct file_name by_stat(const struct stat *st)
+{
+	return (struct file_name){st->st_ino, major(st->st_dev), minor(st->st_dev)};
+}
+
+bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *ret)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	_cleanup_(watch_destroyp) struct watch *watch = NULL;
+	struct question q = {0};
+	struct stat st;
+	bool is_listed;
+	void *at;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return false;
+	ret->told = ret->listed = by_stat(&st);
+	if (file_name_is(&ret->told, wanted) && !maps_others(fd))
+		return true;
+	error_destroy(watch_create_own(&watch));
+	/* Nothing is read from it. */
+	at = mmap(NULL, page_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		return false;
+	q.start = (uint64_t)(uintptr_t)at;
+	is_listed = find_listed(q.start, &ret->listed);
+	if (watch)
+		watch_read(watch, hear, &q);
+	ret->told = q.is_answered ? q.answer : ret->listed;
+	munmap(at, page_bytes);
+	return is_listed;
+}
+
+bool file_names_of_path(const char *path, struct file_names *ret)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+
+	const struct file_name name = by_stat(&st);
+	_cleanup_(closep) int fd =
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0 || !file_names_ask(fd, &name, ret))
+		*ret = (struct file_names){name, name};
+	return true;
+}

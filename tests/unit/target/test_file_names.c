@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The names of a file are those by which the kernel tells of its mapping in another
+ * process: on whatever file system the tests run, and on overlays. */
+#include "check.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "target/file_names.h"
+#include "target/watch.h"
+#include "unit/target/child.h"
+
+/* What was told of code that the process has mapped. */
+struct told {
+	pid_t pid;
+	unsigned maps, lost;
+	struct file_name last;
+};
+
+static void tell(void *arg, const struct watch_event *event)
+{
+	struct told *told = arg;
+
+	told->lost += event->kind == WATCH_LOST;
+	if (event->kind != WATCH_MAP || event->pid != told->pid)
+		return;
+	told->maps++;
+	told->last = (struct file_name){event->inode, event->dev_major, event->dev_minor};
+}
+
+static void *mapped; /* by a child, and nowhere by us */
+
+static void map_file(void *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	munmap(mapped, 4096);
+	if (fd < 0 || mmap(mapped, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+			   fd, 0) != mapped)
+		_exit(1);
+	close(fd);
+}
+
+static struct file_name listed_of(pid_t pid)
+{
+	struct file_name name = {0};
+	struct proc_maps maps;
+	struct proc *proc;
+
+	REQUIRE(!proc_open(pid, &proc));
+	REQUIRE(!proc_read_maps(proc, &maps));
+	vec_foreach (m, &maps.mappings)
+		if (m->start == (uintptr_t)mapped)
+			name = file_name_of(m);
+	proc_maps_deinit(&maps);
+	proc_close(proc);
+	return name;
+}
+
+static void check_name(const char *path, const struct file_name *got,
+		       const struct file_name *want)
+{
+	if (!file_name_is(got, want))
+		printf("  %s: %x:%x %lu, expected %x:%x %lu\n", path, got->dev_major,
+		       got->dev_minor, (unsigned long)got->inode, want->dev_major,
+		       want->dev_minor, (unsigned long)want->inode);
+	CHECK(file_name_is(got, want));
+}
+
+/* On a machine that is busy with others' doings the rings may be full. */
+#define TRIES 20
+
+static void check_names(const char *path)
+{
+	struct watch *watch = NULL;
+	struct error *err = watch_create(&watch);
+	struct file_names names, by_path;
+	struct file_name listed;
+	struct told told;
+	int tries = 0;
+
+	error_destroy(err);
+	do {
+		struct child child = child_fork(map_file, (char *)(uintptr_t)path);
+
+		told = (struct told){.pid = child.pid};
+		listed = listed_of(child.pid);
+		if (watch)
+			watch_read(watch, tell, &told);
+		child_end(&child);
+	} while (told.lost && ++tries < TRIES);
+	CHECK(listed.inode);
+
+	/* Whatever one asks for. */
+	const struct file_name none = {0}, *const wanted[] = {&none, &listed, &told.last};
+
+	for (size_t i = 0; i < 3; i++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		REQUIRE(fd >= 0 && file_names_ask(fd, wanted[i], &names));
+		close(fd);
+		check_name(path, &names.listed, &listed);
+		if (watch) {
+			CHECK_INT(told.maps, 1);
+			check_name(path, &names.told, &told.last);
+		}
+	}
+	CHECK(file_names_of_path(path, &by_path));
+	check_name(path, &by_path.listed, &listed);
+	watch_destroy(watch);
+}
+
+static void own_program(void)
+{
+	char path[PATH_MAX];
+
+	REQUIRE(realpath("/proc/self/exe", path));
+	check_names(path);
+}
+
+static void no_files(void)
+{
+	const struct file_name none = {0};
+	struct file_names names;
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	CHECK(!file_names_ask(fd, &none, &names));
+	close(fd);
+	CHECK(!file_names_ask(-1, &none, &names));
+	CHECK(!file_names_of_path("/nowhere", &names));
+	/* What cannot be mapped has the one name. */
+	REQUIRE(!stat("/dev/null", &st) && file_names_of_path("/dev/null", &names));
+	CHECK_INT(names.listed.inode, st.st_ino);
+	CHECK_INT(names.told.inode, st.st_ino);
+}
+
+/* --- overlays --------------------------------------------------------------------- */
+
+static bool has_overlays(void)
+{
+	FILE *file = fopen("/proc/filesystems", "re");
+	char line[64];
+	bool has = false;
+
+	while (file && fgets(line, sizeof(line), file))
+		has |= strstr(line, "\toverlay\n") != NULL;
+	if (file)
+		fclose(file);
+	return has;
+}
+
+static void run(const char *command)
+{
+	REQUIRE(system(command) == 0);
+}
+
+/* Files of a layer, of an overlay, and of a layer which are in the overlay by now:
+ * `upper` is on another file system than `lower` or on the same. */
+static void check_overlay(const char *upper, const char *option)
+{
+	char options[256];
+
+	snprintf(options, sizeof(options),
+		 "lowerdir=low/low,upperdir=%s/u,workdir=%s/w%s", upper, upper, option);
+	run("for d in low high; do mount -t tmpfs ovl $d && mkdir $d/u $d/w $d/low; "
+	    "done");
+	run("cp file low/low/lower && cp file low/low/copied");
+	REQUIRE(!mount("overlay", "merged", "overlay", 0, options));
+	run("chmod 0751 merged/copied && cp file merged/new");
+	check_names("merged/lower");
+	check_names("merged/copied");
+	check_names("merged/new");
+	run("umount merged && umount low && umount high");
+}
+
+static void overlays(void)
+{
+	check_overlay("low", "");
+	check_overlay("high", ",xino=off");
+	check_overlay("high", ",xino=on");
+}
+
+int main(void)
+{
+	char folder[] = "/tmp/memtrace-names-XXXXXX";
+	const char *lacking = NULL;
+
+	mapped = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	RUN(own_program);
+	RUN(no_files);
+	if (!has_overlays())
+		lacking = "the kernel has no overlayfs";
+	else if (unshare(CLONE_NEWNS) ||
+		 mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		lacking = "no mounts without root";
+	if (lacking && !check_state.failures)
+		check_skip(lacking);
+	if (lacking)
+		return check_done();
+	REQUIRE(mkdtemp(folder) && !mount("ovl", folder, "tmpfs", 0, NULL));
+	REQUIRE(!chdir(folder));
+	run("mkdir low high merged && cp /proc/self/exe file");
+	RUN(overlays);
+	REQUIRE(!chdir("/") && !umount2(folder, MNT_DETACH) && !rmdir(folder));
+	return check_done();
+}
