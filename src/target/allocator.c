@@ -6,11 +6,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "target/allocator_otel.h"
-#include "target/maps.h"
+#include "target/file_names.h"
 #include "util/cleanup.h"
 #include "util/path.h"
 #include "util/strbuf.h"
@@ -116,14 +114,15 @@ static struct error *list_modules(const struct proc_maps *maps, struct modules *
 struct wanted {
 	const char *name;
 	char *resolved; /* absolute and without symbolic links, or NULL */
-	struct stat here, there;
+	struct file_names here, there;
 	bool is_here, is_there; /* seen by us; below the target's root */
 };
 
-static bool same_file(const struct stat *st, const struct proc_mapping *mapping)
+static bool same_file(const struct file_names *names, const struct proc_mapping *mapping)
 {
-	return st->st_ino == mapping->inode && major(st->st_dev) == mapping->dev_major &&
-	       minor(st->st_dev) == mapping->dev_minor;
+	const struct file_name name = file_name_of(mapping);
+
+	return file_name_is(&names->listed, &name);
 }
 
 static bool is_wanted(const struct wanted *wanted, const struct proc_mapping *mapping)
@@ -154,29 +153,19 @@ static void search_deinit(struct search *search)
 	error_destroy(search->refused);
 }
 
-static bool is_executable(const struct proc *proc, const struct module *module,
-			  const struct stat *exe)
-{
-	if (same_file(exe, module->code))
-		return true;
-	/* On btrfs and overlayfs the devices differ (see maps.h). */
-	return exe->st_ino == module->code->inode && proc->executable &&
-	       !strncmp(proc->executable, module->code->path, strlen(module->code->path));
-}
-
 static struct error *find_executable(struct search *search)
 {
 	_cleanup_(strbuf_deinit) struct strbuf path = {0};
-	struct stat exe;
+	struct file_names exe;
 
 	search->executable = SIZE_MAX;
 	strbuf_appendf(&path, "/proc/%d/exe", search->proc->pid);
 	if (path.failed)
 		return error_no_memory();
-	if (stat(path.data, &exe) < 0)
+	if (!file_names_of_path(path.data, &exe))
 		return NULL;
 	for (size_t i = 0; i < search->modules.list.len; i++) {
-		if (!is_executable(search->proc, &search->modules.list.data[i], &exe))
+		if (!same_file(&exe, search->modules.list.data[i].code))
 			continue;
 		search->executable = i;
 		return NULL;
@@ -301,8 +290,9 @@ static struct error *find_named(struct search *search, struct allocators *ret)
 	strbuf_appendf(&path, "/proc/%d/root%s", search->proc->pid, library);
 	if (path.failed)
 		return error_no_memory();
-	wanted.is_here = stat(library, &wanted.here) == 0;
-	wanted.is_there = library[0] == '/' && stat(path.data, &wanted.there) == 0;
+	wanted.is_here = file_names_of_path(library, &wanted.here);
+	wanted.is_there =
+		library[0] == '/' && file_names_of_path(path.data, &wanted.there);
 
 	while (i < search->modules.list.len &&
 	       !is_wanted(&wanted, search->modules.list.data[i].code))

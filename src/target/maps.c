@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "target/file_names.h"
 #include "util/cleanup.h"
 
 #define DELETED        " (deleted)"
@@ -150,19 +151,23 @@ struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *
 }
 
 bool maps_same_file(const char *root, const char *path,
-		    const struct proc_mapping *mapping, bool inode_only)
+		    const struct proc_mapping *mapping)
 {
+	const struct file_name name = file_name_of(mapping);
 	_cleanup_(freep) char *full = NULL;
+	struct file_names names;
 	struct stat st;
 
 	if (asprintf(&full, "%s%s", root, path) < 0) {
 		full = NULL;
 		return false;
 	}
-	if (stat(full, &st) < 0 || st.st_ino != mapping->inode)
+	if (stat(full, &st) < 0)
 		return false;
-	return inode_only || (major(st.st_dev) == mapping->dev_major &&
-			      minor(st.st_dev) == mapping->dev_minor);
+	/* What is no other file's need not be asked for. */
+	return (st.st_ino == name.inode && major(st.st_dev) == name.dev_major &&
+		minor(st.st_dev) == name.dev_minor) ||
+	       (file_names_of_path(full, &names) && file_name_is(&names.listed, &name));
 }
 
 /* The path with each newline written as the kernel writes it. */
@@ -199,7 +204,7 @@ static struct error *try_name(const char *root, struct proc_mapping *m, const ch
 		name = NULL;
 		return error_no_memory();
 	}
-	if (maps_same_file(root, name, m, false)) {
+	if (maps_same_file(root, name, m)) {
 		free(m->path);
 		m->path = take(name);
 		m->deleted = false;
@@ -222,7 +227,7 @@ static struct error *settle_name(const char *root, struct proc_mapping *m)
 		if (err || settled)
 			return err;
 	}
-	if (!has_newline || (!was_deleted && maps_same_file(root, m->path, m, false)))
+	if (!has_newline || (!was_deleted && maps_same_file(root, m->path, m)))
 		return NULL;
 	literal = encode_newlines(m->path);
 	if (!literal)

@@ -30,10 +30,8 @@ struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *
 struct error *maps_settle_names(const char *root, struct proc_maps *maps)
 	__attribute__((warn_unused_result));
 
-/* True when the file at `root` followed by `path` is the mapping's. With `inode_only`
- * the devices may differ, as they do on btrfs and overlayfs, where stat(2) and
- * /proc/PID/maps name different ones. */
+/* True when the file at `root` followed by `path` is the mapping's. */
 bool maps_same_file(const char *root, const char *path,
-		    const struct proc_mapping *mapping, bool inode_only);
+		    const struct proc_mapping *mapping);
 
 #endif

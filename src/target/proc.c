@@ -384,7 +384,6 @@ struct error *proc_mapping_path(const struct proc *proc,
 {
 	_cleanup_(freep) char *by_name = NULL;
 	_cleanup_(freep) char *by_range = NULL;
-	bool same_inode = false;
 	struct stat st;
 	char root[32];
 
@@ -398,12 +397,9 @@ struct error *proc_mapping_path(const struct proc *proc,
 		by_name = NULL;
 		return error_no_memory();
 	}
-	if (!mapping->deleted) {
-		if (maps_same_file(root, mapping->path, mapping, false)) {
-			*ret = take(by_name);
-			return NULL;
-		}
-		same_inode = maps_same_file(root, mapping->path, mapping, true);
+	if (!mapping->deleted && maps_same_file(root, mapping->path, mapping)) {
+		*ret = take(by_name);
+		return NULL;
 	}
 
 	if (asprintf(&by_range, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, proc->pid,
@@ -417,12 +413,7 @@ struct error *proc_mapping_path(const struct proc *proc,
 	}
 
 	int err = errno;
-	/* Following map_files needs more than CAP_SYS_PTRACE. The same inode under the
-	 * same name is the file itself on btrfs and overlayfs (see maps.h). */
-	if (same_inode) {
-		*ret = take(by_name);
-		return NULL;
-	}
+
 	if (proc_has_exited(proc))
 		return gone(proc);
 	if (err == ENOENT)

@@ -90,7 +90,7 @@ bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE]);
 
 /*
  * A path by which we can open the file behind a mapping: /proc/PID/root/<path> when
- * that is still the same file (device and inode), else /proc/PID/map_files/<range>
+ * that is still the same file (target/file_names.h), else /proc/PID/map_files/<range>
  * (deleted or replaced files). Owned by the caller.
  */
 struct error *proc_mapping_path(const struct proc *proc,
