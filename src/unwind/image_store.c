@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "target/file_names.h"
 #include "util/cleanup.h"
 #include "util/fd_table.h"
 #include "util/vec.h"
@@ -25,9 +25,7 @@
 #define VDSO            "[vdso]"
 
 struct image {
-	/* Which file, as /proc/PID/maps names it; of the vDSO the inode is 0. */
-	uint32_t dev_major, dev_minor;
-	uint64_t inode;
+	struct file_names names; /* theirs while it is open; of the vDSO the inode is 0 */
 	struct cfi *cfi;
 	void *memory;       /* of the vDSO */
 	uint64_t uses;      /* holders */
@@ -69,13 +67,13 @@ void image_store_destroy(struct image_store *store)
 /* --- opening ---------------------------------------------------------------------- */
 
 /* The path is the target's to choose: it may lead to a FIFO, or by now to another file.
- * Devices may differ (target/maps.h). */
-static int open_same(const char *path, const struct proc_mapping *m)
+ */
+static int open_same(const char *path, const struct file_name *name,
+		     struct file_names *ret)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
 
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
+	if (fd >= 0 && (!file_names_ask(fd, name, ret) || !file_names_have(ret, name))) {
 		close(fd);
 		fd = -1;
 	}
@@ -85,19 +83,20 @@ static int open_same(const char *path, const struct proc_mapping *m)
 /* The mapping itself leads to its file also when that was deleted or replaced, but
  * following it needs more than CAP_SYS_PTRACE, and it may be cut in pieces by now. The
  * last, our own view, is for a process that is gone. */
-static int open_mapped(int pid, const struct proc_mapping *m)
+static int open_mapped(int pid, const struct proc_mapping *m, struct file_names *ret)
 {
+	const struct file_name name = file_name_of(m);
 	char path[64 + PATH_MAX];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
 		 m->start, m->end);
-	fd = open_same(path, m);
+	fd = open_same(path, &name, ret);
 	if (fd >= 0 || m->path[0] != '/')
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
-	fd = open_same(path, m);
-	return fd >= 0 ? fd : open_same(m->path, m);
+	fd = open_same(path, &name, ret);
+	return fd >= 0 ? fd : open_same(m->path, &name, ret);
 }
 
 static struct error *open_vdso(int pid, const struct proc_mapping *m, struct image *image)
@@ -132,11 +131,8 @@ static struct image *open_image(int pid, const struct proc_mapping *m)
 
 	if (!image)
 		return NULL;
-	image->dev_major = m->dev_major;
-	image->dev_minor = m->dev_minor;
-	image->inode = m->inode;
 	if (m->inode) {
-		int fd = open_mapped(pid, m);
+		int fd = open_mapped(pid, m, &image->names);
 
 		if (fd >= 0)
 			err = cfi_open_file(fd, &image->cfi);
@@ -191,26 +187,30 @@ static void make_room(struct image_store *store)
 	}
 }
 
-static bool is_of(const struct image *image, const struct proc_mapping *m)
+static struct image *find(const struct image_store *store, const struct file_name *name)
 {
-	return image->inode == m->inode && image->dev_major == m->dev_major &&
-	       image->dev_minor == m->dev_minor;
+	/* Of all of inode 0, the vDSO. Those of 32-bit programs are others; they are not
+	 * traced. */
+	vec_foreach (image, &store->list)
+		if (file_names_have(&(*image)->names, name))
+			return *image;
+	return NULL;
 }
 
 struct image *image_store_get(struct image_store *store, int pid,
 			      const struct proc_mapping *m)
 {
+	const struct file_name name = file_name_of(m);
 	_cleanup_(image_closep) struct image *fresh = NULL;
+	struct image *image;
 
 	if (!m->inode && strcmp(m->path, VDSO) != 0)
 		return NULL;
 	store->clock++;
-	vec_foreach (image, &store->list) {
-		/* Those of 32-bit programs are others; they are not traced. */
-		if (!is_of(*image, m))
-			continue;
-		(*image)->last_used = store->clock;
-		return image_ref(*image);
+	image = find(store, &name);
+	if (image) {
+		image->last_used = store->clock;
+		return image_ref(image);
 	}
 	fd_table_hold();
 	make_room(store);
@@ -236,6 +236,12 @@ void image_release(struct image *image)
 	/* The store closes it when it is in the way. */
 	if (image)
 		image->uses--;
+}
+
+bool image_is_same(const struct image *a, const struct image *b)
+{
+	return a == b || (a && b && a->names.told.inode &&
+			  file_name_is(&a->names.told, &b->names.told));
 }
 
 const struct cfi *image_cfi(const struct image *image)

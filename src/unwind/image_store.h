@@ -7,6 +7,7 @@
 #ifndef UNWIND_IMAGE_STORE_H
 #define UNWIND_IMAGE_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "target/proc.h"
@@ -22,7 +23,8 @@ struct error *image_store_create(struct image_store **ret)
 void image_store_destroy(struct image_store *store);
 
 /*
- * The image that a mapping of process `pid` is of, to be released; NULL when it cannot be
+ * The image that a mapping of process `pid` is of, to be released. Device and inode may
+ * be those of an event or of /proc/PID/maps (target/file_names.h). NULL when it cannot be
  * read (it is tried again the next time), is no ELF file, or there is no room: each holds
  * a file open, and they take at most half of RLIMIT_NOFILE and 256 MiB of tables. A
  * process that is gone is no hindrance while its file is found by the mapping's path. A
@@ -32,6 +34,9 @@ struct image *image_store_get(struct image_store *store, int pid,
 			      const struct proc_mapping *mapping);
 struct image *image_ref(struct image *image);
 void image_release(struct image *image);
+
+/* Are they of the same file, maybe by several of its names? NULL is so with NULL only. */
+bool image_is_same(const struct image *a, const struct image *b);
 
 /* Borrowed. */
 const struct cfi *image_cfi(const struct image *image);

@@ -22,10 +22,10 @@ struct range {
 	uint64_t start, end;         /* end exclusive */
 	uint64_t since_ns, until_ns; /* until exclusive */
 	uint64_t tag;
-	uint64_t inode;      /* of an image that could not be read, too */
 	uint64_t reach;      /* the largest end up to here, in order of starts */
 	struct image *image; /* held; NULL: none, or it could not be read */
 	struct walk_code code;
+	bool is_of_file;  /* maybe one that could not be read */
 	bool is_doubtful; /* nobody knows what is there */
 };
 
@@ -168,10 +168,11 @@ bool images_find_then(void *moment, uint64_t pc, struct walk_code *ret)
 
 /* --- changing --------------------------------------------------------------------- */
 
-/* Is it code of the same place in the same file? */
+/* Is it code of the same place in the same file, or of files of which nothing is known,
+ * each with maybe several names? */
 static bool same_code(const struct range *a, const struct range *b)
 {
-	return a->inode == b->inode && a->image == b->image &&
+	return a->is_of_file == b->is_of_file && image_is_same(a->image, b->image) &&
 	       a->code.bias == b->code.bias;
 }
 
@@ -305,10 +306,10 @@ static void adopt(struct images *images, int pid, struct range *range)
 	for (size_t i = 0; i < sizeof(beside) / sizeof(*beside) && !range->image; i++) {
 		const struct range *of = find(images, beside[i], FOR_EVER - 1);
 
-		if (!of || !of->inode || !of->code.cfi ||
+		if (!of || !of->is_of_file || !of->code.cfi ||
 		    !has_text(images, pid, range, &of->code))
 			continue;
-		range->inode = of->inode;
+		range->is_of_file = true;
 		range->code = of->code;
 		range->image = image_ref(of->image);
 	}
@@ -324,7 +325,7 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 			      .since_ns = time.since_ns,
 			      .until_ns = FOR_EVER,
 			      .tag = tag,
-			      .inode = m->inode};
+			      .is_of_file = m->inode};
 
 	*ret = (struct images_change){0};
 	if (m->start >= m->end)
@@ -407,7 +408,8 @@ size_t images_unread(const struct images *images)
 	size_t count = 0;
 
 	vec_foreach (range, &images->ranges)
-		count += range->inode && !range->image && range->until_ns == FOR_EVER &&
+		count += range->is_of_file && !range->image &&
+			 range->until_ns == FOR_EVER &&
 			 find(images, range->start, FOR_EVER - 1) == range;
 	return count;
 }

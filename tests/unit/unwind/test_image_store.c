@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Files with several names: those of an overlay as kernels before 6.8, from then on until
+ * 6.17, and since name them in events and in /proc/PID/maps. What the kernel says of a
+ * file is told here by us. */
+#include "check.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "target/file_names.h"
+#include "unwind/image_store.h"
+#include "unwind/images.h"
+
+/* What the file that is open now is called; asked for in the place of the kernel. */
+static struct file_names names_now;
+static unsigned asked;
+
+bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *ret)
+{
+	(void)wanted;
+	asked++;
+	*ret = names_now;
+	return fd >= 0;
+}
+
+static const struct file_name layer = {16, 0, 0x21}, overlay = {9, 0, 0x23},
+			      other_overlay = {9, 0, 0x2a}, nothing;
+
+/* A mapping of our own code, by that name. The path is of no use, as that of an event. */
+static struct proc_mapping mapping_by(const struct file_name *name, char *path)
+{
+	return (struct proc_mapping){
+		.start = 0x7f0000000000,
+		.end = 0x7f0000010000,
+		.inode = name->inode,
+		.dev_major = name->dev_major,
+		.dev_minor = name->dev_minor,
+		.executable = true,
+		.path = path,
+	};
+}
+
+static char own[PATH_MAX];
+
+static struct image *get(struct image_store *store, const struct file_name *name)
+{
+	struct proc_mapping m = mapping_by(name, own);
+
+	return image_store_get(store, getpid(), &m);
+}
+
+static void by_both_names(void)
+{
+	struct image_store *store = NULL;
+
+	REQUIRE(!image_store_create(&store));
+	names_now = (struct file_names){.told = layer, .listed = overlay};
+
+	struct image *told = get(store, &layer), *listed = get(store, &overlay);
+
+	REQUIRE(told);
+	CHECK(listed == told);
+	CHECK(image_is_same(told, listed));
+	CHECK_INT(image_store_count(store), 1);
+	image_release(told);
+	image_release(listed);
+	image_store_destroy(store);
+}
+
+/* The same file of a layer in two containers; and one that has the number of the first
+ * overlay's inode on the other. */
+static void of_two_overlays(void)
+{
+	struct file_name others = layer;
+	struct image_store *store = NULL;
+
+	others.inode++;
+	REQUIRE(!image_store_create(&store));
+	names_now = (struct file_names){.told = layer, .listed = overlay};
+
+	struct image *one = get(store, &overlay);
+
+	names_now.listed = other_overlay;
+
+	struct image *two = get(store, &other_overlay);
+
+	names_now = (struct file_names){.told = others, .listed = {16, 0, 0x2a}};
+
+	struct image *three = get(store, &others);
+
+	REQUIRE(one && two && three);
+	CHECK(image_is_same(one, two));
+	CHECK(!image_is_same(one, three));
+	CHECK(!image_is_same(two, three));
+	CHECK(!image_is_same(one, NULL));
+	CHECK(image_is_same(NULL, NULL));
+	image_release(one);
+	image_release(two);
+	image_release(three);
+	image_store_destroy(store);
+}
+
+/* Another file by now: neither name is the one that was told. */
+static void not_the_file(void)
+{
+	struct image_store *store = NULL;
+
+	REQUIRE(!image_store_create(&store));
+	names_now = (struct file_names){.told = overlay, .listed = other_overlay};
+	asked = 0;
+	CHECK(!get(store, &layer));
+	CHECK(asked > 0);
+	CHECK_INT(image_store_count(store), 0);
+	image_store_destroy(store);
+}
+
+/* How often code gave way when it is told of at 10, read at 20 and told of again. */
+static unsigned replaced_times(const struct file_name *told,
+			       const struct file_name *listed, const char *path)
+{
+	const struct file_name *const order[] = {told, listed, told, listed};
+	struct image_store *store = NULL;
+	struct images *images = NULL;
+	unsigned replaced = 0;
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s", path);
+	REQUIRE(!image_store_create(&store) && !images_create(store, &images));
+	names_now = (struct file_names){.told = *told, .listed = *listed};
+	for (unsigned i = 0; i < 4; i++) {
+		struct proc_mapping m = mapping_by(order[i], name);
+		struct images_change change;
+
+		CHECK(!images_add(images, getpid(), &m, images_since(10 * (i + 1)), 1,
+				  &change));
+		replaced += change.is_replaced;
+		CHECK_INT(change.is_new, i == 0 || change.is_replaced);
+	}
+	images_destroy(images);
+	image_store_destroy(store);
+	return replaced;
+}
+
+static void events_and_maps(void)
+{
+	CHECK_INT(replaced_times(&layer, &layer, own), 0);     /* Linux 6.7 */
+	CHECK_INT(replaced_times(&layer, &overlay, own), 0);   /* 6.8 to 6.17 */
+	CHECK_INT(replaced_times(&overlay, &overlay, own), 0); /* 6.18 */
+	/* Nothing is known of either. */
+	CHECK_INT(replaced_times(&layer, &overlay, "/nowhere"), 0);
+}
+
+/* A library that is another file behind the same name of an inode later. */
+static void another_file(void)
+{
+	struct image_store *store = NULL;
+	struct images *images = NULL;
+	struct images_change change;
+	struct proc_mapping m = mapping_by(&layer, own);
+
+	REQUIRE(!image_store_create(&store) && !images_create(store, &images));
+	names_now = (struct file_names){.told = layer, .listed = overlay};
+	CHECK(!images_add(images, getpid(), &m, images_since(10), 1, &change));
+	CHECK(change.is_new && !change.is_replaced);
+	names_now = (struct file_names){.told = {17, 0, 0x21}, .listed = {10, 0, 0x23}};
+	m = mapping_by(&names_now.listed, own);
+	CHECK(!images_add(images, getpid(), &m, images_since(20), 1, &change));
+	CHECK(change.is_new && change.is_replaced);
+	/* No file at all, and one that cannot be read. */
+	m = mapping_by(&nothing, (char[]){""});
+	CHECK(!images_add(images, getpid(), &m, images_since(30), 1, &change));
+	CHECK(change.is_new && change.is_replaced);
+	m = mapping_by(&other_overlay, (char[]){"/nowhere"});
+	CHECK(!images_add(images, getpid(), &m, images_since(40), 1, &change));
+	CHECK(change.is_new && change.is_replaced);
+	images_destroy(images);
+	image_store_destroy(store);
+}
+
+int main(void)
+{
+	REQUIRE(realpath("/proc/self/exe", own));
+	RUN(by_both_names);
+	RUN(of_two_overlays);
+	RUN(not_the_file);
+	RUN(events_and_maps);
+	RUN(another_file);
+	return check_done();
+}
