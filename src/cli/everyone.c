@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "cli/tracees_private.h"
@@ -23,22 +22,24 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-static bool is_library(const struct tracees *ts, uint64_t major, uint64_t minor,
-		       uint64_t inode)
+static bool is_known(const struct tracees *ts)
 {
-	return inode == ts->library_inode && major == ts->library_major &&
-	       minor == ts->library_minor;
+	return ts->library.listed.inode;
 }
 
 bool everyone_uses(const struct tracees *ts, const struct watch_event *event)
 {
-	return ts->scope == SCOPE_ALL && ts->library_inode &&
-	       is_library(ts, event->dev_major, event->dev_minor, event->inode);
+	const struct file_name name = {event->inode, event->dev_major, event->dev_minor};
+
+	return ts->scope == SCOPE_ALL && is_known(ts) &&
+	       file_names_have(&ts->library, &name);
 }
 
 static bool maps_library(const struct tracees *ts, const struct proc_mapping *m)
 {
-	return m->executable && is_library(ts, m->dev_major, m->dev_minor, m->inode);
+	const struct file_name name = file_name_of(m);
+
+	return m->executable && file_names_have(&ts->library, &name);
 }
 
 struct error *everyone_ranges(const struct tracees *ts, struct tracee *t)
@@ -66,9 +67,9 @@ static const struct proc_mapping *find_mapping(const struct tracees *ts,
 	const char *name = ts->plan_options.library;
 
 	vec_foreach (m, &t->modules.maps.mappings) {
-		if (ts->library_inode ? maps_library(ts, m)
-				      : m->executable && m->inode &&
-						!strcmp(path_base_name(m->path), name))
+		if (is_known(ts) ? maps_library(ts, m)
+				 : m->executable && m->inode &&
+					   !strcmp(path_base_name(m->path), name))
 			return m;
 	}
 	return NULL;
@@ -92,6 +93,20 @@ static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 	return err;
 }
 
+/* It is what this process has mapped. */
+static void know_library(struct tracees *ts, const struct tracee *t)
+{
+	const struct proc_mapping *m = find_mapping(ts, t);
+	const struct file_name name = file_name_of(m);
+	_cleanup_(freep) char *path = NULL;
+	_cleanup_(error_destroyp) struct error *err =
+		proc_mapping_path(t->proc, m, &path);
+
+	if (err || !file_names_of_path(path, &ts->library) ||
+	    !file_names_have(&ts->library, &name))
+		ts->library = (struct file_names){name, name};
+}
+
 /* Look at each process that maps the library. */
 static struct error *find_users(struct tracees *ts)
 {
@@ -110,13 +125,8 @@ static struct error *find_users(struct tracees *ts)
 		err = look_at(ts, (int)pid, &t);
 		if (err || !t)
 			continue;
-		if (!ts->library_inode) {
-			const struct proc_mapping *m = find_mapping(ts, t);
-
-			ts->library_major = m->dev_major;
-			ts->library_minor = m->dev_minor;
-			ts->library_inode = m->inode;
-		}
+		if (!is_known(ts))
+			know_library(ts, t);
 		err = everyone_ranges(ts, t);
 		if (err)
 			tracee_destroy(t);
@@ -173,14 +183,15 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 static struct error *outlast_process(const struct tracees *ts, struct allocator *a)
 {
 	struct stat by_process, by_name;
+	struct file_names names;
 	char *path;
 
 	if (stat(a->module_path, &by_name))
 		return NULL;
 	if (stat(a->open_path, &by_process) == 0
 		    ? !is_same_file(&by_process, &by_name)
-		    : !is_library(ts, major(by_name.st_dev), minor(by_name.st_dev),
-				  by_name.st_ino))
+		    : !file_names_of_path(a->module_path, &names) ||
+			      !file_name_is(&names.listed, &ts->library.listed))
 		return NULL;
 	path = strdup(a->module_path);
 	if (!path)
@@ -223,18 +234,12 @@ struct error *tracees_open_all(struct tracees *ts, struct plan **ret)
 	const char *library = ts->plan_options.library;
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	struct error *err;
-	struct stat st;
 
 	if (ts->plan_options.event)
 		return plan_build_event(ts->plan_options.event, NULL, NULL, ret);
-	if (strchr(library, '/')) {
-		if (stat(library, &st))
-			return error_errno(errno == ENOENT ? ERROR_NOT_FOUND : ERROR_IO,
-					   errno, "cannot look at %s", library);
-		ts->library_major = major(st.st_dev);
-		ts->library_minor = minor(st.st_dev);
-		ts->library_inode = st.st_ino;
-	}
+	if (strchr(library, '/') && !file_names_of_path(library, &ts->library))
+		return error_errno(errno == ENOENT ? ERROR_NOT_FOUND : ERROR_IO, errno,
+				   "cannot look at %s", library);
 	err = find_users(ts);
 	if (!err)
 		err = plan_users(ts, &plan);

@@ -13,6 +13,7 @@
 #include "cli/tracee.h"
 #include "plan/plan.h"
 #include "snapshot/snapshot.h"
+#include "target/file_names.h"
 #include "target/watch.h"
 #include "util/error.h"
 #include "util/vec.h"
@@ -34,9 +35,8 @@ struct tracees {
 	VEC(struct tracee *) list;
 	struct kernel_names *kernel; /* with --kernel-stacks and --kernel, else NULL */
 	VEC(struct fresh) news;
-	/* With SCOPE_ALL: the file whose users are traced, as /proc/PID/maps names it. */
-	uint32_t library_major, library_minor;
-	uint64_t library_inode;
+	/* With SCOPE_ALL: the file whose users are traced; inode 0: not known. */
+	struct file_names library;
 	uint64_t next_look_ns;   /* CLOCK_MONOTONIC */
 	uint64_t next_forget_ns; /* the same: slots of nobody are looked for then */
 	unsigned looks;
