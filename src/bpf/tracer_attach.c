@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <linux/bpf.h>
@@ -119,7 +118,7 @@ static void addition_deinit(struct addition *a)
 
 static bool same_place(const struct attached_site *a, const struct attached_site *b)
 {
-	return a->device == b->device && a->inode == b->inode && a->offset == b->offset;
+	return a->file && a->file == b->file && a->offset == b->offset;
 }
 
 bool tracer_is_attached(const struct tracer *t, const struct attached_site *site)
@@ -201,13 +200,12 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 		return error_no_memory();
 	vec_foreach (object, &plan->objects) {
 		struct attached_site id = {.pid = pid};
-		struct stat st;
-
 		/* A file that is gone meanwhile is for the kernel to refuse. */
-		if (stat(object->allocator.open_path, &st) == 0) {
-			id.device = st.st_dev;
-			id.inode = st.st_ino;
-		}
+		struct error *number = file_numbers_get(
+			&t->files, object->allocator.open_path, &id.file);
+
+		if (number)
+			return number;
 		vec_foreach (site, &object->sites) {
 			struct error *err = collect_site(t, object, site, id, a);
 
@@ -376,6 +374,7 @@ void tracer_detach(struct tracer *t)
 		t->attachment.ops->detach(&t->attachment);
 	tracer_close_programs(t);
 	vec_deinit(&t->sites);
+	file_numbers_deinit(&t->files);
 	vec_deinit(&t->linkers.list);
 	vec_deinit(&t->libcs.list);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Changes of a process's code, by probes of the functions that make them. */
-#include <sys/stat.h>
-
 #include "bpf/tracer_state.h"
 #include "target/linker.h"
 #include "target/proc.h"
@@ -41,8 +39,7 @@ static bool is_watched(const struct probed_files *watched,
 		       const struct attached_site *site)
 {
 	vec_foreach (s, &watched->list)
-		if (s->pid == site->pid && s->device == site->device &&
-		    s->inode == site->inode)
+		if (s->pid == site->pid && s->file == site->file)
 			return true;
 	return false;
 }
@@ -58,19 +55,16 @@ static struct error *watch(struct tracer *t, const struct mapped *mapped,
 	_cleanup_(freep) char *path = NULL;
 	struct error *err = NULL;
 	uint64_t offset = 0;
-	struct stat st;
 
 	for (size_t i = 0; i < count; i++)
 		if (probes[i].program < 0)
 			return NULL;
 	if (m)
 		err = proc_mapping_path(mapped->proc, m, &path);
-	if (err || !path || stat(path, &st))
+	if (!err && path)
+		err = file_numbers_get(&t->files, path, &site.file);
+	if (err || !site.file || is_watched(watched, &site))
 		return err;
-	site.device = st.st_dev;
-	site.inode = st.st_ino;
-	if (is_watched(watched, &site))
-		return NULL;
 	err = linker_find_function(path, probes[0].function, &offset);
 	for (size_t i = 0; i < count; i++) {
 		probes[i].path = path;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <linux/bpf.h>
@@ -74,13 +73,12 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 			.program = t->programs[PROGRAM_EVENT],
 			.is_return = plan->event->kind == EVENT_URETPROBE,
 		};
-		struct stat st;
-
 		/* A file that is gone meanwhile is for the kernel to refuse. */
-		if (stat(place->open_path, &st) == 0) {
-			id.device = st.st_dev;
-			id.inode = st.st_ino;
-		}
+		struct error *err =
+			file_numbers_get(&t->files, place->open_path, &id.file);
+
+		if (err)
+			return err;
 		if (tracer_is_attached(t, &id))
 			continue;
 		if (!vec_push(&a->probes, probe) || !vec_push(&a->sites, id))

@@ -10,6 +10,7 @@
 #include "bpf/compiler.h"
 #include "bpf/drain.h"
 #include "bpf/features.h"
+#include "bpf/file_numbers.h"
 #include "bpf/kernel_events.h"
 #include "bpf/learner.h"
 #include "bpf/mapping_book.h"
@@ -48,8 +49,8 @@ enum raw_tracepoint {
 
 /* One probe site that has its probe. */
 struct attached_site {
-	int pid; /* 0: all processes */
-	uint64_t device, inode;
+	int pid;         /* 0: all processes */
+	uint64_t file;   /* its number; 0: it could not be opened, and is like no other */
 	uint64_t offset; /* of the entry probe in the file */
 };
 
@@ -84,6 +85,7 @@ struct tracer {
 	unsigned compiled; /* of source_options.programs: those that `compiler` has */
 	bool thorough;     /* what is compiled is (source_options) */
 	int raw_programs[RAW_TRACEPOINTS], raw_links[RAW_TRACEPOINTS]; /* -1: none */
+	struct file_numbers files;
 	VEC(struct attached_site) sites;
 	struct learner *learner;            /* NULL: walks are by frame pointer alone */
 	struct probed_files linkers, libcs; /* the probes of changes of code */

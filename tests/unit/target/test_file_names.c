@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The names of a file are those by which the kernel tells of its mapping in another
- * process: on whatever file system the tests run, and on overlays. */
+ * process: on whatever file system the tests run, and on overlays. And which of those are
+ * one file. */
 #include "check.h"
 
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "target/file_names.h"
+#include "target/file_pages.h"
 #include "target/watch.h"
 #include "unit/target/child.h"
 
@@ -160,6 +162,19 @@ static void run(const char *command)
 	REQUIRE(system(command) == 0);
 }
 
+/* Copies, all of them. */
+static void check_pages(const char *a, const char *b, bool want)
+{
+	int fd_a = open(a, O_RDONLY | O_CLOEXEC), fd_b = open(b, O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(fd_a >= 0 && fd_b >= 0);
+	if (file_pages_are_same(fd_a, fd_b) != want)
+		printf("  %s and %s\n", a, b);
+	CHECK_INT(file_pages_are_same(fd_a, fd_b), want);
+	close(fd_a);
+	close(fd_b);
+}
+
 /* Files of a layer, of an overlay, and of a layer which are in the overlay by now:
  * `upper` is on another file system than `lower` or on the same. */
 static void check_overlay(const char *upper, const char *option)
@@ -168,15 +183,25 @@ static void check_overlay(const char *upper, const char *option)
 
 	snprintf(options, sizeof(options),
 		 "lowerdir=low/low,upperdir=%s/u,workdir=%s/w%s", upper, upper, option);
-	run("for d in low high; do mount -t tmpfs ovl $d && mkdir $d/u $d/w $d/low; "
-	    "done");
+	run("for d in low high; do mount -t tmpfs ovl $d && "
+	    "mkdir $d/u $d/w $d/u2 $d/w2 $d/low; done");
 	run("cp file low/low/lower && cp file low/low/copied");
 	REQUIRE(!mount("overlay", "merged", "overlay", 0, options));
 	run("chmod 0751 merged/copied && cp file merged/new");
 	check_names("merged/lower");
 	check_names("merged/copied");
 	check_names("merged/new");
-	run("umount merged && umount low && umount high");
+	check_pages("merged/lower", "low/low/lower", true);
+	check_pages("merged/lower", "merged/lower", true);
+	check_pages("merged/lower", "merged/new", false);
+	check_pages("merged/copied", "low/low/copied", false);
+	snprintf(options, sizeof(options),
+		 "lowerdir=low/low,upperdir=%s/u2,workdir=%s/w2", upper, upper);
+	REQUIRE(!mount("overlay", "second", "overlay", 0, options));
+	check_pages("merged/lower", "second/lower", true);
+	check_pages("merged/copied", "second/copied", false);
+	/* Somebody who traces all processes may look at these files. */
+	run("umount -l second merged low high");
 }
 
 static void overlays(void)
@@ -205,7 +230,7 @@ int main(void)
 		return check_done();
 	REQUIRE(mkdtemp(folder) && !mount("ovl", folder, "tmpfs", 0, NULL));
 	REQUIRE(!chdir(folder));
-	run("mkdir low high merged && cp /proc/self/exe file");
+	run("mkdir low high merged second && cp /proc/self/exe file");
 	RUN(overlays);
 	REQUIRE(!chdir("/") && !umount2(folder, MNT_DETACH) && !rmdir(folder));
 	return check_done();

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/file_numbers.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "target/file_pages.h"
+#include "util/cleanup.h"
+
+static const struct numbered_file *find(const struct file_numbers *files,
+					const struct stat *st)
+{
+	vec_foreach (file, &files->list)
+		if (file->device == st->st_dev && file->inode == st->st_ino)
+			return file;
+	return NULL;
+}
+
+/* The same file by another name, as far as can be seen. */
+static const struct numbered_file *find_same(const struct file_numbers *files, int fd,
+					     off_t size_bytes)
+{
+	vec_foreach (file, &files->list)
+		if (file->size_bytes == size_bytes && file_pages_are_same(file->fd, fd))
+			return file;
+	return NULL;
+}
+
+struct error *file_numbers_get(struct file_numbers *files, const char *path,
+			       uint64_t *ret)
+{
+	_cleanup_(closep) int fd =
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const struct numbered_file *known;
+	struct numbered_file file;
+	struct stat st;
+
+	*ret = 0;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	known = find(files, &st);
+	if (known) {
+		*ret = known->number;
+		return NULL;
+	}
+	known = find_same(files, fd, st.st_size);
+	file = (struct numbered_file){
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.size_bytes = st.st_size,
+		.fd = fd,
+		.number = known ? known->number : files->list.len + 1,
+	};
+	if (!vec_push(&files->list, file))
+		return error_no_memory();
+	fd = -1;
+	*ret = file.number;
+	return NULL;
+}
+
+void file_numbers_deinit(struct file_numbers *files)
+{
+	vec_foreach (file, &files->list)
+		close(file->fd);
+	vec_deinit(&files->list);
+}

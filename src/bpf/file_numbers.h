@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files that have probes, each with one number for all the names that it has. They
+ * are held open, so that their inode numbers stay theirs.
+ */
+#ifndef BPF_FILE_NUMBERS_H
+#define BPF_FILE_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/error.h"
+#include "util/vec.h"
+
+struct numbered_file {
+	dev_t device; /* as stat(2) says */
+	ino_t inode;
+	off_t size_bytes;
+	int fd;
+	uint64_t number; /* from 1 on; of names of the same file the same */
+};
+
+struct file_numbers {
+	VEC(struct numbered_file) list;
+};
+
+/* The number of the file at a path; 0 when it is not there or cannot be opened. */
+struct error *file_numbers_get(struct file_numbers *files, const char *path,
+			       uint64_t *ret) __attribute__((warn_unused_result));
+
+void file_numbers_deinit(struct file_numbers *files);
+
+#endif
