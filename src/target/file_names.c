@@ -79,15 +79,17 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 	_cleanup_(watch_destroyp) struct watch *watch = NULL;
 	struct question q = {0};
 	struct stat st;
-	bool is_listed;
+	bool is_of_another, is_listed;
 	void *at;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return false;
 	ret->told = ret->listed = by_stat(&st);
-	if (file_name_is(&ret->told, wanted) && !maps_others(fd))
+	is_of_another = maps_others(fd);
+	if (wanted && file_name_is(&ret->told, wanted) && !is_of_another)
 		return true;
-	error_destroy(watch_create_own(&watch));
+	if (is_of_another)
+		error_destroy(watch_create_own(&watch));
 	/* Nothing is read from it. */
 	at = mmap(NULL, page_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
@@ -112,7 +114,7 @@ bool file_names_of_path(const char *path, struct file_names *ret)
 	_cleanup_(closep) int fd =
 		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0 || !file_names_ask(fd, &name, ret))
+	if (fd < 0 || !file_names_ask(fd, NULL, ret))
 		*ret = (struct file_names){name, name};
 	return true;
 }
