@@ -87,7 +87,10 @@ static struct error *find_file(const struct event_spec *spec, const struct proc 
 	/* It may come to be mapped later. */
 	*module_path = strdup(spec->path);
 	if (proc && spec->path[0] == '/') {
-		if (asprintf(open_path, "/proc/%d/root%s", proc->pid, spec->path) < 0)
+		char root[PROC_ROOT_BYTES];
+
+		proc_root(proc, root);
+		if (asprintf(open_path, "%s%s", root, spec->path) < 0)
 			*open_path = NULL;
 	} else {
 		*open_path = strdup(spec->path);

@@ -343,8 +343,11 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 
 	if (!err)
 		err = build_on(&on, &allocators, options, ret);
-	/* The file may be gone because the process is. */
-	if (err && err->code != ERROR_GONE && proc_exits(proc)) {
+	/* The file may be gone because the process is, or be there when its memory is
+	 * not. */
+	if ((!err || err->code != ERROR_GONE) && proc_exits(proc)) {
+		if (!err)
+			plan_destroy(take(*ret));
 		error_destroy(err);
 		return error_create(ERROR_GONE, "process %d (%s) has exited", proc->pid,
 				    proc->command);

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <sys/utsname.h>
 
 #include "plan/place.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 
 /* No allocator's function is longer; the file may say anything. */
@@ -81,11 +81,8 @@ static const char *compare_at(const struct proc *proc, uint64_t address,
 			      const uint8_t *code, size_t size)
 {
 	uint8_t memory[1024];
-	const struct iovec here = {memory, size},
-			   there = {(void *)(uintptr_t)address, size};
 
-	if (size > sizeof(memory) ||
-	    process_vm_readv(proc->pid, &here, 1, &there, 1, 0) != (ssize_t)size)
+	if (size > sizeof(memory) || !living_read(proc->pid, address, memory, size))
 		return FIRST ": text in memory cannot be read";
 	for (size_t i = 0; i < size; i++)
 		if (memory[i] != code[i])

@@ -18,6 +18,7 @@
 #include "symbol/perf_map.h"
 #include "symbol/vdso.h"
 #include "symbol/watchdog.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -38,6 +39,7 @@
 /* One named executable line of /proc/PID/maps. */
 struct code_range {
 	uint64_t start, end, file_offset;
+	bool is_file;
 };
 
 struct code_maps {
@@ -50,14 +52,14 @@ struct generation {
 	void *cache;
 	struct code_maps maps;
 	struct fd_list own; /* descriptors of the cache */
-	dev_t exe_dev;      /* of /proc/PID/exe */
+	int tid;            /* the cache's number of the process (target/living.h) */
+	dev_t exe_dev;      /* of /proc/TID/exe */
 	ino_t exe_ino;
 };
 
 struct bcc_symbolizer {
 	struct symbolizer base;
 	int pid, pidfd;
-	char exe_link[32]; /* "/proc/PID/exe" */
 	struct watchdog watchdog;
 	struct perf_map *perf_map;
 	struct elf_names *vdso;             /* NULL: none, or memory was out */
@@ -85,11 +87,18 @@ static bool add_code_line(struct code_maps *maps, const char *line)
 		   &path) < 4 ||
 	    !path || !line[path] || !strchr(permissions, 'x'))
 		return true;
+	range.is_file = line[path] == '/';
 	maps->hash = hash_text(maps->hash, line);
 	return vec_push(&maps->ranges, range);
 }
 
-static struct error *read_code_maps(int pid, struct code_maps *ret)
+static void code_maps_deinit(struct code_maps *maps)
+{
+	vec_deinit(&maps->ranges);
+	*maps = (struct code_maps){0};
+}
+
+static struct error *read_code_maps_of(int tid, struct code_maps *ret)
 {
 	_cleanup_(freep) char *line = NULL;
 	_cleanup_(fclosep) FILE *file = NULL;
@@ -97,7 +106,7 @@ static struct error *read_code_maps(int pid, struct code_maps *ret)
 	char path[32];
 
 	*ret = (struct code_maps){.hash = UINT64_C(0xcbf29ce484222325)};
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
 	file = fopen(path, "re");
 	if (!file)
 		return error_errno(errno == ENOENT || errno == ESRCH ? ERROR_GONE
@@ -109,10 +118,23 @@ static struct error *read_code_maps(int pid, struct code_maps *ret)
 			return error_no_memory();
 		}
 	}
-	/* A process that is exiting has no mappings any more. */
-	if (!ret->ranges.len)
-		return error_create(ERROR_GONE, "process %d has exited", pid);
+	/* What is exiting has no mappings any more, or from some line on. */
+	if (!ret->ranges.len || ferror(file)) {
+		code_maps_deinit(ret);
+		return error_create(ERROR_GONE, "process %d has exited", tid);
+	}
 	return NULL;
+}
+
+static struct error *read_code_maps(struct living *living, struct code_maps *ret)
+{
+	struct error *err = NULL;
+
+	do {
+		error_destroy(err);
+		err = read_code_maps_of(living->tid, ret);
+	} while (err && living_retry(living));
+	return err;
 }
 
 static bool has_exited(const struct bcc_symbolizer *self)
@@ -122,21 +144,31 @@ static bool has_exited(const struct bcc_symbolizer *self)
 	return self->pidfd >= 0 && poll(&poll_fd, 1, 0) > 0;
 }
 
-/* The oldest generation goes when there are too many. Call under a guard. */
-static void drop_oldest(struct bcc_symbolizer *self, struct fd_guard *guard)
+/* Call under a guard. */
+static void drop(struct bcc_symbolizer *self, size_t i, struct fd_guard *guard)
 {
-	struct generation *oldest = self->generations.data;
+	struct generation *generation = &self->generations.data[i];
 
-	fd_guard_except(guard, &oldest->own);
-	vec_deinit(&oldest->own.fds);
-	bcc_free_symcache(oldest->cache, self->pid);
-	vec_deinit(&oldest->maps.ranges);
+	fd_guard_except(guard, &generation->own);
+	vec_deinit(&generation->own.fds);
+	bcc_free_symcache(generation->cache, generation->tid);
+	code_maps_deinit(&generation->maps);
 	self->generations.len--;
-	memmove(oldest, oldest + 1, self->generations.len * sizeof(*oldest));
+	memmove(generation, generation + 1,
+		(self->generations.len - i) * sizeof(*generation));
+}
+
+static int stat_exe(int tid, struct stat *ret)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+	return stat(path, ret);
 }
 
 /* Make a symcache of what is mapped now; takes `maps` over when it succeeds. */
-static struct error *add_generation(struct bcc_symbolizer *self, struct code_maps *maps)
+static struct error *add_generation(struct bcc_symbolizer *self, int tid,
+				    struct code_maps *maps)
 {
 	struct bcc_symbol_option option = {
 		.use_debug_file = 1,
@@ -144,13 +176,12 @@ static struct error *add_generation(struct bcc_symbolizer *self, struct code_map
 		.lazy_symbolize = 1,
 		.use_symbol_type = 1 << SYMBOL_TYPE_FUNC | 1 << SYMBOL_TYPE_GNU_IFUNC,
 	};
-	struct generation generation = {0};
+	struct generation generation = {.tid = tid};
 	struct fd_guard guard;
 	struct stat st;
 
-	if (stat(self->exe_link, &st))
-		return error_errno(ERROR_GONE, errno, "cannot look at %s",
-				   self->exe_link);
+	if (stat_exe(tid, &st))
+		return error_errno(ERROR_GONE, errno, "cannot look at /proc/%d/exe", tid);
 	generation.exe_dev = st.st_dev;
 	generation.exe_ino = st.st_ino;
 	if (!vec_reserve(&self->generations, GENERATIONS_MAX))
@@ -161,10 +192,10 @@ static struct error *add_generation(struct bcc_symbolizer *self, struct code_map
 	if (err)
 		return err;
 	watchdog_begin(&self->watchdog);
-	generation.cache = bcc_symcache_new(self->pid, &option);
+	generation.cache = bcc_symcache_new(tid, &option);
 	watchdog_end(&self->watchdog);
 	if (generation.cache && self->generations.len == GENERATIONS_MAX)
-		drop_oldest(self, &guard);
+		drop(self, 0, &guard);
 	fd_guard_opened(&guard, &generation.own);
 	fd_guard_end(&guard);
 	if (!generation.cache) {
@@ -177,38 +208,14 @@ static struct error *add_generation(struct bcc_symbolizer *self, struct code_map
 	return NULL;
 }
 
-static bool bcc_mappings_changed(struct symbolizer *base)
-{
-	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
-	struct code_maps maps;
-
-	/* Its pid may be another process by now. */
-	if (has_exited(self))
-		return false;
-
-	/* A JIT compiler names new code, and code in the place of old. */
-	bool has_new_names = perf_map_changed(self->perf_map);
-	struct error *err = read_code_maps(self->pid, &maps);
-	size_t len = self->generations.len;
-	bool changed = !err && maps.hash != self->generations.data[len - 1].maps.hash;
-
-	/* Without a new cache the old ones still answer for what they know. */
-	if (changed)
-		err = add_generation(self, &maps);
-	changed = changed && !err;
-	vec_deinit(&maps.ranges);
-	error_destroy(err);
-	return changed || has_new_names;
-}
-
 /* After an exec the cache would refresh itself at the next lookup (and so free itself in
- * part); what it knows is of no use any more. An exited target has no exe: go on. */
-static bool is_usable(const struct bcc_symbolizer *self,
-		      const struct generation *generation)
+ * part), or when its thread has ended and another process's has the number: what it knows
+ * is of no use any more. An exited target has no exe: go on. */
+static bool is_usable(const struct generation *generation)
 {
 	struct stat st;
 
-	return stat(self->exe_link, &st) ||
+	return stat_exe(generation->tid, &st) ||
 	       (st.st_dev == generation->exe_dev && st.st_ino == generation->exe_ino);
 }
 
@@ -284,6 +291,88 @@ static bool ask_bcc(struct bcc_symbolizer *self, const struct generation *genera
 	return is_module(ret->module);
 }
 
+/* Has the newest generation been made of these mappings? */
+static bool is_known(const struct bcc_symbolizer *self, const struct code_maps *maps)
+{
+	size_t len = self->generations.len;
+	const struct generation *newest = len ? &self->generations.data[len - 1] : NULL;
+
+	return newest && maps->hash == newest->maps.hash && is_usable(newest);
+}
+
+/* Drop the newest generation: of nothing, or a part. */
+static void drop_newest(struct bcc_symbolizer *self)
+{
+	struct fd_guard guard;
+	struct error *err = fd_guard_begin(&guard);
+
+	/* Else it stays, which does no harm but to the memory. */
+	if (!err) {
+		drop(self, self->generations.len - 1, &guard);
+		fd_guard_end(&guard);
+	}
+	error_destroy(err);
+}
+
+/* Is what was mapped last known to the newest generation? Not when the thread by which
+ * libbcc read its mappings has ended before: it takes them in order, and files relative
+ * to the root directory that it opened first. */
+static bool is_whole(struct bcc_symbolizer *self)
+{
+	const struct generation *newest =
+		&self->generations.data[self->generations.len - 1];
+	struct bcc_symbol symbol = {0};
+
+	for (size_t i = newest->maps.ranges.len; i-- > 0;)
+		if (newest->maps.ranges.data[i].is_file)
+			return ask_bcc(self, newest, newest->maps.ranges.data[i].start,
+				       &symbol);
+	return true;
+}
+
+/* Add a generation where there is none of what is mapped now. */
+static struct error *update(struct bcc_symbolizer *self, bool *ret_is_new)
+{
+	struct living living = living_begin(self->pid);
+	struct error *err;
+
+	for (;;) {
+		struct code_maps maps = {0};
+
+		*ret_is_new = false;
+		err = read_code_maps(&living, &maps);
+		if (!err && !is_known(self, &maps)) {
+			err = add_generation(self, living.tid, &maps);
+			*ret_is_new = !err;
+		}
+		code_maps_deinit(&maps);
+		if ((!err &&
+		     (!*ret_is_new || living_is_there(&living) || is_whole(self))) ||
+		    !living_retry(&living))
+			return err;
+		if (!err)
+			drop_newest(self);
+		error_destroy(err);
+	}
+}
+
+static bool bcc_mappings_changed(struct symbolizer *base)
+{
+	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
+	bool is_new;
+
+	/* Its pid may be another process by now. */
+	if (has_exited(self))
+		return false;
+
+	/* A JIT compiler names new code, and code in the place of old. */
+	bool has_new_names = perf_map_changed(self->perf_map);
+
+	/* Without a new cache the old ones still answer for what they know. */
+	error_destroy(update(self, &is_new));
+	return is_new || has_new_names;
+}
+
 /* A name that libbcc does not know: `name` may be NULL. */
 static struct error *set_name(struct symbol *symbol, const char *name, uint64_t offset)
 {
@@ -332,7 +421,7 @@ static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 		struct bcc_symbol sym = {0};
 
 		/* Not mapped in this one's time: an older one may know it. */
-		if (!is_usable(self, generation) || !is_mapped(generation, address) ||
+		if (!is_usable(generation) || !is_mapped(generation, address) ||
 		    !ask_bcc(self, generation, address, &sym))
 			continue;
 		err = copy_symbol(generation, address, &sym, ret);
@@ -356,7 +445,7 @@ static void bcc_destroy(struct symbolizer *base)
 	/* Better to leak than to close a stranger's descriptor. */
 	if (!err) {
 		while (self->generations.len)
-			drop_oldest(self, &guard);
+			drop(self, 0, &guard);
 		fd_guard_end(&guard);
 	}
 	error_destroy(err);
@@ -394,7 +483,7 @@ static void raise_fd_limit(void)
 struct error *symbolizer_bcc_create(int pid, struct symbolizer **ret)
 {
 	struct bcc_symbolizer *self = calloc(1, sizeof(*self));
-	struct code_maps maps = {0};
+	bool is_new;
 
 	if (!self)
 		return error_no_memory();
@@ -402,7 +491,6 @@ struct error *symbolizer_bcc_create(int pid, struct symbolizer **ret)
 	self->pid = pid;
 	/* Without pidfd_open (before Linux 5.3) a reused pid goes unnoticed. */
 	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	snprintf(self->exe_link, sizeof(self->exe_link), "/proc/%d/exe", pid);
 	raise_fd_limit();
 	watchdog_init(&self->watchdog);
 	self->perf_map = perf_map_create(pid);
@@ -410,11 +498,7 @@ struct error *symbolizer_bcc_create(int pid, struct symbolizer **ret)
 	struct error *err = self->perf_map ? vdso_names(&self->vdso) : error_no_memory();
 
 	if (!err)
-		err = read_code_maps(pid, &maps);
-
-	if (!err)
-		err = add_generation(self, &maps);
-	vec_deinit(&maps.ranges);
+		err = update(self, &is_new);
 	if (err) {
 		bcc_destroy(&self->base);
 		return error_prefix(err, "symbols of process %d", pid);

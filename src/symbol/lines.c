@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "symbol/line_module.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
@@ -169,15 +170,14 @@ struct error *line_finder_create(const struct proc *proc,
 {
 	_cleanup_(line_finder_destroyp) struct line_finder *finder =
 		calloc(1, sizeof(*finder));
-	char root[32];
 
 	if (!finder)
 		return error_no_memory();
-	snprintf(root, sizeof(root), "/proc/%d/root", proc->pid);
 	finder->proc = proc;
 	finder->options = *options;
 	finder->resources = (struct line_resources){
-		.search = {.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC),
+		.search = {.root_fd = living_open(proc->pid, "root",
+						  O_PATH | O_DIRECTORY | O_CLOEXEC),
 			   .dirs = options->debug_dirs,
 			   .debuginfod = options->debuginfod},
 		.budget = {.steps = BUDGET_STEPS, .tick = tick, .tick_arg = finder},

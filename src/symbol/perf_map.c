@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "symbol/debug_elf.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -64,12 +65,10 @@ static void read_status(struct perf_map *map, int pid)
 struct perf_map *perf_map_create(int pid)
 {
 	struct perf_map *map = calloc(1, sizeof(*map));
-	char path[32];
 
 	if (!map)
 		return NULL;
-	snprintf(path, sizeof(path), "/proc/%d/root", pid);
-	map->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	map->root_fd = living_open(pid, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	map->namespace_pid = pid;
 	read_status(map, pid);
 	return map;

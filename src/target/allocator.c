@@ -9,6 +9,7 @@
 
 #include "target/allocator_otel.h"
 #include "target/file_names.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 #include "util/path.h"
 #include "util/strbuf.h"
@@ -153,24 +154,27 @@ static void search_deinit(struct search *search)
 	error_destroy(search->refused);
 }
 
-static struct error *find_executable(struct search *search)
+static void find_executable(struct search *search)
 {
-	_cleanup_(strbuf_deinit) struct strbuf path = {0};
+	struct living living = living_begin(search->proc->pid);
 	struct file_names exe;
+	bool is_found;
 
 	search->executable = SIZE_MAX;
-	strbuf_appendf(&path, "/proc/%d/exe", search->proc->pid);
-	if (path.failed)
-		return error_no_memory();
-	if (!file_names_of_path(path.data, &exe))
-		return NULL;
+	do {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/proc/%d/exe", living.tid);
+		is_found = file_names_of_path(path, &exe);
+	} while (!is_found && living_retry(&living));
+	if (!is_found)
+		return;
 	for (size_t i = 0; i < search->modules.list.len; i++) {
 		if (!same_file(&exe, search->modules.list.data[i].code))
 			continue;
 		search->executable = i;
-		return NULL;
+		return;
 	}
-	return NULL;
 }
 
 static bool is_known(const struct search *search, const struct proc_mapping *code)
@@ -285,9 +289,11 @@ static struct error *find_named(struct search *search, struct allocators *ret)
 	_cleanup_(freep) char *resolved = realpath(library, NULL);
 	_cleanup_(strbuf_deinit) struct strbuf path = {0};
 	struct wanted wanted = {.name = library, .resolved = resolved};
+	char root[PROC_ROOT_BYTES];
 	size_t i = 0;
 
-	strbuf_appendf(&path, "/proc/%d/root%s", search->proc->pid, library);
+	proc_root(search->proc, root);
+	strbuf_appendf(&path, "%s%s", root, library);
 	if (path.failed)
 		return error_no_memory();
 	wanted.is_here = file_names_of_path(library, &wanted.here);
@@ -387,10 +393,9 @@ struct error *allocators_find(const struct proc *proc, const struct proc_maps *m
 							 .options = options};
 	struct error *err = list_modules(maps, &search.modules);
 
-	if (!err)
-		err = find_executable(&search);
 	if (err)
 		return err;
+	find_executable(&search);
 	if (options->library)
 		return find_named(&search, ret);
 	err = try_modules(&search, ret);

@@ -87,7 +87,8 @@ struct allocator_function {
  * a prefixed jemalloc has libc's malloc as well. */
 struct allocator {
 	char *module_path;     /* as the target names it, for people */
-	char *open_path;       /* as we can open it (proc_mapping_path) */
+	char *open_path;       /* as we can open it (proc_mapping_path()): for as long as
+				  the struct proc is open */
 	uint64_t module_start; /* lowest address at which it is mapped */
 	/* From its first to its last executable mapping, addresses in the target. */
 	uint64_t text_start, text_end;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "target/elf_file.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 #include "util/crc32.h"
 #include "util/strbuf.h"
@@ -183,8 +184,12 @@ struct error *debug_file_find(struct elf_file *file, int pid, const char *module
 		return error_no_memory();
 	read_debuglink(file, &link);
 	if (pid) {
-		snprintf(root, sizeof(root), "/proc/%d/root", pid);
-		err = try_root(file, root, directory, &link, ret_path);
+		struct living living = living_begin(pid);
+
+		do {
+			snprintf(root, sizeof(root), "/proc/%d/root", living.tid);
+			err = try_root(file, root, directory, &link, ret_path);
+		} while (!err && !*ret_path && living_retry(&living));
 	}
 	if (!err && !*ret_path)
 		err = try_root(file, "", directory, &link, ret_path);

@@ -3,11 +3,11 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "target/elf.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 #include "util/path.h"
 
@@ -15,13 +15,11 @@ DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
 void auxv_read(pid_t pid, struct auxv *ret)
 {
-	char path[64];
 	uint64_t pair[2];
 
 	*ret = (struct auxv){0};
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
 
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(closep) int fd = living_open(pid, "auxv", O_RDONLY | O_CLOEXEC);
 
 	while (fd >= 0 && read(fd, pair, sizeof(pair)) == sizeof(pair) &&
 	       pair[0] != AT_NULL) {

@@ -16,11 +16,26 @@
 #include <unistd.h>
 
 #include "target/elf.h"
+#include "target/living.h"
 #include "target/maps.h"
 #include "target/procfs.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
+
+/* A file without a name, by an O_PATH descriptor. */
+struct held_file {
+	dev_t device;
+	ino_t inode;
+	int fd;
+};
+
+/* Descriptors that outlast the thread by which a file was found, and so can be named by
+ * /proc/self/fd/N. */
+struct proc_root {
+	int fd; /* of the root directory, -1: not wanted yet */
+	VEC(struct held_file) files;
+};
 
 static struct error *no_such_process(int pid)
 {
@@ -31,6 +46,16 @@ static struct error *gone(const struct proc *proc)
 {
 	return error_create(ERROR_GONE, "process %d (%s) has exited", proc->pid,
 			    proc->command);
+}
+
+static bool is_without_memory(int pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	return stat(path, &st) == 0 && living_stat(pid, "exe", &st) < 0 &&
+	       errno == ENOENT;
 }
 
 /* /proc/PID/<name> could not be read: say why in terms of the process. */
@@ -58,6 +83,9 @@ static struct error *access_error(const struct proc *proc, const char *name, int
 			proc->pid, proc->command, proc->pid, name,
 			geteuid() ? "root" : "root outside of this container");
 	}
+	/* Only what has no memory any more has a directory without an executable. */
+	if (err == ENOENT && is_without_memory(proc->pid))
+		return gone(proc);
 	/* The process is there and its directory is not. */
 	if (err == ENOENT)
 		return error_create(
@@ -148,13 +176,9 @@ static struct error *check_kind(const struct proc *proc)
 			"%d (%s) is a kernel thread: it has no user memory to "
 			"trace",
 			proc->pid, proc->command);
-	if (st.state != 'Z' && st.state != 'X')
+	/* Where others go on what the first thread had is looked for with them. */
+	if ((st.state != 'Z' && st.state != 'X') || st.thread_count > 1)
 		return NULL;
-	if (st.thread_count > 1)
-		return error_create(ERROR_UNSUPPORTED,
-				    "the main thread of process %d (%s) has exited while "
-				    "others run on: such a process cannot be traced",
-				    proc->pid, proc->command);
 	return error_create(ERROR_GONE,
 			    "process %d (%s) is a zombie: it has exited and waits to be "
 			    "reaped by its parent",
@@ -163,11 +187,9 @@ static struct error *check_kind(const struct proc *proc)
 
 static struct error *read_executable(struct proc *proc)
 {
-	char link[32], target[PATH_MAX];
+	char target[PATH_MAX];
+	ssize_t len = living_readlink(proc->pid, "exe", target, sizeof(target));
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", proc->pid);
-
-	ssize_t len = readlink(link, target, sizeof(target));
 	if (len < 0) {
 		/* The path of a file may be longer than readlink() can give. */
 		if (errno == ENAMETOOLONG)
@@ -182,11 +204,15 @@ static struct error *read_executable(struct proc *proc)
 static struct error *check_executable(const struct proc *proc)
 {
 	_cleanup_(error_destroyp) struct error *err = NULL;
+	struct living living = living_begin(proc->pid);
 	struct elf_file *file = NULL;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", proc->pid);
-	err = elf_file_open(path, &file);
+	do {
+		error_destroy(err);
+		snprintf(path, sizeof(path), "/proc/%d/exe", living.tid);
+		err = elf_file_open(path, &file);
+	} while (err && living_retry(&living));
 	elf_file_close(file);
 	if (!err)
 		return NULL;
@@ -211,6 +237,10 @@ struct error *proc_open(int pid, struct proc **ret)
 		return error_no_memory();
 	proc->pid = pid;
 	proc->pidfd = -1;
+	proc->root = calloc(1, sizeof(*proc->root));
+	if (!proc->root)
+		return error_no_memory();
+	proc->root->fd = -1;
 
 	/* First, so that everything read after it is of this process or it has exited. */
 	struct error *err = open_pidfd(proc);
@@ -232,11 +262,23 @@ struct error *proc_open(int pid, struct proc **ret)
 	return NULL;
 }
 
+static void root_close(struct proc_root *root)
+{
+	closep(&root->fd);
+	root->fd = -1;
+	vec_foreach (file, &root->files)
+		close(file->fd);
+	vec_deinit(&root->files);
+}
+
 void proc_close(struct proc *proc)
 {
 	if (!proc)
 		return;
 	closep(&proc->pidfd);
+	if (proc->root)
+		root_close(proc->root);
+	free(proc->root);
 	free(proc->executable);
 	free(proc);
 }
@@ -245,6 +287,7 @@ void proc_let_go(struct proc *proc)
 {
 	closep(&proc->pidfd);
 	proc->pidfd = -1;
+	root_close(proc->root);
 }
 
 static bool exits_within(const struct proc *proc, int timeout_ms)
@@ -264,28 +307,29 @@ bool proc_has_exited(const struct proc *proc)
 
 bool proc_exits(const struct proc *proc)
 {
-	char path[32], root[1];
+	char root[1];
 
-	snprintf(path, sizeof(path), "/proc/%d/root", proc->pid);
-	return readlink(path, root, sizeof(root)) < 0 ? exits_within(proc, EXIT_MS)
-						      : proc_has_exited(proc);
+	return living_readlink(proc->pid, "root", root, sizeof(root)) < 0
+		       ? exits_within(proc, EXIT_MS)
+		       : proc_has_exited(proc);
 }
 
-struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
+/* By what /proc says under the number `tid`. */
+static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_maps *ret)
 {
 	_cleanup_(freep) char *text = NULL;
 	struct proc_maps maps = {0};
-	char root[32];
+	char root[PROC_ROOT_BYTES];
 	size_t size;
 
-	int errnum = procfs_read(proc->pid, "maps", PROCFS_MAPS_BYTES, &text, &size);
+	int errnum = procfs_read(tid, "maps", PROCFS_MAPS_BYTES, &text, &size);
 	if (errnum)
 		return access_error(proc, "maps", errnum);
 	/* An exiting process has no memory left. */
 	if (!size || proc_has_exited(proc))
 		return gone(proc);
 
-	snprintf(root, sizeof(root), "/proc/%d/root", proc->pid);
+	proc_root(proc, root);
 	struct error *err = maps_parse(text, size, &maps);
 	if (!err)
 		err = maps_settle_names(root, &maps);
@@ -295,6 +339,18 @@ struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
 	}
 	*ret = maps;
 	return NULL;
+}
+
+struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
+{
+	struct living living = living_begin(proc->pid);
+	struct error *err = NULL;
+
+	do {
+		error_destroy(err);
+		err = read_maps_of(proc, living.tid, ret);
+	} while (err && living_retry(&living));
+	return err;
 }
 
 struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
@@ -310,9 +366,15 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 		{"VmData:", &memory.vm_data_bytes},
 		{"VmHWM:", &memory.vm_hwm_bytes},
 	};
+	struct living living = living_begin(proc->pid);
 	size_t size;
+	int err;
 
-	int err = procfs_read(proc->pid, "status", PROCFS_SMALL_BYTES, &text, &size);
+	do {
+		freep(&text);
+		text = NULL;
+		err = procfs_read(living.tid, "status", PROCFS_SMALL_BYTES, &text, &size);
+	} while ((err || !strstr(text, "\nVmRSS:")) && living_retry(&living));
 	if (err)
 		return access_error(proc, "status", err);
 	/* A zombie's status has none of the lines. */
@@ -332,16 +394,13 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 uint64_t proc_image(const struct proc *proc)
 {
 	unsigned char auxv[1024];
-	char path[64];
 	struct stat st;
 	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", proc->pid);
-	if (stat(path, &st))
+	if (living_stat(proc->pid, "exe", &st))
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/auxv", proc->pid);
 
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(closep) int fd = living_open(proc->pid, "auxv", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
 
 	if (n <= 0)
@@ -379,20 +438,80 @@ bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE])
 	return true;
 }
 
+/* Anew each time: the process may have another root directory by now (chroot(2)), which
+ * paths that were given out lead to then, as those through /proc do. */
+void proc_root(const struct proc *proc, char ret[PROC_ROOT_BYTES])
+{
+	struct proc_root *root = proc->root;
+	int fd = living_open(proc->pid, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && root->fd < 0) {
+		root->fd = fd;
+	} else if (fd >= 0) {
+		dup3(fd, root->fd, O_CLOEXEC);
+		close(fd);
+	}
+	if (root->fd >= 0)
+		snprintf(ret, PROC_ROOT_BYTES, "/proc/self/fd/%d", root->fd);
+	else
+		snprintf(ret, PROC_ROOT_BYTES, "/proc/%d/root", proc->pid);
+}
+
+/* The descriptor, taken over, under which the file is held; -1 when memory is out. */
+static int hold_file(struct proc_root *root, int fd)
+{
+	struct stat st = {0};
+
+	(void)fstat(fd, &st);
+	vec_foreach (held, &root->files) {
+		if (held->device == st.st_dev && held->inode == st.st_ino) {
+			close(fd);
+			return held->fd;
+		}
+	}
+	if (vec_push(&root->files, ((struct held_file){st.st_dev, st.st_ino, fd})))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* The file of a mapping without a name, by the mapping itself. Where that hangs on a
+ * thread which may end any time it is opened. Returns 0 or an errno value. */
+static int path_by_range(const struct proc *proc, const struct proc_mapping *mapping,
+			 char **ret)
+{
+	char name[64], path[PROC_ROOT_BYTES + sizeof(name)];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, mapping->start,
+		 mapping->end);
+	snprintf(path, sizeof(path), "/proc/%d/%s", proc->pid, name);
+	if (stat(path, &st) < 0) {
+		int fd = living_open(proc->pid, name, O_PATH | O_CLOEXEC);
+
+		if (fd < 0)
+			return errno;
+		fd = hold_file(proc->root, fd);
+		if (fd < 0)
+			return ENOMEM;
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	}
+	*ret = strdup(path);
+	return *ret ? 0 : ENOMEM;
+}
+
 struct error *proc_mapping_path(const struct proc *proc,
 				const struct proc_mapping *mapping, char **ret)
 {
 	_cleanup_(freep) char *by_name = NULL;
-	_cleanup_(freep) char *by_range = NULL;
-	struct stat st;
-	char root[32];
+	char root[PROC_ROOT_BYTES];
 
 	if (mapping->path[0] != '/')
 		return error_create(ERROR_NOT_FOUND,
 				    "process %d (%s) has no file mapped at 0x%" PRIx64,
 				    proc->pid, proc->command, mapping->start);
 
-	snprintf(root, sizeof(root), "/proc/%d/root", proc->pid);
+	proc_root(proc, root);
 	if (asprintf(&by_name, "%s%s", root, mapping->path) < 0) {
 		by_name = NULL;
 		return error_no_memory();
@@ -402,18 +521,11 @@ struct error *proc_mapping_path(const struct proc *proc,
 		return NULL;
 	}
 
-	if (asprintf(&by_range, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, proc->pid,
-		     mapping->start, mapping->end) < 0) {
-		by_range = NULL;
-		return error_no_memory();
-	}
-	if (stat(by_range, &st) == 0) {
-		*ret = take(by_range);
+	int err = path_by_range(proc, mapping, ret);
+	if (!err)
 		return NULL;
-	}
-
-	int err = errno;
-
+	if (err == ENOMEM)
+		return error_no_memory();
 	if (proc_has_exited(proc))
 		return gone(proc);
 	if (err == ENOENT)

@@ -40,12 +40,14 @@ struct proc {
 	int pidfd;         /* readable once the process has exited (pidfd_open(2)) */
 	char command[64];  /* comm, without its newline */
 	char *executable;  /* readlink of /proc/PID/exe, or NULL */
+	struct proc_root *root; /* see proc_root() */
 };
 
 /*
  * Look at a process and refuse those that cannot be traced, each with its own
  * message: no such pid, a thread's tid instead of a pid, a kernel thread, a zombie, a
  * 32-bit program, ourselves, or one we may not look at (names the missing capability).
+ * One whose first thread alone has ended is like any other (living.h).
  */
 struct error *proc_open(int pid, struct proc **ret) __attribute__((warn_unused_result));
 void proc_close(struct proc *proc);
@@ -88,10 +90,19 @@ bool proc_has_thread(int pid, uint32_t tid);
  * False: there is no such thread. */
 bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE]);
 
+/* PROC_ROOT_BYTES are enough for the path of a directory in /proc. */
+#define PROC_ROOT_BYTES 48
+
 /*
- * A path by which we can open the file behind a mapping: /proc/PID/root/<path> when
- * that is still the same file (target/file_names.h), else /proc/PID/map_files/<range>
- * (deleted or replaced files). Owned by the caller.
+ * A path to the root directory of the process, which is good for as long as `proc` is
+ * open, whichever thread ends meanwhile.
+ */
+void proc_root(const struct proc *proc, char ret[PROC_ROOT_BYTES]);
+
+/*
+ * A path by which we can open the file behind a mapping: <root>/<path> when that is still
+ * the same file (target/file_names.h), else /proc/PID/map_files/<range> (deleted or
+ * replaced files). Owned by the caller, good for as long as `proc` is open.
  */
 struct error *proc_mapping_path(const struct proc *proc,
 				const struct proc_mapping *mapping, char **ret)

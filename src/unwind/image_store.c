@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "target/file_names.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 #include "util/fd_table.h"
 #include "util/vec.h"
@@ -86,29 +87,30 @@ static int open_same(const char *path, const struct file_name *name,
 static int open_mapped(int pid, const struct proc_mapping *m, struct file_names *ret)
 {
 	const struct file_name name = file_name_of(m);
+	struct living living = living_begin(pid);
 	char path[64 + PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
-		 m->start, m->end);
-	fd = open_same(path, &name, ret);
-	if (fd >= 0 || m->path[0] != '/')
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
-	fd = open_same(path, &name, ret);
-	return fd >= 0 ? fd : open_same(m->path, &name, ret);
+	do {
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+			 living.tid, m->start, m->end);
+		fd = open_same(path, &name, ret);
+		if (fd >= 0 || m->path[0] != '/')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/root%s", living.tid, m->path);
+		fd = open_same(path, &name, ret);
+	} while (fd < 0 && living_retry(&living));
+	return fd >= 0 || m->path[0] != '/' ? fd : open_same(m->path, &name, ret);
 }
 
 static struct error *open_vdso(int pid, const struct proc_mapping *m, struct image *image)
 {
 	uint64_t size = m->end - m->start;
-	char path[32];
 
 	if (size > VDSO_MAX_BYTES)
 		return error_create(ERROR_MALFORMED, "the vDSO is too large");
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(closep) int fd = living_open(pid, "mem", O_RDONLY | O_CLOEXEC);
 	_cleanup_(freep) void *memory = malloc((size_t)size);
 
 	if (!memory)

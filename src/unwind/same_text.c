@@ -2,11 +2,10 @@
 #include "unwind/same_text.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "target/living.h"
 #include "unwind/cfi.h"
 #include "util/cleanup.h"
 #include "util/fd_table.h"
@@ -52,17 +51,26 @@ static bool are_there(int pagemap, uint64_t first, uint64_t count)
 static bool is_there(int pid, uint64_t start, uint64_t end)
 {
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), first = start / page_bytes;
-	char path[32];
 	bool is;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
 	fd_table_hold();
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = living_open(pid, "pagemap", O_RDONLY | O_CLOEXEC);
 	is = fd >= 0 && are_there(fd, first, (end - 1) / page_bytes + 1 - first);
 	closep(&fd);
 	fd_table_release();
 	return is;
+}
+
+static bool read_memory(int pid, uint64_t address, void *ret, size_t size)
+{
+	bool is_read;
+
+	/* It may have to look for a thread. */
+	fd_table_hold();
+	is_read = living_read(pid, address, ret, size);
+	fd_table_release();
+	return is_read;
 }
 
 bool same_text(int pid, uint64_t start, uint64_t end, const struct walk_code *code)
@@ -73,10 +81,8 @@ bool same_text(int pid, uint64_t start, uint64_t end, const struct walk_code *co
 		return false;
 	for (uint64_t at = start; at < end; at += PART_BYTES) {
 		size_t size = end - at < PART_BYTES ? (size_t)(end - at) : PART_BYTES;
-		const struct iovec here = {memory, size},
-				   there = {(void *)(uintptr_t)at, size};
 
-		if (process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)size ||
+		if (!read_memory(pid, at, memory, size) ||
 		    !cfi_read_code(code->cfi, at - code->bias, file, size) ||
 		    !same_part(memory, file, size))
 			return false;

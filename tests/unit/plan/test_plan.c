@@ -193,7 +193,7 @@ static void offsets_are_where_the_code_is(void)
 	REQUIRE(!build(child.pid, "libc.so.6", true, &plan));
 
 	const struct allocator *allocator = &only(plan)->allocator;
-	int fd = open(allocator->open_path, O_RDONLY | O_CLOEXEC);
+	int fd = open(allocator->module_path, O_RDONLY | O_CLOEXEC);
 
 	REQUIRE(fd >= 0);
 	vec_foreach (site, &only(plan)->sites) {

@@ -70,17 +70,6 @@ static void start_thread(void *argument)
 		_exit(1);
 }
 
-static void lose_main_thread(void *argument)
-{
-	int *fds = argument;
-
-	start_thread(argument);
-	/* Nobody will write the ready byte of child_fork(): the reader sees the end. */
-	if (write(fds[3], "", 1) != 1)
-		_exit(1);
-	syscall(SYS_exit, 0);
-}
-
 static void threads(void)
 {
 	int fds[2], tid;
@@ -113,43 +102,6 @@ static void zombies(void)
 	child_kill(&child);
 	CHECK_REFUSED(child.pid, ERROR_GONE, "zombie");
 	child_end(&child);
-}
-
-static void main_thread_gone(void)
-{
-	int fds[4], tid;
-	char byte;
-
-	REQUIRE(pipe(fds) == 0 && pipe(fds + 2) == 0);
-	fflush(stdout);
-
-	pid_t pid = fork();
-
-	REQUIRE(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		lose_main_thread(fds);
-	}
-	REQUIRE(read(fds[2], &byte, 1) == 1);
-	REQUIRE(read(fds[0], &tid, sizeof(tid)) == sizeof(tid));
-
-	/* The thread group stays while its second thread runs; wait for the first. */
-	for (int i = 0; i < 1000; i++) {
-		_cleanup_(freep) char *text = NULL;
-		struct procfs_stat st;
-		size_t size;
-
-		REQUIRE(!procfs_read(pid, "stat", PROCFS_SMALL_BYTES, &text, &size));
-		REQUIRE(procfs_parse_stat(text, &st));
-		if (st.state == 'Z')
-			break;
-		usleep(1000);
-	}
-	CHECK_REFUSED(pid, ERROR_UNSUPPORTED, "main thread", "exited");
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	for (int i = 0; i < 4; i++)
-		close(fds[i]);
 }
 
 /* A kernel thread of this machine, or 0 in a container. */
@@ -479,7 +431,6 @@ int main(void)
 	RUN(ourselves);
 	RUN(threads);
 	RUN(zombies);
-	RUN(main_thread_gone);
 	RUN(kernel_thread);
 #if defined(__x86_64__)
 	RUN(program_of_32_bits);
