@@ -32,9 +32,21 @@ struct attached {
 	int pid; /* 0: for all processes */
 };
 
+/* Where there are probes for one process. */
+struct attached_place {
+	int pid;
+	int file; /* O_PATH; -1: it could not be opened */
+	bool owns_file;
+	uint64_t offset, ref_ctr; /* as those of the probe */
+	int hold;                 /* an event that keeps the breakpoint there, or -1 */
+};
+
 struct attachment {
 	const struct attach_ops *ops;
 	VEC(struct attached) list; /* in the order in which they are to be closed */
+	VEC(struct attached_place) places; /* attach_hold.h */
+	/* Breakpoints for one process are in all processes that map the same files. */
+	bool is_wide;
 };
 
 struct attach_ops {
@@ -54,26 +66,31 @@ struct attach_ops {
 	 * (de_thread() of fs/exec.c).
 	 */
 	bool (*is_dead)(const struct attached *at);
+	/*
+	 * The first thread of the process `pid` has ended while others go on: have its
+	 * probes stay where they are and, in files that are mapped again, come back.
+	 * NULL: they end with that thread, as is_dead() says of them then.
+	 */
+	struct error *(*hold)(struct attachment *self, int pid);
 	/* Take away the probes of one process. */
 	void (*detach_process)(struct attachment *self, int pid);
 	/* Take all probes away; returns at once or nearly so. */
 	void (*detach)(struct attachment *self);
 };
 
-/* Put those of the process `pid` last, each part in its order; the number of others. For
- * attach_*.c. */
-static inline size_t attachment_sort_out(struct attachment *self, int pid)
+/* Put those of the process `pid`, or all (0), last, each part in its order; the number of
+ * others. For attach_*.c. */
+static inline size_t attached_sort_out(struct attached list[], size_t count, int pid)
 {
 	size_t others = 0;
 
-	for (size_t i = 0; i < self->list.len; i++) {
-		const struct attached at = self->list.data[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct attached at = list[i];
 
-		if (at.pid == pid)
+		if (!pid || at.pid == pid)
 			continue;
-		memmove(&self->list.data[others + 1], &self->list.data[others],
-			(i - others) * sizeof(at));
-		self->list.data[others++] = at;
+		memmove(&list[others + 1], &list[others], (i - others) * sizeof(at));
+		list[others++] = at;
 	}
 	return others;
 }

@@ -9,7 +9,9 @@
 #include <linux/bpf.h>
 
 #include "bpf/syscall.h"
+#include "bpf/attach_hold.h"
 #include "bpf/link.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 
 #define MAX_THREADS 64
@@ -55,11 +57,13 @@ static void multi_detach(struct attachment *self)
 {
 	close_from(self, 0);
 	vec_deinit(&self->list);
+	attach_hold_forget(self, 0);
 }
 
 static void multi_detach_process(struct attachment *self, int pid)
 {
-	close_from(self, attachment_sort_out(self, pid));
+	close_from(self, attached_sort_out(self->list.data, self->list.len, pid));
+	attach_hold_forget(self, pid);
 }
 
 /* struct bpf_link_info (include/uapi/linux/bpf.h, 6.8), as far as it matters here. */
@@ -99,17 +103,14 @@ static struct error *refused(int err, const struct attach_probe *first)
 
 /* One link for each program, file and kind: first those of returns, since a return
  * without an entry is ignored, and an entry without a return would wait. */
-static struct error *multi_attach(struct attachment *self, int pid,
-				  const struct attach_probe probes[], size_t count,
-				  bool cookies)
+static struct error *attach_links(struct attachment *self, int pid,
+				  const struct attach_probe probes[], size_t count)
 {
 	_cleanup_(freep) uint64_t *offsets = calloc(count, sizeof(*offsets));
 	_cleanup_(freep) uint64_t *values = calloc(count, sizeof(*values));
 	_cleanup_(freep) uint64_t *ref_ctrs = calloc(count, sizeof(*ref_ctrs));
 	_cleanup_(freep) bool *done = calloc(count, sizeof(*done));
-	size_t before = self->list.len;
 
-	(void)cookies; /* every kernel with uprobe_multi has them */
 	if (!offsets || !values || !ref_ctrs || !done)
 		return error_no_memory();
 	for (int is_return = 1; is_return >= 0; is_return--) {
@@ -145,7 +146,6 @@ static struct error *multi_attach(struct attachment *self, int pid,
 
 				if (fd >= 0)
 					close(fd);
-				close_from(self, before);
 				return err;
 			}
 		}
@@ -153,11 +153,32 @@ static struct error *multi_attach(struct attachment *self, int pid,
 	return NULL;
 }
 
+static struct error *multi_attach(struct attachment *self, int pid,
+				  const struct attach_probe probes[], size_t count,
+				  bool cookies)
+{
+	size_t links = self->list.len, places = self->places.len;
+	struct error *err = pid ? attach_hold_note(self, pid, probes, count) : NULL;
+
+	(void)cookies; /* every kernel with uprobe_multi has them */
+	if (!err)
+		err = attach_links(self, pid, probes, count);
+	/* It may have ended only now: some of the links have their breakpoints then. */
+	if (!err && pid && living_has_lost_first(pid))
+		err = attach_hold(self, pid);
+	if (err) {
+		close_from(self, links);
+		attach_hold_forget_from(self, places);
+	}
+	return err;
+}
+
 const struct attach_ops attach_uprobe_multi = {
 	.name = "uprobe_multi",
 	.attach_type = ATTACH_TYPE_UPROBE_MULTI,
 	.attach = multi_attach,
 	.is_dead = multi_is_dead,
+	.hold = attach_hold,
 	.detach_process = multi_detach_process,
 	.detach = multi_detach,
 };

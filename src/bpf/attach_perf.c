@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/attach.h"
+#include "bpf/attach_events.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,6 +17,7 @@
 #include <linux/perf_event.h>
 
 #include "bpf/link.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 
 #define PMU_DIR "/sys/bus/event_source/devices/uprobe"
@@ -31,13 +34,26 @@ static int pmu_number(const char *path, const char *format)
 	return f && fscanf(f, format, &n) == 1 ? n : -1;
 }
 
-static int open_event(int pmu, int return_bit, int pid, const struct attach_probe *probe)
+struct error *uprobe_pmu_find(struct uprobe_pmu *ret)
+{
+	ret->type = pmu_number(PMU_DIR "/type", "%d");
+	ret->return_bit = pmu_number(PMU_DIR "/format/retprobe", "config:%d");
+	return ret->type >= 0 && ret->return_bit >= 0
+		       ? NULL
+		       : error_create(ERROR_UNSUPPORTED,
+				      "this kernel has no uprobes (" PMU_DIR
+				      " is missing: CONFIG_UPROBE_EVENTS)");
+}
+
+int uprobe_event_open(const struct uprobe_pmu *pmu, int task, bool is_disabled,
+		      const struct attach_probe *probe)
 {
 	struct perf_event_attr attr = {
-		.type = (uint32_t)pmu,
+		.type = (uint32_t)pmu->type,
 		.size = sizeof(attr),
-		.config = (probe->is_return ? UINT64_C(1) << return_bit : 0) |
+		.config = (probe->is_return ? UINT64_C(1) << pmu->return_bit : 0) |
 			  probe->ref_ctr << REF_CTR_SHIFT,
+		.disabled = is_disabled,
 		.uprobe_path = (uint64_t)(uintptr_t)probe->path,
 		.probe_offset = probe->offset,
 		.sample_period = 1,
@@ -45,30 +61,37 @@ static int open_event(int pmu, int return_bit, int pid, const struct attach_prob
 	};
 	/* An event of all processes wants one processor, and its program runs on all
 	 * (kernel/trace/trace_uprobe.c, __uprobe_perf_func()). */
-	long fd = syscall(SYS_perf_event_open, &attr, pid ? pid : -1, pid ? -1 : 0, -1,
+	long fd = syscall(SYS_perf_event_open, &attr, task ? task : -1, task ? -1 : 0, -1,
 			  PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
 }
 
 /* Let the programs stop at once: removing each breakpoint takes the kernel 0.1 s. */
-static void disable_from(struct attachment *self, size_t first)
+static void disable(const struct attached events[], size_t count)
 {
-	for (size_t i = first; i < self->list.len; i++)
-		ioctl(self->list.data[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < count; i++)
+		ioctl(events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /*
  * The last close of an event waits for the kernel. A grandchild that holds nothing but
  * the events does the waiting, so that memtrace can exit at once.
  */
-static void close_from(struct attachment *self, size_t first)
+void uprobe_events_close(const struct attached events[], size_t count, bool goes_on)
 {
-	disable_from(self, first);
+	int ours[2];
+	char c;
 
-	pid_t child = self->list.len > first ? fork() : -1;
+	disable(events, count);
+
+	/* It is to be the last, so it waits until we have closed them. */
+	bool has_pipe = goes_on && count && !pipe2(ours, O_CLOEXEC);
+	pid_t child = count && (has_pipe || !goes_on) ? fork() : -1;
 
 	if (child == 0) {
+		if (has_pipe)
+			close(ours[1]);
 		if (fork() == 0) {
 			setsid();
 			signal(SIGINT, SIG_IGN);
@@ -77,50 +100,85 @@ static void close_from(struct attachment *self, size_t first)
 			/* Keep no one waiting for the end of our output. */
 			for (int fd = 0; fd <= 2; fd++)
 				close(fd);
-			for (size_t i = first; i < self->list.len; i++)
-				close(self->list.data[i].fd);
+			while (has_pipe && read(ours[0], &c, 1) < 0 && errno == EINTR)
+				;
+			for (size_t i = 0; i < count; i++)
+				close(events[i].fd);
 		}
 		_exit(0);
 	}
 	if (child > 0)
 		waitpid(child, NULL, 0);
-	for (size_t i = first; i < self->list.len; i++)
-		close(self->list.data[i].fd);
-	if (self->list.len > first)
-		self->list.len = first;
+	for (size_t i = 0; i < count; i++)
+		close(events[i].fd);
+	if (has_pipe) {
+		close(ours[0]);
+		close(ours[1]);
+	}
+}
+
+static void close_from(struct attachment *self, size_t first, bool goes_on)
+{
+	if (self->list.len <= first)
+		return;
+	uprobe_events_close(&self->list.data[first], self->list.len - first, goes_on);
+	self->list.len = first;
 }
 
 static void perf_detach(struct attachment *self)
 {
-	close_from(self, 0);
+	close_from(self, 0, false);
 	vec_deinit(&self->list);
 }
 
 static void perf_detach_process(struct attachment *self, int pid)
 {
-	close_from(self, attachment_sort_out(self, pid));
+	close_from(self, attached_sort_out(self->list.data, self->list.len, pid), true);
 }
 
-/* perf_poll() (kernel/events/core.c): an event hangs up when its task has exited. A link
- * never does. */
+/* perf_poll() (kernel/events/core.c): an event hangs up when its task has exited, and
+ * when it has no ring. A link never does. */
+bool uprobe_event_has_ended(int event)
+{
+	size_t bytes = 2 * (size_t)sysconf(_SC_PAGESIZE);
+	void *ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+	struct pollfd fd = {.fd = event};
+	bool has_ended = poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP;
+
+	if (ring != MAP_FAILED)
+		munmap(ring, bytes);
+	return has_ended;
+}
+
 static bool perf_is_dead(const struct attached *at)
 {
-	struct pollfd fd = {.fd = at->fd};
-
-	return at->pid && poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP;
+	return at->pid && uprobe_event_has_ended(at->fd);
 }
 
-static struct error *attach_one(struct attachment *self, int pmu, int return_bit, int pid,
-				const struct attach_probe *probe, bool cookies)
+struct error *uprobe_event_refused(int error, const struct attach_probe *probe)
 {
-	int event = open_event(pmu, return_bit, pid, probe);
+	return error_errno(error == -EPERM || error == -EACCES ? ERROR_PERMISSION
+							       : ERROR_UNSUPPORTED,
+			   -error, "cannot probe %s in %s (perf uprobe at %#lx)",
+			   probe->function, probe->path, (unsigned long)probe->offset);
+}
 
+static struct error *attach_one(struct attachment *self, const struct uprobe_pmu *pmu,
+				int pid, const struct attach_probe *probe, bool cookies)
+{
+	int event = -ESRCH;
+
+	/* What is refused takes the kernel 0.1 s, too. */
+	if (!pid || !living_has_lost_first(pid))
+		event = uprobe_event_open(pmu, pid, false, probe);
+	/* An event of another thread would end with that: only one of all processes is
+	 * sure to be there. Its program passes others' hits over. */
+	if (event == -ESRCH && pid && living_has_lost_first(pid)) {
+		event = uprobe_event_open(pmu, 0, false, probe);
+		self->is_wide = true;
+	}
 	if (event < 0)
-		return error_errno(
-			event == -EPERM || event == -EACCES ? ERROR_PERMISSION
-							    : ERROR_UNSUPPORTED,
-			-event, "cannot probe %s in %s (perf uprobe at %#lx)",
-			probe->function, probe->path, (unsigned long)probe->offset);
+		return uprobe_event_refused(event, probe);
 	if (!vec_push(&self->list, ((struct attached){event, pid}))) {
 		close(event);
 		return error_no_memory();
@@ -150,23 +208,20 @@ static struct error *perf_attach(struct attachment *self, int pid,
 				 const struct attach_probe probes[], size_t count,
 				 bool cookies)
 {
-	int pmu = pmu_number(PMU_DIR "/type", "%d");
-	int return_bit = pmu_number(PMU_DIR "/format/retprobe", "config:%d");
 	size_t before = self->list.len;
+	struct uprobe_pmu pmu;
+	struct error *missing = uprobe_pmu_find(&pmu);
 
-	if (pmu < 0 || return_bit < 0)
-		return error_create(ERROR_UNSUPPORTED,
-				    "this kernel has no uprobes (" PMU_DIR " is missing: "
-				    "CONFIG_UPROBE_EVENTS)");
+	if (missing)
+		return missing;
 	for (int is_return = 1; is_return >= 0; is_return--) {
 		for (size_t i = 0; i < count; i++) {
 			struct error *err = NULL;
 
 			if (probes[i].is_return == is_return)
-				err = attach_one(self, pmu, return_bit, pid, &probes[i],
-						 cookies);
+				err = attach_one(self, &pmu, pid, &probes[i], cookies);
 			if (err) {
-				close_from(self, before);
+				close_from(self, before, true);
 				return err;
 			}
 		}

@@ -105,6 +105,24 @@ struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int 
  */
 bool tracer_probes_ended(struct tracer *tracer, int pid);
 
+/* What becomes of the probes of a process whose first thread has ended. */
+enum tracer_probes {
+	TRACER_PROBES_STAY,
+	TRACER_PROBES_END,   /* any moment now */
+	TRACER_PROBES_ENDED, /* and were taken away, as by tracer_probes_ended() */
+};
+
+/*
+ * The first thread of the process `pid` has ended while others go on. What can be done is
+ * done for its probes to stay; to be called again when it has mapped files since.
+ */
+struct error *tracer_lost_first(struct tracer *tracer, int pid, enum tracer_probes *ret)
+	__attribute__((warn_unused_result));
+
+/* Did that take breakpoints in all processes that map the same files? Their hits are
+ * passed over, but cost them time. */
+bool tracer_is_wide(const struct tracer *tracer);
+
 /* Code of an allocator in a process; end exclusive. */
 struct code_range {
 	uint64_t start, end;

@@ -122,6 +122,24 @@ bool tracer_probes_ended(struct tracer *t, int pid)
 	return true;
 }
 
+struct error *tracer_lost_first(struct tracer *t, int pid, enum tracer_probes *ret)
+{
+	bool is_own = t->options.scope == SCOPE_PROCESSES && t->attachment.ops;
+
+	*ret = TRACER_PROBES_STAY;
+	if (is_own && t->attachment.ops->hold)
+		return t->attachment.ops->hold(&t->attachment, pid);
+	if (is_own && t->attachment.list.len)
+		*ret = tracer_probes_ended(t, pid) ? TRACER_PROBES_ENDED
+						   : TRACER_PROBES_END;
+	return NULL;
+}
+
+bool tracer_is_wide(const struct tracer *t)
+{
+	return t->attachment.is_wide;
+}
+
 static void describe(const struct tracer *t, uint32_t slot, uint64_t tgid,
 		     struct tracer_process *ret)
 {

@@ -40,6 +40,8 @@ struct tracee {
 				 later than then; 0: no */
 	uint64_t noticed_ns;  /* the same: since when that is known */
 	bool check_image;     /* it may have done so */
+	uint64_t first_ended_ns; /* the same: its first thread has ended; 0: no, or all
+				has been done about it */
 	bool exited;
 	bool reported; /* as exited, in a report */
 	bool dropped;  /* of no interest any more */

@@ -148,6 +148,18 @@ void tracees_note(const struct tracees *ts, const struct tracee *t, const char *
 	fputc('\n', stderr);
 }
 
+void tracees_say_wide(struct tracees *ts)
+{
+	if (ts->said_wide || !tracer_is_wide(ts->tracer))
+		return;
+	ts->said_wide = true;
+	if (!ts->options->quiet)
+		fputs("memtrace: the first thread of a process has ended, and the kernel "
+		      "probes it only together with all processes that map the same "
+		      "files, which slows these down\n",
+		      stderr);
+}
+
 /* --- start ------------------------------------------------------------------------ */
 
 struct error *tracees_open(struct tracees *ts, int pid, struct plan **ret)
@@ -203,5 +215,6 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 	vec_foreach (t, &ts->list)
 		if (!err && !ts->options->kernel)
 			err = tracees_trace(ts, *t);
+	tracees_say_wide(ts);
 	return err;
 }

@@ -41,6 +41,7 @@ struct tracees {
 	uint64_t next_forget_ns; /* the same: slots of nobody are looked for then */
 	unsigned looks;
 	bool said_no_room;
+	bool said_wide;
 	bool look_soon; /* somebody is about to become another program */
 };
 

@@ -5,6 +5,7 @@
 
 #include "cli/everyone.h"
 #include "cli/tracees_private.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
@@ -24,6 +25,9 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 /* The probes see an exec at most this long after the kernel has told of it. */
 #define EXEC_WAIT_MS 100
+
+/* So long after the kernel has told of a thread's end it may still have to be done. */
+#define END_WAIT_MS 1000
 
 /* The same for one that came later: where there is no room it has to wait. */
 static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
@@ -78,13 +82,28 @@ static size_t count_untold(const struct plan_object *object)
 	return n;
 }
 
-/* Files that it has mapped since may hold an allocator. */
-static struct error *plan_more(struct tracees *ts, struct tracee *t)
+/* Where its first thread has ended probes do not come to newly mapped files by
+ * themselves.
+ */
+static struct error *hold_probes(struct tracees *ts, const struct tracee *t)
+{
+	enum tracer_probes probes;
+
+	return living_has_lost_first(t->pid)
+		       ? tracer_lost_first(ts->tracer, t->pid, &probes)
+		       : NULL;
+}
+
+/* Files that it has mapped since may hold an allocator. `what` says in one word or two
+ * that it has. */
+static struct error *plan_more(struct tracees *ts, struct tracee *t, const char *what)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	size_t refused = 0, sites;
-	struct error *err = tracee_plan(t, &ts->plan_options, &plan);
+	struct error *err = hold_probes(ts, t);
 
+	if (!err)
+		err = tracee_plan(t, &ts->plan_options, &plan);
 	if (err)
 		goto out;
 	err = tracer_attach(ts->tracer, plan, t->pid, &refused);
@@ -96,7 +115,7 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t)
 	vec_foreach (object, &plan->objects) {
 		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
 
-		tracees_note(ts, t, "has loaded %s: %zu functions are traced from now on",
+		tracees_note(ts, t, "%s %s: %zu functions are traced from now on", what,
 			     path ? path : "?", object->sites.len);
 		if (count_untold(object))
 			tracees_note(ts, t,
@@ -209,7 +228,42 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	if (!err && tracer_probes_ended(ts->tracer, t->pid))
 		tracees_note(ts, t,
 			     "did so in a thread: its first allocations were missed");
-	return err ? err : plan_more(ts, t);
+	return err ? err : plan_more(ts, t, "has loaded");
+}
+
+/*
+ * The first thread may have ended; when the process has, that is known soon. Probes are
+ * the first thread's, as far as the kernel is concerned.
+ */
+static struct error *follow_first(struct tracees *ts, struct tracee *t)
+{
+	enum tracer_probes probes = TRACER_PROBES_END;
+	struct error *err = NULL;
+
+	if (living_has_lost_first(t->pid))
+		err = tracer_lost_first(ts->tracer, t->pid, &probes);
+	if (probes == TRACER_PROBES_END && !err &&
+	    clock_now_ns() - t->first_ended_ns < END_WAIT_MS * UINT64_C(1000000)) {
+		ts->look_soon = true;
+		return NULL;
+	}
+	t->first_ended_ns = 0;
+	if (err && err->code != ERROR_GONE && err->code != ERROR_NO_MEMORY) {
+		_cleanup_(freep) char *why = escape_dup(err->message);
+
+		tracees_note(ts, t, "may lose its probes: %s", why ? why : "?");
+	}
+	if (err && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		err = NULL;
+	}
+	if (err || probes != TRACER_PROBES_ENDED)
+		return err;
+	tracees_note(ts, t,
+		     "has lost its first thread and with it its probes, which are set "
+		     "anew: some allocations and frees were missed");
+	proc_maps_deinit(&t->planned);
+	return plan_more(ts, t, "is probed anew in");
 }
 
 static void on_event(void *arg, const struct watch_event *event)
@@ -237,11 +291,16 @@ static void on_event(void *arg, const struct watch_event *event)
 			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
 		break;
 	case WATCH_EXIT:
-		break; /* its pidfd tells when the last thread has ended */
+		/* Its pidfd tells when the last thread has ended. */
+		if (t)
+			t->first_ended_ns = clock_now_ns();
+		break;
 	case WATCH_LOST:
 		vec_foreach (each, &ts->list) {
 			(*each)->maps_changed = (*each)->wants_plan = true;
 			(*each)->check_image = true;
+			if (!(*each)->exited && living_has_lost_first((*each)->pid))
+				(*each)->first_ended_ns = clock_now_ns();
 		}
 		break;
 	}
@@ -371,10 +430,16 @@ static struct error *follow(struct tracees *ts, struct tracee **at)
 		if (err)
 			return err;
 	}
+	if (t->first_ended_ns) {
+		struct error *err = follow_first(ts, t);
+
+		if (err)
+			return err;
+	}
 	if (!t->wants_plan || ts->scope == SCOPE_ALL)
 		return NULL;
 	t->wants_plan = false;
-	return plan_more(ts, t);
+	return plan_more(ts, t, "has loaded");
 }
 
 struct error *tracees_forget_orphans(struct tracees *ts)
@@ -440,6 +505,7 @@ struct error *tracees_look(struct tracees *ts)
 	for (size_t i = 0; i < ts->list.len && !err; i++)
 		err = follow(ts, &ts->list.data[i]);
 	sweep(ts);
+	tracees_say_wide(ts);
 	if (!err)
 		err = find_new(ts);
 	if (!err && now_ns >= ts->next_forget_ns) {

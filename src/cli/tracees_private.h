@@ -28,6 +28,9 @@ struct error *tracees_add(struct tracees *tracees, struct tracee *tracee)
 struct error *tracees_forget_orphans(struct tracees *tracees)
 	__attribute__((warn_unused_result));
 
+/* Say once when processes that are not traced pay for one that is. */
+void tracees_say_wide(struct tracees *tracees);
+
 /* printf-style note on standard error, of children with -v only; the process's name comes
  * first. What the target chose is for the caller to escape. */
 void tracees_note(const struct tracees *tracees, const struct tracee *tracee,

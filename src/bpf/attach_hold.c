@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/attach_hold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/attach_events.h"
+#include "target/living.h"
+#include "util/cleanup.h"
+
+/* How many threads may end too soon, one after another: each costs 0.1 s. */
+#define TRIES_MAX 2
+
+/* --- places ----------------------------------------------------------------------- */
+
+static bool is_same_place(const struct attach_probe *a, const struct attach_probe *b)
+{
+	return a->offset == b->offset && !strcmp(a->path, b->path);
+}
+
+/* The first of `probes` with the same file. */
+static size_t first_in_file(const struct attach_probe probes[], size_t i)
+{
+	size_t first = 0;
+
+	while (strcmp(probes[first].path, probes[i].path) != 0)
+		first++;
+	return first;
+}
+
+struct error *attach_hold_note(struct attachment *self, int pid,
+			       const struct attach_probe probes[], size_t count)
+{
+	size_t before = self->places.len;
+	_cleanup_(freep) int *files = calloc(count, sizeof(*files));
+
+	if (!files)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		size_t in_file = first_in_file(probes, i), same = 0;
+		struct attached_place place = {.pid = pid,
+					       .offset = probes[i].offset,
+					       .ref_ctr = probes[i].ref_ctr,
+					       .hold = -1};
+
+		while (same < i && !is_same_place(&probes[same], &probes[i]))
+			same++;
+		if (same < i)
+			continue;
+		place.owns_file = in_file == i;
+		/* The path may lead nowhere once its thread has ended. */
+		files[i] = place.owns_file ? open(probes[i].path, O_PATH | O_CLOEXEC)
+					   : files[in_file];
+		place.file = files[i];
+		if (vec_push(&self->places, place))
+			continue;
+		if (place.owns_file)
+			closep(&place.file);
+		attach_hold_forget_from(self, before);
+		return error_no_memory();
+	}
+	return NULL;
+}
+
+void attach_hold_forget_from(struct attachment *self, size_t first)
+{
+	VEC(struct attached) holds = {0};
+
+	for (size_t i = first; i < self->places.len; i++) {
+		struct attached_place *place = &self->places.data[i];
+
+		if (place->owns_file)
+			closep(&place->file);
+		/* Without memory we do the waiting. */
+		if (place->hold >= 0 &&
+		    !vec_push(&holds, ((struct attached){place->hold, place->pid})))
+			close(place->hold);
+	}
+	if (holds.len)
+		uprobe_events_close(holds.data, holds.len, true);
+	vec_deinit(&holds);
+	if (self->places.len > first)
+		self->places.len = first;
+}
+
+void attach_hold_forget(struct attachment *self, int pid)
+{
+	size_t others = 0;
+
+	for (size_t i = 0; i < self->places.len; i++) {
+		struct attached_place place = self->places.data[i];
+
+		if (!pid || place.pid == pid)
+			continue;
+		memmove(&self->places.data[others + 1], &self->places.data[others],
+			(i - others) * sizeof(place));
+		self->places.data[others++] = place;
+	}
+	attach_hold_forget_from(self, others);
+	if (!self->places.len)
+		vec_deinit(&self->places);
+}
+
+/* --- holding ---------------------------------------------------------------------- */
+
+/* When its thread has ended the breakpoints that there are stay, as our programs return
+ * 0, but no new ones are set (handler_chain() and uprobe_mmap() of
+ * kernel/events/uprobes.c). */
+static bool is_held(const struct attached_place *place)
+{
+	return place->hold >= 0 && !uprobe_event_has_ended(place->hold);
+}
+
+/* The new event, or a negative errno value; -ESRCH: nobody lives. */
+static int open_hold(struct attachment *self, const struct uprobe_pmu *pmu, int pid,
+		     const struct attach_probe *probe)
+{
+	struct living living = living_begin(pid);
+
+	for (int i = 0; i < TRIES_MAX && !self->is_wide; i++) {
+		int event = uprobe_event_open(pmu, living.tid, true, probe);
+
+		/* It is of use if its thread has lived so long. */
+		if ((event >= 0 && living_is_there(&living)) ||
+		    (event < 0 && event != -ESRCH))
+			return event;
+		closep(&event);
+		living_retry(&living);
+	}
+	if (!living_is_there(&living) && !living_retry(&living))
+		return -ESRCH;
+	self->is_wide = true;
+	return uprobe_event_open(pmu, 0, true, probe);
+}
+
+static struct error *hold_place(struct attachment *self, const struct uprobe_pmu *pmu,
+				struct attached_place *place)
+{
+	char path[32];
+	const struct attach_probe probe = {
+		.path = path,
+		.function = "functions",
+		.offset = place->offset,
+		.ref_ctr = place->ref_ctr,
+	};
+	int event;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->file);
+	event = open_hold(self, pmu, place->pid, &probe);
+	if (event == -ESRCH)
+		return error_create(ERROR_GONE, "process %d has exited", place->pid);
+	if (event < 0)
+		return uprobe_event_refused(event, &probe);
+	if (place->hold >= 0)
+		uprobe_events_close(&(const struct attached){place->hold, place->pid}, 1,
+				    true);
+	place->hold = event;
+	return NULL;
+}
+
+struct error *attach_hold(struct attachment *self, int pid)
+{
+	struct uprobe_pmu pmu;
+	struct error *err = uprobe_pmu_find(&pmu);
+
+	vec_foreach (place, &self->places) {
+		if (!err && place->pid == pid && place->file >= 0 && !is_held(place))
+			err = hold_place(self, &pmu, place);
+	}
+	if (err && err->code == ERROR_PERMISSION) {
+		error_destroy(err);
+		return error_create(
+			ERROR_PERMISSION,
+			"the first thread of process %d has ended: to probe the "
+			"others run as root or with CAP_SYS_ADMIN",
+			pid);
+	}
+	return err ? error_prefix(err, "the first thread of process %d has ended", pid)
+		   : NULL;
+}
