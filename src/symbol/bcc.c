@@ -236,12 +236,17 @@ static bool is_module(const char *module)
 	       !(base && !strncmp(base, "/perf-", 6) && ends_with(base, ".map"));
 }
 
-/* For a module that libbcc cannot open it gives the address as the offset. */
+/* Code above is at addresses that no program was linked for (x86-64 psABI 3.5.1, the
+ * small code model). */
+#define LINKED_BELOW (UINT64_C(1) << 32)
+
+/* For a module that libbcc cannot open it gives the address as the offset, and so it does
+ * for programs that lie where they were linked for. */
 static uint64_t fix_offset(const struct generation *generation, uint64_t address,
 			   const struct bcc_symbol *sym)
 {
-	if (sym->offset != address ||
-	    !(sym->module[0] == '[' || ends_with(sym->module, " (deleted)")))
+	if (sym->offset != address || (address < LINKED_BELOW && sym->module[0] != '[' &&
+				       !ends_with(sym->module, " (deleted)")))
 		return sym->offset;
 	for (size_t i = 0; i < generation->maps.ranges.len; i++) {
 		const struct code_range *range = &generation->maps.ranges.data[i];

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,6 +73,32 @@ static void misses_quietly(void)
 		symbol_deinit(&symbol);
 	}
 	symbolizer_destroy(symbolizer);
+}
+
+/* Of code in a file that libbcc cannot read, the offset is that in the file. */
+static void code_of_an_unreadable_file(void)
+{
+	static const char content[3 * 4096] = "no ELF file";
+	char path[] = "/tmp/symbol_test_XXXXXX";
+	int fd = mkstemp(path);
+	struct symbolizer *symbolizer;
+	struct symbol symbol;
+	char *code;
+
+	REQUIRE(fd >= 0);
+	REQUIRE(write(fd, content, sizeof(content)) == sizeof(content));
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 8192);
+	REQUIRE(code != MAP_FAILED);
+	symbolizer = create(getpid());
+	REQUIRE(!symbolizer->ops->resolve(symbolizer, (uintptr_t)code + 16, &symbol));
+	CHECK(!symbol.name);
+	CHECK_STR(symbol.module, path);
+	CHECK_INT(symbol.offset, 8192 + 16);
+	symbol_deinit(&symbol);
+	symbolizer_destroy(symbolizer);
+	munmap(code, 4096);
+	unlink(path);
+	close(fd);
 }
 
 static void refuses_nobody(void)
@@ -220,6 +248,7 @@ int main(void)
 {
 	RUN(names_ourselves);
 	RUN(misses_quietly);
+	RUN(code_of_an_unreadable_file);
 	RUN(refuses_nobody);
 	RUN(answers_after_exit);
 	RUN(forgets_at_exec);
