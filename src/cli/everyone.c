@@ -156,8 +156,8 @@ static struct error *plan_file(struct tracees *ts, struct plan **ret)
 	};
 	struct plan_options options = ts->plan_options;
 	_cleanup_(allocators_deinit) struct allocators allocators = {0};
-	_cleanup_(freep) char *stripped = NULL;
-	struct error *err = allocators_scan(&file, &how, &allocators, &stripped);
+	_cleanup_(freep) char *why_none = NULL;
+	struct error *err = allocators_scan(&file, &how, &allocators, &why_none);
 
 	if (err)
 		return err;
@@ -167,8 +167,8 @@ static struct error *plan_file(struct tracees *ts, struct plan **ret)
 		return error_create(ERROR_NOT_FOUND,
 				    "%s does not define malloc and free, nor such a pair "
 				    "of another known allocator%s%s",
-				    library, stripped ? ": " : "",
-				    stripped ? stripped : "");
+				    library, why_none ? ": " : "",
+				    why_none ? why_none : "");
 	options.unmapped = true;
 	return plan_build_for(&allocators, &options, ret);
 }

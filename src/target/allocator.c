@@ -143,14 +143,14 @@ struct search {
 	const struct allocator_options *options;
 	struct modules modules;
 	size_t executable; /* index of the module that is the executable, or SIZE_MAX */
-	char *stripped;    /* what is missing in the executable, or NULL */
+	char *why_none;    /* what is missing in the executable, or NULL */
 	struct error *refused; /* of the first file that we may not open, or NULL */
 };
 
 static void search_deinit(struct search *search)
 {
 	vec_deinit(&search->modules.list);
-	free(search->stripped);
+	free(search->why_none);
 	error_destroy(search->refused);
 }
 
@@ -196,7 +196,7 @@ static struct error *scan_module(struct search *search, size_t index, bool is_na
 {
 	const struct module *module = &search->modules.list.data[index];
 	_cleanup_(freep) char *open_path = NULL;
-	char *stripped = NULL;
+	char *why_none = NULL;
 	struct error *err = NULL;
 
 	if (!is_known(search, module->code))
@@ -216,12 +216,12 @@ static struct error *scan_module(struct search *search, size_t index, bool is_na
 		.pid = search->proc->pid,
 	};
 
-	err = allocators_scan(&file, search->options, ret, &stripped);
-	if (stripped && (is_named || file.is_executable)) {
-		free(search->stripped);
-		search->stripped = take(stripped);
+	err = allocators_scan(&file, search->options, ret, &why_none);
+	if (why_none && (is_named || file.is_executable)) {
+		free(search->why_none);
+		search->why_none = take(why_none);
 	}
-	free(stripped);
+	free(why_none);
 	return err;
 }
 
@@ -316,15 +316,14 @@ static struct error *find_named(struct search *search, struct allocators *ret)
 	if (search->options->otel)
 		return error_create(ERROR_NOT_FOUND, "%s has no " OTEL_PROBES,
 				    module_path);
-	return error_create(ERROR_NOT_FOUND,
-			    "%s does not define %smalloc and %sfree, nor such a pair of "
-			    "%s%s%s: name the file that holds the allocator with --lib "
-			    "PATH",
-			    module_path, prefix ? prefix : "", prefix ? prefix : "",
-			    prefix ? "jemalloc's with this prefix"
-				   : "another known allocator",
-			    search->stripped ? ", in the symbols that it has; " : "",
-			    search->stripped ? search->stripped : "");
+	return error_create(
+		ERROR_NOT_FOUND,
+		"%s does not define %smalloc and %sfree, nor such a pair of "
+		"%s%s%s: name the file that holds the allocator with --lib "
+		"PATH",
+		module_path, prefix ? prefix : "", prefix ? prefix : "",
+		prefix ? "jemalloc's with this prefix" : "another known allocator",
+		search->why_none ? "; " : "", search->why_none ? search->why_none : "");
 }
 
 /* Does the process tell of blocks itself? What a search of allocators has not found. */
@@ -357,14 +356,14 @@ static struct error *none_found(struct search *search)
 	strbuf_appendf(&text,
 		       "no allocator found in process %d (%s): ", search->proc->pid,
 		       search->proc->command);
-	if (search->stripped)
-		strbuf_appendf(&text, "%s; or name the library", search->stripped);
+	if (search->why_none)
+		strbuf_appendf(&text, "%s; or name the library", search->why_none);
 	else
 		strbuf_append(&text, "searched ");
-	for (size_t i = 0; i < count && i < LISTED_MAX && !search->stripped; i++)
+	for (size_t i = 0; i < count && i < LISTED_MAX && !search->why_none; i++)
 		strbuf_appendf(&text, "%s%s", i ? ", " : "",
 			       search->modules.list.data[i].code->path);
-	if (!search->stripped) {
+	if (!search->why_none) {
 		if (!count)
 			strbuf_append(&text, "its mappings, none of a file");
 		if (count > LISTED_MAX)
@@ -377,6 +376,7 @@ static struct error *none_found(struct search *search)
 	if (!prefix)
 		strbuf_append(&text, ", or what its functions' names begin with by "
 				     "--symbols-prefix");
+	strbuf_append(&text, "; --growth shows without an allocator where memory grows");
 	if (tells_of_blocks(search))
 		strbuf_append(&text, "; it has " OTEL_PROBES ", which --otel-memory "
 				     "traces");

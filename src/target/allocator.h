@@ -97,6 +97,9 @@ struct allocator {
 	char *debug_path; /* the debug file that names come from, or NULL */
 	VEC(struct allocator_function) functions;   /* in the table's order */
 	VEC(const struct alloc_function *) missing; /* common functions not found */
+	/* Those that the file has, as far as can be seen, while where is not known: what
+	 * goes through them is not seen. */
+	VEC(const struct alloc_function *) hidden;
 	struct alloc_function *prefixed; /* the functions of --symbols-prefix, or NULL */
 };
 
@@ -123,12 +126,14 @@ struct allocator_options {
 /*
  * Find the allocators of the target in its executable mappings: first the executable,
  * then in address order. A family counts in a file when the file defines at least one
- * allocating and one freeing function of it (local symbols count for prefixed names
- * only). Operators new and delete count where they belong to an allocator of the file or
- * are the file's own; not those of the C++ runtimes, which call malloc. glibc's dynamic
- * linker is left out. When none is found in an executable without a symbol table its
- * debug file is looked for (target/debug_file.h). ERROR_NOT_FOUND says what was searched,
- * what is missing, and names --lib.
+ * allocating and one freeing function of it. Local symbols count for prefixed names, and
+ * for plain ones in a file that imports none of the common functions and has others of
+ * them for all to see, or is named: linkers make hidden functions local. Operators new
+ * and delete count where they belong to an allocator of the file or are the file's own;
+ * not those of the C++ runtimes, which call malloc. glibc's dynamic linker is left out.
+ * When none is found in an executable without a symbol table its debug file is looked for
+ * (target/debug_file.h). ERROR_NOT_FOUND says what was searched, what is missing, and
+ * names --lib.
  */
 struct error *allocators_find(const struct proc *proc, const struct proc_maps *maps,
 			      const struct allocator_options *options,
@@ -146,12 +151,12 @@ struct allocator_file {
 
 /*
  * Append the allocators of one file, whatever process has mapped it; the paths are
- * copied. There may be none: *stripped (owned) then says in a sentence why no names could
- * be found, or is NULL when the file has names.
+ * copied. There may be none: *why_none (owned) then says in a sentence that no names
+ * could be found, or that of malloc and free the file has only the one, or is NULL.
  */
 struct error *allocators_scan(const struct allocator_file *file,
 			      const struct allocator_options *options,
-			      struct allocators *ret, char **stripped)
+			      struct allocators *ret, char **why_none)
 	__attribute__((warn_unused_result));
 
 #endif

@@ -34,6 +34,21 @@ static const char *const markers[MARKER_COUNT] = {
 	[MARKER_CXX_RUNTIME] = "_ZSt15get_new_handlerv",
 };
 
+/*
+ * glibc's other names of the functions that it hides from the programs that it is linked
+ * into. They are nobody else's, so they say which one of several it is.
+ */
+static const struct {
+	const char *name, *own;
+} own_names[] = {
+	{"malloc", "__libc_malloc"},
+	{"free", "__libc_free"},
+	{"calloc", "__libc_calloc"},
+	{"realloc", "__libc_realloc"},
+};
+
+#define OWN_NAME_COUNT (sizeof(own_names) / sizeof(own_names[0]))
+
 struct range {
 	size_t begin, end; /* of rows */
 };
@@ -44,8 +59,10 @@ struct scan {
 	struct elf_file *elf;
 	char *debug_path;
 	VEC(struct row) rows;
-	struct elf_symbol *symbols; /* of the rows, then of the markers */
+	struct elf_symbol *symbols; /* of the rows, the markers, the own_names */
 	struct range families[ALLOC_FAMILY_COUNT];
+	bool has_own;   /* hidden functions with plain names are the file's allocator */
+	bool has_names; /* all its functions have symbols that can be seen */
 	struct alloc_function *prefixed;
 	struct allocators *ret;
 };
@@ -133,24 +150,86 @@ static bool choose_rows(struct scan *scan)
 	       add_rows(scan, alloc_families[ALLOC_FAMILY_LIBC].functions, false, true);
 }
 
+/*
+ * Does a local symbol with a plain name stand for a function of the file's allocator? ld
+ * makes hidden functions local in what can be loaded anywhere, lld in all that it links:
+ * malloc is one of them in a static PIE with glibc, free and the others are not. Static
+ * functions that happen to have such a name are in files that take malloc from elsewhere,
+ * or that have none of the others.
+ */
+static bool has_own(const struct scan *scan, struct range plain)
+{
+	bool ret = scan->file->is_named;
+
+	for (size_t i = plain.begin; i < plain.end; i++) {
+		const struct alloc_function *f = scan->rows.data[i].function;
+
+		if (f->common && scan->symbols[i].is_imported)
+			return false;
+		if (!f->mapping && scan->symbols[i].name && !scan->symbols[i].is_local)
+			ret = true;
+	}
+	return ret;
+}
+
+/* One of several local functions of the same name. */
+static void choose_own(const struct scan *scan, struct elf_symbol *symbol)
+{
+	const struct elf_symbol *own = scan->symbols + scan->rows.len + MARKER_COUNT;
+	const char *name = symbol->name;
+
+	symbol->name = NULL;
+	for (size_t i = 0; i < OWN_NAME_COUNT; i++)
+		if (!strcmp(own_names[i].name, name) && own[i].name &&
+		    !own[i].is_ambiguous) {
+			*symbol = own[i];
+			symbol->name = name;
+		}
+}
+
+static bool is_in(struct range range, size_t i)
+{
+	return i >= range.begin && i < range.end;
+}
+
+static void settle_locals(struct scan *scan)
+{
+	struct range plain = scan->families[ALLOC_FAMILY_LIBC];
+
+	scan->has_own = has_own(scan, plain);
+	for (size_t i = 0; i < scan->rows.len; i++) {
+		struct elf_symbol *symbol = &scan->symbols[i];
+
+		if (!symbol->is_local || scan->rows.data[i].local_too)
+			continue;
+		if (!scan->has_own ||
+		    !(is_in(plain, i) || is_in(scan->families[ALLOC_FAMILY_JEMALLOC], i)))
+			symbol->name = NULL;
+		else if (symbol->is_ambiguous)
+			choose_own(scan, symbol);
+	}
+}
+
 static struct error *look_up(struct scan *scan)
 {
-	size_t count = scan->rows.len + MARKER_COUNT;
+	size_t rows = scan->rows.len, count = rows + MARKER_COUNT + OWN_NAME_COUNT;
 	_cleanup_(freep) const char **names = calloc(count, sizeof(*names));
 
 	scan->symbols = calloc(count, sizeof(*scan->symbols));
 	if (!names || !scan->symbols)
 		return error_no_memory();
-	for (size_t i = 0; i < count; i++)
-		names[i] = i < scan->rows.len ? scan->rows.data[i].function->name
-					      : markers[i - scan->rows.len];
+	for (size_t i = 0; i < rows; i++)
+		names[i] = scan->rows.data[i].function->name;
+	for (size_t i = 0; i < MARKER_COUNT; i++)
+		names[rows + i] = markers[i];
+	for (size_t i = 0; i < OWN_NAME_COUNT; i++)
+		names[rows + MARKER_COUNT + i] = own_names[i].own;
 
 	struct error *err =
 		elf_file_find_functions(scan->elf, names, count, scan->symbols);
 
-	for (size_t i = 0; !err && i < scan->rows.len; i++)
-		if (scan->symbols[i].is_local && !scan->rows.data[i].local_too)
-			scan->symbols[i].name = NULL;
+	if (!err)
+		settle_locals(scan);
 	return err;
 }
 
@@ -208,6 +287,17 @@ static struct error *set_label(struct allocator *allocator, const char *label)
 	return NULL;
 }
 
+/* Is a function that was not found there all the same, as far as can be seen? */
+static bool is_hidden(const struct scan *scan, size_t row)
+{
+	const char *name = scan->rows.data[row].function->name;
+
+	if (!scan->has_own || !is_in(scan->families[ALLOC_FAMILY_LIBC], row))
+		return false;
+	return scan->symbols[row].is_ambiguous ||
+	       (!scan->has_names && (!strcmp(name, "malloc") || !strcmp(name, "free")));
+}
+
 static struct error *extend(const struct scan *scan, struct range range,
 			    struct allocator *allocator)
 {
@@ -217,6 +307,9 @@ static struct error *extend(const struct scan *scan, struct range range,
 			.symbol = scan->symbols[i],
 		};
 
+		if (!found.symbol.name && is_hidden(scan, i) &&
+		    !vec_push(&allocator->hidden, found.function))
+			return error_no_memory();
 		if (!found.symbol.name && !found.function->common)
 			continue;
 		if (found.symbol.name ? !vec_push(&allocator->functions, found)
@@ -375,6 +468,28 @@ static struct error *group_prefixed(struct scan *scan)
 
 /* --- one file ---------------------------------------------------------------------- */
 
+/* Half an allocator: what there is of it, and what there is not. */
+static struct error *explain_half(const struct scan *scan, char **ret)
+{
+	struct range plain = scan->families[ALLOC_FAMILY_LIBC];
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	bool frees = false;
+
+	strbuf_appendf(&text, "%s has ", scan->file->module_path);
+	for (size_t i = plain.begin, n = 0; i < plain.end; i++) {
+		const struct alloc_function *f = scan->rows.data[i].function;
+
+		if (!scan->symbols[i].name || f->mapping)
+			continue;
+		frees = frees || alloc_function_frees(f);
+		strbuf_appendf(&text, "%s%s", n++ ? ", " : "", f->name);
+	}
+	strbuf_append(&text, frees ? " and no function that allocates"
+				   : " and no free: what it allocates it never frees");
+	*ret = strbuf_steal(&text);
+	return *ret ? NULL : error_no_memory();
+}
+
 /* What to say of a file in which there are no names to find. */
 static struct error *explain_stripped(const struct scan *scan, char **ret)
 {
@@ -397,26 +512,36 @@ static struct error *explain_stripped(const struct scan *scan, char **ret)
 	return *ret ? NULL : error_no_memory();
 }
 
+static bool has_half(const struct scan *scan)
+{
+	struct range plain = scan->families[ALLOC_FAMILY_LIBC];
+
+	for (size_t i = plain.begin; i < plain.end; i++)
+		if (scan->symbols[i].name && !scan->rows.data[i].function->mapping)
+			return true;
+	return false;
+}
+
 struct error *allocators_scan(const struct allocator_file *file,
 			      const struct allocator_options *options,
-			      struct allocators *ret, char **stripped)
+			      struct allocators *ret, char **why_none)
 {
 	_cleanup_(scan_deinit) struct scan scan = {
 		.file = file, .options = options, .ret = ret};
 	size_t before = ret->list.len;
 	struct error *err = elf_file_open(file->open_path, &scan.elf);
 
-	*stripped = NULL;
+	*why_none = NULL;
 	if (err)
 		return err;
 	if (options->otel)
 		return allocator_otel_scan(file, scan.elf, ret);
 
-	bool has_names = debug_file_is_needless(scan.elf);
-
-	if (!has_names && (file->is_executable || file->is_named))
+	scan.has_names = debug_file_is_needless(scan.elf);
+	if (!scan.has_names && (file->is_executable || file->is_named))
 		err = debug_file_find(scan.elf, file->pid, file->module_path,
 				      &scan.debug_path);
+	scan.has_names = scan.has_names || scan.debug_path;
 	if (!err && !choose_rows(&scan))
 		err = error_no_memory();
 	if (!err)
@@ -424,9 +549,11 @@ struct error *allocators_scan(const struct allocator_file *file,
 	if (!err)
 		err = options->symbols_prefix ? group_prefixed(&scan)
 					      : group_families(&scan);
-	if (!err && ret->list.len == before && !has_names && !scan.debug_path)
-		err = explain_stripped(&scan, stripped);
-	return err;
+	if (err || ret->list.len != before)
+		return err;
+	if (!scan.has_names)
+		return explain_stripped(&scan, why_none);
+	return has_half(&scan) ? explain_half(&scan, why_none) : NULL;
 }
 
 void allocator_deinit(struct allocator *allocator)
@@ -439,6 +566,7 @@ void allocator_deinit(struct allocator *allocator)
 	free(allocator->prefixed);
 	vec_deinit(&allocator->functions);
 	vec_deinit(&allocator->missing);
+	vec_deinit(&allocator->hidden);
 	*allocator = (struct allocator){0};
 }
 

@@ -23,6 +23,8 @@ struct elf_symbol {
 	unsigned char type;   /* STT_GNU_IFUNC: the code there picks the function (gABI
 				 extension); it is not the function */
 	bool is_local;        /* STB_LOCAL: of one object, or hidden by the linker */
+	bool is_ambiguous;    /* local, and another of this name is elsewhere */
+	bool is_imported;     /* the file has it undefined: also when it is not found */
 };
 
 /* Open `path`: ERROR_NOT_FOUND or ERROR_PERMISSION with the open(2) errno,
@@ -35,8 +37,8 @@ void elf_file_close(struct elf_file *file);
  * Find defined functions by name: for each names[i] (count of them), fills ret[i] with
  * the symbol of .dynsym, else of .symtab, else of the debug file's .symtab; a name
  * without a symbol leaves ret[i].name NULL. Default symbol versions win over hidden ones
- * (bit 15 of .gnu.version, "name@V" in .symtab), and both over local symbols. One pass
- * over each table; a table is read only when names remain.
+ * (bit 15 of .gnu.version, "name@V" in .symtab), and both over local symbols, of which
+ * the first one counts. One pass over each table; a table is read only when names remain.
  * The names must outlive `ret`.
  */
 struct error *elf_file_find_functions(struct elf_file *file, const char *const names[],

@@ -206,6 +206,8 @@ static void offer_symbol(const struct elf_file *file, const struct table *table,
 
 		if (strncmp(wanted->names[n], name, length) || wanted->names[n][length])
 			continue;
+		if (sym.st_shndx == SHN_UNDEF)
+			ret[n].is_imported = true;
 		if (!is_function(file, &sym, &offset))
 			return;
 		if (table->versions &&
@@ -214,6 +216,9 @@ static void offer_symbol(const struct elf_file *file, const struct table *table,
 			rank = RANK_HIDDEN;
 		if (GELF_ST_BIND(sym.st_info) == STB_LOCAL)
 			rank = RANK_LOCAL;
+		if (rank == RANK_LOCAL && wanted->ranks[n] == RANK_LOCAL &&
+		    sym.st_value != ret[n].address)
+			ret[n].is_ambiguous = true;
 		if (rank <= wanted->ranks[n])
 			continue;
 		wanted->ranks[n] = (uint8_t)rank;
@@ -224,6 +229,7 @@ static void offer_symbol(const struct elf_file *file, const struct table *table,
 			.file_offset = offset,
 			.type = GELF_ST_TYPE(sym.st_info),
 			.is_local = rank == RANK_LOCAL,
+			.is_imported = ret[n].is_imported,
 		};
 	}
 }

@@ -264,6 +264,146 @@ static void programs_with_a_malloc(void)
 	CHECK_STR(labels("ld-2.28.so", malloc_and_free, 2), "");
 }
 
+#define LOCAL(name, offset)                                                              \
+	{                                                                                \
+		name, STB_LOCAL, STT_FUNC, 0, offset, true                               \
+	}
+#define IMPORT(name)                                                                     \
+	{                                                                                \
+		name, STB_GLOBAL, STT_FUNC, 0, 0, false                                  \
+	}
+
+/* The address of a function of the only allocator that there is; 0: not found. */
+static uint64_t address_in(const struct allocators *found, const char *name)
+{
+	REQUIRE(found->list.len == 1);
+	vec_foreach (f, &found->list.data[0].functions)
+		if (!strcmp(f->function->name, name))
+			return f->symbol.address;
+	return 0;
+}
+
+/* As ld makes it of a static PIE: what is hidden becomes local. */
+static void hidden_functions(void)
+{
+	static const struct built_symbol hidden_malloc[] = {
+		LOCAL("malloc", 0x200),
+		SYMBOL("free", 0x210),
+		SYMBOL("calloc", 0x220),
+		LOCAL("mallocx", 0x230),
+	};
+	static const struct built_symbol hidden_pair[] = {
+		LOCAL("malloc", 0x200),
+		LOCAL("free", 0x210),
+		SYMBOL("realloc", 0x220),
+	};
+	/* Static functions of a program that takes malloc from a library. */
+	static const struct built_symbol own_free[] = {
+		IMPORT("malloc"),
+		LOCAL("free", 0x210),
+		SYMBOL("reallocarray", 0x220),
+	};
+	static const struct built_symbol own_both[] = {
+		IMPORT("calloc"),
+		LOCAL("malloc", 0x200),
+		LOCAL("free", 0x210),
+		SYMBOL("valloc", 0x220),
+	};
+
+	CHECK_STR(labels("a", hidden_malloc, COUNT(hidden_malloc)), "jemalloc 4");
+	CHECK_STR(labels("a", hidden_pair, COUNT(hidden_pair)), "executable 3");
+	CHECK_STR(labels("a", own_free, COUNT(own_free)), "");
+	CHECK_STR(labels("a", own_both, COUNT(own_both)), "");
+}
+
+/* With a static function of the same name. */
+static void one_hidden_of_several(void)
+{
+	static const struct built_symbol symbols[] = {
+		LOCAL("malloc", 0x230),        LOCAL("malloc", 0x200),
+		SYMBOL("free", 0x210),         SYMBOL("calloc", 0x220),
+		LOCAL("__libc_malloc", 0x200),
+	};
+	const struct allocator_options options = {0};
+	struct allocators found = {0}, unsure = {0}, same = {0};
+
+	REQUIRE(!find_in_program("a", symbols, COUNT(symbols), &options, &found));
+	CHECK_INT(address_in(&found, "malloc"), BUILT_BASE + 0x200);
+	CHECK_INT(found.list.data[0].functions.len, 3);
+	CHECK_INT(found.list.data[0].hidden.len, 0);
+	allocators_deinit(&found);
+
+	/* Nobody knows which one it is. */
+	REQUIRE(!find_in_program("a", symbols, COUNT(symbols) - 1, &options, &unsure));
+	CHECK_INT(address_in(&unsure, "malloc"), 0);
+	REQUIRE(unsure.list.data[0].hidden.len == 1);
+	CHECK_STR(unsure.list.data[0].hidden.data[0]->name, "malloc");
+	allocators_deinit(&unsure);
+
+	/* One that is not there at all is not hidden. */
+	REQUIRE(!find_in_program("a", symbols + 2, 2, &options, &same));
+	CHECK_INT(same.list.data[0].hidden.len, 0);
+	CHECK(same.list.data[0].missing.len > 0);
+	allocators_deinit(&same);
+}
+
+/* Names that nobody else can see count in a file that a person names. */
+static void hidden_in_a_named_file(void)
+{
+	static const struct built_symbol symbols[] = {
+		LOCAL("malloc", 0x200),
+		LOCAL("free", 0x210),
+		IMPORT("free"),
+	};
+	const struct allocator_options named = {.library = "a"};
+
+	CHECK_STR(labels("a", symbols, 2), "");
+	CHECK_STR(labels_with("a", symbols, 2, &named), "executable 2");
+
+	const char *dir = child_tmpdir();
+	struct allocators none = {0};
+	struct child child;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/a", dir);
+	built_file(path, symbols, 3);
+	REQUIRE(child_exec(path, &child));
+
+	_cleanup_(error_destroyp) struct error *err = find_with(&child, &named, &none);
+
+	REQUIRE(err);
+	CHECK_CONTAINS(err->message, "does not define malloc and free");
+	child_end(&child);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* What is said of a program with only one of the two. */
+static void half_of_an_allocator(void)
+{
+	static const struct built_symbol no_free[] = {
+		SYMBOL("malloc", 0x200),
+		SYMBOL("calloc", 0x210),
+		SYMBOL("mmap", 0x220),
+	};
+	static const struct built_symbol no_malloc[] = {SYMBOL("free", 0x200)};
+	const struct allocator_options options = {0};
+	struct allocators none = {0};
+	_cleanup_(error_destroyp) struct error *frees_not =
+		find_in_program("a", no_free, COUNT(no_free), &options, &none);
+	_cleanup_(error_destroyp) struct error *makes_none =
+		find_in_program("a", no_malloc, COUNT(no_malloc), &options, &none);
+	_cleanup_(error_destroyp) struct error *nothing =
+		find_in_program("a", NULL, 0, &options, &none);
+
+	REQUIRE(frees_not && makes_none && nothing);
+	CHECK_CONTAINS(frees_not->message, "/a has malloc, calloc and no free: ");
+	CHECK_CONTAINS(makes_none->message, "/a has free and no function that allocates");
+	CHECK_CONTAINS(nothing->message, "searched /");
+	CHECK_CONTAINS(frees_not->message, "--growth");
+	CHECK_CONTAINS(nothing->message, "--growth");
+}
+
 static void whose_malloc_it_is(void)
 {
 	static const struct built_symbol glibc[] = {
@@ -451,6 +591,10 @@ int main(void)
 	RUN(function_table);
 	RUN(libc_of_a_program);
 	RUN(programs_with_a_malloc);
+	RUN(hidden_functions);
+	RUN(one_hidden_of_several);
+	RUN(hidden_in_a_named_file);
+	RUN(half_of_an_allocator);
 	RUN(whose_malloc_it_is);
 	RUN(prefixed_jemalloc);
 	RUN(operators_of_programs);

@@ -122,6 +122,14 @@ static struct elf_file *open_built(char *path, const struct built_symbol *symbol
 	return file;
 }
 
+static bool is_among(const char *name, const char *const names[])
+{
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
 static void choice_of_symbols(void)
 {
 	static const struct built_symbol symbols[] = {
@@ -140,6 +148,12 @@ static void choice_of_symbols(void)
 		{"not_local", STB_LOCAL, STT_FUNC, 0, 0x2f0, true},
 		{"not_local", STB_GLOBAL, STT_FUNC, 0, 0x300, true},
 		{"not_local", STB_LOCAL, STT_FUNC, 0, 0x310, true},
+		{"two", STB_LOCAL, STT_FUNC, 0, 0x330, true},
+		{"two", STB_LOCAL, STT_FUNC, 0, 0x340, true},
+		{"one_twice", STB_LOCAL, STT_FUNC, 0, 0x350, true},
+		{"one_twice", STB_LOCAL, STT_FUNC, 0, 0x350, true},
+		{"imported_too", STB_GLOBAL, STT_FUNC, 0, 0, false},
+		{"imported_too", STB_LOCAL, STT_FUNC, 0, 0x360, true},
 		{"a_name_that_is_longer_than_all", STB_GLOBAL, STT_FUNC, 0, 0x320, true},
 		{"static_only", STB_GLOBAL, STT_FUNC, 0, 0x2a0, true},
 		{"versioned@OLD", STB_GLOBAL, STT_FUNC, 0, 0x2b0, true},
@@ -160,6 +174,9 @@ static void choice_of_symbols(void)
 		{"outside", 0},
 		{"both", 0x270},
 		{"local", 0x290},
+		{"two", 0x330},
+		{"one_twice", 0x350},
+		{"imported_too", 0x360},
 		{"not_local", 0x300},
 		{"a_name_that_is_longer", 0},
 		{"static_only", 0x2a0},
@@ -169,6 +186,9 @@ static void choice_of_symbols(void)
 		{"name", 0},
 		{"", 0},
 	};
+	static const char *const imported[] = {"undefined", "imported_too", NULL};
+	static const char *const local[] = {"local", "two", "one_twice", "imported_too",
+					    NULL};
 	char *path = temp_path("built");
 	_cleanup_(elf_file_closep) struct elf_file *file =
 		open_built(path, symbols, COUNT(symbols));
@@ -179,6 +199,7 @@ static void choice_of_symbols(void)
 		names[i] = want[i].name;
 	REQUIRE(!elf_file_find_functions(file, names, COUNT(names), found));
 	for (size_t i = 0; i < COUNT(want); i++) {
+		CHECK_INT(found[i].is_imported, is_among(names[i], imported));
 		if (!want[i].offset) {
 			CHECK(!found[i].name);
 			continue;
@@ -186,7 +207,8 @@ static void choice_of_symbols(void)
 		CHECK_STR(found[i].name, want[i].name);
 		CHECK_INT(found[i].file_offset, want[i].offset);
 		CHECK_INT(found[i].address, BUILT_BASE + want[i].offset);
-		CHECK_INT(found[i].is_local, !strcmp(want[i].name, "local"));
+		CHECK_INT(found[i].is_local, is_among(names[i], local));
+		CHECK_INT(found[i].is_ambiguous, !strcmp(names[i], "two"));
 	}
 	CHECK_INT(found[3].type, STT_GNU_IFUNC);
 	CHECK_INT(found[0].type, STT_FUNC);
