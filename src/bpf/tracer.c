@@ -333,6 +333,7 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 		err = tracer_add_traffic(t, &by_slot, snap);
 	snap->losses[LOSS_SNAPSHOTS_UNSETTLED] += t->unsettled;
 	snap->losses[LOSS_PROBES_MISSED] += missed_hits(t);
+	snap->losses[LOSS_FUNCTIONS_UNTRACED] += t->untraced;
 	if (err)
 		return err;
 	tracer_add_walks(t, snap);

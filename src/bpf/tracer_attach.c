@@ -308,6 +308,7 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 	if (err)
 		return err;
 	*refused = a.refused;
+	t->untraced += plan_untraced(plan, NULL, NULL);
 	vec_foreach (site, &a.sites) {
 		/* One that is not remembered is attached again, and refused then. */
 		if (!vec_push(&t->sites, *site))

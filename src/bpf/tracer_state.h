@@ -107,6 +107,7 @@ struct tracer {
 	VEC(struct abi_late) late;       /* taken from there */
 	uint64_t events_lost;
 	uint64_t unsettled; /* snapshots whose journal overflowed */
+	uint64_t untraced;  /* plan_untraced() of all plans that were attached */
 };
 
 /* --- tracer_attach.c -------------------------------------------------------------- */

@@ -228,6 +228,43 @@ size_t plan_site_count(const struct plan *plan)
 	return count_sites(plan, any) + plan->places.list.len;
 }
 
+/* Why a function that is left out is wanted all the same, or NULL. */
+static const char *why_untraced(const struct plan_skip *skip)
+{
+	const char *name = skip->function->name;
+
+	if (skip->function->effect == EFFECT_ALLOC_TOLD ||
+	    skip->function->effect == EFFECT_FREE_TOLD)
+		return NULL;
+	if (skip->why == PLAN_SKIP_REFUSED)
+		return skip->reason;
+	if (skip->why == PLAN_SKIP_INDIRECT &&
+	    (!strcmp(name, "malloc") || !strcmp(name, "free")))
+		return "it is an indirect function";
+	return NULL;
+}
+
+size_t plan_untraced(const struct plan *plan, plan_untraced_fn fn, void *arg)
+{
+	size_t count = 0;
+
+	vec_foreach (object, &plan->objects) {
+		vec_foreach (function, &object->allocator.hidden) {
+			count++;
+			if (fn)
+				fn(arg, object, *function, NULL);
+		}
+		vec_foreach (skip, &object->skipped) {
+			const char *reason = why_untraced(skip);
+
+			count += reason != NULL;
+			if (fn && reason)
+				fn(arg, object, skip->function, reason);
+		}
+	}
+	return count;
+}
+
 static struct error *no_such_function(const struct plan *plan, const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf list = {0};

@@ -121,6 +121,18 @@ void plan_destroy(struct plan *plan);
 /* How many sites all objects have; of an event, how many places. */
 size_t plan_site_count(const struct plan *plan);
 
+/*
+ * Without a probe though the target may call it: a function of allocator.hidden, one that
+ * was found where no probe can be, or an indirect malloc or free. While there is one the
+ * numbers are wrong. `reason` is NULL of a hidden one. Static probes are not among them.
+ */
+typedef void (*plan_untraced_fn)(void *arg, const struct plan_object *object,
+				 const struct alloc_function *function,
+				 const char *reason);
+
+/* Call `fn` (when not NULL) for each such function; how many there are. */
+size_t plan_untraced(const struct plan *plan, plan_untraced_fn fn, void *arg);
+
 /* Print the plan for people: for each object its file, build-id, one line per probe, and
  * what is missing. Names of the target are escaped. */
 void plan_print(const struct plan *plan, FILE *out);

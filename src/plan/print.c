@@ -85,6 +85,9 @@ static void print_object(const struct plan_object *object, FILE *out)
 		fprintf(out, " %s", (*function)->name);
 	if (object->missing.len)
 		fputc('\n', out);
+	vec_foreach (function, &object->allocator.hidden)
+		fprintf(out, "%s is not found though it must be there: not traced\n",
+			(*function)->name);
 }
 
 static void print_event(const struct plan *plan, FILE *out)

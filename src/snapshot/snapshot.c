@@ -134,6 +134,11 @@ static const struct {
 	[LOSS_TRAFFIC_LOST] = {"traffic_lost",
 			       "events came faster than they could be counted: the "
 			       "traffic of call paths lacks them"},
+	[LOSS_FUNCTIONS_UNTRACED] =
+		{"functions_untraced",
+		 "functions of an allocator could not be traced: what "
+		 "went through them is not counted (--dry-run shows "
+		 "which)"},
 };
 
 const char *loss_name(enum loss loss)

@@ -199,6 +199,8 @@ enum loss {
 	LOSS_THREADS_FULL, /* events of threads that are not told apart: --max-threads
 			      reached */
 	LOSS_TRAFFIC_LOST, /* events that are missing in the traffic of call paths */
+	LOSS_FUNCTIONS_UNTRACED, /* functions of allocators that have no probe though they
+				    may be called */
 	LOSS_COUNT,
 };
 

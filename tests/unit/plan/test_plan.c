@@ -106,6 +106,26 @@ static const struct plan_skip *skip_of(const struct plan *plan, const char *name
 	return NULL;
 }
 
+static void add_untraced(void *arg, const struct plan_object *object,
+			 const struct alloc_function *function, const char *reason)
+{
+	char *text = arg;
+
+	CHECK(object->allocator.module_path);
+	snprintf(text + strlen(text), 512 - strlen(text), " %s: %s", function->name,
+		 reason ? reason : "hidden");
+}
+
+/* What plan_untraced() tells. Borrowed until the next call. */
+static const char *untraced_of(const struct plan *plan)
+{
+	static char text[512];
+
+	text[0] = '\0';
+	plan_untraced(plan, add_untraced, text);
+	return text;
+}
+
 static bool is_missing(const struct plan *plan, const char *name)
 {
 	vec_foreach (function, &only(plan)->missing)
@@ -315,6 +335,9 @@ static void made_code(void)
 	CHECK_INT(site_of(plan, "malloc")->entry_offset, 0x200);
 	REQUIRE(skip_of(plan, "free"));
 	CHECK_INT(skip_of(plan, "free")->why, PLAN_SKIP_REFUSED);
+	CHECK_CONTAINS(untraced_of(plan), " free: ");
+	CHECK_CONTAINS(untraced_of(plan), skip_of(plan, "free")->reason);
+	CHECK_INT(plan_untraced(plan, NULL, NULL), 1);
 
 	_cleanup_(freep) char *text = print(plan);
 
@@ -364,6 +387,8 @@ static void aliases_and_indirect_functions(void)
 	CHECK_INT(skip_of(plan, "memalign")->why, PLAN_SKIP_SAME);
 	CHECK(site_of(plan, "munmap")->wants_return);
 	CHECK_STR(only(plan)->build_id, BUILT_BUILD_ID);
+	/* That one may call what has a probe. */
+	CHECK_STR(untraced_of(plan), "");
 }
 
 static void required_functions(void)
@@ -546,6 +571,26 @@ static void two_allocators(void)
 	CHECK_CONTAINS(text, "  _rjem_sdallocx     0x260        entry");
 }
 
+static void hidden_functions(void)
+{
+	static const struct built_symbol symbols[] = {
+		{"malloc", STB_LOCAL, STT_FUNC, 0, 0x200, true},
+		{"malloc", STB_LOCAL, STT_FUNC, 0, 0x210, true},
+		{"free", STB_GLOBAL, STT_GNU_IFUNC, 0, 0x220, true},
+		{"cfree", STB_GLOBAL, STT_FUNC, 0, 0x230, true},
+		{"calloc", STB_GLOBAL, STT_FUNC, 0, 0x240, true},
+	};
+	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+
+	REQUIRE(!build_for(symbols, COUNT(symbols), "/lib/a.so", false, &plan));
+	CHECK_STR(untraced_of(plan), " malloc: hidden free: it is an indirect function");
+	CHECK_INT(plan_untraced(plan, NULL, NULL), 2);
+
+	_cleanup_(freep) char *text = print(plan);
+
+	CHECK_CONTAINS(text, "\nmalloc is not found though it must be there");
+}
+
 static void printed(void)
 {
 	static const struct built_symbol symbols[] = {
@@ -607,6 +652,7 @@ int main(void)
 	RUN(jumps);
 	RUN(one_function);
 	RUN(two_allocators);
+	RUN(hidden_functions);
 	RUN(printed);
 	return check_done();
 }
