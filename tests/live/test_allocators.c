@@ -184,12 +184,17 @@ static void glibc(void)
 	CHECK_SETUP(.program = "allocators", .functions = 10, .labels = {"glibc"},
 		    .options = "--mappings");
 	CHECK_SETUP(.program = "allocators_static", .functions = 9, .labels = {"glibc"});
+	/* Its malloc is a local symbol. */
+	CHECK_SETUP(.program = "allocators_static_pie", .functions = 9,
+		    .labels = {"glibc"});
 }
 
 /* new calls malloc there: one block, and one free. */
 static void libstdcxx_over_glibc(void)
 {
 	CHECK_SETUP(.program = "allocators", .preload = "libstdc++.so.6", .functions = 20,
+		    .labels = {"glibc"}, .wrapped = true);
+	CHECK_SETUP(.program = "allocators_static_pie_cxx", .functions = 19,
 		    .labels = {"glibc"}, .wrapped = true);
 }
 
@@ -243,6 +248,56 @@ static void musl(void)
 		    .labels = {"musl"});
 	CHECK_SETUP(.program = "allocators_musl_dynamic", .functions = 6,
 		    .labels = {"musl"});
+}
+
+/* --- hidden ------------------------------------------------------------------------ */
+
+/* A program's own allocator that no other file can see. */
+static void a_hidden_allocator(void)
+{
+	char *program = program_path("own_malloc_hidden");
+
+	REQUIRE(program);
+
+	struct live_process *target = target_start(program);
+	struct live_process *memtrace =
+		memtrace_start(live_pid(target), "--lib own_malloc_hidden");
+
+	oracle_do(target, "work");
+	json_t *report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_own_malloc").bytes, 2400);
+	CHECK_INT(report_site(report, "heap", "site_own_calloc").bytes, 3000);
+	CHECK_INT(report_site(report, "heap", "site_own_realloc").bytes, 7000);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 300);
+	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	live_destroy(target);
+	free(program);
+}
+
+/* One whose malloc cannot be found: the numbers are wrong, and that is said. */
+static void an_allocator_half_seen(void)
+{
+	char *program = program_path("own_malloc_half");
+
+	REQUIRE(program);
+
+	struct live_process *target = target_start(program);
+	struct live_process *memtrace = memtrace_start(live_pid(target), "");
+
+	CHECK_CONTAINS(live_stderr(memtrace), "memtrace: warning: ");
+	CHECK_CONTAINS(live_stderr(memtrace), "own_malloc_half: malloc is not found");
+	oracle_do(target, "work");
+	json_t *report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 200);
+	CHECK(live_int(report, "heap.totals.frees_unknown") >= 100);
+	CHECK_INT(live_int(report, "losses.functions_untraced"), 1);
+	CHECK(json_is_false(json_object_get(report, "complete")));
+	CHECK_INT(compare_losses(report, "functions_untraced"), 0);
+	json_decref(report);
+	live_destroy(target);
+	free(program);
 }
 
 /* --- stripped ---------------------------------------------------------------------- */
@@ -492,6 +547,8 @@ int main(void)
 	RUN(mimalloc);
 	RUN(two_allocators_at_once);
 	RUN(musl);
+	RUN(a_hidden_allocator);
+	RUN(an_allocator_half_seen);
 	RUN(a_stripped_static_program);
 	RUN(one_function);
 	RUN(symbols_prefix);

@@ -8,11 +8,20 @@
 
 #define ARENA_SIZE (1 << 20)
 
+/* Whether others may see them. */
+#ifndef MALLOC_VISIBILITY
+#define MALLOC_VISIBILITY "default"
+#endif
+#ifndef OTHER_VISIBILITY
+#define OTHER_VISIBILITY "default"
+#endif
+#define SEEN(visible) __attribute__((noinline, visibility(visible)))
+
 static _Alignas(16) unsigned char arena[ARENA_SIZE];
 static size_t used;
 
 /* The size stands 16 bytes before the block. */
-__attribute__((noinline)) void *malloc(size_t size)
+SEEN(MALLOC_VISIBILITY) void *malloc(size_t size)
 {
 	size_t need = 16 + ((size + 15) & ~(size_t)15);
 
@@ -24,19 +33,19 @@ __attribute__((noinline)) void *malloc(size_t size)
 	return header + 16;
 }
 
-__attribute__((noinline)) void free(void *block)
+SEEN(OTHER_VISIBILITY) void free(void *block)
 {
 	__asm__ volatile("" : : "r"(block) : "memory");
 }
 
-__attribute__((noinline)) void *calloc(size_t count, size_t size)
+SEEN(OTHER_VISIBILITY) void *calloc(size_t count, size_t size)
 {
 	if (size && count > ARENA_SIZE / size)
 		return NULL;
 	return malloc(count * size); /* the arena is zero */
 }
 
-__attribute__((noinline)) void *realloc(void *old, size_t size)
+SEEN(OTHER_VISIBILITY) void *realloc(void *old, size_t size)
 {
 	void *block = malloc(size);
 	size_t old_size = 0;
