@@ -377,6 +377,7 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 		if (!snap->library)
 			return error_no_memory();
 	}
+	snap->launched = s->options->command;
 	snap->ages_unknown = s->options->combined_only && !s->options->traffic;
 	err = tracees_snapshot(&s->tracees, snap);
 	if (!err && s->kernel_tracer)

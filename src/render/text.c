@@ -12,6 +12,7 @@
 #include "render/text_processes.h"
 #include "render/text_words.h"
 #include "render/views.h"
+#include "util/cleanup.h"
 #include "util/escape.h"
 #include "util/units.h"
 
@@ -243,6 +244,34 @@ static void append_rate(struct text_page *page, const char *label, const double 
 			 total[0], units_format_bytes(total[1]).s);
 }
 
+/*
+ * Frees of blocks that were not live as traced. Where `all` were to be traced they may be
+ * older than the attach, but need not be: when a thread ends glibc hands the freed blocks
+ * that it has kept for it to free() once more, a child frees what it has from its parent,
+ * and not every function that allocates is traced.
+ */
+static void append_unknown(struct text_page *page, enum block_class class, uint64_t count,
+			   bool all)
+{
+	const struct report *report = page->report;
+	const struct class_words *w = class_words(class);
+	_cleanup_(strbuf_deinit) struct strbuf which = {0};
+
+	if (!all) {
+		strbuf_append(&which, "that were not tracked");
+	} else {
+		if (!report->snapshot->launched)
+			strbuf_append(&which, "from before the attach, ");
+		strbuf_appendf(&which, "%s already, ", w->gone);
+		if (!text_is_of_one(report))
+			strbuf_append(&which, "inherited by a fork, ");
+		strbuf_append(&which, "or not traced");
+	}
+	text_append_line(page, "", "%" PRIu64 " more %s, of %s %s", count,
+			 text_plural(count, w->free, w->frees), w->blocks,
+			 strbuf_text(&which));
+}
+
 static void append_traffic(struct text_page *page, const struct report_section *section)
 {
 	const struct report *report = page->report;
@@ -251,7 +280,6 @@ static void append_traffic(struct text_page *page, const struct report_section *
 	const struct snapshot_totals *totals = &section->totals;
 	const struct snapshot_totals *estimated = &section->estimated_totals;
 	const struct report_rates *rates = &section->estimated_rates;
-	/* Only when all blocks are tracked are the unknown ones surely older. */
 	bool all = !section->is_estimate && !snap->min_size_bytes &&
 		   snap->max_size_bytes == UINT64_MAX && !snapshot_has_losses(snap);
 
@@ -262,10 +290,7 @@ static void append_traffic(struct text_page *page, const struct report_section *
 	append_rate(page, w->gone, (const double[]){rates->frees, rates->freed_bytes},
 		    (const uint64_t[]){estimated->frees, estimated->freed_bytes});
 	if (totals->frees_unknown)
-		text_append_line(
-			page, "", "%" PRIu64 " more %s, of %s %s", totals->frees_unknown,
-			text_plural(totals->frees_unknown, w->free, w->frees), w->blocks,
-			all ? "from before the attach" : "that were not tracked");
+		append_unknown(page, section->class, totals->frees_unknown, all);
 	if (totals->gone)
 		text_append_line(
 			page, "gone",

@@ -164,7 +164,8 @@ struct snapshot_totals {
 	uint64_t allocations, allocated_bytes;
 	uint64_t frees, freed_bytes; /* of blocks that were tracked */
 	uint64_t frees_unknown;      /* of blocks that were not: older than the attach,
-					filtered, sampled out or lost */
+					filtered, sampled out, lost, freed already or of
+					functions that are not traced */
 	uint64_t failures;           /* allocation calls that returned no block */
 	uint64_t gone, gone_bytes;   /* blocks that went with their process's exit or
 					exec: allocations - frees - gone are live */
@@ -301,6 +302,8 @@ struct snapshot {
 	 * that has the number 0. */
 	bool kernel_traced;
 	bool heap_untraced; /* there are no heap blocks, but those of other classes */
+	bool launched;      /* memtrace started the first process and traced it from its
+			      first instruction on */
 	VEC(struct snapshot_kernel_class) kernel_classes;
 
 	VEC(struct snapshot_block) blocks[BLOCK_CLASS_COUNT];

@@ -153,10 +153,38 @@ static void course(void)
 	free(text);
 }
 
+/* Nobody knows that blocks are older than the attach, least of all where there was
+ * nothing before it. */
+static void frees_of_what_was_not_live(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	struct report_options options = {.utf8 = false};
+	char *text;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	f.snap->totals[BLOCK_HEAP].frees_unknown = 2;
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, " 2 more frees, of blocks from before the attach, freed "
+			     "already, or not traced\n");
+	free(text);
+
+	f.snap->launched = true;
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, " 2 more frees, of blocks freed already, or not traced\n");
+	free(text);
+
+	f.snap->min_size_bytes = 100;
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, " 2 more frees, of blocks that were not tracked\n");
+	free(text);
+}
+
 int main(void)
 {
 	RUN(colors);
 	RUN(hidden_frames);
 	RUN(course);
+	RUN(frees_of_what_was_not_live);
 	return check_done();
 }
