@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "render/class_words.h"
+#include "render/text_processes.h"
 #include "render/text_rows.h"
 #include "render/text_words.h"
 
@@ -56,7 +57,12 @@ void text_append_suspects(struct text_page *page, const struct report_section *s
 			       sum->estimated_count,
 			       text_blocks(section, sum->estimated_count));
 		text_append_why(text, page->report, suspect, page->report->options.utf8);
-		strbuf_append(text, ")\n");
+		strbuf_append_char(text, ')');
+		if (!text_is_of_one(page->report) && suspect->row->process) {
+			strbuf_append(text, " in process ");
+			text_append_process(text, suspect->row->process);
+		}
+		strbuf_append_char(text, '\n');
 		text_append_stack(page, suspect->row);
 		text_flush_some(page);
 	}

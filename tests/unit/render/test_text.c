@@ -180,11 +180,55 @@ static void frees_of_what_was_not_live(void)
 	free(text);
 }
 
+/* A suspect's process is named where there are several. */
+static void processes_of_suspects(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	const struct snapshot_trend leak = {
+		.intervals = 9,
+		.grew = 9,
+		.slope_bytes_per_s = 100,
+		.determination = 1,
+		.rise_bytes = 900,
+	};
+	struct report_options options = {.top = 1};
+	char *text;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	f.snap->has_trends = true;
+	for (size_t i = 0; i < f.snap->stacks.len; i++)
+		REQUIRE(vec_push(&f.snap->trends[BLOCK_HEAP],
+				 i ? (struct snapshot_trend){0} : leak));
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, "1 leak suspect:\n");
+	CHECK(!strstr(text, "in process"));
+	free(text);
+	fixture_deinit(&f);
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_fill_second(&f);
+	f.snap->has_trends = true;
+	for (size_t i = 0; i < f.snap->stacks.len; i++)
+		REQUIRE(vec_push(&f.snap->trends[BLOCK_HEAP],
+				 i + 1 < f.snap->stacks.len ? (struct snapshot_trend){0}
+							    : leak));
+	f.snap->totals[BLOCK_HEAP].frees_unknown = 1;
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, "1 leak suspect:\n\t");
+	CHECK_CONTAINS(text, "oldest block 1.0 s) in process 99 (se;c\\x0a)\n");
+	CHECK_CONTAINS(text, " 1 more free, of blocks from before the attach, freed "
+			     "already, inherited by a fork, or not traced\n");
+	free(text);
+}
+
 int main(void)
 {
 	RUN(colors);
 	RUN(hidden_frames);
 	RUN(course);
 	RUN(frees_of_what_was_not_live);
+	RUN(processes_of_suspects);
 	return check_done();
 }
