@@ -58,7 +58,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 	[OPTION_FOLLOW_FORKS] = {
 		"follow-forks", .group = GROUP_TARGET, .kind = KIND_FLAG,
 		FIELD(follow_forks),
-		.help = "trace the children of the process too, from their fork on",
+		.help = "trace the children of the process too, from their fork on, but "
+			"not those that run already",
 	},
 	[OPTION_PROGRAM] = {
 		"program", .argument = "FILE", .group = GROUP_TARGET,

@@ -11,6 +11,7 @@
 #include "bpf/features.h"
 #include "bpf/kernel_events.h"
 #include "bpf/tracer.h"
+#include "cli/forked.h"
 #include "cli/kernel.h"
 #include "cli/output.h"
 #include "cli/outputs.h"
@@ -45,6 +46,7 @@ struct session {
 	struct spawn spawn;         /* the command, when there is one */
 	struct tracees tracees;
 	VEC(struct plan *) plans; /* of those that are traced from the start */
+	struct children children; /* of these, that are not followed */
 	struct report_history *history;
 	struct course *course;
 	struct tracer *tracer;
@@ -67,6 +69,7 @@ static void session_deinit(struct session *s)
 	vec_foreach (plan, &s->plans)
 		plan_destroy(*plan);
 	vec_deinit(&s->plans);
+	children_deinit(&s->children);
 	spawn_deinit(&s->spawn);
 	event_spec_deinit(&s->event);
 	kernel_trace_deinit(&s->kernel);
@@ -258,6 +261,8 @@ static struct error *start_tracing(struct session *s)
 			    s->plans.len, &s->tracer);
 	if (!err && o->with_kernel)
 		err = create_kernel(s);
+	if (!err)
+		err = forked_find(o, &s->children);
 	if (!err)
 		err = tracees_start(&s->tracees, s->tracer, s->plans.data, s->plans.len);
 	if (!err)
@@ -505,8 +510,10 @@ static struct error *trace(struct session *s)
 		plan_untraced(s->plans.data[i], warn_untraced, NULL);
 	for (size_t i = 0; o->otel_memory && !o->quiet && i < s->plans.len; i++)
 		say_untold(s->plans.data[i]);
-	if (!o->quiet)
+	if (!o->quiet) {
+		forked_say(&s->children, stderr);
 		say_tracing(s);
+	}
 	err = waiter_start(&s->waiter, s->tracees.epoll_fd, o->interval_ns,
 			   o->duration_ns);
 	if (!err)

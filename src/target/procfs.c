@@ -61,7 +61,7 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *ret)
 	/* No later field can hold a parenthesis, so the last one ends the command. */
 	const char *p = strrchr(text, ')');
 	char state;
-	long flags = 0, thread_count = 0;
+	long parent = 0, flags = 0, thread_count = 0;
 
 	if (!p || p[1] != ' ' || !isalpha((unsigned char)p[2]) || p[3] != ' ')
 		return false;
@@ -75,18 +75,21 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *ret)
 		if (end == p)
 			return false;
 		/* Some counters are unsigned and may pass LONG_MAX; ours may not. */
-		if (errno && (field == 9 || field == 20))
+		if (errno && (field == 4 || field == 9 || field == 20))
 			return false;
+		if (field == 4)
+			parent = value;
 		if (field == 9)
 			flags = value;
 		if (field == 20)
 			thread_count = value;
 		p = end;
 	}
-	if (flags < 0 || flags > UINT32_MAX)
+	if (flags < 0 || flags > UINT32_MAX || parent < 0 || parent > INT_MAX)
 		return false;
 	*ret = (struct procfs_stat){
 		.state = state,
+		.parent = (int)parent,
 		.flags = (uint32_t)flags,
 		.thread_count = thread_count,
 	};

@@ -13,6 +13,7 @@
 /* The parts of /proc/PID/stat that say what kind of task it is (proc_pid_stat(5)). */
 struct procfs_stat {
 	char state;        /* field 3: 'Z' is a zombie, 'X' is dead */
+	int parent;        /* field 4: its parent's pid; 0: it has none here */
 	uint32_t flags;    /* field 9: PF_ flags of include/linux/sched.h */
 	long thread_count; /* field 20 */
 };

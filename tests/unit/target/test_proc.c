@@ -290,7 +290,7 @@ static void odd_name(void)
 static void parse_stat(void)
 {
 	static const char good[] =
-		"7 (x) Z 1 (y) S 1 7 7 34816 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 99\n";
+		"7 (x) Z 1 (y) S 6 7 7 34816 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 99\n";
 	static const char *const bad[] = {
 		"",
 		"7 x",
@@ -300,6 +300,8 @@ static void parse_stat(void)
 		"7 (x) S 1 7 7 34816 -1 4194560 1 2 3 4 5 6 7 8 20 0",
 		"7 (x) S 1 7 7 34816 -1 -5 1 2 3 4 5 6 7 8 20 0 3",
 		"7 (x) S 1 7 7 34816 -1 4294967296 1 2 3 4 5 6 7 8 20 0 3",
+		"7 (x) S -1 7 7 34816 -1 5 1 2 3 4 5 6 7 8 20 0 3",
+		"7 (x) S 4294967297 7 7 34816 -1 5 1 2 3 4 5 6 7 8 20 0 3",
 		"7 (x) S 1 7 x 34816 -1 5 1 2 3 4 5 6 7 8 20 0 3",
 		"7 (x) 5 1 7 7 34816 -1 5 1 2 3 4 5 6 7 8 20 0 3",
 	};
@@ -307,6 +309,7 @@ static void parse_stat(void)
 
 	REQUIRE(procfs_parse_stat(good, &st));
 	CHECK_INT(st.state, 'S');
+	CHECK_INT(st.parent, 6);
 	CHECK_INT(st.flags, 4194560);
 	CHECK_INT(st.thread_count, 3);
 	CHECK(!(st.flags & PROCFS_PF_KTHREAD));

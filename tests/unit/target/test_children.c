@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who has been forked by whom. */
+#include "child.h"
+
+#include <limits.h>
+#include <sys/mman.h>
+
+#include "target/children.h"
+#include "util/cleanup.h"
+
+/* What one leaves of itself: its own child, in memory that all share. */
+static void fork_another(void *shared)
+{
+	*(volatile int *)shared = (int)child_fork(NULL, NULL).pid;
+}
+
+static void end(int pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void of_each_generation(void)
+{
+	_cleanup_(children_deinit) struct children found = {0};
+	int *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	REQUIRE(shared != MAP_FAILED);
+
+	int parent = (int)child_fork(fork_another, shared).pid, child = *shared;
+	int other = (int)child_fork(NULL, NULL).pid;
+
+	/* Not of those who were not asked about. */
+	REQUIRE(!children_find(&parent, 1, &found));
+	REQUIRE(found.pids.len == 1);
+	CHECK_INT(found.pids.data[0], child);
+	children_deinit(&found);
+
+	/* Not those who were. */
+	REQUIRE(!children_find((int[]){parent, child}, 2, &found));
+	CHECK_INT(found.pids.len, 0);
+	children_deinit(&found);
+
+	/* Grandchildren come after all children. */
+	int first = parent < other ? parent : other;
+	int last = parent < other ? other : parent;
+	int self = getpid();
+	/* Seen by another process, which is no child that it finds. */
+	int seen[2];
+	char byte;
+
+	REQUIRE(pipe(seen) == 0);
+	fflush(stdout);
+
+	int watcher = fork();
+
+	if (!watcher) {
+		bool right = !children_find(&self, 1, &found) && found.pids.len == 3 &&
+			     found.pids.data[0] == first && found.pids.data[1] == last &&
+			     found.pids.data[2] == child;
+
+		_exit(write(seen[1], right ? "+" : "-", 1) != 1);
+	}
+	REQUIRE(read(seen[0], &byte, 1) == 1);
+	CHECK_INT(byte, '+');
+	waitpid(watcher, NULL, 0);
+	end(other);
+	end(parent);
+	close(seen[0]);
+	close(seen[1]);
+	munmap(shared, sizeof(*shared));
+}
+
+/* It has no threads and will fork no more. */
+static void a_zombie_is_none(void)
+{
+	_cleanup_(children_deinit) struct children found = {0};
+	siginfo_t info;
+	int parent = (int)child_fork(NULL, NULL).pid;
+	int self = getpid(), watcher;
+
+	kill(parent, SIGKILL);
+	REQUIRE(!waitid(P_PID, (id_t)parent, &info, WEXITED | WNOWAIT));
+	fflush(stdout);
+	watcher = fork();
+	if (!watcher)
+		_exit(children_find(&self, 1, &found) || found.pids.len);
+	int status = -1;
+
+	REQUIRE(waitpid(watcher, &status, 0) == watcher);
+	CHECK_INT(status, 0);
+	waitpid(parent, NULL, 0);
+}
+
+static void of_nobody(void)
+{
+	_cleanup_(children_deinit) struct children found = {0};
+	int none = INT_MAX;
+
+	REQUIRE(!children_find(&none, 1, &found));
+	CHECK_INT(found.pids.len, 0);
+	REQUIRE(!children_find(NULL, 0, &found));
+	CHECK_INT(found.pids.len, 0);
+}
+
+int main(void)
+{
+	RUN(of_each_generation);
+	RUN(a_zombie_is_none);
+	RUN(of_nobody);
+	return check_done();
+}
