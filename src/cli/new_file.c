@@ -85,6 +85,19 @@ static int open_temporary(struct new_file *file)
 	return fd;
 }
 
+/* Where "." is a directory that was removed, the kernel's reasons are no help. */
+static struct error *cannot_open(const struct new_file *file, int err)
+{
+	struct stat st;
+
+	if (!fstat(file->dir_fd, &st) && !st.st_nlink)
+		return error_create(ERROR_IO,
+				    "cannot write %s %s: the current directory was "
+				    "removed",
+				    file->option, file->path);
+	return cannot_write(file, err);
+}
+
 struct error *new_file_open(const char *option, const char *path, struct new_file *ret)
 {
 	struct error *err;
@@ -97,7 +110,7 @@ struct error *new_file_open(const char *option, const char *path, struct new_fil
 	if (ret->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
 		ret->fd = open_temporary(ret);
 	if (ret->fd < 0)
-		return cannot_write(ret, errno);
+		return cannot_open(ret, errno);
 	ret->stream =
 		fopencookie(ret, "w", (cookie_io_functions_t){.write = write_cookie});
 	if (!ret->stream || setvbuf(ret->stream, NULL, _IOFBF, STREAM_BYTES))

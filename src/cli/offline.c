@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/offline.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include "cli/report_setup.h"
@@ -13,6 +14,8 @@ struct error *offline_run(const struct options *options, offline_fn *fn)
 	struct error *err = report_setup_init(
 		options, !options->output && isatty(STDOUT_FILENO), &setup);
 
+	/* A file beyond RLIMIT_FSIZE is an error of the write. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (!err)
 		err = output_open(options->output, options->force, &output);
 	if (!err)

@@ -48,6 +48,8 @@ struct error *waiter_init(struct waiter *waiter)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* A closed pipe is an error of the write, with our clean-up after it. */
 	signal(SIGPIPE, SIG_IGN);
+	/* So is a file beyond RLIMIT_FSIZE. */
+	signal(SIGXFSZ, SIG_IGN);
 	waiter->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (waiter->signal_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make a signal descriptor");
@@ -99,8 +101,10 @@ static bool take_signal(struct waiter *waiter, enum report_cause *ret)
 
 	if (read(waiter->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return false;
-	*ret = info.ssi_signo == SIGUSR1 ? REPORT_DEMAND : REPORT_STOPPED;
-	if (*ret == REPORT_STOPPED && info.ssi_code != SI_KERNEL)
+	*ret = info.ssi_signo == SIGUSR1  ? REPORT_DEMAND
+	       : info.ssi_signo == SIGHUP ? REPORT_HANGUP
+					  : REPORT_STOPPED;
+	if (*ret != REPORT_DEMAND && info.ssi_code != SI_KERNEL)
 		waiter->stop_signal = (int)info.ssi_signo;
 	return true;
 }

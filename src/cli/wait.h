@@ -19,8 +19,8 @@ struct waiter {
 
 /*
  * Take SIGINT, SIGTERM, SIGHUP and SIGUSR1 out of ordinary delivery, so that from here
- * on they wait for waiter_next(), and ignore SIGPIPE. Call it before anything that has
- * to be undone.
+ * on they wait for waiter_next(), and ignore SIGPIPE and SIGXFSZ. Call it before anything
+ * that has to be undone, and after a command was started, which would ignore them too.
  */
 struct error *waiter_init(struct waiter *waiter) __attribute__((warn_unused_result));
 

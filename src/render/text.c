@@ -71,6 +71,7 @@ static void append_cause(struct text_page *page)
 		[REPORT_COUNT] = "--count reports were made",
 		[REPORT_DURATION] = "--duration has passed",
 		[REPORT_STOPPED] = "stopped by Ctrl-C or SIGTERM",
+		[REPORT_HANGUP] = "stopped by SIGHUP, as when its terminal is closed",
 		[REPORT_EXITED] = "the target exited: what is listed was still live then",
 	};
 	const char *cause = causes[report->cause];

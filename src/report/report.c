@@ -261,7 +261,8 @@ const char *report_cause_name(enum report_cause cause)
 	static const char *const names[] = {
 		[REPORT_INTERVAL] = "interval", [REPORT_DEMAND] = "demand",
 		[REPORT_COUNT] = "count",       [REPORT_DURATION] = "duration",
-		[REPORT_STOPPED] = "stopped",   [REPORT_EXITED] = "exited",
+		[REPORT_STOPPED] = "stopped",   [REPORT_HANGUP] = "hangup",
+		[REPORT_EXITED] = "exited",
 	};
 
 	return names[cause];

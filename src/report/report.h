@@ -24,6 +24,7 @@ enum report_cause {
 	REPORT_COUNT,    /* --count reports were made */
 	REPORT_DURATION, /* --duration passed */
 	REPORT_STOPPED,  /* Ctrl-C or SIGTERM */
+	REPORT_HANGUP,   /* SIGHUP */
 	REPORT_EXITED,   /* the target exited */
 };
 

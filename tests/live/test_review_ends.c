@@ -139,7 +139,7 @@ static void hangup(void)
 	live_signal(memtrace, SIGHUP);
 	report = live_read_json(memtrace, TIMEOUT_S);
 	REQUIRE(report);
-	CHECK_STR(text_at(report, "cause"), "stopped");
+	CHECK_STR(text_at(report, "cause"), "hangup");
 	CHECK(json_is_true(live_get(report, "final")));
 	json_decref(report);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);

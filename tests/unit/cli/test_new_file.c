@@ -2,8 +2,10 @@
 #include "temp_dir.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cli/new_file.h"
 
@@ -239,6 +241,25 @@ static void a_name_taken_meanwhile(void)
 	CHECK_STR(temp_dir_read(&p, "x", buf, sizeof(buf)), "theirs");
 }
 
+static void a_removed_directory(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	char before[PATH_MAX];
+
+	REQUIRE(getcwd(before, sizeof(before)));
+	REQUIRE(!mkdir(temp_dir_path(&p, "gone"), 0700));
+	REQUIRE(!chdir(temp_dir_path(&p, "gone")));
+	REQUIRE(!rmdir(temp_dir_path(&p, "gone")));
+
+	_cleanup_(error_destroyp) struct error *err =
+		new_file_open("--csv", "x.csv", &file);
+
+	CHECK_STR(err ? err->message : NULL,
+		  "cannot write --csv x.csv: the current directory was removed");
+	REQUIRE(!chdir(before));
+}
+
 static void run_all(void)
 {
 	RUN(a_new_file);
@@ -249,6 +270,7 @@ static void run_all(void)
 	RUN(a_failed_write_leaves_the_old_file);
 	RUN(a_dropped_file_is_gone);
 	RUN(a_name_taken_meanwhile);
+	RUN(a_removed_directory);
 }
 
 int main(void)

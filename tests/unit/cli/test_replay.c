@@ -100,7 +100,8 @@ static struct error *run_on_full_disk(char *const *argv)
 	struct error *err;
 
 	fflush(stdout);
-	signal(SIGXFSZ, SIG_IGN);
+	/* Of which nobody is to die. */
+	signal(SIGXFSZ, SIG_DFL);
 	REQUIRE((stdout_fd = dup(STDOUT_FILENO)) >= 0 && null_fd >= 0);
 	REQUIRE(dup2(null_fd, STDOUT_FILENO) >= 0);
 	REQUIRE(!getrlimit(RLIMIT_FSIZE, &old) && !setrlimit(RLIMIT_FSIZE, &small));

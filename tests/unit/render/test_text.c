@@ -223,6 +223,20 @@ static void processes_of_suspects(void)
 	free(text);
 }
 
+/* Which signal it was is said. */
+static void hangup(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	_cleanup_(freep) char *text = NULL;
+
+	fixture_init(&f);
+	fixture_report(&f);
+	f.report->cause = REPORT_HANGUP;
+	text = fixture_render(&f, "text", NULL);
+	CHECK_CONTAINS(text, "\n  final       stopped by SIGHUP, as when its terminal is "
+			     "closed\n");
+}
+
 int main(void)
 {
 	RUN(colors);
@@ -230,5 +244,6 @@ int main(void)
 	RUN(course);
 	RUN(frees_of_what_was_not_live);
 	RUN(processes_of_suspects);
+	RUN(hangup);
 	return check_done();
 }
