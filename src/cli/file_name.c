@@ -10,7 +10,7 @@
 
 bool file_name_is_valid(const char *pattern)
 {
-	if (!*pattern || !strcmp(pattern, "-"))
+	if (!*pattern)
 		return false;
 	for (const char *at = pattern; (at = strchr(at, '%')); at += 2) {
 		if (!at[1] || !strchr("ptn%", at[1]))

@@ -19,7 +19,7 @@ struct file_name_values {
 	uint64_t number;
 };
 
-/* True for a name that is not "", not "-", and has no other sequences. */
+/* True for a name that is not "" and has no other sequences. */
 bool file_name_is_valid(const char *pattern);
 
 /* True when a valid pattern has the sequence of `letter`. */

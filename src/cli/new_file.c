@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "util/cleanup.h"
 
@@ -85,6 +87,29 @@ static int open_temporary(struct new_file *file)
 	return fd;
 }
 
+/* Memory devices, 3: Documentation/admin-guide/devices.txt. */
+static bool is_null_device(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
+static struct error *open_direct(struct new_file *file)
+{
+	bool is_stdout = !strcmp(file->path, NEW_FILE_STDOUT);
+
+	file->is_direct = true;
+	file->fd = is_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+			     : open(NEW_FILE_NULL, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (file->fd < 0)
+		return cannot_write(file, errno);
+	if (!is_stdout && !is_null_device(file->fd))
+		return error_create(ERROR_IO, "%s %s is not the device of that name",
+				    file->option, file->path);
+	return NULL;
+}
+
 /* Where "." is a directory that was removed, the kernel's reasons are no help. */
 static struct error *cannot_open(const struct new_file *file, int err)
 {
@@ -98,19 +123,28 @@ static struct error *cannot_open(const struct new_file *file, int err)
 	return cannot_write(file, err);
 }
 
+static struct error *open_nameless(struct new_file *file)
+{
+	struct error *err = open_directory(file);
+
+	if (err)
+		return err;
+	file->fd = openat(file->dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (file->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+		file->fd = open_temporary(file);
+	return file->fd < 0 ? cannot_open(file, errno) : NULL;
+}
+
 struct error *new_file_open(const char *option, const char *path, struct new_file *ret)
 {
 	struct error *err;
 
 	*ret = (struct new_file){.option = option, .path = path, .dir_fd = -1, .fd = -1};
-	err = open_directory(ret);
+	err = !strcmp(path, NEW_FILE_STDOUT) || !strcmp(path, NEW_FILE_NULL)
+		      ? open_direct(ret)
+		      : open_nameless(ret);
 	if (err)
 		return err;
-	ret->fd = openat(ret->dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	if (ret->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-		ret->fd = open_temporary(ret);
-	if (ret->fd < 0)
-		return cannot_open(ret, errno);
 	ret->stream =
 		fopencookie(ret, "w", (cookie_io_functions_t){.write = write_cookie});
 	if (!ret->stream || setvbuf(ret->stream, NULL, _IOFBF, STREAM_BYTES))
@@ -124,11 +158,16 @@ struct error *new_file_check(const struct new_file *file, bool force,
 	struct stat st;
 
 	*ret = false;
+	if (file->is_direct)
+		return NULL;
 	if (fstatat(file->dir_fd, file->base, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? NULL : cannot_write(file, errno);
 	if (S_ISLNK(st.st_mode))
-		return error_create(ERROR_IO, "%s %s is a symbolic link: name the file",
-				    file->option, file->path);
+		return error_create(ERROR_IO, "%s %s is a symbolic link: %s",
+				    file->option, file->path,
+				    strcmp(file->path, "/dev/stdout")
+					    ? "name the file"
+					    : "'-' is standard output");
 	if (!S_ISREG(st.st_mode))
 		return error_create(ERROR_IO, "%s %s is not a regular file", file->option,
 				    file->path);
@@ -198,7 +237,7 @@ void new_file_truncate(struct new_file *file, off_t size_bytes)
 	if (file->stream)
 		fclose(file->stream);
 	file->stream = NULL;
-	if (ftruncate(file->fd, size_bytes) && !file->write_errno)
+	if (!file->is_direct && ftruncate(file->fd, size_bytes) && !file->write_errno)
 		file->write_errno = errno;
 }
 
@@ -210,7 +249,7 @@ struct error *new_file_publish(struct new_file *file, bool force,
 	struct error *err;
 
 	err = new_file_flush(file);
-	if (err)
+	if (err || file->is_direct)
 		return err;
 	/* EINVAL: a file system that has no disk. */
 	if ((fsync(file->fd) && errno != EINVAL) || fstat(file->fd, &st))
@@ -226,7 +265,8 @@ struct error *new_file_publish(struct new_file *file, bool force,
 
 void new_file_deinit(struct new_file *file)
 {
-	/* What is still buffered is not wanted, and where it goes has no name. */
+	/* What is still buffered is not wanted, and where it goes has no name, but for
+	 * what is written to at once, which has got its beginning already. */
 	if (file->stream)
 		fclose(file->stream);
 	if (file->temporary[0])

@@ -6,6 +6,9 @@
  * writing fails, or memtrace is killed, nothing of the new one is left behind. memtrace
  * is root in directories of others: its file is mode 0600, and no symbolic link in
  * place of the file is followed.
+ *
+ * Two names are of what is there already, and is written to at once: "-", which is
+ * standard output, and "/dev/null".
  */
 #ifndef CLI_NEW_FILE_H
 #define CLI_NEW_FILE_H
@@ -22,11 +25,16 @@ struct file_identity {
 	ino_t inode;
 };
 
+#define NEW_FILE_STDOUT "-"
+#define NEW_FILE_NULL   "/dev/null"
+
 struct new_file {
 	const char *option; /* "--csv", for errors; static */
 	const char *path;   /* borrowed */
 	const char *base;   /* its last part */
 	int dir_fd, fd;
+	bool is_direct; /* standard output or /dev/null: it has its name, and keeps what
+			   is written */
 	char temporary[32]; /* "": it has no name */
 	int write_errno;    /* of the first write that failed */
 	FILE *stream;       /* to write to; a failed write shows in publish */
@@ -48,7 +56,8 @@ struct error *new_file_check(const struct new_file *file, bool force,
 /* Write what is buffered; ERROR_IO when that, or a write before it, failed. */
 struct error *new_file_flush(struct new_file *file) __attribute__((warn_unused_result));
 
-/* Leave no more than the first `size_bytes`, and end writing. */
+/* End writing, and leave no more than the first `size_bytes`, but of what is written to
+ * at once. */
 void new_file_truncate(struct new_file *file, off_t size_bytes);
 
 /* Bring all to disk and give the file its name, if new_file_check() allows. `own` is

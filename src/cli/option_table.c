@@ -42,7 +42,8 @@ static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
 
 #define PATTERN                                                                          \
-	"a file name, in which %p (process), %t (time), %n (number) and %% may stand"
+	"a file name, in which %p (process), %t (time), %n (number) and %% may stand, "  \
+	"or '-'"
 
 /* clang-format off */
 const struct option_row option_rows[OPTION_ID_COUNT] = {
@@ -390,7 +391,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.expected = PATTERN,
 		.help = "write collapsed stacks to FILE, for flamegraph.pl or speedscope; "
 			"in this and the names of the files below %p is the process id, %t "
-			"the time, %n the number of the report",
+			"the time, %n the number of the report; '-', for one of them, is "
+			"standard output, which then has no reports",
 	},
 	[OPTION_FLAME] = {
 		"flame", .argument = "FILE", .group = GROUP_OUTPUT, .offline = OFFLINE_ALL,

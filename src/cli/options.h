@@ -91,9 +91,11 @@ struct options {
 	unsigned stack_depth;         /* 1..127; default 127, and 64 with fp */
 	const char *format;           /* "text" (default) or "json": a renderer's name */
 	const char *output;           /* --output FILE, NULL (also for "-"): stdout;
-				    borrowed from argv */
+				    borrowed from argv, or "/dev/null" when stdout is
+				    for one of files */
 	/* --flamegraph, --flame, --pprof, --csv, --json, --html, --save: patterns
-	   that cli/file_name.h finds valid, all different, or NULL; borrowed from argv */
+	   that cli/file_name.h finds valid, all different but for "/dev/null", or NULL;
+	   "-" is stdout; borrowed from argv */
 	const char *files[OUTPUT_KIND_COUNT];
 	bool output_every;             /* only with one of files */
 	bool inverted, reverse;        /* only with --flame or --html */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/kernel.h"
+#include "cli/new_file.h"
 #include "render/views.h"
 #include "report/filter.h"
 #include "util/cleanup.h"
@@ -18,13 +19,16 @@ static const enum option_id file_ids[] = {
 static struct error *check_files(const struct options_given *given)
 {
 	const size_t count = sizeof(file_ids) / sizeof(*file_ids);
-	bool any = false;
+	bool any = false, any_stdout = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *name = given->values[file_ids[i]];
 
 		any = any || (name && file_ids[i] != OPTION_OUTPUT);
-		for (size_t k = 0; name && k < i; k++) {
+		if (!name || !strcmp(name, NEW_FILE_NULL))
+			continue;
+		any_stdout = any_stdout || !strcmp(name, NEW_FILE_STDOUT);
+		for (size_t k = 0; k < i; k++) {
 			const char *other = given->values[file_ids[k]];
 
 			if (!other || strcmp(name, other))
@@ -41,6 +45,9 @@ static struct error *check_files(const struct options_given *given)
 					    option_rows[file_ids[k]].name, shown);
 		}
 	}
+	/* There is no place left for the reports. */
+	if (any_stdout && !given->values[OPTION_OUTPUT])
+		given->options->output = NEW_FILE_NULL;
 	if (given->options->output_every && !any)
 		return error_create(ERROR_USAGE,
 				    "--output-every: expected with a file to write, such "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/outputs.h"
 
+#include <string.h>
+
 #include "cli/file_name.h"
 #include "render/diff.h"
 #include "render/flame.h"
@@ -26,22 +28,26 @@ static const struct {
 	[OUTPUT_SAVE] = {"--save", NULL}, /* the snapshot, not a report of it */
 };
 
-static bool is_due(const struct outputs *outputs, bool is_final)
+static bool is_due(const struct outputs *outputs, size_t kind, bool is_final)
 {
-	return is_final || outputs->options->output_every;
+	const struct options *options = outputs->options;
+	const char *name = options->files[kind];
+
+	return name &&
+	       (is_final || (options->output_every && strcmp(name, NEW_FILE_STDOUT)));
 }
 
 bool outputs_save_is_due(const struct outputs *outputs, bool is_final)
 {
-	return outputs->options->files[OUTPUT_SAVE] && is_due(outputs, is_final);
+	return is_due(outputs, OUTPUT_SAVE, is_final);
 }
 
 /* Whether a report is to be rendered into a file. */
 static bool report_is_due(const struct outputs *outputs, bool is_final)
 {
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
-		if (outputs->options->files[i] && i != OUTPUT_SAVE)
-			return is_due(outputs, is_final);
+		if (i != OUTPUT_SAVE && is_due(outputs, i, is_final))
+			return true;
 	}
 	return false;
 }
@@ -179,10 +185,8 @@ static struct error *write_files(struct outputs *outputs, const struct subject *
 {
 	struct error *first = NULL;
 
-	if (!is_due(outputs, is_final))
-		return NULL;
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
-		if (outputs->options->files[i])
+		if (is_due(outputs, i, is_final))
 			first = error_first(first, write_file(outputs, i, subject));
 	}
 	return first;

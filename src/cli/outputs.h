@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files beside the reports: each in a format of its own, with all stacks whatever --top
- * says, written at the end of the run, or with --output-every at each report.
+ * says, written at the end of the run, or with --output-every at each report. What goes
+ * to standard output, which cannot be written anew, is written at the end always.
  */
 #ifndef CLI_OUTPUTS_H
 #define CLI_OUTPUTS_H

@@ -16,6 +16,7 @@ static void sequences_are_replaced(void)
 		const char *pattern, *want;
 	} cases[] = {
 		{"plain", "plain"},
+		{"-", "-"},
 		{"%p", "4321"},
 		{"a-%p-%n.csv", "a-4321-7.csv"},
 		{"%t.svg", "20260102-030405.svg"},
@@ -37,8 +38,8 @@ static void sequences_are_replaced(void)
 
 static void others_are_refused(void)
 {
-	static const char *const cases[] = {"",   "-",   "%",   "x%",  "%s",
-					    "%P", "%%%", "%5n", "%p%", "a%-n"};
+	static const char *const cases[] = {"",    "%",   "x%",  "%s",  "%P",
+					    "%%%", "%5n", "%p%", "a%-n"};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		CHECK(!file_name_is_valid(cases[i]));

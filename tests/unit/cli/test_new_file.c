@@ -260,6 +260,109 @@ static void a_removed_directory(void)
 	REQUIRE(!chdir(before));
 }
 
+/* Standard output as a file of its own, until standard_output_back(). */
+static int standard_output_to(const char *path)
+{
+	int saved = dup(STDOUT_FILENO), fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	REQUIRE(saved >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
+	close(fd);
+	return saved;
+}
+
+static void standard_output_back(int saved)
+{
+	REQUIRE(dup2(saved, STDOUT_FILENO) >= 0);
+	close(saved);
+}
+
+/* It is written to and nothing else is done with it, even when it is a file. */
+static void standard_output(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	struct file_identity own = nobodys;
+	char buf[64];
+	bool in_place;
+	int saved;
+
+	temp_dir_write(&p, "out", "0123456789");
+	saved = standard_output_to(temp_dir_path(&p, "out"));
+
+	struct error *err = new_file_open("--csv", "-", &file);
+
+	standard_output_back(saved);
+	REQUIRE(!err);
+	REQUIRE(!new_file_check(&file, false, &own, &in_place));
+	fputs("text", file.stream);
+	REQUIRE(!new_file_publish(&file, false, &own));
+	CHECK_STR(temp_dir_read(&p, "out", buf, sizeof(buf)), "text456789");
+	new_file_truncate(&file, 0);
+	new_file_deinit(&file);
+	CHECK_STR(temp_dir_read(&p, "out", buf, sizeof(buf)), "text456789");
+	CHECK_INT(temp_dir_count(&p, false), 1);
+	CHECK_INT(own.inode, 0);
+
+	/* What cannot be written is noticed. */
+	saved = standard_output_to("/dev/full");
+	err = new_file_open("--csv", "-", &file);
+	standard_output_back(saved);
+	REQUIRE(!err);
+	fputs("text", file.stream);
+	err = new_file_publish(&file, false, &own);
+	CHECK_STR(err ? err->message : NULL,
+		  "cannot write --csv -: No space left on device");
+	error_destroy(err);
+}
+
+/* And no other device. */
+static void the_null_device(void)
+{
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	struct file_identity own = nobodys;
+	struct stat st;
+
+	for (int i = 0; i < 2; i++) {
+		REQUIRE(!new_file_open("--csv", "/dev/null", &file));
+		fputs("text", file.stream);
+		CHECK(!new_file_publish(&file, i, &own));
+		new_file_truncate(&file, 0);
+		CHECK_INT(file.write_errno, 0);
+		new_file_deinit(&file);
+	}
+	REQUIRE(!lstat("/dev/null", &st));
+	CHECK(S_ISCHR(st.st_mode));
+	for (int force = 0; force < 2; force++) {
+		_cleanup_(new_file_deinit) struct new_file other = NEW_FILE_NONE;
+		_cleanup_(error_destroyp) struct error *err = NULL;
+		bool in_place;
+
+		err = new_file_open("--csv", "/dev/zero", &other);
+		if (!err)
+			err = new_file_check(&other, force, &own, &in_place);
+		/* Who is not root does not get as far. */
+		CHECK_STR(err ? err->message : NULL,
+			  geteuid() ? "cannot write --csv /dev/zero: Permission denied"
+				    : "--csv /dev/zero is not a regular file");
+	}
+}
+
+static void the_name_of_standard_output(void)
+{
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	_cleanup_(error_destroyp) struct error *err = NULL;
+	bool in_place;
+
+	err = new_file_open("--csv", "/dev/stdout", &file);
+	if (!err)
+		err = new_file_check(&file, true, &nobodys, &in_place);
+	CHECK_STR(err ? err->message : NULL,
+		  geteuid() ? "cannot write --csv /dev/stdout: Permission denied"
+			    : "--csv /dev/stdout is a symbolic link: '-' is standard "
+			      "output");
+}
+
 static void run_all(void)
 {
 	RUN(a_new_file);
@@ -271,6 +374,9 @@ static void run_all(void)
 	RUN(a_dropped_file_is_gone);
 	RUN(a_name_taken_meanwhile);
 	RUN(a_removed_directory);
+	RUN(standard_output);
+	RUN(the_null_device);
+	RUN(the_name_of_standard_output);
 }
 
 int main(void)

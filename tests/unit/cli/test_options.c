@@ -260,6 +260,16 @@ static void dash_is_standard_output(void)
 	CHECK(!o.output);
 	PARSE(&o, "--output=-", "--output=file");
 	CHECK_STR(o.output, "file");
+	/* What is for a file leaves none for reports. */
+	PARSE(&o, "--flamegraph", "-");
+	CHECK_STR(o.files[OUTPUT_FLAMEGRAPH], "-");
+	CHECK_STR(o.output, "/dev/null");
+	PARSE(&o, "--csv", "-", "-o", "file", "--json", "/dev/null", "--html",
+	      "/dev/null");
+	CHECK_STR(o.files[OUTPUT_CSV], "-");
+	CHECK_STR(o.output, "file");
+	PARSE(&o, "--json", "/dev/null");
+	CHECK(!o.output);
 }
 
 static void paths_may_look_like_options_when_meant(void)

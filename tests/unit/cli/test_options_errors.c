@@ -287,11 +287,15 @@ static void refuses_files(void)
 {
 #define PATTERN                                                                          \
 	": expected a file name, in which %p (process), %t (time), %n (number) and %% "  \
-	"may stand; "
+	"may stand, or '-'; "
 	REFUSED("--csv" PATTERN "got 'x%q'", "-p1", "--csv", "x%q");
 	REFUSED("--pprof" PATTERN "got '%'", "-p1", "--pprof=%");
 	REFUSED("--json" PATTERN "got ''", "-p1", "--json=");
-	REFUSED("--flame" PATTERN "got '-'", "-p1", "--flame", "-");
+	/* There is one standard output. */
+	REFUSED("--flame: expected another file than that of --flamegraph; got '-'",
+		"-p1", "--flame", "-", "--flamegraph", "-");
+	REFUSED("--flame: expected another file than that of --output; got '-'", "-p1",
+		"--flame", "-", "-o", "-");
 	REFUSED("--flamegraph" PATTERN "nothing follows it", "-p1", "--flamegraph");
 	REFUSED("--csv" PATTERN "got '--json', which looks like an option (if it is "
 		"meant: --csv=--json)",

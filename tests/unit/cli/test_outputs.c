@@ -2,6 +2,8 @@
 #include "temp_dir.h"
 #include "unit/render/fixture.h"
 
+#include <unistd.h>
+
 #include "cli/outputs.h"
 
 static const char *const names[OUTPUT_KIND_COUNT] = {
@@ -236,6 +238,41 @@ static void csv_is_of_the_view(void)
 	}
 }
 
+/* Standard output cannot be written anew, so it gets what the others have at the end. */
+static void standard_output_at_the_end(void)
+{
+	_cleanup_(run_deinit) struct run r;
+	const struct report_options usual = {.top = 3};
+	char buf[64];
+	int saved = dup(STDOUT_FILENO), fd;
+
+	run_init(&r);
+	temp_dir_write(&r.dir, "stdout", "");
+	fd = open(temp_dir_path(&r.dir, "stdout"), O_WRONLY | O_CLOEXEC);
+	REQUIRE(saved >= 0 && fd >= 0);
+	r.options.files[OUTPUT_CSV] = "-";
+	r.options.output_every = true;
+	fflush(stdout);
+	REQUIRE(dup2(fd, STDOUT_FILENO) >= 0);
+	close(fd);
+
+	struct error *before = outputs_init(&r.outputs, &r.options);
+	unsigned top = (unsigned)outputs_report_options(&r.outputs, &usual, false).top;
+	struct error *every = outputs_write(&r.outputs, r.f.report, false);
+	size_t early = strlen(temp_dir_read(&r.dir, "stdout", buf, sizeof(buf)));
+	struct error *last = outputs_write(&r.outputs, r.f.report, true);
+
+	REQUIRE(dup2(saved, STDOUT_FILENO) >= 0);
+	close(saved);
+	REQUIRE(!before && !every && !last);
+	CHECK_INT(top, 3);
+	CHECK_INT(outputs_report_options(&r.outputs, &usual, true).top, 0);
+	CHECK_INT(early, 0);
+	temp_dir_read(&r.dir, "stdout", buf, sizeof(buf));
+	CHECK(!strncmp(buf, begins[OUTPUT_CSV], strlen(begins[OUTPUT_CSV])));
+	CHECK_INT(temp_dir_count(&r.dir, false), 1);
+}
+
 int main(void)
 {
 	RUN(all_files_at_the_end);
@@ -245,5 +282,6 @@ int main(void)
 	RUN(reports_have_what_is_needed);
 	RUN(json_lists_blocks_when_asked);
 	RUN(csv_is_of_the_view);
+	RUN(standard_output_at_the_end);
 	return check_done();
 }

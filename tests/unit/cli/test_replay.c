@@ -160,6 +160,42 @@ static void what_cannot_be_written(void)
 	temp_dir_destroy(&dir);
 }
 
+/* A pipe to another program: the file alone, and the report where it was sent. */
+static void to_standard_output(void)
+{
+	struct temp_dir dir = temp_dir_create();
+	char path[128], stacks[128], text[128], got[4096], want[4096];
+	int saved = dup(STDOUT_FILENO), fd;
+
+	save(&dir, "x", false);
+	snprintf(path, sizeof(path), "%s/x", dir.path);
+	snprintf(stacks, sizeof(stacks), "%s/stacks", dir.path);
+	snprintf(text, sizeof(text), "%s/text", dir.path);
+	temp_dir_write(&dir, "stdout", "");
+	REQUIRE(!REPLAY("--replay", path, "--flamegraph", stacks, "-o", "/dev/null"));
+	for (int i = 0; i < 2; i++) {
+		fd = open(temp_dir_path(&dir, "stdout"), O_WRONLY | O_TRUNC | O_CLOEXEC);
+		fflush(stdout);
+		REQUIRE(saved >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
+		close(fd);
+
+		struct error *err =
+			i ? REPLAY("--replay", path, "--flamegraph", "-", "-o", text)
+			  : REPLAY("--replay", path, "--flamegraph", "-");
+
+		fflush(stdout);
+		REQUIRE(dup2(saved, STDOUT_FILENO) >= 0);
+		REQUIRE(!err);
+		temp_dir_read(&dir, "stacks", want, sizeof(want));
+		CHECK_STR(temp_dir_read(&dir, "stdout", got, sizeof(got)), want);
+		CHECK(*want);
+	}
+	close(saved);
+	CHECK_CONTAINS(temp_dir_read(&dir, "text", got, sizeof(got)), "memtrace report ");
+	CHECK_INT(temp_dir_count(&dir, false), 4);
+	temp_dir_destroy(&dir);
+}
+
 /* A snapshot that is saved again is the same, and its report has its number. */
 static void saved_again(void)
 {
@@ -202,6 +238,7 @@ int main(void)
 {
 	RUN(what_is_no_snapshot);
 	RUN(what_cannot_be_written);
+	RUN(to_standard_output);
 	RUN(saved_again);
 	RUN(ages_are_not_made_up);
 	return check_done();
