@@ -57,10 +57,19 @@ static struct error *write_file(const char *root, const struct embedded_file *fi
 
 	_cleanup_(closep) int fd =
 		open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	size_t len = strlen(file->text);
+	size_t len = strlen(file->text), done = 0;
 
-	if (fd < 0 || write(fd, file->text, len) != (ssize_t)len)
+	if (fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot write %s", path);
+	/* A write that comes to a limit writes what still fits; the next one says why. */
+	while (done < len) {
+		ssize_t n = write(fd, file->text + done, len - done);
+
+		if (n <= 0)
+			return error_errno(ERROR_IO, n ? errno : EIO, "cannot write %s",
+					   path);
+		done += (size_t)n;
+	}
 	return NULL;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +40,25 @@ static void embedded_tree_is_private_and_goes_away(void)
 	snprintf(path, sizeof(path), "%s", headers->path);
 	headers_destroy(headers);
 	CHECK(access(path, F_OK) != 0);
+}
+
+/* As on a full disk; why it is not written is said, not what went well before. */
+static void no_room(void)
+{
+	const struct rlimit small = {.rlim_cur = 10, .rlim_max = RLIM_INFINITY};
+	struct headers *headers = NULL;
+	struct rlimit old;
+
+	signal(SIGXFSZ, SIG_IGN);
+	fflush(stdout);
+	REQUIRE(!getrlimit(RLIMIT_FSIZE, &old) && !setrlimit(RLIMIT_FSIZE, &small));
+
+	struct error *err = headers_create(HEADERS_AUTO, NULL, &usual, &headers);
+
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &old));
+	CHECK_CONTAINS(err ? err->message : NULL, ": File too large");
+	error_destroy(err);
+	headers_destroy(headers);
 }
 
 static void directory_without_headers_is_refused(void)
@@ -106,6 +127,7 @@ static void other_registers_need_installed_headers(void)
 int main(void)
 {
 	RUN(embedded_tree_is_private_and_goes_away);
+	RUN(no_room);
 	RUN(directory_without_headers_is_refused);
 	RUN(split_tree);
 	RUN(other_registers_need_installed_headers);
