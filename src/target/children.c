@@ -49,7 +49,10 @@ static bool read_process(int pid, struct process *ret)
 	size_t size;
 
 	if (procfs_read(pid, "stat", PROCFS_SMALL_BYTES, &text, &size) ||
-	    !procfs_parse_stat(text, &stat) || stat.state == 'Z' || stat.state == 'X')
+	    !procfs_parse_stat(text, &stat) || stat.state == 'X')
+		return false;
+	/* Its first thread may have ended while others go on. */
+	if (stat.state == 'Z' && stat.thread_count <= 1)
 		return false;
 	*ret = (struct process){.pid = pid, .parent = stat.parent};
 	return true;

@@ -3,7 +3,9 @@
 #include "child.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "target/children.h"
 #include "util/cleanup.h"
@@ -93,6 +95,40 @@ static void a_zombie_is_none(void)
 	waitpid(parent, NULL, 0);
 }
 
+static void *wait_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* What has no first thread any more looks like a zombie and runs. */
+static void without_its_first_thread(void)
+{
+	_cleanup_(children_deinit) struct children found = {0};
+	int self = getpid(), status = -1, watcher, parent;
+
+	fflush(stdout);
+	parent = fork();
+	if (!parent) {
+		pthread_t thread;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!pthread_create(&thread, NULL, wait_for_ever, NULL))
+			syscall(SYS_exit, 0);
+		_exit(1);
+	}
+	usleep(50000);
+	watcher = fork();
+	if (!watcher)
+		_exit(children_find(&self, 1, &found) || found.pids.len != 1 ||
+		      found.pids.data[0] != parent);
+	REQUIRE(waitpid(watcher, &status, 0) == watcher);
+	CHECK_INT(status, 0);
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+}
+
 static void of_nobody(void)
 {
 	_cleanup_(children_deinit) struct children found = {0};
@@ -108,6 +144,7 @@ int main(void)
 {
 	RUN(of_each_generation);
 	RUN(a_zombie_is_none);
+	RUN(without_its_first_thread);
 	RUN(of_nobody);
 	return check_done();
 }
