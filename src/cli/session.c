@@ -164,8 +164,8 @@ static void warn_untraced(void *arg, const struct plan_object *object,
 		reason ? reason : " though it must be there",
 		alloc_function_frees(function)
 			? "blocks that it frees stay listed"
-			: "its blocks are not counted, and their frees are taken for "
-			  "those of blocks from before the attach");
+			: "its blocks are not counted, and their frees are told as "
+			  "those of unknown blocks");
 }
 
 /* Beside the tracing of the process, whose options hold but for what the kernel has no
