@@ -74,6 +74,27 @@ static void disable(const struct attached events[], size_t count)
 		ioctl(events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+/* Close all but the events and one more, or none (-1). */
+static void close_others(const struct attached events[], size_t count, int kept)
+{
+	unsigned from = 0;
+
+	for (;;) {
+		unsigned next =
+			kept >= 0 && (unsigned)kept >= from ? (unsigned)kept : ~0u;
+
+		for (size_t i = 0; i < count; i++)
+			if ((unsigned)events[i].fd >= from &&
+			    (unsigned)events[i].fd < next)
+				next = (unsigned)events[i].fd;
+		if (next > from)
+			syscall(SYS_close_range, from, next == ~0u ? next : next - 1, 0);
+		if (next == ~0u)
+			return;
+		from = next + 1;
+	}
+}
+
 /*
  * The last close of an event waits for the kernel. A grandchild that holds nothing but
  * the events does the waiting, so that memtrace can exit at once.
@@ -97,9 +118,9 @@ void uprobe_events_close(const struct attached events[], size_t count, bool goes
 			signal(SIGINT, SIG_IGN);
 			signal(SIGTERM, SIG_IGN);
 			prctl(PR_SET_NAME, "memtrace-detach");
-			/* Keep no one waiting for the end of our output. */
-			for (int fd = 0; fd <= 2; fd++)
-				close(fd);
+			/* Keep no one waiting for the end of our output, and no probes
+			 * of others when we end. */
+			close_others(events, count, has_pipe ? ours[0] : -1);
 			while (has_pipe && read(ours[0], &c, 1) < 0 && errno == EINTR)
 				;
 			for (size_t i = 0; i < count; i++)
@@ -143,8 +164,12 @@ bool uprobe_event_has_ended(int event)
 	size_t bytes = 2 * (size_t)sysconf(_SC_PAGESIZE);
 	void *ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
 	struct pollfd fd = {.fd = event};
-	bool has_ended = poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP;
+	bool has_ended;
 
+	/* No memory may be locked for one: nobody knows. */
+	if (ring == MAP_FAILED && (errno == EPERM || errno == ENOMEM))
+		return false;
+	has_ended = poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP;
 	if (ring != MAP_FAILED)
 		munmap(ring, bytes);
 	return has_ended;

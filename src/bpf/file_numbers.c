@@ -7,6 +7,7 @@
 
 #include "target/file_pages.h"
 #include "util/cleanup.h"
+#include "util/regular_file.h"
 
 static const struct numbered_file *find(const struct file_numbers *files,
 					const struct stat *st)
@@ -30,14 +31,13 @@ static const struct numbered_file *find_same(const struct file_numbers *files, i
 struct error *file_numbers_get(struct file_numbers *files, const char *path,
 			       uint64_t *ret)
 {
-	_cleanup_(closep) int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_(closep) int fd = regular_file_open(path);
 	const struct numbered_file *known;
 	struct numbered_file file;
 	struct stat st;
 
 	*ret = 0;
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fd < 0 || fstat(fd, &st))
 		return NULL;
 	known = find(files, &st);
 	if (known) {

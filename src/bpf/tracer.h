@@ -161,6 +161,10 @@ uint32_t tracer_slot_count(const struct tracer *tracer);
 bool tracer_find_process(const struct tracer *tracer, int pid,
 			 struct tracer_process *ret);
 
+/* The process has ended. Probes that were for it alone have ended with it; those that had
+ * to be in all processes (tracer_is_wide()) are taken away. */
+void tracer_process_ended(struct tracer *tracer, int pid);
+
 /* Does the slot stand for the process no longer, after an exec or tracer_retire()? */
 bool tracer_is_retired(const struct tracer *tracer, uint32_t slot);
 

@@ -82,10 +82,12 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 		/* Told before the probes look: nobody else gives this slot away but a
 		 * probe of the same process. */
 		at->has_ranges = 0;
-		if (change_owner(t, at, 0, tgid))
+		if (change_owner(t, at, 0, tgid)) {
 			at->since_ns = clock_now_ns();
-		if (owner_of(at) == tgid)
 			p = at;
+		} else if (owner_of(at) == tgid) {
+			p = at;
+		}
 	}
 	if (!p)
 		return error_create(ERROR_UNSUPPORTED,
@@ -102,10 +104,21 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	return NULL;
 }
 
+static void detach_process(struct tracer *t, int pid)
+{
+	size_t kept = 0;
+
+	t->attachment.ops->detach_process(&t->attachment, pid);
+	vec_foreach (site, &t->sites)
+		if (site->pid != pid)
+			t->sites.data[kept++] = *site;
+	t->sites.len = kept;
+	tracer_unwatch_code(t, pid);
+}
+
 bool tracer_probes_ended(struct tracer *t, int pid)
 {
 	bool ended = false;
-	size_t kept = 0;
 
 	if (t->options.scope != SCOPE_PROCESSES || !t->attachment.ops)
 		return false;
@@ -113,13 +126,25 @@ bool tracer_probes_ended(struct tracer *t, int pid)
 		ended |= at->pid == pid && t->attachment.ops->is_dead(at);
 	if (!ended)
 		return false;
-	t->attachment.ops->detach_process(&t->attachment, pid);
-	vec_foreach (site, &t->sites)
-		if (site->pid != pid)
-			t->sites.data[kept++] = *site;
-	t->sites.len = kept;
-	tracer_unwatch_code(t, pid);
+	detach_process(t, pid);
 	return true;
+}
+
+void tracer_process_ended(struct tracer *t, int pid)
+{
+	struct attachment *a = &t->attachment;
+	bool has_others = false;
+
+	if (t->options.scope != SCOPE_PROCESSES || !a->ops)
+		return;
+	vec_foreach (at, &a->list)
+		has_others |= at->pid != pid;
+	/* With the last one all is taken away soon. */
+	if (!a->is_wide || !has_others)
+		return;
+	detach_process(t, pid);
+	/* Another one that needs it says so again. */
+	a->is_wide = false;
 }
 
 struct error *tracer_lost_first(struct tracer *t, int pid, enum tracer_probes *ret)

@@ -6,10 +6,16 @@
 
 struct error *forked_find(const struct options *options, struct children *ret)
 {
+	struct error *err = NULL;
+
 	*ret = (struct children){0};
-	return options->follow_forks && options->pid_count
-		       ? children_find(options->pids, options->pid_count, ret)
-		       : NULL;
+	if (options->follow_forks && options->pid_count)
+		err = children_find(options->pids, options->pid_count, ret);
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return err;
+	/* It is but a hint. */
+	error_destroy(err);
+	return NULL;
 }
 
 void forked_say(const struct children *children, FILE *out)

@@ -152,22 +152,6 @@ static void say_missing(const struct plan *plan)
 	}
 }
 
-/* Wrong numbers follow, so everybody is told. */
-static void warn_untraced(void *arg, const struct plan_object *object,
-			  const struct alloc_function *function, const char *reason)
-{
-	_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
-
-	(void)arg;
-	fprintf(stderr, "memtrace: warning: %s: %s %s%s: %s\n", path ? path : "?",
-		function->name, reason ? "cannot be traced: " : "is not found",
-		reason ? reason : " though it must be there",
-		alloc_function_frees(function)
-			? "blocks that it frees stay listed"
-			: "its blocks are not counted, and their frees are told as "
-			  "those of unknown blocks");
-}
-
 /* Beside the tracing of the process, whose options hold but for what the kernel has no
  * use for. */
 static struct error *create_kernel(struct session *s)
@@ -507,7 +491,7 @@ static struct error *trace(struct session *s)
 	for (size_t i = 0; o->verbose && i < s->plans.len; i++)
 		say_missing(s->plans.data[i]);
 	for (size_t i = 0; !o->quiet && i < s->plans.len; i++)
-		plan_untraced(s->plans.data[i], warn_untraced, NULL);
+		plan_warn_untraced(s->plans.data[i], stderr);
 	for (size_t i = 0; o->otel_memory && !o->quiet && i < s->plans.len; i++)
 		say_untold(s->plans.data[i]);
 	if (!o->quiet) {

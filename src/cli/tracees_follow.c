@@ -28,6 +28,7 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 /* So long after the kernel has told of a thread's end it may still have to be done. */
 #define END_WAIT_MS 1000
+#define END_MIN_MS  50
 
 /* The same for one that came later: where there is no room it has to wait. */
 static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
@@ -123,6 +124,8 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t, const char 
 				     "(--dry-run says why)",
 				     count_untold(object), path ? path : "?");
 	}
+	if (!ts->options->quiet)
+		plan_warn_untraced(plan, stderr);
 	if (refused)
 		tracees_note(ts, t,
 			     "%zu of %zu functions cannot be traced: start memtrace anew",
@@ -168,6 +171,7 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 	}
 	if (t->is_traced)
 		tracer_retire(ts->tracer, t->slot);
+	tracer_process_ended(ts->tracer, t->pid);
 	return NULL;
 }
 
@@ -240,6 +244,11 @@ static struct error *follow_first(struct tracees *ts, struct tracee *t)
 	enum tracer_probes probes = TRACER_PROBES_END;
 	struct error *err = NULL;
 
+	/* The others of one that exits or executes a program end a little later. */
+	if (clock_now_ns() - t->first_ended_ns < END_MIN_MS * UINT64_C(1000000)) {
+		ts->look_soon = true;
+		return NULL;
+	}
 	if (living_has_lost_first(t->pid))
 		err = tracer_lost_first(ts->tracer, t->pid, &probes);
 	if (probes == TRACER_PROBES_END && !err &&
@@ -252,6 +261,7 @@ static struct error *follow_first(struct tracees *ts, struct tracee *t)
 		_cleanup_(freep) char *why = escape_dup(err->message);
 
 		tracees_note(ts, t, "may lose its probes: %s", why ? why : "?");
+		t->is_refused = true;
 	}
 	if (err && err->code != ERROR_NO_MEMORY) {
 		error_destroy(err);
@@ -292,14 +302,16 @@ static void on_event(void *arg, const struct watch_event *event)
 		break;
 	case WATCH_EXIT:
 		/* Its pidfd tells when the last thread has ended. */
-		if (t)
+		if (t && ts->scope == SCOPE_PROCESSES && !t->is_refused)
 			t->first_ended_ns = clock_now_ns();
 		break;
 	case WATCH_LOST:
 		vec_foreach (each, &ts->list) {
 			(*each)->maps_changed = (*each)->wants_plan = true;
 			(*each)->check_image = true;
-			if (!(*each)->exited && living_has_lost_first((*each)->pid))
+			if (ts->scope == SCOPE_PROCESSES && !(*each)->exited &&
+			    !(*each)->is_refused && !(*each)->first_ended_ns &&
+			    living_has_lost_first((*each)->pid))
 				(*each)->first_ended_ns = clock_now_ns();
 		}
 		break;
@@ -335,17 +347,14 @@ static bool has_executed(struct tracees *ts, struct tracee *t)
 	if (t->check_image && t->proc && !t->executed_ns)
 		look_at_image(t);
 	t->check_image = false;
+	/* All that was read of the process may be of that program already. */
+	if (t->is_traced && t->executed_ns < t->image_ns &&
+	    tracer_slot_since_ns(ts->tracer, t->slot) >= t->executed_ns)
+		t->executed_ns = 0;
 	if (!t->executed_ns)
 		return false;
-	if (!t->is_traced || !tracer_sees_execs(ts->tracer))
+	if (!t->is_traced || !tracer_sees_execs(ts->tracer) || has_new_slot(ts, t))
 		return true;
-	if (has_new_slot(ts, t)) {
-		/* Or all that was read of the process is of that program. */
-		if (t->executed_ns >= t->image_ns)
-			return true;
-		t->executed_ns = 0;
-		return false;
-	}
 	if (clock_now_ns() - t->noticed_ns > EXEC_WAIT_MS * UINT64_C(1000000))
 		return true;
 	ts->look_soon = true;

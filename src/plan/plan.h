@@ -133,6 +133,9 @@ typedef void (*plan_untraced_fn)(void *arg, const struct plan_object *object,
 /* Call `fn` (when not NULL) for each such function; how many there are. */
 size_t plan_untraced(const struct plan *plan, plan_untraced_fn fn, void *arg);
 
+/* Print a line of warning for each: wrong numbers follow. */
+void plan_warn_untraced(const struct plan *plan, FILE *out);
+
 /* Print the plan for people: for each object its file, build-id, one line per probe, and
  * what is missing. Names of the target are escaped. */
 void plan_print(const struct plan *plan, FILE *out);

@@ -112,3 +112,23 @@ void plan_print(const struct plan *plan, FILE *out)
 		print_object(object, out);
 	}
 }
+
+static void warn_untraced(void *arg, const struct plan_object *object,
+			  const struct alloc_function *function, const char *reason)
+{
+	_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
+	FILE *out = arg;
+
+	fprintf(out, "memtrace: warning: %s: %s %s%s: %s\n", path ? path : "?",
+		function->name, reason ? "cannot be traced: " : "is not found",
+		reason ? reason : " though it must be there",
+		alloc_function_frees(function)
+			? "blocks that it frees stay listed"
+			: "its blocks are not counted, and their frees are told as "
+			  "those of unknown blocks");
+}
+
+void plan_warn_untraced(const struct plan *plan, FILE *out)
+{
+	plan_untraced(plan, warn_untraced, out);
+}

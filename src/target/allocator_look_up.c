@@ -146,6 +146,35 @@ static void choose_own(const struct allocator_scan *scan, struct elf_symbol *sym
 		}
 }
 
+/* Does one of the functions that others see lie there? */
+static bool is_alias(const struct allocator_scan *scan, struct row_range plain,
+		     const struct elf_symbol *symbol)
+{
+	const struct elf_symbol *own = scan->symbols + scan->rows.len + MARKER_COUNT;
+
+	for (size_t i = 0; i < OWN_NAME_COUNT; i++)
+		if (own[i].name && own[i].address == symbol->address)
+			return true;
+	for (size_t i = plain.begin; i < plain.end; i++) {
+		const struct elf_symbol *other = &scan->symbols[i];
+
+		if (other->name && !other->is_local && other->address == symbol->address)
+			return true;
+	}
+	return false;
+}
+
+/* Of the less common names another function of the file may well have one. */
+static bool is_believed(const struct allocator_scan *scan, struct row_range plain,
+			size_t i)
+{
+	if (row_is_in(scan->families[ALLOC_FAMILY_JEMALLOC], i))
+		return true;
+	return row_is_in(plain, i) &&
+	       (scan->file->is_named || scan->rows.data[i].function->common ||
+		is_alias(scan, plain, &scan->symbols[i]));
+}
+
 static void settle_locals(struct allocator_scan *scan)
 {
 	struct row_range plain = scan->families[ALLOC_FAMILY_LIBC];
@@ -156,9 +185,7 @@ static void settle_locals(struct allocator_scan *scan)
 
 		if (!symbol->is_local || scan->rows.data[i].local_too)
 			continue;
-		if (!scan->has_own ||
-		    !(row_is_in(plain, i) ||
-		      row_is_in(scan->families[ALLOC_FAMILY_JEMALLOC], i)))
+		if (!scan->has_own || !is_believed(scan, plain, i))
 			symbol->name = NULL;
 		else if (symbol->is_ambiguous)
 			choose_own(scan, symbol);

@@ -24,7 +24,8 @@ struct elf_symbol {
 				 extension); it is not the function */
 	bool is_local;        /* STB_LOCAL: of one object, or hidden by the linker */
 	bool is_ambiguous;    /* local, and another of this name is elsewhere */
-	bool is_imported;     /* the file has it undefined: also when it is not found */
+	bool is_imported;     /* the file has it undefined, and wants it: also when it is
+				 not found */
 };
 
 /* Open `path`: ERROR_NOT_FOUND or ERROR_PERMISSION with the open(2) errno,

@@ -206,7 +206,7 @@ static void offer_symbol(const struct elf_file *file, const struct table *table,
 
 		if (strncmp(wanted->names[n], name, length) || wanted->names[n][length])
 			continue;
-		if (sym.st_shndx == SHN_UNDEF)
+		if (sym.st_shndx == SHN_UNDEF && GELF_ST_BIND(sym.st_info) != STB_WEAK)
 			ret[n].is_imported = true;
 		if (!is_function(file, &sym, &offset))
 			return;

@@ -14,6 +14,7 @@
 #include "target/procfs.h"
 #include "target/watch.h"
 #include "util/cleanup.h"
+#include "util/regular_file.h"
 
 #ifndef FUSE_SUPER_MAGIC
 #define FUSE_SUPER_MAGIC 0x65735546 /* include/uapi/linux/magic.h, Linux 5.10 */
@@ -21,14 +22,22 @@
 
 DEFINE_CLEANUP(struct watch *, watch_destroy);
 
+enum naming {
+	NAMES_AGREE,
+	NAMES_DIFFER_FROM_STAT, /* those of mappings are one */
+	NAMES_DIFFER,
+};
+
 /* overlayfs, and FUSE since 6.9 (fs/fuse/passthrough.c), map a file of another one in
  * the place of their own. */
-static bool maps_others(int fd)
+static enum naming naming_of(int fd)
 {
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) || fs.f_type == OVERLAYFS_SUPER_MAGIC ||
-	       fs.f_type == FUSE_SUPER_MAGIC;
+	if (fstatfs(fd, &fs) || fs.f_type == OVERLAYFS_SUPER_MAGIC ||
+	    fs.f_type == FUSE_SUPER_MAGIC)
+		return NAMES_DIFFER;
+	return fs.f_type == BTRFS_SUPER_MAGIC ? NAMES_DIFFER_FROM_STAT : NAMES_AGREE;
 }
 
 /* How events tell of the mapping at `start`. */
@@ -79,16 +88,18 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 	_cleanup_(watch_destroyp) struct watch *watch = NULL;
 	struct question q = {0};
 	struct stat st;
-	bool is_of_another, is_listed;
+	enum naming naming;
+	bool is_listed;
 	void *at;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return false;
 	ret->told = ret->listed = by_stat(&st);
-	is_of_another = maps_others(fd);
-	if (wanted && file_name_is(&ret->told, wanted) && !is_of_another)
+	naming = naming_of(fd);
+	if (naming == NAMES_AGREE || (naming == NAMES_DIFFER_FROM_STAT && wanted &&
+				      file_name_is(&ret->told, wanted)))
 		return true;
-	if (is_of_another)
+	if (naming == NAMES_DIFFER)
 		error_destroy(watch_create_own(&watch));
 	/* Nothing is read from it. */
 	at = mmap(NULL, page_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -111,8 +122,7 @@ bool file_names_of_path(const char *path, struct file_names *ret)
 		return false;
 
 	const struct file_name name = by_stat(&st);
-	_cleanup_(closep) int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_(closep) int fd = S_ISREG(st.st_mode) ? regular_file_open(path) : -1;
 
 	if (fd < 0 || !file_names_ask(fd, NULL, ret))
 		*ret = (struct file_names){name, name};

@@ -54,10 +54,10 @@ static inline struct file_name file_name_of(const struct proc_mapping *m)
 
 /*
  * The names of a regular file that is open for reading; false when it is none, or cannot
- * be mapped. Nothing is mapped where stat(2) says `wanted` (which may be NULL), and the
- * file system is none that maps other files; on those only `told` may differ from
- * `listed`, and does not where perf events are refused. The caller holds the table of
- * descriptors, if it is not the main thread (util/fd_table.h).
+ * be mapped. Nothing is mapped on file systems where all say the same, nor on btrfs where
+ * stat(2) says `wanted` (which may be NULL). `told` may differ from `listed` on those
+ * only that map other files, and does not where perf events are refused. The caller holds
+ * the table of descriptors, if it is not the main thread (util/fd_table.h).
  */
 bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *ret);
 

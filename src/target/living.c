@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -110,7 +111,12 @@ bool living_has_lost_first(int pid)
 
 static void path_of(const struct living *living, const char *name, char ret[PATH_BYTES])
 {
-	snprintf(ret, PATH_BYTES, "/proc/%d/%s", living->tid, name);
+	/* Of a thread there is all but these; its number is nobody else's there. */
+	if (!strncmp(name, "map_files", strlen("map_files")))
+		snprintf(ret, PATH_BYTES, "/proc/%d/%s", living->tid, name);
+	else
+		snprintf(ret, PATH_BYTES, "/proc/%d/task/%d/%s", living->pid, living->tid,
+			 name);
 }
 
 int living_open(int pid, const char *name, int flags)

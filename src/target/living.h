@@ -43,9 +43,9 @@ bool living_is_there(const struct living *living);
 bool living_has_lost_first(int pid);
 
 /*
- * open(2), stat(2) and readlink(2) of /proc/<tid>/<name>; `name` is a file that belongs
- * to the memory or to the files of the process. They fail as for a process that has ended
- * when no thread lives.
+ * open(2), stat(2) and readlink(2) of <name> in that thread's directory; `name` is a file
+ * that belongs to the memory or to the files of the process. They fail as for a process
+ * that has ended when no thread lives.
  */
 int living_open(int pid, const char *name, int flags);
 int living_stat(int pid, const char *name, struct stat *ret);

@@ -14,6 +14,7 @@
 #include "target/living.h"
 #include "util/cleanup.h"
 #include "util/fd_table.h"
+#include "util/regular_file.h"
 #include "util/vec.h"
 
 /* Bounds on what processes can make us open and keep. Large ones (browsers, compilers)
@@ -72,7 +73,7 @@ void image_store_destroy(struct image_store *store)
 static int open_same(const char *path, const struct file_name *name,
 		     struct file_names *ret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = regular_file_open(path);
 
 	if (fd >= 0 && (!file_names_ask(fd, name, ret) || !file_names_have(ret, name))) {
 		close(fd);

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "target/children.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 
 /* What one leaves of itself: its own child, in memory that all share. */
@@ -118,7 +119,8 @@ static void without_its_first_thread(void)
 			syscall(SYS_exit, 0);
 		_exit(1);
 	}
-	usleep(50000);
+	while (!living_has_lost_first(parent))
+		usleep(1000);
 	watcher = fork();
 	if (!watcher)
 		_exit(children_find(&self, 1, &found) || found.pids.len != 1 ||

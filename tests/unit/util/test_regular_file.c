@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Only regular files are opened, by whatever name. */
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/regular_file.h"
+
+static char dir[] = "/tmp/regular_file_XXXXXX";
+
+static void in_dir(const char *name, char ret[64])
+{
+	snprintf(ret, 64, "%s/%s", dir, name);
+}
+
+static void regular_files_are_opened(void)
+{
+	char path[64], link[64], c = 0;
+	FILE *file;
+	int fd;
+
+	in_dir("file", path);
+	in_dir("link", link);
+	file = fopen(path, "w");
+	REQUIRE(file && fputc('x', file) == 'x' && !fclose(file));
+	REQUIRE(!symlink("file", link));
+	fd = regular_file_open(link);
+	CHECK(fd >= 0);
+	CHECK_INT(read(fd, &c, 1), 1);
+	CHECK_INT(c, 'x');
+	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	close(fd);
+	unlink(link);
+	unlink(path);
+}
+
+static void nothing_else_is(void)
+{
+	char path[64];
+
+	in_dir("fifo", path);
+	REQUIRE(!mkfifo(path, 0600));
+	errno = 0;
+	CHECK_INT(regular_file_open(path), -1);
+	CHECK_INT(errno, ENODEV);
+	/* Who waits for a reader goes on waiting. */
+	CHECK_INT(open(path, O_WRONLY | O_NONBLOCK), -1);
+	unlink(path);
+	CHECK_INT(regular_file_open("/dev/null"), -1);
+	CHECK_INT(regular_file_open("/tmp"), -1);
+	errno = 0;
+	CHECK_INT(regular_file_open("/tmp/no/such/file"), -1);
+	CHECK_INT(errno, ENOENT);
+}
+
+int main(void)
+{
+	REQUIRE(mkdtemp(dir));
+	RUN(regular_files_are_opened);
+	RUN(nothing_else_is);
+	rmdir(dir);
+	return check_done();
+}
