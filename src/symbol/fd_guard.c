@@ -39,10 +39,24 @@ static void release(struct fd_guard *guard)
 	vec_deinit(&guard->entries);
 }
 
+/* The copies lie so far above what is open. What libbcc closes is mostly a number that
+ * it had before, and so a low one, which may be another's by now: were that the copy of
+ * standard output, there would be nothing left to put back. */
+#define COPIES_ABOVE 256
+
+static int copy_of(int fd, int highest)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, highest + COPIES_ABOVE);
+
+	/* Beyond RLIMIT_NOFILE. */
+	return copy >= 0 ? copy : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
 struct error *fd_guard_begin(struct fd_guard *guard)
 {
 	struct fd_list list = {0};
 	struct error *err;
+	int highest = 0;
 
 	fd_table_hold();
 	err = list_fds(&list);
@@ -50,11 +64,13 @@ struct error *fd_guard_begin(struct fd_guard *guard)
 	/* What was buffered belongs to the real files, not to /dev/null. */
 	fflush(stdout);
 	fflush(stderr);
+	vec_foreach (fd, &list.fds)
+		highest = *fd > highest ? *fd : highest;
 	for (size_t i = 0; !err && i < list.fds.len; i++) {
 		int fd = list.fds.data[i];
 		struct fd_guard_entry entry = {
 			.fd = fd,
-			.copy = fcntl(fd, F_DUPFD_CLOEXEC, 3),
+			.copy = copy_of(fd, highest),
 			.flags = fcntl(fd, F_GETFD),
 		};
 

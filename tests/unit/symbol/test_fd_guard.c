@@ -43,6 +43,24 @@ static void restores_what_was_closed(void)
 	close(kept);
 }
 
+/* It closes numbers that it had before: then nobody's, and a copy's by now, maybe. */
+static void stale_numbers_are_no_copies(void)
+{
+	int stale = dup(STDOUT_FILENO);
+	struct stat before, after;
+	struct fd_guard guard;
+
+	REQUIRE(stale >= 0 && !close(stale));
+	REQUIRE(!fstat(STDOUT_FILENO, &before));
+	REQUIRE(!fd_guard_begin(&guard));
+	for (int i = 0; i < 32; i++)
+		close(stale + i);
+	fd_guard_end(&guard);
+	REQUIRE(!fstat(STDOUT_FILENO, &after));
+	CHECK_INT(after.st_ino, before.st_ino);
+	CHECK_INT(after.st_dev, before.st_dev);
+}
+
 /* The files that libbcc opens stay, and no child inherits them. */
 static void keeps_what_was_opened(void)
 {
@@ -158,6 +176,7 @@ static void with_another_thread(void)
 int main(void)
 {
 	RUN(restores_what_was_closed);
+	RUN(stale_numbers_are_no_copies);
 	RUN(keeps_what_was_opened);
 	RUN(silences);
 	RUN(leaves_nothing);
