@@ -78,19 +78,20 @@ struct attach_ops {
 	void (*detach)(struct attachment *self);
 };
 
-/* Put those of the process `pid`, or all (0), last, each part in its order; the number of
- * others. For attach_*.c. */
-static inline size_t attached_sort_out(struct attached list[], size_t count, int pid)
+/* Put those of the process `pid` last, each part in its order; the number of others. For
+ * attach_*.c. */
+static inline size_t attachment_sort_out(struct attachment *self, int pid)
 {
 	size_t others = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct attached at = list[i];
+	for (size_t i = 0; i < self->list.len; i++) {
+		const struct attached at = self->list.data[i];
 
-		if (!pid || at.pid == pid)
+		if (at.pid == pid)
 			continue;
-		memmove(&list[others + 1], &list[others], (i - others) * sizeof(at));
-		list[others++] = at;
+		memmove(&self->list.data[others + 1], &self->list.data[others],
+			(i - others) * sizeof(at));
+		self->list.data[others++] = at;
 	}
 	return others;
 }

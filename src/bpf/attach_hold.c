@@ -91,14 +91,14 @@ void attach_hold_forget(struct attachment *self, int pid)
 {
 	size_t others = 0;
 
-	for (size_t i = 0; i < self->places.len; i++) {
-		struct attached_place place = self->places.data[i];
+	/* Their order is of no matter. */
+	vec_foreach (place, &self->places) {
+		const struct attached_place kept = *place;
 
-		if (!pid || place.pid == pid)
+		if (!pid || kept.pid == pid)
 			continue;
-		memmove(&self->places.data[others + 1], &self->places.data[others],
-			(i - others) * sizeof(place));
-		self->places.data[others++] = place;
+		*place = self->places.data[others];
+		self->places.data[others++] = kept;
 	}
 	attach_hold_forget_from(self, others);
 	if (!self->places.len)

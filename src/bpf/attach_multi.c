@@ -62,7 +62,7 @@ static void multi_detach(struct attachment *self)
 
 static void multi_detach_process(struct attachment *self, int pid)
 {
-	close_from(self, attached_sort_out(self->list.data, self->list.len, pid));
+	close_from(self, attachment_sort_out(self, pid));
 	attach_hold_forget(self, pid);
 }
 

@@ -154,7 +154,7 @@ static void perf_detach(struct attachment *self)
 
 static void perf_detach_process(struct attachment *self, int pid)
 {
-	close_from(self, attached_sort_out(self->list.data, self->list.len, pid), true);
+	close_from(self, attachment_sort_out(self, pid), true);
 }
 
 /* perf_poll() (kernel/events/core.c): an event hangs up when its task has exited, and

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/file_numbers.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

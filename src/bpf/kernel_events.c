@@ -25,12 +25,6 @@
 #define KPROBE_PMU "/sys/bus/event_source/devices/kprobe"
 #define SYMBOLS    "/proc/kallsyms"
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 uint32_t kernel_events_program_type(enum event_kind kind)
 {
 	switch (kind) {

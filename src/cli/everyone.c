@@ -16,12 +16,6 @@
 
 DEFINE_CLEANUP(struct plan *, plan_destroy);
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static bool is_known(const struct tracees *ts)
 {
 	return ts->library.listed.inode;

@@ -25,12 +25,6 @@ static void processes_deinit(struct processes *all)
 	vec_deinit(&all->list);
 }
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 /* By parent, then by number. */
 static int compare(const void *a, const void *b)
 {

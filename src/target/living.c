@@ -19,12 +19,6 @@
 
 #define PATH_BYTES 96
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 /*
  * Has the thread `tid` of `pid` the memory of its process? Only that is known by the link
  * to the executable: there is none without memory (get_task_exe_file(), kernel/fork.c).

@@ -3,6 +3,7 @@
 #ifndef UTIL_CLEANUP_H
 #define UTIL_CLEANUP_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -35,6 +36,12 @@ static inline void fclosep(FILE **f)
 {
 	if (*f)
 		fclose(*f);
+}
+
+static inline void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
 }
 
 static inline void error_destroyp(struct error **err)
