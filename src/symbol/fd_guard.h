@@ -3,9 +3,9 @@
  * Keeps this process's descriptors safe while libbcc makes or frees a symcache. From
  * 0.26 to 0.32 it may then close() a number read from uninitialized memory
  * (ModulePath::fd_, fixed in 0.33 by iovisor/bcc pull request 5193): a BPF link, or the
- * file that the report goes to. The guard holds a duplicate of every descriptor and
- * puts back those that vanished. It also keeps libbcc's warnings, which carry raw paths
- * of the target, away from stdout and stderr.
+ * file that the report goes to. Where a guard is in force close() is ours, and refuses
+ * the thread that began it what was open before. It also keeps libbcc's warnings, which
+ * carry raw paths of the target, away from stdout and stderr.
  */
 #ifndef SYMBOL_FD_GUARD_H
 #define SYMBOL_FD_GUARD_H
@@ -13,24 +13,20 @@
 #include "util/error.h"
 #include "util/vec.h"
 
-struct fd_guard_entry {
-	int fd, copy;
-	int flags; /* F_GETFD */
-};
-
-struct fd_guard {
-	VEC(struct fd_guard_entry) entries;
-};
-
 struct fd_list {
 	VEC(int) fds;
 };
 
-/* Duplicate every open descriptor and point 1 and 2 at /dev/null. */
+struct fd_guard {
+	struct fd_list before; /* what was open */
+	int out, err;          /* the real stdout and stderr, or -1 */
+};
+
+/* From now on nothing that is open can be closed by this thread, and 1 and 2 are
+ * /dev/null. Holds the table of descriptors (util/fd_table.h) until the end. */
 struct error *fd_guard_begin(struct fd_guard *guard) __attribute__((warn_unused_result));
 
-/* Put everything back and release the duplicates. Descriptors opened since
- * fd_guard_begin() stay open and are closed on exec. */
+/* Descriptors opened since fd_guard_begin() stay open and are closed on exec. */
 void fd_guard_end(struct fd_guard *guard);
 
 /* Which descriptors were opened since fd_guard_begin(), into an empty list; without
