@@ -14,6 +14,7 @@
 
 #include <bcc/bcc_syms.h>
 
+#include "symbol/code_maps.h"
 #include "symbol/fd_guard.h"
 #include "symbol/perf_map.h"
 #include "symbol/vdso.h"
@@ -36,17 +37,6 @@
  */
 #define GENERATIONS_MAX 8
 
-/* One named executable line of /proc/PID/maps. */
-struct code_range {
-	uint64_t start, end, file_offset;
-	bool is_file;
-};
-
-struct code_maps {
-	VEC(struct code_range) ranges;
-	uint64_t hash; /* of the lines behind the ranges */
-};
-
 /* One symcache, and what it was made from. */
 struct generation {
 	void *cache;
@@ -66,73 +56,13 @@ struct bcc_symbolizer {
 	VEC(struct generation) generations; /* newest last */
 };
 
-/* 64-bit FNV-1a over a string. */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-/* Takes a line of /proc/PID/maps (proc(5)); false when memory is out. Anonymous code
- * (a JIT's) is no reason for a new cache: it has no file, and it changes all the time. */
-static bool add_code_line(struct code_maps *maps, const char *line)
-{
-	struct code_range range;
-	char permissions[5];
-	int path = 0;
-
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
-		   &range.start, &range.end, permissions, &range.file_offset,
-		   &path) < 4 ||
-	    !path || !line[path] || !strchr(permissions, 'x'))
-		return true;
-	range.is_file = line[path] == '/';
-	maps->hash = hash_text(maps->hash, line);
-	return vec_push(&maps->ranges, range);
-}
-
-static void code_maps_deinit(struct code_maps *maps)
-{
-	vec_deinit(&maps->ranges);
-	*maps = (struct code_maps){0};
-}
-
-static struct error *read_code_maps_of(int tid, struct code_maps *ret)
-{
-	_cleanup_(freep) char *line = NULL;
-	_cleanup_(fclosep) FILE *file = NULL;
-	size_t cap = 0;
-	char path[32];
-
-	*ret = (struct code_maps){.hash = UINT64_C(0xcbf29ce484222325)};
-	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
-	file = fopen(path, "re");
-	if (!file)
-		return error_errno(errno == ENOENT || errno == ESRCH ? ERROR_GONE
-								     : ERROR_IO,
-				   errno, "cannot read %s", path);
-	while (getline(&line, &cap, file) > 0) {
-		if (!add_code_line(ret, line)) {
-			vec_deinit(&ret->ranges);
-			return error_no_memory();
-		}
-	}
-	/* What is exiting has no mappings any more, or from some line on. */
-	if (!ret->ranges.len || ferror(file)) {
-		code_maps_deinit(ret);
-		return error_create(ERROR_GONE, "process %d has exited", tid);
-	}
-	return NULL;
-}
-
 static struct error *read_code_maps(struct living *living, struct code_maps *ret)
 {
 	struct error *err = NULL;
 
 	do {
 		error_destroy(err);
-		err = read_code_maps_of(living->tid, ret);
+		err = code_maps_read(living->tid, ret);
 	} while (err && living_retry(living));
 	return err;
 }
@@ -144,18 +74,24 @@ static bool has_exited(const struct bcc_symbolizer *self)
 	return self->pidfd >= 0 && poll(&poll_fd, 1, 0) > 0;
 }
 
-/* Call under a guard. */
-static void drop(struct bcc_symbolizer *self, size_t i, struct fd_guard *guard)
+/* When it fails the generation stays, which does no harm but to the memory. */
+static struct error *drop(struct bcc_symbolizer *self, size_t i)
 {
 	struct generation *generation = &self->generations.data[i];
+	struct fd_guard guard;
+	struct error *err = fd_guard_begin(&guard);
 
-	fd_guard_except(guard, &generation->own);
-	vec_deinit(&generation->own.fds);
+	if (err)
+		return err;
+	fd_guard_except(&guard, &generation->own);
 	bcc_free_symcache(generation->cache, generation->tid);
+	fd_guard_end(&guard);
+	vec_deinit(&generation->own.fds);
 	code_maps_deinit(&generation->maps);
 	self->generations.len--;
 	memmove(generation, generation + 1,
 		(self->generations.len - i) * sizeof(*generation));
+	return NULL;
 }
 
 static int stat_exe(int tid, struct stat *ret)
@@ -187,15 +123,16 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 	if (!vec_reserve(&self->generations, GENERATIONS_MAX))
 		return error_no_memory();
 
-	struct error *err = fd_guard_begin(&guard);
+	struct error *err =
+		self->generations.len == GENERATIONS_MAX ? drop(self, 0) : NULL;
 
+	if (!err)
+		err = fd_guard_begin(&guard);
 	if (err)
 		return err;
 	watchdog_begin(&self->watchdog);
 	generation.cache = bcc_symcache_new(tid, &option);
 	watchdog_end(&self->watchdog);
-	if (generation.cache && self->generations.len == GENERATIONS_MAX)
-		drop(self, 0, &guard);
 	fd_guard_opened(&guard, &generation.own);
 	fd_guard_end(&guard);
 	if (!generation.cache) {
@@ -204,6 +141,7 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 	}
 	generation.maps = *maps;
 	*maps = (struct code_maps){0};
+	code_maps_open(&generation.maps, tid);
 	self->generations.data[self->generations.len++] = generation;
 	return NULL;
 }
@@ -245,15 +183,14 @@ static bool is_module(const char *module)
 static uint64_t fix_offset(const struct generation *generation, uint64_t address,
 			   const struct bcc_symbol *sym)
 {
+	const struct code_range *range;
+
 	if (sym->offset != address || (address < LINKED_BELOW && sym->module[0] != '[' &&
 				       !ends_with(sym->module, " (deleted)")))
 		return sym->offset;
-	for (size_t i = 0; i < generation->maps.ranges.len; i++) {
-		const struct code_range *range = &generation->maps.ranges.data[i];
-
-		if (address >= range->start && address < range->end)
-			return address - range->start + range->file_offset;
-	}
+	range = code_maps_find(&generation->maps, address);
+	if (range)
+		return address - range->start + range->file_offset;
 	return sym->offset;
 }
 
@@ -269,17 +206,6 @@ static struct error *copy_symbol(const struct generation *generation, uint64_t a
 		return error_no_memory();
 	}
 	return NULL;
-}
-
-/* True when a file, or the vdso, is mapped there. libbcc is not asked of other code: it
- * would read /tmp/perf-PID.map, whatever that is. */
-static bool is_mapped(const struct generation *generation, uint64_t address)
-{
-	vec_foreach (range, &generation->maps.ranges) {
-		if (address >= range->start && address < range->end)
-			return true;
-	}
-	return false;
 }
 
 static bool ask_bcc(struct bcc_symbolizer *self, const struct generation *generation,
@@ -305,20 +231,6 @@ static bool is_known(const struct bcc_symbolizer *self, const struct code_maps *
 	return newest && maps->hash == newest->maps.hash && is_usable(newest);
 }
 
-/* Drop the newest generation: of nothing, or a part. */
-static void drop_newest(struct bcc_symbolizer *self)
-{
-	struct fd_guard guard;
-	struct error *err = fd_guard_begin(&guard);
-
-	/* Else it stays, which does no harm but to the memory. */
-	if (!err) {
-		drop(self, self->generations.len - 1, &guard);
-		fd_guard_end(&guard);
-	}
-	error_destroy(err);
-}
-
 /* Is what was mapped last known to the newest generation? Not when the thread by which
  * libbcc read its mappings has ended before: it takes them in order, and files relative
  * to the root directory that it opened first. */
@@ -329,7 +241,7 @@ static bool is_whole(struct bcc_symbolizer *self)
 	struct bcc_symbol symbol = {0};
 
 	for (size_t i = newest->maps.ranges.len; i-- > 0;)
-		if (newest->maps.ranges.data[i].is_file)
+		if (newest->maps.ranges.data[i].path)
 			return ask_bcc(self, newest, newest->maps.ranges.data[i].start,
 				       &symbol);
 	return true;
@@ -355,8 +267,9 @@ static struct error *update(struct bcc_symbolizer *self, bool *ret_is_new)
 		     (!*ret_is_new || living_is_there(&living) || is_whole(self))) ||
 		    !living_retry(&living))
 			return err;
+		/* Of nothing, or a part. */
 		if (!err)
-			drop_newest(self);
+			err = drop(self, self->generations.len - 1);
 		error_destroy(err);
 	}
 }
@@ -386,6 +299,18 @@ static struct error *set_name(struct symbol *symbol, const char *name, uint64_t 
 	symbol->name = strndup(name, NAME_MAX_BYTES);
 	symbol->offset = offset;
 	return symbol->name ? NULL : error_no_memory();
+}
+
+static struct error *name_without_path(struct generation *generation, uint64_t address,
+				       struct symbol *symbol)
+{
+	uint64_t offset = 0;
+	const char *name;
+
+	if (symbol->name)
+		return NULL;
+	name = code_maps_name(&generation->maps, address, &offset);
+	return set_name(symbol, name, offset);
 }
 
 static struct error *name_in_vdso(const struct bcc_symbolizer *self,
@@ -422,14 +347,19 @@ static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 
 	*ret = (struct symbol){0};
 	for (size_t i = self->generations.len; i-- > 0;) {
-		const struct generation *generation = &self->generations.data[i];
+		struct generation *generation = &self->generations.data[i];
 		struct bcc_symbol sym = {0};
 
-		/* Not mapped in this one's time: an older one may know it. */
-		if (!is_usable(generation) || !is_mapped(generation, address) ||
+		/* Not mapped in this one's time: an older one may know it. libbcc is not
+		 * asked of other code: it would read /tmp/perf-PID.map, whatever that
+		 * is. */
+		if (!is_usable(generation) ||
+		    !code_maps_find(&generation->maps, address) ||
 		    !ask_bcc(self, generation, address, &sym))
 			continue;
 		err = copy_symbol(generation, address, &sym, ret);
+		if (!err)
+			err = name_without_path(generation, address, ret);
 		if (!err)
 			err = name_in_vdso(self, ret);
 		break;
@@ -444,18 +374,14 @@ static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 static void bcc_destroy(struct symbolizer *base)
 {
 	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
-	struct fd_guard guard;
-	struct error *err = fd_guard_begin(&guard);
+	struct error *err = NULL;
 
 	/* Better to leak than to close a stranger's descriptor. */
-	if (!err) {
-		while (self->generations.len)
-			drop(self, 0, &guard);
-		fd_guard_end(&guard);
-	}
+	while (!err && self->generations.len)
+		err = drop(self, 0);
 	error_destroy(err);
 	vec_foreach (generation, &self->generations) {
-		vec_deinit(&generation->maps.ranges);
+		code_maps_deinit(&generation->maps);
 		vec_deinit(&generation->own.fds);
 	}
 	vec_deinit(&self->generations);

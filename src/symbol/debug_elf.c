@@ -319,3 +319,21 @@ const Elf_Data *debug_elf_whole_data(const struct debug_elf *image, const char *
 		return NULL;
 	return section_data(scn);
 }
+
+bool debug_elf_address(const struct debug_elf *image, uint64_t file_offset, uint64_t *ret)
+{
+	GElf_Phdr ph;
+	size_t count;
+
+	if (elf_getphdrnum(image->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (gelf_getphdr(image->elf, (int)i, &ph) && ph.p_type == PT_LOAD &&
+		    ph.p_flags & PF_X && file_offset >= ph.p_offset &&
+		    file_offset - ph.p_offset < ph.p_filesz) {
+			*ret = file_offset - ph.p_offset + ph.p_vaddr;
+			return true;
+		}
+	}
+	return false;
+}

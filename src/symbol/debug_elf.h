@@ -8,6 +8,7 @@
 #define SYMBOL_DEBUG_ELF_H
 
 #include <gelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,6 +64,11 @@ uint64_t debug_elf_max_bytes(void);
 
 /* The section of that name, or NULL. */
 Elf_Scn *debug_elf_section(const struct debug_elf *image, const char *name);
+
+/* The address that the file gives to the code at `file_offset`; false when none of its
+ * executable segments has that. */
+bool debug_elf_address(const struct debug_elf *image, uint64_t file_offset,
+		       uint64_t *ret);
 
 /* The GNU build-id (size 0: it has none, or one that is too long). */
 struct build_id debug_elf_build_id(const struct debug_elf *image);

@@ -125,6 +125,16 @@ const char *elf_names_find(const struct elf_names *names, uint64_t address,
 	return found->name;
 }
 
+const char *elf_names_find_at(const struct elf_names *names, uint64_t file_offset,
+			      uint64_t *ret_offset)
+{
+	uint64_t address;
+
+	return debug_elf_address(names->image, file_offset, &address)
+		       ? elf_names_find(names, address, ret_offset)
+		       : NULL;
+}
+
 /* The bytes behind an xz stream, from malloc; NULL when it is damaged or too large. */
 static void *unpack(const Elf_Data *packed, size_t *ret_size)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Function names of one ELF file by address, from its own symbol tables: for the vdso and
- * for the small symbol table of .gnu_debugdata, which bcc_symcache does not read. */
+/* Function names of one ELF file by address, from its own symbol tables, where
+ * bcc_symcache does not read them: of the vdso, of the small symbol table of
+ * .gnu_debugdata, and of files that no path leads to. */
 #ifndef SYMBOL_ELF_NAMES_H
 #define SYMBOL_ELF_NAMES_H
 
@@ -28,5 +29,9 @@ struct error *elf_names_from_debugdata(const struct debug_elf *image,
  * distance from its start. Borrowed. */
 const char *elf_names_find(const struct elf_names *names, uint64_t address,
 			   uint64_t *ret_offset);
+
+/* The same for the code at `file_offset` of the file. */
+const char *elf_names_find_at(const struct elf_names *names, uint64_t file_offset,
+			      uint64_t *ret_offset);
 
 #endif

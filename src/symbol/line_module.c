@@ -208,26 +208,6 @@ static struct error *load(struct line_module *module, struct line_resources *res
 	return err;
 }
 
-/* The address that the file gives to what lies at `file_offset`. */
-static bool file_address(const struct debug_elf *image, uint64_t file_offset,
-			 uint64_t *ret)
-{
-	GElf_Phdr ph;
-	size_t count;
-
-	if (elf_getphdrnum(image->elf, &count))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (gelf_getphdr(image->elf, (int)i, &ph) && ph.p_type == PT_LOAD &&
-		    ph.p_flags & PF_X && file_offset >= ph.p_offset &&
-		    file_offset - ph.p_offset < ph.p_filesz) {
-			*ret = file_offset - ph.p_offset + ph.p_vaddr;
-			return true;
-		}
-	}
-	return false;
-}
-
 static struct error *find_name(const struct line_module *module, uint64_t address,
 			       struct source_frames *ret)
 {
@@ -254,7 +234,8 @@ struct error *line_module_find(struct line_module *module,
 	*ret = (struct source_frames){.function_offset = 0};
 	if (!module->is_loaded)
 		err = load(module, resources);
-	if (err || !module->image || !file_address(module->image, file_offset, &address))
+	if (err || !module->image ||
+	    !debug_elf_address(module->image, file_offset, &address))
 		return err;
 	if (module->lookup)
 		return dwarf_lookup_find(module->lookup, address, ret);

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -228,20 +229,159 @@ static void forgets_at_exec(void)
 	symbolizer_destroy(symbolizer);
 }
 
+/* --- files that no path leads to -------------------------------------------------- */
+
+__attribute__((format(printf, 1, 2))) static void run(const char *format, ...)
+{
+	char command[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	REQUIRE(system(command) == 0);
+}
+
+struct copy {
+	char directory[32], path[64];
+	void *library, *code;
+};
+
+/* Load a copy of the library by a name of its own. */
+static struct copy load_copy(const char *name)
+{
+	struct copy copy = {.directory = "/tmp/symbol_test_XXXXXX"};
+	void *(*address)(void);
+
+	REQUIRE(mkdtemp(copy.directory));
+	snprintf(copy.path, sizeof(copy.path), "%s/%s", copy.directory, name);
+	run("cp " TEST_LIBRARY " '%s'", copy.path);
+	copy.library = dlopen(copy.path, RTLD_NOW);
+	REQUIRE(copy.library);
+	address = (void *(*)(void))dlsym(copy.library, "library_hidden_address");
+	REQUIRE(address);
+	copy.code = address();
+	return copy;
+}
+
+static void unload_copy(struct copy *copy)
+{
+	dlclose(copy->library);
+	run("rm -r %s", copy->directory);
+}
+
+static void deleted_file(void)
+{
+	struct copy copy = load_copy("library.so");
+
+	unlink(copy.path);
+
+	struct symbolizer *symbolizer = create(getpid());
+
+	CHECK(resolves(symbolizer, copy.code, "library_hidden"));
+	symbolizer_destroy(symbolizer);
+	unload_copy(&copy);
+}
+
+/* As by a package manager: what lies there now is another file. */
+static void replaced_file(void)
+{
+	struct copy copy = load_copy("library.so");
+	struct symbolizer *symbolizer = create(getpid());
+
+	CHECK(resolves(symbolizer, copy.code, "library_hidden"));
+	run("cp /bin/true %s/new && mv %s/new %s", copy.directory, copy.directory,
+	    copy.path);
+	CHECK(symbolizer->ops->mappings_changed(symbolizer));
+	CHECK(resolves(symbolizer, copy.code, "library_hidden"));
+	symbolizer_destroy(symbolizer);
+	unload_copy(&copy);
+}
+
+static void newline_in_its_path(void)
+{
+	struct copy copy = load_copy("a\nlibrary.so");
+	struct symbolizer *symbolizer = create(getpid());
+
+	CHECK(resolves(symbolizer, copy.code, "library_hidden"));
+	symbolizer_destroy(symbolizer);
+	unload_copy(&copy);
+}
+
+static void deleted_file_of_one_that_exits(void)
+{
+	struct copy copy = load_copy("library.so");
+	struct symbolizer *symbolizer;
+	pid_t pid;
+
+	unlink(copy.path);
+	pid = fork_child();
+	symbolizer = create(pid);
+	end_child(pid);
+	CHECK(resolves(symbolizer, copy.code, "library_hidden"));
+	symbolizer_destroy(symbolizer);
+	unload_copy(&copy);
+}
+
+/* As servers do once they have started: nothing that they have mapped is below their root
+ * directory. */
+static void chroot_to_nothing(void)
+{
+	struct copy copy = load_copy("library.so");
+	struct symbolizer *symbolizer;
+	int ready[2];
+	char c;
+
+	REQUIRE(!pipe(ready));
+	run("mkdir %s/empty", copy.directory);
+
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!chdir(copy.directory) && !chroot("empty") &&
+		    write(ready[1], "", 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	REQUIRE(pid > 0);
+	close(ready[1]);
+	if (read(ready[0], &c, 1) == 1) {
+		symbolizer = create(pid);
+		CHECK(resolves(symbolizer, copy.code, "library_hidden"));
+		check_function(symbolizer, 4);
+		CHECK(resolves(symbolizer, dlsym(RTLD_DEFAULT, "qsort"), "qsort"));
+		symbolizer_destroy(symbolizer);
+	} else {
+		/* Who is not root cannot. */
+		CHECK(geteuid() != 0);
+	}
+	close(ready[0]);
+	end_child(pid);
+	unload_copy(&copy);
+}
+
 static void leaves_no_descriptors(void)
 {
+	struct copy copy = load_copy("library.so");
 	int before = dup(0), after;
 
 	close(before);
-	for (int i = 0; i < 3; i++) {
+	unlink(copy.path);
+	for (int i = 0; i < 4; i++) {
 		struct symbolizer *symbolizer = create(getpid());
 
 		check_function(symbolizer, 1);
+		/* Of a file that was read, and of one that was not. */
+		if (i % 2)
+			CHECK(resolves(symbolizer, copy.code, "library_hidden"));
 		symbolizer_destroy(symbolizer);
 	}
 	after = dup(0);
 	CHECK_INT(after, before);
 	close(after);
+	unload_copy(&copy);
 }
 
 int main(void)
@@ -252,6 +392,11 @@ int main(void)
 	RUN(refuses_nobody);
 	RUN(answers_after_exit);
 	RUN(forgets_at_exec);
+	RUN(deleted_file);
+	RUN(replaced_file);
+	RUN(newline_in_its_path);
+	RUN(deleted_file_of_one_that_exits);
+	RUN(chroot_to_nothing);
 	RUN(leaves_no_descriptors);
 	RUN(follows_dlopen);
 	return check_done();
