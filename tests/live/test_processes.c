@@ -2,157 +2,14 @@
 /* Several processes in one run: each one's blocks to the byte, and no other's. */
 #include <dirent.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <unistd.h>
 
 #include "check.h"
-#include "live/trace.h"
+#include "live/family.h"
 
 #define TIMEOUT_S 30
-#define MAX_WORDS 48
 
 static struct probes *probes_before;
-
-/* --- helpers ---------------------------------------------------------------------- */
-
-/* memtrace with what `format` says, words separated by blanks; JSON, everything listed,
- * and no report before it is asked for. */
-__attribute__((format(printf, 1, 2))) static struct live_process *
-tracer(const char *format, ...)
-{
-	const char *argv[MAX_WORDS] = {memtrace_path, "--format", "json", "--top", "0",
-				       "--older",     "0",        "-i",   "3600"};
-	char words[1024], *save = NULL;
-	size_t n = 9;
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(words, sizeof(words), format, ap);
-	va_end(ap);
-	for (char *word = strtok_r(words, " ", &save); word && n + 1 < MAX_WORDS;
-	     word = strtok_r(NULL, " ", &save))
-		argv[n++] = word;
-	return live_start(argv);
-}
-
-static void await_probes(struct live_process *memtrace)
-{
-	if (!live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S))
-		live_fail("memtrace did not begin to trace (status %d): %s",
-			  live_wait(memtrace, 0.1), live_stderr(memtrace));
-}
-
-/* The final report of a run that ends by itself. */
-static json_t *end_of(struct live_process *memtrace, int want_status)
-{
-	json_t *report = live_read_json(memtrace, TIMEOUT_S);
-
-	if (!report)
-		live_fail("no final report: %s", live_stderr(memtrace));
-	CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
-	CHECK_INT(live_wait(memtrace, TIMEOUT_S), want_status);
-	live_destroy(memtrace);
-	return report;
-}
-
-static struct live_process *family(const char *const arguments[])
-{
-	const char *argv[16] = {FAMILY_BINARY};
-	struct live_process *target;
-	json_t *ready;
-
-	for (size_t i = 0; arguments && arguments[i]; i++)
-		argv[i + 1] = arguments[i];
-	target = live_start(argv);
-	ready = live_read_json(target, TIMEOUT_S);
-	if (!ready)
-		live_fail("the target did not start: %s", live_stderr(target));
-	json_decref(ready);
-	return target;
-}
-
-/* It dies, and nobody waits for its end but us. */
-static void finish(struct live_process *target)
-{
-	live_signal(target, SIGKILL);
-	live_wait(target, TIMEOUT_S);
-}
-
-/* The rows of `site` that belong to `pid` (0: any), with `allocator` (NULL: any). */
-static struct site_sum sum_of(const json_t *report, const char *section, pid_t pid,
-			      const char *site, const char *allocator)
-{
-	struct site_sum sum = {0};
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach (live_get(live_get(report, section), "stacks"), i, row) {
-		const char *name = row_site(row);
-		const char *label = json_string_value(json_object_get(row, "allocator"));
-
-		if (!name || strcmp(name, site) != 0 ||
-		    (pid && json_integer_value(json_object_get(row, "pid")) != pid) ||
-		    (allocator && (!label || strcmp(label, allocator) != 0)))
-			continue;
-		sum.bytes += live_int(row, "size_bytes");
-		sum.blocks += live_int(row, "blocks");
-	}
-	return sum;
-}
-
-#define CHECK_SITE(report, pid, site, want_blocks, want_bytes)                           \
-	do {                                                                             \
-		struct site_sum sum_ = sum_of(report, "heap", pid, site, NULL);          \
-		CHECK_INT(sum_.blocks, want_blocks);                                     \
-		CHECK_INT(sum_.bytes, want_bytes);                                       \
-	} while (0)
-
-/* The element of an array whose "pid" it is, or NULL. Borrowed. */
-static const json_t *by_pid(const json_t *array, pid_t pid)
-{
-	const json_t *each;
-	size_t i;
-
-	json_array_foreach (array, i, each)
-		if (live_int(each, "pid") == pid)
-			return each;
-	return NULL;
-}
-
-static const json_t *target_of(const json_t *report, pid_t pid)
-{
-	return by_pid(live_get(report, "targets"), pid);
-}
-
-/* Nothing but `allowed` is lost, and the sums agree: also those of the processes with the
- * whole. */
-static void check_books_but(const json_t *report, const char *allowed)
-{
-	const json_t *each;
-	int64_t bytes = 0, blocks = 0;
-	size_t i;
-
-	CHECK_INT(compare_losses(report, allowed), 0);
-	CHECK_INT(live_int(report, "heap.totals.allocations") -
-			  live_int(report, "heap.totals.frees") -
-			  live_int(report, "heap.totals.gone"),
-		  live_int(report, "heap.live_blocks"));
-	CHECK_INT(live_int(report, "heap.totals.allocated_bytes") -
-			  live_int(report, "heap.totals.freed_bytes") -
-			  live_int(report, "heap.totals.gone_bytes"),
-		  live_int(report, "heap.live_bytes"));
-	json_array_foreach (live_get(report, "heap.processes"), i, each) {
-		bytes += live_int(each, "live_bytes");
-		blocks += live_int(each, "live_blocks");
-	}
-	CHECK_INT(bytes, live_int(report, "heap.live_bytes"));
-	CHECK_INT(blocks, live_int(report, "heap.live_blocks"));
-}
-
-static void check_books(const json_t *report)
-{
-	check_books_but(report, NULL);
-}
 
 static size_t open_descriptors(pid_t pid)
 {
@@ -175,13 +32,13 @@ static size_t open_descriptors(pid_t pid)
 static void two_told_apart_by(const char *options)
 {
 	const char *const fixed[] = {"fixed", NULL};
-	struct live_process *a = family(fixed), *b = family(fixed);
+	struct live_process *a = family_start(fixed), *b = family_start(fixed);
 	pid_t a_pid = live_pid(a), b_pid = live_pid(b);
 	struct live_process *memtrace =
-		tracer("--pid %d,%d %s", (int)a_pid, (int)b_pid, options);
+		memtrace_with("--pid %d,%d %s", (int)a_pid, (int)b_pid, options);
 	json_t *report;
 
-	await_probes(memtrace);
+	memtrace_await(memtrace);
 	oracle_do(a, "keep 300 48");
 	oracle_do(b, "keep 500 48");
 	/* A block at the same address as one of the other's. */
@@ -197,7 +54,7 @@ static void two_told_apart_by(const char *options)
 	check_books(report);
 	json_decref(report);
 
-	finish(a);
+	family_finish(a);
 	oracle_do(b, "drop 50");
 	report = memtrace_report(memtrace);
 	CHECK_SITE(report, a_pid, "site_keep", 200, 200 * 48);
@@ -219,8 +76,8 @@ static void two_told_apart_by(const char *options)
 	json_decref(report);
 
 	oracle_do(b, "keep 7 100");
-	finish(b);
-	report = end_of(memtrace, 0);
+	family_finish(b);
+	report = memtrace_end(memtrace, 0);
 	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
 	CHECK_SITE(report, b_pid, "site_keep", 457, 450 * 48 + 700);
 	check_books(report);
@@ -240,12 +97,13 @@ static void two_told_apart(void)
 
 static void children_from_their_first_allocation(void)
 {
-	struct live_process *target = family(NULL);
+	struct live_process *target = family_start(NULL);
 	pid_t pid = live_pid(target);
-	struct live_process *memtrace = tracer("--follow-forks --pid %d", (int)pid);
+	struct live_process *memtrace =
+		memtrace_with("--follow-forks --pid %d", (int)pid);
 	json_t *report;
 
-	await_probes(memtrace);
+	memtrace_await(memtrace);
 	oracle_do(target, "keep 20 64");
 	oracle_do(target, "children 40");
 	report = memtrace_report(memtrace);
@@ -295,8 +153,8 @@ static void children_from_their_first_allocation(void)
 	CHECK_SITE(report, 0, "site_orphan", 4, 4 * 56);
 	check_books(report);
 	json_decref(report);
-	finish(target);
-	report = end_of(memtrace, 0);
+	family_finish(target);
+	report = memtrace_end(memtrace, 0);
 	CHECK_INT(json_array_size(live_get(report, "targets")), 2);
 	check_books(report);
 	json_decref(report);
@@ -313,14 +171,14 @@ static void exec_is_gapless(const char *options)
 	struct live_process *target = live_start(command);
 	json_t *ready = live_read_json(target, TIMEOUT_S), *report;
 	pid_t pid = live_pid(target);
-	struct live_process *memtrace = tracer("--pid %d %s", (int)pid, options);
+	struct live_process *memtrace = memtrace_with("--pid %d %s", (int)pid, options);
 
 	REQUIRE(ready);
 	json_decref(ready);
-	await_probes(memtrace);
+	memtrace_await(memtrace);
 	oracle_do(target, "allocate");
 	live_send(target, "exec");
-	report = end_of(memtrace, 0);
+	report = memtrace_end(memtrace, 0);
 	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
 	CHECK_SITE(report, 0, "site_before_exec", 0, 0);
 	CHECK_INT(live_int(report, "heap.totals.gone"), 100);
@@ -341,12 +199,12 @@ static void exec_misses_nothing(void)
 static void exec_of_a_thread(const char *options)
 {
 	const char *const command[] = {FAMILY_BINARY, NULL};
-	struct live_process *target = family(command);
+	struct live_process *target = family_start(command);
 	pid_t pid = live_pid(target);
-	struct live_process *memtrace = tracer("--pid %d %s", (int)pid, options);
+	struct live_process *memtrace = memtrace_with("--pid %d %s", (int)pid, options);
 	json_t *report;
 
-	await_probes(memtrace);
+	memtrace_await(memtrace);
 	oracle_do(target, "keep 30 50");
 	live_send(target, "texec");
 	REQUIRE(live_wait_stderr(memtrace, "executed", 10));
@@ -359,8 +217,8 @@ static void exec_of_a_thread(const char *options)
 	CHECK_SITE(report, pid, "site_keep", 40, 40 * 60);
 	check_books(report);
 	json_decref(report);
-	finish(target);
-	json_decref(end_of(memtrace, 0));
+	family_finish(target);
+	json_decref(memtrace_end(memtrace, 0));
 	live_destroy(target);
 }
 
@@ -376,12 +234,12 @@ static void exec_by_a_thread(void)
 static void spawned_programs(void)
 {
 	const char *const command[] = {SHORT_LIVED_BINARY, NULL};
-	struct live_process *target = family(command);
+	struct live_process *target = family_start(command);
 	struct live_process *memtrace =
-		tracer("--follow-forks --pid %d", (int)live_pid(target));
+		memtrace_with("--follow-forks --pid %d", (int)live_pid(target));
 	json_t *report;
 
-	await_probes(memtrace);
+	memtrace_await(memtrace);
 	oracle_do(target, "spawn");
 	oracle_do(target, "vfork");
 	report = memtrace_report(memtrace);
@@ -390,8 +248,8 @@ static void spawned_programs(void)
 	CHECK_INT(live_int(report, "heap.live_blocks"), 2 * 32);
 	check_books(report);
 	json_decref(report);
-	finish(target);
-	json_decref(end_of(memtrace, 0));
+	family_finish(target);
+	json_decref(memtrace_end(memtrace, 0));
 	live_destroy(target);
 }
 
@@ -400,8 +258,8 @@ static void spawned_programs(void)
 static void children_that_live_on(void)
 {
 	struct live_process *memtrace =
-		tracer("--follow-forks -- %s 6 4 300", SPAWNER_BINARY);
-	json_t *report = end_of(memtrace, 0);
+		memtrace_with("--follow-forks -- %s 6 4 300", SPAWNER_BINARY);
+	json_t *report = memtrace_end(memtrace, 0);
 
 	CHECK_INT(json_array_size(live_get(report, "targets")), 1 + 6 * 4);
 	CHECK_INT(live_int(report, "heap.live_blocks"), 6 * 4 * 100);
@@ -416,13 +274,13 @@ static void children_that_live_on(void)
 
 static void loaded_allocator(void)
 {
-	struct live_process *target = family(NULL);
+	struct live_process *target = family_start(NULL);
 	pid_t pid = live_pid(target);
-	struct live_process *memtrace = tracer("--pid %d", (int)pid);
+	struct live_process *memtrace = memtrace_with("--pid %d", (int)pid);
 	int64_t before;
 	json_t *report;
 
-	await_probes(memtrace);
+	memtrace_await(memtrace);
 	/* What it allocates before the probes stand may or may not be seen. */
 	oracle_do(target, "load %s 0 16", LOADED_MALLOC);
 	REQUIRE(live_wait_stderr(memtrace, "has loaded", 10));
@@ -456,12 +314,12 @@ static void loaded_allocator(void)
 /* One whose probes want programs that were not compiled at the start. */
 static void loaded_allocator_of_another_kind(void)
 {
-	struct live_process *target = family(NULL);
+	struct live_process *target = family_start(NULL);
 	pid_t pid = live_pid(target);
-	struct live_process *memtrace = tracer("--pid %d", (int)pid);
+	struct live_process *memtrace = memtrace_with("--pid %d", (int)pid);
 	json_t *report;
 
-	await_probes(memtrace);
+	memtrace_await(memtrace);
 	oracle_do(target, "keep 30 20");
 	oracle_do(target, "load %s 0 16", LOADED_APART);
 	REQUIRE(live_wait_stderr(memtrace, "has loaded", 60));
@@ -483,12 +341,12 @@ static void exec_of_another_allocator(void)
 	const char *const options[] = {"", "--follow-forks"};
 
 	for (size_t i = 0; i < 2; i++) {
-		struct live_process *target = family(command);
+		struct live_process *target = family_start(command);
 		struct live_process *memtrace =
-			tracer("--pid %d %s", (int)live_pid(target), options[i]);
+			memtrace_with("--pid %d %s", (int)live_pid(target), options[i]);
 		json_t *report;
 
-		await_probes(memtrace);
+		memtrace_await(memtrace);
 		oracle_do(target, "keep 12 34");
 		live_send(target, "exec");
 		json_decref(live_read_json(target, TIMEOUT_S));
@@ -523,7 +381,7 @@ static void launched_command(void)
 		SHORT_LIVED_BINARY " 0; " SHORT_LIVED_BINARY " 0 & wait; exit 9",
 		NULL};
 	struct live_process *memtrace = live_start(argv);
-	json_t *report = end_of(memtrace, 9);
+	json_t *report = memtrace_end(memtrace, 9);
 	const json_t *process;
 	size_t i, found = 0;
 
@@ -535,190 +393,19 @@ static void launched_command(void)
 	json_decref(report);
 }
 
-/* --- everybody --------------------------------------------------------------------- */
-
-static struct live_process *start_once(const char *count, const char *wait_ms)
-{
-	return family(
-		(const char *const[]){"once", LOADED_MALLOC, count, "32", wait_ms, NULL});
-}
-
-static const char *command_of(const json_t *report, pid_t pid)
-{
-	const json_t *target = target_of(report, pid);
-
-	return target ? json_string_value(live_get(target, "command")) : NULL;
-}
-
-static void check_user(const json_t *report, pid_t pid, int64_t blocks, bool exited)
-{
-	const json_t *process = by_pid(live_get(report, "heap.processes"), pid);
-
-	if (!process)
-		live_fail("process %d is not among those of the report: %s", (int)pid,
-			  json_dumps(live_get(report, "targets"), 0));
-	CHECK_INT(live_int(process, "live_blocks"), blocks);
-	CHECK_INT(live_int(process, "live_bytes"), blocks * 32);
-	CHECK_STR(command_of(report, pid), "family");
-	CHECK(json_is_true(live_get(target_of(report, pid), "exited")) == exited);
-}
-
-static void every_user_of_a_library(const char *options)
-{
-	struct live_process *early = family(NULL), *late, *other = family(NULL),
-			    *stranger, *brief[3];
-	struct live_process *memtrace;
-	json_t *report;
-
-	oracle_do(early, "load %s 5 32", LOADED_MALLOC); /* before the attach */
-	memtrace = tracer("--lib %s --sample-every 1 %s", LOADED_MALLOC, options);
-	await_probes(memtrace);
-	CHECK_CONTAINS(live_stderr(memtrace), "1 at present");
-	oracle_do(early, "load %s 100 32", LOADED_MALLOC);
-	late = start_once("200", "60000");
-	oracle_do(other, "keep 10 32"); /* with another allocator */
-	/* Its dynamic linker is in use while we trace. */
-	stranger = family(NULL);
-	oracle_do(stranger, "keep 10 32");
-	for (size_t i = 0; i < 3; i++) {
-		/* The last one nobody sees but the kernel. */
-		if (i == 2)
-			live_signal(memtrace, SIGSTOP);
-		brief[i] = start_once("30", "20");
-		CHECK_INT(live_wait(brief[i], TIMEOUT_S), 0);
-	}
-	live_signal(memtrace, SIGCONT);
-	report = memtrace_report(memtrace);
-	check_user(report, live_pid(early), 100, false);
-	check_user(report, live_pid(late), 200, false);
-	for (size_t i = 0; i < 3; i++)
-		check_user(report, live_pid(brief[i]), 30, true);
-	CHECK_INT(json_array_size(live_get(report, "targets")), 5);
-	CHECK_INT(live_int(report, "heap.totals.allocations"), 100 + 200 + 3 * 30);
-	CHECK_STR(json_string_value(live_get(report, "library")), LOADED_MALLOC);
-	CHECK_SITE(report, live_pid(late), "site_loaded", 200, 200 * 32);
-	check_books(report);
-	json_decref(report);
-
-	/* It runs on without any of them. */
-	finish(early);
-	finish(late);
-	json_decref(memtrace_report(memtrace));
-	report = memtrace_report(memtrace);
-	CHECK_INT(json_array_size(live_get(report, "targets")), 0);
-	CHECK_INT(live_int(report, "heap.totals.gone"), 100 + 200 + 3 * 30);
-	check_books(report);
-	json_decref(report);
-	json_decref(memtrace_stop(memtrace));
-	live_destroy(early);
-	live_destroy(stranger);
-	live_destroy(late);
-	live_destroy(other);
-	for (size_t i = 0; i < 3; i++)
-		live_destroy(brief[i]);
-}
-
-static void everybody(void)
-{
-	every_user_of_a_library("");
-	every_user_of_a_library("--attach perf");
-	CHECK(probes_gone(probes_before, 5));
-}
-
-/* By its base name it can be found only where it is mapped. */
-static void library_by_name(void)
-{
-	const char *name = strrchr(LOADED_MALLOC, '/') + 1;
-	struct live_process *memtrace = tracer("--lib %s --sample-every 1", name), *user;
-	json_t *report;
-
-	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
-	CHECK_CONTAINS(live_stderr(memtrace), "name it by its path");
-	live_destroy(memtrace);
-
-	user = start_once("10", "60000");
-	memtrace = tracer("--lib %s --sample-every 1", name);
-	await_probes(memtrace);
-	report = memtrace_stop(memtrace);
-	check_user(report, live_pid(user), 0, false);
-	json_decref(report);
-	live_destroy(user);
-
-	/* Nobody maps it yet. */
-	memtrace = tracer("--lib %s --sample-every 1", LOADED_MALLOC);
-	await_probes(memtrace);
-	CHECK_CONTAINS(live_stderr(memtrace), "0 at present");
-	user = start_once("11", "60000");
-	report = memtrace_stop(memtrace);
-	check_user(report, live_pid(user), 11, false);
-	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
-	json_decref(report);
-	live_destroy(user);
-}
-
-/* The one that was looked at for the library may end before the probes stand. */
-static void users_that_end(void)
-{
-	const char *const again[] = {"/bin/sh",
-				     "-c",
-				     "while :; do \"$0\" once \"$1\" 1 32 20; done "
-				     ">/dev/null",
-				     FAMILY_BINARY,
-				     LOADED_MALLOC,
-				     NULL};
-	struct live_process *shell = live_start(again);
-
-	for (int i = 0; i < 3; i++) {
-		struct live_process *memtrace =
-			tracer("--lib %s --sample-every 1", LOADED_MALLOC);
-		int64_t allocations = 0;
-
-		await_probes(memtrace);
-		for (int j = 0; j < TIMEOUT_S * 10 && allocations < 3; j++) {
-			json_t *report = memtrace_report(memtrace);
-
-			allocations = live_int(report, "heap.totals.allocations");
-			CHECK_INT(compare_losses(report, NULL), 0);
-			json_decref(report);
-			usleep(100000);
-		}
-		CHECK(allocations >= 3);
-		json_decref(memtrace_stop(memtrace));
-	}
-	live_destroy(shell);
-}
-
-/* Everybody's libc: ours is one of them, and is left out. */
-static void never_itself(void)
-{
-	struct live_process *target = family(NULL), *memtrace;
-	json_t *report;
-
-	memtrace = tracer("--lib libc.so.6 --sample-every 1");
-	await_probes(memtrace);
-	oracle_do(target, "keep 25 48");
-	json_decref(memtrace_report(memtrace));
-	oracle_do(target, "keep 25 48");
-	report = memtrace_report(memtrace);
-	CHECK(!target_of(report, live_pid(memtrace)));
-	CHECK(target_of(report, getpid()));
-	/* Not the books as a whole: anybody on the machine allocates meanwhile. */
-	CHECK_SITE(report, live_pid(target), "site_keep", 50, 50 * 48);
-	json_decref(report);
-	json_decref(memtrace_stop(memtrace));
-	live_destroy(target);
-}
+/* --- mappings, and an end by force ---------------------------------------------------
+ */
 
 /* Mappings are kept in a book for each process. */
 static void mappings_of_each(void)
 {
 	const char *const fixed[] = {"fixed", NULL};
-	struct live_process *a = family(fixed), *b = family(fixed), *memtrace;
+	struct live_process *a = family_start(fixed), *b = family_start(fixed), *memtrace;
 	json_t *report;
 
-	memtrace = tracer("--mappings --pid %d --pid %d", (int)live_pid(a),
-			  (int)live_pid(b));
-	await_probes(memtrace);
+	memtrace = memtrace_with("--mappings --pid %d --pid %d", (int)live_pid(a),
+				 (int)live_pid(b));
+	memtrace_await(memtrace);
 	oracle_do(a, "map 3");
 	oracle_do(b, "map 5");
 	oracle_do(a, "unmap 1");
@@ -729,7 +416,7 @@ static void mappings_of_each(void)
 		  5 * 65536);
 	CHECK_INT(compare_losses(report, NULL), 0);
 	json_decref(report);
-	finish(a);
+	family_finish(a);
 	report = memtrace_report(memtrace);
 	CHECK_INT(sum_of(report, "mappings", live_pid(a), "site_map", NULL).blocks, 2);
 	json_decref(report);
@@ -748,18 +435,19 @@ static void mappings_of_each(void)
 /* kill -9 in each mode: no probe stays, and the targets run on. */
 static void killed(void)
 {
-	struct live_process *a = family(NULL), *b = family(NULL), *memtrace;
+	struct live_process *a = family_start(NULL), *b = family_start(NULL), *memtrace;
 
 	for (int mode = 0; mode < 4; mode++) {
 		if (mode == 0)
-			memtrace =
-				tracer("--pid %d,%d", (int)live_pid(a), (int)live_pid(b));
+			memtrace = memtrace_with("--pid %d,%d", (int)live_pid(a),
+						 (int)live_pid(b));
 		else if (mode == 1)
-			memtrace = tracer("--follow-forks --pid %d", (int)live_pid(a));
+			memtrace = memtrace_with("--follow-forks --pid %d",
+						 (int)live_pid(a));
 		else
-			memtrace = tracer("--lib libc.so.6 --sample-every 1 %s",
-					  mode == 3 ? "--attach perf" : "");
-		await_probes(memtrace);
+			memtrace = memtrace_with("--lib libc.so.6 --sample-every 1 %s",
+						 mode == 3 ? "--attach perf" : "");
+		memtrace_await(memtrace);
 		CHECK(probes_new(probes_before) > 0);
 		oracle_do(a, "children 3");
 		oracle_do(b, "keep 5 16");
@@ -806,13 +494,13 @@ static bool has_settled_below(pid_t pid, int64_t kib)
 static void very_many_children(void)
 {
 	const char *const command[] = {"/bin/true", NULL};
-	struct live_process *target = family(command);
+	struct live_process *target = family_start(command);
 	struct live_process *memtrace =
-		tracer("--follow-forks --pid %d", (int)live_pid(target));
+		memtrace_with("--follow-forks --pid %d", (int)live_pid(target));
 	size_t descriptors;
 	json_t *report;
 
-	await_probes(memtrace);
+	memtrace_await(memtrace);
 	oracle_do(target, "children 100");
 	json_decref(memtrace_report(memtrace));
 	descriptors = open_descriptors(live_pid(memtrace));
@@ -836,8 +524,8 @@ static void very_many_children(void)
 	json_decref(report);
 	CHECK(open_descriptors(live_pid(memtrace)) <= descriptors + 10);
 	CHECK(has_settled_below(live_pid(memtrace), 24 * 1024));
-	finish(target);
-	json_decref(end_of(memtrace, 0));
+	family_finish(target);
+	json_decref(memtrace_end(memtrace, 0));
 	live_destroy(target);
 }
 
@@ -855,10 +543,6 @@ int main(void)
 	RUN(launched_command);
 	RUN(loaded_allocator);
 	RUN(loaded_allocator_of_another_kind);
-	RUN(everybody);
-	RUN(library_by_name);
-	RUN(users_that_end);
-	RUN(never_itself);
 	RUN(mappings_of_each);
 	RUN(killed);
 	RUN(very_many_children);
