@@ -23,7 +23,8 @@ struct check_state {
 	unsigned checks, failures;
 };
 
-static struct check_state check_state;
+/* One for all files of a test program. */
+__attribute__((weak)) struct check_state check_state;
 
 #define CHECK_FAIL(...)                                                                  \
 	do {                                                                             \
