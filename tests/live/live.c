@@ -131,14 +131,25 @@ run_child(const char *const argv[], uid_t uid, const int fds[3], pid_t parent)
 	_exit(127);
 }
 
+/* Until nobody has the other end any more: a child that has executed its program has
+ * lost it. */
+static void await_end(int fd)
+{
+	char c;
+
+	while (read(fd, &c, 1) < 0 && errno == EINTR)
+		;
+	close(fd);
+}
+
 struct live_process *live_start_as(const char *const argv[], uid_t uid)
 {
 	struct live_process *process = calloc(1, sizeof(*process));
-	int in[2], out[2], err[2];
+	int in[2], out[2], err[2], begun[2];
 	pid_t parent = getpid();
 
 	if (!process || pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) ||
-	    pipe2(err, O_CLOEXEC))
+	    pipe2(err, O_CLOEXEC) || pipe2(begun, O_CLOEXEC))
 		live_fail("cannot make pipes: %s", strerror(errno));
 	fflush(NULL);
 	process->pid = fork();
@@ -149,6 +160,8 @@ struct live_process *live_start_as(const char *const argv[], uid_t uid)
 	close(in[0]);
 	close(out[1]);
 	close(err[1]);
+	close(begun[1]);
+	await_end(begun[0]);
 	process->in = in[1];
 	process->out = out[0];
 	process->err = err[0];
