@@ -35,12 +35,18 @@ static struct error *list_fds(struct fd_list *ret)
 /* What libbcc does on this thread goes through close() below. */
 static _Thread_local const struct fd_guard *in_force;
 
+static int compare(const void *pa, const void *pb)
+{
+	int a = *(const int *)pa, b = *(const int *)pb;
+
+	return (a > b) - (a < b);
+}
+
+/* The kernel lists them in order (proc_readfd_common(), fs/proc/fd.c). */
 static bool contains(const struct fd_list *list, int fd)
 {
-	for (size_t i = 0; i < list->fds.len; i++)
-		if (list->fds.data[i] == fd)
-			return true;
-	return false;
+	return list->fds.len &&
+	       bsearch(&fd, list->fds.data, list->fds.len, sizeof(fd), compare);
 }
 
 /*
