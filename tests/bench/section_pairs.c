@@ -13,7 +13,7 @@
 #define PAIRS_TRACED 200000
 #define PAIRS_PEER   30000
 
-static const unsigned depths[] = {4, 30};
+static const unsigned depths[] = {4, 18, 30};
 #define DEPTHS (sizeof(depths) / sizeof(*depths))
 
 enum way {
@@ -109,7 +109,7 @@ void section_pairs(bool has_peer)
 			  has_peer);
 	}
 	for (size_t d = 0; d < DEPTHS && has_peer; d++)
-		printf("added to a pair, %u frames: memtrace %.2f of what memleak-bpfcc "
+		printf("added to a pair, %u frames: memtrace %.3f of what memleak-bpfcc "
 		       "adds\n",
 		       depths[d] + 2,
 		       (m[MEMTRACE][d] - m[BARE][d]) / (m[PEER][d] - m[BARE][d]));
