@@ -37,9 +37,9 @@ static bool add_line(struct code_maps *maps, const char *line)
 	char permissions[5];
 	int path = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
 		   &range.start, &range.end, permissions, &range.file_offset,
-		   &range.inode, &path) < 5 ||
+		   &path) < 4 ||
 	    !path || !line[path] || !strchr(permissions, 'x'))
 		return true;
 	maps->hash = hash_text(maps->hash, line);
@@ -95,8 +95,9 @@ void code_maps_deinit(struct code_maps *maps)
 	*maps = (struct code_maps){0};
 }
 
-/* Does the path lead to the file of the range? To a file of that number at least: what
- * the line says of its device differs from stat(2) on some file systems. */
+/* libbcc opens files so. That it is another file by now cannot be told from the numbers
+ * of devices and inodes alone: some file systems have two of them (target/file_names.h).
+ */
 static bool has_path(const struct code_range *range, int tid)
 {
 	_cleanup_(freep) char *path = NULL;
@@ -106,7 +107,7 @@ static bool has_path(const struct code_range *range, int tid)
 		path = NULL;
 		return false;
 	}
-	return !stat(path, &st) && st.st_ino == range->inode;
+	return !stat(path, &st);
 }
 
 void code_maps_open(struct code_maps *maps, int tid)

@@ -12,7 +12,6 @@
 /* One named executable line of /proc/PID/maps. */
 struct code_range {
 	uint64_t start, end, file_offset;
-	uint64_t inode;
 	char *path; /* of a file, as the line has it; else NULL. Owned */
 };
 
@@ -20,7 +19,7 @@ struct code_file;
 
 struct code_maps {
 	VEC(struct code_range) ranges; /* by address */
-	VEC(struct code_file) files;   /* of ranges whose paths lead elsewhere */
+	VEC(struct code_file) files;   /* of ranges whose paths lead nowhere */
 	uint64_t hash;                 /* of the lines behind the ranges */
 };
 
@@ -30,10 +29,9 @@ struct error *code_maps_read(int tid, struct code_maps *ret)
 void code_maps_deinit(struct code_maps *maps);
 
 /*
- * Open each file of `maps` that is not found by its path below the root directory of the
- * process, by way of the mapping: one that was deleted or replaced, or left behind by
- * chroot(2). Its names are known then also when the process is gone. What cannot be
- * opened has none.
+ * Where the path leads to nothing below the root directory of the process, open the file
+ * by way of the mapping: it was deleted or replaced, or left behind by chroot(2). Its
+ * names are known then also when the process is gone. What cannot be opened has none.
  */
 void code_maps_open(struct code_maps *maps, int tid);
 
