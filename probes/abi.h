@@ -423,8 +423,10 @@ enum abi_stack_end {
 	ABI_END_UNLEARNED, /* no rule, and no copy from which to learn one */
 };
 
-/* The two hashes of a stack. Begin with what tells stacks of equal addresses apart, take
- * a step for each frame, then one for the end; `check` is never 0. */
+/* The two hashes of a stack. Begin with what tells stacks of equal addresses apart,
+ * spread over all bits: as it is, it would be no more than an offset of the first
+ * address, and calls so far apart in two processes were the same. Take a step for each
+ * frame, then one for the end; `check` is never 0. */
 struct abi_stack_hash {
 	uint64_t hash, check;
 };
@@ -432,7 +434,10 @@ struct abi_stack_hash {
 static inline void abi_stack_hash_begin(struct abi_stack_hash *h, uint32_t process,
 					uint32_t allocator)
 {
-	h->hash = h->check = (uint64_t)process << 8 | allocator;
+	uint64_t whose = (uint64_t)process << 8 | allocator;
+
+	h->hash = whose * 0x9e3779b97f4a7c15ull;
+	h->check = whose * 0xd6e8feb86659fd93ull;
 }
 
 static inline void abi_stack_hash_step(struct abi_stack_hash *h, uint64_t pc)
