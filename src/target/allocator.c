@@ -340,6 +340,24 @@ static bool tells_of_blocks(struct search *search)
 	return found.list.len;
 }
 
+/* Has the process mapped nothing but its program and the dynamic linker, which maps the
+ * libraries as the first thing it does? */
+static bool has_just_started(const struct search *search)
+{
+	bool has_linker = false;
+
+	for (size_t i = 0; i < search->modules.list.len; i++) {
+		const char *base = strrchr(search->modules.list.data[i].code->path, '/');
+
+		if (i == search->executable)
+			continue;
+		if (!base || strncmp(base, "/ld-", 4) != 0)
+			return false;
+		has_linker = true;
+	}
+	return has_linker;
+}
+
 static struct error *none_found(struct search *search)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
@@ -352,6 +370,14 @@ static struct error *none_found(struct search *search)
 		return error_create(
 			ERROR_NOT_FOUND,
 			"process %d (%s) has mapped no file with " OTEL_PROBES,
+			search->proc->pid, search->proc->command);
+	if (has_just_started(search) && !search->options->library)
+		return error_create(
+			ERROR_NOT_FOUND,
+			"no allocator found in process %d (%s): it has mapped no library "
+			"yet but the dynamic linker, as programs have that just start: "
+			"try again, or let memtrace start it (memtrace -- COMMAND); "
+			"otherwise name the library with --lib PATH",
 			search->proc->pid, search->proc->command);
 	strbuf_appendf(&text,
 		       "no allocator found in process %d (%s): ", search->proc->pid,

@@ -3,6 +3,9 @@
 #include "check.h"
 
 #include <errno.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "target/allocator.h"
 #include "util/cleanup.h"
@@ -567,6 +570,32 @@ static void files_that_are_gone(void)
 	}
 }
 
+/* It is stopped before the first instruction of the dynamic linker. */
+static void libraries_are_not_mapped_yet(void)
+{
+	struct child child = {.pid = fork(), .to = -1, .from = -1};
+	const struct allocator_options options = {0};
+	struct allocators none = {0};
+	int status;
+
+	REQUIRE(child.pid >= 0);
+	if (!child.pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		execl("/bin/cat", "cat", (char *)NULL);
+		_exit(127);
+	}
+	REQUIRE(waitpid(child.pid, &status, 0) == child.pid);
+	REQUIRE(WIFSTOPPED(status));
+
+	_cleanup_(error_destroyp) struct error *err = find_with(&child, &options, &none);
+
+	child_end(&child);
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_NOT_FOUND);
+	CHECK_CONTAINS(err->message, "no library yet but the dynamic linker");
+	CHECK_CONTAINS(err->message, "memtrace -- COMMAND");
+}
+
 static void nothing_is_mapped(void)
 {
 	struct child child = child_fork(NULL, NULL);
@@ -599,6 +628,7 @@ int main(void)
 	RUN(prefixed_jemalloc);
 	RUN(operators_of_programs);
 	RUN(files_that_are_gone);
+	RUN(libraries_are_not_mapped_yet);
 	RUN(nothing_is_mapped);
 	return check_done();
 }
