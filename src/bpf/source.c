@@ -96,7 +96,9 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 	int cpus = libbpf_num_possible_cpus();
 	uint64_t slots = options->max_allocations * 10 / 7;
 
-	/* Two choices of a bucket of eight fill to 70 % before the first overflow. */
+	/* Two choices of a bucket of eight fill to 70 % before the first overflow, when
+	 * the emptier one is taken. A stack goes to its first bucket where it can, as two
+	 * processors may bring the same one: then it is a quarter. */
 	*ret = (struct source_sizes){
 		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
 		.process_slots = options->scope == SCOPE_PROCESSES ? FEW_PROCESSES
@@ -104,7 +106,7 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
 		.live_spill = (uint32_t)(options->max_allocations / 128 + 64),
 		.pending_spill = ABI_PENDING_SPILL,
-		.stack_buckets = (uint32_t)(options->max_stacks * 2 / ABI_STACK_WAYS + 1),
+		.stack_buckets = (uint32_t)(options->max_stacks * 4 / ABI_STACK_WAYS + 1),
 		.max_stacks = (uint32_t)options->max_stacks,
 		.stack_record_bytes = (uint32_t)(sizeof(struct abi_stack_head) +
 						 options->stack_depth * sizeof(uint64_t)),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check.h"
 
+#include <stdbool.h>
+
 #include "abi.h"
+#include "bpf/source.h"
 
 static struct abi_stack_hash hash_of(uint32_t process, uint32_t allocator, uint64_t leaf)
 {
@@ -47,9 +50,48 @@ static void allocators_differ(void)
 	}
 }
 
+/* --- as many as were asked for ---------------------------------------------------- */
+
+static bool put(struct abi_stack_bucket *bucket)
+{
+	for (int i = 0; i < ABI_STACK_WAYS; i++) {
+		if (!bucket->word[i]) {
+			bucket->word[i] = 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* All stacks find a bucket, in the way in which the probes look for one. */
+static void all_find_room(void)
+{
+	const struct source_options options = {
+		.max_allocations = 1000,
+		.max_stacks = 65536,
+		.stack_depth = 127,
+	};
+	struct source_sizes sizes;
+	struct abi_stack_bucket *index;
+	unsigned refused = 0;
+
+	source_sizes_compute(&options, &sizes);
+	index = calloc(sizes.stack_buckets, sizeof(*index));
+	REQUIRE(index);
+	for (uint64_t i = 0; i < options.max_stacks; i++) {
+		uint64_t hash = hash_of((uint32_t)(i % 7), 1, 0x401000 + i * 5).hash;
+
+		refused += !put(&index[abi_live_hash(hash, sizes.stack_buckets, 0)]) &&
+			   !put(&index[abi_live_hash(hash, sizes.stack_buckets, 1)]);
+	}
+	CHECK_INT(refused, 0);
+	free(index);
+}
+
 int main(void)
 {
 	RUN(processes_differ);
 	RUN(allocators_differ);
+	RUN(all_find_room);
 	return check_done();
 }
