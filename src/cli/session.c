@@ -13,6 +13,7 @@
 #include "bpf/tracer.h"
 #include "cli/forked.h"
 #include "cli/kernel.h"
+#include "cli/own_heaps.h"
 #include "cli/output.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
@@ -277,6 +278,18 @@ static void describe_objects(const struct plan *plan, struct strbuf *ret)
 /* A line for each process; of very many there is only their number. */
 #define SAID_MAX 16
 
+/* Where functions of allocators are traced, and nothing else. */
+static void say_own_heaps(const struct session *s)
+{
+	const struct options *o = s->options;
+
+	if (s->tracees.scope == SCOPE_ALL || o->growth || o->mappings || o->event ||
+	    o->kernel || o->otel_memory)
+		return;
+	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
+		own_heap_say(s->tracees.list.data[i], stderr);
+}
+
 static void say_tracing(const struct session *s)
 {
 	bool all = s->tracees.scope == SCOPE_ALL;
@@ -496,6 +509,7 @@ static struct error *trace(struct session *s)
 		say_untold(s->plans.data[i]);
 	if (!o->quiet) {
 		forked_say(&s->children, stderr);
+		say_own_heaps(s);
 		say_tracing(s);
 	}
 	err = waiter_start(&s->waiter, s->tracees.epoll_fd, o->interval_ns,

@@ -28,6 +28,8 @@ static void answers_while_traced(void)
 	double until_s = live_now_s() + 3;
 	unsigned asked = 0, right = 0;
 
+	/* Said before the probes stand. */
+	CHECK(strstr(live_stderr(memtrace), "PYTHONMALLOC=malloc"));
 	/* 1 MiB pieces, which the interpreter takes from malloc; 16 of them stay. */
 	live_send(python, "keep = [bytearray(1 << 20) for i in range(16)]");
 	while (live_now_s() < until_s) {
