@@ -98,7 +98,7 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 
 	/* Two choices of a bucket of eight fill to 70 % before the first overflow, when
 	 * the emptier one is taken. A stack goes to its first bucket where it can, as two
-	 * processors may bring the same one: then it is a quarter. */
+	 * processors may bring the same one: then it is about a quarter. */
 	*ret = (struct source_sizes){
 		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
 		.process_slots = options->scope == SCOPE_PROCESSES ? FEW_PROCESSES

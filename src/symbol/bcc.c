@@ -120,14 +120,11 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 		return error_errno(ERROR_GONE, errno, "cannot look at /proc/%d/exe", tid);
 	generation.exe_dev = st.st_dev;
 	generation.exe_ino = st.st_ino;
-	if (!vec_reserve(&self->generations, GENERATIONS_MAX))
+	if (!vec_reserve(&self->generations, self->generations.len + 1))
 		return error_no_memory();
 
-	struct error *err =
-		self->generations.len == GENERATIONS_MAX ? drop(self, 0) : NULL;
+	struct error *err = fd_guard_begin(&guard);
 
-	if (!err)
-		err = fd_guard_begin(&guard);
 	if (err)
 		return err;
 	watchdog_begin(&self->watchdog);
@@ -143,6 +140,9 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 	*maps = (struct code_maps){0};
 	code_maps_open(&generation.maps, tid);
 	self->generations.data[self->generations.len++] = generation;
+	/* When it fails the oldest stays. */
+	if (self->generations.len > GENERATIONS_MAX)
+		error_destroy(drop(self, 0));
 	return NULL;
 }
 

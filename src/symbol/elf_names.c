@@ -11,6 +11,12 @@
 #define UNPACK_MEMORY_MAX_BYTES (UINT64_C(64) << 20)
 #define UNPACKED_MAX_BYTES      ((size_t)256 << 20)
 
+/* Of a table of symbols, or of their names; libelf reads either as a whole. */
+#define TABLE_MAX_BYTES (UINT64_C(256) << 20)
+
+/* No compiler makes longer names, and a hostile file may. */
+#define COMPARED_MAX 65536
+
 struct named {
 	uint64_t address, size_bytes;
 	const char *name; /* in the image */
@@ -32,7 +38,7 @@ static int compare(const void *pa, const void *pb)
 	/* Of aliases the longer one, then by name, whatever the table's order. */
 	if (a->size_bytes != b->size_bytes)
 		return a->size_bytes < b->size_bytes ? -1 : 1;
-	return strcmp(b->name, a->name);
+	return strncmp(b->name, a->name, COMPARED_MAX);
 }
 
 /* False when memory is out. */
@@ -62,6 +68,16 @@ static bool add_symbols(struct elf_names *names, Elf_Scn *scn, const GElf_Shdr *
 	return true;
 }
 
+/* Of a size that real files have: a sparse one may say anything. */
+static bool is_moderate(const struct elf_names *names, const GElf_Shdr *sh)
+{
+	Elf_Scn *strings = elf_getscn(names->image->elf, sh->sh_link);
+	GElf_Shdr of_strings;
+
+	return strings && gelf_getshdr(strings, &of_strings) &&
+	       sh->sh_size <= TABLE_MAX_BYTES && of_strings.sh_size <= TABLE_MAX_BYTES;
+}
+
 static struct error *read_tables(struct elf_names *names, unsigned type)
 {
 	Elf_Scn *scn = NULL;
@@ -70,7 +86,8 @@ static struct error *read_tables(struct elf_names *names, unsigned type)
 	while ((scn = elf_nextscn(names->image->elf, scn))) {
 		/* sh_entsize is what libelf counts by. */
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == type &&
-		    sh.sh_entsize == sizeof(Elf64_Sym) && !add_symbols(names, scn, &sh))
+		    sh.sh_entsize == sizeof(Elf64_Sym) && is_moderate(names, &sh) &&
+		    !add_symbols(names, scn, &sh))
 			return error_no_memory();
 	}
 	return NULL;

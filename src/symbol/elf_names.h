@@ -10,8 +10,8 @@
 
 struct elf_names;
 
-/* The functions of .symtab, or without one of .dynsym. Takes `image` over, also after an
- * error. */
+/* The functions of .symtab, or without one of .dynsym; of tables of more than 256 MiB
+ * none. Takes `image` over, also after an error. */
 struct error *elf_names_create(struct debug_elf *image, struct elf_names **ret)
 	__attribute__((warn_unused_result));
 void elf_names_destroy(struct elf_names *names);

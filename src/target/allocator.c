@@ -344,18 +344,17 @@ static bool tells_of_blocks(struct search *search)
  * libraries as the first thing it does? */
 static bool has_just_started(const struct search *search)
 {
-	bool has_linker = false;
+	size_t linkers = 0, others = 0;
 
 	for (size_t i = 0; i < search->modules.list.len; i++) {
-		const char *base = strrchr(search->modules.list.data[i].code->path, '/');
-
 		if (i == search->executable)
 			continue;
-		if (!base || strncmp(base, "/ld-", 4) != 0)
-			return false;
-		has_linker = true;
+		if (is_linker(search->modules.list.data[i].code->path))
+			linkers++;
+		else
+			others++;
 	}
-	return has_linker;
+	return linkers && !others;
 }
 
 static struct error *none_found(struct search *search)
@@ -371,13 +370,13 @@ static struct error *none_found(struct search *search)
 			ERROR_NOT_FOUND,
 			"process %d (%s) has mapped no file with " OTEL_PROBES,
 			search->proc->pid, search->proc->command);
-	if (has_just_started(search) && !search->options->library)
+	if (has_just_started(search))
 		return error_create(
 			ERROR_NOT_FOUND,
 			"no allocator found in process %d (%s): it has mapped no library "
 			"yet but the dynamic linker, as programs have that just start: "
 			"try again, or let memtrace start it (memtrace -- COMMAND); "
-			"otherwise name the library with --lib PATH",
+			"otherwise --growth shows where its memory grows",
 			search->proc->pid, search->proc->command);
 	strbuf_appendf(&text,
 		       "no allocator found in process %d (%s): ", search->proc->pid,

@@ -131,14 +131,19 @@ run_child(const char *const argv[], uid_t uid, const int fds[3], pid_t parent)
 	_exit(127);
 }
 
+#define EXEC_TIMEOUT_MS 60000
+
 /* Until nobody has the other end any more: a child that has executed its program has
  * lost it. */
 static void await_end(int fd)
 {
-	char c;
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+	int n;
 
-	while (read(fd, &c, 1) < 0 && errno == EINTR)
+	while ((n = poll(&end, 1, EXEC_TIMEOUT_MS)) < 0 && errno == EINTR)
 		;
+	if (n != 1)
+		live_fail("a program was not executed");
 	close(fd);
 }
 

@@ -24,8 +24,8 @@ void live_require_root(void);
 /* A child with stdin, stdout and stderr on pipes. */
 struct live_process;
 
-/* Start argv[0] (searched in PATH), as user and group `uid` when that is not 0; it has
- * been executed when this returns. */
+/* Start argv[0] (searched in PATH), as user and group `uid` when that is not 0; its exec
+ * has succeeded, or failed, when this returns; it may not be mapped yet. */
 struct live_process *live_start_as(const char *const argv[], uid_t uid);
 struct live_process *live_start(const char *const argv[]);
 /* Kill it when it still runs, and free. NULL is fine. */

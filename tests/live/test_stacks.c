@@ -354,7 +354,6 @@ static void gone_before_anybody_looked(void)
 	}
 	live_signal(memtrace, SIGCONT);
 	report = memtrace_stop(memtrace);
-	json_dump_file(report, "/tmp/stk/report.json", JSON_INDENT(1));
 	CHECK_INT(live_int(report, "losses.walks_lost"), 0);
 	CHECK_INT(live_int(report, "heap.totals.allocations"), BRIEF * BRIEF_BLOCKS);
 	/* Without names: those are read from processes. */

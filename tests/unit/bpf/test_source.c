@@ -302,7 +302,7 @@ static void tables_hold_what_is_promised(void)
 		CHECK(slots * 24 <= sizes[i] * 48);
 		CHECK_INT(z.stack_record_bytes, 16 + 64 * 8);
 		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >=
-		      2 * options.max_stacks);
+		      4 * options.max_stacks);
 	}
 }
 

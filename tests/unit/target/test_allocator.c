@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -580,7 +581,9 @@ static void libraries_are_not_mapped_yet(void)
 
 	REQUIRE(child.pid >= 0);
 	if (!child.pid) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(126);
 		execl("/bin/cat", "cat", (char *)NULL);
 		_exit(127);
 	}
