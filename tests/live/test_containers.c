@@ -164,11 +164,12 @@ static bool in_first_namespace(void)
 static pid_t container_pid(struct live_process *container)
 {
 	json_t *ready = live_read_json(container, TIMEOUT_S);
-	const char *said = live_stderr(container);
 	int pid = 0;
 
-	if (!ready || sscanf(said, "pid %d", &pid) != 1)
-		live_fail("the container did not start: %s", said);
+	/* The program in there may be ready before it is said which one it is. */
+	if (!ready || !live_wait_stderr(container, "pid ", TIMEOUT_S) ||
+	    sscanf(live_stderr(container), "pid %d", &pid) != 1)
+		live_fail("the container did not start: %s", live_stderr(container));
 	json_decref(ready);
 	return pid;
 }
