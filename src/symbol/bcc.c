@@ -85,7 +85,7 @@ static struct error *drop(struct bcc_symbolizer *self, size_t i)
 		return err;
 	fd_guard_except(&guard, &generation->own);
 	bcc_free_symcache(generation->cache, generation->tid);
-	fd_guard_end(&guard);
+	fd_guard_end(&guard, NULL);
 	vec_deinit(&generation->own.fds);
 	code_maps_deinit(&generation->maps);
 	self->generations.len--;
@@ -130,8 +130,7 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 	watchdog_begin(&self->watchdog);
 	generation.cache = bcc_symcache_new(tid, &option);
 	watchdog_end(&self->watchdog);
-	fd_guard_opened(&guard, &generation.own);
-	fd_guard_end(&guard);
+	fd_guard_end(&guard, &generation.own);
 	if (!generation.cache) {
 		vec_deinit(&generation.own.fds);
 		return error_no_memory();
@@ -180,26 +179,21 @@ static bool is_module(const char *module)
 
 /* For a module that libbcc cannot open it gives the address as the offset, and so it does
  * for programs that lie where they were linked for. */
-static uint64_t fix_offset(const struct generation *generation, uint64_t address,
+static uint64_t fix_offset(const struct code_map *map, uint64_t address,
 			   const struct bcc_symbol *sym)
 {
-	const struct code_range *range;
-
 	if (sym->offset != address || (address < LINKED_BELOW && sym->module[0] != '[' &&
 				       !ends_with(sym->module, " (deleted)")))
 		return sym->offset;
-	range = code_maps_find(&generation->maps, address);
-	if (range)
-		return address - range->start + range->file_offset;
-	return sym->offset;
+	return address - map->start + map->file_offset;
 }
 
-static struct error *copy_symbol(const struct generation *generation, uint64_t address,
+static struct error *copy_symbol(const struct code_map *map, uint64_t address,
 				 const struct bcc_symbol *sym, struct symbol *ret)
 {
 	const char *name = sym->name;
 
-	ret->offset = name ? sym->offset : fix_offset(generation, address, sym);
+	ret->offset = name ? sym->offset : fix_offset(map, address, sym);
 	if ((name && !(ret->name = strndup(name, NAME_MAX_BYTES))) ||
 	    (sym->module && !(ret->module = strdup(sym->module)))) {
 		symbol_deinit(ret);
@@ -240,9 +234,9 @@ static bool is_whole(struct bcc_symbolizer *self)
 		&self->generations.data[self->generations.len - 1];
 	struct bcc_symbol symbol = {0};
 
-	for (size_t i = newest->maps.ranges.len; i-- > 0;)
-		if (newest->maps.ranges.data[i].path)
-			return ask_bcc(self, newest, newest->maps.ranges.data[i].start,
+	for (size_t i = newest->maps.list.len; i-- > 0;)
+		if (newest->maps.list.data[i].path)
+			return ask_bcc(self, newest, newest->maps.list.data[i].start,
 				       &symbol);
 	return true;
 }
@@ -301,7 +295,7 @@ static struct error *set_name(struct symbol *symbol, const char *name, uint64_t 
 	return symbol->name ? NULL : error_no_memory();
 }
 
-static struct error *name_without_path(struct generation *generation, uint64_t address,
+static struct error *name_without_path(struct code_map *map, uint64_t address,
 				       struct symbol *symbol)
 {
 	uint64_t offset = 0;
@@ -309,7 +303,7 @@ static struct error *name_without_path(struct generation *generation, uint64_t a
 
 	if (symbol->name)
 		return NULL;
-	name = code_maps_name(&generation->maps, address, &offset);
+	name = code_map_name(map, address, &offset);
 	return set_name(symbol, name, offset);
 }
 
@@ -347,19 +341,19 @@ static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 
 	*ret = (struct symbol){0};
 	for (size_t i = self->generations.len; i-- > 0;) {
-		struct generation *generation = &self->generations.data[i];
+		const struct generation *generation = &self->generations.data[i];
+		struct code_map *map = code_maps_find(&generation->maps, address);
 		struct bcc_symbol sym = {0};
 
 		/* Not mapped in this one's time: an older one may know it. libbcc is not
 		 * asked of other code: it would read /tmp/perf-PID.map, whatever that
 		 * is. */
-		if (!is_usable(generation) ||
-		    !code_maps_find(&generation->maps, address) ||
+		if (!map || !is_usable(generation) ||
 		    !ask_bcc(self, generation, address, &sym))
 			continue;
-		err = copy_symbol(generation, address, &sym, ret);
+		err = copy_symbol(map, address, &sym, ret);
 		if (!err)
-			err = name_without_path(generation, address, ret);
+			err = name_without_path(map, address, ret);
 		if (!err)
 			err = name_in_vdso(self, ret);
 		break;

@@ -11,15 +11,10 @@
 
 #include "symbol/elf_names.h"
 #include "util/cleanup.h"
+#include "util/regular_file.h"
 
 /* A hostile program maps as many as it likes. */
-#define FILES_MAX 256
-
-struct code_file {
-	uint64_t start, end, file_offset; /* of the range */
-	int fd;                           /* until it is read */
-	struct elf_names *names;          /* NULL: not read yet, or none */
-};
+#define OPENED_MAX 256
 
 /* 64-bit FNV-1a over a string. */
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -33,24 +28,23 @@ static uint64_t hash_text(uint64_t hash, const char *text)
  * (a JIT's) is no reason for a new cache: it has no file, and it changes all the time. */
 static bool add_line(struct code_maps *maps, const char *line)
 {
-	struct code_range range = {.path = NULL};
+	struct code_map map = {.fd = -1};
 	char permissions[5];
 	int path = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
-		   &range.start, &range.end, permissions, &range.file_offset,
-		   &path) < 4 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &map.start,
+		   &map.end, permissions, &map.file_offset, &path) < 4 ||
 	    !path || !line[path] || !strchr(permissions, 'x'))
 		return true;
 	maps->hash = hash_text(maps->hash, line);
 	if (line[path] == '/') {
-		range.path = strndup(line + path, strcspn(line + path, "\n"));
-		if (!range.path)
+		map.path = strndup(line + path, strcspn(line + path, "\n"));
+		if (!map.path)
 			return false;
 	}
-	if (vec_push(&maps->ranges, range))
+	if (vec_push(&maps->list, map))
 		return true;
-	free(range.path);
+	free(map.path);
 	return false;
 }
 
@@ -75,7 +69,7 @@ struct error *code_maps_read(int tid, struct code_maps *ret)
 		}
 	}
 	/* What is exiting has no mappings any more, or from some line on. */
-	if (!ret->ranges.len || ferror(file)) {
+	if (!ret->list.len || ferror(file)) {
 		code_maps_deinit(ret);
 		return error_create(ERROR_GONE, "process %d has exited", tid);
 	}
@@ -84,26 +78,24 @@ struct error *code_maps_read(int tid, struct code_maps *ret)
 
 void code_maps_deinit(struct code_maps *maps)
 {
-	vec_foreach (file, &maps->files) {
-		closep(&file->fd);
-		elf_names_destroy(file->names);
+	vec_foreach (map, &maps->list) {
+		free(map->path);
+		closep(&map->fd);
+		elf_names_destroy(map->names);
 	}
-	vec_foreach (range, &maps->ranges)
-		free(range->path);
-	vec_deinit(&maps->files);
-	vec_deinit(&maps->ranges);
+	vec_deinit(&maps->list);
 	*maps = (struct code_maps){0};
 }
 
 /* libbcc opens files so. That it is another file by now cannot be told from the numbers
  * of devices and inodes alone: some file systems have two of them (target/file_names.h).
  */
-static bool has_path(const struct code_range *range, int tid)
+static bool has_path(const struct code_map *map, int tid)
 {
 	_cleanup_(freep) char *path = NULL;
 	struct stat st;
 
-	if (asprintf(&path, "/proc/%d/root%s", tid, range->path) < 0) {
+	if (asprintf(&path, "/proc/%d/root%s", tid, map->path) < 0) {
 		path = NULL;
 		return false;
 	}
@@ -112,54 +104,47 @@ static bool has_path(const struct code_range *range, int tid)
 
 void code_maps_open(struct code_maps *maps, int tid)
 {
-	vec_foreach (range, &maps->ranges) {
-		struct code_file file = {range->start, range->end, range->file_offset, -1,
-					 NULL};
+	size_t opened = 0;
+
+	vec_foreach (map, &maps->list) {
 		char path[80];
 
-		if (!range->path || maps->files.len == FILES_MAX || has_path(range, tid))
+		if (!map->path || opened == OPENED_MAX || has_path(map, tid))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-			 tid, range->start, range->end);
-		file.fd = open_regular_path(path);
-		if (file.fd >= 0 && !vec_push(&maps->files, file))
-			closep(&file.fd);
+			 tid, map->start, map->end);
+		map->fd = regular_file_open(path);
+		opened += map->fd >= 0;
 	}
 }
 
-const struct code_range *code_maps_find(const struct code_maps *maps, uint64_t address)
+struct code_map *code_maps_find(const struct code_maps *maps, uint64_t address)
 {
-	vec_foreach (range, &maps->ranges) {
-		if (address >= range->start && address < range->end)
-			return range;
+	vec_foreach (map, &maps->list) {
+		if (address >= map->start && address < map->end)
+			return map;
 	}
 	return NULL;
 }
 
-static void read_names(struct code_file *file)
+static void read_names(struct code_map *map)
 {
 	struct debug_elf *image;
-	struct error *err = debug_elf_open(file->fd, &image);
+	struct error *err = debug_elf_open(map->fd, &image);
 
-	file->fd = -1;
+	map->fd = -1;
 	if (!err)
-		err = elf_names_create(image, &file->names);
+		err = elf_names_create(image, &map->names);
 	/* Then there are no names. */
 	error_destroy(err);
 }
 
-const char *code_maps_name(struct code_maps *maps, uint64_t address, uint64_t *ret_offset)
+const char *code_map_name(struct code_map *map, uint64_t address, uint64_t *ret_offset)
 {
-	vec_foreach (file, &maps->files) {
-		if (address < file->start || address >= file->end)
-			continue;
-		if (file->fd >= 0)
-			read_names(file);
-		return file->names ? elf_names_find_at(file->names,
-						       address - file->start +
-							       file->file_offset,
-						       ret_offset)
-				   : NULL;
-	}
-	return NULL;
+	if (map->fd >= 0)
+		read_names(map);
+	return map->names ? elf_names_find_at(map->names,
+					      address - map->start + map->file_offset,
+					      ret_offset)
+			  : NULL;
 }

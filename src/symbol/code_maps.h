@@ -9,18 +9,21 @@
 #include "util/error.h"
 #include "util/vec.h"
 
+struct elf_names;
+
 /* One named executable line of /proc/PID/maps. */
-struct code_range {
+struct code_map {
 	uint64_t start, end, file_offset;
 	char *path; /* of a file, as the line has it; else NULL. Owned */
+	/* Where the path leads to nothing: the file until it is read, else -1, and its
+	 * names from then on. */
+	int fd;
+	struct elf_names *names;
 };
 
-struct code_file;
-
 struct code_maps {
-	VEC(struct code_range) ranges; /* by address */
-	VEC(struct code_file) files;   /* of ranges whose paths lead nowhere */
-	uint64_t hash;                 /* of the lines behind the ranges */
+	VEC(struct code_map) list; /* by address */
+	uint64_t hash;             /* of the lines behind them */
 };
 
 /* The code that `tid` has mapped now (target/living.h): ERROR_GONE when it has exited. */
@@ -35,12 +38,11 @@ void code_maps_deinit(struct code_maps *maps);
  */
 void code_maps_open(struct code_maps *maps, int tid);
 
-/* The range of `address`, or NULL. */
-const struct code_range *code_maps_find(const struct code_maps *maps, uint64_t address);
+/* The mapping of `address`, or NULL. Borrowed. */
+struct code_map *code_maps_find(const struct code_maps *maps, uint64_t address);
 
-/* The function at `address`, if it is in a file that code_maps_open() has opened; else
- * NULL. *ret_offset is the distance from its start. Borrowed. */
-const char *code_maps_name(struct code_maps *maps, uint64_t address,
-			   uint64_t *ret_offset);
+/* The function at `address`, which is in `map`, if code_maps_open() has opened its file;
+ * else NULL. *ret_offset is the distance from its start. Borrowed. */
+const char *code_map_name(struct code_map *map, uint64_t address, uint64_t *ret_offset);
 
 #endif

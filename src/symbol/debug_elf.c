@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/regular_file.h"
 
 #define GIB              (UINT64_C(1) << 30)
 #define MAPPED_MAX_BYTES (16 * GIB)
@@ -34,18 +35,6 @@
 
 DEFINE_CLEANUP(struct debug_elf *, debug_elf_close);
 
-/* Open for reading what the O_PATH descriptor stands for, if that is a regular file. */
-static int reopen_regular(int path_fd)
-{
-	char link[32];
-	struct stat st;
-
-	if (path_fd < 0 || fstat(path_fd, &st) || !S_ISREG(st.st_mode))
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	return open(link, O_RDONLY | O_CLOEXEC);
-}
-
 static int open_below(int root_fd, const char *path, uint64_t flags)
 {
 	struct open_how how = {
@@ -55,7 +44,7 @@ static int open_below(int root_fd, const char *path, uint64_t flags)
 	_cleanup_(closep) int path_fd =
 		(int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
-	return reopen_regular(path_fd);
+	return regular_file_reopen(path_fd);
 }
 
 int open_regular(int root_fd, const char *path)
@@ -66,13 +55,6 @@ int open_regular(int root_fd, const char *path)
 int open_regular_nofollow(int root_fd, const char *path)
 {
 	return open_below(root_fd, path, O_NOFOLLOW);
-}
-
-int open_regular_path(const char *path)
-{
-	_cleanup_(closep) int path_fd = open(path, O_PATH | O_CLOEXEC);
-
-	return reopen_regular(path_fd);
 }
 
 static struct error *malformed(const char *what)

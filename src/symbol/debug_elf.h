@@ -39,9 +39,6 @@ int open_regular(int root_fd, const char *path);
 /* The same, and the last part of the path is no symbolic link either. */
 int open_regular_nofollow(int root_fd, const char *path);
 
-/* The same for one of our own paths, which is trusted to lead anywhere. */
-int open_regular_path(const char *path);
-
 /*
  * Look at the file `fd`, which is taken over, also after an error. It is read, since one
  * that is cut short while it is mapped raises SIGBUS; mapped are only files of 256 MiB

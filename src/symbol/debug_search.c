@@ -10,6 +10,7 @@
 #include "symbol/debuginfod.h"
 #include "util/cleanup.h"
 #include "util/crc32.h"
+#include "util/regular_file.h"
 #include "util/strbuf.h"
 
 /* A debug file whose checksum has to be read whole; the largest real ones have 2 GB. */
@@ -103,7 +104,7 @@ static struct error *try_path(struct wanted *wanted, struct strbuf *path, bool i
 	else if (!wanted->found->image && !(in_target && wanted->search->root_fd < 0))
 		err = try_fd(wanted,
 			     in_target ? open_regular(wanted->search->root_fd, path->data)
-				       : open_regular_path(path->data),
+				       : regular_file_open(path->data),
 			     path->data);
 	strbuf_deinit(path);
 	return err;

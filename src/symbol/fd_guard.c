@@ -120,29 +120,25 @@ struct error *fd_guard_begin(struct fd_guard *guard)
 	return err;
 }
 
-void fd_guard_end(struct fd_guard *guard)
-{
-	struct fd_list opened = {0};
-
-	in_force = NULL;
-	/* libbcc opens without O_CLOEXEC. */
-	fd_guard_opened(guard, &opened);
-	vec_foreach (fd, &opened.fds)
-		fcntl(*fd, F_SETFD, FD_CLOEXEC);
-	vec_deinit(&opened.fds);
-	release(guard);
-}
-
-void fd_guard_opened(const struct fd_guard *guard, struct fd_list *ret)
+void fd_guard_end(struct fd_guard *guard, struct fd_list *ret_opened)
 {
 	struct fd_list list = {0};
 	struct error *err = list_fds(&list);
 
-	vec_foreach (fd, &list.fds)
-		if (!err && !contains(&guard->before, *fd))
-			(void)!vec_push(&ret->fds, *fd);
+	in_force = NULL;
+	for (size_t i = 0; !err && i < list.fds.len; i++) {
+		int fd = list.fds.data[i];
+
+		if (contains(&guard->before, fd))
+			continue;
+		/* libbcc opens without O_CLOEXEC. */
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+		if (ret_opened)
+			(void)!vec_push(&ret_opened->fds, fd);
+	}
 	error_destroy(err);
 	vec_deinit(&list.fds);
+	release(guard);
 }
 
 void fd_guard_except(struct fd_guard *guard, const struct fd_list *own)

@@ -26,12 +26,9 @@ struct fd_guard {
  * /dev/null. Holds the table of descriptors (util/fd_table.h) until the end. */
 struct error *fd_guard_begin(struct fd_guard *guard) __attribute__((warn_unused_result));
 
-/* Descriptors opened since fd_guard_begin() stay open and are closed on exec. */
-void fd_guard_end(struct fd_guard *guard);
-
-/* Which descriptors were opened since fd_guard_begin(), into an empty list; without
- * memory or /proc none. */
-void fd_guard_opened(const struct fd_guard *guard, struct fd_list *ret);
+/* Descriptors opened since fd_guard_begin() stay open and are closed on exec. Which they
+ * are goes into an empty list, or nowhere (NULL); without memory or /proc none. */
+void fd_guard_end(struct fd_guard *guard, struct fd_list *ret_opened);
 
 /* libbcc may close these: they are its own. */
 void fd_guard_except(struct fd_guard *guard, const struct fd_list *own);

@@ -14,6 +14,7 @@
 #include "util/clock.h"
 #include "util/escape.h"
 #include "util/path.h"
+#include "util/regular_file.h"
 
 /* Some 30 seconds of work, should debug info be made to waste time: the program with the
  * most, a browser, takes a tenth of it for all that a report shows. */
@@ -78,7 +79,7 @@ static int open_mapping(const struct proc *proc, const struct proc_mapping *mapp
 	_cleanup_(error_destroyp) struct error *err =
 		proc_mapping_path(proc, mapping, &path);
 
-	return err ? -1 : open_regular_path(path);
+	return err ? -1 : regular_file_open(path);
 }
 
 static bool is_known(const struct line_finder *finder, const struct proc_mapping *mapping)

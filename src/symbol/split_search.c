@@ -7,6 +7,7 @@
 #include "symbol/dwarf_unit.h"
 #include "util/cleanup.h"
 #include "util/path.h"
+#include "util/regular_file.h"
 #include "util/strbuf.h"
 
 /* Longer names are no names of files (PATH_MAX). */
@@ -143,7 +144,7 @@ static struct error *try_in(struct attempt *attempt, bool in_target, const char 
 	if (path.failed)
 		return error_no_memory();
 	return try_fd(attempt, in_target ? open_regular(root_fd, path.data)
-					 : open_regular_path(path.data));
+					 : regular_file_open(path.data));
 }
 
 static struct error *try_both(struct attempt *attempt, const char *dir, const char *name)

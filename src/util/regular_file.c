@@ -8,10 +8,8 @@
 
 #include "util/cleanup.h"
 
-int regular_file_open(const char *path)
+int regular_file_reopen(int place)
 {
-	/* That opens nothing yet (open(2), O_PATH). */
-	_cleanup_(closep) int place = open(path, O_PATH | O_CLOEXEC);
 	char link[32];
 	struct stat st;
 
@@ -23,4 +21,12 @@ int regular_file_open(const char *path)
 	}
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
 	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int regular_file_open(const char *path)
+{
+	/* That opens nothing yet (open(2), O_PATH). */
+	_cleanup_(closep) int place = open(path, O_PATH | O_CLOEXEC);
+
+	return regular_file_reopen(place);
 }

@@ -10,4 +10,8 @@
  */
 int regular_file_open(const char *path);
 
+/* The same of what an O_PATH descriptor stands for, which stays the caller's; -1 for -1.
+ */
+int regular_file_reopen(int place);
+
 #endif

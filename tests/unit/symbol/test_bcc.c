@@ -270,17 +270,28 @@ static void unload_copy(struct copy *copy)
 	run("rm -r %s", copy->directory);
 }
 
-static void deleted_file(void)
+static void by_its_mapping(const char *name, bool is_deleted)
 {
-	struct copy copy = load_copy("library.so");
+	struct copy copy = load_copy(name);
 
-	unlink(copy.path);
+	if (is_deleted)
+		unlink(copy.path);
 
 	struct symbolizer *symbolizer = create(getpid());
 
 	CHECK(resolves(symbolizer, copy.code, "library_hidden"));
 	symbolizer_destroy(symbolizer);
 	unload_copy(&copy);
+}
+
+static void deleted_file(void)
+{
+	by_its_mapping("library.so", true);
+}
+
+static void newline_in_its_path(void)
+{
+	by_its_mapping("a\nlibrary.so", false);
 }
 
 /* As by a package manager: what lies there now is another file. */
@@ -293,16 +304,6 @@ static void replaced_file(void)
 	run("cp /bin/true %s/new && mv %s/new %s", copy.directory, copy.directory,
 	    copy.path);
 	CHECK(symbolizer->ops->mappings_changed(symbolizer));
-	CHECK(resolves(symbolizer, copy.code, "library_hidden"));
-	symbolizer_destroy(symbolizer);
-	unload_copy(&copy);
-}
-
-static void newline_in_its_path(void)
-{
-	struct copy copy = load_copy("a\nlibrary.so");
-	struct symbolizer *symbolizer = create(getpid());
-
 	CHECK(resolves(symbolizer, copy.code, "library_hidden"));
 	symbolizer_destroy(symbolizer);
 	unload_copy(&copy);

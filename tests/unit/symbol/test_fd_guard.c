@@ -40,7 +40,7 @@ static void refuses_what_was_open(void)
 	int result = close(fd), error = errno;
 
 	close_by_libbcc(kept);
-	fd_guard_end(&guard);
+	fd_guard_end(&guard, NULL);
 	CHECK_INT(result, -1);
 	CHECK_INT(error, EBADF);
 	CHECK_INT(fcntl(fd, F_GETFD), FD_CLOEXEC);
@@ -65,8 +65,7 @@ static void allows_its_own(void)
 
 	bool stayed = is_open(second);
 
-	fd_guard_opened(&guard, &own);
-	fd_guard_end(&guard);
+	fd_guard_end(&guard, &own);
 	REQUIRE(first >= 0 && second >= 0);
 	CHECK(!stayed);
 	REQUIRE(own.fds.len == 1 && own.fds.data[0] == first);
@@ -79,7 +78,7 @@ static void allows_its_own(void)
 
 	bool stayed_still = is_open(first);
 
-	fd_guard_end(&guard);
+	fd_guard_end(&guard, NULL);
 	CHECK(stayed);
 	CHECK(!stayed_still);
 	vec_deinit(&own.fds);
@@ -95,7 +94,7 @@ static void no_number_is_standard_output(void)
 	REQUIRE(!fd_guard_begin(&guard));
 	for (int i = 0; i < 4096; i++)
 		close_by_libbcc(i);
-	fd_guard_end(&guard);
+	fd_guard_end(&guard, NULL);
 	REQUIRE(!fstat(STDOUT_FILENO, &after));
 	CHECK_INT(after.st_ino, before.st_ino);
 	CHECK_INT(after.st_dev, before.st_dev);
@@ -110,7 +109,7 @@ static void keeps_what_was_opened(void)
 
 	int fd = open("/dev/null", O_RDONLY);
 
-	fd_guard_end(&guard);
+	fd_guard_end(&guard, NULL);
 	REQUIRE(fd >= 0);
 	CHECK_INT(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	close(fd);
@@ -129,7 +128,7 @@ static void silences(void)
 	fprintf(stderr, "ours");
 	if (!fd_guard_begin(&guard)) {
 		fprintf(stderr, "theirs, \x1b[31m");
-		fd_guard_end(&guard);
+		fd_guard_end(&guard, NULL);
 		fprintf(stderr, "ours");
 	}
 	dup2(saved, STDERR_FILENO);
@@ -149,7 +148,7 @@ static void leaves_nothing(void)
 	close(before);
 	for (int i = 0; i < 10; i++) {
 		REQUIRE(!fd_guard_begin(&guard));
-		fd_guard_end(&guard);
+		fd_guard_end(&guard, NULL);
 	}
 	after = dup(0);
 	CHECK_INT(after, before);
@@ -202,7 +201,7 @@ static void with_another_thread(void)
 		sched_yield();
 		/* What the other thread gets when it opens a file. */
 		close(kept);
-		fd_guard_end(&guard);
+		fd_guard_end(&guard, NULL);
 		CHECK(!fstat(fd, &after) && after.st_rdev == before.st_rdev);
 	}
 	while (!__atomic_load_n(&opener.opened, __ATOMIC_SEQ_CST))
