@@ -352,7 +352,8 @@ static void describe(const struct decoder *d, bool two, struct insn *ret)
 		describe_one_byte(d, ret);
 	if (ret->kind == INSN_UNKNOWN || is_transfer(ret->kind))
 		return;
-	if (d->lock || d->p67)
+	/* A lock is of a memory operand only, which no register is. */
+	if (d->p67 || (d->lock && (!(d->flags & OPCODE_MODRM) || d->mod == 3)))
 		ret->kind = INSN_OPAQUE;
 	/* A frame of a size that is not known here, or half a stack pointer. */
 	if (ret->writes & 1u << INSN_RSP && !ret->sp_change &&

@@ -113,17 +113,19 @@ static const struct range two_bytes[] = {
 	{0xab, 0xab, M | W_RM},      /* bts */
 	{0xac, 0xac, M | I8 | W_RM}, /* shrd */
 	{0xad, 0xad, M | W_RM},
-	{0xae, 0xae, M | OPAQUE},     /* fences, fxsave, rdfsbase */
-	{0xaf, 0xaf, M | W_REG},      /* imul */
-	{0xb0, 0xb1, M | OPAQUE},     /* cmpxchg */
-	{0xb3, 0xb3, M | W_RM},       /* btr */
-	{0xb6, 0xb7, M | W_REG},      /* movzx */
-	{0xb8, 0xb8, M | W_REG},      /* popcnt */
-	{0xb9, 0xb9, M | OPAQUE},     /* ud1 */
-	{0xba, 0xba, M | I8 | GROUP}, /* bt, bts, btr, btc */
-	{0xbb, 0xbb, M | W_RM},       /* btc */
-	{0xbc, 0xbf, M | W_REG},      /* bsf, bsr, tzcnt, lzcnt, movsx */
-	{0xc0, 0xc1, M | OPAQUE},     /* xadd */
+	{0xae, 0xae, M | OPAQUE},              /* fences, fxsave, rdfsbase */
+	{0xaf, 0xaf, M | W_REG},               /* imul */
+	{0xb0, 0xb0, M | BYTE | W_RM | W_RAX}, /* cmpxchg */
+	{0xb1, 0xb1, M | W_RM | W_RAX},
+	{0xb3, 0xb3, M | W_RM},                /* btr */
+	{0xb6, 0xb7, M | W_REG},               /* movzx */
+	{0xb8, 0xb8, M | W_REG},               /* popcnt */
+	{0xb9, 0xb9, M | OPAQUE},              /* ud1 */
+	{0xba, 0xba, M | I8 | GROUP},          /* bt, bts, btr, btc */
+	{0xbb, 0xbb, M | W_RM},                /* btc */
+	{0xbc, 0xbf, M | W_REG},               /* bsf, bsr, tzcnt, lzcnt, movsx */
+	{0xc0, 0xc0, M | BYTE | W_RM | W_REG}, /* xadd */
+	{0xc1, 0xc1, M | W_RM | W_REG},
 	{0xc2, 0xc2, M | I8},
 	{0xc3, 0xc3, M},              /* movnti */
 	{0xc4, 0xc4, M | I8},         /* pinsrw */

@@ -76,13 +76,15 @@ static inline int oracle_register(unsigned reg)
 }
 
 /* The general registers that the instruction writes. Capstone 4 and 5 are wrong about
- * four: test with an immediate writes nothing, cdq and cqo write rdx only, and the system
- * call, of which capstone knows nothing, returns in rax and spoils rcx and r11. */
+ * five: test with an immediate writes nothing, cdq and cqo write rdx only, the system
+ * call, of which capstone knows nothing, returns in rax and spoils rcx and r11, and
+ * cmpxchg writes rax too (SDM volume 2, CMPXCHG: the accumulator, when the values
+ * differ). */
 static inline uint16_t oracle_writes(csh handle, const cs_insn *insn)
 {
 	cs_regs read, written;
 	uint8_t reads, writes;
-	uint16_t mask = 0;
+	uint16_t mask = insn->id == X86_INS_CMPXCHG ? 1u << INSN_RAX : 0;
 
 	if (insn->id == X86_INS_TEST)
 		return 0;

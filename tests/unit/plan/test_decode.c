@@ -174,12 +174,34 @@ static void stack(void)
 	check_all(cases, COUNT(cases));
 }
 
+static void read_and_write(void)
+{
+	static const struct expected cases[] = {
+		CASE("cmpxchg [rdi], rcx", "\x48\x0f\xb1\x0f", INSN_PLAIN, B(INSN_RAX),
+		     0),
+		CASE("cmpxchg rdi, rcx", "\x48\x0f\xb1\xcf", INSN_PLAIN,
+		     B(INSN_RAX) | B(INSN_RDI), 0),
+		CASE("cmpxchg bh, cl", "\x0f\xb0\xcf", INSN_PLAIN,
+		     B(INSN_RAX) | B(INSN_RBX), 0),
+		CASE("lock cmpxchg", "\xf0\x48\x0f\xb1\x0f", INSN_PLAIN, B(INSN_RAX), 0),
+		CASE("lock dec", "\xf0\xff\x0f", INSN_PLAIN, 0, 0),
+		CASE("lock xadd [rdi], ecx", "\xf0\x0f\xc1\x0f", INSN_PLAIN, B(INSN_RCX),
+		     0),
+		CASE("xadd rdi, rcx", "\x48\x0f\xc1\xcf", INSN_PLAIN,
+		     B(INSN_RCX) | B(INSN_RDI), 0),
+		CASE("xadd bh, cl", "\x0f\xc0\xcf", INSN_PLAIN, B(INSN_RCX) | B(INSN_RBX),
+		     0),
+	};
+
+	check_all(cases, COUNT(cases));
+}
+
 /* Only the length is known, or nothing is. */
 static void not_described(void)
 {
 	static const struct expected cases[] = {
-		CASE("lock cmpxchg", "\xf0\x48\x0f\xb1\x0f", INSN_OPAQUE, 0, 0),
-		CASE("lock dec", "\xf0\xff\x0f", INSN_OPAQUE, 0, 0),
+		CASE("lock of a register", "\xf0\xff\xcf", INSN_OPAQUE, 0, 0),
+		CASE("lock nop", "\xf0\x90", INSN_OPAQUE, 0, 0),
 		CASE("pause", "\xf3\x90", INSN_OPAQUE, 0, 0),
 		CASE("rep stosq", "\xf3\x48\xab", INSN_OPAQUE, 0, 0),
 		CASE("cpuid", "\x0f\xa2", INSN_OPAQUE, 0, 0),
@@ -409,6 +431,7 @@ int main(void)
 {
 	RUN(plain);
 	RUN(stack);
+	RUN(read_and_write);
 	RUN(not_described);
 	RUN(nops);
 	RUN(copies);

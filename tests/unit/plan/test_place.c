@@ -356,7 +356,7 @@ static void refused(void)
 {
 	static const struct function functions[] = {
 		{"", 0, {.emulated = ALL}},
-		{"\xf0\xff\x0f\x53", 4, {.emulated = ALL}}, /* lock dec */
+		{"\xf0\xff\xcf\x53", 4, {.emulated = ALL}}, /* lock dec edi */
 		{"\x66\x2e\x0f\x1f\x84\0\0\0\0\0\x53", 11, {.emulated = PLACE_NOPS}},
 		{"\x3e\xff\xe0", 3, {.emulated = ALL}}, /* notrack jmp */
 		{"\x0f\x05\xc3", 3, {.emulated = ALL}}, /* syscall */
@@ -372,8 +372,9 @@ static void refused(void)
 				    &place));
 		CHECK_CONTAINS(place.reason, "kernel takes no probe");
 	}
-	/* What is refused may be walked over. */
+	/* What is refused may be walked over: xchg r8, rax, and lock dec. */
 	check(FUNCTION("\x49\x90\x53\xc3", RETURNS), 2, 0, INSN_RDI, PUSH);
+	check(FUNCTION("\xf0\xff\x0f\x53", RETURNS), 3, 0, INSN_RDI, PUSH);
 }
 
 static void random_bytes(void)
