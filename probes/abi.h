@@ -12,10 +12,12 @@
  * What a call means to the accounting, packed into the attach cookie of its probe:
  * effect [0:3], then the registers that hold the size, its factor, the old block and the
  * out pointer, four bits each (ABI_ARG_NONE: no such argument), then one bit that says
- * that a new block is not to be recorded; from bit 24 on the number of the allocator, 8
- * bits; from bit 32 on how many bytes the return address lies above the stack pointer,
- * 16 bits, signed; from bit 48 on the number of the site. target/allocator.h has the
- * words, and plan/decode.h the numbers of the registers (enum insn_register).
+ * that a new block is not to be recorded; from bit 21 on, 3 bits, which part of a call a
+ * site inside the function sees (plan/body.h), 0 for an entry; from bit 24 on the number
+ * of the allocator, 8 bits; from bit 32 on how many bytes the return address lies above
+ * the stack pointer, 16 bits, signed; from bit 48 on the number of the site.
+ * target/allocator.h has the words, and plan/decode.h the numbers of the registers (enum
+ * insn_register).
  */
 #define ABI_EFFECT_ALLOC      1
 #define ABI_EFFECT_ALLOC_OUT  2
@@ -34,6 +36,14 @@
 	((uint64_t)(effect) | (uint64_t)(size_arg) << 4 | (uint64_t)(count_arg) << 8 |   \
 	 (uint64_t)(old_arg) << 12 | (uint64_t)(out_arg) << 16)
 #define ABI_SITE_UNRECORDED       (1u << 20)
+
+#define ABI_PART_WHOLE            1
+#define ABI_PART_ENTRY            2
+#define ABI_PART_RETURN           3
+#define ABI_PART_FAILURE          4
+#define ABI_PART_STRAY            5
+#define ABI_SITE_PART_SHIFT       21
+#define ABI_SITE_PART(site)       ((site) >> ABI_SITE_PART_SHIFT & 7)
 
 #define ABI_SITE_EFFECT(site)     ((site)&0xf)
 #define ABI_SITE_SIZE_ARG(site)   ((site) >> 4 & 0xf)
@@ -581,7 +591,8 @@ struct abi_miss {
 	uint16_t allocator;
 	uint16_t depth;          /* frames that were walked, without the one of `pc` */
 	uint64_t pc, sp, bp;     /* where it goes on */
-	uint64_t is_interrupted; /* `pc` is no return address */
+	uint32_t is_interrupted; /* `pc` is no return address */
+	uint32_t is_inside;      /* nor in a frame of the stack: in the allocator */
 	uint64_t leading;        /* frames of the kernel, before all others */
 	/* With depth 0 only. */
 	uint64_t rbx, r12, r13, r14, r15;
@@ -640,10 +651,11 @@ struct abi_miss_room {
 #define ABI_PENDING_SPILL       4096  /* whose slot is another thread's */
 #define ABI_PENDING_ALL         32768 /* without slots: of all threads */
 
-#define ABI_PENDING_SKIP        1 /* filtered or sampled out: not to be recorded */
-#define ABI_PENDING_HAS_OLD     2 /* `old` was taken out of the live table at entry */
-#define ABI_PENDING_WANTS_STACK 4 /* its return records a stack */
-#define ABI_PENDING_TEMPORARY   8 /* `old` was allocated by a last event of the thread */
+#define ABI_PENDING_SKIP        1  /* filtered or sampled out: not to be recorded */
+#define ABI_PENDING_HAS_OLD     2  /* `old` was taken out of the live table at entry */
+#define ABI_PENDING_WANTS_STACK 4  /* its return records a stack */
+#define ABI_PENDING_TEMPORARY   8  /* `old` was allocated by a last event of the thread */
+#define ABI_PENDING_INSIDE      16 /* its return is seen inside the function */
 
 /*
  * A thread is known by its kernel stack: the upper bits of how far that is from some

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The book-keeping of heap blocks: what an entry and a return do to the live table. */
 
-/* A block came to be: p->old becomes its record. */
-ALWAYS_INLINE void block_allocated(struct abi_pending *p, u32 tid, u32 stack)
+/* A block came to be: `block` becomes its record. */
+ALWAYS_INLINE void block_allocated(struct abi_block *block, u64 size_bytes, u32 tid,
+				   u32 stack)
 {
-	p->old.size_bytes = p->size_bytes;
-	p->old.stack = stack;
-	p->old.tid = tid;
-	p->old.tick = tick_now();
-	count_both(ABI_ALLOCATIONS, 1, ABI_ALLOCATED_BYTES, p->size_bytes);
+	block->size_bytes = size_bytes;
+	block->stack = stack;
+	block->tid = tid;
+	block->tick = tick_now();
+	count_both(ABI_ALLOCATIONS, 1, ABI_ALLOCATED_BYTES, size_bytes);
 	count_estimate(ABI_ESTIMATED_ALLOCATIONS, ABI_ESTIMATED_ALLOCATED_BYTES,
-		       p->size_bytes);
+		       size_bytes);
 }
 
 ALWAYS_INLINE void block_freed(u64 size_bytes)

@@ -98,6 +98,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
 	w.leading = frames;
+	w.inside = 0;
 #endif
 	walk_begin(&w, t, regs, s, kind);
 	event_hash_frames(&w, s, frames);

@@ -176,7 +176,7 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 	/* The walk comes first: what it finds does not depend on the outcome, and the
 	 * verifier follows it once for each state before it. */
 	u32 stack = p->flags & ABI_PENDING_WANTS_STACK
-			    ? stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(p->site))
+			    ? stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(p->site), 0)
 			    : ABI_NO_STACK;
 	u64 result = REG_RESULT(ctx);
 
@@ -203,7 +203,8 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 			if (p->flags & ABI_PENDING_HAS_OLD)
 				old_key = p->address;
 			p->flags = 0;
-			block_allocated(p, ABI_CALLER_TID(p->owner), stack);
+			block_allocated(&p->old, p->size_bytes, ABI_CALLER_TID(p->owner),
+					stack);
 		}
 		/* With `restore` it is a key, and stays as it is. */
 		u64 key = ABI_KEY(t.slot, address);

@@ -194,13 +194,15 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 		m->pc = pc;
 		m->sp = start;
 		m->bp = bp;
-		m->is_interrupted = WALK_EXACT;
+		m->is_interrupted = WALK_EXACT || w->inside;
+		m->is_inside = w->inside;
 	} else {
 		m->depth = w->depth - 1;
 		m->pc = w->regs.pc;
 		m->sp = w->regs.sp;
 		m->bp = w->regs.bp;
 		m->is_interrupted = w->interrupted != 0;
+		m->is_inside = 0;
 	}
 }
 

@@ -9,7 +9,7 @@
  * It is not when its frame was unwound past by longjmp or an exception, or when its
  * thread died and another got its kernel stack. It is when
  * - the stack pointer is not above its frame,
- * - its return address is still the return probe's trampoline, and
+ * - its return address is still the return probe's trampoline, if it has one, and
  * - the new call comes from an allocator's own code, or by a tail call: a longjmp can
  *   leave the old words in a frame that does not write to them.
  */
@@ -26,7 +26,8 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 #ifdef OFFSET_XOL_VADDR
 	u64 slot = 0, trampoline = trampoline_address();
 
-	if (bpf_probe_read_user(&slot, 8, (void *)p->sp) || slot != trampoline)
+	if (!(p->flags & ABI_PENDING_INSIDE) &&
+	    (bpf_probe_read_user(&slot, 8, (void *)p->sp) || slot != trampoline))
 		return 0;
 	if (caller == trampoline)
 		return 1;

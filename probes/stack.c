@@ -3,11 +3,12 @@
 
 #ifndef EVENTS
 ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
-			     struct abi_scratch *s, u32 allocator)
+			     struct abi_scratch *s, u32 allocator, u64 inside)
 {
 	struct walk w;
 
 #ifdef UNWIND_RULES
+	w.inside = inside;
 	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
 #endif
@@ -25,7 +26,10 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	code_look(w.process);
 #endif
 	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
-	walk_run(&w, t, s->pc);
+#ifdef UNWIND_RULES
+	if (!inside || walk_leave(&w, t))
+#endif
+		walk_run(&w, t, s->pc);
 	walk_check(&w, t, ctx, s, allocator);
 	walk_settle(&w);
 #ifdef UNWIND_RULES
@@ -43,15 +47,16 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 }
 
 /* The number of the call path that `ctx` returns into, from a call of the allocator of
- * this number. */
-ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator)
+ * this number; or, with `inside`, that has led to the call whose function it is in. */
+ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator,
+			       u64 inside)
 {
 	struct abi_scratch *s = scratch_claim(t->caller);
 
 	if (!s)
 		return ABI_NO_STACK;
 
-	u32 number = stack_walk(t, ctx, s, allocator);
+	u32 number = stack_walk(t, ctx, s, allocator, inside);
 
 	traffic_forget_paths(s, number);
 	publish(&s->owner, 0);

@@ -38,7 +38,7 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
 #ifdef UNWIND_RULES
-	w->interrupted = WALK_EXACT ? ABI_RULE_INTERRUPTED : 0;
+	w->interrupted = WALK_EXACT || w->inside ? ABI_RULE_INTERRUPTED : 0;
 	w->code_changes = w->process->code_changes;
 #endif
 }
@@ -171,6 +171,18 @@ ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
 	}
 	w->interrupted = 0;
 	return 1;
+}
+
+/* A walk that begins inside the allocator's function goes on from its caller; 0: it
+ * cannot. */
+ALWAYS_INLINE int walk_leave(struct walk *w, const struct tracee *t)
+{
+	u64 rule = rule_find(t, ABI_RULE_KEY(t->slot, w->regs.pc, ABI_RULE_INTERRUPTED));
+
+	if (rule & UNWIND_PLAIN)
+		return walk_step_plain(w, rule);
+	w->end = WALK_MISSED;
+	return 0;
 }
 
 /*

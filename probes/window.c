@@ -31,6 +31,7 @@ struct walk {
 	struct abi_walk_read *read;
 #ifdef UNWIND_RULES
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
+	u64 inside;       /* it begins in the allocator: no frame of the stack */
 	u64 code_changes; /* of the process, when the walk began */
 #ifdef EVENTS
 	u64 leading; /* frames of the kernel, stored before */

@@ -240,7 +240,8 @@ static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 {
 	struct process_code *code = learner_processes_get(&l->processes, m->process);
 	struct images_moment then = {code ? code->images : NULL, m->time_ns};
-	struct walk walk = {.frames = l->frames, .capacity = l->max_depth - before};
+	struct walk walk = {.frames = l->frames,
+			    .capacity = l->max_depth - before + m->is_inside};
 	bool is_sure = walk_code(l, m, copy, code, &then, &walk);
 	size_t known = count_known(&then, &walk);
 	uint32_t end;
@@ -260,10 +261,11 @@ static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 	}
 	if (is_sure)
 		learn(l, m->process, &then, &walk);
-	for (size_t i = 0; i < walk.count; i++)
-		l->pcs[before + i] = walk.frames[i].pc + (l->maps.marks_interrupted &&
-							  walk.frames[i].is_interrupted);
-	*count = walk.count;
+	*count = 0;
+	for (size_t i = m->is_inside; i < walk.count; i++)
+		l->pcs[before + (*count)++] =
+			walk.frames[i].pc +
+			(l->maps.marks_interrupted && walk.frames[i].is_interrupted);
 	return end;
 }
 

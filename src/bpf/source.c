@@ -57,6 +57,11 @@ _Static_assert((int)EFFECT_REMAP == ABI_EFFECT_REMAP, "same numbers");
 _Static_assert((int)EFFECT_RESIZE == ABI_EFFECT_RESIZE, "same numbers");
 _Static_assert((int)EFFECT_ALLOC_TOLD == ABI_EFFECT_ALLOC_TOLD, "same numbers");
 _Static_assert((int)EFFECT_FREE_TOLD == ABI_EFFECT_FREE_TOLD, "same numbers");
+_Static_assert((int)BODY_WHOLE == ABI_PART_WHOLE, "same numbers");
+_Static_assert((int)BODY_ENTRY == ABI_PART_ENTRY, "same numbers");
+_Static_assert((int)BODY_RETURN == ABI_PART_RETURN, "same numbers");
+_Static_assert((int)BODY_FAILURE == ABI_PART_FAILURE, "same numbers");
+_Static_assert((int)BODY_STRAY == ABI_PART_STRAY, "same numbers");
 
 static uint32_t power_of_two_from(uint64_t n)
 {
@@ -139,6 +144,20 @@ uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned 
 	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0) |
 	       (uint64_t)allocator << ABI_SITE_ALLOCATOR_SHIFT |
 	       (uint64_t)number << ABI_SITE_NUMBER_SHIFT | ABI_SITE_SP(site->sp_delta);
+}
+
+uint64_t source_body_site(const struct plan_site *site, const struct body_site *at,
+			  unsigned allocator, unsigned number)
+{
+	uint8_t size_reg =
+		at->size_reg == PLACE_NO_REGISTER ? ABI_ARG_NONE : at->size_reg;
+
+	return ABI_SITE(site->function->effect, size_reg, ABI_ARG_NONE, ABI_ARG_NONE,
+			ABI_ARG_NONE) |
+	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0) |
+	       (uint64_t)at->part << ABI_SITE_PART_SHIFT |
+	       (uint64_t)allocator << ABI_SITE_ALLOCATOR_SHIFT |
+	       (uint64_t)number << ABI_SITE_NUMBER_SHIFT | ABI_SITE_SP(at->sp_delta);
 }
 
 #if defined(__x86_64__)
@@ -317,6 +336,8 @@ static bool add_program_flags(struct source *source, const struct source_options
 		ok &= add_flag(source, "-DWITH_ON_SESSION");
 	if (o->programs & 1u << SOURCE_ON_RETURN)
 		ok &= add_flag(source, "-DWITH_ON_RETURN");
+	if (o->programs & 1u << SOURCE_ON_BODY)
+		ok &= add_flag(source, "-DWITH_ON_BODY");
 	if (o->cookies && o->programs & 1u << SOURCE_ON_CALL)
 		ok &= add_flag(source, "-DWITH_ON_CALL");
 	if (o->cookies && o->programs & 1u << SOURCE_ON_FREE)
@@ -462,7 +483,7 @@ static bool is_wanted(const char *name, const struct source_options *o)
 		return o->kernel_points;
 	if (o->kernel_points && (!strncmp(name, "live", 4) || !strcmp(name, "sample.c")))
 		return true;
-	if (!strcmp(name, "hooks.c"))
+	if (!strcmp(name, "hooks.c") || !strcmp(name, "body.c"))
 		return !o->event && !o->told && !o->kernel_points;
 	if (!strcmp(name, "told.c"))
 		return o->told;

@@ -42,6 +42,7 @@ enum source_program {
 	SOURCE_ON_RETURN,
 	SOURCE_ON_CALL,
 	SOURCE_ON_FREE, /* on_free, or on_free_here */
+	SOURCE_ON_BODY, /* of sites inside functions */
 	SOURCE_PROGRAM_COUNT,
 };
 
@@ -136,6 +137,10 @@ void source_destroy(struct source *source);
 /* What a call of the site's function means; `allocator` is the number of the allocator
  * that it belongs to, `number` that of the site itself: at most ABI_MAX_SITES - 1. */
 uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned number);
+
+/* The same at one of site.body. */
+uint64_t source_body_site(const struct plan_site *site, const struct body_site *at,
+			  unsigned allocator, unsigned number);
 
 /* The index of a meaning in source.sites, or their count when it is not there. */
 size_t source_site_index(const struct source *source, uint64_t site);

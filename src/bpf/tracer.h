@@ -205,6 +205,11 @@ int tracer_poll_ms(const struct tracer *tracer);
 struct error *tracer_snapshot(struct tracer *tracer, const uint32_t slots[],
 			      struct snapshot *snap) __attribute__((warn_unused_result));
 
+/* Does a run with these options have probes inside functions, where a plan has any
+ * (plan_site.body)? */
+bool tracer_takes_bodies(const struct tracer_options *options,
+			 const struct kernel_features *features);
+
 /* How the probes are attached and compiled, for -v: "uprobe_multi", "embedded". */
 const char *tracer_attach_name(const struct tracer *tracer);
 const char *tracer_headers_kind(const struct tracer *tracer);

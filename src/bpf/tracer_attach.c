@@ -43,6 +43,17 @@ static bool number_allocator(struct tracer *t, const struct allocator *allocator
 	return false;
 }
 
+/* Programs are not told apart by the numbers of sites. */
+static bool add_meanings(const struct plan_site *site, unsigned allocator,
+			 struct meanings *ret)
+{
+	for (size_t i = 0; i < site->body.count; i++)
+		if (!vec_push(&ret->list,
+			      source_body_site(site, &site->body.sites[i], allocator, 0)))
+			return false;
+	return vec_push(&ret->list, source_site(site, allocator, 0));
+}
+
 struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan,
 				       struct meanings *ret)
 {
@@ -53,8 +64,7 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 		unsigned number = find_allocator(t, &object->allocator);
 
 		vec_foreach (site, &object->sites)
-			/* Programs are not told apart by the numbers of sites. */
-			if (ret && !vec_push(&ret->list, source_site(site, number, 0)))
+			if (ret && !add_meanings(site, number, ret))
 				return error_no_memory();
 	}
 	return NULL;
@@ -142,14 +152,50 @@ static unsigned site_number(const struct tracer *t, const struct addition *a,
 	return i < ABI_MAX_SITES ? (unsigned)i : ABI_MAX_SITES - 1;
 }
 
-/* Before its probe is attached: tell the probes what a hit there means. */
-static void announce(struct tracer *t, const struct attached_site *site, uint64_t meaning)
+/* Before the probe at this offset in its file is attached: tell the probes what a hit
+ * there means. */
+static void announce(struct tracer *t, uint64_t offset, uint64_t meaning)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	uint64_t *at = &t->sites_at[site->offset % page_bytes].meaning;
+	uint64_t *at = &t->sites_at[offset % page_bytes].meaning;
 
 	__atomic_store_n(at, !*at || *at == meaning ? meaning : ABI_SITE_SEVERAL,
 			 __ATOMIC_SEQ_CST);
+}
+
+/* Is it probed inside? */
+static bool has_body(const struct tracer *t, const struct plan_site *site,
+		     unsigned allocator, unsigned number)
+{
+	if (!site->body.count || !tracer_uses_bodies(t, t->attachment.ops))
+		return false;
+	for (size_t i = 0; i < site->body.count; i++)
+		if (!source_serves(t->source, source_body_site(site, &site->body.sites[i],
+							       allocator, number)))
+			return false;
+	return true;
+}
+
+static struct error *collect_body(struct tracer *t, const struct plan_object *object,
+				  const struct plan_site *site, unsigned allocator,
+				  unsigned number, struct addition *a)
+{
+	struct error *err = tracer_load(t, PROGRAM_BODY);
+
+	for (size_t i = 0; i < site->body.count && !err; i++) {
+		const struct body_site *at = &site->body.sites[i];
+		uint64_t meaning = source_body_site(site, at, allocator, number);
+
+		announce(t, site->offset + at->delta, meaning);
+		a->probes[a->count++] = (struct attach_probe){
+			.path = object->allocator.open_path,
+			.function = site->function->name,
+			.offset = site->offset + at->delta,
+			.program = t->programs[PROGRAM_BODY],
+			.cookie = meaning,
+		};
+	}
+	return err;
 }
 
 static struct error *collect_site(struct tracer *t, const struct plan_object *object,
@@ -178,7 +224,9 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 				    site->function->name);
 	if (!vec_push(&a->sites, id))
 		return error_no_memory();
-	announce(t, &id, meaning);
+	if (has_body(t, site, allocator, number))
+		return collect_body(t, object, site, allocator, number, a);
+	announce(t, id.offset, meaning);
 
 	size_t count = 0;
 	struct error *err =
@@ -195,7 +243,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 
 	if (more)
 		return more;
-	a->probes = calloc(plan_site_count(plan) * 2 + 1, sizeof(*a->probes));
+	a->probes = calloc(plan_probe_count(plan) + 1, sizeof(*a->probes));
 	if (!a->probes)
 		return error_no_memory();
 	vec_foreach (object, &plan->objects) {

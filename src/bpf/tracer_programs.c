@@ -29,6 +29,23 @@ bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops)
 	return t->features.may_goto && ops == &attach_uprobe_multi && !t->by_hash;
 }
 
+bool tracer_takes_bodies(const struct tracer_options *options,
+			 const struct kernel_features *features)
+{
+	/* A mapping inside a call is known by the call's record. Older kernels would
+	 * verify one more program that walks stacks frame by frame. */
+	return options->attach != ATTACH_PERF && options->tables != TABLES_HASHES &&
+	       options->unwind != UNWIND_CHOICE_FP && !options->mappings &&
+	       features->uprobe_multi && features->cookies && features->atomics &&
+	       features->may_goto;
+}
+
+bool tracer_uses_bodies(const struct tracer *t, const struct attach_ops *ops)
+{
+	return ops == &attach_uprobe_multi &&
+	       tracer_takes_bodies(&t->options, &t->features);
+}
+
 /* A plain free needs no return probe, and so a smaller program. */
 static bool is_plain_free(const struct plan_site *site)
 {
@@ -51,6 +68,10 @@ static unsigned plan_programs(const struct tracer *t, const struct attach_ops *o
 
 	vec_foreach (object, &plan->objects) {
 		vec_foreach (site, &object->sites) {
+			if (site->body.count && tracer_uses_bodies(t, ops)) {
+				programs |= 1u << SOURCE_ON_BODY;
+				continue;
+			}
 			if (is_session(t, ops, site)) {
 				programs |= 1u << SOURCE_ON_SESSION;
 				continue;
@@ -109,6 +130,7 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 		[PROGRAM_MOVE] = "on_move",
 		[PROGRAM_MOVED] = "on_moved",
 		[PROGRAM_SESSION] = "on_session",
+		[PROGRAM_BODY] = "on_body",
 		[PROGRAM_FREE] = "on_free",
 		[PROGRAM_CALL] = "on_call",
 	};
@@ -160,10 +182,9 @@ struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *o
 
 /* Where those of source_options.programs are. */
 static const size_t program_index[SOURCE_PROGRAM_COUNT] = {
-	[SOURCE_ON_SESSION] = PROGRAM_SESSION,
-	[SOURCE_ON_RETURN] = PROGRAM_RETURN,
-	[SOURCE_ON_CALL] = PROGRAM_CALL,
-	[SOURCE_ON_FREE] = PROGRAM_FREE,
+	[SOURCE_ON_SESSION] = PROGRAM_SESSION, [SOURCE_ON_RETURN] = PROGRAM_RETURN,
+	[SOURCE_ON_CALL] = PROGRAM_CALL,       [SOURCE_ON_FREE] = PROGRAM_FREE,
+	[SOURCE_ON_BODY] = PROGRAM_BODY,
 };
 
 /* Load these (source_options.programs). */

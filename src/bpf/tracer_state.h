@@ -28,6 +28,7 @@ enum {
 	PROGRAM_MOVE,
 	PROGRAM_MOVED,
 	PROGRAM_SESSION,
+	PROGRAM_BODY,  /* of sites inside functions */
 	PROGRAM_ENTRY, /* without cookies: that of the first meaning, and so on */
 	PROGRAM_FREE = PROGRAM_ENTRY, /* else of plain frees, and of other entries */
 	PROGRAM_CALL,
@@ -133,6 +134,9 @@ bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops);
 
 /* Are loops compiled for it so that the verifier need not see their end? */
 bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops);
+
+/* Has this way to attach probes inside functions here? */
+bool tracer_uses_bodies(const struct tracer *t, const struct attach_ops *ops);
 
 /* Which programs (source_options.programs) these plans want; without any plan, those that
  * the first one most likely will. */

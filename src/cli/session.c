@@ -119,29 +119,6 @@ static struct error *make_plans(struct session *s)
 	return err;
 }
 
-static void dry_run(const struct session *s)
-{
-	struct kernel_features features;
-
-	kernel_features_detect(&features);
-	for (size_t i = 0; i < s->plans.len; i++) {
-		if (s->plans.len > 1) {
-			const struct tracee *t = s->tracees.list.data[i];
-			_cleanup_(freep) char *command = escape_dup(t->command);
-
-			printf("%sprocess    %d (%s)\n", i ? "\n" : "", t->pid,
-			       command ? command : "?");
-		}
-		plan_print(s->plans.data[i], stdout);
-	}
-	printf("attach by: %s\n",
-	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ||
-			       (s->event.text && !event_is_in_file(s->event.kind))
-		       ? "perf events"
-		       : "uprobe_multi");
-	printf("tables: %s\n", tables_text(s->options->tables, &features));
-}
-
 static void say_missing(const struct plan *plan)
 {
 	vec_foreach (object, &plan->objects) {
@@ -204,10 +181,11 @@ static void say_untold(const struct plan *plan)
 	}
 }
 
-static struct error *start_tracing(struct session *s)
+static struct tracer_options tracer_options(struct session *s)
 {
 	const struct options *o = s->options;
-	const struct tracer_options tracer_options = {
+
+	return (struct tracer_options){
 		.scope = o->kernel ? SCOPE_PROCESSES : s->tracees.scope,
 		.one_process = s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1,
 		.max_allocations = o->max_allocations,
@@ -234,6 +212,38 @@ static struct error *start_tracing(struct session *s)
 		.progress = progress_show,
 		.progress_arg = &s->progress,
 	};
+}
+
+static void dry_run(struct session *s)
+{
+	const struct tracer_options options = tracer_options(s);
+	struct kernel_features features;
+	bool bodies;
+
+	kernel_features_detect(&features);
+	bodies = tracer_takes_bodies(&options, &features);
+	for (size_t i = 0; i < s->plans.len; i++) {
+		if (s->plans.len > 1) {
+			const struct tracee *t = s->tracees.list.data[i];
+			_cleanup_(freep) char *command = escape_dup(t->command);
+
+			printf("%sprocess    %d (%s)\n", i ? "\n" : "", t->pid,
+			       command ? command : "?");
+		}
+		plan_print(s->plans.data[i], bodies, stdout);
+	}
+	printf("attach by: %s\n",
+	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ||
+			       (s->event.text && !event_is_in_file(s->event.kind))
+		       ? "perf events"
+		       : "uprobe_multi");
+	printf("tables: %s\n", tables_text(s->options->tables, &features));
+}
+
+static struct error *start_tracing(struct session *s)
+{
+	const struct options *o = s->options;
+	const struct tracer_options how = tracer_options(s);
 	struct error *err = proc_check_privileges();
 
 	if (err)
@@ -242,8 +252,8 @@ static struct error *start_tracing(struct session *s)
 	s->course = course_create();
 	if (!s->history || !s->course)
 		return error_no_memory();
-	err = tracer_create(&tracer_options, (const struct plan *const *)s->plans.data,
-			    s->plans.len, &s->tracer);
+	err = tracer_create(&how, (const struct plan *const *)s->plans.data, s->plans.len,
+			    &s->tracer);
 	if (!err && o->with_kernel)
 		err = create_kernel(s);
 	if (!err)

@@ -118,24 +118,22 @@ static bool is_kernel_nop(const uint8_t *code, size_t length)
 /* Kernels from 6.18 on make a call of a probed nop of five bytes, which writes below the
  * stack pointer: into what the function may keep there (the red zone, psABI 3.2.2). At
  * its beginning it keeps nothing yet. */
-static bool may_become_call(const struct walk *walk)
+static bool may_become_call(const uint8_t *code, size_t offset, const struct insn *insn)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
-	return walk->insn.length == 5 && walk->offset != 0 &&
-	       (walk->offset != sizeof(endbr64) ||
-		memcmp(walk->code, endbr64, sizeof(endbr64)));
+	return insn->length == 5 && offset != 0 &&
+	       (offset != sizeof(endbr64) || memcmp(code, endbr64, sizeof(endbr64)));
 }
 
-/* Why the instruction is a good site; NULL: the kernel does not emulate it. */
-static const char *emulated(const struct walk *walk, unsigned kernel)
+const char *place_emulated(const uint8_t *function, size_t offset,
+			   const struct insn *insn, unsigned kernel)
 {
-	const struct insn *insn = &walk->insn;
-	const uint8_t *code = walk->code + walk->offset;
+	const uint8_t *code = function + offset;
 
 	if (insn->kind == INSN_NOP && kernel & PLACE_NOPS &&
 	    is_kernel_nop(code, insn->length))
-		return may_become_call(walk) ? NULL : "nop, emulated";
+		return may_become_call(function, offset, insn) ? NULL : "nop, emulated";
 	if (insn->prefixed)
 		return NULL;
 
@@ -178,7 +176,8 @@ static void judge(const struct walk *walk, const struct place_request *request,
 		.entry_delta = (uint32_t)walk->offset,
 		.sp_delta = (int32_t)walk->sp_delta,
 		.emulated = true,
-		.reason = emulated(walk, request->emulated),
+		.reason = place_emulated(walk->code, walk->offset, &walk->insn,
+					 request->emulated),
 	};
 
 	if (!place.reason)

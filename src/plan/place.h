@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan/decode.h"
+
 #define PLACE_ARGUMENTS   6    /* those in registers (System V psABI 3.2.3) */
 #define PLACE_NO_REGISTER 0xff /* in no register */
 
@@ -33,6 +35,12 @@ enum place_emulated {
 
 /* What the kernel of this version emulates, without PLACE_CALL. */
 unsigned place_kernel_emulates(unsigned major, unsigned minor);
+
+/* Why the instruction `insn`, `offset` bytes from the first of `function`, is a good
+ * site; NULL: it is not among those that the kernel emulates (enum place_emulated,
+ * or-ed). A static string. */
+const char *place_emulated(const uint8_t *function, size_t offset,
+			   const struct insn *insn, unsigned kernel);
 
 struct place_request {
 	unsigned arguments; /* bit n: argument n must be readable at the entry site */

@@ -228,6 +228,16 @@ size_t plan_site_count(const struct plan *plan)
 	return count_sites(plan, any) + plan->places.list.len;
 }
 
+size_t plan_probe_count(const struct plan *plan)
+{
+	size_t n = 0;
+
+	vec_foreach (object, &plan->objects)
+		vec_foreach (site, &object->sites)
+			n += site->body.count > 2 ? site->body.count : 2;
+	return n;
+}
+
 /* Why a function that is left out is wanted all the same, or NULL. */
 static const char *why_untraced(const struct plan_skip *skip)
 {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "plan/body.h"
 #include "plan/event.h"
 #include "plan/place.h"
 #include "target/allocator.h"
@@ -52,6 +53,9 @@ struct plan_site {
 	 * its arguments are: arg_reg has none of them then. */
 	uint64_t ref_ctr;
 	struct usdt_arg told[USDT_ARGS];
+	/* Sites inside that can take the place of both probes; file offsets are
+	 * site.offset + delta. Without any, or where they are of no use, the others. */
+	struct body body;
 	bool unrecorded;    /* its new blocks are not recorded (options.function) */
 	const char *reason; /* why this place; static string */
 };
@@ -121,6 +125,9 @@ void plan_destroy(struct plan *plan);
 /* How many sites all objects have; of an event, how many places. */
 size_t plan_site_count(const struct plan *plan);
 
+/* How many probes the sites of all objects have at most. */
+size_t plan_probe_count(const struct plan *plan);
+
 /*
  * Without a probe though the target may call it: a function of allocator.hidden, one that
  * was found where no probe can be, or an indirect malloc or free. While there is one the
@@ -137,7 +144,8 @@ size_t plan_untraced(const struct plan *plan, plan_untraced_fn fn, void *arg);
 void plan_warn_untraced(const struct plan *plan, FILE *out);
 
 /* Print the plan for people: for each object its file, build-id, one line per probe, and
- * what is missing. Names of the target are escaped. */
-void plan_print(const struct plan *plan, FILE *out);
+ * what is missing. Names of the target are escaped. With `bodies` probes inside functions
+ * take the place of others (plan_site.body). */
+void plan_print(const struct plan *plan, bool bodies, FILE *out);
 
 #endif

@@ -24,6 +24,40 @@ static void print_gated(FILE *out, const struct plan_site *site)
 		site->ref_ctr);
 }
 
+static void print_body(FILE *out, const struct plan_site *site)
+{
+	static const char *const kinds[] = {
+		[BODY_WHOLE] = "call",    [BODY_ENTRY] = "entry",
+		[BODY_RETURN] = "return", [BODY_FAILURE] = "failure",
+		[BODY_STRAY] = "stray",
+	};
+
+	for (size_t i = 0; i < site->body.count; i++) {
+		const struct body_site *at = &site->body.sites[i];
+
+		print_probe(out, site, kinds[at->part], site->offset + at->delta,
+			    at->reason);
+	}
+}
+
+/* The probes of a function. */
+static void print_site(FILE *out, const struct plan_site *site, bool bodies)
+{
+	if (bodies && site->body.count) {
+		print_body(out, site);
+		return;
+	}
+	if (site->ref_ctr)
+		print_gated(out, site);
+	else
+		print_probe(out, site, "entry", site->entry_offset, site->reason);
+	if (site->wants_return)
+		print_probe(out, site, "return", site->return_offset,
+			    site->return_offset == site->entry_offset
+				    ? site->reason
+				    : "emulated, at the return address");
+}
+
 /* One line of what is known of an object; `text` may be the target's. */
 static void print_fact(FILE *out, const char *name, const char *text)
 {
@@ -55,7 +89,7 @@ static void print_skip(FILE *out, const struct plan_skip *skip)
 	}
 }
 
-static void print_object(const struct plan_object *object, FILE *out)
+static void print_object(const struct plan_object *object, bool bodies, FILE *out)
 {
 	print_fact(out, "allocator", object->allocator.label);
 	print_fact(out, "file", object->allocator.module_path);
@@ -64,17 +98,8 @@ static void print_object(const struct plan_object *object, FILE *out)
 		print_fact(out, "names from", object->allocator.debug_path);
 	fprintf(out, "\n  %-18s %-12s %-7s %s\n", "function", "file offset", "probe",
 		"place");
-	vec_foreach (site, &object->sites) {
-		if (site->ref_ctr)
-			print_gated(out, site);
-		else
-			print_probe(out, site, "entry", site->entry_offset, site->reason);
-		if (site->wants_return)
-			print_probe(out, site, "return", site->return_offset,
-				    site->return_offset == site->entry_offset
-					    ? site->reason
-					    : "emulated, at the return address");
-	}
+	vec_foreach (site, &object->sites)
+		print_site(out, site, bodies);
 	if (object->skipped.len)
 		fputc('\n', out);
 	vec_foreach (skip, &object->skipped)
@@ -102,14 +127,14 @@ static void print_event(const struct plan *plan, FILE *out)
 	}
 }
 
-void plan_print(const struct plan *plan, FILE *out)
+void plan_print(const struct plan *plan, bool bodies, FILE *out)
 {
 	if (plan->event)
 		print_event(plan, out);
 	vec_foreach (object, &plan->objects) {
 		if (object != plan->objects.data)
 			fputc('\n', out);
-		print_object(object, out);
+		print_object(object, bodies, out);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "plan/flow.h"
 #include "plan/place.h"
 #include "target/living.h"
 #include "util/cleanup.h"
@@ -80,7 +81,7 @@ static uint8_t *read_code(struct elf_file *file, const struct elf_symbol *symbol
 static const char *compare_at(const struct proc *proc, uint64_t address,
 			      const uint8_t *code, size_t size)
 {
-	uint8_t memory[1024];
+	uint8_t memory[FLOW_CODE_MAX];
 
 	if (size > sizeof(memory) || !living_read(proc->pid, address, memory, size))
 		return FIRST ": text in memory cannot be read";
@@ -166,6 +167,35 @@ static const char *why_not(const struct allocator *allocator,
 			    (size_t)size);
 }
 
+/*
+ * Is it known of the function that it takes a size as its only argument, and comes by no
+ * other function that is probed? Such would be nested in a call that nobody has seen yet.
+ * glibc's malloc() calls _int_malloc() and the like (malloc/malloc.c).
+ */
+static bool has_known_body(const struct allocator *allocator,
+			   const struct alloc_function *function)
+{
+	return !strcmp(allocator->label, LABEL_GLIBC) &&
+	       !strcmp(function->name, "malloc") && function->effect == EFFECT_ALLOC;
+}
+
+/* Sites inside the function, where they are known to be right. */
+static void find_body(const struct allocator *allocator,
+		      const struct allocator_function *found,
+		      const struct site_target *target, const uint8_t *code,
+		      struct plan_site *site)
+{
+	size_t size = (size_t)found->symbol.size_bytes;
+	struct body body;
+
+	if (!has_known_body(allocator, found->function) ||
+	    is_shared(allocator, found->symbol.address, (uint32_t)size - 1) ||
+	    body_find(code, size, kernel_emulates(), &body) ||
+	    compare_text(target, allocator, found->symbol.file_offset, code, size))
+		return;
+	site->body = body;
+}
+
 /* The first instruction, if the kernel takes a probe there. */
 static bool place_first(struct elf_file *file, const struct elf_symbol *symbol,
 			struct place *ret)
@@ -212,6 +242,8 @@ bool site_place(struct elf_file *file, const struct allocator *allocator,
 	site->sp_delta = place.sp_delta;
 	memcpy(site->arg_reg, place.arg_reg, sizeof(site->arg_reg));
 	site->reason = why ? why : place.reason;
+	if (code && site->wants_return)
+		find_body(allocator, found, target, code, site);
 	if (site->wants_return)
 		site->return_offset = symbol->file_offset + place.return_delta;
 	return true;

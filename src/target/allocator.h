@@ -36,6 +36,8 @@ enum alloc_effect {
 
 #define ARG_NONE 0xff
 
+#define LABEL_GLIBC "glibc" /* of its malloc, also in a program linked statically */
+
 /* One function. Argument numbers count from 0; ARG_NONE when there is none. */
 struct alloc_function {
 	const char *name;

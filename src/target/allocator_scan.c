@@ -132,7 +132,7 @@ static const char *plain_label(const struct allocator_scan *scan)
 {
 	if (allocator_scan_has(scan, MARKER_GLIBC) ||
 	    (scan->file->is_executable && allocator_scan_has(scan, MARKER_GLIBC_STATIC)))
-		return "glibc";
+		return LABEL_GLIBC;
 	/* A musl without a symbol table is told by its path. */
 	if (allocator_scan_has(scan, MARKER_MUSL) ||
 	    !fnmatch("*musl*", path_base_name(scan->file->module_path), 0) ||

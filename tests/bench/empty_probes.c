@@ -67,7 +67,36 @@ static int load_stackid(uint32_t attach_type, int stacks)
 	return fd;
 }
 
-static struct empty_probes *probes_attach(pid_t pid, bool with_stacks)
+/* The probes of one function: where memtrace has its own inside it, or its entry and its
+ * return. */
+static size_t add_probes(const struct empty_probes *self, const char *path,
+			 const struct plan_site *site, bool inside,
+			 struct attach_probe ret[])
+{
+	struct attach_probe probe = {
+		.path = path,
+		.function = site->function->name,
+		.offset = site->entry_offset,
+		.program = self->program,
+	};
+
+	for (size_t i = 0; inside && i < site->body.count; i++) {
+		probe.offset = site->offset + site->body.sites[i].delta;
+		ret[i] = probe;
+	}
+	if (inside && site->body.count)
+		return site->body.count;
+	ret[0] = probe;
+	if (!site->wants_return)
+		return 1;
+	probe.offset = site->return_offset;
+	probe.is_return = true;
+	probe.program = self->return_program;
+	ret[1] = probe;
+	return 2;
+}
+
+static struct empty_probes *probes_attach(pid_t pid, bool inside, bool with_stacks)
 {
 	struct empty_probes *self = calloc(1, sizeof(*self));
 	struct kernel_features features;
@@ -80,7 +109,7 @@ static struct empty_probes *probes_attach(pid_t pid, bool with_stacks)
 	require(proc_read_maps(proc, &maps));
 	require(plan_build(proc, &maps, &(struct plan_options){0}, &plan));
 
-	struct attach_probe *probes = calloc(2 * plan_site_count(plan), sizeof(*probes));
+	struct attach_probe *probes = calloc(plan_probe_count(plan), sizeof(*probes));
 
 	if (!self || !probes)
 		die("out of memory");
@@ -99,21 +128,9 @@ static struct empty_probes *probes_attach(pid_t pid, bool with_stacks)
 			load_stackid(self->attachment.ops->attach_type, self->stacks);
 	}
 	vec_foreach (object, &plan->objects)
-		vec_foreach (site, &object->sites) {
-			struct attach_probe probe = {
-				.path = object->allocator.open_path,
-				.function = site->function->name,
-				.offset = site->entry_offset,
-				.program = self->program,
-			};
-
-			probes[count++] = probe;
-			probe.offset = site->return_offset;
-			probe.is_return = true;
-			probe.program = self->return_program;
-			if (site->wants_return)
-				probes[count++] = probe;
-		}
+		vec_foreach (site, &object->sites)
+			count += add_probes(self, object->allocator.open_path, site,
+					    inside, probes + count);
 	require(self->attachment.ops->attach(&self->attachment, pid, probes, count,
 					     features.cookies));
 	free(probes);
@@ -125,12 +142,17 @@ static struct empty_probes *probes_attach(pid_t pid, bool with_stacks)
 
 struct empty_probes *empty_probes_attach(pid_t pid)
 {
-	return probes_attach(pid, false);
+	return probes_attach(pid, false, false);
+}
+
+struct empty_probes *inside_probes_attach(pid_t pid)
+{
+	return probes_attach(pid, true, false);
 }
 
 struct empty_probes *stackid_probes_attach(pid_t pid)
 {
-	return probes_attach(pid, true);
+	return probes_attach(pid, false, true);
 }
 
 double empty_probes_detach(struct empty_probes *self)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floor under every uprobe tracer: programs that do nothing, in the places where
- * memtrace puts its own, attached in the same way. */
+/* The floor under every uprobe tracer: programs that do nothing at the entry and the
+ * return of each function, in the best places that memtrace knows there, attached in the
+ * same way as its own. */
 #ifndef BENCH_EMPTY_PROBES_H
 #define BENCH_EMPTY_PROBES_H
 
@@ -10,7 +11,9 @@ struct empty_probes;
 
 /* Attach to process `pid`; what fails ends the bench. */
 struct empty_probes *empty_probes_attach(pid_t pid);
-/* The same, but for returns, which ask for the stack by bpf_get_stackid(). */
+/* The same, but inside the functions where memtrace has probes there. */
+struct empty_probes *inside_probes_attach(pid_t pid);
+/* As empty_probes_attach(), but for returns, which ask for the stack by bpf_get_stackid(). */
 struct empty_probes *stackid_probes_attach(pid_t pid);
 /* Take them away; the ms that it took. */
 double empty_probes_detach(struct empty_probes *probes);

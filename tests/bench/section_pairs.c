@@ -19,6 +19,7 @@ static const unsigned depths[] = {4, 18, 30};
 enum way {
 	BARE,
 	EMPTY,
+	INSIDE,
 	MEMTRACE,
 	MEMTRACE_SAMPLED,
 	MEMTRACE_BYTES,
@@ -48,8 +49,10 @@ static void measure(struct target *target, enum way way, bool has_peer, double n
 {
 	if (way == BARE) {
 		pairs(target, PAIRS_BARE, ns);
-	} else if (way == EMPTY) {
-		struct empty_probes *probes = empty_probes_attach(target->child.pid);
+	} else if (way == EMPTY || way == INSIDE) {
+		struct empty_probes *probes =
+			way == EMPTY ? empty_probes_attach(target->child.pid)
+				     : inside_probes_attach(target->child.pid);
 
 		pairs(target, PAIRS_TRACED, ns);
 		empty_probes_detach(probes);
@@ -74,8 +77,10 @@ void section_pairs(bool has_peer)
 		struct target target = target_start();
 
 		for (unsigned way = 0; way < WAYS; way++) {
-			double once[DEPTHS] = {NAN, NAN};
+			double once[DEPTHS];
 
+			for (size_t d = 0; d < DEPTHS; d++)
+				once[d] = NAN;
 			measure(&target, way, has_peer, once);
 			for (size_t d = 0; d < DEPTHS; d++)
 				ns[way][d][round] = once[d];
@@ -88,7 +93,7 @@ void section_pairs(bool has_peer)
 
 	table_head("A pair of malloc and free in a loop, ns");
 	for (size_t d = 0; d < DEPTHS; d++) {
-		static const char empty[] = "empty probes, same places";
+		static const char empty[] = "empty probes of entry and return";
 		char name[2][64];
 
 		/* run_below() counts down to 0, and run_pairs() is below that. */
@@ -97,6 +102,9 @@ void section_pairs(bool has_peer)
 		snprintf(name[1], sizeof(name[1]), "  the same, one in 100 sampled");
 		table_row(&(struct row){name[0], m[MEMTRACE][d], m[EMPTY][d], m[PEER][d],
 					empty},
+			  has_peer);
+		table_row(&(struct row){"  the same", m[MEMTRACE][d], m[INSIDE][d], NAN,
+					"empty probes where memtrace has its own"},
 			  has_peer);
 		table_row(&(struct row){name[1], m[MEMTRACE_SAMPLED][d], m[EMPTY][d],
 					m[PEER_SAMPLED][d], empty},

@@ -113,7 +113,7 @@ static void plans(void)
 	REQUIRE(out && !event_spec_parse("usdt:/proc/self/exe:unit:twice", &spec));
 	REQUIRE(!plan_build_event(&spec, NULL, NULL, &plan));
 	CHECK_INT(plan_site_count(plan), 2);
-	plan_print(plan, out);
+	plan_print(plan, false, out);
 	REQUIRE(!fclose(out));
 	CHECK_CONTAINS(text, "event      usdt:/proc/self/exe:unit:twice\n");
 	CHECK_CONTAINS(text, "file       /proc/self/exe\nfile offset 0x");

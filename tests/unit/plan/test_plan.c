@@ -253,7 +253,7 @@ static char *print(const struct plan *plan)
 	FILE *f = open_memstream(&text, &size);
 
 	REQUIRE(f);
-	plan_print(plan, f);
+	plan_print(plan, false, f);
 	REQUIRE(fclose(f) == 0);
 	return text;
 }

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/body.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/flow.h"
+#include "plan/place.h"
+#include "util/cleanup.h"
+
+#define NO_MEMORY "out of memory"
+
+/* On which ways an instruction is reached: by a site already, or not. */
+enum ways {
+	WAYS_BEFORE = 1,
+	WAYS_AFTER = 2,
+};
+
+struct reading {
+	struct flow flow;
+	unsigned emulated;
+	/* By index of the instruction: */
+	bool final[FLOW_CODE_MAX];
+	bool is_late[FLOW_CODE_MAX];   /* a site is to be behind this place instead */
+	uint8_t result[FLOW_CODE_MAX]; /* enum ways, or-ed, within final code: by a site
+					  of the result */
+	uint8_t entry[FLOW_CODE_MAX];  /* the same everywhere: by that of the entry */
+	/* To be looked at. */
+	uint32_t todo[FLOW_CODE_MAX];
+	size_t todo_count;
+	bool is_todo[FLOW_CODE_MAX];
+};
+
+static void reading_destroy(struct reading *r)
+{
+	if (r)
+		flow_deinit(&r->flow);
+	free(r);
+}
+
+DEFINE_CLEANUP(struct reading *, reading_destroy);
+
+static const char *emulated(const struct reading *r, uint32_t i)
+{
+	const struct flow_insn *at = &r->flow.insns.data[i];
+
+	return place_emulated(r->flow.code, at->offset, &at->insn, r->emulated);
+}
+
+/* --- final code --------------------------------------------------------------------- */
+
+static bool keeps_result(const struct insn *insn)
+{
+	return insn->kind != INSN_CALL && insn->kind != INSN_CALL_INDIRECT &&
+	       !(insn->writes & 1u << INSN_RAX);
+}
+
+/* Also all of what never returns: nobody sees a result there. */
+static void find_final(struct reading *r)
+{
+	bool changed = true;
+
+	for (size_t i = 0; i < r->flow.insns.len; i++)
+		r->final[i] = !r->flow.insns.data[i].returns ||
+			      keeps_result(&r->flow.insns.data[i].insn);
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < r->flow.insns.len; i++) {
+			const struct flow_insn *at = &r->flow.insns.data[i];
+
+			for (uint8_t n = 0; n < at->next_count && r->final[i]; n++) {
+				r->final[i] = !at->returns || r->final[at->next[n]];
+				changed |= !r->final[i];
+			}
+		}
+	}
+}
+
+/* Final, and the result is returned. */
+static bool is_inside(const struct reading *r, uint32_t i)
+{
+	return r->final[i] && r->flow.insns.data[i].returns;
+}
+
+/* xor %eax,%eax, in either form, before final code: the result is 0 from there on. */
+static bool gives_up(const struct reading *r, uint32_t i)
+{
+	const struct flow_insn *at = &r->flow.insns.data[i];
+	const uint8_t *code = r->flow.code + at->offset;
+
+	return at->insn.length == 2 && (code[0] == 0x31 || code[0] == 0x33) &&
+	       code[1] == 0xc0 && at->returns && r->final[at->next[0]];
+}
+
+/* --- ways --------------------------------------------------------------------------- */
+
+/* The instruction `i` is reached by these as well. */
+static void add_ways(struct reading *r, uint8_t ways[], uint32_t i, uint8_t more)
+{
+	if ((ways[i] | more) == ways[i])
+		return;
+	ways[i] |= more;
+	if (r->is_todo[i])
+		return;
+	r->is_todo[i] = true;
+	r->todo[r->todo_count++] = i;
+}
+
+/* Is there to be a site? The first emulated instruction of final code on each way, if
+ * those that it meets have none. */
+static bool is_result_site(const struct reading *r, uint32_t i)
+{
+	return is_inside(r, i) && r->result[i] == WAYS_BEFORE && !r->is_late[i] &&
+	       emulated(r, i);
+}
+
+static bool next_todo(struct reading *r, uint32_t *ret)
+{
+	if (!r->todo_count)
+		return false;
+	*ret = r->todo[--r->todo_count];
+	r->is_todo[*ret] = false;
+	return true;
+}
+
+static void spread_results(struct reading *r)
+{
+	uint32_t i;
+
+	memset(r->result, 0, sizeof(r->result));
+	for (i = 0; i < r->flow.insns.len; i++) {
+		const struct flow_insn *at = &r->flow.insns.data[i];
+
+		for (uint8_t n = 0; n < at->next_count && !is_inside(r, i); n++)
+			if (is_inside(r, at->next[n]))
+				add_ways(r, r->result, at->next[n],
+					 gives_up(r, i) ? WAYS_AFTER : WAYS_BEFORE);
+	}
+	while (next_todo(r, &i)) {
+		const struct flow_insn *at = &r->flow.insns.data[i];
+		uint8_t out = is_result_site(r, i) ? WAYS_AFTER : r->result[i];
+
+		for (uint8_t n = 0; n < at->next_count; n++)
+			if (is_inside(r, at->next[n]))
+				add_ways(r, r->result, at->next[n], out);
+	}
+}
+
+static bool goes_to(const struct reading *r, uint32_t from, uint32_t to)
+{
+	const struct flow_insn *at = &r->flow.insns.data[from];
+
+	for (uint8_t n = 0; n < at->next_count; n++)
+		if (at->next[n] == to)
+			return true;
+	return false;
+}
+
+/* Where ways by a site meet others first; false: nowhere. */
+static bool find_meeting(const struct reading *r, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < r->flow.insns.len; i++) {
+		bool is_first = r->result[i] == (WAYS_BEFORE | WAYS_AFTER);
+
+		for (uint32_t from = 0; from < r->flow.insns.len && is_first; from++)
+			is_first = r->result[from] != (WAYS_BEFORE | WAYS_AFTER) ||
+				   !goes_to(r, from, i);
+		*ret = i;
+		if (is_first)
+			return true;
+	}
+	return false;
+}
+
+/* Let the sites that lead to `meeting` be behind it; false: there are none. */
+static bool put_off(struct reading *r, uint32_t meeting)
+{
+	bool found = false;
+	uint32_t i;
+
+	memset(r->entry, 0, sizeof(r->entry));
+	add_ways(r, r->entry, meeting, WAYS_AFTER);
+	while (next_todo(r, &i)) {
+		for (uint32_t from = 0; from < r->flow.insns.len; from++) {
+			if (!is_inside(r, from) || !goes_to(r, from, i))
+				continue;
+			if (is_result_site(r, from))
+				r->is_late[from] = found = true;
+			else if (r->result[from] == WAYS_AFTER)
+				add_ways(r, r->entry, from, WAYS_AFTER);
+		}
+	}
+	return found;
+}
+
+/* Each time a site or more are put off. */
+#define MEETINGS_MAX 64
+
+static void find_results(struct reading *r)
+{
+	uint32_t meeting;
+
+	for (int i = 0; i < MEETINGS_MAX; i++) {
+		spread_results(r);
+		if (!find_meeting(r, &meeting) || !put_off(r, meeting))
+			return;
+	}
+}
+
+/* Is each way to `ret` by one site? Final code is not left, so none has two. */
+static bool all_results_seen(const struct reading *r)
+{
+	for (uint32_t i = 0; i < r->flow.insns.len; i++)
+		if (r->flow.insns.data[i].insn.kind == INSN_RET &&
+		    r->result[i] != WAYS_AFTER)
+			return false;
+	return true;
+}
+
+/* --- the site of the entry ---------------------------------------------------------- */
+
+/* Can it be at `entry`? Then the ways by it are known. */
+static bool try_entry(struct reading *r, uint32_t entry)
+{
+	uint32_t i;
+
+	memset(r->entry, 0, sizeof(r->entry));
+	add_ways(r, r->entry, 0, WAYS_BEFORE);
+	while (next_todo(r, &i)) {
+		const struct flow_insn *at = &r->flow.insns.data[i];
+		uint8_t out = i == entry ? WAYS_AFTER : r->entry[i];
+
+		for (uint8_t n = 0; n < at->next_count; n++)
+			add_ways(r, r->entry, at->next[n], out);
+	}
+	if (entry < r->flow.insns.len && r->entry[entry] != WAYS_BEFORE)
+		return false;
+	for (i = 0; i < r->flow.insns.len; i++) {
+		if (!is_result_site(r, i))
+			continue;
+		if (r->entry[i] != WAYS_AFTER &&
+		    (r->entry[i] != WAYS_BEFORE || !r->flow.insns.data[i].size_in))
+			return false;
+	}
+	return true;
+}
+
+#define NO_ENTRY UINT32_MAX
+
+/* Of all places the one after which the fewest calls need it; NO_ENTRY: none does. */
+static bool find_entry(struct reading *r, uint32_t *ret)
+{
+	size_t best = SIZE_MAX;
+
+	*ret = NO_ENTRY;
+	if (try_entry(r, NO_ENTRY))
+		return true;
+	for (uint32_t i = 0; i < r->flow.insns.len; i++) {
+		const struct flow_insn *at = &r->flow.insns.data[i];
+		size_t behind = 0, whole = 0;
+
+		if (!at->returns || is_inside(r, i) || !at->size_in || !emulated(r, i) ||
+		    !try_entry(r, i))
+			continue;
+		for (uint32_t k = 0; k < r->flow.insns.len; k++) {
+			behind += r->entry[k] == WAYS_AFTER;
+			whole += is_result_site(r, k) && r->entry[k] == WAYS_BEFORE;
+		}
+		if (whole && behind < best) {
+			best = behind;
+			*ret = i;
+		}
+	}
+	return *ret != NO_ENTRY && try_entry(r, *ret);
+}
+
+/* --- all of them -------------------------------------------------------------------- */
+
+static uint8_t lowest_register(uint16_t registers)
+{
+	uint8_t n = 0;
+
+	while (!(registers & 1u << n))
+		n++;
+	return n;
+}
+
+static bool add_site(struct body *body, const struct flow_insn *at, enum body_part part,
+		     const char *reason)
+{
+	bool has_size = part == BODY_WHOLE || part == BODY_ENTRY;
+
+	if (body->count == BODY_SITES_MAX)
+		return false;
+	body->sites[body->count++] = (struct body_site){
+		.part = part,
+		.delta = at->offset,
+		.sp_delta = (int32_t)at->sp_delta,
+		.size_reg = has_size ? lowest_register(at->size_in) : PLACE_NO_REGISTER,
+		.reason = reason,
+	};
+	return true;
+}
+
+static bool is_part(const struct reading *r, uint32_t i, uint32_t entry,
+		    enum body_part part)
+{
+	switch (part) {
+	case BODY_WHOLE:
+		return is_result_site(r, i) && r->entry[i] == WAYS_BEFORE;
+	case BODY_RETURN:
+		return is_result_site(r, i) && r->entry[i] == WAYS_AFTER;
+	case BODY_ENTRY:
+		return i == entry;
+	case BODY_FAILURE:
+		return gives_up(r, i);
+	case BODY_STRAY:
+		return r->flow.insns.data[i].has_stray;
+	}
+	return false;
+}
+
+static const char *add_part(const struct reading *r, uint32_t entry, enum body_part part,
+			    struct body *body)
+{
+	for (uint32_t i = 0; i < r->flow.insns.len; i++) {
+		struct flow_insn at = r->flow.insns.data[i];
+		const char *reason = emulated(r, i);
+
+		if (!is_part(r, i, entry, part))
+			continue;
+		if (part == BODY_STRAY) {
+			at.offset = at.stray;
+			reason = "behind a call that does not return";
+		} else if (part == BODY_FAILURE) {
+			if (at.insn.no_probe)
+				return "no probe is possible where it fails";
+			reason = "the result is 0";
+		}
+		if (!add_site(body, &at, part, reason))
+			return "it has too many sites";
+	}
+	return NULL;
+}
+
+static const char *read_body(struct reading *r, struct body *ret)
+{
+	static const enum body_part order[] = {BODY_STRAY, BODY_FAILURE, BODY_RETURN,
+					       BODY_ENTRY, BODY_WHOLE};
+	const char *why = NULL;
+	uint32_t entry;
+
+	find_final(r);
+	if (is_inside(r, 0))
+		return "it makes nothing";
+	find_results(r);
+	if (!all_results_seen(r))
+		return "a way to its end has no site";
+	if (!find_entry(r, &entry))
+		return "the size is not known at all sites";
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && !why; i++)
+		why = add_part(r, entry, order[i], ret);
+	return why;
+}
+
+const char *body_find(const uint8_t *code, size_t size, unsigned emulated,
+		      struct body *ret)
+{
+	_cleanup_(reading_destroyp) struct reading *r = calloc(1, sizeof(*r));
+	const char *why;
+
+	*ret = (struct body){0};
+	if (!r)
+		return NO_MEMORY;
+	r->emulated = emulated;
+	why = flow_read(code, size, &r->flow);
+	if (!why)
+		why = read_body(r, ret);
+	if (why)
+		ret->count = 0;
+	return why;
+}

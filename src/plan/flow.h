@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control flow of one function: its instructions, which of them follow which, and
+ * what holds before each of them on every way to it. For plan/body.c.
+ */
+#ifndef PLAN_FLOW_H
+#define PLAN_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan/decode.h"
+#include "util/vec.h"
+
+#define FLOW_CODE_MAX   2048 /* bytes */
+#define FLOW_SUCCESSORS 2
+
+/* One instruction that can be reached. */
+struct flow_insn {
+	uint32_t offset; /* bytes */
+	struct insn insn;
+	uint32_t next[FLOW_SUCCESSORS]; /* indices in flow.insns */
+	uint8_t next_count;
+	bool ends;        /* a call that is taken not to return */
+	bool has_stray;   /* of such: there is a nop behind it, at `stray` */
+	uint32_t stray;   /* offset, bytes */
+	int64_t sp_delta; /* bytes before it; the return address is at rsp + sp_delta */
+	uint16_t size_in; /* bit n: the first argument is in register n before it */
+	bool returns;     /* some way from here comes to `ret` */
+};
+
+struct flow {
+	const uint8_t *code; /* borrowed */
+	size_t size;
+	VEC(struct flow_insn) insns; /* by offset; the first is the function's */
+};
+
+/* Read the function. NULL, or why it cannot be: a static string. `ret` is to be given to
+ * flow_deinit() in either case. */
+const char *flow_read(const uint8_t *code, size_t size, struct flow *ret);
+void flow_deinit(struct flow *flow);
+
+#endif
