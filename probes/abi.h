@@ -41,7 +41,7 @@
 #define ABI_PART_ENTRY            2
 #define ABI_PART_RETURN           3
 #define ABI_PART_FAILURE          4
-#define ABI_PART_STRAY            5
+#define ABI_PART_STOP             5
 #define ABI_SITE_PART_SHIFT       21
 #define ABI_SITE_PART(site)       ((site) >> ABI_SITE_PART_SHIFT & 7)
 

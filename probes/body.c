@@ -118,7 +118,7 @@ int on_body(struct pt_regs *ctx)
 
 	if (part == ABI_PART_ENTRY)
 		return body_entered(&t, ctx, meaning);
-	if (part == ABI_PART_STRAY) {
+	if (part == ABI_PART_STOP) {
 		count(ABI_CALLS_ABANDONED, 1);
 		return 0;
 	}

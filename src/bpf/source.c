@@ -61,7 +61,7 @@ _Static_assert((int)BODY_WHOLE == ABI_PART_WHOLE, "same numbers");
 _Static_assert((int)BODY_ENTRY == ABI_PART_ENTRY, "same numbers");
 _Static_assert((int)BODY_RETURN == ABI_PART_RETURN, "same numbers");
 _Static_assert((int)BODY_FAILURE == ABI_PART_FAILURE, "same numbers");
-_Static_assert((int)BODY_STRAY == ABI_PART_STRAY, "same numbers");
+_Static_assert((int)BODY_STOP == ABI_PART_STOP, "same numbers");
 
 static uint32_t power_of_two_from(uint64_t n)
 {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/flow.h"
 #include "plan/place.h"
 #include "util/cleanup.h"
 
@@ -88,8 +87,9 @@ static bool gives_up(const struct reading *r, uint32_t i)
 	const struct flow_insn *at = &r->flow.insns.data[i];
 	const uint8_t *code = r->flow.code + at->offset;
 
-	return at->insn.length == 2 && (code[0] == 0x31 || code[0] == 0x33) &&
-	       code[1] == 0xc0 && at->returns && r->final[at->next[0]];
+	return !at->insn.no_probe && at->insn.length == 2 &&
+	       (code[0] == 0x31 || code[0] == 0x33) && code[1] == 0xc0 && at->returns &&
+	       r->final[at->next[0]];
 }
 
 /* --- ways --------------------------------------------------------------------------- */
@@ -302,6 +302,29 @@ static bool add_site(struct body *body, const struct flow_insn *at, enum body_pa
 	return true;
 }
 
+/* The next instruction is a call that does not return, and follows no other. */
+static bool comes_to_end(const struct reading *r, uint32_t i)
+{
+	const struct flow_insn *at = &r->flow.insns.data[i], *call;
+
+	if (at->next_count != 1)
+		return false;
+	call = &r->flow.insns.data[at->next[0]];
+	return call->ends && call->from_count == 1 && !at->insn.no_probe;
+}
+
+/* Has each such call a site? */
+static bool all_ends_seen(const struct reading *r)
+{
+	size_t ends = 0, seen = 0;
+
+	for (uint32_t i = 0; i < r->flow.insns.len; i++) {
+		ends += r->flow.insns.data[i].ends;
+		seen += comes_to_end(r, i);
+	}
+	return ends == seen;
+}
+
 static bool is_part(const struct reading *r, uint32_t i, uint32_t entry,
 		    enum body_part part)
 {
@@ -314,8 +337,8 @@ static bool is_part(const struct reading *r, uint32_t i, uint32_t entry,
 		return i == entry;
 	case BODY_FAILURE:
 		return gives_up(r, i);
-	case BODY_STRAY:
-		return r->flow.insns.data[i].has_stray;
+	case BODY_STOP:
+		return comes_to_end(r, i);
 	}
 	return false;
 }
@@ -324,20 +347,16 @@ static const char *add_part(const struct reading *r, uint32_t entry, enum body_p
 			    struct body *body)
 {
 	for (uint32_t i = 0; i < r->flow.insns.len; i++) {
-		struct flow_insn at = r->flow.insns.data[i];
+		const struct flow_insn *at = &r->flow.insns.data[i];
 		const char *reason = emulated(r, i);
 
 		if (!is_part(r, i, entry, part))
 			continue;
-		if (part == BODY_STRAY) {
-			at.offset = at.stray;
-			reason = "behind a call that does not return";
-		} else if (part == BODY_FAILURE) {
-			if (at.insn.no_probe)
-				return "no probe is possible where it fails";
+		if (part == BODY_STOP)
+			reason = "a check has failed";
+		else if (part == BODY_FAILURE)
 			reason = "the result is 0";
-		}
-		if (!add_site(body, &at, part, reason))
+		if (!add_site(body, at, part, reason))
 			return "it has too many sites";
 	}
 	return NULL;
@@ -345,7 +364,7 @@ static const char *add_part(const struct reading *r, uint32_t entry, enum body_p
 
 static const char *read_body(struct reading *r, struct body *ret)
 {
-	static const enum body_part order[] = {BODY_STRAY, BODY_FAILURE, BODY_RETURN,
+	static const enum body_part order[] = {BODY_STOP, BODY_FAILURE, BODY_RETURN,
 					       BODY_ENTRY, BODY_WHOLE};
 	const char *why = NULL;
 	uint32_t entry;
@@ -356,6 +375,8 @@ static const char *read_body(struct reading *r, struct body *ret)
 	find_results(r);
 	if (!all_results_seen(r))
 		return "a way to its end has no site";
+	if (!all_ends_seen(r))
+		return "a call that does not return has no site";
 	if (!find_entry(r, &entry))
 		return "the size is not known at all sites";
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && !why; i++)
@@ -363,8 +384,7 @@ static const char *read_body(struct reading *r, struct body *ret)
 	return why;
 }
 
-const char *body_find(const uint8_t *code, size_t size, unsigned emulated,
-		      struct body *ret)
+const char *body_find(const struct flow_text *text, unsigned emulated, struct body *ret)
 {
 	_cleanup_(reading_destroyp) struct reading *r = calloc(1, sizeof(*r));
 	const char *why;
@@ -373,7 +393,7 @@ const char *body_find(const uint8_t *code, size_t size, unsigned emulated,
 	if (!r)
 		return NO_MEMORY;
 	r->emulated = emulated;
-	why = flow_read(code, size, &r->flow);
+	why = flow_read(text, &r->flow);
 	if (!why)
 		why = read_body(r, ret);
 	if (why)

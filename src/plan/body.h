@@ -13,9 +13,10 @@
  * down.
  *
  * A failed check of the allocator's calls something that does not return, which the code
- * does not say. Taken for such is a call behind which there are only nops, up to code
- * that others jump to, or the function's end. Whether it did return is not left to that
- * guess: a site on the first nop tells (BODY_STRAY).
+ * does not say. Taken for such are functions of which a call is followed by nops, or by
+ * the function's end, or which end so themselves, but for those of which a call is
+ * followed by code that nobody else comes to. So that nothing depends on that unseen,
+ * there is a site before each such call (BODY_STOP).
  *
  * What cannot be seen are jumps from outside into the function's middle, as for place.h.
  */
@@ -25,13 +26,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan/flow.h"
+
 enum body_part {
 	BODY_WHOLE = 1, /* size and result: all of a call */
 	BODY_ENTRY,     /* the size; a site of BODY_RETURN or BODY_FAILURE follows */
 	BODY_RETURN,    /* the result of a call that came by BODY_ENTRY */
 	BODY_FAILURE,   /* the result is about to be 0; some of these calls came by
 			   BODY_ENTRY. Rare, so the instruction may be any */
-	BODY_STRAY,     /* never executed, or what is said above does not hold */
+	BODY_STOP,      /* a check has failed: the call does not return */
 };
 
 #define BODY_SITES_MAX 16
@@ -54,12 +57,10 @@ struct body {
 };
 
 /*
- * Find the sites in the function whose bytes are code[0] to code[size - 1]: it takes the
- * size as its first argument and returns a block, or 0. `emulated` is of enum
- * place_emulated. NULL, or why there are none, or none better than those of place.h: a
- * static string.
+ * Find the sites in a function that takes the size as its first argument and returns a
+ * block, or 0. `emulated` is of enum place_emulated. NULL, or why there are none, or none
+ * better than those of place.h: a static string.
  */
-const char *body_find(const uint8_t *code, size_t size, unsigned emulated,
-		      struct body *ret);
+const char *body_find(const struct flow_text *text, unsigned emulated, struct body *ret);
 
 #endif

@@ -6,9 +6,8 @@
 
 #include "util/cleanup.h"
 
-#define NO_MEMORY "out of memory"
+#define NO_MEMORY    "out of memory"
 
-/* With each reading more calls are known to return. */
 #define READINGS_MAX 16
 
 /* Registers that a call may change (psABI 3.2.1): all but rbx, rbp, r12 to r15 and rsp.
@@ -22,19 +21,31 @@ enum mark {
 	MARK_FIRST,
 };
 
+/* A function that is called. */
+struct callee {
+	int64_t offset; /* from the caller's first byte */
+	bool may_end;   /* a call of it may be the last thing that is done */
+};
+
 struct reading {
+	const struct flow_text *text;
 	const uint8_t *code;
 	size_t size;
-	uint8_t *mark;    /* enum mark */
-	uint8_t *returns; /* the call at this offset is known to return */
+	uint8_t *mark; /* enum mark */
+	VEC(struct callee) callees;
 	VEC(uint32_t) todo;
 };
 
 static void reading_deinit(struct reading *r)
 {
 	free(r->mark);
-	free(r->returns);
+	vec_deinit(&r->callees);
 	vec_deinit(&r->todo);
+}
+
+static void decode_at(const struct reading *r, size_t offset, struct insn *ret)
+{
+	insn_decode(r->code + offset, r->size - offset, ret);
 }
 
 static bool is_branch(const struct insn *insn)
@@ -43,9 +54,27 @@ static bool is_branch(const struct insn *insn)
 	       insn->kind == INSN_JMP;
 }
 
-static bool falls_through(const struct insn *insn)
+static struct callee *callee_of(const struct reading *r, size_t offset,
+				const struct insn *call)
 {
-	return insn->kind != INSN_JMP && insn->kind != INSN_RET;
+	vec_foreach (callee, &r->callees)
+		if (callee->offset == (int64_t)offset + call->target)
+			return callee;
+	return NULL;
+}
+
+/* Is the instruction at `offset` a call that is taken not to return? */
+static bool ends(const struct reading *r, size_t offset, const struct insn *insn)
+{
+	const struct callee *callee =
+		insn->kind == INSN_CALL ? callee_of(r, offset, insn) : NULL;
+
+	return callee && callee->may_end;
+}
+
+static bool falls_through(const struct reading *r, size_t offset, const struct insn *insn)
+{
+	return insn->kind != INSN_JMP && insn->kind != INSN_RET && !ends(r, offset, insn);
 }
 
 /* The first offset from `at` on without a nop. */
@@ -54,7 +83,7 @@ static size_t skip_nops(const struct reading *r, size_t at)
 	struct insn insn;
 
 	while (at < r->size) {
-		insn_decode(r->code + at, r->size - at, &insn);
+		decode_at(r, at, &insn);
 		if (insn.kind != INSN_NOP)
 			break;
 		at += insn.length;
@@ -62,17 +91,7 @@ static size_t skip_nops(const struct reading *r, size_t at)
 	return at;
 }
 
-/* May the call before `behind` be one that does not return? */
-static bool may_end(const struct reading *r, size_t behind)
-{
-	struct insn nop;
-
-	if (behind == r->size)
-		return true;
-	insn_decode(r->code + behind, r->size - behind, &nop);
-	return nop.kind == INSN_NOP && !nop.no_probe;
-}
-
+/* Go on at `offset`. */
 static const char *push(struct reading *r, int64_t offset)
 {
 	/* What jumps to the first byte calls the function anew. */
@@ -81,12 +100,56 @@ static const char *push(struct reading *r, int64_t offset)
 	return vec_push(&r->todo, (uint32_t)offset) ? NULL : NO_MEMORY;
 }
 
-static const char *read_insn(struct reading *r, uint32_t offset)
+/* The longest line that is looked at, bytes. */
+#define LINE_MAX_BYTES 96
+
+/* Does the function at `offset`, elsewhere, do one thing after the other until it calls
+ * another with nothing but nops behind? */
+static bool is_line_with_end(const struct reading *r, int64_t offset)
+{
+	uint8_t code[LINE_MAX_BYTES];
+	size_t at = 0, size = 0;
+	struct insn insn;
+
+	if (r->text->read)
+		size = r->text->read(r->text->arg, offset, code, sizeof(code));
+	do {
+		insn_decode(code + at, size - at, &insn);
+		at += insn.length;
+	} while (insn.kind == INSN_PLAIN || insn.kind == INSN_ENDBR ||
+		 insn.kind == INSN_COPY || insn.kind == INSN_TEST ||
+		 insn.kind == INSN_PUSH);
+	if (insn.kind != INSN_CALL)
+		return false;
+	insn_decode(code + at, size - at, &insn);
+	return insn.kind == INSN_NOP;
+}
+
+static const char *note_call(struct reading *r, size_t offset, const struct insn *call)
+{
+	struct callee *callee = callee_of(r, offset, call);
+	size_t behind = offset + call->length;
+
+	if ((uint64_t)offset + (uint64_t)call->target < r->size)
+		return "it calls itself";
+	if (!callee) {
+		const int64_t to = (int64_t)offset + call->target;
+		const struct callee fresh = {to, is_line_with_end(r, to)};
+
+		if (!vec_push(&r->callees, fresh))
+			return NO_MEMORY;
+		callee = &r->callees.data[r->callees.len - 1];
+	}
+	callee->may_end |= skip_nops(r, behind) != behind || behind == r->size;
+	return NULL;
+}
+
+static const char *read_insn(struct reading *r, uint32_t offset, bool notes_calls)
 {
 	const char *why = NULL;
 	struct insn insn;
 
-	insn_decode(r->code + offset, r->size - offset, &insn);
+	decode_at(r, offset, &insn);
 	if (insn.kind == INSN_UNKNOWN || insn.kind == INSN_OPAQUE)
 		return "an instruction is not known";
 	if (insn.kind == INSN_JMP_INDIRECT)
@@ -98,18 +161,16 @@ static const char *read_insn(struct reading *r, uint32_t offset)
 	}
 	if (is_branch(&insn))
 		why = push(r, (int64_t)offset + insn.target);
-	if (insn.kind == INSN_CALL && (uint64_t)(offset + insn.target) < r->size)
-		return "it calls itself";
-	if (insn.kind == INSN_CALL && !r->returns[offset] &&
-	    may_end(r, offset + insn.length))
-		return why;
-	if (!why && falls_through(&insn))
+	if (!why && insn.kind == INSN_CALL && notes_calls)
+		why = note_call(r, offset, &insn);
+	if (!why && falls_through(r, offset, &insn))
 		why = push(r, (int64_t)offset + insn.length);
 	return why;
 }
 
-/* From the first byte on; calls end what they may end. */
-static const char *read_all(struct reading *r)
+/* From the first byte on. The first time what is called is noted; later what may be the
+ * last thing that is done is taken for that. */
+static const char *read_all(struct reading *r, bool notes_calls)
 {
 	const char *why;
 
@@ -122,63 +183,32 @@ static const char *read_all(struct reading *r)
 
 		if (r->mark[offset] == MARK_FIRST)
 			continue;
-		why = read_insn(r, offset);
+		why = read_insn(r, offset, notes_calls);
 		if (why)
 			return why;
 	}
 	return NULL;
 }
 
-/* Where the call at `offset` goes; 0 when there is none. */
-static int64_t callee_at(const struct reading *r, size_t offset, size_t *behind)
-{
-	struct insn insn;
-
-	if (r->mark[offset] != MARK_FIRST)
-		return 0;
-	insn_decode(r->code + offset, r->size - offset, &insn);
-	*behind = offset + insn.length;
-	return insn.kind == INSN_CALL ? (int64_t)offset + insn.target : 0;
-}
-
-static bool ends(const struct reading *r, size_t offset, size_t behind)
-{
-	return !r->returns[offset] && may_end(r, behind);
-}
-
-/* Another call of the same function goes on behind itself. */
-static bool returns_elsewhere(const struct reading *r, int64_t callee)
-{
-	size_t behind;
-
-	for (size_t i = 0; i < r->size; i++)
-		if (callee_at(r, i, &behind) == callee && !ends(r, i, behind))
-			return true;
-	return false;
-}
-
-/* Note calls that were taken not to return and do, as far as the rest tells; true when
- * there are any. */
+/* Of what was taken not to return some does: code that nobody else comes to follows a
+ * call of it. True when there was any. */
 static bool note_returns(struct reading *r)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < r->size; i++) {
-		size_t behind;
-		int64_t callee = callee_at(r, i, &behind);
+		struct insn insn;
+		size_t on;
 
-		if (!callee || !ends(r, i, behind))
+		if (r->mark[i] != MARK_FIRST)
 			continue;
-
-		size_t on = skip_nops(r, behind);
-		/* The nops are nobody else's, and there is a reason for them. */
-		bool is_padding = behind == r->size ||
-				  (r->mark[behind] == MARK_NONE &&
-				   (on == r->size || r->mark[on] == MARK_FIRST));
-
-		if (is_padding && !returns_elsewhere(r, callee))
+		decode_at(r, i, &insn);
+		if (!ends(r, i, &insn))
 			continue;
-		r->returns[i] = 1;
+		on = skip_nops(r, i + insn.length);
+		if (on == r->size || r->mark[on] == MARK_FIRST)
+			continue;
+		callee_of(r, i, &insn)->may_end = false;
 		found = true;
 	}
 	return found;
@@ -203,18 +233,12 @@ static uint32_t index_of(const struct flow *flow, uint32_t offset)
 
 static void link_insn(struct flow *flow, const struct reading *r, struct flow_insn *at)
 {
-	uint32_t behind = at->offset + at->insn.length;
-
+	at->ends = ends(r, at->offset, &at->insn);
 	if (is_branch(&at->insn))
 		at->next[at->next_count++] =
 			index_of(flow, (uint32_t)(at->offset + at->insn.target));
-	if (at->insn.kind == INSN_CALL && ends(r, at->offset, behind)) {
-		at->ends = true;
-		at->has_stray = behind < r->size;
-		at->stray = behind;
-	} else if (falls_through(&at->insn)) {
-		at->next[at->next_count++] = index_of(flow, behind);
-	}
+	if (falls_through(r, at->offset, &at->insn))
+		at->next[at->next_count++] = index_of(flow, at->offset + at->insn.length);
 }
 
 static const char *make_graph(const struct reading *r, struct flow *flow)
@@ -228,8 +252,11 @@ static const char *make_graph(const struct reading *r, struct flow *flow)
 		if (!vec_push(&flow->insns, at))
 			return NO_MEMORY;
 	}
-	vec_foreach (at, &flow->insns)
+	vec_foreach (at, &flow->insns) {
 		link_insn(flow, r, at);
+		for (uint8_t n = 0; n < at->next_count; n++)
+			flow->insns.data[at->next[n]].from_count++;
+	}
 	return NULL;
 }
 
@@ -301,25 +328,29 @@ static void find_returns(struct flow *flow)
 	}
 }
 
-const char *flow_read(const uint8_t *code, size_t size, struct flow *ret)
+const char *flow_read(const struct flow_text *text, struct flow *ret)
 {
-	_cleanup_(reading_deinit) struct reading r = {.code = code,
-						      .size = size,
-						      .mark = calloc(1, size + 1),
-						      .returns = calloc(1, size + 1)};
+	_cleanup_(reading_deinit) struct reading r = {
+		.text = text,
+		.code = text->code,
+		.size = text->size,
+		.mark = calloc(1, text->size + 1),
+	};
 	const char *why;
 
-	*ret = (struct flow){.code = code, .size = size};
-	if (!size || size > FLOW_CODE_MAX)
+	*ret = (struct flow){.code = text->code};
+	if (!r.size || r.size > FLOW_CODE_MAX)
 		return "it is too long";
-	if (!r.mark || !r.returns)
+	if (!r.mark)
 		return NO_MEMORY;
-	for (int i = 0;; i++) {
-		why = read_all(&r);
+	why = read_all(&r, true);
+	/* Each time fewer calls end what they are in. */
+	for (int i = 0; !why && i < READINGS_MAX; i++) {
+		why = read_all(&r, false);
 		if (why || !note_returns(&r))
 			break;
-		if (i == READINGS_MAX)
-			return "its calls are not understood";
+		if (i == READINGS_MAX - 1)
+			why = "its calls are not understood";
 	}
 	if (!why)
 		why = make_graph(&r, ret);

@@ -29,7 +29,7 @@ static void print_body(FILE *out, const struct plan_site *site)
 	static const char *const kinds[] = {
 		[BODY_WHOLE] = "call",    [BODY_ENTRY] = "entry",
 		[BODY_RETURN] = "return", [BODY_FAILURE] = "failure",
-		[BODY_STRAY] = "stray",
+		[BODY_STOP] = "stop",
 	};
 
 	for (size_t i = 0; i < site->body.count; i++) {

@@ -179,18 +179,34 @@ static bool has_known_body(const struct allocator *allocator,
 	       !strcmp(function->name, "malloc") && function->effect == EFFECT_ALLOC;
 }
 
+/* Where a function's text is in its file. */
+struct file_text {
+	struct elf_file *file;
+	uint64_t offset;
+};
+
+static size_t read_other(void *arg, int64_t offset, uint8_t *ret, size_t size)
+{
+	const struct file_text *text = arg;
+
+	/* A file that wraps around has nothing there. */
+	return elf_file_read(text->file, text->offset + (uint64_t)offset, ret, size);
+}
+
 /* Sites inside the function, where they are known to be right. */
-static void find_body(const struct allocator *allocator,
+static void find_body(struct elf_file *file, const struct allocator *allocator,
 		      const struct allocator_function *found,
 		      const struct site_target *target, const uint8_t *code,
 		      struct plan_site *site)
 {
 	size_t size = (size_t)found->symbol.size_bytes;
+	struct file_text in_file = {file, found->symbol.file_offset};
+	const struct flow_text text = {code, size, read_other, &in_file};
 	struct body body;
 
 	if (!has_known_body(allocator, found->function) ||
 	    is_shared(allocator, found->symbol.address, (uint32_t)size - 1) ||
-	    body_find(code, size, kernel_emulates(), &body) ||
+	    body_find(&text, kernel_emulates(), &body) ||
 	    compare_text(target, allocator, found->symbol.file_offset, code, size))
 		return;
 	site->body = body;
@@ -243,7 +259,7 @@ bool site_place(struct elf_file *file, const struct allocator *allocator,
 	memcpy(site->arg_reg, place.arg_reg, sizeof(site->arg_reg));
 	site->reason = why ? why : place.reason;
 	if (code && site->wants_return)
-		find_body(allocator, found, target, code, site);
+		find_body(file, allocator, found, target, code, site);
 	if (site->wants_return)
 		site->return_offset = symbol->file_offset + place.return_delta;
 	return true;
