@@ -34,6 +34,7 @@ ALWAYS_INLINE int body_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	p->process = t->slot;
 	p->size_bytes = size_bytes;
 	p->flags = ABI_PENDING_INSIDE;
+	site_followed(p, meaning);
 	free_is_over(t->caller);
 	if (body_is_skipped(meaning, size_bytes)) {
 		p->flags |= ABI_PENDING_SKIP;
