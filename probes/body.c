@@ -74,6 +74,21 @@ ALWAYS_INLINE int body_whole(const struct tracee *t, struct pt_regs *ctx, u64 me
 	return 1;
 }
 
+/* A call fails that comes by no site of the entry: it asks for more than any block can
+ * have (plan/body.h), however much that is. */
+ALWAYS_INLINE int body_is_refused(const struct tracee *t, struct pt_regs *ctx,
+				  u64 meaning, struct abi_pending *p,
+				  struct body_call *c)
+{
+	if (body_is_nested(t, p, return_address_at(ctx, meaning)))
+		return 0;
+	free_is_over(t->caller);
+	c->skip = body_is_skipped(meaning, ~0ull);
+	if (c->skip)
+		traffic_other_event(t);
+	return 1;
+}
+
 /* The rest of a call that has a record; 0: it has none, or it is another's business. */
 ALWAYS_INLINE int body_rest(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
 			    struct abi_pending *p, struct body_call *c)
@@ -86,7 +101,7 @@ ALWAYS_INLINE int body_rest(const struct tracee *t, struct pt_regs *ctx, u64 mea
 		c->skip = p->flags & ABI_PENDING_SKIP;
 		c->tid = ABI_CALLER_TID(p->owner);
 		pending_end(t, p);
-	} else if (!is_failure || body_is_nested(t, p, sp)) {
+	} else if (!is_failure || !body_is_refused(t, ctx, meaning, p, c)) {
 		/* Nested, or entered before the attach. */
 		return 0;
 	}

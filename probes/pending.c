@@ -9,14 +9,17 @@
  * It is not when its frame was unwound past by longjmp or an exception, or when its
  * thread died and another got its kernel stack. It is when
  * - the stack pointer is not above its frame,
- * - its return address is still the return probe's trampoline, if it has one, and
+ * - its return address is still the return probe's trampoline, and
  * - the new call comes from an allocator's own code, or by a tail call: a longjmp can
  *   leave the old words in a frame that does not write to them.
+ * A call that is seen inside its function has no such trampoline, and calls no other that
+ * is probed (plan/site.c, has_known_body()): of such a record nothing is left to tell it
+ * by, and what comes is a call of its own, by a signal handler or after one.
  */
 ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pending *p,
 				     u64 sp)
 {
-	if (sp > p->sp || p->process != t->slot)
+	if (sp > p->sp || p->process != t->slot || p->flags & ABI_PENDING_INSIDE)
 		return 0;
 
 	u64 caller = 0;
@@ -26,8 +29,7 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 #ifdef OFFSET_XOL_VADDR
 	u64 slot = 0, trampoline = trampoline_address();
 
-	if (!(p->flags & ABI_PENDING_INSIDE) &&
-	    (bpf_probe_read_user(&slot, 8, (void *)p->sp) || slot != trampoline))
+	if (bpf_probe_read_user(&slot, 8, (void *)p->sp) || slot != trampoline)
 		return 0;
 	if (caller == trampoline)
 		return 1;
