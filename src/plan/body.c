@@ -172,22 +172,36 @@ static bool find_meeting(const struct reading *r, uint32_t *ret)
 	return false;
 }
 
+/* Does it go on with something that is marked? */
+static bool leads_to(const struct reading *r, uint32_t i, const uint8_t marked[])
+{
+	const struct flow_insn *at = &r->flow.insns.data[i];
+
+	for (uint8_t n = 0; n < at->next_count; n++)
+		if (marked[at->next[n]])
+			return true;
+	return false;
+}
+
 /* Let the sites that lead to `meeting` be behind it; false: there are none. */
 static bool put_off(struct reading *r, uint32_t meeting)
 {
-	bool found = false;
-	uint32_t i;
+	bool found = false, changed = true;
 
 	memset(r->entry, 0, sizeof(r->entry));
-	add_ways(r, r->entry, meeting, WAYS_AFTER);
-	while (next_todo(r, &i)) {
-		for (uint32_t from = 0; from < r->flow.insns.len; from++) {
-			if (!is_inside(r, from) || !goes_to(r, from, i))
+	r->entry[meeting] = WAYS_AFTER;
+	/* Most ways lead ahead: mostly all of them are seen the first time. */
+	while (changed) {
+		changed = false;
+		for (uint32_t i = (uint32_t)r->flow.insns.len; i-- > 0;) {
+			if (r->entry[i] || !is_inside(r, i) || !leads_to(r, i, r->entry))
 				continue;
-			if (is_result_site(r, from))
-				r->is_late[from] = found = true;
-			else if (r->result[from] == WAYS_AFTER)
-				add_ways(r, r->entry, from, WAYS_AFTER);
+			if (is_result_site(r, i)) {
+				r->is_late[i] = found = true;
+			} else if (r->result[i] == WAYS_AFTER) {
+				r->entry[i] = WAYS_AFTER;
+				changed = true;
+			}
 		}
 	}
 	return found;
@@ -280,7 +294,7 @@ static uint8_t lowest_register(uint16_t registers)
 {
 	uint8_t n = 0;
 
-	while (!(registers & 1u << n))
+	while (n < INSN_REGISTERS - 1 && !(registers & 1u << n))
 		n++;
 	return n;
 }
@@ -381,6 +395,8 @@ static const char *read_body(struct reading *r, struct body *ret)
 		return "the size is not known at all sites";
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && !why; i++)
 		why = add_part(r, entry, order[i], ret);
+	if (!why && (!ret->count || ret->sites[ret->count - 1].part != BODY_WHOLE))
+		why = "no site sees a whole call";
 	return why;
 }
 

@@ -91,6 +91,15 @@ static size_t skip_nops(const struct reading *r, size_t at)
 	return at;
 }
 
+/* Before anything is known of what is called: all of it returns, if there is a place. */
+static bool may_fall_through(const struct reading *r, size_t offset,
+			     const struct insn *insn)
+{
+	return insn->kind != INSN_JMP && insn->kind != INSN_RET &&
+	       (insn->kind != INSN_CALL ||
+		skip_nops(r, offset + insn->length) != r->size);
+}
+
 /* Go on at `offset`. */
 static const char *push(struct reading *r, int64_t offset)
 {
@@ -163,7 +172,8 @@ static const char *read_insn(struct reading *r, uint32_t offset, bool notes_call
 		why = push(r, (int64_t)offset + insn.target);
 	if (!why && insn.kind == INSN_CALL && notes_calls)
 		why = note_call(r, offset, &insn);
-	if (!why && falls_through(r, offset, &insn))
+	if (!why && (notes_calls ? may_fall_through(r, offset, &insn)
+				 : falls_through(r, offset, &insn)))
 		why = push(r, (int64_t)offset + insn.length);
 	return why;
 }
@@ -191,22 +201,24 @@ static const char *read_all(struct reading *r, bool notes_calls)
 }
 
 /* Of what was taken not to return some does: code that nobody else comes to follows a
- * call of it. True when there was any. */
+ * call of it, or nops that somebody does. True when there was any. */
 static bool note_returns(struct reading *r)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < r->size; i++) {
 		struct insn insn;
-		size_t on;
+		size_t behind, on;
 
 		if (r->mark[i] != MARK_FIRST)
 			continue;
 		decode_at(r, i, &insn);
 		if (!ends(r, i, &insn))
 			continue;
-		on = skip_nops(r, i + insn.length);
-		if (on == r->size || r->mark[on] == MARK_FIRST)
+		behind = i + insn.length;
+		on = skip_nops(r, behind);
+		if ((on == behind || r->mark[behind] == MARK_NONE) &&
+		    (on == r->size || r->mark[on] == MARK_FIRST))
 			continue;
 		callee_of(r, i, &insn)->may_end = false;
 		found = true;
@@ -339,7 +351,9 @@ const char *flow_read(const struct flow_text *text, struct flow *ret)
 	const char *why;
 
 	*ret = (struct flow){.code = text->code};
-	if (!r.size || r.size > FLOW_CODE_MAX)
+	if (!r.size)
+		return "nothing of it is known";
+	if (r.size > FLOW_CODE_MAX)
 		return "it is too long";
 	if (!r.mark)
 		return NO_MEMORY;

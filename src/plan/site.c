@@ -9,7 +9,11 @@
 #include "plan/flow.h"
 #include "plan/place.h"
 #include "target/living.h"
+#include "unwind/cfi.h"
+#include "unwind/rules.h"
+#include "unwind_step.h"
 #include "util/cleanup.h"
+#include "util/regular_file.h"
 
 /* No allocator's function is longer; the file may say anything. */
 #define CODE_MAX (1u << 20)
@@ -193,6 +197,28 @@ static size_t read_other(void *arg, int64_t offset, uint8_t *ret, size_t size)
 	return elf_file_read(text->file, text->offset + (uint64_t)offset, ret, size);
 }
 
+DEFINE_CLEANUP(struct cfi *, cfi_close);
+
+/* Stacks are walked from these sites on: is it known of each of them, and without ado,
+ * where the caller is? */
+static bool is_unwound(const char *path, uint64_t function, const struct body *body)
+{
+	_cleanup_(cfi_closep) struct cfi *cfi = NULL;
+	int fd = regular_file_open(path);
+	struct error *err = fd < 0 ? NULL : cfi_open_file(fd, &cfi);
+	bool is_known = cfi;
+
+	error_destroy(err);
+	for (size_t i = 0; i < body->count && is_known; i++) {
+		uint64_t pc = function + body->sites[i].delta;
+		struct cfi_row row;
+
+		is_known = cfi_find_row(cfi, pc, &row) == CFI_FOUND &&
+			   rule_from_row(&row, pc) & UNWIND_PLAIN;
+	}
+	return is_known;
+}
+
 /* Sites inside the function, where they are known to be right. */
 static void find_body(struct elf_file *file, const struct allocator *allocator,
 		      const struct allocator_function *found,
@@ -207,7 +233,8 @@ static void find_body(struct elf_file *file, const struct allocator *allocator,
 	if (!has_known_body(allocator, found->function) ||
 	    is_shared(allocator, found->symbol.address, (uint32_t)size - 1) ||
 	    body_find(&text, kernel_emulates(), &body) ||
-	    compare_text(target, allocator, found->symbol.file_offset, code, size))
+	    compare_text(target, allocator, found->symbol.file_offset, code, size) ||
+	    !is_unwound(allocator->open_path, found->symbol.address, &body))
 		return;
 	site->body = body;
 }

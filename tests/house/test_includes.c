@@ -16,7 +16,7 @@ static const struct room {
 	{"snapshot", {"util"}},
 	{"target", {"util"}},
 	{"unwind", {"target", "util"}},
-	{"plan", {"target", "util"}},
+	{"plan", {"target", "unwind", "util"}},
 	{"symbol", {"target", "util"}},
 	{"report", {"snapshot", "symbol", "util"}},
 	{"render", {"report", "snapshot", "symbol", "util"}},

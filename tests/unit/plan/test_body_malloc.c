@@ -1,0 +1,636 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The sites inside malloc() of real C libraries, judged by what the processor does: each
+ * instruction of some thousand calls is executed one by one under ptrace(2).
+ */
+#include "check.h"
+
+#if !defined(__x86_64__)
+
+int main(void)
+{
+	check_skip("the libraries of this machine are not x86-64");
+}
+
+#else
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plan/body.h"
+#include "plan/flow.h"
+#include "plan/place.h"
+#include "target/elf.h"
+#include "target/proc.h"
+#include "util/cleanup.h"
+
+#define TRAP         0xcc
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define CALLS        "calls" /* the argument with which this program is the tracee */
+
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+DEFINE_CLEANUP(struct proc *, proc_close);
+
+/* --- the tracee --------------------------------------------------------------------- */
+
+/* Those of the C library, also where sanitizers have their own. */
+static void *(*libc_malloc)(size_t size);
+static void (*libc_free)(void *block);
+
+#define BLOCKS       256
+
+/* What can never be had; the first two only _int_malloc() knows of. */
+static const size_t too_large[] = {(size_t)1 << 62, (size_t)1 << 46, SIZE_MAX,
+				   (size_t)1 << 63};
+
+static size_t some_size(unsigned *seed)
+{
+	static const size_t limits[] = {0x80,   0x80,    0x408,   0x408,
+					0x2000, 0x10000, 0x100000};
+
+	return (size_t)rand_r(seed) % limits[(size_t)rand_r(seed) % COUNT(limits)];
+}
+
+/* Blocks of all sizes come and go: from the thread's cache, fast bins, small, unsorted
+ * and large ones, from the top and from mmap(2). */
+static void churn(unsigned rounds, unsigned seed)
+{
+	void *blocks[BLOCKS] = {NULL};
+
+	for (unsigned i = 0; i < rounds; i++) {
+		void **block = &blocks[(size_t)rand_r(&seed) % BLOCKS];
+
+		libc_free(*block);
+		*block = libc_malloc(some_size(&seed));
+		if (i % 50 == 0)
+			libc_free(libc_malloc(too_large[i / 50 % COUNT(too_large)]));
+	}
+	for (unsigned i = 0; i < BLOCKS; i++)
+		libc_free(blocks[i]);
+}
+
+static void *churn_thread(void *argument)
+{
+	(void)argument;
+	churn(300, 3);
+	return NULL;
+}
+
+/* The thread's first call is of this size. */
+static void *first_call(void *size)
+{
+	libc_free(libc_malloc(*(const size_t *)size));
+	libc_free(libc_malloc(24));
+	return NULL;
+}
+
+static void run_thread(void *(*function)(void *), void *argument)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, function, argument) ||
+	    pthread_join(thread, NULL))
+		_exit(1);
+}
+
+static int make_calls(void)
+{
+	static const size_t first[] = {0, 24, 2000, 300000, (size_t)1 << 62, SIZE_MAX};
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+	if (!libc)
+		return 1;
+	*(void **)&libc_malloc = dlsym(libc, "malloc");
+	*(void **)&libc_free = dlsym(libc, "free");
+	if (!libc_malloc || !libc_free)
+		return 1;
+	churn(800, 1);
+	run_thread(churn_thread, NULL);
+	churn(300, 2);
+	for (size_t i = 0; i < COUNT(first); i++)
+		run_thread(first_call, (void *)(uintptr_t)&first[i]);
+	return 0;
+}
+
+/* --- the tracer --------------------------------------------------------------------- */
+
+struct tracer {
+	pid_t pid;
+	uint64_t start, end; /* malloc() in memory */
+	const struct body *body;
+	long first_word; /* the memory at `start` */
+	unsigned calls, failed_calls;
+	unsigned hits[BODY_SITES_MAX], parts[BODY_STOP + 1];
+};
+
+/* One call of malloc(). */
+struct call {
+	pid_t tid;
+	uint64_t size, return_address, return_sp;
+	unsigned entries, wholes, returns, failures, stops;
+	uint64_t settled; /* rax where it was to be the result */
+};
+
+static long peek(pid_t tid, uint64_t address)
+{
+	errno = 0;
+
+	long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)(uintptr_t)address, NULL);
+
+	REQUIRE(errno == 0);
+	return word;
+}
+
+/* The word that was there. */
+static long set_trap(pid_t tid, uint64_t address)
+{
+	long word = peek(tid, address);
+
+	REQUIRE(!ptrace(PTRACE_POKETEXT, tid, (void *)(uintptr_t)address,
+			(void *)((word & ~0xffL) | TRAP)));
+	return word;
+}
+
+/* With a breakpoint of the processor, of which each thread has its own: a trap in the
+ * text is lost when somebody takes away the uprobe that was there too. */
+static void stop_at(pid_t tid, uint64_t address)
+{
+	const size_t registers = offsetof(struct user, u_debugreg);
+	const size_t control = registers + 7 * sizeof(uint64_t);
+
+	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)registers,
+			(void *)(uintptr_t)address));
+	/* The first one, of an instruction (SDM volume 3, 18.2.4). */
+	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)control, (void *)1L));
+}
+
+static struct user_regs_struct registers_of(pid_t tid)
+{
+	struct user_regs_struct r;
+
+	REQUIRE(!ptrace(PTRACE_GETREGS, tid, NULL, &r));
+	return r;
+}
+
+/* By the numbers of enum insn_register. */
+static uint64_t register_of(const struct user_regs_struct *r, uint8_t n)
+{
+	const uint64_t values[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp,
+				   r->rsi, r->rdi, r->r8,  r->r9,  r->r10, r->r11,
+				   r->r12, r->r13, r->r14, r->r15};
+
+	REQUIRE(n < COUNT(values));
+	return values[n];
+}
+
+static void wait_trap(pid_t tid)
+{
+	int status;
+
+	REQUIRE(waitpid(tid, &status, __WALL) == tid);
+	REQUIRE(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+}
+
+/* Up to the return from a function that malloc() has just called. */
+static struct user_regs_struct step_over(const struct tracer *t, pid_t tid,
+					 const struct user_regs_struct *r)
+{
+	uint64_t back = (uint64_t)peek(tid, r->rsp), sp = r->rsp + sizeof(uint64_t);
+	long word;
+
+	REQUIRE(back > t->start && back < t->end);
+	word = set_trap(tid, back);
+	REQUIRE(!ptrace(PTRACE_CONT, tid, NULL, NULL));
+	wait_trap(tid);
+
+	struct user_regs_struct after = registers_of(tid);
+
+	REQUIRE(after.rip == back + 1 && after.rsp == sp);
+	after.rip = back;
+	REQUIRE(!ptrace(PTRACE_POKETEXT, tid, (void *)(uintptr_t)back, (void *)word));
+	REQUIRE(!ptrace(PTRACE_SETREGS, tid, NULL, &after));
+	return after;
+}
+
+/* The instruction at a site is about to be executed. */
+static void see_site(struct tracer *t, struct call *c, size_t n,
+		     const struct user_regs_struct *r)
+{
+	const struct body_site *site = &t->body->sites[n];
+	uint64_t sp = r->rsp + (uint64_t)(int64_t)site->sp_delta;
+
+	t->hits[n]++;
+	CHECK(sp == c->return_sp);
+	CHECK((uint64_t)peek(c->tid, sp) == c->return_address);
+	if (site->part == BODY_WHOLE || site->part == BODY_ENTRY)
+		CHECK(register_of(r, site->size_reg) == c->size);
+	if (site->part == BODY_WHOLE || site->part == BODY_RETURN)
+		c->settled = r->rax;
+	if (site->part == BODY_RETURN)
+		CHECK_INT(c->entries, 1);
+
+	switch (site->part) {
+	case BODY_WHOLE:
+		c->wholes++;
+		break;
+	case BODY_ENTRY:
+		CHECK_INT(c->wholes + c->returns + c->failures, 0);
+		c->entries++;
+		break;
+	case BODY_RETURN:
+		c->returns++;
+		break;
+	case BODY_FAILURE:
+		c->failures++;
+		break;
+	case BODY_STOP:
+		c->stops++;
+		break;
+	}
+}
+
+static void check_call(struct tracer *t, const struct call *c, uint64_t result)
+{
+	unsigned before = check_state.failures;
+
+	CHECK_INT(c->wholes + c->returns + c->failures, 1);
+	CHECK(c->entries <= 1);
+	CHECK(!c->wholes || !c->entries);
+	CHECK(!c->returns || c->entries);
+	CHECK_INT(c->stops, 0);
+	CHECK(c->failures ? result == 0 : result == c->settled);
+	t->calls++;
+	t->failed_calls += result == 0;
+	t->parts[BODY_WHOLE] += c->wholes;
+	t->parts[BODY_ENTRY] += c->entries;
+	t->parts[BODY_RETURN] += c->returns;
+	t->parts[BODY_FAILURE] += c->failures;
+	if (check_state.failures != before)
+		fprintf(stderr, "... malloc(%#" PRIx64 ") is %#" PRIx64 "\n", c->size,
+			result);
+	/* It would be the same of thousands. */
+	REQUIRE(check_state.failures < 20);
+}
+
+/* The thread has come to malloc(). */
+static void follow_call(struct tracer *t, pid_t tid)
+{
+	struct user_regs_struct r = registers_of(tid);
+	struct call c = {.tid = tid,
+			 .size = r.rdi,
+			 .return_sp = r.rsp,
+			 .return_address = (uint64_t)peek(tid, r.rsp)};
+
+	while (r.rip != c.return_address || r.rsp != c.return_sp + sizeof(uint64_t)) {
+		if (r.rip < t->start || r.rip >= t->end) {
+			r = step_over(t, tid, &r);
+			continue;
+		}
+		for (size_t i = 0; i < t->body->count; i++)
+			if (r.rip == t->start + t->body->sites[i].delta)
+				see_site(t, &c, i, &r);
+		REQUIRE(!ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL));
+		wait_trap(tid);
+		r = registers_of(tid);
+	}
+	check_call(t, &c, r.rax);
+}
+
+/* Run up to the tracee's end; of its threads one runs at a time. */
+static void follow_calls(struct tracer *t)
+{
+	int status;
+	pid_t tid;
+
+	stop_at(t->pid, t->start);
+	REQUIRE(!ptrace(PTRACE_CONT, t->pid, NULL, NULL));
+	while ((tid = waitpid(-1, &status, __WALL)) > 0) {
+		long signal = 0;
+
+		if (WIFEXITED(status) || WIFSIGNALED(status)) {
+			if (tid != t->pid)
+				continue;
+			CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+			return;
+		}
+		REQUIRE(WIFSTOPPED(status));
+		if (WSTOPSIG(status) == SIGTRAP && !(status >> 16) &&
+		    registers_of(tid).rip == t->start)
+			follow_call(t, tid);
+		else if (WSTOPSIG(status) == SIGSTOP)
+			stop_at(tid, t->start); /* a new thread */
+		else if (WSTOPSIG(status) != SIGTRAP)
+			signal = WSTOPSIG(status);
+		REQUIRE(!ptrace(PTRACE_CONT, tid, NULL, (void *)signal));
+	}
+	CHECK_FAIL("the tracee is gone");
+}
+
+/* --- a run -------------------------------------------------------------------------- */
+
+struct library {
+	const char *name, *path;
+	const char *linker; /* NULL: the one of this program, which finds the library */
+	const char *folder; /* of the library, with `linker` */
+};
+
+/* The function and its sites in a library's file. */
+struct function {
+	struct elf_symbol symbol;
+	char build_id[64];
+	struct body body;
+	const char *why; /* there are no sites */
+};
+
+struct other_text {
+	struct elf_file *file;
+	uint64_t offset; /* of the function */
+};
+
+static size_t read_other(void *arg, int64_t offset, uint8_t *ret, size_t size)
+{
+	const struct other_text *text = arg;
+
+	return elf_file_read(text->file, text->offset + (uint64_t)offset, ret, size);
+}
+
+/* False: no such file. */
+static bool read_function(const char *path, struct function *ret)
+{
+	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+	_cleanup_(error_destroyp) struct error *error = elf_file_open(path, &file);
+	static const char *const names[] = {"malloc"};
+	uint8_t code[FLOW_CODE_MAX];
+
+	*ret = (struct function){.why = "it is too long"};
+	if (error)
+		return false;
+	REQUIRE(!elf_file_find_functions(file, names, 1, &ret->symbol));
+	REQUIRE(ret->symbol.name && ret->symbol.size_bytes > 0);
+	if (elf_file_build_id(file))
+		snprintf(ret->build_id, sizeof(ret->build_id), "%s",
+			 elf_file_build_id(file));
+	if (ret->symbol.size_bytes > sizeof(code))
+		return true;
+	REQUIRE(elf_file_read(file, ret->symbol.file_offset, code,
+			      (size_t)ret->symbol.size_bytes) == ret->symbol.size_bytes);
+	const struct flow_text text = {
+		code, (size_t)ret->symbol.size_bytes, read_other,
+		&(struct other_text){file, ret->symbol.file_offset}};
+
+	ret->why = body_find(&text, place_kernel_emulates(6, 18), &ret->body);
+	return true;
+}
+
+static void print_sites(const char *name, const struct function *f)
+{
+	static const char *const parts[] = {"?",      "whole",   "entry",
+					    "return", "failure", "stop"};
+
+	if (f->why)
+		printf("     %s: no sites: %s\n", name, f->why);
+	for (size_t i = 0; i < f->body.count; i++) {
+		const struct body_site *s = &f->body.sites[i];
+
+		printf("     %s: %-7s at %#" PRIx64 " (+%u) sp+%d size:%u %s\n", name,
+		       parts[s->part], f->symbol.address + s->delta, s->delta,
+		       s->sp_delta, s->size_reg, s->reason);
+	}
+}
+
+/* Where malloc() is in the tracee; 0: the library is not mapped yet. */
+static uint64_t find_in_memory(pid_t pid, const struct function *f)
+{
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	struct proc_maps maps = {0};
+	uint64_t ret = 0, offset = f->symbol.file_offset;
+
+	REQUIRE(!proc_open(pid, &proc));
+	REQUIRE(!proc_read_maps(proc, &maps));
+	vec_foreach (m, &maps.mappings) {
+		const char *file = strrchr(m->path, '/');
+
+		if (m->executable && file && !strcmp(file, "/libc.so.6") &&
+		    offset >= m->file_offset &&
+		    offset - m->file_offset < m->end - m->start)
+			ret = m->start + (offset - m->file_offset);
+	}
+	proc_maps_deinit(&maps);
+	return ret;
+}
+
+/* Start this program once more; false: nobody may be traced here. */
+static bool start(const struct library *library, const char *tunables, pid_t *ret)
+{
+	char self[4096];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int status;
+
+	REQUIRE(length > 0);
+	self[length] = '\0';
+	fflush(stdout);
+	*ret = fork();
+	REQUIRE(*ret >= 0);
+	if (*ret == 0) {
+		if (tunables)
+			setenv("GLIBC_TUNABLES", tunables, 1);
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(2);
+		if (library->linker)
+			execl(library->linker, library->linker, "--library-path",
+			      library->folder, self, CALLS, NULL);
+		else
+			execl(self, self, CALLS, NULL);
+		_exit(3);
+	}
+	REQUIRE(waitpid(*ret, &status, 0) == *ret);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+		return false;
+	REQUIRE(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	REQUIRE(!ptrace(PTRACE_SETOPTIONS, *ret, NULL,
+			(void *)(long)(PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)));
+	return true;
+}
+
+/* Up to the system call with which the linker maps the library: from then on each call is
+ * seen, the first one of all too. */
+static uint64_t run_to_library(pid_t pid, const struct function *f)
+{
+	uint64_t address = 0;
+	int status;
+
+	while (!address) {
+		REQUIRE(!ptrace(PTRACE_SYSCALL, pid, NULL, NULL));
+		REQUIRE(waitpid(pid, &status, 0) == pid);
+		REQUIRE(WIFSTOPPED(status));
+		address = find_in_memory(pid, f);
+	}
+	return address;
+}
+
+static void run(const struct library *library, const struct function *f,
+		const char *tunables, struct tracer *t)
+{
+	if (!start(library, tunables, &t->pid))
+		check_skip("ptrace(2) is not allowed here");
+	t->body = &f->body;
+	t->start = run_to_library(t->pid, f);
+	t->end = t->start + f->symbol.size_bytes;
+	follow_calls(t);
+}
+
+/* As it is, without the threads' caches, and with one arena for all of them. */
+static const char *const tunables[] = {NULL, "glibc.malloc.tcache_count=0",
+				       "glibc.malloc.arena_max=1"};
+
+/* Whatever is found in the library holds of its calls. */
+static void judge(const struct library *library, const struct function *f, unsigned runs)
+{
+	struct tracer t = {0};
+
+	for (unsigned i = 0; i < runs; i++)
+		run(library, f, tunables[i], &t);
+	printf("     %s: %u calls, %u failed; hits:", library->name, t.calls,
+	       t.failed_calls);
+	for (size_t i = 0; i < f->body.count; i++) {
+		enum body_part part = f->body.sites[i].part;
+
+		printf(" +%u:%u", f->body.sites[i].delta, t.hits[i]);
+		/* Each of what there is was seen, and nothing that must not be. */
+		CHECK(part == BODY_STOP ? !t.hits[i] : t.parts[part] > 0);
+	}
+	printf("\n");
+	CHECK(t.calls > 1300 * runs);
+	CHECK(t.failed_calls > 20 * runs);
+	CHECK(t.parts[BODY_WHOLE] > 100 * runs);
+	CHECK(t.parts[BODY_FAILURE] > 0);
+}
+
+/* --- the libraries ------------------------------------------------------------------ */
+
+/* Sites that were read off the disassembly: every way to each `ret` of it comes by one of
+ * WHOLE, RETURN and FAILURE. */
+static const struct known {
+	const char *build_id;
+	struct {
+		enum body_part part;
+		uint32_t delta;
+		uint8_t size_reg;
+	} sites[BODY_SITES_MAX];
+} known[] = {
+	/* glibc 2.36-9+deb12u14 */
+	{"93ac61ec5a8eb1396f9fbd350e3169a558528a40",
+	 {
+		 /* before the failed assertions and malloc_printerr() */
+		 {BODY_STOP, 510, PLACE_NO_REGISTER},
+		 {BODY_STOP, 684, PLACE_NO_REGISTER},
+		 {BODY_STOP, 752, PLACE_NO_REGISTER},
+		 /* too large, or the only arena has none; no arena has */
+		 {BODY_FAILURE, 556, PLACE_NO_REGISTER},
+		 {BODY_FAILURE, 659, PLACE_NO_REGISTER},
+		 /* test $2,%dl; jne: chunk_is_mmapped(), with threads and without */
+		 {BODY_RETURN, 183, PLACE_NO_REGISTER},
+		 {BODY_RETURN, 426, PLACE_NO_REGISTER},
+		 /* cmpb $0,__libc_single_threaded; jne */
+		 {BODY_ENTRY, 98, INSN_RBX},
+		 /* test $15,%al; jne: aligned_OK() of tcache_get() */
+		 {BODY_WHOLE, 343, INSN_RBX},
+	 }},
+};
+
+/* False: the library is not one of those. */
+static bool check_known(const struct function *f)
+{
+	for (size_t i = 0; i < COUNT(known); i++) {
+		if (strcmp(known[i].build_id, f->build_id))
+			continue;
+		CHECK(!f->why);
+		for (size_t k = 0; k < BODY_SITES_MAX && known[i].sites[k].part; k++) {
+			REQUIRE(k < f->body.count);
+			CHECK_INT(f->body.sites[k].part, known[i].sites[k].part);
+			CHECK_INT(f->body.sites[k].delta, known[i].sites[k].delta);
+			CHECK_INT(f->body.sites[k].size_reg, known[i].sites[k].size_reg);
+			CHECK_INT(f->body.count > k + 1,
+				  k + 1 < BODY_SITES_MAX && known[i].sites[k + 1].part);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* Why there is nothing to judge on this machine. */
+static const char *nothing;
+
+static void this_machine(void)
+{
+	static const char *const paths[] = {"/lib/x86_64-linux-gnu/libc.so.6",
+					    "/lib64/libc.so.6"};
+	struct function f;
+
+	for (size_t i = 0; i < COUNT(paths); i++) {
+		const struct library library = {.name = "glibc", .path = paths[i]};
+
+		if (!read_function(paths[i], &f))
+			continue;
+		print_sites(library.name, &f);
+		if (!check_known(&f) && f.why)
+			nothing = "nothing is known of this machine's C library, and no "
+				  "sites are found in it";
+		if (!f.why)
+			judge(&library, &f, COUNT(tunables));
+		return;
+	}
+	nothing = "no glibc is here";
+}
+
+/* As for unit.plan.place_releases. */
+static void other_releases(void)
+{
+	static const char *const releases[] = {"ubuntu-22.04", "ubuntu-24.04",
+					       "debian-13"};
+	const char *dir = getenv("MEMTRACE_TEST_LIBRARIES");
+	unsigned there = 0;
+
+	for (size_t i = 0; dir && i < COUNT(releases); i++) {
+		_cleanup_(freep) char *folder = NULL, *path = NULL, *linker = NULL;
+		struct function f;
+
+		REQUIRE(asprintf(&folder, "%s/%s", dir, releases[i]) > 0);
+		REQUIRE(asprintf(&path, "%s/libc.so.6", folder) > 0);
+		REQUIRE(asprintf(&linker, "%s/ld-linux-x86-64.so.2", folder) > 0);
+
+		const struct library library = {releases[i], path, linker, folder};
+
+		if (!read_function(path, &f))
+			continue;
+		there++;
+		print_sites(library.name, &f);
+		/* The packages of Ubuntu are always the same. */
+		CHECK(!f.why || strncmp(releases[i], "ubuntu", 6) != 0);
+		if (!f.why)
+			judge(&library, &f, 1);
+	}
+	printf("     %u of %zu other releases\n", there, COUNT(releases));
+}
+
+int main(int argc, char *argv[])
+{
+	/* Without what looks for leaks then, and cannot in a tracee. */
+	if (argc > 1 && !strcmp(argv[1], CALLS))
+		_exit(make_calls());
+	RUN(other_releases);
+	RUN(this_machine);
+	if (nothing && !check_state.failures)
+		check_skip(nothing);
+	return check_done();
+}
+
+#endif
