@@ -492,7 +492,9 @@ struct abi_walk_word {
 /* What a walk began with. */
 struct abi_walk_start {
 	uint64_t pc, sp, bp;
-	uint64_t whose; /* slot << 8 | allocator */
+	uint64_t bp_counts; /* all ones; 0: bp was read from the stack before it mattered
+			     */
+	uint64_t whose;     /* slot << 8 | allocator */
 	uint64_t code_changes;
 };
 

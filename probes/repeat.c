@@ -38,6 +38,7 @@ ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
 	ret->pc = w->regs.pc;
 	ret->sp = w->regs.sp;
 	ret->bp = w->regs.bp;
+	ret->bp_counts = ~0ull;
 	ret->whose = (u64)t->slot << 8 | allocator;
 #ifdef UNWIND_RULES
 	ret->code_changes = w->code_changes;
@@ -159,7 +160,8 @@ ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 			       const struct abi_walk_start *start)
 {
 	u64 differs = (start->pc ^ s->start.pc) | (start->sp ^ s->start.sp) |
-		      (start->bp ^ s->start.bp) | (start->whose ^ s->start.whose) |
+		      ((start->bp ^ s->start.bp) & s->start.bp_counts) |
+		      (start->whose ^ s->start.whose) |
 		      (start->code_changes ^ s->start.code_changes);
 
 #ifdef UNWIND_RULES
@@ -191,6 +193,9 @@ ALWAYS_INLINE void walk_remember(const struct walk *w, struct abi_scratch *s,
 		return;
 	}
 	s->start = *start;
+#ifdef UNWIND_RULES
+	s->start.bp_counts = w->bp_counts;
+#endif
 	s->number = number;
 	s->read_count = noted;
 	s->word_count = 0;

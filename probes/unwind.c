@@ -40,6 +40,7 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 #ifdef UNWIND_RULES
 	w->interrupted = WALK_EXACT || w->inside ? ABI_RULE_INTERRUPTED : 0;
 	w->code_changes = w->process->code_changes;
+	w->bp_counts = ~0ull;
 #endif
 }
 
@@ -179,8 +180,11 @@ ALWAYS_INLINE int walk_leave(struct walk *w, const struct tracee *t)
 {
 	u64 rule = rule_find(t, ABI_RULE_KEY(t->slot, w->regs.pc, ABI_RULE_INTERRUPTED));
 
-	if (rule & UNWIND_PLAIN)
+	if (rule & UNWIND_PLAIN) {
+		/* The allocator has saved the caller's, and uses the register. */
+		w->bp_counts = forget(&w->words[6], unwind_bp_counts(rule));
 		return walk_step_plain(w, rule);
+	}
 	w->end = WALK_MISSED;
 	return 0;
 }

@@ -202,6 +202,13 @@ static inline uint64_t unwind_bp_kept(uint64_t rule)
 	return (rule >> 6 & ~(rule >> 5) & 1) - 1;
 }
 
+/* 0 when the caller's frame is found by a plain rule without what bp holds, else all
+ * ones. */
+static inline uint64_t unwind_bp_counts(uint64_t rule)
+{
+	return -((rule | ~(rule >> 5)) & 1);
+}
+
 /* True when bp is saved, and not beside the return address. */
 static inline int unwind_bp_is_apart(uint64_t rule)
 {

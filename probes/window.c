@@ -32,6 +32,7 @@ struct walk {
 #ifdef UNWIND_RULES
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
 	u64 inside;       /* it begins in the allocator: no frame of the stack */
+	u64 bp_counts;    /* abi_walk_start */
 	u64 code_changes; /* of the process, when the walk began */
 #ifdef EVENTS
 	u64 leading; /* frames of the kernel, stored before */
