@@ -158,6 +158,33 @@ static void mimalloc(void)
 	run("allocators", "libmimalloc.so.2", "");
 }
 
+/* Where nothing says how to find the caller from inside malloc, nothing is probed there.
+ */
+static void without_unwind_information(void)
+{
+	char *path = live_path("no_unwind_information"), *from = NULL;
+
+	REQUIRE(asprintf(&from, "%s/allocators_static", ALLOCATORS_DIR) > 0);
+
+	const char *const argv[] = {"objcopy",
+				    "--remove-section=.eh_frame",
+				    "--remove-section=.eh_frame_hdr",
+				    from,
+				    path,
+				    NULL};
+	struct live_process *objcopy = live_start(argv);
+
+	REQUIRE(live_wait(objcopy, 30) == 0);
+	live_destroy(objcopy);
+
+	struct live_process *target = target_start(path);
+
+	count(target, FEW_ROUNDS, "", true, false);
+	live_destroy(target);
+	free(from);
+	free(path);
+}
+
 /* The glibc of another release, under its own dynamic linker, where scripts/test has
  * fetched it: Ubuntu's functions begin with endbr64. */
 static void glibc_of(const char *release, bool inside)
@@ -236,6 +263,7 @@ int main(void)
 {
 	live_require_root();
 	RUN(glibc);
+	RUN(without_unwind_information);
 	RUN(libstdcxx);
 	RUN(musl);
 	RUN(jemalloc);

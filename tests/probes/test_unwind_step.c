@@ -200,6 +200,10 @@ static void plain_steps(void)
 				  mode == UNWIND_BP_BELOW ? UINT64_MAX : 0);
 			CHECK_INT(unwind_bp_is_apart(rule),
 				  mode == UNWIND_BP_AT_CFA || mode == UNWIND_BP_AT_BP);
+			if (rule & UNWIND_PLAIN)
+				CHECK_INT(unwind_bp_counts(rule),
+					  t == 1 || mode == UNWIND_BP_SAME ? UINT64_MAX
+									   : 0);
 			if (unwind_derefs(rule))
 				cfa = unwind_cfa_from(rule, 0x3008);
 			if (!(rule & UNWIND_PLAIN))
