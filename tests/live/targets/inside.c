@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Calls of malloc that come to an unusual end between where they begin and where they
+ * have their result. For each line on stdin the work that argv[1] names is done, and what
+ * was counted is said in a line of JSON.
+ *
+ * A seccomp filter stops malloc at the mmap() that a large block takes, by a signal: its
+ * handler runs in the middle of malloc.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "simple.h"
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define JUMPS    10
+#define CALLS    100
+#define REFUSED  1000
+#define LARGE    5000000
+#define TRAPPED  4000000
+
+static struct {
+	unsigned long allocations, frees, failures, jumps;
+} truth;
+
+static sigjmp_buf before_call;
+static char *in_handler[2 * JUMPS];
+static size_t in_handler_count;
+
+static void counted_free(void *block)
+{
+	if (!block)
+		return;
+	free(block);
+	truth.frees++;
+}
+
+static void *counted(void *block)
+{
+	if (block)
+		truth.allocations++;
+	else
+		truth.failures++;
+	return block;
+}
+
+static void jump_out(int signal, siginfo_t *info, void *context)
+{
+	(void)signal, (void)info, (void)context;
+	siglongjmp(before_call, 1);
+}
+
+static void allocate(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *ucontext = context;
+
+	(void)signal, (void)info;
+	in_handler[in_handler_count++] = counted(strdup("by libc, in the handler"));
+	in_handler[in_handler_count++] = counted(malloc(77));
+	/* malloc has another way then. */
+#if defined(__aarch64__)
+	ucontext->uc_mcontext.regs[0] = (unsigned long)-ENOMEM;
+#else
+	ucontext->uc_mcontext.gregs[REG_RAX] = -ENOMEM;
+#endif
+}
+
+static void trap_large_blocks(void (*handler)(int, siginfo_t *, void *))
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, TRAPPED, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	struct sigaction action = {.sa_sigaction = handler,
+				   .sa_flags = SA_SIGINFO | SA_NODEFER};
+
+	if (sigaction(SIGSYS, &action, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(2);
+}
+
+/* Calls from libc itself and from here, with stacks deeper than where malloc was left:
+ * what that left behind is above them. */
+NOINLINE static void call_deep(int depth)
+{
+	volatile char stack[256];
+
+	stack[0] = (char)depth;
+	if (depth) {
+		call_deep(depth - 1);
+	} else {
+		for (int i = 0; i < CALLS; i++) {
+			counted_free(counted(strdup("0123456789")));
+			counted_free(counted(malloc(10)));
+		}
+	}
+	stack[1] = stack[0];
+}
+
+static void large_blocks(void)
+{
+	for (volatile int i = 0; i < JUMPS; i++) {
+		if (!sigsetjmp(before_call, 1))
+			counted_free(counted(malloc(LARGE)));
+		else
+			truth.jumps++;
+		call_deep(20);
+	}
+	for (size_t i = 0; i < in_handler_count; i++)
+		counted_free(in_handler[i]);
+}
+
+static void jumps(void)
+{
+	trap_large_blocks(jump_out);
+	large_blocks();
+}
+
+static void handler(void)
+{
+	trap_large_blocks(allocate);
+	large_blocks();
+}
+
+/* As many calls of each: refused at once, refused late, small and larger. */
+static void refused(void)
+{
+	static const volatile size_t sizes[] = {SIZE_MAX, (size_t)1 << 62, 50, 500};
+
+	for (int i = 0; i < REFUSED; i++) {
+		for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); k++)
+			counted_free(counted(malloc(sizes[k])));
+	}
+}
+
+/* The list of freed blocks goes on where no block can be: glibc sees it and aborts. */
+static void corrupt(void)
+{
+	char *volatile one = counted(malloc(100)), *volatile other = counted(malloc(100));
+
+	counted_free(one);
+	counted_free(other);
+	*(uintptr_t *)other = ((uintptr_t)other >> 12) ^ ((uintptr_t)one + 1);
+	one = counted(malloc(100));
+	other = counted(malloc(100));
+}
+
+int main(int argc, char *argv[])
+{
+	static const struct {
+		const char *name;
+		void (*work)(void);
+	} works[] = {{"jumps", jumps},
+		     {"handler", handler},
+		     {"refused", refused},
+		     {"corrupt", corrupt}};
+	char line[200], c;
+
+	say("{\"ready\":\"inside\"}\n");
+	while (read(STDIN_FILENO, &c, 1) == 1) {
+		if (c != '\n')
+			continue;
+		for (size_t i = 0; i < sizeof(works) / sizeof(*works); i++) {
+			if (argc == 2 && !strcmp(argv[1], works[i].name))
+				works[i].work();
+		}
+		snprintf(line, sizeof(line),
+			 "{\"allocations\":%lu,\"frees\":%lu,\"failures\":%lu,"
+			 "\"jumps\":%lu}\n",
+			 truth.allocations, truth.frees, truth.failures, truth.jumps);
+		say(line);
+	}
+	return 0;
+}
