@@ -613,7 +613,7 @@ struct abi_miss {
 
 /* A return address that a pending return probe has replaced by its own. */
 struct abi_replacement {
-	uint64_t at; /* where it was */
+	uint64_t at; /* where it was; 0: something else is there by now */
 	uint64_t return_address;
 };
 

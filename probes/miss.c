@@ -120,11 +120,27 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
 /* --- what goes with it ------------------------------------------------------------ */
 
 #ifdef OFFSET_TASK_UTASK
+#ifdef OFFSET_XOL_VADDR
+/* 0 where the trampoline of return probes is not, any more: a call that was left by
+ * longjmp has its record until the next one with a return probe, and what others have put
+ * there since is theirs. */
+ALWAYS_INLINE u64 miss_replaced_at(u64 at, u64 trampoline)
+{
+	u64 word = 0;
+
+	bpf_probe_read_user(&word, 8, (void *)at);
+	return unless(word ^ trampoline, at);
+}
+#else
+#define miss_replaced_at(at, trampoline) (at)
+#define trampoline_address()             0
+#endif
+
 /* The return addresses that pending return probes have replaced, innermost first
  * (include/linux/uprobes.h, struct return_instance). Their number. */
 ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 {
-	u64 utask = 0, instance = 0, next = 0;
+	u64 utask = 0, instance = 0, next = 0, trampoline = 0;
 	u32 i;
 
 	bpf_probe_read_kernel(&utask, 8,
@@ -132,6 +148,9 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 	if (utask)
 		bpf_probe_read_kernel(&instance, 8,
 				      (void *)(utask + OFFSET_UTASK_INSTANCES));
+	if (instance)
+		trampoline = trampoline_address();
+	trampoline = forget(&r->words[1], trampoline);
 #pragma clang loop unroll(disable)
 	for (i = 0; i < ABI_MISS_REPLACEMENTS; i++) {
 		struct abi_replacement *to = &r->more.replacement[i];
@@ -140,6 +159,7 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 			break;
 		bpf_probe_read_kernel(&to->at, 8,
 				      (void *)(instance + OFFSET_INSTANCE_STACK));
+		to->at = miss_replaced_at(to->at, trampoline);
 		bpf_probe_read_kernel(&to->return_address, 8,
 				      (void *)(instance + OFFSET_INSTANCE_RETURN));
 		bpf_probe_read_kernel(&next, 8,

@@ -18,6 +18,11 @@
 #define FEW_ROUNDS 5    /* of the same functions otherwise, or in another release */
 #define CALLS      4000 /* of each function in a round, one half of them kept */
 
+/* As memtrace is used, and not as it is tested mostly. */
+#define BY_RULES "--unwind auto"
+/* Faster, and without probes inside of functions. */
+#define BY_FP "--unwind fp"
+
 /* How many of the places see a whole call inside its function. */
 static unsigned print_places(pid_t pid, const char *options)
 {
@@ -88,6 +93,11 @@ static void count(struct live_process *target, unsigned rounds, const char *opti
 	json_decref(answer);
 }
 
+static unsigned rounds_of(const char *options)
+{
+	return strcmp(options, BY_RULES) && strcmp(options, BY_FP) ? FEW_ROUNDS : ROUNDS;
+}
+
 /* `preload`: base name of a library, or NULL. `wrapped`: calls come through code without
  * frame pointers, so that stacks do not show the call path. `inside` as for count(). */
 static void run_wrapped(const char *program, const char *preload, const char *options,
@@ -107,7 +117,7 @@ static void run_wrapped(const char *program, const char *preload, const char *op
 
 		unsetenv("LD_PRELOAD");
 		printf("     %s %s %s\n", program, preload ? preload : "", options);
-		count(target, *options ? FEW_ROUNDS : ROUNDS, options, wrapped, inside);
+		count(target, rounds_of(options), options, wrapped, inside);
 		live_destroy(target);
 	}
 	free(path);
@@ -116,46 +126,46 @@ static void run_wrapped(const char *program, const char *preload, const char *op
 
 static void run(const char *program, const char *preload, const char *options)
 {
-	/* With these it is traced in other ways; else glibc's is in each of them. */
-	run_wrapped(program, preload, options, false, !*options);
+	/* With others it is traced in other ways; else glibc's is in each of them. */
+	run_wrapped(program, preload, options, false, !strcmp(options, BY_RULES));
 }
 
 static void glibc(void)
 {
-	run("allocators", NULL, "");
+	run("allocators", NULL, BY_RULES);
+	run("allocators", NULL, BY_FP);
 	run("allocators", NULL, "--mappings");
 	run("allocators", NULL, "--attach perf");
-	run("allocators", NULL, "--unwind fp");
 	run("allocators", NULL, "--tables hashes");
-	run("allocators_static", NULL, "");
+	run("allocators_static", NULL, BY_RULES);
 }
 
 static void libstdcxx(void)
 {
-	run_wrapped("allocators", "libstdc++.so.6", "", true, true);
+	run_wrapped("allocators", "libstdc++.so.6", BY_RULES, true, true);
 }
 
 static void musl(void)
 {
-	run_wrapped("allocators_musl_static", NULL, "", false, false);
-	run_wrapped("allocators_musl_dynamic", NULL, "", false, false);
+	run("allocators_musl_static", NULL, BY_FP);
+	run("allocators_musl_dynamic", NULL, BY_FP);
 }
 
 static void jemalloc(void)
 {
-	run("allocators", "libjemalloc.so.2", "");
-	run("allocators_jemalloc", NULL, "");
-	run("allocators_je", NULL, "");
+	run("allocators", "libjemalloc.so.2", BY_FP);
+	run("allocators_jemalloc", NULL, BY_FP);
+	run("allocators_je", NULL, BY_FP);
 }
 
 static void tcmalloc(void)
 {
-	run("allocators", "libtcmalloc_minimal.so.4", "");
+	run("allocators", "libtcmalloc_minimal.so.4", BY_FP);
 }
 
 static void mimalloc(void)
 {
-	run("allocators", "libmimalloc.so.2", "");
+	run("allocators", "libmimalloc.so.2", BY_FP);
 }
 
 /* Where nothing says how to find the caller from inside malloc, nothing is probed there.
@@ -179,7 +189,7 @@ static void without_unwind_information(void)
 
 	struct live_process *target = target_start(path);
 
-	count(target, FEW_ROUNDS, "", true, false);
+	count(target, FEW_ROUNDS, BY_RULES, true, false);
 	live_destroy(target);
 	free(from);
 	free(path);
@@ -207,7 +217,7 @@ static void glibc_of(const char *release, bool inside)
 		/* A program linked with a newer glibc does not run under an older one. */
 		if (ready) {
 			printf("     glibc of %s\n", release);
-			count(target, FEW_ROUNDS, "", false, inside);
+			count(target, FEW_ROUNDS, BY_RULES, false, inside);
 		} else {
 			printf("  SKIPPED: %s: %s\n", release, live_stderr(target));
 		}
