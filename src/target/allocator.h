@@ -34,7 +34,7 @@ enum alloc_effect {
 	EFFECT_FREE_TOLD = 10,
 };
 
-#define ARG_NONE 0xff
+#define ARG_NONE    0xff
 
 #define LABEL_GLIBC "glibc" /* of its malloc, also in a program linked statically */
 

@@ -13,7 +13,8 @@ struct empty_probes;
 struct empty_probes *empty_probes_attach(pid_t pid);
 /* The same, but inside the functions where memtrace has probes there. */
 struct empty_probes *inside_probes_attach(pid_t pid);
-/* As empty_probes_attach(), but for returns, which ask for the stack by bpf_get_stackid(). */
+/* As empty_probes_attach(), but for returns, which ask for the stack by
+ * bpf_get_stackid(). */
 struct empty_probes *stackid_probes_attach(pid_t pid);
 /* Take them away; the ms that it took. */
 double empty_probes_detach(struct empty_probes *probes);

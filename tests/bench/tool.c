@@ -19,7 +19,7 @@
 #define PAIRS_TIMEOUT_S 120
 
 /* A probe may be some instructions behind the entry. */
-#define CODE_BYTES       64
+#define CODE_BYTES       768 /* of a function: probes may be anywhere inside */
 
 #define PEER             "memleak-bpfcc"
 #define MAX_ARGS         16
