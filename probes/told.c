@@ -51,7 +51,7 @@ ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
 				  u64 meaning, u64 address, u64 size_bytes,
 				  u64 weight_bytes)
 {
-	struct abi_pending p = {};
+	struct abi_block block = {};
 	u64 key = tracee_key(t, address);
 
 	if (!key) {
@@ -59,8 +59,9 @@ ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
 		return;
 	}
 	free_is_over(t->caller);
-	p.size_bytes = weight_bytes ? weight_bytes : size_bytes;
-	if (!is_in_bounds(size_bytes) || !is_drawn(p.size_bytes)) {
+	if (!weight_bytes)
+		weight_bytes = size_bytes;
+	if (!is_in_bounds(size_bytes) || !is_drawn(weight_bytes)) {
 		traffic_other_event(t);
 		return;
 	}
@@ -68,9 +69,9 @@ ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
 	u32 tid = tracee_begins(t);
 	u32 stack = stack_intern(t, ctx, ABI_SITE_ALLOCATOR(meaning), 0);
 
-	block_allocated(&p, tid, stack);
-	if (live_put(t->ctl, key, 0, &p.old))
-		traffic_allocated(t, key, &p.old);
+	block_allocated(&block, weight_bytes, tid, stack);
+	if (live_put(t->ctl, key, 0, &block))
+		traffic_allocated(t, key, &block);
 }
 
 int on_told(struct pt_regs *ctx)

@@ -22,7 +22,7 @@
 
 #include "simple.h"
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 #define JUMPS    10
 #define CALLS    100
 #define REFUSED  1000

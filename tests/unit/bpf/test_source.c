@@ -86,6 +86,7 @@ static void only_wanted_programs_are_there(void)
 		[SOURCE_ON_RETURN] = "-DWITH_ON_RETURN",
 		[SOURCE_ON_CALL] = "-DWITH_ON_CALL",
 		[SOURCE_ON_FREE] = "-DWITH_ON_FREE",
+		[SOURCE_ON_BODY] = "-DWITH_ON_BODY",
 	};
 	struct source_options options = defaults();
 	struct meanings meanings = {0};
