@@ -14,6 +14,17 @@ ALWAYS_INLINE void block_allocated(struct abi_block *block, u64 size_bytes, u32 
 		       size_bytes);
 }
 
+/* The same of a block that is known all at once, and has no record yet. */
+ALWAYS_INLINE void block_recorded(const struct tracee *t, u64 key, u64 size_bytes,
+				  u32 tid, u32 stack)
+{
+	struct abi_block block = {};
+
+	block_allocated(&block, size_bytes, tid, stack);
+	if (live_put(t->ctl, key, 0, &block))
+		traffic_allocated(t, key, &block);
+}
+
 ALWAYS_INLINE void block_freed(u64 size_bytes)
 {
 	count_both(ABI_FREES, 1, ABI_FREED_BYTES, size_bytes);

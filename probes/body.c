@@ -43,8 +43,8 @@ ALWAYS_INLINE int body_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	return 0;
 }
 
-/* A call that has no record comes to the site: is it one of its own? What there is is of
- * another call then, or of one that is not known. */
+/* Is the call, which has no record, part of the one that `p` describes? When that is not
+ * running any more its record goes. */
 ALWAYS_INLINE int body_is_nested(const struct tracee *t, struct abi_pending *p, u64 sp)
 {
 	if (!p)
@@ -74,8 +74,8 @@ ALWAYS_INLINE int body_whole(const struct tracee *t, struct pt_regs *ctx, u64 me
 	return 1;
 }
 
-/* A call fails that comes by no site of the entry: it asks for more than any block can
- * have (plan/body.h), however much that is. */
+/* A call fails that came by no site of the entry, so that nobody knows how much it asked
+ * for. It is filtered as one that asks for all there is: mostly it does. */
 ALWAYS_INLINE int body_is_refused(const struct tracee *t, struct pt_regs *ctx,
 				  u64 meaning, struct abi_pending *p,
 				  struct body_call *c)
@@ -110,18 +110,6 @@ ALWAYS_INLINE int body_rest(const struct tracee *t, struct pt_regs *ctx, u64 mea
 	return 1;
 }
 
-/* The call makes a block. */
-ALWAYS_INLINE void body_allocated(const struct tracee *t, const struct body_call *c,
-				  u32 stack)
-{
-	struct abi_block block = {};
-	u64 key = ABI_KEY(t->slot, c->result);
-
-	block_allocated(&block, c->size_bytes, c->tid, stack);
-	if (live_put(t->ctl, key, 0, &block))
-		traffic_allocated(t, key, &block);
-}
-
 int on_body(struct pt_regs *ctx)
 {
 	struct tracee t;
@@ -150,7 +138,10 @@ int on_body(struct pt_regs *ctx)
 		count(ABI_FAILURES, 1);
 	if (!c.result || c.skip)
 		return 0;
-	body_allocated(&t, &c, stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(meaning), 1));
+
+	u32 stack = stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(meaning), 1);
+
+	block_recorded(&t, ABI_KEY(t.slot, c.result), c.size_bytes, c.tid, stack);
 	return 0;
 }
 #endif

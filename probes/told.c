@@ -51,7 +51,6 @@ ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
 				  u64 meaning, u64 address, u64 size_bytes,
 				  u64 weight_bytes)
 {
-	struct abi_block block = {};
 	u64 key = tracee_key(t, address);
 
 	if (!key) {
@@ -69,9 +68,7 @@ ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
 	u32 tid = tracee_begins(t);
 	u32 stack = stack_intern(t, ctx, ABI_SITE_ALLOCATOR(meaning), 0);
 
-	block_allocated(&block, weight_bytes, tid, stack);
-	if (live_put(t->ctl, key, 0, &block))
-		traffic_allocated(t, key, &block);
+	block_recorded(t, key, weight_bytes, tid, stack);
 }
 
 int on_told(struct pt_regs *ctx)
