@@ -37,6 +37,7 @@ static void check_last(const json_t *report, const char *cause, int sequence)
 
 static void count_ends_the_run(void)
 {
+	long long since_ns = 0;
 	double start_s = live_now_s();
 	struct live_process *memtrace = memtrace_start_plain(
 		live_pid(oracle), "--format json --interval 0.3 --count 3");
@@ -53,12 +54,13 @@ static void count_ends_the_run(void)
 			CHECK(json_is_false(live_get(report, "final")));
 			CHECK_INT(live_int(report, "sequence"), i);
 		}
-		CHECK(live_int(report, "since_previous_ns") > 200000000);
-		CHECK(live_int(report, "since_previous_ns") < 2000000000);
+		since_ns += live_int(report, "since_previous_ns");
 		json_decref(report);
 	}
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
-	CHECK(live_now_s() - start_s < 10);
+	/* One may come late, and then the next one after less than the interval. */
+	CHECK(since_ns > 750000000);
+	CHECK((double)since_ns < (live_now_s() - start_s) * 1e9);
 	live_destroy(memtrace);
 	check_untouched();
 }
@@ -66,14 +68,14 @@ static void count_ends_the_run(void)
 static void duration_ends_the_run(void)
 {
 	struct live_process *memtrace = memtrace_start_plain(
-		live_pid(oracle), "--format json -i 3600 --duration 1");
+		live_pid(oracle), "--format json -i 3600 --duration 2");
 
 	REQUIRE(live_wait_stderr(memtrace, STANDS, TIMEOUT_S));
 	double start_s = live_now_s();
 	json_t *report = live_read_json(memtrace, TIMEOUT_S);
 	REQUIRE(report);
 	double took_s = live_now_s() - start_s;
-	CHECK(took_s > 0.7 && took_s < 3);
+	CHECK(took_s > 1);
 	check_last(report, "duration", 1);
 	json_decref(report);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
@@ -86,7 +88,6 @@ static void check_signal(int signal, const char *options)
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
 
 	oracle_do(oracle, "run keep 100 1");
-	double start_s = live_now_s();
 	live_signal(memtrace, signal);
 	json_t *report = live_read_json(memtrace, TIMEOUT_S);
 	REQUIRE(report);
@@ -94,7 +95,6 @@ static void check_signal(int signal, const char *options)
 	CHECK_INT(live_int(report, "heap.live_blocks"), 100);
 	json_decref(report);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
-	CHECK(live_now_s() - start_s < 5);
 	live_destroy(memtrace);
 	oracle_do(oracle, "run release 1 1");
 	check_untouched();
