@@ -140,9 +140,12 @@ unsigned probes_new(const struct probes *before)
 	return fresh;
 }
 
-bool probes_gone(const struct probes *before, double grace_s)
+/* The kernel takes 0.1 s for each probe of a perf event, and longer on a busy machine. */
+#define GRACE_S 30
+
+bool probes_gone(const struct probes *before)
 {
-	double until_s = live_now_s() + grace_s;
+	double until_s = live_now_s() + GRACE_S;
 
 	for (;;) {
 		struct probes *now = probes_find();

@@ -242,7 +242,7 @@ static void damaged_files(void)
 		live_destroy(target);
 		free(path);
 	}
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 /* Cut after they were mapped: no bus error. */
@@ -339,7 +339,7 @@ static void processes_that_end_during_the_attach(void)
 	printf("     %u of %u ended before the probes stood\n", refused, tries);
 	CHECK(refused > 0);
 	CHECK(!ends_after(5, ""));
-	CHECK(probes_gone(probes_before, 20));
+	CHECK(probes_gone(probes_before));
 }
 
 int main(void)

@@ -46,7 +46,7 @@ static void check_refused(const char *const argv[], uid_t uid, int status,
 	CHECK(!line);
 	free(line);
 	live_destroy(memtrace);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 static void check_pid_refused(pid_t pid, const char *culprit)

@@ -50,7 +50,7 @@ static json_t *count_stop(struct live_process *memtrace)
 	live_destroy(memtrace);
 	CHECK(json_is_true(live_get(report, "complete")));
 	CHECK(json_is_null(live_get(report, "heap")));
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 	return report;
 }
 
@@ -525,7 +525,7 @@ static void bad_input(void)
 		check_no_event("hardware:cache-misses", 0, 1,
 			       "no hardware counter cache-misses", "profile:hz:99");
 	}
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 static int read_sysctl(const char *path)

@@ -185,7 +185,7 @@ int main(void)
 	RUN(attached_after);
 	RUN(ends_while_traced);
 	RUN(threads_come_and_go);
-	CHECK(probes_gone(before, 10));
+	CHECK(probes_gone(before));
 	probes_destroy(before);
 	return check_done();
 }

@@ -246,7 +246,7 @@ static json_t *stop(struct live_process *memtrace)
 	REQUIRE(report);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
 	live_destroy(memtrace);
-	CHECK(probes_gone(probes_before, 10));
+	CHECK(probes_gone(probes_before));
 	return report;
 }
 

@@ -54,7 +54,7 @@ static void nothing_is_missed(const char *binary)
 	CHECK_CONTAINS(live_stderr(memtrace), "child 7 two words from the environment\n");
 	json_decref(report);
 	live_destroy(memtrace);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 static void dynamic_program(void)
@@ -137,7 +137,7 @@ static void program_by_name(void)
 	CHECK_CONTAINS(live_stderr(memtrace), "<name of its own>\n");
 	json_decref(report);
 	live_destroy(memtrace);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 /* PATH is searched, as a shell does; the run ends before the command, whose status

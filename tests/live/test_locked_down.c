@@ -65,7 +65,7 @@ static void one_line(void)
 		free(line);
 		live_destroy(memtrace);
 	}
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 	CHECK(live_is_running(target));
 }
 

@@ -98,7 +98,7 @@ static void exact(const char *options)
 	json_decref(report);
 	check_untraced(target);
 	live_destroy(target);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 static void all_told(void)
@@ -199,7 +199,7 @@ static void killed(void)
 		check_untraced(target);
 	}
 	live_destroy(target);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 /* A library that comes later, with semaphores of its own. */
@@ -221,7 +221,7 @@ static void loaded(void)
 	json_decref(truth);
 	json_decref(report);
 	live_destroy(target);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 /* A static program without symbols: nothing shows where its malloc is, but it tells. */
@@ -313,7 +313,7 @@ static void refused(void)
 	check_refused(event, 0, 2, "--event", "--otel-memory");
 	check_refused(spec, 0, 2, "otel_memory", "--otel-memory");
 	live_destroy(target);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 int main(void)

@@ -84,7 +84,7 @@ static void two_told_apart_by(const char *options)
 	json_decref(report);
 	live_destroy(a);
 	live_destroy(b);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 static void two_told_apart(void)
@@ -159,7 +159,7 @@ static void children_from_their_first_allocation(void)
 	check_books(report);
 	json_decref(report);
 	live_destroy(target);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 /* --- other programs ----------------------------------------------------------------- */
@@ -227,7 +227,7 @@ static void exec_by_a_thread(void)
 	exec_of_a_thread("--follow-forks");
 	exec_of_a_thread("");
 	exec_of_a_thread("--attach perf");
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 /* Its descendants are other programs from their first instruction on. */
@@ -454,7 +454,7 @@ static void killed(void)
 		live_signal(memtrace, SIGKILL);
 		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGKILL);
 		live_destroy(memtrace);
-		CHECK(probes_gone(probes_before, 10));
+		CHECK(probes_gone(probes_before));
 		oracle_do(a, "children 3");
 		oracle_do(b, "keep 5 16");
 	}

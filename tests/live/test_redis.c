@@ -110,7 +110,7 @@ static json_t *traced_for_3_s(const char *options)
 	CHECK(pings > 10);
 	CHECK_INT(answered, pings);
 	json_t *report = memtrace_stop(memtrace);
-	CHECK(probes_gone(before, 5));
+	CHECK(probes_gone(before));
 	probes_destroy(before);
 	CHECK(ping());
 	CHECK(live_is_running(redis));

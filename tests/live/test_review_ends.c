@@ -73,7 +73,7 @@ static void exec_starts_anew(void)
 	json_decref(report);
 	CHECK(live_is_running(target));
 	live_destroy(target);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 /* A report on demand is not one of --count: else there are fewer interval reports. */
@@ -145,7 +145,7 @@ static void hangup(void)
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
 	live_destroy(memtrace);
 	live_destroy(oracle);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 }
 
 /* The number of a process that has ended and was waited for. */
@@ -251,7 +251,7 @@ static void second_ctrl_c_ends_a_stalled_run(void)
 
 	CHECK(status == 128 + SIGINT || (status > 0 && status < 128));
 	live_destroy(memtrace);
-	CHECK(probes_gone(probes_before, 5));
+	CHECK(probes_gone(probes_before));
 	oracle_do(oracle, "run keep 10 1");
 	live_destroy(oracle);
 }

@@ -59,9 +59,9 @@ unsigned compare_losses(const json_t *report, const char *allowed);
 /* Probes of this kernel: BPF programs and links by id, tracefs events. */
 struct probes;
 struct probes *probes_find(void);
-/* True when, after at most `grace_s`, there is no probe that `before` does not have.
- * Prints those that there are. */
-bool probes_gone(const struct probes *before, double grace_s);
+/* True when, in the end, there is no probe that `before` does not have. Prints those that
+ * there are. */
+bool probes_gone(const struct probes *before);
 /* How many programs of kprobe type there are that `before` does not have. */
 unsigned probes_new(const struct probes *before);
 void probes_destroy(struct probes *probes);
