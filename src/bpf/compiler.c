@@ -36,7 +36,7 @@ struct compiler {
 DEFINE_CLEANUP(struct compiler *, compiler_destroy);
 
 struct error *compiler_start(const struct source *source, const struct headers *headers,
-			     const struct compiler *maps_of, struct compiler **ret)
+			     struct compiler **ret)
 {
 	_cleanup_(compiler_destroyp) struct compiler *c = calloc(1, sizeof(*c));
 	int pair[2];
@@ -65,7 +65,7 @@ struct error *compiler_start(const struct source *source, const struct headers *
 	}
 	if (c->child == 0) {
 		close(pair[0]);
-		compiler_child_run(self, pair[1], c->log_fd, source, headers, maps_of);
+		compiler_child_run(self, pair[1], c->log_fd, source, headers);
 	}
 	close(pair[1]);
 	c->socket = pair[0];
@@ -125,8 +125,9 @@ static struct error *receive(struct compiler *c, struct message *m, int fds[],
 	do
 		n = poll(&poll_fd, 1, CHILD_TIMEOUT_MS);
 	while (n < 0 && errno == EINTR);
+	/* Which is no refusal, after which another program would be tried. */
 	if (n == 0)
-		return error_create(ERROR_COMPILE,
+		return error_create(ERROR_IO,
 				    "the BPF compiler does not answer: try again, "
 				    "or with --kernel-headers embedded");
 
@@ -141,7 +142,22 @@ static struct error *receive(struct compiler *c, struct message *m, int fds[],
 	return NULL;
 }
 
-struct error *compiler_wait(struct compiler *c)
+/* The child has the maps of another from now on. */
+static struct error *send_maps(struct compiler *c, const struct compiler *maps_of)
+{
+	struct message m = {.kind = MESSAGE_MAPS, .count = (uint32_t)maps_of->map_count};
+	int fds[MESSAGE_MAX_FDS];
+
+	for (size_t i = 0; i < maps_of->map_count; i++) {
+		memcpy(m.name[i], maps_of->maps[i].name, MESSAGE_NAME_MAX);
+		fds[i] = maps_of->maps[i].fd;
+	}
+	return message_send(c->socket, &m, fds, maps_of->map_count)
+		       ? with_log(child_died(c), c)
+		       : NULL;
+}
+
+struct error *compiler_wait(struct compiler *c, const struct compiler *maps_of)
 {
 	struct message m;
 	int fds[MESSAGE_MAX_FDS];
@@ -150,6 +166,11 @@ struct error *compiler_wait(struct compiler *c)
 
 	if (err)
 		return err;
+	if (maps_of) {
+		for (size_t i = 0; i < fd_count; i++)
+			close(fds[i]);
+		return send_maps(c, maps_of);
+	}
 	c->map_count = fd_count;
 	for (size_t i = 0; i < fd_count; i++) {
 		memcpy(c->maps[i].name, m.name[i], MESSAGE_NAME_MAX);

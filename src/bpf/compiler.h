@@ -17,17 +17,17 @@
 
 struct compiler;
 
-/*
- * Begin to compile; does not wait. `headers` and `source` are borrowed until
- * compiler_wait() returns. With `maps_of` its programs are loaded with the maps of that
- * compiler, which may be without its child, in place of their own of the same names.
- */
+/* Begin to compile; does not wait. The child has a copy of `source`; the files of
+ * `headers` are to stay until compiler_wait() returns. */
 struct error *compiler_start(const struct source *source, const struct headers *headers,
-			     const struct compiler *maps_of, struct compiler **ret)
-	__attribute__((warn_unused_result));
+			     struct compiler **ret) __attribute__((warn_unused_result));
 
-/* Wait for the compilation. What libbcc and clang printed is the error's detail. */
-struct error *compiler_wait(struct compiler *compiler)
+/*
+ * Wait for the compilation. What libbcc and clang printed is the error's detail. With
+ * `maps_of` the programs are loaded with the maps of that compiler, which has compiled,
+ * and may be without its child, in place of their own of the same names.
+ */
+struct error *compiler_wait(struct compiler *compiler, const struct compiler *maps_of)
 	__attribute__((warn_unused_result));
 
 /* A descriptor of the map `name`, owned by the compiler (closed by its destroy), or -1

@@ -89,17 +89,27 @@ static bool libbcc_open(struct libbcc *ret)
 struct module {
 	struct libbcc bcc;
 	void *module;
-	const struct compiler *maps_of; /* NULL: the maps are its own */
+	/* With which programs are loaded: MESSAGE_MAPS. Of no kind yet: with its own. */
+	struct message maps;
+	int map_fds[MESSAGE_MAX_FDS];
 };
 
-/* The map of `maps_of` that stands for the module's own of this descriptor, or -1. */
+static int map_named(const struct module *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->maps.count; i++)
+		if (!strcmp(m->maps.name[i], name))
+			return m->map_fds[i];
+	return -1;
+}
+
+/* The map that stands for the module's own of this descriptor, or -1. */
 static int map_elsewhere(const struct module *m, int own)
 {
 	size_t count = m->bcc.num_tables(m->module);
 
 	for (size_t i = 0; i < count; i++)
 		if (m->bcc.table_fd_id(m->module, i) == own)
-			return compiler_map(m->maps_of, m->bcc.table_name(m->module, i));
+			return map_named(m, m->bcc.table_name(m->module, i));
 	return -1;
 }
 
@@ -134,7 +144,8 @@ static int program_load(const struct module *m, const char *name,
 		return -1;
 	}
 	memcpy(insns, start, size);
-	if (m->maps_of && !change_maps(m, insns, size / sizeof(*insns))) {
+	if (m->maps.kind == MESSAGE_MAPS &&
+	    !change_maps(m, insns, size / sizeof(*insns))) {
 		fprintf(stderr, "the program %s has a map of its own\n", name);
 		return -1;
 	}
@@ -173,17 +184,32 @@ static void answer_load(int socket, const struct module *m, const struct message
 		close(fds[i]);
 }
 
+/* Do what is asked for until nobody can ask any more. */
+static void serve(int socket, struct module *module)
+{
+	struct message m;
+	int fds[MESSAGE_MAX_FDS];
+	size_t fd_count;
+
+	while (message_receive(socket, &m, fds, &fd_count) == 0) {
+		if (m.kind == MESSAGE_MAPS) {
+			module->maps = m;
+			memcpy(module->map_fds, fds, fd_count * sizeof(*fds));
+		} else {
+			answer_load(socket, module, &m);
+		}
+	}
+}
+
 _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 				  const struct source *source,
-				  const struct headers *headers,
-				  const struct compiler *maps_of)
+				  const struct headers *headers)
 {
-	struct module module = {.maps_of = maps_of};
+	struct module module = {0};
 	const struct libbcc *bcc = &module.bcc;
 	struct message m = {.kind = MESSAGE_COMPILED};
 	VEC(const char *) flags = {0};
 	int fds[MESSAGE_MAX_FDS];
-	size_t fd_count;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -216,8 +242,8 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 					   false, NULL);
 	if (!module.module)
 		fail(socket, "the BPF program does not compile");
-	for (size_t i = 0;
-	     !maps_of && i < bcc->num_tables(module.module) && i < MESSAGE_MAX_FDS; i++) {
+	for (size_t i = 0; i < bcc->num_tables(module.module) && i < MESSAGE_MAX_FDS;
+	     i++) {
 		snprintf(m.name[i], sizeof(m.name[i]), "%s",
 			 bcc->table_name(module.module, i));
 		fds[m.count++] = bcc->table_fd_id(module.module, i);
@@ -226,10 +252,7 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 	if (message_send(socket, &m, fds, m.count))
 		_exit(1);
 
-	while (message_receive(socket, &m, fds, &fd_count) == 0) {
-		m.name[MESSAGE_MAX_FDS - 1][MESSAGE_NAME_MAX - 1] = 0;
-		answer_load(socket, &module, &m);
-	}
+	serve(socket, &module);
 	/* No destructors: LLVM's take long, and the process is gone anyway. */
 	_exit(0);
 }

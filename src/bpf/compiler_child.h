@@ -16,6 +16,7 @@
 
 enum message_kind {
 	MESSAGE_COMPILED, /* child: done; fds and names of the maps */
+	MESSAGE_MAPS,     /* parent: fds and names of maps to take for your own */
 	MESSAGE_LOAD,     /* parent: load the named programs */
 	MESSAGE_LOADED,   /* child: fds in the order asked for */
 	MESSAGE_FAILED,   /* child: `text` says why; the log file has more */
@@ -37,13 +38,10 @@ int message_send(int socket, const struct message *message, const int fds[],
  * 0, an errno value, or EPIPE when the other side is gone. */
 int message_receive(int socket, struct message *message, int fds[], size_t *fd_count);
 
-/*
- * Run the child of `parent`, with which it dies: everything it prints goes to `log_fd`.
- * `maps_of` is as in compiler_start(). Does not return.
- */
+/* Run the child of `parent`, with which it dies: everything it prints goes to `log_fd`.
+ * Does not return. */
 _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 				  const struct source *source,
-				  const struct headers *headers,
-				  const struct compiler *maps_of);
+				  const struct headers *headers);
 
 #endif

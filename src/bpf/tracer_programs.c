@@ -199,8 +199,9 @@ static struct error *load_all(struct tracer *t, struct compiler *compiler,
 	return err;
 }
 
-struct error *tracer_try_program(struct tracer *t)
+struct error *tracer_try_program(struct tracer *t, struct compiler *body)
 {
+	unsigned beside = body ? 1u << SOURCE_ON_BODY : 0;
 	struct error *err = NULL;
 
 	if (t->options.event)
@@ -212,8 +213,10 @@ struct error *tracer_try_program(struct tracer *t)
 		return err;
 	if (t->options.told)
 		return tracer_load(t, PROGRAM_TOLD);
-	return t->features.cookies ? load_all(t, t->compiler, t->compiled)
-				   : tracer_load(t, PROGRAM_RETURN);
+	if (!t->features.cookies)
+		return tracer_load(t, PROGRAM_RETURN);
+	err = load_all(t, t->compiler, t->compiled & ~beside);
+	return err ? err : load_all(t, body, beside);
 }
 
 void tracer_load_rest(struct tracer *t)

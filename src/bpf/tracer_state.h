@@ -151,8 +151,10 @@ size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site
 struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
 	__attribute__((warn_unused_result));
 
-/* Will the kernel have the programs? They are loaded then. */
-struct error *tracer_try_program(struct tracer *t) __attribute__((warn_unused_result));
+/* Will the kernel have the programs? They are loaded then. `body` has what is for sites
+ * inside functions; NULL: the tracer's compiler has it, too, if it is compiled. */
+struct error *tracer_try_program(struct tracer *t, struct compiler *body)
+	__attribute__((warn_unused_result));
 
 /* Load tracer.programs[i] if it is not, as long as there is a compiler. */
 struct error *tracer_load(struct tracer *t, size_t i) __attribute__((warn_unused_result));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls of malloc that are left in the middle, refused, or end in an abort. */
+/* Probes inside malloc: how they come to be, and calls that are left in the middle,
+ * refused, or end in an abort. */
+#include <sched.h>
 #include <signal.h>
 
 #include "check.h"
@@ -202,6 +204,68 @@ static void glibc_finds_a_corrupt_heap(void)
 	live_destroy(alone);
 }
 
+/* How many processes of memtrace's compile at the same time. */
+static unsigned compilers_of(struct live_process *memtrace)
+{
+	double until_s = live_now_s() + TIMEOUT_S;
+	unsigned most = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)live_pid(memtrace),
+		 (int)live_pid(memtrace));
+	do {
+		FILE *file = fopen(path, "r");
+		unsigned count = 0;
+		int pid;
+
+		REQUIRE(file);
+		while (fscanf(file, "%d", &pid) == 1)
+			count++;
+		fclose(file);
+		most = count > most ? count : most;
+		REQUIRE(live_now_s() < until_s);
+	} while (!live_wait_stderr(memtrace, "tracing pid", 0.002));
+	return most;
+}
+
+/* Where there are two processors the programs that walk stacks are compiled at the same
+ * time. They serve the same maps. */
+static void check_compilers(const cpu_set_t *processors)
+{
+	struct live_process *target, *memtrace;
+	struct both both;
+	unsigned compilers;
+
+	REQUIRE(!sched_setaffinity(0, sizeof(*processors), processors));
+	target = inside_start("refused");
+	memtrace = memtrace_start_plain(live_pid(target), RULES " --format json -i 3600");
+	compilers = compilers_of(memtrace);
+	CHECK_INT(compilers, is_seen_inside && CPU_COUNT(processors) > 1 ? 2 : 1);
+	both.truth = oracle_ask(target, "go");
+	both.report = memtrace_stop(memtrace);
+	CHECK_INT(total(&both, "failures"), 2 * SMALL);
+	CHECK_INT(total(&both, "allocations"), 2 * SMALL);
+	CHECK_INT(total(&both, "frees"), 2 * SMALL);
+	CHECK_INT(compare_losses(both.report, NULL), 0);
+	both_free(&both);
+	live_destroy(target);
+}
+
+static void as_many_compilers_as_there_are_processors(void)
+{
+	cpu_set_t all, one;
+	int first = 0;
+
+	REQUIRE(!sched_getaffinity(0, sizeof(all), &all));
+	check_compilers(&all);
+	while (!CPU_ISSET(first, &all))
+		first++;
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	check_compilers(&one);
+	REQUIRE(!sched_setaffinity(0, sizeof(all), &all));
+}
+
 /* Not every libc's malloc has places for them. */
 static bool has_probes_inside(void)
 {
@@ -228,6 +292,7 @@ int main(void)
 {
 	live_require_root();
 	is_seen_inside = has_probes_inside();
+	RUN(as_many_compilers_as_there_are_processors);
 	RUN(malloc_is_left_by_a_jump);
 	RUN(a_handler_allocates_inside_malloc);
 	RUN(calls_that_are_refused);
