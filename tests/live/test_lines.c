@@ -2,6 +2,7 @@
 /* Source lines and inlined functions in reports of a real process, against addr2line. */
 #include <inttypes.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "check.h"
 #include "live/trace.h"
@@ -159,6 +160,18 @@ static void after_its_exit(void)
 	live_destroy(target);
 }
 
+/* libdw takes more than that for a table of lines. */
+static void with_a_small_stack(void)
+{
+	struct rlimit before, small;
+
+	REQUIRE(!getrlimit(RLIMIT_STACK, &before));
+	small = (struct rlimit){96 << 10, before.rlim_max};
+	REQUIRE(!setrlimit(RLIMIT_STACK, &small));
+	equal_to_addr2line();
+	REQUIRE(!setrlimit(RLIMIT_STACK, &before));
+}
+
 /* How many lines of the final text report contain `text`. */
 static unsigned count_lines(const char *options, const char *text, const char *notes)
 {
@@ -203,6 +216,7 @@ int main(void)
 {
 	live_require_root();
 	RUN(equal_to_addr2line);
+	RUN(with_a_small_stack);
 	RUN(after_its_exit);
 	RUN(in_text);
 	return check_done();
