@@ -437,7 +437,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		if (s->kernel_tracer)
 			tracer_freeze(s->kernel_tracer);
 		/* Should the reader of the last report stall, another Ctrl-C ends us. */
-		waiter_unblock(&s->waiter);
+		waiter_last_report(&s->waiter);
 	}
 	err = take_snapshot(s, &snap);
 	if (!err)
@@ -563,7 +563,7 @@ struct error *session_run(const struct options *options, int *status)
 	_cleanup_(session_deinit) struct session s = {
 		.options = options,
 		.renderer = renderer_find(options->format),
-		.waiter = {-1, -1, -1, -1, 0},
+		.waiter = {-1, -1, -1, -1, 0, false},
 		.tracees = {.epoll_fd = -1},
 	};
 	struct error *err;

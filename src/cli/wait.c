@@ -10,11 +10,12 @@
 
 #define BURST_US 1000
 
+static const int signals[] = {SIGUSR1, SIGINT, SIGTERM, SIGHUP};
+
 /* Those that are to be noticed. One that we were started to ignore, as by nohup, stays
  * ignored: blocked, it would be delivered to the descriptor all the same. */
 static sigset_t waited_signals(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -28,23 +29,63 @@ static sigset_t waited_signals(void)
 	return set;
 }
 
-void waiter_unblock(struct waiter *waiter)
+/* The next signal's cause; false when there is none. */
+static bool take_signal(struct waiter *waiter, enum report_cause *ret)
 {
 	struct signalfd_siginfo info;
-	sigset_t set = waited_signals();
 
-	while (read(waiter->signal_fd, &info, sizeof(info)) == sizeof(info))
-		;
-	/* One more request for a report is no reason to die. */
+	if (read(waiter->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return false;
+	*ret = info.ssi_signo == SIGUSR1  ? REPORT_DEMAND
+	       : info.ssi_signo == SIGHUP ? REPORT_HANGUP
+					  : REPORT_STOPPED;
+	waiter->is_stopped |= *ret != REPORT_DEMAND;
+	if (*ret != REPORT_DEMAND && info.ssi_code != SI_KERNEL)
+		waiter->stop_signal = (int)info.ssi_signo;
+	return true;
+}
+
+static void pass(int signal)
+{
+	(void)signal;
+}
+
+/* Forget what has arrived; what arrives from now on is dealt with by `action`. One more
+ * request for a report is no reason to die. */
+static void unblock(struct waiter *waiter, const struct sigaction *action)
+{
+	sigset_t set = waited_signals();
+	enum report_cause cause;
+
 	sigdelset(&set, SIGUSR1);
+	while (take_signal(waiter, &cause))
+		;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (sigismember(&set, signals[i]) == 1)
+			sigaction(signals[i], action, NULL);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void waiter_unblock(struct waiter *waiter)
+{
+	unblock(waiter, &(const struct sigaction){.sa_handler = SIG_DFL});
+}
+
+void waiter_last_report(struct waiter *waiter)
+{
+	unblock(waiter, &(const struct sigaction){
+				.sa_handler = pass,
+				.sa_flags = (int)SA_RESETHAND | SA_RESTART,
+			});
+	if (waiter->is_stopped)
+		waiter_unblock(waiter);
 }
 
 struct error *waiter_init(struct waiter *waiter)
 {
 	sigset_t set = waited_signals();
 
-	*waiter = (struct waiter){-1, -1, -1, -1, 0};
+	*waiter = (struct waiter){-1, -1, -1, -1, 0, false};
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* A closed pipe is an error of the write, with our clean-up after it. */
 	signal(SIGPIPE, SIG_IGN);
@@ -92,21 +133,6 @@ void waiter_deinit(struct waiter *waiter)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
-}
-
-/* The next signal's cause; false when there is none. */
-static bool take_signal(struct waiter *waiter, enum report_cause *ret)
-{
-	struct signalfd_siginfo info;
-
-	if (read(waiter->signal_fd, &info, sizeof(info)) != sizeof(info))
-		return false;
-	*ret = info.ssi_signo == SIGUSR1  ? REPORT_DEMAND
-	       : info.ssi_signo == SIGHUP ? REPORT_HANGUP
-					  : REPORT_STOPPED;
-	if (*ret != REPORT_DEMAND && info.ssi_code != SI_KERNEL)
-		waiter->stop_signal = (int)info.ssi_signo;
-	return true;
 }
 
 bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)

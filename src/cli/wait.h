@@ -4,6 +4,7 @@
 #ifndef CLI_WAIT_H
 #define CLI_WAIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report/report.h"
@@ -15,6 +16,7 @@ struct waiter {
 	/* The signal that ended the run, if it was sent to us alone and not to the whole
 	 * foreground group of the terminal; else 0. */
 	int stop_signal;
+	bool is_stopped; /* by a signal */
 };
 
 /*
@@ -29,6 +31,11 @@ struct error *waiter_init(struct waiter *waiter) __attribute__((warn_unused_resu
 struct error *waiter_start(struct waiter *waiter, int wake_fd, uint64_t interval_ns,
 			   uint64_t duration_ns) __attribute__((warn_unused_result));
 void waiter_deinit(struct waiter *waiter);
+
+/* The last report is to be made: from here on a signal ends the process at once. When
+ * none has arrived by now the first one is let pass, as whoever sends it wants that
+ * report. */
+void waiter_last_report(struct waiter *waiter);
 
 /* From here on a signal that ends the run ends the process at once; those that have
  * arrived already are forgotten. */

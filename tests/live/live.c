@@ -232,6 +232,13 @@ void live_signal(struct live_process *process, int signal)
 		kill(process->pid, signal);
 }
 
+bool live_wait_stdout(const struct live_process *process, double timeout_s)
+{
+	struct pollfd fd = {.fd = process->out, .events = POLLIN};
+
+	return poll(&fd, 1, (int)(timeout_s * 1000)) == 1;
+}
+
 void live_close_stdout(struct live_process *process)
 {
 	close_fd(&process->out);

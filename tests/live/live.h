@@ -44,6 +44,8 @@ void live_send(struct live_process *process, const char *format, ...)
 char *live_read_line(struct live_process *process, double timeout_s);
 /* The next line, parsed; NULL like live_read_line(). A line that is not JSON fails. */
 json_t *live_read_json(struct live_process *process, double timeout_s);
+/* Wait until it has written something to its stdout, of which nothing is read. */
+bool live_wait_stdout(const struct live_process *process, double timeout_s);
 /* Close our end of its stdout. */
 void live_close_stdout(struct live_process *process);
 

@@ -242,10 +242,9 @@ static void second_ctrl_c_ends_a_stalled_run(void)
 	/* Many call paths: a report that no pipe holds. */
 	oracle_do(oracle, "run paths 5000 1");
 	live_signal(memtrace, SIGINT);
-	live_sleep(2);
-	REQUIRE(live_is_running(memtrace));
+	REQUIRE(live_wait_stdout(memtrace, TIMEOUT_S));
 	live_signal(memtrace, SIGINT);
-	CHECK(ends_within(memtrace, 5));
+	CHECK(ends_within(memtrace, TIMEOUT_S));
 
 	int status = live_wait(memtrace, 1);
 
@@ -254,6 +253,46 @@ static void second_ctrl_c_ends_a_stalled_run(void)
 	CHECK(probes_gone(probes_before));
 	oracle_do(oracle, "run keep 10 1");
 	live_destroy(oracle);
+}
+
+/* Who ends a target and then memtrace wants the report of both: a signal that comes while
+ * it is being made does not end that. The next one does. */
+static void signals_during_the_last_report(int signal, bool is_impatient)
+{
+	struct live_process *oracle = oracle_start();
+	pid_t pid = live_pid(oracle);
+	struct live_process *memtrace = memtrace_start(pid, "");
+
+	oracle_do(oracle, "run paths 5000 1");
+	live_signal(oracle, SIGKILL);
+	/* It does not end before somebody reads all of it. */
+	REQUIRE(live_wait_stdout(memtrace, TIMEOUT_S));
+	live_signal(memtrace, signal);
+	if (is_impatient) {
+		live_sleep(0.1);
+		live_signal(memtrace, signal);
+		CHECK(ends_within(memtrace, TIMEOUT_S));
+		CHECK_INT(live_wait(memtrace, 1), 128 + signal);
+	} else {
+		json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+		REQUIRE(report);
+		CHECK(json_is_true(live_get(report, "final")));
+		CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
+		CHECK_INT(live_int(report, "heap.live_blocks"), 5000);
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+		json_decref(report);
+	}
+	live_destroy(memtrace);
+	live_destroy(oracle);
+	CHECK(probes_gone(probes_before));
+}
+
+static void a_signal_during_the_last_report(void)
+{
+	signals_during_the_last_report(SIGINT, false);
+	signals_during_the_last_report(SIGTERM, false);
+	signals_during_the_last_report(SIGINT, true);
 }
 
 static void copy_program(const char *from, const char *to)
@@ -297,6 +336,7 @@ int main(void)
 	RUN(a_failed_run_leaves_files_alone);
 	RUN(help_to_a_full_device_fails);
 	RUN(second_ctrl_c_ends_a_stalled_run);
+	RUN(a_signal_during_the_last_report);
 	RUN(notes_are_escaped);
 	probes_destroy(probes_before);
 	return check_done();
