@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,24 +54,36 @@ int bcc_procutils_each_ksym(bcc_procutils_ksymcb callback, void *payload)
 	return 0;
 }
 
-_Noreturn static void fail(int socket, const char *text)
+_Noreturn static void fail(int socket, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+_Noreturn static void fail(int socket, const char *format, ...)
 {
 	struct message m = {.kind = MESSAGE_FAILED};
+	va_list ap;
 
-	snprintf(m.text, sizeof(m.text), "%s", text);
+	va_start(ap, format);
+	vsnprintf(m.text, sizeof(m.text), format, ap);
+	va_end(ap);
 	fflush(NULL);
 	message_send(socket, &m, NULL, 0);
 	_exit(1);
 }
 
-static bool libbcc_open(struct libbcc *ret)
+static void libbcc_open(int socket, struct libbcc *ret)
 {
 	/* Global, so that the executable's bcc_procutils_each_ksym comes first. */
 	void *handle = dlopen(LIBBCC_SONAME, RTLD_NOW | RTLD_GLOBAL);
 
 	if (!handle) {
-		fprintf(stderr, "%s\n", dlerror());
-		return false;
+		const char *why = dlerror();
+		/* Else there is too little memory, most likely (ulimit -v). */
+		bool is_missing = strstr(why, "No such file");
+
+		fail(socket, "cannot load the BPF compiler: %s%s", why,
+		     is_missing ? ": install libbpfcc (Debian, Ubuntu) or bcc (Fedora, "
+				  "Arch)"
+				: "");
 	}
 	/* POSIX lets dlsym's result become a function pointer. */
 	*(void **)&ret->module_create = dlsym(handle, "bpf_module_create_c_from_string");
@@ -80,9 +93,11 @@ static bool libbcc_open(struct libbcc *ret)
 	*(void **)&ret->function_start = dlsym(handle, "bpf_function_start");
 	*(void **)&ret->function_size = dlsym(handle, "bpf_function_size");
 	*(void **)&ret->func_load = dlsym(handle, "bcc_func_load");
-	return ret->module_create && ret->num_tables && ret->table_name &&
-	       ret->table_fd_id && ret->function_start && ret->function_size &&
-	       ret->func_load;
+	if (!ret->module_create || !ret->num_tables || !ret->table_name ||
+	    !ret->table_fd_id || !ret->function_start || !ret->function_size ||
+	    !ret->func_load)
+		fail(socket,
+		     LIBBCC_SONAME " lacks a function that it has had since 0.18");
 }
 
 /* What is compiled. */
@@ -225,10 +240,7 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 	if (chdir("/"))
 		fail(socket, "cannot enter the root directory");
 	setenv("BCC_KERNEL_SOURCE", headers->path, 1);
-	if (!libbcc_open(&module.bcc))
-		fail(socket, "cannot load " LIBBCC_SONAME ": install libbpfcc (Debian, "
-			     "Ubuntu) or bcc (Fedora, Arch)");
-
+	libbcc_open(socket, &module.bcc);
 	for (size_t i = 0; i < source->flag_count + headers->flag_count; i++) {
 		const char *flag = i < source->flag_count
 					   ? source->flags[i]

@@ -5,6 +5,7 @@
  */
 #include <elf.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -179,6 +180,25 @@ static void without_privileges(void)
 }
 
 /* With stdout closed, the next file that is opened must not get the reports. */
+/* LLVM is what takes most of it. */
+static void too_little_memory(void)
+{
+	const struct rlimit little = {160 << 20, RLIM_INFINITY};
+	struct live_process *target = live_start((const char *const[]){"/bin/cat", NULL});
+	struct rlimit before;
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
+	REQUIRE(!getrlimit(RLIMIT_AS, &before));
+	REQUIRE(!setrlimit(RLIMIT_AS, &little));
+
+	const char *const argv[] = {memtrace_path, "--pid", pid, NULL};
+
+	check_refused(argv, 0, 1, "failed to map segment");
+	REQUIRE(!setrlimit(RLIMIT_AS, &before));
+	live_destroy(target);
+}
+
 static void closed_standard_output(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -307,6 +327,7 @@ int main(void)
 	RUN(a_32_bit_program);
 	RUN(a_program_without_an_allocator);
 	RUN(without_privileges);
+	RUN(too_little_memory);
 	RUN(closed_standard_output);
 	RUN(a_thread_that_is_no_process);
 	RUN(malformed_options);
