@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks that met a pc without a rule are handed over to memtrace, with a copy of the
- * stack (abi.h). The verifier follows all of this for each page: so there are next to no
- * branches, and what is known of values is forgotten. */
+ * stack (abi_walk.h). The verifier follows all of this for each page: so there are next
+ * to no branches, and what is known of values is forgotten. */
 
 /* Claim a room; NULL when all of them are taken. */
 ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The records of call paths (abi.h). */
+/* The records of call paths (abi_walk.h). */
 
 /* Make it that of the stack that was walked in `s`. */
 ALWAYS_INLINE void stack_write(struct stack_record *record, const struct tracee *t,

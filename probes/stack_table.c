@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call paths by number: found by hash in the table `stack_index` (abi.h). */
+/* Call paths by number: found by hash in the table `stack_index` (abi_walk.h). */
 
 /* The number of the stack with this hash in one bucket, or ABI_NO_STACK. */
 ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks along a thread's stack: by the rules that were learned (abi.h), or in a program
- * without them by frame pointer alone.
+ * Walks along a thread's stack: by the rules that were learned (abi_walk.h), or in a
+ * program without them by frame pointer alone.
  */
 
 #ifdef OFFSET_XOL_VADDR

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 
 #define CHUNK 1024
 

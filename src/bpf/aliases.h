@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What stack each walk that was handed over came to be, by the number of the walk: 4
- * bytes each, kept while some block may have that number (probes/abi.h, ABI_MISS_STACK).
- * Numbers grow, and only the lower 31 bits of each are stored with a block.
+ * bytes each, kept while some block may have that number (probes/abi_walk.h,
+ * ABI_MISS_STACK). Numbers grow, and only the lower 31 bits of each are stored with a
+ * block.
  */
 #ifndef BPF_ALIASES_H
 #define BPF_ALIASES_H

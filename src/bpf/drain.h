@@ -32,7 +32,7 @@ struct drain_slots {
 };
 
 /*
- * Stacks that have been handed over (abi.h): `catch_up` waits until all so far are
+ * Stacks that have been handed over (abi_walk.h): `catch_up` waits until all so far are
  * walked, `stack` gives the number that one came to have, or ABI_NO_STACK.
  */
 struct drain_resolver {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "bpf/drain.h"
 #include "util/hashmap.h"
 #include "util/vec.h"

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "bpf/aliases.h"
 #include "bpf/learner_process.h"
 #include "bpf/mapped.h"

@@ -4,6 +4,7 @@
 #include <linux/bpf.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "bpf/syscall.h"
 #include "unwind_step.h"
 

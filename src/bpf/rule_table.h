@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules that the probes walk by (probes/abi.h), as memtrace writes them while the
- * probes read. Only the learner does.
+ * The rules that the probes walk by (probes/abi_walk.h), as memtrace writes them while
+ * the probes read. Only the learner does.
  */
 #ifndef BPF_RULE_TABLE_H
 #define BPF_RULE_TABLE_H

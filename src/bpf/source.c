@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "bpf/embedded.h"
 #include "bpf/source_kernel.h"
 #include "traffic_record.h"
@@ -35,7 +36,7 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 #define MANY_RULE_BUCKETS 65536
 
 /* The ring of walks that are handed over: 250 with whole copies of large stacks, and some
- * 30,000 that differ little from one another (abi.h). */
+ * 30,000 that differ little from one another (abi_walk.h). */
 #define MISS_RING_BYTES (16u << 20)
 
 /* Records for each thread: with three quarters of them free the few ways of a thread are

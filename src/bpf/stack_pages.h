@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The copies of stacks that walks come with: of each page what has changed since the room
- * that it comes by had it last (probes/abi.h, ABI_MISS_ROOMS).
+ * that it comes by had it last (probes/abi_walk.h, ABI_MISS_ROOMS).
  */
 #ifndef BPF_STACK_PAGES_H
 #define BPF_STACK_PAGES_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "util/error.h"
 
 struct stack_room {

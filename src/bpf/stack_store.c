@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "bpf/syscall.h"
 
 /* One record, mapped only while it is looked at: see bpf/mapped.h. */

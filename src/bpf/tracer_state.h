@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "bpf/attach.h"
 #include "bpf/compiler.h"
 #include "bpf/drain.h"

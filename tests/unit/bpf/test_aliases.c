@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "bpf/aliases.h"
 
 static uint32_t stack_of(struct aliases *a, uint64_t number)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "check.h"
 #include "unwind_step.h"
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "bpf/source.h"
 #include "snapshot/sampling.h"
 #include "traffic_record.h"

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "abi.h"
+#include "abi_walk.h"
 #include "bpf/source.h"
 
 static struct abi_stack_hash hash_of(uint32_t process, uint32_t allocator, uint64_t leaf)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "abi_walk.h"
 #include "bpf/drain_traffic.h"
 #include "bpf/mapped.h"
 
