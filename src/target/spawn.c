@@ -74,27 +74,6 @@ static bool read_memory(pid_t pid, uint64_t address, void *to, size_t size)
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* Replace one byte of the program's code; the old one in *old. */
-static bool poke_byte(pid_t pid, uint64_t address, uint8_t byte, uint8_t *old)
-{
-	uint64_t aligned = address & ~(uint64_t)7;
-	unsigned shift = (unsigned)(address & 7) * 8;
-
-	errno = 0;
-
-	long word = ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)aligned, NULL);
-
-	if (errno)
-		return false;
-	*old = (uint8_t)((uint64_t)word >> shift);
-
-	uint64_t patched =
-		((uint64_t)word & ~((uint64_t)0xff << shift)) | (uint64_t)byte << shift;
-
-	return ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)aligned,
-		      (void *)(uintptr_t)patched) == 0;
-}
-
 /* The address of LINKER_NOTICE in the code mapping `m`, or 0. */
 static uint64_t find_announcement(const struct proc *proc, const struct proc_mapping *m)
 {
@@ -172,15 +151,86 @@ static bool is_consistent(pid_t pid)
 	       (record.r_state == RT_CONSISTENT && record.r_map);
 }
 
+/* Where the program is to stop. */
+struct stop {
+	uint64_t address;
+	bool by_processor;
+	uint8_t old; /* what the breakpoint stands for; nothing, by the processor */
+};
+
+static bool poke_byte(pid_t pid, uint64_t address, uint8_t byte, uint8_t *old)
+{
+	uint64_t aligned = address & ~(uint64_t)7;
+	unsigned shift = (unsigned)(address & 7) * 8;
+
+	errno = 0;
+
+	long word = ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)aligned, NULL);
+
+	if (errno)
+		return false;
+	*old = (uint8_t)((uint64_t)word >> shift);
+	if (*old == byte)
+		return true;
+
+	uint64_t patched =
+		((uint64_t)word & ~((uint64_t)0xff << shift)) | (uint64_t)byte << shift;
+
+	return ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)aligned,
+		      (void *)(uintptr_t)patched) == 0;
+}
+
+/* Breakpoint 0 of the processor, where it executes `address`; 0: none (Intel SDM volume
+ * 3, 17.2). */
+static bool set_processor_stop(pid_t pid, uint64_t address)
+{
+	const size_t at = offsetof(struct user, u_debugreg);
+	const size_t word = sizeof(((struct user *)NULL)->u_debugreg[0]);
+
+	if (address &&
+	    ptrace(PTRACE_POKEUSER, pid, (void *)at, (void *)(uintptr_t)address))
+		return false;
+	return ptrace(PTRACE_POKEUSER, pid, (void *)(at + 7 * word),
+		      (void *)(uintptr_t)(address != 0)) == 0;
+}
+
+/* A breakpoint that is there already is another tracer's uprobe, whose hit ours would be
+ * taken for; the processor stops before it. */
+static bool set_stop(pid_t pid, struct stop *stop)
+{
+	if (!poke_byte(pid, stop->address, BREAKPOINT_BYTE, &stop->old))
+		return false;
+	stop->by_processor = stop->old == BREAKPOINT_BYTE;
+	return !stop->by_processor || set_processor_stop(pid, stop->address);
+}
+
+static bool is_at(const struct stop *stop, const struct user_regs_struct *regs)
+{
+	return regs->rip == stop->address + !stop->by_processor;
+}
+
+/* The program, which is there, is to go on as if there were none. */
+static bool end_stop(pid_t pid, const struct stop *stop, struct user_regs_struct *regs)
+{
+	uint8_t ours;
+
+	if (stop->by_processor)
+		return set_processor_stop(pid, 0);
+	/* Back to the instruction that the breakpoint stands for. */
+	regs->rip = stop->address;
+	return poke_byte(pid, stop->address, stop->old, &ours) &&
+	       ptrace(PTRACE_SETREGS, pid, NULL, regs) == 0;
+}
+
 /* Run to the announcement. Signals that arrive meanwhile are the program's own. */
 static struct error *run_to(struct spawn *s, uint64_t address)
 {
+	struct stop stop = {.address = address};
 	struct user_regs_struct regs;
-	uint8_t old, ours;
 	int deliver = 0;
 	struct error *err;
 
-	if (!poke_byte(s->pid, address, BREAKPOINT_BYTE, &old))
+	if (!set_stop(s->pid, &stop))
 		return error_errno(ERROR_IO, errno, "cannot stop pid %d in its linker",
 				   s->pid);
 	for (int stops = 0; stops < MAX_STOPS; stops++) {
@@ -194,14 +244,11 @@ static struct error *run_to(struct spawn *s, uint64_t address)
 			return err;
 		deliver = sig;
 		if (sig != SIGTRAP || ptrace(PTRACE_GETREGS, s->pid, NULL, &regs) ||
-		    regs.rip != address + 1)
+		    !is_at(&stop, &regs))
 			continue;
 		deliver = 0;
 
-		/* Back to the instruction that the breakpoint stands for. */
-		regs.rip = address;
-		if (!poke_byte(s->pid, address, old, &ours) ||
-		    ptrace(PTRACE_SETREGS, s->pid, NULL, &regs))
+		if (!end_stop(s->pid, &stop, &regs))
 			return error_errno(ERROR_IO, errno, "cannot resume pid %d",
 					   s->pid);
 		if (is_consistent(s->pid))
@@ -214,7 +261,7 @@ static struct error *run_to(struct spawn *s, uint64_t address)
 		if (err)
 			return err;
 		deliver = sig == SIGTRAP ? 0 : sig;
-		if (!poke_byte(s->pid, address, BREAKPOINT_BYTE, &ours))
+		if (!set_stop(s->pid, &stop))
 			return error_errno(ERROR_IO, errno, "cannot stop pid %d", s->pid);
 	}
 	return error_create(ERROR_UNSUPPORTED,

@@ -62,6 +62,27 @@ static void dynamic_program(void)
 	nothing_is_missed(SHORT_LIVED_BINARY);
 }
 
+/* Another tracer's probe is where the dynamic linker announces the libraries: a
+ * breakpoint of ours would be taken for it. */
+static void beside_another_tracer(void)
+{
+	const char *const argv[] = {
+		memtrace_path, "--format",         "json", "--older", "0", "--top", "0",
+		"--",          SHORT_LIVED_BINARY, "7",    NULL};
+	struct live_process *oracle = oracle_start();
+	struct live_process *other =
+		memtrace_start(live_pid(oracle), "--unwind rules --follow-forks");
+	struct live_process *memtrace;
+	json_t *report = run(argv, 7, &memtrace);
+
+	check_sites(report);
+	json_decref(report);
+	live_destroy(memtrace);
+	json_decref(memtrace_stop(other));
+	live_destroy(oracle);
+	CHECK(probes_gone(probes_before));
+}
+
 /* No dynamic linker to wait for: it is held at its first instruction. */
 static void static_program(void)
 {
@@ -207,6 +228,7 @@ int main(void)
 	live_require_root();
 	probes_before = probes_find();
 	RUN(dynamic_program);
+	RUN(beside_another_tracer);
 	RUN(static_program);
 	RUN(killed_by_a_signal);
 	RUN(commands_that_cannot_run);
