@@ -45,6 +45,26 @@ static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
 	return NULL;
 }
 
+/* Until it executes another program a child's address space is a copy of its parent's,
+ * whose probes are its own. */
+static struct error *inherit(struct tracee *t, const struct tracee *parent)
+{
+	t->wants_plan = true;
+	if (!parent || parent->wants_plan || !parent->image)
+		return NULL;
+	error_destroy(proc_read_maps(t->proc, &t->planned));
+	/* Looked at behind them: they may be those of another program. */
+	if (proc_image(t->proc) != parent->image) {
+		proc_maps_deinit(&t->planned);
+		return NULL;
+	}
+	t->wants_plan = false;
+	vec_foreach (range, &parent->ranges)
+		if (!vec_push(&t->ranges, *range))
+			return error_no_memory();
+	return NULL;
+}
+
 /* A process that came to be while we trace. It may be gone by now. */
 static struct error *take_up(struct tracees *ts, int pid, const struct tracee *parent)
 {
@@ -58,13 +78,8 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 		error_destroy(err);
 		return NULL;
 	}
-	if (!err && parent) {
-		/* Its address space is a copy of the parent's. */
-		error_destroy(proc_read_maps(t->proc, &t->planned));
-		vec_foreach (range, &parent->ranges)
-			if (!vec_push(&t->ranges, *range))
-				err = error_no_memory();
-	}
+	if (!err)
+		err = inherit(t, parent);
 	if (!err && ts->scope == SCOPE_ALL)
 		err = everyone_ranges(ts, t);
 	if (!err)

@@ -365,6 +365,35 @@ static void exec_of_another_allocator(void)
 	}
 }
 
+/* It is forked and executed before memtrace hears of either: none of its files is its
+ * parent's. */
+static void another_allocator_before_anybody_looks(void)
+{
+	const char *const argv[] = {
+		"sh", "-c",
+		"echo '{\"ready\": true}'; read go; " OWN_MALLOC_BINARY "; exit 0", NULL};
+	struct live_process *target = live_start(argv), *memtrace;
+	json_t *report;
+
+	json_decref(live_read_json(target, TIMEOUT_S));
+	memtrace = memtrace_with("--follow-forks -v --pid %d", (int)live_pid(target));
+	memtrace_await(memtrace);
+	live_signal(memtrace, SIGSTOP);
+	usleep(300 * 1000);
+	live_send(target, "go");
+	json_decref(live_read_json(target, TIMEOUT_S));
+	live_signal(memtrace, SIGCONT);
+	CHECK(live_wait_stderr(memtrace, "has loaded " OWN_MALLOC_BINARY, 10));
+	oracle_do(target, "work");
+	report = memtrace_stop(memtrace);
+	CHECK_SITE(report, 0, "site_own_malloc", 100, 100 * 24);
+	CHECK_SITE(report, 0, "site_own_calloc", 100, 100 * 30);
+	CHECK_SITE(report, 0, "site_own_realloc", 100, 100 * 70);
+	check_books(report);
+	json_decref(report);
+	live_destroy(target);
+}
+
 /* The command's status is ours, and its children are counted. */
 static void launched_command(void)
 {
@@ -540,6 +569,7 @@ int main(void)
 	RUN(spawned_programs);
 	RUN(children_that_live_on);
 	RUN(exec_of_another_allocator);
+	RUN(another_allocator_before_anybody_looks);
 	RUN(launched_command);
 	RUN(loaded_allocator);
 	RUN(loaded_allocator_of_another_kind);
