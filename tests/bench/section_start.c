@@ -97,7 +97,7 @@ void section_start(bool has_peer)
 		 version},
 		{"resident while tracing, MB", m.rss_mb, version_mb, p.rss_mb, version},
 		{"peak resident, MB", m.peak_mb, version_mb, p.peak_mb, version},
-		{"peak with its children, MB", m.peak_all_mb, version_mb, p.peak_all_mb,
+		{"peak of it or of a child, MB", m.peak_all_mb, version_mb, p.peak_all_mb,
 		 version},
 		{"SIGINT to its end, ms", m.stop_ms, detach_ms, p.stop_ms,
 		 "taking empty probes away"},
