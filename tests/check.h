@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct check_state {
 	unsigned checks, failures;
@@ -98,6 +99,15 @@ static inline void check_skip(const char *why)
 {
 	printf("SKIPPED: %s\n", why);
 	exit(77);
+}
+
+/* Processor time of the test so far, seconds: a busy machine does not add to it. */
+static inline double check_cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 #endif

@@ -104,7 +104,7 @@ static void libbcc_open(int socket, struct libbcc *ret)
 struct module {
 	struct libbcc bcc;
 	void *module;
-	/* With which programs are loaded: MESSAGE_MAPS. Of no kind yet: with its own. */
+	/* With which programs are loaded, once there was a MESSAGE_MAPS. */
 	struct message maps;
 	int map_fds[MESSAGE_MAX_FDS];
 };

@@ -367,7 +367,7 @@ static void a_stripped_static_program(void)
 
 	struct live_process *memtrace = memtrace_start_plain(live_pid(target), "");
 
-	CHECK_INT(live_wait(memtrace, 10), 1);
+	CHECK_INT(live_wait(memtrace, 30), 1);
 	CHECK_CONTAINS(live_stderr(memtrace), "alone is stripped");
 	CHECK_CONTAINS(live_stderr(memtrace), "/usr/lib/debug/.build-id/");
 	CHECK_CONTAINS(live_stderr(memtrace), id + 2);
@@ -391,7 +391,7 @@ static void a_stripped_static_program(void)
 
 	target = live_start(argv);
 
-	json_t *ready = live_read_json(target, 10);
+	json_t *ready = live_read_json(target, 30);
 
 	CHECK(ready);
 	json_decref(ready);
@@ -493,13 +493,13 @@ static void one_function(void)
 	oracle_do(target, "release");
 
 	memtrace = memtrace_start_plain(live_pid(target), "--function mallocx");
-	CHECK_INT(live_wait(memtrace, 10), 1);
+	CHECK_INT(live_wait(memtrace, 30), 1);
 	CHECK_CONTAINS(live_stderr(memtrace), "mallocx");
 	CHECK_CONTAINS(live_stderr(memtrace), "posix_memalign");
 	live_destroy(memtrace);
 
 	memtrace = memtrace_start_plain(live_pid(target), "--symbols-prefix my_");
-	CHECK_INT(live_wait(memtrace, 10), 1);
+	CHECK_INT(live_wait(memtrace, 30), 1);
 	CHECK_CONTAINS(live_stderr(memtrace), "my_malloc");
 	live_destroy(memtrace);
 	live_destroy(target);

@@ -21,7 +21,7 @@ static void check_traces(const char *options, const char *kind)
 	snprintf(all, sizeof(all), "-v %s", options);
 	snprintf(said, sizeof(said), "compiled with %s headers", kind);
 	memtrace = memtrace_start(live_pid(oracle), all);
-	CHECK(live_wait_stderr(memtrace, said, 5));
+	CHECK(live_wait_stderr(memtrace, said, 30));
 	oracle_do(oracle, "run mixed 1000 1");
 	report = memtrace_report(memtrace);
 	truth = oracle_ask(oracle, "truth");
@@ -97,7 +97,7 @@ static void killed_while_compiling(void)
 
 		live_sleep(ms / 1000.0);
 		live_signal(memtrace, SIGKILL);
-		live_wait(memtrace, 10);
+		live_wait(memtrace, 30);
 		live_destroy(memtrace);
 	}
 	CHECK_INT(directories(), before);

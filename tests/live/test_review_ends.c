@@ -45,7 +45,7 @@ static void exec_starts_anew(void)
 	json_decref(report);
 
 	live_send(target, "exec");
-	CHECK(live_wait_stderr(memtrace, "executed", 10));
+	CHECK(live_wait_stderr(memtrace, "executed", TIMEOUT_S));
 	until_s = live_now_s() + 10;
 	do {
 		live_sleep(0.2);
@@ -246,7 +246,7 @@ static void second_ctrl_c_ends_a_stalled_run(void)
 	live_signal(memtrace, SIGINT);
 	CHECK(ends_within(memtrace, TIMEOUT_S));
 
-	int status = live_wait(memtrace, 1);
+	int status = live_wait(memtrace, TIMEOUT_S);
 
 	CHECK(status == 128 + SIGINT || (status > 0 && status < 128));
 	live_destroy(memtrace);
@@ -272,7 +272,7 @@ static void signals_during_the_last_report(int signal, bool is_impatient)
 		live_sleep(0.1);
 		live_signal(memtrace, signal);
 		CHECK(ends_within(memtrace, TIMEOUT_S));
-		CHECK_INT(live_wait(memtrace, 1), 128 + signal);
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + signal);
 	} else {
 		json_t *report = live_read_json(memtrace, TIMEOUT_S);
 

@@ -159,7 +159,7 @@ static void known_paths_of(const char *program, const char *unwind, unsigned fla
 	const char *const argv[] = {program, LIBRARY_A, LIBRARY_B, NULL};
 	const char *end = flags & BY_FP ? "no_frame" : "complete";
 	struct live_process *target = live_start(argv);
-	json_t *ready = live_read_json(target, 10);
+	json_t *ready = live_read_json(target, 30);
 
 	REQUIRE(ready);
 	struct live_process *memtrace = memtrace_start(live_pid(target), unwind);
@@ -248,7 +248,7 @@ static void exceptions(void)
 #ifdef OMITTED_CXX
 	const char *const argv[] = {OMITTED_CXX, NULL};
 	struct live_process *target = live_start(argv);
-	json_t *ready = live_read_json(target, 10);
+	json_t *ready = live_read_json(target, 30);
 
 	REQUIRE(ready);
 	struct live_process *memtrace = memtrace_start(live_pid(target), AUTO);
@@ -278,7 +278,7 @@ static void fast_libraries(void)
 {
 	const char *const argv[] = {OMITTED_BINARY, LIBRARY_A, LIBRARY_B, NULL};
 	struct live_process *target = live_start(argv);
-	json_t *ready = live_read_json(target, 10);
+	json_t *ready = live_read_json(target, 30);
 	const json_t *row;
 	int64_t whole = 0, cut = 0;
 	size_t i;
@@ -398,7 +398,7 @@ static void stalled(void)
 	const char *const argv[] = {OMITTED_BINARY, LIBRARY_A, LIBRARY_B, NULL};
 	const int64_t all = STALLED_SCENARIOS * TIMES;
 	struct live_process *target = live_start(argv), *memtrace;
-	json_t *ready = live_read_json(target, 10), *report;
+	json_t *ready = live_read_json(target, 30), *report;
 	int64_t lost;
 
 	REQUIRE(ready);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START_TIMEOUT_S  30
+#define START_TIMEOUT_S  60
 #define ANSWER_TIMEOUT_S 120
 
 const char *const memtrace_path = MEMTRACE_BINARY, *const oracle_path = ORACLE_BINARY;

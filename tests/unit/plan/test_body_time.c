@@ -2,17 +2,7 @@
 /* How long a hostile function can keep us. */
 #include "check.h"
 
-#include <time.h>
-
 #include "unit/plan/body_walk.h"
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 #define APPEND(function, bytes) append((function), (bytes), sizeof(bytes) - 1)
 
@@ -35,10 +25,10 @@ static void aim(struct function *f, size_t at, size_t to)
 static void measure(const char *what, const struct function *f, double *longest)
 {
 	struct body body;
-	double start = seconds(), time;
+	double start = check_cpu_s(), time;
 	const char *why = find(f, &body);
 
-	time = seconds() - start;
+	time = check_cpu_s() - start;
 	printf("     %6.1f ms: %s, %zu bytes: %s\n", time * 1e3, what, f->size,
 	       why ? why : "found");
 	if (time > *longest)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check.h"
 
-#include <time.h>
-
 #include "symbol/demangle.h"
 #include "util/cleanup.h"
 
@@ -118,21 +116,13 @@ static void not_mangled(void)
 	}
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Tuples of two back references each, to the tuple before: 2^25 types in 300 bytes. */
 static void bomb_of_rust(void)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
 				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char name[1024], *plain;
-	double start = seconds();
+	double start = check_cpu_s();
 	size_t n = (size_t)snprintf(name, sizeof(name), "_RINvC1a1f");
 	size_t tuple = n;
 
@@ -153,7 +143,7 @@ static void bomb_of_rust(void)
 	CHECK_INT(strlen(plain), 65536);
 	CHECK(!strncmp(plain, "a::f::<(i32, i32), ((i32, i32), (i32, i32)), ", 45));
 	free(plain);
-	CHECK(seconds() - start < 5);
+	CHECK(check_cpu_s() - start < 5);
 }
 
 /* A type made of twice the type before, thirty times over: 2^30 names in 250 bytes. */
@@ -161,7 +151,7 @@ static void bomb_of_cplusplus(void)
 {
 	char name[16384];
 	size_t n = (size_t)snprintf(name, sizeof(name), "_Z1fI");
-	double start = seconds();
+	double start = check_cpu_s();
 	char *plain;
 
 	/* A<int, int>, then A<that, that> by its substitution, and so on. */
@@ -176,7 +166,7 @@ static void bomb_of_cplusplus(void)
 	CHECK_INT(strlen(plain), 65536);
 	CHECK(!strncmp(plain, "void f<A<int, int>, A<A<int, int>, A<int, int> >, ", 50));
 	free(plain);
-	CHECK(seconds() - start < 5);
+	CHECK(check_cpu_s() - start < 5);
 }
 
 static void too_long_a_name(void)

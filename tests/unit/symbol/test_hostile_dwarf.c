@@ -6,8 +6,6 @@
  */
 #include "unit/symbol/compare_lines.h"
 
-#include <time.h>
-
 #include "symbol/elf_names.h"
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
@@ -73,20 +71,12 @@ static uint64_t random_number(uint64_t *state)
 	return *state >> 33;
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Ask for addresses all over the code; the number of frames with a function. */
 static size_t ask(const struct text_range *text)
 {
 	struct line_resources resources = plain_resources();
 	struct line_module *module = open_module("bad");
-	double start = seconds();
+	double start = check_cpu_s();
 	size_t frames = 0;
 
 	resources.budget.steps = 1 << 24;
@@ -100,7 +90,7 @@ static size_t ask(const struct text_range *text)
 		source_frames_deinit(&found);
 	}
 	line_module_destroy(module);
-	CHECK(seconds() - start < TIME_MAX_S);
+	CHECK(check_cpu_s() - start < TIME_MAX_S);
 	return frames;
 }
 
