@@ -214,6 +214,9 @@ static void read_ring(struct watch *w, struct ring *ring,
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
+	/* The kernel says that it has lost records with the next one that it has room
+	 * for, which may be long after. */
+	bool was_full = head - tail > ring_bytes(w) - RECORD_MAX;
 	unsigned char record[RECORD_MAX];
 
 	while (tail < head) {
@@ -232,6 +235,8 @@ static void read_ring(struct watch *w, struct ring *ring,
 			fn(arg, &event);
 	}
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+	if (was_full)
+		fn(arg, &(const struct watch_event){.kind = WATCH_LOST, .path = ""});
 }
 
 void watch_read(struct watch *w, void (*fn)(void *arg, const struct watch_event *event),

@@ -17,7 +17,7 @@ enum watch_kind {
 	WATCH_EXEC, /* `pid` runs another program */
 	WATCH_MAP,  /* `pid` has mapped code */
 	WATCH_EXIT, /* the first thread of `pid` has ended, as a rule the last one too */
-	WATCH_LOST, /* records were lost: anything may have happened */
+	WATCH_LOST, /* records may have been lost: anything may have happened */
 };
 
 struct watch_event {

@@ -195,8 +195,11 @@ static void too_many(void)
 	}
 	close(fd);
 	watch_read(watch, tell, &told);
+	CHECK(told.lost > 0);
 
 	/* The record of the loss comes with the next that has room. */
+	told.lost = 0;
+
 	struct child child = child_cat("/bin/cat");
 
 	told.pid = child.pid;
