@@ -207,11 +207,11 @@ static void exec_of_a_thread(const char *options)
 	memtrace_await(memtrace);
 	oracle_do(target, "keep 30 50");
 	live_send(target, "texec");
-	REQUIRE(live_wait_stderr(memtrace, "executed", 10));
+	REQUIRE(live_wait_stderr(memtrace, "executed", TIMEOUT_S));
 	json_decref(live_read_json(target, TIMEOUT_S));
 	/* Probes of one process have ended with its main thread, and come anew. */
 	if (!strstr(options, "--follow-forks"))
-		REQUIRE(live_wait_stderr(memtrace, "has loaded", 10));
+		REQUIRE(live_wait_stderr(memtrace, "has loaded", TIMEOUT_S));
 	oracle_do(target, "keep 40 60");
 	report = memtrace_report(memtrace);
 	CHECK_SITE(report, pid, "site_keep", 40, 40 * 60);
@@ -283,7 +283,7 @@ static void loaded_allocator(void)
 	memtrace_await(memtrace);
 	/* What it allocates before the probes stand may or may not be seen. */
 	oracle_do(target, "load %s 0 16", LOADED_MALLOC);
-	REQUIRE(live_wait_stderr(memtrace, "has loaded", 10));
+	REQUIRE(live_wait_stderr(memtrace, "has loaded", TIMEOUT_S));
 	oracle_do(target, "load %s 50 16", LOADED_MALLOC);
 	oracle_do(target, "keep 60 20");
 	report = memtrace_report(memtrace);
@@ -350,7 +350,8 @@ static void exec_of_another_allocator(void)
 		oracle_do(target, "keep 12 34");
 		live_send(target, "exec");
 		json_decref(live_read_json(target, TIMEOUT_S));
-		REQUIRE(live_wait_stderr(memtrace, "has loaded " OWN_MALLOC_BINARY, 10));
+		REQUIRE(live_wait_stderr(memtrace, "has loaded " OWN_MALLOC_BINARY,
+					 TIMEOUT_S));
 		oracle_do(target, "work");
 		report = memtrace_stop(memtrace);
 		CHECK_SITE(report, 0, "site_keep", 0, 0);
@@ -366,24 +367,33 @@ static void exec_of_another_allocator(void)
 }
 
 /* It is forked and executed before memtrace hears of either: none of its files is its
- * parent's. */
-static void another_allocator_before_anybody_looks(void)
+ * parent's. With as many others before it as the kernel's buffers have no room for,
+ * only the probes know of it. */
+static void before_anybody_looks(unsigned others)
 {
-	const char *const argv[] = {
-		"sh", "-c",
-		"echo '{\"ready\": true}'; read go; " OWN_MALLOC_BINARY "; exit 0", NULL};
-	struct live_process *target = live_start(argv), *memtrace;
+	static const char format[] =
+		"echo '{\"ready\": true}'; read go; i=0;"
+		"while [ $i -lt %u ]; do /bin/true; i=$((i+1)); done;" OWN_MALLOC_BINARY
+		"; exit 0";
+	char script[sizeof(format) + 16];
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	struct live_process *target, *memtrace;
 	json_t *report;
 
+	snprintf(script, sizeof(script), format, others);
+	target = live_start(argv);
+
 	json_decref(live_read_json(target, TIMEOUT_S));
-	memtrace = memtrace_with("--follow-forks -v --pid %d", (int)live_pid(target));
+	/* By rules the walks of all the others may be too many to hand over. */
+	memtrace = memtrace_with("--follow-forks -v --unwind fp --pid %d",
+				 (int)live_pid(target));
 	memtrace_await(memtrace);
 	live_signal(memtrace, SIGSTOP);
 	usleep(300 * 1000);
 	live_send(target, "go");
 	json_decref(live_read_json(target, TIMEOUT_S));
 	live_signal(memtrace, SIGCONT);
-	CHECK(live_wait_stderr(memtrace, "has loaded " OWN_MALLOC_BINARY, 10));
+	CHECK(live_wait_stderr(memtrace, "has loaded " OWN_MALLOC_BINARY, TIMEOUT_S));
 	oracle_do(target, "work");
 	report = memtrace_stop(memtrace);
 	CHECK_SITE(report, 0, "site_own_malloc", 100, 100 * 24);
@@ -392,6 +402,12 @@ static void another_allocator_before_anybody_looks(void)
 	check_books(report);
 	json_decref(report);
 	live_destroy(target);
+}
+
+static void another_allocator_before_anybody_looks(void)
+{
+	before_anybody_looks(0);
+	before_anybody_looks(1000);
 }
 
 /* The command's status is ours, and its children are counted. */
