@@ -158,6 +158,7 @@ struct stop {
 	uint8_t old; /* what the breakpoint stands for; nothing, by the processor */
 };
 
+/* Replace one byte of the program's code; the old one in *old. */
 static bool poke_byte(pid_t pid, uint64_t address, uint8_t byte, uint8_t *old)
 {
 	uint64_t aligned = address & ~(uint64_t)7;
