@@ -563,7 +563,7 @@ struct error *session_run(const struct options *options, int *status)
 	_cleanup_(session_deinit) struct session s = {
 		.options = options,
 		.renderer = renderer_find(options->format),
-		.waiter = {-1, -1, -1, -1, 0, false},
+		.waiter = WAITER_NONE,
 		.tracees = {.epoll_fd = -1},
 	};
 	struct error *err;

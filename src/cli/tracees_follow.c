@@ -50,11 +50,11 @@ static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
 static struct error *inherit(struct tracee *t, const struct tracee *parent)
 {
 	t->wants_plan = true;
-	if (!parent || parent->wants_plan || !parent->image)
+	if (!parent || parent->wants_plan || !t->image || t->image != parent->image)
 		return NULL;
 	error_destroy(proc_read_maps(t->proc, &t->planned));
-	/* Looked at behind them: they may be those of another program. */
-	if (proc_image(t->proc) != parent->image) {
+	/* Looked at behind them: they may be those of another program by now. */
+	if (proc_image(t->proc) != t->image) {
 		proc_maps_deinit(&t->planned);
 		return NULL;
 	}

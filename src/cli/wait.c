@@ -85,7 +85,7 @@ struct error *waiter_init(struct waiter *waiter)
 {
 	sigset_t set = waited_signals();
 
-	*waiter = (struct waiter){-1, -1, -1, -1, 0, false};
+	*waiter = WAITER_NONE;
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* A closed pipe is an error of the write, with our clean-up after it. */
 	signal(SIGPIPE, SIG_IGN);

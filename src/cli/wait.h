@@ -19,6 +19,13 @@ struct waiter {
 	bool is_stopped; /* by a signal */
 };
 
+/* One that waits for nothing yet, for waiter_deinit(). */
+#define WAITER_NONE                                                                      \
+	(struct waiter)                                                                  \
+	{                                                                                \
+		.signal_fd = -1, .interval_fd = -1, .duration_fd = -1, .wake_fd = -1     \
+	}
+
 /*
  * Take SIGINT, SIGTERM, SIGHUP and SIGUSR1 out of ordinary delivery, so that from here
  * on they wait for waiter_next(), and ignore SIGPIPE and SIGXFSZ. Call it before anything

@@ -179,7 +179,6 @@ static void without_privileges(void)
 	live_destroy(oracle);
 }
 
-/* With stdout closed, the next file that is opened must not get the reports. */
 /* LLVM is what takes most of it. */
 static void too_little_memory(void)
 {
@@ -199,6 +198,7 @@ static void too_little_memory(void)
 	live_destroy(target);
 }
 
+/* With stdout closed, the next file that is opened must not get the reports. */
 static void closed_standard_output(void)
 {
 	struct live_process *oracle = oracle_start();
