@@ -58,6 +58,9 @@ static void a_seccomp_filter(void)
 {
 	unnoticed_check(
 		&(struct unnoticed){CONFINED_BINARY, "confined", "libc.so.6", false});
+	/* It would be killed. */
+	unnoticed_check(
+		&(struct unnoticed){CONFINED_BINARY, "forbidden", "libc.so.6", true});
 }
 
 int main(void)

@@ -108,9 +108,18 @@ static void work(char *line, size_t size)
 	snprintf(line, size, "confined, sum %llu", (unsigned long long)sum);
 }
 
+/* The filter does kill it. */
+static void forbidden(char *line, size_t size)
+{
+	confine();
+	getppid();
+	snprintf(line, size, "not killed");
+}
+
 int main(int argc, char *argv[])
 {
-	static const struct work works[] = {{"confined", work}, {NULL, NULL}};
+	static const struct work works[] = {
+		{"confined", work}, {"forbidden", forbidden}, {NULL, NULL}};
 
 	return answer(works, argc, argv);
 }
