@@ -13,6 +13,7 @@ static void with_each_allocator(const char *program, const char *work)
 		unnoticed_check(&(struct unnoticed){program, work, *name, false});
 }
 
+#ifdef THROWER_BINARY
 /* Debian's mimalloc is built as C: its operator new aborts where it should throw. */
 static void with_allocators_that_throw(const char *program, const char *work)
 {
@@ -21,7 +22,6 @@ static void with_allocators_that_throw(const char *program, const char *work)
 						    strstr(*name, "mimalloc") != NULL});
 }
 
-#ifdef THROWER_BINARY
 static void exceptions_of_operator_new(void)
 {
 	with_allocators_that_throw(THROWER_BINARY, "catch");

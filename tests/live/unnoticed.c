@@ -23,7 +23,7 @@ enum way {
 	ATTACHED,   /* --pid, while it waits for its line */
 	LAUNCHED,   /* memtrace -- PROGRAM */
 	BY_LIBRARY, /* --lib FILE --sample-every 100, before it starts */
-	COUNTED,    /* as ATTACHED, of the blocks that the target counts */
+	COUNTED,    /* as ATTACHED, with --min-size COUNTED_SIZE of targets/answer.h */
 };
 
 static const char *const way_names[] = {"alone", "attached", "launched", "by library",
@@ -31,8 +31,8 @@ static const char *const way_names[] = {"alone", "attached", "launched", "by lib
 
 /* What a target did. */
 struct outcome {
-	char *said;     /* all that it wrote to stdout but what differs in each run */
-	json_t *truth;  /* what it counted; NULL: it did not come so far */
+	char *said;     /* its stdout without the line of counts */
+	json_t *truth;  /* what it counted; NULL: it ended before */
 	char *errors;   /* what it wrote to stderr */
 	int status;     /* as of live_wait() */
 	json_t *report; /* memtrace's, NULL when alone */
@@ -65,7 +65,7 @@ static void await_ready(struct live_process *process)
 	json_decref(ready);
 }
 
-/* Lets it do its work, and reads the answer: its line, and its counts. */
+/* Let the target work, and read its answer: one line, and its counts. */
 static void ask(struct live_process *process, struct outcome *outcome)
 {
 	char *line;
@@ -77,7 +77,7 @@ static void ask(struct live_process *process, struct outcome *outcome)
 	outcome->truth = live_read_json(process, TIMEOUT_S);
 }
 
-/* Its input ends, and so does it. */
+/* Close its input, which ends the target, and wait for it. */
 static void finish(struct live_process *process, struct outcome *outcome)
 {
 	char *line;
@@ -91,7 +91,7 @@ static void finish(struct live_process *process, struct outcome *outcome)
 	live_destroy(process);
 }
 
-/* The end of tracing, which also comes when the target has ended in its work. */
+/* Stop memtrace, unless the end of the target has stopped it. */
 static json_t *end_trace(struct live_process *memtrace)
 {
 	live_signal(memtrace, SIGINT);
@@ -129,7 +129,7 @@ static struct outcome run_attached(const char *library, const char *const argv[]
 	return outcome;
 }
 
-/* memtrace has the library preloaded as well: it hands on its environment. */
+/* The library is preloaded into memtrace as well: the target inherits its environment. */
 static struct outcome run_launched(const char *library, const char *const argv[])
 {
 	static unsigned runs;
@@ -148,14 +148,14 @@ static struct outcome run_launched(const char *library, const char *const argv[]
 	finish(memtrace, &outcome);
 	outcome.report = json_load_file(path, 0, NULL);
 	CHECK(outcome.report != NULL);
-	/* The rest is memtrace's. */
+	/* memtrace writes to the same stderr. */
 	free(outcome.errors);
 	outcome.errors = NULL;
 	free(path);
 	return outcome;
 }
 
-/* By a copy of the library, which no other process has. */
+/* Trace a private copy of the library, so that no other process is traced. */
 static struct outcome run_by_library(const char *library, const char *const argv[])
 {
 	char *copy = preload_copy(library);
@@ -223,8 +223,9 @@ static void check_counts(const struct outcome *outcome)
 	CHECK_INT(compare_losses(outcome->report, "calls_abandoned"), 0);
 }
 
-/* Which of the checks that failed they were. */
-static void tell(const struct unnoticed *target, enum way way, unsigned failures_before)
+/* Say which run the failed checks above belong to. */
+static void name_failures(const struct unnoticed *target, enum way way,
+			  unsigned failures_before)
 {
 	if (check_state.failures != failures_before)
 		fprintf(stderr, "  so %s %s with %s, %s\n",
@@ -256,7 +257,7 @@ void unnoticed_check(const struct unnoticed *target)
 			check_traced(&traced);
 		else if (traced.truth)
 			check_counts(&traced);
-		tell(target, way, before);
+		name_failures(target, way, before);
 		outcome_free(&traced);
 	}
 	outcome_free(&alone);

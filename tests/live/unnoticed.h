@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A target that never notices: it behaves and says the same alone and under memtrace,
- * attached, launched and by its library. See targets/answer.h for such targets.
+ * Run a target of targets/answer.h alone, and under memtrace by --pid, by -- COMMAND and
+ * by --lib FILE, and compare. The target must not notice memtrace.
  */
 #ifndef LIVE_UNNOTICED_H
 #define LIVE_UNNOTICED_H
@@ -15,14 +15,14 @@ extern const char *const unnoticed_allocators[];
 struct unnoticed {
 	const char *program, *work; /* its path, and its first argument */
 	const char *allocator;      /* base name of the library to preload */
-	/* The program fails alone as well, which is to be the same then. */
+	/* The program fails alone. It must fail in the same way under memtrace. */
 	bool fails;
 };
 
 /*
- * Check that the program does and says the same alone and under memtrace, and that what
- * it counts is what memtrace counts. Skipped, with a note, when the allocator is not
- * installed.
+ * Check that the program writes the same and ends the same alone and under memtrace, and
+ * that memtrace's totals equal the program's own counts. Skipped with a note on stdout if
+ * the allocator is not installed.
  */
 void unnoticed_check(const struct unnoticed *target);
 

@@ -18,7 +18,7 @@
 #define FRAMES_MAX  64
 #define MARKED      __attribute__((section("marked_text"), noinline))
 
-/* The linker's: what is MARKED. */
+/* Defined by the linker: the range of the functions that are MARKED. */
 extern const char __start_marked_text[], __stop_marked_text[];
 
 static volatile sig_atomic_t is_inside, taken, whole, shortest = FRAMES_MAX;
@@ -65,7 +65,7 @@ static timer_t start_timer(void)
 	return timer;
 }
 
-/* One call of each function, in which the handler may come. */
+/* Calls each function once. The timer's signal may interrupt any of these calls. */
 NOINLINE static void allocate(void)
 {
 	void *blocks[5] = {NULL};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls of operator new that end by an exception, by pthread_exit() and by a switch to
- * another stack, all of which the language allows a new handler to do.
+ * Calls of operator new that end by an exception, by pthread_exit() or by a switch to
+ * another stack. A new handler may do each of these.
  */
 #include <cstdint>
 #include <cstring>
