@@ -108,4 +108,12 @@ if(MUSL_GCC)
 		DEPENDS targets/sampled.c targets/simple.h)
 	add_custom_target(sampled_musl_target ALL DEPENDS sampled_musl)
 	list(APPEND allocators_built sampled_musl_target)
+
+	# Of the test of trampolines.
+	add_custom_command(OUTPUT allocating_musl
+		COMMAND ${MUSL_GCC} ${allocators_flags} -static
+			${CMAKE_CURRENT_SOURCE_DIR}/targets/allocating.c -o allocating_musl
+		DEPENDS targets/allocating.c targets/simple.h)
+	add_custom_target(allocating_musl_target ALL DEPENDS allocating_musl)
+	list(APPEND allocators_built allocating_musl_target)
 endif()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The targets of test_languages.c, in C++ and in Rust. memtrace itself is C alone: where a
-# compiler of these is not installed the target is missing and the test says so.
+# The targets of test_languages.c and test_unnoticed.c, in C++ and in Rust. memtrace itself
+# is C alone: where a compiler of these is not installed the target is missing and the test
+# says so.
 set(languages_built "")
 find_program(CXX_FOR_TARGETS g++)
 if(CXX_FOR_TARGETS)
@@ -11,6 +12,15 @@ if(CXX_FOR_TARGETS)
 		DEPENDS ${source})
 	add_custom_target(operators_target ALL DEPENDS operators)
 	list(APPEND languages_built operators_target)
+
+	# Of test_unnoticed.c.
+	set(source ${CMAKE_CURRENT_SOURCE_DIR}/targets/thrower.cc)
+	add_custom_command(OUTPUT thrower
+		COMMAND ${CXX_FOR_TARGETS} -std=c++17 -Wall -Wextra ${plain}
+			-fno-omit-frame-pointer -pthread ${source} -o thrower
+		DEPENDS ${source} targets/answer.h targets/simple.h)
+	add_custom_target(thrower_target ALL DEPENDS thrower)
+	list(APPEND languages_built thrower_target)
 endif()
 
 # The distribution's own first, which is what its programs are built with.

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Threads that do nothing but allocate, from one line on stdin to the next one. Says
+ * where the function is that they are in meanwhile.
+ */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "simple.h"
+
+#define NOINLINE  __attribute__((noinline))
+#define THREADS   2
+#define TIMEOUT_S 120
+
+static volatile bool goes_on;
+
+NOINLINE static void allocate_once(void)
+{
+	void *blocks[5] = {NULL};
+
+	blocks[0] = malloc(100);
+	blocks[1] = calloc(3, 40);
+	blocks[2] = realloc(malloc(40), 5000);
+	if (posix_memalign(&blocks[3], 64, 200))
+		blocks[3] = NULL;
+	blocks[4] = aligned_alloc(256, 512);
+	for (int i = 0; i < 5; i++)
+		free(blocks[i]);
+}
+
+NOINLINE static void allocate_on(void)
+{
+	time_t until = time(NULL) + TIMEOUT_S;
+
+	while (goes_on && time(NULL) < until)
+		allocate_once();
+}
+
+static void *run(void *unused)
+{
+	allocate_on();
+	return unused;
+}
+
+/* At the first line they start, at the second one they end. */
+static void work(void)
+{
+	static pthread_t threads[THREADS];
+
+	goes_on = !goes_on;
+	for (int i = 0; i < THREADS; i++) {
+		if (goes_on ? pthread_create(&threads[i], NULL, run, NULL)
+			    : pthread_join(threads[i], NULL))
+			_exit(2);
+	}
+}
+
+int main(void)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "{\"ready\":\"allocating\",\"function\":%lld}\n",
+		 (long long)(intptr_t)allocate_on);
+	say(line);
+	return serve(work);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A target that does the work that argv[1] names for each line on stdin and answers in
+ * two lines. The first is the same in each run. The second is what memtrace should count:
+ * blocks of COUNTED_SIZE bytes and more. No other block is that large. For C and C++.
+ */
+#ifndef TARGETS_ANSWER_H
+#define TARGETS_ANSWER_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "simple.h"
+
+#define NOINLINE     __attribute__((noinline))
+#define COUNTED_SIZE 20000
+
+/* Atomic: threads count too. */
+static struct {
+	unsigned long allocations, frees;
+	unsigned long failures; /* calls that fail, also those that end by an exception */
+	unsigned long left;     /* calls that a jump left */
+} truth;
+
+#define COUNT(what) __atomic_fetch_add(&truth.what, 1, __ATOMIC_RELAXED)
+
+static inline void *counted(void *block)
+{
+	if (block)
+		COUNT(allocations);
+	else
+		COUNT(failures);
+	return block;
+}
+
+static inline void counted_free(void *block)
+{
+	if (!block)
+		return;
+	COUNT(frees);
+	free(block);
+}
+
+/* Enough small blocks that some are traced, also when few are sampled. */
+static inline void allocate_small(void)
+{
+	for (int i = 0; i < 5000; i++) {
+		void *volatile block = malloc(100);
+
+		free(block);
+	}
+}
+
+struct work {
+	const char *name;
+	/* Writes the first line of the answer, without newline. */
+	void (*run)(char *line, size_t size);
+};
+
+static inline int answer(const struct work works[], int argc, char *argv[])
+{
+	char line[400], c;
+
+	say("{\"ready\":\"target\"}\n");
+	while (read(STDIN_FILENO, &c, 1) == 1) {
+		if (c != '\n')
+			continue;
+		line[0] = '\0';
+		allocate_small();
+		for (const struct work *work = works; work->name; work++)
+			if (argc == 2 && !strcmp(argv[1], work->name))
+				work->run(line, sizeof(line));
+		say(line);
+		snprintf(line, sizeof(line),
+			 "\n{\"allocations\":%lu,\"frees\":%lu,\"failures\":%lu,"
+			 "\"left\":%lu}\n",
+			 truth.allocations, truth.frees, truth.failures, truth.left);
+		say(line);
+	}
+	return 0;
+}
+
+#endif

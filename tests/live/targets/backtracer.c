@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A profiler of the program's own: a handler of SIGPROF, called in the middle of
+ * allocation functions, takes backtraces. Each must reach main().
+ */
+#include <errno.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "answer.h"
+
+#define WANTED      1000
+#define INTERVAL_NS 200000
+#define TIMEOUT_S   60
+#define FRAMES_MAX  64
+#define MARKED      __attribute__((section("marked_text"), noinline))
+
+/* Defined by the linker: the range of the functions that are MARKED. */
+extern const char __start_marked_text[], __stop_marked_text[];
+
+static volatile sig_atomic_t is_inside, taken, whole, shortest = FRAMES_MAX;
+
+/* Both functions that are marked are among the callers. */
+static bool is_whole(void *const frames[], int count)
+{
+	int marked = 0;
+
+	for (int i = 0; i < count; i++) {
+		const char *frame = frames[i];
+
+		marked += frame > __start_marked_text && frame <= __stop_marked_text;
+	}
+	return marked == 2;
+}
+
+static void take(int signal)
+{
+	void *frames[FRAMES_MAX];
+	int saved = errno, count;
+
+	(void)signal;
+	if (!is_inside || taken == WANTED)
+		return;
+	count = backtrace(frames, FRAMES_MAX);
+	taken = taken + 1;
+	if (is_whole(frames, count))
+		whole = whole + 1;
+	if (count < shortest)
+		shortest = count;
+	errno = saved;
+}
+
+static timer_t start_timer(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF};
+	struct itimerspec every = {{0, INTERVAL_NS}, {0, INTERVAL_NS}};
+	timer_t timer;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) ||
+	    timer_settime(timer, 0, &every, NULL))
+		_exit(2);
+	return timer;
+}
+
+/* Calls each function once. The timer's signal may interrupt any of these calls. */
+NOINLINE static void allocate(void)
+{
+	void *blocks[5] = {NULL};
+
+	is_inside = 1;
+	blocks[0] = malloc(100);
+	blocks[1] = calloc(3, 40);
+	blocks[2] = realloc(malloc(40), 5000);
+	if (posix_memalign(&blocks[3], 64, 200))
+		blocks[3] = NULL;
+	blocks[4] = aligned_alloc(256, 512);
+	for (int i = 0; i < 5; i++)
+		free(blocks[i]);
+	is_inside = 0;
+}
+
+MARKED void work(char *line, size_t size);
+
+void work(char *line, size_t size)
+{
+	time_t until = time(NULL) + TIMEOUT_S;
+	timer_t timer = start_timer();
+
+	while (taken < WANTED && time(NULL) < until)
+		allocate();
+	timer_delete(timer);
+	snprintf(line, size, "backtraces %d, whole %d", (int)taken, (int)whole);
+	if (whole < taken)
+		fprintf(stderr, "the shortest has %d frames\n", (int)shortest);
+}
+
+MARKED int main(int argc, char *argv[])
+{
+	static const struct work works[] = {{"backtraces", work}, {NULL, NULL}};
+	struct sigaction action = {.sa_handler = take, .sa_flags = SA_RESTART};
+	void *frame;
+
+	/* Loads libgcc. */
+	backtrace(&frame, 1);
+	if (sigaction(SIGPROF, &action, NULL))
+		return 2;
+	return answer(works, argc, argv);
+}

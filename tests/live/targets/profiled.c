@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Allocates at known sites for each line on stdin, keeps it all, and lets gperftools'
+ * profiler, if it is loaded, write its profile. argv[1] is the size of a block in bytes,
+ * argv[2] the number of blocks at each site.
+ */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "simple.h"
+
+#define NOINLINE __attribute__((noinline))
+/* The call is not the last instruction. */
+#define KEEP(block) __asm__ volatile("" : "+r"(block) : : "memory")
+
+static size_t size;
+static int count;
+
+NOINLINE static void site_malloc(void)
+{
+	void *block = malloc(size);
+
+	KEEP(block);
+}
+
+NOINLINE static void site_calloc(void)
+{
+	void *block = calloc(size / 10, 10);
+
+	KEEP(block);
+}
+
+NOINLINE static void site_realloc(void)
+{
+	void *block = realloc(malloc(10), size);
+
+	KEEP(block);
+}
+
+NOINLINE static void site_posix_memalign(void)
+{
+	void *block = NULL;
+
+	if (posix_memalign(&block, 256, size))
+		_exit(2);
+	KEEP(block);
+}
+
+NOINLINE static void site_aligned_alloc(void)
+{
+	void *block = aligned_alloc(64, (size + 63) / 64 * 64);
+
+	KEEP(block);
+}
+
+NOINLINE static void site_memalign(void)
+{
+	void *block = memalign(128, size);
+
+	KEEP(block);
+}
+
+NOINLINE static void call_sites(int depth)
+{
+	volatile int below = depth;
+
+	if (depth) {
+		call_sites(depth - 1);
+	} else {
+		site_malloc();
+		site_calloc();
+		site_realloc();
+		site_posix_memalign();
+		site_aligned_alloc();
+		site_memalign();
+	}
+	below = below + 1;
+}
+
+static void work(void)
+{
+	void *symbol = dlsym(RTLD_DEFAULT, "HeapProfilerDump");
+	void (*dump)(const char *reason);
+
+	for (int i = 0; i < count; i++)
+		call_sites(3);
+	memcpy(&dump, &symbol, sizeof(dump));
+	if (dump)
+		dump("asked for");
+}
+
+int main(int argc, char *argv[])
+{
+	if (argc != 3)
+		return 2;
+	size = strtoul(argv[1], NULL, 10);
+	count = atoi(argv[2]);
+	return serve(work);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Programs that leave their calls and their stacks in unusual ways: jumps out of
+ * allocation functions, handlers that allocate, threads that are cancelled, coroutines.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "answer.h"
+
+#define FORMS 5
+#define SIZE  (COUNTED_SIZE + 1000)
+
+NOINLINE static void *allocate(unsigned form, size_t size)
+{
+	void *block;
+
+	switch (form % FORMS) {
+	case 0:
+		return counted(malloc(size));
+	case 1:
+		return counted(calloc(size / 100, 100));
+	case 2:
+		return counted(realloc(NULL, size));
+	case 3:
+		return counted(posix_memalign(&block, 256, size) ? NULL : block);
+	default:
+		return counted(aligned_alloc(64, (size + 63) / 64 * 64));
+	}
+}
+
+/* --- jumps ------------------------------------------------------------------------- */
+
+#define JUMPS   200
+#define LARGE   5000000
+#define TRAPPED 4000000
+
+static sigjmp_buf before_call;
+
+static void jump_out(int signal)
+{
+	(void)signal;
+	siglongjmp(before_call, 1);
+}
+
+/* A signal in the middle of each call that maps a large block. */
+static void trap_large_blocks(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, TRAPPED, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	struct sigaction action = {.sa_handler = jump_out, .sa_flags = SA_NODEFER};
+
+	if (sigaction(SIGSYS, &action, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(2);
+}
+
+/* Complete calls on a stack that is deeper than the calls that were left. */
+NOINLINE static void call_deep(unsigned depth, unsigned form)
+{
+	volatile char stack[256];
+
+	stack[0] = (char)depth;
+	if (depth)
+		call_deep(depth - 1, form);
+	else
+		counted_free(allocate(form, SIZE));
+	stack[1] = stack[0];
+}
+
+/* Leaves a call at a depth that differs from one time to the next. */
+NOINLINE static void leave(unsigned depth, unsigned form)
+{
+	volatile char stack[256];
+
+	stack[0] = (char)depth;
+	if (depth)
+		leave(depth - 1, form);
+	else
+		allocate(form, LARGE);
+	stack[1] = stack[0];
+}
+
+static void jumps(char *line, size_t size)
+{
+	trap_large_blocks();
+	for (volatile unsigned i = 0; i < JUMPS; i++) {
+		if (!sigsetjmp(before_call, 1))
+			leave(i * 7 % 20, i);
+		else
+			COUNT(left);
+		call_deep(20, i / FORMS);
+		call_deep(0, i / FORMS);
+	}
+	snprintf(line, size, "jumped %lu", truth.left);
+}
+
+/* --- a handler --------------------------------------------------------------------- */
+
+#define HANDLED     1000
+#define INTERVAL_NS 200000
+#define TIMEOUT_S   60
+
+static volatile sig_atomic_t is_inside, handled;
+static volatile uint64_t handler_sum;
+
+static void allocate_in_handler(int signal)
+{
+	int saved = errno;
+	unsigned char *block;
+
+	(void)signal;
+	if (is_inside || handled == HANDLED)
+		return;
+	block = allocate((unsigned)handled, SIZE);
+	block[100] = (unsigned char)handled;
+	handler_sum = handler_sum * 31 + block[100];
+	counted_free(block);
+	handled = handled + 1;
+	errno = saved;
+}
+
+static timer_t start_timer(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+	struct itimerspec every = {{0, INTERVAL_NS}, {0, INTERVAL_NS}};
+	struct sigaction action = {.sa_handler = allocate_in_handler,
+				   .sa_flags = SA_RESTART};
+	timer_t timer;
+
+	if (sigaction(SIGALRM, &action, NULL) ||
+	    timer_create(CLOCK_MONOTONIC, &event, &timer) ||
+	    timer_settime(timer, 0, &every, NULL))
+		_exit(2);
+	return timer;
+}
+
+static void handler_allocates(char *line, size_t size)
+{
+	time_t until = time(NULL) + TIMEOUT_S;
+	timer_t timer = start_timer();
+
+	for (unsigned i = 0; handled < HANDLED && time(NULL) < until; i++) {
+		void *block;
+
+		is_inside = 1;
+		block = allocate(i, SIZE);
+		is_inside = 0;
+		for (volatile int spin = 0; spin < 20000; spin++)
+			;
+		is_inside = 1;
+		counted_free(block);
+		is_inside = 0;
+	}
+	timer_delete(timer);
+	snprintf(line, size, "handled %d, sum %llu", (int)handled,
+		 (unsigned long long)handler_sum);
+}
+
+/* --- threads that are cancelled ---------------------------------------------------- */
+
+#define THREADS 100
+
+static unsigned cleaned;
+
+static void clean(void *block)
+{
+	counted_free(block);
+	__atomic_fetch_add(&cleaned, 1, __ATOMIC_RELAXED);
+}
+
+static volatile bool goes_on = true;
+
+/* Every other thread ends by itself, below as many frames. */
+NOINLINE static void allocate_until_cancelled(unsigned number, unsigned depth)
+{
+	pthread_cleanup_push(clean, allocate(number + depth, SIZE));
+	if (depth)
+		allocate_until_cancelled(number, depth - 1);
+	else if (number % 2)
+		pthread_exit(NULL);
+	for (unsigned i = 0; goes_on; i++) {
+		counted_free(allocate(i, SIZE));
+		pthread_testcancel();
+	}
+	pthread_cleanup_pop(1);
+}
+
+static void *run_thread(void *number)
+{
+	allocate_until_cancelled((unsigned)(uintptr_t)number, 4);
+	return number;
+}
+
+static void cancel(char *line, size_t size)
+{
+	unsigned cancelled = 0, ended = 0;
+
+	for (uintptr_t i = 0; i < THREADS; i++) {
+		struct timespec pause = {0, 500000};
+		void *result = &pause;
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, run_thread, (void *)i))
+			_exit(2);
+		nanosleep(&pause, NULL);
+		if (i % 2 == 0)
+			pthread_cancel(thread);
+		pthread_join(thread, &result);
+		cancelled += result == PTHREAD_CANCELED;
+		ended += result == NULL;
+	}
+	snprintf(line, size, "cancelled %u, ended %u, cleaned %u", cancelled, ended,
+		 cleaned);
+}
+
+/* --- coroutines -------------------------------------------------------------------- */
+
+#define COROUTINES 16
+#define ROUNDS     200
+
+static ucontext_t contexts[COROUTINES + 1]; /* the last one: main's */
+static char stacks[COROUTINES][64 << 10] __attribute__((aligned(16)));
+static unsigned running, alive;
+static uint64_t order = 1;
+
+/* To the next coroutine, on another stack, and back when all others had their turn. */
+NOINLINE static void yield(void)
+{
+	unsigned from = running;
+
+	running = (running + 5) % COROUTINES;
+	order = order * 31 + running;
+	swapcontext(&contexts[from], &contexts[running]);
+}
+
+NOINLINE static void work_in_turns(unsigned self, unsigned depth)
+{
+	char *block = allocate(self + depth, SIZE);
+
+	block[0] = (char)self;
+	yield();
+	if (depth)
+		work_in_turns(self, depth - 1);
+	yield();
+	order = order * 31 + (unsigned char)block[0];
+	counted_free(block);
+}
+
+static void coroutine(int self)
+{
+	for (unsigned i = 0; i < ROUNDS; i++)
+		work_in_turns((unsigned)self, i % 5);
+	/* All do as many turns, so that they end one after the other. */
+	if (--alive)
+		yield();
+}
+
+static void coroutines(char *line, size_t size)
+{
+	alive = COROUTINES;
+	for (unsigned i = 0; i < COROUTINES; i++) {
+		getcontext(&contexts[i]);
+		contexts[i].uc_stack.ss_sp = stacks[i];
+		contexts[i].uc_stack.ss_size = sizeof(stacks[i]);
+		contexts[i].uc_link = &contexts[COROUTINES];
+		makecontext(&contexts[i], (void (*)(void))coroutine, 1, (int)i);
+	}
+	swapcontext(&contexts[COROUTINES], &contexts[0]);
+	snprintf(line, size, "left %u, order %llu", alive, (unsigned long long)order);
+}
+
+int main(int argc, char *argv[])
+{
+	static const struct work works[] = {{"jumps", jumps},
+					    {"handler", handler_allocates},
+					    {"cancel", cancel},
+					    {"coroutines", coroutines},
+					    {NULL, NULL}};
+
+	return answer(works, argc, argv);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Calls and stacks that are left in unusual ways: the target never notices, and each
+ * block is counted. */
+#include "check.h"
+#include "live/trace.h"
+#include "live/unnoticed.h"
+
+static void with_each_allocator(const char *work)
+{
+	for (const char *const *name = unnoticed_allocators; *name; name++)
+		unnoticed_check(&(struct unnoticed){TROUBLED_BINARY, work, *name, false});
+}
+
+/* Of libc alone: the others hold a lock where they map memory. */
+static void jumps_out_of_allocation_functions(void)
+{
+	unnoticed_check(
+		&(struct unnoticed){TROUBLED_BINARY, "jumps", "libc.so.6", false});
+}
+
+static void a_handler_that_allocates(void)
+{
+	with_each_allocator("handler");
+}
+
+static void threads_that_are_cancelled(void)
+{
+	with_each_allocator("cancel");
+}
+
+static void coroutines(void)
+{
+	with_each_allocator("coroutines");
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(jumps_out_of_allocation_functions);
+	RUN(a_handler_that_allocates);
+	RUN(threads_that_are_cancelled);
+	RUN(coroutines);
+	return check_done();
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's return probes as a target sees them. While a probed function runs, the
+ * kernel replaces its return address on the stack by the address of a trampoline: the
+ * start of the mapping "[uprobes]". Unwinders, debuggers and C++ exceptions stop there.
+ */
+#ifndef LIVE_TRAMPOLINE_H
+#define LIVE_TRAMPOLINE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Stop the process, a child of the caller, count the words on its threads' stacks that
+ * equal the trampoline's address, and continue it. Counts from the stack pointer up.
+ * Returns 0 if the process has no trampoline or has ended. May count a stale word if the
+ * process had a return probe earlier: uninitialized variables keep old stack contents.
+ */
+unsigned trampoline_found(pid_t pid);
+
+/*
+ * Start to count the returns through the trampoline by this thread and by threads that it
+ * starts later. Returns a file descriptor, or -1 with a note on stdout: the count needs
+ * the uretprobe system call (x86-64, Linux 6.11).
+ */
+int trampoline_open(pid_t tid);
+uint64_t trampoline_returns(int fd);
+
+#endif
