@@ -12,12 +12,12 @@
  * What a call means to the accounting, packed into the attach cookie of its probe:
  * effect [0:3], then the registers that hold the size, its factor, the old block and the
  * out pointer, four bits each (ABI_ARG_NONE: no such argument), then one bit that says
- * that a new block is not to be recorded; from bit 21 on, 3 bits, which part of a call a
- * site inside the function sees (plan/body.h), 0 for an entry; from bit 24 on the number
- * of the allocator, 8 bits; from bit 32 on how many bytes the return address lies above
- * the stack pointer, 16 bits, signed; from bit 48 on the number of the site.
- * target/allocator.h has the words, and plan/decode.h the numbers of the registers (enum
- * insn_register).
+ * that a new block is not to be recorded; one that says that sites inside the function
+ * see the result; one that says that the call has come to its end for good, by a failed
+ * check; from bit 24 on the number of the allocator, 8 bits; from bit 32 on how many
+ * bytes the return address lies above the stack pointer, 16 bits, signed; from bit 48 on
+ * the number of the site. target/allocator.h has the words, and plan/decode.h the numbers
+ * of the registers (enum insn_register).
  */
 #define ABI_EFFECT_ALLOC      1
 #define ABI_EFFECT_ALLOC_OUT  2
@@ -29,6 +29,8 @@
 #define ABI_EFFECT_RESIZE     8
 #define ABI_EFFECT_ALLOC_TOLD 9 /* of static probes: ABI_TOLD below has the arguments */
 #define ABI_EFFECT_FREE_TOLD  10
+#define ABI_EFFECT_RESULT     11 /* of sites inside functions: ABI_RESULT below */
+#define ABI_EFFECT_WHOLE      12
 
 #define ABI_ARG_NONE          4 /* the stack pointer's number: never an argument */
 
@@ -37,13 +39,8 @@
 	 (uint64_t)(old_arg) << 12 | (uint64_t)(out_arg) << 16)
 #define ABI_SITE_UNRECORDED       (1u << 20)
 
-#define ABI_PART_WHOLE            1
-#define ABI_PART_ENTRY            2
-#define ABI_PART_RETURN           3
-#define ABI_PART_FAILURE          4
-#define ABI_PART_STOP             5
-#define ABI_SITE_PART_SHIFT       21
-#define ABI_SITE_PART(site)       ((site) >> ABI_SITE_PART_SHIFT & 7)
+#define ABI_SITE_INSIDE           (1u << 21)
+#define ABI_SITE_STOPS            (1u << 22)
 
 #define ABI_SITE_EFFECT(site)     ((site)&0xf)
 #define ABI_SITE_SIZE_ARG(site)   ((site) >> 4 & 0xf)
@@ -62,6 +59,47 @@
 #define ABI_MAX_SITES             4096 /* that are told apart; the last stands for more */
 #define ABI_SITE_NUMBER_SHIFT     48
 #define ABI_SITE_NUMBER(site)     ((uint32_t)((site) >> ABI_SITE_NUMBER_SHIFT))
+
+/*
+ * A site inside a function where the result is settled: effect [0:3]; what the result is
+ * [4:19]; how many words below the return address the caller's rbp is saved [20:23], 0:
+ * it is in the register; whether a condition [25:28] of the processor's decides [24] (SDM
+ * volume 2, appendix B.1.4.7); [32:47] as above. ABI_EFFECT_RESULT ends a call that has a
+ * record: others may come there as well [29]; without a record it is a failure [30]; what
+ * the result is when the condition holds [48:63]. ABI_EFFECT_WHOLE is all of a call: the
+ * result is settled only when the condition holds [29], or only when it does not; the
+ * register of the size [48:51]; the number of the allocator [52:59]. New blocks are not
+ * to be recorded [31].
+ *
+ * A result is a kind [0:2] and a payload [3:15], signed.
+ */
+#define ABI_RESULT_REGISTER 1 /* in the register */
+#define ABI_RESULT_FRAME    2 /* in the word at the stack pointer + 8 * payload */
+#define ABI_RESULT_CONSTANT 3 /* the payload itself */
+#define ABI_RESULT_BLOCK    4 /* it is 0, and the block is in the register */
+
+#define ABI_RESULT(kind, payload)                                                        \
+	((uint64_t)(((uint64_t)(int64_t)(payload) << 3 | (kind)) & 0xffff))
+#define ABI_RESULT_KIND(value)     ((value)&7)
+#define ABI_RESULT_PAYLOAD(value)  ((uint64_t)((int64_t)((uint64_t)(value) << 48) >> 51))
+
+#define ABI_RESULT_VALUE0_SHIFT    4
+#define ABI_RESULT_VALUE0(site)    ((uint32_t)((site) >> ABI_RESULT_VALUE0_SHIFT & 0xffff))
+#define ABI_RESULT_VALUE1_SHIFT    48
+#define ABI_RESULT_VALUE1(site)    ((uint32_t)((site) >> ABI_RESULT_VALUE1_SHIFT & 0xffff))
+#define ABI_RESULT_BP_SHIFT        20
+#define ABI_RESULT_BP_WORDS(site)  ((site) >> ABI_RESULT_BP_SHIFT & 0xf)
+#define ABI_RESULT_HAS_CONDITION   (1u << 24)
+#define ABI_RESULT_CONDITION_SHIFT 25
+#define ABI_RESULT_CONDITION(site) ((site) >> ABI_RESULT_CONDITION_SHIFT & 0xf)
+#define ABI_RESULT_SHARED          (1u << 29)
+#define ABI_RESULT_FAILS_ALONE     (1u << 30)
+#define ABI_RESULT_UNRECORDED      (1u << 31)
+#define ABI_WHOLE_WHEN_TAKEN       (1u << 29)
+#define ABI_WHOLE_SIZE_SHIFT       48
+#define ABI_WHOLE_SIZE_REG(site)   ((uint32_t)((site) >> ABI_WHOLE_SIZE_SHIFT & 0xf))
+#define ABI_WHOLE_ALLOCATOR_SHIFT  52
+#define ABI_WHOLE_ALLOCATOR(site)  ((uint32_t)((site) >> ABI_WHOLE_ALLOCATOR_SHIFT & 0xff))
 
 /*
  * Sites by where in its page each lies: a file's pages are pages in memory too. `meaning`
@@ -427,8 +465,12 @@ struct abi_pending {
 	uint16_t flags;
 	uint16_t process; /* slot */
 	struct abi_block old;
+	/* With ABI_PENDING_INSIDE: the return address, and the number of the site. */
+	uint64_t caller;
+	uint32_t number;
+	uint32_t reserved;
 };
-_Static_assert(sizeof(struct abi_pending) == 64, "one cache line");
+_Static_assert(sizeof(struct abi_pending) == 80, "no holes");
 
 /*
  * The last free that a thread began: one function that frees may call another, and that

@@ -38,6 +38,11 @@ ALWAYS_INLINE int takes_block(u32 effect)
 
 ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 meaning)
 {
+	if (meaning & ABI_SITE_STOPS) {
+		count(ABI_CALLS_ABANDONED, 1);
+		return 1;
+	}
+
 	u32 site = meaning, effect = ABI_SITE_EFFECT(site);
 	u64 sp = return_address_at(ctx, meaning), size = asked_size(ctx, site, effect);
 	int skips = effect == ABI_EFFECT_ALLOC || effect == ABI_EFFECT_ALLOC_OUT ||
@@ -54,7 +59,7 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 		return 1;
 	}
 
-	struct abi_pending *p = pending_begin(t, sp);
+	struct abi_pending *p = pending_begin(t, sp, ABI_SITE_NUMBER(meaning));
 
 	if (!p)
 		return 1;
@@ -62,6 +67,12 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	p->sp = sp;
 	p->site = site;
 	p->flags = 0;
+	p->number = ABI_SITE_NUMBER(meaning);
+	if (site & ABI_SITE_INSIDE) {
+		p->flags = ABI_PENDING_INSIDE;
+		if (bpf_probe_read_user(&p->caller, 8, (void *)sp))
+			p->caller = 0;
+	}
 	p->process = t->slot;
 	p->size_bytes = size;
 	site_followed(p, meaning);
@@ -100,7 +111,7 @@ ALWAYS_INLINE int free_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 {
 	u64 sp = return_address_at(ctx, meaning);
 
-	if (!pending_is_inside(t, sp))
+	if (!pending_is_inside(t, sp, ABI_SITE_NUMBER(meaning)))
 		free_block(t, ctx, sp,
 			   tracee_key(t, reg_arg(ctx, ABI_SITE_OLD_ARG(meaning))));
 	return 0;
@@ -118,17 +129,20 @@ ALWAYS_INLINE int free_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 #ifdef WITH_ON_CALL
 ENTRY(on_call, tracee_find, call_entered, site_meaning(ctx, site_at(ctx)))
 #endif
+#ifdef WITH_ON_CALL_HERE
+ENTRY(on_call_here, tracee_is_here, call_entered, site_meaning(ctx, site_at(ctx)))
+#endif
 #ifdef WITH_ON_FREE
 ENTRY(on_free, tracee_find, free_entered, site_meaning(ctx, site_at(ctx)))
 #endif
 
 /*
- * What a returned call leaves behind: the address of a block to record, or 0. With
- * `restore` set it is the key of an old block: of a realloc that failed, or a resized
- * one.
+ * What a returned call leaves behind: the address of a block to record, or 0. `block` is
+ * the address that the call stored for its caller, 0: it has to be read. With `restore`
+ * set the answer is the key of an old block: of a realloc that failed, or a resized one.
  */
 ALWAYS_INLINE u64 call_outcome(const struct tracee *t, struct abi_pending *p, u64 result,
-			       int *restore)
+			       u64 block, int *restore)
 {
 	u64 address = result;
 	int skip = p->flags & ABI_PENDING_SKIP;
@@ -149,6 +163,8 @@ ALWAYS_INLINE u64 call_outcome(const struct tracee *t, struct abi_pending *p, u6
 			count(ABI_FAILURES, 1);
 			return 0;
 		}
+		if (block)
+			return block;
 		if (bpf_probe_read_user(&address, 8, (void *)p->address)) {
 			count(ABI_READ_FAILED, 1);
 			return 0;
@@ -160,6 +176,44 @@ ALWAYS_INLINE u64 call_outcome(const struct tracee *t, struct abi_pending *p, u6
 	default:
 		return 0;
 	}
+}
+
+/* A call ends, with its result and what call_outcome() wants to know. */
+ALWAYS_INLINE void call_ends(const struct tracee *t, struct abi_pending *p, u64 result,
+			     u64 block, u32 stack)
+{
+#ifdef MAPPINGS
+	if (is_mapping(ABI_SITE_EFFECT(p->site))) {
+		mapping_end(t, p, result, stack);
+		pending_end(t, p);
+		return;
+	}
+#endif
+	int restore = 0;
+	u64 address = call_outcome(t, p, result, block, &restore);
+
+	if (address) {
+		u64 old_key = 0;
+
+		if (!restore) {
+			/* From here on `old` is the new block. */
+			if (p->flags & ABI_PENDING_HAS_OLD)
+				old_key = p->address;
+			p->flags = 0;
+			block_allocated(&p->old, p->size_bytes, ABI_CALLER_TID(p->owner),
+					stack);
+		}
+		/* With `restore` it is a key, and stays as it is. */
+		u64 key = ABI_KEY(t->slot, address);
+
+		int stored = live_put(t->ctl, key, old_key, &p->old);
+
+		if (!restore && stored)
+			traffic_allocated(t, key, &p->old);
+		if (restore && !stored)
+			traffic_gone(key, &p->old);
+	}
+	pending_end(t, p);
 }
 
 ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
@@ -178,45 +232,11 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 	u32 stack = p->flags & ABI_PENDING_WANTS_STACK
 			    ? stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(p->site), 0)
 			    : ABI_NO_STACK;
-	u64 result = REG_RESULT(ctx);
 
 	/* Again, or it would follow the walk for both places that this may lie in. */
 	p = pending_find(&t);
-	if (!p)
-		return 0;
-
-#ifdef MAPPINGS
-	if (is_mapping(ABI_SITE_EFFECT(p->site))) {
-		mapping_end(&t, p, result, stack);
-		pending_end(&t, p);
-		return 0;
-	}
-#endif
-	int restore = 0;
-	u64 address = call_outcome(&t, p, result, &restore);
-
-	if (address) {
-		u64 old_key = 0;
-
-		if (!restore) {
-			/* From here on `old` is the new block. */
-			if (p->flags & ABI_PENDING_HAS_OLD)
-				old_key = p->address;
-			p->flags = 0;
-			block_allocated(&p->old, p->size_bytes, ABI_CALLER_TID(p->owner),
-					stack);
-		}
-		/* With `restore` it is a key, and stays as it is. */
-		u64 key = ABI_KEY(t.slot, address);
-
-		int stored = live_put(t.ctl, key, old_key, &p->old);
-
-		if (!restore && stored)
-			traffic_allocated(&t, key, &p->old);
-		if (restore && !stored)
-			traffic_gone(key, &p->old);
-	}
-	pending_end(&t, p);
+	if (p)
+		call_ends(&t, p, REG_RESULT(ctx), 0, stack);
 	return 0;
 }
 

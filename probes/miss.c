@@ -214,8 +214,8 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 		m->pc = pc;
 		m->sp = start;
 		m->bp = bp;
-		m->is_interrupted = WALK_EXACT || w->inside;
-		m->is_inside = w->inside;
+		m->is_interrupted = WALK_EXACT || w->inside != 0;
+		m->is_inside = w->inside != 0;
 	} else {
 		m->depth = w->depth - 1;
 		m->pc = w->regs.pc;

@@ -4,6 +4,21 @@
  * function calls inside itself belongs to it and is not counted again.
  */
 
+/* Is the return address at `sp` the one that it was when the call began, or has another
+ * tracer's return probe replaced it? */
+ALWAYS_INLINE int caller_is_there(u64 sp, u64 caller)
+{
+	u64 word = 0;
+
+	if (bpf_probe_read_user(&word, 8, (void *)sp))
+		return 0;
+#ifdef OFFSET_XOL_VADDR
+	if (word != caller)
+		return word && word == trampoline_address();
+#endif
+	return word == caller;
+}
+
 /*
  * Is the call that `p` describes still running, seen from a call that begins at `sp`?
  * It is not when its frame was unwound past by longjmp or an exception, or when its
@@ -12,17 +27,27 @@
  * - its return address is still the return probe's trampoline, and
  * - the new call comes from an allocator's own code, or by a tail call: a longjmp can
  *   leave the old words in a frame that does not write to them.
- * A call that is seen inside its function has no such trampoline, and calls no other that
- * is probed (plan/site.c, has_known_body()): of such a record nothing is left to tell it
- * by, and what comes is a call of its own, by a signal handler or after one.
+ * Where sites inside the function see the result there is no trampoline: then the return
+ * address has to be the one that it was, or another tracer's. A call that begins at the same address is one of
+ * another function, which was reached by a tail call, or the first was left by a longjmp.
+ * `number` is that of the new call's site, ABI_MAX_SITES when it is not known.
  */
 ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pending *p,
-				     u64 sp)
+				     u64 sp, u32 number)
 {
-	if (sp > p->sp || p->process != t->slot || p->flags & ABI_PENDING_INSIDE)
+	if (sp > p->sp || p->process != t->slot)
 		return 0;
 
 	u64 caller = 0;
+
+	if (p->flags & ABI_PENDING_INSIDE) {
+		if (!caller_is_there(p->sp, p->caller))
+			return 0;
+		if (sp == p->sp)
+			return p->number != number;
+		return !bpf_probe_read_user(&caller, 8, (void *)sp) &&
+		       in_allocator(t->process, caller);
+	}
 
 	if (bpf_probe_read_user(&caller, 8, (void *)sp))
 		return 0;
@@ -153,11 +178,11 @@ ALWAYS_INLINE void pending_abandon(const struct tracee *t, struct abi_pending *p
 }
 
 /* Is this thread inside a call that is counted already? */
-ALWAYS_INLINE int pending_is_inside(const struct tracee *t, u64 sp)
+ALWAYS_INLINE int pending_is_inside(const struct tracee *t, u64 sp, u32 number)
 {
 	struct abi_pending *p = pending_find(t);
 
-	return p && pending_is_running(t, p, sp);
+	return p && pending_is_running(t, p, sp, number);
 }
 
 #ifdef SKIPS_RETURNS
@@ -211,11 +236,11 @@ ALWAYS_INLINE void site_nests(const struct abi_pending *p)
  * A record for the call that begins at `sp`, owned by this thread; NULL when the call
  * is nested, or (counted) when there is no room.
  */
-ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp)
+ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp, u32 number)
 {
 	struct abi_pending *p = pending_find(t);
 
-	if (p && pending_is_running(t, p, sp)) {
+	if (p && pending_is_running(t, p, sp, number)) {
 		count(ABI_NESTED_CALLS, 1);
 		site_nests(p);
 		return NULL;

@@ -25,6 +25,18 @@
 /* The return probe runs after `ret` has popped the return address. */
 #define RETURNED_SP(ctx) ((u64)(ctx)->sp - 8)
 
+/* Does a condition of conditional jumps hold? (Intel SDM volume 1, appendix B: each even one
+ * and its opposite, by CF, PF, ZF, SF and OF.) */
+ALWAYS_INLINE u64 REG_CONDITION(struct pt_regs *ctx, u64 condition)
+{
+	u64 flags = ctx->flags, cf = flags & 1, pf = flags >> 2 & 1, zf = flags >> 6 & 1;
+	u64 sf = flags >> 7 & 1, of = flags >> 11 & 1, less = sf ^ of;
+	u64 all = of | cf << 1 | zf << 2 | (cf | zf) << 3 | sf << 4 | pf << 5 | less << 6 |
+		  (zf | less) << 7;
+
+	return (all >> (condition >> 1) ^ condition) & 1;
+}
+
 #else
 #error "memtrace does not know this architecture's registers yet"
 #endif
@@ -39,7 +51,7 @@ static u64 (*get_func_ip)(void *ctx) = (void *)173;
  * cannot be indexed. Registers that no site of this run needs are not there. */
 #define REG_SELECT(field, n, number, value)                                              \
 	do {                                                                             \
-		if (ARG_REGISTERS & 1u << (number)) {                                    \
+		if (registers & 1u << (number)) {                                        \
 			u64 held = (field);                                              \
                                                                                          \
 			opaque(held);                                                    \
@@ -47,9 +59,9 @@ static u64 (*get_func_ip)(void *ctx) = (void *)173;
 		}                                                                        \
 	} while (0)
 
-/* The register that enum insn_register (plan/decode.h) numbers `n`; 0 for ABI_ARG_NONE.
- */
-ALWAYS_INLINE u64 reg_arg(struct pt_regs *ctx, u32 n)
+/* The register that enum insn_register (plan/decode.h) numbers `n`, one of a constant set;
+ * 0 for others, as ABI_ARG_NONE. */
+ALWAYS_INLINE u64 reg_of(struct pt_regs *ctx, u32 n, u32 registers)
 {
 	u64 value = 0;
 
@@ -70,3 +82,7 @@ ALWAYS_INLINE u64 reg_arg(struct pt_regs *ctx, u32 n)
 	REG_SELECT(ctx->r15, n, 15, value);
 	return value;
 }
+
+/* Of an argument where a call begins, and of what a site inside a function names. */
+#define reg_arg(ctx, n)    reg_of((ctx), (n), ARG_REGISTERS)
+#define reg_result(ctx, n) reg_of((ctx), (n), RESULT_REGISTERS)

@@ -7,8 +7,8 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 {
 	struct walk w;
 
-#ifdef UNWIND_RULES
 	w.inside = inside;
+#ifdef UNWIND_RULES
 	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
 #endif
@@ -26,9 +26,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	code_look(w.process);
 #endif
 	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
-#ifdef UNWIND_RULES
-	if (!inside || walk_leave(&w, t))
-#endif
+	if (!inside || walk_leave(&w))
 		walk_run(&w, t, s->pc);
 	walk_check(&w, t, ctx, s, allocator);
 	walk_settle(&w);
@@ -47,7 +45,8 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 }
 
 /* The number of the call path that `ctx` returns into, from a call of the allocator of
- * this number; or, with `inside`, that has led to the call whose function it is in. */
+ * this number; or, with `inside`, that has led to the call whose function it is in: the
+ * plain rule (unwind_step.h) by which that one's caller is found. */
 ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator,
 			       u64 inside)
 {

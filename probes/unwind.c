@@ -58,6 +58,64 @@ ALWAYS_INLINE void walk_settle(struct walk *w)
 #endif
 }
 
+/* An end: there is no rule to go on by. Without rules nothing is handed over. */
+#ifdef UNWIND_RULES
+#define WALK_MISSED 0x100
+#else
+#define WALK_MISSED ABI_END_UNREADABLE
+#endif
+
+/* The bp that was saved at `at`; 0, which is no frame record, when it cannot be read. */
+ALWAYS_INLINE u64 walk_read_bp(struct walk *w, u64 at)
+{
+	u64 unused, bp;
+
+	if (!walk_read_pair(w, at - 8, &unused, &bp))
+		bp = 0;
+	walk_note(w, at - 8, 0, bp, 0);
+	return bp;
+}
+
+/* Step by a plain rule; 0 at the end of the walk. */
+ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
+{
+	u64 cfa = unwind_cfa_at(&w->regs, rule), below, return_address;
+
+	/* Another stack, or none: memtrace will see. */
+	if (unwind_cfa_fault(&w->regs, cfa)) {
+		w->end = WALK_MISSED;
+		return 0;
+	}
+	if (!walk_read_pair(w, cfa - 16, &below, &return_address)) {
+		w->end = ABI_END_UNREADABLE;
+		return 0;
+	}
+	walk_note(w, cfa - 16, below, return_address, unwind_bp_beside(rule));
+	if (unwind_bp_is_apart(rule))
+		below = walk_read_bp(w, cfa + unwind_bp_offset(rule));
+	if (!unwind_step_plain(&w->regs, rule, cfa, return_address, below)) {
+		w->end = ABI_END_COMPLETE;
+		return 0;
+	}
+#ifdef UNWIND_RULES
+	w->interrupted = 0;
+#endif
+	return 1;
+}
+
+/* A walk that begins inside the allocator's function goes on from its caller; 0: it
+ * cannot. */
+ALWAYS_INLINE int walk_leave(struct walk *w)
+{
+	u64 rule = forget(&w->words[6], w->inside);
+
+#ifdef UNWIND_RULES
+	/* The allocator has saved the caller's, and uses the register. */
+	w->bp_counts = forget(&w->words[6], unwind_bp_counts(rule));
+#endif
+	return walk_step_plain(w, rule);
+}
+
 #ifdef UNWIND_RULES
 
 #ifdef OFFSET_MM_CODE_PAGES
@@ -109,8 +167,6 @@ ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
 	return 1;
 }
 
-#define WALK_MISSED 0x100 /* an end: there is no rule to go on by */
-
 /* The rule of a key, or UNWIND_NONE. But for one there are no branches: see
  * unwind_step.h. */
 ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
@@ -136,57 +192,6 @@ ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
 			rule = *spilled;
 	}
 	return rule;
-}
-
-/* The bp that was saved at `at`; 0, which is no frame record, when it cannot be read. */
-ALWAYS_INLINE u64 walk_read_bp(struct walk *w, u64 at)
-{
-	u64 unused, bp;
-
-	if (!walk_read_pair(w, at - 8, &unused, &bp))
-		bp = 0;
-	walk_note(w, at - 8, 0, bp, 0);
-	return bp;
-}
-
-/* Step by a plain rule; 0 at the end of the walk. */
-ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
-{
-	u64 cfa = unwind_cfa_at(&w->regs, rule), below, return_address;
-
-	/* Another stack, or none: memtrace will see. */
-	if (unwind_cfa_fault(&w->regs, cfa)) {
-		w->end = WALK_MISSED;
-		return 0;
-	}
-	if (!walk_read_pair(w, cfa - 16, &below, &return_address)) {
-		w->end = ABI_END_UNREADABLE;
-		return 0;
-	}
-	walk_note(w, cfa - 16, below, return_address, unwind_bp_beside(rule));
-	if (unwind_bp_is_apart(rule))
-		below = walk_read_bp(w, cfa + unwind_bp_offset(rule));
-	if (!unwind_step_plain(&w->regs, rule, cfa, return_address, below)) {
-		w->end = ABI_END_COMPLETE;
-		return 0;
-	}
-	w->interrupted = 0;
-	return 1;
-}
-
-/* A walk that begins inside the allocator's function goes on from its caller; 0: it
- * cannot. */
-ALWAYS_INLINE int walk_leave(struct walk *w, const struct tracee *t)
-{
-	u64 rule = rule_find(t, ABI_RULE_KEY(t->slot, w->regs.pc, ABI_RULE_INTERRUPTED));
-
-	if (rule & UNWIND_PLAIN) {
-		/* The allocator has saved the caller's, and uses the register. */
-		w->bp_counts = forget(&w->words[6], unwind_bp_counts(rule));
-		return walk_step_plain(w, rule);
-	}
-	w->end = WALK_MISSED;
-	return 0;
 }
 
 /*
@@ -356,6 +361,11 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 	struct put_back back;
 
 	put_back_begin(&back, w);
+	/* The return address of the allocator's function itself. */
+	if (w->inside && w->regs.pc && w->regs.pc == back.trampoline) {
+		walk_note_no_more(w);
+		w->regs.pc = put_back_find(&back, w->regs.sp - 8);
+	}
 #endif
 	LOOP (i, WALK_FIRST, WALK_DEPTH, &w->words[1]) {
 		u64 saved_bp, return_address, at = w->regs.bp;

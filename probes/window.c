@@ -29,9 +29,10 @@ struct walk {
 	u32 depth, end;
 	u64 *window, *words; /* of an abi_scratch */
 	struct abi_walk_read *read;
+	u64 inside; /* it begins in the allocator, which is no frame of the stack: the
+		       rule by which the caller is found; 0: it does not */
 #ifdef UNWIND_RULES
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
-	u64 inside;       /* it begins in the allocator: no frame of the stack */
 	u64 bp_counts;    /* abi_walk_start */
 	u64 code_changes; /* of the process, when the walk began */
 #ifdef EVENTS

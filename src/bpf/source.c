@@ -58,11 +58,10 @@ _Static_assert((int)EFFECT_REMAP == ABI_EFFECT_REMAP, "same numbers");
 _Static_assert((int)EFFECT_RESIZE == ABI_EFFECT_RESIZE, "same numbers");
 _Static_assert((int)EFFECT_ALLOC_TOLD == ABI_EFFECT_ALLOC_TOLD, "same numbers");
 _Static_assert((int)EFFECT_FREE_TOLD == ABI_EFFECT_FREE_TOLD, "same numbers");
-_Static_assert((int)BODY_WHOLE == ABI_PART_WHOLE, "same numbers");
-_Static_assert((int)BODY_ENTRY == ABI_PART_ENTRY, "same numbers");
-_Static_assert((int)BODY_RETURN == ABI_PART_RETURN, "same numbers");
-_Static_assert((int)BODY_FAILURE == ABI_PART_FAILURE, "same numbers");
-_Static_assert((int)BODY_STOP == ABI_PART_STOP, "same numbers");
+_Static_assert((int)RETURN_REGISTER == ABI_RESULT_REGISTER, "same numbers");
+_Static_assert((int)RETURN_FRAME == ABI_RESULT_FRAME, "same numbers");
+_Static_assert((int)RETURN_VALUE == ABI_RESULT_CONSTANT, "same numbers");
+_Static_assert((int)RETURN_BLOCK == ABI_RESULT_BLOCK, "same numbers");
 
 static uint32_t power_of_two_from(uint64_t n)
 {
@@ -135,30 +134,99 @@ static uint8_t abi_arg(const struct plan_site *site, uint8_t arg)
 	return reg == PLACE_NO_REGISTER ? ABI_ARG_NONE : reg;
 }
 
-uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned number)
+static uint64_t common_bits(const struct plan_site *site, unsigned allocator,
+			    unsigned number)
+{
+	return (site->unrecorded ? ABI_SITE_UNRECORDED : 0) |
+	       (uint64_t)allocator << ABI_SITE_ALLOCATOR_SHIFT |
+	       (uint64_t)number << ABI_SITE_NUMBER_SHIFT;
+}
+
+uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned number,
+		     bool inside)
 {
 	const struct alloc_function *f = site->function;
 
 	return ABI_SITE(f->effect, abi_arg(site, f->size_arg),
 			abi_arg(site, f->count_arg), abi_arg(site, f->old_arg),
 			abi_arg(site, f->out_arg)) |
-	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0) |
-	       (uint64_t)allocator << ABI_SITE_ALLOCATOR_SHIFT |
-	       (uint64_t)number << ABI_SITE_NUMBER_SHIFT | ABI_SITE_SP(site->sp_delta);
+	       common_bits(site, allocator, number) | ABI_SITE_SP(site->sp_delta) |
+	       (inside ? ABI_SITE_INSIDE : 0);
+}
+
+static uint64_t result_bits(uint32_t effect, int32_t sp_delta, uint8_t bp_words)
+{
+	return effect | (uint64_t)bp_words << ABI_RESULT_BP_SHIFT | ABI_SITE_SP(sp_delta);
 }
 
 uint64_t source_body_site(const struct plan_site *site, const struct body_site *at,
 			  unsigned allocator, unsigned number)
 {
-	uint8_t size_reg =
-		at->size_reg == PLACE_NO_REGISTER ? ABI_ARG_NONE : at->size_reg;
+	const uint64_t unrecorded = site->unrecorded ? ABI_RESULT_UNRECORDED : 0;
+	uint8_t bp_words = site->body.bp_words[at - site->body.sites];
+	uint64_t whole = result_bits(ABI_EFFECT_WHOLE, at->sp_delta, bp_words);
+	uint64_t result = result_bits(ABI_EFFECT_RESULT, at->sp_delta, bp_words);
+	uint64_t in_rax = ABI_RESULT(ABI_RESULT_REGISTER, INSN_RAX)
+			  << ABI_RESULT_VALUE0_SHIFT;
 
-	return ABI_SITE(site->function->effect, size_reg, ABI_ARG_NONE, ABI_ARG_NONE,
-			ABI_ARG_NONE) |
-	       (site->unrecorded ? ABI_SITE_UNRECORDED : 0) |
-	       (uint64_t)at->part << ABI_SITE_PART_SHIFT |
-	       (uint64_t)allocator << ABI_SITE_ALLOCATOR_SHIFT |
-	       (uint64_t)number << ABI_SITE_NUMBER_SHIFT | ABI_SITE_SP(at->sp_delta);
+	switch (at->part) {
+	case BODY_WHOLE:
+		return whole | unrecorded | in_rax |
+		       (uint64_t)at->size_reg << ABI_WHOLE_SIZE_SHIFT |
+		       (uint64_t)allocator << ABI_WHOLE_ALLOCATOR_SHIFT;
+	case BODY_RETURN:
+		return result | unrecorded | in_rax;
+	case BODY_FAILURE:
+		return result | unrecorded | ABI_RESULT_FAILS_ALONE |
+		       ABI_RESULT(ABI_RESULT_CONSTANT, 0) << ABI_RESULT_VALUE0_SHIFT;
+	case BODY_ENTRY:
+	case BODY_STOP:
+		break;
+	}
+	return ABI_SITE(site->function->effect,
+			at->part == BODY_ENTRY ? at->size_reg : ABI_ARG_NONE,
+			ABI_ARG_NONE, ABI_ARG_NONE, ABI_ARG_NONE) |
+	       common_bits(site, allocator, number) | ABI_SITE_SP(at->sp_delta) |
+	       (at->part == BODY_ENTRY ? ABI_SITE_INSIDE : ABI_SITE_STOPS);
+}
+
+static uint64_t result_value(const struct return_value *value)
+{
+	switch (value->kind) {
+	case RETURN_REGISTER:
+	case RETURN_BLOCK:
+		return ABI_RESULT(value->kind, value->reg);
+	case RETURN_FRAME:
+		return ABI_RESULT(value->kind, value->offset / 8);
+	case RETURN_VALUE:
+		return ABI_RESULT(value->kind, value->offset);
+	case RETURN_OPEN:
+		break;
+	}
+	return 0;
+}
+
+uint64_t source_return_site(const struct return_site *at)
+{
+	return result_bits(ABI_EFFECT_RESULT, at->sp_delta, at->bp_words) |
+	       result_value(&at->value[0]) << ABI_RESULT_VALUE0_SHIFT |
+	       result_value(&at->value[1]) << ABI_RESULT_VALUE1_SHIFT |
+	       (at->has_condition
+			? ABI_RESULT_HAS_CONDITION | (uint64_t)at->condition
+							     << ABI_RESULT_CONDITION_SHIFT
+			: 0) |
+	       (at->is_shared ? ABI_RESULT_SHARED : 0);
+}
+
+static bool is_result(uint64_t site)
+{
+	return ABI_SITE_EFFECT(site) == ABI_EFFECT_RESULT ||
+	       ABI_SITE_EFFECT(site) == ABI_EFFECT_WHOLE;
+}
+
+bool source_site_begins(uint64_t site)
+{
+	return !is_result(site);
 }
 
 #if defined(__x86_64__)
@@ -169,8 +237,23 @@ uint64_t source_body_site(const struct plan_site *site, const struct body_site *
 #endif
 
 /* Bit n: the site has an argument in register n. */
+static unsigned result_register(uint32_t value)
+{
+	return ABI_RESULT_KIND(value) == ABI_RESULT_REGISTER ||
+			       ABI_RESULT_KIND(value) == ABI_RESULT_BLOCK
+		       ? 1u << ABI_RESULT_PAYLOAD(value)
+		       : 0;
+}
+
 static unsigned argument_registers(uint64_t site)
 {
+	if (ABI_SITE_EFFECT(site) == ABI_EFFECT_WHOLE)
+		return result_register(ABI_RESULT_VALUE0(site)) |
+		       1u << ABI_WHOLE_SIZE_REG(site);
+	if (ABI_SITE_EFFECT(site) == ABI_EFFECT_RESULT)
+		return result_register(ABI_RESULT_VALUE0(site)) |
+		       result_register(ABI_RESULT_VALUE1(site));
+
 	unsigned registers = 1u << ABI_SITE_SIZE_ARG(site) |
 			     1u << ABI_SITE_COUNT_ARG(site) |
 			     1u << ABI_SITE_OLD_ARG(site) | 1u << ABI_SITE_OUT_ARG(site);
@@ -182,7 +265,8 @@ bool source_serves(const struct source *source, uint64_t site)
 {
 	if (!source->cookies)
 		return source_site_index(source, site) < source->sites.len;
-	return !(argument_registers(site) & ~source->registers);
+	return !(argument_registers(site) &
+		 ~(is_result(site) ? source->result_registers : source->registers));
 }
 
 size_t source_site_index(const struct source *source, uint64_t site)
@@ -198,7 +282,8 @@ static bool collect_sites(struct source *source, const struct meanings *meanings
 {
 	source->registers = CONVENTION_REGISTERS;
 	vec_foreach (site, &meanings->list) {
-		source->registers |= argument_registers(*site);
+		*(is_result(*site) ? &source->result_registers : &source->registers) |=
+			argument_registers(*site);
 		if (source_site_index(source, *site) == source->sites.len &&
 		    !vec_push(&source->sites, *site))
 			return false;
@@ -337,10 +422,11 @@ static bool add_program_flags(struct source *source, const struct source_options
 		ok &= add_flag(source, "-DWITH_ON_SESSION");
 	if (o->programs & 1u << SOURCE_ON_RETURN)
 		ok &= add_flag(source, "-DWITH_ON_RETURN");
-	if (o->programs & 1u << SOURCE_ON_BODY)
-		ok &= add_flag(source, "-DWITH_ON_BODY");
+	if (o->programs & 1u << SOURCE_ON_RESULT)
+		ok &= add_flag(source, "-DWITH_ON_RESULT");
 	if (o->cookies && o->programs & 1u << SOURCE_ON_CALL)
-		ok &= add_flag(source, "-DWITH_ON_CALL");
+		ok &= add_flag(source, source->one_process ? "-DWITH_ON_CALL_HERE"
+							   : "-DWITH_ON_CALL");
 	if (o->cookies && o->programs & 1u << SOURCE_ON_FREE)
 		ok &= add_flag(source, source->one_process ? "-DWITH_ON_FREE_HERE"
 							   : "-DWITH_ON_FREE");
@@ -392,7 +478,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DWALK_EXACT=1");
 	if (o->mappings)
 		ok &= add_flag(source, "-DMAPPINGS");
-	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers);
+	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers) &&
+	      add_flag(source, "-DRESULT_REGISTERS=%#xu", source->result_registers);
 	if (o->cookies)
 		ok &= add_flag(source, "-DHAVE_COOKIE");
 	if (o->min_size_bytes)
@@ -423,7 +510,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DHAVE_SESSION");
 		/* A function of --function NAME leaves the others out as well. */
 		vec_foreach (site, &source->sites)
-			all = all && !(*site & ABI_SITE_UNRECORDED);
+			all = all && !(*site & (is_result(*site) ? ABI_RESULT_UNRECORDED
+								 : ABI_SITE_UNRECORDED));
 		if (!all)
 			ok &= add_flag(source, "-DSKIPS_RETURNS");
 	}
@@ -484,7 +572,7 @@ static bool is_wanted(const char *name, const struct source_options *o)
 		return o->kernel_points;
 	if (o->kernel_points && (!strncmp(name, "live", 4) || !strcmp(name, "sample.c")))
 		return true;
-	if (!strcmp(name, "hooks.c") || !strcmp(name, "body.c"))
+	if (!strcmp(name, "hooks.c") || !strcmp(name, "result.c"))
 		return !o->event && !o->told && !o->kernel_points;
 	if (!strcmp(name, "told.c"))
 		return o->told;

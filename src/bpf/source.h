@@ -41,8 +41,8 @@ enum source_program {
 	SOURCE_ON_SESSION,
 	SOURCE_ON_RETURN,
 	SOURCE_ON_CALL,
-	SOURCE_ON_FREE, /* on_free, or on_free_here */
-	SOURCE_ON_BODY, /* of sites inside functions */
+	SOURCE_ON_FREE,   /* on_free, or on_free_here */
+	SOURCE_ON_RESULT, /* of sites inside functions */
 	SOURCE_PROGRAM_COUNT,
 };
 
@@ -113,8 +113,9 @@ struct source {
 	char *text;
 	char **flags; /* flag_count of them */
 	size_t flag_count;
-	VEC(uint64_t) sites; /* meanings, each once */
-	unsigned registers;  /* bit n: arguments may be in register n */
+	VEC(uint64_t) sites;       /* meanings, each once */
+	unsigned registers;        /* bit n: arguments may be in register n */
+	unsigned result_registers; /* the same of what sites inside functions name */
 	bool cookies;
 	bool one_process; /* on_free_here takes the place of on_free, and on_session is
 			     such as well */
@@ -135,12 +136,20 @@ struct error *source_build(const struct source_options *options,
 void source_destroy(struct source *source);
 
 /* What a call of the site's function means; `allocator` is the number of the allocator
- * that it belongs to, `number` that of the site itself: at most ABI_MAX_SITES - 1. */
-uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned number);
+ * that it belongs to, `number` that of the site itself: at most ABI_MAX_SITES - 1. With
+ * `inside` there is no return probe: sites inside the function see the result. */
+uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned number,
+		     bool inside);
 
-/* The same at one of site.body. */
+/* The same at one of site.body.sites. */
 uint64_t source_body_site(const struct plan_site *site, const struct body_site *at,
 			  unsigned allocator, unsigned number);
+
+/* The same at one of site.returns, which serves all functions that come there. */
+uint64_t source_return_site(const struct return_site *at);
+
+/* Does a probe of this meaning begin calls, or else see their results? */
+bool source_site_begins(uint64_t site);
 
 /* The index of a meaning in source.sites, or their count when it is not there. */
 size_t source_site_index(const struct source *source, uint64_t site);

@@ -44,19 +44,24 @@ static bool number_allocator(struct tracer *t, const struct allocator *allocator
 }
 
 /* Programs are not told apart by the numbers of sites. */
-static bool add_meanings(const struct plan_site *site, unsigned allocator,
+static bool add_meanings(const struct plan_site *site, unsigned allocator, bool inside,
 			 struct meanings *ret)
 {
-	for (size_t i = 0; i < site->body.count; i++)
+	for (size_t i = 0; inside && i < site->body.count; i++)
 		if (!vec_push(&ret->list,
 			      source_body_site(site, &site->body.sites[i], allocator, 0)))
 			return false;
-	return vec_push(&ret->list, source_site(site, allocator, 0));
+	vec_foreach (at, &site->returns.list)
+		if (inside && !vec_push(&ret->list, source_return_site(at)))
+			return false;
+	return vec_push(&ret->list, source_site(site, allocator, 0, false));
 }
 
 struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan,
 				       struct meanings *ret)
 {
+	bool inside = tracer_takes_bodies(&t->options, &t->features);
+
 	vec_foreach (object, &plan->objects) {
 		if (!number_allocator(t, &object->allocator))
 			return error_no_memory();
@@ -64,7 +69,7 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 		unsigned number = find_allocator(t, &object->allocator);
 
 		vec_foreach (site, &object->sites)
-			if (ret && !add_meanings(site, number, ret))
+			if (ret && !add_meanings(site, number, inside, ret))
 				return error_no_memory();
 	}
 	return NULL;
@@ -163,7 +168,31 @@ static void announce(struct tracer *t, uint64_t offset, uint64_t meaning)
 			 __ATOMIC_SEQ_CST);
 }
 
-/* Is it probed inside? */
+/* A probe inside a function. */
+static void add_probe(struct tracer *t, const struct plan_object *object,
+		      const struct plan_site *site, uint64_t offset, uint64_t meaning,
+		      struct addition *a)
+{
+	size_t program = source_site_begins(meaning) ? PROGRAM_CALL : PROGRAM_RESULT;
+
+	announce(t, offset, meaning);
+	a->probes[a->count++] = (struct attach_probe){
+		.path = object->allocator.open_path,
+		.function = site->function->name,
+		.offset = offset,
+		.program = t->programs[program],
+		.cookie = meaning,
+	};
+}
+
+static struct error *load_inside(struct tracer *t)
+{
+	struct error *err = tracer_load(t, PROGRAM_RESULT);
+
+	return err ? err : tracer_load(t, PROGRAM_CALL);
+}
+
+/* Is it probed inside for all of a call? */
 static bool has_body(const struct tracer *t, const struct plan_site *site,
 		     unsigned allocator, unsigned number)
 {
@@ -180,22 +209,78 @@ static struct error *collect_body(struct tracer *t, const struct plan_object *ob
 				  const struct plan_site *site, unsigned allocator,
 				  unsigned number, struct addition *a)
 {
-	struct error *err = tracer_load(t, PROGRAM_BODY);
+	struct error *err = load_inside(t);
 
 	for (size_t i = 0; i < site->body.count && !err; i++) {
 		const struct body_site *at = &site->body.sites[i];
-		uint64_t meaning = source_body_site(site, at, allocator, number);
 
-		announce(t, site->offset + at->delta, meaning);
-		a->probes[a->count++] = (struct attach_probe){
-			.path = object->allocator.open_path,
-			.function = site->function->name,
-			.offset = site->offset + at->delta,
-			.program = t->programs[PROGRAM_BODY],
-			.cookie = meaning,
-		};
+		add_probe(t, object, site, site->offset + at->delta,
+			  source_body_site(site, at, allocator, number), a);
 	}
 	return err;
+}
+
+/* The place of a site in its file. */
+static struct attached_site place_of(const struct plan_site *site,
+				     const struct return_site *at,
+				     struct attached_site id)
+{
+	id.offset = site->offset + (at->address - site->address);
+	return id;
+}
+
+/* Is there a probe at this place already, or will there be one? */
+static const struct attached_site *find_place(const struct tracer *t,
+					      const struct addition *a,
+					      const struct attached_site *id)
+{
+	vec_foreach (s, &t->sites)
+		if (s->pid == id->pid && same_place(s, id))
+			return s;
+	vec_foreach (s, &a->sites)
+		if (s->pid == id->pid && same_place(s, id))
+			return s;
+	return NULL;
+}
+
+/* Do sites inside the function see its result? One that is shared with another function
+ * has to mean the same for both. */
+static bool has_returns(const struct tracer *t, const struct addition *a,
+			const struct plan_site *site, struct attached_site id)
+{
+	if (!site->returns.list.len || !tracer_uses_bodies(t, t->attachment.ops))
+		return false;
+	vec_foreach (at, &site->returns.list) {
+		const struct attached_site place = place_of(site, at, id);
+		const struct attached_site *other = find_place(t, a, &place);
+		uint64_t meaning = source_return_site(at);
+
+		if (!source_serves(t->source, meaning) ||
+		    (other && (other->meaning ^ meaning) & ~(uint64_t)ABI_RESULT_SHARED))
+			return false;
+	}
+	return true;
+}
+
+static struct error *collect_returns(struct tracer *t, const struct plan_object *object,
+				     const struct plan_site *site,
+				     struct attached_site id, struct addition *a)
+{
+	struct error *err = load_inside(t);
+
+	if (err)
+		return err;
+	vec_foreach (at, &site->returns.list) {
+		struct attached_site place = place_of(site, at, id);
+
+		if (find_place(t, a, &place))
+			continue;
+		place.meaning = source_return_site(at);
+		if (!vec_push(&a->sites, place))
+			return error_no_memory();
+		add_probe(t, object, site, place.offset, place.meaning, a);
+	}
+	return NULL;
 }
 
 static struct error *collect_site(struct tracer *t, const struct plan_object *object,
@@ -209,7 +294,9 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 		return NULL;
 
 	unsigned number = t->features.cookies ? site_number(t, a, &id) : 0;
-	uint64_t meaning = source_site(site, allocator, number);
+	bool inside = has_returns(t, a, site, id);
+	uint64_t meaning = source_site(site, allocator, number, inside);
+
 	if (!source_serves(t->source, meaning) ||
 	    /* The last number is that of all further sites. */
 	    (t->options.told && number == ABI_MAX_SITES - 1)) {
@@ -218,7 +305,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	}
 	if (t->options.told)
 		told_record(site, &t->told[number]);
-	if (site->wants_return && !can_return(site))
+	if (site->wants_return && !inside && !can_return(site))
 		return error_create(ERROR_UNSUPPORTED,
 				    "no return probe is possible in %s",
 				    site->function->name);
@@ -226,6 +313,13 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 		return error_no_memory();
 	if (has_body(t, site, allocator, number))
 		return collect_body(t, object, site, allocator, number, a);
+	if (inside) {
+		struct error *err = collect_returns(t, object, site, id, a);
+
+		if (!err)
+			add_probe(t, object, site, id.offset, meaning, a);
+		return err;
+	}
 	announce(t, id.offset, meaning);
 
 	size_t count = 0;
@@ -264,21 +358,24 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 	return NULL;
 }
 
-#define RANKS 3
+#define RANKS 4
 
+/* Sites that see results come before those that begin calls, which wait for them. */
 static int rank_of(const struct attach_probe *probe)
 {
 	switch (ABI_SITE_EFFECT(probe->cookie)) {
+	case ABI_EFFECT_RESULT:
+		return 0;
 	case ABI_EFFECT_FREE:
 	case ABI_EFFECT_FREE_TOLD:
 	case ABI_EFFECT_UNMAP:
-		return 0;
+		return 1;
 	case ABI_EFFECT_REALLOC:
 	case ABI_EFFECT_REMAP:
 	case ABI_EFFECT_RESIZE:
-		return 1;
-	default:
 		return 2;
+	default:
+		return 3;
 	}
 }
 

@@ -202,7 +202,7 @@ static struct error *compile(struct tracer *t, struct source_options so,
 			     const struct meanings *meanings, struct compiler **body)
 {
 	_cleanup_(headers_destroyp) struct headers *headers = NULL;
-	unsigned beside = t->compiled & 1u << SOURCE_ON_BODY;
+	unsigned beside = t->compiled & 1u << SOURCE_ON_RESULT;
 	struct error *err = open_headers(t, &so, &headers);
 
 	if (beside == t->compiled || !has_two_processors())

@@ -32,10 +32,9 @@ bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops)
 bool tracer_takes_bodies(const struct tracer_options *options,
 			 const struct kernel_features *features)
 {
-	/* A mapping inside a call is known by the call's record. Older kernels would
-	 * verify one more program that walks stacks frame by frame. */
+	/* Older kernels would verify one more program that walks stacks frame by frame.
+	 */
 	return options->attach != ATTACH_PERF && options->tables != TABLES_HASHES &&
-	       options->unwind != UNWIND_CHOICE_FP && !options->mappings &&
 	       features->uprobe_multi && features->cookies && features->atomics &&
 	       features->may_goto;
 }
@@ -60,6 +59,13 @@ static bool is_session(const struct tracer *t, const struct attach_ops *ops,
 	       site->return_offset == site->entry_offset;
 }
 
+/* Do sites inside the function see its results? */
+static bool is_inside(const struct tracer *t, const struct attach_ops *ops,
+		      const struct plan_site *site)
+{
+	return (site->body.count || site->returns.list.len) && tracer_uses_bodies(t, ops);
+}
+
 /* What source_options.programs a plan wants. */
 static unsigned plan_programs(const struct tracer *t, const struct attach_ops *ops,
 			      const struct plan *plan)
@@ -68,8 +74,8 @@ static unsigned plan_programs(const struct tracer *t, const struct attach_ops *o
 
 	vec_foreach (object, &plan->objects) {
 		vec_foreach (site, &object->sites) {
-			if (site->body.count && tracer_uses_bodies(t, ops)) {
-				programs |= 1u << SOURCE_ON_BODY;
+			if (is_inside(t, ops, site)) {
+				programs |= 1u << SOURCE_ON_RESULT | 1u << SOURCE_ON_CALL;
 				continue;
 			}
 			if (is_session(t, ops, site)) {
@@ -130,7 +136,7 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 		[PROGRAM_MOVE] = "on_move",
 		[PROGRAM_MOVED] = "on_moved",
 		[PROGRAM_SESSION] = "on_session",
-		[PROGRAM_BODY] = "on_body",
+		[PROGRAM_RESULT] = "on_result",
 		[PROGRAM_FREE] = "on_free",
 		[PROGRAM_CALL] = "on_call",
 	};
@@ -140,6 +146,9 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 	else if (i == PROGRAM_FREE && t->source->one_process &&
 		 t->attachment.ops == &attach_uprobe_multi)
 		snprintf(ret, PROGRAM_NAME_MAX, "on_free_here");
+	else if (i == PROGRAM_CALL && t->features.cookies && t->source->one_process &&
+		 t->attachment.ops == &attach_uprobe_multi)
+		snprintf(ret, PROGRAM_NAME_MAX, "on_call_here");
 	else if (i < PROGRAM_ENTRY || t->features.cookies)
 		snprintf(ret, PROGRAM_NAME_MAX, "%s", names[i]);
 	else
@@ -184,7 +193,7 @@ struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *o
 static const size_t program_index[SOURCE_PROGRAM_COUNT] = {
 	[SOURCE_ON_SESSION] = PROGRAM_SESSION, [SOURCE_ON_RETURN] = PROGRAM_RETURN,
 	[SOURCE_ON_CALL] = PROGRAM_CALL,       [SOURCE_ON_FREE] = PROGRAM_FREE,
-	[SOURCE_ON_BODY] = PROGRAM_BODY,
+	[SOURCE_ON_RESULT] = PROGRAM_RESULT,
 };
 
 /* Load these (source_options.programs). */
@@ -201,7 +210,7 @@ static struct error *load_all(struct tracer *t, struct compiler *compiler,
 
 struct error *tracer_try_program(struct tracer *t, struct compiler *body)
 {
-	unsigned beside = body ? 1u << SOURCE_ON_BODY : 0;
+	unsigned beside = body ? 1u << SOURCE_ON_RESULT : 0;
 	struct error *err = NULL;
 
 	if (t->options.event)

@@ -29,8 +29,8 @@ enum {
 	PROGRAM_MOVE,
 	PROGRAM_MOVED,
 	PROGRAM_SESSION,
-	PROGRAM_BODY,  /* of sites inside functions */
-	PROGRAM_ENTRY, /* without cookies: that of the first meaning, and so on */
+	PROGRAM_RESULT, /* of sites inside functions */
+	PROGRAM_ENTRY,  /* without cookies: that of the first meaning, and so on */
 	PROGRAM_FREE = PROGRAM_ENTRY, /* else of plain frees, and of other entries */
 	PROGRAM_CALL,
 	PROGRAM_TOLD = PROGRAM_RETURN, /* of static probes */
@@ -54,6 +54,7 @@ struct attached_site {
 	int pid;         /* 0: all processes */
 	uint64_t file;   /* its number; 0: it could not be opened, and is like no other */
 	uint64_t offset; /* of the entry probe in the file */
+	uint64_t meaning; /* of one that sees results, else 0 */
 };
 
 /* Files that have probes; no offset. */

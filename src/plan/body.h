@@ -54,6 +54,10 @@ struct body {
 	/* In the order in which they can be attached to a running program: what waits for
 	 * another site comes behind that. */
 	struct body_site sites[BODY_SITES_MAX];
+	/* Of each site: how many words below the return address the caller's rbp is
+	 * saved, 0: it is in the register. body_find() leaves it 0, for those who know.
+	 */
+	uint8_t bp_words[BODY_SITES_MAX];
 };
 
 /*

@@ -12,6 +12,8 @@ struct decoder {
 	uint8_t opcode;
 	uint8_t mod, reg, rm; /* with the bits of REX */
 	bool sp_based;        /* the memory operand is rsp and a constant */
+	uint8_t base;         /* of the memory operand, as insn.base */
+	bool is_indexed;
 	int32_t displacement;
 	int64_t immediate;
 };
@@ -118,6 +120,10 @@ static bool modrm(struct decoder *d)
 	/* SIB 0x24: no index, base rsp; REX.X or REX.B name others. */
 	d->sp_based = has_sib && (sib & 0x3f) == 0x24 && !(d->rex & 3);
 	d->displacement = (int32_t)displacement;
+	d->is_indexed = has_sib && ((sib >> 3 & 7) != 4 || d->rex & 2);
+	d->base = (uint8_t)((has_sib ? sib & 7 : byte & 7) | (d->rex & 1) << 3);
+	if (d->mod == 0 && (has_sib ? sib & 7 : byte & 7) == 5)
+		d->base = has_sib ? INSN_BASE_NONE : INSN_BASE_PC;
 	return true;
 }
 
@@ -214,7 +220,8 @@ static void push_or_pop(const struct decoder *d, struct insn *ret)
 	}
 }
 
-static void push_immediate(const struct decoder *d, struct insn *ret)
+/* push of a constant or of memory */
+static void push_value(const struct decoder *d, struct insn *ret)
 {
 	ret->kind = d->p66 ? INSN_OPAQUE : INSN_PLAIN;
 	ret->writes = 1u << INSN_RSP;
@@ -265,8 +272,9 @@ static void describe_one_byte(const struct decoder *d, struct insn *ret)
 	}
 	if (d->opcode >= 0x50 && d->opcode <= 0x5f) {
 		push_or_pop(d, ret);
-	} else if (d->opcode == 0x68 || d->opcode == 0x6a) {
-		push_immediate(d, ret);
+	} else if (d->opcode == 0x68 || d->opcode == 0x6a ||
+		   (d->opcode == 0xff && (d->reg & 7) == 6)) {
+		push_value(d, ret);
 	} else if (d->opcode == 0x85 && registers) {
 		ret->kind = INSN_TEST;
 		ret->from = d->reg;
@@ -361,6 +369,102 @@ static void describe(const struct decoder *d, bool two, struct insn *ret)
 		ret->kind = INSN_OPAQUE;
 }
 
+/* --- values ------------------------------------------------------------------------- */
+
+static void set_value(struct insn *ret, unsigned reg, int64_t value)
+{
+	ret->has_value = true;
+	ret->to = (uint8_t)reg;
+	ret->value = value;
+}
+
+/* mov, lea, xor of a register with itself, leave: what they move from where to where. */
+static void describe_moves(const struct decoder *d, struct insn *ret)
+{
+	bool is_memory = d->mod != 3, wide = w(d) && !d->p66;
+	unsigned low = (d->opcode & 7) | (d->rex & 1) << 3;
+
+	if (d->opcode >= 0xb8 && d->opcode <= 0xbf && !d->p66) {
+		/* Without REX.W the upper half is cleared. */
+		set_value(ret, low, wide ? d->immediate : (uint32_t)d->immediate);
+	} else if ((d->opcode == 0x31 || d->opcode == 0x33) && !is_memory &&
+		   d->reg == d->rm && !d->p66) {
+		set_value(ret, d->rm, 0);
+	} else if (d->opcode == 0xc7 && wide && !is_memory) {
+		set_value(ret, d->rm, d->immediate);
+	} else if (d->opcode == 0xc7 && wide) {
+		ret->memory = INSN_MEMORY_SET;
+		ret->value = d->immediate;
+	} else if (d->opcode == 0x83 && (d->reg & 7) == 1 && !is_memory && wide &&
+		   d->immediate == -1) { /* or $-1 */
+		set_value(ret, d->rm, -1);
+	} else if ((d->opcode == 0x89 || d->opcode == 0x8b) && !is_memory && !wide &&
+		   !d->p66) {
+		ret->copies_half = true;
+		ret->from = d->opcode == 0x89 ? d->reg : d->rm;
+		ret->to = d->opcode == 0x89 ? d->rm : d->reg;
+	} else if (d->opcode == 0x89 && is_memory && wide) {
+		ret->memory = INSN_MEMORY_STORE;
+		ret->from = d->reg;
+	} else if (d->opcode == 0x8b && is_memory && wide) {
+		ret->memory = INSN_MEMORY_LOAD;
+		ret->to = d->reg;
+	} else if (d->opcode == 0x8d && wide && !d->p67) {
+		ret->memory = INSN_MEMORY_ADDRESS;
+		ret->to = d->reg;
+	}
+}
+
+/* rsp is computed from rbp: leave; mov and lea into rsp. */
+static void describe_frame_end(const struct decoder *d, struct insn *ret)
+{
+	if (d->p66 || d->f2 || d->f3 || d->p67)
+		return;
+	if (d->opcode == 0xc9) {
+		ret->sp_from_bp = ret->is_leave = true;
+	} else if (w(d) && d->opcode == 0x8d && d->reg == INSN_RSP &&
+		   d->base == INSN_RBP && !d->is_indexed) {
+		ret->sp_from_bp = true;
+		ret->displacement = d->displacement;
+	} else if (w(d) && d->mod == 3 &&
+		   ((d->opcode == 0x89 && d->rm == INSN_RSP && d->reg == INSN_RBP) ||
+		    (d->opcode == 0x8b && d->reg == INSN_RSP && d->rm == INSN_RBP))) {
+		ret->sp_from_bp = true;
+	}
+}
+
+/* What the instruction does to values, for those who follow them (plan/values.h). */
+static void describe_values(const struct decoder *d, bool two, struct insn *ret)
+{
+	bool has_memory = d->flags & OPCODE_MODRM && d->mod != 3;
+
+	ret->base = INSN_BASE_NONE;
+	if (has_memory) {
+		ret->memory = INSN_MEMORY_OTHER;
+		ret->base = d->base;
+		ret->is_indexed = d->is_indexed;
+		ret->displacement = d->displacement;
+		if (d->base == INSN_BASE_PC)
+			ret->displacement += (int32_t)d->at;
+		/* Relative to fs and gs: not the stack. */
+		if (d->fsgs) {
+			ret->memory = INSN_MEMORY_NONE;
+			ret->base = INSN_BASE_NONE;
+			return;
+		}
+	}
+	if (two)
+		return;
+	if (d->opcode >= 0x58 && d->opcode <= 0x5f && ret->kind == INSN_PLAIN) {
+		ret->memory = INSN_MEMORY_LOAD;
+		ret->to = (uint8_t)((d->opcode & 7) | (d->rex & 1) << 3);
+		ret->base = INSN_RSP;
+	} else if (ret->kind == INSN_PLAIN && !d->lock) {
+		describe_moves(d, ret);
+	}
+	describe_frame_end(d, ret);
+}
+
 static bool decode(struct decoder *d, struct insn *ret)
 {
 	bool two;
@@ -385,6 +489,10 @@ static bool decode(struct decoder *d, struct insn *ret)
 	if (!operands(d, two))
 		return false;
 	describe(d, two, ret);
+	describe_values(d, two, ret);
+	if (ret->kind == INSN_JCC)
+		ret->condition = d->opcode & 0xf;
+	ret->traps = two ? d->opcode == 0x0b : d->opcode == 0xf4;
 	return ret->kind != INSN_UNKNOWN;
 }
 

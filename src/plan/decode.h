@@ -46,6 +46,20 @@ enum insn_kind {
 	INSN_RET,
 };
 
+/* How an instruction uses its memory operand. */
+enum insn_memory {
+	INSN_MEMORY_NONE,    /* it has none, or the stack engine is all that it uses */
+	INSN_MEMORY_LOAD,    /* loads 64 bits into `to`; pop is one, from rsp + 0 */
+	INSN_MEMORY_STORE,   /* stores the 64 bits of `from` */
+	INSN_MEMORY_SET,     /* stores the constant `value`, sign-extended to 64 bits */
+	INSN_MEMORY_ADDRESS, /* lea: puts the 64-bit address into `to` */
+	INSN_MEMORY_OTHER,   /* may read and write up to 64 bytes there */
+};
+
+/* Where a memory operand is: enum insn_register, or one of these. */
+#define INSN_BASE_NONE 0xff /* an absolute address, or one with an index */
+#define INSN_BASE_PC   0xfe /* relative to the first byte of this instruction */
+
 struct insn {
 	enum insn_kind kind;
 	uint8_t length; /* bytes; 0 for INSN_UNKNOWN */
@@ -56,6 +70,19 @@ struct insn {
 			      no other way */
 	int64_t target;    /* of INSN_JCC, LOOP, JMP, CALL: bytes from the first byte of
 			      this instruction */
+	/* The low 32 bits of `from` are copied to `to`, and the upper ones cleared. */
+	bool copies_half;
+	bool has_value; /* `to` becomes `value`, whatever it was */
+	int64_t value;
+	enum insn_memory memory;
+	uint8_t base;         /* of the memory operand */
+	bool is_indexed;      /* an index register is added to the address, too */
+	int32_t displacement; /* bytes from `base` */
+	/* rsp becomes rbp + displacement, and with `is_leave` rbp is then popped. Such an
+	 * instruction is INSN_OPAQUE to those who do not look at this. */
+	bool sp_from_bp, is_leave;
+	uint8_t condition; /* of INSN_JCC: 0 to 15 (SDM volume 2, appendix B.1.4.7) */
+	bool traps;        /* hlt, ud2: never goes on behind itself in user space */
 	bool prefixed;     /* has a prefix other than REX */
 	bool no_probe;     /* the kernel refuses a uprobe here (is_prefix_bad() and
 			      good_insns_64 of arch/x86/kernel/uprobes.c), or takes it

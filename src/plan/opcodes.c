@@ -198,7 +198,7 @@ static uint16_t group_one_byte(uint8_t opcode, unsigned reg)
 	case 0xff:
 		if (reg < 2)
 			return W_RM;
-		return reg == 7 ? BAD : reg == 2 || reg == 4 ? 0 : OPAQUE;
+		return reg == 7 ? BAD : reg == 3 || reg == 5 ? OPAQUE : 0;
 	default: /* shifts */
 		return reg == 6 ? BAD : W_RM;
 	}

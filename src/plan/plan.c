@@ -13,9 +13,10 @@
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct plan *, plan_destroy);
+DEFINE_CLEANUP(struct site_code *, site_code_close);
 
 /* An entry that frees needs no return: the block goes at entry, and free cannot fail. */
-static bool wants_return(const struct alloc_function *function, bool mappings)
+bool plan_wants_return(const struct alloc_function *function, bool mappings)
 {
 	return function->effect != EFFECT_FREE || mappings;
 }
@@ -139,7 +140,7 @@ static struct error *add_told(struct plan_object *object, struct elf_file *file,
 static struct error *add_function(struct plan_object *object, struct elf_file *file,
 				  const struct allocator_function *found,
 				  const struct plan_options *options,
-				  const struct site_target *on)
+				  struct site_code *code)
 {
 	const struct alloc_function *function = found->function;
 	bool unwanted = is_unwanted(function, options);
@@ -163,22 +164,31 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 
 	struct plan_site site = {
 		.function = function,
-		.wants_return = wants_return(function, options->mappings),
+		.wants_return = plan_wants_return(function, options->mappings),
 		.unrecorded = unwanted,
 	};
-	if (!site_place(file, &object->allocator, found, on, &site))
+	if (!site_place(code, found, &site))
 		return skip(object, PLAN_SKIP_REFUSED, function, NULL, site.reason);
-	return vec_push(&object->sites, site) ? NULL : error_no_memory();
+	if (vec_push(&object->sites, site))
+		return NULL;
+	return_sites_deinit(&site.returns);
+	return error_no_memory();
 }
 
 static struct error *fill(struct plan_object *object, const struct plan_options *options,
 			  const struct site_target *on)
 {
+	const struct site_options how = {.mappings = options->mappings,
+					 .no_return_probes = options->no_return_probes};
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+	_cleanup_(site_code_closep) struct site_code *code = NULL;
 	struct error *err = elf_file_open(object->allocator.open_path, &file);
 
 	if (err)
 		return error_prefix(err, "allocator %s", object->allocator.module_path);
+	err = site_code_open(file, &object->allocator, on, &how, &code);
+	if (err)
+		return err;
 	/* A function that is asked for by name goes before its aliases. */
 	for (int pass = options->function ? 0 : 1; pass < 2; pass++) {
 		vec_foreach (found, &object->allocator.functions) {
@@ -187,7 +197,7 @@ static struct error *fill(struct plan_object *object, const struct plan_options 
 
 			if (named != (pass == 0))
 				continue;
-			err = add_function(object, file, found, options, on);
+			err = add_function(object, file, found, options, code);
 			if (err)
 				return err;
 		}
@@ -234,7 +244,7 @@ size_t plan_probe_count(const struct plan *plan)
 
 	vec_foreach (object, &plan->objects)
 		vec_foreach (site, &object->sites)
-			n += site->body.count > 2 ? site->body.count : 2;
+			n += 2 + site->body.count + site->returns.list.len;
 	return n;
 }
 
@@ -425,6 +435,8 @@ void plan_destroy(struct plan *plan)
 	vec_foreach (object, &plan->objects) {
 		allocator_deinit(&object->allocator);
 		free(object->build_id);
+		vec_foreach (site, &object->sites)
+			return_sites_deinit(&site->returns);
 		vec_deinit(&object->sites);
 		vec_deinit(&object->skipped);
 		vec_deinit(&object->missing);

@@ -13,6 +13,7 @@
 #include "plan/body.h"
 #include "plan/event.h"
 #include "plan/place.h"
+#include "plan/returns.h"
 #include "target/allocator.h"
 #include "target/proc.h"
 #include "util/error.h"
@@ -25,9 +26,10 @@ struct plan_options {
 	/* Of the functions that allocate take those of this name only; NULL: all.
 	 * realloc and its like stay, to take old blocks away. */
 	const char *function;
-	bool mappings; /* trace mmap and its family too */
-	bool otel;     /* trace what the program tells of its blocks by the probes of
-			  target/allocator_otel.h, and no functions */
+	bool mappings;         /* trace mmap and its family too */
+	bool no_return_probes; /* see site_options of plan/site.h */
+	bool otel; /* trace what the program tells of its blocks by the probes of
+		      target/allocator_otel.h, and no functions */
 	/* Count stacks at this event instead: of tracee_plan(); NULL: do not. Borrowed.
 	 */
 	const struct event_spec *event;
@@ -56,9 +58,17 @@ struct plan_site {
 	/* Sites inside that can take the place of both probes; file offsets are
 	 * site.offset + delta. Without any, or where they are of no use, the others. */
 	struct body body;
+	/* With wants_return: sites that take the place of the return probe, where the
+	 * kernel has what it takes; without any, why there are none (static string), NULL
+	 * where `body` has them. */
+	struct return_sites returns;
+	const char *no_returns;
 	bool unrecorded;    /* its new blocks are not recorded (options.function) */
 	const char *reason; /* why this place; static string */
 };
+
+/* Does the result of such a call matter, with or without plan_options.mappings? */
+bool plan_wants_return(const struct alloc_function *function, bool mappings);
 
 enum plan_skip_why {
 	PLAN_SKIP_SAME,     /* the same code as another function */

@@ -40,6 +40,21 @@ static void print_body(FILE *out, const struct plan_site *site)
 	}
 }
 
+/* Sites that see the result. Those of others lie anywhere. */
+static void print_returns(FILE *out, const struct plan_site *site)
+{
+	vec_foreach (at, &site->returns.list) {
+		uint64_t offset = site->offset + (at->address - site->address);
+
+		if (at->is_shared)
+			fprintf(out,
+				"  %-18s 0x%-10" PRIx64 " %-7s %s, in another function\n",
+				site->function->name, offset, "result", at->reason);
+		else
+			print_probe(out, site, "result", offset, at->reason);
+	}
+}
+
 /* The probes of a function. */
 static void print_site(FILE *out, const struct plan_site *site, bool bodies)
 {
@@ -51,7 +66,9 @@ static void print_site(FILE *out, const struct plan_site *site, bool bodies)
 		print_gated(out, site);
 	else
 		print_probe(out, site, "entry", site->entry_offset, site->reason);
-	if (site->wants_return)
+	if (bodies && site->returns.list.len)
+		print_returns(out, site);
+	else if (site->wants_return)
 		print_probe(out, site, "return", site->return_offset,
 			    site->return_offset == site->entry_offset
 				    ? site->reason

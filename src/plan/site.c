@@ -6,8 +6,11 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "plan/callees.h"
+#include "plan/cfg.h"
 #include "plan/flow.h"
 #include "plan/place.h"
+#include "plan/returns.h"
 #include "target/living.h"
 #include "unwind/cfi.h"
 #include "unwind/rules.h"
@@ -183,6 +186,201 @@ static bool has_known_body(const struct allocator *allocator,
 	       !strcmp(function->name, "malloc") && function->effect == EFFECT_ALLOC;
 }
 
+/* --- sites inside --------------------------------------------------------------------
+ */
+
+DEFINE_CLEANUP(struct cfi *, cfi_close);
+DEFINE_CLEANUP(struct site_code *, site_code_close);
+
+struct site_code {
+	struct elf_file *file;
+	const struct allocator *allocator;
+	const struct site_target *target;
+	struct site_options options;
+	uint64_t text_bias; /* the address of code less its file offset */
+	struct cfi *cfi;    /* NULL: none */
+	struct callees callees;
+	bool has_callees;
+	struct cfg_source source;
+	struct returns returns;
+	/* Functions whose body has sites for all of a call. */
+	VEC(uint64_t) bodies;
+	/* Where calls of functions are seen to begin: addresses. */
+	VEC(uint64_t) entries;
+	bool is_filtered; /* a return probe might kill the process */
+};
+
+static size_t read_at(void *arg, uint64_t address, uint8_t *ret, size_t size)
+{
+	const struct site_code *code = arg;
+
+	/* A file that wraps around has nothing there. */
+	return elf_file_read(code->file, address - code->text_bias, ret, size);
+}
+
+static bool find_extent(void *arg, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	const struct site_code *code = arg;
+	struct cfi_fde fde;
+
+	if (!code->cfi || !cfi_find_fde(code->cfi, address, &fde))
+		return false;
+	*start = fde.start;
+	*end = fde.end;
+	return true;
+}
+
+static bool has_sites(void *arg, uint64_t address)
+{
+	const struct site_code *code = arg;
+
+	vec_foreach (body, &code->bodies)
+		if (*body == address)
+			return true;
+	return false;
+}
+
+/* Two programs at one place would run in an order that nobody knows. */
+static bool is_entry(void *arg, uint64_t address)
+{
+	const struct site_code *code = arg;
+
+	vec_foreach (entry, &code->entries)
+		if (*entry == address)
+			return true;
+	return false;
+}
+
+static const char *check_code(void *arg, uint64_t address, size_t size)
+{
+	const struct site_code *code = arg;
+	uint8_t bytes[FLOW_CODE_MAX];
+	const char *why = NULL;
+
+	for (size_t done = 0; done < size && !why; done += sizeof(bytes)) {
+		uint64_t offset = address + done - code->text_bias;
+		size_t part = size - done < sizeof(bytes) ? size - done : sizeof(bytes);
+
+		if (elf_file_read(code->file, offset, bytes, part) != part)
+			why = "its code cannot be read";
+		else
+			why = compare_text(code->target, code->allocator, offset, bytes,
+					   part);
+	}
+	return why;
+}
+
+static bool place_entry(const struct site_code *c, const struct allocator_function *found,
+			const uint8_t *code, struct plan_site *site);
+
+static bool find_entries(struct site_code *c)
+{
+	vec_foreach (found, &c->allocator->functions) {
+		_cleanup_(freep) uint8_t *code = read_code(c->file, &found->symbol);
+		struct plan_site site = {
+			.function = found->function,
+			.wants_return =
+				plan_wants_return(found->function, c->options.mappings),
+		};
+
+		if (place_entry(c, found, code, &site) &&
+		    !vec_push(&c->entries,
+			      site.address + (site.entry_offset - site.offset)))
+			return false;
+	}
+	return true;
+}
+
+struct error *site_code_open(struct elf_file *file, const struct allocator *allocator,
+			     const struct site_target *target,
+			     const struct site_options *options, struct site_code **ret)
+{
+	_cleanup_(site_code_closep) struct site_code *code = calloc(1, sizeof(*code));
+	struct error *err;
+	int fd;
+
+	if (!code)
+		return error_no_memory();
+	*code = (struct site_code){.file = file,
+				   .allocator = allocator,
+				   .target = target,
+				   .options = *options};
+	code->source =
+		(struct cfg_source){.read = read_at, .extent = find_extent, .arg = code};
+	code->returns = (struct returns){
+		.source = &code->source,
+		.emulated = kernel_emulates(),
+		.is_covered = has_sites,
+		.check = check_code,
+		.is_taken = is_entry,
+		.arg = code,
+		.has_hooks = !strcmp(allocator->label, LABEL_GLIBC),
+	};
+	code->is_filtered = !target->proc || proc_is_filtered(target->proc);
+	if (allocator->functions.len) {
+		const struct elf_symbol *first = &allocator->functions.data[0].symbol;
+
+		code->text_bias = first->address - first->file_offset;
+	}
+	fd = regular_file_open(allocator->open_path);
+	err = fd < 0 ? NULL : cfi_open_file(fd, &code->cfi);
+	/* Without it there are return probes. */
+	error_destroy(err);
+	err = callees_init(&code->callees, file, code->text_bias);
+	code->has_callees = !err;
+	if (!err)
+		code->source.callees = &code->callees;
+	error_destroy(err);
+	if (!find_entries(code))
+		return error_no_memory();
+	*ret = take(code);
+	return NULL;
+}
+
+void site_code_close(struct site_code *code)
+{
+	if (!code)
+		return;
+	cfi_close(code->cfi);
+	if (code->has_callees)
+		callees_deinit(&code->callees);
+	returns_deinit(&code->returns);
+	vec_deinit(&code->bodies);
+	vec_deinit(&code->entries);
+	free(code);
+}
+
+/* How many words below the return address the rule finds the caller's rbp; false: as
+ * sites can say it, nowhere. */
+static bool bp_words(uint64_t rule, uint8_t *ret)
+{
+	int64_t offset = (int64_t)unwind_bp_offset(rule);
+
+	*ret = 0;
+	if (!(rule & UNWIND_PLAIN))
+		return false;
+	if (UNWIND_BP_MODE(rule) == UNWIND_BP_SAME)
+		return true;
+	*ret = (uint8_t)((-8 - offset) / 8);
+	return unwind_bp_saved(rule) && offset <= -16 &&
+	       (-8 - offset) / 8 <= RETURN_BP_WORDS_MAX;
+}
+
+/* Stacks are walked from these sites on: is it known of each of them, and without ado,
+ * where the caller is? */
+static bool is_unwound(const struct site_code *code, uint64_t function, struct body *body)
+{
+	for (size_t i = 0; i < body->count; i++) {
+		uint64_t pc = function + body->sites[i].delta;
+		struct cfi_row row;
+
+		if (!code->cfi || cfi_find_row(code->cfi, pc, &row) != CFI_FOUND ||
+		    !bp_words(rule_from_row(&row, pc), &body->bp_words[i]))
+			return false;
+	}
+	return true;
+}
+
 /* Where a function's text is in its file. */
 struct file_text {
 	struct elf_file *file;
@@ -193,50 +391,103 @@ static size_t read_other(void *arg, int64_t offset, uint8_t *ret, size_t size)
 {
 	const struct file_text *text = arg;
 
-	/* A file that wraps around has nothing there. */
 	return elf_file_read(text->file, text->offset + (uint64_t)offset, ret, size);
 }
 
-DEFINE_CLEANUP(struct cfi *, cfi_close);
-
-/* Stacks are walked from these sites on: is it known of each of them, and without ado,
- * where the caller is? */
-static bool is_unwound(const char *path, uint64_t function, const struct body *body)
-{
-	_cleanup_(cfi_closep) struct cfi *cfi = NULL;
-	int fd = regular_file_open(path);
-	struct error *err = fd < 0 ? NULL : cfi_open_file(fd, &cfi);
-	bool is_known = cfi;
-
-	error_destroy(err);
-	for (size_t i = 0; i < body->count && is_known; i++) {
-		uint64_t pc = function + body->sites[i].delta;
-		struct cfi_row row;
-
-		is_known = cfi_find_row(cfi, pc, &row) == CFI_FOUND &&
-			   rule_from_row(&row, pc) & UNWIND_PLAIN;
-	}
-	return is_known;
-}
-
-/* Sites inside the function, where they are known to be right. */
-static void find_body(struct elf_file *file, const struct allocator *allocator,
-		      const struct allocator_function *found,
-		      const struct site_target *target, const uint8_t *code,
-		      struct plan_site *site)
+/* Sites for all of a call, where they are known to be right. */
+static bool find_body(struct site_code *c, const struct allocator_function *found,
+		      const uint8_t *code, struct plan_site *site)
 {
 	size_t size = (size_t)found->symbol.size_bytes;
-	struct file_text in_file = {file, found->symbol.file_offset};
+	struct file_text in_file = {c->file, found->symbol.file_offset};
 	const struct flow_text text = {code, size, read_other, &in_file};
 	struct body body;
 
-	if (!has_known_body(allocator, found->function) ||
-	    is_shared(allocator, found->symbol.address, (uint32_t)size - 1) ||
+	if (!has_known_body(c->allocator, found->function) ||
+	    is_shared(c->allocator, found->symbol.address, (uint32_t)size - 1) ||
 	    body_find(&text, kernel_emulates(), &body) ||
-	    compare_text(target, allocator, found->symbol.file_offset, code, size) ||
-	    !is_unwound(allocator->open_path, found->symbol.address, &body))
-		return;
+	    compare_text(c->target, c->allocator, found->symbol.file_offset, code,
+			 size) ||
+	    !is_unwound(c, found->symbol.address, &body) ||
+	    !vec_push(&c->bodies, found->symbol.address))
+		return false;
 	site->body = body;
+	return true;
+}
+
+static enum result_width width_of(enum alloc_effect effect)
+{
+	switch (effect) {
+	case EFFECT_ALLOC_OUT:
+		return RESULT_OUT;
+	case EFFECT_UNMAP:
+		return RESULT_INT;
+	case EFFECT_FREE:
+		return RESULT_VOID;
+	default:
+		return RESULT_WORD;
+	}
+}
+
+/*
+ * Stepping through the copy of an instruction takes ten times as long as a return probe.
+ * Where one has to be, calls that get what they ask for come by it as a rule, unless the
+ * function has another site for those.
+ */
+static bool is_dear(const struct return_sites *sites, enum result_width width)
+{
+	bool is_stepped = false, has_cheap = false;
+
+	vec_foreach (s, &sites->list) {
+		bool fails = s->value[0].kind == RETURN_VALUE && width != RESULT_VOID;
+
+		if (s->is_shared || fails)
+			continue;
+		is_stepped |= !s->is_emulated;
+		has_cheap |= s->is_emulated && width != RESULT_VOID;
+	}
+	return is_stepped && !has_cheap;
+}
+
+/* Can an exception leave the function? C++ says so in names alone. */
+static bool may_throw(const struct alloc_function *function)
+{
+	return !strncmp(function->name, "_Zn", 3) || strstr(function->name, "new");
+}
+
+/* Unwinding from a site has to work: for walks that are handed over to memtrace. */
+static bool are_unwound(const struct site_code *c, const struct return_sites *sites)
+{
+	vec_foreach (s, &sites->list) {
+		struct cfi_row row;
+
+		if (!c->cfi || cfi_find_row(c->cfi, s->address, &row) != CFI_FOUND)
+			return false;
+	}
+	return true;
+}
+
+/* Sites that take the place of the return probe. */
+static void find_returns(struct site_code *c, const struct allocator_function *found,
+			 struct plan_site *site)
+{
+	enum result_width width = width_of(found->function->effect);
+	const char *why = NULL;
+
+#if !defined(__x86_64__)
+	why = "the code of this machine is not understood";
+#endif
+	if (!why)
+		why = returns_find(&c->returns, found->symbol.address,
+				   found->symbol.size_bytes, width, &site->returns);
+	if (!why && !are_unwound(c, &site->returns))
+		why = "it has no unwind information";
+	if (!why && is_dear(&site->returns, width) && !c->options.no_return_probes &&
+	    !c->is_filtered && !may_throw(found->function))
+		why = "its result is settled by no instruction that is emulated";
+	if (why)
+		return_sites_deinit(&site->returns);
+	site->no_returns = why;
 }
 
 /* The first instruction, if the kernel takes a probe there. */
@@ -257,20 +508,20 @@ static bool place_first(struct elf_file *file, const struct elf_symbol *symbol,
 	return place_choose(code, size ? size : 1, &nothing_emulated, ret);
 }
 
-bool site_place(struct elf_file *file, const struct allocator *allocator,
-		const struct allocator_function *found, const struct site_target *target,
-		struct plan_site *site)
+/* Where calls begin to be seen, and where a return probe would sit. False when the kernel
+ * takes no probe there. */
+static bool place_entry(const struct site_code *c, const struct allocator_function *found,
+			const uint8_t *code, struct plan_site *site)
 {
 	const struct elf_symbol *symbol = &found->symbol;
 	const struct place_request request = request_of(site);
-	_cleanup_(freep) uint8_t *code = read_code(file, symbol);
 	struct place place, best;
 	const char *why = FIRST;
-	bool first = place_first(file, symbol, &place);
+	bool first = place_first(c->file, symbol, &place);
 
 	if (code && request.emulated &&
 	    place_choose(code, (size_t)symbol->size_bytes, &request, &best)) {
-		why = why_not(allocator, found, target, site, &best, code);
+		why = why_not(c->allocator, found, c->target, site, &best, code);
 		if (!why)
 			place = best;
 	}
@@ -282,12 +533,23 @@ bool site_place(struct elf_file *file, const struct allocator *allocator,
 	site->address = symbol->address;
 	site->offset = symbol->file_offset;
 	site->entry_offset = symbol->file_offset + place.entry_delta;
+	if (site->wants_return)
+		site->return_offset = symbol->file_offset + place.return_delta;
 	site->sp_delta = place.sp_delta;
 	memcpy(site->arg_reg, place.arg_reg, sizeof(site->arg_reg));
 	site->reason = why ? why : place.reason;
-	if (code && site->wants_return)
-		find_body(file, allocator, found, target, code, site);
-	if (site->wants_return)
-		site->return_offset = symbol->file_offset + place.return_delta;
+	return true;
+}
+
+bool site_place(struct site_code *c, const struct allocator_function *found,
+		struct plan_site *site)
+{
+	_cleanup_(freep) uint8_t *code = read_code(c->file, &found->symbol);
+
+	if (!place_entry(c, found, code, site))
+		return false;
+	if (site->wants_return &&
+	    (c->options.mappings || !code || !find_body(c, found, code, site)))
+		find_returns(c, found, site);
 	return true;
 }

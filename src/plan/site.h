@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function's probes: the best place that is proven (plan/place.h). */
+/* One function's probes: the best places that are proven (plan/place.h, returns.h). */
 #ifndef PLAN_SITE_H
 #define PLAN_SITE_H
 
@@ -19,13 +19,30 @@ struct site_target {
 	bool unmapped; /* nobody has: then the file is all there is */
 };
 
+/* What is read of an allocator's file for all of its functions. */
+struct site_code;
+
+struct site_options {
+	bool mappings; /* munmap inside free is to be known by the call around it */
+	/* No return probes: where nothing else is proven, the return instruction itself
+	 * is the site. */
+	bool no_return_probes;
+};
+
+/* Read it. `file`, `allocator` and `target` must outlive it. What cannot be read makes
+ * for fewer sites. Only ERROR_NO_MEMORY is returned. */
+struct error *site_code_open(struct elf_file *file, const struct allocator *allocator,
+			     const struct site_target *target,
+			     const struct site_options *options, struct site_code **ret)
+	__attribute__((warn_unused_result));
+void site_code_close(struct site_code *code);
+
 /*
- * Fill in the place of the function `found` of `allocator`, whose file is `file`:
- * address, offsets, sp_delta, arg_reg and reason; function and wants_return are set
- * already. False when the kernel takes no probe there: `site->reason` says why.
+ * Fill in the places of the function `found`: address, offsets, sp_delta, arg_reg, body,
+ * returns and reason; function and wants_return are set already. False when the kernel
+ * takes no probe there: `site->reason` says why.
  */
-bool site_place(struct elf_file *file, const struct allocator *allocator,
-		const struct allocator_function *found, const struct site_target *target,
+bool site_place(struct site_code *code, const struct allocator_function *found,
 		struct plan_site *site);
 
 #endif

@@ -87,7 +87,7 @@ static void only_wanted_programs_are_there(void)
 		[SOURCE_ON_RETURN] = "-DWITH_ON_RETURN",
 		[SOURCE_ON_CALL] = "-DWITH_ON_CALL",
 		[SOURCE_ON_FREE] = "-DWITH_ON_FREE",
-		[SOURCE_ON_BODY] = "-DWITH_ON_BODY",
+		[SOURCE_ON_RESULT] = "-DWITH_ON_RESULT",
 	};
 	struct source_options options = defaults();
 	struct meanings meanings = {0};
@@ -163,7 +163,7 @@ static void without_cookies_each_site_has_its_program(void)
 	for (size_t i = 0; i < 3; i++) {
 		const struct plan_site site = {.function = &functions[i % 2]};
 
-		REQUIRE(vec_push(&meanings.list, source_site(&site, 0, 0)));
+		REQUIRE(vec_push(&meanings.list, source_site(&site, 0, 0, false)));
 	}
 
 	struct source *source = build(&options, &meanings);
@@ -202,16 +202,16 @@ static void later_probes_are_served(void)
 	struct meanings meanings = {0};
 	struct plan_site site = {.function = &f, .arg_reg = {12}};
 
-	REQUIRE(vec_push(&meanings.list, source_site(&site, 0, 0)));
+	REQUIRE(vec_push(&meanings.list, source_site(&site, 0, 0, false)));
 
 	struct source *source = build(&options, &meanings);
 
-	CHECK(source_serves(source, source_site(&site, 3, 9)));
+	CHECK(source_serves(source, source_site(&site, 3, 9, false)));
 	/* rdi, where the first argument is when a function begins; rbx. */
 	site.arg_reg[0] = 7;
-	CHECK(source_serves(source, source_site(&site, 0, 0)));
+	CHECK(source_serves(source, source_site(&site, 0, 0, false)));
 	site.arg_reg[0] = 3;
-	CHECK(!source_serves(source, source_site(&site, 0, 0)));
+	CHECK(!source_serves(source, source_site(&site, 0, 0, false)));
 	source_destroy(source);
 	vec_deinit(&meanings.list);
 }
@@ -255,7 +255,7 @@ static void sites_carry_their_arguments(void)
 	struct plan_site at = {.function = &f,
 			       .sp_delta = 24,
 			       .arg_reg = {7, 12, 15, PLACE_NO_REGISTER}};
-	uint64_t site = source_site(&at, 200, 4000);
+	uint64_t site = source_site(&at, 200, 4000, false);
 
 	CHECK_INT(ABI_SITE_EFFECT(site), ABI_EFFECT_REALLOC);
 	CHECK_INT(ABI_SITE_SIZE_ARG(site), 15);
@@ -267,9 +267,9 @@ static void sites_carry_their_arguments(void)
 	CHECK_INT(ABI_SITE_ALLOCATOR(site), 200);
 	CHECK_INT(ABI_SITE_NUMBER(site), 4000);
 	at.unrecorded = true;
-	CHECK_INT(source_site(&at, 200, 4000), site | ABI_SITE_UNRECORDED);
+	CHECK_INT(source_site(&at, 200, 4000, false), site | ABI_SITE_UNRECORDED);
 	at.sp_delta = -8;
-	CHECK_INT(ABI_SITE_SP_DELTA(source_site(&at, 200, 4000)), -8);
+	CHECK_INT(ABI_SITE_SP_DELTA(source_site(&at, 200, 4000, false)), -8);
 }
 
 /* The probes draw by the classes that the estimates are made with. */

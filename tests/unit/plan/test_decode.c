@@ -148,7 +148,7 @@ static void stack(void)
 		CASE("push bx", "\x66\x53", INSN_OPAQUE, 0, 0),
 		CASE("push 1", "\x6a\x01", INSN_PLAIN, RSP_, -8),
 		CASE("push 0x100", "\x68\0\x01\0\0", INSN_PLAIN, RSP_, -8),
-		CASE("push [rdi]", "\xff\x37", INSN_OPAQUE, 0, 0),
+		CASE("push [rdi]", "\xff\x37", INSN_PLAIN, RSP_, -8),
 		CASE("pop rbx", "\x5b", INSN_PLAIN, RSP_ | B(INSN_RBX), 8),
 		CASE("pop r12", "\x41\x5c", INSN_PLAIN, RSP_ | B(R12), 8),
 		CASE("pop rsp", "\x5c", INSN_OPAQUE, 0, 0),
@@ -285,10 +285,10 @@ static void copies(void)
 		{"\x48\x8b\xdf", INSN_COPY, INSN_RDI, INSN_RBX}, /* the other way */
 		{"\x49\x89\xfc", INSN_COPY, INSN_RDI, R12},
 		{"\x4d\x89\xc3", INSN_COPY, R8, R11},
-		{"\x89\xfb", INSN_PLAIN, 0, 0},     /* mov ebx, edi: half of it */
-		{"\x66\x89\xfb", INSN_PLAIN, 0, 0}, /* mov bx, di */
-		{"\x48\x89\x3b", INSN_PLAIN, 0, 0}, /* mov [rbx], rdi */
-		{"\x48\x63\xdf", INSN_PLAIN, 0, 0}, /* movsxd rbx, edi */
+		{"\x89\xfb", INSN_PLAIN, INSN_RDI, INSN_RBX}, /* mov ebx, edi: half */
+		{"\x66\x89\xfb", INSN_PLAIN, 0, 0},           /* mov bx, di */
+		{"\x48\x89\x3b", INSN_PLAIN, INSN_RDI, 0},    /* mov [rbx], rdi */
+		{"\x48\x63\xdf", INSN_PLAIN, 0, 0},           /* movsxd rbx, edi */
 		{"\x48\x85\xff", INSN_TEST, INSN_RDI, INSN_RDI},
 		{"\x4c\x85\xc7", INSN_TEST, R8, INSN_RDI},
 		{"\x41\x55", INSN_PUSH, 13, 0},
@@ -427,6 +427,80 @@ static void too_long(void)
 	CHECK_INT(insn.kind, INSN_UNKNOWN);
 }
 
+/* What instructions do to values, for those who follow them. */
+static void values(void)
+{
+	static const struct {
+		const char *code;
+		size_t size;
+		enum insn_memory memory;
+		uint8_t from, to, base;
+		int32_t displacement;
+	} moves[] = {
+#define MOVE(bytes, ...) {bytes, sizeof(bytes) - 1, __VA_ARGS__}
+		/* mov [rsp+8], rax; mov rbx, [rsp+8]; mov rax, [rbp-16] */
+		MOVE("\x48\x89\x44\x24\x08", INSN_MEMORY_STORE, 0, 0, INSN_RSP, 8),
+		MOVE("\x48\x8b\x5c\x24\x08", INSN_MEMORY_LOAD, 0, INSN_RBX, INSN_RSP, 8),
+		MOVE("\x48\x8b\x45\xf0", INSN_MEMORY_LOAD, 0, INSN_RAX, INSN_RBP, -16),
+		/* lea rdi, [rsp+16]; pop r12 */
+		MOVE("\x48\x8d\x7c\x24\x10", INSN_MEMORY_ADDRESS, 0, INSN_RDI, INSN_RSP,
+		     16),
+		MOVE("\x41\x5c", INSN_MEMORY_LOAD, 0, R12, INSN_RSP, 0),
+		/* mov eax, [rsp+4]; add [rsp+8], rax: not moves of 64 bits */
+		MOVE("\x8b\x44\x24\x04", INSN_MEMORY_OTHER, 0, 0, INSN_RSP, 4),
+		MOVE("\x48\x01\x44\x24\x08", INSN_MEMORY_OTHER, 0, 0, INSN_RSP, 8),
+		/* mov rax, fs:0x28: not of the frame */
+		MOVE("\x64\x48\x8b\x04\x25\x28\0\0\0", INSN_MEMORY_NONE, 0, 0,
+		     INSN_BASE_NONE, 0),
+		/* jmp [rip+0x10] of six bytes */
+		MOVE("\xff\x25\x10\0\0\0", INSN_MEMORY_OTHER, 0, 0, INSN_BASE_PC, 0x16),
+#undef MOVE
+	};
+	static const struct {
+		const char *code;
+		size_t size;
+		int64_t value;
+	} constants[] = {
+		{"\x31\xc0", 2, 0},        /* xor eax, eax */
+		{"\xb8\x16\0\0\0", 5, 22}, /* mov eax, 22 */
+		{"\xb8\xff\xff\xff\xff", 5, 0xffffffff},
+		{"\x48\xc7\xc0\xff\xff\xff\xff", 7, -1}, /* mov rax, -1 */
+		{"\x48\x83\xc8\xff", 4, -1},             /* or rax, -1 */
+	};
+	struct insn insn;
+
+	for (size_t i = 0; i < COUNT(moves); i++) {
+		insn_decode((const uint8_t *)moves[i].code, moves[i].size, &insn);
+		CHECK_INT(insn.length, moves[i].size);
+		CHECK_INT(insn.memory, moves[i].memory);
+		CHECK_INT(insn.from, moves[i].from);
+		CHECK_INT(insn.to, moves[i].to);
+		CHECK_INT(insn.base, moves[i].base);
+		if (insn.base != INSN_BASE_NONE)
+			CHECK_INT(insn.displacement, moves[i].displacement);
+	}
+	for (size_t i = 0; i < COUNT(constants); i++) {
+		insn_decode((const uint8_t *)constants[i].code, constants[i].size, &insn);
+		CHECK(insn.has_value && insn.to == INSN_RAX);
+		CHECK_INT(insn.value, constants[i].value);
+	}
+
+	insn_decode((const uint8_t *)"\xc9", 1, &insn); /* leave */
+	CHECK(insn.sp_from_bp && insn.is_leave);
+	insn_decode((const uint8_t *)"\x48\x8d\x65\xd8", 4,
+		    &insn); /* lea rsp, [rbp-40] */
+	CHECK(insn.sp_from_bp && !insn.is_leave);
+	CHECK_INT(insn.displacement, -40);
+	insn_decode((const uint8_t *)"\x48\x89\xec", 3, &insn); /* mov rsp, rbp */
+	CHECK(insn.sp_from_bp && !insn.displacement);
+	insn_decode((const uint8_t *)"\x0f\x8e\0\0\0\0", 6, &insn); /* jle */
+	CHECK_INT(insn.condition, 14);
+	insn_decode((const uint8_t *)"\x0f\x0b", 2, &insn); /* ud2 */
+	CHECK(insn.traps);
+	insn_decode((const uint8_t *)"\xf4", 1, &insn); /* hlt */
+	CHECK(insn.traps);
+}
+
 int main(void)
 {
 	RUN(plain);
@@ -435,6 +509,7 @@ int main(void)
 	RUN(not_described);
 	RUN(nops);
 	RUN(copies);
+	RUN(values);
 	RUN(branches);
 	RUN(nothing_behind_the_end);
 	RUN(too_long);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sites inside functions where the result of a call is settled (plan/returns.h). Most end
+ * a call whose entry made a record; where the size is known there, too, one hit is all of
+ * a call (ABI_EFFECT_WHOLE).
+ *
+ * A record is found by the address of its return address, which a function that was
+ * reached by a tail call shares with the one that jumped to it. So a site ends any call
+ * that returns there, whichever function began it.
+ */
+#ifdef WITH_ON_RESULT
+
+/* What the site says of the result on the way that the call takes, 0: nothing. */
+ALWAYS_INLINE u32 result_chosen(struct pt_regs *ctx, u64 meaning)
+{
+	u64 taken = 0, is_whole = ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE;
+
+	if (meaning & ABI_RESULT_HAS_CONDITION)
+		taken = REG_CONDITION(ctx, ABI_RESULT_CONDITION(meaning));
+	if (is_whole)
+		return taken == !!(meaning & ABI_WHOLE_WHEN_TAKEN)
+			       ? ABI_RESULT_VALUE0(meaning)
+			       : 0;
+	return taken ? ABI_RESULT_VALUE1(meaning) : ABI_RESULT_VALUE0(meaning);
+}
+
+ALWAYS_INLINE u64 result_read(struct pt_regs *ctx, u32 value)
+{
+	u64 payload = ABI_RESULT_PAYLOAD(value), word = 0;
+
+	switch (ABI_RESULT_KIND(value)) {
+	case ABI_RESULT_CONSTANT:
+		return payload;
+	case ABI_RESULT_FRAME:
+		if (bpf_probe_read_user(&word, 8, (void *)(REG_SP(ctx) + payload * 8)))
+			count(ABI_READ_FAILED, 1);
+		return word;
+	default:
+		return reg_result(ctx, payload);
+	}
+}
+
+/* The rule by which the caller is found from the site (unwind_step.h). */
+ALWAYS_INLINE u64 result_rule(u64 meaning)
+{
+	u64 words = ABI_RESULT_BP_WORDS(meaning), cfa = ABI_SITE_SP_DELTA(meaning) + 8;
+	/* Where rbp is still there, where it is saved beside the return address, and
+	 * elsewhere: UNWIND_BP_SAME, _BELOW, _AT_CFA. */
+	u64 mode = words == 0 ? UNWIND_BP_SAME
+			      : (words == 1 ? UNWIND_BP_BELOW : UNWIND_BP_AT_CFA);
+
+	opaque(mode);
+	return UNWIND_SP | mode << 4 | UNWIND_PLAIN |
+	       (u64)(u16)(words ? -(s64)words - 1 : 0) << 16 | cfa << 32;
+}
+
+/* Does the record belong to the call that returns at `sp`? */
+ALWAYS_INLINE int result_is_of(const struct abi_pending *p, u64 meaning, u64 sp)
+{
+	if (p->sp != sp || !(p->flags & ABI_PENDING_INSIDE))
+		return 0;
+	/* In a function's own code its entry has just made the record. Elsewhere it may
+	 * be one that a longjmp has left behind. */
+	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_RESULT &&
+	    !(meaning & ABI_RESULT_SHARED))
+		return 1;
+	return caller_is_there(sp, p->caller);
+}
+
+ALWAYS_INLINE int result_is_skipped(u64 meaning, u64 size_bytes)
+{
+	return meaning & ABI_RESULT_UNRECORDED || !wanted(size_bytes);
+}
+
+/* Is a call without a record part of the one that `p` describes? When that is not running
+ * any more its record goes. */
+ALWAYS_INLINE int result_is_nested(const struct tracee *t, struct abi_pending *p, u64 sp)
+{
+	if (!p)
+		return 0;
+	if (pending_is_running(t, p, sp, ABI_MAX_SITES)) {
+		count(ABI_NESTED_CALLS, 1);
+		site_nests(p);
+		return 1;
+	}
+	pending_abandon(t, p);
+	pending_end(t, p);
+	return 0;
+}
+
+/* A call fails of which the entry was not seen: how much it asked for is not known. It is
+ * filtered as one that asks for all there is: mostly it does. */
+ALWAYS_INLINE void result_refused(const struct tracee *t, u64 meaning,
+				  struct abi_pending *p, u64 sp)
+{
+	if (result_is_nested(t, p, sp))
+		return;
+	free_is_over(t->caller);
+	if (result_is_skipped(meaning, ~0ull))
+		traffic_other_event(t);
+	else
+		count(ABI_FAILURES, 1);
+}
+
+/* The first look at a call without a record: 1 when it has a block to record. */
+ALWAYS_INLINE int result_begins(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
+				struct abi_pending *p, u64 result)
+{
+	if (result_is_nested(t, p, return_address_at(ctx, meaning)))
+		return 0;
+	free_is_over(t->caller);
+	if (result_is_skipped(meaning, reg_result(ctx, ABI_WHOLE_SIZE_REG(meaning)))) {
+		traffic_other_event(t);
+		return 0;
+	}
+	if (!result)
+		count(ABI_FAILURES, 1);
+	return !!result;
+}
+
+int on_result(struct pt_regs *ctx)
+{
+	struct tracee t;
+
+	if (!tracee_is_here(&t, ctx))
+		return 0;
+
+	u64 meaning = site_meaning(ctx, site_at(ctx));
+	u32 value = result_chosen(ctx, meaning);
+
+	if (!ABI_RESULT_KIND(value))
+		return 0;
+
+	u64 sp = return_address_at(ctx, meaning), result = result_read(ctx, value);
+	u64 is_block = ABI_RESULT_KIND(value) == ABI_RESULT_BLOCK;
+	struct abi_pending *p = pending_find(&t);
+	u32 allocator = ABI_WHOLE_ALLOCATOR(meaning), wants_stack = 1;
+
+	if (p && result_is_of(p, meaning, sp)) {
+		allocator = ABI_SITE_ALLOCATOR(p->site);
+		wants_stack = p->flags & ABI_PENDING_WANTS_STACK;
+	} else if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE) {
+		if (!result_begins(&t, ctx, meaning, p, result))
+			return 0;
+	} else {
+		/* Entered before the attach, nested, or only refused. */
+		if (meaning & ABI_RESULT_FAILS_ALONE)
+			result_refused(&t, meaning, p, sp);
+		return 0;
+	}
+	opaque(is_block);
+
+	/* The walk comes first: what it finds does not depend on the rest, and the
+	 * verifier follows it once for each state before it. */
+	u32 stack = wants_stack ? stack_intern(&t, ctx, allocator, result_rule(meaning))
+				: ABI_NO_STACK;
+
+	/* Again, or it would follow the walk for both places that this may lie in. */
+	p = pending_find(&t);
+	if (p && p->sp == sp && p->flags & ABI_PENDING_INSIDE) {
+		t.slot = p->process;
+		t.tid = ABI_CALLER_TID(p->owner);
+		call_ends(&t, p, is_block ? 0 : result, is_block ? result : 0, stack);
+	} else if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE) {
+		block_recorded(&t, ABI_KEY(t.slot, result),
+			       reg_result(ctx, ABI_WHOLE_SIZE_REG(meaning)),
+			       tracee_begins(&t), stack);
+	}
+	return 0;
+}
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a file's calls and jumps lead to: stubs of the procedure linkage table are
+ * followed, and functions of which something is known by their name are told apart.
+ * x86-64.
+ */
+#ifndef PLAN_CALLEES_H
+#define PLAN_CALLEES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "target/elf.h"
+#include "target/elf_links.h"
+#include "util/error.h"
+
+enum callee_kind {
+	CALLEE_HERE,  /* a function of this file, at callee.address */
+	CALLEE_OTHER, /* of another file, or nobody knows */
+	CALLEE_ENDS,  /* never returns: abort(), exit() and the like */
+	CALLEE_FIRST, /* returns its first argument: memset() and the like */
+};
+
+struct callee {
+	enum callee_kind kind;
+	uint64_t address; /* of CALLEE_HERE, in the file's address space */
+};
+
+/* Functions of which the names say enough, where the file defines them. */
+#define CALLEES_KNOWN_MAX 32
+
+struct callees {
+	struct elf_file *file; /* borrowed */
+	uint64_t text_bias;    /* a code address less its file offset */
+	struct elf_links links;
+	struct callee known[CALLEES_KNOWN_MAX]; /* address: of the function itself */
+	size_t known_count;
+};
+
+/*
+ * Read what the file has of it. `text_bias` is the address of its code less the file
+ * offset. Errors: those of elf_links_read() and elf_file_find_functions(). `file` must
+ * outlive `ret`, which is to be given to callees_deinit() when there was no error.
+ */
+struct error *callees_init(struct callees *ret, struct elf_file *file, uint64_t text_bias)
+	__attribute__((warn_unused_result));
+void callees_deinit(struct callees *callees);
+
+/* What a direct call of, or jump to, `address` leads to. */
+struct callee callees_at(const struct callees *callees, uint64_t address);
+
+/* What a call or jump through the word at `slot` leads to. */
+struct callee callees_through(const struct callees *callees, uint64_t slot);
+
+/* Copy up to `size` bytes of code at `address`; the number copied. */
+size_t callees_read(const struct callees *callees, uint64_t address, uint8_t *ret,
+		    size_t size);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cheapest set of edges of a directed graph that all ways from one node to another
+ * come by: a minimum cut, by Dinic's algorithm (Ahuja, Magnanti and Orlin, Network Flows,
+ * 7.5).
+ */
+#ifndef PLAN_CUT_H
+#define PLAN_CUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/vec.h"
+
+/* An edge that cannot be cut. */
+#define CUT_NEVER (1 << 28)
+
+struct cut_edge {
+	uint32_t to, next; /* next: 1 + the index of the next edge of the same node */
+	int32_t left;      /* of its capacity */
+};
+
+struct cut {
+	VEC(struct cut_edge) edges; /* each is followed by its reverse */
+	uint32_t *first;            /* by node: 1 + the index of an edge; 0: none */
+	uint32_t *place;            /* by node: the edge that is looked at next */
+	int32_t *level;             /* by node: distance from the source, or -1 */
+	uint32_t *queue;
+	uint32_t node_count;
+};
+
+/* A graph of so many nodes. False when memory is out. */
+bool cut_init(struct cut *ret, uint32_t node_count) __attribute__((warn_unused_result));
+void cut_deinit(struct cut *cut);
+
+/* Add an edge with the price of cutting it, and that of one the other way round (0: there
+ * is none). False when memory is out. */
+bool cut_add(struct cut *cut, uint32_t from, uint32_t to, int32_t price,
+	     int32_t price_back) __attribute__((warn_unused_result));
+
+/* Find the cut: what it costs, or -1 when there is none that costs less than `limit`, or
+ * it takes too long to find it. */
+int32_t cut_solve(struct cut *cut, uint32_t source, uint32_t sink, int32_t limit);
+
+/* Afterwards: is the node on the source's side? Edges that lead from there to the other
+ * side are the cut. */
+static inline bool cut_is_before(const struct cut *cut, uint32_t node)
+{
+	return cut->level[node] >= 0;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a function's result is settled: places inside it that take the place of a return
+ * probe, which would rewrite the target's stack. Each way to a return comes by one of
+ * them, with the result in a known place. What the function leaves by tail calls is
+ * followed into the functions that it jumps to.
+ *
+ * Of all such sets of places the cheapest is taken (plan/cut.h): the kernel emulates some
+ * instructions and steps through all others at ten times the price. At a conditional jump
+ * the flags tell which way it will go, so that it can be a site for one way alone.
+ */
+#ifndef PLAN_RETURNS_H
+#define PLAN_RETURNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan/cfg.h"
+#include "plan/values.h"
+#include "util/vec.h"
+
+/* What is known of the result at a site, on one way from there. */
+enum return_kind {
+	RETURN_OPEN,     /* nothing: another site will come */
+	RETURN_REGISTER, /* it is in `reg` */
+	RETURN_FRAME,    /* it is in the word at rsp + `offset` */
+	RETURN_VALUE,    /* it is `offset` */
+	RETURN_BLOCK,    /* with RESULT_OUT: it is 0, and the block is in `reg` */
+};
+
+struct return_value {
+	enum return_kind kind;
+	uint8_t reg;    /* enum insn_register */
+	int32_t offset; /* bytes from rsp, a multiple of 8; or the value */
+};
+
+/* The farthest from rsp that a result may be, bytes, and the largest constant. */
+#define RETURN_OFFSET_MAX 32760
+#define RETURN_VALUE_MAX  4095
+
+struct return_site {
+	uint64_t address; /* in the file's address space */
+	int32_t sp_delta; /* bytes; the return address is at rsp + sp_delta */
+	/* The caller's rbp: 0: still there; else in the word so many words below the
+	 * return address. */
+	uint8_t bp_words;
+	/* Whether a conditional jump is taken decides (insn.condition); else it is
+	 * value[0] alone. */
+	bool has_condition;
+	uint8_t condition;
+	struct return_value value[2]; /* [1]: when it is taken */
+	bool is_emulated;
+	/* Not in the function that was asked for: others may come here as well. */
+	bool is_shared;
+	const char *reason; /* static */
+};
+
+#define RETURN_BP_WORDS_MAX 15
+#define RETURN_SITES_MAX    64 /* of a function, and all that it leads into */
+
+struct return_sites {
+	VEC(struct return_site) list; /* by address */
+};
+
+/* What was found of functions, so that those that several lead to are read once. */
+struct return_unit;
+struct returns {
+	const struct cfg_source *source;
+	unsigned emulated; /* enum place_emulated, or-ed */
+	/* Have calls of the function at `address` sites of their own already? May be
+	 * NULL. */
+	bool (*is_covered)(void *arg, uint64_t address);
+	/* Why the code may not be trusted to be this (as where a process has changed it
+	 * in its memory), or NULL: a static string. May be NULL. */
+	const char *(*check)(void *arg, uint64_t address, size_t size);
+	/* May there be a site at `address`? Not where there is one already. May be NULL.
+	 */
+	bool (*is_taken)(void *arg, uint64_t address);
+	void *arg; /* of all three */
+	/* Functions that are jumped to by a pointer are hooks, which programs hardly ever
+	 * set (glibc before 2.34, malloc/hooks.c): such calls are without a result. */
+	bool has_hooks;
+	VEC(struct return_unit *) units;
+};
+
+/*
+ * Find the sites of the function at `address`, of `size` bytes (0: not known). NULL, or
+ * why there are none: a static string. `ret` is to be given to return_sites_deinit() in
+ * either case.
+ */
+const char *returns_find(struct returns *returns, uint64_t address, uint64_t size,
+			 enum result_width width, struct return_sites *ret);
+void returns_deinit(struct returns *returns);
+void return_sites_deinit(struct return_sites *sites);
+
+#endif

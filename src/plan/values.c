@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Registers that a call may change (psABI 3.2.1): all but rbx, rbp, r12 to r15, rsp. */
+#define CALL_CHANGES 0x0fc7u
+
+/* Bytes below the stack pointer that signal handlers leave alone (psABI 3.2.2). */
+#define RED_ZONE 128
+
+/* An instruction that may write to memory at a known place writes this much at most. */
+#define WRITE_MAX   64
+
+#define REGISTER(n) ((place_set)1 << (n))
+#define SLOT(k)     ((place_set)1 << (PLACES_SLOT_SHIFT + (k)))
+
+struct finding {
+	const struct cfg *cfg;
+	struct values *values;
+	enum result_width width;
+	/* Frame words this far below the return address and nearer to it may be changed
+	 * by others: their address was taken. INT32_MIN: of none. */
+	int32_t escaped;
+	place_set
+		saved; /* words that are pushed: saved registers, which nobody changes */
+};
+
+/* --- slots -------------------------------------------------------------------------- */
+
+/* How far below the return address the memory operand is; false: not in the frame, or
+ * nobody knows. */
+static bool frame_place(const struct cfg_insn *at, int32_t *ret)
+{
+	const struct insn *insn = &at->insn;
+
+	if (insn->is_indexed)
+		return false;
+	if (insn->base == INSN_RSP)
+		*ret = at->sp_delta - insn->displacement;
+	else if (insn->base == INSN_RBP && at->bp_delta != CFG_NO_BP)
+		*ret = at->bp_delta - insn->displacement;
+	else
+		return false;
+	return true;
+}
+
+static bool is_frame_base(const struct cfg_insn *at)
+{
+	return at->insn.base == INSN_RSP ||
+	       (at->insn.base == INSN_RBP && at->bp_delta != CFG_NO_BP);
+}
+
+static int slot_at(const struct values *v, int32_t below)
+{
+	for (size_t k = 0; k < v->slot_count; k++)
+		if (v->slots[k] == below)
+			return (int)k;
+	return -1;
+}
+
+/* Words beyond these are not followed. */
+static void add_slot(struct values *v, int32_t below)
+{
+	if (below <= 0 || below % 8 || slot_at(v, below) >= 0 ||
+	    v->slot_count == VALUES_SLOTS_MAX)
+		return;
+	v->slots[v->slot_count++] = below;
+}
+
+static void find_slots(struct finding *f)
+{
+	f->escaped = INT32_MIN;
+	vec_foreach (at, &f->cfg->insns) {
+		const struct insn *insn = &at->insn;
+		int32_t below;
+
+		if (insn->kind == INSN_PUSH) {
+			int k;
+
+			add_slot(f->values, at->sp_delta + 8);
+			k = slot_at(f->values, at->sp_delta + 8);
+			f->saved |= k < 0 ? 0 : SLOT(k);
+		}
+		if (insn->kind == INSN_COPY && insn->from == INSN_RSP &&
+		    insn->to != INSN_RBP && at->sp_delta > f->escaped)
+			f->escaped = at->sp_delta;
+		if (insn->memory == INSN_MEMORY_NONE)
+			continue;
+		if (insn->memory == INSN_MEMORY_ADDRESS && is_frame_base(at) &&
+		    insn->to != INSN_RSP && insn->to != INSN_RBP) {
+			/* An index may lead anywhere in the frame. */
+			if (!frame_place(at, &below))
+				below = INT32_MAX;
+			if (below > f->escaped)
+				f->escaped = below;
+		} else if (frame_place(at, &below)) {
+			add_slot(f->values, below);
+		}
+	}
+}
+
+/* All words that an address at `below`, or anything nearer to the return address, may be
+ * part of. */
+static place_set slots_from(const struct values *v, int32_t below)
+{
+	place_set ret = 0;
+
+	for (size_t k = 0; k < v->slot_count; k++)
+		if (v->slots[k] <= below)
+			ret |= SLOT(k);
+	return ret;
+}
+
+/* Words that lie below the stack pointer, and so are nobody's. */
+static place_set slots_below(const struct values *v, int32_t sp_delta)
+{
+	place_set ret = 0;
+
+	for (size_t k = 0; k < v->slot_count; k++)
+		if (v->slots[k] > sp_delta)
+			ret |= SLOT(k);
+	return ret;
+}
+
+static bool is_call(const struct cfg_insn *at)
+{
+	return at->insn.kind == INSN_CALL || at->insn.kind == INSN_CALL_INDIRECT;
+}
+
+/* Places that the instruction may change other than by a move that is followed. */
+static place_set changes(const struct finding *f, const struct cfg_insn *at)
+{
+	const struct insn *insn = &at->insn;
+	const struct values *v = f->values;
+	place_set ret = insn->writes;
+	int32_t below;
+
+	if (insn->kind == INSN_OPAQUE && !insn->sp_from_bp)
+		ret |= PLACES_REGISTERS & ~REGISTER(INSN_RSP);
+	if (insn->is_leave)
+		ret |= REGISTER(INSN_RBP);
+	if (insn->has_value)
+		ret |= REGISTER(insn->to);
+	if (is_call(at))
+		ret |= CALL_CHANGES | slots_below(v, at->sp_delta) |
+		       (slots_from(v, f->escaped) & ~f->saved);
+	if (insn->kind == INSN_PUSH || insn->sp_change < 0)
+		for (size_t k = 0; k < v->slot_count; k++)
+			if (v->slots[k] > at->sp_delta &&
+			    v->slots[k] <= at->sp_delta - insn->sp_change)
+				ret |= SLOT(k);
+	/* Words are given up when they come to lie below the red zone. */
+	ret |= slots_below(v, at->sp_delta - insn->sp_change + RED_ZONE);
+	if (insn->memory == INSN_MEMORY_NONE || insn->memory == INSN_MEMORY_LOAD ||
+	    insn->memory == INSN_MEMORY_ADDRESS)
+		return ret;
+	if (frame_place(at, &below)) {
+		bool is_word = insn->memory != INSN_MEMORY_OTHER;
+		place_set hit = 0;
+
+		for (size_t k = 0; k < v->slot_count; k++)
+			if (v->slots[k] < below + 8 &&
+			    v->slots[k] > below - (is_word ? 8 : WRITE_MAX))
+				hit |= SLOT(k);
+		ret |= is_word ? hit : hit & ~f->saved;
+	} else if (is_frame_base(at)) {
+		ret |= slots_from(v, INT32_MAX) & ~f->saved;
+	} else if (insn->base != INSN_BASE_PC) {
+		ret |= slots_from(v, f->escaped) & ~f->saved;
+	}
+	return ret;
+}
+
+/* --- moves -------------------------------------------------------------------------- */
+
+/* What the instruction moves: 0 when `from` is nothing that is followed. */
+struct move {
+	place_set from, to;
+	bool has_value;
+	int64_t value;
+};
+
+/* A word of the frame as a place, 0 when it is not followed. */
+static place_set slot_place(const struct values *v, int32_t below)
+{
+	int k = slot_at(v, below);
+
+	return k < 0 ? 0 : SLOT(k);
+}
+
+static bool is_int(enum result_width width)
+{
+	return width == RESULT_INT || width == RESULT_OUT;
+}
+
+static struct move move_of(const struct finding *f, const struct cfg_insn *at)
+{
+	const struct insn *insn = &at->insn;
+	const struct values *v = f->values;
+	struct move m = {0};
+	int32_t below;
+
+	if (insn->kind == INSN_PUSH) {
+		m.from = REGISTER(insn->from);
+		m.to = slot_place(v, at->sp_delta + 8);
+	} else if (insn->is_leave) {
+		m.from = at->bp_delta == CFG_NO_BP ? 0 : slot_place(v, at->bp_delta);
+		m.to = REGISTER(INSN_RBP);
+	} else if (insn->kind == INSN_COPY || (insn->copies_half && is_int(f->width))) {
+		m.from = REGISTER(insn->from);
+		m.to = REGISTER(insn->to);
+	} else if (insn->has_value) {
+		m.to = REGISTER(insn->to);
+		m.has_value = true;
+		m.value = insn->value;
+	} else if (insn->memory == INSN_MEMORY_LOAD) {
+		m.to = REGISTER(insn->to);
+		m.from = frame_place(at, &below) ? slot_place(v, below) : 0;
+	} else if (insn->memory == INSN_MEMORY_STORE && frame_place(at, &below)) {
+		m.from = REGISTER(insn->from);
+		m.to = slot_place(v, below);
+	} else if (insn->memory == INSN_MEMORY_SET && frame_place(at, &below)) {
+		m.to = slot_place(v, below);
+		m.has_value = true;
+		m.value = insn->value;
+	} else if (is_call(at) && at->callee.kind == CALLEE_FIRST) {
+		m.from = REGISTER(INSN_RDI);
+		m.to = REGISTER(INSN_RAX);
+	}
+	return m;
+}
+
+/* --- results, from the end on ------------------------------------------------------- */
+
+/* Without a result: it is settled when nothing is called any more. */
+static struct result void_before(const struct cfg_insn *at, struct result r)
+{
+	if (is_call(at) && !r.is_any)
+		r = (struct result){0};
+	return r;
+}
+
+/* Does the instruction write to memory outside the frame? */
+static bool stores_outside(const struct cfg_insn *at)
+{
+	const struct insn *insn = &at->insn;
+
+	return !is_frame_base(at) &&
+	       (insn->memory == INSN_MEMORY_STORE || insn->memory == INSN_MEMORY_SET ||
+		insn->memory == INSN_MEMORY_OTHER);
+}
+
+/* Where the block is before the instruction. */
+static place_set out_before(const struct finding *f, const struct cfg_insn *at,
+			    place_set after)
+{
+	const struct insn *insn = &at->insn;
+	place_set pointer = f->values->held[at - f->cfg->insns.data][VALUE_ARG0];
+	struct move m = move_of(f, at);
+	place_set out = after & ~(changes(f, at) | m.to);
+
+	if (after & m.to)
+		out |= m.from & PLACES_REGISTERS;
+	if (is_call(at))
+		return out & ~PLACES_STORED;
+	if (!stores_outside(at))
+		return out;
+	if (after & PLACES_STORED && insn->memory == INSN_MEMORY_STORE &&
+	    !insn->is_indexed && !insn->displacement && insn->base < INSN_REGISTERS &&
+	    pointer & REGISTER(insn->base))
+		return REGISTER(insn->from);
+	/* It may be that of the block. */
+	return out & ~PLACES_STORED;
+}
+
+static struct result result_before(const struct finding *f, const struct cfg_insn *at,
+				   struct result after)
+{
+	struct move m = move_of(f, at);
+	struct result r = after;
+
+	if (f->width == RESULT_VOID)
+		return void_before(at, after);
+	if (f->width == RESULT_OUT)
+		r.out = out_before(f, at, after.out);
+	r.in &= ~(changes(f, at) | m.to);
+	if (after.in & m.to) {
+		r.in |= m.from;
+		if (m.has_value && !r.is_known) {
+			r.is_known = true;
+			r.value = is_int(f->width) ? (int32_t)m.value : m.value;
+		}
+	}
+	return r;
+}
+
+static struct result meet(struct result a, struct result b)
+{
+	struct result r = {.in = a.in & b.in, .out = a.out & b.out};
+
+	if (a.is_any)
+		return b;
+	if (b.is_any)
+		return a;
+	if (a.is_known && b.is_known && a.value == b.value) {
+		r.is_known = true;
+		r.value = a.value;
+	}
+	return r;
+}
+
+static struct result result_at_exit(const struct finding *f, const struct cfg_insn *at)
+{
+	switch (at->exit) {
+	case CFG_RETURNS:
+		if (f->width == RESULT_VOID)
+			return (struct result){.is_known = true};
+		return (struct result){.in = REGISTER(INSN_RAX),
+				       .out = f->width == RESULT_OUT ? PLACES_STORED : 0};
+	case CFG_LEAVES:
+		if (at->callee.kind == CALLEE_FIRST && f->width == RESULT_WORD)
+			return (struct result){.in = REGISTER(INSN_RDI)};
+		if (at->callee.kind == CALLEE_ENDS)
+			return (struct result){.is_any = true};
+		return (struct result){0};
+	default:
+		return (struct result){.is_any = true};
+	}
+}
+
+static bool same(const struct result *a, const struct result *b)
+{
+	return a->in == b->in && a->is_known == b->is_known && a->is_any == b->is_any &&
+	       a->out == b->out && (!a->is_known || a->value == b->value);
+}
+
+/* All that could be until it is known not to: sets become smaller each time. */
+static void find_results(struct finding *f)
+{
+	const struct cfg *cfg = f->cfg;
+	struct result *results = f->values->results;
+	bool changed = true;
+
+	for (size_t i = 0; i < cfg->insns.len; i++)
+		results[i] = (struct result){.is_any = true};
+	while (changed) {
+		changed = false;
+		for (size_t i = cfg->insns.len; i-- > 0;) {
+			const struct cfg_insn *at = &cfg->insns.data[i];
+			struct result r = {.is_any = true};
+
+			if (at->exit != CFG_GOES_ON) {
+				r = result_at_exit(f, at);
+			} else {
+				for (uint8_t n = 0; n < at->next_count; n++)
+					r = meet(r, results[at->next[n]]);
+				if (!r.is_any)
+					r = result_before(f, at, r);
+			}
+			changed |= !same(&r, &results[i]);
+			results[i] = r;
+		}
+	}
+}
+
+/* --- values, from the beginning on -------------------------------------------------- */
+
+/* rdx:rax becomes the product of rax and a register: f7 /4. In the lower half it is that
+ * of imul as well. */
+static bool is_product(const struct cfg_insn *at, const place_set held[VALUE_COUNT])
+{
+	(void)at;
+	(void)held;
+	return false;
+}
+
+static void values_after(const struct finding *f, const struct cfg_insn *at,
+			 const place_set before[VALUE_COUNT], place_set ret[VALUE_COUNT])
+{
+	struct move m = move_of(f, at);
+	place_set changed = changes(f, at) | m.to;
+
+	for (size_t i = 0; i < VALUE_COUNT; i++) {
+		ret[i] = before[i] & ~changed;
+		/* Half a value is none. */
+		if (before[i] & m.from && !at->insn.copies_half)
+			ret[i] |= m.to;
+	}
+	if (is_product(at, before))
+		ret[VALUE_PRODUCT] |= REGISTER(INSN_RAX);
+}
+
+static void find_held(struct finding *f)
+{
+	static const uint8_t at_entry[VALUE_COUNT] = {
+		[VALUE_ARG0] = INSN_RDI, [VALUE_ARG1] = INSN_RSI, [VALUE_ARG2] = INSN_RDX,
+		[VALUE_ARG3] = INSN_RCX, [VALUE_BP] = INSN_RBP,
+	};
+	const struct cfg *cfg = f->cfg;
+	place_set(*held)[VALUE_COUNT] = f->values->held;
+	bool changed = true;
+
+	memset(held, 0xff, cfg->insns.len * sizeof(*held));
+	for (size_t i = 0; i < VALUE_COUNT; i++)
+		held[cfg->entry][i] = i == VALUE_PRODUCT ? 0 : REGISTER(at_entry[i]);
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < cfg->insns.len; i++) {
+			const struct cfg_insn *at = &cfg->insns.data[i];
+			place_set after[VALUE_COUNT];
+
+			values_after(f, at, held[i], after);
+			for (uint8_t n = 0; n < at->next_count; n++) {
+				place_set *to = held[at->next[n]];
+
+				for (size_t k = 0; k < VALUE_COUNT; k++) {
+					changed |= (to[k] & after[k]) != to[k];
+					to[k] &= after[k];
+				}
+			}
+		}
+	}
+}
+
+bool values_find(const struct cfg *cfg, enum result_width width, struct values *ret)
+{
+	struct finding f = {.cfg = cfg, .values = ret, .width = width};
+
+	*ret = (struct values){
+		.results = calloc(cfg->insns.len + 1, sizeof(*ret->results)),
+		.held = calloc(cfg->insns.len + 1, sizeof(*ret->held)),
+	};
+	if (!ret->results || !ret->held)
+		return false;
+	find_slots(&f);
+	find_held(&f);
+	find_results(&f);
+	return true;
+}
+
+void values_deinit(struct values *values)
+{
+	free(values->results);
+	free(values->held);
+}

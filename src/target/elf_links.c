@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/elf_links.h"
+
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/elf_file.h"
+
+/* libLLVM has 400,000; no library of an allocator has more than some thousand. */
+#define LINKS_MAX 1000000u
+
+#if defined(__x86_64__)
+#define IS_SYMBOLIC(type)                                                                \
+	((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT ||                  \
+	 (type) == R_X86_64_64)
+#define IS_RELATIVE(type)  ((type) == R_X86_64_RELATIVE)
+#define IS_IRELATIVE(type) ((type) == R_X86_64_IRELATIVE)
+#elif defined(__aarch64__)
+#define IS_SYMBOLIC(type)                                                                \
+	((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT ||                \
+	 (type) == R_AARCH64_ABS64)
+#define IS_RELATIVE(type)  ((type) == R_AARCH64_RELATIVE)
+#define IS_IRELATIVE(type) ((type) == R_AARCH64_IRELATIVE)
+#endif
+
+/* The name at `offset` of a string table, NULL unless it ends within the table. */
+static const char *name_at(const Elf_Data *names, uint64_t offset)
+{
+	const char *name;
+
+	if (!names || !names->d_buf || offset >= names->d_size)
+		return NULL;
+	name = (const char *)names->d_buf + offset;
+	return memchr(name, '\0', names->d_size - (size_t)offset) ? name : NULL;
+}
+
+/* What the relocations of one section refer to. */
+struct symbols {
+	Elf_Data *symbols, *names;
+};
+
+static void symbol_of(const struct symbols *s, uint64_t index, struct elf_link *link)
+{
+	GElf_Sym sym;
+
+	if (!s->symbols || index > INT32_MAX ||
+	    !gelf_getsym(s->symbols, (int)index, &sym))
+		return;
+	link->name = name_at(s->names, sym.st_name);
+	if (sym.st_shndx != SHN_UNDEF)
+		link->address = sym.st_value;
+}
+
+/* An indirect function is known by its resolver: its name among the symbols. */
+static const char *resolver_name(struct elf_file *file, uint64_t resolver)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(file->elf, scn))) {
+		Elf_Data *symbols, *names;
+		GElf_Sym sym;
+
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_DYNSYM && sh.sh_type != SHT_SYMTAB))
+			continue;
+		symbols = elf_file_section_data(file, scn);
+		names = elf_file_section_data(file, elf_getscn(file->elf, sh.sh_link));
+		for (int i = 0; symbols && gelf_getsym(symbols, i, &sym); i++)
+			if (sym.st_value == resolver &&
+			    GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC)
+				return name_at(names, sym.st_name);
+	}
+	return NULL;
+}
+
+static struct error *add_section(struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh,
+				 struct elf_links *ret)
+{
+	Elf_Data *data = elf_file_section_data(file, scn);
+	Elf_Scn *table = elf_getscn(file->elf, sh->sh_link);
+	struct symbols symbols = {0};
+	GElf_Shdr table_sh;
+	GElf_Rela rela;
+
+	if (table && gelf_getshdr(table, &table_sh)) {
+		symbols.symbols = elf_file_section_data(file, table);
+		symbols.names = elf_file_section_data(
+			file, elf_getscn(file->elf, table_sh.sh_link));
+	}
+	for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
+		unsigned type = (unsigned)GELF_R_TYPE(rela.r_info);
+		struct elf_link link = {.slot = rela.r_offset};
+
+		if (ret->list.len >= LINKS_MAX)
+			return NULL;
+		if (IS_SYMBOLIC(type)) {
+			symbol_of(&symbols, GELF_R_SYM(rela.r_info), &link);
+		} else if (IS_RELATIVE(type)) {
+			link.address = (uint64_t)rela.r_addend;
+		} else if (IS_IRELATIVE(type)) {
+			link.address = (uint64_t)rela.r_addend;
+			link.name = resolver_name(file, link.address);
+		} else {
+			continue;
+		}
+		if (!vec_push(&ret->list, link))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static int by_slot(const void *a, const void *b)
+{
+	const struct elf_link *x = a, *y = b;
+
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	*ret = (struct elf_links){0};
+	while ((scn = elf_nextscn(file->elf, scn))) {
+		struct error *err;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA ||
+		    !(sh.sh_flags & SHF_ALLOC))
+			continue;
+		err = add_section(file, scn, &sh, ret);
+		if (err) {
+			elf_links_deinit(ret);
+			return err;
+		}
+	}
+	if (ret->list.len)
+		qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), by_slot);
+	return NULL;
+}
+
+void elf_links_deinit(struct elf_links *links)
+{
+	vec_deinit(&links->list);
+}
+
+const struct elf_link *elf_links_find(const struct elf_links *links, uint64_t slot)
+{
+	size_t n = vec_count_up_to(&links->list, slot, slot);
+
+	return n && links->list.data[n - 1].slot == slot ? &links->list.data[n - 1]
+							 : NULL;
+}

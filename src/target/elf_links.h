@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Words of an ELF file that the dynamic linker fills with addresses of functions: those
+ * through which stubs of the procedure linkage table (psABI, 5.2 of x86-64's) jump.
+ */
+#ifndef TARGET_ELF_LINKS_H
+#define TARGET_ELF_LINKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "target/elf.h"
+#include "util/error.h"
+#include "util/vec.h"
+
+struct elf_link {
+	uint64_t slot;    /* address of the word, in the file's address space */
+	const char *name; /* of the symbol that it will point to; NULL: it has none. Owned
+			     by the file */
+	uint64_t address; /* of the function, when this file defines it, else 0. Of an
+			     indirect function it is that of its resolver */
+};
+
+struct elf_links {
+	VEC(struct elf_link) list; /* by slot */
+};
+
+/*
+ * Read the relocations of words (R_*_JUMP_SLOT, GLOB_DAT, 64, RELATIVE and IRELATIVE) of
+ * all SHT_RELA sections that are loaded. A table that is malformed, or has more entries
+ * than any allocator's library, is left out. Only ERROR_NO_MEMORY is returned.
+ */
+struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
+	__attribute__((warn_unused_result));
+void elf_links_deinit(struct elf_links *links);
+
+/* The link whose word is at `slot`, or NULL. Borrowed. */
+const struct elf_link *elf_links_find(const struct elf_links *links, uint64_t slot);
+
+#endif
