@@ -41,6 +41,7 @@
 
 #define ABI_SITE_INSIDE           (1u << 21)
 #define ABI_SITE_STOPS            (1u << 22)
+#define ABI_SITE_ALONE            (1u << 23)
 
 #define ABI_SITE_EFFECT(site)     ((site)&0xf)
 #define ABI_SITE_SIZE_ARG(site)   ((site) >> 4 & 0xf)
@@ -441,6 +442,7 @@ _Static_assert(sizeof(struct abi_journal) == 40, "no holes");
 #define ABI_PENDING_WANTS_STACK 4  /* its return records a stack */
 #define ABI_PENDING_TEMPORARY   8  /* `old` was allocated by a last event of the thread */
 #define ABI_PENDING_INSIDE      16 /* its return is seen inside the function */
+#define ABI_PENDING_ALONE       32 /* it calls no function that is probed */
 
 /*
  * A thread is known by its kernel stack: the upper bits of how far that is from some

@@ -51,8 +51,10 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	skips = skips && (site & ABI_SITE_UNRECORDED || !wanted(size));
 	/* Or all that follows would be verified once for each way to come to it. */
 	opaque(skips);
-	/* Inside another call it is that call's business, and worth noting. */
-	if (skips && effect != ABI_EFFECT_REALLOC && site_never_nests(meaning) &&
+	/* Inside another call it is that call's business, and worth noting. Where it may
+	 * fail by a site of its own (ABI_RESULT_FAILS_ALONE) its record says that it was
+	 * left out. */
+	if (skips && !(site & ABI_SITE_ALONE) && effect != ABI_EFFECT_REALLOC && site_never_nests(meaning) &&
 	    !pending_find(t)) {
 		free_is_over(t->caller);
 		traffic_other_event(t);
@@ -69,7 +71,8 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	p->flags = 0;
 	p->number = ABI_SITE_NUMBER(meaning);
 	if (site & ABI_SITE_INSIDE) {
-		p->flags = ABI_PENDING_INSIDE;
+		p->flags = ABI_PENDING_INSIDE |
+			   (site & ABI_SITE_ALONE ? ABI_PENDING_ALONE : 0);
 		if (bpf_probe_read_user(&p->caller, 8, (void *)sp))
 			p->caller = 0;
 	}

@@ -45,6 +45,9 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 			return 0;
 		if (sp == p->sp)
 			return p->number != number;
+		/* What comes is a call of its own, by a signal handler. */
+		if (p->flags & ABI_PENDING_ALONE)
+			return 0;
 		return !bpf_probe_read_user(&caller, 8, (void *)sp) &&
 		       in_allocator(t->process, caller);
 	}

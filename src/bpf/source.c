@@ -187,7 +187,7 @@ uint64_t source_body_site(const struct plan_site *site, const struct body_site *
 			at->part == BODY_ENTRY ? at->size_reg : ABI_ARG_NONE,
 			ABI_ARG_NONE, ABI_ARG_NONE, ABI_ARG_NONE) |
 	       common_bits(site, allocator, number) | ABI_SITE_SP(at->sp_delta) |
-	       (at->part == BODY_ENTRY ? ABI_SITE_INSIDE : ABI_SITE_STOPS);
+	       (at->part == BODY_ENTRY ? ABI_SITE_INSIDE | ABI_SITE_ALONE : ABI_SITE_STOPS);
 }
 
 static uint64_t result_value(const struct return_value *value)

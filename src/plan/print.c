@@ -28,7 +28,7 @@ static void print_body(FILE *out, const struct plan_site *site)
 {
 	static const char *const kinds[] = {
 		[BODY_WHOLE] = "call",    [BODY_ENTRY] = "entry",
-		[BODY_RETURN] = "return", [BODY_FAILURE] = "failure",
+		[BODY_RETURN] = "result", [BODY_FAILURE] = "failure",
 		[BODY_STOP] = "stop",
 	};
 

@@ -303,9 +303,10 @@ static const char *add_next(struct returns *r, struct return_unit *unit,
 
 	if (at->callee.kind == CALLEE_ENDS || is_end(at))
 		return NULL;
-	/* By a pointer that is hardly ever set. */
+	/* By a pointer that is hardly ever set, and so was loaded and looked at before.
+	 */
 	if (at->callee.kind == CALLEE_OTHER && r->has_hooks &&
-	    at->insn.kind == INSN_JMP_INDIRECT)
+	    at->insn.kind == INSN_JMP_INDIRECT && at->insn.base == INSN_BASE_NONE)
 		return NULL;
 	if (at->callee.kind != CALLEE_HERE)
 		return "it ends by a jump to an unknown function";
@@ -350,7 +351,7 @@ static const char *try_unit(struct returns *r, struct return_unit *unit, uint64_
 		why = check_code(r, &cfg);
 	if (why)
 		return why;
-	if (!values_find(&cfg, unit->width, &values))
+	if (!values_find(&cfg, unit->width, r->calls, r->arg, &values))
 		return NO_MEMORY;
 	why = choose(&c, unit);
 	cut_deinit(&c.cut);

@@ -77,7 +77,10 @@ struct returns {
 	/* May there be a site at `address`? Not where there is one already. May be NULL.
 	 */
 	bool (*is_taken)(void *arg, uint64_t address);
-	void *arg; /* of all three */
+	/* May a call of the function at `address` come to one that is probed? NULL: any
+	 * may. */
+	values_calls_fn *calls;
+	void *arg; /* of all four */
 	/* Functions that are jumped to by a pointer are hooks, which programs hardly ever
 	 * set (glibc before 2.34, malloc/hooks.c): such calls are without a result. */
 	bool has_hooks;

@@ -10,6 +10,7 @@
 #include "plan/cfg.h"
 #include "plan/flow.h"
 #include "plan/place.h"
+#include "plan/reach.h"
 #include "plan/returns.h"
 #include "target/living.h"
 #include "unwind/cfi.h"
@@ -203,6 +204,7 @@ struct site_code {
 	bool has_callees;
 	struct cfg_source source;
 	struct returns returns;
+	struct reach reach;
 	/* Functions whose body has sites for all of a call. */
 	VEC(uint64_t) bodies;
 	/* Where calls of functions are seen to begin: addresses. */
@@ -249,6 +251,25 @@ static bool is_entry(void *arg, uint64_t address)
 		if (*entry == address)
 			return true;
 	return false;
+}
+
+/* Is it one of the allocator's that are traced? */
+static bool is_function(void *arg, uint64_t address)
+{
+	const struct site_code *code = arg;
+
+	vec_foreach (found, &code->allocator->functions)
+		if (found->symbol.address == address &&
+		    (code->options.mappings || !found->function->mapping))
+			return true;
+	return false;
+}
+
+static bool calls_function(void *arg, uint64_t address)
+{
+	struct site_code *code = arg;
+
+	return reach_any(&code->reach, address);
 }
 
 static const char *check_code(void *arg, uint64_t address, size_t size)
@@ -313,9 +334,12 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 		.is_covered = has_sites,
 		.check = check_code,
 		.is_taken = is_entry,
+		.calls = calls_function,
 		.arg = code,
 		.has_hooks = !strcmp(allocator->label, LABEL_GLIBC),
 	};
+	code->reach = (struct reach){
+		.source = &code->source, .is_probed = is_function, .arg = code};
 	code->is_filtered = !target->proc || proc_is_filtered(target->proc);
 	if (allocator->functions.len) {
 		const struct elf_symbol *first = &allocator->functions.data[0].symbol;
@@ -345,6 +369,7 @@ void site_code_close(struct site_code *code)
 	if (code->has_callees)
 		callees_deinit(&code->callees);
 	returns_deinit(&code->returns);
+	reach_deinit(&code->reach);
 	vec_deinit(&code->bodies);
 	vec_deinit(&code->entries);
 	free(code);
@@ -420,6 +445,8 @@ static enum result_width width_of(enum alloc_effect effect)
 	switch (effect) {
 	case EFFECT_ALLOC_OUT:
 		return RESULT_OUT;
+	case EFFECT_REALLOC:
+		return RESULT_MOVED;
 	case EFFECT_UNMAP:
 		return RESULT_INT;
 	case EFFECT_FREE:

@@ -20,6 +20,8 @@ struct finding {
 	const struct cfg *cfg;
 	struct values *values;
 	enum result_width width;
+	values_calls_fn *calls;
+	void *arg;
 	/* Frame words this far below the return address and nearer to it may be changed
 	 * by others: their address was taken. INT32_MIN: of none. */
 	int32_t escaped;
@@ -275,6 +277,12 @@ static place_set out_before(const struct finding *f, const struct cfg_insn *at,
 	return out & ~PLACES_STORED;
 }
 
+static bool calls_probed(const struct finding *f, const struct cfg_insn *at)
+{
+	return at->callee.kind == CALLEE_HERE &&
+	       (!f->calls || f->calls(f->arg, at->callee.address));
+}
+
 static struct result result_before(const struct finding *f, const struct cfg_insn *at,
 				   struct result after)
 {
@@ -283,6 +291,9 @@ static struct result result_before(const struct finding *f, const struct cfg_ins
 
 	if (f->width == RESULT_VOID)
 		return void_before(at, after);
+	if (f->width == RESULT_MOVED && is_call(at) && !after.is_any &&
+	    calls_probed(f, at))
+		return (struct result){0};
 	if (f->width == RESULT_OUT)
 		r.out = out_before(f, at, after.out);
 	r.in &= ~(changes(f, at) | m.to);
@@ -320,7 +331,8 @@ static struct result result_at_exit(const struct finding *f, const struct cfg_in
 		return (struct result){.in = REGISTER(INSN_RAX),
 				       .out = f->width == RESULT_OUT ? PLACES_STORED : 0};
 	case CFG_LEAVES:
-		if (at->callee.kind == CALLEE_FIRST && f->width == RESULT_WORD)
+		if (at->callee.kind == CALLEE_FIRST && !is_int(f->width) &&
+		    f->width != RESULT_VOID)
 			return (struct result){.in = REGISTER(INSN_RDI)};
 		if (at->callee.kind == CALLEE_ENDS)
 			return (struct result){.is_any = true};
@@ -424,9 +436,11 @@ static void find_held(struct finding *f)
 	}
 }
 
-bool values_find(const struct cfg *cfg, enum result_width width, struct values *ret)
+bool values_find(const struct cfg *cfg, enum result_width width, values_calls_fn *calls,
+		 void *arg, struct values *ret)
 {
-	struct finding f = {.cfg = cfg, .values = ret, .width = width};
+	struct finding f = {
+		.cfg = cfg, .values = ret, .width = width, .calls = calls, .arg = arg};
 
 	*ret = (struct values){
 		.results = calloc(cfg->insns.len + 1, sizeof(*ret->results)),

@@ -56,17 +56,22 @@ struct values {
 
 /* What the function's result is, as far as it counts. */
 enum result_width {
-	RESULT_WORD, /* 64 bits: a pointer, a size */
-	RESULT_INT,  /* 32 bits */
-	RESULT_OUT,  /* 32 bits: 0, then a block is stored through the first argument; or
-			an error number */
-	RESULT_VOID, /* none: it is settled when nothing is called any more */
+	RESULT_WORD,  /* 64 bits: a pointer, a size */
+	RESULT_MOVED, /* the same of realloc(): settled when nothing is called any more,
+			 as the old block may be freed last */
+	RESULT_INT,   /* 32 bits */
+	RESULT_OUT,   /* 32 bits: 0, then a block is stored through the first argument; or
+			 an error number */
+	RESULT_VOID,  /* none: it is settled when nothing is called any more */
 };
 
-/* Find them. False when memory is out. `ret` is to be given to values_deinit() in either
- * case. */
-bool values_find(const struct cfg *cfg, enum result_width width, struct values *ret)
-	__attribute__((warn_unused_result));
+/* May a call of the function at `address` come to one that is probed? */
+typedef bool values_calls_fn(void *arg, uint64_t address);
+
+/* Find them. `calls` is asked with RESULT_MOVED; NULL: any call may. False when memory is
+ * out. `ret` is to be given to values_deinit() in either case. */
+bool values_find(const struct cfg *cfg, enum result_width width, values_calls_fn *calls,
+		 void *arg, struct values *ret) __attribute__((warn_unused_result));
 void values_deinit(struct values *values);
 
 /* Is there a place, or a constant, for it, and with RESULT_OUT also for the block? */

@@ -48,11 +48,12 @@ static void symbol_of(const struct symbols *s, uint64_t index, struct elf_link *
 	    !gelf_getsym(s->symbols, (int)index, &sym))
 		return;
 	link->name = name_at(s->names, sym.st_name);
-	if (sym.st_shndx != SHN_UNDEF)
+	if (sym.st_shndx != SHN_UNDEF && GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC)
 		link->address = sym.st_value;
 }
 
-/* An indirect function is known by its resolver: its name among the symbols. */
+/* An indirect function is known by its resolver: its name among the symbols of the file
+ * or of its debug file. */
 static const char *resolver_name(struct elf_file *file, uint64_t resolver)
 {
 	Elf_Scn *scn = NULL;
@@ -72,7 +73,7 @@ static const char *resolver_name(struct elf_file *file, uint64_t resolver)
 			    GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC)
 				return name_at(names, sym.st_name);
 	}
-	return NULL;
+	return file->debug ? resolver_name(file->debug, resolver) : NULL;
 }
 
 static struct error *add_section(struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh,
@@ -100,8 +101,7 @@ static struct error *add_section(struct elf_file *file, Elf_Scn *scn, const GElf
 		} else if (IS_RELATIVE(type)) {
 			link.address = (uint64_t)rela.r_addend;
 		} else if (IS_IRELATIVE(type)) {
-			link.address = (uint64_t)rela.r_addend;
-			link.name = resolver_name(file, link.address);
+			link.name = resolver_name(file, (uint64_t)rela.r_addend);
 		} else {
 			continue;
 		}

@@ -17,8 +17,8 @@ struct elf_link {
 	uint64_t slot;    /* address of the word, in the file's address space */
 	const char *name; /* of the symbol that it will point to; NULL: it has none. Owned
 			     by the file */
-	uint64_t address; /* of the function, when this file defines it, else 0. Of an
-			     indirect function it is that of its resolver */
+	uint64_t address; /* of the function, when this file defines it, else 0; of an
+			     indirect one 0, as its resolver picks the function */
 };
 
 struct elf_links {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that never return. posix_memalign with an out pointer that cannot be written
- * faults inside the call, after it has let go of all locks; the handler leaves by
- * siglongjmp or ends the thread.
+ * Calls that never return. realloc of an address that cannot be read faults inside the
+ * call, before it takes a lock or allocates anything; the handler leaves by siglongjmp or
+ * ends the thread.
  */
 #include <alloca.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@ static _Thread_local enum {
 } on_fault;
 static _Thread_local sigjmp_buf fault_jump;
 
-static void *volatile unwritable = (void *)16;
+static void *volatile unreadable = (void *)16;
 
 static void fault(int signal)
 {
@@ -55,7 +55,7 @@ __attribute__((noinline)) static void abandon(void)
 	truth_abandon();
 	on_fault = FAULT_JUMP;
 	if (!sigsetjmp(fault_jump, 1))
-		abandon_posix_memalign(unwritable, 100);
+		abandon_realloc(unreadable, 100);
 	on_fault = FAULT_BUG;
 }
 
@@ -138,7 +138,7 @@ void die_in_call(void)
 {
 	truth_abandon();
 	on_fault = FAULT_EXIT;
-	abandon_posix_memalign(unwritable, 100);
+	abandon_realloc(unreadable, 100);
 }
 
 static void *dying_thread(void *argument)
@@ -147,7 +147,7 @@ static void *dying_thread(void *argument)
 
 	truth_abandon();
 	on_fault = life->number % 16 == 15 ? FAULT_PTHREAD_EXIT : FAULT_EXIT;
-	abandon_posix_memalign(unwritable, 100);
+	abandon_realloc(unreadable, 100);
 	return NULL;
 }
 

@@ -151,7 +151,7 @@ void *site_mremap_copy(void *old, size_t size);
 void *site_mremap_fail(void *old, size_t old_size, size_t size);
 /* Calls that never return: posix_memalign stores through a pointer that faults. Not
  * named site_: nobody can know about the block. */
-void abandon_posix_memalign(void *unwritable, size_t size);
+void abandon_realloc(void *unreadable, size_t size);
 
 /* truth.c: what is outstanding. Safe on any thread. */
 void truth_add(enum site site, uint64_t bytes);

@@ -194,9 +194,9 @@ SITE void *site_mremap_fail(void *old, size_t old_size, size_t size)
 	RETURN_BLOCK(mremap(old, old_size, size, MREMAP_MAYMOVE));
 }
 
-SITE void abandon_posix_memalign(void *unwritable, size_t size)
+SITE void abandon_realloc(void *unreadable, size_t size)
 {
-	int code = posix_memalign(unwritable, 64, size);
+	void *block = realloc(unreadable, size);
 
-	__asm__ volatile("" : : "r"(code) : "memory");
+	__asm__ volatile("" : : "r"(block) : "memory");
 }
