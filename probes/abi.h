@@ -65,7 +65,8 @@
  * A site inside a function where the result is settled: effect [0:3]; what the result is
  * [4:19]; how many words below the return address the caller's rbp is saved [20:23], 0:
  * it is in the register; whether a condition [25:28] of the processor's decides [24] (SDM
- * volume 2, appendix B.1.4.7); [32:47] as above. ABI_EFFECT_RESULT ends a call that has a
+ * volume 2, appendix B.1.4.7); [32:46] as above; whether the code
+ * there has no unwind information [47]. ABI_EFFECT_RESULT ends a call that has a
  * record: others may come there as well [29]; without a record it is a failure [30]; what
  * the result is when the condition holds [48:63]. ABI_EFFECT_WHOLE is all of a call: the
  * result is settled only when the condition holds [29], or only when it does not; the
@@ -93,6 +94,8 @@
 #define ABI_RESULT_HAS_CONDITION   (1u << 24)
 #define ABI_RESULT_CONDITION_SHIFT 25
 #define ABI_RESULT_CONDITION(site) ((site) >> ABI_RESULT_CONDITION_SHIFT & 0xf)
+#define ABI_RESULT_SP_DELTA(site)  ((site) >> ABI_SITE_SP_SHIFT & 0x7fff)
+#define ABI_RESULT_NO_CFI          (1ull << 47)
 #define ABI_RESULT_SHARED          (1u << 29)
 #define ABI_RESULT_FAILS_ALONE     (1u << 30)
 #define ABI_RESULT_UNRECORDED      (1u << 31)

@@ -200,6 +200,11 @@ _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 #define ABI_MISS_WALK 1
 #define ABI_MISS_MORE 2
 
+/* The walk began in the allocator: `pc` lies there, in no frame of the stack; or it is the
+ * caller's already, as the allocator's code has no unwind information. */
+#define ABI_MISS_INSIDE 1
+#define ABI_MISS_LEFT   2
+
 struct abi_miss {
 	uint32_t kind, room;
 	uint64_t number;
@@ -209,9 +214,9 @@ struct abi_miss {
 	uint16_t depth;          /* frames that were walked, without the one of `pc` */
 	uint64_t pc, sp, bp;     /* where it goes on */
 	uint32_t is_interrupted; /* `pc` is no return address */
-	uint32_t is_inside;      /* nor in a frame of the stack: in the allocator */
+	uint32_t inside;         /* ABI_MISS_INSIDE or ABI_MISS_LEFT, 0: neither */
 	uint64_t leading;        /* frames of the kernel, before all others */
-	/* With depth 0 only. */
+	/* With depth 0 only, and not with ABI_MISS_LEFT. */
 	uint64_t rbx, r12, r13, r14, r15;
 	uint64_t base;    /* address of the first page; of it nothing below sp counts */
 	uint32_t present; /* bit i: the page that is i after it could be read */

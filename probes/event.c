@@ -99,6 +99,8 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 		return ABI_NO_STACK;
 	w.leading = frames;
 	w.inside = 0;
+	w.is_blind = 0;
+	w.left.pc = 0;
 #endif
 	walk_begin(&w, t, regs, s, kind);
 	event_hash_frames(&w, s, frames);

@@ -233,7 +233,7 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 	/* The walk comes first: what it finds does not depend on the outcome, and the
 	 * verifier follows it once for each state before it. */
 	u32 stack = p->flags & ABI_PENDING_WANTS_STACK
-			    ? stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(p->site), 0)
+			    ? stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(p->site), 0, 0)
 			    : ABI_NO_STACK;
 
 	/* Again, or it would follow the walk for both places that this may lie in. */

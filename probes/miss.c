@@ -215,14 +215,21 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 		m->sp = start;
 		m->bp = bp;
 		m->is_interrupted = WALK_EXACT || w->inside != 0;
-		m->is_inside = w->inside != 0;
+		m->inside = w->inside ? ABI_MISS_INSIDE : 0;
+		if (w->left.pc) {
+			m->pc = w->left.pc;
+			m->sp = w->left.sp;
+			m->bp = w->left.bp;
+			m->is_interrupted = 0;
+			m->inside = ABI_MISS_LEFT;
+		}
 	} else {
 		m->depth = w->depth - 1;
 		m->pc = w->regs.pc;
 		m->sp = w->regs.sp;
 		m->bp = w->regs.bp;
 		m->is_interrupted = w->interrupted != 0;
-		m->is_inside = 0;
+		m->inside = 0;
 	}
 }
 

@@ -43,7 +43,7 @@ ALWAYS_INLINE u64 result_read(struct pt_regs *ctx, u32 value)
 /* The rule by which the caller is found from the site (unwind_step.h). */
 ALWAYS_INLINE u64 result_rule(u64 meaning)
 {
-	u64 words = ABI_RESULT_BP_WORDS(meaning), cfa = ABI_SITE_SP_DELTA(meaning) + 8;
+	u64 words = ABI_RESULT_BP_WORDS(meaning), cfa = ABI_RESULT_SP_DELTA(meaning) + 8;
 	/* Where rbp is still there, where it is saved beside the return address, and
 	 * elsewhere: UNWIND_BP_SAME, _BELOW, _AT_CFA. */
 	u64 mode = words == 0 ? UNWIND_BP_SAME
@@ -106,7 +106,7 @@ ALWAYS_INLINE void result_refused(const struct tracee *t, u64 meaning,
 ALWAYS_INLINE int result_begins(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
 				struct abi_pending *p, u64 result)
 {
-	if (result_is_nested(t, p, return_address_at(ctx, meaning)))
+	if (result_is_nested(t, p, REG_SP(ctx) + ABI_RESULT_SP_DELTA(meaning)))
 		return 0;
 	free_is_over(t->caller);
 	if (result_is_skipped(meaning, reg_result(ctx, ABI_WHOLE_SIZE_REG(meaning)))) {
@@ -131,7 +131,7 @@ int on_result(struct pt_regs *ctx)
 	if (!ABI_RESULT_KIND(value))
 		return 0;
 
-	u64 sp = return_address_at(ctx, meaning), result = result_read(ctx, value);
+	u64 sp = REG_SP(ctx) + ABI_RESULT_SP_DELTA(meaning), result = result_read(ctx, value);
 	u64 is_block = ABI_RESULT_KIND(value) == ABI_RESULT_BLOCK;
 	struct abi_pending *p = pending_find(&t);
 	u32 allocator = ABI_WHOLE_ALLOCATOR(meaning), wants_stack = 1;
@@ -152,7 +152,8 @@ int on_result(struct pt_regs *ctx)
 
 	/* The walk comes first: what it finds does not depend on the rest, and the
 	 * verifier follows it once for each state before it. */
-	u32 stack = wants_stack ? stack_intern(&t, ctx, allocator, result_rule(meaning))
+	u32 stack = wants_stack ? stack_intern(&t, ctx, allocator, result_rule(meaning),
+					       !!(meaning & ABI_RESULT_NO_CFI))
 				: ABI_NO_STACK;
 
 	/* Again, or it would follow the walk for both places that this may lie in. */

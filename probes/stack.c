@@ -3,12 +3,15 @@
 
 #ifndef EVENTS
 ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
-			     struct abi_scratch *s, u32 allocator, u64 inside)
+			     struct abi_scratch *s, u32 allocator, u64 inside,
+			     u64 is_blind)
 {
 	struct walk w;
 
 	w.inside = inside;
 #ifdef UNWIND_RULES
+	w.is_blind = is_blind;
+	w.left.pc = 0;
 	if (!walk_finds_rules(&w, t))
 		return ABI_NO_STACK;
 #endif
@@ -31,6 +34,9 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	walk_check(&w, t, ctx, s, allocator);
 	walk_settle(&w);
 #ifdef UNWIND_RULES
+	/* Without its caller nobody can say more. */
+	if (w.end == WALK_MISSED && is_blind && !w.left.pc)
+		w.end = ABI_END_UNREADABLE;
 	if (w.end == WALK_MISSED) {
 		s->start.pc = 0;
 		number = miss_hand_over(t, ctx, &w, s, allocator);
@@ -46,16 +52,17 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 
 /* The number of the call path that `ctx` returns into, from a call of the allocator of
  * this number; or, with `inside`, that has led to the call whose function it is in: the
- * plain rule (unwind_step.h) by which that one's caller is found. */
+ * plain rule (unwind_step.h) by which that one's caller is found. `is_blind`: that
+ * function has no unwind information. */
 ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator,
-			       u64 inside)
+			       u64 inside, u64 is_blind)
 {
 	struct abi_scratch *s = scratch_claim(t->caller);
 
 	if (!s)
 		return ABI_NO_STACK;
 
-	u32 number = stack_walk(t, ctx, s, allocator, inside);
+	u32 number = stack_walk(t, ctx, s, allocator, inside, is_blind);
 
 	traffic_forget_paths(s, number);
 	publish(&s->owner, 0);

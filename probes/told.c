@@ -66,7 +66,7 @@ ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
 	}
 
 	u32 tid = tracee_begins(t);
-	u32 stack = stack_intern(t, ctx, ABI_SITE_ALLOCATOR(meaning), 0);
+	u32 stack = stack_intern(t, ctx, ABI_SITE_ALLOCATOR(meaning), 0, 0);
 
 	block_recorded(t, key, weight_bytes, tid, stack);
 }

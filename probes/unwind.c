@@ -113,7 +113,13 @@ ALWAYS_INLINE int walk_leave(struct walk *w)
 	/* The allocator has saved the caller's, and uses the register. */
 	w->bp_counts = forget(&w->words[6], unwind_bp_counts(rule));
 #endif
-	return walk_step_plain(w, rule);
+	if (!walk_step_plain(w, rule))
+		return 0;
+#ifdef UNWIND_RULES
+	if (w->is_blind)
+		w->left = w->regs;
+#endif
+	return 1;
 }
 
 #ifdef UNWIND_RULES

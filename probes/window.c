@@ -32,6 +32,10 @@ struct walk {
 	u64 inside; /* it begins in the allocator, which is no frame of the stack: the
 		       rule by which the caller is found; 0: it does not */
 #ifdef UNWIND_RULES
+	/* With `inside`, where the allocator's code has no unwind information: the caller;
+	 * pc 0: none. */
+	struct unwind_regs left;
+	u64 is_blind; /* it has none */
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
 	u64 bp_counts;    /* abi_walk_start */
 	u64 code_changes; /* of the process, when the walk began */

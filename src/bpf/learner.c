@@ -81,7 +81,7 @@ static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
 	unwind_registers_set(ret, ARCH_PC, m->pc);
 	unwind_registers_set(ret, ARCH_SP, m->sp);
 	unwind_registers_set(ret, ARCH_BP, m->bp);
-	if (m->depth)
+	if (m->depth || m->inside == ABI_MISS_LEFT)
 		return;
 	unwind_registers_set(ret, ARCH_RBX, m->rbx);
 	unwind_registers_set(ret, ARCH_R12, m->r12);
@@ -241,8 +241,9 @@ static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 {
 	struct process_code *code = learner_processes_get(&l->processes, m->process);
 	struct images_moment then = {code ? code->images : NULL, m->time_ns};
+	bool is_inside = m->inside == ABI_MISS_INSIDE;
 	struct walk walk = {.frames = l->frames,
-			    .capacity = l->max_depth - before + m->is_inside};
+			    .capacity = l->max_depth - before + is_inside};
 	bool is_sure = walk_code(l, m, copy, code, &then, &walk);
 	size_t known = count_known(&then, &walk);
 	uint32_t end;
@@ -263,7 +264,7 @@ static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 	if (is_sure)
 		learn(l, m->process, &then, &walk);
 	*count = 0;
-	for (size_t i = m->is_inside; i < walk.count; i++)
+	for (size_t i = is_inside; i < walk.count; i++)
 		l->pcs[before + (*count)++] =
 			walk.frames[i].pc +
 			(l->maps.marks_interrupted && walk.frames[i].is_interrupted);

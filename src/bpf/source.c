@@ -187,7 +187,8 @@ uint64_t source_body_site(const struct plan_site *site, const struct body_site *
 			at->part == BODY_ENTRY ? at->size_reg : ABI_ARG_NONE,
 			ABI_ARG_NONE, ABI_ARG_NONE, ABI_ARG_NONE) |
 	       common_bits(site, allocator, number) | ABI_SITE_SP(at->sp_delta) |
-	       (at->part == BODY_ENTRY ? ABI_SITE_INSIDE | ABI_SITE_ALONE : ABI_SITE_STOPS);
+	       (at->part == BODY_ENTRY ? ABI_SITE_INSIDE | ABI_SITE_ALONE
+				       : ABI_SITE_STOPS);
 }
 
 static uint64_t result_value(const struct return_value *value)
@@ -215,7 +216,8 @@ uint64_t source_return_site(const struct return_site *at)
 			? ABI_RESULT_HAS_CONDITION | (uint64_t)at->condition
 							     << ABI_RESULT_CONDITION_SHIFT
 			: 0) |
-	       (at->is_shared ? ABI_RESULT_SHARED : 0);
+	       (at->is_shared ? ABI_RESULT_SHARED : 0) |
+	       (at->lacks_cfi ? ABI_RESULT_NO_CFI : 0);
 }
 
 static bool is_result(uint64_t site)

@@ -55,6 +55,17 @@ static void print_returns(FILE *out, const struct plan_site *site)
 	}
 }
 
+/* A return probe, and why it has to be one where there might be none. */
+static void print_return(FILE *out, const struct plan_site *site, bool bodies)
+{
+	bool is_same = site->return_offset == site->entry_offset;
+
+	print_probe(out, site, "return", site->return_offset,
+		    is_same ? site->reason : "emulated, at the return address");
+	if (bodies && site->no_returns)
+		fprintf(out, "  %-18s a return probe: %s\n", "", site->no_returns);
+}
+
 /* The probes of a function. */
 static void print_site(FILE *out, const struct plan_site *site, bool bodies)
 {
@@ -69,10 +80,7 @@ static void print_site(FILE *out, const struct plan_site *site, bool bodies)
 	if (bodies && site->returns.list.len)
 		print_returns(out, site);
 	else if (site->wants_return)
-		print_probe(out, site, "return", site->return_offset,
-			    site->return_offset == site->entry_offset
-				    ? site->reason
-				    : "emulated, at the return address");
+		print_return(out, site, bodies);
 }
 
 /* One line of what is known of an object; `text` may be the target's. */

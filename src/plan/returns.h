@@ -53,6 +53,9 @@ struct return_site {
 	bool is_emulated;
 	/* Not in the function that was asked for: others may come here as well. */
 	bool is_shared;
+	/* The code there has no unwind information. Of those who know: returns_find()
+	 * leaves it false. */
+	bool lacks_cfi;
 	const char *reason; /* static */
 };
 

@@ -482,16 +482,15 @@ static bool may_throw(const struct alloc_function *function)
 	return !strncmp(function->name, "_Zn", 3) || strstr(function->name, "new");
 }
 
-/* Unwinding from a site has to work: for walks that are handed over to memtrace. */
-static bool are_unwound(const struct site_code *c, const struct return_sites *sites)
+/* Walks that are handed over to memtrace begin at a site, if they can. */
+static void find_cfi(const struct site_code *c, struct return_sites *sites)
 {
 	vec_foreach (s, &sites->list) {
 		struct cfi_row row;
 
-		if (!c->cfi || cfi_find_row(c->cfi, s->address, &row) != CFI_FOUND)
-			return false;
+		s->lacks_cfi =
+			!c->cfi || cfi_find_row(c->cfi, s->address, &row) != CFI_FOUND;
 	}
-	return true;
 }
 
 /* Sites that take the place of the return probe. */
@@ -507,8 +506,8 @@ static void find_returns(struct site_code *c, const struct allocator_function *f
 	if (!why)
 		why = returns_find(&c->returns, found->symbol.address,
 				   found->symbol.size_bytes, width, &site->returns);
-	if (!why && !are_unwound(c, &site->returns))
-		why = "it has no unwind information";
+	if (!why)
+		find_cfi(c, &site->returns);
 	if (!why && is_dear(&site->returns, width) && !c->options.no_return_probes &&
 	    !c->is_filtered && !may_throw(found->function))
 		why = "its result is settled by no instruction that is emulated";

@@ -168,7 +168,7 @@ static void mimalloc(void)
 	run("allocators", "libmimalloc.so.2", BY_FP);
 }
 
-/* Where nothing says how to find the caller from inside malloc, nothing is probed there.
+/* Where nothing says how to find the caller from inside malloc, its own code does.
  */
 static void without_unwind_information(void)
 {
@@ -189,7 +189,7 @@ static void without_unwind_information(void)
 
 	struct live_process *target = target_start(path);
 
-	count(target, FEW_ROUNDS, BY_RULES, true, false);
+	count(target, FEW_ROUNDS, BY_RULES, true, true);
 	live_destroy(target);
 	free(from);
 	free(path);
