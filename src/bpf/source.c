@@ -207,17 +207,44 @@ static uint64_t result_value(const struct return_value *value)
 	return 0;
 }
 
-uint64_t source_return_site(const struct return_site *at)
+static uint64_t whole_site(const struct plan_site *site, const struct return_site *at,
+			   unsigned allocator)
 {
-	return result_bits(ABI_EFFECT_RESULT, at->sp_delta, at->bp_words) |
-	       result_value(&at->value[0]) << ABI_RESULT_VALUE0_SHIFT |
-	       result_value(&at->value[1]) << ABI_RESULT_VALUE1_SHIFT |
-	       (at->has_condition
+	bool when_taken = at->has_condition && at->value[1].kind;
+
+	return result_bits(ABI_EFFECT_WHOLE, at->sp_delta, at->bp_words) |
+	       result_value(&at->value[when_taken]) << ABI_RESULT_VALUE0_SHIFT |
+	       (when_taken ? ABI_WHOLE_WHEN_TAKEN : 0) |
+	       (site->unrecorded ? ABI_RESULT_UNRECORDED : 0) |
+	       (uint64_t)at->size_reg << ABI_WHOLE_SIZE_SHIFT |
+	       (uint64_t)allocator << ABI_WHOLE_ALLOCATOR_SHIFT;
+}
+
+uint64_t source_return_site(const struct plan_site *site, const struct return_site *at,
+			    unsigned allocator)
+{
+	uint64_t condition =
+		at->has_condition
 			? ABI_RESULT_HAS_CONDITION | (uint64_t)at->condition
 							     << ABI_RESULT_CONDITION_SHIFT
-			: 0) |
-	       (at->is_shared ? ABI_RESULT_SHARED : 0) |
-	       (at->lacks_cfi ? ABI_RESULT_NO_CFI : 0);
+			: 0;
+	uint64_t common = condition | (at->lacks_cfi ? ABI_RESULT_NO_CFI : 0);
+
+	if (at->is_whole)
+		return whole_site(site, at, allocator) | common;
+	return result_bits(ABI_EFFECT_RESULT, at->sp_delta, at->bp_words) | common |
+	       result_value(&at->value[0]) << ABI_RESULT_VALUE0_SHIFT |
+	       result_value(&at->value[1]) << ABI_RESULT_VALUE1_SHIFT |
+	       (at->is_shared ? ABI_RESULT_SHARED : 0);
+}
+
+uint64_t source_entry_site(const struct plan_site *site, const struct entry_site *at,
+			   unsigned allocator, unsigned number)
+{
+	return ABI_SITE(site->function->effect, at->size_reg, ABI_ARG_NONE, ABI_ARG_NONE,
+			ABI_ARG_NONE) |
+	       common_bits(site, allocator, number) | ABI_SITE_SP(at->sp_delta) |
+	       ABI_SITE_INSIDE;
 }
 
 static bool is_result(uint64_t site)

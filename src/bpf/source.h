@@ -145,8 +145,12 @@ uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned 
 uint64_t source_body_site(const struct plan_site *site, const struct body_site *at,
 			  unsigned allocator, unsigned number);
 
-/* The same at one of site.returns, which serves all functions that come there. */
-uint64_t source_return_site(const struct return_site *at);
+/* The same at one of site.returns.list: unless it is_whole it serves all functions that
+ * come there. And at one of site.returns.entries. */
+uint64_t source_return_site(const struct plan_site *site, const struct return_site *at,
+			    unsigned allocator);
+uint64_t source_entry_site(const struct plan_site *site, const struct entry_site *at,
+			   unsigned allocator, unsigned number);
 
 /* Does a probe of this meaning begin calls, or else see their results? */
 bool source_site_begins(uint64_t site);

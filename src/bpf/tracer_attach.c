@@ -52,7 +52,12 @@ static bool add_meanings(const struct plan_site *site, unsigned allocator, bool 
 			      source_body_site(site, &site->body.sites[i], allocator, 0)))
 			return false;
 	vec_foreach (at, &site->returns.list)
-		if (inside && !vec_push(&ret->list, source_return_site(at)))
+		if (inside &&
+		    !vec_push(&ret->list, source_return_site(site, at, allocator)))
+			return false;
+	vec_foreach (at, &site->returns.entries)
+		if (inside &&
+		    !vec_push(&ret->list, source_entry_site(site, at, allocator, 0)))
 			return false;
 	return vec_push(&ret->list, source_site(site, allocator, 0, false));
 }
@@ -246,25 +251,30 @@ static const struct attached_site *find_place(const struct tracer *t,
 /* Do sites inside the function see its result? One that is shared with another function
  * has to mean the same for both. */
 static bool has_returns(const struct tracer *t, const struct addition *a,
-			const struct plan_site *site, struct attached_site id)
+			const struct plan_site *site, struct attached_site id,
+			unsigned allocator)
 {
 	if (!site->returns.list.len || !tracer_uses_bodies(t, t->attachment.ops))
 		return false;
 	vec_foreach (at, &site->returns.list) {
 		const struct attached_site place = place_of(site, at, id);
 		const struct attached_site *other = find_place(t, a, &place);
-		uint64_t meaning = source_return_site(at);
+		uint64_t meaning = source_return_site(site, at, allocator);
 
 		if (!source_serves(t->source, meaning) ||
 		    (other && (other->meaning ^ meaning) & ~(uint64_t)ABI_RESULT_SHARED))
 			return false;
 	}
+	vec_foreach (at, &site->returns.entries)
+		if (!source_serves(t->source, source_entry_site(site, at, allocator, 0)))
+			return false;
 	return true;
 }
 
 static struct error *collect_returns(struct tracer *t, const struct plan_object *object,
 				     const struct plan_site *site,
-				     struct attached_site id, struct addition *a)
+				     struct attached_site id, unsigned allocator,
+				     unsigned number, struct addition *a)
 {
 	struct error *err = load_inside(t);
 
@@ -275,11 +285,14 @@ static struct error *collect_returns(struct tracer *t, const struct plan_object 
 
 		if (find_place(t, a, &place))
 			continue;
-		place.meaning = source_return_site(at);
+		place.meaning = source_return_site(site, at, allocator);
 		if (!vec_push(&a->sites, place))
 			return error_no_memory();
 		add_probe(t, object, site, place.offset, place.meaning, a);
 	}
+	vec_foreach (at, &site->returns.entries)
+		add_probe(t, object, site, site->offset + (at->address - site->address),
+			  source_entry_site(site, at, allocator, number), a);
 	return NULL;
 }
 
@@ -294,7 +307,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 		return NULL;
 
 	unsigned number = t->features.cookies ? site_number(t, a, &id) : 0;
-	bool inside = has_returns(t, a, site, id);
+	bool inside = has_returns(t, a, site, id, allocator);
 	uint64_t meaning = source_site(site, allocator, number, inside);
 
 	if (!source_serves(t->source, meaning) ||
@@ -314,9 +327,10 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	if (has_body(t, site, allocator, number))
 		return collect_body(t, object, site, allocator, number, a);
 	if (inside) {
-		struct error *err = collect_returns(t, object, site, id, a);
+		struct error *err =
+			collect_returns(t, object, site, id, allocator, number, a);
 
-		if (!err)
+		if (!err && !site->returns.is_fused)
 			add_probe(t, object, site, id.offset, meaning, a);
 		return err;
 	}

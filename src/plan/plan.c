@@ -244,7 +244,8 @@ size_t plan_probe_count(const struct plan *plan)
 
 	vec_foreach (object, &plan->objects)
 		vec_foreach (site, &object->sites)
-			n += 2 + site->body.count + site->returns.list.len;
+			n += 2 + site->body.count + site->returns.list.len +
+			     site->returns.entries.len;
 	return n;
 }
 

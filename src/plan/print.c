@@ -43,6 +43,9 @@ static void print_body(FILE *out, const struct plan_site *site)
 /* Sites that see the result. Those of others lie anywhere. */
 static void print_returns(FILE *out, const struct plan_site *site)
 {
+	vec_foreach (at, &site->returns.entries)
+		print_probe(out, site, "entry",
+			    site->offset + (at->address - site->address), at->reason);
 	vec_foreach (at, &site->returns.list) {
 		uint64_t offset = site->offset + (at->address - site->address);
 
@@ -51,7 +54,8 @@ static void print_returns(FILE *out, const struct plan_site *site)
 				"  %-18s 0x%-10" PRIx64 " %-7s %s, in another function\n",
 				site->function->name, offset, "result", at->reason);
 		else
-			print_probe(out, site, "result", offset, at->reason);
+			print_probe(out, site, at->is_whole ? "call" : "result", offset,
+				    at->reason);
 	}
 }
 
@@ -75,7 +79,7 @@ static void print_site(FILE *out, const struct plan_site *site, bool bodies)
 	}
 	if (site->ref_ctr)
 		print_gated(out, site);
-	else
+	else if (!bodies || !site->returns.is_fused)
 		print_probe(out, site, "entry", site->entry_offset, site->reason);
 	if (bodies && site->returns.list.len)
 		print_returns(out, site);

@@ -4,44 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/cut.h"
 #include "plan/place.h"
+#include "plan/returns_choice.h"
 #include "util/cleanup.h"
 
-#define NO_MEMORY "out of memory"
-
-/*
- * What a site costs. On a way that fails one that is stepped matters little: few calls
- * fail. A conditional site is hit on its other way for nothing.
- */
-#define PRICE_EMULATED       10
-#define PRICE_ONE_WAY        11
-#define PRICE_CALL           30
-#define PRICE_STEPPED_FAILED 60
-#define PRICE_STEPPED        1000
-#define PRICE_LIMIT          20000
+#define NO_MEMORY RETURN_NO_MEMORY
 
 /* How deep functions that jump to others are followed. */
 #define UNITS_MAX 64
-
-/* A function, or one that is jumped to. */
-struct return_unit {
-	uint64_t address;
-	enum result_width width;
-	const char *why; /* NULL: its sites are known */
-	VEC(struct return_site) sites;
-	VEC(uint32_t) next; /* units that it leaves into */
-	bool is_read, is_marked;
-};
-
-/* What a unit's sites are chosen from. */
-struct choice {
-	const struct returns *returns;
-	const struct cfg *cfg;
-	const struct values *values;
-	enum result_width width;
-	struct cut cut;
-};
 
 /* --- one site ----------------------------------------------------------------------- */
 
@@ -63,7 +33,7 @@ static bool describe(const struct choice *c, const struct cfg_insn *at,
 	unsigned slot;
 
 	if (result->is_known) {
-		if (c->width == RESULT_OUT && !result->value) {
+		if (c->request->width == RESULT_OUT && !result->value) {
 			if (!out)
 				return false;
 			*ret = (struct return_value){RETURN_BLOCK, (uint8_t)lowest(out),
@@ -74,7 +44,7 @@ static bool describe(const struct choice *c, const struct cfg_insn *at,
 		return result->value <= RETURN_VALUE_MAX &&
 		       result->value >= -RETURN_VALUE_MAX;
 	}
-	if (c->width == RESULT_OUT && !(result->out & PLACES_STORED))
+	if (c->request->width == RESULT_OUT && !(result->out & PLACES_STORED))
 		return false;
 	if (registers) {
 		*ret = (struct return_value){RETURN_REGISTER, (uint8_t)lowest(registers),
@@ -112,8 +82,7 @@ static bool is_taken(const struct returns *r, uint64_t address)
 	return r->is_taken && r->is_taken(r->arg, address);
 }
 
-/* Why the instruction is a cheap site, or NULL. */
-static const char *emulated(const struct choice *c, const struct cfg_insn *at)
+const char *choice_emulated(const struct choice *c, const struct cfg_insn *at)
 {
 	uint8_t code[INSN_LENGTH_MAX + 1];
 	/* One byte before, so that it is not at the beginning of a function. */
@@ -136,8 +105,29 @@ static bool is_settled(const struct choice *c, const struct cfg_insn *at,
 {
 	struct return_value value;
 
-	return !result->is_any && result_is_settled(result, c->width) &&
+	return !result->is_any && result_is_settled(result, c->request->width) &&
 	       describe(c, at, result, &value);
+}
+
+/* Do calls that come this way fail? Of posix_memalign() and munmap() 0 is none. */
+static bool is_failure(const struct choice *c, const struct result *result)
+{
+	switch (c->request->width) {
+	case RESULT_VOID:
+		return false;
+	case RESULT_INT:
+	case RESULT_OUT:
+		return result->is_known && result->value;
+	default:
+		return result->is_known;
+	}
+}
+
+static int32_t price_of_size(const struct choice *c, uint32_t i)
+{
+	uint8_t unused;
+
+	return c->is_called && !choice_finds_size(c, i, &unused) ? PRICE_SIZE_LOST : 0;
 }
 
 /* What a site before the instruction costs. */
@@ -153,10 +143,9 @@ static int32_t price_of(const struct choice *c, uint32_t i)
 		return CUT_NEVER;
 	if (at->insn.kind == INSN_CALL)
 		return c->returns->emulated & PLACE_CALL ? PRICE_CALL : CUT_NEVER;
-	if (emulated(c, at))
-		return PRICE_EMULATED;
-	return result->is_known && c->width != RESULT_VOID ? PRICE_STEPPED_FAILED
-							   : PRICE_STEPPED;
+	if (choice_emulated(c, at))
+		return PRICE_EMULATED + price_of_size(c, i);
+	return is_failure(c, result) ? PRICE_STEPPED_FAILED : PRICE_STEPPED;
 }
 
 /* What it costs to have a conditional jump as the site of this way from there. */
@@ -165,16 +154,15 @@ static int32_t price_of_way(const struct choice *c, uint32_t i, uint32_t to)
 	const struct cfg_insn *at = &c->cfg->insns.data[i];
 	uint8_t bp;
 
-	if (at->insn.kind != INSN_JCC || !emulated(c, at) ||
+	if (at->insn.kind != INSN_JCC || !choice_emulated(c, at) ||
 	    !is_settled(c, at, result_of(c, to)) || !find_bp(c, at, &bp))
 		return CUT_NEVER;
-	return PRICE_ONE_WAY;
+	if (is_failure(c, result_of(c, to)))
+		return PRICE_ONE_WAY_FAILED;
+	return PRICE_ONE_WAY + price_of_size(c, i);
 }
 
 /* --- all of them -------------------------------------------------------------------- */
-
-#define BEFORE(i) (2 * (i))
-#define BEHIND(i) (2 * (i) + 1)
 
 /* Does a way end here with a result that must have been seen? */
 static bool is_end(const struct cfg_insn *at)
@@ -209,7 +197,7 @@ static bool make_graph(struct choice *c, bool once)
 static const char *add_site(const struct choice *c, struct return_unit *unit, uint32_t i)
 {
 	const struct cfg_insn *at = &c->cfg->insns.data[i];
-	const char *reason = emulated(c, at);
+	const char *reason = choice_emulated(c, at);
 	struct return_site site = {
 		.address = at->address,
 		.sp_delta = at->sp_delta,
@@ -266,6 +254,7 @@ static const char *choose(struct choice *c, struct return_unit *unit)
 static void unit_destroy(struct return_unit *unit)
 {
 	vec_deinit(&unit->sites);
+	vec_deinit(&unit->entries);
 	vec_deinit(&unit->next);
 	free(unit);
 }
@@ -276,19 +265,22 @@ static bool is_covered(const struct returns *r, uint64_t address)
 }
 
 /* The index of the unit; one that is new is not read yet. -1: no memory. */
-static int64_t unit_at(struct returns *r, uint64_t address, enum result_width width)
+static int64_t unit_at(struct returns *r, const struct returns_request *request)
 {
 	struct return_unit *unit;
 
-	for (size_t i = 0; i < r->units.len; i++)
-		if (r->units.data[i]->address == address &&
-		    r->units.data[i]->width == width)
+	for (size_t i = 0; i < r->units.len; i++) {
+		const struct returns_request *other = &r->units.data[i]->request;
+
+		if (other->address == request->address &&
+		    other->width == request->width &&
+		    other->size_arg == request->size_arg)
 			return (int64_t)i;
+	}
 	unit = calloc(1, sizeof(*unit));
 	if (!unit)
 		return -1;
-	unit->address = address;
-	unit->width = width;
+	unit->request = *request;
 	if (!vec_push(&r->units, unit)) {
 		free(unit);
 		return -1;
@@ -312,7 +304,9 @@ static const char *add_next(struct returns *r, struct return_unit *unit,
 		return "it ends by a jump to an unknown function";
 	if (is_covered(r, at->callee.address))
 		return NULL;
-	next = unit_at(r, at->callee.address, unit->width);
+	next = unit_at(r, &(struct returns_request){.address = at->callee.address,
+						    .width = unit->request.width,
+						    .size_arg = RETURN_NO_SIZE});
 	if (next < 0 || !vec_push(&unit->next, (uint32_t)next))
 		return NO_MEMORY;
 	return NULL;
@@ -336,13 +330,49 @@ static const char *check_code(const struct returns *r, const struct cfg *cfg)
 	return why;
 }
 
-static const char *try_unit(struct returns *r, struct return_unit *unit, uint64_t size)
+/* Is a function called that is probed, or by a pointer one that nobody knows? */
+static bool calls_probed(const struct returns *r, const struct cfg_insn *at)
+{
+	switch (at->insn.kind) {
+	case INSN_CALL:
+		return at->callee.kind == CALLEE_HERE &&
+		       (!r->calls || r->calls(r->arg, at->callee.address));
+	case INSN_CALL_INDIRECT:
+		return at->callee.kind == CALLEE_OTHER && at->insn.base != INSN_BASE_PC;
+	default:
+		return false;
+	}
+}
+
+/* Ways that come by such a call: once there, always there. */
+static bool find_calls(struct choice *c)
+{
+	bool changed = true;
+
+	c->is_called = calloc(c->cfg->insns.len + 1, sizeof(*c->is_called));
+	while (c->is_called && changed) {
+		changed = false;
+		for (size_t i = 0; i < c->cfg->insns.len; i++) {
+			const struct cfg_insn *at = &c->cfg->insns.data[i];
+			bool called = c->is_called[i] || calls_probed(c->returns, at);
+
+			for (uint8_t n = 0; n < at->next_count && called; n++) {
+				changed |= !c->is_called[at->next[n]];
+				c->is_called[at->next[n]] = true;
+			}
+		}
+	}
+	return c->is_called;
+}
+
+static const char *try_unit(struct returns *r, struct return_unit *unit)
 {
 	_cleanup_(cfg_deinit) struct cfg cfg = {0};
 	_cleanup_(values_deinit) struct values values = {0};
 	struct choice c = {
-		.returns = r, .cfg = &cfg, .values = &values, .width = unit->width};
-	const char *why = cfg_read(r->source, unit->address, size, &cfg);
+		.returns = r, .cfg = &cfg, .values = &values, .request = &unit->request};
+	const char *why =
+		cfg_read(r->source, unit->request.address, unit->request.size, &cfg);
 
 	vec_foreach (at, &cfg.insns)
 		if (!why && at->exit == CFG_LEAVES)
@@ -351,17 +381,22 @@ static const char *try_unit(struct returns *r, struct return_unit *unit, uint64_
 		why = check_code(r, &cfg);
 	if (why)
 		return why;
-	if (!values_find(&cfg, unit->width, r->calls, r->arg, &values))
+	if (!values_find(&cfg, unit->request.width, r->calls, r->arg, &values))
+		return NO_MEMORY;
+	if (unit->request.size_arg != RETURN_NO_SIZE && !find_calls(&c))
 		return NO_MEMORY;
 	why = choose(&c, unit);
+	if (!why && c.is_called)
+		why = choice_fuse(&c, unit);
 	cut_deinit(&c.cut);
+	free(c.is_called);
 	return why;
 }
 
-static void read_unit(struct returns *r, struct return_unit *unit, uint64_t size)
+static void read_unit(struct returns *r, struct return_unit *unit)
 {
 	if (!unit->is_read)
-		unit->why = try_unit(r, unit, size);
+		unit->why = try_unit(r, unit);
 	unit->is_read = true;
 }
 
@@ -388,7 +423,7 @@ static const char *collect(struct returns *r, uint32_t first, struct return_site
 		if (unit->is_marked)
 			continue;
 		unit->is_marked = true;
-		read_unit(r, unit, 0);
+		read_unit(r, unit);
 		why = unit->why;
 		if (done == UNITS_MAX)
 			why = "it leads to too many functions";
@@ -413,16 +448,23 @@ static const char *collect(struct returns *r, uint32_t first, struct return_site
 	return why;
 }
 
-const char *returns_find(struct returns *returns, uint64_t address, uint64_t size,
-			 enum result_width width, struct return_sites *ret)
+const char *returns_find(struct returns *returns, const struct returns_request *request,
+			 struct return_sites *ret)
 {
-	int64_t unit = unit_at(returns, address, width);
+	int64_t index = unit_at(returns, request);
+	struct return_unit *unit;
+	const char *why;
 
 	*ret = (struct return_sites){0};
-	if (unit < 0)
+	if (index < 0)
 		return NO_MEMORY;
-	read_unit(returns, returns->units.data[unit], size);
-	return collect(returns, (uint32_t)unit, ret);
+	why = collect(returns, (uint32_t)index, ret);
+	unit = returns->units.data[index];
+	ret->is_fused = !why && unit->is_fused;
+	vec_foreach (entry, &unit->entries)
+		if (!why && !vec_push(&ret->entries, *entry))
+			why = NO_MEMORY;
+	return why;
 }
 
 void returns_deinit(struct returns *returns)
@@ -435,4 +477,5 @@ void returns_deinit(struct returns *returns)
 void return_sites_deinit(struct return_sites *sites)
 {
 	vec_deinit(&sites->list);
+	vec_deinit(&sites->entries);
 }

@@ -56,6 +56,19 @@ struct return_site {
 	/* The code there has no unwind information. Of those who know: returns_find()
 	 * leaves it false. */
 	bool lacks_cfi;
+	/* With `size_arg`: one hit is all of a call, as the size is in `size_reg`; the
+	 * result is settled on one way at most. */
+	bool is_whole;
+	uint8_t size_reg;
+	const char *reason; /* static */
+};
+
+/* With `size_arg`: where a call is seen to begin whose result comes by a site that does
+ * not know the size. */
+struct entry_site {
+	uint64_t address;
+	int32_t sp_delta; /* as above */
+	uint8_t size_reg;
 	const char *reason; /* static */
 };
 
@@ -64,6 +77,10 @@ struct return_site {
 
 struct return_sites {
 	VEC(struct return_site) list; /* by address */
+	/* Without any, and where no site is_whole, all calls are to be seen at the
+	 * function's entry. */
+	VEC(struct entry_site) entries;
+	bool is_fused; /* some sites are whole calls, and `entries` see the others */
 };
 
 /* What was found of functions, so that those that several lead to are read once. */
@@ -90,13 +107,26 @@ struct returns {
 	VEC(struct return_unit *) units;
 };
 
+/* What is looked for. */
+struct returns_request {
+	uint64_t address;
+	uint64_t size; /* of the function, bytes; 0: not known */
+	enum result_width width;
+	/* The number of the argument that is the size of the new block, and so all that
+	 * there is to know of a call besides its result; RETURN_NO_SIZE: there is more.
+	 */
+	unsigned size_arg;
+};
+
+#define RETURN_NO_SIZE 4 /* VALUE_ARG3 + 1 */
+
 /*
- * Find the sites of the function at `address`, of `size` bytes (0: not known). NULL, or
- * why there are none: a static string. `ret` is to be given to return_sites_deinit() in
- * either case.
+ * Find the sites of a function. NULL, or why there are none: a static string. With a
+ * size_arg sites that see whole calls are preferred (struct return_sites.is_fused).
+ * `ret` is to be given to return_sites_deinit() in either case.
  */
-const char *returns_find(struct returns *returns, uint64_t address, uint64_t size,
-			 enum result_width width, struct return_sites *ret);
+const char *returns_find(struct returns *returns, const struct returns_request *request,
+			 struct return_sites *ret);
 void returns_deinit(struct returns *returns);
 void return_sites_deinit(struct return_sites *sites);
 

@@ -193,6 +193,11 @@ static bool has_known_body(const struct allocator *allocator,
 DEFINE_CLEANUP(struct cfi *, cfi_close);
 DEFINE_CLEANUP(struct site_code *, site_code_close);
 
+/* Where calls of a function are seen to begin: addresses. */
+struct entry_place {
+	uint64_t function, at;
+};
+
 struct site_code {
 	struct elf_file *file;
 	const struct allocator *allocator;
@@ -205,11 +210,12 @@ struct site_code {
 	struct cfg_source source;
 	struct returns returns;
 	struct reach reach;
-	/* Functions whose body has sites for all of a call. */
+	/* Functions with sites that see whole calls. */
 	VEC(uint64_t) bodies;
-	/* Where calls of functions are seen to begin: addresses. */
-	VEC(uint64_t) entries;
-	bool is_filtered; /* a return probe might kill the process */
+	/* Where calls of the others are seen to begin. */
+	VEC(struct entry_place) entries;
+	uint64_t asked_for; /* the function whose own entry does not matter, 0: none */
+	bool is_filtered;   /* a return probe might kill the process */
 };
 
 static size_t read_at(void *arg, uint64_t address, uint8_t *ret, size_t size)
@@ -248,7 +254,7 @@ static bool is_entry(void *arg, uint64_t address)
 	const struct site_code *code = arg;
 
 	vec_foreach (entry, &code->entries)
-		if (*entry == address)
+		if (entry->at == address && entry->function != code->asked_for)
 			return true;
 	return false;
 }
@@ -294,22 +300,97 @@ static const char *check_code(void *arg, uint64_t address, size_t size)
 static bool place_entry(const struct site_code *c, const struct allocator_function *found,
 			const uint8_t *code, struct plan_site *site);
 
+static enum result_width width_of(enum alloc_effect effect)
+{
+	switch (effect) {
+	case EFFECT_ALLOC_OUT:
+		return RESULT_OUT;
+	case EFFECT_REALLOC:
+		return RESULT_MOVED;
+	case EFFECT_UNMAP:
+		return RESULT_INT;
+	case EFFECT_FREE:
+		return RESULT_VOID;
+	default:
+		return RESULT_WORD;
+	}
+}
+
+/* Where it would begin if it had no sites for whole calls. */
+static bool add_entry(struct site_code *c, const struct allocator_function *found)
+{
+	_cleanup_(freep) uint8_t *code = read_code(c->file, &found->symbol);
+	struct plan_site site = {
+		.function = found->function,
+		.wants_return = plan_wants_return(found->function, c->options.mappings),
+	};
+
+	return !place_entry(c, found, code, &site) ||
+	       vec_push(&c->entries,
+			(struct entry_place){site.address,
+					     site.address +
+						     (site.entry_offset - site.offset)});
+}
+
+static void drop_entry(struct site_code *c, uint64_t function)
+{
+	size_t kept = 0;
+
+	vec_foreach (entry, &c->entries)
+		if (entry->function != function)
+			c->entries.data[kept++] = *entry;
+	c->entries.len = kept;
+}
+
+/* The size is all that there is to know of a call, and no mapping inside is to be told
+ * apart by its record. */
+static struct returns_request request_for(const struct site_code *c,
+					  const struct allocator_function *found)
+{
+	const struct alloc_function *f = found->function;
+	bool is_simple = f->effect == EFFECT_ALLOC && f->count_arg == ARG_NONE &&
+			 f->size_arg < RETURN_NO_SIZE && !c->options.mappings;
+
+	return (struct returns_request){
+		.address = found->symbol.address,
+		.size = found->symbol.size_bytes,
+		.width = width_of(f->effect),
+		.size_arg = is_simple ? f->size_arg : RETURN_NO_SIZE,
+	};
+}
+
+/* Which functions have sites for whole calls? Others may jump to them. */
+static bool find_bodies(struct site_code *c)
+{
+	struct returns trial = c->returns;
+	bool ok = true;
+
+	vec_foreach (found, &c->allocator->functions) {
+		const struct returns_request request = request_for(c, found);
+		struct return_sites sites = {0};
+
+		if (!ok || request.size_arg == RETURN_NO_SIZE ||
+		    has_known_body(c->allocator, found->function) ||
+		    has_sites(c, request.address))
+			continue;
+		c->asked_for = request.address;
+		if (!returns_find(&trial, &request, &sites) && sites.is_fused)
+			ok = vec_push(&c->bodies, request.address);
+		return_sites_deinit(&sites);
+	}
+	returns_deinit(&trial);
+	c->asked_for = 0;
+	vec_foreach (body, &c->bodies)
+		drop_entry(c, *body);
+	return ok;
+}
+
 static bool find_entries(struct site_code *c)
 {
-	vec_foreach (found, &c->allocator->functions) {
-		_cleanup_(freep) uint8_t *code = read_code(c->file, &found->symbol);
-		struct plan_site site = {
-			.function = found->function,
-			.wants_return =
-				plan_wants_return(found->function, c->options.mappings),
-		};
-
-		if (place_entry(c, found, code, &site) &&
-		    !vec_push(&c->entries,
-			      site.address + (site.entry_offset - site.offset)))
+	vec_foreach (found, &c->allocator->functions)
+		if (!add_entry(c, found))
 			return false;
-	}
-	return true;
+	return find_bodies(c);
 }
 
 struct error *site_code_open(struct elf_file *file, const struct allocator *allocator,
@@ -440,22 +521,6 @@ static bool find_body(struct site_code *c, const struct allocator_function *foun
 	return true;
 }
 
-static enum result_width width_of(enum alloc_effect effect)
-{
-	switch (effect) {
-	case EFFECT_ALLOC_OUT:
-		return RESULT_OUT;
-	case EFFECT_REALLOC:
-		return RESULT_MOVED;
-	case EFFECT_UNMAP:
-		return RESULT_INT;
-	case EFFECT_FREE:
-		return RESULT_VOID;
-	default:
-		return RESULT_WORD;
-	}
-}
-
 /*
  * Stepping through the copy of an instruction takes ten times as long as a return probe.
  * Where one has to be, calls that get what they ask for come by it as a rule, unless the
@@ -497,19 +562,22 @@ static void find_cfi(const struct site_code *c, struct return_sites *sites)
 static void find_returns(struct site_code *c, const struct allocator_function *found,
 			 struct plan_site *site)
 {
-	enum result_width width = width_of(found->function->effect);
+	struct returns_request request = request_for(c, found);
 	const char *why = NULL;
+
+	if (!has_sites(c, request.address))
+		request.size_arg = RETURN_NO_SIZE;
 
 #if !defined(__x86_64__)
 	why = "the code of this machine is not understood";
 #endif
 	if (!why)
-		why = returns_find(&c->returns, found->symbol.address,
-				   found->symbol.size_bytes, width, &site->returns);
+		why = returns_find(&c->returns, &request, &site->returns);
 	if (!why)
 		find_cfi(c, &site->returns);
-	if (!why && is_dear(&site->returns, width) && !c->options.no_return_probes &&
-	    !c->is_filtered && !may_throw(found->function))
+	if (!why && is_dear(&site->returns, request.width) &&
+	    !c->options.no_return_probes && !c->is_filtered &&
+	    !may_throw(found->function))
 		why = "its result is settled by no instruction that is emulated";
 	if (why)
 		return_sites_deinit(&site->returns);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Sites that see a whole call: where its result is settled, and the size that was asked
+ * for is in a register still. Calls that take another way, mostly a slow one, are seen to
+ * begin on that way.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/returns_choice.h"
+
+/* Calls that come by a whole site had better not come by one of the entry, too: for each
+ * such site that an instruction leads to. */
+#define PRICE_ON_THE_WAY 20
+
+bool choice_finds_size(const struct choice *c, uint32_t i, uint8_t *ret)
+{
+	place_set held = c->values->held[i][VALUE_ARG0 + c->request->size_arg];
+
+	for (uint8_t n = 0; n < INSN_REGISTERS; n++) {
+		*ret = n;
+		if (held >> n & 1 && !c->is_called[i])
+			return true;
+	}
+	return false;
+}
+
+/* The instruction at `address`: its index. It is there. */
+static uint32_t index_of(const struct cfg *cfg, uint64_t address)
+{
+	uint32_t i = 0;
+
+	while (cfg->insns.data[i].address != address || cfg->insns.data[i].is_pseudo)
+		i++;
+	return i;
+}
+
+/* Is the result settled on one way alone, or on both in the same manner? */
+static bool has_one_value(const struct return_site *site)
+{
+	return !site->has_condition || !site->value[0].kind || !site->value[1].kind;
+}
+
+/* Instructions from which some way leads to one that is marked are marked as well. */
+static void spread_back(const struct cfg *cfg, bool marked[])
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (size_t i = cfg->insns.len; i-- > 0;) {
+			const struct cfg_insn *at = &cfg->insns.data[i];
+
+			for (uint8_t n = 0; n < at->next_count && !marked[i]; n++)
+				changed |= marked[i] = marked[at->next[n]];
+		}
+	}
+}
+
+/* What a site of the entry costs before the instruction. */
+static int32_t price_of_entry(const struct choice *c, uint32_t i,
+			      const uint8_t to_whole[], const bool is_site[])
+{
+	const struct cfg_insn *at = &c->cfg->insns.data[i];
+	uint8_t unused;
+
+	if (is_site[i] || !choice_finds_size(c, i, &unused) || at->insn.no_probe ||
+	    !choice_emulated(c, at))
+		return CUT_NEVER;
+	return PRICE_EMULATED + to_whole[i] * PRICE_ON_THE_WAY;
+}
+
+/* Must a call that goes this way have been seen to begin? */
+static bool wants_entry(const struct choice *c, const struct return_unit *unit,
+			uint32_t from, uint32_t to)
+{
+	const struct cfg_insn *at = &c->cfg->insns.data[from];
+
+	vec_foreach (site, &unit->sites) {
+		if (site->is_whole || site->address != at->address)
+			continue;
+		if (!site->has_condition)
+			return true;
+		if (site->value[at->next[0] == to].kind)
+			return true;
+	}
+	return false;
+}
+
+static bool make_graph(struct choice *c, const struct return_unit *unit,
+		       const uint8_t to_whole[], const bool is_site[])
+{
+	uint32_t count = (uint32_t)c->cfg->insns.len, source = 2 * count,
+		 sink = source + 1;
+	bool ok = cut_init(&c->cut, source + 2) &&
+		  cut_add(&c->cut, source, BEFORE(c->cfg->entry), CUT_NEVER, CUT_NEVER);
+
+	for (uint32_t i = 0; i < count && ok; i++) {
+		const struct cfg_insn *at = &c->cfg->insns.data[i];
+
+		ok = cut_add(&c->cut, BEFORE(i), BEHIND(i),
+			     price_of_entry(c, i, to_whole, is_site), CUT_NEVER);
+		if (ok && at->exit == CFG_LEAVES && at->callee.kind != CALLEE_ENDS &&
+		    at->callee.kind != CALLEE_FIRST)
+			ok = cut_add(&c->cut, BEHIND(i), sink, CUT_NEVER, 0);
+		if (ok && at->next_count == 0 && wants_entry(c, unit, i, UINT32_MAX))
+			ok = cut_add(&c->cut, BEHIND(i), sink, CUT_NEVER, 0);
+		for (uint8_t n = 0; n < at->next_count && ok; n++) {
+			ok = cut_add(&c->cut, BEHIND(i), BEFORE(at->next[n]), CUT_NEVER,
+				     CUT_NEVER);
+			if (ok && wants_entry(c, unit, i, at->next[n]))
+				ok = cut_add(&c->cut, BEHIND(i), sink, CUT_NEVER, 0);
+		}
+	}
+	return ok;
+}
+
+/* Where the calls of other sites are seen to begin. False: they cannot be. */
+static const char *find_entries(struct choice *c, struct return_unit *unit,
+				const uint8_t to_whole[], const bool is_site[],
+				bool *found)
+{
+	uint32_t count = (uint32_t)c->cfg->insns.len;
+
+	cut_deinit(&c->cut);
+	if (!make_graph(c, unit, to_whole, is_site))
+		return RETURN_NO_MEMORY;
+	*found = cut_solve(&c->cut, 2 * count, 2 * count + 1, PRICE_LIMIT) >= 0;
+	for (uint32_t i = 0; i < count && *found; i++) {
+		const struct cfg_insn *at = &c->cfg->insns.data[i];
+		struct entry_site entry = {.address = at->address,
+					   .sp_delta = at->sp_delta,
+					   .reason = choice_emulated(c, at)};
+
+		if (!cut_is_before(&c->cut, BEFORE(i)) ||
+		    cut_is_before(&c->cut, BEHIND(i)))
+			continue;
+		choice_finds_size(c, i, &entry.size_reg);
+		if (!vec_push(&unit->entries, entry))
+			return RETURN_NO_MEMORY;
+	}
+	return NULL;
+}
+
+/* How many whole sites each instruction leads to. */
+static bool count_wholes(const struct choice *c, const struct return_unit *unit,
+			 uint8_t to_whole[])
+{
+	size_t count = c->cfg->insns.len;
+	bool *marked = malloc(count * sizeof(*marked) + 1);
+
+	vec_foreach (site, &unit->sites) {
+		if (!marked || !site->is_whole)
+			continue;
+		memset(marked, 0, count * sizeof(*marked));
+		marked[index_of(c->cfg, site->address)] = true;
+		spread_back(c->cfg, marked);
+		for (size_t i = 0; i < count; i++)
+			to_whole[i] += marked[i];
+	}
+	free(marked);
+	return marked;
+}
+
+/* Which sites see whole calls? True when there are any. */
+static bool mark_wholes(const struct choice *c, struct return_unit *unit, bool is_site[])
+{
+	bool any = false;
+
+	vec_foreach (site, &unit->sites) {
+		uint32_t i = index_of(c->cfg, site->address);
+
+		is_site[i] = true;
+		site->is_whole = site->is_emulated && has_one_value(site) &&
+				 choice_finds_size(c, i, &site->size_reg);
+		any |= site->is_whole;
+	}
+	return any;
+}
+
+const char *choice_fuse(struct choice *c, struct return_unit *unit)
+{
+	uint8_t *to_whole = calloc(c->cfg->insns.len + 1, sizeof(*to_whole));
+	bool *is_site = calloc(c->cfg->insns.len + 1, sizeof(*is_site));
+	const char *why = to_whole && is_site ? NULL : RETURN_NO_MEMORY;
+	bool found = false;
+
+	if (!why && mark_wholes(c, unit, is_site)) {
+		if (!count_wholes(c, unit, to_whole))
+			why = RETURN_NO_MEMORY;
+		else
+			why = find_entries(c, unit, to_whole, is_site, &found);
+	}
+	unit->is_fused = found;
+	if (!found) {
+		unit->entries.len = 0;
+		vec_foreach (site, &unit->sites)
+			site->is_whole = false;
+	}
+	free(to_whole);
+	free(is_site);
+	return why;
+}
