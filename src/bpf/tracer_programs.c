@@ -45,6 +45,11 @@ bool tracer_uses_bodies(const struct tracer *t, const struct attach_ops *ops)
 	       tracer_takes_bodies(&t->options, &t->features);
 }
 
+bool tracer_sees_results(const struct tracer *tracer)
+{
+	return tracer_uses_bodies(tracer, tracer->attachment.ops);
+}
+
 /* A plain free needs no return probe, and so a smaller program. */
 static bool is_plain_free(const struct plan_site *site)
 {

@@ -501,6 +501,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"in code that was built without them; or auto (the default): by "
 			"rules, and by frame pointers through code that has none",
 	},
+	[OPTION_NO_RETURN_PROBES] = {
+		"no-return-probes", .group = GROUP_ADVANCED, .kind = KIND_FLAG,
+		FIELD(no_return_probes),
+		.help = "use no return probes, which change the target's stack, for the few "
+			"functions that still have one (see --dry-run): their return "
+			"instruction is probed instead, at ten times the cost; needs Linux "
+			"6.10",
+	},
 	[OPTION_VERSION] = {
 		"version", .group = GROUP_ADVANCED, .offline = OFFLINE_ALL,
 		.kind = KIND_ACTION, FIELD(action), .min = ACTION_VERSION,

@@ -107,6 +107,7 @@ struct options {
 	unsigned verbose; /* how many -v */
 	enum headers_mode headers_mode;
 	const char *headers_dir; /* borrowed from argv */
+	bool no_return_probes;
 	enum attach_choice attach;
 	enum tables_choice tables;
 	enum unwind_choice unwind;  /* --unwind, default auto */

@@ -66,13 +66,26 @@ static struct error *check_files(const struct options_given *given)
 static struct error *check_event(const struct options_given *given)
 {
 	static const enum option_id others[] = {
-		OPTION_LIB,         OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
-		OPTION_MAPPINGS,    OPTION_OLDER,          OPTION_MIN_SIZE,
-		OPTION_MAX_SIZE,    OPTION_SAMPLE_EVERY,   OPTION_SAMPLE_BYTES,
-		OPTION_SHOW_ALLOCS, OPTION_COMBINED_ONLY,  OPTION_TRAFFIC,
-		OPTION_VIEW,        OPTION_HTML,           OPTION_TEMPORARY_THRESHOLD,
-		OPTION_SAVE,        OPTION_REPLAY,         OPTION_DIFF,
+		OPTION_LIB,
+		OPTION_SYMBOLS_PREFIX,
+		OPTION_FUNCTION,
+		OPTION_MAPPINGS,
+		OPTION_OLDER,
+		OPTION_MIN_SIZE,
+		OPTION_MAX_SIZE,
+		OPTION_SAMPLE_EVERY,
+		OPTION_SAMPLE_BYTES,
+		OPTION_SHOW_ALLOCS,
+		OPTION_COMBINED_ONLY,
+		OPTION_TRAFFIC,
+		OPTION_VIEW,
+		OPTION_HTML,
+		OPTION_TEMPORARY_THRESHOLD,
+		OPTION_SAVE,
+		OPTION_REPLAY,
+		OPTION_DIFF,
 		OPTION_OTEL_MEMORY,
+		OPTION_NO_RETURN_PROBES,
 	};
 	struct event_spec spec;
 	struct error *err = event_spec_parse(given->options->event, &spec);
@@ -287,11 +300,13 @@ static struct error *check_with_kernel(const struct options_given *given)
 static struct error *check_kernel(const struct options_given *given)
 {
 	static const enum option_id others[] = {
-		OPTION_LIB,          OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
-		OPTION_MAPPINGS,     OPTION_EVENT,          OPTION_GROWTH,
-		OPTION_FOLLOW_FORKS, OPTION_SAMPLE_BYTES,   OPTION_TRAFFIC,
-		OPTION_UNWIND,       OPTION_MAX_THREADS,    OPTION_TEMPORARY_THRESHOLD,
-		OPTION_OTEL_MEMORY,
+		OPTION_LIB,          OPTION_SYMBOLS_PREFIX,
+		OPTION_FUNCTION,     OPTION_MAPPINGS,
+		OPTION_EVENT,        OPTION_GROWTH,
+		OPTION_FOLLOW_FORKS, OPTION_SAMPLE_BYTES,
+		OPTION_TRAFFIC,      OPTION_UNWIND,
+		OPTION_MAX_THREADS,  OPTION_TEMPORARY_THRESHOLD,
+		OPTION_OTEL_MEMORY,  OPTION_NO_RETURN_PROBES,
 	};
 	struct options *options = given->options;
 	enum option_id by = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;
@@ -327,7 +342,7 @@ static struct error *check_kernel(const struct options_given *given)
 static struct error *check_otel(const struct options_given *given)
 {
 	static const enum option_id others[] = {OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
-						OPTION_MAPPINGS};
+						OPTION_MAPPINGS, OPTION_NO_RETURN_PROBES};
 
 	if (!given->options->otel_memory)
 		return NULL;

@@ -18,6 +18,7 @@
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/report_setup.h"
+#include "cli/return_probes.h"
 #include "cli/tracees.h"
 #include "cli/wait.h"
 #include "plan/plan.h"
@@ -248,6 +249,16 @@ static struct error *start_tracing(struct session *s)
 
 	if (err)
 		return err;
+	if (o->no_return_probes) {
+		struct kernel_features features;
+
+		kernel_features_detect(&features);
+		if (!tracer_takes_bodies(&how, &features))
+			return error_create(ERROR_UNSUPPORTED,
+					    "--no-return-probes needs Linux 6.10 and "
+					    "neither --attach perf nor --tables hashes: "
+					    "else calls are seen by return probes alone");
+	}
 	s->history = report_history_create();
 	s->course = course_create();
 	if (!s->history || !s->course)
@@ -300,6 +311,18 @@ static void say_own_heaps(const struct session *s)
 		own_heap_say(s->tracees.list.data[i], stderr);
 }
 
+/* Where the target might notice. */
+static void say_return_probes(const struct session *s)
+{
+	bool bodies = tracer_sees_results(s->tracer);
+
+	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
+		if (s->event.text && s->event.kind == EVENT_URETPROBE)
+			return_probes_warn(s->tracees.list.data[i], stderr);
+	for (size_t i = 0; i < s->plans.len && i < SAID_MAX && s->options->verbose; i++)
+		return_probes_say(s->plans.data[i], bodies, stderr);
+}
+
 static void say_tracing(const struct session *s)
 {
 	bool all = s->tracees.scope == SCOPE_ALL;
@@ -332,6 +355,7 @@ static void say_tracing(const struct session *s)
 				command ? command : "?", strbuf_text(&objects), end);
 		}
 	}
+	say_return_probes(s);
 	if (said > SAID_MAX)
 		fprintf(stderr, "memtrace: and %zu more; Ctrl-C ends\n", said - SAID_MAX);
 	if (s->options->verbose)

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/return_probes.h"
+
+#include <string.h>
+
+#include "cli/own_heaps.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+#include "util/path.h"
+
+const char *return_probes_risk(const struct proc_maps *maps, bool is_filtered)
+{
+	const char *heap = own_heap_of(maps);
+
+	if (heap && strstr(heap, "Go"))
+		return "Go moves stacks, and crashes when it finds the probe's address "
+		       "there";
+	if (is_filtered)
+		return "it has a seccomp filter or a shadow stack, which may end it at "
+		       "the "
+		       "probe's system call or return";
+	vec_foreach (m, &maps->mappings) {
+		const char *name = path_base_name(m->path);
+
+		if (m->executable && (!strncmp(name, "libstdc++.so", 12) ||
+				      !strncmp(name, "libc++.so", 9)))
+			return "it is a C++ program: an exception that leaves the probed "
+			       "function ends it";
+	}
+	return NULL;
+}
+
+void return_probes_warn(const struct tracee *tracee, FILE *out)
+{
+	const char *risk = return_probes_risk(
+		&tracee->modules.maps, !tracee->proc || proc_is_filtered(tracee->proc));
+	_cleanup_(freep) char *command = risk ? escape_dup(tracee->command) : NULL;
+
+	if (risk)
+		fprintf(out,
+			"memtrace: warning: pid %d (%s): a return probe changes its "
+			"stack: "
+			"%s; use uprobe: if the entry of the function will do\n",
+			tracee->pid, command ? command : "?", risk);
+}
+
+void return_probes_say(const struct plan *plan, bool bodies, FILE *out)
+{
+	vec_foreach (object, &plan->objects) {
+		vec_foreach (site, &object->sites) {
+			if (!site->wants_return || !site->no_returns || !bodies)
+				continue;
+			fprintf(out, "memtrace: %s has a return probe: %s\n",
+				site->function->name, site->no_returns);
+		}
+	}
+}
