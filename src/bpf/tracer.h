@@ -91,12 +91,20 @@ struct error *tracer_create(const struct tracer_options *options,
 
 /*
  * Put probes on the sites of `plan`, for the process `pid` or, where the scope is not
- * SCOPE_PROCESSES, for all. A site that has its probe keeps it. Returns how many sites
- * could not be served in *refused (late ones, on kernels without cookies). On failure
- * nothing of this plan stays attached.
+ * SCOPE_PROCESSES, for all. A function that has its probes keeps them where they are,
+ * also when `plan` has other places for it. Returns how many sites could not be served in
+ * *refused (late ones, on kernels without cookies). On failure nothing of this plan stays
+ * attached.
  */
 struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int pid,
 			    size_t *refused) __attribute__((warn_unused_result));
+
+/*
+ * For plan_options.find_breakpoints: where this tracer has, or had, probes in the file at
+ * `path`; NULL: nowhere. `tracer` is the struct tracer. Borrowed until the next call of
+ * tracer_attach() or tracer_trace().
+ */
+const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path);
 
 /*
  * After an exec: have the probes of this process ended with the task that they were for?

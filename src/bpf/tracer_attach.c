@@ -141,10 +141,28 @@ static bool same_place(const struct attached_site *a, const struct attached_site
 	return a->file && a->file == b->file && a->offset == b->offset;
 }
 
+/* A function that has probes somewhere is not to have others. */
+static bool same_site(const struct attached_site *a, const struct attached_site *b)
+{
+	if (a->pid != b->pid)
+		return false;
+	return a->function && a->file ? a->file == b->file && a->function == b->function
+				      : same_place(a, b);
+}
+
 bool tracer_is_attached(const struct tracer *t, const struct attached_site *site)
 {
 	vec_foreach (s, &t->sites)
-		if (s->pid == site->pid && same_place(s, site))
+		if (same_site(s, site))
+			return true;
+	return false;
+}
+
+/* Two allocators of one file may have the same function. */
+static bool is_added(const struct addition *a, const struct attached_site *site)
+{
+	vec_foreach (s, &a->sites)
+		if (same_site(s, site))
 			return true;
 	return false;
 }
@@ -231,6 +249,7 @@ static struct attached_site place_of(const struct plan_site *site,
 				     struct attached_site id)
 {
 	id.offset = site->offset + (at->address - site->address);
+	id.function = 0;
 	return id;
 }
 
@@ -303,7 +322,8 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	unsigned allocator = find_allocator(t, &object->allocator);
 
 	id.offset = site->entry_offset;
-	if (tracer_is_attached(t, &id))
+	id.function = site->offset;
+	if (tracer_is_attached(t, &id) || is_added(a, &id))
 		return NULL;
 
 	unsigned number = t->features.cookies ? site_number(t, a, &id) : 0;
@@ -424,8 +444,7 @@ static struct error *attach_with(struct tracer *t, const struct attach_ops *ops,
 	if (!err && !sort_probes(a))
 		err = error_no_memory();
 	if (!err && a->count)
-		err = ops->attach(&t->attachment, pid, a->probes, a->count,
-				  t->features.cookies);
+		err = tracer_attach_probes(t, pid, a->probes, a->count);
 	return err;
 }
 
@@ -534,6 +553,7 @@ void tracer_detach(struct tracer *t)
 		t->attachment.ops->detach(&t->attachment);
 	tracer_close_programs(t);
 	vec_deinit(&t->sites);
+	tracer_close_breakpoints(t);
 	file_numbers_deinit(&t->files);
 	vec_deinit(&t->linkers.list);
 	vec_deinit(&t->libcs.list);

@@ -71,8 +71,7 @@ static struct error *watch(struct tracer *t, const struct mapped *mapped,
 		probes[i].offset = offset;
 	}
 	if (!err && offset)
-		err = t->attachment.ops->attach(&t->attachment, site.pid, probes, count,
-						t->features.cookies);
+		err = tracer_attach_probes(t, site.pid, probes, count);
 	if (!err && !vec_push(&watched->list, site))
 		err = error_no_memory();
 	return err;

@@ -98,8 +98,7 @@ struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int
 		return attach_kernel_event(t, plan->event);
 	err = collect(t, plan, pid, &a);
 	if (!err && a.probes.len)
-		err = t->attachment.ops->attach(&t->attachment, pid, a.probes.data,
-						a.probes.len, t->features.cookies);
+		err = tracer_attach_probes(t, pid, a.probes.data, a.probes.len);
 	if (err)
 		return err;
 	vec_foreach (site, &a.sites)

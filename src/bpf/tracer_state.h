@@ -53,8 +53,19 @@ enum raw_tracepoint {
 struct attached_site {
 	int pid;         /* 0: all processes */
 	uint64_t file;   /* its number; 0: it could not be opened, and is like no other */
-	uint64_t offset; /* of the entry probe in the file */
+	uint64_t offset; /* of the entry probe in the file, bytes */
+	/* The same of the function's first byte, which names the site: a later plan may
+	 * have another place for the probe, as when another tracer has come. 0: a site of
+	 * results or of an event, which has no other place. */
+	uint64_t function;
 	uint64_t meaning; /* of one that sees results, else 0 */
+};
+
+/* Where probes were ever attached in one file. They stay here when they are detached: the
+ * kernel may take the breakpoints out of memory later. */
+struct own_breakpoints {
+	uint64_t file; /* its number */
+	struct plan_breakpoints at;
 };
 
 /* Files that have probes; no offset. */
@@ -90,6 +101,7 @@ struct tracer {
 	int raw_programs[RAW_TRACEPOINTS], raw_links[RAW_TRACEPOINTS]; /* -1: none */
 	struct file_numbers files;
 	VEC(struct attached_site) sites;
+	VEC(struct own_breakpoints) breakpoints; /* of files that have a number */
 	struct learner *learner;            /* NULL: walks are by frame pointer alone */
 	struct probed_files linkers, libcs; /* the probes of changes of code */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
@@ -125,6 +137,16 @@ struct error *tracer_attach_tracepoints(struct tracer *t)
 	__attribute__((warn_unused_result));
 
 void tracer_detach(struct tracer *t);
+
+/* --- tracer_breakpoints.c --------------------------------------------------------- */
+
+/* Attach the probes by the way that is settled, as attach_ops.attach() does, and note
+ * where their breakpoints are (tracer_breakpoints()). */
+struct error *tracer_attach_probes(struct tracer *t, int pid,
+				   const struct attach_probe probes[], size_t count)
+	__attribute__((warn_unused_result));
+
+void tracer_close_breakpoints(struct tracer *t);
 
 /* --- tracer_programs.c ------------------------------------------------------------ */
 

@@ -202,6 +202,8 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 	size_t refused;
 
 	ts->tracer = tracer;
+	ts->plan_options.find_breakpoints = tracer_breakpoints;
+	ts->plan_options.breakpoints_arg = tracer;
 	for (size_t i = 0; i < count && !err; i++) {
 		struct tracee *t = ts->scope == SCOPE_ALL ? NULL : ts->list.data[i];
 

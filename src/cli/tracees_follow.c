@@ -26,6 +26,9 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 /* The probes see an exec at most this long after the kernel has told of it. */
 #define EXEC_WAIT_MS 100
 
+/* What plan_more() says where a process has lost its probes. */
+static const char probed_anew[] = "is probed anew in";
+
 /* So long after the kernel has told of a thread's end it may still have to be done. */
 #define END_WAIT_MS 1000
 #define END_MIN_MS  50
@@ -98,16 +101,23 @@ static size_t count_untold(const struct plan_object *object)
 	return n;
 }
 
-/* Where its first thread has ended probes do not come to newly mapped files by
- * themselves.
- */
-static struct error *hold_probes(struct tracees *ts, const struct tracee *t)
+/* Its probes have ended with its first thread: let the next plan be of all its files. */
+static void plan_anew(struct tracees *ts, struct tracee *t)
 {
-	enum tracer_probes probes;
+	tracees_note(ts, t,
+		     "has lost its first thread and with it its probes, which are set "
+		     "anew: some allocations and frees were missed");
+	proc_maps_deinit(&t->planned);
+}
 
-	return living_has_lost_first(t->pid)
-		       ? tracer_lost_first(ts->tracer, t->pid, &probes)
-		       : NULL;
+/* Where its first thread has ended probes do not come to newly mapped files by
+ * themselves. */
+static struct error *hold_probes(struct tracees *ts, const struct tracee *t,
+				 enum tracer_probes *ret)
+{
+	*ret = TRACER_PROBES_STAY;
+	return living_has_lost_first(t->pid) ? tracer_lost_first(ts->tracer, t->pid, ret)
+					     : NULL;
 }
 
 /* Files that it has mapped since may hold an allocator. `what` says in one word or two
@@ -116,8 +126,13 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t, const char 
 {
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	size_t refused = 0, sites;
-	struct error *err = hold_probes(ts, t);
+	enum tracer_probes probes;
+	struct error *err = hold_probes(ts, t, &probes);
 
+	if (!err && probes == TRACER_PROBES_ENDED) {
+		plan_anew(ts, t);
+		what = probed_anew;
+	}
 	if (!err)
 		err = tracee_plan(t, &ts->plan_options, &plan);
 	if (err)
@@ -284,11 +299,8 @@ static struct error *follow_first(struct tracees *ts, struct tracee *t)
 	}
 	if (err || probes != TRACER_PROBES_ENDED)
 		return err;
-	tracees_note(ts, t,
-		     "has lost its first thread and with it its probes, which are set "
-		     "anew: some allocations and frees were missed");
-	proc_maps_deinit(&t->planned);
-	return plan_more(ts, t, "is probed anew in");
+	plan_anew(ts, t);
+	return plan_more(ts, t, probed_anew);
 }
 
 static void on_event(void *arg, const struct watch_event *event)

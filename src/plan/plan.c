@@ -182,11 +182,16 @@ static struct error *fill(struct plan_object *object, const struct plan_options 
 					 .no_return_probes = options->no_return_probes};
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	_cleanup_(site_code_closep) struct site_code *code = NULL;
-	struct error *err = elf_file_open(object->allocator.open_path, &file);
+	const char *path = object->allocator.open_path;
+	struct error *err = elf_file_open(path, &file);
+	struct site_target here = *on;
 
 	if (err)
 		return error_prefix(err, "allocator %s", object->allocator.module_path);
-	err = site_code_open(file, &object->allocator, on, &how, &code);
+	if (options->find_breakpoints)
+		here.breakpoints =
+			options->find_breakpoints(options->breakpoints_arg, path);
+	err = site_code_open(file, &object->allocator, &here, &how, &code);
 	if (err)
 		return err;
 	/* A function that is asked for by name goes before its aliases. */

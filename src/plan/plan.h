@@ -19,6 +19,11 @@
 #include "util/error.h"
 #include "util/vec.h"
 
+/* Offsets in one file, bytes, where the caller has breakpoints. */
+struct plan_breakpoints {
+	VEC(uint64_t) offsets;
+};
+
 struct plan_options {
 	const char *library; /* look in this file only; NULL: detect */
 	const char
@@ -37,6 +42,14 @@ struct plan_options {
 	const struct proc_maps *known;
 	bool unmapped; /* of plan_build_for(): no process has the files mapped yet, and
 			  so none can have changed their text in its memory */
+	/*
+	 * The caller's own breakpoints in the file at `path`; NULL: it has none. An int3
+	 * there counts as the file's byte, in every process: the kernel puts breakpoints
+	 * into a new program before we look at it. The result is borrowed until the plan
+	 * is built. The function itself is NULL when nothing is probed yet.
+	 */
+	const struct plan_breakpoints *(*find_breakpoints)(void *arg, const char *path);
+	void *breakpoints_arg;
 };
 
 /* One function to be probed. */

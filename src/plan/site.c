@@ -85,19 +85,34 @@ static uint8_t *read_code(struct elf_file *file, const struct elf_symbol *symbol
 
 /* --- the text in memory ------------------------------------------------------------- */
 
-/* Why the bytes at `address` in the target are no good; NULL: they are `code`. */
-static const char *compare_at(const struct proc *proc, uint64_t address,
-			      const uint8_t *code, size_t size)
+static bool is_ours(const struct site_target *target, uint64_t file_offset)
+{
+	if (!target->breakpoints)
+		return false;
+	vec_foreach (offset, &target->breakpoints->offsets)
+		if (*offset == file_offset)
+			return true;
+	return false;
+}
+
+/* Why the bytes at `address` in the target, `file_offset` in the file, are no good; NULL:
+ * they are `code`. */
+static const char *compare_at(const struct site_target *target, uint64_t address,
+			      uint64_t file_offset, const uint8_t *code, size_t size)
 {
 	uint8_t memory[FLOW_CODE_MAX];
 
-	if (size > sizeof(memory) || !living_read(proc->pid, address, memory, size))
+	if (size > sizeof(memory) ||
+	    !living_read(target->proc->pid, address, memory, size))
 		return FIRST ": text in memory cannot be read";
-	for (size_t i = 0; i < size; i++)
-		if (memory[i] != code[i])
-			return memory[i] == TRAP
-				       ? FIRST ": another tracer's probe is in the way"
-				       : FIRST ": text in memory differs from the file";
+	for (size_t i = 0; i < size; i++) {
+		if (memory[i] == code[i])
+			continue;
+		if (memory[i] != TRAP)
+			return FIRST ": text in memory differs from the file";
+		if (!is_ours(target, file_offset + i))
+			return FIRST ": another tracer's probe is in the way";
+	}
 	return NULL;
 }
 
@@ -120,8 +135,8 @@ static const char *compare_text(const struct site_target *target,
 		    file_offset - m->file_offset > m->end - m->start ||
 		    size > m->end - m->start - (file_offset - m->file_offset))
 			continue;
-		why = compare_at(target->proc, m->start + (file_offset - m->file_offset),
-				 code, size);
+		why = compare_at(target, m->start + (file_offset - m->file_offset),
+				 file_offset, code, size);
 		if (why)
 			break;
 	}

@@ -12,10 +12,13 @@
 #include "target/proc.h"
 
 /* Who has the file mapped. Without, every probe sits on a function's first instruction:
- * a place inside is trusted only where the target's memory has the file's bytes. */
+ * a place inside is trusted only where the target's memory has the file's bytes, or
+ * breakpoints of ours. */
 struct site_target {
 	const struct proc *proc; /* or NULL */
 	const struct proc_maps *maps;
+	/* In the file that is placed, plan_options.find_breakpoints(); NULL: none. */
+	const struct plan_breakpoints *breakpoints;
 	bool unmapped; /* nobody has: then the file is all there is */
 };
 

@@ -98,6 +98,8 @@ int main(int argc, char *argv[])
 		section_report(has_peer);
 	if (is_wanted(argc, argv, "pairs"))
 		section_pairs(has_peer);
+	if (is_wanted(argc, argv, "follow"))
+		section_follow();
 	if (is_wanted(argc, argv, "growth"))
 		section_growth();
 	if (is_wanted(argc, argv, "stacks"))

@@ -29,17 +29,29 @@
 
 /* --- the target ------------------------------------------------------------------- */
 
+static void await_target(struct target *target)
+{
+	char line[128];
+
+	child_read_line(&target->child, START_TIMEOUT_S, line, sizeof(line));
+	if (sscanf(line, "malloc %" SCNx64 " munmap %" SCNx64, &target->malloc_address,
+		   &target->munmap_address) != 2)
+		die("the target said \"%s\"", line);
+}
+
 struct target target_start(void)
 {
 	const char *const argv[] = {TARGET_BINARY, NULL};
 	struct target target = {.child = child_start(argv)};
-	char line[128];
 
-	child_read_line(&target.child, START_TIMEOUT_S, line, sizeof(line));
-	if (sscanf(line, "malloc %" SCNx64 " munmap %" SCNx64, &target.malloc_address,
-		   &target.munmap_address) != 2)
-		die("the target said \"%s\"", line);
+	await_target(&target);
 	return target;
+}
+
+void target_exec(struct target *target)
+{
+	child_send(&target->child, "exec");
+	await_target(target);
 }
 
 void target_stop(struct target *target)

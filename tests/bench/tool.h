@@ -27,6 +27,8 @@ struct target {
 };
 
 struct target target_start(void);
+/* It executes its program again. */
+void target_exec(struct target *target);
 void target_stop(struct target *target);
 /* The ns of a pair of malloc and free, as the target measured it. */
 double target_pairs(struct target *target, unsigned long count, unsigned depth);

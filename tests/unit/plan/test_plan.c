@@ -21,19 +21,26 @@
 DEFINE_CLEANUP(struct proc *, proc_close);
 DEFINE_CLEANUP(struct plan *, plan_destroy);
 
-static struct error *build(int pid, const char *library, bool mappings, struct plan **ret)
+static struct error *build_on(int pid, const struct plan_options *options,
+			      struct plan **ret)
 {
-	const struct plan_options options = {.library = library, .mappings = mappings};
 	_cleanup_(proc_closep) struct proc *proc = NULL;
 	struct proc_maps maps;
 
 	REQUIRE(!proc_open(pid, &proc));
 	REQUIRE(!proc_read_maps(proc, &maps));
 
-	struct error *err = plan_build(proc, &maps, &options, ret);
+	struct error *err = plan_build(proc, &maps, options, ret);
 
 	proc_maps_deinit(&maps);
 	return err;
+}
+
+static struct error *build(int pid, const char *library, bool mappings, struct plan **ret)
+{
+	const struct plan_options options = {.library = library, .mappings = mappings};
+
+	return build_on(pid, &options, ret);
 }
 
 /* The plan for the file at `path`, shown as `shown`. */
@@ -304,6 +311,110 @@ static void text_in_memory(void)
 		CHECK_INT(site->sp_delta, 0);
 	}
 	close(fd);
+	child_end(&child);
+}
+
+/* All places of a plan of one object. */
+static void list_places(const struct plan *plan, struct plan_breakpoints *ret)
+{
+	vec_foreach (site, &only(plan)->sites) {
+		REQUIRE(vec_push(&ret->offsets, site->entry_offset));
+		if (site->wants_return)
+			REQUIRE(vec_push(&ret->offsets, site->return_offset));
+		for (size_t i = 0; i < site->body.count; i++)
+			REQUIRE(vec_push(&ret->offsets,
+					 site->offset + site->body.sites[i].delta));
+		vec_foreach (at, &site->returns.list)
+			REQUIRE(vec_push(&ret->offsets,
+					 site->offset + (at->address - site->address)));
+	}
+}
+
+static const struct plan_breakpoints *find_places(void *arg, const char *path)
+{
+	const struct plan_breakpoints *places = arg;
+
+	CHECK(access(path, R_OK) == 0);
+	return places->offsets.len ? places : NULL;
+}
+
+static void put_byte(const struct child *child, uint64_t address, unsigned char byte)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", child->pid);
+
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	REQUIRE(pwrite(fd, &byte, 1, (off_t)address) == 1);
+	close(fd);
+}
+
+/* How many sites have other places in the second plan. */
+static unsigned count_moved(const struct plan *plan, const struct plan *again)
+{
+	unsigned moved = 0;
+
+	REQUIRE(only(plan)->sites.len == only(again)->sites.len);
+	for (size_t i = 0; i < only(plan)->sites.len; i++) {
+		const struct plan_site *a = &only(plan)->sites.data[i],
+				       *b = &only(again)->sites.data[i];
+
+		CHECK(a->function == b->function);
+		moved += a->entry_offset != b->entry_offset ||
+			 a->return_offset != b->return_offset ||
+			 a->sp_delta != b->sp_delta || a->body.count != b->body.count ||
+			 a->returns.list.len != b->returns.list.len ||
+			 strcmp(a->reason, b->reason) != 0;
+	}
+	return moved;
+}
+
+/* With our own breakpoints in memory, as in a program that a traced process executes, the
+ * plan is the same as without. */
+static void own_breakpoints(void)
+{
+	struct child child = child_cat("/bin/cat");
+	struct plan_breakpoints places = {0};
+	const struct plan_options options = {.mappings = true,
+					     .find_breakpoints = find_places,
+					     .breakpoints_arg = &places};
+	_cleanup_(plan_destroyp) struct plan *plan = NULL, *again = NULL, *other = NULL,
+					     *differs = NULL;
+	const struct plan_site *inside = NULL;
+
+	REQUIRE(!build_on(child.pid, &options, &plan));
+	list_places(plan, &places);
+
+	/* From offsets in the file to addresses. */
+	uint64_t base = only(plan)->allocator.module_start +
+			only(plan)->sites.data[0].address -
+			only(plan)->sites.data[0].offset;
+
+	vec_foreach (offset, &places.offsets)
+		put_byte(&child, base + *offset, 0xcc);
+	REQUIRE(!build_on(child.pid, &options, &again));
+	CHECK_INT(count_moved(plan, again), 0);
+
+	vec_foreach (site, &only(plan)->sites)
+		if (site->entry_offset != site->offset && !site->body.count)
+			inside = site;
+	if (!inside) {
+		printf("     no function with a place inside\n");
+	} else {
+		/* A breakpoint of somebody else. */
+		put_byte(&child, base + inside->offset, 0xcc);
+		REQUIRE(!build_on(child.pid, &options, &other));
+		CHECK_INT(count_moved(plan, other), 1);
+		CHECK_CONTAINS(site_of(other, inside->function->name)->reason,
+			       "another tracer's probe");
+		/* Not a breakpoint at all, at a place of ours. */
+		put_byte(&child, base + inside->entry_offset, 0x06);
+		REQUIRE(!build_on(child.pid, &options, &differs));
+		CHECK(count_moved(plan, differs) >= 1);
+	}
+	vec_deinit(&places.offsets);
 	child_end(&child);
 }
 
@@ -643,6 +754,7 @@ int main(void)
 	RUN(offsets_are_where_the_code_is);
 #if defined(__x86_64__)
 	RUN(text_in_memory);
+	RUN(own_breakpoints);
 	RUN(made_code);
 #endif
 	RUN(aliases_and_indirect_functions);

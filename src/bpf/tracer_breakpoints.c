@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where the breakpoints are that this tracer's probes have put into memory. */
+#include <string.h>
+
+#include "bpf/tracer_state.h"
+#include "util/cleanup.h"
+
+static struct plan_breakpoints *find_file(struct tracer *t, uint64_t file)
+{
+	vec_foreach (own, &t->breakpoints)
+		if (own->file == file)
+			return &own->at;
+	return NULL;
+}
+
+static bool note(struct tracer *t, uint64_t file, uint64_t offset)
+{
+	struct plan_breakpoints *at = find_file(t, file);
+
+	if (!at) {
+		if (!vec_push(&t->breakpoints, ((struct own_breakpoints){.file = file})))
+			return false;
+		at = &t->breakpoints.data[t->breakpoints.len - 1].at;
+	}
+	vec_foreach (known, &at->offsets)
+		if (*known == offset)
+			return true;
+	return vec_push(&at->offsets, offset);
+}
+
+static struct error *note_all(struct tracer *t, const struct attach_probe probes[],
+			      size_t count)
+{
+	uint64_t file = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_same = i && !strcmp(probes[i].path, probes[i - 1].path);
+		struct error *err =
+			is_same ? NULL
+				: file_numbers_get(&t->files, probes[i].path, &file);
+
+		if (err)
+			return err;
+		if (file && !note(t, file, probes[i].offset))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+struct error *tracer_attach_probes(struct tracer *t, int pid,
+				   const struct attach_probe probes[], size_t count)
+{
+	struct attachment *attachment = &t->attachment;
+	struct error *err = attachment->ops->attach(attachment, pid, probes, count,
+						    t->features.cookies);
+
+	return err ? err : note_all(t, probes, count);
+}
+
+const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path)
+{
+	struct tracer *t = tracer;
+	uint64_t file;
+	struct error *err = file_numbers_get(&t->files, path, &file);
+	bool is_known = !err && file;
+
+	/* Without memory its functions look changed; they keep their probes. */
+	error_destroy(err);
+	return is_known ? find_file(t, file) : NULL;
+}
+
+void tracer_close_breakpoints(struct tracer *t)
+{
+	vec_foreach (own, &t->breakpoints)
+		vec_deinit(&own->at.offsets);
+	vec_deinit(&t->breakpoints);
+}

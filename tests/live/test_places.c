@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Each place has one probe, whatever the process does: after an exec, a fork or a
+ * dlopen() the breakpoints in an allocator's text are at the same bytes as after a fresh
+ * attach.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/family.h"
+
+#define TIMEOUT_S   30
+#define CHANGES_MAX 256
+#define TRAP        0xcc /* int3, what a uprobe is in memory on x86 */
+
+/* An exec is acted upon at most 100 ms after it was heard of. */
+#define SETTLE_S 0.3
+
+/* Time for the tracers of others to end. */
+#define UNTOUCHED_S 60
+
+static struct probes *probes_before;
+
+/* --- text in memory ----------------------------------------------------------------- */
+
+/* Where text in memory differs from its file, by file offset, in ascending order. */
+struct changes {
+	uint64_t offset[CHANGES_MAX];
+	size_t count;
+};
+
+/* One line of /proc/PID/maps. */
+struct mapping {
+	unsigned long start, end, file_offset;
+	char access[8], path[512];
+};
+
+/* The next executable mapping of a file by this base name; false: there is no more. */
+static bool next_text(FILE *maps, const char *name, struct mapping *ret)
+{
+	char line[1024];
+
+	while (fgets(line, sizeof(line), maps)) {
+		const char *base;
+
+		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %511s", &ret->start, &ret->end,
+			   ret->access, &ret->file_offset, ret->path) != 5)
+			continue;
+		base = strrchr(ret->path, '/');
+		if (base && !strcmp(base + 1, name) && strchr(ret->access, 'x'))
+			return true;
+	}
+	return false;
+}
+
+static FILE *open_maps(pid_t pid)
+{
+	char path[64];
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	REQUIRE(maps);
+	return maps;
+}
+
+static void compare_text(int memory, const struct mapping *m, struct changes *ret)
+{
+	size_t size = m->end - m->start;
+	unsigned char *here = malloc(size), *there = malloc(size);
+	int file = open(m->path, O_RDONLY | O_CLOEXEC);
+	ssize_t in_file;
+
+	REQUIRE(here && there && file >= 0);
+	REQUIRE(pread(memory, here, size, (off_t)m->start) == (ssize_t)size);
+	in_file = pread(file, there, size, (off_t)m->file_offset);
+	REQUIRE(in_file > 0);
+	for (size_t i = 0; i < (size_t)in_file; i++) {
+		if (here[i] == there[i])
+			continue;
+		REQUIRE(ret->count < CHANGES_MAX);
+		ret->offset[ret->count++] = m->file_offset + i;
+#if defined(__x86_64__)
+		CHECK_INT(here[i], TRAP);
+#endif
+	}
+	close(file);
+	free(here);
+	free(there);
+}
+
+/* What is changed in the file that the process has mapped by this base name. */
+static struct changes find_changes(pid_t pid, const char *name)
+{
+	struct changes ret = {.count = 0};
+	struct mapping m;
+	FILE *maps = open_maps(pid);
+	char path[64];
+	unsigned mapped = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+
+	int memory = open(path, O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(memory >= 0);
+	for (; next_text(maps, name, &m); mapped++)
+		compare_text(memory, &m, &ret);
+	REQUIRE(mapped);
+	close(memory);
+	fclose(maps);
+	return ret;
+}
+
+/* --- functions of libc -------------------------------------------------------------- */
+
+static const char *const functions[] = {
+	"malloc",   "free",   "calloc",        "realloc",        "reallocarray",
+	"memalign", "valloc", "aligned_alloc", "posix_memalign", "pvalloc",
+	"mmap",     "munmap", "mremap",
+};
+
+#define FUNCTIONS (sizeof(functions) / sizeof(*functions))
+
+/* Code of one function of libc, as file offsets; the test has mapped the same file. */
+struct range {
+	uint64_t start, end;
+};
+
+static struct range find_function(const char *name)
+{
+	uintptr_t at = (uintptr_t)dlsym(RTLD_DEFAULT, name);
+	FILE *maps = open_maps(getpid());
+	struct range ret = {0, 0};
+	ElfW(Sym) * symbol;
+	struct mapping m;
+	Dl_info info;
+
+	REQUIRE(at);
+	REQUIRE(dladdr1((void *)at, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol);
+	while (next_text(maps, "libc.so.6", &m))
+		if (m.start <= at && at < m.end)
+			ret.start = at - m.start + m.file_offset;
+	REQUIRE(ret.start);
+	ret.end = ret.start + symbol->st_size;
+	fclose(maps);
+	return ret;
+}
+
+static unsigned count_in(const struct changes *changes, struct range range)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < changes->count; i++)
+		n += changes->offset[i] >= range.start && changes->offset[i] < range.end;
+	return n;
+}
+
+static void print(const char *what, const struct changes *changes)
+{
+	fprintf(stderr, "  %s:", what);
+	for (size_t i = 0; i < changes->count; i++)
+		fprintf(stderr, " %#lx", (unsigned long)changes->offset[i]);
+	fputc('\n', stderr);
+}
+
+static void check_same(const struct changes *now, const struct changes *fresh,
+		       const char *when)
+{
+	bool same = now->count == fresh->count &&
+		    !memcmp(now->offset, fresh->offset, now->count * sizeof(uint64_t));
+
+	CHECK(fresh->count > 0);
+	CHECK(same);
+	if (same)
+		return;
+	fprintf(stderr, "  %s\n", when);
+	print("now", now);
+	print("at a fresh attach", fresh);
+}
+
+/* The same function by function, which says where the fault is. */
+static void check_libc(pid_t pid, const struct changes *fresh, const char *when)
+{
+	const struct changes now = find_changes(pid, "libc.so.6");
+
+	for (size_t i = 0; i < FUNCTIONS; i++) {
+		struct range range = find_function(functions[i]);
+
+		check_state.checks++;
+		if (count_in(&now, range) != count_in(fresh, range))
+			CHECK_FAIL("%s: %s has %u probes, %u at a fresh attach", when,
+				   functions[i], count_in(&now, range),
+				   count_in(fresh, range));
+	}
+	check_same(&now, fresh, when);
+}
+
+static void check_library(pid_t pid, const char *path, const struct changes *fresh,
+			  const char *when)
+{
+	const struct changes now = find_changes(pid, strrchr(path, '/') + 1);
+
+	check_same(&now, fresh, when);
+}
+
+/* --- memtrace ----------------------------------------------------------------------- */
+
+/* Until memtrace has said `text` so many times. */
+static void await_said(struct live_process *memtrace, const char *text, unsigned times)
+{
+	double until_s = live_now_s() + TIMEOUT_S;
+
+	for (;;) {
+		const char *at = live_stderr(memtrace);
+		unsigned n = 0;
+
+		while ((at = strstr(at, text))) {
+			at += strlen(text);
+			n++;
+		}
+		if (n >= times)
+			return;
+		if (live_now_s() > until_s)
+			live_fail("not said %u times: %s: %s", times, text,
+				  live_stderr(memtrace));
+		live_sleep(0.01);
+	}
+}
+
+/* Until it has acted upon all that has happened: it does so before each report. */
+static void settle(struct live_process *memtrace)
+{
+	json_decref(memtrace_report(memtrace));
+	live_sleep(SETTLE_S);
+	json_decref(memtrace_report(memtrace));
+}
+
+static pid_t await_ready(struct live_process *target)
+{
+	json_t *ready = live_read_json(target, TIMEOUT_S);
+	pid_t pid;
+
+	REQUIRE(ready);
+	pid = (pid_t)live_int(ready, "ready");
+	json_decref(ready);
+	return pid;
+}
+
+/* Other tracers of all processes would have breakpoints in ours, too. */
+static void await_untouched(pid_t pid)
+{
+	double until_s = live_now_s() + UNTOUCHED_S;
+
+	while (find_changes(pid, "libc.so.6").count) {
+		if (live_now_s() > until_s)
+			live_fail("another tracer is at work: run this test alone");
+		live_sleep(0.1);
+	}
+}
+
+/* What a fresh attach changes in libc, and in LOADED_MALLOC where that is mapped. */
+static void attach_afresh(const char *options, struct changes *libc,
+			  struct changes *loaded)
+{
+	struct live_process *target = family_start(NULL), *memtrace;
+	pid_t pid = live_pid(target);
+
+	oracle_do(target, "load %s 1 16", LOADED_MALLOC);
+	await_untouched(pid);
+	memtrace = memtrace_with("--pid %d %s", (int)pid, options);
+	memtrace_await(memtrace);
+	*libc = find_changes(pid, "libc.so.6");
+	CHECK(count_in(libc, find_function("malloc")) > 0);
+	CHECK(count_in(libc, find_function("free")) > 0);
+	if (loaded)
+		*loaded = find_changes(pid, strrchr(LOADED_MALLOC, '/') + 1);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+	/* Else the next one would find them, and keep its distance. */
+	REQUIRE(probes_gone(probes_before));
+}
+
+/* Each call is counted once. */
+static void check_calls(struct live_process *target, struct live_process *memtrace)
+{
+	json_t *before = memtrace_report(memtrace), *after;
+
+	oracle_do(target, "keep 100 24");
+	oracle_do(target, "drop 50");
+	after = memtrace_report(memtrace);
+	CHECK_INT(live_int(after, "heap.totals.allocations") -
+			  live_int(before, "heap.totals.allocations"),
+		  100);
+	CHECK_INT(live_int(after, "heap.totals.frees") -
+			  live_int(before, "heap.totals.frees"),
+		  50);
+	CHECK_INT(live_int(after, "heap.totals.frees_unknown") -
+			  live_int(before, "heap.totals.frees_unknown"),
+		  0);
+	CHECK_INT(compare_losses(after, NULL), 0);
+	json_decref(before);
+	json_decref(after);
+}
+
+/* --- exec --------------------------------------------------------------------------- */
+
+static const char *const ways[] = {
+	"--unwind auto", "--follow-forks", "--unwind fp",
+	"--attach perf", "--mappings",     "--mappings --follow-forks",
+};
+
+#define WAYS (sizeof(ways) / sizeof(*ways))
+
+static void execs(const char *options)
+{
+	const char *const command[] = {FAMILY_BINARY, FAMILY_BINARY, NULL};
+	struct live_process *target, *memtrace;
+	struct changes fresh;
+	pid_t pid;
+
+	attach_afresh(options, &fresh, NULL);
+	target = family_start(command);
+	pid = live_pid(target);
+	memtrace = memtrace_with("--pid %d %s", (int)pid, options);
+	memtrace_await(memtrace);
+	check_libc(pid, &fresh, "attached");
+	for (unsigned i = 1; i <= 2; i++) {
+		live_send(target, "exec");
+		CHECK_INT(await_ready(target), pid);
+		await_said(memtrace, "executed another program", i);
+		settle(memtrace);
+		check_libc(pid, &fresh, i == 1 ? "after an exec" : "after two");
+		check_calls(target, memtrace);
+	}
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
+static void after_an_exec(void)
+{
+	for (size_t i = 0; i < WAYS; i++)
+		execs(ways[i]);
+	CHECK(probes_gone(probes_before));
+}
+
+/* The probes of one process end with its main thread, and are set anew. */
+static void execs_in_a_thread(const char *options)
+{
+	const char *const command[] = {FAMILY_BINARY, NULL};
+	struct live_process *target, *memtrace;
+	struct changes fresh;
+	pid_t pid;
+
+	attach_afresh(options, &fresh, NULL);
+	target = family_start(command);
+	pid = live_pid(target);
+	memtrace = memtrace_with("--pid %d %s", (int)pid, options);
+	memtrace_await(memtrace);
+	live_send(target, "texec");
+	CHECK_INT(await_ready(target), pid);
+	await_said(memtrace, "executed another program", 1);
+	settle(memtrace);
+	check_libc(pid, &fresh, "after an exec in a thread");
+	check_calls(target, memtrace);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
+static void after_an_exec_in_a_thread(void)
+{
+	for (size_t i = 0; i < WAYS; i++)
+		execs_in_a_thread(ways[i]);
+	CHECK(probes_gone(probes_before));
+}
+
+/* --- fork --------------------------------------------------------------------------- */
+
+/* A shell that waits for a line and executes FAMILY_BINARY in a child. */
+static struct live_process *start_shell(void)
+{
+	const char *const argv[] = {"sh", "-c",
+				    "echo '{\"ready\": true}'; read go; " FAMILY_BINARY
+				    " " FAMILY_BINARY "; exit 0",
+				    NULL};
+	struct live_process *shell = live_start(argv);
+
+	json_decref(live_read_json(shell, TIMEOUT_S));
+	return shell;
+}
+
+/* The one child of a process. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	FILE *file;
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	file = fopen(path, "re");
+	REQUIRE(file);
+	REQUIRE(fscanf(file, "%d", &child) == 1);
+	fclose(file);
+	return child;
+}
+
+static void forks(const char *options)
+{
+	struct live_process *shell, *memtrace;
+	struct changes fresh, loaded;
+	pid_t pid, child;
+
+	attach_afresh(options, &fresh, &loaded);
+	shell = start_shell();
+	memtrace = memtrace_with("--pid %d %s", (int)live_pid(shell), options);
+	memtrace_await(memtrace);
+	live_send(shell, "go");
+	pid = await_ready(shell);
+	settle(memtrace);
+	check_libc(live_pid(shell), &fresh, "a child has executed a program");
+	check_libc(pid, &fresh, "in a child that has executed a program");
+	check_calls(shell, memtrace);
+	/* Its children stay. */
+	oracle_do(shell, "nest");
+	settle(memtrace);
+	child = child_of(pid);
+	check_libc(child, &fresh, "in a child");
+	check_libc(child_of(child), &fresh, "in a child of it");
+	oracle_do(shell, "reap");
+	oracle_do(shell, "load %s 1 16", LOADED_MALLOC);
+	settle(memtrace);
+	check_library(pid, LOADED_MALLOC, &loaded, "loaded by the child");
+	live_send(shell, "exec");
+	CHECK_INT(await_ready(shell), pid);
+	settle(memtrace);
+	check_libc(pid, &fresh, "in a child that has executed two programs");
+	oracle_do(shell, "load %s 1 16", LOADED_MALLOC);
+	settle(memtrace);
+	check_libc(pid, &fresh, "the child has loaded a library again");
+	check_library(pid, LOADED_MALLOC, &loaded, "loaded by the child again");
+	check_calls(shell, memtrace);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(shell);
+}
+
+static void after_a_fork(void)
+{
+	forks("--follow-forks --unwind auto");
+	forks("--follow-forks --unwind fp");
+	forks("--follow-forks --attach perf");
+	CHECK(probes_gone(probes_before));
+}
+
+/* --- dlopen ------------------------------------------------------------------------- */
+
+static void loads(const char *options)
+{
+	const char *const command[] = {FAMILY_BINARY, NULL};
+	struct live_process *a, *b, *memtrace;
+	struct changes fresh, loaded;
+
+	attach_afresh(options, &fresh, &loaded);
+	a = family_start(command);
+	b = family_start(command);
+	memtrace = memtrace_with("--pid %d,%d %s", (int)live_pid(a), (int)live_pid(b),
+				 options);
+	memtrace_await(memtrace);
+	for (int i = 0; i < 2; i++) {
+		oracle_do(a, "load %s 1 16", LOADED_MALLOC);
+		settle(memtrace);
+		check_library(live_pid(a), LOADED_MALLOC, &loaded, "loaded");
+		check_libc(live_pid(a), &fresh, "a library is loaded");
+		oracle_do(b, "load %s 1 16", LOADED_MALLOC);
+		settle(memtrace);
+		check_library(live_pid(b), LOADED_MALLOC, &loaded, "loaded by both");
+		oracle_do(a, "unload");
+		oracle_do(b, "unload");
+	}
+	live_send(b, "exec");
+	CHECK_INT(await_ready(b), live_pid(b));
+	oracle_do(b, "load %s 1 16", LOADED_MALLOC);
+	settle(memtrace);
+	check_library(live_pid(b), LOADED_MALLOC, &loaded, "loaded after an exec");
+	check_libc(live_pid(a), &fresh, "the other has executed a program");
+	check_libc(live_pid(b), &fresh, "after an exec of one of two");
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(a);
+	live_destroy(b);
+}
+
+static void after_a_dlopen(void)
+{
+	for (size_t i = 0; i < WAYS; i++)
+		loads(ways[i]);
+	CHECK(probes_gone(probes_before));
+}
+
+/* --- breakpoints that others want --------------------------------------------------- */
+
+/* The first one's memory is not there any more when it has ended. */
+static pid_t last_thread(pid_t pid)
+{
+	char path[64];
+	pid_t last = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	REQUIRE(dir);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		last = atoi(entry->d_name) > last ? atoi(entry->d_name) : last;
+	closedir(dir);
+	return last;
+}
+
+/* With perf events the probes of a process whose first thread has ended are breakpoints
+ * in all processes: another one finds them in what it loads. */
+static void with_breakpoints_for_another_process(void)
+{
+	static const char options[] = "--attach perf --unwind fp";
+	const char *const command[] = {FAMILY_BINARY, NULL};
+	const char *const headless[] = {HEADLESS_BINARY, "stay", NULL};
+	struct live_process *a = live_start(headless), *b, *memtrace;
+	struct changes fresh, loaded;
+
+	json_decref(live_read_json(a, TIMEOUT_S));
+	attach_afresh(options, &fresh, &loaded);
+	b = family_start(command);
+	memtrace = memtrace_with("--pid %d,%d %s", (int)live_pid(a), (int)live_pid(b),
+				 options);
+	memtrace_await(memtrace);
+	oracle_do(a, "load %s", LOADED_MALLOC);
+	settle(memtrace);
+	oracle_do(a, "leave");
+	REQUIRE(live_wait_stderr(memtrace, "is probed anew in", TIMEOUT_S));
+	settle(memtrace);
+	check_libc(last_thread(live_pid(a)), &fresh, "probed anew");
+	check_library(last_thread(live_pid(a)), LOADED_MALLOC, &loaded, "probed anew");
+	oracle_do(b, "load %s 1 16", LOADED_MALLOC);
+	settle(memtrace);
+	check_library(live_pid(b), LOADED_MALLOC, &loaded, "others want breakpoints");
+	live_send(b, "exec");
+	CHECK_INT(await_ready(b), live_pid(b));
+	settle(memtrace);
+	check_libc(live_pid(b), &fresh, "others want breakpoints, after an exec");
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(a);
+	live_destroy(b);
+	CHECK(probes_gone(probes_before));
+}
+
+/* A second tracer keeps its distance from breakpoints that are not its own. Those keep
+ * their places all the same, also in programs that are executed now. */
+static void beside_another_tracer(void)
+{
+	static const char options[] = "--follow-forks --unwind fp";
+	struct live_process *shell, *family, *one, *other;
+	struct changes fresh, both;
+	pid_t pid;
+
+	attach_afresh(options, &fresh, NULL);
+	shell = start_shell();
+	family = family_start(NULL);
+	one = memtrace_with("--pid %d %s", (int)live_pid(shell), options);
+	memtrace_await(one);
+	other = memtrace_with("--pid %d %s", (int)live_pid(family), options);
+	memtrace_await(other);
+	both = find_changes(live_pid(shell), "libc.so.6");
+	live_send(shell, "go");
+	pid = await_ready(shell);
+	settle(one);
+	check_libc(pid, &both, "beside another tracer");
+	live_send(shell, "exec");
+	CHECK_INT(await_ready(shell), pid);
+	settle(one);
+	check_libc(pid, &both, "beside another tracer, after an exec");
+	check_libc(live_pid(family), &both, "beside another tracer");
+	check_calls(shell, one);
+	json_decref(memtrace_stop(other));
+	check_libc(pid, &fresh, "another tracer has gone");
+	check_calls(shell, one);
+	json_decref(memtrace_stop(one));
+	live_destroy(shell);
+	live_destroy(family);
+	CHECK(probes_gone(probes_before));
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	RUN(after_an_exec);
+	RUN(after_an_exec_in_a_thread);
+	RUN(after_a_fork);
+	RUN(after_a_dlopen);
+	RUN(with_breakpoints_for_another_process);
+	RUN(beside_another_tracer);
+	probes_destroy(probes_before);
+	return check_done();
+}
