@@ -95,25 +95,55 @@ static bool is_ours(const struct site_target *target, uint64_t file_offset)
 	return false;
 }
 
+/* Does an instruction begin at code[at]? One does at code[0]. */
+static bool is_boundary(const uint8_t *code, size_t size, size_t at)
+{
+	size_t offset = 0;
+	struct insn insn = {.length = 1};
+
+	while (offset < at && insn.length) {
+		insn_decode(code + offset, size - offset, &insn);
+		offset += insn.length;
+	}
+	return offset == at;
+}
+
+/*
+ * May the byte in memory be another? A breakpoint is there, ours or somebody's, if it is
+ * the first of an instruction: whoever put it there executes what the file has.
+ */
+static const char *judge_byte(const struct site_target *target, uint64_t file_offset,
+			      const uint8_t *code, size_t size, size_t at, uint8_t byte)
+{
+	if (byte != TRAP)
+		return FIRST ": text in memory differs from the file";
+	if (is_ours(target, file_offset + at))
+		return NULL;
+	if (!is_boundary(code, size, at))
+		return FIRST ": a breakpoint is in the middle of an instruction";
+	return proc_is_debugged(target->proc) ? FIRST
+		       ": a debugger may have breakpoints there"
+					      : NULL;
+}
+
 /* Why the bytes at `address` in the target, `file_offset` in the file, are no good; NULL:
  * they are `code`. */
 static const char *compare_at(const struct site_target *target, uint64_t address,
 			      uint64_t file_offset, const uint8_t *code, size_t size)
 {
-	uint8_t memory[FLOW_CODE_MAX];
+	uint8_t memory[4096];
+	const char *why = NULL;
 
-	if (size > sizeof(memory) ||
-	    !living_read(target->proc->pid, address, memory, size))
-		return FIRST ": text in memory cannot be read";
-	for (size_t i = 0; i < size; i++) {
-		if (memory[i] == code[i])
-			continue;
-		if (memory[i] != TRAP)
-			return FIRST ": text in memory differs from the file";
-		if (!is_ours(target, file_offset + i))
-			return FIRST ": another tracer's probe is in the way";
+	for (size_t i = 0; i < size && !why; i++) {
+		size_t at = i % sizeof(memory), left = size - i;
+
+		if (!at && !living_read(target->proc->pid, address + i, memory,
+					left < sizeof(memory) ? left : sizeof(memory)))
+			return FIRST ": text in memory cannot be read";
+		if (memory[at] != code[i])
+			why = judge_byte(target, file_offset, code, size, i, memory[at]);
 	}
-	return NULL;
+	return why;
 }
 
 /* The same wherever the target has mapped this part of the allocator's file. */
@@ -296,20 +326,14 @@ static bool calls_function(void *arg, uint64_t address)
 static const char *check_code(void *arg, uint64_t address, size_t size)
 {
 	const struct site_code *code = arg;
-	uint8_t bytes[FLOW_CODE_MAX];
-	const char *why = NULL;
+	uint64_t offset = address - code->text_bias;
+	_cleanup_(freep) uint8_t *bytes = malloc(size);
 
-	for (size_t done = 0; done < size && !why; done += sizeof(bytes)) {
-		uint64_t offset = address + done - code->text_bias;
-		size_t part = size - done < sizeof(bytes) ? size - done : sizeof(bytes);
-
-		if (elf_file_read(code->file, offset, bytes, part) != part)
-			why = "its code cannot be read";
-		else
-			why = compare_text(code->target, code->allocator, offset, bytes,
-					   part);
-	}
-	return why;
+	if (!bytes)
+		return "out of memory";
+	if (elf_file_read(code->file, offset, bytes, size) != size)
+		return "its code cannot be read";
+	return compare_text(code->target, code->allocator, offset, bytes, size);
 }
 
 static bool place_entry(const struct site_code *c, const struct allocator_function *found,

@@ -314,6 +314,17 @@ bool proc_is_filtered(const struct proc *proc)
 	       strstr(features, "shstk") < features + 1 + strcspn(features + 1, "\n");
 }
 
+bool proc_is_debugged(const struct proc *proc)
+{
+	_cleanup_(freep) char *status = NULL;
+	uint64_t tracer;
+	size_t size;
+
+	return procfs_read(proc->pid, "status", PROCFS_SMALL_BYTES, &status, &size) ||
+	       !procfs_status_number(status, "TracerPid:", 10, &tracer) ||
+	       (tracer && tracer != (uint64_t)getpid());
+}
+
 bool proc_has_exited(const struct proc *proc)
 {
 	return exits_within(proc, 0);

@@ -61,6 +61,10 @@ void proc_close(struct proc *proc);
  */
 bool proc_is_filtered(const struct proc *proc);
 
+/* Is another process its tracer by ptrace(2), as a debugger is? True, too, when that
+ * cannot be read. */
+bool proc_is_debugged(const struct proc *proc);
+
 /* True once the process has exited. Does not block. */
 bool proc_has_exited(const struct proc *proc);
 

@@ -553,8 +553,8 @@ static void with_breakpoints_for_another_process(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* A second tracer keeps its distance from breakpoints that are not its own. Those keep
- * their places all the same, also in programs that are executed now. */
+/* A second tracer has its probes where the first one has: they share breakpoints, also in
+ * programs that are executed now. */
 static void beside_another_tracer(void)
 {
 	static const char options[] = "--follow-forks --unwind fp";
