@@ -253,16 +253,21 @@ static struct attached_site place_of(const struct plan_site *site,
 	return id;
 }
 
-/* Is there a probe at this place already, or will there be one? */
+static bool sees_results_at(const struct attached_site *s, const struct attached_site *id)
+{
+	return !s->function && s->pid == id->pid && same_place(s, id);
+}
+
+/* The probe that sees results at this place already, or will; NULL: there is none. */
 static const struct attached_site *find_place(const struct tracer *t,
 					      const struct addition *a,
 					      const struct attached_site *id)
 {
 	vec_foreach (s, &t->sites)
-		if (s->pid == id->pid && same_place(s, id))
+		if (sees_results_at(s, id))
 			return s;
 	vec_foreach (s, &a->sites)
-		if (s->pid == id->pid && same_place(s, id))
+		if (sees_results_at(s, id))
 			return s;
 	return NULL;
 }
@@ -273,7 +278,7 @@ static bool has_returns(const struct tracer *t, const struct addition *a,
 			const struct plan_site *site, struct attached_site id,
 			unsigned allocator)
 {
-	if (!site->returns.list.len || !tracer_uses_bodies(t, t->attachment.ops))
+	if (!site->returns.is_complete || !tracer_uses_bodies(t, t->attachment.ops))
 		return false;
 	vec_foreach (at, &site->returns.list) {
 		const struct attached_site place = place_of(site, at, id);

@@ -81,7 +81,7 @@ static void print_site(FILE *out, const struct plan_site *site, bool bodies)
 		print_gated(out, site);
 	else if (!bodies || !site->returns.is_fused)
 		print_probe(out, site, "entry", site->entry_offset, site->reason);
-	if (bodies && site->returns.list.len)
+	if (bodies && site->returns.is_complete)
 		print_returns(out, site);
 	else if (site->wants_return)
 		print_return(out, site, bodies);

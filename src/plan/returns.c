@@ -302,8 +302,10 @@ static const char *add_next(struct returns *r, struct return_unit *unit,
 		return NULL;
 	if (at->callee.kind != CALLEE_HERE)
 		return "it ends by a jump to an unknown function";
-	if (is_covered(r, at->callee.address))
+	if (is_covered(r, at->callee.address)) {
+		unit->is_left = true;
 		return NULL;
+	}
 	next = unit_at(r, &(struct returns_request){.address = at->callee.address,
 						    .width = unit->request.width,
 						    .size_arg = RETURN_NO_SIZE});
@@ -412,6 +414,7 @@ static int by_address(const void *a, const void *b)
 static const char *collect(struct returns *r, uint32_t first, struct return_sites *ret)
 {
 	VEC(uint32_t) todo = {0};
+	bool is_left = false;
 	const char *why = vec_push(&todo, first) ? NULL : NO_MEMORY;
 
 	vec_foreach (unit, &r->units)
@@ -425,6 +428,7 @@ static const char *collect(struct returns *r, uint32_t first, struct return_site
 		unit->is_marked = true;
 		read_unit(r, unit);
 		why = unit->why;
+		is_left |= unit->is_left;
 		if (done == UNITS_MAX)
 			why = "it leads to too many functions";
 		vec_foreach (site, &unit->sites) {
@@ -441,8 +445,9 @@ static const char *collect(struct returns *r, uint32_t first, struct return_site
 	vec_deinit(&todo);
 	if (!why && ret->list.len > RETURN_SITES_MAX)
 		why = "it has too many sites";
-	if (!why && !ret->list.len)
+	if (!why && !ret->list.len && !is_left)
 		why = "it never returns";
+	ret->is_complete = !why;
 	if (!why)
 		qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), by_address);
 	return why;
@@ -478,4 +483,5 @@ void return_sites_deinit(struct return_sites *sites)
 {
 	vec_deinit(&sites->list);
 	vec_deinit(&sites->entries);
+	*sites = (struct return_sites){0};
 }

@@ -81,6 +81,8 @@ struct return_sites {
 	 * function's entry. */
 	VEC(struct entry_site) entries;
 	bool is_fused; /* some sites are whole calls, and `entries` see the others */
+	/* Each way to a result has a site, of these or of functions that is_covered. */
+	bool is_complete;
 };
 
 /* What was found of functions, so that those that several lead to are read once. */

@@ -34,6 +34,7 @@ struct return_unit {
 	VEC(struct entry_site) entries;
 	VEC(uint32_t) next; /* units that it leaves into */
 	bool is_fused;
+	bool is_left; /* to a function that has sites of its own */
 	bool is_read, is_marked;
 };
 
