@@ -97,13 +97,20 @@ static void small_graphs(void)
 	const struct graph parallel = {2, 0, 1, {{0, 1, 3, 0}, {0, 1, 4, 0}}, 2};
 	const struct graph apart = {3, 0, 2, {{0, 1, 7, 0}, {2, 1, 5, 0}}, 2};
 	const struct graph nothing = {2, 0, 1, {{0}}, 0};
-	/* The way that is found first has to be given back in part. */
-	const struct graph crossed = {
-		4,
-		0,
-		3,
-		{{0, 1, 1, 0}, {0, 2, 1, 0}, {1, 2, 1, 0}, {1, 3, 1, 0}, {2, 3, 1, 0}},
-		5};
+	/* The shortest way, 0-1-4-7, has to be given back in part. */
+	const struct graph crossed = {8,
+				      0,
+				      7,
+				      {{0, 1, 1, 0},
+				       {1, 4, 1, 0},
+				       {4, 7, 1, 0},
+				       {1, 2, 1, 0},
+				       {2, 3, 1, 0},
+				       {3, 7, 1, 0},
+				       {0, 5, 1, 0},
+				       {5, 6, 1, 0},
+				       {6, 4, 1, 0}},
+				      9};
 	const struct graph loop = {
 		4, 0, 3, {{0, 1, 9, 0}, {1, 2, 3, 0}, {2, 1, 8, 0}, {2, 3, 6, 0}}, 4};
 
