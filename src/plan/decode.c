@@ -465,6 +465,22 @@ static void describe_values(const struct decoder *d, bool two, struct insn *ret)
 	describe_frame_end(d, ret);
 }
 
+/* Does the opaque instruction change rsp? */
+static bool moves_sp(const struct decoder *d, bool two, const struct insn *insn)
+{
+	uint8_t opcode = d->opcode;
+
+	if (insn->kind != INSN_OPAQUE || insn->sp_from_bp)
+		return false;
+	if (insn->writes & 1u << INSN_RSP)
+		return true;
+	/* push and pop with other prefixes, of memory and of the flags; leave; far call. */
+	return !two && ((opcode >= 0x50 && opcode <= 0x5f) || opcode == 0x68 ||
+			opcode == 0x6a || opcode == 0x8f || opcode == 0x9c ||
+			opcode == 0x9d || opcode == 0xc9 ||
+			(opcode == 0xff && ((d->reg & 7) == 3 || (d->reg & 7) == 6)));
+}
+
 static bool decode(struct decoder *d, struct insn *ret)
 {
 	bool two;
@@ -492,6 +508,7 @@ static bool decode(struct decoder *d, struct insn *ret)
 	describe_values(d, two, ret);
 	if (ret->kind == INSN_JCC)
 		ret->condition = d->opcode & 0xf;
+	ret->moves_sp = moves_sp(d, two, ret);
 	ret->traps = two ? d->opcode == 0x0b : d->opcode == 0xf4;
 	return ret->kind != INSN_UNKNOWN;
 }
