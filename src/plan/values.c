@@ -11,7 +11,11 @@
 #define RED_ZONE 128
 
 /* An instruction that may write to memory at a known place writes this much at most. */
-#define WRITE_MAX   64
+#define WRITE_MAX 64
+
+/* How often all instructions are looked at, until nothing is known of any: compilers make
+ * functions for which ten times are enough. */
+#define SWEEPS_MAX  100
 
 #define REGISTER(n) ((place_set)1 << (n))
 #define SLOT(k)     ((place_set)1 << (PLACES_SLOT_SHIFT + (k)))
@@ -345,8 +349,12 @@ static void find_results(struct finding *f)
 
 	for (size_t i = 0; i < cfg->insns.len; i++)
 		results[i] = (struct result){.is_any = true};
-	while (changed) {
+	for (unsigned sweep = 0; changed; sweep++) {
 		changed = false;
+		if (sweep == SWEEPS_MAX) {
+			memset(results, 0, cfg->insns.len * sizeof(*results));
+			return;
+		}
 		for (size_t i = cfg->insns.len; i-- > 0;) {
 			const struct cfg_insn *at = &cfg->insns.data[i];
 			struct result r = {.is_any = true};
@@ -405,8 +413,12 @@ static void find_held(struct finding *f)
 	memset(held, 0xff, cfg->insns.len * sizeof(*held));
 	for (size_t i = 0; i < VALUE_COUNT; i++)
 		held[cfg->entry][i] = i == VALUE_PRODUCT ? 0 : REGISTER(at_entry[i]);
-	while (changed) {
+	for (unsigned sweep = 0; changed; sweep++) {
 		changed = false;
+		if (sweep == SWEEPS_MAX) {
+			memset(held, 0, cfg->insns.len * sizeof(*held));
+			return;
+		}
 		for (size_t i = 0; i < cfg->insns.len; i++) {
 			const struct cfg_insn *at = &cfg->insns.data[i];
 			place_set after[VALUE_COUNT];
