@@ -73,8 +73,17 @@ static void add_slot(struct values *v, int32_t below)
 	v->slots[v->slot_count++] = below;
 }
 
+/* Is the register one that calls leave alone? A push of any other makes room for a word
+ * that is then written. */
+static bool is_preserved(uint8_t reg)
+{
+	return reg != INSN_RSP && !(CALL_CHANGES >> reg & 1);
+}
+
 static void find_slots(struct finding *f)
 {
+	place_set written = 0;
+
 	f->escaped = INT32_MIN;
 	vec_foreach (at, &f->cfg->insns) {
 		const struct insn *insn = &at->insn;
@@ -85,15 +94,19 @@ static void find_slots(struct finding *f)
 
 			add_slot(f->values, at->sp_delta + 8);
 			k = slot_at(f->values, at->sp_delta + 8);
-			f->saved |= k < 0 ? 0 : SLOT(k);
+			if (k >= 0 && is_preserved(insn->from))
+				f->saved |= SLOT(k);
+			else if (k >= 0)
+				written |= SLOT(k);
 		}
-		if (insn->kind == INSN_COPY && insn->from == INSN_RSP &&
-		    insn->to != INSN_RBP && at->sp_delta > f->escaped)
+		if (insn->from == INSN_RSP && at->sp_delta > f->escaped &&
+		    (insn->kind == INSN_COPY || insn->kind == INSN_PUSH ||
+		     insn->memory == INSN_MEMORY_STORE))
 			f->escaped = at->sp_delta;
 		if (insn->memory == INSN_MEMORY_NONE)
 			continue;
 		if (insn->memory == INSN_MEMORY_ADDRESS && is_frame_base(at) &&
-		    insn->to != INSN_RSP && insn->to != INSN_RBP) {
+		    insn->to != INSN_RSP) {
 			/* An index may lead anywhere in the frame. */
 			if (!frame_place(at, &below))
 				below = INT32_MAX;
@@ -103,6 +116,7 @@ static void find_slots(struct finding *f)
 			add_slot(f->values, below);
 		}
 	}
+	f->saved &= ~written;
 }
 
 /* All words that an address at `below`, or anything nearer to the return address, may be
