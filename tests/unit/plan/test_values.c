@@ -252,6 +252,26 @@ static const char without_leaves[] = "\x48\x85\xff"         /* 0: test rdi, rdi 
 				     "\xe9\xf6\x3f\x00\x00" /* 5: jmp f */
 				     "\xc3";                /* 10: ret */
 
+static const char below_red_zone[] =
+	"\x48\x81\xec\x00\x01\x00\x00"     /* 0: sub rsp, 0x100 */
+	"\x48\x89\x3c\x24"                 /* 7: mov [rsp], rdi */
+	"\x48\x81\xc4\x00\x01\x00\x00"     /* 11: add rsp, 0x100 */
+	"\x90"                             /* 18: nop */
+	"\x48\x8b\x84\x24\x00\xff\xff\xff" /* 19: mov rax, [rsp-0x100] */
+	"\xc3";                            /* 27: ret */
+
+static const char pushed_twice[] = "\x48\x85\xff"         /* 0: test rdi, rdi */
+				   "\x74\x07"             /* 3: je 12 */
+				   "\x53"                 /* 5: push rbx */
+				   "\xe8\xf5\x4f\x00\x00" /* 6: call g */
+				   "\x5b"                 /* 11: pop rbx */
+				   "\x50"                 /* 12: push rax */
+				   "\x48\x89\xe7"         /* 13: mov rdi, rsp */
+				   "\xe8\xeb\x4f\x00\x00" /* 16: call g */
+				   "\x48\x8b\x04\x24"     /* 21: mov rax, [rsp] */
+				   "\x59"                 /* 25: pop rcx */
+				   "\xc3";                /* 26: ret */
+
 /* --- what is looked at -------------------------------------------------------------- */
 
 #define REG(n) ((place_set)1 << (n))
@@ -413,6 +433,12 @@ static void words_of_others(void)
 	CHECK_IN(&f, 4, 0);
 	CHECK_IN(&f, 0, 0);
 	found_deinit(&f);
+	/* Elsewhere the same word is a saved register. */
+	FIND(&f, pushed_twice, RESULT_WORD);
+	CHECK_IN(&f, 21, word(&f, 8));
+	CHECK_IN(&f, 16, 0);
+	CHECK_IN(&f, 12, 0);
+	found_deinit(&f);
 	FIND(&f, pushed_halves, RESULT_WORD);
 	CHECK_IN(&f, 8, word(&f, 8));
 	CHECK_IN(&f, 1, 0);
@@ -454,6 +480,13 @@ static void red_zones(void)
 	CHECK_IN(&f, 12, word(&f, 8));
 	CHECK_IN(&f, 10, REG(INSN_RDI));
 	CHECK_IN(&f, 5, REG(INSN_RDI));
+	found_deinit(&f);
+	/* A signal handler may run there. */
+	FIND(&f, below_red_zone, RESULT_WORD);
+	CHECK_IN(&f, 19, word(&f, 256));
+	CHECK_IN(&f, 11, 0);
+	CHECK_IN(&f, 7, 0);
+	CHECK(!(held(&f, 18, VALUE_ARG0) & word(&f, 256)));
 	found_deinit(&f);
 }
 
