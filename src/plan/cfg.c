@@ -245,6 +245,8 @@ static const char *step(const struct visit *v, const struct insn *insn, int32_t 
 	int64_t delta = (int64_t)v->sp_delta - insn->sp_change;
 
 	*bp = v->bp_delta;
+	if (insn->moves_sp)
+		return STACK;
 	if (insn->sp_from_bp) {
 		if (v->bp_delta == CFG_NO_BP)
 			return STACK;

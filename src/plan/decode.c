@@ -101,6 +101,7 @@ static bool modrm(struct decoder *d)
 
 	if (!next(d, &byte))
 		return false;
+	d->flags |= OPCODE_MODRM;
 	d->mod = byte >> 6;
 	d->reg = (byte >> 3 & 7) | (d->rex & 4) << 1;
 	d->rm = (byte & 7) | (d->rex & 1) << 3;
@@ -433,28 +434,33 @@ static void describe_frame_end(const struct decoder *d, struct insn *ret)
 	}
 }
 
+/* Where the memory operand is, when there is one: not relative to fs and gs, which is not
+ * the stack. */
+static void describe_memory(const struct decoder *d, struct insn *ret)
+{
+	ret->base = INSN_BASE_NONE;
+	if (!(d->flags & OPCODE_MODRM) || d->mod == 3 || d->fsgs)
+		return;
+	ret->memory = INSN_MEMORY_OTHER;
+	ret->base = d->base;
+	ret->is_indexed = d->is_indexed;
+	ret->displacement = d->displacement;
+	if (d->base == INSN_BASE_PC)
+		ret->displacement += (int32_t)d->at;
+}
+
 /* What the instruction does to values, for those who follow them (plan/values.h). */
 static void describe_values(const struct decoder *d, bool two, struct insn *ret)
 {
-	bool has_memory = d->flags & OPCODE_MODRM && d->mod != 3;
-
-	ret->base = INSN_BASE_NONE;
-	if (has_memory) {
-		ret->memory = INSN_MEMORY_OTHER;
-		ret->base = d->base;
-		ret->is_indexed = d->is_indexed;
-		ret->displacement = d->displacement;
-		if (d->base == INSN_BASE_PC)
-			ret->displacement += (int32_t)d->at;
-		/* Relative to fs and gs: not the stack. */
-		if (d->fsgs) {
-			ret->memory = INSN_MEMORY_NONE;
-			ret->base = INSN_BASE_NONE;
-			return;
-		}
-	}
-	if (two)
+	describe_memory(d, ret);
+	if (two || (d->fsgs && d->flags & OPCODE_MODRM && d->mod != 3))
 		return;
+	/* movs and stos write where rdi points. */
+	if (d->opcode == 0xa4 || d->opcode == 0xa5 || d->opcode == 0xaa ||
+	    d->opcode == 0xab) {
+		ret->memory = INSN_MEMORY_OTHER;
+		ret->base = INSN_RDI;
+	}
 	if (d->opcode >= 0x58 && d->opcode <= 0x5f && ret->kind == INSN_PLAIN) {
 		ret->memory = INSN_MEMORY_LOAD;
 		ret->to = (uint8_t)((d->opcode & 7) | (d->rex & 1) << 3);
@@ -463,6 +469,23 @@ static void describe_values(const struct decoder *d, bool two, struct insn *ret)
 		describe_moves(d, ret);
 	}
 	describe_frame_end(d, ret);
+}
+
+/* Does the opaque instruction change rsp? */
+static bool moves_sp(const struct decoder *d, bool two, const struct insn *insn)
+{
+	uint8_t opcode = d->opcode;
+
+	if (insn->kind != INSN_OPAQUE || insn->sp_from_bp)
+		return false;
+	if (insn->writes & 1u << INSN_RSP)
+		return true;
+	/* push and pop with other prefixes, of memory and of the flags; leave; far call.
+	 */
+	return !two &&
+	       ((opcode >= 0x50 && opcode <= 0x5f) || opcode == 0x68 || opcode == 0x6a ||
+		opcode == 0x8f || opcode == 0x9c || opcode == 0x9d || opcode == 0xc9 ||
+		(opcode == 0xff && ((d->reg & 7) == 3 || (d->reg & 7) == 6)));
 }
 
 static bool decode(struct decoder *d, struct insn *ret)
@@ -475,15 +498,26 @@ static bool decode(struct decoder *d, struct insn *ret)
 		d->p66 || d->f2 || d->f3 || d->lock || d->seg || d->fsgs || d->p67;
 	ret->no_probe = d->lock || d->seg;
 	ret->kind = INSN_OPAQUE;
-	if (d->opcode == 0x62 || d->opcode == 0xc4 || d->opcode == 0xc5)
-		return vector(d);
+	if (d->opcode == 0x62 || d->opcode == 0xc4 || d->opcode == 0xc5) {
+		bool scales = d->opcode == 0x62; /* a displacement of one byte */
+
+		if (!vector(d))
+			return false;
+		describe_memory(d, ret);
+		ret->is_indexed |= scales && d->mod == 1;
+		return true;
+	}
 
 	two = d->opcode == 0x0f;
 	if (two) {
 		if (!next(d, &d->opcode))
 			return false;
-		if (d->opcode == 0x38 || d->opcode == 0x3a)
-			return three_byte(d);
+		if (d->opcode == 0x38 || d->opcode == 0x3a) {
+			if (!three_byte(d))
+				return false;
+			describe_memory(d, ret);
+			return true;
+		}
 	}
 	d->flags = opcode_flags(d->opcode, two);
 	if (!operands(d, two))
@@ -492,6 +526,7 @@ static bool decode(struct decoder *d, struct insn *ret)
 	describe_values(d, two, ret);
 	if (ret->kind == INSN_JCC)
 		ret->condition = d->opcode & 0xf;
+	ret->moves_sp = moves_sp(d, two, ret);
 	ret->traps = two ? d->opcode == 0x0b : d->opcode == 0xf4;
 	return ret->kind != INSN_UNKNOWN;
 }

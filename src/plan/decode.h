@@ -81,6 +81,8 @@ struct insn {
 	/* rsp becomes rbp + displacement, and with `is_leave` rbp is then popped. Such an
 	 * instruction is INSN_OPAQUE to those who do not look at this. */
 	bool sp_from_bp, is_leave;
+	/* Of INSN_OPAQUE: rsp changes, in a way that is not described. */
+	bool moves_sp;
 	uint8_t condition; /* of INSN_JCC: 0 to 15 (SDM volume 2, appendix B.1.4.7) */
 	bool traps;        /* hlt, ud2: never goes on behind itself in user space */
 	bool prefixed;     /* has a prefix other than REX */

@@ -314,6 +314,25 @@ static const char *add_next(struct returns *r, struct return_unit *unit,
 	return NULL;
 }
 
+/* What is taken for granted at the entry of a function has to hold of each jump to it:
+ * its rbp is the caller's, and with RESULT_OUT its first argument is, too. */
+static const char *check_jumps(const struct choice *c)
+{
+	vec_foreach (at, &c->cfg->insns) {
+		const place_set *held = c->values->held[at - c->cfg->insns.data];
+
+		if (at->exit != CFG_LEAVES || at->callee.kind != CALLEE_HERE ||
+		    is_covered(c->returns, at->callee.address))
+			continue;
+		if (!(held[VALUE_BP] & 1u << INSN_RBP))
+			return "it passes on another rbp";
+		if (c->request->width == RESULT_OUT &&
+		    !(held[VALUE_ARG0] & 1u << INSN_RDI))
+			return "it passes on another first argument";
+	}
+	return NULL;
+}
+
 /* Is all of the code what it was taken for? */
 static const char *check_code(const struct returns *r, const struct cfg *cfg)
 {
@@ -387,7 +406,9 @@ static const char *try_unit(struct returns *r, struct return_unit *unit)
 		return NO_MEMORY;
 	if (unit->request.size_arg != RETURN_NO_SIZE && !find_calls(&c))
 		return NO_MEMORY;
-	why = choose(&c, unit);
+	why = check_jumps(&c);
+	if (!why)
+		why = choose(&c, unit);
 	if (!why && c.is_called)
 		why = choice_fuse(&c, unit);
 	cut_deinit(&c.cut);
@@ -407,6 +428,41 @@ static int by_address(const void *a, const void *b)
 	const struct return_site *x = a, *y = b;
 
 	return (x->address > y->address) - (x->address < y->address);
+}
+
+static bool is_same(const struct return_site *a, const struct return_site *b)
+{
+	bool same = a->sp_delta == b->sp_delta && a->bp_words == b->bp_words &&
+		    a->has_condition == b->has_condition && a->condition == b->condition;
+
+	for (size_t n = 0; n < 2; n++)
+		same = same && a->value[n].kind == b->value[n].kind &&
+		       a->value[n].reg == b->value[n].reg &&
+		       a->value[n].offset == b->value[n].offset;
+	return same;
+}
+
+/* Sort them. Functions may have code in common, where both have the same sites. */
+static const char *merge(struct return_sites *sites)
+{
+	size_t kept = 0;
+
+	if (sites->list.len)
+		qsort(sites->list.data, sites->list.len, sizeof(*sites->list.data),
+		      by_address);
+	vec_foreach (site, &sites->list) {
+		struct return_site *last = kept ? &sites->list.data[kept - 1] : NULL;
+
+		if (!last || last->address != site->address) {
+			sites->list.data[kept++] = *site;
+			continue;
+		}
+		if (!is_same(last, site))
+			return "a site is of two functions";
+		last->is_shared = true;
+	}
+	sites->list.len = kept;
+	return NULL;
 }
 
 /* Those of the unit and of all that it leads to. Units that are not known yet are read.
@@ -443,13 +499,13 @@ static const char *collect(struct returns *r, uint32_t first, struct return_site
 				why = NO_MEMORY;
 	}
 	vec_deinit(&todo);
+	if (!why)
+		why = merge(ret);
 	if (!why && ret->list.len > RETURN_SITES_MAX)
 		why = "it has too many sites";
 	if (!why && !ret->list.len && !is_left)
 		why = "it never returns";
 	ret->is_complete = !why;
-	if (!why)
-		qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), by_address);
 	return why;
 }
 

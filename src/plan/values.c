@@ -11,7 +11,11 @@
 #define RED_ZONE 128
 
 /* An instruction that may write to memory at a known place writes this much at most. */
-#define WRITE_MAX   64
+#define WRITE_MAX 64
+
+/* How often all instructions are looked at, until nothing is known of any: compilers make
+ * functions for which ten times are enough. */
+#define SWEEPS_MAX  100
 
 #define REGISTER(n) ((place_set)1 << (n))
 #define SLOT(k)     ((place_set)1 << (PLACES_SLOT_SHIFT + (k)))
@@ -71,8 +75,17 @@ static void add_slot(struct values *v, int32_t below)
 	v->slots[v->slot_count++] = below;
 }
 
+/* Is the register one that calls leave alone? A push of any other makes room for a word
+ * that is then written. */
+static bool is_preserved(uint8_t reg)
+{
+	return reg != INSN_RSP && !(CALL_CHANGES >> reg & 1);
+}
+
 static void find_slots(struct finding *f)
 {
+	place_set written = 0;
+
 	f->escaped = INT32_MIN;
 	vec_foreach (at, &f->cfg->insns) {
 		const struct insn *insn = &at->insn;
@@ -83,15 +96,19 @@ static void find_slots(struct finding *f)
 
 			add_slot(f->values, at->sp_delta + 8);
 			k = slot_at(f->values, at->sp_delta + 8);
-			f->saved |= k < 0 ? 0 : SLOT(k);
+			if (k >= 0 && is_preserved(insn->from))
+				f->saved |= SLOT(k);
+			else if (k >= 0)
+				written |= SLOT(k);
 		}
-		if (insn->kind == INSN_COPY && insn->from == INSN_RSP &&
-		    insn->to != INSN_RBP && at->sp_delta > f->escaped)
+		if (insn->from == INSN_RSP && at->sp_delta > f->escaped &&
+		    (insn->kind == INSN_COPY || insn->kind == INSN_PUSH ||
+		     insn->memory == INSN_MEMORY_STORE))
 			f->escaped = at->sp_delta;
 		if (insn->memory == INSN_MEMORY_NONE)
 			continue;
 		if (insn->memory == INSN_MEMORY_ADDRESS && is_frame_base(at) &&
-		    insn->to != INSN_RSP && insn->to != INSN_RBP) {
+		    insn->to != INSN_RSP) {
 			/* An index may lead anywhere in the frame. */
 			if (!frame_place(at, &below))
 				below = INT32_MAX;
@@ -101,6 +118,7 @@ static void find_slots(struct finding *f)
 			add_slot(f->values, below);
 		}
 	}
+	f->saved &= ~written;
 }
 
 /* All words that an address at `below`, or anything nearer to the return address, may be
@@ -357,8 +375,12 @@ static void find_results(struct finding *f)
 
 	for (size_t i = 0; i < cfg->insns.len; i++)
 		results[i] = (struct result){.is_any = true};
-	while (changed) {
+	for (unsigned sweep = 0; changed; sweep++) {
 		changed = false;
+		if (sweep == SWEEPS_MAX) {
+			memset(results, 0, cfg->insns.len * sizeof(*results));
+			return;
+		}
 		for (size_t i = cfg->insns.len; i-- > 0;) {
 			const struct cfg_insn *at = &cfg->insns.data[i];
 			struct result r = {.is_any = true};
@@ -417,8 +439,12 @@ static void find_held(struct finding *f)
 	memset(held, 0xff, cfg->insns.len * sizeof(*held));
 	for (size_t i = 0; i < VALUE_COUNT; i++)
 		held[cfg->entry][i] = i == VALUE_PRODUCT ? 0 : REGISTER(at_entry[i]);
-	while (changed) {
+	for (unsigned sweep = 0; changed; sweep++) {
 		changed = false;
+		if (sweep == SWEEPS_MAX) {
+			memset(held, 0, cfg->insns.len * sizeof(*held));
+			return;
+		}
 		for (size_t i = 0; i < cfg->insns.len; i++) {
 			const struct cfg_insn *at = &cfg->insns.data[i];
 			place_set after[VALUE_COUNT];

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions given by their bytes, for what reads their control flow. */
+#ifndef UNIT_PLAN_CFG_MADE_H
+#define UNIT_PLAN_CFG_MADE_H
+
+#include "check.h"
+
+#include <string.h>
+
+#include "plan/cfg.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#define BASE         0x1000u /* of the function */
+#define COLD         0x3000u /* of what was split off */
+#define F            0x5000u /* other functions */
+#define G            0x6000u
+#define DIE          0x7000u
+
+#define PARTS_MAX    4
+
+/* Bytes at an address. */
+struct part {
+	uint64_t address;
+	const uint8_t *code;
+	size_t size;
+};
+
+/* Code in several places; each is what `extent` knows. */
+struct code {
+	struct part parts[PARTS_MAX];
+	size_t count;
+	struct cfg_source source;
+};
+
+static inline size_t code_read(void *arg, uint64_t address, uint8_t *ret, size_t size)
+{
+	const struct code *code = arg;
+
+	for (size_t i = 0; i < code->count; i++) {
+		const struct part *part = &code->parts[i];
+
+		if (address < part->address || address - part->address >= part->size)
+			continue;
+		if (size > part->size - (size_t)(address - part->address))
+			size = part->size - (size_t)(address - part->address);
+		memcpy(ret, part->code + (address - part->address), size);
+		return size;
+	}
+	return 0;
+}
+
+static inline bool code_extent(void *arg, uint64_t address, uint64_t *start,
+			       uint64_t *end)
+{
+	const struct code *code = arg;
+
+	for (size_t i = 0; i < code->count; i++) {
+		*start = code->parts[i].address;
+		*end = *start + code->parts[i].size;
+		if (address >= *start && address < *end)
+			return true;
+	}
+	return false;
+}
+
+/* `ret` must stay where it is. */
+static inline void code_init(struct code *ret, const void *bytes, size_t size)
+{
+	*ret = (struct code){.parts = {{BASE, bytes, size}}, .count = 1};
+	ret->source =
+		(struct cfg_source){.read = code_read, .extent = code_extent, .arg = ret};
+}
+
+static inline void code_add(struct code *code, uint64_t address, const void *bytes,
+			    size_t size)
+{
+	REQUIRE(code->count < PARTS_MAX);
+	code->parts[code->count++] = (struct part){address, bytes, size};
+}
+
+/* Without the NUL that ends a literal. */
+#define CODE(ret, bytes) code_init((ret), (bytes), sizeof(bytes) - 1)
+#define CODE_ADD(code, address, bytes)                                                   \
+	code_add((code), (address), (bytes), sizeof(bytes) - 1)
+
+/* The instruction `offset` bytes behind the first of the function, or NULL. */
+static inline const struct cfg_insn *insn_at(const struct cfg *cfg, uint64_t offset)
+{
+	vec_foreach (at, &cfg->insns)
+		if (!at->is_pseudo && at->address == BASE + offset)
+			return at;
+	return NULL;
+}
+
+static uint64_t random_state = 88172645463325252u;
+
+static inline uint32_t random_below(uint32_t limit)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (uint32_t)((random_state >> 32) % limit);
+}
+
+#endif

@@ -1,0 +1,736 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Control-flow graphs of functions given by their bytes. */
+#include "check.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "plan/returns.h"
+#include "plan/values.h"
+#include "target/elf.h"
+#include "unit/plan/cfg_made.h"
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+
+#define STACK    "the stack pointer moves in an unknown way"
+#define BEHIND   "it goes on behind its end"
+#define LEAVES   "a jump leaves the function"
+#define INDIRECT "a jump is indirect"
+#define TOO_LONG "it is too long"
+#define OVERLAP  "instructions overlap"
+#define UNKNOWN  "an instruction is not known"
+
+/* --- functions ---------------------------------------------------------------------- */
+
+static const char branches[] = "\x48\x85\xff"         /* 0: test rdi, rdi */
+			       "\x74\x06"             /* 3: je 11 */
+			       "\xb8\x01\x00\x00\x00" /* 5: mov eax, 0x1 */
+			       "\xc3"                 /* 10: ret */
+			       "\x31\xc0"             /* 11: xor eax, eax */
+			       "\xc3";                /* 13: ret */
+
+static const char looping[] = "\x31\xc0"     /* 0: xor eax, eax */
+			      "\x48\x01\xf8" /* 2: add rax, rdi */
+			      "\x48\xff\xcf" /* 5: dec rdi */
+			      "\x75\xf8"     /* 8: jne 2 */
+			      "\xc3";        /* 10: ret */
+
+static const char tail_call[] = "\x53"                  /* 0: push rbx */
+				"\xe8\xfa\x4f\x00\x00"  /* 1: call g */
+				"\x5b"                  /* 6: pop rbx */
+				"\xe9\xf4\x3f\x00\x00"; /* 7: jmp f */
+
+static const char conditional_tail_call[] = "\x48\x85\xff" /* 0: test rdi, rdi */
+					    "\x0f\x84\xf7\x3f\x00\x00" /* 3: je f */
+					    "\x48\x89\xf8" /* 9: mov rax, rdi */
+					    "\xc3";        /* 12: ret */
+
+static const char splits[] = "\x53"                     /* 0: push rbx */
+			     "\x48\x85\xff"             /* 1: test rdi, rdi */
+			     "\x0f\x88\xf6\x1f\x00\x00" /* 4: js cold */
+			     "\x48\x89\xf8"             /* 10: mov rax, rdi */
+			     "\x5b"                     /* 13: pop rbx */
+			     "\xc3";                    /* 14: ret */
+
+static const char splits_cold[] = "\x31\xc0"              /* 0: xor eax, eax */
+				  "\xe9\x03\xe0\xff\xff"; /* 2: jmp 10 */
+
+static const char dies[] = "\x53"                  /* 0: push rbx */
+			   "\x48\x85\xff"          /* 1: test rdi, rdi */
+			   "\x74\x07"              /* 4: je 13 */
+			   "\xe8\xf5\x4f\x00\x00"  /* 6: call g */
+			   "\x5b"                  /* 11: pop rbx */
+			   "\xc3"                  /* 12: ret */
+			   "\xe8\xee\x5f\x00\x00"; /* 13: call die */
+
+static const char dies_with_nops[] = "\x53"                 /* 0: push rbx */
+				     "\x48\x85\xff"         /* 1: test rdi, rdi */
+				     "\x74\x07"             /* 4: je 13 */
+				     "\xe8\xf5\x4f\x00\x00" /* 6: call g */
+				     "\x5b"                 /* 11: pop rbx */
+				     "\xc3"                 /* 12: ret */
+				     "\xe8\xee\x5f\x00\x00" /* 13: call die */
+				     "\x90"                 /* 18: nop */
+				     "\x90"                 /* 19: nop */
+				     "\xe8\xe7\x4f\x00\x00" /* 20: call g */
+				     "\xeb\xeb";            /* 25: jmp 6 */
+
+static const char dies_before_label[] = "\x53"                 /* 0: push rbx */
+					"\x48\x85\xff"         /* 1: test rdi, rdi */
+					"\x74\x06"             /* 4: je 12 */
+					"\xe8\xf5\x5f\x00\x00" /* 6: call die */
+					"\x90"                 /* 11: nop */
+					"\xe8\xef\x4f\x00\x00" /* 12: call g */
+					"\x5b"                 /* 17: pop rbx */
+					"\xc3";                /* 18: ret */
+
+static const char returns_before_label[] = "\x53"                 /* 0: push rbx */
+					   "\xe8\xfa\x5f\x00\x00" /* 1: call die */
+					   "\x90"                 /* 6: nop */
+					   "\xe8\xf4\x4f\x00\x00" /* 7: call g */
+					   "\x48\xff\xcb"         /* 12: dec rbx */
+					   "\x75\xf6"             /* 15: jne 7 */
+					   "\x5b"                 /* 17: pop rbx */
+					   "\xc3";                /* 18: ret */
+
+static const char frame[] = "\x55"                 /* 0: push rbp */
+			    "\x48\x89\xe5"         /* 1: mov rbp, rsp */
+			    "\x53"                 /* 4: push rbx */
+			    "\x48\x83\xec\x28"     /* 5: sub rsp, 0x28 */
+			    "\xe8\xf2\x4f\x00\x00" /* 9: call g */
+			    "\xc9"                 /* 14: leave */
+			    "\xc3";                /* 15: ret */
+
+static const char frame_lea[] = "\x55"                 /* 0: push rbp */
+				"\x48\x89\xe5"         /* 1: mov rbp, rsp */
+				"\x41\x54"             /* 4: push r12 */
+				"\x53"                 /* 6: push rbx */
+				"\x48\x83\xec\x20"     /* 7: sub rsp, 0x20 */
+				"\xe8\xf0\x4f\x00\x00" /* 11: call g */
+				"\x48\x8d\x65\xf0"     /* 16: lea rsp, [rbp-0x10] */
+				"\x5b"                 /* 20: pop rbx */
+				"\x41\x5c"             /* 21: pop r12 */
+				"\x5d"                 /* 23: pop rbp */
+				"\xc3";                /* 24: ret */
+
+static const char pushes[] = "\x53"                 /* 0: push rbx */
+			     "\x6a\x05"             /* 1: push 0x5 */
+			     "\xff\x37"             /* 3: push [rdi] */
+			     "\x48\x83\xec\x08"     /* 5: sub rsp, 0x8 */
+			     "\xe8\xf2\x4f\x00\x00" /* 9: call g */
+			     "\x48\x83\xc4\x18"     /* 14: add rsp, 0x18 */
+			     "\x5b"                 /* 18: pop rbx */
+			     "\xc3";                /* 19: ret */
+
+static const char aligned_frame[] =
+	"\x55"                 /* 0: push rbp */
+	"\x48\x89\xe5"         /* 1: mov rbp, rsp */
+	"\x48\x83\xe4\xe0"     /* 4: and rsp, 0xffffffffffffffe0 */
+	"\x48\x83\xec\x40"     /* 8: sub rsp, 0x40 */
+	"\xe8\xef\x4f\x00\x00" /* 12: call g */
+	"\x48\x85\xc0"         /* 17: test rax, rax */
+	"\xc9"                 /* 20: leave */
+	"\xc3";                /* 21: ret */
+
+static const char alloca_frame[] = "\x55"                 /* 0: push rbp */
+				   "\x48\x89\xe5"         /* 1: mov rbp, rsp */
+				   "\x48\x29\xfc"         /* 4: sub rsp, rdi */
+				   "\xe8\xf4\x4f\x00\x00" /* 7: call g */
+				   "\x48\x85\xc0"         /* 12: test rax, rax */
+				   "\xc9"                 /* 15: leave */
+				   "\xc3";                /* 16: ret */
+
+static const char flags_saved[] = "\x9c"                 /* 0: pushf */
+				  "\xe8\xfa\x4f\x00\x00" /* 1: call g */
+				  "\x48\x85\xc0"         /* 6: test rax, rax */
+				  "\x9d"                 /* 9: popf */
+				  "\xc3";                /* 10: ret */
+
+static const char swapped_stack[] = "\x53"                 /* 0: push rbx */
+				    "\x48\x87\xdc"         /* 1: xchg rsp, rbx */
+				    "\xe8\xf7\x4f\x00\x00" /* 4: call g */
+				    "\x48\x87\xdc"         /* 9: xchg rsp, rbx */
+				    "\x5b"                 /* 12: pop rbx */
+				    "\xc3";                /* 13: ret */
+
+static const char unbalanced[] = "\x53"         /* 0: push rbx */
+				 "\x48\x85\xff" /* 1: test rdi, rdi */
+				 "\x74\x01"     /* 4: je 7 */
+				 "\x5b"         /* 6: pop rbx */
+				 "\xc3";        /* 7: ret */
+
+static const char bp_lost[] = "\x55"                 /* 0: push rbp */
+			      "\x48\x85\xff"         /* 1: test rdi, rdi */
+			      "\x74\x03"             /* 4: je 9 */
+			      "\x48\x89\xe5"         /* 6: mov rbp, rsp */
+			      "\xe8\xf2\x4f\x00\x00" /* 9: call g */
+			      "\xc9"                 /* 14: leave */
+			      "\xc3";                /* 15: ret */
+
+static const char again[] = "\x48\x85\xff" /* 0: test rdi, rdi */
+			    "\x74\x05"     /* 3: je 10 */
+			    "\x48\xff\xcf" /* 5: dec rdi */
+			    "\xeb\xf6"     /* 8: jmp 0 */
+			    "\xc3";        /* 10: ret */
+
+static const char traps[] = "\x48\x85\xff" /* 0: test rdi, rdi */
+			    "\x74\x02"     /* 3: je 7 */
+			    "\x0f\x0b"     /* 5: ud2 */
+			    "\xc3";        /* 7: ret */
+
+static const char through_register[] = "\x48\x85\xff" /* 0: test rdi, rdi */
+				       "\x74\x02"     /* 3: je 7 */
+				       "\xff\xe0"     /* 5: jmp rax */
+				       "\xc3";        /* 7: ret */
+
+static const char switches[] = "\x53"      /* 0: push rbx */
+			       "\xff\xe0"; /* 1: jmp rax */
+
+/* --- the judge ---------------------------------------------------------------------- */
+
+/* What holds of any graph. */
+static void check_graph(const struct cfg *cfg)
+{
+	REQUIRE(cfg->entry < cfg->insns.len);
+	CHECK(cfg->insns.data[cfg->entry].address == cfg->start);
+	CHECK_INT(cfg->insns.data[cfg->entry].sp_delta, 0);
+	for (size_t i = 0; i < cfg->insns.len; i++) {
+		const struct cfg_insn *at = &cfg->insns.data[i];
+		bool returns = at->exit == CFG_RETURNS || at->exit == CFG_LEAVES;
+
+		CHECK(at->next_count <= CFG_SUCCESSORS);
+		CHECK_INT(at->next_count > 0, at->exit == CFG_GOES_ON);
+		CHECK(at->is_pseudo || at->insn.length > 0);
+		CHECK(i == 0 || at->is_pseudo ||
+		      cfg->insns.data[i - 1].address < at->address);
+		CHECK(at->sp_delta >= 0);
+		CHECK(at->exit != CFG_RETURNS || at->sp_delta == 0);
+		for (uint8_t n = 0; n < at->next_count; n++) {
+			REQUIRE(at->next[n] < cfg->insns.len);
+			returns |= cfg->insns.data[at->next[n]].returns;
+		}
+		CHECK_INT(at->returns, returns);
+	}
+}
+
+static const char *read_code(const struct code *code, struct cfg *ret)
+{
+	const char *why = cfg_read(&code->source, BASE, code->parts[0].size, ret);
+
+	if (!why)
+		check_graph(ret);
+	return why;
+}
+
+#define CHECK_NONE(bytes, reason)                                                        \
+	do {                                                                             \
+		struct code code_;                                                       \
+		struct cfg cfg_;                                                         \
+		CODE(&code_, bytes);                                                     \
+		CHECK_STR(read_code(&code_, &cfg_), (reason));                           \
+		cfg_deinit(&cfg_);                                                       \
+	} while (0)
+
+/* Read what must be understood. */
+#define READ(code, bytes, cfg)                                                           \
+	do {                                                                             \
+		CODE(code, bytes);                                                       \
+		REQUIRE(!read_code(code, cfg));                                          \
+	} while (0)
+
+/* The instruction that follows, by offset; for conditional jumps the way that is taken is
+ * 0. UINT64_MAX: none. */
+static uint64_t next_of(const struct cfg *cfg, uint64_t offset, unsigned way)
+{
+	const struct cfg_insn *at = insn_at(cfg, offset);
+
+	REQUIRE(at);
+	return way < at->next_count ? cfg->insns.data[at->next[way]].address - BASE
+				    : UINT64_MAX;
+}
+
+/* --- what is understood ------------------------------------------------------------- */
+
+static void branches_and_loops(void)
+{
+	struct code code;
+	struct cfg cfg;
+
+	READ(&code, branches, &cfg);
+	CHECK_INT(cfg.insns.len, 6);
+	CHECK_INT(next_of(&cfg, 3, 0), 11);
+	CHECK_INT(next_of(&cfg, 3, 1), 5);
+	CHECK_INT(insn_at(&cfg, 3)->insn.condition, 4);
+	CHECK_INT(insn_at(&cfg, 10)->exit, CFG_RETURNS);
+	CHECK_INT(insn_at(&cfg, 13)->exit, CFG_RETURNS);
+	cfg_deinit(&cfg);
+
+	READ(&code, looping, &cfg);
+	CHECK_INT(cfg.insns.len, 5);
+	CHECK_INT(next_of(&cfg, 8, 0), 2);
+	CHECK_INT(next_of(&cfg, 8, 1), 10);
+	cfg_deinit(&cfg);
+
+	/* It does not come back: jmp 0 */
+	READ(&code, "\x31\xc0\xeb\xfe", &cfg);
+	CHECK(!insn_at(&cfg, 0)->returns);
+	cfg_deinit(&cfg);
+}
+
+static void tail_calls(void)
+{
+	struct code code;
+	struct cfg cfg;
+	const struct cfg_insn *way;
+
+	READ(&code, tail_call, &cfg);
+	CHECK_INT(insn_at(&cfg, 7)->exit, CFG_LEAVES);
+	CHECK_INT(insn_at(&cfg, 7)->callee.kind, CALLEE_HERE);
+	CHECK_INT(insn_at(&cfg, 7)->callee.address, F);
+	CHECK_INT(insn_at(&cfg, 1)->callee.address, G);
+	CHECK(insn_at(&cfg, 0)->returns);
+	cfg_deinit(&cfg);
+
+	/* The way that leaves is an instruction of its own. */
+	READ(&code, conditional_tail_call, &cfg);
+	CHECK_INT(cfg.insns.len, 5);
+	way = &cfg.insns.data[insn_at(&cfg, 3)->next[0]];
+	CHECK(way->is_pseudo);
+	CHECK_INT(way->exit, CFG_LEAVES);
+	CHECK_INT(way->callee.kind, CALLEE_HERE);
+	CHECK_INT(way->callee.address, F);
+	CHECK_INT(next_of(&cfg, 3, 1), 9);
+	cfg_deinit(&cfg);
+
+	/* By a pointer, nobody knows where. */
+	READ(&code, through_register, &cfg);
+	CHECK_INT(insn_at(&cfg, 5)->exit, CFG_LEAVES);
+	CHECK_INT(insn_at(&cfg, 5)->callee.kind, CALLEE_OTHER);
+	cfg_deinit(&cfg);
+
+	/* With a frame it is a switch. */
+	CHECK_NONE(switches, INDIRECT);
+
+	/* It calls itself. */
+	READ(&code, again, &cfg);
+	CHECK_INT(insn_at(&cfg, 8)->exit, CFG_LEAVES);
+	CHECK_INT(insn_at(&cfg, 8)->callee.address, BASE);
+	cfg_deinit(&cfg);
+}
+
+static void split_functions(void)
+{
+	struct code code;
+	struct cfg cfg;
+	const struct cfg_insn *cold;
+
+	CODE(&code, splits);
+	CHECK_STR(read_code(&code, &cfg), LEAVES);
+	cfg_deinit(&cfg);
+
+	CODE_ADD(&code, COLD, splits_cold);
+	REQUIRE(!read_code(&code, &cfg));
+	CHECK_INT(cfg.insns.len, 8);
+	CHECK_INT(next_of(&cfg, 4, 0), COLD - BASE);
+	cold = &cfg.insns.data[insn_at(&cfg, 4)->next[0]];
+	CHECK_INT(cold->sp_delta, 8);
+	CHECK(cold->returns);
+	CHECK_INT(next_of(&cfg, COLD - BASE + 2, 0), 10);
+	cfg_deinit(&cfg);
+
+	/* Without a frame it is another function. */
+	CODE(&code, "\x48\x85\xff\x0f\x88\xf7\x1f\0\0\xc3");
+	CODE_ADD(&code, COLD, splits_cold);
+	REQUIRE(!read_code(&code, &cfg));
+	CHECK(cfg.insns.data[insn_at(&cfg, 3)->next[0]].is_pseudo);
+	CHECK_INT(cfg.insns.data[insn_at(&cfg, 3)->next[0]].callee.address, COLD);
+	cfg_deinit(&cfg);
+}
+
+static void calls_that_do_not_return(void)
+{
+	struct callees callees = {.known = {{CALLEE_ENDS, DIE}, {CALLEE_FIRST, G}},
+				  .known_count = 2};
+	struct code code;
+	struct cfg cfg;
+
+	/* Nothing is behind it. */
+	READ(&code, dies, &cfg);
+	CHECK_INT(insn_at(&cfg, 13)->exit, CFG_ENDS);
+	CHECK(!insn_at(&cfg, 13)->returns);
+	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
+	cfg_deinit(&cfg);
+
+	/* Something leads to the code behind the nops, but not to them. */
+	READ(&code, dies_before_label, &cfg);
+	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_ENDS);
+	CHECK(!insn_at(&cfg, 11));
+	cfg_deinit(&cfg);
+
+	/* Nothing else leads to the code behind: it does return. */
+	READ(&code, dies_with_nops, &cfg);
+	CHECK_INT(insn_at(&cfg, 13)->exit, CFG_GOES_ON);
+	CHECK(insn_at(&cfg, 20) && insn_at(&cfg, 20)->returns);
+	cfg_deinit(&cfg);
+
+	/* By name. */
+	CODE(&code, dies_with_nops);
+	code.source.callees = &callees;
+	REQUIRE(!read_code(&code, &cfg));
+	CHECK_INT(insn_at(&cfg, 13)->exit, CFG_ENDS);
+	CHECK(!insn_at(&cfg, 18) && !insn_at(&cfg, 20));
+	CHECK_INT(insn_at(&cfg, 6)->callee.kind, CALLEE_FIRST);
+	cfg_deinit(&cfg);
+
+	READ(&code, traps, &cfg);
+	CHECK_INT(insn_at(&cfg, 5)->exit, CFG_ENDS);
+	CHECK(!insn_at(&cfg, 5)->returns);
+	cfg_deinit(&cfg);
+}
+
+/* A nop that aligns a loop follows a call that returns. The loop is come to by its own
+ * jump back alone, which is behind the call. */
+static void calls_before_loops(void)
+{
+	struct code code;
+	struct cfg cfg;
+
+	READ(&code, returns_before_label, &cfg);
+	CHECK_INT(insn_at(&cfg, 1)->exit, CFG_GOES_ON);
+	CHECK(insn_at(&cfg, 1)->returns);
+	cfg_deinit(&cfg);
+}
+
+static void frames(void)
+{
+	struct code code;
+	struct cfg cfg;
+
+	READ(&code, frame, &cfg);
+	CHECK_INT(insn_at(&cfg, 1)->sp_delta, 8);
+	CHECK_INT(insn_at(&cfg, 1)->bp_delta, CFG_NO_BP);
+	CHECK_INT(insn_at(&cfg, 4)->bp_delta, 8);
+	CHECK_INT(insn_at(&cfg, 9)->sp_delta, 56);
+	CHECK_INT(insn_at(&cfg, 14)->bp_delta, 8);
+	CHECK_INT(insn_at(&cfg, 15)->sp_delta, 0);
+	CHECK_INT(insn_at(&cfg, 15)->bp_delta, CFG_NO_BP);
+	cfg_deinit(&cfg);
+
+	READ(&code, frame_lea, &cfg);
+	CHECK_INT(insn_at(&cfg, 11)->sp_delta, 56);
+	CHECK_INT(insn_at(&cfg, 20)->sp_delta, 24);
+	CHECK_INT(insn_at(&cfg, 24)->sp_delta, 0);
+	cfg_deinit(&cfg);
+
+	READ(&code, pushes, &cfg);
+	CHECK_INT(insn_at(&cfg, 9)->sp_delta, 32);
+	CHECK_INT(insn_at(&cfg, 18)->sp_delta, 8);
+	cfg_deinit(&cfg);
+
+	/* The stack pointer differs on two ways. */
+	CHECK_NONE(unbalanced, STACK);
+	/* rbp does, and leave needs it. */
+	CHECK_NONE(bp_lost, STACK);
+	/* ret with a frame; pop of what is not there */
+	CHECK_NONE("\x53\xc3", STACK);
+	CHECK_NONE("\x5b\x53\xc3", STACK);
+	/* leave without a frame */
+	CHECK_NONE("\xc9\xc3", STACK);
+}
+
+/* Where the stack pointer is must not be guessed. */
+static void unknown_frames(void)
+{
+	CHECK_NONE(aligned_frame, STACK);
+	CHECK_NONE(alloca_frame, STACK);
+	CHECK_NONE(flags_saved, STACK);
+	CHECK_NONE(swapped_stack, STACK);
+	/* mov rsp, [rdi]; movzx esp, dil; pop rsp; enter: not known; push di; inc spl */
+	CHECK_NONE("\x48\x8b\x27\xc3", STACK);
+	CHECK_NONE("\x40\x0f\xb6\xe7\xc3", STACK);
+	CHECK_NONE("\x5c\xc3", STACK);
+	CHECK_NONE("\xc8\x10\0\0\xc3", UNKNOWN);
+	CHECK_NONE("\x66\x57\xc3", STACK);
+	CHECK_NONE("\x40\xfe\xc4\xc3", STACK);
+	/* pop [rdi] */
+	CHECK_NONE("\x53\x8f\x07\xc3", STACK);
+}
+
+static void not_understood(void)
+{
+	/* jmp 1: the second byte of itself */
+	CHECK_NONE("\xeb\xff\xc0\xc3", OVERLAP);
+	/* je 4, which is inside of mov eax, 0xc3c3c3c3 */
+	CHECK_NONE("\x74\x02\xb8\xc3\xc3\xc3\xc3\xc3", OVERLAP);
+	/* je 4: data */
+	CHECK_NONE("\x74\x02\xc3\x90\x06", UNKNOWN);
+	CHECK_NONE("\x06", UNKNOWN);
+	/* an instruction is cut off; it just ends */
+	CHECK_NONE("\xb8\x01\0", UNKNOWN);
+	CHECK_NONE("\x31\xc0", BEHIND);
+	CHECK_NONE("\x74\x01\xc3\x31\xc0", BEHIND);
+	/* push rbx; je 64 */
+	CHECK_NONE("\x53\x74\x40\x5b\xc3", LEAVES);
+}
+
+/* --- hostile functions -------------------------------------------------------------- */
+
+static void too_long(void)
+{
+	double before_s = check_cpu_s();
+	static uint8_t bytes[200000];
+	struct code code;
+	struct cfg cfg;
+
+	/* 100,000 basic blocks: je to what follows */
+	for (size_t i = 0; i < sizeof(bytes); i += 2)
+		memcpy(bytes + i, "\x74\0", 2);
+	code_init(&code, bytes, sizeof(bytes));
+	CHECK_STR(read_code(&code, &cfg), TOO_LONG);
+	cfg_deinit(&cfg);
+	/* as far as its symbol says */
+	code_init(&code, bytes, CFG_RANGE_MAX);
+	CHECK_STR(read_code(&code, &cfg), TOO_LONG);
+	cfg_deinit(&cfg);
+	/* an address space, and around its end */
+	code_init(&code, bytes, sizeof(bytes));
+	CHECK_STR(cfg_read(&code.source, BASE, UINT64_MAX, &cfg), TOO_LONG);
+	cfg_deinit(&cfg);
+	CHECK_STR(cfg_read(&code.source, BASE, UINT64_MAX - BASE, &cfg), TOO_LONG);
+	cfg_deinit(&cfg);
+	CHECK(check_cpu_s() - before_s < 2);
+}
+
+/* Everything that is done with a function. */
+static const char *analyze(const struct code *code, size_t size)
+{
+	static const enum result_width widths[] = {RESULT_WORD, RESULT_INT, RESULT_OUT,
+						   RESULT_VOID};
+	const char *why = NULL;
+
+	for (size_t i = 0; i < COUNT(widths); i++) {
+		struct returns returns = {.source = &code->source, .emulated = 15};
+		struct return_sites sites;
+
+		why = returns_find(&returns,
+				   &(struct returns_request){.address = BASE,
+							     .size = size,
+							     .width = widths[i],
+							     .size_arg = RETURN_NO_SIZE},
+				   &sites);
+		CHECK(why || sites.list.len);
+		return_sites_deinit(&sites);
+		returns_deinit(&returns);
+	}
+	return why;
+}
+
+/* Chains of jumps, laid out so that what is known travels as slowly as it can. */
+static void slow_functions(void)
+{
+	static uint8_t bytes[CFG_RANGE_MAX];
+	double before_s = check_cpu_s();
+	struct code code;
+	size_t count = 16000, size = 0;
+
+	/* jmp to the last; each jumps to the one before it; the first is ret. */
+	bytes[size++] = 0xe9;
+	size += 4;
+	bytes[size++] = 0xc3;
+	for (size_t i = 0; i < count; i++) {
+		/* ret is one byte before the first of them */
+		memcpy(bytes + size, i ? "\xeb\xfc" : "\xeb\xfd", 2);
+		size += 2;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		bytes[1 + i] = (uint8_t)((size - 2 - 5) >> (8 * i));
+	code_init(&code, bytes, size);
+	analyze(&code, size);
+	CHECK(check_cpu_s() - before_s < 5);
+
+	/* Ahead, from a conditional jump to the next, and all of them to the end. */
+	before_s = check_cpu_s();
+	for (size = 0; size < 10900 * 6; size += 6) {
+		uint32_t to = (uint32_t)(10900 * 6 - size - 6);
+
+		memcpy(bytes + size, "\x0f\x84", 2);
+		memcpy(bytes + size + 2, &to, 4);
+	}
+	bytes[size++] = 0xc3;
+	code_init(&code, bytes, size);
+	analyze(&code, size);
+	CHECK(check_cpu_s() - before_s < 5);
+
+	/* Each call is of another function. */
+	before_s = check_cpu_s();
+	for (size = 0; size + 6 < sizeof(bytes); size += 5) {
+		uint32_t to = (uint32_t)(0x100000 + 11 * size);
+
+		bytes[size] = 0xe8;
+		memcpy(bytes + size + 1, &to, 4);
+	}
+	bytes[size++] = 0xc3;
+	code_init(&code, bytes, size);
+	analyze(&code, size);
+	CHECK(check_cpu_s() - before_s < 5);
+}
+
+/* At the end of pages behind which nothing can be read. */
+struct guarded {
+	uint8_t *pages, *end;
+	size_t size;
+};
+
+static struct guarded guard(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct guarded g = {.size = 4 * page};
+
+	g.pages = mmap(NULL, g.size + page, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(g.pages != MAP_FAILED);
+	g.end = g.pages + g.size;
+	REQUIRE(!mprotect(g.end, page, PROT_NONE));
+	return g;
+}
+
+static void guard_deinit(struct guarded *g)
+{
+	munmap(g->pages, g->size + (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* True when it is understood. */
+static bool try_guarded(const struct guarded *g, const uint8_t *bytes, size_t size)
+{
+	struct code code;
+	struct cfg cfg;
+	const char *why;
+
+	REQUIRE(size <= g->size);
+	memcpy(g->end - size, bytes, size);
+	code_init(&code, g->end - size, size);
+	code_add(&code, COLD, splits_cold, sizeof(splits_cold) - 1);
+	why = read_code(&code, &cfg);
+	cfg_deinit(&cfg);
+	if (!why)
+		analyze(&code, size);
+	return !why;
+}
+
+static void random_bytes(void)
+{
+	struct guarded g = guard();
+	unsigned found = 0;
+	uint8_t bytes[300];
+
+	for (unsigned i = 0; i < 60000; i++) {
+		size_t size = 1 + random_below(i % 16 ? 24 : sizeof(bytes));
+
+		for (size_t k = 0; k < size; k++)
+			bytes[k] = (uint8_t)random_below(256);
+		if (i & 1)
+			bytes[size - 1] = 0xc3;
+		found += try_guarded(&g, bytes, size);
+	}
+	guard_deinit(&g);
+	printf("     %u of random bytes are understood\n", found);
+	CHECK(found > 100);
+}
+
+static unsigned mutate(const uint8_t *original, size_t size, unsigned times)
+{
+	struct guarded g = guard();
+	uint8_t *bytes = malloc(size);
+	unsigned found = 0;
+
+	REQUIRE(bytes);
+	for (unsigned i = 0; i < times; i++) {
+		size_t part = random_below(16) ? size : 1 + random_below((uint32_t)size);
+
+		memcpy(bytes, original, size);
+		for (unsigned k = random_below(4); k; k--) {
+			uint8_t *byte = bytes + random_below((uint32_t)size);
+
+			if (random_below(2))
+				*byte = (uint8_t)random_below(256);
+			else
+				*byte ^= (uint8_t)(1u << random_below(8));
+		}
+		found += try_guarded(&g, bytes, part);
+	}
+	free(bytes);
+	guard_deinit(&g);
+	return found;
+}
+
+static void mutations(void)
+{
+#define MUTATE(bytes) found += mutate((const uint8_t *)(bytes), sizeof(bytes) - 1, 2000)
+	unsigned found = 0;
+
+	MUTATE(branches);
+	MUTATE(looping);
+	MUTATE(tail_call);
+	MUTATE(conditional_tail_call);
+	MUTATE(splits);
+	MUTATE(dies_with_nops);
+	MUTATE(dies_before_label);
+	MUTATE(frame);
+	MUTATE(frame_lea);
+	MUTATE(pushes);
+	printf("     %u of 20000 mutations are understood\n", found);
+	CHECK(found > 1000);
+}
+
+/* Functions of the C library of this machine. */
+static void mutations_of_real_functions(void)
+{
+	static const char *const paths[] = {"/lib/x86_64-linux-gnu/libc.so.6",
+					    "/lib64/libc.so.6"};
+	static const char *const names[] = {"malloc", "free", "posix_memalign", "mmap",
+					    "qsort"};
+	unsigned found = 0, tried = 0;
+
+	for (size_t i = 0; i < COUNT(paths) && !tried; i++) {
+		_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+		_cleanup_(error_destroyp) struct error *error =
+			elf_file_open(paths[i], &file);
+		struct elf_symbol symbols[COUNT(names)];
+		uint8_t bytes[4096];
+
+		if (error)
+			continue;
+		REQUIRE(!elf_file_find_functions(file, names, COUNT(names), symbols));
+		for (size_t n = 0; n < COUNT(names); n++) {
+			size_t size = (size_t)symbols[n].size_bytes;
+
+			if (!symbols[n].name || !size || size > sizeof(bytes))
+				continue;
+			REQUIRE(elf_file_read(file, symbols[n].file_offset, bytes,
+					      size) == size);
+			tried += 800;
+			found += mutate(bytes, size, 800);
+		}
+	}
+	printf("     %u of %u mutations of real functions are understood\n", found,
+	       tried);
+}
+
+int main(void)
+{
+	RUN(branches_and_loops);
+	RUN(tail_calls);
+	RUN(split_functions);
+	RUN(calls_that_do_not_return);
+	RUN(calls_before_loops);
+	RUN(frames);
+	RUN(unknown_frames);
+	RUN(not_understood);
+	RUN(too_long);
+	RUN(slow_functions);
+	RUN(random_bytes);
+	RUN(mutations);
+	RUN(mutations_of_real_functions);
+	return check_done();
+}

@@ -1,0 +1,864 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Sites where results are settled, in functions given by their bytes. */
+#include "check.h"
+
+#include "plan/place.h"
+#include "plan/returns.h"
+#include "unit/plan/cfg_made.h"
+
+#define ALL     (PLACE_BRANCH | PLACE_PUSH | PLACE_NOPS)
+
+#define NO_SITE "a way to its end has no site"
+#define UNKNOWN "it ends by a jump to an unknown function"
+#define NEVER   "it never returns"
+
+/* --- functions ---------------------------------------------------------------------- */
+
+static const char plain[] = "\x53"                 /* 0: push rbx */
+			    "\xe8\xfa\x4f\x00\x00" /* 1: call g */
+			    "\x48\x89\xc3"         /* 6: mov rbx, rax */
+			    "\x48\x85\xc0"         /* 9: test rax, rax */
+			    "\x74\x05"             /* 12: je 19 */
+			    "\xe8\xed\x3f\x00\x00" /* 14: call f */
+			    "\x48\x89\xd8"         /* 19: mov rax, rbx */
+			    "\x5b"                 /* 22: pop rbx */
+			    "\xc3";                /* 23: ret */
+
+static const char one_way[] = "\x48\x85\xff"         /* 0: test rdi, rdi */
+			      "\x74\x09"             /* 3: je 14 */
+			      "\x53"                 /* 5: push rbx */
+			      "\xe8\xf5\x4f\x00\x00" /* 6: call g */
+			      "\x90"                 /* 11: nop */
+			      "\x5b"                 /* 12: pop rbx */
+			      "\xc3"                 /* 13: ret */
+			      "\x31\xc0"             /* 14: xor eax, eax */
+			      "\xc3";                /* 16: ret */
+
+static const char both_ways[] = "\x53"                 /* 0: push rbx */
+				"\xe8\xfa\x4f\x00\x00" /* 1: call g */
+				"\x48\x89\xc3"         /* 6: mov rbx, rax */
+				"\x48\x85\xff"         /* 9: test rdi, rdi */
+				"\x74\x05"             /* 12: je 19 */
+				"\x48\x89\xd8"         /* 14: mov rax, rbx */
+				"\x5b"                 /* 17: pop rbx */
+				"\xc3"                 /* 18: ret */
+				"\xb8\x07\x00\x00\x00" /* 19: mov eax, 0x7 */
+				"\x5b"                 /* 24: pop rbx */
+				"\xc3";                /* 25: ret */
+
+static const char stepped[] = "\x53"                 /* 0: push rbx */
+			      "\xe8\xfa\x4f\x00\x00" /* 1: call g */
+			      "\x5b"                 /* 6: pop rbx */
+			      "\xc3";                /* 7: ret */
+
+static const char fails_stepped[] = "\x53"                 /* 0: push rbx */
+				    "\xe8\xfa\x4f\x00\x00" /* 1: call g */
+				    "\x48\x85\xff"         /* 6: test rdi, rdi */
+				    "\x90"                 /* 9: nop */
+				    "\x5b"                 /* 10: pop rbx */
+				    "\xc3";                /* 11: ret */
+
+static const char leaves[] = "\x48\x85\xff"         /* 0: test rdi, rdi */
+			     "\x74\x05"             /* 3: je 10 */
+			     "\xe9\xf6\x3f\x00\x00" /* 5: jmp f */
+			     "\x31\xc0"             /* 10: xor eax, eax */
+			     "\xc3";                /* 12: ret */
+
+static const char leaves_unknown[] = "\x53"                 /* 0: push rbx */
+				     "\xe8\xfa\x4f\x00\x00" /* 1: call g */
+				     "\x5b"                 /* 6: pop rbx */
+				     "\xff\xe0";            /* 7: jmp rax */
+
+static const char helper[] = "\x53"                 /* 0: push rbx */
+			     "\xe8\xfa\x4f\x00\x00" /* 1: call g */
+			     "\x90"                 /* 6: nop */
+			     "\x5b"                 /* 7: pop rbx */
+			     "\xc3";                /* 8: ret */
+
+static const char helper_die[] = "\xe8\xfb\x5f\x00\x00"; /* 0: call die */
+
+static const char keeps_bp[] = "\x55"                 /* 0: push rbp */
+			       "\x48\x89\xfd"         /* 1: mov rbp, rdi */
+			       "\xe8\xf7\x4f\x00\x00" /* 4: call g */
+			       "\x90"                 /* 9: nop */
+			       "\x48\x89\xc5"         /* 10: mov rbp, rax */
+			       "\xe8\xee\x4f\x00\x00" /* 13: call g */
+			       "\x5d"                 /* 18: pop rbp */
+			       "\xc3";                /* 19: ret */
+
+static const char bp_gone[] = "\x48\x89\xfd"         /* 0: mov rbp, rdi */
+			      "\xe8\xf8\x4f\x00\x00" /* 3: call g */
+			      "\x90"                 /* 8: nop */
+			      "\xc3";                /* 9: ret */
+
+static const char frame_result[] = "\x48\x83\xec\x18"     /* 0: sub rsp, 0x18 */
+				   "\xe8\xf7\x4f\x00\x00" /* 4: call g */
+				   "\x48\x89\x44\x24\x08" /* 9: mov [rsp+0x8], rax */
+				   "\xe8\xed\x4f\x00\x00" /* 14: call g */
+				   "\x90"                 /* 19: nop */
+				   "\xe8\xe7\x4f\x00\x00" /* 20: call g */
+				   "\x48\x8b\x44\x24\x08" /* 25: mov rax, [rsp+0x8] */
+				   "\x48\x83\xc4\x18"     /* 30: add rsp, 0x18 */
+				   "\xc3";                /* 34: ret */
+
+static const char posix[] = "\x53"                 /* 0: push rbx */
+			    "\x48\x89\xfb"         /* 1: mov rbx, rdi */
+			    "\xe8\xf7\x4f\x00\x00" /* 4: call g */
+			    "\x48\x85\xc0"         /* 9: test rax, rax */
+			    "\x74\x07"             /* 12: je 21 */
+			    "\x48\x89\x03"         /* 14: mov [rbx], rax */
+			    "\x31\xc0"             /* 17: xor eax, eax */
+			    "\x5b"                 /* 19: pop rbx */
+			    "\xc3"                 /* 20: ret */
+			    "\xb8\x0c\x00\x00\x00" /* 21: mov eax, 0xc */
+			    "\x5b"                 /* 26: pop rbx */
+			    "\xc3";                /* 27: ret */
+
+static const char in_a_loop[] = "\x53"                 /* 0: push rbx */
+				"\x48\x89\xfb"         /* 1: mov rbx, rdi */
+				"\xe8\xf7\x4f\x00\x00" /* 4: call g */
+				"\x90"                 /* 9: nop */
+				"\x48\xff\xcb"         /* 10: dec rbx */
+				"\x75\xf5"             /* 13: jne 4 */
+				"\x5b"                 /* 15: pop rbx */
+				"\xc3";                /* 16: ret */
+
+static const char shifts[] = "\x53"                  /* 0: push rbx */
+			     "\x48\x89\xfb"          /* 1: mov rbx, rdi */
+			     "\x48\x89\xf7"          /* 4: mov rdi, rsi */
+			     "\x48\x85\xd2"          /* 7: test rdx, rdx */
+			     "\x5b"                  /* 10: pop rbx */
+			     "\xe9\xf0\x3f\x00\x00"; /* 11: jmp f */
+
+static const char stores[] = "\x53"                 /* 0: push rbx */
+			     "\x48\x89\xfb"         /* 1: mov rbx, rdi */
+			     "\xe8\xf7\x4f\x00\x00" /* 4: call g */
+			     "\x48\x89\x03"         /* 9: mov [rbx], rax */
+			     "\x90"                 /* 12: nop */
+			     "\x31\xc0"             /* 13: xor eax, eax */
+			     "\x5b"                 /* 15: pop rbx */
+			     "\xc3";                /* 16: ret */
+
+static const char swaps_bp[] = "\x48\x89\xfd"          /* 0: mov rbp, rdi */
+			       "\xe9\xf8\x3f\x00\x00"; /* 3: jmp f */
+
+static const char dear_call[] = "\x53"                 /* 0: push rbx */
+				"\xe8\xfa\x4f\x00\x00" /* 1: call g */
+				"\x48\x89\xc3"         /* 6: mov rbx, rax */
+				"\xe8\xf2\x4f\x00\x00" /* 9: call g */
+				"\x48\x89\xd8"         /* 14: mov rax, rbx */
+				"\x5b"                 /* 17: pop rbx */
+				"\xc3";                /* 18: ret */
+
+/* --- what is found ------------------------------------------------------------------ */
+
+struct world {
+	struct code code;
+	struct returns returns;
+	uint64_t covered, taken, changed; /* addresses; 0: none */
+	unsigned checks;
+};
+
+static bool is_covered(void *arg, uint64_t address)
+{
+	return ((const struct world *)arg)->covered == address;
+}
+
+static bool is_taken(void *arg, uint64_t address)
+{
+	return ((const struct world *)arg)->taken == address;
+}
+
+static const char *check(void *arg, uint64_t address, size_t size)
+{
+	struct world *w = arg;
+
+	w->checks++;
+	return w->changed >= address && w->changed < address + size ? "it has changed"
+								    : NULL;
+}
+
+static void world_init(struct world *ret, const char *bytes, size_t size)
+{
+	*ret = (struct world){0};
+	code_init(&ret->code, bytes, size);
+	ret->returns = (struct returns){.source = &ret->code.source,
+					.emulated = ALL,
+					.is_covered = is_covered,
+					.is_taken = is_taken,
+					.check = check,
+					.arg = ret};
+}
+
+static const char *find(struct world *w, enum result_width width,
+			struct return_sites *ret)
+{
+	return returns_find(&w->returns,
+			    &(struct returns_request){.address = BASE,
+						      .size = w->code.parts[0].size,
+						      .width = width,
+						      .size_arg = RETURN_NO_SIZE},
+			    ret);
+}
+
+/* One value as it is expected. */
+#define OPEN                                                                             \
+	{                                                                                \
+		RETURN_OPEN, 0, 0                                                        \
+	}
+#define IN(reg)                                                                          \
+	{                                                                                \
+		RETURN_REGISTER, (reg), 0                                                \
+	}
+#define IS(value)                                                                        \
+	{                                                                                \
+		RETURN_VALUE, 0, (value)                                                 \
+	}
+#define AT(offset)                                                                       \
+	{                                                                                \
+		RETURN_FRAME, 0, (offset)                                                \
+	}
+#define BLOCK(reg)                                                                       \
+	{                                                                                \
+		RETURN_BLOCK, (reg), 0                                                   \
+	}
+#define ALWAYS     false, 0
+#define WHEN(code) true, (code)
+
+#define JE         4
+#define JNE        5
+
+static void check_at(int line, struct world *w, enum result_width width,
+		     const struct return_site want[], size_t count)
+{
+	unsigned before = check_state.failures;
+	struct return_sites sites;
+	const char *why = find(w, width, &sites);
+
+	CHECK(!why);
+	CHECK_INT(sites.list.len, count);
+	for (size_t i = 0; i < count && i < sites.list.len; i++) {
+		const struct return_site *got = &sites.list.data[i];
+
+		CHECK_INT(got->address, want[i].address);
+		CHECK_INT(got->sp_delta, want[i].sp_delta);
+		CHECK_INT(got->bp_words, want[i].bp_words);
+		CHECK_INT(got->has_condition, want[i].has_condition);
+		CHECK_INT(got->condition, want[i].condition);
+		for (size_t n = 0; n < 2; n++) {
+			CHECK_INT(got->value[n].kind, want[i].value[n].kind);
+			CHECK_INT(got->value[n].reg, want[i].value[n].reg);
+			CHECK_INT(got->value[n].offset, want[i].value[n].offset);
+		}
+		CHECK_INT(got->is_emulated, want[i].is_emulated);
+		CHECK_INT(got->is_shared, want[i].is_shared);
+		CHECK(got->reason);
+	}
+	if (check_state.failures != before) {
+		fprintf(stderr, "... at line %d, %s:", line, why ? why : "found");
+		for (size_t i = 0; i < sites.list.len; i++) {
+			const struct return_site *s = &sites.list.data[i];
+
+			fprintf(stderr,
+				" %#" PRIx64 " sp+%d bp%d %d:%d %d,%d,%d %d,%d,%d",
+				s->address, s->sp_delta, s->bp_words, s->has_condition,
+				s->condition, s->value[0].kind, s->value[0].reg,
+				s->value[0].offset, s->value[1].kind, s->value[1].reg,
+				s->value[1].offset);
+		}
+		fprintf(stderr, "\n");
+	}
+	return_sites_deinit(&sites);
+}
+
+#define CHECK_SITES(w, width, ...)                                                       \
+	do {                                                                             \
+		const struct return_site sites_[] = {__VA_ARGS__};                       \
+		check_at(__LINE__, (w), (width), sites_, COUNT(sites_));                 \
+	} while (0)
+
+#define CHECK_NONE(w, width, reason)                                                     \
+	do {                                                                             \
+		struct return_sites sites_;                                              \
+		CHECK_STR(find((w), (width), &sites_), (reason));                        \
+		return_sites_deinit(&sites_);                                            \
+	} while (0)
+
+#define WORLD(w, bytes)                                                                  \
+	do {                                                                             \
+		returns_deinit(&(w)->returns);                                           \
+		world_init((w), (bytes), sizeof(bytes) - 1);                             \
+	} while (0)
+
+static void places_of_results(void)
+{
+	struct world w = {0};
+
+	WORLD(&w, plain);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 12,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RBX), OPEN},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	WORLD(&w, frame_result);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 19,
+		     24,
+		     0,
+		     ALWAYS,
+		     {AT(8), OPEN},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	WORLD(&w, posix);
+	CHECK_SITES(&w, RESULT_OUT,
+		    {BASE + 12,
+		     8,
+		     0,
+		     WHEN(JE),
+		     {BLOCK(INSN_RAX), IS(12)},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* The lower half alone counts: 0, or 12. */
+	CHECK_SITES(&w, RESULT_INT,
+		    {BASE + 12,
+		     8,
+		     0,
+		     WHEN(JE),
+		     {IS(0), IS(12)},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* Nothing is called any more. */
+	WORLD(&w, plain);
+	CHECK_SITES(&w, RESULT_VOID,
+		    {BASE + 19,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IS(0), OPEN},
+		     false,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	returns_deinit(&w.returns);
+}
+
+static void conditions(void)
+{
+	struct world w = {0};
+
+	WORLD(&w, one_way);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 3,
+		     0,
+		     0,
+		     WHEN(JE),
+		     {OPEN, IS(0)},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL},
+		    {BASE + 11,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	WORLD(&w, both_ways);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 12,
+		     8,
+		     0,
+		     WHEN(JE),
+		     {IN(INSN_RBX), IS(7)},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* The way on alone, out of a loop. */
+	WORLD(&w, in_a_loop);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 13,
+		     8,
+		     0,
+		     WHEN(JNE),
+		     {IN(INSN_RAX), OPEN},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	returns_deinit(&w.returns);
+}
+
+static void frame_pointers(void)
+{
+	struct world w = {0};
+
+	WORLD(&w, keeps_bp);
+	w.returns.emulated = 0;
+	/* The caller's is on the stack, or back in rbp. */
+	w.taken = BASE + 18;
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 19,
+		     0,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     false,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	WORLD(&w, keeps_bp);
+	w.returns.emulated = 0;
+	w.taken = BASE + 19;
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 18,
+		     8,
+		     1,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     false,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* Nobody knows it any more. */
+	WORLD(&w, bp_gone);
+	CHECK_NONE(&w, RESULT_WORD, NO_SITE);
+	returns_deinit(&w.returns);
+}
+
+static void prices(void)
+{
+	struct world w = {0};
+
+	/* An instruction that is stepped, where nothing else is. */
+	WORLD(&w, stepped);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 6,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     false,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	WORLD(&w, fails_stepped);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 9,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* Without nops there is none. */
+	WORLD(&w, fails_stepped);
+	w.returns.emulated = PLACE_PUSH;
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 6,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     false,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* A call, where the kernel emulates it. */
+	WORLD(&w, dear_call);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 6,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     false,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	WORLD(&w, dear_call);
+	w.returns.emulated = ALL | PLACE_CALL;
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 9,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RBX), OPEN},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* A way that fails may be stepped, when the other one need not be. */
+	WORLD(&w, one_way);
+	w.taken = BASE + 3;
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 11,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL},
+		    {BASE + 14,
+		     0,
+		     0,
+		     ALWAYS,
+		     {IS(0), OPEN},
+		     false,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	returns_deinit(&w.returns);
+}
+
+static void others_have_a_say(void)
+{
+	struct world w = {0};
+
+	/* Somebody has a probe at the best place. */
+	WORLD(&w, both_ways);
+	w.taken = BASE + 12;
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 14,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RBX), OPEN},
+		     false,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL},
+		    {BASE + 19,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IS(7), OPEN},
+		     false,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* All of the code is checked, in memory. */
+	for (uint64_t at = 0; at < sizeof(plain) - 1; at++) {
+		WORLD(&w, plain);
+		w.changed = BASE + at;
+		CHECK_NONE(&w, RESULT_WORD, "it has changed");
+	}
+	WORLD(&w, plain);
+	w.changed = BASE + sizeof(plain) - 1;
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 12,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RBX), OPEN},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	CHECK_INT(w.checks, 1);
+	returns_deinit(&w.returns);
+}
+
+/* --- several functions -------------------------------------------------------------- */
+
+static void functions_that_are_jumped_to(void)
+{
+	struct world w = {0};
+
+	WORLD(&w, leaves);
+	CODE_ADD(&w.code, F, helper);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 3,
+		     0,
+		     0,
+		     WHEN(JE),
+		     {OPEN, IS(0)},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL},
+		    {F + 6,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     true,
+		     true,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* Each is read once. */
+	CHECK_INT(w.checks, 2);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 3,
+		     0,
+		     0,
+		     WHEN(JE),
+		     {OPEN, IS(0)},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL},
+		    {F + 6,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     true,
+		     true,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	CHECK_INT(w.checks, 2);
+
+	/* Its calls have sites of their own. */
+	WORLD(&w, leaves);
+	CODE_ADD(&w.code, F, helper);
+	w.covered = F;
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 3,
+		     0,
+		     0,
+		     WHEN(JE),
+		     {OPEN, IS(0)},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+
+	/* It is not understood. */
+	WORLD(&w, leaves);
+	CODE_ADD(&w.code, F, "\x06");
+	CHECK_NONE(&w, RESULT_WORD, "an instruction is not known");
+	WORLD(&w, leaves);
+	CODE_ADD(&w.code, F, helper);
+	w.changed = F + 8;
+	CHECK_NONE(&w, RESULT_WORD, "it has changed");
+	/* A jump into its middle */
+	WORLD(&w, leaves);
+	CODE_ADD(&w.code, F - 1, "\x90\x90\xc3");
+	CHECK_NONE(&w, RESULT_WORD, "it begins in another one");
+	/* Nobody knows which. */
+	WORLD(&w, leaves_unknown);
+	CHECK_NONE(&w, RESULT_WORD, UNKNOWN);
+	/* jmp 0; jmp f, where f is jmp f; call die */
+	WORLD(&w, "\x31\xc0\xeb\xfe");
+	CHECK_NONE(&w, RESULT_WORD, NEVER);
+	WORLD(&w, "\xe9\xfb\x3f\0\0");
+	CODE_ADD(&w.code, F, "\xe9\xfb\xff\xff\xff");
+	CHECK_NONE(&w, RESULT_WORD, NEVER);
+	WORLD(&w, helper_die);
+	CHECK_NONE(&w, RESULT_WORD, NEVER);
+	returns_deinit(&w.returns);
+}
+
+/* Hooks are left out, where it is known that programs hardly set them. */
+static void hooks(void)
+{
+	struct world w = {0};
+
+	/* test rdi, rdi; je 5; jmp rax; push rbx; call g; nop; pop rbx; ret */
+	WORLD(&w, "\x48\x85\xff\x74\x02\xff\xe0\x53\xe8\xf3\x4f\0\0\x90\x5b\xc3");
+	CHECK_NONE(&w, RESULT_WORD, UNKNOWN);
+	WORLD(&w, "\x48\x85\xff\x74\x02\xff\xe0\x53\xe8\xf3\x4f\0\0\x90\x5b\xc3");
+	w.returns.has_hooks = true;
+	CHECK_SITES(&w, RESULT_WORD,
+		    {BASE + 13,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     true,
+		     false,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	returns_deinit(&w.returns);
+}
+
+/* What is known at a function's entry has to hold of the jump to it. */
+static void arguments_of_others(void)
+{
+	struct world w = {0};
+	struct return_sites sites;
+
+	/* Its first argument is where the block is stored. */
+	WORLD(&w, "\xe9\xfb\x3f\0\0");
+	CODE_ADD(&w.code, F, stores);
+	CHECK(!find(&w, RESULT_OUT, &sites));
+	CHECK_INT(sites.list.len, 1);
+	return_sites_deinit(&sites);
+	/* It is another one, of which the caller knows nothing. */
+	WORLD(&w, shifts);
+	CODE_ADD(&w.code, F, stores);
+	CHECK_NONE(&w, RESULT_OUT, "it passes on another first argument");
+	/* That does not matter of words. */
+	WORLD(&w, shifts);
+	CODE_ADD(&w.code, F, helper);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {F + 6,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     true,
+		     true,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* rbp is not the caller's any more. */
+	WORLD(&w, swaps_bp);
+	CODE_ADD(&w.code, F, helper);
+	CHECK_NONE(&w, RESULT_WORD, "it passes on another rbp");
+	returns_deinit(&w.returns);
+}
+
+/* Two functions have a part of their code in common. */
+static void common_parts(void)
+{
+	/* push rbx; test rdi, rdi; jne cold; pop rbx; jmp f */
+	static const char first[] = "\x53\x48\x85\xff\x0f\x85\xf6\x1f\0\0\x5b\xe9\xf0\x3f"
+				    "\0\0";
+	/* push rbx; jmp cold */
+	static const char second[] = "\x53\xe9\xfa\xdf\xff\xff";
+	/* call g; nop; pop rbx; ret */
+	static const char cold[] = "\xe8\xfb\x2f\0\0\x90\x5b\xc3";
+	struct world w = {0};
+
+	WORLD(&w, first);
+	CODE_ADD(&w.code, COLD, cold);
+	CODE_ADD(&w.code, F, second);
+	CHECK_SITES(&w, RESULT_WORD,
+		    {COLD + 5,
+		     8,
+		     0,
+		     ALWAYS,
+		     {IN(INSN_RAX), OPEN},
+		     true,
+		     true,
+		     false,
+		     false,
+		     0,
+		     NULL});
+	/* The return address is in two places. test rdi, rdi; jne f; push rbp; mov rbp,
+	 * rsp; jmp cold; f: ...; push rbx; jmp cold; cold: call g; nop; leave; ret */
+	WORLD(&w, "\x48\x85\xff\x0f\x85\xf7\x3f\0\0\x55\x48\x89\xe5\xe9\xee\x1f\0\0");
+	CODE_ADD(&w.code, COLD, "\xe8\xfb\x2f\0\0\x90\xc9\xc3");
+	CODE_ADD(&w.code, F, "\x55\x48\x89\xe5\x53\xe9\xf6\xdf\xff\xff");
+	CHECK_NONE(&w, RESULT_WORD, "a site is of two functions");
+	returns_deinit(&w.returns);
+}
+
+static void too_many(void)
+{
+	static uint8_t bytes[8192];
+	struct code code;
+	struct return_sites sites;
+	size_t size = 0;
+
+	/* Each way has a site of its own: test rdi, rdi; je next; call g; nop; ret */
+	for (unsigned i = 0; i < RETURN_SITES_MAX + 1; i++) {
+		memcpy(bytes + size, "\x48\x85\xff\x74\x07\xe8\0\0\1\0\x90\xc3", 12);
+		size += 12;
+	}
+	memcpy(bytes + size, "\xe8\0\0\1\0\x90\xc3", 7);
+	size += 7;
+	code_init(&code, bytes, size);
+
+	struct returns returns = {.source = &code.source, .emulated = ALL};
+
+	CHECK_STR(returns_find(&returns,
+			       &(struct returns_request){.address = BASE,
+							 .size = size,
+							 .width = RESULT_WORD,
+							 .size_arg = RETURN_NO_SIZE},
+			       &sites),
+		  "it has too many sites");
+	return_sites_deinit(&sites);
+	returns_deinit(&returns);
+}
+
+int main(void)
+{
+	RUN(places_of_results);
+	RUN(conditions);
+	RUN(frame_pointers);
+	RUN(prices);
+	RUN(others_have_a_say);
+	RUN(functions_that_are_jumped_to);
+	RUN(hooks);
+	RUN(arguments_of_others);
+	RUN(common_parts);
+	RUN(too_many);
+	return check_done();
+}
