@@ -44,9 +44,7 @@ int main(void)
 #define BLOCKS        24
 #define FUNCTIONS_MAX 256
 
-DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct proc *, proc_close);
-DEFINE_CLEANUP(struct cfi *, cfi_close);
 
 /* Sites as kernels of different ages have them, and where no instruction is cheap. */
 static const unsigned variants[] = {ALL, ALL | PLACE_CALL, PLACE_BRANCH, 0};
