@@ -157,7 +157,9 @@ static int32_t price_of_way(const struct choice *c, uint32_t i, uint32_t to)
 	if (at->insn.kind != INSN_JCC || !choice_emulated(c, at) ||
 	    !is_settled(c, at, result_of(c, to)) || !find_bp(c, at, &bp))
 		return CUT_NEVER;
-	if (is_failure(c, result_of(c, to)))
+	/* Where the other way has a site as well it costs nothing more. */
+	if (is_failure(c, result_of(c, to)) &&
+	    !is_settled(c, at, result_of(c, at->next[at->next[0] == to])))
 		return PRICE_ONE_WAY_FAILED;
 	return PRICE_ONE_WAY + price_of_size(c, i);
 }

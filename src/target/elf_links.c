@@ -10,6 +10,10 @@
 /* libLLVM has 400,000; no library of an allocator has more than some thousand. */
 #define LINKS_MAX 1000000u
 
+/* Symbols that are looked at for the names of indirect functions, all told: glibc has 80
+ * of these, and 3000 symbols. */
+#define SYMBOLS_MAX 20000000u
+
 #if defined(__x86_64__)
 #define IS_SYMBOLIC(type)                                                                \
 	((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT ||                  \
@@ -53,8 +57,9 @@ static void symbol_of(const struct symbols *s, uint64_t index, struct elf_link *
 }
 
 /* An indirect function is known by its resolver: its name among the symbols of the file
- * or of its debug file. */
-static const char *resolver_name(struct elf_file *file, uint64_t resolver)
+ * or of its debug file. Each costs a look at all of them: `left` says how many more may
+ * be looked at. */
+static const char *resolver_name(struct elf_file *file, uint64_t resolver, unsigned *left)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
@@ -68,16 +73,17 @@ static const char *resolver_name(struct elf_file *file, uint64_t resolver)
 			continue;
 		symbols = elf_file_section_data(file, scn);
 		names = elf_file_section_data(file, elf_getscn(file->elf, sh.sh_link));
-		for (int i = 0; symbols && gelf_getsym(symbols, i, &sym); i++)
+		for (int i = 0; symbols && *left && gelf_getsym(symbols, i, &sym);
+		     i++, --*left)
 			if (sym.st_value == resolver &&
 			    GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC)
 				return name_at(names, sym.st_name);
 	}
-	return file->debug ? resolver_name(file->debug, resolver) : NULL;
+	return file->debug ? resolver_name(file->debug, resolver, left) : NULL;
 }
 
 static struct error *add_section(struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh,
-				 struct elf_links *ret)
+				 unsigned *left, struct elf_links *ret)
 {
 	Elf_Data *data = elf_file_section_data(file, scn);
 	Elf_Scn *table = elf_getscn(file->elf, sh->sh_link);
@@ -101,7 +107,7 @@ static struct error *add_section(struct elf_file *file, Elf_Scn *scn, const GElf
 		} else if (IS_RELATIVE(type)) {
 			link.address = (uint64_t)rela.r_addend;
 		} else if (IS_IRELATIVE(type)) {
-			link.name = resolver_name(file, (uint64_t)rela.r_addend);
+			link.name = resolver_name(file, (uint64_t)rela.r_addend, left);
 		} else {
 			continue;
 		}
@@ -122,6 +128,7 @@ struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
+	unsigned left = SYMBOLS_MAX;
 
 	*ret = (struct elf_links){0};
 	while ((scn = elf_nextscn(file->elf, scn))) {
@@ -130,7 +137,7 @@ struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA ||
 		    !(sh.sh_flags & SHF_ALLOC))
 			continue;
-		err = add_section(file, scn, &sh, ret);
+		err = add_section(file, scn, &sh, &left, ret);
 		if (err) {
 			elf_links_deinit(ret);
 			return err;

@@ -44,9 +44,7 @@ int main(void)
 #define BLOCKS        24
 #define FUNCTIONS_MAX 256
 
-DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct proc *, proc_close);
-DEFINE_CLEANUP(struct cfi *, cfi_close);
 
 /* Sites as kernels of different ages have them, and where no instruction is cheap. */
 static const unsigned variants[] = {ALL, ALL | PLACE_CALL, PLACE_BRANCH, 0};
@@ -61,6 +59,7 @@ struct function {
 	enum result_width width;
 	struct return_sites sites[VARIANTS];
 	const char *why[VARIANTS]; /* there are none */
+	struct cfg cfg;            /* empty when it is not understood */
 	unsigned calls, failed;
 };
 
@@ -141,6 +140,8 @@ static void add_function(struct library *library, const struct allocator_functio
 	*f = (struct function){.kind = found->function,
 			       .symbol = found->symbol,
 			       .width = width_of(found->function->effect)};
+	if (cfg_read(&library->source, f->symbol.address, f->symbol.size_bytes, &f->cfg))
+		cfg_deinit(&f->cfg);
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		f->why[v] = returns_find(
 			&all[v],
@@ -175,9 +176,11 @@ static void find_sites(struct library *library)
 
 static void library_deinit(struct library *library)
 {
-	for (size_t i = 0; i < library->count; i++)
+	for (size_t i = 0; i < library->count; i++) {
+		cfg_deinit(&library->functions[i].cfg);
 		for (unsigned v = 0; v < VARIANTS; v++)
 			return_sites_deinit(&library->functions[i].sites[v]);
+	}
 	if (library->source.read)
 		callees_deinit(&library->callees);
 	for (size_t i = 0; i < library->allocators.list.len; i++)
@@ -261,6 +264,7 @@ struct call {
 	struct claim claims[VARIANTS][CLAIMS_MAX];
 	size_t count[VARIANTS];
 	bool has_caught; /* an exception, or it may have */
+	bool has_left;   /* the function that was called, by a jump to another one */
 };
 
 static uint64_t peek(const struct tracee *t, uint64_t address)
@@ -462,6 +466,61 @@ static void see_sites(struct tracee *t, struct call *c, const struct user_regs_s
 	}
 }
 
+/* The instruction, when it is one of the graph. */
+static const struct cfg_insn *insn_at(const struct cfg *cfg, uint64_t address)
+{
+	size_t low = 0, high = cfg->insns.len;
+
+	/* Pseudo ones come last. */
+	while (high && cfg->insns.data[high - 1].is_pseudo)
+		high--;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cfg->insns.data[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < cfg->insns.len && !cfg->insns.data[low].is_pseudo &&
+			       cfg->insns.data[low].address == address
+		       ? &cfg->insns.data[low]
+		       : NULL;
+}
+
+static bool leads_to(const struct cfg *cfg, const struct cfg_insn *from, uint64_t address)
+{
+	for (uint8_t n = 0; n < from->next_count; n++)
+		if (cfg->insns.data[from->next[n]].address == address)
+			return true;
+	return false;
+}
+
+/* The processor goes where the graph says, and the stack pointer is where it says. */
+static void check_graph(const struct tracee *t, struct call *c,
+			const struct user_regs_struct *r,
+			const struct user_regs_struct *after)
+{
+	const struct cfg *cfg = &c->function->cfg;
+	const struct cfg_insn *at = insn_at(cfg, r->rip - t->bias);
+
+	if (!cfg->insns.len || c->has_left || c->has_caught)
+		return;
+	CHECK(at);
+	if (!at)
+		return;
+	CHECK(r->rsp + (uint64_t)at->sp_delta == c->before.rsp);
+	if (at->bp_delta != CFG_NO_BP)
+		CHECK(r->rbp + (uint64_t)at->bp_delta == c->before.rsp);
+	if (at->exit == CFG_RETURNS)
+		CHECK(after->rip == t->trap);
+	c->has_left = at->exit == CFG_LEAVES || at->exit == CFG_RETURNS;
+	if (c->has_left || after->rip == r->rip)
+		return;
+	CHECK(at->exit == CFG_GOES_ON && leads_to(cfg, at, after->rip - t->bias));
+	c->has_left = !insn_at(cfg, after->rip - t->bias);
+}
+
 static void note_call(struct call *c)
 {
 	for (unsigned v = 0; v < VARIANTS; v++)
@@ -497,6 +556,7 @@ static void check_claim(struct tracee *t, const struct call *c, const struct cla
 {
 	switch (c->function->width) {
 	case RESULT_WORD:
+	case RESULT_MOVED:
 		CHECK(claim->value.kind != RETURN_BLOCK);
 		CHECK(claim->result == after->rax);
 		return;
@@ -567,7 +627,7 @@ static uint64_t judge_call(struct tracee *t, struct function *f,
 			   const uint64_t arguments[6])
 {
 	struct call c = {.function = f};
-	struct user_regs_struct r;
+	struct user_regs_struct r, after;
 	uint64_t last = 0;
 	unsigned before = check_state.failures, steps = 0;
 
@@ -586,7 +646,9 @@ static uint64_t judge_call(struct tracee *t, struct function *f,
 		if (r.rip != last)
 			see_sites(t, &c, &r);
 		last = r.rip;
-		r = step(t, &c, &r);
+		after = step(t, &c, &r);
+		check_graph(t, &c, &r, &after);
+		r = after;
 	}
 	check_call(t, &c, &r);
 	if (check_state.failures != before)
