@@ -17,9 +17,6 @@ int main(void)
 
 #include "target/elf.h"
 #include "target/elf_links.h"
-#include "util/cleanup.h"
-
-DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define FILE_NAME    "test_elf_links.so"
@@ -173,7 +170,7 @@ static void words(void)
 {
 	const struct made m = usual();
 	struct elf_links links;
-	_cleanup_(elf_file_closep) struct elf_file *file = open_made(&m, &links);
+	struct elf_file *file = open_made(&m, &links);
 
 	CHECK_INT(links.list.len, COUNT(relocations) - 1);
 	check_link(&links, 0x9000, "malloc", 0);
@@ -190,6 +187,7 @@ static void words(void)
 	CHECK(!elf_links_find(&links, 0));
 	CHECK(!elf_links_find(&links, UINT64_MAX));
 	elf_links_deinit(&links);
+	elf_file_close(file);
 }
 
 static void left_out(void)
