@@ -83,9 +83,10 @@ static void glibc(void)
 static void glibc_with_other_options(void)
 {
 	check_program(ALLOCATING_BINARY, NULL, "--unwind fp");
-	check_program(ALLOCATING_BINARY, NULL, "--unwind rules --mappings");
+	/* free() has one with --mappings otherwise. */
+	check_program(ALLOCATING_BINARY, NULL,
+		      "--unwind rules --mappings --no-return-probes");
 	check_program(ALLOCATING_BINARY, NULL, "--unwind rules --sample-every 10");
-	check_program(ALLOCATING_BINARY, NULL, "--unwind rules --attach perf");
 }
 
 static void jemalloc(void)
