@@ -221,7 +221,6 @@ bool tracer_takes_bodies(const struct tracer_options *options,
 /* The same of a tracer, once something is attached. */
 bool tracer_sees_results(const struct tracer *tracer);
 
-
 /* How the probes are attached and compiled, for -v: "uprobe_multi", "embedded". */
 const char *tracer_attach_name(const struct tracer *tracer);
 const char *tracer_headers_kind(const struct tracer *tracer);

@@ -68,7 +68,8 @@ static bool is_session(const struct tracer *t, const struct attach_ops *ops,
 static bool is_inside(const struct tracer *t, const struct attach_ops *ops,
 		      const struct plan_site *site)
 {
-	return (site->body.count || site->returns.is_complete) && tracer_uses_bodies(t, ops);
+	return (site->body.count || site->returns.is_complete) &&
+	       tracer_uses_bodies(t, ops);
 }
 
 /* What source_options.programs a plan wants. */

@@ -235,7 +235,6 @@ static bool has_known_body(const struct allocator *allocator,
 /* --- sites inside --------------------------------------------------------------------
  */
 
-DEFINE_CLEANUP(struct cfi *, cfi_close);
 DEFINE_CLEANUP(struct site_code *, site_code_close);
 
 /* Where calls of a function are seen to begin: addresses. */
