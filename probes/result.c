@@ -88,8 +88,8 @@ ALWAYS_INLINE int result_is_nested(const struct tracee *t, struct abi_pending *p
 	return 0;
 }
 
-/* A call fails of which the entry was not seen: how much it asked for is not known. It is
- * filtered as one that asks for all there is: mostly it does. */
+/* A call fails whose entry was not seen, so its size is unknown. Filters treat it as the
+ * largest size: calls that fail mostly ask for too much. */
 ALWAYS_INLINE void result_refused(const struct tracee *t, u64 meaning,
 				  struct abi_pending *p, u64 sp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Return probes change the target's stack: what may go wrong, and in which programs. */
+/* Return probes change the target's stack, which some programs do not survive. */
 #ifndef CLI_RETURN_PROBES_H
 #define CLI_RETURN_PROBES_H
 
@@ -12,7 +12,7 @@
 
 /*
  * Why a return probe may break a program that has mapped `maps`, as half a sentence;
- * NULL: nothing is known to. `is_filtered` is that of proc_is_filtered(). Static.
+ * NULL: no reason is known. `is_filtered` is that of proc_is_filtered(). Static.
  */
 const char *return_probes_risk(const struct proc_maps *maps, bool is_filtered);
 

@@ -17,7 +17,7 @@
 
 enum callee_kind {
 	CALLEE_HERE,  /* a function of this file, at callee.address */
-	CALLEE_OTHER, /* of another file, or nobody knows */
+	CALLEE_OTHER, /* in another file, or unknown */
 	CALLEE_ENDS,  /* never returns: abort(), exit() and the like */
 	CALLEE_FIRST, /* returns its first argument: memset() and the like */
 };
@@ -27,7 +27,7 @@ struct callee {
 	uint64_t address; /* of CALLEE_HERE, in the file's address space */
 };
 
-/* Functions of which the names say enough, where the file defines them. */
+/* Functions that the file defines and whose names say what they do. */
 #define CALLEES_KNOWN_MAX 32
 
 struct callees {

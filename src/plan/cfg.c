@@ -157,7 +157,7 @@ static bool is_through_word(const struct insn *insn)
 	       insn->base == INSN_BASE_PC && !insn->is_indexed;
 }
 
-/* What is called, or jumped to: the word, or the code itself. 0: nobody knows. */
+/* The target of a call or jump: the address of the word, or of the code. 0: unknown. */
 static uint64_t target_key(uint64_t address, const struct insn *insn)
 {
 	if (is_through_word(insn))

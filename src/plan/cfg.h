@@ -30,7 +30,7 @@ enum cfg_exit {
 	CFG_GOES_ON,
 	CFG_RETURNS, /* ret */
 	CFG_LEAVES,  /* a tail call: the function at `callee` returns to our caller */
-	CFG_ENDS,    /* control never comes back, and nobody sees a result */
+	CFG_ENDS,    /* control never comes back: abort(), a trap */
 };
 
 struct cfg_insn {
@@ -39,8 +39,8 @@ struct cfg_insn {
 	uint32_t next[CFG_SUCCESSORS]; /* indexes; of INSN_JCC the taken way is next[0] */
 	uint8_t next_count;
 	enum cfg_exit exit;
-	/* It stands for the way by which a conditional jump leaves the function: no
-	 * instruction, and no probe can be there. */
+	/* Stands for the exit of a conditional jump out of the function. It is not an
+	 * instruction, so no probe can be there. */
 	bool is_pseudo;
 	struct callee callee; /* of calls, and with CFG_LEAVES */
 	/* Before the instruction: the return address is at rsp + sp_delta, bytes. */
@@ -54,7 +54,7 @@ struct cfg_source {
 	/* Copy up to `size` bytes of code at `address`; the number copied. */
 	size_t (*read)(void *arg, uint64_t address, uint8_t *ret, size_t size);
 	/* The function, or the part of one, around `address`: `end` is exclusive. False
-	 * when nobody knows. May be NULL. */
+	 * when that is unknown. May be NULL. */
 	bool (*extent)(void *arg, uint64_t address, uint64_t *start, uint64_t *end);
 	void *arg;
 	const struct callees *callees; /* NULL: nothing is known of who is called */

@@ -73,7 +73,7 @@ static bool find_levels(struct cut *cut, uint32_t source, uint32_t sink, uint32_
 }
 
 /* One way to the sink along the levels, without recursion: `queue` holds its edges. What
- * was sent, 0: there is none any more. */
+ * was sent, 0 when no way is left. */
 static int32_t send(struct cut *cut, uint32_t source, uint32_t sink, uint32_t *work)
 {
 	uint32_t depth = 0, node = source;

@@ -34,8 +34,8 @@ struct cut {
 bool cut_init(struct cut *ret, uint32_t node_count) __attribute__((warn_unused_result));
 void cut_deinit(struct cut *cut);
 
-/* Add an edge with the price of cutting it, and that of one the other way round (0: there
- * is none). False when memory is out. */
+/* Add an edge and its reverse, with the prices of cutting them; price 0: no such edge.
+ * False when memory is out. */
 bool cut_add(struct cut *cut, uint32_t from, uint32_t to, int32_t price,
 	     int32_t price_back) __attribute__((warn_unused_result));
 

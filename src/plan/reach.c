@@ -74,7 +74,7 @@ static bool goes_to(const struct reach *r, uint64_t address, const struct insn *
 	return callee.kind == CALLEE_HERE;
 }
 
-/* Look at one function: false when nobody knows what it does. */
+/* Look at one function. False when its code cannot be read. */
 static bool look_at(struct reach *r, uint64_t function, struct queue *queue, bool *found)
 {
 	uint64_t start, end, at, to;

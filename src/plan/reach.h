@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * May a call of a function come to one that is probed? Its code, and that of what it
- * calls directly, is read instruction by instruction. Calls by pointers are taken for
- * calls of functions that are not probed.
+ * May a call of a function reach a probed one? Its code, and the code of all direct
+ * callees, is read instruction by instruction. Calls through pointers are assumed to
+ * reach functions that are not probed.
  */
 #ifndef PLAN_REACH_H
 #define PLAN_REACH_H

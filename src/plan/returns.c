@@ -57,7 +57,7 @@ static bool describe(const struct choice *c, const struct cfg_insn *at,
 	return ret->offset >= -128 && ret->offset <= RETURN_OFFSET_MAX;
 }
 
-/* Where the caller's rbp is; false: nobody knows. */
+/* Find the place of the caller's rbp. False when it is unknown. */
 static bool find_bp(const struct choice *c, const struct cfg_insn *at, uint8_t *ret)
 {
 	place_set held = c->values->held[at - c->cfg->insns.data][VALUE_BP];
@@ -353,7 +353,7 @@ static const char *check_code(const struct returns *r, const struct cfg *cfg)
 	return why;
 }
 
-/* Is a function called that is probed, or by a pointer one that nobody knows? */
+/* May the call reach a probed function? A call through an unknown pointer may. */
 static bool calls_probed(const struct returns *r, const struct cfg_insn *at)
 {
 	switch (at->insn.kind) {
@@ -467,7 +467,7 @@ static const char *merge(struct return_sites *sites)
 	return NULL;
 }
 
-/* Those of the unit and of all that it leads to. Units that are not known yet are read.
+/* Collect the sites of the unit and of all units that it leads to, reading new ones.
  */
 static const char *collect(struct returns *r, uint32_t first, struct return_sites *ret)
 {

@@ -73,7 +73,7 @@ struct entry_site {
 };
 
 #define RETURN_BP_WORDS_MAX 15
-#define RETURN_SITES_MAX    64 /* of a function, and all that it leads into */
+#define RETURN_SITES_MAX    64 /* of a function and of the functions it jumps to */
 
 struct return_sites {
 	VEC(struct return_site) list; /* by address */

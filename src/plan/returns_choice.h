@@ -57,8 +57,8 @@ const char *choice_emulated(const struct choice *c, const struct cfg_insn *at);
  * is probed been called since the entry? */
 bool choice_finds_size(const struct choice *c, uint32_t i, uint8_t *ret);
 
-/* Mark those of the unit's sites that see whole calls, and find where the others are to
- * be seen to begin. Without effect when there are none. NULL, or RETURN_NO_MEMORY. */
+/* Mark the unit's sites that see whole calls, and find entry sites for all other calls.
+ * Does nothing when no site sees whole calls. NULL, or RETURN_NO_MEMORY. */
 const char *choice_fuse(struct choice *c, struct return_unit *unit);
 
 #endif

@@ -41,7 +41,7 @@ static bool has_one_value(const struct return_site *site)
 	return !site->has_condition || !site->value[0].kind || !site->value[1].kind;
 }
 
-/* Instructions from which some way leads to one that is marked are marked as well. */
+/* Mark each instruction from which a marked one can be reached. */
 static void spread_back(const struct cfg *cfg, bool marked[])
 {
 	bool changed = true;

@@ -401,15 +401,6 @@ static void find_results(struct finding *f)
 
 /* --- values, from the beginning on -------------------------------------------------- */
 
-/* rdx:rax becomes the product of rax and a register: f7 /4. In the lower half it is that
- * of imul as well. */
-static bool is_product(const struct cfg_insn *at, const place_set held[VALUE_COUNT])
-{
-	(void)at;
-	(void)held;
-	return false;
-}
-
 static void values_after(const struct finding *f, const struct cfg_insn *at,
 			 const place_set before[VALUE_COUNT], place_set ret[VALUE_COUNT])
 {
@@ -422,8 +413,6 @@ static void values_after(const struct finding *f, const struct cfg_insn *at,
 		if (before[i] & m.from && !at->insn.copies_half)
 			ret[i] |= m.to;
 	}
-	if (is_product(at, before))
-		ret[VALUE_PRODUCT] |= REGISTER(INSN_RAX);
 }
 
 static void find_held(struct finding *f)
@@ -438,7 +427,7 @@ static void find_held(struct finding *f)
 
 	memset(held, 0xff, cfg->insns.len * sizeof(*held));
 	for (size_t i = 0; i < VALUE_COUNT; i++)
-		held[cfg->entry][i] = i == VALUE_PRODUCT ? 0 : REGISTER(at_entry[i]);
+		held[cfg->entry][i] = REGISTER(at_entry[i]);
 	for (unsigned sweep = 0; changed; sweep++) {
 		changed = false;
 		if (sweep == SWEEPS_MAX) {

@@ -27,8 +27,7 @@ enum value {
 	VALUE_ARG1,
 	VALUE_ARG2,
 	VALUE_ARG3,
-	VALUE_PRODUCT, /* of the arguments 0 and 1, modulo 2^64 */
-	VALUE_BP,      /* the caller's rbp */
+	VALUE_BP, /* the caller's rbp */
 	VALUE_COUNT,
 };
 
