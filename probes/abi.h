@@ -75,7 +75,8 @@
  *
  * A result is a kind [0:2] and a payload [3:15], signed.
  */
-#define ABI_RESULT_REGISTER 1 /* in the register */
+#define ABI_RESULT_REGISTER 1 /* in the register, by the number of its word in pt_regs   \
+			       */
 #define ABI_RESULT_FRAME    2 /* in the word at the stack pointer + 8 * payload */
 #define ABI_RESULT_CONSTANT 3 /* the payload itself */
 #define ABI_RESULT_BLOCK    4 /* it is 0, and the block is in the register */

@@ -83,6 +83,14 @@ ALWAYS_INLINE u64 reg_of(struct pt_regs *ctx, u32 n, u32 registers)
 	return value;
 }
 
-/* Of an argument where a call begins, and of what a site inside a function names. */
-#define reg_arg(ctx, n)    reg_of((ctx), (n), ARG_REGISTERS)
-#define reg_result(ctx, n) reg_of((ctx), (n), RESULT_REGISTERS)
+/* Of an argument where a call begins. */
+#define reg_arg(ctx, n) reg_of((ctx), (n), ARG_REGISTERS)
+
+/* The word `n` (0 to 15) of the registers, as they lie in struct pt_regs. */
+ALWAYS_INLINE u64 reg_word(struct pt_regs *ctx, u64 n)
+{
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), (void *)ctx + (n & 15) * 8);
+	return value;
+}

@@ -36,7 +36,7 @@ ALWAYS_INLINE u64 result_read(struct pt_regs *ctx, u32 value)
 			count(ABI_READ_FAILED, 1);
 		return word;
 	default:
-		return reg_result(ctx, payload);
+		return reg_word(ctx, payload);
 	}
 }
 
@@ -55,14 +55,15 @@ ALWAYS_INLINE u64 result_rule(u64 meaning)
 }
 
 /* Does the record belong to the call that returns at `sp`? */
-ALWAYS_INLINE int result_is_of(const struct abi_pending *p, u64 meaning, u64 sp)
+ALWAYS_INLINE int result_is_of(const struct tracee *t, const struct abi_pending *p,
+			       u64 meaning, u64 sp)
 {
-	if (p->sp != sp || !(p->flags & ABI_PENDING_INSIDE))
+	if (p->sp != sp || p->process != t->slot || !(p->flags & ABI_PENDING_INSIDE))
 		return 0;
 	/* In a function's own code its entry has just made the record. Elsewhere it may
 	 * be one that a longjmp has left behind. */
 	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_RESULT &&
-	    !(meaning & ABI_RESULT_SHARED))
+	    !(meaning & (ABI_RESULT_SHARED | ABI_RESULT_FAILS_ALONE)))
 		return 1;
 	return caller_is_there(sp, p->caller);
 }
@@ -109,7 +110,7 @@ ALWAYS_INLINE int result_begins(const struct tracee *t, struct pt_regs *ctx, u64
 	if (result_is_nested(t, p, REG_SP(ctx) + ABI_RESULT_SP_DELTA(meaning)))
 		return 0;
 	free_is_over(t->caller);
-	if (result_is_skipped(meaning, reg_result(ctx, ABI_WHOLE_SIZE_REG(meaning)))) {
+	if (result_is_skipped(meaning, reg_word(ctx, ABI_WHOLE_SIZE_REG(meaning)))) {
 		traffic_other_event(t);
 		return 0;
 	}
@@ -136,7 +137,10 @@ int on_result(struct pt_regs *ctx)
 	struct abi_pending *p = pending_find(&t);
 	u32 allocator = ABI_WHOLE_ALLOCATOR(meaning), wants_stack = 1;
 
-	if (p && result_is_of(p, meaning, sp)) {
+	if (p && result_is_of(&t, p, meaning, sp)) {
+		/* Without the record it would be taken for a call of its own. */
+		if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE)
+			site_nests(p);
 		allocator = ABI_SITE_ALLOCATOR(p->site);
 		wants_stack = p->flags & ABI_PENDING_WANTS_STACK;
 	} else if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE) {
@@ -164,7 +168,7 @@ int on_result(struct pt_regs *ctx)
 		call_ends(&t, p, is_block ? 0 : result, is_block ? result : 0, stack);
 	} else if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE) {
 		block_recorded(&t, ABI_KEY(t.slot, result),
-			       reg_result(ctx, ABI_WHOLE_SIZE_REG(meaning)),
+			       reg_word(ctx, ABI_WHOLE_SIZE_REG(meaning)),
 			       tracee_begins(&t), stack);
 	}
 	return 0;

@@ -24,6 +24,9 @@ struct attach_probe {
 	uint64_t cookie;
 	bool is_return;
 	bool is_session; /* entry and return in one */
+	/* Probes of a lower rank are attached before; those of one program, file and rank
+	 * at once, where the kernel has that. */
+	unsigned rank;
 };
 
 /* A link or an event. */

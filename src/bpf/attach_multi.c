@@ -123,6 +123,7 @@ static struct error *attach_links(struct attachment *self, int pid,
 			for (size_t j = i; j < count; j++) {
 				if (probes[j].is_return != is_return ||
 				    probes[j].program != probes[i].program ||
+				    probes[j].rank != probes[i].rank ||
 				    strcmp(probes[j].path, probes[i].path))
 					continue;
 				offsets[n] = probes[j].offset;

@@ -154,6 +154,20 @@ uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned 
 	       (inside ? ABI_SITE_INSIDE : 0);
 }
 
+/* Where struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) has a register: the number of
+ * the word. The stack pointer is none of those that are asked for. */
+static uint64_t register_word(uint8_t reg)
+{
+	static const uint8_t words[INSN_REGISTERS] = {
+		[INSN_RAX] = 10, [INSN_RCX] = 11, [INSN_RDX] = 12, [INSN_RBX] = 5,
+		[INSN_RSP] = 15, [INSN_RBP] = 4,  [INSN_RSI] = 13, [INSN_RDI] = 14,
+		[8] = 9,         [9] = 8,         [10] = 7,        [11] = 6,
+		[12] = 3,        [13] = 2,        [14] = 1,        [15] = 0,
+	};
+
+	return words[reg % INSN_REGISTERS];
+}
+
 static uint64_t result_bits(uint32_t effect, int32_t sp_delta, uint8_t bp_words)
 {
 	return effect | (uint64_t)bp_words << ABI_RESULT_BP_SHIFT | ABI_SITE_SP(sp_delta);
@@ -166,13 +180,13 @@ uint64_t source_body_site(const struct plan_site *site, const struct body_site *
 	uint8_t bp_words = site->body.bp_words[at - site->body.sites];
 	uint64_t whole = result_bits(ABI_EFFECT_WHOLE, at->sp_delta, bp_words);
 	uint64_t result = result_bits(ABI_EFFECT_RESULT, at->sp_delta, bp_words);
-	uint64_t in_rax = ABI_RESULT(ABI_RESULT_REGISTER, INSN_RAX)
+	uint64_t in_rax = ABI_RESULT(ABI_RESULT_REGISTER, register_word(INSN_RAX))
 			  << ABI_RESULT_VALUE0_SHIFT;
 
 	switch (at->part) {
 	case BODY_WHOLE:
 		return whole | unrecorded | in_rax |
-		       (uint64_t)at->size_reg << ABI_WHOLE_SIZE_SHIFT |
+		       register_word(at->size_reg) << ABI_WHOLE_SIZE_SHIFT |
 		       (uint64_t)allocator << ABI_WHOLE_ALLOCATOR_SHIFT;
 	case BODY_RETURN:
 		return result | unrecorded | in_rax;
@@ -196,7 +210,7 @@ static uint64_t result_value(const struct return_value *value)
 	switch (value->kind) {
 	case RETURN_REGISTER:
 	case RETURN_BLOCK:
-		return ABI_RESULT(value->kind, value->reg);
+		return ABI_RESULT(value->kind, register_word(value->reg));
 	case RETURN_FRAME:
 		return ABI_RESULT(value->kind, value->offset / 8);
 	case RETURN_VALUE:
@@ -216,7 +230,7 @@ static uint64_t whole_site(const struct plan_site *site, const struct return_sit
 	       result_value(&at->value[when_taken]) << ABI_RESULT_VALUE0_SHIFT |
 	       (when_taken ? ABI_WHOLE_WHEN_TAKEN : 0) |
 	       (site->unrecorded ? ABI_RESULT_UNRECORDED : 0) |
-	       (uint64_t)at->size_reg << ABI_WHOLE_SIZE_SHIFT |
+	       register_word(at->size_reg) << ABI_WHOLE_SIZE_SHIFT |
 	       (uint64_t)allocator << ABI_WHOLE_ALLOCATOR_SHIFT;
 }
 
@@ -266,23 +280,8 @@ bool source_site_begins(uint64_t site)
 #endif
 
 /* Bit n: the site has an argument in register n. */
-static unsigned result_register(uint32_t value)
-{
-	return ABI_RESULT_KIND(value) == ABI_RESULT_REGISTER ||
-			       ABI_RESULT_KIND(value) == ABI_RESULT_BLOCK
-		       ? 1u << ABI_RESULT_PAYLOAD(value)
-		       : 0;
-}
-
 static unsigned argument_registers(uint64_t site)
 {
-	if (ABI_SITE_EFFECT(site) == ABI_EFFECT_WHOLE)
-		return result_register(ABI_RESULT_VALUE0(site)) |
-		       1u << ABI_WHOLE_SIZE_REG(site);
-	if (ABI_SITE_EFFECT(site) == ABI_EFFECT_RESULT)
-		return result_register(ABI_RESULT_VALUE0(site)) |
-		       result_register(ABI_RESULT_VALUE1(site));
-
 	unsigned registers = 1u << ABI_SITE_SIZE_ARG(site) |
 			     1u << ABI_SITE_COUNT_ARG(site) |
 			     1u << ABI_SITE_OLD_ARG(site) | 1u << ABI_SITE_OUT_ARG(site);
@@ -294,8 +293,7 @@ bool source_serves(const struct source *source, uint64_t site)
 {
 	if (!source->cookies)
 		return source_site_index(source, site) < source->sites.len;
-	return !(argument_registers(site) &
-		 ~(is_result(site) ? source->result_registers : source->registers));
+	return is_result(site) || !(argument_registers(site) & ~source->registers);
 }
 
 size_t source_site_index(const struct source *source, uint64_t site)
@@ -311,8 +309,8 @@ static bool collect_sites(struct source *source, const struct meanings *meanings
 {
 	source->registers = CONVENTION_REGISTERS;
 	vec_foreach (site, &meanings->list) {
-		*(is_result(*site) ? &source->result_registers : &source->registers) |=
-			argument_registers(*site);
+		if (!is_result(*site))
+			source->registers |= argument_registers(*site);
 		if (source_site_index(source, *site) == source->sites.len &&
 		    !vec_push(&source->sites, *site))
 			return false;
@@ -507,8 +505,7 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DWALK_EXACT=1");
 	if (o->mappings)
 		ok &= add_flag(source, "-DMAPPINGS");
-	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers) &&
-	      add_flag(source, "-DRESULT_REGISTERS=%#xu", source->result_registers);
+	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers);
 	if (o->cookies)
 		ok &= add_flag(source, "-DHAVE_COOKIE");
 	if (o->min_size_bytes)

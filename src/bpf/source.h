@@ -113,9 +113,8 @@ struct source {
 	char *text;
 	char **flags; /* flag_count of them */
 	size_t flag_count;
-	VEC(uint64_t) sites;       /* meanings, each once */
-	unsigned registers;        /* bit n: arguments may be in register n */
-	unsigned result_registers; /* the same of what sites inside functions name */
+	VEC(uint64_t) sites; /* meanings, each once */
+	unsigned registers;  /* bit n: arguments may be in register n */
 	bool cookies;
 	bool one_process; /* on_free_here takes the place of on_free, and on_session is
 			     such as well */

@@ -167,17 +167,31 @@ static bool is_added(const struct addition *a, const struct attached_site *site)
 	return false;
 }
 
+static unsigned number_within(const struct tracer *t, const struct addition *a,
+			      const struct attached_site *site, size_t number)
+{
+	bool is_known = false;
+
+	vec_foreach (s, &t->sites)
+		is_known |= same_place(s, site) && !s->meaning;
+	vec_foreach (s, &a->sites)
+		number += !is_known && !s->meaning;
+	return number < ABI_MAX_SITES ? (unsigned)number : ABI_MAX_SITES - 1;
+}
+
 /* The same place of the same file, in whatever process, has one number. */
 static unsigned site_number(const struct tracer *t, const struct addition *a,
 			    const struct attached_site *site)
 {
-	size_t i = 0;
+	size_t number = 0;
 
-	while (i < t->sites.len && !same_place(&t->sites.data[i], site))
-		i++;
-	if (i == t->sites.len)
-		i += a->sites.len;
-	return i < ABI_MAX_SITES ? (unsigned)i : ABI_MAX_SITES - 1;
+	/* Those that see results need none. */
+	vec_foreach (s, &t->sites) {
+		if (same_place(s, site) && !s->meaning)
+			break;
+		number += !s->meaning;
+	}
+	return number_within(t, a, site, number);
 }
 
 /* Before the probe at this offset in its file is attached: tell the probes what a hit
@@ -359,12 +373,19 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 			add_probe(t, object, site, id.offset, meaning, a);
 		return err;
 	}
-	announce(t, id.offset, meaning);
 
 	size_t count = 0;
 	struct error *err =
 		site_probes(t, object, site, meaning, a->probes + a->count, &count);
 
+	/* Programs for return probes were not compiled, as none was planned. */
+	if (err && site->returns.is_complete) {
+		error_destroy(err);
+		a->refused++;
+		a->sites.len--;
+		return NULL;
+	}
+	announce(t, id.offset, meaning);
 	a->count += count;
 	return err;
 }
@@ -400,7 +421,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 #define RANKS 4
 
 /* Sites that see results come before those that begin calls, which wait for them. */
-static int rank_of(const struct attach_probe *probe)
+static unsigned rank_of(const struct attach_probe *probe)
 {
 	switch (ABI_SITE_EFFECT(probe->cookie)) {
 	case ABI_EFFECT_RESULT:
@@ -430,10 +451,14 @@ static bool sort_probes(struct addition *a)
 
 	if (!sorted)
 		return false;
-	for (int rank = 0; rank < RANKS; rank++)
-		for (size_t i = 0; i < a->count; i++)
-			if (rank_of(&a->probes[i]) == rank)
-				sorted[n++] = a->probes[i];
+	for (unsigned rank = 0; rank < RANKS; rank++) {
+		for (size_t i = 0; i < a->count; i++) {
+			if (rank_of(&a->probes[i]) != rank)
+				continue;
+			sorted[n] = a->probes[i];
+			sorted[n++].rank = rank;
+		}
+	}
 	free(a->probes);
 	a->probes = sorted;
 	return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/decode.h"
+#include "target/allocator.h"
 
 struct known_name {
 	const char *name;
@@ -46,6 +47,16 @@ static const struct known_name *by_name(const char *name)
 		if (!strcmp(name, known_names[i].name))
 			return &known_names[i];
 	return NULL;
+}
+
+static bool is_allocation(const char *name)
+{
+	for (size_t i = 0; i < ALLOC_FAMILY_COUNT; i++)
+		for (const struct alloc_function *f = alloc_families[i].functions;
+		     f->name; f++)
+			if (!strcmp(f->name, name))
+				return true;
+	return false;
 }
 
 /* Functions that the file itself defines under one of the names. */
@@ -99,6 +110,8 @@ struct callee callees_through(const struct callees *callees, uint64_t slot)
 		return (struct callee){known->kind, 0};
 	if (link && link->address)
 		return (struct callee){CALLEE_HERE, link->address};
+	if (link && link->name && !is_allocation(link->name))
+		return (struct callee){CALLEE_ELSEWHERE, 0};
 	return (struct callee){CALLEE_OTHER, 0};
 }
 

@@ -16,10 +16,11 @@
 #include "util/error.h"
 
 enum callee_kind {
-	CALLEE_HERE,  /* a function of this file, at callee.address */
-	CALLEE_OTHER, /* in another file, or unknown */
-	CALLEE_ENDS,  /* never returns: abort(), exit() and the like */
-	CALLEE_FIRST, /* returns its first argument: memset() and the like */
+	CALLEE_HERE,      /* a function of this file, at callee.address */
+	CALLEE_ELSEWHERE, /* in another file, and by its name no allocation function */
+	CALLEE_OTHER,     /* unknown, or an allocation function of another file */
+	CALLEE_ENDS,      /* never returns: abort(), exit() and the like */
+	CALLEE_FIRST,     /* returns its first argument: memset() and the like */
 };
 
 struct callee {

@@ -178,7 +178,8 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 static struct error *fill(struct plan_object *object, const struct plan_options *options,
 			  const struct site_target *on)
 {
-	const struct site_options how = {.mappings = options->mappings,
+	const struct site_options how = {.function = options->function,
+					 .mappings = options->mappings,
 					 .no_return_probes = options->no_return_probes};
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	_cleanup_(site_code_closep) struct site_code *code = NULL;

@@ -10,6 +10,9 @@
 #define FUNCTIONS_MAX 500
 #define CODE_MAX      (64u << 10)
 
+/* Bytes of code for all questions: libjemalloc has a tenth of it. */
+#define ALL_CODE_MAX (16u << 20)
+
 /* Functions that may be reached, each once; all up to `done` have been looked at. */
 struct queue {
 	VEC(uint64_t) list;
@@ -48,7 +51,7 @@ static bool add(struct queue *queue, uint64_t address)
 
 /* Where the call or jump goes; false: to none that is looked at. */
 static bool goes_to(const struct reach *r, uint64_t address, const struct insn *insn,
-		    uint64_t *ret)
+		    uint64_t *ret, bool *is_unknown)
 {
 	const struct callees *callees = r->source->callees;
 	struct callee callee = {CALLEE_OTHER, 0};
@@ -71,7 +74,16 @@ static bool goes_to(const struct reach *r, uint64_t address, const struct insn *
 		break;
 	}
 	*ret = callee.address;
+	*is_unknown = (insn->kind == INSN_CALL || insn->kind == INSN_JMP ||
+		       insn->base == INSN_BASE_PC) &&
+		      callee.kind == CALLEE_OTHER;
 	return callee.kind == CALLEE_HERE;
+}
+
+static bool is_transfer(const struct insn *insn)
+{
+	return insn->kind == INSN_CALL || insn->kind == INSN_JMP ||
+	       insn->kind == INSN_CALL_INDIRECT || insn->kind == INSN_JMP_INDIRECT;
 }
 
 /* Look at one function. False when its code cannot be read. */
@@ -86,6 +98,9 @@ static bool look_at(struct reach *r, uint64_t function, struct queue *queue, boo
 	    end - start > CODE_MAX)
 		return false;
 	size = (size_t)(end - start);
+	r->looked_at += size;
+	if (r->looked_at > ALL_CODE_MAX)
+		return false;
 	code = malloc(size ? size : 1);
 	if (!code || r->source->read(r->source->arg, start, code, size) != size)
 		return false;
@@ -95,7 +110,10 @@ static bool look_at(struct reach *r, uint64_t function, struct queue *queue, boo
 		insn_decode(code + (at - start), (size_t)(end - at), &insn);
 		if (!insn.length)
 			return false;
-		if (goes_to(r, at, &insn, &to) && (to < start || to >= end)) {
+		bool is_unknown = false;
+
+		if (goes_to(r, at, &insn, &to, &is_unknown) &&
+		    (to < start || to >= end)) {
 			const struct reach_function *known = find(r, to);
 
 			*found = *found || r->is_probed(r->arg, to) ||
@@ -105,6 +123,10 @@ static bool look_at(struct reach *r, uint64_t function, struct queue *queue, boo
 			if (!known && !add(queue, to))
 				return false;
 		}
+		/* By its name it is probed, or it has none. */
+		*found |= is_unknown && is_transfer(&insn);
+		if (*found)
+			return true;
 		at += insn.length;
 	}
 	return true;

@@ -25,6 +25,7 @@ struct reach {
 	bool (*is_probed)(void *arg, uint64_t address);
 	void *arg;
 	VEC(struct reach_function) known; /* by address */
+	uint64_t looked_at;               /* bytes of code, of all questions */
 };
 
 /* Also true when it cannot be told, or would take too long. */

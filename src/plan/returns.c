@@ -358,10 +358,10 @@ static bool calls_probed(const struct returns *r, const struct cfg_insn *at)
 {
 	switch (at->insn.kind) {
 	case INSN_CALL:
-		return at->callee.kind == CALLEE_HERE &&
-		       (!r->calls || r->calls(r->arg, at->callee.address));
 	case INSN_CALL_INDIRECT:
-		return at->callee.kind == CALLEE_OTHER && at->insn.base != INSN_BASE_PC;
+		return at->callee.kind == CALLEE_OTHER ||
+		       (at->callee.kind == CALLEE_HERE &&
+			(!r->calls || r->calls(r->arg, at->callee.address)));
 	default:
 		return false;
 	}

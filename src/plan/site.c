@@ -386,8 +386,10 @@ static struct returns_request request_for(const struct site_code *c,
 					  const struct allocator_function *found)
 {
 	const struct alloc_function *f = found->function;
-	bool is_simple = f->effect == EFFECT_ALLOC && f->count_arg == ARG_NONE &&
-			 f->size_arg < RETURN_NO_SIZE && !c->options.mappings;
+	bool is_wanted = !c->options.function || !strcmp(c->options.function, f->name);
+	bool is_simple = is_wanted && f->effect == EFFECT_ALLOC &&
+			 f->count_arg == ARG_NONE && f->size_arg < RETURN_NO_SIZE &&
+			 !c->options.mappings;
 
 	return (struct returns_request){
 		.address = found->symbol.address,

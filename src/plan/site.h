@@ -26,7 +26,9 @@ struct site_target {
 struct site_code;
 
 struct site_options {
-	bool mappings; /* munmap inside free is to be known by the call around it */
+	const char
+		*function; /* of those that allocate only this one is probed; NULL: all */
+	bool mappings;     /* munmap inside free is to be known by the call around it */
 	/* No return probes: where nothing else is proven, the return instruction itself
 	 * is the site. */
 	bool no_return_probes;

@@ -297,8 +297,9 @@ static place_set out_before(const struct finding *f, const struct cfg_insn *at,
 
 static bool calls_probed(const struct finding *f, const struct cfg_insn *at)
 {
-	return at->callee.kind == CALLEE_HERE &&
-	       (!f->calls || f->calls(f->arg, at->callee.address));
+	return at->callee.kind == CALLEE_OTHER ||
+	       (at->callee.kind == CALLEE_HERE &&
+		(!f->calls || f->calls(f->arg, at->callee.address)));
 }
 
 static struct result result_before(const struct finding *f, const struct cfg_insn *at,

@@ -68,6 +68,9 @@ static const char *resolver_name(struct elf_file *file, uint64_t resolver, unsig
 		Elf_Data *symbols, *names;
 		GElf_Sym sym;
 
+		if (!*left)
+			return NULL;
+		--*left;
 		if (!gelf_getshdr(scn, &sh) ||
 		    (sh.sh_type != SHT_DYNSYM && sh.sh_type != SHT_SYMTAB))
 			continue;
