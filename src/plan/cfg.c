@@ -114,41 +114,20 @@ static void decode_at(const struct range *range, uint64_t address, struct insn *
 /* The first address from `at` on without a nop. */
 static uint64_t skip_nops(const struct range *range, uint64_t at)
 {
-	struct insn insn;
+	size_t size = (size_t)(range->end - range->start);
 
-	while (at < range->end) {
-		decode_at(range, at, &insn);
-		if (insn.kind != INSN_NOP)
-			break;
-		at += insn.length;
-	}
-	return at;
+	return range->start +
+	       insn_skip_nops(range->code, size, (size_t)(at - range->start));
 }
 
 /* --- callees ------------------------------------------------------------------------ */
 
-/* The longest line that is looked at, bytes. */
-#define LINE_MAX_BYTES 96
-
-/* Does the function do one thing after the other until it calls another with nothing but
- * nops behind? */
-static bool is_line_with_end(const struct reading *r, uint64_t address)
+static bool line_ends(const struct reading *r, uint64_t address)
 {
-	uint8_t code[LINE_MAX_BYTES];
+	uint8_t code[INSN_LINE_MAX];
 	size_t size = r->source->read(r->source->arg, address, code, sizeof(code));
-	size_t at = 0;
-	struct insn insn;
 
-	do {
-		insn_decode(code + at, size - at, &insn);
-		at += insn.length;
-	} while (insn.kind == INSN_PLAIN || insn.kind == INSN_ENDBR ||
-		 insn.kind == INSN_COPY || insn.kind == INSN_TEST ||
-		 insn.kind == INSN_PUSH);
-	if (insn.kind != INSN_CALL)
-		return false;
-	insn_decode(code + at, size - at, &insn);
-	return insn.kind == INSN_NOP;
+	return insn_line_ends(code, size);
 }
 
 static bool is_through_word(const struct insn *insn)
@@ -184,7 +163,7 @@ static struct target *target_of(struct reading *r, uint64_t address,
 	if (fresh.callee.kind == CALLEE_ENDS)
 		fresh.may_end = true;
 	else if (fresh.callee.kind == CALLEE_HERE && insn->kind == INSN_CALL)
-		fresh.may_end = is_line_with_end(r, fresh.callee.address);
+		fresh.may_end = line_ends(r, fresh.callee.address);
 	if (!vec_push(&r->targets, fresh))
 		return NULL;
 	return &r->targets.data[r->targets.len - 1];

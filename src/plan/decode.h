@@ -95,4 +95,14 @@ struct insn {
 /* Decode the instruction at code[0]; nothing at or behind code[size] is read. */
 void insn_decode(const uint8_t *code, size_t size, struct insn *ret);
 
+/* The first offset from `at` on where no nop begins; at most `size` when `at` is. */
+size_t insn_skip_nops(const uint8_t *code, size_t size, size_t at);
+
+/* The number of bytes that are enough for insn_line_ends(). */
+#define INSN_LINE_MAX 96
+
+/* Is this straight-line code whose first call has a nop behind it? Compilers put nops
+ * behind a call that they know not to return. */
+bool insn_line_ends(const uint8_t *code, size_t size);
+
 #endif

@@ -80,15 +80,7 @@ static bool falls_through(const struct reading *r, size_t offset, const struct i
 /* The first offset from `at` on without a nop. */
 static size_t skip_nops(const struct reading *r, size_t at)
 {
-	struct insn insn;
-
-	while (at < r->size) {
-		decode_at(r, at, &insn);
-		if (insn.kind != INSN_NOP)
-			break;
-		at += insn.length;
-	}
-	return at;
+	return insn_skip_nops(r->code, r->size, at);
 }
 
 /* Before anything is known of what is called: all of it returns, if there is a place. */
@@ -109,29 +101,14 @@ static const char *push(struct reading *r, int64_t offset)
 	return vec_push(&r->todo, (uint32_t)offset) ? NULL : NO_MEMORY;
 }
 
-/* The longest line that is looked at, bytes. */
-#define LINE_MAX_BYTES 96
-
-/* Does the function at `offset`, elsewhere, do one thing after the other until it calls
- * another with nothing but nops behind? */
-static bool is_line_with_end(const struct reading *r, int64_t offset)
+static bool line_ends(const struct reading *r, int64_t offset)
 {
-	uint8_t code[LINE_MAX_BYTES];
-	size_t at = 0, size = 0;
-	struct insn insn;
+	uint8_t code[INSN_LINE_MAX];
+	size_t size = 0;
 
 	if (r->text->read)
 		size = r->text->read(r->text->arg, offset, code, sizeof(code));
-	do {
-		insn_decode(code + at, size - at, &insn);
-		at += insn.length;
-	} while (insn.kind == INSN_PLAIN || insn.kind == INSN_ENDBR ||
-		 insn.kind == INSN_COPY || insn.kind == INSN_TEST ||
-		 insn.kind == INSN_PUSH);
-	if (insn.kind != INSN_CALL)
-		return false;
-	insn_decode(code + at, size - at, &insn);
-	return insn.kind == INSN_NOP;
+	return insn_line_ends(code, size);
 }
 
 static const char *note_call(struct reading *r, size_t offset, const struct insn *call)
@@ -143,7 +120,7 @@ static const char *note_call(struct reading *r, size_t offset, const struct insn
 		return "it calls itself";
 	if (!callee) {
 		const int64_t to = (int64_t)offset + call->target;
-		const struct callee fresh = {to, is_line_with_end(r, to)};
+		const struct callee fresh = {to, line_ends(r, to)};
 
 		if (!vec_push(&r->callees, fresh))
 			return NO_MEMORY;
