@@ -65,21 +65,21 @@
  * A site inside a function where the result is settled: effect [0:3]; what the result is
  * [4:19]; how many words below the return address the caller's rbp is saved [20:23], 0:
  * it is in the register; whether a condition [25:28] of the processor's decides [24] (SDM
- * volume 2, appendix B.1.4.7); [32:46] as above; whether the code
- * there has no unwind information [47]. ABI_EFFECT_RESULT ends a call that has a
- * record: others may come there as well [29]; without a record it is a failure [30]; what
- * the result is when the condition holds [48:63]. ABI_EFFECT_WHOLE is all of a call: the
- * result is settled only when the condition holds [29], or only when it does not; the
- * register of the size [48:51]; the number of the allocator [52:59]. New blocks are not
- * to be recorded [31].
+ * volume 2, appendix B.1.4.7); [32:46] as above; whether the code there has no unwind
+ * information [47]. New blocks are not to be recorded [31].
+ * ABI_EFFECT_RESULT ends a call that has a record: others may come there as well [29];
+ * without a record it is a failure [30]; what the result is when the condition holds
+ * [48:63].
+ * ABI_EFFECT_WHOLE is all of a call: the result is settled only when the condition holds
+ * [29], or only when it does not; the register of the size [48:51]; the number of the
+ * allocator [52:59].
  *
  * A result is a kind [0:2] and a payload [3:15], signed.
  */
-#define ABI_RESULT_REGISTER 1 /* in the register, by the number of its word in pt_regs   \
-			       */
-#define ABI_RESULT_FRAME    2 /* in the word at the stack pointer + 8 * payload */
+#define ABI_RESULT_REGISTER 1 /* the register that is this word of pt_regs */
+#define ABI_RESULT_FRAME    2 /* the word at the stack pointer + 8 * payload */
 #define ABI_RESULT_CONSTANT 3 /* the payload itself */
-#define ABI_RESULT_BLOCK    4 /* it is 0, and the block is in the register */
+#define ABI_RESULT_BLOCK    4 /* 0, and the block is in the register */
 
 #define ABI_RESULT(kind, payload)                                                        \
 	((uint64_t)(((uint64_t)(int64_t)(payload) << 3 | (kind)) & 0xffff))

@@ -200,8 +200,8 @@ _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 #define ABI_MISS_WALK 1
 #define ABI_MISS_MORE 2
 
-/* The walk began in the allocator: `pc` lies there, in no frame of the stack; or it is the
- * caller's already, as the allocator's code has no unwind information. */
+/* The walk began in the allocator: `pc` lies there, and in no frame of the stack. Where
+ * the allocator has no unwind information `pc` is the caller's. */
 #define ABI_MISS_INSIDE 1
 #define ABI_MISS_LEFT   2
 

@@ -54,8 +54,8 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	/* Inside another call it is that call's business, and worth noting. Where it may
 	 * fail by a site of its own (ABI_RESULT_FAILS_ALONE) its record says that it was
 	 * left out. */
-	if (skips && !(site & ABI_SITE_ALONE) && effect != ABI_EFFECT_REALLOC && site_never_nests(meaning) &&
-	    !pending_find(t)) {
+	if (skips && !(site & ABI_SITE_ALONE) && effect != ABI_EFFECT_REALLOC &&
+	    site_never_nests(meaning) && !pending_find(t)) {
 		free_is_over(t->caller);
 		traffic_other_event(t);
 		return 1;

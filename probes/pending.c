@@ -4,7 +4,7 @@
  * function calls inside itself belongs to it and is not counted again.
  */
 
-/* Is the return address at `sp` the one that it was when the call began, or has another
+/* Is the return address at `sp` still `caller`, as when the call began, or has another
  * tracer's return probe replaced it? */
 ALWAYS_INLINE int caller_is_there(u64 sp, u64 caller)
 {
@@ -27,10 +27,11 @@ ALWAYS_INLINE int caller_is_there(u64 sp, u64 caller)
  * - its return address is still the return probe's trampoline, and
  * - the new call comes from an allocator's own code, or by a tail call: a longjmp can
  *   leave the old words in a frame that does not write to them.
- * Where sites inside the function see the result there is no trampoline: then the return
- * address has to be the one that it was, or another tracer's. A call that begins at the same address is one of
- * another function, which was reached by a tail call, or the first was left by a longjmp.
- * `number` is that of the new call's site, ABI_MAX_SITES when it is not known.
+ * Where sites inside the function see the result there is no trampoline of ours. There the
+ * call is running while its return address is the one that it began with, or another
+ * tracer's trampoline. When the new call begins at the same stack pointer, it runs another
+ * function, reached by a tail call; the same function again means that a longjmp left the
+ * first call. `number` is the new call's site, ABI_MAX_SITES when it is not known.
  */
 ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pending *p,
 				     u64 sp, u32 number)
