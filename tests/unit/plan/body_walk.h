@@ -5,16 +5,7 @@
 
 #include "plan/decode.h"
 #include "unit/plan/body_made.h"
-
-static uint64_t random_state = 88172645463325252u;
-
-static inline uint32_t random_below(uint32_t limit)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)((random_state >> 32) % limit);
-}
+#include "unit/random.h"
 
 #define STEPS_MAX 3000
 

@@ -93,14 +93,4 @@ static inline const struct cfg_insn *insn_at(const struct cfg *cfg, uint64_t off
 	return NULL;
 }
 
-static uint64_t random_state = 88172645463325252u;
-
-static inline uint32_t random_below(uint32_t limit)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)((random_state >> 32) % limit);
-}
-
 #endif

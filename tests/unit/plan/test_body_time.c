@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "unit/plan/body_walk.h"
+#include "unit/random.h"
 
 #define APPEND(function, bytes) append((function), (bytes), sizeof(bytes) - 1)
 

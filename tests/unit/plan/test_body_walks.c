@@ -8,6 +8,7 @@
 
 #include "target/elf.h"
 #include "unit/plan/body_walk.h"
+#include "unit/random.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);

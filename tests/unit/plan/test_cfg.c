@@ -9,6 +9,7 @@
 #include "plan/values.h"
 #include "target/elf.h"
 #include "unit/plan/cfg_made.h"
+#include "unit/random.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);

@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "plan/cut.h"
+#include "unit/random.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LIMIT        20000
@@ -18,16 +19,6 @@ struct graph {
 	struct edge edges[EDGES_MAX];
 	size_t count;
 };
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint32_t random_below(uint32_t limit)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)((random_state >> 32) % limit);
-}
 
 static void build(const struct graph *g, struct cut *ret)
 {

@@ -7,9 +7,10 @@
 #include <link.h>
 
 #include "target/elf.h"
-#include "util/cleanup.h"
+#include "unit/random.h"
 #include "unit/target/child.h"
 #include "unit/target/elf_builder.h"
+#include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
@@ -429,15 +430,6 @@ static unsigned char *read_libc(size_t *size)
 	return bytes;
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	/* xorshift64: the same sequence on every run. */
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 static void truncated_copies(void)
 {
 	size_t size;
@@ -450,7 +442,7 @@ static void truncated_copies(void)
 	CHECK(exercise(path));
 	/* From the whole to nothing: small steps at the start, then anywhere. */
 	for (int i = 0; i < 300; i++) {
-		built_write(path, bytes, (size_t)(next_random(&random) % size));
+		built_write(path, bytes, (size_t)(random_next(&random) % size));
 		good += exercise(path);
 	}
 	for (off_t length = 1200; length >= 0; length -= 7) {
@@ -482,7 +474,7 @@ static void flipped_bytes(void)
 		off_t at[8];
 
 		for (size_t i = 0; i < COUNT(at); i++) {
-			uint64_t r = next_random(&random);
+			uint64_t r = random_next(&random);
 			unsigned char byte = (unsigned char)(r >> 40);
 
 			/* The headers, the section headers, the dynamic tables, anywhere.
@@ -533,7 +525,7 @@ static void flipped_tables(void)
 	for (int round = 0; round < 3000; round++) {
 		damaged = image;
 		for (int i = 0; i <= round % 4; i++) {
-			uint64_t r = next_random(&random);
+			uint64_t r = random_next(&random);
 			/* Past the code: the note, the tables and the section headers. */
 			size_t skip = 0x800, at = r % (image.size - skip + 0xb0);
 

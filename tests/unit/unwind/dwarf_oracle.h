@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "check.h"
+#include "unit/random.h"
 #include "unwind/expression.h"
 
 /* Memory of which each word leads to another, and registers that lead into it. */
@@ -20,26 +21,18 @@ struct made_up {
 
 #define MADE_UP_BASE 0x7ffe00000000u
 
-static inline uint64_t made_up_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 static inline void made_up_init(struct made_up *m)
 {
 	const size_t count = sizeof(m->words) / sizeof(m->words[0]);
 	uint64_t state = 88172645463325252u;
 
 	for (size_t i = 0; i < count; i++)
-		m->words[i] = MADE_UP_BASE + made_up_random(&state) % count * 8;
+		m->words[i] = MADE_UP_BASE + random_next(&state) % count * 8;
 	m->stack = (struct stack_copy){
 		.base = MADE_UP_BASE, .bytes = m->words, .size_bytes = sizeof(m->words)};
 	for (size_t i = 0; i < ARCH_REGISTERS; i++)
-		m->registers.value[i] = MADE_UP_BASE + count * 2 +
-					made_up_random(&state) % (count / 2) * 8;
+		m->registers.value[i] =
+			MADE_UP_BASE + count * 2 + random_next(&state) % (count / 2) * 8;
 	m->registers.known = (1u << ARCH_REGISTERS) - 1;
 }
 

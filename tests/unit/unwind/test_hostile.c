@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/random.h"
 #include "unwind/cfi.h"
 #include "unwind/frame.h"
 #include "unwind/rules.h"
@@ -28,15 +29,13 @@ static size_t part_count;
 static uint64_t code_start, code_end;
 static uint64_t words[512];
 static const struct stack_copy stack = {0x10000, words, sizeof(words), NULL};
-static uint64_t random_state = 0x9e3779b97f4a7c15;
 static unsigned rows, opened;
 
-static uint64_t next_random(void)
+static uint64_t random_word(void)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
+	static uint64_t state = 0x9e3779b97f4a7c15;
+
+	return random_next(&state);
 }
 
 static void add_part(size_t start, size_t size)
@@ -108,14 +107,14 @@ static void use(struct cfi *cfi)
 	struct walk_frame frames[32];
 
 	for (int i = 0; i < LOOKUPS; i++) {
-		uint64_t pc = code_start + next_random() % (code_end - code_start);
+		uint64_t pc = code_start + random_word() % (code_end - code_start);
 		struct unwind_registers registers, caller;
 		struct cfi_row row;
 		struct walk walk = {.frames = frames, .capacity = 32};
 		uint64_t bias;
 
 		for (int r = 0; r < ARCH_REGISTERS; r++)
-			registers.value[r] = stack.base + next_random() % 512 * 8;
+			registers.value[r] = stack.base + random_word() % 512 * 8;
 		registers.value[ARCH_PC] = pc;
 		registers.known = (1u << ARCH_REGISTERS) - 1;
 		if (cfi_find_row(cfi, pc, &row) == CFI_FOUND) {
@@ -125,7 +124,7 @@ static void use(struct cfi *cfi)
 		}
 		walk_stack(&registers, i & 1, &stack, find_code, cfi, &walk);
 		CHECK(walk.count >= 1 && walk.count <= walk.capacity);
-		(void)cfi_bias(cfi, 0x1000, next_random(), &bias);
+		(void)cfi_bias(cfi, 0x1000, random_word(), &bias);
 	}
 }
 
@@ -178,10 +177,10 @@ static void damage(size_t part, unsigned bytes, bool one_bit)
 
 	for (unsigned i = 0; i < bytes; i++) {
 		at[i] = parts[part].start +
-			next_random() % (parts[part].end - parts[part].start);
+			random_word() % (parts[part].end - parts[part].start);
 		saved[i] = image[at[i]];
-		image[at[i]] = one_bit ? image[at[i]] ^ (uint8_t)(1u << next_random() % 8)
-				       : (uint8_t)next_random();
+		image[at[i]] = one_bit ? image[at[i]] ^ (uint8_t)(1u << random_word() % 8)
+				       : (uint8_t)random_word();
 	}
 	try_image(image_size);
 	while (bytes--)
@@ -212,7 +211,7 @@ static void random_programs(void)
 	unsigned found = 0, values = 0;
 
 	for (unsigned i = 0; i < 20000; i++) {
-		uint8_t bytes[64], size = (uint8_t)(1 + next_random() % sizeof(bytes));
+		uint8_t bytes[64], size = (uint8_t)(1 + random_word() % sizeof(bytes));
 		uint8_t *exact = malloc(size);
 		struct unwind_registers registers, caller;
 		struct cfi_row row;
@@ -220,7 +219,7 @@ static void random_programs(void)
 
 		REQUIRE(exact);
 		for (unsigned j = 0; j < size; j++)
-			exact[j] = (uint8_t)next_random();
+			exact[j] = (uint8_t)random_word();
 
 		const struct cfi_section section = {exact, size, 0x2000, false};
 		const struct cfi_fde fde = {
@@ -235,9 +234,9 @@ static void random_programs(void)
 		};
 
 		for (int r = 0; r < ARCH_REGISTERS; r++)
-			registers.value[r] = stack.base + next_random() % 512 * 8;
-		registers.known = (uint32_t)next_random();
-		if (cfi_row_find(&section, &fde, 0x1000 + next_random() % 0x80, &row)) {
+			registers.value[r] = stack.base + random_word() % 512 * 8;
+		registers.known = (uint32_t)random_word();
+		if (cfi_row_find(&section, &fde, 0x1000 + random_word() % 0x80, &row)) {
 			found++;
 			(void)frame_step(&row, &registers, &stack, &caller);
 			(void)rule_from_row(&row, 0x1000);
@@ -255,7 +254,7 @@ static void random_programs(void)
 int main(void)
 {
 	for (size_t i = 0; i < 512; i++)
-		words[i] = stack.base + next_random() % 512 * 8;
+		words[i] = stack.base + random_word() % 512 * 8;
 	find_parts();
 	RUN(intact);
 	RUN(cut_short);

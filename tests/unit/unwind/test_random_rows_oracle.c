@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Programs of call frame information made by chance, well formed, against libdw: the
  * instructions that compilers never emit as well. */
+#include "unit/random.h"
 #include "unit/unwind/row_compare.h"
 #include "unit/unwind/section.h"
 
@@ -14,7 +15,7 @@ static uint64_t chance = 0x2545f4914f6cdd1d;
 
 static unsigned pick(unsigned count)
 {
-	return (unsigned)(made_up_random(&chance) % count);
+	return (unsigned)(random_next(&chance) % count);
 }
 
 /* A number as LEB128, of one byte or two. */
