@@ -93,4 +93,19 @@ static inline const struct cfg_insn *insn_at(const struct cfg *cfg, uint64_t off
 	return NULL;
 }
 
+/* posix_memalign() in small: the block of g() is stored where the first argument points,
+ * and the result is 0, or ENOMEM if there is no block. */
+static const char posix[] = "\x53"                 /* 0: push rbx */
+			    "\x48\x89\xfb"         /* 1: mov rbx, rdi */
+			    "\xe8\xf7\x4f\x00\x00" /* 4: call g */
+			    "\x48\x85\xc0"         /* 9: test rax, rax */
+			    "\x74\x07"             /* 12: je 21 */
+			    "\x48\x89\x03"         /* 14: mov [rbx], rax */
+			    "\x31\xc0"             /* 17: xor eax, eax */
+			    "\x5b"                 /* 19: pop rbx */
+			    "\xc3"                 /* 20: ret */
+			    "\xb8\x0c\x00\x00\x00" /* 21: mov eax, 0xc */
+			    "\x5b"                 /* 26: pop rbx */
+			    "\xc3";                /* 27: ret */
+
 #endif

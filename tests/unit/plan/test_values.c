@@ -162,19 +162,6 @@ static const char leaves_first[] = "\x53"                  /* 0: push rbx */
 				   "\x5b"                  /* 9: pop rbx */
 				   "\xe9\xf1\x3f\x00\x00"; /* 10: jmp f */
 
-static const char posix[] = "\x53"                 /* 0: push rbx */
-			    "\x48\x89\xfb"         /* 1: mov rbx, rdi */
-			    "\xe8\xf7\x4f\x00\x00" /* 4: call g */
-			    "\x48\x85\xc0"         /* 9: test rax, rax */
-			    "\x74\x07"             /* 12: je 21 */
-			    "\x48\x89\x03"         /* 14: mov [rbx], rax */
-			    "\x31\xc0"             /* 17: xor eax, eax */
-			    "\x5b"                 /* 19: pop rbx */
-			    "\xc3"                 /* 20: ret */
-			    "\xb8\x0c\x00\x00\x00" /* 21: mov eax, 0xc */
-			    "\x5b"                 /* 26: pop rbx */
-			    "\xc3";                /* 27: ret */
-
 static const char posix_late[] = "\x53"                 /* 0: push rbx */
 				 "\x48\x89\xfb"         /* 1: mov rbx, rdi */
 				 "\xe8\xf7\x4f\x00\x00" /* 4: call g */
