@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_RANDOM_H
 #define TESTS_UNIT_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Advance the generator's state and return it. The first state is the seed, which must
@@ -24,6 +25,19 @@ static inline uint32_t random_below(uint32_t limit)
 	static uint64_t state = 88172645463325252u;
 
 	return (uint32_t)((random_next(&state) >> 32) % limit);
+}
+
+/* Damage `times` bytes, each at a random offset: overwrite it or flip one bit of it. */
+static inline void random_damage(uint8_t *bytes, size_t size, unsigned times)
+{
+	while (times--) {
+		uint8_t *byte = bytes + random_below((uint32_t)size);
+
+		if (random_below(2))
+			*byte = (uint8_t)random_below(256);
+		else
+			*byte ^= (uint8_t)(1u << random_below(8));
+	}
 }
 
 #endif

@@ -3,11 +3,9 @@
  * down, walks along the function's ways judge them. */
 #include "check.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "target/elf.h"
 #include "unit/plan/body_walk.h"
+#include "unit/plan/guarded.h"
 #include "unit/random.h"
 #include "util/cleanup.h"
 
@@ -75,43 +73,20 @@ static void walks_see_errors(void)
 
 /* --- hostile functions -------------------------------------------------------------- */
 
-/* At the end of a page behind which nothing can be read. */
-struct guarded {
-	uint8_t *pages, *end;
-};
-
-static struct guarded guard(void)
-{
-	long page = sysconf(_SC_PAGESIZE);
-	struct guarded g = {.pages = mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
-
-	REQUIRE(g.pages != MAP_FAILED && page >= FLOW_CODE_MAX);
-	g.end = g.pages + page;
-	REQUIRE(!mprotect(g.end, (size_t)page, PROT_NONE));
-	return g;
-}
-
-static void guard_deinit(struct guarded *g)
-{
-	munmap(g->pages, 2 * (size_t)sysconf(_SC_PAGESIZE));
-}
-
 /* Nothing behind the function is read. */
 static void check_guarded(const struct guarded *g, const struct function *f)
 {
+	const struct flow_text at_end = {.code = guarded_copy(g, f->code, f->size),
+					 .size = f->size};
 	struct body body, guarded;
 
-	const struct flow_text at_end = {.code = g->end - f->size, .size = f->size};
-
-	memcpy(g->end - f->size, f->code, f->size);
 	CHECK(find(f, &body) == body_find(&at_end, f->emulated, &guarded));
 	CHECK_INT(guarded.count, body.count);
 }
 
 static void random_bytes(void)
 {
-	struct guarded g = guard();
+	struct guarded g = guarded_map(FLOW_CODE_MAX);
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < 30000; i++) {
@@ -130,7 +105,7 @@ static void random_bytes(void)
 
 		check_guarded(&g, &f);
 	}
-	guard_deinit(&g);
+	guarded_unmap(&g);
 	printf("     %u of random bytes have sites\n", found);
 }
 
@@ -259,27 +234,19 @@ static bool read_malloc(struct function *ret)
 
 static void mutate(const struct function *original, unsigned times, const char *name)
 {
-	struct guarded g = guard();
+	struct guarded g = guarded_map(FLOW_CODE_MAX);
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < times; i++) {
 		struct function f = *original;
-		unsigned count = 1 + random_below(4);
 
-		for (unsigned k = 0; k < count; k++) {
-			uint8_t *byte = f.code + random_below((uint32_t)f.size);
-
-			if (random_below(2))
-				*byte = (uint8_t)random_below(256);
-			else
-				*byte ^= (uint8_t)(1u << random_below(8));
-		}
+		random_damage(f.code, f.size, 1 + random_below(4));
 		if (!random_below(16))
 			f.size = 1 + random_below((uint32_t)f.size);
 		check_guarded(&g, &f);
 		found += judge(&f);
 	}
-	guard_deinit(&g);
+	guarded_unmap(&g);
 	printf("     %u of %u mutations of %s have sites\n", found, times, name);
 	CHECK(found > 0);
 }

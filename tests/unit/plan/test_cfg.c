@@ -2,13 +2,11 @@
 /* Control-flow graphs of functions given by their bytes. */
 #include "check.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "plan/returns.h"
 #include "plan/values.h"
 #include "target/elf.h"
 #include "unit/plan/cfg_made.h"
+#include "unit/plan/guarded.h"
 #include "unit/random.h"
 #include "util/cleanup.h"
 
@@ -530,12 +528,20 @@ static const char *analyze(const struct code *code, size_t size)
 /* A second, or several with sanitizers; half a minute and more when nothing bounds it. */
 #define SLOW_S 15
 
+static void analyze_in_time(const uint8_t *bytes, size_t size)
+{
+	double before_s = check_cpu_s();
+	struct code code;
+
+	code_init(&code, bytes, size);
+	analyze(&code, size);
+	CHECK(check_cpu_s() - before_s < SLOW_S);
+}
+
 /* Chains of jumps, laid out so that what is known travels as slowly as it can. */
 static void slow_functions(void)
 {
 	static uint8_t bytes[CFG_RANGE_MAX];
-	double before_s = check_cpu_s();
-	struct code code;
 	size_t count = 16000, size = 0;
 
 	/* jmp to the last; each jumps to the one before it; the first is ret. */
@@ -549,12 +555,9 @@ static void slow_functions(void)
 	}
 	for (unsigned i = 0; i < 4; i++)
 		bytes[1 + i] = (uint8_t)((size - 2 - 5) >> (8 * i));
-	code_init(&code, bytes, size);
-	analyze(&code, size);
-	CHECK(check_cpu_s() - before_s < SLOW_S);
+	analyze_in_time(bytes, size);
 
 	/* Ahead, from a conditional jump to the next, and all of them to the end. */
-	before_s = check_cpu_s();
 	for (size = 0; size < 10900 * 6; size += 6) {
 		uint32_t to = (uint32_t)(10900 * 6 - size - 6);
 
@@ -562,12 +565,9 @@ static void slow_functions(void)
 		memcpy(bytes + size + 2, &to, 4);
 	}
 	bytes[size++] = 0xc3;
-	code_init(&code, bytes, size);
-	analyze(&code, size);
-	CHECK(check_cpu_s() - before_s < SLOW_S);
+	analyze_in_time(bytes, size);
 
 	/* Each call is of another function. */
-	before_s = check_cpu_s();
 	for (size = 0; size + 6 < sizeof(bytes); size += 5) {
 		uint32_t to = (uint32_t)(0x100000 + 11 * size);
 
@@ -575,34 +575,11 @@ static void slow_functions(void)
 		memcpy(bytes + size + 1, &to, 4);
 	}
 	bytes[size++] = 0xc3;
-	code_init(&code, bytes, size);
-	analyze(&code, size);
-	CHECK(check_cpu_s() - before_s < SLOW_S);
+	analyze_in_time(bytes, size);
 }
 
-/* At the end of pages behind which nothing can be read. */
-struct guarded {
-	uint8_t *pages, *end;
-	size_t size;
-};
-
-static struct guarded guard(void)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct guarded g = {.size = 4 * page};
-
-	g.pages = mmap(NULL, g.size + page, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	REQUIRE(g.pages != MAP_FAILED);
-	g.end = g.pages + g.size;
-	REQUIRE(!mprotect(g.end, page, PROT_NONE));
-	return g;
-}
-
-static void guard_deinit(struct guarded *g)
-{
-	munmap(g->pages, g->size + (size_t)sysconf(_SC_PAGESIZE));
-}
+/* The longest function that is tried at the end of readable memory, bytes. */
+#define GUARDED_SIZE 16384
 
 /* True when it is understood. */
 static bool try_guarded(const struct guarded *g, const uint8_t *bytes, size_t size)
@@ -611,9 +588,7 @@ static bool try_guarded(const struct guarded *g, const uint8_t *bytes, size_t si
 	struct cfg cfg;
 	const char *why;
 
-	REQUIRE(size <= g->size);
-	memcpy(g->end - size, bytes, size);
-	code_init(&code, g->end - size, size);
+	code_init(&code, guarded_copy(g, bytes, size), size);
 	code_add(&code, COLD, splits_cold, sizeof(splits_cold) - 1);
 	why = read_code(&code, &cfg);
 	cfg_deinit(&cfg);
@@ -624,7 +599,7 @@ static bool try_guarded(const struct guarded *g, const uint8_t *bytes, size_t si
 
 static void random_bytes(void)
 {
-	struct guarded g = guard();
+	struct guarded g = guarded_map(GUARDED_SIZE);
 	unsigned found = 0;
 	uint8_t bytes[300];
 
@@ -637,14 +612,14 @@ static void random_bytes(void)
 			bytes[size - 1] = 0xc3;
 		found += try_guarded(&g, bytes, size);
 	}
-	guard_deinit(&g);
+	guarded_unmap(&g);
 	printf("     %u of random bytes are understood\n", found);
 	CHECK(found > 100);
 }
 
 static unsigned mutate(const uint8_t *original, size_t size, unsigned times)
 {
-	struct guarded g = guard();
+	struct guarded g = guarded_map(GUARDED_SIZE);
 	uint8_t *bytes = malloc(size);
 	unsigned found = 0;
 
@@ -653,18 +628,11 @@ static unsigned mutate(const uint8_t *original, size_t size, unsigned times)
 		size_t part = random_below(16) ? size : 1 + random_below((uint32_t)size);
 
 		memcpy(bytes, original, size);
-		for (unsigned k = random_below(4); k; k--) {
-			uint8_t *byte = bytes + random_below((uint32_t)size);
-
-			if (random_below(2))
-				*byte = (uint8_t)random_below(256);
-			else
-				*byte ^= (uint8_t)(1u << random_below(8));
-		}
+		random_damage(bytes, size, random_below(4));
 		found += try_guarded(&g, bytes, part);
 	}
 	free(bytes);
-	guard_deinit(&g);
+	guarded_unmap(&g);
 	return found;
 }
 

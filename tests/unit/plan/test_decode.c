@@ -2,10 +2,8 @@
 /* Instructions by their bytes. */
 #include "check.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "plan/decode.h"
+#include "unit/plan/guarded.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -343,18 +341,6 @@ static void branches(void)
 	}
 }
 
-/* `size` bytes of code at the very end of a page, with nothing readable behind it. */
-static uint8_t *at_end_of_page(size_t size)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	REQUIRE(pages != MAP_FAILED);
-	REQUIRE(!mprotect(pages + page, page, PROT_NONE));
-	return pages + page - size;
-}
-
 /* Random bytes, with those that begin instructions more often. */
 static void fill(uint8_t *code, size_t size, uint64_t *state)
 {
@@ -379,7 +365,8 @@ static bool same(const struct insn *a, const struct insn *b)
 
 static void nothing_behind_the_end(void)
 {
-	uint8_t *end = at_end_of_page(0);
+	struct guarded g = guarded_map(17);
+	uint8_t *end = g.end;
 	uint64_t state = 1;
 	unsigned known = 0;
 
@@ -408,6 +395,7 @@ static void nothing_behind_the_end(void)
 				   again.length);
 	}
 	CHECK(known > 100000);
+	guarded_unmap(&g);
 }
 
 static void too_long(void)

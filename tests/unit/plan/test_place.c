@@ -2,11 +2,9 @@
 /* Sites in functions given by their bytes. */
 #include "check.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "plan/decode.h"
 #include "plan/place.h"
+#include "unit/plan/guarded.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -379,17 +377,13 @@ static void refused(void)
 
 static void random_bytes(void)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct guarded g = guarded_map(96);
 	uint64_t state = 7;
 	unsigned emulated = 0;
 
-	REQUIRE(pages != MAP_FAILED);
-	REQUIRE(!mprotect(pages + page, page, PROT_NONE));
 	for (unsigned i = 0; i < 100000; i++) {
 		size_t size = i % 97;
-		uint8_t *code = pages + page - size;
+		uint8_t *code = g.end - size;
 		struct place place;
 
 		for (size_t j = 0; j < size; j++) {
@@ -417,7 +411,7 @@ static void random_bytes(void)
 				CHECK_FAIL("argument %u in %u", n, place.arg_reg[n]);
 	}
 	CHECK(emulated > 1000);
-	munmap(pages, 2 * page);
+	guarded_unmap(&g);
 }
 
 int main(void)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory in which a read past the end of what is put there is a fault. */
+#ifndef UNIT_PLAN_GUARDED_H
+#define UNIT_PLAN_GUARDED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+
+/* Code belongs right before `end`. The page that begins there cannot be read. */
+struct guarded {
+	uint8_t *pages, *end;
+	size_t size; /* bytes from `pages` to `end` */
+};
+
+/* Whole pages of at least `size` bytes. */
+static inline struct guarded guarded_map(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct guarded g = {.size = (size + page - 1) / page * page};
+
+	g.pages = mmap(NULL, g.size + page, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(g.pages != MAP_FAILED);
+	g.end = g.pages + g.size;
+	REQUIRE(!mprotect(g.end, page, PROT_NONE));
+	return g;
+}
+
+static inline void guarded_unmap(struct guarded *g)
+{
+	munmap(g->pages, g->size + (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* Copy code to the end. */
+static inline const uint8_t *guarded_copy(const struct guarded *g, const uint8_t *code,
+					  size_t size)
+{
+	REQUIRE(size <= g->size);
+	return memcpy(g->end - size, code, size);
+}
+
+#endif
