@@ -84,6 +84,47 @@ static const char dies_before_label[] = "\x53"                 /* 0: push rbx */
 					"\x5b"                 /* 17: pop rbx */
 					"\xc3";                /* 18: ret */
 
+static const char dies_in_helper[] = "\x53"                 /* 0: push rbx */
+				     "\x48\x85\xff"         /* 1: test rdi, rdi */
+				     "\x74\x05"             /* 4: je 11 */
+				     "\xe8\xf5\x3f\x00\x00" /* 6: call f */
+				     "\xe8\xf0\x4f\x00\x00" /* 11: call g */
+				     "\x5b"                 /* 16: pop rbx */
+				     "\xc3";                /* 17: ret */
+
+static const char helper_dies[] = "\x53"                 /* 0: push rbx */
+				  "\xe8\xfa\x1f\x00\x00" /* 1: call die */
+				  "\x90";                /* 6: nop */
+
+static const char helper_returns[] = "\x53"                 /* 0: push rbx */
+				     "\xe8\xfa\x0f\x00\x00" /* 1: call g */
+				     "\x5b"                 /* 6: pop rbx */
+				     "\xc3";                /* 7: ret */
+
+static const char helper_branches[] = "\x48\x85\xff"         /* 0: test rdi, rdi */
+				      "\x74\x06"             /* 3: je 11 */
+				      "\xe8\xf6\x1f\x00\x00" /* 5: call die */
+				      "\x90"                 /* 10: nop */
+				      "\xc3";                /* 11: ret */
+
+static const char dies_at_end[] = "\x53"                 /* 0: push rbx */
+				  "\x48\x85\xff"         /* 1: test rdi, rdi */
+				  "\x74\x07"             /* 4: je 13 */
+				  "\xe8\xf5\x4f\x00\x00" /* 6: call g */
+				  "\x5b"                 /* 11: pop rbx */
+				  "\xc3"                 /* 12: ret */
+				  "\xe8\xee\x5f\x00\x00" /* 13: call die */
+				  "\x66\x90"             /* 18: xchg ax, ax: a nop */
+				  "\x0f\x1f\x00";        /* 20: nop [rax] */
+
+static const char calls_pointer_at_end[] = "\x53"         /* 0: push rbx */
+					   "\x48\x85\xff" /* 1: test rdi, rdi */
+					   "\x74\x02"     /* 4: je 8 */
+					   "\x5b"         /* 6: pop rbx */
+					   "\xc3"         /* 7: ret */
+					   "\xff\xd0"     /* 8: call rax */
+					   "\x66\x90";    /* 10: xchg ax, ax: a nop */
+
 static const char returns_before_label[] = "\x53"                 /* 0: push rbx */
 					   "\xe8\xfa\x5f\x00\x00" /* 1: call die */
 					   "\x90"                 /* 6: nop */
@@ -361,6 +402,18 @@ static void calls_that_do_not_return(void)
 	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
 	cfg_deinit(&cfg);
 
+	/* Only nops are, up to the end of the function. */
+	READ(&code, dies_at_end, &cfg);
+	CHECK_INT(insn_at(&cfg, 13)->exit, CFG_ENDS);
+	CHECK(!insn_at(&cfg, 18) && !insn_at(&cfg, 20));
+	cfg_deinit(&cfg);
+
+	/* The same, by a pointer. */
+	READ(&code, calls_pointer_at_end, &cfg);
+	CHECK_INT(insn_at(&cfg, 8)->exit, CFG_ENDS);
+	CHECK(!insn_at(&cfg, 10));
+	cfg_deinit(&cfg);
+
 	/* Something leads to the code behind the nops, but not to them. */
 	READ(&code, dies_before_label, &cfg);
 	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_ENDS);
@@ -385,6 +438,40 @@ static void calls_that_do_not_return(void)
 	READ(&code, traps, &cfg);
 	CHECK_INT(insn_at(&cfg, 5)->exit, CFG_ENDS);
 	CHECK(!insn_at(&cfg, 5)->returns);
+	cfg_deinit(&cfg);
+}
+
+/* The function that is called begins with straight-line code up to a call of its own with
+ * a nop behind it: it does not return. Nothing behind the call to it says so. */
+static void calls_of_functions_that_do_not_return(void)
+{
+	struct code code;
+	struct cfg cfg;
+
+	CODE(&code, dies_in_helper);
+	CODE_ADD(&code, F, helper_dies);
+	REQUIRE(!read_code(&code, &cfg));
+	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_ENDS);
+	CHECK(!insn_at(&cfg, 6)->returns);
+	CHECK(insn_at(&cfg, 11) && insn_at(&cfg, 11)->returns);
+	cfg_deinit(&cfg);
+
+	/* Its call has no nop behind it, or is on one of two ways. */
+	CODE(&code, dies_in_helper);
+	CODE_ADD(&code, F, helper_returns);
+	REQUIRE(!read_code(&code, &cfg));
+	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
+	CHECK_INT(next_of(&cfg, 6, 0), 11);
+	cfg_deinit(&cfg);
+	CODE(&code, dies_in_helper);
+	CODE_ADD(&code, F, helper_branches);
+	REQUIRE(!read_code(&code, &cfg));
+	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
+	cfg_deinit(&cfg);
+
+	/* Its code cannot be read. */
+	READ(&code, dies_in_helper, &cfg);
+	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
 	cfg_deinit(&cfg);
 }
 
@@ -695,6 +782,7 @@ int main(void)
 	RUN(tail_calls);
 	RUN(split_functions);
 	RUN(calls_that_do_not_return);
+	RUN(calls_of_functions_that_do_not_return);
 	RUN(calls_before_loops);
 	RUN(frames);
 	RUN(unknown_frames);
