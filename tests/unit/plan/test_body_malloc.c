@@ -30,6 +30,7 @@ int main(void)
 #include "plan/place.h"
 #include "target/elf.h"
 #include "target/proc.h"
+#include "unit/plan/tracee.h"
 #include "util/cleanup.h"
 
 #define TRAP         0xcc
@@ -139,56 +140,13 @@ struct call {
 	uint64_t settled; /* rax where it was to be the result */
 };
 
-static long peek(pid_t tid, uint64_t address)
-{
-	errno = 0;
-
-	long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)(uintptr_t)address, NULL);
-
-	REQUIRE(errno == 0);
-	return word;
-}
-
 /* The word that was there. */
-static long set_trap(pid_t tid, uint64_t address)
+static uint64_t set_trap(pid_t tid, uint64_t address)
 {
-	long word = peek(tid, address);
+	uint64_t word = peek(tid, address);
 
-	REQUIRE(!ptrace(PTRACE_POKETEXT, tid, (void *)(uintptr_t)address,
-			(void *)((word & ~0xffL) | TRAP)));
+	poke(tid, address, (word & ~(uint64_t)0xff) | TRAP);
 	return word;
-}
-
-/* With a breakpoint of the processor, of which each thread has its own: a trap in the
- * text is lost when somebody takes away the uprobe that was there too. */
-static void stop_at(pid_t tid, uint64_t address)
-{
-	const size_t registers = offsetof(struct user, u_debugreg);
-	const size_t control = registers + 7 * sizeof(uint64_t);
-
-	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)registers,
-			(void *)(uintptr_t)address));
-	/* The first one, of an instruction (SDM volume 3, 18.2.4). */
-	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)control, (void *)1L));
-}
-
-static struct user_regs_struct registers_of(pid_t tid)
-{
-	struct user_regs_struct r;
-
-	REQUIRE(!ptrace(PTRACE_GETREGS, tid, NULL, &r));
-	return r;
-}
-
-/* By the numbers of enum insn_register. */
-static uint64_t register_of(const struct user_regs_struct *r, uint8_t n)
-{
-	const uint64_t values[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp,
-				   r->rsi, r->rdi, r->r8,  r->r9,  r->r10, r->r11,
-				   r->r12, r->r13, r->r14, r->r15};
-
-	REQUIRE(n < COUNT(values));
-	return values[n];
 }
 
 static void wait_trap(pid_t tid)
@@ -203,8 +161,8 @@ static void wait_trap(pid_t tid)
 static struct user_regs_struct step_over(const struct tracer *t, pid_t tid,
 					 const struct user_regs_struct *r)
 {
-	uint64_t back = (uint64_t)peek(tid, r->rsp), sp = r->rsp + sizeof(uint64_t);
-	long word;
+	uint64_t back = peek(tid, r->rsp), sp = r->rsp + sizeof(uint64_t);
+	uint64_t word;
 
 	REQUIRE(back > t->start && back < t->end);
 	word = set_trap(tid, back);
@@ -215,7 +173,7 @@ static struct user_regs_struct step_over(const struct tracer *t, pid_t tid,
 
 	REQUIRE(after.rip == back + 1 && after.rsp == sp);
 	after.rip = back;
-	REQUIRE(!ptrace(PTRACE_POKETEXT, tid, (void *)(uintptr_t)back, (void *)word));
+	poke(tid, back, word);
 	REQUIRE(!ptrace(PTRACE_SETREGS, tid, NULL, &after));
 	return after;
 }
@@ -229,7 +187,7 @@ static void see_site(struct tracer *t, struct call *c, size_t n,
 
 	t->hits[n]++;
 	CHECK(sp == c->return_sp);
-	CHECK((uint64_t)peek(c->tid, sp) == c->return_address);
+	CHECK(peek(c->tid, sp) == c->return_address);
 	if (site->part == BODY_WHOLE || site->part == BODY_ENTRY)
 		CHECK(register_of(r, site->size_reg) == c->size);
 	if (site->part == BODY_WHOLE || site->part == BODY_RETURN)
@@ -287,7 +245,7 @@ static void follow_call(struct tracer *t, pid_t tid)
 	struct call c = {.tid = tid,
 			 .size = r.rdi,
 			 .return_sp = r.rsp,
-			 .return_address = (uint64_t)peek(tid, r.rsp)};
+			 .return_address = peek(tid, r.rsp)};
 
 	while (r.rip != c.return_address || r.rsp != c.return_sp + sizeof(uint64_t)) {
 		if (r.rip < t->start || r.rip >= t->end) {

@@ -34,6 +34,7 @@ int main(void)
 #include "target/allocator.h"
 #include "target/elf.h"
 #include "target/proc.h"
+#include "unit/plan/tracee.h"
 #include "unwind/cfi.h"
 #include "util/cleanup.h"
 
@@ -267,41 +268,6 @@ struct call {
 	bool has_left;   /* the function that was called, by a jump to another one */
 };
 
-static uint64_t peek(const struct tracee *t, uint64_t address)
-{
-	errno = 0;
-
-	long word = ptrace(PTRACE_PEEKDATA, t->pid, (void *)(uintptr_t)address, NULL);
-
-	REQUIRE(errno == 0);
-	return (uint64_t)word;
-}
-
-static void poke(const struct tracee *t, uint64_t address, uint64_t word)
-{
-	REQUIRE(!ptrace(PTRACE_POKEDATA, t->pid, (void *)(uintptr_t)address,
-			(void *)(uintptr_t)word));
-}
-
-static struct user_regs_struct registers_of(const struct tracee *t)
-{
-	struct user_regs_struct r;
-
-	REQUIRE(!ptrace(PTRACE_GETREGS, t->pid, NULL, &r));
-	return r;
-}
-
-/* By the numbers of enum insn_register. */
-static uint64_t register_of(const struct user_regs_struct *r, uint8_t n)
-{
-	const uint64_t values[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp,
-				   r->rsi, r->rdi, r->r8,  r->r9,  r->r10, r->r11,
-				   r->r12, r->r13, r->r14, r->r15};
-
-	REQUIRE(n < COUNT(values));
-	return values[n];
-}
-
 /* Resume, until it stops with SIGTRAP again. */
 static struct user_regs_struct resume(struct tracee *t, int request)
 {
@@ -311,27 +277,13 @@ static struct user_regs_struct resume(struct tracee *t, int request)
 	REQUIRE(!ptrace(request, t->pid, NULL, NULL));
 	REQUIRE(waitpid(t->pid, &status, __WALL) == t->pid);
 	REQUIRE(WIFSTOPPED(status));
-	r = registers_of(t);
+	r = registers_of(t->pid);
 	if (WSTOPSIG(status) != SIGTRAP) {
 		fprintf(stderr, "%s: %s: signal %d at %#llx of the file\n",
 			t->library->label, t->name, WSTOPSIG(status), r.rip - t->bias);
 		REQUIRE(WSTOPSIG(status) == SIGTRAP);
 	}
 	return r;
-}
-
-/* With a breakpoint of the processor (SDM volume 3, 18.2.4); 0: none. */
-static void stop_at(const struct tracee *t, uint64_t address)
-{
-	const size_t registers = offsetof(struct user, u_debugreg);
-	const size_t control = registers + 7 * sizeof(uint64_t);
-
-	REQUIRE(!ptrace(PTRACE_POKEUSER, t->pid, (void *)control, NULL));
-	if (!address)
-		return;
-	REQUIRE(!ptrace(PTRACE_POKEUSER, t->pid, (void *)registers,
-			(void *)(uintptr_t)address));
-	REQUIRE(!ptrace(PTRACE_POKEUSER, t->pid, (void *)control, (void *)1L));
 }
 
 /* Has the call returned? The trap has been executed. */
@@ -345,11 +297,11 @@ static struct user_regs_struct run_to(struct tracee *t, uint64_t address, uint64
 {
 	struct user_regs_struct r;
 
-	stop_at(t, address);
+	stop_at(t->pid, address);
 	do
 		r = resume(t, PTRACE_CONT);
 	while (!is_back(t, &r) && (r.rip != address || r.rsp != sp));
-	stop_at(t, 0);
+	stop_at(t->pid, 0);
 	return r;
 }
 
@@ -361,7 +313,7 @@ static struct user_regs_struct enter(struct tracee *t, uint64_t address,
 	struct user_regs_struct r = t->start;
 
 	r.rsp = ((t->start.rsp - 8192) & ~(uint64_t)15) - 8;
-	poke(t, r.rsp, t->trap);
+	poke(t->pid, r.rsp, t->trap);
 	r.rip = t->bias + address;
 	r.rdi = arguments[0];
 	r.rsi = arguments[1];
@@ -420,7 +372,7 @@ static uint64_t evaluate(const struct tracee *t, const struct return_value *valu
 		return register_of(r, value->reg);
 	case RETURN_FRAME:
 		CHECK(value->offset % 8 == 0);
-		return peek(t, r->rsp + (uint64_t)(int64_t)value->offset);
+		return peek(t->pid, r->rsp + (uint64_t)(int64_t)value->offset);
 	default:
 		return (uint64_t)(int64_t)value->offset;
 	}
@@ -439,7 +391,7 @@ static void see_site(struct tracee *t, struct call *c, unsigned variant,
 	 * tracer's return probe. */
 	CHECK(slot == c->before.rsp);
 	if (site->bp_words)
-		bp = peek(t, slot - 8 * (uint64_t)site->bp_words);
+		bp = peek(t->pid, slot - 8 * (uint64_t)site->bp_words);
 	CHECK(bp == c->before.rbp);
 	if (value->kind == RETURN_OPEN)
 		return;
@@ -450,7 +402,7 @@ static void see_site(struct tracee *t, struct call *c, unsigned variant,
 				.result = evaluate(t, value, r),
 				.was_last = true};
 	if (c->function->width == RESULT_OUT)
-		claim->stored = peek(t, t->out);
+		claim->stored = peek(t->pid, t->out);
 }
 
 static void see_sites(struct tracee *t, struct call *c, const struct user_regs_struct *r)
@@ -567,13 +519,13 @@ static void check_claim(struct tracee *t, const struct call *c, const struct cla
 	case RESULT_OUT:
 		if (claim->value.kind == RETURN_BLOCK) {
 			CHECK((uint32_t)after->rax == 0);
-			CHECK(claim->result == peek(t, t->out));
+			CHECK(claim->result == peek(t->pid, t->out));
 			return;
 		}
 		CHECK((uint32_t)claim->result == (uint32_t)after->rax);
 		/* It is in memory already. */
 		if (!(uint32_t)after->rax)
-			CHECK(claim->stored == peek(t, t->out));
+			CHECK(claim->stored == peek(t->pid, t->out));
 		return;
 	case RESULT_VOID:
 		CHECK(claim->was_last);
@@ -830,13 +782,13 @@ static void judge_alloc(struct tracee *t, struct function *f)
 	arguments[kind->size_arg] = size;
 	if (kind->out_arg != ARG_NONE) {
 		arguments[kind->out_arg] = t->out;
-		poke(t, t->out, 0x5e5e5e5e5e5e5e5e);
+		poke(t->pid, t->out, 0x5e5e5e5e5e5e5e5e);
 	}
 	result = judge_call(t, f, arguments);
 	if (kind->effect == EFFECT_RESIZE)
 		return;
 	if (kind->effect == EFFECT_ALLOC_OUT)
-		result = (uint32_t)result ? 0 : peek(t, t->out);
+		result = (uint32_t)result ? 0 : peek(t->pid, t->out);
 	f->failed += !result;
 	if (block < BLOCKS && (result || !arguments[kind->size_arg] ||
 			       (kind->count_arg != ARG_NONE && !size)))
@@ -925,7 +877,7 @@ static const char *start(struct tracee *t)
 	REQUIRE(waitpid(t->pid, &status, 0) == t->pid);
 	if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
 		return "it cannot be loaded";
-	t->start = registers_of(t);
+	t->start = registers_of(t->pid);
 	t->trap = t->start.rip - 1;
 	t->out = (t->start.rsp - 4096) & ~(uint64_t)15;
 	return find_bias(t) ? NULL : "it is not loaded";
