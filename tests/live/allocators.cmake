@@ -113,7 +113,7 @@ if(MUSL_GCC)
 	add_custom_command(OUTPUT allocating_musl
 		COMMAND ${MUSL_GCC} ${allocators_flags} -static
 			${CMAKE_CURRENT_SOURCE_DIR}/targets/allocating.c -o allocating_musl
-		DEPENDS targets/allocating.c targets/simple.h)
+		DEPENDS targets/allocating.c targets/allocate_each.h targets/simple.h)
 	add_custom_target(allocating_musl_target ALL DEPENDS allocating_musl)
 	list(APPEND allocators_built allocating_musl_target)
 endif()

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "allocate_each.h"
 #include "simple.h"
 
 #define NOINLINE  __attribute__((noinline))
@@ -19,26 +20,12 @@
 
 static volatile bool goes_on;
 
-NOINLINE static void allocate_once(void)
-{
-	void *blocks[5] = {NULL};
-
-	blocks[0] = malloc(100);
-	blocks[1] = calloc(3, 40);
-	blocks[2] = realloc(malloc(40), 5000);
-	if (posix_memalign(&blocks[3], 64, 200))
-		blocks[3] = NULL;
-	blocks[4] = aligned_alloc(256, 512);
-	for (int i = 0; i < 5; i++)
-		free(blocks[i]);
-}
-
 NOINLINE static void allocate_on(void)
 {
 	time_t until = time(NULL) + TIMEOUT_S;
 
 	while (goes_on && time(NULL) < until)
-		allocate_once();
+		allocate_each();
 }
 
 static void *run(void *unused)

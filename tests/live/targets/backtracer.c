@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "allocate_each.h"
 #include "answer.h"
 
 #define WANTED      1000
@@ -65,20 +66,11 @@ static timer_t start_timer(void)
 	return timer;
 }
 
-/* Calls each function once. The timer's signal may interrupt any of these calls. */
+/* The timer's signal may interrupt any of the calls. */
 NOINLINE static void allocate(void)
 {
-	void *blocks[5] = {NULL};
-
 	is_inside = 1;
-	blocks[0] = malloc(100);
-	blocks[1] = calloc(3, 40);
-	blocks[2] = realloc(malloc(40), 5000);
-	if (posix_memalign(&blocks[3], 64, 200))
-		blocks[3] = NULL;
-	blocks[4] = aligned_alloc(256, 512);
-	for (int i = 0; i < 5; i++)
-		free(blocks[i]);
+	allocate_each();
 	is_inside = 0;
 }
 

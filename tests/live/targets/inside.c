@@ -8,26 +8,20 @@
  * handler runs in the middle of malloc.
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 
 #include "simple.h"
+#include "trap_mmap.h"
 
 #define NOINLINE __attribute__((noinline))
 #define JUMPS    10
 #define CALLS    100
 #define REFUSED  1000
-#define LARGE    5000000
-#define TRAPPED  4000000
 
 static struct {
 	unsigned long allocations, frees, failures, jumps;
@@ -75,26 +69,6 @@ static void allocate(int signal, siginfo_t *info, void *context)
 #endif
 }
 
-static void trap_large_blocks(void (*handler)(int, siginfo_t *, void *))
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, args[1])),
-		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, TRAPPED, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
-	struct sigaction action = {.sa_sigaction = handler,
-				   .sa_flags = SA_SIGINFO | SA_NODEFER};
-
-	if (sigaction(SIGSYS, &action, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(2);
-}
-
 /* Calls from libc itself and from here, with stacks deeper than where malloc was left:
  * what that left behind is above them. */
 NOINLINE static void call_deep(int depth)
@@ -126,15 +100,24 @@ static void large_blocks(void)
 		counted_free(in_handler[i]);
 }
 
+/* `handler` runs in the middle of each call of malloc for a large block. */
+static void trap(void (*handler)(int, siginfo_t *, void *))
+{
+	const struct sigaction action = {.sa_sigaction = handler,
+					 .sa_flags = SA_SIGINFO | SA_NODEFER};
+
+	trap_large_blocks(&action);
+}
+
 static void jumps(void)
 {
-	trap_large_blocks(jump_out);
+	trap(jump_out);
 	large_blocks();
 }
 
 static void handler(void)
 {
-	trap_large_blocks(allocate);
+	trap(allocate);
 	large_blocks();
 }
 

@@ -4,21 +4,17 @@
  * allocation functions, handlers that allocate, threads that are cancelled, coroutines.
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 
 #include "answer.h"
+#include "trap_mmap.h"
 
 #define FORMS 5
 #define SIZE  (COUNTED_SIZE + 1000)
@@ -43,9 +39,7 @@ NOINLINE static void *allocate(unsigned form, size_t size)
 
 /* --- jumps ------------------------------------------------------------------------- */
 
-#define JUMPS   200
-#define LARGE   5000000
-#define TRAPPED 4000000
+#define JUMPS 200
 
 static sigjmp_buf before_call;
 
@@ -55,62 +49,44 @@ static void jump_out(int signal)
 	siglongjmp(before_call, 1);
 }
 
-/* A signal in the middle of each call that maps a large block. */
-static void trap_large_blocks(void)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, args[1])),
-		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, TRAPPED, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
-	struct sigaction action = {.sa_handler = jump_out, .sa_flags = SA_NODEFER};
-
-	if (sigaction(SIGSYS, &action, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(2);
-}
-
-/* Complete calls on a stack that is deeper than the calls that were left. */
-NOINLINE static void call_deep(unsigned depth, unsigned form)
+/* Do `work` with a stack that is `depth` frames deeper. */
+NOINLINE static void descend(unsigned depth, void (*work)(unsigned form), unsigned form)
 {
 	volatile char stack[256];
 
 	stack[0] = (char)depth;
 	if (depth)
-		call_deep(depth - 1, form);
+		descend(depth - 1, work, form);
 	else
-		counted_free(allocate(form, SIZE));
+		work(form);
 	stack[1] = stack[0];
 }
 
-/* Leaves a call at a depth that differs from one time to the next. */
-NOINLINE static void leave(unsigned depth, unsigned form)
+NOINLINE static void complete_call(unsigned form)
 {
-	volatile char stack[256];
+	counted_free(allocate(form, SIZE));
+}
 
-	stack[0] = (char)depth;
-	if (depth)
-		leave(depth - 1, form);
-	else
-		allocate(form, LARGE);
-	stack[1] = stack[0];
+/* The signal's handler jumps out of the call. */
+NOINLINE static void leave_call(unsigned form)
+{
+	allocate(form, LARGE);
 }
 
 static void jumps(char *line, size_t size)
 {
-	trap_large_blocks();
+	const struct sigaction action = {.sa_handler = jump_out, .sa_flags = SA_NODEFER};
+
+	trap_large_blocks(&action);
 	for (volatile unsigned i = 0; i < JUMPS; i++) {
+		/* At a depth that differs from one call to the next. */
 		if (!sigsetjmp(before_call, 1))
-			leave(i * 7 % 20, i);
+			descend(i * 7 % 20, leave_call, i);
 		else
 			COUNT(left);
-		call_deep(20, i / FORMS);
-		call_deep(0, i / FORMS);
+		/* With a deeper stack than the call that was left had, and with less. */
+		descend(20, complete_call, i / FORMS);
+		descend(0, complete_call, i / FORMS);
 	}
 	snprintf(line, size, "jumped %lu", truth.left);
 }
