@@ -316,9 +316,12 @@ static const char *const ways[] = {
 
 #define WAYS (sizeof(ways) / sizeof(*ways))
 
-static void execs(const char *options)
+/* The target executes another program `times` times, each time when it is told `order`.
+ */
+static void execs(const char *options, const char *order, unsigned times)
 {
-	const char *const command[] = {FAMILY_BINARY, FAMILY_BINARY, NULL};
+	const char *const command[] = {FAMILY_BINARY, times > 1 ? FAMILY_BINARY : NULL,
+				       NULL};
 	struct live_process *target, *memtrace;
 	struct changes fresh;
 	pid_t pid;
@@ -329,12 +332,15 @@ static void execs(const char *options)
 	memtrace = memtrace_with("--pid %d %s", (int)pid, options);
 	memtrace_await(memtrace);
 	check_libc(pid, &fresh, "attached");
-	for (unsigned i = 1; i <= 2; i++) {
-		live_send(target, "exec");
+	for (unsigned i = 1; i <= times; i++) {
+		char when[32];
+
+		snprintf(when, sizeof(when), "after %s %u", order, i);
+		live_send(target, order);
 		CHECK_INT(await_ready(target), pid);
 		await_said(memtrace, "executed another program", i);
 		settle(memtrace);
-		check_libc(pid, &fresh, i == 1 ? "after an exec" : "after two");
+		check_libc(pid, &fresh, when);
 		check_calls(target, memtrace);
 	}
 	json_decref(memtrace_stop(memtrace));
@@ -344,37 +350,15 @@ static void execs(const char *options)
 static void after_an_exec(void)
 {
 	for (size_t i = 0; i < WAYS; i++)
-		execs(ways[i]);
+		execs(ways[i], "exec", 2);
 	CHECK(probes_gone(probes_before));
 }
 
 /* The probes of one process end with its main thread, and are set anew. */
-static void execs_in_a_thread(const char *options)
-{
-	const char *const command[] = {FAMILY_BINARY, NULL};
-	struct live_process *target, *memtrace;
-	struct changes fresh;
-	pid_t pid;
-
-	attach_afresh(options, &fresh, NULL);
-	target = family_start(command);
-	pid = live_pid(target);
-	memtrace = memtrace_with("--pid %d %s", (int)pid, options);
-	memtrace_await(memtrace);
-	live_send(target, "texec");
-	CHECK_INT(await_ready(target), pid);
-	await_said(memtrace, "executed another program", 1);
-	settle(memtrace);
-	check_libc(pid, &fresh, "after an exec in a thread");
-	check_calls(target, memtrace);
-	json_decref(memtrace_stop(memtrace));
-	live_destroy(target);
-}
-
 static void after_an_exec_in_a_thread(void)
 {
 	for (size_t i = 0; i < WAYS; i++)
-		execs_in_a_thread(ways[i]);
+		execs(ways[i], "texec", 1);
 	CHECK(probes_gone(probes_before));
 }
 
