@@ -8,24 +8,28 @@
 #include "util/escape.h"
 #include "util/path.h"
 
+static const char risk_go[] =
+	"Go moves stacks, and crashes when it finds the probe's address there";
+static const char risk_filtered[] =
+	"it has a seccomp filter or a shadow stack, "
+	"which may end it at the probe's system call or return";
+static const char risk_cxx[] =
+	"it is a C++ program: an exception that leaves the probed function ends it";
+
 const char *return_probes_risk(const struct proc_maps *maps, bool is_filtered)
 {
 	const char *heap = own_heap_of(maps);
 
 	if (heap && strstr(heap, "Go"))
-		return "Go moves stacks, and crashes when it finds the probe's address "
-		       "there";
+		return risk_go;
 	if (is_filtered)
-		return "it has a seccomp filter or a shadow stack, which may end it at "
-		       "the "
-		       "probe's system call or return";
+		return risk_filtered;
 	vec_foreach (m, &maps->mappings) {
 		const char *name = path_base_name(m->path);
 
 		if (m->executable && (!strncmp(name, "libstdc++.so", 12) ||
 				      !strncmp(name, "libc++.so", 9)))
-			return "it is a C++ program: an exception that leaves the probed "
-			       "function ends it";
+			return risk_cxx;
 	}
 	return NULL;
 }
@@ -38,9 +42,9 @@ void return_probes_warn(const struct tracee *tracee, FILE *out)
 
 	if (risk)
 		fprintf(out,
-			"memtrace: warning: pid %d (%s): a return probe changes its "
-			"stack: "
-			"%s; use uprobe: if the entry of the function will do\n",
+			"memtrace: warning: pid %d (%s): "
+			"a return probe changes its stack: %s; "
+			"use uprobe: if the entry of the function will do\n",
 			tracee->pid, command ? command : "?", risk);
 }
 
