@@ -40,7 +40,7 @@ ALWAYS_INLINE u64 result_read(struct pt_regs *ctx, u32 value)
 	}
 }
 
-/* The rule by which the caller is found from the site (unwind_step.h). */
+/* The unwind rule (unwind_step.h) that leads from the site to the function's caller. */
 ALWAYS_INLINE u64 result_rule(u64 meaning)
 {
 	u64 words = ABI_RESULT_BP_WORDS(meaning), cfa = ABI_RESULT_SP_DELTA(meaning) + 8;

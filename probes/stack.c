@@ -34,7 +34,8 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	walk_check(&w, t, ctx, s, allocator);
 	walk_settle(&w);
 #ifdef UNWIND_RULES
-	/* Without its caller nobody can say more. */
+	/* The function has no unwind information, and walk_leave() found no caller: the
+	 * miss handler could not go on either. */
 	if (w.end == WALK_MISSED && is_blind && !w.left.pc)
 		w.end = ABI_END_UNREADABLE;
 	if (w.end == WALK_MISSED) {
@@ -50,10 +51,11 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	return number;
 }
 
-/* The number of the call path that `ctx` returns into, from a call of the allocator of
- * this number; or, with `inside`, that has led to the call whose function it is in: the
- * plain rule (unwind_step.h) by which that one's caller is found. `is_blind`: that
- * function has no unwind information. */
+/* Walk the stack and return the number of the call path. `allocator` is the number of the
+ * allocator that was called. `inside` is 0 if the first frame is the one that `ctx` is in.
+ * At a site inside an allocator's function it is the plain rule (unwind_step.h) that leads
+ * to the function's caller, which is then the first frame. `is_blind`: that function has no
+ * unwind information. */
 ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator,
 			       u64 inside, u64 is_blind)
 {

@@ -58,14 +58,16 @@ ALWAYS_INLINE void walk_settle(struct walk *w)
 #endif
 }
 
-/* An end: there is no rule to go on by. Without rules nothing is handed over. */
+/* How a walk ends at a call site without an unwind rule. Only programs with rules can hand
+ * such a walk over to the miss handler. */
 #ifdef UNWIND_RULES
 #define WALK_MISSED 0x100
 #else
 #define WALK_MISSED ABI_END_UNREADABLE
 #endif
 
-/* The bp that was saved at `at`; 0, which is no frame record, when it cannot be read. */
+/* The bp that was saved at the address `at`. 0 if it cannot be read: no frame record lies
+ * at address 0. */
 ALWAYS_INLINE u64 walk_read_bp(struct walk *w, u64 at)
 {
 	u64 unused, bp;

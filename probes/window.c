@@ -29,8 +29,8 @@ struct walk {
 	u32 depth, end;
 	u64 *window, *words; /* of an abi_scratch */
 	struct abi_walk_read *read;
-	u64 inside; /* it begins in the allocator, which is no frame of the stack: the
-		       rule by which the caller is found; 0: it does not */
+	u64 inside; /* the walk begins inside an allocator's function, whose frame is left
+		       out: the rule that leads to the caller; 0: it begins elsewhere */
 #ifdef UNWIND_RULES
 	/* With `inside`, where the allocator's code has no unwind information: the caller;
 	 * pc 0: none. */

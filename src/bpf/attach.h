@@ -24,8 +24,8 @@ struct attach_probe {
 	uint64_t cookie;
 	bool is_return;
 	bool is_session; /* entry and return in one */
-	/* Probes of a lower rank are attached before; those of one program, file and rank
-	 * at once, where the kernel has that. */
+	/* Probes of a lower rank are attached first. Probes that share program, file and
+	 * rank are attached by one system call, if the kernel supports that. */
 	unsigned rank;
 };
 

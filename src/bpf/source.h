@@ -134,9 +134,9 @@ struct error *source_build(const struct source_options *options,
 	__attribute__((warn_unused_result));
 void source_destroy(struct source *source);
 
-/* What a call of the site's function means; `allocator` is the number of the allocator
- * that it belongs to, `number` that of the site itself: at most ABI_MAX_SITES - 1. With
- * `inside` there is no return probe: sites inside the function see the result. */
+/* The meaning of a call of the site's function. `allocator` is the number of the
+ * function's allocator. `number` is the site's number, at most ABI_MAX_SITES - 1.
+ * `inside`: sites inside the function see the result, and it has no return probe. */
 uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned number,
 		     bool inside);
 

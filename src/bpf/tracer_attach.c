@@ -272,7 +272,7 @@ static bool sees_results_at(const struct attached_site *s, const struct attached
 	return !s->function && s->pid == id->pid && same_place(s, id);
 }
 
-/* The probe that sees results at this place already, or will; NULL: there is none. */
+/* The probe for results at this place, attached or about to be attached. NULL: none. */
 static const struct attached_site *find_place(const struct tracer *t,
 					      const struct addition *a,
 					      const struct attached_site *id)

@@ -30,7 +30,7 @@ enum {
 	PROGRAM_MOVED,
 	PROGRAM_SESSION,
 	PROGRAM_RESULT, /* of sites inside functions */
-	PROGRAM_ENTRY,  /* without cookies: that of the first meaning, and so on */
+	PROGRAM_ENTRY,  /* without cookies: one program for each meaning from here on */
 	PROGRAM_FREE = PROGRAM_ENTRY, /* else of plain frees, and of other entries */
 	PROGRAM_CALL,
 	PROGRAM_TOLD = PROGRAM_RETURN, /* of static probes */

@@ -11,12 +11,12 @@
 #include "target/proc.h"
 
 /*
- * Why a return probe may break a program that has mapped `maps`, as half a sentence;
- * NULL: no reason is known. `is_filtered` is that of proc_is_filtered(). Static.
+ * Why a return probe may break a program that has mapped `maps`: a static string, half a
+ * sentence. NULL: no reason is known. `is_filtered`: proc_is_filtered() of the process.
  */
 const char *return_probes_risk(const struct proc_maps *maps, bool is_filtered);
 
-/* Warn of a process in which return probes were asked for. */
+/* The user asked for return probes in this process: warn if they may break it. */
 void return_probes_warn(const struct tracee *tracee, FILE *out);
 
 /* Name the functions of the plan that have a return probe all the same, and why; with

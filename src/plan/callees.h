@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a file's calls and jumps lead to: stubs of the procedure linkage table are
- * followed, and functions of which something is known by their name are told apart.
- * x86-64.
+ * The functions that a file's calls and jumps lead to. Stubs of the procedure linkage
+ * table are followed. Some functions are known by their names: abort() never returns,
+ * memset() returns its first argument. x86-64.
  */
 #ifndef PLAN_CALLEES_H
 #define PLAN_CALLEES_H
@@ -40,9 +40,10 @@ struct callees {
 };
 
 /*
- * Read what the file has of it. `text_bias` is the address of its code less the file
- * offset. Errors: those of elf_links_read() and elf_file_find_functions(). `file` must
- * outlive `ret`, which is to be given to callees_deinit() when there was no error.
+ * Read the file's links and its known functions. `text_bias` is the address of its code
+ * less the file offset. Returns the errors of elf_links_read() and
+ * elf_file_find_functions(). `file` must outlive `ret`. Without an error, call
+ * callees_deinit() in the end.
  */
 struct error *callees_init(struct callees *ret, struct elf_file *file, uint64_t text_bias)
 	__attribute__((warn_unused_result));

@@ -12,7 +12,7 @@
 /* Each reading makes fewer callees end the function. */
 #define READINGS_MAX 16
 
-/* Where the end of a function is not known, it is no longer than this, bytes. */
+/* How much is read of a function whose end is not known, bytes. */
 #define EXTENT_GUESS 4096
 
 /* A stretch of code that is read as a whole. */

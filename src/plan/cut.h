@@ -39,8 +39,8 @@ void cut_deinit(struct cut *cut);
 bool cut_add(struct cut *cut, uint32_t from, uint32_t to, int32_t price,
 	     int32_t price_back) __attribute__((warn_unused_result));
 
-/* Find the cut: what it costs, or -1 when there is none that costs less than `limit`, or
- * it takes too long to find it. */
+/* Find the cut and return what it costs. Returns -1 if every cut costs `limit` or more,
+ * or if the search takes too long. */
 int32_t cut_solve(struct cut *cut, uint32_t source, uint32_t sink, int32_t limit);
 
 /* Afterwards: is the node on the source's side? Edges that lead from there to the other

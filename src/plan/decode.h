@@ -48,7 +48,7 @@ enum insn_kind {
 
 /* How an instruction uses its memory operand. */
 enum insn_memory {
-	INSN_MEMORY_NONE,    /* it has none, or the stack engine is all that it uses */
+	INSN_MEMORY_NONE,    /* no memory operand, or only the stack of push, call, ret */
 	INSN_MEMORY_LOAD,    /* loads 64 bits into `to`; pop is one, from rsp + 0 */
 	INSN_MEMORY_STORE,   /* stores the 64 bits of `from` */
 	INSN_MEMORY_SET,     /* stores the constant `value`, sign-extended to 64 bits */

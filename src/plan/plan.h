@@ -33,8 +33,8 @@ struct plan_options {
 	const char *function;
 	bool mappings;         /* trace mmap and its family too */
 	bool no_return_probes; /* see site_options of plan/site.h */
-	bool otel; /* trace what the program tells of its blocks by the probes of
-		      target/allocator_otel.h, and no functions */
+	bool otel; /* trace the USDT probes by which programs report their blocks
+		      (target/allocator_otel.h), and no functions */
 	/* Count stacks at this event instead: of tracee_plan(); NULL: do not. Borrowed.
 	 */
 	const struct event_spec *event;
@@ -71,9 +71,9 @@ struct plan_site {
 	/* Sites inside that can take the place of both probes; file offsets are
 	 * site.offset + delta. Without any, or where they are of no use, the others. */
 	struct body body;
-	/* With wants_return: sites that take the place of the return probe, where the
-	 * kernel has what it takes; without any, why there are none (static string), NULL
-	 * where `body` has them. */
+	/* With wants_return: sites that take the place of the return probe, if the kernel
+	 * supports what they need. If there are none, `no_returns` says why: a static
+	 * string. It is NULL if `body` has sites. */
 	struct return_sites returns;
 	const char *no_returns;
 	bool unrecorded;    /* its new blocks are not recorded (options.function) */

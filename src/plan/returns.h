@@ -123,9 +123,9 @@ struct returns_request {
 #define RETURN_NO_SIZE 4 /* VALUE_ARG3 + 1 */
 
 /*
- * Find the sites of a function. NULL, or why there are none: a static string. With a
- * size_arg sites that see whole calls are preferred (struct return_sites.is_fused).
- * `ret` is to be given to return_sites_deinit() in either case.
+ * Find the sites of a function. Returns NULL, or a static string that says why there are
+ * none. With a size_arg, sites that see whole calls are preferred (struct
+ * return_sites.is_fused). Call return_sites_deinit() in either case.
  */
 const char *returns_find(struct returns *returns, const struct returns_request *request,
 			 struct return_sites *ret);
