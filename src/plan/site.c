@@ -12,22 +12,12 @@
 #include "plan/place.h"
 #include "plan/reach.h"
 #include "plan/returns.h"
-#include "target/living.h"
+#include "plan/site_entry.h"
 #include "unwind/cfi.h"
 #include "unwind/rules.h"
 #include "unwind_step.h"
 #include "util/cleanup.h"
 #include "util/regular_file.h"
-
-/* No allocator's function is longer; the file may say anything. */
-#define CODE_MAX (1u << 20)
-
-/* How much behind the last site has to be the same in memory, bytes. */
-#define CODE_BEHIND 16
-
-#define TRAP        0xcc /* int3, what a uprobe is in memory */
-
-#define FIRST       "first instruction"
 
 static unsigned kernel_emulates(void)
 {
@@ -42,184 +32,6 @@ static unsigned kernel_emulates(void)
 	return emulated;
 }
 
-static unsigned arguments_of(const struct alloc_function *f)
-{
-	const uint8_t all[] = {f->size_arg, f->count_arg, f->old_arg, f->out_arg};
-	unsigned arguments = 0;
-
-	for (size_t i = 0; i < sizeof(all); i++)
-		if (all[i] < PLACE_ARGUMENTS)
-			arguments |= 1u << all[i];
-	return arguments;
-}
-
-static struct place_request request_of(const struct plan_site *site)
-{
-	const struct alloc_function *f = site->function;
-
-	return (struct place_request){
-		.arguments = arguments_of(f),
-		/* The probe of mremap reads more arguments, where calls pass them. */
-		.emulated = f->effect == EFFECT_REMAP ? 0 : kernel_emulates(),
-		.wants_return = site->wants_return,
-		.frees = f->effect == EFFECT_FREE && f->old_arg == 0,
-		/* Nobody else knows the address of a new mapping before the return. */
-		.past_syscall = f->effect == EFFECT_MAP,
-	};
-}
-
-/* All bytes of the function, or NULL. */
-static uint8_t *read_code(struct elf_file *file, const struct elf_symbol *symbol)
-{
-	uint8_t *code = NULL;
-
-	if (symbol->size_bytes && symbol->size_bytes <= CODE_MAX)
-		code = malloc((size_t)symbol->size_bytes);
-	if (code && elf_file_read(file, symbol->file_offset, code,
-				  (size_t)symbol->size_bytes) != symbol->size_bytes) {
-		free(code);
-		code = NULL;
-	}
-	return code;
-}
-
-/* --- the text in memory ------------------------------------------------------------- */
-
-static bool is_ours(const struct site_target *target, uint64_t file_offset)
-{
-	if (!target->breakpoints)
-		return false;
-	vec_foreach (offset, &target->breakpoints->offsets)
-		if (*offset == file_offset)
-			return true;
-	return false;
-}
-
-/* Does an instruction begin at code[at]? One does at code[0]. */
-static bool is_boundary(const uint8_t *code, size_t size, size_t at)
-{
-	size_t offset = 0;
-	struct insn insn = {.length = 1};
-
-	while (offset < at && insn.length) {
-		insn_decode(code + offset, size - offset, &insn);
-		offset += insn.length;
-	}
-	return offset == at;
-}
-
-/*
- * May the byte in memory be another? A breakpoint is there, ours or somebody's, if it is
- * the first of an instruction: whoever put it there executes what the file has.
- */
-static const char *judge_byte(const struct site_target *target, uint64_t file_offset,
-			      const uint8_t *code, size_t size, size_t at, uint8_t byte)
-{
-	if (byte != TRAP)
-		return FIRST ": text in memory differs from the file";
-	if (is_ours(target, file_offset + at))
-		return NULL;
-	if (!is_boundary(code, size, at))
-		return FIRST ": a breakpoint is in the middle of an instruction";
-	return proc_is_debugged(target->proc) ? FIRST
-		       ": a debugger may have breakpoints there"
-					      : NULL;
-}
-
-/* Why the bytes at `address` in the target, `file_offset` in the file, are no good; NULL:
- * they are `code`. */
-static const char *compare_at(const struct site_target *target, uint64_t address,
-			      uint64_t file_offset, const uint8_t *code, size_t size)
-{
-	uint8_t memory[4096];
-	const char *why = NULL;
-
-	for (size_t i = 0; i < size && !why; i++) {
-		size_t at = i % sizeof(memory), left = size - i;
-
-		if (!at && !living_read(target->proc->pid, address + i, memory,
-					left < sizeof(memory) ? left : sizeof(memory)))
-			return FIRST ": text in memory cannot be read";
-		if (memory[at] != code[i])
-			why = judge_byte(target, file_offset, code, size, i, memory[at]);
-	}
-	return why;
-}
-
-/* The same wherever the target has mapped this part of the allocator's file. */
-static const char *compare_text(const struct site_target *target,
-				const struct allocator *allocator, uint64_t file_offset,
-				const uint8_t *code, size_t size)
-{
-	const char *why = FIRST ": text is not mapped";
-
-	if (target->unmapped)
-		return NULL;
-	if (!target->proc)
-		return FIRST ": no text in memory to compare with";
-	vec_foreach (m, &target->maps->mappings) {
-		if (!m->executable || m->start < allocator->text_start ||
-		    m->start >= allocator->text_end ||
-		    strcmp(m->path, allocator->module_path) != 0 ||
-		    file_offset < m->file_offset ||
-		    file_offset - m->file_offset > m->end - m->start ||
-		    size > m->end - m->start - (file_offset - m->file_offset))
-			continue;
-		why = compare_at(target, m->start + (file_offset - m->file_offset),
-				 file_offset, code, size);
-		if (why)
-			break;
-	}
-	return why;
-}
-
-/* --- the place ---------------------------------------------------------------------- */
-
-static uint32_t last_delta(const struct plan_site *site, const struct place *place)
-{
-	return site->wants_return && place->return_delta > place->entry_delta
-		       ? place->return_delta
-		       : place->entry_delta;
-}
-
-/* Another name of the table begins behind the function's first byte: who calls it would
- * be taken for a caller of both. */
-static bool is_shared(const struct allocator *allocator, uint64_t address, uint32_t delta)
-{
-	vec_foreach (other, &allocator->functions)
-		if (other->symbol.address > address &&
-		    other->symbol.address - address <= delta)
-			return true;
-	return false;
-}
-
-/* Why a proven place is not to be used all the same; NULL: it is. */
-static const char *why_not(const struct allocator *allocator,
-			   const struct allocator_function *found,
-			   const struct site_target *target, const struct plan_site *site,
-			   const struct place *place, const uint8_t *code)
-{
-	uint64_t size = found->symbol.size_bytes;
-	uint32_t last = last_delta(site, place);
-
-	if (!last)
-		return NULL;
-	/* The return probe replaces the word at the stack pointer, which has to be the
-	 * return address; the entry's program wants to see it as it was. */
-	if (site->wants_return &&
-	    (place->return_delta < place->entry_delta ||
-	     (place->return_delta == place->entry_delta && place->sp_delta != 0)))
-		return FIRST ": no place for the return probe";
-	if (place->sp_delta < INT16_MIN || place->sp_delta > INT16_MAX)
-		return FIRST ": the stack pointer is too far off";
-	if (is_shared(allocator, found->symbol.address, last))
-		return FIRST ": another function begins inside";
-	if (size - last > CODE_BEHIND)
-		size = last + CODE_BEHIND;
-	return compare_text(target, allocator, found->symbol.file_offset, code,
-			    (size_t)size);
-}
-
 /*
  * Is it known of the function that it takes a size as its only argument, and comes by no
  * other function that is probed? Such would be nested in a call that nobody has seen yet.
@@ -232,8 +44,7 @@ static bool has_known_body(const struct allocator *allocator,
 	       !strcmp(function->name, "malloc") && function->effect == EFFECT_ALLOC;
 }
 
-/* --- sites inside --------------------------------------------------------------------
- */
+/* --- the functions of a file -------------------------------------------------------- */
 
 DEFINE_CLEANUP(struct site_code *, site_code_close);
 
@@ -243,9 +54,7 @@ struct entry_place {
 };
 
 struct site_code {
-	struct elf_file *file;
-	const struct allocator *allocator;
-	const struct site_target *target;
+	struct site_file file;
 	struct site_options options;
 	uint64_t text_bias; /* the address of code less its file offset */
 	struct cfi *cfi;    /* NULL: none */
@@ -267,7 +76,7 @@ static size_t read_at(void *arg, uint64_t address, uint8_t *ret, size_t size)
 	const struct site_code *code = arg;
 
 	/* A file that wraps around has nothing there. */
-	return elf_file_read(code->file, address - code->text_bias, ret, size);
+	return elf_file_read(code->file.elf, address - code->text_bias, ret, size);
 }
 
 static bool find_extent(void *arg, uint64_t address, uint64_t *start, uint64_t *end)
@@ -308,7 +117,7 @@ static bool is_function(void *arg, uint64_t address)
 {
 	const struct site_code *code = arg;
 
-	vec_foreach (found, &code->allocator->functions)
+	vec_foreach (found, &code->file.allocator->functions)
 		if (found->symbol.address == address &&
 		    (code->options.mappings || !found->function->mapping))
 			return true;
@@ -330,13 +139,11 @@ static const char *check_code(void *arg, uint64_t address, size_t size)
 
 	if (!bytes)
 		return "out of memory";
-	if (elf_file_read(code->file, offset, bytes, size) != size)
+	if (elf_file_read(code->file.elf, offset, bytes, size) != size)
 		return "its code cannot be read";
-	return compare_text(code->target, code->allocator, offset, bytes, size);
+	return site_text_check(code->file.target, code->file.allocator, offset, bytes,
+			       size);
 }
-
-static bool place_entry(const struct site_code *c, const struct allocator_function *found,
-			const uint8_t *code, struct plan_site *site);
 
 static enum result_width width_of(enum alloc_effect effect)
 {
@@ -357,13 +164,13 @@ static enum result_width width_of(enum alloc_effect effect)
 /* Where it would begin if it had no sites for whole calls. */
 static bool add_entry(struct site_code *c, const struct allocator_function *found)
 {
-	_cleanup_(freep) uint8_t *code = read_code(c->file, &found->symbol);
+	_cleanup_(freep) uint8_t *code = site_read_code(c->file.elf, &found->symbol);
 	struct plan_site site = {
 		.function = found->function,
 		.wants_return = plan_wants_return(found->function, c->options.mappings),
 	};
 
-	return !place_entry(c, found, code, &site) ||
+	return !site_place_entry(&c->file, found, code, &site) ||
 	       vec_push(&c->entries,
 			(struct entry_place){site.address,
 					     site.address +
@@ -405,12 +212,12 @@ static bool find_bodies(struct site_code *c)
 	struct returns trial = c->returns;
 	bool ok = true;
 
-	vec_foreach (found, &c->allocator->functions) {
+	vec_foreach (found, &c->file.allocator->functions) {
 		const struct returns_request request = request_for(c, found);
 		struct return_sites sites = {0};
 
 		if (!ok || request.size_arg == RETURN_NO_SIZE ||
-		    has_known_body(c->allocator, found->function) ||
+		    has_known_body(c->file.allocator, found->function) ||
 		    has_sites(c, request.address))
 			continue;
 		c->asked_for = request.address;
@@ -427,7 +234,7 @@ static bool find_bodies(struct site_code *c)
 
 static bool find_entries(struct site_code *c)
 {
-	vec_foreach (found, &c->allocator->functions)
+	vec_foreach (found, &c->file.allocator->functions)
 		if (!add_entry(c, found))
 			return false;
 	return find_bodies(c);
@@ -443,15 +250,15 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 
 	if (!code)
 		return error_no_memory();
-	*code = (struct site_code){.file = file,
-				   .allocator = allocator,
-				   .target = target,
-				   .options = *options};
+	*code = (struct site_code){
+		.file = {file, allocator, target, kernel_emulates()},
+		.options = *options,
+	};
 	code->source =
 		(struct cfg_source){.read = read_at, .extent = find_extent, .arg = code};
 	code->returns = (struct returns){
 		.source = &code->source,
-		.emulated = kernel_emulates(),
+		.emulated = code->file.emulated,
 		.is_covered = has_sites,
 		.check = check_code,
 		.is_taken = is_entry,
@@ -495,6 +302,8 @@ void site_code_close(struct site_code *code)
 	vec_deinit(&code->entries);
 	free(code);
 }
+
+/* --- sites of a function ------------------------------------------------------------ */
 
 /* How many words below the return address the rule finds the caller's rbp; false: as
  * sites can say it, nowhere. */
@@ -545,15 +354,16 @@ static bool find_body(struct site_code *c, const struct allocator_function *foun
 		      const uint8_t *code, struct plan_site *site)
 {
 	size_t size = (size_t)found->symbol.size_bytes;
-	struct file_text in_file = {c->file, found->symbol.file_offset};
+	struct file_text in_file = {c->file.elf, found->symbol.file_offset};
 	const struct flow_text text = {code, size, read_other, &in_file};
 	struct body body;
 
-	if (!has_known_body(c->allocator, found->function) ||
-	    is_shared(c->allocator, found->symbol.address, (uint32_t)size - 1) ||
-	    body_find(&text, kernel_emulates(), &body) ||
-	    compare_text(c->target, c->allocator, found->symbol.file_offset, code,
-			 size) ||
+	if (!has_known_body(c->file.allocator, found->function) ||
+	    site_is_shared(c->file.allocator, found->symbol.address,
+			   (uint32_t)size - 1) ||
+	    body_find(&text, c->file.emulated, &body) ||
+	    site_text_check(c->file.target, c->file.allocator, found->symbol.file_offset,
+			    code, size) ||
 	    !is_unwound(c, found->symbol.address, &body) ||
 	    !vec_push(&c->bodies, found->symbol.address))
 		return false;
@@ -624,63 +434,12 @@ static void find_returns(struct site_code *c, const struct allocator_function *f
 	site->no_returns = why;
 }
 
-/* The first instruction, if the kernel takes a probe there. */
-static bool place_first(struct elf_file *file, const struct elf_symbol *symbol,
-			struct place *ret)
-{
-	const struct place_request nothing_emulated = {.emulated = 0};
-	/* What stands for code that cannot be read: a nop. */
-	uint8_t code[CODE_BEHIND] = {0x90};
-	size_t size = 0;
-
-#if defined(__x86_64__)
-	size = elf_file_read(file, symbol->file_offset, code, sizeof(code));
-#else
-	(void)file;
-	(void)symbol;
-#endif
-	return place_choose(code, size ? size : 1, &nothing_emulated, ret);
-}
-
-/* Where calls begin to be seen, and where a return probe would sit. False when the kernel
- * takes no probe there. */
-static bool place_entry(const struct site_code *c, const struct allocator_function *found,
-			const uint8_t *code, struct plan_site *site)
-{
-	const struct elf_symbol *symbol = &found->symbol;
-	const struct place_request request = request_of(site);
-	struct place place, best;
-	const char *why = FIRST;
-	bool first = place_first(c->file, symbol, &place);
-
-	if (code && request.emulated &&
-	    place_choose(code, (size_t)symbol->size_bytes, &request, &best)) {
-		why = why_not(c->allocator, found, c->target, site, &best, code);
-		if (!why)
-			place = best;
-	}
-	if (why && !first) {
-		site->reason = place.reason;
-		return false;
-	}
-
-	site->address = symbol->address;
-	site->offset = symbol->file_offset;
-	site->entry_offset = symbol->file_offset + place.entry_delta;
-	if (site->wants_return)
-		site->return_offset = symbol->file_offset + place.return_delta;
-	site->sp_delta = place.sp_delta;
-	memcpy(site->arg_reg, place.arg_reg, sizeof(site->arg_reg));
-	site->reason = why ? why : place.reason;
-	return true;
-}
-
 bool site_place(struct site_code *c, const struct allocator_function *found,
 		struct plan_site *site)
 {
-	_cleanup_(freep) uint8_t *code = read_code(c->file, &found->symbol);
+	_cleanup_(freep) uint8_t *code = site_read_code(c->file.elf, &found->symbol);
 
-	if (!place_entry(c, found, code, site))
+	if (!site_place_entry(&c->file, found, code, site))
 		return false;
 	if (site->wants_return &&
 	    (c->options.mappings || !code || !find_body(c, found, code, site)))

@@ -7,20 +7,9 @@
 #include <stdint.h>
 
 #include "plan/plan.h"
+#include "plan/site_text.h"
 #include "target/allocator.h"
 #include "target/elf.h"
-#include "target/proc.h"
-
-/* Who has the file mapped. Without, every probe sits on a function's first instruction:
- * a place inside is trusted only where the target's memory has the file's bytes, or
- * breakpoints of ours. */
-struct site_target {
-	const struct proc *proc; /* or NULL */
-	const struct proc_maps *maps;
-	/* In the file that is placed, plan_options.find_breakpoints(); NULL: none. */
-	const struct plan_breakpoints *breakpoints;
-	bool unmapped; /* nobody has: then the file is all there is */
-};
 
 /* What is read of an allocator's file for all of its functions. */
 struct site_code;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/site_entry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/place.h"
+
+/* No allocator's function is longer; the file may say anything. */
+#define CODE_MAX (1u << 20)
+
+/* How much behind the last site has to be the same in memory, bytes. */
+#define CODE_BEHIND 16
+
+uint8_t *site_read_code(struct elf_file *file, const struct elf_symbol *symbol)
+{
+	uint8_t *code = NULL;
+
+	if (symbol->size_bytes && symbol->size_bytes <= CODE_MAX)
+		code = malloc((size_t)symbol->size_bytes);
+	if (code && elf_file_read(file, symbol->file_offset, code,
+				  (size_t)symbol->size_bytes) != symbol->size_bytes) {
+		free(code);
+		code = NULL;
+	}
+	return code;
+}
+
+bool site_is_shared(const struct allocator *allocator, uint64_t address, uint32_t delta)
+{
+	vec_foreach (other, &allocator->functions)
+		if (other->symbol.address > address &&
+		    other->symbol.address - address <= delta)
+			return true;
+	return false;
+}
+
+static unsigned arguments_of(const struct alloc_function *f)
+{
+	const uint8_t all[] = {f->size_arg, f->count_arg, f->old_arg, f->out_arg};
+	unsigned arguments = 0;
+
+	for (size_t i = 0; i < sizeof(all); i++)
+		if (all[i] < PLACE_ARGUMENTS)
+			arguments |= 1u << all[i];
+	return arguments;
+}
+
+static struct place_request request_of(const struct site_file *file,
+				       const struct plan_site *site)
+{
+	const struct alloc_function *f = site->function;
+
+	return (struct place_request){
+		.arguments = arguments_of(f),
+		/* The probe of mremap reads more arguments, where calls pass them. */
+		.emulated = f->effect == EFFECT_REMAP ? 0 : file->emulated,
+		.wants_return = site->wants_return,
+		.frees = f->effect == EFFECT_FREE && f->old_arg == 0,
+		/* Nobody else knows the address of a new mapping before the return. */
+		.past_syscall = f->effect == EFFECT_MAP,
+	};
+}
+
+static uint32_t last_delta(const struct plan_site *site, const struct place *place)
+{
+	return site->wants_return && place->return_delta > place->entry_delta
+		       ? place->return_delta
+		       : place->entry_delta;
+}
+
+/* Why a proven place is not to be used all the same; NULL: it is. */
+static const char *why_not(const struct site_file *file,
+			   const struct allocator_function *found,
+			   const struct plan_site *site, const struct place *place,
+			   const uint8_t *code)
+{
+	uint64_t size = found->symbol.size_bytes;
+	uint32_t last = last_delta(site, place);
+
+	if (!last)
+		return NULL;
+	/* The return probe replaces the word at the stack pointer, which has to be the
+	 * return address; the entry's program wants to see it as it was. */
+	if (site->wants_return &&
+	    (place->return_delta < place->entry_delta ||
+	     (place->return_delta == place->entry_delta && place->sp_delta != 0)))
+		return SITE_FIRST ": no place for the return probe";
+	if (place->sp_delta < INT16_MIN || place->sp_delta > INT16_MAX)
+		return SITE_FIRST ": the stack pointer is too far off";
+	if (site_is_shared(file->allocator, found->symbol.address, last))
+		return SITE_FIRST ": another function begins inside";
+	if (size - last > CODE_BEHIND)
+		size = last + CODE_BEHIND;
+	return site_text_check(file->target, file->allocator, found->symbol.file_offset,
+			       code, (size_t)size);
+}
+
+/* The first instruction, if the kernel takes a probe there. */
+static bool place_first(struct elf_file *file, const struct elf_symbol *symbol,
+			struct place *ret)
+{
+	const struct place_request nothing_emulated = {.emulated = 0};
+	/* What stands for code that cannot be read: a nop. */
+	uint8_t code[CODE_BEHIND] = {0x90};
+	size_t size = 0;
+
+#if defined(__x86_64__)
+	size = elf_file_read(file, symbol->file_offset, code, sizeof(code));
+#else
+	(void)file;
+	(void)symbol;
+#endif
+	return place_choose(code, size ? size : 1, &nothing_emulated, ret);
+}
+
+bool site_place_entry(const struct site_file *file,
+		      const struct allocator_function *found, const uint8_t *code,
+		      struct plan_site *site)
+{
+	const struct elf_symbol *symbol = &found->symbol;
+	const struct place_request request = request_of(file, site);
+	struct place place, best;
+	const char *why = SITE_FIRST;
+	bool first = place_first(file->elf, symbol, &place);
+
+	if (code && request.emulated &&
+	    place_choose(code, (size_t)symbol->size_bytes, &request, &best)) {
+		why = why_not(file, found, site, &best, code);
+		if (!why)
+			place = best;
+	}
+	if (why && !first) {
+		site->reason = place.reason;
+		return false;
+	}
+
+	site->address = symbol->address;
+	site->offset = symbol->file_offset;
+	site->entry_offset = symbol->file_offset + place.entry_delta;
+	if (site->wants_return)
+		site->return_offset = symbol->file_offset + place.return_delta;
+	site->sp_delta = place.sp_delta;
+	memcpy(site->arg_reg, place.arg_reg, sizeof(site->arg_reg));
+	site->reason = why ? why : place.reason;
+	return true;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/site_text.h"
+
+#include <string.h>
+
+#include "plan/decode.h"
+#include "target/living.h"
+
+#define TRAP 0xcc /* int3, what a uprobe is in memory */
+
+static bool is_ours(const struct site_target *target, uint64_t file_offset)
+{
+	if (!target->breakpoints)
+		return false;
+	vec_foreach (offset, &target->breakpoints->offsets)
+		if (*offset == file_offset)
+			return true;
+	return false;
+}
+
+/* Does an instruction begin at code[at]? One does at code[0]. */
+static bool is_boundary(const uint8_t *code, size_t size, size_t at)
+{
+	size_t offset = 0;
+	struct insn insn = {.length = 1};
+
+	while (offset < at && insn.length) {
+		insn_decode(code + offset, size - offset, &insn);
+		offset += insn.length;
+	}
+	return offset == at;
+}
+
+/*
+ * May the byte in memory be another? A breakpoint is there, ours or somebody's, if it is
+ * the first of an instruction: whoever put it there executes what the file has.
+ */
+static const char *judge_byte(const struct site_target *target, uint64_t file_offset,
+			      const uint8_t *code, size_t size, size_t at, uint8_t byte)
+{
+	if (byte != TRAP)
+		return SITE_FIRST ": text in memory differs from the file";
+	if (is_ours(target, file_offset + at))
+		return NULL;
+	if (!is_boundary(code, size, at))
+		return SITE_FIRST ": a breakpoint is in the middle of an instruction";
+	return proc_is_debugged(target->proc) ? SITE_FIRST
+		       ": a debugger may have breakpoints there"
+					      : NULL;
+}
+
+/* Why the bytes at `address` in the target, `file_offset` in the file, are no good; NULL:
+ * they are `code`. */
+static const char *compare_at(const struct site_target *target, uint64_t address,
+			      uint64_t file_offset, const uint8_t *code, size_t size)
+{
+	uint8_t memory[4096];
+	const char *why = NULL;
+
+	for (size_t i = 0; i < size && !why; i++) {
+		size_t at = i % sizeof(memory), left = size - i;
+
+		if (!at && !living_read(target->proc->pid, address + i, memory,
+					left < sizeof(memory) ? left : sizeof(memory)))
+			return SITE_FIRST ": text in memory cannot be read";
+		if (memory[at] != code[i])
+			why = judge_byte(target, file_offset, code, size, i, memory[at]);
+	}
+	return why;
+}
+
+const char *site_text_check(const struct site_target *target,
+			    const struct allocator *allocator, uint64_t file_offset,
+			    const uint8_t *code, size_t size)
+{
+	const char *why = SITE_FIRST ": text is not mapped";
+
+	if (target->unmapped)
+		return NULL;
+	if (!target->proc)
+		return SITE_FIRST ": no text in memory to compare with";
+	vec_foreach (m, &target->maps->mappings) {
+		if (!m->executable || m->start < allocator->text_start ||
+		    m->start >= allocator->text_end ||
+		    strcmp(m->path, allocator->module_path) != 0 ||
+		    file_offset < m->file_offset ||
+		    file_offset - m->file_offset > m->end - m->start ||
+		    size > m->end - m->start - (file_offset - m->file_offset))
+			continue;
+		why = compare_at(target, m->start + (file_offset - m->file_offset),
+				 file_offset, code, size);
+		if (why)
+			break;
+	}
+	return why;
+}

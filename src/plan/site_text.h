@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is the code in the target's memory the one that the allocator's file has? */
+#ifndef PLAN_SITE_TEXT_H
+#define PLAN_SITE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan/plan.h"
+#include "target/allocator.h"
+#include "target/proc.h"
+
+/* The reasons of probes on a function's first instruction begin with this. */
+#define SITE_FIRST "first instruction"
+
+/* Who has the file mapped. Without, every probe sits on a function's first instruction:
+ * a place inside is trusted only where the target's memory has the file's bytes, or
+ * breakpoints of ours. */
+struct site_target {
+	const struct proc *proc; /* or NULL */
+	const struct proc_maps *maps;
+	/* In the file that is placed, plan_options.find_breakpoints(); NULL: none. */
+	const struct plan_breakpoints *breakpoints;
+	bool unmapped; /* nobody has: then the file is all there is */
+};
+
+/*
+ * Compare `code`, the bytes at `file_offset` of the allocator's file, with the memory
+ * wherever the target has mapped them. The byte of a breakpoint may differ. Returns NULL
+ * if they are the same or nobody has the file mapped yet, else why the code is not to be
+ * trusted: a static string.
+ */
+const char *site_text_check(const struct site_target *target,
+			    const struct allocator *allocator, uint64_t file_offset,
+			    const uint8_t *code, size_t size);
+
+#endif
