@@ -145,7 +145,7 @@ static const char *check_code(void *arg, uint64_t address, size_t size)
 			       size);
 }
 
-static enum result_width width_of(enum alloc_effect effect)
+enum result_width site_result_width(enum alloc_effect effect)
 {
 	switch (effect) {
 	case EFFECT_ALLOC_OUT:
@@ -201,7 +201,7 @@ static struct returns_request request_for(const struct site_code *c,
 	return (struct returns_request){
 		.address = found->symbol.address,
 		.size = found->symbol.size_bytes,
-		.width = width_of(f->effect),
+		.width = site_result_width(f->effect),
 		.size_arg = is_simple ? f->size_arg : RETURN_NO_SIZE,
 	};
 }

@@ -8,6 +8,7 @@
 
 #include "plan/plan.h"
 #include "plan/site_text.h"
+#include "plan/values.h"
 #include "target/allocator.h"
 #include "target/elf.h"
 
@@ -38,5 +39,8 @@ void site_code_close(struct site_code *code);
  */
 bool site_place(struct site_code *code, const struct allocator_function *found,
 		struct plan_site *site);
+
+/* What the result of functions with this effect is. */
+enum result_width site_result_width(enum alloc_effect effect);
 
 #endif

@@ -31,6 +31,7 @@ int main(void)
 #include "plan/cfg.h"
 #include "plan/place.h"
 #include "plan/returns.h"
+#include "plan/site.h"
 #include "target/allocator.h"
 #include "target/elf.h"
 #include "target/proc.h"
@@ -98,21 +99,6 @@ static bool find_extent(void *arg, uint64_t address, uint64_t *start, uint64_t *
 	return true;
 }
 
-/* As plan/site.c has it. */
-static enum result_width width_of(enum alloc_effect effect)
-{
-	switch (effect) {
-	case EFFECT_ALLOC_OUT:
-		return RESULT_OUT;
-	case EFFECT_UNMAP:
-		return RESULT_INT;
-	case EFFECT_FREE:
-		return RESULT_VOID;
-	default:
-		return RESULT_WORD;
-	}
-}
-
 static void check_sites(const struct function *f, unsigned variant)
 {
 	const struct return_sites *sites = &f->sites[variant];
@@ -140,7 +126,7 @@ static void add_function(struct library *library, const struct allocator_functio
 	library->count++;
 	*f = (struct function){.kind = found->function,
 			       .symbol = found->symbol,
-			       .width = width_of(found->function->effect)};
+			       .width = site_result_width(found->function->effect)};
 	if (cfg_read(&library->source, f->symbol.address, f->symbol.size_bytes, &f->cfg))
 		cfg_deinit(&f->cfg);
 	for (unsigned v = 0; v < VARIANTS; v++) {
