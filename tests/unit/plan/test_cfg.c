@@ -55,25 +55,25 @@ static const char splits[] = "\x53"                     /* 0: push rbx */
 static const char splits_cold[] = "\x31\xc0"              /* 0: xor eax, eax */
 				  "\xe9\x03\xe0\xff\xff"; /* 2: jmp 10 */
 
-static const char dies[] = "\x53"                  /* 0: push rbx */
-			   "\x48\x85\xff"          /* 1: test rdi, rdi */
-			   "\x74\x07"              /* 4: je 13 */
-			   "\xe8\xf5\x4f\x00\x00"  /* 6: call g */
-			   "\x5b"                  /* 11: pop rbx */
-			   "\xc3"                  /* 12: ret */
-			   "\xe8\xee\x5f\x00\x00"; /* 13: call die */
+/* The function calls die() on one of two ways, and that call is the last instruction. */
+#define DIES                                                                             \
+	"\x53"                 /* 0: push rbx */                                         \
+	"\x48\x85\xff"         /* 1: test rdi, rdi */                                    \
+	"\x74\x07"             /* 4: je 13 */                                            \
+	"\xe8\xf5\x4f\x00\x00" /* 6: call g */                                           \
+	"\x5b"                 /* 11: pop rbx */                                         \
+	"\xc3"                 /* 12: ret */                                             \
+	"\xe8\xee\x5f\x00\x00" /* 13: call die */
 
-static const char dies_with_nops[] = "\x53"                 /* 0: push rbx */
-				     "\x48\x85\xff"         /* 1: test rdi, rdi */
-				     "\x74\x07"             /* 4: je 13 */
-				     "\xe8\xf5\x4f\x00\x00" /* 6: call g */
-				     "\x5b"                 /* 11: pop rbx */
-				     "\xc3"                 /* 12: ret */
-				     "\xe8\xee\x5f\x00\x00" /* 13: call die */
-				     "\x90"                 /* 18: nop */
-				     "\x90"                 /* 19: nop */
-				     "\xe8\xe7\x4f\x00\x00" /* 20: call g */
-				     "\xeb\xeb";            /* 25: jmp 6 */
+static const char dies[] = DIES;
+
+static const char dies_with_nops[] = DIES "\x90"                 /* 18: nop */
+					  "\x90"                 /* 19: nop */
+					  "\xe8\xe7\x4f\x00\x00" /* 20: call g */
+					  "\xeb\xeb";            /* 25: jmp 6 */
+
+static const char dies_at_end[] = DIES "\x66\x90"      /* 18: xchg ax, ax: a nop */
+				       "\x0f\x1f\x00"; /* 20: nop [rax] */
 
 static const char dies_before_label[] = "\x53"                 /* 0: push rbx */
 					"\x48\x85\xff"         /* 1: test rdi, rdi */
@@ -106,16 +106,6 @@ static const char helper_branches[] = "\x48\x85\xff"         /* 0: test rdi, rdi
 				      "\xe8\xf6\x1f\x00\x00" /* 5: call die */
 				      "\x90"                 /* 10: nop */
 				      "\xc3";                /* 11: ret */
-
-static const char dies_at_end[] = "\x53"                 /* 0: push rbx */
-				  "\x48\x85\xff"         /* 1: test rdi, rdi */
-				  "\x74\x07"             /* 4: je 13 */
-				  "\xe8\xf5\x4f\x00\x00" /* 6: call g */
-				  "\x5b"                 /* 11: pop rbx */
-				  "\xc3"                 /* 12: ret */
-				  "\xe8\xee\x5f\x00\x00" /* 13: call die */
-				  "\x66\x90"             /* 18: xchg ax, ax: a nop */
-				  "\x0f\x1f\x00";        /* 20: nop [rax] */
 
 static const char calls_pointer_at_end[] = "\x53"         /* 0: push rbx */
 					   "\x48\x85\xff" /* 1: test rdi, rdi */
