@@ -72,7 +72,7 @@ struct plan_site {
 	 * site.offset + delta. Without any, or where they are of no use, the others. */
 	struct body body;
 	/* With wants_return: sites that take the place of the return probe, if the kernel
-	 * supports what they need. If there are none, `no_returns` says why: a static
+	 * supports their probes. If there are none, `no_returns` says why: a static
 	 * string. It is NULL if `body` has sites. */
 	struct return_sites returns;
 	const char *no_returns;

@@ -28,8 +28,8 @@ struct site_target {
 /*
  * Compare `code`, the bytes at `file_offset` of the allocator's file, with the memory
  * wherever the target has mapped them. The byte of a breakpoint may differ. Returns NULL
- * if they are the same or nobody has the file mapped yet, else why the code is not to be
- * trusted: a static string.
+ * if they are the same, or if nobody has the file mapped yet. Otherwise returns why the
+ * code cannot be trusted: a static string.
  */
 const char *site_text_check(const struct site_target *target,
 			    const struct allocator *allocator, uint64_t file_offset,

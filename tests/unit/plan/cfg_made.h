@@ -94,7 +94,7 @@ static inline const struct cfg_insn *insn_at(const struct cfg *cfg, uint64_t off
 }
 
 /* posix_memalign() in small: the block of g() is stored where the first argument points,
- * and the result is 0, or ENOMEM if there is no block. */
+ * and the result is 0, or ENOMEM without a block. */
 static const char posix[] = "\x53"                 /* 0: push rbx */
 			    "\x48\x89\xfb"         /* 1: mov rbx, rdi */
 			    "\xe8\xf7\x4f\x00\x00" /* 4: call g */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory in which a read past the end of what is put there is a fault. */
+/* Memory with an unreadable page behind it: a read past the end is a fault. */
 #ifndef UNIT_PLAN_GUARDED_H
 #define UNIT_PLAN_GUARDED_H
 
