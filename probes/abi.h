@@ -31,6 +31,7 @@
 #define ABI_EFFECT_FREE_TOLD  10
 #define ABI_EFFECT_RESULT     11 /* of sites inside functions: ABI_RESULT below */
 #define ABI_EFFECT_WHOLE      12
+#define ABI_EFFECT_CHECK      13 /* ABI_CHECK below */
 
 #define ABI_ARG_NONE          4 /* the stack pointer's number: never an argument */
 
@@ -117,8 +118,59 @@
 struct abi_site_at {
 	uint64_t meaning;
 	uint64_t entry;
+	/* The number of a check that has a site there, + 1; 0: none. ABI_CHECK_QUIET: a
+	 * hit does not begin that check. */
+	uint64_t check;
 };
-_Static_assert(sizeof(struct abi_site_at) == 16, "no holes");
+_Static_assert(sizeof(struct abi_site_at) == 24, "no holes");
+
+/*
+ * Sites inside functions are checked (bpf/checks.h): each `ret` of a function has a probe
+ * while its first calls are compared. Meaning: effect [0:3]; [4:19], [29] and [47] as of
+ * ABI_EFFECT_RESULT; only the low 32 bits of the result count [25]; the `ret` is in the
+ * function itself, so that each call that comes there has come by a site [26]; the number
+ * of the check [48:63].
+ */
+#define ABI_CHECK_SHORT        (1u << 25)
+#define ABI_CHECK_OWN          (1u << 26)
+#define ABI_CHECK_NUMBER_SHIFT 48
+#define ABI_CHECK_NUMBER(site) ((uint32_t)((site) >> ABI_CHECK_NUMBER_SHIFT))
+
+#define ABI_CHECK_QUIET        (1ull << 32)
+
+#define ABI_MAX_CHECKS         1024 /* functions */
+#define ABI_CHECK_CLAIMS       4096 /* results that sites have seen, and no `ret` yet */
+#define ABI_CHECK_RETIRED      1024 /* sites that are wrong */
+
+/* A check ends when so many calls have agreed, differed, or come without a site. One that
+ * was under way when the check began comes without, so some may. */
+#define ABI_CHECK_AGREED   64
+#define ABI_CHECK_DIFFERED 2
+#define ABI_CHECK_MISSED   8
+
+enum abi_check_state {
+	ABI_CHECK_IDLE,
+	ABI_CHECK_WANTED, /* memtrace was told of the first call */
+	ABI_CHECK_RUNNING,
+	ABI_CHECK_OVER,
+	ABI_CHECK_FAILED, /* the `ret`s see the results now */
+};
+
+struct abi_check {
+	uint64_t state;
+	uint64_t agreed, differed, missed; /* calls */
+};
+_Static_assert(sizeof(struct abi_check) == 32, "no holes");
+
+/* A call: its thread, as of abi_pending.owner, and where its return address is. */
+struct abi_check_call {
+	uint64_t caller, sp;
+};
+
+/* A site, by what it means and where in its page it lies. */
+struct abi_check_site {
+	uint64_t meaning, at;
+};
 
 /*
  * What the arguments of a static probe are (target/usdt_args.h): a record for each number
@@ -160,6 +212,8 @@ struct abi_control {
 	uint64_t spilled_rules;   /* entries in rule_spill */
 	uint64_t only_slot;       /* of the process, where just one is traced */
 	uint64_t keeps_tids;      /* a thread's end is heard of (abi_last_free) */
+	uint64_t checks_running;  /* sites note what they see for checks */
+	uint64_t sites_retired;   /* some are */
 };
 
 /* --- processes --------------------------------------------------------------------- */

@@ -126,16 +126,24 @@ int on_result(struct pt_regs *ctx)
 	if (!tracee_is_here(&t, ctx))
 		return 0;
 
-	u64 meaning = site_meaning(ctx, site_at(ctx));
+	struct abi_site_at *s = site_at(ctx);
+	u64 meaning = site_meaning(ctx, s);
 	u32 value = result_chosen(ctx, meaning);
 
 	if (!ABI_RESULT_KIND(value))
+		return 0;
+	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_CHECK && !check_ret(&t, ctx, meaning))
+		return 0;
+	if (t.ctl->sites_retired && check_is_retired(ctx, meaning))
 		return 0;
 
 	u64 sp = REG_SP(ctx) + ABI_RESULT_SP_DELTA(meaning), result = result_read(ctx, value);
 	u64 is_block = ABI_RESULT_KIND(value) == ABI_RESULT_BLOCK;
 	struct abi_pending *p = pending_find(&t);
 	u32 allocator = ABI_WHOLE_ALLOCATOR(meaning), wants_stack = 1;
+
+	if (s && s->check)
+		check_result(&t, s, sp, is_block ? 0 : result);
 
 	if (p && result_is_of(&t, p, meaning, sp)) {
 		/* Without the record it would be taken for a call of its own. */

@@ -261,6 +261,18 @@ uint64_t source_entry_site(const struct plan_site *site, const struct entry_site
 	       ABI_SITE_INSIDE;
 }
 
+uint64_t source_exit_site(const struct plan_site *site, const struct return_exit *exit)
+{
+	enum alloc_effect effect = site->function->effect;
+	bool is_int = effect == EFFECT_ALLOC_OUT || effect == EFFECT_UNMAP;
+
+	return result_bits(ABI_EFFECT_CHECK, 0, 0) |
+	       ABI_RESULT(ABI_RESULT_REGISTER, register_word(INSN_RAX))
+		       << ABI_RESULT_VALUE0_SHIFT |
+	       ABI_RESULT_SHARED | (exit->lacks_cfi ? ABI_RESULT_NO_CFI : 0) |
+	       (is_int ? ABI_CHECK_SHORT : 0) | (exit->is_own ? ABI_CHECK_OWN : 0);
+}
+
 static bool is_result(uint64_t site)
 {
 	return ABI_SITE_EFFECT(site) == ABI_EFFECT_RESULT ||
@@ -508,6 +520,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	ok &= add_flag(source, "-DARG_REGISTERS=%#xu", source->registers);
 	if (o->cookies)
 		ok &= add_flag(source, "-DHAVE_COOKIE");
+	if (o->checks)
+		ok &= add_flag(source, "-DCHECKS");
 	if (o->min_size_bytes)
 		ok &= add_flag(source, "-DMIN_SIZE=%" PRIu64 "ull", o->min_size_bytes);
 	if (o->max_size_bytes != UINT64_MAX)
@@ -589,7 +603,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 static bool is_wanted(const char *name, const struct source_options *o)
 {
 	static const char *const of_allocations[] = {
-		"sites.c", "live.c", "live_hash.c", "pending.c", "sample.c", "account.c"};
+		"sites.c",   "check.c",  "live.c",   "live_hash.c",
+		"pending.c", "sample.c", "account.c"};
 
 	if (!strcmp(name, o->no_atomics ? "live.c" : "live_hash.c") ||
 	    !strcmp(name, o->no_atomics ? "stack_table.c" : "stack_hash.c"))

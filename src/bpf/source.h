@@ -74,7 +74,8 @@ struct source_options {
 	/* Trace the kernel's own allocations at these points; NULL: do not. */
 	const struct kernel_points *kernel_points;
 	const struct kernel_trace *kernel; /* with kernel_points */
-	bool told; /* blocks by static probes only, and no calls (told.c) */
+	bool checks; /* sites inside functions are checked (check.c) */
+	bool told;   /* blocks by static probes only, and no calls (told.c) */
 	/* Bits 1 << enum source_program: those that are wanted. Without cookies each
 	 * meaning has a program, and there are no others for entries. */
 	unsigned programs;
@@ -150,6 +151,9 @@ uint64_t source_return_site(const struct plan_site *site, const struct return_si
 			    unsigned allocator);
 uint64_t source_entry_site(const struct plan_site *site, const struct entry_site *at,
 			   unsigned allocator, unsigned number);
+
+/* The same at one of site.returns.exits, without the number of the check. */
+uint64_t source_exit_site(const struct plan_site *site, const struct return_exit *exit);
 
 /* Does a probe of this meaning begin calls, or else see their results? */
 bool source_site_begins(uint64_t site);

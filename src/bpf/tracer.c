@@ -178,6 +178,8 @@ struct error *tracer_create(const struct tracer_options *options,
 	tick_clock_calibrate(&t->ticks);
 	if (!err)
 		err = open_maps(t);
+	if (!err && tracer_has_checks(t))
+		err = tracer_open_checks(t);
 	if (!err && t->options.told)
 		err = open_told(t);
 	if (!err && t->options.sample_bytes)
@@ -384,6 +386,7 @@ void tracer_destroy(struct tracer *t)
 	if (t->control)
 		tracer_freeze(t);
 	tracer_detach(t);
+	checks_destroy(t->checks);
 	tracer_close_ring(t);
 	tracer_close_traffic(t);
 	learner_destroy(t->learner);

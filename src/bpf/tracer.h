@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/check_verdict.h"
 #include "bpf/features.h"
 #include "bpf/headers.h"
 #include "bpf/source.h"
@@ -220,6 +221,10 @@ bool tracer_takes_bodies(const struct tracer_options *options,
 
 /* The same of a tracer, once something is attached. */
 bool tracer_sees_results(const struct tracer *tracer);
+
+/* The next function whose sites were compared with what it returns; false: there is none
+ * now. To be called after tracer_poll(). */
+bool tracer_next_verdict(struct tracer *tracer, struct check_verdict *ret);
 
 /* How the probes are attached and compiled, for -v: "uprobe_multi", "embedded". */
 const char *tracer_attach_name(const struct tracer *tracer);

@@ -128,10 +128,14 @@ struct addition {
 	size_t count;
 	VEC(struct attached_site) sites;
 	size_t refused;
+	VEC(struct check_request) checks;
 };
 
 static void addition_deinit(struct addition *a)
 {
+	vec_foreach (check, &a->checks)
+		check_request_deinit(check);
+	vec_deinit(&a->checks);
 	free(a->probes);
 	vec_deinit(&a->sites);
 }
@@ -334,6 +338,23 @@ static struct error *collect_returns(struct tracer *t, const struct plan_object 
 	return NULL;
 }
 
+/* Frees return nothing. */
+static struct error *collect_check(struct tracer *t, const struct plan_object *object,
+				   const struct plan_site *site,
+				   const struct attached_site *id, unsigned allocator,
+				   unsigned number, struct addition *a)
+{
+	struct check_request request;
+
+	if (!t->checks || site->function->effect == EFFECT_FREE)
+		return NULL;
+	if (tracer_describe_check(t, object, site, id, allocator, number, &request) &&
+	    vec_push(&a->checks, request))
+		return NULL;
+	check_request_deinit(&request);
+	return error_no_memory();
+}
+
 static struct error *collect_site(struct tracer *t, const struct plan_object *object,
 				  const struct plan_site *site, struct attached_site id,
 				  struct addition *a)
@@ -363,7 +384,17 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 				    site->function->name);
 	if (!vec_push(&a->sites, id))
 		return error_no_memory();
-	if (has_body(t, site, allocator, number))
+	bool has_body_sites = has_body(t, site, allocator, number);
+
+	if (has_body_sites || inside) {
+		struct error *err = load_inside(t);
+
+		if (!err)
+			err = collect_check(t, object, site, &id, allocator, number, a);
+		if (err)
+			return err;
+	}
+	if (has_body_sites)
 		return collect_body(t, object, site, allocator, number, a);
 	if (inside) {
 		struct error *err =
@@ -515,6 +546,11 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 		err = attach_somehow(t, plan, pid, &a);
 	if (err)
 		return err;
+	vec_foreach (check, &a.checks) {
+		err = tracer_add_check(t, check);
+		if (err)
+			return err;
+	}
 	*refused = a.refused;
 	t->untraced += plan_untraced(plan, NULL, NULL);
 	vec_foreach (site, &a.sites) {
@@ -579,6 +615,7 @@ void tracer_detach(struct tracer *t)
 			close(t->raw_programs[i]);
 	}
 	kernel_events_detach(&t->kernel_events);
+	checks_stop(t->checks, &t->attachment);
 	if (t->attachment.ops)
 		t->attachment.ops->detach(&t->attachment);
 	tracer_close_programs(t);

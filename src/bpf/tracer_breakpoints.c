@@ -28,8 +28,8 @@ static bool note(struct tracer *t, uint64_t file, uint64_t offset)
 	return vec_push(&at->offsets, offset);
 }
 
-static struct error *note_all(struct tracer *t, const struct attach_probe probes[],
-			      size_t count)
+struct error *tracer_note_breakpoints(struct tracer *t,
+				      const struct attach_probe probes[], size_t count)
 {
 	uint64_t file = 0;
 
@@ -54,7 +54,7 @@ struct error *tracer_attach_probes(struct tracer *t, int pid,
 	struct error *err = attachment->ops->attach(attachment, pid, probes, count,
 						    t->features.cookies);
 
-	return err ? err : note_all(t, probes, count);
+	return err ? err : tracer_note_breakpoints(t, probes, count);
 }
 
 const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path)

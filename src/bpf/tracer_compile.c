@@ -129,6 +129,7 @@ static struct source_options source_options(const struct tracer *t)
 		.kernel_stacks = t->options.kernel_stacks,
 		.kernel_points = t->options.kernel ? &t->kernel_points : NULL,
 		.kernel = t->options.kernel,
+		.checks = tracer_has_checks(t),
 		.told = t->options.told,
 		.thorough = t->thorough,
 	};

@@ -8,6 +8,7 @@
 #include "abi.h"
 #include "abi_walk.h"
 #include "bpf/attach.h"
+#include "bpf/checks.h"
 #include "bpf/compiler.h"
 #include "bpf/drain.h"
 #include "bpf/features.h"
@@ -102,6 +103,7 @@ struct tracer {
 	struct file_numbers files;
 	VEC(struct attached_site) sites;
 	VEC(struct own_breakpoints) breakpoints; /* of files that have a number */
+	struct checks *checks;                   /* NULL: no probes inside functions */
 	struct learner *learner;            /* NULL: walks are by frame pointer alone */
 	struct probed_files linkers, libcs; /* the probes of changes of code */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
@@ -146,7 +148,32 @@ struct error *tracer_attach_probes(struct tracer *t, int pid,
 				   const struct attach_probe probes[], size_t count)
 	__attribute__((warn_unused_result));
 
+/* Note where such breakpoints are or will be: path and offset of each count. */
+struct error *tracer_note_breakpoints(struct tracer *t,
+				      const struct attach_probe probes[], size_t count)
+	__attribute__((warn_unused_result));
+
 void tracer_close_breakpoints(struct tracer *t);
+
+/* --- tracer_checks.c --------------------------------------------------------------- */
+
+/* Does the run check sites? */
+bool tracer_has_checks(const struct tracer *t);
+
+/* Functions that are probed inside can be checked from now on. */
+struct error *tracer_open_checks(struct tracer *t) __attribute__((warn_unused_result));
+
+/* The check of a function whose probes inside are `site->body` or else `site->returns`;
+ * false without memory. `ret` is to be given to tracer_add_check(), or to
+ * check_request_deinit() in either case. */
+bool tracer_describe_check(const struct tracer *t, const struct plan_object *object,
+			   const struct plan_site *site, const struct attached_site *id,
+			   unsigned allocator, unsigned number, struct check_request *ret)
+	__attribute__((warn_unused_result));
+
+/* Once the probes stand. Takes over the vectors. */
+struct error *tracer_add_check(struct tracer *t, struct check_request *request)
+	__attribute__((warn_unused_result));
 
 /* --- tracer_programs.c ------------------------------------------------------------ */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/return_probes.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/own_heaps.h"
@@ -58,4 +59,41 @@ void return_probes_say(const struct plan *plan, bool bodies, FILE *out)
 				site->function->name, site->no_returns);
 		}
 	}
+}
+
+static void warn_of_wrong_sites(const struct check_verdict *v, const char *module,
+				FILE *out)
+{
+	fprintf(out, "memtrace: warning: %s in %s does not do what its code in the file ",
+		v->function, module);
+	fprintf(out, "says: of %" PRIu64 " calls %" PRIu64,
+		v->agreed + v->differed + v->missed, v->differed);
+	fprintf(out,
+		" returned another block than its probes saw, and %" PRIu64
+		" came by no probe; ",
+		v->missed);
+	fputs(v->is_lost
+		      ? "no better probes are possible, so its calls are not counted "
+			"any more"
+		      : "from now on its probes are where it returns; blocks that were "
+			"counted before may be wrong",
+	      out);
+	fputc('\n', out);
+}
+
+void return_probes_say_verdict(const struct check_verdict *verdict, bool verbose,
+			       FILE *out)
+{
+	_cleanup_(freep) char *module = escape_dup(verdict->module);
+
+	if (verdict->is_wrong)
+		warn_of_wrong_sites(verdict, module ? module : "?", out);
+	else if (verbose && !verdict->agreed)
+		fprintf(out, "memtrace: %s in %s: no call returned: not checked\n",
+			verdict->function, module ? module : "?");
+	else if (verbose)
+		fprintf(out,
+			"memtrace: %s in %s: the probes were right for %" PRIu64
+			" calls\n",
+			verdict->function, module ? module : "?", verdict->agreed);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "bpf/check_verdict.h"
 #include "cli/tracee.h"
 #include "plan/plan.h"
 #include "target/proc.h"
@@ -22,5 +23,10 @@ void return_probes_warn(const struct tracee *tracee, FILE *out);
 /* Name the functions of the plan that have a return probe all the same, and why; with
  * `bodies` as for plan_print(). */
 void return_probes_say(const struct plan *plan, bool bodies, FILE *out);
+
+/* Say how the check of a function's probes ended: a warning when they are wrong, and with
+ * `verbose` also how many calls agreed. */
+void return_probes_say_verdict(const struct check_verdict *verdict, bool verbose,
+			       FILE *out);
 
 #endif

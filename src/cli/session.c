@@ -494,6 +494,16 @@ static int wait_ms(const struct session *s)
 	return tracer_ms >= 0 && tracer_ms < look_ms ? tracer_ms : look_ms;
 }
 
+static void say_verdicts(struct session *s)
+{
+	struct check_verdict verdict;
+
+	while (tracer_next_verdict(s->tracer, &verdict)) {
+		progress_clear(&s->progress);
+		return_probes_say_verdict(&verdict, s->options->verbose, stderr);
+	}
+}
+
 /* Reports until there is a cause to end. */
 static struct error *report_until_end(struct session *s)
 {
@@ -505,6 +515,7 @@ static struct error *report_until_end(struct session *s)
 		bool due = waiter_next(&s->waiter, wait_ms(s), &cause);
 
 		tracer_poll(s->tracer);
+		say_verdicts(s);
 		err = tracees_look(&s->tracees);
 		if (err)
 			return err;

@@ -257,6 +257,7 @@ static void unit_destroy(struct return_unit *unit)
 {
 	vec_deinit(&unit->sites);
 	vec_deinit(&unit->entries);
+	vec_deinit(&unit->rets);
 	vec_deinit(&unit->next);
 	free(unit);
 }
@@ -397,9 +398,13 @@ static const char *try_unit(struct returns *r, struct return_unit *unit)
 	const char *why =
 		cfg_read(r->source, unit->request.address, unit->request.size, &cfg);
 
-	vec_foreach (at, &cfg.insns)
+	vec_foreach (at, &cfg.insns) {
 		if (!why && at->exit == CFG_LEAVES)
 			why = add_next(r, unit, at);
+		if (!why && at->exit == CFG_RETURNS &&
+		    !vec_push(&unit->rets, at->address))
+			why = NO_MEMORY;
+	}
 	if (!why)
 		why = check_code(r, &cfg);
 	if (why)
@@ -467,6 +472,30 @@ static const char *merge(struct return_sites *sites)
 	return NULL;
 }
 
+/* Add the `ret`s of the unit that are no sites, each once: functions may have code in
+ * common. */
+static const char *add_exits(const struct return_unit *unit, bool is_first,
+			     struct return_sites *ret)
+{
+	const struct returns_request *of = &unit->request;
+
+	vec_foreach (address, &unit->rets) {
+		bool is_own = is_first && *address - of->address < of->size;
+		bool is_known = false;
+
+		vec_foreach (site, &unit->sites)
+			is_known |= site->address == *address;
+		vec_foreach (exit, &ret->exits)
+			is_known |= exit->address == *address;
+		if (!is_known && !vec_push(&ret->exits, ((struct return_exit){
+								.address = *address,
+								.is_own = is_own,
+							})))
+			return NO_MEMORY;
+	}
+	return NULL;
+}
+
 /* Collect the sites of the unit and of all units that it leads to, reading new ones.
  */
 static const char *collect(struct returns *r, uint32_t first, struct return_sites *ret)
@@ -496,6 +525,8 @@ static const char *collect(struct returns *r, uint32_t first, struct return_site
 			if (!why && !vec_push(&ret->list, copy))
 				why = NO_MEMORY;
 		}
+		if (!why)
+			why = add_exits(unit, index == first, ret);
 		vec_foreach (next, &unit->next)
 			if (!why && !vec_push(&todo, *next))
 				why = NO_MEMORY;
@@ -541,5 +572,6 @@ void return_sites_deinit(struct return_sites *sites)
 {
 	vec_deinit(&sites->list);
 	vec_deinit(&sites->entries);
+	vec_deinit(&sites->exits);
 	*sites = (struct return_sites){0};
 }

@@ -72,6 +72,15 @@ struct entry_site {
 	const char *reason; /* static */
 };
 
+/* A `ret` that calls of the function come to. */
+struct return_exit {
+	uint64_t address; /* in the file's address space */
+	/* Between the first and last byte of the function that was asked for: no other
+	 * function's calls come here. */
+	bool is_own;
+	bool lacks_cfi; /* as of struct return_site */
+};
+
 #define RETURN_BP_WORDS_MAX 15
 #define RETURN_SITES_MAX    64 /* of a function and of the functions it jumps to */
 
@@ -80,6 +89,9 @@ struct return_sites {
 	/* Without any, and where no site is_whole, all calls are to be seen at the
 	 * function's entry. */
 	VEC(struct entry_site) entries;
+	/* All of them, but for those that are sites themselves, and those of functions
+	 * that is_covered. */
+	VEC(struct return_exit) exits;
 	bool is_fused; /* some sites are whole calls, and `entries` see the others */
 	/* Each way to a result has a site, of these or of functions that is_covered. */
 	bool is_complete;

@@ -397,15 +397,20 @@ static bool may_throw(const struct alloc_function *function)
 	return !strncmp(function->name, "_Zn", 3) || strstr(function->name, "new");
 }
 
+static bool lacks_cfi(const struct site_code *c, uint64_t address)
+{
+	struct cfi_row row;
+
+	return !c->cfi || cfi_find_row(c->cfi, address, &row) != CFI_FOUND;
+}
+
 /* Walks that are handed over to memtrace begin at a site, if they can. */
 static void find_cfi(const struct site_code *c, struct return_sites *sites)
 {
-	vec_foreach (s, &sites->list) {
-		struct cfi_row row;
-
-		s->lacks_cfi =
-			!c->cfi || cfi_find_row(c->cfi, s->address, &row) != CFI_FOUND;
-	}
+	vec_foreach (s, &sites->list)
+		s->lacks_cfi = lacks_cfi(c, s->address);
+	vec_foreach (exit, &sites->exits)
+		exit->lacks_cfi = lacks_cfi(c, exit->address);
 }
 
 /* Sites that take the place of the return probe. */
@@ -434,6 +439,22 @@ static void find_returns(struct site_code *c, const struct allocator_function *f
 	site->no_returns = why;
 }
 
+/* Where calls return that come by `site->body`; its sites stay as they are. */
+static void find_exits(struct site_code *c, const struct allocator_function *found,
+		       struct plan_site *site)
+{
+	struct returns_request request = request_for(c, found);
+	struct return_sites sites;
+
+	request.size_arg = RETURN_NO_SIZE;
+	if (!returns_find(&c->returns, &request, &sites)) {
+		find_cfi(c, &sites);
+		site->returns.exits = sites.exits;
+		sites.exits.data = NULL;
+	}
+	return_sites_deinit(&sites);
+}
+
 bool site_place(struct site_code *c, const struct allocator_function *found,
 		struct plan_site *site)
 {
@@ -441,8 +462,11 @@ bool site_place(struct site_code *c, const struct allocator_function *found,
 
 	if (!site_place_entry(&c->file, found, code, site))
 		return false;
-	if (site->wants_return &&
-	    (c->options.mappings || !code || !find_body(c, found, code, site)))
+	if (!site->wants_return)
+		return true;
+	if (c->options.mappings || !code || !find_body(c, found, code, site))
 		find_returns(c, found, site);
+	else
+		find_exits(c, found, site);
 	return true;
 }

@@ -18,8 +18,9 @@
 #define CHANGES_MAX 256
 #define TRAP        0xcc /* int3, what a uprobe is in memory on x86 */
 
-/* An exec is acted upon at most 100 ms after it was heard of. */
-#define SETTLE_S 0.3
+/* An exec is acted upon at most 100 ms after it was heard of. For a second more there are
+ * probes that check others (docs/probes.md). */
+#define SETTLE_S 1.5
 
 /* Time for the tracers of others to end. */
 #define UNTOUCHED_S 60

@@ -561,6 +561,53 @@ static void too_many(void)
 	returns_deinit(&returns);
 }
 
+static void check_exits(struct world *w, const struct return_exit want[], size_t count)
+{
+	struct return_sites sites;
+
+	CHECK(!find(w, RESULT_WORD, &sites));
+	CHECK_INT(sites.exits.len, count);
+	for (size_t i = 0; i < count && i < sites.exits.len; i++) {
+		CHECK_INT(sites.exits.data[i].address, want[i].address);
+		CHECK_INT(sites.exits.data[i].is_own, want[i].is_own);
+	}
+	return_sites_deinit(&sites);
+}
+
+/* Where calls return, but for what is a site itself. */
+static void exits(void)
+{
+	/* jmp cold; cold: call g; nop; pop rbx; ret */
+	static const char split[] = "\x53\xe9\xfa\x1f\0\0";
+	static const char cold[] = "\xe8\xfb\x2f\0\0\x90\x5b\xc3";
+	struct world w = {0};
+
+	WORLD(&w, one_way);
+	check_exits(&w,
+		    (const struct return_exit[]){{BASE + 13, true, false},
+						 {BASE + 16, true, false}},
+		    2);
+	/* The ret is the site. */
+	WORLD(&w, "\xc3");
+	check_exits(&w, NULL, 0);
+	WORLD(&w, leaves);
+	CODE_ADD(&w.code, F, helper);
+	check_exits(&w,
+		    (const struct return_exit[]){{BASE + 12, true, false},
+						 {F + 8, false, false}},
+		    2);
+	/* Code that was split off may be of others, too. */
+	WORLD(&w, split);
+	CODE_ADD(&w.code, COLD, cold);
+	check_exits(&w, (const struct return_exit[]){{COLD + 7, false, false}}, 1);
+	/* A function that has sites of its own has its own check. */
+	WORLD(&w, leaves);
+	CODE_ADD(&w.code, F, helper);
+	w.covered = F;
+	check_exits(&w, (const struct return_exit[]){{BASE + 12, true, false}}, 1);
+	returns_deinit(&w.returns);
+}
+
 int main(void)
 {
 	RUN(places_of_results);
@@ -572,6 +619,7 @@ int main(void)
 	RUN(hooks);
 	RUN(arguments_of_others);
 	RUN(common_parts);
+	RUN(exits);
 	RUN(too_many);
 	return check_done();
 }

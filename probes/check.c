@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Are the sites inside a function right? Memtrace is told of the function's first call,
+ * and puts a probe on each `ret` for the next ones: what a call returns is compared with
+ * what a site has said of its result.
+ */
+#ifdef CHECKS
+
+/* A site of a function that was not checked yet is hit. */
+ALWAYS_INLINE void check_call(const struct abi_site_at *s)
+{
+	u32 number = s->check - 1;
+	struct abi_check *check = s->check & ABI_CHECK_QUIET ? NULL : checks.lookup(&number);
+
+	if (check && check->state == ABI_CHECK_IDLE &&
+	    __sync_bool_compare_and_swap(&check->state, ABI_CHECK_IDLE, ABI_CHECK_WANTED))
+		check_news.ringbuf_output(&number, sizeof(number), 0);
+}
+
+/* The same of one that sees the result of the call that returns at `sp`. */
+ALWAYS_INLINE void check_result(const struct tracee *t, const struct abi_site_at *s, u64 sp,
+				u64 result)
+{
+	struct abi_check_call call = {t->caller, sp};
+
+	check_call(s);
+	if (t->ctl->checks_running)
+		check_claims.update(&call, &result);
+}
+
+ALWAYS_INLINE int check_is_retired(struct pt_regs *ctx, u64 meaning)
+{
+	struct abi_check_site site = {meaning, REG_PC(ctx) & (MEMTRACE_PAGE_SIZE - 1)};
+
+	return !!check_retired.lookup(&site);
+}
+
+/* One more call; memtrace is told of the last one. */
+ALWAYS_INLINE void check_count(u32 number, u64 *calls, u64 last)
+{
+	if (__sync_fetch_and_add(calls, 1) + 1 == last)
+		check_news.ringbuf_output(&number, sizeof(number), 0);
+}
+
+/* At a `ret`: 1 when it has to end the call, as the function's sites are wrong. */
+ALWAYS_INLINE int check_ret(const struct tracee *t, struct pt_regs *ctx, u64 meaning)
+{
+	u32 number = ABI_CHECK_NUMBER(meaning);
+	struct abi_check *check = checks.lookup(&number);
+
+	if (!check || check->state == ABI_CHECK_FAILED)
+		return !!check;
+	if (check->state != ABI_CHECK_RUNNING)
+		return 0;
+
+	struct abi_check_call call = {t->caller, REG_SP(ctx)};
+	u64 *claim = check_claims.lookup(&call);
+
+	if (!claim) {
+		if (meaning & ABI_CHECK_OWN)
+			check_count(number, &check->missed, ABI_CHECK_MISSED);
+		return 0;
+	}
+
+	u64 difference = *claim ^ REG_RESULT(ctx);
+
+	check_claims.delete(&call);
+	if (meaning & ABI_CHECK_SHORT)
+		difference = (u32)difference;
+	if (difference)
+		check_count(number, &check->differed, ABI_CHECK_DIFFERED);
+	else
+		check_count(number, &check->agreed, ABI_CHECK_AGREED);
+	return 0;
+}
+#else
+#define check_call(s)                       ((void)0)
+#define check_result(t, s, sp, result)      ((void)0)
+#define check_is_retired(ctx, meaning)      0
+#define check_ret(t, ctx, meaning)          1
+#endif

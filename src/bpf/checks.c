@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/checks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "bpf/link.h"
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+#define RECORDS_BYTES (ABI_MAX_CHECKS * sizeof(struct abi_check))
+#define NS_PER_MS     UINT64_C(1000000)
+
+/* How often checks that are under way are looked at. */
+#define LOOK_MS 100
+
+struct check {
+	struct check_request request; /* without a path; the module is owned */
+	char *module;
+	uint32_t number;
+	int file;      /* O_PATH; -1: it could not be opened */
+	size_t shared; /* so many of the exits come first that are not attached yet */
+	VEC(int) pids; /* that the function is probed for; the first is checked */
+	VEC(struct attached) links;
+	uint64_t started_ns;
+};
+
+struct checks {
+	struct checks_maps maps;
+	struct abi_check *records; /* mapped, by number */
+	struct ring_buffer *ring;
+	size_t page_bytes;
+	int stop_fd;
+	pthread_t thread;
+	bool is_running;
+	pthread_mutex_t lock;     /* of these two, and of the pids */
+	VEC(struct check *) list; /* by number */
+	VEC(struct check_verdict) verdicts;
+	/* The thread's own. */
+	VEC(struct check *) under_way;
+	struct attachment ended; /* links to be closed */
+};
+
+DEFINE_CLEANUP(struct checks *, checks_destroy);
+
+static void set_state(const struct checks *c, const struct check *check,
+		      enum abi_check_state state)
+{
+	__atomic_store_n(&c->records[check->number].state, state, __ATOMIC_SEQ_CST);
+}
+
+static enum abi_check_state state_of(const struct checks *c, const struct check *check)
+{
+	return __atomic_load_n(&c->records[check->number].state, __ATOMIC_SEQ_CST);
+}
+
+static struct abi_site_at *place_of(const struct checks *c,
+				    const struct check_probe *probe)
+{
+	return &c->maps.sites_at[probe->offset % c->page_bytes];
+}
+
+/* --- which check a site belongs to -------------------------------------------------- */
+
+/* Is it in a function that others jump to as well? A hit may be another's call. */
+static bool is_shared(const struct check_probe *site)
+{
+	return ABI_SITE_EFFECT(site->meaning) == ABI_EFFECT_RESULT &&
+	       site->meaning & ABI_RESULT_SHARED;
+}
+
+/* The check's own site at this place, or else a shared one, or NULL. */
+static const struct check_probe *
+find_site(const struct checks *c, const struct check *check, const struct abi_site_at *at)
+{
+	const struct check_probe *found = NULL;
+
+	vec_foreach (site, &check->request.sites)
+		if (place_of(c, site) == at && (!found || is_shared(found)))
+			found = site;
+	return found;
+}
+
+/* Sites at one place in their pages belong to the first check that has its own one there
+ * and is not over, or else to one that shares one. */
+static void settle_owner(const struct checks *c, struct abi_site_at *at)
+{
+	uint64_t owner = 0;
+
+	vec_foreach (check, &c->list) {
+		const struct check_probe *site = state_of(c, *check) < ABI_CHECK_OVER
+							 ? find_site(c, *check, at)
+							 : NULL;
+
+		if (!site || (owner && is_shared(site)))
+			continue;
+		owner = (*check)->number + 1;
+		if (!is_shared(site))
+			break;
+		owner |= ABI_CHECK_QUIET;
+	}
+	__atomic_store_n(&at->check, owner, __ATOMIC_SEQ_CST);
+}
+
+static void settle_owners(const struct checks *c, const struct check *check)
+{
+	vec_foreach (site, &check->request.sites)
+		settle_owner(c, place_of(c, site));
+}
+
+/* --- probes ------------------------------------------------------------------------- */
+
+static bool attach(struct check *check, int pid, int program,
+		   const struct check_probe probes[], size_t count)
+{
+	_cleanup_(freep) uint64_t *offsets = calloc(count + 1, sizeof(*offsets));
+	_cleanup_(freep) uint64_t *cookies = calloc(count + 1, sizeof(*cookies));
+	char path[32];
+	int fd;
+
+	if (!count)
+		return true;
+	if (!offsets || !cookies || check->file < 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		offsets[i] = probes[i].offset;
+		cookies[i] = probes[i].meaning;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", check->file);
+	fd = link_uprobe_multi(program, ATTACH_TYPE_UPROBE_MULTI, path, offsets, NULL,
+			       cookies, count, false, pid);
+	if (fd < 0)
+		return false;
+	if (vec_push(&check->links, ((struct attached){fd, pid})))
+		return true;
+	close(fd);
+	return false;
+}
+
+/* Tell the probes what a hit there means; false when another site is at this place of its
+ * page. */
+static bool announce_alone(const struct checks *c, const struct check_probe *probe)
+{
+	uint64_t before = 0;
+
+	return __atomic_compare_exchange_n(&place_of(c, probe)->meaning, &before,
+					   probe->meaning, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST) ||
+	       before == probe->meaning;
+}
+
+/* The same wherever it is. */
+static void announce(const struct checks *c, const struct check_probe *probe)
+{
+	if (!announce_alone(c, probe))
+		__atomic_store_n(&place_of(c, probe)->meaning, ABI_SITE_SEVERAL,
+				 __ATOMIC_SEQ_CST);
+}
+
+static void withdraw(const struct checks *c, const struct check_probe *probe)
+{
+	uint64_t mine = probe->meaning;
+
+	__atomic_compare_exchange_n(&place_of(c, probe)->meaning, &mine, 0, false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* Announce the exits, but for those at places of other sites, which come first then: a
+ * site that shares its place is slower for good, and a check can do without an exit. */
+static void announce_exits(const struct checks *c, struct check *check)
+{
+	struct check_probe *exits = check->request.exits.data;
+
+	check->shared = 0;
+	for (size_t i = 0; i < check->request.exits.len; i++) {
+		const struct check_probe exit = exits[i];
+
+		if (announce_alone(c, &exit))
+			continue;
+		exits[i] = exits[check->shared];
+		exits[check->shared++] = exit;
+	}
+}
+
+/* --- a check's life ----------------------------------------------------------------- */
+
+static void begin(struct checks *c, struct check *check)
+{
+	const struct check_request *r = &check->request;
+
+	if (!vec_push(&c->under_way, check))
+		return;
+	announce_exits(c, check);
+	__atomic_add_fetch(&c->maps.control->checks_running, 1, __ATOMIC_SEQ_CST);
+	set_state(c, check, ABI_CHECK_RUNNING);
+	check->started_ns = clock_now_ns();
+	/* One that is not attached ends without a call. */
+	if (!attach(check, check->pids.data[0], r->result_program,
+		    r->exits.data + check->shared, r->exits.len - check->shared))
+		check->started_ns = 0;
+}
+
+/* See the calls of one process at the first `count` exits, too. */
+static bool replace_for(struct check *check, int pid, size_t count)
+{
+	const struct check_request *r = &check->request;
+
+	return attach(check, pid, r->result_program, r->exits.data, count) &&
+	       (!r->entry.offset || attach(check, pid, r->call_program, &r->entry, 1));
+}
+
+static void retire_sites(const struct checks *c, const struct check *check)
+{
+	const uint64_t one = 1;
+
+	vec_foreach (site, &check->request.sites) {
+		struct abi_check_site key = {site->meaning, site->offset % c->page_bytes};
+
+		(void)sys_bpf_insert(c->maps.retired, &key, &one);
+	}
+	__atomic_store_n(&c->maps.control->sites_retired, 1, __ATOMIC_SEQ_CST);
+}
+
+/* From now on the `ret`s see the results; false when they cannot in some process. */
+static bool replace_sites(struct checks *c, struct check *check)
+{
+	const struct check_request *r = &check->request;
+	bool ok = true;
+
+	vec_foreach (exit, &r->exits)
+		announce(c, exit);
+	if (r->entry.offset)
+		announce(c, &r->entry);
+	for (size_t i = 0; i < check->pids.len; i++)
+		ok &= replace_for(check, check->pids.data[i],
+				  i ? r->exits.len : check->shared);
+	set_state(c, check, ABI_CHECK_FAILED);
+	retire_sites(c, check);
+	return ok;
+}
+
+static void give_up_probes(struct checks *c, struct check *check)
+{
+	set_state(c, check, ABI_CHECK_OVER);
+	vec_foreach (link, &check->links)
+		if (!vec_push(&c->ended.list, *link))
+			close(link->fd);
+	check->links.len = 0;
+	vec_foreach (exit, &check->request.exits)
+		withdraw(c, exit);
+}
+
+static struct check_verdict judge(const struct checks *c, const struct check *check)
+{
+	const struct abi_check *record = &c->records[check->number];
+	struct check_verdict ret = {
+		.function = check->request.function,
+		.module = check->module,
+		.agreed = __atomic_load_n(&record->agreed, __ATOMIC_SEQ_CST),
+		.differed = __atomic_load_n(&record->differed, __ATOMIC_SEQ_CST),
+		.missed = __atomic_load_n(&record->missed, __ATOMIC_SEQ_CST),
+	};
+
+	ret.is_wrong =
+		ret.differed >= ABI_CHECK_DIFFERED || ret.missed >= ABI_CHECK_MISSED;
+	return ret;
+}
+
+static void end(struct checks *c, struct check *check)
+{
+	struct check_verdict verdict = judge(c, check);
+
+	pthread_mutex_lock(&c->lock);
+	if (verdict.is_wrong)
+		verdict.is_lost = !replace_sites(c, check);
+	else
+		give_up_probes(c, check);
+	settle_owners(c, check);
+	/* Without memory nobody is told. */
+	(void)vec_push(&c->verdicts, verdict);
+	pthread_mutex_unlock(&c->lock);
+	__atomic_sub_fetch(&c->maps.control->checks_running, 1, __ATOMIC_SEQ_CST);
+}
+
+/* --- the thread --------------------------------------------------------------------- */
+
+static int on_news(void *arg, void *data, size_t size)
+{
+	struct checks *c = arg;
+	struct check *check = NULL;
+	uint32_t number;
+
+	if (size < sizeof(number))
+		return 0;
+	memcpy(&number, data, sizeof(number));
+	pthread_mutex_lock(&c->lock);
+	if (number < c->list.len)
+		check = c->list.data[number];
+	pthread_mutex_unlock(&c->lock);
+	if (check && state_of(c, check) == ABI_CHECK_WANTED)
+		begin(c, check);
+	return 0;
+}
+
+static bool is_at_end(const struct checks *c, const struct check *check, uint64_t now_ns)
+{
+	struct check_verdict so_far = judge(c, check);
+
+	return so_far.is_wrong || so_far.agreed >= ABI_CHECK_AGREED ||
+	       now_ns - check->started_ns >= CHECK_LASTS_MS * NS_PER_MS;
+}
+
+static void end_some(struct checks *c)
+{
+	uint64_t now_ns = clock_now_ns();
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->under_way.len; i++) {
+		struct check *check = c->under_way.data[i];
+
+		if (is_at_end(c, check, now_ns))
+			end(c, check);
+		else
+			c->under_way.data[kept++] = check;
+	}
+	c->under_way.len = kept;
+	if (c->ended.list.len)
+		c->ended.ops->detach(&c->ended);
+}
+
+static void *run(void *arg)
+{
+	struct checks *c = arg;
+	struct epoll_event event;
+	uint64_t stop;
+
+	while (read(c->stop_fd, &stop, sizeof(stop)) < 0) {
+		epoll_wait(ring_buffer__epoll_fd(c->ring), &event, 1,
+			   c->under_way.len ? LOOK_MS : -1);
+		ring_buffer__consume(c->ring);
+		end_some(c);
+	}
+	return NULL;
+}
+
+/* --- from outside ------------------------------------------------------------------- */
+
+static struct error *start(struct checks *c)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int err;
+
+	c->records = mapped_open(c->maps.checks, RECORDS_BYTES);
+	c->ring = ring_buffer__new(c->maps.news, on_news, c, NULL);
+	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!c->records || !c->ring || c->stop_fd < 0 ||
+	    epoll_ctl(ring_buffer__epoll_fd(c->ring), EPOLL_CTL_ADD, c->stop_fd, &event))
+		return error_errno(ERROR_IO, errno, "cannot open the ring of checks");
+	err = pthread_create(&c->thread, NULL, run, c);
+	if (err)
+		return error_errno(ERROR_IO, err, "cannot start the thread of checks");
+	c->is_running = true;
+	return NULL;
+}
+
+struct error *checks_create(const struct checks_maps *maps, struct checks **ret)
+{
+	_cleanup_(checks_destroyp) struct checks *c = calloc(1, sizeof(*c));
+	struct error *err;
+
+	if (!c)
+		return error_no_memory();
+	c->maps = *maps;
+	c->stop_fd = -1;
+	c->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	c->ended.ops = &attach_uprobe_multi;
+	pthread_mutex_init(&c->lock, NULL);
+	err = start(c);
+	if (!err)
+		*ret = take(c);
+	return err;
+}
+
+static struct check *find(const struct checks *c, const struct check_request *request)
+{
+	vec_foreach (check, &c->list)
+		if (request->file && (*check)->request.file == request->file &&
+		    (*check)->request.offset == request->offset)
+			return *check;
+	return NULL;
+}
+
+void check_request_deinit(struct check_request *request)
+{
+	vec_deinit(&request->sites);
+	vec_deinit(&request->exits);
+}
+
+static void check_destroy(struct check *check)
+{
+	if (!check)
+		return;
+	vec_foreach (link, &check->links)
+		close(link->fd);
+	vec_deinit(&check->links);
+	vec_deinit(&check->pids);
+	check_request_deinit(&check->request);
+	if (check->file >= 0)
+		close(check->file);
+	free(check->module);
+	free(check);
+}
+
+/* The function has a check, and is probed for one more process. */
+static struct error *add_process(const struct checks *c, struct check *check,
+				 const struct check_request *request)
+{
+	if (!vec_push(&check->pids, request->pid))
+		return error_no_memory();
+	if (state_of(c, check) == ABI_CHECK_FAILED &&
+	    !replace_for(check, request->pid, check->request.exits.len))
+		return error_create(ERROR_UNSUPPORTED, "cannot probe the ends of %s",
+				    request->function);
+	return NULL;
+}
+
+/* The request's vectors are the check's from here on. */
+static struct error *add_check(struct checks *c, struct check_request *request)
+{
+	struct check *check = calloc(1, sizeof(*check));
+
+	if (!check)
+		return error_no_memory();
+	check->request = *request;
+	*request = (struct check_request){0};
+	check->number = (uint32_t)c->list.len;
+	check->file = open(check->request.path, O_PATH | O_CLOEXEC);
+	check->module = strdup(check->request.module);
+	vec_foreach (exit, &check->request.exits)
+		exit->meaning |= (uint64_t)check->number << ABI_CHECK_NUMBER_SHIFT;
+	if (!check->module || !vec_push(&check->pids, check->request.pid) ||
+	    !vec_push(&c->list, check)) {
+		check_destroy(check);
+		return error_no_memory();
+	}
+	settle_owners(c, check);
+	return NULL;
+}
+
+struct error *checks_add(struct checks *c, struct check_request *request)
+{
+	struct error *err = NULL;
+	struct check *known;
+
+	pthread_mutex_lock(&c->lock);
+	known = find(c, request);
+	if (known)
+		err = add_process(c, known, request);
+	else if (request->exits.len && c->list.len < ABI_MAX_CHECKS)
+		err = add_check(c, request);
+	pthread_mutex_unlock(&c->lock);
+	check_request_deinit(request);
+	return err;
+}
+
+bool checks_next(struct checks *c, struct check_verdict *ret)
+{
+	bool has_any;
+
+	pthread_mutex_lock(&c->lock);
+	has_any = c->verdicts.len;
+	if (has_any) {
+		*ret = c->verdicts.data[0];
+		c->verdicts.len--;
+		memmove(c->verdicts.data, c->verdicts.data + 1,
+			c->verdicts.len * sizeof(*c->verdicts.data));
+	}
+	pthread_mutex_unlock(&c->lock);
+	return has_any;
+}
+
+void checks_stop(struct checks *c, struct attachment *attachment)
+{
+	const uint64_t one = 1;
+
+	if (!c)
+		return;
+	if (c->is_running && write(c->stop_fd, &one, sizeof(one)) == sizeof(one))
+		pthread_join(c->thread, NULL);
+	c->is_running = false;
+	vec_foreach (check, &c->list) {
+		vec_foreach (link, &(*check)->links)
+			if (!vec_push(&attachment->list, *link))
+				close(link->fd);
+		(*check)->links.len = 0;
+	}
+}
+
+void checks_destroy(struct checks *c)
+{
+	struct attachment none = {.ops = &attach_uprobe_multi};
+
+	if (!c)
+		return;
+	checks_stop(c, &none);
+	none.ops->detach(&none);
+	c->ended.ops->detach(&c->ended);
+	vec_foreach (check, &c->list)
+		check_destroy(*check);
+	vec_deinit(&c->list);
+	vec_deinit(&c->verdicts);
+	vec_deinit(&c->under_way);
+	ring_buffer__free(c->ring);
+	mapped_close(c->records, RECORDS_BYTES);
+	if (c->stop_fd >= 0)
+		close(c->stop_fd);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An allocator that is patched while it runs, so that it does not do what its file says:
+ * malloc and calloc come to return blocks that lie PATCH_BYTES behind those that they
+ * have in their registers before.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "simple.h"
+
+#define ARENA_SIZE  (8 << 20)
+#define PATCH_BYTES 16
+
+__attribute__((used)) static _Alignas(16) unsigned char arena[ARENA_SIZE];
+__attribute__((used)) static unsigned char *next = arena;
+
+/* The patch is written over a nop of the same length. */
+static const unsigned char patch[4] = {0x48, 0x83, 0xc0, PATCH_BYTES}; /* add, %rax */
+
+void malloc_patch(void);
+void calloc_patch(void);
+
+/* There is room for PATCH_BYTES behind each block. One probe at the jump can see all of a
+ * call: the size is in rdi, and the result in rax. */
+__asm__(".pushsection .text\n"
+	".globl malloc\n"
+	".type malloc, @function\n"
+	"malloc:\n"
+	"	.cfi_startproc\n"
+	"	lea 47(%rdi), %rcx\n"
+	"	and $-16, %rcx\n"
+	"	mov next(%rip), %rdx\n"
+	"	add %rdx, %rcx\n"
+	"	mov %rcx, next(%rip)\n"
+	"	mov %rdx, %rax\n"
+	"	jmp 1f\n"
+	"1:\n"
+	".globl malloc_patch\n"
+	"malloc_patch:\n"
+	"	.byte 0x0f, 0x1f, 0x40, 0x00\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size malloc, . - malloc\n"
+	".popsection\n");
+
+/* Here the size is gone when the result is there. */
+__asm__(".pushsection .text\n"
+	".globl calloc\n"
+	".type calloc, @function\n"
+	"calloc:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset %rbx, -16\n"
+	"	imul %rsi, %rdi\n"
+	"	call take\n"
+	"	mov %rax, %rbx\n"
+	"	jmp 1f\n"
+	"1:\n"
+	"	mov %rbx, %rax\n"
+	".globl calloc_patch\n"
+	"calloc_patch:\n"
+	"	.byte 0x0f, 0x1f, 0x40, 0x00\n"
+	"	pop %rbx\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size calloc, . - calloc\n"
+	".popsection\n");
+
+__attribute__((noinline, used)) static void *take(size_t size)
+{
+	unsigned char *block = next;
+
+	next += (size + 47) & ~(size_t)15;
+	return block;
+}
+
+__attribute__((noinline)) void free(void *block)
+{
+	__asm__ volatile("" : : "r"(block) : "memory");
+}
+
+static void write_patch(void (*at)(void))
+{
+	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	unsigned char *to = (unsigned char *)(uintptr_t)at;
+	unsigned char *page = to - (uintptr_t)to % page_bytes;
+
+	if (mprotect(page, 2 * page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
+		_exit(1);
+	memcpy(to, patch, sizeof(patch));
+	/* The kernel puts no probes into writable code. */
+	if (mprotect(page, 2 * page_bytes, PROT_READ | PROT_EXEC))
+		_exit(1);
+}
+
+/* By turns: the patch and many calls; some calls of which the blocks stay; and as many
+ * frees of those. */
+static void work(void)
+{
+	static void *kept[2][200];
+	static int turn;
+
+	switch (turn++) {
+	case 0:
+		write_patch(malloc_patch);
+		write_patch(calloc_patch);
+		/* Until memtrace has noticed. */
+		for (int i = 0; i < 500; i++) {
+			free(malloc(100));
+			free(calloc(2, 50));
+			usleep(1000);
+		}
+		break;
+	case 1:
+		for (int i = 0; i < 200; i++) {
+			kept[0][i] = malloc(30);
+			kept[1][i] = calloc(3, 10);
+		}
+		break;
+	default:
+		for (int i = 0; i < 200; i++) {
+			free(kept[0][i]);
+			free(kept[1][i]);
+		}
+	}
+}
+
+int main(void)
+{
+	return serve(work);
+}
