@@ -3,8 +3,16 @@
 #ifndef BPF_CHECK_VERDICT_H
 #define BPF_CHECK_VERDICT_H
 
-#include <stdbool.h>
 #include <stdint.h>
+
+enum check_outcome {
+	CHECK_RIGHT,
+	CHECK_REPLACED, /* wrong: results are seen at the function's `ret`s now */
+	CHECK_LOST,     /* wrong, and no probe could be put there */
+	/* Wrong, but probes there would be in all processes that map the file: one that
+	 * patches its own memory must not slow down the others. */
+	CHECK_KEPT,
+};
 
 struct check_verdict {
 	const char *function; /* static */
@@ -12,8 +20,7 @@ struct check_verdict {
 	/* Calls that returned what a site had said, or something else, or of which no
 	 * site had said anything. */
 	uint64_t agreed, differed, missed;
-	bool is_wrong; /* the function's results are seen at its `ret`s now */
-	bool is_lost;  /* they should be, but no probe could be put there */
+	enum check_outcome outcome;
 };
 
 #endif

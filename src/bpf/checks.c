@@ -2,7 +2,6 @@
 #include "bpf/checks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +24,17 @@
 /* How often checks that are under way are looked at. */
 #define LOOK_MS 100
 
+/* One that the function is probed for. */
+struct check_process {
+	int pid, file; /* as of check_request */
+};
+
 struct check {
-	struct check_request request; /* without a path; the module is owned */
+	struct check_request request; /* without a module */
 	char *module;
 	uint32_t number;
-	int file;      /* O_PATH; -1: it could not be opened */
 	size_t shared; /* so many of the exits come first that are not attached yet */
-	VEC(int) pids; /* that the function is probed for; the first is checked */
+	VEC(struct check_process) processes; /* the first is checked */
 	VEC(struct attached) links;
 	uint64_t started_ns;
 };
@@ -44,7 +47,7 @@ struct checks {
 	int stop_fd;
 	pthread_t thread;
 	bool is_running;
-	pthread_mutex_t lock;     /* of these two, and of the pids */
+	pthread_mutex_t lock;     /* of these two, and of checks' processes */
 	VEC(struct check *) list; /* by number */
 	VEC(struct check_verdict) verdicts;
 	/* The thread's own. */
@@ -121,7 +124,7 @@ static void settle_owners(const struct checks *c, const struct check *check)
 
 /* --- probes ------------------------------------------------------------------------- */
 
-static bool attach(struct check *check, int pid, int program,
+static bool attach(struct check *check, const struct check_process *process, int program,
 		   const struct check_probe probes[], size_t count)
 {
 	_cleanup_(freep) uint64_t *offsets = calloc(count + 1, sizeof(*offsets));
@@ -131,18 +134,18 @@ static bool attach(struct check *check, int pid, int program,
 
 	if (!count)
 		return true;
-	if (!offsets || !cookies || check->file < 0)
+	if (!offsets || !cookies || process->file < 0)
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		offsets[i] = probes[i].offset;
 		cookies[i] = probes[i].meaning;
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", check->file);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", process->file);
 	fd = link_uprobe_multi(program, ATTACH_TYPE_UPROBE_MULTI, path, offsets, NULL,
-			       cookies, count, false, pid);
+			       cookies, count, false, process->pid);
 	if (fd < 0)
 		return false;
-	if (vec_push(&check->links, ((struct attached){fd, pid})))
+	if (vec_push(&check->links, ((struct attached){fd, process->pid})))
 		return true;
 	close(fd);
 	return false;
@@ -206,18 +209,20 @@ static void begin(struct checks *c, struct check *check)
 	set_state(c, check, ABI_CHECK_RUNNING);
 	check->started_ns = clock_now_ns();
 	/* One that is not attached ends without a call. */
-	if (!attach(check, check->pids.data[0], r->result_program,
+	if (!attach(check, &check->processes.data[0], r->result_program,
 		    r->exits.data + check->shared, r->exits.len - check->shared))
 		check->started_ns = 0;
 }
 
 /* See the calls of one process at the first `count` exits, too. */
-static bool replace_for(struct check *check, int pid, size_t count)
+static bool replace_for(struct check *check, const struct check_process *process,
+			size_t count)
 {
 	const struct check_request *r = &check->request;
 
-	return attach(check, pid, r->result_program, r->exits.data, count) &&
-	       (!r->entry.offset || attach(check, pid, r->call_program, &r->entry, 1));
+	return attach(check, process, r->result_program, r->exits.data, count) &&
+	       (!r->entry.offset ||
+		attach(check, process, r->call_program, &r->entry, 1));
 }
 
 static void retire_sites(const struct checks *c, const struct check *check)
@@ -242,8 +247,8 @@ static bool replace_sites(struct checks *c, struct check *check)
 		announce(c, exit);
 	if (r->entry.offset)
 		announce(c, &r->entry);
-	for (size_t i = 0; i < check->pids.len; i++)
-		ok &= replace_for(check, check->pids.data[i],
+	for (size_t i = 0; i < check->processes.len; i++)
+		ok &= replace_for(check, &check->processes.data[i],
 				  i ? r->exits.len : check->shared);
 	set_state(c, check, ABI_CHECK_FAILED);
 	retire_sites(c, check);
@@ -272,8 +277,8 @@ static struct check_verdict judge(const struct checks *c, const struct check *ch
 		.missed = __atomic_load_n(&record->missed, __ATOMIC_SEQ_CST),
 	};
 
-	ret.is_wrong =
-		ret.differed >= ABI_CHECK_DIFFERED || ret.missed >= ABI_CHECK_MISSED;
+	if (ret.differed >= ABI_CHECK_DIFFERED || ret.missed >= ABI_CHECK_MISSED)
+		ret.outcome = check->request.pid ? CHECK_REPLACED : CHECK_KEPT;
 	return ret;
 }
 
@@ -282,10 +287,10 @@ static void end(struct checks *c, struct check *check)
 	struct check_verdict verdict = judge(c, check);
 
 	pthread_mutex_lock(&c->lock);
-	if (verdict.is_wrong)
-		verdict.is_lost = !replace_sites(c, check);
-	else
+	if (verdict.outcome != CHECK_REPLACED)
 		give_up_probes(c, check);
+	else if (!replace_sites(c, check))
+		verdict.outcome = CHECK_LOST;
 	settle_owners(c, check);
 	/* Without memory nobody is told. */
 	(void)vec_push(&c->verdicts, verdict);
@@ -317,7 +322,7 @@ static bool is_at_end(const struct checks *c, const struct check *check, uint64_
 {
 	struct check_verdict so_far = judge(c, check);
 
-	return so_far.is_wrong || so_far.agreed >= ABI_CHECK_AGREED ||
+	return so_far.outcome != CHECK_RIGHT || so_far.agreed >= ABI_CHECK_AGREED ||
 	       now_ns - check->started_ns >= CHECK_LASTS_MS * NS_PER_MS;
 }
 
@@ -395,7 +400,8 @@ struct error *checks_create(const struct checks_maps *maps, struct checks **ret)
 static struct check *find(const struct checks *c, const struct check_request *request)
 {
 	vec_foreach (check, &c->list)
-		if (request->file && (*check)->request.file == request->file &&
+		if (request->file_number &&
+		    (*check)->request.file_number == request->file_number &&
 		    (*check)->request.offset == request->offset)
 			return *check;
 	return NULL;
@@ -414,10 +420,8 @@ static void check_destroy(struct check *check)
 	vec_foreach (link, &check->links)
 		close(link->fd);
 	vec_deinit(&check->links);
-	vec_deinit(&check->pids);
+	vec_deinit(&check->processes);
 	check_request_deinit(&check->request);
-	if (check->file >= 0)
-		close(check->file);
 	free(check->module);
 	free(check);
 }
@@ -426,10 +430,12 @@ static void check_destroy(struct check *check)
 static struct error *add_process(const struct checks *c, struct check *check,
 				 const struct check_request *request)
 {
-	if (!vec_push(&check->pids, request->pid))
+	const struct check_process process = {request->pid, request->file};
+
+	if (!vec_push(&check->processes, process))
 		return error_no_memory();
 	if (state_of(c, check) == ABI_CHECK_FAILED &&
-	    !replace_for(check, request->pid, check->request.exits.len))
+	    !replace_for(check, &process, check->request.exits.len))
 		return error_create(ERROR_UNSUPPORTED, "cannot probe the ends of %s",
 				    request->function);
 	return NULL;
@@ -445,11 +451,12 @@ static struct error *add_check(struct checks *c, struct check_request *request)
 	check->request = *request;
 	*request = (struct check_request){0};
 	check->number = (uint32_t)c->list.len;
-	check->file = open(check->request.path, O_PATH | O_CLOEXEC);
 	check->module = strdup(check->request.module);
 	vec_foreach (exit, &check->request.exits)
 		exit->meaning |= (uint64_t)check->number << ABI_CHECK_NUMBER_SHIFT;
-	if (!check->module || !vec_push(&check->pids, check->request.pid) ||
+	if (!check->module ||
+	    !vec_push(&check->processes, ((struct check_process){check->request.pid,
+								 check->request.file})) ||
 	    !vec_push(&c->list, check)) {
 		check_destroy(check);
 		return error_no_memory();

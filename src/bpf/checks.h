@@ -42,11 +42,12 @@ struct check_probe {
 
 /* A function to be checked. */
 struct check_request {
-	uint64_t file, offset; /* the file's number, and the function's place in it */
-	const char *function;  /* static */
-	const char *module;    /* the file's name for people; borrowed */
-	const char *path;      /* of the file, as we can open it; borrowed */
-	int pid;               /* its probes are for this process; 0: for all */
+	uint64_t file_number; /* by bpf/file_numbers.h; 0: none */
+	int file;             /* a descriptor, borrowed until checks_stop() */
+	uint64_t offset;      /* the function's, in the file, bytes */
+	const char *function; /* static */
+	const char *module;   /* the file's name for people; borrowed */
+	int pid;              /* its probes are for this process; 0: for all */
 	/* Descriptors, borrowed until checks_stop(). */
 	int result_program, call_program;
 	VEC(struct check_probe) sites; /* where calls begin, and where results are seen */

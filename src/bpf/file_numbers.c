@@ -27,35 +27,45 @@ static const struct numbered_file *find_same(const struct file_numbers *files, i
 	return NULL;
 }
 
-struct error *file_numbers_get(struct file_numbers *files, const char *path,
-			       uint64_t *ret)
+struct error *file_numbers_find(struct file_numbers *files, const char *path,
+				struct numbered_file *ret)
 {
 	_cleanup_(closep) int fd = regular_file_open(path);
 	const struct numbered_file *known;
-	struct numbered_file file;
 	struct stat st;
 
-	*ret = 0;
+	*ret = (struct numbered_file){.fd = -1};
 	if (fd < 0 || fstat(fd, &st))
 		return NULL;
 	known = find(files, &st);
 	if (known) {
-		*ret = known->number;
+		*ret = *known;
 		return NULL;
 	}
 	known = find_same(files, fd, st.st_size);
-	file = (struct numbered_file){
+	*ret = (struct numbered_file){
 		.device = st.st_dev,
 		.inode = st.st_ino,
 		.size_bytes = st.st_size,
 		.fd = fd,
 		.number = known ? known->number : files->list.len + 1,
 	};
-	if (!vec_push(&files->list, file))
+	if (!vec_push(&files->list, *ret)) {
+		ret->fd = -1;
 		return error_no_memory();
+	}
 	fd = -1;
-	*ret = file.number;
 	return NULL;
+}
+
+struct error *file_numbers_get(struct file_numbers *files, const char *path,
+			       uint64_t *ret)
+{
+	struct numbered_file file;
+	struct error *err = file_numbers_find(files, path, &file);
+
+	*ret = file.number;
+	return err;
 }
 
 void file_numbers_deinit(struct file_numbers *files)

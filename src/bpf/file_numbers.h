@@ -25,7 +25,13 @@ struct file_numbers {
 	VEC(struct numbered_file) list;
 };
 
-/* The number of the file at a path; 0 when it is not there or cannot be opened. */
+/* The file at a path; the descriptor stays ours. Number 0 and descriptor -1 when it is
+ * not there or cannot be opened. ERROR_NO_MEMORY. */
+struct error *file_numbers_find(struct file_numbers *files, const char *path,
+				struct numbered_file *ret)
+	__attribute__((warn_unused_result));
+
+/* Its number alone. */
 struct error *file_numbers_get(struct file_numbers *files, const char *path,
 			       uint64_t *ret) __attribute__((warn_unused_result));
 

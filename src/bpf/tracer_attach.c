@@ -129,6 +129,7 @@ struct addition {
 	VEC(struct attached_site) sites;
 	size_t refused;
 	VEC(struct check_request) checks;
+	int file; /* of the sites that are collected: a descriptor, or -1; borrowed */
 };
 
 static void addition_deinit(struct addition *a)
@@ -345,11 +346,13 @@ static struct error *collect_check(struct tracer *t, const struct plan_object *o
 				   unsigned number, struct addition *a)
 {
 	struct check_request request;
+	bool ok;
 
 	if (!t->checks || site->function->effect == EFFECT_FREE)
 		return NULL;
-	if (tracer_describe_check(t, object, site, id, allocator, number, &request) &&
-	    vec_push(&a->checks, request))
+	ok = tracer_describe_check(t, object, site, id, allocator, number, &request);
+	request.file = a->file;
+	if (ok && vec_push(&a->checks, request))
 		return NULL;
 	check_request_deinit(&request);
 	return error_no_memory();
@@ -433,12 +436,15 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 		return error_no_memory();
 	vec_foreach (object, &plan->objects) {
 		struct attached_site id = {.pid = pid};
+		struct numbered_file file;
 		/* A file that is gone meanwhile is for the kernel to refuse. */
-		struct error *number = file_numbers_get(
-			&t->files, object->allocator.open_path, &id.file);
+		struct error *number =
+			file_numbers_find(&t->files, object->allocator.open_path, &file);
 
 		if (number)
 			return number;
+		id.file = file.number;
+		a->file = file.fd;
 		vec_foreach (site, &object->sites) {
 			struct error *err = collect_site(t, object, site, id, a);
 

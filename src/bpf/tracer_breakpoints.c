@@ -13,7 +13,7 @@ static struct plan_breakpoints *find_file(struct tracer *t, uint64_t file)
 	return NULL;
 }
 
-static bool note(struct tracer *t, uint64_t file, uint64_t offset)
+bool tracer_note_breakpoint(struct tracer *t, uint64_t file, uint64_t offset)
 {
 	struct plan_breakpoints *at = find_file(t, file);
 
@@ -28,8 +28,8 @@ static bool note(struct tracer *t, uint64_t file, uint64_t offset)
 	return vec_push(&at->offsets, offset);
 }
 
-struct error *tracer_note_breakpoints(struct tracer *t,
-				      const struct attach_probe probes[], size_t count)
+static struct error *note_all(struct tracer *t, const struct attach_probe probes[],
+			      size_t count)
 {
 	uint64_t file = 0;
 
@@ -41,7 +41,7 @@ struct error *tracer_note_breakpoints(struct tracer *t,
 
 		if (err)
 			return err;
-		if (file && !note(t, file, probes[i].offset))
+		if (file && !tracer_note_breakpoint(t, file, probes[i].offset))
 			return error_no_memory();
 	}
 	return NULL;
@@ -54,7 +54,7 @@ struct error *tracer_attach_probes(struct tracer *t, int pid,
 	struct error *err = attachment->ops->attach(attachment, pid, probes, count,
 						    t->features.cookies);
 
-	return err ? err : tracer_note_breakpoints(t, probes, count);
+	return err ? err : note_all(t, probes, count);
 }
 
 const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path)

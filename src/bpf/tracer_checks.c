@@ -2,8 +2,6 @@
 /* Functions that are probed inside are checked when they are first called (checks.h). */
 #include "bpf/tracer_state.h"
 
-#include "util/cleanup.h"
-
 bool tracer_has_checks(const struct tracer *t)
 {
 	const struct tracer_options *o = &t->options;
@@ -80,11 +78,11 @@ bool tracer_describe_check(const struct tracer *t, const struct plan_object *obj
 	bool ok;
 
 	*ret = (struct check_request){
-		.file = id->file,
+		.file_number = id->file,
+		.file = -1,
 		.offset = site->offset,
 		.function = site->function->name,
 		.module = object->allocator.module_path,
-		.path = object->allocator.open_path,
 		.pid = id->pid,
 		.result_program = t->programs[PROGRAM_RESULT],
 		.call_program = t->programs[PROGRAM_CALL],
@@ -108,21 +106,12 @@ bool tracer_describe_check(const struct tracer *t, const struct plan_object *obj
 
 struct error *tracer_add_check(struct tracer *t, struct check_request *request)
 {
-	_cleanup_(freep) struct attach_probe *exits =
-		calloc(request->exits.len + 2, sizeof(*exits));
-	size_t count = 0;
-	struct error *err;
+	bool ok = !request->entry.offset ||
+		  tracer_note_breakpoint(t, request->file_number, request->entry.offset);
 
-	if (!exits)
-		return error_no_memory();
 	vec_foreach (exit, &request->exits)
-		exits[count++] = (struct attach_probe){.path = request->path,
-						       .offset = exit->offset};
-	if (request->entry.offset)
-		exits[count++] = (struct attach_probe){.path = request->path,
-						       .offset = request->entry.offset};
-	err = tracer_note_breakpoints(t, exits, count);
-	return err ? err : checks_add(t->checks, request);
+		ok = ok && tracer_note_breakpoint(t, request->file_number, exit->offset);
+	return ok ? checks_add(t->checks, request) : error_no_memory();
 }
 
 bool tracer_next_verdict(struct tracer *t, struct check_verdict *ret)

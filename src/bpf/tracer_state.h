@@ -148,9 +148,9 @@ struct error *tracer_attach_probes(struct tracer *t, int pid,
 				   const struct attach_probe probes[], size_t count)
 	__attribute__((warn_unused_result));
 
-/* Note where such breakpoints are or will be: path and offset of each count. */
-struct error *tracer_note_breakpoints(struct tracer *t,
-				      const struct attach_probe probes[], size_t count)
+/* Note that there is or will be one, at this offset of the file with this number; false
+ * without memory. */
+bool tracer_note_breakpoint(struct tracer *t, uint64_t file, uint64_t offset)
 	__attribute__((warn_unused_result));
 
 void tracer_close_breakpoints(struct tracer *t);

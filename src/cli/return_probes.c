@@ -61,24 +61,33 @@ void return_probes_say(const struct plan *plan, bool bodies, FILE *out)
 	}
 }
 
+static const char *consequence_of(enum check_outcome outcome)
+{
+	switch (outcome) {
+	case CHECK_REPLACED:
+		return "From now on its probes are where it returns; blocks that were "
+		       "counted before may be wrong";
+	case CHECK_LOST:
+		return "No better probes are possible, so its calls are not counted any "
+		       "more";
+	case CHECK_KEPT:
+		return "Its numbers may be wrong; with --pid memtrace can move its "
+		       "probes";
+	case CHECK_RIGHT:
+		break;
+	}
+	return NULL;
+}
+
 static void warn_of_wrong_sites(const struct check_verdict *v, const char *module,
 				FILE *out)
 {
-	fprintf(out, "memtrace: warning: %s in %s does not do what its code in the file ",
-		v->function, module);
-	fprintf(out, "says: of %" PRIu64 " calls %" PRIu64,
-		v->agreed + v->differed + v->missed, v->differed);
 	fprintf(out,
-		" returned another block than its probes saw, and %" PRIu64
-		" came by no probe; ",
-		v->missed);
-	fputs(v->is_lost
-		      ? "no better probes are possible, so its calls are not counted "
-			"any more"
-		      : "from now on its probes are where it returns; blocks that were "
-			"counted before may be wrong",
-	      out);
-	fputc('\n', out);
+		"memtrace: warning: %s in %s does not do what its file says: of %" PRIu64
+		" calls %" PRIu64 " returned another block than its probes saw, and "
+		"%" PRIu64 " came by no probe. %s.\n",
+		v->function, module, v->agreed + v->differed + v->missed, v->differed,
+		v->missed, consequence_of(v->outcome));
 }
 
 void return_probes_say_verdict(const struct check_verdict *verdict, bool verbose,
@@ -86,7 +95,7 @@ void return_probes_say_verdict(const struct check_verdict *verdict, bool verbose
 {
 	_cleanup_(freep) char *module = escape_dup(verdict->module);
 
-	if (verdict->is_wrong)
+	if (verdict->outcome != CHECK_RIGHT)
 		warn_of_wrong_sites(verdict, module ? module : "?", out);
 	else if (verbose && !verdict->agreed)
 		fprintf(out, "memtrace: %s in %s: no call returned: not checked\n",

@@ -57,7 +57,21 @@ static void check_patched(const char *options)
 static void a_function_that_is_patched(void)
 {
 	check_patched("");
-	check_patched("--sample-every 1 --traffic");
+	check_patched("--traffic");
+}
+
+/* Probes that others would feel as well are not put there for the sake of one process. */
+static void a_patched_function_that_others_have(void)
+{
+	struct live_process *target = target_start(PATCHED_BINARY);
+	struct live_process *memtrace =
+		memtrace_start(live_pid(target), "--follow-forks");
+
+	oracle_do(target, "patch");
+	wait_for(memtrace, "warning: malloc in ");
+	CHECK(strstr(live_stderr(memtrace), "with --pid memtrace can move its probes"));
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
 }
 
 /* libc's functions are what they seem. */
@@ -84,6 +98,7 @@ int main(void)
 	live_require_root();
 	before = probes_find();
 	RUN(a_function_that_is_patched);
+	RUN(a_patched_function_that_others_have);
 	RUN(right_sites_are_said_to_be);
 	CHECK(probes_gone(before));
 	probes_destroy(before);
