@@ -195,38 +195,64 @@ static void without_unwind_information(void)
 	free(path);
 }
 
-/* The glibc of another release, under its own dynamic linker, where scripts/test has
- * fetched it: Ubuntu's functions begin with endbr64. */
-static void glibc_of(const char *release, bool inside)
+/* The target under the dynamic linker and the glibc in the folder `libraries`, with one
+ * of its libraries preloaded (NULL: none). NULL, with a note, when it does not run: a
+ * program that is linked with a newer glibc does not, under an older one. */
+static struct live_process *start_under(const char *libraries, const char *preload)
+{
+	char *linker = NULL, *path = NULL;
+
+	REQUIRE(asprintf(&linker, "%s/ld-linux-x86-64.so.2", libraries) > 0);
+	REQUIRE(asprintf(&path, "%s/allocators", ALLOCATORS_DIR) > 0);
+
+	const char *const argv[] = {linker,      "--library-path",       libraries,
+				    "--preload", preload ? preload : "", path,
+				    NULL};
+	struct live_process *target = live_start(argv);
+	json_t *ready = live_read_json(target, 30);
+
+	if (!ready) {
+		printf("  note: under %s: %s\n", linker, live_stderr(target));
+		live_destroy(target);
+		target = NULL;
+	}
+	json_decref(ready);
+	free(linker);
+	free(path);
+	return target;
+}
+
+/* Where scripts/test has fetched the libraries of a release, owned; NULL, with a note,
+ * when it has not. */
+static char *libraries_of(const char *release)
 {
 	const char *dir = getenv("MEMTRACE_TEST_LIBRARIES");
-	char *linker = NULL, *libraries = NULL, *path = NULL;
+	char *libraries = NULL, *linker = NULL;
 
 	REQUIRE(asprintf(&libraries, "%s/%s", dir ? dir : "", release) > 0);
 	REQUIRE(asprintf(&linker, "%s/ld-linux-x86-64.so.2", libraries) > 0);
-	REQUIRE(asprintf(&path, "%s/allocators", ALLOCATORS_DIR) > 0);
 	if (!dir || access(linker, X_OK)) {
 		printf("  SKIPPED: MEMTRACE_TEST_LIBRARIES names no glibc of %s\n",
 		       release);
-	} else {
-		const char *const argv[] = {linker, "--library-path", libraries, path,
-					    NULL};
-		struct live_process *target = live_start(argv);
-		json_t *ready = live_read_json(target, 30);
-
-		/* A program linked with a newer glibc does not run under an older one. */
-		if (ready) {
-			printf("     glibc of %s\n", release);
-			count(target, FEW_ROUNDS, BY_RULES, false, inside);
-		} else {
-			printf("  SKIPPED: %s: %s\n", release, live_stderr(target));
-		}
-		json_decref(ready);
-		live_destroy(target);
+		free(libraries);
+		libraries = NULL;
 	}
-	free(libraries);
 	free(linker);
-	free(path);
+	return libraries;
+}
+
+/* Ubuntu's functions begin with endbr64. */
+static void glibc_of(const char *release, bool inside)
+{
+	char *libraries = libraries_of(release);
+	struct live_process *target = libraries ? start_under(libraries, NULL) : NULL;
+
+	if (target) {
+		printf("     glibc of %s\n", release);
+		count(target, FEW_ROUNDS, BY_RULES, false, inside);
+	}
+	live_destroy(target);
+	free(libraries);
 }
 
 static void glibc_of_other_releases(void)
@@ -234,6 +260,72 @@ static void glibc_of_other_releases(void)
 	glibc_of("ubuntu-22.04", true);
 	glibc_of("ubuntu-24.04", true);
 	glibc_of("debian-13", true);
+}
+
+static bool has_mapped(pid_t pid, const char *path)
+{
+	char name[64], line[1024];
+	bool found = false;
+	FILE *maps;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	maps = fopen(name, "re");
+	REQUIRE(maps);
+	while (!found && fgets(line, sizeof(line), maps))
+		found = strstr(line, path) != NULL;
+	fclose(maps);
+	return found;
+}
+
+/* jemalloc 5.2: its malloc settles the result by no emulated instruction, and it leaves
+ * aligned operators to libstdc++. */
+static bool is_old_jemalloc(const char *release, const char *name)
+{
+	return !strcmp(release, "debian-11") && strstr(name, "jemalloc");
+}
+
+/* With that release's glibc, or else with this machine's. */
+static void allocator_of(const char *release, const char *libraries, const char *name)
+{
+	bool is_old = is_old_jemalloc(release, name);
+	char *preload = NULL, *path = NULL;
+	struct live_process *target;
+
+	REQUIRE(asprintf(&preload, "%s/%s", libraries, name) > 0);
+	REQUIRE(asprintf(&path, "%s/allocators", ALLOCATORS_DIR) > 0);
+	if (access(preload, R_OK)) {
+		printf("  SKIPPED: there is no %s\n", preload);
+	} else {
+		target = start_under(libraries, preload);
+		if (!target) {
+			setenv("LD_PRELOAD", preload, 1);
+			target = target_start(path);
+			unsetenv("LD_PRELOAD");
+		}
+		printf("     %s of %s\n", name, release);
+		CHECK(has_mapped(live_pid(target), preload));
+		count(target, FEW_ROUNDS, BY_FP, is_old, !is_old);
+		live_destroy(target);
+	}
+	free(preload);
+	free(path);
+}
+
+static void allocators_of_other_releases(void)
+{
+	static const char *const releases[] = {"debian-11", "debian-13", "ubuntu-22.04",
+					       "ubuntu-24.04"};
+	static const char *const names[] = {
+		"libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libtcmalloc.so.4",
+		"libmimalloc.so.2", "libmimalloc.so.3"};
+
+	for (size_t i = 0; i < sizeof(releases) / sizeof(*releases); i++) {
+		char *libraries = libraries_of(releases[i]);
+
+		for (size_t n = 0; libraries && n < sizeof(names) / sizeof(*names); n++)
+			allocator_of(releases[i], libraries, names[n]);
+		free(libraries);
+	}
 }
 
 /* Functions that lie alike in their pages are told apart all the same. */
@@ -280,6 +372,7 @@ int main(void)
 	RUN(tcmalloc);
 	RUN(mimalloc);
 	RUN(glibc_of_other_releases);
+	RUN(allocators_of_other_releases);
 	RUN(same_place_in_the_page);
 	return check_done();
 }
