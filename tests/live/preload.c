@@ -5,25 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#if defined(__x86_64__)
-#define LIBRARIES "/usr/lib/x86_64-linux-gnu/"
-#elif defined(__aarch64__)
-#define LIBRARIES "/usr/lib/aarch64-linux-gnu/"
-#endif
+#include "library_path.h"
 
 char *preload_find(const char *name)
 {
-	char *path;
+	char *path = library_path(name);
 
-	if (asprintf(&path, LIBRARIES "%s", name) < 0)
-		live_fail("out of memory");
-	if (!access(path, R_OK))
-		return path;
-	printf("  SKIPPED: %s is not installed\n", path);
-	free(path);
-	return NULL;
+	if (!path)
+		printf("  SKIPPED: %s is not installed\n", name);
+	return path;
 }
 
 char *preload_copy(const char *path)
