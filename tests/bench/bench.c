@@ -98,6 +98,10 @@ int main(int argc, char *argv[])
 		section_report(has_peer);
 	if (is_wanted(argc, argv, "pairs"))
 		section_pairs(has_peer);
+	if (is_wanted(argc, argv, "allocators"))
+		section_allocators(has_peer);
+	if (is_wanted(argc, argv, "analysis"))
+		section_analysis();
 	if (is_wanted(argc, argv, "follow"))
 		section_follow();
 	if (is_wanted(argc, argv, "growth"))

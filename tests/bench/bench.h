@@ -18,14 +18,16 @@ void sleep_ms(unsigned ms);
 double median(double values[], size_t count);
 
 /* Each measures and prints its table; the peer is measured when it can run. */
-void section_start(bool has_peer);  /* start, resident memory, stop */
-void section_memory(bool has_peer); /* kernel memory for each tracked block */
-void section_report(bool has_peer); /* the report of a million blocks */
-void section_pairs(bool has_peer);  /* what a pair of malloc and free costs */
-void section_follow(void);          /* programs that a traced process executes */
-void section_growth(void);          /* what --growth costs a program that grows */
-void section_stacks(void);          /* what each frame of a stack costs */
-void section_unwind(void);          /* misses of large programs, first stacks */
-void section_replay(void);          /* a large snapshot in each format */
+void section_start(bool has_peer);      /* start, resident memory, stop */
+void section_memory(bool has_peer);     /* kernel memory for each tracked block */
+void section_report(bool has_peer);     /* the report of a million blocks */
+void section_pairs(bool has_peer);      /* what a pair of malloc and free costs */
+void section_allocators(bool has_peer); /* kinds of allocation in several libraries */
+void section_analysis(void);            /* finding the places of probes */
+void section_follow(void);              /* programs that a traced process executes */
+void section_growth(void);              /* what --growth costs a program that grows */
+void section_stacks(void);              /* what each frame of a stack costs */
+void section_unwind(void);              /* misses of large programs, first stacks */
+void section_replay(void);              /* a large snapshot in each format */
 
 #endif

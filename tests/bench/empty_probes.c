@@ -11,6 +11,7 @@
 #include "bpf/attach.h"
 #include "bpf/features.h"
 #include "plan/plan.h"
+#include "probe_places.h"
 #include "target/proc.h"
 
 struct empty_probes {
@@ -67,51 +68,21 @@ static int load_stackid(uint32_t attach_type, int stacks)
 	return fd;
 }
 
-/* The probes of one function: where memtrace has its own inside it, or its entry and its
- * return. */
-static size_t add_probes(const struct empty_probes *self, const char *path,
-			 const struct plan_site *site, bool inside,
-			 struct attach_probe ret[])
-{
-	struct attach_probe probe = {
-		.path = path,
-		.function = site->function->name,
-		.offset = site->entry_offset,
-		.program = self->program,
-	};
-
-	for (size_t i = 0; inside && i < site->body.count; i++) {
-		probe.offset = site->offset + site->body.sites[i].delta;
-		ret[i] = probe;
-	}
-	if (inside && site->body.count)
-		return site->body.count;
-	ret[0] = probe;
-	if (!site->wants_return)
-		return 1;
-	probe.offset = site->return_offset;
-	probe.is_return = true;
-	probe.program = self->return_program;
-	ret[1] = probe;
-	return 2;
-}
-
-static struct empty_probes *probes_attach(pid_t pid, bool inside, bool with_stacks)
+static struct empty_probes *probes_attach(pid_t pid, enum probe_places places,
+					  bool with_stacks)
 {
 	struct empty_probes *self = calloc(1, sizeof(*self));
 	struct kernel_features features;
 	struct proc_maps maps = {0};
 	struct proc *proc;
+	struct probe_list probes;
 	struct plan *plan;
-	size_t count = 0;
 
 	require(proc_open(pid, &proc));
 	require(proc_read_maps(proc, &maps));
 	require(plan_build(proc, &maps, &(struct plan_options){0}, &plan));
 
-	struct attach_probe *probes = calloc(plan_probe_count(plan), sizeof(*probes));
-
-	if (!self || !probes)
+	if (!self)
 		die("out of memory");
 	kernel_features_detect(&features);
 	self->attachment.ops =
@@ -127,13 +98,14 @@ static struct empty_probes *probes_attach(pid_t pid, bool inside, bool with_stac
 		self->return_program =
 			load_stackid(self->attachment.ops->attach_type, self->stacks);
 	}
-	vec_foreach (object, &plan->objects)
-		vec_foreach (site, &object->sites)
-			count += add_probes(self, object->allocator.open_path, site,
-					    inside, probes + count);
-	require(self->attachment.ops->attach(&self->attachment, pid, probes, count,
-					     features.cookies));
-	free(probes);
+	probe_list_init(&probes, plan, places);
+	vec_foreach (probe, &probes.list)
+		probe->program = probe->is_return ? self->return_program : self->program;
+	if (probes.list.len)
+		require(self->attachment.ops->attach(&self->attachment, pid,
+						     probes.list.data, probes.list.len,
+						     features.cookies));
+	probe_list_deinit(&probes);
 	plan_destroy(plan);
 	proc_maps_deinit(&maps);
 	proc_close(proc);
@@ -142,17 +114,22 @@ static struct empty_probes *probes_attach(pid_t pid, bool inside, bool with_stac
 
 struct empty_probes *empty_probes_attach(pid_t pid)
 {
-	return probes_attach(pid, false, false);
+	return probes_attach(pid, PLACES_OUTSIDE, false);
 }
 
 struct empty_probes *inside_probes_attach(pid_t pid)
 {
-	return probes_attach(pid, true, false);
+	return probes_attach(pid, PLACES_INSIDE, false);
+}
+
+struct empty_probes *stepped_probes_attach(pid_t pid)
+{
+	return probes_attach(pid, PLACES_STEPPED, false);
 }
 
 struct empty_probes *stackid_probes_attach(pid_t pid)
 {
-	return probes_attach(pid, false, true);
+	return probes_attach(pid, PLACES_OUTSIDE, true);
 }
 
 double empty_probes_detach(struct empty_probes *self)

@@ -46,3 +46,35 @@ void table_row(const struct row *row, bool has_peer)
 	printf("  %s\n", row->floor_name ? row->floor_name : "");
 	fflush(stdout);
 }
+
+void table_comparison_head(const char *title, bool has_before)
+{
+	printf("\n%-28s %7s %7s %7s %7s %7s %7s %7s", title, "bare", "empty", "places",
+	       "stepped", "memleak", "now", "now:emp");
+	if (has_before)
+		printf(" %7s %7s", "before", "now:bef");
+	putchar('\n');
+	fflush(stdout);
+}
+
+void table_comparison(const struct comparison *row)
+{
+	const double columns[] = {row->bare,    row->empty, row->inside,
+				  row->stepped, row->peer,  row->now};
+
+	printf("%-28s", row->name);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		putchar(' ');
+		print_number(7, columns[i]);
+	}
+	putchar(' ');
+	print_ratio(7, row->now, row->empty);
+	if (row->has_before) {
+		putchar(' ');
+		print_number(7, row->before);
+		putchar(' ');
+		print_ratio(7, row->now, row->before);
+	}
+	putchar('\n');
+	fflush(stdout);
+}

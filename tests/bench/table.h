@@ -18,4 +18,18 @@ void table_head(const char *title);
  * peer its column says "not available". */
 void table_row(const struct row *row, bool has_peer);
 
+/* One operation, by ways of tracing; NAN: not measured. */
+struct comparison {
+	const char *name;
+	double bare;
+	double empty;   /* empty probes of entry and return */
+	double inside;  /* empty probes where memtrace has its own */
+	double stepped; /* what single-stepped sites add to `bare` */
+	double peer, before, now;
+	bool has_before; /* else its columns are left out */
+};
+
+void table_comparison_head(const char *title, bool has_before);
+void table_comparison(const struct comparison *row);
+
 #endif

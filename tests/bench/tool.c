@@ -3,20 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "bench.h"
 
 #define START_TIMEOUT_S 30
 #define STOP_TIMEOUT_S  120
-#define PAIRS_TIMEOUT_S 120
 
 /* A probe may be some instructions behind the entry. */
 #define CODE_BYTES       768 /* of a function: probes may be anywhere inside */
@@ -27,67 +24,28 @@
 #define TO_TEXT(number)  TO_TEXT_(number)
 #define TO_TEXT_(number) #number
 
-/* --- the target ------------------------------------------------------------------- */
-
-static void await_target(struct target *target)
+static const char *tool_program(enum tool tool)
 {
-	char line[128];
-
-	child_read_line(&target->child, START_TIMEOUT_S, line, sizeof(line));
-	if (sscanf(line, "malloc %" SCNx64 " munmap %" SCNx64, &target->malloc_address,
-		   &target->munmap_address) != 2)
-		die("the target said \"%s\"", line);
+	switch (tool) {
+	case TOOL_MEMTRACE:
+		return MEMTRACE_BINARY;
+	case TOOL_BEFORE:
+		return getenv(TOOL_BEFORE_VARIABLE);
+	default:
+		return PEER;
+	}
 }
 
-struct target target_start(void)
+bool tool_has_before(void)
 {
-	const char *const argv[] = {TARGET_BINARY, NULL};
-	struct target target = {.child = child_start(argv)};
+	const char *path = tool_program(TOOL_BEFORE);
 
-	await_target(&target);
-	return target;
+	if (!path || !*path)
+		return false;
+	if (access(path, X_OK))
+		die("%s: cannot run %s: %s", TOOL_BEFORE_VARIABLE, path, strerror(errno));
+	return true;
 }
-
-void target_exec(struct target *target)
-{
-	child_send(&target->child, "exec");
-	await_target(target);
-}
-
-void target_stop(struct target *target)
-{
-	child_kill(&target->child);
-}
-
-static double ask_pairs(struct target *target, const char *word, unsigned long count,
-			unsigned depth)
-{
-	char line[128];
-
-	child_send(&target->child, "%s %lu %u", word, count, depth);
-	child_read_line(&target->child, PAIRS_TIMEOUT_S, line, sizeof(line));
-	return strtod(line, NULL);
-}
-
-double target_pairs(struct target *target, unsigned long count, unsigned depth)
-{
-	return ask_pairs(target, "pairs", count, depth);
-}
-
-double target_walks(struct target *target, unsigned long count, unsigned depth)
-{
-	return ask_pairs(target, "walks", count, depth);
-}
-
-void target_fill(struct target *target, unsigned long count, unsigned stacks)
-{
-	char line[128];
-
-	child_send(&target->child, "fill %lu %u", count, stacks);
-	child_read_line(&target->child, PAIRS_TIMEOUT_S, line, sizeof(line));
-}
-
-/* --- tracing ---------------------------------------------------------------------- */
 
 /* What is looked at while a tracer starts. */
 struct watch {
@@ -137,10 +95,10 @@ static struct child start(enum tool tool, const struct target *target,
 	size_t argc = 0;
 
 	snprintf(pid, sizeof(pid), "%d", (int)target->child.pid);
-	argv[argc++] = tool == TOOL_MEMTRACE ? MEMTRACE_BINARY : PEER;
+	argv[argc++] = tool_program(tool);
 	argv[argc++] = "-p";
 	argv[argc++] = pid;
-	if (tool == TOOL_MEMTRACE) {
+	if (tool != TOOL_MEMLEAK) {
 		argv[argc++] = "--interval";
 		argv[argc++] = "1h";
 	}
@@ -175,7 +133,7 @@ static bool listen_to(struct watch *watch, const struct child *child)
 
 static bool all_probes_are_there(const struct watch *watch)
 {
-	if (watch->tool == TOOL_MEMTRACE)
+	if (watch->tool != TOOL_MEMLEAK)
 		return strstr(watch->said, "tracing pid");
 	return code_changed(watch->memory, watch->target->munmap_address,
 			    watch->munmap_code);
@@ -201,19 +159,51 @@ static bool wait_for_probes(struct watch *watch, struct tracing *t)
 	return true;
 }
 
+/* Start it; false when it did not begin to trace, and `watch` has what it said. */
+static bool try_start(struct watch *watch, const char *const options[],
+		      struct tracing *ret)
+{
+	*ret = (struct tracing){.first_probe_ms = -1, .all_probes_ms = -1};
+	ret->child = start(watch->tool, watch->target, options);
+
+	bool ok = wait_for_probes(watch, ret);
+
+	close(watch->memory);
+	return ok;
+}
+
 struct tracing tool_start(enum tool tool, const struct target *target,
 			  const char *const options[])
 {
-	struct tracing t = {.first_probe_ms = -1, .all_probes_ms = -1};
+	struct tracing t;
 	struct watch watch;
 
 	watch_init(&watch, tool, target);
-	t.child = start(tool, target, options);
-	if (!wait_for_probes(&watch, &t))
-		die("%s does not begin to trace:\n%s",
-		    tool == TOOL_MEMTRACE ? "memtrace" : PEER, watch.said);
-	close(watch.memory);
+	if (!try_start(&watch, options, &t))
+		die("%s does not begin to trace:\n%s", tool_program(tool), watch.said);
 	return t;
+}
+
+bool tool_can_trace(enum tool tool, const struct target *target,
+		    const char *const options[], char *why, size_t why_size)
+{
+	struct tracing t;
+	struct watch watch;
+
+	watch_init(&watch, tool, target);
+	if (try_start(&watch, options, &t)) {
+		tool_stop(&t, NULL);
+		return true;
+	}
+	/* Of a Python traceback the last line tells most. */
+	while (watch.said_len && watch.said[watch.said_len - 1] == '\n')
+		watch.said[--watch.said_len] = '\0';
+
+	const char *line = strrchr(watch.said, '\n');
+
+	snprintf(why, why_size, "%s", line ? line + 1 : watch.said);
+	child_kill(&t.child);
+	return false;
 }
 
 double tool_stop(struct tracing *tracing, struct rusage *usage)
@@ -223,63 +213,4 @@ double tool_stop(struct tracing *tracing, struct rusage *usage)
 	kill(tracing->child.pid, SIGINT);
 	return (double)(child_wait(&tracing->child, STOP_TIMEOUT_S, usage) - start_ns) /
 	       1e6;
-}
-
-/* --- the peer --------------------------------------------------------------------- */
-
-/* It compiles against headers of the running kernel, and its program must tell the
- * version of the kernel that runs, which may be a little newer than its headers. */
-static void set_kernel_version(const char *release)
-{
-	unsigned major = 0, minor = 0, patch = 0;
-	char text[16];
-
-	sscanf(release, "%u.%u.%u", &major, &minor, &patch);
-	snprintf(text, sizeof(text), "%u",
-		 major << 16 | minor << 8 | (patch > 255 ? 255 : patch));
-	setenv("BCC_LINUX_VERSION_CODE", text, 0);
-}
-
-bool tool_find_peer(char *why, size_t why_size)
-{
-	static const char *const no_options[] = {NULL};
-	struct utsname kernel;
-	char path[32 + sizeof(kernel.release)];
-
-	uname(&kernel);
-	snprintf(path, sizeof(path), "/lib/modules/%s/build", kernel.release);
-	if (access(path, F_OK)) {
-		snprintf(why, why_size, "it needs kernel headers, and there is no %s",
-			 path);
-		return false;
-	}
-	set_kernel_version(kernel.release);
-	setenv("PYTHONUNBUFFERED", "1", 1);
-
-	struct target target = target_start();
-	struct tracing t = {.first_probe_ms = -1, .all_probes_ms = -1};
-	struct watch watch;
-
-	watch_init(&watch, TOOL_MEMLEAK, &target);
-	t.child = start(TOOL_MEMLEAK, &target, no_options);
-
-	bool ok = wait_for_probes(&watch, &t);
-
-	if (ok) {
-		tool_stop(&t, NULL);
-	} else {
-		/* Of a trace the last line tells most. */
-		while (watch.said_len && watch.said[watch.said_len - 1] == '\n')
-			watch.said[--watch.said_len] = '\0';
-
-		const char *line = strrchr(watch.said, '\n');
-
-		line = line ? line + 1 : watch.said;
-		snprintf(why, why_size, "%s",
-			 *line ? line : "it is not installed (bpfcc-tools)");
-		child_kill(&t.child);
-	}
-	close(watch.memory);
-	target_stop(&target);
-	return ok;
 }

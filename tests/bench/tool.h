@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tracers that are measured, and the process that they trace. */
+/* The tracers that are measured. */
 #ifndef BENCH_TOOL_H
 #define BENCH_TOOL_H
 
@@ -8,34 +8,25 @@
 #include <stdint.h>
 
 #include "child.h"
+#include "target_process.h"
 
 enum tool {
-	TOOL_MEMTRACE,
-	TOOL_MEMLEAK
+	TOOL_MEMTRACE, /* the memtrace of this build */
+	TOOL_BEFORE,   /* the one that TOOL_BEFORE_VARIABLE names */
+	TOOL_MEMLEAK,
 };
+
+/* The environment variable with the path of another memtrace to compare with. */
+#define TOOL_BEFORE_VARIABLE "MEMTRACE_BENCH_BEFORE"
+
+/* Is it set? A path that cannot be executed ends the bench. */
+bool tool_has_before(void);
 
 /*
  * Set memleak-bpfcc's environment up and try to start it. False, and why in one line,
  * when it cannot run here.
  */
 bool tool_find_peer(char *why, size_t why_size);
-
-/* The traced process: target.c. */
-struct target {
-	struct child child;
-	uint64_t malloc_address, munmap_address;
-};
-
-struct target target_start(void);
-/* It executes its program again. */
-void target_exec(struct target *target);
-void target_stop(struct target *target);
-/* The ns of a pair of malloc and free, as the target measured it. */
-double target_pairs(struct target *target, unsigned long count, unsigned depth);
-/* The same by turns from two places: no walk of the stack is as the last one was. */
-double target_walks(struct target *target, unsigned long count, unsigned depth);
-/* Leave `count` blocks live, made in `stacks` call paths. */
-void target_fill(struct target *target, unsigned long count, unsigned stacks);
 
 /* A tracer at work on a target. */
 struct tracing {
@@ -53,6 +44,11 @@ struct tracing {
 /* Start it with `options` (ended by NULL) and wait until it counts. */
 struct tracing tool_start(enum tool tool, const struct target *target,
 			  const char *const options[]);
+
+/* Start it and stop it again. False when it does not begin to trace, with the last line
+ * of its stderr in `why`. */
+bool tool_can_trace(enum tool tool, const struct target *target,
+		    const char *const options[], char *why, size_t why_size);
 
 /* Stop it with SIGINT; the ms until it was gone. `usage` may be NULL. */
 double tool_stop(struct tracing *tracing, struct rusage *usage);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The places of probes in a plan, for programs that do nothing. */
+#ifndef BENCH_PROBE_PLACES_H
+#define BENCH_PROBE_PLACES_H
+
+#include "bpf/attach.h"
+#include "plan/plan.h"
+#include "util/vec.h"
+
+enum probe_places {
+	PLACES_OUTSIDE, /* entry and return of each function */
+	PLACES_INSIDE,  /* where memtrace puts its own on a kernel that has what it takes
+			   (collect_site() of bpf/tracer_attach.c) */
+	PLACES_STEPPED, /* those of PLACES_INSIDE that see results and that the kernel
+			   single-steps; there may be none */
+};
+
+/* Paths and names are borrowed from the plan; `program` is left out. */
+struct probe_list {
+	VEC(struct attach_probe) list;
+};
+
+/* Out of memory ends the bench. */
+void probe_list_init(struct probe_list *ret, const struct plan *plan,
+		     enum probe_places places);
+void probe_list_deinit(struct probe_list *probes);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How long the plan of a library takes: its symbols, and the machine code of its
+ * functions, in which the probes' places are found. Processor time of this process, which
+ * makes the plans by itself. Whatever is remembered from one plan to the next makes
+ * "again" cheaper than "first".
+ */
+#include "bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "library_path.h"
+#include "plan/plan.h"
+#include "target/allocator.h"
+
+#define RUNS 21
+
+static const char *const libraries[] = {"libc.so.6", "libjemalloc.so.2",
+					"libtcmalloc_minimal.so.4", "libmimalloc.so.2"};
+
+#define LIBRARIES (sizeof(libraries) / sizeof(*libraries))
+
+/* In ms. */
+struct times {
+	double names, sites;
+};
+
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void require(struct error *err)
+{
+	if (err)
+		die("analysis: %s", err->message);
+}
+
+static struct times plan_once(const char *path, size_t *functions)
+{
+	const struct allocator_file file = {.module_path = path, .open_path = path};
+	const struct allocator_options how = {0};
+	const struct plan_options options = {.unmapped = true};
+	struct allocators allocators = {0};
+	double start = cpu_ms(), named;
+	struct plan *plan;
+	char *why = NULL;
+
+	require(allocators_scan(&file, &how, &allocators, &why));
+	named = cpu_ms();
+	require(plan_build_for(&allocators, &options, &plan));
+
+	struct times times = {named - start, cpu_ms() - named};
+
+	*functions = plan_site_count(plan);
+	plan_destroy(plan);
+	free(why);
+	return times;
+}
+
+static void one_library(const char *name)
+{
+	char *path = library_path(name);
+	double names[RUNS], sites[RUNS];
+	size_t functions;
+
+	if (!path) {
+		printf("%s is not measured: it is not installed\n", name);
+		return;
+	}
+
+	struct times first = plan_once(path, &functions);
+
+	for (size_t i = 0; i < RUNS; i++) {
+		struct times again = plan_once(path, &functions);
+
+		names[i] = again.names;
+		sites[i] = again.sites;
+	}
+	printf("%-28s %9zu %10.2f %10.2f %10.2f %10.2f\n", name, functions, first.names,
+	       first.sites, median(names, RUNS), median(sites, RUNS));
+	fflush(stdout);
+	free(path);
+}
+
+void section_analysis(void)
+{
+	printf("\nThe plan of a library, ms of processor time: finding its functions, "
+	       "and "
+	       "then the probes' places\n%-28s %9s %10s %10s %10s %10s\n",
+	       "", "functions", "first", "places", "again", "places");
+	for (size_t i = 0; i < LIBRARIES; i++)
+		one_library(libraries[i]);
+}
