@@ -86,7 +86,7 @@ static void read_build_id(struct elf_file *debug)
 					     sh.sh_addralign);
 }
 
-static uint32_t checksum(const struct elf_file *file)
+static uint32_t checksum(struct elf_file *file)
 {
 	unsigned char bytes[16384];
 	uint32_t crc = 0;

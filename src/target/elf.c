@@ -35,13 +35,11 @@ struct error *elf_file_malformed(const char *what)
 	return error_create(ERROR_MALFORMED, "malformed ELF file (%s)", what);
 }
 
-size_t elf_file_read_at(const struct elf_file *file, uint64_t offset, void *buffer,
-			size_t size)
+static size_t read_whole(const struct elf_file *file, uint64_t offset, void *buffer,
+			 size_t size)
 {
 	size_t done = 0;
 
-	if (offset >= file->size_bytes)
-		return 0;
 	while (done < size) {
 		ssize_t n = pread(file->fd, (char *)buffer + done, size - done,
 				  (off_t)(offset + done));
@@ -55,11 +53,45 @@ size_t elf_file_read_at(const struct elf_file *file, uint64_t offset, void *buff
 	return done;
 }
 
+/* The bytes from `offset` to the end of its page, as far as the file has them; how many.
+ */
+static size_t page_at(struct elf_file *file, uint64_t offset, const char **ret)
+{
+	uint64_t number = offset / ELF_PAGE_BYTES;
+	struct elf_page *page = &file->pages[number % ELF_PAGES];
+	size_t at = (size_t)(offset % ELF_PAGE_BYTES);
+
+	if (!page->size_bytes || page->number != number) {
+		page->number = number;
+		page->size_bytes = read_whole(file, number * ELF_PAGE_BYTES, page->bytes,
+					      sizeof(page->bytes));
+	}
+	*ret = page->bytes + at;
+	return at < page->size_bytes ? page->size_bytes - at : 0;
+}
+
+size_t elf_file_read_at(struct elf_file *file, uint64_t offset, void *buffer, size_t size)
+{
+	size_t done = 0, n;
+	const char *bytes;
+
+	if (offset >= file->size_bytes)
+		return 0;
+	if (size > ELF_PAGE_BYTES)
+		return read_whole(file, offset, buffer, size);
+	while (done < size && (n = page_at(file, offset + done, &bytes))) {
+		n = n < size - done ? n : size - done;
+		memcpy((char *)buffer + done, bytes, n);
+		done += n;
+	}
+	return done;
+}
+
 /*
  * Look at the header before libelf does: the kind of file is told apart here, and a
  * header that would make libelf allocate a table for billions of sections is refused.
  */
-static struct error *check_header(const struct elf_file *file)
+static struct error *check_header(struct elf_file *file)
 {
 	Elf64_Ehdr h;
 	Elf64_Shdr first;

@@ -18,6 +18,16 @@ struct elf_segment {
 	uint64_t address, file_offset, size_bytes;
 };
 
+/* Bytes that were read: code is read in small pieces, close to each other. */
+#define ELF_PAGE_BYTES 4096u
+#define ELF_PAGES      16u
+
+struct elf_page {
+	uint64_t number;   /* offset in the file / ELF_PAGE_BYTES */
+	size_t size_bytes; /* less at the end of the file; 0: nothing was read */
+	char bytes[ELF_PAGE_BYTES];
+};
+
 struct elf_file {
 	int fd;
 	Elf *elf;
@@ -26,13 +36,14 @@ struct elf_file {
 	size_t segment_count;
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1]; /* "" when there is none */
 	struct elf_file *debug; /* owned; its .symtab is searched last; or NULL */
+	struct elf_page pages[ELF_PAGES]; /* by the page's number modulo ELF_PAGES */
 };
 
 /* ERROR_MALFORMED, saying that `what` is wrong. */
 struct error *elf_file_malformed(const char *what) __attribute__((warn_unused_result));
 
 /* Up to `size` bytes at `offset` of the file; the number read. */
-size_t elf_file_read_at(const struct elf_file *file, uint64_t offset, void *buffer,
+size_t elf_file_read_at(struct elf_file *file, uint64_t offset, void *buffer,
 			size_t size);
 
 /* Take the build-id from `size` bytes of notes at `offset`, when one is there. */

@@ -236,6 +236,35 @@ static void reading_code(void)
 	remove_temp(path);
 }
 
+/* Code of libc that is read in pieces of all sizes, near and far from each other, is what
+ * memory has. */
+static void pieces_agree_with_memory(void)
+{
+	const uint64_t distances[] = {1, 4095, 4096, 16 * 4096 + 1};
+	void *handle;
+	const struct link_map *map = libc_in_memory(&handle);
+	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+	const char *names[] = {"malloc"};
+	struct elf_symbol found[1];
+	unsigned char bytes[5000];
+
+	REQUIRE(!elf_file_open(map->l_name, &file));
+	REQUIRE(!elf_file_find_functions(file, names, 1, found));
+	for (size_t size = 1; size <= sizeof(bytes); size = size * 3 + 1) {
+		for (size_t i = 0; i < 2 * COUNT(distances); i++) {
+			uint64_t at = i * distances[i % COUNT(distances)];
+
+			CHECK_INT(elf_file_read(file, found[0].file_offset + at, bytes,
+						size),
+				  size);
+			CHECK(!memcmp(bytes,
+				      (const char *)map->l_addr + found[0].address + at,
+				      size));
+		}
+	}
+	dlclose(handle);
+}
+
 /* --- files that are refused --------------------------------------------------------- */
 
 static void check_refused(const char *path, enum error_code code, const char *word)
@@ -545,6 +574,7 @@ int main(void)
 	RUN(default_version_wins);
 	RUN(choice_of_symbols);
 	RUN(reading_code);
+	RUN(pieces_agree_with_memory);
 	RUN(other_files);
 	RUN(damaged_tables);
 	RUN(truncated_copies);
