@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Calls every allocation function that counter.c interposes, in four threads and in a
+ * forked child, leaves some blocks, and ends by _exit(). Prints the calls that returned
+ * memory, their requested bytes and the frees of this process, so that the counter itself
+ * has something to be compared with.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS  20000
+#define THREADS 4
+
+struct sums {
+	uint64_t allocations, bytes, frees;
+};
+
+static void made(struct sums *sums, const void *block, size_t size)
+{
+	if (!block)
+		exit(3);
+	sums->allocations++;
+	sums->bytes += size;
+}
+
+static void drop(struct sums *sums, void *block)
+{
+	free(block);
+	sums->frees++;
+}
+
+/* One block of each function; one in 100 rounds keeps them. */
+static void round_of_calls(struct sums *sums, unsigned round)
+{
+	size_t size = round % 3000 + 1;
+	void *blocks[9] = {malloc(size),
+			   calloc(3, size),
+			   realloc(NULL, size),
+			   memalign(64, size),
+			   valloc(size),
+			   pvalloc(size),
+			   aligned_alloc(32, 32 * size)};
+	unsigned n = 7;
+
+	for (unsigned i = 0; i < n; i++)
+		made(sums, blocks[i], i == 1 ? 3 * size : i == 6 ? 32 * size : size);
+	blocks[n++] = reallocarray(NULL, 2, size);
+	made(sums, blocks[7], 2 * size);
+	if (posix_memalign(&blocks[n++], 128, size))
+		exit(3);
+	made(sums, blocks[8], size);
+
+	/* A free and an allocation. */
+	blocks[0] = realloc(blocks[0], 2 * size);
+	made(sums, blocks[0], 2 * size);
+	sums->frees++;
+	/* Refused: nothing changes. */
+	volatile size_t too_much = SIZE_MAX / 2;
+	void *refused = realloc(blocks[1], too_much);
+	if (refused || malloc(too_much))
+		exit(3);
+	/* A free: it returns no block. */
+	refused = realloc(blocks[2], 0);
+	sums->frees++;
+	if (refused)
+		exit(3);
+	for (unsigned i = 0; round % 100 && i < n; i++) {
+		if (i != 2)
+			drop(sums, blocks[i]);
+	}
+}
+
+static void *run(void *arg)
+{
+	for (unsigned round = 1; round <= ROUNDS; round++)
+		round_of_calls(arg, round);
+	return NULL;
+}
+
+int main(void)
+{
+	static struct sums sums[THREADS], child, total;
+	static char buffer[4096];
+	pthread_t threads[THREADS];
+
+	/* The output needs no block of its own. */
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	for (unsigned i = 0; i < THREADS; i++) {
+		if (pthread_create(&threads[i], NULL, run, &sums[i]))
+			return 3;
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pid_t pid = fork();
+	if (!pid) {
+		run(&child);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		return 3;
+	for (unsigned i = 0; i < THREADS; i++) {
+		total.allocations += sums[i].allocations;
+		total.bytes += sums[i].bytes;
+		total.frees += sums[i].frees;
+	}
+	printf("%llu %llu %llu\n", (unsigned long long)total.allocations,
+	       (unsigned long long)total.bytes, (unsigned long long)total.frees);
+	fflush(stdout);
+	_exit(0);
+}

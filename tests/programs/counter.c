@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Preloaded into a program, counts its calls of the allocation functions and the blocks
+ * that are outstanding, to be compared with what memtrace counts from outside. Forwards
+ * to the next definition of each function: the C library's, or that of an allocator
+ * library.
+ *
+ * Not seen: calls that a program binds to definitions of its own, and functions that are
+ * not interposed here (mallocx and its like).
+ */
+#include "counter.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EXPORT      __attribute__((visibility("default")))
+#define SLOTS       (1U << 17) /* in each shard */
+#define EARLY_BYTES 65536
+
+struct slot {
+	uintptr_t address; /* 0: empty */
+	uint64_t size;
+};
+
+struct table {
+	atomic_flag lock;
+	uint64_t used;
+	struct slot slots[SLOTS];
+};
+
+static struct counter_file *counts; /* NULL: nothing is counted */
+static struct table *tables;        /* COUNTER_SHARDS of them */
+
+/* --- blocks by address ------------------------------------------------------------ */
+
+static uint64_t hash(uintptr_t address)
+{
+	uint64_t h = (uint64_t)(address >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return h ^ h >> 32;
+}
+
+static unsigned shard_of(uintptr_t address)
+{
+	return (unsigned)(hash(address) >> 48) % COUNTER_SHARDS;
+}
+
+static unsigned home_of(uintptr_t address)
+{
+	return (unsigned)hash(address) % SLOTS;
+}
+
+static void lock(struct table *table)
+{
+	while (atomic_flag_test_and_set_explicit(&table->lock, memory_order_acquire))
+		sched_yield();
+}
+
+static void unlock(struct table *table)
+{
+	atomic_flag_clear_explicit(&table->lock, memory_order_release);
+}
+
+/* The block's slot, or the empty one in which it would be. */
+static struct slot *find(struct table *table, uintptr_t address)
+{
+	unsigned at = home_of(address);
+
+	while (table->slots[at].address && table->slots[at].address != address)
+		at = (at + 1) % SLOTS;
+	return &table->slots[at];
+}
+
+/* Empty the slot, and move later ones so that find() still comes to them. */
+static void empty(struct table *table, struct slot *slot)
+{
+	unsigned hole = (unsigned)(slot - table->slots), at = hole;
+
+	for (;;) {
+		at = (at + 1) % SLOTS;
+		if (!table->slots[at].address)
+			break;
+		unsigned home = home_of(table->slots[at].address);
+		/* Is the hole on the way from its home to where it is? */
+		if ((at - home) % SLOTS >= (at - hole) % SLOTS) {
+			table->slots[hole] = table->slots[at];
+			hole = at;
+		}
+	}
+	table->slots[hole].address = 0;
+	table->used--;
+}
+
+static void note_allocation(const void *block, uint64_t size, bool may_be_counted)
+{
+	uintptr_t address = (uintptr_t)block;
+	struct table *table = &tables[shard_of(address)];
+	struct counter_shard *shard = &counts->shards[shard_of(address)];
+
+	lock(table);
+	struct slot *slot = find(table, address);
+	if (slot->address && may_be_counted) {
+		unlock(table);
+		return;
+	}
+	shard->allocations++;
+	shard->allocated_bytes += size;
+	if (slot->address) {
+		shard->replaced++;
+	} else if (table->used == SLOTS - 1) {
+		shard->overflow++;
+		unlock(table);
+		return;
+	} else {
+		table->used++;
+	}
+	*slot = (struct slot){address, size};
+	unlock(table);
+}
+
+/* False: the block was not counted. Else its size in *ret. */
+static bool forget(const void *block, uint64_t *ret)
+{
+	uintptr_t address = (uintptr_t)block;
+	struct table *table = &tables[shard_of(address)];
+	struct counter_shard *shard = &counts->shards[shard_of(address)];
+
+	lock(table);
+	struct slot *slot = find(table, address);
+	bool known = slot->address;
+	if (known) {
+		shard->frees++;
+		shard->freed_bytes += slot->size;
+		*ret = slot->size;
+		empty(table, slot);
+	}
+	unlock(table);
+	return known;
+}
+
+/* The block was not freed after all. */
+static void undo_forget(const void *block, uint64_t size)
+{
+	struct counter_shard *shard = &counts->shards[shard_of((uintptr_t)block)];
+	struct table *table = &tables[shard_of((uintptr_t)block)];
+
+	lock(table);
+	*find(table, (uintptr_t)block) = (struct slot){(uintptr_t)block, size};
+	table->used++;
+	shard->frees--;
+	shard->freed_bytes -= size;
+
+	unlock(table);
+}
+
+/* --- the process ------------------------------------------------------------------ */
+
+/* Text and number, without printf, which may allocate. */
+static char *append(char *to, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(to, text, length + 1);
+	return to + length;
+}
+
+static char *append_number(char *to, uint64_t number)
+{
+	char digits[24];
+	size_t n = sizeof(digits);
+
+	digits[--n] = '\0';
+	do {
+		digits[--n] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	return append(to, digits + n);
+}
+
+/* A file that no earlier program of this process id has. */
+static int create_file(const char *directory)
+{
+	char path[PATH_MAX];
+
+	if (strlen(directory) > sizeof(path) - 64)
+		return -1;
+	for (unsigned n = 0; n < 10000; n++) {
+		char *end = append(append(path, directory), "/");
+		end = append(append_number(end, (uint64_t)getpid()), ".");
+		append_number(end, n);
+		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
+static struct counter_file *map_file(const char *directory)
+{
+	int fd = create_file(directory);
+	void *file = MAP_FAILED;
+
+	if (fd >= 0 && !ftruncate(fd, sizeof(struct counter_file)))
+		file = mmap(NULL, sizeof(struct counter_file), PROT_READ | PROT_WRITE,
+			    MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	return file == MAP_FAILED ? NULL : file;
+}
+
+/* What cannot be had is not counted: the file is missing then. */
+static void begin(void)
+{
+	const char *directory = getenv(COUNTER_DIRECTORY),
+		   *name = program_invocation_short_name;
+	struct counter_file *file;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+	counts = NULL;
+	/* The preload comes to memtrace too if memtrace starts the program. */
+	if (!directory || (name && !strcmp(name, "memtrace")))
+		return;
+	if (tables) /* of the parent, in a fork */
+		munmap(tables, COUNTER_SHARDS * sizeof(*tables));
+	tables = mmap(NULL, COUNTER_SHARDS * sizeof(*tables), PROT_READ | PROT_WRITE,
+		      flags, -1, 0);
+	file = tables == MAP_FAILED ? NULL : map_file(directory);
+	if (!file)
+		return;
+	file->magic = COUNTER_MAGIC;
+	file->pid = (uint64_t)getpid();
+	if (name)
+		memcpy(file->command, name, strnlen(name, sizeof(file->command) - 1));
+	counts = file;
+}
+
+/* --- the functions behind --------------------------------------------------------- */
+
+#define FUNCTIONS(X)                                                                     \
+	X(malloc)                                                                        \
+	X(free)                                                                          \
+	X(calloc)                                                                        \
+	X(realloc)                                                                       \
+	X(reallocarray)                                                                  \
+	X(posix_memalign)                                                                \
+	X(aligned_alloc)                                                                 \
+	X(memalign)                                                                      \
+	X(valloc)                                                                        \
+	X(pvalloc)
+
+EXPORT void *memalign(size_t alignment, size_t size);
+EXPORT void *valloc(size_t size);
+EXPORT void *pvalloc(size_t size);
+
+static struct {
+#define X(name) __typeof__(name) *name;
+	FUNCTIONS(X)
+#undef X
+} next;
+
+#define OPERATORS(X)                                                                     \
+	X(_Znwm)                                                                         \
+	X(_Znam)                                                                         \
+	X(_ZnwmRKSt9nothrow_t)                                                           \
+	X(_ZnamRKSt9nothrow_t)                                                           \
+	X(_ZnwmSt11align_val_t)                                                          \
+	X(_ZnamSt11align_val_t)                                                          \
+	X(_ZnwmSt11align_val_tRKSt9nothrow_t)                                            \
+	X(_ZnamSt11align_val_tRKSt9nothrow_t)                                            \
+	X(_ZdlPv)                                                                        \
+	X(_ZdaPv)                                                                        \
+	X(_ZdlPvm)                                                                       \
+	X(_ZdaPvm)                                                                       \
+	X(_ZdlPvRKSt9nothrow_t)                                                          \
+	X(_ZdaPvRKSt9nothrow_t)                                                          \
+	X(_ZdlPvSt11align_val_t)                                                         \
+	X(_ZdaPvSt11align_val_t)                                                         \
+	X(_ZdlPvmSt11align_val_t)                                                        \
+	X(_ZdaPvmSt11align_val_t)                                                        \
+	X(_ZdlPvSt11align_val_tRKSt9nothrow_t)                                           \
+	X(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+
+enum {
+#define X(name) OPERATOR_##name,
+	OPERATORS(X) OPERATOR_COUNT
+#undef X
+};
+
+static struct {
+	const char *name;
+	void *function;  /* NULL: not there at the start */
+	bool is_runtime; /* of libstdc++ or libc++ */
+} operators[] = {
+#define X(name) {#name, NULL, false},
+	OPERATORS(X)
+#undef X
+};
+
+enum {
+	NOT_READY,
+	BEING_READY,
+	READY
+};
+static atomic_int state;
+
+/* What dlsym() itself allocates, before anything can be forwarded. Never given back. */
+static struct {
+	_Alignas(16) unsigned char bytes[EARLY_BYTES];
+	size_t used;
+} early;
+
+static void *early_allocate(size_t size)
+{
+	size_t need = (size + 15) & ~(size_t)15;
+
+	if (size > EARLY_BYTES || need > EARLY_BYTES - early.used)
+		return NULL;
+	early.used += need;
+	return early.bytes + early.used - need;
+}
+
+static bool is_early(const void *block)
+{
+	return (uintptr_t)block - (uintptr_t)early.bytes < EARLY_BYTES;
+}
+
+static void *next_symbol(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+static void find_operators(void)
+{
+	Dl_info info;
+
+	for (unsigned i = 0; i < OPERATOR_COUNT; i++) {
+		void *function = next_symbol(operators[i].name);
+		operators[i].function = function;
+		operators[i].is_runtime = function && dladdr(function, &info) &&
+					  info.dli_fname && strstr(info.dli_fname, "c++");
+	}
+}
+
+/* True when calls can be forwarded. The first call comes from the dynamic linker, while
+ * there is one thread; the calls of dlsym() come while this runs. */
+static bool is_ready(void)
+{
+	if (atomic_load_explicit(&state, memory_order_acquire) == READY)
+		return true;
+	if (atomic_load(&state) == BEING_READY)
+		return false;
+	atomic_store(&state, BEING_READY);
+#define X(name) *(void **)&next.name = next_symbol(#name);
+	FUNCTIONS(X)
+#undef X
+	find_operators();
+	begin();
+	atomic_store_explicit(&state, READY, memory_order_release);
+	return true;
+}
+
+static void in_child(void)
+{
+	/* The blocks of the parent are not ours: their frees do not count. */
+	if (counts)
+		munmap(counts, sizeof(*counts));
+	begin();
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	is_ready();
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+/* --- counted calls ---------------------------------------------------------------- */
+
+/* What a function returned: NULL is a failure. */
+static void *result(void *block, uint64_t size)
+{
+	if (counts && block)
+		note_allocation(block, size, false);
+	else if (counts)
+		__atomic_fetch_add(&counts->failures, 1, __ATOMIC_RELAXED);
+	return block;
+}
+
+EXPORT void *malloc(size_t size)
+{
+	if (!is_ready())
+		return early_allocate(size);
+	return result(next.malloc(size), size);
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+	uint64_t total;
+
+	if (__builtin_mul_overflow(count, size, &total))
+		total = 0; /* fails, below */
+	if (!is_ready())
+		return total ? early_allocate(total) : NULL;
+	return result(next.calloc(count, size), total);
+}
+
+EXPORT void free(void *block)
+{
+	uint64_t size;
+
+	if (!block || is_early(block) || !is_ready())
+		return;
+	/* Before the call: another thread may get the address at once. */
+	if (counts)
+		forget(block, &size);
+	next.free(block);
+}
+
+/* realloc() of what early_allocate() gave. It may be shorter than `size`. */
+static void *move_early(const void *old, size_t size)
+{
+	size_t held = (size_t)(early.bytes + EARLY_BYTES - (const unsigned char *)old);
+	void *block = malloc(size);
+
+	if (block)
+		memcpy(block, old, size < held ? size : held);
+	return block;
+}
+
+/* As two calls: a free, which is undone if it fails, and an allocation. */
+EXPORT void *realloc(void *old, size_t size)
+{
+	bool known = false;
+	uint64_t old_size = 0;
+
+	if (is_early(old) || !is_ready())
+		return old ? move_early(old, size) : early_allocate(size);
+	if (counts && old)
+		known = forget(old, &old_size);
+	void *block = next.realloc(old, size);
+	if (counts && !block && old) {
+		if (!size)
+			return NULL; /* freed */
+		if (known)
+			undo_forget(old, old_size);
+	}
+	return result(block, size);
+}
+
+EXPORT void *reallocarray(void *old, size_t count, size_t size)
+{
+	uint64_t total;
+
+	if (!__builtin_mul_overflow(count, size, &total))
+		return realloc(old, total);
+	errno = ENOMEM;
+	return NULL;
+}
+
+EXPORT int posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	if (!is_ready())
+		return ENOMEM;
+	int error = next.posix_memalign(ret, alignment, size);
+	result(error ? NULL : *ret, size);
+	return error;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	if (!is_ready())
+		return NULL;
+	return result(next.aligned_alloc(alignment, size), size);
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+	if (!is_ready())
+		return NULL;
+	return result(next.memalign(alignment, size), size);
+}
+
+EXPORT void *valloc(size_t size)
+{
+	if (!is_ready())
+		return NULL;
+	return result(next.valloc(size), size);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+	if (!is_ready())
+		return NULL;
+	return result(next.pvalloc(size), size);
+}
+
+/* --- C++ -------------------------------------------------------------------------- */
+
+/*
+ * Operators new and delete, by their mangled names. An allocator library has its own,
+ * which need not call malloc and free: a block is counted here if these have not counted
+ * it. Those of the C++ runtime call malloc and free. They may ask for more than the
+ * program did, and memtrace sees what they ask for. Where no operator is
+ * there at the start, as its library is loaded later, malloc and free stand in for it.
+ */
+static void *plain_new(size_t size)
+{
+	void *block = malloc(size ? size : 1);
+
+	if (!block)
+		abort();
+	return block;
+}
+
+static void *aligned_new(size_t size, size_t alignment)
+{
+	void *block = aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
+
+	if (!block)
+		abort();
+	return block;
+}
+
+#define OPERATOR_NEW(name, parameters, arguments, instead)                               \
+	EXPORT void *name parameters;                                                    \
+	EXPORT void *name parameters                                                     \
+	{                                                                                \
+		if (!operators[OPERATOR_##name].function)                                \
+			return instead;                                                  \
+		__typeof__(name) *function;                                              \
+		*(void **)&function = operators[OPERATOR_##name].function;               \
+		if (operators[OPERATOR_##name].is_runtime)                               \
+			return function arguments;                                       \
+		void *block = function arguments;                                        \
+		if (counts && block)                                                     \
+			note_allocation(block, size, true);                              \
+		return block;                                                            \
+	}
+
+#define OPERATOR_DELETE(name, parameters, arguments)                                     \
+	EXPORT void name parameters;                                                     \
+	EXPORT void name parameters                                                      \
+	{                                                                                \
+		uint64_t counted;                                                        \
+		if (!operators[OPERATOR_##name].function) {                              \
+			free(block);                                                     \
+			return;                                                          \
+		}                                                                        \
+		__typeof__(name) *function;                                              \
+		*(void **)&function = operators[OPERATOR_##name].function;               \
+		if (operators[OPERATOR_##name].is_runtime) {                             \
+			function arguments;                                              \
+			return;                                                          \
+		}                                                                        \
+		if (counts && block)                                                     \
+			forget(block, &counted);                                         \
+		function arguments;                                                      \
+	}
+
+OPERATOR_NEW(_Znwm, (size_t size), (size), plain_new(size))
+OPERATOR_NEW(_Znam, (size_t size), (size), plain_new(size))
+OPERATOR_NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag),
+	     malloc(size ? size : 1))
+OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag),
+	     malloc(size ? size : 1))
+OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t size, size_t alignment), (size, alignment),
+	     aligned_new(size, alignment))
+OPERATOR_NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), (size, alignment),
+	     aligned_new(size, alignment))
+OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t,
+	     (size_t size, size_t alignment, const void *tag), (size, alignment, tag),
+	     aligned_new(size, alignment))
+OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t,
+	     (size_t size, size_t alignment, const void *tag), (size, alignment, tag),
+	     aligned_new(size, alignment))
+OPERATOR_DELETE(_ZdlPv, (void *block), (block))
+OPERATOR_DELETE(_ZdaPv, (void *block), (block))
+OPERATOR_DELETE(_ZdlPvm, (void *block, size_t size), (block, size))
+OPERATOR_DELETE(_ZdaPvm, (void *block, size_t size), (block, size))
+OPERATOR_DELETE(_ZdlPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))
+OPERATOR_DELETE(_ZdaPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))
+OPERATOR_DELETE(_ZdlPvSt11align_val_t, (void *block, size_t alignment),
+		(block, alignment))
+OPERATOR_DELETE(_ZdaPvSt11align_val_t, (void *block, size_t alignment),
+		(block, alignment))
+OPERATOR_DELETE(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
+		(block, size, alignment))
+OPERATOR_DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
+		(block, size, alignment))
+OPERATOR_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,
+		(void *block, size_t alignment, const void *tag), (block, alignment, tag))
+OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,
+		(void *block, size_t alignment, const void *tag), (block, alignment, tag))
