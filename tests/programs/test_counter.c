@@ -43,24 +43,50 @@ static void check_verdict(const char *what, const char *begins, int expected)
 	free(line);
 }
 
-/* The first counter file of this command, open; its content in *ret. */
-static int open_counts(const char *command, struct counter_file *ret)
+struct sums {
+	uint64_t allocations, bytes, frees;
+};
+
+static struct sums sum_up(const struct counter_file *counts)
+{
+	struct sums sums = {0};
+
+	for (size_t i = 0; i < COUNTER_SHARDS; i++) {
+		sums.allocations += counts->shards[i].allocations;
+		sums.bytes += counts->shards[i].allocated_bytes;
+		sums.frees += counts->shards[i].frees;
+		CHECK_INT(counts->shards[i].overflow, 0);
+		CHECK_INT(counts->shards[i].replaced, 0);
+	}
+	return sums;
+}
+
+/* The counts of the process of this command that allocated most, and of the one that
+ * allocated least. */
+static void read_counts(const char *command, struct sums *most, struct sums *least)
 {
 	DIR *dir = opendir(directory);
-	int found = -1;
+	struct counter_file counts;
 
 	REQUIRE(dir);
-	for (struct dirent *entry; found < 0 && (entry = readdir(dir));) {
-		int fd = openat(dirfd(dir), entry->d_name, O_RDWR | O_CLOEXEC);
+	*most = (struct sums){0};
+	*least = (struct sums){.allocations = UINT64_MAX};
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+		bool is_read = fd >= 0 &&
+			       pread(fd, &counts, sizeof(counts), 0) == sizeof(counts);
 
-		if (fd >= 0 && pread(fd, ret, sizeof(*ret), 0) == sizeof(*ret) &&
-		    !strcmp(ret->command, command))
-			found = fd;
-		else if (fd >= 0)
+		if (fd >= 0)
 			close(fd);
+		if (!is_read || strcmp(counts.command, command))
+			continue;
+		struct sums sums = sum_up(&counts);
+		if (sums.allocations > most->allocations)
+			*most = sums;
+		if (sums.allocations < least->allocations)
+			*least = sums;
 	}
 	closedir(dir);
-	return found;
 }
 
 static unsigned count_files(void)
@@ -75,34 +101,45 @@ static unsigned count_files(void)
 	return n;
 }
 
-/* The program under memtrace and the counter. What it says itself in *ret. */
-static void run_caller(unsigned long long ret[3])
+/* Start the program under memtrace and the counter. Ends with NULL. */
+static struct live_process *start_counted(const char *const program[])
 {
-	const char *const argv[] = {MEMTRACE_BINARY,
-				    "--lib",
-				    "libc.so.6",
-				    "--format",
-				    "json",
-				    "--top",
-				    "0",
-				    "--older",
-				    "0",
-				    "-i",
-				    "3600",
-				    "-o",
-				    report,
-				    "--unwind",
-				    "fp",
-				    "--",
-				    CALLER_BINARY,
-				    NULL};
+	const char *argv[32] = {MEMTRACE_BINARY,
+				"--lib",
+				"libc.so.6",
+				"--format",
+				"json",
+				"--top",
+				"0",
+				"--older",
+				"0",
+				"-i",
+				"3600",
+				"--force",
+				"-o",
+				report,
+				"--unwind",
+				"fp",
+				"--"};
+	size_t n = 17;
 
+	for (size_t i = 0; program[i] && n < 31; i++)
+		argv[n++] = program[i];
 	setenv("LD_PRELOAD", COUNTER_LIBRARY, 1);
 	setenv(COUNTER_DIRECTORY, directory, 1);
 	struct live_process *memtrace = live_start(argv);
 	unsetenv("LD_PRELOAD");
 	unsetenv(COUNTER_DIRECTORY);
+	return memtrace;
+}
+
+/* What the program says itself in *ret. */
+static void run_caller(unsigned long long ret[3])
+{
+	const char *const argv[] = {CALLER_BINARY, NULL};
+	struct live_process *memtrace = start_counted(argv);
 	char *line = live_read_line(memtrace, TIMEOUT_S);
+
 	if (!line || sscanf(line, "%llu %llu %llu", &ret[0], &ret[1], &ret[2]) != 3)
 		live_fail("the program said nothing: %s", live_stderr(memtrace));
 	free(line);
@@ -110,35 +147,32 @@ static void run_caller(unsigned long long ret[3])
 	live_destroy(memtrace);
 }
 
+/* The counter's sums are those that the program says, and some blocks of the linker. */
+static void check_sums(const struct sums *sums, const unsigned long long said[3],
+		       unsigned part)
+{
+	CHECK(sums->allocations >= said[0] / part);
+	CHECK(sums->allocations <= said[0] / part + LINKER_BLOCKS);
+	CHECK(sums->bytes >= said[1] / part);
+	CHECK(sums->frees >= said[2] / part);
+	CHECK(sums->frees <= said[2] / part + LINKER_BLOCKS);
+}
+
 static void counts_agree(void)
 {
 	unsigned long long said[3];
-	struct counter_file counts;
-	uint64_t allocations = 0, bytes = 0, frees = 0;
+	struct sums parent, child;
 
 	run_caller(said);
 	/* The program and its child; not memtrace. */
 	CHECK_INT(count_files(), 2);
 	check_verdict("exact", "exact: ", 0);
-	int fd = open_counts("caller", &counts);
-	REQUIRE(fd >= 0);
-	for (size_t i = 0; i < COUNTER_SHARDS; i++) {
-		allocations += counts.shards[i].allocations;
-		bytes += counts.shards[i].allocated_bytes;
-		frees += counts.shards[i].frees;
-		CHECK_INT(counts.shards[i].overflow, 0);
-		CHECK_INT(counts.shards[i].replaced, 0);
-	}
-	printf("  %llu allocations said, %" PRIu64 " counted\n", said[0], allocations);
-	close(fd);
-	/* The child's counts may be those that were found: it makes a quarter. */
-	bool child = allocations < said[0] / 2;
-	unsigned long long part = child ? 4 : 1;
-	CHECK(allocations >= said[0] / part);
-	CHECK(allocations <= said[0] / part + LINKER_BLOCKS);
-	CHECK(bytes >= said[1] / part);
-	CHECK(frees >= said[2] / part);
-	CHECK(frees <= said[2] / part + LINKER_BLOCKS);
+	read_counts("caller", &parent, &child);
+	printf("  %llu allocations said, %" PRIu64 " counted, %" PRIu64 " in the child\n",
+	       said[0], parent.allocations, child.allocations);
+	check_sums(&parent, said, 1);
+	/* One thread of four. */
+	check_sums(&child, said, 4);
 }
 
 /* One more allocation in every file. */
@@ -162,8 +196,7 @@ static void difference_is_noticed(void)
 	check_verdict("exact", "differs: allocations ", 1);
 }
 
-/* Without the counter's files nothing is said to be exact. */
-static void missing_counts_are_noticed(void)
+static void remove_counts(void)
 {
 	DIR *dir = opendir(directory);
 
@@ -171,7 +204,53 @@ static void missing_counts_are_noticed(void)
 	for (struct dirent *entry; (entry = readdir(dir));)
 		unlinkat(dirfd(dir), entry->d_name, 0);
 	closedir(dir);
+}
+
+/* Without the counter's files nothing is said to be exact. */
+static void missing_counts_are_noticed(void)
+{
+	remove_counts();
 	check_verdict("exact", "not compared: ", 3);
+}
+
+/* Exact for what the machine has of these, and the output is what it is without. */
+static void packaged_programs_agree(void)
+{
+	static const struct {
+		const char *argv[4], *says;
+	} programs[] = {
+		{{"perl", "-e",
+		  "my %h; for my $i (1 .. 20000) { $h{$i % 999} .= 'x' x ($i % 50) }"
+		  "print length(join '', values %h), qq(\\n)"},
+		 "490000"},
+		{{"sqlite3", ":memory:",
+		  "with recursive n(i) as (select 1 union all select i + 1 from n limit "
+		  "20000) select sum(length(hex(i))) from n;"},
+		 "177788"},
+		{{"sh", "-c", "(echo child); exec echo $(echo done)"}, "child"},
+	};
+	unsigned compared = 0;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		char found[64];
+
+		snprintf(found, sizeof(found), "command -v %s >/dev/null",
+			 programs[i].argv[0]);
+		if (system(found)) {
+			printf("  SKIPPED: no %s\n", programs[i].argv[0]);
+			continue;
+		}
+		remove_counts();
+		struct live_process *memtrace = start_counted(programs[i].argv);
+		char *line = live_read_line(memtrace, TIMEOUT_S);
+		CHECK_STR(line, programs[i].says);
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+		free(line);
+		live_destroy(memtrace);
+		check_verdict("exact", "exact: ", 0);
+		compared++;
+	}
+	CHECK(compared > 0);
 }
 
 int main(void)
@@ -183,6 +262,7 @@ int main(void)
 	RUN(counts_agree);
 	RUN(difference_is_noticed);
 	RUN(missing_counts_are_noticed);
+	RUN(packaged_programs_agree);
 	free(directory);
 	free(report);
 	return check_done();
