@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code that mremap() moves. The kernel tells nobody of it, and when it comes onto as much
- * other code even the number of executable pages stays (unwind.c). So there is a probe at
+ * other code even the number of executable pages stays (unwind.c). So there are probes in
  * the C library's function: while code moves, and until memtrace has looked, no rule is
  * used. Moves of anything else, such as of large blocks that grow, change nothing.
  */
@@ -74,7 +74,7 @@ int on_move(struct pt_regs *ctx)
 	return 0;
 }
 
-/* And it is over. */
+/* And it is over: after the system call, whatever came of it. */
 int on_moved(struct pt_regs *ctx)
 {
 	u64 thread = bpf_get_current_pid_tgid();

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Changes of a process's code, by probes of the functions that make them. */
 #include "bpf/tracer_state.h"
+#include "plan/after_syscall.h"
+#include "plan/site_text.h"
 #include "target/linker.h"
 #include "target/proc.h"
 #include "util/cleanup.h"
+
+/* The function of the C library by which code moves. */
+#define MOVES "mremap"
 
 /* What a process has of its own to look for. */
 struct mapped {
@@ -44,17 +49,52 @@ static bool is_watched(const struct probed_files *watched,
 	return false;
 }
 
+/* Set the offsets of probes in the file at `path`; 0: there is nothing to probe. */
+typedef struct error *locate_fn(struct tracer *t, const struct mapped *mapped,
+				const struct proc_mapping *m, const char *path,
+				struct attach_probe probes[]);
+
+static struct error *locate_notice(struct tracer *t, const struct mapped *mapped,
+				   const struct proc_mapping *m, const char *path,
+				   struct attach_probe probes[])
+{
+	(void)t, (void)mapped, (void)m;
+	return linker_find_function(path, LINKER_NOTICE, &probes[0].offset);
+}
+
+/* The end of a call, then its beginning. Nothing is probed where the process has changed
+ * the function in its memory. */
+static struct error *locate_moves(struct tracer *t, const struct mapped *mapped,
+				  const struct proc_mapping *m, const char *path,
+				  struct attach_probe probes[])
+{
+	const struct allocator library = {.module_path = m->path, .text_end = UINT64_MAX};
+	const struct site_target target = {.proc = mapped->proc,
+					   .maps = &mapped->maps,
+					   .breakpoints = tracer_breakpoints(t, path)};
+	struct syscall_function function;
+	struct error *err = syscall_function_find(path, MOVES, &function);
+
+	if (err || !function.offset ||
+	    site_text_check(&target, &library, function.offset, function.code,
+			    function.size))
+		return err;
+	probes[0].offset = function.offset + function.after;
+	probes[1].offset = function.offset;
+	return NULL;
+}
+
 /* Attach these probes to their function in the file of a mapping, if their programs are
  * loaded, and it is there and has not got them. */
 static struct error *watch(struct tracer *t, const struct mapped *mapped,
-			   const struct proc_mapping *m, struct attach_probe probes[],
-			   size_t count, struct probed_files *watched)
+			   const struct proc_mapping *m, locate_fn *locate,
+			   struct attach_probe probes[], size_t count,
+			   struct probed_files *watched)
 {
 	struct attached_site site = {
 		.pid = t->options.scope == SCOPE_PROCESSES ? mapped->proc->pid : 0};
 	_cleanup_(freep) char *path = NULL;
 	struct error *err = NULL;
-	uint64_t offset = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (probes[i].program < 0)
@@ -65,12 +105,10 @@ static struct error *watch(struct tracer *t, const struct mapped *mapped,
 		err = file_numbers_get(&t->files, path, &site.file);
 	if (err || !site.file || is_watched(watched, &site))
 		return err;
-	err = linker_find_function(path, probes[0].function, &offset);
-	for (size_t i = 0; i < count; i++) {
+	err = locate(t, mapped, m, path, probes);
+	for (size_t i = 0; i < count; i++)
 		probes[i].path = path;
-		probes[i].offset = offset;
-	}
-	if (!err && offset)
+	if (!err && probes[0].offset)
 		err = tracer_attach_probes(t, site.pid, probes, count);
 	if (!err && !vec_push(&watched->list, site))
 		err = error_no_memory();
@@ -81,21 +119,21 @@ void tracer_watch_code(struct tracer *t, int pid)
 {
 	struct mapped mapped = {0};
 	struct attach_probe notice = {.function = LINKER_NOTICE};
-	struct attach_probe moves[] = {{.function = "mremap"},
-				       {.function = "mremap", .is_return = true}};
+	/* In this order: a call that was seen to begin is seen to end. */
+	struct attach_probe moves[] = {{.function = MOVES}, {.function = MOVES}};
 	struct error *err;
 
 	tracer_load_code_programs(t);
 	notice.program = t->programs[PROGRAM_CODE_CHANGE];
-	moves[0].program = t->programs[PROGRAM_MOVE];
-	moves[1].program = t->programs[PROGRAM_MOVED];
+	moves[0].program = t->programs[PROGRAM_MOVED];
+	moves[1].program = t->programs[PROGRAM_MOVE];
 	err = mapped_init(&mapped, pid);
 	if (!err) {
-		error_destroy(
-			watch(t, &mapped, find_linker(&mapped), &notice, 1, &t->linkers));
+		error_destroy(watch(t, &mapped, find_linker(&mapped), locate_notice,
+				    &notice, 1, &t->linkers));
 		error_destroy(watch(t, &mapped,
-				    linker_find_libc(&mapped.maps, &mapped.auxv), moves,
-				    2, &t->libcs));
+				    linker_find_libc(&mapped.maps, &mapped.auxv),
+				    locate_moves, moves, 2, &t->libcs));
 	}
 	error_destroy(err);
 	mapped_deinit(&mapped);

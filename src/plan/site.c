@@ -397,6 +397,18 @@ static bool may_throw(const struct alloc_function *function)
 	return !strncmp(function->name, "_Zn", 3) || strstr(function->name, "new");
 }
 
+/* Do exceptions come to its caller? Elsewhere no other place than a return probe is
+ * known. */
+static bool is_thrown_through(const struct alloc_function *function)
+{
+#if defined(__x86_64__)
+	return may_throw(function) && !strstr(function->name, "nothrow");
+#else
+	(void)function;
+	return false;
+#endif
+}
+
 static bool lacks_cfi(const struct site_code *c, uint64_t address)
 {
 	struct cfi_row row;
@@ -464,9 +476,14 @@ bool site_place(struct site_code *c, const struct allocator_function *found,
 		return false;
 	if (!site->wants_return)
 		return true;
-	if (c->options.mappings || !code || !find_body(c, found, code, site))
-		find_returns(c, found, site);
-	else
+	if (!c->options.mappings && code && find_body(c, found, code, site)) {
 		find_exits(c, found, site);
-	return true;
+		return true;
+	}
+	find_returns(c, found, site);
+	if (!site->no_returns || !is_thrown_through(found->function))
+		return true;
+	site->reason = "a return probe would end programs that catch its exceptions, and "
+		       "its code is not understood well enough for others";
+	return false;
 }

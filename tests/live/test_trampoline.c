@@ -53,6 +53,7 @@ static void check_program(const char *program, const char *library, const char *
 	json_t *report;
 
 	oracle_do(target, "start");
+	CHECK_INT(trampoline_links(live_pid(memtrace)), 0);
 	CHECK_INT(count_stops(target), 0);
 	oracle_do(target, "stop");
 	if (returns >= 0) {
@@ -155,6 +156,19 @@ static int probe_return(pid_t pid, const char *program, uint64_t address)
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
+/* An event that asks for one. */
+static void a_link_of_a_return_probe_is_found(void)
+{
+	uint64_t function;
+	struct live_process *target = start(ALLOCATING_BINARY, NULL, &function);
+	struct live_process *memtrace =
+		memtrace_start(live_pid(target), "--event uretprobe:libc.so.6:malloc");
+
+	CHECK_INT(trampoline_links(live_pid(memtrace)), 1);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
 /* One is found at each stop, in each thread, and each return is counted. */
 static void a_return_probe_is_found(void)
 {
@@ -186,6 +200,7 @@ int main(void)
 {
 	live_require_root();
 	RUN(a_return_probe_is_found);
+	RUN(a_link_of_a_return_probe_is_found);
 	RUN(glibc);
 	RUN(glibc_with_other_options);
 	RUN(jemalloc);

@@ -4,6 +4,7 @@
  * taken inside them, and a program that must not make a system call of its own choice.
  */
 #include "check.h"
+#include "live/preload.h"
 #include "live/trace.h"
 #include "live/unnoticed.h"
 
@@ -30,6 +31,29 @@ static void exceptions_of_operator_new(void)
 static void exceptions_of_an_own_operator_new(void)
 {
 	with_each_allocator(THROWER_BINARY, "own");
+}
+
+/* No place in such an operator is known: it has no probe, and malloc is what is seen. */
+static void an_operator_new_that_jumps_by_a_pointer(void)
+{
+	const char *const argv[] = {THROWER_BINARY, "catch", NULL};
+	struct live_process *target = preload_start(WRAPPED_NEW, argv), *memtrace;
+	json_t *ready = live_read_json(target, 30), *report;
+	char *line;
+
+	REQUIRE(ready);
+	memtrace = memtrace_start(live_pid(target), "--unwind auto");
+	CHECK(strstr(live_stderr(memtrace), "_Znwm"));
+	live_send(target, "go");
+	line = live_read_line(target, 60);
+	CHECK_STR(line, "caught 1000, unwound 1000");
+	report = memtrace_stop(memtrace);
+	CHECK(live_int(report, "heap.totals.allocations") >= 100);
+	CHECK_INT(live_wait(target, 30), 0);
+	json_decref(ready);
+	json_decref(report);
+	free(line);
+	live_destroy(target);
 }
 
 static void a_new_handler_that_throws(void)
@@ -69,6 +93,7 @@ int main(void)
 #ifdef THROWER_BINARY
 	RUN(exceptions_of_operator_new);
 	RUN(exceptions_of_an_own_operator_new);
+	RUN(an_operator_new_that_jumps_by_a_pointer);
 	RUN(a_new_handler_that_throws);
 	RUN(a_new_handler_that_ends_its_thread);
 	RUN(a_new_handler_that_switches_stacks);

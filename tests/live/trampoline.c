@@ -205,3 +205,36 @@ uint64_t trampoline_returns(int fd)
 		live_fail("cannot read the count of system calls");
 	return count;
 }
+
+static bool has_return_probe(const char *path)
+{
+	char line[256];
+	bool found = false;
+	FILE *file = fopen(path, "re");
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, "uretprobe_multi") != NULL;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+unsigned trampoline_links(pid_t pid)
+{
+	char path[320];
+	unsigned links = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
+
+	DIR *dir = opendir(path);
+
+	if (!dir)
+		live_fail("cannot list %s", path);
+	for (const struct dirent *entry; (entry = readdir(dir));) {
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", (int)pid,
+			 entry->d_name);
+		links += entry->d_name[0] != '.' && has_return_probe(path);
+	}
+	closedir(dir);
+	return links;
+}

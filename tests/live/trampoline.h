@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPD-License-Identifier: Apache-2.0 */
 /*
  * The kernel's return probes as a target sees them. While a probed function runs, the
  * kernel replaces its return address on the stack by the address of a trampoline: the
@@ -25,5 +25,9 @@ unsigned trampoline_found(pid_t pid);
  */
 int trampoline_open(pid_t tid);
 uint64_t trampoline_returns(int fd);
+
+/* How many links of the process `pid` attach return probes (fdinfo, uprobe_multi; Linux
+ * 6.6). Other tracers have no part in it. */
+unsigned trampoline_links(pid_t pid);
 
 #endif

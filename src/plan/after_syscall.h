@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions of the C library that are little more than a system call: where a call of one
+ * is over, without a return probe.
+ */
+#ifndef PLAN_AFTER_SYSCALL_H
+#define PLAN_AFTER_SYSCALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+/* Longer functions are not looked at, bytes. */
+#define AFTER_SYSCALL_MAX 512
+
+/*
+ * The offset of an instruction that comes after the only system call in `code`, a whole
+ * function, whenever that returns: the conditional jump that looks for an error, which
+ * the kernel emulates, or else the next instruction. 0: there is no such place. x86-64;
+ * pure.
+ */
+size_t after_syscall(const uint8_t *code, size_t size);
+
+/* Where a function of this name is in the file at `path`. */
+struct syscall_function {
+	uint64_t offset; /* in the file, bytes; 0: there is none, or it is not understood
+			  */
+	size_t after;    /* as after_syscall() says */
+	uint8_t code[AFTER_SYSCALL_MAX];
+	size_t size; /* of the code, bytes */
+};
+
+/* Find it. Errors are those of elf_file_open(). */
+struct error *syscall_function_find(const char *path, const char *name,
+				    struct syscall_function *ret)
+	__attribute__((warn_unused_result));
+
+#endif
