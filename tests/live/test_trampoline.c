@@ -161,11 +161,12 @@ static void a_link_of_a_return_probe_is_found(void)
 {
 	uint64_t function;
 	struct live_process *target = start(ALLOCATING_BINARY, NULL, &function);
-	struct live_process *memtrace =
-		memtrace_start(live_pid(target), "--event uretprobe:libc.so.6:malloc");
+	struct live_process *memtrace = memtrace_start_plain(
+		live_pid(target), "--event uretprobe:libc.so.6:malloc");
 
+	REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
 	CHECK_INT(trampoline_links(live_pid(memtrace)), 1);
-	json_decref(memtrace_stop(memtrace));
+	live_destroy(memtrace);
 	live_destroy(target);
 }
 
