@@ -41,6 +41,9 @@
 #define GIVE_WAY_TIMES 20
 #define GIVE_WAY_US    50
 
+/* Rules that a process is given for one walk: walks of others wait meanwhile. */
+#define SHARED_AT_ONCE 4096
+
 /* So old no walk is that comes once the ring is empty. */
 #define MEMORY_NS UINT64_C(2000000000)
 
@@ -164,6 +167,17 @@ static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
 	return true;
 }
 
+/* A rule for this process, and for others that map the same file. */
+static void put(struct learner *l, uint32_t slot, const struct walk_frame *f,
+		const struct walk_code *code)
+{
+	const struct known_rule rule = {f->pc - code->bias, f->is_interrupted, f->rule};
+
+	rule_table_put(&l->rules, slot, f->pc, f->is_interrupted, f->rule);
+	if (code->known && l->maps.scope != SCOPE_PROCESSES)
+		known_rules_add(code->known, &rule);
+}
+
 static void learn(struct learner *l, uint32_t slot, const struct images_moment *then,
 		  const struct walk *walk)
 {
@@ -179,10 +193,60 @@ static void learn(struct learner *l, uint32_t slot, const struct images_moment *
 		if (images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
 		    images_find_then(&now, call_of(f), &is) && was.cfi == is.cfi &&
 		    was.bias == is.bias)
-			rule_table_put(&l->rules, slot, f->pc, f->is_interrupted,
-				       f->rule);
+			put(l, slot, f, &is);
 	}
 	l->counts.slow += is_slow;
+}
+
+/* How many of the file's rules the process has been given. */
+static size_t *given_of(struct process_code *code, uint32_t slot,
+			const struct walk_code *of)
+{
+	if (code->shared_slot != slot)
+		code->shared.len = 0;
+	code->shared_slot = slot;
+	vec_foreach (shared, &code->shared)
+		if (shared->known == of->known && shared->bias == of->bias)
+			return &shared->count;
+	if (!vec_push(&code->shared, ((struct shared_rules){of->known, of->bias, 0})))
+		return NULL;
+	return &code->shared.data[code->shared.len - 1].count;
+}
+
+/* Room is left for what processes have for themselves. */
+static bool has_room(const struct learner *l)
+{
+	return l->rules.count < (uint64_t)l->rules.bucket_count * ABI_RULE_WAYS / 2;
+}
+
+/* Give the process the rules that others have learned of the code around this frame. */
+static void share(struct learner *l, uint32_t slot, struct process_code *code,
+		  const struct walk_frame *frame)
+{
+	struct images_moment now = {code->images, UINT64_MAX - 1};
+	uint64_t start, end;
+	struct walk_code of, is;
+	size_t *given;
+
+	if (!images_find_then(&now, call_of(frame), &of) || !of.known ||
+	    !images_extent(code->images, call_of(frame), UINT64_MAX - 1, &start, &end))
+		return;
+	given = given_of(code, slot, &of);
+	for (size_t n = 0;
+	     given && *given < of.known->list.len && n < SHARED_AT_ONCE && has_room(l);
+	     n++) {
+		const struct known_rule *rule = &of.known->list.data[(*given)++];
+		const struct walk_frame at = {.pc = rule->address + of.bias,
+					      .rule = rule->rule,
+					      .is_interrupted = rule->is_interrupted};
+
+		/* The probes look for moves in this part of the code, and in no other. */
+		if (call_of(&at) >= start && call_of(&at) < end &&
+		    images_find_then(&now, call_of(&at), &is) && is.cfi == of.cfi &&
+		    is.bias == of.bias)
+			rule_table_put(&l->rules, slot, at.pc, at.is_interrupted,
+				       at.rule);
+	}
 }
 
 /* By what was learned meanwhile, if no code of the process has changed since. */
@@ -263,6 +327,8 @@ static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
 	}
 	if (is_sure)
 		learn(l, m->process, &then, &walk);
+	for (size_t i = 0; i < walk.count && is_sure && code; i++)
+		share(l, m->process, code, &walk.frames[i]);
 	*count = 0;
 	for (size_t i = is_inside; i < walk.count; i++)
 		l->pcs[before + (*count)++] =

@@ -57,6 +57,7 @@ static void drop_noted(struct learner_code *code, struct process_code *p)
 static void destroy(struct learner_code *code, struct process_code *p)
 {
 	drop_noted(code, p);
+	vec_deinit(&p->shared);
 	images_destroy(p->images);
 	free(p);
 	code->count--;

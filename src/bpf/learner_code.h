@@ -22,6 +22,13 @@
 
 struct code_event;
 
+/* Of a file that is mapped, how many of its known rules a process has been given. */
+struct shared_rules {
+	const struct known_rules *known;
+	uint64_t bias;
+	size_t count;
+};
+
 /* The code of one process. */
 struct process_code {
 	struct process_code *next; /* in its bucket */
@@ -36,9 +43,12 @@ struct process_code {
 	uint64_t next_look_ns; /* no pc is looked for in them before, */
 	uint64_t next_read_ns; /* nor are they read: they could not be */
 	struct budget reading; /* what reading them took */
-	uint64_t ended_ns;     /* the last exec */
-	uint64_t exited_ns;    /* 0: it has not, as far as was told */
-	bool is_noted; /* nobody has asked for it: `noted` is not in `images` yet */
+	/* The rules of files that it has been given, in the slot `shared_slot`. */
+	VEC(struct shared_rules) shared;
+	uint32_t shared_slot;
+	uint64_t ended_ns;  /* the last exec */
+	uint64_t exited_ns; /* 0: it has not, as far as was told */
+	bool is_noted;      /* nobody has asked for it: `noted` is not in `images` yet */
 	VEC(struct code_event) noted;
 };
 

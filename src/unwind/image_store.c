@@ -29,7 +29,8 @@
 struct image {
 	struct file_names names; /* theirs while it is open; of the vDSO the inode is 0 */
 	struct cfi *cfi;
-	void *memory;       /* of the vDSO */
+	void *memory; /* of the vDSO */
+	struct known_rules known;
 	uint64_t uses;      /* holders */
 	uint64_t last_used; /* a number that grows, for closing the oldest */
 };
@@ -44,6 +45,7 @@ static void image_close(struct image *image)
 	if (!image)
 		return;
 	cfi_close(image->cfi);
+	known_rules_deinit(&image->known);
 	free(image->memory);
 	free(image);
 }
@@ -250,6 +252,11 @@ bool image_is_same(const struct image *a, const struct image *b)
 const struct cfi *image_cfi(const struct image *image)
 {
 	return image ? image->cfi : NULL;
+}
+
+struct known_rules *image_known_rules(struct image *image)
+{
+	return image ? &image->known : NULL;
 }
 
 size_t image_store_count(const struct image_store *store)

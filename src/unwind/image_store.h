@@ -12,6 +12,7 @@
 
 #include "target/proc.h"
 #include "unwind/cfi.h"
+#include "unwind/known_rules.h"
 #include "util/error.h"
 
 struct image;
@@ -40,6 +41,9 @@ bool image_is_same(const struct image *a, const struct image *b);
 
 /* Borrowed. */
 const struct cfi *image_cfi(const struct image *image);
+
+/* The rules that are known of it: whoever walks adds them. Borrowed; NULL of NULL. */
+struct known_rules *image_known_rules(struct image *image);
 
 /* How many images are open, those that no process uses included. */
 size_t image_store_count(const struct image_store *store);

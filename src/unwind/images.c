@@ -335,9 +335,11 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 	if (!vec_reserve(&images->ranges, images->ranges.len + 2))
 		return error_no_memory();
 	range.image = image_store_get(images->store, pid, m);
-	if (range.image &&
-	    cfi_bias(image_cfi(range.image), m->start, m->file_offset, &range.code.bias))
+	if (range.image && cfi_bias(image_cfi(range.image), m->start, m->file_offset,
+				    &range.code.bias)) {
 		range.code.cfi = image_cfi(range.image);
+		range.code.known = image_known_rules(range.image);
+	}
 	if (!m->inode && !range.image)
 		adopt(images, pid, &range);
 	if (is_known(images, &range)) {

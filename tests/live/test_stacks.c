@@ -14,7 +14,8 @@
 #include "check.h"
 #include "live/trace.h"
 
-#define TIMES 100
+#define TIMES      100
+#define MANY_SITES 64 /* of targets/many_sites.c */
 
 /* Functions of the targets: a static one has libc's in the same file. */
 static bool is_own(const char *symbol)
@@ -572,6 +573,46 @@ static void stock_programs(void)
 #endif
 }
 
+/* Walks that were handed over, as their call site had no rule yet. */
+static long handed_over(const char *script)
+{
+	const char *const argv[] = {
+		memtrace_path, "--follow-forks", "-v", "-q", "--", "sh",
+		"-c",          script,           NULL};
+	struct live_process *memtrace = live_start(argv);
+	const char *at;
+	long count = -1;
+
+	CHECK_INT(live_wait(memtrace, 60), 0);
+	at = strstr(live_stderr(memtrace), " stacks were unwound from copies");
+	REQUIRE(at);
+	while (at > live_stderr(memtrace) && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	count = strtol(at, NULL, 10);
+	live_destroy(memtrace);
+	return count;
+}
+
+/* A process is given the rules that another one has learned of the same program. */
+static void another_process_of_the_same_program(void)
+{
+	static const char program[] = MANY_SITES_BINARY;
+	char *often = NULL;
+	long once, more;
+
+	REQUIRE(asprintf(&often, "%s; %s; %s; %s", program, program, program, program) >
+		0);
+	/* One more command: of a single one the shell makes no process. */
+	once = handed_over(MANY_SITES_BINARY "; true");
+	more = handed_over(often) - once;
+	printf("walks handed over: %ld, and %ld more for three more processes\n", once,
+	       more);
+	CHECK(once >= MANY_SITES);
+	/* Not as many as each would have alone; the shell has some, too. */
+	CHECK(more < 3 * MANY_SITES / 2);
+	free(often);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -583,5 +624,6 @@ int main(void)
 	RUN(gone_before_anybody_looked);
 	RUN(stalled);
 	RUN(stock_programs);
+	RUN(another_process_of_the_same_program);
 	return check_done();
 }

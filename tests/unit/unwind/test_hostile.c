@@ -98,7 +98,7 @@ static void find_parts(void)
 static bool find_code(void *argument, uint64_t pc, struct walk_code *ret)
 {
 	(void)pc;
-	*ret = (struct walk_code){argument, 0};
+	*ret = (struct walk_code){.cfi = argument};
 	return true;
 }
 

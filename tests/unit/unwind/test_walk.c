@@ -86,7 +86,7 @@ static void make_image(void)
 static bool find(void *argument, uint64_t pc, struct walk_code *ret)
 {
 	(void)argument;
-	*ret = (struct walk_code){cfi, BIAS};
+	*ret = (struct walk_code){.cfi = cfi, .bias = BIAS};
 	return pc >= BIAS && pc - BIAS < sizeof(image);
 }
 
