@@ -142,8 +142,9 @@ _Static_assert(sizeof(struct abi_site_at) == 24, "no holes");
 #define ABI_CHECK_CLAIMS       4096 /* results that sites have seen, and no `ret` yet */
 #define ABI_CHECK_RETIRED      1024 /* sites that are wrong */
 
-/* A check ends when so many calls have agreed, differed, or come without a site. One that
- * was under way when the check began comes without, so some may. */
+/* A check ends when so many calls have agreed, differed, or come without a site. Calls
+ * that were under way when the check began come without one; so they have to be more than
+ * those that agreed. */
 #define ABI_CHECK_AGREED   64
 #define ABI_CHECK_DIFFERED 2
 #define ABI_CHECK_MISSED   8
@@ -159,18 +160,31 @@ enum abi_check_state {
 struct abi_check {
 	uint64_t state;
 	uint64_t agreed, differed, missed; /* calls */
+	uint64_t began;                    /* abi_control.checks_begun then */
 };
-_Static_assert(sizeof(struct abi_check) == 32, "no holes");
+_Static_assert(sizeof(struct abi_check) == 40, "no holes");
 
 /* A call: its thread, as of abi_pending.owner, and where its return address is. */
 struct abi_check_call {
 	uint64_t caller, sp;
 };
 
+/* What a site has said of its result, when so many checks had begun. */
+struct abi_check_claim {
+	uint64_t result, begun;
+};
+
 /* A site, by what it means and where in its page it lies. */
 struct abi_check_site {
 	uint64_t meaning, at;
 };
+
+/* A site of a function that several lead to may mean the same with ABI_RESULT_SHARED and
+ * without. */
+#define ABI_CHECK_MEANING(site)                                                          \
+	(ABI_SITE_EFFECT(site) == ABI_EFFECT_RESULT                                      \
+		 ? (site) & ~(uint64_t)ABI_RESULT_SHARED                                 \
+		 : (site))
 
 /*
  * What the arguments of a static probe are (target/usdt_args.h): a record for each number
@@ -213,6 +227,7 @@ struct abi_control {
 	uint64_t only_slot;       /* of the process, where just one is traced */
 	uint64_t keeps_tids;      /* a thread's end is heard of (abi_last_free) */
 	uint64_t checks_running;  /* sites note what they see for checks */
+	uint64_t checks_begun;    /* how many */
 	uint64_t sites_retired;   /* some are */
 };
 

@@ -22,15 +22,16 @@ ALWAYS_INLINE void check_result(const struct tracee *t, const struct abi_site_at
 				u64 result)
 {
 	struct abi_check_call call = {t->caller, sp};
+	struct abi_check_claim claim = {result, t->ctl->checks_begun};
 
 	check_call(s);
 	if (t->ctl->checks_running)
-		check_claims.update(&call, &result);
+		check_claims.update(&call, &claim);
 }
 
 ALWAYS_INLINE int check_is_retired(struct pt_regs *ctx, u64 meaning)
 {
-	struct abi_check_site site = {meaning, REG_PC(ctx) & (MEMTRACE_PAGE_SIZE - 1)};
+	struct abi_check_site site = {ABI_CHECK_MEANING(meaning), REG_PC(ctx) & (MEMTRACE_PAGE_SIZE - 1)};
 
 	return !!check_retired.lookup(&site);
 }
@@ -42,27 +43,30 @@ ALWAYS_INLINE void check_count(u32 number, u64 *calls, u64 last)
 		check_news.ringbuf_output(&number, sizeof(number), 0);
 }
 
-/* At a `ret`: 1 when it has to end the call, as the function's sites are wrong. */
-ALWAYS_INLINE int check_ret(const struct tracee *t, struct pt_regs *ctx, u64 meaning)
+/* Where a call ends with this result: 1 when the call is to be counted here, as the
+ * function's sites are wrong. */
+ALWAYS_INLINE int check_exit(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
+			     u64 result)
 {
 	u32 number = ABI_CHECK_NUMBER(meaning);
 	struct abi_check *check = checks.lookup(&number);
 
 	if (!check || check->state == ABI_CHECK_FAILED)
 		return !!check;
-	if (check->state != ABI_CHECK_RUNNING)
+	if (check->state != ABI_CHECK_RUNNING || check->agreed >= ABI_CHECK_AGREED)
 		return 0;
 
 	struct abi_check_call call = {t->caller, REG_SP(ctx)};
-	u64 *claim = check_claims.lookup(&call);
+	struct abi_check_claim *claim = check_claims.lookup(&call);
 
-	if (!claim) {
+	/* An old one is of a call that never came to its end. */
+	if (!claim || claim->begun < check->began) {
 		if (meaning & ABI_CHECK_OWN)
 			check_count(number, &check->missed, ABI_CHECK_MISSED);
 		return 0;
 	}
 
-	u64 difference = *claim ^ REG_RESULT(ctx);
+	u64 difference = claim->result ^ result;
 
 	check_claims.delete(&call);
 	if (meaning & ABI_CHECK_SHORT)
@@ -77,5 +81,5 @@ ALWAYS_INLINE int check_ret(const struct tracee *t, struct pt_regs *ctx, u64 mea
 #define check_call(s)                       ((void)0)
 #define check_result(t, s, sp, result)      ((void)0)
 #define check_is_retired(ctx, meaning)      0
-#define check_ret(t, ctx, meaning)          1
+#define check_exit(t, ctx, meaning, result) 1
 #endif

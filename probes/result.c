@@ -132,8 +132,6 @@ int on_result(struct pt_regs *ctx)
 
 	if (!ABI_RESULT_KIND(value))
 		return 0;
-	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_CHECK && !check_ret(&t, ctx, meaning))
-		return 0;
 	if (t.ctl->sites_retired && check_is_retired(ctx, meaning))
 		return 0;
 
@@ -142,8 +140,12 @@ int on_result(struct pt_regs *ctx)
 	struct abi_pending *p = pending_find(&t);
 	u32 allocator = ABI_WHOLE_ALLOCATOR(meaning), wants_stack = 1;
 
-	if (s && s->check)
+	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_CHECK) {
+		if (!check_exit(&t, ctx, meaning, result))
+			return 0;
+	} else if (s && s->check) {
 		check_result(&t, s, sp, is_block ? 0 : result);
+	}
 
 	if (p && result_is_of(&t, p, meaning, sp)) {
 		/* Without the record it would be taken for a call of its own. */

@@ -8,7 +8,7 @@
 enum check_outcome {
 	CHECK_RIGHT,
 	CHECK_REPLACED, /* wrong: results are seen at the function's `ret`s now */
-	CHECK_LOST,     /* wrong, and no probe could be put there */
+	CHECK_LOST,     /* wrong, and in some process no probe could be put there */
 	/* Wrong, but probes there would be in all processes that map the file: one that
 	 * patches its own memory must not slow down the others. */
 	CHECK_KEPT,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,22 +22,35 @@
 #define RECORDS_BYTES (ABI_MAX_CHECKS * sizeof(struct abi_check))
 #define NS_PER_MS     UINT64_C(1000000)
 
+/* Checks of a function that end without a call, until it is not checked any more. */
+#define TRIES_MAX 4
+
 /* How often checks that are under way are looked at. */
 #define LOOK_MS 100
 
 /* One that the function is probed for. */
 struct check_process {
-	int pid, file; /* as of check_request */
+	int pid, file;  /* as of check_request */
+	bool has_exits; /* but for the first `shared` ones */
 };
 
 struct check {
 	struct check_request request; /* without a module */
 	char *module;
 	uint32_t number;
-	size_t shared; /* so many of the exits come first that are not attached yet */
+	size_t shared;  /* the first exits: they are at places of other sites */
+	unsigned tries; /* that ended without a call */
 	VEC(struct check_process) processes; /* the first is checked */
 	VEC(struct attached) links;
 	uint64_t started_ns;
+};
+
+/* Closes links: each waits for the kernel's grace periods, and the other checks are not
+ * to wait for that. */
+struct closer {
+	pthread_t thread;
+	struct attachment links;
+	bool is_done;
 };
 
 struct checks {
@@ -51,8 +65,9 @@ struct checks {
 	VEC(struct check *) list; /* by number */
 	VEC(struct check_verdict) verdicts;
 	/* The thread's own. */
-	VEC(struct check *) under_way;
+	VEC(struct check *) wanted, under_way;
 	struct attachment ended; /* links to be closed */
+	VEC(struct closer *) closers;
 };
 
 DEFINE_CLEANUP(struct checks *, checks_destroy);
@@ -171,14 +186,6 @@ static void announce(const struct checks *c, const struct check_probe *probe)
 				 __ATOMIC_SEQ_CST);
 }
 
-static void withdraw(const struct checks *c, const struct check_probe *probe)
-{
-	uint64_t mine = probe->meaning;
-
-	__atomic_compare_exchange_n(&place_of(c, probe)->meaning, &mine, 0, false,
-				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
 /* Announce the exits, but for those at places of other sites, which come first then: a
  * site that shares its place is slower for good, and a check can do without an exit. */
 static void announce_exits(const struct checks *c, struct check *check)
@@ -198,43 +205,82 @@ static void announce_exits(const struct checks *c, struct check *check)
 
 /* --- a check's life ----------------------------------------------------------------- */
 
-static void begin(struct checks *c, struct check *check)
+static bool is_gone(int pid)
+{
+	return pid && kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Watch the exits, but for those that are shared. One of the processes will do. */
+static bool watch_exits(struct check *check)
 {
 	const struct check_request *r = &check->request;
+	bool any = false;
 
+	vec_foreach (process, &check->processes) {
+		process->has_exits = attach(check, process, r->result_program,
+					    r->exits.data + check->shared,
+					    r->exits.len - check->shared);
+		any |= process->has_exits;
+	}
+	return any;
+}
+
+static void begin(struct checks *c, struct check *check)
+{
 	if (!vec_push(&c->under_way, check))
 		return;
+	pthread_mutex_lock(&c->lock);
 	announce_exits(c, check);
+	c->records[check->number].began =
+		__atomic_add_fetch(&c->maps.control->checks_begun, 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&c->maps.control->checks_running, 1, __ATOMIC_SEQ_CST);
 	set_state(c, check, ABI_CHECK_RUNNING);
 	check->started_ns = clock_now_ns();
-	/* One that is not attached ends without a call. */
-	if (!attach(check, &check->processes.data[0], r->result_program,
-		    r->exits.data + check->shared, r->exits.len - check->shared))
+	/* It ends at once then. */
+	if (!watch_exits(check))
 		check->started_ns = 0;
+	pthread_mutex_unlock(&c->lock);
 }
 
-/* See the calls of one process at the first `count` exits, too. */
-static bool replace_for(struct check *check, const struct check_process *process,
-			size_t count)
+/* See the calls of one process at all exits. Nothing is to be seen of one that is gone.
+ */
+static bool replace_for(struct check *check, struct check_process *process)
 {
 	const struct check_request *r = &check->request;
+	size_t count = process->has_exits ? check->shared : r->exits.len;
+	bool ok = attach(check, process, r->result_program, r->exits.data, count) &&
+		  (!r->entry.offset ||
+		   attach(check, process, r->call_program, &r->entry, 1));
 
-	return attach(check, process, r->result_program, r->exits.data, count) &&
-	       (!r->entry.offset ||
-		attach(check, process, r->call_program, &r->entry, 1));
+	process->has_exits = true;
+	return ok || is_gone(process->pid);
 }
 
-static void retire_sites(const struct checks *c, const struct check *check)
+static bool is_exit(const struct check *check, uint64_t offset)
+{
+	vec_foreach (exit, &check->request.site_exits)
+		if (*exit == offset)
+			return true;
+	return false;
+}
+
+static bool retire_sites(const struct checks *c, const struct check *check)
 {
 	const uint64_t one = 1;
+	bool ok = true;
 
 	vec_foreach (site, &check->request.sites) {
-		struct abi_check_site key = {site->meaning, site->offset % c->page_bytes};
+		struct abi_check_site key = {ABI_CHECK_MEANING(site->meaning),
+					     site->offset % c->page_bytes};
+		int err = 0;
 
-		(void)sys_bpf_insert(c->maps.retired, &key, &one);
+		/* A `ret` that is a site sees what is returned. */
+		if (!is_exit(check, site->offset))
+			err = sys_bpf_insert(c->maps.retired, &key, &one);
+		ok &= !err || err == -EEXIST;
 	}
 	__atomic_store_n(&c->maps.control->sites_retired, 1, __ATOMIC_SEQ_CST);
+	return ok;
 }
 
 /* From now on the `ret`s see the results; false when they cannot in some process. */
@@ -247,23 +293,20 @@ static bool replace_sites(struct checks *c, struct check *check)
 		announce(c, exit);
 	if (r->entry.offset)
 		announce(c, &r->entry);
-	for (size_t i = 0; i < check->processes.len; i++)
-		ok &= replace_for(check, &check->processes.data[i],
-				  i ? r->exits.len : check->shared);
+	vec_foreach (process, &check->processes)
+		ok &= replace_for(check, process);
 	set_state(c, check, ABI_CHECK_FAILED);
-	retire_sites(c, check);
-	return ok;
+	return retire_sites(c, check) && ok;
 }
 
 static void give_up_probes(struct checks *c, struct check *check)
 {
-	set_state(c, check, ABI_CHECK_OVER);
+	vec_foreach (process, &check->processes)
+		process->has_exits = false;
 	vec_foreach (link, &check->links)
 		if (!vec_push(&c->ended.list, *link))
 			close(link->fd);
 	check->links.len = 0;
-	vec_foreach (exit, &check->request.exits)
-		withdraw(c, exit);
 }
 
 static struct check_verdict judge(const struct checks *c, const struct check *check)
@@ -277,23 +320,34 @@ static struct check_verdict judge(const struct checks *c, const struct check *ch
 		.missed = __atomic_load_n(&record->missed, __ATOMIC_SEQ_CST),
 	};
 
-	if (ret.differed >= ABI_CHECK_DIFFERED || ret.missed >= ABI_CHECK_MISSED)
-		ret.outcome = check->request.pid ? CHECK_REPLACED : CHECK_KEPT;
+	if (ret.differed >= ABI_CHECK_DIFFERED ||
+	    (ret.missed >= ABI_CHECK_MISSED && ret.missed > ret.agreed))
+		ret.outcome = check->request.pid && !check->request.has_more_exits
+				      ? CHECK_REPLACED
+				      : CHECK_KEPT;
 	return ret;
 }
 
 static void end(struct checks *c, struct check *check)
 {
 	struct check_verdict verdict = judge(c, check);
+	bool has_calls = verdict.agreed || verdict.differed || verdict.missed;
 
 	pthread_mutex_lock(&c->lock);
-	if (verdict.outcome != CHECK_REPLACED)
+	if (verdict.outcome == CHECK_REPLACED) {
+		if (!replace_sites(c, check))
+			verdict.outcome = CHECK_LOST;
+	} else {
 		give_up_probes(c, check);
-	else if (!replace_sites(c, check))
-		verdict.outcome = CHECK_LOST;
+		/* The next call begins it once more. */
+		set_state(c, check,
+			  has_calls || ++check->tries == TRIES_MAX ? ABI_CHECK_OVER
+								   : ABI_CHECK_IDLE);
+	}
 	settle_owners(c, check);
 	/* Without memory nobody is told. */
-	(void)vec_push(&c->verdicts, verdict);
+	if (state_of(c, check) != ABI_CHECK_IDLE)
+		(void)vec_push(&c->verdicts, verdict);
 	pthread_mutex_unlock(&c->lock);
 	__atomic_sub_fetch(&c->maps.control->checks_running, 1, __ATOMIC_SEQ_CST);
 }
@@ -313,8 +367,9 @@ static int on_news(void *arg, void *data, size_t size)
 	if (number < c->list.len)
 		check = c->list.data[number];
 	pthread_mutex_unlock(&c->lock);
+	/* Without memory it is not checked. */
 	if (check && state_of(c, check) == ABI_CHECK_WANTED)
-		begin(c, check);
+		(void)vec_push(&c->wanted, check);
 	return 0;
 }
 
@@ -324,6 +379,49 @@ static bool is_at_end(const struct checks *c, const struct check *check, uint64_
 
 	return so_far.outcome != CHECK_RIGHT || so_far.agreed >= ABI_CHECK_AGREED ||
 	       now_ns - check->started_ns >= CHECK_LASTS_MS * NS_PER_MS;
+}
+
+static void *close_links(void *arg)
+{
+	struct closer *closer = arg;
+
+	closer->links.ops->detach(&closer->links);
+	__atomic_store_n(&closer->is_done, true, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void close_ended(struct checks *c)
+{
+	struct closer *closer = c->ended.list.len ? calloc(1, sizeof(*closer)) : NULL;
+
+	if (closer && vec_push(&c->closers, closer)) {
+		closer->links = c->ended;
+		if (pthread_create(&closer->thread, NULL, close_links, closer) == 0) {
+			c->ended = (struct attachment){.ops = closer->links.ops};
+			return;
+		}
+		c->closers.len--;
+	}
+	free(closer);
+	c->ended.ops->detach(&c->ended);
+}
+
+/* Wait for those that are done, or for all. */
+static void join_closers(struct checks *c, bool all)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->closers.len; i++) {
+		struct closer *closer = c->closers.data[i];
+
+		if (!all && !__atomic_load_n(&closer->is_done, __ATOMIC_SEQ_CST)) {
+			c->closers.data[kept++] = closer;
+			continue;
+		}
+		pthread_join(closer->thread, NULL);
+		free(closer);
+	}
+	c->closers.len = kept;
 }
 
 static void end_some(struct checks *c)
@@ -340,8 +438,7 @@ static void end_some(struct checks *c)
 			c->under_way.data[kept++] = check;
 	}
 	c->under_way.len = kept;
-	if (c->ended.list.len)
-		c->ended.ops->detach(&c->ended);
+	close_ended(c);
 }
 
 static void *run(void *arg)
@@ -355,6 +452,13 @@ static void *run(void *arg)
 			   c->under_way.len ? LOOK_MS : -1);
 		ring_buffer__consume(c->ring);
 		end_some(c);
+		/* It takes milliseconds, and others may have come to their end. */
+		for (size_t i = 0; i < c->wanted.len; i++) {
+			begin(c, c->wanted.data[i]);
+			end_some(c);
+		}
+		c->wanted.len = 0;
+		join_closers(c, false);
 	}
 	return NULL;
 }
@@ -411,6 +515,7 @@ void check_request_deinit(struct check_request *request)
 {
 	vec_deinit(&request->sites);
 	vec_deinit(&request->exits);
+	vec_deinit(&request->site_exits);
 }
 
 static void check_destroy(struct check *check)
@@ -430,12 +535,12 @@ static void check_destroy(struct check *check)
 static struct error *add_process(const struct checks *c, struct check *check,
 				 const struct check_request *request)
 {
-	const struct check_process process = {request->pid, request->file};
+	const struct check_process process = {request->pid, request->file, false};
 
 	if (!vec_push(&check->processes, process))
 		return error_no_memory();
 	if (state_of(c, check) == ABI_CHECK_FAILED &&
-	    !replace_for(check, &process, check->request.exits.len))
+	    !replace_for(check, &check->processes.data[check->processes.len - 1]))
 		return error_create(ERROR_UNSUPPORTED, "cannot probe the ends of %s",
 				    request->function);
 	return NULL;
@@ -455,8 +560,9 @@ static struct error *add_check(struct checks *c, struct check_request *request)
 	vec_foreach (exit, &check->request.exits)
 		exit->meaning |= (uint64_t)check->number << ABI_CHECK_NUMBER_SHIFT;
 	if (!check->module ||
-	    !vec_push(&check->processes, ((struct check_process){check->request.pid,
-								 check->request.file})) ||
+	    !vec_push(&check->processes,
+		      ((struct check_process){check->request.pid, check->request.file,
+					      false})) ||
 	    !vec_push(&c->list, check)) {
 		check_destroy(check);
 		return error_no_memory();
@@ -506,6 +612,7 @@ void checks_stop(struct checks *c, struct attachment *attachment)
 	if (c->is_running && write(c->stop_fd, &one, sizeof(one)) == sizeof(one))
 		pthread_join(c->thread, NULL);
 	c->is_running = false;
+	join_closers(c, true);
 	vec_foreach (check, &c->list) {
 		vec_foreach (link, &(*check)->links)
 			if (!vec_push(&attachment->list, *link))
@@ -527,6 +634,8 @@ void checks_destroy(struct checks *c)
 		check_destroy(*check);
 	vec_deinit(&c->list);
 	vec_deinit(&c->verdicts);
+	vec_deinit(&c->wanted);
+	vec_deinit(&c->closers);
 	vec_deinit(&c->under_way);
 	ring_buffer__free(c->ring);
 	mapped_close(c->records, RECORDS_BYTES);

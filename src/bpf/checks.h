@@ -51,8 +51,10 @@ struct check_request {
 	/* Descriptors, borrowed until checks_stop(). */
 	int result_program, call_program;
 	VEC(struct check_probe) sites; /* where calls begin, and where results are seen */
-	/* Every `ret`; the number of the check is added to the meaning. */
+	/* Where calls end; the number of the check is added to the meaning. */
 	VEC(struct check_probe) exits;
+	VEC(uint64_t) site_exits; /* offsets of sites that are such ends themselves */
+	bool has_more_exits;      /* there are others, where no probe can be */
 	/* Where all calls begin, once the sites are wrong. Offset 0: one of `sites` sees
 	 * that already. */
 	struct check_probe entry;

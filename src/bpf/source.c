@@ -267,7 +267,8 @@ uint64_t source_exit_site(const struct plan_site *site, const struct return_exit
 	bool is_int = effect == EFFECT_ALLOC_OUT || effect == EFFECT_UNMAP;
 
 	return result_bits(ABI_EFFECT_CHECK, 0, 0) |
-	       ABI_RESULT(ABI_RESULT_REGISTER, register_word(INSN_RAX))
+	       ABI_RESULT(ABI_RESULT_REGISTER,
+			  register_word(exit->is_jump ? INSN_RDI : INSN_RAX))
 		       << ABI_RESULT_VALUE0_SHIFT |
 	       ABI_RESULT_SHARED | (exit->lacks_cfi ? ABI_RESULT_NO_CFI : 0) |
 	       (is_int ? ABI_CHECK_SHORT : 0) | (exit->is_own ? ABI_CHECK_OWN : 0);

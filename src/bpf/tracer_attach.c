@@ -206,8 +206,13 @@ static void announce(struct tracer *t, uint64_t offset, uint64_t meaning)
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t *at = &t->sites_at[offset % page_bytes].meaning;
 
-	__atomic_store_n(at, !*at || *at == meaning ? meaning : ABI_SITE_SEVERAL,
-			 __ATOMIC_SEQ_CST);
+	uint64_t before = 0;
+
+	/* The thread of checks writes there as well. */
+	if (!__atomic_compare_exchange_n(at, &before, meaning, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST) &&
+	    before != meaning)
+		__atomic_store_n(at, ABI_SITE_SEVERAL, __ATOMIC_SEQ_CST);
 }
 
 /* A probe inside a function. */
@@ -552,11 +557,6 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 		err = attach_somehow(t, plan, pid, &a);
 	if (err)
 		return err;
-	vec_foreach (check, &a.checks) {
-		err = tracer_add_check(t, check);
-		if (err)
-			return err;
-	}
 	*refused = a.refused;
 	t->untraced += plan_untraced(plan, NULL, NULL);
 	vec_foreach (site, &a.sites) {
@@ -564,7 +564,9 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 		if (!vec_push(&t->sites, *site))
 			return error_no_memory();
 	}
-	return NULL;
+	for (size_t i = 0; i < a.checks.len && !err; i++)
+		err = tracer_add_check(t, &a.checks.data[i]);
+	return err;
 }
 
 /* --- tracepoints ------------------------------------------------------------------ */

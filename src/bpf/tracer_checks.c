@@ -84,6 +84,7 @@ bool tracer_describe_check(const struct tracer *t, const struct plan_object *obj
 		.function = site->function->name,
 		.module = object->allocator.module_path,
 		.pid = id->pid,
+		.has_more_exits = site->returns.has_more_exits,
 		.result_program = t->programs[PROGRAM_RESULT],
 		.call_program = t->programs[PROGRAM_CALL],
 	};
@@ -93,7 +94,8 @@ bool tracer_describe_check(const struct tracer *t, const struct plan_object *obj
 		const struct check_probe probe = {file_offset(site, exit->address),
 						  source_exit_site(site, exit)};
 
-		ok = ok && vec_push(&ret->exits, probe);
+		ok = ok && (exit->is_site ? vec_push(&ret->site_exits, probe.offset)
+					  : vec_push(&ret->exits, probe));
 	}
 	/* The last number is no other site's: a call that comes by both is nested in
 	 * itself. */

@@ -65,14 +65,14 @@ static const char *consequence_of(enum check_outcome outcome)
 {
 	switch (outcome) {
 	case CHECK_REPLACED:
-		return "From now on its probes are where it returns; blocks that were "
+		return "From now on memtrace probes where it returns. Blocks that were "
 		       "counted before may be wrong";
 	case CHECK_LOST:
-		return "No better probes are possible, so its calls are not counted any "
-		       "more";
+		return "Where it returns no probe is possible, so its calls are not "
+		       "counted any more";
 	case CHECK_KEPT:
-		return "Its numbers may be wrong; with --pid memtrace can move its "
-		       "probes";
+		return "Its numbers may be wrong. Better probes need --pid, or are not "
+		       "possible";
 	case CHECK_RIGHT:
 		break;
 	}
@@ -83,10 +83,12 @@ static void warn_of_wrong_sites(const struct check_verdict *v, const char *modul
 				FILE *out)
 {
 	fprintf(out,
-		"memtrace: warning: %s in %s does not do what its file says: of %" PRIu64
-		" calls %" PRIu64 " returned another block than its probes saw, and "
-		"%" PRIu64 " came by no probe. %s.\n",
-		v->function, module, v->agreed + v->differed + v->missed, v->differed,
+		"memtrace: warning: memtrace misread %s in %s, or the program has "
+		"changed "
+		"its code: %" PRIu64 " of %" PRIu64 " checked calls returned another "
+		"result than expected, and %" PRIu64 " were not noticed before they "
+		"returned. %s.\n",
+		v->function, module, v->differed, v->agreed + v->differed + v->missed,
 		v->missed, consequence_of(v->outcome));
 }
 
@@ -98,7 +100,9 @@ void return_probes_say_verdict(const struct check_verdict *verdict, bool verbose
 	if (verdict->outcome != CHECK_RIGHT)
 		warn_of_wrong_sites(verdict, module ? module : "?", out);
 	else if (verbose && !verdict->agreed)
-		fprintf(out, "memtrace: %s in %s: no call returned: not checked\n",
+		fprintf(out,
+			"memtrace: %s in %s: its probes are not checked, as none of its "
+			"calls could be compared\n",
 			verdict->function, module ? module : "?");
 	else if (verbose)
 		fprintf(out,

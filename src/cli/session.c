@@ -527,6 +527,7 @@ static struct error *report_until_end(struct session *s)
 			continue;
 		if (cause == REPORT_INTERVAL && ++s->intervals == o->count)
 			cause = REPORT_COUNT;
+		say_verdicts(s);
 		err = make_report(s, cause);
 		if (err || report_cause_is_final(cause))
 			return err;

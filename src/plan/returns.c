@@ -257,7 +257,7 @@ static void unit_destroy(struct return_unit *unit)
 {
 	vec_deinit(&unit->sites);
 	vec_deinit(&unit->entries);
-	vec_deinit(&unit->rets);
+	vec_deinit(&unit->exits);
 	vec_deinit(&unit->next);
 	free(unit);
 }
@@ -389,6 +389,17 @@ static bool find_calls(struct choice *c)
 	return c->is_called;
 }
 
+static bool add_exit(struct return_unit *unit, const struct cfg_insn *at)
+{
+	/* One of a conditional jump: there is no place for a probe. */
+	unit->has_more_exits |= at->is_pseudo || at->insn.no_probe;
+	return at->is_pseudo || at->insn.no_probe ||
+	       vec_push(&unit->exits, ((struct return_exit){
+					      .address = at->address,
+					      .is_jump = at->exit == CFG_LEAVES,
+				      }));
+}
+
 static const char *try_unit(struct returns *r, struct return_unit *unit)
 {
 	_cleanup_(cfg_deinit) struct cfg cfg = {0};
@@ -401,8 +412,7 @@ static const char *try_unit(struct returns *r, struct return_unit *unit)
 	vec_foreach (at, &cfg.insns) {
 		if (!why && at->exit == CFG_LEAVES)
 			why = add_next(r, unit, at);
-		if (!why && at->exit == CFG_RETURNS &&
-		    !vec_push(&unit->rets, at->address))
+		if (!why && is_end(at) && !add_exit(unit, at))
 			why = NO_MEMORY;
 	}
 	if (!why)
@@ -472,25 +482,23 @@ static const char *merge(struct return_sites *sites)
 	return NULL;
 }
 
-/* Add the `ret`s of the unit that are no sites, each once: functions may have code in
- * common. */
+/* Add the ends of the unit, each once: functions may have code in common. */
 static const char *add_exits(const struct return_unit *unit, bool is_first,
 			     struct return_sites *ret)
 {
 	const struct returns_request *of = &unit->request;
 
-	vec_foreach (address, &unit->rets) {
-		bool is_own = is_first && *address - of->address < of->size;
+	ret->has_more_exits |= unit->has_more_exits;
+	vec_foreach (at, &unit->exits) {
+		struct return_exit exit = *at;
 		bool is_known = false;
 
+		exit.is_own = is_first && exit.address - of->address < of->size;
 		vec_foreach (site, &unit->sites)
-			is_known |= site->address == *address;
-		vec_foreach (exit, &ret->exits)
-			is_known |= exit->address == *address;
-		if (!is_known && !vec_push(&ret->exits, ((struct return_exit){
-								.address = *address,
-								.is_own = is_own,
-							})))
+			exit.is_site |= site->address == exit.address;
+		vec_foreach (other, &ret->exits)
+			is_known |= other->address == exit.address;
+		if (!is_known && !vec_push(&ret->exits, exit))
 			return NO_MEMORY;
 	}
 	return NULL;

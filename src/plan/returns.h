@@ -72,9 +72,12 @@ struct entry_site {
 	const char *reason; /* static */
 };
 
-/* A `ret` that calls of the function come to. */
+/* Where calls of the function end: at a `ret`, or at a jump to a function that returns
+ * its first argument. */
 struct return_exit {
 	uint64_t address; /* in the file's address space */
+	bool is_jump;     /* the result is in rdi, and not in rax */
+	bool is_site;     /* it is one of the sites, too */
 	/* Between the first and last byte of the function that was asked for: no other
 	 * function's calls come here. */
 	bool is_own;
@@ -89,12 +92,12 @@ struct return_sites {
 	/* Without any, and where no site is_whole, all calls are to be seen at the
 	 * function's entry. */
 	VEC(struct entry_site) entries;
-	/* All of them, but for those that are sites themselves, and those of functions
-	 * that is_covered. */
+	/* All of them, but for those of functions that is_covered. */
 	VEC(struct return_exit) exits;
 	bool is_fused; /* some sites are whole calls, and `entries` see the others */
 	/* Each way to a result has a site, of these or of functions that is_covered. */
 	bool is_complete;
+	bool has_more_exits; /* some are no instructions of their own */
 };
 
 /* What was found of functions, so that those that several lead to are read once. */

@@ -32,7 +32,8 @@ struct return_unit {
 	const char *why; /* NULL: its sites are known */
 	VEC(struct return_site) sites;
 	VEC(struct entry_site) entries;
-	VEC(uint64_t) rets; /* addresses */
+	VEC(struct return_exit) exits;
+	bool has_more_exits;
 	VEC(uint32_t) next; /* units that it leaves into */
 	bool is_fused;
 	bool is_left; /* to a function that has sites of its own */

@@ -451,6 +451,14 @@ static void find_returns(struct site_code *c, const struct allocator_function *f
 	site->no_returns = why;
 }
 
+static bool has_body_site(const struct body *body, uint64_t delta)
+{
+	for (size_t i = 0; i < body->count; i++)
+		if (body->sites[i].delta == delta)
+			return true;
+	return false;
+}
+
 /* Where calls return that come by `site->body`; its sites stay as they are. */
 static void find_exits(struct site_code *c, const struct allocator_function *found,
 		       struct plan_site *site)
@@ -462,7 +470,12 @@ static void find_exits(struct site_code *c, const struct allocator_function *fou
 	if (!returns_find(&c->returns, &request, &sites)) {
 		find_cfi(c, &sites);
 		site->returns.exits = sites.exits;
+		site->returns.has_more_exits = sites.has_more_exits;
 		sites.exits.data = NULL;
+		/* Which are sites is not the same in `body`. */
+		vec_foreach (exit, &site->returns.exits)
+			exit->is_site = has_body_site(&site->body,
+						      exit->address - request.address);
 	}
 	return_sites_deinit(&sites);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An allocator that is patched while it runs, so that it does not do what its file says:
- * malloc and calloc come to return blocks that lie PATCH_BYTES behind those that they
- * have in their registers before.
+ * malloc, calloc and valloc come to return blocks that lie PATCH_BYTES behind those that
+ * they have in their registers before.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@ static const unsigned char patch[4] = {0x48, 0x83, 0xc0, PATCH_BYTES}; /* add, %
 
 void malloc_patch(void);
 void calloc_patch(void);
+void memalign_patch(void);
 
 /* There is room for PATCH_BYTES behind each block. One probe at the jump can see all of a
  * call: the size is in rdi, and the result in rax. */
@@ -71,6 +72,41 @@ __asm__(".pushsection .text\n"
 	".size calloc, . - calloc\n"
 	".popsection\n");
 
+/* One function leads to another, where both have the same sites. */
+__asm__(".pushsection .text\n"
+	".globl memalign\n"
+	".type memalign, @function\n"
+	"memalign:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset %rbx, -16\n"
+	"	mov %rsi, %rdi\n"
+	"	call take\n"
+	"	mov %rax, %rbx\n"
+	"	jmp 1f\n"
+	"1:\n"
+	"	mov %rbx, %rax\n"
+	".globl memalign_patch\n"
+	"memalign_patch:\n"
+	"	.byte 0x0f, 0x1f, 0x40, 0x00\n"
+	"	pop %rbx\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size memalign, . - memalign\n"
+	".globl valloc\n"
+	".type valloc, @function\n"
+	"valloc:\n"
+	"	.cfi_startproc\n"
+	"	test %rdi, %rdi\n"
+	"	mov %rdi, %rsi\n"
+	"	mov $16, %edi\n"
+	"	jmp memalign\n"
+	"	.cfi_endproc\n"
+	".size valloc, . - valloc\n"
+	".popsection\n");
+
 __attribute__((noinline, used)) static void *take(size_t size)
 {
 	unsigned char *block = next;
@@ -102,17 +138,19 @@ static void write_patch(void (*at)(void))
  * frees of those. */
 static void work(void)
 {
-	static void *kept[2][200];
+	static void *kept[3][200];
 	static int turn;
 
 	switch (turn++) {
 	case 0:
 		write_patch(malloc_patch);
 		write_patch(calloc_patch);
+		write_patch(memalign_patch);
 		/* Until memtrace has noticed. */
 		for (int i = 0; i < 500; i++) {
 			free(malloc(100));
 			free(calloc(2, 50));
+			free(valloc(100));
 			usleep(1000);
 		}
 		break;
@@ -120,12 +158,14 @@ static void work(void)
 		for (int i = 0; i < 200; i++) {
 			kept[0][i] = malloc(30);
 			kept[1][i] = calloc(3, 10);
+			kept[2][i] = valloc(30);
 		}
 		break;
 	default:
 		for (int i = 0; i < 200; i++) {
 			free(kept[0][i]);
 			free(kept[1][i]);
+			free(kept[2][i]);
 		}
 	}
 }

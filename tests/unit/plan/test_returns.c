@@ -570,11 +570,13 @@ static void check_exits(struct world *w, const struct return_exit want[], size_t
 	for (size_t i = 0; i < count && i < sites.exits.len; i++) {
 		CHECK_INT(sites.exits.data[i].address, want[i].address);
 		CHECK_INT(sites.exits.data[i].is_own, want[i].is_own);
+		CHECK_INT(sites.exits.data[i].is_site, want[i].is_site);
+		CHECK_INT(sites.exits.data[i].is_jump, want[i].is_jump);
 	}
 	return_sites_deinit(&sites);
 }
 
-/* Where calls return, but for what is a site itself. */
+/* Where calls end. */
 static void exits(void)
 {
 	/* jmp cold; cold: call g; nop; pop rbx; ret */
@@ -584,27 +586,32 @@ static void exits(void)
 
 	WORLD(&w, one_way);
 	check_exits(&w,
-		    (const struct return_exit[]){{BASE + 13, true, false},
-						 {BASE + 16, true, false}},
+		    (const struct return_exit[]){{.address = BASE + 13, .is_own = true},
+						 {.address = BASE + 16, .is_own = true}},
 		    2);
 	/* The ret is the site. */
 	WORLD(&w, "\xc3");
-	check_exits(&w, NULL, 0);
+	check_exits(&w,
+		    (const struct return_exit[]){
+			    {.address = BASE, .is_own = true, .is_site = true}},
+		    1);
 	WORLD(&w, leaves);
 	CODE_ADD(&w.code, F, helper);
 	check_exits(&w,
-		    (const struct return_exit[]){{BASE + 12, true, false},
-						 {F + 8, false, false}},
+		    (const struct return_exit[]){{.address = BASE + 12, .is_own = true},
+						 {.address = F + 8}},
 		    2);
 	/* Code that was split off may be of others, too. */
 	WORLD(&w, split);
 	CODE_ADD(&w.code, COLD, cold);
-	check_exits(&w, (const struct return_exit[]){{COLD + 7, false, false}}, 1);
+	check_exits(&w, (const struct return_exit[]){{.address = COLD + 7}}, 1);
 	/* A function that has sites of its own has its own check. */
 	WORLD(&w, leaves);
 	CODE_ADD(&w.code, F, helper);
 	w.covered = F;
-	check_exits(&w, (const struct return_exit[]){{BASE + 12, true, false}}, 1);
+	check_exits(&w,
+		    (const struct return_exit[]){{.address = BASE + 12, .is_own = true}},
+		    1);
 	returns_deinit(&w.returns);
 }
 
