@@ -43,18 +43,16 @@ ALWAYS_INLINE void check_count(u32 number, u64 *calls, u64 last)
 		check_news.ringbuf_output(&number, sizeof(number), 0);
 }
 
-/* Where a call ends with this result: 1 when the call is to be counted here, as the
- * function's sites are wrong. */
-ALWAYS_INLINE int check_exit(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
-			     u64 result)
+/* Where a call ends with this result. */
+ALWAYS_INLINE void check_exit(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
+			      u64 result)
 {
 	u32 number = ABI_CHECK_NUMBER(meaning);
 	struct abi_check *check = checks.lookup(&number);
 
-	if (!check || check->state == ABI_CHECK_FAILED)
-		return !!check;
-	if (check->state != ABI_CHECK_RUNNING || check->agreed >= ABI_CHECK_AGREED)
-		return 0;
+	if (!check || check->state != ABI_CHECK_RUNNING ||
+	    check->agreed >= ABI_CHECK_AGREED)
+		return;
 
 	struct abi_check_call call = {t->caller, REG_SP(ctx)};
 	struct abi_check_claim *claim = check_claims.lookup(&call);
@@ -63,7 +61,7 @@ ALWAYS_INLINE int check_exit(const struct tracee *t, struct pt_regs *ctx, u64 me
 	if (!claim || claim->begun < check->began) {
 		if (meaning & ABI_CHECK_OWN)
 			check_count(number, &check->missed, ABI_CHECK_MISSED);
-		return 0;
+		return;
 	}
 
 	u64 difference = claim->result ^ result;
@@ -75,11 +73,26 @@ ALWAYS_INLINE int check_exit(const struct tracee *t, struct pt_regs *ctx, u64 me
 		check_count(number, &check->differed, ABI_CHECK_DIFFERED);
 	else
 		check_count(number, &check->agreed, ABI_CHECK_AGREED);
+}
+
+#ifdef WITH_ON_RESULT
+int on_check(struct pt_regs *ctx)
+{
+	struct tracee t;
+
+	if (!tracee_is_here(&t, ctx))
+		return 0;
+
+	u64 meaning = site_meaning(ctx, site_at(ctx));
+
+	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_CHECK)
+		check_exit(&t, ctx, meaning,
+			   reg_word(ctx, ABI_RESULT_PAYLOAD(ABI_RESULT_VALUE0(meaning))));
 	return 0;
 }
+#endif
 #else
 #define check_call(s)                       ((void)0)
 #define check_result(t, s, sp, result)      ((void)0)
 #define check_is_retired(ctx, meaning)      0
-#define check_exit(t, ctx, meaning, result) 1
 #endif

@@ -119,68 +119,84 @@ ALWAYS_INLINE int result_begins(const struct tracee *t, struct pt_regs *ctx, u64
 	return !!result;
 }
 
-int on_result(struct pt_regs *ctx)
+ALWAYS_INLINE void result_seen(struct tracee *t, struct pt_regs *ctx)
 {
-	struct tracee t;
-
-	if (!tracee_is_here(&t, ctx))
-		return 0;
-
-	struct abi_site_at *s = site_at(ctx);
-	u64 meaning = site_meaning(ctx, s);
+	u64 meaning = site_meaning(ctx, site_at(ctx));
 	u32 value = result_chosen(ctx, meaning);
 
 	if (!ABI_RESULT_KIND(value))
-		return 0;
-	if (t.ctl->sites_retired && check_is_retired(ctx, meaning))
-		return 0;
+		return;
+	if (t->ctl->sites_retired && check_is_retired(ctx, meaning))
+		return;
 
 	u64 sp = REG_SP(ctx) + ABI_RESULT_SP_DELTA(meaning), result = result_read(ctx, value);
 	u64 is_block = ABI_RESULT_KIND(value) == ABI_RESULT_BLOCK;
-	struct abi_pending *p = pending_find(&t);
+	struct abi_pending *p = pending_find(t);
 	u32 allocator = ABI_WHOLE_ALLOCATOR(meaning), wants_stack = 1;
 
-	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_CHECK) {
-		if (!check_exit(&t, ctx, meaning, result))
-			return 0;
-	} else if (s && s->check) {
-		check_result(&t, s, sp, is_block ? 0 : result);
-	}
-
-	if (p && result_is_of(&t, p, meaning, sp)) {
+	if (p && result_is_of(t, p, meaning, sp)) {
 		/* Without the record it would be taken for a call of its own. */
 		if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE)
 			site_nests(p);
 		allocator = ABI_SITE_ALLOCATOR(p->site);
 		wants_stack = p->flags & ABI_PENDING_WANTS_STACK;
 	} else if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE) {
-		if (!result_begins(&t, ctx, meaning, p, result))
-			return 0;
+		if (!result_begins(t, ctx, meaning, p, result))
+			return;
 	} else {
 		/* Entered before the attach, nested, or only refused. */
 		if (meaning & ABI_RESULT_FAILS_ALONE)
-			result_refused(&t, meaning, p, sp);
-		return 0;
+			result_refused(t, meaning, p, sp);
+		return;
 	}
 	opaque(is_block);
 
 	/* The walk comes first: what it finds does not depend on the rest, and the
 	 * verifier follows it once for each state before it. */
-	u32 stack = wants_stack ? stack_intern(&t, ctx, allocator, result_rule(meaning),
+	u32 stack = wants_stack ? stack_intern(t, ctx, allocator, result_rule(meaning),
 					       !!(meaning & ABI_RESULT_NO_CFI))
 				: ABI_NO_STACK;
 
 	/* Again, or it would follow the walk for both places that this may lie in. */
-	p = pending_find(&t);
+	p = pending_find(t);
 	if (p && p->sp == sp && p->flags & ABI_PENDING_INSIDE) {
-		t.slot = p->process;
-		t.tid = ABI_CALLER_TID(p->owner);
-		call_ends(&t, p, is_block ? 0 : result, is_block ? result : 0, stack);
+		t->slot = p->process;
+		t->tid = ABI_CALLER_TID(p->owner);
+		call_ends(t, p, is_block ? 0 : result, is_block ? result : 0, stack);
 	} else if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE) {
-		block_recorded(&t, ABI_KEY(t.slot, result),
+		block_recorded(t, ABI_KEY(t->slot, result),
 			       reg_word(ctx, ABI_WHOLE_SIZE_REG(meaning)),
-			       tracee_begins(&t), stack);
+			       tracee_begins(t), stack);
 	}
+}
+
+/* What the site has said, for the check of its function. */
+ALWAYS_INLINE void result_claimed(const struct tracee *t, struct pt_regs *ctx,
+				  const struct abi_site_at *s)
+{
+	u64 meaning = site_meaning(ctx, s);
+	u32 value = result_chosen(ctx, meaning);
+
+	if (ABI_RESULT_KIND(value))
+		check_result(t, s, REG_SP(ctx) + ABI_RESULT_SP_DELTA(meaning),
+			     ABI_RESULT_KIND(value) == ABI_RESULT_BLOCK
+				     ? 0
+				     : result_read(ctx, value));
+}
+
+int on_result(struct pt_regs *ctx)
+{
+	struct tracee t;
+
+	if (!tracee_is_here(&t, ctx))
+		return 0;
+	result_seen(&t, ctx);
+
+	/* Last: the verifier would follow all of the rest with and without it. */
+	struct abi_site_at *s = site_at(ctx);
+
+	if (s && s->check)
+		result_claimed(&t, ctx, s);
 	return 0;
 }
 #endif

@@ -22,6 +22,11 @@
 #define RECORDS_BYTES (ABI_MAX_CHECKS * sizeof(struct abi_check))
 #define NS_PER_MS     UINT64_C(1000000)
 
+/* Of the meaning of an exit, what it has in common with that of a site. */
+#define EXIT_RESULT_BITS                                                                 \
+	(UINT64_C(0xffff) << ABI_RESULT_VALUE0_SHIFT | ABI_RESULT_SHARED |               \
+	 ABI_RESULT_NO_CFI)
+
 /* Checks of a function that end without a call, until it is not checked any more. */
 #define TRIES_MAX 4
 
@@ -30,8 +35,7 @@
 
 /* One that the function is probed for. */
 struct check_process {
-	int pid, file;  /* as of check_request */
-	bool has_exits; /* but for the first `shared` ones */
+	int pid, file; /* as of check_request */
 };
 
 struct check {
@@ -217,10 +221,9 @@ static bool watch_exits(struct check *check)
 	bool any = false;
 
 	vec_foreach (process, &check->processes) {
-		process->has_exits = attach(check, process, r->result_program,
-					    r->exits.data + check->shared,
-					    r->exits.len - check->shared);
-		any |= process->has_exits;
+		any |= attach(check, process, r->check_program,
+			      r->exits.data + check->shared,
+			      r->exits.len - check->shared);
 	}
 	return any;
 }
@@ -242,17 +245,28 @@ static void begin(struct checks *c, struct check *check)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Give the first `count` links up. */
+static void end_links(struct checks *c, struct check *check, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!vec_push(&c->ended.list, check->links.data[i]))
+			close(check->links.data[i].fd);
+	check->links.len -= count;
+	if (check->links.len)
+		memmove(check->links.data, check->links.data + count,
+			check->links.len * sizeof(*check->links.data));
+}
+
 /* See the calls of one process at all exits. Nothing is to be seen of one that is gone.
  */
-static bool replace_for(struct check *check, struct check_process *process)
+static bool replace_for(struct check *check, const struct check_process *process)
 {
 	const struct check_request *r = &check->request;
-	size_t count = process->has_exits ? check->shared : r->exits.len;
-	bool ok = attach(check, process, r->result_program, r->exits.data, count) &&
-		  (!r->entry.offset ||
-		   attach(check, process, r->call_program, &r->entry, 1));
+	bool ok =
+		attach(check, process, r->result_program, r->exits.data, r->exits.len) &&
+		(!r->entry.offset ||
+		 attach(check, process, r->call_program, &r->entry, 1));
 
-	process->has_exits = true;
 	return ok || is_gone(process->pid);
 }
 
@@ -287,26 +301,27 @@ static bool retire_sites(const struct checks *c, const struct check *check)
 static bool replace_sites(struct checks *c, struct check *check)
 {
 	const struct check_request *r = &check->request;
+	size_t old = check->links.len;
 	bool ok = true;
 
-	vec_foreach (exit, &r->exits)
+	/* From here on hits there are those of a site that sees results. */
+	vec_foreach (exit, &check->request.exits) {
+		exit->meaning = (exit->meaning & EXIT_RESULT_BITS) | ABI_EFFECT_RESULT;
 		announce(c, exit);
+	}
 	if (r->entry.offset)
 		announce(c, &r->entry);
 	vec_foreach (process, &check->processes)
 		ok &= replace_for(check, process);
 	set_state(c, check, ABI_CHECK_FAILED);
-	return retire_sites(c, check) && ok;
+	ok &= retire_sites(c, check);
+	end_links(c, check, old);
+	return ok;
 }
 
 static void give_up_probes(struct checks *c, struct check *check)
 {
-	vec_foreach (process, &check->processes)
-		process->has_exits = false;
-	vec_foreach (link, &check->links)
-		if (!vec_push(&c->ended.list, *link))
-			close(link->fd);
-	check->links.len = 0;
+	end_links(c, check, check->links.len);
 }
 
 static struct check_verdict judge(const struct checks *c, const struct check *check)
@@ -535,7 +550,7 @@ static void check_destroy(struct check *check)
 static struct error *add_process(const struct checks *c, struct check *check,
 				 const struct check_request *request)
 {
-	const struct check_process process = {request->pid, request->file, false};
+	const struct check_process process = {request->pid, request->file};
 
 	if (!vec_push(&check->processes, process))
 		return error_no_memory();
@@ -560,9 +575,8 @@ static struct error *add_check(struct checks *c, struct check_request *request)
 	vec_foreach (exit, &check->request.exits)
 		exit->meaning |= (uint64_t)check->number << ABI_CHECK_NUMBER_SHIFT;
 	if (!check->module ||
-	    !vec_push(&check->processes,
-		      ((struct check_process){check->request.pid, check->request.file,
-					      false})) ||
+	    !vec_push(&check->processes, ((struct check_process){check->request.pid,
+								 check->request.file})) ||
 	    !vec_push(&c->list, check)) {
 		check_destroy(check);
 		return error_no_memory();

@@ -49,7 +49,7 @@ struct check_request {
 	const char *module;   /* the file's name for people; borrowed */
 	int pid;              /* its probes are for this process; 0: for all */
 	/* Descriptors, borrowed until checks_stop(). */
-	int result_program, call_program;
+	int result_program, call_program, check_program;
 	VEC(struct check_probe) sites; /* where calls begin, and where results are seen */
 	/* Where calls end; the number of the check is added to the meaning. */
 	VEC(struct check_probe) exits;

@@ -87,6 +87,7 @@ bool tracer_describe_check(const struct tracer *t, const struct plan_object *obj
 		.has_more_exits = site->returns.has_more_exits,
 		.result_program = t->programs[PROGRAM_RESULT],
 		.call_program = t->programs[PROGRAM_CALL],
+		.check_program = t->programs[PROGRAM_CHECK],
 	};
 	ok = has_body ? add_body(site, allocator, number, ret)
 		      : add_returns(site, allocator, number, ret);

@@ -147,6 +147,7 @@ static void program_name(const struct tracer *t, size_t i, char ret[PROGRAM_NAME
 		[PROGRAM_MOVED] = "on_moved",
 		[PROGRAM_SESSION] = "on_session",
 		[PROGRAM_RESULT] = "on_result",
+		[PROGRAM_CHECK] = "on_check",
 		[PROGRAM_FREE] = "on_free",
 		[PROGRAM_CALL] = "on_call",
 	};
@@ -215,6 +216,8 @@ static struct error *load_all(struct tracer *t, struct compiler *compiler,
 	for (size_t i = 0; i < SOURCE_PROGRAM_COUNT && !err; i++)
 		if (programs & 1u << i)
 			err = load_from(t, compiler, program_index[i]);
+	if (!err && programs & 1u << SOURCE_ON_RESULT && tracer_has_checks(t))
+		err = load_from(t, compiler, PROGRAM_CHECK);
 	return err;
 }
 

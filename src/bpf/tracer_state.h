@@ -31,6 +31,7 @@ enum {
 	PROGRAM_MOVED,
 	PROGRAM_SESSION,
 	PROGRAM_RESULT, /* of sites inside functions */
+	PROGRAM_CHECK,  /* compares them with what is returned */
 	PROGRAM_ENTRY,  /* without cookies: one program for each meaning from here on */
 	PROGRAM_FREE = PROGRAM_ENTRY, /* else of plain frees, and of other entries */
 	PROGRAM_CALL,

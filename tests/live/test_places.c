@@ -275,6 +275,7 @@ static void attach_afresh(const char *options, struct changes *libc,
 	await_untouched(pid);
 	memtrace = memtrace_with("--pid %d %s", (int)pid, options);
 	memtrace_await(memtrace);
+	live_sleep(SETTLE_S);
 	*libc = find_changes(pid, "libc.so.6");
 	CHECK(count_in(libc, find_function("malloc")) > 0);
 	CHECK(count_in(libc, find_function("free")) > 0);
@@ -337,7 +338,7 @@ static void execs(const char *options, const char *order, unsigned times)
 		char when[32];
 
 		snprintf(when, sizeof(when), "after %s %u", order, i);
-		live_send(target, order);
+		live_send(target, "%s", order);
 		CHECK_INT(await_ready(target), pid);
 		await_said(memtrace, "executed another program", i);
 		settle(memtrace);
