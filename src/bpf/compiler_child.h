@@ -11,7 +11,7 @@
 #include "bpf/headers.h"
 #include "bpf/source.h"
 
-#define MESSAGE_MAX_FDS  32
+#define MESSAGE_MAX_FDS  64
 #define MESSAGE_NAME_MAX 32
 
 enum message_kind {
