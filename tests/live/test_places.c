@@ -567,6 +567,7 @@ static void beside_another_tracer(void)
 	check_libc(live_pid(family), &both, "beside another tracer");
 	check_calls(shell, one);
 	json_decref(memtrace_stop(other));
+	live_sleep(SETTLE_S);
 	check_libc(pid, &fresh, "another tracer has gone");
 	check_calls(shell, one);
 	json_decref(memtrace_stop(one));
