@@ -139,7 +139,7 @@ _Static_assert(sizeof(struct abi_site_at) == 24, "no holes");
 #define ABI_CHECK_QUIET        (1ull << 32)
 
 #define ABI_MAX_CHECKS         1024 /* functions */
-#define ABI_CHECK_CLAIMS       4096 /* results that sites have seen, and no `ret` yet */
+#define ABI_CHECK_CLAIMS       4096 /* calls between a site and their end */
 #define ABI_CHECK_RETIRED      1024 /* sites that are wrong */
 
 /* A check ends when so many calls have agreed, differed, or come without a site. Calls
@@ -151,7 +151,7 @@ _Static_assert(sizeof(struct abi_site_at) == 24, "no holes");
 
 enum abi_check_state {
 	ABI_CHECK_IDLE,
-	ABI_CHECK_WANTED, /* memtrace was told of the first call */
+	ABI_CHECK_WANTED, /* it was called: memtrace has the number, and begins */
 	ABI_CHECK_RUNNING,
 	ABI_CHECK_OVER,
 	ABI_CHECK_FAILED, /* the `ret`s see the results now */

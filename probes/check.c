@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Are the sites inside a function right? Memtrace is told of the function's first call,
- * and puts a probe on each `ret` for the next ones: what a call returns is compared with
- * what a site has said of its result.
+ * Are the sites inside a function right? The function's first call sends its number to
+ * memtrace, which then attaches on_check() wherever calls end. There the next calls'
+ * results are compared with the ones that the sites read before.
  */
 #ifdef CHECKS
 
@@ -31,12 +31,13 @@ ALWAYS_INLINE void check_result(const struct tracee *t, const struct abi_site_at
 
 ALWAYS_INLINE int check_is_retired(struct pt_regs *ctx, u64 meaning)
 {
-	struct abi_check_site site = {ABI_CHECK_MEANING(meaning), REG_PC(ctx) & (MEMTRACE_PAGE_SIZE - 1)};
+	struct abi_check_site site = {ABI_CHECK_MEANING(meaning),
+				      REG_PC(ctx) & (MEMTRACE_PAGE_SIZE - 1)};
 
 	return !!check_retired.lookup(&site);
 }
 
-/* One more call; memtrace is told of the last one. */
+/* Count a call; the last one that is needed sends the number to memtrace. */
 ALWAYS_INLINE void check_count(u32 number, u64 *calls, u64 last)
 {
 	if (__sync_fetch_and_add(calls, 1) + 1 == last)

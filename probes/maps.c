@@ -121,8 +121,10 @@ BPF_F_TABLE("array", u32, struct abi_last_free, last_free, ABI_LAST_FREE_SLOTS,
 
 #ifdef CHECKS
 BPF_F_TABLE("array", u32, struct abi_check, checks, ABI_MAX_CHECKS, BPF_F_MMAPABLE);
-BPF_F_TABLE("lru_hash", struct abi_check_call, struct abi_check_claim, check_claims, ABI_CHECK_CLAIMS, 0);
-BPF_F_TABLE("hash", struct abi_check_site, u64, check_retired, ABI_CHECK_RETIRED, AS_NEEDED);
+BPF_F_TABLE("lru_hash", struct abi_check_call, struct abi_check_claim, check_claims,
+	    ABI_CHECK_CLAIMS, 0);
+BPF_F_TABLE("hash", struct abi_check_site, u64, check_retired, ABI_CHECK_RETIRED,
+	    AS_NEEDED);
 /* Numbers of checks that memtrace has to look at. */
 BPF_RINGBUF_OUTPUT(check_news, 1);
 #endif

@@ -17,8 +17,8 @@ enum check_outcome {
 struct check_verdict {
 	const char *function; /* static */
 	const char *module;   /* file name for people; borrowed from the tracer */
-	/* Calls that returned what a site had said, or something else, or of which no
-	 * site had said anything. */
+	/* Calls: their result was the one that a site had read, or another one, or no
+	 * site had read it. */
 	uint64_t agreed, differed, missed;
 	enum check_outcome outcome;
 };

@@ -15,6 +15,7 @@
 
 #include "bpf/link.h"
 #include "bpf/mapped.h"
+#include "bpf/site_places.h"
 #include "bpf/syscall.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -22,7 +23,8 @@
 #define RECORDS_BYTES (ABI_MAX_CHECKS * sizeof(struct abi_check))
 #define NS_PER_MS     UINT64_C(1000000)
 
-/* Of the meaning of an exit, what it has in common with that of a site. */
+/* The bits that mean the same at an exit (ABI_EFFECT_CHECK) and at a site that sees
+ * results (ABI_EFFECT_RESULT). */
 #define EXIT_RESULT_BITS                                                                 \
 	(UINT64_C(0xffff) << ABI_RESULT_VALUE0_SHIFT | ABI_RESULT_SHARED |               \
 	 ABI_RESULT_NO_CFI)
@@ -33,7 +35,7 @@
 /* How often checks that are under way are looked at. */
 #define LOOK_MS 100
 
-/* One that the function is probed for. */
+/* A process that has probes in the function. */
 struct check_process {
 	int pid, file; /* as of check_request */
 };
@@ -42,9 +44,9 @@ struct check {
 	struct check_request request; /* without a module */
 	char *module;
 	uint32_t number;
-	size_t shared;  /* the first exits: they are at places of other sites */
+	size_t shared;  /* the first exits, which lie at places of other sites */
 	unsigned tries; /* that ended without a call */
-	VEC(struct check_process) processes; /* the first is checked */
+	VEC(struct check_process) processes;
 	VEC(struct attached) links;
 	uint64_t started_ns;
 };
@@ -61,7 +63,6 @@ struct checks {
 	struct checks_maps maps;
 	struct abi_check *records; /* mapped, by number */
 	struct ring_buffer *ring;
-	size_t page_bytes;
 	int stop_fd;
 	pthread_t thread;
 	bool is_running;
@@ -90,7 +91,7 @@ static enum abi_check_state state_of(const struct checks *c, const struct check 
 static struct abi_site_at *place_of(const struct checks *c,
 				    const struct check_probe *probe)
 {
-	return &c->maps.sites_at[probe->offset % c->page_bytes];
+	return site_place(c->maps.sites_at, probe->offset);
 }
 
 /* --- which check a site belongs to -------------------------------------------------- */
@@ -170,26 +171,6 @@ static bool attach(struct check *check, const struct check_process *process, int
 	return false;
 }
 
-/* Tell the probes what a hit there means; false when another site is at this place of its
- * page. */
-static bool announce_alone(const struct checks *c, const struct check_probe *probe)
-{
-	uint64_t before = 0;
-
-	return __atomic_compare_exchange_n(&place_of(c, probe)->meaning, &before,
-					   probe->meaning, false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_SEQ_CST) ||
-	       before == probe->meaning;
-}
-
-/* The same wherever it is. */
-static void announce(const struct checks *c, const struct check_probe *probe)
-{
-	if (!announce_alone(c, probe))
-		__atomic_store_n(&place_of(c, probe)->meaning, ABI_SITE_SEVERAL,
-				 __ATOMIC_SEQ_CST);
-}
-
 /* Announce the exits, but for those at places of other sites, which come first then: a
  * site that shares its place is slower for good, and a check can do without an exit. */
 static void announce_exits(const struct checks *c, struct check *check)
@@ -200,7 +181,7 @@ static void announce_exits(const struct checks *c, struct check *check)
 	for (size_t i = 0; i < check->request.exits.len; i++) {
 		const struct check_probe exit = exits[i];
 
-		if (announce_alone(c, &exit))
+		if (site_announce_alone(place_of(c, &exit), exit.meaning))
 			continue;
 		exits[i] = exits[check->shared];
 		exits[check->shared++] = exit;
@@ -214,17 +195,17 @@ static bool is_gone(int pid)
 	return pid && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Watch the exits, but for those that are shared. One of the processes will do. */
+/* Attach the probes that compare to the exits, but for the shared ones. True when one of
+ * the processes has them. */
 static bool watch_exits(struct check *check)
 {
 	const struct check_request *r = &check->request;
 	bool any = false;
 
-	vec_foreach (process, &check->processes) {
+	vec_foreach (process, &check->processes)
 		any |= attach(check, process, r->check_program,
 			      r->exits.data + check->shared,
 			      r->exits.len - check->shared);
-	}
 	return any;
 }
 
@@ -245,7 +226,7 @@ static void begin(struct checks *c, struct check *check)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Give the first `count` links up. */
+/* Leave the first `count` links to close_ended(). */
 static void end_links(struct checks *c, struct check *check, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -284,8 +265,9 @@ static bool retire_sites(const struct checks *c, const struct check *check)
 	bool ok = true;
 
 	vec_foreach (site, &check->request.sites) {
-		struct abi_check_site key = {ABI_CHECK_MEANING(site->meaning),
-					     site->offset % c->page_bytes};
+		struct abi_check_site key = {
+			ABI_CHECK_MEANING(site->meaning),
+			(uint64_t)(place_of(c, site) - c->maps.sites_at)};
 		int err = 0;
 
 		/* A `ret` that is a site sees what is returned. */
@@ -304,24 +286,19 @@ static bool replace_sites(struct checks *c, struct check *check)
 	size_t old = check->links.len;
 	bool ok = true;
 
-	/* From here on hits there are those of a site that sees results. */
+	/* The exits are sites that see results from here on. */
 	vec_foreach (exit, &check->request.exits) {
 		exit->meaning = (exit->meaning & EXIT_RESULT_BITS) | ABI_EFFECT_RESULT;
-		announce(c, exit);
+		site_announce(place_of(c, exit), exit->meaning);
 	}
 	if (r->entry.offset)
-		announce(c, &r->entry);
+		site_announce(place_of(c, &r->entry), r->entry.meaning);
 	vec_foreach (process, &check->processes)
 		ok &= replace_for(check, process);
 	set_state(c, check, ABI_CHECK_FAILED);
 	ok &= retire_sites(c, check);
 	end_links(c, check, old);
 	return ok;
-}
-
-static void give_up_probes(struct checks *c, struct check *check)
-{
-	end_links(c, check, check->links.len);
 }
 
 static struct check_verdict judge(const struct checks *c, const struct check *check)
@@ -353,14 +330,14 @@ static void end(struct checks *c, struct check *check)
 		if (!replace_sites(c, check))
 			verdict.outcome = CHECK_LOST;
 	} else {
-		give_up_probes(c, check);
+		end_links(c, check, check->links.len);
 		/* The next call begins it once more. */
 		set_state(c, check,
 			  has_calls || ++check->tries == TRIES_MAX ? ABI_CHECK_OVER
 								   : ABI_CHECK_IDLE);
 	}
 	settle_owners(c, check);
-	/* Without memory nobody is told. */
+	/* Without memory the verdict is not printed. */
 	if (state_of(c, check) != ABI_CHECK_IDLE)
 		(void)vec_push(&c->verdicts, verdict);
 	pthread_mutex_unlock(&c->lock);
@@ -507,7 +484,6 @@ struct error *checks_create(const struct checks_maps *maps, struct checks **ret)
 		return error_no_memory();
 	c->maps = *maps;
 	c->stop_fd = -1;
-	c->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	c->ended.ops = &attach_uprobe_multi;
 	pthread_mutex_init(&c->lock, NULL);
 	err = start(c);

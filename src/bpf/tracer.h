@@ -222,8 +222,8 @@ bool tracer_takes_bodies(const struct tracer_options *options,
 /* The same of a tracer, once something is attached. */
 bool tracer_sees_results(const struct tracer *tracer);
 
-/* The next function whose sites were compared with what it returns; false: there is none
- * now. To be called after tracer_poll(). */
+/* The verdict of the next check (bpf/checks.h) that has ended; false: no other has ended
+ * since the last call. */
 bool tracer_next_verdict(struct tracer *tracer, struct check_verdict *ret);
 
 /* How the probes are attached and compiled, for -v: "uprobe_multi", "embedded". */

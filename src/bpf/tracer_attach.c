@@ -5,6 +5,7 @@
 
 #include <linux/bpf.h>
 
+#include "bpf/site_places.h"
 #include "bpf/syscall.h"
 #include "bpf/told.h"
 #include "bpf/tracer_state.h"
@@ -199,22 +200,6 @@ static unsigned site_number(const struct tracer *t, const struct addition *a,
 	return number_within(t, a, site, number);
 }
 
-/* Before the probe at this offset in its file is attached: tell the probes what a hit
- * there means. */
-static void announce(struct tracer *t, uint64_t offset, uint64_t meaning)
-{
-	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	uint64_t *at = &t->sites_at[offset % page_bytes].meaning;
-
-	uint64_t before = 0;
-
-	/* The thread of checks writes there as well. */
-	if (!__atomic_compare_exchange_n(at, &before, meaning, false, __ATOMIC_SEQ_CST,
-					 __ATOMIC_SEQ_CST) &&
-	    before != meaning)
-		__atomic_store_n(at, ABI_SITE_SEVERAL, __ATOMIC_SEQ_CST);
-}
-
 /* A probe inside a function. */
 static void add_probe(struct tracer *t, const struct plan_object *object,
 		      const struct plan_site *site, uint64_t offset, uint64_t meaning,
@@ -222,7 +207,7 @@ static void add_probe(struct tracer *t, const struct plan_object *object,
 {
 	size_t program = source_site_begins(meaning) ? PROGRAM_CALL : PROGRAM_RESULT;
 
-	announce(t, offset, meaning);
+	site_announce(site_place(t->sites_at, offset), meaning);
 	a->probes[a->count++] = (struct attach_probe){
 		.path = object->allocator.open_path,
 		.function = site->function->name,
@@ -424,7 +409,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 		a->sites.len--;
 		return NULL;
 	}
-	announce(t, id.offset, meaning);
+	site_announce(site_place(t->sites_at, id.offset), meaning);
 	a->count += count;
 	return err;
 }

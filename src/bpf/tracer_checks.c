@@ -98,8 +98,8 @@ bool tracer_describe_check(const struct tracer *t, const struct plan_object *obj
 		ok = ok && (exit->is_site ? vec_push(&ret->site_exits, probe.offset)
 					  : vec_push(&ret->exits, probe));
 	}
-	/* The last number is no other site's: a call that comes by both is nested in
-	 * itself. */
+	/* Calls come by this entry and by the old ones. With another number the second
+	 * counts as nested in the first. */
 	if (has_body || site->returns.is_fused)
 		ret->entry = (struct check_probe){
 			site->entry_offset,

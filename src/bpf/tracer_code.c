@@ -7,7 +7,7 @@
 #include "target/proc.h"
 #include "util/cleanup.h"
 
-/* The function of the C library by which code moves. */
+/* The C library's function that can move mapped code. */
 #define MOVES "mremap"
 
 /* What a process has of its own to look for. */

@@ -82,13 +82,17 @@ static const char *consequence_of(enum check_outcome outcome)
 static void warn_of_wrong_sites(const struct check_verdict *v, const char *module,
 				FILE *out)
 {
+	uint64_t calls = v->agreed + v->differed + v->missed;
+
 	fprintf(out,
-		"memtrace: warning: memtrace misread %s in %s, or the program has "
-		"changed "
-		"its code: %" PRIu64 " of %" PRIu64 " checked calls returned another "
-		"result than expected, and %" PRIu64 " were not noticed before they "
-		"returned. %s.\n",
-		v->function, module, v->differed, v->agreed + v->differed + v->missed,
+		"memtrace: warning: memtrace misread %s in %s, "
+		"or the program has changed its code: ",
+		v->function, module);
+	fprintf(out,
+		"%" PRIu64 " of %" PRIu64 " checked calls returned "
+		"another result than expected, ",
+		v->differed, calls);
+	fprintf(out, "and %" PRIu64 " were not noticed before they returned. %s.\n",
 		v->missed, consequence_of(v->outcome));
 }
 

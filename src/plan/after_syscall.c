@@ -50,14 +50,11 @@ size_t after_syscall(const uint8_t *code, size_t size)
 struct error *syscall_function_find(const char *path, const char *name,
 				    struct syscall_function *ret)
 {
-	const char *const names[] = {name};
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	struct elf_symbol symbol = {0};
-	struct error *err = elf_file_open(path, &file);
+	struct elf_symbol symbol;
+	struct error *err = elf_file_open_function(path, name, &file, &symbol);
 
 	*ret = (struct syscall_function){0};
-	if (!err)
-		err = elf_file_find_functions(file, names, 1, &symbol);
 	if (err || !symbol.name || symbol.size_bytes > sizeof(ret->code))
 		return err;
 	ret->size = elf_file_read(file, symbol.file_offset, ret->code,

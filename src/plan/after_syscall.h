@@ -15,10 +15,10 @@
 #define AFTER_SYSCALL_MAX 512
 
 /*
- * The offset of an instruction that comes after the only system call in `code`, a whole
- * function, whenever that returns: the conditional jump that looks for an error, which
- * the kernel emulates, or else the next instruction. 0: there is no such place. x86-64;
- * pure.
+ * `code` is a whole function. The offset of an instruction that is executed whenever its
+ * only system call has returned: the conditional jump that tests for an error, as the
+ * kernel emulates jumps, or else the next instruction. 0: there is more than one system
+ * call, or none, or no such instruction. x86-64; pure.
  */
 size_t after_syscall(const uint8_t *code, size_t size);
 
@@ -31,7 +31,7 @@ struct syscall_function {
 	size_t size; /* of the code, bytes */
 };
 
-/* Find it. Errors are those of elf_file_open(). */
+/* Fill in `ret`. Errors are those of elf_file_open(). */
 struct error *syscall_function_find(const char *path, const char *name,
 				    struct syscall_function *ret)
 	__attribute__((warn_unused_result));

@@ -391,7 +391,8 @@ static bool find_calls(struct choice *c)
 
 static bool add_exit(struct return_unit *unit, const struct cfg_insn *at)
 {
-	/* One of a conditional jump: there is no place for a probe. */
+	/* A conditional jump that leaves the function: no probe fits the one way alone.
+	 */
 	unit->has_more_exits |= at->is_pseudo || at->insn.no_probe;
 	return at->is_pseudo || at->insn.no_probe ||
 	       vec_push(&unit->exits, ((struct return_exit){

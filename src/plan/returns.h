@@ -92,12 +92,12 @@ struct return_sites {
 	/* Without any, and where no site is_whole, all calls are to be seen at the
 	 * function's entry. */
 	VEC(struct entry_site) entries;
-	/* All of them, but for those of functions that is_covered. */
+	/* Where calls end, but for those that end in functions that is_covered. */
 	VEC(struct return_exit) exits;
 	bool is_fused; /* some sites are whole calls, and `entries` see the others */
 	/* Each way to a result has a site, of these or of functions that is_covered. */
 	bool is_complete;
-	bool has_more_exits; /* some are no instructions of their own */
+	bool has_more_exits; /* calls also end where no probe can be */
 };
 
 /* What was found of functions, so that those that several lead to are read once. */

@@ -46,6 +46,12 @@ struct error *elf_file_find_functions(struct elf_file *file, const char *const n
 				      size_t count, struct elf_symbol ret[])
 	__attribute__((warn_unused_result));
 
+/* Open the file at `path` and find one function in it: `symbol` is as
+ * elf_file_find_functions() leaves it. On failure no file stays open. */
+struct error *elf_file_open_function(const char *path, const char *name,
+				     struct elf_file **ret, struct elf_symbol *symbol)
+	__attribute__((warn_unused_result));
+
 /* Call `fn` with the name (`len` bytes, no NUL need follow) of each defined function of
  * .dynsym and .symtab; many come twice. */
 typedef void (*elf_function_fn)(void *arg, const char *name, size_t len);

@@ -277,6 +277,23 @@ struct error *elf_file_find_functions(struct elf_file *file, const char *const n
 	return err;
 }
 
+struct error *elf_file_open_function(const char *path, const char *name,
+				     struct elf_file **ret, struct elf_symbol *symbol)
+{
+	const char *const names[] = {name};
+	struct elf_file *file = NULL;
+	struct error *err = elf_file_open(path, &file);
+
+	*symbol = (struct elf_symbol){0};
+	if (!err)
+		err = elf_file_find_functions(file, names, 1, symbol);
+	if (err)
+		elf_file_close(file);
+	else
+		*ret = file;
+	return err;
+}
+
 struct error *elf_file_each_function(struct elf_file *file, elf_function_fn fn, void *arg)
 {
 	static const unsigned types[] = {SHT_DYNSYM, SHT_SYMTAB};

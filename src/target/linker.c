@@ -34,13 +34,10 @@ void auxv_read(pid_t pid, struct auxv *ret)
 
 struct error *linker_find_function(const char *path, const char *name, uint64_t *ret)
 {
-	const char *const names[] = {name};
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	struct elf_symbol symbol = {0};
-	struct error *err = elf_file_open(path, &file);
+	struct elf_symbol symbol;
+	struct error *err = elf_file_open_function(path, name, &file, &symbol);
 
-	if (!err)
-		err = elf_file_find_functions(file, names, 1, &symbol);
 	*ret = symbol.name ? symbol.file_offset : 0;
 	return err;
 }

@@ -17,12 +17,12 @@
 
 struct known_rule {
 	uint64_t address;    /* in the file's address space */
-	bool is_interrupted; /* it is no return address (struct walk_frame) */
+	bool is_interrupted; /* as of struct walk_frame */
 	uint64_t rule;       /* probes/unwind_step.h */
 };
 
 struct known_rules {
-	VEC(struct known_rule) list; /* in the order in which they were used first */
+	VEC(struct known_rule) list; /* the oldest first */
 	struct hashmap places;       /* address and is_interrupted */
 };
 
