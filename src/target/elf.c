@@ -12,6 +12,7 @@
 
 #include "target/elf_file.h"
 #include "util/cleanup.h"
+#include "util/regular_file.h"
 
 /* Bounds on what a file may make us read. Real files stay far below them. */
 #define SECTIONS_MAX    0xff00u /* SHN_LORESERVE: more needs extended numbering */
@@ -206,12 +207,15 @@ struct error *elf_file_open(const char *path, struct elf_file **ret)
 	if (!file)
 		return error_no_memory();
 
-	/* The path is the target's to choose: it may lead to a FIFO. */
-	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	/* The path is the target's to choose: it may lead to a device. */
+	file->fd = regular_file_open(path);
 	if (file->fd < 0) {
 		int err = errno;
 		enum error_code code = ERROR_IO;
 
+		if (err == ENODEV)
+			return error_create(ERROR_MALFORMED, "%s: not a regular file",
+					    path);
 		if (err == ENOENT || err == ENOTDIR)
 			code = ERROR_NOT_FOUND;
 		if (err == EACCES || err == EPERM)
@@ -223,9 +227,9 @@ struct error *elf_file_open(const char *path, struct elf_file **ret)
 
 	if (fstat(file->fd, &st) < 0)
 		return error_errno(ERROR_IO, errno, "cannot look at %s", path);
-	if (!S_ISREG(st.st_mode))
-		return error_create(ERROR_MALFORMED, "%s: not a regular file", path);
 	file->size_bytes = (uint64_t)st.st_size;
+	file->identity = (struct elf_identity){st.st_dev, st.st_ino, file->size_bytes,
+					       st.st_mtim, st.st_ctim};
 
 	struct error *err = check_header(file);
 	if (err)
@@ -255,6 +259,23 @@ void elf_file_close(struct elf_file *file)
 	closep(&file->fd);
 	free(file->segments);
 	free(file);
+}
+
+struct elf_identity elf_file_identity(const struct elf_file *file)
+{
+	return file->identity;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool elf_identity_equals(const struct elf_identity *a, const struct elf_identity *b)
+{
+	return a->device == b->device && a->inode == b->inode &&
+	       a->size_bytes == b->size_bytes && same_time(&a->modified, &b->modified) &&
+	       same_time(&a->changed, &b->changed);
 }
 
 const char *elf_file_build_id(struct elf_file *file)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "util/error.h"
 
@@ -57,6 +59,17 @@ struct error *elf_file_open_function(const char *path, const char *name,
 typedef void (*elf_function_fn)(void *arg, const char *name, size_t len);
 struct error *elf_file_each_function(struct elf_file *file, elf_function_fn fn, void *arg)
 	__attribute__((warn_unused_result));
+
+/* Which file it is, and which state of it: what stat(2) tells. */
+struct elf_identity {
+	dev_t device;
+	ino_t inode;
+	uint64_t size_bytes;
+	struct timespec modified, changed;
+};
+
+struct elf_identity elf_file_identity(const struct elf_file *file);
+bool elf_identity_equals(const struct elf_identity *a, const struct elf_identity *b);
 
 /* The GNU build-id as lower-case hex, or NULL when there is none. Borrowed. */
 const char *elf_file_build_id(struct elf_file *file);

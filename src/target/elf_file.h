@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "target/elf.h"
 #include "util/error.h"
 
 #define ELF_BUILD_ID_MAX_BYTES 64u
@@ -32,6 +33,7 @@ struct elf_file {
 	int fd;
 	Elf *elf;
 	uint64_t size_bytes;
+	struct elf_identity identity;
 	struct elf_segment *segments;
 	size_t segment_count;
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1]; /* "" when there is none */

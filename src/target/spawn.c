@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <link.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -15,17 +14,20 @@
 #include <unistd.h>
 
 #include "target/elf.h"
+#include "target/elf_file.h"
 #include "target/linker.h"
 #include "target/proc.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
 /* Stops on the way to the announcement; a program that makes more is left as it is. */
 #define MAX_STOPS 64
 
 #if defined(__x86_64__)
 #define BREAKPOINT_BYTE 0xcc /* int3; the stop is one byte further */
+#define INVALID_BYTE    0x06 /* no instruction (Intel SDM volume 2, B.1): SIGILL there */
 #endif
 
 /* --- the child -------------------------------------------------------------------- */
@@ -74,30 +76,41 @@ static bool read_memory(pid_t pid, uint64_t address, void *to, size_t size)
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* The address of LINKER_NOTICE in the code mapping `m`, or 0. */
-static uint64_t find_announcement(const struct proc *proc, const struct proc_mapping *m)
+/* Where the dynamic linker announces the libraries. */
+struct announcement {
+	uint64_t address; /* 0: nowhere */
+	uint8_t byte;     /* that the file has there */
+};
+
+/* LINKER_NOTICE in the code mapping `m`. */
+static struct announcement find_announcement(const struct proc *proc,
+					     const struct proc_mapping *m)
 {
+	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	_cleanup_(freep) char *path = NULL;
-	uint64_t offset = 0;
 	_cleanup_(error_destroyp) struct error *err = proc_mapping_path(proc, m, &path);
+	struct announcement found = {0};
+	struct elf_symbol symbol;
 
 	if (!err)
-		err = linker_find_function(path, LINKER_NOTICE, &offset);
-	if (err || !offset || offset < m->file_offset ||
-	    offset - m->file_offset >= m->end - m->start)
-		return 0;
-	return m->start + (offset - m->file_offset);
+		err = elf_file_open_function(path, LINKER_NOTICE, &file, &symbol);
+	if (err || !symbol.name || symbol.file_offset < m->file_offset ||
+	    symbol.file_offset - m->file_offset >= m->end - m->start)
+		return found;
+	if (elf_file_read_at(file, symbol.file_offset, &found.byte, 1) == 1)
+		found.address = m->start + (symbol.file_offset - m->file_offset);
+	return found;
 }
 
-/* Where the dynamic linker announces the libraries; 0: it does not. */
-static struct error *find_linker(const struct proc *proc, uint64_t base, uint64_t *ret)
+static struct error *find_linker(const struct proc *proc, uint64_t base,
+				 struct announcement *ret)
 {
 	struct proc_maps maps = {0};
 	struct error *err = proc_read_maps(proc, &maps);
 	uint64_t inode = 0;
 
-	*ret = 0;
-	for (size_t i = 0; !err && i < maps.mappings.len && !*ret; i++) {
+	*ret = (struct announcement){0};
+	for (size_t i = 0; !err && i < maps.mappings.len && !ret->address; i++) {
 		const struct proc_mapping *m = &maps.mappings.data[i];
 
 		if (m->start == base)
@@ -153,9 +166,8 @@ static bool is_consistent(pid_t pid)
 
 /* Where the program is to stop. */
 struct stop {
-	uint64_t address;
-	bool by_processor;
-	uint8_t old; /* what the breakpoint stands for; nothing, by the processor */
+	struct announcement at;
+	uint8_t old; /* what stood there */
 };
 
 /* Replace one byte of the program's code; the old one in *old. */
@@ -181,52 +193,80 @@ static bool poke_byte(pid_t pid, uint64_t address, uint8_t byte, uint8_t *old)
 		      (void *)(uintptr_t)patched) == 0;
 }
 
-/* Breakpoint 0 of the processor, where it executes `address`; 0: none (Intel SDM volume
- * 3, 17.2). */
-static bool set_processor_stop(pid_t pid, uint64_t address)
-{
-	const size_t at = offsetof(struct user, u_debugreg);
-	const size_t word = sizeof(((struct user *)NULL)->u_debugreg[0]);
-
-	if (address &&
-	    ptrace(PTRACE_POKEUSER, pid, (void *)at, (void *)(uintptr_t)address))
-		return false;
-	return ptrace(PTRACE_POKEUSER, pid, (void *)(at + 7 * word),
-		      (void *)(uintptr_t)(address != 0)) == 0;
-}
-
-/* A breakpoint that is there already is another tracer's uprobe, whose hit ours would be
- * taken for; the processor stops before it. */
+/* If there is a breakpoint already, it is another tracer's uprobe, and the kernel would
+ * take ours for a hit of that uprobe. An invalid instruction stops the program instead.
+ * Hardware breakpoints would not: some virtual machines ignore them. */
 static bool set_stop(pid_t pid, struct stop *stop)
-{
-	if (!poke_byte(pid, stop->address, BREAKPOINT_BYTE, &stop->old))
-		return false;
-	stop->by_processor = stop->old == BREAKPOINT_BYTE;
-	return !stop->by_processor || set_processor_stop(pid, stop->address);
-}
-
-static bool is_at(const struct stop *stop, const struct user_regs_struct *regs)
-{
-	return regs->rip == stop->address + !stop->by_processor;
-}
-
-/* The program, which is there, is to go on as if there were none. */
-static bool end_stop(pid_t pid, const struct stop *stop, struct user_regs_struct *regs)
 {
 	uint8_t ours;
 
-	if (stop->by_processor)
-		return set_processor_stop(pid, 0);
-	/* Back to the instruction that the breakpoint stands for. */
-	regs->rip = stop->address;
-	return poke_byte(pid, stop->address, stop->old, &ours) &&
+	return poke_byte(pid, stop->at.address, BREAKPOINT_BYTE, &stop->old) &&
+	       (stop->old != BREAKPOINT_BYTE ||
+		poke_byte(pid, stop->at.address, INVALID_BYTE, &ours));
+}
+
+static bool is_at(const struct stop *stop, int sig, const struct user_regs_struct *regs)
+{
+	if (stop->old == BREAKPOINT_BYTE)
+		return sig == SIGILL && regs->rip == stop->at.address;
+	return sig == SIGTRAP && regs->rip == stop->at.address + 1;
+}
+
+/* The program is to execute this instruction, with this byte in its place, next. */
+static bool go_back(pid_t pid, const struct announcement *to, uint8_t byte,
+		    struct user_regs_struct *regs)
+{
+	uint8_t replaced;
+
+	regs->rip = to->address;
+	return poke_byte(pid, to->address, byte, &replaced) &&
 	       ptrace(PTRACE_SETREGS, pid, NULL, regs) == 0;
 }
 
-/* Run to the announcement. Signals that arrive meanwhile are the program's own. */
-static struct error *run_to(struct spawn *s, uint64_t address)
+/* Execute one instruction; the signal that has come meanwhile in *ret, or 0 and what the
+ * stop was for in *code. */
+static struct error *step(struct spawn *s, int *ret, int *code)
 {
-	struct stop stop = {.address = address};
+	siginfo_t info = {0};
+	struct error *err;
+
+	if (ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL))
+		return error_errno(ERROR_GONE, errno, "cannot step pid %d", s->pid);
+	err = wait_stop(s, ret);
+	if (err || *ret != SIGTRAP)
+		return err;
+	*ret = 0;
+	ptrace(PTRACE_GETSIGINFO, s->pid, NULL, &info);
+	*code = info.si_code;
+	return NULL;
+}
+
+/* Over the instruction that the breakpoint stood for; a signal as of step(). */
+static struct error *step_over(struct spawn *s, const struct stop *stop,
+			       struct user_regs_struct *regs, int *ret)
+{
+	uint8_t byte = stop->old;
+	struct error *err;
+
+	for (;;) {
+		int code = 0;
+
+		if (!go_back(s->pid, &stop->at, byte, regs))
+			return error_errno(ERROR_GONE, errno, "cannot resume pid %d",
+					   s->pid);
+		err = step(s, ret, &code);
+		/* No step but a breakpoint (arch/x86/kernel/traps.c, do_int3_user())? Of
+		 * a tracer that has gone while its byte was away. */
+		if (err || code != SI_KERNEL || byte == stop->at.byte)
+			return err;
+		byte = stop->at.byte;
+	}
+}
+
+/* Run to the announcement. Signals that arrive meanwhile are the program's own. */
+static struct error *run_to(struct spawn *s, const struct announcement *to)
+{
+	struct stop stop = {.at = *to};
 	struct user_regs_struct regs;
 	int deliver = 0;
 	struct error *err;
@@ -235,6 +275,7 @@ static struct error *run_to(struct spawn *s, uint64_t address)
 		return error_errno(ERROR_IO, errno, "cannot stop pid %d in its linker",
 				   s->pid);
 	for (int stops = 0; stops < MAX_STOPS; stops++) {
+		bool is_last;
 		int sig;
 
 		if (ptrace(PTRACE_CONT, s->pid, NULL, (void *)(intptr_t)deliver))
@@ -244,24 +285,19 @@ static struct error *run_to(struct spawn *s, uint64_t address)
 		if (err)
 			return err;
 		deliver = sig;
-		if (sig != SIGTRAP || ptrace(PTRACE_GETREGS, s->pid, NULL, &regs) ||
-		    !is_at(&stop, &regs))
+		if (ptrace(PTRACE_GETREGS, s->pid, NULL, &regs) ||
+		    !is_at(&stop, sig, &regs))
 			continue;
-		deliver = 0;
-
-		if (!end_stop(s->pid, &stop, &regs))
-			return error_errno(ERROR_IO, errno, "cannot resume pid %d",
-					   s->pid);
-		if (is_consistent(s->pid))
-			return NULL;
-		/* The first announcement: over this instruction, and on to the next. */
-		if (ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL))
-			return error_errno(ERROR_GONE, errno, "cannot step pid %d",
-					   s->pid);
-		err = wait_stop(s, &sig);
+		is_last = is_consistent(s->pid);
+		err = step_over(s, &stop, &regs, &deliver);
 		if (err)
 			return err;
-		deliver = sig == SIGTRAP ? 0 : sig;
+		if (is_last) {
+			if (deliver)
+				kill(s->pid, deliver); /* taken when it is let go */
+			return NULL;
+		}
+		/* That was the first announcement. */
 		if (!set_stop(s->pid, &stop))
 			return error_errno(ERROR_IO, errno, "cannot stop pid %d", s->pid);
 	}
@@ -271,9 +307,9 @@ static struct error *run_to(struct spawn *s, uint64_t address)
 
 #else
 
-static struct error *run_to(struct spawn *s, uint64_t address)
+static struct error *run_to(struct spawn *s, const struct announcement *to)
 {
-	(void)address;
+	(void)to;
 	return error_create(ERROR_UNSUPPORTED,
 			    "pid %d: this machine's programs cannot be held yet", s->pid);
 }
@@ -284,7 +320,7 @@ static struct error *hold(struct spawn *s)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
 	struct auxv auxv;
-	uint64_t announcement = 0;
+	struct announcement announcement = {0};
 	struct error *err;
 	int sig;
 
@@ -297,8 +333,8 @@ static struct error *hold(struct spawn *s)
 	auxv_read(s->pid, &auxv);
 	if (!err && auxv.linker_base)
 		err = find_linker(proc, auxv.linker_base, &announcement);
-	if (!err && announcement)
-		err = run_to(s, announcement);
+	if (!err && announcement.address)
+		err = run_to(s, &announcement);
 	return err;
 }
 

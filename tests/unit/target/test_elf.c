@@ -278,6 +278,29 @@ static void check_refused(const char *path, enum error_code code, const char *wo
 	CHECK_CONTAINS(err->message, word);
 }
 
+/* memtrace does not even open a FIFO: the open alone would wake a waiting writer. */
+static void nothing_else_is_opened(void)
+{
+	char *path = temp_path("fifo");
+	int status;
+	pid_t writer;
+
+	REQUIRE(mkfifo(path, 0600) == 0);
+	writer = fork();
+	REQUIRE(writer >= 0);
+	if (!writer)
+		_exit(open(path, O_WRONLY) < 0);
+	/* It waits in open(), or will. */
+	for (int i = 0; i < 50; i++) {
+		check_refused(path, ERROR_MALFORMED, "not a regular file");
+		usleep(10000);
+	}
+	CHECK_INT(waitpid(writer, &status, WNOHANG), 0);
+	kill(writer, SIGKILL);
+	waitpid(writer, &status, 0);
+	unlink(path);
+}
+
 static void other_files(void)
 {
 	char *path = temp_path("file");
@@ -575,6 +598,7 @@ int main(void)
 	RUN(choice_of_symbols);
 	RUN(reading_code);
 	RUN(pieces_agree_with_memory);
+	RUN(nothing_else_is_opened);
 	RUN(other_files);
 	RUN(damaged_tables);
 	RUN(truncated_copies);
