@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/outputs.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/file_name.h"
@@ -12,6 +13,7 @@
 #include "report/view.h"
 #include "snapshot/file.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 
 /* Of single blocks, however few the report shows. */
 #define SINGLES_MIN 10
@@ -195,7 +197,28 @@ static struct error *write_files(struct outputs *outputs, const struct subject *
 struct error *outputs_write(struct outputs *outputs, const struct report *report,
 			    bool is_final)
 {
-	return write_files(outputs, &(const struct subject){.report = report}, is_final);
+	const struct subject subject = {.report = report};
+	_cleanup_(error_destroyp) struct error *err =
+		write_files(outputs, &subject, is_final);
+	_cleanup_(freep) char *message = err ? escape_dup(err->message) : NULL;
+
+	if (is_final)
+		return take(err);
+	if (err && !outputs->is_unwritten)
+		fprintf(stderr, "memtrace: %s: tracing goes on\n",
+			message ? message : "out of memory");
+	outputs->is_unwritten = err != NULL;
+	outputs->unwritten += outputs->is_unwritten;
+	return NULL;
+}
+
+bool outputs_say_unwritten(const struct outputs *outputs, FILE *out)
+{
+	if (outputs->unwritten)
+		fprintf(out, "memtrace: %" PRIu64 " %s without one of the files\n",
+			outputs->unwritten,
+			outputs->unwritten == 1 ? "report is" : "reports are");
+	return outputs->unwritten;
 }
 
 struct error *outputs_write_diff(struct outputs *outputs, const struct report_diff *diff)

@@ -7,6 +7,8 @@
 #ifndef CLI_OUTPUTS_H
 #define CLI_OUTPUTS_H
 
+#include <stdio.h>
+
 #include "cli/new_file.h"
 #include "cli/options.h"
 #include "report/diff.h"
@@ -15,6 +17,8 @@ struct outputs {
 	const struct options *options;
 	/* What was written last may be overwritten. */
 	struct file_identity own[OUTPUT_KIND_COUNT];
+	uint64_t unwritten; /* reports but the last that lack one of their files */
+	bool is_unwritten;  /* the report before is one of them */
 };
 
 /*
@@ -36,9 +40,11 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 bool outputs_save_is_due(const struct outputs *outputs, bool is_final);
 
 /*
- * Write the files that are due from a report that was built with those options. One that
- * fails is left as it was, and the others are written all the same; the error is that of
- * the first that failed. To be called once for each report.
+ * Write the files that are due from a report that was built with those options. A file
+ * that cannot be written is left as it was, and the others are still written. After the
+ * last report, returns the first error. After an earlier report, prints a warning
+ * instead: the disk may have room again later. The warning is printed once for reports
+ * that fail in a row. To be called once for each report.
  */
 struct error *outputs_write(struct outputs *outputs, const struct report *report,
 			    bool is_final) __attribute__((warn_unused_result));
@@ -46,5 +52,8 @@ struct error *outputs_write(struct outputs *outputs, const struct report *report
 /* The same for a difference with all rows, of which there is one in a run. */
 struct error *outputs_write_diff(struct outputs *outputs, const struct report_diff *diff)
 	__attribute__((warn_unused_result));
+
+/* Say how many reports lack a file, but for the last. False: none does. */
+bool outputs_say_unwritten(const struct outputs *outputs, FILE *out);
 
 #endif

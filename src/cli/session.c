@@ -636,5 +636,7 @@ struct error *session_run(const struct options *options, int *status)
 	output_close(&s.output);
 	if (!err)
 		*status = options->command && !options->dry_run ? finish_command(&s) : 0;
+	if (outputs_say_unwritten(&s.outputs, stderr) && !*status)
+		*status = SESSION_FAILED;
 	return err;
 }

@@ -151,12 +151,86 @@ static void full_disk(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
+static unsigned count_text(const char *text, const char *part)
+{
+	unsigned count = 0;
+
+	while ((text = strstr(text, part))) {
+		count++;
+		text++;
+	}
+	return count;
+}
+
+/* The file with the highest number. */
+static char *read_last(const char *dir)
+{
+	char path[512], *last = NULL;
+
+	for (unsigned n = 1; n < 100; n++) {
+		snprintf(path, sizeof(path), "%s/%u.csv", dir, n);
+		if (access(path, F_OK))
+			continue;
+		free(last);
+		last = read_file(path);
+	}
+	REQUIRE(last);
+	return last;
+}
+
+/* The disk is full for a while: the run goes on, and later files are written. */
+static void full_for_a_while(void)
+{
+	char options[2048], filler[512], block[4096] = "full";
+	_cleanup_(freep) char *dir = live_path("filled");
+	struct live_process *memtrace;
+	unsigned reports = 0;
+	char *line;
+
+	REQUIRE(!mkdir(dir, 0700));
+	REQUIRE(!mount("none", dir, "tmpfs", 0, "size=1m"));
+	snprintf(filler, sizeof(filler), "%s/filler", dir);
+	snprintf(options, sizeof(options), "-i 0.5 --output-every --csv %s/%%n.csv", dir);
+	memtrace = memtrace_start_plain(live_pid(oracle), options);
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	oracle_do(oracle, "run keep 512 1");
+
+	FILE *file = fopen(filler, "we");
+
+	REQUIRE(file);
+	while (fwrite(block, sizeof(block), 1, file) == 1 && !fflush(file))
+		;
+	fclose(file);
+	REQUIRE(live_wait_stderr(memtrace, "tracing goes on", TIMEOUT_S));
+	live_sleep(1.2);
+	REQUIRE(!unlink(filler));
+	live_sleep(1.2);
+	live_signal(memtrace, SIGINT);
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		reports += strstr(line, " bytes in 512 allocations") != NULL;
+		free(line);
+	}
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	/* Of each interval and, in the end, the last one. */
+	CHECK(reports >= 4);
+	CHECK_INT(count_text(live_stderr(memtrace), "No space left on device"), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), " without one of the files\n");
+	live_destroy(memtrace);
+
+	_cleanup_(freep) char *last = read_last(dir);
+
+	CHECK_CONTAINS(last, "pid,stack_id,total,count,");
+	CHECK(!umount(dir));
+	oracle_do(oracle, "run release 1 1");
+}
+
 int main(void)
 {
 	live_require_root();
 	oracle = oracle_start();
 	RUN(files_agree);
 	RUN(full_disk);
+	RUN(full_for_a_while);
 	live_destroy(oracle);
 	return check_done();
 }
