@@ -106,6 +106,8 @@
 #define ABI_WHOLE_SIZE_REG(site)   ((uint32_t)((site) >> ABI_WHOLE_SIZE_SHIFT & 0xf))
 #define ABI_WHOLE_ALLOCATOR_SHIFT  52
 #define ABI_WHOLE_ALLOCATOR(site)  ((uint32_t)((site) >> ABI_WHOLE_ALLOCATOR_SHIFT & 0xff))
+/* The size is a product, which has wrapped when it is too large. */
+#define ABI_WHOLE_PRODUCT (1ull << 60)
 
 /*
  * Sites by where in its page each lies: a file's pages are pages in memory too. `meaning`

@@ -36,6 +36,16 @@ ALWAYS_INLINE int takes_block(u32 effect)
 	       effect == ABI_EFFECT_FREE;
 }
 
+/* A call that goes on, by a tail call, in a function whose return is seen by a return probe:
+ * that probe is the one that sees its result. */
+ALWAYS_INLINE int returns_here(const struct tracee *t, u64 sp, u32 site)
+{
+	struct abi_pending *p = pending_find(t);
+
+	return p && p->sp == sp && p->flags & ABI_PENDING_INSIDE &&
+	       !(site & ABI_SITE_INSIDE);
+}
+
 ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 meaning)
 {
 	if (meaning & ABI_SITE_STOPS) {
@@ -64,7 +74,7 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	struct abi_pending *p = pending_begin(t, sp, ABI_SITE_NUMBER(meaning));
 
 	if (!p)
-		return 1;
+		return !returns_here(t, sp, site);
 
 	p->sp = sp;
 	p->site = site;

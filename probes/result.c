@@ -107,10 +107,15 @@ ALWAYS_INLINE void result_refused(const struct tracee *t, u64 meaning,
 ALWAYS_INLINE int result_begins(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
 				struct abi_pending *p, u64 result)
 {
+	u64 size = reg_word(ctx, ABI_WHOLE_SIZE_REG(meaning));
+
 	if (result_is_nested(t, p, REG_SP(ctx) + ABI_RESULT_SP_DELTA(meaning)))
 		return 0;
 	free_is_over(t->caller);
-	if (result_is_skipped(meaning, reg_word(ctx, ABI_WHOLE_SIZE_REG(meaning)))) {
+	/* As asked_size() has it. */
+	if (!result && meaning & ABI_WHOLE_PRODUCT)
+		size = ~0ull;
+	if (result_is_skipped(meaning, size)) {
 		traffic_other_event(t);
 		return 0;
 	}

@@ -529,8 +529,9 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 					 .numbers_fd = maps->stack_numbers,
 					 .claims_fd = maps->stack_claims,
 					 .sizes = maps->sizes,
-					 .stacks_fd = maps->stacks,
 					 .control = maps->control};
+	record_windows_init(&l->stacks.records, maps->stacks,
+			    maps->sizes->stack_record_bytes, maps->sizes->max_stacks);
 	err = map_table(maps->moves,
 			(size_t)maps->sizes->process_slots * sizeof(struct abi_moves),
 			&l->moves_bytes, &moves);
@@ -556,6 +557,7 @@ void learner_destroy(struct learner *l)
 	if (l->stop_fd >= 0)
 		close(l->stop_fd);
 	ring_buffer__free(l->ring);
+	record_windows_deinit(&l->stacks.records);
 	learner_processes_deinit(&l->processes);
 	mapped_close(l->moves, l->moves_bytes);
 	mapped_close(l->rules.buckets, l->rules_bytes);

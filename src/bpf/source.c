@@ -16,6 +16,7 @@
 #include "abi_walk.h"
 #include "bpf/embedded.h"
 #include "bpf/source_kernel.h"
+#include "plan/site.h"
 #include "traffic_record.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
@@ -229,6 +230,7 @@ static uint64_t whole_site(const struct plan_site *site, const struct return_sit
 	return result_bits(ABI_EFFECT_WHOLE, at->sp_delta, at->bp_words) |
 	       result_value(&at->value[when_taken]) << ABI_RESULT_VALUE0_SHIFT |
 	       (when_taken ? ABI_WHOLE_WHEN_TAKEN : 0) |
+	       (site_asked(site->function) == VALUE_PRODUCT ? ABI_WHOLE_PRODUCT : 0) |
 	       (site->unrecorded ? ABI_RESULT_UNRECORDED : 0) |
 	       register_word(at->size_reg) << ABI_WHOLE_SIZE_SHIFT |
 	       (uint64_t)allocator << ABI_WHOLE_ALLOCATOR_SHIFT;

@@ -2,8 +2,6 @@
 #include "bpf/stack_store.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <linux/bpf.h>
 
@@ -11,53 +9,21 @@
 #include "abi_walk.h"
 #include "bpf/syscall.h"
 
-/* One record, mapped only while it is looked at: see bpf/mapped.h. */
-struct window {
-	void *mapping;
-	size_t bytes;
-	struct abi_stack_head *head;
-};
-
-static bool window_open(const struct stack_store *store, uint32_t number,
-			struct window *ret)
+static bool has_check(struct stack_store *store, uint32_t number, uint64_t check)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t at = (uint64_t)number * store->sizes->stack_record_bytes;
-	uint64_t start = at / page * page;
+	const struct abi_stack_head *head = record_windows_at(&store->records, number);
 
-	ret->bytes = (size_t)(at - start + store->sizes->stack_record_bytes);
-	ret->mapping = mmap(NULL, ret->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-			    store->stacks_fd, (off_t)start);
-	ret->head = (void *)((char *)ret->mapping + (at - start));
-	return ret->mapping != MAP_FAILED;
+	return head && __atomic_load_n(&head->check, __ATOMIC_ACQUIRE) == check;
 }
 
-static void window_close(struct window *window)
-{
-	munmap(window->mapping, window->bytes);
-}
-
-static bool has_check(const struct stack_store *store, uint32_t number, uint64_t check)
-{
-	struct window w;
-
-	if (number >= store->sizes->max_stacks || !window_open(store, number, &w))
-		return false;
-
-	bool same = __atomic_load_n(&w.head->check, __ATOMIC_ACQUIRE) == check;
-
-	window_close(&w);
-	return same;
-}
-
-static bool is_of(const struct stack_store *store, uint64_t word,
+static bool is_of(struct stack_store *store, uint64_t word,
 		  const struct abi_stack_hash *hash)
 {
 	return word >> ABI_STACK_NUMBER_BITS == ABI_STACK_TAG(hash->hash) &&
 	       has_check(store, word & ABI_STACK_NUMBER_MASK, hash->check);
 }
 
-static uint32_t find(const struct stack_store *store, const struct abi_stack_bucket *b,
+static uint32_t find(struct stack_store *store, const struct abi_stack_bucket *b,
 		     const struct abi_stack_hash *hash)
 {
 	for (int i = 0; i < ABI_STACK_WAYS; i++) {
@@ -69,25 +35,24 @@ static uint32_t find(const struct stack_store *store, const struct abi_stack_buc
 	return ABI_NO_STACK;
 }
 
-static bool write_record(const struct stack_store *store, uint32_t number,
+static bool write_record(struct stack_store *store, uint32_t number,
 			 const struct stored_stack *stack, uint64_t check)
 {
-	struct window w;
+	struct abi_stack_head *head = record_windows_at(&store->records, number);
 
-	if (!window_open(store, number, &w))
+	if (!head)
 		return false;
-	memcpy(w.head + 1, stack->pcs, stack->depth * sizeof(*stack->pcs));
-	w.head->process = stack->process;
-	w.head->depth = (uint16_t)stack->depth;
-	w.head->end = (uint8_t)stack->end;
-	w.head->allocator = (uint8_t)stack->allocator;
-	__atomic_store_n(&w.head->check, check, __ATOMIC_RELEASE);
-	window_close(&w);
+	memcpy(head + 1, stack->pcs, stack->depth * sizeof(*stack->pcs));
+	head->process = stack->process;
+	head->depth = (uint16_t)stack->depth;
+	head->end = (uint8_t)stack->end;
+	head->allocator = (uint8_t)stack->allocator;
+	__atomic_store_n(&head->check, check, __ATOMIC_RELEASE);
 	return true;
 }
 
 /* As stack_publish_in() of the probes. */
-static uint32_t publish(const struct stack_store *store, struct abi_stack_bucket *b,
+static uint32_t publish(struct stack_store *store, struct abi_stack_bucket *b,
 			const struct abi_stack_hash *hash, uint32_t number)
 {
 	uint64_t mine = ABI_STACK_TAG(hash->hash) << ABI_STACK_NUMBER_BITS | number;

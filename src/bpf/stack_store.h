@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/record_windows.h"
 #include "bpf/source.h"
 
 struct abi_control;
@@ -19,7 +20,7 @@ struct stack_store {
 	struct abi_stack_bucket *index; /* mapped; borrowed. NULL: by the hashes */
 	int numbers_fd, claims_fd;      /* of probes/stack_hash.c */
 	const struct source_sizes *sizes;
-	int stacks_fd;
+	struct record_windows records;
 	struct abi_control *control; /* mapped; borrowed */
 	uint64_t refused;            /* stacks that found no room */
 };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/tracees_private.h"
+#include "plan/plan_cache.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
@@ -70,6 +71,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 				.mappings = options->mappings,
 				.no_return_probes = options->no_return_probes,
 				.otel = options->otel_memory,
+				.cache = plan_cache_create(),
 			},
 		.scope = scope_of(options),
 		.options = options,
@@ -98,6 +100,7 @@ void tracees_deinit(struct tracees *ts)
 		tracee_destroy(*t);
 	vec_deinit(&ts->list);
 	vec_deinit(&ts->news);
+	plan_cache_destroy(ts->plan_options.cache);
 	kernel_names_destroy(ts->kernel);
 	watch_destroy(ts->watch);
 	if (ts->epoll_fd >= 0)

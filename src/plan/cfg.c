@@ -28,6 +28,7 @@ struct target {
 	uint64_t key;
 	struct callee callee;
 	bool may_end; /* a call to it may be the last thing that is done */
+	bool returns; /* has_return() */
 };
 
 struct visit {
@@ -130,6 +131,34 @@ static bool line_ends(const struct reading *r, uint64_t address)
 	return insn_line_ends(code, size);
 }
 
+/* Is there a return instruction in the function of this file? Compilers write none where
+ * they know that control never comes to it. */
+static bool has_return(const struct reading *r, uint64_t address)
+{
+	uint64_t start, end;
+	_cleanup_(freep) uint8_t *code = NULL;
+	size_t size, at = 0;
+	struct insn insn;
+
+	if (!r->source->extent ||
+	    !r->source->extent(r->source->arg, address, &start, &end) ||
+	    end - address > CFG_RANGE_MAX)
+		return false;
+	code = malloc((size_t)(end - address));
+	size = code ? r->source->read(r->source->arg, address, code,
+				      (size_t)(end - address))
+		    : 0;
+	while (at < size) {
+		insn_decode(code + at, size - at, &insn);
+		if (insn.kind == INSN_RET)
+			return true;
+		if (insn.kind == INSN_UNKNOWN)
+			return false;
+		at += insn.length;
+	}
+	return false;
+}
+
 static bool is_through_word(const struct insn *insn)
 {
 	return (insn->kind == INSN_CALL_INDIRECT || insn->kind == INSN_JMP_INDIRECT) &&
@@ -163,7 +192,8 @@ static struct target *target_of(struct reading *r, uint64_t address,
 	if (fresh.callee.kind == CALLEE_ENDS)
 		fresh.may_end = true;
 	else if (fresh.callee.kind == CALLEE_HERE && insn->kind == INSN_CALL)
-		fresh.may_end = line_ends(r, fresh.callee.address);
+		fresh.may_end = line_ends(r, fresh.callee.address) &&
+				!has_return(r, fresh.callee.address);
 	if (!vec_push(&r->targets, fresh))
 		return NULL;
 	return &r->targets.data[r->targets.len - 1];
@@ -175,13 +205,18 @@ static bool is_call(const struct insn *insn)
 }
 
 /* A call that compilers put nops or nothing behind is one that they know not to return.
- */
-static void note_call(const struct range *range, uint64_t behind, struct target *target)
+ * Without optimization they put nops behind others, too. */
+static void note_call(const struct reading *r, const struct range *range, uint64_t behind,
+		      struct target *target)
 {
 	uint64_t on = skip_nops(range, behind);
 
-	if (target->key)
-		target->may_end |= on != behind || behind == range->end;
+	if (!target->key || target->may_end || target->returns ||
+	    (on == behind && behind != range->end))
+		return;
+	target->returns = target->callee.kind == CALLEE_HERE &&
+			  has_return(r, target->callee.address);
+	target->may_end = !target->returns;
 }
 
 /* Of callees that are assumed not to return some do: code that nothing else leads to
@@ -294,7 +329,7 @@ static const char *read_insn(struct reading *r, const struct visit *v,
 			return NO_MEMORY;
 		at->callee = target->callee;
 		if (is_call(insn) && r->is_first)
-			note_call(range, behind, target);
+			note_call(r, range, behind, target);
 	}
 	switch (insn->kind) {
 	case INSN_RET:

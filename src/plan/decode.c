@@ -449,10 +449,25 @@ static void describe_memory(const struct decoder *d, struct insn *ret)
 		ret->displacement += (int32_t)d->at;
 }
 
+/* Of two registers: mul and imul with rax, and imul with two operands. */
+static void describe_product(const struct decoder *d, bool two, struct insn *ret)
+{
+	bool by_rax =
+		!two && d->opcode == 0xf7 && ((d->reg & 7) == 4 || (d->reg & 7) == 5);
+
+	if (d->mod != 3 || !w(d) || d->p66 || d->f2 || d->f3 || d->lock ||
+	    !(by_rax || (two && d->opcode == 0xaf)))
+		return;
+	ret->multiplies = true;
+	ret->from = d->rm;
+	ret->to = by_rax ? INSN_RAX : d->reg;
+}
+
 /* What the instruction does to values, for those who follow them (plan/values.h). */
 static void describe_values(const struct decoder *d, bool two, struct insn *ret)
 {
 	describe_memory(d, ret);
+	describe_product(d, two, ret);
 	if (two || (d->fsgs && d->flags & OPCODE_MODRM && d->mod != 3))
 		return;
 	/* movs and stos write where rdi points. */

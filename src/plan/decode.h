@@ -72,7 +72,8 @@ struct insn {
 			      this instruction */
 	/* The low 32 bits of `from` are copied to `to`, and the upper ones cleared. */
 	bool copies_half;
-	bool has_value; /* `to` becomes `value`, whatever it was */
+	bool multiplies; /* `to` becomes the low 64 bits of `to` times `from` */
+	bool has_value;  /* `to` becomes `value`, whatever it was */
 	int64_t value;
 	enum insn_memory memory;
 	uint8_t base;         /* of the memory operand */

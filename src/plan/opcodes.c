@@ -21,7 +21,7 @@ struct range {
 	uint16_t flags;
 };
 
-/* The one-byte opcodes from 0x50. What is not here is a prefix or unknown. */
+/* The one-byte opcodes from 0x50, in order. What is not here is a prefix or unknown. */
 static const struct range one_byte[] = {
 	{0x50, 0x5f, 0},              /* push, pop */
 	{0x63, 0x63, M | W_REG},      /* movsxd */
@@ -79,8 +79,8 @@ static const struct range one_byte[] = {
 	{0xff, 0xff, M | GROUP},
 };
 
-/* Those behind 0x0f. The vector instructions listed as plain write no general register
- * with any prefix, but where it is said. */
+/* Those behind 0x0f, in order. The vector instructions listed as plain write no general
+ * register with any prefix, but where it is said. */
 static const struct range two_bytes[] = {
 	{0x00, 0x03, M | OPAQUE},
 	{0x05, 0x05, 0},          /* syscall */
@@ -140,9 +140,18 @@ static const struct range two_bytes[] = {
 
 static uint16_t lookup(const struct range *table, size_t count, uint8_t opcode)
 {
-	for (size_t i = 0; i < count; i++)
-		if (opcode >= table[i].first && opcode <= table[i].last)
-			return table[i].flags;
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		const struct range *middle = &table[(low + high) / 2];
+
+		if (opcode < middle->first)
+			high = (size_t)(middle - table);
+		else if (opcode > middle->last)
+			low = (size_t)(middle - table) + 1;
+		else
+			return middle->flags;
+	}
 	return BAD;
 }
 

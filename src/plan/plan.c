@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/decode.h"
+#include "plan/plan_cache.h"
 #include "plan/site.h"
 #include "target/elf.h"
 #include "util/cleanup.h"
@@ -175,28 +176,19 @@ static struct error *add_function(struct plan_object *object, struct elf_file *f
 	return error_no_memory();
 }
 
-static struct error *fill(struct plan_object *object, const struct plan_options *options,
-			  const struct site_target *on)
+/* Find the sites of an allocator in its file. */
+static struct error *analyze(struct plan_object *object, struct elf_file *file,
+			     const struct plan_options *options,
+			     const struct site_target *on)
 {
 	const struct site_options how = {.function = options->function,
 					 .mappings = options->mappings,
 					 .no_return_probes = options->no_return_probes};
-	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	_cleanup_(site_code_closep) struct site_code *code = NULL;
-	const char *path = object->allocator.open_path;
-	struct error *err = elf_file_open(path, &file);
-	struct site_target here = *on;
+	struct error *err = site_code_open(file, &object->allocator, on, &how, &code);
 
-	if (err)
-		return error_prefix(err, "allocator %s", object->allocator.module_path);
-	if (options->find_breakpoints)
-		here.breakpoints =
-			options->find_breakpoints(options->breakpoints_arg, path);
-	err = site_code_open(file, &object->allocator, &here, &how, &code);
-	if (err)
-		return err;
 	/* A function that is asked for by name goes before its aliases. */
-	for (int pass = options->function ? 0 : 1; pass < 2; pass++) {
+	for (int pass = options->function ? 0 : 1; pass < 2 && !err; pass++) {
 		vec_foreach (found, &object->allocator.functions) {
 			bool named = options->function &&
 				     !strcmp(found->function->name, options->function);
@@ -205,13 +197,38 @@ static struct error *fill(struct plan_object *object, const struct plan_options 
 				continue;
 			err = add_function(object, file, found, options, code);
 			if (err)
-				return err;
+				break;
 		}
 	}
+	return err;
+}
+
+static struct error *fill(struct plan_object *object, const struct plan_options *options,
+			  const struct site_target *on)
+{
+	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+	_cleanup_(site_checks_deinit) struct site_checks checks = {0};
+	const char *path = object->allocator.open_path;
+	struct error *err = elf_file_open(path, &file);
+	struct site_target here = *on;
+
+	if (err)
+		return error_prefix(err, "allocator %s", object->allocator.module_path);
 	vec_foreach (function, &object->allocator.missing)
 		if (!vec_push(&object->missing, *function))
 			return error_no_memory();
-	return NULL;
+	if (options->find_breakpoints)
+		here.breakpoints =
+			options->find_breakpoints(options->breakpoints_arg, path);
+	if (!options->cache)
+		return analyze(object, file, options, &here);
+	if (plan_cache_find(options->cache, file, &here, object))
+		return NULL;
+	here.checks = &checks;
+	err = analyze(object, file, options, &here);
+	if (!err)
+		plan_cache_add(options->cache, file, &here, object);
+	return err;
 }
 
 static size_t count_sites(const struct plan *plan, bool (*of)(const struct plan_site *))
@@ -435,19 +452,23 @@ struct error *plan_build_event(const struct event_spec *event, const struct proc
 	return err;
 }
 
+void plan_object_deinit(struct plan_object *object)
+{
+	allocator_deinit(&object->allocator);
+	free(object->build_id);
+	vec_foreach (site, &object->sites)
+		return_sites_deinit(&site->returns);
+	vec_deinit(&object->sites);
+	vec_deinit(&object->skipped);
+	vec_deinit(&object->missing);
+}
+
 void plan_destroy(struct plan *plan)
 {
 	if (!plan)
 		return;
-	vec_foreach (object, &plan->objects) {
-		allocator_deinit(&object->allocator);
-		free(object->build_id);
-		vec_foreach (site, &object->sites)
-			return_sites_deinit(&site->returns);
-		vec_deinit(&object->sites);
-		vec_deinit(&object->skipped);
-		vec_deinit(&object->missing);
-	}
+	vec_foreach (object, &plan->objects)
+		plan_object_deinit(object);
 	event_sites_deinit(&plan->places);
 	vec_deinit(&plan->objects);
 	free(plan);

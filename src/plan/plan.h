@@ -19,6 +19,8 @@
 #include "util/error.h"
 #include "util/vec.h"
 
+struct plan_cache;
+
 /* Offsets in one file, bytes, where the caller has breakpoints. */
 struct plan_breakpoints {
 	VEC(uint64_t) offsets;
@@ -50,6 +52,9 @@ struct plan_options {
 	 */
 	const struct plan_breakpoints *(*find_breakpoints)(void *arg, const char *path);
 	void *breakpoints_arg;
+	/* What was found for processes before (plan/plan_cache.h), borrowed; NULL: forget
+	 * it all. */
+	struct plan_cache *cache;
 };
 
 /* One function to be probed. */
@@ -107,6 +112,8 @@ struct plan_object {
 	VEC(struct plan_skip) skipped;
 	VEC(const struct alloc_function *) missing; /* common functions not found */
 };
+
+void plan_object_deinit(struct plan_object *object);
 
 struct plan {
 	VEC(struct plan_object) objects;

@@ -276,8 +276,7 @@ static int64_t unit_at(struct returns *r, const struct returns_request *request)
 		const struct returns_request *other = &r->units.data[i]->request;
 
 		if (other->address == request->address &&
-		    other->width == request->width &&
-		    other->size_arg == request->size_arg)
+		    other->width == request->width && other->asked == request->asked)
 			return (int64_t)i;
 	}
 	unit = calloc(1, sizeof(*unit));
@@ -311,7 +310,7 @@ static const char *add_next(struct returns *r, struct return_unit *unit,
 	}
 	next = unit_at(r, &(struct returns_request){.address = at->callee.address,
 						    .width = unit->request.width,
-						    .size_arg = RETURN_NO_SIZE});
+						    .asked = RETURN_NO_SIZE});
 	if (next < 0 || !vec_push(&unit->next, (uint32_t)next))
 		return NO_MEMORY;
 	return NULL;
@@ -422,7 +421,7 @@ static const char *try_unit(struct returns *r, struct return_unit *unit)
 		return why;
 	if (!values_find(&cfg, unit->request.width, r->calls, r->arg, &values))
 		return NO_MEMORY;
-	if (unit->request.size_arg != RETURN_NO_SIZE && !find_calls(&c))
+	if (unit->request.asked != RETURN_NO_SIZE && !find_calls(&c))
 		return NO_MEMORY;
 	why = check_jumps(&c);
 	if (!why)
@@ -583,4 +582,19 @@ void return_sites_deinit(struct return_sites *sites)
 	vec_deinit(&sites->entries);
 	vec_deinit(&sites->exits);
 	*sites = (struct return_sites){0};
+}
+
+bool return_sites_copy(const struct return_sites *sites, struct return_sites *ret)
+{
+	struct return_sites copy = {.is_fused = sites->is_fused,
+				    .is_complete = sites->is_complete,
+				    .has_more_exits = sites->has_more_exits};
+	bool ok = vec_copy(&sites->list, &copy.list) &&
+		  vec_copy(&sites->entries, &copy.entries) &&
+		  vec_copy(&sites->exits, &copy.exits);
+
+	if (!ok)
+		return_sites_deinit(&copy);
+	*ret = copy;
+	return ok;
 }

@@ -56,14 +56,14 @@ struct return_site {
 	/* The code there has no unwind information. Of those who know: returns_find()
 	 * leaves it false. */
 	bool lacks_cfi;
-	/* With `size_arg`: one hit is all of a call, as the size is in `size_reg`; the
+	/* With `asked`: one hit is all of a call, as the size is in `size_reg`; the
 	 * result is settled on one way at most. */
 	bool is_whole;
 	uint8_t size_reg;
 	const char *reason; /* static */
 };
 
-/* With `size_arg`: where a call is seen to begin whose result comes by a site that does
+/* With `asked`: where a call is seen to begin whose result comes by a site that does
  * not know the size. */
 struct entry_site {
 	uint64_t address;
@@ -129,22 +129,26 @@ struct returns_request {
 	uint64_t address;
 	uint64_t size; /* of the function, bytes; 0: not known */
 	enum result_width width;
-	/* The number of the argument that is the size of the new block, and so all that
-	 * there is to know of a call besides its result; RETURN_NO_SIZE: there is more.
-	 */
-	unsigned size_arg;
+	/* The value that is the size of the new block, and so all that there is to know
+	 * of a call besides its result: an argument or VALUE_PRODUCT. RETURN_NO_SIZE:
+	 * there is more. */
+	enum value asked;
 };
 
-#define RETURN_NO_SIZE 4 /* VALUE_ARG3 + 1 */
+#define RETURN_NO_SIZE VALUE_COUNT
 
 /*
  * Find the sites of a function. Returns NULL, or a static string that says why there are
- * none. With a size_arg, sites that see whole calls are preferred (struct
+ * none. With `asked`, sites that see whole calls are preferred (struct
  * return_sites.is_fused). Call return_sites_deinit() in either case.
  */
 const char *returns_find(struct returns *returns, const struct returns_request *request,
 			 struct return_sites *ret);
 void returns_deinit(struct returns *returns);
 void return_sites_deinit(struct return_sites *sites);
+
+/* The same sites in memory of their own. False, and `ret` is without any, when there is
+ * not enough. */
+bool return_sites_copy(const struct return_sites *sites, struct return_sites *ret);
 
 #endif

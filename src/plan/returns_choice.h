@@ -47,7 +47,7 @@ struct choice {
 	const struct values *values;
 	const struct returns_request *request;
 	/* By index of the instruction: some way there comes by a call of a function that
-	 * is probed. NULL without a size_arg. */
+	 * is probed. NULL without `asked`. */
 	bool *is_called;
 	struct cut cut;
 };

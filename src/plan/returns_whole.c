@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plan/returns_choice.h"
+#include "util/cleanup.h"
 
 /* Calls that come by a whole site had better not come by one of the entry, too: for each
  * such site that an instruction leads to. */
@@ -15,7 +16,7 @@
 
 bool choice_finds_size(const struct choice *c, uint32_t i, uint8_t *ret)
 {
-	place_set held = c->values->held[i][VALUE_ARG0 + c->request->size_arg];
+	place_set held = c->values->held[i][c->request->asked];
 
 	for (uint8_t n = 0; n < INSN_REGISTERS; n++) {
 		*ret = n;
@@ -87,32 +88,80 @@ static bool wants_entry(const struct choice *c, const struct return_unit *unit,
 	return false;
 }
 
+/*
+ * All edges are turned round: of several cheapest cuts the one is found that lies nearest
+ * to its source, and the fewest calls come by the one that lies nearest to the sites.
+ * `once`: no way may come back from behind the cut.
+ */
 static bool make_graph(struct choice *c, const struct return_unit *unit,
-		       const uint8_t to_whole[], const bool is_site[])
+		       const uint8_t to_whole[], const bool is_site[], bool once)
 {
-	uint32_t count = (uint32_t)c->cfg->insns.len, source = 2 * count,
-		 sink = source + 1;
-	bool ok = cut_init(&c->cut, source + 2) &&
-		  cut_add(&c->cut, source, BEFORE(c->cfg->entry), CUT_NEVER, CUT_NEVER);
+	uint32_t count = (uint32_t)c->cfg->insns.len, start = 2 * count, end = start + 1;
+	int32_t back = once ? CUT_NEVER : 0;
+	bool ok = cut_init(&c->cut, end + 1) &&
+		  cut_add(&c->cut, BEFORE(c->cfg->entry), start, CUT_NEVER, back);
 
 	for (uint32_t i = 0; i < count && ok; i++) {
 		const struct cfg_insn *at = &c->cfg->insns.data[i];
 
-		ok = cut_add(&c->cut, BEFORE(i), BEHIND(i),
-			     price_of_entry(c, i, to_whole, is_site), CUT_NEVER);
+		ok = cut_add(&c->cut, BEHIND(i), BEFORE(i),
+			     price_of_entry(c, i, to_whole, is_site), back);
 		if (ok && at->exit == CFG_LEAVES && at->callee.kind != CALLEE_ENDS &&
 		    at->callee.kind != CALLEE_FIRST)
-			ok = cut_add(&c->cut, BEHIND(i), sink, CUT_NEVER, 0);
+			ok = cut_add(&c->cut, end, BEHIND(i), CUT_NEVER, 0);
 		if (ok && at->next_count == 0 && wants_entry(c, unit, i, UINT32_MAX))
-			ok = cut_add(&c->cut, BEHIND(i), sink, CUT_NEVER, 0);
+			ok = cut_add(&c->cut, end, BEHIND(i), CUT_NEVER, 0);
 		for (uint8_t n = 0; n < at->next_count && ok; n++) {
-			ok = cut_add(&c->cut, BEHIND(i), BEFORE(at->next[n]), CUT_NEVER,
-				     CUT_NEVER);
+			ok = cut_add(&c->cut, BEFORE(at->next[n]), BEHIND(i), CUT_NEVER,
+				     back);
 			if (ok && wants_entry(c, unit, i, at->next[n]))
-				ok = cut_add(&c->cut, BEHIND(i), sink, CUT_NEVER, 0);
+				ok = cut_add(&c->cut, end, BEHIND(i), CUT_NEVER, 0);
 		}
 	}
 	return ok;
+}
+
+static bool is_cut(const struct choice *c, uint32_t i)
+{
+	return cut_is_before(&c->cut, BEHIND(i)) && !cut_is_before(&c->cut, BEFORE(i));
+}
+
+/* May a call come by two sites of the entry? */
+static bool comes_twice(const struct choice *c, bool leads_to_entry[])
+{
+	uint32_t count = (uint32_t)c->cfg->insns.len;
+
+	for (uint32_t i = 0; i < count; i++)
+		leads_to_entry[i] = is_cut(c, i);
+	spread_back(c->cfg, leads_to_entry);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct cfg_insn *at = &c->cfg->insns.data[i];
+
+		for (uint8_t n = 0; n < at->next_count && is_cut(c, i); n++)
+			if (leads_to_entry[at->next[n]])
+				return true;
+	}
+	return false;
+}
+
+/* Find the cheapest set of entries such that no call passes two of them. If the cheapest
+ * cut allows that, forbid all ways back across the cut, which costs more. */
+static const char *solve_entries(struct choice *c, const struct return_unit *unit,
+				 const uint8_t to_whole[], const bool is_site[],
+				 bool *found)
+{
+	uint32_t count = (uint32_t)c->cfg->insns.len;
+	_cleanup_(freep) bool *marked = malloc(count * sizeof(*marked) + 1);
+
+	for (int once = 0; once < 2; once++) {
+		cut_deinit(&c->cut);
+		if (!marked || !make_graph(c, unit, to_whole, is_site, once))
+			return RETURN_NO_MEMORY;
+		*found = cut_solve(&c->cut, 2 * count + 1, 2 * count, PRICE_LIMIT) >= 0;
+		if (*found && !comes_twice(c, marked))
+			break;
+	}
+	return NULL;
 }
 
 /* Where the calls of other sites are seen to begin. False: they cannot be. */
@@ -120,20 +169,17 @@ static const char *find_entries(struct choice *c, struct return_unit *unit,
 				const uint8_t to_whole[], const bool is_site[],
 				bool *found)
 {
-	uint32_t count = (uint32_t)c->cfg->insns.len;
+	const char *why = solve_entries(c, unit, to_whole, is_site, found);
 
-	cut_deinit(&c->cut);
-	if (!make_graph(c, unit, to_whole, is_site))
-		return RETURN_NO_MEMORY;
-	*found = cut_solve(&c->cut, 2 * count, 2 * count + 1, PRICE_LIMIT) >= 0;
-	for (uint32_t i = 0; i < count && *found; i++) {
+	if (why)
+		return why;
+	for (uint32_t i = 0; i < c->cfg->insns.len && *found; i++) {
 		const struct cfg_insn *at = &c->cfg->insns.data[i];
 		struct entry_site entry = {.address = at->address,
 					   .sp_delta = at->sp_delta,
 					   .reason = choice_emulated(c, at)};
 
-		if (!cut_is_before(&c->cut, BEFORE(i)) ||
-		    cut_is_before(&c->cut, BEHIND(i)))
+		if (!is_cut(c, i))
 			continue;
 		choice_finds_size(c, i, &entry.size_reg);
 		if (!vec_push(&unit->entries, entry))

@@ -187,6 +187,19 @@ static void drop_entry(struct site_code *c, uint64_t function)
 	c->entries.len = kept;
 }
 
+enum value site_asked(const struct alloc_function *f)
+{
+	bool is_product = (f->size_arg == 0 && f->count_arg == 1) ||
+			  (f->size_arg == 1 && f->count_arg == 0);
+
+	if (f->effect != EFFECT_ALLOC)
+		return RETURN_NO_SIZE;
+	if (is_product)
+		return VALUE_PRODUCT;
+	return f->count_arg == ARG_NONE && f->size_arg <= VALUE_ARG3 ? f->size_arg
+								     : RETURN_NO_SIZE;
+}
+
 /* The size is all that there is to know of a call, and no mapping inside is to be told
  * apart by its record. */
 static struct returns_request request_for(const struct site_code *c,
@@ -194,15 +207,13 @@ static struct returns_request request_for(const struct site_code *c,
 {
 	const struct alloc_function *f = found->function;
 	bool is_wanted = !c->options.function || !strcmp(c->options.function, f->name);
-	bool is_simple = is_wanted && f->effect == EFFECT_ALLOC &&
-			 f->count_arg == ARG_NONE && f->size_arg < RETURN_NO_SIZE &&
-			 !c->options.mappings;
+	bool is_simple = is_wanted && !c->options.mappings;
 
 	return (struct returns_request){
 		.address = found->symbol.address,
 		.size = found->symbol.size_bytes,
 		.width = site_result_width(f->effect),
-		.size_arg = is_simple ? f->size_arg : RETURN_NO_SIZE,
+		.asked = is_simple ? site_asked(f) : RETURN_NO_SIZE,
 	};
 }
 
@@ -216,7 +227,7 @@ static bool find_bodies(struct site_code *c)
 		const struct returns_request request = request_for(c, found);
 		struct return_sites sites = {0};
 
-		if (!ok || request.size_arg == RETURN_NO_SIZE ||
+		if (!ok || request.asked == RETURN_NO_SIZE ||
 		    has_known_body(c->file.allocator, found->function) ||
 		    has_sites(c, request.address))
 			continue;
@@ -268,7 +279,7 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 	};
 	code->reach = (struct reach){
 		.source = &code->source, .is_probed = is_function, .arg = code};
-	code->is_filtered = !target->proc || proc_is_filtered(target->proc);
+	code->is_filtered = site_is_filtered(target);
 	if (allocator->functions.len) {
 		const struct elf_symbol *first = &allocator->functions.data[0].symbol;
 
@@ -433,7 +444,7 @@ static void find_returns(struct site_code *c, const struct allocator_function *f
 	const char *why = NULL;
 
 	if (!has_sites(c, request.address))
-		request.size_arg = RETURN_NO_SIZE;
+		request.asked = RETURN_NO_SIZE;
 
 #if !defined(__x86_64__)
 	why = "the code of this machine is not understood";
@@ -466,7 +477,7 @@ static void find_exits(struct site_code *c, const struct allocator_function *fou
 	struct returns_request request = request_for(c, found);
 	struct return_sites sites;
 
-	request.size_arg = RETURN_NO_SIZE;
+	request.asked = RETURN_NO_SIZE;
 	if (!returns_find(&c->returns, &request, &sites)) {
 		find_cfi(c, &sites);
 		site->returns.exits = sites.exits;

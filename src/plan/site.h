@@ -43,4 +43,8 @@ bool site_place(struct site_code *code, const struct allocator_function *found,
 /* What the result of functions with this effect is. */
 enum result_width site_result_width(enum alloc_effect effect);
 
+/* The value that is the size of the new block. RETURN_NO_SIZE: the size alone does not
+ * describe a call of this function. */
+enum value site_asked(const struct alloc_function *function);
+
 #endif

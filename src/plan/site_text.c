@@ -69,9 +69,9 @@ static const char *compare_at(const struct site_target *target, uint64_t address
 	return why;
 }
 
-const char *site_text_check(const struct site_target *target,
-			    const struct allocator *allocator, uint64_t file_offset,
-			    const uint8_t *code, size_t size)
+static const char *compare(const struct site_target *target,
+			   const struct allocator *allocator, uint64_t file_offset,
+			   const uint8_t *code, size_t size)
 {
 	const char *why = SITE_FIRST ": text is not mapped";
 
@@ -93,4 +93,36 @@ const char *site_text_check(const struct site_target *target,
 			break;
 	}
 	return why;
+}
+
+static void note(struct site_checks *checks, const struct site_range *range, bool is_same)
+{
+	vec_foreach (known, &checks->ranges)
+		if (is_same && known->file_offset == range->file_offset &&
+		    known->size == range->size)
+			return;
+	if (!is_same || !vec_push(&checks->ranges, *range))
+		checks->has_failed = true;
+}
+
+const char *site_text_check(const struct site_target *target,
+			    const struct allocator *allocator, uint64_t file_offset,
+			    const uint8_t *code, size_t size)
+{
+	const char *why = compare(target, allocator, file_offset, code, size);
+	const struct site_range range = {file_offset, size};
+
+	if (target->checks)
+		note(target->checks, &range, !why);
+	return why;
+}
+
+void site_checks_deinit(struct site_checks *checks)
+{
+	vec_deinit(&checks->ranges);
+}
+
+bool site_is_filtered(const struct site_target *target)
+{
+	return !target->proc || proc_is_filtered(target->proc);
 }

@@ -14,6 +14,19 @@
 /* The reasons of probes on a function's first instruction begin with this. */
 #define SITE_FIRST "first instruction"
 
+struct site_range {
+	uint64_t file_offset;
+	size_t size; /* bytes */
+};
+
+/* What an analysis has compared. */
+struct site_checks {
+	VEC(struct site_range) ranges; /* each once; what was the same */
+	bool has_failed; /* something was not the same, or could not be noted */
+};
+
+void site_checks_deinit(struct site_checks *checks);
+
 /* Who has the file mapped. Without, every probe sits on a function's first instruction:
  * a place inside is trusted only where the target's memory has the file's bytes, or
  * breakpoints of ours. */
@@ -22,8 +35,12 @@ struct site_target {
 	const struct proc_maps *maps;
 	/* In the file that is placed, plan_options.find_breakpoints(); NULL: none. */
 	const struct plan_breakpoints *breakpoints;
-	bool unmapped; /* nobody has: then the file is all there is */
+	bool unmapped;              /* nobody has: then the file is all there is */
+	struct site_checks *checks; /* to note down what is compared; NULL: do not */
 };
+
+/* proc_is_filtered() of the process, and true without one. */
+bool site_is_filtered(const struct site_target *target);
 
 /*
  * Compare `code`, the bytes at `file_offset` of the allocator's file, with the memory

@@ -20,9 +20,20 @@
 #define REGISTER(n) ((place_set)1 << (n))
 #define SLOT(k)     ((place_set)1 << (PLACES_SLOT_SHIFT + (k)))
 
+/* What an instruction does to places. */
+struct effect {
+	place_set changed; /* they do not hold any more what they held */
+	/* What moves, or is set: 0 when `from` is nothing that is followed. */
+	place_set from, to;
+	bool has_value;
+	int64_t value;
+};
+
 struct finding {
 	const struct cfg *cfg;
 	struct values *values;
+	struct effect *effects; /* by index of the instruction */
+	bool *has_news;         /* the same: what is held there has changed */
 	enum result_width width;
 	values_calls_fn *calls;
 	void *arg;
@@ -193,14 +204,7 @@ static place_set changes(const struct finding *f, const struct cfg_insn *at)
 	return ret;
 }
 
-/* --- moves -------------------------------------------------------------------------- */
-
-/* What the instruction moves: 0 when `from` is nothing that is followed. */
-struct move {
-	place_set from, to;
-	bool has_value;
-	int64_t value;
-};
+/* --- effects ------------------------------------------------------------------------ */
 
 /* A word of the frame as a place, 0 when it is not followed. */
 static place_set slot_place(const struct values *v, int32_t below)
@@ -215,11 +219,11 @@ static bool is_int(enum result_width width)
 	return width == RESULT_INT || width == RESULT_OUT;
 }
 
-static struct move move_of(const struct finding *f, const struct cfg_insn *at)
+static struct effect find_effect(const struct finding *f, const struct cfg_insn *at)
 {
 	const struct insn *insn = &at->insn;
 	const struct values *v = f->values;
-	struct move m = {0};
+	struct effect m = {0};
 	int32_t below;
 
 	if (insn->kind == INSN_PUSH) {
@@ -249,7 +253,13 @@ static struct move move_of(const struct finding *f, const struct cfg_insn *at)
 		m.from = REGISTER(INSN_RDI);
 		m.to = REGISTER(INSN_RAX);
 	}
+	m.changed = changes(f, at) | m.to;
 	return m;
+}
+
+static const struct effect *effect_of(const struct finding *f, const struct cfg_insn *at)
+{
+	return &f->effects[at - f->cfg->insns.data];
 }
 
 /* --- results, from the end on ------------------------------------------------------- */
@@ -278,11 +288,11 @@ static place_set out_before(const struct finding *f, const struct cfg_insn *at,
 {
 	const struct insn *insn = &at->insn;
 	place_set pointer = f->values->held[at - f->cfg->insns.data][VALUE_ARG0];
-	struct move m = move_of(f, at);
-	place_set out = after & ~(changes(f, at) | m.to);
+	const struct effect *m = effect_of(f, at);
+	place_set out = after & ~m->changed;
 
-	if (after & m.to)
-		out |= m.from & PLACES_REGISTERS;
+	if (after & m->to)
+		out |= m->from & PLACES_REGISTERS;
 	if (is_call(at))
 		return out & ~PLACES_STORED;
 	if (!stores_outside(at))
@@ -305,7 +315,7 @@ static bool calls_probed(const struct finding *f, const struct cfg_insn *at)
 static struct result result_before(const struct finding *f, const struct cfg_insn *at,
 				   struct result after)
 {
-	struct move m = move_of(f, at);
+	const struct effect *m = effect_of(f, at);
 	struct result r = after;
 
 	if (f->width == RESULT_VOID)
@@ -315,12 +325,12 @@ static struct result result_before(const struct finding *f, const struct cfg_ins
 		return (struct result){0};
 	if (f->width == RESULT_OUT)
 		r.out = out_before(f, at, after.out);
-	r.in &= ~(changes(f, at) | m.to);
-	if (after.in & m.to) {
-		r.in |= m.from;
-		if (m.has_value && !r.is_known) {
+	r.in &= ~m->changed;
+	if (after.in & m->to) {
+		r.in |= m->from;
+		if (m->has_value && !r.is_known) {
 			r.is_known = true;
-			r.value = is_int(f->width) ? (int32_t)m.value : m.value;
+			r.value = is_int(f->width) ? (int32_t)m->value : m->value;
 		}
 	}
 	return r;
@@ -402,18 +412,43 @@ static void find_results(struct finding *f)
 
 /* --- values, from the beginning on -------------------------------------------------- */
 
+/* Are the factors the first two arguments? */
+static bool multiplies_arguments(const struct insn *insn,
+				 const place_set before[VALUE_COUNT])
+{
+	place_set to = REGISTER(insn->to), from = REGISTER(insn->from);
+
+	return insn->multiplies &&
+	       ((before[VALUE_ARG0] & to && before[VALUE_ARG1] & from) ||
+		(before[VALUE_ARG1] & to && before[VALUE_ARG0] & from));
+}
+
 static void values_after(const struct finding *f, const struct cfg_insn *at,
 			 const place_set before[VALUE_COUNT], place_set ret[VALUE_COUNT])
 {
-	struct move m = move_of(f, at);
-	place_set changed = changes(f, at) | m.to;
+	const struct effect *m = effect_of(f, at);
 
 	for (size_t i = 0; i < VALUE_COUNT; i++) {
-		ret[i] = before[i] & ~changed;
+		ret[i] = before[i] & ~m->changed;
 		/* Half a value is none. */
-		if (before[i] & m.from && !at->insn.copies_half)
-			ret[i] |= m.to;
+		if (before[i] & m->from && !at->insn.copies_half)
+			ret[i] |= m->to;
 	}
+	if (multiplies_arguments(&at->insn, before))
+		ret[VALUE_PRODUCT] |= REGISTER(at->insn.to);
+}
+
+/* These values come to the instruction as well. True when less is held there now. */
+static bool hold(struct finding *f, uint32_t i, const place_set values[VALUE_COUNT])
+{
+	place_set *held = f->values->held[i], less = 0;
+
+	for (size_t k = 0; k < VALUE_COUNT; k++) {
+		less |= held[k] & ~values[k];
+		held[k] &= values[k];
+	}
+	f->has_news[i] |= less != 0;
+	return less;
 }
 
 static void find_held(struct finding *f)
@@ -427,8 +462,10 @@ static void find_held(struct finding *f)
 	bool changed = true;
 
 	memset(held, 0xff, cfg->insns.len * sizeof(*held));
+	memset(f->has_news, true, cfg->insns.len * sizeof(*f->has_news));
 	for (size_t i = 0; i < VALUE_COUNT; i++)
 		held[cfg->entry][i] = REGISTER(at_entry[i]);
+	held[cfg->entry][VALUE_PRODUCT] = 0;
 	for (unsigned sweep = 0; changed; sweep++) {
 		changed = false;
 		if (sweep == SWEEPS_MAX) {
@@ -439,15 +476,12 @@ static void find_held(struct finding *f)
 			const struct cfg_insn *at = &cfg->insns.data[i];
 			place_set after[VALUE_COUNT];
 
+			if (!f->has_news[i])
+				continue;
+			f->has_news[i] = false;
 			values_after(f, at, held[i], after);
-			for (uint8_t n = 0; n < at->next_count; n++) {
-				place_set *to = held[at->next[n]];
-
-				for (size_t k = 0; k < VALUE_COUNT; k++) {
-					changed |= (to[k] & after[k]) != to[k];
-					to[k] &= after[k];
-				}
-			}
+			for (uint8_t n = 0; n < at->next_count; n++)
+				changed |= hold(f, at->next[n], after);
 		}
 	}
 }
@@ -462,12 +496,21 @@ bool values_find(const struct cfg *cfg, enum result_width width, values_calls_fn
 		.results = calloc(cfg->insns.len + 1, sizeof(*ret->results)),
 		.held = calloc(cfg->insns.len + 1, sizeof(*ret->held)),
 	};
-	if (!ret->results || !ret->held)
-		return false;
-	find_slots(&f);
-	find_held(&f);
-	find_results(&f);
-	return true;
+	f.effects = calloc(cfg->insns.len + 1, sizeof(*f.effects));
+	f.has_news = calloc(cfg->insns.len + 1, sizeof(*f.has_news));
+
+	bool ok = ret->results && ret->held && f.effects && f.has_news;
+
+	if (ok) {
+		find_slots(&f);
+		vec_foreach (at, &cfg->insns)
+			f.effects[at - cfg->insns.data] = find_effect(&f, at);
+		find_held(&f);
+		find_results(&f);
+	}
+	free(f.effects);
+	free(f.has_news);
+	return ok;
 }
 
 void values_deinit(struct values *values)

@@ -27,7 +27,8 @@ enum value {
 	VALUE_ARG1,
 	VALUE_ARG2,
 	VALUE_ARG3,
-	VALUE_BP, /* the caller's rbp */
+	VALUE_PRODUCT, /* of the first two arguments, its low 64 bits */
+	VALUE_BP,      /* the caller's rbp */
 	VALUE_COUNT,
 };
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define VEC(type)                                                                        \
 	struct {                                                                         \
@@ -41,6 +42,14 @@ static inline bool vec_grow_(void **data, size_t *cap, size_t want, size_t size)
 	return true;
 }
 
+static inline void vec_append_(void *data, size_t *len, const void *from, size_t count,
+			       size_t size)
+{
+	if (count)
+		memcpy((char *)data + *len * size, from, count * size);
+	*len += count;
+}
+
 /* Reserve room for n elements in all; false when memory is out. */
 #define vec_reserve(v, n)                                                                \
 	vec_grow_((void **)&(v)->data, &(v)->cap, (n), sizeof(*(v)->data))
@@ -49,6 +58,14 @@ static inline bool vec_grow_(void **data, size_t *cap, size_t want, size_t size)
 #define vec_push(v, ...)                                                                 \
 	(vec_reserve((v), (v)->len + 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true)  \
 					: false)
+
+/* Append all elements of another one of the type; false, and nothing is appended, when
+ * memory is out. */
+#define vec_copy(from, to)                                                               \
+	(vec_reserve((to), (to)->len + (from)->len) &&                                   \
+	 (vec_append_((to)->data, &(to)->len, (from)->data, (from)->len,                 \
+		      sizeof(*(to)->data)),                                              \
+	  true))
 
 #define vec_foreach(it, v)                                                               \
 	for (__typeof__(*(v)->data) *it = (v)->data; it && it < (v)->data + (v)->len;    \

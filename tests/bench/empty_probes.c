@@ -68,7 +68,9 @@ static int load_stackid(uint32_t attach_type, int stacks)
 	return fd;
 }
 
-static struct empty_probes *probes_attach(pid_t pid, enum probe_places places,
+/* In the files that process `of` has mapped; attached to process `pid`, or to all that
+ * map them: 0. */
+static struct empty_probes *probes_attach(pid_t of, pid_t pid, enum probe_places places,
 					  bool with_stacks)
 {
 	struct empty_probes *self = calloc(1, sizeof(*self));
@@ -78,7 +80,7 @@ static struct empty_probes *probes_attach(pid_t pid, enum probe_places places,
 	struct probe_list probes;
 	struct plan *plan;
 
-	require(proc_open(pid, &proc));
+	require(proc_open(of, &proc));
 	require(proc_read_maps(proc, &maps));
 	require(plan_build(proc, &maps, &(struct plan_options){0}, &plan));
 
@@ -114,22 +116,27 @@ static struct empty_probes *probes_attach(pid_t pid, enum probe_places places,
 
 struct empty_probes *empty_probes_attach(pid_t pid)
 {
-	return probes_attach(pid, PLACES_OUTSIDE, false);
+	return probes_attach(pid, pid, PLACES_OUTSIDE, false);
 }
 
 struct empty_probes *inside_probes_attach(pid_t pid)
 {
-	return probes_attach(pid, PLACES_INSIDE, false);
+	return probes_attach(pid, pid, PLACES_INSIDE, false);
+}
+
+struct empty_probes *inside_probes_attach_to_all(pid_t pid)
+{
+	return probes_attach(pid, 0, PLACES_INSIDE, false);
 }
 
 struct empty_probes *stepped_probes_attach(pid_t pid)
 {
-	return probes_attach(pid, PLACES_STEPPED, false);
+	return probes_attach(pid, pid, PLACES_STEPPED, false);
 }
 
 struct empty_probes *stackid_probes_attach(pid_t pid)
 {
-	return probes_attach(pid, PLACES_OUTSIDE, true);
+	return probes_attach(pid, pid, PLACES_OUTSIDE, true);
 }
 
 double empty_probes_detach(struct empty_probes *self)

@@ -13,8 +13,10 @@ struct empty_probes;
 struct empty_probes *empty_probes_attach(pid_t pid);
 /* The same, but inside the functions where memtrace has probes there. */
 struct empty_probes *inside_probes_attach(pid_t pid);
-/* The same, but only where results are seen and the kernel single-steps the instruction;
- * there may be no such place. */
+/* The same, for all processes that map a file of that process. */
+struct empty_probes *inside_probes_attach_to_all(pid_t pid);
+/* The same for one process, but only where results are seen and the kernel single-steps
+ * the instruction; there may be no such place. */
 struct empty_probes *stepped_probes_attach(pid_t pid);
 /* As empty_probes_attach(), but for returns, which ask for the stack by
  * bpf_get_stackid(). */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "empty_probes.h"
 #include "table.h"
 #include "tool.h"
 
@@ -145,9 +146,22 @@ static struct make_figures measure_make(const char *const before[], const char *
 	return (struct make_figures){median(own, RUNS), median(all, RUNS)};
 }
 
+static const char *const bare[] = {NULL};
+
+/* The floor: as many breakpoints, with programs that do nothing. */
+static struct make_figures measure_make_with_empty(const char *folder)
+{
+	struct target target = target_start();
+	struct empty_probes *probes = inside_probes_attach_to_all(target.child.pid);
+	struct make_figures figures = measure_make(bare, folder);
+
+	empty_probes_detach(probes);
+	target_stop(&target);
+	return figures;
+}
+
 static void make_rows(void)
 {
-	static const char *const bare[] = {NULL};
 	static const char *const traced[] = {MEMTRACE_BINARY,
 					     "--follow-forks",
 					     "-q",
@@ -177,11 +191,14 @@ static void make_rows(void)
 	write_project(folder);
 
 	struct make_figures b = measure_make(bare, folder),
+			    empty = measure_make_with_empty(folder),
 			    m = measure_make(traced, folder),
 			    fp = measure_make(by_fp, folder);
 	const struct row rows[] = {
 		{"make of 10 small files, ms", m.own_ms, b.own_ms, NAN,
 		 "without memtrace"},
+		{"the same, ms", m.own_ms, empty.own_ms, NAN,
+		 "with empty probes in the same places"},
 		{"the same, --unwind fp, ms", fp.own_ms, b.own_ms, NAN,
 		 "without memtrace"},
 		{"and memtrace's start and report, ms", m.all_ms, b.all_ms, NAN,

@@ -33,7 +33,6 @@ int main(void)
 #include "unit/plan/tracee.h"
 #include "util/cleanup.h"
 
-#define TRAP         0xcc
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CALLS        "calls" /* the argument with which this program is the tracee */
 
@@ -127,7 +126,8 @@ struct tracer {
 	pid_t pid;
 	uint64_t start, end; /* malloc() in memory */
 	const struct body *body;
-	long first_word; /* the memory at `start` */
+	bool has_stop_at;    /* has_stop_at() */
+	uint64_t first_word; /* the memory at `start`, where there is a trap instead */
 	unsigned calls, failed_calls;
 	unsigned hits[BODY_SITES_MAX], parts[BODY_STOP + 1];
 };
@@ -139,15 +139,6 @@ struct call {
 	unsigned entries, wholes, returns, failures, stops;
 	uint64_t settled; /* rax where it was to be the result */
 };
-
-/* The word that was there. */
-static uint64_t set_trap(pid_t tid, uint64_t address)
-{
-	uint64_t word = peek(tid, address);
-
-	poke(tid, address, (word & ~(uint64_t)0xff) | TRAP);
-	return word;
-}
 
 static void wait_trap(pid_t tid)
 {
@@ -262,13 +253,31 @@ static void follow_call(struct tracer *t, pid_t tid)
 	check_call(t, &c, r.rax);
 }
 
+/* Threads are to stop at the first instruction; with the processor's breakpoints each of
+ * them has to be told. */
+static void watch_start(struct tracer *t, pid_t tid, bool is_new)
+{
+	if (t->has_stop_at)
+		stop_at(tid, t->start);
+	else if (!is_new)
+		t->first_word = set_trap(tid, t->start);
+}
+
+/* Is the thread about to execute the first instruction? */
+static bool is_at_start(const struct tracer *t, pid_t tid)
+{
+	if (t->has_stop_at)
+		return registers_of(tid).rip == t->start;
+	return is_trapped(tid, t->start);
+}
+
 /* Run up to the tracee's end; of its threads one runs at a time. */
 static void follow_calls(struct tracer *t)
 {
 	int status;
 	pid_t tid;
 
-	stop_at(t->pid, t->start);
+	watch_start(t, t->pid, false);
 	REQUIRE(!ptrace(PTRACE_CONT, t->pid, NULL, NULL));
 	while ((tid = waitpid(-1, &status, __WALL)) > 0) {
 		long signal = 0;
@@ -281,10 +290,14 @@ static void follow_calls(struct tracer *t)
 		}
 		REQUIRE(WIFSTOPPED(status));
 		if (WSTOPSIG(status) == SIGTRAP && !(status >> 16) &&
-		    registers_of(tid).rip == t->start)
+		    is_at_start(t, tid)) {
+			if (!t->has_stop_at)
+				poke(tid, t->start, t->first_word);
 			follow_call(t, tid);
-		else if (WSTOPSIG(status) == SIGSTOP)
-			stop_at(tid, t->start); /* a new thread */
+			if (!t->has_stop_at)
+				watch_start(t, tid, false);
+		} else if (WSTOPSIG(status) == SIGSTOP)
+			watch_start(t, tid, true);
 		else if (WSTOPSIG(status) != SIGTRAP)
 			signal = WSTOPSIG(status);
 		REQUIRE(!ptrace(PTRACE_CONT, tid, NULL, (void *)signal));
@@ -452,7 +465,7 @@ static const char *const tunables[] = {NULL, "glibc.malloc.tcache_count=0",
 /* Whatever is found in the library holds of its calls. */
 static void judge(const struct library *library, const struct function *f, unsigned runs)
 {
-	struct tracer t = {0};
+	struct tracer t = {.has_stop_at = has_stop_at()};
 
 	for (unsigned i = 0; i < runs; i++)
 		run(library, f, tunables[i], &t);

@@ -101,6 +101,12 @@ static const char helper_returns[] = "\x53"                 /* 0: push rbx */
 				     "\x5b"                 /* 6: pop rbx */
 				     "\xc3";                /* 7: ret */
 
+static const char helper_wraps[] = "\x53"                 /* 0: push rbx */
+				   "\xe8\xfa\x0f\x00\x00" /* 1: call g */
+				   "\x90"                 /* 6: nop */
+				   "\x5b"                 /* 7: pop rbx */
+				   "\xc3";                /* 8: ret */
+
 static const char helper_branches[] = "\x48\x85\xff"         /* 0: test rdi, rdi */
 				      "\x74\x06"             /* 3: je 11 */
 				      "\xe8\xf6\x1f\x00\x00" /* 5: call die */
@@ -410,6 +416,20 @@ static void calls_that_do_not_return(void)
 	CHECK(!insn_at(&cfg, 11));
 	cfg_deinit(&cfg);
 
+	/* The function that is called has a return instruction: -O0 puts nops anywhere.
+	 */
+	CODE(&code, dies_before_label);
+	CODE_ADD(&code, DIE, helper_returns);
+	REQUIRE(!read_code(&code, &cfg));
+	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
+	CHECK_INT(next_of(&cfg, 6, 0), 11);
+	cfg_deinit(&cfg);
+	CODE(&code, dies_before_label);
+	CODE_ADD(&code, DIE, helper_dies);
+	REQUIRE(!read_code(&code, &cfg));
+	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_ENDS);
+	cfg_deinit(&cfg);
+
 	/* Nothing else leads to the code behind: it does return. */
 	READ(&code, dies_with_nops, &cfg);
 	CHECK_INT(insn_at(&cfg, 13)->exit, CFG_GOES_ON);
@@ -455,6 +475,13 @@ static void calls_of_functions_that_do_not_return(void)
 	cfg_deinit(&cfg);
 	CODE(&code, dies_in_helper);
 	CODE_ADD(&code, F, helper_branches);
+	REQUIRE(!read_code(&code, &cfg));
+	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
+	cfg_deinit(&cfg);
+
+	/* There is a nop, and a return instruction behind it, as by -O0. */
+	CODE(&code, dies_in_helper);
+	CODE_ADD(&code, F, helper_wraps);
 	REQUIRE(!read_code(&code, &cfg));
 	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
 	cfg_deinit(&cfg);
@@ -593,7 +620,7 @@ static const char *analyze(const struct code *code, size_t size)
 				   &(struct returns_request){.address = BASE,
 							     .size = size,
 							     .width = widths[i],
-							     .size_arg = RETURN_NO_SIZE},
+							     .asked = RETURN_NO_SIZE},
 				   &sites);
 		CHECK(why || sites.list.len);
 		return_sites_deinit(&sites);

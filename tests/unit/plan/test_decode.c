@@ -455,8 +455,33 @@ static void values(void)
 		{"\x48\xc7\xc0\xff\xff\xff\xff", 7, -1}, /* mov rax, -1 */
 		{"\x48\x83\xc8\xff", 4, -1},             /* or rax, -1 */
 	};
+	static const struct {
+		const char *code;
+		size_t size;
+		bool multiplies;
+		uint8_t to, from;
+	} products[] = {
+		{"\x48\xf7\xe6", 3, true, INSN_RAX, INSN_RSI},     /* mul rsi */
+		{"\x49\xf7\xe8", 3, true, INSN_RAX, R8},           /* imul r8 */
+		{"\x48\x0f\xaf\xfe", 4, true, INSN_RDI, INSN_RSI}, /* imul rdi, rsi */
+		{"\xf7\xe6", 2, false, 0, 0},                      /* mul esi */
+		{"\x48\xf7\xf6", 3, false, 0, 0},                  /* div rsi */
+		{"\x48\xf7\x26", 3, false, 0, 0},                  /* mul [rsi] */
+		{"\x0f\xaf\xfe", 3, false, 0, 0},                  /* imul edi, esi */
+		{"\x48\x0f\xaf\x3e", 4, false, 0, 0},              /* imul rdi, [rsi] */
+		{"\x48\x6b\xfe\x03", 4, false, 0, 0},              /* imul rdi, rsi, 3 */
+	};
 	struct insn insn;
 
+	for (size_t i = 0; i < COUNT(products); i++) {
+		insn_decode((const uint8_t *)products[i].code, products[i].size, &insn);
+		CHECK_INT(insn.length, products[i].size);
+		CHECK_INT(insn.multiplies, products[i].multiplies);
+		if (products[i].multiplies) {
+			CHECK_INT(insn.to, products[i].to);
+			CHECK_INT(insn.from, products[i].from);
+		}
+	}
 	for (size_t i = 0; i < COUNT(moves); i++) {
 		insn_decode((const uint8_t *)moves[i].code, moves[i].size, &insn);
 		CHECK_INT(insn.length, moves[i].size);

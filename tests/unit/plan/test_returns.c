@@ -137,6 +137,32 @@ static const char dear_call[] = "\x53"                 /* 0: push rbx */
 				"\x5b"                 /* 17: pop rbx */
 				"\xc3";                /* 18: ret */
 
+static const char of_product[] = "\x53"                 /* 0: push rbx */
+				 "\x48\x89\xf8"         /* 1: mov rax, rdi */
+				 "\x48\xf7\xe6"         /* 4: mul rsi */
+				 "\x48\x89\xc3"         /* 7: mov rbx, rax */
+				 "\x48\x89\xc7"         /* 10: mov rdi, rax */
+				 "\xe8\xee\x4f\x00\x00" /* 13: call g */
+				 "\x90"                 /* 18: nop */
+				 "\x5b"                 /* 19: pop rbx */
+				 "\xc3";                /* 20: ret */
+
+static const char slow_way[] = "\x53"                 /* 0: push rbx */
+			       "\x48\x89\xfb"         /* 1: mov rbx, rdi */
+			       "\x85\xf6"             /* 4: test esi, esi */
+			       "\x74\x08"             /* 6: je 16 */
+			       "\xe8\xf3\x4f\x00\x00" /* 8: call g */
+			       "\x90"                 /* 13: nop */
+			       "\x5b"                 /* 14: pop rbx */
+			       "\xc3"                 /* 15: ret */
+			       "\x90"                 /* 16: nop */
+			       "\x31\xdb"             /* 17: xor ebx, ebx */
+			       "\x90"                 /* 19: nop */
+			       "\xe8\xe7\x3f\x00\x00" /* 20: call f */
+			       "\x90"                 /* 25: nop */
+			       "\x5b"                 /* 26: pop rbx */
+			       "\xc3";                /* 27: ret */
+
 /* --- what is found ------------------------------------------------------------------ */
 
 struct world {
@@ -177,15 +203,21 @@ static void world_init(struct world *ret, const char *bytes, size_t size)
 					.arg = ret};
 }
 
-static const char *find(struct world *w, enum result_width width,
-			struct return_sites *ret)
+static const char *find_asked(struct world *w, enum result_width width, enum value asked,
+			      struct return_sites *ret)
 {
 	return returns_find(&w->returns,
 			    &(struct returns_request){.address = BASE,
 						      .size = w->code.parts[0].size,
 						      .width = width,
-						      .size_arg = RETURN_NO_SIZE},
+						      .asked = asked},
 			    ret);
+}
+
+static const char *find(struct world *w, enum result_width width,
+			struct return_sites *ret)
+{
+	return find_asked(w, width, RETURN_NO_SIZE, ret);
 }
 
 /* One value as it is expected. */
@@ -532,6 +564,68 @@ static void common_parts(void)
 	returns_deinit(&w.returns);
 }
 
+/* --- whole calls -------------------------------------------------------------------- */
+
+/* What is called calls no function with sites. */
+static bool calls_none(void *arg, uint64_t address)
+{
+	(void)arg;
+	(void)address;
+	return false;
+}
+
+static void products_that_are_asked_for(void)
+{
+	struct return_sites sites;
+	struct world w = {0};
+
+	WORLD(&w, of_product);
+	w.returns.calls = calls_none;
+	CHECK(!find_asked(&w, RESULT_WORD, VALUE_PRODUCT, &sites));
+	CHECK(sites.is_fused && !sites.entries.len);
+	CHECK_INT(sites.list.len, 1);
+	CHECK_INT(sites.list.data[0].address, BASE + 18);
+	CHECK(sites.list.data[0].is_whole);
+	CHECK_INT(sites.list.data[0].size_reg, INSN_RBX);
+	return_sites_deinit(&sites);
+	/* They may be whole calls themselves, seen a second time. */
+	WORLD(&w, of_product);
+	CHECK(!find_asked(&w, RESULT_WORD, VALUE_PRODUCT, &sites));
+	CHECK(!sites.is_fused && !sites.list.data[0].is_whole);
+	return_sites_deinit(&sites);
+	/* What is not kept anywhere. */
+	WORLD(&w, of_product);
+	w.returns.calls = calls_none;
+	CHECK(!find_asked(&w, RESULT_WORD, VALUE_ARG0, &sites));
+	CHECK(!sites.is_fused && sites.list.len == 1 && !sites.list.data[0].is_whole);
+	return_sites_deinit(&sites);
+	returns_deinit(&w.returns);
+}
+
+/* They are seen to begin as late as can be. */
+static void slow_ways(void)
+{
+	struct return_sites sites;
+	struct world w = {0};
+
+	WORLD(&w, slow_way);
+	w.returns.calls = calls_none;
+	CHECK(!find_asked(&w, RESULT_WORD, VALUE_ARG0, &sites));
+	CHECK(sites.is_fused);
+	CHECK_INT(sites.list.len, 2);
+	CHECK_INT(sites.list.data[0].address, BASE + 13);
+	CHECK(sites.list.data[0].is_whole);
+	CHECK_INT(sites.list.data[0].size_reg, INSN_RBX);
+	CHECK_INT(sites.list.data[1].address, BASE + 25);
+	CHECK(!sites.list.data[1].is_whole);
+	CHECK_INT(sites.entries.len, 1);
+	CHECK_INT(sites.entries.data[0].address, BASE + 19);
+	CHECK_INT(sites.entries.data[0].size_reg, INSN_RDI);
+	CHECK_INT(sites.entries.data[0].sp_delta, 8);
+	return_sites_deinit(&sites);
+	returns_deinit(&w.returns);
+}
+
 static void too_many(void)
 {
 	static uint8_t bytes[8192];
@@ -554,7 +648,7 @@ static void too_many(void)
 			       &(struct returns_request){.address = BASE,
 							 .size = size,
 							 .width = RESULT_WORD,
-							 .size_arg = RETURN_NO_SIZE},
+							 .asked = RETURN_NO_SIZE},
 			       &sites),
 		  "it has too many sites");
 	return_sites_deinit(&sites);
@@ -627,6 +721,8 @@ int main(void)
 	RUN(arguments_of_others);
 	RUN(common_parts);
 	RUN(exits);
+	RUN(products_that_are_asked_for);
+	RUN(slow_ways);
 	RUN(too_many);
 	return check_done();
 }

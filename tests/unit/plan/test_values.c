@@ -259,6 +259,19 @@ static const char pushed_twice[] = "\x48\x85\xff"         /* 0: test rdi, rdi */
 				   "\x59"                 /* 25: pop rcx */
 				   "\xc3";                /* 26: ret */
 
+static const char product[] = "\x53"                 /* 0: push rbx */
+			      "\x48\x89\xf8"         /* 1: mov rax, rdi */
+			      "\x48\xf7\xe6"         /* 4: mul rsi */
+			      "\x48\x89\xc3"         /* 7: mov rbx, rax */
+			      "\xe8\xf1\x4f\x00\x00" /* 10: call g */
+			      "\x5b"                 /* 15: pop rbx */
+			      "\xc3";                /* 16: ret */
+
+static const char square[] = "\x48\x0f\xaf\xff"     /* 0: imul rdi, rdi */
+			     "\x48\x0f\xaf\xf7"     /* 4: imul rsi, rdi */
+			     "\xe8\xf3\x4f\x00\x00" /* 8: call g */
+			     "\xc3";                /* 13: ret */
+
 /* --- what is looked at -------------------------------------------------------------- */
 
 #define REG(n) ((place_set)1 << (n))
@@ -642,6 +655,26 @@ static void arguments(void)
 	found_deinit(&f);
 }
 
+static void products(void)
+{
+	struct found f;
+
+	FIND(&f, product, RESULT_WORD);
+	CHECK(held(&f, 4, VALUE_PRODUCT) == 0);
+	CHECK(held(&f, 7, VALUE_PRODUCT) == REG(INSN_RAX));
+	CHECK(held(&f, 10, VALUE_PRODUCT) == (REG(INSN_RAX) | REG(INSN_RBX)));
+	CHECK(held(&f, 15, VALUE_PRODUCT) == REG(INSN_RBX));
+	CHECK(held(&f, 16, VALUE_PRODUCT) == 0);
+	CHECK(held(&f, 7, VALUE_ARG0) == REG(INSN_RDI));
+	found_deinit(&f);
+
+	/* Of other factors. */
+	FIND(&f, square, RESULT_WORD);
+	CHECK(held(&f, 4, VALUE_PRODUCT) == 0);
+	CHECK(held(&f, 8, VALUE_PRODUCT) == 0);
+	found_deinit(&f);
+}
+
 int main(void)
 {
 	RUN(copies_of_registers);
@@ -656,5 +689,6 @@ int main(void)
 	RUN(no_results);
 	RUN(saved_rbp);
 	RUN(arguments);
+	RUN(products);
 	return check_done();
 }

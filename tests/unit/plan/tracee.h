@@ -6,9 +6,13 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
 #include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -63,6 +67,60 @@ static inline void stop_at(pid_t tid, uint64_t address)
 	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)registers,
 			(void *)(uintptr_t)address));
 	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)control, (void *)1L));
+}
+
+/* Is there a breakpoint of the processor? Some virtual machines take it and never stop.
+ */
+static inline bool has_stop_at(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(2);
+		raise(SIGSTOP);
+		getppid();
+		_exit(0);
+	}
+	REQUIRE(waitpid(pid, &status, __WALL) == pid);
+	if (WIFSTOPPED(status)) {
+		stop_at(pid, (uint64_t)(uintptr_t)getppid);
+		REQUIRE(!ptrace(PTRACE_CONT, pid, NULL, NULL));
+		REQUIRE(waitpid(pid, &status, __WALL) == pid);
+	}
+
+	bool has = WIFSTOPPED(status);
+
+	if (has) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, __WALL);
+	}
+	return has;
+}
+
+#define TRAP 0xcc /* int3 */
+
+/* A trap in the code instead; the word that was there. */
+static inline uint64_t set_trap(pid_t tid, uint64_t address)
+{
+	uint64_t word = peek(tid, address);
+
+	poke(tid, address, (word & ~(uint64_t)0xff) | TRAP);
+	return word;
+}
+
+/* Has the thread executed the trap at `address`? Then it goes back to there. */
+static inline bool is_trapped(pid_t tid, uint64_t address)
+{
+	struct user_regs_struct r = registers_of(tid);
+
+	if (r.rip != address + 1)
+		return false;
+	r.rip = address;
+	REQUIRE(!ptrace(PTRACE_SETREGS, tid, NULL, &r));
+	return true;
 }
 
 #endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single records of an mmapable BPF array, in any order. The array is mapped in windows
+ * that stay mapped until another one needs their place: mapping one per record costs
+ * more than what is done with it, and the array as a whole would count as resident
+ * memory of ours (see bpf/mapped.h).
+ */
+#ifndef BPF_RECORD_WINDOWS_H
+#define BPF_RECORD_WINDOWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORD_WINDOWS     32
+#define RECORDS_PER_WINDOW 64
+
+struct record_window {
+	void *mapping; /* NULL: none */
+	size_t bytes;
+	uint32_t number; /* of its first record, / RECORDS_PER_WINDOW */
+};
+
+struct record_windows {
+	int fd; /* borrowed */
+	uint32_t record_bytes, count;
+	struct record_window window[RECORD_WINDOWS];
+};
+
+/* For the array `fd` of `count` records of `record_bytes` each (a multiple of 8). */
+void record_windows_init(struct record_windows *windows, int fd, uint32_t record_bytes,
+			 uint32_t count);
+/* Fine on what is all zeros. */
+void record_windows_deinit(struct record_windows *windows);
+
+/* Record `number`, to read and write until the next call; or NULL: there is none, or it
+ * could not be mapped. */
+void *record_windows_at(struct record_windows *windows, uint32_t number);
+
+#endif
