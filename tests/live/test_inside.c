@@ -148,6 +148,19 @@ static void refused_calls_are_filtered(void)
 	both_free(&both);
 }
 
+/* calloc is seen by its product, which wraps. */
+static void products_that_are_too_large(void)
+{
+	struct both both = trace("overflows", RULES " --min-size 100");
+
+	CHECK_INT(counted(&both, "failures"), SMALL);
+	CHECK_INT(total(&both, "failures"), SMALL);
+	both_free(&both);
+	both = trace("overflows", RULES " --max-size 100");
+	CHECK_INT(total(&both, "failures"), 0);
+	both_free(&both);
+}
+
 /* One in ten of 2,000: 200, give or take 13.4. Six times that never comes by chance; when
  * those that come by no entry are all counted, there are 1,100. */
 static void refused_calls_are_drawn(void)
@@ -291,6 +304,7 @@ int main(void)
 	RUN(a_handler_allocates_inside_malloc);
 	RUN(calls_that_are_refused);
 	RUN(refused_calls_are_filtered);
+	RUN(products_that_are_too_large);
 	RUN(refused_calls_are_drawn);
 	RUN(glibc_finds_a_corrupt_heap);
 	return check_done();

@@ -29,10 +29,7 @@ static struct live_process *start(const char *program, const char *preload)
 	} else if (access(library, R_OK)) {
 		printf("  SKIPPED: %s is not installed\n", library);
 	} else {
-		if (preload)
-			setenv("LD_PRELOAD", library, 1);
-		target = target_start(path);
-		unsetenv("LD_PRELOAD");
+		target = target_start_with(preload ? library : NULL, path);
 	}
 	free(path);
 	free(library);

@@ -7,21 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/preload.h"
+
 #define START_TIMEOUT_S  60
 #define ANSWER_TIMEOUT_S 120
 
 const char *const memtrace_path = MEMTRACE_BINARY, *const oracle_path = ORACLE_BINARY;
 
-struct live_process *target_start(const char *path)
+struct live_process *target_start_with(const char *library, const char *path)
 {
 	const char *const argv[] = {path, NULL};
-	struct live_process *target = live_start(argv);
+	struct live_process *target = preload_start(library, argv);
 	json_t *ready = live_read_json(target, START_TIMEOUT_S);
 
 	if (!ready || !json_object_get(ready, "ready"))
 		live_fail("%s did not start: %s", path, live_stderr(target));
 	json_decref(ready);
 	return target;
+}
+
+struct live_process *target_start(const char *path)
+{
+	return target_start_with(NULL, path);
 }
 
 struct live_process *oracle_start(void)

@@ -14,6 +14,9 @@ extern const char *const memtrace_path, *const oracle_path;
 /* Start the oracle (or another target that says {"ready":..}) and wait until it is. */
 struct live_process *oracle_start(void);
 struct live_process *target_start(const char *path);
+
+/* The same with `library` in LD_PRELOAD. NULL: as it is. */
+struct live_process *target_start_with(const char *library, const char *path);
 /* Send one command and return the answer, owned; an error or silence fails. */
 json_t *oracle_ask(struct live_process *oracle, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

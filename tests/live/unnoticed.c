@@ -210,7 +210,8 @@ static void check_counts(const struct outcome *outcome)
 {
 	json_t *totals = live_get(outcome->report, "heap.totals");
 	int64_t failures = live_int(outcome->truth, "failures");
-	int64_t left = live_int(outcome->truth, "left");
+	int64_t left =
+		live_int(outcome->truth, "left") - live_int(outcome->truth, "unseen");
 
 	CHECK_INT(live_int(totals, "allocations"),
 		  live_int(outcome->truth, "allocations"));

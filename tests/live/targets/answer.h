@@ -20,6 +20,7 @@ static struct {
 	unsigned long allocations, frees;
 	unsigned long failures; /* calls that fail, also those that end by an exception */
 	unsigned long left;     /* calls that a jump left */
+	unsigned long unseen;   /* of these, calls that one probe near their end sees */
 } truth;
 
 #define COUNT(what) __atomic_fetch_add(&truth.what, 1, __ATOMIC_RELAXED)
@@ -73,8 +74,9 @@ static inline int answer(const struct work works[], int argc, char *argv[])
 		say(line);
 		snprintf(line, sizeof(line),
 			 "\n{\"allocations\":%lu,\"frees\":%lu,\"failures\":%lu,"
-			 "\"left\":%lu}\n",
-			 truth.allocations, truth.frees, truth.failures, truth.left);
+			 "\"left\":%lu,\"unseen\":%lu}\n",
+			 truth.allocations, truth.frees, truth.failures, truth.left,
+			 truth.unseen);
 		say(line);
 	}
 	return 0;

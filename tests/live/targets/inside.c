@@ -132,6 +132,15 @@ static void refused(void)
 	}
 }
 
+/* The product of the arguments is 2^64: its low 64 bits are 0. */
+static void overflows(void)
+{
+	volatile size_t count = (size_t)1 << 33, size = (size_t)1 << 31;
+
+	for (int i = 0; i < REFUSED; i++)
+		counted_free(counted(calloc(count, size)));
+}
+
 /* The list of freed blocks goes on where no block can be: glibc sees it and aborts. */
 static void corrupt(void)
 {
@@ -152,6 +161,7 @@ int main(int argc, char *argv[])
 	} works[] = {{"jumps", jumps},
 		     {"handler", handler},
 		     {"refused", refused},
+		     {"overflows", overflows},
 		     {"corrupt", corrupt}};
 	char line[200], c;
 

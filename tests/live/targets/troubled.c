@@ -16,8 +16,9 @@
 #include "answer.h"
 #include "trap_mmap.h"
 
-#define FORMS 5
-#define SIZE  (COUNTED_SIZE + 1000)
+#define FORMS       5
+#define FORM_CALLOC 1
+#define SIZE        (COUNTED_SIZE + 1000)
 
 NOINLINE static void *allocate(unsigned form, size_t size)
 {
@@ -26,7 +27,7 @@ NOINLINE static void *allocate(unsigned form, size_t size)
 	switch (form % FORMS) {
 	case 0:
 		return counted(malloc(size));
-	case 1:
+	case FORM_CALLOC:
 		return counted(calloc(size / 100, 100));
 	case 2:
 		return counted(realloc(NULL, size));
@@ -80,10 +81,13 @@ static void jumps(char *line, size_t size)
 	trap_large_blocks(&action);
 	for (volatile unsigned i = 0; i < JUMPS; i++) {
 		/* At a depth that differs from one call to the next. */
-		if (!sigsetjmp(before_call, 1))
+		if (!sigsetjmp(before_call, 1)) {
 			descend(i * 7 % 20, leave_call, i);
-		else
+		} else {
 			COUNT(left);
+			if (i % FORMS == FORM_CALLOC)
+				COUNT(unseen);
+		}
 		/* With a deeper stack than the call that was left had, and with less. */
 		descend(20, complete_call, i / FORMS);
 		descend(0, complete_call, i / FORMS);
