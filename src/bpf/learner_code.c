@@ -63,13 +63,6 @@ static void destroy(struct learner_code *code, struct process_code *p)
 	code->count--;
 }
 
-static void drop_events(struct learner_code *code)
-{
-	vec_foreach (e, &code->events)
-		code_event_deinit(e);
-	code->events.len = 0;
-}
-
 void learner_code_deinit(struct learner_code *code)
 {
 	for (size_t i = 0; i < CODE_BUCKETS; i++) {
@@ -80,8 +73,6 @@ void learner_code_deinit(struct learner_code *code)
 			destroy(code, p);
 		}
 	}
-	drop_events(code);
-	vec_deinit(&code->events);
 	vec_deinit(&code->parents);
 	image_store_destroy(code->store);
 	watch_destroy(code->watch);
@@ -266,8 +257,16 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 		note_mapping(code, child, &e->event);
 }
 
-static void apply(struct learner_code *code, const struct watch_event *event)
+static void suspect_all(struct learner_code *code)
 {
+	for (size_t i = 0; i < CODE_BUCKETS; i++)
+		for (struct process_code *p = code->buckets[i]; p; p = p->next)
+			p->must_read = true;
+}
+
+static void apply(void *arg, const struct watch_event *event)
+{
+	struct learner_code *code = arg;
 	struct process_code *p = *place(code, event->pid);
 
 	switch (event->kind) {
@@ -288,56 +287,15 @@ static void apply(struct learner_code *code, const struct watch_event *event)
 			p->exited_ns = event->time_ns;
 		break;
 	case WATCH_LOST:
-		break; /* not kept */
-	}
-}
-
-static void suspect_all(struct learner_code *code)
-{
-	for (size_t i = 0; i < CODE_BUCKETS; i++)
-		for (struct process_code *p = code->buckets[i]; p; p = p->next)
-			p->must_read = true;
-}
-
-static void collect(void *arg, const struct watch_event *event)
-{
-	struct learner_code *code = arg;
-	struct code_event copy = {0};
-
-	if (event->kind == WATCH_LOST) {
 		suspect_all(code);
-		return;
+		break;
 	}
-	/* Others' doings are most of it. A child and its doings may be in one batch. */
-	if (!*place(code, event->pid) && event->kind != WATCH_FORK &&
-	    code->scope == SCOPE_PROCESSES)
-		return;
-	if (!code_event_copy(event, &copy) || !vec_push(&code->events, copy)) {
-		code_event_deinit(&copy);
-		suspect_all(code);
-	}
-}
-
-static int by_time(const void *pa, const void *pb)
-{
-	const struct code_event *a = pa, *b = pb;
-
-	return (a->event.time_ns > b->event.time_ns) -
-	       (a->event.time_ns < b->event.time_ns);
 }
 
 void learner_code_catch_up(struct learner_code *code)
 {
-	if (!code->watch)
-		return;
-	watch_read(code->watch, collect, code);
-	if (!code->events.len)
-		return;
-	/* Each processor has told for itself. */
-	qsort(code->events.data, code->events.len, sizeof(*code->events.data), by_time);
-	vec_foreach (e, &code->events)
-		apply(code, &e->event);
-	drop_events(code);
+	if (code->watch)
+		watch_read(code->watch, apply, code);
 }
 
 /* --- what is read ----------------------------------------------------------------- */

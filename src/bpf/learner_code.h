@@ -88,7 +88,6 @@ struct learner_code {
 	void *arg;
 	struct process_code *buckets[CODE_BUCKETS];
 	size_t count, noted_count;
-	VEC(struct code_event) events; /* read, and not yet in order of time */
 	VEC(int) parents; /* that had moved something when they forked: for the caller */
 };
 

@@ -13,6 +13,7 @@
 #include <linux/perf_event.h>
 
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/vec.h"
 
 /* Data pages of each ring, a power of two. */
@@ -26,10 +27,18 @@ struct ring {
 	struct perf_event_mmap_page *page; /* then the data */
 };
 
+struct kept_event {
+	struct watch_event event; /* the path is owned, or "" */
+	uint64_t number;          /* as read */
+};
+
 struct watch {
 	int epoll_fd;
 	size_t page_bytes;
 	VEC(struct ring) rings;
+	VEC(struct kept_event) kept; /* read, and not handed on yet */
+	uint64_t read_count;
+	bool has_lost;
 };
 
 DEFINE_CLEANUP(struct watch *, watch_destroy);
@@ -209,8 +218,30 @@ static void copy_out(const struct watch *w, const struct ring *ring, uint64_t at
 	memcpy((unsigned char *)to + first, data, size - first);
 }
 
-static void read_ring(struct watch *w, struct ring *ring,
-		      void (*fn)(void *arg, const struct watch_event *event), void *arg)
+static void kept_deinit(struct kept_event *kept)
+{
+	if (*kept->event.path)
+		free((void *)(uintptr_t)kept->event.path);
+}
+
+static void keep(struct watch *w, const struct watch_event *event)
+{
+	struct kept_event kept = {*event, w->read_count++};
+
+	if (event->kind == WATCH_LOST) {
+		w->has_lost = true;
+		return;
+	}
+	if (*event->path)
+		kept.event.path = strdup(event->path);
+	if (kept.event.path && vec_push(&w->kept, kept))
+		return;
+	if (kept.event.path)
+		kept_deinit(&kept);
+	w->has_lost = true;
+}
+
+static void read_ring(struct watch *w, struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
@@ -219,6 +250,7 @@ static void read_ring(struct watch *w, struct ring *ring,
 	bool was_full = head - tail > ring_bytes(w) - RECORD_MAX;
 	unsigned char record[RECORD_MAX];
 
+	w->has_lost |= was_full;
 	while (tail < head) {
 		struct perf_event_header header;
 		struct watch_event event;
@@ -232,18 +264,55 @@ static void read_ring(struct watch *w, struct ring *ring,
 		copy_out(w, ring, tail, record, size);
 		tail += header.size;
 		if (parse(record, size, header.type, header.misc, &event))
-			fn(arg, &event);
+			keep(w, &event);
 	}
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
-	if (was_full)
-		fn(arg, &(const struct watch_event){.kind = WATCH_LOST, .path = ""});
 }
 
-void watch_read(struct watch *w, void (*fn)(void *arg, const struct watch_event *event),
-		void *arg)
+static int by_time(const void *pa, const void *pb)
 {
-	vec_foreach (ring, &w->rings)
-		read_ring(w, ring, fn, arg);
+	const struct kept_event *a = pa, *b = pb;
+
+	if (a->event.time_ns != b->event.time_ns)
+		return a->event.time_ns < b->event.time_ns ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Hand on what is kept and happened until then. */
+static void hand_on(struct watch *w, uint64_t until_ns, watch_event_fn *fn, void *arg)
+{
+	size_t count = 0;
+
+	if (w->has_lost)
+		fn(arg, &(const struct watch_event){.kind = WATCH_LOST, .path = ""});
+	w->has_lost = false;
+	if (!w->kept.len)
+		return;
+	qsort(w->kept.data, w->kept.len, sizeof(*w->kept.data), by_time);
+	while (count < w->kept.len && w->kept.data[count].event.time_ns <= until_ns) {
+		struct kept_event *kept = &w->kept.data[count++];
+
+		fn(arg, &kept->event);
+		kept_deinit(kept);
+	}
+	w->kept.len -= count;
+	memmove(w->kept.data, w->kept.data + count, w->kept.len * sizeof(*w->kept.data));
+}
+
+/* Whoever waits is not woken for what is kept. */
+#define ROUNDS_MAX 3
+
+void watch_read(struct watch *w, watch_event_fn *fn, void *arg)
+{
+	/* While one ring is read a child may tell in another one of what it does, and its
+	 * own fork not be read yet. What happened before we began is in the rings. */
+	for (int i = 0; i < ROUNDS_MAX && (!i || w->kept.len); i++) {
+		uint64_t until_ns = clock_now_ns();
+
+		vec_foreach (ring, &w->rings)
+			read_ring(w, ring);
+		hand_on(w, until_ns, fn, arg);
+	}
 }
 
 void watch_destroy(struct watch *w)
@@ -255,6 +324,9 @@ void watch_destroy(struct watch *w)
 		close(ring->fd);
 	}
 	vec_deinit(&w->rings);
+	vec_foreach (kept, &w->kept)
+		kept_deinit(kept);
+	vec_deinit(&w->kept);
 	if (w->epoll_fd >= 0)
 		close(w->epoll_fd);
 	free(w);

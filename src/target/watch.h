@@ -49,9 +49,12 @@ struct error *watch_create_own(struct watch **ret) __attribute__((warn_unused_re
 /* A descriptor that is readable when there are events. Owned by the watch. */
 int watch_fd(const struct watch *watch);
 
-/* Hand every event so far to `fn`, in order for each processor. Does not block. */
-void watch_read(struct watch *watch,
-		void (*fn)(void *arg, const struct watch_event *event), void *arg);
+/* Takes an event, and must not read the same watch. */
+typedef void watch_event_fn(void *arg, const struct watch_event *event);
+
+/* Hand every event that happened before the call to `fn`, in order of time: a fork comes
+ * before what the child does. Later events may wait for the next call. Does not block. */
+void watch_read(struct watch *watch, watch_event_fn *fn, void *arg);
 
 void watch_destroy(struct watch *watch);
 

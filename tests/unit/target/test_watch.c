@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -215,10 +216,105 @@ static void too_many(void)
 	watch_destroy(watch);
 }
 
+/* --- processes that go from one processor to another ------------------------------ */
+
+/* A child forks the next one on the other processor, and so on: nobody has two. */
+#define GENERATIONS 4000
+
+struct line {
+	int last; /* whose fork was told last */
+	unsigned generations, lost;
+	uint64_t last_ns;
+	unsigned early; /* events that came before one that was told earlier */
+};
+
+static void hear_of_line(void *arg, const struct watch_event *event)
+{
+	struct line *line = arg;
+
+	line->lost += event->kind == WATCH_LOST;
+	if (event->kind == WATCH_LOST)
+		return;
+	line->early += event->time_ns < line->last_ns;
+	line->last_ns = event->time_ns;
+	if (event->kind == WATCH_FORK && event->parent == line->last) {
+		line->last = event->pid;
+		line->generations++;
+	}
+}
+
+/* A processor that we may run on: the next one after `cpu`. */
+static int processor_after(const cpu_set_t *allowed, int cpu)
+{
+	do
+		cpu = (cpu + 1) % CPU_SETSIZE;
+	while (!CPU_ISSET(cpu, allowed));
+	return cpu;
+}
+
+static void have_generations(const cpu_set_t *allowed, int fd)
+{
+	int cpu = 0;
+
+	for (int i = 0; i < GENERATIONS; i++) {
+		pid_t pid = fork();
+		cpu_set_t one;
+
+		if (pid)
+			_exit(pid < 0);
+		cpu = processor_after(allowed, cpu);
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		(void)sched_setaffinity(0, sizeof(one), &one);
+	}
+	_exit(write(fd, "", 1) != 1);
+}
+
+/* Each event comes after those that it follows from, though processors tell for
+ * themselves: false when records were lost. */
+static bool try_line(void)
+{
+	struct watch *watch = open_watch();
+	cpu_set_t allowed;
+	struct line line = {0};
+	int ended[2];
+	char byte;
+
+	REQUIRE(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
+	REQUIRE(pipe2(ended, O_CLOEXEC | O_NONBLOCK) == 0);
+	line.last = getpid();
+
+	pid_t pid = fork();
+
+	REQUIRE(pid >= 0);
+	if (!pid)
+		have_generations(&allowed, ended[1]);
+	while (read(ended[0], &byte, 1) != 1) {
+		watch_read(watch, hear_of_line, &line);
+		usleep(200); /* for several on each processor */
+	}
+	watch_read(watch, hear_of_line, &line);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
+	if (!line.lost) {
+		CHECK_INT(line.generations, GENERATIONS + 1);
+		CHECK_INT(line.early, 0);
+	}
+	close(ended[0]);
+	close(ended[1]);
+	watch_destroy(watch);
+	return !line.lost;
+}
+
+static void in_order_across_processors(void)
+{
+	try_until_nothing_is_lost(try_line);
+}
+
 int main(void)
 {
 	RUN(fork_and_exec);
 	RUN(map_of_code);
+	RUN(in_order_across_processors);
 	RUN(too_many);
 	return check_done();
 }
