@@ -17,6 +17,7 @@
 /* One program at one place. */
 struct attach_probe {
 	const char *path;     /* of the file, as we can open it; borrowed */
+	const char *module;   /* the same, for messages; borrowed */
 	const char *function; /* for messages; borrowed */
 	uint64_t offset;      /* in the file, bytes */
 	uint64_t ref_ctr;     /* file offset of a counter of tracers, 0: none */
@@ -24,6 +25,9 @@ struct attach_probe {
 	uint64_t cookie;
 	bool is_return;
 	bool is_session; /* entry and return in one */
+	/* The process may have chosen the place (allocator.has_targets_names): it is
+	 * refused where only a probe in all processes would do. */
+	bool is_private;
 	/* Probes of a lower rank are attached first. Probes that share program, file and
 	 * rank are attached by one system call, if the kernel supports that. */
 	unsigned rank;
@@ -40,6 +44,7 @@ struct attached_place {
 	int pid;
 	int file; /* O_PATH; -1: it could not be opened */
 	bool owns_file;
+	bool is_private;
 	uint64_t offset, ref_ctr; /* as those of the probe */
 	int hold;                 /* an event that keeps the breakpoint there, or -1 */
 };

@@ -24,6 +24,10 @@ int uprobe_event_open(const struct uprobe_pmu *pmu, int task, bool is_disabled,
 /* Has the task of the event ended? Not that of an event of all. */
 bool uprobe_event_has_ended(int event);
 
+/* What is_private of the probe forbids, in words. */
+struct error *uprobe_event_private(const struct attach_probe *probe)
+	__attribute__((warn_unused_result));
+
 /* Why uprobe_event_open() failed, in words. */
 struct error *uprobe_event_refused(int error, const struct attach_probe *probe)
 	__attribute__((warn_unused_result));

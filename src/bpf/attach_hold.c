@@ -45,6 +45,7 @@ struct error *attach_hold_note(struct attachment *self, int pid,
 		struct attached_place place = {.pid = pid,
 					       .offset = probes[i].offset,
 					       .ref_ctr = probes[i].ref_ctr,
+					       .is_private = probes[i].is_private,
 					       .hold = -1};
 
 		while (same < i && !is_same_place(&probes[same], &probes[i]))
@@ -115,13 +116,14 @@ static bool is_held(const struct attached_place *place)
 	return place->hold >= 0 && !uprobe_event_has_ended(place->hold);
 }
 
-/* The new event, or a negative errno value; -ESRCH: nobody lives. */
+/* The new event, or a negative errno value. -ESRCH: nobody lives; -EXDEV: it would be in
+ * other processes, too, and must not. */
 static int open_hold(struct attachment *self, const struct uprobe_pmu *pmu, int pid,
 		     const struct attach_probe *probe)
 {
 	struct living living = living_begin(pid);
 
-	for (int i = 0; i < TRIES_MAX && !self->is_wide; i++) {
+	for (int i = 0; i < TRIES_MAX && (!self->is_wide || probe->is_private); i++) {
 		int event = uprobe_event_open(pmu, living.tid, true, probe);
 
 		/* It is of use if its thread has lived so long. */
@@ -133,6 +135,8 @@ static int open_hold(struct attachment *self, const struct uprobe_pmu *pmu, int 
 	}
 	if (!living_is_there(&living) && !living_retry(&living))
 		return -ESRCH;
+	if (probe->is_private)
+		return -EXDEV;
 	self->is_wide = true;
 	return uprobe_event_open(pmu, 0, true, probe);
 }
@@ -143,9 +147,11 @@ static struct error *hold_place(struct attachment *self, const struct uprobe_pmu
 	char path[32];
 	const struct attach_probe probe = {
 		.path = path,
+		.module = path,
 		.function = "functions",
 		.offset = place->offset,
 		.ref_ctr = place->ref_ctr,
+		.is_private = place->is_private,
 	};
 	int event;
 
@@ -153,6 +159,8 @@ static struct error *hold_place(struct attachment *self, const struct uprobe_pmu
 	event = open_hold(self, pmu, place->pid, &probe);
 	if (event == -ESRCH)
 		return error_create(ERROR_GONE, "process %d has exited", place->pid);
+	if (event == -EXDEV)
+		return uprobe_event_private(&probe);
 	if (event < 0)
 		return uprobe_event_refused(event, &probe);
 	if (place->hold >= 0)

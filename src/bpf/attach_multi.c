@@ -95,10 +95,10 @@ static struct error *refused(int err, const struct attach_probe *first)
 			ERROR_UNSUPPORTED, err,
 			"cannot probe %s and others in %s (another tracer, such "
 			"as memleak-bpfcc, may hold the same place: stop it first)",
-			first->function, first->path);
+			first->function, first->module);
 	return error_errno(
 		err == EPERM || err == EACCES ? ERROR_PERMISSION : ERROR_UNSUPPORTED, err,
-		"cannot probe %s and others in %s", first->function, first->path);
+		"cannot probe %s and others in %s", first->function, first->module);
 }
 
 /* One link for each program, file and kind: first those of returns, since a return

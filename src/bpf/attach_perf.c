@@ -185,7 +185,17 @@ struct error *uprobe_event_refused(int error, const struct attach_probe *probe)
 	return error_errno(error == -EPERM || error == -EACCES ? ERROR_PERMISSION
 							       : ERROR_UNSUPPORTED,
 			   -error, "cannot probe %s in %s (perf uprobe at %#lx)",
-			   probe->function, probe->path, (unsigned long)probe->offset);
+			   probe->function, probe->module, (unsigned long)probe->offset);
+}
+
+struct error *uprobe_event_private(const struct attach_probe *probe)
+{
+	return error_create(ERROR_UNSUPPORTED,
+			    "cannot probe %s in %s for one process alone, as its first "
+			    "thread has ended, nor for all, as the name comes from a "
+			    "debug file that the process may have made: install debug "
+			    "symbols below /usr/lib/debug",
+			    probe->function, probe->module);
 }
 
 static struct error *attach_one(struct attachment *self, const struct uprobe_pmu *pmu,
@@ -199,6 +209,8 @@ static struct error *attach_one(struct attachment *self, const struct uprobe_pmu
 	/* An event of another thread would end with that: only one of all processes is
 	 * sure to be there. Its program passes others' hits over. */
 	if (event == -ESRCH && pid && living_has_lost_first(pid)) {
+		if (probe->is_private)
+			return uprobe_event_private(probe);
 		event = uprobe_event_open(pmu, 0, false, probe);
 		self->is_wide = true;
 	}
@@ -225,7 +237,7 @@ static struct error *attach_one(struct attachment *self, const struct uprobe_pmu
 	if (!err && ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
 		err = errno;
 	return err ? error_errno(ERROR_UNSUPPORTED, err, "cannot attach to %s in %s",
-				 probe->function, probe->path)
+				 probe->function, probe->module)
 		   : NULL;
 }
 

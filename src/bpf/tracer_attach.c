@@ -103,7 +103,9 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 	if (err)
 		return err;
 	ret[0] = (struct attach_probe){
-		.path = object->allocator.open_path,
+		.path = target_file_link(object->allocator.file),
+		.module = object->allocator.module_path,
+		.is_private = object->allocator.has_targets_names,
 		.function = site->function->name,
 		.offset = site->entry_offset,
 		.ref_ctr = site->ref_ctr,
@@ -209,7 +211,9 @@ static void add_probe(struct tracer *t, const struct plan_object *object,
 
 	site_announce(site_place(t->sites_at, offset), meaning);
 	a->probes[a->count++] = (struct attach_probe){
-		.path = object->allocator.open_path,
+		.path = target_file_link(object->allocator.file),
+		.module = object->allocator.module_path,
+		.is_private = object->allocator.has_targets_names,
 		.function = site->function->name,
 		.offset = offset,
 		.program = t->programs[program],
@@ -428,8 +432,8 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 		struct attached_site id = {.pid = pid};
 		struct numbered_file file;
 		/* A file that is gone meanwhile is for the kernel to refuse. */
-		struct error *number =
-			file_numbers_find(&t->files, object->allocator.open_path, &file);
+		struct error *number = file_numbers_find(
+			&t->files, target_file_link(object->allocator.file), &file);
 
 		if (number)
 			return number;

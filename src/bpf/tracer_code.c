@@ -5,7 +5,10 @@
 #include "plan/site_text.h"
 #include "target/linker.h"
 #include "target/proc.h"
+#include "target/target_file.h"
 #include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 /* The C library's function that can move mapped code. */
 #define MOVES "mremap"
@@ -49,31 +52,35 @@ static bool is_watched(const struct probed_files *watched,
 	return false;
 }
 
-/* Set the offsets of probes in the file at `path`; 0: there is nothing to probe. */
+/* Set the offsets of probes in the file; 0: there is nothing to probe. */
 typedef struct error *locate_fn(struct tracer *t, const struct mapped *mapped,
-				const struct proc_mapping *m, const char *path,
+				const struct proc_mapping *m,
+				const struct target_file *file,
 				struct attach_probe probes[]);
 
 static struct error *locate_notice(struct tracer *t, const struct mapped *mapped,
-				   const struct proc_mapping *m, const char *path,
+				   const struct proc_mapping *m,
+				   const struct target_file *file,
 				   struct attach_probe probes[])
 {
 	(void)t, (void)mapped, (void)m;
-	return linker_find_function(path, LINKER_NOTICE, &probes[0].offset);
+	return linker_find_function(file, LINKER_NOTICE, &probes[0].offset);
 }
 
 /* The end of a call, then its beginning. Nothing is probed where the process has changed
  * the function in its memory. */
 static struct error *locate_moves(struct tracer *t, const struct mapped *mapped,
-				  const struct proc_mapping *m, const char *path,
+				  const struct proc_mapping *m,
+				  const struct target_file *file,
 				  struct attach_probe probes[])
 {
 	const struct allocator library = {.module_path = m->path, .text_end = UINT64_MAX};
-	const struct site_target target = {.proc = mapped->proc,
-					   .maps = &mapped->maps,
-					   .breakpoints = tracer_breakpoints(t, path)};
+	const struct site_target target = {
+		.proc = mapped->proc,
+		.maps = &mapped->maps,
+		.breakpoints = tracer_breakpoints(t, target_file_link(file))};
 	struct syscall_function function;
-	struct error *err = syscall_function_find(path, MOVES, &function);
+	struct error *err = syscall_function_find(file, MOVES, &function);
 
 	if (err || !function.offset ||
 	    site_text_check(&target, &library, function.offset, function.code,
@@ -93,21 +100,23 @@ static struct error *watch(struct tracer *t, const struct mapped *mapped,
 {
 	struct attached_site site = {
 		.pid = t->options.scope == SCOPE_PROCESSES ? mapped->proc->pid : 0};
-	_cleanup_(freep) char *path = NULL;
+	_cleanup_(target_file_releasep) struct target_file *file = NULL;
 	struct error *err = NULL;
 
 	for (size_t i = 0; i < count; i++)
 		if (probes[i].program < 0)
 			return NULL;
 	if (m)
-		err = proc_mapping_path(mapped->proc, m, &path);
-	if (!err && path)
-		err = file_numbers_get(&t->files, path, &site.file);
+		err = target_file_of_mapping(mapped->proc, m, &file);
+	if (!err && file)
+		err = file_numbers_get(&t->files, target_file_link(file), &site.file);
 	if (err || !site.file || is_watched(watched, &site))
 		return err;
-	err = locate(t, mapped, m, path, probes);
-	for (size_t i = 0; i < count; i++)
-		probes[i].path = path;
+	err = locate(t, mapped, m, file, probes);
+	for (size_t i = 0; i < count; i++) {
+		probes[i].path = target_file_link(file);
+		probes[i].module = target_file_name(file);
+	}
 	if (!err && probes[0].offset)
 		err = tracer_attach_probes(t, site.pid, probes, count);
 	if (!err && !vec_push(&watched->list, site))

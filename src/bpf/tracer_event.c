@@ -66,7 +66,9 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 	vec_foreach (place, &plan->places.list) {
 		struct attached_site id = {.pid = pid, .offset = place->offset};
 		const struct attach_probe probe = {
-			.path = place->open_path,
+			.path = target_file_link(place->file),
+			.module = target_file_name(place->file),
+			.is_private = place->is_private,
 			.function = plan->event->name,
 			.offset = place->offset,
 			.ref_ctr = place->ref_ctr,
@@ -74,8 +76,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 			.is_return = plan->event->kind == EVENT_URETPROBE,
 		};
 		/* A file that is gone meanwhile is for the kernel to refuse. */
-		struct error *err =
-			file_numbers_get(&t->files, place->open_path, &id.file);
+		struct error *err = file_numbers_get(&t->files, probe.path, &id.file);
 
 		if (err)
 			return err;

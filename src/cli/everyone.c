@@ -10,10 +10,12 @@
 
 #include "cli/tracees_private.h"
 #include "target/allocator_otel.h"
+#include "target/target_file.h"
 #include "util/cleanup.h"
 #include "util/path.h"
 #include "util/units.h"
 
+DEFINE_CLEANUP(struct target_file *, target_file_release);
 DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 static bool is_known(const struct tracees *ts)
@@ -92,11 +94,11 @@ static void know_library(struct tracees *ts, const struct tracee *t)
 {
 	const struct proc_mapping *m = find_mapping(ts, t);
 	const struct file_name name = file_name_of(m);
-	_cleanup_(freep) char *path = NULL;
+	_cleanup_(target_file_releasep) struct target_file *file = NULL;
 	_cleanup_(error_destroyp) struct error *err =
-		proc_mapping_path(t->proc, m, &path);
+		target_file_of_mapping(t->proc, m, &file);
 
-	if (err || !file_names_of_path(path, &ts->library) ||
+	if (err || !target_file_names(file, &ts->library) ||
 	    !file_names_have(&ts->library, &name))
 		ts->library = (struct file_names){name, name};
 }
@@ -136,23 +138,28 @@ static struct error *find_users(struct tracees *ts)
 static struct error *plan_file(struct tracees *ts, struct plan **ret)
 {
 	const char *library = ts->plan_options.library;
-	const struct allocator_file file = {
-		.module_path = library,
-		.open_path = library,
-		.is_named = true,
-		.last_resort = true,
-	};
+	_cleanup_(target_file_releasep) struct target_file *opened = NULL;
 	const struct allocator_options how = {
 		.library = library,
 		.symbols_prefix = ts->plan_options.symbols_prefix,
 		.mappings = ts->plan_options.mappings,
 		.otel = ts->plan_options.otel,
+		.is_shared = true,
+	};
+	struct allocator_file file = {
+		.module_path = library,
+		.is_named = true,
+		.last_resort = true,
+		.debug_root_fd = -1,
 	};
 	struct plan_options options = ts->plan_options;
 	_cleanup_(allocators_deinit) struct allocators allocators = {0};
 	_cleanup_(freep) char *why_none = NULL;
-	struct error *err = allocators_scan(&file, &how, &allocators, &why_none);
+	struct error *err = target_file_named(NULL, library, &opened);
 
+	file.file = opened;
+	if (!err)
+		err = allocators_scan(&file, &how, &allocators, &why_none);
 	if (err)
 		return err;
 	if (!allocators.list.len && how.otel)
@@ -165,34 +172,6 @@ static struct error *plan_file(struct tracees *ts, struct plan **ret)
 				    why_none ? why_none : "");
 	options.unmapped = true;
 	return plan_build_for(&allocators, &options, ret);
-}
-
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* By a path that is there also when the process is not, where that is the same file: of
- * the process, or if that has ended already as the library was found. */
-static struct error *outlast_process(const struct tracees *ts, struct allocator *a)
-{
-	struct stat by_process, by_name;
-	struct file_names names;
-	char *path;
-
-	if (stat(a->module_path, &by_name))
-		return NULL;
-	if (stat(a->open_path, &by_process) == 0
-		    ? !is_same_file(&by_process, &by_name)
-		    : !file_names_of_path(a->module_path, &names) ||
-			      !file_name_is(&names.listed, &ts->library.listed))
-		return NULL;
-	path = strdup(a->module_path);
-	if (!path)
-		return error_no_memory();
-	free(a->open_path);
-	a->open_path = path;
-	return NULL;
 }
 
 /* By what one of them has mapped; those that end meanwhile are passed over. *ret stays
@@ -213,13 +192,6 @@ static struct error *plan_users(const struct tracees *ts, struct plan **ret)
 			break;
 		error_destroy(err);
 	}
-	for (size_t i = 0; *ret && i < (*ret)->objects.len; i++) {
-		struct error *err =
-			outlast_process(ts, &(*ret)->objects.data[i].allocator);
-
-		if (err)
-			return err;
-	}
 	return NULL;
 }
 
@@ -230,7 +202,7 @@ struct error *tracees_open_all(struct tracees *ts, struct plan **ret)
 	struct error *err;
 
 	if (ts->plan_options.event)
-		return plan_build_event(ts->plan_options.event, NULL, NULL, ret);
+		return plan_build_event(ts->plan_options.event, NULL, NULL, true, ret);
 	if (strchr(library, '/') && !file_names_of_path(library, &ts->library))
 		return error_errno(errno == ENOENT ? ERROR_NOT_FOUND : ERROR_IO, errno,
 				   "cannot look at %s", library);

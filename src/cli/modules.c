@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "target/elf.h"
+#include "target/target_file.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 void modules_init(struct modules *modules)
 {
@@ -42,12 +44,13 @@ static const struct module_file *find_file(const struct modules *modules,
 /* A file without a build-id, or one that cannot be read, has none: not an error. */
 static char *read_build_id(const struct proc *proc, const struct proc_mapping *m)
 {
-	_cleanup_(freep) char *path = NULL;
+	_cleanup_(target_file_releasep) struct target_file *from = NULL;
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	_cleanup_(error_destroyp) struct error *err = proc_mapping_path(proc, m, &path);
+	_cleanup_(error_destroyp) struct error *err =
+		target_file_of_mapping(proc, m, &from);
 
 	if (!err)
-		err = elf_file_open(path, &file);
+		err = elf_file_open_target(from, &file);
 
 	const char *id = err ? NULL : elf_file_build_id(file);
 

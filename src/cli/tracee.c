@@ -145,8 +145,9 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 	if (err)
 		return err;
 	here.known = &t->planned;
-	err = here.event ? plan_build_event(here.event, t->proc, &maps, ret)
-			 : plan_build(t->proc, &maps, &here, ret);
+	err = here.event
+		      ? plan_build_event(here.event, t->proc, &maps, here.is_shared, ret)
+		      : plan_build(t->proc, &maps, &here, ret);
 	proc_maps_deinit(&t->planned);
 	t->planned = maps;
 	if (!err && !add_ranges(t, *ret)) {

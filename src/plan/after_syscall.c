@@ -47,12 +47,12 @@ size_t after_syscall(const uint8_t *code, size_t size)
 	return insn.kind == INSN_UNKNOWN || insn.no_probe ? 0 : next;
 }
 
-struct error *syscall_function_find(const char *path, const char *name,
+struct error *syscall_function_find(const struct target_file *from, const char *name,
 				    struct syscall_function *ret)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	struct elf_symbol symbol;
-	struct error *err = elf_file_open_function(path, name, &file, &symbol);
+	struct error *err = elf_file_open_function(from, name, &file, &symbol);
 
 	*ret = (struct syscall_function){0};
 	if (err || !symbol.name || symbol.size_bytes > sizeof(ret->code))

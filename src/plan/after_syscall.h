@@ -22,7 +22,9 @@
  */
 size_t after_syscall(const uint8_t *code, size_t size);
 
-/* Where a function of this name is in the file at `path`. */
+/* Where a function of this name is in a file of the target. */
+struct target_file;
+
 struct syscall_function {
 	uint64_t offset; /* in the file, bytes; 0: there is none, or it is not understood
 			  */
@@ -31,8 +33,8 @@ struct syscall_function {
 	size_t size; /* of the code, bytes */
 };
 
-/* Fill in `ret`. Errors are those of elf_file_open(). */
-struct error *syscall_function_find(const char *path, const char *name,
+/* Fill in `ret`. Errors are those of elf_file_open_target(). */
+struct error *syscall_function_find(const struct target_file *from, const char *name,
 				    struct syscall_function *ret)
 	__attribute__((warn_unused_result));
 

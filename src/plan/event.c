@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "plan/decode.h"
+#include "plan/start.h"
 #include "target/debug_file.h"
 #include "target/elf.h"
 #include "target/usdt.h"
@@ -17,6 +17,8 @@
 #include "util/path.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+DEFINE_CLEANUP(struct target_file *, target_file_release);
+DEFINE_CLEANUP(struct cfi *, cfi_close);
 
 /* --- the file --------------------------------------------------------------------- */
 
@@ -68,16 +70,12 @@ static struct error *not_mapped(const struct event_spec *spec, const struct proc
 }
 
 static struct error *find_file(const struct event_spec *spec, const struct proc *proc,
-			       const struct proc_maps *maps, char **open_path,
-			       char **module_path)
+			       const struct proc_maps *maps, struct target_file **ret)
 {
 	const struct proc_mapping *m = proc ? find_mapping(maps, spec->path) : NULL;
 
-	if (m) {
-		*module_path = strdup(m->path);
-		return *module_path ? proc_mapping_path(proc, m, open_path)
-				    : error_no_memory();
-	}
+	if (m)
+		return target_file_of_mapping(proc, m, ret);
 	if (!strchr(spec->path, '/'))
 		return proc ? not_mapped(spec, proc, maps)
 			    : error_create(ERROR_USAGE,
@@ -85,23 +83,7 @@ static struct error *find_file(const struct event_spec *spec, const struct proc 
 					   "process is named",
 					   spec->path);
 	/* It may come to be mapped later. */
-	*module_path = strdup(spec->path);
-	if (proc && spec->path[0] == '/') {
-		char root[PROC_ROOT_BYTES];
-
-		proc_root(proc, root);
-		if (asprintf(open_path, "%s%s", root, spec->path) < 0)
-			*open_path = NULL;
-	} else {
-		*open_path = strdup(spec->path);
-	}
-	if (!*open_path || !*module_path)
-		return error_no_memory();
-	if (access(*open_path, R_OK))
-		return error_errno(errno == ENOENT || errno == ENOTDIR ? ERROR_NOT_FOUND
-								       : ERROR_IO,
-				   errno, "cannot open %s", spec->path);
-	return NULL;
+	return target_file_named(spec->path[0] == '/' ? proc : NULL, spec->path, ret);
 }
 
 /* --- the place in it -------------------------------------------------------------- */
@@ -157,9 +139,22 @@ static bool is_probed(struct elf_file *file, uint64_t offset)
 	return size && !insn.no_probe;
 }
 
-static struct error *find_function(const struct event_spec *spec, struct elf_file *file,
-				   const char *module_path, struct event_site *ret)
+/* Not where a forged debug file says that it begins. */
+static const char *doubt(const struct target_file *from, const struct elf_symbol *symbol)
 {
+	_cleanup_(cfi_closep) struct cfi *cfi = NULL;
+	int fd = target_file_open(from);
+	struct error *err = fd < 0 ? NULL : cfi_open_file(fd, &cfi);
+
+	/* As good as none. */
+	error_destroy(err);
+	return start_doubt(cfi, symbol);
+}
+
+static struct error *find_function(const struct event_spec *spec, struct elf_file *file,
+				   const struct target_file *from, struct event_site *ret)
+{
+	const char *module_path = target_file_name(from), *why;
 	const char *const names[] = {spec->name};
 	struct elf_symbol symbol = {0};
 	struct error *err = elf_file_find_functions(file, names, 1, &symbol);
@@ -173,6 +168,10 @@ static struct error *find_function(const struct event_spec *spec, struct elf_fil
 				    "%s of %s is an indirect function: its symbol is the "
 				    "code that chooses one",
 				    spec->name, module_path);
+	why = doubt(from, &symbol);
+	if (why)
+		return error_create(ERROR_UNSUPPORTED, "%s of %s is not probed: %s",
+				    spec->name, module_path, why);
 	if (symbol.size_bytes && spec->offset >= symbol.size_bytes)
 		return error_create(
 			ERROR_NOT_FOUND, "%s of %s has %lu bytes: +%lu is behind its end",
@@ -205,22 +204,19 @@ static struct error *no_such_probe(const struct event_spec *spec,
 }
 
 static bool push(struct event_sites *sites, const struct event_site *site,
-		 const char *open_path, const char *module_path)
+		 struct target_file *file)
 {
 	struct event_site copy = *site;
 
-	copy.open_path = strdup(open_path);
-	copy.module_path = strdup(module_path);
-	if (copy.open_path && copy.module_path && vec_push(&sites->list, copy))
+	copy.file = target_file_share(file);
+	if (vec_push(&sites->list, copy))
 		return true;
-	free(copy.open_path);
-	free(copy.module_path);
+	target_file_release(copy.file);
 	return false;
 }
 
 static struct error *find_usdt(const struct event_spec *spec, struct elf_file *file,
-			       const char *open_path, const char *module_path,
-			       struct event_sites *ret)
+			       struct target_file *from, struct event_sites *ret)
 {
 	_cleanup_(freep) char *both = NULL;
 	struct usdt_places places = {0};
@@ -234,12 +230,12 @@ static struct error *find_usdt(const struct event_spec *spec, struct elf_file *f
 	nearest.wanted = both;
 	err = usdt_find(file, spec->group, spec->name, &nearest, &places);
 	if (!err && !places.list.len)
-		err = no_such_probe(spec, &nearest, module_path);
+		err = no_such_probe(spec, &nearest, target_file_name(from));
 	vec_foreach (place, &places.list) {
 		const struct event_site site = {.offset = place->file_offset,
 						.ref_ctr = place->semaphore};
 
-		if (!err && !push(ret, &site, open_path, module_path))
+		if (!err && !push(ret, &site, from))
 			err = error_no_memory();
 	}
 	vec_deinit(&places.list);
@@ -247,34 +243,36 @@ static struct error *find_usdt(const struct event_spec *spec, struct elf_file *f
 }
 
 struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
-			       const struct proc_maps *maps, struct event_sites *ret)
+			       const struct proc_maps *maps, bool is_shared,
+			       struct event_sites *ret)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	_cleanup_(freep) char *open_path = NULL, *module_path = NULL;
-	_cleanup_(freep) char *debug_path = NULL;
+	_cleanup_(target_file_releasep) struct target_file *from = NULL;
+	struct debug_file debug = {0};
 	struct event_site site = {0};
-	struct error *err = find_file(spec, proc, maps, &open_path, &module_path);
+	struct error *err = find_file(spec, proc, maps, &from);
 
 	if (!err)
-		err = elf_file_open(open_path, &file);
+		err = elf_file_open_target(from, &file);
 	if (err)
 		return err;
 	if (spec->kind == EVENT_USDT)
-		return find_usdt(spec, file, open_path, module_path, ret);
+		return find_usdt(spec, file, from, ret);
 	if (!debug_file_is_needless(file))
-		error_destroy(debug_file_find(file, proc ? proc->pid : 0, module_path,
-					      &debug_path));
-	err = find_function(spec, file, module_path, &site);
-	if (!err && !push(ret, &site, open_path, module_path))
+		error_destroy(debug_file_find(
+			file, proc && !is_shared ? proc_root_fd(proc) : -1,
+			target_file_name(from), &debug));
+	site.is_private = debug.is_targets;
+	free(debug.path);
+	err = find_function(spec, file, from, &site);
+	if (!err && !push(ret, &site, from))
 		err = error_no_memory();
 	return err;
 }
 
 void event_sites_deinit(struct event_sites *sites)
 {
-	vec_foreach (site, &sites->list) {
-		free(site->open_path);
-		free(site->module_path);
-	}
+	vec_foreach (site, &sites->list)
+		target_file_release(site->file);
 	vec_deinit(&sites->list);
 }

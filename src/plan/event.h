@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "target/proc.h"
+#include "target/target_file.h"
 #include "util/error.h"
 #include "util/vec.h"
 
@@ -52,10 +53,11 @@ bool event_is_in_file(enum event_kind kind);
 
 /* One place in a file. */
 struct event_site {
-	char *open_path;   /* by which we can open the file */
-	char *module_path; /* by which the target knows it */
-	uint64_t offset;   /* in the file, bytes */
-	uint64_t ref_ctr;  /* file offset of the semaphore of a USDT probe, 0: none */
+	struct target_file *file; /* held */
+	uint64_t offset;          /* in the file, bytes */
+	uint64_t ref_ctr; /* file offset of the semaphore of a USDT probe, 0: none */
+	bool is_private; /* as in struct attach_probe: found by a debug file of the target
+			  */
 };
 
 struct event_sites {
@@ -67,12 +69,13 @@ struct event_sites {
  * that the process has mapped, up to a dot; a path is one in its mount namespace. `proc`
  * NULL: the file is in ours, and a name has to be a path. A place inside a function is
  * taken only where decoding the function from its first byte leads to the beginning of an
- * instruction: any other probe would destroy the target's code. ERROR_NOT_FOUND: there is
- * no such file, or it has no such function or USDT probe; then the message has the
- * nearest names.
+ * instruction: any other probe would destroy the target's code. `is_shared` is as in
+ * struct allocator_options. ERROR_NOT_FOUND: there is no such file, or it has no such
+ * function or USDT probe; then the message has the nearest names.
  */
 struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
-			       const struct proc_maps *maps, struct event_sites *ret)
+			       const struct proc_maps *maps, bool is_shared,
+			       struct event_sites *ret)
 	__attribute__((warn_unused_result));
 void event_sites_deinit(struct event_sites *sites);
 

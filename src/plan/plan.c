@@ -208,8 +208,8 @@ static struct error *fill(struct plan_object *object, const struct plan_options 
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	_cleanup_(site_checks_deinit) struct site_checks checks = {0};
-	const char *path = object->allocator.open_path;
-	struct error *err = elf_file_open(path, &file);
+	const struct target_file *from = object->allocator.file;
+	struct error *err = elf_file_open_target(from, &file);
 	struct site_target here = *on;
 
 	if (err)
@@ -218,8 +218,8 @@ static struct error *fill(struct plan_object *object, const struct plan_options 
 		if (!vec_push(&object->missing, *function))
 			return error_no_memory();
 	if (options->find_breakpoints)
-		here.breakpoints =
-			options->find_breakpoints(options->breakpoints_arg, path);
+		here.breakpoints = options->find_breakpoints(options->breakpoints_arg,
+							     target_file_link(from));
 	if (!options->cache)
 		return analyze(object, file, options, &here);
 	if (plan_cache_find(options->cache, file, &here, object))
@@ -416,6 +416,7 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 		.symbols_prefix = options->symbols_prefix,
 		.mappings = options->mappings,
 		.otel = options->otel,
+		.is_shared = options->is_shared,
 		.known = options->known,
 	};
 	const struct site_target on = {.proc = proc, .maps = maps};
@@ -437,7 +438,8 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 }
 
 struct error *plan_build_event(const struct event_spec *event, const struct proc *proc,
-			       const struct proc_maps *maps, struct plan **ret)
+			       const struct proc_maps *maps, bool is_shared,
+			       struct plan **ret)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = calloc(1, sizeof(*plan));
 	struct error *err = NULL;
@@ -446,7 +448,7 @@ struct error *plan_build_event(const struct event_spec *event, const struct proc
 		return error_no_memory();
 	plan->event = event;
 	if (event_is_in_file(event->kind))
-		err = event_sites_find(event, proc, maps, &plan->places);
+		err = event_sites_find(event, proc, maps, is_shared, &plan->places);
 	if (!err)
 		*ret = take(plan);
 	return err;

@@ -42,8 +42,9 @@ struct plan_options {
 	const struct event_spec *event;
 	/* Files that are mapped executable here have their sites already; NULL: none. */
 	const struct proc_maps *known;
-	bool unmapped; /* of plan_build_for(): no process has the files mapped yet, and
-			  so none can have changed their text in its memory */
+	bool is_shared; /* as in allocator_options */
+	bool unmapped;  /* of plan_build_for(): no process has the files mapped yet, and
+			   so none can have changed their text in its memory */
 	/*
 	 * The caller's own breakpoints in the file at `path`; NULL: it has none. An int3
 	 * there counts as the file's byte, in every process: the kernel puts breakpoints
@@ -148,8 +149,8 @@ struct error *plan_build_for(struct allocators *allocators,
 /* The plan of an event, of which `proc` (NULL: no process is known) has `maps` mapped.
  * Errors are those of event_sites_find(). `event` must outlive the plan. */
 struct error *plan_build_event(const struct event_spec *event, const struct proc *proc,
-			       const struct proc_maps *maps, struct plan **ret)
-	__attribute__((warn_unused_result));
+			       const struct proc_maps *maps, bool is_shared,
+			       struct plan **ret) __attribute__((warn_unused_result));
 void plan_destroy(struct plan *plan);
 
 /* How many sites all objects have; of an event, how many places. */

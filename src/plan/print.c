@@ -148,7 +148,7 @@ static void print_event(const struct plan *plan, FILE *out)
 {
 	print_fact(out, "event", plan->event->text);
 	vec_foreach (place, &plan->places.list) {
-		print_fact(out, "file", place->module_path);
+		print_fact(out, "file", target_file_name(place->file));
 		fprintf(out, "file offset %#" PRIx64, place->offset);
 		if (place->ref_ctr)
 			fprintf(out, ", semaphore at %#" PRIx64, place->ref_ctr);

@@ -13,11 +13,11 @@
 #include "plan/reach.h"
 #include "plan/returns.h"
 #include "plan/site_entry.h"
+#include "plan/start.h"
 #include "unwind/cfi.h"
 #include "unwind/rules.h"
 #include "unwind_step.h"
 #include "util/cleanup.h"
-#include "util/regular_file.h"
 
 static unsigned kernel_emulates(void)
 {
@@ -285,7 +285,7 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 
 		code->text_bias = first->address - first->file_offset;
 	}
-	fd = regular_file_open(allocator->open_path);
+	fd = target_file_open(allocator->file);
 	err = fd < 0 ? NULL : cfi_open_file(fd, &code->cfi);
 	/* Without it there are return probes. */
 	error_destroy(err);
@@ -496,6 +496,9 @@ bool site_place(struct site_code *c, const struct allocator_function *found,
 {
 	_cleanup_(freep) uint8_t *code = site_read_code(c->file.elf, &found->symbol);
 
+	site->reason = start_doubt(c->cfi, &found->symbol);
+	if (site->reason)
+		return false;
 	if (!site_place_entry(&c->file, found, code, site))
 		return false;
 	if (!site->wants_return)

@@ -4,19 +4,15 @@
 #include <elfutils/libdwelf.h>
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
-#include "util/regular_file.h"
 
 #define GIB              (UINT64_C(1) << 30)
 #define MAPPED_MAX_BYTES (16 * GIB)
@@ -34,28 +30,6 @@
 #endif
 
 DEFINE_CLEANUP(struct debug_elf *, debug_elf_close);
-
-static int open_below(int root_fd, const char *path, uint64_t flags)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_IN_ROOT,
-	};
-	_cleanup_(closep) int path_fd =
-		(int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-	return regular_file_reopen(path_fd);
-}
-
-int open_regular(int root_fd, const char *path)
-{
-	return open_below(root_fd, path, 0);
-}
-
-int open_regular_nofollow(int root_fd, const char *path)
-{
-	return open_below(root_fd, path, O_NOFOLLOW);
-}
 
 static struct error *malformed(const char *what)
 {

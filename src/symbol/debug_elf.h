@@ -30,16 +30,6 @@ struct build_id {
 };
 
 /*
- * A regular file below the directory `root_fd`, which symbolic links and ".." cannot
- * leave (openat2(2), RESOLVE_IN_ROOT); -1 when there is none. Whatever else is found
- * there, a FIFO or a device, is not opened: that alone can block or have effects.
- */
-int open_regular(int root_fd, const char *path);
-
-/* The same, and the last part of the path is no symbolic link either. */
-int open_regular_nofollow(int root_fd, const char *path);
-
-/*
  * Look at the file `fd`, which is taken over, also after an error. It is read, since one
  * that is cut short while it is mapped raises SIGBUS; mapped are only files of 256 MiB
  * and more that none but root can write. ERROR_MALFORMED also for a file whose debug

@@ -103,7 +103,8 @@ static struct error *try_path(struct wanted *wanted, struct strbuf *path, bool i
 		err = error_no_memory();
 	else if (!wanted->found->image && !(in_target && wanted->search->root_fd < 0))
 		err = try_fd(wanted,
-			     in_target ? open_regular(wanted->search->root_fd, path->data)
+			     in_target ? regular_file_open_below(wanted->search->root_fd,
+								 path->data)
 				       : regular_file_open(path->data),
 			     path->data);
 	strbuf_deinit(path);

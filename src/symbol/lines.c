@@ -11,6 +11,7 @@
 
 #include "symbol/line_module.h"
 #include "target/living.h"
+#include "target/target_file.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
@@ -42,6 +43,7 @@ struct line_finder {
 	uint64_t busy_since_ms, busy_until_ms, shown_ms;
 };
 
+DEFINE_CLEANUP(struct target_file *, target_file_release);
 DEFINE_CLEANUP(struct line_finder *, line_finder_destroy);
 
 static uint64_t monotonic_ms(void)
@@ -76,11 +78,11 @@ static void tick(void *arg)
 /* The mapping's file, opened for reading; -1 when it is not there or not a file. */
 static int open_mapping(const struct proc *proc, const struct proc_mapping *mapping)
 {
-	_cleanup_(freep) char *path = NULL;
+	_cleanup_(target_file_releasep) struct target_file *file = NULL;
 	_cleanup_(error_destroyp) struct error *err =
-		proc_mapping_path(proc, mapping, &path);
+		target_file_of_mapping(proc, mapping, &file);
 
-	return err ? -1 : regular_file_open(path);
+	return err ? -1 : target_file_open(file);
 }
 
 static bool is_known(const struct line_finder *finder, const struct proc_mapping *mapping)

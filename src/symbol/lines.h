@@ -5,8 +5,8 @@
  * libdw is used, and not libdwfl above it: libdwfl maps every file (one that the target
  * cuts short meanwhile would end memtrace by SIGBUS), opens paths by name in our mount
  * namespace, takes gzip bombs for ELF files, and by its standard callbacks asks
- * debuginfod on its own. Here every file comes from open_regular(), and debuginfod is
- * asked only when it is wanted.
+ * debuginfod on its own. Here every file comes from util/regular_file.h, and debuginfod
+ * is asked only when it is wanted.
  *
  * Nothing of this is an error for the caller: a file without debug info, or with damaged
  * or immoderate debug info, gives no frames, and line_finder_missing() says which.

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbol/debug_elf.h"
 #include "target/living.h"
 #include "util/cleanup.h"
+#include "util/regular_file.h"
 #include "util/vec.h"
 
 #define FILE_MAX_BYTES ((size_t)256 << 20)
@@ -87,11 +87,14 @@ void perf_map_destroy(struct perf_map *map)
 /* The file, open for reading; -1 when it is not there or not to be trusted. */
 static int open_file(const struct perf_map *map, struct stat *st)
 {
+	_cleanup_(closep) int place = -1;
 	char path[48];
 	int fd;
 
 	snprintf(path, sizeof(path), "tmp/perf-%d.map", map->namespace_pid);
-	fd = map->root_fd < 0 ? -1 : open_regular_nofollow(map->root_fd, path);
+	if (map->root_fd >= 0)
+		place = place_find(map->root_fd, path, O_NOFOLLOW);
+	fd = regular_file_reopen(place);
 	if (fd >= 0 && (fstat(fd, st) || (st->st_uid != 0 && st->st_uid != map->uid))) {
 		close(fd);
 		fd = -1;

@@ -143,7 +143,7 @@ static struct error *try_in(struct attempt *attempt, bool in_target, const char 
 	strbuf_append(&path, name);
 	if (path.failed)
 		return error_no_memory();
-	return try_fd(attempt, in_target ? open_regular(root_fd, path.data)
+	return try_fd(attempt, in_target ? regular_file_open_below(root_fd, path.data)
 					 : regular_file_open(path.data));
 }
 

@@ -12,7 +12,10 @@
 #include "target/living.h"
 #include "util/cleanup.h"
 #include "util/path.h"
+#include "util/regular_file.h"
 #include "util/strbuf.h"
+
+DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 /* glibc's dynamic linkers before 2.32 export a malloc and a free of their own for the
  * time before libc is there. One of them is the executable when a program is started as
@@ -195,25 +198,26 @@ static struct error *scan_module(struct search *search, size_t index, bool is_na
 				 bool last_resort, struct allocators *ret)
 {
 	const struct module *module = &search->modules.list.data[index];
-	_cleanup_(freep) char *open_path = NULL;
+	_cleanup_(target_file_releasep) struct target_file *opened = NULL;
 	char *why_none = NULL;
 	struct error *err = NULL;
 
 	if (!is_known(search, module->code))
-		err = proc_mapping_path(search->proc, module->code, &open_path);
-	if (err || !open_path)
+		err = target_file_of_mapping(search->proc, module->code, &opened);
+	if (err || !opened)
 		return err;
 
 	const struct allocator_file file = {
 		.module_path = module->code->path,
-		.open_path = open_path,
+		.file = opened,
 		.module_start = module->start,
 		.text_start = module->code->start,
 		.text_end = module->code_end,
 		.is_executable = index == search->executable,
 		.is_named = is_named,
 		.last_resort = last_resort,
-		.pid = search->proc->pid,
+		.debug_root_fd =
+			search->options->is_shared ? -1 : proc_root_fd(search->proc),
 	};
 
 	err = allocators_scan(&file, search->options, ret, &why_none);
@@ -287,18 +291,14 @@ static struct error *find_named(struct search *search, struct allocators *ret)
 	const char *library = search->options->library;
 	const char *prefix = search->options->symbols_prefix;
 	_cleanup_(freep) char *resolved = realpath(library, NULL);
-	_cleanup_(strbuf_deinit) struct strbuf path = {0};
+	_cleanup_(closep) int there = -1;
 	struct wanted wanted = {.name = library, .resolved = resolved};
-	char root[PROC_ROOT_BYTES];
 	size_t i = 0;
 
-	proc_root(search->proc, root);
-	strbuf_appendf(&path, "%s%s", root, library);
-	if (path.failed)
-		return error_no_memory();
+	if (library[0] == '/')
+		there = place_find(proc_root_fd(search->proc), library, 0);
 	wanted.is_here = file_names_of_path(library, &wanted.here);
-	wanted.is_there =
-		library[0] == '/' && file_names_of_path(path.data, &wanted.there);
+	wanted.is_there = file_names_of_place(there, &wanted.there);
 
 	while (i < search->modules.list.len &&
 	       !is_wanted(&wanted, search->modules.list.data[i].code))

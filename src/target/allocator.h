@@ -13,6 +13,7 @@
 
 #include "target/elf.h"
 #include "target/proc.h"
+#include "target/target_file.h"
 #include "target/usdt.h"
 #include "util/error.h"
 #include "util/vec.h"
@@ -88,15 +89,16 @@ struct allocator_function {
 /* One allocator in one file. A file may hold several: a program linked statically with
  * a prefixed jemalloc has libc's malloc as well. */
 struct allocator {
-	char *module_path;     /* as the target names it, for people */
-	char *open_path;       /* as we can open it (proc_mapping_path()): for as long as
-				  the struct proc is open */
-	uint64_t module_start; /* lowest address at which it is mapped */
+	char *module_path;        /* as the target names it, for people */
+	struct target_file *file; /* released with it */
+	uint64_t module_start;    /* lowest address at which it is mapped */
 	/* From its first to its last executable mapping, addresses in the target. */
 	uint64_t text_start, text_end;
 	char *label;      /* "glibc", "jemalloc", "executable", the file's name... */
 	char *build_id;   /* of the file, or NULL */
 	char *debug_path; /* the debug file that names come from, or NULL */
+	bool has_targets_names; /* from a debug file that the target may have made: places
+				   by them are for no other process */
 	VEC(struct allocator_function) functions;   /* in the table's order */
 	VEC(const struct alloc_function *) missing; /* common functions not found */
 	/* Those that the file has, as far as can be seen, while where is not known: what
@@ -119,6 +121,9 @@ struct allocator_options {
 	 * of for all known families; NULL: do not. */
 	const char *symbols_prefix;
 	bool mappings; /* mmap and its family are wanted too */
+	/* Its probes will be in other processes, too: where they are must not be for this
+	 * one to choose, so no debug file of its root directory counts. */
+	bool is_shared;
 	bool otel; /* instead of functions the probes of allocator_otel.h, of which one is
 		      enough to count */
 	/* Files that are mapped executable here were looked into already; NULL: none. */
@@ -143,18 +148,19 @@ struct error *allocators_find(const struct proc *proc, const struct proc_maps *m
 
 /* One file to look into. */
 struct allocator_file {
-	const char *module_path, *open_path;
+	const char *module_path;
+	struct target_file *file; /* shared with the allocators that are found */
 	uint64_t module_start, text_start, text_end; /* of struct allocator */
 	bool is_executable;
-	bool is_named;    /* --lib: operators count in any case */
-	bool last_resort; /* what delegates as a rule counts too: Rust's functions */
-	int pid; /* below whose root directory its debug file may be; 0: nobody's */
+	bool is_named;     /* --lib: operators count in any case */
+	bool last_resort;  /* what delegates as a rule counts too: Rust's functions */
+	int debug_root_fd; /* of debug_file_find(); -1: none */
 };
 
 /*
- * Append the allocators of one file, whatever process has mapped it; the paths are
- * copied. There may be none: *why_none (owned) then says in a sentence that no names
- * could be found, or that of malloc and free the file has only the one, or is NULL.
+ * Append the allocators of one file, whatever process has mapped it. There may be none:
+ * *why_none (owned) then says in a sentence that no names could be found, or that of
+ * malloc and free the file has only the one, or is NULL.
  */
 struct error *allocators_scan(const struct allocator_file *file,
 			      const struct allocator_options *options,

@@ -31,7 +31,7 @@ static const struct {
 void allocator_scan_deinit(struct allocator_scan *scan)
 {
 	elf_file_close(scan->elf);
-	free(scan->debug_path);
+	free(scan->debug.path);
 	vec_deinit(&scan->rows);
 	free(scan->symbols);
 	free(scan->prefixed);

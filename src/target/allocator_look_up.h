@@ -7,6 +7,7 @@
 #define TARGET_ALLOCATOR_LOOK_UP_H
 
 #include "target/allocator.h"
+#include "target/debug_file.h"
 
 /* A function that is looked for. */
 struct wanted_row {
@@ -31,7 +32,7 @@ struct allocator_scan {
 	const struct allocator_file *file;
 	const struct allocator_options *options;
 	struct elf_file *elf;
-	char *debug_path;
+	struct debug_file debug;
 	VEC(struct wanted_row) rows;
 	struct elf_symbol *symbols; /* of the rows, the markers, the own_names */
 	struct row_range families[ALLOC_FAMILY_COUNT];

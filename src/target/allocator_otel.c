@@ -65,10 +65,10 @@ struct error *allocator_otel_scan(const struct allocator_file *file, struct elf_
 		return err;
 	}
 	a.module_path = strdup(file->module_path);
-	a.open_path = strdup(file->open_path);
+	a.file = target_file_share(file->file);
 	a.label = strdup(OTEL_PROVIDER);
 	a.build_id = build_id ? strdup(build_id) : NULL;
-	if (a.module_path && a.open_path && a.label && (!build_id || a.build_id) &&
+	if (a.module_path && a.label && (!build_id || a.build_id) &&
 	    vec_push(&ret->list, a))
 		return NULL;
 	allocator_deinit(&a);

@@ -100,20 +100,21 @@ static struct error *add_allocator(const struct allocator_scan *scan,
 	const char *build_id = elf_file_build_id(scan->elf);
 	struct allocator a = {
 		.module_path = strdup(scan->file->module_path),
-		.open_path = strdup(scan->file->open_path),
+		.file = target_file_share(scan->file->file),
 		.module_start = scan->file->module_start,
 		.text_start = scan->file->text_start,
 		.text_end = scan->file->text_end,
 		.build_id = build_id ? strdup(build_id) : NULL,
-		.debug_path = scan->debug_path ? strdup(scan->debug_path) : NULL,
+		.debug_path = scan->debug.path ? strdup(scan->debug.path) : NULL,
+		.has_targets_names = scan->debug.is_targets,
 	};
 	struct error *err = set_label(&a, label);
 
 	if (!err)
 		err = extend(scan, range, &a);
 	if (!err &&
-	    (!a.module_path || !a.open_path || (build_id && !a.build_id) ||
-	     (scan->debug_path && !a.debug_path) || !vec_push(&scan->ret->list, a)))
+	    (!a.module_path || (build_id && !a.build_id) ||
+	     (scan->debug.path && !a.debug_path) || !vec_push(&scan->ret->list, a)))
 		err = error_no_memory();
 	if (err)
 		allocator_deinit(&a);
@@ -303,7 +304,7 @@ struct error *allocators_scan(const struct allocator_file *file,
 	_cleanup_(allocator_scan_deinit) struct allocator_scan scan = {
 		.file = file, .options = options, .ret = ret};
 	size_t before = ret->list.len;
-	struct error *err = elf_file_open(file->open_path, &scan.elf);
+	struct error *err = elf_file_open_target(file->file, &scan.elf);
 
 	*why_none = NULL;
 	if (err)
@@ -313,9 +314,9 @@ struct error *allocators_scan(const struct allocator_file *file,
 
 	scan.has_names = debug_file_is_needless(scan.elf);
 	if (!scan.has_names && (file->is_executable || file->is_named))
-		err = debug_file_find(scan.elf, file->pid, file->module_path,
-				      &scan.debug_path);
-	scan.has_names = scan.has_names || scan.debug_path;
+		err = debug_file_find(scan.elf, file->debug_root_fd, file->module_path,
+				      &scan.debug);
+	scan.has_names = scan.has_names || scan.debug.path;
 	if (!err && !allocator_scan_choose(&scan))
 		err = error_no_memory();
 	if (!err)
@@ -333,7 +334,7 @@ struct error *allocators_scan(const struct allocator_file *file,
 void allocator_deinit(struct allocator *allocator)
 {
 	free(allocator->module_path);
-	free(allocator->open_path);
+	target_file_release(allocator->file);
 	free(allocator->label);
 	free(allocator->build_id);
 	free(allocator->debug_path);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/debug_file.h"
 
+#include <fcntl.h>
 #include <gelf.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "target/elf_file.h"
-#include "target/living.h"
 #include "util/cleanup.h"
 #include "util/crc32.h"
+#include "util/regular_file.h"
 #include "util/strbuf.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
@@ -112,16 +112,21 @@ static bool serves(const struct elf_file *file, struct elf_file *debug,
 	       checksum(debug) == link->checksum;
 }
 
-/* Try one path; the file keeps the debug file when it serves. */
-static struct error *try_path(struct elf_file *file, const struct debuglink *link,
-			      struct strbuf *path, char **ret_path)
+/* Try one path below `root_fd`; the file keeps the debug file when it serves. */
+static struct error *try_path(struct elf_file *file, int root_fd,
+			      const struct debuglink *link, struct strbuf *path,
+			      char **ret_path)
 {
+	int fd;
 	_cleanup_(elf_file_closep) struct elf_file *debug = NULL;
 	_cleanup_(error_destroyp) struct error *err = NULL;
 
 	if (path->failed)
 		return error_no_memory();
-	err = elf_file_open(path->data, &debug);
+	fd = regular_file_open_below(root_fd, path->data);
+	if (fd < 0)
+		return NULL;
+	err = elf_file_open_fd(fd, path->data, &debug);
 	if (err)
 		return err->code == ERROR_NO_MEMORY ? take(err) : NULL;
 	if (!serves(file, debug, link))
@@ -133,65 +138,65 @@ static struct error *try_path(struct elf_file *file, const struct debuglink *lin
 	return NULL;
 }
 
-/* The path of try number `n` below `root`; false when there is no such try. */
-static bool path_of(const struct elf_file *file, const char *root, const char *directory,
+#define TRIES          4
+#define TRIES_IN_DEBUG 2 /* the first ones, all below DEBUG_DIRECTORY */
+
+/* The path of try number `n`; false when there is no such try. */
+static bool path_of(const struct elf_file *file, const char *directory,
 		    const struct debuglink *link, unsigned n, struct strbuf *ret)
 {
-	static const char *const before[] = {"", "", DEBUG_DIRECTORY};
-	static const char *const after[] = {"", "/.debug", ""};
+	static const char *const before[] = {DEBUG_DIRECTORY, "", ""};
+	static const char *const after[] = {"", "", "/.debug"};
 
 	if (n == 0) {
 		if (strlen(file->build_id) <= 2)
 			return false;
-		strbuf_appendf(ret, "%s" DEBUG_DIRECTORY "/.build-id/%.2s/%s.debug", root,
+		strbuf_appendf(ret, DEBUG_DIRECTORY "/.build-id/%.2s/%s.debug",
 			       file->build_id, file->build_id + 2);
 		return true;
 	}
 	if (!link->name[0])
 		return false;
-	strbuf_appendf(ret, "%s%s%s%s/%s", root, before[n - 1], directory, after[n - 1],
+	strbuf_appendf(ret, "%s%s%s/%s", before[n - 1], directory, after[n - 1],
 		       link->name);
 	return true;
 }
 
-static struct error *try_root(struct elf_file *file, const char *root,
+static struct error *try_root(struct elf_file *file, int root_fd, unsigned tries,
 			      const char *directory, const struct debuglink *link,
 			      char **ret_path)
 {
 	struct error *err = NULL;
 
-	for (unsigned n = 0; n < 4 && !err && !*ret_path; n++) {
+	for (unsigned n = 0; n < tries && !err && !*ret_path; n++) {
 		_cleanup_(strbuf_deinit) struct strbuf path = {0};
 
-		if (path_of(file, root, directory, link, n, &path))
-			err = try_path(file, link, &path, ret_path);
+		if (path_of(file, directory, link, n, &path))
+			err = try_path(file, root_fd, link, &path, ret_path);
 	}
 	return err;
 }
 
-struct error *debug_file_find(struct elf_file *file, int pid, const char *module_path,
-			      char **ret_path)
+struct error *debug_file_find(struct elf_file *file, int root_fd, const char *module_path,
+			      struct debug_file *ret)
 {
 	const char *slash = strrchr(module_path, '/');
 	_cleanup_(freep) char *directory =
 		strndup(module_path, slash ? (size_t)(slash - module_path) : 0);
+	_cleanup_(closep) int own_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct debuglink link = {{0}, 0};
 	struct error *err = NULL;
-	char root[32];
 
-	*ret_path = NULL;
+	*ret = (struct debug_file){0};
 	if (!directory)
 		return error_no_memory();
 	read_debuglink(file, &link);
-	if (pid) {
-		struct living living = living_begin(pid);
-
-		do {
-			snprintf(root, sizeof(root), "/proc/%d/root", living.tid);
-			err = try_root(file, root, directory, &link, ret_path);
-		} while (!err && !*ret_path && living_retry(&living));
+	if (own_fd >= 0)
+		err = try_root(file, own_fd, TRIES_IN_DEBUG, directory, &link,
+			       &ret->path);
+	if (!err && !ret->path && root_fd >= 0) {
+		err = try_root(file, root_fd, TRIES, directory, &link, &ret->path);
+		ret->is_targets = ret->path;
 	}
-	if (!err && !*ret_path)
-		err = try_root(file, "", directory, &link, ret_path);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "target/elf_file.h"
+#include "target/target_file.h"
 #include "util/cleanup.h"
 #include "util/regular_file.h"
 
@@ -201,53 +202,67 @@ static struct error *read_segments(struct elf_file *file)
 	return NULL;
 }
 
-struct error *elf_file_open(const char *path, struct elf_file **ret)
+static struct error *cannot_open(const char *name, int err)
+{
+	enum error_code code = ERROR_IO;
+
+	if (err == ENODEV)
+		return error_create(ERROR_MALFORMED, "%s: not a regular file", name);
+	if (err == ENOENT || err == ENOTDIR)
+		code = ERROR_NOT_FOUND;
+	if (err == EACCES || err == EPERM)
+		code = ERROR_PERMISSION;
+	return error_errno(code, err, "cannot open %s", name);
+}
+
+struct error *elf_file_open_fd(int fd, const char *name, struct elf_file **ret)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = calloc(1, sizeof(*file));
-	if (!file)
-		return error_no_memory();
-
-	/* The path is the target's to choose: it may lead to a device. */
-	file->fd = regular_file_open(path);
-	if (file->fd < 0) {
-		int err = errno;
-		enum error_code code = ERROR_IO;
-
-		if (err == ENODEV)
-			return error_create(ERROR_MALFORMED, "%s: not a regular file",
-					    path);
-		if (err == ENOENT || err == ENOTDIR)
-			code = ERROR_NOT_FOUND;
-		if (err == EACCES || err == EPERM)
-			code = ERROR_PERMISSION;
-		return error_errno(code, err, "cannot open %s", path);
-	}
-
 	struct stat st;
 
-	if (fstat(file->fd, &st) < 0)
-		return error_errno(ERROR_IO, errno, "cannot look at %s", path);
+	if (!file) {
+		close(fd);
+		return error_no_memory();
+	}
+	file->fd = fd;
+	if (fstat(fd, &st) < 0)
+		return error_errno(ERROR_IO, errno, "cannot look at %s", name);
 	file->size_bytes = (uint64_t)st.st_size;
 	file->identity = (struct elf_identity){st.st_dev, st.st_ino, file->size_bytes,
 					       st.st_mtim, st.st_ctim};
 
 	struct error *err = check_header(file);
 	if (err)
-		return error_prefix(err, "%s", path);
+		return error_prefix(err, "%s", name);
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return error_create(ERROR_UNSUPPORTED, "libelf is too old");
 	/* Read, not mapped: a file cut short meanwhile must not raise SIGBUS. */
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
 	if (!file->elf || elf_kind(file->elf) != ELF_K_ELF)
-		return error_create(ERROR_MALFORMED, "%s: malformed ELF file (%s)", path,
+		return error_create(ERROR_MALFORMED, "%s: malformed ELF file (%s)", name,
 				    elf_errmsg(-1));
 
 	err = read_segments(file);
 	if (err)
-		return error_prefix(err, "%s", path);
+		return error_prefix(err, "%s", name);
 	*ret = take(file);
 	return NULL;
+}
+
+struct error *elf_file_open(const char *path, struct elf_file **ret)
+{
+	int fd = regular_file_open(path);
+
+	return fd < 0 ? cannot_open(path, errno) : elf_file_open_fd(fd, path, ret);
+}
+
+struct error *elf_file_open_target(const struct target_file *from, struct elf_file **ret)
+{
+	const char *name = target_file_name(from);
+	int fd = target_file_open(from);
+
+	return fd < 0 ? cannot_open(name, errno) : elf_file_open_fd(fd, name, ret);
 }
 
 void elf_file_close(struct elf_file *file)

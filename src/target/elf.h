@@ -15,6 +15,7 @@
 #include "util/error.h"
 
 struct elf_file;
+struct target_file;
 
 /* A function symbol: STT_FUNC or STT_GNU_IFUNC, defined. */
 struct elf_symbol {
@@ -25,13 +26,24 @@ struct elf_symbol {
 	unsigned char type;   /* STT_GNU_IFUNC: the code there picks the function (gABI
 				 extension); it is not the function */
 	bool is_local;        /* STB_LOCAL: of one object, or hidden by the linker */
+	bool is_from_debug;   /* found in the debug file alone */
 	bool is_ambiguous;    /* local, and another of this name is elsewhere */
 	bool is_imported;     /* the file has it undefined, and wants it: also when it is
 				 not found */
 };
 
-/* Open `path`: ERROR_NOT_FOUND or ERROR_PERMISSION with the open(2) errno,
- * ERROR_MALFORMED, ERROR_UNSUPPORTED (another class, machine or kind of file). */
+/* Open a file of the target (target/target_file.h): ERROR_NOT_FOUND or ERROR_PERMISSION
+ * with the open(2) errno, ERROR_MALFORMED, ERROR_UNSUPPORTED (another class, machine or
+ * kind of file). */
+struct error *elf_file_open_target(const struct target_file *from, struct elf_file **ret)
+	__attribute__((warn_unused_result));
+
+/* The same of a regular file that is open for reading: the descriptor is taken over, also
+ * after an error. `name` is what errors call it. */
+struct error *elf_file_open_fd(int fd, const char *name, struct elf_file **ret)
+	__attribute__((warn_unused_result));
+
+/* The same of a path that the target has no part in. */
 struct error *elf_file_open(const char *path, struct elf_file **ret)
 	__attribute__((warn_unused_result));
 void elf_file_close(struct elf_file *file);
@@ -48,9 +60,9 @@ struct error *elf_file_find_functions(struct elf_file *file, const char *const n
 				      size_t count, struct elf_symbol ret[])
 	__attribute__((warn_unused_result));
 
-/* Open the file at `path` and find one function in it: `symbol` is as
+/* Open a file of the target and find one function in it: `symbol` is as
  * elf_file_find_functions() leaves it. On failure no file stays open. */
-struct error *elf_file_open_function(const char *path, const char *name,
+struct error *elf_file_open_function(const struct target_file *from, const char *name,
 				     struct elf_file **ret, struct elf_symbol *symbol)
 	__attribute__((warn_unused_result));
 

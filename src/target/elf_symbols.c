@@ -33,6 +33,7 @@ struct table {
 	Elf_Data *symbols, *names;
 	Elf_Data *versions; /* .gnu.version, or NULL */
 	size_t count;
+	bool is_debug; /* of the debug file */
 };
 
 Elf_Data *elf_file_section_data(struct elf_file *file, Elf_Scn *scn)
@@ -229,6 +230,7 @@ static void offer_symbol(const struct elf_file *file, const struct table *table,
 			.file_offset = offset,
 			.type = GELF_ST_TYPE(sym.st_info),
 			.is_local = rank == RANK_LOCAL,
+			.is_from_debug = table->is_debug,
 			.is_imported = ret[n].is_imported,
 		};
 	}
@@ -254,6 +256,7 @@ static struct error *search(const struct elf_file *file, struct elf_file *symbol
 
 	struct error *err = open_table(symbols, type, &table, &found);
 
+	table.is_debug = symbols != file;
 	for (size_t i = 0; !err && found && i < table.count; i++)
 		offer_symbol(file, &table, wanted, i, ret);
 	return err;
@@ -277,12 +280,12 @@ struct error *elf_file_find_functions(struct elf_file *file, const char *const n
 	return err;
 }
 
-struct error *elf_file_open_function(const char *path, const char *name,
+struct error *elf_file_open_function(const struct target_file *from, const char *name,
 				     struct elf_file **ret, struct elf_symbol *symbol)
 {
 	const char *const names[] = {name};
 	struct elf_file *file = NULL;
-	struct error *err = elf_file_open(path, &file);
+	struct error *err = elf_file_open_target(from, &file);
 
 	*symbol = (struct elf_symbol){0};
 	if (!err)

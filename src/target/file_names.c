@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/file_names.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -113,17 +114,26 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 	return is_listed;
 }
 
-bool file_names_of_path(const char *path, struct file_names *ret)
+bool file_names_of_place(int place, struct file_names *ret)
 {
 	struct stat st;
 
-	if (stat(path, &st))
+	if (place < 0 || fstat(place, &st))
 		return false;
 
 	const struct file_name name = by_stat(&st);
-	_cleanup_(closep) int fd = S_ISREG(st.st_mode) ? regular_file_open(path) : -1;
+	_cleanup_(closep) int fd = -1;
 
+	if (S_ISREG(st.st_mode) && naming_of(place) != NAMES_AGREE)
+		fd = regular_file_reopen(place);
 	if (fd < 0 || !file_names_ask(fd, NULL, ret))
 		*ret = (struct file_names){name, name};
 	return true;
+}
+
+bool file_names_of_path(const char *path, struct file_names *ret)
+{
+	_cleanup_(closep) int place = open(path, O_PATH | O_CLOEXEC);
+
+	return file_names_of_place(place, ret);
 }

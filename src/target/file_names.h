@@ -61,8 +61,11 @@ static inline struct file_name file_name_of(const struct proc_mapping *m)
  */
 bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *ret);
 
-/* The same of a path; where it cannot be opened or mapped, what stat(2) says. False when
- * there is no such file. */
+/* The same of what an O_PATH descriptor stands for; where it cannot be opened or mapped,
+ * what stat(2) says. False for -1. */
+bool file_names_of_place(int place, struct file_names *ret);
+
+/* The same of a path; false when there is no such file. */
 bool file_names_of_path(const char *path, struct file_names *ret);
 
 #endif

@@ -32,11 +32,12 @@ void auxv_read(pid_t pid, struct auxv *ret)
 	}
 }
 
-struct error *linker_find_function(const char *path, const char *name, uint64_t *ret)
+struct error *linker_find_function(const struct target_file *from, const char *name,
+				   uint64_t *ret)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
 	struct elf_symbol symbol;
-	struct error *err = elf_file_open_function(path, name, &file, &symbol);
+	struct error *err = elf_file_open_function(from, name, &file, &symbol);
 
 	*ret = symbol.name ? symbol.file_offset : 0;
 	return err;

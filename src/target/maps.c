@@ -9,6 +9,7 @@
 
 #include "target/file_names.h"
 #include "util/cleanup.h"
+#include "util/regular_file.h"
 
 #define DELETED        " (deleted)"
 #define DELETED_LEN    (sizeof(DELETED) - 1)
@@ -150,24 +151,25 @@ struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *
 	return NULL;
 }
 
-bool maps_same_file(const char *root, const char *path,
-		    const struct proc_mapping *mapping)
+bool maps_is_file(int place, const struct proc_mapping *mapping)
 {
 	const struct file_name name = file_name_of(mapping);
-	_cleanup_(freep) char *full = NULL;
 	struct file_names names;
 	struct stat st;
 
-	if (asprintf(&full, "%s%s", root, path) < 0) {
-		full = NULL;
-		return false;
-	}
-	if (stat(full, &st) < 0)
+	if (fstat(place, &st) < 0)
 		return false;
 	/* What is no other file's need not be asked for. */
 	return (st.st_ino == name.inode && major(st.st_dev) == name.dev_major &&
 		minor(st.st_dev) == name.dev_minor) ||
-	       (file_names_of_path(full, &names) && file_name_is(&names.listed, &name));
+	       (file_names_of_place(place, &names) && file_name_is(&names.listed, &name));
+}
+
+bool maps_same_file(int root_fd, const char *path, const struct proc_mapping *mapping)
+{
+	_cleanup_(closep) int place = place_find(root_fd, path, 0);
+
+	return place >= 0 && maps_is_file(place, mapping);
 }
 
 /* The path with each newline written as the kernel writes it. */
@@ -195,7 +197,7 @@ static char *encode_newlines(const char *path)
 }
 
 /* Take one other reading of the line's path if a file confirms it. */
-static struct error *try_name(const char *root, struct proc_mapping *m, const char *path,
+static struct error *try_name(int root_fd, struct proc_mapping *m, const char *path,
 			      const char *suffix, bool *settled)
 {
 	_cleanup_(freep) char *name = NULL;
@@ -204,7 +206,7 @@ static struct error *try_name(const char *root, struct proc_mapping *m, const ch
 		name = NULL;
 		return error_no_memory();
 	}
-	if (maps_same_file(root, name, m)) {
+	if (maps_same_file(root_fd, name, m)) {
 		free(m->path);
 		m->path = take(name);
 		m->deleted = false;
@@ -213,7 +215,7 @@ static struct error *try_name(const char *root, struct proc_mapping *m, const ch
 	return NULL;
 }
 
-static struct error *settle_name(const char *root, struct proc_mapping *m)
+static struct error *settle_name(int root_fd, struct proc_mapping *m)
 {
 	bool has_newline = strchr(m->path, '\n'), was_deleted = m->deleted,
 	     settled = false;
@@ -223,22 +225,22 @@ static struct error *settle_name(const char *root, struct proc_mapping *m)
 	if (m->path[0] != '/' || (!has_newline && !was_deleted))
 		return NULL;
 	if (was_deleted) {
-		err = try_name(root, m, m->path, DELETED, &settled);
+		err = try_name(root_fd, m, m->path, DELETED, &settled);
 		if (err || settled)
 			return err;
 	}
-	if (!has_newline || (!was_deleted && maps_same_file(root, m->path, m)))
+	if (!has_newline || (!was_deleted && maps_same_file(root_fd, m->path, m)))
 		return NULL;
 	literal = encode_newlines(m->path);
 	if (!literal)
 		return error_no_memory();
-	return try_name(root, m, literal, was_deleted ? DELETED : "", &settled);
+	return try_name(root_fd, m, literal, was_deleted ? DELETED : "", &settled);
 }
 
-struct error *maps_settle_names(const char *root, struct proc_maps *maps)
+struct error *maps_settle_names(int root_fd, struct proc_maps *maps)
 {
 	for (size_t i = 0; i < maps->mappings.len; i++) {
-		struct error *err = settle_name(root, &maps->mappings.data[i]);
+		struct error *err = settle_name(root_fd, &maps->mappings.data[i]);
 
 		if (err)
 			return err;

@@ -25,13 +25,15 @@ struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *
 
 /*
  * Undo what maps_parse() took for an escape or a suffix where a file of the literal name
- * is there, below `root`, with the mapping's device and inode.
+ * is there, below the directory `root_fd`, with the mapping's device and inode.
  */
-struct error *maps_settle_names(const char *root, struct proc_maps *maps)
+struct error *maps_settle_names(int root_fd, struct proc_maps *maps)
 	__attribute__((warn_unused_result));
 
-/* True when the file at `root` followed by `path` is the mapping's. */
-bool maps_same_file(const char *root, const char *path,
-		    const struct proc_mapping *mapping);
+/* Is what an O_PATH descriptor stands for the file of the mapping? */
+bool maps_is_file(int place, const struct proc_mapping *mapping);
+
+/* The same of what `path` leads to below the directory `root_fd`. */
+bool maps_same_file(int root_fd, const char *path, const struct proc_mapping *mapping);
 
 #endif

@@ -23,18 +23,9 @@
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 
-/* A file without a name, by an O_PATH descriptor. */
-struct held_file {
-	dev_t device;
-	ino_t inode;
-	int fd;
-};
-
-/* Descriptors that outlast the thread by which a file was found, and so can be named by
- * /proc/self/fd/N. */
+/* What outlasts the thread by which it was found. */
 struct proc_root {
 	int fd; /* of the root directory, -1: not wanted yet */
-	VEC(struct held_file) files;
 };
 
 static struct error *no_such_process(int pid)
@@ -42,7 +33,7 @@ static struct error *no_such_process(int pid)
 	return error_create(ERROR_NOT_FOUND, "no process has the pid %d", pid);
 }
 
-static struct error *gone(const struct proc *proc)
+struct error *proc_gone(const struct proc *proc)
 {
 	return error_create(ERROR_GONE, "process %d (%s) has exited", proc->pid,
 			    proc->command);
@@ -58,13 +49,12 @@ static bool is_without_memory(int pid)
 	       errno == ENOENT;
 }
 
-/* /proc/PID/<name> could not be read: say why in terms of the process. */
-static struct error *access_error(const struct proc *proc, const char *name, int err)
+struct error *proc_access_error(const struct proc *proc, const char *name, int err)
 {
 	if (err == ENOMEM)
 		return error_no_memory();
 	if (err == ESRCH || proc_has_exited(proc))
-		return gone(proc);
+		return proc_gone(proc);
 	if (err == EACCES || err == EPERM) {
 		struct stat st;
 		char path[32];
@@ -85,7 +75,7 @@ static struct error *access_error(const struct proc *proc, const char *name, int
 	}
 	/* Only what has no memory any more has a directory without an executable. */
 	if (err == ENOENT && is_without_memory(proc->pid))
-		return gone(proc);
+		return proc_gone(proc);
 	/* The process is there and its directory is not. */
 	if (err == ENOENT)
 		return error_create(
@@ -137,7 +127,7 @@ static struct error *read_command(struct proc *proc)
 	int err = procfs_read(proc->pid, "comm", PROCFS_SMALL_BYTES, &text, &size);
 
 	if (err)
-		return access_error(proc, "comm", err);
+		return proc_access_error(proc, "comm", err);
 	/* One newline is the kernel's; a task may put others into its name. */
 	if (size && text[size - 1] == '\n')
 		text[size - 1] = '\0';
@@ -152,7 +142,7 @@ static struct error *read_namespace_pid(struct proc *proc)
 	int err = procfs_read(proc->pid, "status", PROCFS_SMALL_BYTES, &text, &size);
 
 	if (err)
-		return access_error(proc, "status", err);
+		return proc_access_error(proc, "status", err);
 	proc->namespace_pid = procfs_namespace_pid(text);
 	return NULL;
 }
@@ -166,7 +156,7 @@ static struct error *check_kind(const struct proc *proc)
 	int err = procfs_read(proc->pid, "stat", PROCFS_SMALL_BYTES, &text, &size);
 
 	if (err)
-		return access_error(proc, "stat", err);
+		return proc_access_error(proc, "stat", err);
 	if (!procfs_parse_stat(text, &st))
 		return error_create(ERROR_MALFORMED, "/proc/%d/stat is malformed",
 				    proc->pid);
@@ -194,7 +184,7 @@ static struct error *read_executable(struct proc *proc)
 		/* The path of a file may be longer than readlink() can give. */
 		if (errno == ENAMETOOLONG)
 			return NULL;
-		return access_error(proc, "exe", errno);
+		return proc_access_error(proc, "exe", errno);
 	}
 	proc->executable = strndup(target, (size_t)len);
 	return proc->executable ? NULL : error_no_memory();
@@ -217,7 +207,7 @@ static struct error *check_executable(const struct proc *proc)
 	if (!err)
 		return NULL;
 	if (err->saved_errno)
-		return access_error(proc, "exe", err->saved_errno);
+		return proc_access_error(proc, "exe", err->saved_errno);
 	if (err->code == ERROR_NO_MEMORY)
 		return take(err);
 	return error_create(err->code, "process %d (%s) cannot be traced: %s", proc->pid,
@@ -255,7 +245,7 @@ struct error *proc_open(int pid, struct proc **ret)
 	if (!err)
 		err = check_executable(proc);
 	if (!err && proc_has_exited(proc))
-		err = gone(proc);
+		err = proc_gone(proc);
 	if (err)
 		return err;
 	*ret = take(proc);
@@ -266,9 +256,6 @@ static void root_close(struct proc_root *root)
 {
 	closep(&root->fd);
 	root->fd = -1;
-	vec_foreach (file, &root->files)
-		close(file->fd);
-	vec_deinit(&root->files);
 }
 
 void proc_close(struct proc *proc)
@@ -347,20 +334,18 @@ static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_
 {
 	_cleanup_(freep) char *text = NULL;
 	struct proc_maps maps = {0};
-	char root[PROC_ROOT_BYTES];
 	size_t size;
 
 	int errnum = procfs_read(tid, "maps", PROCFS_MAPS_BYTES, &text, &size);
 	if (errnum)
-		return access_error(proc, "maps", errnum);
+		return proc_access_error(proc, "maps", errnum);
 	/* An exiting process has no memory left. */
 	if (!size || proc_has_exited(proc))
-		return gone(proc);
+		return proc_gone(proc);
 
-	proc_root(proc, root);
 	struct error *err = maps_parse(text, size, &maps);
 	if (!err)
-		err = maps_settle_names(root, &maps);
+		err = maps_settle_names(proc_root_fd(proc), &maps);
 	if (err) {
 		proc_maps_deinit(&maps);
 		return error_prefix(err, "process %d (%s)", proc->pid, proc->command);
@@ -404,10 +389,10 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 		err = procfs_read(living.tid, "status", PROCFS_SMALL_BYTES, &text, &size);
 	} while ((err || !strstr(text, "\nVmRSS:")) && living_retry(&living));
 	if (err)
-		return access_error(proc, "status", err);
+		return proc_access_error(proc, "status", err);
 	/* A zombie's status has none of the lines. */
 	if (proc_has_exited(proc))
-		return gone(proc);
+		return proc_gone(proc);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t kib;
 
@@ -466,9 +451,8 @@ bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE])
 	return true;
 }
 
-/* Anew each time: the process may have another root directory by now (chroot(2)), which
- * paths that were given out lead to then, as those through /proc do. */
-void proc_root(const struct proc *proc, char ret[PROC_ROOT_BYTES])
+/* Anew each time: the process may have another root directory by now (chroot(2)). */
+int proc_root_fd(const struct proc *proc)
 {
 	struct proc_root *root = proc->root;
 	int fd = living_open(proc->pid, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -479,94 +463,5 @@ void proc_root(const struct proc *proc, char ret[PROC_ROOT_BYTES])
 		dup3(fd, root->fd, O_CLOEXEC);
 		close(fd);
 	}
-	if (root->fd >= 0)
-		snprintf(ret, PROC_ROOT_BYTES, "/proc/self/fd/%d", root->fd);
-	else
-		snprintf(ret, PROC_ROOT_BYTES, "/proc/%d/root", proc->pid);
-}
-
-/* The descriptor, taken over, under which the file is held; -1 when memory is out. */
-static int hold_file(struct proc_root *root, int fd)
-{
-	struct stat st = {0};
-
-	(void)fstat(fd, &st);
-	vec_foreach (held, &root->files) {
-		if (held->device == st.st_dev && held->inode == st.st_ino) {
-			close(fd);
-			return held->fd;
-		}
-	}
-	if (vec_push(&root->files, ((struct held_file){st.st_dev, st.st_ino, fd})))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-/* The file of a mapping without a name, by the mapping itself. Where that hangs on a
- * thread which may end any time it is opened. Returns 0 or an errno value. */
-static int path_by_range(const struct proc *proc, const struct proc_mapping *mapping,
-			 char **ret)
-{
-	char name[64], path[PROC_ROOT_BYTES + sizeof(name)];
-	struct stat st;
-
-	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, mapping->start,
-		 mapping->end);
-	snprintf(path, sizeof(path), "/proc/%d/%s", proc->pid, name);
-	if (stat(path, &st) < 0) {
-		int fd = living_open(proc->pid, name, O_PATH | O_CLOEXEC);
-
-		if (fd < 0)
-			return errno;
-		fd = hold_file(proc->root, fd);
-		if (fd < 0)
-			return ENOMEM;
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	}
-	*ret = strdup(path);
-	return *ret ? 0 : ENOMEM;
-}
-
-struct error *proc_mapping_path(const struct proc *proc,
-				const struct proc_mapping *mapping, char **ret)
-{
-	_cleanup_(freep) char *by_name = NULL;
-	char root[PROC_ROOT_BYTES];
-
-	if (mapping->path[0] != '/')
-		return error_create(ERROR_NOT_FOUND,
-				    "process %d (%s) has no file mapped at 0x%" PRIx64,
-				    proc->pid, proc->command, mapping->start);
-
-	proc_root(proc, root);
-	if (asprintf(&by_name, "%s%s", root, mapping->path) < 0) {
-		by_name = NULL;
-		return error_no_memory();
-	}
-	if (!mapping->deleted && maps_same_file(root, mapping->path, mapping)) {
-		*ret = take(by_name);
-		return NULL;
-	}
-
-	int err = path_by_range(proc, mapping, ret);
-	if (!err)
-		return NULL;
-	if (err == ENOMEM)
-		return error_no_memory();
-	if (proc_has_exited(proc))
-		return gone(proc);
-	if (err == ENOENT)
-		return error_create(ERROR_NOT_FOUND,
-				    "process %d (%s) no longer maps %s at 0x%" PRIx64,
-				    proc->pid, proc->command, mapping->path,
-				    mapping->start);
-	if (err == EPERM)
-		return error_create(
-			ERROR_PERMISSION,
-			"%s, mapped by process %d (%s), was deleted or replaced "
-			"and can be opened through /proc/%d/map_files only: run "
-			"as root or with CAP_SYS_ADMIN and CAP_SYS_PTRACE",
-			mapping->path, proc->pid, proc->command, proc->pid);
-	return access_error(proc, "map_files", err);
+	return root->fd;
 }

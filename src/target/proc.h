@@ -40,7 +40,7 @@ struct proc {
 	int pidfd;         /* readable once the process has exited (pidfd_open(2)) */
 	char command[64];  /* comm, without its newline */
 	char *executable;  /* readlink of /proc/PID/exe, or NULL */
-	struct proc_root *root; /* see proc_root() */
+	struct proc_root *root; /* see proc_root_fd() */
 };
 
 /*
@@ -103,22 +103,19 @@ bool proc_has_thread(int pid, uint32_t tid);
  * False: there is no such thread. */
 bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE]);
 
-/* PROC_ROOT_BYTES are enough for the path of a directory in /proc. */
-#define PROC_ROOT_BYTES 48
-
 /*
- * A path to the root directory of the process, which is good for as long as `proc` is
- * open, whichever thread ends meanwhile.
+ * The root directory of the process as it is now, an O_PATH descriptor for place_find()
+ * (util/regular_file.h); -1: it cannot be had. The caller does not close it; it is good
+ * until the next call or until `proc` is closed, whichever thread ends meanwhile.
  */
-void proc_root(const struct proc *proc, char ret[PROC_ROOT_BYTES]);
+int proc_root_fd(const struct proc *proc);
 
-/*
- * A path by which we can open the file behind a mapping: <root>/<path> when that is still
- * the same file (target/file_names.h), else /proc/PID/map_files/<range> (deleted or
- * replaced files). Owned by the caller, good for as long as `proc` is open.
- */
-struct error *proc_mapping_path(const struct proc *proc,
-				const struct proc_mapping *mapping, char **ret)
+/* "Process N (name) has exited." */
+struct error *proc_gone(const struct proc *proc) __attribute__((warn_unused_result));
+
+/* /proc/PID/<name> could not be read, with the errno value `err`: why, in terms of the
+ * process, and what to do. */
+struct error *proc_access_error(const struct proc *proc, const char *name, int err)
 	__attribute__((warn_unused_result));
 
 /*

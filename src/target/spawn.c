@@ -17,10 +17,12 @@
 #include "target/elf_file.h"
 #include "target/linker.h"
 #include "target/proc.h"
+#include "target/target_file.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 /* Stops on the way to the announcement; a program that makes more is left as it is. */
 #define MAX_STOPS 64
@@ -87,13 +89,14 @@ static struct announcement find_announcement(const struct proc *proc,
 					     const struct proc_mapping *m)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	_cleanup_(freep) char *path = NULL;
-	_cleanup_(error_destroyp) struct error *err = proc_mapping_path(proc, m, &path);
+	_cleanup_(target_file_releasep) struct target_file *from = NULL;
+	_cleanup_(error_destroyp) struct error *err =
+		target_file_of_mapping(proc, m, &from);
 	struct announcement found = {0};
 	struct elf_symbol symbol;
 
 	if (!err)
-		err = elf_file_open_function(path, LINKER_NOTICE, &file, &symbol);
+		err = elf_file_open_function(from, LINKER_NOTICE, &file, &symbol);
 	if (err || !symbol.name || symbol.file_offset < m->file_offset ||
 	    symbol.file_offset - m->file_offset >= m->end - m->start)
 		return found;

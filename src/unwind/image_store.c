@@ -70,18 +70,28 @@ void image_store_destroy(struct image_store *store)
 
 /* --- opening ---------------------------------------------------------------------- */
 
-/* The path is the target's to choose: it may lead to a FIFO, or by now to another file.
- */
-static int open_same(const char *path, const struct file_name *name,
-		     struct file_names *ret)
+/* What was found may be a FIFO, or another file by now. `place` is taken over. */
+static int open_same(int place, const struct file_name *name, struct file_names *ret)
 {
-	int fd = regular_file_open(path);
+	int fd = regular_file_reopen(place);
 
+	closep(&place);
 	if (fd >= 0 && (!file_names_ask(fd, name, ret) || !file_names_have(ret, name))) {
 		close(fd);
 		fd = -1;
 	}
 	return fd;
+}
+
+#define ROOT_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
+
+/* `root_fd` is taken over. */
+static int find_below(int root_fd, const char *path)
+{
+	int place = root_fd < 0 ? -1 : place_find(root_fd, path, 0);
+
+	closep(&root_fd);
+	return place;
 }
 
 /* The mapping itself leads to its file also when that was deleted or replaced, but
@@ -90,20 +100,18 @@ static int open_same(const char *path, const struct file_name *name,
 static int open_mapped(int pid, const struct proc_mapping *m, struct file_names *ret)
 {
 	const struct file_name name = file_name_of(m);
-	struct living living = living_begin(pid);
-	char path[64 + PATH_MAX];
+	char range[64];
 	int fd;
 
-	do {
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-			 living.tid, m->start, m->end);
-		fd = open_same(path, &name, ret);
-		if (fd >= 0 || m->path[0] != '/')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/root%s", living.tid, m->path);
-		fd = open_same(path, &name, ret);
-	} while (fd < 0 && living_retry(&living));
-	return fd >= 0 || m->path[0] != '/' ? fd : open_same(m->path, &name, ret);
+	snprintf(range, sizeof(range), "map_files/%" PRIx64 "-%" PRIx64, m->start,
+		 m->end);
+	fd = open_same(living_open(pid, range, O_PATH | O_CLOEXEC), &name, ret);
+	if (fd < 0 && m->path[0] == '/')
+		fd = open_same(find_below(living_open(pid, "root", ROOT_FLAGS), m->path),
+			       &name, ret);
+	if (fd < 0 && m->path[0] == '/')
+		fd = open_same(find_below(open("/", ROOT_FLAGS), m->path), &name, ret);
+	return fd;
 }
 
 static struct error *open_vdso(int pid, const struct proc_mapping *m, struct image *image)

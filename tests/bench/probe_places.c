@@ -79,7 +79,8 @@ void probe_list_init(struct probe_list *ret, const struct plan *plan,
 {
 	memset(ret, 0, sizeof(*ret));
 	vec_foreach (object, &plan->objects) {
-		struct walk walk = {ret, object->allocator.open_path, places};
+		struct walk walk = {ret, target_file_link(object->allocator.file),
+				    places};
 
 		vec_foreach (site, &object->sites)
 			add_site(&walk, site);

@@ -47,14 +47,16 @@ static void require(struct error *err)
 static struct times plan_once(const char *path, struct plan_cache *cache,
 			      size_t *functions)
 {
-	const struct allocator_file file = {.module_path = path, .open_path = path};
+	struct allocator_file file = {.module_path = path, .debug_root_fd = -1};
 	const struct allocator_options how = {0};
 	const struct plan_options options = {.unmapped = true, .cache = cache};
 	struct allocators allocators = {0};
-	double start = cpu_ms(), named;
+	double start, named;
 	struct plan *plan;
 	char *why = NULL;
 
+	require(target_file_named(NULL, path, &file.file));
+	start = cpu_ms();
 	require(allocators_scan(&file, &how, &allocators, &why));
 	named = cpu_ms();
 	require(plan_build_for(&allocators, &options, &plan));
@@ -63,6 +65,7 @@ static struct times plan_once(const char *path, struct plan_cache *cache,
 
 	*functions = plan_site_count(plan);
 	plan_destroy(plan);
+	target_file_release(file.file);
 	free(why);
 	return times;
 }

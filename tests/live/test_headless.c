@@ -135,6 +135,14 @@ static void attached_after(void)
 	check_end(target, memtrace);
 }
 
+/* memtrace gives the others some milliseconds to end with the first thread. Then it holds
+ * the probes, and it makes no report meanwhile. */
+static void await_hold(struct live_process *memtrace)
+{
+	live_sleep(0.5);
+	json_decref(memtrace_report(memtrace));
+}
+
 static void ends_while_traced(void)
 {
 	struct live_process *target = target_start_as("stay");
@@ -143,8 +151,7 @@ static void ends_while_traced(void)
 
 	load_allocator(target, memtrace, LOADED_MALLOC);
 	oracle_do(target, "leave");
-	/* It looks at what has happened first. */
-	json_decref(memtrace_report(memtrace));
+	await_hold(memtrace);
 	/* Probes come to the file once more. */
 	oracle_do(target, "unload");
 	oracle_do(target, "load %s", LOADED_MALLOC);

@@ -48,15 +48,18 @@ static struct error *build_path(const char *path, const char *shown,
 				const struct plan_options *options, struct plan **ret)
 {
 	const struct allocator_options how = {.mappings = options->mappings};
-	const struct allocator_file file = {
+	struct allocator_file file = {
 		.module_path = shown,
-		.open_path = path,
 		.module_start = 0x7f0000000000,
+		.debug_root_fd = -1,
 	};
 	struct allocators found = {0};
 	char *stripped = NULL;
-	struct error *err = allocators_scan(&file, &how, &found, &stripped);
+	struct error *err = target_file_named(NULL, path, &file.file);
 
+	if (!err)
+		err = allocators_scan(&file, &how, &found, &stripped);
+	target_file_release(file.file);
 	free(stripped);
 	if (!err)
 		err = plan_build_for(&found, options, ret);
@@ -557,9 +560,9 @@ static void files_that_do_not_serve(void)
 	/* It was another file when it was looked into. */
 	struct allocators found = {0};
 	const struct plan_options options = {0};
-	struct allocator allocator = {.module_path = strdup("/lib/text.so"),
-				      .open_path = strdup(path)};
+	struct allocator allocator = {.module_path = strdup("/lib/text.so")};
 
+	REQUIRE(!target_file_named(NULL, path, &allocator.file));
 	REQUIRE(vec_push(&found.list, allocator));
 	CHECK_REFUSED(plan_build_for(&found, &options, &plan), ERROR_MALFORMED,
 		      "allocator /lib/text.so", "not an ELF file");

@@ -184,13 +184,15 @@ struct copied {
 static struct plan *plan_of_file(const char *path, struct plan_cache *cache)
 {
 	const struct plan_options options = {.unmapped = true, .cache = cache};
-	const struct allocator_file file = {.module_path = path, .open_path = path};
+	struct allocator_file file = {.module_path = path, .debug_root_fd = -1};
 	const struct allocator_options how = {0};
 	struct allocators found = {0};
 	struct plan *plan;
 	char *why = NULL;
 
+	REQUIRE(!target_file_named(NULL, path, &file.file));
 	REQUIRE(!allocators_scan(&file, &how, &found, &why));
+	target_file_release(file.file);
 	REQUIRE(!plan_build_for(&found, &options, &plan));
 	free(why);
 	return plan;

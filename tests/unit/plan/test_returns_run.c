@@ -256,9 +256,9 @@ static void library_deinit(struct library *library)
 static bool library_open(struct library *library)
 {
 	struct allocator_file file = {.module_path = library->path,
-				      .open_path = library->path,
 				      .text_end = UINT64_MAX,
-				      .is_named = true};
+				      .is_named = true,
+				      .debug_root_fd = -1};
 	const struct allocator_options options = {.mappings = true};
 	_cleanup_(freep) char *why = NULL;
 	const struct elf_symbol *first;
@@ -270,7 +270,9 @@ static bool library_open(struct library *library)
 		return false;
 	if (elf_file_build_id(library->elf))
 		library->build_id = strdup(elf_file_build_id(library->elf));
+	REQUIRE(!target_file_named(NULL, library->path, &file.file));
 	REQUIRE(!allocators_scan(&file, &options, &library->allocators, &why));
+	target_file_release(file.file);
 	if (!library->allocators.list.len ||
 	    !library->allocators.list.data[0].functions.len)
 		return false;

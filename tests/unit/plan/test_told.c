@@ -58,13 +58,15 @@ __attribute__((noinline, used)) void tell(void *block, long size, double real)
 
 static struct error *build(const char *path, struct plan **ret)
 {
-	const struct allocator_file file = {.module_path = path, .open_path = path};
+	struct allocator_file file = {.module_path = path, .debug_root_fd = -1};
 	const struct allocator_options how = {.otel = true};
 	const struct plan_options options = {.otel = true, .unmapped = true};
 	struct allocators allocators = {0};
 	char *stripped = NULL;
 
+	REQUIRE(!target_file_named(NULL, path, &file.file));
 	REQUIRE(!allocators_scan(&file, &how, &allocators, &stripped));
+	target_file_release(file.file);
 	CHECK(!stripped);
 	return plan_build_for(&allocators, &options, ret);
 }

@@ -110,7 +110,8 @@ static bool is_found(const struct built_image *stripped, const struct built_imag
 	const char *dir = child_tmpdir();
 	struct elf_symbol found[3];
 	char path[128], debug_path[160];
-	char *got = NULL;
+	_cleanup_(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct debug_file got, own;
 
 	snprintf(path, sizeof(path), "%s/program", dir);
 	snprintf(debug_path, sizeof(debug_path), "%s/.debug", dir);
@@ -121,23 +122,28 @@ static bool is_found(const struct built_image *stripped, const struct built_imag
 
 	REQUIRE(!elf_file_open(path, &file));
 	CHECK(!debug_file_is_needless(file));
-	REQUIRE(!debug_file_find(file, 0, path, &got));
+	/* Beside the file anybody may have put one. */
+	REQUIRE(!debug_file_find(file, -1, path, &own));
+	CHECK(!own.path && !own.is_targets);
+	REQUIRE(!debug_file_find(file, root_fd, path, &got));
+	CHECK_INT(got.is_targets, got.path != NULL);
 	REQUIRE(!elf_file_find_functions(file, names, 3, found));
 	CHECK(!found[2].name);
-	if (got) {
-		CHECK_STR(got, debug_path);
+	if (got.path) {
+		CHECK_STR(got.path, debug_path);
 		/* Where the code is in the stripped file. */
 		CHECK_INT(found[0].file_offset, 0x200);
 		CHECK_INT(found[0].address, BUILT_BASE + 0x200);
 		CHECK_INT(found[1].file_offset, 0x210);
 		CHECK(found[1].is_local && !found[0].is_local);
+		CHECK(found[0].is_from_debug && found[1].is_from_debug);
 	} else {
 		CHECK(!found[0].name && !found[1].name);
 	}
 
-	bool ret = got;
+	bool ret = got.path;
 
-	free(got);
+	free(got.path);
 	unlink(path);
 	unlink(debug_path);
 	snprintf(path, sizeof(path), "%s/.debug", dir);
@@ -229,20 +235,22 @@ static void damaged(void)
 		const char *dir = child_tmpdir(), *const names[] = {"malloc"};
 		struct elf_symbol found[1];
 		char path[128], debug_path[160];
-		char *got = NULL;
+		_cleanup_(closep) int root_fd =
+			open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		struct debug_file got;
 
 		snprintf(path, sizeof(path), "%s/program", dir);
 		snprintf(debug_path, sizeof(debug_path), "%s/program.debug", dir);
 		built_write(path, stripped.bytes, stripped.size);
 		built_write(debug_path, debug.bytes, debug.size);
 		REQUIRE(!elf_file_open(path, &file));
-		CHECK(!debug_file_find(file, 0, path, &got));
+		CHECK(!debug_file_find(file, root_fd, path, &got));
 
 		_cleanup_(error_destroyp) struct error *err =
 			elf_file_find_functions(file, names, 1, found);
 
 		CHECK(!err || err->code == ERROR_MALFORMED);
-		free(got);
+		free(got.path);
 		unlink(path);
 		unlink(debug_path);
 		rmdir(dir);

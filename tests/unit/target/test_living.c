@@ -13,6 +13,7 @@
 #include "target/living.h"
 #include "target/proc.h"
 #include "target/procfs.h"
+#include "target/target_file.h"
 #include "util/cleanup.h"
 #include "unit/target/child.h"
 
@@ -207,16 +208,17 @@ static void check_process(pid_t pid)
 	CHECK(memory.vm_rss_bytes > 0 && memory.vm_size_bytes > memory.vm_rss_bytes);
 	REQUIRE(!proc_read_maps(proc, &maps));
 	vec_foreach (m, &maps.mappings) {
-		_cleanup_(freep) char *path = NULL;
+		struct target_file *file;
 
 		if (!m->executable || m->path[0] != '/')
 			continue;
-		REQUIRE(!proc_mapping_path(proc, m, &path));
+		REQUIRE(!target_file_of_mapping(proc, m, &file));
 
-		_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+		_cleanup_(closep) int fd = target_file_open(file);
 		struct stat st;
 
 		CHECK(fd >= 0 && !fstat(fd, &st) && st.st_ino == m->inode);
+		target_file_release(file);
 		opened++;
 	}
 	CHECK(opened > 1);

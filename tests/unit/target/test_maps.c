@@ -10,10 +10,12 @@
 #include <sys/sysmacros.h>
 
 #include "target/maps.h"
+#include "target/target_file.h"
 #include "util/cleanup.h"
 #include "unit/target/child.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
+DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 static enum error_code parse(const char *text, size_t size, struct proc_maps *maps)
 {
@@ -290,12 +292,12 @@ static void real_files(void)
 	REQUIRE(!proc_read_maps(proc, &maps));
 	for (int i = 0; i <= FILES; i++) {
 		const struct proc_mapping *m = find(&maps, addresses[i]);
-		_cleanup_(freep) char *path = NULL;
+		_cleanup_(target_file_releasep) struct target_file *file = NULL;
 
 		REQUIRE(m);
 
 		_cleanup_(error_destroyp) struct error *err =
-			proc_mapping_path(proc, m, &path);
+			target_file_of_mapping(proc, m, &file);
 
 		/* Following map_files takes CAP_SYS_ADMIN in the first user namespace. */
 		if (err && err->code == ERROR_PERMISSION && geteuid()) {
@@ -303,28 +305,27 @@ static void real_files(void)
 			continue;
 		}
 		REQUIRE(!err);
-		CHECK_INT(first_byte(path), 'a' + i);
+		CHECK_INT(first_byte(target_file_link(file)), 'a' + i);
+		CHECK_STR(target_file_name(file), m->path);
 		if (i == FILES) {
 			CHECK(strlen(m->path) > PATH_MAX);
-			CHECK_CONTAINS(path, "/map_files/");
 			continue;
 		}
 		CHECK_STR(strrchr(m->path, '/') + 1, files[i].shown);
 		CHECK_INT(m->deleted, files[i].unlinked);
-		CHECK_INT(strstr(path, "/map_files/") != NULL, files[i].unlinked);
 	}
 
 	struct proc_mapping anonymous = {
 		.start = 1, .end = 2, .path = (char[]){"[heap]"}};
 	struct proc_mapping unmapped = {
 		.start = 0x1000, .end = 0x2000, .inode = 1, .path = (char[]){"/nowhere"}};
-	char *path;
-	struct error *err = proc_mapping_path(proc, &anonymous, &path);
+	struct target_file *file;
+	struct error *err = target_file_of_mapping(proc, &anonymous, &file);
 
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_NOT_FOUND);
 	error_destroy(err);
-	err = proc_mapping_path(proc, &unmapped, &path);
+	err = target_file_of_mapping(proc, &unmapped, &file);
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_NOT_FOUND);
 	CHECK_CONTAINS(err->message, "/nowhere");
@@ -332,7 +333,7 @@ static void real_files(void)
 
 	child_kill(&child);
 	unmapped.path = (char[]){"/nowhere"};
-	err = proc_mapping_path(proc, &unmapped, &path);
+	err = target_file_of_mapping(proc, &unmapped, &file);
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_GONE);
 	error_destroy(err);
@@ -347,18 +348,32 @@ static void same_file(void)
 {
 	struct proc_mapping m = {0};
 	struct stat st;
+	const char *dir = child_tmpdir();
+	_cleanup_(closep) int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(closep) int fd =
+		openat(root, "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
-	REQUIRE(stat("/proc/self/exe", &st) == 0);
+	REQUIRE(root >= 0 && fd >= 0 && fstat(fd, &st) == 0);
+	REQUIRE(symlinkat("/file", root, "absolute") == 0);
+	REQUIRE(symlinkat("../../file", root, "upwards") == 0);
 	m.inode = st.st_ino;
 	m.dev_major = major(st.st_dev);
 	m.dev_minor = minor(st.st_dev);
-	CHECK(maps_same_file("/proc", "/self/exe", &m));
-	CHECK(!maps_same_file("/proc", "/self/nothing", &m));
+	CHECK(maps_same_file(root, "/file", &m));
+	/* Links do not lead out of the root directory. */
+	CHECK(maps_same_file(root, "/absolute", &m));
+	CHECK(maps_same_file(root, "/upwards", &m));
+	CHECK(!maps_same_file(root, "/nothing", &m));
+	CHECK(!maps_same_file(-1, "/file", &m));
 	m.dev_minor++;
-	CHECK(!maps_same_file("/proc", "/self/exe", &m));
+	CHECK(!maps_same_file(root, "/file", &m));
 	m.dev_minor--;
 	m.inode++;
-	CHECK(!maps_same_file("/proc", "/self/exe", &m));
+	CHECK(!maps_same_file(root, "/file", &m));
+	unlinkat(root, "file", 0);
+	unlinkat(root, "absolute", 0);
+	unlinkat(root, "upwards", 0);
+	rmdir(dir);
 }
 
 int main(void)
