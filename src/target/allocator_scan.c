@@ -269,6 +269,11 @@ static struct error *explain_half(const struct allocator_scan *scan, char **ret)
 static struct error *explain_stripped(const struct allocator_scan *scan, char **ret)
 {
 	const char *id = elf_file_build_id(scan->elf);
+	/* Other debug files are not read then: docs/security.md. */
+	const char *where = scan->options->is_shared
+				    ? "below /usr/lib/debug, where it must be as other "
+				      "processes are to be probed, too"
+				    : "there";
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
 	strbuf_appendf(&text, "%s is stripped: it has no symbol table",
@@ -276,13 +281,14 @@ static struct error *explain_stripped(const struct allocator_scan *scan, char **
 	if (id && strlen(id) > 2)
 		strbuf_appendf(&text,
 			       ", and neither /usr/lib/debug/.build-id/%.2s/%s.debug nor "
-			       "another debug file of it is there: install its debug "
+			       "another debug file of it is %s: install its debug "
 			       "symbols (its -dbgsym or -debuginfo package)",
-			       id, id + 2);
+			       id, id + 2, where);
 	else
-		strbuf_append(&text,
-			      ", no build-id, and no debug file that belongs to it: put "
-			      "the one that it was stripped into beside it");
+		strbuf_appendf(&text,
+			       ", no build-id, and no debug file that belongs to it is "
+			       "%s: put the output of objcopy --only-keep-debug %s",
+			       where, scan->options->is_shared ? "there" : "beside it");
 	*ret = strbuf_steal(&text);
 	return *ret ? NULL : error_no_memory();
 }
