@@ -25,9 +25,12 @@ struct error *tracee_create(int pid, struct tracee **ret)
 	snprintf(t->command, sizeof(t->command), "%s", t->proc->command);
 	t->image = proc_image(t->proc);
 	err = modules_refresh(&t->modules, t->proc);
-	if (!err)
-		*ret = take(t);
-	return err;
+	if (err && (err->code == ERROR_NO_MEMORY || err->code == ERROR_PERMISSION))
+		return err;
+	/* Nobody who needs the mappings goes on without them: tracee_plan(). */
+	error_destroy(err);
+	*ret = take(t);
+	return NULL;
 }
 
 struct error *tracee_create_kernel(struct tracee **ret)

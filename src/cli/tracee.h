@@ -42,6 +42,7 @@ struct tracee {
 	bool check_image;     /* it may have done so */
 	uint64_t first_ended_ns; /* the same: its first thread has ended; 0: no, or all
 				has been done about it */
+	bool said_unreadable;    /* its mappings */
 	bool is_refused; /* nothing can be done about the end of its first thread */
 	bool exited;
 	bool reported; /* as exited, in a report */

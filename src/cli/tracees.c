@@ -153,6 +153,24 @@ void tracees_note(const struct tracees *ts, const struct tracee *t, const char *
 	fputc('\n', stderr);
 }
 
+struct error *tracees_refresh(const struct tracees *ts, struct tracee *t)
+{
+	_cleanup_(error_destroyp) struct error *err = tracee_refresh(t);
+	_cleanup_(freep) char *why = NULL;
+
+	if (!err || err->code == ERROR_NO_MEMORY)
+		return take(err);
+	why = escape_dup(err->message);
+	if (!t->said_unreadable)
+		tracees_note(
+			ts, t,
+			"goes on, but its mappings cannot be read: %s; frames in code "
+			"that it has mapped since may have no names",
+			why ? why : "out of memory");
+	t->said_unreadable = true;
+	return NULL;
+}
+
 void tracees_say_wide(struct tracees *ts)
 {
 	if (ts->said_wide || !tracer_is_wide(ts->tracer))

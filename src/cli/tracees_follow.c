@@ -518,7 +518,7 @@ static struct error *look_for_kernel(struct tracees *ts, bool is_time)
 
 	vec_foreach (t, &ts->list)
 		if (!tracee_check_exit(*t) && is_time && !err)
-			err = tracee_refresh(*t);
+			err = tracees_refresh(ts, *t);
 	return err;
 }
 
@@ -550,7 +550,7 @@ struct error *tracees_look(struct tracees *ts)
 	}
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		if (is_time || ts->list.data[i]->maps_changed)
-			err = tracee_refresh(ts->list.data[i]);
+			err = tracees_refresh(ts, ts->list.data[i]);
 	}
 out:
 	if (is_time) {

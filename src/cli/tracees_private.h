@@ -36,4 +36,9 @@ void tracees_say_wide(struct tracees *tracees);
 void tracees_note(const struct tracees *tracees, const struct tracee *tracee,
 		  const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* tracee_refresh(). Mappings that cannot be read are no error: a note says so once, and
+ * the run goes on. */
+struct error *tracees_refresh(const struct tracees *tracees, struct tracee *tracee)
+	__attribute__((warn_unused_result));
+
 #endif

@@ -30,7 +30,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		t->maps_changed = true;
 		err = tracee_try_symbols(t, ts->options, ts->progress);
 		if (!err)
-			err = tracee_refresh(t);
+			err = tracees_refresh(ts, t);
 		if (!err)
 			err = tracee_describe(t, &snap->processes.data[i]);
 		t->reported = t->exited;

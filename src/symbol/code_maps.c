@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "symbol/elf_names.h"
+#include "target/procfs.h"
 #include "util/cleanup.h"
 #include "util/regular_file.h"
 
@@ -52,7 +53,8 @@ struct error *code_maps_read(int tid, struct code_maps *ret)
 {
 	_cleanup_(freep) char *line = NULL;
 	_cleanup_(fclosep) FILE *file = NULL;
-	size_t cap = 0;
+	size_t cap = 0, total = 0;
+	ssize_t size;
 	char path[32];
 
 	*ret = (struct code_maps){.hash = UINT64_C(0xcbf29ce484222325)};
@@ -62,7 +64,12 @@ struct error *code_maps_read(int tid, struct code_maps *ret)
 		return error_errno(errno == ENOENT || errno == ESRCH ? ERROR_GONE
 								     : ERROR_IO,
 				   errno, "cannot read %s", path);
-	while (getline(&line, &cap, file) > 0) {
+	while ((size = getline(&line, &cap, file)) > 0) {
+		total += (size_t)size;
+		if (total > PROCFS_MAPS_BYTES) {
+			code_maps_deinit(ret);
+			return error_create(ERROR_UNSUPPORTED, "%s is too long", path);
+		}
 		if (!add_line(ret, line)) {
 			code_maps_deinit(ret);
 			return error_no_memory();

@@ -26,7 +26,8 @@ struct code_maps {
 	uint64_t hash;             /* of the lines behind them */
 };
 
-/* The code that `tid` has mapped now (target/living.h): ERROR_GONE when it has exited. */
+/* The code that `tid` has mapped now (target/living.h): ERROR_GONE when it has exited;
+ * ERROR_UNSUPPORTED when the list is longer than PROCFS_MAPS_BYTES (target/procfs.h). */
 struct error *code_maps_read(int tid, struct code_maps *ret)
 	__attribute__((warn_unused_result));
 void code_maps_deinit(struct code_maps *maps);

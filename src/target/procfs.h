@@ -23,7 +23,7 @@ struct procfs_stat {
 /* Bounds for procfs_read(): files of a few lines, and the list of mappings (65530 lines
  * is the kernel's default limit, vm.max_map_count). */
 #define PROCFS_SMALL_BYTES ((size_t)64 << 10)
-#define PROCFS_MAPS_BYTES  ((size_t)256 << 20)
+#define PROCFS_MAPS_BYTES  ((size_t)64 << 20)
 
 /*
  * Read /proc/<pid>/<name> to its end. Gives a buffer with a NUL after its `ret_size`

@@ -6,12 +6,15 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "live/files.h"
 #include "live/trace.h"
 
 #define PROGRAM   ALLOCATORS_DIR "/allocators_stripped"
@@ -275,6 +278,57 @@ static void no_regular_files(void)
 	room_deinit(&room);
 }
 
+/* --- mappings without end -------------------------------------------------------------
+ */
+
+static int64_t rss_mib(const struct live_process *process)
+{
+	char *status = files_read("/proc/%d/status", live_pid(process));
+	const char *line = strstr(status, "VmHWM:");
+	int64_t kib = line ? strtoll(line + 6, NULL, 10) : -1;
+
+	free(status);
+	return kib / 1024;
+}
+
+/* What /proc/PID/maps says of them has gigabytes: memtrace does without, says so once,
+ * and counts as before. */
+static void mappings_that_cannot_be_read(void)
+{
+	char top[] = "/tmp/memtrace-test-XXXXXX";
+
+	REQUIRE(mkdtemp(top));
+
+	const char *const argv[] = {MANY_MAPS_BINARY, top, NULL};
+	struct live_process *target = live_start(argv);
+	json_t *ready = live_read_json(target, TIMEOUT_S), *report;
+
+	REQUIRE(ready);
+	json_decref(ready);
+
+	struct live_process *memtrace = memtrace_start(live_pid(target), "--no-lines");
+
+	oracle_do(target, "allocate 10");
+	json_decref(memtrace_report(memtrace));
+	oracle_do(target, "map 60000");
+	oracle_do(target, "allocate 20");
+	report = memtrace_report(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 30);
+	json_decref(report);
+
+	json_decref(memtrace_report(memtrace));
+
+	const char *said = strstr(live_stderr(memtrace), "mappings cannot be read");
+
+	CHECK(said && !strstr(said + 1, "mappings cannot be read"));
+	printf("     at most %" PRId64 " MiB\n", rss_mib(memtrace));
+	CHECK(rss_mib(memtrace) < 700);
+	report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 30);
+	json_decref(report);
+	live_destroy(target);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -283,6 +337,7 @@ int main(void)
 	RUN(a_debug_file_of_the_target);
 	RUN(links_out_of_the_root_directory);
 	RUN(no_regular_files);
+	RUN(mappings_that_cannot_be_read);
 	CHECK(probes_gone(probes_before));
 	probes_destroy(probes_before);
 	return check_done();

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Has as many mappings as the kernel allows, each of a file whose path has tens of
+ * thousands of characters: "map N" maps it N times. "allocate N" allocates N blocks of 64
+ * bytes and keeps them.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDERS 200
+
+static void *volatile last;
+
+__attribute__((noinline)) static void site_allocate(int count)
+{
+	while (count--)
+		last = malloc(64);
+}
+
+/* A file in that many folders, one in the other. All of them are removed again: the
+ * kernel still shows the path. */
+static int deep_file(const char *top)
+{
+	char folder[251];
+	int fd;
+
+	memset(folder, 'd', sizeof(folder) - 1);
+	folder[sizeof(folder) - 1] = '\0';
+	if (chdir(top))
+		return -1;
+	for (int i = 0; i < FOLDERS; i++)
+		if (mkdir(folder, 0700) || chdir(folder))
+			return -1;
+	fd = open("file", O_CREAT | O_RDWR | O_CLOEXEC, 0700);
+	if (fd < 0 || ftruncate(fd, 8192) || unlink("file"))
+		return -1;
+	for (int i = 0; i < FOLDERS; i++)
+		if (chdir("..") || rmdir(folder))
+			return -1;
+	return chdir("/") || rmdir(top) ? -1 : fd;
+}
+
+/* Pages that do not follow each other in the file stay mappings of their own. */
+static void map(int fd, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+			 i & 1 ? 4096 : 0) == MAP_FAILED)
+			return;
+}
+
+int main(int argc, char *argv[])
+{
+	char line[64];
+	int fd = argc == 2 ? deep_file(argv[1]) : -1, count;
+
+	if (fd < 0)
+		return 98;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("{\"ready\":\"many_maps\"}\n");
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "map %d", &count) == 1)
+			map(fd, count);
+		else if (sscanf(line, "allocate %d", &count) == 1)
+			site_allocate(count);
+		printf("{\"done\":true}\n");
+	}
+	return 0;
+}
