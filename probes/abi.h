@@ -444,10 +444,21 @@ static inline uint32_t abi_sample_class(uint64_t size_bytes)
  * (about 1 ms), since the attach (bpf/ticks.h). */
 #define ABI_TICK_SHIFT 20
 
+/*
+ * A tick has 42 bits: at 1,000 ticks a second they last for 139 years. The lower 32 are a
+ * member `tick`. The upper 10 are in a member `thread`, above the thread id, which is
+ * below 2^22 (PID_MAX_LIMIT, include/linux/threads.h).
+ */
+#define ABI_TID_BITS           22
+#define ABI_THREAD(tid, ticks) ((uint32_t)((tid) | (ticks) >> 32 << ABI_TID_BITS))
+#define ABI_TID(thread)        ((thread) & ((1u << ABI_TID_BITS) - 1))
+#define ABI_TICKS(thread, tick)                                                          \
+	((uint64_t)((thread) >> ABI_TID_BITS) << 32 | (uint32_t)(tick))
+
 struct abi_live_entry {
 	uint32_t size_bytes;
 	uint32_t stack;
-	uint32_t tid;
+	uint32_t thread; /* ABI_THREAD */
 	uint32_t tick;
 };
 
@@ -460,7 +471,7 @@ _Static_assert(sizeof(struct abi_live_bucket) == 192, "24 bytes a slot, 3 cache 
 struct abi_block {
 	uint64_t size_bytes;
 	uint32_t stack;
-	uint32_t tid;
+	uint32_t thread; /* ABI_THREAD */
 	uint32_t tick;
 	uint32_t reserved;
 };
@@ -499,7 +510,7 @@ struct abi_journal {
 	uint64_t old_key; /* 0: none */
 	uint64_t size_bytes;
 	uint32_t stack;
-	uint32_t tid;
+	uint32_t thread; /* ABI_THREAD */
 	uint32_t tick;
 	uint32_t kind; /* written last; 0: the entry is not written yet */
 };
@@ -583,7 +594,7 @@ enum abi_event_kind {
 struct abi_event {
 	uint16_t kind;
 	uint16_t process; /* slot */
-	uint32_t tid;
+	uint32_t thread;  /* ABI_THREAD */
 	uint64_t address;
 	uint64_t size_bytes;
 	uint64_t extra;

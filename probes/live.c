@@ -21,7 +21,7 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	if (block) {
 		entry->size_bytes = block->size_bytes;
 		entry->stack = block->stack;
-		entry->tid = block->tid;
+		entry->thread = block->thread;
 		entry->tick = block->tick;
 	}
 	compiler_barrier();
@@ -45,7 +45,7 @@ ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
 			    word) {
 			ret->size_bytes = b->entry[i].size_bytes;
 			ret->stack = b->entry[i].stack;
-			ret->tid = b->entry[i].tid;
+			ret->thread = b->entry[i].thread;
 			ret->tick = b->entry[i].tick;
 			publish(&b->key[i], 0);
 			return 1;
@@ -93,7 +93,7 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 		    __sync_val_compare_and_swap(&b->key[i], 0, ABI_LIVE_CLAIMED) == 0) {
 			b->entry[i].size_bytes = block->size_bytes;
 			b->entry[i].stack = block->stack;
-			b->entry[i].tid = block->tid;
+			b->entry[i].thread = block->thread;
 			b->entry[i].tick = block->tick;
 			publish(&b->key[i], word);
 			return 1;

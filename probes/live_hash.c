@@ -25,7 +25,7 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	entry->old_key = old_key;
 	entry->size_bytes = block ? block->size_bytes : 0;
 	entry->stack = block ? block->stack : 0;
-	entry->tid = block ? block->tid : 0;
+	entry->thread = block ? block->thread : 0;
 	entry->tick = block ? block->tick : 0;
 	entry->kind = block ? ABI_JOURNAL_PUT : ABI_JOURNAL_TAKEN;
 	/* No wakeup: memtrace polls. */

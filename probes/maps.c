@@ -194,7 +194,7 @@ ALWAYS_INLINE struct abi_control *control_get(void)
 	return control.lookup(&zero);
 }
 
-ALWAYS_INLINE u32 tick_now(void)
+ALWAYS_INLINE u64 tick_now(void)
 {
 #ifdef WITH_TIME
 #ifdef TICK_JIFFIES

@@ -50,8 +50,8 @@ static bool forget_buckets(const void *elements, uint32_t first, uint32_t count,
 				continue;
 
 			const struct abi_live_entry *e = &buckets[i].entry[way];
-			const struct abi_block block = {e->size_bytes, e->stack, e->tid,
-							e->tick, 0};
+			const struct abi_block block = {e->size_bytes, e->stack,
+							e->thread, e->tick, 0};
 
 			count_block(f, &block);
 			__atomic_store_n(at, 0, __ATOMIC_SEQ_CST);

@@ -15,7 +15,7 @@ void drain_pause_ns(long ns)
 
 bool drain_apply(struct drain *d, const struct abi_journal *e)
 {
-	const struct abi_block block = {e->size_bytes, e->stack, e->tid, e->tick, 0};
+	const struct abi_block block = {e->size_bytes, e->stack, e->thread, e->tick, 0};
 	uint64_t gone = e->kind == ABI_JOURNAL_TAKEN ? e->key : e->old_key;
 
 	if (gone)

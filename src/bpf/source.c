@@ -507,7 +507,7 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	if (o->with_time)
 		ok &= add_flag(source, "-DWITH_TIME") &&
 		      (o->ticks.is_jiffies
-			       ? add_flag(source, "-DTICK_JIFFIES=%" PRIu64 "u",
+			       ? add_flag(source, "-DTICK_JIFFIES=%" PRIu64 "ull",
 					  o->ticks.start_jiffies)
 			       : add_flag(source, "-DATTACH_NS=%" PRIu64 "ull",
 					  o->ticks.start_ns));

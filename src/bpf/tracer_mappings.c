@@ -99,8 +99,7 @@ static bool add_book(struct tracer *t, const struct mapping_book *book, uint32_t
 		struct snapshot_block block = {
 			.address = piece->start,
 			.size_bytes = piece->end - piece->start,
-			.time_ns =
-				tick_clock_time_ns(&t->ticks, snap->time_ns, piece->tick),
+			.time_ns = tick_clock_time_ns(&t->ticks, piece->ticks),
 			.stack = stack < snap->stacks.len ? stack : SNAPSHOT_NO_STACK,
 			.tid = piece->tid,
 			.process = process,

@@ -51,7 +51,7 @@ static void renumbers(void)
 	CHECK_INT(asked, 3);
 	CHECK_INT(b[0].entry[0].stack, 42);
 	CHECK_INT(b[0].entry[0].size_bytes, 10);
-	CHECK_INT(b[0].entry[0].tid, 1);
+	CHECK_INT(b[0].entry[0].thread, 1);
 	CHECK_INT(b[0].entry[0].tick, 2);
 	CHECK_INT(b[0].entry[1].stack, ABI_MISS_STACK(85));
 	CHECK_INT(b[7].entry[7].stack, 86);
