@@ -419,6 +419,8 @@ static unsigned consume(struct learner *l, bool is_learner)
 	learner_processes_look_at_parents(&l->processes);
 	ring_buffer__consume(l->ring);
 	batch = l->batch;
+	if (rule_table_is_crowded(&l->rules))
+		learner_processes_evict(&l->processes);
 	if (batch < BATCH_MAX && now_ns - l->pruned_ns > 2 * MEMORY_NS) {
 		learner_code_prune(&l->processes.code, now_ns - MEMORY_NS);
 		l->pruned_ns = now_ns;

@@ -69,7 +69,7 @@ struct learner_counts {
 	uint64_t walks;         /* ended here */
 	uint64_t slow;          /* of them, because of a frame that fits no rule */
 	uint64_t rules;         /* that the probes have at present */
-	uint64_t rules_refused; /* that found no room */
+	uint64_t rules_refused; /* that found no room, each time they were learned */
 	uint64_t stacks_refused;
 	uint64_t unreadable, truncated; /* walks that ended so */
 	uint64_t lost; /* that ended in code of which nothing could be known */

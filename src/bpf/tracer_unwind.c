@@ -88,4 +88,5 @@ void tracer_add_walks(struct tracer *t, struct snapshot *snap)
 	snap->losses[LOSS_STACKS_TRUNCATED] += counts.truncated;
 	snap->losses[LOSS_WALKS_LOST] += counts.lost;
 	snap->losses[LOSS_STACKS_FULL] += counts.stacks_refused;
+	snap->losses[LOSS_RULES_REFUSED] += counts.rules_refused;
 }

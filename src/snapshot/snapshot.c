@@ -139,6 +139,11 @@ static const struct {
 		 "functions of an allocator could not be traced: what "
 		 "went through them is not counted (--dry-run shows "
 		 "which)"},
+	[LOSS_RULES_REFUSED] = {"rules_refused",
+				"unwind rules found no room, the table was full: stacks "
+				"with those call sites take longer and may lack their "
+				"outer callers; trace fewer processes at once, or use "
+				"--unwind fp"},
 };
 
 const char *loss_name(enum loss loss)

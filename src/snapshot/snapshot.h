@@ -202,6 +202,8 @@ enum loss {
 	LOSS_TRAFFIC_LOST, /* events that are missing in the traffic of call paths */
 	LOSS_FUNCTIONS_UNTRACED, /* functions of allocators that have no probe though they
 				    may be called */
+	LOSS_RULES_REFUSED,      /* unwind rules that found no room, each time they were
+				    learned: each miss costs time, and may end in walks_lost */
 	LOSS_COUNT,
 };
 
