@@ -54,6 +54,16 @@ struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct drain_resolver *resolver, struct snapshot *snap,
 			   bool *settled) __attribute__((warn_unused_result));
 
+/*
+ * Ask the resolver for the stack of each block that has the number of a walk, between
+ * snapshots. Blocks in the buckets get the stack's own number. A block that moves
+ * meanwhile may be left out.
+ */
+struct error *drain_ask_stacks(const struct drain_maps *maps,
+			       const struct source_sizes *sizes,
+			       const struct drain_resolver *resolver)
+	__attribute__((warn_unused_result));
+
 /* Add the first `used` stacks, with their frames, to `snap`. */
 struct error *drain_stacks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes,

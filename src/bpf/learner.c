@@ -639,6 +639,16 @@ void learner_add_hits(struct learner *l, uint64_t hits[], size_t len)
 	pthread_mutex_unlock(&l->lock);
 }
 
+bool learner_has_many_stacks(struct learner *l)
+{
+	bool are_many;
+
+	pthread_mutex_lock(&l->alias_lock);
+	are_many = aliases_are_many(&l->aliases);
+	pthread_mutex_unlock(&l->alias_lock);
+	return are_many;
+}
+
 void learner_sweep(struct learner *l)
 {
 	pthread_mutex_lock(&l->alias_lock);

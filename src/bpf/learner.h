@@ -62,6 +62,9 @@ uint32_t learner_stack(struct learner *learner, uint32_t stack);
  * and those that are on their way. `len` is sizes.max_stacks + 1. */
 void learner_add_hits(struct learner *learner, uint64_t hits[], size_t len);
 
+/* Are so many numbers of walks kept that learner_sweep() is due? */
+bool learner_has_many_stacks(struct learner *learner);
+
 /* Each stack that is in use was asked for since the last time: others may go. */
 void learner_sweep(struct learner *learner);
 

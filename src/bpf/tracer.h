@@ -203,6 +203,10 @@ void tracer_freeze(struct tracer *tracer);
 /* Take events from the ring buffer. To be called every tracer_poll_ms(). */
 void tracer_poll(struct tracer *tracer);
 
+/* Give memory back that a report would, if it is much. To be called about once a second;
+ * takes some ms when there is something to do. */
+void tracer_tidy(struct tracer *tracer);
+
 /* How often tracer_poll() wants to be called, or -1 when not at all. */
 int tracer_poll_ms(const struct tracer *tracer);
 

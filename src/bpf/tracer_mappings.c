@@ -91,6 +91,25 @@ void tracer_forget_mappings(struct tracer *t, uint32_t slot)
 	}
 }
 
+static void ask_piece(struct tracer *t, struct mapping_piece *piece)
+{
+	uint32_t stack = tracer_stack(t, piece->stack);
+
+	if (stack != ABI_NO_STACK)
+		piece->stack = stack;
+}
+
+void tracer_ask_mappings(struct tracer *t)
+{
+	vec_foreach (b, &t->books) {
+		vec_foreach (piece, &b->book.pieces)
+			ask_piece(t, piece);
+		vec_foreach (call, &b->book.calls)
+			vec_foreach (piece, &call->taken)
+				ask_piece(t, piece);
+	}
+}
+
 static bool add_book(struct tracer *t, const struct mapping_book *book, uint32_t process,
 		     struct snapshot *snap)
 {

@@ -339,6 +339,9 @@ struct error *tracer_open_ring(struct tracer *t) __attribute__((warn_unused_resu
 /* Forget the mappings of a process. */
 void tracer_forget_mappings(struct tracer *t, uint32_t slot);
 
+/* Ask for the stack of each mapping (learner_sweep()). */
+void tracer_ask_mappings(struct tracer *t);
+
 /* Add all mappings, with their totals and losses. */
 struct error *tracer_add_mappings(struct tracer *t, const struct drain_slots *slots,
 				  struct snapshot *snap)

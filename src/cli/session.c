@@ -515,6 +515,7 @@ static struct error *report_until_end(struct session *s)
 		bool due = waiter_next(&s->waiter, wait_ms(s), &cause);
 
 		tracer_poll(s->tracer);
+		tracer_tidy(s->tracer);
 		say_verdicts(s);
 		err = tracees_look(&s->tracees);
 		if (err)
