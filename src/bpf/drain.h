@@ -79,9 +79,9 @@ struct error *drain_counters(const struct drain_maps *maps,
 			     const struct drain_slots *slots, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
-/* Who is told of each block that is taken out; `fn` may be NULL. */
+/* Called for each block that is taken out. */
 struct drain_taken {
-	void (*fn)(void *arg, const struct abi_block *block);
+	void (*fn)(void *arg, uint32_t slot, const struct abi_block *block);
 	void *arg;
 };
 

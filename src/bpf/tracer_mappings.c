@@ -69,9 +69,10 @@ static void add_totals(struct snapshot_totals *sum, const struct snapshot_totals
 	sum->gone_bytes += t->gone_bytes;
 }
 
-void tracer_forget_mappings(struct tracer *t, uint32_t slot)
+bool tracer_forget_mappings(struct tracer *t, uint32_t slot)
 {
 	struct snapshot_totals *gone = &t->gone[BLOCK_MAPPING];
+	bool had_some;
 
 	/* Events of it may be on their way; it has made all it will ever make. */
 	tracer_poll(t);
@@ -85,10 +86,12 @@ void tracer_forget_mappings(struct tracer *t, uint32_t slot)
 			gone->gone++;
 			gone->gone_bytes += piece->end - piece->start;
 		}
+		had_some = b->book.pieces.len;
 		mapping_book_deinit(&b->book);
 		*b = t->books.data[--t->books.len];
-		return;
+		return had_some;
 	}
+	return false;
 }
 
 static void ask_piece(struct tracer *t, struct mapping_piece *piece)

@@ -322,8 +322,8 @@ struct error *tracer_open_traffic(struct tracer *t) __attribute__((warn_unused_r
 struct error *tracer_open_late(struct tracer *t) __attribute__((warn_unused_result));
 void tracer_poll_traffic(struct tracer *t);
 
-/* Of drain_forget(): the block goes with its process. `arg` is the tracer. */
-void tracer_block_gone(void *arg, const struct abi_block *block);
+/* The block goes with its process. */
+void tracer_block_gone(struct tracer *t, const struct abi_block *block);
 
 /* Add what was counted, with its losses. */
 struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slots,
@@ -336,8 +336,8 @@ void tracer_close_traffic(struct tracer *t);
 
 struct error *tracer_open_ring(struct tracer *t) __attribute__((warn_unused_result));
 
-/* Forget the mappings of a process. */
-void tracer_forget_mappings(struct tracer *t, uint32_t slot);
+/* Forget the mappings of a process; true when there were some. */
+bool tracer_forget_mappings(struct tracer *t, uint32_t slot);
 
 /* Ask for the stack of each mapping (learner_sweep()). */
 void tracer_ask_mappings(struct tracer *t);

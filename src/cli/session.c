@@ -204,6 +204,7 @@ static struct tracer_options tracer_options(struct session *s)
 		.with_time = !o->combined_only || o->traffic,
 		.traffic = o->traffic,
 		.max_threads = o->max_threads,
+		.max_processes = o->max_processes,
 		.temporary_threshold = o->temporary_threshold,
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,

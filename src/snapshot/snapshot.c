@@ -116,7 +116,7 @@ static const struct {
 			      "listed may be wrong"},
 	[LOSS_PROCESSES_FULL] = {"processes_full",
 				 "calls came from more processes than can be traced at "
-				 "once: those processes are not listed"},
+				 "once: raise --max-processes"},
 	[LOSS_WALKS_LOST] = {"walks_lost",
 			     "stack walks could not be ended, too many new call sites "
 			     "came at once or code was unloaded: those stacks lack "
@@ -144,6 +144,10 @@ static const struct {
 				"with those call sites take longer and may lack their "
 				"outer callers; trace fewer processes at once, or use "
 				"--unwind fp"},
+	[LOSS_PROCESSES_DROPPED] = {"processes_dropped",
+				    "processes exited with live blocks and made room for "
+				    "others before a report could list those: raise "
+				    "--max-processes, or report more often (-i)"},
 };
 
 const char *loss_name(enum loss loss)

@@ -204,6 +204,8 @@ enum loss {
 				    may be called */
 	LOSS_RULES_REFUSED,      /* unwind rules that found no room, each time they were
 				    learned: each miss costs time, and may end in walks_lost */
+	LOSS_PROCESSES_DROPPED,  /* processes that held something as they exited, and made
+				    room for others before a report: --max-processes */
 	LOSS_COUNT,
 };
 

@@ -12,6 +12,9 @@
 /* More than there is room for: 65,536 rules in buckets, and as many besides. */
 #define PIECES   80000
 
+#define CHILDREN 3000
+#define SLOTS    "1024"
+
 /* --- code that is made and freed --------------------------------------------------- */
 
 /* The end of the only stack that holds blocks, and whether it leads to main(). */
@@ -57,9 +60,72 @@ static void code_that_comes_and_goes(void)
 	live_destroy(target);
 }
 
+/* --- processes that exit between two reports -----------------------------------------
+ */
+
+static struct live_process *begin(struct live_process **target)
+{
+	struct live_process *memtrace;
+
+	*target = family_start(NULL);
+	memtrace = memtrace_with("--follow-forks --max-processes " SLOTS
+				 " --unwind fp --pid %d",
+				 (int)live_pid(*target));
+	memtrace_await(memtrace);
+	return memtrace;
+}
+
+static void children_between_reports(void)
+{
+	struct live_process *target, *memtrace = begin(&target);
+	int64_t listed, dropped;
+	json_t *report;
+
+	oracle_do(target, "children %d", CHILDREN);
+	report = memtrace_report(memtrace);
+	listed = (int64_t)json_array_size(live_get(report, "targets")) - 1;
+	dropped = live_int(report, "losses.processes_dropped");
+	/* All calls were seen, and what is not listed is said. */
+	CHECK_INT(live_int(report, "losses.processes_full"), 0);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), CHILDREN * 5);
+	CHECK_INT(live_int(report, "heap.totals.frees"), CHILDREN * 2);
+	CHECK_INT(live_int(report, "heap.totals.gone"), dropped * 3);
+	CHECK_INT(live_int(report, "heap.live_blocks"), listed * 3);
+	CHECK_INT(listed + dropped, CHILDREN);
+	CHECK(listed >= 128 && listed < 1024);
+	check_books_but(report, "processes_dropped");
+	json_decref(report);
+
+	family_finish(target);
+	json_decref(memtrace_end(memtrace, 0));
+	live_destroy(target);
+}
+
+/* Nothing is lost with a process that has freed all it allocated. */
+static void children_that_leave_nothing(void)
+{
+	struct live_process *target, *memtrace = begin(&target);
+	json_t *report;
+
+	oracle_do(target, "tidy %d", CHILDREN);
+	report = memtrace_report(memtrace);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), CHILDREN * 5);
+	CHECK_INT(live_int(report, "heap.totals.frees"), CHILDREN * 5);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 0);
+	CHECK(json_array_size(live_get(report, "targets")) < 1024);
+	check_books(report);
+	json_decref(report);
+
+	family_finish(target);
+	json_decref(memtrace_end(memtrace, 0));
+	live_destroy(target);
+}
+
 int main(void)
 {
 	live_require_root();
 	RUN(code_that_comes_and_goes);
+	RUN(children_between_reports);
+	RUN(children_that_leave_nothing);
 	return check_done();
 }
