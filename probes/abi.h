@@ -221,8 +221,11 @@ struct abi_control {
 	uint64_t spilled_blocks;  /* entries in live_spill */
 	uint64_t spilled_pending; /* entries in pending_spill */
 	uint64_t stacks_used;     /* next free index of `stacks` */
-	uint64_t draining;        /* memtrace reads the tables: changes go to `journal` */
-	uint64_t journal_used;    /* next free index of `journal`, also past its end */
+	/* Memtrace reads the tables, and changes go to `journal`: to the half
+	 * ABI_JOURNAL_HALF(). 0: it does not. */
+	uint64_t draining;
+	uint64_t journal_used[2]; /* next free index of each half, also past its end */
+	uint64_t journal_half;    /* that was used last; memtrace's */
 	uint64_t misses;          /* numbers of walks that were handed over: the next */
 	uint64_t misses_lost;     /* of them, there was no room for the walk */
 	uint64_t spilled_rules;   /* entries in rule_spill */
@@ -492,8 +495,14 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
  * before the tables change: a table is read bit by bit, and a block can move behind the
  * reader's back. The table as read, with the journal up to some entry applied, is the
  * state at that entry.
+ *
+ * A program may be late: it saw that the journal was open, was preempted, and writes its
+ * entry when that reading is long over. So readings use the two halves of the journal in
+ * turn, and one that begins waits for all programs that run at that time (bpf/fence.h):
+ * none of the last but one is left, and its half can be used again.
  */
-#define ABI_JOURNAL_ENTRIES 131072
+#define ABI_JOURNAL_ENTRIES        131072 /* of a half */
+#define ABI_JOURNAL_HALF(draining) (((draining)-1) & 1)
 
 /* With the ring buffer that takes the place of the table (probes/live_hash.c): how many
  * entries more are counted for one that found no room in it, more than there can be. */

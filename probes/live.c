@@ -8,11 +8,16 @@
 ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 			       const struct abi_block *block)
 {
-	if (!ctl->draining)
+	/* Read once: another reading may begin meanwhile. */
+	u64 draining = *(volatile u64 *)&ctl->draining;
+
+	if (!draining)
 		return;
 
-	u32 at = __sync_fetch_and_add(&ctl->journal_used, 1);
-	struct abi_journal *entry = journal.lookup(&at);
+	u64 half = ABI_JOURNAL_HALF(draining);
+	u64 n = __sync_fetch_and_add(&ctl->journal_used[half], 1);
+	u32 at = half * ABI_JOURNAL_ENTRIES + n;
+	struct abi_journal *entry = n < ABI_JOURNAL_ENTRIES ? journal.lookup(&at) : NULL;
 
 	if (!entry)
 		return;

@@ -71,7 +71,7 @@ BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_N
 #ifdef NO_ATOMICS
 BPF_RINGBUF_OUTPUT(journal, ENTRIES(JOURNAL_RING_PAGES));
 #else
-BPF_F_TABLE("array", u32, struct abi_journal, journal, ABI_JOURNAL_ENTRIES,
+BPF_F_TABLE("array", u32, struct abi_journal, journal, 2 * ABI_JOURNAL_ENTRIES,
 	    BPF_F_MMAPABLE);
 #endif
 

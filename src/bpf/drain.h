@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/fence.h"
 #include "bpf/source.h"
 #include "bpf/ticks.h"
 #include "snapshot/snapshot.h"
@@ -23,6 +24,7 @@ struct abi_control;
 struct drain_maps {
 	int control, processes, counters, live, live_spill, journal, pending,
 		pending_spill, stacks;
+	const struct fence *fence; /* borrowed */
 };
 
 /* Which process of the snapshot has a slot of `processes`, for each slot;

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <linux/bpf.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
 
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
@@ -152,6 +150,8 @@ struct error *tracer_create(const struct tracer_options *options,
 	t->event_counts = t->claims = -1;
 	for (size_t i = 0; i < MAX_PROGRAMS; i++)
 		t->programs[i] = -1;
+	fence_open(&t->fence);
+	t->maps.fence = &t->fence;
 	t->options = *options;
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
@@ -225,11 +225,10 @@ struct error *tracer_start(struct tracer *t)
 void tracer_freeze(struct tracer *t)
 {
 	__atomic_store_n(&t->control->enabled, 0, __ATOMIC_SEQ_CST);
-	/* Programs that were let in before count on, and one may be preempted: they are
-	 * RCU readers, which this waits for (kernel/sched/membarrier.c). Where it is not
-	 * there, blocks and traffic may differ by what was on its way. */
+	/* Programs that were let in before count on, and one may be preempted. Without a
+	 * fence blocks and traffic may differ by what was on its way. */
 	if (t->options.traffic)
-		syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+		(void)fence_wait(&t->fence);
 }
 
 /* --- snapshots -------------------------------------------------------------------- */
@@ -323,6 +322,7 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 		      : drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
 				     &t->ticks, &resolver, snap, &settled);
 	t->unsettled += !settled;
+	snap->inconsistent = !settled;
 	if (!err)
 		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
 	snap->totals[BLOCK_HEAP].gone = t->gone[BLOCK_HEAP].gone;
@@ -404,5 +404,6 @@ void tracer_destroy(struct tracer *t)
 	kernel_points_deinit(&t->kernel_points);
 	compiler_destroy(t->compiler);
 	source_destroy(t->source);
+	fence_close(&t->fence);
 	free(t);
 }

@@ -89,6 +89,7 @@ struct tracer {
 	struct source *source;
 	struct compiler *compiler;
 	struct drain_maps maps;
+	struct fence fence;
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
 	struct abi_site_at *sites_at;  /* mapped, one for each byte of a page */

@@ -126,8 +126,8 @@ static const struct {
 				"may be missing, or listed though they were freed"},
 	[LOSS_SNAPSHOTS_UNSETTLED] =
 		{"snapshots_unsettled",
-		 "reports were made while too much changed: blocks "
-		 "that moved may be missing or listed twice in them"},
+		 "reports were not of one moment, too much changed meanwhile: "
+		 "blocks that moved may be missing or listed twice in them"},
 	[LOSS_THREADS_FULL] = {"threads_full",
 			       "events came from more threads than are told apart: raise "
 			       "--max-threads"},
