@@ -265,8 +265,10 @@ static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slot
 	return ((uint32_t)(hash * slots >> 32) + i) & (slots - 1);
 }
 
-/* The key of `claims` (probes/claim.c) for the tgid of a slot. */
+/* The keys of `claims` (probes/claim.c): for the tgid of a slot, without atomics; and for
+ * a process that is about to get a slot, so that it gets no second one. */
 #define ABI_CLAIM_PROCESS(slot) ((uint64_t)(slot) << 3 | 1)
+#define ABI_CLAIM_SLOT_OF(tgid) ((uint64_t)(tgid) << 3 | 2)
 
 struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */

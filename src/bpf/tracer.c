@@ -64,6 +64,7 @@ static struct error *open_maps(struct tracer *t)
 	} wanted[] = {
 		{"control", &t->maps.control, ALWAYS},
 		{"processes", &t->maps.processes, ALWAYS},
+		{"claims", &t->claims, ALWAYS},
 		{"counters", &t->maps.counters, ALWAYS},
 		{"sites_at", &sites_at, CALLS},
 		{"live", &t->maps.live, CALLS | KERNEL | ARRAYS},
@@ -86,12 +87,6 @@ static struct error *open_maps(struct tracer *t)
 			return error_create(ERROR_COMPILE,
 					    "the compiled probes have no map %s",
 					    wanted[i].name);
-	}
-	if (t->by_hash) {
-		t->claims = compiler_map(t->compiler, "claims");
-		if (t->claims < 0)
-			return error_create(ERROR_COMPILE,
-					    "the compiled probes have no map claims");
 	}
 	t->control = mapped_open(t->maps.control, sizeof(*t->control));
 	t->processes = mapped_open(t->maps.processes, processes_bytes(t));

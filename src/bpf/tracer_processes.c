@@ -17,13 +17,13 @@ static bool change_owner(const struct tracer *t, struct abi_process *p, uint64_t
 {
 	uint64_t key = ABI_CLAIM_PROCESS((uint64_t)(p - t->processes));
 
-	if (t->claims >= 0 && !claims_take(t->claims, key, to))
+	if (t->by_hash && !claims_take(t->claims, key, to))
 		return false;
 
 	bool is_changed = __atomic_compare_exchange_n(&p->tgid, &from, to, false,
 						      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 
-	if (t->claims >= 0)
+	if (t->by_hash)
 		claims_give(t->claims, key);
 	return is_changed;
 }
@@ -67,28 +67,50 @@ static void tell_only_slot(struct tracer *t, const struct abi_process *p, uint64
 		__atomic_store_n(only, (uint64_t)(p - t->processes), __ATOMIC_SEQ_CST);
 }
 
+/* As process_take_slot() of probes/process.c. */
+static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
+{
+	uint32_t slots = t->source->sizes.process_slots;
+
+	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
+		struct abi_process *p = &t->processes[abi_process_slot(tgid, i, slots)];
+
+		if (owner_of(p))
+			continue;
+		/* Told before the probes look. Should another process take the slot now,
+		 * none of its ranges are known, and none is ruled out. */
+		p->has_ranges = 0;
+		if (change_owner(t, p, 0, tgid)) {
+			p->since_ns = clock_now_ns();
+			return p;
+		}
+	}
+	return NULL;
+}
+
+/* As process_claim() there. */
+static struct abi_process *claim(const struct tracer *t, uint64_t tgid)
+{
+	uint64_t key = ABI_CLAIM_SLOT_OF(tgid);
+	struct abi_process *p;
+
+	if (!claims_take(t->claims, key, tgid))
+		return find(t, tgid);
+	p = find(t, tgid);
+	if (!p)
+		p = take_slot(t, tgid);
+	claims_give(t->claims, key);
+	return p;
+}
+
 struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ranges[],
 			   size_t count, uint32_t *ret)
 {
-	uint32_t slots = t->source->sizes.process_slots;
 	uint64_t tgid = (uint64_t)pid;
 	struct abi_process *p = find(t, tgid);
 
-	for (uint32_t i = 0; !p && i < ABI_PROCESS_WAYS; i++) {
-		struct abi_process *at = &t->processes[abi_process_slot(tgid, i, slots)];
-
-		if (owner_of(at))
-			continue;
-		/* Told before the probes look: nobody else gives this slot away but a
-		 * probe of the same process. */
-		at->has_ranges = 0;
-		if (change_owner(t, at, 0, tgid)) {
-			at->since_ns = clock_now_ns();
-			p = at;
-		} else if (owner_of(at) == tgid) {
-			p = at;
-		}
-	}
+	if (!p)
+		p = claim(t, tgid);
 	if (!p)
 		return error_create(ERROR_UNSUPPORTED,
 				    "process %d: too many processes are traced at once",

@@ -112,7 +112,7 @@ struct tracer {
 	struct kernel_events kernel_events; /* of an event that is in no file, and of the
 					       kernel's allocations */
 	struct kernel_points kernel_points; /* with options.kernel */
-	int claims;                         /* with by_hash, else -1 */
+	int claims;                         /* bpf/claims.h */
 	int event_counts;                   /* table of an event, else -1 */
 	VEC(uint64_t) event_bases;          /* hits of each stack that are gone already */
 	uint64_t events_gone;               /* hits of processes that have gone */

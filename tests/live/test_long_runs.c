@@ -43,8 +43,8 @@ static void check_whole_stack(const json_t *report)
 static void code_that_comes_and_goes(void)
 {
 	struct live_process *target = target_start(JIT_MAKER_BINARY);
-	struct live_process *memtrace =
-		memtrace_start(live_pid(target), "--unwind auto --no-lines --max-stacks 256K");
+	struct live_process *memtrace = memtrace_start(
+		live_pid(target), "--unwind auto --no-lines --max-stacks 256K");
 	json_t *report;
 
 	oracle_do(target, "free %d", PIECES);
@@ -63,21 +63,21 @@ static void code_that_comes_and_goes(void)
 /* --- processes that exit between two reports -----------------------------------------
  */
 
-static struct live_process *begin(struct live_process **target)
+static struct live_process *begin(struct live_process **target, const char *options)
 {
 	struct live_process *memtrace;
 
 	*target = family_start(NULL);
 	memtrace = memtrace_with("--follow-forks --max-processes " SLOTS
-				 " --unwind fp --pid %d",
-				 (int)live_pid(*target));
+				 " --unwind fp --pid %d %s",
+				 (int)live_pid(*target), options);
 	memtrace_await(memtrace);
 	return memtrace;
 }
 
-static void children_between_reports(void)
+static void children_between(const char *options)
 {
-	struct live_process *target, *memtrace = begin(&target);
+	struct live_process *target, *memtrace = begin(&target, options);
 	int64_t listed, dropped;
 	json_t *report;
 
@@ -101,10 +101,16 @@ static void children_between_reports(void)
 	live_destroy(target);
 }
 
+static void children_between_reports(void)
+{
+	children_between("");
+	children_between("--tables hashes");
+}
+
 /* Nothing is lost with a process that has freed all it allocated. */
 static void children_that_leave_nothing(void)
 {
-	struct live_process *target, *memtrace = begin(&target);
+	struct live_process *target, *memtrace = begin(&target, "");
 	json_t *report;
 
 	oracle_do(target, "tidy %d", CHILDREN);
