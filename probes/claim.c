@@ -20,6 +20,9 @@
  *   before is not known of them; where that matters is said there: numbers of walks
  *   (miss_number()), of stacks (stack_hash.c), and peaks (abi_raise_peak()).
  *
+ * Slots for processes are claimed by way of `claims` with atomics, too: a process is to
+ * have one slot, however many of them are free (process_claim()).
+ *
  * So no program waits for another one, and all holds as well where programs can be
  * preempted, or run within one another in interrupts, which those kernels let raw
  * tracepoints do. A claim that finds no room in `claims` fails as if it was another's.

@@ -6,7 +6,8 @@
 #include "bpf/mapped.h"
 
 /* The halves begin on pages. */
-_Static_assert(ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal) % 65536 == 0, "");
+_Static_assert(ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal) % 65536 == 0,
+	       "a half can be mapped");
 
 void drain_pause_ns(long ns)
 {

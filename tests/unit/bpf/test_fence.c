@@ -16,7 +16,8 @@
 #include "util/clock.h"
 
 #define ROUNDS       60000 /* the verifier follows each, and a million instructions */
-#define HELPER_TIME  5     /* BPF_FUNC_ktime_get_ns */
+#define TRIES        1000
+#define HELPER_TIME  5 /* BPF_FUNC_ktime_get_ns */
 #define FENCE_MAX_NS UINT64_C(1000000000)
 
 /* What the program writes: when it began, and when it was done. */
@@ -93,22 +94,24 @@ static uint64_t read_mark(const uint64_t *mark)
 	return __atomic_load_n(mark, __ATOMIC_SEQ_CST);
 }
 
-/* Run the program on another thread: had it ended when the fence came back? */
+/* Run the program on another thread: had it ended when the fence came back? False: it was
+ * over before that, as on a busy machine. */
 static bool waits_once(const struct fence *fence, int program, struct marks *marks)
 {
 	uint32_t fd = (uint32_t)program;
 	pthread_t thread;
-	uint64_t was_running, has_ended;
+	bool was_running;
 
 	*marks = (struct marks){0};
 	REQUIRE(!pthread_create(&thread, NULL, run, &fd));
 	while (!read_mark(&marks->begun))
 		;
 	was_running = !read_mark(&marks->done);
-	CHECK(fence_wait(fence));
-	has_ended = read_mark(&marks->done);
+	if (was_running) {
+		CHECK(fence_wait(fence));
+		CHECK(read_mark(&marks->done));
+	}
 	pthread_join(thread, NULL);
-	CHECK(has_ended);
 	return was_running;
 }
 
@@ -126,9 +129,8 @@ static void programs_have_ended(void)
 	program = load_slow_program(map);
 	REQUIRE(marks && program >= 0);
 	fence_open(&fence);
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < TRIES && seen < 10; i++)
 		seen += waits_once(&fence, program, marks);
-	/* The others had ended before. */
 	CHECK(seen > 0);
 	fence_close(&fence);
 	mapped_close(marks, sizeof(*marks));
