@@ -221,8 +221,11 @@ struct abi_control {
 	uint64_t spilled_blocks;  /* entries in live_spill */
 	uint64_t spilled_pending; /* entries in pending_spill */
 	uint64_t stacks_used;     /* next free index of `stacks` */
-	uint64_t draining;        /* memtrace reads the tables: changes go to `journal` */
-	uint64_t journal_used;    /* next free index of `journal`, also past its end */
+	/* Memtrace reads the tables, and changes go to `journal`: to the half
+	 * ABI_JOURNAL_HALF(). 0: it does not. */
+	uint64_t draining;
+	uint64_t journal_used[2]; /* next free index of each half, also past its end */
+	uint64_t journal_half;    /* that was used last; memtrace's */
 	uint64_t misses;          /* numbers of walks that were handed over: the next */
 	uint64_t misses_lost;     /* of them, there was no room for the walk */
 	uint64_t spilled_rules;   /* entries in rule_spill */
@@ -262,8 +265,10 @@ static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slot
 	return ((uint32_t)(hash * slots >> 32) + i) & (slots - 1);
 }
 
-/* The key of `claims` (probes/claim.c) for the tgid of a slot. */
+/* The keys of `claims` (probes/claim.c): for the tgid of a slot, without atomics; and for
+ * a process that is about to get a slot, so that it gets no second one. */
 #define ABI_CLAIM_PROCESS(slot) ((uint64_t)(slot) << 3 | 1)
+#define ABI_CLAIM_SLOT_OF(tgid) ((uint64_t)(tgid) << 3 | 2)
 
 struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
@@ -444,10 +449,21 @@ static inline uint32_t abi_sample_class(uint64_t size_bytes)
  * (about 1 ms), since the attach (bpf/ticks.h). */
 #define ABI_TICK_SHIFT 20
 
+/*
+ * A tick has 42 bits: at 1,000 ticks a second they last for 139 years. The lower 32 are a
+ * member `tick`. The upper 10 are in a member `thread`, above the thread id, which is
+ * below 2^22 (PID_MAX_LIMIT, include/linux/threads.h).
+ */
+#define ABI_TID_BITS           22
+#define ABI_THREAD(tid, ticks) ((uint32_t)((tid) | (ticks) >> 32 << ABI_TID_BITS))
+#define ABI_TID(thread)        ((thread) & ((1u << ABI_TID_BITS) - 1))
+#define ABI_TICKS(thread, tick)                                                          \
+	((uint64_t)((thread) >> ABI_TID_BITS) << 32 | (uint32_t)(tick))
+
 struct abi_live_entry {
 	uint32_t size_bytes;
 	uint32_t stack;
-	uint32_t tid;
+	uint32_t thread; /* ABI_THREAD */
 	uint32_t tick;
 };
 
@@ -460,7 +476,7 @@ _Static_assert(sizeof(struct abi_live_bucket) == 192, "24 bytes a slot, 3 cache 
 struct abi_block {
 	uint64_t size_bytes;
 	uint32_t stack;
-	uint32_t tid;
+	uint32_t thread; /* ABI_THREAD */
 	uint32_t tick;
 	uint32_t reserved;
 };
@@ -481,8 +497,14 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
  * before the tables change: a table is read bit by bit, and a block can move behind the
  * reader's back. The table as read, with the journal up to some entry applied, is the
  * state at that entry.
+ *
+ * A program may be late: it saw that the journal was open, was preempted, and writes its
+ * entry when that reading is long over. So readings use the two halves of the journal in
+ * turn, and one that begins waits for all programs that run at that time (bpf/fence.h):
+ * none of the last but one is left, and its half can be used again.
  */
-#define ABI_JOURNAL_ENTRIES 131072
+#define ABI_JOURNAL_ENTRIES        131072 /* of a half */
+#define ABI_JOURNAL_HALF(draining) (((draining)-1) & 1)
 
 /* With the ring buffer that takes the place of the table (probes/live_hash.c): how many
  * entries more are counted for one that found no room in it, more than there can be. */
@@ -499,7 +521,7 @@ struct abi_journal {
 	uint64_t old_key; /* 0: none */
 	uint64_t size_bytes;
 	uint32_t stack;
-	uint32_t tid;
+	uint32_t thread; /* ABI_THREAD */
 	uint32_t tick;
 	uint32_t kind; /* written last; 0: the entry is not written yet */
 };
@@ -583,7 +605,7 @@ enum abi_event_kind {
 struct abi_event {
 	uint16_t kind;
 	uint16_t process; /* slot */
-	uint32_t tid;
+	uint32_t thread;  /* ABI_THREAD */
 	uint64_t address;
 	uint64_t size_bytes;
 	uint64_t extra;

@@ -5,10 +5,12 @@
 ALWAYS_INLINE void block_allocated(struct abi_block *block, u64 size_bytes, u32 tid,
 				   u32 stack)
 {
+	u64 ticks = tick_now();
+
 	block->size_bytes = size_bytes;
 	block->stack = stack;
-	block->tid = tid;
-	block->tick = tick_now();
+	block->thread = ABI_THREAD(tid, ticks);
+	block->tick = ticks;
 	count_both(ABI_ALLOCATIONS, 1, ABI_ALLOCATED_BYTES, size_bytes);
 	count_estimate(ABI_ESTIMATED_ALLOCATIONS, ABI_ESTIMATED_ALLOCATED_BYTES,
 		       size_bytes);

@@ -20,27 +20,47 @@
  *   before is not known of them; where that matters is said there: numbers of walks
  *   (miss_number()), of stacks (stack_hash.c), and peaks (abi_raise_peak()).
  *
+ * Slots for processes are claimed by way of `claims` with atomics, too: a process is to
+ * have one slot, however many of them are free (process_claim()).
+ *
  * So no program waits for another one, and all holds as well where programs can be
  * preempted, or run within one another in interrupts, which those kernels let raw
  * tracepoints do. A claim that finds no room in `claims` fails as if it was another's.
  */
+
+#ifdef NO_ATOMICS
+#define CLAIMS 4096
+#else
+/* Processes that get a slot at this moment (process_claim()). */
+#define CLAIMS 256
+#endif
+
+/* By key of a word: what its owner is to be. All of it there before, for the kernels
+ * that do without allocate in no program of an interrupt. */
+BPF_F_TABLE("hash", u64, u64, claims, CLAIMS, 0);
+
+ALWAYS_INLINE int claim_key_for(u64 key, u64 value)
+{
+	return claims.insert(&key, &value) == 0;
+}
+
+ALWAYS_INLINE void claim_end(u64 key)
+{
+	claims.delete(&key);
+}
 
 #ifndef NO_ATOMICS
 
 /* The word is 0, and `value` from now on: 1. Else 0. */
 #define claim_word(word, value) (__sync_val_compare_and_swap((word), 0, (value)) == 0)
 
-/* The same of a slot's tgid: who owned it before, 0 when nobody did. */
-#define claim_process(word, slot, tgid) __sync_val_compare_and_swap((word), 0, (tgid))
+/* The same of the tgid of a slot. */
+#define claim_process(word, slot, tgid) claim_word((word), (tgid))
 
 /* Take all of a counter: how much that was. */
 #define take_all(word) __sync_lock_test_and_set((word), 0)
 
 #else
-
-/* By key of a word: what its owner is to be. All of it there before, for the kernels
- * that do without allocate in no program of an interrupt. */
-BPF_F_TABLE("hash", u64, u64, claims, 4096, 0);
 
 #define VALUE_NOW(word) (*(volatile u64 *)(word))
 
@@ -55,19 +75,9 @@ ALWAYS_INLINE u64 claim_key(const void *word)
 	return at - from;
 }
 
-ALWAYS_INLINE int claim_key_for(u64 key, u64 value)
+ALWAYS_INLINE int claim_by(u64 key, u64 *word, u64 value)
 {
-	return claims.insert(&key, &value) == 0;
-}
-
-ALWAYS_INLINE void claim_end(u64 key)
-{
-	claims.delete(&key);
-}
-
-ALWAYS_INLINE int claim_word(u64 *word, u64 value)
-{
-	u64 key = claim_key(word), owner = VALUE_NOW(word);
+	u64 owner = VALUE_NOW(word);
 
 	if (owner || !claim_key_for(key, value))
 		return 0;
@@ -78,40 +88,14 @@ ALWAYS_INLINE int claim_word(u64 *word, u64 value)
 	return !owner;
 }
 
-/* How often the word is looked at of which another is about to be the owner. */
-#define CLAIM_LOOKS     16
-
-/* Who has not told whether it is the same process: then this one may not take another
- * slot, and finds none for now. */
-#define CLAIM_UNKNOWN   (~0ull)
-
-ALWAYS_INLINE u64 claim_process(u64 *word, u32 slot, u64 tgid)
+ALWAYS_INLINE int claim_word(u64 *word, u64 value)
 {
-	u64 key = ABI_CLAIM_PROCESS(slot), owner = VALUE_NOW(word);
+	return claim_by(claim_key(word), word, value);
+}
 
-	if (owner)
-		return owner;
-	if (claim_key_for(key, tgid)) {
-		owner = VALUE_NOW(word);
-		if (!owner)
-			publish(word, tgid);
-		claim_end(key);
-		return owner;
-	}
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < CLAIM_LOOKS; i++) {
-		u64 *other = claims.lookup(&key), its = other ? VALUE_NOW(other) : tgid;
-
-		/* In this order: what was looked up may be another's by now, and then
-		 * the word has been written. */
-		compiler_barrier();
-		owner = VALUE_NOW(word);
-		if (owner)
-			return owner;
-		if (its != tgid)
-			return its;
-	}
-	return CLAIM_UNKNOWN;
+ALWAYS_INLINE int claim_process(u64 *word, u32 slot, u64 tgid)
+{
+	return claim_by(ABI_CLAIM_PROCESS(slot), word, tgid);
 }
 
 /* Nobody else takes it at the same time (traffic_process_ends()), others only add. */

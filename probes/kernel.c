@@ -155,7 +155,7 @@ ALWAYS_INLINE int kernel_allocated(void *ctx, u32 class, u64 address, u64 key,
 	struct abi_control *ctl = control_open();
 	struct abi_block block = {.size_bytes = size_bytes};
 	struct tracee t = {.ctl = ctl, .caller = 1, .slot = class};
-	u64 thread = current_pid_tgid();
+	u64 thread = current_pid_tgid(), ticks = tick_now();
 	int elsewhere = 0;
 
 	if (!ctl)
@@ -174,8 +174,8 @@ ALWAYS_INLINE int kernel_allocated(void *ctx, u32 class, u64 address, u64 key,
 		kernel_forget(ctl, key);
 		return 0;
 	}
-	block.tid = (u32)thread;
-	block.tick = tick_now();
+	block.thread = ABI_THREAD((u32)thread, ticks);
+	block.tick = ticks;
 	if (live_put(ctl, key, 0, &block))
 		kernel_count(class, ABI_KERNEL_ALLOCATIONS, 1, ABI_KERNEL_ALLOCATED_BYTES,
 			     size_bytes);

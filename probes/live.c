@@ -8,11 +8,16 @@
 ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 			       const struct abi_block *block)
 {
-	if (!ctl->draining)
+	/* Read once: another reading may begin meanwhile. */
+	u64 draining = *(volatile u64 *)&ctl->draining;
+
+	if (!draining)
 		return;
 
-	u32 at = __sync_fetch_and_add(&ctl->journal_used, 1);
-	struct abi_journal *entry = journal.lookup(&at);
+	u64 half = ABI_JOURNAL_HALF(draining);
+	u64 n = __sync_fetch_and_add(&ctl->journal_used[half], 1);
+	u32 at = half * ABI_JOURNAL_ENTRIES + n;
+	struct abi_journal *entry = n < ABI_JOURNAL_ENTRIES ? journal.lookup(&at) : NULL;
 
 	if (!entry)
 		return;
@@ -21,7 +26,7 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	if (block) {
 		entry->size_bytes = block->size_bytes;
 		entry->stack = block->stack;
-		entry->tid = block->tid;
+		entry->thread = block->thread;
 		entry->tick = block->tick;
 	}
 	compiler_barrier();
@@ -45,7 +50,7 @@ ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
 			    word) {
 			ret->size_bytes = b->entry[i].size_bytes;
 			ret->stack = b->entry[i].stack;
-			ret->tid = b->entry[i].tid;
+			ret->thread = b->entry[i].thread;
 			ret->tick = b->entry[i].tick;
 			publish(&b->key[i], 0);
 			return 1;
@@ -93,7 +98,7 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 		    __sync_val_compare_and_swap(&b->key[i], 0, ABI_LIVE_CLAIMED) == 0) {
 			b->entry[i].size_bytes = block->size_bytes;
 			b->entry[i].stack = block->stack;
-			b->entry[i].tid = block->tid;
+			b->entry[i].thread = block->thread;
 			b->entry[i].tick = block->tick;
 			publish(&b->key[i], word);
 			return 1;

@@ -13,19 +13,19 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	if (!ctl->draining)
 		return;
 	/* First, so that the reader knows of each that is on its way. */
-	__sync_fetch_and_add(&ctl->journal_used, 1);
+	__sync_fetch_and_add(&ctl->journal_used[0], 1);
 
 	struct abi_journal *entry = journal.ringbuf_reserve(sizeof(struct abi_journal));
 
 	if (!entry) {
-		__sync_fetch_and_add(&ctl->journal_used, ABI_JOURNAL_LOST);
+		__sync_fetch_and_add(&ctl->journal_used[0], ABI_JOURNAL_LOST);
 		return;
 	}
 	entry->key = key;
 	entry->old_key = old_key;
 	entry->size_bytes = block ? block->size_bytes : 0;
 	entry->stack = block ? block->stack : 0;
-	entry->tid = block ? block->tid : 0;
+	entry->thread = block ? block->thread : 0;
 	entry->tick = block ? block->tick : 0;
 	entry->kind = block ? ABI_JOURNAL_PUT : ABI_JOURNAL_TAKEN;
 	/* No wakeup: memtrace polls. */

@@ -9,15 +9,16 @@ ALWAYS_INLINE int is_mapping(u32 effect)
 ALWAYS_INLINE void mapping_event(const struct tracee *t, u32 kind, u64 address,
 				 u64 size_bytes, u64 extra, u32 stack)
 {
+	u64 ticks = tick_now();
 	struct abi_event event = {
 		.kind = kind,
 		.process = t->slot,
-		.tid = tracee_tid(t),
+		.thread = ABI_THREAD(tracee_tid(t), ticks),
 		.address = address,
 		.size_bytes = size_bytes,
 		.extra = extra,
 		.stack = stack,
-		.tick = tick_now(),
+		.tick = ticks,
 	};
 
 	/* No wakeup: memtrace polls. */

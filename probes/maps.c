@@ -71,7 +71,7 @@ BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), AS_N
 #ifdef NO_ATOMICS
 BPF_RINGBUF_OUTPUT(journal, ENTRIES(JOURNAL_RING_PAGES));
 #else
-BPF_F_TABLE("array", u32, struct abi_journal, journal, ABI_JOURNAL_ENTRIES,
+BPF_F_TABLE("array", u32, struct abi_journal, journal, 2 * ABI_JOURNAL_ENTRIES,
 	    BPF_F_MMAPABLE);
 #endif
 
@@ -194,7 +194,7 @@ ALWAYS_INLINE struct abi_control *control_get(void)
 	return control.lookup(&zero);
 }
 
-ALWAYS_INLINE u32 tick_now(void)
+ALWAYS_INLINE u64 tick_now(void)
 {
 #ifdef WITH_TIME
 #ifdef TICK_JIFFIES

@@ -64,35 +64,50 @@ ALWAYS_INLINE struct abi_process *process_find(u64 tgid, u32 *slot)
 	return NULL;
 }
 
-/* Take a process up; NULL, and counted, when there is no room. */
-ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
+/* A free slot for a process that has none; NULL: there is no room. */
+ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 {
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++) {
 		u32 at = abi_process_slot(tgid, i, PROCESS_SLOTS);
 		struct abi_process *p = processes.lookup(&at);
 
-		if (!p)
-			continue;
-
-		u64 owner = p->tgid;
-
-		if (owner == 0)
-			owner = claim_process(&p->tgid, at, tgid);
-#ifdef NO_ATOMICS
-		if (owner == CLAIM_UNKNOWN)
-			break;
-#endif
-		if (owner == 0)
+		if (p && p->tgid == 0 && claim_process(&p->tgid, at, tgid)) {
 			p->since_ns = bpf_ktime_get_ns();
-		/* Another thread of it may have been first. */
-		if (owner == 0 || owner == tgid) {
 			*slot = at;
 			return p;
 		}
 	}
-	count(ABI_PROCESSES_FULL, 1);
 	return NULL;
+}
+
+/* How often a process is looked for that another thread of it is about to take up: that
+ * takes less than a microsecond, unless the thread is preempted. */
+#define PROCESS_LOOKS 16
+
+/*
+ * Take a process up; NULL, and counted, when there is no room. One thread of it at a time
+ * does so: slots become free at any moment, and another thread may find a free one before
+ * the one that the process has.
+ */
+ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
+{
+	u64 key = ABI_CLAIM_SLOT_OF(tgid);
+	struct abi_process *p = NULL;
+
+	if (claim_key_for(key, tgid)) {
+		p = process_find(tgid, slot);
+		if (!p)
+			p = process_take_slot(tgid, slot);
+		claim_end(key);
+	} else {
+#pragma clang loop unroll(disable)
+		for (u32 i = 0; !p && i < PROCESS_LOOKS; i++)
+			p = process_find(tgid, slot);
+	}
+	if (!p)
+		count(ABI_PROCESSES_FULL, 1);
+	return p;
 }
 
 /* The control record while the gate is open, else NULL. */

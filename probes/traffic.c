@@ -57,7 +57,7 @@ ALWAYS_INLINE struct estimate estimate_of(u64 size_bytes)
 }
 
 /* The process holds so many bytes more. */
-ALWAYS_INLINE void outstanding_add(u32 slot, u64 bytes, u64 estimated_bytes, u32 tick)
+ALWAYS_INLINE void outstanding_add(u32 slot, u64 bytes, u64 estimated_bytes, u64 ticks)
 {
 	struct abi_traffic_all *all = traffic_all_get();
 	struct abi_process_live *own = process_live.lookup(&slot);
@@ -65,10 +65,10 @@ ALWAYS_INLINE void outstanding_add(u32 slot, u64 bytes, u64 estimated_bytes, u32
 	if (!all || !own)
 		return;
 	__sync_fetch_and_add(&own->bytes, bytes);
-	abi_outstanding_add(&all->traced, bytes, abi_peak_when(tick, 0));
+	abi_outstanding_add(&all->traced, bytes, abi_peak_when(ticks, 0));
 #ifdef SAMPLE_BYTES
 	__sync_fetch_and_add(&own->estimated_bytes, estimated_bytes);
-	abi_outstanding_add(&all->estimated, estimated_bytes, abi_peak_when(tick, 0));
+	abi_outstanding_add(&all->estimated, estimated_bytes, abi_peak_when(ticks, 0));
 #endif
 }
 
@@ -150,7 +150,7 @@ ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
 	struct abi_late event = {.stack = b->stack,
 				 .kind = ABI_LATE_ALLOCATED,
 				 .bytes = b->size_bytes,
-				 .tick = b->tick};
+				 .ticks = ABI_TICKS(b->thread, b->tick)};
 
 	if (traffic_is_late(&event))
 		return;
@@ -161,12 +161,12 @@ ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
 	if (path) {
 		u64 size = abi_path_size(bucket);
 
-		abi_flow_allocated(&path->flow, 1, event.bytes, event.tick, 0);
+		abi_flow_allocated(&path->flow, 1, event.bytes, event.ticks, 0);
 		opaque(size);
 		__sync_fetch_and_add(&path->size[size & (ABI_PATH_SIZES - 1)], 1);
 	}
 	if (estimated)
-		abi_flow_allocated(estimated, e.blocks, e.bytes, event.tick,
+		abi_flow_allocated(estimated, e.blocks, e.bytes, event.ticks,
 				   ABI_SAMPLE_WEIGHT_SHIFT);
 }
 
@@ -198,14 +198,14 @@ ALWAYS_INLINE void path_freed(const struct abi_block *b, struct estimate e, u16 
 		abi_flow_freed(estimated, e.blocks, e.bytes, is_temporary);
 }
 
-ALWAYS_INLINE void path_resized(const struct abi_block *b, u64 new_bytes, u32 tick,
+ALWAYS_INLINE void path_resized(const struct abi_block *b, u64 new_bytes, u64 ticks,
 				struct estimate old, struct estimate new)
 {
 	struct abi_late event = {.stack = b->stack,
 				 .kind = ABI_LATE_RESIZED,
 				 .bytes = new_bytes,
 				 .old_bytes = b->size_bytes,
-				 .tick = tick};
+				 .ticks = ticks};
 
 	if (traffic_is_late(&event))
 		return;
@@ -214,10 +214,10 @@ ALWAYS_INLINE void path_resized(const struct abi_block *b, u64 new_bytes, u32 ti
 	struct abi_flow *estimated = estimated_flow(event.stack);
 
 	if (path)
-		abi_flow_resized(&path->flow, 0, b->size_bytes, new_bytes, tick, 0);
+		abi_flow_resized(&path->flow, 0, b->size_bytes, new_bytes, ticks, 0);
 	if (estimated)
 		abi_flow_resized(estimated, new.blocks - old.blocks, old.bytes, new.bytes,
-				 tick, ABI_SAMPLE_WEIGHT_SHIFT);
+				 ticks, ABI_SAMPLE_WEIGHT_SHIFT);
 }
 
 /* --- threads ---------------------------------------------------------------------- */
@@ -276,7 +276,7 @@ ALWAYS_INLINE void thread_event(struct thread_record *th, u64 key)
 ALWAYS_INLINE int traffic_is_temporary(const struct tracee *t, u64 key,
 				       const struct abi_block *old)
 {
-	struct thread_record *th = old->tid == (u32)t->tid
+	struct thread_record *th = ABI_TID(old->thread) == (u32)t->tid
 					   ? thread_find(ABI_THREAD_KEY(t->slot, t->tid))
 					   : NULL;
 	u64 found = 0;
@@ -323,14 +323,14 @@ ALWAYS_INLINE void thread_freed(const struct tracee *t, const struct abi_block *
 		if (blocks)
 			thread_event(th, 0);
 	}
-	if (old->tid == (u32)t->tid) {
+	if (ABI_TID(old->thread) == (u32)t->tid) {
 		if (th) {
 			th->head.freed_own += blocks;
 			th->head.freed_own_bytes += bytes;
 		}
 		return;
 	}
-	owner = thread_find(ABI_THREAD_KEY(t->slot, old->tid));
+	owner = thread_find(ABI_THREAD_KEY(t->slot, ABI_TID(old->thread)));
 	if (owner) {
 		if (blocks)
 			__sync_fetch_and_add(&owner->head.freed_by_others, blocks);
@@ -355,7 +355,7 @@ ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
 	struct estimate e = estimate_of(bytes);
 
 	path_allocated(b, e, bucket);
-	outstanding_add(t->slot, bytes, e.bytes, b->tick);
+	outstanding_add(t->slot, bytes, e.bytes, ABI_TICKS(b->thread, b->tick));
 	opaque(bucket);
 	if (s && bucket < ABI_SIZE_BUCKETS)
 		__sync_fetch_and_add(&s->count[bucket], 1);
@@ -369,7 +369,8 @@ ALWAYS_INLINE void traffic_freed(const struct tracee *t, const struct abi_block 
 	struct abi_traffic_all *all = traffic_all_get();
 	struct estimate e = estimate_of(old->size_bytes);
 	u64 tick_ns = all ? all->tick_ns : 0;
-	u64 lifetime = abi_lifetime_bucket(tick_now() - old->tick, tick_ns);
+	u64 age = tick_now() - ABI_TICKS(old->thread, old->tick);
+	u64 lifetime = abi_lifetime_bucket(age, tick_ns);
 
 	path_freed(old, e, ABI_LATE_FREED, is_temporary, lifetime);
 	outstanding_sub(t->slot, old->size_bytes, e.bytes);
@@ -390,15 +391,16 @@ ALWAYS_INLINE void traffic_resized(const struct tracee *t, const struct abi_bloc
 				   u64 bytes)
 {
 	struct estimate before = estimate_of(old->size_bytes), now = estimate_of(bytes);
-	u32 tick = tick_now();
+	u64 ticks = tick_now();
 
-	path_resized(old, bytes, tick, before, now);
-	outstanding_add(t->slot, bytes - old->size_bytes, now.bytes - before.bytes, tick);
+	path_resized(old, bytes, ticks, before, now);
+	outstanding_add(t->slot, bytes - old->size_bytes, now.bytes - before.bytes,
+			ticks);
 	if (bytes < old->size_bytes) {
 		thread_freed(t, old, 0, old->size_bytes - bytes);
 	} else {
 		struct thread_record *owner =
-			thread_find(ABI_THREAD_KEY(t->slot, old->tid));
+			thread_find(ABI_THREAD_KEY(t->slot, ABI_TID(old->thread)));
 
 		if (owner)
 			__sync_fetch_and_add(&owner->head.allocated_bytes,

@@ -11,8 +11,12 @@
 struct abi_outstanding {
 	uint64_t live_bytes;
 	uint64_t peak_bytes;
-	uint64_t peak_when; /* tick << 32 | blocks outstanding then, both as of 32 bits */
+	uint64_t peak_when; /* abi_peak_when() */
 };
+
+/* When a peak was, in 16 ticks: at 1,000 ticks a second 32 bits last for two years. */
+#define ABI_PEAK_TICK_SHIFT  4
+#define ABI_PEAK_TICKS(when) ((when) >> 32 << ABI_PEAK_TICK_SHIFT)
 
 /*
  * What came and went. Blocks are whole ones, or where they were sampled by bytes what
@@ -56,7 +60,7 @@ static inline uint32_t abi_bucket(uint64_t n)
 }
 
 /* Of a block that was freed `age_ticks` after it was allocated. */
-static inline uint32_t abi_lifetime_bucket(uint32_t age_ticks, uint64_t tick_ns)
+static inline uint32_t abi_lifetime_bucket(uint64_t age_ticks, uint64_t tick_ns)
 {
 	uint32_t bucket = abi_bucket(age_ticks * tick_ns / 1000000);
 
@@ -146,20 +150,23 @@ static inline void abi_outstanding_add(struct abi_outstanding *o, uint64_t bytes
 	abi_raise_peak(o, TRAFFIC_ADD(o->live_bytes, bytes), when);
 }
 
-static inline uint64_t abi_peak_when(uint32_t tick, uint64_t blocks)
+/* The ticks of a peak, and how many blocks were outstanding then. */
+static inline uint64_t abi_peak_when(uint64_t ticks, uint64_t blocks)
 {
-	return (uint64_t)tick << 32 | (blocks < 0xffffffffu ? blocks : 0xffffffffu);
+	return ticks >> ABI_PEAK_TICK_SHIFT << 32 |
+	       (blocks < 0xffffffffu ? blocks : 0xffffffffu);
 }
 
 /* `blocks_shift` is 16 where blocks are in 1/65536, else 0. */
 static inline void abi_flow_allocated(struct abi_flow *f, uint64_t blocks, uint64_t bytes,
-				      uint32_t tick, int blocks_shift)
+				      uint64_t ticks, int blocks_shift)
 {
 	uint64_t live = TRAFFIC_ADD(f->outstanding.live_bytes, bytes);
 	uint64_t count = TRAFFIC_ADD(f->allocations, blocks) - TRAFFIC_READ(f->frees);
 
 	__sync_fetch_and_add(&f->allocated_bytes, bytes);
-	abi_raise_peak(&f->outstanding, live, abi_peak_when(tick, count >> blocks_shift));
+	abi_raise_peak(&f->outstanding, live,
+		       abi_peak_when(ticks, count >> blocks_shift));
 }
 
 static inline void abi_flow_freed(struct abi_flow *f, uint64_t blocks, uint64_t bytes,
@@ -176,8 +183,8 @@ static inline void abi_flow_freed(struct abi_flow *f, uint64_t blocks, uint64_t 
  * was freed, and it is the same block. Where it was sampled by bytes it stands for
  * `more_blocks` more than before, or fewer. */
 static inline void abi_flow_resized(struct abi_flow *f, uint64_t more_blocks,
-				    uint64_t old_bytes, uint64_t new_bytes, uint32_t tick,
-				    int blocks_shift)
+				    uint64_t old_bytes, uint64_t new_bytes,
+				    uint64_t ticks, int blocks_shift)
 {
 	uint64_t more = new_bytes - old_bytes;
 	uint64_t live = TRAFFIC_ADD(f->outstanding.live_bytes, more);
@@ -189,7 +196,8 @@ static inline void abi_flow_resized(struct abi_flow *f, uint64_t more_blocks,
 		return;
 	}
 	__sync_fetch_and_add(&f->allocated_bytes, more);
-	abi_raise_peak(&f->outstanding, live, abi_peak_when(tick, count >> blocks_shift));
+	abi_raise_peak(&f->outstanding, live,
+		       abi_peak_when(ticks, count >> blocks_shift));
 }
 
 /*
@@ -259,8 +267,7 @@ struct abi_late {
 	uint8_t is_temporary;
 	uint8_t lifetime; /* bucket */
 	uint64_t bytes, old_bytes;
-	uint32_t tick; /* of an allocation */
-	uint32_t reserved;
+	uint64_t ticks; /* of an allocation */
 };
 _Static_assert(sizeof(struct abi_late) == 32, "no holes");
 

@@ -11,9 +11,15 @@
 /* The sweeps that a chunk survives without having been asked for. */
 #define PATIENCE 2
 
+/* So many chunks, 4 MiB, are kept besides twice as many as were asked for. */
+#define MANY  1024
+
+#define NEVER (UINT64_MAX - 1)
+
 struct alias_chunk {
 	uint64_t first; /* number, with its upper bits */
 	uint64_t used;  /* the sweep before which it was in use last */
+	uint64_t asked; /* the sweep before which it was asked for last */
 	uint32_t stack[CHUNK];
 };
 
@@ -47,6 +53,7 @@ bool aliases_put(struct aliases *aliases, uint64_t number, uint32_t stack)
 			return false;
 		clear(chunk);
 		chunk->first = first;
+		chunk->asked = NEVER;
 		aliases->chunks.data[at] = chunk;
 		aliases->chunk_count++;
 	}
@@ -71,17 +78,27 @@ uint32_t aliases_get(struct aliases *aliases, uint32_t number)
 
 	if (!chunk)
 		return ABI_NO_STACK;
-	chunk->used = aliases->sweeps;
+	chunk->used = chunk->asked = aliases->sweeps;
 	return chunk->stack[number % CHUNK];
+}
+
+bool aliases_are_many(const struct aliases *aliases)
+{
+	return aliases->chunk_count > 2 * aliases->asked_count + MANY;
 }
 
 void aliases_sweep(struct aliases *aliases)
 {
 	aliases->sweeps++;
+	aliases->asked_count = 0;
 	vec_foreach (chunk, &aliases->chunks) {
-		/* The newest is still being filled. */
-		if (!*chunk || (*chunk)->used + PATIENCE > aliases->sweeps ||
-		    (*chunk)->first + CHUNK > aliases->highest)
+		bool is_newest; /* and still being filled */
+
+		if (!*chunk)
+			continue;
+		is_newest = (*chunk)->first + CHUNK > aliases->highest;
+		aliases->asked_count += (*chunk)->asked + 1 == aliases->sweeps;
+		if (is_newest || (*chunk)->used + PATIENCE > aliases->sweeps)
 			continue;
 		free(*chunk);
 		*chunk = NULL;

@@ -20,7 +20,8 @@ struct aliases {
 	VEC(struct alias_chunk *) chunks; /* NULL: none is kept */
 	uint64_t highest;                 /* number so far, and one more */
 	uint64_t sweeps;
-	size_t chunk_count;
+	size_t chunk_count; /* of 4 KiB */
+	size_t asked_count; /* of them were asked for before the last sweep */
 };
 
 void aliases_deinit(struct aliases *aliases);
@@ -32,6 +33,9 @@ bool aliases_put(struct aliases *aliases, uint64_t number, uint32_t stack)
 /* The stack of a walk whose lower 31 bits these are, which is in use then; ABI_NO_STACK
  * when it is not kept. */
 uint32_t aliases_get(struct aliases *aliases, uint32_t number);
+
+/* Are most of them in use no more, as far as can be seen? Then a sweep is due. */
+bool aliases_are_many(const struct aliases *aliases);
 
 /* All that is in use was asked for since the last time. What was not is given up when it
  * is not the second time either: blocks may be on their way. */

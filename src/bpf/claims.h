@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Claims on words of the tables, where probes have no compare-and-exchange (probes/
- * claim.c): memtrace does the same with the map `claims` by system call.
+ * Claims on words of the tables, where probes have no compare-and-exchange, and on slots
+ * for processes (probes/claim.c, process_claim()): memtrace does the same with the map
+ * `claims` by system call.
  */
 #ifndef BPF_CLAIMS_H
 #define BPF_CLAIMS_H

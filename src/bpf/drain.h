@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/fence.h"
 #include "bpf/source.h"
 #include "bpf/ticks.h"
 #include "snapshot/snapshot.h"
@@ -23,6 +24,7 @@ struct abi_control;
 struct drain_maps {
 	int control, processes, counters, live, live_spill, journal, pending,
 		pending_spill, stacks;
+	const struct fence *fence; /* borrowed */
 };
 
 /* Which process of the snapshot has a slot of `processes`, for each slot;
@@ -54,6 +56,16 @@ struct error *drain_blocks(const struct drain_maps *maps,
 			   const struct drain_resolver *resolver, struct snapshot *snap,
 			   bool *settled) __attribute__((warn_unused_result));
 
+/*
+ * Ask the resolver for the stack of each block that has the number of a walk, between
+ * snapshots. Blocks in the buckets get the stack's own number. A block that moves
+ * meanwhile may be left out.
+ */
+struct error *drain_ask_stacks(const struct drain_maps *maps,
+			       const struct source_sizes *sizes,
+			       const struct drain_resolver *resolver)
+	__attribute__((warn_unused_result));
+
 /* Add the first `used` stacks, with their frames, to `snap`. */
 struct error *drain_stacks(const struct drain_maps *maps,
 			   const struct source_sizes *sizes,
@@ -69,9 +81,9 @@ struct error *drain_counters(const struct drain_maps *maps,
 			     const struct drain_slots *slots, struct snapshot *snap)
 	__attribute__((warn_unused_result));
 
-/* Who is told of each block that is taken out; `fn` may be NULL. */
+/* Called for each block that is taken out. */
 struct drain_taken {
-	void (*fn)(void *arg, const struct abi_block *block);
+	void (*fn)(void *arg, uint32_t slot, const struct abi_block *block);
 	void *arg;
 };
 

@@ -2,9 +2,9 @@
 #include "bpf/drain_blocks.h"
 
 /* Ticks are rounded down, to before the first block could be made. */
-static uint64_t block_time_ns(const struct drain *d, uint32_t tick)
+static uint64_t block_time_ns(const struct drain *d, const struct abi_block *b)
 {
-	uint64_t time_ns = tick_clock_time_ns(d->ticks, d->snap->time_ns, tick);
+	uint64_t time_ns = tick_clock_time_ns(d->ticks, ABI_TICKS(b->thread, b->tick));
 
 	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
 }
@@ -20,9 +20,9 @@ static struct snapshot_block block_from(const struct drain *d, uint64_t key,
 		.process = slot < d->sizes->process_slots ? d->slots->process[slot]
 							  : SNAPSHOT_NO_PROCESS,
 		.size_bytes = b->size_bytes,
-		.time_ns = block_time_ns(d, b->tick),
+		.time_ns = block_time_ns(d, b),
 		.stack = b->stack, /* settled in the end: it may be on its way */
-		.tid = b->tid,
+		.tid = ABI_TID(b->thread),
 	};
 }
 

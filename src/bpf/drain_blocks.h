@@ -22,7 +22,7 @@ struct drain {
 	const struct tick_clock *ticks;
 	struct snapshot *snap;
 	struct abi_control *control;
-	bool settled;
+	bool settled, fenced;
 	uint64_t applied, wanted; /* entries of a journal that is a ring */
 	/* Blocks that are not in a bucket's run: key to index in snap->blocks. */
 	struct hashmap others;

@@ -21,12 +21,11 @@ static bool is_gone(const struct forget *f, uint32_t slot)
 	return slot < f->slot_count && f->gone[slot];
 }
 
-static void count_block(struct forget *f, const struct abi_block *block)
+static void count_block(struct forget *f, uint32_t slot, const struct abi_block *block)
 {
 	f->blocks++;
 	f->bytes += block->size_bytes;
-	if (f->taken->fn)
-		f->taken->fn(f->taken->arg, block);
+	f->taken->fn(f->taken->arg, slot, block);
 }
 
 /* Slots change hands by compare-and-exchange here as in probes/live.c. */
@@ -41,19 +40,19 @@ static bool forget_buckets(const void *elements, uint32_t first, uint32_t count,
 		for (int way = 0; way < ABI_LIVE_WAYS; way++) {
 			uint64_t *at = &buckets[i].key[way];
 			uint64_t word = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+			uint32_t slot = ABI_KEY_SLOT(word << 3);
 
-			if (word <= ABI_LIVE_CLAIMED ||
-			    !is_gone(f, ABI_KEY_SLOT(word << 3)) ||
+			if (word <= ABI_LIVE_CLAIMED || !is_gone(f, slot) ||
 			    !__atomic_compare_exchange_n(at, &word, ABI_LIVE_CLAIMED,
 							 false, __ATOMIC_SEQ_CST,
 							 __ATOMIC_SEQ_CST))
 				continue;
 
 			const struct abi_live_entry *e = &buckets[i].entry[way];
-			const struct abi_block block = {e->size_bytes, e->stack, e->tid,
-							e->tick, 0};
+			const struct abi_block block = {e->size_bytes, e->stack,
+							e->thread, e->tick, 0};
 
-			count_block(f, &block);
+			count_block(f, slot, &block);
 			__atomic_store_n(at, 0, __ATOMIC_SEQ_CST);
 		}
 	}
@@ -71,7 +70,7 @@ static bool forget_spilled(uint64_t key, const void *value, void *arg)
 	struct forget *f = arg;
 
 	if (is_gone(f, ABI_KEY_SLOT(key)) && delete_key(f->maps->live_spill, key)) {
-		count_block(f, block);
+		count_block(f, ABI_KEY_SLOT(key), block);
 		__atomic_sub_fetch(&f->control->spilled_blocks, 1, __ATOMIC_SEQ_CST);
 	}
 	return true;
@@ -81,7 +80,7 @@ static bool forget_spilled(uint64_t key, const void *value, void *arg)
 static void forget_call(struct forget *f, const struct abi_pending *p)
 {
 	if (p->flags & ABI_PENDING_HAS_OLD)
-		count_block(f, &p->old);
+		count_block(f, p->process, &p->old);
 }
 
 static bool forget_pending(const void *elements, uint32_t first, uint32_t count,

@@ -5,8 +5,9 @@
 #include "bpf/drain_blocks.h"
 #include "bpf/mapped.h"
 
-/* Programs that looked at `draining` just before it was set are done by then. */
-#define GRACE_NS 200000
+/* The halves begin on pages. */
+_Static_assert(ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal) % 65536 == 0,
+	       "a half can be mapped");
 
 void drain_pause_ns(long ns)
 {
@@ -15,7 +16,7 @@ void drain_pause_ns(long ns)
 
 bool drain_apply(struct drain *d, const struct abi_journal *e)
 {
-	const struct abi_block block = {e->size_bytes, e->stack, e->tid, e->tick, 0};
+	const struct abi_block block = {e->size_bytes, e->stack, e->thread, e->tick, 0};
 	uint64_t gone = e->kind == ABI_JOURNAL_TAKEN ? e->key : e->old_key;
 
 	if (gone)
@@ -52,7 +53,6 @@ static bool clear_journal(const void *elements, uint32_t first, uint32_t count, 
 {
 	(void)first;
 	(void)arg;
-	/* mapped_walk() maps read-only for all but this. */
 	memset((void *)(uintptr_t)elements, 0,
 	       (size_t)count * sizeof(struct abi_journal));
 	return true;
@@ -63,42 +63,69 @@ static bool is_ring(const struct drain *d)
 	return d->maps->live < 0;
 }
 
+static uint64_t *used_of(const struct drain *d)
+{
+	return &d->control->journal_used[d->control->journal_half];
+}
+
 static uint64_t entries_used(const struct drain *d)
 {
-	return __atomic_load_n(&d->control->journal_used, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(used_of(d), __ATOMIC_SEQ_CST);
+}
+
+/* Walk entries of the half that is in use. */
+static struct error *walk_half(struct drain *d, uint64_t count, mapped_fn fn)
+{
+	return mapped_walk_part(d->maps->journal,
+				(uint32_t)d->control->journal_half * ABI_JOURNAL_ENTRIES,
+				(uint32_t)count, sizeof(struct abi_journal), fn, d);
+}
+
+/* What is left of the last time but one: all who wrote that have ended. */
+static struct error *clear_half(struct drain *d)
+{
+	uint64_t used;
+
+	d->control->journal_half ^= 1;
+	used = entries_used(d);
+	return walk_half(d, used < ABI_JOURNAL_ENTRIES ? used : ABI_JOURNAL_ENTRIES,
+			 clear_journal);
+}
+
+/* A ring has no halves: first wait for those who write what nobody wants. */
+static struct error *clear_ring(struct drain *d)
+{
+	d->fenced &= fence_wait(d->maps->fence);
+	return drain_ring_clear(d);
 }
 
 struct error *drain_journal_open(struct drain *d)
 {
-	uint64_t used = entries_used(d);
 	struct error *err;
 
-	/* Those of the last time. Whoever was late to write one has done so by now. */
-	if (used > ABI_JOURNAL_ENTRIES)
-		used = ABI_JOURNAL_ENTRIES;
-	err = is_ring(d) ? drain_ring_clear(d)
-			 : mapped_walk_writable(d->maps->journal, (uint32_t)used,
-						sizeof(struct abi_journal), clear_journal,
-						NULL);
+	d->fenced = true;
+	err = is_ring(d) ? clear_ring(d) : clear_half(d);
 	if (err)
 		return err;
-	__atomic_store_n(&d->control->journal_used, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&d->control->draining, 1, __ATOMIC_SEQ_CST);
-	drain_pause_ns(GRACE_NS);
+	__atomic_store_n(used_of(d), 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&d->control->draining, 1 + d->control->journal_half,
+			 __ATOMIC_SEQ_CST);
+	/* For programs that looked at it before: what they change nobody writes down. */
+	d->fenced &= fence_wait(d->maps->fence);
 	return NULL;
 }
 
 struct error *drain_journal_close(struct drain *d, bool *settled)
 {
 	uint64_t used = entries_used(d);
+	bool is_whole =
+		is_ring(d) ? used < ABI_JOURNAL_LOST : used <= ABI_JOURNAL_ENTRIES;
 	struct error *err;
 
-	d->settled = is_ring(d) ? used < ABI_JOURNAL_LOST : used <= ABI_JOURNAL_ENTRIES;
-	if (!d->settled)
+	d->settled = d->fenced && is_whole;
+	if (!is_whole)
 		used = is_ring(d) ? 0 : ABI_JOURNAL_ENTRIES;
-	err = is_ring(d) ? drain_ring_apply(d, used)
-			 : mapped_walk(d->maps->journal, (uint32_t)used,
-				       sizeof(struct abi_journal), apply_journal, d);
+	err = is_ring(d) ? drain_ring_apply(d, used) : walk_half(d, used, apply_journal);
 	__atomic_store_n(&d->control->draining, 0, __ATOMIC_SEQ_CST);
 	*settled = d->settled;
 	return err;

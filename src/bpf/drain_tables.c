@@ -20,16 +20,16 @@ static bool read_slot(const struct abi_live_bucket *bucket, int way, uint64_t *k
 		if (k == 0 || k == ABI_LIVE_CLAIMED)
 			return false;
 
-		struct abi_live_entry a = {entry->size_bytes, entry->stack, entry->tid,
+		struct abi_live_entry a = {entry->size_bytes, entry->stack, entry->thread,
 					   entry->tick};
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		struct abi_live_entry b = {entry->size_bytes, entry->stack, entry->tid,
+		struct abi_live_entry b = {entry->size_bytes, entry->stack, entry->thread,
 					   entry->tick};
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (*at == k && !memcmp(&a, &b, sizeof(a))) {
 			*key = k;
-			*block = (struct abi_block){a.size_bytes, a.stack, a.tid, a.tick,
-						    0};
+			*block = (struct abi_block){a.size_bytes, a.stack, a.thread,
+						    a.tick, 0};
 			return true;
 		}
 	}

@@ -27,8 +27,7 @@ static uint64_t peak_time_ns(const struct drain_paths *d, const struct abi_outst
 	if (!o->peak_bytes)
 		return 0;
 	/* Ticks are rounded down, to before the first block could be made. */
-	time_ns = tick_clock_time_ns(d->ticks, d->snap->time_ns,
-				     (uint32_t)(o->peak_when >> 32));
+	time_ns = tick_clock_time_ns(d->ticks, ABI_PEAK_TICKS(o->peak_when));
 	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
 }
 

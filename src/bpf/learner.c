@@ -419,6 +419,8 @@ static unsigned consume(struct learner *l, bool is_learner)
 	learner_processes_look_at_parents(&l->processes);
 	ring_buffer__consume(l->ring);
 	batch = l->batch;
+	if (rule_table_is_crowded(&l->rules))
+		learner_processes_evict(&l->processes);
 	if (batch < BATCH_MAX && now_ns - l->pruned_ns > 2 * MEMORY_NS) {
 		learner_code_prune(&l->processes.code, now_ns - MEMORY_NS);
 		l->pruned_ns = now_ns;
@@ -635,6 +637,16 @@ void learner_add_hits(struct learner *l, uint64_t hits[], size_t len)
 	hits[len - 1] += __atomic_load_n(&control->misses, __ATOMIC_SEQ_CST) - lost -
 			 l->handed_over;
 	pthread_mutex_unlock(&l->lock);
+}
+
+bool learner_has_many_stacks(struct learner *l)
+{
+	bool are_many;
+
+	pthread_mutex_lock(&l->alias_lock);
+	are_many = aliases_are_many(&l->aliases);
+	pthread_mutex_unlock(&l->alias_lock);
+	return are_many;
 }
 
 void learner_sweep(struct learner *l)

@@ -62,6 +62,9 @@ uint32_t learner_stack(struct learner *learner, uint32_t stack);
  * and those that are on their way. `len` is sizes.max_stacks + 1. */
 void learner_add_hits(struct learner *learner, uint64_t hits[], size_t len);
 
+/* Are so many numbers of walks kept that learner_sweep() is due? */
+bool learner_has_many_stacks(struct learner *learner);
+
 /* Each stack that is in use was asked for since the last time: others may go. */
 void learner_sweep(struct learner *learner);
 
@@ -69,7 +72,7 @@ struct learner_counts {
 	uint64_t walks;         /* ended here */
 	uint64_t slow;          /* of them, because of a frame that fits no rule */
 	uint64_t rules;         /* that the probes have at present */
-	uint64_t rules_refused; /* that found no room */
+	uint64_t rules_refused; /* that found no room, each time they were learned */
 	uint64_t stacks_refused;
 	uint64_t unreadable, truncated; /* walks that ended so */
 	uint64_t lost; /* that ended in code of which nothing could be known */

@@ -300,7 +300,7 @@ void learner_code_catch_up(struct learner_code *code)
 
 /* --- what is read ----------------------------------------------------------------- */
 
-static struct error *read_mappings(int pid, struct proc_maps *ret)
+struct error *learner_code_mappings(int pid, struct proc_maps *ret)
 {
 	struct proc *proc = NULL;
 	struct error *err;
@@ -350,7 +350,7 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 	uint64_t moves = code->moves(code->arg, p->pid);
 	bool is_first = !p->read_ns;
 	struct proc_maps maps = {0};
-	struct error *err = read_mappings(p->pid, &maps);
+	struct error *err = learner_code_mappings(p->pid, &maps);
 
 	/* Or it has executed another program meanwhile, of which all is told. Its
 	 * children are to be known, too. */

@@ -118,6 +118,11 @@ bool learner_code_look_again(struct learner_code *code, struct process_code *pro
  * exited before. */
 void learner_code_prune(struct learner_code *code, uint64_t before_ns);
 
+/* What the process `pid` maps now, to be given to proc_maps_deinit(). Errors are those of
+ * proc_open() and proc_read_maps(). */
+struct error *learner_code_mappings(int pid, struct proc_maps *ret)
+	__attribute__((warn_unused_result));
+
 void learner_code_forget(struct learner_code *code, int pid);
 
 #endif

@@ -19,6 +19,7 @@ struct learner_process {
 	uint64_t read;     /* changes after which its mappings were read, of those that
 			      nobody tells of, */
 	uint64_t moves;    /* and abi_moves.count then */
+	uint64_t next_eviction_ns; /* CLOCK_MONOTONIC: its rules stay until then */
 };
 
 #define LEARNER_NEVER UINT64_MAX
@@ -31,6 +32,7 @@ struct learner_processes {
 	struct learner_code code;
 	uint64_t doubtful; /* walks that may have used rules of code that was gone */
 	uint32_t looked;   /* the slot that was looked over last */
+	uint64_t next_eviction_ns; /* CLOCK_MONOTONIC: none is made before */
 };
 
 struct error *learner_processes_init(struct learner_processes *processes,
@@ -73,6 +75,13 @@ void learner_processes_look_at_parents(struct learner_processes *processes);
  * read, `code` is doubtful until they are read again. */
 void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
 			     struct process_code *code, uint64_t pc);
+
+/*
+ * Make room in a crowded rule table: of the process with the most rules, evict those
+ * whose code is not mapped any more, and those of code that is in no file, which the
+ * process may have freed. Does nothing for a while after that, as it takes milliseconds.
+ */
+void learner_processes_evict(struct learner_processes *processes);
 
 void learner_processes_forget(struct learner_processes *processes, uint32_t slot);
 

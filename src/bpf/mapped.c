@@ -18,8 +18,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-static struct error *walk(int fd, int protection, uint32_t count, uint32_t element_bytes,
-			  mapped_fn fn, void *arg)
+static struct error *walk(int fd, int protection, uint32_t begin, uint32_t count,
+			  uint32_t element_bytes, mapped_fn fn, void *arg)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	/* Windows begin on a page and on an element. */
@@ -31,12 +31,12 @@ static struct error *walk(int fd, int protection, uint32_t count, uint32_t eleme
 		uint32_t n = count - first < step ? count - first : step;
 		size_t bytes = (size_t)n * element_bytes;
 		void *p = mmap(NULL, bytes, protection, MAP_SHARED, fd,
-			       (off_t)first * element_bytes);
+			       ((off_t)begin + first) * element_bytes);
 
 		if (p == MAP_FAILED)
 			return error_errno(ERROR_IO, errno, "cannot map a BPF table");
 
-		bool go_on = fn(p, first, n, arg);
+		bool go_on = fn(p, begin + first, n, arg);
 
 		munmap(p, bytes);
 		if (!go_on)
@@ -50,13 +50,19 @@ static struct error *walk(int fd, int protection, uint32_t count, uint32_t eleme
 struct error *mapped_walk(int fd, uint32_t count, uint32_t element_bytes, mapped_fn fn,
 			  void *arg)
 {
-	return walk(fd, PROT_READ, count, element_bytes, fn, arg);
+	return walk(fd, PROT_READ, 0, count, element_bytes, fn, arg);
 }
 
 struct error *mapped_walk_writable(int fd, uint32_t count, uint32_t element_bytes,
 				   mapped_fn fn, void *arg)
 {
-	return walk(fd, PROT_READ | PROT_WRITE, count, element_bytes, fn, arg);
+	return walk(fd, PROT_READ | PROT_WRITE, 0, count, element_bytes, fn, arg);
+}
+
+struct error *mapped_walk_part(int fd, uint32_t begin, uint32_t count,
+			       uint32_t element_bytes, mapped_fn fn, void *arg)
+{
+	return walk(fd, PROT_READ | PROT_WRITE, begin, count, element_bytes, fn, arg);
 }
 
 static size_t page_round(size_t bytes)

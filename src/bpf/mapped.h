@@ -28,6 +28,11 @@ struct error *mapped_walk_writable(int fd, uint32_t count, uint32_t element_byte
 				   mapped_fn fn, void *arg)
 	__attribute__((warn_unused_result));
 
+/* The same from element `begin` on, which must begin a page. */
+struct error *mapped_walk_part(int fd, uint32_t begin, uint32_t count,
+			       uint32_t element_bytes, mapped_fn fn, void *arg)
+	__attribute__((warn_unused_result));
+
 /* Map all `bytes` of the array `fd` for reading and writing, or NULL (errno says why). It
  * counts as resident memory as a whole: for small ones, and those that are written to. */
 void *mapped_open(int fd, size_t bytes);

@@ -103,8 +103,9 @@ static void count_freed(struct mapping_book *book, const struct mapping_call *ca
 /* A new mapping. What it lies over is gone: MAP_FIXED replaces. */
 static bool add_mapping(struct mapping_book *book, const struct abi_event *event)
 {
-	struct mapping_piece piece = {
-		.stack = event->stack, .tid = event->tid, .tick = event->tick};
+	struct mapping_piece piece = {.stack = event->stack,
+				      .tid = ABI_TID(event->thread),
+				      .ticks = ABI_TICKS(event->thread, event->tick)};
 	struct mapping_call replaced = {0};
 
 	if (!page_range(book, event->address, event->size_bytes, &piece.start,
@@ -143,7 +144,7 @@ static bool begin_call(struct mapping_book *book, const struct abi_event *event)
 {
 	bool keeps_old =
 		event->kind == ABI_EVENT_REMAP && event->extra & MREMAP_DONTUNMAP;
-	struct mapping_call *call = call_of(book, event->tid);
+	struct mapping_call *call = call_of(book, ABI_TID(event->thread));
 	uint64_t start = 0, end = 0;
 
 	/* A call that never returned: what it took is gone. */
@@ -156,7 +157,7 @@ static bool begin_call(struct mapping_book *book, const struct abi_event *event)
 	keeps_old |= event->address & (book->page_bytes - 1) ||
 		     !page_range(book, event->address, event->size_bytes, &start, &end);
 	if (!vec_push(&book->calls,
-		      (struct mapping_call){.tid = event->tid,
+		      (struct mapping_call){.tid = ABI_TID(event->thread),
 					    .is_remap = event->kind == ABI_EVENT_REMAP,
 					    .keeps_old = keeps_old}))
 		return false;
@@ -166,7 +167,7 @@ static bool begin_call(struct mapping_book *book, const struct abi_event *event)
 
 static bool end_call(struct mapping_book *book, const struct abi_event *event)
 {
-	struct mapping_call *call = call_of(book, event->tid);
+	struct mapping_call *call = call_of(book, ABI_TID(event->thread));
 	bool ok = true;
 
 	if (event->kind == ABI_EVENT_FAILED) {

@@ -15,7 +15,8 @@
 /* One contiguous range from one call, page-aligned. */
 struct mapping_piece {
 	uint64_t start, end;
-	uint32_t stack, tid, tick;
+	uint32_t stack, tid;
+	uint64_t ticks; /* ABI_TICKS */
 };
 
 /* Ranges that a call of munmap or mremap has taken out and may have to put back. */

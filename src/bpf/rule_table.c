@@ -75,6 +75,11 @@ uint64_t rule_table_get(const struct rule_table *table, uint32_t slot, uint64_t 
 	return UNWIND_NONE;
 }
 
+bool rule_table_is_crowded(const struct rule_table *table)
+{
+	return table->spilled.len > ABI_RULE_SPILL / 2;
+}
+
 static bool goes(uint64_t key, uint32_t slot,
 		 bool (*keep)(void *arg, uint64_t pc, bool is_interrupted), void *arg)
 {

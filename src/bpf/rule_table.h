@@ -36,6 +36,9 @@ void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 /* The rule at a return address, or UNWIND_NONE: also for one in the spill map. */
 uint64_t rule_table_get(const struct rule_table *table, uint32_t slot, uint64_t pc);
 
+/* Is the spill map half full? Then there may soon be no room for further rules. */
+bool rule_table_is_crowded(const struct rule_table *table);
+
 /*
  * Take out the rules of a process, but those that `keep` wants; NULL: all. The probes
  * must know that its rules are in doubt (abi.h, code_known), or that it is no more.

@@ -26,10 +26,10 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 
 #define MAX_FLAGS 64
 
-/* Slots for processes, some 700 bytes each. Full or nearly so, a process may find no
- * room (abi.h), so there are more than anybody traces. */
-#define FEW_PROCESSES  1024
-#define MANY_PROCESSES 16384
+/* Slots for processes that were asked for, some 700 bytes each. Full or nearly so, a
+ * process may find no room (abi.h), so there are more than anybody traces. */
+#define FEW_PROCESSES 1024
+#define PROCESSES_MAX 32768
 
 /* Buckets of four rules: 1 MiB serves a compiler (21,000 call sites), and what is too
  * much spills. Several processes have more. */
@@ -47,7 +47,7 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 /* The ring of events of blocks whose stack has no number yet: 130,000 of them. */
 #define LATE_RING_BYTES (4u << 20)
 
-_Static_assert(MANY_PROCESSES - 1 <= ABI_RULE_SLOT(UINT64_MAX), "it fits a rule's key");
+_Static_assert(PROCESSES_MAX - 1 <= ABI_RULE_SLOT(UINT64_MAX), "it fits a rule's key");
 
 _Static_assert((int)EFFECT_ALLOC == ABI_EFFECT_ALLOC, "same numbers");
 _Static_assert((int)EFFECT_ALLOC_OUT == ABI_EFFECT_ALLOC_OUT, "same numbers");
@@ -107,8 +107,9 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 	 * processors may bring the same one: then it is about a quarter. */
 	*ret = (struct source_sizes){
 		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
-		.process_slots = options->scope == SCOPE_PROCESSES ? FEW_PROCESSES
-								   : MANY_PROCESSES,
+		.process_slots = options->scope == SCOPE_PROCESSES
+					 ? FEW_PROCESSES
+					 : power_of_two_from(options->max_processes),
 		.live_buckets = (uint32_t)((slots + ABI_LIVE_WAYS - 1) / ABI_LIVE_WAYS),
 		.live_spill = (uint32_t)(options->max_allocations / 128 + 64),
 		.pending_spill = ABI_PENDING_SPILL,
@@ -507,7 +508,7 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	if (o->with_time)
 		ok &= add_flag(source, "-DWITH_TIME") &&
 		      (o->ticks.is_jiffies
-			       ? add_flag(source, "-DTICK_JIFFIES=%" PRIu64 "u",
+			       ? add_flag(source, "-DTICK_JIFFIES=%" PRIu64 "ull",
 					  o->ticks.start_jiffies)
 			       : add_flag(source, "-DATTACH_NS=%" PRIu64 "ull",
 					  o->ticks.start_ns));

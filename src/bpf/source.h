@@ -59,6 +59,7 @@ struct source_options {
 	bool with_time;               /* keep the time of each block */
 	bool traffic;                 /* count by call path and thread; needs with_time */
 	uint64_t max_threads;         /* with traffic */
+	uint64_t max_processes;       /* but with SCOPE_PROCESSES; at most 32768 */
 	unsigned temporary_threshold; /* with traffic: at most so many events between */
 	bool cookies;                 /* the kernel has attach cookies (5.15) */
 	bool sessions;                /* and sessions (6.13) */

@@ -14,30 +14,46 @@
 
 #define HELPER_JIFFIES 118 /* BPF_FUNC_jiffies64 */
 
-/* A tick is taken for one to come, not for one of 2^32 ticks ago, if it is at most so far
- * ahead: clocks are read one after the other. */
-#define AHEAD_MAX_TICKS 1000
-
 /* What CONFIG_HZ can be (kernel/Kconfig.hz, and for other architectures). */
 static const uint64_t known_hz[] = {24,  48,  64,  100,  128,  250,
 				    256, 300, 500, 1000, 1024, 1200};
 
-/* A program that returns the lower half of the jiffies; -1 when there is no such helper
- * for probes. Programs for sockets can be run at will (BPF_PROG_TEST_RUN). */
-static int load_reader(void)
+/* Programs that return either half of the jiffies; -1: there is no such helper. */
+struct jiffies_reader {
+	int lower, upper;
+};
+
+static void close_reader(struct jiffies_reader *r)
+{
+	closep(&r->lower);
+	closep(&r->upper);
+}
+
+/* Programs for sockets can be run at will (BPF_PROG_TEST_RUN). */
+static struct jiffies_reader load_reader(void)
 {
 	const struct bpf_insn insns[] = {
 		{.code = BPF_JMP | BPF_CALL, .imm = HELPER_JIFFIES},
+		{.code = BPF_ALU64 | BPF_RSH | BPF_K, .imm = 32},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
+	const struct bpf_insn lower[] = {insns[0], insns[2]};
 	const uint32_t count = sizeof(insns) / sizeof(*insns);
 
 	if (!kernel_loads(BPF_PROG_TYPE_KPROBE, insns, count))
-		return -1;
-	return kernel_load(BPF_PROG_TYPE_SOCKET_FILTER, insns, count, 0);
+		return (struct jiffies_reader){-1, -1};
+	return (struct jiffies_reader){
+		.lower = kernel_load(BPF_PROG_TYPE_SOCKET_FILTER, lower, count - 1, 0),
+		.upper = kernel_load(BPF_PROG_TYPE_SOCKET_FILTER, insns, count, 0),
+	};
 }
 
-static bool read_jiffies(int program, uint32_t *ret)
+static bool can_read(const struct jiffies_reader *r)
+{
+	return r->lower >= 0 && r->upper >= 0;
+}
+
+static bool run_reader(int program, uint32_t *ret)
 {
 	char packet[64] = {0};
 	union bpf_attr attr;
@@ -52,15 +68,29 @@ static bool read_jiffies(int program, uint32_t *ret)
 	return true;
 }
 
-/* Wait until a jiffy begins, as far as we can see; its lower half. */
-static bool wait_for_jiffy(int program, uint32_t *ret)
+static bool read_jiffies(const struct jiffies_reader *r, uint64_t *ret)
 {
-	uint32_t first;
+	uint32_t upper, lower, after;
 
-	if (!read_jiffies(program, &first))
+	/* The lower half wraps once in a month or more. */
+	do {
+		if (!run_reader(r->upper, &upper) || !run_reader(r->lower, &lower) ||
+		    !run_reader(r->upper, &after))
+			return false;
+	} while (upper != after);
+	*ret = (uint64_t)upper << 32 | lower;
+	return true;
+}
+
+/* Wait until a jiffy begins, as far as we can see; which one it is. */
+static bool wait_for_jiffy(const struct jiffies_reader *r, uint64_t *ret)
+{
+	uint64_t first;
+
+	if (!read_jiffies(r, &first))
 		return false;
 	for (int tries = 0; tries < 1000; tries++) {
-		if (!read_jiffies(program, ret))
+		if (!read_jiffies(r, ret))
 			return false;
 		if (*ret != first)
 			break;
@@ -71,10 +101,10 @@ static bool wait_for_jiffy(int program, uint32_t *ret)
 
 void tick_clock_begin(struct tick_clock *ret)
 {
-	_cleanup_(closep) int program = load_reader();
-	uint32_t jiffies = 0;
+	_cleanup_(close_reader) struct jiffies_reader reader = load_reader();
+	uint64_t jiffies = 0;
 
-	ret->is_jiffies = program >= 0 && wait_for_jiffy(program, &jiffies);
+	ret->is_jiffies = can_read(&reader) && wait_for_jiffy(&reader, &jiffies);
 	ret->start_ns = clock_now_ns();
 	ret->start_jiffies = jiffies;
 	ret->tick_ns = UINT64_C(1) << ABI_TICK_SHIFT;
@@ -95,30 +125,23 @@ static uint64_t nearest_hz(double hz)
 
 void tick_clock_calibrate(struct tick_clock *clock)
 {
-	_cleanup_(closep) int program = clock->is_jiffies ? load_reader() : -1;
-	uint32_t jiffies;
-	uint64_t now_ns;
+	_cleanup_(close_reader) struct jiffies_reader reader = {-1, -1};
+	uint64_t jiffies, now_ns;
 
-	if (program < 0 || !wait_for_jiffy(program, &jiffies))
+	if (clock->is_jiffies)
+		reader = load_reader();
+	if (!can_read(&reader) || !wait_for_jiffy(&reader, &jiffies))
 		return;
 	now_ns = clock_now_ns();
 
-	uint32_t passed = jiffies - (uint32_t)clock->start_jiffies;
+	uint64_t passed = jiffies - clock->start_jiffies;
 	double hz = (double)passed * 1e9 / (double)(now_ns - clock->start_ns + 1);
 
 	clock->tick_ns = UINT64_C(1000000000) / nearest_hz(hz);
 	clock->start_ns = now_ns - passed * clock->tick_ns;
 }
 
-uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t now_ns,
-			    uint32_t tick)
+uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t ticks)
 {
-	uint64_t now = now_ns > clock->start_ns
-			       ? (now_ns - clock->start_ns) / clock->tick_ns
-			       : 0;
-	uint64_t then = (now & ~(uint64_t)UINT32_MAX) | tick;
-
-	if (then > now + AHEAD_MAX_TICKS && then > UINT32_MAX)
-		then -= (uint64_t)UINT32_MAX + 1;
-	return clock->start_ns + then * clock->tick_ns;
+	return clock->start_ns + ticks * clock->tick_ns;
 }

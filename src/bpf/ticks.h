@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The 32-bit times that the probes keep. bpf_ktime_get_ns() costs them 30 ns a call and
+ * The times that the probes keep. bpf_ktime_get_ns() costs them 30 ns a call and
  * bpf_jiffies64() (Linux 5.6) next to nothing, so ticks are the kernel's jiffies where it
  * has that, and else 2^20 ns long.
  */
@@ -26,8 +26,7 @@ void tick_clock_begin(struct tick_clock *ret);
  * 250 or 256. Waits for one to begin. */
 void tick_clock_calibrate(struct tick_clock *clock);
 
-/* When a tick that is past at `now_ns` began: the last time that its 32 bits were up. */
-uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t now_ns,
-			    uint32_t tick);
+/* When a tick (ABI_TICKS) began: CLOCK_MONOTONIC in ns. */
+uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t ticks);
 
 #endif

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <linux/bpf.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
 
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
@@ -66,6 +64,7 @@ static struct error *open_maps(struct tracer *t)
 	} wanted[] = {
 		{"control", &t->maps.control, ALWAYS},
 		{"processes", &t->maps.processes, ALWAYS},
+		{"claims", &t->claims, ALWAYS},
 		{"counters", &t->maps.counters, ALWAYS},
 		{"sites_at", &sites_at, CALLS},
 		{"live", &t->maps.live, CALLS | KERNEL | ARRAYS},
@@ -88,12 +87,6 @@ static struct error *open_maps(struct tracer *t)
 			return error_create(ERROR_COMPILE,
 					    "the compiled probes have no map %s",
 					    wanted[i].name);
-	}
-	if (t->by_hash) {
-		t->claims = compiler_map(t->compiler, "claims");
-		if (t->claims < 0)
-			return error_create(ERROR_COMPILE,
-					    "the compiled probes have no map claims");
 	}
 	t->control = mapped_open(t->maps.control, sizeof(*t->control));
 	t->processes = mapped_open(t->maps.processes, processes_bytes(t));
@@ -152,6 +145,8 @@ struct error *tracer_create(const struct tracer_options *options,
 	t->event_counts = t->claims = -1;
 	for (size_t i = 0; i < MAX_PROGRAMS; i++)
 		t->programs[i] = -1;
+	fence_open(&t->fence);
+	t->maps.fence = &t->fence;
 	t->options = *options;
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
@@ -225,11 +220,10 @@ struct error *tracer_start(struct tracer *t)
 void tracer_freeze(struct tracer *t)
 {
 	__atomic_store_n(&t->control->enabled, 0, __ATOMIC_SEQ_CST);
-	/* Programs that were let in before count on, and one may be preempted: they are
-	 * RCU readers, which this waits for (kernel/sched/membarrier.c). Where it is not
-	 * there, blocks and traffic may differ by what was on its way. */
+	/* Programs that were let in before count on, and one may be preempted. Without a
+	 * fence blocks and traffic may differ by what was on its way. */
 	if (t->options.traffic)
-		syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+		(void)fence_wait(&t->fence);
 }
 
 /* --- snapshots -------------------------------------------------------------------- */
@@ -323,6 +317,7 @@ struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
 		      : drain_blocks(&t->maps, &t->source->sizes, t->control, &by_slot,
 				     &t->ticks, &resolver, snap, &settled);
 	t->unsettled += !settled;
+	snap->inconsistent = !settled;
 	if (!err)
 		err = drain_counters(&t->maps, &t->source->sizes, &by_slot, snap);
 	snap->totals[BLOCK_HEAP].gone = t->gone[BLOCK_HEAP].gone;
@@ -404,5 +399,6 @@ void tracer_destroy(struct tracer *t)
 	kernel_points_deinit(&t->kernel_points);
 	compiler_destroy(t->compiler);
 	source_destroy(t->source);
+	fence_close(&t->fence);
 	free(t);
 }

@@ -52,7 +52,8 @@ struct tracer_options {
 	uint64_t max_allocations, max_stacks;
 	unsigned stack_depth;
 	enum trace_scope scope;
-	bool one_process; /* with SCOPE_PROCESSES: no second one will be traced */
+	uint64_t max_processes; /* at once, but with SCOPE_PROCESSES; at most 32768 */
+	bool one_process;       /* with SCOPE_PROCESSES: no second one will be traced */
 	uint64_t sample_every;
 	uint64_t sample_bytes; /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes;
@@ -189,9 +190,10 @@ bool tracer_sees_execs(const struct tracer *tracer);
 void tracer_retire(struct tracer *tracer, uint32_t slot);
 
 /* What the retired slots `slots` hold is not wanted any more: their blocks are counted as
- * gone, and other processes may get the slots. */
-struct error *tracer_forget(struct tracer *tracer, const uint32_t slots[], size_t count)
-	__attribute__((warn_unused_result));
+ * gone, and other processes may get the slots. Adds to *held how many of them held any
+ * block, mapping or hit; NULL: nobody wants to know. */
+struct error *tracer_forget(struct tracer *tracer, const uint32_t slots[], size_t count,
+			    uint64_t *held) __attribute__((warn_unused_result));
 
 /* With options.kernel: does the run see allocations of this class? */
 bool tracer_sees_class(const struct tracer *tracer, enum kernel_class kind);
@@ -202,6 +204,10 @@ void tracer_freeze(struct tracer *tracer);
 
 /* Take events from the ring buffer. To be called every tracer_poll_ms(). */
 void tracer_poll(struct tracer *tracer);
+
+/* Give memory back that a report would, if it is much. To be called about once a second;
+ * takes some ms when there is something to do. */
+void tracer_tidy(struct tracer *tracer);
 
 /* How often tracer_poll() wants to be called, or -1 when not at all. */
 int tracer_poll_ms(const struct tracer *tracer);

@@ -69,9 +69,10 @@ static void add_totals(struct snapshot_totals *sum, const struct snapshot_totals
 	sum->gone_bytes += t->gone_bytes;
 }
 
-void tracer_forget_mappings(struct tracer *t, uint32_t slot)
+bool tracer_forget_mappings(struct tracer *t, uint32_t slot)
 {
 	struct snapshot_totals *gone = &t->gone[BLOCK_MAPPING];
+	bool had_some;
 
 	/* Events of it may be on their way; it has made all it will ever make. */
 	tracer_poll(t);
@@ -85,9 +86,30 @@ void tracer_forget_mappings(struct tracer *t, uint32_t slot)
 			gone->gone++;
 			gone->gone_bytes += piece->end - piece->start;
 		}
+		had_some = b->book.pieces.len;
 		mapping_book_deinit(&b->book);
 		*b = t->books.data[--t->books.len];
-		return;
+		return had_some;
+	}
+	return false;
+}
+
+static void ask_piece(struct tracer *t, struct mapping_piece *piece)
+{
+	uint32_t stack = tracer_stack(t, piece->stack);
+
+	if (stack != ABI_NO_STACK)
+		piece->stack = stack;
+}
+
+void tracer_ask_mappings(struct tracer *t)
+{
+	vec_foreach (b, &t->books) {
+		vec_foreach (piece, &b->book.pieces)
+			ask_piece(t, piece);
+		vec_foreach (call, &b->book.calls)
+			vec_foreach (piece, &call->taken)
+				ask_piece(t, piece);
 	}
 }
 
@@ -99,8 +121,7 @@ static bool add_book(struct tracer *t, const struct mapping_book *book, uint32_t
 		struct snapshot_block block = {
 			.address = piece->start,
 			.size_bytes = piece->end - piece->start,
-			.time_ns =
-				tick_clock_time_ns(&t->ticks, snap->time_ns, piece->tick),
+			.time_ns = tick_clock_time_ns(&t->ticks, piece->ticks),
 			.stack = stack < snap->stacks.len ? stack : SNAPSHOT_NO_STACK,
 			.tid = piece->tid,
 			.process = process,

@@ -17,13 +17,13 @@ static bool change_owner(const struct tracer *t, struct abi_process *p, uint64_t
 {
 	uint64_t key = ABI_CLAIM_PROCESS((uint64_t)(p - t->processes));
 
-	if (t->claims >= 0 && !claims_take(t->claims, key, to))
+	if (t->by_hash && !claims_take(t->claims, key, to))
 		return false;
 
 	bool is_changed = __atomic_compare_exchange_n(&p->tgid, &from, to, false,
 						      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 
-	if (t->claims >= 0)
+	if (t->by_hash)
 		claims_give(t->claims, key);
 	return is_changed;
 }
@@ -67,28 +67,50 @@ static void tell_only_slot(struct tracer *t, const struct abi_process *p, uint64
 		__atomic_store_n(only, (uint64_t)(p - t->processes), __ATOMIC_SEQ_CST);
 }
 
+/* As process_take_slot() of probes/process.c. */
+static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
+{
+	uint32_t slots = t->source->sizes.process_slots;
+
+	for (uint32_t i = 0; i < ABI_PROCESS_WAYS; i++) {
+		struct abi_process *p = &t->processes[abi_process_slot(tgid, i, slots)];
+
+		if (owner_of(p))
+			continue;
+		/* Told before the probes look. Should another process take the slot now,
+		 * none of its ranges are known, and none is ruled out. */
+		p->has_ranges = 0;
+		if (change_owner(t, p, 0, tgid)) {
+			p->since_ns = clock_now_ns();
+			return p;
+		}
+	}
+	return NULL;
+}
+
+/* As process_claim() there. */
+static struct abi_process *claim(const struct tracer *t, uint64_t tgid)
+{
+	uint64_t key = ABI_CLAIM_SLOT_OF(tgid);
+	struct abi_process *p;
+
+	if (!claims_take(t->claims, key, tgid))
+		return find(t, tgid);
+	p = find(t, tgid);
+	if (!p)
+		p = take_slot(t, tgid);
+	claims_give(t->claims, key);
+	return p;
+}
+
 struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ranges[],
 			   size_t count, uint32_t *ret)
 {
-	uint32_t slots = t->source->sizes.process_slots;
 	uint64_t tgid = (uint64_t)pid;
 	struct abi_process *p = find(t, tgid);
 
-	for (uint32_t i = 0; !p && i < ABI_PROCESS_WAYS; i++) {
-		struct abi_process *at = &t->processes[abi_process_slot(tgid, i, slots)];
-
-		if (owner_of(at))
-			continue;
-		/* Told before the probes look: nobody else gives this slot away but a
-		 * probe of the same process. */
-		at->has_ranges = 0;
-		if (change_owner(t, at, 0, tgid)) {
-			at->since_ns = clock_now_ns();
-			p = at;
-		} else if (owner_of(at) == tgid) {
-			p = at;
-		}
-	}
+	if (!p)
+		p = claim(t, tgid);
 	if (!p)
 		return error_create(ERROR_UNSUPPORTED,
 				    "process %d: too many processes are traced at once",
@@ -240,43 +262,82 @@ void tracer_retire(struct tracer *t, uint32_t slot)
 		traffic_tables_end_process(&t->traffic, slot);
 }
 
-struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t count)
+/* Blocks that are taken out of the tables. */
+struct taken_blocks {
+	struct tracer *t;
+	bool *held; /* by slot: it had some */
+};
+
+static void take_block(void *arg, uint32_t slot, const struct abi_block *block)
+{
+	const struct taken_blocks *taken = arg;
+
+	taken->held[slot] = true;
+	if (taken->t->options.traffic)
+		tracer_block_gone(taken->t, block);
+}
+
+static struct error *forget_blocks(struct tracer *t, const bool gone[], bool held[])
 {
 	struct snapshot_totals *sum = &t->gone[BLOCK_HEAP];
-	_cleanup_(freep) bool *gone =
-		calloc(t->source->sizes.process_slots, sizeof(*gone));
-	const struct drain_taken taken = {t->options.traffic ? tracer_block_gone : NULL,
-					  t};
+	struct taken_blocks blocks = {t, held};
+	const struct drain_taken taken = {take_block, &blocks};
+
+	if (!t->options.event)
+		return drain_forget(&t->maps, &t->source->sizes, t->control, gone, &taken,
+				    &sum->gone, &sum->gone_bytes);
+	/* Most have hits. */
+	memcpy(held, gone, t->source->sizes.process_slots * sizeof(*held));
+	return tracer_forget_events(t, gone);
+}
+
+/* The slot can be given away again. True when its process had mappings. */
+static bool free_slot(struct tracer *t, uint32_t slot)
+{
+	struct abi_process *p = &t->processes[slot];
+	bool had_mappings = tracer_forget_mappings(t, slot);
+
+	if (t->options.event && t->options.mappings)
+		tracer_forget_growth(t, slot);
+	if (t->learner)
+		learner_forget(t->learner, slot);
+	memset(p->command, 0, sizeof(p->command));
+	p->has_ranges = 0;
+	__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
+	return had_mappings;
+}
+
+struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t count,
+			    uint64_t *held_ret)
+{
+	uint32_t slot_count = t->source->sizes.process_slots;
+	_cleanup_(freep) bool *gone = calloc(slot_count, sizeof(*gone));
+	_cleanup_(freep) bool *held = calloc(slot_count, sizeof(*held));
+	uint64_t held_count = 0;
 	struct error *err;
 
-	if (!gone)
+	if (!gone || !held)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++)
 		gone[slots[i]] = tracer_is_retired(t, slots[i]);
 	/* Their late events come before their end. */
 	tracer_poll_traffic(t);
-	err = t->options.event ? tracer_forget_events(t, gone)
-			       : drain_forget(&t->maps, &t->source->sizes, t->control,
-					      gone, &taken, &sum->gone, &sum->gone_bytes);
+	err = forget_blocks(t, gone, held);
 	if (!err && t->options.traffic)
 		err = traffic_tables_forget(&t->traffic, gone);
 	/* The next process with such a slot has its code elsewhere. */
 	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
 		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; !err && i < count; i++) {
-		struct abi_process *p = &t->processes[slots[i]];
+		uint32_t slot = slots[i];
 
-		if (!gone[slots[i]])
+		if (!gone[slot])
 			continue;
-		gone[slots[i]] = false;
-		tracer_forget_mappings(t, slots[i]);
-		if (t->options.event && t->options.mappings)
-			tracer_forget_growth(t, slots[i]);
-		if (t->learner)
-			learner_forget(t->learner, slots[i]);
-		memset(p->command, 0, sizeof(p->command));
-		p->has_ranges = 0;
-		__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
+		gone[slot] = false;
+		held[slot] |= free_slot(t, slot);
+		held_count += held[slot];
 	}
+	if (held_ret)
+		*held_ret += held_count;
 	return err;
 }

@@ -89,6 +89,7 @@ struct tracer {
 	struct source *source;
 	struct compiler *compiler;
 	struct drain_maps maps;
+	struct fence fence;
 	struct abi_control *control;   /* mapped */
 	struct abi_process *processes; /* mapped, sizes.process_slots of them */
 	struct abi_site_at *sites_at;  /* mapped, one for each byte of a page */
@@ -111,7 +112,7 @@ struct tracer {
 	struct kernel_events kernel_events; /* of an event that is in no file, and of the
 					       kernel's allocations */
 	struct kernel_points kernel_points; /* with options.kernel */
-	int claims;                         /* with by_hash, else -1 */
+	int claims;                         /* bpf/claims.h */
 	int event_counts;                   /* table of an event, else -1 */
 	VEC(uint64_t) event_bases;          /* hits of each stack that are gone already */
 	uint64_t events_gone;               /* hits of processes that have gone */
@@ -322,8 +323,8 @@ struct error *tracer_open_traffic(struct tracer *t) __attribute__((warn_unused_r
 struct error *tracer_open_late(struct tracer *t) __attribute__((warn_unused_result));
 void tracer_poll_traffic(struct tracer *t);
 
-/* Of drain_forget(): the block goes with its process. `arg` is the tracer. */
-void tracer_block_gone(void *arg, const struct abi_block *block);
+/* The block goes with its process. */
+void tracer_block_gone(struct tracer *t, const struct abi_block *block);
 
 /* Add what was counted, with its losses. */
 struct error *tracer_add_traffic(struct tracer *t, const struct drain_slots *slots,
@@ -336,8 +337,11 @@ void tracer_close_traffic(struct tracer *t);
 
 struct error *tracer_open_ring(struct tracer *t) __attribute__((warn_unused_result));
 
-/* Forget the mappings of a process. */
-void tracer_forget_mappings(struct tracer *t, uint32_t slot);
+/* Forget the mappings of a process; true when there were some. */
+bool tracer_forget_mappings(struct tracer *t, uint32_t slot);
+
+/* Ask for the stack of each mapping (learner_sweep()). */
+void tracer_ask_mappings(struct tracer *t);
 
 /* Add all mappings, with their totals and losses. */
 struct error *tracer_add_mappings(struct tracer *t, const struct drain_slots *slots,

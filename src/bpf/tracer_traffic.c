@@ -75,9 +75,8 @@ void tracer_poll_traffic(struct tracer *t)
 
 /* --- processes -------------------------------------------------------------------- */
 
-void tracer_block_gone(void *arg, const struct abi_block *block)
+void tracer_block_gone(struct tracer *t, const struct abi_block *block)
 {
-	struct tracer *t = arg;
 	const struct abi_late event = {.kind = ABI_LATE_GONE, .bytes = block->size_bytes};
 
 	traffic_tables_count(&t->traffic, &event, tracer_stack(t, block->stack));

@@ -67,6 +67,22 @@ uint32_t tracer_stack(void *arg, uint32_t stack)
 	return t->learner ? learner_stack(t->learner, stack) : stack;
 }
 
+void tracer_tidy(struct tracer *t)
+{
+	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
+	struct error *err;
+
+	if (!t->learner || !learner_has_many_stacks(t->learner))
+		return;
+	tracer_poll(t);
+	tracer_ask_mappings(t);
+	err = drain_ask_stacks(&t->maps, &t->source->sizes, &resolver);
+	if (!err)
+		learner_sweep(t->learner);
+	/* The next time, or with the next report. */
+	error_destroy(err);
+}
+
 void tracer_unwind_counts(const struct tracer *t, uint64_t *walks, uint64_t *rules)
 {
 	struct learner_counts counts = {0};
@@ -88,4 +104,5 @@ void tracer_add_walks(struct tracer *t, struct snapshot *snap)
 	snap->losses[LOSS_STACKS_TRUNCATED] += counts.truncated;
 	snap->losses[LOSS_WALKS_LOST] += counts.lost;
 	snap->losses[LOSS_STACKS_FULL] += counts.stacks_refused;
+	snap->losses[LOSS_RULES_REFUSED] += counts.rules_refused;
 }

@@ -124,14 +124,14 @@ static void count_in(struct abi_flow *f, const struct abi_late *e, uint64_t bloc
 {
 	switch (e->kind) {
 	case ABI_LATE_ALLOCATED:
-		abi_flow_allocated(f, blocks, bytes, e->tick, shift);
+		abi_flow_allocated(f, blocks, bytes, e->ticks, shift);
 		break;
 	case ABI_LATE_FREED:
 	case ABI_LATE_GONE:
 		abi_flow_freed(f, blocks, bytes, e->is_temporary);
 		break;
 	case ABI_LATE_RESIZED:
-		abi_flow_resized(f, blocks - old_blocks, old_bytes, bytes, e->tick,
+		abi_flow_resized(f, blocks - old_blocks, old_bytes, bytes, e->ticks,
 				 shift);
 		break;
 	default:

@@ -48,7 +48,7 @@ struct error *lines_init(struct lines *lines, const struct options *options,
 	};
 	struct error *err;
 
-	*lines = (struct lines){.told = 0};
+	*lines = (struct lines){.finder = NULL};
 	if (options->no_demangle)
 		frame_cache_keep_mangled(frames);
 	if (options->no_lines)
@@ -76,7 +76,7 @@ void lines_deinit(struct lines *lines)
 	line_finder_destroy(lines->finder);
 	free(lines->dirs);
 	free(lines->dirs_text);
-	*lines = (struct lines){.told = 0};
+	*lines = (struct lines){.finder = NULL};
 }
 
 /* The package of Debian and Ubuntu that has the debug info of a well-known library. */
@@ -112,10 +112,9 @@ void lines_say_missing(struct lines *lines)
 
 	if (!lines->finder)
 		return;
-	while (line_finder_missing(lines->finder, lines->told, &missing)) {
+	while (line_finder_next_missing(lines->finder, &missing)) {
 		_cleanup_(freep) char *path = escape_dup(missing.path);
 
 		say_missing(&missing, path ? path : "?");
-		lines->told++;
 	}
 }

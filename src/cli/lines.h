@@ -13,7 +13,6 @@ struct lines {
 	struct line_finder *finder; /* NULL with --no-lines */
 	char *dirs_text;            /* behind `dirs` */
 	const char **dirs;
-	size_t told; /* of the files without lines */
 };
 
 /* Begin for `proc` and let `frames` use it. `progress` and `proc` must outlive it. */

@@ -318,6 +318,15 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "with --traffic, tell at most N threads apart, those that have exited "
 			"too (default 16K = 16384)",
 	},
+	[OPTION_MAX_PROCESSES] = {
+		"max-processes", .argument = "N", .group = GROUP_LIMITS,
+		.kind = KIND_QUANTITY, FIELD(max_processes),
+		.min = 64, .max = UINT64_C(1) << 15,
+		.expected = "a number from 64 to 32K (32768), such as 4K",
+		.help = "with --follow-forks, and with --lib alone, make room for N processes "
+			"at once; up to N/4 that have exited are kept for the next report "
+			"(default 16K = 16384)",
+	},
 	[OPTION_STACK_DEPTH] = {
 		"stack-depth", .argument = "N", .group = GROUP_LIMITS,
 		.kind = KIND_INTEGER, FIELD(stack_depth), .min = 1, .max = 127,

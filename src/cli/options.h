@@ -86,6 +86,7 @@ struct options {
 	bool traffic; /* --traffic, or for want of it by --view or --sort */
 	unsigned temporary_threshold; /* 0..63 */
 	uint64_t max_threads;         /* default 16K (16384) */
+	uint64_t max_processes;       /* default 16K (16384) */
 	uint64_t max_allocations;     /* default 1M (1048576) */
 	uint64_t max_stacks;          /* default 64K (65536) */
 	unsigned stack_depth;         /* 1..127; default 127, and 64 with fp */

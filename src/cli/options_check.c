@@ -300,13 +300,14 @@ static struct error *check_with_kernel(const struct options_given *given)
 static struct error *check_kernel(const struct options_given *given)
 {
 	static const enum option_id others[] = {
-		OPTION_LIB,          OPTION_SYMBOLS_PREFIX,
-		OPTION_FUNCTION,     OPTION_MAPPINGS,
-		OPTION_EVENT,        OPTION_GROWTH,
-		OPTION_FOLLOW_FORKS, OPTION_SAMPLE_BYTES,
-		OPTION_TRAFFIC,      OPTION_UNWIND,
-		OPTION_MAX_THREADS,  OPTION_TEMPORARY_THRESHOLD,
-		OPTION_OTEL_MEMORY,  OPTION_NO_RETURN_PROBES,
+		OPTION_LIB,           OPTION_SYMBOLS_PREFIX,
+		OPTION_FUNCTION,      OPTION_MAPPINGS,
+		OPTION_EVENT,         OPTION_GROWTH,
+		OPTION_FOLLOW_FORKS,  OPTION_SAMPLE_BYTES,
+		OPTION_TRAFFIC,       OPTION_UNWIND,
+		OPTION_MAX_THREADS,   OPTION_TEMPORARY_THRESHOLD,
+		OPTION_OTEL_MEMORY,   OPTION_NO_RETURN_PROBES,
+		OPTION_MAX_PROCESSES,
 	};
 	struct options *options = given->options;
 	enum option_id by = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;

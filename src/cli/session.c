@@ -204,6 +204,7 @@ static struct tracer_options tracer_options(struct session *s)
 		.with_time = !o->combined_only || o->traffic,
 		.traffic = o->traffic,
 		.max_threads = o->max_threads,
+		.max_processes = o->max_processes,
 		.temporary_threshold = o->temporary_threshold,
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
@@ -515,6 +516,7 @@ static struct error *report_until_end(struct session *s)
 		bool due = waiter_next(&s->waiter, wait_ms(s), &cause);
 
 		tracer_poll(s->tracer);
+		tracer_tidy(s->tracer);
 		say_verdicts(s);
 		err = tracees_look(&s->tracees);
 		if (err)

@@ -40,6 +40,8 @@ struct tracees {
 	uint64_t next_look_ns;   /* CLOCK_MONOTONIC */
 	uint64_t next_forget_ns; /* the same: slots of nobody are looked for then */
 	unsigned looks;
+	uint64_t unshown; /* that held something as they exited, and were dropped before
+			     a report */
 	bool said_no_room;
 	bool said_wide;
 	bool look_soon; /* somebody is about to become another program */

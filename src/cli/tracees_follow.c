@@ -388,18 +388,6 @@ static bool has_executed(struct tracees *ts, struct tracee *t)
 	return false;
 }
 
-/* Which slots are held by the processes on the list; owned. */
-static bool *held_slots(const struct tracees *ts)
-{
-	bool *held = calloc(tracer_slot_count(ts->tracer), sizeof(*held));
-
-	if (held)
-		vec_foreach (t, &ts->list)
-			if ((*t)->is_traced)
-				held[(*t)->slot] = true;
-	return held;
-}
-
 /* Processes of which the probes know and we do not. */
 static struct error *find_new(struct tracees *ts)
 {
@@ -410,7 +398,7 @@ static struct error *find_new(struct tracees *ts)
 
 	if (ts->scope == SCOPE_PROCESSES)
 		return NULL;
-	held = held_slots(ts);
+	held = tracees_held_slots(ts);
 	if (!held)
 		return error_no_memory();
 	while (!err && tracer_next_process(ts->tracer, &cursor, &process)) {
@@ -478,39 +466,6 @@ static struct error *follow(struct tracees *ts, struct tracee **at)
 	return plan_more(ts, t, "has loaded");
 }
 
-struct error *tracees_forget_orphans(struct tracees *ts)
-{
-	_cleanup_(freep) bool *held = NULL;
-	VEC(uint32_t) orphans = {0};
-	struct error *err = NULL;
-	uint32_t cursor = 0, slot;
-
-	while (!err && tracer_next_retired(ts->tracer, &cursor, &slot)) {
-		if (!held)
-			held = held_slots(ts);
-		if (!held || (!held[slot] && !vec_push(&orphans, slot)))
-			err = error_no_memory();
-	}
-	if (!err && orphans.len)
-		err = tracer_forget(ts->tracer, orphans.data, orphans.len);
-	vec_deinit(&orphans);
-	return err;
-}
-
-/* Take out those that are of no interest any more. */
-static void sweep(struct tracees *ts)
-{
-	size_t kept = 0;
-
-	vec_foreach (t, &ts->list) {
-		if ((*t)->dropped)
-			tracee_destroy(*t);
-		else
-			ts->list.data[kept++] = *t;
-	}
-	ts->list.len = kept;
-}
-
 /* Of the one whose memory the kernel's is, only the exit matters. */
 static struct error *look_for_kernel(struct tracees *ts, bool is_time)
 {
@@ -540,12 +495,14 @@ struct error *tracees_look(struct tracees *ts)
 	ts->look_soon = false;
 	for (size_t i = 0; i < ts->list.len && !err; i++)
 		err = follow(ts, &ts->list.data[i]);
-	sweep(ts);
+	tracees_sweep(ts);
 	tracees_say_wide(ts);
 	if (!err)
 		err = find_new(ts);
 	if (!err && now_ns >= ts->next_forget_ns) {
 		err = tracees_forget_orphans(ts);
+		if (!err)
+			err = tracees_drop_exited(ts);
 		ts->next_forget_ns = clock_now_ns() + FORGET_MS * UINT64_C(1000000);
 	}
 	for (size_t i = 0; i < ts->list.len && !err; i++) {

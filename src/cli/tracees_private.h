@@ -28,6 +28,21 @@ struct error *tracees_add(struct tracees *tracees, struct tracee *tracee)
 struct error *tracees_forget_orphans(struct tracees *tracees)
 	__attribute__((warn_unused_result));
 
+/* Which slots are held by the processes on the list, for each slot; owned. NULL: memory
+ * is out. */
+bool *tracees_held_slots(const struct tracees *tracees);
+
+/* Take those off the list that are of no interest any more (tracee.dropped). */
+void tracees_sweep(struct tracees *tracees);
+
+/*
+ * Hours can lie between two reports, and thousands of processes exit in a minute. When
+ * more than a quarter of the slots are held by processes that have exited, the oldest of
+ * them give theirs back. Takes as long as reading the tables does.
+ */
+struct error *tracees_drop_exited(struct tracees *tracees)
+	__attribute__((warn_unused_result));
+
 /* Say once when processes that are not traced pay for one that is. */
 void tracees_say_wide(struct tracees *tracees);
 

@@ -23,6 +23,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	err = tracees_forget_orphans(ts);
 	if (!err)
 		err = tracer_snapshot(ts->tracer, slots, snap);
+	snap->losses[LOSS_PROCESSES_DROPPED] += ts->unshown;
 	/* After the blocks: a library loaded meanwhile may be on their stacks. */
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];
@@ -57,5 +58,5 @@ struct error *tracees_reported(struct tracees *ts)
 		tracee_destroy(t);
 	}
 	ts->list.len = kept;
-	return count ? tracer_forget(ts->tracer, slots, count) : NULL;
+	return count ? tracer_forget(ts->tracer, slots, count, NULL) : NULL;
 }

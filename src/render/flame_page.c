@@ -180,6 +180,8 @@ static void append_losses(struct strbuf *out, const struct snapshot *snap)
 			       snap->losses[i]);
 		before = ", ";
 	}
+	if (snap->inconsistent)
+		strbuf_append(out, ", not of one moment");
 }
 
 static int compare_texts(const void *a, const void *b)

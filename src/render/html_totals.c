@@ -140,6 +140,10 @@ void html_append_losses(struct strbuf *out, const struct report *report)
 	strbuf_append(out,
 		      "<section id=\"losses\" class=\"warning\">\n<h2>Not everything "
 		      "could be recorded</h2>\n<ul>\n");
+	if (snap->inconsistent)
+		strbuf_append(out,
+			      "<li>This report is not of one moment: blocks that moved "
+			      "while it was made may be missing or listed twice.</li>\n");
 	for (size_t i = 0; i < LOSS_COUNT; i++) {
 		if (snap->losses[i])
 			strbuf_appendf(out, "<li><code>%s</code> %" PRIu64 ": %s</li>\n",

@@ -296,6 +296,7 @@ static json_t *report_object(const struct report *report)
 	fields_set(&f, "filter", filter_object(report));
 	fields_set(&f, "complete", json_boolean(!snapshot_has_losses(snap)));
 	fields_set(&f, "losses", losses_object(snap));
+	fields_set(&f, "consistent", json_boolean(!snap->inconsistent));
 	fields_set(&f, "sort", json_string(report_sort_name(report->sort)));
 	fields_set(&f, "moments", json_moments(report));
 	return fields_end(&f);

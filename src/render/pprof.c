@@ -166,6 +166,8 @@ static int64_t write_comment(struct pprof_builder *b)
 			strbuf_appendf(&text, "; incomplete: %s %" PRIu64,
 				       loss_name((enum loss)i), snap->losses[i]);
 	}
+	if (snap->inconsistent)
+		strbuf_append(&text, "; not of one moment");
 	if (text.failed)
 		b->failed = true;
 	return pprof_write_string(b, strbuf_text(&text));

@@ -317,6 +317,10 @@ static void append_losses(struct text_page *page)
 	strbuf_append(text, "Not everything could be recorded:");
 	text_set_style(page, TEXT_PLAIN);
 	strbuf_append_char(text, '\n');
+	if (snap->inconsistent)
+		strbuf_append(text,
+			      "  This report is not of one moment: blocks that moved "
+			      "while it was made may be missing or listed twice.\n");
 	for (size_t i = 0; i < LOSS_COUNT; i++) {
 		if (!snap->losses[i])
 			continue;

@@ -35,7 +35,7 @@ static const struct file_field run_fields[] = {
 	F(has_trends), ARRAY(struct snapshot, sizes), F(peak_bytes), F(peak_time_ns),
 	F(estimated_peak_bytes), F(ages_unknown), F(cause), F(before.reports), F(before.time_ns),
 	ARRAY(struct snapshot, before.estimated_live_bytes), F(kernel_traced),
-	F(heap_untraced), F(launched),
+	F(heap_untraced), F(launched), F(inconsistent),
 #undef F
 };
 

@@ -115,6 +115,7 @@ bool snapshot_join(struct snapshot_join *join, struct snapshot *snap,
 	memset(&kernel->kernel_classes, 0, sizeof(kernel->kernel_classes));
 	for (size_t i = 0; i < LOSS_COUNT; i++)
 		snap->losses[i] += kernel->losses[i];
+	snap->inconsistent |= kernel->inconsistent;
 	return true;
 }
 

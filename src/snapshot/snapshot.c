@@ -116,7 +116,7 @@ static const struct {
 			      "listed may be wrong"},
 	[LOSS_PROCESSES_FULL] = {"processes_full",
 				 "calls came from more processes than can be traced at "
-				 "once: those processes are not listed"},
+				 "once: raise --max-processes"},
 	[LOSS_WALKS_LOST] = {"walks_lost",
 			     "stack walks could not be ended, too many new call sites "
 			     "came at once or code was unloaded: those stacks lack "
@@ -126,8 +126,8 @@ static const struct {
 				"may be missing, or listed though they were freed"},
 	[LOSS_SNAPSHOTS_UNSETTLED] =
 		{"snapshots_unsettled",
-		 "reports were made while too much changed: blocks "
-		 "that moved may be missing or listed twice in them"},
+		 "reports were not of one moment, too much changed meanwhile: "
+		 "blocks that moved may be missing or listed twice in them"},
 	[LOSS_THREADS_FULL] = {"threads_full",
 			       "events came from more threads than are told apart: raise "
 			       "--max-threads"},
@@ -139,6 +139,15 @@ static const struct {
 		 "functions of an allocator could not be traced: what "
 		 "went through them is not counted (--dry-run shows "
 		 "which)"},
+	[LOSS_RULES_REFUSED] = {"rules_refused",
+				"unwind rules found no room, the table was full: stacks "
+				"with those call sites take longer and may lack their "
+				"outer callers; trace fewer processes at once, or use "
+				"--unwind fp"},
+	[LOSS_PROCESSES_DROPPED] = {"processes_dropped",
+				    "processes exited with live blocks and made room for "
+				    "others before a report could list those: raise "
+				    "--max-processes, or report more often (-i)"},
 };
 
 const char *loss_name(enum loss loss)

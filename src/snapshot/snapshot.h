@@ -195,13 +195,17 @@ enum loss {
 	LOSS_WALKS_LOST,        /* walks that were not ended: too many new call sites at
 				   once, or code that was unloaded meanwhile */
 	LOSS_PROBES_MISSED,     /* probe hits that the kernel did not deliver */
-	LOSS_SNAPSHOTS_UNSETTLED, /* taken while too much changed: blocks that moved may
-				     be missing or listed twice in that one report */
+	LOSS_SNAPSHOTS_UNSETTLED, /* snapshots that were not of one moment (`inconsistent`
+				     of the snapshot says whether it is one of them) */
 	LOSS_THREADS_FULL, /* events of threads that are not told apart: --max-threads
 			      reached */
 	LOSS_TRAFFIC_LOST, /* events that are missing in the traffic of call paths */
 	LOSS_FUNCTIONS_UNTRACED, /* functions of allocators that have no probe though they
 				    may be called */
+	LOSS_RULES_REFUSED,      /* unwind rules that found no room, each time they were
+				    learned: each miss costs time, and may end in walks_lost */
+	LOSS_PROCESSES_DROPPED,  /* processes that held something as they exited, and made
+				    room for others before a report: --max-processes */
 	LOSS_COUNT,
 };
 
@@ -333,6 +337,9 @@ struct snapshot {
 	VEC(struct snapshot_moment) moments;
 
 	uint64_t losses[LOSS_COUNT];
+	/* It is not of one moment: blocks that moved while it was taken may be missing or
+	 * listed twice (LOSS_SNAPSHOTS_UNSETTLED counts such snapshots of the run). */
+	bool inconsistent;
 
 	/* Only in one that goes into a file (snapshot/file.h) or comes from one. */
 	bool ages_unknown; /* blocks have no times: --combined-only */

@@ -15,6 +15,7 @@ struct line_module {
 	int fd; /* until it is loaded */
 	char *path;
 	bool is_loaded;
+	uint64_t debug_bytes; /* taken of line_resources.memory_bytes */
 	const char *missing;
 	struct debug_elf *image;  /* the file itself, NULL: it cannot be used */
 	struct debug_found debug; /* its debug file, when it has one */
@@ -224,14 +225,12 @@ static struct error *find_name(const struct line_module *module, uint64_t addres
 	return NULL;
 }
 
-struct error *line_module_find(struct line_module *module,
-			       struct line_resources *resources, uint64_t file_offset,
-			       struct source_frames *ret)
+static struct error *find(struct line_module *module, struct line_resources *resources,
+			  uint64_t file_offset, struct source_frames *ret)
 {
 	struct error *err = NULL;
 	uint64_t address;
 
-	*ret = (struct source_frames){.function_offset = 0};
 	if (!module->is_loaded)
 		err = load(module, resources);
 	if (err || !module->image ||
@@ -240,6 +239,25 @@ struct error *line_module_find(struct line_module *module,
 	if (module->lookup)
 		return dwarf_lookup_find(module->lookup, address, ret);
 	return module->names ? find_name(module, address, ret) : NULL;
+}
+
+struct error *line_module_find(struct line_module *module,
+			       struct line_resources *resources, uint64_t file_offset,
+			       struct source_frames *ret)
+{
+	uint64_t before = resources->memory_bytes;
+	struct error *err;
+
+	*ret = (struct source_frames){.function_offset = 0};
+	err = find(module, resources, file_offset, ret);
+	/* Debug info, and that of split units, is read when it is first needed. */
+	module->debug_bytes += before - resources->memory_bytes;
+	return err;
+}
+
+uint64_t line_module_debug_bytes(const struct line_module *module)
+{
+	return module->debug_bytes;
 }
 
 bool line_module_is_loaded(const struct line_module *module)

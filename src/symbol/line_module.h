@@ -27,6 +27,9 @@ struct error *line_module_find(struct line_module *module,
 			       struct source_frames *ret)
 	__attribute__((warn_unused_result));
 
+/* How much of line_resources.memory_bytes its debug info has taken. */
+uint64_t line_module_debug_bytes(const struct line_module *module);
+
 bool line_module_is_loaded(const struct line_module *module);
 const char *line_module_path(const struct line_module *module);
 /* True when there were lines of code whose functions, the inlined ones too, are in split

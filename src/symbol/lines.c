@@ -30,7 +30,12 @@ struct line_range {
 	uint64_t start, end, file_offset; /* of the mapping */
 	uint64_t inode;
 	size_t module;
+	bool is_mapped; /* as far as was seen last */
 };
+
+/* So many ranges are kept that are not mapped any more: they may be on stacks. Then half
+ * of them go, the oldest first, with the files that nothing else is of. */
+#define GONE_MAX 512
 
 struct line_finder {
 	const struct proc *proc;
@@ -85,15 +90,16 @@ static int open_mapping(const struct proc *proc, const struct proc_mapping *mapp
 	return err ? -1 : target_file_open(file);
 }
 
-static bool is_known(const struct line_finder *finder, const struct proc_mapping *mapping)
+static struct line_range *find_range(struct line_finder *finder,
+				     const struct proc_mapping *mapping)
 {
 	vec_foreach (range, &finder->ranges) {
 		if (range->start == mapping->start && range->end == mapping->end &&
 		    range->file_offset == mapping->file_offset &&
 		    range->inode == mapping->inode)
-			return true;
+			return range;
 	}
-	return false;
+	return NULL;
 }
 
 /* The module that the same file already is: mapped next to it, as linkers do. */
@@ -135,11 +141,17 @@ static struct error *add_module(struct line_finder *finder,
 static struct error *add_mapping(struct line_finder *finder,
 				 const struct proc_mapping *mapping)
 {
+	struct line_range *known;
 	struct error *err = NULL;
 	size_t module;
 
-	if (!mapping->executable || !mapping->inode || is_known(finder, mapping))
+	if (!mapping->executable || !mapping->inode)
 		return NULL;
+	known = find_range(finder, mapping);
+	if (known) {
+		known->is_mapped = true;
+		return NULL;
+	}
 	if (!find_module(finder, mapping, &module))
 		err = add_module(finder, mapping, &module);
 	if (err || module == finder->modules.len)
@@ -150,9 +162,84 @@ static struct error *add_mapping(struct line_finder *finder,
 					       .file_offset = mapping->file_offset,
 					       .inode = mapping->inode,
 					       .module = module,
+					       .is_mapped = true,
 				       }))
 		return error_no_memory();
 	return NULL;
+}
+
+/* Take the oldest out of the ranges that are not mapped any more. */
+static void drop_ranges(struct line_finder *finder, size_t count)
+{
+	size_t kept = 0;
+
+	vec_foreach (range, &finder->ranges) {
+		if (range->is_mapped || !count) {
+			finder->ranges.data[kept++] = *range;
+			continue;
+		}
+		count--;
+	}
+	finder->ranges.len = kept;
+}
+
+/* Module `from` has the number `to` from now on. */
+static void renumber_module(struct line_finder *finder, size_t from, size_t to)
+{
+	finder->modules.data[to] = finder->modules.data[from];
+	vec_foreach (range, &finder->ranges)
+		if (range->module == from)
+			range->module = to;
+	vec_foreach (missing, &finder->missing)
+		if (*missing == from)
+			*missing = to;
+}
+
+static void drop_module(struct line_finder *finder, size_t module)
+{
+	size_t kept = 0;
+
+	vec_foreach (missing, &finder->missing)
+		if (*missing != module)
+			finder->missing.data[kept++] = *missing;
+	finder->missing.len = kept;
+	finder->resources.memory_bytes +=
+		line_module_debug_bytes(finder->modules.data[module]);
+	line_module_destroy(finder->modules.data[module]);
+}
+
+static bool has_range(const struct line_finder *finder, size_t module)
+{
+	vec_foreach (range, &finder->ranges)
+		if (range->module == module)
+			return true;
+	return false;
+}
+
+static void drop_modules(struct line_finder *finder)
+{
+	size_t kept = 0;
+
+	finder->reading = NULL;
+	for (size_t i = 0; i < finder->modules.len; i++) {
+		if (has_range(finder, i))
+			renumber_module(finder, i, kept++);
+		else
+			drop_module(finder, i);
+	}
+	finder->modules.len = kept;
+}
+
+static void drop_gone(struct line_finder *finder)
+{
+	size_t gone = 0;
+
+	vec_foreach (range, &finder->ranges)
+		gone += !range->is_mapped;
+	if (gone <= GONE_MAX)
+		return;
+	drop_ranges(finder, gone - GONE_MAX / 2);
+	drop_modules(finder);
 }
 
 static struct error *read_mappings(struct line_finder *finder)
@@ -160,10 +247,15 @@ static struct error *read_mappings(struct line_finder *finder)
 	struct proc_maps maps = {0};
 	struct error *err = proc_read_maps(finder->proc, &maps);
 
+	if (err)
+		return err;
+	vec_foreach (range, &finder->ranges)
+		range->is_mapped = false;
 	vec_foreach (mapping, &maps.mappings) {
 		if (!err)
 			err = add_mapping(finder, mapping);
 	}
+	drop_gone(finder);
 	proc_maps_deinit(&maps);
 	return err;
 }
@@ -285,17 +377,19 @@ struct error *line_finder_find(struct line_finder *finder, uint64_t address,
 	return NULL;
 }
 
-bool line_finder_missing(const struct line_finder *finder, size_t index,
-			 struct line_missing *ret)
+bool line_finder_next_missing(struct line_finder *finder, struct line_missing *ret)
 {
 	const struct line_module *module;
 
-	if (index >= finder->missing.len)
+	if (!finder->missing.len)
 		return false;
-	module = finder->modules.data[finder->missing.data[index]];
+	module = finder->modules.data[finder->missing.data[0]];
 	*ret = (struct line_missing){
 		.path = line_module_path(module),
 		.why = line_module_missing(module),
 	};
+	finder->missing.len--;
+	memmove(finder->missing.data, finder->missing.data + 1,
+		finder->missing.len * sizeof(*finder->missing.data));
 	return true;
 }

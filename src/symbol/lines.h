@@ -9,7 +9,7 @@
  * is asked only when it is wanted.
  *
  * Nothing of this is an error for the caller: a file without debug info, or with damaged
- * or immoderate debug info, gives no frames, and line_finder_missing() says which.
+ * or immoderate debug info, gives no frames, and line_finder_next_missing() says which.
  */
 #ifndef SYMBOL_LINES_H
 #define SYMBOL_LINES_H
@@ -46,8 +46,8 @@ struct error *line_finder_create(const struct proc *proc,
 	__attribute__((warn_unused_result));
 void line_finder_destroy(struct line_finder *finder);
 
-/* The mappings may have changed: open the files that are new. What is gone is kept: it
- * may be on stacks. */
+/* The mappings may have changed: open the files that are new. What is gone is kept for a
+ * while, as it may be on stacks: 256 to 512 mappings. */
 void line_finder_mappings_changed(struct line_finder *finder);
 
 /*
@@ -60,16 +60,15 @@ struct error *line_finder_find(struct line_finder *finder, uint64_t address,
 			       struct source_frames *ret)
 	__attribute__((warn_unused_result));
 
-/* A file that was asked for lines and has none. Borrowed while the finder lives. */
+/* A file that was asked for lines and has none. Borrowed until the mappings change. */
 struct line_missing {
 	const char *path; /* raw bytes of the target */
 	const char *why;  /* "no debug info", ...: static; NULL: there are lines, but no
 			     inlined functions, since .dwo files were not found */
 };
 
-/* The file number `index` of those without lines or inlined functions, in the order they
- * were asked for; false when there are not so many. */
-bool line_finder_missing(const struct line_finder *finder, size_t index,
-			 struct line_missing *ret);
+/* The next file without lines or inlined functions, in the order they were asked for,
+ * each once; false when there is no other. */
+bool line_finder_next_missing(struct line_finder *finder, struct line_missing *ret);
 
 #endif

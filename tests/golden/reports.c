@@ -131,6 +131,7 @@ static void lossy(void)
 	for (size_t i = 0; i < LOSS_COUNT; i++)
 		snap->losses[i] = i * i * i + 1;
 	snap->losses[LOSS_PROBES_MISSED] = UINT64_MAX;
+	snap->inconsistent = true;
 	snap->totals[BLOCK_HEAP].failures = 1;
 	snap->min_size_bytes = 16;
 	check_case("lossy", NULL, snap, &usual, REPORT_COUNT);

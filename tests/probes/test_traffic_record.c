@@ -33,14 +33,17 @@ static void lifetimes_are_milliseconds(void)
 	CHECK_INT(abi_lifetime_bucket(UINT32_MAX, 10000000), ABI_LIFETIME_BUCKETS - 1);
 }
 
+/* Ticks that peaks tell apart. */
+#define AT(n) ((uint64_t)(n) << ABI_PEAK_TICK_SHIFT)
+
 static void a_peak_stays(void)
 {
 	struct abi_flow f = {0};
 
-	abi_flow_allocated(&f, 1, 100, 5, 0);
-	abi_flow_allocated(&f, 1, 50, 6, 0);
+	abi_flow_allocated(&f, 1, 100, AT(5), 0);
+	abi_flow_allocated(&f, 1, 50, AT(6), 0);
 	abi_flow_freed(&f, 1, 100, 1);
-	abi_flow_allocated(&f, 1, 100, 7, 0);
+	abi_flow_allocated(&f, 1, 100, AT(7), 0);
 	CHECK_INT(f.allocations, 3);
 	CHECK_INT(f.allocated_bytes, 250);
 	CHECK_INT(f.frees, 1);
@@ -51,9 +54,9 @@ static void a_peak_stays(void)
 	/* The first time that it was as high. */
 	CHECK_INT(f.outstanding.peak_when >> 32, 6);
 	CHECK_INT((uint32_t)f.outstanding.peak_when, 2);
-	abi_flow_allocated(&f, 1, 0, 8, 0);
+	abi_flow_allocated(&f, 1, 0, AT(8), 0);
 	CHECK_INT(f.outstanding.peak_when >> 32, 6);
-	abi_flow_allocated(&f, 1, 1, 9, 0);
+	abi_flow_allocated(&f, 1, 1, AT(9), 0);
 	CHECK_INT(f.outstanding.peak_bytes, 151);
 	CHECK_INT(f.outstanding.peak_when >> 32, 9);
 	CHECK_INT((uint32_t)f.outstanding.peak_when, 4);
@@ -63,9 +66,9 @@ static void a_resized_block_stays_one(void)
 {
 	struct abi_flow f = {0};
 
-	abi_flow_allocated(&f, 1, 100, 1, 0);
-	abi_flow_resized(&f, 0, 100, 300, 2, 0);
-	abi_flow_resized(&f, 0, 300, 20, 3, 0);
+	abi_flow_allocated(&f, 1, 100, AT(1), 0);
+	abi_flow_resized(&f, 0, 100, 300, AT(2), 0);
+	abi_flow_resized(&f, 0, 300, 20, AT(3), 0);
 	CHECK_INT(f.allocations, 1);
 	CHECK_INT(f.frees, 0);
 	CHECK_INT(f.allocated_bytes, 300);
@@ -82,9 +85,9 @@ static void less_than_nothing_is_no_peak(void)
 	struct abi_flow f = {0};
 
 	abi_flow_freed(&f, 1, 100, 0);
-	abi_flow_allocated(&f, 1, 40, 3, 0);
+	abi_flow_allocated(&f, 1, 40, AT(3), 0);
 	CHECK_INT(f.outstanding.peak_bytes, 0);
-	abi_flow_allocated(&f, 1, 60, 3, 0);
+	abi_flow_allocated(&f, 1, 60, AT(3), 0);
 	CHECK_INT(f.outstanding.live_bytes, 0);
 	CHECK_INT(f.outstanding.peak_bytes, 0);
 }
@@ -94,8 +97,8 @@ static void estimates_have_whole_blocks_at_their_peak(void)
 {
 	struct abi_flow f = {0};
 
-	abi_flow_allocated(&f, 5 << 16, 500, 1, 16);
-	abi_flow_allocated(&f, 1 << 15, 50, 2, 16);
+	abi_flow_allocated(&f, 5 << 16, 500, AT(1), 16);
+	abi_flow_allocated(&f, 1 << 15, 50, AT(2), 16);
 	CHECK_INT(f.outstanding.peak_bytes, 550);
 	CHECK_INT((uint32_t)f.outstanding.peak_when, 5);
 }
@@ -113,12 +116,12 @@ static void *rise_and_fall(void *arg)
 
 	pthread_barrier_wait(&barrier);
 	for (uint32_t i = 0; i < ROUNDS; i++)
-		abi_flow_allocated(&shared, 1, bytes, i / 1000, 0);
+		abi_flow_allocated(&shared, 1, bytes, AT(i / 1000), 0);
 	pthread_barrier_wait(&barrier);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		abi_flow_freed(&shared, 1, bytes, i % 4 == 0);
 		if (i % 2)
-			abi_flow_allocated(&shared, 1, bytes, 1000 + i / 1000, 0);
+			abi_flow_allocated(&shared, 1, bytes, AT(1000 + i / 1000), 0);
 	}
 	return NULL;
 }

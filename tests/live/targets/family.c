@@ -7,6 +7,7 @@
  *     drop N           free the last N of them
  *     children N       N children, one after another: each allocates 5 blocks of 40 bytes
  *                      and frees 2
+ *     tidy N           the same, and they free all 5
  *     inherit N        a child that frees N blocks of ours, and allocates 3 of 32
  *     nest             a child with 2 blocks of 24 and a child of its own with 3 of 24,
  *                      which both stay until "reap"
@@ -104,7 +105,7 @@ static void await(pid_t pid)
 		fail("a child");
 }
 
-static void children(size_t count)
+static void children(size_t count, int freed)
 {
 	for (size_t i = 0; i < count; i++) {
 		pid_t pid = fork_one();
@@ -114,8 +115,8 @@ static void children(size_t count)
 
 			for (int j = 0; j < 5; j++)
 				blocks[j] = site_child(40);
-			free(blocks[0]);
-			free(blocks[1]);
+			for (int j = 0; j < freed; j++)
+				free(blocks[j]);
 			_exit(0);
 		}
 		await(pid);
@@ -358,7 +359,9 @@ static void obey(char *line)
 	else if (!strcmp(word, "drop"))
 		drop(n);
 	else if (!strcmp(word, "children"))
-		children(n);
+		children(n, 2);
+	else if (!strcmp(word, "tidy"))
+		children(n, 5);
 	else if (!strcmp(word, "inherit"))
 		inherit(n);
 	else if (!strcmp(word, "nest"))

@@ -46,6 +46,52 @@ static void forgets(void)
 	aliases_deinit(&a);
 }
 
+/* An hour between two reports: sweeps come by need, and memory is bounded. */
+static void many_between_reports(void)
+{
+	struct aliases a = {0};
+	size_t most = 0, sweeps = 0;
+
+	for (uint64_t n = 0; n < 20000000; n++) {
+		CHECK(aliases_put(&a, n, (uint32_t)n));
+		most = a.chunk_count > most ? a.chunk_count : most;
+		if (n % 10000 || !aliases_are_many(&a))
+			continue;
+		/* Ten blocks have stacks of long ago. */
+		for (uint64_t live = 0; live < 10000000 && live <= n; live += 1000000)
+			CHECK_INT(stack_of(&a, live), live);
+		aliases_sweep(&a);
+		sweeps++;
+	}
+	/* 4 KiB each, and they would be 20,000. */
+	CHECK(most < 1100);
+	CHECK(sweeps > 20);
+	CHECK(sweeps < 100);
+	for (uint64_t live = 0; live < 10000000; live += 1000000)
+		CHECK_INT(stack_of(&a, live), live);
+	aliases_deinit(&a);
+}
+
+/* Those that are in use are not swept again and again. */
+static void many_in_use(void)
+{
+	struct aliases a = {0};
+	size_t sweeps = 0;
+
+	for (uint64_t n = 0; n < 8000000; n++) {
+		CHECK(aliases_put(&a, n, (uint32_t)n));
+		if (n % 10000 || !aliases_are_many(&a))
+			continue;
+		for (uint64_t live = 0; live <= n; live += 1000)
+			(void)stack_of(&a, live);
+		aliases_sweep(&a);
+		sweeps++;
+	}
+	CHECK(sweeps < 10);
+	CHECK_INT(stack_of(&a, 5000), 5000);
+	aliases_deinit(&a);
+}
+
 static void comes_round(void)
 {
 	struct aliases a = {0};
@@ -65,6 +111,8 @@ int main(void)
 {
 	RUN(finds);
 	RUN(forgets);
+	RUN(many_between_reports);
+	RUN(many_in_use);
 	RUN(comes_round);
 	return check_done();
 }

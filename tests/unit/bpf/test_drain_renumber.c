@@ -51,7 +51,7 @@ static void renumbers(void)
 	CHECK_INT(asked, 3);
 	CHECK_INT(b[0].entry[0].stack, 42);
 	CHECK_INT(b[0].entry[0].size_bytes, 10);
-	CHECK_INT(b[0].entry[0].tid, 1);
+	CHECK_INT(b[0].entry[0].thread, 1);
 	CHECK_INT(b[0].entry[0].tick, 2);
 	CHECK_INT(b[0].entry[1].stack, ABI_MISS_STACK(85));
 	CHECK_INT(b[7].entry[7].stack, 86);
@@ -63,8 +63,50 @@ static void renumbers(void)
 	close(fd);
 }
 
+/* Blocks of calls that are under way are asked for as well. */
+static void asks_between_snapshots(void)
+{
+	const size_t bytes = ABI_PENDING_SLOTS * sizeof(struct abi_pending);
+	const struct source_sizes sizes = {.live_buckets = BUCKETS};
+	unsigned asked = 0;
+	const struct drain_resolver resolver = {NULL, stack_of, &asked};
+	const struct drain_maps maps = {
+		.live = memfd_create("live", MFD_CLOEXEC),
+		.pending = memfd_create("pending", MFD_CLOEXEC),
+		.live_spill = -1,
+		.pending_spill = -1,
+	};
+	struct abi_live_bucket *b;
+	struct abi_pending *p;
+	struct error *err;
+
+	CHECK_INT(ftruncate(maps.live, BUCKETS * sizeof(*b)), 0);
+	CHECK_INT(ftruncate(maps.pending, (off_t)bytes), 0);
+	b = mapped_open(maps.live, BUCKETS * sizeof(*b));
+	p = mapped_open(maps.pending, bytes);
+	REQUIRE(b && p);
+	b[3].key[1] = 5000;
+	b[3].entry[1].stack = ABI_MISS_STACK(84);
+	p[1] = (struct abi_pending){.owner = 7, .flags = ABI_PENDING_HAS_OLD};
+	p[1].old.stack = ABI_MISS_STACK(2);
+	/* No call, and a call without an old block. */
+	p[2] = (struct abi_pending){.flags = ABI_PENDING_HAS_OLD};
+	p[3] = (struct abi_pending){.owner = 8};
+
+	err = drain_ask_stacks(&maps, &sizes, &resolver);
+	CHECK(!err);
+	CHECK_INT(asked, 2);
+	CHECK_INT(b[3].entry[1].stack, 42);
+	CHECK_INT(p[1].old.stack, ABI_MISS_STACK(2));
+	mapped_close(b, BUCKETS * sizeof(*b));
+	mapped_close(p, bytes);
+	close(maps.live);
+	close(maps.pending);
+}
+
 int main(void)
 {
 	RUN(renumbers);
+	RUN(asks_between_snapshots);
 	return check_done();
 }

@@ -12,7 +12,7 @@ static void event(uint32_t kind, uint32_t tid, uint64_t address, uint64_t size,
 		  uint64_t extra)
 {
 	const struct abi_event e = {.kind = kind,
-				    .tid = tid,
+				    .thread = tid,
 				    .address = address,
 				    .size_bytes = size,
 				    .extra = extra,
@@ -74,7 +74,7 @@ static void partial_unmaps_cut(void)
 	unmap(104, 2);
 	CHECK_STR(pieces(), "100+4 106+4");
 	CHECK_INT(book.pieces.data[1].stack, 7);
-	CHECK_INT(book.pieces.data[1].tick, 3);
+	CHECK_INT(book.pieces.data[1].ticks, 3);
 	unmap(98, 3);
 	CHECK_STR(pieces(), "101+3 106+4");
 	unmap(109, 5);

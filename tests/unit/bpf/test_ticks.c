@@ -1,28 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check.h"
 
+#include "abi.h"
 #include "bpf/ticks.h"
+#include "traffic_record.h"
+#include "util/clock.h"
+
+#define DAY_NS   UINT64_C(86400000000000)
+#define LAST_TID ((1u << 22) - 1) /* PID_MAX_LIMIT - 1 */
 
 static void ticks_become_times(void)
 {
-	const uint64_t tick = 4000000, wrap = tick << 32, start = 5000;
-	const struct tick_clock clock = {.start_ns = start, .tick_ns = tick};
+	const struct tick_clock clock = {.start_ns = 5000, .tick_ns = 4000000};
 
-	CHECK_INT(tick_clock_time_ns(&clock, start + 10 * tick, 3), start + 3 * tick);
-	/* A block made while the snapshot is taken may be a tick ahead. */
-	CHECK_INT(tick_clock_time_ns(&clock, start, 1), start + tick);
-	CHECK_INT(tick_clock_time_ns(&clock, start - 1, 0), start);
-	/* After the wrap: made after it, before it, and a tick ahead. */
-	CHECK_INT(tick_clock_time_ns(&clock, start + wrap + 10 * tick, 3),
-		  start + wrap + 3 * tick);
-	CHECK_INT(tick_clock_time_ns(&clock, start + wrap + 10 * tick, 1u << 30),
-		  start + (tick << 30));
-	CHECK_INT(tick_clock_time_ns(&clock, start + wrap + 10 * tick, 11),
-		  start + wrap + 11 * tick);
+	CHECK_INT(tick_clock_time_ns(&clock, 0), 5000);
+	CHECK_INT(tick_clock_time_ns(&clock, 3), 5000 + 3 * 4000000);
+}
+
+/* What the probes store of a block, on a clock of 1,000 ticks a second that has run for
+ * `days`: is it that old? */
+static void check_day(unsigned days)
+{
+	const struct tick_clock clock = {.start_ns = 5000, .tick_ns = 1000000};
+	uint64_t ticks = days * DAY_NS / clock.tick_ns;
+	struct abi_block block = {.thread = ABI_THREAD(LAST_TID, ticks),
+				  .tick = (uint32_t)ticks};
+
+	CHECK_INT(ABI_TID(block.thread), LAST_TID);
+	CHECK_INT(ABI_TICKS(block.thread, block.tick), ticks);
+	CHECK_INT(tick_clock_time_ns(&clock, ABI_TICKS(block.thread, block.tick)),
+		  clock.start_ns + days * DAY_NS);
+}
+
+/* 32 bits of them last for 49.7 days. */
+static void long_runs(void)
+{
+	check_day(0);
+	check_day(49);
+	check_day(50);
+	check_day(99);
+	check_day(100);
+	check_day(365);
+	check_day(50000);
+}
+
+/* A peak is known to within 16 ticks. */
+static void peaks_of_long_runs(void)
+{
+	for (uint64_t days = 1; days < 700; days += 33) {
+		uint64_t ticks = days * DAY_NS / 1000000;
+		uint64_t when = abi_peak_when(ticks, 7);
+
+		CHECK_INT(when & UINT32_MAX, 7);
+		CHECK(ABI_PEAK_TICKS(when) <= ticks);
+		CHECK(ABI_PEAK_TICKS(when) + 16 > ticks);
+	}
+}
+
+/* A block that lived for a month more than 2^32 ticks is no young one. */
+static void long_lives(void)
+{
+	uint64_t age_ticks = (UINT64_C(1) << 32) + 10;
+
+	CHECK(abi_lifetime_bucket(age_ticks, 1000000) > abi_lifetime_bucket(10, 1000000));
+	CHECK_INT(abi_lifetime_bucket(age_ticks, 1000000),
+		  abi_lifetime_bucket(UINT32_MAX, 1000000));
+}
+
+/* All bits of the kernel's counter: its lower half has wrapped five minutes after the
+ * start of the machine (INITIAL_JIFFIES, include/linux/jiffies.h). */
+static void reads_the_clock(void)
+{
+	struct tick_clock clock;
+
+	tick_clock_begin(&clock);
+	if (!clock.is_jiffies)
+		check_skip("no jiffies can be read");
+	if (clock_now_ns() > UINT64_C(400000000000))
+		CHECK(clock.start_jiffies > UINT32_MAX);
 }
 
 int main(void)
 {
 	RUN(ticks_become_times);
+	RUN(long_runs);
+	RUN(peaks_of_long_runs);
+	RUN(long_lives);
+	RUN(reads_the_clock);
 	return check_done();
 }

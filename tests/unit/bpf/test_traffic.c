@@ -96,7 +96,7 @@ static void late_events_are_counted(void)
 	struct traffic_tables tables = open_tables(&maps, 0);
 	const uint32_t miss = ABI_MISS_STACK(70000);
 	struct abi_late event = {
-		.stack = miss, .kind = ABI_LATE_ALLOCATED, .bytes = 700, .tick = 25};
+		.stack = miss, .kind = ABI_LATE_ALLOCATED, .bytes = 700, .ticks = 32};
 	const struct snapshot_traffic *t;
 	struct snapshot *snap;
 
@@ -109,7 +109,7 @@ static void late_events_are_counted(void)
 				  .kind = ABI_LATE_RESIZED,
 				  .bytes = 900,
 				  .old_bytes = 700,
-				  .tick = 26};
+				  .ticks = 48};
 	traffic_tables_count(&tables, &event, 2);
 	event = (struct abi_late){
 		.kind = ABI_LATE_FREED, .bytes = 900, .is_temporary = 1, .lifetime = 4};
@@ -130,7 +130,7 @@ static void late_events_are_counted(void)
 	CHECK_INT(t->temporary, 1);
 	CHECK_INT(t->peak_bytes, 1600);
 	CHECK_INT(t->peak_count, 2);
-	CHECK_INT(t->peak_time_ns, 1000 + 26 * 4000000);
+	CHECK_INT(t->peak_time_ns, 1000 + 48 * 4000000);
 	CHECK_INT(t->estimated_allocations, 0);
 	CHECK_INT(snap->lifetimes.data[2].count[4], 1);
 	CHECK_INT(snap->lifetimes.data[2].count[0], 0);
@@ -229,7 +229,7 @@ static void a_process_takes_what_it_holds(void)
 	struct snapshot *snap;
 
 	tables.all->traced = (struct abi_outstanding){
-		.live_bytes = 500, .peak_bytes = 600, .peak_when = abi_peak_when(3, 0)};
+		.live_bytes = 500, .peak_bytes = 600, .peak_when = abi_peak_when(48, 0)};
 	tables.all->estimated.peak_bytes = 44;
 	tables.process_live[3].bytes = 300;
 	traffic_tables_end_process(&tables, 3);
@@ -237,7 +237,7 @@ static void a_process_takes_what_it_holds(void)
 	CHECK_INT(tables.all->traced.live_bytes, 200);
 	snap = drain(&tables, 0);
 	CHECK_INT(snap->peak_bytes, 600);
-	CHECK_INT(snap->peak_time_ns, 1000 + 3 * 4000000);
+	CHECK_INT(snap->peak_time_ns, 1000 + 48 * 4000000);
 	CHECK_INT(snap->estimated_peak_bytes, 44);
 	snapshot_destroy(snap);
 	traffic_tables_close(&tables);

@@ -25,12 +25,15 @@ static void has_defaults(void)
 	CHECK_INT(o.max_allocations, 1048576);
 	CHECK_INT(o.max_stacks, 65536);
 	CHECK_INT(o.max_threads, 16384);
+	CHECK_INT(o.max_processes, 16384);
 	CHECK(!o.traffic);
 	CHECK_INT(o.temporary_threshold, 0);
 	PARSE(&o, "--traffic", "--max-threads", "64K", "--temporary-threshold=63");
 	CHECK(o.traffic);
 	CHECK_INT(o.max_threads, 65536);
 	CHECK_INT(o.temporary_threshold, 63);
+	PARSE(&o, "--max-processes", "1K");
+	CHECK_INT(o.max_processes, 1024);
 	PARSE(&o, NULL);
 	CHECK_INT(o.stack_depth, 127);
 	CHECK_INT(o.unwind, UNWIND_CHOICE_AUTO);

@@ -2,8 +2,10 @@
 /* Lines of a process that lives, exits, loses its file, or loads more code. */
 #include "unit/symbol/compare_lines.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -194,7 +196,7 @@ static void of_split_dwarf(void)
 	finder = create(&target);
 	end_target(&target);
 	check_outer(finder, &target);
-	CHECK(!line_finder_missing(finder, 0, &missing));
+	CHECK(!line_finder_next_missing(finder, &missing));
 	line_finder_destroy(finder);
 	end(&target);
 
@@ -206,10 +208,10 @@ static void of_split_dwarf(void)
 		CHECK_INT(frames.list.len, 1);
 		source_frames_deinit(&frames);
 	}
-	REQUIRE(line_finder_missing(finder, 0, &missing));
+	REQUIRE(line_finder_next_missing(finder, &missing));
 	CHECK_STR(missing.path, work_path("split"));
 	CHECK(!missing.why);
-	CHECK(!line_finder_missing(finder, 1, &missing));
+	CHECK(!line_finder_next_missing(finder, &missing));
 	line_finder_destroy(finder);
 	end(&target);
 }
@@ -224,15 +226,15 @@ static void says_what_is_missing(void)
 	SHELL("strip -o bare x");
 	target = start("bare");
 	finder = create(&target);
-	CHECK(!line_finder_missing(finder, 0, &missing));
+	CHECK(!line_finder_next_missing(finder, &missing));
 	for (int i = 0; i < 3; i++) {
 		REQUIRE(!line_finder_find(finder, target.outer, &frames));
 		CHECK_INT(frames.list.len, 0);
 	}
-	REQUIRE(line_finder_missing(finder, 0, &missing));
+	REQUIRE(line_finder_next_missing(finder, &missing));
 	CHECK_STR(missing.path, work_path("bare"));
 	CHECK_STR(missing.why, "no debug info");
-	CHECK(!line_finder_missing(finder, 1, &missing));
+	CHECK(!line_finder_next_missing(finder, &missing));
 	line_finder_destroy(finder);
 	end(&target);
 }
@@ -311,6 +313,105 @@ static void leaves_no_descriptors(void)
 	end(&target);
 }
 
+/* --- a program that maps and unmaps files all the time ------------------------------ */
+
+#define FILES 700
+
+static size_t count_descriptors(void)
+{
+	size_t count = 0;
+	DIR *dir = opendir("/proc/self/fd");
+
+	REQUIRE(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* A child that maps a page of each file as code in the place of the one before. */
+struct mapper {
+	int go[2], done[2];
+	char *at;
+};
+
+static void map_files(const struct mapper *m)
+{
+	char name[32], byte;
+
+	for (int i = 0; i < FILES && read(m->go[0], &byte, 1) == 1; i++) {
+		int fd;
+
+		snprintf(name, sizeof(name), "loaded%d", i);
+		fd = open(work_path(name), O_RDONLY | O_CLOEXEC);
+		if (mmap(m->at, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
+			 0) != m->at)
+			_exit(1);
+		close(fd);
+		if (write(m->done[1], "", 1) != 1)
+			_exit(1);
+	}
+	pause();
+}
+
+static pid_t start_mapper(struct mapper *m)
+{
+	pid_t pid;
+
+	m->at = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(m->at != MAP_FAILED && !pipe(m->go) && !pipe(m->done));
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		map_files(m);
+		_exit(0);
+	}
+	return pid;
+}
+
+static void files_that_come_and_go(void)
+{
+	const struct line_options options = {.debug_dirs = NULL};
+	struct mapper mapper;
+	pid_t pid = start_mapper(&mapper);
+	size_t before, most = 0, missing_count = 0;
+	struct line_finder *finder;
+	struct line_missing missing;
+	struct source_frames frames;
+	struct proc *proc;
+	char byte;
+
+	REQUIRE(!proc_open(pid, &proc));
+	REQUIRE(!line_finder_create(proc, &options, &finder));
+	before = count_descriptors();
+	for (int i = 0; i < FILES; i++) {
+		SHELL("cp bare loaded%d", i);
+		REQUIRE(write(mapper.go[1], "", 1) == 1);
+		REQUIRE(read(mapper.done[0], &byte, 1) == 1);
+		line_finder_mappings_changed(finder);
+		REQUIRE(!line_finder_find(finder, (uint64_t)(uintptr_t)mapper.at,
+					  &frames));
+		source_frames_deinit(&frames);
+		if (count_descriptors() > most)
+			most = count_descriptors();
+	}
+	/* Some 500 of them are kept, and each is named once. */
+	CHECK(most < before + 600);
+	while (missing_count <= FILES && line_finder_next_missing(finder, &missing))
+		missing_count++;
+	CHECK(missing_count >= 256 && missing_count <= 600);
+	line_finder_destroy(finder);
+	proc_close(proc);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		close(mapper.go[i]);
+		close(mapper.done[i]);
+	}
+	munmap(mapper.at, 4096);
+}
+
 int main(void)
 {
 	make_work_dir();
@@ -324,6 +425,7 @@ int main(void)
 	RUN(progress_is_quiet);
 	RUN(in_the_frame_cache);
 	RUN(leaves_no_descriptors);
+	RUN(files_that_come_and_go);
 	remove_work_dir();
 	return check_done();
 }

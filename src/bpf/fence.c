@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/fence.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/syscall.h"
+
+/* A map of one element; -1 when it cannot be made. */
+static int create_map(uint32_t type, int inner)
+{
+	union bpf_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = type;
+	attr.key_size = attr.value_size = sizeof(uint32_t);
+	attr.max_entries = 1;
+	if (inner >= 0)
+		attr.inner_map_fd = (uint32_t)inner;
+	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	return fd < 0 ? -1 : fd;
+}
+
+void fence_open(struct fence *ret)
+{
+	*ret = (struct fence){-1, -1};
+	ret->inner = create_map(BPF_MAP_TYPE_ARRAY, -1);
+	if (ret->inner >= 0)
+		ret->outer = create_map(BPF_MAP_TYPE_ARRAY_OF_MAPS, ret->inner);
+}
+
+void fence_close(struct fence *fence)
+{
+	if (fence->outer >= 0)
+		close(fence->outer);
+	if (fence->inner >= 0)
+		close(fence->inner);
+	*fence = (struct fence){-1, -1};
+}
+
+bool fence_wait(const struct fence *fence)
+{
+	uint32_t key = 0, inner = (uint32_t)fence->inner;
+
+	return fence->outer >= 0 &&
+	       !sys_bpf_element(BPF_MAP_UPDATE_ELEM, fence->outer, &key, &inner);
+}

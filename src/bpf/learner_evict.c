@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Room in the rule table. Nobody says when a program frees the code that it made, and the
+ * kernel does not say when a file is unmapped. So rules of such code stay until the table
+ * is crowded.
+ */
+#include "bpf/learner_process.h"
+
+#include "abi.h"
+#include "util/clock.h"
+
+/* Evicting takes a fifth of the time at most. A process has its turn once a second: the
+ * rules that it still uses are learned again. */
+#define EVICT_SHARE    5
+#define EVICT_PAUSE_NS UINT64_C(1000000000)
+#define LOOK_PAUSE_NS  UINT64_C(100000000)
+
+/* Does the pc lie in code of a file? `arg` is the struct proc_maps of the process. */
+static bool is_in_file(void *arg, uint64_t pc, bool is_interrupted)
+{
+	const struct proc_maps *maps = arg;
+	uint64_t at = pc - !is_interrupted;
+	size_t count = vec_count_up_to(&maps->mappings, start, at);
+	const struct proc_mapping *m = count ? &maps->mappings.data[count - 1] : NULL;
+
+	return m && at < m->end && m->executable && m->inode;
+}
+
+/* The slot with the most rules whose process can have its turn; false: there is none. */
+static bool find_largest(const struct learner_processes *processes, uint64_t now_ns,
+			 uint32_t *ret)
+{
+	const uint32_t *held = processes->rules->held;
+	uint32_t slots = processes->maps->sizes->process_slots, most = 0;
+
+	for (uint32_t slot = 0; slot < slots; slot++) {
+		if (held[slot] <= most ||
+		    now_ns < processes->by_slot[slot].next_eviction_ns)
+			continue;
+		most = held[slot];
+		*ret = slot;
+	}
+	return most;
+}
+
+/* Let walks that are under way come to nothing: they may see an entry of the table that
+ * gets another rule meanwhile. */
+static void doubt_rules(struct abi_process *record)
+{
+	__atomic_add_fetch(&record->code_changes, ABI_CODE_TOLD, __ATOMIC_SEQ_CST);
+}
+
+static void purge(struct learner_processes *processes, uint32_t slot,
+		  struct proc_maps *maps)
+{
+	struct abi_process *record = &processes->maps->processes[slot];
+	struct process_code *code;
+
+	/* Twice: a walk that begins between both may have seen what goes, too. */
+	doubt_rules(record);
+	rule_table_purge(processes->rules, slot, maps ? is_in_file : NULL, maps);
+	doubt_rules(record);
+	code = learner_processes_get(processes, slot);
+	/* Files that are mapped again need their rules again. */
+	if (code)
+		code->shared.len = 0;
+}
+
+static void evict_from(struct learner_processes *processes, uint32_t slot)
+{
+	uint64_t tgid =
+		__atomic_load_n(&processes->maps->processes[slot].tgid, __ATOMIC_SEQ_CST);
+	struct proc_maps maps = {0};
+	struct error *err = NULL;
+
+	if (!tgid || tgid & ABI_PROCESS_RETIRED) {
+		purge(processes, slot, NULL);
+		return;
+	}
+	err = learner_code_mappings((int)tgid, &maps);
+	if (!err)
+		purge(processes, slot, &maps);
+	else if (err->code == ERROR_GONE || err->code == ERROR_NOT_FOUND)
+		purge(processes, slot, NULL);
+	error_destroy(err);
+	proc_maps_deinit(&maps);
+}
+
+void learner_processes_evict(struct learner_processes *processes)
+{
+	uint64_t begun_ns = clock_now_ns(), now_ns;
+	uint32_t slot;
+
+	if (begun_ns < processes->next_eviction_ns)
+		return;
+	if (!find_largest(processes, begun_ns, &slot)) {
+		processes->next_eviction_ns = begun_ns + LOOK_PAUSE_NS;
+		return;
+	}
+	evict_from(processes, slot);
+	now_ns = clock_now_ns();
+	processes->by_slot[slot].next_eviction_ns = now_ns + EVICT_PAUSE_NS;
+	processes->next_eviction_ns = now_ns + (EVICT_SHARE - 1) * (now_ns - begun_ns);
+}

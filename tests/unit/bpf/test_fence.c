@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Waiting for programs that run: one that takes some milliseconds has ended. */
+#include "check.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/features.h"
+#include "bpf/fence.h"
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+#include "util/clock.h"
+
+#define ROUNDS       60000 /* the verifier follows each, and a million instructions */
+#define TRIES        1000
+#define HELPER_TIME  5 /* BPF_FUNC_ktime_get_ns */
+#define FENCE_MAX_NS UINT64_C(1000000000)
+
+/* What the program writes: when it began, and when it was done. */
+struct marks {
+	uint64_t begun, done;
+};
+
+static int create_marks(void)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY,
+			       .key_size = 4,
+			       .value_size = sizeof(struct marks),
+			       .max_entries = 1,
+			       .map_flags = BPF_F_MMAPABLE};
+
+	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+#define SET(to, value)                                                                   \
+	{                                                                                \
+		.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (value)     \
+	}
+#define CALL(helper)                                                                     \
+	{                                                                                \
+		.code = BPF_JMP | BPF_CALL, .imm = (helper)                              \
+	}
+#define STORE_ONE(at, offset)                                                            \
+	{                                                                                \
+		.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = (at), .off = (offset),     \
+		.imm = 1                                                                 \
+	}
+
+/* begun = 1; for (r6 = 0; r6 < ROUNDS; r6++) three calls; done = 1. */
+static int load_slow_program(int map)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_LD | BPF_IMM | BPF_DW,
+		 .dst_reg = BPF_REG_7,
+		 .src_reg = BPF_PSEUDO_MAP_VALUE,
+		 .imm = map},
+		{0},
+		STORE_ONE(BPF_REG_7, 0),
+		SET(BPF_REG_6, 0),
+		CALL(HELPER_TIME),
+		CALL(HELPER_TIME),
+		CALL(HELPER_TIME),
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_6, .imm = 1},
+		{.code = BPF_JMP | BPF_JLT | BPF_K,
+		 .dst_reg = BPF_REG_6,
+		 .off = -5,
+		 .imm = ROUNDS},
+		STORE_ONE(BPF_REG_7, 8),
+		SET(BPF_REG_0, 0),
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return kernel_load(BPF_PROG_TYPE_SOCKET_FILTER, insns,
+			   sizeof(insns) / sizeof(*insns), 0);
+}
+
+static void *run(void *arg)
+{
+	char packet[64] = {0};
+	union bpf_attr attr = {.test = {.prog_fd = *(const uint32_t *)arg,
+					.data_in = (uint64_t)(uintptr_t)packet,
+					.data_size_in = sizeof(packet)}};
+
+	sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+	return NULL;
+}
+
+static uint64_t read_mark(const uint64_t *mark)
+{
+	return __atomic_load_n(mark, __ATOMIC_SEQ_CST);
+}
+
+/* Run the program on another thread: had it ended when the fence came back? False: it was
+ * over before that, as on a busy machine. */
+static bool waits_once(const struct fence *fence, int program, struct marks *marks)
+{
+	uint32_t fd = (uint32_t)program;
+	pthread_t thread;
+	bool was_running;
+
+	*marks = (struct marks){0};
+	REQUIRE(!pthread_create(&thread, NULL, run, &fd));
+	while (!read_mark(&marks->begun))
+		;
+	was_running = !read_mark(&marks->done);
+	if (was_running) {
+		CHECK(fence_wait(fence));
+		CHECK(read_mark(&marks->done));
+	}
+	pthread_join(thread, NULL);
+	return was_running;
+}
+
+static void programs_have_ended(void)
+{
+	int map = create_marks(), program;
+	struct marks *marks;
+	struct fence fence;
+	unsigned seen = 0;
+
+	if (map == -EPERM)
+		check_skip("no BPF without privileges");
+	REQUIRE(map >= 0);
+	marks = mapped_open(map, sizeof(*marks));
+	program = load_slow_program(map);
+	REQUIRE(marks && program >= 0);
+	fence_open(&fence);
+	for (int i = 0; i < TRIES && seen < 10; i++)
+		seen += waits_once(&fence, program, marks);
+	CHECK(seen > 0);
+	fence_close(&fence);
+	mapped_close(marks, sizeof(*marks));
+	close(program);
+	close(map);
+}
+
+static void takes_not_long(void)
+{
+	struct fence fence;
+	uint64_t begun_ns;
+
+	fence_open(&fence);
+	begun_ns = clock_now_ns();
+	for (int i = 0; i < 10; i++)
+		CHECK(fence_wait(&fence));
+	printf("a fence takes %" PRIu64 " us\n", (clock_now_ns() - begun_ns) / 10000);
+	CHECK(clock_now_ns() - begun_ns < 10 * FENCE_MAX_NS);
+	fence_close(&fence);
+}
+
+/* It says so when there is none. */
+static void fails_without_maps(void)
+{
+	const struct fence fence = {-1, -1};
+
+	CHECK(!fence_wait(&fence));
+}
+
+int main(void)
+{
+	RUN(programs_have_ended);
+	RUN(takes_not_long);
+	RUN(fails_without_maps);
+	return check_done();
+}
