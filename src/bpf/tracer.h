@@ -75,6 +75,9 @@ struct tracer_options {
 	enum headers_mode headers;
 	const char *headers_dir;
 	enum attach_choice attach;
+	/* As in plan_options: asked before each return probe. NULL: they are safe. */
+	const char *(*refuse_returns)(void *arg, int pid);
+	void *refuse_arg;
 	/* Told what is going on ("compiling", ...); may be NULL. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
@@ -96,7 +99,7 @@ struct error *tracer_create(const struct tracer_options *options,
  * SCOPE_PROCESSES, for all. A function that has its probes keeps them where they are,
  * also when `plan` has other places for it. Returns how many sites could not be served in
  * *refused (late ones, on kernels without cookies). On failure nothing of this plan stays
- * attached.
+ * attached. ERROR_UNSAFE: options.refuse_returns() refuses a return probe of this plan.
  */
 struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int pid,
 			    size_t *refused) __attribute__((warn_unused_result));
@@ -107,6 +110,13 @@ struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int 
  * tracer_attach() or tracer_trace().
  */
 const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path);
+
+/* Has the process `pid` return probes of its own? */
+bool tracer_has_return_probes(const struct tracer *tracer, int pid);
+
+/* Take away the probes that are for the process `pid` alone. Lasts up to 0.1 s; they can
+ * be attached anew. */
+void tracer_detach_process(struct tracer *tracer, int pid);
 
 /*
  * After an exec: have the probes of this process ended with the task that they were for?

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bpf/tracer_state.h"
+#include "target/living.h"
 #include "util/cleanup.h"
 
 static struct plan_breakpoints *find_file(struct tracer *t, uint64_t file)
@@ -47,14 +48,65 @@ static struct error *note_all(struct tracer *t, const struct attach_probe probes
 	return NULL;
 }
 
+static const struct attach_probe *find_return(const struct attach_probe probes[],
+					      size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (probes[i].is_return || probes[i].is_session)
+			return &probes[i];
+	return NULL;
+}
+
+/* Where the first thread of a process has ended, its probes may have to be in all
+ * processes (attach_hold.h). */
+static struct error *check_return(const struct tracer *t, int pid,
+				  const struct attach_probe *probe)
+{
+	int within = pid && !living_has_lost_first(pid) ? pid : 0;
+	const char *refusal =
+		t->options.refuse_returns
+			? t->options.refuse_returns(t->options.refuse_arg, within)
+			: NULL;
+
+	return refusal ? error_create(ERROR_UNSAFE,
+				      "%s would have a return probe, which is not safe: "
+				      "%s",
+				      probe->function, refusal)
+		       : NULL;
+}
+
 struct error *tracer_attach_probes(struct tracer *t, int pid,
 				   const struct attach_probe probes[], size_t count)
 {
+	const struct attach_probe *returning = find_return(probes, count);
 	struct attachment *attachment = &t->attachment;
-	struct error *err = attachment->ops->attach(attachment, pid, probes, count,
-						    t->features.cookies);
+	struct error *err = returning ? check_return(t, pid, returning) : NULL;
 
+	if (!err && returning && !tracer_has_return_probes(t, pid) &&
+	    !vec_push(&t->returning, pid))
+		err = error_no_memory();
+	if (!err)
+		err = attachment->ops->attach(attachment, pid, probes, count,
+					      t->features.cookies);
 	return err ? err : note_all(t, probes, count);
+}
+
+bool tracer_has_return_probes(const struct tracer *t, int pid)
+{
+	vec_foreach (returning, &t->returning)
+		if (*returning == pid)
+			return true;
+	return false;
+}
+
+void tracer_forget_returns(struct tracer *t, int pid)
+{
+	size_t kept = 0;
+
+	vec_foreach (returning, &t->returning)
+		if (*returning != pid)
+			t->returning.data[kept++] = *returning;
+	t->returning.len = kept;
 }
 
 const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path)
@@ -74,4 +126,5 @@ void tracer_close_breakpoints(struct tracer *t)
 	vec_foreach (own, &t->breakpoints)
 		vec_deinit(&own->at.offsets);
 	vec_deinit(&t->breakpoints);
+	vec_deinit(&t->returning);
 }

@@ -126,11 +126,12 @@ struct error *tracer_trace(struct tracer *t, int pid, const struct code_range ra
 	return NULL;
 }
 
-static void detach_process(struct tracer *t, int pid)
+void tracer_detach_process(struct tracer *t, int pid)
 {
 	size_t kept = 0;
 
 	t->attachment.ops->detach_process(&t->attachment, pid);
+	tracer_forget_returns(t, pid);
 	vec_foreach (site, &t->sites)
 		if (site->pid != pid)
 			t->sites.data[kept++] = *site;
@@ -148,7 +149,7 @@ bool tracer_probes_ended(struct tracer *t, int pid)
 		ended |= at->pid == pid && t->attachment.ops->is_dead(at);
 	if (!ended)
 		return false;
-	detach_process(t, pid);
+	tracer_detach_process(t, pid);
 	return true;
 }
 
@@ -159,12 +160,13 @@ void tracer_process_ended(struct tracer *t, int pid)
 
 	if (t->options.scope != SCOPE_PROCESSES || !a->ops)
 		return;
+	tracer_forget_returns(t, pid);
 	vec_foreach (at, &a->list)
 		has_others |= at->pid != pid;
 	/* With the last one all is taken away soon. */
 	if (!a->is_wide || !has_others)
 		return;
-	detach_process(t, pid);
+	tracer_detach_process(t, pid);
 	/* Another one that needs it says so again. */
 	a->is_wide = false;
 }

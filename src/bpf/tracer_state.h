@@ -104,6 +104,7 @@ struct tracer {
 	int raw_programs[RAW_TRACEPOINTS], raw_links[RAW_TRACEPOINTS]; /* -1: none */
 	struct file_numbers files;
 	VEC(struct attached_site) sites;
+	VEC(int) returning; /* processes that have return probes of their own */
 	VEC(struct own_breakpoints) breakpoints; /* of files that have a number */
 	struct checks *checks;                   /* NULL: no probes inside functions */
 	struct learner *learner;            /* NULL: walks are by frame pointer alone */
@@ -145,10 +146,13 @@ void tracer_detach(struct tracer *t);
 /* --- tracer_breakpoints.c --------------------------------------------------------- */
 
 /* Attach the probes by the way that is settled, as attach_ops.attach() does, and note
- * where their breakpoints are (tracer_breakpoints()). */
+ * where their breakpoints are (tracer_breakpoints()). ERROR_UNSAFE as tracer_attach(). */
 struct error *tracer_attach_probes(struct tracer *t, int pid,
 				   const struct attach_probe probes[], size_t count)
 	__attribute__((warn_unused_result));
+
+/* The probes of the process are gone, its return probes with them. */
+void tracer_forget_returns(struct tracer *t, int pid);
 
 /* Note that there is or will be one, at this offset of the file with this number; false
  * without memory. */

@@ -5,26 +5,105 @@
 #include <string.h>
 
 #include "cli/own_heaps.h"
+#include "target/confinement.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/escape.h"
 #include "util/path.h"
 
 static const char risk_go[] =
 	"Go moves stacks, and crashes when it finds the probe's address there";
-static const char risk_filtered[] =
-	"it has a seccomp filter or a shadow stack, "
-	"which may end it at the probe's system call or return";
 static const char risk_cxx[] =
 	"it is a C++ program: an exception that leaves the probed function ends it";
 
-const char *return_probes_risk(const struct proc_maps *maps, bool is_filtered)
+/* What a refusal says, by verdict: of one process, and of all that map a file. */
+#define OF_ALL "it would be in all processes that map the file, and "
+
+static const char *const seccomp_refusals[][2] = {
+	[TRAMPOLINE_KILLS] = {"a thread has a seccomp filter, which may kill the process "
+			      "for the system call of this kernel's return probes",
+			      OF_ALL "a seccomp filter may kill one of them for the "
+				     "system call of this kernel's return probes"},
+	[TRAMPOLINE_UNTESTED] = {"a thread has a seccomp filter, and memtrace could not "
+				 "test whether this kernel's return probes pass one",
+				 OF_ALL "memtrace could not test whether this kernel's "
+					"return probes pass a seccomp filter"},
+};
+static const char *const shadow_refusals[][2] = {
+	[TRAMPOLINE_KILLS] = {"a thread has a shadow stack, and this kernel kills the "
+			      "process at a return probe",
+			      OF_ALL "this kernel kills those that have a shadow stack"},
+	[TRAMPOLINE_UNTESTED] = {"a thread has a shadow stack, and memtrace could not "
+				 "test whether this kernel's return probes respect it",
+				 OF_ALL "memtrace could not test whether this kernel's "
+					"return probes respect a shadow stack"},
+};
+
+static const char others_refusal[] =
+	"they are not safe in another process of this run, and would come to it, too";
+
+/* What was found of other processes is used for so long. */
+#define OTHERS_NS UINT64_C(500000000)
+
+static enum trampoline_verdict test_seccomp(struct return_probes *r)
+{
+	if (!r->has_tested_seccomp)
+		r->seccomp = trampoline_test_seccomp();
+	r->has_tested_seccomp = true;
+	return r->seccomp;
+}
+
+static enum trampoline_verdict test_shadow_stack(struct return_probes *r)
+{
+	if (!r->has_tested_shadow_stack)
+		r->shadow_stack = trampoline_test_shadow_stack();
+	r->has_tested_shadow_stack = true;
+	return r->shadow_stack;
+}
+
+const char *return_probes_refuse(void *self, int pid)
+{
+	struct return_probes *r = self;
+	bool is_wide = r->is_wide || !pid;
+	const struct confinement found =
+		is_wide ? (struct confinement){true, true} : confinement_read(pid);
+
+	if (found.has_seccomp && test_seccomp(r) != TRAMPOLINE_PASSES)
+		return seccomp_refusals[r->seccomp][is_wide];
+	if (found.has_shadow_stack && test_shadow_stack(r) != TRAMPOLINE_PASSES)
+		return shadow_refusals[r->shadow_stack][is_wide];
+	return NULL;
+}
+
+static bool is_any_refused(struct return_probes *r)
+{
+	for (size_t i = 0; i < r->pid_count; i++)
+		if (return_probes_refuse(r, r->pids[i]))
+			return true;
+	return false;
+}
+
+const char *return_probes_refuse_together(void *self, int pid)
+{
+	struct return_probes *r = self;
+	const char *refusal = return_probes_refuse(r, pid);
+	uint64_t now_ns = clock_now_ns();
+
+	if (refusal || r->is_wide)
+		return refusal;
+	if (!r->others_read_ns || now_ns - r->others_read_ns > OTHERS_NS) {
+		r->others_refusal = is_any_refused(r) ? others_refusal : NULL;
+		r->others_read_ns = now_ns;
+	}
+	return r->others_refusal;
+}
+
+const char *return_probes_risk(const struct proc_maps *maps)
 {
 	const char *heap = own_heap_of(maps);
 
 	if (heap && strstr(heap, "Go"))
 		return risk_go;
-	if (is_filtered)
-		return risk_filtered;
 	vec_foreach (m, &maps->mappings) {
 		const char *name = path_base_name(m->path);
 
@@ -37,8 +116,7 @@ const char *return_probes_risk(const struct proc_maps *maps, bool is_filtered)
 
 void return_probes_warn(const struct tracee *tracee, FILE *out)
 {
-	const char *risk = return_probes_risk(
-		&tracee->modules.maps, !tracee->proc || proc_is_filtered(tracee->proc));
+	const char *risk = return_probes_risk(&tracee->modules.maps);
 	_cleanup_(freep) char *command = risk ? escape_dup(tracee->command) : NULL;
 
 	if (risk)
@@ -51,6 +129,8 @@ void return_probes_warn(const struct tracee *tracee, FILE *out)
 
 void return_probes_say(const struct plan *plan, bool bodies, FILE *out)
 {
+	if (plan->refusal)
+		fprintf(out, "memtrace: no return probes are used: %s\n", plan->refusal);
 	vec_foreach (object, &plan->objects) {
 		vec_foreach (site, &object->sites) {
 			if (!site->wants_return || !site->no_returns || !bodies)
@@ -59,6 +139,17 @@ void return_probes_say(const struct plan *plan, bool bodies, FILE *out)
 				site->function->name, site->no_returns);
 		}
 	}
+}
+
+void return_probes_say_unsafe(struct return_probes *r, const struct plan *plan, int pid,
+			      bool bodies, FILE *out)
+{
+	const char *refusal = plan_has_return_probes(plan, bodies)
+				      ? return_probes_refuse(r, pid)
+				      : NULL;
+
+	if (refusal)
+		fprintf(out, "not traced: a return probe is not safe: %s\n", refusal);
 }
 
 static const char *consequence_of(enum check_outcome outcome)

@@ -95,7 +95,7 @@ static struct error *make_plans(struct session *s)
 	const struct options *o = s->options;
 	size_t count = o->command ? 1 : o->pid_count;
 	struct plan *plan;
-	struct error *err = tracees_init(&s->tracees, o, &s->progress);
+	struct error *err = tracees_init(&s->tracees, o, &s->progress), *unsafe = NULL;
 
 	if (!err && o->event) {
 		err = event_spec_parse(o->event, &s->event);
@@ -109,9 +109,17 @@ static struct error *make_plans(struct session *s)
 	for (size_t i = 0; i < count && !err; i++) {
 		err = tracees_open(&s->tracees,
 				   o->command ? (int)s->spawn.pid : o->pids[i], &plan);
-		if (!err)
+		if (!err) {
 			err = add_plan(s, plan);
+		} else if (err->code == ERROR_UNSAFE) {
+			/* Said when it is known whether it is the only one. */
+			tracees_say_left_out(unsafe);
+			unsafe = take(err);
+		}
 	}
+	if (!err && count && !s->plans.len)
+		return unsafe;
+	tracees_say_left_out(unsafe);
 	if (!err && !count) {
 		err = tracees_open_all(&s->tracees, &plan);
 		if (!err)
@@ -209,6 +217,8 @@ static struct tracer_options tracer_options(struct session *s)
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
 		.attach = o->attach,
+		.refuse_returns = return_probes_refuse,
+		.refuse_arg = &s->tracees.returns,
 		.tables = o->tables,
 		.unwind = o->unwind,
 		.progress = progress_show,
@@ -225,14 +235,18 @@ static void dry_run(struct session *s)
 	kernel_features_detect(&features);
 	bodies = tracer_takes_bodies(&options, &features);
 	for (size_t i = 0; i < s->plans.len; i++) {
+		bool is_for_all = s->tracees.scope == SCOPE_ALL;
+		const struct tracee *t = is_for_all ? NULL : s->tracees.list.data[i];
+
 		if (s->plans.len > 1) {
-			const struct tracee *t = s->tracees.list.data[i];
 			_cleanup_(freep) char *command = escape_dup(t->command);
 
 			printf("%sprocess    %d (%s)\n", i ? "\n" : "", t->pid,
 			       command ? command : "?");
 		}
 		plan_print(s->plans.data[i], bodies, stdout);
+		return_probes_say_unsafe(&s->tracees.returns, s->plans.data[i],
+					 t ? t->pid : 0, bodies, stdout);
 	}
 	printf("attach by: %s\n",
 	       s->options->attach == ATTACH_PERF || !features.uprobe_multi ||
@@ -271,7 +285,7 @@ static struct error *start_tracing(struct session *s)
 	if (!err)
 		err = forked_find(o, &s->children);
 	if (!err)
-		err = tracees_start(&s->tracees, s->tracer, s->plans.data, s->plans.len);
+		err = tracees_start(&s->tracees, s->tracer, s->plans.data, &s->plans.len);
 	if (!err)
 		err = tracer_start(s->tracer);
 	return err || !s->kernel_tracer ? err : tracer_start(s->kernel_tracer);

@@ -78,6 +78,11 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 		.options = options,
 		.progress = progress,
 	};
+	ts->returns.is_wide = ts->scope != SCOPE_PROCESSES;
+	ts->returns.pids = options->pids;
+	ts->returns.pid_count = options->pid_count;
+	ts->plan_options.refuse_returns = return_probes_refuse_together;
+	ts->plan_options.refuse_arg = &ts->returns;
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
@@ -194,8 +199,14 @@ struct error *tracees_open(struct tracees *ts, int pid, struct plan **ret)
 		t->asked_for = true;
 	if (!err)
 		err = tracees_add(ts, t);
-	if (!err)
-		err = tracee_plan(t, &ts->plan_options, ret);
+	if (err)
+		return err;
+	err = tracee_plan(t, &ts->plan_options, ret);
+	if (err && err->code == ERROR_UNSAFE) {
+		err = tracees_name_unsafe(err, t);
+		ts->list.len--;
+		tracee_destroy(t);
+	}
 	return err;
 }
 
@@ -217,26 +228,59 @@ static struct error *explain_attach(struct error *err, const struct tracee *t)
 	return error_create(ERROR_GONE, "pid %d exited while memtrace attached", t->pid);
 }
 
-struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
-			    struct plan *const plans[], size_t count)
+/* Attach the probes of one plan, for the process `t` or for all (NULL). */
+static struct error *attach_plan(struct tracees *ts, const struct plan *plan,
+				 struct tracee *t)
 {
-	struct error *err = NULL;
 	size_t refused;
+	struct error *err = tracer_attach(ts->tracer, plan, t ? t->pid : 0, &refused);
+
+	err = explain_attach(err, t);
+	if (!err && refused && t)
+		tracees_note(ts, t,
+			     "has too many probes to tell apart: %zu are not traced",
+			     refused);
+	return err;
+}
+
+/* Take the process and its plan off their lists. Returns `err`, which names it. */
+static struct error *leave_out(struct tracees *ts, struct plan *plans[], size_t *count,
+			       size_t i, struct error *err)
+{
+	size_t after = --*count - i;
+
+	err = tracees_name_unsafe(err, ts->list.data[i]);
+	tracee_destroy(ts->list.data[i]);
+	plan_destroy(plans[i]);
+	memmove(&ts->list.data[i], &ts->list.data[i + 1],
+		(--ts->list.len - i) * sizeof(*ts->list.data));
+	memmove(&plans[i], &plans[i + 1], after * sizeof(*plans));
+	return err;
+}
+
+struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
+			    struct plan *plans[], size_t *count)
+{
+	struct error *err = NULL, *unsafe = NULL;
 
 	ts->tracer = tracer;
 	ts->plan_options.find_breakpoints = tracer_breakpoints;
 	ts->plan_options.breakpoints_arg = tracer;
-	for (size_t i = 0; i < count && !err; i++) {
+	for (size_t i = 0; i < *count && !err;) {
 		struct tracee *t = ts->scope == SCOPE_ALL ? NULL : ts->list.data[i];
 
-		err = tracer_attach(tracer, plans[i], t ? t->pid : 0, &refused);
-		err = explain_attach(err, t);
-		if (!err && refused && t)
-			tracees_note(ts, t,
-				     "has too many probes to tell apart: %zu are not "
-				     "traced",
-				     refused);
+		err = attach_plan(ts, plans[i], t);
+		if (!err || err->code != ERROR_UNSAFE || !t) {
+			i++;
+			continue;
+		}
+		/* Whether it is the only one is known later. */
+		tracees_say_left_out(unsafe);
+		unsafe = leave_out(ts, plans, count, i, take(err));
 	}
+	if (!err && unsafe && !*count)
+		return unsafe;
+	tracees_say_left_out(unsafe);
 	vec_foreach (t, &ts->list)
 		if (!err && !ts->options->kernel)
 			err = tracees_trace(ts, *t);

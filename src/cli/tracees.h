@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/tracer.h"
+#include "cli/return_probes.h"
 #include "cli/tracee.h"
 #include "plan/plan.h"
 #include "snapshot/snapshot.h"
@@ -27,6 +28,7 @@ struct fresh {
 struct tracees {
 	struct plan_options plan_options;
 	enum trace_scope scope;
+	struct return_probes returns;
 	const struct options *options; /* borrowed */
 	struct progress *progress;     /* borrowed */
 	struct tracer *tracer;         /* borrowed; NULL before tracees_start() */
@@ -52,7 +54,9 @@ struct error *tracees_init(struct tracees *tracees, const struct options *option
 			   struct progress *progress) __attribute__((warn_unused_result));
 void tracees_deinit(struct tracees *tracees);
 
-/* Look at the process `pid` and plan its probes; the plan is the caller's. */
+/* Look at the process `pid` and plan its probes; the plan is the caller's. ERROR_UNSAFE:
+ * return probes could end the process. It is not on the list then; others can be traced.
+ */
 struct error *tracees_open(struct tracees *tracees, int pid, struct plan **ret)
 	__attribute__((warn_unused_result));
 
@@ -64,11 +68,18 @@ struct error *tracees_open(struct tracees *tracees, int pid, struct plan **ret)
 struct error *tracees_open_all(struct tracees *tracees, struct plan **ret)
 	__attribute__((warn_unused_result));
 
-/* Attach probes for `plans`, in the order in which they were made (one for all with
- * SCOPE_ALL), and trace everybody. */
+/*
+ * Attach probes for `plans`, in the order in which they were made (one for all with
+ * SCOPE_ALL), and trace everybody. A process that return probes could end is left out
+ * with a line; its plan is destroyed and taken from `plans`. ERROR_UNSAFE: no process is
+ * left.
+ */
 struct error *tracees_start(struct tracees *tracees, struct tracer *tracer,
-			    struct plan *const plans[], size_t count)
+			    struct plan *plans[], size_t *count)
 	__attribute__((warn_unused_result));
+
+/* Say in a line why a process is not traced, and free the error. */
+void tracees_say_left_out(struct error *err);
 
 /* Look at what has happened. Does not block; to be called when epoll_fd is readable,
  * every tracees_look_ms(), and before a report. Errors are those that end the run. */

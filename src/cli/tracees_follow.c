@@ -262,6 +262,9 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	if (!err && tracer_probes_ended(ts->tracer, t->pid))
 		tracees_note(ts, t,
 			     "did so in a thread: its first allocations were missed");
+	/* It has the filters of the old one, and the probes of files that both map. */
+	if (!err)
+		tracees_drop_unsafe(ts, t);
 	return err ? err : plan_more(ts, t, "has loaded");
 }
 
@@ -438,7 +441,7 @@ static struct error *take_news(struct tracees *ts)
 	return err;
 }
 
-static struct error *follow(struct tracees *ts, struct tracee **at)
+static struct error *follow(struct tracees *ts, struct tracee **at, bool is_time)
 {
 	struct tracee *t = *at;
 
@@ -460,6 +463,8 @@ static struct error *follow(struct tracees *ts, struct tracee **at)
 		if (err)
 			return err;
 	}
+	if (is_time && tracees_drop_unsafe(ts, t))
+		return ts->plan_options.event ? NULL : plan_more(ts, t, probed_anew);
 	if (!t->wants_plan || ts->scope == SCOPE_ALL)
 		return NULL;
 	t->wants_plan = false;
@@ -494,7 +499,7 @@ struct error *tracees_look(struct tracees *ts)
 	err = take_news(ts);
 	ts->look_soon = false;
 	for (size_t i = 0; i < ts->list.len && !err; i++)
-		err = follow(ts, &ts->list.data[i]);
+		err = follow(ts, &ts->list.data[i], is_time);
 	tracees_sweep(ts);
 	tracees_say_wide(ts);
 	if (!err)

@@ -43,6 +43,16 @@ void tracees_sweep(struct tracees *tracees);
 struct error *tracees_drop_exited(struct tracees *tracees)
 	__attribute__((warn_unused_result));
 
+/*
+ * A thread of the process may have been confined since its return probes were attached.
+ * True: return probes are not safe any more, so all its probes were taken away.
+ */
+bool tracees_drop_unsafe(struct tracees *tracees, struct tracee *tracee);
+
+/* Name the process before a message of ERROR_UNSAFE. Returns `err`. */
+struct error *tracees_name_unsafe(struct error *err, const struct tracee *tracee)
+	__attribute__((warn_unused_result));
+
 /* Say once when processes that are not traced pay for one that is. */
 void tracees_say_wide(struct tracees *tracees);
 

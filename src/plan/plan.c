@@ -272,6 +272,18 @@ size_t plan_probe_count(const struct plan *plan)
 	return n;
 }
 
+bool plan_has_return_probes(const struct plan *plan, bool bodies)
+{
+	if (plan->event)
+		return plan->event->kind == EVENT_URETPROBE;
+	vec_foreach (object, &plan->objects)
+		vec_foreach (site, &object->sites)
+			if (site->wants_return &&
+			    !(bodies && (site->body.count || site->returns.is_complete)))
+				return true;
+	return false;
+}
+
 /* Why a function that is left out is wanted all the same, or NULL. */
 static const char *why_untraced(const struct plan_skip *skip)
 {
@@ -331,10 +343,24 @@ static struct error *no_such_function(const struct plan *plan, const char *name)
 			    strbuf_text(&list));
 }
 
+/* A function that is left out because a return probe in it is not safe. */
+static struct error *check_refused(const struct plan *plan)
+{
+	vec_foreach (object, &plan->objects)
+		vec_foreach (s, &object->skipped)
+			if (s->reason && s->reason == plan->refusal)
+				return error_create(ERROR_UNSAFE,
+						    "%s: %s cannot be probed: %s",
+						    object->allocator.module_path,
+						    s->function->name, s->reason);
+	return NULL;
+}
+
 /* Without a function that allocates and one that frees there is nothing to trace. */
 static struct error *check(const struct plan *plan, const struct plan_options *options)
 {
 	bool allocates = count_sites(plan, records);
+	struct error *err;
 
 	if (allocates && count_sites(plan, frees))
 		return NULL;
@@ -342,6 +368,9 @@ static struct error *check(const struct plan *plan, const struct plan_options *o
 	if (options->otel && options->known && options->known->mappings.len &&
 	    plan_site_count(plan))
 		return NULL;
+	err = check_refused(plan);
+	if (err)
+		return err;
 	if (!allocates && options->function)
 		return no_such_function(plan, options->function);
 	vec_foreach (object, &plan->objects) {
@@ -373,9 +402,16 @@ static struct error *check(const struct plan *plan, const struct plan_options *o
 			    allocates ? "frees" : "allocates");
 }
 
-static struct error *build_on(const struct site_target *on, struct allocators *allocators,
+static struct error *build_on(const struct site_target *target,
+			      struct allocators *allocators,
 			      const struct plan_options *options, struct plan **ret)
 {
+	struct return_question returns = {
+		.ask = options->refuse_returns,
+		.arg = options->refuse_arg,
+		.pid = target->proc ? target->proc->pid : 0,
+	};
+	struct site_target on = *target;
 	_cleanup_(plan_destroyp) struct plan *plan = calloc(1, sizeof(*plan));
 	struct error *err = NULL;
 
@@ -391,8 +427,10 @@ static struct error *build_on(const struct site_target *on, struct allocators *a
 	}
 	vec_deinit(&allocators->list);
 
+	on.returns = &returns;
 	for (size_t i = 0; i < plan->objects.len && !err; i++)
-		err = fill(&plan->objects.data[i], options, on);
+		err = fill(&plan->objects.data[i], options, &on);
+	plan->refusal = returns.refusal;
 	if (!err)
 		err = check(plan, options);
 	if (!err)

@@ -53,6 +53,13 @@ struct plan_options {
 	 */
 	const struct plan_breakpoints *(*find_breakpoints)(void *arg, const char *path);
 	void *breakpoints_arg;
+	/*
+	 * Why a return probe is not safe in the process `pid` (0: in all that may map the
+	 * file): a static string, the same one for the same reason. NULL: it is safe. The
+	 * function itself is NULL when return probes are always safe.
+	 */
+	const char *(*refuse_returns)(void *arg, int pid);
+	void *refuse_arg;
 	/* What was found for processes before (plan/plan_cache.h), borrowed; NULL: forget
 	 * it all. */
 	struct plan_cache *cache;
@@ -122,6 +129,9 @@ struct plan {
 	 */
 	const struct event_spec *event;
 	struct event_sites places;
+	/* What plan_options.refuse_returns() gave, if a function would have had a return
+	 * probe; NULL: none would, or it is safe. Static. */
+	const char *refusal;
 };
 
 /*
@@ -131,7 +141,8 @@ struct plan {
  * jump to another one. With options.mappings the free family gets return probes too, so
  * that an munmap inside a free is known to be nested. Errors: those of
  * allocators_find(), ERROR_NOT_FOUND when no object has options.function,
- * ERROR_UNSUPPORTED when no function that allocates, or none that frees, can be probed.
+ * ERROR_UNSUPPORTED when no function that allocates, or none that frees, can be probed;
+ * ERROR_UNSAFE when that is because of options.refuse_returns().
  */
 struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 			 const struct plan_options *options, struct plan **ret)
@@ -158,6 +169,9 @@ size_t plan_site_count(const struct plan *plan);
 
 /* How many probes the sites of all objects have at most. */
 size_t plan_probe_count(const struct plan *plan);
+
+/* Does it take return probes? `bodies` as for plan_print(). */
+bool plan_has_return_probes(const struct plan *plan, bool bodies);
 
 /*
  * Without a probe though the target may call it: a function of allocator.hidden, one that

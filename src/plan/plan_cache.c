@@ -19,7 +19,9 @@ struct kept_code {
 /* One allocator of one file. */
 struct kept {
 	struct elf_identity file;
-	bool is_filtered; /* as site_is_filtered() said of the process */
+	bool has_process;      /* a process had the file mapped */
+	bool asked_of_returns; /* its sites depend on site_refused_return() ... */
+	const char *refusal;   /* ... which gave this */
 	VEC(struct kept_code) code;
 	/* Its sites and skipped functions; of its allocator the label and functions. */
 	struct plan_object object;
@@ -75,8 +77,9 @@ static bool is_of(const struct kept *kept, const struct elf_identity *file,
 
 	if (!elf_identity_equals(&kept->file, file) ||
 	    strcmp(known->label, allocator->label) != 0 ||
-	    kept->is_filtered != site_is_filtered(target) ||
-	    known->functions.len != allocator->functions.len)
+	    kept->has_process != !!target->proc ||
+	    known->functions.len != allocator->functions.len ||
+	    (kept->asked_of_returns && kept->refusal != site_refused_return(target)))
 		return false;
 	for (size_t i = 0; i < known->functions.len; i++)
 		if (!same_function(&known->functions.data[i],
@@ -157,7 +160,9 @@ static bool fill(struct kept *kept, struct elf_file *file,
 		 const struct site_target *target, const struct plan_object *object)
 {
 	kept->file = elf_file_identity(file);
-	kept->is_filtered = site_is_filtered(target);
+	kept->has_process = target->proc;
+	kept->asked_of_returns = target->returns && target->returns->is_asked;
+	kept->refusal = kept->asked_of_returns ? target->returns->refusal : NULL;
 	kept->object.allocator.label = strdup(object->allocator.label);
 	if (!kept->object.allocator.label)
 		return false;

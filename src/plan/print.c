@@ -165,6 +165,8 @@ void plan_print(const struct plan *plan, bool bodies, FILE *out)
 			fputc('\n', out);
 		print_object(object, bodies, out);
 	}
+	if (plan->refusal)
+		fprintf(out, "\nno return probes: %s\n", plan->refusal);
 }
 
 static void warn_untraced(void *arg, const struct plan_object *object,

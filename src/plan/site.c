@@ -68,7 +68,6 @@ struct site_code {
 	/* Where calls of the others are seen to begin. */
 	VEC(struct entry_place) entries;
 	uint64_t asked_for; /* the function whose own entry does not matter, 0: none */
-	bool is_filtered;   /* a return probe might kill the process */
 };
 
 static size_t read_at(void *arg, uint64_t address, uint8_t *ret, size_t size)
@@ -279,7 +278,6 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 	};
 	code->reach = (struct reach){
 		.source = &code->source, .is_probed = is_function, .arg = code};
-	code->is_filtered = site_is_filtered(target);
 	if (allocator->functions.len) {
 		const struct elf_symbol *first = &allocator->functions.data[0].symbol;
 
@@ -454,8 +452,8 @@ static void find_returns(struct site_code *c, const struct allocator_function *f
 	if (!why)
 		find_cfi(c, &site->returns);
 	if (!why && is_dear(&site->returns, request.width) &&
-	    !c->options.no_return_probes && !c->is_filtered &&
-	    !may_throw(found->function))
+	    !c->options.no_return_probes && !may_throw(found->function) &&
+	    c->file.target->proc && !site_refused_return(c->file.target))
 		why = "its result is settled by no instruction that is emulated";
 	if (why)
 		return_sites_deinit(&site->returns);
@@ -508,9 +506,18 @@ bool site_place(struct site_code *c, const struct allocator_function *found,
 		return true;
 	}
 	find_returns(c, found, site);
-	if (!site->no_returns || !is_thrown_through(found->function))
+	if (!site->no_returns)
 		return true;
-	site->reason = "a return probe would end programs that catch its exceptions, and "
-		       "its code is not understood well enough for others";
-	return false;
+	if (is_thrown_through(found->function)) {
+		site->reason = "a return probe would end programs that catch its "
+			       "exceptions, and its code is not understood well enough "
+			       "for others";
+		return false;
+	}
+
+	const char *refusal = site_refused_return(c->file.target);
+
+	if (refusal)
+		site->reason = refusal;
+	return !refusal;
 }

@@ -122,7 +122,13 @@ void site_checks_deinit(struct site_checks *checks)
 	vec_deinit(&checks->ranges);
 }
 
-bool site_is_filtered(const struct site_target *target)
+const char *site_refused_return(const struct site_target *target)
 {
-	return !target->proc || proc_is_filtered(target->proc);
+	struct return_question *q = target->returns;
+
+	if (q && q->ask && !q->is_asked) {
+		q->refusal = q->ask(q->arg, q->pid);
+		q->is_asked = true;
+	}
+	return q ? q->refusal : NULL;
 }

@@ -27,6 +27,15 @@ struct site_checks {
 
 void site_checks_deinit(struct site_checks *checks);
 
+/* Are return probes safe in the process? Asked when it matters, as it may take 0.1 s. */
+struct return_question {
+	const char *(*ask)(void *arg, int pid); /* plan_options.refuse_returns */
+	void *arg;
+	int pid; /* 0: any process that maps the file */
+	bool is_asked;
+	const char *refusal; /* static; NULL: they are safe */
+};
+
 /* Who has the file mapped. Without, every probe sits on a function's first instruction:
  * a place inside is trusted only where the target's memory has the file's bytes, or
  * breakpoints of ours. */
@@ -35,12 +44,16 @@ struct site_target {
 	const struct proc_maps *maps;
 	/* In the file that is placed, plan_options.find_breakpoints(); NULL: none. */
 	const struct plan_breakpoints *breakpoints;
-	bool unmapped;              /* nobody has: then the file is all there is */
-	struct site_checks *checks; /* to note down what is compared; NULL: do not */
+	bool unmapped;                   /* nobody has: then the file is all there is */
+	struct site_checks *checks;      /* to note down what is compared; NULL: do not */
+	struct return_question *returns; /* NULL: return probes are always safe */
 };
 
-/* proc_is_filtered() of the process, and true without one. */
-bool site_is_filtered(const struct site_target *target);
+/*
+ * Why a return probe is not safe in the process: a static string. NULL: it is safe, or
+ * target->returns is NULL. Asks for the answer once.
+ */
+const char *site_refused_return(const struct site_target *target);
 
 /*
  * Compare `code`, the bytes at `file_offset` of the allocator's file, with the memory

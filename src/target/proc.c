@@ -284,23 +284,6 @@ static bool exits_within(const struct proc *proc, int timeout_ms)
 	return proc->pidfd < 0 || poll(&fd, 1, timeout_ms) > 0;
 }
 
-bool proc_is_filtered(const struct proc *proc)
-{
-	_cleanup_(freep) char *status = NULL;
-	const char *features;
-	uint64_t seccomp;
-	size_t size;
-
-	if (procfs_read(proc->pid, "status", PROCFS_SMALL_BYTES, &status, &size))
-		return true;
-	/* Kernels without seccomp have no such line. */
-	if (procfs_status_number(status, "Seccomp:", 10, &seccomp) && seccomp)
-		return true;
-	features = strstr(status, "\nx86_Thread_features:");
-	return features && strstr(features, "shstk") &&
-	       strstr(features, "shstk") < features + 1 + strcspn(features + 1, "\n");
-}
-
 bool proc_is_debugged(const struct proc *proc)
 {
 	_cleanup_(freep) char *status = NULL;

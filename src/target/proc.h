@@ -52,15 +52,6 @@ struct proc {
 struct error *proc_open(int pid, struct proc **ret) __attribute__((warn_unused_result));
 void proc_close(struct proc *proc);
 
-/*
- * Might a return probe end the process? Its trampoline enters the kernel by a system call
- * (Linux 6.11), which a seccomp filter may forbid, and changes a return address, which a
- * shadow stack has a copy of: the lines "Seccomp:" and "x86_Thread_features:" of
- * /proc/PID/status (Documentation/filesystems/proc.rst, arch/x86/shstk.rst). True, too,
- * when it cannot be read.
- */
-bool proc_is_filtered(const struct proc *proc);
-
 /* Is another process its tracer by ptrace(2), as a debugger is? True, too, when that
  * cannot be read. */
 bool proc_is_debugged(const struct proc *proc);

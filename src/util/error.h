@@ -15,6 +15,7 @@ enum error_code {
 	ERROR_NOT_FOUND,   /* an expected miss: no such symbol, file, process */
 	ERROR_PERMISSION,  /* a capability or a file mode is missing */
 	ERROR_UNSUPPORTED, /* the kernel, the target's kind, a file's kind */
+	ERROR_UNSAFE,      /* it could end the target */
 	ERROR_MALFORMED,   /* hostile or damaged input */
 	ERROR_IO,          /* a system call failed */
 	ERROR_GONE,        /* the target exited meanwhile */

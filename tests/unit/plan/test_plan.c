@@ -329,6 +329,80 @@ static void text_in_memory(void)
 	child_end(&child);
 }
 
+/* Refuses return probes, and counts how often it was asked. */
+static const char *refuse(void *arg, int pid)
+{
+	unsigned *asked = arg;
+
+	CHECK(pid > 0);
+	++*asked;
+	return "it would harm";
+}
+
+static struct error *build_refused(int pid, bool mappings, unsigned *asked,
+				   struct plan **ret)
+{
+	const struct plan_options options = {
+		.mappings = mappings, .refuse_returns = refuse, .refuse_arg = asked};
+
+	*asked = 0;
+	return build_on(pid, &options, ret);
+}
+
+/* The process is asked about only where a return probe is wanted. It gets none: what can
+ * be stepped is stepped, and the rest is left out. */
+static void refused_return_probes(void)
+{
+	struct child child = child_cat("/bin/cat");
+	_cleanup_(plan_destroyp) struct plan *usual = NULL, *stepped = NULL, *plan = NULL;
+	unsigned char was, patch = 0x06;
+	unsigned asked;
+	char path[64];
+
+	REQUIRE(!build(child.pid, NULL, true, &usual));
+	REQUIRE(site_of(usual, "free")->no_returns);
+	CHECK(plan_has_return_probes(usual, true));
+	CHECK(!usual->refusal);
+	REQUIRE(!build_refused(child.pid, false, &asked, &plan));
+	CHECK_INT(asked, 0);
+	CHECK(!plan->refusal);
+	CHECK(!plan_has_return_probes(plan, true));
+	CHECK(plan_has_return_probes(plan, false));
+	REQUIRE(!build_refused(child.pid, true, &asked, &stepped));
+	CHECK_INT(asked, 1);
+	CHECK_STR(stepped->refusal, "it would harm");
+	CHECK(!plan_has_return_probes(stepped, true));
+	CHECK(site_of(stepped, "free")->returns.is_complete);
+
+	/* Its code is not understood. */
+	const struct plan_site *calloc_site = site_of(usual, "calloc");
+	uint64_t at = only(usual)->allocator.module_start + calloc_site->address;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", child.pid);
+
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	REQUIRE(pread(fd, &was, 1, (off_t)at) == 1);
+	REQUIRE(pwrite(fd, &patch, 1, (off_t)at) == 1);
+	plan_destroy(take(plan));
+	REQUIRE(!build_refused(child.pid, false, &asked, &plan));
+	CHECK_INT(asked, 1);
+	CHECK(!site_of(plan, "calloc"));
+	CHECK(!plan_has_return_probes(plan, true));
+	CHECK_INT(plan_untraced(plan, NULL, NULL), 1);
+
+	/* Nothing that allocates is left. */
+	const struct plan_options only_calloc = {
+		.function = "calloc", .refuse_returns = refuse, .refuse_arg = &asked};
+
+	plan_destroy(take(plan));
+	CHECK_REFUSED(build_on(child.pid, &only_calloc, &plan), ERROR_UNSAFE, "calloc",
+		      "it would harm");
+	close(fd);
+	child_end(&child);
+}
+
 /* All places of a plan of one object. */
 static void list_places(const struct plan *plan, struct plan_breakpoints *ret)
 {
@@ -767,6 +841,7 @@ int main(void)
 	RUN(offsets_are_where_the_code_is);
 #if defined(__x86_64__)
 	RUN(text_in_memory);
+	RUN(refused_return_probes);
 	RUN(own_breakpoints);
 	RUN(made_code);
 #endif

@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Return probes in processes that they could end: the kernel is tested, and where it does
+ * not let its trampoline pass, or cannot be tested, such a process is left alone.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+
+#include "bpf/trampoline.h"
+#include "check.h"
+#include "live/trace.h"
+#include "live/trampoline.h"
+
+#define TIMEOUT_S 60
+#define CALLS     500
+#define EVENT     "--event uretprobe:half_confined:work --unwind fp "
+#define UNTESTED  "could not test"
+
+static struct probes *probes_before;
+static enum trampoline_verdict verdict;
+
+/* --- the self-test ---------------------------------------------------------------------
+ */
+
+int test_probed(int i);
+__attribute__((noinline)) int test_probed(int i)
+{
+	__asm__ volatile("" : "+r"(i));
+	return i + 1;
+}
+
+static long read_number(const char *path, const char *format)
+{
+	FILE *file = fopen(path, "re");
+	long n = -1;
+
+	REQUIRE(file && fscanf(file, format, &n) == 1);
+	fclose(file);
+	return n;
+}
+
+#define PMU "/sys/bus/event_source/devices/uprobe/"
+
+/* The offset in our file of the function at this address. */
+static uint64_t find_offset(uint64_t address)
+{
+	uint64_t start, end, offset;
+	FILE *file = fopen("/proc/self/maps", "re");
+	char line[4352];
+
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end,
+			   &offset) == 3 &&
+		    start <= address && address < end) {
+			fclose(file);
+			return address - start + offset;
+		}
+	live_fail("a function is not mapped");
+}
+
+static int probe_return(pid_t pid)
+{
+	long bit = read_number(PMU "format/retprobe", "config:%ld");
+	struct perf_event_attr attr = {
+		.type = (uint32_t)read_number(PMU "type", "%ld"),
+		.size = sizeof(attr),
+		.config = UINT64_C(1) << bit,
+		.uprobe_path = (uint64_t)(uintptr_t) "/proc/self/exe",
+		.probe_offset = find_offset((uint64_t)(uintptr_t)test_probed),
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
+/* In a child: wait for the probe, and call the function under a filter. */
+static void run_filtered(int probed)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	char c;
+
+	if (read(probed, &c, 1) != 1 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(90);
+	syscall(SYS_exit_group, test_probed(41));
+}
+
+/* What the kernel does to such a process, tried in another way than memtrace does. */
+static enum trampoline_verdict experiment(void)
+{
+	uint64_t hits = 0;
+	int probed[2], status, event;
+	pid_t pid;
+
+	REQUIRE(pipe(probed) == 0);
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_DUMPABLE, 0);
+		run_filtered(probed[0]);
+		_exit(91);
+	}
+	event = probe_return(pid);
+	REQUIRE(event >= 0);
+	REQUIRE(write(probed[1], "", 1) == 1);
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	REQUIRE(read(event, &hits, sizeof(hits)) == sizeof(hits));
+	close(event);
+	close(probed[0]);
+	close(probed[1]);
+	if (WIFSIGNALED(status)) {
+		CHECK_INT(WTERMSIG(status), SIGSYS);
+		return TRAMPOLINE_KILLS;
+	}
+	CHECK_INT(WEXITSTATUS(status), 42);
+	CHECK_INT(hits, 1);
+	return TRAMPOLINE_PASSES;
+}
+
+static bool has_children(void)
+{
+	return waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD;
+}
+
+static void agrees_with_an_experiment(void)
+{
+	CHECK_INT(verdict, experiment());
+	CHECK(!has_children());
+	CHECK(probes_gone(probes_before));
+}
+
+#if defined(__x86_64__)
+
+/* Can a process have a user shadow stack here? Asked in a child, which it may end. */
+static bool has_shadow_stacks(void)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		long result = SYS_arch_prctl;
+
+		/* ARCH_SHSTK_ENABLE, ARCH_SHSTK_SHSTK; a call could not return. */
+		__asm__ volatile("syscall"
+				 : "+a"(result)
+				 : "D"(0x5001L), "S"(1L)
+				 : "rcx", "r11", "memory");
+		_exit(result ? 1 : 0);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static void shadow_stacks(void)
+{
+	enum trampoline_verdict found = trampoline_test_shadow_stack();
+
+	if (has_shadow_stacks())
+		CHECK(found != TRAMPOLINE_UNTESTED);
+	else
+		CHECK_INT(found, TRAMPOLINE_PASSES);
+	CHECK(!has_children());
+	CHECK(probes_gone(probes_before));
+}
+
+#endif
+
+/* Killed at any moment of the test, memtrace leaves neither child nor probe behind. */
+static void killed_meanwhile(void)
+{
+	for (int i = 0; i < 12; i++) {
+		pid_t pid;
+
+		fflush(stdout);
+		pid = fork();
+		REQUIRE(pid >= 0);
+		if (!pid) {
+			/* What it leaves behind becomes a child of ours. */
+			for (;;)
+				trampoline_test_seccomp();
+		}
+		live_sleep(0.02 + 0.017 * i);
+		kill(pid, SIGKILL);
+		REQUIRE(waitpid(pid, NULL, 0) == pid);
+
+		double until_s = live_now_s() + 5;
+
+		while (has_children() && live_now_s() < until_s)
+			live_sleep(0.01);
+		CHECK(!has_children());
+	}
+	CHECK(probes_gone(probes_before));
+}
+
+/* --- memtrace
+ * ---------------------------------------------------------------------------- */
+
+static struct live_process *start_target(bool is_confined)
+{
+	struct live_process *target = target_start(HALF_CONFINED_BINARY);
+
+	if (is_confined)
+		oracle_do(target, "confine");
+	return target;
+}
+
+/* memtrace with these words, in a place where it cannot test the kernel. "A" and "B"
+ * stand for the pids. */
+static struct live_process *start_untested(const char *words, pid_t a, pid_t b)
+{
+	char text[512], pids[40], *save = NULL;
+	const char *argv[24] = {WITHOUT_SECCOMP_BINARY, memtrace_path};
+	size_t n = 2;
+
+	snprintf(pids, sizeof(pids), b ? "%d,%d" : "%d", (int)a, (int)b);
+	snprintf(text, sizeof(text), "%s", words);
+	for (char *word = strtok_r(text, " ", &save); word && n < 23;
+	     word = strtok_r(NULL, " ", &save))
+		argv[n++] = strcmp(word, "PIDS") ? word : pids;
+	argv[n] = NULL;
+	return live_start(argv);
+}
+
+#define REPORT "--format json --top 0 -i 3600 "
+
+/* End memtrace: its final report. */
+static json_t *stop(struct live_process *memtrace)
+{
+	json_t *report;
+
+	live_signal(memtrace, SIGINT);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	if (!report)
+		live_fail("no report: %s", live_stderr(memtrace));
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	return report;
+}
+
+static void await_start(struct live_process *memtrace)
+{
+	if (!live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S))
+		live_fail("memtrace did not start: %s", live_stderr(memtrace));
+}
+
+/* It still does what it is told, in both threads. */
+static void check_alive(struct live_process *target)
+{
+	oracle_do(target, "calls %d", CALLS);
+	oracle_do(target, "thread %d", CALLS);
+	CHECK(live_is_running(target));
+}
+
+static void check_one_line(struct live_process *memtrace, const char *one,
+			   const char *other)
+{
+	const char *text;
+
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	text = live_stderr(memtrace);
+	CHECK_CONTAINS(text, one);
+	CHECK_CONTAINS(text, other);
+	CHECK(strchr(text, '\n') && !strchr(text, '\n')[1]);
+	live_destroy(memtrace);
+}
+
+/* Where the kernel lets it pass, a filter is no reason to do without. */
+static void a_filter_of_the_second_thread(void)
+{
+	struct live_process *target = start_target(true);
+	struct live_process *memtrace =
+		memtrace_start_plain(live_pid(target), REPORT EVENT);
+
+	if (verdict == TRAMPOLINE_PASSES) {
+		json_t *report;
+
+		await_start(memtrace);
+		CHECK(trampoline_links(live_pid(memtrace)) > 0);
+		CHECK(!strstr(live_stderr(memtrace), "warning"));
+		check_alive(target);
+		report = stop(memtrace);
+		CHECK_INT(live_int(report, "events.count"), 2 * CALLS);
+		json_decref(report);
+	} else {
+		check_one_line(memtrace, "is not traced", "seccomp filter");
+	}
+	check_alive(target);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before));
+}
+
+static void refused_without_a_test(void)
+{
+	static const char *const runs[] = {
+		("-p PIDS " EVENT),
+		/* All functions have return probes then. */
+		"-p PIDS --attach perf",
+		"-p PIDS --tables hashes",
+	};
+	struct live_process *target = start_target(true);
+	char name[64];
+
+	snprintf(name, sizeof(name), "pid %d (half_confined) is not traced",
+		 (int)live_pid(target));
+	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+		struct live_process *memtrace =
+			start_untested(runs[i], live_pid(target), 0);
+
+		check_one_line(memtrace, name, UNTESTED);
+		check_alive(target);
+	}
+	live_destroy(target);
+	CHECK(probes_gone(probes_before));
+}
+
+/* In all processes there may be one with a filter. */
+static void refused_for_all(void)
+{
+	struct live_process *target = start_target(false);
+
+	check_one_line(
+		start_untested("-p PIDS --follow-forks " EVENT, live_pid(target), 0),
+		"all processes that map the file", UNTESTED);
+	check_one_line(
+		start_untested("--event uretprobe:" HALF_CONFINED_BINARY ":work", 1, 0),
+		"all processes that map the file", UNTESTED);
+	check_alive(target);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before));
+}
+
+static void others_go_on(void)
+{
+	struct live_process *confined = start_target(true), *free = start_target(false);
+	struct live_process *memtrace = start_untested(
+		REPORT "-p PIDS " EVENT, live_pid(confined), live_pid(free));
+	char name[64];
+	json_t *report;
+
+	await_start(memtrace);
+	snprintf(name, sizeof(name), "pid %d (half_confined) is not traced",
+		 (int)live_pid(confined));
+	CHECK_CONTAINS(live_stderr(memtrace), name);
+	snprintf(name, sizeof(name), "tracing pid %d", (int)live_pid(free));
+	CHECK_CONTAINS(live_stderr(memtrace), name);
+	check_alive(confined);
+	check_alive(free);
+	report = stop(memtrace);
+	CHECK_INT(live_int(report, "events.count"), 2 * CALLS);
+	CHECK_INT(json_array_size(live_get(report, "targets")), 1);
+	json_decref(report);
+	live_destroy(confined);
+	live_destroy(free);
+	CHECK(probes_gone(probes_before));
+}
+
+/* A process without a filter does not need the test. */
+static void used_without_a_filter(void)
+{
+	struct live_process *target = start_target(false);
+	struct live_process *memtrace =
+		start_untested(REPORT "-p PIDS " EVENT, live_pid(target), 0);
+	json_t *report;
+
+	await_start(memtrace);
+	CHECK(trampoline_links(live_pid(memtrace)) > 0);
+	check_alive(target);
+	report = stop(memtrace);
+	CHECK_INT(live_int(report, "events.count"), 2 * CALLS);
+	json_decref(report);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before));
+}
+
+/* All that -v says of the start. */
+static void await_verbose(struct live_process *memtrace)
+{
+	if (!live_wait_stderr(memtrace, "attached by", TIMEOUT_S))
+		live_fail("memtrace did not start: %s", live_stderr(memtrace));
+}
+
+/* Count the returns through the trampoline of the first thread from now on. */
+static int count_returns(struct live_process *target)
+{
+	return trampoline_open(live_pid(target));
+}
+
+static void check_returns(int counter, uint64_t want)
+{
+	if (counter < 0)
+		return;
+	CHECK_INT(trampoline_returns(counter), want);
+	close(counter);
+}
+
+/* With --mappings glibc's free has a return probe where it may. Of two processes that are
+ * traced together neither has one if one may not: it would come to both. */
+static void allocators(void)
+{
+	struct live_process *confined = start_target(true), *free = start_target(false);
+	struct live_process *memtrace =
+		start_untested(REPORT "-v -p PIDS --mappings --unwind fp",
+			       live_pid(confined), live_pid(free));
+	json_t *report;
+
+	int returns = count_returns(free);
+
+	await_verbose(memtrace);
+	CHECK_CONTAINS(live_stderr(memtrace), "no return probes are used: a thread has");
+	CHECK_CONTAINS(live_stderr(memtrace),
+		       "no return probes are used: they are not safe in another");
+	CHECK_CONTAINS(live_stderr(memtrace), UNTESTED);
+	check_alive(confined);
+	check_alive(free);
+	check_returns(returns, 0);
+	report = stop(memtrace);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 4 * CALLS);
+	CHECK_INT(live_int(report, "heap.totals.frees"), 4 * CALLS);
+	json_decref(report);
+	live_destroy(confined);
+	live_destroy(free);
+	CHECK(probes_gone(probes_before));
+}
+
+/* A process alone, without a filter: there the return probe is cheaper. */
+static void allocator_without_a_filter(void)
+{
+	struct live_process *target = start_target(false);
+	struct live_process *memtrace = start_untested(
+		REPORT "-v -p PIDS --mappings --unwind fp", live_pid(target), 0);
+	json_t *report;
+
+	int returns = count_returns(target);
+
+	await_verbose(memtrace);
+	CHECK_CONTAINS(live_stderr(memtrace), "free has a return probe");
+	check_alive(target);
+	oracle_do(target, "confine");
+	CHECK(live_wait_stderr(memtrace, "is probed anew", TIMEOUT_S));
+	CHECK_CONTAINS(live_stderr(memtrace), "has lost its probes");
+	check_alive(target);
+	check_returns(returns, CALLS);
+	report = stop(memtrace);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 4 * CALLS);
+	CHECK_INT(live_int(report, "heap.totals.frees"), 4 * CALLS);
+	json_decref(report);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before));
+}
+
+static void check_dry_run(const char *words, pid_t pid, const char *text)
+{
+	struct live_process *memtrace = start_untested(words, pid, 0);
+	bool found = false;
+	char *line;
+
+	while ((line = live_read_line(memtrace, TIMEOUT_S))) {
+		found |= strstr(line, text) && strstr(line, UNTESTED);
+		free(line);
+	}
+	CHECK(found);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+}
+
+static void dry_runs_say_why(void)
+{
+	struct live_process *target = start_target(true);
+	pid_t pid = live_pid(target);
+
+	check_dry_run("--dry-run -p PIDS " EVENT, pid, "not traced: a return probe");
+	check_dry_run("--dry-run -p PIDS --attach perf", pid,
+		      "not traced: a return probe");
+	check_dry_run("--dry-run -p PIDS --mappings", pid, "no return probes");
+	check_alive(target);
+	live_destroy(target);
+}
+
+/* A filter that comes later: the probes go. */
+static void a_filter_after_the_attach(void)
+{
+	struct live_process *target = start_target(false);
+	struct live_process *memtrace =
+		start_untested(REPORT "-p PIDS " EVENT, live_pid(target), 0);
+	json_t *report;
+
+	await_start(memtrace);
+	check_alive(target);
+	oracle_do(target, "confine");
+	CHECK(live_wait_stderr(memtrace, "has lost its probes", TIMEOUT_S));
+	CHECK_CONTAINS(live_stderr(memtrace), UNTESTED);
+	CHECK_INT(trampoline_links(live_pid(memtrace)), 0);
+	check_alive(target);
+	report = stop(memtrace);
+	CHECK_INT(live_int(report, "events.count"), 2 * CALLS);
+	json_decref(report);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before));
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	/* What a killed process leaves behind is to be seen. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	verdict = trampoline_test_seccomp();
+	printf("     return probes %s a seccomp filter here\n",
+	       verdict == TRAMPOLINE_PASSES  ? "pass"
+	       : verdict == TRAMPOLINE_KILLS ? "do not pass"
+					     : "cannot be tested under");
+	RUN(agrees_with_an_experiment);
+#if defined(__x86_64__)
+	RUN(shadow_stacks);
+#endif
+	RUN(killed_meanwhile);
+	RUN(a_filter_of_the_second_thread);
+	RUN(refused_without_a_test);
+	RUN(refused_for_all);
+	RUN(others_go_on);
+	RUN(used_without_a_filter);
+	RUN(allocators);
+	RUN(allocator_without_a_filter);
+	RUN(dry_runs_say_why);
+	RUN(a_filter_after_the_attach);
+	probes_destroy(probes_before);
+	return check_done();
+}
