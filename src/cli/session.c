@@ -210,6 +210,7 @@ static struct tracer_options tracer_options(struct session *s)
 		.attach = o->attach,
 		.tables = o->tables,
 		.unwind = o->unwind,
+		.unwind_cpu_percent = o->unwind_cpu_percent,
 		.progress = progress_show,
 		.progress_arg = &s->progress,
 	};
