@@ -461,8 +461,6 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		tracer_freeze(s->tracer);
 		if (s->kernel_tracer)
 			tracer_freeze(s->kernel_tracer);
-		/* Should the reader of the last report stall, another Ctrl-C ends us. */
-		waiter_last_report(&s->waiter);
 	}
 	err = take_snapshot(s, &snap);
 	if (!err)
@@ -561,6 +559,8 @@ static struct error *trace(struct session *s)
 	}
 	err = waiter_start(&s->waiter, s->tracees.epoll_fd, o->interval_ns,
 			   o->duration_ns);
+	if (o->command)
+		waiter_pass_to(&s->waiter, s->spawn.pid);
 	if (!err)
 		err = spawn_release(&s->spawn);
 	return err ? err : report_until_end(s);
