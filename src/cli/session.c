@@ -609,6 +609,7 @@ struct error *session_run(const struct options *options, int *status)
 	progress_init(&s.progress, options->quiet);
 	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
 				&s.setup);
+	s.progress.waiter = &s.waiter;
 	s.setup.options.progress = (struct report_progress){progress_show, &s.progress};
 	if (!err)
 		err = output_open(options->dry_run ? NULL : options->output,

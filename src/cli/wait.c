@@ -9,8 +9,12 @@
 #include <unistd.h>
 
 #include "cli/stop_watch.h"
+#include "util/clock.h"
 
 #define BURST_US 1000
+
+/* What waits for others may wait so long once the run is to end. */
+#define LATE_NS UINT64_C(5000000000)
 
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -57,6 +61,13 @@ static bool take_stop(struct waiter *waiter, enum report_cause *ret)
 void waiter_pass_to(struct waiter *waiter, pid_t child)
 {
 	stop_watch_pass_to(waiter->stops, child);
+}
+
+bool waiter_is_late(const struct waiter *waiter)
+{
+	uint64_t first_ns = waiter->stops ? stop_watch_first_ns(waiter->stops) : 0;
+
+	return first_ns && clock_now_ns() >= first_ns + LATE_NS;
 }
 
 /* The signals end the process again; a second one that was about to end it, or 0. */

@@ -45,6 +45,9 @@ struct error *waiter_start(struct waiter *waiter, int wake_fd, uint64_t interval
 /* A second signal is passed on to this child, which has not been waited for yet. */
 void waiter_pass_to(struct waiter *waiter, pid_t child);
 
+/* Has the first signal that stops the run come 5 s ago or earlier? */
+bool waiter_is_late(const struct waiter *waiter);
+
 /* From here on any signal that stops a run ends the process at once. If a second one is
  * there already it ends now. */
 void waiter_unblock(struct waiter *waiter);

@@ -274,6 +274,45 @@ static void debuginfod_does_not_answer(void)
 	check_server_is_silent(SIGTERM, "-i 3600 --unwind auto --debuginfod");
 }
 
+/* A first signal gives the server some seconds more, and then ends with the report. */
+static void a_first_signal_waits_for_servers_no_longer(void)
+{
+	unsigned port;
+	int server = silent_server(&port);
+	struct live_process *target = stripped_start(), *memtrace;
+	char *cache = live_path("cache");
+	struct pollfd asked = {.fd = server, .events = POLLIN};
+	json_t *report;
+	double begin_s;
+
+	set_server(port, cache);
+	memtrace = memtrace_start(live_pid(target), "-i 1 --unwind auto --debuginfod");
+	oracle_do(target, "run keep 10 1");
+	REQUIRE(poll(&asked, 1, TIMEOUT_S * 1000) == 1);
+	live_signal(memtrace, SIGINT);
+	begin_s = live_now_s();
+	do {
+		report = live_read_json(memtrace, TIMEOUT_S);
+		REQUIRE(report);
+		if (json_is_true(live_get(report, "final")))
+			break;
+		json_decref(report);
+	} while (true);
+	printf("debuginfod is silent: the final report after %.3f s\n",
+	       live_now_s() - begin_s);
+	CHECK(live_now_s() - begin_s < 15);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 10);
+	CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(target);
+	close(server);
+	unsetenv("DEBUGINFOD_URLS");
+	free(cache);
+	check_untouched();
+}
+
 static struct live_process *start_with_hung_files(const struct hung_files *files,
 						  struct live_process *target)
 {
@@ -401,6 +440,7 @@ int main(void)
 	oracle = oracle_start();
 	RUN(nobody_reads);
 	RUN(debuginfod_does_not_answer);
+	RUN(a_first_signal_waits_for_servers_no_longer);
 	RUN(a_file_system_hangs);
 	RUN(a_file_system_holds_the_main_thread);
 	RUN(at_each_moment);
