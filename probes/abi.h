@@ -228,12 +228,15 @@ struct abi_control {
 	uint64_t journal_half;    /* that was used last; memtrace's */
 	uint64_t misses;          /* numbers of walks that were handed over: the next */
 	uint64_t misses_lost;     /* of them, there was no room for the walk */
-	uint64_t spilled_rules;   /* entries in rule_spill */
-	uint64_t only_slot;       /* of the process, where just one is traced */
-	uint64_t keeps_tids;      /* a thread's end is heard of (abi_last_free) */
-	uint64_t checks_running;  /* sites note what they see for checks */
-	uint64_t checks_begun;    /* how many */
-	uint64_t sites_retired;   /* some are */
+	/* 1: --unwind-cpu is used up, or was while the ring filled. Walks that find no
+	 * room now are over the budget. */
+	uint64_t misses_over_budget;
+	uint64_t spilled_rules;  /* entries in rule_spill */
+	uint64_t only_slot;      /* of the process, where just one is traced */
+	uint64_t keeps_tids;     /* a thread's end is heard of (abi_last_free) */
+	uint64_t checks_running; /* sites note what they see for checks */
+	uint64_t checks_begun;   /* how many */
+	uint64_t sites_retired;  /* some are */
 };
 
 /* --- processes --------------------------------------------------------------------- */
@@ -354,6 +357,8 @@ enum abi_counter {
 	ABI_PROCESSES_FULL, /* processes that found no room in `processes` */
 	ABI_SCRATCH_FULL,   /* stacks that found none to be walked in */
 	ABI_WALKS_LOST,     /* walks that found no room to be handed over */
+	/* The same, because the miss handler had used up its processor time. */
+	ABI_WALKS_OVER_BUDGET,
 	/* With sampling by bytes, in 1/65536 blocks, and in bytes: */
 	ABI_ESTIMATED_ALLOCATIONS,
 	ABI_ESTIMATED_ALLOCATED_BYTES,

@@ -295,7 +295,11 @@ ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
 		number = miss_hand_over_by(r, t, ctx, w, s, allocator);
 		publish(&r->owner, 0);
 	}
-	if (number == ABI_NO_STACK)
+	if (number != ABI_NO_STACK)
+		return number;
+	if (t->ctl->misses_over_budget)
+		count(ABI_WALKS_OVER_BUDGET, 1);
+	else
 		count(ABI_WALKS_LOST, 1);
 	return number;
 }

@@ -2,7 +2,7 @@
 #include "bpf/attach.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,43 +14,22 @@
 #include "target/living.h"
 #include "util/cleanup.h"
 
-#define MAX_THREADS 64
-
-/* Every MAX_THREADS-th of the links from `first` on. */
-struct closing {
-	const struct attachment *attachment;
-	size_t first;
-};
-
-static void *close_links(void *arg)
-{
-	const struct closing *c = arg;
-
-	for (size_t i = c->first; i < c->attachment->list.len; i += MAX_THREADS)
-		close(c->attachment->list.data[i].fd);
-	return NULL;
-}
-
-/* Close the links from `first` on. Each waits 35-96 ms for the kernel's grace periods:
- * wait for many at once. */
 static void close_from(struct attachment *self, size_t first)
 {
-	struct closing closings[MAX_THREADS];
-	pthread_t threads[MAX_THREADS];
-	size_t started = 0;
+	size_t count = self->list.len > first ? self->list.len - first : 0;
+	_cleanup_(freep) int *fds = calloc(count + 1, sizeof(*fds));
 
-	for (size_t i = 0; i < MAX_THREADS && first + i < self->list.len; i++) {
-		closings[i] = (struct closing){self, first + i};
-		if (pthread_create(&threads[started], NULL, close_links, &closings[i]) ==
-		    0)
-			started++;
+	for (size_t i = 0; i < count; i++) {
+		int fd = self->list.data[first + i].fd;
+
+		if (fds)
+			fds[i] = fd;
 		else
-			close_links(&closings[i]);
+			close(fd);
 	}
-	while (started-- > 0)
-		pthread_join(threads[started], NULL);
-	if (self->list.len > first)
-		self->list.len = first;
+	if (fds)
+		link_close_all(fds, count);
+	self->list.len -= count;
 }
 
 static void multi_detach(struct attachment *self)

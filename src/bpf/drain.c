@@ -235,6 +235,7 @@ struct error *drain_counters(const struct drain_maps *maps,
 		{ABI_EVENTS_LOST, LOSS_EVENTS_LOST},
 		{ABI_PROCESSES_FULL, LOSS_PROCESSES_FULL},
 		{ABI_WALKS_LOST, LOSS_WALKS_LOST},
+		{ABI_WALKS_OVER_BUDGET, LOSS_WALKS_OVER_BUDGET},
 	};
 	struct abi_counters sum = {{0}};
 	struct count_dead dead = {

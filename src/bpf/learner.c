@@ -2,31 +2,40 @@
 #include "bpf/learner.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
 
-#include "abi.h"
-#include "abi_walk.h"
 #include "bpf/aliases.h"
-#include "bpf/learner_process.h"
 #include "bpf/mapped.h"
-#include "bpf/rule_table.h"
-#include "bpf/rule_walk.h"
-#include "bpf/stack_pages.h"
-#include "bpf/stack_store.h"
-#include "unwind/walk.h"
-#include "unwind_step.h"
+#include "bpf/miss_walk.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/cpu_allowance.h"
 
-#define LEARNER_NICE (-20)
+/* As ps and top show the thread; at most 15 characters. */
+#define THREAD_NAME "memtrace-unwind"
+
+/*
+ * The share of processor time is that of a window: a program that starts, or loads a
+ * library, comes to thousands of new call sites at once, and may use the share of all of
+ * the window for them. A report may be ahead a little more, as the walks that are left in
+ * the ring are the newest. The handler works in slices of the time that it has, and its
+ * time is charged every so many walks.
+ */
+#define WINDOW_S     20
+#define REPORT_S     4
+#define SLICE_NS     UINT64_C(10000000)
+#define CHARGE_WALKS 16
+
+/* How long the handler rests before it looks again whether it may work. */
+#define REST_MS 1000
 
 /* A batch, after which others get the lock; and how many there are for who has to see
  * all that was handed over: more than the ring holds. */
@@ -40,9 +49,6 @@
 /* How long the learner leaves the lock to others that wait for it. */
 #define GIVE_WAY_TIMES 20
 #define GIVE_WAY_US    50
-
-/* Rules that a process is given for one walk: walks of others wait meanwhile. */
-#define SHARED_AT_ONCE 4096
 
 /* So old no walk is that comes once the ring is empty. */
 #define MEMORY_NS UINT64_C(2000000000)
@@ -59,14 +65,16 @@ struct learner {
 	struct learner_counts counts;
 	uint64_t *hits; /* by stack, then those without; NULL: they are not wanted */
 	uint64_t handed_over; /* walks that came out of the ring */
-	struct walk_frame frames[ABI_MAX_DEPTH + 1];
-	uint64_t pcs[ABI_MAX_DEPTH + 1];
 	struct stack_pages pages;
-	uint8_t copy[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES]; /* of the walk at hand */
+	struct miss_walker walker;
 	unsigned batch;
-	uint64_t pruned_ns; /* CLOCK_MONOTONIC */
-	unsigned max_depth;
-	pthread_mutex_t lock;       /* of all of the above */
+	struct cpu_allowance allowance;
+	struct cpu_meter *meter; /* of the thread that has the lock */
+	uint64_t reserve_ns;     /* processor time that the thread at work has on top */
+	bool is_spent;           /* the allowance, with that, when it was charged last */
+	bool ends_when_spent;    /* the batch ends then, else walks are cut */
+	uint64_t pruned_ns;      /* CLOCK_MONOTONIC */
+	pthread_mutex_t lock;    /* of all of the above */
 	pthread_mutex_t alias_lock; /* held for a moment only, and taken last */
 	unsigned waiting;           /* for the lock, while walks are ended */
 	pthread_t thread;
@@ -76,290 +84,18 @@ struct learner {
 
 DEFINE_CLEANUP(struct learner *, learner_destroy);
 
-/* --- one walk --------------------------------------------------------------------- */
+/* --- the ring --------------------------------------------------------------------- */
 
-static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
+/* Processor time that is the share of so many seconds. */
+static uint64_t share_ns(const struct learner *l, unsigned seconds)
 {
-	ret->known = 0;
-	unwind_registers_set(ret, ARCH_PC, m->pc);
-	unwind_registers_set(ret, ARCH_SP, m->sp);
-	unwind_registers_set(ret, ARCH_BP, m->bp);
-	if (m->depth || m->inside == ABI_MISS_LEFT)
-		return;
-	unwind_registers_set(ret, ARCH_RBX, m->rbx);
-	unwind_registers_set(ret, ARCH_R12, m->r12);
-	unwind_registers_set(ret, ARCH_R13, m->r13);
-	unwind_registers_set(ret, ARCH_R14, m->r14);
-	unwind_registers_set(ret, ARCH_R15, m->r15);
+	return UINT64_C(10000000) * l->maps.cpu_percent * seconds;
 }
 
-/* The copy of the stack, with the return addresses that were replaced put back. */
-static struct stack_copy copy_of(struct learner *l, const struct abi_miss *m,
-				 const struct stack_room *room, const uint64_t *present)
+static void charge(struct learner *l)
 {
-	size_t size = stack_room_copy(room, m, l->copy) * ABI_MISS_PAGE_BYTES;
-
-	for (uint32_t i = 0; i < m->replacement_count && i < ABI_MISS_REPLACEMENTS; i++) {
-		const struct abi_replacement *r = &room->more.replacement[i];
-		uint64_t at = r->at - m->base;
-
-		if (r->at >= m->sp && size >= 8 && at <= size - 8)
-			memcpy((uint8_t *)l->copy + at, &r->return_address, 8);
-	}
-	return (struct stack_copy){
-		.base = m->base, .bytes = l->copy, .size_bytes = size, .pages = present};
-}
-
-static uint32_t end_of(const struct walk *walk)
-{
-	switch (walk->end) {
-	case WALK_COMPLETE:
-		return ABI_END_COMPLETE;
-	case WALK_NO_MEMORY:
-		return ABI_END_UNREADABLE;
-	case WALK_TOO_DEEP:
-		return ABI_END_DEPTH;
-	case WALK_CORRUPT:
-		return ABI_END_CORRUPT;
-	case WALK_NO_CFI:
-	case WALK_NO_REGISTER:
-		break;
-	}
-	return ABI_END_NO_FRAME;
-}
-
-/* Where the code of a frame is looked up: a return address may lie behind its function.
- */
-static uint64_t call_of(const struct walk_frame *frame)
-{
-	return frame->pc - !frame->is_interrupted;
-}
-
-/* How many frames lie in known code, from the leaf on. */
-static size_t count_known(struct images_moment *then, const struct walk *walk)
-{
-	struct walk_code code;
-	size_t i = 0;
-
-	while (i < walk->count &&
-	       images_find_then(then, call_of(&walk->frames[i]), &code))
-		i++;
-	return i;
-}
-
-/* What is known of code that nobody has told of is a guess: end there. True when it had
- * been known before. */
-static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
-{
-	if (known == walk->count)
-		return false;
-	for (size_t i = 0; i < known; i++) {
-		if (UNWIND_TYPE(walk->frames[i].rule) != UNWIND_FP)
-			continue;
-		/* It was a guess that led there. */
-		walk->count = known;
-		*end = ABI_END_NO_FRAME;
-		return false;
-	}
-	/* The pc itself is right, as in the registers. */
-	walk->count = known + 1;
-	*end = ABI_END_UNLEARNED;
-	return true;
-}
-
-/* A rule for this process, and for others that map the same file. */
-static void put(struct learner *l, uint32_t slot, const struct walk_frame *f,
-		const struct walk_code *code)
-{
-	const struct known_rule rule = {f->pc - code->bias, f->is_interrupted, f->rule};
-
-	rule_table_put(&l->rules, slot, f->pc, f->is_interrupted, f->rule);
-	if (code->known && l->maps.scope != SCOPE_PROCESSES)
-		known_rules_add(code->known, &rule);
-}
-
-static void learn(struct learner *l, uint32_t slot, const struct images_moment *then,
-		  const struct walk *walk)
-{
-	bool is_slow = false;
-
-	for (size_t i = 0; i < walk->count; i++) {
-		const struct walk_frame *f = &walk->frames[i];
-		struct images_moment now = {then->images, UINT64_MAX - 1};
-		struct walk_code was, is;
-
-		is_slow |= UNWIND_TYPE(f->rule) == UNWIND_SLOW;
-		/* Nothing holds of a pc that is in no code, or in other code by now. */
-		if (images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
-		    images_find_then(&now, call_of(f), &is) && was.cfi == is.cfi &&
-		    was.bias == is.bias)
-			put(l, slot, f, &is);
-	}
-	l->counts.slow += is_slow;
-}
-
-/* How many of the file's rules the process has been given. */
-static size_t *given_of(struct process_code *code, uint32_t slot,
-			const struct walk_code *of)
-{
-	if (code->shared_slot != slot)
-		code->shared.len = 0;
-	code->shared_slot = slot;
-	vec_foreach (shared, &code->shared)
-		if (shared->known == of->known && shared->bias == of->bias)
-			return &shared->count;
-	if (!vec_push(&code->shared, ((struct shared_rules){of->known, of->bias, 0})))
-		return NULL;
-	return &code->shared.data[code->shared.len - 1].count;
-}
-
-/* Room is left for what processes have for themselves. */
-static bool has_room(const struct learner *l)
-{
-	return l->rules.count < (uint64_t)l->rules.bucket_count * ABI_RULE_WAYS / 2;
-}
-
-/* Give the process the rules that others have learned of the code around this frame. */
-static void share(struct learner *l, uint32_t slot, struct process_code *code,
-		  const struct walk_frame *frame)
-{
-	struct images_moment now = {code->images, UINT64_MAX - 1};
-	uint64_t start, end;
-	struct walk_code of, is;
-	size_t *given;
-
-	if (!images_find_then(&now, call_of(frame), &of) || !of.known ||
-	    !images_extent(code->images, call_of(frame), UINT64_MAX - 1, &start, &end))
-		return;
-	given = given_of(code, slot, &of);
-	for (size_t n = 0;
-	     given && *given < of.known->list.len && n < SHARED_AT_ONCE && has_room(l);
-	     n++) {
-		const struct known_rule *rule = &of.known->list.data[(*given)++];
-		const struct walk_frame at = {.pc = rule->address + of.bias,
-					      .rule = rule->rule,
-					      .is_interrupted = rule->is_interrupted};
-
-		/* The probes look for moves in this part of the code, and in no other. */
-		if (call_of(&at) >= start && call_of(&at) < end &&
-		    images_find_then(&now, call_of(&at), &is) && is.cfi == of.cfi &&
-		    is.bias == of.bias)
-			rule_table_put(&l->rules, slot, at.pc, at.is_interrupted,
-				       at.rule);
-	}
-}
-
-/* By what was learned meanwhile, if no code of the process has changed since. */
-static bool walk_by_rules(struct learner *l, const struct abi_miss *m,
-			  const struct stack_copy *copy, size_t before, size_t *count)
-{
-	const struct unwind_regs start = {m->pc, m->sp, m->bp};
-
-	return !m->is_interrupted &&
-	       learner_processes_unchanged(&l->processes, m->process, m->time_ns) &&
-	       rule_walk(&l->rules, m->process, &start, copy, l->pcs + before,
-			 l->max_depth - before, count);
-}
-
-/* The probes look for moves where a rule is to be before it is there. Is all this code
- * still where it was read to be? */
-static bool cover(struct learner *l, uint32_t slot, struct process_code *code,
-		  const struct walk *walk)
-{
-	for (size_t i = 0; i < walk->count; i++)
-		learner_processes_cover(&l->processes, slot, code,
-					call_of(&walk->frames[i]));
-	return !code->is_doubtful;
-}
-
-/* Reading once more leaves parts in doubt only that are new then. */
-#define WALK_TRIES 3
-
-/* Walk by unwind information; false when it may not be that of this code. */
-static bool walk_code(struct learner *l, const struct abi_miss *m,
-		      const struct stack_copy *copy, struct process_code *code,
-		      struct images_moment *then, struct walk *walk)
-{
-	struct unwind_registers registers;
-
-	registers_of(m, &registers);
-	for (int i = 0; i < WALK_TRIES; i++) {
-		walk_stack(&registers, m->is_interrupted, copy, images_find_then, then,
-			   walk);
-		if (!code || cover(l, m->process, code, walk))
-			return true;
-
-		uint64_t read_ns = code->read_ns;
-
-		(void)learner_processes_look(&l->processes, m->process, code);
-		if (code->read_ns == read_ns)
-			break;
-	}
-	return false;
-}
-
-/* By unwind information, which tells the rules; where it ended. */
-static uint32_t walk_and_learn(struct learner *l, const struct abi_miss *m,
-			       const struct stack_copy *copy, size_t before,
-			       size_t *count)
-{
-	struct process_code *code = learner_processes_get(&l->processes, m->process);
-	struct images_moment then = {code ? code->images : NULL, m->time_ns};
-	bool is_inside = m->inside == ABI_MISS_INSIDE;
-	struct walk walk = {.frames = l->frames,
-			    .capacity = l->max_depth - before + is_inside};
-	bool is_sure = walk_code(l, m, copy, code, &then, &walk);
-	size_t known = count_known(&then, &walk);
-	uint32_t end;
-
-	if (code && known < walk.count &&
-	    learner_processes_look_again(&l->processes, m->process, code)) {
-		is_sure = walk_code(l, m, copy, code, &then, &walk);
-		known = count_known(&then, &walk);
-	}
-	end = end_of(&walk);
-	l->counts.lost += cut_unknown(known, &walk, &end) || !is_sure;
-	for (size_t i = 0; l->maps.no_frame_pointers && i < walk.count; i++) {
-		if (UNWIND_TYPE(walk.frames[i].rule) == UNWIND_FP) {
-			walk.count = i + 1;
-			end = ABI_END_NO_FRAME;
-		}
-	}
-	if (is_sure)
-		learn(l, m->process, &then, &walk);
-	for (size_t i = 0; i < walk.count && is_sure && code; i++)
-		share(l, m->process, code, &walk.frames[i]);
-	*count = 0;
-	for (size_t i = is_inside; i < walk.count; i++)
-		l->pcs[before + (*count)++] =
-			walk.frames[i].pc +
-			(l->maps.marks_interrupted && walk.frames[i].is_interrupted);
-	return end;
-}
-
-static void end_walk(struct learner *l, const struct abi_miss *m,
-		     const struct stack_room *room, uint32_t *ret)
-{
-	const uint64_t present = m->present;
-	const struct stack_copy copy = copy_of(l, m, room, &present);
-	size_t before = m->depth + m->leading, count = 0;
-	uint32_t end = ABI_END_COMPLETE;
-
-	if (before > l->max_depth)
-		before = l->max_depth;
-	if (!walk_by_rules(l, m, &copy, before, &count))
-		end = walk_and_learn(l, m, &copy, before, &count);
-	memcpy(l->pcs, room->more.walked, before * sizeof(*l->pcs));
-	l->counts.walks++;
-	l->counts.unreadable += end == ABI_END_UNREADABLE;
-	l->counts.truncated += end == ABI_END_DEPTH;
-	*ret = stack_store_number(&l->stacks, &(const struct stored_stack){
-						      .process = m->process,
-						      .allocator = m->allocator,
-						      .pcs = l->pcs,
-						      .depth = before + count,
-						      .end = end,
-					      });
+	cpu_allowance_charge(&l->allowance, l->meter);
+	l->is_spent = cpu_allowance_is_spent(&l->allowance, l->reserve_ns);
 }
 
 static uint32_t hit_of(const struct learner *l, uint32_t stack)
@@ -378,7 +114,13 @@ static int on_record(void *arg, void *data, size_t size)
 		return 0;
 	l->handed_over++;
 	if (m->process < l->maps.sizes->process_slots) {
-		end_walk(l, m, room, &stack);
+		struct stored_stack stored;
+
+		if (l->is_spent)
+			miss_walk_cut(&l->walker, m, room, &stored);
+		else
+			miss_walk_end(&l->walker, m, room, &stored);
+		stack = stack_store_number(&l->stacks, &stored);
 		/* A hit is counted here, and nobody asks for its stack. */
 		if (l->hits && m->allocator == ABI_EVENT_STACKS) {
 			l->hits[hit_of(l, stack)]++;
@@ -389,7 +131,9 @@ static int on_record(void *arg, void *data, size_t size)
 			pthread_mutex_unlock(&l->alias_lock);
 		}
 	}
-	return ++l->batch < BATCH_MAX ? 0 : -EAGAIN;
+	if (++l->batch % CHARGE_WALKS == 0)
+		charge(l);
+	return l->batch < BATCH_MAX && !(l->is_spent && l->ends_when_spent) ? 0 : -EAGAIN;
 }
 
 /* --- the thread ------------------------------------------------------------------- */
@@ -402,53 +146,105 @@ static void lock_soon(struct learner *l)
 	__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
 }
 
-/* End walks that were handed over: how many. With BATCH_MAX of them there may be more. */
-static unsigned consume(struct learner *l, bool is_learner)
+/* What has become of the walks in the ring. */
+struct batch {
+	unsigned walks; /* that were taken out of it */
+	bool is_empty;  /* there are no more in it */
+	/* How long to leave them there, as the allowance is spent; 0: it is not. */
+	uint64_t rest_ns;
+};
+
+/* When the probes find the ring full they count the walk by the reason. */
+static void set_over_budget(struct learner *l, uint64_t is_over)
 {
-	unsigned batch;
+	__atomic_store_n(&l->maps.control->misses_over_budget, is_over, __ATOMIC_SEQ_CST);
+}
 
-	if (is_learner)
-		pthread_mutex_lock(&l->lock);
-	else
-		lock_soon(l);
-
+/* With the lock. */
+static struct batch take_batch(struct learner *l, bool is_learner,
+			       struct cpu_meter *meter)
+{
 	uint64_t now_ns = clock_now_ns();
+	struct batch batch;
 
 	l->batch = 0;
+	l->ends_when_spent = is_learner;
+	l->reserve_ns = is_learner ? 0 : share_ns(l, REPORT_S);
+	l->meter = meter;
+	charge(l);
+	if (is_learner && l->is_spent)
+		return (struct batch){
+			.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS)};
 	learner_code_catch_up(&l->processes.code);
 	learner_processes_look_at_parents(&l->processes);
-	ring_buffer__consume(l->ring);
-	batch = l->batch;
+	batch.is_empty = ring_buffer__consume(l->ring) >= 0;
+	batch.walks = l->batch;
 	if (rule_table_is_crowded(&l->rules))
 		learner_processes_evict(&l->processes);
-	if (batch < BATCH_MAX && now_ns - l->pruned_ns > 2 * MEMORY_NS) {
+	if (batch.is_empty && now_ns - l->pruned_ns > 2 * MEMORY_NS) {
 		learner_code_prune(&l->processes.code, now_ns - MEMORY_NS);
 		l->pruned_ns = now_ns;
 	}
+	charge(l);
+	batch.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS);
+	return batch;
+}
+
+/* End walks that were handed over. `own` is the meter of the miss handler's thread, which
+ * pays for waking up, too; NULL for other threads. */
+static struct batch consume(struct learner *l, struct cpu_meter *own)
+{
+	struct cpu_meter meter;
+	struct batch batch;
+
+	if (own) {
+		pthread_mutex_lock(&l->lock);
+	} else {
+		lock_soon(l);
+		cpu_meter_begin(&meter);
+	}
+	batch = take_batch(l, own, own ? own : &meter);
+	if (batch.rest_ns)
+		set_over_budget(l, 1);
+	else if (batch.is_empty)
+		set_over_budget(l, 0);
 	pthread_mutex_unlock(&l->lock);
 	return batch;
+}
+
+/* Until there may be walks to end, or the thread is to stop. */
+static void await_walks(struct learner *l, const struct batch *last)
+{
+	struct pollfd stop = {.fd = l->stop_fd, .events = POLLIN};
+	struct epoll_event event;
+
+	/* Events of the ring come by edge, and a batch may have left some. New call sites
+	 * come in bursts, and the kernel may tell of the next one only with its next
+	 * tick. */
+	if (last->rest_ns)
+		poll(&stop, 1,
+		     last->rest_ns / 1000000 < REST_MS
+			     ? (int)(last->rest_ns / 1000000) + 1
+			     : REST_MS);
+	else
+		epoll_wait(ring_buffer__epoll_fd(l->ring), &event, 1,
+			   !last->is_empty ? 0
+			   : last->walks   ? BUSY_MS
+					   : IDLE_MS);
 }
 
 static void *run(void *arg)
 {
 	struct learner *l = arg;
-	int epoll_fd = ring_buffer__epoll_fd(l->ring);
-	struct epoll_event event;
-	unsigned batch = 0;
+	struct batch batch = {.is_empty = true};
+	struct cpu_meter meter;
 	uint64_t stop;
 
-	/* Ahead of the targets: what they hand over meanwhile is lost once the ring is
-	 * full. A thread has a priority of its own (setpriority(2)). */
-	(void)setpriority(PRIO_PROCESS, 0, LEARNER_NICE);
+	cpu_meter_begin(&meter);
+	pthread_setname_np(pthread_self(), THREAD_NAME);
 	while (read(l->stop_fd, &stop, sizeof(stop)) < 0) {
-		/* Events of the ring come by edge, and a batch may have left some. New
-		 * call sites come in bursts, and the kernel may tell of the next one
-		 * only with its next tick. */
-		epoll_wait(epoll_fd, &event, 1,
-			   batch >= BATCH_MAX ? 0
-			   : batch            ? BUSY_MS
-					      : IDLE_MS);
-		batch = consume(l, true);
+		await_walks(l, &batch);
+		batch = consume(l, &meter);
 		/* Or they would wait for as long as walks come. */
 		for (int i = 0;
 		     i < GIVE_WAY_TIMES && __atomic_load_n(&l->waiting, __ATOMIC_SEQ_CST);
@@ -498,9 +294,15 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 		return error_no_memory();
 	l->maps = *maps;
 	l->stop_fd = -1;
-	l->max_depth = (maps->sizes->stack_record_bytes -
-			(unsigned)sizeof(struct abi_stack_head)) /
-		       sizeof(uint64_t);
+	l->allowance = (struct cpu_allowance){.percent = maps->cpu_percent,
+					      .burst_ns = share_ns(l, WINDOW_S)};
+	l->walker.maps = &l->maps;
+	l->walker.rules = &l->rules;
+	l->walker.processes = &l->processes;
+	l->walker.counts = &l->counts;
+	l->walker.max_depth = (maps->sizes->stack_record_bytes -
+			       (unsigned)sizeof(struct abi_stack_head)) /
+			      sizeof(uint64_t);
 	if (maps->counts_hits)
 		l->hits = calloc((size_t)maps->sizes->max_stacks + 1, sizeof(*l->hits));
 	if (maps->counts_hits && !l->hits)
@@ -587,11 +389,11 @@ void learner_prepare(struct learner *l, uint32_t slot)
 
 void learner_catch_up(struct learner *l)
 {
-	unsigned batch = BATCH_MAX;
+	struct batch batch = {.is_empty = false};
 
 	/* Bounded, should they come faster than we walk. */
-	for (int i = 0; i < CATCH_UP_BATCHES && batch >= BATCH_MAX; i++)
-		batch = consume(l, false);
+	for (int i = 0; i < CATCH_UP_BATCHES && !batch.is_empty; i++)
+		batch = consume(l, NULL);
 }
 
 void learner_look_over(struct learner *l)

@@ -28,6 +28,8 @@ struct learner_maps {
 				   WALK_EXACT of the probes does */
 	enum trace_scope scope;
 	bool counts_hits; /* each walk is a hit of an event */
+	/* Of one processor that walks may take, 1..100, averaged over 20 s. */
+	unsigned cpu_percent;
 	int misses, rules, rule_spill, stacks, moves;
 	int strangers;                   /* -1: not of all processes */
 	int stack_index;                 /* or, when it is -1: */
@@ -75,7 +77,8 @@ struct learner_counts {
 	uint64_t rules_refused; /* that found no room, each time they were learned */
 	uint64_t stacks_refused;
 	uint64_t unreadable, truncated; /* walks that ended so */
-	uint64_t lost; /* that ended in code of which nothing could be known */
+	uint64_t lost;        /* that ended in code of which nothing could be known */
+	uint64_t over_budget; /* that were not unwound, as cpu_percent was used up */
 };
 void learner_count(struct learner *learner, struct learner_counts *ret);
 

@@ -2,8 +2,12 @@
 #include "bpf/link.h"
 
 #include <linux/bpf.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include "bpf/syscall.h"
+
+#define MAX_THREADS         64
 
 #define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 
@@ -52,4 +56,37 @@ int link_perf_event(int program, int event, uint64_t cookie)
 	};
 
 	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+/* Every MAX_THREADS-th of the links. */
+struct closing {
+	const int *fds;
+	size_t first, count;
+};
+
+static void *close_some(void *arg)
+{
+	const struct closing *c = arg;
+
+	for (size_t i = c->first; i < c->count; i += MAX_THREADS)
+		close(c->fds[i]);
+	return NULL;
+}
+
+void link_close_all(const int fds[], size_t count)
+{
+	struct closing closings[MAX_THREADS];
+	pthread_t threads[MAX_THREADS];
+	size_t started = 0;
+
+	for (size_t i = 0; i < MAX_THREADS && i < count; i++) {
+		closings[i] = (struct closing){fds, i, count};
+		if (pthread_create(&threads[started], NULL, close_some, &closings[i]) ==
+		    0)
+			started++;
+		else
+			close_some(&closings[i]);
+	}
+	while (started-- > 0)
+		pthread_join(threads[started], NULL);
 }

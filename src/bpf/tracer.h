@@ -49,6 +49,9 @@ const char *tables_text(enum tables_choice choice,
 struct tracer_options {
 	enum tables_choice tables;
 	enum unwind_choice unwind;
+	/* Of one processor that finding unwind rules may take, 1..100, averaged over 20
+	 * s; not for UNWIND_CHOICE_FP. */
+	unsigned unwind_cpu_percent;
 	uint64_t max_allocations, max_stacks;
 	unsigned stack_depth;
 	enum trace_scope scope;

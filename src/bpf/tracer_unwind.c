@@ -14,6 +14,7 @@ struct error *tracer_open_learner(struct tracer *t)
 			(t->options.event && t->options.event->kind != EVENT_URETPROBE),
 		.scope = t->options.scope,
 		.counts_hits = t->options.event,
+		.cpu_percent = t->options.unwind_cpu_percent,
 	};
 	const struct {
 		const char *name;
@@ -103,6 +104,7 @@ void tracer_add_walks(struct tracer *t, struct snapshot *snap)
 	snap->losses[LOSS_STACKS_UNREADABLE] += counts.unreadable;
 	snap->losses[LOSS_STACKS_TRUNCATED] += counts.truncated;
 	snap->losses[LOSS_WALKS_LOST] += counts.lost;
+	snap->losses[LOSS_WALKS_OVER_BUDGET] += counts.over_budget;
 	snap->losses[LOSS_STACKS_FULL] += counts.stacks_refused;
 	snap->losses[LOSS_RULES_REFUSED] += counts.rules_refused;
 }

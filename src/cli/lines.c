@@ -43,6 +43,7 @@ struct error *lines_init(struct lines *lines, const struct options *options,
 {
 	struct line_options line_options = {
 		.debuginfod = options->debuginfod,
+		.wait = {progress_is_late, progress},
 		.progress = progress_show,
 		.progress_arg = progress,
 	};

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/new_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -11,9 +14,13 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/path.h"
 
 #define STREAM_BYTES  ((size_t)256 * 1024)
 #define TEMPORARY_TRY 16
+
+/* Temporary names: this, and 16 hex digits. */
+#define TEMPORARY_PREFIX ".memtrace-"
 
 static struct error *cannot_write(const struct new_file *file, int err)
 {
@@ -64,7 +71,7 @@ static bool make_temporary_name(struct new_file *file)
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return false;
-	snprintf(file->temporary, sizeof(file->temporary), ".memtrace-%016" PRIx64,
+	snprintf(file->temporary, sizeof(file->temporary), TEMPORARY_PREFIX "%016" PRIx64,
 		 random);
 	return true;
 }
@@ -276,4 +283,37 @@ void new_file_deinit(struct new_file *file)
 	if (file->dir_fd >= 0)
 		close(file->dir_fd);
 	*file = (struct new_file)NEW_FILE_NONE;
+}
+
+static bool is_temporary(const char *path)
+{
+	const char *base = path_base_name(path);
+	size_t prefix = strlen(TEMPORARY_PREFIX);
+
+	return !strncmp(base, TEMPORARY_PREFIX, prefix) &&
+	       strspn(base + prefix, "0123456789abcdef") == 16 && !base[prefix + 16];
+}
+
+/* Is this the file of the descriptor? */
+static bool is_file(const char *path, int fd)
+{
+	struct stat named, open_file;
+
+	return !lstat(path, &named) && !fstat(fd, &open_file) &&
+	       named.st_dev == open_file.st_dev && named.st_ino == open_file.st_ino;
+}
+
+void new_file_remove_temporaries(void)
+{
+	const struct dirent *entry;
+	_cleanup_(closedirp) DIR *dir = opendir("/proc/self/fd");
+
+	while (dir && (entry = readdir(dir))) {
+		char path[PATH_MAX];
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, path, sizeof(path) - 1);
+
+		path[n > 0 ? n : 0] = '\0';
+		if (is_temporary(path) && is_file(path, atoi(entry->d_name)))
+			unlink(path);
+	}
 }

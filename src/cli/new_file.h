@@ -70,6 +70,10 @@ struct error *new_file_publish(struct new_file *file, bool force,
  * NEW_FILE_NONE. */
 void new_file_deinit(struct new_file *file);
 
+/* Remove the temporary name of every file that this process writes, whoever opened it.
+ * The process must end now. For any thread. */
+void new_file_remove_temporaries(void);
+
 #define NEW_FILE_NONE                                                                    \
 	{                                                                                \
 		.dir_fd = -1, .fd = -1                                                   \

@@ -334,6 +334,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "keep at most N frames of a call path (default 127, which is the "
 			"most, and 64 with --unwind fp and --kernel)",
 	},
+	[OPTION_UNWIND_CPU] = {
+		"unwind-cpu", .argument = "PERCENT", .group = GROUP_LIMITS,
+		.kind = KIND_INTEGER, FIELD(unwind_cpu_percent), .min = 1, .max = 100,
+		.expected = "a whole number from 1 to 100",
+		.help = "let the search for unwind rules of new call sites take PERCENT of one "
+			"processor, averaged over 20 s (default 25); stacks of call sites "
+			"beyond are cut short and counted",
+	},
 
 	[OPTION_NO_LINES] = {
 		"no-lines", .group = GROUP_NAMES, .offline = OFFLINE_ALL,

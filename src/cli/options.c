@@ -381,6 +381,7 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.max_processes = UINT64_C(1) << 14,
 		.stack_depth = 64,
 		.unwind = UNWIND_CHOICE_AUTO,
+		.unwind_cpu_percent = 25,
 		.format = "text",
 		.headers_mode = HEADERS_AUTO,
 	};

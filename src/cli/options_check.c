@@ -307,7 +307,7 @@ static struct error *check_kernel(const struct options_given *given)
 		OPTION_TRAFFIC,       OPTION_UNWIND,
 		OPTION_MAX_THREADS,   OPTION_TEMPORARY_THRESHOLD,
 		OPTION_OTEL_MEMORY,   OPTION_NO_RETURN_PROBES,
-		OPTION_MAX_PROCESSES,
+		OPTION_MAX_PROCESSES, OPTION_UNWIND_CPU,
 	};
 	struct options *options = given->options;
 	enum option_id by = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;

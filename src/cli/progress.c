@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "cli/wait.h"
+
 /* ECMA-48: erase from the cursor to the end of the line. */
 #define ERASE_LINE "\r\033[K"
 
@@ -21,6 +23,13 @@ void progress_show(void *arg, const char *phase)
 	fprintf(progress->out, ERASE_LINE "memtrace: %s ...", phase);
 	fflush(progress->out);
 	progress->showing = true;
+}
+
+bool progress_is_late(void *arg)
+{
+	const struct progress *progress = arg;
+
+	return progress->waiter && waiter_is_late(progress->waiter);
 }
 
 void progress_clear(struct progress *progress)

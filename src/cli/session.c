@@ -221,6 +221,7 @@ static struct tracer_options tracer_options(struct session *s)
 		.refuse_arg = &s->tracees.returns,
 		.tables = o->tables,
 		.unwind = o->unwind,
+		.unwind_cpu_percent = o->unwind_cpu_percent,
 		.progress = progress_show,
 		.progress_arg = &s->progress,
 	};
@@ -475,8 +476,6 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		tracer_freeze(s->tracer);
 		if (s->kernel_tracer)
 			tracer_freeze(s->kernel_tracer);
-		/* Should the reader of the last report stall, another Ctrl-C ends us. */
-		waiter_last_report(&s->waiter);
 	}
 	err = take_snapshot(s, &snap);
 	if (!err)
@@ -576,6 +575,8 @@ static struct error *trace(struct session *s)
 	}
 	err = waiter_start(&s->waiter, s->tracees.epoll_fd, o->interval_ns,
 			   o->duration_ns);
+	if (o->command)
+		waiter_pass_to(&s->waiter, s->spawn.pid);
 	if (!err)
 		err = spawn_release(&s->spawn);
 	return err ? err : report_until_end(s);
@@ -624,6 +625,7 @@ struct error *session_run(const struct options *options, int *status)
 	progress_init(&s.progress, options->quiet);
 	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
 				&s.setup);
+	s.progress.waiter = &s.waiter;
 	s.setup.options.progress = (struct report_progress){progress_show, &s.progress};
 	if (!err)
 		err = output_open(options->dry_run ? NULL : options->output,

@@ -8,93 +8,104 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "cli/stop_watch.h"
+#include "util/clock.h"
+
 #define BURST_US 1000
 
-static const int signals[] = {SIGUSR1, SIGINT, SIGTERM, SIGHUP};
+/* What waits for others may wait so long once the run is to end. */
+#define LATE_NS UINT64_C(5000000000)
 
-/* Those that are to be noticed. One that we were started to ignore, as by nohup, stays
- * ignored: blocked, it would be delivered to the descriptor all the same. */
-static sigset_t waited_signals(void)
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* A signal that we were started to ignore, as by nohup, stays ignored: blocked, it would
+ * be delivered to a descriptor all the same. */
+static void add_unless_ignored(sigset_t *set, int number)
+{
+	struct sigaction action;
+
+	if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+		sigaddset(set, number);
+}
+
+static sigset_t stop_signals(void)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		struct sigaction action;
-
-		if (sigaction(signals[i], NULL, &action) == 0 &&
-		    action.sa_handler != SIG_IGN)
-			sigaddset(&set, signals[i]);
-	}
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		add_unless_ignored(&set, stops[i]);
 	return set;
 }
 
-/* The next signal's cause; false when there is none. */
-static bool take_signal(struct waiter *waiter, enum report_cause *ret)
+static bool take_demand(struct waiter *waiter, enum report_cause *ret)
 {
 	struct signalfd_siginfo info;
 
-	if (read(waiter->signal_fd, &info, sizeof(info)) != sizeof(info))
+	*ret = REPORT_DEMAND;
+	return read(waiter->signal_fd, &info, sizeof(info)) == sizeof(info);
+}
+
+static bool take_stop(struct waiter *waiter, enum report_cause *ret)
+{
+	struct signalfd_siginfo info;
+
+	if (read(stop_watch_fd(waiter->stops), &info, sizeof(info)) != sizeof(info))
 		return false;
-	*ret = info.ssi_signo == SIGUSR1  ? REPORT_DEMAND
-	       : info.ssi_signo == SIGHUP ? REPORT_HANGUP
-					  : REPORT_STOPPED;
-	waiter->is_stopped |= *ret != REPORT_DEMAND;
-	if (*ret != REPORT_DEMAND && info.ssi_code != SI_KERNEL)
+	*ret = info.ssi_signo == SIGHUP ? REPORT_HANGUP : REPORT_STOPPED;
+	if (info.ssi_code != SI_KERNEL)
 		waiter->stop_signal = (int)info.ssi_signo;
 	return true;
 }
 
-static void pass(int signal)
+void waiter_pass_to(struct waiter *waiter, pid_t child)
 {
-	(void)signal;
+	stop_watch_pass_to(waiter->stops, child);
 }
 
-/* Forget what has arrived; what arrives from now on is dealt with by `action`. One more
- * request for a report is no reason to die. */
-static void unblock(struct waiter *waiter, const struct sigaction *action)
+bool waiter_is_late(const struct waiter *waiter)
 {
-	sigset_t set = waited_signals();
-	enum report_cause cause;
+	uint64_t first_ns = waiter->stops ? stop_watch_first_ns(waiter->stops) : 0;
 
-	sigdelset(&set, SIGUSR1);
-	while (take_signal(waiter, &cause))
-		;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (sigismember(&set, signals[i]) == 1)
-			sigaction(signals[i], action, NULL);
+	return first_ns && clock_now_ns() >= first_ns + LATE_NS;
+}
+
+/* The signals end the process again; a second one that was about to end it, or 0. */
+static int unblock(struct waiter *waiter)
+{
+	sigset_t set = stop_signals();
+	int second = stop_watch_destroy(waiter->stops);
+
+	waiter->stops = NULL;
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return second;
 }
 
 void waiter_unblock(struct waiter *waiter)
 {
-	unblock(waiter, &(const struct sigaction){.sa_handler = SIG_DFL});
-}
+	int second = unblock(waiter);
 
-void waiter_last_report(struct waiter *waiter)
-{
-	unblock(waiter, &(const struct sigaction){
-				.sa_handler = pass,
-				.sa_flags = (int)SA_RESETHAND | SA_RESTART,
-			});
-	if (waiter->is_stopped)
-		waiter_unblock(waiter);
+	if (second)
+		raise(second);
 }
 
 struct error *waiter_init(struct waiter *waiter)
 {
-	sigset_t set = waited_signals();
+	sigset_t set = stop_signals(), demand;
 
 	*waiter = WAITER_NONE;
+	sigemptyset(&demand);
+	add_unless_ignored(&demand, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &demand, NULL);
 	/* A closed pipe is an error of the write, with our clean-up after it. */
 	signal(SIGPIPE, SIG_IGN);
 	/* So is a file beyond RLIMIT_FSIZE. */
 	signal(SIGXFSZ, SIG_IGN);
-	waiter->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	waiter->signal_fd = signalfd(-1, &demand, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (waiter->signal_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make a signal descriptor");
-	return NULL;
+	return stop_watch_create(&set, &waiter->stops);
 }
 
 static struct error *timer(uint64_t first_ns, uint64_t every_ns, int *ret)
@@ -128,6 +139,8 @@ void waiter_deinit(struct waiter *waiter)
 	int *const fds[] = {&waiter->signal_fd, &waiter->interval_fd,
 			    &waiter->duration_fd};
 
+	if (waiter->stops)
+		(void)unblock(waiter);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
@@ -140,6 +153,7 @@ bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
 	/* A negative descriptor is skipped by poll(2). In order of precedence. */
 	struct pollfd fds[] = {
 		{.fd = waiter->signal_fd, .events = POLLIN},
+		{.fd = stop_watch_fd(waiter->stops), .events = POLLIN},
 		{.fd = waiter->duration_fd, .events = POLLIN},
 		{.fd = waiter->interval_fd, .events = POLLIN},
 		{.fd = waiter->wake_fd, .events = POLLIN},
@@ -149,12 +163,14 @@ bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
 	if (poll(fds, sizeof(fds) / sizeof(*fds), timeout_ms) <= 0)
 		return false;
 	if (fds[0].revents)
-		return take_signal(waiter, ret);
-	if (fds[1].revents) {
+		return take_demand(waiter, ret);
+	if (fds[1].revents)
+		return take_stop(waiter, ret);
+	if (fds[2].revents) {
 		*ret = REPORT_DURATION;
 		return true;
 	}
-	if (!fds[2].revents) {
+	if (!fds[3].revents) {
 		/* Events come in bursts. */
 		usleep(BURST_US);
 		return false;

@@ -6,17 +6,20 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "report/report.h"
 #include "util/error.h"
 
+struct stop_watch;
+
 struct waiter {
 	int signal_fd, interval_fd, duration_fd; /* -1: none */
 	int wake_fd;                             /* borrowed */
+	struct stop_watch *stops;                /* NULL: none */
 	/* The signal that ended the run, if it was sent to us alone and not to the whole
 	 * foreground group of the terminal; else 0. */
 	int stop_signal;
-	bool is_stopped; /* by a signal */
 };
 
 /* One that waits for nothing yet, for waiter_deinit(). */
@@ -28,8 +31,9 @@ struct waiter {
 
 /*
  * Take SIGINT, SIGTERM, SIGHUP and SIGUSR1 out of ordinary delivery, so that from here
- * on they wait for waiter_next(), and ignore SIGPIPE and SIGXFSZ. Call it before anything
- * that has to be undone, and after a command was started, which would ignore them too.
+ * on they wait for waiter_next(), and ignore SIGPIPE and SIGXFSZ. A second SIGINT or
+ * SIGTERM ends the process at once (stop_watch.h). Call it before anything that has to be
+ * undone, and after a command was started, which would ignore them too.
  */
 struct error *waiter_init(struct waiter *waiter) __attribute__((warn_unused_result));
 
@@ -37,16 +41,19 @@ struct error *waiter_init(struct waiter *waiter) __attribute__((warn_unused_resu
  * When `wake_fd` is readable waiter_next() returns. */
 struct error *waiter_start(struct waiter *waiter, int wake_fd, uint64_t interval_ns,
 			   uint64_t duration_ns) __attribute__((warn_unused_result));
-void waiter_deinit(struct waiter *waiter);
 
-/* The last report is to be made: from here on a signal ends the process at once. When
- * none has arrived by now the first one is let pass, as whoever sends it wants that
- * report. */
-void waiter_last_report(struct waiter *waiter);
+/* A second signal is passed on to this child, which has not been waited for yet. */
+void waiter_pass_to(struct waiter *waiter, pid_t child);
 
-/* From here on a signal that ends the run ends the process at once; those that have
- * arrived already are forgotten. */
+/* Has the first signal that stops the run come 5 s ago or earlier? */
+bool waiter_is_late(const struct waiter *waiter);
+
+/* From here on any signal that stops a run ends the process at once. If a second one is
+ * there already it ends now. */
 void waiter_unblock(struct waiter *waiter);
+
+/* As waiter_unblock(), but a second signal that is there does not end the process. */
+void waiter_deinit(struct waiter *waiter);
 
 /*
  * Wait at most `timeout_ms` (-1: for ever), or until wake_fd is readable. True when there

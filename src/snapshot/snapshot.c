@@ -121,6 +121,10 @@ static const struct {
 			     "stack walks could not be ended, too many new call sites "
 			     "came at once or code was unloaded: those stacks lack "
 			     "their outer callers"},
+	[LOSS_WALKS_OVER_BUDGET] = {"walks_over_budget",
+				    "stacks were cut short, finding unwind rules for new "
+				    "call sites had used up its share of processor time: "
+				    "raise --unwind-cpu"},
 	[LOSS_PROBES_MISSED] = {"probes_missed",
 				"probe hits were not delivered by the kernel: blocks "
 				"may be missing, or listed though they were freed"},

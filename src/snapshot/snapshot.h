@@ -194,6 +194,8 @@ enum loss {
 	LOSS_PROCESSES_FULL,    /* calls of processes beyond those that can be traced */
 	LOSS_WALKS_LOST,        /* walks that were not ended: too many new call sites at
 				   once, or code that was unloaded meanwhile */
+	LOSS_WALKS_OVER_BUDGET, /* walks that were not ended, as the processor time that
+				   finding unwind rules may take was used up */
 	LOSS_PROBES_MISSED,     /* probe hits that the kernel did not deliver */
 	LOSS_SNAPSHOTS_UNSETTLED, /* snapshots that were not of one moment (`inconsistent`
 				     of the snapshot says whether it is one of them) */

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/debuginfod.h"
 #include "util/cleanup.h"
 #include "util/crc32.h"
 #include "util/regular_file.h"
@@ -201,7 +200,7 @@ struct error *debug_search_find(const struct debug_search *search,
 	if (!err && is_file_name(link))
 		err = try_links(&wanted, directory, link);
 	if (!err && !ret->image && search->debuginfod && wanted.id.size)
-		err = try_fd(&wanted, debuginfod_fetch(&wanted.id), NULL);
+		err = try_fd(&wanted, debuginfod_fetch(&wanted.id, &search->wait), NULL);
 	if (err)
 		debug_found_deinit(ret);
 	return err;
@@ -239,7 +238,7 @@ struct error *debug_search_find_alt(const struct debug_search *search,
 	if (!err)
 		err = try_build_ids(&wanted);
 	if (!err && !ret->image && search->debuginfod)
-		err = try_fd(&wanted, debuginfod_fetch(id), NULL);
+		err = try_fd(&wanted, debuginfod_fetch(id, &search->wait), NULL);
 	if (err)
 		debug_found_deinit(ret);
 	return err;

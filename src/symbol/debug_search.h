@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "symbol/debug_elf.h"
+#include "symbol/debuginfod.h"
 #include "util/error.h"
 
 /* Where distributions put debug files. */
@@ -23,6 +24,7 @@ struct debug_search {
 		*dirs;   /* more directories like /usr/lib/debug, of ours, searched
 			    before it; ended by NULL; may be NULL. Borrowed. */
 	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS for what is not found */
+	struct debuginfod_wait wait; /* and so long */
 };
 
 /* A file that was found, and where. */

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/debuginfod.h"
 #include "symbol/source_frame.h"
 #include "target/proc.h"
 #include "util/error.h"
@@ -27,6 +28,7 @@ struct line_options {
 					  NULL; may be NULL. Borrowed while the finder
 					  lives. */
 	bool debuginfod;               /* ask the servers of DEBUGINFOD_URLS */
+	struct debuginfod_wait wait;   /* and so long */
 	/* Called with what is being read when that takes longer than a second; or NULL.
 	 */
 	void (*progress)(void *arg, const char *phase);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -34,9 +35,16 @@ DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 /* --- the child -------------------------------------------------------------------- */
 
-_Noreturn static void run_child(const char *file, char *const argv[], int error_fd)
+/* Stops before the program is executed, for the parent to take it up. Until then it dies
+ * with the parent by itself. */
+_Noreturn static void run_child(const char *file, char *const argv[], int error_fd,
+				pid_t parent)
 {
-	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(SPAWN_NOT_EXECUTABLE); /* it died before that */
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 && raise(SIGSTOP) == 0 &&
+	    prctl(PR_SET_PDEATHSIG, 0) == 0)
 		execvp(file, argv);
 
 	int err = errno;
@@ -330,8 +338,6 @@ static struct error *hold(struct spawn *s)
 	err = wait_stop(s, &sig);
 	if (err)
 		return err;
-	s->held = true;
-	ptrace(PTRACE_SETOPTIONS, s->pid, NULL, (void *)PTRACE_O_EXITKILL);
 	err = proc_open(s->pid, &proc);
 	auxv_read(s->pid, &auxv);
 	if (!err && auxv.linker_base)
@@ -341,9 +347,33 @@ static struct error *hold(struct spawn *s)
 	return err;
 }
 
+/* The child has stopped before its exec. From here on it dies with us. */
+static struct error *take_up(struct spawn *s)
+{
+	int sig;
+	struct error *err = wait_stop(s, &sig);
+
+	/* Another signal may come first, and is the child's own. */
+	while (!err && sig != SIGSTOP &&
+	       !ptrace(PTRACE_CONT, s->pid, NULL, (void *)(intptr_t)sig))
+		err = wait_stop(s, &sig);
+	if (err)
+		return err;
+	if (ptrace(PTRACE_SETOPTIONS, s->pid, NULL, (void *)PTRACE_O_EXITKILL) ||
+	    ptrace(PTRACE_CONT, s->pid, NULL, NULL)) {
+		err = error_errno(ERROR_IO, errno, "cannot hold pid %d", s->pid);
+		kill(s->pid, SIGKILL);
+		waitpid(s->pid, &s->status, __WALL);
+		return err;
+	}
+	s->held = true;
+	return NULL;
+}
+
 struct error *spawn_start(const char *file, char *const argv[], struct spawn *ret)
 {
 	int pipe_fds[2], child_error;
+	pid_t self = getpid();
 	struct error *err;
 
 	if (!file)
@@ -364,22 +394,28 @@ struct error *spawn_start(const char *file, char *const argv[], struct spawn *re
 	}
 	if (ret->pid == 0) {
 		close(pipe_fds[0]);
-		run_child(file, argv, pipe_fds[1]);
+		run_child(file, argv, pipe_fds[1], self);
 	}
 	close(pipe_fds[1]);
+	err = take_up(ret);
 
-	ssize_t n = read(pipe_fds[0], &child_error, sizeof(child_error));
+	ssize_t n = ret->held || ret->reaped
+			    ? read(pipe_fds[0], &child_error, sizeof(child_error))
+			    : 0;
 
 	close(pipe_fds[0]);
 	if (n == sizeof(child_error)) {
-		waitpid(ret->pid, &ret->status, 0);
-		ret->pid = 0;
+		if (!ret->reaped)
+			waitpid(ret->pid, &ret->status, 0);
+		*ret = (struct spawn){0};
+		error_destroy(err);
 		return error_errno(child_error == ENOENT || child_error == ENOTDIR
 					   ? ERROR_NOT_FOUND
 					   : ERROR_PERMISSION,
 				   child_error, "cannot run %s", file);
 	}
-	err = hold(ret);
+	if (!err)
+		err = hold(ret);
 	if (err)
 		spawn_deinit(ret);
 	return err;

@@ -13,13 +13,20 @@ struct budget {
 	uint64_t paid_until_ns;
 };
 
+/* Work that began at `begun_ns` was done, and takes `pay_off_ns` to pay off. */
+static inline void budget_charge(struct budget *budget, uint64_t begun_ns,
+				 uint64_t pay_off_ns)
+{
+	if (budget->paid_until_ns < begun_ns)
+		budget->paid_until_ns = begun_ns;
+	budget->paid_until_ns += pay_off_ns;
+}
+
 /* Work of one `share`-th of the time at most was done from `begun_ns` to `now_ns`. */
 static inline void budget_spend(struct budget *budget, uint64_t begun_ns, uint64_t now_ns,
 				unsigned share)
 {
-	if (budget->paid_until_ns < begun_ns)
-		budget->paid_until_ns = begun_ns;
-	budget->paid_until_ns += share * (now_ns - begun_ns);
+	budget_charge(budget, begun_ns, share * (now_ns - begun_ns));
 }
 
 /* Has the work to wait? It may be ahead by what takes `ahead_ns` to pay off. */

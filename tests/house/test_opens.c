@@ -13,6 +13,7 @@ static const struct opener {
 } openers[] = {
 	{"bpf/attach_hold.c", "/proc/self/fd/N of a file that is held"},
 	{"bpf/attach_perf.c", "/sys"},
+	{"bpf/detach_all.c", "/proc/self/fd"},
 	{"bpf/file_numbers.c", "/proc/self/fd/N of a file that is held"},
 	{"bpf/headers.c", "the kernel's headers and a temporary folder"},
 	{"bpf/kernel_events.c", "tracefs"},
@@ -33,6 +34,7 @@ static const struct opener {
 	{"target/allocator.c", "/proc/PID/exe, and what the user names"},
 	{"target/children.c", "/proc"},
 	{"target/confinement.c", "/proc/PID"},
+	{"target/confinement.c", "/proc/PID/task"},
 	{"target/debug_file.c", "/"},
 	{"target/elf.c", "of elf_file_open(): whoever calls it is listed, too"},
 	{"target/file_names.c", "of file_names_of_path(): the same"},

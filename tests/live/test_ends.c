@@ -140,7 +140,6 @@ static void signals_in_a_row(void)
 	for (int i = 0; i < 20; i++)
 		live_signal(memtrace, SIGUSR1);
 	live_signal(memtrace, SIGTERM);
-	live_signal(memtrace, SIGINT);
 	bool final = false;
 	json_t *report;
 	while ((report = live_read_json(memtrace, TIMEOUT_S))) {

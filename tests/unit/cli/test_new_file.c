@@ -107,6 +107,31 @@ static void nothing_is_seen_before_the_end(void)
 	CHECK_INT(temp_dir_count(&p, false), 1);
 }
 
+/* The process is about to be killed: what it has not finished has no name from then on.
+ */
+static void temporary_names_go(void)
+{
+	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
+	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
+	struct file_identity own = nobodys;
+	char path[256];
+
+	/* A file with nearly such a name stays, though it is open. */
+	temp_dir_write(&p, ".memtrace-0123456789abcdef0", "longer");
+	snprintf(path, sizeof(path), "%s/.memtrace-0123456789abcdef0", p.path);
+
+	_cleanup_(closep) int other = open(path, O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(other >= 0);
+	CHECK(!write_file(&p, "whole", "text", false, &own));
+
+	snprintf(path, sizeof(path), "%s/new", p.path);
+	REQUIRE(!new_file_open("--csv", path, &file));
+	CHECK_INT(temp_dir_count(&p, false), lacks.no_tmpfile ? 3 : 2);
+	new_file_remove_temporaries();
+	CHECK_INT(temp_dir_count(&p, false), 2);
+}
+
 static void an_existing_file_needs_force(void)
 {
 	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
@@ -367,6 +392,7 @@ static void run_all(void)
 {
 	RUN(a_new_file);
 	RUN(nothing_is_seen_before_the_end);
+	RUN(temporary_names_go);
 	RUN(an_existing_file_needs_force);
 	RUN(a_foreign_file_is_not_ours);
 	RUN(links_and_others_are_refused);

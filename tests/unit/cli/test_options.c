@@ -44,6 +44,11 @@ static void has_defaults(void)
 	CHECK_INT(o.unwind, UNWIND_CHOICE_RULES);
 	CHECK_INT(o.stack_depth, 30);
 	PARSE(&o, NULL);
+	CHECK_INT(o.unwind_cpu_percent, 25);
+	PARSE(&o, "--unwind-cpu", "1");
+	CHECK_INT(o.unwind_cpu_percent, 1);
+	CHECK_INT(o.unwind, UNWIND_CHOICE_AUTO);
+	PARSE(&o, NULL);
 	CHECK_STR(o.format, "text");
 	CHECK(!o.output && !o.library && !o.headers_dir);
 	CHECK(!o.symbols_prefix && !o.function);

@@ -209,6 +209,10 @@ static void refuses_bad_numbers(void)
 		"--stack-depth=128");
 	REFUSED("--stack-depth: expected a whole number from 1 to 127; got '0'", "-p1",
 		"--stack-depth=0");
+	REFUSED("--unwind-cpu: expected a whole number from 1 to 100; got '0'", "-p1",
+		"--unwind-cpu=0");
+	REFUSED("--unwind-cpu: expected a whole number from 1 to 100; got '101'", "-p1",
+		"--unwind-cpu=101");
 	REFUSED("--max-stacks: expected a number from 64 to 16M (16777216), such as "
 		"256K; "
 		"got '63'",

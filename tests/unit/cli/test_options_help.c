@@ -52,6 +52,7 @@ static void help_names_everything_in_order(void)
 		"\n      --max-allocations N ",
 		"\n      --max-stacks N ",
 		"\n      --stack-depth N ",
+		"\n      --unwind-cpu PERCENT ",
 		"\n      --hide-frames WHICH ",
 		"\nOutput:\n",
 		"\n      --format FORMAT ",

@@ -2,7 +2,9 @@
 /* What a signal is the cause of. */
 #include "check.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/wait.h"
@@ -56,9 +58,128 @@ static void writes_do_not_kill(void)
 	waiter_deinit(&waiter);
 }
 
+/* --- a process that hangs --------------------------------------------------------- */
+
+struct hanging {
+	pid_t pid;
+	int out; /* a byte comes when it has begun to hang */
+};
+
+/* Never answers a signal; with `unblocks` it is at its end, and waits for a command. */
+_Noreturn static void hang(int out, bool unblocks)
+{
+	struct waiter waiter;
+
+	for (int i = 0; i < 3; i++)
+		signal((const int[]){SIGINT, SIGTERM, SIGHUP}[i], SIG_DFL);
+	if (waiter_init(&waiter))
+		_exit(99);
+	if (unblocks)
+		waiter_unblock(&waiter);
+	if (write(out, "", 1) != 1)
+		_exit(99);
+	for (;;)
+		pause();
+}
+
+static struct hanging start_hanging(bool unblocks)
+{
+	struct hanging h;
+	int fds[2];
+	char c;
+
+	REQUIRE(!pipe(fds));
+	h.pid = fork();
+	REQUIRE(h.pid >= 0);
+	if (!h.pid)
+		hang(fds[1], unblocks);
+	close(fds[1]);
+	h.out = fds[0];
+	REQUIRE(read(h.out, &c, 1) == 1);
+	return h;
+}
+
+/* Does it end within this time? Its pipe closes then. */
+static bool ends(const struct hanging *h, int timeout_ms)
+{
+	struct pollfd out = {.fd = h->out, .events = POLLIN};
+
+	return poll(&out, 1, timeout_ms) > 0;
+}
+
+static void check_end(struct hanging *h, int number)
+{
+	int status;
+
+	CHECK(ends(h, TIMEOUT_MS));
+	kill(h->pid, SIGKILL);
+	REQUIRE(waitpid(h->pid, &status, 0) == h->pid);
+	CHECK(WIFSIGNALED(status));
+	CHECK_INT(WTERMSIG(status), number);
+	close(h->out);
+}
+
+static void a_second_signal_ends_what_hangs(void)
+{
+	static const int pairs[][2] = {{SIGINT, SIGINT},
+				       {SIGTERM, SIGTERM},
+				       {SIGINT, SIGTERM},
+				       {SIGHUP, SIGINT}};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		struct hanging h = start_hanging(false);
+
+		kill(h.pid, pairs[i][0]);
+		CHECK(!ends(&h, 500));
+		kill(h.pid, pairs[i][1]);
+		check_end(&h, pairs[i][1]);
+	}
+}
+
+/* But a report that takes a moment is made. */
+static void two_signals_in_a_row(void)
+{
+	struct hanging h = start_hanging(false);
+
+	kill(h.pid, SIGTERM);
+	usleep(20000);
+	kill(h.pid, SIGINT);
+	CHECK(!ends(&h, 100));
+	check_end(&h, SIGINT);
+}
+
+/* The terminal and the shell both send it. */
+static void a_second_hangup_does_nothing(void)
+{
+	struct hanging h = start_hanging(false);
+
+	kill(h.pid, SIGHUP);
+	usleep(20000);
+	kill(h.pid, SIGHUP);
+	CHECK(!ends(&h, 700));
+	kill(h.pid, SIGTERM);
+	check_end(&h, SIGTERM);
+}
+
+static void the_first_ends_what_has_nothing_left_to_do(void)
+{
+	static const int each[] = {SIGINT, SIGTERM, SIGHUP};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		struct hanging h = start_hanging(true);
+
+		kill(h.pid, each[i]);
+		check_end(&h, each[i]);
+	}
+}
+
 int main(void)
 {
 	RUN(signals_have_their_causes);
 	RUN(writes_do_not_kill);
+	RUN(a_second_signal_ends_what_hangs);
+	RUN(two_signals_in_a_row);
+	RUN(a_second_hangup_does_nothing);
+	RUN(the_first_ends_what_has_nothing_left_to_do);
 	return check_done();
 }

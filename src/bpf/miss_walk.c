@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/miss_walk.h"
+
+#include <string.h>
+
+#include "bpf/rule_walk.h"
+#include "unwind_step.h"
+
+/* Rules that a process is given for one walk: walks of others wait meanwhile. */
+#define SHARED_AT_ONCE 4096
+
+static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
+{
+	ret->known = 0;
+	unwind_registers_set(ret, ARCH_PC, m->pc);
+	unwind_registers_set(ret, ARCH_SP, m->sp);
+	unwind_registers_set(ret, ARCH_BP, m->bp);
+	if (m->depth || m->inside == ABI_MISS_LEFT)
+		return;
+	unwind_registers_set(ret, ARCH_RBX, m->rbx);
+	unwind_registers_set(ret, ARCH_R12, m->r12);
+	unwind_registers_set(ret, ARCH_R13, m->r13);
+	unwind_registers_set(ret, ARCH_R14, m->r14);
+	unwind_registers_set(ret, ARCH_R15, m->r15);
+}
+
+/* The copy of the stack, with the return addresses that were replaced put back. */
+static struct stack_copy copy_of(struct miss_walker *w, const struct abi_miss *m,
+				 const struct stack_room *room, const uint64_t *present)
+{
+	size_t size = stack_room_copy(room, m, w->copy) * ABI_MISS_PAGE_BYTES;
+
+	for (uint32_t i = 0; i < m->replacement_count && i < ABI_MISS_REPLACEMENTS; i++) {
+		const struct abi_replacement *r = &room->more.replacement[i];
+		uint64_t at = r->at - m->base;
+
+		if (r->at >= m->sp && size >= 8 && at <= size - 8)
+			memcpy((uint8_t *)w->copy + at, &r->return_address, 8);
+	}
+	return (struct stack_copy){
+		.base = m->base, .bytes = w->copy, .size_bytes = size, .pages = present};
+}
+
+static uint32_t end_of(const struct walk *walk)
+{
+	switch (walk->end) {
+	case WALK_COMPLETE:
+		return ABI_END_COMPLETE;
+	case WALK_NO_MEMORY:
+		return ABI_END_UNREADABLE;
+	case WALK_TOO_DEEP:
+		return ABI_END_DEPTH;
+	case WALK_CORRUPT:
+		return ABI_END_CORRUPT;
+	case WALK_NO_CFI:
+	case WALK_NO_REGISTER:
+		break;
+	}
+	return ABI_END_NO_FRAME;
+}
+
+/* Where the code of a frame is looked up: a return address may lie behind its function.
+ */
+static uint64_t call_of(const struct walk_frame *frame)
+{
+	return frame->pc - !frame->is_interrupted;
+}
+
+/* How many frames lie in known code, from the leaf on. */
+static size_t count_known(struct images_moment *then, const struct walk *walk)
+{
+	struct walk_code code;
+	size_t i = 0;
+
+	while (i < walk->count &&
+	       images_find_then(then, call_of(&walk->frames[i]), &code))
+		i++;
+	return i;
+}
+
+/* What is known of code that nobody has told of is a guess: end there. True when it had
+ * been known before. */
+static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
+{
+	if (known == walk->count)
+		return false;
+	for (size_t i = 0; i < known; i++) {
+		if (UNWIND_TYPE(walk->frames[i].rule) != UNWIND_FP)
+			continue;
+		/* It was a guess that led there. */
+		walk->count = known;
+		*end = ABI_END_NO_FRAME;
+		return false;
+	}
+	/* The pc itself is right, as in the registers. */
+	walk->count = known + 1;
+	*end = ABI_END_UNLEARNED;
+	return true;
+}
+
+/* A rule for this process, and for others that map the same file. */
+static void put(struct miss_walker *w, uint32_t slot, const struct walk_frame *f,
+		const struct walk_code *code)
+{
+	const struct known_rule rule = {f->pc - code->bias, f->is_interrupted, f->rule};
+
+	rule_table_put(w->rules, slot, f->pc, f->is_interrupted, f->rule);
+	if (code->known && w->maps->scope != SCOPE_PROCESSES)
+		known_rules_add(code->known, &rule);
+}
+
+static void learn(struct miss_walker *w, uint32_t slot, const struct images_moment *then,
+		  const struct walk *walk)
+{
+	bool is_slow = false;
+
+	for (size_t i = 0; i < walk->count; i++) {
+		const struct walk_frame *f = &walk->frames[i];
+		struct images_moment now = {then->images, UINT64_MAX - 1};
+		struct walk_code was, is;
+
+		is_slow |= UNWIND_TYPE(f->rule) == UNWIND_SLOW;
+		/* Nothing holds of a pc that is in no code, or in other code by now. */
+		if (images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
+		    images_find_then(&now, call_of(f), &is) && was.cfi == is.cfi &&
+		    was.bias == is.bias)
+			put(w, slot, f, &is);
+	}
+	w->counts->slow += is_slow;
+}
+
+/* How many of the file's rules the process has been given. */
+static size_t *given_of(struct process_code *code, uint32_t slot,
+			const struct walk_code *of)
+{
+	if (code->shared_slot != slot)
+		code->shared.len = 0;
+	code->shared_slot = slot;
+	vec_foreach (shared, &code->shared)
+		if (shared->known == of->known && shared->bias == of->bias)
+			return &shared->count;
+	if (!vec_push(&code->shared, ((struct shared_rules){of->known, of->bias, 0})))
+		return NULL;
+	return &code->shared.data[code->shared.len - 1].count;
+}
+
+/* Room is left for what processes have for themselves. */
+static bool has_room(const struct miss_walker *w)
+{
+	return w->rules->count < (uint64_t)w->rules->bucket_count * ABI_RULE_WAYS / 2;
+}
+
+/* Give the process the rules that others have learned of the code around this frame. */
+static void share(struct miss_walker *w, uint32_t slot, struct process_code *code,
+		  const struct walk_frame *frame)
+{
+	struct images_moment now = {code->images, UINT64_MAX - 1};
+	uint64_t start, end;
+	struct walk_code of, is;
+	size_t *given;
+
+	if (!images_find_then(&now, call_of(frame), &of) || !of.known ||
+	    !images_extent(code->images, call_of(frame), UINT64_MAX - 1, &start, &end))
+		return;
+	given = given_of(code, slot, &of);
+	for (size_t n = 0;
+	     given && *given < of.known->list.len && n < SHARED_AT_ONCE && has_room(w);
+	     n++) {
+		const struct known_rule *rule = &of.known->list.data[(*given)++];
+		const struct walk_frame at = {.pc = rule->address + of.bias,
+					      .rule = rule->rule,
+					      .is_interrupted = rule->is_interrupted};
+
+		/* The probes look for moves in this part of the code, and in no other. */
+		if (call_of(&at) >= start && call_of(&at) < end &&
+		    images_find_then(&now, call_of(&at), &is) && is.cfi == of.cfi &&
+		    is.bias == of.bias)
+			rule_table_put(w->rules, slot, at.pc, at.is_interrupted, at.rule);
+	}
+}
+
+/* By what was learned meanwhile, if no code of the process has changed since. */
+static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
+			  const struct stack_copy *copy, size_t before, size_t *count)
+{
+	const struct unwind_regs start = {m->pc, m->sp, m->bp};
+
+	return !m->is_interrupted &&
+	       learner_processes_unchanged(w->processes, m->process, m->time_ns) &&
+	       rule_walk(w->rules, m->process, &start, copy, w->pcs + before,
+			 w->max_depth - before, count);
+}
+
+/* The probes look for moves where a rule is to be before it is there. Is all this code
+ * still where it was read to be? */
+static bool cover(struct miss_walker *w, uint32_t slot, struct process_code *code,
+		  const struct walk *walk)
+{
+	for (size_t i = 0; i < walk->count; i++)
+		learner_processes_cover(w->processes, slot, code,
+					call_of(&walk->frames[i]));
+	return !code->is_doubtful;
+}
+
+/* Reading once more leaves parts in doubt only that are new then. */
+#define WALK_TRIES 3
+
+/* Walk by unwind information; false when it may not be that of this code. */
+static bool walk_code(struct miss_walker *w, const struct abi_miss *m,
+		      const struct stack_copy *copy, struct process_code *code,
+		      struct images_moment *then, struct walk *walk)
+{
+	struct unwind_registers registers;
+
+	registers_of(m, &registers);
+	for (int i = 0; i < WALK_TRIES; i++) {
+		walk_stack(&registers, m->is_interrupted, copy, images_find_then, then,
+			   walk);
+		if (!code || cover(w, m->process, code, walk))
+			return true;
+
+		uint64_t read_ns = code->read_ns;
+
+		(void)learner_processes_look(w->processes, m->process, code);
+		if (code->read_ns == read_ns)
+			break;
+	}
+	return false;
+}
+
+/* By unwind information, which tells the rules; where it ended. */
+static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
+			       const struct stack_copy *copy, size_t before,
+			       size_t *count)
+{
+	struct process_code *code = learner_processes_get(w->processes, m->process);
+	struct images_moment then = {code ? code->images : NULL, m->time_ns};
+	bool is_inside = m->inside == ABI_MISS_INSIDE;
+	struct walk walk = {.frames = w->frames,
+			    .capacity = w->max_depth - before + is_inside};
+	bool is_sure = walk_code(w, m, copy, code, &then, &walk);
+	size_t known = count_known(&then, &walk);
+	uint32_t end;
+
+	if (code && known < walk.count &&
+	    learner_processes_look_again(w->processes, m->process, code)) {
+		is_sure = walk_code(w, m, copy, code, &then, &walk);
+		known = count_known(&then, &walk);
+	}
+	end = end_of(&walk);
+	w->counts->lost += cut_unknown(known, &walk, &end) || !is_sure;
+	for (size_t i = 0; w->maps->no_frame_pointers && i < walk.count; i++) {
+		if (UNWIND_TYPE(walk.frames[i].rule) == UNWIND_FP) {
+			walk.count = i + 1;
+			end = ABI_END_NO_FRAME;
+		}
+	}
+	if (is_sure)
+		learn(w, m->process, &then, &walk);
+	for (size_t i = 0; i < walk.count && is_sure && code; i++)
+		share(w, m->process, code, &walk.frames[i]);
+	*count = 0;
+	for (size_t i = is_inside; i < walk.count; i++)
+		w->pcs[before + (*count)++] =
+			walk.frames[i].pc +
+			(w->maps->marks_interrupted && walk.frames[i].is_interrupted);
+	return end;
+}
+
+void miss_walk_end(struct miss_walker *w, const struct abi_miss *m,
+		   const struct stack_room *room, struct stored_stack *ret)
+{
+	const uint64_t present = m->present;
+	const struct stack_copy copy = copy_of(w, m, room, &present);
+	size_t before = m->depth + m->leading, count = 0;
+	uint32_t end = ABI_END_COMPLETE;
+
+	if (before > w->max_depth)
+		before = w->max_depth;
+	if (!walk_by_rules(w, m, &copy, before, &count))
+		end = walk_and_learn(w, m, &copy, before, &count);
+	memcpy(w->pcs, room->more.walked, before * sizeof(*w->pcs));
+	w->counts->walks++;
+	w->counts->unreadable += end == ABI_END_UNREADABLE;
+	w->counts->truncated += end == ABI_END_DEPTH;
+	*ret = (struct stored_stack){
+		.process = m->process,
+		.allocator = m->allocator,
+		.pcs = w->pcs,
+		.depth = before + count,
+		.end = end,
+	};
+}
+
+void miss_walk_cut(struct miss_walker *w, const struct abi_miss *m,
+		   const struct stack_room *room, struct stored_stack *ret)
+{
+	size_t depth = m->depth + m->leading;
+
+	if (depth > w->max_depth)
+		depth = w->max_depth;
+	memcpy(w->pcs, room->more.walked, depth * sizeof(*w->pcs));
+	/* A pc in the allocator is in no frame of the stack. */
+	if (m->inside != ABI_MISS_INSIDE && depth < w->max_depth)
+		w->pcs[depth++] =
+			m->pc + (w->maps->marks_interrupted && m->is_interrupted);
+	w->counts->over_budget++;
+	*ret = (struct stored_stack){
+		.process = m->process,
+		.allocator = m->allocator,
+		.pcs = w->pcs,
+		.depth = depth,
+		.end = ABI_END_UNLEARNED,
+	};
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of one walk that the probes handed over: unwound on its copy of the stack,
+ * which gives the rules that the probes lacked. Inside of learner*.c only.
+ */
+#ifndef BPF_MISS_WALK_H
+#define BPF_MISS_WALK_H
+
+#include <stdint.h>
+
+#include "abi.h"
+#include "abi_walk.h"
+#include "bpf/learner.h"
+#include "bpf/learner_process.h"
+#include "bpf/rule_table.h"
+#include "bpf/stack_pages.h"
+#include "bpf/stack_store.h"
+#include "unwind/walk.h"
+
+struct miss_walker {
+	const struct learner_maps *maps; /* borrowed, as is all that is pointed to */
+	struct rule_table *rules;
+	struct learner_processes *processes;
+	struct learner_counts *counts;
+	unsigned max_depth; /* frames of a stack that is stored */
+	/* Of the walk at hand. */
+	struct walk_frame frames[ABI_MAX_DEPTH + 1];
+	uint64_t pcs[ABI_MAX_DEPTH + 1];
+	uint8_t copy[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES];
+};
+
+/* Unwind the walk `miss`, whose pages are in `room`. The addresses of *ret are good until
+ * the next walk. */
+void miss_walk_end(struct miss_walker *walker, const struct abi_miss *miss,
+		   const struct stack_room *room, struct stored_stack *ret);
+
+/* The same without unwinding: only the frames that the probes have found. */
+void miss_walk_cut(struct miss_walker *walker, const struct abi_miss *miss,
+		   const struct stack_room *room, struct stored_stack *ret);
+
+#endif

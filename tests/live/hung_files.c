@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "live/hung_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "live/live.h"
+
+/* FUSE_MIN_READ_BUFFER, and more. */
+#define REQUEST_BYTES (1 << 17)
+
+static char request[REQUEST_BYTES];
+
+/* The only request that gets an answer: the kernel sends no other before. */
+static void answer_init(int fd)
+{
+	const struct fuse_in_header *in = (const struct fuse_in_header *)request;
+	struct {
+		struct fuse_out_header head;
+		struct fuse_init_out body;
+	} out = {
+		.head = {.len = sizeof(out)},
+		.body = {.major = FUSE_KERNEL_VERSION,
+			 .minor = FUSE_KERNEL_MINOR_VERSION,
+			 .max_write = 4096},
+	};
+
+	if (read(fd, request, sizeof(request)) < (ssize_t)sizeof(*in) ||
+	    in->opcode != FUSE_INIT)
+		live_fail("the kernel does not begin with FUSE_INIT");
+	out.head.unique = in->unique;
+	if (write(fd, &out, sizeof(out)) != sizeof(out))
+		live_fail("cannot answer FUSE_INIT: %s", strerror(errno));
+}
+
+bool hung_files_mount(struct hung_files *ret)
+{
+	char options[96];
+
+	*ret = (struct hung_files){.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC)};
+	if (ret->fd < 0)
+		return false;
+	/* Not in the folder of the test, which is searched when that ends. */
+	ret->path = strdup("/tmp/memtrace-hung-XXXXXX");
+	if (!ret->path || !mkdtemp(ret->path))
+		live_fail("cannot make a directory: %s", strerror(errno));
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0",
+		 ret->fd);
+	if (mount("memtrace-test", ret->path, "fuse.memtrace-test", 0, options))
+		live_fail("cannot mount FUSE on %s: %s", ret->path, strerror(errno));
+	answer_init(ret->fd);
+	return true;
+}
+
+bool hung_files_wait(const struct hung_files *files, double timeout_s)
+{
+	struct pollfd fd = {.fd = files->fd, .events = POLLIN};
+
+	return poll(&fd, 1, (int)(timeout_s * 1000)) == 1;
+}
+
+void hung_files_take(const struct hung_files *files)
+{
+	if (read(files->fd, request, sizeof(request)) <= 0)
+		live_fail("there is no request: %s", strerror(errno));
+}
+
+void hung_files_unmount(struct hung_files *files)
+{
+	close(files->fd);
+	if (umount2(files->path, MNT_DETACH))
+		live_fail("cannot unmount %s: %s", files->path, strerror(errno));
+	rmdir(files->path);
+	free(files->path);
+	*files = (struct hung_files){.fd = -1};
+}

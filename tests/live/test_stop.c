@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A second Ctrl-C or SIGTERM ends memtrace whatever it does: while nobody reads its
+ * report, while a debuginfod server or a file system does not answer, and at each moment
+ * of the start. No probe, breakpoint or child is left.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/hung_files.h"
+#include "live/trace.h"
+
+#define TIMEOUT_S 30
+
+/* From the second signal to the end. It takes less than 1 s on an idle machine. */
+#define END_S 5.0
+
+/* The first signal does not end what hangs. */
+#define HANGS_S 0.7
+
+static struct live_process *oracle;
+static struct probes *probes_before;
+
+/* --- what is left ----------------------------------------------------------------- */
+
+/* Bytes in a mapping of code that are not those of its file. */
+static size_t count_changed(int memory, uint64_t start, uint64_t end, uint64_t offset,
+			    const char *path)
+{
+	static unsigned char is[1 << 16], was[1 << 16];
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	size_t changed = 0;
+
+	REQUIRE(file >= 0);
+	for (uint64_t at = start; at < end; at += sizeof(is)) {
+		size_t size = end - at < sizeof(is) ? (size_t)(end - at) : sizeof(is);
+		ssize_t n = pread(memory, is, size, (off_t)at);
+		ssize_t m = pread(file, was, size, (off_t)(offset + (at - start)));
+
+		REQUIRE(n == (ssize_t)size && m >= 0);
+		for (ssize_t i = 0; i < m; i++)
+			changed += is[i] != was[i];
+	}
+	close(file);
+	return changed;
+}
+
+/* Breakpoints in the text of the process's libc and program. */
+static size_t count_breakpoints(pid_t pid)
+{
+	char path[64], line[512], name[400];
+	uint64_t start, end, offset;
+	size_t changed = 0, mappings = 0;
+	FILE *maps;
+	int memory;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	memory = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	REQUIRE(memory >= 0 && maps);
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " r-xp %" SCNx64 " %*s %*s %399s",
+			   &start, &end, &offset, name) != 4 ||
+		    name[0] != '/')
+			continue;
+		mappings++;
+		changed += count_changed(memory, start, end, offset, name);
+	}
+	CHECK(mappings >= 2);
+	fclose(maps);
+	close(memory);
+	return changed;
+}
+
+#define CHILDREN_MAX 16
+
+struct children {
+	int pids[CHILDREN_MAX];
+	size_t count;
+};
+
+/* The processes that memtrace has started. */
+static struct children children_of(const struct live_process *memtrace)
+{
+	struct children children = {.count = 0};
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)live_pid(memtrace),
+		 (int)live_pid(memtrace));
+	file = fopen(path, "re");
+	while (file && children.count < CHILDREN_MAX &&
+	       fscanf(file, "%d", &children.pids[children.count]) == 1)
+		children.count++;
+	if (file)
+		fclose(file);
+	return children;
+}
+
+/* A zombie waits for nothing but its reaper. */
+static bool is_running(int pid)
+{
+	char path[32], text[256], state = 'Z';
+	const char *rest;
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, file);
+	text[n] = '\0';
+	rest = strrchr(text, ')');
+	if (rest)
+		sscanf(rest, ") %c", &state);
+	fclose(file);
+	return state != 'Z' && state != 'X';
+}
+
+static void check_children_gone(const struct children *children)
+{
+	double until_s = live_now_s() + END_S;
+
+	for (size_t i = 0; i < children->count; i++) {
+		while (is_running(children->pids[i]) && live_now_s() < until_s)
+			live_sleep(0.01);
+		CHECK(!is_running(children->pids[i]));
+	}
+}
+
+static void check_untouched(void)
+{
+	CHECK(probes_gone(probes_before));
+	CHECK_INT(count_breakpoints(live_pid(oracle)), 0);
+	oracle_do(oracle, "run keep 10 1");
+	oracle_do(oracle, "run release 1 1");
+}
+
+/* --- the end ---------------------------------------------------------------------- */
+
+/* Seconds until it is gone; none of its output is read. */
+static double gone_after(struct live_process *memtrace, double timeout_s)
+{
+	double begin_s = live_now_s();
+
+	while (live_is_running(memtrace) && live_now_s() < begin_s + timeout_s)
+		live_sleep(0.002);
+	return live_now_s() - begin_s;
+}
+
+/* It hangs: once is not enough, twice is. */
+static void stop_twice(struct live_process *memtrace, int number, const char *when)
+{
+	double took_s;
+
+	live_signal(memtrace, number);
+	live_sleep(HANGS_S);
+	CHECK(live_is_running(memtrace));
+	live_signal(memtrace, number);
+	took_s = gone_after(memtrace, TIMEOUT_S);
+	printf("%s: gone after %.3f s\n", when, took_s);
+	CHECK(took_s < END_S);
+	CHECK_INT(live_wait(memtrace, 1), 128 + number);
+	live_destroy(memtrace);
+	check_untouched();
+}
+
+/* Its reports fill the pipe, and then one more does not fit. */
+static void nobody_reads(void)
+{
+	struct live_process *memtrace =
+		memtrace_start(live_pid(oracle), "-i 0.02 --unwind auto");
+
+	oracle_do(oracle, "run keep 10 1");
+	live_sleep(4);
+	stop_twice(memtrace, SIGINT, "nobody reads");
+
+	/* Only the last report is too long. */
+	memtrace = memtrace_start(live_pid(oracle), "--show-allocs");
+	oracle_do(oracle, "run keep 20000 1");
+	stop_twice(memtrace, SIGTERM, "nobody reads the last report");
+	oracle_do(oracle, "run release 2 1");
+}
+
+/* --- names ------------------------------------------------------------------------ */
+
+/* A server that takes connections and says nothing; its port in *port. */
+static int silent_server(unsigned *port)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t length = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	REQUIRE(fd >= 0 &&
+		!bind(fd, (const struct sockaddr *)&address, sizeof(address)) &&
+		!listen(fd, 16) &&
+		!getsockname(fd, (struct sockaddr *)&address, &length));
+	*port = ntohs(address.sin_port);
+	return fd;
+}
+
+/* The oracle without debug info, so that it is looked for elsewhere. */
+static struct live_process *stripped_start(void)
+{
+	char *path = live_path("stripped");
+	char command[600];
+	struct live_process *target;
+
+	snprintf(command, sizeof(command), "strip --strip-debug -o %s %s", path,
+		 oracle_path);
+	REQUIRE(!system(command));
+	target = target_start(path);
+	free(path);
+	return target;
+}
+
+static void set_server(unsigned port, const char *cache)
+{
+	char url[64];
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+	setenv("DEBUGINFOD_URLS", url, 1);
+	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+	setenv("DEBUGINFOD_TIMEOUT", "600", 1);
+}
+
+static void check_server_is_silent(int number, const char *options)
+{
+	unsigned port;
+	int server = silent_server(&port);
+	struct live_process *target = stripped_start();
+	char *cache = live_path("cache");
+	struct pollfd asked = {.fd = server, .events = POLLIN};
+	struct live_process *memtrace;
+
+	set_server(port, cache);
+	memtrace = memtrace_start(live_pid(target), options);
+	oracle_do(target, "run keep 10 1");
+	/* The first report, or else the last one, asks. */
+	if (strstr(options, "3600"))
+		live_signal(memtrace, SIGHUP);
+	REQUIRE(poll(&asked, 1, TIMEOUT_S * 1000) == 1);
+	if (strstr(options, "3600")) {
+		live_signal(memtrace, number);
+		CHECK(gone_after(memtrace, TIMEOUT_S) < END_S);
+		CHECK_INT(live_wait(memtrace, 1), 128 + number);
+		live_destroy(memtrace);
+		check_untouched();
+	} else {
+		stop_twice(memtrace, number, "debuginfod is silent");
+	}
+	CHECK(live_is_running(target));
+	CHECK_INT(count_breakpoints(live_pid(target)), 0);
+	live_destroy(target);
+	close(server);
+	unsetenv("DEBUGINFOD_URLS");
+	free(cache);
+}
+
+static void debuginfod_does_not_answer(void)
+{
+	check_server_is_silent(SIGINT, "-i 0.3 --unwind auto --debuginfod");
+	check_server_is_silent(SIGTERM, "-i 3600 --unwind auto --debuginfod");
+}
+
+/* A first signal gives the server some seconds more, and then ends with the report. */
+static void a_first_signal_waits_for_servers_no_longer(void)
+{
+	unsigned port;
+	int server = silent_server(&port);
+	struct live_process *target = stripped_start(), *memtrace;
+	char *cache = live_path("cache");
+	struct pollfd asked = {.fd = server, .events = POLLIN};
+	json_t *report;
+	double begin_s;
+
+	set_server(port, cache);
+	memtrace = memtrace_start(live_pid(target), "-i 1 --unwind auto --debuginfod");
+	oracle_do(target, "run keep 10 1");
+	REQUIRE(poll(&asked, 1, TIMEOUT_S * 1000) == 1);
+	live_signal(memtrace, SIGINT);
+	begin_s = live_now_s();
+	do {
+		report = live_read_json(memtrace, TIMEOUT_S);
+		REQUIRE(report);
+		if (json_is_true(live_get(report, "final")))
+			break;
+		json_decref(report);
+	} while (true);
+	printf("debuginfod is silent: the final report after %.3f s\n",
+	       live_now_s() - begin_s);
+	CHECK(live_now_s() - begin_s < 15);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 10);
+	CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	live_destroy(memtrace);
+	live_destroy(target);
+	close(server);
+	unsetenv("DEBUGINFOD_URLS");
+	free(cache);
+	check_untouched();
+}
+
+static struct live_process *start_with_hung_files(const struct hung_files *files,
+						  struct live_process *target)
+{
+	char options[200];
+	struct live_process *memtrace;
+
+	snprintf(options, sizeof(options), "-i 0.3 --unwind auto --debug-dir %s",
+		 files->path);
+	memtrace = memtrace_start(live_pid(target), options);
+	oracle_do(target, "run keep 10 1");
+	REQUIRE(hung_files_wait(files, TIMEOUT_S));
+	return memtrace;
+}
+
+static void a_file_system_hangs(void)
+{
+	struct live_process *target = stripped_start(), *memtrace;
+	struct hung_files files;
+
+	if (!hung_files_mount(&files)) {
+		printf("note: this kernel has no FUSE\n");
+		live_destroy(target);
+		return;
+	}
+	memtrace = start_with_hung_files(&files, target);
+	stop_twice(memtrace, SIGINT, "a file system hangs");
+	CHECK_INT(count_breakpoints(live_pid(target)), 0);
+	hung_files_unmount(&files);
+	live_destroy(target);
+}
+
+/* The kernel does not let the thread go that waits. The probes go all the same. */
+static void a_file_system_holds_the_main_thread(void)
+{
+	struct live_process *target = stripped_start(), *memtrace;
+	struct hung_files files;
+
+	if (!hung_files_mount(&files)) {
+		live_destroy(target);
+		return;
+	}
+	memtrace = start_with_hung_files(&files, target);
+	hung_files_take(&files);
+	CHECK(probes_new(probes_before) > 0);
+	live_signal(memtrace, SIGTERM);
+	live_sleep(HANGS_S);
+	live_signal(memtrace, SIGTERM);
+
+	double begin_s = live_now_s();
+
+	while (count_breakpoints(live_pid(target)) && live_now_s() < begin_s + TIMEOUT_S)
+		live_sleep(0.01);
+	printf("a file system holds the main thread: no breakpoint after %.3f s\n",
+	       live_now_s() - begin_s);
+	CHECK(live_now_s() - begin_s < END_S);
+	hung_files_unmount(&files);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGTERM);
+	live_destroy(memtrace);
+	live_destroy(target);
+	check_untouched();
+}
+
+/* --- the start -------------------------------------------------------------------- */
+
+#define MOMENTS  41
+#define MOMENT_S 0.02
+
+/* Two signals close together, at each moment of the start. */
+static void at_each_moment(void)
+{
+	double longest_s = 0;
+
+	for (int k = 0; k < MOMENTS; k++) {
+		struct live_process *memtrace = memtrace_start_plain(
+			live_pid(oracle), "-i 3600 -q --unwind auto");
+		struct children children;
+		double took_s;
+
+		live_sleep(k * MOMENT_S);
+		children = children_of(memtrace);
+		live_signal(memtrace, SIGINT);
+		live_sleep(0.005);
+		live_signal(memtrace, SIGINT);
+		took_s = gone_after(memtrace, TIMEOUT_S);
+		longest_s = took_s > longest_s ? took_s : longest_s;
+		CHECK(took_s < END_S);
+
+		int status = live_wait(memtrace, 1);
+
+		/* Quick enough, or not. */
+		CHECK(status == 0 || status == 128 + SIGINT);
+		live_destroy(memtrace);
+		check_children_gone(&children);
+		check_untouched();
+	}
+	printf("at each moment: gone after %.3f s at most\n", longest_s);
+}
+
+/* The command is gone, too: it was held, or gets the signal. */
+static void with_a_command(void)
+{
+	const char *const argv[] = {memtrace_path, "-q", "-i", "3600", "--", "cat", NULL};
+
+	for (int k = 0; k < MOMENTS; k++) {
+		struct live_process *memtrace = live_start(argv);
+		struct children children;
+
+		live_sleep(k * MOMENT_S);
+		children = children_of(memtrace);
+		live_signal(memtrace, SIGTERM);
+		live_sleep(0.005);
+		live_signal(memtrace, SIGTERM);
+		CHECK(gone_after(memtrace, TIMEOUT_S) < END_S);
+		CHECK_INT(live_wait(memtrace, 1), 128 + SIGTERM);
+		check_children_gone(&children);
+		live_destroy(memtrace);
+	}
+	check_untouched();
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	oracle = oracle_start();
+	RUN(nobody_reads);
+	RUN(debuginfod_does_not_answer);
+	RUN(a_first_signal_waits_for_servers_no_longer);
+	RUN(a_file_system_hangs);
+	RUN(a_file_system_holds_the_main_thread);
+	RUN(at_each_moment);
+	RUN(with_a_command);
+	live_destroy(oracle);
+	probes_destroy(probes_before);
+	return check_done();
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "live/threads.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Fields of proc_pid_stat(5) behind the name, which may hold anything: utime is 14, stime
+ * is 15, nice is 19. */
+static void add(struct thread_sums *sums, pid_t pid, const char *tid)
+{
+	char path[64], text[1024];
+	unsigned long utime, stime;
+	long nice_value;
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)pid, tid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	n = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[n] = '\0';
+
+	const char *rest = strrchr(text, ')');
+
+	if (!rest || sscanf(rest + 1,
+			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d "
+			    "%*d %*d %ld",
+			    &utime, &stime, &nice_value) != 3)
+		return;
+
+	double cpu_s = (double)(utime + stime) / (double)sysconf(_SC_CLK_TCK);
+
+	sums->count++;
+	sums->renice += nice_value != 0;
+	if (atoi(tid) == pid)
+		sums->main_cpu_s += cpu_s;
+	else
+		sums->others_cpu_s += cpu_s;
+}
+
+struct thread_sums threads_sum(pid_t pid)
+{
+	struct thread_sums sums = {0};
+	char path[32];
+	const struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			add(&sums, pid, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return sums;
+}
