@@ -34,7 +34,6 @@ static const struct opener {
 	{"target/allocator.c", "/proc/PID/exe, and what the user names"},
 	{"target/children.c", "/proc"},
 	{"target/confinement.c", "/proc/PID"},
-	{"target/confinement.c", "/proc/PID/task"},
 	{"target/debug_file.c", "/"},
 	{"target/elf.c", "of elf_file_open(): whoever calls it is listed, too"},
 	{"target/file_names.c", "of file_names_of_path(): the same"},
