@@ -11,7 +11,7 @@
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct cfi *, cfi_close);
 
-__attribute__((noinline, noclone)) static int described(int n)
+__attribute__((noinline)) static int described(int n)
 {
 	return n * n + 1;
 }
@@ -23,7 +23,10 @@ static void places(void)
 	const char *const names[] = {"described"};
 	struct elf_symbol symbol;
 
-	CHECK_INT(described(3), 10);
+	/* Not known when this is compiled: there is no copy for the number 3 alone. */
+	volatile int three = 3;
+
+	CHECK_INT(described(three), 10);
 	REQUIRE(!elf_file_open("/proc/self/exe", &file));
 	REQUIRE(!elf_file_find_functions(file, names, 1, &symbol) && symbol.name);
 	REQUIRE(!cfi_open_file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &cfi));
