@@ -23,7 +23,7 @@
 #define CALLS      4000 /* of each function in a round, one half of them kept */
 /* A virtual machine may take ten times as long for a trap: there not all rounds are run.
  */
-#define LIMIT_S 25
+#define LIMIT_S 18
 
 /* As memtrace is used, and not as it is tested mostly. */
 #define BY_RULES "--unwind auto"
