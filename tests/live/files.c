@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "check.h"
 #include "util/cleanup.h"
@@ -26,6 +27,31 @@ char *files_read(const char *format, ...)
 	REQUIRE(file && text);
 	text[fread(text, 1, FILE_CAP - 1, file)] = '\0';
 	return text;
+}
+
+void files_copy(const char *from, const char *to)
+{
+	char buffer[65536];
+	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
+	size_t n;
+
+	REQUIRE(in && out);
+	while ((n = fread(buffer, 1, sizeof(buffer), in)))
+		REQUIRE(fwrite(buffer, 1, n, out) == n);
+	REQUIRE(!fchmod(fileno(out), 0755) && !fclose(out));
+	fclose(in);
+}
+
+void files_make_folders(const char *path)
+{
+	char copy[512];
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		mkdir(copy, 0755);
+		*at = '/';
+	}
 }
 
 int64_t files_sum_collapsed(const char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in the files that memtrace wrote. */
+/* Files that memtrace wrote, and files for targets. */
 #ifndef TESTS_LIVE_FILES_H
 #define TESTS_LIVE_FILES_H
 
@@ -9,6 +9,12 @@
 /* The content of the file with that printf-style name, at most 4 MiB of it, with a NUL at
  * its end. Owned. */
 char *files_read(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Copy a file; anybody may execute the copy. */
+void files_copy(const char *from, const char *to);
+
+/* Make the folders of `path`, but not its last part. */
+void files_make_folders(const char *path);
 
 /* Of collapsed stacks: the sum of the numbers at the end of lines. */
 int64_t files_sum_collapsed(const char *text);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/files.h"
 #include "live/trace.h"
 
 #define BLOCKS 200
@@ -302,31 +303,6 @@ static void an_allocator_half_seen(void)
 
 /* --- stripped ---------------------------------------------------------------------- */
 
-static void copy_file(const char *from, const char *to)
-{
-	char buffer[65536];
-	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
-	size_t n;
-
-	REQUIRE(in && out);
-	while ((n = fread(buffer, 1, sizeof(buffer), in)))
-		REQUIRE(fwrite(buffer, 1, n, out) == n);
-	REQUIRE(!fchmod(fileno(out), 0755) && !fclose(out));
-	fclose(in);
-}
-
-static void make_folders(const char *path)
-{
-	char copy[512];
-
-	snprintf(copy, sizeof(copy), "%s", path);
-	for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = '\0';
-		mkdir(copy, 0755);
-		*at = '/';
-	}
-}
-
 /* The fact `name` of a plan as "name value\n"; what is after the name, to be freed. */
 static char *fact(const char *plan, const char *name)
 {
@@ -361,8 +337,8 @@ static void a_stripped_static_program(void)
 	/* No debug file: one line says what is missing. */
 	char *alone = live_path("root/alone");
 
-	make_folders(alone);
-	copy_file(program, alone);
+	files_make_folders(alone);
+	files_copy(program, alone);
 	target = target_start(alone);
 
 	struct live_process *memtrace = memtrace_start_plain(live_pid(target), "");
@@ -384,8 +360,8 @@ static void a_stripped_static_program(void)
 		 id + 2);
 	char *by_id = live_path(name);
 
-	make_folders(by_id);
-	copy_file(debug, by_id);
+	files_make_folders(by_id);
+	files_copy(debug, by_id);
 
 	const char *const argv[] = {"chroot", root, "/alone", NULL};
 
@@ -432,7 +408,7 @@ static void an_installed_debug_file(void)
 
 	char *alone = live_path("lonely"), by_id[256];
 
-	copy_file(program, alone);
+	files_copy(program, alone);
 
 	struct live_process *target = target_start(program);
 	char *plan = plan_of(target, NULL), *id = fact(plan, "build-id");
@@ -441,8 +417,8 @@ static void an_installed_debug_file(void)
 	free(plan);
 	snprintf(by_id, sizeof(by_id), "/usr/lib/debug/.build-id/%.2s/%s.debug", id,
 		 id + 2);
-	make_folders(by_id);
-	copy_file(debug, by_id);
+	files_make_folders(by_id);
+	files_copy(debug, by_id);
 
 	target = target_start(alone);
 	plan = plan_of(target, NULL);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/files.h"
 #include "live/trace.h"
 
 #define TIMEOUT_S 30
@@ -25,19 +26,6 @@
 
 /* The name of the target of test_allocators.c, which counts its call paths. */
 #define ALLOCATORS ALLOCATORS_DIR "/allocators"
-
-static void copy_file(const char *from, const char *to)
-{
-	char buffer[65536];
-	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
-	size_t n;
-
-	REQUIRE(in && out);
-	while ((n = fread(buffer, 1, sizeof(buffer), in)))
-		REQUIRE(fwrite(buffer, 1, n, out) == n);
-	REQUIRE(!fchmod(fileno(out), 0755) && !fclose(out));
-	fclose(in);
-}
 
 /* A path below a folder of this test, which is made. Owned by the caller. */
 static char *make_path(const char *folder, const char *name)
@@ -182,7 +170,7 @@ static void library_of_another_mount_namespace(void)
 	if (!in_first_namespace() || !is_there(JEMALLOC))
 		return;
 	folder = live_path("inside");
-	copy_file(LIBRARIES "libm.so.6", path);
+	files_copy(LIBRARIES "libm.so.6", path);
 	REQUIRE(asprintf(&preload, "LD_PRELOAD=%s", path) > 0);
 
 	const char *const argv[] = {CONTAINER_BINARY, "tmpfs",    folder, "copy",
@@ -308,8 +296,8 @@ static struct copies copies_start(const char *folder)
 	struct copies c = {make_path(folder, "program"), make_path(folder, "library.so"),
 			   NULL};
 
-	copy_file(ALLOCATORS, c.program);
-	copy_file(JEMALLOC, c.library);
+	files_copy(ALLOCATORS, c.program);
+	files_copy(JEMALLOC, c.library);
 	setenv("LD_PRELOAD", c.library, 1);
 	c.target = target_start(c.program);
 	unsetenv("LD_PRELOAD");
@@ -344,7 +332,7 @@ static void replace(const char *from, const char *path)
 	char *new = NULL;
 
 	REQUIRE(asprintf(&new, "%s.new", path) > 0);
-	copy_file(from, new);
+	files_copy(from, new);
 	REQUIRE(!rename(new, path));
 	free(new);
 }
@@ -394,8 +382,8 @@ static void check_name(const char *folder, const char *name)
 	char *program = make_path(folder, name), *library = make_path(folder, "lib.so");
 	char *path = live_path(folder);
 
-	copy_file(ALLOCATORS, program);
-	copy_file(JEMALLOC, library);
+	files_copy(ALLOCATORS, program);
+	files_copy(JEMALLOC, library);
 	/* LD_PRELOAD ends a name at a blank; the directories of LD_LIBRARY_PATH do not.
 	 */
 	setenv("LD_LIBRARY_PATH", path, 1);

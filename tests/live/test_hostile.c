@@ -31,31 +31,6 @@ struct room {
 	char id[64]; /* build-id */
 };
 
-static void copy_file(const char *from, const char *to)
-{
-	char buffer[65536];
-	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
-	size_t n;
-
-	REQUIRE(in && out);
-	while ((n = fread(buffer, 1, sizeof(buffer), in)))
-		REQUIRE(fwrite(buffer, 1, n, out) == n);
-	REQUIRE(!fchmod(fileno(out), 0755) && !fclose(out));
-	fclose(in);
-}
-
-static void make_folders(const char *path)
-{
-	char copy[512];
-
-	snprintf(copy, sizeof(copy), "%s", path);
-	for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = '\0';
-		mkdir(copy, 0755);
-		*at = '/';
-	}
-}
-
 /* A program header of this type, of a file that is mapped at `bytes`. */
 static const Elf64_Phdr *segment(const unsigned char *bytes, unsigned type, unsigned nth)
 {
@@ -107,11 +82,11 @@ static struct room room_make(const char *name)
 
 	REQUIRE(!mkdir(room.root, 0755) || errno == EEXIST);
 	REQUIRE(asprintf(&room.program, "%s/program", room.root) > 0);
-	copy_file(PROGRAM, room.program);
+	files_copy(PROGRAM, room.program);
 	read_build_id(room.program, room.id);
 	REQUIRE(asprintf(&room.debug, "%s/usr/lib/debug/.build-id/%.2s/%s.debug",
 			 room.root, room.id, room.id + 2) > 0);
-	make_folders(room.debug);
+	files_make_folders(room.debug);
 	unlink(room.debug);
 	return room;
 }
@@ -191,7 +166,7 @@ static void a_forged_debug_file(void)
 	struct room room = room_make("forged");
 	unsigned forged = 0;
 
-	copy_file(DEBUG, room.debug);
+	files_copy(DEBUG, room.debug);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		forged += forge(room.debug, names[i], 1);
 	CHECK(forged > 6);
@@ -209,7 +184,7 @@ static void a_debug_file_of_the_target(void)
 {
 	struct room room = room_make("honest");
 
-	copy_file(DEBUG, room.debug);
+	files_copy(DEBUG, room.debug);
 
 	struct live_process *target = room_start(&room);
 	struct live_process *memtrace = memtrace_start(live_pid(target), "");
@@ -249,7 +224,7 @@ static void links_out_of_the_root_directory(void)
 	struct room room = room_make("linked");
 	char *decoy = live_path("decoy"), up[600];
 
-	copy_file(DEBUG, decoy);
+	files_copy(DEBUG, decoy);
 	REQUIRE(!symlink(decoy, room.debug));
 	check_unopened(&room, decoy);
 	unlink(room.debug);

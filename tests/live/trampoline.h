@@ -1,4 +1,4 @@
-/* SPD-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel's return probes as a target sees them. While a probed function runs, the
  * kernel replaces its return address on the stack by the address of a trampoline: the
