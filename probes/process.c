@@ -64,7 +64,7 @@ ALWAYS_INLINE struct abi_process *process_find(u64 tgid, u32 *slot)
 	return NULL;
 }
 
-/* A free slot for a process that has none; NULL: there is no room. */
+/* Take a free slot for a process without one. NULL: all of its slots are taken. */
 ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 {
 #pragma clang loop unroll(disable)
@@ -86,9 +86,9 @@ ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 #define PROCESS_LOOKS 16
 
 /*
- * Take a process up; NULL, and counted, when there is no room. One thread of it at a time
- * does so: slots become free at any moment, and another thread may find a free one before
- * the one that the process has.
+ * Give a process a slot. NULL: there is no room, which is counted. Only one thread of the
+ * process may do so at a time: slots become free at any moment, and another thread could
+ * find a free slot before the one that the process has got.
  */
 ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
 {

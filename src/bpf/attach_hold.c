@@ -116,8 +116,8 @@ static bool is_held(const struct attached_place *place)
 	return place->hold >= 0 && !uprobe_event_has_ended(place->hold);
 }
 
-/* The new event, or a negative errno value. -ESRCH: nobody lives; -EXDEV: it would be in
- * other processes, too, and must not. */
+/* The new event, or a negative errno value. -ESRCH: no thread lives; -EXDEV: it would be
+ * in other processes, too, and must not. */
 static int open_hold(struct attachment *self, const struct uprobe_pmu *pmu, int pid,
 		     const struct attach_probe *probe)
 {

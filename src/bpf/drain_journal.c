@@ -81,7 +81,7 @@ static struct error *walk_half(struct drain *d, uint64_t count, mapped_fn fn)
 				(uint32_t)count, sizeof(struct abi_journal), fn, d);
 }
 
-/* What is left of the last time but one: all who wrote that have ended. */
+/* Entries of the last reading but one. The programs that wrote them have ended. */
 static struct error *clear_half(struct drain *d)
 {
 	uint64_t used;
@@ -92,7 +92,7 @@ static struct error *clear_half(struct drain *d)
 			 clear_journal);
 }
 
-/* A ring has no halves: first wait for those who write what nobody wants. */
+/* A ring has no halves: first wait for programs that still write to it. */
 static struct error *clear_ring(struct drain *d)
 {
 	d->fenced &= fence_wait(d->maps->fence);
@@ -110,7 +110,8 @@ struct error *drain_journal_open(struct drain *d)
 	__atomic_store_n(used_of(d), 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&d->control->draining, 1 + d->control->journal_half,
 			 __ATOMIC_SEQ_CST);
-	/* For programs that looked at it before: what they change nobody writes down. */
+	/* Programs that read `draining` before do not write their changes to the journal.
+	 */
 	d->fenced &= fence_wait(d->maps->fence);
 	return NULL;
 }

@@ -23,9 +23,9 @@ void fence_open(struct fence *ret);
 void fence_close(struct fence *fence);
 
 /*
- * Come back when each program that was running at the time of the call has ended: what it
- * wrote can be read, and what it read before is used no more. Takes some milliseconds.
- * False: nobody waited.
+ * Wait until each program that was running at the time of the call has ended: its writes
+ * can be read then, and it no longer uses what it has read. Takes some milliseconds.
+ * Returns false if there was no wait.
  */
 bool fence_wait(const struct fence *fence);
 

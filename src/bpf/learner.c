@@ -23,11 +23,11 @@
 #define THREAD_NAME "memtrace-unwind"
 
 /*
- * The share of processor time is that of a window: a program that starts, or loads a
- * library, comes to thousands of new call sites at once, and may use the share of all of
- * the window for them. A report may be ahead a little more, as the walks that are left in
- * the ring are the newest. The handler works in slices of the time that it has, and its
- * time is charged every so many walks.
+ * The share of processor time is averaged over a window. A program that starts or loads a
+ * library reaches thousands of new call sites at once, and may use the share of the whole
+ * window for them. A report may use REPORT_S seconds' share more, since the newest walks
+ * are still in the ring. The handler works in slices, and is charged every CHARGE_WALKS
+ * walks.
  */
 #define WINDOW_S     20
 #define REPORT_S     4
@@ -149,7 +149,7 @@ static void lock_soon(struct learner *l)
 /* What has become of the walks in the ring. */
 struct batch {
 	unsigned walks; /* that were taken out of it */
-	bool is_empty;  /* there are no more in it */
+	bool is_empty;  /* the ring has no more */
 	/* How long to leave them there, as the allowance is spent; 0: it is not. */
 	uint64_t rest_ns;
 };
@@ -190,8 +190,8 @@ static struct batch take_batch(struct learner *l, bool is_learner,
 	return batch;
 }
 
-/* End walks that were handed over. `own` is the meter of the miss handler's thread, which
- * pays for waking up, too; NULL for other threads. */
+/* Unwind the walks in the ring. `own` is the meter of the miss handler's thread, which is
+ * also charged for waking up; NULL in other threads. */
 static struct batch consume(struct learner *l, struct cpu_meter *own)
 {
 	struct cpu_meter meter;

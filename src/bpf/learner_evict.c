@@ -26,7 +26,8 @@ static bool is_in_file(void *arg, uint64_t pc, bool is_interrupted)
 	return m && at < m->end && m->executable && m->inode;
 }
 
-/* The slot with the most rules whose process can have its turn; false: there is none. */
+/* The slot with the most rules, among processes that had no turn in the last second.
+ * Returns false if there is no such slot. */
 static bool find_largest(const struct learner_processes *processes, uint64_t now_ns,
 			 uint32_t *ret)
 {

@@ -77,9 +77,9 @@ void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
 			     struct process_code *code, uint64_t pc);
 
 /*
- * Make room in a crowded rule table: of the process with the most rules, evict those
- * whose code is not mapped any more, and those of code that is in no file, which the
- * process may have freed. Does nothing for a while after that, as it takes milliseconds.
+ * Make room in a crowded rule table. Takes the process with the most rules, and evicts
+ * its rules of code that is not mapped any more or is in no file: a JIT compiler may have
+ * freed such code. That takes milliseconds, so the next calls do nothing for a while.
  */
 void learner_processes_evict(struct learner_processes *processes);
 

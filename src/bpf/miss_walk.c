@@ -78,8 +78,8 @@ static size_t count_known(struct images_moment *then, const struct walk *walk)
 	return i;
 }
 
-/* What is known of code that nobody has told of is a guess: end there. True when it had
- * been known before. */
+/* Unwind rules of code whose mapping is not known are guesses: cut the walk there.
+ * Returns true if the mapping should have been known. */
 static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
 {
 	if (known == walk->count)
@@ -205,7 +205,7 @@ static bool cover(struct miss_walker *w, uint32_t slot, struct process_code *cod
 /* Reading once more leaves parts in doubt only that are new then. */
 #define WALK_TRIES 3
 
-/* Walk by unwind information; false when it may not be that of this code. */
+/* Walk by unwind information. Returns false if other code may have been mapped there. */
 static bool walk_code(struct miss_walker *w, const struct abi_miss *m,
 		      const struct stack_copy *copy, struct process_code *code,
 		      struct images_moment *then, struct walk *walk)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of one walk that the probes handed over: unwound on its copy of the stack,
- * which gives the rules that the probes lacked. Inside of learner*.c only.
+ * Finishes one walk that the probes could not: unwinds the copy of the stack, which also
+ * yields the unwind rules that the probes lacked. Used by learner.c only.
  */
 #ifndef BPF_MISS_WALK_H
 #define BPF_MISS_WALK_H
@@ -18,7 +18,7 @@
 #include "unwind/walk.h"
 
 struct miss_walker {
-	const struct learner_maps *maps; /* borrowed, as is all that is pointed to */
+	const struct learner_maps *maps; /* borrowed, like every pointer here */
 	struct rule_table *rules;
 	struct learner_processes *processes;
 	struct learner_counts *counts;

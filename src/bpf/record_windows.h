@@ -32,8 +32,8 @@ void record_windows_init(struct record_windows *windows, int fd, uint32_t record
 /* Fine on what is all zeros. */
 void record_windows_deinit(struct record_windows *windows);
 
-/* Record `number`, to read and write until the next call; or NULL: there is none, or it
- * could not be mapped. */
+/* Record `number`, mapped for reading and writing until the next call. NULL: the number
+ * is too large, or the record could not be mapped. */
 void *record_windows_at(struct record_windows *windows, uint32_t number);
 
 #endif

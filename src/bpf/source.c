@@ -26,8 +26,8 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 
 #define MAX_FLAGS 64
 
-/* Slots for processes that were asked for, some 700 bytes each. Full or nearly so, a
- * process may find no room (abi.h), so there are more than anybody traces. */
+/* Slots with --pid, some 700 bytes each. In a table that is nearly full a process may
+ * find no room (abi.h), so there are more slots than a person names processes. */
 #define FEW_PROCESSES 1024
 #define PROCESSES_MAX 32768
 

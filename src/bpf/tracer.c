@@ -220,8 +220,8 @@ struct error *tracer_start(struct tracer *t)
 void tracer_freeze(struct tracer *t)
 {
 	__atomic_store_n(&t->control->enabled, 0, __ATOMIC_SEQ_CST);
-	/* Programs that were let in before count on, and one may be preempted. Without a
-	 * fence blocks and traffic may differ by what was on its way. */
+	/* Programs that started before still count, and one may be preempted. Without a
+	 * fence blocks and traffic may differ by what such programs count. */
 	if (t->options.traffic)
 		(void)fence_wait(&t->fence);
 }

@@ -204,7 +204,7 @@ void tracer_retire(struct tracer *tracer, uint32_t slot);
 
 /* What the retired slots `slots` hold is not wanted any more: their blocks are counted as
  * gone, and other processes may get the slots. Adds to *held how many of them held any
- * block, mapping or hit; NULL: nobody wants to know. */
+ * block, mapping or hit, unless it is NULL. */
 struct error *tracer_forget(struct tracer *tracer, const uint32_t slots[], size_t count,
 			    uint64_t *held) __attribute__((warn_unused_result));
 

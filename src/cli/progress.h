@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A line on the terminal that says what is going on, and goes away when it is done; and
- * whether somebody waits for the end of it. */
+ * whether the user waits for the run to end. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 

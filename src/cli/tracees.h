@@ -69,10 +69,10 @@ struct error *tracees_open_all(struct tracees *tracees, struct plan **ret)
 	__attribute__((warn_unused_result));
 
 /*
- * Attach probes for `plans`, in the order in which they were made (one for all with
- * SCOPE_ALL), and trace everybody. A process that return probes could end is left out
- * with a line; its plan is destroyed and taken from `plans`. ERROR_UNSAFE: no process is
- * left.
+ * Attach the probes of `plans`, which are in the order of the processes (with SCOPE_ALL:
+ * one plan for all), and trace all of them. A process that return probes could end is
+ * left out with a line; its plan is destroyed and taken from `plans`. ERROR_UNSAFE: no
+ * process is left.
  */
 struct error *tracees_start(struct tracees *tracees, struct tracer *tracer,
 			    struct plan *plans[], size_t *count)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes and slots that nobody wants any more. */
+/* Removes processes from the list, and gives their slots back. */
 #include <stdlib.h>
 
 #include "cli/tracees_private.h"

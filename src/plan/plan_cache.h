@@ -2,8 +2,8 @@
 /*
  * The sites that were found in files, for the next process that maps one of them: the
  * analysis of a library takes milliseconds, and a build starts a library's users by the
- * hundred. Taken again are only sites of the same file, unchanged, of which all the code
- * that was looked at is in the next process's memory, too.
+ * hundred. Sites are used again only if the file is the same and unchanged, and if the
+ * next process's memory has all the code that the analysis looked at.
  */
 #ifndef PLAN_PLAN_CACHE_H
 #define PLAN_PLAN_CACHE_H
@@ -22,9 +22,9 @@ struct plan_cache *plan_cache_create(void);
 void plan_cache_destroy(struct plan_cache *cache);
 
 /*
- * Add to `object`, whose allocator was found in `file`, the sites and the skipped
- * functions that are known of it. False, and nothing is added, when none are, when the
- * memory of `target` differs, or when there is no memory.
+ * Add the known sites and skipped functions of `file` to `object`, whose allocator was
+ * found in it. Returns false, and adds nothing, if the file is not in the cache, if the
+ * memory of `target` differs, or if memory is out.
  */
 bool plan_cache_find(const struct plan_cache *cache, struct elf_file *file,
 		     const struct site_target *target, struct plan_object *object);

@@ -44,7 +44,7 @@ struct site_target {
 	const struct proc_maps *maps;
 	/* In the file that is placed, plan_options.find_breakpoints(); NULL: none. */
 	const struct plan_breakpoints *breakpoints;
-	bool unmapped;                   /* nobody has: then the file is all there is */
+	bool unmapped;                   /* no process has it mapped: trust the file */
 	struct site_checks *checks;      /* to note down what is compared; NULL: do not */
 	struct return_question *returns; /* NULL: return probes are always safe */
 };

@@ -10,8 +10,8 @@
  * Why no function is known to begin at the symbol, or NULL: a static string. The file's
  * own unwind information is asked (`cfi`; NULL: it has none), since a debug file may be
  * forged, and a breakpoint inside an instruction destroys the code of every process that
- * maps the file. Where there is no unwind information the file's own symbols are
- * believed, and those of a debug file are not.
+ * maps the file. Without unwind information the file's own symbols are trusted, and
+ * symbols of a debug file are not.
  */
 const char *start_doubt(const struct cfi *cfi, const struct elf_symbol *symbol);
 

@@ -30,7 +30,7 @@ struct line_range {
 	uint64_t start, end, file_offset; /* of the mapping */
 	uint64_t inode;
 	size_t module;
-	bool is_mapped; /* as far as was seen last */
+	bool is_mapped; /* when the mappings were read last */
 };
 
 /* So many ranges are kept that are not mapped any more: they may be on stacks. Then half
