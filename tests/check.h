@@ -79,10 +79,15 @@ __attribute__((weak)) struct check_state check_state;
 		}                                                                        \
 	} while (0)
 
+/* What a library of tests checks after each test; NULL: nothing. */
+void check_after_test(const char *test) __attribute__((weak));
+
 #define RUN(test)                                                                        \
 	do {                                                                             \
 		unsigned before_ = check_state.failures;                                 \
 		test();                                                                  \
+		if (check_after_test)                                                    \
+			check_after_test(#test);                                         \
 		printf("%s %s\n", check_state.failures == before_ ? "ok  " : "FAIL",     \
 		       #test);                                                           \
 		fflush(stdout);                                                          \

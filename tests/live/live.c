@@ -19,6 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "check.h"
+#include "live/trampoline.h"
+
 struct text {
 	char *bytes; /* NUL-terminated */
 	size_t length, size;
@@ -33,6 +36,13 @@ struct live_process {
 	bool ended;
 	int status;
 };
+
+/* Of this process and all that it starts. */
+static struct {
+	int fd; /* trampoline_open() */
+	uint64_t count;
+	bool are_allowed;
+} returns = {.fd = -1};
 
 void live_fail(const char *format, ...)
 {
@@ -60,6 +70,46 @@ void live_require_root(void)
 		mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	if (bpf_prog_get_next_id(0, &id) && errno != ENOENT)
 		live_fail("root, but bpf(2) does not work: %s", strerror(errno));
+	returns.fd = trampoline_open(0);
+}
+
+static void check_returns(const char *when)
+{
+	uint64_t count = returns.fd >= 0 ? trampoline_returns(returns.fd) : 0;
+
+	if (!returns.are_allowed && count != returns.count)
+		CHECK_FAIL("%s: %" PRIu64 " functions returned through the trampoline",
+			   when, count - returns.count);
+	returns.count = count;
+}
+
+void live_allow_return_probes(void)
+{
+	check_returns("before return probes were allowed");
+	returns.are_allowed = true;
+}
+
+/* check.h: after each test of RUN. */
+void check_after_test(const char *test)
+{
+	check_returns(test);
+	returns.are_allowed = false;
+}
+
+/* Options of memtrace that cannot do without (docs/probes.md). */
+static bool asks_for_return_probes(const char *const argv[])
+{
+	static const char *const words[] = {"--mappings", "perf", "hashes"};
+	bool asks = false;
+
+	for (size_t i = 0; argv[i]; i++) {
+		if (!strcmp(argv[i], "--no-return-probes"))
+			return false;
+		asks |= !strncmp(argv[i], "uretprobe:", strlen("uretprobe:"));
+		for (size_t j = 0; j < sizeof(words) / sizeof(*words); j++)
+			asks |= !strcmp(argv[i], words[j]);
+	}
+	return asks;
 }
 
 static char folder[] = "/tmp/memtrace-test-XXXXXX";
@@ -149,6 +199,9 @@ static void await_end(int fd)
 
 struct live_process *live_start_as(const char *const argv[], uid_t uid)
 {
+	if (asks_for_return_probes(argv))
+		live_allow_return_probes();
+
 	struct live_process *process = calloc(1, sizeof(*process));
 	int in[2], out[2], err[2], begun[2];
 	pid_t parent = getpid();

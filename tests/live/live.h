@@ -18,8 +18,24 @@ void live_fail(const char *format, ...) __attribute__((noreturn, format(printf, 
 /*
  * Skips the whole program (status 77) when not root. Mounts tracefs when it is not
  * there. Root without working BPF is a failure, not a skip.
+ *
+ * From here on every process that the test starts is watched for return probes, and so is
+ * the test's own: a test of RUN fails if anything returned through the kernel's
+ * trampoline (trampoline.h) before it started a program with an option that needs return
+ * probes (docs/probes.md).
  */
 void live_require_root(void);
+
+/* RUN a test whose target has an allocator that needs return probes: no emulated
+ * instruction settles a result. */
+#define RUN_WITH_RETURN_PROBES(test)                                                     \
+	do {                                                                             \
+		live_allow_return_probes();                                              \
+		RUN(test);                                                               \
+	} while (0)
+
+/* From now on, until the end of the test of RUN, return probes are expected. */
+void live_allow_return_probes(void);
 
 /* A child with stdin, stdout and stderr on pipes. */
 struct live_process;

@@ -200,7 +200,7 @@ static void a_return_probe_is_found(void)
 int main(void)
 {
 	live_require_root();
-	RUN(a_return_probe_is_found);
+	RUN_WITH_RETURN_PROBES(a_return_probe_is_found);
 	RUN(a_link_of_a_return_probe_is_found);
 	RUN(glibc);
 	RUN(glibc_with_other_options);

@@ -95,14 +95,8 @@ struct live_process *memtrace_start_plain(pid_t pid, const char *options)
 
 struct live_process *memtrace_start(pid_t pid, const char *options)
 {
-	/* The targets keep frame pointers. By rules the first walks of new call sites may
-	 * be lost on a busy machine, and with them names; test_stacks.c is about that. */
-	bool by_fp = !strstr(options, "--unwind") && !strstr(options, "--event") &&
-		     !strstr(options, "--growth");
-	const char *const fixed[] = {"--format", "json",    "--top",
-				     "0",        "--older", "0",
-				     "-i",       "3600",    by_fp ? "--unwind" : NULL,
-				     "fp",       NULL};
+	const char *const fixed[] = {"--format", "json", "--top", "0", "--older",
+				     "0",        "-i",   "3600",  NULL};
 	struct live_process *memtrace = start(fixed, pid, options);
 	char standing[64];
 
