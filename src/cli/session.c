@@ -489,7 +489,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	if (s->options->verbose && is_final)
 		say_walks(s);
 	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
-		lines_say_missing(&s->tracees.list.data[i]->lines);
+		reading_say_missing(s->tracees.list.data[i]->user);
 	err = s->renderer->render(&shown, s->output.file);
 	if (!err)
 		err = output_flush(&s->output);

@@ -67,7 +67,6 @@ void tracee_destroy(struct tracee *t)
 	if (!t)
 		return;
 	frame_cache_destroy(t->frames);
-	lines_deinit(&t->lines);
 	symbolizer_destroy(t->symbolizer);
 	vec_deinit(&t->ranges);
 	proc_maps_deinit(&t->planned);
@@ -89,7 +88,7 @@ static struct error *open_kernel_symbols(struct tracee *t)
 }
 
 struct error *tracee_open_symbols(struct tracee *t, const struct options *options,
-				  struct progress *progress)
+				  struct reader *reader)
 {
 	struct symbolizer *user;
 	struct error *err;
@@ -98,23 +97,26 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 		return open_kernel_symbols(t);
 	if (t->symbolizer || t->exited || !t->proc)
 		return NULL;
-	err = symbolizer_bcc_create(t->pid, &user);
+	err = reader_symbolizer_create(reader, t->proc, &user);
 	if (!err && t->kernel)
 		err = symbolizer_with_kernel(user, t->kernel, &t->symbolizer);
 	else if (!err)
 		t->symbolizer = user;
 	if (err)
 		return err;
+	t->user = user;
 	t->frames = frame_cache_create(t->symbolizer);
 	if (!t->frames)
 		return error_no_memory();
-	return lines_init(&t->lines, options, t->proc, progress, t->frames);
+	if (options->no_demangle)
+		frame_cache_keep_mangled(t->frames);
+	return NULL;
 }
 
 struct error *tracee_try_symbols(struct tracee *t, const struct options *options,
-				 struct progress *progress)
+				 struct reader *reader)
 {
-	struct error *err = tracee_open_symbols(t, options, progress);
+	struct error *err = tracee_open_symbols(t, options, reader);
 
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;

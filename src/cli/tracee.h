@@ -7,12 +7,13 @@
 #include <stdint.h>
 
 #include "bpf/tracer.h"
-#include "cli/lines.h"
+#include "cli/options.h"
 #include "cli/modules.h"
 #include "plan/plan.h"
 #include "snapshot/snapshot.h"
 #include "symbol/cache.h"
 #include "symbol/kernel_names.h"
+#include "symbol/reader.h"
 #include "symbol/symbolizer.h"
 #include "target/proc.h"
 
@@ -27,11 +28,12 @@ struct tracee {
 	struct proc_maps planned;      /* the mappings as of the last plan */
 	VEC(struct code_range) ranges; /* of its allocators' code */
 	struct symbolizer *symbolizer; /* NULL: not made yet, or it has exited */
+	struct symbolizer *user; /* of these, the reader's (symbol/reader.h); NULL: all
+				    names are the kernel's. Borrowed. */
 	struct frame_cache *frames;
 	const struct kernel_names *kernel; /* of its frames in the kernel; NULL: it has
 					      none. Borrowed. */
-	struct lines lines;
-	uint32_t slot; /* of the tracer, once it is traced */
+	uint32_t slot;                     /* of the tracer, once it is traced */
 	bool is_traced;
 	bool asked_for;       /* by the user: its number, or the command */
 	bool maps_changed;    /* since they were last read */
@@ -62,15 +64,15 @@ struct error *tracee_create_gone(const struct tracer_process *process,
 				 struct tracee **ret) __attribute__((warn_unused_result));
 void tracee_destroy(struct tracee *tracee);
 
-/* Get ready to name its frames, if that was not done, and to find their lines as the
- * options want it. What has exited stays unnamed. */
+/* Get ready to name its frames by `reader`, if that was not done. What has exited stays
+ * unnamed. */
 struct error *tracee_open_symbols(struct tracee *tracee, const struct options *options,
-				  struct progress *progress)
+				  struct reader *reader)
 	__attribute__((warn_unused_result));
 
 /* The same where frames can go without names: fails only when memory is out. */
 struct error *tracee_try_symbols(struct tracee *tracee, const struct options *options,
-				 struct progress *progress)
+				 struct reader *reader)
 	__attribute__((warn_unused_result));
 
 /*

@@ -76,7 +76,6 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 			},
 		.scope = scope_of(options),
 		.options = options,
-		.progress = progress,
 	};
 	ts->returns.is_wide = ts->scope != SCOPE_PROCESSES;
 	ts->returns.pids = options->pids;
@@ -94,6 +93,9 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	/* What the process maps or executes makes no difference. */
 	if (options->kernel)
 		return NULL;
+	err = reading_init(&ts->reading, options, progress);
+	if (err)
+		return err;
 	/* Without it one has to look again and again. */
 	err = watch_create(&ts->watch);
 	error_destroy(err);
@@ -106,6 +108,7 @@ void tracees_deinit(struct tracees *ts)
 		tracee_destroy(*t);
 	vec_deinit(&ts->list);
 	vec_deinit(&ts->news);
+	reading_deinit(&ts->reading);
 	plan_cache_destroy(ts->plan_options.cache);
 	kernel_names_destroy(ts->kernel);
 	watch_destroy(ts->watch);
@@ -131,8 +134,8 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 		/* Nothing that runs already is given up for names, nor are all processes
 		 * for one, which may just have ended. */
 		err = ts->tracer || ts->scope == SCOPE_ALL
-			      ? tracee_try_symbols(t, ts->options, ts->progress)
-			      : tracee_open_symbols(t, ts->options, ts->progress);
+			      ? tracee_try_symbols(t, ts->options, ts->reading.reader)
+			      : tracee_open_symbols(t, ts->options, ts->reading.reader);
 	if (!err && t->proc)
 		err = tracees_wait_for(ts, t->proc->pidfd);
 	if (!err && !vec_push(&ts->list, t))

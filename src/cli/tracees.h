@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/tracer.h"
+#include "cli/reading.h"
 #include "cli/return_probes.h"
 #include "cli/tracee.h"
 #include "plan/plan.h"
@@ -30,10 +31,10 @@ struct tracees {
 	enum trace_scope scope;
 	struct return_probes returns;
 	const struct options *options; /* borrowed */
-	struct progress *progress;     /* borrowed */
-	struct tracer *tracer;         /* borrowed; NULL before tracees_start() */
-	struct watch *watch;           /* NULL: the kernel does not tell */
-	int epoll_fd;                  /* readable when there is something to look at */
+	struct reading reading;
+	struct tracer *tracer; /* borrowed; NULL before tracees_start() */
+	struct watch *watch;   /* NULL: the kernel does not tell */
+	int epoll_fd;          /* readable when there is something to look at */
 	VEC(struct tracee *) list;
 	struct kernel_names *kernel; /* with --kernel-stacks and --kernel, else NULL */
 	VEC(struct fresh) news;

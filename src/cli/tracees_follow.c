@@ -255,7 +255,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	ts->looks = 0;
 	err = tracees_wait_for(ts, t->proc->pidfd);
 	if (!err)
-		err = tracee_try_symbols(t, ts->options, ts->progress);
+		err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 	if (!err)
 		err = trace_if_room(ts, t);
 	/* With the main thread, when it was another one that executed the program. */

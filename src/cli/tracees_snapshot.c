@@ -29,7 +29,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		struct tracee *t = ts->list.data[i];
 
 		t->maps_changed = true;
-		err = tracee_try_symbols(t, ts->options, ts->progress);
+		err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 		if (!err)
 			err = tracees_refresh(ts, t);
 		if (!err)

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bcc/bcc_syms.h>
@@ -18,7 +16,6 @@
 #include "symbol/fd_guard.h"
 #include "symbol/perf_map.h"
 #include "symbol/vdso.h"
-#include "symbol/watchdog.h"
 #include "target/living.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
@@ -49,8 +46,8 @@ struct generation {
 
 struct bcc_symbolizer {
 	struct symbolizer base;
-	int pid, pidfd;
-	struct watchdog watchdog;
+	int pid;
+	int pidfd; /* borrowed; -1: nobody knows when the process has exited */
 	struct perf_map *perf_map;
 	struct elf_names *vdso;             /* NULL: none, or memory was out */
 	VEC(struct generation) generations; /* newest last */
@@ -127,9 +124,7 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 
 	if (err)
 		return err;
-	watchdog_begin(&self->watchdog);
 	generation.cache = bcc_symcache_new(tid, &option);
-	watchdog_end(&self->watchdog);
 	fd_guard_end(&guard, &generation.own);
 	if (!generation.cache) {
 		vec_deinit(&generation.own.fds);
@@ -202,15 +197,11 @@ static struct error *copy_symbol(const struct code_map *map, uint64_t address,
 	return NULL;
 }
 
-static bool ask_bcc(struct bcc_symbolizer *self, const struct generation *generation,
-		    uint64_t address, struct bcc_symbol *ret)
+static bool ask_bcc(const struct generation *generation, uint64_t address,
+		    struct bcc_symbol *ret)
 {
-	bool found;
-
-	watchdog_begin(&self->watchdog);
 	/* The frame cache demangles, and knows when to stop. */
-	found = !bcc_symcache_resolve_no_demangle(generation->cache, address, ret);
-	watchdog_end(&self->watchdog);
+	bool found = !bcc_symcache_resolve_no_demangle(generation->cache, address, ret);
 	if (!found || !is_module(ret->module))
 		ret->name = NULL;
 	return is_module(ret->module);
@@ -236,8 +227,7 @@ static bool is_whole(struct bcc_symbolizer *self)
 
 	for (size_t i = newest->maps.list.len; i-- > 0;)
 		if (newest->maps.list.data[i].path)
-			return ask_bcc(self, newest, newest->maps.list.data[i].start,
-				       &symbol);
+			return ask_bcc(newest, newest->maps.list.data[i].start, &symbol);
 	return true;
 }
 
@@ -348,8 +338,7 @@ static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 		/* Not mapped in this one's time: an older one may know it. libbcc is not
 		 * asked of other code: it would read /tmp/perf-PID.map, whatever that
 		 * is. */
-		if (!map || !is_usable(generation) ||
-		    !ask_bcc(self, generation, address, &sym))
+		if (!map || !is_usable(generation) || !ask_bcc(generation, address, &sym))
 			continue;
 		err = copy_symbol(map, address, &sym, ret);
 		if (!err)
@@ -379,11 +368,8 @@ static void bcc_destroy(struct symbolizer *base)
 		vec_deinit(&generation->own.fds);
 	}
 	vec_deinit(&self->generations);
-	if (self->pidfd >= 0)
-		close(self->pidfd);
 	perf_map_destroy(self->perf_map);
 	elf_names_destroy(self->vdso);
-	watchdog_deinit(&self->watchdog);
 	free(self);
 }
 
@@ -394,18 +380,7 @@ static const struct symbolizer_ops bcc_ops = {
 	.destroy = bcc_destroy,
 };
 
-/* A symcache holds one descriptor for each module. */
-static void raise_fd_limit(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
-struct error *symbolizer_bcc_create(int pid, struct symbolizer **ret)
+struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
 {
 	struct bcc_symbolizer *self = calloc(1, sizeof(*self));
 	bool is_new;
@@ -414,10 +389,7 @@ struct error *symbolizer_bcc_create(int pid, struct symbolizer **ret)
 		return error_no_memory();
 	self->base.ops = &bcc_ops;
 	self->pid = pid;
-	/* Without pidfd_open (before Linux 5.3) a reused pid goes unnoticed. */
-	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	raise_fd_limit();
-	watchdog_init(&self->watchdog);
+	self->pidfd = pidfd;
 	self->perf_map = perf_map_create(pid);
 
 	struct error *err = self->perf_map ? vdso_names(&self->vdso) : error_no_memory();

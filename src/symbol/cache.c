@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "symbol/demangle.h"
+#include "symbol/frame_lookup.h"
 #include "util/hashmap.h"
 #include "util/vec.h"
 
@@ -16,9 +16,7 @@ struct entry {
 };
 
 struct frame_cache {
-	struct symbolizer *symbolizer;
-	struct line_finder *lines; /* NULL: names only */
-	bool keep_mangled;
+	struct frame_lookup lookup;
 	struct hashmap by_address; /* to an index into entries */
 	VEC(struct entry *) entries;
 	unsigned generation;
@@ -35,7 +33,7 @@ struct frame_cache *frame_cache_create(struct symbolizer *symbolizer)
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uintptr_t)cache;
 	hashmap_init(&cache->by_address, seed);
-	cache->symbolizer = symbolizer;
+	cache->lookup.symbolizer = symbolizer;
 	return cache;
 }
 
@@ -55,56 +53,12 @@ void frame_cache_destroy(struct frame_cache *cache)
 
 void frame_cache_set_lines(struct frame_cache *cache, struct line_finder *lines)
 {
-	cache->lines = lines;
+	cache->lookup.lines = lines;
 }
 
 void frame_cache_keep_mangled(struct frame_cache *cache)
 {
-	cache->keep_mangled = true;
-}
-
-/* Put the demangled form, when there is one, in place of *name. */
-static void demangle_in_place(const struct frame_cache *cache, char **name)
-{
-	char *plain = *name && !cache->keep_mangled ? demangle(*name) : NULL;
-
-	if (plain) {
-		free(*name);
-		*name = plain;
-	}
-}
-
-/* The source frames of the call. */
-static struct error *find_sources(struct frame_cache *cache, uint64_t call,
-				  struct source_frames *ret)
-{
-	struct symbolizer *symbolizer = cache->symbolizer;
-	struct error *err = NULL;
-
-	*ret = (struct source_frames){.function_offset = 0};
-	if (symbolizer->ops->find_sources)
-		err = symbolizer->ops->find_sources(symbolizer, call, ret);
-	else if (cache->lines)
-		err = line_finder_find(cache->lines, call, ret);
-	if (err)
-		return err;
-	vec_foreach (frame, &ret->list)
-		demangle_in_place(cache, &frame->function);
-	return NULL;
-}
-
-/* Debug info names functions that no symbol table that was looked at has. */
-static struct error *complete_symbol(const struct source_frames *sources,
-				     struct symbol *symbol)
-{
-	size_t count = sources->list.len;
-	const char *name = count ? sources->list.data[count - 1].function : NULL;
-
-	if (symbol->name || !name)
-		return NULL;
-	symbol->name = strdup(name);
-	symbol->offset = sources->function_offset;
-	return symbol->name ? NULL : error_no_memory();
+	cache->lookup.keep_mangled = true;
 }
 
 static struct error *entry_resolve(struct frame_cache *cache, struct entry *entry)
@@ -113,22 +67,13 @@ static struct error *entry_resolve(struct frame_cache *cache, struct entry *entr
 	/* The call ends where the return address begins: what follows it may already
 	 * be the next line, or the next function. */
 	uint64_t back = address ? 1 : 0;
-	struct symbol symbol = {0};
-	struct error *err = cache->symbolizer->ops->resolve(cache->symbolizer,
-							    address - back, &symbol);
-	struct source_frames sources = {.function_offset = 0};
+	struct symbol symbol;
+	struct source_frames sources;
+	struct error *err =
+		frame_look_up(&cache->lookup, address - back, &symbol, &sources);
 
-	if (!err) {
-		demangle_in_place(cache, &symbol.name);
-		err = find_sources(cache, address - back, &sources);
-	}
-	if (!err)
-		err = complete_symbol(&sources, &symbol);
-	if (err) {
-		source_frames_deinit(&sources);
-		symbol_deinit(&symbol);
+	if (err)
 		return err;
-	}
 	symbol_deinit(&entry->symbol);
 	source_frames_deinit(&entry->frame.sources);
 	entry->symbol = symbol;
@@ -188,11 +133,6 @@ struct error *frame_cache_get(struct frame_cache *cache, uint64_t address,
 
 void frame_cache_mappings_changed(struct frame_cache *cache)
 {
-	const struct symbolizer_ops *ops = cache->symbolizer->ops;
-
-	if (!ops->mappings_changed || !ops->mappings_changed(cache->symbolizer))
-		return;
-	if (cache->lines)
-		line_finder_mappings_changed(cache->lines);
-	cache->generation++;
+	if (frame_lookup_mappings_changed(&cache->lookup))
+		cache->generation++;
 }

@@ -199,8 +199,8 @@ struct error *debug_search_find(const struct debug_search *search,
 	err = try_build_ids(&wanted);
 	if (!err && is_file_name(link))
 		err = try_links(&wanted, directory, link);
-	if (!err && !ret->image && search->debuginfod && wanted.id.size)
-		err = try_fd(&wanted, debuginfod_fetch(&wanted.id, &search->wait), NULL);
+	if (!err && !ret->image && search->fetch && wanted.id.size)
+		err = try_fd(&wanted, search->fetch(search->fetch_arg, &wanted.id), NULL);
 	if (err)
 		debug_found_deinit(ret);
 	return err;
@@ -237,8 +237,8 @@ struct error *debug_search_find_alt(const struct debug_search *search,
 	strbuf_deinit(&path);
 	if (!err)
 		err = try_build_ids(&wanted);
-	if (!err && !ret->image && search->debuginfod)
-		err = try_fd(&wanted, debuginfod_fetch(id, &search->wait), NULL);
+	if (!err && !ret->image && search->fetch)
+		err = try_fd(&wanted, search->fetch(search->fetch_arg, id), NULL);
 	if (err)
 		debug_found_deinit(ret);
 	return err;

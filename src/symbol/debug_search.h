@@ -11,20 +11,19 @@
 #include <stdbool.h>
 
 #include "symbol/debug_elf.h"
-#include "symbol/debuginfod.h"
+#include "target/debug_file.h"
 #include "util/error.h"
-
-/* Where distributions put debug files. */
-#define DEBUG_SYSTEM_DIR "/usr/lib/debug"
 
 struct debug_search {
 	int root_fd; /* the target's root directory, O_PATH; -1: only ours is searched.
 			Borrowed. */
 	const char *const
-		*dirs;   /* more directories like /usr/lib/debug, of ours, searched
-			    before it; ended by NULL; may be NULL. Borrowed. */
-	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS for what is not found */
-	struct debuginfod_wait wait; /* and so long */
+		*dirs; /* more directories like /usr/lib/debug, of ours, searched
+			  before it; ended by NULL; may be NULL. Borrowed. */
+	/* Asked for what is not found: the debug file of that build-id, open for
+	 * reading, or -1. NULL: nobody is asked. */
+	int (*fetch)(void *arg, const struct build_id *id);
+	void *fetch_arg;
 };
 
 /* A file that was found, and where. */
@@ -36,8 +35,8 @@ struct debug_found {
 /*
  * Look for the debug file of `file`, which the target names `path`: by build-id below
  * each directory, then by .gnu_debuglink beside the file, in .debug/ there, and below
- * each directory; in the target's root and in ours; then by debuginfod. Fails only when
- * memory is out.
+ * each directory; in the target's root and in ours; then `fetch` is asked. Fails only
+ * when memory is out.
  */
 struct error *debug_search_find(const struct debug_search *search,
 				const struct debug_elf *file, const char *path,

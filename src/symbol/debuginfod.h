@@ -7,21 +7,10 @@
 #ifndef SYMBOL_DEBUGINFOD_H
 #define SYMBOL_DEBUGINFOD_H
 
-#include <stdbool.h>
-
 #include "symbol/debug_elf.h"
 
-/* How long to wait for servers. */
-struct debuginfod_wait {
-	/* Asked every second or more often: true gives up, and asks no server any more.
-	 * NULL: never. */
-	bool (*is_late)(void *arg);
-	void *arg;
-};
-
 /* The debug file of that build-id, open for reading; -1 when no URL is set, the library
- * is not installed, no server has it, or it is late. Else may take as long as
- * DEBUGINFOD_TIMEOUT says. */
-int debuginfod_fetch(const struct build_id *id, const struct debuginfod_wait *wait);
+ * is not installed, or no server has it. May take as long as DEBUGINFOD_TIMEOUT says. */
+int debuginfod_fetch(const struct build_id *id);
 
 #endif

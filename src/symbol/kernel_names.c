@@ -186,10 +186,20 @@ static void kernel_destroy(struct symbolizer *base)
 	free(base);
 }
 
-/* Lines of the user's part are for a line_finder to find, as for symbol/bcc.c. */
+static struct error *kernel_find_sources(struct symbolizer *base, uint64_t address,
+					 struct source_frames *ret)
+{
+	struct symbolizer *user = ((struct kernel_symbolizer *)base)->user;
+
+	return user && user->ops->find_sources && !(address & KERNEL_BIT)
+		       ? user->ops->find_sources(user, address, ret)
+		       : NULL;
+}
+
 static const struct symbolizer_ops kernel_ops = {
 	.name = "kallsyms",
 	.resolve = kernel_resolve,
+	.find_sources = kernel_find_sources,
 	.mappings_changed = kernel_mappings_changed,
 	.destroy = kernel_destroy,
 };

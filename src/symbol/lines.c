@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -260,27 +259,6 @@ static struct error *read_mappings(struct line_finder *finder)
 	return err;
 }
 
-/*
- * libdw reads a table of lines onto the stack (MAX_STACK_ALLOC of dwarf_getsrclines.c)
- * and has no thought for who limits it. The limit counts whenever the first thread's
- * stack grows (acct_stack_growth(), mm/vma.c), and 128 MiB are kept free for that at
- * least (mmap_base(), mm/util.c and arch/x86/mm/mmap.c).
- */
-#define STACK_BYTES (8u << 20)
-
-static void raise_stack_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_BYTES)
-		return;
-	limit.rlim_cur = STACK_BYTES;
-	/* More than the hard limit is for CAP_SYS_RESOURCE. */
-	if (limit.rlim_max < STACK_BYTES)
-		limit.rlim_max = STACK_BYTES;
-	(void)setrlimit(RLIMIT_STACK, &limit);
-}
-
 struct error *line_finder_create(const struct proc *proc,
 				 const struct line_options *options,
 				 struct line_finder **ret)
@@ -290,15 +268,14 @@ struct error *line_finder_create(const struct proc *proc,
 
 	if (!finder)
 		return error_no_memory();
-	raise_stack_limit();
 	finder->proc = proc;
 	finder->options = *options;
 	finder->resources = (struct line_resources){
 		.search = {.root_fd = living_open(proc->pid, "root",
 						  O_PATH | O_DIRECTORY | O_CLOEXEC),
 			   .dirs = options->debug_dirs,
-			   .debuginfod = options->debuginfod,
-			   .wait = options->wait},
+			   .fetch = options->fetch,
+			   .fetch_arg = options->fetch_arg},
 		.budget = {.steps = BUDGET_STEPS, .tick = tick, .tick_arg = finder},
 		.memory_bytes = debug_elf_max_bytes(),
 	};
@@ -339,7 +316,7 @@ static void begin_work(struct line_finder *finder, const struct line_module *mod
 	if (now_ms - finder->busy_until_ms > REST_MS)
 		finder->busy_since_ms = now_ms;
 	/* A server may take long, and nothing ticks then. */
-	if (finder->options.debuginfod && !line_module_is_loaded(module))
+	if (finder->options.fetch && !line_module_is_loaded(module))
 		show_progress(finder);
 	else
 		tick(finder);

@@ -5,8 +5,8 @@
  * libdw is used, and not libdwfl above it: libdwfl maps every file (one that the target
  * cuts short meanwhile would end memtrace by SIGBUS), opens paths by name in our mount
  * namespace, takes gzip bombs for ELF files, and by its standard callbacks asks
- * debuginfod on its own. Here every file comes from util/regular_file.h, and debuginfod
- * is asked only when it is wanted.
+ * debuginfod on its own. Here every file comes from util/regular_file.h, and servers are
+ * asked only when that is wanted.
  *
  * Nothing of this is an error for the caller: a file without debug info, or with damaged
  * or immoderate debug info, gives no frames, and line_finder_next_missing() says which.
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/debuginfod.h"
+#include "symbol/debug_elf.h"
 #include "symbol/source_frame.h"
 #include "target/proc.h"
 #include "util/error.h"
@@ -27,8 +27,9 @@ struct line_options {
 	const char *const *debug_dirs; /* more directories like /usr/lib/debug, ended by
 					  NULL; may be NULL. Borrowed while the finder
 					  lives. */
-	bool debuginfod;               /* ask the servers of DEBUGINFOD_URLS */
-	struct debuginfod_wait wait;   /* and so long */
+	/* Asked for debug files that are not found (symbol/debug_search.h), or NULL. */
+	int (*fetch)(void *arg, const struct build_id *id);
+	void *fetch_arg;
 	/* Called with what is being read when that takes longer than a second; or NULL.
 	 */
 	void (*progress)(void *arg, const char *phase);

@@ -22,6 +22,8 @@ struct symbol {
 	char *module;    /* path of the file it lies in, or NULL. Owned. */
 	uint64_t offset; /* bytes from the symbol's start; with no name, from the
 			    module's start in its file's address space */
+	bool is_plain;   /* names are demangled already, if they are to be; those of the
+			    source frames, too */
 };
 
 struct symbolizer;
@@ -32,8 +34,9 @@ struct symbolizer_ops {
 	 * (and perhaps module) NULL. Fails only when memory is out. */
 	struct error *(*resolve)(struct symbolizer *self, uint64_t address,
 				 struct symbol *ret) __attribute__((warn_unused_result));
-	/* Fill `ret` with the source frames of the code at `address`; where nothing is
-	 * known it stays empty. NULL: a line_finder knows, if anyone does. */
+	/* Fill `ret`, which is empty, with the source frames of the code at `address`;
+	 * where nothing is known it stays empty. NULL: a line_finder knows, if anyone
+	 * does. */
 	struct error *(*find_sources)(struct symbolizer *self, uint64_t address,
 				      struct source_frames *ret)
 		__attribute__((warn_unused_result));
@@ -53,12 +56,13 @@ void symbol_deinit(struct symbol *symbol);
 void symbolizer_destroy(struct symbolizer *symbolizer);
 
 /*
- * Names by BCC's bcc_symcache for the process `pid`. Opens every file that the process
- * has mapped as code, so that names are there after the target's exit too; symbol
- * tables are read when an address in them is first asked for. As each open file is a
- * descriptor, the soft limit of descriptors is raised to the hard one.
+ * Names by BCC's bcc_symcache for the process `pid`, whose pidfd is borrowed (-1: there
+ * is none, and another process that gets the number goes unnoticed). Opens every file
+ * that the process has mapped as code, so that names are there after the target's exit
+ * too; symbol tables are read when an address in them is first asked for. Each open file
+ * is a descriptor.
  */
-struct error *symbolizer_bcc_create(int pid, struct symbolizer **ret)
+struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
 	__attribute__((warn_unused_result));
 
 /* One row of a symbolizer that answers from a table: addresses start..end-1. */

@@ -15,8 +15,6 @@
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
-#define DEBUG_DIRECTORY "/usr/lib/debug"
-
 /* A debug file whose checksum has to be read whole; the largest real ones have 2 GB. */
 #define CHECKSUM_MAX_BYTES ((uint64_t)8 << 30)
 
@@ -139,19 +137,19 @@ static struct error *try_path(struct elf_file *file, int root_fd,
 }
 
 #define TRIES          4
-#define TRIES_IN_DEBUG 2 /* the first ones, all below DEBUG_DIRECTORY */
+#define TRIES_IN_DEBUG 2 /* the first ones, all below DEBUG_SYSTEM_DIR */
 
 /* The path of try number `n`; false when there is no such try. */
 static bool path_of(const struct elf_file *file, const char *directory,
 		    const struct debuglink *link, unsigned n, struct strbuf *ret)
 {
-	static const char *const before[] = {DEBUG_DIRECTORY, "", ""};
+	static const char *const before[] = {DEBUG_SYSTEM_DIR, "", ""};
 	static const char *const after[] = {"", "", "/.debug"};
 
 	if (n == 0) {
 		if (strlen(file->build_id) <= 2)
 			return false;
-		strbuf_appendf(ret, DEBUG_DIRECTORY "/.build-id/%.2s/%s.debug",
+		strbuf_appendf(ret, DEBUG_SYSTEM_DIR "/.build-id/%.2s/%s.debug",
 			       file->build_id, file->build_id + 2);
 		return true;
 	}

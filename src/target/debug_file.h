@@ -12,6 +12,9 @@
 #include "target/elf.h"
 #include "util/error.h"
 
+/* Where packages put debug files. */
+#define DEBUG_SYSTEM_DIR "/usr/lib/debug"
+
 struct debug_file {
 	/* As seen from the root directory that it was found below; owned; NULL: there is
 	 * none. */

@@ -252,6 +252,24 @@ struct error *proc_open(int pid, struct proc **ret)
 	return NULL;
 }
 
+struct error *proc_adopt(int pid, int pidfd, struct proc **ret)
+{
+	_cleanup_(proc_closep) struct proc *proc = calloc(1, sizeof(*proc));
+
+	if (proc) {
+		proc->pid = pid;
+		proc->pidfd = pidfd;
+		proc->root = calloc(1, sizeof(*proc->root));
+	} else {
+		closep(&pidfd);
+	}
+	if (!proc || !proc->root)
+		return error_no_memory();
+	proc->root->fd = -1;
+	*ret = take(proc);
+	return NULL;
+}
+
 static void root_close(struct proc_root *root)
 {
 	closep(&root->fd);

@@ -50,6 +50,10 @@ struct proc {
  * One whose first thread alone has ended is like any other (living.h).
  */
 struct error *proc_open(int pid, struct proc **ret) __attribute__((warn_unused_result));
+/* The same for a process that another one has looked at with proc_open(): `pidfd`, which
+ * is taken over in any case, is what it has. Nothing is checked; names stay empty. */
+struct error *proc_adopt(int pid, int pidfd, struct proc **ret)
+	__attribute__((warn_unused_result));
 void proc_close(struct proc *proc);
 
 /* Is another process its tracer by ptrace(2), as a debugger is? True, too, when that

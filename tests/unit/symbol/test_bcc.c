@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,15 +29,20 @@ static uint64_t address_of(int (*function)(int))
 	return (uint64_t)(uintptr_t)function;
 }
 
-static struct symbolizer *create(int pid)
+static struct symbolizer *create_with(int pid, int pidfd)
 {
 	struct symbolizer *symbolizer = NULL;
-	struct error *err = symbolizer_bcc_create(pid, &symbolizer);
+	struct error *err = symbolizer_bcc_create(pid, pidfd, &symbolizer);
 
 	if (err)
 		fprintf(stderr, "%s\n", err->message);
 	REQUIRE(!err);
 	return symbolizer;
+}
+
+static struct symbolizer *create(int pid)
+{
+	return create_with(pid, -1);
 }
 
 static void check_function(struct symbolizer *symbolizer, uint64_t extra)
@@ -106,7 +113,7 @@ static void refuses_nobody(void)
 {
 	struct symbolizer *symbolizer = NULL;
 	/* Above the largest pid_max (2^22). */
-	struct error *err = symbolizer_bcc_create(0x7fffffff, &symbolizer);
+	struct error *err = symbolizer_bcc_create(0x7fffffff, -1, &symbolizer);
 
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_GONE);
@@ -138,9 +145,11 @@ static void end_child(pid_t pid)
 static void answers_after_exit(void)
 {
 	pid_t pid = fork_child();
-	struct symbolizer *symbolizer = create(pid);
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct symbolizer *symbolizer = create_with(pid, pidfd);
 	struct symbol symbol;
 
+	REQUIRE(pidfd >= 0);
 	end_child(pid);
 	check_function(symbolizer, 4);
 	REQUIRE(!symbolizer->ops->resolve(
@@ -150,6 +159,7 @@ static void answers_after_exit(void)
 	CHECK(!symbolizer->ops->mappings_changed(symbolizer));
 	check_function(symbolizer, 4);
 	symbolizer_destroy(symbolizer);
+	close(pidfd);
 }
 
 static bool resolves(struct symbolizer *symbolizer, void *address, const char *name)

@@ -5,6 +5,8 @@
 
 #include <sys/stat.h>
 
+#include "symbol/debuginfod.h"
+
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 
 /* The build-id of a file as the path below .build-id. */
@@ -216,7 +218,13 @@ static void minidebuginfo(void)
 	check_missing(&resources, "no debug info");
 }
 
-/* Only with the option and a URL; a URL may be a directory. */
+static int fetch(void *arg, const struct build_id *id)
+{
+	(void)arg;
+	return debuginfod_fetch(id);
+}
+
+/* Only if wanted and with a URL; a URL may be a directory. */
 static void debuginfod(void)
 {
 	struct line_resources resources = plain_resources();
@@ -235,12 +243,12 @@ static void debuginfod(void)
 	check_missing(&resources, "no debug info");
 	/* Not even asked. */
 	SHELL("test -z \"$(ls cache)\"");
-	resources.search.debuginfod = true;
+	resources.search.fetch = fetch;
 	check_found(&resources, "whole");
 	unsetenv("DEBUGINFOD_URLS");
 	SHELL("rm -rf cache");
 	check_missing(&resources, "no debug info");
-	resources.search.debuginfod = false;
+	resources.search.fetch = NULL;
 }
 
 int main(void)

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "confined/confined.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "confined/serve.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+/* A child that opens nothing and says nothing for so long hangs. */
+#define SILENCE_S  60
+#define SILENCE_NS (UINT64_C(1000000000) * SILENCE_S)
+/* However much it says. The work for one answer is bounded; the slowest machines take a
+ * fraction of this. */
+#define ANSWER_NS (UINT64_C(300) * 1000000000)
+#define LOOK_MS   1000
+
+/* One wait for an answer. */
+struct patience {
+	uint64_t begin_ns, heard_ns; /* by clock_now_ns() */
+	uint64_t ours_ns;            /* what took long here does not count */
+};
+
+struct confined {
+	struct confined_options options;
+	pthread_mutex_t lock;
+	pid_t pid; /* 0: it has ended and was waited for */
+	int pidfd, socket;
+	struct broker broker;
+	char end[80]; /* how it ended; "": it has not */
+};
+
+int confined_pid(const struct confined *confined)
+{
+	return confined->pid;
+}
+
+/* --- start and end --------------------------------------------------------------------
+ */
+
+static void describe_end(struct confined *c, int status)
+{
+	if (c->end[0])
+		return;
+	if (WIFSIGNALED(status))
+		snprintf(c->end, sizeof(c->end), "was ended by signal %d",
+			 WTERMSIG(status));
+	else
+		snprintf(c->end, sizeof(c->end), "ended with status %d",
+			 WEXITSTATUS(status));
+}
+
+/* It ends now, if it has not. */
+static void end_child(struct confined *c)
+{
+	int status = 0;
+
+	if (!c->pid)
+		return;
+	/* It serves as long as the socket is there, and may be in a loop. */
+	kill(c->pid, SIGKILL);
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	describe_end(c, status);
+	c->pid = 0;
+}
+
+void confined_destroy(struct confined *c)
+{
+	if (!c)
+		return;
+	end_child(c);
+	broker_deinit(&c->broker);
+	closep(&c->pidfd);
+	closep(&c->socket);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+DEFINE_CLEANUP(struct confined *, confined_destroy);
+
+static struct error *open_process(struct confined *c)
+{
+	char path[32];
+
+	c->broker.pid = c->pid;
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	c->broker.process = c->pidfd;
+	snprintf(path, sizeof(path), "/proc/%d/mem", c->pid);
+	c->broker.memory = open(path, O_RDWR | O_CLOEXEC);
+	if (c->pidfd < 0 || c->broker.memory < 0)
+		return error_errno(ERROR_UNSUPPORTED, errno,
+				   "cannot look at a child process");
+	return NULL;
+}
+
+static struct error *start_child(struct confined *c, bool is_confined)
+{
+	const struct timeval patience = {.tv_sec = SILENCE_S};
+	pid_t parent = getpid();
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return error_errno(ERROR_IO, errno, "cannot make a socket pair");
+	c->pid = fork();
+	if (c->pid == 0)
+		confined_serve(&c->options, is_confined, pair[1], parent);
+	close(pair[1]);
+	c->socket = pair[0];
+	/* It may stop in the middle of a message. */
+	setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (c->pid < 0) {
+		c->pid = 0;
+		return error_errno(ERROR_IO, errno, "cannot fork");
+	}
+	return NULL;
+}
+
+/* Wait until it is confined, or knows that it cannot be. */
+static struct error *await_start(struct confined *c)
+{
+	_cleanup_(strbuf_deinit) struct strbuf payload = {0};
+	struct message_head head;
+	int err = message_get(c->socket, &head, &payload, &c->broker.listener);
+
+	if (!err && head.kind == MESSAGE_READY)
+		return c->broker.listener < 0 ? NULL : open_process(c);
+	if (!err && head.kind == MESSAGE_OPEN)
+		return error_get(&payload);
+	end_child(c);
+	return error_create(ERROR_IO, "the process %s %s", c->options.name, c->end);
+}
+
+static struct error *start(const struct confined_options *options, bool is_confined,
+			   struct confined **ret)
+{
+	_cleanup_(confined_destroyp) struct confined *c = calloc(1, sizeof(*c));
+	struct error *err;
+
+	if (!c)
+		return error_no_memory();
+	pthread_mutex_init(&c->lock, NULL);
+	c->options = *options;
+	c->pidfd = c->socket = c->broker.memory = c->broker.listener = -1;
+	err = start_child(c, is_confined);
+	/* The child's alone. */
+	c->options.services = NULL;
+	if (!err)
+		err = await_start(c);
+	if (err)
+		return err;
+	*ret = take(c);
+	return NULL;
+}
+
+struct error *confined_start(const struct confined_options *options,
+			     struct confined **ret, struct error **ret_why)
+{
+	struct error *err = start(options, true, ret);
+
+	*ret_why = NULL;
+	if (!err || err->code != ERROR_UNSUPPORTED)
+		return err;
+	*ret_why = err;
+	return start(options, false, ret);
+}
+
+/* --- requests -------------------------------------------------------------------------
+ */
+
+static struct error *is_gone(const struct confined *c)
+{
+	return error_create(ERROR_GONE, "the process %s %s", c->options.name, c->end);
+}
+
+static struct error *give_up(struct confined *c, const char *why)
+{
+	snprintf(c->end, sizeof(c->end), "%s", why);
+	end_child(c);
+	return is_gone(c);
+}
+
+static void pass_progress(const struct confined *c, const struct strbuf *payload)
+{
+	struct wire in = wire_read(payload);
+	const char *phase = wire_get_text(&in);
+
+	if (phase && c->options.progress)
+		c->options.progress(c->options.progress_arg, phase);
+}
+
+static void answer_question(struct confined *c, const struct strbuf *payload)
+{
+	struct wire in = wire_read(payload);
+	_cleanup_(closep) int fd =
+		c->options.question ? c->options.question(c->options.question_arg, &in)
+				    : -1;
+
+	/* If the child has ended, that is noticed at the next message. */
+	(void)message_put(c->socket, MESSAGE_REPLY, 0, NULL, fd);
+}
+
+/* One message of the child. True: it is the answer, or *err is set. */
+static bool read_message(struct confined *c, struct strbuf *out, int *ret_fd,
+			 struct error **err)
+{
+	_cleanup_(strbuf_deinit) struct strbuf payload = {0};
+	_cleanup_(closep) int fd = -1;
+	struct message_head head;
+	int errnum = message_get(c->socket, &head, &payload, &fd);
+
+	if (errnum == ENOMEM) {
+		error_destroy(give_up(c, "was ended: its answer is too long"));
+		*err = error_no_memory();
+		return true;
+	}
+	if (errnum) {
+		end_child(c);
+		*err = is_gone(c);
+		return true;
+	}
+	switch (head.kind) {
+	case MESSAGE_SAY:
+		pass_progress(c, &payload);
+		return false;
+	case MESSAGE_QUESTION:
+		answer_question(c, &payload);
+		return false;
+	case MESSAGE_ANSWER:
+		*out = payload;
+		payload = (struct strbuf){0};
+		if (ret_fd) {
+			*ret_fd = fd;
+			fd = -1;
+		}
+		return true;
+	case MESSAGE_REFUSED:
+		*err = error_get(&payload);
+		return true;
+	default:
+		*err = give_up(c, "was ended: it does not keep to the protocol");
+		return true;
+	}
+}
+
+/* Has the child kept this process waiting for too long? A client waits for others, and
+ * knows itself how long. */
+static bool is_stuck(const struct confined *c, const struct patience *patience)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	return c->options.kind == CONFINED_READER &&
+	       (now_ns - patience->heard_ns > SILENCE_NS ||
+		now_ns - patience->begin_ns - patience->ours_ns > ANSWER_NS);
+}
+
+/* What the child does until it has answered. */
+static struct error *await_answer(struct confined *c, struct strbuf *out, int *ret_fd)
+{
+	const struct confined_options *o = &c->options;
+	uint64_t now_ns = clock_now_ns();
+	struct patience patience = {.begin_ns = now_ns, .heard_ns = now_ns};
+	struct error *err = NULL;
+
+	for (;;) {
+		struct pollfd fds[] = {
+			{.fd = c->socket, .events = POLLIN},
+			{.fd = c->broker.listener, .events = POLLIN},
+		};
+		int n = poll(fds, 2, LOOK_MS);
+
+		now_ns = clock_now_ns();
+		if (n > 0 && fds[1].revents & POLLIN)
+			broker_answer(&c->broker, &o->policy);
+		else if (n > 0 && fds[0].revents && read_message(c, out, ret_fd, &err))
+			return err;
+		if (n > 0) {
+			patience.heard_ns = clock_now_ns();
+			patience.ours_ns += patience.heard_ns - now_ns;
+		}
+		if (is_stuck(c, &patience))
+			return give_up(c, "was ended: it gave no answer");
+		if (o->gives_up && o->gives_up(o->gives_up_arg))
+			return give_up(c, "was ended: the wait was given up");
+	}
+}
+
+static struct error *call(struct confined *c, uint32_t number, const struct strbuf *in,
+			  int fd, struct strbuf *out, int *ret_fd)
+{
+	if (!c->pid)
+		return is_gone(c);
+	if (in && in->failed)
+		return error_no_memory();
+	if (message_put(c->socket, MESSAGE_ASK, number, in, fd)) {
+		end_child(c);
+		return is_gone(c);
+	}
+	return await_answer(c, out, ret_fd);
+}
+
+struct error *confined_call(struct confined *c, uint32_t number, const struct strbuf *in,
+			    int fd, struct strbuf *out, int *ret_fd)
+{
+	struct error *err;
+
+	if (ret_fd)
+		*ret_fd = -1;
+	pthread_mutex_lock(&c->lock);
+	err = call(c, number, in, fd, out, ret_fd);
+	pthread_mutex_unlock(&c->lock);
+	return err;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "confined/filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "util/cleanup.h"
+
+/* What a reader may do: descriptors that it has, memory, time, itself. */
+static const int allowed[] = {
+	SCMP_SYS(read),
+	SCMP_SYS(pread64),
+	SCMP_SYS(readv),
+	SCMP_SYS(preadv),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(lseek),
+	SCMP_SYS(fstat),
+	SCMP_SYS(fstatfs),
+	SCMP_SYS(close),
+	SCMP_SYS(close_range),
+	SCMP_SYS(dup),
+	SCMP_SYS(dup2),
+	SCMP_SYS(dup3),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(fadvise64),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(futex),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(getuid),
+	SCMP_SYS(geteuid),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+};
+
+/* Calls with a path, which confined/broker.c answers. */
+static const int asked[] = {
+	SCMP_SYS(open),     SCMP_SYS(openat),     SCMP_SYS(openat2),
+	SCMP_SYS(stat),     SCMP_SYS(lstat),      SCMP_SYS(newfstatat),
+	SCMP_SYS(access),   SCMP_SYS(faccessat),  SCMP_SYS(faccessat2),
+	SCMP_SYS(readlink), SCMP_SYS(readlinkat),
+};
+
+static const int fcntl_commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
+
+/* What no client of a network service does. */
+static const int refused[] = {
+	SCMP_SYS(ptrace),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(kill),
+	SCMP_SYS(tkill),
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(bpf),
+	SCMP_SYS(perf_event_open),
+	SCMP_SYS(mount),
+	SCMP_SYS(umount2),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(chroot),
+	SCMP_SYS(setns),
+	SCMP_SYS(unshare),
+	SCMP_SYS(init_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(reboot),
+	SCMP_SYS(swapon),
+	SCMP_SYS(swapoff),
+	SCMP_SYS(add_key),
+	SCMP_SYS(request_key),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(io_uring_setup),
+	SCMP_SYS(open_by_handle_at),
+};
+
+static void release(scmp_filter_ctx *filter)
+{
+	if (*filter)
+		seccomp_release(*filter);
+}
+
+static struct error *failed(int result)
+{
+	return error_errno(ERROR_UNSUPPORTED, -result, "no seccomp filter can be loaded");
+}
+
+/* The first error, as a negative errno value. */
+static int add_rules(scmp_filter_ctx filter, uint32_t action, const int calls[],
+		     size_t count)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < count && !result; i++) {
+		/* Not every machine has every call. */
+		if (calls[i] >= 0)
+			result = seccomp_rule_add(filter, action, calls[i], 0);
+	}
+	return result;
+}
+
+/* Calls that are allowed with some arguments alone. */
+static int add_conditions(scmp_filter_ctx filter)
+{
+	const struct scmp_arg_cmp not_executable =
+		SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	int result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+				      not_executable);
+
+	if (!result)
+		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+					  not_executable);
+	for (size_t i = 0; i < sizeof(fcntl_commands) / sizeof(*fcntl_commands); i++)
+		if (!result)
+			result = seccomp_rule_add(
+				filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)fcntl_commands[i]));
+	return result;
+}
+
+struct error *filter_load_reader(int *ret_listener)
+{
+	_cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int result;
+
+	if (!filter)
+		return error_no_memory();
+	result = add_rules(filter, SCMP_ACT_ALLOW, allowed,
+			   sizeof(allowed) / sizeof(*allowed));
+	if (!result)
+		result = add_rules(filter, SCMP_ACT_NOTIFY, asked,
+				   sizeof(asked) / sizeof(*asked));
+	if (!result)
+		result = add_conditions(filter);
+	if (!result)
+		result = seccomp_load(filter);
+	if (result)
+		return failed(result);
+	/* libseccomp closes its own when it likes. */
+	*ret_listener = fcntl(seccomp_notify_fd(filter), F_DUPFD_CLOEXEC, 0);
+	return *ret_listener < 0 ? failed(-errno) : NULL;
+}
+
+struct error *filter_load_client(void)
+{
+	_cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int result;
+
+	if (!filter)
+		return error_no_memory();
+	result = add_rules(filter, SCMP_ACT_ERRNO(EPERM), refused,
+			   sizeof(refused) / sizeof(*refused));
+	if (!result)
+		result = seccomp_load(filter);
+	return result ? failed(result) : NULL;
+}

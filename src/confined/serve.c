@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "confined/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "confined/filter.h"
+#include "util/cleanup.h"
+
+#define SOCKET 3
+
+/*
+ * libdw reads a table of lines onto the stack (MAX_STACK_ALLOC of dwarf_getsrclines.c)
+ * and has no thought for who limits it. The limit counts whenever the first thread's
+ * stack grows (acct_stack_growth(), mm/vma.c), and 128 MiB are kept free for that at
+ * least (mmap_base(), mm/util.c and arch/x86/mm/mmap.c).
+ */
+#define STACK_BYTES (8u << 20)
+
+/* Symbol tables of the largest programs, and debug sections that were decompressed
+ * (debug_elf_max_bytes()). */
+#define DATA_BYTES (UINT64_C(6) << 30)
+
+struct confined_server {
+	int socket;
+};
+
+void confined_say(struct confined_server *server, const char *phase)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	wire_put_text(&text, phase);
+	(void)message_put(server->socket, MESSAGE_SAY, 0, &text, -1);
+}
+
+int confined_ask(struct confined_server *server, const struct strbuf *question)
+{
+	_cleanup_(strbuf_deinit) struct strbuf nothing = {0};
+	struct message_head head;
+	int fd;
+
+	if (message_put(server->socket, MESSAGE_QUESTION, 0, question, -1) ||
+	    message_get(server->socket, &head, &nothing, &fd))
+		_exit(1); /* nobody is there any more */
+	return fd;
+}
+
+static void limit(int resource, rlim_t want)
+{
+	struct rlimit limits;
+
+	if (getrlimit(resource, &limits))
+		return;
+	limits.rlim_cur = limits.rlim_max < want ? limits.rlim_max : want;
+	(void)setrlimit(resource, &limits);
+}
+
+static void raise_stack_limit(void)
+{
+	struct rlimit limits;
+
+	if (getrlimit(RLIMIT_STACK, &limits) || limits.rlim_cur >= STACK_BYTES)
+		return;
+	limits.rlim_cur = STACK_BYTES;
+	/* More than the hard limit is for CAP_SYS_RESOURCE. */
+	if (limits.rlim_max < STACK_BYTES)
+		limits.rlim_max = STACK_BYTES;
+	(void)setrlimit(RLIMIT_STACK, &limits);
+}
+
+/* Nothing of the parent but the socket. Files of standard input and output that
+ * libraries write to lead nowhere. */
+static void keep_only(int socket)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd <= 2; fd++)
+		dup2(null, fd);
+	/* Its number may be the socket's. */
+	socket = fcntl(socket, F_DUPFD, SOCKET + 1);
+	dup2(socket, SOCKET);
+	syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
+	fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
+}
+
+static void settle(const struct confined_options *options, int socket, int parent)
+{
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1); /* it ended before */
+	prctl(PR_SET_NAME, options->name);
+	/* Ctrl-C goes to the whole group; when to end is the parent's to say. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (chdir("/"))
+		_exit(1);
+	keep_only(socket);
+	limit(RLIMIT_CORE, 0);
+	raise_stack_limit();
+	limit(RLIMIT_NOFILE, RLIM_INFINITY);
+	if (options->kind == CONFINED_READER) {
+		limit(RLIMIT_FSIZE, 0);
+		limit(RLIMIT_DATA, DATA_BYTES);
+	}
+}
+
+/* For good: no program that it could start would have them again. */
+static struct error *drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}, {0}};
+
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	for (unsigned long cap = 0; !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); cap++)
+		;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
+		return error_errno(ERROR_UNSUPPORTED, errno,
+				   "capabilities cannot be given up");
+	return NULL;
+}
+
+/* Confine this process. *ret_listener is the caller's: that of a reader's calls. */
+static struct error *confine(enum confined_kind kind, int *ret_listener)
+{
+	struct error *err = drop_capabilities();
+
+	if (err)
+		return err;
+	return kind == CONFINED_READER ? filter_load_reader(ret_listener)
+				       : filter_load_client();
+}
+
+/* Confine this process and tell the parent. */
+static void confine_and_tell(enum confined_kind kind)
+{
+	_cleanup_(strbuf_deinit) struct strbuf why = {0};
+	int listener = -1;
+	struct error *err = confine(kind, &listener);
+
+	if (err) {
+		error_put(&why, err);
+		(void)message_put(SOCKET, MESSAGE_OPEN, 0, &why, -1);
+		_exit(1);
+	}
+	if (message_put(SOCKET, MESSAGE_READY, 0, NULL, listener))
+		_exit(1);
+	/* Who has the listener could answer for the parent; libseccomp has one, too. */
+	syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
+}
+
+static struct error *dispatch(const struct confined_options *options,
+			      struct confined_request *request)
+{
+	for (size_t i = 0; i < options->service_count; i++) {
+		const struct confined_service *service = &options->services[i];
+
+		if (request->number - service->first < service->count)
+			return service->answer(service->state, request);
+	}
+	return error_create(ERROR_UNSUPPORTED, "nobody answers request %u",
+			    request->number);
+}
+
+/* Answer one request; false: nobody asks any more. */
+static bool serve_one(const struct confined_options *options,
+		      struct confined_server *server)
+{
+	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+	_cleanup_(closep) int fd = -1, ret_fd = -1;
+	struct message_head head;
+	struct error *err;
+
+	if (message_get(server->socket, &head, &in, &fd) || head.kind != MESSAGE_ASK)
+		return false;
+
+	struct confined_request request = {
+		.number = head.number,
+		.in = wire_read(&in),
+		.fd = fd,
+		.out = &out,
+		.ret_fd = &ret_fd,
+		.server = server,
+	};
+
+	err = dispatch(options, &request);
+	/* The service may have taken it over. */
+	fd = request.fd;
+	if (!err && out.failed)
+		err = error_no_memory();
+	if (!err)
+		return !message_put(server->socket, MESSAGE_ANSWER, 0, &out, ret_fd);
+	strbuf_deinit(&out);
+	error_put(&out, err);
+	error_destroy(err);
+	return !message_put(server->socket, MESSAGE_REFUSED, 0, &out, -1);
+}
+
+_Noreturn void confined_serve(const struct confined_options *options, bool is_confined,
+			      int socket, int parent)
+{
+	struct confined_server server = {SOCKET};
+
+	settle(options, socket, parent);
+	if (is_confined)
+		confine_and_tell(options->kind);
+	else if (message_put(SOCKET, MESSAGE_READY, 0, NULL, -1))
+		_exit(1);
+	while (serve_one(options, &server))
+		;
+	/* No destructors, as they are the parent's. */
+	_exit(0);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/fetcher.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "confined/confined.h"
+#include "symbol/debuginfod.h"
+#include "util/cleanup.h"
+
+/* A build-id in hex; the answer has the file. */
+#define FETCH 0x200
+
+struct fetcher {
+	struct confined *child;
+	bool (*is_late)(void *arg);
+	void *arg;
+};
+
+static bool parse_id(const char *hex, struct build_id *ret)
+{
+	size_t size = hex ? strlen(hex) : 0;
+
+	if (!size || size % 2 || size / 2 > sizeof(ret->bytes))
+		return false;
+	ret->size = size / 2;
+	for (size_t i = 0; i < ret->size; i++) {
+		unsigned byte;
+
+		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+			return false;
+		ret->bytes[i] = (unsigned char)byte;
+	}
+	return true;
+}
+
+/* In the child. */
+static struct error *answer(void *state, struct confined_request *request)
+{
+	struct build_id id;
+
+	(void)state;
+	if (parse_id(wire_get_text(&request->in), &id))
+		*request->ret_fd = debuginfod_fetch(&id);
+	return NULL;
+}
+
+struct error *fetcher_create(bool (*is_late)(void *arg), void *arg, struct fetcher **ret)
+{
+	const struct confined_service service = {FETCH, 1, answer, NULL};
+	const struct confined_options options = {
+		.kind = CONFINED_CLIENT,
+		.name = "memtrace-fetch",
+		.services = &service,
+		.service_count = 1,
+		.gives_up = is_late,
+		.gives_up_arg = arg,
+	};
+	struct fetcher *fetcher = calloc(1, sizeof(*fetcher));
+	_cleanup_(error_destroyp) struct error *why = NULL;
+	struct error *err;
+
+	if (!fetcher)
+		return error_no_memory();
+	fetcher->is_late = is_late;
+	fetcher->arg = arg;
+	/* Without a filter the child is still another process. */
+	err = confined_start(&options, &fetcher->child, &why);
+	if (err) {
+		free(fetcher);
+		return err;
+	}
+	*ret = fetcher;
+	return NULL;
+}
+
+void fetcher_destroy(struct fetcher *fetcher)
+{
+	if (!fetcher)
+		return;
+	confined_destroy(fetcher->child);
+	free(fetcher);
+}
+
+int fetcher_fetch(struct fetcher *fetcher, const char *build_id)
+{
+	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+	_cleanup_(error_destroyp) struct error *err = NULL;
+	int fd;
+
+	if (fetcher->is_late && fetcher->is_late(fetcher->arg))
+		return -1;
+	wire_put_text(&in, build_id);
+	err = confined_call(fetcher->child, FETCH, &in, -1, &out, &fd);
+	return fd;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The requests by which symbol/reader.c asks symbol/names_service.c for names. */
+#ifndef SYMBOL_NAMES_WIRE_H
+#define SYMBOL_NAMES_WIRE_H
+
+#include "confined/wire.h"
+#include "symbol/source_frame.h"
+#include "symbol/symbolizer.h"
+
+enum names_request {
+	/* pid; with its pidfd. Answer: a handle, by which the others name the process. */
+	NAMES_OPEN = 0x100,
+	NAMES_CLOSE,   /* handle */
+	NAMES_LOOK_UP, /* handle, address. Answer: names_put_frame() */
+	NAMES_CHANGED, /* handle. Answer: 1: the mappings changed, else 0 */
+	NAMES_MISSING, /* handle. Answer: line_finder_next_missing(): 1, path, why (each
+			  a text or NULL), or 0 */
+	NAMES_END,
+};
+
+/* One code address. Numbers of lines and texts are as in the structures. */
+void names_put_frame(struct strbuf *out, const struct symbol *symbol,
+		     const struct source_frames *sources);
+/* Both are the caller's. ERROR_MALFORMED, and ERROR_NO_MEMORY: nothing to free. */
+struct error *names_get_frame(struct wire *in, struct symbol *ret_symbol,
+			      struct source_frames *ret_sources)
+	__attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which files a confined process may have (confined/broker.h): those of one process that
+ * is traced, at a time, and debug files of the machine.
+ *
+ * - /proc/PID of that process and of its threads. What lies behind root is found below
+ *   the process's root directory, out of which no link leads;
+ * - below /usr/lib/debug and the directories that the user has named;
+ * - any other absolute path is a path of the process, below its root directory;
+ * - /dev/null.
+ */
+#ifndef TARGET_OPEN_POLICY_H
+#define TARGET_OPEN_POLICY_H
+
+#include <stdbool.h>
+
+#include "target/proc.h"
+
+struct open_policy {
+	const struct proc *proc;       /* whose turn it is; NULL: nobody's. Borrowed. */
+	const char *const *debug_dirs; /* ended by NULL; may be NULL. Borrowed. */
+};
+
+/* struct broker_policy; `arg` is the struct open_policy. */
+int open_policy_find(void *arg, int dir, const char *path, bool no_follow);
+
+#endif

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A confined child: what it may do, what it may not, and how it ends. */
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "confined/confined.h"
+#include "util/cleanup.h"
+
+enum request {
+	ATTEMPT = 1, /* a number of `attempts`: its errno value, 0: it was done */
+	READ_FILE,   /* a path: its first bytes as a text */
+	STAT_FILE,   /* a path: its size */
+	READ_LINK,
+	FAIL,
+	ENDLESS,
+	CRASH,
+	LEAVE,
+	QUESTION,
+	END,
+};
+
+/* --- in the child ---------------------------------------------------------------------
+ */
+
+static int try_socket(void)
+{
+	return socket(AF_INET, SOCK_STREAM, 0);
+}
+
+static int try_unix_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+static int try_ptrace(void)
+{
+	return (int)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL);
+}
+
+static int try_kill(void)
+{
+	return kill(getppid(), 0);
+}
+
+static int try_fork(void)
+{
+	return (int)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+static int try_exec(void)
+{
+	return execl("/bin/true", "true", NULL);
+}
+
+static int try_code(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0) == MAP_FAILED
+		       ? -1
+		       : 0;
+}
+
+static int try_bpf(void)
+{
+	return (int)syscall(SYS_bpf, 0, NULL, 0);
+}
+
+static int try_unlink(void)
+{
+	return unlink("/tmp/there-is-no-such-file");
+}
+
+static int try_prctl(void)
+{
+	return prctl(PR_SET_DUMPABLE, 1);
+}
+
+static int try_io_uring(void)
+{
+	return (int)syscall(SYS_io_uring_setup, 1, NULL);
+}
+
+static int try_process_memory(void)
+{
+	return (int)syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0);
+}
+
+static int try_foreign_file(void)
+{
+	return open("/etc/passwd", O_RDONLY);
+}
+
+static int try_write(void)
+{
+	return open("/dev/null", O_WRONLY) < 0 ? -1 : open("/proc/self/mem", O_RDWR);
+}
+
+static int (*const attempts[])(void) = {
+	try_socket,   try_unix_socket,    try_ptrace,       try_kill,   try_fork,
+	try_exec,     try_code,           try_bpf,          try_unlink, try_prctl,
+	try_io_uring, try_process_memory, try_foreign_file, try_write,
+};
+
+#define ATTEMPTS (sizeof(attempts) / sizeof(*attempts))
+
+static struct error *read_file(const char *path, struct strbuf *out)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY);
+	char text[64] = "";
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		return error_errno(ERROR_IO, errno, "%s", path);
+	wire_put_text(out, text);
+	return NULL;
+}
+
+static struct error *stat_file(const char *path, struct strbuf *out)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return error_errno(ERROR_IO, errno, "%s", path);
+	wire_put_u64(out, (uint64_t)st.st_size);
+	return NULL;
+}
+
+static struct error *read_link(const char *path, struct strbuf *out)
+{
+	char text[256];
+	ssize_t n = readlink(path, text, sizeof(text) - 1);
+
+	if (n < 0)
+		return error_errno(ERROR_IO, errno, "%s", path);
+	text[n] = '\0';
+	wire_put_text(out, text);
+	return NULL;
+}
+
+static struct error *ask_back(struct confined_request *request)
+{
+	_cleanup_(strbuf_deinit) struct strbuf question = {0};
+	_cleanup_(closep) int fd = -1;
+	char text[8] = "";
+
+	confined_say(request->server, "asking");
+	wire_put_u32(&question, 42);
+	fd = confined_ask(request->server, &question);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		return error_errno(ERROR_IO, errno, "no answer");
+	wire_put_text(request->out, text);
+	return NULL;
+}
+
+static struct error *answer(void *state, struct confined_request *request)
+{
+	const char *path;
+	uint32_t number;
+
+	CHECK_INT(*(int *)state, 1);
+	switch (request->number) {
+	case ATTEMPT:
+		number = wire_get_u32(&request->in);
+		wire_put_u32(request->out, attempts[number]() < 0 ? (uint32_t)errno : 0);
+		return NULL;
+	case READ_FILE:
+		path = wire_get_text(&request->in);
+		return read_file(path, request->out);
+	case STAT_FILE:
+		path = wire_get_text(&request->in);
+		return stat_file(path, request->out);
+	case READ_LINK:
+		path = wire_get_text(&request->in);
+		return read_link(path, request->out);
+	case FAIL:
+		return error_errno(ERROR_NOT_FOUND, ENOENT, "as asked");
+	case ENDLESS:
+		for (;;)
+			sched_yield();
+	case CRASH:
+		__builtin_trap();
+	case LEAVE:
+		_exit(7);
+	default:
+		return ask_back(request);
+	}
+}
+
+/* --- the tests -------------------------------------------------------------------------
+ */
+
+static char allowed_path[64];
+static unsigned finds;
+
+/* One file, by its path alone. */
+static int find(void *arg, int dir, const char *path, bool no_follow)
+{
+	(void)arg;
+	finds++;
+	if (dir < 0 && !strcmp(path, allowed_path))
+		return open(path, O_PATH | O_CLOEXEC | (no_follow ? O_NOFOLLOW : 0));
+	if (dir < 0 && !strcmp(path, "/dev/null"))
+		return open(path, O_PATH | O_CLOEXEC);
+	errno = EACCES;
+	return -1;
+}
+
+static char heard[64];
+
+static void hear(void *arg, const char *phase)
+{
+	(void)arg;
+	snprintf(heard, sizeof(heard), "%s", phase);
+}
+
+static int give_file(void *arg, struct wire *question)
+{
+	int fds[2];
+
+	(void)arg;
+	if (wire_get_u32(question) != 42 || pipe2(fds, O_CLOEXEC))
+		return -1;
+	REQUIRE(write(fds[1], "given", 5) == 5);
+	close(fds[1]);
+	return fds[0];
+}
+
+static bool gives_up_now;
+
+static bool gives_up(void *arg)
+{
+	(void)arg;
+	return gives_up_now;
+}
+
+static struct confined *start(enum confined_kind kind)
+{
+	static int state = 1;
+	const struct confined_service service = {ATTEMPT, END - ATTEMPT, answer, &state};
+	const struct confined_options options = {
+		.kind = kind,
+		.name = "test-confined",
+		.services = &service,
+		.service_count = 1,
+		.policy = {find, NULL},
+		.progress = hear,
+		.question = give_file,
+		.gives_up = gives_up,
+	};
+	_cleanup_(error_destroyp) struct error *why = NULL;
+	struct confined *confined = NULL;
+	struct error *err = confined_start(&options, &confined, &why);
+
+	if (err || why)
+		fprintf(stderr, "%s\n", err ? err->message : why->message);
+	REQUIRE(!err && !why);
+	return confined;
+}
+
+/* The text of an answer, or of an error; to be freed. */
+static char *ask_text(struct confined *confined, enum request number, const char *text)
+{
+	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+	_cleanup_(error_destroyp) struct error *err = NULL;
+	const char *got;
+	struct wire wire;
+
+	if (text)
+		wire_put_text(&in, text);
+	err = confined_call(confined, number, &in, -1, &out, NULL);
+	if (err)
+		return strdup(err->message);
+	wire = wire_read(&out);
+	got = wire_get_text(&wire);
+	return strdup(got ? got : "(null)");
+}
+
+static void check_text(struct confined *confined, enum request number, const char *text,
+		       const char *want)
+{
+	char *got = ask_text(confined, number, text);
+
+	CHECK_CONTAINS(got, want);
+	free(got);
+}
+
+static void check_line(int pid, const char *name, const char *want)
+{
+	char path[64], line[256], found[256] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, name, strlen(name)))
+			sscanf(line + strlen(name), " %255s", found);
+	}
+	fclose(file);
+	CHECK_STR(found, want);
+}
+
+static void check_status(struct confined *confined)
+{
+	int pid = confined_pid(confined);
+
+	check_line(pid, "Name:", "test-confined");
+	check_line(pid, "CapEff:", "0000000000000000");
+	check_line(pid, "CapPrm:", "0000000000000000");
+	check_line(pid, "CapInh:", "0000000000000000");
+	check_line(pid, "CapAmb:", "0000000000000000");
+	if (!geteuid())
+		check_line(pid, "CapBnd:", "0000000000000000");
+	check_line(pid, "NoNewPrivs:", "1");
+	check_line(pid, "Seccomp:", "2");
+}
+
+static int count_descriptors(int pid)
+{
+	char path[64];
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++) {
+		struct stat st;
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+		count += !lstat(path, &st);
+	}
+	return count;
+}
+
+static void reader_may_not(void)
+{
+	struct confined *confined = start(CONFINED_READER);
+
+	check_status(confined);
+	for (uint32_t i = 0; i < ATTEMPTS; i++) {
+		_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+		struct wire wire;
+		uint32_t errnum;
+
+		wire_put_u32(&in, i);
+		REQUIRE(!confined_call(confined, ATTEMPT, &in, -1, &out, NULL));
+		wire = wire_read(&out);
+		errnum = wire_get_u32(&wire);
+		if (errnum != EPERM && errnum != EACCES)
+			CHECK_FAIL("attempt %u: %s", i, strerror((int)errnum));
+		CHECK(wire_is_done(&wire));
+	}
+	/* Three to nowhere, the socket, and what the last attempt was given. */
+	CHECK_INT(count_descriptors(confined_pid(confined)), 5);
+	confined_destroy(confined);
+}
+
+static void reader_opens_what_it_may(void)
+{
+	struct confined *confined = start(CONFINED_READER);
+	FILE *file;
+
+	snprintf(allowed_path, sizeof(allowed_path), "/tmp/test-confined-%d", getpid());
+	file = fopen(allowed_path, "w");
+	REQUIRE(file && fputs("contents", file) >= 0 && !fclose(file));
+	finds = 0;
+	check_text(confined, READ_FILE, allowed_path, "contents");
+	CHECK(finds > 0);
+	check_text(confined, READ_FILE, "/etc/passwd", "/etc/passwd: Permission denied");
+	check_text(confined, READ_FILE, "/dev/null", "");
+	check_text(confined, READ_LINK, "/proc/self/fd/0", "/dev/null");
+	check_text(confined, READ_LINK, "/proc/self/fd/77", "No such file");
+
+	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+	struct wire wire;
+
+	wire_put_text(&in, allowed_path);
+	REQUIRE(!confined_call(confined, STAT_FILE, &in, -1, &out, NULL));
+	wire = wire_read(&out);
+	CHECK_INT(wire_get_u64(&wire), 8);
+	unlink(allowed_path);
+	check_text(confined, READ_FILE, allowed_path, "No such file");
+
+	/* A pipe in its place is not opened, so nobody waits for who writes to it. */
+	REQUIRE(!mkfifo(allowed_path, 0600));
+	check_text(confined, READ_FILE, allowed_path, allowed_path);
+	unlink(allowed_path);
+	confined_destroy(confined);
+}
+
+static void client_keeps_the_network(void)
+{
+	struct confined *confined = start(CONFINED_CLIENT);
+	static const uint32_t refused[] = {2, 3, 5, 7, 10, 11};
+
+	check_status(confined);
+	for (uint32_t i = 0; i < 2 + sizeof(refused) / sizeof(*refused); i++) {
+		_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+		struct wire wire;
+
+		wire_put_u32(&in, i < 2 ? i : refused[i - 2]);
+		REQUIRE(!confined_call(confined, ATTEMPT, &in, -1, &out, NULL));
+		wire = wire_read(&out);
+		CHECK_INT(wire_get_u32(&wire), i < 2 ? 0 : EPERM);
+	}
+	confined_destroy(confined);
+}
+
+static void errors_and_questions(void)
+{
+	struct confined *confined = start(CONFINED_READER);
+	_cleanup_(strbuf_deinit) struct strbuf out = {0};
+	struct error *err = confined_call(confined, FAIL, NULL, -1, &out, NULL);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_NOT_FOUND);
+	CHECK_INT(err->saved_errno, ENOENT);
+	CHECK_CONTAINS(err->message, "as asked");
+	error_destroy(err);
+	check_text(confined, QUESTION, NULL, "given");
+	CHECK_STR(heard, "asking");
+	err = confined_call(confined, 1000, NULL, -1, &out, NULL);
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_UNSUPPORTED);
+	error_destroy(err);
+	confined_destroy(confined);
+}
+
+/* What ends over one request is gone for all others, and says how. */
+static void check_gone(enum request number, const char *how)
+{
+	struct confined *confined = start(CONFINED_READER);
+
+	for (int i = 0; i < 2; i++) {
+		_cleanup_(strbuf_deinit) struct strbuf out = {0};
+		struct error *err =
+			confined_call(confined, i ? FAIL : number, NULL, -1, &out, NULL);
+
+		REQUIRE(err);
+		CHECK_INT(err->code, ERROR_GONE);
+		CHECK_CONTAINS(err->message, how);
+		error_destroy(err);
+	}
+	CHECK_INT(confined_pid(confined), 0);
+	/* It was waited for. */
+	CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+	confined_destroy(confined);
+}
+
+static void ends_are_told(void)
+{
+	check_gone(LEAVE, "test-confined ended with status 7");
+	check_gone(CRASH, "test-confined was ended by signal 4");
+	gives_up_now = true;
+	check_gone(ENDLESS, "test-confined was ended: the wait was given up");
+	gives_up_now = false;
+}
+
+static void killed_while_idle(void)
+{
+	struct confined *confined = start(CONFINED_READER);
+	_cleanup_(strbuf_deinit) struct strbuf out = {0};
+	struct error *err;
+
+	REQUIRE(!kill(confined_pid(confined), SIGKILL));
+	err = confined_call(confined, FAIL, NULL, -1, &out, NULL);
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_GONE);
+	CHECK_CONTAINS(err->message, "signal 9");
+	error_destroy(err);
+	confined_destroy(confined);
+}
+
+int main(void)
+{
+	RUN(reader_may_not);
+	RUN(reader_opens_what_it_may);
+	RUN(client_keeps_the_network);
+	RUN(errors_and_questions);
+	RUN(ends_are_told);
+	RUN(killed_while_idle);
+	return check_done();
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names and lines by a confined child: the same as without one, and what is lost when
+ * the child ends. */
+#include "check.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbol/reader.h"
+#include "util/cleanup.h"
+
+__attribute__((noinline)) static int reader_test_function(int n)
+{
+	return n * 5 + getpid() % 3;
+}
+
+static char *code; /* without a file, in the targets too */
+
+/* A process with this one's code at the same addresses. */
+static struct proc *start_target(void)
+{
+	struct proc *proc = NULL;
+	struct error *err;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	err = proc_open(pid, &proc);
+	if (err)
+		fprintf(stderr, "%s\n", err->message);
+	REQUIRE(!err);
+	return proc;
+}
+
+static void end_target(struct proc *proc)
+{
+	kill(proc->pid, SIGKILL);
+	REQUIRE(waitpid(proc->pid, NULL, 0) == proc->pid);
+	proc_close(proc);
+}
+
+static char warned[512];
+static unsigned warnings;
+
+static void hear(void *arg, const char *text)
+{
+	(void)arg;
+	warnings++;
+	snprintf(warned, sizeof(warned), "%s", text);
+}
+
+static struct reader *create(void)
+{
+	const struct reader_options options = {.warn = hear};
+	struct reader *reader = NULL;
+	struct error *err;
+
+	warnings = 0;
+	warned[0] = '\0';
+	err = reader_create(&options, &reader);
+	if (err)
+		fprintf(stderr, "%s\n", err->message);
+	REQUIRE(!err);
+	/* With all privileges: that would be said. */
+	CHECK_STR(warned, "");
+	return reader;
+}
+
+static struct symbolizer *open_target(struct reader *reader, const struct proc *proc)
+{
+	struct symbolizer *symbolizer = NULL;
+
+	REQUIRE(!reader_symbolizer_create(reader, proc, &symbolizer));
+	return symbolizer;
+}
+
+static void check_name(struct symbolizer *symbolizer, const void *at, const char *name)
+{
+	struct symbol symbol;
+
+	REQUIRE(!symbolizer->ops->resolve(symbolizer, (uintptr_t)at, &symbol));
+	if (name)
+		CHECK_STR(symbol.name, name);
+	else
+		CHECK(!symbol.name);
+	symbol_deinit(&symbol);
+}
+
+static void check_function(struct symbolizer *symbolizer)
+{
+	check_name(symbolizer, (const char *)(uintptr_t)reader_test_function + 3,
+		   "reader_test_function");
+}
+
+static void names_and_lines(void)
+{
+	struct proc *proc = start_target(), *other = start_target();
+	struct reader *reader = create();
+	struct symbolizer *symbolizer = open_target(reader, proc);
+	struct symbolizer *second = open_target(reader, other);
+	struct source_frames sources;
+
+	check_function(symbolizer);
+	REQUIRE(!symbolizer->ops->find_sources(
+		symbolizer, (uintptr_t)reader_test_function + 3, &sources));
+	REQUIRE(sources.list.len > 0);
+	CHECK_CONTAINS(sources.list.data[0].file, "test_reader.c");
+	CHECK(sources.list.data[0].line >= 18 && sources.list.data[0].line < 22);
+	source_frames_deinit(&sources);
+	check_function(second);
+	CHECK(!symbolizer->ops->mappings_changed(symbolizer));
+	/* The one that is closed leaves the other as it is, and names outlive the
+	 * process. */
+	symbolizer_destroy(second);
+	end_target(proc);
+	check_name(symbolizer, code, NULL);
+	check_function(symbolizer);
+	symbolizer_destroy(symbolizer);
+	reader_destroy(reader);
+	end_target(other);
+	CHECK_INT(warnings, 0);
+}
+
+/* The process that it was at work for has no new names; the next one has. */
+static void killed_child(void)
+{
+	struct proc *proc = start_target(), *other = start_target();
+	struct reader *reader = create();
+	struct symbolizer *symbolizer = open_target(reader, proc);
+	struct symbolizer *second = open_target(reader, other);
+	int pid = reader_pid(reader);
+
+	REQUIRE(!kill(pid, SIGKILL));
+	check_name(symbolizer, (const void *)(uintptr_t)reader_test_function, NULL);
+	CHECK_INT(warnings, 1);
+	CHECK_CONTAINS(warned, "was ended by signal 9 while it read symbols of process");
+	CHECK(reader_pid(reader) && reader_pid(reader) != pid);
+	check_name(symbolizer, (const void *)(uintptr_t)reader_test_function, NULL);
+	CHECK(!symbolizer->ops->mappings_changed(symbolizer));
+	check_function(second);
+	CHECK_INT(warnings, 1);
+	symbolizer_destroy(symbolizer);
+	symbolizer_destroy(second);
+	reader_destroy(reader);
+	end_target(proc);
+	end_target(other);
+}
+
+/* There is an end to starting others, and it is said. */
+static void killed_each_time(void)
+{
+	struct reader *reader = create();
+	struct proc *proc[6];
+	struct symbolizer *symbolizer[6];
+
+	for (int i = 0; i < 6; i++)
+		proc[i] = start_target();
+	for (int i = 0; i < 6; i++) {
+		symbolizer[i] = open_target(reader, proc[i]);
+		if (reader_pid(reader))
+			REQUIRE(!kill(reader_pid(reader), SIGKILL));
+		check_name(symbolizer[i], (const void *)(uintptr_t)reader_test_function,
+			   NULL);
+	}
+	CHECK_CONTAINS(warned, "symbols are read no more");
+	CHECK_INT(warnings, 5);
+	CHECK_INT(reader_pid(reader), 0);
+	for (int i = 0; i < 6; i++) {
+		symbolizer_destroy(symbolizer[i]);
+		end_target(proc[i]);
+	}
+	reader_destroy(reader);
+}
+
+/* A FIFO that nobody writes to is not opened: neither by ours nor by libbcc. */
+static void map_is_a_fifo(void)
+{
+	struct proc *proc = start_target();
+	struct reader *reader = create();
+	struct symbolizer *symbolizer;
+	time_t start = time(NULL);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", proc->pid);
+	REQUIRE(!mkfifo(path, 0666));
+	symbolizer = open_target(reader, proc);
+	check_name(symbolizer, code + 0x10, NULL);
+	check_function(symbolizer);
+	CHECK(time(NULL) - start < 20);
+	CHECK_INT(warnings, 0);
+	symbolizer_destroy(symbolizer);
+	reader_destroy(reader);
+	end_target(proc);
+	unlink(path);
+}
+
+int main(void)
+{
+	code = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(code != MAP_FAILED);
+	RUN(names_and_lines);
+	RUN(killed_child);
+	RUN(killed_each_time);
+	RUN(map_is_a_fifo);
+	return check_done();
+}
