@@ -523,11 +523,11 @@ int main(void)
 	RUN(mimalloc);
 	RUN(two_allocators_at_once);
 	RUN(musl);
-	RUN(a_hidden_allocator);
-	RUN(an_allocator_half_seen);
-	RUN(a_stripped_static_program);
+	RUN_WITH_RETURN_PROBES(a_hidden_allocator);
+	RUN_WITH_RETURN_PROBES(an_allocator_half_seen);
+	RUN_WITH_RETURN_PROBES(a_stripped_static_program);
 	RUN(one_function);
 	RUN(symbols_prefix);
-	RUN(an_installed_debug_file);
+	RUN_WITH_RETURN_PROBES(an_installed_debug_file);
 	return check_done();
 }

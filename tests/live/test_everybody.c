@@ -187,7 +187,7 @@ int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
-	RUN(everybody);
+	RUN_WITH_RETURN_PROBES(everybody);
 	RUN(library_by_name);
 	RUN(users_that_end);
 	RUN(never_itself);

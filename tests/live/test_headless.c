@@ -190,7 +190,7 @@ int main(void)
 	struct probes *before = probes_find();
 
 	RUN(attached_after);
-	RUN(ends_while_traced);
+	RUN_WITH_RETURN_PROBES(ends_while_traced);
 	RUN(threads_come_and_go);
 	CHECK(probes_gone(before));
 	probes_destroy(before);

@@ -309,7 +309,7 @@ int main(void)
 	live_require_root();
 	probes_before = probes_find();
 	RUN(a_forged_debug_file);
-	RUN(a_debug_file_of_the_target);
+	RUN_WITH_RETURN_PROBES(a_debug_file_of_the_target);
 	RUN(links_out_of_the_root_directory);
 	RUN(no_regular_files);
 	RUN(mappings_that_cannot_be_read);

@@ -357,7 +357,7 @@ int main(void)
 	folder = live_path("overlays");
 	REQUIRE(!mkdir(folder, 0755) && !mount("overlays", folder, "tmpfs", 0, NULL));
 	RUN(layers_of_one_file_system);
-	RUN(layers_of_two_file_systems);
+	RUN_WITH_RETURN_PROBES(layers_of_two_file_systems);
 	REQUIRE(!umount2(folder, MNT_DETACH));
 	free(folder);
 	return check_done();

@@ -584,10 +584,10 @@ int main(void)
 	RUN(exec_by_a_thread);
 	RUN(spawned_programs);
 	RUN(children_that_live_on);
-	RUN(exec_of_another_allocator);
-	RUN(another_allocator_before_anybody_looks);
+	RUN_WITH_RETURN_PROBES(exec_of_another_allocator);
+	RUN_WITH_RETURN_PROBES(another_allocator_before_anybody_looks);
 	RUN(launched_command);
-	RUN(loaded_allocator);
+	RUN_WITH_RETURN_PROBES(loaded_allocator);
 	RUN(loaded_allocator_of_another_kind);
 	RUN(mappings_of_each);
 	RUN(killed);

@@ -524,22 +524,22 @@ int main(int argc, char *argv[])
 	if (argc > 1 && !getenv("MEMTRACE_TEST_LIBRARIES"))
 		check_skip("MEMTRACE_TEST_LIBRARIES is not set");
 	if (argc > 1 && !strcmp(argv[1], "builds")) {
-		RUN(other_builds);
+		RUN_WITH_RETURN_PROBES(other_builds);
 		return check_done();
 	}
 	if (argc > 1) {
 		RUN(glibc_of_other_releases);
 		RUN(musl_of_other_releases);
-		RUN(allocators_of_other_releases);
+		RUN_WITH_RETURN_PROBES(allocators_of_other_releases);
 		return check_done();
 	}
 	RUN(glibc);
-	RUN(without_unwind_information);
+	RUN_WITH_RETURN_PROBES(without_unwind_information);
 	RUN(libstdcxx);
 	RUN(musl);
 	RUN(jemalloc);
 	RUN(tcmalloc);
 	RUN(mimalloc);
-	RUN(same_place_in_the_page);
+	RUN_WITH_RETURN_PROBES(same_place_in_the_page);
 	return check_done();
 }

@@ -616,9 +616,9 @@ static void another_process_of_the_same_program(void)
 int main(void)
 {
 	live_require_root();
-	RUN(known_paths);
-	RUN(known_paths_of_other_builds);
-	RUN(known_paths_by_frame_pointer);
+	RUN_WITH_RETURN_PROBES(known_paths);
+	RUN_WITH_RETURN_PROBES(known_paths_of_other_builds);
+	RUN_WITH_RETURN_PROBES(known_paths_by_frame_pointer);
 	RUN(exceptions);
 	RUN(fast_libraries);
 	RUN(gone_before_anybody_looked);
