@@ -17,6 +17,7 @@
 
 #include "util/cleanup.h"
 #include "util/locked_memory.h"
+#include "util/stack_limit.h"
 #include "util/vec.h"
 
 #include <linux/bpf.h>
@@ -231,6 +232,7 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 		_exit(1); /* it died before that */
 	prctl(PR_SET_NAME, "memtrace-compile");
 	locked_memory_lift(NULL);
+	stack_limit_raise();
 	/* Ctrl-C goes to the whole group; when to end is the parent's to say. */
 	signal(SIGINT, SIG_IGN);
 	dup2(log_fd, STDOUT_FILENO);

@@ -75,7 +75,7 @@ static const struct proc_mapping *find_mapping(const struct tracees *ts,
  * a 32-bit program, one that has just exited. */
 static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 {
-	struct error *err = tracee_create(pid, ret);
+	struct error *err = tracee_create(pid, ts->elf_reader, ret);
 
 	if (err && err->code != ERROR_NO_MEMORY) {
 		error_destroy(err);
@@ -197,12 +197,15 @@ static struct error *plan_users(const struct tracees *ts, struct plan **ret)
 
 struct error *tracees_open_all(struct tracees *ts, struct plan **ret)
 {
+	const struct event_options event_options = {.is_shared = true,
+						    .elf_reader = ts->elf_reader};
 	const char *library = ts->plan_options.library;
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	struct error *err;
 
 	if (ts->plan_options.event)
-		return plan_build_event(ts->plan_options.event, NULL, NULL, true, ret);
+		return plan_build_event(ts->plan_options.event, NULL, NULL,
+					&event_options, ret);
 	if (strchr(library, '/') && !file_names_of_path(library, &ts->library))
 		return error_errno(errno == ENOENT ? ERROR_NOT_FOUND : ERROR_IO, errno,
 				   "cannot look at %s", library);

@@ -50,12 +50,11 @@ static void show(void *arg, const char *phase)
 	progress_show(reading->progress, text ? text : "reading symbols");
 }
 
-static void warn(void *arg, const char *text)
+void reading_warn(void *progress, const char *text)
 {
-	const struct reading *reading = arg;
 	_cleanup_(freep) char *escaped = escape_dup(text);
 
-	progress_clear(reading->progress);
+	progress_clear(progress);
 	fprintf(stderr, "memtrace: %s\n", escaped ? escaped : text);
 }
 
@@ -85,8 +84,8 @@ struct error *reading_init(struct reading *reading, const struct options *option
 		.progress_arg = reading,
 		.is_late = progress_is_late,
 		.is_late_arg = progress,
-		.warn = warn,
-		.warn_arg = reading,
+		.warn = reading_warn,
+		.warn_arg = progress,
 	};
 
 	return reader_create(&reader_options, &reading->reader);

@@ -14,6 +14,9 @@ struct reading {
 	struct progress *progress;
 };
 
+/* A line of elf_reader_create() and reader_create() for the user. */
+void reading_warn(void *progress, const char *text);
+
 /* Start the process that reads symbols. `progress` must outlive it. */
 struct error *reading_init(struct reading *reading, const struct options *options,
 			   struct progress *progress) __attribute__((warn_unused_result));

@@ -46,6 +46,7 @@ struct session {
 	struct event_spec event;    /* of --event; text NULL: there is none */
 	struct kernel_trace kernel; /* of --kernel */
 	struct spawn spawn;         /* the command, when there is one */
+	struct elf_reader *elf_reader;
 	struct tracees tracees;
 	VEC(struct plan *) plans; /* of those that are traced from the start */
 	struct children children; /* of these, that are not followed */
@@ -73,6 +74,7 @@ static void session_deinit(struct session *s)
 	vec_deinit(&s->plans);
 	children_deinit(&s->children);
 	spawn_deinit(&s->spawn);
+	elf_reader_destroy(s->elf_reader);
 	event_spec_deinit(&s->event);
 	kernel_trace_deinit(&s->kernel);
 	report_setup_deinit(&s->setup);
@@ -95,7 +97,8 @@ static struct error *make_plans(struct session *s)
 	const struct options *o = s->options;
 	size_t count = o->command ? 1 : o->pid_count;
 	struct plan *plan;
-	struct error *err = tracees_init(&s->tracees, o, &s->progress), *unsafe = NULL;
+	struct error *err = tracees_init(&s->tracees, o, s->elf_reader, &s->progress),
+		     *unsafe = NULL;
 
 	if (!err && o->event) {
 		err = event_spec_parse(o->event, &s->event);
@@ -634,8 +637,12 @@ struct error *session_run(const struct options *options, int *status)
 		return err;
 	if (!options->dry_run)
 		err = outputs_init(&s.outputs, options);
+	/* The kernel has no ELF files of a target. */
+	if (!err && !options->kernel)
+		err = elf_reader_create(reading_warn, &s.progress, &s.elf_reader);
 	if (!err && options->command) {
-		err = spawn_start(options->program, options->command, &s.spawn);
+		err = spawn_start(options->program, options->command, s.elf_reader,
+				  &s.spawn);
 		if (err)
 			*status = start_status(options, err);
 	}

@@ -9,7 +9,7 @@
 
 DEFINE_CLEANUP(struct tracee *, tracee_destroy);
 
-struct error *tracee_create(int pid, struct tracee **ret)
+struct error *tracee_create(int pid, struct elf_reader *elf_reader, struct tracee **ret)
 {
 	_cleanup_(tracee_destroyp) struct tracee *t = calloc(1, sizeof(*t));
 	struct error *err;
@@ -22,6 +22,7 @@ struct error *tracee_create(int pid, struct tracee **ret)
 	err = proc_open(pid, &t->proc);
 	if (err)
 		return err;
+	t->proc->elf_reader = elf_reader;
 	snprintf(t->command, sizeof(t->command), "%s", t->proc->command);
 	t->image = proc_image(t->proc);
 	err = modules_refresh(&t->modules, t->proc);
@@ -143,6 +144,7 @@ static bool add_ranges(struct tracee *t, const struct plan *plan)
 struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 			  struct plan **ret)
 {
+	const struct event_options event_options = {.is_shared = options->is_shared};
 	struct plan_options here = *options;
 	struct proc_maps maps = {0};
 	struct error *err = proc_read_maps(t->proc, &maps);
@@ -151,7 +153,7 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 		return err;
 	here.known = &t->planned;
 	err = here.event
-		      ? plan_build_event(here.event, t->proc, &maps, here.is_shared, ret)
+		      ? plan_build_event(here.event, t->proc, &maps, &event_options, ret)
 		      : plan_build(t->proc, &maps, &here, ret);
 	proc_maps_deinit(&t->planned);
 	t->planned = maps;

@@ -51,8 +51,9 @@ struct tracee {
 	bool dropped;  /* of no interest any more */
 };
 
-/* Look at the process; nothing is traced yet. Errors are those of proc_open(). */
-struct error *tracee_create(int pid, struct tracee **ret)
+/* Look at the process; nothing is traced yet. Its ELF files are read by `elf_reader`
+ * (NULL: here), which must outlive it. Errors are those of proc_open(). */
+struct error *tracee_create(int pid, struct elf_reader *elf_reader, struct tracee **ret)
 	__attribute__((warn_unused_result));
 
 /* What stands for the kernel: its number is 0. */

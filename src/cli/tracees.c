@@ -58,7 +58,7 @@ static struct error *read_kernel_names(struct tracees *ts)
 }
 
 struct error *tracees_init(struct tracees *ts, const struct options *options,
-			   struct progress *progress)
+			   struct elf_reader *elf_reader, struct progress *progress)
 {
 	struct error *err;
 
@@ -74,6 +74,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 				.cache = plan_cache_create(),
 				.is_shared = scope_of(options) != SCOPE_PROCESSES,
 			},
+		.elf_reader = elf_reader,
 		.scope = scope_of(options),
 		.options = options,
 	};
@@ -196,7 +197,7 @@ void tracees_say_wide(struct tracees *ts)
 struct error *tracees_open(struct tracees *ts, int pid, struct plan **ret)
 {
 	struct tracee *t;
-	struct error *err = tracee_create(pid, &t);
+	struct error *err = tracee_create(pid, ts->elf_reader, &t);
 
 	if (!err)
 		t->asked_for = true;

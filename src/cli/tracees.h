@@ -15,6 +15,7 @@
 #include "cli/tracee.h"
 #include "plan/plan.h"
 #include "snapshot/snapshot.h"
+#include "target/elf_reader.h"
 #include "target/file_names.h"
 #include "target/watch.h"
 #include "util/error.h"
@@ -31,6 +32,7 @@ struct tracees {
 	enum trace_scope scope;
 	struct return_probes returns;
 	const struct options *options; /* borrowed */
+	struct elf_reader *elf_reader; /* borrowed; NULL: files are read here */
 	struct reading reading;
 	struct tracer *tracer; /* borrowed; NULL before tracees_start() */
 	struct watch *watch;   /* NULL: the kernel does not tell */
@@ -50,9 +52,11 @@ struct tracees {
 	bool look_soon; /* somebody is about to become another program */
 };
 
-/* Nobody is traced yet. What the kernel tells from here on is not missed. */
+/* Nobody is traced yet. What the kernel tells from here on is not missed. `elf_reader`
+ * (NULL: nobody) reads the targets' ELF files, and must outlive the tracees. */
 struct error *tracees_init(struct tracees *tracees, const struct options *options,
-			   struct progress *progress) __attribute__((warn_unused_result));
+			   struct elf_reader *elf_reader, struct progress *progress)
+	__attribute__((warn_unused_result));
 void tracees_deinit(struct tracees *tracees);
 
 /* Look at the process `pid` and plan its probes; the plan is the caller's. ERROR_UNSAFE:

@@ -76,7 +76,7 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 
 	if (tracees_find(ts, pid))
 		return NULL;
-	err = tracee_create(pid, &t);
+	err = tracee_create(pid, ts->elf_reader, &t);
 	if (err && err->code != ERROR_NO_MEMORY) {
 		error_destroy(err);
 		return NULL;
@@ -233,7 +233,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 		tracer_retire(ts->tracer, old->slot);
 	/* The slot is nobody's from here on: see tracees_forget_orphans(). */
 	old->is_traced = false;
-	err = tracee_create(old->pid, &t);
+	err = tracee_create(old->pid, ts->elf_reader, &t);
 	if (err && err->code != ERROR_NO_MEMORY) {
 		/* It has ended meanwhile; what it held can still be told. */
 		error_destroy(err);

@@ -52,7 +52,7 @@ struct confined_options {
 	const char *name; /* of the process, at most 15 characters */
 	const struct confined_service *services; /* used by the child alone */
 	size_t service_count;
-	/* What a reader may open; must outlive the child. */
+	/* What a reader may open, must outlive the child; without `find` nothing. */
 	struct broker_policy policy;
 	/* What the child says while it is busy; NULL: nobody listens. */
 	void (*progress)(void *arg, const char *phase);

@@ -9,7 +9,8 @@
  * Confine the calling process for good: it may use the descriptors that it has and take
  * memory. System calls with a path wait until whoever reads the listener has answered
  * them (seccomp_unotify(2)); a page becomes executable never; all other calls fail with
- * EPERM. Sets no_new_privs. *ret_listener is the caller's.
+ * EPERM, with `ret_listener` NULL those with a path, too. Sets no_new_privs.
+ * *ret_listener is the caller's.
  *
  * ERROR_UNSUPPORTED: the kernel, or a sandbox around memtrace, does not permit it.
  */

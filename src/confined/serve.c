@@ -14,16 +14,9 @@
 
 #include "confined/filter.h"
 #include "util/cleanup.h"
+#include "util/stack_limit.h"
 
 #define SOCKET 3
-
-/*
- * libdw reads a table of lines onto the stack (MAX_STACK_ALLOC of dwarf_getsrclines.c)
- * and has no thought for who limits it. The limit counts whenever the first thread's
- * stack grows (acct_stack_growth(), mm/vma.c), and 128 MiB are kept free for that at
- * least (mmap_base(), mm/util.c and arch/x86/mm/mmap.c).
- */
-#define STACK_BYTES (8u << 20)
 
 /* Symbol tables of the largest programs, and debug sections that were decompressed
  * (debug_elf_max_bytes()). */
@@ -63,19 +56,6 @@ static void limit(int resource, rlim_t want)
 	(void)setrlimit(resource, &limits);
 }
 
-static void raise_stack_limit(void)
-{
-	struct rlimit limits;
-
-	if (getrlimit(RLIMIT_STACK, &limits) || limits.rlim_cur >= STACK_BYTES)
-		return;
-	limits.rlim_cur = STACK_BYTES;
-	/* More than the hard limit is for CAP_SYS_RESOURCE. */
-	if (limits.rlim_max < STACK_BYTES)
-		limits.rlim_max = STACK_BYTES;
-	(void)setrlimit(RLIMIT_STACK, &limits);
-}
-
 /* Nothing of the parent but the socket. Files of standard input and output that
  * libraries write to lead nowhere. */
 static void keep_only(int socket)
@@ -110,7 +90,7 @@ static void settle(const struct confined_options *options, int socket, int paren
 		_exit(1);
 	keep_only(socket);
 	limit(RLIMIT_CORE, 0);
-	raise_stack_limit();
+	stack_limit_raise();
 	limit(RLIMIT_NOFILE, RLIM_INFINITY);
 	if (options->kind == CONFINED_READER) {
 		limit(RLIMIT_FSIZE, 0);
@@ -133,23 +113,25 @@ static struct error *drop_capabilities(void)
 	return NULL;
 }
 
-/* Confine this process. *ret_listener is the caller's: that of a reader's calls. */
-static struct error *confine(enum confined_kind kind, int *ret_listener)
+/* Confine this process. *ret_listener is the caller's: that of a reader's calls, if it
+ * has a policy. */
+static struct error *confine(const struct confined_options *options, int *ret_listener)
 {
 	struct error *err = drop_capabilities();
 
 	if (err)
 		return err;
-	return kind == CONFINED_READER ? filter_load_reader(ret_listener)
-				       : filter_load_client();
+	if (options->kind == CONFINED_CLIENT)
+		return filter_load_client();
+	return filter_load_reader(options->policy.find ? ret_listener : NULL);
 }
 
 /* Confine this process and tell the parent. */
-static void confine_and_tell(enum confined_kind kind)
+static void confine_and_tell(const struct confined_options *options)
 {
 	_cleanup_(strbuf_deinit) struct strbuf why = {0};
 	int listener = -1;
-	struct error *err = confine(kind, &listener);
+	struct error *err = confine(options, &listener);
 
 	if (err) {
 		error_put(&why, err);
@@ -216,7 +198,7 @@ _Noreturn void confined_serve(const struct confined_options *options, bool is_co
 
 	settle(options, socket, parent);
 	if (is_confined)
-		confine_and_tell(options->kind);
+		confine_and_tell(options);
 	else if (message_put(SOCKET, MESSAGE_READY, 0, NULL, -1))
 		_exit(1);
 	while (serve_one(options, &server))

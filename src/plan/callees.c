@@ -83,6 +83,11 @@ struct error *callees_init(struct callees *ret, struct elf_file *file, uint64_t 
 
 	*ret = (struct callees){.file = file, .text_bias = text_bias};
 	err = elf_links_read(file, &ret->links);
+	/* Without them a call by the linkage table leads to nothing that is known. */
+	if (err && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		err = NULL;
+	}
 	if (!err)
 		err = find_known(ret);
 	if (err)

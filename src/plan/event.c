@@ -88,17 +88,12 @@ static struct error *find_file(const struct event_spec *spec, const struct proc 
 
 /* --- the place in it -------------------------------------------------------------- */
 
-static void offer(void *arg, const char *name, size_t len)
-{
-	nearest_offer(arg, name, len);
-}
-
 static struct error *no_such_function(const struct event_spec *spec,
 				      struct elf_file *file, const char *module_path)
 {
 	_cleanup_(strbuf_deinit) struct strbuf near = {0};
 	struct nearest nearest = {.wanted = spec->name};
-	struct error *err = elf_file_each_function(file, offer, &nearest);
+	struct error *err = elf_file_offer_functions(file, &nearest);
 
 	if (err)
 		return err;
@@ -243,7 +238,8 @@ static struct error *find_usdt(const struct event_spec *spec, struct elf_file *f
 }
 
 struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
-			       const struct proc_maps *maps, bool is_shared,
+			       const struct proc_maps *maps,
+			       const struct event_options *options,
 			       struct event_sites *ret)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
@@ -252,6 +248,8 @@ struct error *event_sites_find(const struct event_spec *spec, const struct proc 
 	struct event_site site = {0};
 	struct error *err = find_file(spec, proc, maps, &from);
 
+	if (!err && !proc)
+		target_file_set_reader(from, options->elf_reader);
 	if (!err)
 		err = elf_file_open_target(from, &file);
 	if (err)
@@ -260,7 +258,7 @@ struct error *event_sites_find(const struct event_spec *spec, const struct proc 
 		return find_usdt(spec, file, from, ret);
 	if (!debug_file_is_needless(file))
 		error_destroy(debug_file_find(
-			file, proc && !is_shared ? proc_root_fd(proc) : -1,
+			file, proc && !options->is_shared ? proc_root_fd(proc) : -1,
 			target_file_name(from), &debug));
 	site.is_private = debug.is_targets;
 	free(debug.path);

@@ -60,6 +60,13 @@ struct event_site {
 			  */
 };
 
+struct event_options {
+	bool is_shared; /* as in struct allocator_options */
+	/* Reads a file where there is no process to say who does (target/elf_reader.h);
+	 * NULL: nobody else. Borrowed. */
+	struct elf_reader *elf_reader;
+};
+
 struct event_sites {
 	VEC(struct event_site) list;
 };
@@ -69,12 +76,13 @@ struct event_sites {
  * that the process has mapped, up to a dot; a path is one in its mount namespace. `proc`
  * NULL: the file is in ours, and a name has to be a path. A place inside a function is
  * taken only where decoding the function from its first byte leads to the beginning of an
- * instruction: any other probe would destroy the target's code. `is_shared` is as in
- * struct allocator_options. ERROR_NOT_FOUND: there is no such file, or it has no such
- * function or USDT probe; then the message has the nearest names.
+ * instruction: any other probe would destroy the target's code. ERROR_NOT_FOUND: there is
+ * no such file, or it has no such function or USDT probe; then the message has the
+ * nearest names.
  */
 struct error *event_sites_find(const struct event_spec *spec, const struct proc *proc,
-			       const struct proc_maps *maps, bool is_shared,
+			       const struct proc_maps *maps,
+			       const struct event_options *options,
 			       struct event_sites *ret)
 	__attribute__((warn_unused_result));
 void event_sites_deinit(struct event_sites *sites);

@@ -476,8 +476,8 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 }
 
 struct error *plan_build_event(const struct event_spec *event, const struct proc *proc,
-			       const struct proc_maps *maps, bool is_shared,
-			       struct plan **ret)
+			       const struct proc_maps *maps,
+			       const struct event_options *options, struct plan **ret)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = calloc(1, sizeof(*plan));
 	struct error *err = NULL;
@@ -486,7 +486,7 @@ struct error *plan_build_event(const struct event_spec *event, const struct proc
 		return error_no_memory();
 	plan->event = event;
 	if (event_is_in_file(event->kind))
-		err = event_sites_find(event, proc, maps, is_shared, &plan->places);
+		err = event_sites_find(event, proc, maps, options, &plan->places);
 	if (!err)
 		*ret = take(plan);
 	return err;

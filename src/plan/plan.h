@@ -160,8 +160,9 @@ struct error *plan_build_for(struct allocators *allocators,
 /* The plan of an event, of which `proc` (NULL: no process is known) has `maps` mapped.
  * Errors are those of event_sites_find(). `event` must outlive the plan. */
 struct error *plan_build_event(const struct event_spec *event, const struct proc *proc,
-			       const struct proc_maps *maps, bool is_shared,
-			       struct plan **ret) __attribute__((warn_unused_result));
+			       const struct proc_maps *maps,
+			       const struct event_options *options, struct plan **ret)
+	__attribute__((warn_unused_result));
 void plan_destroy(struct plan *plan);
 
 /* How many sites all objects have; of an event, how many places. */

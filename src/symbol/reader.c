@@ -4,22 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "confined/confined.h"
+#include "confined/keeper.h"
 #include "symbol/fetcher.h"
 #include "symbol/names_wire.h"
 #include "target/open_policy.h"
 #include "util/cleanup.h"
 
-/* So often a child that has ended is followed by another one. */
-#define STARTS_MAX 4
-
 struct reader {
-	struct reader_options options;
 	struct open_policy policy;
 	struct names_service *service; /* what a child begins with */
-	struct fetcher *fetcher;       /* NULL: nothing is fetched */
-	struct confined *child;        /* NULL: there will be none any more */
-	unsigned starts;
+	struct confined_service entry;
+	struct fetcher *fetcher; /* NULL: nothing is fetched */
+	struct keeper *keeper;
 };
 
 /* One process, as the parent sees it. */
@@ -28,17 +24,11 @@ struct remote {
 	struct reader *reader;
 	const struct proc *proc;
 	uint32_t handle;
-	unsigned start;   /* the child that has given the handle: reader->starts */
+	unsigned child;   /* that has given the handle (keeper_child()) */
 	bool is_given_up; /* a child has ended over it */
 	uint64_t address; /* of the code that `sources` belong to */
 	struct source_frames sources;
 };
-
-static void warn(const struct reader *reader, const char *text)
-{
-	if (reader->options.warn)
-		reader->options.warn(reader->options.warn_arg, text);
-}
 
 /* A debug file that the child asks for. */
 static int fetch(void *arg, struct wire *question)
@@ -49,36 +39,27 @@ static int fetch(void *arg, struct wire *question)
 	return id && reader->fetcher ? fetcher_fetch(reader->fetcher, id) : -1;
 }
 
-static struct error *start(struct reader *reader)
+static struct error *start(struct reader *reader, const struct reader_options *options)
 {
-	const struct confined_service services[] = {
-		names_service_entry(reader->service),
+	const struct keeper_options keeper_options = {
+		.child =
+			{
+				.kind = CONFINED_READER,
+				.name = "memtrace-read",
+				.services = &reader->entry,
+				.service_count = 1,
+				.policy = {open_policy_find, &reader->policy},
+				.progress = options->progress,
+				.progress_arg = options->progress_arg,
+				.question = fetch,
+				.question_arg = reader,
+			},
+		.work = "symbols are read",
+		.warn = options->warn,
+		.warn_arg = options->warn_arg,
 	};
-	const struct confined_options options = {
-		.kind = CONFINED_READER,
-		.name = "memtrace-read",
-		.services = services,
-		.service_count = sizeof(services) / sizeof(*services),
-		.policy = {open_policy_find, &reader->policy},
-		.progress = reader->options.progress,
-		.progress_arg = reader->options.progress_arg,
-		.question = fetch,
-		.question_arg = reader,
-	};
-	_cleanup_(error_destroyp) struct error *why = NULL;
-	struct error *err = confined_start(&options, &reader->child, &why);
 
-	reader->starts++;
-	if (why) {
-		_cleanup_(strbuf_deinit) struct strbuf text = {0};
-
-		strbuf_appendf(&text,
-			       "warning: files of the target are parsed with all "
-			       "privileges: %s",
-			       why->message);
-		warn(reader, strbuf_text(&text));
-	}
-	return err;
+	return keeper_create(&keeper_options, &reader->keeper);
 }
 
 struct error *reader_create(const struct reader_options *options, struct reader **ret)
@@ -88,7 +69,6 @@ struct error *reader_create(const struct reader_options *options, struct reader 
 
 	if (!reader)
 		return error_no_memory();
-	reader->options = *options;
 	reader->policy.debug_dirs = options->names.debug_dirs;
 	reader->service = names_service_create(&options->names);
 	if (!reader->service)
@@ -96,8 +76,10 @@ struct error *reader_create(const struct reader_options *options, struct reader 
 	if (!err && options->names.debuginfod)
 		err = fetcher_create(options->is_late, options->is_late_arg,
 				     &reader->fetcher);
-	if (!err)
-		err = start(reader);
+	if (!err) {
+		reader->entry = names_service_entry(reader->service);
+		err = start(reader, options);
+	}
 	if (err) {
 		reader_destroy(reader);
 		return err;
@@ -110,7 +92,7 @@ void reader_destroy(struct reader *reader)
 {
 	if (!reader)
 		return;
-	confined_destroy(reader->child);
+	keeper_destroy(reader->keeper);
 	fetcher_destroy(reader->fetcher);
 	names_service_destroy(reader->service);
 	free(reader);
@@ -118,32 +100,23 @@ void reader_destroy(struct reader *reader)
 
 int reader_pid(const struct reader *reader)
 {
-	return reader->child ? confined_pid(reader->child) : 0;
+	return keeper_pid(reader->keeper);
 }
 
 /* --- one process ----------------------------------------------------------------------
  */
 
 /* The child has ended over a request for this process. */
-static struct error *restart(struct remote *remote, const char *how)
+static void give_up(struct remote *remote, const char *how)
 {
-	struct reader *reader = remote->reader;
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
-	struct error *err = NULL;
 
 	remote->is_given_up = true;
 	strbuf_appendf(&text,
 		       "%s while it read symbols of process %d: code of which it "
 		       "has not told the name has none in reports",
 		       how, remote->proc->pid);
-	warn(reader, strbuf_text(&text));
-	confined_destroy(reader->child);
-	reader->child = NULL;
-	if (reader->starts == STARTS_MAX)
-		warn(reader, "symbols are read no more: too many attempts have failed");
-	else
-		err = start(reader);
-	return err;
+	keeper_warn(remote->reader->keeper, strbuf_text(&text));
 }
 
 /* Ask for something that the child may know of the process. ERROR_GONE: it has ended. */
@@ -154,20 +127,17 @@ static struct error *ask(struct remote *remote, enum names_request request,
 	struct error *err;
 
 	reader->policy.proc = remote->proc;
-	err = confined_call(reader->child, request, in, fd, out, NULL);
+	err = keeper_call(reader->keeper, request, in, fd, out);
 	reader->policy.proc = NULL;
-	if (!err || err->code != ERROR_GONE || confined_pid(reader->child))
-		return err;
-
-	struct error *failed = restart(remote, err->message);
-
-	error_destroy(failed);
+	if (err && err->code == ERROR_GONE && !keeper_pid(reader->keeper))
+		give_up(remote, err->message);
 	return err;
 }
 
 static struct error *open_remote(struct remote *remote)
 {
 	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+	unsigned child = keeper_child(remote->reader->keeper);
 	struct error *err;
 	struct wire answer;
 
@@ -177,24 +147,23 @@ static struct error *open_remote(struct remote *remote)
 		return err;
 	answer = wire_read(&out);
 	remote->handle = wire_get_u32(&answer);
-	remote->start = remote->reader->starts;
+	remote->child = child;
 	return NULL;
 }
 
 /* Is there a child that knows the process? */
 static bool is_ready(struct remote *remote)
 {
+	unsigned child = remote->is_given_up ? 0 : keeper_child(remote->reader->keeper);
 	struct error *err = NULL;
 
-	if (remote->is_given_up || !remote->reader->child)
-		return false;
-	if (remote->start != remote->reader->starts) {
+	if (child && remote->child != child) {
 		err = open_remote(remote);
 		/* One that has exited meanwhile stays unnamed. */
 		remote->is_given_up |= err != NULL;
 	}
 	error_destroy(err);
-	return !remote->is_given_up;
+	return child && !remote->is_given_up;
 }
 
 static struct error *remote_resolve(struct symbolizer *base, uint64_t address,
@@ -271,7 +240,7 @@ static void remote_destroy(struct symbolizer *base)
 	struct remote *remote = (struct remote *)base;
 	_cleanup_(strbuf_deinit) struct strbuf out = {0};
 
-	if (remote->start == remote->reader->starts)
+	if (remote->child == keeper_child(remote->reader->keeper))
 		ask_about(remote, NAMES_CLOSE, &out);
 	source_frames_deinit(&remote->sources);
 	free(remote);
@@ -296,7 +265,7 @@ struct error *reader_symbolizer_create(struct reader *reader, const struct proc 
 	remote->base.ops = &remote_ops;
 	remote->reader = reader;
 	remote->proc = proc;
-	if (reader->child)
+	if (keeper_child(reader->keeper))
 		err = open_remote(remote);
 	if (err && err->code != ERROR_GONE) {
 		free(remote);

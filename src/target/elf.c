@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,36 +169,54 @@ void elf_file_parse_notes(struct elf_file *file, uint64_t offset, uint64_t size_
 
 static struct error *read_segments(struct elf_file *file)
 {
-	size_t count;
+	_cleanup_(freep) Elf64_Phdr *headers = NULL;
+	Elf64_Ehdr h;
+	size_t size;
 
-	if (elf_getphdrnum(file->elf, &count) || count > SEGMENTS_MAX)
-		return elf_file_malformed("its program headers");
-	file->segments = calloc(count ? count : 1, sizeof(*file->segments));
-	if (!file->segments)
+	if (elf_file_read_at(file, 0, &h, sizeof(h)) != sizeof(h))
+		return elf_file_malformed("its header");
+	size = h.e_phnum * sizeof(*headers);
+	headers = malloc(size);
+	file->segments = calloc(h.e_phnum, sizeof(*file->segments));
+	if (!headers || !file->segments)
 		return error_no_memory();
+	if (elf_file_read_at(file, h.e_phoff, headers, size) != size)
+		return elf_file_malformed("its program headers");
 
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr ph;
+	for (size_t i = 0; i < h.e_phnum; i++) {
+		const Elf64_Phdr *ph = &headers[i];
 
-		if (!gelf_getphdr(file->elf, (int)i, &ph))
-			return elf_file_malformed("its program headers");
-		if (ph.p_type == PT_NOTE && !file->build_id[0])
-			elf_file_parse_notes(file, ph.p_offset, ph.p_filesz, ph.p_align);
-		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+		if (ph->p_type == PT_NOTE && !file->build_id[0])
+			elf_file_parse_notes(file, ph->p_offset, ph->p_filesz,
+					     ph->p_align);
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
 			continue;
-		if (ph.p_offset >= file->size_bytes || ph.p_filesz == 0 ||
-		    ph.p_vaddr + ph.p_filesz < ph.p_vaddr)
+		if (ph->p_offset >= file->size_bytes || ph->p_filesz == 0 ||
+		    ph->p_vaddr + ph->p_filesz < ph->p_vaddr)
 			continue;
 
-		uint64_t held = file->size_bytes - ph.p_offset;
+		uint64_t held = file->size_bytes - ph->p_offset;
 
 		file->segments[file->segment_count++] = (struct elf_segment){
-			.address = ph.p_vaddr,
-			.file_offset = ph.p_offset,
-			.size_bytes = ph.p_filesz < held ? ph.p_filesz : held,
+			.address = ph->p_vaddr,
+			.file_offset = ph->p_offset,
+			.size_bytes = ph->p_filesz < held ? ph->p_filesz : held,
 		};
 	}
 	return NULL;
+}
+
+bool elf_file_code_offset(const struct elf_file *file, uint64_t address, uint64_t *ret)
+{
+	for (size_t i = 0; i < file->segment_count; i++) {
+		const struct elf_segment *s = &file->segments[i];
+
+		if (address >= s->address && address - s->address < s->size_bytes) {
+			*ret = s->file_offset + (address - s->address);
+			return true;
+		}
+	}
+	return false;
 }
 
 static struct error *cannot_open(const char *name, int err)
@@ -225,6 +242,10 @@ struct error *elf_file_open_fd(int fd, const char *name, struct elf_file **ret)
 		return error_no_memory();
 	}
 	file->fd = fd;
+	file->tables = &elf_tables_here;
+	file->name = strdup(name);
+	if (!file->name)
+		return error_no_memory();
 	if (fstat(fd, &st) < 0)
 		return error_errno(ERROR_IO, errno, "cannot look at %s", name);
 	file->size_bytes = (uint64_t)st.st_size;
@@ -234,14 +255,6 @@ struct error *elf_file_open_fd(int fd, const char *name, struct elf_file **ret)
 	struct error *err = check_header(file);
 	if (err)
 		return error_prefix(err, "%s", name);
-
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_create(ERROR_UNSUPPORTED, "libelf is too old");
-	/* Read, not mapped: a file cut short meanwhile must not raise SIGBUS. */
-	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
-	if (!file->elf || elf_kind(file->elf) != ELF_K_ELF)
-		return error_create(ERROR_MALFORMED, "%s: malformed ELF file (%s)", name,
-				    elf_errmsg(-1));
 
 	err = read_segments(file);
 	if (err)
@@ -262,16 +275,25 @@ struct error *elf_file_open_target(const struct target_file *from, struct elf_fi
 	const char *name = target_file_name(from);
 	int fd = target_file_open(from);
 
-	return fd < 0 ? cannot_open(name, errno) : elf_file_open_fd(fd, name, ret);
+	struct error *err;
+
+	if (fd < 0)
+		return cannot_open(name, errno);
+	err = elf_file_open_fd(fd, name, ret);
+	if (!err && target_file_reader(from)) {
+		(*ret)->tables = &elf_tables_remote;
+		(*ret)->reader = target_file_reader(from);
+	}
+	return err;
 }
 
 void elf_file_close(struct elf_file *file)
 {
 	if (!file)
 		return;
-	elf_file_close(file->debug);
-	elf_end(file->elf);
+	file->tables->close(file);
 	closep(&file->fd);
+	free(file->name);
 	free(file->segments);
 	free(file);
 }
@@ -314,4 +336,52 @@ size_t elf_file_read(struct elf_file *file, uint64_t file_offset, void *buffer,
 					size < left ? size : (size_t)left);
 	}
 	return 0;
+}
+
+/* --- tables ------------------------------------------------------------------------ */
+
+struct error *elf_file_find_functions(struct elf_file *file, const char *const names[],
+				      size_t count, struct elf_symbol ret[])
+{
+	memset(ret, 0, count * sizeof(*ret));
+	return file->tables->find_functions(file, names, count, ret);
+}
+
+struct error *elf_file_open_function(const struct target_file *from, const char *name,
+				     struct elf_file **ret, struct elf_symbol *symbol)
+{
+	const char *const names[] = {name};
+	struct elf_file *file = NULL;
+	struct error *err = elf_file_open_target(from, &file);
+
+	*symbol = (struct elf_symbol){0};
+	if (!err)
+		err = elf_file_find_functions(file, names, 1, symbol);
+	if (err)
+		elf_file_close(file);
+	else
+		*ret = file;
+	return err;
+}
+
+struct error *elf_file_offer_functions(struct elf_file *file, struct nearest *nearest)
+{
+	return file->tables->offer_functions(file, nearest);
+}
+
+struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
+{
+	struct error *err;
+
+	*ret = (struct elf_links){0};
+	err = file->tables->read_links(file, ret);
+	if (err)
+		elf_links_deinit(ret);
+	return err;
+}
+
+struct error *usdt_find(struct elf_file *file, const char *provider, const char *name,
+			struct nearest *nearest, struct usdt_places *ret)
+{
+	return file->tables->find_usdt(file, provider, name, nearest, ret);
 }

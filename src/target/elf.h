@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An ELF file of the target, opened read-only through libelf. The file is hostile
- * input: every offset, count and string is bounds-checked before use.
+ * An ELF file of the target. The file is hostile input: every offset, count and string is
+ * bounds-checked before use, and its tables are read in a process without privileges
+ * where the target's files have such a reader (target/elf_reader.h).
  */
 #ifndef TARGET_ELF_H
 #define TARGET_ELF_H
@@ -13,6 +14,7 @@
 #include <time.h>
 
 #include "util/error.h"
+#include "util/nearest.h"
 
 struct elf_file;
 struct target_file;
@@ -66,10 +68,8 @@ struct error *elf_file_open_function(const struct target_file *from, const char 
 				     struct elf_file **ret, struct elf_symbol *symbol)
 	__attribute__((warn_unused_result));
 
-/* Call `fn` with the name (`len` bytes, no NUL need follow) of each defined function of
- * .dynsym and .symtab; many come twice. */
-typedef void (*elf_function_fn)(void *arg, const char *name, size_t len);
-struct error *elf_file_each_function(struct elf_file *file, elf_function_fn fn, void *arg)
+/* Offer the name of each defined function of .dynsym and .symtab to `nearest`. */
+struct error *elf_file_offer_functions(struct elf_file *file, struct nearest *nearest)
 	__attribute__((warn_unused_result));
 
 /* Which file it is, and which state of it: what stat(2) tells. */

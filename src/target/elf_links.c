@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "target/elf_file.h"
+#include "target/elf_here.h"
 
 /* libLLVM has 400,000; no library of an allocator has more than some thousand. */
 #define LINKS_MAX 1000000u
@@ -127,33 +128,28 @@ static int by_slot(const void *a, const void *b)
 	return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
+struct error *elf_here_read_links(struct elf_file *file, struct elf_links *ret)
 {
+	struct error *err = elf_file_begin(file);
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	unsigned left = SYMBOLS_MAX;
 
-	*ret = (struct elf_links){0};
-	while ((scn = elf_nextscn(file->elf, scn))) {
-		struct error *err;
-
+	while (!err && (scn = elf_nextscn(file->elf, scn))) {
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA ||
 		    !(sh.sh_flags & SHF_ALLOC))
 			continue;
 		err = add_section(file, scn, &sh, &left, ret);
-		if (err) {
-			elf_links_deinit(ret);
-			return err;
-		}
 	}
-	if (ret->list.len)
+	if (!err && ret->list.len)
 		qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), by_slot);
-	return NULL;
+	return err;
 }
 
 void elf_links_deinit(struct elf_links *links)
 {
 	vec_deinit(&links->list);
+	strbuf_deinit(&links->names);
 }
 
 const struct elf_link *elf_links_find(const struct elf_links *links, uint64_t slot)

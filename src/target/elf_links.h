@@ -11,24 +11,26 @@
 
 #include "target/elf.h"
 #include "util/error.h"
+#include "util/strbuf.h"
 #include "util/vec.h"
 
 struct elf_link {
 	uint64_t slot;    /* address of the word, in the file's address space */
 	const char *name; /* of the symbol that it will point to; NULL: it has none. Owned
-			     by the file */
+			     by the file or by `names` */
 	uint64_t address; /* of the function, when this file defines it, else 0; of an
 			     indirect one 0, as its resolver picks the function */
 };
 
 struct elf_links {
 	VEC(struct elf_link) list; /* by slot */
+	struct strbuf names;
 };
 
 /*
  * Read the relocations of words (R_*_JUMP_SLOT, GLOB_DAT, 64, RELATIVE and IRELATIVE) of
  * all SHT_RELA sections that are loaded. A table that is malformed, or has more entries
- * than any allocator's library, is left out. Only ERROR_NO_MEMORY is returned.
+ * than any allocator's library, is left out.
  */
 struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
 	__attribute__((warn_unused_result));

@@ -7,26 +7,13 @@
 #include <string.h>
 
 #include "target/elf_file.h"
+#include "target/elf_here.h"
 #include "util/cleanup.h"
 
 /* No real symbol or string table is larger. */
 #define TABLE_MAX_BYTES ((uint64_t)1 << 30)
 
 #define VERSYM_HIDDEN   0x8000 /* of .gnu.version: not the default version */
-
-/* The file offset of code at `address`; false outside of executable segments. */
-static bool code_offset(const struct elf_file *file, uint64_t address, uint64_t *ret)
-{
-	for (size_t i = 0; i < file->segment_count; i++) {
-		const struct elf_segment *s = &file->segments[i];
-
-		if (address >= s->address && address - s->address < s->size_bytes) {
-			*ret = s->file_offset + (address - s->address);
-			return true;
-		}
-	}
-	return false;
-}
 
 /* A symbol table with what belongs to it. */
 struct table {
@@ -108,7 +95,8 @@ static bool is_function(const struct elf_file *file, const GElf_Sym *sym,
 
 	return (type == STT_FUNC || type == STT_GNU_IFUNC) &&
 	       sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS &&
-	       sym->st_shndx != SHN_COMMON && code_offset(file, sym->st_value, offset);
+	       sym->st_shndx != SHN_COMMON &&
+	       elf_file_code_offset(file, sym->st_value, offset);
 }
 
 /* The names that are looked for, in a hash table of indexes. */
@@ -262,15 +250,16 @@ static struct error *search(const struct elf_file *file, struct elf_file *symbol
 	return err;
 }
 
-struct error *elf_file_find_functions(struct elf_file *file, const char *const names[],
+struct error *elf_here_find_functions(struct elf_file *file, const char *const names[],
 				      size_t count, struct elf_symbol ret[])
 {
 	_cleanup_(wanted_deinit) struct wanted wanted = {0};
-	struct error *err;
+	struct error *err = elf_file_begin(file);
 
+	if (err)
+		return err;
 	if (!wanted_init(&wanted, names, count))
 		return error_no_memory();
-	memset(ret, 0, count * sizeof(*ret));
 	err = search(file, file, SHT_DYNSYM, &wanted, count, ret);
 	if (!err)
 		err = search(file, file, SHT_SYMTAB, &wanted, count, ret);
@@ -280,27 +269,10 @@ struct error *elf_file_find_functions(struct elf_file *file, const char *const n
 	return err;
 }
 
-struct error *elf_file_open_function(const struct target_file *from, const char *name,
-				     struct elf_file **ret, struct elf_symbol *symbol)
-{
-	const char *const names[] = {name};
-	struct elf_file *file = NULL;
-	struct error *err = elf_file_open_target(from, &file);
-
-	*symbol = (struct elf_symbol){0};
-	if (!err)
-		err = elf_file_find_functions(file, names, 1, symbol);
-	if (err)
-		elf_file_close(file);
-	else
-		*ret = file;
-	return err;
-}
-
-struct error *elf_file_each_function(struct elf_file *file, elf_function_fn fn, void *arg)
+struct error *elf_here_offer_functions(struct elf_file *file, struct nearest *nearest)
 {
 	static const unsigned types[] = {SHT_DYNSYM, SHT_SYMTAB};
-	struct error *err = NULL;
+	struct error *err = elf_file_begin(file);
 
 	for (size_t t = 0; !err && t < sizeof(types) / sizeof(*types); t++) {
 		struct table table;
@@ -317,7 +289,8 @@ struct error *elf_file_each_function(struct elf_file *file, elf_function_fn fn, 
 			    !is_function(file, &sym, &offset))
 				continue;
 			name = (const char *)table.names->d_buf + sym.st_name;
-			fn(arg, name, strnlen(name, table.names->d_size - sym.st_name));
+			nearest_offer(nearest, name,
+				      strnlen(name, table.names->d_size - sym.st_name));
 		}
 	}
 	return err;

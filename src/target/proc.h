@@ -33,6 +33,8 @@ struct proc_memory {
 	uint64_t vm_size_bytes, vm_rss_bytes, vm_data_bytes, vm_hwm_bytes;
 };
 
+struct elf_reader;
+
 struct proc {
 	int pid;
 	int namespace_pid; /* in the innermost pid namespace that it is in, which is its
@@ -41,6 +43,9 @@ struct proc {
 	char command[64];  /* comm, without its newline */
 	char *executable;  /* readlink of /proc/PID/exe, or NULL */
 	struct proc_root *root; /* see proc_root_fd() */
+	/* Who reads the tables of its ELF files; NULL: whoever asks. Borrowed, and set by
+	 * the one who has opened the process. */
+	struct elf_reader *elf_reader;
 };
 
 /*

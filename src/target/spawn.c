@@ -340,6 +340,8 @@ static struct error *hold(struct spawn *s)
 		return err;
 	err = proc_open(s->pid, &proc);
 	auxv_read(s->pid, &auxv);
+	if (!err)
+		proc->elf_reader = s->elf_reader;
 	if (!err && auxv.linker_base)
 		err = find_linker(proc, auxv.linker_base, &announcement);
 	if (!err && announcement.address)
@@ -370,7 +372,8 @@ static struct error *take_up(struct spawn *s)
 	return NULL;
 }
 
-struct error *spawn_start(const char *file, char *const argv[], struct spawn *ret)
+struct error *spawn_start(const char *file, char *const argv[],
+			  struct elf_reader *elf_reader, struct spawn *ret)
 {
 	int pipe_fds[2], child_error;
 	pid_t self = getpid();
@@ -379,7 +382,7 @@ struct error *spawn_start(const char *file, char *const argv[], struct spawn *re
 	if (!file)
 		file = argv[0];
 
-	*ret = (struct spawn){0};
+	*ret = (struct spawn){.elf_reader = elf_reader};
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		return error_errno(ERROR_IO, errno, "cannot make a pipe");
 	fflush(NULL);

@@ -11,10 +11,13 @@
 
 #include "util/error.h"
 
+struct elf_reader;
+
 struct spawn {
 	pid_t pid;
-	bool held;   /* stopped by us, waits for spawn_release() */
-	bool reaped; /* `status` is what waitpid(2) gave */
+	struct elf_reader *elf_reader; /* borrowed */
+	bool held;                     /* stopped by us, waits for spawn_release() */
+	bool reaped;                   /* `status` is what waitpid(2) gave */
 	int status;
 };
 
@@ -31,9 +34,11 @@ struct spawn {
  *
  * A dynamically linked program is held where its dynamic linker announces the mapped
  * libraries to debuggers (_dl_debug_state with RT_CONSISTENT, <link.h>): glibc and musl
- * run initializers after that. A static one is held at its first instruction.
+ * run initializers after that. A static one is held at its first instruction. Its dynamic
+ * linker is read by `elf_reader` (target/elf_reader.h), NULL: by ourselves.
  */
-struct error *spawn_start(const char *file, char *const argv[], struct spawn *ret)
+struct error *spawn_start(const char *file, char *const argv[],
+			  struct elf_reader *elf_reader, struct spawn *ret)
 	__attribute__((warn_unused_result));
 
 /* Let it go. */

@@ -20,10 +20,12 @@ struct target_file {
 	int place; /* O_PATH */
 	char link[32];
 	char *name;
+	struct elf_reader *reader;
 };
 
 /* `place` is taken over, also after an error. */
-static struct error *create(int place, const char *name, struct target_file **ret)
+static struct error *create(const struct proc *proc, int place, const char *name,
+			    struct target_file **ret)
 {
 	struct target_file *file = calloc(1, sizeof(*file));
 
@@ -36,6 +38,7 @@ static struct error *create(int place, const char *name, struct target_file **re
 	}
 	file->owners = 1;
 	file->place = place;
+	file->reader = proc ? proc->elf_reader : NULL;
 	snprintf(file->link, sizeof(file->link), "/proc/self/fd/%d", place);
 	*ret = file;
 	return NULL;
@@ -122,7 +125,7 @@ struct error *target_file_of_mapping(const struct proc *proc,
 			"%s, mapped by process %d (%s), is not a regular file",
 			mapping->path, proc->pid, proc->command);
 	}
-	return create(place, mapping->path, ret);
+	return create(proc, place, mapping->path, ret);
 }
 
 /* --- by a name -------------------------------------------------------------------- */
@@ -147,7 +150,7 @@ struct error *target_file_named(const struct proc *proc, const char *path,
 		close(place);
 		return error_create(ERROR_UNSUPPORTED, "%s is not a regular file", path);
 	}
-	return create(place, path, ret);
+	return create(proc, place, path, ret);
 }
 
 /* --- what it is ------------------------------------------------------------------- */
@@ -165,6 +168,16 @@ void target_file_release(struct target_file *file)
 	close(file->place);
 	free(file->name);
 	free(file);
+}
+
+struct elf_reader *target_file_reader(const struct target_file *file)
+{
+	return file->reader;
+}
+
+void target_file_set_reader(struct target_file *file, struct elf_reader *reader)
+{
+	file->reader = reader;
 }
 
 const char *target_file_name(const struct target_file *file)

@@ -12,6 +12,7 @@
 #include "target/proc.h"
 #include "util/error.h"
 
+struct elf_reader;
 struct target_file;
 
 /*
@@ -36,6 +37,11 @@ struct error *target_file_named(const struct proc *proc, const char *path,
 /* One more owner: returns the file itself. */
 struct target_file *target_file_share(struct target_file *file);
 void target_file_release(struct target_file *file);
+
+/* Who reads the tables of it, if it is an ELF file (target/elf_reader.h): of a mapping
+ * that of the process; NULL: whoever asks. Borrowed. */
+struct elf_reader *target_file_reader(const struct target_file *file);
+void target_file_set_reader(struct target_file *file, struct elf_reader *reader);
 
 /* The path as the target or the user names it, for people only. Borrowed. */
 const char *target_file_name(const struct target_file *file);

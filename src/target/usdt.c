@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "target/elf_file.h"
+#include "target/elf_here.h"
 
 /* SystemTap's wiki, "UserSpaceProbeImplementation": name "stapsdt", type 3; then three
  * addresses and three strings. */
@@ -109,21 +110,27 @@ static struct error *add(struct elf_file *file, struct note note, uint64_t base,
 	return vec_push(&ret->list, place) ? NULL : error_no_memory();
 }
 
-struct error *usdt_find(struct elf_file *file, const char *provider, const char *name,
-			struct nearest *nearest, struct usdt_places *ret)
+struct error *elf_here_find_usdt(struct elf_file *file, const char *provider,
+				 const char *name, struct nearest *nearest,
+				 struct usdt_places *ret)
 {
-	GElf_Shdr sh;
-	uint64_t base = find_section(file, ".stapsdt.base", &sh) ? sh.sh_addr : 0;
-	Elf_Data *data =
-		elf_file_section_data(file, find_section(file, ".note.stapsdt", &sh));
+	struct error *err = elf_file_begin(file);
 	size_t at = 0, name_at, desc_at;
+	uint64_t base = 0;
+	Elf_Data *data;
 	GElf_Nhdr h;
+	GElf_Shdr sh;
+
+	if (err)
+		return err;
+	if (find_section(file, ".stapsdt.base", &sh))
+		base = sh.sh_addr;
+	data = elf_file_section_data(file, find_section(file, ".note.stapsdt", &sh));
 
 	/* gelf_getnote() checks that name and description lie in the data. */
 	while (data && (at = gelf_getnote(data, at, &h, &name_at, &desc_at))) {
 		const char *bytes = data->d_buf;
 		struct note note;
-		struct error *err;
 
 		if (h.n_type != NOTE_TYPE || h.n_namesz != sizeof(NOTE_NAME) ||
 		    memcmp(bytes + name_at, NOTE_NAME, sizeof(NOTE_NAME)) ||

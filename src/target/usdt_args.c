@@ -213,3 +213,28 @@ void usdt_args_parse(const char *text, struct usdt_arg ret[], size_t count)
 		text += len;
 	}
 }
+
+static bool is_register(uint8_t number)
+{
+	return number < 16 || number == USDT_NO_REGISTER;
+}
+
+bool usdt_arg_is_valid(const struct usdt_arg *arg)
+{
+	uint8_t size = arg->size_bytes;
+
+	switch (arg->kind) {
+	case USDT_ARG_NONE:
+	case USDT_ARG_UNKNOWN:
+		return true;
+	case USDT_ARG_CONSTANT:
+	case USDT_ARG_REGISTER:
+	case USDT_ARG_MEMORY:
+		break;
+	default:
+		return false;
+	}
+	return (size == 1 || size == 2 || size == 4 || size == 8) &&
+	       is_register(arg->base) && is_register(arg->index) && arg->shift < 4 &&
+	       (arg->kind != USDT_ARG_REGISTER || arg->base < 16);
+}

@@ -41,4 +41,7 @@ struct usdt_arg {
  */
 void usdt_args_parse(const char *text, struct usdt_arg ret[], size_t count);
 
+/* Is every field in its range? */
+bool usdt_arg_is_valid(const struct usdt_arg *arg);
+
 #endif

@@ -482,3 +482,17 @@ int64_t live_int(const json_t *root, const char *path)
 		live_fail("\"%s\" is not an integer", path);
 	return json_integer_value(value);
 }
+
+const char *live_skip_privileges(const char *text)
+{
+	const char *end;
+
+	while ((end = strchr(text, '\n'))) {
+		const char *at = strstr(text, " with all privileges: ");
+
+		if (!at || at > end)
+			break;
+		text = end + 1;
+	}
+	return text;
+}

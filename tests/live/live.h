@@ -67,6 +67,9 @@ void live_close_stdout(struct live_process *process);
 
 /* Everything it wrote to stderr so far. Borrowed until the next call. */
 const char *live_stderr(struct live_process *process);
+/* What follows the lines that say that no process is confined: memtrace runs where the
+ * test permits no seccomp filter, or has a listener of its own. */
+const char *live_skip_privileges(const char *text);
 /* Wait until stderr contains `text`; false when it ended or time passed before. */
 bool live_wait_stderr(struct live_process *process, const char *text, double timeout_s);
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -192,7 +193,8 @@ int trampoline_open(pid_t tid)
 	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1,
 			      PERF_FLAG_FD_CLOEXEC);
 
-	if (fd < 0)
+	/* memtrace tries on a child of its own what the kernel does. */
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "comm != \"memtrace\""))
 		live_fail("cannot count system calls: %s", strerror(errno));
 	return fd;
 }

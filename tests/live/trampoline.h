@@ -20,8 +20,9 @@ unsigned trampoline_found(pid_t pid);
 
 /*
  * Start to count the returns through the trampoline by this thread (0: the caller) and by
- * threads and processes that it starts later. Returns a file descriptor, or -1 with a
- * note on stdout: the count needs the uretprobe system call (x86-64, Linux 6.11).
+ * threads and processes that it starts later, but for those called "memtrace". Returns a
+ * file descriptor, or -1 with a note on stdout: the count needs the uretprobe system call
+ * (x86-64, Linux 6.11).
  */
 int trampoline_open(pid_t tid);
 uint64_t trampoline_returns(int fd);

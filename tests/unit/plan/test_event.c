@@ -16,6 +16,8 @@ __asm__(".text\n.globl probed\n.type probed, @function\n"
 	".size probed, . - probed\n");
 #endif
 
+static const struct event_options options = {.is_shared = false};
+
 static struct error *find(const char *text, struct event_sites *ret)
 {
 	struct event_spec spec;
@@ -23,7 +25,7 @@ static struct error *find(const char *text, struct event_sites *ret)
 
 	*ret = (struct event_sites){0};
 	REQUIRE(!event_spec_parse(text, &spec));
-	err = event_sites_find(&spec, NULL, NULL, false, ret);
+	err = event_sites_find(&spec, NULL, NULL, &options, ret);
 	event_spec_deinit(&spec);
 	return err;
 }
@@ -111,7 +113,7 @@ static void plans(void)
 	FILE *out = open_memstream(&text, &size);
 
 	REQUIRE(out && !event_spec_parse("usdt:/proc/self/exe:unit:twice", &spec));
-	REQUIRE(!plan_build_event(&spec, NULL, NULL, false, &plan));
+	REQUIRE(!plan_build_event(&spec, NULL, NULL, &options, &plan));
 	CHECK_INT(plan_site_count(plan), 2);
 	plan_print(plan, false, out);
 	REQUIRE(!fclose(out));
@@ -122,7 +124,7 @@ static void plans(void)
 
 	/* One of the kernel has no places. */
 	REQUIRE(!event_spec_parse("profile:hz:99", &spec));
-	REQUIRE(!plan_build_event(&spec, NULL, NULL, false, &plan));
+	REQUIRE(!plan_build_event(&spec, NULL, NULL, &options, &plan));
 	CHECK_INT(plan_site_count(plan), 0);
 	plan_destroy(plan);
 	event_spec_deinit(&spec);

@@ -92,6 +92,7 @@ static void find_notes(uint64_t *offset, uint64_t *size)
 	GElf_Shdr sh;
 
 	REQUIRE(!elf_file_open("/proc/self/exe", &file));
+	REQUIRE(!elf_file_begin(file));
 	REQUIRE(!elf_getshdrstrndx(file->elf, &names));
 	while ((scn = elf_nextscn(file->elf, scn))) {
 		REQUIRE(gelf_getshdr(scn, &sh));

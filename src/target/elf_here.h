@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What elf_tables_here is made of: each is as of struct elf_tables. */
+#ifndef TARGET_ELF_HERE_H
+#define TARGET_ELF_HERE_H
+
+#include "target/elf_file.h"
+
+struct error *elf_here_find_functions(struct elf_file *file, const char *const names[],
+				      size_t count, struct elf_symbol ret[])
+	__attribute__((warn_unused_result));
+struct error *elf_here_offer_functions(struct elf_file *file, struct nearest *nearest)
+	__attribute__((warn_unused_result));
+struct error *elf_here_read_links(struct elf_file *file, struct elf_links *ret)
+	__attribute__((warn_unused_result));
+struct error *elf_here_find_usdt(struct elf_file *file, const char *provider,
+				 const char *name, struct nearest *nearest,
+				 struct usdt_places *ret)
+	__attribute__((warn_unused_result));
+
+#endif

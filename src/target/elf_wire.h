@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The requests by which target/elf_remote.c asks target/elf_service.c for tables. */
+#ifndef TARGET_ELF_WIRE_H
+#define TARGET_ELF_WIRE_H
+
+#include "confined/confined.h"
+#include "target/elf_file.h"
+
+enum elf_request {
+	/* An open file, and what errors call it. Answer: a handle, by which the others
+	 * name the file. */
+	ELF_OPEN = 0x300,
+	ELF_CLOSE,           /* handle */
+	ELF_FIND_FUNCTIONS,  /* handle, count, names. Answer: elf_put_symbol() of each */
+	ELF_OFFER_FUNCTIONS, /* handle, the wanted name. Answer: elf_put_nearest() */
+	ELF_READ_LINKS,      /* handle. Answer: elf_put_links() */
+	ELF_FIND_USDT,       /* handle, provider, name, the wanted name or NULL. Answer:
+				elf_put_places(), then elf_put_nearest() */
+	ELF_HAS_SYMBOLS,     /* handle. Answer: 1 or 0 */
+	ELF_READ_DEBUGLINK,  /* handle. Answer: name, checksum */
+	ELF_TRY_DEBUG,       /* handle, name and checksum of the link; with the open debug
+				file. Answer: 1: it serves, else 0 */
+	ELF_END,
+};
+
+/* What is got is checked to be in range, and not to be true. */
+void elf_put_symbol(struct strbuf *out, const struct elf_symbol *symbol);
+/* `name` is what was asked for. The offset is of `file`; without one there nothing is
+ * found. */
+void elf_get_symbol(struct wire *in, const struct elf_file *file, const char *name,
+		    struct elf_symbol *ret);
+
+void elf_put_nearest(struct strbuf *out, const struct nearest *nearest);
+void elf_get_nearest(struct wire *in, struct nearest *ret);
+
+void elf_put_links(struct strbuf *out, const struct elf_links *links);
+/* Names are borrowed from the bytes that are read. */
+struct error *elf_get_links(struct wire *in, struct elf_links *ret)
+	__attribute__((warn_unused_result));
+
+void elf_put_places(struct strbuf *out, const struct usdt_places *places);
+struct error *elf_get_places(struct wire *in, const struct elf_file *file,
+			     struct usdt_places *ret) __attribute__((warn_unused_result));
+
+/* For the child: the files that it has, and how it answers. */
+struct elf_service;
+
+struct elf_service *elf_service_create(void);
+void elf_service_destroy(struct elf_service *service);
+struct confined_service elf_service_entry(struct elf_service *service);
+
+#endif
