@@ -284,10 +284,13 @@ struct abi_process {
 	uint64_t code_pages; /* of executable mappings, as the probes saw them last */
 	uint64_t looked_at;  /* in jiffies, when that was */
 	uint64_t since_ns;   /* CLOCK_MONOTONIC: when the slot was taken */
+	/* The tgid of the process in whose memory this one works until it executes a
+	 * program, as a child of vfork(2) does; 0: it has its own. */
+	uint64_t lender;
 	char command[16];
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
-_Static_assert(sizeof(struct abi_process) == 328, "no holes");
+_Static_assert(sizeof(struct abi_process) == 336, "no holes");
 
 #define ABI_CODE_TOLD (1ull << 32)
 

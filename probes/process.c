@@ -74,12 +74,47 @@ ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 
 		if (p && p->tgid == 0 && claim_process(&p->tgid, at, tgid)) {
 			p->since_ns = bpf_ktime_get_ns();
+			p->lender = 0;
 			*slot = at;
 			return p;
 		}
 	}
 	return NULL;
 }
+
+#if defined(FOLLOW_FORKS)
+/*
+ * A child of vfork(2) or posix_spawn(3) works in its parent's memory until it executes a
+ * program or ends: its blocks are the parent's. on_fork() has seen it start.
+ */
+ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
+{
+	struct abi_process *p = process_find(tgid, slot);
+
+	return p && p->lender ? process_find(p->lender, slot) : p;
+}
+#elif defined(OFFSET_TASK_REAL_PARENT) && !defined(PIDNS_INODE)
+/* The same where nobody sees processes start: one that is not known may be such a child.
+ */
+ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
+{
+	struct abi_process *p = process_find(tgid, slot);
+	void *task, *parent;
+	u32 lender = 0;
+
+	if (p)
+		return p;
+	task = current_task();
+	parent = kernel_pointer(task, OFFSET_TASK_REAL_PARENT);
+	if (!parent || kernel_number(parent, OFFSET_TASK_MM) !=
+			       kernel_number(task, OFFSET_TASK_MM))
+		return NULL;
+	bpf_probe_read_kernel(&lender, sizeof(lender), parent + OFFSET_TASK_TGID);
+	return lender ? process_find(lender, slot) : NULL;
+}
+#else
+#define process_of_memory process_find
+#endif
 
 /* How often a process is looked for that another thread of it is about to take up: that
  * takes less than a microsecond, unless the thread is preempted. */
@@ -142,7 +177,7 @@ ALWAYS_INLINE int tracee_find(struct tracee *t, struct pt_regs *ctx)
 		return 0;
 	t->tid = (u32)pid_tgid;
 	t->caller = caller_key(ctx, t->ctl);
-	t->process = process_find(tgid, &t->slot);
+	t->process = process_of_memory(tgid, &t->slot);
 #ifdef ALL_PROCESSES
 	if (!t->process && tgid != OWN_PID) {
 		t->process = process_claim(tgid, &t->slot);
@@ -238,7 +273,16 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!child)
 		return 0;
-	/* The child's address space is a copy of the parent's. */
+#ifdef OFFSET_TASK_REAL_PARENT
+	u64 parent_mm = 0, child_mm = 0;
+
+	bpf_probe_read_kernel(&parent_mm, 8, (void *)(ctx->args[0] + OFFSET_TASK_MM));
+	bpf_probe_read_kernel(&child_mm, 8, (void *)(ctx->args[1] + OFFSET_TASK_MM));
+	/* One of such a child is the first lender's. */
+	if (child_mm && child_mm == parent_mm)
+		child->lender = parent->lender ? parent->lender : tgid;
+#endif
+	/* The child's address space is a copy of the parent's, or the same. */
 	bpf_probe_read_kernel(child->allocators, sizeof(child->allocators),
 			      parent->allocators);
 	child->has_ranges = parent->has_ranges;

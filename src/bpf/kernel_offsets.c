@@ -104,6 +104,10 @@ void kernel_offsets_read(struct kernel_offsets *ret)
 		struct_member(btf, "return_instance", "next", &ret->instance_next, &type);
 	ret->has_task = struct_member(btf, "task_struct", "pid", &ret->task_pid, &type) &&
 			struct_member(btf, "task_struct", "tgid", &ret->task_tgid, &type);
+	ret->has_parent = ret->has_task &&
+			  struct_member(btf, "task_struct", "mm", &ret->task_mm, &type) &&
+			  struct_member(btf, "task_struct", "real_parent",
+					&ret->task_real_parent, &type);
 	ret->stack_bytes = stack_bytes(btf);
 	ret->has_stack = ret->stack_bytes && struct_member(btf, "task_struct", "stack",
 							   &ret->task_stack, &type);

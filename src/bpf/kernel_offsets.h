@@ -29,6 +29,9 @@ struct kernel_offsets {
 	uint32_t task_pid;  /* task_struct.pid */
 	uint32_t task_tgid; /* task_struct.tgid */
 
+	bool has_parent;           /* task_mm, task_tgid and the offset below are known */
+	uint32_t task_real_parent; /* task_struct.real_parent */
+
 	bool has_stack;       /* the two numbers below are known */
 	uint32_t task_stack;  /* task_struct.stack */
 	uint32_t stack_bytes; /* of a kernel stack, THREAD_SIZE */

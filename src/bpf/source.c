@@ -384,10 +384,13 @@ static bool add_scope_flags(struct source *source, const struct source_options *
 		ok &= add_flag(source, "-DALL_PROCESSES") &&
 		      add_flag(source, "-DOWN_PID=%d", (int)getpid());
 	if (o->scope == SCOPE_FORKS)
-		ok &= add_flag(source, "-DFOLLOW_FORKS") &&
-		      add_flag(source, "-DOFFSET_TASK_TGID=%u", o->offsets.task_tgid);
+		ok &= add_flag(source, "-DFOLLOW_FORKS");
 	if (o->offsets.has_task)
-		ok &= add_flag(source, "-DOFFSET_TASK_PID=%u", o->offsets.task_pid);
+		ok &= add_flag(source, "-DOFFSET_TASK_PID=%u", o->offsets.task_pid) &&
+		      add_flag(source, "-DOFFSET_TASK_TGID=%u", o->offsets.task_tgid);
+	if (o->offsets.has_parent)
+		ok &= add_flag(source, "-DOFFSET_TASK_REAL_PARENT=%u",
+			       o->offsets.task_real_parent);
 	return ok;
 }
 
@@ -580,7 +583,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DOFFSET_MM_START_STACK=%u",
 			       o->offsets.mm_start_stack) &&
 		      add_flag(source, "-DOFFSET_TASK_FSBASE=%u", o->offsets.task_fsbase);
-	if ((o->rules && o->offsets.has_code_pages) || o->offsets.has_trampoline)
+	if ((o->rules && o->offsets.has_code_pages) || o->offsets.has_trampoline ||
+	    o->offsets.has_parent)
 		ok &= add_flag(source, "-DOFFSET_TASK_MM=%u", o->offsets.task_mm);
 	if (o->offsets.has_instances)
 		ok &= add_flag(source, "-DOFFSET_TASK_UTASK=%u", o->offsets.task_utask) &&

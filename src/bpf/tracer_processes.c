@@ -82,6 +82,7 @@ static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
 		p->has_ranges = 0;
 		if (change_owner(t, p, 0, tgid)) {
 			p->since_ns = clock_now_ns();
+			p->lender = 0;
 			return p;
 		}
 	}

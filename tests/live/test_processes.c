@@ -230,6 +230,36 @@ static void exec_by_a_thread(void)
 	CHECK(probes_gone(probes_before));
 }
 
+static void borrowed(const char *options)
+{
+	struct live_process *target = family_start(NULL), *memtrace;
+	json_t *report;
+
+	memtrace = memtrace_with("%s --pid %d", options, (int)live_pid(target));
+	memtrace_await(memtrace);
+	oracle_do(target, "keep 100 200");
+	oracle_do(target, "borrow 40 7");
+	oracle_do(target, "drop 5");
+	report = memtrace_report(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_keep").blocks, 100 - 40 + 7 - 5);
+	CHECK_INT(report_site(report, "heap", "site_keep").bytes, 60 * 200 + 2 * 48);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 107);
+	CHECK_INT(live_int(report, "heap.totals.frees"), 45);
+	check_books(report);
+	json_decref(report);
+	family_finish(target);
+	json_decref(memtrace_end(memtrace, 0));
+	live_destroy(target);
+}
+
+/* A child of vfork(2) works in its parent's memory: what it frees and allocates is the
+ * parent's. */
+static void borrowed_memory(void)
+{
+	borrowed("--follow-forks");
+	borrowed("--attach perf");
+}
+
 /* Its descendants are other programs from their first instruction on. */
 static void spawned_programs(void)
 {
@@ -582,6 +612,7 @@ int main(void)
 	RUN(children_from_their_first_allocation);
 	RUN(exec_misses_nothing);
 	RUN(exec_by_a_thread);
+	RUN(borrowed_memory);
 	RUN(spawned_programs);
 	RUN(children_that_live_on);
 	RUN_WITH_RETURN_PROBES(exec_of_another_allocator);

@@ -12,12 +12,17 @@
  *     nest             a child with 2 blocks of 24 and a child of its own with 3 of 24,
  *                      which both stay until "reap"
  *     orphan           a grandchild with 4 blocks of 56, allocated once its parent is
- * dead map N, unmap N   N mappings of 64 KiB, the last N of them gone reap end what
- * stays, and wait for it threads N        N threads, each of which allocates and frees
- * 100 blocks of 72 and forks a child with 1 block of 88 spawn, vfork     run the command
- * of our arguments, and wait for it exec, texec      become it; from a thread that is not
- * the main one load PATH N SIZE map the library, allocate N blocks with its malloc unload
- * unmap it
+ *                      dead
+ *     map N, unmap N   N mappings of 64 KiB, the last N of them gone
+ *     reap             end what stays, and wait for it
+ *     threads N        N threads, each of which allocates and frees 100 blocks of 72 and
+ *                      forks a child with 1 block of 88
+ *     borrow N M       a child of vfork(2) that frees the last N blocks that are kept,
+ *                      and keeps M of 48
+ *     spawn, vfork     run the command of our arguments, and wait for it
+ *     exec, texec      become it; from a thread that is not the main one
+ *     load PATH N SIZE map the library, allocate N blocks with its malloc
+ *     unload           unmap it
  *
  * With "once PATH N SIZE MS" for arguments: load, wait MS milliseconds, exit. With
  * "fixed" for the first argument: without address space randomization. Says its number.
@@ -319,6 +324,21 @@ static void drop(size_t count)
 		free(kept[--kept_count]);
 }
 
+/* A child in our memory. */
+static void borrow(size_t drops, size_t keeps)
+{
+	pid_t pid = vfork();
+
+	if (pid < 0)
+		fail("vfork");
+	if (!pid) {
+		drop(drops);
+		keep(keeps, 48);
+		_exit(0);
+	}
+	await(pid);
+}
+
 static void *mapped[100];
 static size_t mapped_count;
 
@@ -376,6 +396,8 @@ static void obey(char *line)
 		map(n);
 	else if (!strcmp(word, "unmap"))
 		unmap(n);
+	else if (!strcmp(word, "borrow"))
+		borrow(n, size);
 	else if (!strcmp(word, "unload"))
 		library = dlclose(library) ? library : NULL;
 	else
