@@ -61,16 +61,8 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	skips = skips && (site & ABI_SITE_UNRECORDED || !wanted(size));
 	/* Or all that follows would be verified once for each way to come to it. */
 	opaque(skips);
-	/* Inside another call it is that call's business, and worth noting. Where it may
-	 * fail by a site of its own (ABI_RESULT_FAILS_ALONE) its record says that it was
-	 * left out. */
-	if (skips && !(site & ABI_SITE_ALONE) && effect != ABI_EFFECT_REALLOC &&
-	    site_never_nests(meaning) && !pending_find(t)) {
-		free_is_over(t->caller);
-		traffic_other_event(t);
-		return 1;
-	}
-
+	/* One that is left out is followed, too: seen alone, a function that it calls inside
+	 * itself would be taken for a call of its own. */
 	struct abi_pending *p = pending_begin(t, sp, ABI_SITE_NUMBER(meaning));
 
 	if (!p)
@@ -88,7 +80,6 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	}
 	p->process = t->slot;
 	p->size_bytes = size;
-	site_followed(p, meaning);
 	p->address =
 		reg_arg(ctx, effect == ABI_EFFECT_ALLOC_OUT ? ABI_SITE_OUT_ARG(site)
 							    : ABI_SITE_OLD_ARG(site));

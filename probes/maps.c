@@ -110,10 +110,6 @@ BPF_RINGBUF_OUTPUT(misses, ENTRIES(MISS_RING_PAGES));
 BPF_F_TABLE("array", u32, struct abi_sample, samples, ABI_SAMPLE_CLASSES, BPF_F_MMAPABLE);
 #endif
 
-#ifdef SKIPS_RETURNS
-BPF_F_TABLE("array", u32, u64, site_notes, ABI_MAX_SITES, BPF_F_MMAPABLE);
-#endif
-
 #if !defined(EVENTS) && !defined(KERNEL)
 BPF_F_TABLE("array", u32, struct abi_last_free, last_free, ABI_LAST_FREE_SLOTS,
 	    BPF_F_MMAPABLE);

@@ -189,53 +189,6 @@ ALWAYS_INLINE int pending_is_inside(const struct tracee *t, u64 sp, u32 number)
 	return p && pending_is_running(t, p, sp, number);
 }
 
-#ifdef SKIPS_RETURNS
-/*
- * A call that is not recorded needs no return probe, unless it calls another allocation
- * function inside itself: seen alone, that one would be taken for a call of its own. So
- * the first calls of a site are followed whatever becomes of them, and later ones are
- * when any was ever seen to do so.
- */
-#define SITE_TRIAL_CALLS 64
-
-ALWAYS_INLINE u64 *site_note(u32 number)
-{
-	return site_notes.lookup(&number);
-}
-
-ALWAYS_INLINE int site_never_nests(u64 meaning)
-{
-	u64 *note = site_note(ABI_SITE_NUMBER(meaning));
-
-	return note && *note == SITE_TRIAL_CALLS;
-}
-
-/* `p` is a call of the site. */
-ALWAYS_INLINE void site_followed(struct abi_pending *p, u64 meaning)
-{
-	u64 *note = site_note(ABI_SITE_NUMBER(meaning));
-
-	p->old.reserved = ABI_SITE_NUMBER(meaning);
-	/* Two at once may count one too few, and never more than the limit. */
-	if (note && *note < SITE_TRIAL_CALLS)
-		__sync_val_compare_and_swap(note, *note, *note + 1);
-}
-
-/* A call inside `p` was seen. */
-ALWAYS_INLINE void site_nests(const struct abi_pending *p)
-{
-	u64 *note = site_note(p->old.reserved);
-
-	/* In a realloc's place is its old block; its returns are never skipped. */
-	if (note && ABI_SITE_EFFECT(p->site) <= ABI_EFFECT_ALLOC_OUT)
-		*note = SITE_TRIAL_CALLS + 1;
-}
-#else
-#define site_never_nests(meaning) 0
-#define site_followed(p, meaning) ((void)0)
-#define site_nests(p)             ((void)0)
-#endif
-
 /*
  * A record for the call that begins at `sp`, owned by this thread; NULL when the call
  * is nested, or (counted) when there is no room.
@@ -246,7 +199,6 @@ ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp, 
 
 	if (p && pending_is_running(t, p, sp, number)) {
 		count(ABI_NESTED_CALLS, 1);
-		site_nests(p);
 		return NULL;
 	}
 

@@ -81,7 +81,6 @@ ALWAYS_INLINE int result_is_nested(const struct tracee *t, struct abi_pending *p
 		return 0;
 	if (pending_is_running(t, p, sp, ABI_MAX_SITES)) {
 		count(ABI_NESTED_CALLS, 1);
-		site_nests(p);
 		return 1;
 	}
 	pending_abandon(t, p);
@@ -140,9 +139,6 @@ ALWAYS_INLINE void result_seen(struct tracee *t, struct pt_regs *ctx)
 	u32 allocator = ABI_WHOLE_ALLOCATOR(meaning), wants_stack = 1;
 
 	if (p && result_is_of(t, p, meaning, sp)) {
-		/* Without the record it would be taken for a call of its own. */
-		if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE)
-			site_nests(p);
 		allocator = ABI_SITE_ALLOCATOR(p->site);
 		wants_stack = p->flags & ABI_PENDING_WANTS_STACK;
 	} else if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE) {

@@ -550,18 +550,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DHAVE_MAY_GOTO");
 	if (o->maps_are_there)
 		ok &= add_flag(source, "-DMAPS_ARE_THERE");
-	if (o->sessions) {
-		bool all = o->sample_every <= 1 && !o->sample_bytes &&
-			   !o->min_size_bytes && o->max_size_bytes == UINT64_MAX;
-
+	if (o->sessions)
 		ok &= add_flag(source, "-DHAVE_SESSION");
-		/* A function of --function NAME leaves the others out as well. */
-		vec_foreach (site, &source->sites)
-			all = all && !(*site & (is_result(*site) ? ABI_RESULT_UNRECORDED
-								 : ABI_SITE_UNRECORDED));
-		if (!all)
-			ok &= add_flag(source, "-DSKIPS_RETURNS");
-	}
 	if (o->traffic)
 		ok &= add_flag(source, "-DWITH_TRAFFIC") &&
 		      add_flag(source, "-DTHREAD_SLOTS=%" PRIu32, z->thread_slots) &&

@@ -100,6 +100,31 @@ static void by_perf_events(void)
 	check(SAMPLED_BINARY, "--sample-every 20 --attach perf", 20, 0);
 }
 
+/* A call that is left out is a call nevertheless: what it calls inside itself is a part
+ * of it, also when many calls before did not. */
+static void late_calls_inside_calls(void)
+{
+	struct live_process *target = target_start(LATE_NESTER_BINARY);
+	struct live_process *memtrace = memtrace_start(live_pid(target), "--min-size 64");
+	json_t *report;
+
+	oracle_do(target, "work");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(live_int(report, "heap.totals.allocations"), 0);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 0);
+	json_decref(report);
+	live_destroy(target);
+
+	target = target_start(LATE_NESTER_BINARY);
+	memtrace = memtrace_start(live_pid(target), "--max-size 63");
+	oracle_do(target, "work");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_aligned").blocks, 800);
+	CHECK_INT(report_site(report, "heap", "site_aligned").bytes, 800 * 48);
+	json_decref(report);
+	live_destroy(target);
+}
+
 #ifdef SAMPLED_MUSL_BINARY
 static void calls_inside_calls(void)
 {
@@ -114,6 +139,7 @@ int main(void)
 	RUN(every_nth);
 	RUN(by_bytes);
 	RUN(by_perf_events);
+	RUN_WITH_RETURN_PROBES(late_calls_inside_calls);
 #ifdef SAMPLED_MUSL_BINARY
 	RUN(calls_inside_calls);
 #endif
