@@ -73,8 +73,12 @@ static int find_plain(int directory, const char *name, bool no_follow)
 
 static int find_below_root(int directory, const char *path, bool no_follow)
 {
-	int root = openat(directory, "root", O_PATH | O_DIRECTORY | O_CLOEXEC), place;
+	int root, place;
 
+	/* To the child its root directory is "/", wherever it lies. So says ours. */
+	if (!*path && no_follow)
+		return open("/proc/self/root", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	root = openat(directory, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0 || !*path)
 		return root;
 	place = place_find(root, path, no_follow ? O_NOFOLLOW : 0);

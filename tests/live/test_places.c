@@ -582,8 +582,8 @@ int main(void)
 	probes_before = probes_find();
 	RUN(after_an_exec);
 	RUN(after_an_exec_in_a_thread);
-	RUN(after_a_fork);
-	RUN(after_a_dlopen);
+	RUN_WITH_RETURN_PROBES(after_a_fork);
+	RUN_WITH_RETURN_PROBES(after_a_dlopen);
 	RUN(with_breakpoints_for_another_process);
 	RUN(beside_another_tracer);
 	probes_destroy(probes_before);

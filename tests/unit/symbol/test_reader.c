@@ -44,10 +44,15 @@ static struct proc *start_target(void)
 	return proc;
 }
 
-static void end_target(struct proc *proc)
+static void end_target_only(const struct proc *proc)
 {
 	kill(proc->pid, SIGKILL);
 	REQUIRE(waitpid(proc->pid, NULL, 0) == proc->pid);
+}
+
+static void end_target(struct proc *proc)
+{
+	end_target_only(proc);
 	proc_close(proc);
 }
 
@@ -133,6 +138,26 @@ static void names_and_lines(void)
 	CHECK_INT(warnings, 0);
 }
 
+/* Nothing was asked before the exit, and still the names are there: of the program, and
+ * of a library whose names are read when the first one is asked for. */
+static void names_after_exit(void)
+{
+	struct proc *proc = start_target();
+	struct reader *reader = create();
+	struct symbolizer *symbolizer = open_target(reader, proc);
+	struct symbol symbol;
+
+	end_target_only(proc);
+	check_function(symbolizer);
+	REQUIRE(!symbolizer->ops->resolve(symbolizer, (uintptr_t)(void *)qsort + 1,
+					  &symbol));
+	CHECK_CONTAINS(symbol.name, "qsort");
+	symbol_deinit(&symbol);
+	symbolizer_destroy(symbolizer);
+	reader_destroy(reader);
+	proc_close(proc);
+}
+
 /* The process that it was at work for has no new names; the next one has. */
 static void killed_child(void)
 {
@@ -212,6 +237,7 @@ int main(void)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(code != MAP_FAILED);
 	RUN(names_and_lines);
+	RUN(names_after_exit);
 	RUN(killed_child);
 	RUN(killed_each_time);
 	RUN(map_is_a_fifo);
