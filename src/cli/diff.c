@@ -71,11 +71,15 @@ static struct error *compare(const struct options *options,
 	struct error *err = outputs_init(&outputs, options);
 
 	if (!err)
-		err = snapshot_file_load("--diff", options->diff_old, !options->no_lines,
-					 &old.file);
+		err = snapshot_file_open("--diff", options->diff_old, &old.file);
 	if (!err)
-		err = snapshot_file_load("--diff", options->diff_new, !options->no_lines,
-					 &new.file);
+		err = snapshot_file_open("--diff", options->diff_new, &new.file);
+	if (!err)
+		err = offline_shed(options);
+	if (!err)
+		err = snapshot_file_load(&old.file, !options->no_lines);
+	if (!err)
+		err = snapshot_file_load(&new.file, !options->no_lines);
 	if (err)
 		return err;
 	report_options.top = diff_options.top = 0;

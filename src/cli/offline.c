@@ -5,7 +5,22 @@
 #include <unistd.h>
 
 #include "cli/report_setup.h"
+#include "confined/shed.h"
 #include "util/cleanup.h"
+
+struct error *offline_shed(const struct options *options)
+{
+	bool writes_files = options->output;
+	struct error *err;
+
+	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++)
+		writes_files |= options->files[i] != NULL;
+	err = shed_for_files(writes_files);
+	if (!err || err->code != ERROR_UNSUPPORTED)
+		return err;
+	error_destroy(err);
+	return NULL;
+}
 
 struct error *offline_run(const struct options *options, offline_fn *fn)
 {

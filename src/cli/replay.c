@@ -30,9 +30,12 @@ static struct error *replay(const struct options *options,
 	struct report_options shown_options = *report_options, all;
 	struct outputs outputs;
 	struct report shown;
-	struct error *err = snapshot_file_load("--replay", options->replay,
-					       !options->no_lines, &file);
+	struct error *err = snapshot_file_open("--replay", options->replay, &file);
 
+	if (!err)
+		err = offline_shed(options);
+	if (!err)
+		err = snapshot_file_load(&file, !options->no_lines);
 	if (!err)
 		err = outputs_init(&outputs, options);
 	if (!err)

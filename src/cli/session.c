@@ -27,6 +27,7 @@
 #include "report/view.h"
 #include "snapshot/course.h"
 #include "snapshot/join.h"
+#include "confined/shed.h"
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
@@ -599,6 +600,20 @@ static int finish_command(struct session *s)
 	return spawn_wait(&s->spawn);
 }
 
+/* Give up what tracing does not need; a command has its own privileges already. */
+static struct error *shed(const struct session *s)
+{
+	const struct options *o = s->options;
+	struct error *err = shed_for_tracing(o->command, o->debuginfod);
+
+	if (!err || err->code != ERROR_UNSUPPORTED)
+		return err;
+	if (o->verbose)
+		fprintf(stderr, "memtrace: all privileges are kept: %s\n", err->message);
+	error_destroy(err);
+	return NULL;
+}
+
 /* A failed command has the status that a shell gives; else tracing has failed. */
 static int start_status(const struct options *options, const struct error *err)
 {
@@ -646,6 +661,8 @@ struct error *session_run(const struct options *options, int *status)
 		if (err)
 			*status = start_status(options, err);
 	}
+	if (!err)
+		err = shed(&s);
 	if (!err)
 		err = make_plans(&s);
 	/* What is in files was found, or not, by the plan. */

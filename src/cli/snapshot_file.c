@@ -32,15 +32,6 @@ static struct error *open_file(const char *path, FILE **ret, uint64_t *ret_size)
 	return NULL;
 }
 
-static struct error *read_file(const char *path, struct snapshot **ret)
-{
-	_cleanup_(fclosep) FILE *in = NULL;
-	uint64_t size_bytes;
-	struct error *err = open_file(path, &in, &size_bytes);
-
-	return err ? err : snapshot_read(in, size_bytes, ret);
-}
-
 /* Names are as they were shown when they were recorded. */
 static struct error *make_caches(struct snapshot_file *file, bool with_lines)
 {
@@ -64,20 +55,33 @@ static struct error *make_caches(struct snapshot_file *file, bool with_lines)
 	return err;
 }
 
-struct error *snapshot_file_load(const char *option, const char *path, bool with_lines,
-				 struct snapshot_file *ret)
+/* The error says which file it is about. */
+static struct error *name_file(const struct snapshot_file *file, struct error *err)
 {
-	struct error *err, *named;
+	struct error *named;
 
-	*ret = (struct snapshot_file){.snap = NULL};
-	err = read_file(path, &ret->snap);
-	if (!err)
-		return make_caches(ret, with_lines);
-	if (err->code == ERROR_NO_MEMORY)
+	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;
-	named = error_create(err->code, "%s %s %s", option, path, err->message);
+	named = error_create(err->code, "%s %s %s", file->option, file->path,
+			     err->message);
 	error_destroy(err);
 	return named;
+}
+
+struct error *snapshot_file_open(const char *option, const char *path,
+				 struct snapshot_file *ret)
+{
+	*ret = (struct snapshot_file){.option = option, .path = path};
+	return name_file(ret, open_file(path, &ret->in, &ret->size_bytes));
+}
+
+struct error *snapshot_file_load(struct snapshot_file *file, bool with_lines)
+{
+	struct error *err = snapshot_read(file->in, file->size_bytes, &file->snap);
+
+	fclosep(&file->in);
+	file->in = NULL;
+	return err ? name_file(file, err) : make_caches(file, with_lines);
 }
 
 void snapshot_file_deinit(struct snapshot_file *file)
@@ -89,5 +93,6 @@ void snapshot_file_deinit(struct snapshot_file *file)
 	free(file->frames);
 	free(file->symbolizers);
 	snapshot_destroy(file->snap);
+	fclosep(&file->in);
 	*file = (struct snapshot_file){.snap = NULL};
 }

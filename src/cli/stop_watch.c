@@ -14,6 +14,7 @@
 
 #include "bpf/detach_all.h"
 #include "cli/new_file.h"
+#include "confined/shed.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
@@ -119,6 +120,8 @@ static void *run(void *arg)
 	struct stop_watch *w = arg;
 
 	pthread_setname_np(pthread_self(), THREAD_NAME);
+	/* It starts before the command, with which the others wait for that. */
+	error_destroy(shed_for_thread());
 	for (;;) {
 		struct pollfd fds[] = {
 			{.fd = w->end_fd, .events = POLLIN},

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -67,21 +68,16 @@ static const int asked[] = {
 
 static const int fcntl_commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
 
-/* What no client of a network service does. */
+/* What no process of ours does. */
 static const int refused[] = {
-	SCMP_SYS(ptrace),
-	SCMP_SYS(process_vm_readv),
 	SCMP_SYS(process_vm_writev),
-	SCMP_SYS(pidfd_getfd),
-	SCMP_SYS(pidfd_send_signal),
-	SCMP_SYS(kill),
-	SCMP_SYS(tkill),
 	SCMP_SYS(execve),
 	SCMP_SYS(execveat),
-	SCMP_SYS(bpf),
-	SCMP_SYS(perf_event_open),
 	SCMP_SYS(mount),
 	SCMP_SYS(umount2),
+	SCMP_SYS(move_mount),
+	SCMP_SYS(fsopen),
+	SCMP_SYS(open_tree),
 	SCMP_SYS(pivot_root),
 	SCMP_SYS(chroot),
 	SCMP_SYS(setns),
@@ -94,12 +90,40 @@ static const int refused[] = {
 	SCMP_SYS(reboot),
 	SCMP_SYS(swapon),
 	SCMP_SYS(swapoff),
+	SCMP_SYS(acct),
+	SCMP_SYS(quotactl),
+	SCMP_SYS(settimeofday),
+	SCMP_SYS(clock_settime),
+	SCMP_SYS(sethostname),
+	SCMP_SYS(setdomainname),
+	SCMP_SYS(iopl),
+	SCMP_SYS(ioperm),
+	SCMP_SYS(mknod),
+	SCMP_SYS(mknodat),
 	SCMP_SYS(add_key),
 	SCMP_SYS(request_key),
 	SCMP_SYS(keyctl),
 	SCMP_SYS(userfaultfd),
 	SCMP_SYS(io_uring_setup),
 	SCMP_SYS(open_by_handle_at),
+};
+
+/* Those by which others are traced, and the children of the tracing process looked at. */
+static const int tracing[] = {
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(kill),
+	SCMP_SYS(tkill),
+	SCMP_SYS(bpf),
+	SCMP_SYS(perf_event_open),
+};
+
+static const int debugging[] = {SCMP_SYS(ptrace)};
+
+static const int network[] = {
+	SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind),
+	SCMP_SYS(listen), SCMP_SYS(accept),  SCMP_SYS(accept4),
 };
 
 static void release(scmp_filter_ctx *filter)
@@ -177,16 +201,76 @@ struct error *filter_load_reader(int *ret_listener)
 	return *ret_listener < 0 ? failed(-errno) : NULL;
 }
 
-struct error *filter_load_client(void)
+/* A list of calls that fail, if `applies`. */
+struct refusal {
+	bool applies;
+	const int *calls;
+	size_t count;
+};
+
+#define REFUSAL(applies, calls)                                                          \
+	{                                                                                \
+		(applies), (calls), sizeof(calls) / sizeof(*(calls))                     \
+	}
+
+/* All but these is allowed. */
+static struct error *load_refusals(const struct refusal refusals[], size_t count,
+				   bool is_code_fixed, bool for_all_threads)
 {
 	_cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int result;
+	const struct scmp_arg_cmp executable =
+		SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC);
+	int result = 0;
 
 	if (!filter)
 		return error_no_memory();
-	result = add_rules(filter, SCMP_ACT_ERRNO(EPERM), refused,
-			   sizeof(refused) / sizeof(*refused));
+	if (for_all_threads)
+		result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+	for (size_t i = 0; i < count && !result; i++)
+		if (refusals[i].applies)
+			result = add_rules(filter, SCMP_ACT_ERRNO(EPERM),
+					   refusals[i].calls, refusals[i].count);
+	if (!result && is_code_fixed)
+		result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mmap),
+					  1, executable);
+	if (!result && is_code_fixed)
+		result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM),
+					  SCMP_SYS(mprotect), 1, executable);
 	if (!result)
 		result = seccomp_load(filter);
 	return result ? failed(result) : NULL;
+}
+
+struct error *filter_load_client(void)
+{
+	const struct refusal refusals[] = {
+		REFUSAL(true, refused),
+		REFUSAL(true, tracing),
+		REFUSAL(true, debugging),
+	};
+
+	return load_refusals(refusals, 3, false, false);
+}
+
+struct error *filter_load_tracing(bool holds_command, bool has_network)
+{
+	const struct refusal refusals[] = {
+		REFUSAL(true, refused),
+		REFUSAL(!holds_command, debugging),
+		REFUSAL(!has_network, network),
+	};
+
+	return load_refusals(refusals, 3, false, true);
+}
+
+struct error *filter_load_files(void)
+{
+	const struct refusal refusals[] = {
+		REFUSAL(true, refused),
+		REFUSAL(true, tracing),
+		REFUSAL(true, debugging),
+		REFUSAL(true, network),
+	};
+
+	return load_refusals(refusals, 4, true, false);
 }

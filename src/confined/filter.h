@@ -3,6 +3,8 @@
 #ifndef CONFINED_FILTER_H
 #define CONFINED_FILTER_H
 
+#include <stdbool.h>
+
 #include "util/error.h"
 
 /*
@@ -22,5 +24,17 @@ struct error *filter_load_reader(int *ret_listener) __attribute__((warn_unused_r
  * with EPERM. Sets no_new_privs. The errors are the same.
  */
 struct error *filter_load_client(void) __attribute__((warn_unused_result));
+
+/*
+ * Refuse, to all threads of this process, system calls that tracing does not need:
+ * programs, mounts, modules, clocks and the like; without `holds_command` ptrace(2), and
+ * without `has_network` sockets. The errors are the same.
+ */
+struct error *filter_load_tracing(bool holds_command, bool has_network)
+	__attribute__((warn_unused_result));
+
+/* Refuse what reading and writing files does not need: the same, other processes, BPF,
+ * and new code. The errors are the same. */
+struct error *filter_load_files(void) __attribute__((warn_unused_result));
 
 #endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "confined/serve.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include <unistd.h>
 
 #include "confined/filter.h"
+#include "confined/shed.h"
 #include "util/cleanup.h"
 #include "util/stack_limit.h"
 
@@ -98,26 +97,11 @@ static void settle(const struct confined_options *options, int socket, int paren
 	}
 }
 
-/* For good: no program that it could start would have them again. */
-static struct error *drop_capabilities(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {{0}, {0}};
-
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	for (unsigned long cap = 0; !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); cap++)
-		;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
-		return error_errno(ERROR_UNSUPPORTED, errno,
-				   "capabilities cannot be given up");
-	return NULL;
-}
-
 /* Confine this process. *ret_listener is the caller's: that of a reader's calls, if it
  * has a policy. */
 static struct error *confine(const struct confined_options *options, int *ret_listener)
 {
-	struct error *err = drop_capabilities();
+	struct error *err = shed_capabilities(0);
 
 	if (err)
 		return err;

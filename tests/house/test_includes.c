@@ -24,7 +24,7 @@ static const struct room {
 	{"bpf", {"plan", "target", "unwind", "snapshot", "util"}},
 	{"cli",
 	 {"render", "bpf", "plan", "unwind", "report", "snapshot", "symbol", "target",
-	  "util"}},
+	  "confined", "util"}},
 };
 
 #define ROOM_COUNT (sizeof(rooms) / sizeof(*rooms))

@@ -136,7 +136,8 @@ static void change_at_random(const char *name)
 	_cleanup_(bytes_deinit) struct bytes content = unpack(name);
 	_cleanup_(bytes_deinit) struct bytes changed = {malloc(content.len), content.len};
 
-	REQUIRE(!snapshot_file_load("--replay", name, true, &whole));
+	REQUIRE(!snapshot_file_open("--replay", name, &whole));
+	REQUIRE(!snapshot_file_load(&whole, true));
 	REQUIRE(history && changed.data &&
 		!report_build(whole.snap, history, whole.frames, &options, REPORT_STOPPED,
 			      &original));
@@ -148,7 +149,9 @@ static void change_at_random(const char *name)
 		for (unsigned i = 1 + random_number() % 4; i; i--)
 			change(&changed);
 		pack(&changed);
-		err = snapshot_file_load("--replay", path, true, &file);
+		err = snapshot_file_open("--replay", path, &file);
+		if (!err)
+			err = snapshot_file_load(&file, true);
 		if (err) {
 			CHECK_INT(err->code, ERROR_MALFORMED);
 			CHECK(!strchr(err->message, '\n'));

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What memtrace may do while it traces and while it reads a snapshot, and its children;
+ * and that a command that it starts may do what it could without memtrace.
+ */
+#include "check.h"
+#include "live/trace.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TIMEOUT_S 60
+
+/* DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, KILL, IPC_LOCK, SYS_PTRACE, SYS_ADMIN,
+ * SYS_RESOURCE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE. */
+#define FOR_TRACING "000001c40028402e"
+#define FOR_FILES   "000000000000000a" /* DAC_OVERRIDE, FOWNER */
+#define NONE        "0000000000000000"
+
+struct status {
+	char name[32], permitted[32], effective[32], inheritable[32], bounding[32],
+		ambient[32], no_new_privs[8], filtered[8];
+};
+
+/* False: there is no such thread any more. */
+static bool read_status(const char *path, struct status *ret)
+{
+	char line[256];
+	FILE *file = fopen(path, "re");
+
+	*ret = (struct status){.name = ""};
+	if (!file)
+		return false;
+	while (fgets(line, sizeof(line), file)) {
+		sscanf(line, "Name: %31s", ret->name);
+		sscanf(line, "CapPrm: %31s", ret->permitted);
+		sscanf(line, "CapEff: %31s", ret->effective);
+		sscanf(line, "CapInh: %31s", ret->inheritable);
+		sscanf(line, "CapBnd: %31s", ret->bounding);
+		sscanf(line, "CapAmb: %31s", ret->ambient);
+		sscanf(line, "NoNewPrivs: %7s", ret->no_new_privs);
+		sscanf(line, "Seccomp: %7s", ret->filtered);
+	}
+	fclose(file);
+	return ret->name[0];
+}
+
+static void check_status(const struct status *status, const char *capabilities)
+{
+	CHECK_STR(status->effective, capabilities);
+	CHECK_STR(status->permitted, capabilities);
+	/* A child of one that may not change it has what that has. */
+	CHECK(strtoull(status->bounding, NULL, 16) == strtoull(capabilities, NULL, 16) ||
+	      !strcmp(status->bounding, FOR_TRACING));
+	CHECK_STR(status->inheritable, NONE);
+	CHECK_STR(status->ambient, NONE);
+	CHECK_STR(status->no_new_privs, "1");
+	CHECK_STR(status->filtered, "2");
+}
+
+/* All threads of the process; how many there are. */
+static unsigned check_threads(int pid, const char *capabilities)
+{
+	char path[64], name[160];
+	struct dirent *entry;
+	unsigned count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	REQUIRE(dir);
+	while ((entry = readdir(dir))) {
+		struct status status;
+
+		snprintf(name, sizeof(name), "%s/%.20s/status", path, entry->d_name);
+		if (entry->d_name[0] == '.' || !read_status(name, &status))
+			continue;
+		check_status(&status, capabilities);
+		count++;
+	}
+	closedir(dir);
+	return count;
+}
+
+/* Its children that parse files; how many there are. */
+static unsigned check_children(int pid)
+{
+	char path[64];
+	unsigned count = 0;
+	FILE *file;
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	file = fopen(path, "re");
+	REQUIRE(file);
+	while (fscanf(file, "%d", &child) == 1) {
+		struct status status;
+
+		snprintf(path, sizeof(path), "/proc/%d/status", child);
+		if (!read_status(path, &status) || (strcmp(status.name, "memtrace-elf") &&
+						    strcmp(status.name, "memtrace-read")))
+			continue;
+		check_threads(child, NONE);
+		count++;
+	}
+	fclose(file);
+	return count;
+}
+
+static void while_it_traces(void)
+{
+	struct live_process *target = oracle_start();
+	struct live_process *memtrace = memtrace_start(live_pid(target), "");
+	int pid = live_pid(memtrace);
+
+	/* One waits for signals. */
+	CHECK(check_threads(pid, FOR_TRACING) >= 2);
+	CHECK_INT(check_children(pid), 2);
+	oracle_do(target, "run keep 500 1");
+	json_decref(memtrace_report(memtrace));
+	CHECK(check_threads(pid, FOR_TRACING) >= 2);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+}
+
+/* What the command prints of itself. */
+static void read_command(struct live_process *process, struct status *ret)
+{
+	char *line, path[64];
+	int pid;
+
+	line = live_read_line(process, TIMEOUT_S);
+	REQUIRE(line && sscanf(line, "%d", &pid) == 1);
+	free(line);
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	REQUIRE(read_status(path, ret));
+}
+
+static void a_command_is_left_alone(void)
+{
+	static const char script[] = "echo $$; read go";
+	const char *const plain[] = {"/bin/sh", "-c", script, NULL};
+	const char *const traced[] = {memtrace_path, "-q", "-o",   "/dev/null", "--",
+				      "/bin/sh",     "-c", script, NULL};
+	struct live_process *one = live_start(plain), *other = live_start(traced);
+	struct status want, got;
+
+	read_command(one, &want);
+	read_command(other, &got);
+	CHECK_STR(got.permitted, want.permitted);
+	CHECK_STR(got.effective, want.effective);
+	CHECK_STR(got.inheritable, want.inheritable);
+	CHECK_STR(got.bounding, want.bounding);
+	CHECK_STR(got.ambient, want.ambient);
+	CHECK_STR(got.no_new_privs, want.no_new_privs);
+	CHECK_STR(got.filtered, want.filtered);
+	CHECK(check_threads(live_pid(other), FOR_TRACING) >= 2);
+	live_send(one, "go");
+	live_send(other, "go");
+	CHECK_INT(live_wait(one, TIMEOUT_S), 0);
+	CHECK_INT(live_wait(other, TIMEOUT_S), 0);
+	live_destroy(one);
+	live_destroy(other);
+}
+
+/* A snapshot to read. */
+static char *record(void)
+{
+	struct live_process *target = oracle_start();
+	char *path = live_path("shed.mts"), option[256];
+	struct live_process *memtrace;
+
+	snprintf(option, sizeof(option), "--save %s", path);
+	memtrace = memtrace_start(live_pid(target), option);
+	oracle_do(target, "run keep 500 1");
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(target);
+	return path;
+}
+
+/* memtrace, which cannot go on printing until it is read from: *from. */
+static pid_t start_reader(const char *const argv[], int *from)
+{
+	int fds[2];
+	pid_t pid;
+
+	REQUIRE(!pipe2(fds, O_CLOEXEC));
+	REQUIRE(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		dup2(fds[1], STDOUT_FILENO);
+		execv(memtrace_path, (char *const *)argv);
+		_exit(127);
+	}
+	close(fds[1]);
+	*from = fds[0];
+	return pid;
+}
+
+static void check_reader(const char *const argv[], const char *capabilities)
+{
+	double until_s = live_now_s() + TIMEOUT_S;
+	struct status status;
+	char path[64], bytes[4096];
+	int from, result;
+	pid_t pid = start_reader(argv, &from);
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	do {
+		live_sleep(0.01);
+		REQUIRE(live_now_s() < until_s);
+		REQUIRE(read_status(path, &status));
+	} while (strcmp(status.filtered, "2") != 0);
+	check_status(&status, capabilities);
+	while (read(from, bytes, sizeof(bytes)) > 0)
+		;
+	close(from);
+	REQUIRE(waitpid(pid, &result, 0) == pid);
+	CHECK(WIFEXITED(result) && !WEXITSTATUS(result));
+}
+
+static bool exists(const char *directory, const char *name)
+{
+	char path[512];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return !stat(path, &st) && st.st_size > 0;
+}
+
+/* Files may be root's alone, and directories another user's. */
+static void while_it_reads_a_snapshot(void)
+{
+	char *snapshot = record(), *mine = live_path("mine"), *other = live_path("other");
+	char page[512], saved[512];
+	const char *const plain[] = {"memtrace", "--replay", snapshot, "--format",
+				     "json",     "--top",    "0",      NULL};
+	const char *const diff[] = {"memtrace", "--diff", snapshot, snapshot, "--format",
+				    "json",     "--top",  "0",      NULL};
+	const char *const files[] = {"memtrace", "--replay", snapshot, "--format",
+				     "json",     "--top",    "0",      "--html",
+				     page,       "--save",   saved,    NULL};
+
+	REQUIRE(!mkdir(mine, 0700) && !mkdir(other, 0755));
+	REQUIRE(!chown(other, 12345, 12345));
+	REQUIRE(!chmod(snapshot, 0600) && !chown(snapshot, 12345, 12345));
+	snprintf(page, sizeof(page), "%s/page.html", mine);
+	snprintf(saved, sizeof(saved), "%s/saved.mts", other);
+	check_reader(plain, NONE);
+	check_reader(diff, NONE);
+	check_reader(files, FOR_FILES);
+	CHECK(exists(mine, "page.html"));
+	CHECK(exists(other, "saved.mts"));
+	free(snapshot);
+	free(mine);
+	free(other);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(while_it_traces);
+	RUN(a_command_is_left_alone);
+	RUN(while_it_reads_a_snapshot);
+	return check_done();
+}
