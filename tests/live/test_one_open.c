@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Every path that the target names is opened by one function: below the target's root
+ * directory, and without reading (place_find() of util/regular_file.h). strace(1) shows
+ * what else memtrace opens; what its confined children ask for is not opened by them.
+ */
+#include "check.h"
+#include "live/files.h"
+#include "live/trace.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#define TIMEOUT_S    120
+#define MARK         "named-by-the-target"
+#define CHILDREN_MAX 16
+
+struct log {
+	int children[CHILDREN_MAX];
+	size_t child_count;
+	unsigned proper, asked; /* by the function, and by children */
+};
+
+static bool is_child(const struct log *log, int pid)
+{
+	for (size_t i = 0; i < log->child_count; i++)
+		if (log->children[i] == pid)
+			return true;
+	return false;
+}
+
+/* The first string of the call: a path, where it has one. */
+static bool names_the_target(const char *call)
+{
+	const char *begin = strchr(call, '"'), *end, *mark;
+
+	if (!begin)
+		return false;
+	end = strchr(begin + 1, '"');
+	mark = strstr(begin, MARK);
+	return mark && end && mark < end;
+}
+
+static bool is_call(const char *call, const char *name)
+{
+	return !strncmp(call, name, strlen(name)) && call[strlen(name)] == '(';
+}
+
+static void look_at(struct log *log, const char *line)
+{
+	int pid, at = 0;
+	const char *call;
+
+	if (sscanf(line, "%d %n", &pid, &at) != 1 || !at)
+		return;
+	call = line + at;
+	if (is_call(call, "prctl") &&
+	    (strstr(call, "\"memtrace-read\"") || strstr(call, "\"memtrace-elf\""))) {
+		REQUIRE(log->child_count < CHILDREN_MAX);
+		log->children[log->child_count++] = pid;
+	}
+	if (!names_the_target(call))
+		return;
+	if (is_child(log, pid))
+		log->asked++;
+	else if (is_call(call, "openat2") && strstr(call, "O_PATH") &&
+		 strstr(call, "RESOLVE_IN_ROOT"))
+		log->proper++;
+	else
+		CHECK_FAIL("%s", line);
+}
+
+/* A program of the target's, in a folder of its own. */
+static struct live_process *start_target(void)
+{
+	char *folder = live_path(MARK), path[512];
+
+	mkdir(folder, 0755);
+	snprintf(path, sizeof(path), "%s/program", folder);
+	files_copy(oracle_path, path);
+	free(folder);
+	return target_start(path);
+}
+
+static void check_run(const char *options)
+{
+	struct live_process *target = start_target(), *strace;
+	char *trace = live_path("strace.txt"), command[1024], line[4096];
+	const char *const argv[] = {"/bin/sh", "-c", command, NULL};
+	struct log log = {.child_count = 0};
+	FILE *file;
+
+	snprintf(command, sizeof(command),
+		 "exec strace -f -s 4096 -o %s -e trace=%%file,prctl %s --pid %d "
+		 "-i 1 -n 2 %s >/dev/null",
+		 trace, memtrace_path, (int)live_pid(target), options);
+	strace = live_start(argv);
+	REQUIRE(live_wait_stderr(strace, "tracing pid", TIMEOUT_S));
+	oracle_do(target, "run keep 500 1");
+	CHECK_INT(live_wait(strace, TIMEOUT_S), 0);
+	file = fopen(trace, "re");
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file))
+		look_at(&log, line);
+	fclose(file);
+	printf("opened %u times by the one function, asked for %u times by %zu "
+	       "children\n",
+	       log.proper, log.asked, log.child_count);
+	CHECK(log.proper > 0);
+	CHECK(log.asked > 0);
+	CHECK(log.child_count >= 2);
+	live_destroy(strace);
+	live_destroy(target);
+	free(trace);
+}
+
+static void one_function_opens(void)
+{
+	check_run("");
+	check_run("--follow-forks --unwind fp --no-lines");
+	check_run("--attach perf");
+}
+
+int main(void)
+{
+	live_require_root();
+	if (system("strace -V >/dev/null 2>&1"))
+		check_skip("there is no strace");
+	RUN_WITH_RETURN_PROBES(one_function_opens);
+	return check_done();
+}
