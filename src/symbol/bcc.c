@@ -403,3 +403,8 @@ struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
 	*ret = &self->base;
 	return NULL;
 }
+
+uint64_t symbolizer_bcc_ignored(const struct symbolizer *symbolizer)
+{
+	return perf_map_ignored(((const struct bcc_symbolizer *)symbolizer)->perf_map);
+}

@@ -182,6 +182,8 @@ static struct error *answer(void *state, struct confined_request *request)
 		return answer_look_up(named, request);
 	case NAMES_CHANGED:
 		wire_put_u32(request->out, frame_lookup_mappings_changed(&named->lookup));
+		wire_put_u64(request->out,
+			     symbolizer_bcc_ignored(named->lookup.symbolizer));
 		return NULL;
 	default:
 		return answer_missing(named, request->out);

@@ -12,7 +12,8 @@ enum names_request {
 	NAMES_OPEN = 0x100,
 	NAMES_CLOSE,   /* handle */
 	NAMES_LOOK_UP, /* handle, address. Answer: names_put_frame() */
-	NAMES_CHANGED, /* handle. Answer: 1: the mappings changed, else 0 */
+	NAMES_CHANGED, /* handle. Answer: 1: the mappings changed, else 0; then
+			  symbolizer_bcc_ignored() */
 	NAMES_MISSING, /* handle. Answer: line_finder_next_missing(): 1, path, why (each
 			  a text or NULL), or 0 */
 	NAMES_END,

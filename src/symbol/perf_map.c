@@ -18,6 +18,13 @@
 #define NAMES_MAX      ((size_t)4 << 20)
 #define OVERLAPS_MAX   64u
 
+/* Of a file that grows, for one report: about 0.3 s of work. The rest is the next one's.
+ */
+#define READ_MAX_BYTES ((size_t)64 << 20)
+/* So much before the end of what was read is looked at again: the same in a file that was
+ * only added to. */
+#define TAIL_BYTES 4096u
+
 struct jitted {
 	uint64_t start, end;
 	size_t name; /* offset in the text */
@@ -27,8 +34,12 @@ struct perf_map {
 	int root_fd;
 	int namespace_pid; /* the pid that the process knows itself by */
 	uid_t uid;
-	struct stat st; /* of the file that was read; st_ino 0: none */
-	char *text;
+	struct stat st;   /* of the file that was read; st_ino 0: none */
+	bool may_read;    /* once a report */
+	char *text;       /* the whole lines, with NULs for newlines, and a part of one */
+	size_t size;      /* of `text`, bytes */
+	size_t parsed;    /* of these, the whole lines */
+	uint64_t ignored; /* lines of code for which there was no room */
 	VEC(struct jitted) code; /* by start, then in the order of lines */
 };
 
@@ -114,10 +125,11 @@ bool perf_map_changed(struct perf_map *map)
 	struct stat st = {.st_ino = 0};
 	int fd = open_file(map, &st);
 
+	map->may_read = true;
 	if (fd < 0)
 		return false;
 	close(fd);
-	return map->st.st_ino && !is_same(&st, &map->st);
+	return map->st.st_ino && (!is_same(&st, &map->st) || perf_map_left(map));
 }
 
 /* One line, without its newline; false when it is not of the form. */
@@ -146,49 +158,110 @@ static int compare(const void *pa, const void *pb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-static void parse(struct perf_map *map, size_t size)
+/* The lines that came to the text. */
+static void parse(struct perf_map *map)
 {
-	char *line = map->text, *end = map->text + size;
+	char *line = map->text + map->parsed, *end = map->text + map->size, *newline;
+	size_t before = map->code.len;
 
-	while (line < end && map->code.len < NAMES_MAX) {
-		char *newline = memchr(line, '\n', (size_t)(end - line));
+	/* The last line may still be being written. */
+	while (line < end && (newline = memchr(line, '\n', (size_t)(end - line)))) {
 		struct jitted code;
 
-		/* The last line may still be being written. */
-		if (!newline)
-			break;
 		*newline = '\0';
-		if (parse_line(line, map->text, &code) && !vec_push(&map->code, code))
-			break;
+		if (parse_line(line, map->text, &code) &&
+		    (map->code.len == NAMES_MAX || !vec_push(&map->code, code)))
+			map->ignored++;
 		line = newline + 1;
 	}
-	if (map->code.len)
+	map->parsed = (size_t)(line - map->text);
+	if (map->code.len > before)
 		qsort(map->code.data, map->code.len, sizeof(*map->code.data), compare);
 }
 
-/* Read the file anew when it is not the one that was read. */
+static void forget(struct perf_map *map)
+{
+	free(map->text);
+	vec_deinit(&map->code);
+	map->text = NULL;
+	map->size = map->parsed = 0;
+	map->ignored = 0;
+	map->st = (struct stat){.st_ino = 0};
+}
+
+static ssize_t read_at(int fd, void *bytes, size_t size, size_t offset)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < size && (n = pread(fd, (char *)bytes + done, size - done,
+					 (off_t)(offset + done))) > 0)
+		done += (size_t)n;
+	return (ssize_t)done;
+}
+
+/* Is the file the one that was read, with more at its end? */
+static bool has_grown(const struct perf_map *map, int fd, const struct stat *st)
+{
+	size_t size = map->size < TAIL_BYTES ? map->size : TAIL_BYTES;
+	char bytes[TAIL_BYTES];
+	const char *tail = map->text + map->size - size;
+
+	if (!map->text || st->st_ino != map->st.st_ino || st->st_dev != map->st.st_dev ||
+	    (uint64_t)st->st_size < map->size ||
+	    read_at(fd, bytes, size, map->size - size) != (ssize_t)size)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i] != tail[i] && (bytes[i] != '\n' || tail[i]))
+			return false;
+	return true;
+}
+
+/* Read what the file has beyond what was read of it. */
 static void refresh(struct perf_map *map)
 {
 	struct stat st = {.st_ino = 0};
-	_cleanup_(closep) int fd = open_file(map, &st);
-	size_t size, done = 0;
-	ssize_t n;
+	_cleanup_(closep) int fd = -1;
+	size_t size;
+	char *text;
 
-	/* What was read stays when the file is gone. */
-	if (fd < 0 || (map->st.st_ino && is_same(&st, &map->st)))
+	if (map->st.st_ino && !map->may_read)
 		return;
+	map->may_read = false;
+	fd = open_file(map, &st);
+	/* What was read stays when the file is gone. */
+	if (fd < 0 || (map->st.st_ino && is_same(&st, &map->st) && !perf_map_left(map)))
+		return;
+	if (!has_grown(map, fd, &st))
+		forget(map);
 	size = (uint64_t)st.st_size < FILE_MAX_BYTES ? (size_t)st.st_size
 						     : FILE_MAX_BYTES;
-	free(map->text);
-	vec_deinit(&map->code);
-	map->st = st;
-	map->text = malloc(size + 1);
-	if (!map->text)
+	size -= map->size;
+	if (size > READ_MAX_BYTES)
+		size = READ_MAX_BYTES;
+	text = realloc(map->text, map->size + size + 1);
+	if (!text)
 		return;
-	while (done < size && (n = read(fd, map->text + done, size - done)) > 0)
-		done += (size_t)n;
-	map->text[done] = '\0';
-	parse(map, done);
+	map->text = text;
+	map->st = st;
+	map->size += (size_t)read_at(fd, text + map->size, size, map->size);
+	text[map->size] = '\0';
+	parse(map);
+}
+
+uint64_t perf_map_left(const struct perf_map *map)
+{
+	uint64_t size = (uint64_t)map->st.st_size;
+
+	size = size < FILE_MAX_BYTES ? size : FILE_MAX_BYTES;
+	return size > map->size ? size - map->size : 0;
+}
+
+uint64_t perf_map_ignored(const struct perf_map *map)
+{
+	uint64_t size = (uint64_t)map->st.st_size;
+
+	return map->ignored + (size > FILE_MAX_BYTES ? size - FILE_MAX_BYTES : 0);
 }
 
 const char *perf_map_find(struct perf_map *map, uint64_t address, uint64_t *ret_offset)

@@ -4,7 +4,8 @@
  * NAME", hexadecimal numbers (tools/perf/Documentation/jit-interface.txt in the kernel).
  * The file lies in the target's root directory and has its pid in its own pid namespace.
  * It is hostile: a regular file, no symbolic link, that root or the target's user owns,
- * is read to at most 256 MiB and 4 million names.
+ * is read to at most 256 MiB and 4 million names, each byte once as long as the file only
+ * grows.
  */
 #ifndef SYMBOL_PERF_MAP_H
 #define SYMBOL_PERF_MAP_H
@@ -20,8 +21,15 @@ struct perf_map *perf_map_create(int pid);
 void perf_map_destroy(struct perf_map *map);
 
 /* Look whether the file is another one, or longer; true when it is, and was read before:
- * answers may be out of date. Cheap. */
+ * answers may be out of date. Cheap. The next search reads what is new, at most 64 MiB,
+ * and the searches after it read nothing until this is called again. */
 bool perf_map_changed(struct perf_map *map);
+
+/* How many bytes a later search will read; 0: it is read to its end, or to the limit. */
+uint64_t perf_map_left(const struct perf_map *map);
+
+/* What is beyond the limits: lines, or bytes. 0: nothing. */
+uint64_t perf_map_ignored(const struct perf_map *map);
 
 /* The name of the code at `address`, NULL: none (or memory is out). Of code that lies
  * over other code it is the later line's. *ret_offset is the distance from its start.

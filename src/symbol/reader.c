@@ -26,6 +26,7 @@ struct remote {
 	uint32_t handle;
 	unsigned child;   /* that has given the handle (keeper_child()) */
 	bool is_given_up; /* a child has ended over it */
+	bool has_said_ignored;
 	uint64_t address; /* of the code that `sources` belong to */
 	struct source_frames sources;
 };
@@ -222,17 +223,34 @@ static bool ask_about(struct remote *remote, enum names_request request,
 	return !err;
 }
 
+static void say_ignored(struct remote *remote, uint64_t ignored)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	if (!ignored || remote->has_said_ignored)
+		return;
+	remote->has_said_ignored = true;
+	strbuf_appendf(&text,
+		       "/tmp/perf-%d.map of process %d is beyond 256 MiB or 4 million "
+		       "names: code that only the rest of it names has no name",
+		       remote->proc->namespace_pid, remote->proc->pid);
+	keeper_warn(remote->reader->keeper, strbuf_text(&text));
+}
+
 static bool remote_mappings_changed(struct symbolizer *base)
 {
 	_cleanup_(strbuf_deinit) struct strbuf out = {0};
 	struct wire answer;
+	bool has_changed;
 
 	/* Its pid may be another process by now. */
 	if (proc_has_exited(((struct remote *)base)->proc) ||
 	    !ask_about((struct remote *)base, NAMES_CHANGED, &out))
 		return false;
 	answer = wire_read(&out);
-	return wire_get_u32(&answer) == 1;
+	has_changed = wire_get_u32(&answer) == 1;
+	say_ignored((struct remote *)base, wire_get_u64(&answer));
+	return has_changed;
 }
 
 static void remote_destroy(struct symbolizer *base)

@@ -65,6 +65,10 @@ void symbolizer_destroy(struct symbolizer *symbolizer);
 struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
 	__attribute__((warn_unused_result));
 
+/* What such a symbolizer did not read of the process's /tmp/perf-PID.map, as it is beyond
+ * the limits of symbol/perf_map.h: lines, or bytes. */
+uint64_t symbolizer_bcc_ignored(const struct symbolizer *symbolizer);
+
 /* One row of a symbolizer that answers from a table: addresses start..end-1. */
 struct symbol_row {
 	uint64_t start, end;

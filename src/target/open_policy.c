@@ -56,6 +56,15 @@ static bool is_debug_path(const struct open_policy *policy, const char *path)
 	return false;
 }
 
+/* libbcc reads the whole of such a file, whoever has made it, and again for each of its
+ * caches. symbol/perf_map.c reads it in its own way, from the target's root directory. */
+static bool is_perf_map(const char *path)
+{
+	const char *name = strstr(path, "/tmp/perf-");
+
+	return name && !strchr(name + strlen("/tmp/"), '/');
+}
+
 /* --- /proc/PID ------------------------------------------------------------------------
  */
 
@@ -153,6 +162,8 @@ int open_policy_find(void *arg, int dir, const char *path, bool no_follow)
 		return open(path, O_PATH | O_CLOEXEC | (int)flags);
 	if (!policy->proc)
 		return refuse(EACCES);
+	if (is_perf_map(path))
+		return refuse(ENOENT);
 	if (in_proc)
 		return *in_proc ? find_in_proc(policy->proc, in_proc + 1, no_follow)
 				: refuse(EACCES);

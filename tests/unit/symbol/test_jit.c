@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbol/perf_map.h"
 #include "symbol/symbolizer.h"
 
 static char *code; /* anonymous, executable; at the same address in the child */
@@ -115,6 +116,87 @@ static void names_jitted_code(void)
 	end_child();
 }
 
+/* Read once, what is added to it is read alone; written anew it is read anew. Between two
+ * reports nothing is read. */
+static void read_by_parts(void)
+{
+	struct perf_map *map;
+	uint64_t offset, at = (uintptr_t)code;
+	char name[32];
+
+	start_child();
+	add_code(0, 0x10, "first");
+	map = perf_map_create(child);
+	REQUIRE(map);
+	CHECK_STR(perf_map_find(map, at + 1, &offset), "first");
+	for (unsigned i = 1; i < 200; i++) {
+		snprintf(name, sizeof(name), "function_%u", i);
+		add_code(i * 0x10, 0x10, name);
+		/* Not yet. */
+		CHECK(!perf_map_find(map, at + i * 0x10, &offset));
+		CHECK(perf_map_changed(map));
+		CHECK_STR(perf_map_find(map, at + i * 0x10 + 3, &offset), name);
+		CHECK_INT(offset, 3);
+		CHECK_STR(perf_map_find(map, at + 1, &offset), "first");
+	}
+	CHECK(!perf_map_changed(map));
+	/* A line in two parts. */
+	snprintf(name, sizeof(name), "%lx 8 ha", (unsigned long)(at + 0x1f00));
+	add_lines("ae", name);
+	CHECK(perf_map_changed(map));
+	CHECK(!perf_map_find(map, at + 0x1f00, &offset));
+	add_lines("ae", "lf\n");
+	CHECK(perf_map_changed(map));
+	CHECK_STR(perf_map_find(map, at + 0x1f00, &offset), "half");
+
+	/* The same file with other, and with more, contents. */
+	add_lines("we", "");
+	for (unsigned i = 0; i < 400; i++)
+		add_code(i * 0x10, 0x10, "rewritten_to_more_than_there_was");
+	CHECK(perf_map_changed(map));
+	CHECK_STR(perf_map_find(map, at + 0x10, &offset),
+		  "rewritten_to_more_than_there_was");
+	add_lines("we", "");
+	add_code(0, 0x10, "short");
+	CHECK(perf_map_changed(map));
+	CHECK_STR(perf_map_find(map, at, &offset), "short");
+	CHECK(!perf_map_find(map, at + 0x10, &offset));
+	CHECK_INT(perf_map_left(map), 0);
+	CHECK_INT(perf_map_ignored(map), 0);
+	perf_map_destroy(map);
+	end_child();
+}
+
+/* Each report has its share of a large file, and what is beyond the limit is counted. */
+static void a_large_file(void)
+{
+	struct perf_map *map;
+	uint64_t offset, left;
+	FILE *file;
+	unsigned shares = 0;
+
+	start_child();
+	/* A hole of zeros: no line of the form. */
+	add_code(0, 0x10, "before");
+	file = fopen(map_path, "re+");
+	REQUIRE(file && !ftruncate(fileno(file), (off_t)300 << 20) && !fclose(file));
+	map = perf_map_create(child);
+	REQUIRE(map);
+	do {
+		CHECK_STR(perf_map_find(map, (uintptr_t)code, &offset), "before");
+		left = perf_map_left(map);
+		CHECK_INT(left % (64 << 20), 0);
+		CHECK_STR(perf_map_find(map, (uintptr_t)code, &offset), "before");
+		CHECK_INT(perf_map_left(map), left);
+		CHECK_INT(perf_map_changed(map), left > 0);
+		shares++;
+	} while (left && shares < 10);
+	CHECK_INT(shares, 4);
+	CHECK_INT(perf_map_ignored(map), (300 - 256) << 20);
+	perf_map_destroy(map);
+	end_child();
+}
+
 static void damaged_lines(void)
 {
 	struct symbolizer *symbolizer;
@@ -203,6 +285,8 @@ static void names_the_vdso(void)
 int main(void)
 {
 	RUN(names_jitted_code);
+	RUN(read_by_parts);
+	RUN(a_large_file);
 	RUN(damaged_lines);
 	RUN(not_a_file_to_read);
 	RUN(names_the_vdso);

@@ -231,6 +231,33 @@ static void map_is_a_fifo(void)
 	unlink(path);
 }
 
+/* A perf map larger than what is read: said once. */
+static void map_is_too_large(void)
+{
+	struct proc *proc = start_target();
+	struct reader *reader = create();
+	struct symbolizer *symbolizer;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", proc->pid);
+	file = fopen(path, "we");
+	REQUIRE(file &&
+		fprintf(file, "%lx 10 jitted\n", (unsigned long)(uintptr_t)code) > 0);
+	REQUIRE(!fflush(file) && !ftruncate(fileno(file), (off_t)257 << 20));
+	fclose(file);
+	symbolizer = open_target(reader, proc);
+	check_name(symbolizer, code + 1, "jitted");
+	for (int i = 0; i < 3; i++)
+		(void)symbolizer->ops->mappings_changed(symbolizer);
+	CHECK_INT(warnings, 1);
+	CHECK_CONTAINS(warned, "is beyond 256 MiB or 4 million names");
+	symbolizer_destroy(symbolizer);
+	reader_destroy(reader);
+	end_target(proc);
+	unlink(path);
+}
+
 int main(void)
 {
 	code = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -241,5 +268,6 @@ int main(void)
 	RUN(killed_child);
 	RUN(killed_each_time);
 	RUN(map_is_a_fifo);
+	RUN(map_is_too_large);
 	return check_done();
 }
