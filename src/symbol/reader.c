@@ -9,6 +9,15 @@
 #include "symbol/names_wire.h"
 #include "target/open_policy.h"
 #include "util/cleanup.h"
+#include "util/vec.h"
+
+/*
+ * So many processes are open in the child at a time, the last ones that were asked about:
+ * each takes a descriptor or two for each of its files, and the memory of their symbols.
+ */
+#define OPEN_MAX 256
+
+struct remote;
 
 struct reader {
 	struct open_policy policy;
@@ -16,6 +25,10 @@ struct reader {
 	struct confined_service entry;
 	struct fetcher *fetcher; /* NULL: nothing is fetched */
 	struct keeper *keeper;
+	VEC(struct remote *) open; /* perhaps in a child that has ended */
+	size_t open_max;
+	uint64_t requests; /* for all of them */
+	bool has_said_closed;
 };
 
 /* One process, as the parent sees it. */
@@ -24,7 +37,9 @@ struct remote {
 	struct reader *reader;
 	const struct proc *proc;
 	uint32_t handle;
-	unsigned child;   /* that has given the handle (keeper_child()) */
+	unsigned
+		child; /* that has given the handle (keeper_child()); 0: it is not open */
+	uint64_t used; /* reader->requests at the last one */
 	bool is_given_up; /* a child has ended over it */
 	bool has_said_ignored;
 	uint64_t address; /* of the code that `sources` belong to */
@@ -70,6 +85,7 @@ struct error *reader_create(const struct reader_options *options, struct reader 
 
 	if (!reader)
 		return error_no_memory();
+	reader->open_max = options->open_max ? options->open_max : OPEN_MAX;
 	reader->policy.debug_dirs = options->names.debug_dirs;
 	reader->service = names_service_create(&options->names);
 	if (!reader->service)
@@ -96,6 +112,7 @@ void reader_destroy(struct reader *reader)
 	keeper_destroy(reader->keeper);
 	fetcher_destroy(reader->fetcher);
 	names_service_destroy(reader->service);
+	vec_deinit(&reader->open);
 	free(reader);
 }
 
@@ -127,12 +144,63 @@ static struct error *ask(struct remote *remote, enum names_request request,
 	struct reader *reader = remote->reader;
 	struct error *err;
 
+	remote->used = ++reader->requests;
 	reader->policy.proc = remote->proc;
 	err = keeper_call(reader->keeper, request, in, fd, out);
 	reader->policy.proc = NULL;
 	if (err && err->code == ERROR_GONE && !keeper_pid(reader->keeper))
 		give_up(remote, err->message);
 	return err;
+}
+
+static void forget_open(struct remote *remote)
+{
+	struct reader *reader = remote->reader;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < reader->open.len; i++)
+		if (reader->open.data[i] != remote)
+			reader->open.data[kept++] = reader->open.data[i];
+	reader->open.len = kept;
+}
+
+/* Let the child forget the process. */
+static void close_remote(struct remote *remote)
+{
+	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
+
+	wire_put_u32(&in, remote->handle);
+	if (remote->child && remote->child == keeper_child(remote->reader->keeper))
+		error_destroy(ask(remote, NAMES_CLOSE, &in, -1, &out));
+	remote->child = 0;
+	forget_open(remote);
+}
+
+/* Which process was not asked about for the longest time? One that lives, if there is
+ * such: it can be opened again. */
+static struct remote *least_used(const struct reader *reader)
+{
+	struct remote *best = NULL;
+	bool best_lives = false;
+
+	vec_foreach (at, &reader->open) {
+		bool lives = !proc_has_exited((*at)->proc);
+
+		if (!best || (lives && !best_lives) ||
+		    (lives == best_lives && (*at)->used < best->used)) {
+			best = *at;
+			best_lives = lives;
+		}
+	}
+	return best;
+}
+
+static bool make_room(struct reader *reader)
+{
+	if (reader->open.len < reader->open_max)
+		return vec_reserve(&reader->open, reader->open.len + 1);
+	close_remote(least_used(reader));
+	return true;
 }
 
 static struct error *open_remote(struct remote *remote)
@@ -142,6 +210,10 @@ static struct error *open_remote(struct remote *remote)
 	struct error *err;
 	struct wire answer;
 
+	/* Of a child that has ended. */
+	forget_open(remote);
+	if (!make_room(remote->reader))
+		return error_no_memory();
 	wire_put_u32(&in, (uint32_t)remote->proc->pid);
 	err = ask(remote, NAMES_OPEN, &in, remote->proc->pidfd, &out);
 	if (err)
@@ -149,7 +221,22 @@ static struct error *open_remote(struct remote *remote)
 	answer = wire_read(&out);
 	remote->handle = wire_get_u32(&answer);
 	remote->child = child;
+	if (!vec_push(&remote->reader->open, remote))
+		return error_no_memory();
 	return NULL;
+}
+
+static void give_up_ended(struct remote *remote)
+{
+	struct reader *reader = remote->reader;
+
+	remote->is_given_up = true;
+	if (reader->open.len < reader->open_max || reader->has_said_closed)
+		return;
+	reader->has_said_closed = true;
+	keeper_warn(reader->keeper,
+		    "more processes have ended than memtrace keeps symbols of: code of "
+		    "some has no names in reports");
 }
 
 /* Is there a child that knows the process? */
@@ -158,11 +245,12 @@ static bool is_ready(struct remote *remote)
 	unsigned child = remote->is_given_up ? 0 : keeper_child(remote->reader->keeper);
 	struct error *err = NULL;
 
-	if (child && remote->child != child) {
+	/* One that has exited meanwhile stays unnamed. */
+	if (child && remote->child != child && proc_has_exited(remote->proc))
+		give_up_ended(remote);
+	else if (child && remote->child != child)
 		err = open_remote(remote);
-		/* One that has exited meanwhile stays unnamed. */
-		remote->is_given_up |= err != NULL;
-	}
+	remote->is_given_up |= err != NULL;
 	error_destroy(err);
 	return child && !remote->is_given_up;
 }
@@ -244,8 +332,12 @@ static bool remote_mappings_changed(struct symbolizer *base)
 	bool has_changed;
 
 	/* Its pid may be another process by now. */
-	if (proc_has_exited(((struct remote *)base)->proc) ||
-	    !ask_about((struct remote *)base, NAMES_CHANGED, &out))
+	if (proc_has_exited(((struct remote *)base)->proc))
+		return false;
+	/* It was closed, and is opened again when something is asked. */
+	if (!((struct remote *)base)->child)
+		return ((struct remote *)base)->used;
+	if (!ask_about((struct remote *)base, NAMES_CHANGED, &out))
 		return false;
 	answer = wire_read(&out);
 	has_changed = wire_get_u32(&answer) == 1;
@@ -256,10 +348,8 @@ static bool remote_mappings_changed(struct symbolizer *base)
 static void remote_destroy(struct symbolizer *base)
 {
 	struct remote *remote = (struct remote *)base;
-	_cleanup_(strbuf_deinit) struct strbuf out = {0};
 
-	if (remote->child == keeper_child(remote->reader->keeper))
-		ask_about(remote, NAMES_CLOSE, &out);
+	close_remote(remote);
 	source_frames_deinit(&remote->sources);
 	free(remote);
 }
@@ -283,7 +373,8 @@ struct error *reader_symbolizer_create(struct reader *reader, const struct proc 
 	remote->base.ops = &remote_ops;
 	remote->reader = reader;
 	remote->proc = proc;
-	if (keeper_child(reader->keeper))
+	/* Early, as it may end. */
+	if (reader->open.len < reader->open_max && keeper_child(reader->keeper))
 		err = open_remote(remote);
 	if (err && err->code != ERROR_GONE) {
 		free(remote);

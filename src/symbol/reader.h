@@ -19,6 +19,7 @@ struct reader;
 
 struct reader_options {
 	struct names_options names;
+	size_t open_max; /* processes at a time; 0: 256 */
 	/* What the child says while it is busy, or NULL. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
@@ -40,7 +41,8 @@ void reader_destroy(struct reader *reader);
 int reader_pid(const struct reader *reader);
 
 /* Names and lines for `proc`, which is borrowed, as is the reader. The child opens every
- * file that the process has mapped as code. */
+ * file that the process has mapped as code, at once for the first `open_max` processes.
+ * Of more the last ones that were asked about are open. */
 struct error *reader_symbolizer_create(struct reader *reader, const struct proc *proc,
 				       struct symbolizer **ret)
 	__attribute__((warn_unused_result));

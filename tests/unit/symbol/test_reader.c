@@ -3,6 +3,7 @@
  * the child ends. */
 #include "check.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -66,9 +67,9 @@ static void hear(void *arg, const char *text)
 	snprintf(warned, sizeof(warned), "%s", text);
 }
 
-static struct reader *create(void)
+static struct reader *create_for(size_t open_max)
 {
-	const struct reader_options options = {.warn = hear};
+	const struct reader_options options = {.open_max = open_max, .warn = hear};
 	struct reader *reader = NULL;
 	struct error *err;
 
@@ -81,6 +82,11 @@ static struct reader *create(void)
 	/* With all privileges: that would be said. */
 	CHECK_STR(warned, "");
 	return reader;
+}
+
+static struct reader *create(void)
+{
+	return create_for(0);
 }
 
 static struct symbolizer *open_target(struct reader *reader, const struct proc *proc)
@@ -258,6 +264,74 @@ static void map_is_too_large(void)
 	unlink(path);
 }
 
+#define MANY 40
+#define OPEN 24
+
+static unsigned count_named(struct symbolizer *const symbolizers[])
+{
+	unsigned named = 0;
+
+	for (size_t i = 0; i < MANY; i++) {
+		struct symbol symbol;
+
+		REQUIRE(!symbolizers[i]->ops->resolve(
+			symbolizers[i], (uintptr_t)reader_test_function + 3, &symbol));
+		named += symbol.name && !strcmp(symbol.name, "reader_test_function");
+		symbol_deinit(&symbol);
+	}
+	return named;
+}
+
+static unsigned count_descriptors(int pid)
+{
+	struct dirent *entry;
+	unsigned count = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	dir = opendir(path);
+	REQUIRE(dir);
+	while ((entry = readdir(dir)))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* However many there are, the child has so many open; who lives is opened again. */
+static void very_many_processes(void)
+{
+	struct symbolizer *symbolizers[MANY];
+	struct proc *proc[MANY];
+	struct reader *reader = create_for(OPEN);
+	unsigned before = 0;
+
+	for (size_t i = 0; i < MANY; i++) {
+		proc[i] = start_target();
+		symbolizers[i] = open_target(reader, proc[i]);
+		if (i == OPEN - 1)
+			before = count_descriptors(reader_pid(reader));
+	}
+	CHECK(before > OPEN);
+	CHECK_INT(count_descriptors(reader_pid(reader)), before);
+	CHECK_INT(count_named(symbolizers), MANY);
+	CHECK_INT(count_named(symbolizers), MANY);
+	CHECK(count_descriptors(reader_pid(reader)) <= before + 16);
+	CHECK_INT(warnings, 0);
+	for (size_t i = 0; i < MANY; i++)
+		end_target_only(proc[i]);
+	/* Those that were closed as they ended have none. */
+	CHECK_INT(count_named(symbolizers), OPEN);
+	CHECK_INT(warnings, 1);
+	CHECK_CONTAINS(warned, "more processes have ended");
+	CHECK(!symbolizers[0]->ops->mappings_changed(symbolizers[0]));
+	for (size_t i = 0; i < MANY; i++) {
+		symbolizer_destroy(symbolizers[i]);
+		proc_close(proc[i]);
+	}
+	reader_destroy(reader);
+}
+
 int main(void)
 {
 	code = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -269,5 +343,6 @@ int main(void)
 	RUN(killed_each_time);
 	RUN(map_is_a_fifo);
 	RUN(map_is_too_large);
+	RUN(very_many_processes);
 	return check_done();
 }
