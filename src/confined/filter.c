@@ -6,10 +6,12 @@
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "util/cleanup.h"
+#include "util/sanitized.h"
 
 /* What a reader may do: descriptors that it has, memory, time, itself. */
 static const int allowed[] = {
@@ -151,11 +153,21 @@ static int add_rules(scmp_filter_ctx filter, uint32_t action, const int calls[],
 	return result;
 }
 
+static int allow_fcntl(scmp_filter_ctx filter, int command)
+{
+	const struct scmp_arg_cmp is_command = {.arg = 1,
+						.op = SCMP_CMP_MASKED_EQ,
+						.datum_a = UINT32_MAX,
+						.datum_b = (scmp_datum_t)command};
+
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, is_command);
+}
+
 /* Calls that are allowed with some arguments alone. */
 static int add_conditions(scmp_filter_ctx filter)
 {
-	const struct scmp_arg_cmp not_executable =
-		SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	const struct scmp_arg_cmp not_executable = {
+		.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
 	int result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
 				      not_executable);
 
@@ -164,9 +176,7 @@ static int add_conditions(scmp_filter_ctx filter)
 					  not_executable);
 	for (size_t i = 0; i < sizeof(fcntl_commands) / sizeof(*fcntl_commands); i++)
 		if (!result)
-			result = seccomp_rule_add(
-				filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-				SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)fcntl_commands[i]));
+			result = allow_fcntl(filter, fcntl_commands[i]);
 	return result;
 }
 
@@ -175,7 +185,10 @@ struct error *filter_load_reader(int *ret_listener)
 	_cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	/* fstat(3) of glibc 2.33 to 2.38. A filter does not see whether the path is
 	 * empty, and there is nobody to look: what a file is may be asked by its path. */
-	const struct scmp_arg_cmp of_descriptor = SCMP_A3_64(SCMP_CMP_EQ, AT_EMPTY_PATH);
+	const struct scmp_arg_cmp of_descriptor = {.arg = 3,
+						   .op = SCMP_CMP_MASKED_EQ,
+						   .datum_a = UINT32_MAX,
+						   .datum_b = AT_EMPTY_PATH};
 	int result;
 
 	if (!filter)
@@ -218,8 +231,10 @@ static struct error *load_refusals(const struct refusal refusals[], size_t count
 				   bool is_code_fixed, bool for_all_threads)
 {
 	_cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	const struct scmp_arg_cmp executable =
-		SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC);
+	const struct scmp_arg_cmp executable = {.arg = 2,
+						.op = SCMP_CMP_MASKED_EQ,
+						.datum_a = PROT_EXEC,
+						.datum_b = PROT_EXEC};
 	int result = 0;
 
 	if (!filter)
@@ -256,7 +271,7 @@ struct error *filter_load_tracing(bool holds_command, bool has_network)
 {
 	const struct refusal refusals[] = {
 		REFUSAL(true, refused),
-		REFUSAL(!holds_command, debugging),
+		REFUSAL(!holds_command && !IS_SANITIZED, debugging),
 		REFUSAL(!has_network, network),
 	};
 
@@ -267,8 +282,8 @@ struct error *filter_load_files(void)
 {
 	const struct refusal refusals[] = {
 		REFUSAL(true, refused),
-		REFUSAL(true, tracing),
-		REFUSAL(true, debugging),
+		REFUSAL(!IS_SANITIZED, tracing),
+		REFUSAL(!IS_SANITIZED, debugging),
 		REFUSAL(true, network),
 	};
 

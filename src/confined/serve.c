@@ -13,6 +13,7 @@
 #include "confined/filter.h"
 #include "confined/shed.h"
 #include "util/cleanup.h"
+#include "util/sanitized.h"
 #include "util/stack_limit.h"
 
 #define SOCKET 3
@@ -93,7 +94,8 @@ static void settle(const struct confined_options *options, int socket, int paren
 	limit(RLIMIT_NOFILE, RLIM_INFINITY);
 	if (options->kind == CONFINED_READER) {
 		limit(RLIMIT_FSIZE, 0);
-		limit(RLIMIT_DATA, DATA_BYTES);
+		if (!IS_SANITIZED)
+			limit(RLIMIT_DATA, DATA_BYTES);
 	}
 }
 

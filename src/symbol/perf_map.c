@@ -205,12 +205,13 @@ static bool has_grown(const struct perf_map *map, int fd, const struct stat *st)
 {
 	size_t size = map->size < TAIL_BYTES ? map->size : TAIL_BYTES;
 	char bytes[TAIL_BYTES];
-	const char *tail = map->text + map->size - size;
+	const char *tail;
 
 	if (!map->text || st->st_ino != map->st.st_ino || st->st_dev != map->st.st_dev ||
 	    (uint64_t)st->st_size < map->size ||
 	    read_at(fd, bytes, size, map->size - size) != (ssize_t)size)
 		return false;
+	tail = map->text + map->size - size;
 	for (size_t i = 0; i < size; i++)
 		if (bytes[i] != tail[i] && (bytes[i] != '\n' || tail[i]))
 			return false;

@@ -135,10 +135,11 @@ static void names_and_lines(void)
 	/* The one that is closed leaves the other as it is, and names outlive the
 	 * process. */
 	symbolizer_destroy(second);
-	end_target(proc);
+	end_target_only(proc);
 	check_name(symbolizer, code, NULL);
 	check_function(symbolizer);
 	symbolizer_destroy(symbolizer);
+	proc_close(proc);
 	reader_destroy(reader);
 	end_target(other);
 	CHECK_INT(warnings, 0);
