@@ -32,9 +32,8 @@ struct error *uprobe_event_private(const struct attach_probe *probe)
 struct error *uprobe_event_refused(int error, const struct attach_probe *probe)
 	__attribute__((warn_unused_result));
 
-/* Stop them at once, and have them closed, which takes the kernel 0.1 s for each, by a
- * process of its own. Nobody waits for it when the run goes on; at its end both of us
- * close them, and whoever is the last to close one waits. */
-void uprobe_events_close(const struct attached events[], size_t count, bool goes_on);
+/* Stop the events at once, and let a process of its own close them, for which nobody
+ * waits: the kernel takes 0.1 s for each. */
+void uprobe_events_close(const struct attached events[], size_t count);
 
 #endif

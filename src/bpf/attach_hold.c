@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bpf/attach_events.h"
+#include "bpf/link.h"
 #include "target/living.h"
 #include "util/cleanup.h"
 
@@ -79,10 +80,10 @@ void attach_hold_forget_from(struct attachment *self, size_t first)
 		/* Without memory we do the waiting. */
 		if (place->hold >= 0 &&
 		    !vec_push(&holds, ((struct attached){place->hold, place->pid})))
-			close(place->hold);
+			link_close_all(&place->hold, 1);
 	}
 	if (holds.len)
-		uprobe_events_close(holds.data, holds.len, true);
+		uprobe_events_close(holds.data, holds.len);
 	vec_deinit(&holds);
 	if (self->places.len > first)
 		self->places.len = first;
@@ -164,8 +165,7 @@ static struct error *hold_place(struct attachment *self, const struct uprobe_pmu
 	if (event < 0)
 		return uprobe_event_refused(event, &probe);
 	if (place->hold >= 0)
-		uprobe_events_close(&(const struct attached){place->hold, place->pid}, 1,
-				    true);
+		uprobe_events_close(&(const struct attached){place->hold, place->pid}, 1);
 	place->hold = event;
 	return NULL;
 }

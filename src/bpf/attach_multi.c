@@ -25,7 +25,7 @@ static void close_from(struct attachment *self, size_t first)
 		if (fds)
 			fds[i] = fd;
 		else
-			close(fd);
+			link_close_all(&fd, 1);
 	}
 	if (fds)
 		link_close_all(fds, count);
@@ -125,7 +125,7 @@ static struct error *attach_links(struct attachment *self, int pid,
 							   : error_no_memory();
 
 				if (fd >= 0)
-					close(fd);
+					link_close_all(&fd, 1);
 				return err;
 			}
 		}

@@ -17,6 +17,7 @@
 #include <linux/perf_event.h>
 
 #include "bpf/link.h"
+#include "bpf/shield.h"
 #include "target/living.h"
 #include "util/cleanup.h"
 
@@ -45,10 +46,29 @@ struct error *uprobe_pmu_find(struct uprobe_pmu *ret)
 				      " is missing: CONFIG_UPROBE_EVENTS)");
 }
 
+/* An event to be opened; the result of perf_event_open(2), or -errno. */
+struct opening {
+	struct perf_event_attr attr;
+	int task, result;
+};
+
+static void open_event(void *arg, size_t i)
+{
+	struct opening *o = arg;
+
+	(void)i;
+	/* An event of all processes wants one processor, and its program runs on all
+	 * (kernel/trace/trace_uprobe.c, __uprobe_perf_func()). */
+	long fd = syscall(SYS_perf_event_open, &o->attr, o->task ? o->task : -1,
+			  o->task ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	o->result = fd < 0 ? -errno : (int)fd;
+}
+
 int uprobe_event_open(const struct uprobe_pmu *pmu, int task, bool is_disabled,
 		      const struct attach_probe *probe)
 {
-	struct perf_event_attr attr = {
+	const struct perf_event_attr attr = {
 		.type = (uint32_t)pmu->type,
 		.size = sizeof(attr),
 		.config = (probe->is_return ? UINT64_C(1) << pmu->return_bit : 0) |
@@ -59,12 +79,10 @@ int uprobe_event_open(const struct uprobe_pmu *pmu, int task, bool is_disabled,
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
-	/* An event of all processes wants one processor, and its program runs on all
-	 * (kernel/trace/trace_uprobe.c, __uprobe_perf_func()). */
-	long fd = syscall(SYS_perf_event_open, &attr, task ? task : -1, task ? -1 : 0, -1,
-			  PERF_FLAG_FD_CLOEXEC);
+	struct opening opening = {.attr = attr, .task = task};
 
-	return fd < 0 ? -errno : (int)fd;
+	shield_run(1, open_event, &opening);
+	return opening.result;
 }
 
 /* Let the programs stop at once: removing each breakpoint takes the kernel 0.1 s. */
@@ -95,66 +113,83 @@ static void close_others(const struct attached events[], size_t count, int kept)
 	}
 }
 
-/*
- * The last close of an event waits for the kernel. A grandchild that holds nothing but
- * the events does the waiting, so that memtrace can exit at once.
- */
-void uprobe_events_close(const struct attached events[], size_t count, bool goes_on)
+/* Hold nothing but the events, until the other end of the pipe `ours` is closed. */
+_Noreturn static void hold_events(const struct attached events[], size_t count, int ours)
 {
-	int ours[2];
 	char c;
 
-	disable(events, count);
-
-	/* It is to be the last, so it waits until we have closed them. */
-	bool has_pipe = goes_on && count && !pipe2(ours, O_CLOEXEC);
-	pid_t child = count && (has_pipe || !goes_on) ? fork() : -1;
-
-	if (child == 0) {
-		if (has_pipe)
-			close(ours[1]);
-		if (fork() == 0) {
-			setsid();
-			signal(SIGINT, SIG_IGN);
-			signal(SIGTERM, SIG_IGN);
-			prctl(PR_SET_NAME, "memtrace-detach");
-			/* Keep no one waiting for the end of our output, and no probes
-			 * of others when we end. */
-			close_others(events, count, has_pipe ? ours[0] : -1);
-			while (has_pipe && read(ours[0], &c, 1) < 0 && errno == EINTR)
-				;
-			for (size_t i = 0; i < count; i++)
-				close(events[i].fd);
-		}
-		_exit(0);
-	}
-	if (child > 0)
-		waitpid(child, NULL, 0);
-	for (size_t i = 0; i < count; i++)
-		close(events[i].fd);
-	if (has_pipe) {
-		close(ours[0]);
-		close(ours[1]);
-	}
+	setsid();
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	prctl(PR_SET_NAME, "memtrace-detach");
+	/* Keep no one waiting for the end of our output, and no probes of others when we
+	 * end. */
+	close_others(events, count, ours);
+	while (read(ours, &c, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
 }
 
-static void close_from(struct attachment *self, size_t first, bool goes_on)
+/*
+ * The last close of an event waits for the kernel. A grandchild does the waiting, as it
+ * exits: a signal does not interrupt that (bpf/shield.h), and memtrace can exit at once.
+ */
+static bool leave_to_grandchild(const struct attached events[], size_t count)
+{
+	int ours[2];
+	pid_t child;
+
+	if (pipe2(ours, O_CLOEXEC))
+		return false;
+	child = fork();
+	if (child == 0) {
+		pid_t grandchild;
+
+		close(ours[1]);
+		grandchild = fork();
+		if (grandchild == 0)
+			hold_events(events, count, ours[0]);
+		_exit(grandchild < 0);
+	}
+
+	int status = 1;
+
+	if (child > 0)
+		waitpid(child, &status, 0);
+	if (status == 0)
+		for (size_t i = 0; i < count; i++)
+			close(events[i].fd);
+	close(ours[0]);
+	close(ours[1]);
+	return status == 0;
+}
+
+void uprobe_events_close(const struct attached events[], size_t count)
+{
+	disable(events, count);
+	if (!count || leave_to_grandchild(events, count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		link_close_all(&events[i].fd, 1);
+}
+
+static void close_from(struct attachment *self, size_t first)
 {
 	if (self->list.len <= first)
 		return;
-	uprobe_events_close(&self->list.data[first], self->list.len - first, goes_on);
+	uprobe_events_close(&self->list.data[first], self->list.len - first);
 	self->list.len = first;
 }
 
 static void perf_detach(struct attachment *self)
 {
-	close_from(self, 0, false);
+	close_from(self, 0);
 	vec_deinit(&self->list);
 }
 
 static void perf_detach_process(struct attachment *self, int pid)
 {
-	close_from(self, attachment_sort_out(self, pid), true);
+	close_from(self, attachment_sort_out(self, pid));
 }
 
 /* perf_poll() (kernel/events/core.c): an event hangs up when its task has exited, and
@@ -217,7 +252,7 @@ static struct error *attach_one(struct attachment *self, const struct uprobe_pmu
 	if (event < 0)
 		return uprobe_event_refused(event, probe);
 	if (!vec_push(&self->list, ((struct attached){event, pid}))) {
-		close(event);
+		link_close_all(&event, 1);
 		return error_no_memory();
 	}
 
@@ -228,7 +263,7 @@ static struct error *attach_one(struct attachment *self, const struct uprobe_pmu
 
 		err = link < 0 ? -link : 0;
 		if (link >= 0 && !vec_push(&self->list, ((struct attached){link, pid}))) {
-			close(link);
+			link_close_all(&link, 1);
 			err = ENOMEM;
 		}
 	} else {
@@ -258,7 +293,7 @@ static struct error *perf_attach(struct attachment *self, int pid,
 			if (probes[i].is_return == is_return)
 				err = attach_one(self, &pmu, pid, &probes[i], cookies);
 			if (err) {
-				close_from(self, before, true);
+				close_from(self, before);
 				return err;
 			}
 		}

@@ -167,7 +167,7 @@ static bool attach(struct check *check, const struct check_process *process, int
 		return false;
 	if (vec_push(&check->links, ((struct attached){fd, process->pid})))
 		return true;
-	close(fd);
+	link_close_all(&fd, 1);
 	return false;
 }
 
@@ -231,7 +231,7 @@ static void end_links(struct checks *c, struct check *check, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!vec_push(&c->ended.list, check->links.data[i]))
-			close(check->links.data[i].fd);
+			link_close_all(&check->links.data[i].fd, 1);
 	check->links.len -= count;
 	if (check->links.len)
 		memmove(check->links.data, check->links.data + count,
@@ -514,7 +514,7 @@ static void check_destroy(struct check *check)
 	if (!check)
 		return;
 	vec_foreach (link, &check->links)
-		close(link->fd);
+		link_close_all(&link->fd, 1);
 	vec_deinit(&check->links);
 	vec_deinit(&check->processes);
 	check_request_deinit(&check->request);
@@ -606,7 +606,7 @@ void checks_stop(struct checks *c, struct attachment *attachment)
 	vec_foreach (check, &c->list) {
 		vec_foreach (link, &(*check)->links)
 			if (!vec_push(&attachment->list, *link))
-				close(link->fd);
+				link_close_all(&link->fd, 1);
 		(*check)->links.len = 0;
 	}
 }

@@ -45,7 +45,7 @@ void detach_all(void)
 	/* Links first: a process that waits for the events has them, too, for a moment.
 	 */
 	link_close_all(links.data, links.len);
-	uprobe_events_close(events.data, events.len, false);
+	uprobe_events_close(events.data, events.len);
 	vec_deinit(&links);
 	vec_deinit(&events);
 }

@@ -2,12 +2,11 @@
 #include "bpf/link.h"
 
 #include <linux/bpf.h>
-#include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/shield.h"
 #include "bpf/syscall.h"
-
-#define MAX_THREADS         64
 
 #define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 
@@ -27,11 +26,34 @@ struct link_create {
 	};
 };
 
+/* A link to be made; the result of bpf(2). */
+struct creation {
+	struct link_create attr;
+	int result;
+};
+
+static void create(void *arg, size_t i)
+{
+	struct creation *creation = arg;
+
+	(void)i;
+	creation->result =
+		sys_bpf(BPF_LINK_CREATE, &creation->attr, sizeof(creation->attr));
+}
+
+static int link_create(const struct link_create *attr)
+{
+	struct creation creation = {.attr = *attr};
+
+	shield_run(1, create, &creation);
+	return creation.result;
+}
+
 int link_uprobe_multi(int program, uint32_t attach_type, const char *path,
 		      const uint64_t offsets[], const uint64_t ref_ctrs[],
 		      const uint64_t cookies[], size_t count, bool is_return, int pid)
 {
-	struct link_create attr = {
+	const struct link_create attr = {
 		.program = (uint32_t)program,
 		.attach_type = attach_type,
 		.uprobe_multi = {.path = (uint64_t)(uintptr_t)path,
@@ -43,50 +65,38 @@ int link_uprobe_multi(int program, uint32_t attach_type, const char *path,
 				 .pid = (uint32_t)pid},
 	};
 
-	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+	return link_create(&attr);
 }
 
 int link_perf_event(int program, int event, uint64_t cookie)
 {
-	struct link_create attr = {
+	const struct link_create attr = {
 		.program = (uint32_t)program,
 		.target = (uint32_t)event,
 		.attach_type = ATTACH_TYPE_PERF_EVENT,
 		.perf_event = {.cookie = cookie},
 	};
 
-	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+	return link_create(&attr);
 }
 
-/* Every MAX_THREADS-th of the links. */
 struct closing {
 	const int *fds;
-	size_t first, count;
+	size_t count;
 };
 
-static void *close_some(void *arg)
+/* Every SHIELD_MAX-th of them. */
+static void close_some(void *arg, size_t first)
 {
 	const struct closing *c = arg;
 
-	for (size_t i = c->first; i < c->count; i += MAX_THREADS)
-		close(c->fds[i]);
-	return NULL;
+	for (size_t i = first; i < c->count; i += SHIELD_MAX)
+		syscall(SYS_close, c->fds[i]);
 }
 
 void link_close_all(const int fds[], size_t count)
 {
-	struct closing closings[MAX_THREADS];
-	pthread_t threads[MAX_THREADS];
-	size_t started = 0;
+	struct closing closing = {fds, count};
 
-	for (size_t i = 0; i < MAX_THREADS && i < count; i++) {
-		closings[i] = (struct closing){fds, i, count};
-		if (pthread_create(&threads[started], NULL, close_some, &closings[i]) ==
-		    0)
-			started++;
-		else
-			close_some(&closings[i]);
-	}
-	while (started-- > 0)
-		pthread_join(threads[started], NULL);
+	shield_run(count < SHIELD_MAX ? count : SHIELD_MAX, close_some, &closing);
 }

@@ -20,8 +20,8 @@ int link_uprobe_multi(int program, uint32_t attach_type, const char *path,
 /* Put `program` on a perf event. A link descriptor, or -errno. */
 int link_perf_event(int program, int event, uint64_t cookie);
 
-/* Close links by many threads at once: each close waits 35-96 ms for the kernel's grace
- * periods. */
+/* Close links, or events of uprobes, many at once: each close waits 35-96 ms for the
+ * kernel's grace periods. No signal to this process interrupts it (bpf/shield.h). */
 void link_close_all(const int fds[], size_t count);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/breakpoints.h"
 #include "live/hung_files.h"
 #include "live/trace.h"
 
@@ -30,56 +31,6 @@ static struct live_process *oracle;
 static struct probes *probes_before;
 
 /* --- what is left ----------------------------------------------------------------- */
-
-/* Bytes in a mapping of code that are not those of its file. */
-static size_t count_changed(int memory, uint64_t start, uint64_t end, uint64_t offset,
-			    const char *path)
-{
-	static unsigned char is[1 << 16], was[1 << 16];
-	int file = open(path, O_RDONLY | O_CLOEXEC);
-	size_t changed = 0;
-
-	REQUIRE(file >= 0);
-	for (uint64_t at = start; at < end; at += sizeof(is)) {
-		size_t size = end - at < sizeof(is) ? (size_t)(end - at) : sizeof(is);
-		ssize_t n = pread(memory, is, size, (off_t)at);
-		ssize_t m = pread(file, was, size, (off_t)(offset + (at - start)));
-
-		REQUIRE(n == (ssize_t)size && m >= 0);
-		for (ssize_t i = 0; i < m; i++)
-			changed += is[i] != was[i];
-	}
-	close(file);
-	return changed;
-}
-
-/* Breakpoints in the text of the process's libc and program. */
-static size_t count_breakpoints(pid_t pid)
-{
-	char path[64], line[512], name[400];
-	uint64_t start, end, offset;
-	size_t changed = 0, mappings = 0;
-	FILE *maps;
-	int memory;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	memory = open(path, O_RDONLY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	REQUIRE(memory >= 0 && maps);
-	while (fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " r-xp %" SCNx64 " %*s %*s %399s",
-			   &start, &end, &offset, name) != 4 ||
-		    name[0] != '/')
-			continue;
-		mappings++;
-		changed += count_changed(memory, start, end, offset, name);
-	}
-	CHECK(mappings >= 2);
-	fclose(maps);
-	close(memory);
-	return changed;
-}
 
 #define CHILDREN_MAX 16
 
@@ -145,9 +96,9 @@ static void check_untouched(void)
 	CHECK(probes_gone(probes_before));
 	/* The kernel gives the number of a link back before it takes the breakpoints away
 	 * (bpf_link_free(), kernel/bpf/syscall.c). */
-	while (count_breakpoints(live_pid(oracle)) && live_now_s() < until_s)
+	while (breakpoints_count(live_pid(oracle)) && live_now_s() < until_s)
 		live_sleep(0.01);
-	CHECK_INT(count_breakpoints(live_pid(oracle)), 0);
+	CHECK_INT(breakpoints_count(live_pid(oracle)), 0);
 	oracle_do(oracle, "run keep 10 1");
 	oracle_do(oracle, "run release 1 1");
 }
@@ -267,7 +218,7 @@ static void check_server_is_silent(int number, const char *options)
 		stop_twice(memtrace, number, "debuginfod is silent");
 	}
 	CHECK(live_is_running(target));
-	CHECK_INT(count_breakpoints(live_pid(target)), 0);
+	CHECK_INT(breakpoints_count(live_pid(target)), 0);
 	live_destroy(target);
 	close(server);
 	unsetenv("DEBUGINFOD_URLS");
@@ -345,7 +296,7 @@ static void a_file_system_hangs(void)
 	}
 	memtrace = start_with_hung_files(&files, target);
 	stop_twice(memtrace, SIGINT, "a file system hangs");
-	CHECK_INT(count_breakpoints(live_pid(target)), 0);
+	CHECK_INT(breakpoints_count(live_pid(target)), 0);
 	hung_files_unmount(&files);
 	live_destroy(target);
 }
@@ -369,7 +320,7 @@ static void a_file_system_holds_the_main_thread(void)
 
 	double begin_s = live_now_s();
 
-	while (count_breakpoints(live_pid(target)) && live_now_s() < begin_s + TIMEOUT_S)
+	while (breakpoints_count(live_pid(target)) && live_now_s() < begin_s + TIMEOUT_S)
 		live_sleep(0.01);
 	printf("a file system holds the main thread: no breakpoint after %.3f s\n",
 	       live_now_s() - begin_s);

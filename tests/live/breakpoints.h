@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LIVE_BREAKPOINTS_H
+#define LIVE_BREAKPOINTS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Bytes in the executable mappings of the process's files that differ from the files.
+ * Each breakpoint of a uprobe is one. */
+size_t breakpoints_count(pid_t pid);
+
+#endif
