@@ -15,6 +15,7 @@
 
 #include "bpf/compiler_child.h"
 #include "util/cleanup.h"
+#include "util/memory_limit.h"
 
 /* Compiling takes a third of a second; a child that says nothing for this long hangs. */
 #define CHILD_TIMEOUT_MS 60000
@@ -110,8 +111,9 @@ static struct error *child_died(struct compiler *c)
 		c->child = 0;
 	if (WIFSIGNALED(status))
 		return error_create(ERROR_COMPILE,
-				    "the BPF compiler died of signal %d (%s)",
-				    WTERMSIG(status), strsignal(WTERMSIG(status)));
+				    "the BPF compiler died of signal %d (%s)%s",
+				    WTERMSIG(status), strsignal(WTERMSIG(status)),
+				    memory_limit_hint());
 	return error_create(ERROR_COMPILE, "the BPF compiler gave up (status %d)",
 			    WEXITSTATUS(status));
 }
@@ -133,6 +135,9 @@ static struct error *receive(struct compiler *c, struct message *m, int fds[],
 
 	int err = message_receive(c->socket, m, fds, fd_count);
 
+	if (err == EMFILE)
+		return error_errno(ERROR_IO, err,
+				   "cannot take programs from the BPF compiler");
 	if (err)
 		return with_log(child_died(c), c);
 	if (m->kind == MESSAGE_FAILED) {

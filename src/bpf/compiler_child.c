@@ -17,6 +17,7 @@
 
 #include "util/cleanup.h"
 #include "util/locked_memory.h"
+#include "util/memory_limit.h"
 #include "util/stack_limit.h"
 #include "util/vec.h"
 
@@ -78,13 +79,12 @@ static void libbcc_open(int socket, struct libbcc *ret)
 
 	if (!handle) {
 		const char *why = dlerror();
-		/* Else there is too little memory, most likely (ulimit -v). */
 		bool is_missing = strstr(why, "No such file");
 
 		fail(socket, "cannot load the BPF compiler: %s%s", why,
 		     is_missing ? ": install libbpfcc (Debian, Ubuntu) or bcc (Fedora, "
 				  "Arch)"
-				: "");
+				: memory_limit_hint());
 	}
 	/* POSIX lets dlsym's result become a function pointer. */
 	*(void **)&ret->module_create = dlsym(handle, "bpf_module_create_c_from_string");
@@ -206,8 +206,9 @@ static void serve(int socket, struct module *module)
 	struct message m;
 	int fds[MESSAGE_MAX_FDS];
 	size_t fd_count;
+	int err;
 
-	while (message_receive(socket, &m, fds, &fd_count) == 0) {
+	while ((err = message_receive(socket, &m, fds, &fd_count)) == 0) {
 		if (m.kind == MESSAGE_MAPS) {
 			module->maps = m;
 			memcpy(module->map_fds, fds, fd_count * sizeof(*fds));
@@ -215,6 +216,8 @@ static void serve(int socket, struct module *module)
 			answer_load(socket, module, &m);
 		}
 	}
+	if (err == EMFILE)
+		fail(socket, "the BPF compiler: %s", strerror(err));
 }
 
 _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,

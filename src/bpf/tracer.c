@@ -12,6 +12,7 @@
 #include "snapshot/sampling.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/file_limit.h"
 
 DEFINE_CLEANUP(struct tracer *, tracer_destroy);
 
@@ -130,6 +131,9 @@ static struct error *fill_samples(struct tracer *t)
 	return NULL;
 }
 
+/* Descriptors that kernel_features_detect() has open at the same time. */
+#define FEATURE_FILES 4
+
 struct error *tracer_create(const struct tracer_options *options,
 			    const struct plan *const plans[], size_t count,
 			    struct tracer **ret)
@@ -150,6 +154,10 @@ struct error *tracer_create(const struct tracer_options *options,
 	t->options = *options;
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
+	/* A test that cannot open a descriptor looks like a missing feature. */
+	err = file_limit_has_room(FEATURE_FILES);
+	if (err)
+		return err;
 	kernel_features_detect(&t->features);
 	t->by_hash = options->tables == TABLES_HASHES || !t->features.atomics;
 	err = tracer_check_kernel(t);

@@ -31,6 +31,7 @@
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
+#include "util/file_limit.h"
 #include "util/path.h"
 #include "util/escape.h"
 #include "util/strbuf.h"
@@ -629,6 +630,9 @@ static int start_status(const struct options *options, const struct error *err)
 	}
 }
 
+/* Descriptors for one process, its symbols, and the maps and links of BPF. */
+#define LEAST_FILES 128
+
 struct error *session_run(const struct options *options, int *status)
 {
 	_cleanup_(session_deinit) struct session s = {
@@ -652,6 +656,8 @@ struct error *session_run(const struct options *options, int *status)
 		return err;
 	if (!options->dry_run)
 		err = outputs_init(&s.outputs, options);
+	if (!err)
+		err = file_limit_check(LEAST_FILES);
 	/* The kernel has no ELF files of a target. */
 	if (!err && !options->kernel)
 		err = elf_reader_create(reading_warn, &s.progress, &s.elf_reader);
@@ -661,6 +667,8 @@ struct error *session_run(const struct options *options, int *status)
 		if (err)
 			*status = start_status(options, err);
 	}
+	/* A command has the limits that it was started with. */
+	file_limit_raise();
 	if (!err)
 		err = shed(&s);
 	if (!err)

@@ -45,6 +45,7 @@ struct tracee {
 	uint64_t first_ended_ns; /* the same: its first thread has ended; 0: no, or all
 				has been done about it */
 	bool said_unreadable;    /* its mappings */
+	bool said_untraced;      /* that files it has loaded are not traced */
 	bool is_refused; /* nothing can be done about the end of its first thread */
 	bool exited;
 	bool reported; /* as exited, in a report */

@@ -83,6 +83,7 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	ts->returns.pid_count = options->pid_count;
 	ts->plan_options.refuse_returns = return_probes_refuse_together;
 	ts->plan_options.refuse_arg = &ts->returns;
+	ts->plan_options.untraced = &ts->untraced;
 	ts->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ts->epoll_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make an epoll descriptor");
@@ -109,6 +110,7 @@ void tracees_deinit(struct tracees *ts)
 		tracee_destroy(*t);
 	vec_deinit(&ts->list);
 	vec_deinit(&ts->news);
+	free(ts->untraced.why_unread);
 	reading_deinit(&ts->reading);
 	plan_cache_destroy(ts->plan_options.cache);
 	kernel_names_destroy(ts->kernel);
@@ -192,10 +194,27 @@ void tracees_say_wide(struct tracees *ts)
 		      stderr);
 }
 
+void tracees_say_unread(struct tracees *ts)
+{
+	_cleanup_(freep) char *why = NULL;
+
+	if (ts->said_unread || !ts->untraced.why_unread)
+		return;
+	ts->said_unread = true;
+	why = escape_dup(ts->untraced.why_unread);
+	if (!ts->options->quiet)
+		fprintf(stderr,
+			"memtrace: a mapped file cannot be read, and an allocator in it "
+			"is not traced: %s; reports count such files as "
+			"files_untraced\n",
+			why ? why : "out of memory");
+}
+
 /* --- start ------------------------------------------------------------------------ */
 
 struct error *tracees_open(struct tracees *ts, int pid, struct plan **ret)
 {
+	size_t untraced = ts->untraced.count;
 	struct tracee *t;
 	struct error *err = tracee_create(pid, ts->elf_reader, &t);
 
@@ -208,6 +227,8 @@ struct error *tracees_open(struct tracees *ts, int pid, struct plan **ret)
 	err = tracee_plan(t, &ts->plan_options, ret);
 	if (err && err->code == ERROR_UNSAFE) {
 		err = tracees_name_unsafe(err, t);
+		/* The process is not traced. */
+		ts->untraced.count = untraced;
 		ts->list.len--;
 		tracee_destroy(t);
 	}
@@ -289,5 +310,6 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 		if (!err && !ts->options->kernel)
 			err = tracees_trace(ts, *t);
 	tracees_say_wide(ts);
+	tracees_say_unread(ts);
 	return err;
 }

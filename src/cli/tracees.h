@@ -47,6 +47,8 @@ struct tracees {
 	unsigned looks;
 	uint64_t unshown; /* that held something as they exited, and were dropped before
 			     a report */
+	struct untraced_files untraced; /* of all processes */
+	bool said_unread;
 	bool said_no_room;
 	bool said_wide;
 	bool look_soon; /* somebody is about to become another program */

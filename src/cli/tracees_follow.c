@@ -120,11 +120,29 @@ static struct error *hold_probes(struct tracees *ts, const struct tracee *t,
 					     : NULL;
 }
 
+/* Say that the process has loaded a file that is not traced. Said once for a process: it
+ * may load any number of them. */
+static void say_untraced(struct tracees *ts, struct tracee *t, const struct error *err)
+{
+	_cleanup_(freep) char *why = escape_dup(err->message);
+	const char *what = ts->plan_options.event
+				   ? "has loaded a file in which the event "
+				     "is not counted"
+			   : err->code == ERROR_IO
+				   ? "may have loaded an allocator that is not traced"
+				   : "has loaded an allocator that cannot be traced";
+
+	if (!t->said_untraced)
+		tracees_note(ts, t, "%s: %s", what, why ? why : "out of memory");
+	t->said_untraced = true;
+}
+
 /* Files that it has mapped since may hold an allocator. `what` says in one word or two
  * that it has. */
 static struct error *plan_more(struct tracees *ts, struct tracee *t, const char *what)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
+	bool has_unread = ts->untraced.why_unread;
 	size_t refused = 0, sites;
 	enum tracer_probes probes;
 	struct error *err = hold_probes(ts, t, &probes);
@@ -163,18 +181,13 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t, const char 
 out:
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;
-	/* No allocator in them, or it is gone again: nothing changes. */
-	if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE) {
-		_cleanup_(freep) char *why = escape_dup(err->message);
-
-		tracees_note(
-			ts, t,
-			ts->plan_options.event
-				? "has loaded a file in which the event cannot be "
-				  "counted: %s"
-				: "has loaded an allocator that cannot be traced: %s",
-			why ? why : "out of memory");
-	}
+	if (plan)
+		ts->untraced.count += plan->objects.len;
+	/* Nothing changes if the files have no allocator, or are gone again. The first
+	 * file that cannot be read is reported by tracees_say_unread(). */
+	if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE &&
+	    has_unread == !!ts->untraced.why_unread)
+		say_untraced(ts, t, err);
 	error_destroy(err);
 	return NULL;
 }
@@ -502,6 +515,7 @@ struct error *tracees_look(struct tracees *ts)
 		err = follow(ts, &ts->list.data[i], is_time);
 	tracees_sweep(ts);
 	tracees_say_wide(ts);
+	tracees_say_unread(ts);
 	if (!err)
 		err = find_new(ts);
 	if (!err && now_ns >= ts->next_forget_ns) {

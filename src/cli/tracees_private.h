@@ -53,6 +53,9 @@ bool tracees_drop_unsafe(struct tracees *tracees, struct tracee *tracee);
 struct error *tracees_name_unsafe(struct error *err, const struct tracee *tracee)
 	__attribute__((warn_unused_result));
 
+/* Say once that a mapped file could not be read. */
+void tracees_say_unread(struct tracees *tracees);
+
 /* Say once when processes that are not traced pay for one that is. */
 void tracees_say_wide(struct tracees *tracees);
 

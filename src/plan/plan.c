@@ -456,13 +456,20 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 		.otel = options->otel,
 		.is_shared = options->is_shared,
 		.known = options->known,
+		.untraced = options->untraced,
 	};
 	const struct site_target on = {.proc = proc, .maps = maps};
 	_cleanup_(allocators_deinit) struct allocators allocators = {0};
 	struct error *err = allocators_find(proc, maps, &how, &allocators);
 
-	if (!err)
+	if (!err) {
+		size_t count = allocators.list.len;
+
 		err = build_on(&on, &allocators, options, ret);
+		if (err && options->untraced && err->code != ERROR_NOT_FOUND &&
+		    err->code != ERROR_GONE)
+			options->untraced->count += count;
+	}
 	/* The file may be gone because the process is, or be there when its memory is
 	 * not. */
 	if ((!err || err->code != ERROR_GONE) && proc_exits(proc)) {

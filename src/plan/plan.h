@@ -42,6 +42,10 @@ struct plan_options {
 	const struct event_spec *event;
 	/* Files that are mapped executable here have their sites already; NULL: none. */
 	const struct proc_maps *known;
+	/* Counts files that are not traced, also on failure: those that could not be read
+	 * (allocator_options.untraced), and those whose allocators could not be planned.
+	 * NULL: not counted. */
+	struct untraced_files *untraced;
 	bool is_shared; /* as in allocator_options */
 	bool unmapped;  /* of plan_build_for(): no process has the files mapped yet, and
 			   so none can have changed their text in its memory */

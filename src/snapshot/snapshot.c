@@ -152,6 +152,10 @@ static const struct {
 				    "processes exited with live blocks and made room for "
 				    "others before a report could list those: raise "
 				    "--max-processes, or report more often (-i)"},
+	[LOSS_FILES_UNTRACED] = {"files_untraced",
+				 "files of the target could not be read, or have an "
+				 "allocator that could not be probed: its allocations "
+				 "are missing (the messages at the start say why)"},
 };
 
 const char *loss_name(enum loss loss)

@@ -147,14 +147,14 @@ struct search {
 	struct modules modules;
 	size_t executable; /* index of the module that is the executable, or SIZE_MAX */
 	char *why_none;    /* what is missing in the executable, or NULL */
-	struct error *refused; /* of the first file that we may not open, or NULL */
+	struct error *unread; /* of the first file that could not be read, or NULL */
 };
 
 static void search_deinit(struct search *search)
 {
 	vec_deinit(&search->modules.list);
 	free(search->why_none);
-	error_destroy(search->refused);
+	error_destroy(search->unread);
 }
 
 static void find_executable(struct search *search)
@@ -229,6 +229,28 @@ static struct error *scan_module(struct search *search, size_t index, bool is_na
 	return err;
 }
 
+/* Count a file that could not be read. Takes the error over. */
+static void note_unread(struct search *search, struct error *err)
+{
+	struct untraced_files *untraced = search->options->untraced;
+
+	if (untraced) {
+		untraced->count++;
+		if (!untraced->why_unread)
+			untraced->why_unread = strdup(err->message);
+	}
+	if (search->unread)
+		error_destroy(err);
+	else
+		search->unread = err;
+}
+
+/* Is it unknown what the file holds? */
+static bool is_unread(const struct error *err)
+{
+	return err->code == ERROR_PERMISSION || err->code == ERROR_IO;
+}
+
 /* The same for a file that nobody named: one that is no good has no allocator. */
 static struct error *try_module(struct search *search, size_t index, bool last_resort,
 				struct allocators *ret)
@@ -239,8 +261,9 @@ static struct error *try_module(struct search *search, size_t index, bool last_r
 		err = scan_module(search, index, false, last_resort, ret);
 	if (!err || err->code == ERROR_GONE || err->code == ERROR_NO_MEMORY)
 		return err;
-	if (err->code == ERROR_PERMISSION && !search->refused)
-		search->refused = err;
+	/* The last resort reads the same files once more. */
+	if (is_unread(err) && !last_resort)
+		note_unread(search, err);
 	else
 		error_destroy(err);
 	return NULL;
@@ -248,13 +271,26 @@ static struct error *try_module(struct search *search, size_t index, bool last_r
 
 static struct error *try_modules(struct search *search, struct allocators *ret)
 {
+	size_t opened = 0;
 	struct error *err = NULL;
 
 	if (search->executable != SIZE_MAX)
 		err = try_module(search, search->executable, false, ret);
-	for (size_t i = 0; i < search->modules.list.len && i < OPENED_MAX && !err; i++)
-		if (i != search->executable)
+	for (size_t i = 0; i < search->modules.list.len && !err; i++) {
+		const struct proc_mapping *code = search->modules.list.data[i].code;
+
+		if (i == search->executable || is_known(search, code))
+			continue;
+		if (opened++ < OPENED_MAX)
 			err = try_module(search, i, false, ret);
+		else
+			note_unread(search,
+				    error_create(ERROR_IO,
+						 "process %d (%s) has mapped more than "
+						 "%d files at once",
+						 search->proc->pid, search->proc->command,
+						 OPENED_MAX));
+	}
 	return err;
 }
 
@@ -334,6 +370,7 @@ static bool tells_of_blocks(struct search *search)
 	_cleanup_(allocators_deinit) struct allocators found = {0};
 
 	otel.otel = true;
+	otel.untraced = NULL;
 	search->options = &otel;
 	error_destroy(try_modules(search, &found));
 	search->options = options;
@@ -363,8 +400,8 @@ static struct error *none_found(struct search *search)
 	const char *prefix = search->options->symbols_prefix;
 	size_t count = search->modules.list.len;
 
-	if (search->refused)
-		return take(search->refused);
+	if (search->unread)
+		return take(search->unread);
 	if (search->options->otel)
 		return error_create(
 			ERROR_NOT_FOUND,

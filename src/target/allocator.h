@@ -115,6 +115,13 @@ struct allocators {
 
 void allocators_deinit(struct allocators *allocators);
 
+/* Mapped files that are not traced although they hold an allocator, or may hold one. */
+struct untraced_files {
+	size_t count;
+	char *why_unread; /* why the first unreadable one could not be read; owned; NULL:
+			     all could be read */
+};
+
 struct allocator_options {
 	const char *library; /* this file only: its path or base name; NULL: all files */
 	/* Look for libc's and jemalloc's functions with this before their names, instead
@@ -128,6 +135,8 @@ struct allocator_options {
 		      enough to count */
 	/* Files that are mapped executable here were looked into already; NULL: none. */
 	const struct proc_maps *known;
+	struct untraced_files
+		*untraced; /* counted here, also on failure; NULL: not counted */
 };
 
 /*
@@ -139,8 +148,9 @@ struct allocator_options {
  * and delete count where they belong to an allocator of the file or are the file's own;
  * not those of the C++ runtimes, which call malloc. glibc's dynamic linker is left out.
  * When none is found in an executable without a symbol table its debug file is looked for
- * (target/debug_file.h). ERROR_NOT_FOUND says what was searched, what is missing, and
- * names --lib.
+ * (target/debug_file.h). Files that cannot be read because a limit is reached are passed
+ * over. When no allocator is found, the error of the first such file is returned.
+ * ERROR_NOT_FOUND says what was searched, what is missing, and names --lib.
  */
 struct error *allocators_find(const struct proc *proc, const struct proc_maps *maps,
 			      const struct allocator_options *options,

@@ -86,7 +86,13 @@ ssize_t fd_message_receive(int socket, void *bytes, size_t size, int fds[],
 	*ret_count = 0;
 	while ((n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
 		;
-	if (n >= 0)
-		take_fds(&msg, fds, fds_max, ret_count);
-	return n;
+	if (n < 0)
+		return n;
+	take_fds(&msg, fds, fds_max, ret_count);
+	if (!(msg.msg_flags & MSG_CTRUNC))
+		return n;
+	while (*ret_count)
+		close(fds[--*ret_count]);
+	errno = EMFILE;
+	return -1;
 }

@@ -17,7 +17,8 @@ int fd_message_send(int socket, const void *bytes, size_t size, const int fds[],
 /*
  * Receive up to `size` bytes and the descriptors that came with them. They are the
  * caller's and are closed on exec; those beyond `fds_max` are closed. Returns the number
- * of bytes, 0 at the end of the stream, or -1 with errno set.
+ * of bytes, 0 at the end of the stream, or -1 with errno set. EMFILE: not all descriptors
+ * could be received, and those that were are closed.
  */
 ssize_t fd_message_receive(int socket, void *bytes, size_t size, int fds[],
 			   size_t fds_max, size_t *ret_count);

@@ -50,6 +50,7 @@ static const struct opener {
 	{"target/procfs.c", "/proc/PID"},
 	{"target/target_file.c", "what the user names"},
 	{"unwind/image_store.c", "/"},
+	{"util/file_limit.c", "/"},
 	{"util/regular_file.c", "the one place"},
 };
 

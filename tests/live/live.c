@@ -483,6 +483,17 @@ int64_t live_int(const json_t *root, const char *path)
 	return json_integer_value(value);
 }
 
+unsigned live_count(const char *text, const char *part)
+{
+	unsigned count = 0;
+
+	while ((text = strstr(text, part))) {
+		count++;
+		text++;
+	}
+	return count;
+}
+
 const char *live_skip_privileges(const char *text)
 {
 	const char *end;

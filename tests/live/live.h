@@ -67,6 +67,8 @@ void live_close_stdout(struct live_process *process);
 
 /* Everything it wrote to stderr so far. Borrowed until the next call. */
 const char *live_stderr(struct live_process *process);
+/* How often `part` is in `text`. */
+unsigned live_count(const char *text, const char *part);
 /* What follows the lines that say that no process is confined: memtrace runs where the
  * test permits no seccomp filter, or has a listener of its own. */
 const char *live_skip_privileges(const char *text);

@@ -151,17 +151,6 @@ static void full_disk(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
-static unsigned count_text(const char *text, const char *part)
-{
-	unsigned count = 0;
-
-	while ((text = strstr(text, part))) {
-		count++;
-		text++;
-	}
-	return count;
-}
-
 /* The file with the highest number. */
 static char *read_last(const char *dir)
 {
@@ -213,7 +202,7 @@ static void full_for_a_while(void)
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
 	/* Of each interval and, in the end, the last one. */
 	CHECK(reports >= 4);
-	CHECK_INT(count_text(live_stderr(memtrace), "No space left on device"), 1);
+	CHECK_INT(live_count(live_stderr(memtrace), "No space left on device"), 1);
 	CHECK_CONTAINS(live_stderr(memtrace), " without one of the files\n");
 	live_destroy(memtrace);
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Loads libraries that have a malloc() of their own, calls it once in each, for 32 bytes,
+ * and keeps them or not, by lines on its standard input:
+ *
+ *   hold PATH N   N copies of the library, each a file of its own that is gone again
+ *   fresh PATH N  the same, and each is unloaded before the next comes
+ *   cycle PATH N  the library itself, loaded and unloaded N times
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void *volatile last;
+
+static void say(const char *text)
+{
+	if (write(STDOUT_FILENO, text, strlen(text)) < 0)
+		_exit(99);
+}
+
+static void fail(const char *what)
+{
+	perror(what);
+	_exit(98);
+}
+
+__attribute__((noinline)) static void site_in_library(void *(*function)(size_t))
+{
+	last = function(32);
+}
+
+static void *load(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	void *found = library ? dlsym(library, "malloc") : NULL;
+	void *(*function)(size_t);
+
+	if (!found)
+		fail("dlopen");
+	memcpy(&function, &found, sizeof(function));
+	site_in_library(function);
+	return library;
+}
+
+static void *load_copy(const char *path)
+{
+	static int copies;
+	char copy[512];
+	int from = open(path, O_RDONLY), to;
+	struct stat status;
+
+	/* The dynamic linker takes another file of the same name for the same. */
+	snprintf(copy, sizeof(copy), "%s.%d.%d", path, (int)getpid(), copies++);
+	to = open(copy, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+	if (from < 0 || to < 0 || fstat(from, &status) ||
+	    sendfile(to, from, NULL, (size_t)status.st_size) != status.st_size)
+		fail("copy");
+	close(from);
+	close(to);
+
+	void *library = load(copy);
+
+	unlink(copy);
+	return library;
+}
+
+static void obey(const char *word, const char *path, int count)
+{
+	for (int i = 0; i < count; i++) {
+		void *library = strcmp(word, "cycle") ? load_copy(path) : load(path);
+
+		if (strcmp(word, "hold"))
+			dlclose(library);
+	}
+}
+
+int main(void)
+{
+	char line[512], word[16], path[400];
+	int count;
+
+	setvbuf(stdin, NULL, _IONBF, 0);
+	say("{\"ready\":\"loader\"}\n");
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "%15s %399s %d", word, path, &count) != 3)
+			fail(line);
+		obey(word, path, count);
+		say("{\"done\":true}\n");
+	}
+	return 0;
+}

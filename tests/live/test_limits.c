@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Limits of memory, descriptors and file sizes, reached at each step of a start and
+ * later: one line says so, the run goes on if it can, and no report is wrong without
+ * saying so.
+ */
+#include "check.h"
+#include "live/family.h"
+#include "live/files.h"
+#include "live/trace.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define TIMEOUT_S 60
+
+static struct probes *probes_before;
+static struct live_process *target;
+
+/* memtrace for a moment, with this limit; its status. Its stderr is *ret. */
+static int run_limited(const char *limit, struct live_process **ret)
+{
+	char pid[16], option[64];
+
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
+	snprintf(option, sizeof(option), "--%s", limit);
+
+	const char *const argv[] = {"prlimit", option, memtrace_path, "--pid", pid,
+				    "-d",      "1",    "--format",    "json",  NULL};
+
+	*ret = live_start(argv);
+	return live_wait(*ret, TIMEOUT_S);
+}
+
+/* It traces, or says in a line of its own why not. */
+static void check_limited(const char *limit, const char *why)
+{
+	struct live_process *memtrace;
+	int status = run_limited(limit, &memtrace);
+	const char *text = live_stderr(memtrace);
+	bool is_line = !strncmp(text, "memtrace: ", 10) &&
+		       strchr(text, '\n') == text + strlen(text) - 1;
+
+	if (status != 0 && status != 1)
+		CHECK_FAIL("%s: status %d", limit, status);
+	if (!status)
+		CHECK_CONTAINS(text, "tracing pid");
+	else if (!is_line || !strstr(text, why))
+		CHECK_FAIL("%s: %s", limit, text);
+	CHECK(probes_gone(probes_before));
+	live_destroy(memtrace);
+}
+
+static void descriptors_at_the_start(void)
+{
+	static const unsigned too_few[] = {8, 16, 64, 127};
+
+	for (size_t i = 0; i < sizeof(too_few) / sizeof(*too_few); i++) {
+		char limit[64];
+
+		snprintf(limit, sizeof(limit), "nofile=%u:%u", too_few[i], too_few[i]);
+		check_limited(limit, "ulimit -Hn 128");
+	}
+	/* The soft limit is raised. */
+	check_limited("nofile=16:4096", "?");
+	check_limited("nofile=128:128", "?");
+}
+
+static void memory_at_the_start(void)
+{
+	for (unsigned mib = 40; mib <= 400; mib += 24) {
+		char limit[64];
+
+		snprintf(limit, sizeof(limit), "as=%u:%u", mib << 20, mib << 20);
+		check_limited(limit, "memory");
+	}
+}
+
+#define COPIES 100
+
+/* More libraries with an allocator than memtrace can probe. */
+static void descriptors_run_out(void)
+{
+	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
+	char *library = live_path("library.so"), pid[16];
+	json_t *report;
+	unsigned traced, said;
+
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(loader));
+
+	const char *const argv[] = {"prlimit",     "--nofile=150:150",
+				    memtrace_path, "--pid",
+				    pid,           "--format",
+				    "json",        "-i",
+				    "3600",        NULL};
+
+	files_copy(LOADED_MALLOC, library);
+	memtrace = live_start(argv);
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	oracle_do(loader, "hold %s %d", library, COPIES);
+	report = memtrace_report(memtrace);
+	traced = live_count(live_stderr(memtrace), "functions are traced from now on");
+	CHECK_INT(live_int(report, "losses.files_untraced"), COPIES - traced);
+	/* Of what could not be read, and of what could not be probed. */
+	said = live_count(live_stderr(memtrace), ": Too many open files");
+	CHECK(said == 1 || said == 2);
+	CHECK(json_is_false(live_get(report, "complete")));
+	json_decref(report);
+	/* What was traced before still is. */
+	oracle_do(loader, "cycle %s 1", library);
+	json_decref(memtrace_stop(memtrace));
+	CHECK(live_is_running(loader));
+	CHECK(probes_gone(probes_before));
+	live_destroy(loader);
+	free(library);
+}
+
+int main(void)
+{
+	live_require_root();
+	probes_before = probes_find();
+	target = oracle_start();
+	RUN(descriptors_at_the_start);
+	RUN(memory_at_the_start);
+	RUN(descriptors_run_out);
+	live_destroy(target);
+	probes_destroy(probes_before);
+	return check_done();
+}
