@@ -13,8 +13,8 @@
  * alone so long. */
 #define LOOK_PAUSE_NS 50000000
 
-/* In the long run mappings of one process are read for a fifth of the time at most, after
- * 0.1 s of it: there are programs whose code changes all the time. */
+/* Reading the mappings of one process takes a fifth of a processor at most, after a burst
+ * of 0.1 s: there are programs whose code changes all the time. */
 #define READ_SHARE    5
 #define READ_AHEAD_NS UINT64_C(500000000)
 
@@ -346,7 +346,8 @@ static bool is_early(const struct process_code *p)
 static bool read_maps(struct learner_code *code, struct process_code *p,
 		      const struct code_change *change, bool *is_new)
 {
-	uint64_t now_ns = clock_now_ns(), ended_ns = p->ended_ns;
+	uint64_t now_ns = clock_now_ns(), cpu_ns = clock_thread_cpu_ns();
+	uint64_t ended_ns = p->ended_ns;
 	uint64_t moves = code->moves(code->arg, p->pid);
 	bool is_first = !p->read_ns;
 	struct proc_maps maps = {0};
@@ -374,7 +375,8 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 	if (!err) {
 		/* The first one opens the files. */
 		if (!is_first)
-			budget_spend(&p->reading, now_ns, clock_now_ns(), READ_SHARE);
+			budget_spend(&p->reading, now_ns, clock_thread_cpu_ns() - cpu_ns,
+				     READ_SHARE);
 		return true;
 	}
 	p->next_read_ns = clock_now_ns() + LOOK_PAUSE_NS;

@@ -286,10 +286,12 @@ static bool has_text(struct images *images, int pid, const struct range *range,
 	if (budget_is_spent(&images->comparing, begun_ns, COMPARING_AHEAD_NS))
 		return false;
 
+	uint64_t begun_cpu_ns = clock_thread_cpu_ns();
 	bool is_same = same_text(pid, range->start, range->end, code);
 	uint64_t now_ns = clock_now_ns();
 
-	budget_spend(&images->comparing, begun_ns, now_ns, COMPARING_SHARE);
+	budget_spend(&images->comparing, begun_ns, clock_thread_cpu_ns() - begun_cpu_ns,
+		     COMPARING_SHARE);
 	if (!is_same)
 		return false;
 	images->adopted[images->next_adopted++ % ADOPTED_MAX] = (struct adopted){

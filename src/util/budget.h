@@ -22,11 +22,12 @@ static inline void budget_charge(struct budget *budget, uint64_t begun_ns,
 	budget->paid_until_ns += pay_off_ns;
 }
 
-/* Work of one `share`-th of the time at most was done from `begun_ns` to `now_ns`. */
-static inline void budget_spend(struct budget *budget, uint64_t begun_ns, uint64_t now_ns,
-				unsigned share)
+/* Work that may take one `share`-th of the time was done from `begun_ns` on, and took
+ * `used_ns` of processor time. */
+static inline void budget_spend(struct budget *budget, uint64_t begun_ns,
+				uint64_t used_ns, unsigned share)
 {
-	budget_charge(budget, begun_ns, share * (now_ns - begun_ns));
+	budget_charge(budget, begun_ns, share * used_ns);
 }
 
 /* Has the work to wait? It may be ahead by what takes `ahead_ns` to pay off. */

@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock that BPF's bpf_ktime_get_ns() and the snapshots' times count by. */
+/* Clocks. */
 #ifndef UTIL_CLOCK_H
 #define UTIL_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC, ns. */
+/* CLOCK_MONOTONIC, ns: the clock of bpf_ktime_get_ns() and of the times in snapshots. */
 static inline uint64_t clock_now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Processor time that the calling thread has used so far, ns (CLOCK_THREAD_CPUTIME_ID).
+ * Time in which others had the processor does not count. */
+static inline uint64_t clock_thread_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 

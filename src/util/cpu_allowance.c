@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/cpu_allowance.h"
 
-#include <time.h>
-
 #include "util/clock.h"
-
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* How long it takes until the share amounts to this much processor time. */
 static uint64_t pay_off_ns(const struct cpu_allowance *allowance, uint64_t cpu_ns)
@@ -22,7 +12,7 @@ static uint64_t pay_off_ns(const struct cpu_allowance *allowance, uint64_t cpu_n
 void cpu_meter_begin(struct cpu_meter *meter)
 {
 	meter->at_ns = clock_now_ns();
-	meter->cpu_ns = thread_cpu_ns();
+	meter->cpu_ns = clock_thread_cpu_ns();
 }
 
 void cpu_allowance_charge(struct cpu_allowance *allowance, struct cpu_meter *meter)
