@@ -100,7 +100,16 @@ static inline int check_done(void)
 	return check_state.failures || !check_state.checks ? 1 : 0;
 }
 
+/* The test cannot run on this machine, as a package or a privilege is missing. Where all
+ * is there (scripts/test sets MEMTRACE_TEST_ALL) this is a failure. */
 static inline void check_skip(const char *why)
+{
+	printf("SKIPPED: %s\n", why);
+	exit(getenv("MEMTRACE_TEST_ALL") ? 1 : 77);
+}
+
+/* The test has nothing to look at, as other releases' packages cannot be had here. */
+static inline void check_leave_out(const char *why)
 {
 	printf("SKIPPED: %s\n", why);
 	exit(77);

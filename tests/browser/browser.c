@@ -39,7 +39,8 @@ static const char *find_chromium(void)
 		if (!access(*path, X_OK))
 			return *path;
 	}
-	REQUIRE(!getenv("CI"));
+	if (getenv("MEMTRACE_TEST_NO_BROWSER"))
+		check_leave_out("this release has no package chromium");
 	check_skip("no chromium (package chromium)");
 	return NULL;
 }

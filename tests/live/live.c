@@ -61,10 +61,8 @@ void live_require_root(void)
 	static const char events[] = "/sys/kernel/tracing/uprobe_events";
 	__u32 id;
 
-	if (geteuid() != 0) {
-		printf("SKIPPED: needs root\n");
-		exit(77);
-	}
+	if (geteuid() != 0)
+		check_skip("needs root");
 	signal(SIGPIPE, SIG_IGN);
 	if (access(events, F_OK) != 0)
 		mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);

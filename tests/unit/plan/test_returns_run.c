@@ -10,7 +10,7 @@
 
 int main(void)
 {
-	check_skip("the libraries of this machine are not x86-64");
+	check_leave_out("the libraries of this machine are not x86-64");
 }
 
 #else
@@ -1217,8 +1217,9 @@ static void other_releases(void)
 	}
 	printf("     %u libraries of other releases\n", there);
 	if (!there)
-		check_skip("MEMTRACE_TEST_LIBRARIES names no other release's libraries: "
-			   "scripts/test fetches them where there is a network");
+		check_leave_out(
+			"MEMTRACE_TEST_LIBRARIES names no other release's libraries: "
+			"scripts/test fetches them where there is a network");
 }
 
 /* Those of scripts/builds: by other compilers and with other options. */
@@ -1231,8 +1232,9 @@ static void other_builds(void)
 
 	REQUIRE(asprintf(&pattern, "%s/builds/*-*", dir ? dir : "") > 0);
 	if (!dir || glob(pattern, 0, NULL, &found))
-		check_skip("MEMTRACE_TEST_LIBRARIES names no other builds: scripts/test "
-			   "makes them where it can have their sources");
+		check_leave_out(
+			"MEMTRACE_TEST_LIBRARIES names no other builds: scripts/test "
+			"makes them where it can have their sources");
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		_cleanup_(freep) char *musl = NULL;
 		const char *label = strrchr(found.gl_pathv[i], '/') + 1;
