@@ -106,6 +106,8 @@ int main(int argc, char *argv[])
 		section_follow();
 	if (is_wanted(argc, argv, "growth"))
 		section_growth();
+	if (is_wanted(argc, argv, "before"))
+		section_before();
 	if (is_wanted(argc, argv, "stacks"))
 		section_stacks();
 	if (is_wanted(argc, argv, "unwind"))

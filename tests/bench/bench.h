@@ -25,6 +25,7 @@ void section_pairs(bool has_peer);      /* what a pair of malloc and free costs 
 void section_allocators(bool has_peer); /* kinds of allocation in several libraries */
 void section_analysis(void);            /* finding the places of probes */
 void section_follow(void);              /* programs that a traced process executes */
+void section_before(void);              /* start and report beside another build */
 void section_growth(void);              /* what --growth costs a program that grows */
 void section_stacks(void);              /* what each frame of a stack costs */
 void section_unwind(void);              /* misses of large programs, first stacks */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Other tools that walk the target's stacks see the same with and without memtrace: the
- * heap profiler of gperftools, inside it, and gdb. */
+ * heap profilers of gperftools and jemalloc, inside it, and gdb. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <sys/personality.h>
 
 #include "check.h"
@@ -66,22 +68,28 @@ static void end_trace(struct live_process *memtrace, int64_t at_least)
 	json_decref(report);
 }
 
-/* --- gperftools -------------------------------------------------------------------- */
+/* --- heap profilers ------------------------------------------------------------------
+ */
 
 static int compare_lines(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The stacks of a profile, one a line, in an order of ours. Its mappings, which follow
- * after an empty line, are left out. Owned. */
+/* The stacks of a profile, one a line, in an order of ours. Its mappings, which follow,
+ * are left out. Owned. */
 static char *sorted_stacks(char *profile)
 {
-	char *end = strstr(profile, "\n\n"), *save = NULL, *lines[256], *text;
+	char *end = strstr(profile, "MAPPED_LIBRARIES:"), *save = NULL, *lines[256],
+	     *text;
 	size_t count = 0, length = 0;
 
-	if (end)
-		*end = '\0';
+	REQUIRE(end);
+	*end = '\0';
+	/* jemalloc puts the counts of a stack on lines of their own, behind two blanks.
+	 */
+	for (char *at = profile; (at = strstr(at, "\n  t"));)
+		*at = ' ';
 	text = calloc(1, strlen(profile) + 2);
 	REQUIRE(text);
 	for (char *line = strtok_r(profile, "\n", &save); line && count < 256;
@@ -96,47 +104,88 @@ static char *sorted_stacks(char *profile)
 	return text;
 }
 
+struct profiler {
+	const char *library;
+	const char *variable, *value; /* that turn it on; %s: the path of the profile */
+	const char *file;             /* what it writes first; %s and %d: path and pid */
+};
+
+static const struct profiler gperftools = {"libtcmalloc.so.4", "HEAPPROFILE", "%s",
+					   "%s.0001.heap"};
+static const struct profiler jemalloc = {
+	"libjemalloc.so.2", "MALLOC_CONF",
+	"prof:true,lg_prof_sample:0,prof_final:false,prof_prefix:%s", "%s.%d.0.m0.heap"};
+
+/* A format with one %s, or with %s and %d. Owned. */
+__attribute__((format(printf, 1, 0))) static char *text_of(const char *format, ...)
+{
+	char *text;
+	va_list args;
+
+	va_start(args, format);
+	REQUIRE(vasprintf(&text, format, args) > 0);
+	va_end(args);
+	return text;
+}
+
 /* What the profiler writes, traced with `options`; NULL: not traced. Owned. */
-static char *profile_of(const char *library, const char *options)
+static char *profile_of(const struct profiler *profiler, const char *library,
+			const char *options)
 {
 	static unsigned runs;
 	struct live_process *target, *memtrace = NULL;
-	char name[32], *prefix, *profile, *stacks;
+	char name[32], *prefix, *value, *path, *profile, *stacks;
 
-	snprintf(name, sizeof(name), "profile-%u", runs++);
+	/* As long as the last one: it is in the target's memory. */
+	snprintf(name, sizeof(name), "profile-%02u", runs++);
 	prefix = live_path(name);
-	setenv("HEAPPROFILE", prefix, 1);
+	value = text_of(profiler->value, prefix);
+	setenv(profiler->variable, value, 1);
 	target = start(library, "1000", "100");
-	unsetenv("HEAPPROFILE");
+	unsetenv(profiler->variable);
 	if (options)
 		memtrace = memtrace_start(live_pid(target), options);
 	oracle_do(target, "go");
 	end_trace(memtrace, SITES);
-	profile = files_read("%s.0001.heap", prefix);
+	path = text_of(profiler->file, prefix, (int)live_pid(target));
+	profile = files_read("%s", path);
 	stacks = sorted_stacks(profile);
 	live_destroy(target);
 	free(profile);
+	free(path);
+	free(value);
 	free(prefix);
 	return stacks;
 }
 
-static void gperftools_writes_the_same_profile(void)
+static void check_profiles(const struct profiler *profiler)
 {
-	char *library = preload_find("libtcmalloc.so.4"), *alone, *traced;
+	static const char *const options[] = {"--unwind auto",
+					      "--unwind auto --sample-every 10"};
+	char *library = preload_find(profiler->library), *alone, *traced;
 
 	if (!library)
 		return;
-	alone = profile_of(library, NULL);
+	alone = profile_of(profiler, library, NULL);
 	/* The totals and a stack for each site. */
 	REQUIRE(count_words(alone, "\n") >= 1 + SITES);
-	traced = profile_of(library, "--unwind auto");
-	check_lines(traced, alone);
-	free(traced);
-	traced = profile_of(library, "--unwind auto --sample-every 10");
-	check_lines(traced, alone);
-	free(traced);
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		traced = profile_of(profiler, library, options[i]);
+		check_lines(traced, alone);
+		free(traced);
+	}
 	free(alone);
 	free(library);
+}
+
+static void gperftools_writes_the_same_profile(void)
+{
+	check_profiles(&gperftools);
+}
+
+static void jemalloc_writes_the_same_profile(void)
+{
+	check_profiles(&jemalloc);
 }
 
 /* --- gdb --------------------------------------------------------------------------- */
@@ -258,6 +307,7 @@ int main(void)
 	/* The same addresses in each run. Children inherit it. */
 	REQUIRE(personality(ADDR_NO_RANDOMIZE) != -1);
 	RUN(gperftools_writes_the_same_profile);
+	RUN(jemalloc_writes_the_same_profile);
 	RUN(gdb_shows_whole_backtraces);
 	return check_done();
 }

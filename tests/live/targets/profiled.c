@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Allocates at known sites for each line on stdin, keeps it all, and lets gperftools'
- * profiler, if it is loaded, write its profile. argv[1] is the size of a block in bytes,
- * argv[2] the number of blocks at each site.
+ * Allocates at known sites for each line on stdin, keeps it all, and lets the heap
+ * profiler of gperftools or jemalloc, if one is loaded, write its profile. argv[1] is the
+ * size of a block in bytes, argv[2] the number of blocks at each site.
  */
 #include <dlfcn.h>
 #include <malloc.h>
@@ -78,16 +78,28 @@ NOINLINE static void call_sites(int depth)
 	below = below + 1;
 }
 
-static void work(void)
+static void write_profile(void)
 {
-	void *symbol = dlsym(RTLD_DEFAULT, "HeapProfilerDump");
+	void *of_gperftools = dlsym(RTLD_DEFAULT, "HeapProfilerDump");
+	void *of_jemalloc = dlsym(RTLD_DEFAULT, "mallctl");
 	void (*dump)(const char *reason);
+	int (*control)(const char *name, void *old, size_t *old_size, void *new,
+		       size_t new_size);
 
-	for (int i = 0; i < count; i++)
-		call_sites(3);
-	memcpy(&dump, &symbol, sizeof(dump));
+	memcpy(&dump, &of_gperftools, sizeof(dump));
+	memcpy(&control, &of_jemalloc, sizeof(control));
 	if (dump)
 		dump("asked for");
+	/* It fails where profiling is not on. The name is that of opt.prof_prefix. */
+	if (control)
+		control("prof.dump", NULL, NULL, NULL, 0);
+}
+
+static void work(void)
+{
+	for (int i = 0; i < count; i++)
+		call_sites(3);
+	write_profile();
 }
 
 int main(int argc, char *argv[])
