@@ -160,8 +160,19 @@ static bool is_in_proc(int place)
 	return !fstatfs(place, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
+static int open_regular(const struct broker_policy *policy, int place)
+{
+	int fd = regular_file_reopen(place);
+
+	if (fd < 0 || !policy->may_read || policy->may_read(fd))
+		return fd;
+	close(fd);
+	errno = EACCES;
+	return -1;
+}
+
 /* Open what is harmless to open; -1 with errno set. */
-static int open_place(int place, uint64_t flags)
+static int open_place(const struct broker_policy *policy, int place, uint64_t flags)
 {
 	struct stat st;
 	char link[32];
@@ -179,7 +190,7 @@ static int open_place(int place, uint64_t flags)
 	 * kernel/seccomp.c); as a place to start from, one for reading does. */
 	if (S_ISDIR(st.st_mode) && (flags & O_PATH || is_in_proc(place)))
 		return open(link, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return regular_file_reopen(place);
+	return open_regular(policy, place);
 }
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -191,7 +202,7 @@ static int64_t answer_open(struct call *call)
 
 	if (place < 0)
 		return -errno;
-	fd = open_place(place, call->flags);
+	fd = open_place(call->policy, place, call->flags);
 	return fd < 0 ? -errno : give_descriptor(call, fd);
 }
 

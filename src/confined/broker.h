@@ -19,6 +19,9 @@ struct broker_policy {
 	 */
 	int (*find)(void *arg, int dir, const char *path, bool no_follow);
 	void *arg;
+	/* May the process read the regular file `fd`, which find() has found and which is
+	 * open for reading? NULL: any. */
+	bool (*may_read)(int fd);
 };
 
 struct broker {

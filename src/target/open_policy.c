@@ -1,24 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/open_policy.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "target/debug_file.h"
 #include "util/cleanup.h"
 #include "util/regular_file.h"
 
+/* fs/configfs/mount.c: no header has it. */
+#define CONFIGFS_NUMBER 0x62656570
+
+/* File systems whose files are interfaces of the kernel. To read one may have effects,
+ * and may show what another process keeps. Their numbers (statfs(2)) are those of
+ * linux/magic.h. */
+static const uint64_t kernel_systems[] = {
+	PROC_SUPER_MAGIC,   SYSFS_MAGIC,          TRACEFS_MAGIC,      DEBUGFS_MAGIC,
+	CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,  SECURITYFS_MAGIC,   BPF_FS_MAGIC,
+	EFIVARFS_MAGIC,     SELINUX_MAGIC,        SMACK_MAGIC,        AAFS_MAGIC,
+	CONFIGFS_NUMBER,    RDTGROUP_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, NSFS_MAGIC,
+};
+
 static int refuse(int err)
 {
 	errno = err;
 	return -1;
+}
+
+/* f_type of the file system; 0: unknown. */
+static uint64_t system_of(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) ? 0 : (uint32_t)fs.f_type;
+}
+
+static bool is_in_proc(int fd)
+{
+	return system_of(fd) == PROC_SUPER_MAGIC;
+}
+
+static bool is_of_kernel(int fd)
+{
+	uint64_t type = system_of(fd);
+
+	for (size_t i = 0; i < sizeof(kernel_systems) / sizeof(*kernel_systems); i++)
+		if (type == kernel_systems[i])
+			return true;
+	return false;
+}
+
+/* The path without empty components and ".", so that its beginning can be compared. `ret`
+ * has room for `path`. */
+static void simplify(const char *path, char *ret)
+{
+	char *end = ret;
+
+	while (*path) {
+		size_t size = strcspn(path, "/");
+
+		if (size && !(size == 1 && *path == '.')) {
+			*end++ = '/';
+			memcpy(end, path, size);
+			end += size;
+		}
+		path += size + (path[size] == '/');
+	}
+	if (end == ret)
+		*end++ = '/';
+	*end = '\0';
 }
 
 /* What follows `prefix` in the path, from its "/" on or ""; NULL: it lies elsewhere. */
@@ -80,6 +141,18 @@ static int find_plain(int directory, const char *name, bool no_follow)
 			    sizeof(how));
 }
 
+/* A place below the target's root directory. Links and mounts may lead to the kernel's
+ * file systems from there, of which /proc/PID alone is for the process to see. */
+static int find_file(int root, const char *path, uint64_t flags)
+{
+	int place = place_find(root, path, flags);
+
+	if (place < 0 || !is_of_kernel(place))
+		return place;
+	close(place);
+	return refuse(EACCES);
+}
+
 static int find_below_root(int directory, const char *path, bool no_follow)
 {
 	int root, place;
@@ -90,7 +163,7 @@ static int find_below_root(int directory, const char *path, bool no_follow)
 	root = openat(directory, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0 || !*path)
 		return root;
-	place = place_find(root, path, no_follow ? O_NOFOLLOW : 0);
+	place = find_file(root, path, no_follow ? O_NOFOLLOW : 0);
 	close(root);
 	return place;
 }
@@ -149,15 +222,20 @@ static int find_in_proc(const struct proc *proc, const char *path, bool no_follo
 	return place;
 }
 
-int open_policy_find(void *arg, int dir, const char *path, bool no_follow)
+/* From a directory that the process has got from here: out of those of /proc no link
+ * leads, as RESOLVE_IN_ROOT follows no magic link (openat2(2)). */
+static int find_from(int dir, const char *path, uint64_t flags)
 {
-	const struct open_policy *policy = arg;
+	return is_in_proc(dir) ? place_find(dir, path, flags)
+			       : find_file(dir, path, flags);
+}
+
+static int find_absolute(const struct open_policy *policy, const char *path,
+			 bool no_follow)
+{
 	uint64_t flags = no_follow ? O_NOFOLLOW : 0;
 	const char *in_proc = below(path, "/proc");
 
-	/* A directory that it has got from here. */
-	if (dir >= 0)
-		return place_find(dir, path, flags);
 	if (!strcmp(path, "/dev/null") || is_debug_path(policy, path))
 		return open(path, O_PATH | O_CLOEXEC | (int)flags);
 	if (!policy->proc)
@@ -167,5 +245,38 @@ int open_policy_find(void *arg, int dir, const char *path, bool no_follow)
 	if (in_proc)
 		return *in_proc ? find_in_proc(policy->proc, in_proc + 1, no_follow)
 				: refuse(EACCES);
-	return place_find(proc_root_fd(policy->proc), path, flags);
+	return find_file(proc_root_fd(policy->proc), path, flags);
+}
+
+int open_policy_find(void *arg, int dir, const char *path, bool no_follow)
+{
+	char simple[PATH_MAX + 1];
+
+	if (strlen(path) >= PATH_MAX)
+		return refuse(ENAMETOOLONG);
+	if (dir >= 0)
+		return find_from(dir, path, no_follow ? O_NOFOLLOW : 0);
+	simplify(path, simple);
+	return find_absolute(arg, simple, no_follow);
+}
+
+/* By the name that the file has now, whatever path led there. */
+static bool is_open_perf_map(int fd)
+{
+	char link[32], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return is_perf_map(path);
+}
+
+bool open_policy_may_read(int fd)
+{
+	char magic[SELFMAG];
+
+	return is_in_proc(fd) || is_open_perf_map(fd) ||
+	       (pread(fd, magic, SELFMAG, 0) == SELFMAG &&
+		!memcmp(magic, ELFMAG, SELFMAG));
 }

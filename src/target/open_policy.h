@@ -6,8 +6,11 @@
  * - /proc/PID of that process and of its threads. What lies behind root is found below
  *   the process's root directory, out of which no link leads;
  * - below /usr/lib/debug and the directories that the user has named;
- * - any other absolute path is a path of the process, below its root directory;
+ * - any other absolute path is a path of the process, below its root directory, but not
+ * in procfs, sysfs, tracefs and other file systems of the kernel;
  * - /dev/null.
+ *
+ * Of regular files it gets those of /proc/PID, ELF files and /tmp/perf-PID.map.
  */
 #ifndef TARGET_OPEN_POLICY_H
 #define TARGET_OPEN_POLICY_H
@@ -23,5 +26,6 @@ struct open_policy {
 
 /* struct broker_policy; `arg` is the struct open_policy. */
 int open_policy_find(void *arg, int dir, const char *path, bool no_follow);
+bool open_policy_may_read(int fd);
 
 #endif
