@@ -32,8 +32,8 @@ struct error *uprobe_event_private(const struct attach_probe *probe)
 struct error *uprobe_event_refused(int error, const struct attach_probe *probe)
 	__attribute__((warn_unused_result));
 
-/* Stop the events at once, and let a process of its own close them, for which nobody
- * waits: the kernel takes 0.1 s for each. */
+/* Stop the events at once. Another process closes them, as the kernel takes 0.1 s for
+ * each; the caller does not wait for it. */
 void uprobe_events_close(const struct attached events[], size_t count);
 
 #endif

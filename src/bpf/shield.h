@@ -10,7 +10,7 @@
  * they cost the target a trap at each call for the rest of its life. When a task exits,
  * and its descriptors are closed, no signal is pending any more.
  *
- * So such calls are made by tasks that are no threads of this process. They share its
+ * Tasks that are not threads of this process make such calls instead. They share its
  * memory and its descriptors, and go on when it dies.
  */
 #ifndef BPF_SHIELD_H

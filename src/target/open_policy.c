@@ -22,9 +22,9 @@
 /* fs/configfs/mount.c: no header has it. */
 #define CONFIGFS_NUMBER 0x62656570
 
-/* File systems whose files are interfaces of the kernel. To read one may have effects,
- * and may show what another process keeps. Their numbers (statfs(2)) are those of
- * linux/magic.h. */
+/* File systems whose files are interfaces of the kernel. Reading such a file may have
+ * effects, or show data of another process. linux/magic.h has their numbers, which
+ * statfs(2) returns. */
 static const uint64_t kernel_systems[] = {
 	PROC_SUPER_MAGIC,   SYSFS_MAGIC,          TRACEFS_MAGIC,      DEBUGFS_MAGIC,
 	CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,  SECURITYFS_MAGIC,   BPF_FS_MAGIC,
@@ -141,8 +141,9 @@ static int find_plain(int directory, const char *name, bool no_follow)
 			    sizeof(how));
 }
 
-/* A place below the target's root directory. Links and mounts may lead to the kernel's
- * file systems from there, of which /proc/PID alone is for the process to see. */
+/* A place below the target's root directory. Refused if a link or a mount leads from
+ * there to a file system of the kernel: the process may see /proc/PID of its target, and
+ * nothing else. */
 static int find_file(int root, const char *path, uint64_t flags)
 {
 	int place = place_find(root, path, flags);
@@ -222,8 +223,8 @@ static int find_in_proc(const struct proc *proc, const char *path, bool no_follo
 	return place;
 }
 
-/* From a directory that the process has got from here: out of those of /proc no link
- * leads, as RESOLVE_IN_ROOT follows no magic link (openat2(2)). */
+/* A place from a directory that the process was given. No link leads out of a directory
+ * of /proc, as RESOLVE_IN_ROOT follows no magic links (openat2(2)). */
 static int find_from(int dir, const char *path, uint64_t flags)
 {
 	return is_in_proc(dir) ? place_find(dir, path, flags)

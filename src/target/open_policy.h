@@ -10,7 +10,8 @@
  * in procfs, sysfs, tracefs and other file systems of the kernel;
  * - /dev/null.
  *
- * Of regular files it gets those of /proc/PID, ELF files and /tmp/perf-PID.map.
+ * The regular files that it may read are those of /proc/PID, ELF files and
+ * /tmp/perf-PID.map.
  */
 #ifndef TARGET_OPEN_POLICY_H
 #define TARGET_OPEN_POLICY_H

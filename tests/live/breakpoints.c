@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-/* Bytes in a mapping of code that are not those of its file. */
+/* Bytes of an executable mapping that differ from its file. */
 static size_t count_changed(int memory, uint64_t start, uint64_t end, uint64_t offset,
 			    const char *path)
 {

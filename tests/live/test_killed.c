@@ -25,10 +25,10 @@
 #include "util/error.h"
 #include "util/locked_memory.h"
 
-/* A task that goes on after the kill ends by then. */
+/* A task that outlives the killed process ends within this time. */
 #define GONE_S 10.0
 
-/* Functions of libc that nobody calls here. */
+/* Functions of libc that this test does not call. */
 static const char *const names[] = {
 	"a64l",    "adjtime",  "asctime",   "bsearch", "ctime",   "drand48", "ecvt",
 	"erand48", "fcvt",     "ffsll",     "fgetpos", "fsetpos", "ftw",     "gcvt",

@@ -90,7 +90,7 @@ static void write_profile(void)
 	memcpy(&control, &of_jemalloc, sizeof(control));
 	if (dump)
 		dump("asked for");
-	/* It fails where profiling is not on. The name is that of opt.prof_prefix. */
+	/* Fails unless profiling is on. opt.prof_prefix names the file. */
 	if (control)
 		control("prof.dump", NULL, NULL, NULL, 0);
 }

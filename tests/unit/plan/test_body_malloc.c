@@ -555,7 +555,7 @@ static void this_machine(void)
 		if (!check_known(&f)) {
 			printf("     glibc with build-id %s is not in known[]\n",
 			       f.build_id);
-			/* Where all is there somebody looks at it, and adds it. */
+			/* scripts/test fails until somebody has judged the build. */
 			CHECK(!getenv("MEMTRACE_TEST_ALL"));
 			if (f.why)
 				nothing = "no sites are found in this machine's libc";
