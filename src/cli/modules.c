@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/modules.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "target/elf.h"
@@ -28,17 +29,38 @@ static bool is_module(const struct proc_mapping *m)
 	return m->executable && m->path[0];
 }
 
-static const struct module_file *find_file(const struct modules *modules,
-					   const struct proc_mapping *m)
+static int compare(uint64_t a, uint64_t b)
 {
-	for (size_t i = 0; i < modules->files.len; i++) {
-		const struct module_file *f = &modules->files.data[i];
+	return (a > b) - (a < b);
+}
 
-		if (f->inode == m->inode && f->dev_major == m->dev_major &&
-		    f->dev_minor == m->dev_minor)
-			return f;
-	}
-	return NULL;
+/* For bsearch(3) in the list of files. */
+static int compare_file(const void *key, const void *element)
+{
+	const struct proc_mapping *m = key;
+	const struct module_file *f = element;
+	int order = compare(m->inode, f->inode);
+
+	if (!order)
+		order = compare(m->dev_major, f->dev_major);
+	return order ? order : compare(m->dev_minor, f->dev_minor);
+}
+
+/* For qsort(3). */
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct proc_mapping *m = *(const struct proc_mapping *const *)b;
+	const struct module_file file = {m->inode, m->dev_major, m->dev_minor, NULL};
+
+	return compare_file(*(const struct proc_mapping *const *)a, &file);
+}
+
+static struct module_file *find_file(const struct modules *modules,
+				     const struct proc_mapping *m)
+{
+	return modules->files.len ? bsearch(m, modules->files.data, modules->files.len,
+					    sizeof(*modules->files.data), compare_file)
+				  : NULL;
 }
 
 /* A file without a build-id, or one that cannot be read, has none: not an error. */
@@ -57,10 +79,46 @@ static char *read_build_id(const struct proc *proc, const struct proc_mapping *m
 	return id ? strdup(id) : NULL;
 }
 
+/* Add the file of the next mapping in order. Its build-id is taken from the old list. */
+static bool add_file(struct modules *modules, struct modules *old,
+		     const struct proc *proc, const struct proc_mapping *m)
+{
+	struct module_file file = {m->inode, m->dev_major, m->dev_minor, NULL};
+	struct module_file *known = find_file(old, m);
+
+	if (modules->files.len &&
+	    !compare_file(m, &modules->files.data[modules->files.len - 1]))
+		return true;
+	if (!vec_push(&modules->files, file))
+		return false;
+	modules->files.data[modules->files.len - 1].build_id =
+		known ? take(known->build_id) : read_build_id(proc, m);
+	return true;
+}
+
+/* The files of the maps, each once, in the order of compare_file(). */
+static struct error *list_files(struct modules *modules, struct modules *old,
+				const struct proc *proc)
+{
+	VEC(const struct proc_mapping *) mappings = {0};
+	bool has_memory = true;
+
+	vec_foreach (m, &modules->maps.mappings)
+		if (is_module(m) && m->inode)
+			has_memory = has_memory && vec_push(&mappings, m);
+	if (mappings.len)
+		qsort(mappings.data, mappings.len, sizeof(*mappings.data),
+		      compare_mappings);
+	for (size_t i = 0; i < mappings.len && has_memory; i++)
+		has_memory = add_file(modules, old, proc, mappings.data[i]);
+	vec_deinit(&mappings);
+	return has_memory ? NULL : error_no_memory();
+}
+
 struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 {
-	struct proc_maps maps = {0};
-	struct error *err = proc_read_maps(proc, &maps);
+	struct modules now = {0}, old;
+	struct error *err = proc_read_maps(proc, &now.maps);
 
 	if (err && (err->code == ERROR_GONE || proc_has_exited(proc))) {
 		error_destroy(err);
@@ -69,25 +127,15 @@ struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	if (err)
 		return err;
 	/* An exiting process has lost its mappings before it is seen to be gone. */
-	if (!maps.mappings.len) {
-		proc_maps_deinit(&maps);
+	if (!now.maps.mappings.len) {
+		proc_maps_deinit(&now.maps);
 		return NULL;
 	}
-	vec_foreach (m, &maps.mappings) {
-		struct module_file file = {m->inode, m->dev_major, m->dev_minor, NULL};
-
-		if (!is_module(m) || !m->inode || find_file(modules, m))
-			continue;
-		file.build_id = read_build_id(proc, m);
-		if (!vec_push(&modules->files, file)) {
-			free(file.build_id);
-			proc_maps_deinit(&maps);
-			return error_no_memory();
-		}
-	}
-	proc_maps_deinit(&modules->maps);
-	modules->maps = maps;
-	return NULL;
+	err = list_files(&now, modules, proc);
+	old = *modules;
+	*modules = now;
+	modules_deinit(&old);
+	return err;
 }
 
 struct error *modules_copy(const struct modules *modules,

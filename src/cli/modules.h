@@ -8,7 +8,7 @@
 #include "snapshot/snapshot.h"
 #include "target/proc.h"
 
-/* A build-id is read once for each file. */
+/* A build-id is read once, when the file is first seen among the mappings. */
 struct module_file {
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
@@ -17,13 +17,14 @@ struct module_file {
 
 struct modules {
 	struct proc_maps maps;
-	VEC(struct module_file) files;
+	VEC(struct module_file) files; /* of the maps, each once; sorted */
 };
 
 void modules_init(struct modules *modules);
 void modules_deinit(struct modules *modules);
 
-/* Look again; what was seen last stays when the target has exited. */
+/* Read the mappings again. The last ones stay if the target has exited. Files that are
+ * not mapped any more are dropped. */
 struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	__attribute__((warn_unused_result));
 

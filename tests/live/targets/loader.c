@@ -4,11 +4,14 @@
  * and keeps them or not, by lines on its standard input:
  *
  *   hold PATH N   N copies of the library, each a file of its own that is gone again
+ *   keep PATH 1   the library itself, which stays loaded
+ *   again PATH N  N calls more of malloc() of the library that was loaded last
  *   fresh PATH N  the same, and each is unloaded before the next comes
  *   cycle PATH N  the library itself, loaded and unloaded N times
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,7 @@
 #include <unistd.h>
 
 static void *volatile last;
+static void *(*last_malloc)(size_t);
 
 static void say(const char *text)
 {
@@ -44,6 +48,7 @@ static void *load(const char *path)
 	if (!found)
 		fail("dlopen");
 	memcpy(&function, &found, sizeof(function));
+	last_malloc = function;
 	site_in_library(function);
 	return library;
 }
@@ -51,7 +56,7 @@ static void *load(const char *path)
 static void *load_copy(const char *path)
 {
 	static int copies;
-	char copy[512];
+	char copy[4300];
 	int from = open(path, O_RDONLY), to;
 	struct stat status;
 
@@ -72,23 +77,30 @@ static void *load_copy(const char *path)
 
 static void obey(const char *word, const char *path, int count)
 {
-	for (int i = 0; i < count; i++) {
-		void *library = strcmp(word, "cycle") ? load_copy(path) : load(path);
+	bool is_itself = !strcmp(word, "cycle") || !strcmp(word, "keep");
 
-		if (strcmp(word, "hold"))
+	for (int i = 0; i < count; i++) {
+		void *library;
+
+		if (!strcmp(word, "again")) {
+			site_in_library(last_malloc);
+			continue;
+		}
+		library = is_itself ? load(path) : load_copy(path);
+		if (strcmp(word, "hold") && strcmp(word, "keep"))
 			dlclose(library);
 	}
 }
 
 int main(void)
 {
-	char line[512], word[16], path[400];
+	char line[4352], word[16], path[4200];
 	int count;
 
 	setvbuf(stdin, NULL, _IONBF, 0);
 	say("{\"ready\":\"loader\"}\n");
 	while (fgets(line, sizeof(line), stdin)) {
-		if (sscanf(line, "%15s %399s %d", word, path, &count) != 3)
+		if (sscanf(line, "%15s %4199s %d", word, path, &count) != 3)
 			fail(line);
 		obey(word, path, count);
 		say("{\"done\":true}\n");

@@ -254,7 +254,7 @@ static struct confined *start(enum confined_kind kind)
 		.name = "test-confined",
 		.services = &service,
 		.service_count = 1,
-		.policy = {find, NULL},
+		.policy = {.find = find},
 		.progress = hear,
 		.question = give_file,
 		.gives_up = gives_up,

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Executable mappings and the build-ids of their files, also where there are many. */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/modules.h"
+#include "target/elf.h"
+#include "unit/target/child.h"
+#include "util/cleanup.h"
+
+DEFINE_CLEANUP(struct proc *, proc_close);
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+
+#define FILES 300
+
+static char *folder;
+
+/* Each file is mapped twice, in an order that is not that of its inode. */
+static void map_files(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 2 * FILES; i++) {
+		char path[128];
+		_cleanup_(closep) int fd = -1;
+
+		snprintf(path, sizeof(path), "%s/%d", folder, i * 7 % FILES);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+				   0) == MAP_FAILED)
+			_exit(1);
+	}
+}
+
+static void make_files(void)
+{
+	for (int i = 0; i < FILES; i++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/%d", folder, i);
+		_cleanup_(closep) int fd = open(path, O_CREAT | O_WRONLY, 0600);
+
+		REQUIRE(fd >= 0 && write(fd, "no ELF file", 11) == 11);
+	}
+}
+
+static void remove_files(void)
+{
+	for (int i = 0; i < FILES; i++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/%d", folder, i);
+		unlink(path);
+	}
+	rmdir(folder);
+}
+
+static void refresh(struct modules *modules, const struct child *child)
+{
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+
+	REQUIRE(!proc_open(child->pid, &proc));
+	REQUIRE(!modules_refresh(modules, proc));
+}
+
+/* The build-id that the mappings of a path's last part have in a copy; "" if one has
+ * none. Owned. */
+static char *id_of(const struct modules *modules, const char *name, unsigned *count)
+{
+	struct snapshot_process process = {0};
+	char *id = NULL;
+
+	REQUIRE(!modules_copy(modules, &process));
+	*count = 0;
+	vec_foreach (m, &process.modules) {
+		if (strstr(m->path, name)) {
+			free(id);
+			id = strdup(m->build_id ? m->build_id : "");
+			++*count;
+		}
+		free(m->path);
+		free(m->build_id);
+	}
+	vec_deinit(&process.modules);
+	return id;
+}
+
+static void has_build_ids(void)
+{
+	struct child child = child_cat("/bin/cat");
+	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+	struct modules modules;
+	unsigned count;
+
+	REQUIRE(!elf_file_open("/bin/cat", &file));
+	modules_init(&modules);
+	/* The second time it is known already. */
+	for (int i = 0; i < 2; i++) {
+		refresh(&modules, &child);
+
+		char *id = id_of(&modules, "/cat", &count);
+
+		CHECK_STR(id, elf_file_build_id(file));
+		CHECK(count >= 1);
+		free(id);
+	}
+	modules_deinit(&modules);
+	child_end(&child);
+}
+
+static void lists_each_file_once(void)
+{
+	struct child many, few;
+	struct modules modules;
+	unsigned count;
+	size_t others;
+	char *id;
+
+	folder = child_tmpdir();
+	make_files();
+	few = child_fork(NULL, NULL);
+	many = child_fork(map_files, NULL);
+	modules_init(&modules);
+	refresh(&modules, &few);
+	others = modules.files.len;
+	refresh(&modules, &many);
+	CHECK_INT(modules.files.len, others + FILES);
+	id = id_of(&modules, folder, &count);
+	CHECK_STR(id, "");
+	CHECK_INT(count, 2 * FILES);
+	free(id);
+	/* What is not mapped any more is dropped. */
+	refresh(&modules, &few);
+	CHECK_INT(modules.files.len, others);
+	modules_deinit(&modules);
+	child_end(&many);
+	child_end(&few);
+	remove_files();
+}
+
+int main(void)
+{
+	RUN(has_build_ids);
+	RUN(lists_each_file_once);
+	return check_done();
+}
