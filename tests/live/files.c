@@ -44,7 +44,7 @@ void files_copy(const char *from, const char *to)
 
 void files_make_folders(const char *path)
 {
-	char copy[512];
+	char copy[4096];
 
 	snprintf(copy, sizeof(copy), "%s", path);
 	for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {

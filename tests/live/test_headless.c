@@ -168,7 +168,7 @@ static void ends_while_traced(void)
 	check_end(target, memtrace);
 }
 
-/* The thread by which the process is looked at ends every 200 ms. */
+/* The thread by which the process is looked at ends every 500 ms. */
 static void threads_come_and_go(void)
 {
 	struct live_process *target = start_left(), *memtrace;

@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #define MAX_KEPT   100000
-#define RELAY_MS   200
+#define RELAY_MS   500
 #define HURRY_US   20000
 #define STACK_SIZE 262144
 
