@@ -227,8 +227,8 @@ static bool is_called(int pid, const char *name)
 	if (!fgets(command, sizeof(command), file))
 		command[0] = '\0';
 	fclose(file);
-	/* Cut at 15 characters. */
-	return command[0] && !strncmp(command, name, strcspn(command, "\n"));
+	/* The kernel cuts a name at 15 characters. */
+	return !strncmp(command, name, 15);
 }
 
 /* How many processes of memtrace's compile at the same time. */
