@@ -79,17 +79,27 @@ __attribute__((weak)) struct check_state check_state;
 		}                                                                        \
 	} while (0)
 
+static inline double check_now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 /* What a library of tests checks after each test; NULL: nothing. */
 void check_after_test(const char *test) __attribute__((weak));
 
 #define RUN(test)                                                                        \
 	do {                                                                             \
 		unsigned before_ = check_state.failures;                                 \
+		double since_s_ = check_now_s();                                         \
 		test();                                                                  \
 		if (check_after_test)                                                    \
 			check_after_test(#test);                                         \
-		printf("%s %s\n", check_state.failures == before_ ? "ok  " : "FAIL",     \
-		       #test);                                                           \
+		printf("%s %s (%.1f s)\n",                                               \
+		       check_state.failures == before_ ? "ok  " : "FAIL", #test,         \
+		       check_now_s() - since_s_);                                        \
 		fflush(stdout);                                                          \
 	} while (0)
 

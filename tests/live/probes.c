@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which probes the kernel holds. */
 #include <bpf/bpf.h>
+#include <ctype.h>
+#include <dirent.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +142,35 @@ unsigned probes_new(const struct probes *before)
 	return fresh;
 }
 
+/* Processes that remove breakpoints after memtrace has ended, with --attach perf: their
+ * programs are gone before, and are not called any more. */
+static unsigned count_detachers(void)
+{
+	static const char detacher[] = "(memtrace-detach) ";
+	DIR *dir = opendir("/proc");
+	unsigned found = 0;
+
+	if (!dir)
+		live_fail("cannot list /proc");
+	for (const struct dirent *entry; (entry = readdir(dir));) {
+		char path[300], line[64];
+		const char *name;
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		if (!isdigit((unsigned char)entry->d_name[0]) ||
+		    !(file = fopen(path, "re")))
+			continue;
+		/* A zombie has closed all that it had. */
+		found += fgets(line, sizeof(line), file) && (name = strchr(line, '(')) &&
+			 !strncmp(name, detacher, strlen(detacher)) &&
+			 name[strlen(detacher)] != 'Z';
+		fclose(file);
+	}
+	closedir(dir);
+	return found;
+}
+
 /* The kernel takes 0.1 s for each probe of a perf event, and longer on a busy machine. */
 #define GRACE_S 30
 
@@ -154,15 +185,16 @@ bool probes_gone(const struct probes *before)
 		unsigned links = count_new(now->links, now->link_count, before->links,
 					   before->link_count);
 		unsigned events = now->events;
+		unsigned detachers = count_detachers();
 
 		probes_destroy(now);
-		if (!programs && !links && events <= before->events)
+		if (!programs && !links && !detachers && events <= before->events)
 			return true;
 		if (live_now_s() > until_s) {
 			fprintf(stderr,
-				"left behind: %u programs, %u links; uprobe_events has "
-				"%u lines, before %u\n",
-				programs, links, events, before->events);
+				"left behind: %u programs, %u links, %u processes; "
+				"uprobe_events has %u lines, before %u\n",
+				programs, links, detachers, events, before->events);
 			return false;
 		}
 		live_sleep(0.05);
