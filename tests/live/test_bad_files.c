@@ -332,9 +332,9 @@ static void processes_that_end_during_the_attach(void)
 {
 	unsigned refused = 0, tries = 0;
 
-	for (double delay_s = 0; delay_s < 0.7; delay_s += 0.02, tries++)
+	for (double delay_s = 0; delay_s < 0.7; delay_s += 0.04, tries++)
 		refused += ends_after(delay_s, "");
-	for (double delay_s = 0; delay_s < 0.7; delay_s += 0.1, tries++)
+	for (double delay_s = 0; delay_s < 0.7; delay_s += 0.2, tries++)
 		refused += ends_after(delay_s, "--attach perf --mappings");
 	printf("     %u of %u ended before the probes stood\n", refused, tries);
 	CHECK(refused > 0);

@@ -87,33 +87,10 @@ static void every_function_1e5(void)
 
 static void every_function_1e6(void)
 {
-	both((struct scenario){.name = "mixed",
-			       .blocks = 1000000,
-			       .options = "--max-allocations 2097152 --unwind auto"});
-}
-
-/* By rules, and so with probes inside malloc(). */
-static void seen_inside(void)
-{
-	static const struct scenario scenarios[] = {
-		{.name = "mixed", .blocks = 100000},
-		{.name = "failures", .blocks = 1000},
-		{.name = "before", .blocks = 1000, .before = true},
-		{.name = "handover", .blocks = 100000},
-		{.name = "short_threads", .blocks = 1000, .threads_come = true},
-		{.name = "death",
-		 .blocks = 500,
-		 .allowed = "calls_abandoned",
-		 .threads_come = true},
-		{.name = "longjmp", .blocks = 1000, .allowed = "calls_abandoned"},
-	};
-
-	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
-		struct scenario scenario = scenarios[i];
-
-		scenario.options = "--unwind auto";
-		both(scenario);
-	}
+	check_scenario(&(struct scenario){.name = "mixed",
+					  .blocks = 1000000,
+					  .options = "--max-allocations 2097152"},
+		       8);
 }
 
 static void calls_that_fail(void)
@@ -225,7 +202,6 @@ int main(void)
 	RUN(attached_by_perf_events);
 	RUN(tables_are_hashes);
 	RUN(every_function_1e5);
-	RUN(seen_inside);
 	RUN(every_function_1e6);
 	return check_done();
 }

@@ -458,7 +458,6 @@ static void forks(const char *options)
 static void after_a_fork(void)
 {
 	forks("--follow-forks --unwind auto");
-	forks("--follow-forks --unwind fp");
 	forks("--follow-forks --attach perf");
 	CHECK(probes_gone(probes_before));
 }
@@ -502,8 +501,9 @@ static void loads(const char *options)
 
 static void after_a_dlopen(void)
 {
-	for (size_t i = 0; i < WAYS; i++)
-		loads(ways[i]);
+	loads("--follow-forks");
+	loads("--attach perf");
+	loads("--mappings");
 	CHECK(probes_gone(probes_before));
 }
 

@@ -334,8 +334,8 @@ static void a_file_system_holds_the_main_thread(void)
 
 /* --- the start -------------------------------------------------------------------- */
 
-#define MOMENTS  41
-#define MOMENT_S 0.02
+#define MOMENTS  21
+#define MOMENT_S 0.04
 
 /* Two signals close together, at each moment of the start. */
 static void at_each_moment(void)

@@ -62,8 +62,8 @@ unsigned compare_losses(const json_t *report, const char *allowed);
 /* Probes of this kernel: BPF programs and links by id, tracefs events. */
 struct probes;
 struct probes *probes_find(void);
-/* True when, in the end, there is no probe that `before` does not have, and no process that
- * still removes breakpoints of memtrace. Prints those that there are. */
+/* True when, in the end, there is no probe that `before` does not have, and no process
+ * that still removes breakpoints of memtrace. Prints those that there are. */
 bool probes_gone(const struct probes *before);
 /* How many programs of kprobe type there are that `before` does not have. */
 unsigned probes_new(const struct probes *before);
