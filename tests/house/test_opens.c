@@ -13,6 +13,7 @@ static const struct opener {
 } openers[] = {
 	{"bpf/attach_hold.c", "/proc/self/fd/N of a file that is held"},
 	{"bpf/attach_perf.c", "/sys"},
+	{"bpf/compiler_child.c", "libbcc by its name"},
 	{"bpf/detach_all.c", "/proc/self/fd"},
 	{"bpf/file_numbers.c", "/proc/self/fd/N of a file that is held"},
 	{"bpf/headers.c", "the kernel's headers and a temporary folder"},
@@ -32,8 +33,10 @@ static const struct opener {
 	{"report/filter_file.c", "what the user names"},
 	{"symbol/bcc.c", "/proc/PID/exe"},
 	{"symbol/code_maps.c", "/proc/PID; looks at what libbcc is about to open"},
+	{"symbol/debuginfod.c", "libdebuginfod by its name"},
 	{"symbol/debug_search.c", "debug directories of the machine"},
 	{"symbol/fd_guard.c", "/proc/self/fd, /dev/null"},
+	{"symbol/lines.c", "/proc/PID/root"},
 	{"symbol/perf_map.c", "/proc/PID/status"},
 	{"symbol/split_search.c", "debug directories of the machine"},
 	{"target/allocator.c", "/proc/PID/exe, and what the user names"},
@@ -43,13 +46,16 @@ static const struct opener {
 	{"target/elf.c", "of elf_file_open(): whoever calls it is listed, too"},
 	{"target/file_names.c", "of file_names_of_path(): the same"},
 	{"target/file_pages.c", "/proc/self"},
+	{"target/linker.c", "/proc/PID"},
 	{"target/living.c", "/proc/PID"},
 	{"target/open_policy.c", "debug directories of the machine, /proc/PID"},
 	{"target/privileges.c", "/proc/sys and other paths of the kernel"},
 	{"target/proc.c", "/proc/PID"},
 	{"target/procfs.c", "/proc/PID"},
+	{"target/spawn.c", "the command that the user gives"},
 	{"target/target_file.c", "what the user names"},
 	{"unwind/image_store.c", "/"},
+	{"unwind/same_text.c", "/proc/PID"},
 	{"util/file_limit.c", "/"},
 	{"util/regular_file.c", "the one place"},
 };
@@ -73,6 +79,35 @@ static const char *const calls[] = {
 	"open_by_handle_at",
 	"execve",
 	"fstatat",
+	"statx",
+	"statfs",
+	"statvfs",
+	"faccessat",
+	"readlinkat",
+	"truncate",
+	"freopen",
+	"scandir",
+	"nftw",
+	"glob",
+	"dlopen",
+	"execv",
+	"execvp",
+	"execvpe",
+	"execveat",
+	"posix_spawn",
+	"posix_spawnp",
+	"popen",
+	"system",
+	"mkostemp",
+	"bpf_obj_get",
+	"inotify_add_watch",
+	"living_open",
+};
+
+/* The same by their numbers: beginnings of words. */
+static const char *const numbers[] = {
+	"SYS_open",  "SYS_stat",    "SYS_exec",     "SYS_readlink",
+	"SYS_mount", "SYS_faccess", "SYS_truncate", "SYS_name_to_handle",
 };
 
 /* Does the line call one of them? Not where it is a part of another word. */
@@ -86,6 +121,9 @@ static bool has_call(const char *line)
 			    (at == line || (!isalnum(at[-1]) && at[-1] != '_')))
 				return true;
 	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (strstr(line, numbers[i]))
+			return true;
 	return false;
 }
 
