@@ -40,14 +40,32 @@ struct modules {
 /* Bounds on what a message lists, and on how many files are opened: a hostile target may
  * map tens of thousands. */
 #define LISTED_MAX 5
-#define OPENED_MAX 4096
+#define OPENED_MAX 1024
+
+/* Of more files than are opened, those by these names are opened first. */
+static const char *const allocator_names[] = {
+	"libc.so.*",     "libc-2.*.so",      "libc.musl-*",      "ld-musl-*",
+	"libjemalloc.*", "libtcmalloc*.so*", "libmimalloc*.so*",
+};
+
+static bool has_name(const char *path, const char *const patterns[], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!fnmatch(patterns[i], path_base_name(path), 0))
+			return true;
+	return false;
+}
 
 static bool is_linker(const char *path)
 {
-	for (size_t i = 0; i < sizeof(linker_names) / sizeof(linker_names[0]); i++)
-		if (!fnmatch(linker_names[i], path_base_name(path), 0))
-			return true;
-	return false;
+	return has_name(path, linker_names,
+			sizeof(linker_names) / sizeof(linker_names[0]));
+}
+
+static bool has_allocator_name(const char *path)
+{
+	return has_name(path, allocator_names,
+			sizeof(allocator_names) / sizeof(allocator_names[0]));
 }
 
 static int compare(uint64_t a, uint64_t b)
@@ -269,28 +287,38 @@ static struct error *try_module(struct search *search, size_t index, bool last_r
 	return NULL;
 }
 
+/* Module number `index`, unless OPENED_MAX files were opened before. */
+static struct error *try_next(struct search *search, size_t index, size_t *opened,
+			      struct allocators *ret)
+{
+	if (index == search->executable ||
+	    is_known(search, search->modules.list.data[index].code))
+		return NULL;
+	if ((*opened)++ < OPENED_MAX)
+		return try_module(search, index, false, ret);
+	note_unread(search,
+		    error_create(ERROR_IO,
+				 "process %d (%s) has mapped more than %d files "
+				 "at once",
+				 search->proc->pid, search->proc->command, OPENED_MAX));
+	return NULL;
+}
+
 static struct error *try_modules(struct search *search, struct allocators *ret)
 {
-	size_t opened = 0;
+	size_t opened = 0, count = search->modules.list.len;
+	bool are_many = count > OPENED_MAX;
 	struct error *err = NULL;
 
 	if (search->executable != SIZE_MAX)
 		err = try_module(search, search->executable, false, ret);
-	for (size_t i = 0; i < search->modules.list.len && !err; i++) {
-		const struct proc_mapping *code = search->modules.list.data[i].code;
+	for (int turn = are_many ? 0 : 1; turn < 2; turn++)
+		for (size_t i = 0; i < count && !err; i++) {
+			const char *path = search->modules.list.data[i].code->path;
 
-		if (i == search->executable || is_known(search, code))
-			continue;
-		if (opened++ < OPENED_MAX)
-			err = try_module(search, i, false, ret);
-		else
-			note_unread(search,
-				    error_create(ERROR_IO,
-						 "process %d (%s) has mapped more than "
-						 "%d files at once",
-						 search->proc->pid, search->proc->command,
-						 OPENED_MAX));
-	}
+			if (!are_many || has_allocator_name(path) == (turn == 0))
+				err = try_next(search, i, &opened, ret);
+		}
 	return err;
 }
 

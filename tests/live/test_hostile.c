@@ -304,6 +304,33 @@ static void mappings_that_cannot_be_read(void)
 	live_destroy(target);
 }
 
+/* The C library is found among more files than memtrace opens. */
+static void files_without_end(void)
+{
+	enum {
+		files = 5000,
+		opened = 1024 /* OPENED_MAX of target/allocator.c */
+	};
+	char top[] = "/tmp/memtrace-test-XXXXXX";
+
+	REQUIRE(mkdtemp(top));
+
+	const char *const argv[] = {MANY_MAPS_BINARY, top, NULL};
+	struct live_process *target = live_start(argv), *memtrace;
+	json_t *report;
+
+	json_decref(live_read_json(target, TIMEOUT_S));
+	oracle_do(target, "files %d", files);
+	memtrace = memtrace_start(live_pid(target), "");
+	oracle_do(target, "allocate 20");
+	report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 20);
+	/* Those that are left out are counted. */
+	CHECK(live_int(report, "losses.files_untraced") >= files - opened);
+	json_decref(report);
+	live_destroy(target);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -313,6 +340,7 @@ int main(void)
 	RUN(links_out_of_the_root_directory);
 	RUN(no_regular_files);
 	RUN(mappings_that_cannot_be_read);
+	RUN(files_without_end);
 	CHECK(probes_gone(probes_before));
 	probes_destroy(probes_before);
 	return check_done();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Has as many mappings as the kernel allows, each of a file whose path has tens of
- * thousands of characters: "map N" maps it N times. "allocate N" allocates N blocks of 64
- * bytes and keeps them.
+ * thousands of characters: "map N" maps it N times. "files N" maps N other files.
+ * "allocate N" allocates N blocks of 64 bytes and keeps them.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -54,6 +54,23 @@ static void map(int fd, int count)
 			return;
 }
 
+/* They are gone from the file system, and differ. */
+static void map_files(int count)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/memtrace-many-%d", (int)getpid());
+	for (int i = 0; i < count; i++) {
+		int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0700);
+
+		if (fd < 0 || ftruncate(fd, 4096) || unlink(path) ||
+		    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) ==
+			    MAP_FAILED)
+			return;
+		close(fd);
+	}
+}
+
 int main(int argc, char *argv[])
 {
 	char line[64];
@@ -66,6 +83,8 @@ int main(int argc, char *argv[])
 	while (fgets(line, sizeof(line), stdin)) {
 		if (sscanf(line, "map %d", &count) == 1)
 			map(fd, count);
+		else if (sscanf(line, "files %d", &count) == 1)
+			map_files(count);
 		else if (sscanf(line, "allocate %d", &count) == 1)
 			site_allocate(count);
 		printf("{\"done\":true}\n");
