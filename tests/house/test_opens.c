@@ -104,7 +104,7 @@ static const char *const calls[] = {
 	"living_open",
 };
 
-/* The same by their numbers: beginnings of words. */
+/* The same calls by syscall(2): what the names of their numbers begin with. */
 static const char *const numbers[] = {
 	"SYS_open",  "SYS_stat",    "SYS_exec",     "SYS_readlink",
 	"SYS_mount", "SYS_faccess", "SYS_truncate", "SYS_name_to_handle",

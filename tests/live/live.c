@@ -141,10 +141,7 @@ char *live_path(const char *name)
 
 double live_now_s(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return check_now_s();
 }
 
 void live_sleep(double seconds)

@@ -142,8 +142,8 @@ unsigned probes_new(const struct probes *before)
 	return fresh;
 }
 
-/* Processes that remove breakpoints after memtrace has ended, with --attach perf: their
- * programs are gone before, and are not called any more. */
+/* Processes that memtrace --attach perf leaves behind. They close its perf events, and so
+ * remove the breakpoints, after it has ended. The BPF programs are gone before. */
 static unsigned count_detachers(void)
 {
 	static const char detacher[] = "(memtrace-detach) ";
@@ -161,7 +161,7 @@ static unsigned count_detachers(void)
 		if (!isdigit((unsigned char)entry->d_name[0]) ||
 		    !(file = fopen(path, "re")))
 			continue;
-		/* A zombie has closed all that it had. */
+		/* A zombie has closed its perf events: their breakpoints are gone. */
 		found += fgets(line, sizeof(line), file) && (name = strchr(line, '(')) &&
 			 !strncmp(name, detacher, strlen(detacher)) &&
 			 name[strlen(detacher)] != 'Z';

@@ -62,8 +62,9 @@ unsigned compare_losses(const json_t *report, const char *allowed);
 /* Probes of this kernel: BPF programs and links by id, tracefs events. */
 struct probes;
 struct probes *probes_find(void);
-/* True when, in the end, there is no probe that `before` does not have, and no process
- * that still removes breakpoints of memtrace. Prints those that there are. */
+/* Waits until every probe is gone that `before` does not have, and every process has
+ * ended that removes memtrace's breakpoints. False when some are left after 30 s: says
+ * how many. */
 bool probes_gone(const struct probes *before);
 /* How many programs of kprobe type there are that `before` does not have. */
 unsigned probes_new(const struct probes *before);

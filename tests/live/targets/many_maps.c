@@ -54,7 +54,7 @@ static void map(int fd, int count)
 			return;
 }
 
-/* They are gone from the file system, and differ. */
+/* Each is a file of its own, and is unlinked at once. */
 static void map_files(int count)
 {
 	char path[64];
