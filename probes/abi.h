@@ -6,6 +6,19 @@
 #ifndef PROBES_ABI_H
 #define PROBES_ABI_H
 
+/* --- values of a run --------------------------------------------------------------- */
+
+/* Numbers that memtrace puts into the instructions as it loads them. In compiled code
+ * each stands as ABI_RUN_MAGIC and its own place in this list. */
+enum abi_run_value {
+	ABI_RUN_START,      /* when tick 0 began: in jiffies, or in ns without those */
+	ABI_RUN_OWN_PID,    /* of memtrace */
+	ABI_RUN_KERNEL_PID, /* the process whose allocations by the kernel are wanted */
+	ABI_RUN_VALUES,
+};
+
+#define ABI_RUN_MAGIC 0x6d74726100000000
+
 /* --- sites ------------------------------------------------------------------------ */
 
 /*

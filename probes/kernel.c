@@ -70,7 +70,7 @@ ALWAYS_INLINE u64 kernel_places(u64 pc)
 /* Is a block with a stack of these places not to be counted? */
 ALWAYS_INLINE int kernel_is_elsewhere(u32 class, u64 places)
 {
-#ifdef KERNEL_PID
+#ifdef KERNEL_OF_ONE
 	/* The process was only interrupted. */
 	if (places & KERNEL_IN_INTERRUPT)
 		return 1;
@@ -124,10 +124,10 @@ ALWAYS_INLINE u32 kernel_stack(struct tracee *t, void *ctx, u32 class, int *else
 
 ALWAYS_INLINE int kernel_is_wanted(u64 tgid, u64 size_bytes)
 {
-	if (tgid == OWN_PID)
+	if (tgid == run_value(ABI_RUN_OWN_PID))
 		return 0;
-#ifdef KERNEL_PID
-	if (tgid != KERNEL_PID)
+#ifdef KERNEL_OF_ONE
+	if (tgid != run_value(ABI_RUN_KERNEL_PID))
 		return 0;
 #endif
 	return wanted(size_bytes);
@@ -195,7 +195,7 @@ ALWAYS_INLINE int kernel_freed(u32 class, u64 address, u64 key)
 		journal_add(ctl, key, 0, NULL);
 		kernel_gone(key, &old);
 	} else {
-#ifndef KERNEL_PID
+#ifndef KERNEL_OF_ONE
 		/* Of a process nobody can tell which of them would be its. */
 		kernel_count(class, ABI_KERNEL_FREES_UNKNOWN, 1, 0, 0);
 #endif

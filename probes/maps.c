@@ -150,6 +150,16 @@ ALWAYS_INLINE u64 forget(u64 *at, u64 value)
 	return *place;
 }
 
+/* A number of this run (enum abi_run_value). The instruction that loads it has all 64 bits
+ * of it in itself, and memtrace puts them there when it loads the program (bpf/code_load.h). */
+#define run_value(which)                                                                 \
+	({                                                                               \
+		u64 run_value_;                                                          \
+                                                                                         \
+		__asm__("%0 = %1 ll" : "=r"(run_value_) : "i"(ABI_RUN_MAGIC + (which))); \
+		run_value_;                                                              \
+	})
+
 /* Make what was written before visible before `value`. x86 keeps stores in order. */
 #if defined(__TARGET_ARCH_x86)
 #define publish(p, value)                                                                \
@@ -194,9 +204,9 @@ ALWAYS_INLINE u64 tick_now(void)
 {
 #ifdef WITH_TIME
 #ifdef TICK_JIFFIES
-	return bpf_jiffies64() - TICK_JIFFIES;
+	return bpf_jiffies64() - run_value(ABI_RUN_START);
 #else
-	return (bpf_ktime_get_ns() - ATTACH_NS) >> ABI_TICK_SHIFT;
+	return (bpf_ktime_get_ns() - run_value(ABI_RUN_START)) >> ABI_TICK_SHIFT;
 #endif
 #else
 	return 0;

@@ -179,7 +179,7 @@ ALWAYS_INLINE int tracee_find(struct tracee *t, struct pt_regs *ctx)
 	t->caller = caller_key(ctx, t->ctl);
 	t->process = process_of_memory(tgid, &t->slot);
 #ifdef ALL_PROCESSES
-	if (!t->process && tgid != OWN_PID) {
+	if (!t->process && tgid != run_value(ABI_RUN_OWN_PID)) {
 		t->process = process_claim(tgid, &t->slot);
 		if (t->process)
 			bpf_get_current_comm(t->process->command,

@@ -14,37 +14,38 @@
 #include <unistd.h>
 
 #include "bpf/compiler_child.h"
+#include "bpf/compiler_key.h"
 #include "util/cleanup.h"
 #include "util/memory_limit.h"
 
 /* Compiling takes a third of a second; a child that says nothing for this long hangs. */
 #define CHILD_TIMEOUT_MS 60000
 
-/* How much of a long log is kept: its end, where verifier and clang say what is wrong. */
+/* How much of a long log is kept: its end, where clang says what is wrong. */
 #define LOG_KEEP_BYTES 16384
 
 struct compiler {
-	pid_t child; /* 0: none */
+	const struct cache *cache;
+	bool has_key; /* the code can be kept, by: */
+	struct cache_key key;
+	bool had_code; /* the cache had it */
+	pid_t child;   /* 0: none */
 	int socket;
 	int log_fd;
-	size_t map_count;
-	struct {
-		char name[MESSAGE_NAME_MAX];
-		int fd;
-	} maps[MESSAGE_MAX_FDS];
+	struct code *code; /* NULL: not compiled yet */
+	int *maps;         /* by index in code->maps; -1: there is none */
+	bool maps_are_own;
+	struct run_values values;
 };
 
+DEFINE_CLEANUP(struct code *, code_destroy);
 DEFINE_CLEANUP(struct compiler *, compiler_destroy);
 
-struct error *compiler_start(const struct source *source, const struct headers *headers,
-			     struct compiler **ret)
+static struct error *start_child(struct compiler *c, const struct source *source,
+				 const struct headers *headers)
 {
-	_cleanup_(compiler_destroyp) struct compiler *c = calloc(1, sizeof(*c));
 	int pair[2];
 
-	if (!c)
-		return error_no_memory();
-	c->socket = -1;
 	c->log_fd = memfd_create("memtrace-log", MFD_CLOEXEC);
 	if (c->log_fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot make a memory file");
@@ -70,9 +71,44 @@ struct error *compiler_start(const struct source *source, const struct headers *
 	}
 	close(pair[1]);
 	c->socket = pair[0];
-	*ret = take(c);
 	return NULL;
 }
+
+/* What an earlier run has kept; NULL when there is nothing, or its compiler is not there
+ * any more. */
+static struct code *kept_code(const struct compiler *c)
+{
+	size_t size;
+	_cleanup_(freep) void *bytes = cache_get(c->cache, &c->key, &size);
+	_cleanup_(code_destroyp) struct code *code =
+		bytes ? code_unpack(bytes, size) : NULL;
+
+	return code && code_is_current(code) ? take(code) : NULL;
+}
+
+struct error *compiler_start(const struct source *source, const struct headers *headers,
+			     const struct cache *cache, bool anew, struct compiler **ret)
+{
+	_cleanup_(compiler_destroyp) struct compiler *c = calloc(1, sizeof(*c));
+	struct error *err = NULL;
+
+	if (!c)
+		return error_no_memory();
+	c->socket = c->log_fd = -1;
+	c->cache = cache;
+	c->values = source->values;
+	c->has_key = cache->dir >= 0 && compiler_key(source, headers, &c->key);
+	if (c->has_key && !anew)
+		c->code = kept_code(c);
+	c->had_code = c->code;
+	if (!c->code)
+		err = start_child(c, source, headers);
+	if (!err)
+		*ret = take(c);
+	return err;
+}
+
+/* --- the child's answer ----------------------------------------------------------- */
 
 /* The end of what the child has printed; owned, or NULL. */
 static char *read_log(const struct compiler *c)
@@ -107,7 +143,7 @@ static struct error *child_died(struct compiler *c)
 {
 	int status = 0;
 
-	if (c->child && waitpid(c->child, &status, 0) == c->child)
+	if (waitpid(c->child, &status, 0) == c->child)
 		c->child = 0;
 	if (WIFSIGNALED(status))
 		return error_create(ERROR_COMPILE,
@@ -147,22 +183,51 @@ static struct error *receive(struct compiler *c, struct message *m, int fds[],
 	return NULL;
 }
 
-/* The child has the maps of another from now on. */
-static struct error *send_maps(struct compiler *c, const struct compiler *maps_of)
+static void end_child(struct compiler *c)
 {
-	struct message m = {.kind = MESSAGE_MAPS, .count = (uint32_t)maps_of->map_count};
-	int fds[MESSAGE_MAX_FDS];
-
-	for (size_t i = 0; i < maps_of->map_count; i++) {
-		memcpy(m.name[i], maps_of->maps[i].name, MESSAGE_NAME_MAX);
-		fds[i] = maps_of->maps[i].fd;
+	closep(&c->socket);
+	c->socket = -1;
+	if (c->child) {
+		/* It has nothing left to do, and its exit would take a while. */
+		kill(c->child, SIGKILL);
+		waitpid(c->child, NULL, 0);
 	}
-	return message_send(c->socket, &m, fds, maps_of->map_count)
-		       ? with_log(child_died(c), c)
-		       : NULL;
+	c->child = 0;
 }
 
-struct error *compiler_wait(struct compiler *c, const struct compiler *maps_of)
+/* The code that the file has. */
+static struct code *read_code(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_size <= 0)
+		return NULL;
+
+	size_t size = (size_t)st.st_size;
+	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (bytes == MAP_FAILED)
+		return NULL;
+
+	struct code *code = code_unpack(bytes, size);
+
+	munmap(bytes, size);
+	return code;
+}
+
+/* No descriptors yet. */
+static struct error *make_room(struct compiler *c)
+{
+	c->maps = calloc(c->code->maps.len + 1, sizeof(*c->maps));
+	if (!c->maps)
+		return error_no_memory();
+	for (size_t i = 0; i < c->code->maps.len; i++)
+		c->maps[i] = -1;
+	return NULL;
+}
+
+/* What the child has made, with its maps. */
+static struct error *take_compiled(struct compiler *c)
 {
 	struct message m;
 	int fds[MESSAGE_MAX_FDS];
@@ -171,62 +236,81 @@ struct error *compiler_wait(struct compiler *c, const struct compiler *maps_of)
 
 	if (err)
 		return err;
-	if (maps_of) {
-		for (size_t i = 0; i < fd_count; i++)
-			close(fds[i]);
-		return send_maps(c, maps_of);
-	}
-	c->map_count = fd_count;
+	c->code = fd_count ? read_code(fds[fd_count - 1]) : NULL;
+	if (!c->code || c->code->maps.len != fd_count - 1)
+		err = error_create(ERROR_COMPILE,
+				   "the BPF compiler has made what is not understood");
+	else
+		err = make_room(c);
 	for (size_t i = 0; i < fd_count; i++) {
-		memcpy(c->maps[i].name, m.name[i], MESSAGE_NAME_MAX);
-		c->maps[i].name[MESSAGE_NAME_MAX - 1] = 0;
-		c->maps[i].fd = fds[i];
+		if (err || i + 1 == fd_count)
+			close(fds[i]);
+		else
+			c->maps[i] = fds[i];
 	}
+	end_child(c);
+	return err;
+}
+
+/* --- maps ------------------------------------------------------------------------- */
+
+static void close_maps(struct compiler *c)
+{
+	for (size_t i = 0; c->maps_are_own && i < c->code->maps.len; i++)
+		closep(&c->maps[i]);
+}
+
+static struct error *make_maps(struct compiler *c)
+{
+	struct error *err = make_room(c);
+
+	for (size_t i = 0; !err && i < c->code->maps.len; i++)
+		err = code_map_make(&c->code->maps.data[i], &c->maps[i]);
+	return err;
+}
+
+struct error *compiler_wait(struct compiler *c, const struct compiler *maps_of)
+{
+	struct error *err = NULL;
+
+	c->maps_are_own = true;
+	if (!c->had_code)
+		err = take_compiled(c);
+	else if (maps_of)
+		err = make_room(c);
+	else
+		err = make_maps(c);
+	if (err || !maps_of)
+		return err;
+	close_maps(c);
+	c->maps_are_own = false;
+	for (size_t i = 0; i < c->code->maps.len; i++)
+		c->maps[i] = compiler_map(maps_of, c->code->maps.data[i].name);
 	return NULL;
 }
 
 int compiler_map(const struct compiler *c, const char *name)
 {
-	for (size_t i = 0; i < c->map_count; i++) {
-		if (!strcmp(c->maps[i].name, name))
-			return c->maps[i].fd;
+	for (size_t i = 0; i < c->code->maps.len; i++) {
+		if (!strcmp(c->code->maps.data[i].name, name))
+			return c->maps[i];
 	}
 	return -1;
 }
 
-static struct error *load_batch(struct compiler *c, const char *const names[],
-				size_t count, struct program_kind kind, int ret[])
-{
-	struct message m = {.kind = MESSAGE_LOAD, .program_kind = kind};
-	int fds[MESSAGE_MAX_FDS];
-	size_t fd_count;
-
-	for (size_t i = 0; i < count; i++)
-		snprintf(m.name[m.count++], MESSAGE_NAME_MAX, "%s", names[i]);
-	if (message_send(c->socket, &m, NULL, 0))
-		return with_log(child_died(c), c);
-
-	struct error *err = receive(c, &m, fds, &fd_count);
-
-	if (err)
-		return err;
-	if (fd_count != count) {
-		for (size_t i = 0; i < fd_count; i++)
-			close(fds[i]);
-		return error_create(ERROR_COMPILE,
-				    "the compiler gave %zu programs of %zu", fd_count,
-				    count);
-	}
-	memcpy(ret, fds, count * sizeof(*fds));
-	return NULL;
-}
+/* --- programs --------------------------------------------------------------------- */
 
 struct error *compiler_load(struct compiler *c, const char *const names[], size_t count,
 			    struct program_kind kind, int ret[])
 {
-	for (size_t i = 0; i < count; i += MESSAGE_MAX_FDS) {
-		size_t n = count - i < MESSAGE_MAX_FDS ? count - i : MESSAGE_MAX_FDS;
-		struct error *err = load_batch(c, names + i, n, kind, ret + i);
+	for (size_t i = 0; i < count; i++) {
+		const struct code_program *program = code_program_find(c->code, names[i]);
+		struct error *err =
+			program ? code_program_load(c->code, program, c->maps, &c->values,
+						    kind, &ret[i])
+				: error_create(ERROR_COMPILE,
+					       "the compiled probes have no program %s",
+					       names[i]);
 
 		if (err) {
 			while (i-- > 0)
@@ -237,27 +321,41 @@ struct error *compiler_load(struct compiler *c, const char *const names[], size_
 	return NULL;
 }
 
-void compiler_release_child(struct compiler *c)
+/* --- the cache -------------------------------------------------------------------- */
+
+bool compiler_had_code(const struct compiler *c)
 {
-	if (c->socket >= 0)
-		close(c->socket);
-	c->socket = -1;
-	if (c->child) {
-		/* It has nothing left to do, and its exit would take a while. */
-		kill(c->child, SIGKILL);
-		waitpid(c->child, NULL, 0);
-	}
-	c->child = 0;
+	return c->had_code;
+}
+
+void compiler_keep(const struct compiler *c)
+{
+	size_t size;
+
+	if (!c->has_key || !c->code || c->had_code)
+		return;
+
+	_cleanup_(freep) void *bytes = code_pack(c->code, &size);
+
+	if (bytes)
+		cache_put(c->cache, &c->key, bytes, size);
+}
+
+void compiler_drop(const struct compiler *c)
+{
+	if (c->has_key)
+		cache_drop(c->cache, &c->key);
 }
 
 void compiler_destroy(struct compiler *c)
 {
 	if (!c)
 		return;
-	compiler_release_child(c);
-	for (size_t i = 0; i < c->map_count; i++)
-		close(c->maps[i].fd);
-	if (c->log_fd >= 0)
-		close(c->log_fd);
+	end_child(c);
+	if (c->maps)
+		close_maps(c);
+	free(c->maps);
+	code_destroy(c->code);
+	closep(&c->log_fd);
 	free(c);
 }

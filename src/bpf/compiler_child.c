@@ -3,19 +3,21 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <bcc/bcc_common.h>
 #include <bcc/bcc_proc.h>
-#include <bcc/bcc_version.h>
 
-#include "util/cleanup.h"
+#include "bpf/code.h"
+#include "bpf/syscall.h"
 #include "util/locked_memory.h"
 #include "util/memory_limit.h"
 #include "util/stack_limit.h"
@@ -34,7 +36,8 @@ struct libbcc {
 	__typeof__(bpf_table_fd_id) *table_fd_id;
 	__typeof__(bpf_function_start) *function_start;
 	__typeof__(bpf_function_size) *function_size;
-	__typeof__(bcc_func_load) *func_load;
+	__typeof__(bpf_num_functions) *num_functions;
+	__typeof__(bpf_function_name) *function_name;
 };
 
 /*
@@ -93,142 +96,157 @@ static void libbcc_open(int socket, struct libbcc *ret)
 	*(void **)&ret->table_fd_id = dlsym(handle, "bpf_table_fd_id");
 	*(void **)&ret->function_start = dlsym(handle, "bpf_function_start");
 	*(void **)&ret->function_size = dlsym(handle, "bpf_function_size");
-	*(void **)&ret->func_load = dlsym(handle, "bcc_func_load");
+	*(void **)&ret->num_functions = dlsym(handle, "bpf_num_functions");
+	*(void **)&ret->function_name = dlsym(handle, "bpf_function_name");
 	if (!ret->module_create || !ret->num_tables || !ret->table_name ||
 	    !ret->table_fd_id || !ret->function_start || !ret->function_size ||
-	    !ret->func_load)
+	    !ret->num_functions || !ret->function_name)
 		fail(socket,
 		     LIBBCC_SONAME " lacks a function that it has had since 0.18");
 }
 
-/* What is compiled. */
-struct module {
-	struct libbcc bcc;
+/* --- what came out ---------------------------------------------------------------- */
+
+struct outcome {
+	const struct libbcc *bcc;
 	void *module;
-	/* With which programs are loaded, once there was a MESSAGE_MAPS. */
-	struct message maps;
-	int map_fds[MESSAGE_MAX_FDS];
+	struct code code;
+	int maps[MESSAGE_MAX_FDS]; /* descriptors, by index in code.maps */
 };
 
-static int map_named(const struct module *m, const char *name)
+/* One of the libraries that all this is made of? */
+static int add_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	for (uint32_t i = 0; i < m->maps.count; i++)
-		if (!strcmp(m->maps.name[i], name))
-			return m->map_fds[i];
-	return -1;
+	static const char *const names[] = {"/libbcc", "/libclang", "/libLLVM"};
+	struct code *code = arg;
+	struct code_library library = {.path = ""};
+	bool is_one = false;
+
+	(void)size;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		is_one |= strstr(info->dlpi_name, names[i]) != NULL;
+	if (!is_one)
+		return 0;
+	/* One that cannot be named is never what it was. */
+	if (strlen(info->dlpi_name) < sizeof(library.path))
+		strcpy(library.path, info->dlpi_name);
+	(void)code_library_look_at(&library);
+	return !vec_push(&code->libraries, library);
 }
 
-/* The map that stands for the module's own of this descriptor, or -1. */
-static int map_elsewhere(const struct module *m, int own)
+static bool add_maps(struct outcome *r)
 {
-	size_t count = m->bcc.num_tables(m->module);
+	size_t count = r->bcc->num_tables(r->module);
 
-	for (size_t i = 0; i < count; i++)
-		if (m->bcc.table_fd_id(m->module, i) == own)
-			return map_named(m, m->bcc.table_name(m->module, i));
-	return -1;
-}
-
-/* Instructions that load the address of a map name it by its descriptor, in the first of
- * two slots (Documentation/bpf/standardization/instruction-set.rst of the kernel, 64-bit
- * immediate instructions). */
-static bool change_maps(const struct module *m, struct bpf_insn *insns, size_t count)
-{
+	/* One place is for the code. */
+	if (count >= MESSAGE_MAX_FDS)
+		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (insns[i].code != (BPF_LD | BPF_DW | BPF_IMM))
-			continue;
-		if (insns[i].src_reg == BPF_PSEUDO_MAP_FD) {
-			insns[i].imm = map_elsewhere(m, insns[i].imm);
-			if (insns[i].imm < 0)
-				return false;
-		}
-		i++;
+		const char *name = r->bcc->table_name(r->module, i);
+		int fd = r->bcc->table_fd_id(r->module, i);
+		struct bpf_map_info info = {0};
+		struct code_map map = {.name = ""};
+		union bpf_attr attr;
+
+		memset(&attr, 0, sizeof(attr));
+		attr.info.bpf_fd = (uint32_t)fd;
+		attr.info.info_len = sizeof(info);
+		attr.info.info = (uint64_t)(uintptr_t)&info;
+		if (strlen(name) >= sizeof(map.name) ||
+		    sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)))
+			return false;
+		strcpy(map.name, name);
+		map.type = info.type;
+		map.key_bytes = info.key_size;
+		map.value_bytes = info.value_size;
+		map.entries = info.max_entries;
+		map.flags = info.map_flags;
+		r->maps[i] = fd;
+		if (!vec_push(&r->code.maps, map))
+			return false;
 	}
 	return true;
 }
 
-static int program_load(const struct module *m, const char *name,
-			struct program_kind kind)
+static bool map_index(const struct outcome *r, int fd, int32_t *ret)
 {
-	const struct libbcc *bcc = &m->bcc;
-	void *start = bcc->function_start(m->module, name);
-	size_t size = bcc->function_size(m->module, name);
-	_cleanup_(freep) struct bpf_insn *insns = malloc(size + 1);
-
-	if (!start || !insns) {
-		fprintf(stderr, "there is no program %s\n", name);
-		return -1;
-	}
-	memcpy(insns, start, size);
-	if (m->maps.kind == MESSAGE_MAPS &&
-	    !change_maps(m, insns, size / sizeof(*insns))) {
-		fprintf(stderr, "the program %s has a map of its own\n", name);
-		return -1;
-	}
-
-#ifdef LIBBCC_MAJOR_VERSION
-	/* The last argument came with 0.25, as did the macro. */
-	return bcc->func_load(m->module, (int)kind.type, name, insns, (int)size, "GPL", 0,
-			      0, NULL, 0, NULL,
-			      kind.attach_type ? (int)kind.attach_type : -1);
-#else
-	return bcc->func_load(m->module, (int)kind.type, name, insns, (int)size, "GPL", 0,
-			      0, NULL, 0, NULL);
-#endif
-}
-
-static void answer_load(int socket, const struct module *m, const struct message *request)
-{
-	struct message reply = {.kind = MESSAGE_LOADED};
-	int fds[MESSAGE_MAX_FDS];
-
-	for (uint32_t i = 0; i < request->count && i < MESSAGE_MAX_FDS; i++) {
-		int fd = program_load(m, request->name[i], request->program_kind);
-
-		if (fd < 0) {
-			reply.kind = MESSAGE_FAILED;
-			snprintf(reply.text, sizeof(reply.text),
-				 "the kernel refused the program %s: %s",
-				 request->name[i], strerror(-fd));
-			break;
-		}
-		fds[reply.count++] = fd;
-	}
-	fflush(NULL);
-	message_send(socket, &reply, fds, reply.kind == MESSAGE_LOADED ? reply.count : 0);
-	for (uint32_t i = 0; i < reply.count; i++)
-		close(fds[i]);
-}
-
-/* Do what is asked for until nobody can ask any more. */
-static void serve(int socket, struct module *module)
-{
-	struct message m;
-	int fds[MESSAGE_MAX_FDS];
-	size_t fd_count;
-	int err;
-
-	while ((err = message_receive(socket, &m, fds, &fd_count)) == 0) {
-		if (m.kind == MESSAGE_MAPS) {
-			module->maps = m;
-			memcpy(module->map_fds, fds, fd_count * sizeof(*fds));
-		} else {
-			answer_load(socket, module, &m);
+	for (size_t i = 0; i < r->code.maps.len; i++) {
+		if (r->maps[i] == fd) {
+			*ret = (int32_t)i;
+			return true;
 		}
 	}
-	if (err == EMFILE)
-		fail(socket, "the BPF compiler: %s", strerror(err));
+	return false;
+}
+
+/* Instructions that load the address of a map name it by its descriptor, in the first of
+ * two places (Documentation/bpf/standardization/instruction-set.rst of the kernel, 64-bit
+ * immediate instructions). */
+static bool add_program(struct outcome *r, const char *name)
+{
+	struct bpf_insn *insns = r->bcc->function_start(r->module, name);
+	size_t count = r->bcc->function_size(r->module, name) / sizeof(*insns);
+	struct code_program program = {
+		.name = "",
+		.first = (uint32_t)r->code.insns.len,
+		.count = (uint32_t)count,
+	};
+
+	if (!insns || strlen(name) >= sizeof(program.name))
+		return false;
+	strcpy(program.name, name);
+	for (size_t i = 0; i < count; i++) {
+		struct bpf_insn insn = insns[i];
+		bool is_wide = insn.code == (BPF_LD | BPF_DW | BPF_IMM);
+
+		if (is_wide && insn.src_reg == BPF_PSEUDO_MAP_FD &&
+		    !map_index(r, insn.imm, &insn.imm))
+			return false;
+		if (!vec_push(&r->code.insns, insn))
+			return false;
+		if (is_wide && ++i < count && !vec_push(&r->code.insns, insns[i]))
+			return false;
+	}
+	return vec_push(&r->code.programs, program);
+}
+
+static bool collect(struct outcome *r)
+{
+	size_t count = r->bcc->num_functions(r->module);
+
+	if (dl_iterate_phdr(add_library, &r->code) || !add_maps(r))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!add_program(r, r->bcc->function_name(r->module, i)))
+			return false;
+	return true;
+}
+
+/* A memory file with the code; a descriptor, or -1. */
+static int pack(const struct outcome *r)
+{
+	size_t size;
+	char *bytes = code_pack(&r->code, &size);
+	int fd = bytes ? memfd_create("memtrace-code", MFD_CLOEXEC) : -1;
+
+	for (size_t done = 0; fd >= 0 && done < size;) {
+		ssize_t n = write(fd, bytes + done, size - done);
+
+		if (n <= 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return fd;
 }
 
 _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 				  const struct source *source,
 				  const struct headers *headers)
 {
-	struct module module = {0};
-	const struct libbcc *bcc = &module.bcc;
+	struct libbcc bcc;
+	struct outcome outcome = {.bcc = &bcc};
 	struct message m = {.kind = MESSAGE_COMPILED};
 	VEC(const char *) flags = {0};
-	int fds[MESSAGE_MAX_FDS];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -245,7 +263,7 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 	if (chdir("/"))
 		fail(socket, "cannot enter the root directory");
 	setenv("BCC_KERNEL_SOURCE", headers->path, 1);
-	libbcc_open(socket, &module.bcc);
+	libbcc_open(socket, &bcc);
 	for (size_t i = 0; i < source->flag_count + headers->flag_count; i++) {
 		const char *flag = i < source->flag_count
 					   ? source->flags[i]
@@ -255,21 +273,18 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 			fail(socket, "out of memory");
 	}
 
-	module.module = bcc->module_create(source->text, 0, flags.data, (int)flags.len,
+	outcome.module = bcc.module_create(source->text, 0, flags.data, (int)flags.len,
 					   false, NULL);
-	if (!module.module)
+	if (!outcome.module)
 		fail(socket, "the BPF program does not compile");
-	for (size_t i = 0; i < bcc->num_tables(module.module) && i < MESSAGE_MAX_FDS;
-	     i++) {
-		snprintf(m.name[i], sizeof(m.name[i]), "%s",
-			 bcc->table_name(module.module, i));
-		fds[m.count++] = bcc->table_fd_id(module.module, i);
-	}
+	if (!collect(&outcome))
+		fail(socket, "the BPF compiler has made what is not understood");
+	outcome.maps[outcome.code.maps.len] = pack(&outcome);
+	if (outcome.maps[outcome.code.maps.len] < 0)
+		fail(socket, "the BPF compiler cannot hand over what it made: %s",
+		     strerror(errno));
 	fflush(NULL);
-	if (message_send(socket, &m, fds, m.count))
-		_exit(1);
-
-	serve(socket, &module);
+	message_send(socket, &m, outcome.maps, outcome.code.maps.len + 1);
 	/* No destructors: LLVM's take long, and the process is gone anyway. */
 	_exit(0);
 }

@@ -7,26 +7,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/compiler.h"
 #include "bpf/headers.h"
 #include "bpf/source.h"
 
-#define MESSAGE_MAX_FDS  64
-#define MESSAGE_NAME_MAX 32
+/* Of descriptors: of the maps and of one file more. */
+#define MESSAGE_MAX_FDS 64
 
 enum message_kind {
-	MESSAGE_COMPILED, /* child: done; fds and names of the maps */
-	MESSAGE_MAPS,     /* parent: fds and names of maps to take for your own */
-	MESSAGE_LOAD,     /* parent: load the named programs */
-	MESSAGE_LOADED,   /* child: fds in the order asked for */
-	MESSAGE_FAILED,   /* child: `text` says why; the log file has more */
+	MESSAGE_COMPILED, /* done; descriptors of the maps, by their index in the code,
+			     and then of a file that has what code_pack() gave */
+	MESSAGE_FAILED,   /* `text` says why; the log file has more */
 };
 
+/* The only message, from the child. */
 struct message {
 	uint32_t kind;
-	struct program_kind program_kind;
-	uint32_t count; /* of names, and of fds where there are any */
-	char name[MESSAGE_MAX_FDS][MESSAGE_NAME_MAX];
 	char text[256];
 };
 

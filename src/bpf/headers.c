@@ -125,6 +125,11 @@ static struct error *embedded_create(struct headers *headers)
 	return err;
 }
 
+bool headers_are_embedded(const struct headers *headers)
+{
+	return headers->mount_fd >= 0 || headers->temporary;
+}
+
 static bool has(const char *dir, const char *name)
 {
 	char path[PATH_MAX];

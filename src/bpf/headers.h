@@ -39,6 +39,8 @@ struct headers {
 struct error *headers_create(enum headers_mode choice, const char *dir,
 			     const struct kernel_offsets *kernel, struct headers **ret)
 	__attribute__((warn_unused_result));
+/* Are they those that travel in the binary? */
+bool headers_are_embedded(const struct headers *headers);
 void headers_destroy(struct headers *headers);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/cache.h"
+
 struct kernel_offsets {
 	bool has_trampoline;  /* the three offsets below are known */
 	uint32_t task_mm;     /* task_struct.mm, bytes */
@@ -42,5 +44,8 @@ struct kernel_offsets {
 
 /* Read them. Where the kernel has no BTF everything is false. */
 void kernel_offsets_read(struct kernel_offsets *ret);
+
+/* The same, from the cache if an earlier run has read them (5 MB, 50 ms). */
+void kernel_offsets_get(const struct cache *cache, struct kernel_offsets *ret);
 
 #endif

@@ -381,8 +381,7 @@ static bool add_scope_flags(struct source *source, const struct source_options *
 		      add_flag(source, "-DPIDNS_INODE=%" PRIu64 "ull",
 			       o->pid_namespace.inode);
 	if (o->scope == SCOPE_ALL)
-		ok &= add_flag(source, "-DALL_PROCESSES") &&
-		      add_flag(source, "-DOWN_PID=%d", (int)getpid());
+		ok &= add_flag(source, "-DALL_PROCESSES");
 	if (o->scope == SCOPE_FORKS)
 		ok &= add_flag(source, "-DFOLLOW_FORKS");
 	if (o->offsets.has_task)
@@ -432,13 +431,12 @@ static bool is_by_number(const struct kernel_points *points)
 
 static bool add_kernel_flags(struct source *source, const struct source_options *o)
 {
-	bool ok = add_flag(source, "-DKERNEL") &&
-		  add_flag(source, "-DKERNEL_BY_NUMBER=%d",
-			   is_by_number(o->kernel_points)) &&
-		  add_flag(source, "-DOWN_PID=%d", (int)getpid());
+	bool ok =
+		add_flag(source, "-DKERNEL") &&
+		add_flag(source, "-DKERNEL_BY_NUMBER=%d", is_by_number(o->kernel_points));
 
 	if (o->kernel->pid)
-		ok &= add_flag(source, "-DKERNEL_PID=%d", o->kernel->pid);
+		ok &= add_flag(source, "-DKERNEL_OF_ONE");
 	return ok;
 }
 
@@ -509,12 +507,9 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	ok &= add_flag(source, "-DSTACK_BUCKETS=%" PRIu32, z->stack_buckets);
 	ok &= add_flag(source, "-DMAX_STACKS=%" PRIu32, z->max_stacks);
 	if (o->with_time)
-		ok &= add_flag(source, "-DWITH_TIME") &&
-		      (o->ticks.is_jiffies
-			       ? add_flag(source, "-DTICK_JIFFIES=%" PRIu64 "ull",
-					  o->ticks.start_jiffies)
-			       : add_flag(source, "-DATTACH_NS=%" PRIu64 "ull",
-					  o->ticks.start_ns));
+		ok &= add_flag(source, "-DWITH_TIME");
+	if (o->with_time && o->ticks.is_jiffies)
+		ok &= add_flag(source, "-DTICK_JIFFIES");
 	if (o->event)
 		ok &= add_event_flags(source, o);
 	if (o->kernel_points)
@@ -629,6 +624,16 @@ static bool is_wanted(const char *name, const struct source_options *o)
 	return true;
 }
 
+/* What differs between runs of the same options, so that they share compiled code. */
+static void set_values(struct source *source, const struct source_options *o)
+{
+	source->values.of[ABI_RUN_START] =
+		o->ticks.is_jiffies ? o->ticks.start_jiffies : o->ticks.start_ns;
+	source->values.of[ABI_RUN_OWN_PID] = (uint64_t)getpid();
+	source->values.of[ABI_RUN_KERNEL_PID] =
+		o->kernel_points ? (uint64_t)o->kernel->pid : 0;
+}
+
 struct error *source_build(const struct source_options *options,
 			   const struct meanings *meanings, struct source **ret)
 {
@@ -638,6 +643,7 @@ struct error *source_build(const struct source_options *options,
 	if (!source || !(source->flags = calloc(MAX_FLAGS, sizeof(char *))))
 		return error_no_memory();
 	source->cookies = options->cookies;
+	set_values(source, options);
 	source_sizes_compute(options, &source->sizes);
 	if (!collect_sites(source, meanings) || !add_flags(source, options))
 		return error_no_memory();

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/code_load.h"
 #include "bpf/kernel_offsets.h"
 #include "bpf/kernel_trace.h"
 #include "bpf/ticks.h"
@@ -115,8 +116,9 @@ struct source {
 	char *text;
 	char **flags; /* flag_count of them */
 	size_t flag_count;
-	VEC(uint64_t) sites; /* meanings, each once */
-	unsigned registers;  /* bit n: arguments may be in register n */
+	struct run_values values; /* what is not in the text, nor in the flags */
+	VEC(uint64_t) sites;      /* meanings, each once */
+	unsigned registers;       /* bit n: arguments may be in register n */
 	bool cookies;
 	bool one_process; /* on_free_here takes the place of on_free, and on_session is
 			     such as well */
@@ -167,8 +169,8 @@ size_t source_site_index(const struct source *source, uint64_t site);
  * registers or in those of the calling convention. */
 bool source_serves(const struct source *source, uint64_t site);
 
-/* Longest name of a program, with its NUL; the kernel shows the first 15 bytes. */
-#define PROGRAM_NAME_MAX 32
+/* Longest name of a program, with its NUL. */
+#define PROGRAM_NAME_MAX CODE_NAME_MAX
 
 /* The program of a tracepoint of the kernel's allocations. */
 void source_point_name(const struct kernel_point *point, char ret[PROGRAM_NAME_MAX]);

@@ -82,31 +82,60 @@ static bool read_jiffies(const struct jiffies_reader *r, uint64_t *ret)
 	return true;
 }
 
-/* Wait until a jiffy begins, as far as we can see; which one it is. */
-static bool wait_for_jiffy(const struct jiffies_reader *r, uint64_t *ret)
-{
-	uint64_t first;
+/* A jiffy that began at `ns`, or at most `doubt_ns` before or after. */
+struct beginning {
+	uint64_t jiffies, ns, doubt_ns;
+};
 
-	if (!read_jiffies(r, &first))
+/* An idle processor sees a jiffy begin to within so much. */
+#define SMALL_DOUBT_NS 200000
+
+/* Where others want the processor a look may come late: so often another jiffy is waited
+ * for. */
+#define LOOKS_MAX 20
+
+/* Wait until a jiffy begins; false without the helper. */
+static bool wait_for_jiffy(const struct jiffies_reader *r, struct beginning *ret)
+{
+	uint64_t before_ns = clock_now_ns(), last, now;
+	int seen = 0;
+
+	ret->doubt_ns = UINT64_MAX;
+	if (!read_jiffies(r, &last))
 		return false;
-	for (int tries = 0; tries < 1000; tries++) {
-		if (!read_jiffies(r, ret))
+	for (int tries = 0; tries < 1000 && seen < LOOKS_MAX; tries++) {
+		uint64_t next_ns = clock_now_ns(), doubt_ns;
+
+		if (!read_jiffies(r, &now))
 			return false;
-		if (*ret != first)
-			break;
+		doubt_ns = (clock_now_ns() - before_ns + 1) / 2;
+		if (now != last) {
+			seen++;
+			/* Of two that began meanwhile the later one is not that late. */
+			if (now == last + 1 && doubt_ns < ret->doubt_ns)
+				*ret = (struct beginning){now, before_ns + doubt_ns,
+							  doubt_ns};
+			if (ret->doubt_ns <= SMALL_DOUBT_NS)
+				break;
+		}
+		last = now;
+		before_ns = next_ns;
 		nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 	}
+	if (ret->doubt_ns == UINT64_MAX)
+		*ret = (struct beginning){last, clock_now_ns(), 0};
 	return true;
 }
 
 void tick_clock_begin(struct tick_clock *ret)
 {
 	_cleanup_(close_reader) struct jiffies_reader reader = load_reader();
-	uint64_t jiffies = 0;
+	struct beginning first = {0};
 
-	ret->is_jiffies = can_read(&reader) && wait_for_jiffy(&reader, &jiffies);
-	ret->start_ns = clock_now_ns();
-	ret->start_jiffies = jiffies;
+	ret->is_jiffies = can_read(&reader) && wait_for_jiffy(&reader, &first);
+	ret->start_ns = ret->is_jiffies ? first.ns : clock_now_ns();
+	ret->start_jiffies = first.jiffies;
+	ret->start_doubt_ns = first.doubt_ns;
 	ret->tick_ns = UINT64_C(1) << ABI_TICK_SHIFT;
 }
 
@@ -123,22 +152,33 @@ static uint64_t nearest_hz(double hz)
 	return best;
 }
 
+/* So much shorter or longer is the nearest that CONFIG_HZ can be (1000 and 1024): 2.4 %.
+ * Half of that, and a margin. */
+#define DOUBT_SHARE 100
+
 void tick_clock_calibrate(struct tick_clock *clock)
 {
 	_cleanup_(close_reader) struct jiffies_reader reader = {-1, -1};
-	uint64_t jiffies, now_ns;
+	struct beginning now;
+	uint64_t passed, passed_ns;
 
 	if (clock->is_jiffies)
 		reader = load_reader();
-	if (!can_read(&reader) || !wait_for_jiffy(&reader, &jiffies))
+	if (!can_read(&reader))
 		return;
-	now_ns = clock_now_ns();
+	for (int tries = 0; tries < LOOKS_MAX; tries++) {
+		if (!wait_for_jiffy(&reader, &now))
+			return;
+		passed_ns = now.ns - clock->start_ns;
+		if ((now.doubt_ns + clock->start_doubt_ns) * DOUBT_SHARE < passed_ns)
+			break;
+	}
+	passed = now.jiffies - clock->start_jiffies;
 
-	uint64_t passed = jiffies - clock->start_jiffies;
-	double hz = (double)passed * 1e9 / (double)(now_ns - clock->start_ns + 1);
+	double hz = (double)passed * 1e9 / (double)(passed_ns + 1);
 
 	clock->tick_ns = UINT64_C(1000000000) / nearest_hz(hz);
-	clock->start_ns = now_ns - passed * clock->tick_ns;
+	clock->start_ns = now.ns - passed * clock->tick_ns;
 }
 
 uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t ticks)

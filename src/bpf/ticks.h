@@ -15,6 +15,8 @@ struct tick_clock {
 	uint64_t tick_ns;
 	bool is_jiffies;
 	uint64_t start_jiffies; /* of tick 0 */
+	/* Until it is calibrated: start_ns may be so much too early or late. */
+	uint64_t start_doubt_ns;
 };
 
 /* Tick 0 is now; where ticks are jiffies one begins, which is waited for. How long they
@@ -22,8 +24,8 @@ struct tick_clock {
 void tick_clock_begin(struct tick_clock *ret);
 
 /* Find out how long a jiffy is (CONFIG_HZ) and when they begin, from what has passed
- * since tick_clock_begin(), which should be a tenth of a second or more: CONFIG_HZ may be
- * 250 or 256. Waits for one to begin. */
+ * since tick_clock_begin(). Waits for one to begin, and for so many more until those that
+ * CONFIG_HZ may be can be told apart: it may be 250 or 256. */
 void tick_clock_calibrate(struct tick_clock *clock);
 
 /* When a tick (ABI_TICKS) began: CLOCK_MONOTONIC in ns. */

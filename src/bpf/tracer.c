@@ -131,6 +131,18 @@ static struct error *fill_samples(struct tracer *t)
 	return NULL;
 }
 
+static void open_cache(struct tracer *t)
+{
+	struct error *err;
+
+	if (t->options.no_cache)
+		return;
+	err = cache_open(&t->cache);
+	if (err)
+		t->no_cache = strdup(err->message);
+	error_destroy(err);
+}
+
 /* Descriptors that kernel_features_detect() has open at the same time. */
 #define FEATURE_FILES 4
 
@@ -146,12 +158,13 @@ struct error *tracer_create(const struct tracer_options *options,
 		return error_no_memory();
 	for (size_t i = 0; i < RAW_TRACEPOINTS; i++)
 		t->raw_programs[i] = t->raw_links[i] = -1;
-	t->event_counts = t->claims = -1;
+	t->event_counts = t->claims = t->cache.dir = -1;
 	for (size_t i = 0; i < MAX_PROGRAMS; i++)
 		t->programs[i] = -1;
 	fence_open(&t->fence);
 	t->maps.fence = &t->fence;
 	t->options = *options;
+	open_cache(t);
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
 	/* A test that cannot open a descriptor looks like a missing feature. */
@@ -205,23 +218,11 @@ struct error *tracer_create(const struct tracer_options *options,
 	return NULL;
 }
 
-static void end_compiling(struct tracer *t)
-{
-	tracer_load_rest(t);
-	compiler_release_child(t->compiler);
-}
-
 struct error *tracer_start(struct tracer *t)
 {
-	/* Where everybody is looked at our child is not to be seen as it goes. */
-	bool child_is_seen = t->options.event || t->options.kernel;
-
-	if (child_is_seen)
-		end_compiling(t);
 	t->enabled_ns = clock_now_ns();
 	__atomic_store_n(&t->control->enabled, 1, __ATOMIC_SEQ_CST);
-	if (!child_is_seen)
-		end_compiling(t);
+	tracer_load_rest(t);
 	return NULL;
 }
 
@@ -382,6 +383,21 @@ const char *tracer_headers_kind(const struct tracer *t)
 	return t->headers_kind;
 }
 
+bool tracer_had_code(const struct tracer *t)
+{
+	return compiler_had_code(t->compiler);
+}
+
+const char *tracer_cache_path(const struct tracer *t)
+{
+	return t->cache.dir < 0 ? NULL : t->cache.path;
+}
+
+const char *tracer_why_no_cache(const struct tracer *t)
+{
+	return t->no_cache;
+}
+
 void tracer_destroy(struct tracer *t)
 {
 	if (!t)
@@ -407,6 +423,8 @@ void tracer_destroy(struct tracer *t)
 	kernel_points_deinit(&t->kernel_points);
 	compiler_destroy(t->compiler);
 	source_destroy(t->source);
+	cache_close(&t->cache);
+	free(t->no_cache);
 	fence_close(&t->fence);
 	free(t);
 }

@@ -77,6 +77,7 @@ struct tracer_options {
 					frees with so many of its heap events between */
 	enum headers_mode headers;
 	const char *headers_dir;
+	bool no_cache; /* compile anew, and keep nothing */
 	enum attach_choice attach;
 	/* As in plan_options: asked before each return probe. NULL: they are safe. */
 	const char *(*refuse_returns)(void *arg, int pid);
@@ -248,6 +249,12 @@ bool tracer_next_verdict(struct tracer *tracer, struct check_verdict *ret);
 /* How the probes are attached and compiled, for -v: "uprobe_multi", "embedded". */
 const char *tracer_attach_name(const struct tracer *tracer);
 const char *tracer_headers_kind(const struct tracer *tracer);
+
+/* Was the code there already when the run began? The directory that keeps code for other
+ * runs, or NULL, and why there is none, or NULL when none was wanted. */
+bool tracer_had_code(const struct tracer *tracer);
+const char *tracer_cache_path(const struct tracer *tracer);
+const char *tracer_why_no_cache(const struct tracer *tracer);
 
 /* For -v: walks that met a call site without a rule, and rules that were learned. Both 0
  * when walks are by frame pointer alone. */

@@ -32,7 +32,7 @@ struct error *tracer_check_kernel(const struct tracer *t)
 	if (event && !event_is_in_file(event->kind) && !t->features.cookies) {
 		struct kernel_offsets offsets;
 
-		kernel_offsets_read(&offsets);
+		kernel_offsets_get(&t->cache, &offsets);
 		if (!offsets.has_stack || !offsets.pt_regs_as_embedded)
 			return error_create(
 				ERROR_UNSUPPORTED,
@@ -136,7 +136,7 @@ static struct source_options source_options(const struct tracer *t)
 	};
 
 	pid_namespace_read(&so.pid_namespace);
-	kernel_offsets_read(&so.offsets);
+	kernel_offsets_get(&t->cache, &so.offsets);
 	return so;
 }
 
@@ -154,7 +154,8 @@ static struct error *open_headers(struct tracer *t, const struct source_options 
 /* These programs, for the maps of a run that are there, or will be. */
 static struct error *start_more(struct source_options so, unsigned programs,
 				const struct meanings *meanings,
-				const struct headers *headers, struct compiler **ret)
+				const struct headers *headers, const struct tracer *t,
+				struct compiler **ret)
 {
 	_cleanup_(source_destroyp) struct source *source = NULL;
 	struct error *err;
@@ -162,7 +163,7 @@ static struct error *start_more(struct source_options so, unsigned programs,
 	so.programs = programs;
 	so.maps_are_there = true;
 	err = source_build(&so, meanings, &source);
-	return err ? err : compiler_start(source, headers, ret);
+	return err ? err : compiler_start(source, headers, &t->cache, t->is_refused, ret);
 }
 
 struct error *tracer_compile_more(struct tracer *t, unsigned programs,
@@ -180,7 +181,7 @@ struct error *tracer_compile_more(struct tracer *t, unsigned programs,
 		if (!err && !vec_push(&meanings.list, *site))
 			err = error_no_memory();
 	if (!err)
-		err = start_more(so, programs, &meanings, headers, &compiler);
+		err = start_more(so, programs, &meanings, headers, t, &compiler);
 	vec_deinit(&meanings.list);
 	if (!err)
 		err = explain_compile(compiler_wait(compiler, t->compiler), t);
@@ -213,9 +214,10 @@ static struct error *compile(struct tracer *t, struct source_options so,
 	if (!err)
 		err = source_build(&so, meanings, &t->source);
 	if (!err)
-		err = compiler_start(t->source, headers, &t->compiler);
+		err = compiler_start(t->source, headers, &t->cache, t->is_refused,
+				     &t->compiler);
 	if (!err && beside)
-		err = start_more(so, beside, meanings, headers, body);
+		err = start_more(so, beside, meanings, headers, t, body);
 	if (!err)
 		err = explain_compile(compiler_wait(t->compiler, NULL), t);
 	if (!err && beside)
@@ -230,9 +232,27 @@ static unsigned lower_depth(unsigned depth)
 	return depth > 64 ? 64 : depth > 32 ? 32 : 0;
 }
 
+static void keep(const struct compiler *compiler, const struct compiler *body)
+{
+	compiler_keep(compiler);
+	if (body)
+		compiler_keep(body);
+}
+
+/* The kernel does not take the code. True when some of it was from the cache, which has
+ * it no longer: what is compiled now may be better. */
+static bool drop(const struct compiler *compiler, const struct compiler *body)
+{
+	compiler_drop(compiler);
+	if (body)
+		compiler_drop(body);
+	return compiler_had_code(compiler) || (body && compiler_had_code(body));
+}
+
 struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
 {
 	for (;;) {
+		bool is_refused = false;
 		_cleanup_(compiler_destroyp) struct compiler *body = NULL;
 		struct source_options so = source_options(t);
 		unsigned lower = lower_depth(t->options.stack_depth);
@@ -242,11 +262,17 @@ struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
 			return err;
 		err = compile(t, so, meanings, &body);
 		/* What does not compile has no depth at which it does. */
-		if (err)
+		if (err) {
 			lower = 0;
-		else
+		} else {
 			err = tracer_try_program(t, body);
-		if (!err || err->code != ERROR_COMPILE || (t->thorough && !lower))
+			is_refused = err && err->code == ERROR_COMPILE &&
+				     drop(t->compiler, body);
+		}
+		if (!err)
+			keep(t->compiler, body);
+		if (!err || err->code != ERROR_COMPILE ||
+		    (t->thorough && !lower && !is_refused))
 			return err;
 		error_destroy(err);
 		tracer_close_programs(t);
@@ -254,6 +280,10 @@ struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
 		source_destroy(t->source);
 		t->compiler = NULL;
 		t->source = NULL;
+		if (is_refused) {
+			t->is_refused = true;
+			continue;
+		}
 		if (t->thorough)
 			t->options.stack_depth = lower;
 		t->thorough = true;

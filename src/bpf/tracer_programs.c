@@ -280,6 +280,10 @@ static struct error *compile_and_load(struct tracer *t, unsigned programs)
 
 	if (!err)
 		err = load_all(t, compiler, programs);
+	if (compiler && !err)
+		compiler_keep(compiler);
+	if (compiler && err && err->code == ERROR_COMPILE)
+		compiler_drop(compiler);
 	compiler_destroy(compiler);
 	return err;
 }

@@ -21,7 +21,7 @@
 #include "bpf/tracer.h"
 #include "bpf/traffic_tables.h"
 
-#define MAX_PROGRAMS COMPILER_MAX_PROGRAMS
+#define MAX_PROGRAMS 64
 
 /* Of tracer.programs. */
 enum {
@@ -86,6 +86,9 @@ struct tracer {
 	struct kernel_features features;
 	bool by_hash; /* tables are hashes (probes/claim.c) */
 	const char *headers_kind;
+	struct cache cache;
+	char *no_cache;  /* why there is none, or NULL */
+	bool is_refused; /* the kernel has refused code from the cache */
 	struct source *source;
 	struct compiler *compiler;
 	struct drain_maps maps;
@@ -213,7 +216,7 @@ struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *o
 struct error *tracer_try_program(struct tracer *t, struct compiler *body)
 	__attribute__((warn_unused_result));
 
-/* Load tracer.programs[i] if it is not, as long as there is a compiler. */
+/* Load tracer.programs[i] if it is not. */
 struct error *tracer_load(struct tracer *t, size_t i) __attribute__((warn_unused_result));
 
 /*
@@ -224,7 +227,7 @@ struct error *tracer_load(struct tracer *t, size_t i) __attribute__((warn_unused
 struct error *tracer_load_more(struct tracer *t, const struct plan *plan)
 	__attribute__((warn_unused_result));
 
-/* Load what else there is, as long as there is a compiler. */
+/* Load what else there is. */
 void tracer_load_rest(struct tracer *t);
 
 /* The programs that are told of changes of code, if they can be had. */

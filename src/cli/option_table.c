@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bpf/cache.h"
 #include "util/units.h"
 
 #define FIELD(member)                                                                    \
@@ -493,6 +494,18 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.help = "compile the probes against the embedded headers, those in a "
 			"directory, or auto (the default): embedded where they agree "
 			"with the running kernel, else installed ones",
+	},
+	[OPTION_NO_CACHE] = {
+		"no-cache", .group = GROUP_ADVANCED, .kind = KIND_FLAG, FIELD(no_cache),
+		.help = "compile the probes anew, and keep nothing for later runs (default: "
+			"keep it in " CACHE_PATH ", or in the directory that the "
+			"environment variable " CACHE_ENV " names)",
+	},
+	[OPTION_PRIME_CACHE] = {
+		"prime-cache", .group = GROUP_ADVANCED, .offline = OFFLINE_ALL,
+		.kind = KIND_ACTION, FIELD(action), .min = ACTION_PRIME_CACHE,
+		.help = "compile the probes of the usual kinds of runs for later ones, and "
+			"stop",
 	},
 	[OPTION_ATTACH] = {
 		"attach", .argument = "HOW", .group = GROUP_ADVANCED,

@@ -19,7 +19,8 @@ enum option_action {
 	ACTION_REPLAY,
 	ACTION_DIFF,
 	ACTION_HELP,
-	ACTION_VERSION
+	ACTION_VERSION,
+	ACTION_PRIME_CACHE
 };
 
 enum color_choice {
@@ -110,6 +111,7 @@ struct options {
 	unsigned verbose; /* how many -v */
 	enum headers_mode headers_mode;
 	const char *headers_dir; /* borrowed from argv */
+	bool no_cache;
 	bool no_return_probes;
 	enum attach_choice attach;
 	enum tables_choice tables;

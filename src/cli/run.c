@@ -8,6 +8,7 @@
 
 #include "cli/diff.h"
 #include "cli/options.h"
+#include "cli/prime.h"
 #include "cli/replay.h"
 #include "cli/session.h"
 #include "util/cleanup.h"
@@ -75,6 +76,10 @@ int cli_run(int argc, char *argv[])
 	case ACTION_VERSION:
 		puts("memtrace " MEMTRACE_VERSION);
 		err = flush_stdout(&status);
+		break;
+	case ACTION_PRIME_CACHE:
+		err = prime_run();
+		status = err ? SESSION_FAILED : 0;
 		break;
 	case ACTION_REPLAY:
 		err = replay_run(&options);

@@ -161,6 +161,7 @@ static struct error *create_kernel(struct session *s)
 		.with_time = !o->combined_only || o->traffic,
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
+		.no_cache = o->no_cache,
 		.attach = o->attach,
 		.tables = o->tables,
 		.unwind = UNWIND_CHOICE_FP,
@@ -221,6 +222,7 @@ static struct tracer_options tracer_options(struct session *s)
 		.temporary_threshold = o->temporary_threshold,
 		.headers = o->headers_mode,
 		.headers_dir = o->headers_dir,
+		.no_cache = o->no_cache,
 		.attach = o->attach,
 		.refuse_returns = return_probes_refuse,
 		.refuse_arg = &s->tracees.returns,
@@ -344,6 +346,22 @@ static void say_return_probes(const struct session *s)
 		return_probes_say(s->plans.data[i], bodies, stderr);
 }
 
+/* With which code, and from where it came. */
+static void say_code(const struct session *s)
+{
+	const struct tracer *t = s->tracer;
+	const char *path = tracer_cache_path(t), *why = tracer_why_no_cache(t);
+	_cleanup_(freep) char *place = path || why ? escape_dup(path ? path : why) : NULL;
+
+	fprintf(stderr,
+		"memtrace: attached by %s, compiled with %s headers%s, tables are %s\n",
+		tracer_attach_name(t), tracer_headers_kind(t),
+		tracer_had_code(t) ? " by an earlier run" : "", tracer_tables_name(t));
+	if (place)
+		fprintf(stderr, "memtrace: compiled code is %s%s\n",
+			path ? "kept in " : "not kept: ", place);
+}
+
 static void say_tracing(const struct session *s)
 {
 	bool all = s->tracees.scope == SCOPE_ALL;
@@ -380,11 +398,7 @@ static void say_tracing(const struct session *s)
 	if (said > SAID_MAX)
 		fprintf(stderr, "memtrace: and %zu more; Ctrl-C ends\n", said - SAID_MAX);
 	if (s->options->verbose)
-		fprintf(stderr,
-			"memtrace: attached by %s, compiled with %s headers, tables are "
-			"%s\n",
-			tracer_attach_name(s->tracer), tracer_headers_kind(s->tracer),
-			tracer_tables_name(s->tracer));
+		say_code(s);
 	if (tracer_stack_depth(s->tracer) < s->options->stack_depth)
 		fprintf(stderr,
 			"memtrace: this kernel takes no program for stacks of %u frames: "

@@ -18,7 +18,7 @@ static void check_traces(const char *options, const char *kind)
 	struct live_process *memtrace;
 	json_t *report, *truth;
 
-	snprintf(all, sizeof(all), "-v %s", options);
+	snprintf(all, sizeof(all), "-v --no-cache %s", options);
 	snprintf(said, sizeof(said), "compiled with %s headers", kind);
 	memtrace = memtrace_start(live_pid(oracle), all);
 	CHECK(live_wait_stderr(memtrace, said, 30));
@@ -93,7 +93,7 @@ static void killed_while_compiling(void)
 
 	for (int ms = 10; ms <= 300; ms += 40) {
 		struct live_process *memtrace =
-			memtrace_start_plain(live_pid(oracle), "-q");
+			memtrace_start_plain(live_pid(oracle), "-q --no-cache");
 
 		live_sleep(ms / 1000.0);
 		live_signal(memtrace, SIGKILL);

@@ -75,7 +75,7 @@ static uint64_t address(const void *at)
 }
 
 /* A child that has made code, and has freed some: where both are. */
-struct code {
+struct jit_code {
 	char *jit, *freed;
 };
 
@@ -87,7 +87,7 @@ static char *map_code(void)
 
 static void make_code(void *arg)
 {
-	struct code *code = arg; /* shared */
+	struct jit_code *code = arg; /* shared */
 
 	code->jit = map_code();
 	code->freed = map_code();
@@ -97,8 +97,8 @@ static void make_code(void *arg)
 static void code_that_is_gone(void)
 {
 	struct tables *t = open_tables();
-	struct code *code = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct jit_code *code = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct child child = child_fork(make_code, code);
 	uint32_t slot = trace(t, child.pid);
 	struct abi_process *record = &t->processes[slot];

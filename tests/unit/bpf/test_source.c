@@ -50,7 +50,8 @@ static void what_is_not_asked_for_is_not_there(void)
 
 	CHECK(!has_flag(source, "-DALL_PROCESSES"));
 	CHECK(!has_flag(source, "-DFOLLOW_FORKS"));
-	CHECK(has_flag(source, "-DATTACH_NS=99ull"));
+	CHECK_INT(source->values.of[ABI_RUN_START], 99);
+	CHECK(!has_flag(source, "-DTICK_JIFFIES"));
 	CHECK(!has_flag(source, "-DSAMPLE_THRESHOLD"));
 	CHECK(!has_flag(source, "-DMIN_SIZE"));
 	CHECK(!has_flag(source, "-DMAX_SIZE"));
@@ -216,19 +217,40 @@ static void later_probes_are_served(void)
 	vec_deinit(&meanings.list);
 }
 
+/* What is compiled does not depend on when a run begins, so that runs share it. */
+static void runs_share_their_code(void)
+{
+	struct source_options options = defaults();
+	struct meanings meanings = {0};
+	struct source *one, *other;
+
+	options.ticks.is_jiffies = true;
+	options.ticks.start_jiffies = 1000;
+	one = build(&options, &meanings);
+	options.ticks.start_jiffies = 2000;
+	other = build(&options, &meanings);
+	CHECK_INT(one->values.of[ABI_RUN_START], 1000);
+	CHECK_INT(other->values.of[ABI_RUN_START], 2000);
+	CHECK_STR(one->text, other->text);
+	REQUIRE(one->flag_count == other->flag_count);
+	for (size_t i = 0; i < one->flag_count; i++)
+		CHECK_STR(one->flags[i], other->flags[i]);
+	source_destroy(one);
+	source_destroy(other);
+	vec_deinit(&meanings.list);
+}
+
 static void scopes_are_compiled_in(void)
 {
 	struct source_options options = defaults();
 	struct meanings meanings = {0};
-	char own_pid[32];
 
 	options.scope = SCOPE_ALL;
-	snprintf(own_pid, sizeof(own_pid), "-DOWN_PID=%d", (int)getpid());
 
 	struct source *source = build(&options, &meanings);
 
 	CHECK(has_flag(source, "-DALL_PROCESSES"));
-	CHECK(has_flag(source, own_pid));
+	CHECK_INT(source->values.of[ABI_RUN_OWN_PID], getpid());
 	source_destroy(source);
 
 	options.scope = SCOPE_FORKS;
@@ -469,9 +491,9 @@ static void the_kernels_allocations(void)
 	options.kernel = &trace;
 	source = build(&options, &meanings);
 	CHECK(has_flag(source, "-DKERNEL"));
-	CHECK(has_flag(source, "-DOWN_PID="));
+	CHECK_INT(source->values.of[ABI_RUN_OWN_PID], getpid());
 	CHECK(has_flag(source, "-DKERNEL_BY_NUMBER=0"));
-	CHECK(!has_flag(source, "-DKERNEL_PID"));
+	CHECK(!has_flag(source, "-DKERNEL_OF_ONE"));
 	CHECK_CONTAINS(source->text, "probes/kernel.c");
 	CHECK_CONTAINS(source->text, "probes/live.c");
 	CHECK(!strstr(source->text, "probes/hooks.c"));
@@ -495,7 +517,8 @@ static void the_kernels_allocations(void)
 	trace.pid = 12;
 	source = build(&options, &meanings);
 	CHECK(has_flag(source, "-DKERNEL_BY_NUMBER=1"));
-	CHECK(has_flag(source, "-DKERNEL_PID=12"));
+	CHECK(has_flag(source, "-DKERNEL_OF_ONE"));
+	CHECK_INT(source->values.of[ABI_RUN_KERNEL_PID], 12);
 	source_destroy(source);
 	kernel_trace_deinit(&trace);
 	kernel_points_deinit(&points);
@@ -583,6 +606,7 @@ int main(void)
 	RUN(clang_optimizes_when_asked_for);
 	RUN(without_cookies_each_site_has_its_program);
 	RUN(later_probes_are_served);
+	RUN(runs_share_their_code);
 	RUN(scopes_are_compiled_in);
 	RUN(sites_carry_their_arguments);
 	RUN(sample_classes_agree);

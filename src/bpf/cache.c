@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+/* Of an entry: compiled code has some 100 KB. */
+#define ENTRY_MAX_BYTES (16u << 20)
+
+/* Names in the directory that are looked at. */
+#define NAMES_MAX  10000
+
+#define SUFFIX     ".kept"
+#define SUFFIX_NEW ".new" /* not whole yet */
+
+/* A file that is still not whole after so long was left by a run that died. */
+#define NEW_MAX_S 60
+
+/* How an entry begins. The number changes when what is kept has another form. */
+static const char magic[16] = "memtrace kept 1";
+
+struct entry_head {
+	char magic[sizeof(magic)];
+	uint64_t size_bytes; /* of what follows */
+	uint8_t hash[SHA256_BYTES];
+};
+
+struct entry_name {
+	char s[2 * SHA256_BYTES + sizeof(SUFFIX)];
+};
+
+bool cache_key_make(const struct strbuf *text, struct cache_key *ret)
+{
+	if (text->failed)
+		return false;
+	sha256(strbuf_text(text), text->len, ret->hash);
+	return true;
+}
+
+static struct entry_name name_of(const struct cache_key *key)
+{
+	struct entry_name name;
+
+	for (size_t i = 0; i < SHA256_BYTES; i++)
+		snprintf(name.s + 2 * i, 3, "%02x", key->hash[i]);
+	strcpy(name.s + 2 * SHA256_BYTES, SUFFIX);
+	return name;
+}
+
+/* --- the directory ---------------------------------------------------------------- */
+
+struct error *cache_open(struct cache *ret)
+{
+	const char *named = getenv(CACHE_ENV);
+	struct stat st;
+
+	ret->dir = -1;
+	ret->path = strdup(named && *named ? named : CACHE_PATH);
+	if (!ret->path)
+		return error_no_memory();
+	if (mkdir(ret->path, 0700) && errno != EEXIST)
+		return error_errno(ERROR_IO, errno, "cannot make the directory %s",
+				   ret->path);
+
+	_cleanup_(closep) int dir =
+		open(ret->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (dir < 0 || fstat(dir, &st))
+		return error_errno(ERROR_IO, errno, "cannot open the directory %s",
+				   ret->path);
+	if (st.st_uid != geteuid() || st.st_mode & (S_IRWXG | S_IRWXO))
+		return error_create(
+			ERROR_PERMISSION,
+			"%s is not of user %d and mode 0700: what is compiled "
+			"is not kept there",
+			ret->path, (int)geteuid());
+	ret->dir = dir;
+	dir = -1;
+	return NULL;
+}
+
+void cache_close(struct cache *cache)
+{
+	closep(&cache->dir);
+	cache->dir = -1;
+	free(cache->path);
+	cache->path = NULL;
+}
+
+/* --- one entry -------------------------------------------------------------------- */
+
+static bool read_all(int fd, void *to, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = read(fd, (char *)to + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+static bool write_all(int fd, const void *from, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = write(fd, (const char *)from + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+static bool is_own(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && st->st_nlink == 1 &&
+	       !(st->st_mode & (S_IRWXG | S_IRWXO));
+}
+
+/* What the entry holds, *size bytes, which the caller frees; NULL when it is not to be
+ * trusted. */
+static void *read_entry(int fd, size_t *size)
+{
+	struct entry_head head;
+	uint8_t hash[SHA256_BYTES];
+	struct stat st;
+
+	if (fstat(fd, &st) || !is_own(&st) || st.st_size > ENTRY_MAX_BYTES ||
+	    !read_all(fd, &head, sizeof(head)) ||
+	    memcmp(head.magic, magic, sizeof(magic)) != 0 ||
+	    head.size_bytes != (uint64_t)st.st_size - sizeof(head))
+		return NULL;
+
+	_cleanup_(freep) void *bytes = malloc(head.size_bytes + 1);
+
+	if (!bytes || !read_all(fd, bytes, head.size_bytes))
+		return NULL;
+	sha256(bytes, head.size_bytes, hash);
+	if (memcmp(hash, head.hash, sizeof(hash)) != 0)
+		return NULL;
+	*size = head.size_bytes;
+	return take(bytes);
+}
+
+void *cache_get(const struct cache *cache, const struct cache_key *key, size_t *size)
+{
+	if (cache->dir < 0)
+		return NULL;
+
+	_cleanup_(closep) int fd =
+		openat(cache->dir, name_of(key).s,
+		       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	void *bytes = fd < 0 ? NULL : read_entry(fd, size);
+
+	/* So that it is not the next to go. */
+	if (bytes)
+		(void)futimens(fd, NULL);
+	return bytes;
+}
+
+/* --- how much there is ------------------------------------------------------------ */
+
+struct kept {
+	char name[sizeof(struct entry_name) + 32];
+	struct timespec used;
+	off_t size_bytes;
+};
+
+static int by_age(const void *a, const void *b)
+{
+	const struct kept *one = a, *other = b;
+
+	if (one->used.tv_sec != other->used.tv_sec)
+		return one->used.tv_sec < other->used.tv_sec ? -1 : 1;
+	return one->used.tv_nsec < other->used.tv_nsec
+		       ? -1
+		       : one->used.tv_nsec > other->used.tv_nsec;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+/* Remove what is too much. */
+static void prune(int dir_fd)
+{
+	VEC(struct kept) all = {0};
+	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(closedirp) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	off_t sum = 0;
+	struct dirent *at;
+
+	if (!dir) {
+		closep(&copy);
+		return;
+	}
+	for (int n = 0; n < NAMES_MAX && (at = readdir(dir)); n++) {
+		struct kept kept;
+		struct stat st;
+
+		if (fstatat(dir_fd, at->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode) || strlen(at->d_name) >= sizeof(kept.name))
+			continue;
+		if (ends_with(at->d_name, SUFFIX_NEW) &&
+		    st.st_mtim.tv_sec + NEW_MAX_S < time(NULL))
+			unlinkat(dir_fd, at->d_name, 0);
+		if (!ends_with(at->d_name, SUFFIX))
+			continue;
+		strcpy(kept.name, at->d_name);
+		kept.used = st.st_mtim;
+		kept.size_bytes = st.st_size;
+		sum += st.st_size;
+		if (!vec_push(&all, kept))
+			break;
+	}
+	if (all.len)
+		qsort(all.data, all.len, sizeof(*all.data), by_age);
+	vec_foreach (kept, &all) {
+		if (sum <= (off_t)CACHE_BYTES)
+			break;
+		if (!unlinkat(dir_fd, kept->name, 0))
+			sum -= kept->size_bytes;
+	}
+	vec_deinit(&all);
+}
+
+void cache_put(const struct cache *cache, const struct cache_key *key, const void *bytes,
+	       size_t size)
+{
+	struct entry_head head = {.size_bytes = size};
+	struct entry_name name = name_of(key);
+	char name_new[sizeof(struct kept)];
+
+	if (cache->dir < 0 || size > ENTRY_MAX_BYTES - sizeof(head))
+		return;
+	memcpy(head.magic, magic, sizeof(magic));
+	sha256(bytes, size, head.hash);
+	snprintf(name_new, sizeof(name_new), "%s.%d" SUFFIX_NEW, name.s, (int)getpid());
+
+	_cleanup_(closep) int fd =
+		openat(cache->dir, name_new,
+		       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	if (!write_all(fd, &head, sizeof(head)) || !write_all(fd, bytes, size) ||
+	    renameat(cache->dir, name_new, cache->dir, name.s))
+		unlinkat(cache->dir, name_new, 0);
+	prune(cache->dir);
+}
+
+void cache_drop(const struct cache *cache, const struct cache_key *key)
+{
+	if (cache->dir >= 0)
+		unlinkat(cache->dir, name_of(key).s, 0);
+}

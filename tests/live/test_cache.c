@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Code that an earlier run compiled: it is used, it does the same, and a run does not
+ * depend on it. */
+#include <dirent.h>
+#include <linux/bpf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/cache.h"
+#include "bpf/code.h"
+#include "check.h"
+#include "live/trace.h"
+
+#define ANEW    "compiled with embedded headers, tables"
+#define EARLIER "compiled with embedded headers by an earlier run, tables"
+
+static struct live_process *oracle;
+static char *directory;
+static unsigned spoiled;
+
+/* Trace with these options. The figures are right, and -v says this. */
+static void check_traces(const char *options, const char *said)
+{
+	char all[512];
+	struct live_process *memtrace;
+	json_t *report, *truth;
+
+	snprintf(all, sizeof(all), "-v %s", options);
+	memtrace = memtrace_start(live_pid(oracle), all);
+	CHECK(live_wait_stderr(memtrace, said, 30));
+	oracle_do(oracle, "run mixed 1000 1");
+	report = memtrace_report(memtrace);
+	truth = oracle_ask(oracle, "truth");
+	CHECK_INT(compare_heap(truth, report, true), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(truth);
+	json_decref(report);
+	oracle_do(oracle, "run release 1 1");
+	json_decref(memtrace_stop(memtrace));
+}
+
+/* Do something with each entry; how many there are. */
+static unsigned each_entry(const struct cache *cache,
+			   void (*f)(const struct cache *, const struct cache_key *))
+{
+	DIR *dir = opendir(directory);
+	struct dirent *at;
+	unsigned count = 0;
+
+	while (dir && (at = readdir(dir))) {
+		struct cache_key key;
+		size_t i;
+
+		for (i = 0; i < sizeof(key.hash); i++)
+			if (sscanf(at->d_name + 2 * i, "%2hhx", &key.hash[i]) != 1)
+				break;
+		if (i < sizeof(key.hash))
+			continue;
+		count++;
+		if (f)
+			f(cache, &key);
+	}
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+/* Code that is whole, and that no kernel takes: no program leaves its loop. */
+static void spoil(const struct cache *cache, const struct cache_key *key)
+{
+	size_t size;
+	void *bytes = cache_get(cache, key, &size);
+	struct code *code = bytes ? code_unpack(bytes, size) : NULL;
+
+	/* There is more than code. */
+	free(bytes);
+	if (!code)
+		return;
+	spoiled++;
+	for (size_t i = 0; i < code->insns.len; i++)
+		if (code->insns.data[i].code == (BPF_JMP | BPF_EXIT))
+			code->insns.data[i] =
+				(struct bpf_insn){.code = BPF_JMP | BPF_JA, .off = -1};
+	bytes = code_pack(code, &size);
+	REQUIRE(bytes);
+	cache_put(cache, key, bytes, size);
+	free(bytes);
+	code_destroy(code);
+}
+
+static void used_by_the_next_run(void)
+{
+	check_traces("", ANEW);
+	CHECK(each_entry(NULL, NULL) > 0);
+	check_traces("", EARLIER);
+	/* Other code for other options, and each once. */
+	check_traces("--mappings", ANEW);
+	check_traces("--mappings", EARLIER);
+	check_traces("--traffic", ANEW);
+	check_traces("--traffic", EARLIER);
+	check_traces("", EARLIER);
+}
+
+static void the_kernel_refuses_it(void)
+{
+	struct cache cache;
+
+	REQUIRE(!cache_open(&cache));
+	each_entry(&cache, spoil);
+	CHECK(spoiled > 0);
+	cache_close(&cache);
+	check_traces("", ANEW);
+	check_traces("", EARLIER);
+}
+
+static void not_wanted(void)
+{
+	unsigned before = each_entry(NULL, NULL);
+
+	check_traces("--no-cache", ANEW);
+	check_traces("--no-cache --traffic", ANEW);
+	CHECK_INT(each_entry(NULL, NULL), before);
+}
+
+/* A directory that is not to be trusted is said, and the run is as without it. */
+static void not_to_be_trusted(void)
+{
+	char said[256];
+
+	REQUIRE(chmod(directory, 0755) == 0);
+	snprintf(said, sizeof(said), "compiled code is not kept: %s is not of user 0",
+		 directory);
+	check_traces("", said);
+	check_traces("", ANEW);
+	REQUIRE(chmod(directory, 0700) == 0);
+	check_traces("", EARLIER);
+}
+
+/* What --prime-cache compiles is what usual runs want. */
+static void primed(void)
+{
+	const char *const argv[] = {memtrace_path, "--prime-cache", NULL};
+	struct live_process *memtrace;
+
+	directory = live_path("primed");
+	setenv(CACHE_ENV, directory, 1);
+	memtrace = live_start(argv);
+	CHECK_INT(live_wait(memtrace, 60), 0);
+	CHECK_CONTAINS(live_stderr(memtrace),
+		       "memtrace: one process: compiled and kept\n");
+	live_destroy(memtrace);
+	check_traces("", EARLIER);
+	check_traces("--follow-forks", EARLIER);
+	check_traces("--mappings", EARLIER);
+	check_traces("--traffic", EARLIER);
+
+	REQUIRE(chmod(directory, 0777) == 0);
+	memtrace = live_start(argv);
+	CHECK_INT(live_wait(memtrace, 60), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), directory);
+	live_destroy(memtrace);
+}
+
+int main(void)
+{
+	live_require_root();
+	directory = live_path("cache");
+	setenv(CACHE_ENV, directory, 1);
+	oracle = oracle_start();
+	RUN(used_by_the_next_run);
+	RUN(the_kernel_refuses_it);
+	RUN(not_wanted);
+	RUN(not_to_be_trusted);
+	RUN(primed);
+	live_destroy(oracle);
+	return check_done();
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is kept from run to run, and what of it is not trusted. */
+#include "bpf/cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static char root[] = "/tmp/memtrace-test-XXXXXX";
+static char directory[64], entry_path[256];
+static struct cache cache;
+static const struct cache_key key = {{1, 2, 3}}, other_key = {{4, 5, 6}};
+
+#define WORDS 3000
+
+/* Keep something that can be told by a number. */
+static void put(const struct cache_key *of, uint32_t number)
+{
+	uint32_t words[WORDS];
+
+	for (int i = 0; i < WORDS; i++)
+		words[i] = number;
+	cache_put(&cache, of, words, sizeof(words));
+}
+
+/* The number of what is kept; 0: there is nothing. UINT32_MAX: it is not what was put. */
+static uint32_t get(const struct cache_key *of)
+{
+	size_t size = 0;
+	uint32_t *words = cache_get(&cache, of, &size), number = words ? words[0] : 0;
+
+	for (int i = 0; words && i < WORDS; i++)
+		if (size != WORDS * sizeof(*words) || words[i] != number)
+			number = UINT32_MAX;
+	free(words);
+	return number;
+}
+
+static size_t count(const char *pattern)
+{
+	char path[256];
+	glob_t found;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, pattern);
+	n = glob(path, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+	globfree(&found);
+	return n;
+}
+
+/* An empty directory with one good entry, whose path is entry_path. */
+static void begin(void)
+{
+	char command[128];
+	glob_t found;
+
+	cache_close(&cache);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	REQUIRE(system(command) == 0);
+	REQUIRE(!cache_open(&cache));
+	put(&key, 7);
+	snprintf(command, sizeof(command), "%s/*", directory);
+	REQUIRE(glob(command, 0, NULL, &found) == 0 && found.gl_pathc == 1);
+	strcpy(entry_path, found.gl_pathv[0]);
+	globfree(&found);
+	REQUIRE(get(&key) == 7);
+}
+
+static void what_is_put_is_there(void)
+{
+	struct stat st;
+
+	begin();
+	CHECK_INT(get(&other_key), 0);
+	put(&other_key, 8);
+	CHECK_INT(get(&key), 7);
+	CHECK_INT(get(&other_key), 8);
+	put(&key, 9);
+	CHECK_INT(get(&key), 9);
+	cache_drop(&cache, &key);
+	CHECK_INT(get(&key), 0);
+	CHECK_INT(get(&other_key), 8);
+	CHECK_INT(count("*"), 1);
+	REQUIRE(stat(directory, &st) == 0);
+	CHECK_INT(st.st_mode & 07777, 0700);
+}
+
+/* Each byte of it. */
+static void damaged(void)
+{
+	struct stat st;
+	int fd;
+
+	begin();
+	fd = open(entry_path, O_RDWR | O_CLOEXEC);
+	REQUIRE(fd >= 0 && fstat(fd, &st) == 0);
+	for (off_t at = 0; at < st.st_size; at += at < 200 ? 1 : 101) {
+		unsigned char was, now;
+
+		REQUIRE(pread(fd, &was, 1, at) == 1);
+		now = was ^ 0x10;
+		REQUIRE(pwrite(fd, &now, 1, at) == 1);
+		CHECK_INT(get(&key), 0);
+		REQUIRE(pwrite(fd, &was, 1, at) == 1);
+	}
+	CHECK_INT(get(&key), 7);
+	REQUIRE(ftruncate(fd, st.st_size + 1) == 0);
+	CHECK_INT(get(&key), 0);
+	for (off_t size = st.st_size - 1; size > 0; size /= 2) {
+		REQUIRE(ftruncate(fd, size) == 0);
+		CHECK_INT(get(&key), 0);
+	}
+	REQUIRE(ftruncate(fd, 0) == 0);
+	CHECK_INT(get(&key), 0);
+	/* Larger than any. */
+	REQUIRE(ftruncate(fd, (off_t)1 << 40) == 0);
+	CHECK_INT(get(&key), 0);
+	close(fd);
+}
+
+/* The entry is of another kind, or not ours alone. Another put mends it. */
+static void untrusted(void)
+{
+	char elsewhere[128];
+
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", root);
+	begin();
+	REQUIRE(chmod(entry_path, 0620) == 0);
+	CHECK_INT(get(&key), 0);
+	REQUIRE(chmod(entry_path, 0606) == 0);
+	CHECK_INT(get(&key), 0);
+	put(&key, 8);
+	CHECK_INT(get(&key), 8);
+
+	if (geteuid() == 0) {
+		REQUIRE(chown(entry_path, 1, 1) == 0);
+		CHECK_INT(get(&key), 0);
+		put(&key, 9);
+		CHECK_INT(get(&key), 9);
+	}
+
+	REQUIRE(link(entry_path, elsewhere) == 0);
+	CHECK_INT(get(&key), 0);
+	REQUIRE(unlink(entry_path) == 0);
+	REQUIRE(symlink(elsewhere, entry_path) == 0);
+	CHECK_INT(get(&key), 0);
+	put(&key, 10);
+	CHECK_INT(get(&key), 10);
+
+	/* Nobody waits for the other end of it. */
+	REQUIRE(unlink(entry_path) == 0 && mkfifo(entry_path, 0600) == 0);
+	CHECK_INT(get(&key), 0);
+	put(&key, 11);
+	CHECK_INT(get(&key), 11);
+
+	REQUIRE(unlink(entry_path) == 0 && mkdir(entry_path, 0700) == 0);
+	CHECK_INT(get(&key), 0);
+	put(&key, 12);
+	CHECK_INT(get(&key), 0);
+	CHECK_INT(count("*.new"), 0);
+	REQUIRE(rmdir(entry_path) == 0);
+	unlink(elsewhere);
+}
+
+/* Is there a cache? The message says what is wrong. */
+static void check_no_cache(const char *message)
+{
+	struct error *err;
+
+	cache_close(&cache);
+	err = cache_open(&cache);
+	CHECK(err);
+	if (err)
+		CHECK_CONTAINS(err->message, message);
+	error_destroy(err);
+	CHECK_INT(cache.dir, -1);
+	put(&key, 1);
+	CHECK_INT(get(&key), 0);
+	cache_drop(&cache, &key);
+}
+
+static void directory_of_others(void)
+{
+	char elsewhere[128];
+
+	begin();
+	REQUIRE(chmod(directory, 0755) == 0);
+	check_no_cache("mode 0700");
+	REQUIRE(chmod(directory, 0700) == 0);
+	if (geteuid() == 0) {
+		REQUIRE(chown(directory, 1, 1) == 0);
+		check_no_cache("mode 0700");
+		REQUIRE(chown(directory, 0, 0) == 0);
+	}
+	begin();
+	snprintf(elsewhere, sizeof(elsewhere), "%s/moved", root);
+	REQUIRE(rename(directory, elsewhere) == 0);
+	REQUIRE(symlink(elsewhere, directory) == 0);
+	check_no_cache(directory);
+	REQUIRE(unlink(directory) == 0);
+	fclose(fopen(directory, "w"));
+	check_no_cache(directory);
+	REQUIRE(unlink(directory) == 0);
+	REQUIRE(rename(elsewhere, directory) == 0);
+	REQUIRE(!cache_open(&cache));
+	CHECK_INT(get(&key), 7);
+}
+
+/* As on a disk that is full. */
+static void no_room(void)
+{
+	struct rlimit before, little;
+
+	begin();
+	REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+	little = before;
+	little.rlim_cur = 500;
+	signal(SIGXFSZ, SIG_IGN);
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+	put(&key, 8);
+	put(&other_key, 8);
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+	CHECK_INT(get(&key), 7);
+	CHECK_INT(get(&other_key), 0);
+	CHECK_INT(count("*"), 1);
+}
+
+static void it_does_not_grow_without_end(void)
+{
+	const struct timespec old[] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	char path[512];
+
+	begin();
+	/* With the one that is there a little more than fits. */
+	for (unsigned i = 0; i < CACHE_BYTES >> 20; i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%02u.kept", directory, i);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		REQUIRE(fd >= 0 && ftruncate(fd, 1 << 20) == 0);
+		REQUIRE(futimens(fd, (struct timespec[]){{.tv_sec = 2000 + i},
+							 {.tv_sec = 2000 + i}}) == 0);
+		close(fd);
+	}
+	/* The oldest, but used. And one that a run has left unfinished. */
+	REQUIRE(utimensat(AT_FDCWD, entry_path, old, 0) == 0);
+	CHECK_INT(get(&key), 7);
+	snprintf(path, sizeof(path), "%s/x.1.new", directory);
+	fclose(fopen(path, "w"));
+	REQUIRE(utimensat(AT_FDCWD, path, old, 0) == 0);
+
+	put(&other_key, 8);
+	CHECK_INT(get(&key), 7);
+	CHECK_INT(get(&other_key), 8);
+	CHECK_INT(count("00.kept"), 0);
+	CHECK_INT(count("01.kept"), 1);
+	CHECK_INT(count("63.kept"), 1);
+	CHECK_INT(count("*.new"), 0);
+}
+
+/* Two runs fill and read it at once: what is read is whole. */
+static void two_at_once(void)
+{
+	pid_t child;
+	int status = 0;
+
+	begin();
+	child = fork();
+	REQUIRE(child >= 0);
+	for (uint32_t i = 1; i <= 300; i++) {
+		uint32_t got;
+
+		put(&key, (child ? 1000 : 2000) + i);
+		got = get(&key);
+		if (got <= 1000 || got > 2300) {
+			CHECK_INT(got, 0);
+			break;
+		}
+	}
+	if (!child)
+		_exit(check_state.failures != 0);
+	REQUIRE(waitpid(child, &status, 0) == child);
+	CHECK_INT(status, 0);
+	CHECK(get(&key) > 1000);
+	CHECK_INT(count("*"), 1);
+}
+
+int main(void)
+{
+	char command[128];
+
+	REQUIRE(mkdtemp(root));
+	snprintf(directory, sizeof(directory), "%s/cache", root);
+	setenv(CACHE_ENV, directory, 1);
+	cache.dir = -1;
+	RUN(what_is_put_is_there);
+	RUN(damaged);
+	RUN(untrusted);
+	RUN(directory_of_others);
+	RUN(no_room);
+	RUN(it_does_not_grow_without_end);
+	RUN(two_at_once);
+	cache_close(&cache);
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	CHECK(system(command) == 0);
+	return check_done();
+}
