@@ -77,12 +77,7 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
 /* A probe on ourselves; 0, or -errno. */
 static int attach_link(uint64_t offset)
 {
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int program =
-		kernel_load(BPF_PROG_TYPE_KPROBE, insns, 2, ATTACH_TYPE_UPROBE_MULTI);
+	int program = kernel_load_empty(BPF_PROG_TYPE_KPROBE, ATTACH_TYPE_UPROBE_MULTI);
 	int link = program < 0 ? program
 			       : link_uprobe_multi(program, ATTACH_TYPE_UPROBE_MULTI,
 						   PROGRAM_PATH, &offset, NULL, NULL, 1,
