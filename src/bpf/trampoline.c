@@ -161,6 +161,28 @@ static void run_shadowed(uint64_t offset)
 
 #endif
 
+/* prctl(2); not every libc has them. */
+#define SET_SYSCALL_USER_DISPATCH 59
+#define DISPATCH_ON               1
+#define DISPATCH_ALLOW            0
+#define DISPATCH_BLOCK            1
+
+/* Dispatched are all system calls while the selector says so. */
+static void run_dispatched(uint64_t offset)
+{
+	volatile char selector = DISPATCH_ALLOW;
+	uintptr_t plain = call_probed(), address;
+
+	if (prctl(SET_SYSCALL_USER_DISPATCH, DISPATCH_ON, 0, 0, &selector))
+		_exit(errno == EINVAL ? CHILD_IMPOSSIBLE : CHILD_UNTESTED);
+	if (!attach(offset))
+		_exit(CHILD_UNTESTED);
+	selector = DISPATCH_BLOCK;
+	address = call_probed();
+	selector = DISPATCH_ALLOW;
+	_exit(address == plain ? CHILD_UNTESTED : CHILD_LIVED);
+}
+
 /* --- the test -------------------------------------------------------------------------
  */
 
@@ -223,4 +245,9 @@ enum trampoline_verdict trampoline_test_shadow_stack(void)
 #else
 	return TRAMPOLINE_PASSES;
 #endif
+}
+
+enum trampoline_verdict trampoline_test_dispatch(void)
+{
+	return test(run_dispatched, SIGSYS);
 }
