@@ -40,6 +40,13 @@ int kernel_load(uint32_t type, const struct bpf_insn *insns, uint32_t count,
 	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),                                   \
 		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
+int kernel_load_empty(uint32_t type, uint32_t attach_type)
+{
+	const struct bpf_insn insns[] = {INSN_RETURN_0};
+
+	return kernel_load(type, insns, sizeof(insns) / sizeof(*insns), attach_type);
+}
+
 bool kernel_loads(uint32_t type, const struct bpf_insn *insns, uint32_t count)
 {
 	_cleanup_(closep) int fd = kernel_load(type, insns, count, 0);
@@ -106,9 +113,8 @@ static bool has_may_goto(void)
  * EBADF (kernel/trace/bpf_trace.c, bpf_uprobe_multi_link_attach()). */
 static bool has_uprobe_multi(uint32_t attach_type)
 {
-	const struct bpf_insn insns[] = {INSN_RETURN_0};
 	_cleanup_(closep) int program =
-		kernel_load(BPF_PROG_TYPE_KPROBE, insns, 2, attach_type);
+		kernel_load_empty(BPF_PROG_TYPE_KPROBE, attach_type);
 	uint64_t offset = 0;
 
 	if (program < 0)
@@ -147,9 +153,8 @@ static void *try_thread(void *arg)
  */
 static bool has_whole_processes(void)
 {
-	const struct bpf_insn insns[] = {INSN_RETURN_0};
 	_cleanup_(closep) int program =
-		kernel_load(BPF_PROG_TYPE_KPROBE, insns, 2, ATTACH_TYPE_UPROBE_MULTI);
+		kernel_load_empty(BPF_PROG_TYPE_KPROBE, ATTACH_TYPE_UPROBE_MULTI);
 	struct attempt attempt = {.program = program};
 	pthread_t thread;
 

@@ -24,6 +24,9 @@ struct kernel_features {
 int kernel_load(uint32_t type, const struct bpf_insn *insns, uint32_t count,
 		uint32_t attach_type);
 
+/* The same of one that returns 0. */
+int kernel_load_empty(uint32_t type, uint32_t attach_type);
+
 /* Does the kernel take this program? */
 bool kernel_loads(uint32_t type, const struct bpf_insn *insns, uint32_t count);
 

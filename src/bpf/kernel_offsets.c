@@ -153,3 +153,43 @@ void kernel_offsets_get(const struct cache *cache, struct kernel_offsets *ret)
 	if (has_key)
 		cache_put(cache, &key, ret, sizeof(*ret));
 }
+
+/* --- syscall user dispatch ------------------------------------------------------------
+ */
+
+/* The number that an enumeration gives a name. */
+static bool enum_value(const struct btf *btf, const char *type, const char *name,
+		       uint32_t *ret)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	for (uint16_t i = 0; t && i < btf_vlen(t); i++) {
+		const struct btf_enum *e = btf_enum(t) + i;
+		const char *found = btf__name_by_offset(btf, e->name_off);
+
+		if (found && !strcmp(found, name)) {
+			*ret = (uint32_t)e->val;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool kernel_dispatch_read(struct kernel_dispatch *ret)
+{
+	_cleanup_(btf__freep) struct btf *btf = btf__load_vmlinux_btf();
+	uint32_t info, info_type, work, type;
+	int iterator =
+		btf ? btf__find_by_name_kind(btf, "bpf_iter_task", BTF_KIND_FUNC) : -1;
+
+	if (iterator <= 0 ||
+	    !struct_member(btf, "task_struct", "thread_info", &info, &info_type) ||
+	    !member_find(btf, info_type, "syscall_work", &work, &type) ||
+	    !enum_value(btf, "syscall_work_bit", "SYSCALL_WORK_BIT_SYSCALL_USER_DISPATCH",
+			&ret->work_bit))
+		return false;
+	ret->iterator = (uint32_t)iterator;
+	ret->task_work = info + work;
+	return ret->work_bit < 31 && ret->task_work <= INT16_MAX;
+}

@@ -3,6 +3,7 @@
 #include "bpf/tracer_state.h"
 #include "plan/after_syscall.h"
 #include "plan/site_text.h"
+#include "plan/start.h"
 #include "target/linker.h"
 #include "target/proc.h"
 #include "target/target_file.h"
@@ -52,39 +53,52 @@ static bool is_watched(const struct probed_files *watched,
 	return false;
 }
 
-/* Set the offsets of probes in the file; 0: there is nothing to probe. */
+/* Set the offsets of probes in the file; 0: there is nothing to probe, or the process has
+ * changed the function in its memory. */
 typedef struct error *locate_fn(struct tracer *t, const struct mapped *mapped,
 				const struct proc_mapping *m,
 				const struct target_file *file,
 				struct attach_probe probes[]);
 
-static struct error *locate_notice(struct tracer *t, const struct mapped *mapped,
-				   const struct proc_mapping *m,
-				   const struct target_file *file,
-				   struct attach_probe probes[])
-{
-	(void)t, (void)mapped, (void)m;
-	return linker_find_function(file, LINKER_NOTICE, &probes[0].offset);
-}
-
-/* The end of a call, then its beginning. Nothing is probed where the process has changed
- * the function in its memory. */
-static struct error *locate_moves(struct tracer *t, const struct mapped *mapped,
-				  const struct proc_mapping *m,
-				  const struct target_file *file,
-				  struct attach_probe probes[])
+/* Has the process these bytes of the file in its memory? */
+static bool has_text(struct tracer *t, const struct mapped *mapped,
+		     const struct proc_mapping *m, const struct target_file *file,
+		     uint64_t offset, const uint8_t code[], size_t size)
 {
 	const struct allocator library = {.module_path = m->path, .text_end = UINT64_MAX};
 	const struct site_target target = {
 		.proc = mapped->proc,
 		.maps = &mapped->maps,
 		.breakpoints = tracer_breakpoints(t, target_file_link(file))};
+
+	return !site_text_check(&target, &library, offset, code, size);
+}
+
+static struct error *locate_notice(struct tracer *t, const struct mapped *mapped,
+				   const struct proc_mapping *m,
+				   const struct target_file *file,
+				   struct attach_probe probes[])
+{
+	struct start_function function;
+	struct error *err = start_find_function(file, LINKER_NOTICE, &function);
+
+	if (!err && function.offset &&
+	    has_text(t, mapped, m, file, function.offset, function.code, function.size))
+		probes[0].offset = function.offset;
+	return err;
+}
+
+/* The end of a call, then its beginning. */
+static struct error *locate_moves(struct tracer *t, const struct mapped *mapped,
+				  const struct proc_mapping *m,
+				  const struct target_file *file,
+				  struct attach_probe probes[])
+{
 	struct syscall_function function;
 	struct error *err = syscall_function_find(file, MOVES, &function);
 
 	if (err || !function.offset ||
-	    site_text_check(&target, &library, function.offset, function.code,
-			    function.size))
+	    !has_text(t, mapped, m, file, function.offset, function.code, function.size))
 		return err;
 	probes[0].offset = function.offset + function.after;
 	probes[1].offset = function.offset;

@@ -77,12 +77,7 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
 /* A probe on ourselves; 0, or -errno. */
 static int attach_link(uint64_t offset)
 {
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int program =
-		kernel_load(BPF_PROG_TYPE_KPROBE, insns, 2, ATTACH_TYPE_UPROBE_MULTI);
+	int program = kernel_load_empty(BPF_PROG_TYPE_KPROBE, ATTACH_TYPE_UPROBE_MULTI);
 	int link = program < 0 ? program
 			       : link_uprobe_multi(program, ATTACH_TYPE_UPROBE_MULTI,
 						   PROGRAM_PATH, &offset, NULL, NULL, 1,
@@ -166,6 +161,28 @@ static void run_shadowed(uint64_t offset)
 
 #endif
 
+/* prctl(2); not every libc has them. */
+#define SET_SYSCALL_USER_DISPATCH 59
+#define DISPATCH_ON               1
+#define DISPATCH_ALLOW            0
+#define DISPATCH_BLOCK            1
+
+/* Dispatched are all system calls while the selector says so. */
+static void run_dispatched(uint64_t offset)
+{
+	volatile char selector = DISPATCH_ALLOW;
+	uintptr_t plain = call_probed(), address;
+
+	if (prctl(SET_SYSCALL_USER_DISPATCH, DISPATCH_ON, 0, 0, &selector))
+		_exit(errno == EINVAL ? CHILD_IMPOSSIBLE : CHILD_UNTESTED);
+	if (!attach(offset))
+		_exit(CHILD_UNTESTED);
+	selector = DISPATCH_BLOCK;
+	address = call_probed();
+	selector = DISPATCH_ALLOW;
+	_exit(address == plain ? CHILD_UNTESTED : CHILD_LIVED);
+}
+
 /* --- the test -------------------------------------------------------------------------
  */
 
@@ -228,4 +245,9 @@ enum trampoline_verdict trampoline_test_shadow_stack(void)
 #else
 	return TRAMPOLINE_PASSES;
 #endif
+}
+
+enum trampoline_verdict trampoline_test_dispatch(void)
+{
+	return test(run_dispatched, SIGSYS);
 }

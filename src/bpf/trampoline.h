@@ -15,12 +15,14 @@ enum trampoline_verdict {
 };
 
 /*
- * Test a seccomp filter that allows nothing but to exit, and a user shadow stack. Each
+ * Test a seccomp filter that allows nothing but to exit, a user shadow stack, and syscall
+ * user dispatch. Each
  * call forks a child, which attaches the probe to itself alone, and waits for its end:
  * 50 to 100 ms, most of it for the kernel to remove the probe. The child, and with it the
  * probe, ends with the calling thread. Needs the privileges that attaching needs.
  */
 enum trampoline_verdict trampoline_test_seccomp(void);
 enum trampoline_verdict trampoline_test_shadow_stack(void);
+enum trampoline_verdict trampoline_test_dispatch(void);
 
 #endif

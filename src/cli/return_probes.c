@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "bpf/dispatch.h"
 #include "cli/own_heaps.h"
 #include "target/confinement.h"
 #include "util/cleanup.h"
@@ -39,6 +41,15 @@ static const char *const shadow_refusals[][2] = {
 					"return probes respect a shadow stack"},
 };
 
+static const char *const dispatch_refusals[] = {
+	[TRAMPOLINE_KILLS] =
+		"a thread uses syscall user dispatch (prctl(2)), which stops the system "
+		"call of this kernel's return probes",
+	[TRAMPOLINE_UNTESTED] =
+		"a thread uses syscall user dispatch (prctl(2)), and memtrace could not "
+		"test whether this kernel's return probes pass it",
+};
+
 static const char others_refusal[] =
 	"they are not safe in another process of this run, and would come to it, too";
 
@@ -61,6 +72,23 @@ static enum trampoline_verdict test_shadow_stack(struct return_probes *r)
 	return r->shadow_stack;
 }
 
+static enum trampoline_verdict test_dispatch(struct return_probes *r)
+{
+	if (!r->has_tested_dispatch)
+		r->dispatch = trampoline_test_dispatch();
+	r->has_tested_dispatch = true;
+	return r->dispatch;
+}
+
+/* Where the kernel cannot be asked it is as before memtrace asked: the process is taken
+ * not to use it, as hardly any does. */
+static bool uses_dispatch(struct return_probes *r, int pid)
+{
+	if (!r->dispatch_program)
+		r->dispatch_program = dispatch_open();
+	return dispatch_ask(r->dispatch_program, pid) == DISPATCH_USED;
+}
+
 const char *return_probes_refuse(void *self, int pid)
 {
 	struct return_probes *r = self;
@@ -72,7 +100,16 @@ const char *return_probes_refuse(void *self, int pid)
 		return seccomp_refusals[r->seccomp][is_wide];
 	if (found.has_shadow_stack && test_shadow_stack(r) != TRAMPOLINE_PASSES)
 		return shadow_refusals[r->shadow_stack][is_wide];
+	if (!is_wide && uses_dispatch(r, pid) && test_dispatch(r) != TRAMPOLINE_PASSES)
+		return dispatch_refusals[r->dispatch];
 	return NULL;
+}
+
+void return_probes_deinit(struct return_probes *r)
+{
+	if (r->dispatch_program > 0)
+		close(r->dispatch_program);
+	r->dispatch_program = 0;
 }
 
 static bool is_any_refused(struct return_probes *r)

@@ -21,17 +21,20 @@ struct return_probes {
 	bool is_wide;    /* probes are in all processes that map a file */
 	const int *pids; /* processes that are traced together; borrowed */
 	size_t pid_count;
-	bool has_tested_seccomp, has_tested_shadow_stack;
-	enum trampoline_verdict seccomp, shadow_stack; /* once it was tested */
-	const char *others_refusal;                    /* of any of `pids`; NULL: none */
-	uint64_t others_read_ns; /* when that was found, CLOCK_MONOTONIC; 0: never */
+	bool has_tested_seccomp, has_tested_shadow_stack, has_tested_dispatch;
+	enum trampoline_verdict seccomp, shadow_stack, dispatch; /* once it was tested */
+	int dispatch_program;       /* of dispatch_open(); 0: not opened yet */
+	const char *others_refusal; /* of any of `pids`; NULL: none */
+	uint64_t others_read_ns;    /* when that was found, CLOCK_MONOTONIC; 0: never */
 };
 
 /*
  * Why the process `pid` might not survive a return probe: a static string. NULL: it has
- * no thread that is confined (target/confinement.h), or this kernel lets its trampoline
- * pass. A `pid` of 0, and any with is_wide, stands for all processes: some of them are
- * confined. Tests the kernel when that first matters. `self` is the struct return_probes.
+ * no thread that is confined (target/confinement.h) or uses syscall user dispatch
+ * (bpf/dispatch.h), or this kernel lets its trampoline pass. A `pid` of 0, and any with
+ * is_wide, stands for all processes: some of them are confined, and none is taken to use
+ * syscall user dispatch, which is rare. Tests the kernel when that first matters. `self`
+ * is the struct return_probes.
  */
 const char *return_probes_refuse(void *self, int pid);
 
@@ -42,6 +45,9 @@ const char *return_probes_refuse(void *self, int pid);
  * most twice a second.
  */
 const char *return_probes_refuse_together(void *self, int pid);
+
+/* Close what return_probes_refuse() keeps open. */
+void return_probes_deinit(struct return_probes *self);
 
 /*
  * Why a return probe may break a program that has mapped `maps`: a static string, half a

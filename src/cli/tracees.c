@@ -112,6 +112,7 @@ void tracees_deinit(struct tracees *ts)
 	vec_deinit(&ts->news);
 	free(ts->untraced.why_unread);
 	reading_deinit(&ts->reading);
+	return_probes_deinit(&ts->returns);
 	plan_cache_destroy(ts->plan_options.cache);
 	kernel_names_destroy(ts->kernel);
 	watch_destroy(ts->watch);

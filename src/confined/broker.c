@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <stdint.h>
@@ -15,9 +14,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 
 #include "util/cleanup.h"
+#include "util/file_system.h"
 #include "util/regular_file.h"
 
 /* A call of the process, in the terms of openat2(2), fstatat(2) and readlinkat(2). */
@@ -153,13 +152,6 @@ static bool is_null_device(const struct stat *st)
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
 }
 
-static bool is_in_proc(int place)
-{
-	struct statfs fs;
-
-	return !fstatfs(place, &fs) && fs.f_type == PROC_SUPER_MAGIC;
-}
-
 static int open_regular(const struct broker_policy *policy, int place)
 {
 	int fd = regular_file_reopen(place);
@@ -188,7 +180,7 @@ static int open_place(const struct broker_policy *policy, int place, uint64_t fl
 	}
 	/* The kernel hands over no O_PATH descriptor (seccomp_notify_addfd(),
 	 * kernel/seccomp.c); as a place to start from, one for reading does. */
-	if (S_ISDIR(st.st_mode) && (flags & O_PATH || is_in_proc(place)))
+	if (S_ISDIR(st.st_mode) && (flags & O_PATH || file_system_is_proc(place)))
 		return open(link, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return open_regular(policy, place);
 }

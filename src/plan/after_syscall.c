@@ -2,6 +2,7 @@
 #include "plan/after_syscall.h"
 
 #include "plan/decode.h"
+#include "plan/start.h"
 #include "target/elf.h"
 #include "util/cleanup.h"
 
@@ -55,7 +56,8 @@ struct error *syscall_function_find(const struct target_file *from, const char *
 	struct error *err = elf_file_open_function(from, name, &file, &symbol);
 
 	*ret = (struct syscall_function){0};
-	if (err || !symbol.name || symbol.size_bytes > sizeof(ret->code))
+	if (err || !symbol.name || symbol.size_bytes > sizeof(ret->code) ||
+	    start_doubt_in(from, &symbol))
 		return err;
 	ret->size = elf_file_read(file, symbol.file_offset, ret->code,
 				  (size_t)symbol.size_bytes);

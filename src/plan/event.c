@@ -18,7 +18,6 @@
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct target_file *, target_file_release);
-DEFINE_CLEANUP(struct cfi *, cfi_close);
 
 /* --- the file --------------------------------------------------------------------- */
 
@@ -134,18 +133,6 @@ static bool is_probed(struct elf_file *file, uint64_t offset)
 	return size && !insn.no_probe;
 }
 
-/* Not where a forged debug file says that it begins. */
-static const char *doubt(const struct target_file *from, const struct elf_symbol *symbol)
-{
-	_cleanup_(cfi_closep) struct cfi *cfi = NULL;
-	int fd = target_file_open(from);
-	struct error *err = fd < 0 ? NULL : cfi_open_file(fd, &cfi);
-
-	/* As good as none. */
-	error_destroy(err);
-	return start_doubt(cfi, symbol);
-}
-
 static struct error *find_function(const struct event_spec *spec, struct elf_file *file,
 				   const struct target_file *from, struct event_site *ret)
 {
@@ -163,7 +150,7 @@ static struct error *find_function(const struct event_spec *spec, struct elf_fil
 				    "%s of %s is an indirect function: its symbol is the "
 				    "code that chooses one",
 				    spec->name, module_path);
-	why = doubt(from, &symbol);
+	why = start_doubt_in(from, &symbol);
 	if (why)
 		return error_create(ERROR_UNSUPPORTED, "%s of %s is not probed: %s",
 				    spec->name, module_path, why);

@@ -58,6 +58,7 @@ struct site_code {
 	struct site_options options;
 	uint64_t text_bias; /* the address of code less its file offset */
 	struct cfi *cfi;    /* NULL: none */
+	struct starts starts;
 	struct callees callees;
 	bool has_callees;
 	struct cfg_source source;
@@ -287,6 +288,7 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 	err = fd < 0 ? NULL : cfi_open_file(fd, &code->cfi);
 	/* Without it there are return probes. */
 	error_destroy(err);
+	starts_init(&code->starts, code->cfi, target_file_open(allocator->file));
 	err = callees_init(&code->callees, file, code->text_bias);
 	code->has_callees = !err;
 	if (!err)
@@ -302,6 +304,7 @@ void site_code_close(struct site_code *code)
 {
 	if (!code)
 		return;
+	starts_deinit(&code->starts);
 	cfi_close(code->cfi);
 	if (code->has_callees)
 		callees_deinit(&code->callees);
@@ -494,7 +497,7 @@ bool site_place(struct site_code *c, const struct allocator_function *found,
 {
 	_cleanup_(freep) uint8_t *code = site_read_code(c->file.elf, &found->symbol);
 
-	site->reason = start_doubt(c->cfi, &found->symbol);
+	site->reason = start_doubt(&c->starts, &found->symbol);
 	if (site->reason)
 		return false;
 	if (!site_place_entry(&c->file, found, code, site))

@@ -6,8 +6,7 @@
  * kernel lets its trampoline pass is tested by bpf/trampoline.h.
  *
  * Syscall user dispatch (prctl(2), PR_SET_SYSCALL_USER_DISPATCH) also stops that system
- * call, and cannot be seen here: /proc does not show it, and PTRACE_GET_SYSCALL_USER_
- * DISPATCH_CONFIG needs the thread stopped.
+ * call. /proc does not show it; bpf/dispatch.h finds it.
  */
 #ifndef TARGET_CONFINEMENT_H
 #define TARGET_CONFINEMENT_H

@@ -6,12 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "target/elf.h"
 #include "target/living.h"
 #include "util/cleanup.h"
 #include "util/path.h"
-
-DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
 void auxv_read(pid_t pid, struct auxv *ret)
 {
@@ -30,17 +27,6 @@ void auxv_read(pid_t pid, struct auxv *ret)
 		if (pair[0] == AT_PHNUM)
 			ret->phnum = pair[1];
 	}
-}
-
-struct error *linker_find_function(const struct target_file *from, const char *name,
-				   uint64_t *ret)
-{
-	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	struct elf_symbol symbol;
-	struct error *err = elf_file_open_function(from, name, &file, &symbol);
-
-	*ret = symbol.name ? symbol.file_offset : 0;
-	return err;
 }
 
 static bool begins(const char *text, const char *with)

@@ -11,8 +11,6 @@
 
 /* What the kernel told the program (getauxval(3)); 0 for what it did not, and for all of
  * a process that is gone. */
-struct target_file;
-
 struct auxv {
 	uint64_t linker_base; /* AT_BASE; 0: statically linked */
 	uint64_t phdr, phnum;
@@ -22,11 +20,6 @@ void auxv_read(pid_t pid, struct auxv *ret);
 /* Both glibc and musl call this empty function before and after each change of what is
  * mapped, for debuggers (<link.h>, struct r_debug). */
 #define LINKER_NOTICE "_dl_debug_state"
-
-/* Where a function is in a file, as an offset; 0: there is none. Errors are those of
- * elf_file_open_target(). */
-struct error *linker_find_function(const struct target_file *from, const char *name,
-				   uint64_t *ret) __attribute__((warn_unused_result));
 
 /* The C library's code, by the names that glibc and musl have; musl is its own linker. In
  * a static program it is the program. NULL: it is not there, or not yet. Borrowed. */

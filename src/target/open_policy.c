@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "target/debug_file.h"
 #include "util/cleanup.h"
+#include "util/file_system.h"
 #include "util/regular_file.h"
 
 /* fs/configfs/mount.c: no header has it. */
@@ -38,22 +38,9 @@ static int refuse(int err)
 	return -1;
 }
 
-/* f_type of the file system; 0: unknown. */
-static uint64_t system_of(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) ? 0 : (uint32_t)fs.f_type;
-}
-
-static bool is_in_proc(int fd)
-{
-	return system_of(fd) == PROC_SUPER_MAGIC;
-}
-
 static bool is_of_kernel(int fd)
 {
-	uint64_t type = system_of(fd);
+	uint64_t type = file_system_of(fd);
 
 	for (size_t i = 0; i < sizeof(kernel_systems) / sizeof(*kernel_systems); i++)
 		if (type == kernel_systems[i])
@@ -227,8 +214,8 @@ static int find_in_proc(const struct proc *proc, const char *path, bool no_follo
  * of /proc, as RESOLVE_IN_ROOT follows no magic links (openat2(2)). */
 static int find_from(int dir, const char *path, uint64_t flags)
 {
-	return is_in_proc(dir) ? place_find(dir, path, flags)
-			       : find_file(dir, path, flags);
+	return file_system_is_proc(dir) ? place_find(dir, path, flags)
+					: find_file(dir, path, flags);
 }
 
 static int find_absolute(const struct open_policy *policy, const char *path,
@@ -277,7 +264,7 @@ bool open_policy_may_read(int fd)
 {
 	char magic[SELFMAG];
 
-	return is_in_proc(fd) || is_open_perf_map(fd) ||
+	return file_system_is_proc(fd) || is_open_perf_map(fd) ||
 	       (pread(fd, magic, SELFMAG, 0) == SELFMAG &&
 		!memcmp(magic, ELFMAG, SELFMAG));
 }

@@ -231,3 +231,25 @@ struct error *elf_image_load_sections(const struct elf_image *image,
 	}
 	return err;
 }
+
+struct error *elf_image_load_type(const struct elf_image *image, uint32_t type,
+				  struct elf_bytes *ret)
+{
+	struct elf_bytes headers;
+	size_t names_at;
+	struct error *err = load_headers(image, &headers, &names_at);
+
+	*ret = (struct elf_bytes){0};
+	for (size_t at = 0;
+	     !err && !ret->data && at + sizeof(Elf64_Shdr) <= headers.size_bytes;
+	     at += sizeof(Elf64_Shdr)) {
+		Elf64_Shdr section;
+
+		memcpy(&section, headers.data + at, sizeof(section));
+		if (section.sh_type == type && !(section.sh_flags & SHF_COMPRESSED))
+			err = load(image, section.sh_offset, section.sh_size,
+				   section.sh_addr, ret);
+	}
+	free(headers.data);
+	return err;
+}

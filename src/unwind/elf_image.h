@@ -65,4 +65,9 @@ struct error *elf_image_load_sections(const struct elf_image *image,
 				      struct elf_bytes ret[])
 	__attribute__((warn_unused_result));
 
+/* The same of the first section of a type, such as SHT_DYNSYM, that can be copied. */
+struct error *elf_image_load_type(const struct elf_image *image, uint32_t type,
+				  struct elf_bytes *ret)
+	__attribute__((warn_unused_result));
+
 #endif

@@ -28,13 +28,7 @@ static void require(struct error *err)
 
 static int load_empty(uint32_t attach_type)
 {
-	/* r0 = 0; exit */
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach_type);
-	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "empty", "GPL", insns, 2, &options);
+	int fd = kernel_load_empty(BPF_PROG_TYPE_KPROBE, attach_type);
 
 	if (fd < 0)
 		die("cannot load an empty program: %s", strerror(-fd));

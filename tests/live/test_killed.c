@@ -62,19 +62,9 @@ static void find_functions(void)
 	REQUIRE(offset_count > 20);
 }
 
-static int load_program(uint32_t attach_type)
-{
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-
-	return kernel_load(BPF_PROG_TYPE_KPROBE, insns, 2, attach_type);
-}
-
 static void attach_links(pid_t target)
 {
-	int program = load_program(ATTACH_TYPE_UPROBE_MULTI);
+	int program = kernel_load_empty(BPF_PROG_TYPE_KPROBE, ATTACH_TYPE_UPROBE_MULTI);
 
 	for (;;) {
 		int link = link_uprobe_multi(program, ATTACH_TYPE_UPROBE_MULTI, libc_path,
@@ -146,7 +136,7 @@ static void kill_often(void (*attach)(pid_t), int times, double step_s)
 
 static void with_links(void)
 {
-	int program = load_program(ATTACH_TYPE_UPROBE_MULTI);
+	int program = kernel_load_empty(BPF_PROG_TYPE_KPROBE, ATTACH_TYPE_UPROBE_MULTI);
 
 	if (program < 0) {
 		printf("note: this kernel has no uprobe_multi links\n");

@@ -310,6 +310,52 @@ static void a_filter_of_the_second_thread(void)
 	CHECK(probes_gone(probes_before));
 }
 
+/* SIGSYS would end the second thread's process at the first return. */
+static void syscall_user_dispatch(void)
+{
+	enum trampoline_verdict found = trampoline_test_dispatch();
+	struct live_process *target = start_target(false), *memtrace;
+
+	CHECK(found != TRAMPOLINE_UNTESTED);
+	printf("     return probes %s syscall user dispatch here\n",
+	       found == TRAMPOLINE_PASSES ? "pass" : "do not pass");
+	oracle_do(target, "dispatch");
+	check_alive(target);
+	memtrace = memtrace_start_plain(live_pid(target), REPORT EVENT);
+	if (found == TRAMPOLINE_PASSES) {
+		json_t *report;
+
+		await_start(memtrace);
+		check_alive(target);
+		report = stop(memtrace);
+		CHECK_INT(live_int(report, "events.count"), 2 * CALLS);
+		json_decref(report);
+	} else {
+		check_one_line(memtrace, "is not traced", "syscall user dispatch");
+	}
+	check_alive(target);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before));
+}
+
+/* The same when it begins after the attach. */
+static void syscall_user_dispatch_after_the_attach(void)
+{
+	struct live_process *target = start_target(false);
+	struct live_process *memtrace =
+		memtrace_start_plain(live_pid(target), REPORT EVENT);
+
+	await_start(memtrace);
+	check_alive(target);
+	oracle_do(target, "dispatch");
+	if (trampoline_test_dispatch() != TRAMPOLINE_PASSES)
+		CHECK(live_wait_stderr(memtrace, "has lost its probes", TIMEOUT_S));
+	json_decref(stop(memtrace));
+	check_alive(target);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before));
+}
+
 static void refused_without_a_test(void)
 {
 	static const char *const runs[] = {
@@ -537,6 +583,8 @@ int main(void)
 #endif
 	RUN_WITH_RETURN_PROBES(killed_meanwhile);
 	RUN(a_filter_of_the_second_thread);
+	RUN(syscall_user_dispatch);
+	RUN(syscall_user_dispatch_after_the_attach);
 	RUN(refused_without_a_test);
 	RUN(refused_for_all);
 	RUN(others_go_on);

@@ -3,7 +3,9 @@
  * A program whose second thread alone has a seccomp filter, which kills the process for
  * every system call but the one that it waits by. It does what it is told on stdin, and
  * says when it is done, in a line of JSON: calls N (of work() and of free(), by the first
- * thread), thread N (by the second one), confine (the second thread gets its filter).
+ * thread), thread N (by the second one), confine (the second thread gets its filter),
+ * dispatch (the second thread's system calls are dispatched to user space during its
+ * calls).
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -18,7 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONFINE (-1)
+#define CONFINE  (-1)
+#define DISPATCH (-2)
+
+/* prctl(2); not every libc has them. */
+#define SET_SYSCALL_USER_DISPATCH 59
+#define DISPATCH_ON               1
+#define DISPATCH_ALLOW            0
+#define DISPATCH_BLOCK            1
 
 int work(int i);
 __attribute__((noinline, used)) int work(int i)
@@ -56,6 +65,15 @@ static void confine(void)
 		_exit(2);
 }
 
+/* Read by the kernel at each system call of the second thread. */
+static volatile char selector;
+
+static void begin_dispatch(void)
+{
+	if (prctl(SET_SYSCALL_USER_DISPATCH, DISPATCH_ON, 0, 0, &selector))
+		_exit(2);
+}
+
 /* What the second thread is to do; 0: nothing, or it is done. */
 static int todo;
 
@@ -73,10 +91,15 @@ static void *second(void *arg)
 	for (;; nap()) {
 		int n = __atomic_load_n(&todo, __ATOMIC_ACQUIRE);
 
-		if (n == CONFINE)
+		if (n == CONFINE) {
 			confine();
-		else
+		} else if (n == DISPATCH) {
+			begin_dispatch();
+		} else {
+			selector = DISPATCH_BLOCK;
 			site_calls(n);
+			selector = DISPATCH_ALLOW;
+		}
 		__atomic_compare_exchange_n(&todo, &n, 0, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED);
 	}
@@ -110,6 +133,8 @@ int main(void)
 			let_second(n);
 		else if (!strcmp(what, "confine"))
 			let_second(CONFINE);
+		else if (!strcmp(what, "dispatch"))
+			let_second(DISPATCH);
 		else
 			return 1;
 		puts("{}");

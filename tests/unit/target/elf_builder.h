@@ -105,8 +105,10 @@ static inline void built_make(struct built_image *image,
 	}
 
 	*image = (struct built_image){.size = BUILT_CODE + 0x700};
+	/* On x86-64 each byte is an instruction (cwtl), so that a function may begin
+	 * anywhere. */
 	for (size_t i = BUILT_CODE; i < image->size; i++)
-		image->bytes[i] = (unsigned char)i;
+		image->bytes[i] = 0x98;
 	memcpy(image->bytes + BUILT_CODE, code, sizeof(code));
 
 	size_t note_at = built_append(image, &note, sizeof(note));

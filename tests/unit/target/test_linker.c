@@ -5,7 +5,6 @@
 
 #include "check.h"
 #include "target/linker.h"
-#include "target/target_file.h"
 
 static void auxv_is_what_the_process_sees(void)
 {
@@ -29,31 +28,6 @@ static void nothing_of_the_dead(void)
 	REQUIRE(waitpid(pid, NULL, 0) == pid);
 	auxv_read(pid, &auxv);
 	CHECK(!auxv.linker_base && !auxv.phdr && !auxv.phnum);
-}
-
-static uint64_t offset_in(const char *path, const char *name)
-{
-	struct target_file *file;
-	uint64_t offset = 0;
-
-	REQUIRE(!target_file_named(NULL, path, &file));
-	REQUIRE(!linker_find_function(file, name, &offset));
-	target_file_release(file);
-	return offset;
-}
-
-/* Where glibc tells of what it maps; other files have no such place. */
-static void notice(void)
-{
-	CHECK(offset_in("/lib64/ld-linux-x86-64.so.2", LINKER_NOTICE) != 0);
-	CHECK_INT(offset_in("/proc/self/exe", LINKER_NOTICE), 0);
-
-	struct target_file *file;
-	struct error *err = target_file_named(NULL, "/nonexistent", &file);
-
-	REQUIRE(err);
-	CHECK_INT(err->code, ERROR_NOT_FOUND);
-	error_destroy(err);
 }
 
 static void libc(void)
@@ -93,14 +67,12 @@ static void libc(void)
 	CHECK(linker_find_libc(&maps, &auxv) == &list[0]);
 	auxv.phdr = 0x3000;
 	CHECK(!linker_find_libc(&maps, &auxv));
-	CHECK_INT(offset_in("/proc/self/exe", "no_such_function"), 0);
 }
 
 int main(void)
 {
 	RUN(auxv_is_what_the_process_sees);
 	RUN(nothing_of_the_dead);
-	RUN(notice);
 	RUN(libc);
 	return check_done();
 }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which file system an open file lies on. */
+#ifndef UTIL_FILE_SYSTEM_H
+#define UTIL_FILE_SYSTEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* f_type of statfs(2), such as PROC_SUPER_MAGIC of <linux/magic.h>; 0: unknown. */
+uint64_t file_system_of(int fd);
+
+bool file_system_is_proc(int fd);
+
+#endif

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Threads of one process that meet a probe at the same time: the process gets one slot.
+ * The probes' own code (claim.c, process.c), compiled for the host: its maps are tables
+ * of this test, and what another processor does comes between two of its look-ups.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "abi.h"
+
+/* The probes' code is for another compiler, and only a part of it is used here. */
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define PROCESS_SLOTS      64
+#define ALWAYS_INLINE      static inline __attribute__((unused))
+#define compiler_barrier() __asm__ __volatile__("" : : : "memory")
+#define opaque(value)      __asm__ __volatile__("" : "+r"(value))
+#define publish(p, value)                                                                \
+	do {                                                                             \
+		compiler_barrier();                                                      \
+		*(volatile u64 *)(p) = (value);                                          \
+	} while (0)
+
+/* --- what the kernel gives the probes ------------------------------------------------
+ */
+
+/* The claims that there are, and how many there may be. */
+#define CLAIMS_MAX 16
+
+struct host {
+	struct abi_control control;
+	struct abi_process processes[PROCESS_SLOTS];
+	pthread_mutex_t lock; /* of `claimed` */
+	u64 claimed[CLAIMS_MAX];
+	u64 full;                         /* counted as ABI_PROCESSES_FULL */
+	unsigned lookups;                 /* of `processes` so far */
+	void (*between)(unsigned lookup); /* what others do then; NULL: nothing */
+	void (*before_claim)(void);       /* and when a slot was seen to be free */
+};
+
+static struct host host = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct abi_process *processes_lookup(const u32 *at)
+{
+	unsigned lookup = __atomic_add_fetch(&host.lookups, 1, __ATOMIC_SEQ_CST);
+
+	if (host.between)
+		host.between(lookup);
+	return *at < PROCESS_SLOTS ? &host.processes[*at] : NULL;
+}
+
+static u64 others_claim_first(void)
+{
+	if (host.before_claim)
+		host.before_claim();
+	return 0;
+}
+
+/* With atomics this is how a slot is claimed. */
+#define __sync_val_compare_and_swap(word, old, new)                                      \
+	(others_claim_first(), host_compare_and_swap((word), (old), (new)))
+
+ALWAYS_INLINE u64 host_compare_and_swap(u64 *word, u64 old, u64 new)
+{
+	__atomic_compare_exchange_n(word, &old, new, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	return old;
+}
+
+static u64 *find_claim(u64 key)
+{
+	for (size_t i = 0; i < CLAIMS_MAX; i++)
+		if (host.claimed[i] == key)
+			return &host.claimed[i];
+	return NULL;
+}
+
+static int claims_insert(const u64 *key, const u64 *value)
+{
+	int err = -EEXIST;
+
+	(void)value;
+	/* And without them by way of a claim (ABI_CLAIM_PROCESS). */
+	if ((*key & 7) == 1)
+		others_claim_first();
+	pthread_mutex_lock(&host.lock);
+	if (!find_claim(*key)) {
+		u64 *room = find_claim(0);
+
+		err = room ? 0 : -E2BIG;
+		if (room)
+			*room = *key;
+	}
+	pthread_mutex_unlock(&host.lock);
+	return err;
+}
+
+static int claims_delete(const u64 *key)
+{
+	u64 *claim;
+
+	pthread_mutex_lock(&host.lock);
+	claim = find_claim(*key);
+	if (claim)
+		*claim = 0;
+	pthread_mutex_unlock(&host.lock);
+	return claim ? 0 : -ENOENT;
+}
+
+struct table_of_processes {
+	struct abi_process *(*lookup)(const u32 *at);
+};
+
+struct table_of_claims {
+	int (*insert)(const u64 *key, const u64 *value);
+	int (*delete)(const u64 *key);
+};
+
+static const struct table_of_processes processes = {processes_lookup};
+
+#define BPF_F_TABLE(kind, key, value, name, entries, flags)                              \
+	static const struct table_of_##name name = {name##_insert, name##_delete}
+
+static struct abi_control *control_get(void)
+{
+	return &host.control;
+}
+
+static void count(enum abi_counter which, u64 n)
+{
+	if (which == ABI_PROCESSES_FULL)
+		__atomic_add_fetch(&host.full, n, __ATOMIC_SEQ_CST);
+}
+
+struct pt_regs;
+struct bpf_raw_tracepoint_args;
+static u64 bpf_ktime_get_ns(void)
+{
+	return 1;
+}
+static u64 bpf_get_current_pid_tgid(void)
+{
+	return 0;
+}
+
+static void bpf_get_current_comm(char *ret, size_t size)
+{
+	memset(ret, 0, size);
+}
+
+int on_exec(struct bpf_raw_tracepoint_args *ctx);
+
+#include "claim.c"
+#include "process.c"
+
+ALWAYS_INLINE void traffic_process_ends(u32 slot)
+{
+	(void)slot;
+}
+
+/* --- tests ---------------------------------------------------------------------------
+ */
+
+#define TGID   UINT64_C(4711)
+#define OTHERS UINT64_C(100000)
+
+static struct abi_process *slot_at(u32 way)
+{
+	return &host.processes[abi_process_slot(TGID, way, PROCESS_SLOTS)];
+}
+
+static unsigned slots_of(u64 tgid)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < PROCESS_SLOTS; i++)
+		n += host.processes[i].tgid == tgid;
+	return n;
+}
+
+static unsigned claims_left(void)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < CLAIMS_MAX; i++)
+		n += host.claimed[i] != 0;
+	return n;
+}
+
+/* All slots that a process may have belong to others, but for this one. */
+static void all_taken_but(u32 way)
+{
+	memset(host.processes, 0, sizeof(host.processes));
+	for (u32 i = 0; i < ABI_PROCESS_WAYS; i++)
+		slot_at(i)->tgid = i == way ? 0 : OTHERS + i;
+	host.full = 0;
+	host.lookups = 0;
+	host.between = NULL;
+	host.before_claim = NULL;
+}
+
+static void one_after_the_other(void)
+{
+	u32 first = 0, second = 0;
+
+	all_taken_but(5);
+	CHECK(process_claim(TGID, &first) == slot_at(5));
+	CHECK(process_claim(TGID, &second) == slot_at(5));
+	CHECK_INT(first, second);
+	CHECK_INT(slots_of(TGID), 1);
+	slot_at(5)->tgid = OTHERS;
+	CHECK(!process_claim(TGID, &first));
+	CHECK_INT(host.full, 1);
+	CHECK_INT(claims_left(), 0);
+}
+
+/* The first thread has found no slot of the process, and none that is free up to the
+ * fifth, when an earlier one becomes free and a second thread comes by. */
+static void a_second_thread(unsigned lookup)
+{
+	u32 slot;
+
+	if (lookup != ABI_PROCESS_WAYS + 5)
+		return;
+	host.between = NULL;
+	slot_at(2)->tgid = 0;
+	/* It cannot wait for the first one, which does not run: no slot is better than
+	 * two. */
+	CHECK(!process_claim(TGID, &slot));
+	CHECK_INT(host.full, 1);
+}
+
+static void two_at_once(void)
+{
+	u32 slot;
+
+	all_taken_but(5);
+	host.between = a_second_thread;
+	CHECK(process_claim(TGID, &slot) == slot_at(5));
+	CHECK_INT(slots_of(TGID), 1);
+	CHECK_INT(claims_left(), 0);
+}
+
+/* The other thread is done while this one looks again and again. */
+static void the_other_is_done(unsigned lookup)
+{
+	if (lookup == 3 * ABI_PROCESS_WAYS)
+		slot_at(6)->tgid = TGID;
+}
+
+static void it_waits_for_the_other(void)
+{
+	const u64 key = ABI_CLAIM_SLOT_OF(TGID);
+	u32 slot;
+
+	all_taken_but(6);
+	REQUIRE(!claims_insert(&key, &key));
+	host.between = the_other_is_done;
+	CHECK(process_claim(TGID, &slot) == slot_at(6));
+	CHECK_INT(slots_of(TGID), 1);
+	CHECK_INT(host.full, 0);
+	claims_delete(&key);
+}
+
+/* The slot that the process is about to take is taken by another one. */
+static void another_process(void)
+{
+	host.before_claim = NULL;
+	slot_at(4)->tgid = OTHERS;
+}
+
+static void a_slot_for_two_processes(void)
+{
+	u32 slot;
+
+	all_taken_but(4);
+	slot_at(7)->tgid = 0;
+	host.before_claim = another_process;
+	CHECK(process_claim(TGID, &slot) == slot_at(7));
+	CHECK(!host.before_claim);
+	CHECK_INT(slot_at(4)->tgid, OTHERS);
+	CHECK_INT(slots_of(TGID), 1);
+	CHECK_INT(claims_left(), 0);
+}
+
+/* --- threads that run ----------------------------------------------------------------
+ */
+
+#define ROUNDS 2000
+
+struct claimer {
+	pthread_t thread;
+	pthread_barrier_t *begin, *end;
+	u64 tgid;
+	struct abi_process *got; /* in this round */
+};
+
+static void *claim_each_round(void *arg)
+{
+	struct claimer *claimer = arg;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		u32 slot;
+
+		pthread_barrier_wait(claimer->begin);
+		claimer->got = process_claim(claimer->tgid, &slot);
+		pthread_barrier_wait(claimer->end);
+	}
+	return NULL;
+}
+
+/* In each round both claim at once. `prepare` comes before, `disturb` (may be NULL)
+ * meanwhile, and `judge` afterwards: how many things are wrong. */
+static unsigned run_rounds(struct claimer claimers[2], void (*prepare)(void),
+			   void (*disturb)(void),
+			   unsigned (*judge)(const struct claimer claimers[2]))
+{
+	pthread_barrier_t begin, end;
+	unsigned wrong = 0;
+
+	pthread_barrier_init(&begin, NULL, 3);
+	pthread_barrier_init(&end, NULL, 3);
+	for (int i = 0; i < 2; i++) {
+		claimers[i].begin = &begin;
+		claimers[i].end = &end;
+		REQUIRE(!pthread_create(&claimers[i].thread, NULL, claim_each_round,
+					&claimers[i]));
+	}
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		prepare();
+		pthread_barrier_wait(&begin);
+		if (disturb)
+			disturb();
+		pthread_barrier_wait(&end);
+		wrong += judge(claimers) + claims_left();
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(claimers[i].thread, NULL);
+	pthread_barrier_destroy(&begin);
+	pthread_barrier_destroy(&end);
+	return wrong;
+}
+
+static void one_is_free(void)
+{
+	all_taken_but(ABI_PROCESS_WAYS - 1);
+}
+
+static void free_others(void)
+{
+	for (u32 way = ABI_PROCESS_WAYS - 1; way-- > 0;)
+		__atomic_store_n(&slot_at(way)->tgid, 0, __ATOMIC_SEQ_CST);
+}
+
+static unsigned judge_one_process(const struct claimer claimers[2])
+{
+	bool has_one = slots_of(TGID) == 1, differ = claimers[0].got && claimers[1].got &&
+						     claimers[0].got != claimers[1].got;
+
+	return !has_one + differ;
+}
+
+/* A third thread frees slots meanwhile. */
+static void two_threads_of_a_process(void)
+{
+	struct claimer claimers[2] = {{.tgid = TGID}, {.tgid = TGID}};
+
+	CHECK_INT(run_rounds(claimers, one_is_free, free_others, judge_one_process), 0);
+}
+
+static unsigned judge_two_processes(const struct claimer claimers[2])
+{
+	const struct abi_process *last = slot_at(ABI_PROCESS_WAYS - 1);
+
+	for (int i = 0; i < 2; i++)
+		if (claimers[i].got == last && !claimers[!i].got &&
+		    last->tgid == claimers[i].tgid)
+			return 0;
+	return 1;
+}
+
+/* They may have the same slots, of which one is free. */
+static void two_processes(void)
+{
+	struct claimer claimers[2] = {{.tgid = TGID}, {.tgid = TGID + 1}};
+
+	while (abi_process_slot(claimers[1].tgid, 0, PROCESS_SLOTS) !=
+	       abi_process_slot(TGID, 0, PROCESS_SLOTS))
+		claimers[1].tgid++;
+	CHECK_INT(run_rounds(claimers, one_is_free, NULL, judge_two_processes), 0);
+}
+
+int main(void)
+{
+	RUN(one_after_the_other);
+	RUN(two_at_once);
+	RUN(it_waits_for_the_other);
+	RUN(a_slot_for_two_processes);
+	RUN(two_threads_of_a_process);
+	RUN(two_processes);
+	return check_done();
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The journal of changes while the tables are read: a program that was preempted writes
+ * its entry when that reading is over, and the next readings do not take it for theirs.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include "bpf/drain_blocks.h"
+#include "bpf/features.h"
+#include "bpf/mapped.h"
+#include "bpf/syscall.h"
+
+#define JOURNAL_BYTES (2 * (size_t)ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal))
+
+#define ROUNDS        60000 /* the verifier follows each, and a million instructions */
+#define TRIES         1000
+#define HELPER_LOOKUP 1 /* BPF_FUNC_map_lookup_elem */
+#define HELPER_TIME   5 /* BPF_FUNC_ktime_get_ns */
+
+/* A run of memtrace whose probes are this test. */
+struct bench {
+	int map;
+	struct abi_journal *entries; /* mapped */
+	struct fence fence;
+	struct abi_control control;
+	struct source_sizes sizes;
+	struct drain_maps maps;
+	uint32_t process[1];
+	struct drain_slots slots;
+	struct tick_clock ticks;
+	struct snapshot snap;
+	struct drain drain;
+};
+
+static int create_array(uint32_t value_bytes, uint32_t count)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY,
+			       .key_size = 4,
+			       .value_size = value_bytes,
+			       .max_entries = count,
+			       .map_flags = BPF_F_MMAPABLE};
+
+	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+static void bench_init(struct bench *b)
+{
+	*b = (struct bench){
+		.map = create_array(sizeof(struct abi_journal), 2 * ABI_JOURNAL_ENTRIES),
+		.sizes = {.process_slots = 1},
+	};
+	if (b->map == -EPERM)
+		check_skip("no BPF without privileges");
+	REQUIRE(b->map >= 0);
+	b->entries = mapped_open(b->map, JOURNAL_BYTES);
+	REQUIRE(b->entries);
+	fence_open(&b->fence);
+	b->maps = (struct drain_maps){.journal = b->map, .fence = &b->fence};
+	b->slots.process = b->process;
+}
+
+static void bench_deinit(struct bench *b)
+{
+	fence_close(&b->fence);
+	mapped_close(b->entries, JOURNAL_BYTES);
+	close(b->map);
+}
+
+static void begin_reading(struct bench *b)
+{
+	b->drain = (struct drain){
+		.maps = &b->maps,
+		.sizes = &b->sizes,
+		.slots = &b->slots,
+		.ticks = &b->ticks,
+		.snap = &b->snap,
+		.control = &b->control,
+	};
+	REQUIRE(!drain_journal_open(&b->drain));
+}
+
+/* The sum of the addresses of all blocks that were read, and whether it is certain. */
+static uint64_t end_reading(struct bench *b, bool *settled)
+{
+	uint64_t sum = 0;
+
+	REQUIRE(!drain_journal_close(&b->drain, settled));
+	vec_foreach (key, &b->drain.keys)
+		sum += ABI_KEY_ADDRESS(*key);
+	vec_deinit(&b->drain.keys);
+	vec_deinit(&b->snap.blocks[BLOCK_HEAP]);
+	hashmap_deinit(&b->drain.others);
+	return sum;
+}
+
+/* As journal_add() of probes/live.c, up to where it may be preempted, */
+static struct abi_journal *take_entry(struct bench *b)
+{
+	uint64_t half = ABI_JOURNAL_HALF(b->control.draining);
+
+	REQUIRE(b->control.draining);
+	return &b->entries[half * ABI_JOURNAL_ENTRIES + b->control.journal_used[half]++];
+}
+
+/* and from there on. */
+static void write_entry(struct abi_journal *entry, uint64_t address)
+{
+	entry->key = ABI_KEY(0, address);
+	entry->old_key = 0;
+	entry->size_bytes = 16;
+	__atomic_store_n(&entry->kind, ABI_JOURNAL_PUT, __ATOMIC_SEQ_CST);
+}
+
+static void entries_in_time(void)
+{
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	for (uint64_t i = 1; i < 6; i++) {
+		begin_reading(&b);
+		for (uint64_t n = 0; n < i; n++)
+			write_entry(take_entry(&b), i << 12 | n << 4);
+		CHECK_INT(end_reading(&b, &settled), (i * i << 12) + (i * (i - 1) << 3));
+		CHECK(settled);
+	}
+	bench_deinit(&b);
+}
+
+/* An entry for the first reading is written during the second one, which has one of its
+ * own in the same place of the other half. The third has the half of the first one. */
+static void a_late_writer(void)
+{
+	struct abi_journal *late;
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	begin_reading(&b);
+	late = take_entry(&b);
+	CHECK_INT(end_reading(&b, &settled), 0);
+	CHECK(!settled);
+
+	begin_reading(&b);
+	struct abi_journal *own = take_entry(&b);
+
+	CHECK(own != late);
+	write_entry(own, 0x1000);
+	write_entry(late, 0x2000);
+	CHECK_INT(end_reading(&b, &settled), 0x1000);
+	CHECK(settled);
+
+	/* Preempted as well: the old entry is in its place, if that was not cleared. */
+	begin_reading(&b);
+	CHECK(take_entry(&b) == late);
+	CHECK_INT(end_reading(&b, &settled), 0);
+	CHECK(!settled);
+	bench_deinit(&b);
+}
+
+/* --- a program that runs -------------------------------------------------------------
+ */
+
+/* What the program writes: when it began. */
+struct marks {
+	uint64_t begun, done;
+};
+
+#define SET(to, value)                                                                   \
+	{                                                                                \
+		.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (value)     \
+	}
+#define COPY(to, from)                                                                   \
+	{                                                                                \
+		.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)  \
+	}
+#define CALL(helper)                                                                     \
+	{                                                                                \
+		.code = BPF_JMP | BPF_CALL, .imm = (helper)                              \
+	}
+#define STORE(size, at, offset, value)                                                   \
+	{                                                                                \
+		.code = BPF_ST | BPF_MEM | (size), .dst_reg = (at), .off = (offset),     \
+		.imm = (value)                                                           \
+	}
+#define MAP(to, kind, fd)                                                                \
+	{.code = BPF_LD | BPF_IMM | BPF_DW,                                              \
+	 .dst_reg = (to),                                                                \
+	 .src_reg = (kind),                                                              \
+	 .imm = (fd)},                                                                   \
+	{                                                                                \
+		0                                                                        \
+	}
+
+/* begun = 1; take the entry `at`; milliseconds go by; write it; done = 1. */
+static int load_late_writer(const struct bench *b, int marks, uint32_t at)
+{
+	const struct bpf_insn insns[] = {
+		MAP(BPF_REG_7, BPF_PSEUDO_MAP_VALUE, marks),
+		STORE(BPF_W, BPF_REG_10, -4, (int)at),
+		COPY(BPF_REG_2, BPF_REG_10),
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -4},
+		MAP(BPF_REG_1, BPF_PSEUDO_MAP_FD, b->map),
+		CALL(HELPER_LOOKUP),
+		{.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 11},
+		COPY(BPF_REG_8, BPF_REG_0),
+		STORE(BPF_DW, BPF_REG_7, 0, 1),
+		SET(BPF_REG_6, 0),
+		CALL(HELPER_TIME),
+		CALL(HELPER_TIME),
+		CALL(HELPER_TIME),
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_6, .imm = 1},
+		{.code = BPF_JMP | BPF_JLT | BPF_K,
+		 .dst_reg = BPF_REG_6,
+		 .off = -5,
+		 .imm = ROUNDS},
+		STORE(BPF_DW, BPF_REG_8, 0, 0x2000), /* key */
+		STORE(BPF_W, BPF_REG_8, offsetof(struct abi_journal, kind),
+		      ABI_JOURNAL_PUT),
+		STORE(BPF_DW, BPF_REG_7, 8, 1),
+		SET(BPF_REG_0, 0),
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return kernel_load(BPF_PROG_TYPE_SOCKET_FILTER, insns,
+			   sizeof(insns) / sizeof(*insns), 0);
+}
+
+static void *run(void *arg)
+{
+	char packet[64] = {0};
+	union bpf_attr attr = {.test = {.prog_fd = *(const uint32_t *)arg,
+					.data_in = (uint64_t)(uintptr_t)packet,
+					.data_size_in = sizeof(packet)}};
+
+	sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+	return NULL;
+}
+
+static uint64_t read_mark(const uint64_t *mark)
+{
+	return __atomic_load_n(mark, __ATOMIC_SEQ_CST);
+}
+
+/* The writer begins in one reading, and has ended when the next one is open: so its half
+ * can be cleared after that. False: it was over too soon, as on a busy machine. */
+static bool ends_before_the_next(struct bench *b, int program, struct marks *marks)
+{
+	uint32_t fd = (uint32_t)program;
+	pthread_t thread;
+	bool settled, was_running;
+
+	*marks = (struct marks){0};
+	begin_reading(b);
+	REQUIRE(!pthread_create(&thread, NULL, run, &fd));
+	while (!read_mark(&marks->begun))
+		;
+	end_reading(b, &settled);
+	was_running = !read_mark(&marks->done);
+	begin_reading(b);
+	if (was_running)
+		CHECK(read_mark(&marks->done));
+	/* It has taken no number: its entry is beyond those of each reading. */
+	CHECK_INT(end_reading(b, &settled), 0);
+	CHECK(settled);
+	pthread_join(thread, NULL);
+	return was_running;
+}
+
+static void a_late_program(void)
+{
+	int map = create_array(sizeof(struct marks), 1), program;
+	struct marks *marks;
+	struct bench b;
+	unsigned seen = 0;
+
+	bench_init(&b);
+	REQUIRE(map >= 0);
+	marks = mapped_open(map, sizeof(*marks));
+	program = load_late_writer(&b, map, 7);
+	REQUIRE(marks && program >= 0);
+	for (int i = 0; i < TRIES && seen < 5; i++)
+		seen += ends_before_the_next(&b, program, marks);
+	CHECK(seen > 0);
+	mapped_close(marks, sizeof(*marks));
+	close(program);
+	close(map);
+	bench_deinit(&b);
+}
+
+int main(void)
+{
+	RUN(entries_in_time);
+	RUN(a_late_writer);
+	RUN(a_late_program);
+	return check_done();
+}
