@@ -156,7 +156,7 @@ static int open_regular(const struct broker_policy *policy, int place)
 {
 	int fd = regular_file_reopen(place);
 
-	if (fd < 0 || !policy->may_read || policy->may_read(fd))
+	if (fd < 0 || !policy->may_read || policy->may_read(policy->arg, fd))
 		return fd;
 	close(fd);
 	errno = EACCES;

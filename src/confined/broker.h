@@ -21,7 +21,7 @@ struct broker_policy {
 	void *arg;
 	/* May the process read the regular file `fd`, which find() has found and which is
 	 * open for reading? NULL: any. */
-	bool (*may_read)(int fd);
+	bool (*may_read)(void *arg, int fd);
 };
 
 struct broker {

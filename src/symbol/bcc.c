@@ -14,6 +14,7 @@
 
 #include "symbol/code_maps.h"
 #include "symbol/fd_guard.h"
+#include "symbol/given_maps.h"
 #include "symbol/perf_map.h"
 #include "symbol/vdso.h"
 #include "target/living.h"
@@ -99,9 +100,9 @@ static int stat_exe(int tid, struct stat *ret)
 	return stat(path, ret);
 }
 
-/* Make a symcache of what is mapped now; takes `maps` over when it succeeds. */
-static struct error *add_generation(struct bcc_symbolizer *self, int tid,
-				    struct code_maps *maps)
+/* A symcache of the lines that libbcc is shown; *ret is NULL when memory is out. */
+static struct error *make_cache(int tid, const struct code_maps *maps,
+				struct fd_list *ret_own, void **ret)
 {
 	struct bcc_symbol_option option = {
 		.use_debug_file = 1,
@@ -109,8 +110,30 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 		.lazy_symbolize = 1,
 		.use_symbol_type = 1 << SYMBOL_TYPE_FUNC | 1 << SYMBOL_TYPE_GNU_IFUNC,
 	};
-	struct generation generation = {.tid = tid};
+	_cleanup_(strbuf_deinit) struct strbuf shown = {0};
+	struct given_maps given;
 	struct fd_guard guard;
+	struct error *err;
+
+	code_maps_put_shown(maps, &shown);
+	if (shown.failed)
+		return error_no_memory();
+	err = fd_guard_begin(&guard);
+	if (err)
+		return err;
+	given_maps_begin(&given, tid, &shown);
+	*ret = bcc_symcache_new(tid, &option);
+	given_maps_end();
+	fd_guard_end(&guard, ret_own);
+	return NULL;
+}
+
+/* Make a symcache of what is mapped now; takes `maps` over when it succeeds. */
+static struct error *add_generation(struct bcc_symbolizer *self, int tid,
+				    struct code_maps *maps)
+{
+	struct generation generation = {.tid = tid};
+	struct error *err;
 	struct stat st;
 
 	if (stat_exe(tid, &st))
@@ -119,13 +142,9 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 	generation.exe_ino = st.st_ino;
 	if (!vec_reserve(&self->generations, self->generations.len + 1))
 		return error_no_memory();
-
-	struct error *err = fd_guard_begin(&guard);
-
+	err = make_cache(tid, maps, &generation.own, &generation.cache);
 	if (err)
 		return err;
-	generation.cache = bcc_symcache_new(tid, &option);
-	fd_guard_end(&guard, &generation.own);
 	if (!generation.cache) {
 		vec_deinit(&generation.own.fds);
 		return error_no_memory();
@@ -225,9 +244,12 @@ static bool is_whole(struct bcc_symbolizer *self)
 		&self->generations.data[self->generations.len - 1];
 	struct bcc_symbol symbol = {0};
 
-	for (size_t i = newest->maps.list.len; i-- > 0;)
-		if (newest->maps.list.data[i].path)
-			return ask_bcc(newest, newest->maps.list.data[i].start, &symbol);
+	for (size_t i = newest->maps.list.len; i-- > 0;) {
+		const struct code_map *map = &newest->maps.list.data[i];
+
+		if (map->shown == i && code_maps_path(&newest->maps, map))
+			return ask_bcc(newest, map->start, &symbol);
+	}
 	return true;
 }
 
@@ -285,15 +307,15 @@ static struct error *set_name(struct symbol *symbol, const char *name, uint64_t 
 	return symbol->name ? NULL : error_no_memory();
 }
 
-static struct error *name_without_path(struct code_map *map, uint64_t address,
-				       struct symbol *symbol)
+static struct error *name_without_path(struct code_maps *maps, const struct code_map *map,
+				       uint64_t address, struct symbol *symbol)
 {
 	uint64_t offset = 0;
 	const char *name;
 
 	if (symbol->name)
 		return NULL;
-	name = code_map_name(map, address, &offset);
+	name = code_maps_name(maps, map, address, &offset);
 	return set_name(symbol, name, offset);
 }
 
@@ -323,6 +345,54 @@ static struct error *name_jitted(struct bcc_symbolizer *self, uint64_t address,
 	return symbol->module ? NULL : error_no_memory();
 }
 
+/* A place in a mapping that libbcc is not shown. */
+static struct error *place_left_out(const struct code_maps *maps,
+				    const struct code_map *map, uint64_t address,
+				    struct symbol *ret)
+{
+	const char *path = code_maps_path(maps, map);
+
+	if (!path)
+		return NULL;
+	ret->offset = address - map->start + map->file_offset;
+	ret->module = strdup(path);
+	return ret->module ? NULL : error_no_memory();
+}
+
+/* The place of `address`, which is in `map`, by libbcc if it is shown the mapping.
+ * Without a module libbcc does not know it. */
+static struct error *find_place(const struct generation *generation,
+				const struct code_map *map, uint64_t address,
+				struct symbol *ret)
+{
+	const struct code_map *shown = code_maps_shown(&generation->maps, map);
+	struct bcc_symbol sym = {0};
+
+	if (!shown)
+		return place_left_out(&generation->maps, map, address, ret);
+	address = address - map->start + shown->start;
+	return ask_bcc(generation, address, &sym) ? copy_symbol(shown, address, &sym, ret)
+						  : NULL;
+}
+
+static struct error *resolve_in(const struct bcc_symbolizer *self,
+				struct generation *generation, uint64_t address,
+				struct symbol *ret)
+{
+	/* libbcc is not asked of other code: it would read /tmp/perf-PID.map, whatever
+	 * that is. */
+	const struct code_map *map = code_maps_find(&generation->maps, address);
+	struct error *err;
+
+	if (!map || !is_usable(generation))
+		return NULL;
+	err = find_place(generation, map, address, ret);
+	if (err || !ret->module)
+		return err;
+	err = name_without_path(&generation->maps, map, address, ret);
+	return err ? err : name_in_vdso(self, ret);
+}
+
 static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 				 struct symbol *ret)
 {
@@ -330,23 +400,9 @@ static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 	struct error *err = NULL;
 
 	*ret = (struct symbol){0};
-	for (size_t i = self->generations.len; i-- > 0;) {
-		const struct generation *generation = &self->generations.data[i];
-		struct code_map *map = code_maps_find(&generation->maps, address);
-		struct bcc_symbol sym = {0};
-
-		/* Not mapped in this one's time: an older one may know it. libbcc is not
-		 * asked of other code: it would read /tmp/perf-PID.map, whatever that
-		 * is. */
-		if (!map || !is_usable(generation) || !ask_bcc(generation, address, &sym))
-			continue;
-		err = copy_symbol(map, address, &sym, ret);
-		if (!err)
-			err = name_without_path(map, address, ret);
-		if (!err)
-			err = name_in_vdso(self, ret);
-		break;
-	}
+	/* What was not mapped in the time of one an older one may know. */
+	for (size_t i = self->generations.len; i-- > 0 && !err && !ret->module;)
+		err = resolve_in(self, &self->generations.data[i], address, ret);
 	if (!err && !ret->module)
 		err = name_jitted(self, address, ret);
 	if (err)
@@ -404,7 +460,13 @@ struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
 	return NULL;
 }
 
-uint64_t symbolizer_bcc_ignored(const struct symbolizer *symbolizer)
+struct symbolizer_left_out symbolizer_bcc_left_out(const struct symbolizer *symbolizer)
 {
-	return perf_map_ignored(((const struct bcc_symbolizer *)symbolizer)->perf_map);
+	const struct bcc_symbolizer *self = (const struct bcc_symbolizer *)symbolizer;
+	size_t len = self->generations.len;
+
+	return (struct symbolizer_left_out){
+		.of_perf_map = perf_map_ignored(self->perf_map),
+		.mappings = len ? self->generations.data[len - 1].maps.left_out : 0,
+	};
 }

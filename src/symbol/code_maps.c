@@ -3,19 +3,23 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "symbol/elf_names.h"
 #include "target/procfs.h"
 #include "util/cleanup.h"
+#include "util/ends_first.h"
 #include "util/regular_file.h"
 
-/* A hostile program maps as many as it likes. */
-#define OPENED_MAX 256
+/* A hostile program maps as many as it likes. Real ones have some hundred files. */
+#define OPENED_MAX      256
+#define SHOWN_MAX       4096
+#define SHOWN_FILES_MAX 1024
 
 /* 64-bit FNV-1a over a string. */
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -25,36 +29,168 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
+/* --- reading --------------------------------------------------------------------------
+ */
+
+static bool add_file(struct code_maps *maps, const char *text, size_t path, uint64_t hash,
+		     uint32_t *ret)
+{
+	struct code_file file = {
+		.fd = -1, .text = strdup(text), .first = CODE_MAP_LEFT_OUT};
+
+	if (!file.text)
+		return false;
+	file.path = text[path] == '/' ? file.text + path : NULL;
+	if (!vec_push(&maps->files, file)) {
+		free(file.text);
+		return false;
+	}
+	*ret = (uint32_t)(maps->files.len - 1);
+	return hashmap_put(&maps->by_text, hash, *ret);
+}
+
+/* The file of the lines that end with `text`. One whose text has the hash of another's,
+ * which a target can arrange, is found no more when the other one came later: it is two
+ * files then, which costs room alone. False when memory is out. */
+static bool find_file(struct code_maps *maps, const char *text, size_t path,
+		      uint32_t *ret)
+{
+	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), text), index;
+
+	if (hashmap_get(&maps->by_text, hash, &index) &&
+	    !strcmp(maps->files.data[index].text, text)) {
+		*ret = (uint32_t)index;
+		return true;
+	}
+	return add_file(maps, text, path, hash, ret);
+}
+
 /* Takes a line of /proc/PID/maps (proc(5)); false when memory is out. Anonymous code
  * (a JIT's) is no reason for a new cache: it has no file, and it changes all the time. */
-static bool add_line(struct code_maps *maps, const char *line)
+static bool add_line(struct code_maps *maps, char *line)
 {
-	struct code_map map = {.fd = -1};
+	struct code_map map = {.shown = CODE_MAP_LEFT_OUT};
+	size_t len = maps->list.len;
 	char permissions[5];
-	int path = 0;
+	int device = 0, path = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &map.start,
-		   &map.end, permissions, &map.file_offset, &path) < 4 ||
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %n%*s %*s %n",
+		   &map.start, &map.end, permissions, &map.file_offset, &device,
+		   &path) < 4 ||
 	    !path || !line[path] || !strchr(permissions, 'x'))
 		return true;
-	maps->hash = hash_text(maps->hash, line);
-	if (line[path] == '/') {
-		map.path = strndup(line + path, strcspn(line + path, "\n"));
-		if (!map.path)
-			return false;
-	}
-	if (vec_push(&maps->list, map))
+	/* The file is not read at one moment. */
+	if (map.start >= map.end || (len && map.start < maps->list.data[len - 1].end))
 		return true;
-	free(map.path);
-	return false;
+	maps->hash = hash_text(maps->hash, line);
+	return find_file(maps, line + device, (size_t)(path - device), &map.file) &&
+	       vec_push(&maps->list, map);
+}
+
+static struct error *read_lines(FILE *file, int tid, struct code_maps *maps)
+{
+	_cleanup_(freep) char *line = NULL;
+	size_t cap = 0, total = 0;
+	ssize_t size;
+
+	while ((size = getline(&line, &cap, file)) > 0) {
+		total += (size_t)size;
+		if (total > PROCFS_MAPS_BYTES)
+			return error_create(ERROR_UNSUPPORTED,
+					    "/proc/%d/maps is too long", tid);
+		if (!add_line(maps, line))
+			return error_no_memory();
+	}
+	/* What is exiting has no mappings any more, or from some line on. */
+	if (!maps->list.len || ferror(file))
+		return error_create(ERROR_GONE, "process %d has exited", tid);
+	return NULL;
+}
+
+/* --- which lines are shown ------------------------------------------------------------
+ */
+
+struct choice {
+	struct code_maps *maps;
+	struct hashmap by_part; /* hash of file, offset and size, to a line */
+	size_t lines, files;    /* chosen */
+};
+
+static uint64_t hash_part(const struct code_map *map)
+{
+	uint64_t hash = map->file_offset * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (hash ^ map->file) * UINT64_C(0x9e3779b97f4a7c15) ^
+	       (map->end - map->start);
+}
+
+static bool shows_same(const struct code_map *a, const struct code_map *b)
+{
+	return a->file == b->file && a->file_offset == b->file_offset &&
+	       a->end - a->start == b->end - b->start;
+}
+
+/* libbcc looks at each descriptor of the process for each such line, to find the file.
+ * code_maps_open() opens it by the mapping. */
+static bool is_in_memory(const struct code_file *file)
+{
+	return file->path && !strncmp(file->path, "/memfd:", strlen("/memfd:"));
+}
+
+/* Is there room for this line? */
+static bool has_room(const struct choice *choice, const struct code_file *file)
+{
+	/* libbcc reads the path into a buffer of that size, however long it is. */
+	return strlen(file->text) < PATH_MAX && choice->lines < SHOWN_MAX &&
+	       (file->first != CODE_MAP_LEFT_OUT || choice->files < SHOWN_FILES_MAX);
+}
+
+/* False when memory is out. */
+static bool choose(struct choice *choice, size_t index)
+{
+	struct code_maps *maps = choice->maps;
+	struct code_map *map = &maps->list.data[index];
+	struct code_file *file = &maps->files.data[map->file];
+	uint64_t hash = hash_part(map), other;
+
+	if (hashmap_get(&choice->by_part, hash, &other) &&
+	    shows_same(map, &maps->list.data[other])) {
+		map->shown = (uint32_t)other;
+		return true;
+	}
+	if (!has_room(choice, file)) {
+		maps->left_out++;
+		return true;
+	}
+	choice->lines++;
+	if (file->first == CODE_MAP_LEFT_OUT) {
+		file->first = (uint32_t)index;
+		choice->files++;
+	}
+	if (is_in_memory(file))
+		return true;
+	map->shown = (uint32_t)index;
+	return hashmap_put(&choice->by_part, hash, index);
+}
+
+static struct error *choose_all(struct code_maps *maps, uint64_t seed)
+{
+	struct choice choice = {.maps = maps};
+	bool ok = true;
+
+	hashmap_init(&choice.by_part, seed);
+	for (size_t i = 0; ok && i < maps->list.len; i++)
+		ok = choose(&choice, ends_first(i, maps->list.len));
+	hashmap_deinit(&choice.by_part);
+	return ok ? NULL : error_no_memory();
 }
 
 struct error *code_maps_read(int tid, struct code_maps *ret)
 {
-	_cleanup_(freep) char *line = NULL;
 	_cleanup_(fclosep) FILE *file = NULL;
-	size_t cap = 0, total = 0;
-	ssize_t size;
+	struct error *err;
+	uint64_t seed = 0;
 	char path[32];
 
 	*ret = (struct code_maps){.hash = UINT64_C(0xcbf29ce484222325)};
@@ -64,94 +200,128 @@ struct error *code_maps_read(int tid, struct code_maps *ret)
 		return error_errno(errno == ENOENT || errno == ESRCH ? ERROR_GONE
 								     : ERROR_IO,
 				   errno, "cannot read %s", path);
-	while ((size = getline(&line, &cap, file)) > 0) {
-		total += (size_t)size;
-		if (total > PROCFS_MAPS_BYTES) {
-			code_maps_deinit(ret);
-			return error_create(ERROR_UNSUPPORTED, "%s is too long", path);
-		}
-		if (!add_line(ret, line)) {
-			code_maps_deinit(ret);
-			return error_no_memory();
-		}
-	}
-	/* What is exiting has no mappings any more, or from some line on. */
-	if (!ret->list.len || ferror(file)) {
+	/* Without a seed the maps are still right, only slower under attack. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uintptr_t)file;
+	hashmap_init(&ret->by_text, seed);
+	err = read_lines(file, tid, ret);
+	if (!err)
+		err = choose_all(ret, seed);
+	hashmap_deinit(&ret->by_text);
+	if (err)
 		code_maps_deinit(ret);
-		return error_create(ERROR_GONE, "process %d has exited", tid);
-	}
-	return NULL;
+	return err;
 }
 
 void code_maps_deinit(struct code_maps *maps)
 {
-	vec_foreach (map, &maps->list) {
-		free(map->path);
-		closep(&map->fd);
-		elf_names_destroy(map->names);
+	vec_foreach (file, &maps->files) {
+		free(file->text);
+		closep(&file->fd);
+		elf_names_destroy(file->names);
 	}
+	vec_deinit(&maps->files);
 	vec_deinit(&maps->list);
+	hashmap_deinit(&maps->by_text);
 	*maps = (struct code_maps){0};
 }
+
+void code_maps_put_shown(const struct code_maps *maps, struct strbuf *out)
+{
+	for (size_t i = 0; i < maps->list.len; i++) {
+		const struct code_map *map = &maps->list.data[i];
+
+		if (map->shown == i)
+			strbuf_appendf(out,
+				       "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %s\n",
+				       map->start, map->end, map->file_offset,
+				       maps->files.data[map->file].text);
+	}
+}
+
+/* --- files ----------------------------------------------------------------------------
+ */
 
 /* libbcc opens files so. That it is another file by now cannot be told from the numbers
  * of devices and inodes alone: some file systems have two of them (target/file_names.h).
  */
-static bool has_path(const struct code_map *map, int tid)
+static bool has_path(const struct code_file *file, int tid)
 {
 	_cleanup_(freep) char *path = NULL;
 	struct stat st;
 
-	if (asprintf(&path, "/proc/%d/root%s", tid, map->path) < 0) {
+	if (asprintf(&path, "/proc/%d/root%s", tid, file->path) < 0) {
 		path = NULL;
 		return false;
 	}
 	return !stat(path, &st);
 }
 
+static int open_mapping(const struct code_map *map, int tid)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid,
+		 map->start, map->end);
+	return regular_file_open(path);
+}
+
 void code_maps_open(struct code_maps *maps, int tid)
 {
 	size_t opened = 0;
 
-	vec_foreach (map, &maps->list) {
-		char path[80];
-
-		if (!map->path || opened == OPENED_MAX || has_path(map, tid))
+	vec_foreach (file, &maps->files) {
+		if (!file->path || file->first == CODE_MAP_LEFT_OUT ||
+		    opened == OPENED_MAX || has_path(file, tid))
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-			 tid, map->start, map->end);
-		map->fd = regular_file_open(path);
-		opened += map->fd >= 0;
+		file->fd = open_mapping(&maps->list.data[file->first], tid);
+		opened += file->fd >= 0;
 	}
 }
 
-struct code_map *code_maps_find(const struct code_maps *maps, uint64_t address)
+/* --- answers --------------------------------------------------------------------------
+ */
+
+const struct code_map *code_maps_find(const struct code_maps *maps, uint64_t address)
 {
-	vec_foreach (map, &maps->list) {
-		if (address >= map->start && address < map->end)
-			return map;
-	}
-	return NULL;
+	size_t count = vec_count_up_to(&maps->list, start, address);
+	const struct code_map *map = count ? &maps->list.data[count - 1] : NULL;
+
+	return map && address < map->end ? map : NULL;
 }
 
-static void read_names(struct code_map *map)
+const struct code_map *code_maps_shown(const struct code_maps *maps,
+				       const struct code_map *map)
+{
+	return map->shown == CODE_MAP_LEFT_OUT ? NULL : &maps->list.data[map->shown];
+}
+
+const char *code_maps_path(const struct code_maps *maps, const struct code_map *map)
+{
+	return maps->files.data[map->file].path;
+}
+
+static void read_names(struct code_file *file)
 {
 	struct debug_elf *image;
-	struct error *err = debug_elf_open(map->fd, &image);
+	struct error *err = debug_elf_open(file->fd, &image);
 
-	map->fd = -1;
+	file->fd = -1;
 	if (!err)
-		err = elf_names_create(image, &map->names);
+		err = elf_names_create(image, &file->names);
 	/* Then there are no names. */
 	error_destroy(err);
 }
 
-const char *code_map_name(struct code_map *map, uint64_t address, uint64_t *ret_offset)
+const char *code_maps_name(struct code_maps *maps, const struct code_map *map,
+			   uint64_t address, uint64_t *ret_offset)
 {
-	if (map->fd >= 0)
-		read_names(map);
-	return map->names ? elf_names_find_at(map->names,
-					      address - map->start + map->file_offset,
-					      ret_offset)
-			  : NULL;
+	struct code_file *file = &maps->files.data[map->file];
+
+	if (file->fd >= 0)
+		read_names(file);
+	return file->names ? elf_names_find_at(file->names,
+					       address - map->start + map->file_offset,
+					       ret_offset)
+			   : NULL;
 }

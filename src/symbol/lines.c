@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,7 +14,9 @@
 #include "target/target_file.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/ends_first.h"
 #include "util/escape.h"
+#include "util/hashmap.h"
 #include "util/path.h"
 #include "util/regular_file.h"
 
@@ -25,24 +28,43 @@
 #define QUIET_MS 1000
 #define REST_MS  200
 
-struct line_range {
-	uint64_t start, end, file_offset; /* of the mapping */
-	uint64_t inode;
-	size_t module;
-	bool is_mapped; /* when the mappings were read last */
-};
+/* So many files are open at a time. Real programs have some hundred. */
+#define FILES_MAX 1024
 
 /* So many ranges are kept that are not mapped any more: they may be on stacks. Then half
  * of them go, the oldest first, with the files that nothing else is of. */
 #define GONE_MAX 512
 
+struct line_file {
+	struct line_module *module; /* NULL: cannot be opened, until the end of
+				       read_mappings() */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	size_t ranges; /* of it, for drop_files() */
+};
+
+struct line_range {
+	uint64_t start, end, file_offset; /* of the mapping */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	struct line_file *file; /* NULL: it is not open, and there are no lines */
+	bool is_kept;           /* it was there when the mappings were read again */
+};
+
+struct line_ranges {
+	VEC(struct line_range) list;
+};
+
 struct line_finder {
 	const struct proc *proc;
 	struct line_options options;
 	struct line_resources resources;
-	VEC(struct line_range) ranges; /* newest last */
-	VEC(struct line_module *) modules;
-	VEC(size_t) missing; /* modules */
+	struct line_ranges mapped; /* by address, without overlaps */
+	struct line_ranges gone;   /* newest last */
+	VEC(struct line_file *) files;
+	struct hashmap by_identity; /* hash_file(), to files */
+	VEC(struct line_file *) missing;
+	size_t left_out;
 	const struct line_module *reading;
 	uint64_t busy_since_ms, busy_until_ms, shown_ms;
 };
@@ -89,174 +111,279 @@ static int open_mapping(const struct proc *proc, const struct proc_mapping *mapp
 	return err ? -1 : target_file_open(file);
 }
 
-static struct line_range *find_range(struct line_finder *finder,
-				     const struct proc_mapping *mapping)
+/* --- files ----------------------------------------------------------------------------
+ */
+
+static uint64_t hash_file(const struct proc_mapping *mapping)
 {
-	vec_foreach (range, &finder->ranges) {
-		if (range->start == mapping->start && range->end == mapping->end &&
-		    range->file_offset == mapping->file_offset &&
-		    range->inode == mapping->inode)
-			return range;
-	}
-	return NULL;
+	uint64_t hash = mapping->inode ^ (uint64_t)mapping->dev_major << 32 ^
+			(uint64_t)mapping->dev_minor << 44;
+
+	/* 64-bit FNV-1a. */
+	for (const char *at = mapping->path; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+	return hash;
 }
 
-/* The module that the same file already is: mapped next to it, as linkers do. */
-static bool find_module(const struct line_finder *finder,
-			const struct proc_mapping *mapping, size_t *ret)
+static bool is_of(const struct line_file *file, const struct proc_mapping *mapping)
 {
-	for (size_t i = finder->ranges.len; i-- > 0;) {
-		const struct line_range *range = &finder->ranges.data[i];
-		const char *path = line_module_path(finder->modules.data[range->module]);
-
-		if (range->inode == mapping->inode && !strcmp(path, mapping->path)) {
-			*ret = range->module;
-			return true;
-		}
-	}
-	return false;
+	return file->inode == mapping->inode && file->dev_major == mapping->dev_major &&
+	       file->dev_minor == mapping->dev_minor &&
+	       (!file->module || !strcmp(line_module_path(file->module), mapping->path));
 }
 
-static struct error *add_module(struct line_finder *finder,
-				const struct proc_mapping *mapping, size_t *ret)
+static void destroy_file(struct line_file *file)
 {
-	int fd = open_mapping(finder->proc, mapping);
-	struct line_module *module;
-	struct error *err;
+	if (!file)
+		return;
+	line_module_destroy(file->module);
+	free(file);
+}
 
-	*ret = finder->modules.len;
-	if (fd < 0)
-		return NULL;
-	err = line_module_create(fd, mapping->path, &module);
+DEFINE_CLEANUP(struct line_file *, destroy_file);
+
+/* Without a module where the file cannot be opened. */
+static struct error *add_file(struct line_finder *finder,
+			      const struct proc_mapping *mapping, struct line_file **ret)
+{
+	_cleanup_(destroy_filep) struct line_file *file = calloc(1, sizeof(*file));
+	int fd = file ? open_mapping(finder->proc, mapping) : -1;
+	struct error *err = NULL;
+
+	if (!file)
+		return error_no_memory();
+	file->dev_major = mapping->dev_major;
+	file->dev_minor = mapping->dev_minor;
+	file->inode = mapping->inode;
+	if (fd >= 0)
+		err = line_module_create(fd, mapping->path, &file->module);
 	if (err)
 		return err;
-	if (!vec_push(&finder->modules, module)) {
-		line_module_destroy(module);
+	if (!vec_push(&finder->files, file))
 		return error_no_memory();
+	*ret = take(file);
+	return hashmap_put(&finder->by_identity, hash_file(mapping),
+			   finder->files.len - 1)
+		       ? NULL
+		       : error_no_memory();
+}
+
+/* The file of the range; none if there are too many. One whose hash another has, which a
+ * target can arrange, may be opened twice. */
+static struct error *set_file(struct line_finder *finder,
+			      const struct proc_mapping *mapping,
+			      struct line_range *range)
+{
+	uint64_t index;
+
+	if (hashmap_get(&finder->by_identity, hash_file(mapping), &index) &&
+	    is_of(finder->files.data[index], mapping)) {
+		range->file = finder->files.data[index];
+		return NULL;
 	}
+	if (finder->files.len < FILES_MAX)
+		return add_file(finder, mapping, &range->file);
+	finder->left_out++;
 	return NULL;
 }
 
-static struct error *add_mapping(struct line_finder *finder,
-				 const struct proc_mapping *mapping)
+static void count_ranges(struct line_ranges *ranges)
 {
-	struct line_range *known;
-	struct error *err = NULL;
-	size_t module;
-
-	if (!mapping->executable || !mapping->inode)
-		return NULL;
-	known = find_range(finder, mapping);
-	if (known) {
-		known->is_mapped = true;
-		return NULL;
+	vec_foreach (range, &ranges->list) {
+		if (range->file && !range->file->module)
+			range->file = NULL;
+		if (range->file)
+			range->file->ranges++;
 	}
-	if (!find_module(finder, mapping, &module))
-		err = add_module(finder, mapping, &module);
-	if (err || module == finder->modules.len)
-		return err;
-	if (!vec_push(&finder->ranges, (struct line_range){
-					       .start = mapping->start,
-					       .end = mapping->end,
-					       .file_offset = mapping->file_offset,
-					       .inode = mapping->inode,
-					       .module = module,
-					       .is_mapped = true,
-				       }))
-		return error_no_memory();
-	return NULL;
 }
 
-/* Take the oldest out of the ranges that are not mapped any more. */
-static void drop_ranges(struct line_finder *finder, size_t count)
-{
-	size_t kept = 0;
-
-	vec_foreach (range, &finder->ranges) {
-		if (range->is_mapped || !count) {
-			finder->ranges.data[kept++] = *range;
-			continue;
-		}
-		count--;
-	}
-	finder->ranges.len = kept;
-}
-
-/* Module `from` has the number `to` from now on. */
-static void renumber_module(struct line_finder *finder, size_t from, size_t to)
-{
-	finder->modules.data[to] = finder->modules.data[from];
-	vec_foreach (range, &finder->ranges)
-		if (range->module == from)
-			range->module = to;
-	vec_foreach (missing, &finder->missing)
-		if (*missing == from)
-			*missing = to;
-}
-
-static void drop_module(struct line_finder *finder, size_t module)
+static void drop_file(struct line_finder *finder, struct line_file *file)
 {
 	size_t kept = 0;
 
 	vec_foreach (missing, &finder->missing)
-		if (*missing != module)
+		if (*missing != file)
 			finder->missing.data[kept++] = *missing;
 	finder->missing.len = kept;
-	finder->resources.memory_bytes +=
-		line_module_debug_bytes(finder->modules.data[module]);
-	line_module_destroy(finder->modules.data[module]);
+	if (file->module)
+		finder->resources.memory_bytes += line_module_debug_bytes(file->module);
+	destroy_file(file);
 }
 
-static bool has_range(const struct line_finder *finder, size_t module)
+static bool index_file(struct line_finder *finder, size_t index)
 {
-	vec_foreach (range, &finder->ranges)
-		if (range->module == module)
-			return true;
-	return false;
+	const struct line_file *file = finder->files.data[index];
+	const struct proc_mapping mapping = {
+		.inode = file->inode,
+		.dev_major = file->dev_major,
+		.dev_minor = file->dev_minor,
+		.path = (char *)line_module_path(file->module),
+	};
+
+	return hashmap_put(&finder->by_identity, hash_file(&mapping), index);
 }
 
-static void drop_modules(struct line_finder *finder)
+/* Drop the files that no range is of any more, and those that could not be opened. */
+static struct error *drop_files(struct line_finder *finder)
 {
 	size_t kept = 0;
+	bool ok = true;
 
 	finder->reading = NULL;
-	for (size_t i = 0; i < finder->modules.len; i++) {
-		if (has_range(finder, i))
-			renumber_module(finder, i, kept++);
+	vec_foreach (file, &finder->files)
+		(*file)->ranges = 0;
+	count_ranges(&finder->mapped);
+	count_ranges(&finder->gone);
+	vec_foreach (file, &finder->files) {
+		if ((*file)->ranges)
+			finder->files.data[kept++] = *file;
 		else
-			drop_module(finder, i);
+			drop_file(finder, *file);
 	}
-	finder->modules.len = kept;
+	finder->files.len = kept;
+	hashmap_deinit(&finder->by_identity);
+	for (size_t i = 0; ok && i < kept; i++)
+		ok = index_file(finder, i);
+	return ok ? NULL : error_no_memory();
 }
 
-static void drop_gone(struct line_finder *finder)
-{
-	size_t gone = 0;
+/* --- mappings -------------------------------------------------------------------------
+ */
 
-	vec_foreach (range, &finder->ranges)
-		gone += !range->is_mapped;
-	if (gone <= GONE_MAX)
+/* The range at `address`, or NULL. */
+static struct line_range *find_mapped(const struct line_finder *finder, uint64_t address)
+{
+	size_t count = vec_count_up_to(&finder->mapped.list, start, address);
+	struct line_range *range = count ? &finder->mapped.list.data[count - 1] : NULL;
+
+	return range && address < range->end ? range : NULL;
+}
+
+/* It was mapped there before: so it has its file, if it has one. */
+static void keep_known(const struct line_finder *finder, struct line_range *range)
+{
+	struct line_range *known = find_mapped(finder, range->start);
+
+	if (!known || known->start != range->start || known->end != range->end ||
+	    known->file_offset != range->file_offset || known->inode != range->inode ||
+	    known->dev_major != range->dev_major || known->dev_minor != range->dev_minor)
 		return;
-	drop_ranges(finder, gone - GONE_MAX / 2);
-	drop_modules(finder);
+	known->is_kept = true;
+	range->file = known->file;
+}
+
+/* What of a process is in files, as code. */
+struct file_code {
+	struct line_ranges ranges;
+	VEC(const struct proc_mapping *) mappings; /* one for each range */
+};
+
+static struct error *collect(const struct line_finder *finder,
+			     const struct proc_maps *maps, struct file_code *ret)
+{
+	vec_foreach (mapping, &maps->mappings) {
+		struct line_range range = {
+			.start = mapping->start,
+			.end = mapping->end,
+			.file_offset = mapping->file_offset,
+			.inode = mapping->inode,
+			.dev_major = mapping->dev_major,
+			.dev_minor = mapping->dev_minor,
+		};
+
+		if (!mapping->executable || !mapping->inode)
+			continue;
+		keep_known(finder, &range);
+		if (!vec_push(&ret->ranges.list, range) ||
+		    !vec_push(&ret->mappings, mapping))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+/* Find the files of the ranges that are new. */
+static struct error *set_files(struct line_finder *finder, struct file_code *code)
+{
+	size_t count = code->ranges.list.len;
+	struct error *err = NULL;
+
+	finder->left_out = 0;
+	for (size_t n = 0; n < count && !err; n++) {
+		size_t i = ends_first(n, count);
+
+		if (!code->ranges.list.data[i].file)
+			err = set_file(finder, code->mappings.data[i],
+				       &code->ranges.list.data[i]);
+	}
+	return err;
+}
+
+/* Keep what was unmapped, and not too much of it. */
+static struct error *add_gone(struct line_finder *finder)
+{
+	size_t dropped;
+
+	vec_foreach (range, &finder->mapped.list)
+		if (range->file && !range->is_kept &&
+		    !vec_push(&finder->gone.list, *range))
+			return error_no_memory();
+	if (finder->gone.list.len <= GONE_MAX)
+		return NULL;
+	dropped = finder->gone.list.len - GONE_MAX / 2;
+	finder->gone.list.len -= dropped;
+	memmove(finder->gone.list.data, finder->gone.list.data + dropped,
+		finder->gone.list.len * sizeof(*finder->gone.list.data));
+	return NULL;
+}
+
+static struct error *take_mappings(struct line_finder *finder,
+				   const struct proc_maps *maps, struct file_code *code)
+{
+	struct error *err;
+
+	vec_foreach (range, &finder->mapped.list)
+		range->is_kept = false;
+	err = collect(finder, maps, code);
+	if (!err)
+		err = set_files(finder, code);
+	if (!err)
+		err = add_gone(finder);
+	if (!err) {
+		vec_deinit(&finder->mapped.list);
+		finder->mapped = code->ranges;
+		code->ranges = (struct line_ranges){0};
+	}
+	/* After an error, too, no range may be of a file without a module. */
+	if (err)
+		error_destroy(drop_files(finder));
+	else
+		err = drop_files(finder);
+	return err;
 }
 
 static struct error *read_mappings(struct line_finder *finder)
 {
+	struct file_code code = {.mappings = {0}};
 	struct proc_maps maps = {0};
 	struct error *err = proc_read_maps(finder->proc, &maps);
 
 	if (err)
 		return err;
-	vec_foreach (range, &finder->ranges)
-		range->is_mapped = false;
-	vec_foreach (mapping, &maps.mappings) {
-		if (!err)
-			err = add_mapping(finder, mapping);
-	}
-	drop_gone(finder);
+	err = take_mappings(finder, &maps, &code);
+	vec_deinit(&code.ranges.list);
+	vec_deinit(&code.mappings);
 	proc_maps_deinit(&maps);
 	return err;
+}
+
+/* Without a random one the map is still right, only slower under attack. */
+static uint64_t random_seed(const struct line_finder *finder)
+{
+	uint64_t seed;
+
+	return getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed)
+		       ? seed
+		       : (uintptr_t)finder;
 }
 
 struct error *line_finder_create(const struct proc *proc,
@@ -270,6 +397,7 @@ struct error *line_finder_create(const struct proc *proc,
 		return error_no_memory();
 	finder->proc = proc;
 	finder->options = *options;
+	hashmap_init(&finder->by_identity, random_seed(finder));
 	finder->resources = (struct line_resources){
 		.search = {.root_fd = living_open(proc->pid, "root",
 						  O_PATH | O_DIRECTORY | O_CLOEXEC),
@@ -292,10 +420,12 @@ void line_finder_destroy(struct line_finder *finder)
 {
 	if (!finder)
 		return;
-	vec_foreach (module, &finder->modules)
-		line_module_destroy(*module);
-	vec_deinit(&finder->modules);
-	vec_deinit(&finder->ranges);
+	vec_foreach (file, &finder->files)
+		destroy_file(*file);
+	vec_deinit(&finder->files);
+	hashmap_deinit(&finder->by_identity);
+	vec_deinit(&finder->mapped.list);
+	vec_deinit(&finder->gone.list);
 	vec_deinit(&finder->missing);
 	closep(&finder->resources.search.root_fd);
 	free(finder);
@@ -322,37 +452,51 @@ static void begin_work(struct line_finder *finder, const struct line_module *mod
 		tick(finder);
 }
 
+/* Of what was mapped at `address` at some time the newest; NULL: nothing. */
+static const struct line_range *find_range(const struct line_finder *finder,
+					   uint64_t address)
+{
+	const struct line_range *range = find_mapped(finder, address);
+
+	for (size_t i = finder->gone.list.len; !range && i-- > 0;) {
+		const struct line_range *gone = &finder->gone.list.data[i];
+
+		if (address >= gone->start && address < gone->end)
+			range = gone;
+	}
+	return range;
+}
+
 struct error *line_finder_find(struct line_finder *finder, uint64_t address,
 			       struct source_frames *ret)
 {
+	const struct line_range *range = find_range(finder, address);
+	struct line_module *module = range && range->file ? range->file->module : NULL;
+	bool is_new, lacked_split;
+	struct error *err;
+
 	*ret = (struct source_frames){.function_offset = 0};
-	for (size_t i = finder->ranges.len; i-- > 0;) {
-		const struct line_range *range = &finder->ranges.data[i];
-
-		if (address < range->start || address >= range->end)
-			continue;
-
-		struct line_module *module = finder->modules.data[range->module];
-		bool is_new = !line_module_is_loaded(module);
-		bool lacked_split = line_module_lacks_split(module);
-
-		begin_work(finder, module);
-
-		struct error *err = line_module_find(
-			module, &finder->resources,
-			address - range->start + range->file_offset, ret);
-
-		finder->busy_until_ms = monotonic_ms();
-		if (!err &&
-		    ((is_new && line_module_missing(module)) ||
-		     (!lacked_split && line_module_lacks_split(module))) &&
-		    !vec_push(&finder->missing, range->module)) {
-			source_frames_deinit(ret);
-			err = error_no_memory();
-		}
-		return err;
+	if (!module)
+		return NULL;
+	is_new = !line_module_is_loaded(module);
+	lacked_split = line_module_lacks_split(module);
+	begin_work(finder, module);
+	err = line_module_find(module, &finder->resources,
+			       address - range->start + range->file_offset, ret);
+	finder->busy_until_ms = monotonic_ms();
+	if (!err &&
+	    ((is_new && line_module_missing(module)) ||
+	     (!lacked_split && line_module_lacks_split(module))) &&
+	    !vec_push(&finder->missing, range->file)) {
+		source_frames_deinit(ret);
+		err = error_no_memory();
 	}
-	return NULL;
+	return err;
+}
+
+uint64_t line_finder_left_out(const struct line_finder *finder)
+{
+	return finder->left_out;
 }
 
 bool line_finder_next_missing(struct line_finder *finder, struct line_missing *ret)
@@ -361,7 +505,7 @@ bool line_finder_next_missing(struct line_finder *finder, struct line_missing *r
 
 	if (!finder->missing.len)
 		return false;
-	module = finder->modules.data[finder->missing.data[0]];
+	module = finder->missing.data[0]->module;
 	*ret = (struct line_missing){
 		.path = line_module_path(module),
 		.why = line_module_missing(module),

@@ -39,9 +39,11 @@ struct line_options {
 struct line_finder;
 
 /*
- * For the process `proc` (borrowed), which must live: every file that it has mapped as
- * code is opened, so that its lines are found after the process's exit, and when the file
- * was deleted. Debug info is read when an address in the file is first asked for.
+ * For the process `proc` (borrowed), which must live: the files that it has mapped as
+ * code are opened, at most 1,024 of them, so that their lines are found after the
+ * process's exit, and when a file was deleted. Of more files those of the lowest and the
+ * highest mappings are opened (util/ends_first.h). Debug info is read when an address in
+ * a file is first asked for.
  */
 struct error *line_finder_create(const struct proc *proc,
 				 const struct line_options *options,
@@ -62,6 +64,9 @@ void line_finder_mappings_changed(struct line_finder *finder);
 struct error *line_finder_find(struct line_finder *finder, uint64_t address,
 			       struct source_frames *ret)
 	__attribute__((warn_unused_result));
+
+/* How many mappings of code have no lines, as their files are beyond the 1,024. */
+uint64_t line_finder_left_out(const struct line_finder *finder);
 
 /* A file that was asked for lines and has none. Borrowed until the mappings change. */
 struct line_missing {

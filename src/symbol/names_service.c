@@ -86,6 +86,17 @@ static struct error *open_lines(struct names_service *service, struct named *nam
 		       : line_finder_create(named->proc, &options, &named->lookup.lines);
 }
 
+static void put_left_out(const struct named *named, struct strbuf *out)
+{
+	const struct names_left_out left_out = {
+		.names = symbolizer_bcc_left_out(named->lookup.symbolizer),
+		.lines = named->lookup.lines ? line_finder_left_out(named->lookup.lines)
+					     : 0,
+	};
+
+	names_put_left_out(out, &left_out);
+}
+
 /* Give the process a handle, one that was closed if there is such. */
 static struct error *add(struct names_service *service, struct named **named,
 			 struct strbuf *out)
@@ -96,8 +107,9 @@ static struct error *add(struct names_service *service, struct named **named,
 		handle++;
 	if (handle == service->processes.len && !vec_push(&service->processes, NULL))
 		return error_no_memory();
-	service->processes.data[handle] = take(*named);
 	wire_put_u32(out, (uint32_t)handle);
+	put_left_out(*named, out);
+	service->processes.data[handle] = take(*named);
 	return NULL;
 }
 
@@ -182,8 +194,7 @@ static struct error *answer(void *state, struct confined_request *request)
 		return answer_look_up(named, request);
 	case NAMES_CHANGED:
 		wire_put_u32(request->out, frame_lookup_mappings_changed(&named->lookup));
-		wire_put_u64(request->out,
-			     symbolizer_bcc_ignored(named->lookup.symbolizer));
+		put_left_out(named, request->out);
 		return NULL;
 	default:
 		return answer_missing(named, request->out);

@@ -27,6 +27,23 @@ void names_put_frame(struct strbuf *out, const struct symbol *symbol,
 		put_source(out, frame);
 }
 
+void names_put_left_out(struct strbuf *out, const struct names_left_out *left_out)
+{
+	wire_put_u64(out, left_out->names.of_perf_map);
+	wire_put_u64(out, left_out->names.mappings);
+	wire_put_u64(out, left_out->lines);
+}
+
+struct names_left_out names_get_left_out(struct wire *in)
+{
+	struct names_left_out left_out;
+
+	left_out.names.of_perf_map = wire_get_u64(in);
+	left_out.names.mappings = wire_get_u64(in);
+	left_out.lines = wire_get_u64(in);
+	return left_out;
+}
+
 /* A copy of the next text; false when memory is out. */
 static bool get_copy(struct wire *in, char **ret)
 {

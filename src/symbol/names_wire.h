@@ -8,16 +8,26 @@
 #include "symbol/symbolizer.h"
 
 enum names_request {
-	/* pid; with its pidfd. Answer: a handle, by which the others name the process. */
+	/* pid; with its pidfd. Answer: a handle, by which the others name the process;
+	   then names_put_left_out() */
 	NAMES_OPEN = 0x100,
 	NAMES_CLOSE,   /* handle */
 	NAMES_LOOK_UP, /* handle, address. Answer: names_put_frame() */
 	NAMES_CHANGED, /* handle. Answer: 1: the mappings changed, else 0; then
-			  symbolizer_bcc_ignored() */
+			  names_put_left_out() */
 	NAMES_MISSING, /* handle. Answer: line_finder_next_missing(): 1, path, why (each
 			  a text or NULL), or 0 */
 	NAMES_END,
 };
+
+/* What of one process is not looked at, as it is beyond the limits. */
+struct names_left_out {
+	struct symbolizer_left_out names;
+	uint64_t lines; /* line_finder_left_out() */
+};
+
+void names_put_left_out(struct strbuf *out, const struct names_left_out *left_out);
+struct names_left_out names_get_left_out(struct wire *in);
 
 /* One code address. Numbers of lines and texts are as in the structures. */
 void names_put_frame(struct strbuf *out, const struct symbol *symbol,

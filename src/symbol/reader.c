@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/reader.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "symbol/names_wire.h"
 #include "target/open_policy.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 #include "util/vec.h"
 
 /*
@@ -41,7 +43,7 @@ struct remote {
 		child; /* that has given the handle (keeper_child()); 0: it is not open */
 	uint64_t used; /* reader->requests at the last one */
 	bool is_given_up; /* a child has ended over it */
-	bool has_said_ignored;
+	bool has_said_ignored, has_said_mappings, has_said_too_large;
 	uint64_t address; /* of the code that `sources` belong to */
 	struct source_frames sources;
 };
@@ -112,6 +114,7 @@ void reader_destroy(struct reader *reader)
 	if (!reader)
 		return;
 	keeper_destroy(reader->keeper);
+	free(reader->policy.too_large);
 	fetcher_destroy(reader->fetcher);
 	names_service_destroy(reader->service);
 	vec_deinit(&reader->open);
@@ -139,6 +142,25 @@ static void give_up(struct remote *remote, const char *how)
 	keeper_warn(remote->reader->keeper, strbuf_text(&text));
 }
 
+/* Say which file was refused while the child read symbols of the process. */
+static void say_too_large(struct remote *remote)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	_cleanup_(freep) char *path = take(remote->reader->policy.too_large);
+
+	if (!path || remote->has_said_too_large)
+		return;
+	remote->has_said_too_large = true;
+	escape_text(&text, path);
+	strbuf_appendf(
+		&text,
+		", of process %d, has symbol tables of more than 256 MiB, or names "
+		"of more than 512 MiB in them: such files are not read, and their "
+		"code has neither names nor source lines",
+		remote->proc->pid);
+	keeper_warn(remote->reader->keeper, strbuf_text(&text));
+}
+
 /* Ask for something that the child may know of the process. ERROR_GONE: it has ended. */
 static struct error *ask(struct remote *remote, enum names_request request,
 			 const struct strbuf *in, int fd, struct strbuf *out)
@@ -150,9 +172,49 @@ static struct error *ask(struct remote *remote, enum names_request request,
 	reader->policy.proc = remote->proc;
 	err = keeper_call(reader->keeper, request, in, fd, out);
 	reader->policy.proc = NULL;
+	say_too_large(remote);
 	if (err && err->code == ERROR_GONE && !keeper_pid(reader->keeper))
 		give_up(remote, err->message);
 	return err;
+}
+
+static void say_ignored(struct remote *remote, uint64_t ignored)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	if (!ignored || remote->has_said_ignored)
+		return;
+	remote->has_said_ignored = true;
+	strbuf_appendf(&text,
+		       "/tmp/perf-%d.map of process %d is beyond 256 MiB or 4 million "
+		       "names: code that only the rest of it names has no name",
+		       remote->proc->namespace_pid, remote->proc->pid);
+	keeper_warn(remote->reader->keeper, strbuf_text(&text));
+}
+
+static void say_mappings(struct remote *remote, uint64_t names, uint64_t lines)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	if ((!names && !lines) || remote->has_said_mappings)
+		return;
+	remote->has_said_mappings = true;
+	strbuf_appendf(&text,
+		       "process %d maps more code than is looked at (1,024 files, and "
+		       "4,096 different parts of them): %" PRIu64
+		       " of its mappings have no function names, %" PRIu64
+		       " no source lines",
+		       remote->proc->pid, names, lines);
+	keeper_warn(remote->reader->keeper, strbuf_text(&text));
+}
+
+/* What the child does not look at. */
+static void say_left_out(struct remote *remote, struct wire *answer)
+{
+	struct names_left_out left_out = names_get_left_out(answer);
+
+	say_ignored(remote, left_out.names.of_perf_map);
+	say_mappings(remote, left_out.names.mappings, left_out.lines);
 }
 
 static void forget_open(struct remote *remote)
@@ -223,6 +285,7 @@ static struct error *open_remote(struct remote *remote)
 	answer = wire_read(&out);
 	remote->handle = wire_get_u32(&answer);
 	remote->child = child;
+	say_left_out(remote, &answer);
 	if (!vec_push(&remote->reader->open, remote))
 		return error_no_memory();
 	return NULL;
@@ -313,20 +376,6 @@ static bool ask_about(struct remote *remote, enum names_request request,
 	return !err;
 }
 
-static void say_ignored(struct remote *remote, uint64_t ignored)
-{
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
-
-	if (!ignored || remote->has_said_ignored)
-		return;
-	remote->has_said_ignored = true;
-	strbuf_appendf(&text,
-		       "/tmp/perf-%d.map of process %d is beyond 256 MiB or 4 million "
-		       "names: code that only the rest of it names has no name",
-		       remote->proc->namespace_pid, remote->proc->pid);
-	keeper_warn(remote->reader->keeper, strbuf_text(&text));
-}
-
 static bool remote_mappings_changed(struct symbolizer *base)
 {
 	_cleanup_(strbuf_deinit) struct strbuf out = {0};
@@ -343,7 +392,7 @@ static bool remote_mappings_changed(struct symbolizer *base)
 		return false;
 	answer = wire_read(&out);
 	has_changed = wire_get_u32(&answer) == 1;
-	say_ignored((struct remote *)base, wire_get_u64(&answer));
+	say_left_out((struct remote *)base, &answer);
 	return has_changed;
 }
 

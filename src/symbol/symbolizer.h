@@ -57,17 +57,23 @@ void symbolizer_destroy(struct symbolizer *symbolizer);
 
 /*
  * Names by BCC's bcc_symcache for the process `pid`, whose pidfd is borrowed (-1: there
- * is none, and another process that gets the number goes unnoticed). Opens every file
- * that the process has mapped as code, so that names are there after the target's exit
- * too; symbol tables are read when an address in them is first asked for. Each open file
- * is a descriptor.
+ * is none, and another process that gets the number goes unnoticed). Opens the files that
+ * the process has mapped as code, at most 1,024 of them, so that names are there after
+ * the target's exit too; symbol tables are read when an address in them is first asked
+ * for. Each open file is a descriptor.
  */
 struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
 	__attribute__((warn_unused_result));
 
-/* What such a symbolizer did not read of the process's /tmp/perf-PID.map, as it is beyond
- * the limits of symbol/perf_map.h: lines, or bytes. */
-uint64_t symbolizer_bcc_ignored(const struct symbolizer *symbolizer);
+/* What such a symbolizer does not look at, as it is beyond its limits. */
+struct symbolizer_left_out {
+	/* Lines, or bytes, of the process's /tmp/perf-PID.map (symbol/perf_map.h). */
+	uint64_t of_perf_map;
+	/* Mappings of code, of those that there were last (symbol/code_maps.h). */
+	uint64_t mappings;
+};
+
+struct symbolizer_left_out symbolizer_bcc_left_out(const struct symbolizer *symbolizer);
 
 /* One row of a symbolizer that answers from a table: addresses start..end-1. */
 struct symbol_row {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "target/debug_file.h"
+#include "target/elf_tables.h"
 #include "util/cleanup.h"
 #include "util/file_system.h"
 #include "util/regular_file.h"
@@ -248,23 +249,47 @@ int open_policy_find(void *arg, int dir, const char *path, bool no_follow)
 	return find_absolute(arg, simple, no_follow);
 }
 
-/* By the name that the file has now, whatever path led there. */
-static bool is_open_perf_map(int fd)
+/* The name that the file has now, whatever path led there; "": it cannot be read. */
+static void read_name(int fd, char ret[PATH_MAX])
 {
-	char link[32], path[PATH_MAX];
+	char link[32];
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
+	n = readlink(link, ret, PATH_MAX - 1);
+	ret[n > 0 ? n : 0] = '\0';
+}
+
+static bool is_open_perf_map(int fd)
+{
+	char path[PATH_MAX];
+
+	read_name(fd, path);
 	return is_perf_map(path);
 }
 
-bool open_policy_may_read(int fd)
+/* Remember the first file that is too large. */
+static void note_too_large(struct open_policy *policy, int fd)
+{
+	char path[PATH_MAX];
+
+	if (policy->too_large)
+		return;
+	read_name(fd, path);
+	policy->too_large = strdup(path);
+}
+
+bool open_policy_may_read(void *arg, int fd)
 {
 	char magic[SELFMAG];
+	enum elf_tables tables;
 
-	return file_system_is_proc(fd) || is_open_perf_map(fd) ||
-	       (pread(fd, magic, SELFMAG, 0) == SELFMAG &&
-		!memcmp(magic, ELFMAG, SELFMAG));
+	if (file_system_is_proc(fd) || is_open_perf_map(fd))
+		return true;
+	if (pread(fd, magic, SELFMAG, 0) != SELFMAG || memcmp(magic, ELFMAG, SELFMAG))
+		return false;
+	tables = elf_tables_look(fd);
+	if (tables == ELF_TABLES_TOO_LARGE)
+		note_too_large(arg, fd);
+	return tables == ELF_TABLES_MODERATE;
 }

@@ -11,7 +11,8 @@
  * - /dev/null.
  *
  * The regular files that it may read are those of /proc/PID, ELF files and
- * /tmp/perf-PID.map.
+ * /tmp/perf-PID.map. ELF files whose symbol tables are beyond the limits
+ * of target/elf_tables.h are refused.
  */
 #ifndef TARGET_OPEN_POLICY_H
 #define TARGET_OPEN_POLICY_H
@@ -23,10 +24,13 @@
 struct open_policy {
 	const struct proc *proc;       /* whose turn it is; NULL: nobody's. Borrowed. */
 	const char *const *debug_dirs; /* ended by NULL; may be NULL. Borrowed. */
+	char *too_large; /* a file that was refused for its symbol tables; NULL: none.
+			    Owned by who has set the policy up, who frees it and sets it
+			    to NULL. */
 };
 
 /* struct broker_policy; `arg` is the struct open_policy. */
 int open_policy_find(void *arg, int dir, const char *path, bool no_follow);
-bool open_policy_may_read(int fd);
+bool open_policy_may_read(void *arg, int fd);
 
 #endif

@@ -41,6 +41,7 @@ static const struct opener {
 	{"symbol/debuginfod.c", "libdebuginfod by its name"},
 	{"symbol/debug_search.c", "debug directories of the machine"},
 	{"symbol/fd_guard.c", "/proc/self/fd, /dev/null"},
+	{"symbol/given_maps.c", "what libbcc opens by fopen(), passed on"},
 	{"symbol/lines.c", "/proc/PID/root"},
 	{"symbol/perf_map.c", "/proc/PID/status"},
 	{"symbol/split_search.c", "debug directories of the machine"},

@@ -108,7 +108,7 @@ static bool may_read(const char *path)
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	REQUIRE(fd >= 0);
-	return open_policy_may_read(fd);
+	return open_policy_may_read(&policy, fd);
 }
 
 static void reads_elf_files_alone(void)

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Processes with very many mappings, very many files, and very large symbol tables: what
+ * the child that reads names takes for them, and what is said to be left out. */
+#include "check.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "symbol/reader.h"
+#include "unit/target/child.h"
+#include "util/cleanup.h"
+
+#define PAGE 4096
+
+__attribute__((noinline)) static int huge_test_function(int n)
+{
+	return n * 7 + getpid() % 3;
+}
+
+static char work_dir[] = "/tmp/memtrace-huge-XXXXXX";
+
+/* What the target has mapped where, which it says before it waits. */
+static uintptr_t *mapped;
+
+static uintptr_t own_address(void)
+{
+	return (uintptr_t)huge_test_function + 3;
+}
+
+/* --- the reader ----------------------------------------------------------------------
+ */
+
+static char warned[512];
+static unsigned warnings;
+
+static void hear(void *arg, const char *text)
+{
+	(void)arg;
+	warnings++;
+	snprintf(warned, sizeof(warned), "%s", text);
+}
+
+/* A target, and the reader that gives its names. */
+struct scene {
+	struct child target;
+	struct proc *proc;
+	struct reader *reader;
+	struct symbolizer *symbolizer;
+	int child; /* the reader's first one */
+};
+
+static struct scene begin(void (*body)(void *), void *arg, bool no_lines)
+{
+	const struct reader_options options = {.names = {.no_lines = no_lines},
+					       .warn = hear};
+	struct scene scene = {.target = child_fork(body, arg)};
+
+	warnings = 0;
+	warned[0] = '\0';
+	REQUIRE(!proc_open(scene.target.pid, &scene.proc));
+	REQUIRE(!reader_create(&options, &scene.reader));
+	scene.child = reader_pid(scene.reader);
+	REQUIRE(!reader_symbolizer_create(scene.reader, scene.proc, &scene.symbolizer));
+	return scene;
+}
+
+static void end(struct scene *scene)
+{
+	/* It has not ended over anything. */
+	CHECK_INT(reader_pid(scene->reader), scene->child);
+	symbolizer_destroy(scene->symbolizer);
+	reader_destroy(scene->reader);
+	proc_close(scene->proc);
+	child_end(&scene->target);
+}
+
+static void check_name(const struct scene *scene, uintptr_t address, const char *name)
+{
+	struct symbol symbol;
+
+	REQUIRE(!scene->symbolizer->ops->resolve(scene->symbolizer, address, &symbol));
+	if (name)
+		CHECK_STR(symbol.name, name);
+	else
+		CHECK(!symbol.name);
+	symbol_deinit(&symbol);
+}
+
+/* A number of /proc/PID/status of the reader's child. */
+static long child_status(const struct scene *scene, const char *key)
+{
+	_cleanup_(fclosep) FILE *file = NULL;
+	char path[64], line[256];
+	long number = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", scene->child);
+	file = fopen(path, "re");
+	REQUIRE(file);
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, key, strlen(key)))
+			number = strtol(line + strlen(key), NULL, 10);
+	REQUIRE(number >= 0);
+	return number;
+}
+
+static unsigned child_descriptors(const struct scene *scene)
+{
+	unsigned count = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", scene->child);
+	dir = opendir(path);
+	REQUIRE(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* --- mappings ------------------------------------------------------------------------
+ */
+
+#define MAPPINGS 20000
+
+/* This program, a page of code again and again. The page after it is between them, so
+ * that the kernel does not join them. */
+static void map_itself(void *arg)
+{
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	extern const char __executable_start[];
+	uintptr_t offset =
+		(own_address() - (uintptr_t)__executable_start) & ~(uintptr_t)(PAGE - 1);
+
+	(void)arg;
+	for (int i = 0; i < MAPPINGS; i++)
+		mapped[i] =
+			(uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+					fd, (off_t)offset + (i % 2 ? PAGE : 0));
+}
+
+/* A child whose calls are answered by another process sleeps at each of them, so that
+ * the number of its sleeps is a bound of theirs. */
+static void many_mappings_of_one_file(void)
+{
+	struct scene scene = begin(map_itself, NULL, false);
+	uintptr_t in_page = own_address() & (PAGE - 1);
+
+	REQUIRE(mapped[MAPPINGS - 1] && mapped[MAPPINGS - 1] != (uintptr_t)MAP_FAILED);
+	check_name(&scene, own_address(), "huge_test_function");
+	check_name(&scene, mapped[0] + in_page, "huge_test_function");
+	check_name(&scene, mapped[MAPPINGS - 2] + in_page, "huge_test_function");
+	CHECK(child_status(&scene, "voluntary_ctxt_switches:") < 3000);
+	CHECK(child_descriptors(&scene) < 200);
+	CHECK_INT(warnings, 0);
+	end(&scene);
+}
+
+/* Each page of a large file once: no two of the mappings show the same. */
+static void map_pages(void *arg)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[64];
+
+	(void)arg;
+	snprintf(path, sizeof(path), "%s/pages", work_dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	if (ftruncate(fd, (off_t)2 * MAPPINGS * PAGE))
+		_exit(1);
+	for (int i = 0; i < MAPPINGS; i++)
+		mapped[i] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
+					    MAP_PRIVATE, fd, (off_t)2 * i * PAGE);
+}
+
+static void many_mappings_of_many_pages(void)
+{
+	struct scene scene = begin(map_pages, NULL, true);
+
+	check_name(&scene, own_address(), "huge_test_function");
+	for (int i = 0; i < 3; i++)
+		(void)scene.symbolizer->ops->mappings_changed(scene.symbolizer);
+	CHECK_INT(warnings, 1);
+	CHECK_CONTAINS(warned, "of its mappings have no function names");
+	end(&scene);
+}
+
+/* --- files ---------------------------------------------------------------------------
+ */
+
+#define FILES 3000
+
+/* Files that begin as ELF files do. */
+static void map_files(void *arg)
+{
+	Elf64_Ehdr header = {
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(header)};
+
+	(void)arg;
+	for (int i = 0; i < FILES; i++) {
+		_cleanup_(closep) int fd = -1;
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/%d", work_dir, i);
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+		if (write(fd, &header, sizeof(header)) != sizeof(header) ||
+		    ftruncate(fd, PAGE))
+			_exit(1);
+		mapped[i] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
+					    MAP_PRIVATE, fd, 0);
+	}
+}
+
+static void more_files_than_are_opened(void)
+{
+	struct scene scene = begin(map_files, NULL, false);
+
+	check_name(&scene, own_address(), "huge_test_function");
+	/* 1,024 for names, 256 of them twice, and 1,024 for lines. */
+	CHECK(child_descriptors(&scene) < 2400);
+	for (int i = 0; i < 3; i++)
+		(void)scene.symbolizer->ops->mappings_changed(scene.symbolizer);
+	CHECK_INT(warnings, 1);
+	CHECK_CONTAINS(warned, "of its mappings have no function names");
+	end(&scene);
+}
+
+/* --- symbol tables -------------------------------------------------------------------
+ */
+
+#define TEXT_OFFSET   0x1000
+#define STRING_OFFSET 0x2000
+#define TABLE_OFFSET  ((off_t)1 << 25)
+#define NAME          "in_a_large_table"
+
+enum section {
+	SECTION_NULL,
+	SECTION_TEXT,
+	SECTION_SYMBOLS,
+	SECTION_STRINGS,
+	SECTION_NAMES,
+	SECTIONS
+};
+
+/* A library with a page of code and a table of so many symbols, of which the second is
+ * the function NAME in that page. What is not written of the table is a hole. */
+static int make_library(const char *path, uint64_t symbols)
+{
+	static const char names[] = "\0.text\0.symtab\0.strtab\0.shstrtab";
+	const Elf64_Ehdr header = {
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = 64,
+		.e_shoff = 0x200,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = SECTIONS,
+		.e_shstrndx = SECTION_NAMES};
+	const Elf64_Phdr segment = {.p_type = PT_LOAD,
+				    .p_flags = PF_R | PF_X,
+				    .p_filesz = 2 * PAGE,
+				    .p_memsz = 2 * PAGE,
+				    .p_align = PAGE};
+	const Elf64_Shdr sections[SECTIONS] = {
+		[SECTION_TEXT] = {.sh_name = 1,
+				  .sh_type = SHT_PROGBITS,
+				  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				  .sh_addr = TEXT_OFFSET,
+				  .sh_offset = TEXT_OFFSET,
+				  .sh_size = PAGE},
+		[SECTION_SYMBOLS] = {.sh_name = 7,
+				     .sh_type = SHT_SYMTAB,
+				     .sh_offset = TABLE_OFFSET,
+				     .sh_size = symbols * sizeof(Elf64_Sym),
+				     .sh_link = SECTION_STRINGS,
+				     .sh_entsize = sizeof(Elf64_Sym)},
+		[SECTION_STRINGS] = {.sh_name = 15,
+				     .sh_type = SHT_STRTAB,
+				     .sh_offset = STRING_OFFSET,
+				     .sh_size = TABLE_OFFSET - STRING_OFFSET},
+		[SECTION_NAMES] = {.sh_name = 23,
+				   .sh_type = SHT_STRTAB,
+				   .sh_offset = 0x400,
+				   .sh_size = sizeof(names)},
+	};
+	const Elf64_Sym function = {.st_name = 1,
+				    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				    .st_shndx = SECTION_TEXT,
+				    .st_value = TEXT_OFFSET,
+				    .st_size = 64};
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+
+	REQUIRE(fd >= 0);
+	REQUIRE(pwrite(fd, &header, sizeof(header), 0) == sizeof(header));
+	REQUIRE(pwrite(fd, &segment, sizeof(segment), 64) == sizeof(segment));
+	REQUIRE(pwrite(fd, sections, sizeof(sections), 0x200) == sizeof(sections));
+	REQUIRE(pwrite(fd, names, sizeof(names), 0x400) == sizeof(names));
+	REQUIRE(pwrite(fd, NAME, sizeof(NAME), STRING_OFFSET + 1) == sizeof(NAME));
+	REQUIRE(pwrite(fd, &function, sizeof(function),
+		       TABLE_OFFSET + (off_t)sizeof(function)) == sizeof(function));
+	REQUIRE(!ftruncate(fd, TABLE_OFFSET + (off_t)(symbols * sizeof(Elf64_Sym))));
+	return fd;
+}
+
+static void map_library(void *arg)
+{
+	_cleanup_(closep) int fd = open(arg, O_RDONLY | O_CLOEXEC);
+
+	mapped[0] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+				    TEXT_OFFSET);
+}
+
+/* The table is a hole but for one symbol, so that it takes no room on the disk. */
+static void symbol_table_of_2_gib(void)
+{
+	char path[64];
+	struct scene scene;
+
+	snprintf(path, sizeof(path), "%s/large.so", work_dir);
+	close(make_library(path, ((uint64_t)2 << 30) / sizeof(Elf64_Sym)));
+	scene = begin(map_library, path, false);
+	check_name(&scene, mapped[0] + 3, NULL);
+	check_name(&scene, own_address(), "huge_test_function");
+	printf("     at most %ld MiB\n", child_status(&scene, "VmHWM:") >> 10);
+	CHECK(child_status(&scene, "VmHWM:") < 300 << 10);
+	CHECK_INT(warnings, 1);
+	CHECK_CONTAINS(warned, "large.so");
+	CHECK_CONTAINS(warned, "symbol tables of more than 256 MiB");
+	end(&scene);
+}
+
+/* Large, but not too large: each of a million symbols has its own name. */
+static void a_million_symbols(void)
+{
+	enum {
+		symbols = 1000000,
+		name_bytes = 16
+	};
+	Elf64_Sym *table = calloc(symbols, sizeof(*table));
+	char *names = calloc(symbols, name_bytes), path[64];
+	struct scene scene;
+	int fd;
+
+	REQUIRE(table && names);
+	for (int i = 2; i < symbols; i++) {
+		snprintf(names + (size_t)i * name_bytes, name_bytes, "function%d", i);
+		table[i] = (Elf64_Sym){
+			.st_name = (Elf64_Word)(0x100 + i * name_bytes),
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			.st_shndx = SECTION_TEXT,
+			.st_value = TEXT_OFFSET + (Elf64_Addr)i * 64,
+			.st_size = 64,
+		};
+	}
+	snprintf(path, sizeof(path), "%s/million.so", work_dir);
+	fd = make_library(path, symbols);
+	REQUIRE(pwrite(fd, names, (size_t)symbols * name_bytes, STRING_OFFSET + 0x100) ==
+		(ssize_t)symbols * name_bytes);
+	REQUIRE(pwrite(fd, table + 2, (symbols - 2) * sizeof(*table),
+		       TABLE_OFFSET + 2 * (off_t)sizeof(*table)) ==
+		(ssize_t)((symbols - 2) * sizeof(*table)));
+	close(fd);
+	free(table);
+	free(names);
+	scene = begin(map_library, path, false);
+	check_name(&scene, mapped[0] + 3, NAME);
+	check_name(&scene, mapped[0] + 40 * 64, "function40");
+	printf("     at most %ld MiB\n", child_status(&scene, "VmHWM:") >> 10);
+	CHECK(child_status(&scene, "VmHWM:") < 300 << 10);
+	CHECK_INT(warnings, 0);
+	end(&scene);
+}
+
+int main(void)
+{
+	char command[128];
+
+	mapped = mmap(NULL, MAPPINGS * sizeof(*mapped), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(mapped != MAP_FAILED);
+	REQUIRE(mkdtemp(work_dir));
+	RUN(many_mappings_of_one_file);
+	RUN(many_mappings_of_many_pages);
+	RUN(more_files_than_are_opened);
+	RUN(symbol_table_of_2_gib);
+	RUN(a_million_symbols);
+	snprintf(command, sizeof(command), "rm -rf %s", work_dir);
+	CHECK(system(command) == 0);
+	return check_done();
+}
