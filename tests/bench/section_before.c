@@ -4,10 +4,12 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tool.h"
 
 #define RUNS             9
+#define ROWS             4
 #define STACKS           1000
 #define BLOCKS           10000
 #define AGE_MS           1000
@@ -15,7 +17,8 @@
 #define REPORT_TIMEOUT_S 60
 
 struct figures {
-	double start_ms;  /* exec to tracing */
+	double anew_ms;   /* exec to tracing, when nothing is kept */
+	double start_ms;  /* exec to tracing, after other runs */
 	double first_ms;  /* first report: debug information is read */
 	double report_ms; /* second report */
 	double length_mb; /* of that */
@@ -35,6 +38,22 @@ static double report_ms(struct tracing *tracing, double *length_mb)
 	return ms;
 }
 
+/* Exec to tracing, where no earlier run can have kept anything. */
+static double anew_ms(enum tool tool)
+{
+	static const char *const no_options[] = {NULL};
+	struct target target = target_start();
+
+	setenv("MEMTRACE_CACHE", "/proc/none", 1);
+
+	struct tracing tracing = tool_start(tool, &target, no_options);
+
+	unsetenv("MEMTRACE_CACHE");
+	child_kill(&tracing.child);
+	target_stop(&target);
+	return tracing.all_probes_ms;
+}
+
 static struct figures measure(enum tool tool)
 {
 	static const char *const options[] = {"--top", "0", "--format", "json", NULL};
@@ -48,6 +67,7 @@ static struct figures measure(enum tool tool)
 	f.report_ms = report_ms(&tracing, &f.length_mb);
 	child_kill(&tracing.child);
 	target_stop(&target);
+	f.anew_ms = anew_ms(tool);
 	return f;
 }
 
@@ -62,7 +82,7 @@ static void print_row(const char *name, double now[], double before[],
 
 void section_before(void)
 {
-	double now[3][RUNS], before[3][RUNS], difference[3][RUNS];
+	double now[ROWS][RUNS], before[ROWS][RUNS], difference[ROWS][RUNS];
 
 	if (!tool_has_before()) {
 		printf("\n" TOOL_BEFORE_VARIABLE " names no other memtrace\n");
@@ -75,16 +95,19 @@ void section_before(void)
 		now[0][run] = a.start_ms;
 		now[1][run] = a.first_ms;
 		now[2][run] = a.report_ms;
+		now[3][run] = a.anew_ms;
+		before[3][run] = b.anew_ms;
 		before[0][run] = b.start_ms;
 		before[1][run] = b.first_ms;
 		before[2][run] = b.report_ms;
-		for (unsigned i = 0; i < 3; i++)
+		for (unsigned i = 0; i < ROWS; i++)
 			difference[i][run] = now[i][run] - before[i][run];
 	}
 	printf("\nBeside another memtrace, ms, medians of %d runs in turns\n"
 	       "%-46s %10s %10s %10s %8s\n",
 	       RUNS, "", "this", "other", "difference", "ratio");
 	print_row("exec to tracing", now[0], before[0], difference[0]);
+	print_row("the same, when nothing is kept", now[3], before[3], difference[3]);
 	print_row("first report of 1,000 stacks with lines", now[1], before[1],
 		  difference[1]);
 	print_row("second report of them", now[2], before[2], difference[2]);

@@ -24,14 +24,16 @@ static double mb_of_kib(double kib)
 	return kib * 1024 / 1e6;
 }
 
-static struct start_figures measure(enum tool tool, unsigned runs)
+static const char *const no_options[] = {NULL}, *const anew[] = {"--no-cache", NULL};
+
+static struct start_figures measure(enum tool tool, const char *const options[],
+				    unsigned runs)
 {
-	static const char *const no_options[] = {NULL};
 	double first[RUNS], all[RUNS], rss[RUNS], peak[RUNS], peak_all[RUNS], stop[RUNS];
 
 	for (unsigned i = 0; i < runs; i++) {
 		struct target target = target_start();
-		struct tracing tracing = tool_start(tool, &target, no_options);
+		struct tracing tracing = tool_start(tool, &target, options);
 		struct rusage usage;
 
 		first[i] = tracing.first_probe_ms;
@@ -82,23 +84,30 @@ static double measure_detach(void)
 void section_start(bool has_peer)
 {
 	static const char version[] = "memtrace --version";
-	struct start_figures m = measure(TOOL_MEMTRACE, RUNS),
+	struct start_figures m = measure(TOOL_MEMTRACE, anew, RUNS),
+			     kept = measure(TOOL_MEMTRACE, no_options, RUNS),
 			     p = {NAN, NAN, NAN, NAN, NAN, NAN};
 	double version_ms, version_mb, detach_ms = measure_detach();
 
 	measure_version(&version_ms, &version_mb);
 	if (has_peer)
-		p = measure(TOOL_MEMLEAK, RUNS_PEER);
+		p = measure(TOOL_MEMLEAK, no_options, RUNS_PEER);
 
 	const struct row rows[] = {
 		{"exec to first probe, ms", m.first_probe_ms, version_ms,
 		 p.first_probe_ms, version},
+		{"the same, code kept by an earlier run", kept.first_probe_ms, version_ms,
+		 p.first_probe_ms, version},
 		{"exec to tracing, ms", m.all_probes_ms, version_ms, p.all_probes_ms,
 		 version},
+		{"the same, code kept by an earlier run", kept.all_probes_ms, version_ms,
+		 p.all_probes_ms, version},
 		{"resident while tracing, MB", m.rss_mb, version_mb, p.rss_mb, version},
 		{"peak resident, MB", m.peak_mb, version_mb, p.peak_mb, version},
 		{"peak of it or of a child, MB", m.peak_all_mb, version_mb, p.peak_all_mb,
 		 version},
+		{"the same, code kept by an earlier run", kept.peak_all_mb, version_mb,
+		 p.peak_all_mb, version},
 		{"SIGINT to its end, ms", m.stop_ms, detach_ms, p.stop_ms,
 		 "taking empty probes away"},
 	};

@@ -206,7 +206,7 @@ static void kill_9_leaves_nothing(void)
 
 	for (size_t i = 0; i < sizeof(moments_s) / sizeof(moments_s[0]); i++) {
 		struct live_process *memtrace =
-			memtrace_start_plain(live_pid(oracle), "");
+			memtrace_start_plain(live_pid(oracle), i % 2 ? "--no-cache" : "");
 
 		live_sleep(moments_s[i]);
 		live_signal(memtrace, SIGKILL);
