@@ -279,17 +279,15 @@ static bool is_without_file(const struct code_maps *maps, const struct code_map 
 
 void code_maps_open(struct code_maps *maps, int tid)
 {
-	size_t opened = 0;
-
 	vec_foreach (file, &maps->files) {
 		if (!file->path || file->first == CODE_MAP_LEFT_OUT ||
 		    (is_for_bcc(file) && has_path(file, tid)))
 			continue;
-		file->is_left_out = opened == OPENED_MAX;
+		file->is_left_out = maps->opened == OPENED_MAX;
 		if (file->is_left_out)
 			continue;
 		file->fd = open_mapping(&maps->list.data[file->first], tid);
-		opened += file->fd >= 0;
+		maps->opened += file->fd >= 0;
 	}
 	vec_foreach (map, &maps->list)
 		maps->left_out += is_without_file(maps, map);

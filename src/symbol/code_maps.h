@@ -52,6 +52,7 @@ struct code_maps {
 	VEC(struct code_map) list; /* by address, without overlaps */
 	VEC(struct code_file) files;
 	uint64_t hash;   /* of the lines behind them */
+	size_t opened;   /* files, by code_maps_open() */
 	size_t left_out; /* mappings without function names, as there are too many */
 	struct hashmap by_text; /* to files; while lines are read */
 };

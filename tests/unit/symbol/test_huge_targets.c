@@ -318,7 +318,19 @@ static void files_in_memory(void)
 /* --- files ---------------------------------------------------------------------------
  */
 
-#define FILES 3000
+#define FILES   3000
+#define CHANGES 2
+
+/* Map one file more. */
+static void map_again(int number)
+{
+	static int done;
+
+	(void)number;
+	mapped[FILES + done] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
+					       MAP_PRIVATE, STDIN_FILENO, 0);
+	done++;
+}
 
 /* Files that begin as ELF files do. */
 static void map_files(void *arg)
@@ -342,7 +354,20 @@ static void map_files(void *arg)
 			_exit(1);
 		mapped[i] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
 					    MAP_PRIVATE, fd, 0);
+		dup2(fd, STDIN_FILENO);
 	}
+	memset(mapped + FILES, 0, CHANGES * sizeof(*mapped));
+	signal(SIGUSR1, map_again);
+}
+
+static void change_mappings(const struct scene *scene, int change)
+{
+	volatile uintptr_t *added = &mapped[FILES + change];
+
+	REQUIRE(!kill(scene->target.pid, SIGUSR1));
+	for (int i = 0; i < 5000 && !*added; i++)
+		usleep(2000);
+	REQUIRE(*added && *added != (uintptr_t)MAP_FAILED);
 }
 
 static void more_files_than_are_opened(void)
@@ -352,8 +377,13 @@ static void more_files_than_are_opened(void)
 	check_name(&scene, own_address(), "huge_test_function");
 	/* 1,024 for names, 256 of them twice, and 1,024 for lines. */
 	CHECK(child_descriptors(&scene) < 2400);
-	for (int i = 0; i < 3; i++)
-		(void)scene.symbolizer->ops->mappings_changed(scene.symbolizer);
+	/* What was mapped before is kept, but not with all its descriptors. */
+	for (int i = 0; i < CHANGES; i++) {
+		change_mappings(&scene, i);
+		CHECK(scene.symbolizer->ops->mappings_changed(scene.symbolizer));
+	}
+	CHECK(child_descriptors(&scene) < 3200);
+	check_name(&scene, own_address(), "huge_test_function");
 	CHECK_INT(warnings, 1);
 	CHECK_CONTAINS(warned, "of its mappings have no function names");
 	end(&scene);
