@@ -31,9 +31,10 @@
 /*
  * A symcache is never refreshed: that forgets the modules that are gone, and everything
  * once the target has exited. New mappings get a new cache beside the old ones; the
- * newest is asked first, and so many are kept.
+ * newest is asked first, and so many are kept, with so many descriptors.
  */
 #define GENERATIONS_MAX 8
+#define DESCRIPTORS_MAX 2048
 
 /* One symcache, and what it was made from. */
 struct generation {
@@ -90,6 +91,28 @@ static struct error *drop(struct bcc_symbolizer *self, size_t i)
 	memmove(generation, generation + 1,
 		(self->generations.len - i) * sizeof(*generation));
 	return NULL;
+}
+
+static size_t count_descriptors(const struct bcc_symbolizer *self)
+{
+	size_t count = 0;
+
+	vec_foreach (generation, &self->generations)
+		count += generation->own.fds.len + generation->maps.opened;
+	return count;
+}
+
+/* When there are too many. The newest stays in any case. */
+static void drop_oldest(struct bcc_symbolizer *self)
+{
+	struct error *err = NULL;
+
+	while (!err && self->generations.len > 1 &&
+	       (self->generations.len > GENERATIONS_MAX ||
+		count_descriptors(self) > DESCRIPTORS_MAX))
+		err = drop(self, 0);
+	/* When it fails the oldest stays. */
+	error_destroy(err);
 }
 
 static int stat_exe(int tid, struct stat *ret)
@@ -153,9 +176,7 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 	*maps = (struct code_maps){0};
 	code_maps_open(&generation.maps, tid);
 	self->generations.data[self->generations.len++] = generation;
-	/* When it fails the oldest stays. */
-	if (self->generations.len > GENERATIONS_MAX)
-		error_destroy(drop(self, 0));
+	drop_oldest(self);
 	return NULL;
 }
 

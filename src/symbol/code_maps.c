@@ -131,19 +131,21 @@ static bool shows_same(const struct code_map *a, const struct code_map *b)
 	       a->end - a->start == b->end - b->start;
 }
 
-/* libbcc looks at each descriptor of the process for each such line, to find the file.
- * code_maps_open() opens it by the mapping. */
-static bool is_in_memory(const struct code_file *file)
+/* May libbcc be shown lines of this file? It reads a path into a buffer of PATH_MAX
+ * bytes, however long the path is. For each line of a file in memory it looks at each
+ * descriptor of the process, to find the file. code_maps_open() opens such files by the
+ * mapping. */
+static bool is_for_bcc(const struct code_file *file)
 {
-	return file->path && !strncmp(file->path, "/memfd:", strlen("/memfd:"));
+	return strlen(file->text) < PATH_MAX &&
+	       !(file->path && !strncmp(file->path, "/memfd:", strlen("/memfd:")));
 }
 
-/* Is there room for this line? */
+/* Is there room for a line of this file? */
 static bool has_room(const struct choice *choice, const struct code_file *file)
 {
-	/* libbcc reads the path into a buffer of that size, however long it is. */
-	return strlen(file->text) < PATH_MAX && choice->lines < SHOWN_MAX &&
-	       (file->first != CODE_MAP_LEFT_OUT || choice->files < SHOWN_FILES_MAX);
+	return (file->first != CODE_MAP_LEFT_OUT || choice->files < SHOWN_FILES_MAX) &&
+	       (!is_for_bcc(file) || choice->lines < SHOWN_MAX);
 }
 
 /* False when memory is out. */
@@ -163,13 +165,13 @@ static bool choose(struct choice *choice, size_t index)
 		maps->left_out++;
 		return true;
 	}
-	choice->lines++;
 	if (file->first == CODE_MAP_LEFT_OUT) {
 		file->first = (uint32_t)index;
 		choice->files++;
 	}
-	if (is_in_memory(file))
+	if (!is_for_bcc(file))
 		return true;
+	choice->lines++;
 	map->shown = (uint32_t)index;
 	return hashmap_put(&choice->by_part, hash, index);
 }
@@ -266,17 +268,29 @@ static int open_mapping(const struct code_map *map, int tid)
 	return regular_file_open(path);
 }
 
+/* Is its file left out, and the line not counted for itself? */
+static bool is_without_file(const struct code_maps *maps, const struct code_map *map)
+{
+	const struct code_file *file = &maps->files.data[map->file];
+
+	return file->is_left_out &&
+	       (map->shown != CODE_MAP_LEFT_OUT || !is_for_bcc(file));
+}
+
 void code_maps_open(struct code_maps *maps, int tid)
 {
-	size_t opened = 0;
-
 	vec_foreach (file, &maps->files) {
 		if (!file->path || file->first == CODE_MAP_LEFT_OUT ||
-		    opened == OPENED_MAX || has_path(file, tid))
+		    (is_for_bcc(file) && has_path(file, tid)))
+			continue;
+		file->is_left_out = maps->opened == OPENED_MAX;
+		if (file->is_left_out)
 			continue;
 		file->fd = open_mapping(&maps->list.data[file->first], tid);
-		opened += file->fd >= 0;
+		maps->opened += file->fd >= 0;
 	}
+	vec_foreach (map, &maps->list)
+		maps->left_out += is_without_file(maps, map);
 }
 
 /* --- answers --------------------------------------------------------------------------

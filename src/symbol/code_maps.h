@@ -7,9 +7,9 @@
  * address, and keeps a descriptor for each path. So it is shown a part of the lines: of
  * mappings that show the same part of the same file the first one, which stands for the
  * others, and in all at most 4,096 lines with 1,024 files, the lowest and the highest
- * ones first (util/ends_first.h). Code beyond has no function names, nor has code of a
- * file whose path has 4,096 characters. Files in memory (memfd_create(2)) are not shown:
- * their names are read here.
+ * ones first (util/ends_first.h). Code beyond has no function names. Files whose path
+ * has 4,096 characters, and files in memory (memfd_create(2)), are not shown: their names
+ * are read here.
  */
 #ifndef SYMBOL_CODE_MAPS_H
 #define SYMBOL_CODE_MAPS_H
@@ -33,6 +33,7 @@ struct code_file {
 	const char *path; /* in `text`; NULL: not of a file, as "[vdso]" */
 	uint32_t first;   /* index of its line that was chosen first, or
 			     CODE_MAP_LEFT_OUT */
+	bool is_left_out; /* it was to be opened, but too many were */
 	/* Where the path leads to nothing: the file until it is read, else -1, and its
 	 * names from then on. */
 	int fd;
@@ -50,8 +51,9 @@ struct code_map {
 struct code_maps {
 	VEC(struct code_map) list; /* by address, without overlaps */
 	VEC(struct code_file) files;
-	uint64_t hash; /* of the lines behind them */
-	size_t left_out;
+	uint64_t hash;   /* of the lines behind them */
+	size_t opened;   /* files, by code_maps_open() */
+	size_t left_out; /* mappings without function names, as there are too many */
 	struct hashmap by_text; /* to files; while lines are read */
 };
 
@@ -67,7 +69,8 @@ void code_maps_put_shown(const struct code_maps *maps, struct strbuf *out);
 /*
  * Where the path leads to nothing below the root directory of the process, open the file
  * by way of the mapping: it was deleted or replaced, or left behind by chroot(2). Its
- * names are known then also when the process is gone. What cannot be opened has none.
+ * names are known then also when the process is gone. What cannot be opened has none, and
+ * 256 files are opened. Files that libbcc is not shown are among them.
  */
 void code_maps_open(struct code_maps *maps, int tid);
 

@@ -304,6 +304,38 @@ static void mappings_that_cannot_be_read(void)
 	live_destroy(target);
 }
 
+/* Mappings that can be read, as many as the kernel allows: reports come as before, and
+ * names with them. */
+static void as_many_mappings_as_there_can_be(void)
+{
+	char top[] = "/tmp/memtrace-test-XXXXXX";
+
+	REQUIRE(mkdtemp(top));
+
+	const char *const argv[] = {MANY_MAPS_BINARY, top, NULL};
+	struct live_process *target = live_start(argv), *memtrace;
+	double start_s;
+	json_t *report;
+
+	json_decref(live_read_json(target, TIMEOUT_S));
+	oracle_do(target, "itself 65000");
+	memtrace = memtrace_start(live_pid(target), "");
+	oracle_do(target, "allocate 20");
+	start_s = check_now_s();
+	for (int i = 0; i < 3; i++)
+		json_decref(memtrace_report(memtrace));
+	printf("     3 reports: %.1f s, at most %" PRId64 " MiB\n",
+	       check_now_s() - start_s, rss_mib(memtrace));
+	CHECK(check_now_s() - start_s < 30);
+	CHECK(rss_mib(memtrace) < 400);
+	/* Nothing is left out. */
+	CHECK(!strstr(live_stderr(memtrace), "of its mappings"));
+	report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 20);
+	json_decref(report);
+	live_destroy(target);
+}
+
 /* The C library is found among more files than memtrace opens. */
 static void files_without_end(void)
 {
@@ -323,6 +355,8 @@ static void files_without_end(void)
 	oracle_do(target, "files %d", files);
 	memtrace = memtrace_start(live_pid(target), "");
 	oracle_do(target, "allocate 20");
+	json_decref(memtrace_report(memtrace));
+	CHECK_CONTAINS(live_stderr(memtrace), "of its mappings have no function names");
 	report = memtrace_stop(memtrace);
 	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 20);
 	/* Those that are left out are counted. */
@@ -340,6 +374,7 @@ int main(void)
 	RUN(links_out_of_the_root_directory);
 	RUN(no_regular_files);
 	RUN(mappings_that_cannot_be_read);
+	RUN(as_many_mappings_as_there_can_be);
 	RUN(files_without_end);
 	CHECK(probes_gone(probes_before));
 	probes_destroy(probes_before);

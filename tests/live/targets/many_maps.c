@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Has as many mappings as the kernel allows, each of a file whose path has tens of
- * thousands of characters: "map N" maps it N times. "files N" maps N other files.
+ * thousands of characters: "map N" maps it N times. "files N" maps N other files, and
+ * "itself N" maps this program N times, until there are as many mappings as can be.
  * "allocate N" allocates N blocks of 64 bytes and keeps them.
  */
 #include <fcntl.h>
@@ -54,6 +55,18 @@ static void map(int fd, int count)
 			return;
 }
 
+static void map_itself(int count)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	/* No two pages follow each other in the file. */
+	for (int i = 0; i < count; i++)
+		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+			 i & 1 ? 8192 : 0) == MAP_FAILED)
+			break;
+	close(fd);
+}
+
 /* Each is a file of its own, and is unlinked at once. */
 static void map_files(int count)
 {
@@ -85,6 +98,8 @@ int main(int argc, char *argv[])
 			map(fd, count);
 		else if (sscanf(line, "files %d", &count) == 1)
 			map_files(count);
+		else if (sscanf(line, "itself %d", &count) == 1)
+			map_itself(count);
 		else if (sscanf(line, "allocate %d", &count) == 1)
 			site_allocate(count);
 		printf("{\"done\":true}\n");

@@ -6,10 +6,13 @@
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 
+#include "symbol/lines.h"
 #include "symbol/reader.h"
 #include "unit/target/child.h"
 #include "util/cleanup.h"
@@ -125,22 +128,28 @@ static unsigned child_descriptors(const struct scene *scene)
 /* --- mappings ------------------------------------------------------------------------
  */
 
-#define MAPPINGS 20000
+#define MAPPINGS 60000
 
-/* This program, a page of code again and again. The page after it is between them, so
- * that the kernel does not join them. */
+/* The offset of this program's page with own_address(). */
+static uintptr_t own_page(void)
+{
+	extern const char __executable_start[];
+
+	return (own_address() - (uintptr_t)__executable_start) & ~(uintptr_t)(PAGE - 1);
+}
+
+/* This program, a page of code again and again. Another page is between them, and not one
+ * next to it, so that the kernel does not join any two. */
 static void map_itself(void *arg)
 {
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	extern const char __executable_start[];
-	uintptr_t offset =
-		(own_address() - (uintptr_t)__executable_start) & ~(uintptr_t)(PAGE - 1);
+	uintptr_t offset = own_page();
 
 	(void)arg;
 	for (int i = 0; i < MAPPINGS; i++)
 		mapped[i] =
 			(uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE,
-					fd, (off_t)offset + (i % 2 ? PAGE : 0));
+					fd, (off_t)offset + (i % 2 ? 2 * PAGE : 0));
 }
 
 /* A child whose calls are answered by another process sleeps at each of them, so that
@@ -188,10 +197,140 @@ static void many_mappings_of_many_pages(void)
 	end(&scene);
 }
 
+/* The line finder alone, in this process: a look at the mappings takes time in proportion
+ * to them. Reading them is the measure of it. */
+static void time_in_proportion(void)
+{
+	const struct line_options options = {.debug_dirs = NULL};
+	struct child target = child_fork(map_itself, NULL);
+	struct line_finder *finder;
+	double reading_s, looking_s, start_s;
+	struct source_frames frames;
+	struct proc_maps maps;
+	struct proc *proc;
+
+	REQUIRE(!proc_open(target.pid, &proc));
+	start_s = check_cpu_s();
+	for (int i = 0; i < 4; i++) {
+		REQUIRE(!proc_read_maps(proc, &maps));
+		proc_maps_deinit(&maps);
+	}
+	reading_s = check_cpu_s() - start_s;
+	start_s = check_cpu_s();
+	REQUIRE(!line_finder_create(proc, &options, &finder));
+	CHECK_INT(line_finder_left_out(finder), 0);
+	for (int i = 0; i < 4; i++)
+		line_finder_mappings_changed(finder);
+	for (int i = 0; i < MAPPINGS; i++) {
+		REQUIRE(!line_finder_find(finder, mapped[i], &frames));
+		source_frames_deinit(&frames);
+	}
+	looking_s = check_cpu_s() - start_s;
+	printf("     %.3f s to read the mappings, %.3f s to look at them\n", reading_s,
+	       looking_s);
+	CHECK(looking_s < 4 * reading_s);
+	line_finder_destroy(finder);
+	proc_close(proc);
+	child_end(&target);
+}
+
+/* --- paths ---------------------------------------------------------------------------
+ */
+
+static void copy_itself(int to)
+{
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fstat(fd, &st) ||
+	    sendfile(to, fd, &(off_t){0}, (size_t)st.st_size) != st.st_size)
+		_exit(1);
+}
+
+/* A copy of this program whose path is longer than PATH_MAX. */
+static void map_deep_file(void *arg)
+{
+	_cleanup_(closep) int fd = -1;
+	char folder[251];
+
+	(void)arg;
+	memset(folder, 'd', sizeof(folder) - 1);
+	folder[sizeof(folder) - 1] = '\0';
+	if (chdir(work_dir))
+		_exit(1);
+	for (int i = 0; i < 20; i++)
+		if (mkdir(folder, 0700) || chdir(folder))
+			_exit(1);
+	fd = open("deep", O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	copy_itself(fd);
+	mapped[0] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+				    (off_t)own_page());
+}
+
+/* libbcc, which would write such a path over what follows its buffer, is not shown it. */
+static void path_longer_than_path_max(void)
+{
+	struct scene scene = begin(map_deep_file, NULL, true);
+	struct symbol symbol;
+
+	check_name(&scene, own_address(), "huge_test_function");
+	REQUIRE(!scene.symbolizer->ops->resolve(
+		scene.symbolizer, mapped[0] + (own_address() & (PAGE - 1)), &symbol));
+	CHECK_STR(symbol.name, "huge_test_function");
+	CHECK(symbol.module && strlen(symbol.module) > PATH_MAX);
+	symbol_deinit(&symbol);
+	CHECK_INT(warnings, 0);
+	end(&scene);
+}
+
+#define IN_MEMORY 200
+
+static void map_memory_files(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < IN_MEMORY; i++) {
+		int fd = memfd_create("code", MFD_CLOEXEC);
+
+		copy_itself(fd);
+		mapped[i] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
+					    MAP_PRIVATE, fd, (off_t)own_page());
+	}
+}
+
+/* libbcc would look at each descriptor of the process for each file in memory. */
+static void files_in_memory(void)
+{
+	struct scene scene = begin(map_memory_files, NULL, true);
+	struct symbol symbol;
+
+	check_name(&scene, own_address(), "huge_test_function");
+	REQUIRE(!scene.symbolizer->ops->resolve(
+		scene.symbolizer, mapped[IN_MEMORY - 1] + (own_address() & (PAGE - 1)),
+		&symbol));
+	CHECK_STR(symbol.name, "huge_test_function");
+	CHECK_STR(symbol.module, "/memfd:code (deleted)");
+	symbol_deinit(&symbol);
+	CHECK(child_status(&scene, "voluntary_ctxt_switches:") < 3000);
+	CHECK_INT(warnings, 0);
+	end(&scene);
+}
+
 /* --- files ---------------------------------------------------------------------------
  */
 
-#define FILES 3000
+#define FILES   3000
+#define CHANGES 2
+
+/* Map one file more. */
+static void map_again(int number)
+{
+	static int done;
+
+	(void)number;
+	mapped[FILES + done] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
+					       MAP_PRIVATE, STDIN_FILENO, 0);
+	done++;
+}
 
 /* Files that begin as ELF files do. */
 static void map_files(void *arg)
@@ -215,7 +354,20 @@ static void map_files(void *arg)
 			_exit(1);
 		mapped[i] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
 					    MAP_PRIVATE, fd, 0);
+		dup2(fd, STDIN_FILENO);
 	}
+	memset(mapped + FILES, 0, CHANGES * sizeof(*mapped));
+	signal(SIGUSR1, map_again);
+}
+
+static void change_mappings(const struct scene *scene, int change)
+{
+	volatile uintptr_t *added = &mapped[FILES + change];
+
+	REQUIRE(!kill(scene->target.pid, SIGUSR1));
+	for (int i = 0; i < 5000 && !*added; i++)
+		usleep(2000);
+	REQUIRE(*added && *added != (uintptr_t)MAP_FAILED);
 }
 
 static void more_files_than_are_opened(void)
@@ -225,8 +377,13 @@ static void more_files_than_are_opened(void)
 	check_name(&scene, own_address(), "huge_test_function");
 	/* 1,024 for names, 256 of them twice, and 1,024 for lines. */
 	CHECK(child_descriptors(&scene) < 2400);
-	for (int i = 0; i < 3; i++)
-		(void)scene.symbolizer->ops->mappings_changed(scene.symbolizer);
+	/* What was mapped before is kept, but not with all its descriptors. */
+	for (int i = 0; i < CHANGES; i++) {
+		change_mappings(&scene, i);
+		CHECK(scene.symbolizer->ops->mappings_changed(scene.symbolizer));
+	}
+	CHECK(child_descriptors(&scene) < 3200);
+	check_name(&scene, own_address(), "huge_test_function");
 	CHECK_INT(warnings, 1);
 	CHECK_CONTAINS(warned, "of its mappings have no function names");
 	end(&scene);
@@ -392,6 +549,9 @@ int main(void)
 	REQUIRE(mkdtemp(work_dir));
 	RUN(many_mappings_of_one_file);
 	RUN(many_mappings_of_many_pages);
+	RUN(time_in_proportion);
+	RUN(path_longer_than_path_max);
+	RUN(files_in_memory);
 	RUN(more_files_than_are_opened);
 	RUN(symbol_table_of_2_gib);
 	RUN(a_million_symbols);
