@@ -52,7 +52,8 @@ size_t breakpoints_count(pid_t pid)
 		mappings++;
 		changed += count_changed(memory, start, end, offset, name);
 	}
-	CHECK(mappings >= 2);
+	/* A static program has its own code alone. */
+	CHECK(mappings >= 1);
 	fclose(maps);
 	close(memory);
 	return changed;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "live/breakpoints.h"
 #include "live/trace.h"
 
 #define OPTIONS "--no-lines --unwind auto"
@@ -183,6 +184,48 @@ static void threads_come_and_go(void)
 	check_end(target, memtrace);
 }
 
+/* --- probes in all processes ---------------------------------------------------------
+ */
+
+/* No thread lives long enough for the kernel to set breakpoints for it, or the kernel can
+ * set none for another thread: they are in all processes that map the same files, and
+ * count for the target alone. */
+static void probed_with_all(const char *options, bool has_short_threads)
+{
+	struct live_process *target = start_left(), *memtrace;
+	struct live_process *other = target_start_as("stay");
+	json_t *report;
+
+	if (has_short_threads)
+		oracle_do(target, "relay 3");
+	memtrace = memtrace_start(live_pid(target), options);
+	CHECK(live_wait_stderr(memtrace, "only together with all processes", 30));
+	CHECK(breakpoints_count(live_pid(other)) > 0);
+	oracle_do(target, "keep 100 1000");
+	oracle_do(other, "keep 50 1000");
+	oracle_do(target, "drop 30");
+	oracle_do(other, "drop 50");
+	report = memtrace_report(memtrace);
+	check_stack(report, "site_keep", 70, 1000, keep_path);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+	oracle_do(target, "settle");
+	check_end(target, memtrace);
+	oracle_do(other, "keep 50 1000");
+	oracle_do(other, "drop 50");
+	live_destroy(other);
+}
+
+static void by_perf_events(void)
+{
+	probed_with_all(OPTIONS " --attach perf", false);
+}
+
+static void by_links(void)
+{
+	probed_with_all(OPTIONS, true);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -192,6 +235,10 @@ int main(void)
 	RUN(attached_after);
 	RUN_WITH_RETURN_PROBES(ends_while_traced);
 	RUN(threads_come_and_go);
+	RUN_WITH_RETURN_PROBES(by_perf_events);
+	/* Its return probes are removed after its end. */
+	CHECK(probes_gone(before));
+	RUN(by_links);
 	CHECK(probes_gone(before));
 	probes_destroy(before);
 	return check_done();

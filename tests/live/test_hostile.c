@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "live/breakpoints.h"
 #include "live/files.h"
 #include "live/trace.h"
 
 #define PROGRAM   ALLOCATORS_DIR "/allocators_stripped"
 #define DEBUG     ALLOCATORS_DIR "/allocators_static"
+#define HEADLESS  ALLOCATORS_DIR "/headless_stripped"
 #define TIMEOUT_S 60
 
 static struct probes *probes_before;
@@ -76,19 +78,24 @@ static void read_build_id(const char *path, char ret[64])
 	munmap(bytes, size);
 }
 
-static struct room room_make(const char *name)
+static struct room room_make_for(const char *program, const char *name)
 {
 	struct room room = {.root = live_path(name)};
 
 	REQUIRE(!mkdir(room.root, 0755) || errno == EEXIST);
 	REQUIRE(asprintf(&room.program, "%s/program", room.root) > 0);
-	files_copy(PROGRAM, room.program);
+	files_copy(program, room.program);
 	read_build_id(room.program, room.id);
 	REQUIRE(asprintf(&room.debug, "%s/usr/lib/debug/.build-id/%.2s/%s.debug",
 			 room.root, room.id, room.id + 2) > 0);
 	files_make_folders(room.debug);
 	unlink(room.debug);
 	return room;
+}
+
+static struct room room_make(const char *name)
+{
+	return room_make_for(PROGRAM, name);
 }
 
 static void room_deinit(struct room *room)
@@ -99,9 +106,9 @@ static void room_deinit(struct room *room)
 	free(room->root);
 }
 
-static struct live_process *room_start(const struct room *room)
+static struct live_process *room_start_as(const struct room *room, const char *how)
 {
-	const char *const argv[] = {"chroot", room->root, "/program", NULL};
+	const char *const argv[] = {"chroot", room->root, "/program", how, NULL};
 	struct live_process *target = live_start(argv);
 	json_t *ready = live_read_json(target, TIMEOUT_S);
 
@@ -109,6 +116,11 @@ static struct live_process *room_start(const struct room *room)
 		live_fail("the target did not start: %s", live_stderr(target));
 	json_decref(ready);
 	return target;
+}
+
+static struct live_process *room_start(const struct room *room)
+{
+	return room_start_as(room, NULL);
 }
 
 /* memtrace refuses the target, for this reason among others. */
@@ -155,6 +167,31 @@ static unsigned forge(const char *path, const char *name, uint64_t by)
 	return count;
 }
 
+/* Where the first symbol of this name is. */
+static uint64_t symbol_value(const char *path, const char *name)
+{
+	size_t size;
+	unsigned char *bytes = map_file(path, &size);
+	const Elf64_Ehdr *h = (const void *)bytes;
+	const Elf64_Shdr *sections = (const void *)(bytes + h->e_shoff);
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < h->e_shnum && !value; i++) {
+		const Elf64_Sym *symbols = (const void *)(bytes + sections[i].sh_offset);
+		const char *names =
+			(const char *)bytes + sections[sections[i].sh_link].sh_offset;
+
+		for (size_t n = 0; sections[i].sh_type == SHT_SYMTAB && !value &&
+				   n < sections[i].sh_size / sizeof(*symbols);
+		     n++)
+			if (!strcmp(names + symbols[n].st_name, name))
+				value = symbols[n].st_value;
+	}
+	munmap(bytes, size);
+	REQUIRE(value);
+	return value;
+}
+
 /* Each function that memtrace wants lies in the middle of its code, by the debug file. */
 static void a_forged_debug_file(void)
 {
@@ -198,6 +235,91 @@ static void a_debug_file_of_the_target(void)
 	oracle_do(target, "release");
 	check_refused(target, "--follow-forks", "is stripped");
 	live_destroy(target);
+	room_deinit(&room);
+}
+
+/* The symbol `name` says what another one says. */
+static void forge_as(const char *path, const char *name, const char *other)
+{
+	uint64_t at = symbol_value(path, name);
+
+	REQUIRE(forge(path, name, symbol_value(path, other) - at) > 0);
+}
+
+static void await_end_of_first(const struct live_process *target)
+{
+	double until_s = live_now_s() + TIMEOUT_S;
+	bool has_ended = false;
+
+	while (!has_ended && live_now_s() < until_s) {
+		char *stat = files_read("/proc/%d/stat", live_pid(target));
+
+		has_ended = strstr(stat, ") Z ");
+		free(stat);
+		live_sleep(0.01);
+	}
+	REQUIRE(has_ended);
+}
+
+/*
+ * The main thread of the target has exited, so that the kernel takes probes only for all
+ * processes that map the file, and the target's debug file says that malloc() is another
+ * function. No other process gets probes by that.
+ */
+static void a_debug_file_when_all_would_be_probed(void)
+{
+	static const struct {
+		const char *options, *relay;
+	} ways[] = {{"--attach perf", "settle"}, {"", "relay 3"}};
+	struct room room = room_make_for(HEADLESS, "shared");
+	struct live_process *other, *target;
+
+	files_copy(ALLOCATORS_DIR "/headless_static", room.debug);
+	forge_as(room.debug, "malloc", "site_keep");
+	other = room_start_as(&room, "stay");
+	target = room_start_as(&room, "left");
+	await_end_of_first(target);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct live_process *memtrace;
+
+		oracle_do(target, "%s", ways[i].relay);
+		memtrace = memtrace_start_plain(live_pid(target), ways[i].options);
+		CHECK(live_wait_stderr(memtrace, "that the process may have made",
+				       TIMEOUT_S));
+		CHECK_INT(breakpoints_count(live_pid(other)), 0);
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+		live_destroy(memtrace);
+	}
+	oracle_do(other, "keep 10 10");
+	oracle_do(target, "keep 10 10");
+	live_destroy(target);
+	live_destroy(other);
+	room_deinit(&room);
+}
+
+/* The same when the main thread exits while it is traced: what was there stays there, and
+ * nothing comes to other processes. */
+static void a_debug_file_when_the_main_thread_exits(void)
+{
+	struct room room = room_make_for(HEADLESS, "leaving");
+	struct live_process *other, *target, *memtrace;
+	json_t *report;
+
+	files_copy(ALLOCATORS_DIR "/headless_static", room.debug);
+	other = room_start_as(&room, "stay");
+	target = room_start_as(&room, "stay");
+	memtrace = memtrace_start(live_pid(target), "");
+	oracle_do(target, "relay 3");
+	oracle_do(target, "depart");
+	await_end_of_first(target);
+	CHECK(live_wait_stderr(memtrace, "may lose its probes", TIMEOUT_S));
+	CHECK_INT(breakpoints_count(live_pid(other)), 0);
+	oracle_do(target, "keep 1000 10");
+	report = memtrace_stop(memtrace);
+	CHECK(live_int(report, "heap.live_blocks") >= 1000);
+	json_decref(report);
+	live_destroy(target);
+	live_destroy(other);
 	room_deinit(&room);
 }
 
@@ -371,6 +493,8 @@ int main(void)
 	probes_before = probes_find();
 	RUN(a_forged_debug_file);
 	RUN_WITH_RETURN_PROBES(a_debug_file_of_the_target);
+	RUN(a_debug_file_when_all_would_be_probed);
+	RUN_WITH_RETURN_PROBES(a_debug_file_when_the_main_thread_exits);
 	RUN(links_out_of_the_root_directory);
 	RUN(no_regular_files);
 	RUN(mappings_that_cannot_be_read);

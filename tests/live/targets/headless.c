@@ -4,6 +4,7 @@
  * at a time, in another thread, and says when it has done it:
  *
  *     leave                the first thread ends; done once it is a zombie
+ *     depart               the same, and done at once
  *     keep N SIZE          allocate N blocks and keep them
  *     drop N               free the last N of them
  *     load PATH            map a library
@@ -12,10 +13,9 @@
  *     again N SIZE         the same, at another place
  *     unload               unmap it
  *     become PATH          execute another program
- *     relay                from now on no thread lives for longer than it takes to start
- *                          the next one, which goes on with its work
- *     settle               no more of that
- *     end                  exit, of all threads
+ *     relay [MS]           from now on no thread lives for longer than MS milliseconds
+ * (500) and starts the next one, which goes on with its work settle               no more
+ * of that end                  exit, of all threads
  *
  * With "left" for an argument the first thread ends before it says that it is ready, and
  * with "hurry" some milliseconds after that.
@@ -37,8 +37,10 @@
 
 static void *kept[MAX_KEPT];
 static size_t kept_count;
+#ifndef WITHOUT_LIBRARIES
 static void *library;
-static bool is_relay;
+#endif
+static int relay_ms; /* 0: no relay */
 static pthread_attr_t detached;
 static int leave_pipe[2];
 
@@ -77,6 +79,22 @@ static void drop(size_t count)
 		free(kept[--kept_count]);
 }
 
+#ifdef WITHOUT_LIBRARIES
+static void load(const char *path)
+{
+	fail(path);
+}
+
+static void find(const char *name, void *function, size_t size)
+{
+	(void)function, (void)size;
+	fail(name);
+}
+
+static void unload(void)
+{
+}
+#else
 static void load(const char *path)
 {
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -92,6 +110,12 @@ static void find(const char *name, void *function, size_t size)
 		fail(name);
 	memcpy(function, &found, size);
 }
+
+static void unload(void)
+{
+	dlclose(library);
+}
+#endif
 
 ALONE static void site_call(size_t count)
 {
@@ -154,6 +178,8 @@ ALONE static void obey(const char *line)
 	sscanf(line, "%*s %511s", path);
 	if (!strcmp(word, "leave"))
 		leave();
+	else if (!strcmp(word, "depart"))
+		close(leave_pipe[1]);
 	else if (!strcmp(word, "keep"))
 		keep(n, size);
 	else if (!strcmp(word, "drop"))
@@ -167,13 +193,13 @@ ALONE static void obey(const char *line)
 	else if (!strcmp(word, "again"))
 		site_again(n, size);
 	else if (!strcmp(word, "unload"))
-		dlclose(library);
+		unload();
 	else if (!strcmp(word, "become"))
 		execl(path, path, (char *)NULL), fail("execl");
 	else if (!strcmp(word, "relay"))
-		is_relay = true;
+		relay_ms = n ? (int)n : RELAY_MS;
 	else if (!strcmp(word, "settle"))
-		is_relay = false;
+		relay_ms = 0;
 	else if (!strcmp(word, "end"))
 		_exit(0);
 	else
@@ -195,7 +221,7 @@ static bool read_line(char *line, size_t size)
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 	size_t n = 0;
 
-	if (!poll(&input, 1, is_relay ? RELAY_MS : -1))
+	if (!poll(&input, 1, relay_ms ? relay_ms : -1))
 		return false;
 	while (n + 1 < size && read(STDIN_FILENO, line + n, 1) == 1) {
 		if (line[n] == '\n') {
@@ -217,7 +243,7 @@ ALONE static void *work(void *arg)
 			continue;
 		obey(line);
 		tell("done");
-	} while (!is_relay);
+	} while (!relay_ms);
 	if (pthread_create(&next, &detached, work, arg))
 		fail("pthread_create");
 	return NULL;
