@@ -15,6 +15,7 @@
 #define TESTS_CHECK_H
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,34 @@ static inline void check_leave_out(const char *why)
 {
 	printf("SKIPPED: %s\n", why);
 	exit(77);
+}
+
+/* A part of the test cannot run on this machine, while the others can. As with
+ * check_skip() this is a failure where all is there. The arguments are those of
+ * printf(3), with a literal format. */
+#define CHECK_SKIP_PART(...)                                                             \
+	do {                                                                             \
+		check_say_part("SKIPPED", __VA_ARGS__);                                  \
+		if (getenv("MEMTRACE_TEST_ALL"))                                         \
+			CHECK_FAIL("a part was skipped: " __VA_ARGS__);                  \
+	} while (0)
+
+/* A part of the test has nothing to look at on this kernel, whatever is installed. */
+#define CHECK_NOT_FOR_KERNEL(...) check_say_part("NOT FOR THIS KERNEL", __VA_ARGS__)
+
+/* A part of the test has nothing to look at, as with check_leave_out(). */
+#define CHECK_LEAVE_OUT_PART(...) check_say_part("LEFT OUT", __VA_ARGS__)
+
+__attribute__((format(printf, 2, 3))) static inline void
+check_say_part(const char *kind, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	printf("  %s: ", kind);
+	vprintf(format, args);
+	putchar('\n');
+	va_end(args);
 }
 
 /* Processor time of the test so far, seconds: a busy machine does not add to it. */

@@ -142,6 +142,15 @@ static struct error *open_nameless(struct new_file *file)
 	return file->fd < 0 ? cannot_open(file, errno) : NULL;
 }
 
+static struct error *open_stream(struct new_file *file)
+{
+	file->stream =
+		fopencookie(file, "w", (cookie_io_functions_t){.write = write_cookie});
+	if (!file->stream || setvbuf(file->stream, NULL, _IOFBF, STREAM_BYTES))
+		return error_no_memory();
+	return NULL;
+}
+
 struct error *new_file_open(const char *option, const char *path, struct new_file *ret)
 {
 	struct error *err;
@@ -150,13 +159,7 @@ struct error *new_file_open(const char *option, const char *path, struct new_fil
 	err = !strcmp(path, NEW_FILE_STDOUT) || !strcmp(path, NEW_FILE_NULL)
 		      ? open_direct(ret)
 		      : open_nameless(ret);
-	if (err)
-		return err;
-	ret->stream =
-		fopencookie(ret, "w", (cookie_io_functions_t){.write = write_cookie});
-	if (!ret->stream || setvbuf(ret->stream, NULL, _IOFBF, STREAM_BYTES))
-		return error_no_memory();
-	return NULL;
+	return err ? err : open_stream(ret);
 }
 
 struct error *new_file_check(const struct new_file *file, bool force,
@@ -246,6 +249,15 @@ void new_file_truncate(struct new_file *file, off_t size_bytes)
 	file->stream = NULL;
 	if (!file->is_direct && ftruncate(file->fd, size_bytes) && !file->write_errno)
 		file->write_errno = errno;
+}
+
+struct error *new_file_rewind(struct new_file *file, off_t size_bytes)
+{
+	new_file_truncate(file, size_bytes);
+	file->write_errno = 0;
+	if (!file->is_direct)
+		lseek(file->fd, size_bytes, SEEK_SET);
+	return open_stream(file);
 }
 
 struct error *new_file_publish(struct new_file *file, bool force,

@@ -60,6 +60,11 @@ struct error *new_file_flush(struct new_file *file) __attribute__((warn_unused_r
  * at once. */
 void new_file_truncate(struct new_file *file, off_t size_bytes);
 
+/* Forget an error, and go on writing behind the first `size_bytes`. After an error the
+ * file can only be closed. */
+struct error *new_file_rewind(struct new_file *file, off_t size_bytes)
+	__attribute__((warn_unused_result));
+
 /* Bring all to disk and give the file its name, if new_file_check() allows. `own` is
  * then this file. */
 struct error *new_file_publish(struct new_file *file, bool force,

@@ -2,6 +2,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <stdio_ext.h>
 #include <unistd.h>
 
 /* A report of very many stacks is hundreds of megabytes long. */
@@ -57,9 +58,23 @@ struct error *output_flush(struct output *output)
 	return err;
 }
 
+struct error *output_discard(struct output *output)
+{
+	struct error *err;
+
+	if (!output->path) {
+		__fpurge(output->file);
+		clearerr(output->file);
+		return NULL;
+	}
+	err = new_file_rewind(&output->whole, output->good_bytes);
+	output->file = err ? NULL : output->whole.stream;
+	return err;
+}
+
 void output_close(struct output *output)
 {
-	if (output->path && output->file) {
+	if (output->path) {
 		new_file_truncate(&output->whole, output->good_bytes);
 		new_file_deinit(&output->whole);
 	}

@@ -31,6 +31,10 @@ struct error *output_open(const char *path, bool force, struct output *ret)
 /* A report is written. ERROR_IO names the file when it cannot be. */
 struct error *output_flush(struct output *output) __attribute__((warn_unused_result));
 
+/* A report could not be written: take off what is there of it, so that the next one can
+ * be. What is on standard output already stays. */
+struct error *output_discard(struct output *output) __attribute__((warn_unused_result));
+
 /* Close (not stdout). What was written since the last output_flush() that succeeded is
  * taken off again; a file without a report never was there. A zeroed struct is fine. */
 void output_close(struct output *output);

@@ -182,40 +182,68 @@ static struct error *write_file(struct outputs *outputs, size_t kind,
 	return err;
 }
 
-static struct error *write_files(struct outputs *outputs, const struct subject *subject,
-				 bool is_final)
+bool outputs_are_wanted(const struct outputs *outputs)
 {
-	struct error *first = NULL;
+	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++)
+		if (outputs->options->files[i])
+			return true;
+	return false;
+}
 
+static void say(const struct error *err, const char *after)
+{
+	_cleanup_(freep) char *message = escape_dup(err->message);
+
+	fprintf(stderr, "memtrace: %s%s\n", message ? message : "out of memory", after);
+}
+
+/* What came of writing an output, taken over. Returns the first error of the last
+ * report. */
+static struct error *note(struct outputs *outputs, size_t kind, struct error *err,
+			  bool is_final, struct error *first)
+{
+	bool was_failing = outputs->is_failing[kind];
+
+	outputs->is_failing[kind] = err != NULL;
+	if (is_final && !first)
+		return err;
+	if (err && is_final)
+		say(err, "");
+	else if (err && !was_failing)
+		say(err, ": tracing goes on");
+	error_destroy(err);
+	return first;
+}
+
+static struct error *write_files(struct outputs *outputs, const struct subject *subject,
+				 struct error *first, bool is_final)
+{
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
 		if (is_due(outputs, i, is_final))
-			first = error_first(first, write_file(outputs, i, subject));
+			first = note(outputs, i, write_file(outputs, i, subject),
+				     is_final, first);
 	}
 	return first;
 }
 
 struct error *outputs_write(struct outputs *outputs, const struct report *report,
-			    bool is_final)
+			    struct error *err, bool is_final)
 {
 	const struct subject subject = {.report = report};
-	_cleanup_(error_destroyp) struct error *err =
-		write_files(outputs, &subject, is_final);
-	_cleanup_(freep) char *message = err ? escape_dup(err->message) : NULL;
+	bool is_whole = true;
 
-	if (is_final)
-		return take(err);
-	if (err && !outputs->is_unwritten)
-		fprintf(stderr, "memtrace: %s: tracing goes on\n",
-			message ? message : "out of memory");
-	outputs->is_unwritten = err != NULL;
-	outputs->unwritten += outputs->is_unwritten;
-	return NULL;
+	err = note(outputs, OUTPUT_KIND_COUNT, err, is_final, NULL);
+	err = write_files(outputs, &subject, err, is_final);
+	for (size_t i = 0; i <= OUTPUT_KIND_COUNT; i++)
+		is_whole &= !outputs->is_failing[i];
+	outputs->unwritten += !is_whole && !is_final;
+	return err;
 }
 
 bool outputs_say_unwritten(const struct outputs *outputs, FILE *out)
 {
 	if (outputs->unwritten)
-		fprintf(out, "memtrace: %" PRIu64 " %s without one of the files\n",
+		fprintf(out, "memtrace: %" PRIu64 " %s without one of the outputs\n",
 			outputs->unwritten,
 			outputs->unwritten == 1 ? "report is" : "reports are");
 	return outputs->unwritten;
@@ -225,5 +253,5 @@ struct error *outputs_write_diff(struct outputs *outputs, const struct report_di
 {
 	const struct subject subject = {.report = diff->new, .diff = diff};
 
-	return write_files(outputs, &subject, true);
+	return write_files(outputs, &subject, NULL, true);
 }

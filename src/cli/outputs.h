@@ -17,8 +17,10 @@ struct outputs {
 	const struct options *options;
 	/* What was written last may be overwritten. */
 	struct file_identity own[OUTPUT_KIND_COUNT];
-	uint64_t unwritten; /* reports but the last that lack one of their files */
-	bool is_unwritten;  /* the report before is one of them */
+	uint64_t unwritten; /* reports but the last that lack one of their outputs */
+	/* The last attempt to write it has failed. The last one of all is the report
+	 * itself. */
+	bool is_failing[OUTPUT_KIND_COUNT + 1];
 };
 
 /*
@@ -39,21 +41,26 @@ struct report_options outputs_report_options(const struct outputs *outputs,
  * known of the report before (report/recorded.h). */
 bool outputs_save_is_due(const struct outputs *outputs, bool is_final);
 
+/* Whether the run is to write any file. */
+bool outputs_are_wanted(const struct outputs *outputs);
+
 /*
  * Write the files that are due from a report that was built with those options. A file
- * that cannot be written is left as it was, and the others are still written. After the
- * last report, returns the first error. After an earlier report, prints a warning
- * instead: the disk may have room again later. The warning is printed once for reports
- * that fail in a row. To be called once for each report.
+ * that cannot be written is left as it was, and the others are still written. `err`,
+ * taken over, is what came of writing the report itself. After the last report, returns
+ * the first error and prints the others. After an earlier report, prints a warning for
+ * each output instead: the disk may have room again later. The warning is printed once
+ * for reports that fail in a row. To be called once for each report.
  */
 struct error *outputs_write(struct outputs *outputs, const struct report *report,
-			    bool is_final) __attribute__((warn_unused_result));
+			    struct error *err, bool is_final)
+	__attribute__((warn_unused_result));
 
 /* The same for a difference with all rows, of which there is one in a run. */
 struct error *outputs_write_diff(struct outputs *outputs, const struct report_diff *diff)
 	__attribute__((warn_unused_result));
 
-/* Say how many reports lack a file, but for the last. False: none does. */
+/* Say how many reports lack an output, but for the last. False: none does. */
 bool outputs_say_unwritten(const struct outputs *outputs, FILE *out);
 
 #endif

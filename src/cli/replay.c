@@ -55,10 +55,8 @@ static struct error *replay(const struct options *options,
 		err = report_view(report, &shown_options, &shown);
 	if (!err)
 		err = write_report(options, output, &shown);
-	if (!report)
-		return err;
 	/* One that fails does not take the others with it. */
-	return error_first(err, outputs_write(&outputs, report, true));
+	return report ? outputs_write(&outputs, report, err, true) : err;
 }
 
 struct error *replay_run(const struct options *options)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <malloc.h>
@@ -481,6 +482,20 @@ static struct error *build_report(struct session *s, struct snapshot *snap,
 	return err ? err : report_build(snap, s->history, frames, options, cause, ret);
 }
 
+static struct error *write_report(struct session *s, const struct report *shown)
+{
+	struct error *err = s->renderer->render(shown, s->output.file);
+
+	return err ? err : output_flush(&s->output);
+}
+
+/* Has whoever reads the reports gone, and is nothing else written? */
+static bool is_unread(const struct session *s, const struct error *err)
+{
+	return err->saved_errno == EPIPE && !s->output.path &&
+	       !outputs_are_wanted(&s->outputs);
+}
+
 static struct error *make_report(struct session *s, enum report_cause cause)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
@@ -509,11 +524,13 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		say_walks(s);
 	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
 		reading_say_missing(s->tracees.list.data[i]->user);
-	err = s->renderer->render(&shown, s->output.file);
-	if (!err)
-		err = output_flush(&s->output);
+	err = write_report(s, &shown);
+	if (err && !is_final && is_unread(s, err))
+		return err;
 	/* One that fails does not take the others with it. */
-	err = error_first(err, outputs_write(&s->outputs, report, is_final));
+	err = outputs_write(&s->outputs, report, err, is_final);
+	if (!err && !is_final && s->outputs.is_failing[OUTPUT_KIND_COUNT])
+		err = output_discard(&s->output);
 	if (!err && !is_final)
 		err = tracees_reported(&s->tracees);
 	return err;

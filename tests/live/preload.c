@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "check.h"
 #include "library_path.h"
 
 char *preload_find(const char *name)
@@ -13,7 +14,7 @@ char *preload_find(const char *name)
 	char *path = library_path(name);
 
 	if (!path)
-		printf("  SKIPPED: %s is not installed\n", name);
+		CHECK_SKIP_PART("%s is not installed", name);
 	return path;
 }
 

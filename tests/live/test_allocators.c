@@ -44,7 +44,7 @@ static bool find_libraries(const char *preload, char *paths, size_t size)
 
 		snprintf(path, sizeof(path), LIBRARIES "%s", name);
 		if (access(path, R_OK)) {
-			printf("  SKIPPED: %s is not installed\n", path);
+			CHECK_SKIP_PART("%s is not installed", path);
 			return false;
 		}
 		snprintf(paths + strlen(paths), size - strlen(paths), "%s ", path);
@@ -59,7 +59,7 @@ static char *program_path(const char *name)
 	REQUIRE(asprintf(&path, "%s/%s", ALLOCATORS_DIR, name) > 0);
 	if (!access(path, X_OK))
 		return path;
-	printf("  SKIPPED: %s could not be built here\n", name);
+	CHECK_SKIP_PART("%s could not be built here", name);
 	free(path);
 	return NULL;
 }

@@ -282,7 +282,7 @@ static void damaged_programs(void)
 
 		live_sleep(0.1);
 		if (!live_is_running(target)) {
-			printf("note: the kernel does not run %s\n", damages[i].name);
+			CHECK_NOT_FOR_KERNEL("it does not run %s", damages[i].name);
 		} else {
 			struct live_process *memtrace =
 				memtrace_start_plain(live_pid(target), "");

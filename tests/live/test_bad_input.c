@@ -93,7 +93,7 @@ static void a_kernel_thread(void)
 	    !strcmp(command, "kthreadd\n"))
 		check_pid_refused(2, "kernel thread");
 	else
-		printf("note: no kernel thread is visible here\n");
+		CHECK_SKIP_PART("no kernel thread is visible here");
 	if (file)
 		fclose(file);
 }
@@ -148,8 +148,8 @@ static void a_32_bit_program(void)
 		check_pid_refused(live_pid(target), "32-bit");
 		CHECK(live_is_running(target));
 	} else {
-		printf("note: this kernel runs no 32-bit programs: %s\n",
-		       live_stderr(target));
+		CHECK_NOT_FOR_KERNEL("it runs no 32-bit programs: %s",
+				     live_stderr(target));
 	}
 	live_destroy(target);
 	free(path);

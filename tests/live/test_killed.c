@@ -139,7 +139,7 @@ static void with_links(void)
 	int program = kernel_load_empty(BPF_PROG_TYPE_KPROBE, ATTACH_TYPE_UPROBE_MULTI);
 
 	if (program < 0) {
-		printf("note: this kernel has no uprobe_multi links\n");
+		CHECK_NOT_FOR_KERNEL("no uprobe_multi links");
 		return;
 	}
 	close(program);

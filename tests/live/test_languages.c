@@ -25,9 +25,9 @@ static struct live_process *start(const char *program, const char *preload)
 	REQUIRE(asprintf(&path, "%s/%s", ALLOCATORS_DIR, program) > 0);
 	REQUIRE(asprintf(&library, LIBRARIES "%s", preload ? preload : "") > 0);
 	if (access(path, X_OK)) {
-		printf("  SKIPPED: %s could not be built here\n", path);
+		CHECK_SKIP_PART("%s could not be built here", path);
 	} else if (access(library, R_OK)) {
-		printf("  SKIPPED: %s is not installed\n", library);
+		CHECK_SKIP_PART("%s is not installed", library);
 	} else {
 		target = target_start_with(preload ? library : NULL, path);
 	}

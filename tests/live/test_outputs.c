@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The files that a run writes beside its reports. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -203,7 +206,7 @@ static void full_for_a_while(void)
 	/* Of each interval and, in the end, the last one. */
 	CHECK(reports >= 4);
 	CHECK_INT(live_count(live_stderr(memtrace), "No space left on device"), 1);
-	CHECK_CONTAINS(live_stderr(memtrace), " without one of the files\n");
+	CHECK_CONTAINS(live_stderr(memtrace), " without one of the outputs\n");
 	live_destroy(memtrace);
 
 	_cleanup_(freep) char *last = read_last(dir);
@@ -213,6 +216,105 @@ static void full_for_a_while(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
+/* The disk that has --output is full for a while. The others are written, and so are
+ * later reports. */
+static void report_file_full_for_a_while(void)
+{
+	char options[2048], filler[512], path[512], block[4096] = "full";
+	_cleanup_(freep) char *small = live_path("small"), *large = live_path("large");
+	struct live_process *memtrace;
+
+	REQUIRE(!mkdir(large, 0700) && (!mkdir(small, 0700) || errno == EEXIST));
+	REQUIRE(!mount("none", small, "tmpfs", 0, "size=256k"));
+	snprintf(path, sizeof(path), "%s/report", small);
+	snprintf(filler, sizeof(filler), "%s/filler", small);
+	snprintf(options, sizeof(options), "-i 0.3 --output-every --csv %s/%%n.csv -o %s",
+		 large, path);
+	memtrace = memtrace_start_plain(live_pid(oracle), options);
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	oracle_do(oracle, "run keep 512 1");
+
+	FILE *file = fopen(filler, "we");
+
+	REQUIRE(file);
+	while (fwrite(block, sizeof(block), 1, file) == 1 && !fflush(file))
+		;
+	fclose(file);
+	if (!live_wait_stderr(memtrace, ": tracing goes on", TIMEOUT_S))
+		CHECK_FAIL("the run has ended: %s", live_stderr(memtrace));
+	live_sleep(0.7);
+	REQUIRE(!unlink(filler));
+	live_sleep(0.7);
+	live_signal(memtrace, SIGINT);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_INT(live_count(live_stderr(memtrace), "cannot write --output "), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), " without one of the outputs\n");
+	live_destroy(memtrace);
+
+	_cleanup_(freep) char *last = read_last(large), *reports = read_file(path);
+
+	CHECK_CONTAINS(last, "pid,stack_id,total,count,");
+	CHECK_CONTAINS(reports, " bytes in 512 allocations");
+	CHECK(!umount(small));
+	oracle_do(oracle, "run release 1 1");
+}
+
+/* The terminal that has the reports goes away (EIO). */
+static void terminal_goes_away(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	_cleanup_(freep) char *dir = live_path("terminal");
+	char pid[16], csv[512], name[64];
+	struct live_process *memtrace;
+
+	REQUIRE(master >= 0 && !grantpt(master) && !unlockpt(master));
+	REQUIRE(!ptsname_r(master, name, sizeof(name)) && !mkdir(dir, 0700));
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(oracle));
+	snprintf(csv, sizeof(csv), "%s/%%n.csv", dir);
+
+	const char *const argv[] = {
+		"sh", "-c",  "exec \"$@\" >\"$0\"", name,    memtrace_path, "--pid", pid,
+		"-i", "0.3", "--output-every",      "--csv", csv,           NULL};
+
+	memtrace = live_start(argv);
+	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+	oracle_do(oracle, "run keep 512 1");
+	close(master);
+	if (!live_wait_stderr(memtrace, ": tracing goes on", TIMEOUT_S))
+		CHECK_FAIL("the run has ended: %s", live_stderr(memtrace));
+	live_sleep(0.7);
+	live_signal(memtrace, SIGINT);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	/* When it began, and at the end. */
+	CHECK_INT(live_count(live_stderr(memtrace), "to standard output: Input/output "),
+		  2);
+	CHECK_CONTAINS(live_stderr(memtrace), " without one of the outputs\n");
+	live_destroy(memtrace);
+
+	_cleanup_(freep) char *last = read_last(dir);
+
+	CHECK_CONTAINS(last, "pid,stack_id,total,count,");
+	oracle_do(oracle, "run release 1 1");
+}
+
+/* Whoever reads the reports has gone, and there is nothing else to write. */
+static void nobody_reads_any_more(void)
+{
+	char pid[16];
+	struct live_process *memtrace;
+
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(oracle));
+
+	const char *const argv[] = {
+		"bash",        "-c", "\"$0\" --pid $1 -i 0.2 > >(read line)",
+		memtrace_path, pid,  NULL};
+
+	memtrace = live_start(argv);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_CONTAINS(live_stderr(memtrace), "to standard output: Broken pipe\n");
+	live_destroy(memtrace);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -220,6 +322,9 @@ int main(void)
 	RUN(files_agree);
 	RUN(full_disk);
 	RUN(full_for_a_while);
+	RUN(report_file_full_for_a_while);
+	RUN(terminal_goes_away);
+	RUN(nobody_reads_any_more);
 	live_destroy(oracle);
 	return check_done();
 }

@@ -289,7 +289,7 @@ static void gdb_shows_whole_backtraces(void)
 	char *alone, *traced;
 
 	if (!has_gdb()) {
-		printf("  note: gdb is not installed\n");
+		CHECK_SKIP_PART("gdb is not installed");
 		return;
 	}
 	alone = backtraces_of(NULL);

@@ -130,7 +130,7 @@ static void traced_in_libc(void)
 static void traced_in_jemalloc(void)
 {
 	if (!redis_maps("libjemalloc.so.2")) {
-		printf("note: this redis-server does not use libjemalloc.so.2\n");
+		CHECK_LEAVE_OUT_PART("this redis-server does not use libjemalloc.so.2");
 		return;
 	}
 	json_t *report = traced_for_3_s("--lib libjemalloc.so.2");

@@ -128,7 +128,7 @@ static void run_wrapped(const char *program, const char *preload, const char *op
 	REQUIRE(asprintf(&path, "%s/%s", ALLOCATORS_DIR, program) > 0);
 	REQUIRE(asprintf(&library, LIBRARIES "%s", preload ? preload : "") > 0);
 	if (access(path, X_OK) || access(library, R_OK)) {
-		printf("  SKIPPED: no %s\n", preload ? library : path);
+		CHECK_SKIP_PART("no %s", preload ? library : path);
 	} else {
 		struct live_process *target =
 			target_start_with(preload ? library : NULL, path);
@@ -303,8 +303,8 @@ static char *libraries_of(const char *release)
 	REQUIRE(asprintf(&libraries, "%s/%s", dir ? dir : "", release) > 0);
 	REQUIRE(asprintf(&linker, "%s/ld-linux-x86-64.so.2", libraries) > 0);
 	if (!dir || access(linker, X_OK)) {
-		printf("  SKIPPED: MEMTRACE_TEST_LIBRARIES names no glibc of %s\n",
-		       release);
+		CHECK_LEAVE_OUT_PART("MEMTRACE_TEST_LIBRARIES names no glibc of %s",
+				     release);
 		free(libraries);
 		libraries = NULL;
 	}
@@ -323,6 +323,8 @@ static void glibc_of(const char *release, int hooks)
 		printf("     glibc of %s\n", release);
 		CHECK_INT(print_places(live_pid(target), BY_RULES), 0);
 		count_calls(target, ROUNDS, BY_RULES, false, hooks);
+	} else if (libraries) {
+		CHECK_SKIP_PART("no program runs with the glibc of %s", release);
 	}
 	live_destroy(target);
 	free(libraries);
@@ -345,6 +347,8 @@ static void musl_of(const char *release)
 	if (target) {
 		printf("     musl of %s\n", release);
 		count(target, ROUNDS, BY_FP, false, true);
+	} else if (libraries) {
+		CHECK_LEAVE_OUT_PART("no program runs with a musl of %s", release);
 	}
 	live_destroy(target);
 	free(libraries);
@@ -391,7 +395,7 @@ static void allocator_of(const char *release, const char *libraries, const char 
 
 	REQUIRE(asprintf(&preload, "%s/%s", libraries, name) > 0);
 	if (access(preload, R_OK)) {
-		printf("  SKIPPED: there is no %s\n", preload);
+		CHECK_LEAVE_OUT_PART("there is no %s", preload);
 	} else {
 		target = start_under(libraries, preload);
 		if (!target)

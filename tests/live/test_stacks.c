@@ -269,7 +269,7 @@ static void exceptions(void)
 	json_decref(ready);
 	live_destroy(target);
 #else
-	printf("note: no C++ compiler\n");
+	CHECK_SKIP_PART("no C++ compiler");
 #endif
 }
 
@@ -524,7 +524,7 @@ static void check_program(const char *const command[], const char *stop_at)
 	int64_t blocks, fp_blocks;
 
 	if (!trace_command(command, "auto", stop_at, &by_rules, &blocks)) {
-		printf("%s: not installed\n", command[0]);
+		CHECK_SKIP_PART("%s is not installed", command[0]);
 		return;
 	}
 	trace_command(command, "fp", stop_at, &by_fp, &fp_blocks);

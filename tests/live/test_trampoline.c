@@ -110,7 +110,7 @@ static void musl(void)
 #ifdef ALLOCATING_MUSL_BINARY
 	check_program(ALLOCATING_MUSL_BINARY, NULL, "--unwind auto");
 #else
-	printf("  SKIPPED: musl-gcc is not installed\n");
+	CHECK_SKIP_PART("musl-gcc is not installed");
 #endif
 }
 

@@ -98,7 +98,7 @@ int main(void)
 	RUN(a_new_handler_that_ends_its_thread);
 	RUN(a_new_handler_that_switches_stacks);
 #else
-	printf("  note: no C++ compiler here\n");
+	CHECK_SKIP_PART("no C++ compiler");
 #endif
 	RUN(backtraces_inside_allocation_functions);
 	RUN(a_seccomp_filter);

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "live/live.h"
 
 #define STOP_TIMEOUT_S 30
@@ -181,8 +182,7 @@ int trampoline_open(pid_t tid)
 	unsigned long id = 0;
 
 	if (!file || fscanf(file, "%lu", &id) != 1) {
-		printf("  note: this kernel cannot count returns through the "
-		       "trampoline\n");
+		CHECK_NOT_FOR_KERNEL("returns through the trampoline are not counted");
 		if (file)
 			fclose(file);
 		return -1;

@@ -237,7 +237,7 @@ static void packaged_programs_agree(void)
 		snprintf(found, sizeof(found), "command -v %s >/dev/null",
 			 programs[i].argv[0]);
 		if (system(found)) {
-			printf("  SKIPPED: no %s\n", programs[i].argv[0]);
+			CHECK_SKIP_PART("no %s", programs[i].argv[0]);
 			continue;
 		}
 		remove_counts();

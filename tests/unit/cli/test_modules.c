@@ -20,16 +20,26 @@ DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
 static char *folder;
 
-/* Each file is mapped twice, in an order that is not that of its inode. */
+static int open_file(int number)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%d", folder, number);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Each file is mapped twice, in an order that is not that of its inode. One more is
+ * mapped, but not as code. */
 static void map_files(void *arg)
 {
-	(void)arg;
-	for (int i = 0; i < 2 * FILES; i++) {
-		char path[128];
-		_cleanup_(closep) int fd = -1;
+	_cleanup_(closep) int data = open_file(FILES);
 
-		snprintf(path, sizeof(path), "%s/%d", folder, i * 7 % FILES);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+	(void)arg;
+	if (data < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, data, 0) == MAP_FAILED)
+		_exit(1);
+	for (int i = 0; i < 2 * FILES; i++) {
+		_cleanup_(closep) int fd = open_file(i * 7 % FILES);
+
 		if (fd < 0 || mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
 				   0) == MAP_FAILED)
 			_exit(1);
@@ -38,7 +48,7 @@ static void map_files(void *arg)
 
 static void make_files(void)
 {
-	for (int i = 0; i < FILES; i++) {
+	for (int i = 0; i <= FILES; i++) {
 		char path[128];
 
 		snprintf(path, sizeof(path), "%s/%d", folder, i);
@@ -50,7 +60,7 @@ static void make_files(void)
 
 static void remove_files(void)
 {
-	for (int i = 0; i < FILES; i++) {
+	for (int i = 0; i <= FILES; i++) {
 		char path[128];
 
 		snprintf(path, sizeof(path), "%s/%d", folder, i);

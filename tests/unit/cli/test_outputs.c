@@ -70,9 +70,9 @@ static void all_files_at_the_end(void)
 		ask_for(&r, (enum output_kind)i, names[i]);
 	REQUIRE(!outputs_init(&r.outputs, &r.options));
 	CHECK_INT(temp_dir_count(&r.dir, false), 0);
-	REQUIRE(!outputs_write(&r.outputs, r.f.report, false));
+	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, false));
 	CHECK_INT(temp_dir_count(&r.dir, false), 0);
-	REQUIRE(!outputs_write(&r.outputs, r.f.report, true));
+	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, true));
 	CHECK_INT(temp_dir_count(&r.dir, false), OUTPUT_KIND_COUNT);
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
 		temp_dir_read(&r.dir, names[i], buf, sizeof(buf));
@@ -92,14 +92,14 @@ static void files_at_each_report(void)
 	ask_for(&r, OUTPUT_FLAMEGRAPH, "always");
 	r.options.output_every = true;
 	REQUIRE(!outputs_init(&r.outputs, &r.options));
-	REQUIRE(!outputs_write(&r.outputs, r.f.report, false));
+	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, false));
 	r.f.report->sequence++;
-	REQUIRE(!outputs_write(&r.outputs, r.f.report, false));
+	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, false));
 	CHECK_INT(temp_dir_count(&r.dir, false), 3);
 	r.f.report->sequence++;
 	/* Nothing of ours, so it stays. */
 	temp_dir_write(&r.dir, "4321-3.csv", "theirs");
-	check_fails(outputs_write(&r.outputs, r.f.report, true),
+	check_fails(outputs_write(&r.outputs, r.f.report, NULL, true),
 		    "/4321-3.csv exists: use --force (-f)");
 	CHECK_STR(temp_dir_read(&r.dir, "4321-3.csv", buf, sizeof(buf)), "theirs");
 	CHECK_CONTAINS(temp_dir_read(&r.dir, "4321-1.csv", buf, sizeof(buf)), "pid,");
@@ -120,7 +120,7 @@ static void others_are_written(void)
 	REQUIRE(!outputs_init(&r.outputs, &r.options));
 	temp_dir_write(&r.dir, "first", "theirs");
 	REQUIRE(!symlink("first", temp_dir_path(&r.dir, "third")));
-	check_fails(outputs_write(&r.outputs, r.f.report, true), "/first exists");
+	check_fails(outputs_write(&r.outputs, r.f.report, NULL, true), "/first exists");
 	CHECK_STR(temp_dir_read(&r.dir, "first", buf, sizeof(buf)), "theirs");
 	CHECK_CONTAINS(temp_dir_read(&r.dir, "second", buf, sizeof(buf)), "pid,");
 	CHECK_INT(temp_dir_count(&r.dir, false), 3);
@@ -194,12 +194,12 @@ static void json_lists_blocks_when_asked(void)
 	ask_for(&r, OUTPUT_JSON, "x");
 	r.options.output_every = true;
 	REQUIRE(!outputs_init(&r.outputs, &r.options));
-	REQUIRE(!outputs_write(&r.outputs, r.f.report, true));
+	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, true));
 	temp_dir_read(&r.dir, "x", buf, sizeof(buf));
 	CHECK_CONTAINS(buf, "\"frames\":[");
 	CHECK(!strstr(buf, "\"allocations\":["));
 	r.options.show_allocs = true;
-	REQUIRE(!outputs_write(&r.outputs, r.f.report, true));
+	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, true));
 	CHECK_CONTAINS(temp_dir_read(&r.dir, "x", buf, sizeof(buf)), "\"allocations\":[");
 }
 
@@ -225,7 +225,7 @@ static void csv_is_of_the_view(void)
 		r.options.view = options.view = i ? "traffic" : "growth";
 		REQUIRE(!report_build(r.f.snap, r.f.history, r.f.frames, &options,
 				      REPORT_STOPPED, &report));
-		REQUIRE(!outputs_write(&r.outputs, report, true));
+		REQUIRE(!outputs_write(&r.outputs, report, NULL, true));
 		temp_dir_read(&r.dir, "x", buf, sizeof(buf));
 		CHECK(!strncmp(buf,
 			       i ? "pid,stack_id,class,allocations,"
@@ -258,9 +258,9 @@ static void standard_output_at_the_end(void)
 
 	struct error *before = outputs_init(&r.outputs, &r.options);
 	unsigned top = (unsigned)outputs_report_options(&r.outputs, &usual, false).top;
-	struct error *every = outputs_write(&r.outputs, r.f.report, false);
+	struct error *every = outputs_write(&r.outputs, r.f.report, NULL, false);
 	size_t early = strlen(temp_dir_read(&r.dir, "stdout", buf, sizeof(buf)));
-	struct error *last = outputs_write(&r.outputs, r.f.report, true);
+	struct error *last = outputs_write(&r.outputs, r.f.report, NULL, true);
 
 	REQUIRE(dup2(saved, STDOUT_FILENO) >= 0);
 	close(saved);

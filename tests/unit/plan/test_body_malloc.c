@@ -614,9 +614,9 @@ static void other_releases(void)
 		if (!f.why && runs_with(&library))
 			judge(&library, &f, 1);
 		else if (!f.why)
-			printf("     SKIPPED: no call of %s: this program does not run "
-			       "with it\n",
-			       library.name);
+			CHECK_SKIP_PART("no call of %s: this program does not run "
+					"with it",
+					library.name);
 	}
 	printf("     %u of %zu other releases\n", there, COUNT(releases));
 }

@@ -416,7 +416,7 @@ static unsigned judge_library(csh handle, const struct library *library)
 	if (!oracle_open(path, &file)) {
 		path = library->paths[1];
 		if (!path || !oracle_open(path, &file)) {
-			printf("     %s is not here\n", library->label);
+			CHECK_SKIP_PART("%s is not installed", library->label);
 			return 0;
 		}
 	}

@@ -1087,7 +1087,7 @@ static void judge_library(struct library *library)
 	uint64_t heap;
 
 	if (why) {
-		printf("     SKIPPED: no call of %s: %s\n", library->label, why);
+		CHECK_SKIP_PART("no call of %s: %s", library->label, why);
 		stop(&t);
 		return;
 	}

@@ -4,8 +4,11 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "target/open_policy.h"
@@ -42,6 +45,47 @@ static void gives_what_names_are_read_from(void)
 	CHECK(finds("/etc/passwd"));
 	CHECK(finds("/usr/../etc//./passwd"));
 	CHECK(finds("/dev/null"));
+	CHECK(finds_own("/./proc/%d/maps"));
+}
+
+/* Each thread has the files of its process. */
+static void gives_them_by_threads(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/root/etc/passwd", pid, pid);
+	CHECK(finds(path));
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", pid, pid);
+	CHECK(finds(path));
+	snprintf(path, sizeof(path), "/proc/%d/task/1/maps", pid);
+	CHECK(!finds(path));
+}
+
+/* While it is no process's turn. */
+static void gives_debug_files_and_null_to_nobody(void)
+{
+	char dir[] = "/tmp/memtrace-policy-XXXXXX", file[64], up[64], beside[64];
+	const char *const dirs[] = {dir, NULL};
+	const struct open_policy nobody = {.debug_dirs = dirs}, kept = policy;
+	_cleanup_(closep) int fd = -1;
+
+	REQUIRE(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/file", dir);
+	snprintf(up, sizeof(up), "%s/../../etc/passwd", dir);
+	snprintf(beside, sizeof(beside), "%s-beside", dir);
+	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	REQUIRE(fd >= 0 && !link(file, beside));
+	policy = nobody;
+	CHECK(finds("/dev/null"));
+	CHECK(finds(file));
+	CHECK(!finds(up));
+	CHECK(!finds(beside));
+	CHECK(!finds("/etc/passwd"));
+	CHECK(!finds_own("/proc/%d/maps"));
+	policy = kept;
+	unlink(file);
+	unlink(beside);
+	rmdir(dir);
 }
 
 static void keeps_other_processes(void)
@@ -68,6 +112,7 @@ static void keeps_other_processes(void)
 	CHECK(!finds_own("/proc/%d/root/proc/1/mem"));
 	CHECK(!finds_own("/proc/%d/cwd/."));
 	CHECK(!finds_own("/proc/%d/fd/0"));
+	CHECK(!finds_own("/proc/%d/map_files/../../1/mem"));
 }
 
 static void follows_no_link_there(void)
@@ -81,6 +126,13 @@ static void follows_no_link_there(void)
 	unlink(path);
 	REQUIRE(!symlink("/etc/passwd", path));
 	CHECK(finds(path));
+
+	_cleanup_(closep) int place = open_policy_find(&policy, -1, path, true);
+	struct stat st;
+
+	/* The link itself, where that is asked for. */
+	REQUIRE(place >= 0 && !fstat(place, &st));
+	CHECK(S_ISLNK(st.st_mode));
 	unlink(path);
 	rmdir(dir);
 }
@@ -119,6 +171,33 @@ static void reads_elf_files_alone(void)
 	CHECK(!may_read("/dev/null"));
 }
 
+/* symbol/perf_map.c asks for such a file by a directory that it has. */
+static void keeps_perf_maps_from_paths(void)
+{
+	char path[64], below[128];
+	_cleanup_(closep) int fd = -1;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	snprintf(below, sizeof(below), "/proc/%d/root%s", pid, path);
+	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	REQUIRE(fd >= 0);
+	CHECK(!finds(path));
+	CHECK(!finds(below));
+	CHECK(open_policy_may_read(fd));
+	unlink(path);
+}
+
+/* The number may be another process's by now. The child has ended, and keeps it. */
+static void keeps_what_has_exited(void)
+{
+	siginfo_t info;
+
+	CHECK(finds_own("/proc/%d/status"));
+	REQUIRE(!kill(pid, SIGKILL));
+	REQUIRE(!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+	CHECK(!finds_own("/proc/%d/status"));
+}
+
 int main(void)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
@@ -129,10 +208,14 @@ int main(void)
 	REQUIRE(!proc_open(pid, &proc));
 	policy.proc = proc;
 	RUN(gives_what_names_are_read_from);
+	RUN(gives_them_by_threads);
+	RUN(gives_debug_files_and_null_to_nobody);
 	RUN(keeps_other_processes);
 	RUN(follows_no_link_there);
 	RUN(keeps_them_from_directories);
 	RUN(reads_elf_files_alone);
+	RUN(keeps_perf_maps_from_paths);
+	RUN(keeps_what_has_exited);
 	child_end(&child);
 	return check_done();
 }

@@ -157,7 +157,7 @@ static void this_machine(void)
 	CHECK(p.last_capability >= 30 && p.last_capability < 64);
 	if (p.bpf_errno == ENOSYS || (!p.has_uprobes && !p.sys_missing) ||
 	    p.last_capability < 39) {
-		printf("     this kernel has no BPF, no uprobes or no CAP_BPF\n");
+		CHECK_NOT_FOR_KERNEL("no BPF, no uprobes or no CAP_BPF");
 		return;
 	}
 
@@ -165,7 +165,7 @@ static void this_machine(void)
 	CHECK_CONTAINS(message, "tracing needs CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE:");
 	if ((p.capabilities & (BPF | PERFMON | PTRACE)) != (BPF | PERFMON | PTRACE) ||
 	    p.bpf_errno) {
-		printf("     nothing more can be tried without the capabilities\n");
+		CHECK_SKIP_PART("the capabilities are missing");
 		return;
 	}
 	check_here(BPF | PERFMON | PTRACE, message);
