@@ -391,7 +391,7 @@ static void with_a_command(void)
 		struct live_process *memtrace = live_start(argv);
 		struct children children;
 
-		live_sleep(k * MOMENT_S);
+		live_sleep(k * starts[1].moment_s);
 		children = children_of(memtrace);
 		live_signal(memtrace, SIGTERM);
 		live_sleep(0.005);
