@@ -43,7 +43,7 @@ struct kernel_offsets {
 /* Read them. Where the kernel has no BTF everything is false. */
 void kernel_offsets_read(struct kernel_offsets *ret);
 
-/* What tells of a thread that it uses syscall user dispatch (bpf/dispatch.h). */
+/* Where the kernel notes that a thread uses syscall user dispatch (bpf/dispatch.h). */
 struct kernel_dispatch {
 	uint32_t iterator;  /* BTF number of bpf_iter_task(), to attach to */
 	uint32_t task_work; /* task_struct.thread_info.syscall_work, bytes */

@@ -60,7 +60,7 @@ static void a_function_that_is_patched(void)
 	check_patched("--traffic");
 }
 
-/* Is it noticed, or is the check over by then? */
+/* Does memtrace notice the patch, or has the check ended before? */
 static bool notices_late_patch(void)
 {
 	const char *const argv[] = {PATCHED_BINARY, "late", NULL};
