@@ -160,7 +160,7 @@ _Static_assert(sizeof(struct abi_site_at) == 24, "no holes");
 /* A check ends when so many calls have agreed, differed, or come without a site. Calls
  * that were under way when the check began come without one; so they have to be more than
  * those that agreed. */
-#define ABI_CHECK_AGREED   64
+#define ABI_CHECK_AGREED   1000
 #define ABI_CHECK_DIFFERED 2
 #define ABI_CHECK_MISSED   8
 

@@ -18,7 +18,7 @@
  * kernel/bpf/bpf_iter.c). */
 #define TRIES_MAX 64
 
-/* The begin of union bpf_iter_link_info, which headers before 6.1 do not have. */
+/* The beginning of union bpf_iter_link_info, which headers before 6.1 do not have. */
 struct task_filter {
 	uint32_t tid, pid, pidfd;
 };
@@ -99,7 +99,7 @@ enum dispatch_answer dispatch_ask(int program, int pid)
 	ssize_t size;
 	int tries = 0;
 
-	/* There is no such process any more. */
+	/* The process has ended. */
 	if (link == -ESRCH)
 		return DISPATCH_UNUSED;
 	if (iterator < 0)

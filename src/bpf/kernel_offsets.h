@@ -48,7 +48,7 @@ void kernel_offsets_read(struct kernel_offsets *ret);
 /* The same, from the cache if an earlier run has read them (5 MB, 50 ms). */
 void kernel_offsets_get(const struct cache *cache, struct kernel_offsets *ret);
 
-/* What tells of a thread that it uses syscall user dispatch (bpf/dispatch.h). */
+/* Where the kernel notes that a thread uses syscall user dispatch (bpf/dispatch.h). */
 struct kernel_dispatch {
 	uint32_t iterator;  /* BTF number of bpf_iter_task(), to attach to */
 	uint32_t task_work; /* task_struct.thread_info.syscall_work, bytes */

@@ -44,12 +44,12 @@ const char *start_doubt_in(const struct target_file *file,
 
 /* A function of a file of the target, and its first bytes. */
 struct start_function {
-	uint64_t offset; /* in the file, bytes; 0: there is none, or it is in doubt */
+	uint64_t offset; /* in the file, bytes; 0: not found, or in doubt */
 	uint8_t code[16];
 	size_t size; /* of the code, bytes; not more than the symbol's size */
 };
 
-/* Find it by its name. Errors are those of elf_file_open_target(). */
+/* Find it by its name. Errors: as elf_file_open_target(). */
 struct error *start_find_function(const struct target_file *from, const char *name,
 				  struct start_function *ret)
 	__attribute__((warn_unused_result));

@@ -41,7 +41,7 @@ void cfi_close(struct cfi *cfi);
 enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address,
 			     struct cfi_row *ret);
 
-/* The FDE around `address`: for tests. */
+/* The FDE around `address`; false: there is none. */
 bool cfi_find_fde(const struct cfi *cfi, uint64_t address, struct cfi_fde *ret);
 
 /* What is to be added to the image's addresses when the bytes from `file_offset` are

@@ -298,7 +298,7 @@ static void borrowed_unseen(void)
 	CHECK_INT(compare_losses(report, "blocks_replaced"), 0);
 	json_decref(report);
 
-	/* Nothing of them is left when the parent frees all that it has. */
+	/* The parent frees all blocks that it has. */
 	oracle_do(target, "drop 100");
 	report = memtrace_report(memtrace);
 	CHECK_INT(report_site(report, "heap", "site_keep").blocks, 40 - replaced);

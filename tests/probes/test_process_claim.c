@@ -388,7 +388,7 @@ static unsigned judge_two_processes(const struct claimer claimers[2])
 	return 1;
 }
 
-/* They may have the same slots, of which one is free. */
+/* Both may have the same slots, and one slot is free. */
 static void two_processes(void)
 {
 	struct claimer claimers[2] = {{.tgid = TGID}, {.tgid = TGID + 1}};

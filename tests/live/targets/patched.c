@@ -2,7 +2,8 @@
 /*
  * An allocator that is patched while it runs, so that it does not do what its file says:
  * malloc, calloc and valloc come to return blocks that lie PATCH_BYTES behind those that
- * they have in their registers before.
+ * they have in their registers before. With "late" for an argument that is malloc alone,
+ * after LATE_CALLS calls.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #define ARENA_SIZE  (8 << 20)
 #define PATCH_BYTES 16
+#define LATE_CALLS  150
 
 __attribute__((used)) static _Alignas(16) unsigned char arena[ARENA_SIZE];
 __attribute__((used)) static unsigned char *next = arena;
@@ -170,7 +172,23 @@ static void work(void)
 	}
 }
 
-int main(void)
+static void call_malloc(int count)
 {
-	return serve(work);
+	for (int i = 0; i < count; i++) {
+		free(malloc(100));
+		usleep(1000);
+	}
+}
+
+static void work_late(void)
+{
+	call_malloc(LATE_CALLS);
+	write_patch(malloc_patch);
+	call_malloc(500);
+}
+
+int main(int argc, char *argv[])
+{
+	(void)argv;
+	return serve(argc > 1 ? work_late : work);
 }

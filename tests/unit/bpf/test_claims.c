@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* memtrace claims words that probes claim, too: one has it at a time, and nobody waits
- * for ever. */
+/* memtrace claims words that probes claim, too: one has it at a time, and no claim
+ * waits for ever. */
 #include "check.h"
 
 #include <errno.h>

@@ -267,7 +267,7 @@ static bool ends_before_the_next(struct bench *b, int program, struct marks *mar
 	begin_reading(b);
 	if (was_running)
 		CHECK(read_mark(&marks->done));
-	/* It has taken no number: its entry is beyond those of each reading. */
+	/* The writer takes no number, so no reading looks at its entry. */
 	CHECK_INT(end_reading(b, &settled), 0);
 	CHECK(settled);
 	pthread_join(thread, NULL);

@@ -83,7 +83,7 @@ enum {
 	LONG = 0x210,   /* mov $..., %rax (10 bytes); ret; nops */
 	SHORT = 0x220,  /* mov $..., %eax (5 bytes); ret */
 	CLOSE = 0x226,  /* right behind it, as compilers do that save space: ret; nops */
-	OPAQUE = 0x240, /* begins with a byte that is no instruction */
+	OPAQUE = 0x240, /* begins with an unknown instruction */
 	BEHIND = 0x250,
 	LAST = 0x260,
 };
@@ -188,7 +188,7 @@ static void symbols_that_the_file_does_not_have(void)
 	}
 	CHECK_CONTAINS(doubt_made(&image, LAST + 0x10), "nor a function symbol");
 	CHECK_CONTAINS(doubt_made(&image, 0x900000), "outside of the file's code");
-	/* One that has no size is no more than an address. */
+	/* A symbol without a size is not believed. */
 	symbol_at(&image, LONG)->st_size = 0;
 	CHECK_CONTAINS(doubt_made(&image, LONG), "nor a function symbol");
 }
@@ -304,7 +304,7 @@ static uint64_t offset_in(const char *path, const char *name)
 	return function.offset;
 }
 
-/* Where glibc tells of what it maps; other files have no such place. */
+/* glibc calls this function when it maps a file. Other files do not have it. */
 static void the_linkers_notice(void)
 {
 	CHECK(offset_in("/lib64/ld-linux-x86-64.so.2", LINKER_NOTICE) != 0);
