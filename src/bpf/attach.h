@@ -19,9 +19,11 @@ struct attach_probe {
 	const char *path;     /* of the file, as we can open it; borrowed */
 	const char *module;   /* the same, for messages; borrowed */
 	const char *function; /* for messages; borrowed */
-	uint64_t offset;      /* in the file, bytes */
-	uint64_t ref_ctr;     /* file offset of a counter of tracers, 0: none */
-	int program;          /* descriptor */
+	uint64_t file; /* its number (bpf/file_numbers.h); 0: stays until the process ends
+			*/
+	uint64_t offset;  /* in the file, bytes */
+	uint64_t ref_ctr; /* file offset of a counter of tracers, 0: none */
+	int program;      /* descriptor */
 	uint64_t cookie;
 	bool is_return;
 	bool is_session; /* entry and return in one */
@@ -36,13 +38,15 @@ struct attach_probe {
 /* A link or an event. */
 struct attached {
 	int fd;
-	int pid; /* 0: for all processes */
+	int pid;       /* 0: for all processes */
+	uint64_t file; /* as of attach_probe */
 };
 
 /* Where there are probes for one process. */
 struct attached_place {
 	int pid;
-	int file; /* O_PATH; -1: it could not be opened */
+	uint64_t number; /* attach_probe.file */
+	int file;        /* O_PATH; -1: it could not be opened */
 	bool owns_file;
 	bool is_private;
 	uint64_t offset, ref_ctr; /* as those of the probe */
@@ -103,6 +107,14 @@ static inline size_t attachment_sort_out(struct attachment *self, int pid)
 	}
 	return others;
 }
+
+/*
+ * Move what is attached to the file with this number, for the process `pid` or for all
+ * (0), to `to`, which has the same ops, and is to be detached by the caller. False, and
+ * nothing is moved: memory is out.
+ */
+bool attachment_take_file(struct attachment *self, int pid, uint64_t file,
+			  struct attachment *to); /* attach_hold.c */
 
 extern const struct attach_ops attach_uprobe_multi; /* attach_multi.c */
 extern const struct attach_ops attach_perf_event;   /* attach_perf.c */

@@ -44,6 +44,7 @@ struct error *attach_hold_note(struct attachment *self, int pid,
 	for (size_t i = 0; i < count; i++) {
 		size_t in_file = first_in_file(probes, i), same = 0;
 		struct attached_place place = {.pid = pid,
+					       .number = probes[i].file,
 					       .offset = probes[i].offset,
 					       .ref_ctr = probes[i].ref_ctr,
 					       .is_private = probes[i].is_private,
@@ -79,7 +80,7 @@ void attach_hold_forget_from(struct attachment *self, size_t first)
 			closep(&place->file);
 		/* Without memory we do the waiting. */
 		if (place->hold >= 0 &&
-		    !vec_push(&holds, ((struct attached){place->hold, place->pid})))
+		    !vec_push(&holds, ((struct attached){place->hold, place->pid, 0})))
 			link_close_all(&place->hold, 1);
 	}
 	if (holds.len)
@@ -105,6 +106,32 @@ void attach_hold_forget(struct attachment *self, int pid)
 	attach_hold_forget_from(self, others);
 	if (!self->places.len)
 		vec_deinit(&self->places);
+}
+
+bool attachment_take_file(struct attachment *self, int pid, uint64_t file,
+			  struct attachment *to)
+{
+	size_t kept = 0;
+
+	if (!vec_reserve(&to->list, to->list.len + self->list.len) ||
+	    !vec_reserve(&to->places, to->places.len + self->places.len))
+		return false;
+	vec_foreach (at, &self->list) {
+		if (at->pid == pid && at->file == file)
+			(void)vec_push(&to->list, *at);
+		else
+			self->list.data[kept++] = *at;
+	}
+	self->list.len = kept;
+	kept = 0;
+	vec_foreach (place, &self->places) {
+		if (place->pid == pid && place->number == file)
+			(void)vec_push(&to->places, *place);
+		else
+			self->places.data[kept++] = *place;
+	}
+	self->places.len = kept;
+	return true;
 }
 
 /* --- holding ---------------------------------------------------------------------- */
@@ -165,7 +192,8 @@ static struct error *hold_place(struct attachment *self, const struct uprobe_pmu
 	if (event < 0)
 		return uprobe_event_refused(event, &probe);
 	if (place->hold >= 0)
-		uprobe_events_close(&(const struct attached){place->hold, place->pid}, 1);
+		uprobe_events_close(&(const struct attached){place->hold, place->pid, 0},
+				    1);
 	place->hold = event;
 	return NULL;
 }

@@ -120,7 +120,8 @@ static struct error *attach_links(struct attachment *self, int pid,
 				values, n, is_return, pid);
 
 			if (fd < 0 ||
-			    !vec_push(&self->list, ((struct attached){fd, pid}))) {
+			    !vec_push(&self->list,
+				      ((struct attached){fd, pid, probes[i].file}))) {
 				struct error *err = fd < 0 ? refused(-fd, &probes[i])
 							   : error_no_memory();
 

@@ -251,7 +251,7 @@ static struct error *attach_one(struct attachment *self, const struct uprobe_pmu
 	}
 	if (event < 0)
 		return uprobe_event_refused(event, probe);
-	if (!vec_push(&self->list, ((struct attached){event, pid}))) {
+	if (!vec_push(&self->list, ((struct attached){event, pid, probe->file}))) {
 		link_close_all(&event, 1);
 		return error_no_memory();
 	}
@@ -262,7 +262,8 @@ static struct error *attach_one(struct attachment *self, const struct uprobe_pmu
 		int link = link_perf_event(probe->program, event, probe->cookie);
 
 		err = link < 0 ? -link : 0;
-		if (link >= 0 && !vec_push(&self->list, ((struct attached){link, pid}))) {
+		if (link >= 0 &&
+		    !vec_push(&self->list, ((struct attached){link, pid, probe->file}))) {
 			link_close_all(&link, 1);
 			err = ENOMEM;
 		}

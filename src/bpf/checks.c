@@ -35,6 +35,10 @@
 /* How often checks that are under way are looked at. */
 #define LOOK_MS 100
 
+/* The number of a check whose file is gone goes to another one after this time: no hit of
+ * one of its probes is under way any more. */
+#define REST_MS 10000
+
 /* A process that has probes in the function. */
 struct check_process {
 	int pid, file; /* as of check_request */
@@ -46,9 +50,10 @@ struct check {
 	uint32_t number;
 	size_t shared;  /* the first exits, which lie at places of other sites */
 	unsigned tries; /* that ended without a call */
-	VEC(struct check_process) processes;
+	VEC(struct check_process) processes; /* none: its file is gone */
 	VEC(struct attached) links;
 	uint64_t started_ns;
+	uint64_t rests_ns; /* CLOCK_MONOTONIC: since when it is over and its file gone */
 };
 
 /* Closes links: each waits for the kernel's grace periods, and the other checks are not
@@ -165,7 +170,7 @@ static bool attach(struct check *check, const struct check_process *process, int
 			       cookies, count, false, process->pid);
 	if (fd < 0)
 		return false;
-	if (vec_push(&check->links, ((struct attached){fd, process->pid})))
+	if (vec_push(&check->links, ((struct attached){fd, process->pid, 0})))
 		return true;
 	link_close_all(&fd, 1);
 	return false;
@@ -320,12 +325,25 @@ static struct check_verdict judge(const struct checks *c, const struct check *ch
 	return ret;
 }
 
+/* Nothing is left to be checked. */
+static void rest(const struct checks *c, struct check *check)
+{
+	set_state(c, check, ABI_CHECK_OVER);
+	settle_owners(c, check);
+	check->rests_ns = clock_now_ns();
+}
+
 static void end(struct checks *c, struct check *check)
 {
 	struct check_verdict verdict = judge(c, check);
 	bool has_calls = verdict.agreed || verdict.differed || verdict.missed;
 
 	pthread_mutex_lock(&c->lock);
+	if (!check->processes.len) {
+		end_links(c, check, check->links.len);
+		rest(c, check);
+		goto out;
+	}
 	if (verdict.outcome == CHECK_REPLACED) {
 		if (!replace_sites(c, check))
 			verdict.outcome = CHECK_LOST;
@@ -340,6 +358,7 @@ static void end(struct checks *c, struct check *check)
 	/* Without memory the verdict is not printed. */
 	if (state_of(c, check) != ABI_CHECK_IDLE)
 		(void)vec_push(&c->verdicts, verdict);
+out:
 	pthread_mutex_unlock(&c->lock);
 	__atomic_sub_fetch(&c->maps.control->checks_running, 1, __ATOMIC_SEQ_CST);
 }
@@ -537,7 +556,45 @@ static struct error *add_process(const struct checks *c, struct check *check,
 	return NULL;
 }
 
+/* A check whose number can be another's. NULL: there is none. */
+static struct check *find_rested(const struct checks *c)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	vec_foreach (check, &c->list)
+		if ((*check)->rests_ns && state_of(c, *check) == ABI_CHECK_OVER &&
+		    now_ns - (*check)->rests_ns > REST_MS * NS_PER_MS)
+			return *check;
+	return NULL;
+}
+
 /* The request's vectors are the check's from here on. */
+static struct error *begin_anew(struct checks *c, struct check *check,
+				struct check_request *request)
+{
+	const struct check_process process = {request->pid, request->file};
+	char *module = strdup(request->module);
+
+	if (!module || !vec_push(&check->processes, process)) {
+		free(module);
+		return error_no_memory();
+	}
+	check_request_deinit(&check->request);
+	free(check->module);
+	check->request = *request;
+	*request = (struct check_request){0};
+	check->module = module;
+	check->tries = 0;
+	check->rests_ns = 0;
+	vec_foreach (exit, &check->request.exits)
+		exit->meaning |= (uint64_t)check->number << ABI_CHECK_NUMBER_SHIFT;
+	c->records[check->number] = (struct abi_check){.state = ABI_CHECK_OVER};
+	set_state(c, check, ABI_CHECK_IDLE);
+	settle_owners(c, check);
+	return NULL;
+}
+
+/* The same. */
 static struct error *add_check(struct checks *c, struct check_request *request)
 {
 	struct check *check = calloc(1, sizeof(*check));
@@ -564,7 +621,7 @@ static struct error *add_check(struct checks *c, struct check_request *request)
 struct error *checks_add(struct checks *c, struct check_request *request)
 {
 	struct error *err = NULL;
-	struct check *known;
+	struct check *known, *rested;
 
 	pthread_mutex_lock(&c->lock);
 	known = find(c, request);
@@ -572,9 +629,53 @@ struct error *checks_add(struct checks *c, struct check_request *request)
 		err = add_process(c, known, request);
 	else if (request->exits.len && c->list.len < ABI_MAX_CHECKS)
 		err = add_check(c, request);
+	else if (request->exits.len && (rested = find_rested(c)))
+		err = begin_anew(c, rested, request);
 	pthread_mutex_unlock(&c->lock);
 	check_request_deinit(request);
 	return err;
+}
+
+bool checks_have_failed(struct checks *c, uint64_t file_number)
+{
+	bool have = false;
+
+	if (!c)
+		return false;
+	pthread_mutex_lock(&c->lock);
+	vec_foreach (check, &c->list)
+		have |= (*check)->request.file_number == file_number &&
+			state_of(c, *check) == ABI_CHECK_FAILED;
+	pthread_mutex_unlock(&c->lock);
+	return have;
+}
+
+static void forget_process(struct checks *c, struct check *check, int pid)
+{
+	size_t kept = 0;
+
+	vec_foreach (process, &check->processes)
+		if (pid >= 0 && process->pid != pid)
+			check->processes.data[kept++] = *process;
+	check->processes.len = kept;
+	if (kept)
+		return;
+	/* Another check of the same file is a new one. */
+	check->request.file_number = 0;
+	/* One that runs ends soon (end()). */
+	if (state_of(c, check) != ABI_CHECK_RUNNING)
+		rest(c, check);
+}
+
+void checks_forget_file(struct checks *c, int pid, uint64_t file_number)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	vec_foreach (check, &c->list)
+		if ((*check)->request.file_number == file_number)
+			forget_process(c, *check, pid);
+	pthread_mutex_unlock(&c->lock);
 }
 
 bool checks_next(struct checks *c, struct check_verdict *ret)

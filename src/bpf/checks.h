@@ -43,7 +43,8 @@ struct check_probe {
 /* A function to be checked. */
 struct check_request {
 	uint64_t file_number; /* by bpf/file_numbers.h; 0: none */
-	int file;             /* a descriptor, borrowed until checks_stop() */
+	/* A descriptor, borrowed until checks_stop() or checks_forget_file(). */
+	int file;
 	uint64_t offset;      /* the function's, in the file, bytes */
 	const char *function; /* static */
 	const char *module;   /* the file's name for people; borrowed */
@@ -66,9 +67,18 @@ struct error *checks_create(const struct checks_maps *maps, struct checks **ret)
 
 /* Check the function from its next call on. Each function of a file is checked once,
  * whatever processes it is probed for. Takes over the request's vectors, also on failure.
- * A function beyond ABI_MAX_CHECKS is not checked. ERROR_NO_MEMORY. */
+ * A function beyond ABI_MAX_CHECKS at a time is not checked. ERROR_NO_MEMORY. */
 struct error *checks_add(struct checks *checks, struct check_request *request)
 	__attribute__((warn_unused_result));
+
+/* Were the sites of a function of this file wrong? The probes that took their place must
+ * stay. */
+bool checks_have_failed(struct checks *checks, uint64_t file_number);
+
+/* The file has no probes for the process `pid` any more (0: for all processes at once;
+ * -1: for any). The file is checked anew if it gets probes again. The descriptors of its
+ * check_requests may be closed then. */
+void checks_forget_file(struct checks *checks, int pid, uint64_t file_number);
 
 /* The next check that has ended; false: none has. */
 bool checks_next(struct checks *checks, struct check_verdict *ret);

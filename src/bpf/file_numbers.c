@@ -27,33 +27,44 @@ static const struct numbered_file *find_same(const struct file_numbers *files, i
 	return NULL;
 }
 
+/* The file that is open as `fd`, or NULL. *st is its status. */
+static const struct numbered_file *find_open(const struct file_numbers *files, int fd,
+					     struct stat *st)
+{
+	const struct numbered_file *known;
+
+	if (fd < 0 || fstat(fd, st))
+		return NULL;
+	known = find(files, st);
+	return known ? known : find_same(files, fd, st->st_size);
+}
+
 struct error *file_numbers_find(struct file_numbers *files, const char *path,
 				struct numbered_file *ret)
 {
 	_cleanup_(closep) int fd = regular_file_open(path);
-	const struct numbered_file *known;
-	struct stat st;
+	struct stat st = {0};
+	const struct numbered_file *known = find_open(files, fd, &st);
 
 	*ret = (struct numbered_file){.fd = -1};
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0 || !st.st_ino)
 		return NULL;
-	known = find(files, &st);
-	if (known) {
+	if (known && known->device == st.st_dev && known->inode == st.st_ino) {
 		*ret = *known;
 		return NULL;
 	}
-	known = find_same(files, fd, st.st_size);
 	*ret = (struct numbered_file){
 		.device = st.st_dev,
 		.inode = st.st_ino,
 		.size_bytes = st.st_size,
 		.fd = fd,
-		.number = known ? known->number : files->list.len + 1,
+		.number = known ? known->number : files->used + 1,
 	};
 	if (!vec_push(&files->list, *ret)) {
 		ret->fd = -1;
 		return error_no_memory();
 	}
+	files->used += !known;
 	fd = -1;
 	return NULL;
 }
@@ -66,6 +77,28 @@ struct error *file_numbers_get(struct file_numbers *files, const char *path,
 
 	*ret = file.number;
 	return err;
+}
+
+uint64_t file_numbers_known(const struct file_numbers *files, const char *path)
+{
+	_cleanup_(closep) int fd = regular_file_open(path);
+	struct stat st;
+	const struct numbered_file *known = find_open(files, fd, &st);
+
+	return known ? known->number : 0;
+}
+
+void file_numbers_drop(struct file_numbers *files, uint64_t number)
+{
+	size_t kept = 0;
+
+	vec_foreach (file, &files->list) {
+		if (file->number == number)
+			close(file->fd);
+		else
+			files->list.data[kept++] = *file;
+	}
+	files->list.len = kept;
 }
 
 void file_numbers_deinit(struct file_numbers *files)

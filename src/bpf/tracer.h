@@ -115,6 +115,19 @@ struct error *tracer_attach(struct tracer *tracer, const struct plan *plan, int 
  */
 const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path);
 
+/* The number by which the tracer knows a file that has probes; 0: it has none there. No
+ * number is used twice in a run. */
+uint64_t tracer_file(const struct tracer *tracer, const struct target_file *file);
+
+/*
+ * No traced process maps the file with this number any more (with SCOPE_PROCESSES: the
+ * process `pid` does not): take its probes away. That goes on in the background. They can
+ * be attached anew at any time. Nothing happens where probes have to stay, as when a
+ * check has replaced them (bpf/checks.h). ERROR_NO_MEMORY.
+ */
+struct error *tracer_detach_file(struct tracer *tracer, int pid, uint64_t file)
+	__attribute__((warn_unused_result));
+
 /* Has the process `pid` return probes of its own? */
 bool tracer_has_return_probes(const struct tracer *tracer, int pid);
 

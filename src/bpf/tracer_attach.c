@@ -91,8 +91,9 @@ static bool can_return(const struct plan_site *site)
 }
 
 static struct error *site_probes(struct tracer *t, const struct plan_object *object,
-				 const struct plan_site *site, uint64_t meaning,
-				 struct attach_probe ret[2], size_t *count)
+				 const struct plan_site *site, uint64_t file,
+				 uint64_t meaning, struct attach_probe ret[2],
+				 size_t *count)
 {
 	size_t entry = tracer_entry_program(t, site, meaning);
 	bool is_session = entry == PROGRAM_SESSION;
@@ -107,6 +108,7 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 		.module = object->allocator.module_path,
 		.is_private = object->allocator.has_targets_names,
 		.function = site->function->name,
+		.file = file,
 		.offset = site->entry_offset,
 		.ref_ctr = site->ref_ctr,
 		.program = t->programs[entry],
@@ -132,7 +134,9 @@ struct addition {
 	VEC(struct attached_site) sites;
 	size_t refused;
 	VEC(struct check_request) checks;
-	int file; /* of the sites that are collected: a descriptor, or -1; borrowed */
+	/* Of the sites that are collected: */
+	uint64_t file_number;
+	int file; /* a descriptor, or -1; borrowed */
 };
 
 static void addition_deinit(struct addition *a)
@@ -175,31 +179,39 @@ static bool is_added(const struct addition *a, const struct attached_site *site)
 	return false;
 }
 
-static unsigned number_within(const struct tracer *t, const struct addition *a,
-			      const struct attached_site *site, size_t number)
+/* The number of the site at this place among those in a list, or else 0; marks those that
+ * are used. The number 0 is one as well. */
+static bool find_number(const struct attached_site list[], size_t count,
+			const struct attached_site *site, bool used[], unsigned *ret)
 {
-	bool is_known = false;
-
-	vec_foreach (s, &t->sites)
-		is_known |= same_place(s, site) && !s->meaning;
-	vec_foreach (s, &a->sites)
-		number += !is_known && !s->meaning;
-	return number < ABI_MAX_SITES ? (unsigned)number : ABI_MAX_SITES - 1;
+	for (size_t i = 0; i < count; i++) {
+		/* Those that see results have none. */
+		if (list[i].meaning)
+			continue;
+		used[list[i].number] = true;
+		if (same_place(&list[i], site)) {
+			*ret = list[i].number;
+			return true;
+		}
+	}
+	return false;
 }
 
-/* The same place of the same file, in whatever process, has one number. */
+/* The same place of the same file, in whatever process, has one number. The last number
+ * is that of all further sites. */
 static unsigned site_number(const struct tracer *t, const struct addition *a,
 			    const struct attached_site *site)
 {
-	size_t number = 0;
+	bool used[ABI_MAX_SITES] = {false};
+	unsigned number = 0;
 
-	/* Those that see results need none. */
-	vec_foreach (s, &t->sites) {
-		if (same_place(s, site) && !s->meaning)
-			break;
-		number += !s->meaning;
-	}
-	return number_within(t, a, site, number);
+	if (find_number(t->sites.data, t->sites.len, site, used, &number) ||
+	    find_number(a->sites.data, a->sites.len, site, used, &number))
+		return number;
+	tracer_mark_leaving_sites(t, used);
+	while (number < ABI_MAX_SITES - 1 && used[number])
+		number++;
+	return number;
 }
 
 /* A probe inside a function. */
@@ -215,6 +227,7 @@ static void add_probe(struct tracer *t, const struct plan_object *object,
 		.module = object->allocator.module_path,
 		.is_private = object->allocator.has_targets_names,
 		.function = site->function->name,
+		.file = a->file_number,
 		.offset = offset,
 		.program = t->programs[program],
 		.cookie = meaning,
@@ -263,6 +276,7 @@ static struct attached_site place_of(const struct plan_site *site,
 {
 	id.offset = site->offset + (at->address - site->address);
 	id.function = 0;
+	id.number = 0;
 	return id;
 }
 
@@ -363,7 +377,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	if (tracer_is_attached(t, &id) || is_added(a, &id))
 		return NULL;
 
-	unsigned number = t->features.cookies ? site_number(t, a, &id) : 0;
+	unsigned number = id.number = t->features.cookies ? site_number(t, a, &id) : 0;
 	bool inside = has_returns(t, a, site, id, allocator);
 	uint64_t meaning = source_site(site, allocator, number, inside);
 
@@ -403,8 +417,8 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	}
 
 	size_t count = 0;
-	struct error *err =
-		site_probes(t, object, site, meaning, a->probes + a->count, &count);
+	struct error *err = site_probes(t, object, site, id.file, meaning,
+					a->probes + a->count, &count);
 
 	/* Programs for return probes were not compiled, as none was planned. */
 	if (err && site->returns.is_complete) {
@@ -437,7 +451,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 
 		if (number)
 			return number;
-		id.file = file.number;
+		id.file = a->file_number = file.number;
 		a->file = file.fd;
 		vec_foreach (site, &object->sites) {
 			struct error *err = collect_site(t, object, site, id, a);
@@ -544,8 +558,10 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 	err = tracer_number_allocators(t, plan, NULL);
 	if (!err)
 		err = attach_somehow(t, plan, pid, &a);
-	if (err)
+	if (err) {
+		tracer_drop_unneeded(t, plan);
 		return err;
+	}
 	*refused = a.refused;
 	t->untraced += plan_untraced(plan, NULL, NULL);
 	vec_foreach (site, &a.sites) {
@@ -553,6 +569,8 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 		if (!vec_push(&t->sites, *site))
 			return error_no_memory();
 	}
+	if (a.refused)
+		tracer_drop_unneeded(t, plan);
 	for (size_t i = 0; i < a.checks.len && !err; i++)
 		err = tracer_add_check(t, &a.checks.data[i]);
 	return err;
@@ -612,6 +630,7 @@ void tracer_detach(struct tracer *t)
 			close(t->raw_programs[i]);
 	}
 	kernel_events_detach(&t->kernel_events);
+	tracer_end_files(t);
 	checks_stop(t->checks, &t->attachment);
 	if (t->attachment.ops)
 		t->attachment.ops->detach(&t->attachment);

@@ -112,13 +112,22 @@ void tracer_forget_returns(struct tracer *t, int pid)
 const struct plan_breakpoints *tracer_breakpoints(void *tracer, const char *path)
 {
 	struct tracer *t = tracer;
-	uint64_t file;
-	struct error *err = file_numbers_get(&t->files, path, &file);
-	bool is_known = !err && file;
+	uint64_t file = file_numbers_known(&t->files, path);
 
-	/* Without memory its functions look changed; they keep their probes. */
-	error_destroy(err);
-	return is_known ? find_file(t, file) : NULL;
+	return file ? find_file(t, file) : NULL;
+}
+
+void tracer_drop_breakpoints(struct tracer *t, uint64_t file)
+{
+	size_t kept = 0;
+
+	vec_foreach (own, &t->breakpoints) {
+		if (own->file == file)
+			vec_deinit(&own->at.offsets);
+		else
+			t->breakpoints.data[kept++] = *own;
+	}
+	t->breakpoints.len = kept;
 }
 
 void tracer_close_breakpoints(struct tracer *t)

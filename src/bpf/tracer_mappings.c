@@ -50,6 +50,7 @@ void tracer_poll(struct tracer *t)
 	if (t->ring)
 		ring_buffer__consume(t->ring);
 	tracer_poll_traffic(t);
+	tracer_poll_files(t);
 }
 
 int tracer_poll_ms(const struct tracer *t)

@@ -54,6 +54,7 @@ enum raw_tracepoint {
 /* One probe site that has its probe. */
 struct attached_site {
 	int pid;         /* 0: all processes */
+	unsigned number; /* ABI_SITE_NUMBER; 0 also of sites that need none */
 	uint64_t file;   /* its number; 0: it could not be opened, and is like no other */
 	uint64_t offset; /* of the entry probe in the file, bytes */
 	/* The same of the function's first byte, which names the site: a later plan may
@@ -80,6 +81,8 @@ struct slot_book {
 	uint32_t slot;
 	struct mapping_book book;
 };
+
+struct leaving;
 
 struct tracer {
 	struct tracer_options options;
@@ -112,6 +115,7 @@ struct tracer {
 	struct checks *checks;                   /* NULL: no probes inside functions */
 	struct learner *learner;            /* NULL: walks are by frame pointer alone */
 	struct probed_files linkers, libcs; /* the probes of changes of code */
+	struct leaving *waiting, *leaving;  /* of tracer_files.c; NULL: nothing leaves */
 	VEC(struct snapshot_allocator) allocators; /* by number; the strings are owned */
 	struct kernel_events kernel_events; /* of an event that is in no file, and of the
 					       kernel's allocations */
@@ -162,7 +166,25 @@ void tracer_forget_returns(struct tracer *t, int pid);
 bool tracer_note_breakpoint(struct tracer *t, uint64_t file, uint64_t offset)
 	__attribute__((warn_unused_result));
 
+/* The file has no probes, and its number is given back. */
+void tracer_drop_breakpoints(struct tracer *t, uint64_t file);
+
 void tracer_close_breakpoints(struct tracer *t);
+
+/* --- tracer_files.c --------------------------------------------------------------- */
+
+/* Set used[i] for each number i of a site whose probes are about to go; `used` has
+ * ABI_MAX_SITES elements. */
+void tracer_mark_leaving_sites(const struct tracer *t, bool used[]);
+
+/* Close the files of the plan that have no probes. */
+void tracer_drop_unneeded(struct tracer *t, const struct plan *plan);
+
+/* Go on with taking probes away. Does not block, unless too many files wait for that. */
+void tracer_poll_files(struct tracer *t);
+
+/* The tracer detaches: wait for the thread, and leave it the probes that wait. */
+void tracer_end_files(struct tracer *t);
 
 /* --- tracer_checks.c --------------------------------------------------------------- */
 

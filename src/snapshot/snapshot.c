@@ -156,6 +156,11 @@ static const struct {
 				 "files of the target could not be read, or have an "
 				 "allocator that could not be probed: its allocations "
 				 "are missing (the messages at the start say why)"},
+	[LOSS_MAPPINGS_UNREAD] =
+		{"mappings_unread",
+		 "the list of a process's mappings could not be read: code that it has "
+		 "mapped since has no names, and allocators there are not traced; attach "
+		 "before it has mapped so much (a message says which process)"},
 };
 
 const char *loss_name(enum loss loss)

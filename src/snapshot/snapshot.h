@@ -208,8 +208,9 @@ enum loss {
 				    learned: each miss costs time, and may end in walks_lost */
 	LOSS_PROCESSES_DROPPED,  /* processes that held something as they exited, and made
 				    room for others before a report: --max-processes */
-	LOSS_FILES_UNTRACED, /* mapped files that could not be read, or whose allocator
-				could not be probed */
+	LOSS_FILES_UNTRACED,  /* mapped files that could not be read, or whose allocator
+				 could not be probed */
+	LOSS_MAPPINGS_UNREAD, /* processes whose list of mappings could not be read */
 	LOSS_COUNT,
 };
 

@@ -9,6 +9,7 @@
 
 #include "target/allocator_otel.h"
 #include "target/file_names.h"
+#include "target/linker.h"
 #include "target/living.h"
 #include "util/cleanup.h"
 #include "util/path.h"
@@ -38,11 +39,12 @@ struct modules {
 };
 
 /* Bounds on what a message lists, and on how many files are opened: a hostile target may
- * map tens of thousands. */
-#define LISTED_MAX 5
-#define OPENED_MAX 1024
+ * map tens of thousands. More files are opened while none of them has an allocator. */
+#define LISTED_MAX         5
+#define OPENED_MAX         1024
+#define OPENED_MAX_NOTHING 16384
 
-/* Of more files than are opened, those by these names are opened first. */
+/* Of more files than are opened, those with these names are opened first. */
 static const char *const allocator_names[] = {
 	"libc.so.*",     "libc-2.*.so",      "libc.musl-*",      "ld-musl-*",
 	"libjemalloc.*", "libtcmalloc*.so*", "libmimalloc*.so*",
@@ -163,6 +165,8 @@ struct search {
 	const struct proc *proc;
 	const struct allocator_options *options;
 	struct modules modules;
+	/* The executable mappings of options->known, in the order of compare_files(). */
+	VEC(const struct proc_mapping *) known;
 	size_t executable; /* index of the module that is the executable, or SIZE_MAX */
 	char *why_none;    /* what is missing in the executable, or NULL */
 	struct error *unread; /* of the first file that could not be read, or NULL */
@@ -171,6 +175,7 @@ struct search {
 static void search_deinit(struct search *search)
 {
 	vec_deinit(&search->modules.list);
+	vec_deinit(&search->known);
 	free(search->why_none);
 	error_destroy(search->unread);
 }
@@ -198,17 +203,32 @@ static void find_executable(struct search *search)
 	}
 }
 
-static bool is_known(const struct search *search, const struct proc_mapping *code)
+static int by_mapped_file(const void *a, const void *b)
+{
+	return compare_files(*(const struct proc_mapping *const *)a,
+			     *(const struct proc_mapping *const *)b);
+}
+
+static struct error *list_known(struct search *search)
 {
 	const struct proc_maps *known = search->options->known;
 
 	for (size_t i = 0; known && i < known->mappings.len; i++) {
 		const struct proc_mapping *m = &known->mappings.data[i];
 
-		if (m->executable && !compare_files(m, code))
-			return true;
+		if (m->executable && !vec_push(&search->known, m))
+			return error_no_memory();
 	}
-	return false;
+	if (search->known.len)
+		qsort(search->known.data, search->known.len, sizeof(*search->known.data),
+		      by_mapped_file);
+	return NULL;
+}
+
+static bool is_known(const struct search *search, const struct proc_mapping *code)
+{
+	return search->known.len && bsearch(&code, search->known.data, search->known.len,
+					    sizeof(*search->known.data), by_mapped_file);
 }
 
 /* Append the allocators of module number `index`. */
@@ -287,14 +307,62 @@ static struct error *try_module(struct search *search, size_t index, bool last_r
 	return NULL;
 }
 
-/* Module number `index`, unless OPENED_MAX files were opened before. */
+/* A module in the order in which files are opened. */
+struct turn {
+	size_t index;
+	bool has_name; /* of an allocator */
+	uint64_t far;  /* from the dynamic linker, bytes */
+};
+
+static int by_turn(const void *pa, const void *pb)
+{
+	const struct turn *a = pa, *b = pb;
+
+	if (a->has_name != b->has_name)
+		return a->has_name ? -1 : 1;
+	return a->far != b->far ? compare(a->far, b->far) : compare(a->index, b->index);
+}
+
+/*
+ * In address order, or, where there are more files than are opened, those first that most
+ * likely are the program's allocators. The kernel maps the dynamic linker, which maps the
+ * program's libraries next to itself.
+ */
+static struct turn *list_turns(const struct search *search)
+{
+	size_t count = search->modules.list.len;
+	struct turn *turns = calloc(count + 1, sizeof(*turns));
+	struct auxv auxv;
+
+	if (!turns)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		turns[i].index = i;
+	if (count <= OPENED_MAX)
+		return turns;
+	auxv_read(search->proc->pid, &auxv);
+	for (size_t i = 0; i < count; i++) {
+		const struct module *module = &search->modules.list.data[i];
+
+		turns[i].has_name = has_allocator_name(module->code->path);
+		turns[i].far = module->start > auxv.linker_base
+				       ? module->start - auxv.linker_base
+				       : auxv.linker_base - module->start;
+	}
+	qsort(turns, count, sizeof(*turns), by_turn);
+	return turns;
+}
+
+/* Module number `index`, unless as many files were opened before as may be. */
 static struct error *try_next(struct search *search, size_t index, size_t *opened,
 			      struct allocators *ret)
 {
+	size_t max = ret->list.len ? OPENED_MAX : OPENED_MAX_NOTHING;
+
 	if (index == search->executable ||
 	    is_known(search, search->modules.list.data[index].code))
 		return NULL;
-	if ((*opened)++ < OPENED_MAX)
+	if ((*opened)++ < max)
 		return try_module(search, index, false, ret);
 	note_unread(search,
 		    error_create(ERROR_IO,
@@ -306,19 +374,14 @@ static struct error *try_next(struct search *search, size_t index, size_t *opene
 
 static struct error *try_modules(struct search *search, struct allocators *ret)
 {
-	size_t opened = 0, count = search->modules.list.len;
-	bool are_many = count > OPENED_MAX;
-	struct error *err = NULL;
+	_cleanup_(freep) struct turn *turns = list_turns(search);
+	struct error *err = turns ? NULL : error_no_memory();
+	size_t opened = 0;
 
-	if (search->executable != SIZE_MAX)
+	if (!err && search->executable != SIZE_MAX)
 		err = try_module(search, search->executable, false, ret);
-	for (int turn = are_many ? 0 : 1; turn < 2; turn++)
-		for (size_t i = 0; i < count && !err; i++) {
-			const char *path = search->modules.list.data[i].code->path;
-
-			if (!are_many || has_allocator_name(path) == (turn == 0))
-				err = try_next(search, i, &opened, ret);
-		}
+	for (size_t i = 0; i < search->modules.list.len && !err; i++)
+		err = try_next(search, turns[i].index, &opened, ret);
 	return err;
 }
 
@@ -483,6 +546,8 @@ struct error *allocators_find(const struct proc *proc, const struct proc_maps *m
 							 .options = options};
 	struct error *err = list_modules(maps, &search.modules);
 
+	if (!err)
+		err = list_known(&search);
 	if (err)
 		return err;
 	find_executable(&search);

@@ -141,16 +141,18 @@ struct allocator_options {
 
 /*
  * Find the allocators of the target in its executable mappings: first the executable,
- * then in address order. A family counts in a file when the file defines at least one
- * allocating and one freeing function of it. Local symbols count for prefixed names, and
- * for plain ones in a file that imports none of the common functions and has others of
- * them for all to see, or is named: linkers make hidden functions local. Operators new
- * and delete count where they belong to an allocator of the file or are the file's own;
- * not those of the C++ runtimes, which call malloc. glibc's dynamic linker is left out.
- * When none is found in an executable without a symbol table its debug file is looked for
- * (target/debug_file.h). Files that cannot be read because a limit is reached are passed
- * over. When no allocator is found, the error of the first such file is returned.
- * ERROR_NOT_FOUND says what was searched, what is missing, and names --lib.
+ * then in address order. Of more than 1,024 files those come first that most likely are
+ * allocators, and the others are not opened once one is found. A family counts in a file
+ * when the file defines at least one allocating and one freeing function of it. Local
+ * symbols count for prefixed names, and for plain ones in a file that imports none of the
+ * common functions and has others of them for all to see, or is named: linkers make
+ * hidden functions local. Operators new and delete count where they belong to an
+ * allocator of the file or are the file's own; not those of the C++ runtimes, which call
+ * malloc. glibc's dynamic linker is left out. When none is found in an executable without
+ * a symbol table its debug file is looked for (target/debug_file.h). Files that cannot be
+ * read because a limit is reached are passed over. When no allocator is found, the error
+ * of the first such file is returned. ERROR_NOT_FOUND says what was searched, what is
+ * missing, and names --lib.
  */
 struct error *allocators_find(const struct proc *proc, const struct proc_maps *maps,
 			      const struct allocator_options *options,

@@ -288,6 +288,11 @@ void proc_close(struct proc *proc)
 	free(proc);
 }
 
+void proc_rest(const struct proc *proc)
+{
+	root_close(proc->root);
+}
+
 void proc_let_go(struct proc *proc)
 {
 	closep(&proc->pidfd);

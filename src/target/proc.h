@@ -73,6 +73,10 @@ bool proc_has_exited(const struct proc *proc);
  * exit_notify()). */
 bool proc_exits(const struct proc *proc);
 
+/* Nothing is asked of the process for now: close what proc_root_fd() has opened. It is
+ * opened again when it is asked for. */
+void proc_rest(const struct proc *proc);
+
 /* It has exited, and only what was read of it is wanted any more: close its descriptor.
  */
 void proc_let_go(struct proc *proc);
@@ -106,7 +110,8 @@ bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE]);
 /*
  * The root directory of the process as it is now, an O_PATH descriptor for place_find()
  * (util/regular_file.h); -1: it cannot be had. The caller does not close it; it is good
- * until the next call or until `proc` is closed, whichever thread ends meanwhile.
+ * until the next call, until proc_rest() or until `proc` is closed, whichever thread ends
+ * meanwhile.
  */
 int proc_root_fd(const struct proc *proc);
 

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "target/allocator.h"
@@ -618,6 +619,82 @@ static void nothing_is_mapped(void)
 	child_end(&child);
 }
 
+/* Files that no process has mapped: each name is of one that cannot be opened. */
+static void add_files(struct proc_maps *maps, uint64_t first, size_t count,
+		      const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t start = (first + i) * 0x10000;
+		struct proc_mapping m = {.start = start,
+					 .end = start + 0x1000,
+					 .inode = first + i,
+					 .dev_major = 0xfff,
+					 .readable = true,
+					 .executable = true};
+
+		REQUIRE(asprintf(&m.path, "/nowhere/%zu/%s", i, name) > 0);
+		REQUIRE(vec_push(&maps->mappings, m));
+	}
+}
+
+/* A process loads one library after another: each time all its files are looked up among
+ * those that were looked into before. */
+static void files_that_are_known(void)
+{
+	struct child child = child_fork(NULL, NULL);
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	struct proc_maps maps = {0};
+	const struct allocator_options options = {.known = &maps};
+	struct allocators none = {0};
+	clock_t began;
+
+	REQUIRE(!proc_open(child.pid, &proc));
+	add_files(&maps, 1, 60000, "library.so");
+	began = clock();
+
+	_cleanup_(error_destroyp) struct error *err =
+		allocators_find(proc, &maps, &options, &none);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_NOT_FOUND);
+	/* Of the processor. One by one it would take over ten. */
+	CHECK((clock() - began) / CLOCKS_PER_SEC < 3);
+	proc_maps_deinit(&maps);
+	child_end(&child);
+}
+
+/* More files than are opened are named like the C library, which the process has mapped
+ * where the dynamic linker puts it. */
+static void many_files_of_one_name(void)
+{
+	struct child child = child_cat("/bin/cat");
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	struct untraced_files untraced = {0};
+	const struct allocator_options options = {.untraced = &untraced};
+	struct proc_maps maps = {0}, real = {0};
+	struct allocators found = {0};
+	const size_t count = 3000;
+
+	REQUIRE(!proc_open(child.pid, &proc));
+	REQUIRE(!proc_read_maps(proc, &real));
+	add_files(&maps, 1, count, "libc.so.6");
+	REQUIRE(vec_copy(&real.mappings, &maps.mappings));
+	vec_deinit(&real.mappings);
+	add_files(&maps, UINT64_C(0x7fffffff0000), count, "libc.so.6");
+	CHECK(!allocators_find(proc, &maps, &options, &found));
+	CHECK_INT(found.list.len, 1);
+	if (found.list.len)
+		CHECK_STR(found.list.data[0].label, LABEL_GLIBC);
+	/* Those that are left out are counted, and a line says why. */
+	CHECK(untraced.count >= 2 * count - 1024);
+	REQUIRE(untraced.why_unread);
+	CHECK_CONTAINS(untraced.why_unread, "more than 1024 files");
+	free(untraced.why_unread);
+	allocators_deinit(&found);
+	proc_maps_deinit(&maps);
+	child_end(&child);
+}
+
 int main(void)
 {
 	RUN(function_table);
@@ -633,5 +710,7 @@ int main(void)
 	RUN(files_that_are_gone);
 	RUN(libraries_are_not_mapped_yet);
 	RUN(nothing_is_mapped);
+	RUN(files_that_are_known);
+	RUN(many_files_of_one_name);
 	return check_done();
 }
