@@ -342,6 +342,46 @@ static bool is_early(const struct process_code *p)
 	       budget_is_spent(&p->reading, now_ns, READ_AHEAD_NS);
 }
 
+/* Of a process with more mappings of code than images.h has room for, those at the lowest
+ * and the highest addresses are taken: there the kernel puts the program, and the
+ * libraries that it was started with. Some room is left for what is told later. */
+#define TAKEN_MAX 16384
+
+struct taking {
+	size_t count, at; /* mappings of code, and how many were looked at */
+};
+
+static size_t count_code(const struct proc_maps *maps)
+{
+	size_t count = 0;
+
+	vec_foreach (m, &maps->mappings)
+		count += m->executable;
+	return count;
+}
+
+/* Is the next mapping of code taken? */
+static bool is_taken(struct taking *taking)
+{
+	size_t at = taking->at++;
+
+	return at < TAKEN_MAX / 2 || at + TAKEN_MAX / 2 >= taking->count;
+}
+
+/* Take the mappings of files, or those of none. True: one of them was not known. */
+static bool take_mappings(struct learner_code *code, struct process_code *p,
+			  const struct proc_maps *maps, struct images_time time,
+			  bool of_files)
+{
+	struct taking taking = {.count = count_code(maps)};
+	bool is_new = false;
+
+	vec_foreach (m, &maps->mappings)
+		if (m->executable && is_taken(&taking) && (m->inode != 0) == of_files)
+			is_new |= map(code, p, m, time, !p->must_read);
+	return is_new;
+}
+
 /* Read the mappings. */
 static bool read_maps(struct learner_code *code, struct process_code *p,
 		      const struct code_change *change, bool *is_new)
@@ -362,10 +402,8 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 		struct images_time time = time_of(p, change, now_ns);
 
 		/* What is of no file may have to do with files beside it. */
-		for (int anonymous = 0; anonymous < 2; anonymous++)
-			vec_foreach (m, &maps.mappings)
-				if (m->executable && (m->inode == 0) == anonymous)
-					*is_new |= map(code, p, m, time, !p->must_read);
+		*is_new |= take_mappings(code, p, &maps, time, true);
+		*is_new |= take_mappings(code, p, &maps, time, false);
 		p->must_read = false;
 		p->read_ns = now_ns;
 		p->moves = moves;

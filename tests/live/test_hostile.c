@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "large_elf.h"
 #include "live/breakpoints.h"
 #include "live/files.h"
 #include "live/trace.h"
@@ -458,6 +459,58 @@ static void as_many_mappings_as_there_can_be(void)
 	live_destroy(target);
 }
 
+/* The most memory that a child of memtrace has had. */
+static int64_t children_rss_mib(const struct live_process *memtrace)
+{
+	char *children = files_read("/proc/%d/task/%d/children", live_pid(memtrace),
+				    live_pid(memtrace));
+	int64_t most = 0;
+
+	for (char *at = strtok(children, " "); at; at = strtok(NULL, " ")) {
+		char *status = files_read("/proc/%d/status", atoi(at));
+		const char *line = strstr(status, "VmHWM:");
+		int64_t mib = line ? strtoll(line + 6, NULL, 10) / 1024 : 0;
+
+		most = mib > most ? mib : most;
+		free(status);
+	}
+	free(children);
+	return most;
+}
+
+/* The table is a hole in the file. memtrace does without it, says so once, and takes no
+ * memory for it in any of its processes. */
+static void a_symbol_table_of_2_gib(void)
+{
+	char top[] = "/tmp/memtrace-test-XXXXXX", path[48] = "/tmp/memtrace-large-XXXXXX";
+
+	REQUIRE(mkdtemp(top));
+	close(mkstemp(path));
+	close(large_elf_make(path, ((uint64_t)2 << 30) / sizeof(Elf64_Sym)));
+
+	const char *const argv[] = {MANY_MAPS_BINARY, top, NULL};
+	struct live_process *target = live_start(argv), *memtrace;
+	const char *said;
+	json_t *report;
+
+	json_decref(live_read_json(target, TIMEOUT_S));
+	oracle_do(target, "library %s", path);
+	memtrace = memtrace_start(live_pid(target), "");
+	oracle_do(target, "allocate 20");
+	json_decref(memtrace_report(memtrace));
+	printf("     at most %" PRId64 " MiB, its children %" PRId64 " MiB\n",
+	       rss_mib(memtrace), children_rss_mib(memtrace));
+	CHECK(rss_mib(memtrace) < 300);
+	CHECK(children_rss_mib(memtrace) < 300);
+	said = strstr(live_stderr(memtrace), "symbol tables of more than 256 MiB");
+	CHECK(said && !strstr(said + 1, "symbol tables of more than 256 MiB"));
+	report = memtrace_stop(memtrace);
+	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 20);
+	json_decref(report);
+	live_destroy(target);
+	unlink(path);
+}
+
 /* The C library is found among more files than memtrace opens. */
 static void files_without_end(void)
 {
@@ -499,6 +552,7 @@ int main(void)
 	RUN(no_regular_files);
 	RUN(mappings_that_cannot_be_read);
 	RUN(as_many_mappings_as_there_can_be);
+	RUN(a_symbol_table_of_2_gib);
 	RUN(files_without_end);
 	CHECK(probes_gone(probes_before));
 	probes_destroy(probes_before);

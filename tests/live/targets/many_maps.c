@@ -3,6 +3,7 @@
  * Has as many mappings as the kernel allows, each of a file whose path has tens of
  * thousands of characters: "map N" maps it N times. "files N" maps N other files, and
  * "itself N" maps this program N times, until there are as many mappings as can be.
+ * "library PATH" maps the second page of a file.
  * "allocate N" allocates N blocks of 64 bytes and keeps them.
  */
 #include <fcntl.h>
@@ -67,6 +68,16 @@ static void map_itself(int count)
 	close(fd);
 }
 
+static void map_library(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 ||
+	    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 4096) == MAP_FAILED)
+		_exit(97);
+	close(fd);
+}
+
 /* Each is a file of its own, and is unlinked at once. */
 static void map_files(int count)
 {
@@ -86,7 +97,7 @@ static void map_files(int count)
 
 int main(int argc, char *argv[])
 {
-	char line[64];
+	char line[128], path[64];
 	int fd = argc == 2 ? deep_file(argv[1]) : -1, count;
 
 	if (fd < 0)
@@ -100,6 +111,8 @@ int main(int argc, char *argv[])
 			map_files(count);
 		else if (sscanf(line, "itself %d", &count) == 1)
 			map_itself(count);
+		else if (sscanf(line, "library %63s", path) == 1)
+			map_library(path);
 		else if (sscanf(line, "allocate %d", &count) == 1)
 			site_allocate(count);
 		printf("{\"done\":true}\n");

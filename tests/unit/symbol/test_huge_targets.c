@@ -12,6 +12,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
+#include "large_elf.h"
 #include "symbol/lines.h"
 #include "symbol/reader.h"
 #include "unit/target/child.h"
@@ -392,90 +393,12 @@ static void more_files_than_are_opened(void)
 /* --- symbol tables -------------------------------------------------------------------
  */
 
-#define TEXT_OFFSET   0x1000
-#define STRING_OFFSET 0x2000
-#define TABLE_OFFSET  ((off_t)1 << 25)
-#define NAME          "in_a_large_table"
-
-enum section {
-	SECTION_NULL,
-	SECTION_TEXT,
-	SECTION_SYMBOLS,
-	SECTION_STRINGS,
-	SECTION_NAMES,
-	SECTIONS
-};
-
-/* A library with a page of code and a table of so many symbols, of which the second is
- * the function NAME in that page. What is not written of the table is a hole. */
-static int make_library(const char *path, uint64_t symbols)
-{
-	static const char names[] = "\0.text\0.symtab\0.strtab\0.shstrtab";
-	const Elf64_Ehdr header = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_phoff = 64,
-		.e_shoff = 0x200,
-		.e_ehsize = sizeof(Elf64_Ehdr),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 1,
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = SECTIONS,
-		.e_shstrndx = SECTION_NAMES};
-	const Elf64_Phdr segment = {.p_type = PT_LOAD,
-				    .p_flags = PF_R | PF_X,
-				    .p_filesz = 2 * PAGE,
-				    .p_memsz = 2 * PAGE,
-				    .p_align = PAGE};
-	const Elf64_Shdr sections[SECTIONS] = {
-		[SECTION_TEXT] = {.sh_name = 1,
-				  .sh_type = SHT_PROGBITS,
-				  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-				  .sh_addr = TEXT_OFFSET,
-				  .sh_offset = TEXT_OFFSET,
-				  .sh_size = PAGE},
-		[SECTION_SYMBOLS] = {.sh_name = 7,
-				     .sh_type = SHT_SYMTAB,
-				     .sh_offset = TABLE_OFFSET,
-				     .sh_size = symbols * sizeof(Elf64_Sym),
-				     .sh_link = SECTION_STRINGS,
-				     .sh_entsize = sizeof(Elf64_Sym)},
-		[SECTION_STRINGS] = {.sh_name = 15,
-				     .sh_type = SHT_STRTAB,
-				     .sh_offset = STRING_OFFSET,
-				     .sh_size = TABLE_OFFSET - STRING_OFFSET},
-		[SECTION_NAMES] = {.sh_name = 23,
-				   .sh_type = SHT_STRTAB,
-				   .sh_offset = 0x400,
-				   .sh_size = sizeof(names)},
-	};
-	const Elf64_Sym function = {.st_name = 1,
-				    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-				    .st_shndx = SECTION_TEXT,
-				    .st_value = TEXT_OFFSET,
-				    .st_size = 64};
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
-
-	REQUIRE(fd >= 0);
-	REQUIRE(pwrite(fd, &header, sizeof(header), 0) == sizeof(header));
-	REQUIRE(pwrite(fd, &segment, sizeof(segment), 64) == sizeof(segment));
-	REQUIRE(pwrite(fd, sections, sizeof(sections), 0x200) == sizeof(sections));
-	REQUIRE(pwrite(fd, names, sizeof(names), 0x400) == sizeof(names));
-	REQUIRE(pwrite(fd, NAME, sizeof(NAME), STRING_OFFSET + 1) == sizeof(NAME));
-	REQUIRE(pwrite(fd, &function, sizeof(function),
-		       TABLE_OFFSET + (off_t)sizeof(function)) == sizeof(function));
-	REQUIRE(!ftruncate(fd, TABLE_OFFSET + (off_t)(symbols * sizeof(Elf64_Sym))));
-	return fd;
-}
-
 static void map_library(void *arg)
 {
 	_cleanup_(closep) int fd = open(arg, O_RDONLY | O_CLOEXEC);
 
 	mapped[0] = (uintptr_t)mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
-				    TEXT_OFFSET);
+				    LARGE_ELF_TEXT);
 }
 
 /* The table is a hole but for one symbol, so that it takes no room on the disk. */
@@ -485,7 +408,7 @@ static void symbol_table_of_2_gib(void)
 	struct scene scene;
 
 	snprintf(path, sizeof(path), "%s/large.so", work_dir);
-	close(make_library(path, ((uint64_t)2 << 30) / sizeof(Elf64_Sym)));
+	close(large_elf_make(path, ((uint64_t)2 << 30) / sizeof(Elf64_Sym)));
 	scene = begin(map_library, path, false);
 	check_name(&scene, mapped[0] + 3, NULL);
 	check_name(&scene, own_address(), "huge_test_function");
@@ -515,23 +438,23 @@ static void a_million_symbols(void)
 		table[i] = (Elf64_Sym){
 			.st_name = (Elf64_Word)(0x100 + i * name_bytes),
 			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-			.st_shndx = SECTION_TEXT,
-			.st_value = TEXT_OFFSET + (Elf64_Addr)i * 64,
+			.st_shndx = LARGE_ELF_TEXT_SECTION,
+			.st_value = LARGE_ELF_TEXT + (Elf64_Addr)i * 64,
 			.st_size = 64,
 		};
 	}
 	snprintf(path, sizeof(path), "%s/million.so", work_dir);
-	fd = make_library(path, symbols);
-	REQUIRE(pwrite(fd, names, (size_t)symbols * name_bytes, STRING_OFFSET + 0x100) ==
-		(ssize_t)symbols * name_bytes);
+	fd = large_elf_make(path, symbols);
+	REQUIRE(pwrite(fd, names, (size_t)symbols * name_bytes,
+		       LARGE_ELF_STRINGS + 0x100) == (ssize_t)symbols * name_bytes);
 	REQUIRE(pwrite(fd, table + 2, (symbols - 2) * sizeof(*table),
-		       TABLE_OFFSET + 2 * (off_t)sizeof(*table)) ==
+		       LARGE_ELF_TABLE + 2 * (off_t)sizeof(*table)) ==
 		(ssize_t)((symbols - 2) * sizeof(*table)));
 	close(fd);
 	free(table);
 	free(names);
 	scene = begin(map_library, path, false);
-	check_name(&scene, mapped[0] + 3, NAME);
+	check_name(&scene, mapped[0] + 3, LARGE_ELF_NAME);
 	check_name(&scene, mapped[0] + 40 * 64, "function40");
 	printf("     at most %ld MiB\n", child_status(&scene, "VmHWM:") >> 10);
 	CHECK(child_status(&scene, "VmHWM:") < 1 << 20);
