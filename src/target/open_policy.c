@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "target/debug_file.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 /* fs/configfs/mount.c: no header has it. */
@@ -41,9 +41,7 @@ static int refuse(int err)
 /* f_type of the file system; 0: unknown. */
 static uint64_t system_of(int fd)
 {
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) ? 0 : (uint32_t)fs.f_type;
+	return open_helper_system(fd);
 }
 
 static bool is_in_proc(int fd)
@@ -238,7 +236,7 @@ static int find_absolute(const struct open_policy *policy, const char *path,
 	const char *in_proc = below(path, "/proc");
 
 	if (!strcmp(path, "/dev/null") || is_debug_path(policy, path))
-		return open(path, O_PATH | O_CLOEXEC | (int)flags);
+		return place_open(path, flags);
 	if (!policy->proc)
 		return refuse(EACCES);
 	if (is_perf_map(path))
