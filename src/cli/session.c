@@ -739,5 +739,7 @@ struct error *session_run(const struct options *options, int *status)
 		*status = options->command && !options->dry_run ? finish_command(&s) : 0;
 	if (outputs_say_unwritten(&s.outputs, stderr) && !*status)
 		*status = SESSION_FAILED;
+	if (!err && tracees_say_descriptors(&s.tracees) && !*status)
+		*status = SESSION_FAILED;
 	return err;
 }
