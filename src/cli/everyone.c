@@ -78,6 +78,7 @@ static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 	struct error *err = tracee_create(pid, ts->elf_reader, ret);
 
 	if (err && err->code != ERROR_NO_MEMORY) {
+		ts->left_out += tracees_note_descriptors(ts, err);
 		error_destroy(err);
 		err = NULL;
 		*ret = NULL;

@@ -33,6 +33,7 @@
 #include "target/spawn.h"
 #include "util/cleanup.h"
 #include "util/file_limit.h"
+#include "util/open_helper.h"
 #include "util/path.h"
 #include "util/escape.h"
 #include "util/strbuf.h"
@@ -82,6 +83,7 @@ static void session_deinit(struct session *s)
 	kernel_trace_deinit(&s->kernel);
 	report_setup_deinit(&s->setup);
 	waiter_deinit(&s->waiter);
+	open_helper_stop();
 	progress_clear(&s->progress);
 }
 
@@ -646,6 +648,33 @@ static struct error *shed(const struct session *s)
 	return NULL;
 }
 
+static void shed_for_opener(void)
+{
+	/* Where a sandbox does not permit it, the rest of memtrace keeps all, too. */
+	error_destroy(shed_for_opening());
+}
+
+static void say_hung(const char *path)
+{
+	_cleanup_(freep) char *escaped = escape_dup(path);
+
+	fprintf(stderr,
+		"memtrace: %s: the file system does not answer; its files are left out "
+		"until it does\n",
+		escaped ? escaped : "?");
+}
+
+static void say_given_up(void)
+{
+	uint64_t count = open_helper_given_up();
+
+	if (count)
+		fprintf(stderr,
+			"memtrace: %" PRIu64 " %s left out, as a file system did not "
+			"answer\n",
+			count, count == 1 ? "look at a file was" : "looks at files were");
+}
+
 /* A failed command has the status that a shell gives; else tracing has failed. */
 static int start_status(const struct options *options, const struct error *err)
 {
@@ -691,7 +720,11 @@ struct error *session_run(const struct options *options, int *status)
 		err = file_limit_check(LEAST_FILES);
 	/* The kernel has no ELF files of a target. */
 	if (!err && !options->kernel)
-		err = elf_reader_create(reading_warn, &s.progress, &s.elf_reader);
+		err = open_helper_start(
+			&(const struct open_helper_options){shed_for_opener, say_hung});
+	if (!err && !options->kernel)
+		err = elf_reader_create(reading_warn, progress_is_late, &s.progress,
+					&s.elf_reader);
 	if (!err && options->command) {
 		err = spawn_start(options->program, options->command, s.elf_reader,
 				  &s.spawn);
@@ -715,9 +748,12 @@ struct error *session_run(const struct options *options, int *status)
 		err = trace(&s);
 
 	output_close(&s.output);
+	say_given_up();
 	if (!err)
 		*status = options->command && !options->dry_run ? finish_command(&s) : 0;
 	if (outputs_say_unwritten(&s.outputs, stderr) && !*status)
+		*status = SESSION_FAILED;
+	if (!err && tracees_say_descriptors(&s.tracees) && !*status)
 		*status = SESSION_FAILED;
 	return err;
 }

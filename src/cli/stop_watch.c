@@ -17,6 +17,7 @@
 #include "confined/shed.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/open_helper.h"
 
 #define THREAD_NAME "memtrace-stop"
 
@@ -100,6 +101,7 @@ static void take_signal(struct stop_watch *w)
 		return;
 	}
 	__atomic_store_n(&w->first_ns, clock_now_ns(), __ATOMIC_SEQ_CST);
+	open_helper_hurry();
 	/* There is room: nothing else is written. */
 	if (write(w->told[1], &info, sizeof(info)) < 0)
 		return;

@@ -14,6 +14,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/escape.h"
+#include "util/file_limit.h"
 
 /* Names of more processes than these are made ready for only when they are printed: each
  * keeps its files open. */
@@ -21,15 +22,41 @@
 
 /* --- the list --------------------------------------------------------------------- */
 
-struct error *tracees_wait_for(struct tracees *ts, int fd)
+void tracees_wait_for(struct tracees *ts, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 
 	/* A descriptor that is waited for already has been handed down by an exec. */
-	if (fd >= 0 && epoll_ctl(ts->epoll_fd, EPOLL_CTL_ADD, fd, &event) &&
-	    errno != EEXIST)
-		return error_errno(ERROR_IO, errno, "cannot wait for a process");
-	return NULL;
+	if (fd < 0 || !epoll_ctl(ts->epoll_fd, EPOLL_CTL_ADD, fd, &event) ||
+	    errno == EEXIST || ts->cannot_wait)
+		return;
+	ts->cannot_wait = true;
+	fprintf(stderr,
+		"memtrace: the kernel does not tell of all processes (epoll_ctl: %s): "
+		"memtrace looks every %d ms instead\n",
+		strerror(errno), LOOK_OFTEN_MS);
+}
+
+bool tracees_note_descriptors(struct tracees *ts, const struct error *err)
+{
+	if (!file_limit_is_reached(err))
+		return false;
+	if (!ts->lacks_descriptors)
+		fputs("memtrace: no file descriptor is left: what comes from here on may "
+		      "not be traced; raise the hard limit (ulimit -Hn)\n",
+		      stderr);
+	ts->lacks_descriptors = true;
+	return true;
+}
+
+bool tracees_say_descriptors(const struct tracees *ts)
+{
+	if (!ts->lacks_descriptors && !ts->untraced.lacks_descriptors)
+		return false;
+	fputs("memtrace: file descriptors ran out, and not everything was traced: raise "
+	      "the hard limit (ulimit -Hn)\n",
+	      stderr);
+	return true;
 }
 
 static enum trace_scope scope_of(const struct options *o)
@@ -101,7 +128,9 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	/* Without it one has to look again and again. */
 	err = watch_create(&ts->watch);
 	error_destroy(err);
-	return ts->watch ? tracees_wait_for(ts, watch_fd(ts->watch)) : NULL;
+	if (ts->watch)
+		tracees_wait_for(ts, watch_fd(ts->watch));
+	return NULL;
 }
 
 void tracees_deinit(struct tracees *ts)
@@ -141,7 +170,7 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 			      ? tracee_try_symbols(t, ts->options, ts->reading.reader)
 			      : tracee_open_symbols(t, ts->options, ts->reading.reader);
 	if (!err && t->proc)
-		err = tracees_wait_for(ts, t->proc->pidfd);
+		tracees_wait_for(ts, t->proc->pidfd);
 	if (!err && !vec_push(&ts->list, t))
 		err = error_no_memory();
 	if (err)

@@ -48,6 +48,9 @@ struct tracees {
 	uint64_t unshown; /* that held something as they exited, and were dropped before
 			     a report */
 	struct untraced_files untraced; /* of all processes */
+	uint64_t left_out;              /* processes that no descriptor was left for */
+	bool lacks_descriptors;         /* something is not traced, as none was left */
+	bool cannot_wait;               /* for all descriptors: so look often */
 	bool said_unread;
 	bool said_no_room;
 	bool said_wide;
@@ -92,6 +95,10 @@ void tracees_say_left_out(struct error *err);
  * every tracees_look_ms(), and before a report. Errors are those that end the run. */
 struct error *tracees_look(struct tracees *tracees) __attribute__((warn_unused_result));
 int tracees_look_ms(const struct tracees *tracees);
+
+/* Say at the end of the run that descriptors ran out and something was not traced. False:
+ * nothing was. */
+bool tracees_say_descriptors(const struct tracees *tracees);
 
 /* Has every process exited, and can no other come? */
 bool tracees_are_gone(const struct tracees *tracees);

@@ -14,10 +14,9 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 /* Memory is looked at this often, so that it is known when a process exits: in the
  * beginning, and later. Everything else too, where the kernel does not tell of it. */
-#define LOOK_SOON_MS  1
-#define LOOK_EARLY_MS 50
-#define LOOK_MS       1000
-#define EARLY_LOOKS   40
+#define LOOK_SOON_MS 1
+#define LOOK_MS      1000
+#define EARLY_LOOKS  40
 
 /* What nobody wants any more is taken out of the tables at most this often: it means to
  * read them as a whole. */
@@ -78,6 +77,7 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 		return NULL;
 	err = tracee_create(pid, ts->elf_reader, &t);
 	if (err && err->code != ERROR_NO_MEMORY) {
+		ts->left_out += tracees_note_descriptors(ts, err);
 		error_destroy(err);
 		return NULL;
 	}
@@ -181,6 +181,7 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t, const char 
 out:
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;
+	tracees_note_descriptors(ts, err);
 	if (plan)
 		ts->untraced.count += plan->objects.len;
 	/* Nothing changes if the files have no allocator, or are gone again. The first
@@ -249,6 +250,7 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	err = tracee_create(old->pid, ts->elf_reader, &t);
 	if (err && err->code != ERROR_NO_MEMORY) {
 		/* It has ended meanwhile; what it held can still be told. */
+		ts->left_out += tracees_note_descriptors(ts, err);
 		error_destroy(err);
 		return follow_exit(ts, at);
 	}
@@ -266,9 +268,8 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	*at = t;
 	tracee_destroy(old);
 	ts->looks = 0;
-	err = tracees_wait_for(ts, t->proc->pidfd);
-	if (!err)
-		err = tracee_try_symbols(t, ts->options, ts->reading.reader);
+	tracees_wait_for(ts, t->proc->pidfd);
+	err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 	if (!err)
 		err = trace_if_room(ts, t);
 	/* With the main thread, when it was another one that executed the program. */
@@ -540,7 +541,7 @@ int tracees_look_ms(const struct tracees *ts)
 {
 	if (ts->look_soon)
 		return LOOK_SOON_MS;
-	return ts->looks < EARLY_LOOKS ? LOOK_EARLY_MS : LOOK_MS;
+	return ts->looks < EARLY_LOOKS || ts->cannot_wait ? LOOK_OFTEN_MS : LOOK_MS;
 }
 
 bool tracees_are_gone(const struct tracees *ts)

@@ -6,9 +6,18 @@
 
 #include "cli/tracees.h"
 
-/* Wake up when `fd` is readable; -1 is fine. */
-struct error *tracees_wait_for(struct tracees *tracees, int fd)
-	__attribute__((warn_unused_result));
+/* Everything is looked at this often in the beginning, and where the kernel does not tell
+ * of all processes. */
+#define LOOK_OFTEN_MS 50
+
+/* Wake up when `fd` is readable; -1 is fine. Where the kernel takes no more of them
+ * (max_user_watches of epoll(7)) a line says so once, and memtrace looks often instead.
+ */
+void tracees_wait_for(struct tracees *tracees, int fd);
+
+/* Something that cannot be traced is left out: note whether it is for want of
+ * descriptors, and say so once. */
+bool tracees_note_descriptors(struct tracees *tracees, const struct error *err);
 
 /* The process of this number that has not exited, or NULL. Borrowed. */
 struct tracee *tracees_find(const struct tracees *tracees, int pid);

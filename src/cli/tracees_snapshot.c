@@ -24,6 +24,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	if (!err)
 		err = tracer_snapshot(ts->tracer, slots, snap);
 	snap->losses[LOSS_PROCESSES_DROPPED] += ts->unshown;
+	snap->losses[LOSS_PROCESSES_FULL] += ts->left_out;
 	snap->losses[LOSS_FILES_UNTRACED] += ts->untraced.count;
 	/* After the blocks: a library loaded meanwhile may be on their stacks. */
 	for (size_t i = 0; i < ts->list.len && !err; i++) {

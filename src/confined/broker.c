@@ -17,6 +17,7 @@
 
 #include "util/cleanup.h"
 #include "util/file_system.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 /* A call of the process, in the terms of openat2(2), fstatat(2) and readlinkat(2). */
@@ -169,7 +170,7 @@ static int open_place(const struct broker_policy *policy, int place, uint64_t fl
 	struct stat st;
 	char link[32];
 
-	if (fstat(place, &st))
+	if (open_helper_stat(place, "", &st))
 		return -1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
 	if (is_null_device(&st))
@@ -181,7 +182,7 @@ static int open_place(const struct broker_policy *policy, int place, uint64_t fl
 	/* The kernel hands over no O_PATH descriptor (seccomp_notify_addfd(),
 	 * kernel/seccomp.c); as a place to start from, one for reading does. */
 	if (S_ISDIR(st.st_mode) && (flags & O_PATH || file_system_is_proc(place)))
-		return open(link, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return open_helper_reopen(place, O_DIRECTORY);
 	return open_regular(policy, place);
 }
 
@@ -219,14 +220,16 @@ static int64_t answer_stat(struct call *call)
 	    pread(call->broker->memory, &first, 1, (off_t)call->path) == 1 && !first) {
 		_cleanup_(closep) int fd = take_descriptor(call, call->dir);
 
-		return fd < 0 || fstat(fd, &st) ? -errno
-						: write_result(call, &st, sizeof(st));
+		return fd < 0 || open_helper_stat(fd, "", &st)
+			       ? -errno
+			       : write_result(call, &st, sizeof(st));
 	}
 
 	_cleanup_(closep) int place = find_place(call, call->flags & AT_SYMLINK_NOFOLLOW);
 
-	return place < 0 || fstat(place, &st) ? -errno
-					      : write_result(call, &st, sizeof(st));
+	return place < 0 || open_helper_stat(place, "", &st)
+		       ? -errno
+		       : write_result(call, &st, sizeof(st));
 }
 
 static int64_t answer_access(struct call *call)
@@ -244,7 +247,7 @@ static int64_t answer_readlink(struct call *call)
 
 	if (place < 0)
 		return -errno;
-	n = readlinkat(place, "", target, sizeof(target));
+	n = open_helper_readlink(place, target, sizeof(target));
 	if (n < 0)
 		return -errno;
 	if ((uint64_t)n > call->size)

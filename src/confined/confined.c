@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "confined/serve.h"
@@ -26,10 +27,15 @@
 #define ANSWER_NS (UINT64_C(300) * 1000000000)
 #define LOOK_MS   1000
 
+/* A child that waits for a server cannot be killed. */
+#define END_TRIES   500
+#define END_WAIT_US 1000
+
 /* One wait for an answer. */
 struct patience {
 	uint64_t begin_ns, heard_ns; /* by clock_now_ns() */
 	uint64_t ours_ns;            /* what took long here does not count */
+	uint64_t cpu_ns;             /* that the child had used when it was looked at */
 };
 
 struct confined {
@@ -61,17 +67,24 @@ static void describe_end(struct confined *c, int status)
 			 WEXITSTATUS(status));
 }
 
-/* It ends now, if it has not. */
+/* It ends now, if it has not. One that waits for a file system is left behind. It has no
+ * descriptor that others wait for, and ends when the wait does. */
 static void end_child(struct confined *c)
 {
 	int status = 0;
+	pid_t ended = 0;
 
 	if (!c->pid)
 		return;
 	/* It serves as long as the socket is there, and may be in a loop. */
 	kill(c->pid, SIGKILL);
-	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	for (int i = 0; i < END_TRIES && !ended; i++) {
+		ended = waitpid(c->pid, &status, WNOHANG);
+		if (!ended)
+			usleep(END_WAIT_US);
+	}
+	if (!ended && !c->end[0])
+		snprintf(c->end, sizeof(c->end), "waits for a file system");
 	describe_end(c, status);
 	c->pid = 0;
 }
@@ -265,6 +278,34 @@ static bool is_stuck(const struct confined *c, const struct patience *patience)
 		now_ns - patience->begin_ns - patience->ours_ns > ANSWER_NS);
 }
 
+/* Processor time that the child has used, ns; 0: unknown. */
+static uint64_t cpu_of(const struct confined *c)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(c->pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Is the child to be ended, as the run is? A reader that is at work is waited for. */
+static bool is_given_up(const struct confined *c, struct patience *patience,
+			bool is_quiet)
+{
+	const struct confined_options *o = &c->options;
+	uint64_t before_ns = patience->cpu_ns;
+
+	if (!o->gives_up || !o->gives_up(o->gives_up_arg))
+		return false;
+	if (o->kind == CONFINED_CLIENT)
+		return true;
+	/* Looked at once in LOOK_MS. */
+	if (is_quiet)
+		patience->cpu_ns = cpu_of(c);
+	return is_quiet && patience->cpu_ns == before_ns;
+}
+
 /* What the child does until it has answered. */
 static struct error *await_answer(struct confined *c, struct strbuf *out, int *ret_fd)
 {
@@ -291,7 +332,7 @@ static struct error *await_answer(struct confined *c, struct strbuf *out, int *r
 		}
 		if (is_stuck(c, &patience))
 			return give_up(c, "was ended: it gave no answer");
-		if (o->gives_up && o->gives_up(o->gives_up_arg))
+		if (is_given_up(c, &patience, !n))
 			return give_up(c, "was ended: the wait was given up");
 	}
 }

@@ -61,8 +61,8 @@ struct confined_options {
 	 * -1. May be NULL. */
 	int (*question)(void *arg, struct wire *question);
 	void *question_arg;
-	/* Asked every second while an answer is awaited: true ends the child. May be
-	 * NULL. */
+	/* Asked every second while an answer is awaited: true ends a client, and a reader
+	 * that has not computed anything for a second. May be NULL. */
 	bool (*gives_up)(void *arg);
 	void *gives_up_arg;
 };

@@ -13,6 +13,7 @@
 #include "confined/filter.h"
 #include "confined/shed.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/sanitized.h"
 #include "util/stack_limit.h"
 
@@ -75,6 +76,7 @@ static void settle(const struct confined_options *options, int socket, int paren
 {
 	sigset_t none;
 
+	open_helper_forget();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1); /* it ended before */

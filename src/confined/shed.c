@@ -71,6 +71,13 @@ struct error *shed_for_tracing(bool holds_command, bool has_network)
 	return err ? err : filter_load_tracing(holds_command, has_network);
 }
 
+struct error *shed_for_opening(void)
+{
+	struct error *err = shed_capabilities(BIT(CAP_DAC_READ_SEARCH));
+
+	return err ? err : filter_load_files();
+}
+
 struct error *shed_for_files(bool writes_files)
 {
 	struct error *err = shed_capabilities(writes_files ? FOR_FILES : 0);

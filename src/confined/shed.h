@@ -27,6 +27,9 @@ struct error *shed_for_thread(void) __attribute__((warn_unused_result));
 struct error *shed_for_tracing(bool holds_command, bool has_network)
 	__attribute__((warn_unused_result));
 
+/* Keep what opening files of others for reading needs, in a process with one thread. */
+struct error *shed_for_opening(void) __attribute__((warn_unused_result));
+
 /*
  * Keep what a report from a file needs: to read and write files. With `writes_files`
  * files may be made in directories of others, as root may; else no capability stays.

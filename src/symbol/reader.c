@@ -73,6 +73,8 @@ static struct error *start(struct reader *reader, const struct reader_options *o
 				.progress_arg = options->progress_arg,
 				.question = fetch,
 				.question_arg = reader,
+				.gives_up = options->is_late,
+				.gives_up_arg = options->is_late_arg,
 			},
 		.work = "symbols are read",
 		.warn = options->warn,

@@ -23,7 +23,7 @@ struct reader_options {
 	/* What the child says while it is busy, or NULL. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
-	/* True: wait for servers no longer. NULL: never. */
+	/* True: wait for servers and for files no longer. NULL: never. */
 	bool (*is_late)(void *arg);
 	void *is_late_arg;
 	/* A line for the user, without newline, or NULL. */

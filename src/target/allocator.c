@@ -12,6 +12,7 @@
 #include "target/linker.h"
 #include "target/living.h"
 #include "util/cleanup.h"
+#include "util/file_limit.h"
 #include "util/path.h"
 #include "util/regular_file.h"
 #include "util/strbuf.h"
@@ -276,6 +277,7 @@ static void note_unread(struct search *search, struct error *err)
 		untraced->count++;
 		if (!untraced->why_unread)
 			untraced->why_unread = strdup(err->message);
+		untraced->lacks_descriptors |= file_limit_is_reached(err);
 	}
 	if (search->unread)
 		error_destroy(err);

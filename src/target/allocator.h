@@ -120,6 +120,7 @@ struct untraced_files {
 	size_t count;
 	char *why_unread; /* why the first unreadable one could not be read; owned; NULL:
 			     all could be read */
+	bool lacks_descriptors; /* as no descriptor was left (EMFILE, ENFILE) */
 };
 
 struct allocator_options {

@@ -12,6 +12,7 @@
 #include "target/elf_file.h"
 #include "target/target_file.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 /* Bounds on what a file may make us read. Real files stay far below them. */
@@ -246,7 +247,7 @@ struct error *elf_file_open_fd(int fd, const char *name, struct elf_file **ret)
 	file->name = strdup(name);
 	if (!file->name)
 		return error_no_memory();
-	if (fstat(fd, &st) < 0)
+	if (open_helper_stat(fd, "", &st) < 0)
 		return error_errno(ERROR_IO, errno, "cannot look at %s", name);
 	file->size_bytes = (uint64_t)st.st_size;
 	file->identity = (struct elf_identity){st.st_dev, st.st_ino, file->size_bytes,

@@ -11,12 +11,16 @@
 #ifndef TARGET_ELF_READER_H
 #define TARGET_ELF_READER_H
 
+#include <stdbool.h>
+
 #include "util/error.h"
 
 struct elf_reader;
 
-/* `warn` (may be NULL) gets lines for the user, without newline. */
-struct error *elf_reader_create(void (*warn)(void *arg, const char *text), void *warn_arg,
+/* `warn` (may be NULL) gets lines for the user, without newline. `is_late` (may be NULL)
+ * says that the run is to end: a child that waits for a file is ended then. */
+struct error *elf_reader_create(void (*warn)(void *arg, const char *text),
+				bool (*is_late)(void *arg), void *arg,
 				struct elf_reader **ret)
 	__attribute__((warn_unused_result));
 /* Its files must be closed before. NULL is fine. */

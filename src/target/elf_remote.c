@@ -14,7 +14,8 @@ struct elf_reader {
 	struct keeper *keeper;
 };
 
-struct error *elf_reader_create(void (*warn)(void *arg, const char *text), void *warn_arg,
+struct error *elf_reader_create(void (*warn)(void *arg, const char *text),
+				bool (*is_late)(void *arg), void *arg,
 				struct elf_reader **ret)
 {
 	struct elf_reader *reader = calloc(1, sizeof(*reader));
@@ -36,10 +37,12 @@ struct error *elf_reader_create(void (*warn)(void *arg, const char *text), void 
 				.name = "memtrace-elf",
 				.services = &reader->entry,
 				.service_count = 1,
+				.gives_up = is_late,
+				.gives_up_arg = arg,
 			},
 		.work = "ELF files are parsed",
 		.warn = warn,
-		.warn_arg = warn_arg,
+		.warn_arg = arg,
 	};
 
 	err = keeper_create(&options, &reader->keeper);

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
@@ -14,6 +13,7 @@
 #include "target/procfs.h"
 #include "target/watch.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 #ifndef FUSE_SUPER_MAGIC
@@ -32,12 +32,11 @@ enum naming {
  * the place of their own. */
 static enum naming naming_of(int fd)
 {
-	struct statfs fs;
+	uint64_t system = file_system_of(fd);
 
-	if (fstatfs(fd, &fs) || fs.f_type == OVERLAYFS_SUPER_MAGIC ||
-	    fs.f_type == FUSE_SUPER_MAGIC)
+	if (!system || system == OVERLAYFS_SUPER_MAGIC || system == FUSE_SUPER_MAGIC)
 		return NAMES_DIFFER;
-	return fs.f_type == BTRFS_SUPER_MAGIC ? NAMES_DIFFER_FROM_STAT : NAMES_AGREE;
+	return system == BTRFS_SUPER_MAGIC ? NAMES_DIFFER_FROM_STAT : NAMES_AGREE;
 }
 
 /* How events tell of the mapping at `start`. */
@@ -92,7 +91,7 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 	bool is_listed;
 	void *at;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (open_helper_stat(fd, "", &st) || !S_ISREG(st.st_mode))
 		return false;
 	ret->told = ret->listed = by_stat(&st);
 	naming = naming_of(fd);
@@ -118,7 +117,7 @@ bool file_names_of_place(int place, struct file_names *ret)
 {
 	struct stat st;
 
-	if (place < 0 || fstat(place, &st))
+	if (place < 0 || open_helper_stat(place, "", &st))
 		return false;
 
 	const struct file_name name = by_stat(&st);

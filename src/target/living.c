@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/units.h"
 
 /* Threads may end as fast as they are found, but hardly so often in a row. */
@@ -140,7 +141,7 @@ int living_stat(int pid, const char *name, struct stat *ret)
 
 	do {
 		path_of(&living, name, path);
-		result = stat(path, ret);
+		result = open_helper_stat(AT_FDCWD, path, ret);
 	} while (result && living_retry(&living));
 	return result;
 }

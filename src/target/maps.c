@@ -9,6 +9,7 @@
 
 #include "target/file_names.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 #define DELETED        " (deleted)"
@@ -157,7 +158,7 @@ bool maps_is_file(int place, const struct proc_mapping *mapping)
 	struct file_names names;
 	struct stat st;
 
-	if (fstat(place, &st) < 0)
+	if (open_helper_stat(place, "", &st) < 0)
 		return false;
 	/* What is no other file's need not be asked for. */
 	return (st.st_ino == name.inode && major(st.st_dev) == name.dev_major &&

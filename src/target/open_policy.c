@@ -226,7 +226,7 @@ static int find_absolute(const struct open_policy *policy, const char *path,
 	const char *in_proc = below(path, "/proc");
 
 	if (!strcmp(path, "/dev/null") || is_debug_path(policy, path))
-		return open(path, O_PATH | O_CLOEXEC | (int)flags);
+		return place_open(path, flags);
 	if (!policy->proc)
 		return refuse(EACCES);
 	if (is_perf_map(path))

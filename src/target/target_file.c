@@ -13,6 +13,7 @@
 #include "target/living.h"
 #include "target/maps.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 struct target_file {
@@ -48,7 +49,7 @@ static bool is_regular(int place)
 {
 	struct stat st;
 
-	return !fstat(place, &st) && S_ISREG(st.st_mode);
+	return !open_helper_stat(place, "", &st) && S_ISREG(st.st_mode);
 }
 
 /* --- of a mapping ----------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 
 #include "unwind/arch.h"
 #include "util/cleanup.h"
+#include "util/open_helper.h"
 
 /* Bounds on what an image may make us read. Real ones stay far below them. */
 #define SEGMENTS_MAX    4096u
@@ -75,7 +76,7 @@ struct error *elf_image_init_file(struct elf_image *image, int fd)
 	struct stat st;
 
 	*image = (struct elf_image){.fd = fd};
-	if (fstat(fd, &st) < 0)
+	if (open_helper_stat(fd, "", &st) < 0)
 		err = error_errno(ERROR_IO, errno, "cannot look at an image");
 	else if (!S_ISREG(st.st_mode))
 		err = malformed("not a regular file");

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,6 +30,13 @@ struct error *file_limit_has_room(unsigned count)
 	if (fd < 0)
 		return error_errno(ERROR_IO, errno, "memtrace needs more descriptors");
 	return count > 1 ? file_limit_has_room(count - 1) : NULL;
+}
+
+bool file_limit_is_reached(const struct error *err)
+{
+	/* libbcc and the kernel's verifier say it in words. */
+	return err->saved_errno == EMFILE || err->saved_errno == ENFILE ||
+	       (err->detail && strstr(err->detail, strerror(EMFILE)));
 }
 
 void file_limit_raise(void)

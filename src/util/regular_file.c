@@ -4,46 +4,32 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "util/cleanup.h"
-
-/* The kernel gives up with EAGAIN when anything in the system is renamed while it follows
- * ".." (openat2(2)). */
-#define TRIES_MAX 16
+#include "util/open_helper.h"
 
 int place_find(int root_fd, const char *path, uint64_t flags)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_IN_ROOT,
-	};
-	int place = -1;
+	return open_helper_find(root_fd, path, flags, RESOLVE_IN_ROOT);
+}
 
-	for (int i = 0; i < TRIES_MAX; i++) {
-		place = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-		if (place >= 0 || errno != EAGAIN)
-			break;
-	}
-	return place;
+int place_open(const char *path, uint64_t flags)
+{
+	return open_helper_find(AT_FDCWD, path, flags, 0);
 }
 
 int regular_file_reopen(int place)
 {
-	char link[32];
 	struct stat st;
 
-	if (place < 0 || fstat(place, &st))
+	if (place < 0 || open_helper_stat(place, "", &st))
 		return -1;
 	if (!S_ISREG(st.st_mode)) {
 		errno = ENODEV;
 		return -1;
 	}
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return open_helper_reopen(place, 0);
 }
 
 int regular_file_open(const char *path)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files whose paths are others' to choose. A path is followed once, without opening what
- * it leads to: to open a device is to use it, and to open a FIFO is to wait.
+ * it leads to: to open a device is to use it, and to open a FIFO is to wait. A file
+ * system that does not answer costs little time (util/open_helper.h): errno is ETIMEDOUT
+ * then.
  */
 #ifndef UTIL_REGULAR_FILE_H
 #define UTIL_REGULAR_FILE_H
@@ -14,6 +16,9 @@
  * O_PATH descriptor, which is the caller's, or -1 with errno set.
  */
 int place_find(int root_fd, const char *path, uint64_t flags);
+
+/* The same of an absolute path of the machine, which links may leave. */
+int place_open(const char *path, uint64_t flags);
 
 /*
  * Open for reading what an O_PATH descriptor stands for, which stays the caller's, if it

@@ -63,6 +63,7 @@ static const struct opener {
 	{"unwind/image_store.c", "/"},
 	{"unwind/same_text.c", "/proc/PID"},
 	{"util/file_limit.c", "/"},
+	{"util/open_helper.c", "for util/regular_file.c and confined/broker.c"},
 	{"util/regular_file.c", "the one place"},
 };
 
@@ -75,6 +76,9 @@ static const char *const calls[] = {
 	"stat",
 	"lstat",
 	"access",
+	"place_open",
+	"open_helper_find",
+	"open_helper_reopen",
 	"opendir",
 	"realpath",
 	"readlink",

@@ -40,23 +40,46 @@ static void answer_init(int fd)
 		live_fail("cannot answer FUSE_INIT: %s", strerror(errno));
 }
 
-bool hung_files_mount(struct hung_files *ret)
+bool hung_files_mount_on(const char *path, struct hung_files *ret)
 {
 	char options[96];
 
 	*ret = (struct hung_files){.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC)};
 	if (ret->fd < 0)
 		return false;
-	/* Not in the folder of the test, which is searched when that ends. */
-	ret->path = strdup("/tmp/memtrace-hung-XXXXXX");
-	if (!ret->path || !mkdtemp(ret->path))
-		live_fail("cannot make a directory: %s", strerror(errno));
+	ret->path = strdup(path);
+	if (!ret->path)
+		live_fail("out of memory");
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0",
 		 ret->fd);
 	if (mount("memtrace-test", ret->path, "fuse.memtrace-test", 0, options))
 		live_fail("cannot mount FUSE on %s: %s", ret->path, strerror(errno));
 	answer_init(ret->fd);
 	return true;
+}
+
+bool hung_files_mount(struct hung_files *ret)
+{
+	/* Not in the folder of the test, which is searched when that ends. */
+	char path[] = "/tmp/memtrace-hung-XXXXXX";
+
+	if (!mkdtemp(path))
+		live_fail("cannot make a directory: %s", strerror(errno));
+	if (hung_files_mount_on(path, ret))
+		return true;
+	rmdir(path);
+	return false;
+}
+
+unsigned hung_files_take_all(const struct hung_files *files)
+{
+	unsigned count = 0;
+
+	while (hung_files_wait(files, 0)) {
+		hung_files_take(files);
+		count++;
+	}
+	return count;
 }
 
 bool hung_files_wait(const struct hung_files *files, double timeout_s)

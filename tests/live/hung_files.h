@@ -13,6 +13,12 @@ struct hung_files {
 /* Mount one in a new directory. False: this kernel has no FUSE. */
 bool hung_files_mount(struct hung_files *ret);
 
+/* The same over a directory, which stays when it is unmounted. */
+bool hung_files_mount_on(const char *path, struct hung_files *ret);
+
+/* Take all requests that wait; how many there were. */
+unsigned hung_files_take_all(const struct hung_files *files);
+
 /* Wait until somebody asks for a file; nobody gets an answer. */
 bool hung_files_wait(const struct hung_files *files, double timeout_s);
 

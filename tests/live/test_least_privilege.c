@@ -18,6 +18,7 @@
 /* DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, KILL, IPC_LOCK, SYS_PTRACE, SYS_ADMIN,
  * SYS_RESOURCE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE. */
 #define FOR_TRACING "000001c40028402e"
+#define FOR_OPENING "0000000000000004" /* DAC_READ_SEARCH */
 #define FOR_FILES   "000000000000000a" /* DAC_OVERRIDE, FOWNER */
 #define NONE        "0000000000000000"
 
@@ -86,7 +87,7 @@ static unsigned check_threads(int pid, const char *capabilities)
 	return count;
 }
 
-/* Its children that parse files; how many there are. */
+/* Its children that open and parse files; how many there are. */
 static unsigned check_children(int pid)
 {
 	char path[64];
@@ -101,10 +102,15 @@ static unsigned check_children(int pid)
 		struct status status;
 
 		snprintf(path, sizeof(path), "/proc/%d/status", child);
-		if (!read_status(path, &status) || (strcmp(status.name, "memtrace-elf") &&
-						    strcmp(status.name, "memtrace-read")))
+		if (!read_status(path, &status))
 			continue;
-		check_threads(child, NONE);
+		if (!strcmp(status.name, "memtrace-open"))
+			check_threads(child, FOR_OPENING);
+		else if (!strcmp(status.name, "memtrace-elf") ||
+			 !strcmp(status.name, "memtrace-read"))
+			check_threads(child, NONE);
+		else
+			continue;
 		count++;
 	}
 	fclose(file);
@@ -119,7 +125,7 @@ static void while_it_traces(void)
 
 	/* One waits for signals. */
 	CHECK(check_threads(pid, FOR_TRACING) >= 2);
-	CHECK_INT(check_children(pid), 2);
+	CHECK_INT(check_children(pid), 3);
 	oracle_do(target, "run keep 500 1");
 	json_decref(memtrace_report(memtrace));
 	CHECK(check_threads(pid, FOR_TRACING) >= 2);

@@ -79,6 +79,23 @@ static void memory_at_the_start(void)
 	}
 }
 
+/* The final report is there, and the status says that something is missing. */
+static void check_ends_with_1(struct live_process *memtrace)
+{
+	json_t *report;
+
+	live_signal(memtrace, SIGINT);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	REQUIRE(report);
+	CHECK(json_is_true(live_get(report, "final")));
+	CHECK(json_is_false(live_get(report, "complete")));
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_CONTAINS(live_stderr(memtrace),
+		       "file descriptors ran out, and not everything was traced");
+	live_destroy(memtrace);
+}
+
 #define COPIES 100
 
 /* More libraries with an allocator than memtrace can probe. */
@@ -112,11 +129,79 @@ static void descriptors_run_out(void)
 	json_decref(report);
 	/* What was traced before still is. */
 	oracle_do(loader, "cycle %s 1", library);
-	json_decref(memtrace_stop(memtrace));
+	check_ends_with_1(memtrace);
 	CHECK(live_is_running(loader));
 	CHECK(probes_gone(probes_before));
 	live_destroy(loader);
 	free(library);
+}
+
+/* More processes than memtrace has descriptors for. */
+static void descriptors_run_out_for_processes(void)
+{
+	const char *const argv[] = {"prlimit",     "--nofile=150:150",
+				    memtrace_path, "--follow-forks",
+				    "--format",    "json",
+				    "-i",          "3600",
+				    "--",          SPAWNER_BINARY,
+				    "1",           "150",
+				    "1500",        NULL};
+	struct live_process *memtrace = live_start(argv);
+	json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+	REQUIRE(report);
+	CHECK(live_int(report, "losses.processes_full") > 0);
+	CHECK(json_is_false(live_get(report, "complete")));
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
+	CHECK_INT(live_count(live_stderr(memtrace), "no file descriptor is left"), 1);
+	live_destroy(memtrace);
+	CHECK(probes_gone(probes_before));
+}
+
+/* The kernel lets memtrace wait for nothing. It looks often instead, and notices the end
+ * of the target. (With --attach perf and without unwind rules there is no ring buffer,
+ * whose descriptors libbpf waits for so.) */
+static void watches_run_out(void)
+{
+	struct live_process *oracle = oracle_start(), *memtrace;
+	char pid[16];
+	json_t *report;
+
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(oracle));
+
+	const char *const argv[] = {WITHOUT_WATCHES_BINARY,
+				    memtrace_path,
+				    "--pid",
+				    pid,
+				    "--format",
+				    "json",
+				    "-i",
+				    "3600",
+				    "--unwind",
+				    "fp",
+				    "--attach",
+				    "perf",
+				    NULL};
+
+	memtrace = live_start(argv);
+	if (!live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S))
+		CHECK_FAIL("status %d: %s", live_wait(memtrace, 1),
+			   live_stderr(memtrace));
+	oracle_do(oracle, "run keep 10 1");
+	live_destroy(oracle);
+	report = live_read_json(memtrace, TIMEOUT_S);
+	if (report) {
+		CHECK_INT(live_int(report, "heap.live_blocks"), 10);
+		CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
+	} else {
+		CHECK_FAIL("there is no report");
+	}
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	CHECK_INT(live_count(live_stderr(memtrace), "does not tell of all processes"), 1);
+	live_destroy(memtrace);
+	CHECK(probes_gone(probes_before));
 }
 
 int main(void)
@@ -127,6 +212,8 @@ int main(void)
 	RUN(descriptors_at_the_start);
 	RUN(memory_at_the_start);
 	RUN(descriptors_run_out);
+	RUN(descriptors_run_out_for_processes);
+	RUN(watches_run_out);
 	live_destroy(target);
 	probes_destroy(probes_before);
 	return check_done();

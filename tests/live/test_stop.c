@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "live/breakpoints.h"
+#include "live/files.h"
 #include "live/hung_files.h"
 #include "live/trace.h"
 
@@ -284,30 +285,120 @@ static struct live_process *start_with_hung_files(const struct hung_files *files
 	return memtrace;
 }
 
-static void a_file_system_hangs(void)
+/* Reports until the final one. */
+static json_t *final_report(struct live_process *memtrace)
+{
+	for (;;) {
+		json_t *report = live_read_json(memtrace, TIMEOUT_S);
+
+		if (!report || json_is_true(live_get(report, "final")))
+			return report;
+		json_decref(report);
+	}
+}
+
+/* One signal is enough, and one line says what hung. `taken`: the kernel does not let the
+ * task go that waits, even when it is killed. */
+static void check_hangs(bool taken)
 {
 	struct live_process *target = stripped_start(), *memtrace;
 	struct hung_files files;
+	json_t *report;
 
 	if (!hung_files_mount(&files)) {
-		printf("note: this kernel has no FUSE\n");
+		CHECK_NOT_FOR_KERNEL("no FUSE");
 		live_destroy(target);
 		return;
 	}
 	memtrace = start_with_hung_files(&files, target);
-	stop_twice(memtrace, SIGINT, "a file system hangs");
+	if (taken)
+		hung_files_take(&files);
+	live_signal(memtrace, SIGINT);
+	report = final_report(memtrace);
+	if (report) {
+		CHECK_INT(live_int(report, "heap.live_blocks"), 10);
+		CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
+	} else {
+		CHECK_FAIL("there is no final report");
+		live_signal(memtrace, SIGINT);
+	}
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	CHECK_INT(live_count(live_stderr(memtrace), "the file system does not answer"),
+		  1);
+	CHECK_CONTAINS(live_stderr(memtrace), files.path);
+	CHECK_CONTAINS(live_stderr(memtrace), "as a file system did not answer\n");
+	live_destroy(memtrace);
 	CHECK_INT(breakpoints_count(live_pid(target)), 0);
 	hung_files_unmount(&files);
 	live_destroy(target);
+	check_untouched();
 }
 
-/* The kernel does not let the thread go that waits. The probes go all the same. */
-static void a_file_system_holds_the_main_thread(void)
+static void a_first_signal_ends_while_a_file_system_hangs(void)
+{
+	check_hangs(false);
+}
+
+static void a_first_signal_ends_while_a_server_holds_a_request(void)
+{
+	check_hangs(true);
+}
+
+/* The directory of many libraries hangs. memtrace asks for one file there, and traces the
+ * program all the same: by its mappings. */
+#define HUNG_LIBRARIES 20
+
+static void a_file_system_of_the_target_hangs(void)
+{
+	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
+	char dir[] = "/tmp/memtrace-library-XXXXXX", library[64];
+	struct hung_files files;
+	json_t *report;
+
+	REQUIRE(mkdtemp(dir));
+	snprintf(library, sizeof(library), "%s/library.so", dir);
+	files_copy(LOADED_MALLOC, library);
+	oracle_do(loader, "hold %s %d", library, HUNG_LIBRARIES);
+	oracle_do(loader, "keep %s 1", library);
+	if (!hung_files_mount_on(dir, &files)) {
+		CHECK_NOT_FOR_KERNEL("no FUSE");
+	} else {
+		memtrace = memtrace_start_plain(live_pid(loader),
+						"--format json -i 3600 --unwind auto");
+		REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+		oracle_do(loader, "again - 10");
+		CHECK_INT(live_count(live_stderr(memtrace),
+				     "the file system does not answer"),
+			  1);
+		/* Of the file, and of the directory above it. */
+		CHECK(hung_files_take_all(&files) <= 2);
+		live_signal(memtrace, SIGTERM);
+		report = final_report(memtrace);
+		REQUIRE(report);
+		CHECK_INT(live_int(report, "heap.totals.allocations"), 10);
+		json_decref(report);
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+		live_destroy(memtrace);
+		hung_files_unmount(&files);
+	}
+	check_untouched();
+	live_destroy(loader);
+	unlink(library);
+	rmdir(dir);
+}
+
+/* Two signals end memtrace at once while it waits, also while the file system keeps a
+ * request. */
+static void a_second_signal_does_not_wait_for_a_file_system(void)
 {
 	struct live_process *target = stripped_start(), *memtrace;
 	struct hung_files files;
+	double took_s;
+	int status;
 
 	if (!hung_files_mount(&files)) {
+		CHECK_NOT_FOR_KERNEL("no FUSE");
 		live_destroy(target);
 		return;
 	}
@@ -315,19 +406,17 @@ static void a_file_system_holds_the_main_thread(void)
 	hung_files_take(&files);
 	CHECK(probes_new(probes_before) > 0);
 	live_signal(memtrace, SIGTERM);
-	live_sleep(HANGS_S);
+	live_sleep(0.005);
 	live_signal(memtrace, SIGTERM);
-
-	double begin_s = live_now_s();
-
-	while (breakpoints_count(live_pid(target)) && live_now_s() < begin_s + TIMEOUT_S)
-		live_sleep(0.01);
-	printf("a file system holds the main thread: no breakpoint after %.3f s\n",
-	       live_now_s() - begin_s);
-	CHECK(live_now_s() - begin_s < END_S);
-	hung_files_unmount(&files);
-	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 128 + SIGTERM);
+	took_s = gone_after(memtrace, TIMEOUT_S);
+	printf("a second signal: gone after %.3f s\n", took_s);
+	CHECK(took_s < END_S);
+	status = live_wait(memtrace, 1);
+	/* The final report may be there before the second signal ends it. */
+	CHECK(status == 0 || status == 128 + SIGTERM);
+	CHECK_INT(breakpoints_count(live_pid(target)), 0);
 	live_destroy(memtrace);
+	hung_files_unmount(&files);
 	live_destroy(target);
 	check_untouched();
 }
@@ -412,8 +501,10 @@ int main(void)
 	RUN(nobody_reads);
 	RUN(debuginfod_does_not_answer);
 	RUN(a_first_signal_waits_for_servers_no_longer);
-	RUN(a_file_system_hangs);
-	RUN(a_file_system_holds_the_main_thread);
+	RUN(a_first_signal_ends_while_a_file_system_hangs);
+	RUN(a_first_signal_ends_while_a_server_holds_a_request);
+	RUN_WITH_RETURN_PROBES(a_file_system_of_the_target_hangs);
+	RUN(a_second_signal_does_not_wait_for_a_file_system);
 	RUN(at_each_moment);
 	RUN(with_a_command);
 	live_destroy(oracle);

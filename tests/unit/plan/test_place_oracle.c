@@ -488,6 +488,10 @@ static void other_releases(void)
 		_cleanup_(freep) char *path = NULL;
 
 		REQUIRE(asprintf(&path, "%s/%s/libc.so.6", dir, releases[i]) > 0);
+		if (access(path, R_OK)) {
+			CHECK_LEAVE_OUT_PART("no libc of %s", releases[i]);
+			continue;
+		}
 
 		const struct library library = {
 			.label = releases[i], .paths = {path}, .at_least = 13};

@@ -34,7 +34,7 @@ static struct elf_reader *create(void)
 	struct elf_reader *reader = NULL;
 
 	warnings = 0;
-	REQUIRE(!elf_reader_create(hear, NULL, &reader));
+	REQUIRE(!elf_reader_create(hear, NULL, NULL, &reader));
 	CHECK_INT(warnings, 0);
 	return reader;
 }
