@@ -13,7 +13,7 @@
 #include "target/procfs.h"
 #include "target/watch.h"
 #include "util/cleanup.h"
-#include "util/open_helper.h"
+#include "util/file_system.h"
 #include "util/regular_file.h"
 
 #ifndef FUSE_SUPER_MAGIC
