@@ -27,6 +27,14 @@ struct fresh {
 	int parent; /* that forked it; 0: of no interest */
 };
 
+/* A file that has probes for the process `pid` (0: for all). */
+struct probed_file {
+	int pid;
+	uint64_t number;       /* tracer_file() */
+	uint64_t unused_since; /* tracees.releases when no process mapped it any more; 0:
+				  it is mapped */
+};
+
 struct tracees {
 	struct plan_options plan_options;
 	enum trace_scope scope;
@@ -40,6 +48,9 @@ struct tracees {
 	VEC(struct tracee *) list;
 	struct kernel_names *kernel; /* with --kernel-stacks and --kernel, else NULL */
 	VEC(struct fresh) news;
+	VEC(struct probed_file) probed;
+	uint64_t releases; /* calls of tracees_release_files() that looked */
+	bool may_release;  /* files may not be mapped any more */
 	/* With SCOPE_ALL: the file whose users are traced; inode 0: not known. */
 	struct file_names library;
 	uint64_t next_look_ns;   /* CLOCK_MONOTONIC */
@@ -48,6 +59,8 @@ struct tracees {
 	uint64_t unshown; /* that held something as they exited, and were dropped before
 			     a report */
 	struct untraced_files untraced; /* of all processes */
+	uint64_t unopened;              /* processes that no descriptor was left for */
+	uint64_t unread_maps;           /* processes whose mappings could not be read */
 	bool said_unread;
 	bool said_no_room;
 	bool said_wide;
