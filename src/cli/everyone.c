@@ -77,12 +77,11 @@ static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 {
 	struct error *err = tracee_create(pid, ts->elf_reader, ret);
 
-	if (err && err->code != ERROR_NO_MEMORY) {
-		ts->left_out += tracees_note_descriptors(ts, err);
-		error_destroy(err);
-		err = NULL;
+	if (err) {
 		*ret = NULL;
+		err = tracees_pass_over(ts, err);
 	}
+	ts->unread_maps += *ret && (*ret)->maps_failed;
 	if (*ret && !find_mapping(ts, *ret)) {
 		tracee_destroy(*ret);
 		*ret = NULL;

@@ -28,6 +28,8 @@ struct error *tracee_create(int pid, struct elf_reader *elf_reader, struct trace
 	err = modules_refresh(&t->modules, t->proc);
 	if (err && (err->code == ERROR_NO_MEMORY || err->code == ERROR_PERMISSION))
 		return err;
+	t->maps_failed = err;
+	proc_rest(t->proc);
 	/* Nobody who needs the mappings goes on without them: tracee_plan(). */
 	error_destroy(err);
 	*ret = take(t);
@@ -70,6 +72,7 @@ void tracee_destroy(struct tracee *t)
 	frame_cache_destroy(t->frames);
 	symbolizer_destroy(t->symbolizer);
 	vec_deinit(&t->ranges);
+	vec_deinit(&t->files);
 	proc_maps_deinit(&t->planned);
 	modules_deinit(&t->modules);
 	proc_close(t->proc);
@@ -125,17 +128,108 @@ struct error *tracee_try_symbols(struct tracee *t, const struct options *options
 	return NULL;
 }
 
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* For qsort(3) and bsearch(3). */
+static int compare_files(const void *pa, const void *pb)
+{
+	const struct file_name *a = &((const struct tracee_file *)pa)->name,
+			       *b = &((const struct tracee_file *)pb)->name;
+	int order = compare(a->inode, b->inode);
+
+	if (!order)
+		order = compare(a->dev_major, b->dev_major);
+	return order ? order : compare(a->dev_minor, b->dev_minor);
+}
+
+static struct tracee_file *find_file(const struct tracee *t, const struct proc_mapping *m)
+{
+	const struct tracee_file key = {.name = file_name_of(m)};
+
+	return t->files.len ? bsearch(&key, t->files.data, t->files.len, sizeof(key),
+				      compare_files)
+			    : NULL;
+}
+
+static void forget_range(struct tracee *t, uint64_t start)
+{
+	size_t kept = 0;
+
+	vec_foreach (range, &t->ranges)
+		if (range->start != start)
+			t->ranges.data[kept++] = *range;
+	t->ranges.len = kept;
+}
+
+/* Forget files that are not mapped any more. */
+static struct error *forget_unmapped(struct tracee *t, const struct proc_maps *maps)
+{
+	_cleanup_(freep) bool *is_mapped = calloc(t->files.len + 1, sizeof(*is_mapped));
+	size_t kept = 0;
+
+	if (!is_mapped)
+		return error_no_memory();
+	for (size_t i = 0; i < maps->mappings.len; i++) {
+		const struct proc_mapping *m = &maps->mappings.data[i];
+		const struct tracee_file *file = m->executable ? find_file(t, m) : NULL;
+
+		if (file)
+			is_mapped[file - t->files.data] = true;
+	}
+	for (size_t i = 0; i < t->files.len; i++) {
+		if (is_mapped[i])
+			t->files.data[kept++] = t->files.data[i];
+		else
+			forget_range(t, t->files.data[i].range.start);
+	}
+	t->files.len = kept;
+	return NULL;
+}
+
+/* The mapping in which the allocator's code begins; NULL: it is not there. */
+static const struct proc_mapping *find_code(const struct proc_maps *maps,
+					    const struct allocator *allocator)
+{
+	size_t i = vec_count_up_to(&maps->mappings, start, allocator->text_start);
+
+	return i && maps->mappings.data[i - 1].start == allocator->text_start
+		       ? &maps->mappings.data[i - 1]
+		       : NULL;
+}
+
 /* One range for each file: a file may hold several allocators. */
-static bool add_ranges(struct tracee *t, const struct plan *plan)
+static bool add_range(struct tracee *t, struct code_range range)
+{
+	vec_foreach (known, &t->ranges)
+		if (known->start == range.start)
+			return true;
+	return vec_push(&t->ranges, range);
+}
+
+static bool add_file(struct tracee *t, struct tracee_file file)
+{
+	if (!vec_push(&t->files, file))
+		return false;
+	qsort(t->files.data, t->files.len, sizeof(file), compare_files);
+	return true;
+}
+
+static bool add_files(struct tracee *t, const struct proc_maps *maps,
+		      const struct plan *plan)
 {
 	vec_foreach (object, &plan->objects) {
-		const struct code_range range = {object->allocator.text_start,
-						 object->allocator.text_end};
-		bool known = false;
+		const struct allocator *allocator = &object->allocator;
+		const struct proc_mapping *m = find_code(maps, allocator);
+		const struct code_range range = {allocator->text_start,
+						 allocator->text_end};
 
-		vec_foreach (r, &t->ranges)
-			known |= r->start == range.start;
-		if (!known && !vec_push(&t->ranges, range))
+		if (!add_range(t, range))
+			return false;
+		if (m && !find_file(t, m) &&
+		    !add_file(t, (struct tracee_file){file_name_of(m), range, 0}))
 			return false;
 	}
 	return true;
@@ -147,8 +241,9 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 	const struct event_options event_options = {.is_shared = options->is_shared};
 	struct plan_options here = *options;
 	struct proc_maps maps = {0};
-	struct error *err = proc_read_maps(t->proc, &maps);
+	struct error *err = proc_read_maps(t->proc, &maps), *forgotten;
 
+	t->maps_failed = err && err->code != ERROR_GONE && err->code != ERROR_NO_MEMORY;
 	if (err)
 		return err;
 	here.known = &t->planned;
@@ -157,10 +252,13 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 		      : plan_build(t->proc, &maps, &here, ret);
 	proc_maps_deinit(&t->planned);
 	t->planned = maps;
-	if (!err && !add_ranges(t, *ret)) {
+	proc_rest(t->proc);
+	forgotten = forget_unmapped(t, &t->planned);
+	if (!err && (forgotten || !add_files(t, &t->planned, *ret))) {
 		plan_destroy(*ret);
 		err = error_no_memory();
 	}
+	error_destroy(forgotten);
 	return err;
 }
 
@@ -181,7 +279,9 @@ struct error *tracee_refresh(struct tracee *t)
 	t->maps_changed = false;
 	if (t->frames)
 		frame_cache_mappings_changed(t->frames);
-	return modules_refresh(&t->modules, t->proc);
+	err = modules_refresh(&t->modules, t->proc);
+	proc_rest(t->proc);
+	return err;
 }
 
 bool tracee_check_exit(struct tracee *t)

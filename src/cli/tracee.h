@@ -15,7 +15,15 @@
 #include "symbol/kernel_names.h"
 #include "symbol/reader.h"
 #include "symbol/symbolizer.h"
+#include "target/file_names.h"
 #include "target/proc.h"
+
+/* A file with an allocator that the process maps. */
+struct tracee_file {
+	struct file_name name;   /* as /proc/PID/maps has it */
+	struct code_range range; /* of its code */
+	uint64_t number;         /* tracer_file(); 0: it has no probes */
+};
 
 struct tracee {
 	int pid;
@@ -27,6 +35,8 @@ struct tracee {
 	struct modules modules;
 	struct proc_maps planned;      /* the mappings as of the last plan */
 	VEC(struct code_range) ranges; /* of its allocators' code */
+	VEC(struct tracee_file) files; /* as of the last plan */
+	bool has_loaded;               /* allocators, since it is traced */
 	struct symbolizer *symbolizer; /* NULL: not made yet, or it has exited */
 	struct symbolizer *user; /* of these, the reader's (symbol/reader.h); NULL: all
 				    names are the kernel's. Borrowed. */
@@ -44,7 +54,8 @@ struct tracee {
 	bool check_image;     /* it may have done so */
 	uint64_t first_ended_ns; /* the same: its first thread has ended; 0: no, or all
 				has been done about it */
-	bool said_unreadable;    /* its mappings */
+	bool maps_failed;        /* its mappings could not be read the last time */
+	bool has_unread_maps;    /* the same at some time, which was said */
 	bool said_untraced;      /* that files it has loaded are not traced */
 	bool is_refused; /* nothing can be done about the end of its first thread */
 	bool exited;
@@ -79,7 +90,8 @@ struct error *tracee_try_symbols(struct tracee *tracee, const struct options *op
 
 /*
  * Plan probes for the allocators in files that it has mapped since the last plan, and
- * remember where their code is. ERROR_NOT_FOUND: there are none.
+ * remember where their code is; forget files that it does not map any more.
+ * ERROR_NOT_FOUND: there are none.
  */
 struct error *tracee_plan(struct tracee *tracee, const struct plan_options *options,
 			  struct plan **ret) __attribute__((warn_unused_result));

@@ -16,15 +16,11 @@
 #include "util/escape.h"
 #include "util/file_limit.h"
 
-/* Names of more processes than these are made ready for only when they are printed: each
- * keeps its files open. */
-#define EAGER_SYMBOLS 256
-
 /* --- the list --------------------------------------------------------------------- */
 
 void tracees_wait_for(struct tracees *ts, int fd)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
 	/* A descriptor that is waited for already has been handed down by an exec. */
 	if (fd < 0 || !epoll_ctl(ts->epoll_fd, EPOLL_CTL_ADD, fd, &event) ||
@@ -57,6 +53,18 @@ bool tracees_say_descriptors(const struct tracees *ts)
 	      "the hard limit (ulimit -Hn)\n",
 	      stderr);
 	return true;
+}
+
+bool tracees_may_have_exited(const struct tracees *ts)
+{
+	/* Of the watch, and of a process. */
+	struct epoll_event events[2];
+	int count = epoll_wait(ts->epoll_fd, events, 2, 0);
+
+	for (int i = 0; i < count; i++)
+		if (!ts->watch || events[i].data.fd != watch_fd(ts->watch))
+			return true;
+	return count < 0;
 }
 
 static enum trace_scope scope_of(const struct options *o)
@@ -139,6 +147,7 @@ void tracees_deinit(struct tracees *ts)
 		tracee_destroy(*t);
 	vec_deinit(&ts->list);
 	vec_deinit(&ts->news);
+	vec_deinit(&ts->probed);
 	free(ts->untraced.why_unread);
 	reading_deinit(&ts->reading);
 	return_probes_deinit(&ts->returns);
@@ -163,7 +172,7 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 	struct error *err = NULL;
 
 	t->kernel = ts->kernel;
-	if (ts->list.len < EAGER_SYMBOLS || ts->scope == SCOPE_PROCESSES)
+	if (ts->list.len < TRACEES_MANY || ts->scope == SCOPE_PROCESSES)
 		/* Nothing that runs already is given up for names, nor are all processes
 		 * for one, which may just have ended. */
 		err = ts->tracer || ts->scope == SCOPE_ALL
@@ -194,21 +203,39 @@ void tracees_note(const struct tracees *ts, const struct tracee *t, const char *
 	fputc('\n', stderr);
 }
 
-struct error *tracees_refresh(const struct tracees *ts, struct tracee *t)
+struct error *tracees_pass_over(struct tracees *ts, struct error *err)
+{
+	if (err->code == ERROR_NO_MEMORY)
+		return err;
+	ts->left_out += tracees_note_descriptors(ts, err);
+	error_destroy(err);
+	return NULL;
+}
+
+void tracees_note_unread_maps(struct tracees *ts, struct tracee *t,
+			      const struct error *err)
+{
+	_cleanup_(freep) char *why = escape_dup(err->message);
+
+	if (t->has_unread_maps)
+		return;
+	t->has_unread_maps = true;
+	ts->unread_maps++;
+	tracees_note(
+		ts, t,
+		"goes on, but its mappings cannot be read: %s; code that it has mapped "
+		"since has no names, and allocators there are not traced; reports count "
+		"such processes as mappings_unread",
+		why ? why : "out of memory");
+}
+
+struct error *tracees_refresh(struct tracees *ts, struct tracee *t)
 {
 	_cleanup_(error_destroyp) struct error *err = tracee_refresh(t);
-	_cleanup_(freep) char *why = NULL;
 
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return take(err);
-	why = escape_dup(err->message);
-	if (!t->said_unreadable)
-		tracees_note(
-			ts, t,
-			"goes on, but its mappings cannot be read: %s; frames in code "
-			"that it has mapped since may have no names",
-			why ? why : "out of memory");
-	t->said_unreadable = true;
+	tracees_note_unread_maps(ts, t, err);
 	return NULL;
 }
 
@@ -291,6 +318,8 @@ static struct error *attach_plan(struct tracees *ts, const struct plan *plan,
 	struct error *err = tracer_attach(ts->tracer, plan, t ? t->pid : 0, &refused);
 
 	err = explain_attach(err, t);
+	if (!err && t)
+		err = tracees_note_files(ts, t, plan);
 	if (!err && refused && t)
 		tracees_note(ts, t,
 			     "has too many probes to tell apart: %zu are not traced",

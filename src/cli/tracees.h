@@ -27,6 +27,14 @@ struct fresh {
 	int parent; /* that forked it; 0: of no interest */
 };
 
+/* A file that has probes for the process `pid` (0: for all). */
+struct probed_file {
+	int pid;
+	uint64_t number;       /* tracer_file() */
+	uint64_t unused_since; /* tracees.releases when no process mapped it any more; 0:
+				  it is mapped */
+};
+
 struct tracees {
 	struct plan_options plan_options;
 	enum trace_scope scope;
@@ -40,6 +48,9 @@ struct tracees {
 	VEC(struct tracee *) list;
 	struct kernel_names *kernel; /* with --kernel-stacks and --kernel, else NULL */
 	VEC(struct fresh) news;
+	VEC(struct probed_file) probed;
+	uint64_t releases; /* calls of tracees_release_files() that looked */
+	bool may_release;  /* files may not be mapped any more */
 	/* With SCOPE_ALL: the file whose users are traced; inode 0: not known. */
 	struct file_names library;
 	uint64_t next_look_ns;   /* CLOCK_MONOTONIC */
@@ -51,6 +62,7 @@ struct tracees {
 	uint64_t left_out;              /* processes that no descriptor was left for */
 	bool lacks_descriptors;         /* something is not traced, as none was left */
 	bool cannot_wait;               /* for all descriptors: so look often */
+	uint64_t unread_maps;           /* processes whose mappings could not be read */
 	bool said_unread;
 	bool said_no_room;
 	bool said_wide;

@@ -61,10 +61,10 @@ static struct error *inherit(struct tracee *t, const struct tracee *parent)
 		return NULL;
 	}
 	t->wants_plan = false;
-	vec_foreach (range, &parent->ranges)
-		if (!vec_push(&t->ranges, *range))
-			return error_no_memory();
-	return NULL;
+	return vec_copy(&parent->ranges, &t->ranges) &&
+			       vec_copy(&parent->files, &t->files)
+		       ? NULL
+		       : error_no_memory();
 }
 
 /* A process that came to be while we trace. It may be gone by now. */
@@ -76,13 +76,9 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 	if (tracees_find(ts, pid))
 		return NULL;
 	err = tracee_create(pid, ts->elf_reader, &t);
-	if (err && err->code != ERROR_NO_MEMORY) {
-		ts->left_out += tracees_note_descriptors(ts, err);
-		error_destroy(err);
-		return NULL;
-	}
-	if (!err)
-		err = inherit(t, parent);
+	if (err)
+		return tracees_pass_over(ts, err);
+	err = inherit(t, parent);
 	if (!err && ts->scope == SCOPE_ALL)
 		err = everyone_ranges(ts, t);
 	if (!err)
@@ -151,11 +147,16 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t, const char 
 		plan_anew(ts, t);
 		what = probed_anew;
 	}
+	ts->may_release = true;
+	t->maps_failed = false;
 	if (!err)
 		err = tracee_plan(t, &ts->plan_options, &plan);
 	if (err)
 		goto out;
+	t->has_loaded = true;
 	err = tracer_attach(ts->tracer, plan, t->pid, &refused);
+	if (!err)
+		err = tracees_note_files(ts, t, plan);
 	if (!err)
 		err = trace_if_room(ts, t);
 	if (err)
@@ -186,8 +187,10 @@ out:
 		ts->untraced.count += plan->objects.len;
 	/* Nothing changes if the files have no allocator, or are gone again. The first
 	 * file that cannot be read is reported by tracees_say_unread(). */
-	if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE &&
-	    has_unread == !!ts->untraced.why_unread)
+	if (t->maps_failed)
+		tracees_note_unread_maps(ts, t, err);
+	else if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE &&
+		 has_unread == !!ts->untraced.why_unread)
 		say_untraced(ts, t, err);
 	error_destroy(err);
 	return NULL;
@@ -201,6 +204,7 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 	struct error *err;
 
 	t->exited = true;
+	ts->may_release = true;
 	/* It would be readable for ever. */
 	epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
 	proc_let_go(t->proc);
@@ -455,13 +459,14 @@ static struct error *take_news(struct tracees *ts)
 	return err;
 }
 
-static struct error *follow(struct tracees *ts, struct tracee **at, bool is_time)
+static struct error *follow(struct tracees *ts, struct tracee **at, bool is_time,
+			    bool may_have_exited)
 {
 	struct tracee *t = *at;
 
 	if (t->exited)
 		return NULL;
-	if (tracee_check_exit(t))
+	if (may_have_exited && tracee_check_exit(t))
 		return follow_exit(ts, at);
 	if (has_executed(ts, t))
 		return follow_exec(ts, at);
@@ -496,10 +501,18 @@ static struct error *look_for_kernel(struct tracees *ts, bool is_time)
 	return err;
 }
 
+/* Is it the turn of the process with this index? Of many some are looked at each time. */
+static bool has_turn(const struct tracees *ts, size_t i)
+{
+	size_t parts = ts->list.len / TRACEES_MANY + 1;
+
+	return i % parts == ts->looks % parts;
+}
+
 struct error *tracees_look(struct tracees *ts)
 {
 	uint64_t now_ns = clock_now_ns();
-	bool is_time = now_ns >= ts->next_look_ns;
+	bool is_time = now_ns >= ts->next_look_ns, may_have_exited;
 	struct error *err = NULL;
 
 	if (ts->options->kernel) {
@@ -510,15 +523,18 @@ struct error *tracees_look(struct tracees *ts)
 		watch_read(ts->watch, on_event, ts);
 	else if (is_time)
 		suspect_everything(ts);
+	may_have_exited = tracees_may_have_exited(ts);
 	err = take_news(ts);
 	ts->look_soon = false;
 	for (size_t i = 0; i < ts->list.len && !err; i++)
-		err = follow(ts, &ts->list.data[i], is_time);
+		err = follow(ts, &ts->list.data[i], is_time, may_have_exited);
 	tracees_sweep(ts);
 	tracees_say_wide(ts);
 	tracees_say_unread(ts);
 	if (!err)
 		err = find_new(ts);
+	if (!err)
+		err = tracees_release_files(ts);
 	if (!err && now_ns >= ts->next_forget_ns) {
 		err = tracees_forget_orphans(ts);
 		if (!err)
@@ -526,7 +542,7 @@ struct error *tracees_look(struct tracees *ts)
 		ts->next_forget_ns = clock_now_ns() + FORGET_MS * UINT64_C(1000000);
 	}
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
-		if (is_time || ts->list.data[i]->maps_changed)
+		if ((is_time && has_turn(ts, i)) || ts->list.data[i]->maps_changed)
 			err = tracees_refresh(ts, ts->list.data[i]);
 	}
 out:

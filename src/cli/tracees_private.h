@@ -6,6 +6,10 @@
 
 #include "cli/tracees.h"
 
+/* Of more processes than these names are made ready for only when they are printed, as
+ * each keeps its files open, and only a part is looked at each time. */
+#define TRACEES_MANY 256
+
 /* Everything is looked at this often in the beginning, and where the kernel does not tell
  * of all processes. */
 #define LOOK_OFTEN_MS 50
@@ -18,6 +22,9 @@ void tracees_wait_for(struct tracees *tracees, int fd);
 /* Something that cannot be traced is left out: note whether it is for want of
  * descriptors, and say so once. */
 bool tracees_note_descriptors(struct tracees *tracees, const struct error *err);
+
+/* May one of the processes have exited? Takes one system call for all of them. */
+bool tracees_may_have_exited(const struct tracees *tracees);
 
 /* The process of this number that has not exited, or NULL. Borrowed. */
 struct tracee *tracees_find(const struct tracees *tracees, int pid);
@@ -40,6 +47,16 @@ struct error *tracees_forget_orphans(struct tracees *tracees)
 /* Which slots are held by the processes on the list, for each slot; owned. NULL: memory
  * is out. */
 bool *tracees_held_slots(const struct tracees *tracees);
+
+/* The probes of the plan stand: remember for which files that the process maps. */
+struct error *tracees_note_files(struct tracees *tracees, struct tracee *tracee,
+				 const struct plan *plan)
+	__attribute__((warn_unused_result));
+
+/* Take the probes out of files that no process on the list maps any more, but for the
+ * last few, which may be loaded again. */
+struct error *tracees_release_files(struct tracees *tracees)
+	__attribute__((warn_unused_result));
 
 /* Take those off the list that are of no interest any more (tracee.dropped). */
 void tracees_sweep(struct tracees *tracees);
@@ -75,7 +92,16 @@ void tracees_note(const struct tracees *tracees, const struct tracee *tracee,
 
 /* tracee_refresh(). Mappings that cannot be read are no error: a note says so once, and
  * the run goes on. */
-struct error *tracees_refresh(const struct tracees *tracees, struct tracee *tracee)
+struct error *tracees_refresh(struct tracees *tracees, struct tracee *tracee)
 	__attribute__((warn_unused_result));
+
+/* A process could not be looked at, and is not traced. When that is because a limit is
+ * reached it is counted, and said once. Frees the error. ERROR_NO_MEMORY is returned. */
+struct error *tracees_pass_over(struct tracees *tracees, struct error *err)
+	__attribute__((warn_unused_result));
+
+/* Count a process whose mappings could not be read, and say so, once for each. */
+void tracees_note_unread_maps(struct tracees *tracees, struct tracee *tracee,
+			      const struct error *err);
 
 #endif

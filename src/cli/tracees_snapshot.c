@@ -26,17 +26,22 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	snap->losses[LOSS_PROCESSES_DROPPED] += ts->unshown;
 	snap->losses[LOSS_PROCESSES_FULL] += ts->left_out;
 	snap->losses[LOSS_FILES_UNTRACED] += ts->untraced.count;
-	/* After the blocks: a library loaded meanwhile may be on their stacks. */
+	snap->losses[LOSS_MAPPINGS_UNREAD] += ts->unread_maps;
+	/* After the blocks: a library loaded meanwhile may be on their stacks. To read
+	 * the mappings of thousands of processes takes seconds: of so many the kernel's
+	 * word is taken. */
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];
 
-		t->maps_changed = true;
+		t->maps_changed |= ts->list.len <= TRACEES_MANY || !ts->watch;
 		err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 		if (!err)
 			err = tracees_refresh(ts, t);
 		if (!err)
 			err = tracee_describe(t, &snap->processes.data[i]);
 		t->reported = t->exited;
+		/* The kernel does not tell when it unmaps files. */
+		t->wants_plan |= t->has_loaded;
 	}
 	return err;
 }

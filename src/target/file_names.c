@@ -14,6 +14,7 @@
 #include "target/watch.h"
 #include "util/cleanup.h"
 #include "util/file_system.h"
+#include "util/open_helper.h"
 #include "util/regular_file.h"
 
 #ifndef FUSE_SUPER_MAGIC

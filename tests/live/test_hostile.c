@@ -412,6 +412,7 @@ static void mappings_that_cannot_be_read(void)
 	oracle_do(target, "allocate 20");
 	report = memtrace_report(memtrace);
 	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 30);
+	CHECK_INT(live_int(report, "losses.mappings_unread"), 1);
 	json_decref(report);
 
 	json_decref(memtrace_report(memtrace));

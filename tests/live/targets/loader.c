@@ -8,6 +8,10 @@
  *   again PATH N  N calls more of malloc() of the library that was loaded last
  *   fresh PATH N  the same, and each is unloaded before the next comes
  *   cycle PATH N  the library itself, loaded and unloaded N times
+ *   drop - 1      unload the library that was loaded last
+ *   turn PATH N   N copies, of which the last 8 are loaded at a time
+ *   fork - N      N children, which have the same libraries and wait
+ *   call - 1      each child calls malloc() of the library that was loaded last, once
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,12 +19,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LOADED_AT_A_TIME 8
+
 static void *volatile last;
 static void *(*last_malloc)(size_t);
+static void *last_library;
 
 static void say(const char *text)
 {
@@ -49,6 +58,7 @@ static void *load(const char *path)
 		fail("dlopen");
 	memcpy(&function, &found, sizeof(function));
 	last_malloc = function;
+	last_library = library;
 	site_in_library(function);
 	return library;
 }
@@ -75,9 +85,73 @@ static void *load_copy(const char *path)
 	return library;
 }
 
+static void turn(const char *path, int count)
+{
+	void *loaded[LOADED_AT_A_TIME] = {NULL};
+
+	for (int i = 0; i < count + LOADED_AT_A_TIME; i++) {
+		void **at = &loaded[i % LOADED_AT_A_TIME];
+
+		if (*at)
+			dlclose(*at);
+		*at = i < count ? load_copy(path) : NULL;
+	}
+}
+
+/* Children wait until the parent closes one pipe, and say by another that they have
+ * called. */
+static int start[2], done[2], child_count;
+
+static void fork_children(int count)
+{
+	char c;
+
+	if (pipe(start) || pipe(done))
+		fail("pipe");
+	for (child_count = 0; child_count < count; child_count++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			fail("fork");
+		if (pid)
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(start[1]);
+		if (read(start[0], &c, 1) != 0)
+			_exit(97);
+		site_in_library(last_malloc);
+		if (write(done[1], "", 1) != 1)
+			_exit(96);
+		for (;;)
+			pause();
+	}
+}
+
+static void let_children_call(void)
+{
+	char c;
+
+	close(start[1]);
+	for (int i = 0; i < child_count; i++)
+		if (read(done[0], &c, 1) != 1)
+			fail("read");
+}
+
 static void obey(const char *word, const char *path, int count)
 {
 	bool is_itself = !strcmp(word, "cycle") || !strcmp(word, "keep");
+
+	if (!strcmp(word, "turn"))
+		turn(path, count);
+	if (!strcmp(word, "fork"))
+		fork_children(count);
+	if (!strcmp(word, "call"))
+		let_children_call();
+	if (!strcmp(word, "drop"))
+		dlclose(last_library);
+	if (!strcmp(word, "drop") || !strcmp(word, "turn") || !strcmp(word, "fork") ||
+	    !strcmp(word, "call"))
+		return;
 
 	for (int i = 0; i < count; i++) {
 		void *library;
