@@ -183,7 +183,7 @@ static void keeps_perf_maps_from_paths(void)
 	REQUIRE(fd >= 0);
 	CHECK(!finds(path));
 	CHECK(!finds(below));
-	CHECK(open_policy_may_read(fd));
+	CHECK(open_policy_may_read(&policy, fd));
 	unlink(path);
 }
 
