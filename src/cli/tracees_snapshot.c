@@ -26,7 +26,6 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	snap->losses[LOSS_PROCESSES_DROPPED] += ts->unshown;
 	snap->losses[LOSS_PROCESSES_FULL] += ts->left_out;
 	snap->losses[LOSS_FILES_UNTRACED] += ts->untraced.count;
-	snap->losses[LOSS_MAPPINGS_UNREAD] += ts->unread_maps;
 	/* After the blocks: a library loaded meanwhile may be on their stacks. To read
 	 * the mappings of thousands of processes takes seconds: of so many the kernel's
 	 * word is taken. */
@@ -43,6 +42,8 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		/* The kernel does not tell when it unmaps files. */
 		t->wants_plan |= t->has_loaded;
 	}
+	/* Some of them just now. */
+	snap->losses[LOSS_MAPPINGS_UNREAD] += ts->unread_maps;
 	return err;
 }
 
