@@ -221,7 +221,7 @@ static void *serve(void *arg)
 		request.path[sizeof(request.path) - 1] = '\0';
 
 		_cleanup_(closep) int given = fd;
-		_cleanup_(closep) int result = answer(&request, fd, &reply);
+		_cleanup_(closep) int result = answer(&request, given, &reply);
 
 		if (fd_message_send(lane, &reply, sizeof(reply), &result, result >= 0))
 			_exit(0);

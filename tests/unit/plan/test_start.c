@@ -265,7 +265,7 @@ static void musl(void)
 	unsigned believed = 0;
 
 	if (access(path, R_OK)) {
-		printf("     left out: musl is not installed\n");
+		CHECK_SKIP_PART("musl is not there");
 		return;
 	}
 	REQUIRE(!elf_file_open(path, &file));
