@@ -64,7 +64,7 @@ void *code_pack(const struct code *code, size_t *size)
 }
 
 #define GET(at, v, count)                                                                \
-	(vec_reserve((v), (count)) &&                                                    \
+	(vec_reserve((v), (count) + 1) &&                                                \
 	 (memcpy((v)->data, (at), (count) * sizeof(*(v)->data)),                         \
 	  (at) += (count) * sizeof(*(v)->data), (v)->len = (count), true))
 

@@ -209,6 +209,7 @@ static void directory_of_others(void)
 	check_no_cache(directory);
 	REQUIRE(unlink(directory) == 0);
 	REQUIRE(rename(elsewhere, directory) == 0);
+	cache_close(&cache);
 	REQUIRE(!cache_open(&cache));
 	CHECK_INT(get(&key), 7);
 }
