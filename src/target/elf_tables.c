@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
@@ -48,7 +49,17 @@ static bool add(uint64_t *sum, uint64_t size, uint64_t limit)
 	return true;
 }
 
-static bool are_moderate(const Elf64_Shdr *sections, size_t count)
+/* The bytes of a section that are in the file. Readers refuse one that is not all there.
+ */
+static uint64_t bytes_in(const Elf64_Shdr *section, uint64_t file_bytes)
+{
+	uint64_t room =
+		section->sh_offset < file_bytes ? file_bytes - section->sh_offset : 0;
+
+	return section->sh_size < room ? section->sh_size : room;
+}
+
+static bool are_moderate(const Elf64_Shdr *sections, size_t count, uint64_t file_bytes)
 {
 	uint64_t symbols = 0, strings = 0;
 
@@ -57,10 +68,11 @@ static bool are_moderate(const Elf64_Shdr *sections, size_t count)
 
 		if (section->sh_type != SHT_SYMTAB && section->sh_type != SHT_DYNSYM)
 			continue;
-		if (!add(&symbols, section->sh_size, SYMBOLS_MAX_BYTES))
+		if (!add(&symbols, bytes_in(section, file_bytes), SYMBOLS_MAX_BYTES))
 			return false;
 		if (section->sh_link < count &&
-		    !add(&strings, sections[section->sh_link].sh_size, STRINGS_MAX_BYTES))
+		    !add(&strings, bytes_in(&sections[section->sh_link], file_bytes),
+			 STRINGS_MAX_BYTES))
 			return false;
 	}
 	return true;
@@ -70,9 +82,10 @@ enum elf_tables elf_tables_look(int fd)
 {
 	_cleanup_(freep) Elf64_Shdr *sections = NULL;
 	Elf64_Ehdr header;
+	struct stat st;
 	size_t count;
 
-	if (!read_at(fd, 0, &header, sizeof(header)) ||
+	if (fstat(fd, &st) || !read_at(fd, 0, &header, sizeof(header)) ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    !count_sections(fd, &header, &count) || count > SECTIONS_MAX)
@@ -85,5 +98,6 @@ enum elf_tables elf_tables_look(int fd)
 	if (!sections ||
 	    !read_at(fd, header.e_shoff, sections, count * sizeof(*sections)))
 		return ELF_TABLES_UNKNOWN;
-	return are_moderate(sections, count) ? ELF_TABLES_MODERATE : ELF_TABLES_TOO_LARGE;
+	return are_moderate(sections, count, (uint64_t)st.st_size) ? ELF_TABLES_MODERATE
+								   : ELF_TABLES_TOO_LARGE;
 }

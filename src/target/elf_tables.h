@@ -7,8 +7,8 @@
 
 enum elf_tables {
 	/* The symbol tables (SHT_SYMTAB and SHT_DYNSYM, gABI, "Sections") have at most
-	 * 256 MiB in all, and the strings that they name at most 512 MiB. So it is, too,
-	 * without section headers. */
+	 * 256 MiB in all, and the strings that they name at most 512 MiB, as far as they
+	 * are in the file. So it is, too, without section headers. */
 	ELF_TABLES_MODERATE,
 	ELF_TABLES_TOO_LARGE,
 	/* The section headers cannot be read, are of another class or byte order, or are

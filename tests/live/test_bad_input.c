@@ -191,7 +191,7 @@ static void too_little_memory(void)
 	REQUIRE(!getrlimit(RLIMIT_AS, &before));
 	REQUIRE(!setrlimit(RLIMIT_AS, &little));
 
-	const char *const argv[] = {memtrace_path, "--pid", pid, NULL};
+	const char *const argv[] = {memtrace_path, "--no-cache", "--pid", pid, NULL};
 
 	check_refused(argv, 0, 1, "failed to map segment");
 	REQUIRE(!setrlimit(RLIMIT_AS, &before));

@@ -35,7 +35,8 @@ static struct file ordinary(void)
 	};
 }
 
-static enum elf_tables look(const struct file *file)
+/* What is there of a file of so many bytes, of which most is a hole? */
+static enum elf_tables look_at(const struct file *file, uint64_t size_bytes)
 {
 	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);
 
@@ -43,7 +44,13 @@ static enum elf_tables look(const struct file *file)
 		sizeof(file->header));
 	REQUIRE(pwrite(fd, file->sections, sizeof(file->sections), HEADERS) ==
 		sizeof(file->sections));
+	REQUIRE(!ftruncate(fd, (off_t)size_bytes));
 	return elf_tables_look(fd);
+}
+
+static enum elf_tables look(const struct file *file)
+{
+	return look_at(file, 4096 * MIB);
 }
 
 static void moderate(void)
@@ -60,6 +67,21 @@ static void moderate(void)
 	CHECK_INT(look(&file), ELF_TABLES_MODERATE);
 	file.header.e_shnum = 0;
 	file.header.e_shoff = 0;
+	CHECK_INT(look(&file), ELF_TABLES_MODERATE);
+}
+
+/* What is beyond the end of the file is not read. */
+static void as_far_as_they_are_in_the_file(void)
+{
+	struct file file = ordinary();
+
+	file.sections[1].sh_size = UINT64_MAX;
+	CHECK_INT(look_at(&file, 256 * MIB), ELF_TABLES_MODERATE);
+	CHECK_INT(look_at(&file, 256 * MIB + 1), ELF_TABLES_TOO_LARGE);
+	file.sections[1].sh_offset = 100 * MIB;
+	CHECK_INT(look_at(&file, 356 * MIB), ELF_TABLES_MODERATE);
+	CHECK_INT(look_at(&file, 356 * MIB + 1), ELF_TABLES_TOO_LARGE);
+	file.sections[1].sh_offset = UINT64_MAX;
 	CHECK_INT(look(&file), ELF_TABLES_MODERATE);
 }
 
@@ -121,7 +143,7 @@ static void unknown(void)
 	CHECK_INT(look(&file), ELF_TABLES_UNKNOWN);
 	file = ordinary();
 	file.header.e_shnum++;
-	CHECK_INT(look(&file), ELF_TABLES_UNKNOWN);
+	CHECK_INT(look_at(&file, HEADERS + sizeof(file.sections)), ELF_TABLES_UNKNOWN);
 	file = ordinary();
 	file.header.e_shoff = UINT64_MAX;
 	CHECK_INT(look(&file), ELF_TABLES_UNKNOWN);
@@ -131,6 +153,7 @@ static void unknown(void)
 int main(void)
 {
 	RUN(moderate);
+	RUN(as_far_as_they_are_in_the_file);
 	RUN(too_large);
 	RUN(sums);
 	RUN(extended_numbering);
