@@ -18,6 +18,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/cpu_allowance.h"
+#include "util/memory_limit.h"
 
 /* As ps and top show the thread; at most 15 characters. */
 #define THREAD_NAME "memtrace-unwind"
@@ -279,7 +280,8 @@ static struct error *start_thread(struct learner *l)
 	int err = pthread_create(&l->thread, NULL, run, l);
 
 	if (err)
-		return error_errno(ERROR_IO, err, "cannot start the unwinder's thread");
+		return error_create(ERROR_IO, "cannot start the unwinder's thread: %s%s",
+				    strerror(err), memory_limit_hint());
 	l->is_running = true;
 	return NULL;
 }

@@ -164,6 +164,8 @@ struct error *tracer_create(const struct tracer_options *options,
 	fence_open(&t->fence);
 	t->maps.fence = &t->fence;
 	t->options = *options;
+	/* Errors are returned, and printed in one place. */
+	libbpf_set_print(NULL);
 	open_cache(t);
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");

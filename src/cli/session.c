@@ -718,6 +718,9 @@ struct error *session_run(const struct options *options, int *status)
 		err = outputs_init(&s.outputs, options);
 	if (!err)
 		err = file_limit_check(LEAST_FILES);
+	/* A command has the limits that memtrace was started with. */
+	if (!options->command)
+		file_limit_raise();
 	/* The kernel has no ELF files of a target. */
 	if (!err && !options->kernel)
 		err = open_helper_start(
@@ -731,7 +734,6 @@ struct error *session_run(const struct options *options, int *status)
 		if (err)
 			*status = start_status(options, err);
 	}
-	/* A command has the limits that it was started with. */
 	file_limit_raise();
 	if (!err)
 		err = shed(&s);

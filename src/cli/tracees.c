@@ -59,7 +59,11 @@ bool tracees_may_have_exited(const struct tracees *ts)
 {
 	/* Of the watch, and of a process. */
 	struct epoll_event events[2];
-	int count = epoll_wait(ts->epoll_fd, events, 2, 0);
+	int count;
+
+	if (ts->cannot_wait)
+		return true;
+	count = epoll_wait(ts->epoll_fd, events, 2, 0);
 
 	for (int i = 0; i < count; i++)
 		if (!ts->watch || events[i].data.fd != watch_fd(ts->watch))
