@@ -12,6 +12,7 @@
 
 #include "util/cleanup.h"
 #include "util/vec.h"
+#include "util/whole_io.h"
 
 /* Of an entry: compiled code has some 100 KB. */
 #define ENTRY_MAX_BYTES (16u << 20)
@@ -98,34 +99,6 @@ void cache_close(struct cache *cache)
 
 /* --- one entry -------------------------------------------------------------------- */
 
-static bool read_all(int fd, void *to, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = read(fd, (char *)to + done, size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
-static bool write_all(int fd, const void *from, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(fd, (const char *)from + done, size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 static bool is_own(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && st->st_nlink == 1 &&
@@ -141,14 +114,14 @@ static void *read_entry(int fd, size_t *size)
 	struct stat st;
 
 	if (fstat(fd, &st) || !is_own(&st) || st.st_size > ENTRY_MAX_BYTES ||
-	    !read_all(fd, &head, sizeof(head)) ||
+	    !whole_pread(fd, &head, sizeof(head), 0) ||
 	    memcmp(head.magic, magic, sizeof(magic)) != 0 ||
 	    head.size_bytes != (uint64_t)st.st_size - sizeof(head))
 		return NULL;
 
 	_cleanup_(freep) void *bytes = malloc(head.size_bytes + 1);
 
-	if (!bytes || !read_all(fd, bytes, head.size_bytes))
+	if (!bytes || !whole_pread(fd, bytes, head.size_bytes, sizeof(head)))
 		return NULL;
 	sha256(bytes, head.size_bytes, hash);
 	if (memcmp(hash, head.hash, sizeof(hash)) != 0)
@@ -261,7 +234,7 @@ void cache_put(const struct cache *cache, const struct cache_key *key, const voi
 
 	if (fd < 0)
 		return;
-	if (!write_all(fd, &head, sizeof(head)) || !write_all(fd, bytes, size) ||
+	if (!whole_write(fd, &head, sizeof(head)) || !whole_write(fd, bytes, size) ||
 	    renameat(cache->dir, name_new, cache->dir, name.s))
 		unlinkat(cache->dir, name_new, 0);
 	prune(cache->dir);

@@ -24,7 +24,7 @@
 #define CACHE_BYTES (64u << 20)
 
 struct cache {
-	int dir;    /* -1: there is none, and what follows does nothing */
+	int dir;    /* a descriptor; -1: nothing is kept, and nothing is found */
 	char *path; /* owned */
 };
 

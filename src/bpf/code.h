@@ -59,7 +59,7 @@ struct code *code_unpack(const void *bytes, size_t size);
 /* The program, or NULL. */
 const struct code_program *code_program_find(const struct code *code, const char *name);
 
-/* Fill in all but `path`, of which there is a file; false when there is none. */
+/* Look at the file `path`, and fill in the rest; false when there is no such file. */
 bool code_library_look_at(struct code_library *library);
 
 /* Is each library what it was? */

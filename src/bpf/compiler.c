@@ -42,9 +42,13 @@ DEFINE_CLEANUP(struct code *, code_destroy);
 DEFINE_CLEANUP(struct compiler *, compiler_destroy);
 
 static struct error *start_child(struct compiler *c, const struct source *source,
-				 const struct headers *headers)
+				 struct headers *headers)
 {
+	struct error *err = headers_unpack(headers);
 	int pair[2];
+
+	if (err)
+		return err;
 
 	c->log_fd = memfd_create("memtrace-log", MFD_CLOEXEC);
 	if (c->log_fd < 0)
@@ -58,12 +62,11 @@ static struct error *start_child(struct compiler *c, const struct source *source
 
 	c->child = fork();
 	if (c->child < 0) {
-		int err = errno;
-
 		c->child = 0;
+		err = error_errno(ERROR_IO, errno, "cannot fork the compiler");
 		close(pair[0]);
 		close(pair[1]);
-		return error_errno(ERROR_IO, err, "cannot fork the compiler");
+		return err;
 	}
 	if (c->child == 0) {
 		close(pair[0]);
@@ -86,7 +89,7 @@ static struct code *kept_code(const struct compiler *c)
 	return code && code_is_current(code) ? take(code) : NULL;
 }
 
-struct error *compiler_start(const struct source *source, const struct headers *headers,
+struct error *compiler_start(const struct source *source, struct headers *headers,
 			     const struct cache *cache, bool anew, struct compiler **ret)
 {
 	_cleanup_(compiler_destroyp) struct compiler *c = calloc(1, sizeof(*c));
@@ -239,7 +242,7 @@ static struct error *take_compiled(struct compiler *c)
 	c->code = fd_count ? read_code(fds[fd_count - 1]) : NULL;
 	if (!c->code || c->code->maps.len != fd_count - 1)
 		err = error_create(ERROR_COMPILE,
-				   "the BPF compiler has made what is not understood");
+				   "the answer of the BPF compiler is malformed");
 	else
 		err = make_room(c);
 	for (size_t i = 0; i < fd_count; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a source to code in the kernel. libbcc (60 MB with LLVM) runs in a process of its
- * own, which ends when it has handed over what it made: memtrace itself stays small, and
- * no abort() inside LLVM takes it down. Code that was compiled before comes from the
- * cache, and there is no such process.
+ * From a source to code in the kernel. libbcc (60 MB with LLVM) runs in a child process,
+ * which ends when it has handed over the programs: memtrace itself stays small, and no
+ * abort() inside LLVM takes it down. For code that an earlier run has compiled, and that
+ * the cache has kept, no child is started.
  */
 #ifndef BPF_COMPILER_H
 #define BPF_COMPILER_H
@@ -22,10 +22,11 @@ struct compiler;
 
 /*
  * Take the code from the cache, or else begin to compile; does not wait. `source` is not
- * needed afterwards, the files of `headers` are to stay until compiler_wait() returns,
- * and the cache as long as the compiler. `anew`: compile, even if the cache has it.
+ * needed afterwards. `headers` are unpacked when they are needed, and are to stay until
+ * compiler_wait() returns; the cache is to live as long as the compiler. `anew`: compile,
+ * even if the cache has the code.
  */
-struct error *compiler_start(const struct source *source, const struct headers *headers,
+struct error *compiler_start(const struct source *source, struct headers *headers,
 			     const struct cache *cache, bool anew, struct compiler **ret)
 	__attribute__((warn_unused_result));
 

@@ -18,10 +18,12 @@
 
 #include "bpf/code.h"
 #include "bpf/syscall.h"
+#include "util/cleanup.h"
 #include "util/locked_memory.h"
 #include "util/memory_limit.h"
 #include "util/stack_limit.h"
 #include "util/vec.h"
+#include "util/whole_io.h"
 
 #include <linux/bpf.h>
 
@@ -222,21 +224,14 @@ static bool collect(struct outcome *r)
 	return true;
 }
 
-/* A memory file with the code; a descriptor, or -1. */
-static int pack(const struct outcome *r)
+/* A memory file with the code; a descriptor, or -1 with errno set. */
+static int pack(const struct code *code)
 {
 	size_t size;
-	char *bytes = code_pack(&r->code, &size);
+	_cleanup_(freep) void *bytes = code_pack(code, &size);
 	int fd = bytes ? memfd_create("memtrace-code", MFD_CLOEXEC) : -1;
 
-	for (size_t done = 0; fd >= 0 && done < size;) {
-		ssize_t n = write(fd, bytes + done, size - done);
-
-		if (n <= 0)
-			return -1;
-		done += (size_t)n;
-	}
-	return fd;
+	return fd >= 0 && whole_write(fd, bytes, size) ? fd : -1;
 }
 
 _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
@@ -278,10 +273,10 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 	if (!outcome.module)
 		fail(socket, "the BPF program does not compile");
 	if (!collect(&outcome))
-		fail(socket, "the BPF compiler has made what is not understood");
-	outcome.maps[outcome.code.maps.len] = pack(&outcome);
+		fail(socket, "the answer of the BPF compiler is malformed");
+	outcome.maps[outcome.code.maps.len] = pack(&outcome.code);
 	if (outcome.maps[outcome.code.maps.len] < 0)
-		fail(socket, "the BPF compiler cannot hand over what it made: %s",
+		fail(socket, "cannot hand over the compiled programs: %s",
 		     strerror(errno));
 	fflush(NULL);
 	message_send(socket, &m, outcome.maps, outcome.code.maps.len + 1);

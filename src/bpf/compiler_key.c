@@ -20,7 +20,7 @@ bool compiler_key(const struct source *source, const struct headers *headers,
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
-	if (!headers_are_embedded(headers))
+	if (!headers->is_embedded)
 		return false;
 	strbuf_append(&text, "memtrace " MEMTRACE_VERSION "\n");
 	if (!kernel_identity_append(&text))

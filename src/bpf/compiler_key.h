@@ -10,10 +10,10 @@
 #include "bpf/source.h"
 
 /*
- * The source with its flags, memtrace itself, the kernel, and which libraries the
- * environment would have. The libraries themselves are told by code_is_current(). False
- * when it cannot be said: the headers are not our own, the kernel does not say which one
- * it is, or there is no memory.
+ * The hash of the source, its flags and headers, the kernel, and the environment
+ * variables by which other libraries would be loaded. (code_is_current() compares the
+ * libraries themselves.) False when the code cannot be kept: the headers do not travel in
+ * the binary, the kernel does not say which one it is, or there is no memory.
  */
 bool compiler_key(const struct source *source, const struct headers *headers,
 		  struct cache_key *ret);

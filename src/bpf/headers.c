@@ -14,6 +14,7 @@
 
 #include "bpf/embedded.h"
 #include "util/cleanup.h"
+#include "util/whole_io.h"
 
 DEFINE_CLEANUP(struct headers *, headers_destroy);
 
@@ -57,19 +58,9 @@ static struct error *write_file(const char *root, const struct embedded_file *fi
 
 	_cleanup_(closep) int fd =
 		open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	size_t len = strlen(file->text), done = 0;
 
-	if (fd < 0)
+	if (fd < 0 || !whole_write(fd, file->text, strlen(file->text)))
 		return error_errno(ERROR_IO, errno, "cannot write %s", path);
-	/* A write that comes to a limit writes what still fits; the next one says why. */
-	while (done < len) {
-		ssize_t n = write(fd, file->text + done, len - done);
-
-		if (n <= 0)
-			return error_errno(ERROR_IO, n ? errno : EIO, "cannot write %s",
-					   path);
-		done += (size_t)n;
-	}
 	return NULL;
 }
 
@@ -115,19 +106,16 @@ static struct error *make_root(struct headers *headers)
 	return headers->path ? NULL : error_no_memory();
 }
 
-static struct error *embedded_create(struct headers *headers)
+struct error *headers_unpack(struct headers *headers)
 {
-	struct error *err = make_root(headers);
+	struct error *err;
 
-	headers->kind = "embedded";
+	if (!headers->is_embedded || headers->path)
+		return NULL;
+	err = make_root(headers);
 	for (const struct embedded_file *f = embedded_headers; !err && f->name; f++)
 		err = write_file(headers->path, f);
 	return err;
-}
-
-bool headers_are_embedded(const struct headers *headers)
-{
-	return headers->mount_fd >= 0 || headers->temporary;
 }
 
 static bool has(const char *dir, const char *name)
@@ -212,7 +200,9 @@ struct error *headers_create(enum headers_mode choice, const char *dir,
 		err = installed_create(headers, dir);
 	} else if (choice == HEADERS_EMBEDDED || !kernel->has_pt_regs ||
 		   kernel->pt_regs_as_embedded) {
-		err = embedded_create(headers);
+		headers->is_embedded = true;
+		headers->kind = "embedded";
+		err = NULL;
 	} else {
 		uname(&name);
 		snprintf(modules, sizeof(modules), "/lib/modules/%s", name.release);

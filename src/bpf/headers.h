@@ -20,7 +20,8 @@ enum headers_mode {
 };
 
 struct headers {
-	char *path; /* for BCC_KERNEL_SOURCE */
+	char *path;       /* for BCC_KERNEL_SOURCE; NULL: they are not unpacked */
+	bool is_embedded; /* they travel in the binary */
 	/* Where embedded headers live: a mount of their own that nothing can see but by
 	 * this descriptor (then `path` leads through /proc/self/fd), or -1... */
 	int mount_fd;
@@ -31,16 +32,17 @@ struct headers {
 };
 
 /*
- * Prepare the headers. `dir` (with HEADERS_DIR) is a kernel source or header tree,
+ * Choose the headers. `dir` (with HEADERS_DIR) is a kernel source or header tree,
  * or a module directory with `build` and `source` in it, as Debian splits it. Embedded
- * headers are written to a memory file system that is mounted nowhere, and so is gone
+ * headers are unpacked to a memory file system that is mounted nowhere, and so is gone
  * with us however we end; where that is not allowed, to a fresh directory of mode 0700.
  */
 struct error *headers_create(enum headers_mode choice, const char *dir,
 			     const struct kernel_offsets *kernel, struct headers **ret)
 	__attribute__((warn_unused_result));
-/* Are they those that travel in the binary? */
-bool headers_are_embedded(const struct headers *headers);
+/* Write those that travel in the binary: then there is a `path`. Does nothing for others,
+ * and the second time. */
+struct error *headers_unpack(struct headers *headers) __attribute__((warn_unused_result));
 void headers_destroy(struct headers *headers);
 
 #endif

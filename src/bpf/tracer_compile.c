@@ -153,9 +153,8 @@ static struct error *open_headers(struct tracer *t, const struct source_options 
 
 /* These programs, for the maps of a run that are there, or will be. */
 static struct error *start_more(struct source_options so, unsigned programs,
-				const struct meanings *meanings,
-				const struct headers *headers, const struct tracer *t,
-				struct compiler **ret)
+				const struct meanings *meanings, struct headers *headers,
+				const struct tracer *t, struct compiler **ret)
 {
 	_cleanup_(source_destroyp) struct source *source = NULL;
 	struct error *err;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "target/elf.h"
+#include "target/file_names.h"
 #include "target/target_file.h"
 #include "util/cleanup.h"
 
@@ -29,21 +30,14 @@ static bool is_module(const struct proc_mapping *m)
 	return m->executable && m->path[0];
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* For bsearch(3) in the list of files. */
 static int compare_file(const void *key, const void *element)
 {
-	const struct proc_mapping *m = key;
 	const struct module_file *f = element;
-	int order = compare(m->inode, f->inode);
+	const struct file_name one = file_name_of(key),
+			       other = {f->inode, f->dev_major, f->dev_minor};
 
-	if (!order)
-		order = compare(m->dev_major, f->dev_major);
-	return order ? order : compare(m->dev_minor, f->dev_minor);
+	return file_name_compare(&one, &other);
 }
 
 /* For qsort(3). */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "bpf/cache.h"
-#include "util/cleanup.h"
 
 #define ARGUMENTS_MAX 8
 

@@ -718,7 +718,8 @@ struct error *session_run(const struct options *options, int *status)
 		err = outputs_init(&s.outputs, options);
 	if (!err)
 		err = file_limit_check(LEAST_FILES);
-	/* A command has the limits that memtrace was started with. */
+	/* A command is to have the limits that memtrace was started with: they are raised
+	 * when it is there. */
 	if (!options->command)
 		file_limit_raise();
 	/* The kernel has no ELF files of a target. */
@@ -734,7 +735,8 @@ struct error *session_run(const struct options *options, int *status)
 		if (err)
 			*status = start_status(options, err);
 	}
-	file_limit_raise();
+	if (options->command)
+		file_limit_raise();
 	if (!err)
 		err = shed(&s);
 	if (!err)

@@ -128,21 +128,11 @@ struct error *tracee_try_symbols(struct tracee *t, const struct options *options
 	return NULL;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* For qsort(3) and bsearch(3). */
 static int compare_files(const void *pa, const void *pb)
 {
-	const struct file_name *a = &((const struct tracee_file *)pa)->name,
-			       *b = &((const struct tracee_file *)pb)->name;
-	int order = compare(a->inode, b->inode);
-
-	if (!order)
-		order = compare(a->dev_major, b->dev_major);
-	return order ? order : compare(a->dev_minor, b->dev_minor);
+	return file_name_compare(&((const struct tracee_file *)pa)->name,
+				 &((const struct tracee_file *)pb)->name);
 }
 
 static struct tracee_file *find_file(const struct tracee *t, const struct proc_mapping *m)

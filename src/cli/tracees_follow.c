@@ -252,14 +252,11 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	/* The slot is nobody's from here on: see tracees_forget_orphans(). */
 	old->is_traced = false;
 	err = tracee_create(old->pid, ts->elf_reader, &t);
-	if (err && err->code != ERROR_NO_MEMORY) {
+	if (err) {
 		/* It has ended meanwhile; what it held can still be told. */
-		ts->left_out += tracees_note_descriptors(ts, err);
-		error_destroy(err);
-		return follow_exit(ts, at);
+		err = tracees_pass_over(ts, err);
+		return err ? err : follow_exit(ts, at);
 	}
-	if (err)
-		return err;
 	if (ts->scope == SCOPE_ALL) {
 		/* Should it map the library, it will be told of or found anew. */
 		tracee_destroy(t);

@@ -78,11 +78,9 @@ static int compare(uint64_t a, uint64_t b)
 
 static int compare_files(const struct proc_mapping *a, const struct proc_mapping *b)
 {
-	int order = compare(a->inode, b->inode);
+	const struct file_name one = file_name_of(a), other = file_name_of(b);
 
-	if (!order)
-		order = compare(a->dev_major, b->dev_major);
-	return order ? order : compare(a->dev_minor, b->dev_minor);
+	return file_name_compare(&one, &other);
 }
 
 static int by_file(const void *pa, const void *pb)

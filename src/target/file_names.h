@@ -39,6 +39,16 @@ static inline bool file_name_is(const struct file_name *a, const struct file_nam
 	       a->dev_minor == b->dev_minor;
 }
 
+/* For qsort(3) and bsearch(3): below 0, 0 when both are the same, or above. */
+static inline int file_name_compare(const struct file_name *a, const struct file_name *b)
+{
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	if (a->dev_major != b->dev_major)
+		return a->dev_major < b->dev_major ? -1 : 1;
+	return a->dev_minor < b->dev_minor ? -1 : a->dev_minor > b->dev_minor;
+}
+
 /* Is it a name of the file? What is told as that of one file is not listed as that of
  * another: both say the same of the file of a layer. */
 static inline bool file_names_have(const struct file_names *names,

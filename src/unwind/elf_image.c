@@ -10,6 +10,7 @@
 #include "unwind/arch.h"
 #include "util/cleanup.h"
 #include "util/open_helper.h"
+#include "util/whole_io.h"
 
 /* Bounds on what an image may make us read. Real ones stay far below them. */
 #define SEGMENTS_MAX    4096u
@@ -24,8 +25,6 @@ static struct error *malformed(const char *what)
 bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *buffer,
 		    size_t size)
 {
-	size_t done = 0;
-
 	if (file_offset > image->size_bytes || size > image->size_bytes - file_offset)
 		return false;
 	if (image->data) {
@@ -33,17 +32,7 @@ bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *b
 		return true;
 	}
 	/* Read, not mapped: a file cut short meanwhile must not raise SIGBUS. */
-	while (done < size) {
-		ssize_t n = pread(image->fd, (char *)buffer + done, size - done,
-				  (off_t)(file_offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+	return whole_pread(image->fd, buffer, size, file_offset);
 }
 
 static struct error *read_headers(struct elf_image *image)

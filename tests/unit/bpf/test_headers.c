@@ -27,6 +27,8 @@ static void embedded_tree_is_private_and_goes_away(void)
 
 	REQUIRE(!headers_create(HEADERS_AUTO, NULL, &usual, &headers));
 	CHECK_STR(headers->kind, "embedded");
+	CHECK(!headers->path);
+	REQUIRE(!headers_unpack(headers));
 	CHECK(there(headers->path, "include/linux/kconfig.h"));
 	CHECK(there(headers->path, "include/uapi/linux/ptrace.h"));
 	REQUIRE(stat(headers->path, &st) == 0 && stat("/", &root) == 0);
@@ -51,9 +53,10 @@ static void no_room(void)
 
 	signal(SIGXFSZ, SIG_IGN);
 	fflush(stdout);
+	REQUIRE(!headers_create(HEADERS_AUTO, NULL, &usual, &headers));
 	REQUIRE(!getrlimit(RLIMIT_FSIZE, &old) && !setrlimit(RLIMIT_FSIZE, &small));
 
-	struct error *err = headers_create(HEADERS_AUTO, NULL, &usual, &headers);
+	struct error *err = headers_unpack(headers);
 
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &old));
 	CHECK_CONTAINS(err ? err->message : NULL, ": File too large");
