@@ -18,27 +18,6 @@ static struct live_process *oracle;
 static char *directory;
 static unsigned spoiled;
 
-/* Trace with these options. The figures are right, and -v says this. */
-static void check_traces(const char *options, const char *said)
-{
-	char all[512];
-	struct live_process *memtrace;
-	json_t *report, *truth;
-
-	snprintf(all, sizeof(all), "-v %s", options);
-	memtrace = memtrace_start(live_pid(oracle), all);
-	CHECK(live_wait_stderr(memtrace, said, 30));
-	oracle_do(oracle, "run mixed 1000 1");
-	report = memtrace_report(memtrace);
-	truth = oracle_ask(oracle, "truth");
-	CHECK_INT(compare_heap(truth, report, true), 0);
-	CHECK_INT(compare_losses(report, NULL), 0);
-	json_decref(truth);
-	json_decref(report);
-	oracle_do(oracle, "run release 1 1");
-	json_decref(memtrace_stop(memtrace));
-}
-
 /* Do something with each entry; how many there are. */
 static unsigned each_entry(const struct cache *cache,
 			   void (*f)(const struct cache *, const struct cache_key *))
@@ -90,15 +69,15 @@ static void spoil(const struct cache *cache, const struct cache_key *key)
 
 static void used_by_the_next_run(void)
 {
-	check_traces("", ANEW);
+	trace_mixed(oracle, "", ANEW);
 	CHECK(each_entry(NULL, NULL) > 0);
-	check_traces("", EARLIER);
+	trace_mixed(oracle, "", EARLIER);
 	/* Other code for other options, and each once. */
-	check_traces("--mappings", ANEW);
-	check_traces("--mappings", EARLIER);
-	check_traces("--traffic", ANEW);
-	check_traces("--traffic", EARLIER);
-	check_traces("", EARLIER);
+	trace_mixed(oracle, "--mappings", ANEW);
+	trace_mixed(oracle, "--mappings", EARLIER);
+	trace_mixed(oracle, "--traffic", ANEW);
+	trace_mixed(oracle, "--traffic", EARLIER);
+	trace_mixed(oracle, "", EARLIER);
 }
 
 static void the_kernel_refuses_it(void)
@@ -109,16 +88,16 @@ static void the_kernel_refuses_it(void)
 	each_entry(&cache, spoil);
 	CHECK(spoiled > 0);
 	cache_close(&cache);
-	check_traces("", ANEW);
-	check_traces("", EARLIER);
+	trace_mixed(oracle, "", ANEW);
+	trace_mixed(oracle, "", EARLIER);
 }
 
 static void not_wanted(void)
 {
 	unsigned before = each_entry(NULL, NULL);
 
-	check_traces("--no-cache", ANEW);
-	check_traces("--no-cache --traffic", ANEW);
+	trace_mixed(oracle, "--no-cache", ANEW);
+	trace_mixed(oracle, "--no-cache --traffic", ANEW);
 	CHECK_INT(each_entry(NULL, NULL), before);
 }
 
@@ -130,10 +109,10 @@ static void not_to_be_trusted(void)
 	REQUIRE(chmod(directory, 0755) == 0);
 	snprintf(said, sizeof(said), "compiled code is not kept: %s is not of user 0",
 		 directory);
-	check_traces("", said);
-	check_traces("", ANEW);
+	trace_mixed(oracle, "", said);
+	trace_mixed(oracle, "", ANEW);
 	REQUIRE(chmod(directory, 0700) == 0);
-	check_traces("", EARLIER);
+	trace_mixed(oracle, "", EARLIER);
 }
 
 /* What --prime-cache compiles is what usual runs want. */
@@ -149,10 +128,10 @@ static void primed(void)
 	CHECK_CONTAINS(live_stderr(memtrace),
 		       "memtrace: one process: compiled and kept\n");
 	live_destroy(memtrace);
-	check_traces("", EARLIER);
-	check_traces("--follow-forks", EARLIER);
-	check_traces("--mappings", EARLIER);
-	check_traces("--traffic", EARLIER);
+	trace_mixed(oracle, "", EARLIER);
+	trace_mixed(oracle, "--follow-forks", EARLIER);
+	trace_mixed(oracle, "--mappings", EARLIER);
+	trace_mixed(oracle, "--traffic", EARLIER);
 
 	REQUIRE(chmod(directory, 0777) == 0);
 	memtrace = live_start(argv);

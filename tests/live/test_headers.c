@@ -14,23 +14,11 @@ static struct live_process *oracle;
 /* Trace with these options; the figures are right and the kind of headers is said. */
 static void check_traces(const char *options, const char *kind)
 {
-	char all[1024], said[64];
-	struct live_process *memtrace;
-	json_t *report, *truth;
+	char anew[1024], said[64];
 
-	snprintf(all, sizeof(all), "-v --no-cache %s", options);
+	snprintf(anew, sizeof(anew), "--no-cache %s", options);
 	snprintf(said, sizeof(said), "compiled with %s headers", kind);
-	memtrace = memtrace_start(live_pid(oracle), all);
-	CHECK(live_wait_stderr(memtrace, said, 30));
-	oracle_do(oracle, "run mixed 1000 1");
-	report = memtrace_report(memtrace);
-	truth = oracle_ask(oracle, "truth");
-	CHECK_INT(compare_heap(truth, report, true), 0);
-	CHECK_INT(compare_losses(report, NULL), 0);
-	json_decref(truth);
-	json_decref(report);
-	oracle_do(oracle, "run release 1 1");
-	json_decref(memtrace_stop(memtrace));
+	trace_mixed(oracle, anew, said);
 }
 
 static void embedded(void)

@@ -170,10 +170,22 @@ static char *read_last(const char *dir)
 	return last;
 }
 
+/* Write a file until nothing more fits. */
+static void fill_disk(const char *path)
+{
+	char block[4096] = "full";
+	FILE *file = fopen(path, "we");
+
+	REQUIRE(file);
+	while (fwrite(block, sizeof(block), 1, file) == 1 && !fflush(file))
+		;
+	fclose(file);
+}
+
 /* The disk is full for a while: the run goes on, and later files are written. */
 static void full_for_a_while(void)
 {
-	char options[2048], filler[512], block[4096] = "full";
+	char options[2048], filler[512];
 	_cleanup_(freep) char *dir = live_path("filled");
 	struct live_process *memtrace;
 	unsigned reports = 0;
@@ -187,12 +199,7 @@ static void full_for_a_while(void)
 	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
 	oracle_do(oracle, "run keep 512 1");
 
-	FILE *file = fopen(filler, "we");
-
-	REQUIRE(file);
-	while (fwrite(block, sizeof(block), 1, file) == 1 && !fflush(file))
-		;
-	fclose(file);
+	fill_disk(filler);
 	REQUIRE(live_wait_stderr(memtrace, "tracing goes on", TIMEOUT_S));
 	live_sleep(1.2);
 	REQUIRE(!unlink(filler));
@@ -220,7 +227,7 @@ static void full_for_a_while(void)
  * later reports. */
 static void report_file_full_for_a_while(void)
 {
-	char options[2048], filler[512], path[512], block[4096] = "full";
+	char options[2048], filler[512], path[512];
 	_cleanup_(freep) char *small = live_path("small"), *large = live_path("large");
 	struct live_process *memtrace;
 
@@ -234,12 +241,7 @@ static void report_file_full_for_a_while(void)
 	REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
 	oracle_do(oracle, "run keep 512 1");
 
-	FILE *file = fopen(filler, "we");
-
-	REQUIRE(file);
-	while (fwrite(block, sizeof(block), 1, file) == 1 && !fflush(file))
-		;
-	fclose(file);
+	fill_disk(filler);
 	if (!live_wait_stderr(memtrace, ": tracing goes on", TIMEOUT_S))
 		CHECK_FAIL("the run has ended: %s", live_stderr(memtrace));
 	live_sleep(0.7);

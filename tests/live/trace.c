@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "live/preload.h"
 
 #define START_TIMEOUT_S  60
@@ -130,4 +131,24 @@ json_t *memtrace_stop(struct live_process *memtrace)
 			  live_stderr(memtrace));
 	live_destroy(memtrace);
 	return report;
+}
+
+void trace_mixed(struct live_process *oracle, const char *options, const char *said)
+{
+	char all[1024];
+	struct live_process *memtrace;
+	json_t *report, *truth;
+
+	snprintf(all, sizeof(all), "-v %s", options);
+	memtrace = memtrace_start(live_pid(oracle), all);
+	CHECK(live_wait_stderr(memtrace, said, 30));
+	oracle_do(oracle, "run mixed 1000 1");
+	report = memtrace_report(memtrace);
+	truth = oracle_ask(oracle, "truth");
+	CHECK_INT(compare_heap(truth, report, true), 0);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(truth);
+	json_decref(report);
+	oracle_do(oracle, "run release 1 1");
+	json_decref(memtrace_stop(memtrace));
 }

@@ -73,4 +73,8 @@ void probes_destroy(struct probes *probes);
  * there are several; 0: there is none, or the kernel does not tell. */
 unsigned probes_verified(const char *program);
 
+/* Trace the oracle with `-v` and these options while it allocates and frees in all ways:
+ * the figures are right, nothing is lost, and standard error says `said`. */
+void trace_mixed(struct live_process *oracle, const char *options, const char *said);
+
 #endif

@@ -3,16 +3,10 @@
  * without_watches PROGRAM ARG...: runs a program that the kernel lets wait for no
  * descriptor by epoll_ctl(2), as when fs.epoll.max_user_watches is reached.
  */
-#include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "filtered.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/syscall.h>
 
 int main(int argc, char *argv[])
 {
@@ -22,12 +16,6 @@ int main(int argc, char *argv[])
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSPC),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
 
-	if (argc < 2)
-		return 91;
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
-		execv(argv[1], argv + 1);
-	fprintf(stderr, "without_watches: %s: %s\n", argv[1], strerror(errno));
-	return 90;
+	return run_filtered(argc, argv, filter, sizeof(filter) / sizeof(*filter));
 }

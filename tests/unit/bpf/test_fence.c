@@ -13,17 +13,10 @@
 #include "bpf/fence.h"
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
+#include "unit/bpf/slow_program.h"
 #include "util/clock.h"
 
-#define ROUNDS       60000 /* the verifier follows each, and a million instructions */
-#define TRIES        1000
-#define HELPER_TIME  5 /* BPF_FUNC_ktime_get_ns */
 #define FENCE_MAX_NS UINT64_C(1000000000)
-
-/* What the program writes: when it began, and when it was done. */
-struct marks {
-	uint64_t begun, done;
-};
 
 static int create_marks(void)
 {
@@ -36,62 +29,20 @@ static int create_marks(void)
 	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
-#define SET(to, value)                                                                   \
-	{                                                                                \
-		.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (value)     \
-	}
-#define CALL(helper)                                                                     \
-	{                                                                                \
-		.code = BPF_JMP | BPF_CALL, .imm = (helper)                              \
-	}
-#define STORE_ONE(at, offset)                                                            \
-	{                                                                                \
-		.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = (at), .off = (offset),     \
-		.imm = 1                                                                 \
-	}
-
 /* begun = 1; for (r6 = 0; r6 < ROUNDS; r6++) three calls; done = 1. */
 static int load_slow_program(int map)
 {
 	const struct bpf_insn insns[] = {
-		{.code = BPF_LD | BPF_IMM | BPF_DW,
-		 .dst_reg = BPF_REG_7,
-		 .src_reg = BPF_PSEUDO_MAP_VALUE,
-		 .imm = map},
-		{0},
-		STORE_ONE(BPF_REG_7, 0),
-		SET(BPF_REG_6, 0),
-		CALL(HELPER_TIME),
-		CALL(HELPER_TIME),
-		CALL(HELPER_TIME),
-		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_6, .imm = 1},
-		{.code = BPF_JMP | BPF_JLT | BPF_K,
-		 .dst_reg = BPF_REG_6,
-		 .off = -5,
-		 .imm = ROUNDS},
-		STORE_ONE(BPF_REG_7, 8),
+		MAP(BPF_REG_7, BPF_PSEUDO_MAP_VALUE, map),
+		STORE(BPF_DW, BPF_REG_7, 0, 1),
+		MILLISECONDS_GO_BY,
+		STORE(BPF_DW, BPF_REG_7, 8, 1),
 		SET(BPF_REG_0, 0),
 		{.code = BPF_JMP | BPF_EXIT},
 	};
 
 	return kernel_load(BPF_PROG_TYPE_SOCKET_FILTER, insns,
 			   sizeof(insns) / sizeof(*insns), 0);
-}
-
-static void *run(void *arg)
-{
-	char packet[64] = {0};
-	union bpf_attr attr = {.test = {.prog_fd = *(const uint32_t *)arg,
-					.data_in = (uint64_t)(uintptr_t)packet,
-					.data_size_in = sizeof(packet)}};
-
-	sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
-	return NULL;
-}
-
-static uint64_t read_mark(const uint64_t *mark)
-{
-	return __atomic_load_n(mark, __ATOMIC_SEQ_CST);
 }
 
 /* Run the program on another thread: had it ended when the fence came back? False: it was
@@ -103,7 +54,7 @@ static bool waits_once(const struct fence *fence, int program, struct marks *mar
 	bool was_running;
 
 	*marks = (struct marks){0};
-	REQUIRE(!pthread_create(&thread, NULL, run, &fd));
+	REQUIRE(!pthread_create(&thread, NULL, slow_program_run, &fd));
 	while (!read_mark(&marks->begun))
 		;
 	was_running = !read_mark(&marks->done);

@@ -16,13 +16,11 @@
 #include "bpf/features.h"
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
+#include "unit/bpf/slow_program.h"
 
 #define JOURNAL_BYTES (2 * (size_t)ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal))
 
-#define ROUNDS        60000 /* the verifier follows each, and a million instructions */
-#define TRIES         1000
 #define HELPER_LOOKUP 1 /* BPF_FUNC_map_lookup_elem */
-#define HELPER_TIME   5 /* BPF_FUNC_ktime_get_ns */
 
 /* A run of memtrace whose probes are this test. */
 struct bench {
@@ -168,35 +166,9 @@ static void a_late_writer(void)
 /* --- a program that runs -------------------------------------------------------------
  */
 
-/* What the program writes: when it began. */
-struct marks {
-	uint64_t begun, done;
-};
-
-#define SET(to, value)                                                                   \
-	{                                                                                \
-		.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (value)     \
-	}
 #define COPY(to, from)                                                                   \
 	{                                                                                \
 		.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)  \
-	}
-#define CALL(helper)                                                                     \
-	{                                                                                \
-		.code = BPF_JMP | BPF_CALL, .imm = (helper)                              \
-	}
-#define STORE(size, at, offset, value)                                                   \
-	{                                                                                \
-		.code = BPF_ST | BPF_MEM | (size), .dst_reg = (at), .off = (offset),     \
-		.imm = (value)                                                           \
-	}
-#define MAP(to, kind, fd)                                                                \
-	{.code = BPF_LD | BPF_IMM | BPF_DW,                                              \
-	 .dst_reg = (to),                                                                \
-	 .src_reg = (kind),                                                              \
-	 .imm = (fd)},                                                                   \
-	{                                                                                \
-		0                                                                        \
 	}
 
 /* begun = 1; take the entry `at`; milliseconds go by; write it; done = 1. */
@@ -212,15 +184,7 @@ static int load_late_writer(const struct bench *b, int marks, uint32_t at)
 		{.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 11},
 		COPY(BPF_REG_8, BPF_REG_0),
 		STORE(BPF_DW, BPF_REG_7, 0, 1),
-		SET(BPF_REG_6, 0),
-		CALL(HELPER_TIME),
-		CALL(HELPER_TIME),
-		CALL(HELPER_TIME),
-		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_6, .imm = 1},
-		{.code = BPF_JMP | BPF_JLT | BPF_K,
-		 .dst_reg = BPF_REG_6,
-		 .off = -5,
-		 .imm = ROUNDS},
+		MILLISECONDS_GO_BY,
 		STORE(BPF_DW, BPF_REG_8, 0, 0x2000), /* key */
 		STORE(BPF_W, BPF_REG_8, offsetof(struct abi_journal, kind),
 		      ABI_JOURNAL_PUT),
@@ -233,22 +197,6 @@ static int load_late_writer(const struct bench *b, int marks, uint32_t at)
 			   sizeof(insns) / sizeof(*insns), 0);
 }
 
-static void *run(void *arg)
-{
-	char packet[64] = {0};
-	union bpf_attr attr = {.test = {.prog_fd = *(const uint32_t *)arg,
-					.data_in = (uint64_t)(uintptr_t)packet,
-					.data_size_in = sizeof(packet)}};
-
-	sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
-	return NULL;
-}
-
-static uint64_t read_mark(const uint64_t *mark)
-{
-	return __atomic_load_n(mark, __ATOMIC_SEQ_CST);
-}
-
 /* The writer begins in one reading, and has ended when the next one is open: so its half
  * can be cleared after that. False: it was over too soon, as on a busy machine. */
 static bool ends_before_the_next(struct bench *b, int program, struct marks *marks)
@@ -259,7 +207,7 @@ static bool ends_before_the_next(struct bench *b, int program, struct marks *mar
 
 	*marks = (struct marks){0};
 	begin_reading(b);
-	REQUIRE(!pthread_create(&thread, NULL, run, &fd));
+	REQUIRE(!pthread_create(&thread, NULL, slow_program_run, &fd));
 	while (!read_mark(&marks->begun))
 		;
 	end_reading(b, &settled);
