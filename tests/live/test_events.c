@@ -451,11 +451,9 @@ static void everybody(void)
 /* The compiler, a child of ours, has gone when counting begins. */
 static void our_child(void)
 {
-	const char *const argv[] = {memtrace_path,
-				    "--format",
-				    "json",
-				    "--event",
-				    "tracepoint:sched:sched_process_exit",
+	const char *const argv[] = {memtrace_path, "--no-cache",
+				    "--format",    "json",
+				    "--event",     "tracepoint:sched:sched_process_exit",
 				    NULL};
 	struct live_process *memtrace = live_start(argv);
 	json_t *report, *process;

@@ -265,7 +265,8 @@ static void check_compilers(const cpu_set_t *processors)
 
 	REQUIRE(!sched_setaffinity(0, sizeof(*processors), processors));
 	target = inside_start("refused");
-	memtrace = memtrace_start_plain(live_pid(target), RULES " --format json -i 3600");
+	memtrace = memtrace_start_plain(live_pid(target),
+					RULES " --no-cache --format json -i 3600");
 	compilers = compilers_of(memtrace);
 	CHECK_INT(compilers, is_seen_inside && CPU_COUNT(processors) > 1 ? 2 : 1);
 	both.truth = oracle_ask(target, "go");

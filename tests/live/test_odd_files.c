@@ -150,8 +150,8 @@ static void replaced_between_plan_and_attach(void)
 	files_copy(LOADED_MALLOC, library);
 	files_copy(LOADED_APART, other);
 	loader = loader_start(library);
-	memtrace = memtrace_start_plain(live_pid(loader),
-					"--format json --top 0 --older 0 -i 3600");
+	memtrace = memtrace_start_plain(
+		live_pid(loader), "--no-cache --format json --top 0 --older 0 -i 3600");
 	while (!compiles(memtrace) && live_now_s() < until_s)
 		live_sleep(0.005);
 	live_signal(memtrace, SIGSTOP);

@@ -3,6 +3,7 @@
 #include "bpf/code.h"
 
 #include <linux/bpf.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -147,6 +148,12 @@ static void libraries_are_told_apart(void)
 	REQUIRE(code);
 	CHECK(code_is_current(code));
 	REQUIRE(write(fd, "x", 1) == 1);
+	CHECK(!code_is_current(code));
+	REQUIRE(code_library_look_at(&code->libraries.data[0]));
+	CHECK(code_is_current(code));
+	/* Another one of the same size, a little later. */
+	nanosleep(&(const struct timespec){.tv_nsec = 20000000}, NULL);
+	REQUIRE(pwrite(fd, "y", 1, 0) == 1);
 	CHECK(!code_is_current(code));
 	REQUIRE(code_library_look_at(&code->libraries.data[0]));
 	CHECK(code_is_current(code));
