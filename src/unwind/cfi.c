@@ -138,6 +138,85 @@ enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address, struct cfi
 	return cfi_row_find(&index->section, &fde, address, ret) ? CFI_FOUND : CFI_BAD;
 }
 
+/* The rows from `start` on, as far as they are wanted. */
+struct clipped {
+	uint64_t start;
+	cfi_row_fn *each;
+	void *arg;
+};
+
+static void clip(void *arg, uint64_t start, uint64_t end, const struct cfi_row *row)
+{
+	const struct clipped *c = arg;
+
+	if (end > c->start)
+		c->each(c->arg, start > c->start ? start : c->start, end, row);
+}
+
+/* Where the next function begins, of which some table knows. */
+static uint64_t next_start(const struct cfi *cfi, uint64_t address)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (int i = 0; i < TABLES; i++) {
+		uint64_t start = cfi_index_next(&cfi->index[i], address);
+
+		next = start < next ? start : next;
+	}
+	return next;
+}
+
+/* Where what is known of `address` ends: with the FDE, or where the table has the next
+ * function begin, since cfi_find_row() would give that one's row there. */
+static uint64_t end_of(const struct cfi *cfi, const struct cfi_index *index,
+		       const struct cfi_fde *fde, uint64_t address)
+{
+	uint64_t end = fde->end;
+
+	for (int i = 0; i < TABLES; i++) {
+		uint64_t next = cfi_index_next(&cfi->index[i], address);
+
+		end = next < end ? next : end;
+		/* The tables that come later are asked where this one has nothing. */
+		if (&cfi->index[i] == index)
+			break;
+	}
+	return end;
+}
+
+bool cfi_each_row(const struct cfi *cfi, uint64_t start, uint64_t end, unsigned max_steps,
+		  cfi_row_fn *each, void *arg)
+{
+	unsigned steps = 0;
+
+	while (start < end) {
+		struct clipped clipped = {start, each, arg};
+		const struct cfi_index *index;
+		struct cfi_fde fde;
+		unsigned run = 0;
+
+		if (steps > max_steps)
+			return false;
+		index = find(cfi, start, &fde);
+		/* Looking it up is work, too. */
+		steps++;
+		if (!index) {
+			start = next_start(cfi, start);
+			continue;
+		}
+
+		uint64_t until = end_of(cfi, index, &fde, start);
+
+		until = until < end ? until : end;
+		/* What is malformed has rows up to the fault only, as far as anybody can
+		 * say: cfi_find_row() fails from there on. */
+		(void)cfi_row_each(&index->section, &fde, until, clip, &clipped, &run);
+		steps += run;
+		start = until;
+	}
+	return true;
+}
+
 bool cfi_bias(const struct cfi *cfi, uint64_t start, uint64_t file_offset, uint64_t *ret)
 {
 	for (size_t i = 0; i < cfi->image.segment_count; i++) {

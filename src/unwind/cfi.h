@@ -41,6 +41,15 @@ void cfi_close(struct cfi *cfi);
 enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address,
 			     struct cfi_row *ret);
 
+/*
+ * Call `each` for the rows of the addresses from `start` up to `end`, ascending, cut at
+ * both ends; what has no row is left out. The row that cfi_find_row() gives for an
+ * address is the one that is given for it. Runs at most `max_steps` instructions and as
+ * many again; false when that did not suffice: then nothing that was given is of use.
+ */
+bool cfi_each_row(const struct cfi *cfi, uint64_t start, uint64_t end, unsigned max_steps,
+		  cfi_row_fn *each, void *arg);
+
 /* The FDE around `address`; false: there is none. */
 bool cfi_find_fde(const struct cfi *cfi, uint64_t address, struct cfi_fde *ret);
 

@@ -54,8 +54,8 @@ bool cfi_header_read(const uint8_t *data, size_t size_bytes, uint64_t address,
 	return true;
 }
 
-/* The offset of the FDE of the last function that begins at or before `address`. */
-static bool search_table(const struct cfi_index *index, uint64_t address, size_t *ret)
+/* How many functions of the table begin at or before `address`. */
+static size_t count_up_to(const struct cfi_index *index, uint64_t address)
 {
 	/* An image is never so large that the difference does not fit. */
 	int64_t want = (int64_t)(address - index->table_base);
@@ -69,6 +69,14 @@ static bool search_table(const struct cfi_index *index, uint64_t address, size_t
 		else
 			high = middle;
 	}
+	return low;
+}
+
+/* The offset of the FDE of the last function that begins at or before `address`. */
+static bool search_table(const struct cfi_index *index, uint64_t address, size_t *ret)
+{
+	size_t low = count_up_to(index, address);
+
 	if (!low)
 		return false;
 
@@ -161,4 +169,17 @@ bool cfi_index_find(const struct cfi_index *index, uint64_t address, struct cfi_
 		return false;
 	return cfi_entry_read(&index->section, offset, ret, &next) == CFI_ENTRY_FDE &&
 	       address >= ret->start && address < ret->end;
+}
+
+uint64_t cfi_index_next(const struct cfi_index *index, uint64_t address)
+{
+	size_t next = index->table ? count_up_to(index, address)
+				   : vec_count_up_to(&index->rows, start, address);
+
+	if (index->table)
+		return next < index->table_len
+			       ? index->table_base +
+					 (uint64_t)table_number(index->table, next, 0)
+			       : UINT64_MAX;
+	return next < index->rows.len ? index->rows.data[next].start : UINT64_MAX;
 }

@@ -49,4 +49,8 @@ void cfi_index_deinit(struct cfi_index *index);
 /* The FDE around `address`. */
 bool cfi_index_find(const struct cfi_index *index, uint64_t address, struct cfi_fde *ret);
 
+/* The lowest address above `address` at which the index has a function begin, or
+ * UINT64_MAX. */
+uint64_t cfi_index_next(const struct cfi_index *index, uint64_t address);
+
 #endif

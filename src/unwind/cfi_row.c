@@ -12,6 +12,9 @@ struct machine {
 	const struct cfi_section *section;
 	const struct cfi_cie *cie;
 	uint64_t pc, location; /* location <= pc */
+	/* Called for each row that ends at or before pc; NULL: the last row is wanted. */
+	cfi_row_fn *each;
+	void *arg;
 	struct cfi_row row;
 	const struct cfi_row *initial; /* NULL: in the CIE's program */
 	struct cfi_row remembered[REMEMBERED_MAX];
@@ -40,6 +43,15 @@ static void set_offset(struct machine *m, uint64_t reg, enum cfi_how how, int64_
 	set(m, reg, (struct cfi_rule){.how = how, .offset = offset});
 }
 
+/* The next row begins at `location`, which is at most m->pc. */
+static enum outcome begin_row(struct machine *m, uint64_t location)
+{
+	if (m->each && location > m->location && m->row.cfa.how != CFI_UNSPECIFIED)
+		m->each(m->arg, m->location, location, &m->row);
+	m->location = location;
+	return GO_ON;
+}
+
 static enum outcome advance(struct machine *m, uint64_t delta)
 {
 	if (!m->initial)
@@ -47,8 +59,7 @@ static enum outcome advance(struct machine *m, uint64_t delta)
 	/* Divided, as the product can overflow. */
 	if (delta > (m->pc - m->location) / m->cie->code_align)
 		return REACHED;
-	m->location += delta * m->cie->code_align;
-	return GO_ON;
+	return begin_row(m, m->location + delta * m->cie->code_align);
 }
 
 static enum outcome set_location(struct machine *m, struct cursor *c)
@@ -62,8 +73,7 @@ static enum outcome set_location(struct machine *m, struct cursor *c)
 		return MALFORMED;
 	if (location > m->pc)
 		return REACHED;
-	m->location = location;
-	return GO_ON;
+	return begin_row(m, location);
 }
 
 static enum outcome define_cfa(struct machine *m, uint64_t reg, int64_t offset)
@@ -241,6 +251,30 @@ static bool run(struct machine *m, const uint8_t *program, size_t size)
 	return outcome != MALFORMED;
 }
 
+/* Run the programs of CIE and FDE up to `pc`, which lies within the FDE. `initial` is for
+ * the machine's use. */
+static bool run_both(struct machine *m, struct cfi_row *initial,
+		     const struct cfi_section *section, const struct cfi_fde *fde,
+		     uint64_t pc)
+{
+	/* Not all of it: the rows that are remembered are many bytes. */
+	m->section = section;
+	m->cie = &fde->cie;
+	m->pc = pc;
+	m->location = fde->start;
+	m->row = (struct cfi_row){.is_signal_frame = fde->cie.is_signal_frame};
+	m->initial = NULL;
+	m->depth = m->steps = 0;
+
+	if (!run(m, fde->cie.program, fde->cie.program_size))
+		return false;
+	*initial = m->row;
+	m->initial = initial;
+	m->depth = 0;
+	return run(m, fde->program, fde->program_size) &&
+	       m->row.cfa.how != CFI_UNSPECIFIED;
+}
+
 bool cfi_row_find(const struct cfi_section *section, const struct cfi_fde *fde,
 		  uint64_t pc, struct cfi_row *ret)
 {
@@ -249,22 +283,29 @@ bool cfi_row_find(const struct cfi_section *section, const struct cfi_fde *fde,
 
 	if (pc < fde->start || pc >= fde->end)
 		return false;
-	/* Not all of it: the rows that are remembered are many bytes. */
-	m.section = section;
-	m.cie = &fde->cie;
-	m.pc = pc;
-	m.location = fde->start;
-	m.row = (struct cfi_row){.is_signal_frame = fde->cie.is_signal_frame};
-	m.initial = NULL;
-	m.depth = m.steps = 0;
-
-	if (!run(&m, fde->cie.program, fde->cie.program_size))
-		return false;
-	initial = m.row;
-	m.initial = &initial;
-	m.depth = 0;
-	if (!run(&m, fde->program, fde->program_size) || m.row.cfa.how == CFI_UNSPECIFIED)
+	m.each = NULL;
+	if (!run_both(&m, &initial, section, fde, pc))
 		return false;
 	*ret = m.row;
 	return true;
+}
+
+bool cfi_row_each(const struct cfi_section *section, const struct cfi_fde *fde,
+		  uint64_t end, cfi_row_fn *each, void *arg, unsigned *ret_steps)
+{
+	struct machine m;
+	struct cfi_row initial;
+	bool is_good = false;
+
+	*ret_steps = 0;
+	end = end < fde->end ? end : fde->end;
+	if (end <= fde->start)
+		return true;
+	m.each = each;
+	m.arg = arg;
+	is_good = run_both(&m, &initial, section, fde, end - 1);
+	*ret_steps = m.steps;
+	if (is_good)
+		each(arg, m.location, end, &m.row);
+	return is_good;
 }

@@ -47,4 +47,17 @@ struct cfi_row {
 bool cfi_row_find(const struct cfi_section *section, const struct cfi_fde *fde,
 		  uint64_t pc, struct cfi_row *ret);
 
+/* One row of the table: it holds from `start` up to `end`, which is exclusive. */
+typedef void cfi_row_fn(void *arg, uint64_t start, uint64_t end,
+			const struct cfi_row *row);
+
+/*
+ * Call `each` for the rows of the FDE that begin before `end`, in ascending order; the
+ * last one is cut at `end`. A pc with two rows has the later one. Returns false when
+ * cfi_row_find() would fail at the last address: a pc before the fault has a row, and the
+ * fault's own rows are not given. *ret_steps is the number of instructions that were run.
+ */
+bool cfi_row_each(const struct cfi_section *section, const struct cfi_fde *fde,
+		  uint64_t end, cfi_row_fn *each, void *arg, unsigned *ret_steps);
+
 #endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/rule_runs.h"
+
+#include "unwind/rules.h"
+
+/* CFA instructions for one range. The densest code of real libraries takes 1,000 for
+ * 4 KiB. */
+#define STEPS_MAX (1u << 17)
+
+/* Expressions that depend on the pc, in PLTs, do so by its place in an entry of so many
+ * bytes. */
+#define PERIOD_BYTES 16
+
+struct builder {
+	struct rule_runs *runs;
+	uint64_t end; /* of what has been added */
+	bool is_out_of_memory;
+};
+
+void rule_runs_deinit(struct rule_runs *runs)
+{
+	vec_deinit(&runs->list);
+}
+
+static void add(struct builder *b, uint64_t start, uint64_t rule)
+{
+	size_t len = b->runs->list.len;
+
+	if (len && b->runs->list.data[len - 1].rule == rule)
+		return;
+	if (!vec_push(&b->runs->list, ((struct rule_run){start, rule})))
+		b->is_out_of_memory = true;
+}
+
+static bool has_expression(const struct cfi_row *row)
+{
+	return row->cfa.how == CFI_VAL_EXPRESSION ||
+	       row->registers[ARCH_BP].how == CFI_EXPRESSION ||
+	       row->registers[ARCH_PC].how == CFI_EXPRESSION;
+}
+
+static uint64_t rule_of(const struct cfi_row *row, uint64_t pc)
+{
+	uint64_t rule = rule_from_row(row, pc);
+
+	if (has_expression(row))
+		for (unsigned i = 1; i < PERIOD_BYTES; i++)
+			if (rule_from_row(row, pc + i) != rule)
+				return UNWIND_NONE;
+	return UNWIND_TYPE(rule) == UNWIND_SLOW ? UNWIND_NONE : rule;
+}
+
+static void add_row(void *arg, uint64_t start, uint64_t end, const struct cfi_row *row)
+{
+	struct builder *b = arg;
+
+	if (start > b->end)
+		add(b, b->end, UNWIND_NONE);
+	add(b, start, rule_of(row, start));
+	b->end = end;
+}
+
+bool rule_runs_build(const struct cfi *cfi, uint64_t start, uint64_t end,
+		     struct rule_runs *ret)
+{
+	struct builder b = {.runs = ret, .end = start};
+
+	ret->list.len = 0;
+	if (!cfi_each_row(cfi, start, end, STEPS_MAX, add_row, &b))
+		return false;
+	if (b.end < end)
+		add(&b, b.end, UNWIND_NONE);
+	return !b.is_out_of_memory;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The runs of a file's code against the row of each address. */
+#include "unwind/rule_runs.h"
+
+#include "check.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+
+#include "unwind/rules.h"
+
+#define BLOCK_BYTES 4096u
+
+static uint64_t expected(const struct cfi *cfi, uint64_t address)
+{
+	struct cfi_row row;
+
+	if (cfi_find_row(cfi, address, &row) != CFI_FOUND)
+		return UNWIND_NONE;
+	return rule_from_row(&row, address);
+}
+
+/* Does the rule differ within 16 addresses of a row? Then it is none of a run. */
+static bool depends_on_pc(const struct cfi *cfi, uint64_t address)
+{
+	struct cfi_row row;
+
+	if (cfi_find_row(cfi, address, &row) != CFI_FOUND)
+		return false;
+	for (unsigned i = 1; i < 16; i++)
+		if (rule_from_row(&row, address + i) != rule_from_row(&row, address))
+			return true;
+	return false;
+}
+
+struct compared {
+	unsigned addresses, with_rule, of_pc, wrong;
+};
+
+static void compare_run(const struct cfi *cfi, const struct rule_run *run, uint64_t end,
+			struct compared *ret)
+{
+	for (uint64_t at = run->start; at < end; at++) {
+		uint64_t rule = expected(cfi, at);
+
+		ret->addresses++;
+		if (UNWIND_TYPE(rule) == UNWIND_SLOW)
+			rule = UNWIND_NONE;
+		if (rule != UNWIND_NONE && run->rule == UNWIND_NONE &&
+		    depends_on_pc(cfi, at)) {
+			ret->of_pc++;
+			continue;
+		}
+		ret->with_rule += rule != UNWIND_NONE;
+		ret->wrong += rule != run->rule;
+	}
+}
+
+/* Compare `bytes` of code from `start` on. */
+static void compare_code(const struct cfi *cfi, uint64_t start, uint64_t bytes,
+			 struct compared *ret)
+{
+	struct rule_runs runs = {0};
+
+	for (uint64_t at = start; at < start + bytes; at += BLOCK_BYTES) {
+		CHECK(rule_runs_build(cfi, at, at + BLOCK_BYTES, &runs));
+		CHECK(runs.list.len > 0);
+		CHECK_INT(runs.list.data[0].start, at);
+		for (size_t i = 0; i < runs.list.len; i++) {
+			const struct rule_run *run = &runs.list.data[i];
+			bool is_last = i + 1 == runs.list.len;
+
+			CHECK(is_last || (run[1].start > run->start &&
+					  run[1].start < at + BLOCK_BYTES &&
+					  run[1].rule != run->rule));
+			compare_run(cfi, run, is_last ? at + BLOCK_BYTES : run[1].start,
+				    ret);
+		}
+	}
+	rule_runs_deinit(&runs);
+}
+
+static struct cfi *open_cfi(const char *path)
+{
+	struct cfi *cfi = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	struct error *err = cfi_open_file(fd, &cfi);
+
+	REQUIRE(!err);
+	return cfi;
+}
+
+static int compare_loaded(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	unsigned *files = argument;
+	const char *path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+	struct compared compared = {0};
+	struct cfi *cfi;
+
+	(void)size;
+	if (strchr(path, '/') == NULL)
+		return 0;
+	cfi = open_cfi(path);
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		/* Half a MiB from the middle on, and the PLT at the beginning. */
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		compare_code(cfi, p->p_vaddr & ~(uint64_t)(BLOCK_BYTES - 1), BLOCK_BYTES,
+			     &compared);
+		compare_code(
+			cfi, (p->p_vaddr + p->p_memsz / 2) & ~(uint64_t)(BLOCK_BYTES - 1),
+			p->p_memsz / 2 < 1 << 19 ? p->p_memsz / 2 : 1 << 19, &compared);
+	}
+	cfi_close(cfi);
+	printf("%s: %u addresses, %u with a rule, %u by the pc, %u wrong\n", path,
+	       compared.addresses, compared.with_rule, compared.of_pc, compared.wrong);
+	CHECK_INT(compared.wrong, 0);
+	CHECK(compared.with_rule > compared.addresses / 2);
+	++*files;
+	return 0;
+}
+
+static void loaded_files(void)
+{
+	unsigned files = 0;
+
+	dl_iterate_phdr(compare_loaded, &files);
+	CHECK(files >= 3);
+}
+
+int main(void)
+{
+	RUN(loaded_files);
+	return check_done();
+}
