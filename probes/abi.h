@@ -250,6 +250,7 @@ struct abi_control {
 	uint64_t checks_running; /* sites note what they see for checks */
 	uint64_t checks_begun;   /* how many */
 	uint64_t sites_retired;  /* some are */
+	uint64_t unwind_epoch;   /* counts how often unwind tables were evicted */
 };
 
 /* --- processes --------------------------------------------------------------------- */
@@ -296,6 +297,7 @@ struct abi_process {
 	uint64_t code_changes, code_known;
 	uint64_t code_pages; /* of executable mappings, as the probes saw them last */
 	uint64_t looked_at;  /* in jiffies, when that was */
+	uint64_t layout;     /* of `layouts`: for the code as of `code_known`. 0: none */
 	uint64_t since_ns;   /* CLOCK_MONOTONIC: when the slot was taken */
 	/* The tgid of the process in whose memory this one works until it executes a
 	 * program, as a child of vfork(2) does; 0: it has its own. */
@@ -303,7 +305,7 @@ struct abi_process {
 	char command[16];
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
-_Static_assert(sizeof(struct abi_process) == 336, "no holes");
+_Static_assert(sizeof(struct abi_process) == 344, "no holes");
 
 #define ABI_CODE_TOLD (1ull << 32)
 

@@ -159,6 +159,85 @@ struct abi_rule_bucket {
 };
 _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 
+/* --- unwind tables ---------------------------------------------------------------- */
+
+/*
+ * The unwind rules of whole files, shared by all processes that map them. A probe looks
+ * there when `rules` has nothing for a call site. Three maps:
+ *
+ * `layouts` has what is mapped where in an address space, by the number that
+ * abi_process.layout names. A layout is never changed: another one takes its place.
+ *
+ * `unwind_pages` has a file's rules, a region of the file's address space at a time. Page
+ * 0 of a region (struct abi_unwind_index) says where the others begin, and those (struct
+ * abi_unwind_page) have pairs of an offset in the region and the number of the rule from
+ * there on.
+ *
+ * `unwind_rules` has the rules by number. Number 0 is UNWIND_NONE.
+ */
+#define ABI_UNWIND_REGION_BITS 16
+#define ABI_UNWIND_RULES       8192
+#define ABI_UNWIND_PAGE_ROWS   112
+#define ABI_UNWIND_INDEX_PAGES 128 /* a power of two */
+
+/* Of the file with this number, from 1 to ABI_UNWIND_FILE_MAX. `address` is one of the
+ * file's, below 2^47. */
+#define ABI_UNWIND_FILE_MAX 0xffffff
+#define ABI_UNWIND_KEY(file, address, page)                                              \
+	((uint64_t)(file) << 40 | (address) >> ABI_UNWIND_REGION_BITS << 8 | (page))
+
+/* `count` pages follow; page i + 1 begins at offset start[i]. start[0] is 0. */
+struct abi_unwind_index {
+	uint16_t start[ABI_UNWIND_INDEX_PAGES];
+	uint64_t count;
+	uint64_t used; /* abi_control.unwind_epoch when a probe last used the region */
+	uint64_t unused[22];
+};
+
+/* Ascending. Behind the last row: 0xffff, and the last row's rule again. */
+struct abi_unwind_page {
+	uint16_t offset[ABI_UNWIND_PAGE_ROWS];
+	uint16_t rule[ABI_UNWIND_PAGE_ROWS];
+};
+_Static_assert(sizeof(struct abi_unwind_index) == 448 &&
+		       sizeof(struct abi_unwind_page) == 448,
+	       "with the kernel's header, a key and a link, 512 bytes");
+
+/* What is mapped from `start[i]` on; the first is empty, so that each address is behind
+ * some start. */
+#define ABI_LAYOUT_RANGES 512
+#define ABI_NOWHERE       (UINT64_MAX >> 1) /* above all addresses */
+
+struct abi_layout_range {
+	uint64_t size_bytes;
+	uint64_t bias; /* what is added to the file's addresses */
+	uint64_t file;
+};
+
+struct abi_layout {
+	uint64_t start[ABI_LAYOUT_RANGES]; /* ascending; ABI_NOWHERE behind the last */
+	struct abi_layout_range range[ABI_LAYOUT_RANGES];
+};
+
+/*
+ * What probes have found in the tables, so that they find it at once the next time. Each
+ * probe writes where it likes, and may do so while another one does: the first two words
+ * hold the key only together with the rule (abi_cached_mix()).
+ */
+#define ABI_CACHED_RULES 16384
+
+struct abi_cached_rule {
+	uint64_t place;  /* pc, ABI_RULE_INTERRUPTED; mixed */
+	uint64_t layout; /* mixed */
+	uint64_t rule;
+	uint64_t unused;
+};
+
+static inline uint64_t abi_cached_mix(uint64_t rule)
+{
+	return rule * 0xff51afd7ed558ccdull;
+}
+
 /* --- events ----------------------------------------------------------------------- */
 
 /* `event_counts` has the hits of an event by the number of their stack, and in one more

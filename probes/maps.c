@@ -17,6 +17,12 @@ struct scratch_bytes {
 struct miss_room_bytes {
 	char bytes[sizeof(struct abi_miss_room)];
 };
+struct layout_bytes {
+	u64 words[sizeof(struct abi_layout) / 8];
+};
+struct unwind_page_bytes {
+	u64 words[sizeof(struct abi_unwind_page) / 8];
+};
 #endif
 struct stack_bytes {
 	char bytes[sizeof(struct stack_record)];
@@ -102,6 +108,15 @@ BPF_F_TABLE("lru_hash", u64, struct abi_mover, movers, ABI_MOVERS, 0);
 #ifdef ALL_PROCESSES
 BPF_F_TABLE("lru_hash", u64, u64, strangers, ABI_STRANGERS, 0);
 #endif
+#ifdef UNWIND_TABLES
+/* Kernels that have may_goto give such hashes to perf events, too. */
+BPF_F_TABLE("hash", u64, struct layout_bytes, layouts, ENTRIES(LAYOUTS),
+	    BPF_F_NO_PREALLOC);
+BPF_F_TABLE("hash", u64, struct unwind_page_bytes, unwind_pages, ENTRIES(UNWIND_PAGES),
+	    BPF_F_NO_PREALLOC);
+BPF_F_TABLE("array", u32, u64, unwind_rules, ABI_UNWIND_RULES, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct abi_cached_rule, cached_rules, ABI_CACHED_RULES, 0);
+#endif
 BPF_F_TABLE("array", u32, struct miss_room_bytes, miss_rooms, CPU_SLOTS * ABI_MISS_ROOMS, 0);
 BPF_RINGBUF_OUTPUT(misses, ENTRIES(MISS_RING_PAGES));
 #endif
@@ -149,6 +164,10 @@ ALWAYS_INLINE u64 forget(u64 *at, u64 value)
 	*place = value;
 	return *place;
 }
+
+/* A key of 32 bits in a variable of 64. The verifier forgets what was in a place of the
+ * stack when 8 bytes are written there, and not when it is less. */
+#define WHOLE_KEY(key) ((u32 *)(key))
 
 /* A number of this run (enum abi_run_value). The instruction that loads it has all 64 bits
  * of it in itself, and memtrace puts them there when it loads the program (bpf/code_load.h). */

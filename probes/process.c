@@ -254,6 +254,27 @@ ALWAYS_INLINE void tid_ends(void);
 #endif
 
 #ifdef FOLLOW_FORKS
+#ifdef UNWIND_TABLES
+/* The child has the parent's code: the unwind tables serve it at once, and what is looked
+ * for at the parent is looked for at the child. It has not run yet. */
+ALWAYS_INLINE void layout_inherit(struct abi_process *child, u32 child_slot,
+				  const struct abi_process *parent, u32 parent_slot)
+{
+	const struct abi_moves *from = moves.lookup(&parent_slot);
+	struct abi_moves *to = moves.lookup(&child_slot);
+	u64 layout = parent->layout;
+
+	if (!from || !to || parent->code_known != parent->code_changes || child->lender)
+		return;
+	bpf_probe_read_kernel(to->range, sizeof(to->range), from->range);
+	child->code_pages = parent->code_pages;
+	child->code_known = child->code_changes;
+	child->layout = layout;
+}
+#else
+#define layout_inherit(child, child_slot, parent, parent_slot) ((void)0)
+#endif
+
 /* sched_process_fork (include/trace/events/sched.h): parent and child. The child of a
  * traced process is traced from before its first instruction. */
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -286,6 +307,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	bpf_probe_read_kernel(child->allocators, sizeof(child->allocators),
 			      parent->allocators);
 	child->has_ranges = parent->has_ranges;
+	layout_inherit(child, slot, parent, parent_slot);
 	bpf_get_current_comm(child->command, sizeof(child->command));
 	return 0;
 }
@@ -333,6 +355,36 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 }
 
 #ifdef UNWIND_RULES
+#ifdef OFFSET_MM_CODE_PAGES
+/* A process unmapped code, so that its rules may come to stand for other code. The number
+ * of pages in executable mappings tells that (mm_struct.exec_vm), unless at least as much
+ * other code was mapped before anybody looked; memtrace hears that from the kernel a little
+ * later, and counts it. Code that only came has no rules yet. */
+ALWAYS_INLINE void code_look_for(volatile struct abi_process *process, u64 changes)
+{
+	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);
+	u64 pages = kernel_number(mm, OFFSET_MM_CODE_PAGES);
+
+	if (pages == process->code_pages)
+		return;
+	/* In this order: who sees the number sees the change. */
+	if (pages < process->code_pages)
+		__sync_fetch_and_add((u64 *)&process->code_changes, changes);
+	process->code_pages = pages;
+}
+
+/* Without the dynamic linker: by munmap(), mremap(), mprotect() or a linker of the
+ * program's own. */
+ALWAYS_INLINE void code_look(volatile struct abi_process *process)
+{
+	code_look_for(process, 1);
+}
+#else
+#define code_look(process) ((void)0)
+#define code_look_for(process, changes)                                                  \
+	((void)__sync_fetch_and_add((u64 *)&(process)->code_changes, (changes)))
+#endif
+
 /* The dynamic linker changes the list of what is mapped, or has done so. */
 int on_code_change(struct pt_regs *ctx)
 {
@@ -346,7 +398,7 @@ int on_code_change(struct pt_regs *ctx)
 	if (!m)
 		return 0;
 	publish(&m->told_ns, bpf_ktime_get_ns());
-	__sync_fetch_and_add(&process->code_changes, ABI_CODE_TOLD);
+	code_look_for(process, ABI_CODE_TOLD);
 	return 0;
 }
 #endif

@@ -40,6 +40,8 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 #ifdef UNWIND_RULES
 	w->interrupted = WALK_EXACT || w->inside ? ABI_RULE_INTERRUPTED : 0;
 	w->code_changes = w->process->code_changes;
+	w->doubt = w->code_changes ^ w->process->code_known;
+	w->layout = w->process->layout;
 	w->bp_counts = ~0ull;
 #endif
 }
@@ -126,31 +128,11 @@ ALWAYS_INLINE int walk_leave(struct walk *w)
 
 #ifdef UNWIND_RULES
 
-#ifdef OFFSET_MM_CODE_PAGES
-/* Code that came or went without the dynamic linker: by munmap(), mremap(), mprotect() or
- * a linker of the program's own. The number of pages in executable mappings tells of it
- * (mm_struct.exec_vm), unless other code took the place of as much before anybody looked;
- * that memtrace hears from the kernel a little later, and counts. */
-ALWAYS_INLINE void code_look(volatile struct abi_process *process)
-{
-	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);
-	u64 pages = kernel_number(mm, OFFSET_MM_CODE_PAGES);
-
-	if (pages == process->code_pages)
-		return;
-	/* In this order: who sees the number sees the change. */
-	__sync_fetch_and_add((u64 *)&process->code_changes, 1);
-	process->code_pages = pages;
-}
-
 /* A look takes as long as some frames. A walk that is repeated word for word does not
  * need one each time: while the code is as it was for the last walk it is right, and each
  * tick brings a look. */
-#if defined(TICK_JIFFIES) && !defined(EVENTS)
+#if defined(OFFSET_MM_CODE_PAGES) && defined(TICK_JIFFIES) && !defined(EVENTS)
 #define LOOKS_AT_TICKS
-#endif
-#else
-#define code_look(process) ((void)0)
 #endif
 
 /* Before walk_begin(): whose rules are they, and do they hold? 0: the process has gone.
@@ -177,10 +159,10 @@ ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
 
 /* The rule of a key, or UNWIND_NONE. But for one there are no branches: see
  * unwind_step.h. */
-ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
+ALWAYS_INLINE u64 rule_find(const struct walk *w, const struct tracee *t, u64 key)
 {
-	u32 at = abi_rule_at(key, RULE_BUCKETS);
-	volatile struct abi_rule_bucket *b = rules.lookup(&at);
+	u64 at = abi_rule_at(key, RULE_BUCKETS);
+	volatile struct abi_rule_bucket *b = rules.lookup(WHOLE_KEY(&at));
 
 	if (!b)
 		return UNWIND_NONE;
@@ -199,7 +181,7 @@ ALWAYS_INLINE u64 rule_find(const struct tracee *t, u64 key)
 		if (spilled)
 			rule = *spilled;
 	}
-	return rule;
+	return rule ? rule : cached_find(w, w->regs.pc ^ w->interrupted);
 }
 
 /*
@@ -217,13 +199,19 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		/* Or the compiler would keep a pointer, by which the verifier would tell
 		 * all that comes after apart. */
 		opaque(frame);
+
+		u64 key = ABI_RULE_KEY(t->slot, pc, w->interrupted);
+		u64 rule = rule_find(w, t, key);
+
+		/* The frame is taken once more, as the verifier would follow all ways to a
+		 * rule for all that can be made of it. */
+		if (rule == UNWIND_NONE && cached_fill(w, t)) {
+			i--;
+			continue;
+		}
 		pcs[frame] = shown;
 		abi_stack_hash_step(&w->h, shown);
 		w->depth = i + 1;
-
-		u64 key = ABI_RULE_KEY(t->slot, pc, w->interrupted);
-		u64 rule = rule_find(t, key);
-
 		if (rule & UNWIND_PLAIN) {
 			if (!walk_step_plain(w, rule))
 				break;
@@ -301,7 +289,8 @@ ALWAYS_INLINE void walk_check(struct walk *w, const struct tracee *t, struct pt_
 {
 	volatile struct abi_process *p = w->process;
 
-	if (p->code_known == w->code_changes && p->code_changes == w->code_changes)
+	if (p->code_known == w->code_changes && p->code_changes == w->code_changes &&
+	    !w->doubt)
 		return;
 	walk_begin(w, t, ctx, s, allocator);
 	abi_stack_hash_step(&w->h, w->regs.pc + !!WALK_EXACT);

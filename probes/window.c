@@ -39,6 +39,8 @@ struct walk {
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
 	u64 bp_counts;    /* abi_walk_start */
 	u64 code_changes; /* of the process, when the walk began */
+	u64 doubt;        /* not 0: they were not all known then */
+	u64 layout;       /* abi_process.layout then */
 #ifdef EVENTS
 	u64 leading; /* frames of the kernel, stored before */
 #endif

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/aliases.h"
+#include "bpf/learner_tables.h"
 #include "bpf/mapped.h"
 #include "bpf/miss_walk.h"
 #include "util/cleanup.h"
@@ -34,6 +35,9 @@
 #define REPORT_S     4
 #define SLICE_NS     UINT64_C(10000000)
 #define CHARGE_WALKS 16
+
+/* How long unwind tables are built until the ring is looked at again. */
+#define SWEEP_SLICE_NS UINT64_C(1000000)
 
 /* How long the handler rests before it looks again whether it may work. */
 #define REST_MS 1000
@@ -62,6 +66,7 @@ struct learner {
 	size_t rules_bytes, index_bytes, moves_bytes;
 	struct ring_buffer *ring;
 	struct learner_processes processes;
+	struct learner_tables tables;
 	struct aliases aliases; /* under alias_lock */
 	struct learner_counts counts;
 	uint64_t *hits; /* by stack, then those without; NULL: they are not wanted */
@@ -149,8 +154,9 @@ static void lock_soon(struct learner *l)
 
 /* What has become of the walks in the ring. */
 struct batch {
-	unsigned walks; /* that were taken out of it */
-	bool is_empty;  /* the ring has no more */
+	unsigned walks;   /* that were taken out of it */
+	bool is_empty;    /* the ring has no more */
+	bool is_sweeping; /* and there are unwind tables to be built meanwhile */
 	/* How long to leave them there, as the allowance is spent; 0: it is not. */
 	uint64_t rest_ns;
 };
@@ -161,12 +167,25 @@ static void set_over_budget(struct learner *l, uint64_t is_over)
 	__atomic_store_n(&l->maps.control->misses_over_budget, is_over, __ATOMIC_SEQ_CST);
 }
 
+/* Build unwind tables for a moment, unless half of the allowance is used up: the rest is
+ * for walks. Returns true if there are more to be built now. */
+static bool sweep(struct learner *l)
+{
+	bool is_more = false;
+
+	if (!cpu_allowance_rest_ns(&l->allowance, share_ns(l, WINDOW_S) / 2))
+		is_more = unwind_tables_sweep(&l->tables.files,
+					      clock_now_ns() + SWEEP_SLICE_NS);
+	charge(l);
+	return is_more;
+}
+
 /* With the lock. */
 static struct batch take_batch(struct learner *l, bool is_learner,
 			       struct cpu_meter *meter)
 {
 	uint64_t now_ns = clock_now_ns();
-	struct batch batch;
+	struct batch batch = {0};
 
 	l->batch = 0;
 	l->ends_when_spent = is_learner;
@@ -187,6 +206,7 @@ static struct batch take_batch(struct learner *l, bool is_learner,
 		l->pruned_ns = now_ns;
 	}
 	charge(l);
+	batch.is_sweeping = is_learner && batch.is_empty && sweep(l);
 	batch.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS);
 	return batch;
 }
@@ -229,9 +249,9 @@ static void await_walks(struct learner *l, const struct batch *last)
 			     : REST_MS);
 	else
 		epoll_wait(ring_buffer__epoll_fd(l->ring), &event, 1,
-			   !last->is_empty ? 0
-			   : last->walks   ? BUSY_MS
-					   : IDLE_MS);
+			   !last->is_empty || last->is_sweeping ? 0
+			   : last->walks                        ? BUSY_MS
+								: IDLE_MS);
 }
 
 static void *run(void *arg)
@@ -300,6 +320,7 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 					      .burst_ns = share_ns(l, WINDOW_S)};
 	l->walker.maps = &l->maps;
 	l->walker.rules = &l->rules;
+	l->walker.tables = &l->tables;
 	l->walker.processes = &l->processes;
 	l->walker.counts = &l->counts;
 	l->walker.max_depth = (maps->sizes->stack_record_bytes -
@@ -344,7 +365,10 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 	if (err)
 		return err;
 	l->moves = moves;
-	err = learner_processes_init(&l->processes, &l->maps, &l->rules, l->moves);
+	err = learner_processes_init(&l->processes, &l->maps, &l->rules, &l->tables,
+				     l->moves);
+	if (!err)
+		err = learner_tables_init(&l->tables, maps, &l->processes);
 	if (!err)
 		err = start_thread(l);
 	if (!err)
@@ -365,6 +389,7 @@ void learner_destroy(struct learner *l)
 	ring_buffer__free(l->ring);
 	record_windows_deinit(&l->stacks.records);
 	learner_processes_deinit(&l->processes);
+	learner_tables_deinit(&l->tables);
 	mapped_close(l->moves, l->moves_bytes);
 	mapped_close(l->rules.buckets, l->rules_bytes);
 	mapped_close(l->stacks.index, l->index_bytes);
@@ -385,7 +410,11 @@ void learner_prepare(struct learner *l, uint32_t slot)
 	if (__atomic_load_n(&l->maps.control->enabled, __ATOMIC_SEQ_CST))
 		return;
 	lock_soon(l);
-	(void)learner_processes_get(&l->processes, slot);
+
+	struct process_code *code = learner_processes_get(&l->processes, slot);
+
+	if (code)
+		learner_tables_show(&l->tables, slot, code);
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -465,6 +494,7 @@ void learner_count(struct learner *l, struct learner_counts *ret)
 	lock_soon(l);
 	*ret = l->counts;
 	ret->rules = l->rules.count;
+	ret->table_bytes = unwind_tables_size_bytes(&l->tables.files);
 	ret->rules_refused = l->rules.refused;
 	ret->stacks_refused += l->stacks.refused;
 	ret->lost += l->processes.doubtful;

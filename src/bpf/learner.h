@@ -15,6 +15,7 @@
 
 struct abi_control;
 struct abi_process;
+struct fence;
 struct learner;
 
 /* What it works on. The mapped records and the sizes are borrowed, and so are the
@@ -31,6 +32,9 @@ struct learner_maps {
 	/* Of one processor that walks may take, 1..100, averaged over 20 s. */
 	unsigned cpu_percent;
 	int misses, rules, rule_spill, stacks, moves;
+	int layouts, unwind_pages,
+		unwind_rules;            /* -1: the probes have no unwind tables */
+	const struct fence *fence;       /* borrowed */
 	int strangers;                   /* -1: not of all processes */
 	int stack_index;                 /* or, when it is -1: */
 	int stack_numbers, stack_claims; /* of bpf/stack_store.h */
@@ -74,6 +78,7 @@ struct learner_counts {
 	uint64_t walks;         /* ended here */
 	uint64_t slow;          /* of them, because of a frame that fits no rule */
 	uint64_t rules;         /* that the probes have at present */
+	uint64_t table_bytes;   /* kernel memory that whole files' rules take */
 	uint64_t rules_refused; /* that found no room, each time they were learned */
 	uint64_t stacks_refused;
 	uint64_t unreadable, truncated; /* walks that ended so */

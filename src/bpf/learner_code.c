@@ -27,11 +27,12 @@ struct code_event {
 	struct watch_event event; /* the path is owned */
 };
 
-struct error *learner_code_init(struct learner_code *code)
+struct error *learner_code_init(struct learner_code *code, image_closed_fn *closed,
+				void *arg)
 {
 	/* Without it mappings are read whenever they may have changed. */
 	error_destroy(watch_create(&code->watch));
-	return image_store_create(&code->store);
+	return image_store_create(closed, arg, &code->store);
 }
 
 static void code_event_deinit(struct code_event *e)
@@ -57,7 +58,6 @@ static void drop_noted(struct learner_code *code, struct process_code *p)
 static void destroy(struct learner_code *code, struct process_code *p)
 {
 	drop_noted(code, p);
-	vec_deinit(&p->shared);
 	images_destroy(p->images);
 	free(p);
 	code->count--;

@@ -22,13 +22,6 @@
 
 struct code_event;
 
-/* Of a file that is mapped, how many of its known rules a process has been given. */
-struct shared_rules {
-	const struct known_rules *known;
-	uint64_t bias;
-	size_t count;
-};
-
 /* The code of one process. */
 struct process_code {
 	struct process_code *next; /* in its bucket */
@@ -43,12 +36,9 @@ struct process_code {
 	uint64_t next_look_ns; /* no pc is looked for in them before, */
 	uint64_t next_read_ns; /* nor are they read: they could not be */
 	struct budget reading; /* what reading them took */
-	/* The rules of files that it has been given, in the slot `shared_slot`. */
-	VEC(struct shared_rules) shared;
-	uint32_t shared_slot;
-	uint64_t ended_ns;  /* the last exec */
-	uint64_t exited_ns; /* 0: it has not, as far as was told */
-	bool is_noted;      /* nobody has asked for it: `noted` is not in `images` yet */
+	uint64_t ended_ns;     /* the last exec */
+	uint64_t exited_ns;    /* 0: it has not, as far as was told */
+	bool is_noted; /* nobody has asked for it: `noted` is not in `images` yet */
 	VEC(struct code_event) noted;
 };
 
@@ -91,8 +81,9 @@ struct learner_code {
 	VEC(int) parents; /* that had moved something when they forked: for the caller */
 };
 
-struct error *learner_code_init(struct learner_code *code)
-	__attribute__((warn_unused_result));
+/* `closed` and `arg` are for image_store_create(). */
+struct error *learner_code_init(struct learner_code *code, image_closed_fn *closed,
+				void *arg) __attribute__((warn_unused_result));
 void learner_code_deinit(struct learner_code *code);
 
 /* Take in what the kernel has told up to now. */

@@ -55,16 +55,12 @@ static void purge(struct learner_processes *processes, uint32_t slot,
 		  struct proc_maps *maps)
 {
 	struct abi_process *record = &processes->maps->processes[slot];
-	struct process_code *code;
 
 	/* Twice: a walk that begins between both may have seen what goes, too. */
 	doubt_rules(record);
 	rule_table_purge(processes->rules, slot, maps ? is_in_file : NULL, maps);
 	doubt_rules(record);
-	code = learner_processes_get(processes, slot);
-	/* Files that are mapped again need their rules again. */
-	if (code)
-		code->shared.len = 0;
+	(void)learner_processes_get(processes, slot);
 }
 
 static void evict_from(struct learner_processes *processes, uint32_t slot)

@@ -6,6 +6,7 @@
 
 #include "abi.h"
 #include "bpf/code_ranges.h"
+#include "bpf/learner_tables.h"
 #include "bpf/syscall.h"
 #include "util/clock.h"
 
@@ -90,19 +91,30 @@ static void on_replaced(void *arg, uint32_t slot, const struct code_replaced *wh
 
 	processes->by_slot[slot].known_ns = clock_now_ns();
 	rule_table_purge(processes->rules, slot, is_elsewhere, &place);
+	learner_tables_drop(processes->tables, slot);
 	if (processes->rules->count != before && is_doubtful(processes, slot, what))
 		processes->doubtful++;
 }
 
 /* --- the list --------------------------------------------------------------------- */
 
+static void on_image_closed(void *arg, uint32_t number)
+{
+	struct learner_processes *processes = arg;
+
+	unwind_tables_forget(&processes->tables->files, number);
+}
+
 struct error *learner_processes_init(struct learner_processes *processes,
 				     const struct learner_maps *maps,
-				     struct rule_table *rules, struct abi_moves *moves)
+				     struct rule_table *rules,
+				     struct learner_tables *tables,
+				     struct abi_moves *moves)
 {
 	*processes = (struct learner_processes){
 		.maps = maps,
 		.rules = rules,
+		.tables = tables,
 		.moves = moves,
 		.by_slot =
 			calloc(maps->sizes->process_slots, sizeof(*processes->by_slot)),
@@ -112,8 +124,9 @@ struct error *learner_processes_init(struct learner_processes *processes,
 			 .moves = moves_of,
 			 .arg = processes},
 	};
-	return processes->by_slot ? learner_code_init(&processes->code)
-				  : error_no_memory();
+	return processes->by_slot
+		       ? learner_code_init(&processes->code, on_image_closed, processes)
+		       : error_no_memory();
 }
 
 void learner_processes_deinit(struct learner_processes *processes)
@@ -126,6 +139,7 @@ void learner_processes_deinit(struct learner_processes *processes)
 static void forget_rules(struct learner_processes *processes, uint32_t slot)
 {
 	rule_table_purge(processes->rules, slot, NULL, NULL);
+	learner_tables_drop(processes->tables, slot);
 	code_ranges_clear(&processes->moves[slot]);
 }
 

@@ -12,6 +12,8 @@
 #include "bpf/learner_code.h"
 #include "bpf/rule_table.h"
 
+struct learner_tables;
+
 struct learner_process {
 	uint64_t tgid;     /* 0: none */
 	uint64_t known;    /* changes that are acknowledged, or LEARNER_NEVER */
@@ -20,6 +22,9 @@ struct learner_process {
 			      nobody tells of, */
 	uint64_t moves;    /* and abi_moves.count then */
 	uint64_t next_eviction_ns; /* CLOCK_MONOTONIC: its rules stay until then */
+	/* The number of its layout (bpf/layouts.h), and images_version() + 1 for which it
+	 * was made; 0: none. */
+	uint64_t layout, shown;
 };
 
 #define LEARNER_NEVER UINT64_MAX
@@ -30,14 +35,17 @@ struct learner_processes {
 	struct abi_moves *moves;         /* mapped, borrowed; sizes.process_slots */
 	struct learner_process *by_slot; /* as many */
 	struct learner_code code;
+	struct learner_tables *tables; /* borrowed */
 	uint64_t doubtful; /* walks that may have used rules of code that was gone */
 	uint32_t looked;   /* the slot that was looked over last */
 	uint64_t next_eviction_ns; /* CLOCK_MONOTONIC: none is made before */
 };
 
-struct error *learner_processes_init(struct learner_processes *processes,
-				     const struct learner_maps *maps,
-				     struct rule_table *rules, struct abi_moves *moves)
+/* `tables` need not be initialized yet. */
+struct error *
+learner_processes_init(struct learner_processes *processes,
+		       const struct learner_maps *maps, struct rule_table *rules,
+		       struct learner_tables *tables, struct abi_moves *moves)
 	__attribute__((warn_unused_result));
 void learner_processes_deinit(struct learner_processes *processes);
 

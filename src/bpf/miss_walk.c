@@ -6,9 +6,6 @@
 #include "bpf/rule_walk.h"
 #include "unwind_step.h"
 
-/* Rules that a process is given for one walk: walks of others wait meanwhile. */
-#define SHARED_AT_ONCE 4096
-
 static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
 {
 	ret->known = 0;
@@ -98,17 +95,6 @@ static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
 	return true;
 }
 
-/* A rule for this process, and for others that map the same file. */
-static void put(struct miss_walker *w, uint32_t slot, const struct walk_frame *f,
-		const struct walk_code *code)
-{
-	const struct known_rule rule = {f->pc - code->bias, f->is_interrupted, f->rule};
-
-	rule_table_put(w->rules, slot, f->pc, f->is_interrupted, f->rule);
-	if (code->known && w->maps->scope != SCOPE_PROCESSES)
-		known_rules_add(code->known, &rule);
-}
-
 static void learn(struct miss_walker *w, uint32_t slot, const struct images_moment *then,
 		  const struct walk *walk)
 {
@@ -124,59 +110,9 @@ static void learn(struct miss_walker *w, uint32_t slot, const struct images_mome
 		if (images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
 		    images_find_then(&now, call_of(f), &is) && was.cfi == is.cfi &&
 		    was.bias == is.bias)
-			put(w, slot, f, &is);
+			rule_table_put(w->rules, slot, f->pc, f->is_interrupted, f->rule);
 	}
 	w->counts->slow += is_slow;
-}
-
-/* How many of the file's rules the process has been given. */
-static size_t *given_of(struct process_code *code, uint32_t slot,
-			const struct walk_code *of)
-{
-	if (code->shared_slot != slot)
-		code->shared.len = 0;
-	code->shared_slot = slot;
-	vec_foreach (shared, &code->shared)
-		if (shared->known == of->known && shared->bias == of->bias)
-			return &shared->count;
-	if (!vec_push(&code->shared, ((struct shared_rules){of->known, of->bias, 0})))
-		return NULL;
-	return &code->shared.data[code->shared.len - 1].count;
-}
-
-/* Room is left for what processes have for themselves. */
-static bool has_room(const struct miss_walker *w)
-{
-	return w->rules->count < (uint64_t)w->rules->bucket_count * ABI_RULE_WAYS / 2;
-}
-
-/* Give the process the rules that others have learned of the code around this frame. */
-static void share(struct miss_walker *w, uint32_t slot, struct process_code *code,
-		  const struct walk_frame *frame)
-{
-	struct images_moment now = {code->images, UINT64_MAX - 1};
-	uint64_t start, end;
-	struct walk_code of, is;
-	size_t *given;
-
-	if (!images_find_then(&now, call_of(frame), &of) || !of.known ||
-	    !images_extent(code->images, call_of(frame), UINT64_MAX - 1, &start, &end))
-		return;
-	given = given_of(code, slot, &of);
-	for (size_t n = 0;
-	     given && *given < of.known->list.len && n < SHARED_AT_ONCE && has_room(w);
-	     n++) {
-		const struct known_rule *rule = &of.known->list.data[(*given)++];
-		const struct walk_frame at = {.pc = rule->address + of.bias,
-					      .rule = rule->rule,
-					      .is_interrupted = rule->is_interrupted};
-
-		/* The probes look for moves in this part of the code, and in no other. */
-		if (call_of(&at) >= start && call_of(&at) < end &&
-		    images_find_then(&now, call_of(&at), &is) && is.cfi == of.cfi &&
-		    is.bias == of.bias)
-			rule_table_put(w->rules, slot, at.pc, at.is_interrupted, at.rule);
-	}
 }
 
 /* By what was learned meanwhile, if no code of the process has changed since. */
@@ -184,11 +120,18 @@ static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
 			  const struct stack_copy *copy, size_t before, size_t *count)
 {
 	const struct unwind_regs start = {m->pc, m->sp, m->bp};
+	bool is_inside = m->inside == ABI_MISS_INSIDE;
 
-	return !m->is_interrupted &&
-	       learner_processes_unchanged(w->processes, m->process, m->time_ns) &&
-	       rule_walk(w->rules, m->process, &start, copy, w->pcs + before,
-			 w->max_depth - before, count);
+	/* The mark of an interrupted frame that is shown is left to walk_and_learn(). */
+	if ((m->is_interrupted && !is_inside) ||
+	    !learner_processes_unchanged(w->processes, m->process, m->time_ns) ||
+	    !rule_walk(w->rules, m->process, &start, m->is_interrupted, copy,
+		       w->pcs + before, w->max_depth - before + is_inside, count))
+		return false;
+	/* The frame of the allocator is not shown. */
+	*count -= is_inside;
+	memmove(w->pcs + before, w->pcs + before + is_inside, *count * sizeof(*w->pcs));
+	return true;
 }
 
 /* The probes look for moves where a rule is to be before it is there. Is all this code
@@ -257,8 +200,8 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 	}
 	if (is_sure)
 		learn(w, m->process, &then, &walk);
-	for (size_t i = 0; i < walk.count && is_sure && code; i++)
-		share(w, m->process, code, &walk.frames[i]);
+	if (is_sure && code)
+		learner_tables_follow(w->tables, m->process, code, &walk);
 	*count = 0;
 	for (size_t i = is_inside; i < walk.count; i++)
 		w->pcs[before + (*count)++] =

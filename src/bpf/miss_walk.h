@@ -12,6 +12,7 @@
 #include "abi_walk.h"
 #include "bpf/learner.h"
 #include "bpf/learner_process.h"
+#include "bpf/learner_tables.h"
 #include "bpf/rule_table.h"
 #include "bpf/stack_pages.h"
 #include "bpf/stack_store.h"
@@ -20,6 +21,7 @@
 struct miss_walker {
 	const struct learner_maps *maps; /* borrowed, like every pointer here */
 	struct rule_table *rules;
+	struct learner_tables *tables;
 	struct learner_processes *processes;
 	struct learner_counts *counts;
 	unsigned max_depth; /* frames of a stack that is stored */

@@ -63,9 +63,10 @@ void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 	table->held[slot]++;
 }
 
-uint64_t rule_table_get(const struct rule_table *table, uint32_t slot, uint64_t pc)
+uint64_t rule_table_get(const struct rule_table *table, uint32_t slot, uint64_t pc,
+			bool is_interrupted)
 {
-	uint64_t key = ABI_RULE_KEY(slot, pc, 0);
+	uint64_t key = ABI_RULE_KEY(slot, pc, is_interrupted ? ABI_RULE_INTERRUPTED : 0);
 	const struct abi_rule_bucket *b =
 		&table->buckets[abi_rule_at(key, table->bucket_count)];
 

@@ -33,8 +33,10 @@ void rule_table_deinit(struct rule_table *table);
 void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 		    bool is_interrupted, uint64_t rule);
 
-/* The rule at a return address, or UNWIND_NONE: also for one in the spill map. */
-uint64_t rule_table_get(const struct rule_table *table, uint32_t slot, uint64_t pc);
+/* The rule at a return address, or at the pc of an interrupted frame; or UNWIND_NONE:
+ * also for one in the spill map. */
+uint64_t rule_table_get(const struct rule_table *table, uint32_t slot, uint64_t pc,
+			bool is_interrupted);
 
 /* Is the spill map half full? Then there may soon be no room for further rules. */
 bool rule_table_is_crowded(const struct rule_table *table);

@@ -29,13 +29,15 @@ static bool step(struct unwind_regs *regs, uint64_t rule, const struct stack_cop
 }
 
 bool rule_walk(const struct rule_table *table, uint32_t slot,
-	       const struct unwind_regs *start, const struct stack_copy *copy,
-	       uint64_t pcs[], size_t capacity, size_t *count)
+	       const struct unwind_regs *start, bool is_interrupted,
+	       const struct stack_copy *copy, uint64_t pcs[], size_t capacity,
+	       size_t *count)
 {
 	struct unwind_regs regs = *start;
 
 	for (size_t i = 0; i < capacity; i++) {
-		uint64_t rule = rule_table_get(table, slot, regs.pc);
+		uint64_t rule =
+			rule_table_get(table, slot, regs.pc, is_interrupted && i == 0);
 
 		pcs[i] = regs.pc;
 		*count = i + 1;

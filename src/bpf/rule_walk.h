@@ -17,13 +17,14 @@
 struct unwind_regs;
 
 /*
- * Walk from `start`, whose pc is a return address, to the outermost frame, as the probes
- * would with the process of this slot. True, with the addresses of `*count` frames in
- * `pcs`, when that can be done by plain rules alone and takes no more than `capacity`
- * frames. The rules must hold for the time of the copy.
+ * Walk from `start`, whose pc is a return address unless `is_interrupted`, to the
+ * outermost frame, as the probes would with the process of this slot. True, with the
+ * addresses of `*count` frames in `pcs`, when that can be done by plain rules alone and
+ * takes no more than `capacity` frames. The rules must hold for the time of the copy.
  */
 bool rule_walk(const struct rule_table *table, uint32_t slot,
-	       const struct unwind_regs *start, const struct stack_copy *copy,
-	       uint64_t pcs[], size_t capacity, size_t *count);
+	       const struct unwind_regs *start, bool is_interrupted,
+	       const struct stack_copy *copy, uint64_t pcs[], size_t capacity,
+	       size_t *count);
 
 #endif

@@ -36,6 +36,11 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 #define FEW_RULE_BUCKETS  16384
 #define MANY_RULE_BUCKETS 65536
 
+/* What a page of the unwind tables takes in the kernel; and how many layouts of address
+ * spaces there may be, of which each takes 16 KiB. */
+#define UNWIND_PAGE_BYTES 512
+#define LAYOUTS           2048
+
 /* The ring of walks that are handed over: 250 with whole copies of large stacks, and some
  * 30,000 that differ little from one another (abi_walk.h). */
 #define MISS_RING_BYTES (16u << 20)
@@ -119,6 +124,9 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 						 options->stack_depth * sizeof(uint64_t)),
 		.rule_buckets = options->scope == SCOPE_PROCESSES ? FEW_RULE_BUCKETS
 								  : MANY_RULE_BUCKETS,
+		.unwind_pages =
+			(uint32_t)(options->unwind_memory_bytes / UNWIND_PAGE_BYTES),
+		.layouts = LAYOUTS,
 	};
 	if (options->no_atomics) {
 		ret->live_buckets = ret->stack_buckets = 0;
@@ -559,6 +567,10 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		      add_flag(source, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets) &&
 		      add_flag(source, "-DMISS_RING_PAGES=%ld",
 			       (long)MISS_RING_BYTES / sysconf(_SC_PAGESIZE));
+	if (o->rules && o->may_goto)
+		ok &= add_flag(source, "-DUNWIND_TABLES") &&
+		      add_flag(source, "-DUNWIND_PAGES=%" PRIu32, z->unwind_pages) &&
+		      add_flag(source, "-DLAYOUTS=%" PRIu32, z->layouts);
 	if (o->rules && o->no_frame_pointers)
 		ok &= add_flag(source, "-DNO_FRAME_POINTERS");
 	if (o->rules && o->offsets.has_code_pages)

@@ -61,6 +61,8 @@ struct source_options {
 	bool traffic;                 /* count by call path and thread; needs with_time */
 	uint64_t max_threads;         /* with traffic */
 	uint64_t max_processes;       /* but with SCOPE_PROCESSES; at most 32768 */
+	uint64_t unwind_memory_bytes; /* with rules: kernel memory for those of whole
+					 files */
 	unsigned temporary_threshold; /* with traffic: at most so many events between */
 	bool cookies;                 /* the kernel has attach cookies (5.15) */
 	bool sessions;                /* and sessions (6.13) */
@@ -101,7 +103,8 @@ struct source_sizes {
 	uint32_t stack_buckets;
 	uint32_t max_stacks;
 	uint32_t stack_record_bytes;
-	uint32_t rule_buckets; /* a power of two */
+	uint32_t rule_buckets;          /* a power of two */
+	uint32_t unwind_pages, layouts; /* entries of these maps */
 	/* With traffic, else 0. */
 	uint32_t thread_slots; /* of `threads`, a power of two */
 	uint32_t thread_record_bytes;

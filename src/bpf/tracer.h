@@ -52,6 +52,8 @@ struct tracer_options {
 	/* Of one processor that finding unwind rules may take, 1..100, averaged over 20
 	 * s; not for UNWIND_CHOICE_FP. */
 	unsigned unwind_cpu_percent;
+	/* Kernel memory for the unwind rules of whole files; not for UNWIND_CHOICE_FP. */
+	uint64_t unwind_memory_bytes;
 	uint64_t max_allocations, max_stacks;
 	unsigned stack_depth;
 	enum trace_scope scope;
@@ -269,9 +271,11 @@ bool tracer_had_code(const struct tracer *tracer);
 const char *tracer_cache_path(const struct tracer *tracer);
 const char *tracer_why_no_cache(const struct tracer *tracer);
 
-/* For -v: walks that met a call site without a rule, and rules that were learned. Both 0
- * when walks are by frame pointer alone. */
-void tracer_unwind_counts(const struct tracer *tracer, uint64_t *walks, uint64_t *rules);
+/* For -v: walks that met a call site without a rule, rules that were learned, and the
+ * kernel memory that the rules of whole files take. All 0 when walks are by frame pointer
+ * alone. */
+void tracer_unwind_counts(const struct tracer *tracer, uint64_t *walks, uint64_t *rules,
+			  uint64_t *table_bytes);
 
 /* "arrays" or "hashes". */
 const char *tracer_tables_name(const struct tracer *tracer);

@@ -116,6 +116,7 @@ static struct source_options source_options(const struct tracer *t)
 		.with_time = t->options.with_time,
 		.traffic = t->options.traffic,
 		.max_threads = t->options.max_threads,
+		.unwind_memory_bytes = t->options.unwind_memory_bytes,
 		.max_processes = t->options.max_processes,
 		.temporary_threshold = t->options.temporary_threshold,
 		.cookies = t->features.cookies,

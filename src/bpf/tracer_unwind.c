@@ -14,6 +14,7 @@ struct error *tracer_open_learner(struct tracer *t)
 			(t->options.event && t->options.event->kind != EVENT_URETPROBE),
 		.scope = t->options.scope,
 		.counts_hits = t->options.event,
+		.fence = &t->fence,
 		.cpu_percent = t->options.unwind_cpu_percent,
 	};
 	const struct {
@@ -25,6 +26,9 @@ struct error *tracer_open_learner(struct tracer *t)
 		{"rules", &maps.rules, true},
 		{"rule_spill", &maps.rule_spill, true},
 		{"moves", &maps.moves, true},
+		{"layouts", &maps.layouts, false},
+		{"unwind_pages", &maps.unwind_pages, false},
+		{"unwind_rules", &maps.unwind_rules, false},
 		{"strangers", &maps.strangers, false},
 		{"stack_index", &maps.stack_index, !t->by_hash},
 		{"stack_numbers", &maps.stack_numbers, t->by_hash},
@@ -84,7 +88,8 @@ void tracer_tidy(struct tracer *t)
 	error_destroy(err);
 }
 
-void tracer_unwind_counts(const struct tracer *t, uint64_t *walks, uint64_t *rules)
+void tracer_unwind_counts(const struct tracer *t, uint64_t *walks, uint64_t *rules,
+			  uint64_t *table_bytes)
 {
 	struct learner_counts counts = {0};
 
@@ -92,6 +97,7 @@ void tracer_unwind_counts(const struct tracer *t, uint64_t *walks, uint64_t *rul
 		learner_count(t->learner, &counts);
 	*walks = counts.walks;
 	*rules = counts.rules;
+	*table_bytes = counts.table_bytes;
 }
 
 void tracer_add_walks(struct tracer *t, struct snapshot *snap)

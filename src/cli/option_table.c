@@ -343,6 +343,15 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"processor, averaged over 20 s (default 25); stacks of call sites "
 			"beyond are cut short and counted",
 	},
+	[OPTION_UNWIND_MEMORY] = {
+		"unwind-memory", .argument = "SIZE", .group = GROUP_LIMITS,
+		.kind = KIND_SIZE, FIELD(unwind_memory_bytes),
+		.min = 1 << 20, .max = UINT64_C(1) << 30,
+		.expected = "a size from 1M to 1G",
+		.help = "let the unwind rules of whole files take at most SIZE of kernel "
+			"memory, which is taken as it is needed (default 32M); the files "
+			"that are used least go first",
+	},
 
 	[OPTION_NO_LINES] = {
 		"no-lines", .group = GROUP_NAMES, .offline = OFFLINE_ALL,

@@ -382,6 +382,7 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.stack_depth = 64,
 		.unwind = UNWIND_CHOICE_AUTO,
 		.unwind_cpu_percent = 25,
+		.unwind_memory_bytes = UINT64_C(32) << 20,
 		.format = "text",
 		.headers_mode = HEADERS_AUTO,
 	};

@@ -93,10 +93,11 @@ struct options {
 	unsigned stack_depth;         /* 1..127; default 127, and 64 with fp */
 	unsigned unwind_cpu_percent; /* --unwind-cpu: of one processor, 1..100, default 25
 				      */
-	const char *format;          /* "text" (default) or "json": a renderer's name */
-	const char *output;          /* --output FILE, NULL (also for "-"): stdout;
-				   borrowed from argv, or "/dev/null" when stdout is
-				   for one of files */
+	uint64_t unwind_memory_bytes; /* --unwind-memory, default 32M */
+	const char *format;           /* "text" (default) or "json": a renderer's name */
+	const char *output;           /* --output FILE, NULL (also for "-"): stdout;
+				    borrowed from argv, or "/dev/null" when stdout is
+				    for one of files */
 	/* --flamegraph, --flame, --pprof, --csv, --json, --html, --save: patterns
 	   that cli/file_name.h finds valid, all different but for "/dev/null", or NULL;
 	   "-" is stdout; borrowed from argv */

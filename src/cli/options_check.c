@@ -308,6 +308,7 @@ static struct error *check_kernel(const struct options_given *given)
 		OPTION_MAX_THREADS,   OPTION_TEMPORARY_THRESHOLD,
 		OPTION_OTEL_MEMORY,   OPTION_NO_RETURN_PROBES,
 		OPTION_MAX_PROCESSES, OPTION_UNWIND_CPU,
+		OPTION_UNWIND_MEMORY,
 	};
 	struct options *options = given->options;
 	enum option_id by = given->values[OPTION_SORT] ? OPTION_SORT : OPTION_VIEW;

@@ -232,6 +232,7 @@ static struct tracer_options tracer_options(struct session *s)
 		.tables = o->tables,
 		.unwind = o->unwind,
 		.unwind_cpu_percent = o->unwind_cpu_percent,
+		.unwind_memory_bytes = o->unwind_memory_bytes,
 		.progress = progress_show,
 		.progress_arg = &s->progress,
 	};
@@ -412,15 +413,16 @@ static void say_tracing(const struct session *s)
 
 static void say_walks(const struct session *s)
 {
-	uint64_t walks, rules;
+	uint64_t walks, rules, table_bytes;
 
-	tracer_unwind_counts(s->tracer, &walks, &rules);
+	tracer_unwind_counts(s->tracer, &walks, &rules, &table_bytes);
 	if (walks)
 		fprintf(stderr,
 			"memtrace: %" PRIu64
 			" stacks were unwound from copies, and %" PRIu64
-			" call sites learned\n",
-			walks, rules);
+			" call sites learned; unwind tables of whole files take %" PRIu64
+			" KiB in the kernel\n",
+			walks, rules, table_bytes >> 10);
 }
 
 /* --- reports ---------------------------------------------------------------------- */

@@ -30,14 +30,18 @@ struct image {
 	struct file_names names; /* theirs while it is open; of the vDSO the inode is 0 */
 	struct cfi *cfi;
 	void *memory; /* of the vDSO */
-	struct known_rules known;
+	uint32_t number;
 	uint64_t uses;      /* holders */
 	uint64_t last_used; /* a number that grows, for closing the oldest */
 };
 
 struct image_store {
 	VEC(struct image *) list;
+	VEC(uint32_t) free_numbers; /* of images that were closed */
+	uint32_t last_number;       /* the highest that was given */
 	uint64_t total_bytes, clock;
+	image_closed_fn *closed;
+	void *arg;
 };
 
 static void image_close(struct image *image)
@@ -45,17 +49,21 @@ static void image_close(struct image *image)
 	if (!image)
 		return;
 	cfi_close(image->cfi);
-	known_rules_deinit(&image->known);
 	free(image->memory);
 	free(image);
 }
 
 DEFINE_CLEANUP(struct image *, image_close);
 
-struct error *image_store_create(struct image_store **ret)
+struct error *image_store_create(image_closed_fn *closed, void *arg,
+				 struct image_store **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? NULL : error_no_memory();
+	if (!*ret)
+		return error_no_memory();
+	(*ret)->closed = closed;
+	(*ret)->arg = arg;
+	return NULL;
 }
 
 void image_store_destroy(struct image_store *store)
@@ -65,6 +73,7 @@ void image_store_destroy(struct image_store *store)
 	vec_foreach (image, &store->list)
 		image_close(*image);
 	vec_deinit(&store->list);
+	vec_deinit(&store->free_numbers);
 	free(store);
 }
 
@@ -172,6 +181,10 @@ static void close_at(struct image_store *store, size_t i)
 {
 	struct image *image = store->list.data[i];
 
+	if (store->closed)
+		store->closed(store->arg, image->number);
+	/* Room for it was made when it was given. */
+	store->free_numbers.data[store->free_numbers.len++] = image->number;
 	store->total_bytes -= cfi_size_bytes(image->cfi);
 	store->list.data[i] = store->list.data[--store->list.len];
 	image_close(image);
@@ -230,8 +243,13 @@ struct image *image_store_get(struct image_store *store, int pid,
 	if (store->list.len < images_max() && store->total_bytes <= TOTAL_MAX_BYTES)
 		fresh = open_image(pid, m);
 	fd_table_release();
-	if (!fresh || !vec_push(&store->list, fresh))
+	if (!fresh ||
+	    !vec_reserve(&store->free_numbers, (size_t)store->last_number + 1) ||
+	    !vec_push(&store->list, fresh))
 		return NULL;
+	fresh->number = store->free_numbers.len
+				? store->free_numbers.data[--store->free_numbers.len]
+				: ++store->last_number;
 	fresh->last_used = store->clock;
 	store->total_bytes += cfi_size_bytes(fresh->cfi);
 	return image_ref(take(fresh));
@@ -262,9 +280,9 @@ const struct cfi *image_cfi(const struct image *image)
 	return image ? image->cfi : NULL;
 }
 
-struct known_rules *image_known_rules(struct image *image)
+uint32_t image_number(const struct image *image)
 {
-	return image ? &image->known : NULL;
+	return image ? image->number : 0;
 }
 
 size_t image_store_count(const struct image_store *store)

@@ -9,16 +9,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "target/proc.h"
 #include "unwind/cfi.h"
-#include "unwind/known_rules.h"
 #include "util/error.h"
 
 struct image;
 struct image_store;
 
-struct error *image_store_create(struct image_store **ret)
+/* Called before the image with this number is closed; another image may get the number.
+ */
+typedef void image_closed_fn(void *arg, uint32_t number);
+
+/* `closed` may be NULL. */
+struct error *image_store_create(image_closed_fn *closed, void *arg,
+				 struct image_store **ret)
 	__attribute__((warn_unused_result));
 /* Whoever holds an image must have released it. */
 void image_store_destroy(struct image_store *store);
@@ -42,8 +48,8 @@ bool image_is_same(const struct image *a, const struct image *b);
 /* Borrowed. */
 const struct cfi *image_cfi(const struct image *image);
 
-/* The rules that are known of it: whoever walks adds them. Borrowed; NULL of NULL. */
-struct known_rules *image_known_rules(struct image *image);
+/* A small number above 0 that no other open image of the store has; 0 for NULL. */
+uint32_t image_number(const struct image *image);
 
 /* How many images are open, those that no process uses included. */
 size_t image_store_count(const struct image_store *store);

@@ -15,6 +15,8 @@
 
 /* So many mappings of the same code at one place are looked at while one is read. */
 #define LATER_MAX 16
+/* So many ranges on top of each other are looked at to list one of them. */
+#define LOOKS_MAX 64
 
 #define FOR_EVER  UINT64_MAX /* a time that never comes */
 
@@ -47,6 +49,7 @@ struct adopted {
 struct images {
 	struct image_store *store;
 	VEC(struct range) ranges; /* by start */
+	uint64_t version;
 	struct adopted adopted[ADOPTED_MAX];
 	unsigned next_adopted;
 	struct budget comparing;
@@ -145,6 +148,47 @@ bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
 		return false;
 	*ret = range->code;
 	return true;
+}
+
+/* Does the range go before the other where both are in force? */
+static bool is_later(const struct range *a, const struct range *b)
+{
+	return a->since_ns > b->since_ns || (a->since_ns == b->since_ns && a > b);
+}
+
+/* Has a part of the range given way to a later one? True, too, when there are too many
+ * ranges to tell. */
+static bool is_cut(const struct images *images, const struct range *range, uint64_t at_ns)
+{
+	unsigned looks = 0;
+
+	for (size_t i = count_up_to(images, range->end - 1); i-- > 0;) {
+		const struct range *other = &images->ranges.data[i];
+
+		if (other->reach <= range->start)
+			break;
+		if (++looks > LOOKS_MAX ||
+		    (other != range && other->end > range->start &&
+		     in_force(other, at_ns) && is_later(other, range)))
+			return true;
+	}
+	return false;
+}
+
+size_t images_list(const struct images *images, uint64_t at_ns, struct images_range ret[],
+		   size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < images->ranges.len && count < max; i++) {
+		const struct range *range = &images->ranges.data[i];
+
+		if (range->code.cfi && !range->is_doubtful && in_force(range, at_ns) &&
+		    !is_cut(images, range, at_ns))
+			ret[count++] = (struct images_range){range->start, range->end,
+							     range->code};
+	}
+	return count;
 }
 
 bool images_extent(const struct images *images, uint64_t pc, uint64_t at_ns,
@@ -246,6 +290,7 @@ static void insert(struct images *images, struct range range)
 		(images->ranges.len - at) * sizeof(range));
 	images->ranges.data[at] = range;
 	images->ranges.len++;
+	images->version++;
 	set_reaches(images, at);
 }
 
@@ -340,7 +385,7 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 	if (range.image && cfi_bias(image_cfi(range.image), m->start, m->file_offset,
 				    &range.code.bias)) {
 		range.code.cfi = image_cfi(range.image);
-		range.code.known = image_known_rules(range.image);
+		range.code.number = image_number(range.image);
 	}
 	if (!m->inode && !range.image)
 		adopt(images, pid, &range);
@@ -363,6 +408,7 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 
 void images_end(struct images *images, uint64_t at_ns)
 {
+	images->version++;
 	vec_foreach (range, &images->ranges)
 		if (range->until_ns > at_ns && range->since_ns < at_ns)
 			range->until_ns = at_ns;
@@ -400,6 +446,11 @@ void images_prune(struct images *images, uint64_t before_ns)
 	}
 	images->ranges.len = kept;
 	set_reaches(images, 0);
+}
+
+uint64_t images_version(const struct images *images)
+{
+	return images->version;
 }
 
 size_t images_count(const struct images *images)

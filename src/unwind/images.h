@@ -80,6 +80,23 @@ size_t images_unread(const struct images *images);
 bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
 		 struct walk_code *ret);
 
+/* Code with unwind information that is mapped in one piece; end exclusive. */
+struct images_range {
+	uint64_t start, end;
+	struct walk_code code;
+};
+
+/*
+ * List at most `max` of the ranges that are in force at some time and have unwind
+ * information, ascending and without overlaps: a range of which a part has given way to a
+ * later one is left out. Returns their number.
+ */
+size_t images_list(const struct images *images, uint64_t at_ns, struct images_range ret[],
+		   size_t max);
+
+/* Another number each time that images_list() may give something else for the present. */
+uint64_t images_version(const struct images *images);
+
 /* Where the code at a pc at some time begins and ends, as it was added. */
 bool images_extent(const struct images *images, uint64_t pc, uint64_t at_ns,
 		   uint64_t *start, uint64_t *end);

@@ -14,12 +14,10 @@
 #include "unwind/state.h"
 
 /* The image whose code is mapped at some address. */
-struct known_rules;
-
 struct walk_code {
-	const struct cfi *cfi;     /* NULL: none, or it could not be read */
-	uint64_t bias;             /* what is added to the image's addresses */
-	struct known_rules *known; /* of the image; NULL: without cfi */
+	const struct cfi *cfi; /* NULL: none, or it could not be read */
+	uint64_t bias;         /* what is added to the image's addresses */
+	uint32_t number;       /* of the image (unwind/image_store.h); 0: without cfi */
 };
 
 /* Find the code at a pc; false when nothing executable is mapped there. */

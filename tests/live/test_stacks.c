@@ -593,7 +593,8 @@ static long handed_over(const char *script)
 	return count;
 }
 
-/* A process is given the rules that another one has learned of the same program. */
+/* The first stacks of a program bring the unwind tables of all of its files, and the next
+ * processes of the program have them from the start. */
 static void another_process_of_the_same_program(void)
 {
 	static const char program[] = MANY_SITES_BINARY;
@@ -607,8 +608,9 @@ static void another_process_of_the_same_program(void)
 	more = handed_over(often) - once;
 	printf("walks handed over: %ld, and %ld more for three more processes\n", once,
 	       more);
-	CHECK(once >= MANY_SITES);
-	/* Not as many as each would have alone; the shell has some, too. */
+	CHECK(once > 0);
+	/* Not as many as call sites, each of which would be a miss by itself; the shell
+	 * has some, too. */
 	CHECK(more < 3 * MANY_SITES / 2);
 	free(often);
 }

@@ -53,7 +53,7 @@ static void open_code(struct learner_code *code, enum trace_scope scope,
 				      .tag = tag_of,
 				      .moves = moves_of,
 				      .arg = r};
-	REQUIRE(!learner_code_init(code));
+	REQUIRE(!learner_code_init(code, NULL, NULL));
 	if (!code->watch)
 		check_skip("the kernel does not tell us of all processes");
 }

@@ -10,6 +10,7 @@
 #include "abi.h"
 #include "abi_walk.h"
 #include "bpf/learner_process.h"
+#include "bpf/learner_tables.h"
 #include "unit/target/child.h"
 #include "unwind_step.h"
 
@@ -25,6 +26,7 @@ struct tables {
 	struct abi_rule_bucket buckets[BUCKETS];
 	struct abi_control control;
 	struct rule_table rules;
+	struct learner_tables tables; /* that the kernel does not have */
 	struct learner_maps maps;
 	struct learner_processes list;
 };
@@ -44,7 +46,9 @@ static struct tables *open_tables(void)
 					.sizes = &t->sizes,
 					.scope = SCOPE_FORKS,
 					.strangers = -1};
-	REQUIRE(!learner_processes_init(&t->list, &t->maps, &t->rules, t->moves));
+	t->tables.processes = &t->list;
+	REQUIRE(!learner_processes_init(&t->list, &t->maps, &t->rules, &t->tables,
+					t->moves));
 	return t;
 }
 
@@ -66,7 +70,7 @@ static uint32_t trace(struct tables *t, pid_t pid)
 
 static bool has(const struct tables *t, uint32_t slot, uint64_t pc)
 {
-	return rule_table_get(&t->rules, slot, pc) == RULE;
+	return rule_table_get(&t->rules, slot, pc, false) == RULE;
 }
 
 static uint64_t address(const void *at)

@@ -49,12 +49,18 @@ static void init(struct stack *s)
 	s->words[9] = OUTER;
 }
 
-static bool walk(struct stack *s, size_t capacity)
+static bool walk_from(struct stack *s, bool is_interrupted, size_t capacity)
 {
 	const struct unwind_regs start = {LEAF, BASE, BASE + 8 * 8};
 	const struct stack_copy copy = {BASE, s->words, sizeof(s->words), &s->pages};
 
-	return rule_walk(&s->table, SLOT, &start, &copy, s->pcs, capacity, &s->count);
+	return rule_walk(&s->table, SLOT, &start, is_interrupted, &copy, s->pcs, capacity,
+			 &s->count);
+}
+
+static bool walk(struct stack *s, size_t capacity)
+{
+	return walk_from(s, false, capacity);
 }
 
 static void to_the_outermost_frame(void)
@@ -69,6 +75,24 @@ static void to_the_outermost_frame(void)
 	CHECK_INT(s.pcs[2], OUTER);
 	CHECK(walk(&s, 3));
 	CHECK(!walk(&s, 2));
+}
+
+/* Where a probe is inside a function its pc has a rule of its own; the callers' have not.
+ */
+static void from_an_interrupted_frame(void)
+{
+	struct stack s;
+
+	init(&s);
+	CHECK(!walk_from(&s, true, CAPACITY));
+	rule_table_put(&s.table, SLOT, LEAF, true,
+		       UNWIND_RULE(UNWIND_SP, 80, 0, UNWIND_BP_SAME, 0));
+	CHECK(walk_from(&s, true, CAPACITY));
+	CHECK_INT(s.count, 2);
+	CHECK_INT(s.pcs[0], LEAF);
+	CHECK_INT(s.pcs[1], OUTER);
+	CHECK(walk(&s, CAPACITY));
+	CHECK_INT(s.count, 3);
 }
 
 /* A realigned frame: the CFA is 8 below what the word at bp - 8 says. */
@@ -117,6 +141,7 @@ static void what_takes_more_than_rules(void)
 int main(void)
 {
 	RUN(to_the_outermost_frame);
+	RUN(from_an_interrupted_frame);
 	RUN(by_a_word_of_memory);
 	RUN(what_takes_more_than_rules);
 	return check_done();

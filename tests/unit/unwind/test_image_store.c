@@ -54,7 +54,7 @@ static void by_both_names(void)
 {
 	struct image_store *store = NULL;
 
-	REQUIRE(!image_store_create(&store));
+	REQUIRE(!image_store_create(NULL, NULL, &store));
 	names_now = (struct file_names){.told = layer, .listed = overlay};
 
 	struct image *told = get(store, &layer), *listed = get(store, &overlay);
@@ -76,7 +76,7 @@ static void of_two_overlays(void)
 	struct image_store *store = NULL;
 
 	others.inode++;
-	REQUIRE(!image_store_create(&store));
+	REQUIRE(!image_store_create(NULL, NULL, &store));
 	names_now = (struct file_names){.told = layer, .listed = overlay};
 
 	struct image *one = get(store, &overlay);
@@ -106,7 +106,7 @@ static void not_the_file(void)
 {
 	struct image_store *store = NULL;
 
-	REQUIRE(!image_store_create(&store));
+	REQUIRE(!image_store_create(NULL, NULL, &store));
 	names_now = (struct file_names){.told = overlay, .listed = other_overlay};
 	asked = 0;
 	CHECK(!get(store, &layer));
@@ -126,7 +126,8 @@ static unsigned replaced_times(const struct file_name *told,
 	char name[PATH_MAX];
 
 	snprintf(name, sizeof(name), "%s", path);
-	REQUIRE(!image_store_create(&store) && !images_create(store, &images));
+	REQUIRE(!image_store_create(NULL, NULL, &store) &&
+		!images_create(store, &images));
 	names_now = (struct file_names){.told = *told, .listed = *listed};
 	for (unsigned i = 0; i < 4; i++) {
 		struct proc_mapping m = mapping_by(order[i], name);
@@ -159,7 +160,8 @@ static void another_file(void)
 	struct images_change change;
 	struct proc_mapping m = mapping_by(&layer, own);
 
-	REQUIRE(!image_store_create(&store) && !images_create(store, &images));
+	REQUIRE(!image_store_create(NULL, NULL, &store) &&
+		!images_create(store, &images));
 	names_now = (struct file_names){.told = layer, .listed = overlay};
 	CHECK(!images_add(images, getpid(), &m, images_since(10), 1, &change));
 	CHECK(change.is_new && !change.is_replaced);

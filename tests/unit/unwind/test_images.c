@@ -109,7 +109,7 @@ static struct child start(void)
 	c.to = to[1];
 	c.from = from[0];
 	REQUIRE(!proc_open(c.pid, &c.proc));
-	REQUIRE(!image_store_create(&c.store));
+	REQUIRE(!image_store_create(NULL, NULL, &c.store));
 	REQUIRE(!images_create(c.store, &c.images));
 	return c;
 }

@@ -317,7 +317,7 @@ static void open_images(struct tracee *t)
 {
 	struct proc_maps maps = {0};
 
-	REQUIRE(!image_store_create(&t->store));
+	REQUIRE(!image_store_create(NULL, NULL, &t->store));
 	REQUIRE(!images_create(t->store, &t->images));
 	REQUIRE(!proc_read_maps(t->proc, &maps));
 	vec_foreach (m, &maps.mappings) {

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unwind rules of whole files (abi_walk.h), for kernels with may_goto: without it the
+ * verifier would follow the searches for each frame. The searches have no branches: the verifier
+ * would follow both ways of each, in each frame.
+ */
+#ifdef UNWIND_TABLES
+
+/* 1 when a <= b, else 0. Both are below 2^63. */
+ALWAYS_INLINE u64 at_most(u64 a, u64 b)
+{
+	u64 difference = b - a;
+
+	opaque(difference);
+	return ~difference >> 63;
+}
+
+/*
+ * The index of the last of `count` numbers that is at most `value`; the first one is.
+ * `steps` is a power of two, and 2 * steps numbers can be read. `words` has two words for
+ * the loop.
+ */
+#define SEARCH(type, numbers, count, steps, value, words)                                \
+	({                                                                               \
+		u64 found_ = forget(&(words)[0], 0);                                     \
+                                                                                         \
+		_Pragma("clang loop unroll(disable)") for (                              \
+			u64 step_ = forget(&(words)[1], (steps));                        \
+			step_ && loop_goes_on(); step_ = forget(&(words)[1], step_ >> 1)) \
+		{                                                                        \
+			u64 next_ = found_ + step_;                                      \
+			u64 at_ = next_;                                                 \
+                                                                                         \
+			opaque(at_);                                                     \
+			at_ &= 2 * (steps)-1;                                            \
+                                                                                         \
+			u64 number_ = ((const volatile type *)(numbers))[at_];           \
+			u64 is_next_ = at_most(number_, (value)) &                       \
+				       at_most(next_ + 1, (count));                      \
+                                                                                         \
+			found_ = forget(&(words)[0], found_ + (step_ & -is_next_));      \
+		}                                                                        \
+		found_;                                                                  \
+	})
+
+/* Of abi_scratch.words, two. */
+#define SEARCH_WORDS 5
+
+/* The rule for the address in a file, or UNWIND_NONE. */
+ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u64 file,
+				u64 address)
+{
+	u64 key = ABI_UNWIND_KEY(file, address, 0);
+	u64 offset = address & ((1 << ABI_UNWIND_REGION_BITS) - 1);
+	struct abi_unwind_index *index = (struct abi_unwind_index *)unwind_pages.lookup(&key);
+
+	if (!index)
+		return UNWIND_NONE;
+
+	u64 epoch = t->ctl->unwind_epoch, count = index->count;
+
+	/* A store of what is there would take the line from other processors. */
+	if (index->used != epoch)
+		index->used = epoch;
+	opaque(count);
+	key += SEARCH(u16, index->start, count, ABI_UNWIND_INDEX_PAGES / 2, offset,
+		      &w->words[SEARCH_WORDS]) + 1;
+
+	struct abi_unwind_page *page = (struct abi_unwind_page *)unwind_pages.lookup(&key);
+
+	if (!page)
+		return UNWIND_NONE;
+
+	u64 row = SEARCH(u16, page->offset, ABI_UNWIND_PAGE_ROWS, 64, offset,
+			 &w->words[SEARCH_WORDS]);
+
+	opaque(row);
+	row &= 127;
+	/* Behind the offsets, and the value is long enough for each row that fits in. */
+	if (row >= ABI_UNWIND_PAGE_ROWS)
+		return UNWIND_NONE;
+
+	u64 number = page->rule[row];
+	u64 *rule = unwind_rules.lookup(WHOLE_KEY(&number));
+
+	return rule ? *rule : UNWIND_NONE;
+}
+
+/* The rule for an address of a process's code, or UNWIND_NONE. */
+ALWAYS_INLINE u64 table_search(const struct walk *w, const struct tracee *t, u64 at)
+{
+	u64 number = w->layout;
+	struct abi_layout *layout = (struct abi_layout *)layouts.lookup(&number);
+
+	if (!layout)
+		return UNWIND_NONE;
+
+	u64 n = SEARCH(u64, layout->start, ABI_LAYOUT_RANGES, 256, at,
+		       &w->words[SEARCH_WORDS]);
+
+	opaque(n);
+	n &= ABI_LAYOUT_RANGES - 1;
+
+	u64 start = layout->start[n];
+	struct abi_layout_range *range = &layout->range[n];
+
+	if (at - start >= range->size_bytes)
+		return UNWIND_NONE;
+	return table_rule_of(w, t, range->file, at - range->bias);
+}
+
+/* Where a frame's rule may be in `cached_rules`. */
+ALWAYS_INLINE volatile struct abi_cached_rule *cached_at(const struct walk *w, u64 place)
+{
+	u64 n = abi_rule_at(place ^ w->layout << 40, ABI_CACHED_RULES);
+
+	return cached_rules.lookup(WHOLE_KEY(&n));
+}
+
+/* The rule of a frame that was found in the tables before, or UNWIND_NONE. `place` is the
+ * pc with ABI_RULE_INTERRUPTED. */
+ALWAYS_INLINE u64 cached_find(const struct walk *w, u64 place)
+{
+	volatile struct abi_cached_rule *cached = cached_at(w, place);
+
+	if (!cached)
+		return UNWIND_NONE;
+
+	u64 rule = cached->rule, mixed = abi_cached_mix(rule);
+
+	return unless((cached->place ^ mixed ^ place) |
+			      (cached->layout ^ mixed ^ w->layout),
+		      rule);
+}
+
+/* Find the rule of the walk's frame in the tables, for cached_find(). Returns 0 when there
+ * is none. */
+ALWAYS_INLINE int cached_fill(const struct walk *w, const struct tracee *t)
+{
+	u64 place = w->regs.pc ^ w->interrupted;
+	u64 rule = table_search(w, t, w->regs.pc - 1 + (w->interrupted >> 63));
+	u64 mixed = abi_cached_mix(rule);
+	volatile struct abi_cached_rule *cached = cached_at(w, place);
+
+	/* Memtrace may add to the tables later. */
+	if (rule == UNWIND_NONE || !cached)
+		return 0;
+	cached->place = place ^ mixed;
+	cached->layout = w->layout ^ mixed;
+	cached->rule = rule;
+	return 1;
+}
+
+#else
+#define cached_find(w, place) UNWIND_NONE
+#define cached_fill(w, t)      0
+#endif

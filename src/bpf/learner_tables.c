@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/learner_tables.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "abi.h"
+#include "abi_walk.h"
+#include "bpf/mapped.h"
+#include "unwind/walk.h"
+
+/* A time at which what is mapped at present is in force. */
+#define AT_PRESENT (UINT64_MAX - 1)
+
+struct error *learner_tables_init(struct learner_tables *tables,
+				  const struct learner_maps *maps,
+				  struct learner_processes *processes)
+{
+	size_t bytes = ABI_UNWIND_RULES * sizeof(uint64_t);
+	uint64_t *rules;
+
+	tables->processes = processes;
+	if (maps->unwind_rules < 0)
+		return NULL;
+	rules = mapped_open(maps->unwind_rules, bytes);
+	if (!rules)
+		return error_errno(ERROR_IO, errno, "cannot map a table of the unwinder");
+	tables->rules_bytes = bytes;
+	unwind_tables_init(&tables->files, maps->unwind_pages, maps->sizes->unwind_pages,
+			   rules, maps->control, maps->fence);
+	layouts_init(&tables->layouts, maps->layouts, maps->sizes->layouts, maps->fence);
+	return NULL;
+}
+
+void learner_tables_deinit(struct learner_tables *tables)
+{
+	mapped_close(tables->files.rules, tables->rules_bytes);
+	unwind_tables_deinit(&tables->files);
+	layouts_deinit(&tables->layouts);
+}
+
+/* Name the layout to the probes in place of the one that they had. */
+static void set_layout(struct learner_tables *tables, uint32_t slot, uint64_t number)
+{
+	struct learner_process *p = &tables->processes->by_slot[slot];
+
+	__atomic_store_n(&tables->processes->maps->processes[slot].layout, number,
+			 __ATOMIC_SEQ_CST);
+	if (p->layout)
+		layouts_put(&tables->layouts, p->layout);
+	p->layout = number;
+}
+
+void learner_tables_drop(struct learner_tables *tables, uint32_t slot)
+{
+	set_layout(tables, slot, 0);
+	tables->processes->by_slot[slot].shown = 0;
+}
+
+void learner_tables_show(struct learner_tables *tables, uint32_t slot,
+			 struct process_code *code)
+{
+	struct learner_process *p = &tables->processes->by_slot[slot];
+	struct images_range ranges[LAYOUT_RANGES_MAX];
+	uint64_t version = images_version(code->images) + 1;
+	size_t count;
+
+	if (!tables->files.rules || p->shown == version)
+		return;
+	count = images_list(code->images, AT_PRESENT, ranges, LAYOUT_RANGES_MAX);
+	for (size_t i = 0; i < count; i++) {
+		const struct images_range *range = &ranges[i];
+
+		unwind_tables_add(&tables->files, range->code.number, range->code.cfi,
+				  range->start - range->code.bias,
+				  range->end - range->code.bias);
+		/* From here on the probes look for moves there. */
+		learner_processes_cover(tables->processes, slot, code, range->start);
+	}
+	/* Something may have moved since the mappings were read. */
+	if (code->is_doubtful)
+		return;
+	set_layout(tables, slot,
+		   count ? layouts_get(&tables->layouts, ranges, count) : 0);
+	p->shown = version;
+}
+
+void learner_tables_follow(struct learner_tables *tables, uint32_t slot,
+			   struct process_code *code, const struct walk *walk)
+{
+	if (!tables->files.rules)
+		return;
+	learner_tables_show(tables, slot, code);
+	for (size_t i = 0; i < walk->count; i++) {
+		const struct walk_frame *frame = &walk->frames[i];
+		uint64_t at = frame->pc - !frame->is_interrupted;
+		struct walk_code found;
+
+		if (images_find(code->images, at, AT_PRESENT, &found) && found.number)
+			unwind_tables_want(&tables->files, found.number, at - found.bias);
+	}
+}

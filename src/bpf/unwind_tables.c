@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/unwind_tables.h"
+
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "abi.h"
+#include "abi_walk.h"
+#include "bpf/syscall.h"
+#include "unwind_step.h"
+#include "util/clock.h"
+
+#define REGION_BYTES (UINT64_C(1) << ABI_UNWIND_REGION_BITS)
+
+/* What a page takes in the kernel. */
+#define PAGE_BYTES 512
+
+/* Addresses of files are below this (ABI_UNWIND_KEY). */
+#define ADDRESS_MAX (UINT64_C(1) << 47)
+
+/* No more of a file is built: its mapping may be as large as it likes. */
+#define FILE_MAX_BYTES (UINT64_C(1) << 32)
+
+/* How much goes when there is no room, and how much is left to what is asked for. */
+#define EVICTED_SHARE 8
+#define SPARED_SHARE  4
+
+/* A region is built in 0.05 to 0.2 ms; the clock is looked at after so many. */
+#define REGIONS_AT_ONCE 4
+
+void unwind_tables_init(struct unwind_tables *tables, int pages_fd, uint32_t max_pages,
+			uint64_t *rules, struct abi_control *control,
+			const struct fence *fence)
+{
+	uint64_t seed = 0;
+
+	*tables = (struct unwind_tables){.pages_fd = pages_fd,
+					 .max_pages = max_pages,
+					 .rules = rules,
+					 .control = control,
+					 .rule_count = 1,
+					 .fence = fence};
+	/* Regions that nothing has used yet are of epoch 0. */
+	__atomic_store_n(&control->unwind_epoch, 1, __ATOMIC_SEQ_CST);
+	/* Without a seed the maps are only slower under attack. */
+	(void)!getrandom(&seed, sizeof(seed), GRND_NONBLOCK);
+	hashmap_init(&tables->rule_numbers, seed);
+	hashmap_init(&tables->region_at, seed);
+}
+
+void unwind_tables_deinit(struct unwind_tables *tables)
+{
+	hashmap_deinit(&tables->rule_numbers);
+	hashmap_deinit(&tables->region_at);
+	vec_deinit(&tables->files);
+	vec_deinit(&tables->regions);
+	rule_runs_deinit(&tables->runs);
+}
+
+uint64_t unwind_tables_size_bytes(const struct unwind_tables *tables)
+{
+	return (uint64_t)tables->page_count * PAGE_BYTES;
+}
+
+/* --- pages ------------------------------------------------------------------------ */
+
+static void delete_page(struct unwind_tables *tables, uint64_t key)
+{
+	(void)sys_bpf_element(BPF_MAP_DELETE_ELEM, tables->pages_fd, &key, NULL);
+	tables->is_unfenced = true;
+}
+
+/* Page 0 first: then probes that begin to look find nothing. */
+static void delete_pages(struct unwind_tables *tables, const struct unwind_region *region)
+{
+	for (uint32_t page = 0; page < region->pages; page++)
+		delete_page(tables, region->key + page);
+	tables->page_count -= region->pages;
+}
+
+/* The kernel gives the memory of a deleted page to the next one, at which a probe may
+ * still be looking for something else. */
+static bool put_page(struct unwind_tables *tables, uint64_t key, const void *page)
+{
+	if (tables->is_unfenced && !fence_wait(tables->fence))
+		return false;
+	tables->is_unfenced = false;
+	return !sys_bpf_element(BPF_MAP_UPDATE_ELEM, tables->pages_fd, &key,
+				(void *)(uintptr_t)page);
+}
+
+/* --- eviction --------------------------------------------------------------------- */
+
+struct use {
+	uint64_t used;
+	size_t region; /* index */
+};
+
+static int by_use(const void *pa, const void *pb)
+{
+	const struct use *a = pa, *b = pb;
+
+	return (a->used > b->used) - (a->used < b->used);
+}
+
+/* A region takes the place of a removed one in the list. */
+static void remove_region(struct unwind_tables *tables, uint64_t key)
+{
+	uint64_t at, last;
+
+	if (!hashmap_get(&tables->region_at, key, &at) || at >= tables->regions.len)
+		return;
+	delete_pages(tables, &tables->regions.data[at]);
+	last = --tables->regions.len;
+	tables->regions.data[at] = tables->regions.data[last];
+	/* Both are there already: no memory is needed. */
+	(void)!hashmap_put(&tables->region_at, key, UINT64_MAX);
+	if (at != last)
+		(void)!hashmap_put(&tables->region_at, tables->regions.data[at].key, at);
+}
+
+/* Keys of the regions that have not been used for the longest time, so many that they
+ * have `pages` pages. */
+static size_t find_unused(struct unwind_tables *tables, size_t pages, uint64_t keys[])
+{
+	struct use *uses = calloc(tables->regions.len, sizeof(*uses));
+	uint32_t found_pages = 0;
+	size_t count = 0, n = 0;
+
+	if (!uses)
+		return 0;
+	for (size_t i = 0; i < tables->regions.len; i++) {
+		const struct unwind_region *region = &tables->regions.data[i];
+		struct abi_unwind_index index = {0};
+
+		if (!region->pages)
+			continue;
+		(void)sys_bpf_element(BPF_MAP_LOOKUP_ELEM, tables->pages_fd, &region->key,
+				      &index);
+		uses[count++] = (struct use){index.used, i};
+	}
+	qsort(uses, count, sizeof(*uses), by_use);
+	for (; n < count && found_pages < pages; n++) {
+		const struct unwind_region *region =
+			&tables->regions.data[uses[n].region];
+
+		keys[n] = region->key;
+		found_pages += region->pages;
+	}
+	free(uses);
+	return n;
+}
+
+/* Make room for `pages` pages, and some more. */
+static void evict(struct unwind_tables *tables, size_t pages)
+{
+	size_t share = tables->max_pages / EVICTED_SHARE;
+	uint64_t *keys = calloc(tables->regions.len + 1, sizeof(*keys));
+	size_t count = 0, kept = 0;
+
+	if (keys)
+		count = find_unused(tables, pages > share ? pages : share, keys);
+	for (size_t i = 0; i < count; i++)
+		remove_region(tables, keys[i]);
+	free(keys);
+	/* And those of which nothing can be had: it is tried again. */
+	for (size_t i = 0; i < tables->regions.len; i++) {
+		const struct unwind_region region = tables->regions.data[i];
+
+		(void)!hashmap_put(&tables->region_at, region.key,
+				   region.pages ? kept : UINT64_MAX);
+		if (region.pages)
+			tables->regions.data[kept++] = region;
+	}
+	tables->regions.len = kept;
+	__atomic_add_fetch(&tables->control->unwind_epoch, 1, __ATOMIC_SEQ_CST);
+}
+
+/* --- building --------------------------------------------------------------------- */
+
+/* The number of a rule, 0 when there is no room for it. */
+static uint16_t number_of(struct unwind_tables *tables, uint64_t rule)
+{
+	uint64_t number;
+
+	if (rule == UNWIND_NONE)
+		return 0;
+	if (hashmap_get(&tables->rule_numbers, rule, &number))
+		return (uint16_t)number;
+	if (tables->rule_count == ABI_UNWIND_RULES ||
+	    !hashmap_put(&tables->rule_numbers, rule, tables->rule_count))
+		return 0;
+	/* Before any page that has its number. */
+	__atomic_store_n(&tables->rules[tables->rule_count], rule, __ATOMIC_SEQ_CST);
+	return (uint16_t)tables->rule_count++;
+}
+
+static void fill_page(struct unwind_tables *tables, const struct rule_run runs[],
+		      size_t count, uint64_t base, struct abi_unwind_page *ret)
+{
+	for (size_t i = 0; i < ABI_UNWIND_PAGE_ROWS; i++) {
+		bool is_row = i < count;
+
+		ret->offset[i] = is_row ? (uint16_t)(runs[i].start - base) : UINT16_MAX;
+		ret->rule[i] =
+			is_row ? number_of(tables, runs[i].rule) : ret->rule[i - 1];
+	}
+}
+
+/* Write the runs as the region with this key. Returns the number of pages, 0 when it
+ * failed. */
+static uint32_t put_region(struct unwind_tables *tables, uint64_t key, uint64_t base,
+			   uint64_t used, const struct rule_run runs[], size_t count)
+{
+	struct abi_unwind_index index = {.used = used};
+	struct abi_unwind_page page;
+	size_t at = 0;
+
+	for (; at < count; at += ABI_UNWIND_PAGE_ROWS) {
+		size_t rows = count - at < ABI_UNWIND_PAGE_ROWS ? count - at
+								: ABI_UNWIND_PAGE_ROWS;
+
+		fill_page(tables, runs + at, rows, base, &page);
+		index.start[index.count] = page.offset[0];
+		if (!put_page(tables, key + ++index.count, &page))
+			break;
+	}
+	/* Last, so that who finds it finds the others. */
+	if (at >= count && put_page(tables, key, &index))
+		return (uint32_t)index.count + 1;
+	for (uint64_t i = 0; i <= index.count; i++)
+		delete_page(tables, key + i);
+	return 0;
+}
+
+static size_t pages_for(size_t runs)
+{
+	return (runs + ABI_UNWIND_PAGE_ROWS - 1) / ABI_UNWIND_PAGE_ROWS;
+}
+
+/* Returns false when there is nothing to be had of the region. */
+static bool build(struct unwind_tables *tables, const struct unwind_file *file,
+		  struct unwind_region *region, uint64_t base, bool is_asked_for)
+{
+	uint64_t epoch;
+	const struct rule_run *runs;
+	size_t pages;
+
+	if (!rule_runs_build(file->cfi, base, base + REGION_BYTES, &tables->runs))
+		return false;
+	runs = tables->runs.list.data;
+	pages = pages_for(tables->runs.list.len);
+	if (pages > ABI_UNWIND_INDEX_PAGES ||
+	    (tables->runs.list.len == 1 && runs[0].rule == UNWIND_NONE))
+		return false;
+	if (tables->page_count + pages + 1 > tables->max_pages)
+		evict(tables, pages + 1);
+	epoch = __atomic_load_n(&tables->control->unwind_epoch, __ATOMIC_SEQ_CST);
+	region->pages = put_region(tables, region->key, base, epoch - !is_asked_for, runs,
+				   tables->runs.list.len);
+	tables->page_count += region->pages;
+	return region->pages;
+}
+
+/* Build the region around `address` if it is not there. What nothing can be had of is
+ * noted only if `is_asked_for`: whoever maps a file decides how many such regions it has.
+ * Returns false when the region was there or could not be built. */
+static bool want(struct unwind_tables *tables, uint32_t number, uint64_t address,
+		 bool is_asked_for)
+{
+	const struct unwind_file *file = &tables->files.data[number];
+	uint64_t base = address & ~(REGION_BYTES - 1), at;
+	struct unwind_region region = {.key = ABI_UNWIND_KEY(number, base, 0)};
+	bool is_built;
+
+	if (!file->cfi || base >= ADDRESS_MAX ||
+	    (hashmap_get(&tables->region_at, region.key, &at) && at != UINT64_MAX))
+		return false;
+	if (tables->regions.len >= 2 * (size_t)tables->max_pages)
+		evict(tables, 0);
+	if (!vec_reserve(&tables->regions, tables->regions.len + 1))
+		return false;
+	is_built = build(tables, file, &region, base, is_asked_for);
+	if (!is_built && !is_asked_for)
+		return false;
+	if (!hashmap_put(&tables->region_at, region.key, tables->regions.len))
+		delete_pages(tables, &region);
+	else
+		tables->regions.data[tables->regions.len++] = region;
+	return is_built;
+}
+
+/* --- files ------------------------------------------------------------------------ */
+
+void unwind_tables_add(struct unwind_tables *tables, uint32_t number,
+		       const struct cfi *cfi, uint64_t start, uint64_t end)
+{
+	struct unwind_file *file;
+
+	if (number > ABI_UNWIND_FILE_MAX || !vec_reserve(&tables->files, number + 1))
+		return;
+	while (tables->files.len <= number)
+		tables->files.data[tables->files.len++] = (struct unwind_file){0};
+	file = &tables->files.data[number];
+	if (end - start > FILE_MAX_BYTES)
+		end = start + FILE_MAX_BYTES;
+	if (file->cfi == cfi && start >= file->start && end <= file->end)
+		return;
+	if (!file->cfi)
+		*file = (struct unwind_file){cfi, start, end, start};
+	if (start < file->start && file->end - start <= FILE_MAX_BYTES)
+		file->start = file->swept = start;
+	if (end > file->end && end - file->start <= FILE_MAX_BYTES)
+		file->end = end;
+	if (number < tables->sweeping)
+		tables->sweeping = number;
+}
+
+void unwind_tables_forget(struct unwind_tables *tables, uint32_t number)
+{
+	struct unwind_file *file;
+
+	if (number >= tables->files.len)
+		return;
+	file = &tables->files.data[number];
+	for (uint64_t at = file->start & ~(REGION_BYTES - 1); file->cfi && at < file->end;
+	     at += REGION_BYTES)
+		remove_region(tables, ABI_UNWIND_KEY(number, at, 0));
+	*file = (struct unwind_file){0};
+}
+
+void unwind_tables_want(struct unwind_tables *tables, uint32_t number, uint64_t address)
+{
+	if (number < tables->files.len && address >= tables->files.data[number].start &&
+	    address < tables->files.data[number].end)
+		(void)want(tables, number, address, true);
+}
+
+bool unwind_tables_sweep(struct unwind_tables *tables, uint64_t until_ns)
+{
+	unsigned looked = 0;
+
+	while (tables->sweeping < tables->files.len) {
+		struct unwind_file *file = &tables->files.data[tables->sweeping];
+		uint64_t at = file->swept;
+
+		if (tables->page_count >=
+		    tables->max_pages - tables->max_pages / SPARED_SHARE)
+			return false;
+		if (!file->cfi || at >= file->end) {
+			tables->sweeping++;
+			continue;
+		}
+		file->swept = (at & ~(REGION_BYTES - 1)) + REGION_BYTES;
+		(void)want(tables, (uint32_t)tables->sweeping, at, false);
+		if (++looked % REGIONS_AT_ONCE == 0 && clock_now_ns() >= until_ns)
+			return true;
+	}
+	return false;
+}
