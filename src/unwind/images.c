@@ -400,6 +400,7 @@ void images_prune(struct images *images, uint64_t before_ns)
 	}
 	images->ranges.len = kept;
 	set_reaches(images, 0);
+	image_store_tidy(images->store);
 }
 
 size_t images_count(const struct images *images)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Libraries that are loaded and unloaded all day long: what memtrace keeps of them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "live/files.h"
+#include "live/taken.h"
+#include "live/trace.h"
+
+#define COPIES 1500
+#define CYCLES 200
+
+/* Addresses of copies are handed out again, and a copy may be gone before it is traced.
+ */
+static bool may_be_lost(const char *loss)
+{
+	static const char *const names[] = {"blocks_replaced", "walks_lost",
+					    "files_untraced"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(loss, names[i]))
+			return true;
+	return false;
+}
+
+/* How many blocks of the libraries were seen: each is listed, or another one has its
+ * address, as nobody frees them. */
+static int64_t blocks_seen(struct live_process *memtrace)
+{
+	json_t *report = memtrace_report(memtrace), *value;
+	int64_t count = report_site(report, "heap", "site_in_library").blocks +
+			live_int(report, "losses.blocks_replaced");
+	const char *name;
+
+	json_object_foreach(live_get(report, "losses"), name,
+			    value) if (json_integer_value(value) && !may_be_lost(name))
+		CHECK_FAIL("%s is %" PRId64, name, (int64_t)json_integer_value(value));
+	json_decref(report);
+	return count;
+}
+
+static void libraries_that_come_and_go(const char *options)
+{
+	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
+	char *library = live_path("library.so"), *copied = live_path("copied.so");
+	struct taken before, after;
+	int64_t count;
+
+	files_copy(LOADED_MALLOC, library);
+	files_copy(LOADED_MALLOC, copied);
+	oracle_do(loader, "keep %s 1", library);
+	memtrace = memtrace_start(live_pid(loader), options);
+	oracle_do(loader, "turn %s 20", copied);
+	blocks_seen(memtrace);
+	before = taken_by(memtrace);
+
+	oracle_do(loader, "turn %s %d", copied, COPIES);
+	/* The next reports see what was unloaded; probes are taken away behind them. */
+	for (int i = 0; i < 3; i++) {
+		blocks_seen(memtrace);
+		live_sleep(1.2);
+	}
+	after = taken_by(memtrace);
+	CHECK(after.files < before.files + 100);
+	CHECK(after.links < before.links + 64);
+	CHECK(after.rss_kib < before.rss_kib + 24 * 1024);
+
+	/* A library that was traced all the time, and one that comes back. */
+	oracle_do(loader, "keep %s 1", library);
+	count = blocks_seen(memtrace);
+	oracle_do(loader, "again - 100");
+	CHECK_INT(blocks_seen(memtrace), count + 100);
+	oracle_do(loader, "keep %s 1", copied);
+	REQUIRE(live_wait_stderr(memtrace, "copied.so: 2 functions are traced", 60));
+	oracle_do(loader, "drop - 1");
+	blocks_seen(memtrace);
+	live_sleep(1.2);
+	count = blocks_seen(memtrace);
+	oracle_do(loader, "cycle %s %d", copied, CYCLES);
+	CHECK_INT(blocks_seen(memtrace), count + CYCLES);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(loader);
+	free(library);
+	free(copied);
+}
+
+/* Unwind information is kept of each library that a stack leads through. */
+static void libraries_of_one_process(void)
+{
+	libraries_that_come_and_go("");
+}
+
+static void libraries_of_a_family(void)
+{
+	libraries_that_come_and_go("--follow-forks");
+}
+
+static void libraries_without_rules(void)
+{
+	libraries_that_come_and_go("--unwind fp");
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN_WITH_RETURN_PROBES(libraries_of_one_process);
+	RUN_WITH_RETURN_PROBES(libraries_of_a_family);
+	RUN_WITH_RETURN_PROBES(libraries_without_rules);
+	return check_done();
+}
