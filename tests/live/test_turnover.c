@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Libraries that are loaded and unloaded all day long: what memtrace keeps of them. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,17 +91,59 @@ static void libraries_that_come_and_go(const char *options)
 /* Unwind information is kept of each library that a stack leads through. */
 static void libraries_of_one_process(void)
 {
-	libraries_that_come_and_go("");
+	libraries_that_come_and_go("-v");
 }
 
 static void libraries_of_a_family(void)
 {
-	libraries_that_come_and_go("--follow-forks");
+	libraries_that_come_and_go("--follow-forks -v");
 }
 
 static void libraries_without_rules(void)
 {
-	libraries_that_come_and_go("--unwind fp");
+	libraries_that_come_and_go("--unwind fp -v");
+}
+
+/* --- lines ------------------------------------------------------------------------ */
+
+#define LISTED_MAX 64
+
+/* How many lines name a library of `count` that are loaded and unloaded. */
+static unsigned lines_of(const char *options, int count, bool is_said)
+{
+	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
+	char *library = live_path("listed.so");
+	unsigned lines;
+
+	files_copy(LOADED_MALLOC, library);
+	memtrace = memtrace_start(live_pid(loader), options);
+	/* Each is to be seen. */
+	for (int i = 0; i < count; i++) {
+		oracle_do(loader, "hold %s 1", library);
+		json_decref(memtrace_report(memtrace));
+	}
+	live_signal(memtrace, SIGINT);
+	CHECK_INT(live_wait(memtrace, 60), 0);
+	lines = live_count(live_stderr(memtrace), "2 functions are traced from now on");
+	CHECK_INT(live_count(live_stderr(memtrace), "further ones are not listed"),
+		  is_said);
+	CHECK_INT(live_count(live_stderr(memtrace), "more libraries and programs were "
+						    "loaded (-v lists all)"),
+		  is_said);
+	if (is_said)
+		CHECK_CONTAINS(live_stderr(memtrace),
+			       "memtrace: 16 more libraries and programs were loaded");
+	live_destroy(memtrace);
+	live_destroy(loader);
+	free(library);
+	return lines;
+}
+
+static void lines_are_bounded(void)
+{
+	CHECK_INT(lines_of("--unwind fp", LISTED_MAX, false), LISTED_MAX);
+	CHECK_INT(lines_of("--unwind fp", LISTED_MAX + 16, true), LISTED_MAX);
+	CHECK_INT(lines_of("--unwind fp -v", LISTED_MAX + 16, false), LISTED_MAX + 16);
 }
 
 int main(void)
@@ -109,5 +152,6 @@ int main(void)
 	RUN_WITH_RETURN_PROBES(libraries_of_one_process);
 	RUN_WITH_RETURN_PROBES(libraries_of_a_family);
 	RUN_WITH_RETURN_PROBES(libraries_without_rules);
+	RUN_WITH_RETURN_PROBES(lines_are_bounded);
 	return check_done();
 }
