@@ -146,6 +146,49 @@ static void lines_are_bounded(void)
 	CHECK_INT(lines_of("--unwind fp -v", LISTED_MAX + 16, false), LISTED_MAX + 16);
 }
 
+/* --- looking at mappings ----------------------------------------------------------- */
+
+#define MAPPINGS 20000
+
+static int64_t bytes_read_by(const struct live_process *process)
+{
+	char *text = files_read("/proc/%d/io", live_pid(process));
+	const char *line = strstr(text, "rchar: ");
+	int64_t bytes = line ? strtoll(line + 7, NULL, 10) : -1;
+
+	free(text);
+	return bytes;
+}
+
+/* A process that has loaded a library, and maps nothing else since: a report reads its
+ * mappings, and nothing is planned anew, which would read them once more. */
+static void mappings_are_read_once(void)
+{
+	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
+	char *library = live_path("read.so"), *maps;
+	int64_t before, bytes;
+
+	files_copy(LOADED_MALLOC, library);
+	memtrace = memtrace_start(live_pid(loader), "--unwind fp");
+	oracle_do(loader, "keep %s 1", library);
+	REQUIRE(live_wait_stderr(memtrace, "2 functions are traced from now on", 60));
+	oracle_do(loader, "map - %d", MAPPINGS);
+	json_decref(memtrace_report(memtrace));
+	live_sleep(1.2);
+	maps = files_read("/proc/%d/maps", live_pid(loader));
+	before = bytes_read_by(memtrace);
+	json_decref(memtrace_report(memtrace));
+	live_sleep(1.2);
+	bytes = bytes_read_by(memtrace) - before;
+	printf("     %zu bytes of mappings, %" PRId64 " were read\n", strlen(maps),
+	       bytes);
+	CHECK(bytes > (int64_t)strlen(maps) && bytes < (int64_t)strlen(maps) * 3 / 2);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(loader);
+	free(maps);
+	free(library);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -153,5 +196,6 @@ int main(void)
 	RUN_WITH_RETURN_PROBES(libraries_of_a_family);
 	RUN_WITH_RETURN_PROBES(libraries_without_rules);
 	RUN_WITH_RETURN_PROBES(lines_are_bounded);
+	RUN_WITH_RETURN_PROBES(mappings_are_read_once);
 	return check_done();
 }

@@ -11,6 +11,7 @@
  *   drop - 1      unload the library that was loaded last
  *   turn PATH N   N copies, of which the last 8 are loaded at a time
  *   fork - N      N children, which have the same libraries and wait
+ *   map - N       2 N mappings of memory of no file
  *   call - 1      each child calls malloc() of the library that was loaded last, once
  */
 #include <dlfcn.h>
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -137,6 +139,18 @@ static void let_children_call(void)
 			fail("read");
 }
 
+/* Neighbours that differ stay apart. */
+static void map(int count)
+{
+	for (int i = 0; i < count; i++) {
+		char *at =
+			mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (at == MAP_FAILED || mprotect(at, 4096, PROT_READ | PROT_WRITE))
+			fail("mmap");
+	}
+}
+
 static void obey(const char *word, const char *path, int count)
 {
 	bool is_itself = !strcmp(word, "cycle") || !strcmp(word, "keep");
@@ -145,12 +159,14 @@ static void obey(const char *word, const char *path, int count)
 		turn(path, count);
 	if (!strcmp(word, "fork"))
 		fork_children(count);
+	if (!strcmp(word, "map"))
+		map(count);
 	if (!strcmp(word, "call"))
 		let_children_call();
 	if (!strcmp(word, "drop"))
 		dlclose(last_library);
 	if (!strcmp(word, "drop") || !strcmp(word, "turn") || !strcmp(word, "fork") ||
-	    !strcmp(word, "call"))
+	    !strcmp(word, "map") || !strcmp(word, "call"))
 		return;
 
 	for (int i = 0; i < count; i++) {
