@@ -14,7 +14,6 @@
 #include "check.h"
 #include "live/family.h"
 #include "live/files.h"
-#include "live/taken.h"
 #include "live/trace.h"
 
 /* More than there is room for: 65,536 rules in buckets, and as many besides. */
@@ -135,47 +134,11 @@ static void children_that_leave_nothing(void)
 	live_destroy(target);
 }
 
-/* --- many processes ------------------------------------------------------------------
- */
-
-#define CROWD 1000
-
-static void a_library_of_many_processes(void)
-{
-	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
-	char *library = live_path("shared.so");
-	struct taken taken;
-	json_t *report;
-
-	files_copy(LOADED_MALLOC, library);
-	oracle_do(loader, "keep %s 1", library);
-	oracle_do(loader, "fork - %d", CROWD);
-	memtrace = memtrace_with("--lib %s --top 3", library);
-	REQUIRE(live_wait_stderr(memtrace, "at present", 60));
-	oracle_do(loader, "call - 1");
-	report = memtrace_report(memtrace);
-	CHECK_INT(live_int(report, "heap.totals.allocations"), CROWD);
-	CHECK_INT(live_int(report, "heap.live_blocks"), CROWD);
-	CHECK_INT(json_array_size(live_get(report, "targets")), CROWD + 1);
-	check_books(report);
-	json_decref(report);
-	json_decref(memtrace_report(memtrace));
-	taken = taken_by(memtrace);
-	/* One descriptor for each process, one more for each of the 256 whose symbols are
-	 * open, and some for the run. */
-	CHECK(taken.files < CROWD + 500);
-	CHECK(taken.rss_kib < 64 * 1024 + CROWD * 32);
-	json_decref(memtrace_stop(memtrace));
-	live_destroy(loader);
-	free(library);
-}
-
 int main(void)
 {
 	live_require_root();
 	RUN(code_that_comes_and_goes);
 	RUN(children_between_reports);
 	RUN(children_that_leave_nothing);
-	RUN_WITH_RETURN_PROBES(a_library_of_many_processes);
 	return check_done();
 }

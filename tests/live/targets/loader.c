@@ -11,8 +11,10 @@
  *   drop - 1      unload the library that was loaded last
  *   turn PATH N   N copies, of which the last 8 are loaded at a time
  *   fork - N      N children, which have the same libraries and wait
+ *   sites - 1     a call of the C library's malloc() from each of 128 call sites
  *   map - N       2 N mappings of memory of no file
- *   call - 1      each child calls malloc() of the library that was loaded last, once
+ *   call - 1      each child calls malloc() of the library that was loaded last, or the C
+ *                 library's, once
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -110,6 +112,8 @@ static void fork_children(int count)
 
 	if (pipe(start) || pipe(done))
 		fail("pipe");
+	if (!last_malloc)
+		last_malloc = malloc;
 	for (child_count = 0; child_count < count; child_count++) {
 		pid_t pid = fork();
 
@@ -139,6 +143,20 @@ static void let_children_call(void)
 			fail("read");
 }
 
+#define CALL_4                                                                           \
+	last = malloc(32);                                                               \
+	last = malloc(32);                                                               \
+	last = malloc(32);                                                               \
+	last = malloc(32);
+#define CALL_16 CALL_4 CALL_4 CALL_4 CALL_4
+#define CALL_64 CALL_16 CALL_16 CALL_16 CALL_16
+
+__attribute__((noinline)) static void call_from_many_sites(void)
+{
+	CALL_64
+	CALL_64
+}
+
 /* Neighbours that differ stay apart. */
 static void map(int count)
 {
@@ -161,12 +179,14 @@ static void obey(const char *word, const char *path, int count)
 		fork_children(count);
 	if (!strcmp(word, "map"))
 		map(count);
+	if (!strcmp(word, "sites"))
+		call_from_many_sites();
 	if (!strcmp(word, "call"))
 		let_children_call();
 	if (!strcmp(word, "drop"))
 		dlclose(last_library);
 	if (!strcmp(word, "drop") || !strcmp(word, "turn") || !strcmp(word, "fork") ||
-	    !strcmp(word, "map") || !strcmp(word, "call"))
+	    !strcmp(word, "map") || !strcmp(word, "sites") || !strcmp(word, "call"))
 		return;
 
 	for (int i = 0; i < count; i++) {
