@@ -65,8 +65,8 @@ struct tracees {
 	uint64_t unread_maps;           /* processes whose mappings could not be read */
 	uint64_t listed, unlisted; /* what processes have loaded: lines, and what would
 				      have been one more */
-	uint64_t warned_untraced; /* functions of loaded libraries that are not traced:
-				     lines */
+	uint64_t warned_untraced;  /* functions of loaded libraries that are not traced:
+				      lines */
 	bool said_unread;
 	bool said_no_room;
 	bool said_wide;
