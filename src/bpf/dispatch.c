@@ -99,9 +99,6 @@ enum dispatch_answer dispatch_ask(int program, int pid)
 	ssize_t size;
 	int tries = 0;
 
-	/* The process has ended. */
-	if (link == -ESRCH)
-		return DISPATCH_UNUSED;
 	if (iterator < 0)
 		return DISPATCH_UNKNOWN;
 	do {

@@ -3,14 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/cache.h"
+#include "util/cleanup.h"
+#include "util/escape.h"
+#include "util/strbuf.h"
 
 #define ARGUMENTS_MAX 8
+#define MESSAGES_MAX  65536 /* bytes; the rest of what a run says is dropped */
 
 /* Which code a run needs depends on these options, and on nothing that the traced program
  * does. */
@@ -26,54 +31,100 @@ static const struct {
 	{"one process, with traffic", {"--traffic"}},
 };
 
-/* In the child of a fork. */
-_Noreturn static void trace_nothing(const char *const options[])
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* In the child of a fork. What it writes to standard error goes to `messages`. */
+_Noreturn static void trace_nothing(const char *const options[], int messages)
 {
-	const char *arguments[ARGUMENTS_MAX + 8] = {"memtrace"};
-	size_t count = 1;
+	const char *arguments[ARGUMENTS_MAX + 8] = {"memtrace", "--quiet"};
+	size_t count = 2;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (size_t i = 0; options[i]; i++)
 		arguments[count++] = options[i];
 	arguments[count++] = "--";
 	arguments[count++] = "/bin/true";
-	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
+	if (null < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+	    dup2(messages, STDERR_FILENO) < 0)
 		_exit(127);
-	/* Its own messages say what is wrong with a run. */
 	execv("/proc/self/exe", (char *const *)arguments);
 	_exit(127);
 }
 
-static bool trace_ok(const char *const options[])
+/* All that the run says, until it has ended. */
+static void read_messages(int from, struct strbuf *ret)
 {
-	int status = 0;
+	char part[512];
+	ssize_t n;
+
+	while ((n = read(from, part, sizeof(part))) > 0 || (n < 0 && errno == EINTR))
+		if (n > 0 && ret->len < MESSAGES_MAX)
+			strbuf_append_bytes(ret, part, (size_t)n);
+}
+
+/* False: the run has failed, and what it said is in `messages`. */
+static bool trace_ok(const char *const options[], struct strbuf *messages)
+{
+	int status = 0, ends[2];
 	pid_t pid;
 
-	fflush(NULL);
+	if (pipe2(ends, O_CLOEXEC))
+		return false;
 	pid = fork();
 	if (pid == 0)
-		trace_nothing(options);
+		trace_nothing(options, ends[1]);
+	close(ends[1]);
+	read_messages(ends[0], messages);
+	close(ends[0]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* The last line, which says why a run has failed. */
+static const char *last_line(struct strbuf *messages)
+{
+	static const char name[] = "memtrace: ";
+	char *before;
+	const char *line;
+
+	if (!messages->len)
+		return "it has ended without a message";
+	if (messages->data[messages->len - 1] == '\n')
+		messages->data[--messages->len] = '\0';
+	before = strrchr(messages->data, '\n');
+	line = before ? before + 1 : messages->data;
+	return strncmp(line, name, strlen(name)) ? line : line + strlen(name);
+}
+
+static struct error *prime(const char *path)
+{
+	size_t failed = 0;
+	struct error *err = NULL;
+
+	for (size_t i = 0; i < KINDS; i++) {
+		_cleanup_(strbuf_deinit) struct strbuf messages = {0};
+
+		if (trace_ok(kinds[i].options, &messages))
+			continue;
+		if (!failed++)
+			err = error_create(ERROR_IO, "%s: %s", kinds[i].what,
+					   last_line(&messages));
+	}
+	err = error_prefix(err, "--prime-cache: %zu of %zu kinds of runs failed", failed,
+			   KINDS);
+	if (!err)
+		fprintf(stderr, "memtrace: code for %zu kinds of runs is kept in %s\n",
+			KINDS, path);
+	return err;
 }
 
 struct error *prime_run(void)
 {
 	struct cache cache;
 	struct error *err = cache_open(&cache);
-	size_t failed = 0;
+	_cleanup_(freep) char *path = err ? NULL : escape_dup(cache.path);
 
 	cache_close(&cache);
-	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(*kinds); i++) {
-		bool ok = trace_ok(kinds[i].options);
-
-		failed += !ok;
-		fprintf(stderr, "memtrace: %s: %s\n", kinds[i].what,
-			ok ? "compiled and kept" : "failed");
-	}
-	if (!err && failed)
-		err = error_create(ERROR_IO, "%zu of %zu kinds of runs failed", failed,
-				   sizeof(kinds) / sizeof(*kinds));
-	return err;
+	return err ? err : prime(path ? path : "?");
 }

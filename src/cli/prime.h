@@ -6,8 +6,9 @@
 
 #include "util/error.h"
 
-/* Trace a program that does nothing, once in each of these ways. Says on standard error
- * how each went. An error when one of them failed, or nothing can be kept. */
+/* Trace a program that does nothing, once in each of these ways, and say in one line on
+ * standard error where the code is kept. An error when one of the runs failed, with what
+ * the first such run said last, or when nothing can be kept. */
 struct error *prime_run(void) __attribute__((warn_unused_result));
 
 #endif

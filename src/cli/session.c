@@ -755,6 +755,7 @@ struct error *session_run(const struct options *options, int *status)
 
 	output_close(&s.output);
 	say_given_up();
+	tracees_say_unlisted(&s.tracees);
 	if (!err)
 		*status = options->command && !options->dry_run ? finish_command(&s) : 0;
 	if (outputs_say_unwritten(&s.outputs, stderr) && !*status)

@@ -252,6 +252,46 @@ struct error *tracee_plan(struct tracee *t, const struct plan_options *options,
 	return err;
 }
 
+static bool is_code(const struct proc_mapping *m)
+{
+	return m->executable && m->inode;
+}
+
+/* The next mapping of a file's code from *at on, or NULL. */
+static const struct proc_mapping *next_code(const struct proc_maps *maps, size_t *at)
+{
+	while (*at < maps->mappings.len) {
+		const struct proc_mapping *m = &maps->mappings.data[(*at)++];
+
+		if (is_code(m))
+			return m;
+	}
+	return NULL;
+}
+
+static bool is_same_code(const struct proc_mapping *a, const struct proc_mapping *b)
+{
+	const struct file_name one = file_name_of(a), other = file_name_of(b);
+
+	return a->start == b->start && a->end == b->end &&
+	       a->file_offset == b->file_offset && file_name_is(&one, &other);
+}
+
+bool tracee_has_other_code(const struct tracee *t)
+{
+	size_t now_at = 0, then_at = 0;
+
+	for (;;) {
+		const struct proc_mapping *now = next_code(&t->modules.maps, &now_at);
+		const struct proc_mapping *then = next_code(&t->planned, &then_at);
+
+		if (!now || !then)
+			return now || then;
+		if (!is_same_code(now, then))
+			return true;
+	}
+}
+
 struct error *tracee_refresh(struct tracee *t)
 {
 	struct proc_memory memory;

@@ -96,6 +96,11 @@ struct error *tracee_try_symbols(struct tracee *tracee, const struct options *op
 struct error *tracee_plan(struct tracee *tracee, const struct plan_options *options,
 			  struct plan **ret) __attribute__((warn_unused_result));
 
+/* Does it map other files as code, as of the last tracee_refresh(), than at the last
+ * plan?
+ */
+bool tracee_has_other_code(const struct tracee *tracee);
+
 /* Look at its memory and, if they have changed, at its mappings and names. */
 struct error *tracee_refresh(struct tracee *tracee) __attribute__((warn_unused_result));
 

@@ -63,6 +63,10 @@ struct tracees {
 	bool lacks_descriptors;         /* something is not traced, as none was left */
 	bool cannot_wait;               /* for all descriptors: so look often */
 	uint64_t unread_maps;           /* processes whose mappings could not be read */
+	uint64_t listed, unlisted; /* what processes have loaded: lines, and what would
+				      have been one more */
+	uint64_t warned_untraced;  /* functions of loaded libraries that are not traced:
+				      lines */
 	bool said_unread;
 	bool said_no_room;
 	bool said_wide;
@@ -111,6 +115,9 @@ int tracees_look_ms(const struct tracees *tracees);
 /* Say at the end of the run that descriptors ran out and something was not traced. False:
  * nothing was. */
 bool tracees_say_descriptors(const struct tracees *tracees);
+
+/* Say at the end of the run how many libraries and programs were not listed, if any. */
+void tracees_say_unlisted(const struct tracees *tracees);
 
 /* Has every process exited, and can no other come? */
 bool tracees_are_gone(const struct tracees *tracees);

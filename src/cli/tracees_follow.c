@@ -133,13 +133,38 @@ static void say_untraced(struct tracees *ts, struct tracee *t, const struct erro
 	t->said_untraced = true;
 }
 
+/* Lines for what is traced from now on, and for what is not. */
+static void say_loaded(struct tracees *ts, struct tracee *t, const struct plan *plan,
+		       const char *what)
+{
+	vec_foreach (object, &plan->objects) {
+		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
+
+		if (!tracees_may_list(ts, t))
+			continue;
+		tracees_note(ts, t, "%s %s: %zu functions are traced from now on", what,
+			     path ? path : "?", object->sites.len);
+		if (count_untold(object))
+			tracees_note(ts, t,
+				     "has %zu static probes in %s that cannot be traced "
+				     "(--dry-run says why)",
+				     count_untold(object), path ? path : "?");
+	}
+	/* Reports count these functions, too. */
+	if (!ts->options->quiet &&
+	    (ts->options->verbose || ts->warned_untraced < LISTED_MAX)) {
+		plan_warn_untraced(plan, stderr);
+		ts->warned_untraced += plan_untraced(plan, NULL, NULL);
+	}
+}
+
 /* Files that it has mapped since may hold an allocator. `what` says in one word or two
  * that it has. */
 static struct error *plan_more(struct tracees *ts, struct tracee *t, const char *what)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
 	bool has_unread = ts->untraced.why_unread;
-	size_t refused = 0, sites;
+	size_t refused = 0;
 	enum tracer_probes probes;
 	struct error *err = hold_probes(ts, t, &probes);
 
@@ -161,24 +186,11 @@ static struct error *plan_more(struct tracees *ts, struct tracee *t, const char 
 		err = trace_if_room(ts, t);
 	if (err)
 		goto out;
-	sites = plan_site_count(plan);
-	vec_foreach (object, &plan->objects) {
-		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
-
-		tracees_note(ts, t, "%s %s: %zu functions are traced from now on", what,
-			     path ? path : "?", object->sites.len);
-		if (count_untold(object))
-			tracees_note(ts, t,
-				     "has %zu static probes in %s that cannot be traced "
-				     "(--dry-run says why)",
-				     count_untold(object), path ? path : "?");
-	}
-	if (!ts->options->quiet)
-		plan_warn_untraced(plan, stderr);
+	say_loaded(ts, t, plan, what);
 	if (refused)
 		tracees_note(ts, t,
 			     "%zu of %zu functions cannot be traced: start memtrace anew",
-			     refused, sites);
+			     refused, plan_site_count(plan));
 out:
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;
@@ -263,7 +275,9 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 		old->dropped = true;
 		return NULL;
 	}
-	tracees_note(ts, old, "executed another program (exec): its heap is traced anew");
+	if (tracees_may_list(ts, old))
+		tracees_note(ts, old,
+			     "executed another program (exec): its heap is traced anew");
 	t->asked_for = old->asked_for;
 	t->kernel = old->kernel;
 	*at = t;

@@ -90,6 +90,11 @@ void tracees_say_wide(struct tracees *tracees);
 void tracees_note(const struct tracees *tracees, const struct tracee *tracee,
 		  const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* May a line say what the process has loaded or executed? LISTED_MAX may in a run, and
+ * all with -v. The first one that may not is announced; they are counted. */
+#define LISTED_MAX 64
+bool tracees_may_list(struct tracees *tracees, const struct tracee *tracee);
+
 /* tracee_refresh(). Mappings that cannot be read are no error: a note says so once, and
  * the run goes on. */
 struct error *tracees_refresh(struct tracees *tracees, struct tracee *tracee)

@@ -32,7 +32,8 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];
 
-		t->maps_changed |= ts->list.len <= TRACEES_MANY || !ts->watch;
+		t->maps_changed |=
+			ts->list.len <= TRACEES_MANY || !ts->watch || t->has_loaded;
 		err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 		if (!err)
 			err = tracees_refresh(ts, t);
@@ -40,7 +41,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 			err = tracee_describe(t, &snap->processes.data[i]);
 		t->reported = t->exited;
 		/* The kernel does not tell when it unmaps files. */
-		t->wants_plan |= t->has_loaded;
+		t->wants_plan |= t->has_loaded && tracee_has_other_code(t);
 	}
 	/* Some of them just now. */
 	snap->losses[LOSS_MAPPINGS_UNREAD] += ts->unread_maps;

@@ -26,6 +26,11 @@
  * fraction of this. */
 #define ANSWER_NS (UINT64_C(300) * 1000000000)
 #define LOOK_MS   1000
+/* Once the run ends: processor time that a reader may take without a message. One that
+ * reads a large file says so all the time. */
+#define LATE_CPU_NS (UINT64_C(4) * 1000000000)
+/* And however much it says, from the first look in that time on. */
+#define LATE_NS (UINT64_C(30) * 1000000000)
 
 /* A child that waits for a server cannot be killed. */
 #define END_TRIES   500
@@ -35,7 +40,9 @@
 struct patience {
 	uint64_t begin_ns, heard_ns; /* by clock_now_ns() */
 	uint64_t ours_ns;            /* what took long here does not count */
-	uint64_t cpu_ns;             /* that the child had used when it was looked at */
+	uint64_t late_ns; /* the same: since when the run is seen to end; 0: it is not */
+	uint64_t cpu_ns;  /* that the child had used when it was looked at */
+	uint64_t silent_cpu_ns; /* the same, when it was heard the last time */
 };
 
 struct confined {
@@ -289,21 +296,35 @@ static uint64_t cpu_of(const struct confined *c)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Is the child to be ended, as the run is? A reader that is at work is waited for. */
+/* How much the child has worked since it was heard; looked at once in LOOK_MS. True: it
+ * has not worked since the last look. */
+static bool look_at_work(const struct confined *c, struct patience *patience)
+{
+	uint64_t before_ns = patience->cpu_ns;
+
+	patience->cpu_ns = cpu_of(c);
+	if (!patience->silent_cpu_ns)
+		patience->silent_cpu_ns = patience->cpu_ns;
+	return patience->cpu_ns == before_ns;
+}
+
+/* Is the child to be ended, as the run is? A reader that is at work is waited for, but
+ * not for long: it may be in a loop. */
 static bool is_given_up(const struct confined *c, struct patience *patience,
 			bool is_quiet)
 {
 	const struct confined_options *o = &c->options;
-	uint64_t before_ns = patience->cpu_ns;
+	bool is_idle = is_quiet && look_at_work(c, patience);
 
+	if (!is_quiet)
+		patience->silent_cpu_ns = 0;
 	if (!o->gives_up || !o->gives_up(o->gives_up_arg))
 		return false;
-	if (o->kind == CONFINED_CLIENT)
-		return true;
-	/* Looked at once in LOOK_MS. */
-	if (is_quiet)
-		patience->cpu_ns = cpu_of(c);
-	return is_quiet && patience->cpu_ns == before_ns;
+	if (!patience->late_ns)
+		patience->late_ns = clock_now_ns();
+	return o->kind == CONFINED_CLIENT || is_idle ||
+	       (is_quiet && patience->cpu_ns - patience->silent_cpu_ns > LATE_CPU_NS) ||
+	       clock_now_ns() - patience->late_ns > LATE_NS;
 }
 
 /* What the child does until it has answered. */

@@ -62,7 +62,8 @@ struct confined_options {
 	int (*question)(void *arg, struct wire *question);
 	void *question_arg;
 	/* Asked every second while an answer is awaited: true ends a client, and a reader
-	 * that has not computed anything for a second. May be NULL. */
+	 * that has not computed anything for a second, that has computed for 4 s without
+	 * a message, or that has not answered 30 s later. May be NULL. */
 	bool (*gives_up)(void *arg);
 	void *gives_up_arg;
 };

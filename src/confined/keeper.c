@@ -60,8 +60,17 @@ void keeper_destroy(struct keeper *keeper)
 	free(keeper);
 }
 
+/* Does the run end? The next child may hang as the last one did. */
+static bool is_late(const struct keeper *keeper)
+{
+	const struct confined_options *o = &keeper->options.child;
+
+	return o->gives_up && o->gives_up(o->gives_up_arg);
+}
+
 unsigned keeper_child(struct keeper *keeper)
 {
+	const char *why = "too many attempts have failed";
 	_cleanup_(error_destroyp) struct error *err = NULL;
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
@@ -71,12 +80,14 @@ unsigned keeper_child(struct keeper *keeper)
 		return keeper->starts;
 	confined_destroy(keeper->child);
 	keeper->child = NULL;
-	if (keeper->starts < STARTS_MAX)
+	if (is_late(keeper))
+		why = "the run ends";
+	else if (keeper->starts < STARTS_MAX)
 		err = start(keeper);
 	if (keeper->child)
 		return keeper->starts;
 	strbuf_appendf(&text, "%s no more: %s", keeper->options.work,
-		       err ? err->message : "too many attempts have failed");
+		       err ? err->message : why);
 	keeper_warn(keeper, strbuf_text(&text));
 	return 0;
 }

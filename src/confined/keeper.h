@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A confined child (confined/confined.h) that is started again when it has ended over a
- * request, a few times. What it knew is lost then: each child has a number, by which
- * whoever has told it something knows whether it was this one.
+ * request, a few times, unless the run ends (confined_options.gives_up). What it knew is
+ * lost then: each child has a number, by which whoever has told it something knows
+ * whether it was this one.
  */
 #ifndef CONFINED_KEEPER_H
 #define CONFINED_KEEPER_H

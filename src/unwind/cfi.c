@@ -101,6 +101,11 @@ struct error *cfi_open_memory(const void *data, size_t size_bytes, struct cfi **
 	return err;
 }
 
+struct error *cfi_close_fd(struct cfi *cfi)
+{
+	return elf_image_map_code(&cfi->image);
+}
+
 void cfi_close(struct cfi *cfi)
 {
 	if (!cfi)
@@ -234,7 +239,8 @@ bool cfi_bias(const struct cfi *cfi, uint64_t start, uint64_t file_offset, uint6
 
 uint64_t cfi_size_bytes(const struct cfi *cfi)
 {
-	uint64_t size = cfi->header.size_bytes;
+	uint64_t size = cfi->header.size_bytes +
+			cfi->image.segment_count * sizeof(*cfi->image.segments);
 
 	for (int i = 0; i < TABLES; i++)
 		size += cfi->frames[i].size_bytes +

@@ -25,10 +25,10 @@ enum cfi_result {
 /*
  * Find the unwind information of an ELF file: .eh_frame, by PT_GNU_EH_FRAME or else by
  * its section, and .debug_frame, for code that .eh_frame does not cover (uncompressed
- * only). `fd` is taken, closed also on failure, and stays open for as long as the image
- * is kept: its inode number cannot be given to another file meanwhile. ERROR_MALFORMED,
- * ERROR_UNSUPPORTED (another class or machine), ERROR_IO. An image without unwind
- * information is no error.
+ * only). `fd` is taken, closed also on failure, and stays open until cfi_close_fd() or
+ * cfi_close(): its inode number cannot be given to another file meanwhile.
+ * ERROR_MALFORMED, ERROR_UNSUPPORTED (another class or machine), ERROR_IO. An image
+ * without unwind information is no error.
  */
 struct error *cfi_open_file(int fd, struct cfi **ret) __attribute__((warn_unused_result));
 
@@ -36,6 +36,9 @@ struct error *cfi_open_file(int fd, struct cfi **ret) __attribute__((warn_unused
 struct error *cfi_open_memory(const void *data, size_t size_bytes, struct cfi **ret)
 	__attribute__((warn_unused_result));
 void cfi_close(struct cfi *cfi);
+
+/* Close the descriptor; the file is mapped instead (unwind/elf_image.h). ERROR_IO. */
+struct error *cfi_close_fd(struct cfi *cfi) __attribute__((warn_unused_result));
 
 /* The row at `address` of the image's address space. It lives as long as `cfi`. */
 enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address,

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "unwind/arch.h"
@@ -16,10 +18,31 @@
 #define SEGMENTS_MAX    4096u
 #define SECTIONS_MAX    ((size_t)0xff00) /* SHN_LORESERVE */
 #define NAMES_MAX_BYTES ((size_t)1 << 20)
+#define CODE_MAX_BYTES  ((uint64_t)1 << 30)
 
 static struct error *malformed(const char *what)
 {
 	return error_create(ERROR_MALFORMED, "malformed ELF image (%s)", what);
+}
+
+/* Copied by the kernel: a file cut short meanwhile must not raise SIGBUS. The pages that
+ * this brings in are dropped again. */
+static bool read_mapped(const struct elf_image *image, uint64_t file_offset, void *buffer,
+			size_t size)
+{
+	uint64_t from = file_offset - image->mapped.file_offset;
+
+	if (file_offset < image->mapped.file_offset || from > image->mapped.size_bytes ||
+	    size > image->mapped.size_bytes - from)
+		return false;
+
+	const struct iovec here = {buffer, size},
+			   there = {(uint8_t *)image->mapped.at + from, size};
+	bool is_read =
+		process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
+
+	madvise(image->mapped.at, image->mapped.size_bytes, MADV_DONTNEED);
+	return is_read;
 }
 
 bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *buffer,
@@ -31,7 +54,9 @@ bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *b
 		memcpy(buffer, image->data + file_offset, size);
 		return true;
 	}
-	/* Read, not mapped: a file cut short meanwhile must not raise SIGBUS. */
+	if (image->mapped.at)
+		return read_mapped(image, file_offset, buffer, size);
+	/* Not by a mapping: a file cut short meanwhile must not raise SIGBUS. */
 	return whole_pread(image->fd, buffer, size, file_offset);
 }
 
@@ -93,8 +118,63 @@ struct error *elf_image_init_memory(struct elf_image *image, const void *data,
 void elf_image_deinit(struct elf_image *image)
 {
 	closep(&image->fd);
+	if (image->mapped.at)
+		munmap(image->mapped.at, image->mapped.size_bytes);
 	free(image->segments);
 	*image = (struct elf_image){.fd = -1};
+}
+
+/* --- the code, mapped -------------------------------------------------------------- */
+
+/* The pages of the file from the first to the last executable segment. False: there are
+ * none, or too many. */
+static bool span_of_code(const struct elf_image *image, uint64_t page_bytes,
+			 uint64_t *start, uint64_t *end)
+{
+	*start = UINT64_MAX;
+	*end = 0;
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const Elf64_Phdr *p = &image->segments[i];
+		uint64_t left = image->size_bytes - p->p_offset;
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !p->p_filesz ||
+		    p->p_offset >= image->size_bytes)
+			continue;
+		left = p->p_filesz < left ? p->p_filesz : left;
+		*start = p->p_offset < *start ? p->p_offset : *start;
+		*end = p->p_offset + left > *end ? p->p_offset + left : *end;
+	}
+	*start -= *start % page_bytes;
+	return *start < *end && *end - *start <= CODE_MAX_BYTES;
+}
+
+/* Shared: the kernel puts breakpoints into private mappings only. */
+static bool map(struct elf_image *image, uint64_t start, uint64_t end)
+{
+	size_t size_bytes = (size_t)(end - start);
+	void *at = mmap(NULL, size_bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE,
+			image->fd, (off_t)start);
+
+	if (at == MAP_FAILED)
+		return false;
+	image->mapped.at = at;
+	image->mapped.file_offset = start;
+	image->mapped.size_bytes = size_bytes;
+	return true;
+}
+
+struct error *elf_image_map_code(struct elf_image *image)
+{
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), start, end;
+
+	if (image->data || image->mapped.at)
+		return NULL;
+	if ((!span_of_code(image, page_bytes, &start, &end) || !map(image, start, end)) &&
+	    !map(image, 0, page_bytes))
+		return error_errno(ERROR_IO, errno, "cannot map an image");
+	closep(&image->fd);
+	image->fd = -1;
+	return NULL;
 }
 
 const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint64_t address)

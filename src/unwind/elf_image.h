@@ -16,8 +16,13 @@
 #include "util/error.h"
 
 struct elf_image {
-	int fd;              /* owned, or -1: in memory */
+	int fd;              /* owned, or -1: in memory, or its code is mapped */
 	const uint8_t *data; /* borrowed; NULL: a file */
+	struct {
+		void *at; /* NULL: it is not */
+		uint64_t file_offset;
+		size_t size_bytes;
+	} mapped; /* instead of the descriptor */
 	uint64_t size_bytes;
 	Elf64_Ehdr header;
 	Elf64_Phdr *segments;
@@ -44,6 +49,15 @@ struct error *elf_image_init_memory(struct elf_image *image, const void *data,
 				    size_t size_bytes)
 	__attribute__((warn_unused_result));
 void elf_image_deinit(struct elf_image *image);
+
+/*
+ * Map the code and close the descriptor. From then on elf_image_read() has the executable
+ * segments only. A mapped file keeps its inode number as an open one does. Where there is
+ * no room for the code (RLIMIT_AS, a span over 1 GiB) a page is mapped, and no code can
+ * be read. ERROR_IO: nothing can be mapped. Nothing happens to an image in memory.
+ */
+struct error *elf_image_map_code(struct elf_image *image)
+	__attribute__((warn_unused_result));
 
 /* Copy `size` bytes at `file_offset`; false when they are not all there. */
 bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *buffer,

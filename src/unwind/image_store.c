@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "target/file_names.h"
@@ -18,8 +17,9 @@
 #include "util/vec.h"
 
 /* Bounds on what processes can make us open and keep. Large ones (browsers, compilers)
- * have some hundred images with 100 MiB of unwind information. */
-#define IMAGES_MAX      4096u
+ * have some hundred images with 100 MiB of unwind information. Each image is one mapping
+ * of ours, of which the kernel permits 65,530 (vm.max_map_count). */
+#define IMAGES_MAX      8192u
 #define UNUSED_MAX      128u
 #define TOTAL_MAX_BYTES ((uint64_t)256 << 20)
 #define VDSO_MAX_BYTES  ((uint64_t)1 << 20)
@@ -27,7 +27,8 @@
 #define VDSO            "[vdso]"
 
 struct image {
-	struct file_names names; /* theirs while it is open; of the vDSO the inode is 0 */
+	struct image_store *store;
+	struct file_names names; /* of the vDSO the inode is 0 */
 	struct cfi *cfi;
 	void *memory; /* of the vDSO */
 	uint32_t number;
@@ -39,6 +40,7 @@ struct image_store {
 	VEC(struct image *) list;
 	VEC(uint32_t) free_numbers; /* of images that were closed */
 	uint32_t last_number;       /* the highest that was given */
+	size_t unused; /* that nobody holds */
 	uint64_t total_bytes, clock;
 	image_closed_fn *closed;
 	void *arg;
@@ -158,24 +160,19 @@ static struct image *open_image(int pid, const struct proc_mapping *m)
 
 		if (fd >= 0)
 			err = cfi_open_file(fd, &image->cfi);
+		if (image->cfi)
+			err = cfi_close_fd(image->cfi);
 	} else {
 		err = open_vdso(pid, m, image);
 	}
-	error_destroy(err);
+	if (err) {
+		error_destroy(err);
+		return NULL;
+	}
 	return image->cfi ? take(image) : NULL;
 }
 
 /* --- keeping ---------------------------------------------------------------------- */
-
-/* Half of what we may open is for others. */
-static size_t images_max(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 > IMAGES_MAX)
-		return IMAGES_MAX;
-	return (size_t)limit.rlim_cur / 2;
-}
 
 static void close_at(struct image_store *store, size_t i)
 {
@@ -190,27 +187,31 @@ static void close_at(struct image_store *store, size_t i)
 	image_close(image);
 }
 
-/* Close the longest unused of those that nobody holds, while they or all are too many. */
-static void make_room(struct image_store *store)
+static void close_oldest(struct image_store *store)
 {
-	for (;;) {
-		size_t oldest = store->list.len, unused = 0;
+	size_t oldest = store->list.len;
 
-		for (size_t i = 0; i < store->list.len; i++) {
-			const struct image *image = store->list.data[i];
+	for (size_t i = 0; i < store->list.len; i++) {
+		const struct image *image = store->list.data[i];
 
-			if (image->uses)
-				continue;
-			unused++;
-			if (oldest == store->list.len ||
-			    image->last_used < store->list.data[oldest]->last_used)
-				oldest = i;
-		}
-		if (!unused || (unused <= UNUSED_MAX && store->list.len < images_max() &&
-				store->total_bytes <= TOTAL_MAX_BYTES))
-			return;
-		close_at(store, oldest);
+		if (!image->uses &&
+		    (oldest == store->list.len ||
+		     image->last_used < store->list.data[oldest]->last_used))
+			oldest = i;
 	}
+	close_at(store, oldest);
+	store->unused--;
+}
+
+static bool is_full(const struct image_store *store)
+{
+	return store->list.len >= IMAGES_MAX || store->total_bytes > TOTAL_MAX_BYTES;
+}
+
+void image_store_tidy(struct image_store *store)
+{
+	while (store->unused && (store->unused > UNUSED_MAX || is_full(store)))
+		close_oldest(store);
 }
 
 static struct image *find(const struct image_store *store, const struct file_name *name)
@@ -239,8 +240,8 @@ struct image *image_store_get(struct image_store *store, int pid,
 		return image_ref(image);
 	}
 	fd_table_hold();
-	make_room(store);
-	if (store->list.len < images_max() && store->total_bytes <= TOTAL_MAX_BYTES)
+	image_store_tidy(store);
+	if (!is_full(store))
 		fresh = open_image(pid, m);
 	fd_table_release();
 	if (!fresh ||
@@ -250,6 +251,8 @@ struct image *image_store_get(struct image_store *store, int pid,
 	fresh->number = store->free_numbers.len
 				? store->free_numbers.data[--store->free_numbers.len]
 				: ++store->last_number;
+	fresh->store = store;
+	store->unused++;
 	fresh->last_used = store->clock;
 	store->total_bytes += cfi_size_bytes(fresh->cfi);
 	return image_ref(take(fresh));
@@ -257,16 +260,15 @@ struct image *image_store_get(struct image_store *store, int pid,
 
 struct image *image_ref(struct image *image)
 {
-	if (image)
-		image->uses++;
+	if (image && !image->uses++)
+		image->store->unused--;
 	return image;
 }
 
 void image_release(struct image *image)
 {
-	/* The store closes it when it is in the way. */
-	if (image)
-		image->uses--;
+	if (image && !--image->uses)
+		image->store->unused++;
 }
 
 bool image_is_same(const struct image *a, const struct image *b)

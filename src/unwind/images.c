@@ -446,6 +446,7 @@ void images_prune(struct images *images, uint64_t before_ns)
 	}
 	images->ranges.len = kept;
 	set_reaches(images, 0);
+	image_store_tidy(images->store);
 }
 
 uint64_t images_version(const struct images *images)

@@ -119,19 +119,32 @@ static void not_to_be_trusted(void)
 static void primed(void)
 {
 	const char *const argv[] = {memtrace_path, "--prime-cache", NULL};
+	const char *const limited[] = {"prlimit", "--nofile=64:64", memtrace_path,
+				       "--prime-cache", NULL};
 	struct live_process *memtrace;
+	char said[256];
 
 	directory = live_path("primed");
 	setenv(CACHE_ENV, directory, 1);
 	memtrace = live_start(argv);
 	CHECK_INT(live_wait(memtrace, 60), 0);
-	CHECK_CONTAINS(live_stderr(memtrace),
-		       "memtrace: one process: compiled and kept\n");
+	snprintf(said, sizeof(said), "memtrace: code for 6 kinds of runs is kept in %s\n",
+		 directory);
+	CHECK_STR(live_stderr(memtrace), said);
 	live_destroy(memtrace);
 	trace_mixed(oracle, "", EARLIER);
 	trace_mixed(oracle, "--follow-forks", EARLIER);
 	trace_mixed(oracle, "--mappings", EARLIER);
 	trace_mixed(oracle, "--traffic", EARLIER);
+
+	/* Each run fails: one line says why. */
+	memtrace = live_start(limited);
+	CHECK_INT(live_wait(memtrace, 60), 1);
+	CHECK_CONTAINS(live_stderr(memtrace),
+		       "memtrace: --prime-cache: 6 of 6 kinds of runs failed: one "
+		       "process: memtrace may open 64 files only");
+	CHECK_INT(live_count(live_stderr(memtrace), "\n"), 1);
+	live_destroy(memtrace);
 
 	REQUIRE(chmod(directory, 0777) == 0);
 	memtrace = live_start(argv);

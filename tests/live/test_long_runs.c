@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What fills up in a run of days, in seconds: unwind rules of code that is gone, slots of
- * processes that have exited between two reports, and probes of libraries that were
- * unloaded. And what many processes take.
+ * What fills up in a run of days, in seconds: unwind rules of code that is gone, and
+ * slots of processes that have exited between two reports. test_turnover.c has the
+ * libraries.
  */
-#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -135,180 +134,11 @@ static void children_that_leave_nothing(void)
 	live_destroy(target);
 }
 
-/* --- what memtrace itself takes ------------------------------------------------------
- */
-
-struct taken {
-	unsigned files, links; /* descriptors, and those of them that hold probes */
-	int64_t rss_kib;
-};
-
-static struct taken taken_by(const struct live_process *process)
-{
-	char *status = files_read("/proc/%d/status", live_pid(process));
-	const char *line = strstr(status, "VmRSS:");
-	struct taken taken = {.rss_kib = line ? strtoll(line + 6, NULL, 10) : -1};
-	char path[512], target[64];
-	struct dirent *entry;
-	DIR *folder;
-
-	free(status);
-	snprintf(path, sizeof(path), "/proc/%d/fd", live_pid(process));
-	folder = opendir(path);
-	REQUIRE(folder);
-	while ((entry = readdir(folder))) {
-		ssize_t size;
-
-		snprintf(path, sizeof(path), "/proc/%d/fd/%s", live_pid(process),
-			 entry->d_name);
-		size = readlink(path, target, sizeof(target) - 1);
-		if (size < 0)
-			continue;
-		target[size] = 0;
-		taken.files++;
-		taken.links += strstr(target, "bpf_link") || strstr(target, "bpf-link") ||
-			       strstr(target, "perf_event");
-	}
-	closedir(folder);
-	printf("     %u descriptors, %u of them of probes, %ld KiB\n", taken.files,
-	       taken.links, (long)taken.rss_kib);
-	return taken;
-}
-
-/* --- libraries that are loaded and unloaded -------------------------------------------
- */
-
-#define COPIES 1500
-#define CYCLES 200
-
-/* Addresses of copies are handed out again, and a copy may be gone before it is traced.
- */
-static bool may_be_lost(const char *loss)
-{
-	static const char *const names[] = {"blocks_replaced", "walks_lost",
-					    "files_untraced"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(loss, names[i]))
-			return true;
-	return false;
-}
-
-/* How many blocks of the libraries were seen: each is listed, or another one has its
- * address, as nobody frees them. */
-static int64_t blocks_seen(struct live_process *memtrace)
-{
-	json_t *report = memtrace_report(memtrace), *value;
-	int64_t count = report_site(report, "heap", "site_in_library").blocks +
-			live_int(report, "losses.blocks_replaced");
-	const char *name;
-
-	json_object_foreach(live_get(report, "losses"), name,
-			    value) if (json_integer_value(value) && !may_be_lost(name))
-		CHECK_FAIL("%s is %" PRId64, name, (int64_t)json_integer_value(value));
-	json_decref(report);
-	return count;
-}
-
-/* Without unwind information, for which memtrace keeps files open, too. */
-static void libraries_that_come_and_go(const char *options)
-{
-	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
-	char *library = live_path("library.so"), *copied = live_path("copied.so");
-	struct taken before, after;
-	int64_t count;
-
-	files_copy(LOADED_MALLOC, library);
-	files_copy(LOADED_MALLOC, copied);
-	oracle_do(loader, "keep %s 1", library);
-	memtrace = memtrace_start(live_pid(loader), options);
-	oracle_do(loader, "turn %s 20", copied);
-	blocks_seen(memtrace);
-	before = taken_by(memtrace);
-
-	oracle_do(loader, "turn %s %d", copied, COPIES);
-	/* The next reports see what was unloaded; probes are taken away behind them. */
-	for (int i = 0; i < 3; i++) {
-		blocks_seen(memtrace);
-		live_sleep(1.2);
-	}
-	after = taken_by(memtrace);
-	CHECK(after.files < before.files + 100);
-	CHECK(after.links < before.links + 64);
-	CHECK(after.rss_kib < before.rss_kib + 24 * 1024);
-
-	/* A library that was traced all the time, and one that comes back. */
-	oracle_do(loader, "keep %s 1", library);
-	count = blocks_seen(memtrace);
-	oracle_do(loader, "again - 100");
-	CHECK_INT(blocks_seen(memtrace), count + 100);
-	oracle_do(loader, "keep %s 1", copied);
-	REQUIRE(live_wait_stderr(memtrace, "copied.so: 2 functions are traced", 60));
-	oracle_do(loader, "drop - 1");
-	blocks_seen(memtrace);
-	live_sleep(1.2);
-	count = blocks_seen(memtrace);
-	oracle_do(loader, "cycle %s %d", copied, CYCLES);
-	CHECK_INT(blocks_seen(memtrace), count + CYCLES);
-	json_decref(memtrace_stop(memtrace));
-	live_destroy(loader);
-	free(library);
-	free(copied);
-}
-
-static void libraries_of_one_process(void)
-{
-	libraries_that_come_and_go("--unwind fp");
-}
-
-static void libraries_of_a_family(void)
-{
-	libraries_that_come_and_go("--follow-forks --unwind fp");
-}
-
-/* --- many processes ------------------------------------------------------------------
- */
-
-#define CROWD 1000
-
-static void a_library_of_many_processes(void)
-{
-	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
-	char *library = live_path("shared.so");
-	struct taken taken;
-	json_t *report;
-
-	files_copy(LOADED_MALLOC, library);
-	oracle_do(loader, "keep %s 1", library);
-	oracle_do(loader, "fork - %d", CROWD);
-	memtrace = memtrace_with("--lib %s --top 3", library);
-	REQUIRE(live_wait_stderr(memtrace, "at present", 60));
-	oracle_do(loader, "call - 1");
-	report = memtrace_report(memtrace);
-	CHECK_INT(live_int(report, "heap.totals.allocations"), CROWD);
-	CHECK_INT(live_int(report, "heap.live_blocks"), CROWD);
-	CHECK_INT(json_array_size(live_get(report, "targets")), CROWD + 1);
-	check_books(report);
-	json_decref(report);
-	json_decref(memtrace_report(memtrace));
-	taken = taken_by(memtrace);
-	/* One descriptor for each process, one more for each of the 256 whose symbols are
-	 * open, and some for the run. */
-	CHECK(taken.files < CROWD + 500);
-	CHECK(taken.rss_kib < 64 * 1024 + CROWD * 32);
-	json_decref(memtrace_stop(memtrace));
-	live_destroy(loader);
-	free(library);
-}
-
 int main(void)
 {
 	live_require_root();
 	RUN(code_that_comes_and_goes);
 	RUN(children_between_reports);
 	RUN(children_that_leave_nothing);
-	RUN_WITH_RETURN_PROBES(libraries_of_one_process);
-	RUN_WITH_RETURN_PROBES(libraries_of_a_family);
-	RUN_WITH_RETURN_PROBES(a_library_of_many_processes);
 	return check_done();
 }

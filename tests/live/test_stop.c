@@ -421,6 +421,70 @@ static void a_second_signal_does_not_wait_for_a_file_system(void)
 	check_untouched();
 }
 
+/* --- a parser in a loop ----------------------------------------------------------- */
+
+/* The child of memtrace with this name. */
+static int child_named(const struct live_process *memtrace, const char *name)
+{
+	struct children children = children_of(memtrace);
+
+	for (size_t i = 0; i < children.count; i++) {
+		char *comm = files_read("/proc/%d/comm", children.pids[i]);
+		bool is_it = !strncmp(comm, name, strlen(name));
+
+		free(comm);
+		if (is_it)
+			return children.pids[i];
+	}
+	return 0;
+}
+
+/* As a hostile file may: what waits in a system call loops when that has ended. */
+static void let_loop(int pid)
+{
+	static const unsigned char jump_to_itself[] = {0xeb, 0xfe};
+	char path[64], *text = files_read("/proc/%d/syscall", pid);
+	char *last = strrchr(text, ' ');
+	uint64_t pc = last ? strtoull(last, NULL, 16) : 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	REQUIRE(pc && fd >= 0);
+	REQUIRE(pwrite(fd, jump_to_itself, sizeof(jump_to_itself), (off_t)pc) ==
+		sizeof(jump_to_itself));
+	close(fd);
+	free(text);
+}
+
+/* Stacks are there, without names of what was not known yet. */
+static void a_first_signal_ends_while_a_parser_loops(void)
+{
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), "--unwind auto");
+	int parser = child_named(memtrace, "memtrace-read");
+	json_t *report;
+	double begin_s;
+
+	REQUIRE(parser);
+	oracle_do(oracle, "run keep 10 1");
+	let_loop(parser);
+	live_signal(memtrace, SIGINT);
+	begin_s = live_now_s();
+	report = live_read_json(memtrace, 2 * TIMEOUT_S);
+	REQUIRE(report);
+	printf("a parser loops: the final report after %.3f s\n", live_now_s() - begin_s);
+	CHECK(live_now_s() - begin_s < 8);
+	CHECK_INT(live_int(report, "heap.live_blocks"), 10);
+	CHECK_STR(json_string_value(live_get(report, "cause")), "stopped");
+	CHECK(json_array_size(live_get(report, "heap.stacks")) > 0);
+	json_decref(report);
+	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+	CHECK_INT(live_count(live_stderr(memtrace), "the wait was given up"), 1);
+	live_destroy(memtrace);
+	oracle_do(oracle, "run release 1 1");
+	check_untouched();
+}
+
 /* --- the start -------------------------------------------------------------------- */
 
 #define MOMENTS 12
@@ -505,6 +569,7 @@ int main(void)
 	RUN(a_first_signal_ends_while_a_server_holds_a_request);
 	RUN_WITH_RETURN_PROBES(a_file_system_of_the_target_hangs);
 	RUN(a_second_signal_does_not_wait_for_a_file_system);
+	RUN(a_first_signal_ends_while_a_parser_loops);
 	RUN(at_each_moment);
 	RUN(with_a_command);
 	live_destroy(oracle);

@@ -11,7 +11,10 @@
  *   drop - 1      unload the library that was loaded last
  *   turn PATH N   N copies, of which the last 8 are loaded at a time
  *   fork - N      N children, which have the same libraries and wait
- *   call - 1      each child calls malloc() of the library that was loaded last, once
+ *   sites - 1     a call of the C library's malloc() from each of 128 call sites
+ *   map - N       2 N mappings of memory of no file
+ *   call - 1      each child calls malloc() of the library that was loaded last, or the C
+ *                 library's, once
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -108,6 +112,8 @@ static void fork_children(int count)
 
 	if (pipe(start) || pipe(done))
 		fail("pipe");
+	if (!last_malloc)
+		last_malloc = malloc;
 	for (child_count = 0; child_count < count; child_count++) {
 		pid_t pid = fork();
 
@@ -137,6 +143,32 @@ static void let_children_call(void)
 			fail("read");
 }
 
+#define CALL_4                                                                           \
+	last = malloc(32);                                                               \
+	last = malloc(32);                                                               \
+	last = malloc(32);                                                               \
+	last = malloc(32);
+#define CALL_16 CALL_4 CALL_4 CALL_4 CALL_4
+#define CALL_64 CALL_16 CALL_16 CALL_16 CALL_16
+
+__attribute__((noinline)) static void call_from_many_sites(void)
+{
+	CALL_64
+	CALL_64
+}
+
+/* Neighbours that differ stay apart. */
+static void map(int count)
+{
+	for (int i = 0; i < count; i++) {
+		char *at =
+			mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (at == MAP_FAILED || mprotect(at, 4096, PROT_READ | PROT_WRITE))
+			fail("mmap");
+	}
+}
+
 static void obey(const char *word, const char *path, int count)
 {
 	bool is_itself = !strcmp(word, "cycle") || !strcmp(word, "keep");
@@ -145,12 +177,16 @@ static void obey(const char *word, const char *path, int count)
 		turn(path, count);
 	if (!strcmp(word, "fork"))
 		fork_children(count);
+	if (!strcmp(word, "map"))
+		map(count);
+	if (!strcmp(word, "sites"))
+		call_from_many_sites();
 	if (!strcmp(word, "call"))
 		let_children_call();
 	if (!strcmp(word, "drop"))
 		dlclose(last_library);
 	if (!strcmp(word, "drop") || !strcmp(word, "turn") || !strcmp(word, "fork") ||
-	    !strcmp(word, "call"))
+	    !strcmp(word, "map") || !strcmp(word, "sites") || !strcmp(word, "call"))
 		return;
 
 	for (int i = 0; i < count; i++) {

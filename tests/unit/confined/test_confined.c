@@ -17,6 +17,7 @@
 
 #include "confined/confined.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 enum request {
 	ATTEMPT = 1, /* a number of `attempts`: its errno value, 0: it was done */
@@ -25,6 +26,9 @@ enum request {
 	READ_LINK,
 	FAIL,
 	WAITING,
+	LOOPING,
+	WORKING, /* 3 s of processor time */
+	TALKING, /* 7 s of it, and it says so */
 	CRASH,
 	LEAVE,
 	QUESTION,
@@ -163,6 +167,14 @@ static struct error *ask_back(struct confined_request *request)
 	return NULL;
 }
 
+static void work_ms(uint64_t ms)
+{
+	uint64_t until_ns = clock_thread_cpu_ns() + ms * 1000000;
+
+	while (clock_thread_cpu_ns() < until_ns)
+		;
+}
+
 static struct error *answer(void *state, struct confined_request *request)
 {
 	const char *path;
@@ -188,6 +200,18 @@ static struct error *answer(void *state, struct confined_request *request)
 	case WAITING: /* as for a file system that does not answer */
 		for (;;)
 			sleep(60);
+	case LOOPING:
+		for (;;)
+			__asm__ volatile("");
+	case WORKING:
+		work_ms(3000);
+		return NULL;
+	case TALKING:
+		for (int i = 0; i < 14; i++) {
+			work_ms(500);
+			confined_say(request->server, "talking");
+		}
+		return NULL;
 	case CRASH:
 		__builtin_trap();
 	case LEAVE:
@@ -464,6 +488,25 @@ static void ends_are_told(void)
 	gives_up_now = false;
 }
 
+/* The run ends: a loop ends soon, and work is waited for. */
+static void work_at_the_end_of_the_run(void)
+{
+	uint64_t begin_ns = clock_now_ns();
+	struct confined *confined;
+
+	gives_up_now = true;
+	check_gone(LOOPING, "test-confined was ended: the wait was given up");
+	CHECK(clock_now_ns() - begin_ns < UINT64_C(12) * 1000000000);
+	confined = start(CONFINED_READER);
+	for (enum request request = WORKING; request <= TALKING; request++) {
+		_cleanup_(strbuf_deinit) struct strbuf out = {0};
+
+		CHECK(!confined_call(confined, request, NULL, -1, &out, NULL));
+	}
+	confined_destroy(confined);
+	gives_up_now = false;
+}
+
 static void killed_while_idle(void)
 {
 	struct confined *confined = start(CONFINED_READER);
@@ -486,6 +529,7 @@ int main(void)
 	RUN(client_keeps_the_network);
 	RUN(errors_and_questions);
 	RUN(ends_are_told);
+	RUN(work_at_the_end_of_the_run);
 	RUN(killed_while_idle);
 	return check_done();
 }

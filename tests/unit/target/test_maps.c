@@ -368,6 +368,9 @@ static void same_file(void)
 	m.dev_minor++;
 	CHECK(!maps_same_file(root, "/file", &m));
 	m.dev_minor--;
+	m.dev_major++;
+	CHECK(!maps_same_file(root, "/file", &m));
+	m.dev_major--;
 	m.inode++;
 	CHECK(!maps_same_file(root, "/file", &m));
 	unlinkat(root, "file", 0);

@@ -77,6 +77,28 @@ static struct error *find(const struct child *child, const char *name,
 	return err;
 }
 
+/* The same mapping itself; its path is the caller's to set. */
+static struct proc_mapping mapping_of(const struct child *child, const char *name)
+{
+	_cleanup_(proc_closep) struct proc *proc = NULL;
+	static char path[256];
+	struct proc_mapping found = {0};
+	struct proc_maps maps;
+
+	REQUIRE(!proc_open(child->pid, &proc));
+	REQUIRE(!proc_read_maps(proc, &maps));
+	vec_foreach (m, &maps.mappings) {
+		if (!strstr(m->path, name))
+			continue;
+		snprintf(path, sizeof(path), "%s", m->path);
+		found = *m;
+		found.path = path;
+	}
+	REQUIRE(found.path);
+	proc_maps_deinit(&maps);
+	return found;
+}
+
 static void what_comes_later(void)
 {
 	const char *dir = child_tmpdir();
@@ -114,6 +136,75 @@ static void what_comes_later(void)
 	check_content(file, "right");
 	unlink(path);
 	rmdir(dir);
+}
+
+/* The path of a mapping leads to another file of the same kind, or its range to that of
+ * another one: what is opened has the mapping's device and inode, or nothing is. */
+static void another_file_there(void)
+{
+	const char *dir = child_tmpdir();
+	char path[128], other[128];
+	struct room room = {NULL, path}, other_room = {NULL, other};
+
+	snprintf(path, sizeof(path), "%s/mapped", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	write_file(path, "right");
+	write_file(other, "wrong");
+
+	struct child child = child_fork(map_in_room, &room);
+	struct child second = child_fork(map_in_room, &other_room);
+	_cleanup_(proc_closep) struct proc *proc = NULL, *theirs = NULL;
+	struct proc_mapping mapping = mapping_of(&child, "/mapped");
+	struct target_file *file = NULL;
+	struct error *err;
+
+	REQUIRE(!proc_open(child.pid, &proc) && !proc_open(second.pid, &theirs));
+	mapping.path = other;
+	err = target_file_of_mapping(proc, &mapping, &file);
+	if (err && geteuid()) {
+		error_destroy(err);
+	} else {
+		REQUIRE(!err);
+		check_content(file, "right");
+		target_file_release(file);
+	}
+
+	/* Neither the path nor the range leads to it. */
+	mapping = mapping_of(&second, "/other");
+	mapping.inode++;
+	err = target_file_of_mapping(theirs, &mapping, &file);
+	REQUIRE(err);
+	CHECK(err->code == ERROR_NOT_FOUND || geteuid());
+	error_destroy(err);
+	child_end(&child);
+	child_end(&second);
+	unlink(path);
+	unlink(other);
+	rmdir(dir);
+}
+
+static void map_zeroes(void *arg)
+{
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	(void)arg;
+	if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		_exit(1);
+}
+
+/* A device can be mapped, too. */
+static void a_mapped_device(void)
+{
+	struct child child = child_fork(map_zeroes, NULL);
+	struct target_file *file;
+	struct error *err = find(&child, "/dev/zero", &file);
+
+	REQUIRE(err);
+	CHECK_INT(err->code, ERROR_UNSUPPORTED);
+	CHECK_CONTAINS(err->message, "/dev/zero");
+	CHECK_CONTAINS(err->message, "is not a regular file");
+	error_destroy(err);
+	child_end(&child);
 }
 
 /* In there the path leads by links to the file that is mapped; seen from outside, they
@@ -202,6 +293,8 @@ static void several_owners(void)
 int main(void)
 {
 	RUN(what_comes_later);
+	RUN(another_file_there);
+	RUN(a_mapped_device);
 	RUN(links_stay_in_the_room);
 	RUN(no_regular_files);
 	RUN(several_owners);

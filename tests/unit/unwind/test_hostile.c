@@ -251,11 +251,28 @@ static void random_programs(void)
 	CHECK(values > 10);
 }
 
+static void no_regular_files(void)
+{
+	static const char *const paths[] = {"/dev/zero", "/tmp"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct cfi *cfi = NULL;
+		struct error *err =
+			cfi_open_file(open(paths[i], O_RDONLY | O_CLOEXEC), &cfi);
+
+		REQUIRE(err);
+		CHECK_INT(err->code, ERROR_MALFORMED);
+		CHECK_CONTAINS(err->message, "not a regular file");
+		error_destroy(err);
+	}
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < 512; i++)
 		words[i] = stack.base + random_word() % 512 * 8;
 	find_parts();
+	RUN(no_regular_files);
 	RUN(intact);
 	RUN(cut_short);
 	RUN(flipped_bits);

@@ -4,8 +4,11 @@
  * file is told here by us. */
 #include "check.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "target/file_names.h"
@@ -180,6 +183,116 @@ static void another_file(void)
 	image_store_destroy(store);
 }
 
+/* --- what is kept ----------------------------------------------------------------- */
+
+static unsigned count_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	REQUIRE(folder);
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+/* The file that is open now has the inode number `number`. */
+static struct file_name numbered(uint64_t number)
+{
+	struct file_name name = {number, 0, 0x21};
+
+	names_now = (struct file_names){.told = name, .listed = name};
+	return name;
+}
+
+#define MANY 500
+
+static void no_descriptors(void)
+{
+	struct image_store *store = NULL;
+	struct image *images[MANY];
+	unsigned before = count_descriptors();
+
+	REQUIRE(!image_store_create(NULL, NULL, &store));
+	for (unsigned i = 0; i < MANY; i++) {
+		struct file_name name = numbered(100 + i);
+
+		images[i] = get(store, &name);
+		REQUIRE(images[i]);
+	}
+	CHECK_INT(count_descriptors(), before);
+	CHECK_INT(image_store_count(store), MANY);
+	for (unsigned i = 0; i < MANY; i++)
+		image_release(images[i]);
+	image_store_tidy(store);
+	CHECK_INT(image_store_count(store), 128);
+	/* The last ones are those that are kept. */
+	image_release(get(store, &(struct file_name){100 + MANY - 1, 0, 0x21}));
+	CHECK_INT(image_store_count(store), 128);
+	image_store_destroy(store);
+}
+
+/* Libraries come to the same place one after the other, in a moment. */
+static void unloaded(void)
+{
+	struct image_store *store = NULL;
+	struct images *images = NULL;
+	struct images_change change;
+
+	REQUIRE(!image_store_create(NULL, NULL, &store) &&
+		!images_create(store, &images));
+	for (unsigned i = 0; i < MANY; i++) {
+		struct file_name name = numbered(100 + i);
+		struct proc_mapping m = mapping_by(&name, own);
+
+		REQUIRE(!images_add(images, getpid(), &m, images_since(10 * (i + 1)), 1,
+				    &change));
+	}
+	CHECK_INT(image_store_count(store), MANY);
+	images_prune(images, UINT64_MAX - 1);
+	CHECK_INT(images_count(images), 1);
+	CHECK_INT(image_store_count(store), 128 + 1);
+	images_destroy(images);
+	image_store_destroy(store);
+}
+
+/* Its code can be read; and cut short, or written over, it harms nobody. */
+static void code_without_descriptor(void)
+{
+	char copy[] = "/tmp/memtrace-image-XXXXXX", bytes[64], same[64];
+	int from = open(own, O_RDONLY | O_CLOEXEC), to = mkstemp(copy);
+	struct file_name name = numbered(100);
+	struct proc_mapping m = mapping_by(&name, copy);
+	struct image_store *store = NULL;
+	struct image *image;
+	struct cfi *cfi = NULL;
+	uint64_t entry;
+	struct stat st;
+	ssize_t size;
+
+	REQUIRE(from >= 0 && to >= 0 && !fstat(from, &st));
+	while ((size = copy_file_range(from, NULL, to, NULL, (size_t)st.st_size, 0)) > 0)
+		;
+	REQUIRE(!size && !cfi_open_file(dup(from), &cfi));
+	REQUIRE(!image_store_create(NULL, NULL, &store));
+	image = image_store_get(store, getpid(), &m);
+	REQUIRE(image);
+	entry = cfi_entry_point(image_cfi(image));
+	REQUIRE(cfi_read_code(cfi, entry, same, sizeof(same)));
+	REQUIRE(cfi_read_code(image_cfi(image), entry, bytes, sizeof(bytes)));
+	CHECK(!memcmp(bytes, same, sizeof(bytes)));
+	CHECK(!cfi_read_code(image_cfi(image), 0, bytes, sizeof(bytes)));
+	REQUIRE(!ftruncate(to, 0));
+	CHECK(!cfi_read_code(image_cfi(image), entry, bytes, sizeof(bytes)));
+	image_release(image);
+	image_store_destroy(store);
+	cfi_close(cfi);
+	close(from);
+	close(to);
+	unlink(copy);
+}
+
 int main(void)
 {
 	REQUIRE(realpath("/proc/self/exe", own));
@@ -188,5 +301,8 @@ int main(void)
 	RUN(not_the_file);
 	RUN(events_and_maps);
 	RUN(another_file);
+	RUN(no_descriptors);
+	RUN(unloaded);
+	RUN(code_without_descriptor);
 	return check_done();
 }

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Libraries that are loaded and unloaded all day long: what memtrace keeps of them. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "live/files.h"
+#include "live/taken.h"
+#include "live/trace.h"
+
+#define COPIES 1500
+#define CYCLES 200
+
+/* Addresses of copies are handed out again, and a copy may be gone before it is traced.
+ */
+static bool may_be_lost(const char *loss)
+{
+	static const char *const names[] = {"blocks_replaced", "walks_lost",
+					    "files_untraced"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(loss, names[i]))
+			return true;
+	return false;
+}
+
+/* How many blocks of the libraries were seen: each is listed, or another one has its
+ * address, as nobody frees them. */
+static int64_t blocks_seen(struct live_process *memtrace)
+{
+	json_t *report = memtrace_report(memtrace), *value;
+	int64_t count = report_site(report, "heap", "site_in_library").blocks +
+			live_int(report, "losses.blocks_replaced");
+	const char *name;
+
+	json_object_foreach(live_get(report, "losses"), name,
+			    value) if (json_integer_value(value) && !may_be_lost(name))
+		CHECK_FAIL("%s is %" PRId64, name, (int64_t)json_integer_value(value));
+	json_decref(report);
+	return count;
+}
+
+static void libraries_that_come_and_go(const char *options)
+{
+	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
+	char *library = live_path("library.so"), *copied = live_path("copied.so");
+	struct taken before, after;
+	int64_t count;
+
+	files_copy(LOADED_MALLOC, library);
+	files_copy(LOADED_MALLOC, copied);
+	oracle_do(loader, "keep %s 1", library);
+	memtrace = memtrace_start(live_pid(loader), options);
+	oracle_do(loader, "turn %s 20", copied);
+	blocks_seen(memtrace);
+	before = taken_by(memtrace);
+
+	oracle_do(loader, "turn %s %d", copied, COPIES);
+	/* The next reports see what was unloaded; probes are taken away behind them. */
+	for (int i = 0; i < 3; i++) {
+		blocks_seen(memtrace);
+		live_sleep(1.2);
+	}
+	after = taken_by(memtrace);
+	CHECK(after.files < before.files + 100);
+	CHECK(after.links < before.links + 64);
+	CHECK(after.rss_kib < before.rss_kib + 24 * 1024);
+
+	/* A library that was traced all the time, and one that comes back. */
+	oracle_do(loader, "keep %s 1", library);
+	count = blocks_seen(memtrace);
+	oracle_do(loader, "again - 100");
+	CHECK_INT(blocks_seen(memtrace), count + 100);
+	oracle_do(loader, "keep %s 1", copied);
+	REQUIRE(live_wait_stderr(memtrace, "copied.so: 2 functions are traced", 60));
+	oracle_do(loader, "drop - 1");
+	blocks_seen(memtrace);
+	live_sleep(1.2);
+	count = blocks_seen(memtrace);
+	oracle_do(loader, "cycle %s %d", copied, CYCLES);
+	CHECK_INT(blocks_seen(memtrace), count + CYCLES);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(loader);
+	free(library);
+	free(copied);
+}
+
+/* Unwind information is kept of each library that a stack leads through. */
+static void libraries_of_one_process(void)
+{
+	libraries_that_come_and_go("-v");
+}
+
+static void libraries_of_a_family(void)
+{
+	libraries_that_come_and_go("--follow-forks -v");
+}
+
+static void libraries_without_rules(void)
+{
+	libraries_that_come_and_go("--unwind fp -v");
+}
+
+/* --- lines ------------------------------------------------------------------------ */
+
+#define LISTED_MAX 64
+
+/* How many lines name a library of `count` that are loaded and unloaded. */
+static unsigned lines_of(const char *options, int count, bool is_said)
+{
+	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
+	char *library = live_path("listed.so");
+	unsigned lines;
+
+	files_copy(LOADED_MALLOC, library);
+	memtrace = memtrace_start(live_pid(loader), options);
+	/* Each is to be seen. */
+	for (int i = 0; i < count; i++) {
+		oracle_do(loader, "hold %s 1", library);
+		json_decref(memtrace_report(memtrace));
+	}
+	live_signal(memtrace, SIGINT);
+	CHECK_INT(live_wait(memtrace, 60), 0);
+	lines = live_count(live_stderr(memtrace), "2 functions are traced from now on");
+	CHECK_INT(live_count(live_stderr(memtrace), "further ones are not listed"),
+		  is_said);
+	CHECK_INT(live_count(live_stderr(memtrace), "more libraries and programs were "
+						    "loaded (-v lists all)"),
+		  is_said);
+	if (is_said)
+		CHECK_CONTAINS(live_stderr(memtrace),
+			       "memtrace: 16 more libraries and programs were loaded");
+	live_destroy(memtrace);
+	live_destroy(loader);
+	free(library);
+	return lines;
+}
+
+static void lines_are_bounded(void)
+{
+	CHECK_INT(lines_of("--unwind fp", LISTED_MAX, false), LISTED_MAX);
+	CHECK_INT(lines_of("--unwind fp", LISTED_MAX + 16, true), LISTED_MAX);
+	CHECK_INT(lines_of("--unwind fp -v", LISTED_MAX + 16, false), LISTED_MAX + 16);
+}
+
+/* --- looking at mappings ----------------------------------------------------------- */
+
+#define MAPPINGS 20000
+
+static int64_t bytes_read_by(const struct live_process *process)
+{
+	char *text = files_read("/proc/%d/io", live_pid(process));
+	const char *line = strstr(text, "rchar: ");
+	int64_t bytes = line ? strtoll(line + 7, NULL, 10) : -1;
+
+	free(text);
+	return bytes;
+}
+
+/* A process that has loaded a library, and maps nothing else since: a report reads its
+ * mappings, and nothing is planned anew, which would read them once more. */
+static void mappings_are_read_once(void)
+{
+	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
+	char *library = live_path("read.so"), *maps;
+	int64_t before, bytes;
+
+	files_copy(LOADED_MALLOC, library);
+	memtrace = memtrace_start(live_pid(loader), "--unwind fp");
+	oracle_do(loader, "keep %s 1", library);
+	REQUIRE(live_wait_stderr(memtrace, "2 functions are traced from now on", 60));
+	oracle_do(loader, "map - %d", MAPPINGS);
+	json_decref(memtrace_report(memtrace));
+	live_sleep(1.2);
+	maps = files_read("/proc/%d/maps", live_pid(loader));
+	before = bytes_read_by(memtrace);
+	json_decref(memtrace_report(memtrace));
+	live_sleep(1.2);
+	bytes = bytes_read_by(memtrace) - before;
+	printf("     %zu bytes of mappings, %" PRId64 " were read\n", strlen(maps),
+	       bytes);
+	CHECK(bytes > (int64_t)strlen(maps) && bytes < (int64_t)strlen(maps) * 3 / 2);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(loader);
+	free(maps);
+	free(library);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN_WITH_RETURN_PROBES(libraries_of_one_process);
+	RUN_WITH_RETURN_PROBES(libraries_of_a_family);
+	RUN_WITH_RETURN_PROBES(libraries_without_rules);
+	RUN_WITH_RETURN_PROBES(lines_are_bounded);
+	RUN_WITH_RETURN_PROBES(mappings_are_read_once);
+	return check_done();
+}
