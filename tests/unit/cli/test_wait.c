@@ -148,6 +148,20 @@ static void two_signals_in_a_row(void)
 	check_end(&h, SIGINT);
 }
 
+/* Another one does not change what the process ends by, nor when. */
+static void a_third_signal_changes_nothing(void)
+{
+	struct hanging h = start_hanging(false);
+
+	kill(h.pid, SIGTERM);
+	usleep(20000);
+	kill(h.pid, SIGINT);
+	usleep(20000);
+	kill(h.pid, SIGTERM);
+	CHECK(!ends(&h, 100));
+	check_end(&h, SIGINT);
+}
+
 /* The terminal and the shell both send it. */
 static void a_second_hangup_does_nothing(void)
 {
@@ -179,6 +193,7 @@ int main(void)
 	RUN(writes_do_not_kill);
 	RUN(a_second_signal_ends_what_hangs);
 	RUN(two_signals_in_a_row);
+	RUN(a_third_signal_changes_nothing);
 	RUN(a_second_hangup_does_nothing);
 	RUN(the_first_ends_what_has_nothing_left_to_do);
 	return check_done();
