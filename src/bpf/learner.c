@@ -86,6 +86,7 @@ struct learner {
 	pthread_t thread;
 	bool is_running;
 	int stop_fd;
+	int wake_fd; /* there is work that does not come from the ring */
 };
 
 DEFINE_CLEANUP(struct learner *, learner_destroy);
@@ -265,6 +266,7 @@ static void *run(void *arg)
 	pthread_setname_np(pthread_self(), THREAD_NAME);
 	while (read(l->stop_fd, &stop, sizeof(stop)) < 0) {
 		await_walks(l, &batch);
+		(void)!read(l->wake_fd, &stop, sizeof(stop));
 		batch = consume(l, &meter);
 		/* Or they would wait for as long as walks come. */
 		for (int i = 0;
@@ -288,8 +290,10 @@ static struct error *start_thread(struct learner *l)
 	struct epoll_event event = {.events = EPOLLIN};
 
 	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->ring = ring_buffer__new(l->maps.misses, on_record, l, NULL);
-	if (!l->ring || l->stop_fd < 0 ||
+	if (!l->ring || l->stop_fd < 0 || l->wake_fd < 0 ||
+	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->wake_fd, &event) ||
 	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->stop_fd,
 		      &event) ||
 	    (l->processes.code.watch &&
@@ -315,7 +319,7 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 	if (!l)
 		return error_no_memory();
 	l->maps = *maps;
-	l->stop_fd = -1;
+	l->stop_fd = l->wake_fd = -1;
 	l->allowance = (struct cpu_allowance){.percent = maps->cpu_percent,
 					      .burst_ns = share_ns(l, WINDOW_S)};
 	l->walker.maps = &l->maps;
@@ -386,6 +390,8 @@ void learner_destroy(struct learner *l)
 		pthread_join(l->thread, NULL);
 	if (l->stop_fd >= 0)
 		close(l->stop_fd);
+	if (l->wake_fd >= 0)
+		close(l->wake_fd);
 	ring_buffer__free(l->ring);
 	record_windows_deinit(&l->stacks.records);
 	learner_processes_deinit(&l->processes);
@@ -406,6 +412,8 @@ void learner_destroy(struct learner *l)
 
 void learner_prepare(struct learner *l, uint32_t slot)
 {
+	const uint64_t one = 1;
+
 	/* While walks come the learner is not to wait for us, and hears for itself. */
 	if (__atomic_load_n(&l->maps.control->enabled, __ATOMIC_SEQ_CST))
 		return;
@@ -416,6 +424,8 @@ void learner_prepare(struct learner *l, uint32_t slot)
 	if (code)
 		learner_tables_show(&l->tables, slot, code);
 	pthread_mutex_unlock(&l->lock);
+	/* To build the tables of what it maps. */
+	(void)!write(l->wake_fd, &one, sizeof(one));
 }
 
 void learner_catch_up(struct learner *l)

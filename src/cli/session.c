@@ -416,7 +416,7 @@ static void say_walks(const struct session *s)
 	uint64_t walks, rules, table_bytes;
 
 	tracer_unwind_counts(s->tracer, &walks, &rules, &table_bytes);
-	if (walks)
+	if (walks || table_bytes)
 		fprintf(stderr,
 			"memtrace: %" PRIu64
 			" stacks were unwound from copies, and %" PRIu64
