@@ -87,6 +87,13 @@ ALWAYS_INLINE void event_first_frame(struct walk *w, u64 *pcs)
 #endif
 }
 
+/* A thread of the process that never leaves the kernel, such as io_uring's workers, has no
+ * stack in user space: its stack pointer is 0 (arch/x86/kernel/process.c, copy_thread()). */
+ALWAYS_INLINE int event_is_in_kernel(struct pt_regs *regs)
+{
+	return !REG_SP(regs);
+}
+
 ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *regs,
 			     struct abi_scratch *s, u32 kind)
 {
@@ -104,9 +111,13 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 #endif
 	walk_begin(&w, t, regs, s, kind);
 	event_hash_frames(&w, s, frames);
-	event_first_frame(&w, pcs);
-	walk_run(&w, t, pcs);
-	walk_check(&w, t, regs, s, kind);
+	if (event_is_in_kernel(regs)) {
+		w.end = ABI_END_COMPLETE;
+	} else {
+		event_first_frame(&w, pcs);
+		walk_run(&w, t, pcs);
+		walk_check(&w, t, regs, s, kind);
+	}
 	walk_settle(&w);
 #ifdef UNWIND_RULES
 	/* Else without a stack: its hash is that of the whole walk. */

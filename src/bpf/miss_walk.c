@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bpf/rule_walk.h"
+#include "plan/code_rules.h"
 #include "unwind_step.h"
 
 static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
@@ -107,7 +108,8 @@ static void learn(struct miss_walker *w, uint32_t slot, const struct images_mome
 
 		is_slow |= UNWIND_TYPE(f->rule) == UNWIND_SLOW;
 		/* Nothing holds of a pc that is in no code, or in other code by now. */
-		if (images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
+		if (f->rule != UNWIND_NONE &&
+		    images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
 		    images_find_then(&now, call_of(f), &is) && was.cfi == is.cfi &&
 		    was.bias == is.bias)
 			rule_table_put(w->rules, slot, f->pc, f->is_interrupted, f->rule);
@@ -180,7 +182,8 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 	struct images_moment then = {code ? code->images : NULL, m->time_ns};
 	bool is_inside = m->inside == ABI_MISS_INSIDE;
 	struct walk walk = {.frames = w->frames,
-			    .capacity = w->max_depth - before + is_inside};
+			    .capacity = w->max_depth - before + is_inside,
+			    .read_code = code_rules_read};
 	bool is_sure = walk_code(w, m, copy, code, &then, &walk);
 	size_t known = count_known(&then, &walk);
 	uint32_t end;

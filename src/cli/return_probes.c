@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bpf/dispatch.h"
-#include "cli/own_heaps.h"
+#include "cli/runtimes.h"
 #include "target/confinement.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -135,11 +135,11 @@ const char *return_probes_refuse_together(void *self, int pid)
 	return r->others_refusal;
 }
 
-const char *return_probes_risk(const struct proc_maps *maps)
+const char *return_probes_risk(const struct proc_maps *maps, const struct proc *proc)
 {
-	const char *heap = own_heap_of(maps);
+	const struct runtime *runtime = runtime_of(maps, proc);
 
-	if (heap && strstr(heap, "Go"))
+	if (runtime && runtime->is_go)
 		return risk_go;
 	vec_foreach (m, &maps->mappings) {
 		const char *name = path_base_name(m->path);
@@ -153,7 +153,7 @@ const char *return_probes_risk(const struct proc_maps *maps)
 
 void return_probes_warn(const struct tracee *tracee, FILE *out)
 {
-	const char *risk = return_probes_risk(&tracee->modules.maps);
+	const char *risk = return_probes_risk(&tracee->modules.maps, tracee->proc);
 	_cleanup_(freep) char *command = risk ? escape_dup(tracee->command) : NULL;
 
 	if (risk)

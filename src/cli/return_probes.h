@@ -51,9 +51,9 @@ void return_probes_deinit(struct return_probes *self);
 
 /*
  * Why a return probe may break a program that has mapped `maps`: a static string, half a
- * sentence. NULL: no reason is known.
+ * sentence. `proc` as of runtime_of(). NULL: no reason is known.
  */
-const char *return_probes_risk(const struct proc_maps *maps);
+const char *return_probes_risk(const struct proc_maps *maps, const struct proc *proc);
 
 /* The user asked for return probes in this process: warn if they may break it. */
 void return_probes_warn(const struct tracee *tracee, FILE *out);

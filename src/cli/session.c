@@ -14,12 +14,12 @@
 #include "bpf/tracer.h"
 #include "cli/forked.h"
 #include "cli/kernel.h"
-#include "cli/own_heaps.h"
 #include "cli/output.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/report_setup.h"
 #include "cli/return_probes.h"
+#include "cli/runtimes.h"
 #include "cli/tracees.h"
 #include "cli/wait.h"
 #include "plan/plan.h"
@@ -335,7 +335,7 @@ static void say_own_heaps(const struct session *s)
 	    o->kernel || o->otel_memory)
 		return;
 	for (size_t i = 0; i < s->tracees.list.len && i < SAID_MAX; i++)
-		own_heap_say(s->tracees.list.data[i], stderr);
+		runtime_say_heap(s->tracees.list.data[i], stderr);
 }
 
 /* Where the target might notice. */
@@ -528,6 +528,9 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 		say_walks(s);
 	for (size_t i = 0; s->options->verbose && i < s->tracees.list.len; i++)
 		reading_say_missing(s->tracees.list.data[i]->user);
+	if (!s->options->quiet)
+		runtime_say_jit(s->tracees.list.data, s->tracees.list.len, report,
+				stderr);
 	err = write_report(s, &shown);
 	if (err && !is_final && is_unread(s, err))
 		return err;

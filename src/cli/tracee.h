@@ -56,6 +56,7 @@ struct tracee {
 				has been done about it */
 	bool maps_failed;        /* its mappings could not be read the last time */
 	bool has_unread_maps;    /* the same at some time, which was said */
+	bool said_jit;           /* what would name the frames of its own code */
 	bool said_untraced;      /* that files it has loaded are not traced */
 	bool is_refused; /* nothing can be done about the end of its first thread */
 	bool exited;

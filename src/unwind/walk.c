@@ -14,6 +14,10 @@
  * stack, of a signal or a coroutine. More is a circle. */
 #define SWITCHES_MAX 16u
 
+/* So far above a frame of a function that never returns lies the return address into the
+ * code that starts the thread or the program. */
+#define START_SEARCH_BYTES 512u
+
 struct walker {
 	walk_find_fn *find;
 	void *argument;
@@ -45,6 +49,15 @@ const char *walk_end_text(enum walk_end end)
 	return "unknown";
 }
 
+static struct unwind_regs to_step(const struct unwind_registers *r)
+{
+	return (struct unwind_regs){
+		.pc = r->value[ARCH_PC],
+		.sp = r->value[ARCH_SP],
+		.bp = r->known >> ARCH_BP & 1 ? r->value[ARCH_BP] : 0,
+	};
+}
+
 /* --- the rule of a frame ---------------------------------------------------------- */
 
 static bool is_sigreturn(const struct walk_code *code, uint64_t pc)
@@ -61,6 +74,132 @@ static bool is_start_code(const struct walk_code *code, uint64_t pc)
 	uint64_t entry = cfi_entry_point(code->cfi);
 
 	return entry && pc - code->bias - entry < START_CODE_BYTES;
+}
+
+static enum eval read_word(const struct walker *w, uint64_t address, uint64_t *ret)
+{
+	return stack_copy_read(w->stack, address, 8, ret) ? EVAL_OK : EVAL_NO_MEMORY;
+}
+
+/* Does a call end right before `pc`? (Intel SDM volume 2, CALL: opcode E8, and FF /2 of
+ * two to eight bytes.) */
+static bool follows_call(const struct walk_code *code, uint64_t pc)
+{
+	uint8_t bytes[8];
+
+	if (!cfi_read_code(code->cfi, pc - code->bias - sizeof(bytes), bytes,
+			   sizeof(bytes)))
+		return false;
+	if (bytes[3] == 0xe8)
+		return true;
+	for (size_t length = 2; length <= 7; length++) {
+		const uint8_t *at = &bytes[sizeof(bytes) - length];
+
+		if (at[0] == 0xff && (at[1] >> 3 & 7) == 2)
+			return true;
+	}
+	return false;
+}
+
+static void read_code(const struct walker *w, const struct walk_code *code, uint64_t pc,
+		      struct walk_code_rules *ret)
+{
+	*ret = (struct walk_code_rules){0};
+	if (w->walk->read_code)
+		w->walk->read_code(code->cfi, pc - code->bias, ret);
+}
+
+/* Is `pc` where a thread or the program ends when its first function returns? */
+static bool is_outermost(const struct walker *w, const struct walk_code *code,
+			 uint64_t pc)
+{
+	struct walk_code_rules rules;
+
+	if (is_start_code(code, pc))
+		return true;
+	read_code(w, code, pc, &rules);
+	return rules.is_end;
+}
+
+/* Is the word `pc` a return address? A coroutine's first return address may be made by
+ * hand, and then leads to its end. */
+static bool is_return_address(const struct walker *w, uint64_t pc)
+{
+	struct walk_code code;
+
+	if (!w->find(w->argument, pc - 1, &code))
+		return false;
+	return !code.cfi || follows_call(&code, pc) || is_outermost(w, &code, pc);
+}
+
+/* Does the rule lead from the frame to a return address? EVAL_NO_MEMORY: the copy does
+ * not have the word. */
+static enum eval leads_to_caller(const struct walker *w, uint64_t rule)
+{
+	const struct unwind_regs regs = to_step(&w->registers);
+	uint64_t cfa = unwind_cfa_at(&regs, rule), return_address;
+
+	if ((rule & 1 && !(w->registers.known >> ARCH_BP & 1)) ||
+	    !unwind_cfa_usable(&regs, cfa))
+		return EVAL_UNKNOWN;
+	if (read_word(w, unwind_return_address_at(cfa), &return_address) != EVAL_OK)
+		return EVAL_NO_MEMORY;
+	return is_return_address(w, return_address) ? EVAL_OK : EVAL_UNKNOWN;
+}
+
+/* The first rule of [from, to) that leads to a return address; UNWIND_NONE if none does,
+ * or `is_unread` if a word is not in the copy. */
+static uint64_t choose_rule(const struct walker *w, const struct walk_code_rules *rules,
+			    size_t from, size_t to, bool *is_unread)
+{
+	for (size_t i = from; i < to; i++) {
+		enum eval leads = leads_to_caller(w, rules->rule[i]);
+
+		if (leads == EVAL_OK)
+			return rules->rule[i];
+		*is_unread |= leads == EVAL_NO_MEMORY;
+	}
+	return UNWIND_NONE;
+}
+
+/* Step over the frame of a function that never returns, which a start of a thread or of
+ * the program has called. UNWIND_NONE: this is no such frame. */
+static uint64_t find_start(const struct walker *w)
+{
+	uint64_t sp = w->registers.value[ARCH_SP], word;
+	struct walk_code code;
+
+	for (uint64_t up = 0; up < START_SEARCH_BYTES; up += 8) {
+		if (read_word(w, sp + up, &word) != EVAL_OK)
+			return UNWIND_NONE;
+		if (w->find(w->argument, word - 1, &code) && code.cfi &&
+		    follows_call(&code, word) && is_outermost(w, &code, word))
+			return UNWIND_RULE(UNWIND_SP, up + 8, 0, UNWIND_BP_UNDEFINED, 0);
+	}
+	return UNWIND_NONE;
+}
+
+/* A rule for code without unwind information. UNWIND_NONE: the copy does not have what
+ * is needed to choose one. */
+static uint64_t rule_from_code(const struct walker *w, const struct walk_code *code,
+			       uint64_t pc)
+{
+	struct walk_code_rules rules;
+	bool is_unread = false;
+	uint64_t rule;
+
+	if (!w->walk->read_code)
+		return UNWIND_RULE_FP;
+	read_code(w, code, pc, &rules);
+	if (rules.is_end)
+		return UNWIND_RULE_END;
+	rule = choose_rule(w, &rules, 0, rules.likely_count, &is_unread);
+	if (rule == UNWIND_NONE && !rules.may_return)
+		rule = find_start(w);
+	if (rule == UNWIND_NONE)
+		rule = choose_rule(w, &rules, rules.likely_count, rules.count,
+				   &is_unread);
+	return rule == UNWIND_NONE && !is_unread ? UNWIND_RULE_FP : rule;
 }
 
 /* Get the row for a pc. A return address may lie behind its function, when the call is
@@ -84,19 +223,10 @@ static uint64_t find_rule(struct walker *w, uint64_t pc)
 		return UNWIND_RULE_SIGNAL;
 	if (result == CFI_NONE && is_start_code(&code, pc))
 		return UNWIND_RULE_END;
-	return UNWIND_RULE_FP;
+	return rule_from_code(w, &code, pc);
 }
 
 /* --- steps ------------------------------------------------------------------------ */
-
-static struct unwind_regs to_step(const struct unwind_registers *r)
-{
-	return (struct unwind_regs){
-		.pc = r->value[ARCH_PC],
-		.sp = r->value[ARCH_SP],
-		.bp = r->known >> ARCH_BP & 1 ? r->value[ARCH_BP] : 0,
-	};
-}
 
 static void from_step(const struct unwind_regs *step, struct unwind_registers *ret)
 {
@@ -105,11 +235,6 @@ static void from_step(const struct unwind_regs *step, struct unwind_registers *r
 	unwind_registers_set(ret, ARCH_PC, step->pc);
 	unwind_registers_set(ret, ARCH_SP, step->sp);
 	unwind_registers_set(ret, ARCH_BP, step->bp);
-}
-
-static enum eval read_word(const struct walker *w, uint64_t address, uint64_t *ret)
-{
-	return stack_copy_read(w->stack, address, 8, ret) ? EVAL_OK : EVAL_NO_MEMORY;
 }
 
 static enum eval step_signal(struct walker *w)
@@ -137,6 +262,22 @@ static enum eval step_fp(struct walker *w)
 	    read_word(w, step.bp + 8, &return_address) != EVAL_OK)
 		return EVAL_NO_MEMORY;
 	unwind_step_fp(&step, saved_bp, return_address);
+	from_step(&step, &w->registers);
+	return EVAL_OK;
+}
+
+/* By a rule that was read from machine code. */
+static enum eval step_code(struct walker *w, uint64_t rule)
+{
+	struct unwind_regs step = to_step(&w->registers);
+	uint64_t cfa = unwind_cfa_at(&step, rule), return_address, bp = 0;
+
+	if (read_word(w, unwind_return_address_at(cfa), &return_address) != EVAL_OK)
+		return EVAL_NO_MEMORY;
+	if (unwind_bp_saved(rule) &&
+	    read_word(w, unwind_bp_at(&step, rule, cfa), &bp) != EVAL_OK)
+		return EVAL_NO_MEMORY;
+	(void)unwind_step(&step, rule, cfa, return_address, bp);
 	from_step(&step, &w->registers);
 	return EVAL_OK;
 }
@@ -174,10 +315,18 @@ static bool step(struct walker *w, const struct walk_frame *frame)
 		walk->end = WALK_COMPLETE;
 		return false;
 	}
+	if (frame->rule == UNWIND_NONE) {
+		walk->end = WALK_NO_MEMORY;
+		return false;
+	}
 	if (w->has_row) {
 		outcome = step_row(w);
 	} else if (is_signal) {
 		outcome = step_signal(w);
+	} else if (unwind_can_step(frame->rule) &&
+		   UNWIND_TYPE(frame->rule) != UNWIND_FP) {
+		walk->is_approximate = true;
+		outcome = step_code(w, frame->rule);
 	} else {
 		walk->is_approximate = true;
 		/* The start of a thread or a program clears it. */

@@ -23,10 +23,26 @@ struct walk_code {
 /* Find the code at a pc; false when nothing executable is mapped there. */
 typedef bool walk_find_fn(void *argument, uint64_t pc, struct walk_code *ret);
 
+/* The unwind rules that the machine code after an address allows, most likely first. */
+#define WALK_CODE_RULES 8
+struct walk_code_rules {
+	uint64_t rule[WALK_CODE_RULES]; /* probes/unwind_step.h */
+	size_t count;
+	/* The first of them hold if each call returns. The others also if one does not
+	 * and has padding behind it, where other code follows. */
+	size_t likely_count;
+	bool may_return; /* some likely path returns, or leads to where nobody knows */
+	bool is_end;     /* each path ends the thread: there is no caller */
+};
+
+/* Read the code from `address` of the image's address space on. */
+typedef void walk_code_fn(const struct cfi *cfi, uint64_t address,
+			  struct walk_code_rules *ret);
+
 struct walk_frame {
 	uint64_t pc;
 	uint64_t sp, bp;     /* in this frame; bp is 0 when it is not known */
-	uint64_t rule;       /* probes/unwind_step.h */
+	uint64_t rule;       /* probes/unwind_step.h; UNWIND_NONE: it is not known yet */
 	bool is_interrupted; /* pc is where a signal came in, not a return address */
 };
 
@@ -43,9 +59,12 @@ struct walk {
 	/* In and out: room for `capacity` frames, leaf first. */
 	struct walk_frame *frames;
 	size_t capacity, count;
+	/* In: reads code that has no unwind information. NULL: it is stepped over by
+	 * frame pointer alone. */
+	walk_code_fn *read_code;
 	enum walk_end end;
-	/* Some frame was found by frame pointer alone: that one and those above it may be
-	 * wrong. */
+	/* Some frame was found without unwind information, by machine code or by frame
+	 * pointer: that one and those above it may be wrong. */
 	bool is_approximate;
 };
 

@@ -100,6 +100,24 @@ if(MUSL_GCC)
 	endforeach()
 endif()
 
+# Of the test of stacks through code without unwind information.
+set(true_ends_source ${CMAKE_CURRENT_SOURCE_DIR}/targets/true_ends.c)
+set(true_ends_flags -D_GNU_SOURCE ${plain} -fomit-frame-pointer -pthread)
+function(add_true_ends name compiler)
+	add_custom_command(OUTPUT ${name}
+		COMMAND ${compiler} ${ARGN} ${true_ends_flags} ${true_ends_source} -o ${name}
+		DEPENDS ${true_ends_source})
+	add_custom_target(${name}_target ALL DEPENDS ${name})
+	set(allocators_built ${allocators_built} ${name}_target PARENT_SCOPE)
+endfunction()
+if(LIBC_ARCHIVE)
+	add_true_ends(true_ends_static ${CMAKE_C_COMPILER} -static)
+endif()
+if(MUSL_GCC)
+	add_true_ends(true_ends_musl ${MUSL_GCC})
+	add_true_ends(true_ends_musl_static ${MUSL_GCC} -static)
+endif()
+
 # Of the sampling test: functions that call others inside musl.
 if(MUSL_GCC)
 	add_custom_command(OUTPUT sampled_musl

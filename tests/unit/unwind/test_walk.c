@@ -209,6 +209,125 @@ static void without_cfi(void)
 	check_walk(WALK_NO_REGISTER, 2, true);
 }
 
+/* What the machine code of functions says. */
+#define GIVES_BACK      0x1900 /* CFA = rsp + 24, bp at CFA - 16 */
+#define TWO_WAYS        0x1a00 /* CFA = rsp + 8 or rsp + 32 */
+#define HALTS           0x1b00 /* it ends the thread */
+#define EXITS           0x1c00 /* it never returns */
+#define RETURNS         0x1d00 /* it does, in a way that fits no rule */
+
+#define RULE_GIVES_BACK UNWIND_RULE(UNWIND_SP, 24, 0, UNWIND_BP_BELOW, -16)
+
+static void read_code(const struct cfi *of, uint64_t address, struct walk_code_rules *ret)
+{
+	CHECK(of == cfi);
+	*ret = (struct walk_code_rules){.is_end = address >> 8 == HALTS >> 8};
+	ret->may_return = address >> 8 == RETURNS >> 8;
+	if (address >> 8 == GIVES_BACK >> 8) {
+		ret->count = ret->likely_count = 1;
+		ret->rule[0] = RULE_GIVES_BACK;
+	} else if (address >> 8 == TWO_WAYS >> 8) {
+		ret->count = ret->likely_count = 2;
+		ret->rule[0] = UNWIND_RULE(UNWIND_SP, 8, 0, UNWIND_BP_SAME, 0);
+		ret->rule[1] = UNWIND_RULE(UNWIND_SP, 32, 0, UNWIND_BP_SAME, 0);
+	}
+}
+
+static void walk_with_code(uint64_t pc, uint64_t bp, const struct stack_copy *stack)
+{
+	struct unwind_registers registers = {.known = 1u << ARCH_PC | 1u << ARCH_SP |
+						      1u << ARCH_BP};
+
+	registers.value[ARCH_PC] = BIAS + pc;
+	registers.value[ARCH_SP] = STACK;
+	registers.value[ARCH_BP] = bp;
+	walk = (struct walk){
+		.frames = frames, .capacity = CAPACITY, .read_code = read_code};
+	walk_stack(&registers, false, stack, find, NULL, &walk);
+}
+
+/* A return address that a call lies before: call rel32, call [rax + 8]. */
+static uint64_t called_at(uint64_t pc, bool is_indirect)
+{
+	if (is_indirect)
+		memcpy(image + pc - 3, "\xff\x50\x08", 3);
+	else
+		image[pc - 5] = 0xe8;
+	return BIAS + pc;
+}
+
+static void by_code(void)
+{
+	const struct stack_copy stack = {STACK, words, sizeof(words), NULL};
+
+	start_stack();
+	words[1] = 0x4321; /* the caller's bp */
+	words[2] = called_at(TWO_WAYS + 16, false);
+	words[3] = BIAS + UNKNOWN + 80; /* no call lies before it */
+	words[6] = called_at(PLAIN + 0x20, true);
+	words[8] = BIAS + OUTERMOST + 5;
+	walk_with_code(GIVES_BACK + 4, 0x77, &stack);
+	check_walk(WALK_COMPLETE, 4, true);
+	check_pc(0, GIVES_BACK + 4, RULE_GIVES_BACK);
+	check_pc(1, TWO_WAYS + 16, UNWIND_RULE(UNWIND_SP, 32, 0, UNWIND_BP_SAME, 0));
+	check_pc(2, PLAIN + 0x20, RULE_PLAIN);
+	CHECK_INT(frames[1].bp, 0x4321);
+	CHECK_INT(frames[1].sp, STACK + 24);
+
+	/* The end of a coroutine that nothing has called. */
+	words[2] = BIAS + HALTS + 32;
+	walk_with_code(GIVES_BACK + 4, 0x77, &stack);
+	check_walk(WALK_COMPLETE, 2, true);
+	check_pc(1, HALTS + 32, UNWIND_RULE_END);
+
+	/* No return address: by frame pointer, as before. */
+	words[2] = BIAS + UNKNOWN + 80;
+	walk_with_code(GIVES_BACK + 4, 4, &stack);
+	check_walk(WALK_NO_CFI, 1, true);
+	check_pc(0, GIVES_BACK + 4, UNWIND_RULE_FP);
+}
+
+/* A function that never returns, right above the start of a thread. */
+static void starts(void)
+{
+	const struct stack_copy stack = {STACK, words, sizeof(words), NULL};
+
+	start_stack();
+	words[3] = 7;
+	words[4] = called_at(HALTS + 64, true);
+	walk_with_code(EXITS + 8, 4, &stack);
+	check_walk(WALK_COMPLETE, 2, true);
+	check_pc(0, EXITS + 8, UNWIND_RULE(UNWIND_SP, 40, 0, UNWIND_BP_UNDEFINED, 0));
+	check_pc(1, HALTS + 64, UNWIND_RULE_END);
+
+	/* Of the program. */
+	words[4] = called_at(ENTRY + 22, false);
+	walk_with_code(EXITS + 8, 4, &stack);
+	check_walk(WALK_COMPLETE, 2, true);
+	check_pc(1, ENTRY + 22, UNWIND_RULE_END);
+
+	/* Not of a function that may return: the frames between are missing. */
+	walk_with_code(RETURNS + 8, 4, &stack);
+	check_walk(WALK_NO_CFI, 1, true);
+
+	/* Too far above. */
+	words[70] = words[4];
+	words[4] = 0;
+	walk_with_code(EXITS + 8, 4, &stack);
+	check_walk(WALK_NO_CFI, 1, true);
+}
+
+/* No rule is chosen without the words that it is judged by. */
+static void code_without_memory(void)
+{
+	const struct stack_copy other = {STACK + 0x100000, words, sizeof(words), NULL};
+
+	start_stack();
+	walk_with_code(GIVES_BACK + 4, STACK + 64, &other);
+	check_walk(WALK_NO_MEMORY, 1, false);
+	check_pc(0, GIVES_BACK + 4, UNWIND_NONE);
+}
+
 static void signal_frames(void)
 {
 	start_stack();
@@ -300,6 +419,9 @@ int main(void)
 	RUN(complete);
 	RUN(other_registers);
 	RUN(without_cfi);
+	RUN(by_code);
+	RUN(starts);
+	RUN(code_without_memory);
 	RUN(signal_frames);
 	RUN(odd_stacks);
 	RUN(memory_ends);
