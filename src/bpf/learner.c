@@ -39,6 +39,10 @@
 /* How long unwind tables are built until the ring is looked at again. */
 #define SWEEP_SLICE_NS UINT64_C(1000000)
 
+/* How long the start of a run waits for unwind tables: enough for a program of 10 MB and
+ * its libraries. */
+#define SWEEP_FIRST_NS UINT64_C(20000000)
+
 /* How long the handler rests before it looks again whether it may work. */
 #define REST_MS 1000
 
@@ -79,6 +83,7 @@ struct learner {
 	uint64_t reserve_ns;     /* processor time that the thread at work has on top */
 	bool is_spent;           /* the allowance, with that, when it was charged last */
 	bool ends_when_spent;    /* the batch ends then, else walks are cut */
+	uint64_t swept_ns;       /* of SWEEP_FIRST_NS, how long the start has waited */
 	uint64_t pruned_ns;      /* CLOCK_MONOTONIC */
 	pthread_mutex_t lock;    /* of all of the above */
 	pthread_mutex_t alias_lock; /* held for a moment only, and taken last */
@@ -293,7 +298,8 @@ static struct error *start_thread(struct learner *l)
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->ring = ring_buffer__new(l->maps.misses, on_record, l, NULL);
 	if (!l->ring || l->stop_fd < 0 || l->wake_fd < 0 ||
-	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->wake_fd, &event) ||
+	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->wake_fd,
+		      &event) ||
 	    epoll_ctl(ring_buffer__epoll_fd(l->ring), EPOLL_CTL_ADD, l->stop_fd,
 		      &event) ||
 	    (l->processes.code.watch &&
@@ -410,6 +416,18 @@ void learner_destroy(struct learner *l)
 
 /* --- for others ------------------------------------------------------------------- */
 
+/* Build unwind tables so that the first stacks find them. */
+static void sweep_first(struct learner *l)
+{
+	uint64_t begun_ns = clock_now_ns();
+
+	if (l->swept_ns >= SWEEP_FIRST_NS)
+		return;
+	(void)unwind_tables_sweep(&l->tables.files,
+				  begun_ns + SWEEP_FIRST_NS - l->swept_ns);
+	l->swept_ns += clock_now_ns() - begun_ns;
+}
+
 void learner_prepare(struct learner *l, uint32_t slot)
 {
 	const uint64_t one = 1;
@@ -423,8 +441,9 @@ void learner_prepare(struct learner *l, uint32_t slot)
 
 	if (code)
 		learner_tables_show(&l->tables, slot, code);
+	sweep_first(l);
 	pthread_mutex_unlock(&l->lock);
-	/* To build the tables of what it maps. */
+	/* To build the rest of the tables. */
 	(void)!write(l->wake_fd, &one, sizeof(one));
 }
 
