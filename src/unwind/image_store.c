@@ -40,7 +40,7 @@ struct image_store {
 	VEC(struct image *) list;
 	VEC(uint32_t) free_numbers; /* of images that were closed */
 	uint32_t last_number;       /* the highest that was given */
-	size_t unused; /* that nobody holds */
+	size_t unused;              /* that nobody holds */
 	uint64_t total_bytes, clock;
 	image_closed_fn *closed;
 	void *arg;
