@@ -290,14 +290,15 @@ static inline uint32_t abi_process_slot(uint64_t tgid, uint32_t i, uint32_t slot
 struct abi_process {
 	uint64_t tgid;       /* 0: free; with ABI_PROCESS_RETIRED: no process any more */
 	uint64_t has_ranges; /* `allocators` is filled */
-	/* How often the probes saw its code change, and up to which change memtrace has
-	 * taken out the rules that do not hold. While they differ none is used. Changes
-	 * by the dynamic linker, of which the kernel tells as well, are counted above bit
-	 * 32 (ABI_CODE_TOLD). */
+	/* How often the probes saw its code change in a way that can make rules wrong,
+	 * and up to which change memtrace has taken out the rules that do not hold. While
+	 * they differ none is used. Changes by the dynamic linker, of which the kernel
+	 * tells as well, are counted above bit 32 (ABI_CODE_TOLD). */
 	uint64_t code_changes, code_known;
 	uint64_t code_pages; /* of executable mappings, as the probes saw them last */
 	uint64_t looked_at;  /* in jiffies, when that was */
 	uint64_t layout;     /* of `layouts`: for the code as of `code_known`. 0: none */
+	uint64_t code_went;  /* 1: code was unmapped at some time */
 	uint64_t since_ns;   /* CLOCK_MONOTONIC: when the slot was taken */
 	/* The tgid of the process in whose memory this one works until it executes a
 	 * program, as a child of vfork(2) does; 0: it has its own. */
@@ -305,7 +306,7 @@ struct abi_process {
 	char command[16];
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
-_Static_assert(sizeof(struct abi_process) == 344, "no holes");
+_Static_assert(sizeof(struct abi_process) == 352, "no holes");
 
 #define ABI_CODE_TOLD (1ull << 32)
 

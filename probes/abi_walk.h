@@ -209,9 +209,8 @@ _Static_assert(sizeof(struct abi_unwind_index) == 448 &&
 #define ABI_NOWHERE       (UINT64_MAX >> 1) /* above all addresses */
 
 struct abi_layout_range {
-	uint64_t size_bytes;
 	uint64_t bias; /* what is added to the file's addresses */
-	uint64_t file;
+	uint32_t pages, file;
 };
 
 struct abi_layout {

@@ -165,10 +165,6 @@ ALWAYS_INLINE u64 forget(u64 *at, u64 value)
 	return *place;
 }
 
-/* A key of 32 bits in a variable of 64. The verifier forgets what was in a place of the
- * stack when 8 bytes are written there, and not when it is less. */
-#define WHOLE_KEY(key) ((u32 *)(key))
-
 /* A number of this run (enum abi_run_value). The instruction that loads it has all 64 bits
  * of it in itself, and memtrace puts them there when it loads the program (bpf/code_load.h). */
 #define run_value(which)                                                                 \

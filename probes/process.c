@@ -75,6 +75,7 @@ ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 		if (p && p->tgid == 0 && claim_process(&p->tgid, at, tgid)) {
 			p->since_ns = bpf_ktime_get_ns();
 			p->lender = 0;
+			p->code_went = 0;
 			*slot = at;
 			return p;
 		}
@@ -268,6 +269,7 @@ ALWAYS_INLINE void layout_inherit(struct abi_process *child, u32 child_slot,
 		return;
 	bpf_probe_read_kernel(to->range, sizeof(to->range), from->range);
 	child->code_pages = parent->code_pages;
+	child->code_went = parent->code_went;
 	child->code_known = child->code_changes;
 	child->layout = layout;
 }
@@ -356,33 +358,39 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 
 #ifdef UNWIND_RULES
 #ifdef OFFSET_MM_CODE_PAGES
-/* A process unmapped code, so that its rules may come to stand for other code. The number
- * of pages in executable mappings tells that (mm_struct.exec_vm), unless at least as much
- * other code was mapped before anybody looked; memtrace hears that from the kernel a little
- * later, and counts it. Code that only came has no rules yet. */
-ALWAYS_INLINE void code_look_for(volatile struct abi_process *process, u64 changes)
+/*
+ * Code that comes to where other code was would be walked by the rules of that. The number
+ * of pages in executable mappings (mm_struct.exec_vm) tells that code went. From then on
+ * each other number is a change. Before, code that came is where no code was, unless the
+ * process mapped it over other code, or unmapped less than it mapped before anybody looked:
+ * memtrace hears that from the kernel a little later, and counts it.
+ */
+ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 {
 	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);
 	u64 pages = kernel_number(mm, OFFSET_MM_CODE_PAGES);
 
 	if (pages == process->code_pages)
 		return;
-	/* In this order: who sees the number sees the change. */
 	if (pages < process->code_pages)
-		__sync_fetch_and_add((u64 *)&process->code_changes, changes);
+		process->code_went = 1;
+	/* In this order: who sees the number sees the change. */
+	if (process->code_went)
+		__sync_fetch_and_add((u64 *)&process->code_changes, 1);
 	process->code_pages = pages;
 }
 
-/* Without the dynamic linker: by munmap(), mremap(), mprotect() or a linker of the
- * program's own. */
-ALWAYS_INLINE void code_look(volatile struct abi_process *process)
+/* The dynamic linker changes the list of what is mapped, or has done so. */
+ALWAYS_INLINE void code_is_told(volatile struct abi_process *process)
 {
-	code_look_for(process, 1);
+	code_look(process);
+	if (process->code_went)
+		__sync_fetch_and_add((u64 *)&process->code_changes, ABI_CODE_TOLD);
 }
 #else
 #define code_look(process) ((void)0)
-#define code_look_for(process, changes)                                                  \
-	((void)__sync_fetch_and_add((u64 *)&(process)->code_changes, (changes)))
+#define code_is_told(process)                                                            \
+	((void)__sync_fetch_and_add((u64 *)&(process)->code_changes, ABI_CODE_TOLD))
 #endif
 
 /* The dynamic linker changes the list of what is mapped, or has done so. */
@@ -398,7 +406,7 @@ int on_code_change(struct pt_regs *ctx)
 	if (!m)
 		return 0;
 	publish(&m->told_ns, bpf_ktime_get_ns());
-	code_look_for(process, ABI_CODE_TOLD);
+	code_is_told(process);
 	return 0;
 }
 #endif

@@ -39,9 +39,12 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	w->end = ABI_END_DEPTH;
 #ifdef UNWIND_RULES
 	w->interrupted = WALK_EXACT || w->inside ? ABI_RULE_INTERRUPTED : 0;
-	w->code_changes = w->process->code_changes;
-	w->doubt = w->code_changes ^ w->process->code_known;
+	u64 changes = w->process->code_changes;
+
+	w->code_changes = changes | ~unless(changes ^ w->process->code_known, ~0ull);
+#ifdef UNWIND_TABLES
 	w->layout = w->process->layout;
+#endif
 	w->bp_counts = ~0ull;
 #endif
 }
@@ -161,8 +164,8 @@ ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
  * unwind_step.h. */
 ALWAYS_INLINE u64 rule_find(const struct walk *w, const struct tracee *t, u64 key)
 {
-	u64 at = abi_rule_at(key, RULE_BUCKETS);
-	volatile struct abi_rule_bucket *b = rules.lookup(WHOLE_KEY(&at));
+	volatile struct abi_rule_bucket *b =
+		rules.lookup(walk_key(w, abi_rule_at(key, RULE_BUCKETS)));
 
 	if (!b)
 		return UNWIND_NONE;
@@ -176,7 +179,7 @@ ALWAYS_INLINE u64 rule_find(const struct walk *w, const struct tracee *t, u64 ke
 		   unless(b->key[3] ^ key, b->rule[3]);
 
 	if (!rule && t->ctl->spilled_rules) {
-		u64 *spilled = rule_spill.lookup(&key);
+		u64 *spilled = rule_spill.lookup(walk_key(w, key));
 
 		if (spilled)
 			rule = *spilled;
@@ -289,8 +292,7 @@ ALWAYS_INLINE void walk_check(struct walk *w, const struct tracee *t, struct pt_
 {
 	volatile struct abi_process *p = w->process;
 
-	if (p->code_known == w->code_changes && p->code_changes == w->code_changes &&
-	    !w->doubt)
+	if (p->code_known == w->code_changes && p->code_changes == w->code_changes)
 		return;
 	walk_begin(w, t, ctx, s, allocator);
 	abi_stack_hash_step(&w->h, w->regs.pc + !!WALK_EXACT);

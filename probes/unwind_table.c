@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unwind rules of whole files (abi_walk.h), for kernels with may_goto: without it the
- * verifier would follow the searches for each frame. The searches have no branches: the verifier
- * would follow both ways of each, in each frame.
+ * verifier would follow the searches for each frame. The searches have no branches: the
+ * verifier would follow both ways of each.
  */
+#ifdef UNWIND_RULES
+/* Of abi_scratch.words: the key of a map. Stacks of BPF programs have 512 bytes. */
+#define KEY_WORD 3
+
+/* A key for a lookup, of 32 or 64 bits. */
+ALWAYS_INLINE void *walk_key(const struct walk *w, u64 key)
+{
+	*(volatile u64 *)&w->words[KEY_WORD] = key;
+	return &w->words[KEY_WORD];
+}
+#endif
+
 #ifdef UNWIND_TABLES
 
 /* 1 when a <= b, else 0. Both are below 2^63. */
@@ -52,7 +64,8 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 {
 	u64 key = ABI_UNWIND_KEY(file, address, 0);
 	u64 offset = address & ((1 << ABI_UNWIND_REGION_BITS) - 1);
-	struct abi_unwind_index *index = (struct abi_unwind_index *)unwind_pages.lookup(&key);
+	struct abi_unwind_index *index = 
+		(struct abi_unwind_index *)unwind_pages.lookup(walk_key(w, key));
 
 	if (!index)
 		return UNWIND_NONE;
@@ -66,7 +79,8 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 	key += SEARCH(u16, index->start, count, ABI_UNWIND_INDEX_PAGES / 2, offset,
 		      &w->words[SEARCH_WORDS]) + 1;
 
-	struct abi_unwind_page *page = (struct abi_unwind_page *)unwind_pages.lookup(&key);
+	struct abi_unwind_page *page =
+		(struct abi_unwind_page *)unwind_pages.lookup(walk_key(w, key));
 
 	if (!page)
 		return UNWIND_NONE;
@@ -80,8 +94,7 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 	if (row >= ABI_UNWIND_PAGE_ROWS)
 		return UNWIND_NONE;
 
-	u64 number = page->rule[row];
-	u64 *rule = unwind_rules.lookup(WHOLE_KEY(&number));
+	u64 *rule = unwind_rules.lookup(walk_key(w, page->rule[row]));
 
 	return rule ? *rule : UNWIND_NONE;
 }
@@ -89,8 +102,8 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 /* The rule for an address of a process's code, or UNWIND_NONE. */
 ALWAYS_INLINE u64 table_search(const struct walk *w, const struct tracee *t, u64 at)
 {
-	u64 number = w->layout;
-	struct abi_layout *layout = (struct abi_layout *)layouts.lookup(&number);
+	struct abi_layout *layout =
+		(struct abi_layout *)layouts.lookup(walk_key(w, w->layout));
 
 	if (!layout)
 		return UNWIND_NONE;
@@ -104,7 +117,7 @@ ALWAYS_INLINE u64 table_search(const struct walk *w, const struct tracee *t, u64
 	u64 start = layout->start[n];
 	struct abi_layout_range *range = &layout->range[n];
 
-	if (at - start >= range->size_bytes)
+	if (at - start >= (u64)range->pages * MEMTRACE_PAGE_SIZE)
 		return UNWIND_NONE;
 	return table_rule_of(w, t, range->file, at - range->bias);
 }
@@ -114,7 +127,7 @@ ALWAYS_INLINE volatile struct abi_cached_rule *cached_at(const struct walk *w, u
 {
 	u64 n = abi_rule_at(place ^ w->layout << 40, ABI_CACHED_RULES);
 
-	return cached_rules.lookup(WHOLE_KEY(&n));
+	return cached_rules.lookup(walk_key(w, n));
 }
 
 /* The rule of a frame that was found in the tables before, or UNWIND_NONE. `place` is the
@@ -129,7 +142,7 @@ ALWAYS_INLINE u64 cached_find(const struct walk *w, u64 place)
 	u64 rule = cached->rule, mixed = abi_cached_mix(rule);
 
 	return unless((cached->place ^ mixed ^ place) |
-			      (cached->layout ^ mixed ^ w->layout),
+			      (cached->layout ^ abi_cached_mix(rule ^ place) ^ w->layout),
 		      rule);
 }
 
@@ -146,7 +159,7 @@ ALWAYS_INLINE int cached_fill(const struct walk *w, const struct tracee *t)
 	if (rule == UNWIND_NONE || !cached)
 		return 0;
 	cached->place = place ^ mixed;
-	cached->layout = w->layout ^ mixed;
+	cached->layout = w->layout ^ abi_cached_mix(rule ^ place);
 	cached->rule = rule;
 	return 1;
 }

@@ -38,9 +38,11 @@ struct walk {
 	u64 is_blind; /* it has none */
 	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
 	u64 bp_counts;    /* abi_walk_start */
-	u64 code_changes; /* of the process, when the walk began */
-	u64 doubt;        /* not 0: they were not all known then */
-	u64 layout;       /* abi_process.layout then */
+	/* Of the process, when the walk began; all ones: they were not all known then. */
+	u64 code_changes;
+#ifdef UNWIND_TABLES
+	u64 layout; /* abi_process.layout then */
+#endif
 #ifdef EVENTS
 	u64 leading; /* frames of the kernel, stored before */
 #endif

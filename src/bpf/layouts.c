@@ -6,6 +6,8 @@
 
 #include "bpf/syscall.h"
 
+#define PAGE_BYTES 4096
+
 /* Removing layouts takes a wait for all probes: so it is done for many at once. */
 #define KEPT_UNUSED 64
 
@@ -33,7 +35,7 @@ static void fill(struct abi_layout *layout, const struct images_range ranges[],
 		}
 		layout->start[i] = range->start;
 		layout->range[i] = (struct abi_layout_range){
-			.size_bytes = range->end - range->start,
+			.pages = (uint32_t)((range->end - range->start) / PAGE_BYTES),
 			.bias = range->code.bias,
 			.file = range->code.number,
 		};

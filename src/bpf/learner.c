@@ -179,7 +179,7 @@ static bool sweep(struct learner *l)
 {
 	bool is_more = false;
 
-	if (!cpu_allowance_rest_ns(&l->allowance, share_ns(l, WINDOW_S) / 2))
+	if (cpu_allowance_has_half(&l->allowance))
 		is_more = unwind_tables_sweep(&l->tables.files,
 					      clock_now_ns() + SWEEP_SLICE_NS);
 	charge(l);

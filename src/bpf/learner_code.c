@@ -151,6 +151,8 @@ static bool map(struct learner_code *code, struct process_code *p,
 					  .is_ns = time.since_ns,
 					  .is_found = is_found,
 				  });
+	else if (change.is_replaced && code->on_replaced_unmet)
+		code->on_replaced_unmet(code->arg, p->pid);
 	return change.is_new;
 }
 

@@ -44,22 +44,13 @@ static bool find_largest(const struct learner_processes *processes, uint64_t now
 	return most;
 }
 
-/* Let walks that are under way come to nothing: they may see an entry of the table that
- * gets another rule meanwhile. */
-static void doubt_rules(struct abi_process *record)
-{
-	__atomic_add_fetch(&record->code_changes, ABI_CODE_TOLD, __ATOMIC_SEQ_CST);
-}
-
 static void purge(struct learner_processes *processes, uint32_t slot,
 		  struct proc_maps *maps)
 {
-	struct abi_process *record = &processes->maps->processes[slot];
-
 	/* Twice: a walk that begins between both may have seen what goes, too. */
-	doubt_rules(record);
+	learner_processes_doubt(processes, slot);
 	rule_table_purge(processes->rules, slot, maps ? is_in_file : NULL, maps);
-	doubt_rules(record);
+	learner_processes_doubt(processes, slot);
 	(void)learner_processes_get(processes, slot);
 }
 

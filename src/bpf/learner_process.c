@@ -70,6 +70,12 @@ static bool is_elsewhere(void *arg, uint64_t pc, bool is_interrupted)
 	return at < place->start || at >= place->end;
 }
 
+void learner_processes_doubt(struct learner_processes *processes, uint32_t slot)
+{
+	__atomic_add_fetch(&processes->maps->processes[slot].code_changes, ABI_CODE_TOLD,
+			   __ATOMIC_SEQ_CST);
+}
+
 /* May the probes have used rules of the old code? Not when they had seen that something
  * changed. */
 static bool is_doubtful(const struct learner_processes *processes, uint32_t slot,
@@ -88,12 +94,28 @@ static void on_replaced(void *arg, uint32_t slot, const struct code_replaced *wh
 	struct learner_processes *processes = arg;
 	uint64_t before = processes->rules->count;
 	struct stretch place = {what->start, what->end};
+	bool is_in_doubt = is_doubtful(processes, slot, what);
+	bool has_layout = processes->by_slot[slot].layout;
 
 	processes->by_slot[slot].known_ns = clock_now_ns();
+	learner_processes_doubt(processes, slot);
 	rule_table_purge(processes->rules, slot, is_elsewhere, &place);
 	learner_tables_drop(processes->tables, slot);
-	if (processes->rules->count != before && is_doubtful(processes, slot, what))
+	learner_processes_doubt(processes, slot);
+	if ((processes->rules->count != before || has_layout) && is_in_doubt)
 		processes->doubtful++;
+}
+
+/* The same in a child that has its parent's layout, and has missed nothing yet. */
+static void on_replaced_unmet(void *arg, int pid)
+{
+	struct learner_processes *processes = arg;
+	uint32_t slot;
+
+	if (!find_slot(processes, (uint64_t)pid, &slot))
+		return;
+	__atomic_store_n(&processes->maps->processes[slot].layout, 0, __ATOMIC_SEQ_CST);
+	learner_processes_doubt(processes, slot);
 }
 
 /* --- the list --------------------------------------------------------------------- */
@@ -120,6 +142,7 @@ struct error *learner_processes_init(struct learner_processes *processes,
 			calloc(maps->sizes->process_slots, sizeof(*processes->by_slot)),
 		.code = {.scope = maps->scope,
 			 .on_replaced = on_replaced,
+			 .on_replaced_unmet = on_replaced_unmet,
 			 .tag = changes_of,
 			 .moves = moves_of,
 			 .arg = processes},

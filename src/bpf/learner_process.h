@@ -25,6 +25,7 @@ struct learner_process {
 	/* The number of its layout (bpf/layouts.h), and images_version() + 1 for which it
 	 * was made; 0: none. */
 	uint64_t layout, shown;
+	uint64_t next_show_ns; /* CLOCK_MONOTONIC: no layout is made before */
 };
 
 #define LEARNER_NEVER UINT64_MAX
@@ -61,6 +62,10 @@ struct process_code *learner_processes_get(struct learner_processes *processes,
  * the rules that are known hold for a walk of that time. */
 bool learner_processes_unchanged(const struct learner_processes *processes, uint32_t slot,
 				 uint64_t at_ns);
+
+/* Let stacks that are remembered, and walks that are under way, come to nothing: they may
+ * be by rules that are about to go. */
+void learner_processes_doubt(struct learner_processes *processes, uint32_t slot);
 
 /* The mappings are read again, though nobody told of a change; true when there was one.
  */

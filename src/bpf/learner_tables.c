@@ -8,9 +8,13 @@
 #include "abi_walk.h"
 #include "bpf/mapped.h"
 #include "unwind/walk.h"
+#include "util/clock.h"
 
 /* A time at which what is mapped at present is in force. */
 #define AT_PRESENT (UINT64_MAX - 1)
+
+/* A process whose layout found no room is left alone so long. */
+#define SHOW_PAUSE_NS UINT64_C(1000000000)
 
 struct error *learner_tables_init(struct learner_tables *tables,
 				  const struct learner_maps *maps,
@@ -63,26 +67,34 @@ void learner_tables_show(struct learner_tables *tables, uint32_t slot,
 	struct learner_process *p = &tables->processes->by_slot[slot];
 	struct images_range ranges[LAYOUT_RANGES_MAX];
 	uint64_t version = images_version(code->images) + 1;
-	size_t count;
+	uint64_t number = 0;
+	size_t count, kept = 0;
 
-	if (!tables->files.rules || p->shown == version)
+	if (!tables->files.rules || p->shown == version ||
+	    clock_now_ns() < p->next_show_ns)
 		return;
 	count = images_list(code->images, AT_PRESENT, ranges, LAYOUT_RANGES_MAX);
 	for (size_t i = 0; i < count; i++) {
 		const struct images_range *range = &ranges[i];
 
-		unwind_tables_add(&tables->files, range->code.number, range->code.cfi,
-				  range->start - range->code.bias,
-				  range->end - range->code.bias);
+		if (!unwind_tables_add(&tables->files, range->code.number,
+				       range->code.cfi, range->start - range->code.bias,
+				       range->end - range->code.bias))
+			continue;
 		/* From here on the probes look for moves there. */
 		learner_processes_cover(tables->processes, slot, code, range->start);
+		ranges[kept++] = *range;
 	}
 	/* Something may have moved since the mappings were read. */
 	if (code->is_doubtful)
 		return;
-	set_layout(tables, slot,
-		   count ? layouts_get(&tables->layouts, ranges, count) : 0);
-	p->shown = version;
+	if (kept)
+		number = layouts_get(&tables->layouts, ranges, kept);
+	set_layout(tables, slot, number);
+	if (number || !kept)
+		p->shown = version;
+	else
+		p->next_show_ns = clock_now_ns() + SHOW_PAUSE_NS;
 }
 
 void learner_tables_follow(struct learner_tables *tables, uint32_t slot,

@@ -567,7 +567,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		      add_flag(source, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets) &&
 		      add_flag(source, "-DMISS_RING_PAGES=%ld",
 			       (long)MISS_RING_BYTES / sysconf(_SC_PAGESIZE));
-	if (o->rules && o->may_goto)
+	/* With --growth the program of mappings has no room for it on its stack. */
+	if (o->rules && o->may_goto && !(o->event && o->mappings))
 		ok &= add_flag(source, "-DUNWIND_TABLES") &&
 		      add_flag(source, "-DUNWIND_PAGES=%" PRIu32, z->unwind_pages) &&
 		      add_flag(source, "-DLAYOUTS=%" PRIu32, z->layouts);

@@ -83,6 +83,7 @@ static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
 		if (change_owner(t, p, 0, tgid)) {
 			p->since_ns = clock_now_ns();
 			p->lender = 0;
+			p->code_went = 0;
 			return p;
 		}
 	}

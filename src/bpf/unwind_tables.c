@@ -26,9 +26,6 @@
 #define EVICTED_SHARE 8
 #define SPARED_SHARE  4
 
-/* A region is built in 0.05 to 0.2 ms; the clock is looked at after so many. */
-#define REGIONS_AT_ONCE 4
-
 void unwind_tables_init(struct unwind_tables *tables, int pages_fd, uint32_t max_pages,
 			uint64_t *rules, struct abi_control *control,
 			const struct fence *fence)
@@ -164,13 +161,17 @@ static void evict(struct unwind_tables *tables, size_t pages)
 	for (size_t i = 0; i < count; i++)
 		remove_region(tables, keys[i]);
 	free(keys);
-	/* And those of which nothing can be had: it is tried again. */
+	/* Those of which nothing can be had go, too: it is tried again. */
+	hashmap_deinit(&tables->region_at);
 	for (size_t i = 0; i < tables->regions.len; i++) {
 		const struct unwind_region region = tables->regions.data[i];
 
-		(void)!hashmap_put(&tables->region_at, region.key,
-				   region.pages ? kept : UINT64_MAX);
-		if (region.pages)
+		if (!region.pages)
+			continue;
+		/* Without memory it is as if it were not there, and goes. */
+		if (!hashmap_put(&tables->region_at, region.key, kept))
+			delete_pages(tables, &region);
+		else
 			tables->regions.data[kept++] = region;
 	}
 	tables->regions.len = kept;
@@ -239,74 +240,79 @@ static size_t pages_for(size_t runs)
 	return (runs + ABI_UNWIND_PAGE_ROWS - 1) / ABI_UNWIND_PAGE_ROWS;
 }
 
-/* Returns false when there is nothing to be had of the region. */
-static bool build(struct unwind_tables *tables, const struct unwind_file *file,
-		  struct unwind_region *region, uint64_t base, bool is_asked_for)
+enum built {
+	BUILT,
+	BUILT_NOTHING, /* the region has no rules for a table */
+	BUILT_NOT_NOW, /* the kernel did not take them */
+};
+
+static enum built build(struct unwind_tables *tables, const struct unwind_file *file,
+			struct unwind_region *region, uint64_t base, bool is_asked_for)
 {
 	uint64_t epoch;
 	const struct rule_run *runs;
 	size_t pages;
 
 	if (!rule_runs_build(file->cfi, base, base + REGION_BYTES, &tables->runs))
-		return false;
+		return BUILT_NOTHING;
 	runs = tables->runs.list.data;
 	pages = pages_for(tables->runs.list.len);
 	if (pages > ABI_UNWIND_INDEX_PAGES ||
 	    (tables->runs.list.len == 1 && runs[0].rule == UNWIND_NONE))
-		return false;
+		return BUILT_NOTHING;
 	if (tables->page_count + pages + 1 > tables->max_pages)
 		evict(tables, pages + 1);
 	epoch = __atomic_load_n(&tables->control->unwind_epoch, __ATOMIC_SEQ_CST);
 	region->pages = put_region(tables, region->key, base, epoch - !is_asked_for, runs,
 				   tables->runs.list.len);
 	tables->page_count += region->pages;
-	return region->pages;
+	return region->pages ? BUILT : BUILT_NOT_NOW;
 }
 
-/* Build the region around `address` if it is not there. What nothing can be had of is
- * noted only if `is_asked_for`: whoever maps a file decides how many such regions it has.
- * Returns false when the region was there or could not be built. */
-static bool want(struct unwind_tables *tables, uint32_t number, uint64_t address,
+/* Build the region around `address` if it is not there. A region without rules is noted,
+ * so that it is not built again, only if `is_asked_for`: the target decides how many of
+ * them its files have. */
+static void want(struct unwind_tables *tables, uint32_t number, uint64_t address,
 		 bool is_asked_for)
 {
 	const struct unwind_file *file = &tables->files.data[number];
 	uint64_t base = address & ~(REGION_BYTES - 1), at;
 	struct unwind_region region = {.key = ABI_UNWIND_KEY(number, base, 0)};
-	bool is_built;
+	enum built built;
 
 	if (!file->cfi || base >= ADDRESS_MAX ||
 	    (hashmap_get(&tables->region_at, region.key, &at) && at != UINT64_MAX))
-		return false;
+		return;
 	if (tables->regions.len >= 2 * (size_t)tables->max_pages)
 		evict(tables, 0);
 	if (!vec_reserve(&tables->regions, tables->regions.len + 1))
-		return false;
-	is_built = build(tables, file, &region, base, is_asked_for);
-	if (!is_built && !is_asked_for)
-		return false;
+		return;
+	built = build(tables, file, &region, base, is_asked_for);
+	if (built == BUILT_NOT_NOW || (built == BUILT_NOTHING && !is_asked_for))
+		return;
 	if (!hashmap_put(&tables->region_at, region.key, tables->regions.len))
 		delete_pages(tables, &region);
 	else
 		tables->regions.data[tables->regions.len++] = region;
-	return is_built;
 }
 
 /* --- files ------------------------------------------------------------------------ */
 
-void unwind_tables_add(struct unwind_tables *tables, uint32_t number,
+bool unwind_tables_add(struct unwind_tables *tables, uint32_t number,
 		       const struct cfi *cfi, uint64_t start, uint64_t end)
 {
 	struct unwind_file *file;
 
-	if (number > ABI_UNWIND_FILE_MAX || !vec_reserve(&tables->files, number + 1))
-		return;
+	if (!number || number > ABI_UNWIND_FILE_MAX || start >= end ||
+	    end > ADDRESS_MAX || !vec_reserve(&tables->files, (size_t)number + 1))
+		return false;
 	while (tables->files.len <= number)
 		tables->files.data[tables->files.len++] = (struct unwind_file){0};
 	file = &tables->files.data[number];
 	if (end - start > FILE_MAX_BYTES)
 		end = start + FILE_MAX_BYTES;
 	if (file->cfi == cfi && start >= file->start && end <= file->end)
-		return;
+		return true;
 	if (!file->cfi)
 		*file = (struct unwind_file){cfi, start, end, start};
 	if (start < file->start && file->end - start <= FILE_MAX_BYTES)
@@ -315,32 +321,24 @@ void unwind_tables_add(struct unwind_tables *tables, uint32_t number,
 		file->end = end;
 	if (number < tables->sweeping)
 		tables->sweeping = number;
+	return true;
 }
 
 void unwind_tables_forget(struct unwind_tables *tables, uint32_t number)
 {
-	struct unwind_file *file;
-
-	if (number >= tables->files.len)
-		return;
-	file = &tables->files.data[number];
-	for (uint64_t at = file->start & ~(REGION_BYTES - 1); file->cfi && at < file->end;
-	     at += REGION_BYTES)
-		remove_region(tables, ABI_UNWIND_KEY(number, at, 0));
-	*file = (struct unwind_file){0};
+	if (number < tables->files.len)
+		tables->files.data[number] = (struct unwind_file){0};
 }
 
 void unwind_tables_want(struct unwind_tables *tables, uint32_t number, uint64_t address)
 {
 	if (number < tables->files.len && address >= tables->files.data[number].start &&
 	    address < tables->files.data[number].end)
-		(void)want(tables, number, address, true);
+		want(tables, number, address, true);
 }
 
 bool unwind_tables_sweep(struct unwind_tables *tables, uint64_t until_ns)
 {
-	unsigned looked = 0;
-
 	while (tables->sweeping < tables->files.len) {
 		struct unwind_file *file = &tables->files.data[tables->sweeping];
 		uint64_t at = file->swept;
@@ -353,8 +351,8 @@ bool unwind_tables_sweep(struct unwind_tables *tables, uint64_t until_ns)
 			continue;
 		}
 		file->swept = (at & ~(REGION_BYTES - 1)) + REGION_BYTES;
-		(void)want(tables, (uint32_t)tables->sweeping, at, false);
-		if (++looked % REGIONS_AT_ONCE == 0 && clock_now_ns() >= until_ns)
+		want(tables, (uint32_t)tables->sweeping, at, false);
+		if (clock_now_ns() >= until_ns)
 			return true;
 	}
 	return false;

@@ -56,11 +56,13 @@ void unwind_tables_init(struct unwind_tables *tables, int pages_fd, uint32_t max
 void unwind_tables_deinit(struct unwind_tables *tables);
 
 /* Processes map [start, end) of the code of the file with this number, which is
- * walk_code.number. Without memory the tables do without the file. */
-void unwind_tables_add(struct unwind_tables *tables, uint32_t number,
+ * walk_code.number. Returns false when the tables do without the file: it has no number,
+ * no such addresses are possible, or there is no memory. */
+bool unwind_tables_add(struct unwind_tables *tables, uint32_t number,
 		       const struct cfi *cfi, uint64_t start, uint64_t end);
 
-/* The image with this number is closed: its rules go. */
+/* The image with this number is closed: no more of it is built. What is there stays until
+ * it is evicted, since a process may still have a layout with the file. */
 void unwind_tables_forget(struct unwind_tables *tables, uint32_t number);
 
 /* Make sure that the region around this address of the file is there, if it can be. */

@@ -4,6 +4,9 @@
 #include "unwind/expression.h"
 
 #define FORMS_MAX 8
+/* The longest of real files, in PLTs, have 11. Each frame, and each row of an unwind
+ * table, has one looked at. */
+#define FORM_MAX_BYTES 64
 
 struct forms {
 	struct expression_form form[FORMS_MAX];
@@ -91,6 +94,8 @@ struct expression_form expression_form(const uint8_t *expression, size_t size_by
 	struct forms f = {.depth = 0};
 	struct expression_op op;
 
+	if (size_bytes > FORM_MAX_BYTES)
+		return other;
 	while (cursor_left(&c))
 		if (!expression_next(&c, &op) || !run(&f, &op, pc))
 			return other;

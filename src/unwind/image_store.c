@@ -22,9 +22,11 @@
 #define IMAGES_MAX      8192u
 #define UNUSED_MAX      128u
 #define TOTAL_MAX_BYTES ((uint64_t)256 << 20)
-#define VDSO_MAX_BYTES  ((uint64_t)1 << 20)
+/* Later images have no number: who keeps something by number is to be bounded. */
+#define NUMBER_MAX     (1u << 20)
+#define VDSO_MAX_BYTES ((uint64_t)1 << 20)
 
-#define VDSO            "[vdso]"
+#define VDSO           "[vdso]"
 
 struct image {
 	struct image_store *store;
@@ -38,9 +40,8 @@ struct image {
 
 struct image_store {
 	VEC(struct image *) list;
-	VEC(uint32_t) free_numbers; /* of images that were closed */
-	uint32_t last_number;       /* the highest that was given */
-	size_t unused;              /* that nobody holds */
+	uint32_t last_number; /* that was given to an image */
+	size_t unused;        /* that nobody holds */
 	uint64_t total_bytes, clock;
 	image_closed_fn *closed;
 	void *arg;
@@ -75,7 +76,6 @@ void image_store_destroy(struct image_store *store)
 	vec_foreach (image, &store->list)
 		image_close(*image);
 	vec_deinit(&store->list);
-	vec_deinit(&store->free_numbers);
 	free(store);
 }
 
@@ -180,8 +180,6 @@ static void close_at(struct image_store *store, size_t i)
 
 	if (store->closed)
 		store->closed(store->arg, image->number);
-	/* Room for it was made when it was given. */
-	store->free_numbers.data[store->free_numbers.len++] = image->number;
 	store->total_bytes -= cfi_size_bytes(image->cfi);
 	store->list.data[i] = store->list.data[--store->list.len];
 	image_close(image);
@@ -244,13 +242,10 @@ struct image *image_store_get(struct image_store *store, int pid,
 	if (!is_full(store))
 		fresh = open_image(pid, m);
 	fd_table_release();
-	if (!fresh ||
-	    !vec_reserve(&store->free_numbers, (size_t)store->last_number + 1) ||
-	    !vec_push(&store->list, fresh))
+	if (!fresh || !vec_push(&store->list, fresh))
 		return NULL;
-	fresh->number = store->free_numbers.len
-				? store->free_numbers.data[--store->free_numbers.len]
-				: ++store->last_number;
+	if (store->last_number < NUMBER_MAX)
+		fresh->number = ++store->last_number;
 	fresh->store = store;
 	store->unused++;
 	fresh->last_used = store->clock;

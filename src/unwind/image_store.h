@@ -20,8 +20,7 @@
 struct image;
 struct image_store;
 
-/* Called before the image with this number is closed; another image may get the number.
- */
+/* Called before the image with this number is closed. */
 typedef void image_closed_fn(void *arg, uint32_t number);
 
 /* `closed` may be NULL. */
@@ -54,7 +53,8 @@ bool image_is_same(const struct image *a, const struct image *b);
 /* Borrowed. */
 const struct cfi *image_cfi(const struct image *image);
 
-/* A small number above 0 that no other open image of the store has; 0 for NULL. */
+/* A number of at most 2^20 that no other image of the store ever has; 0 for NULL and when
+ * all numbers are used up. */
 uint32_t image_number(const struct image *image);
 
 /* How many images are kept, those that no process uses included. */

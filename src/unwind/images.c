@@ -180,13 +180,19 @@ size_t images_list(const struct images *images, uint64_t at_ns, struct images_ra
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < images->ranges.len && count < max; i++) {
+	for (size_t i = images->ranges.len; i-- > 0 && count < max;) {
 		const struct range *range = &images->ranges.data[i];
 
 		if (range->code.cfi && !range->is_doubtful && in_force(range, at_ns) &&
 		    !is_cut(images, range, at_ns))
 			ret[count++] = (struct images_range){range->start, range->end,
 							     range->code};
+	}
+	for (size_t i = 0; i < count / 2; i++) {
+		struct images_range other = ret[i];
+
+		ret[i] = ret[count - 1 - i];
+		ret[count - 1 - i] = other;
 	}
 	return count;
 }
@@ -290,7 +296,7 @@ static void insert(struct images *images, struct range range)
 		(images->ranges.len - at) * sizeof(range));
 	images->ranges.data[at] = range;
 	images->ranges.len++;
-	images->version++;
+	images->version += range.code.cfi != NULL;
 	set_reaches(images, at);
 }
 

@@ -87,9 +87,9 @@ struct images_range {
 };
 
 /*
- * List at most `max` of the ranges that are in force at some time and have unwind
- * information, ascending and without overlaps: a range of which a part has given way to a
- * later one is left out. Returns their number.
+ * List at most `max`, those at the highest addresses, of the ranges that are in force at
+ * some time and have unwind information, ascending and without overlaps: a range of which
+ * a part has given way to a later one is left out. Returns their number.
  */
 size_t images_list(const struct images *images, uint64_t at_ns, struct images_range ret[],
 		   size_t max);

@@ -24,6 +24,12 @@ void cpu_allowance_charge(struct cpu_allowance *allowance, struct cpu_meter *met
 		      pay_off_ns(allowance, meter->cpu_ns - before.cpu_ns));
 }
 
+bool cpu_allowance_has_half(const struct cpu_allowance *allowance)
+{
+	return !budget_is_spent(&allowance->budget, clock_now_ns(),
+				pay_off_ns(allowance, allowance->burst_ns / 2));
+}
+
 bool cpu_allowance_is_spent(const struct cpu_allowance *allowance, uint64_t extra_ns)
 {
 	return budget_is_spent(&allowance->budget, clock_now_ns(),

@@ -31,6 +31,9 @@ void cpu_meter_begin(struct cpu_meter *meter);
  * began, or since the last charge. */
 void cpu_allowance_charge(struct cpu_allowance *allowance, struct cpu_meter *meter);
 
+/* Is less than half of the burst used up? */
+bool cpu_allowance_has_half(const struct cpu_allowance *allowance);
+
 /* Has the work used up its share, the burst and `extra_ns` of processor time on top? */
 bool cpu_allowance_is_spent(const struct cpu_allowance *allowance, uint64_t extra_ns);
 

@@ -181,9 +181,11 @@ static void whole_file(void)
 	/* A quarter of the code at most. */
 	CHECK(unwind_tables_size_bytes(&r->tables) < size / 4);
 
+	/* A process may still have a layout with the file. */
 	unwind_tables_forget(&r->tables, NUMBER);
-	CHECK_INT(compare(r, r->start, r->end, 64), 0);
-	CHECK_INT(unwind_tables_size_bytes(&r->tables), 0);
+	CHECK(compare(r, r->start, r->end, 64) > 0);
+	r->tables.regions.len = 0;
+	unwind_tables_want(&r->tables, NUMBER, r->start);
 	CHECK_INT(r->tables.regions.len, 0);
 	close_room(r);
 }
@@ -218,6 +220,23 @@ static void evicted(void)
 	close_room(r);
 }
 
+/* Addresses that an ELF file claims, and no process has. */
+static void impossible(void)
+{
+	struct room *r = open_room(64);
+
+	CHECK(!unwind_tables_add(&r->tables, NUMBER + 1, r->cfi, UINT64_MAX << 16,
+				 UINT64_MAX & ~UINT64_C(0xfff)));
+	CHECK(!unwind_tables_add(&r->tables, NUMBER + 1, r->cfi, 0x2000, 0x2000));
+	CHECK(!unwind_tables_add(&r->tables, NUMBER + 1, r->cfi, 0x2000,
+				 (UINT64_C(1) << 47) + 0x1000));
+	CHECK(!unwind_tables_add(&r->tables, 0, r->cfi, 0x1000, 0x2000));
+	/* Larger than anything that is built. */
+	CHECK(unwind_tables_add(&r->tables, NUMBER + 1, r->cfi, 0x1000,
+				UINT64_C(1) << 46));
+	close_room(r);
+}
+
 /* --- layouts ---------------------------------------------------------------------- */
 
 static void layouts_are_shared(void)
@@ -240,9 +259,9 @@ static void layouts_are_shared(void)
 	CHECK_INT(layouts_get(l, ranges, 2), one);
 	REQUIRE(!sys_bpf_element(BPF_MAP_LOOKUP_ELEM, fd, &one, found));
 	CHECK_INT(found->start[0], 0);
-	CHECK_INT(found->range[0].size_bytes, 0);
+	CHECK_INT(found->range[0].pages, 0);
 	CHECK_INT(found->start[2], 0x8000);
-	CHECK_INT(found->range[2].size_bytes, 0x1000);
+	CHECK_INT(found->range[2].pages, 1);
 	CHECK_INT(found->range[2].bias, 0x2000);
 	CHECK_INT(found->range[2].file, 2);
 	CHECK_INT(found->start[3], ABI_NOWHERE);
@@ -271,6 +290,7 @@ int main(void)
 	RUN(asked_for);
 	RUN(whole_file);
 	RUN(evicted);
+	RUN(impossible);
 	RUN(layouts_are_shared);
 	return check_done();
 }

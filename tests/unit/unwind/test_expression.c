@@ -213,6 +213,12 @@ static void forms(void)
 	check_form(BYTES(0x22), FORM_OTHER, 0, 0, 0);
 	check_form(BYTES(0x23, 1), FORM_OTHER, 0, 0, 0);
 	check_form(BYTES(0x06), FORM_OTHER, 0, 0, 0);
+	/* Each row of an unwind table would take as long. */
+	uint8_t many[65] = {0x77, 8};
+
+	memset(many + 2, 0x96, sizeof(many) - 2);
+	check_form(many, 64, FORM_REGISTER, ARCH_SP, 0, 8);
+	check_form(many, 65, FORM_OTHER, 0, 0, 0);
 }
 
 int main(void)
