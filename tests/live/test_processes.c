@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Several processes in one run: each one's blocks to the byte, and no other's. */
-#include <dirent.h>
 #include <signal.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "descriptors.h"
 #include "live/family.h"
 
 #define TIMEOUT_S 30
@@ -14,17 +14,7 @@ static struct probes *probes_before;
 
 static size_t open_descriptors(pid_t pid)
 {
-	char path[64];
-	size_t count = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
-	REQUIRE(dir);
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count - 2;
+	return count_descriptors(pid) - 2;
 }
 
 /* --- processes that were asked for ------------------------------------------------- */

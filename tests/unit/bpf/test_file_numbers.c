@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Numbers of files with probes, and what is attached to them. */
 #include "check.h"
+#include "descriptors.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -36,22 +36,10 @@ static uint64_t number_of(struct file_numbers *files, const char *name)
 	return number;
 }
 
-static unsigned count_open(void)
-{
-	DIR *list = opendir("/proc/self/fd");
-	unsigned count = 0;
-
-	REQUIRE(list);
-	while (readdir(list))
-		count++;
-	closedir(list);
-	return count;
-}
-
 static void a_number_is_not_used_twice(void)
 {
 	struct file_numbers files = {0};
-	unsigned open_before = count_open();
+	unsigned open_before = count_descriptors(getpid());
 	uint64_t a, b;
 
 	make_file("a");
@@ -61,23 +49,23 @@ static void a_number_is_not_used_twice(void)
 	CHECK(a && b && a != b);
 	CHECK_INT(number_of(&files, "a"), a);
 	file_numbers_drop(&files, a);
-	CHECK_INT(count_open(), open_before + 1);
+	CHECK_INT(count_descriptors(getpid()), open_before + 1);
 	CHECK_INT(number_of(&files, "b"), b);
 	CHECK(number_of(&files, "a") > b);
 	file_numbers_deinit(&files);
-	CHECK_INT(count_open(), open_before);
+	CHECK_INT(count_descriptors(getpid()), open_before);
 }
 
 /* To ask for a number keeps no file open. */
 static void a_file_without_a_number(void)
 {
 	struct file_numbers files = {0};
-	unsigned open_before = count_open();
+	unsigned open_before = count_descriptors(getpid());
 
 	CHECK_INT(file_numbers_known(&files, make_file("a")), 0);
 	CHECK_INT(file_numbers_known(&files, "/nowhere"), 0);
 	CHECK_INT(files.list.len, 0);
-	CHECK_INT(count_open(), open_before);
+	CHECK_INT(count_descriptors(getpid()), open_before);
 }
 
 /* One file goes, and for one process; the others stay in their order. */

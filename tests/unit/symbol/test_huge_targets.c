@@ -2,8 +2,8 @@
 /* Processes with very many mappings, very many files, and very large symbol tables: what
  * the child that reads names takes for them, and what is said to be left out. */
 #include "check.h"
+#include "descriptors.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -111,21 +111,6 @@ static long child_status(const struct scene *scene, const char *key)
 	return number;
 }
 
-static unsigned child_descriptors(const struct scene *scene)
-{
-	unsigned count = 0;
-	char path[64];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", scene->child);
-	dir = opendir(path);
-	REQUIRE(dir);
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
-
 /* --- mappings ------------------------------------------------------------------------
  */
 
@@ -165,7 +150,7 @@ static void many_mappings_of_one_file(void)
 	check_name(&scene, mapped[0] + in_page, "huge_test_function");
 	check_name(&scene, mapped[MAPPINGS - 2] + in_page, "huge_test_function");
 	CHECK(child_status(&scene, "voluntary_ctxt_switches:") < 3000);
-	CHECK(child_descriptors(&scene) < 200);
+	CHECK(count_descriptors(scene.child) < 200);
 	CHECK_INT(warnings, 0);
 	end(&scene);
 }
@@ -377,13 +362,13 @@ static void more_files_than_are_opened(void)
 
 	check_name(&scene, own_address(), "huge_test_function");
 	/* 1,024 for names, 256 of them twice, and 1,024 for lines. */
-	CHECK(child_descriptors(&scene) < 2400);
+	CHECK(count_descriptors(scene.child) < 2400);
 	/* What was mapped before is kept, but not with all its descriptors. */
 	for (int i = 0; i < CHANGES; i++) {
 		change_mappings(&scene, i);
 		CHECK(scene.symbolizer->ops->mappings_changed(scene.symbolizer));
 	}
-	CHECK(child_descriptors(&scene) < 3200);
+	CHECK(count_descriptors(scene.child) < 3200);
 	check_name(&scene, own_address(), "huge_test_function");
 	CHECK_INT(warnings, 1);
 	CHECK_CONTAINS(warned, "of its mappings have no function names");

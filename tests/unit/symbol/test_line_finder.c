@@ -2,13 +2,13 @@
 /* Lines of a process that lives, exits, loses its file, or loads more code. */
 #include "unit/symbol/compare_lines.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "descriptors.h"
 #include "symbol/cache.h"
 #include "symbol/lines.h"
 
@@ -317,18 +317,6 @@ static void leaves_no_descriptors(void)
 
 #define FILES 700
 
-static size_t count_descriptors(void)
-{
-	size_t count = 0;
-	DIR *dir = opendir("/proc/self/fd");
-
-	REQUIRE(dir);
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
-
 /* A child that maps a page of each file as code in the place of the one before. */
 struct mapper {
 	int go[2], done[2];
@@ -384,7 +372,7 @@ static void files_that_come_and_go(void)
 
 	REQUIRE(!proc_open(pid, &proc));
 	REQUIRE(!line_finder_create(proc, &options, &finder));
-	before = count_descriptors();
+	before = count_descriptors(getpid());
 	for (int i = 0; i < FILES; i++) {
 		SHELL("cp bare loaded%d", i);
 		REQUIRE(write(mapper.go[1], "", 1) == 1);
@@ -393,8 +381,8 @@ static void files_that_come_and_go(void)
 		REQUIRE(!line_finder_find(finder, (uint64_t)(uintptr_t)mapper.at,
 					  &frames));
 		source_frames_deinit(&frames);
-		if (count_descriptors() > most)
-			most = count_descriptors();
+		if (count_descriptors(getpid()) > most)
+			most = count_descriptors(getpid());
 	}
 	/* Some 500 of them are kept, and each is named once. */
 	CHECK(most < before + 600);

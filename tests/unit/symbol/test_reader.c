@@ -2,8 +2,8 @@
 /* Names and lines by a confined child: the same as without one, and what is lost when
  * the child ends. */
 #include "check.h"
+#include "descriptors.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -281,22 +281,6 @@ static unsigned count_named(struct symbolizer *const symbolizers[])
 		symbol_deinit(&symbol);
 	}
 	return named;
-}
-
-static unsigned count_descriptors(int pid)
-{
-	struct dirent *entry;
-	unsigned count = 0;
-	char path[64];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	dir = opendir(path);
-	REQUIRE(dir);
-	while ((entry = readdir(dir)))
-		count++;
-	closedir(dir);
-	return count;
 }
 
 /* However many there are, the child has so many open; who lives is opened again. */

@@ -3,8 +3,8 @@
  * 6.17, and since name them in events and in /proc/PID/maps. What the kernel says of a
  * file is told here by us. */
 #include "check.h"
+#include "descriptors.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -185,18 +185,6 @@ static void another_file(void)
 
 /* --- what is kept ----------------------------------------------------------------- */
 
-static unsigned count_descriptors(void)
-{
-	DIR *folder = opendir("/proc/self/fd");
-	unsigned count = 0;
-
-	REQUIRE(folder);
-	while (readdir(folder))
-		count++;
-	closedir(folder);
-	return count;
-}
-
 /* The file that is open now has the inode number `number`. */
 static struct file_name numbered(uint64_t number)
 {
@@ -212,7 +200,7 @@ static void no_descriptors(void)
 {
 	struct image_store *store = NULL;
 	struct image *images[MANY];
-	unsigned before = count_descriptors();
+	unsigned before = count_descriptors(getpid());
 
 	REQUIRE(!image_store_create(NULL, NULL, &store));
 	for (unsigned i = 0; i < MANY; i++) {
@@ -221,7 +209,7 @@ static void no_descriptors(void)
 		images[i] = get(store, &name);
 		REQUIRE(images[i]);
 	}
-	CHECK_INT(count_descriptors(), before);
+	CHECK_INT(count_descriptors(getpid()), before);
 	CHECK_INT(image_store_count(store), MANY);
 	for (unsigned i = 0; i < MANY; i++)
 		image_release(images[i]);
