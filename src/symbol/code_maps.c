@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "symbol/elf_names.h"
@@ -192,7 +191,7 @@ struct error *code_maps_read(int tid, struct code_maps *ret)
 {
 	_cleanup_(fclosep) FILE *file = NULL;
 	struct error *err;
-	uint64_t seed = 0;
+	uint64_t seed = hashmap_seed();
 	char path[32];
 
 	*ret = (struct code_maps){.hash = UINT64_C(0xcbf29ce484222325)};
@@ -202,9 +201,6 @@ struct error *code_maps_read(int tid, struct code_maps *ret)
 		return error_errno(errno == ENOENT || errno == ESRCH ? ERROR_GONE
 								     : ERROR_IO,
 				   errno, "cannot read %s", path);
-	/* Without a seed the maps are still right, only slower under attack. */
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = (uintptr_t)file;
 	hashmap_init(&ret->by_text, seed);
 	err = read_lines(file, tid, ret);
 	if (!err)

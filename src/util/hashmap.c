@@ -2,6 +2,7 @@
 #include "util/hashmap.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 #define CAP_MIN 16
 
@@ -17,6 +18,16 @@ static uint64_t hash(uint64_t key, uint64_t seed)
 	h ^= h >> 33;
 	h *= UINT64_C(0xc4ceb9fe1a85ec53);
 	return h ^ h >> 33;
+}
+
+uint64_t hashmap_seed(void)
+{
+	uint64_t seed;
+
+	/* Without it, an address of ours is the next best. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uintptr_t)&seed;
+	return seed;
 }
 
 void hashmap_init(struct hashmap *map, uint64_t seed)

@@ -2,7 +2,7 @@
 /*
  * A map from uint64_t to uint64_t: open addressing with linear probing, at most half
  * full, 16 bytes a slot. Keys may come from the target (addresses, hashes of stacks),
- * so give hashmap_init() a seed that it cannot know, from getrandom(2).
+ * so give hashmap_init() a seed that it cannot know: hashmap_seed().
  */
 #ifndef UTIL_HASHMAP_H
 #define UTIL_HASHMAP_H
@@ -24,6 +24,10 @@ struct hashmap {
 	struct hashmap_slot zero;
 	bool has_zero;
 };
+
+/* A seed that nobody can guess; where the kernel has none to give, the maps are right and
+ * only slower under attack. */
+uint64_t hashmap_seed(void);
 
 /* Make an empty map; it takes no memory before the first put. */
 void hashmap_init(struct hashmap *map, uint64_t seed);

@@ -2,7 +2,6 @@
 #include "util/string_table.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 void string_table_deinit(struct string_table *table)
 {
@@ -24,13 +23,9 @@ static uint64_t hash(const struct string_table *table, const char *text)
 
 static void begin_hashing(struct string_table *table)
 {
-	uint64_t seed = 0;
-
 	if (table->is_hashed)
 		return;
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = (uintptr_t)table;
-	hashmap_init(&table->by_hash, seed);
+	hashmap_init(&table->by_hash, hashmap_seed());
 	table->is_hashed = true;
 }
 

@@ -272,8 +272,16 @@ static void put_reports_out_of_memory(void)
 #endif
 }
 
+static void seeds_differ(void)
+{
+	uint64_t one = hashmap_seed();
+
+	CHECK(one != hashmap_seed());
+}
+
 int main(void)
 {
+	RUN(seeds_differ);
 	RUN(starts_empty);
 	RUN(puts_and_replaces);
 	RUN(zero_is_a_key);
