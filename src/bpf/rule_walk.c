@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/rule_walk.h"
 
-#include "unwind_step.h"
-
-static bool read_word(const struct stack_copy *copy, uint64_t address, uint64_t *ret)
-{
-	return stack_copy_read(copy, address, sizeof(*ret), ret);
-}
+#include "unwind/frame.h"
 
 /* To the caller; false when it takes more than the rule. */
 static bool step(struct unwind_regs *regs, uint64_t rule, const struct stack_copy *copy)
 {
-	uint64_t cfa = unwind_cfa_at(regs, rule), word, return_address, bp = 0;
+	const struct unwind_regs before = *regs;
 
-	if (unwind_derefs(rule)) {
-		if (!read_word(copy, cfa, &word))
-			return false;
-		cfa = unwind_cfa_from(rule, word);
-	}
-	if (!unwind_cfa_usable(regs, cfa) ||
-	    !read_word(copy, unwind_return_address_at(cfa), &return_address) ||
-	    (unwind_bp_saved(rule) &&
-	     !read_word(copy, unwind_bp_at(regs, rule, cfa), &bp)))
-		return false;
-	/* An address of 0 is no rule's business: there is none for it. */
-	unwind_step(regs, rule, cfa, return_address, bp);
-	return true;
+	return frame_step_rule(rule, copy, regs) == EVAL_OK &&
+	       unwind_cfa_usable(&before, regs->sp);
 }
 
 bool rule_walk(const struct rule_table *table, uint32_t slot,

@@ -88,3 +88,22 @@ enum eval frame_step(const struct cfi_row *row, const struct unwind_registers *r
 	}
 	return EVAL_OK;
 }
+
+enum eval frame_step_rule(uint64_t rule, const struct stack_copy *stack,
+			  struct unwind_regs *regs)
+{
+	uint64_t cfa = unwind_cfa_at(regs, rule), word, return_address, bp = 0;
+
+	if (unwind_derefs(rule)) {
+		if (!stack_copy_read(stack, cfa, 8, &word))
+			return EVAL_NO_MEMORY;
+		cfa = unwind_cfa_from(rule, word);
+	}
+	if (!stack_copy_read(stack, unwind_return_address_at(cfa), 8, &return_address) ||
+	    (unwind_bp_saved(rule) &&
+	     !stack_copy_read(stack, unwind_bp_at(regs, rule, cfa), 8, &bp)))
+		return EVAL_NO_MEMORY;
+	/* A return address of 0 is the caller's business. */
+	(void)unwind_step(regs, rule, cfa, return_address, bp);
+	return EVAL_OK;
+}

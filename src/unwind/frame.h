@@ -5,6 +5,7 @@
 
 #include "unwind/cfi_row.h"
 #include "unwind/expression.h"
+#include "unwind_step.h" /* of probes/ */
 
 /*
  * The caller's registers, by the row at the frame's pc. EVAL_OK: stack pointer and pc of
@@ -14,5 +15,13 @@
  */
 enum eval frame_step(const struct cfi_row *row, const struct unwind_registers *registers,
 		     const struct stack_copy *stack, struct unwind_registers *ret);
+
+/*
+ * The same by a rule for which unwind_can_step(), as the probes step. EVAL_NO_MEMORY, and
+ * *regs is as before, when a word is not in the copy. The CFA, which is regs->sp then,
+ * and the return address are not judged.
+ */
+enum eval frame_step_rule(uint64_t rule, const struct stack_copy *stack,
+			  struct unwind_regs *regs);
 
 #endif

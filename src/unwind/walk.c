@@ -270,16 +270,11 @@ static enum eval step_fp(struct walker *w)
 static enum eval step_code(struct walker *w, uint64_t rule)
 {
 	struct unwind_regs step = to_step(&w->registers);
-	uint64_t cfa = unwind_cfa_at(&step, rule), return_address, bp = 0;
+	enum eval outcome = frame_step_rule(rule, w->stack, &step);
 
-	if (read_word(w, unwind_return_address_at(cfa), &return_address) != EVAL_OK)
-		return EVAL_NO_MEMORY;
-	if (unwind_bp_saved(rule) &&
-	    read_word(w, unwind_bp_at(&step, rule, cfa), &bp) != EVAL_OK)
-		return EVAL_NO_MEMORY;
-	(void)unwind_step(&step, rule, cfa, return_address, bp);
-	from_step(&step, &w->registers);
-	return EVAL_OK;
+	if (outcome == EVAL_OK)
+		from_step(&step, &w->registers);
+	return outcome;
 }
 
 static enum eval step_row(struct walker *w)

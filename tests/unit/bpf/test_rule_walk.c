@@ -134,6 +134,10 @@ static void what_takes_more_than_rules(void)
 	put(&s, MIDDLE, UNWIND_RULE(UNWIND_BP, 1 << 20, 0, UNWIND_BP_SAME, 0));
 	CHECK(!walk(&s, CAPACITY));
 	init(&s);
+	put(&s, MIDDLE, UNWIND_RULE(UNWIND_BP, -40, 0, UNWIND_BP_SAME, 0));
+	s.words[2] = OUTER;
+	CHECK(!walk(&s, CAPACITY));
+	init(&s);
 	put(&s, MIDDLE, UNWIND_RULE(UNWIND_BP, -64, 0, UNWIND_BP_SAME, 0));
 	CHECK(!walk(&s, CAPACITY));
 }
