@@ -152,17 +152,16 @@ static bool fits_mapping(const struct row *row, const struct proc_mapping *mappi
 {
 	const char *name = path_base_name(mapping->path);
 	size_t len = strlen(row->text);
+	bool is_code = mapping->executable && *mapping->path == '/';
 
 	switch (row->mark) {
 	case FILE_NAME:
-		return mapping->executable && *mapping->path == '/' &&
-		       !strcmp(name, row->text);
+		return is_code && !strcmp(name, row->text);
 	case FILE_VERSION:
-		return mapping->executable && *mapping->path == '/' &&
-		       !strncmp(name, row->text, len) && is_version(name + len);
+		return is_code && !strncmp(name, row->text, len) &&
+		       is_version(name + len);
 	case FILE_BEGINNING:
-		return mapping->executable && *mapping->path == '/' &&
-		       !strncmp(name, row->text, len);
+		return is_code && !strncmp(name, row->text, len);
 	case MEMORY_NAME:
 		return !strncmp(mapping->path, row->text, len);
 	case SECTION:
