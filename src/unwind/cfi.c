@@ -171,24 +171,6 @@ static uint64_t next_start(const struct cfi *cfi, uint64_t address)
 	return next;
 }
 
-/* Where what is known of `address` ends: with the FDE, or where the table has the next
- * function begin, since cfi_find_row() would give that one's row there. */
-static uint64_t end_of(const struct cfi *cfi, const struct cfi_index *index,
-		       const struct cfi_fde *fde, uint64_t address)
-{
-	uint64_t end = fde->end;
-
-	for (int i = 0; i < TABLES; i++) {
-		uint64_t next = cfi_index_next(&cfi->index[i], address);
-
-		end = next < end ? next : end;
-		/* The tables that come later are asked where this one has nothing. */
-		if (&cfi->index[i] == index)
-			break;
-	}
-	return end;
-}
-
 bool cfi_each_row(const struct cfi *cfi, uint64_t start, uint64_t end, unsigned max_steps,
 		  cfi_row_fn *each, void *arg)
 {
@@ -210,8 +192,11 @@ bool cfi_each_row(const struct cfi *cfi, uint64_t start, uint64_t end, unsigned 
 			continue;
 		}
 
-		uint64_t until = end_of(cfi, index, &fde, start);
+		/* Where a table has the next function begin, cfi_find_row() would give
+		 * that one's row. */
+		uint64_t until = next_start(cfi, start);
 
+		until = until < fde.end ? until : fde.end;
 		until = until < end ? until : end;
 		/* What is malformed has rows up to the fault only, as far as anybody can
 		 * say: cfi_find_row() fails from there on. */

@@ -27,6 +27,47 @@ static bool row_of(const uint8_t *program, size_t size, uint64_t offset,
 	return cfi_row_find(&section, &fde, CODE_START + offset, ret);
 }
 
+/* What cfi_row_each() gives: pairs of a start and a CFA offset, and where the last ends.
+ */
+struct given {
+	uint64_t start[8], end;
+	int64_t offset[8];
+	size_t count;
+};
+
+static void note_row(void *arg, uint64_t start, uint64_t end, const struct cfi_row *row)
+{
+	struct given *given = arg;
+
+	REQUIRE(given->count < 8);
+	CHECK(start < end);
+	CHECK(!given->count || start == given->end);
+	given->start[given->count] = start - CODE_START;
+	given->offset[given->count++] = row->cfa.offset;
+	given->end = end;
+}
+
+/* The rows of `program` up to CODE_START + offset. */
+static bool rows_of(const uint8_t *program, size_t size, uint64_t offset,
+		    struct given *ret)
+{
+	static struct built_section s;
+	struct cfi_section section;
+	struct cfi_fde fde;
+	unsigned steps;
+	size_t next;
+
+	s.size = 0;
+	*ret = (struct given){.count = 0};
+
+	size_t cie = put_cie(&s, 1, "", NULL, 0);
+	size_t at = put_fde(&s, cie, NULL, 0, program, size);
+
+	section = section_of(&s);
+	REQUIRE(cfi_entry_read(&section, at, &fde, &next) == CFI_ENTRY_FDE);
+	return cfi_row_each(&section, &fde, CODE_START + offset, note_row, ret, &steps);
+}
+
 static void check_cfa(const struct cfi_row *row, unsigned reg, int64_t offset)
 {
 	CHECK_INT(row->cfa.how, CFI_REGISTER);
@@ -63,6 +104,39 @@ static void locations(void)
 		check_cfa(&row, ARCH_SP, expected[i].offset);
 	}
 	CHECK(!row_of(program, sizeof(program), CODE_SIZE, &row));
+}
+
+static void each(void)
+{
+	/* One row, an empty one, two more; 0x17 is no instruction. */
+	static const uint8_t program[] = {0x44, 0x0e, 16, 0x40, 0x0e, 24,
+					  0x44, 0x0e, 32, 0x44, 0x17};
+	struct given given;
+
+	CHECK(rows_of(program, 9, CODE_SIZE, &given));
+	CHECK_INT(given.count, 3);
+	CHECK_INT(given.start[0], 0);
+	CHECK_INT(given.offset[0], 8);
+	CHECK_INT(given.start[1], 4);
+	CHECK_INT(given.offset[1], 24);
+	CHECK_INT(given.start[2], 8);
+	CHECK_INT(given.offset[2], 32);
+	CHECK_INT(given.end, CODE_START + CODE_SIZE);
+	/* Cut, also within the first row, and beyond the function. */
+	CHECK(rows_of(program, 9, 8, &given));
+	CHECK_INT(given.count, 2);
+	CHECK_INT(given.end, CODE_START + 8);
+	CHECK(rows_of(program, 9, 1, &given));
+	CHECK_INT(given.count, 1);
+	CHECK_INT(given.end, CODE_START + 1);
+	CHECK(rows_of(program, 9, 2 * CODE_SIZE, &given));
+	CHECK_INT(given.end, CODE_START + CODE_SIZE);
+	CHECK(rows_of(program, 9, 0, &given));
+	CHECK_INT(given.count, 0);
+	/* What lies before the fault has rows. */
+	CHECK(!rows_of(program, sizeof(program), CODE_SIZE, &given));
+	CHECK_INT(given.count, 3);
+	CHECK_INT(given.end, CODE_START + 12);
 }
 
 static void cfa(void)
@@ -193,6 +267,7 @@ static void endless(void)
 int main(void)
 {
 	RUN(locations);
+	RUN(each);
 	RUN(cfa);
 	RUN(registers);
 	RUN(restoring);

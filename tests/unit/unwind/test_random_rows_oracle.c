@@ -3,6 +3,7 @@
  * instructions that compilers never emit as well. */
 #include "unit/random.h"
 #include "unit/unwind/row_compare.h"
+#include "unit/unwind/image_file.h"
 #include "unit/unwind/section.h"
 
 /* --- programs made by chance ----------------------------------------------------------
@@ -166,25 +167,15 @@ static void put_program(struct built_section *s)
 	}
 }
 
-static void write_at(int fd, const void *bytes, size_t size, size_t at)
-{
-	REQUIRE(pwrite(fd, bytes, size, (off_t)at) == (ssize_t)size);
-}
-
 static void random_programs(void)
 {
 	static struct built_section s;
-	static const char names[] = "\0.eh_frame\0.shstrtab";
 	char path[] = "/tmp/memtrace-rows-XXXXXX";
-	const size_t code = 0x1000, code_size = RANDOM_FUNCTIONS * FUNCTION_BYTES;
-	const size_t table = 0x100000, names_at = table + sizeof(s.bytes),
-		     sections_at = names_at + 64;
-	int fd = mkstemp(path);
 	size_t cie = put_cie(&s, 1, "", NULL, 0);
 
-	REQUIRE(fd >= 0);
 	for (size_t i = 0; i < RANDOM_FUNCTIONS; i++) {
-		const uint64_t address[2] = {code + i * FUNCTION_BYTES, FUNCTION_BYTES};
+		const uint64_t address[2] = {IMAGE_CODE + i * FUNCTION_BYTES,
+					     FUNCTION_BYTES};
 		size_t at = put_fde(&s, cie, (const uint8_t *)address, sizeof(address),
 				    NULL, 0);
 
@@ -193,48 +184,9 @@ static void random_programs(void)
 	}
 	put_number(&s, 0, 4);
 
-	const Elf64_Ehdr header = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			    EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = ARCH_ELF_MACHINE,
-		.e_version = EV_CURRENT,
-		.e_ehsize = sizeof(header),
-		.e_phoff = sizeof(header),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 1,
-		.e_shoff = sections_at,
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = 3,
-		.e_shstrndx = 2,
-	};
-	const Elf64_Phdr segment = {.p_type = PT_LOAD,
-				    .p_flags = PF_R | PF_X,
-				    .p_offset = code,
-				    .p_vaddr = code,
-				    .p_filesz = code_size,
-				    .p_memsz = code_size};
-	const Elf64_Shdr sections[3] = {
-		[1] = {.sh_name = 1,
-		       .sh_type = SHT_PROGBITS,
-		       .sh_flags = SHF_ALLOC,
-		       .sh_addr = table,
-		       .sh_offset = table,
-		       .sh_size = s.size,
-		       .sh_addralign = 1},
-		[2] = {.sh_name = 11,
-		       .sh_type = SHT_STRTAB,
-		       .sh_offset = names_at,
-		       .sh_size = sizeof(names),
-		       .sh_addralign = 1},
-	};
+	const struct image_section section = {".eh_frame", s.bytes, s.size};
 
-	write_at(fd, &header, sizeof(header), 0);
-	write_at(fd, &segment, sizeof(segment), sizeof(header));
-	write_at(fd, s.bytes, s.size, table);
-	write_at(fd, names, sizeof(names), names_at);
-	write_at(fd, sections, sizeof(sections), sections_at);
-	close(fd);
+	image_file(path, RANDOM_FUNCTIONS * FUNCTION_BYTES, &section, 1);
 	compare_file(path, 10000, 0, 5);
 	unlink(path);
 }

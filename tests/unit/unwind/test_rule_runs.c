@@ -3,6 +3,8 @@
 #include "unwind/rule_runs.h"
 
 #include "check.h"
+#include "unit/unwind/image_file.h"
+#include "unit/unwind/section.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -133,8 +135,66 @@ static void loaded_files(void)
 	CHECK(files >= 3);
 }
 
+/* An entry of .eh_frame made one of .debug_frame (DWARF 5 section 6.4.1): the id of a CIE
+ * is all ones, and an FDE has the offset of its CIE. */
+static void make_debug(struct built_section *s, size_t at, uint32_t id)
+{
+	memcpy(s->bytes + at + 4, &id, sizeof(id));
+}
+
+static void put_function(struct built_section *s, size_t cie, uint64_t start,
+			 uint64_t size, uint8_t cfa)
+{
+	const uint64_t address[2] = {IMAGE_CODE + start, size};
+	const uint8_t program[] = {0x0e, cfa};
+
+	put_fde(s, cie, (const uint8_t *)address, sizeof(address), program,
+		sizeof(program));
+}
+
+/* Functions that overlap, in sections of which the second one is asked where the first
+ * one has nothing. */
+static void overlapping(void)
+{
+	static struct built_section eh, debug;
+	char path[] = "/tmp/memtrace-runs-XXXXXX";
+	size_t cie = put_cie(&eh, 1, "", NULL, 0), at;
+	struct compared compared = {0};
+
+	put_function(&eh, cie, 0x100, 0x100, 16);
+	put_function(&eh, cie, 0x110, 0x10, 24);
+	put_function(&eh, cie, 0x400, 0x100, 32);
+	put_number(&eh, 0, 4);
+	cie = put_cie(&debug, 1, "", NULL, 0);
+	make_debug(&debug, cie, UINT32_MAX);
+	at = debug.size;
+	put_function(&debug, cie, 0x80, 0x200, 40);
+	make_debug(&debug, at, 0);
+	at = debug.size;
+	put_function(&debug, cie, 0x150, 0x20, 48);
+	make_debug(&debug, at, 0);
+
+	const struct image_section sections[] = {
+		{".eh_frame", eh.bytes, eh.size},
+		{".debug_frame", debug.bytes, debug.size},
+	};
+
+	image_file(path, BLOCK_BYTES, sections, 2);
+
+	struct cfi *cfi = open_cfi(path);
+
+	compare_code(cfi, IMAGE_CODE, BLOCK_BYTES, &compared);
+	CHECK_INT(compared.wrong, 0);
+	/* 0x80 to 0x170 with the inner one's end, and 0x400 to 0x500. */
+	printf("%u addresses with a rule\n", compared.with_rule);
+	CHECK(compared.with_rule > 0x100 + 0x90);
+	cfi_close(cfi);
+	unlink(path);
+}
+
 int main(void)
 {
+	RUN(overlapping);
 	RUN(loaded_files);
 	return check_done();
 }
