@@ -178,10 +178,11 @@ _Static_assert(sizeof(struct abi_rule_bucket) == 64, "one cache line");
 #define ABI_UNWIND_REGION_BITS 16
 #define ABI_UNWIND_RULES       8192
 #define ABI_UNWIND_PAGE_ROWS   112
+#define ABI_UNWIND_PAGE_BYTES  512 /* what a page takes in the kernel */
 #define ABI_UNWIND_INDEX_PAGES 128 /* a power of two */
 
-/* Of the file with this number, from 1 to ABI_UNWIND_FILE_MAX. `address` is one of the
- * file's, below 2^47. */
+/* The key of a page. `file` is the file's number, from 1 to ABI_UNWIND_FILE_MAX.
+ * `address` is an address of the region in the file's address space, below 2^47. */
 #define ABI_UNWIND_FILE_MAX 0xffffff
 #define ABI_UNWIND_KEY(file, address, page)                                              \
 	((uint64_t)(file) << 40 | (address) >> ABI_UNWIND_REGION_BITS << 8 | (page))
@@ -194,19 +195,21 @@ struct abi_unwind_index {
 	uint64_t unused[22];
 };
 
-/* Ascending. Behind the last row: 0xffff, and the last row's rule again. */
+/* Rows in ascending order of their offsets. Unused rows have offset 0xffff and the last
+ * row's rule. */
 struct abi_unwind_page {
 	uint16_t offset[ABI_UNWIND_PAGE_ROWS];
 	uint16_t rule[ABI_UNWIND_PAGE_ROWS];
 };
 _Static_assert(sizeof(struct abi_unwind_index) == 448 &&
 		       sizeof(struct abi_unwind_page) == 448,
-	       "with the kernel's header, a key and a link, 512 bytes");
+	       "with the kernel's header, a key and a link, ABI_UNWIND_PAGE_BYTES");
 
-/* What is mapped from `start[i]` on; the first is empty, so that each address is behind
- * some start. */
-#define ABI_LAYOUT_RANGES 512
-#define ABI_NOWHERE       (UINT64_MAX >> 1) /* above all addresses */
+/* range[i] is mapped at start[i]. The first range is empty and begins at 0, so that a
+ * search always finds one. */
+#define ABI_LAYOUT_RANGES     512
+#define ABI_LAYOUT_PAGE_BYTES 4096
+#define ABI_NOWHERE           (UINT64_MAX >> 1) /* above all addresses */
 
 struct abi_layout_range {
 	uint64_t bias; /* what is added to the file's addresses */
@@ -219,9 +222,9 @@ struct abi_layout {
 };
 
 /*
- * What probes have found in the tables, so that they find it at once the next time. Each
- * probe writes where it likes, and may do so while another one does: the first two words
- * hold the key only together with the rule (abi_cached_mix()).
+ * A rule that a probe has found in the tables. Probes overwrite entries without a lock,
+ * so the key is stored mixed with the rule (abi_cached_mix()): the words of two writers
+ * do not make a valid entry.
  */
 #define ABI_CACHED_RULES 16384
 

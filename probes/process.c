@@ -256,8 +256,8 @@ ALWAYS_INLINE void tid_ends(void);
 
 #ifdef FOLLOW_FORKS
 #ifdef UNWIND_TABLES
-/* The child has the parent's code: the unwind tables serve it at once, and what is looked
- * for at the parent is looked for at the child. It has not run yet. */
+/* Give the child the parent's layout, and the ranges in which the parent's moves of code
+ * are noticed. The child has the same code, and has not run yet. */
 ALWAYS_INLINE void layout_inherit(struct abi_process *child, u32 child_slot,
 				  const struct abi_process *parent, u32 parent_slot)
 {
@@ -359,11 +359,12 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 #ifdef UNWIND_RULES
 #ifdef OFFSET_MM_CODE_PAGES
 /*
- * Code that comes to where other code was would be walked by the rules of that. The number
- * of pages in executable mappings (mm_struct.exec_vm) tells that code went. From then on
- * each other number is a change. Before, code that came is where no code was, unless the
- * process mapped it over other code, or unmapped less than it mapped before anybody looked:
- * memtrace hears that from the kernel a little later, and counts it.
+ * New code must not be walked by the rules of the code that was there before. A smaller
+ * number of pages in executable mappings (mm_struct.exec_vm) shows that code was unmapped.
+ * From then on new code may be in its place, so each change of the number counts. Until
+ * then new code is at new addresses. Two cases escape this: code that is mapped over other
+ * code, and code that is unmapped while at least as much is mapped before the next look.
+ * The kernel reports those mappings to memtrace a little later, which counts them.
  */
 ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 {

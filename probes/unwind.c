@@ -206,8 +206,9 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		u64 key = ABI_RULE_KEY(t->slot, pc, w->interrupted);
 		u64 rule = rule_find(w, t, key);
 
-		/* The frame is taken once more, as the verifier would follow all ways to a
-		 * rule for all that can be made of it. */
+		/* Start the frame again: the rule is in the cache now. If the walk went on
+		 * from here, the verifier would check the rest of the loop once for each way
+		 * in which a rule can be found. */
 		if (rule == UNWIND_NONE && cached_fill(w, t)) {
 			i--;
 			continue;

@@ -72,7 +72,7 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 
 	u64 epoch = t->ctl->unwind_epoch, count = index->count;
 
-	/* A store of what is there would take the line from other processors. */
+	/* Stored only when it differs: a store takes the cache line from other processors. */
 	if (index->used != epoch)
 		index->used = epoch;
 	opaque(count);
@@ -117,7 +117,7 @@ ALWAYS_INLINE u64 table_search(const struct walk *w, const struct tracee *t, u64
 	u64 start = layout->start[n];
 	struct abi_layout_range *range = &layout->range[n];
 
-	if (at - start >= (u64)range->pages * MEMTRACE_PAGE_SIZE)
+	if (at - start >= (u64)range->pages * ABI_LAYOUT_PAGE_BYTES)
 		return UNWIND_NONE;
 	return table_rule_of(w, t, range->file, at - range->bias);
 }

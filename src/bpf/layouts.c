@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/layouts.h"
 
-#include <linux/bpf.h>
 #include <string.h>
-
-#include "bpf/syscall.h"
-
-#define PAGE_BYTES 4096
 
 /* Removing layouts takes a wait for all probes: so it is done for many at once. */
 #define KEPT_UNUSED 64
@@ -14,7 +9,7 @@
 void layouts_init(struct layouts *layouts, int fd, uint32_t max,
 		  const struct fence *fence)
 {
-	*layouts = (struct layouts){.fd = fd, .max = max, .fence = fence};
+	*layouts = (struct layouts){.map = {.fd = fd, .fence = fence}, .max = max};
 }
 
 void layouts_deinit(struct layouts *layouts)
@@ -35,7 +30,8 @@ static void fill(struct abi_layout *layout, const struct images_range ranges[],
 		}
 		layout->start[i] = range->start;
 		layout->range[i] = (struct abi_layout_range){
-			.pages = (uint32_t)((range->end - range->start) / PAGE_BYTES),
+			.pages = (uint32_t)((range->end - range->start) /
+					    ABI_LAYOUT_PAGE_BYTES),
 			.bias = range->code.bias,
 			.file = range->code.number,
 		};
@@ -51,22 +47,9 @@ static void remove_unused(struct layouts *layouts)
 		if (record->users)
 			layouts->list.data[kept++] = *record;
 		else
-			(void)sys_bpf_element(BPF_MAP_DELETE_ELEM, layouts->fd,
-					      &record->number, NULL);
+			fenced_map_delete(&layouts->map, record->number);
 	}
-	layouts->is_unfenced |= kept < layouts->list.len;
 	layouts->list.len = kept;
-}
-
-/* The kernel gives the memory of a removed layout to the next one, at which a probe may
- * still be looking: it waits for the probes first. */
-static bool put(struct layouts *layouts, uint64_t number)
-{
-	if (layouts->is_unfenced && !fence_wait(layouts->fence))
-		return false;
-	layouts->is_unfenced = false;
-	return !sys_bpf_element(BPF_MAP_UPDATE_ELEM, layouts->fd, &number,
-				&layouts->scratch);
 }
 
 static size_t count_unused(const struct layouts *layouts)
@@ -97,7 +80,7 @@ uint64_t layouts_get(struct layouts *layouts, const struct images_range ranges[]
 	    !vec_reserve(&layouts->list, layouts->list.len + 1))
 		return 0;
 	fresh.number = layouts->last_number + 1;
-	if (!put(layouts, fresh.number))
+	if (!fenced_map_put(&layouts->map, fresh.number, &layouts->scratch))
 		return 0;
 	layouts->last_number = fresh.number;
 	layouts->list.data[layouts->list.len++] = fresh;

@@ -13,7 +13,7 @@
 
 #include "abi.h"
 #include "abi_walk.h"
-#include "bpf/fence.h"
+#include "bpf/fenced_map.h"
 #include "unwind/images.h"
 #include "util/sha256.h"
 #include "util/vec.h"
@@ -28,22 +28,22 @@ struct layout_record {
 };
 
 struct layouts {
-	int fd;       /* the map; borrowed */
+	struct fenced_map map;
 	uint32_t max; /* entries of the map */
 	VEC(struct layout_record) list;
 	uint64_t last_number;
 	struct abi_layout scratch;
-	bool is_unfenced; /* some were removed, and a probe may still be reading them */
-	const struct fence *fence; /* borrowed */
 };
 
+/* `fd` is that of the map, with `max` entries; it and the fence are borrowed. */
 void layouts_init(struct layouts *layouts, int fd, uint32_t max,
 		  const struct fence *fence);
 void layouts_deinit(struct layouts *layouts);
 
 /*
- * The number of the layout with these ranges, ascending and at most LAYOUT_RANGES_MAX, to
- * be given back with layouts_put(). Returns 0 when there is no room for it.
+ * Get the number of the layout with these ranges: ascending, and at most
+ * LAYOUT_RANGES_MAX. The caller gives it back with layouts_put(). Returns 0 when no
+ * further layout fits in.
  */
 uint64_t layouts_get(struct layouts *layouts, const struct images_range ranges[],
 		     size_t count);

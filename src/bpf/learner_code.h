@@ -70,7 +70,7 @@ struct learner_code {
 	 * and so are all others from their exec on. */
 	enum trace_scope scope;
 	code_replaced_fn *on_replaced;
-	/* The same for the process `pid`, of which no slot is known; NULL: not wanted. */
+	/* Called instead when the slot of the process is not known; may be NULL. */
 	void (*on_replaced_unmet)(void *arg, int pid);
 	/* What new code of a slot's process is tagged with. */
 	uint64_t (*tag)(void *arg, uint32_t slot);

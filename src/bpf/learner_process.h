@@ -22,10 +22,9 @@ struct learner_process {
 			      nobody tells of, */
 	uint64_t moves;    /* and abi_moves.count then */
 	uint64_t next_eviction_ns; /* CLOCK_MONOTONIC: its rules stay until then */
-	/* The number of its layout (bpf/layouts.h), and images_version() + 1 for which it
-	 * was made; 0: none. */
-	uint64_t layout, shown;
-	uint64_t next_show_ns; /* CLOCK_MONOTONIC: no layout is made before */
+	uint64_t layout;           /* number (bpf/layouts.h); 0: none */
+	uint64_t shown;            /* images_version() + 1 of that layout; 0: none */
+	uint64_t next_show_ns;     /* CLOCK_MONOTONIC: no layout is made before */
 };
 
 #define LEARNER_NEVER UINT64_MAX
@@ -42,7 +41,7 @@ struct learner_processes {
 	uint64_t next_eviction_ns; /* CLOCK_MONOTONIC: none is made before */
 };
 
-/* `tables` need not be initialized yet. */
+/* Keeps the pointers. `tables` may be initialized later. */
 struct error *
 learner_processes_init(struct learner_processes *processes,
 		       const struct learner_maps *maps, struct rule_table *rules,

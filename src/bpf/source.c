@@ -36,10 +36,8 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 #define FEW_RULE_BUCKETS  16384
 #define MANY_RULE_BUCKETS 65536
 
-/* What a page of the unwind tables takes in the kernel; and how many layouts of address
- * spaces there may be, of which each takes 16 KiB. */
-#define UNWIND_PAGE_BYTES 512
-#define LAYOUTS           2048
+/* Layouts of address spaces that there may be at a time. Each takes 16 KiB. */
+#define LAYOUTS 2048
 
 /* The ring of walks that are handed over: 250 with whole copies of large stacks, and some
  * 30,000 that differ little from one another (abi_walk.h). */
@@ -125,7 +123,7 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 		.rule_buckets = options->scope == SCOPE_PROCESSES ? FEW_RULE_BUCKETS
 								  : MANY_RULE_BUCKETS,
 		.unwind_pages =
-			(uint32_t)(options->unwind_memory_bytes / UNWIND_PAGE_BYTES),
+			(uint32_t)(options->unwind_memory_bytes / ABI_UNWIND_PAGE_BYTES),
 		.layouts = LAYOUTS,
 	};
 	if (options->no_atomics) {

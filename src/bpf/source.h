@@ -57,12 +57,12 @@ struct source_options {
 	uint64_t sample_bytes;                   /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes; /* 0 and UINT64_MAX: no bound */
 	bool mappings;
-	bool with_time;               /* keep the time of each block */
-	bool traffic;                 /* count by call path and thread; needs with_time */
-	uint64_t max_threads;         /* with traffic */
-	uint64_t max_processes;       /* but with SCOPE_PROCESSES; at most 32768 */
-	uint64_t unwind_memory_bytes; /* with rules: kernel memory for those of whole
-					 files */
+	bool with_time;         /* keep the time of each block */
+	bool traffic;           /* count by call path and thread; needs with_time */
+	uint64_t max_threads;   /* with traffic */
+	uint64_t max_processes; /* but with SCOPE_PROCESSES; at most 32768 */
+	/* With rules: kernel memory for the unwind tables of whole files. */
+	uint64_t unwind_memory_bytes;
 	unsigned temporary_threshold; /* with traffic: at most so many events between */
 	bool cookies;                 /* the kernel has attach cookies (5.15) */
 	bool sessions;                /* and sessions (6.13) */

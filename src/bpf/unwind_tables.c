@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/unwind_tables.h"
 
-#include <linux/bpf.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "abi.h"
 #include "abi_walk.h"
-#include "bpf/syscall.h"
 #include "unwind_step.h"
 #include "util/clock.h"
 
 #define REGION_BYTES (UINT64_C(1) << ABI_UNWIND_REGION_BITS)
 
-/* What a page takes in the kernel. */
-#define PAGE_BYTES 512
-
 /* Addresses of files are below this (ABI_UNWIND_KEY). */
 #define ADDRESS_MAX (UINT64_C(1) << 47)
 
-/* No more of a file is built: its mapping may be as large as it likes. */
+/* The tables cover so much of a file. A target can map a sparse file of any size. */
 #define FILE_MAX_BYTES (UINT64_C(1) << 32)
 
-/* How much goes when there is no room, and how much is left to what is asked for. */
+/* An eviction removes one EVICTED_SHARE-th of the pages. A sweep leaves one
+ * SPARED_SHARE-th of them to regions that stacks lead through. */
 #define EVICTED_SHARE 8
 #define SPARED_SHARE  4
 
@@ -30,18 +25,15 @@ void unwind_tables_init(struct unwind_tables *tables, int pages_fd, uint32_t max
 			uint64_t *rules, struct abi_control *control,
 			const struct fence *fence)
 {
-	uint64_t seed = 0;
+	uint64_t seed = hashmap_seed();
 
-	*tables = (struct unwind_tables){.pages_fd = pages_fd,
+	*tables = (struct unwind_tables){.pages = {.fd = pages_fd, .fence = fence},
 					 .max_pages = max_pages,
 					 .rules = rules,
 					 .control = control,
-					 .rule_count = 1,
-					 .fence = fence};
+					 .rule_count = 1};
 	/* Regions that nothing has used yet are of epoch 0. */
 	__atomic_store_n(&control->unwind_epoch, 1, __ATOMIC_SEQ_CST);
-	/* Without a seed the maps are only slower under attack. */
-	(void)!getrandom(&seed, sizeof(seed), GRND_NONBLOCK);
 	hashmap_init(&tables->rule_numbers, seed);
 	hashmap_init(&tables->region_at, seed);
 }
@@ -57,34 +49,17 @@ void unwind_tables_deinit(struct unwind_tables *tables)
 
 uint64_t unwind_tables_size_bytes(const struct unwind_tables *tables)
 {
-	return (uint64_t)tables->page_count * PAGE_BYTES;
+	return (uint64_t)tables->page_count * ABI_UNWIND_PAGE_BYTES;
 }
 
 /* --- pages ------------------------------------------------------------------------ */
-
-static void delete_page(struct unwind_tables *tables, uint64_t key)
-{
-	(void)sys_bpf_element(BPF_MAP_DELETE_ELEM, tables->pages_fd, &key, NULL);
-	tables->is_unfenced = true;
-}
 
 /* Page 0 first: then probes that begin to look find nothing. */
 static void delete_pages(struct unwind_tables *tables, const struct unwind_region *region)
 {
 	for (uint32_t page = 0; page < region->pages; page++)
-		delete_page(tables, region->key + page);
+		fenced_map_delete(&tables->pages, region->key + page);
 	tables->page_count -= region->pages;
-}
-
-/* The kernel gives the memory of a deleted page to the next one, at which a probe may
- * still be looking for something else. */
-static bool put_page(struct unwind_tables *tables, uint64_t key, const void *page)
-{
-	if (tables->is_unfenced && !fence_wait(tables->fence))
-		return false;
-	tables->is_unfenced = false;
-	return !sys_bpf_element(BPF_MAP_UPDATE_ELEM, tables->pages_fd, &key,
-				(void *)(uintptr_t)page);
 }
 
 /* --- eviction --------------------------------------------------------------------- */
@@ -117,8 +92,8 @@ static void remove_region(struct unwind_tables *tables, uint64_t key)
 		(void)!hashmap_put(&tables->region_at, tables->regions.data[at].key, at);
 }
 
-/* Keys of the regions that have not been used for the longest time, so many that they
- * have `pages` pages. */
+/* Find the least recently used regions that have at least `pages` pages together. Puts
+ * their keys into `keys` and returns their number. */
 static size_t find_unused(struct unwind_tables *tables, size_t pages, uint64_t keys[])
 {
 	struct use *uses = calloc(tables->regions.len, sizeof(*uses));
@@ -133,8 +108,7 @@ static size_t find_unused(struct unwind_tables *tables, size_t pages, uint64_t k
 
 		if (!region->pages)
 			continue;
-		(void)sys_bpf_element(BPF_MAP_LOOKUP_ELEM, tables->pages_fd, &region->key,
-				      &index);
+		(void)fenced_map_get(&tables->pages, region->key, &index);
 		uses[count++] = (struct use){index.used, i};
 	}
 	qsort(uses, count, sizeof(*uses), by_use);
@@ -224,14 +198,14 @@ static uint32_t put_region(struct unwind_tables *tables, uint64_t key, uint64_t 
 
 		fill_page(tables, runs + at, rows, base, &page);
 		index.start[index.count] = page.offset[0];
-		if (!put_page(tables, key + ++index.count, &page))
+		if (!fenced_map_put(&tables->pages, key + ++index.count, &page))
 			break;
 	}
 	/* Last, so that who finds it finds the others. */
-	if (at >= count && put_page(tables, key, &index))
+	if (at >= count && fenced_map_put(&tables->pages, key, &index))
 		return (uint32_t)index.count + 1;
 	for (uint64_t i = 0; i <= index.count; i++)
-		delete_page(tables, key + i);
+		fenced_map_delete(&tables->pages, key + i);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/fence.h"
+#include "bpf/fenced_map.h"
 #include "unwind/cfi.h"
 #include "unwind/rule_runs.h"
 #include "util/error.h"
@@ -33,9 +33,9 @@ struct unwind_region {
 };
 
 struct unwind_tables {
-	int pages_fd;                /* borrowed, as are the next two */
-	uint64_t *rules;             /* mapped, ABI_UNWIND_RULES of them */
-	struct abi_control *control; /* mapped */
+	struct fenced_map pages;
+	uint64_t *rules;             /* mapped, ABI_UNWIND_RULES of them; borrowed */
+	struct abi_control *control; /* mapped; borrowed */
 	uint32_t max_pages;
 	uint32_t page_count, rule_count;
 	struct hashmap rule_numbers;   /* of a rule */
@@ -44,9 +44,6 @@ struct unwind_tables {
 	struct hashmap region_at; /* key to index, or UINT64_MAX */
 	size_t sweeping;          /* index of the file that is swept */
 	struct rule_runs runs;    /* scratch */
-	/* Pages were deleted, and a probe may still be reading them. */
-	bool is_unfenced;
-	const struct fence *fence; /* borrowed */
 };
 
 /* `rules` is mapped, ABI_UNWIND_RULES of them; it and the rest are borrowed. */

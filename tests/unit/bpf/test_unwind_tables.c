@@ -84,7 +84,7 @@ static struct room *open_room(uint32_t max_pages)
 
 static void close_room(struct room *r)
 {
-	int fd = r->tables.pages_fd;
+	int fd = r->tables.pages.fd;
 
 	unwind_tables_deinit(&r->tables);
 	fence_close(&r->fence);
@@ -95,7 +95,7 @@ static void close_room(struct room *r)
 
 static bool get_page(const struct room *r, uint64_t key, void *page)
 {
-	return !sys_bpf_element(BPF_MAP_LOOKUP_ELEM, r->tables.pages_fd, &key, page);
+	return fenced_map_get(&r->tables.pages, key, page);
 }
 
 /* The last of `count` that is at most `value`. */
@@ -178,6 +178,15 @@ static void whole_file(void)
 	       (double)(clock_now_ns() - begun_ns) / 1e6,
 	       (double)unwind_tables_size_bytes(&r->tables) / 1024, (double)size / 1024);
 	CHECK(compare(r, r->start, r->end, 7) > size / 7 * 9 / 10);
+	/* The last address of each region, which pages are padded with. */
+	for (uint64_t at = r->start | 0xffff; at < r->end; at += 0x10000) {
+		struct cfi_row row;
+		uint64_t rule = UNWIND_NONE;
+
+		if (cfi_find_row(r->cfi, at, &row) == CFI_FOUND)
+			rule = rule_from_row(&row, at);
+		CHECK_INT(look_up(r, at), UNWIND_TYPE(rule) == UNWIND_SLOW ? 0 : rule);
+	}
 	/* A quarter of the code at most. */
 	CHECK(unwind_tables_size_bytes(&r->tables) < size / 4);
 
@@ -237,6 +246,32 @@ static void impossible(void)
 	close_room(r);
 }
 
+/* Where probes cannot be waited for, nothing is put after something was deleted. */
+static void fenced(void)
+{
+	const struct fence none = {-1, -1};
+	struct fenced_map map = {.fence = &none};
+	uint64_t page[sizeof(struct abi_unwind_page) / 8] = {1};
+	struct fence fence;
+
+	map.fd = create_map(BPF_MAP_TYPE_HASH, sizeof(page), 8);
+	REQUIRE(map.fd >= 0);
+	CHECK(fenced_map_put(&map, 1, page));
+	CHECK(fenced_map_put(&map, 2, page));
+	fenced_map_delete(&map, 1);
+	CHECK(!fenced_map_put(&map, 3, page));
+	CHECK(!fenced_map_get(&map, 3, page));
+	fence_open(&fence);
+	map.fence = &fence;
+	CHECK(fenced_map_put(&map, 3, page));
+	CHECK(fenced_map_get(&map, 3, page));
+	/* Once is enough. */
+	map.fence = &none;
+	CHECK(fenced_map_put(&map, 4, page));
+	fence_close(&fence);
+	close(map.fd);
+}
+
 /* --- layouts ---------------------------------------------------------------------- */
 
 static void layouts_are_shared(void)
@@ -291,6 +326,7 @@ int main(void)
 	RUN(whole_file);
 	RUN(evicted);
 	RUN(impossible);
+	RUN(fenced);
 	RUN(layouts_are_shared);
 	return check_done();
 }
