@@ -14,6 +14,7 @@ enum abi_run_value {
 	ABI_RUN_START,      /* when tick 0 began: in jiffies, or in ns without those */
 	ABI_RUN_OWN_PID,    /* of memtrace */
 	ABI_RUN_KERNEL_PID, /* the process whose allocations by the kernel are wanted */
+	ABI_RUN_APART,      /* 1: each process is a family of its own (ABI_FAMILY) */
 	ABI_RUN_VALUES,
 };
 
@@ -300,15 +301,33 @@ struct abi_process {
 	uint64_t layout;     /* of `layouts`: for the code as of `code_known`. 0: none */
 	uint64_t code_went;  /* 1: code was unmapped at some time */
 	uint64_t since_ns;   /* CLOCK_MONOTONIC: when the slot was taken */
+	/* Which processes share its stacks (ABI_FAMILY), and the family that it is in
+	 * once its code changes: the same, where no other process is in it. */
+	uint64_t family, parting;
 	/* The tgid of the process in whose memory this one works until it executes a
 	 * program, as a child of vfork(2) does; 0: it has its own. */
 	uint64_t lender;
 	char command[16];
 	struct abi_range allocators[ABI_MAX_ALLOCATORS];
 };
-_Static_assert(sizeof(struct abi_process) == 352, "no holes");
+_Static_assert(sizeof(struct abi_process) == 368, "no holes");
 
 #define ABI_CODE_TOLD (1ull << 32)
+
+/*
+ * A family is a process with the children that it forked, and theirs, as long as all have
+ * the same code at the same addresses. Equal call paths of a family are one stack. It is
+ * known by when its first process took its slot (in units of 1,024 ns, 36 bits: a slot is
+ * not given to two processes within one), by that slot, and by how often that process has
+ * left a family. A process leaves its family when its code changes.
+ */
+#define ABI_FAMILY_PARTING_BITS 12
+#define ABI_FAMILY(since_ns, slot)                                                       \
+	((since_ns) >> 10 << 28 | (uint64_t)(slot) << ABI_FAMILY_PARTING_BITS)
+#define ABI_FAMILY_SLOT(family) ((uint32_t)((family) >> ABI_FAMILY_PARTING_BITS & 0xffff))
+/* It cannot leave families more often: it shares none any more. */
+#define ABI_FAMILY_IS_LAST(family)                                                       \
+	(!(~(family) & ((1ull << ABI_FAMILY_PARTING_BITS) - 1)))
 
 /*
  * Code that mremap(2) moves, of which nobody tells: a record for each slot. A call is

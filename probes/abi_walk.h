@@ -33,7 +33,7 @@ struct abi_stack_key {
 /* The fixed head of a stack's record; `depth` return addresses follow, leaf first. */
 struct abi_stack_head {
 	uint64_t check;
-	uint32_t process; /* slot */
+	uint64_t family; /* abi_process.family; with --kernel, the class */
 	uint16_t depth;
 	uint8_t end;       /* enum abi_stack_end */
 	uint8_t allocator; /* number of the allocator that was called */
@@ -56,10 +56,10 @@ struct abi_stack_hash {
 	uint64_t hash, check;
 };
 
-static inline void abi_stack_hash_begin(struct abi_stack_hash *h, uint32_t process,
+static inline void abi_stack_hash_begin(struct abi_stack_hash *h, uint64_t family,
 					uint32_t allocator)
 {
-	uint64_t whose = (uint64_t)process << 8 | allocator;
+	uint64_t whose = family ^ (uint64_t)allocator << 56;
 
 	h->hash = whose * 0x9e3779b97f4a7c15ull;
 	h->check = whose * 0xd6e8feb86659fd93ull;
@@ -109,7 +109,7 @@ struct abi_walk_start {
 	uint64_t pc, sp, bp;
 	uint64_t bp_counts; /* all ones; 0: bp was read from the stack before it mattered
 			     */
-	uint64_t whose;     /* slot << 8 | allocator */
+	uint64_t family, allocator;
 	uint64_t code_changes;
 };
 
@@ -290,6 +290,7 @@ struct abi_miss {
 	uint32_t kind, room;
 	uint64_t number;
 	uint64_t time_ns; /* CLOCK_MONOTONIC, after the walk */
+	uint64_t family;
 	uint32_t process; /* slot */
 	uint16_t allocator;
 	uint16_t depth;          /* frames that were walked, without the one of `pc` */

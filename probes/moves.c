@@ -70,7 +70,7 @@ int on_move(struct pt_regs *ctx)
 		return 0;
 	publish(&m->last_ns, bpf_ktime_get_ns());
 	__sync_fetch_and_add(&m->count, 1);
-	__sync_fetch_and_add(&process->code_changes, 1);
+	code_has_changed(process, 1);
 	return 0;
 }
 
@@ -97,15 +97,13 @@ int on_moved(struct pt_regs *ctx)
 		if (*(volatile u64 *)&m->version == mover.version)
 			return 0;
 		__sync_fetch_and_add(&m->count, 1);
-		__sync_fetch_and_add(&process->code_changes, ABI_CODE_MOVED_SOMEWHEN);
+		code_has_changed(process, ABI_CODE_MOVED_SOMEWHEN);
 		return 0;
 	}
-	__sync_fetch_and_add(&process->code_changes, 1);
+	code_has_changed(process, 1);
 #ifdef OFFSET_MM_CODE_PAGES
 	/* Then it is known why there are more or less of them. */
-	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);
-
-	process->code_pages = kernel_number(mm, OFFSET_MM_CODE_PAGES);
+	process->code_pages = code_page_count();
 #endif
 	__sync_fetch_and_add(&m->under_way, -1ull);
 	return 0;

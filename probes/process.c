@@ -76,6 +76,7 @@ ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 			p->since_ns = bpf_ktime_get_ns();
 			p->lender = 0;
 			p->code_went = 0;
+			p->family = p->parting = ABI_FAMILY(p->since_ns, at);
 			*slot = at;
 			return p;
 		}
@@ -254,6 +255,64 @@ ALWAYS_INLINE void tid_ends(void);
 #define tid_ends() ((void)0)
 #endif
 
+#ifdef UNWIND_RULES
+/* The code of the process changes, in a way that may make rules wrong. */
+ALWAYS_INLINE void code_has_changed(volatile struct abi_process *process, u64 how)
+{
+	__sync_fetch_and_add((u64 *)&process->code_changes, how);
+	/* As it was, where no other process is in the family. */
+	process->family = process->parting;
+}
+
+#ifdef OFFSET_MM_CODE_PAGES
+/* Pages in the executable mappings of the running process, without the one in which probes
+ * execute instructions (kernel/events/uprobes.c, xol_add_vma()): each process gets that at
+ * some time, and a child has not got its parent's. */
+ALWAYS_INLINE u64 code_page_count(void)
+{
+	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);
+	u64 pages = kernel_number(mm, OFFSET_MM_CODE_PAGES);
+
+#ifdef OFFSET_MM_XOL_AREA
+	pages -= kernel_number(mm, OFFSET_MM_XOL_AREA) != 0;
+#endif
+	return pages;
+}
+
+/*
+ * New code must not be walked by the rules of the code that was there before. A smaller
+ * number of pages in executable mappings (mm_struct.exec_vm) shows that code was unmapped.
+ * From then on new code may be in its place, so each change of the number counts. Until
+ * then new code is at new addresses. Two cases escape this: code that is mapped over other
+ * code, and code that is unmapped while at least as much is mapped before the next look.
+ * The kernel reports those mappings to memtrace a little later, which counts them.
+ */
+ALWAYS_INLINE void code_look(volatile struct abi_process *process)
+{
+	u64 pages = code_page_count();
+
+	if (pages == process->code_pages)
+		return;
+	if (pages < process->code_pages)
+		process->code_went = 1;
+	/* In this order: who sees the number sees the change. */
+	code_has_changed(process, process->code_went);
+	process->code_pages = pages;
+}
+
+/* The dynamic linker changes the list of what is mapped, or has done so. */
+ALWAYS_INLINE void code_is_told(volatile struct abi_process *process)
+{
+	code_look(process);
+	if (process->code_went)
+		code_has_changed(process, ABI_CODE_TOLD);
+}
+#else
+#define code_look(process)    ((void)0)
+#define code_is_told(process) code_has_changed((process), ABI_CODE_TOLD)
+#endif
+#endif
+
 #ifdef FOLLOW_FORKS
 #ifdef UNWIND_TABLES
 /* Give the child the parent's layout, and the ranges in which the parent's moves of code
@@ -268,13 +327,33 @@ ALWAYS_INLINE void layout_inherit(struct abi_process *child, u32 child_slot,
 	if (!from || !to || parent->code_known != parent->code_changes || child->lender)
 		return;
 	bpf_probe_read_kernel(to->range, sizeof(to->range), from->range);
-	child->code_pages = parent->code_pages;
-	child->code_went = parent->code_went;
 	child->code_known = child->code_changes;
 	child->layout = layout;
 }
 #else
 #define layout_inherit(child, child_slot, parent, parent_slot) ((void)0)
+#endif
+
+#if defined(UNWIND_RULES) && defined(OFFSET_MM_CODE_PAGES)
+/* The child has the code of its parent, which runs, and is in its family until the code of
+ * one of them changes. Hits of events are counted by stack alone: there each process is a
+ * family of its own. */
+ALWAYS_INLINE void family_inherit(struct abi_process *child, struct abi_process *parent)
+{
+	code_look(parent);
+	child->code_pages = parent->code_pages;
+	child->code_went = parent->code_went;
+#ifndef EVENTS
+	if (run_value(ABI_RUN_APART) || child->lender ||
+	    ABI_FAMILY_IS_LAST(parent->parting))
+		return;
+	if (parent->family == parent->parting)
+		parent->parting++;
+	child->family = parent->family;
+#endif
+}
+#else
+#define family_inherit(child, parent) ((void)0)
 #endif
 
 /* sched_process_fork (include/trace/events/sched.h): parent and child. The child of a
@@ -309,6 +388,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	bpf_probe_read_kernel(child->allocators, sizeof(child->allocators),
 			      parent->allocators);
 	child->has_ranges = parent->has_ranges;
+	family_inherit(child, parent);
 	layout_inherit(child, slot, parent, parent_slot);
 	bpf_get_current_comm(child->command, sizeof(child->command));
 	return 0;
@@ -357,43 +437,6 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 }
 
 #ifdef UNWIND_RULES
-#ifdef OFFSET_MM_CODE_PAGES
-/*
- * New code must not be walked by the rules of the code that was there before. A smaller
- * number of pages in executable mappings (mm_struct.exec_vm) shows that code was unmapped.
- * From then on new code may be in its place, so each change of the number counts. Until
- * then new code is at new addresses. Two cases escape this: code that is mapped over other
- * code, and code that is unmapped while at least as much is mapped before the next look.
- * The kernel reports those mappings to memtrace a little later, which counts them.
- */
-ALWAYS_INLINE void code_look(volatile struct abi_process *process)
-{
-	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);
-	u64 pages = kernel_number(mm, OFFSET_MM_CODE_PAGES);
-
-	if (pages == process->code_pages)
-		return;
-	if (pages < process->code_pages)
-		process->code_went = 1;
-	/* In this order: who sees the number sees the change. */
-	if (process->code_went)
-		__sync_fetch_and_add((u64 *)&process->code_changes, 1);
-	process->code_pages = pages;
-}
-
-/* The dynamic linker changes the list of what is mapped, or has done so. */
-ALWAYS_INLINE void code_is_told(volatile struct abi_process *process)
-{
-	code_look(process);
-	if (process->code_went)
-		__sync_fetch_and_add((u64 *)&process->code_changes, ABI_CODE_TOLD);
-}
-#else
-#define code_look(process) ((void)0)
-#define code_is_told(process)                                                            \
-	((void)__sync_fetch_and_add((u64 *)&(process)->code_changes, ABI_CODE_TOLD))
-#endif
-
 /* The dynamic linker changes the list of what is mapped, or has done so. */
 int on_code_change(struct pt_regs *ctx)
 {

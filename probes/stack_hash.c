@@ -50,7 +50,7 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
-	stack_write(record, t, w, s, allocator);
+	stack_write(record, w, s, allocator);
 	if (stack_numbers.insert(&key, &number) == 0)
 		return number;
 	/* Another processor has published the same path meanwhile, or memtrace has, and

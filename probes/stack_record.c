@@ -2,15 +2,15 @@
 /* The records of call paths (abi_walk.h). */
 
 /* Make it that of the stack that was walked in `s`. */
-ALWAYS_INLINE void stack_write(struct stack_record *record, const struct tracee *t,
-			       const struct walk *w, const struct abi_scratch *s,
+ALWAYS_INLINE void stack_write(struct stack_record *record, const struct walk *w,
+			        const struct abi_scratch *s,
 			       u32 allocator)
 {
 	u64 check = w->h.check;
 
 	/* Those beyond the depth are of no meaning. */
 	bpf_probe_read_kernel(record->pc, sizeof(record->pc), s->pc);
-	record->head.process = t->slot;
+	record->head.family = w->family;
 	record->head.allocator = allocator;
 	record->head.depth = w->depth;
 	record->head.end = w->end;

@@ -89,7 +89,7 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
-	stack_write(record, t, w, s, allocator);
+	stack_write(record, w, s, allocator);
 
 	u32 published = stack_publish_in(b1, tag, check, number);
 

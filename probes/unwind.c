@@ -20,7 +20,7 @@ ALWAYS_INLINE u64 trampoline_address(void)
 #endif
 
 ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_regs *ctx,
-			      struct abi_scratch *s, u32 allocator)
+			      struct abi_scratch *s)
 {
 	w->window = s->window;
 	w->words = s->words;
@@ -34,10 +34,10 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	opaque(bp);
 	w->regs.bp = bp;
 	w->base = forget(&w->words[0], 0);
-	abi_stack_hash_begin(&w->h, t->slot, allocator);
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
 #ifdef UNWIND_RULES
+	w->family = w->process->family;
 	w->interrupted = WALK_EXACT || w->inside ? ABI_RULE_INTERRUPTED : 0;
 	u64 changes = w->process->code_changes;
 
@@ -46,7 +46,21 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	w->layout = w->process->layout;
 #endif
 	w->bp_counts = ~0ull;
+#else
+	u32 slot = t->slot;
+	const struct abi_process *process = processes.lookup(&slot);
+
+	w->family = process ? process->family : 0;
 #endif
+}
+
+/* Its hash begins with the family, as of when the code was last looked at. */
+ALWAYS_INLINE void walk_is_of(struct walk *w, u32 allocator)
+{
+#ifdef UNWIND_RULES
+	w->family = w->process->family;
+#endif
+	abi_stack_hash_begin(&w->h, w->family, allocator);
 }
 
 /* The walk has come to its end: all that it came to be, each of its states would be told
@@ -295,7 +309,8 @@ ALWAYS_INLINE void walk_check(struct walk *w, const struct tracee *t, struct pt_
 
 	if (p->code_known == w->code_changes && p->code_changes == w->code_changes)
 		return;
-	walk_begin(w, t, ctx, s, allocator);
+	walk_begin(w, t, ctx, s);
+	walk_is_of(w, allocator);
 	abi_stack_hash_step(&w->h, w->regs.pc + !!WALK_EXACT);
 	w->depth = 1;
 	w->end = WALK_MISSED;

@@ -25,6 +25,7 @@
 struct walk {
 	struct unwind_regs regs;
 	u64 base; /* address in the target of window[0]; 0: nothing copied yet */
+	u64 family; /* whose stack it is */
 	struct abi_stack_hash h;
 	u32 depth, end;
 	u64 *window, *words; /* of an abi_scratch */

@@ -39,9 +39,10 @@ static bool read_stacks(const void *elements, uint32_t first, uint32_t count, vo
 			.depth = (uint16_t)depth,
 			.end = head.end < STACK_END_COUNT ? head.end : 0,
 			.allocator = head.allocator,
-			.process = head.process < d->sizes->process_slots
-					   ? d->slots->process[head.process]
-					   : SNAPSHOT_NO_PROCESS,
+			.process = d->slots->families
+					   ? families_process(d->slots->families,
+							      head.family)
+					   : 0,
 		};
 
 		if (!vec_reserve(&d->snap->frames, d->snap->frames.len + depth) ||

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/families.h"
 #include "bpf/fence.h"
 #include "bpf/source.h"
 #include "bpf/ticks.h"
@@ -31,6 +32,8 @@ struct drain_maps {
  * SNAPSHOT_NO_PROCESS: none, and its blocks are left out. */
 struct drain_slots {
 	const uint32_t *process; /* sizes.process_slots of them */
+	/* And whose stacks are whose. NULL: all are of process 0. */
+	const struct families *families;
 };
 
 /*

@@ -72,8 +72,11 @@ static bool is_elsewhere(void *arg, uint64_t pc, bool is_interrupted)
 
 void learner_processes_doubt(struct learner_processes *processes, uint32_t slot)
 {
-	__atomic_add_fetch(&processes->maps->processes[slot].code_changes, ABI_CODE_TOLD,
-			   __ATOMIC_SEQ_CST);
+	struct abi_process *process = &processes->maps->processes[slot];
+
+	__atomic_add_fetch(&process->code_changes, ABI_CODE_TOLD, __ATOMIC_SEQ_CST);
+	/* As code_has_changed() of the probes. */
+	__atomic_store_n(&process->family, process->parting, __ATOMIC_RELAXED);
 }
 
 /* May the probes have used rules of the old code? Not when they had seen that something

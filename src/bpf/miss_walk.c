@@ -230,7 +230,7 @@ void miss_walk_end(struct miss_walker *w, const struct abi_miss *m,
 	w->counts->unreadable += end == ABI_END_UNREADABLE;
 	w->counts->truncated += end == ABI_END_DEPTH;
 	*ret = (struct stored_stack){
-		.process = m->process,
+		.family = m->family,
 		.allocator = m->allocator,
 		.pcs = w->pcs,
 		.depth = before + count,
@@ -252,7 +252,7 @@ void miss_walk_cut(struct miss_walker *w, const struct abi_miss *m,
 			m->pc + (w->maps->marks_interrupted && m->is_interrupted);
 	w->counts->over_budget++;
 	*ret = (struct stored_stack){
-		.process = m->process,
+		.family = m->family,
 		.allocator = m->allocator,
 		.pcs = w->pcs,
 		.depth = depth,

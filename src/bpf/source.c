@@ -643,6 +643,7 @@ static void set_values(struct source *source, const struct source_options *o)
 	source->values.of[ABI_RUN_OWN_PID] = (uint64_t)getpid();
 	source->values.of[ABI_RUN_KERNEL_PID] =
 		o->kernel_points ? (uint64_t)o->kernel->pid : 0;
+	source->values.of[ABI_RUN_APART] = o->apart;
 }
 
 struct error *source_build(const struct source_options *options,

@@ -70,8 +70,9 @@ struct source_options {
 	bool no_task_btf;             /* the kernel has no typed tasks (5.11) */
 	bool may_goto;                /* it takes loops of which it sees no end (6.9) */
 	bool one_process;             /* with SCOPE_PROCESSES: there will be just one */
-	bool rules;                   /* walk by rules; else by frame pointer alone */
-	bool no_frame_pointers;       /* with rules: never by frame pointer */
+	bool apart;             /* forked children share no stacks with their parent */
+	bool rules;             /* walk by rules; else by frame pointer alone */
+	bool no_frame_pointers; /* with rules: never by frame pointer */
 	/* Count stacks at this event instead of tracing allocations; NULL: do not. */
 	const struct event_spec *event;
 	bool kernel_stacks; /* the kernel's part of the stack too */

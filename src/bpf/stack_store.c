@@ -43,7 +43,7 @@ static bool write_record(struct stack_store *store, uint32_t number,
 	if (!head)
 		return false;
 	memcpy(head + 1, stack->pcs, stack->depth * sizeof(*stack->pcs));
-	head->process = stack->process;
+	head->family = stack->family;
 	head->depth = (uint16_t)stack->depth;
 	head->end = (uint8_t)stack->end;
 	head->allocator = (uint8_t)stack->allocator;
@@ -167,7 +167,7 @@ uint32_t stack_store_number(struct stack_store *store, const struct stored_stack
 	struct abi_stack_hash hash;
 	uint32_t number;
 
-	abi_stack_hash_begin(&hash, stack->process, stack->allocator);
+	abi_stack_hash_begin(&hash, stack->family, stack->allocator);
 	for (size_t i = 0; i < stack->depth; i++)
 		abi_stack_hash_step(&hash, stack->pcs[i]);
 	abi_stack_hash_end(&hash, stack->end);

@@ -28,7 +28,7 @@ struct stack_store {
 /* One stack; `pcs` are `depth` return addresses, leaf first, no more than the records
  * hold. */
 struct stored_stack {
-	uint32_t process;   /* slot */
+	uint64_t family;
 	uint32_t allocator; /* number */
 	const uint64_t *pcs;
 	size_t depth;

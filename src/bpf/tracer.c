@@ -308,10 +308,10 @@ static uint32_t *invert(const struct tracer *t, const uint32_t slots[], size_t c
 }
 
 struct error *tracer_snapshot(struct tracer *t, const uint32_t slots[],
-			      struct snapshot *snap)
+			      const struct families *families, struct snapshot *snap)
 {
 	_cleanup_(freep) uint32_t *process = invert(t, slots, snap->processes.len);
-	const struct drain_slots by_slot = {process};
+	const struct drain_slots by_slot = {process, t->options.kernel ? NULL : families};
 	const struct drain_resolver resolver = {tracer_catch_up, tracer_stack, t};
 	bool settled = true;
 	struct error *err;

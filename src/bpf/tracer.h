@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/check_verdict.h"
+#include "bpf/families.h"
 #include "bpf/features.h"
 #include "bpf/headers.h"
 #include "bpf/source.h"
@@ -59,6 +60,7 @@ struct tracer_options {
 	enum trace_scope scope;
 	uint64_t max_processes; /* at once, but with SCOPE_PROCESSES; at most 32768 */
 	bool one_process;       /* with SCOPE_PROCESSES: no second one will be traced */
+	bool apart;             /* forked children share no stacks with their parent */
 	uint64_t sample_every;
 	uint64_t sample_bytes; /* 0: not by bytes */
 	uint64_t min_size_bytes, max_size_bytes;
@@ -211,6 +213,9 @@ bool tracer_is_retired(const struct tracer *tracer, uint32_t slot);
  * executes a little after the kernel tells of that. */
 uint64_t tracer_slot_since_ns(const struct tracer *tracer, uint32_t slot);
 
+/* The family whose stacks the process of the slot shares now, or shared last. */
+uint64_t tracer_family(const struct tracer *tracer, uint32_t slot);
+
 /* Do the probes retire a slot themselves when its process executes a program? */
 bool tracer_sees_execs(const struct tracer *tracer);
 
@@ -244,10 +249,12 @@ int tracer_poll_ms(const struct tracer *tracer);
 /*
  * Fill blocks, stacks, allocators, totals, losses and, where it was counted, traffic of
  * `snap`, and its fields on how it was traced. snap->processes are the caller's to give,
- * and `slots` has the slot of each: blocks of other processes are left out.
+ * `slots` has the slot of each, and `families` says by which of them stacks are named.
+ * Blocks of other processes are left out.
  */
 struct error *tracer_snapshot(struct tracer *tracer, const uint32_t slots[],
-			      struct snapshot *snap) __attribute__((warn_unused_result));
+			      const struct families *families, struct snapshot *snap)
+	__attribute__((warn_unused_result));
 
 /* Does a run with these options have probes inside functions, where a plan has any
  * (plan_site.body)? */

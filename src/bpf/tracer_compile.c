@@ -104,6 +104,7 @@ static struct source_options source_options(const struct tracer *t)
 	struct source_options so = {
 		.scope = t->options.scope,
 		.one_process = t->options.one_process,
+		.apart = t->options.apart,
 		.ticks = t->ticks,
 		.stack_depth = t->options.stack_depth,
 		.max_allocations = t->options.max_allocations,

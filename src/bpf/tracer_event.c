@@ -216,6 +216,15 @@ struct forget {
 	const struct hits *hits;
 };
 
+/* Each process is a family of its own. */
+static bool is_gone(const struct forget *f, uint64_t family)
+{
+	uint32_t slot = ABI_FAMILY_SLOT(family);
+
+	return slot < f->t->source->sizes.process_slots && f->gone[slot] &&
+	       tracer_family(f->t, slot) == family;
+}
+
 static bool forget_stacks(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
 	const struct forget *f = arg;
@@ -229,7 +238,7 @@ static bool forget_stacks(const void *elements, uint32_t first, uint32_t count, 
 		       (const char *)elements + (size_t)i * sizes->stack_record_bytes,
 		       sizeof(head));
 		if (!head.check || head.allocator == ABI_MAPPING_STACKS ||
-		    head.process >= sizes->process_slots || !f->gone[head.process])
+		    !is_gone(f, head.family))
 			continue;
 		f->t->events_gone += (f->hits->count[first + i] - *base) *
 				     event_period(f->t->options.event);

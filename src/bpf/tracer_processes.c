@@ -84,6 +84,8 @@ static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
 			p->since_ns = clock_now_ns();
 			p->lender = 0;
 			p->code_went = 0;
+			p->family = p->parting =
+				ABI_FAMILY(p->since_ns, (uint64_t)(p - t->processes));
 			return p;
 		}
 	}
@@ -247,6 +249,11 @@ bool tracer_is_retired(const struct tracer *t, uint32_t slot)
 uint64_t tracer_slot_since_ns(const struct tracer *t, uint32_t slot)
 {
 	return *(volatile uint64_t *)&t->processes[slot].since_ns;
+}
+
+uint64_t tracer_family(const struct tracer *t, uint32_t slot)
+{
+	return *(volatile uint64_t *)&t->processes[slot].family;
 }
 
 bool tracer_sees_execs(const struct tracer *t)

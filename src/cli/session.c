@@ -430,7 +430,7 @@ static void say_walks(const struct session *s)
 static struct error *add_kernel(struct session *s, struct snapshot *snap)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *kernel = snapshot_create();
-	struct error *err = kernel ? tracer_snapshot(s->kernel_tracer, NULL, kernel)
+	struct error *err = kernel ? tracer_snapshot(s->kernel_tracer, NULL, NULL, kernel)
 				   : error_no_memory();
 
 	if (!err && !snapshot_join(&s->join, snap, kernel))

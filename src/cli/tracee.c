@@ -73,9 +73,11 @@ void tracee_destroy(struct tracee *t)
 	symbolizer_destroy(t->symbolizer);
 	vec_deinit(&t->ranges);
 	vec_deinit(&t->files);
+	vec_deinit(&t->families);
 	proc_maps_deinit(&t->planned);
 	modules_deinit(&t->modules);
 	proc_close(t->proc);
+	proc_close(t->named);
 	free(t);
 }
 
@@ -312,6 +314,17 @@ struct error *tracee_refresh(struct tracee *t)
 	err = modules_refresh(&t->modules, t->proc);
 	proc_rest(t->proc);
 	return err;
+}
+
+void tracee_take_names(struct tracee *heir, struct tracee *from)
+{
+	modules_deinit(&heir->modules);
+	heir->modules = from->modules;
+	modules_init(&from->modules);
+	heir->symbolizer = take(from->symbolizer);
+	heir->user = take(from->user);
+	heir->frames = take(from->frames);
+	heir->named = from->named ? take(from->named) : take(from->proc);
 }
 
 bool tracee_check_exit(struct tracee *t)

@@ -18,6 +18,9 @@
 #include "target/file_names.h"
 #include "target/proc.h"
 
+/* So many families of stacks are remembered of a process. */
+#define TRACEE_FAMILIES 16
+
 /* A file with an allocator that the process maps. */
 struct tracee_file {
 	struct file_name name;   /* as /proc/PID/maps has it */
@@ -43,7 +46,11 @@ struct tracee {
 	struct frame_cache *frames;
 	const struct kernel_names *kernel; /* of its frames in the kernel; NULL: it has
 					      none. Borrowed. */
-	uint32_t slot;                     /* of the tracer, once it is traced */
+	struct proc
+		*named; /* the process whose names these are, when it is another one */
+	uint32_t slot;  /* of the tracer, once it is traced */
+	VEC(uint64_t)
+	families; /* it was in these one after the other (tracer_family()) */
 	bool is_traced;
 	bool asked_for;       /* by the user: its number, or the command */
 	bool maps_changed;    /* since they were last read */
@@ -104,6 +111,10 @@ bool tracee_has_other_code(const struct tracee *tracee);
 
 /* Look at its memory and, if they have changed, at its mappings and names. */
 struct error *tracee_refresh(struct tracee *tracee) __attribute__((warn_unused_result));
+
+/* One that has exited gets the modules and names of another one with the same code, which
+ * is without from then on. */
+void tracee_take_names(struct tracee *heir, struct tracee *from);
 
 /* Notice that it has exited. True when it has. */
 bool tracee_check_exit(struct tracee *tracee);

@@ -172,12 +172,22 @@ struct tracee *tracees_find(const struct tracees *ts, int pid)
 	return NULL;
 }
 
+/* Has it just been forked by a process that names its frames, too? */
+static bool is_named(const struct tracees *ts, const struct tracee *t)
+{
+	struct tracer_process process;
+
+	return ts->tracer && tracer_find_process(ts->tracer, t->pid, &process) &&
+	       tracees_name_family(ts, tracer_family(ts->tracer, process.slot));
+}
+
 struct error *tracees_add(struct tracees *ts, struct tracee *t)
 {
 	struct error *err = NULL;
 
 	t->kernel = ts->kernel;
-	if (ts->list.len < TRACEES_MANY || ts->scope == SCOPE_PROCESSES)
+	if ((ts->list.len < TRACEES_MANY || ts->scope == SCOPE_PROCESSES) &&
+	    !is_named(ts, t))
 		/* Nothing that runs already is given up for names, nor are all processes
 		 * for one, which may just have ended. */
 		err = ts->tracer || ts->scope == SCOPE_ALL
@@ -334,7 +344,7 @@ struct error *tracees_trace(struct tracees *ts, struct tracee *t)
 			     t->ranges.len, &t->slot);
 
 	t->is_traced = !err;
-	return err;
+	return err ? err : tracees_note_family(ts, t);
 }
 
 static struct error *explain_attach(struct error *err, const struct tracee *t)

@@ -216,6 +216,9 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 	struct error *err;
 
 	t->exited = true;
+	err = tracees_note_family(ts, t);
+	if (err)
+		return err;
 	ts->may_release = true;
 	/* It would be readable for ever. */
 	epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
@@ -224,6 +227,8 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 	if ((!t->is_traced || tracer_is_retired(ts->tracer, t->slot)) &&
 	    tracer_find_process(ts->tracer, t->pid, &process)) {
 		err = tracee_create_gone(&process, &gone);
+		if (!err)
+			err = tracees_pass_names(ts, t);
 		if (err)
 			return err;
 		tracee_destroy(t);
@@ -259,6 +264,9 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	struct tracee *old = *at, *t = NULL;
 	struct error *err;
 
+	err = has_new_slot(ts, old) ? NULL : tracees_note_family(ts, old);
+	if (err)
+		return err;
 	if (old->is_traced && !has_new_slot(ts, old))
 		tracer_retire(ts->tracer, old->slot);
 	/* The slot is nobody's from here on: see tracees_forget_orphans(). */
@@ -281,7 +289,10 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	t->asked_for = old->asked_for;
 	t->kernel = old->kernel;
 	*at = t;
+	err = tracees_pass_names(ts, old);
 	tracee_destroy(old);
+	if (err)
+		return err;
 	ts->looks = 0;
 	tracees_wait_for(ts, t->proc->pidfd);
 	err = tracee_try_symbols(t, ts->options, ts->reading.reader);
@@ -474,6 +485,7 @@ static struct error *follow(struct tracees *ts, struct tracee **at, bool is_time
 			    bool may_have_exited)
 {
 	struct tracee *t = *at;
+	struct error *err = NULL;
 
 	if (t->exited)
 		return NULL;
@@ -481,18 +493,14 @@ static struct error *follow(struct tracees *ts, struct tracee **at, bool is_time
 		return follow_exit(ts, at);
 	if (has_executed(ts, t))
 		return follow_exec(ts, at);
-	if (!t->is_traced) {
-		struct error *err = trace_if_room(ts, t);
-
-		if (err)
-			return err;
-	}
-	if (t->first_ended_ns) {
-		struct error *err = follow_first(ts, t);
-
-		if (err)
-			return err;
-	}
+	if (!t->is_traced)
+		err = trace_if_room(ts, t);
+	if (!err)
+		err = tracees_note_family(ts, t);
+	if (!err && t->first_ended_ns)
+		err = follow_first(ts, t);
+	if (err)
+		return err;
 	if (is_time && tracees_drop_unsafe(ts, t))
 		return ts->plan_options.event ? NULL : plan_more(ts, t, probed_anew);
 	if (!t->wants_plan || ts->scope == SCOPE_ALL)
@@ -539,7 +547,8 @@ struct error *tracees_look(struct tracees *ts)
 	ts->look_soon = false;
 	for (size_t i = 0; i < ts->list.len && !err; i++)
 		err = follow(ts, &ts->list.data[i], is_time, may_have_exited);
-	tracees_sweep(ts);
+	if (!err)
+		err = tracees_sweep(ts);
 	tracees_say_wide(ts);
 	tracees_say_unread(ts);
 	if (!err)

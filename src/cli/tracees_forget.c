@@ -35,9 +35,14 @@ struct error *tracees_forget_orphans(struct tracees *ts)
 	return err;
 }
 
-void tracees_sweep(struct tracees *ts)
+struct error *tracees_sweep(struct tracees *ts)
 {
+	struct error *err = NULL;
 	size_t kept = 0;
+
+	vec_foreach (t, &ts->list)
+		if ((*t)->dropped && !err)
+			err = tracees_pass_names(ts, *t);
 
 	vec_foreach (t, &ts->list) {
 		if ((*t)->dropped)
@@ -46,6 +51,7 @@ void tracees_sweep(struct tracees *ts)
 			ts->list.data[kept++] = *t;
 	}
 	ts->list.len = kept;
+	return err;
 }
 
 /* Is it kept for the next report only? Those that were asked for are shown in any case.
@@ -85,6 +91,6 @@ struct error *tracees_drop_exited(struct tracees *ts)
 		t->dropped = true;
 		too_many--;
 	}
-	tracees_sweep(ts);
-	return tracer_forget(ts->tracer, slots, count, &ts->unshown);
+	return error_first(tracees_sweep(ts),
+			   tracer_forget(ts->tracer, slots, count, &ts->unshown));
 }

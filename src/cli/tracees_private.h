@@ -33,6 +33,23 @@ struct tracee *tracees_find(const struct tracees *tracees, int pid);
 struct error *tracees_trace(struct tracees *tracees, struct tracee *tracee)
 	__attribute__((warn_unused_result));
 
+/* Can one of the processes name the frames of this family of stacks? */
+bool tracees_name_family(const struct tracees *tracees, uint64_t family);
+
+/* Remember the family that the process is in now. Where nobody can name its frames it
+ * gets ready to do so, unless there are many processes. */
+struct error *tracees_note_family(struct tracees *tracees, struct tracee *tracee)
+	__attribute__((warn_unused_result));
+
+/* Which process of the list names each family; `ret` is empty, and the caller's. */
+struct error *tracees_choose_families(struct tracees *tracees, struct families *ret)
+	__attribute__((warn_unused_result));
+
+/* A process leaves the list: another one of its family that stays there gets its names.
+ */
+struct error *tracees_pass_names(struct tracees *tracees, struct tracee *from)
+	__attribute__((warn_unused_result));
+
 /* Put a process on the list, which owns it from then on, also on failure. */
 struct error *tracees_add(struct tracees *tracees, struct tracee *tracee)
 	__attribute__((warn_unused_result));
@@ -59,7 +76,7 @@ struct error *tracees_release_files(struct tracees *tracees)
 	__attribute__((warn_unused_result));
 
 /* Take those off the list that are of no interest any more (tracee.dropped). */
-void tracees_sweep(struct tracees *tracees);
+struct error *tracees_sweep(struct tracees *tracees) __attribute__((warn_unused_result));
 
 /*
  * Hours can lie between two reports, and thousands of processes exit in a minute. When

@@ -4,8 +4,18 @@
 #include "cli/tracees_private.h"
 #include "util/cleanup.h"
 
+/* Some stack of the snapshot may be named by the process with this index. */
+static bool is_chosen(const struct families *families, const struct tracee *t, size_t i)
+{
+	vec_foreach (family, &t->families)
+		if (families_process(families, *family) == i)
+			return true;
+	return !t->families.len;
+}
+
 struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 {
+	_cleanup_(families_deinit) struct families families = {0};
 	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
 	struct error *err = NULL;
 
@@ -22,7 +32,9 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	}
 	err = tracees_forget_orphans(ts);
 	if (!err)
-		err = tracer_snapshot(ts->tracer, slots, snap);
+		err = tracees_choose_families(ts, &families);
+	if (!err)
+		err = tracer_snapshot(ts->tracer, slots, &families, snap);
 	snap->losses[LOSS_PROCESSES_DROPPED] += ts->unshown;
 	snap->losses[LOSS_PROCESSES_FULL] += ts->left_out;
 	snap->losses[LOSS_FILES_UNTRACED] += ts->untraced.count;
@@ -34,7 +46,8 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 
 		t->maps_changed |=
 			ts->list.len <= TRACEES_MANY || !ts->watch || t->has_loaded;
-		err = tracee_try_symbols(t, ts->options, ts->reading.reader);
+		if (is_chosen(&families, t, i))
+			err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 		if (!err)
 			err = tracees_refresh(ts, t);
 		if (!err)
@@ -52,9 +65,13 @@ struct error *tracees_reported(struct tracees *ts)
 {
 	_cleanup_(freep) uint32_t *slots = calloc(ts->list.len + 1, sizeof(*slots));
 	size_t count = 0, kept = 0;
+	struct error *err = NULL;
 
 	if (!slots)
 		return error_no_memory();
+	vec_foreach (t, &ts->list)
+		if ((*t)->reported && !err)
+			err = tracees_pass_names(ts, *t);
 	for (size_t i = 0; i < ts->list.len; i++) {
 		struct tracee *t = ts->list.data[i];
 
@@ -67,5 +84,5 @@ struct error *tracees_reported(struct tracees *ts)
 		tracee_destroy(t);
 	}
 	ts->list.len = kept;
-	return count ? tracer_forget(ts->tracer, slots, count, NULL) : NULL;
+	return err || !count ? err : tracer_forget(ts->tracer, slots, count, NULL);
 }

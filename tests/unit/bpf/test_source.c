@@ -324,7 +324,7 @@ static void tables_hold_what_is_promised(void)
 		CHECK(slots >= sizes[i] * 10 / 7);
 		/* At most 48 bytes of kernel memory for each block at half load. */
 		CHECK(slots * 24 <= sizes[i] * 48);
-		CHECK_INT(z.stack_record_bytes, 16 + 64 * 8);
+		CHECK_INT(z.stack_record_bytes, 24 + 64 * 8);
 		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >=
 		      4 * options.max_stacks);
 	}

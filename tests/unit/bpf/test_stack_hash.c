@@ -7,11 +7,11 @@
 #include "abi_walk.h"
 #include "bpf/source.h"
 
-static struct abi_stack_hash hash_of(uint32_t process, uint32_t allocator, uint64_t leaf)
+static struct abi_stack_hash hash_of(uint64_t family, uint32_t allocator, uint64_t leaf)
 {
 	struct abi_stack_hash h;
 
-	abi_stack_hash_begin(&h, process, allocator);
+	abi_stack_hash_begin(&h, family, allocator);
 	abi_stack_hash_step(&h, leaf);
 	abi_stack_hash_step(&h, 0x5631d467e2a2);
 	abi_stack_hash_end(&h, 0);
@@ -19,19 +19,19 @@ static struct abi_stack_hash hash_of(uint32_t process, uint32_t allocator, uint6
 }
 
 /* Forked processes have their code at the same addresses: whatever lies between two calls
- * in a function and between the slots of two processes, they are different stacks. */
-static void processes_differ(void)
+ * in a function and between two families, they are different stacks. */
+static void families_differ(void)
 {
 	const uint64_t leaf = 0x5631d4672010;
 	struct abi_stack_hash first = hash_of(0, 0, leaf);
 
-	for (uint32_t process = 0; process < 4096; process++) {
-		for (uint64_t bytes = process ? 0 : 1; bytes < 4; bytes++) {
-			uint64_t other = leaf + process * 256 + bytes;
-			struct abi_stack_hash h = hash_of(process, 0, other);
+	for (uint32_t family = 0; family < 4096; family++) {
+		for (uint64_t bytes = family ? 0 : 1; bytes < 4; bytes++) {
+			uint64_t other = leaf + family * 256 + bytes;
+			struct abi_stack_hash h = hash_of(family, 0, other);
 
 			CHECK(h.hash != first.hash && h.check != first.check);
-			h = hash_of(process, 0, leaf - process * 256 - bytes);
+			h = hash_of(family, 0, leaf - family * 256 - bytes);
 			CHECK(h.hash != first.hash && h.check != first.check);
 		}
 	}
@@ -91,7 +91,7 @@ static void all_find_room(void)
 
 int main(void)
 {
-	RUN(processes_differ);
+	RUN(families_differ);
 	RUN(allocators_differ);
 	RUN(all_find_room);
 	return check_done();

@@ -71,7 +71,7 @@ static struct snapshot *drain(const struct traffic_tables *tables, size_t stacks
 {
 	const uint32_t none = SNAPSHOT_NO_PROCESS;
 	const uint32_t process[8] = {none, none, none, 0, none, none, none, none};
-	const struct drain_slots slots = {process};
+	const struct drain_slots slots = {process, NULL};
 	const struct tick_clock ticks = {.start_ns = 1000, .tick_ns = 4000000};
 	struct snapshot *snap = snapshot_create();
 	struct error *err;
