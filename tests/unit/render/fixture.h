@@ -118,6 +118,9 @@ static inline void fixture_block(struct fixture *f, enum block_class class,
 		.time_ns = f->snap->time_ns - FIXTURE_NS,
 		.stack = stack,
 		.tid = tid,
+		.process = stack < f->snap->stacks.len
+				   ? f->snap->stacks.data[stack].process
+				   : 0,
 	};
 
 	REQUIRE(vec_push(&f->snap->blocks[class], block));
