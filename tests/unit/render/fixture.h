@@ -149,8 +149,10 @@ fixture_report_with(struct fixture *f, const struct report_options *options)
 /* With all rows and blocks. */
 static inline const struct report *fixture_report(struct fixture *f)
 {
-	const struct report_options options = {
-		.older_ns = 1, .show_blocks = true, .past = true};
+	const struct report_options options = {.older_ns = 1,
+					       .show_blocks = true,
+					       .group_by_process = true,
+					       .past = true};
 
 	return fixture_report_with(f, &options);
 }
