@@ -83,6 +83,8 @@ static struct error *compare(const struct options *options,
 	if (err)
 		return err;
 	report_options.top = diff_options.top = 0;
+	/* Processes are told apart by their commands. */
+	report_options.group_by_process = diff_options.group_by_process = true;
 	/* Whether a stack is skipped is asked of both sides at once. */
 	report_options.skip_bytes = report_options.skip_count = 0;
 	if (old.file.snap->ages_unknown || new.file.snap->ages_unknown) {

@@ -25,6 +25,7 @@ static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_PEAK] = "peak",
 				    [REPORT_SORT_TEMPORARY] = "temporary",
 				    NULL};
+static const char *const groups[] = {"path", "process", NULL}; /* of a bool */
 static const char *const colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 static const char *const formats[] = {"text", "json", NULL};
@@ -213,6 +214,14 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 			"(blocks), traffic (bytes allocated), growth (since the last report), "
 			"age (of the oldest block), peak (most bytes at once) or temporary "
 			"(blocks that were freed at once)",
+	},
+	[OPTION_GROUP_BY] = {
+		"group-by", .argument = "WHAT", .group = GROUP_REPORTS,
+		.offline = OFFLINE_REPLAY, .kind = KIND_CHOICE, FIELD(group_by_process),
+		.choices = groups,
+		.expected = "'path' or 'process'",
+		.help = "with several processes: path (the default) makes one row of the same "
+			"call path in all of them, process lists the rows of each together",
 	},
 	[OPTION_SHOW_ALLOCS] = {
 		"show-allocs", 'a', .group = GROUP_REPORTS, .offline = OFFLINE_REPLAY,

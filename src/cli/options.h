@@ -55,6 +55,7 @@ struct options {
 	int pids[OPTIONS_MAX_PIDS]; /* --pid, each once; pid_count of them */
 	size_t pid_count;
 	bool follow_forks;       /* --follow-forks */
+	bool group_by_process;   /* --group-by process; else path */
 	char *const *command;    /* after "--": argv of a program to start, ended by
 				    NULL; with --program alone, program_argv; else NULL.
 				    Borrowed from argv. */

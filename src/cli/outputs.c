@@ -155,7 +155,10 @@ static struct error *render(const struct options *options, size_t kind,
 			   : renderer_find(kinds[kind].renderer)->render(&view, out);
 	}
 	if (kind == OUTPUT_SAVE)
-		return snapshot_write(report->snapshot, out);
+		return snapshot_write(report->snapshot->made_of
+					      ? report->snapshot->made_of
+					      : report->snapshot,
+				      out);
 	return renderer_find(kinds[kind].renderer)->render(report, out);
 }
 

@@ -7,6 +7,7 @@
 #include "render/renderer.h"
 #include "report/recorded.h"
 #include "report/view.h"
+#include "snapshot/merge.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct report *, report_destroy);
@@ -20,11 +21,29 @@ static struct error *write_report(const struct options *options, struct output *
 	return err ? err : output_flush(output);
 }
 
+/* As --group-by has it. What is saved again is as it was. */
+static struct error *make_snapshot(const struct options *options, struct snapshot *snap,
+				   struct snapshot_made *ret)
+{
+	bool keep = options->files[OUTPUT_SAVE];
+	struct snapshot_merge *merge;
+	bool ok;
+
+	if (options->group_by_process)
+		return snapshot_split(snap, keep, ret) ? NULL : error_no_memory();
+	merge = snapshot_merge_create();
+	ok = merge && snapshot_merge(merge, snap, keep, ret);
+	/* The numbers are the merge's, which a replay needs until it ends. */
+	ret->merge = merge;
+	return ok ? NULL : error_no_memory();
+}
+
 static struct error *replay(const struct options *options,
 			    const struct report_options *report_options,
 			    struct output *output)
 {
 	_cleanup_(snapshot_file_deinit) struct snapshot_file file = {.snap = NULL};
+	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_history_destroyp) struct report_history *history = NULL;
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	struct report_options shown_options = *report_options, all;
@@ -39,7 +58,9 @@ static struct error *replay(const struct options *options,
 	if (!err)
 		err = outputs_init(&outputs, options);
 	if (!err)
-		err = report_recorded_history(file.snap, &history);
+		err = make_snapshot(options, file.snap, &made);
+	if (!err)
+		err = report_recorded_history(made.snap, &history);
 	if (err)
 		return err;
 	/* Ages that were not measured are not made up. */
@@ -49,7 +70,7 @@ static struct error *replay(const struct options *options,
 		shown_options.older_ns = 0;
 	}
 	all = outputs_report_options(&outputs, &shown_options, true);
-	err = report_build(file.snap, history, file.frames, &all,
+	err = report_build(made.snap, history, file.frames, &all,
 			   report_recorded_cause(file.snap), &report);
 	if (!err)
 		err = report_view(report, &shown_options, &shown);

@@ -86,6 +86,7 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				.show_blocks = options->show_allocs,
 				.combined_only = options->combined_only,
 				.short_paths = options->short_paths,
+				.group_by_process = options->group_by_process,
 				/* JSON has all, whatever the view is. */
 				.past = view->past || is_json,
 				.skip_bytes = options->skip_bytes,

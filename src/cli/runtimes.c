@@ -325,7 +325,8 @@ static bool has_jit_frames(const struct report *report, int pid)
 		for (size_t k = 0; k < section->row_count; k++) {
 			const struct report_row *row = &section->rows[k];
 
-			if (row->process && row->process->pid == pid && is_of_jit(row))
+			if (row->frames_of && row->frames_of->pid == pid &&
+			    is_of_jit(row))
 				return true;
 		}
 	}

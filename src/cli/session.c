@@ -28,6 +28,7 @@
 #include "report/view.h"
 #include "snapshot/course.h"
 #include "snapshot/join.h"
+#include "snapshot/merge.h"
 #include "confined/shed.h"
 #include "target/proc.h"
 #include "target/spawn.h"
@@ -56,6 +57,10 @@ struct session {
 	struct children children; /* of these, that are not followed */
 	struct report_history *history;
 	struct course *course;
+	struct snapshot_merge *merge; /* unless grouped by process */
+	/* Of the snapshots as they are saved, with --save where stacks are merged. */
+	struct report_history *saved_history;
+	struct course *saved_course;
 	struct tracer *tracer;
 	struct tracer *kernel_tracer; /* with --with-kernel, beside the other */
 	struct snapshot_join join;
@@ -73,6 +78,9 @@ static void session_deinit(struct session *s)
 	tracees_deinit(&s->tracees);
 	report_history_destroy(s->history);
 	course_destroy(s->course);
+	report_history_destroy(s->saved_history);
+	course_destroy(s->saved_course);
+	snapshot_merge_destroy(s->merge);
 	vec_foreach (plan, &s->plans)
 		plan_destroy(*plan);
 	vec_deinit(&s->plans);
@@ -206,6 +214,7 @@ static struct tracer_options tracer_options(struct session *s)
 	return (struct tracer_options){
 		.scope = o->kernel ? SCOPE_PROCESSES : s->tracees.scope,
 		.one_process = s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1,
+		.apart = s->options->group_by_process,
 		.max_allocations = o->max_allocations,
 		.max_stacks = o->max_stacks,
 		.stack_depth = o->stack_depth,
@@ -288,7 +297,11 @@ static struct error *start_tracing(struct session *s)
 	}
 	s->history = report_history_create();
 	s->course = course_create();
-	if (!s->history || !s->course)
+	s->merge = snapshot_merge_create();
+	s->saved_history = report_history_create();
+	s->saved_course = course_create();
+	if (!s->history || !s->course || !s->merge || !s->saved_history ||
+	    !s->saved_course)
 		return error_no_memory();
 	err = tracer_create(&how, (const struct plan *const *)s->plans.data, s->plans.len,
 			    &s->tracer);
@@ -459,14 +472,61 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 	if (!err && s->kernel_tracer)
 		err = add_kernel(s, snap);
 	if (!err)
-		err = course_add(s->course, snap);
-	if (!err)
 		*ret = take(snap);
+	return err;
+}
+
+/* Is what is saved another snapshot than what is reported? */
+static bool saves_apart(const struct session *s)
+{
+	return s->options->files[OUTPUT_SAVE] && !s->options->group_by_process;
+}
+
+/* As --group-by has it, with the trends of its call paths. What is saved stays as it was,
+ * and has trends of its own. */
+static struct error *make_snapshot(struct session *s, struct snapshot *snap,
+				   struct snapshot_made *ret)
+{
+	struct error *err = NULL;
+
+	if (s->options->group_by_process) {
+		err = course_add(s->course, snap);
+		if (!err && !snapshot_split(snap, s->options->files[OUTPUT_SAVE], ret))
+			err = error_no_memory();
+		return err;
+	}
+	if (!snapshot_merge(s->merge, snap, saves_apart(s), ret))
+		return error_no_memory();
+	err = course_add(s->course, ret->snap);
+	return err || !saves_apart(s) ? err : course_add(s->saved_course, snap);
+}
+
+/* What the next snapshot that is saved needs to know of this one. */
+static struct error *remember_saved(struct session *s, const struct snapshot *snap,
+				    const struct report_options *options)
+{
+	_cleanup_(freep) struct frame_cache **none =
+		calloc(snap->processes.len + 1, sizeof(*none));
+	const struct report_options sums_only = {
+		.top = 1,
+		.older_ns = options->older_ns,
+		.combined_only = options->combined_only,
+		.group_by_process = true,
+	};
+	struct report *report = NULL;
+	struct error *err;
+
+	if (!none)
+		return error_no_memory();
+	err = report_build(snap, s->saved_history, none, &sums_only, REPORT_INTERVAL,
+			   &report);
+	report_destroy(report);
 	return err;
 }
 
 /* With `is_saved` the snapshot gets what --save and --replay need. */
 static struct error *build_report(struct session *s, struct snapshot *snap,
+				  struct snapshot_made *made,
 				  const struct report_options *options,
 				  enum report_cause cause, bool is_saved,
 				  struct report **ret)
@@ -479,11 +539,16 @@ static struct error *build_report(struct session *s, struct snapshot *snap,
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++)
 		frames[i] = s->tracees.list.data[i]->frames;
-	if (is_saved)
-		err = report_record_before(snap, s->history, cause);
+	err = make_snapshot(s, snap, made);
+	if (!err && is_saved)
+		err = report_record_before(
+			snap, saves_apart(s) ? s->saved_history : s->history, cause);
 	if (!err && is_saved)
 		err = report_record_names(snap, frames, progress_show, &s->progress);
-	return err ? err : report_build(snap, s->history, frames, options, cause, ret);
+	if (!err && saves_apart(s))
+		err = remember_saved(s, snap, options);
+	return err ? err
+		   : report_build(made->snap, s->history, frames, options, cause, ret);
 }
 
 static struct error *write_report(struct session *s, const struct report *shown)
@@ -503,6 +568,7 @@ static bool is_unread(const struct session *s, const struct error *err)
 static struct error *make_report(struct session *s, enum report_cause cause)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = NULL;
+	_cleanup_(snapshot_made_deinit) struct snapshot_made made = {.snap = NULL};
 	_cleanup_(report_destroyp) struct report *report = NULL;
 	bool is_final = report_cause_is_final(cause);
 	struct report_options options =
@@ -517,7 +583,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	}
 	err = take_snapshot(s, &snap);
 	if (!err)
-		err = build_report(s, snap, &options, cause,
+		err = build_report(s, snap, &made, &options, cause,
 				   outputs_save_is_due(&s->outputs, is_final), &report);
 	if (!err)
 		err = report_view(report, &s->setup.options, &shown);

@@ -6,10 +6,12 @@
 
 #include "render/formats.h"
 #include "render/names.h"
+#include "render/text_processes.h"
 #include "render/texts.h"
 #include "render/views.h"
 #include "report/histogram.h"
 #include "util/cleanup.h"
+#include "util/escape.h"
 
 struct builder {
 	const struct report *report;
@@ -99,6 +101,32 @@ static void write_id(struct builder *b, const struct report_row *row)
 		fprintf(b->out, "%" PRIu32, row->stack);
 }
 
+/* Who holds the blocks, where several processes are traced. */
+#define PROCESS_COLUMNS ",processes,commands"
+
+static void append_command(struct strbuf *text, const char *command)
+{
+	escape_text(text, command);
+}
+
+static void write_end(struct builder *b, const struct report_row *row)
+{
+	if (!report_is_of_one(b->report)) {
+		fprintf(b->out, ",%zu,", row->process_count);
+		strbuf_clear(&b->field);
+		text_append_commands(&b->field, row, append_command);
+		csv_write_field(strbuf_text(&b->field), b->out);
+	}
+	fputs("\r\n", b->out);
+}
+
+static void write_head(const struct builder *b, const char *before, const char *columns,
+		       const char *after)
+{
+	fprintf(b->out, "%s%s%s%s\r\n", before, columns, after,
+		report_is_of_one(b->report) ? "" : PROCESS_COLUMNS);
+}
+
 const char *csv_class_name(enum block_class class)
 {
 	static const char *const names[BLOCK_CLASS_COUNT] = {[BLOCK_HEAP] = "heap",
@@ -122,7 +150,8 @@ static void write_row(struct builder *b, const struct report_section *section,
 	strbuf_clear(&b->field);
 	append_stack(b, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
-	fprintf(b->out, ",%s\r\n", csv_class_name(section->class));
+	fprintf(b->out, ",%s", csv_class_name(section->class));
+	write_end(b, row);
 }
 
 static void write_view_row(struct builder *b, const struct report_section *section,
@@ -135,7 +164,7 @@ static void write_view_row(struct builder *b, const struct report_section *secti
 	strbuf_clear(&b->field);
 	append_stack(b, row);
 	csv_write_field(strbuf_text(&b->field), b->out);
-	fputs("\r\n", b->out);
+	write_end(b, row);
 }
 
 /* The table of a view that has one of its own. */
@@ -151,7 +180,7 @@ static struct error *write_view(struct builder *b, const struct view_ops *view)
 	make_lines(b);
 	if (b->lines.all.failed)
 		return error_no_memory();
-	fprintf(b->out, "pid,stack_id,class,%s,stacktrace\r\n", view->csv_columns);
+	write_head(b, "pid,stack_id,class,", view->csv_columns, ",stacktrace");
 	for (size_t s = 0; s < report->section_count; s++) {
 		const struct report_section *section = &report->sections[s];
 
@@ -170,7 +199,7 @@ static struct error *write_report(struct builder *b)
 	make_lines(b);
 	if (b->lines.all.failed)
 		return error_no_memory();
-	fputs("pid,stack_id,total,count,histogram,stacktrace,class\r\n", b->out);
+	write_head(b, "pid,stack_id,", "total,count,histogram", ",stacktrace,class");
 	for (size_t s = 0; s < report->section_count; s++) {
 		const struct report_section *section = &report->sections[s];
 

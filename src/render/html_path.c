@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "render/html_parts.h"
+#include "render/text_processes.h"
 #include "util/path.h"
 #include "util/units.h"
 
@@ -122,7 +123,12 @@ static void append_notes(struct strbuf *out, const struct report *report,
 		strbuf_appendf(out, ", newest %s.</p>\n",
 			       units_format_duration(row->newest_age_ns).s);
 	}
-	if (row->process && report->snapshot->processes.len > 1) {
+	if (row->process_count > 1) {
+		strbuf_appendf(out, "<p class=\"note\">In %zu processes (",
+			       row->process_count);
+		text_append_commands(out, row, html_append_text);
+		strbuf_append(out, ").</p>\n");
+	} else if (row->process && report->snapshot->processes.len > 1) {
 		strbuf_appendf(out, "<p class=\"note\">Process %d (", row->process->pid);
 		html_append_text(out, row->process->command);
 		strbuf_append(out, ").</p>\n");

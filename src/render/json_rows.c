@@ -59,17 +59,43 @@ static void write_frames(struct json_page *page, const struct report_row *row)
 
 /* --- rows ------------------------------------------------------------------------- */
 
-/* Of the snapshot, and of its process; null where there is none. */
-static void write_id(struct json_stream *s, const struct report_row *row)
+/* Of the snapshot, and of its process; null where there is none, or several. */
+static void write_id(struct json_stream *s, const struct report_row *row,
+		     const struct snapshot_process *process)
 {
 	if (row->stack == SNAPSHOT_NO_STACK)
 		json_stream_null(s, "stack");
 	else
 		json_stream_unsigned(s, "stack", row->stack);
-	if (row->process)
-		json_stream_integer(s, "pid", row->process->pid);
+	if (process)
+		json_stream_integer(s, "pid", process->pid);
 	else
 		json_stream_null(s, "pid");
+}
+
+/* Who holds its blocks, or had its events. */
+static void write_processes(struct json_page *page, const struct report_row *row,
+			    bool is_event)
+{
+	struct json_stream *s = &page->stream;
+
+	if (report_is_of_one(page->report))
+		return;
+	json_stream_open(s, "processes", '[');
+	for (size_t i = 0; i < row->process_count; i++) {
+		const struct report_holder *holder = &row->processes[i];
+
+		json_stream_open(s, NULL, '{');
+		if (holder->process)
+			json_stream_integer(s, "pid", holder->process->pid);
+		else
+			json_stream_null(s, "pid");
+		if (!is_event)
+			json_stream_unsigned(s, "size_bytes", holder->size_bytes);
+		json_stream_unsigned(s, is_event ? "count" : "blocks", holder->count);
+		json_stream_close(s, '}');
+	}
+	json_stream_close(s, ']');
 }
 
 static void write_size(struct json_stream *s, size_t bucket, uint64_t count)
@@ -177,7 +203,8 @@ static void write_row(struct json_page *page, const struct report_section *secti
 	const struct snapshot *snap = page->report->snapshot;
 	struct json_stream *s = &page->stream;
 
-	write_id(s, row);
+	write_id(s, row, row->process);
+	write_processes(page, row, false);
 	write_held(s, section, row);
 	write_sizes(s, row);
 	write_shares(s, row);
@@ -198,7 +225,8 @@ static void write_event_row(struct json_page *page, const struct report_section 
 	struct json_stream *s = &page->stream;
 
 	(void)section;
-	write_id(s, row);
+	write_id(s, row, row->process);
+	write_processes(page, row, true);
 	json_stream_unsigned(s, "count", row->sum.count);
 	if (page->report->snapshot->event_bytes)
 		json_stream_unsigned(s, "size_bytes", row->sum.size_bytes);
@@ -244,7 +272,8 @@ static void write_suspect(struct json_page *page, const struct report_section *s
 	struct json_stream *s = &page->stream;
 	double slope = suspect->slope_bytes_per_s;
 
-	write_id(s, row);
+	write_id(s, row, row->process);
+	write_processes(page, row, false);
 	json_stream_unsigned(s, "size_bytes", row->sum.size_bytes);
 	json_stream_unsigned(s, "blocks", row->sum.count);
 	json_stream_real(s, "slope_bytes_per_s", isfinite(slope) ? slope : 0);
@@ -278,7 +307,7 @@ void json_write_singles(struct json_page *page, const struct report_section *sec
 	for (size_t i = 0; i < section->single_count && !s->text.failed; i++) {
 		json_stream_open(s, NULL, '{');
 		write_block(page, section->singles[i].block);
-		write_id(s, section->singles[i].row);
+		write_id(s, section->singles[i].row, section->singles[i].process);
 		json_stream_close(s, '}');
 		json_stream_flush_some(s);
 	}

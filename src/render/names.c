@@ -76,6 +76,7 @@ static struct error *push_note(candidates *list, enum name_note note, size_t slo
 		[NOTE_END + STACK_END_UNREADABLE] = "[truncated: unreadable stack]",
 		[NOTE_END + STACK_END_CORRUPT] = "[truncated: corrupt stack]",
 		[NOTE_END + STACK_END_UNLEARNED] = "[truncated: not learned in time]",
+		[NOTE_PROCESSES] = "[several processes]",
 	};
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	_cleanup_(strbuf_deinit) struct strbuf module = {0};
@@ -89,13 +90,15 @@ static struct error *push_note(candidates *list, enum name_note note, size_t slo
 }
 
 static struct error *push_process(candidates *list,
-				  const struct snapshot_process *process, size_t slot)
+				  const struct snapshot_process *process, bool with_pid,
+				  size_t slot)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	_cleanup_(strbuf_deinit) struct strbuf module = {0};
 
 	escape_text(&text, process->command ? process->command : "unknown");
-	strbuf_appendf(&text, " (%d)", process->pid);
+	if (with_pid)
+		strbuf_appendf(&text, " (%d)", process->pid);
 	return push(list, &text, &module, false, slot);
 }
 
@@ -123,7 +126,7 @@ static void find_frames(struct names *names, const struct report *report)
 				size_t index = row->frames[i]->index;
 
 				names->frames[index] = row->frames[i];
-				names->owners[index] = row->process;
+				names->owners[index] = row->frames_of;
 			}
 		}
 	}
@@ -141,7 +144,7 @@ static struct error *push_all(const struct names *names, candidates *list)
 		err = push_note(list, (enum name_note)i, names->frame_count + i);
 	for (size_t i = 0; !err && i < names->snapshot->processes.len; i++)
 		err = push_process(list, &names->snapshot->processes.data[i],
-				   names->frame_count + NOTE_COUNT + i);
+				   names->with_pids, names->frame_count + NOTE_COUNT + i);
 	return err;
 }
 
@@ -169,7 +172,8 @@ struct error *names_init(struct names *ret, const struct report *report)
 	struct error *err;
 
 	*ret = (struct names){.snapshot = report->snapshot,
-			      .frame_count = report->frame_count};
+			      .frame_count = report->frame_count,
+			      .with_pids = report->options.group_by_process};
 	ret->frames = calloc(report->frame_count + 1, sizeof(*ret->frames));
 	ret->owners = calloc(report->frame_count + 1, sizeof(*ret->owners));
 	ret->ids =
@@ -231,4 +235,49 @@ bool names_end(const struct report_row *row, enum name_note *ret)
 	else
 		return false;
 	return true;
+}
+
+static int compare_parts(const void *pa, const void *pb)
+{
+	const struct name_part *a = pa, *b = pb;
+
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return a->process < b->process ? -1 : a->process > b->process;
+}
+
+struct error *names_split(const struct names *names, const struct report_row *row,
+			  name_parts *ret)
+{
+	const struct snapshot_process *first = names->snapshot->processes.data;
+	size_t kept = 0;
+
+	ret->len = 0;
+	for (size_t i = 0; row->process_count > 1 && i < row->process_count; i++) {
+		const struct report_holder *holder = &row->processes[i];
+		struct name_part part = {
+			.name = names_process(names, holder->process),
+			.process = holder->process ? (uint32_t)(holder->process - first)
+						   : SNAPSHOT_NO_PROCESS,
+			.size_bytes = holder->size_bytes,
+			.count = holder->count,
+		};
+
+		if (!vec_push(ret, part))
+			return error_no_memory();
+	}
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), compare_parts);
+	vec_foreach (part, ret) {
+		struct name_part *last = kept ? &ret->data[kept - 1] : NULL;
+
+		if (last && last->name == part->name) {
+			last->size_bytes = report_add(last->size_bytes, part->size_bytes);
+			last->count = report_add(last->count, part->count);
+		} else {
+			ret->data[kept++] = *part;
+		}
+	}
+	ret->len = kept;
+	return NULL;
 }

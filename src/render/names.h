@@ -21,7 +21,8 @@ enum name_note {
 	NOTE_NO_FRAMES,
 	NOTE_NO_PROCESS,
 	NOTE_END, /* the first of STACK_END_COUNT notes, one for each enum stack_end */
-	NOTE_COUNT = NOTE_END + STACK_END_COUNT,
+	NOTE_PROCESSES = NOTE_END + STACK_END_COUNT,
+	NOTE_COUNT,
 };
 
 /* All text is escaped (util/escape.h): valid UTF-8 without control characters. */
@@ -39,6 +40,7 @@ struct names {
 	uint32_t *ids; /* by report_frame.index, then notes, then processes */
 	const struct snapshot *snapshot;
 	size_t frame_count;
+	bool with_pids; /* in the names of processes */
 };
 
 /* Gather the names of all rows. `ret` refers to the report; it is the caller's to
@@ -51,9 +53,24 @@ void names_deinit(struct names *names);
 uint32_t names_frame(const struct names *names, const struct report_frame *frame);
 uint32_t names_note(const struct names *names, enum name_note note);
 
-/* The id of "command (pid)" of one of the snapshot's processes; of NOTE_NO_PROCESS for
- * NULL. */
+/* The id of one of the snapshot's processes, of NOTE_NO_PROCESS for NULL: "command (pid)"
+ * with group_by_process, else "command", which those that run the same share. */
 uint32_t names_process(const struct names *names, const struct snapshot_process *process);
+
+/* One part of what a row holds: that of all its processes with one name. */
+struct name_part {
+	uint32_t name;    /* id of names_process() */
+	uint32_t process; /* index into the snapshot's processes: one that has the name;
+			     or SNAPSHOT_NO_PROCESS */
+	uint64_t size_bytes, count;
+};
+
+typedef VEC(struct name_part) name_parts;
+
+/* Fill `ret`, which may have parts of an earlier row, with those of `row`, by name; none
+ * of a row that is of one process or of none. */
+struct error *names_split(const struct names *names, const struct report_row *row,
+			  name_parts *ret) __attribute__((warn_unused_result));
 
 /* The note that belongs at the outermost end of the row's frames; false when its stack
  * is whole. */

@@ -44,16 +44,17 @@ static bool push_steps(struct paths *paths, const struct report_row *row,
 	       vec_push(&paths->steps, names_note(&paths->names, note));
 }
 
-static bool push_row(struct paths *paths, const struct report *report,
-		     const struct report_section *section, const struct report_row *row,
-		     enum paths_order order)
+/* `part` is what the path has of the row. */
+static bool push_path(struct paths *paths, const struct report *report,
+		      const struct report_section *section, const struct report_row *row,
+		      enum paths_order order, const struct name_part *part)
 {
 	struct path path = {
 		.first = paths->steps.len,
-		.size_bytes = row->sum.estimated_bytes,
-		.count = row->sum.estimated_count,
-		.old_bytes = row->sum.estimated_bytes,
-		.new_bytes = row->sum.estimated_bytes,
+		.size_bytes = part->size_bytes,
+		.count = part->count,
+		.old_bytes = part->size_bytes,
+		.new_bytes = part->size_bytes,
 	};
 	static const enum name_note notes[BLOCK_CLASS_COUNT] = {
 		[BLOCK_HEAP] = NOTE_HEAP,
@@ -67,8 +68,7 @@ static bool push_row(struct paths *paths, const struct report *report,
 		path.old_bytes -= (uint64_t)row->estimated_growth_bytes;
 	else
 		path.new_bytes -= -(uint64_t)row->estimated_growth_bytes;
-	if (report->snapshot->processes.len > 1 &&
-	    !vec_push(&paths->steps, names_process(&paths->names, row->process)))
+	if (report->snapshot->processes.len > 1 && !vec_push(&paths->steps, part->name))
 		return false;
 	if (report->section_count > 1 && !vec_push(&paths->steps, class))
 		return false;
@@ -76,6 +76,29 @@ static bool push_row(struct paths *paths, const struct report *report,
 		return false;
 	path.depth = paths->steps.len - path.first;
 	return vec_push(&paths->list, path);
+}
+
+/* A path for each name of its processes. */
+static struct error *push_row(struct paths *paths, const struct report *report,
+			      const struct report_section *section,
+			      const struct report_row *row, enum paths_order order,
+			      name_parts *parts)
+{
+	struct error *err = names_split(&paths->names, row, parts);
+	const struct name_part whole = {
+		.name = names_process(&paths->names, row->process),
+		.size_bytes = row->sum.estimated_bytes,
+		.count = row->sum.estimated_count,
+	};
+	bool ok = true;
+
+	if (err)
+		return err;
+	if (!parts->len)
+		ok = push_path(paths, report, section, row, order, &whole);
+	for (size_t i = 0; ok && i < parts->len; i++)
+		ok = push_path(paths, report, section, row, order, &parts->data[i]);
+	return ok ? NULL : error_no_memory();
 }
 
 static void merge(struct paths *paths)
@@ -100,6 +123,7 @@ static void merge(struct paths *paths)
 struct error *paths_init(struct paths *ret, const struct report *report,
 			 enum paths_order order)
 {
+	name_parts parts = {0};
 	struct error *err;
 
 	*ret = (struct paths){0};
@@ -109,14 +133,16 @@ struct error *paths_init(struct paths *ret, const struct report *report,
 	for (size_t s = 0; s < report->section_count; s++) {
 		const struct report_section *section = &report->sections[s];
 
-		for (size_t r = 0; r < section->row_count; r++) {
+		for (size_t r = 0; !err && r < section->row_count; r++) {
 			/* What holds nothing any more has no width. */
-			if (!section->rows[r].sum.count)
-				continue;
-			if (!push_row(ret, report, section, &section->rows[r], order))
-				return error_no_memory();
+			if (section->rows[r].sum.count)
+				err = push_row(ret, report, section, &section->rows[r],
+					       order, &parts);
 		}
 	}
+	vec_deinit(&parts);
+	if (err)
+		return err;
 	if (ret->list.len)
 		qsort_r(ret->list.data, ret->list.len, sizeof(*ret->list.data), compare,
 			ret->steps.data);

@@ -31,9 +31,10 @@ struct paths {
 /*
  * Take every row of every section. A stack that is not whole has a note at its outermost
  * end that says why. Whatever the order, each path begins with its process when the
- * snapshot has several, and then with the note of its class when there is more than one
- * section. Depth is at least 1. `ret` refers to the report; it
- * is the caller's to deinit, also after an error. Fails only when memory is out.
+ * snapshot has several (a row of several has a path for each of their names), and then
+ * with the note of its class when there is more than one section. Depth is at least 1.
+ * `ret` refers to the report; it is the caller's to deinit, also after an error. Fails
+ * only when memory is out.
  */
 struct error *paths_init(struct paths *ret, const struct report *report,
 			 enum paths_order order) __attribute__((warn_unused_result));

@@ -203,8 +203,28 @@ static void pack_sample(struct pprof_builder *b, const Pprof__Sample *sample)
 	b->sample.len += size;
 }
 
-/* What all samples of a row begin with. */
-static void set_stack(struct pprof_builder *b, const struct report_row *row)
+/* The place of a process among the locations that are of no frames; those of one name
+ * share that of the first. */
+static size_t process_place(const struct pprof_builder *b, uint32_t process)
+{
+	return process < b->report->snapshot->processes.len
+		       ? NOTE_COUNT + (size_t)b->firsts[process]
+		       : NOTE_NO_PROCESS;
+}
+
+/* Of a row as a whole, whose parts are made. */
+static size_t row_place(const struct pprof_builder *b, const struct report_row *row)
+{
+	if (row->process)
+		return process_place(b, (uint32_t)(row->process -
+						   b->report->snapshot->processes.data));
+	if (b->parts.len > 1)
+		return NOTE_PROCESSES;
+	return b->parts.len ? process_place(b, b->parts.data->process) : NOTE_NO_PROCESS;
+}
+
+/* What all samples of a row in one process begin with. */
+static void set_stack(struct pprof_builder *b, const struct report_row *row, size_t place)
 {
 	const struct snapshot *snap = b->report->snapshot;
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
@@ -218,15 +238,8 @@ static void set_stack(struct pprof_builder *b, const struct report_row *row)
 	}
 	if (names_end(row, &note))
 		pushed = pushed && vec_push(&b->stack, b->names.frame_count + 1 + note);
-	if (snap->processes.len > 1) {
-		size_t process = row->process
-					 ? NOTE_COUNT + (size_t)(row->process -
-								 snap->processes.data)
-					 : NOTE_NO_PROCESS;
-
-		pushed =
-			pushed && vec_push(&b->stack, b->names.frame_count + 1 + process);
-	}
+	if (snap->processes.len > 1)
+		pushed = pushed && vec_push(&b->stack, b->names.frame_count + 1 + place);
 	if (!pushed)
 		b->failed = true;
 	sample.n_location_id = b->stack.len;
@@ -307,22 +320,31 @@ static int compare_units(const void *pa, const void *pb)
 {
 	const struct pprof_unit *a = pa, *b = pb;
 
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
 	if (a->size_bytes != b->size_bytes)
 		return a->size_bytes > b->size_bytes ? -1 : 1;
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* The blocks of a row: one sample for all of a thread and size. */
+/* The blocks of a row, whose stack is set to `place`: one sample for all of a thread and
+ * size, and of a name of processes. */
 static void write_blocks(struct pprof_builder *b, const struct report_section *section,
-			 const struct report_row *row)
+			 const struct report_row *row, size_t place)
 {
-	size_t from = 0;
+	bool in_many = b->parts.len > 1;
+	size_t from = 0, is_set = place;
 
 	b->units.len = 0;
 	for (size_t i = 0; i < row->block_count; i++) {
-		if (!vec_push(&b->units, (struct pprof_unit){
-						 .size_bytes = row->blocks[i]->size_bytes,
-						 .tid = row->blocks[i]->tid})) {
+		if (!vec_push(
+			    &b->units,
+			    (struct pprof_unit){
+				    .size_bytes = row->blocks[i]->size_bytes,
+				    .place = in_many ? process_place(
+							       b, row->blocks[i]->process)
+						     : place,
+				    .tid = row->blocks[i]->tid})) {
 			b->failed = true;
 			return;
 		}
@@ -339,10 +361,26 @@ static void write_blocks(struct pprof_builder *b, const struct report_section *s
 		double count = report_weight(b->report, section, unit->size_bytes) *
 			       (double)(i - from);
 
+		if (unit->place != is_set)
+			set_stack(b, row, unit->place);
+		is_set = unit->place;
 		set_held(values, section, report_round(count),
 			 report_round(count * (double)unit->size_bytes));
 		write_sample(b, values, unit);
 		from = i;
+	}
+}
+
+/* What each name of processes holds, where there are no blocks to tell. */
+static void write_parts(struct pprof_builder *b, const struct report_section *section,
+			const struct report_row *row)
+{
+	vec_foreach (part, &b->parts) {
+		int64_t values[VALUE_COUNT] = {0};
+
+		set_stack(b, row, process_place(b, part->process));
+		set_held(values, section, part->count, part->size_bytes);
+		write_sample(b, values, NULL);
 	}
 }
 
@@ -352,13 +390,20 @@ static void write_row(struct pprof_builder *b, const struct report_section *sect
 		      const struct report_row *row)
 {
 	int64_t values[VALUE_COUNT] = {0};
+	struct error *err = names_split(&b->names, row, &b->parts);
+	size_t place = row_place(b, row);
 
-	set_stack(b, row);
+	if (err) {
+		error_destroy(err);
+		b->failed = true;
+		return;
+	}
+	set_stack(b, row, place);
 	if (section->class == BLOCK_HEAP) {
 		values[ALLOC_OBJECTS] = clamp(row->flow.allocations);
 		values[ALLOC_SPACE] = clamp(row->flow.allocated_bytes);
 	}
-	if (!row->block_count)
+	if (!row->block_count && b->parts.len < 2)
 		set_held(values, section, row->sum.estimated_count,
 			 row->sum.estimated_bytes);
 	/* A call path that holds nothing is there for its traffic. */
@@ -368,7 +413,9 @@ static void write_row(struct pprof_builder *b, const struct report_section *sect
 			break;
 		}
 	}
-	write_blocks(b, section, row);
+	if (!row->block_count && b->parts.len > 1)
+		write_parts(b, section, row);
+	write_blocks(b, section, row, place);
 }
 
 static void write_profile(struct pprof_builder *b)
@@ -387,6 +434,30 @@ static void write_profile(struct pprof_builder *b)
 	gzip_finish(&b->gzip);
 }
 
+/* By process: the first one with the same name. */
+static uint32_t *find_firsts(const struct names *names)
+{
+	size_t count = names->snapshot->processes.len;
+	uint32_t *firsts = calloc(count + 1, sizeof(*firsts));
+	uint32_t *by_name = malloc((names->list.len + 1) * sizeof(*by_name));
+
+	for (size_t i = 0; by_name && i < names->list.len; i++)
+		by_name[i] = UINT32_MAX;
+	for (uint32_t i = 0; by_name && firsts && i < count; i++) {
+		uint32_t name = names_process(names, &names->snapshot->processes.data[i]);
+
+		if (by_name[name] == UINT32_MAX)
+			by_name[name] = i;
+		firsts[i] = by_name[name];
+	}
+	if (!by_name) {
+		free(firsts);
+		firsts = NULL;
+	}
+	free(by_name);
+	return firsts;
+}
+
 static struct error *render_pprof(const struct report *report, FILE *out)
 {
 	struct pprof_builder b = {.report = report};
@@ -394,6 +465,8 @@ static struct error *render_pprof(const struct report *report, FILE *out)
 
 	/* Thread ids are the kernel's choice: nobody can make them collide. */
 	hashmap_init(&b.threads, 0);
+	if (!err && !(b.firsts = find_firsts(&b.names)))
+		err = error_no_memory();
 	if (!err)
 		err = gzip_init(&b.gzip, out);
 	if (!err) {
@@ -408,6 +481,8 @@ static struct error *render_pprof(const struct report *report, FILE *out)
 	vec_deinit(&b.stack);
 	vec_deinit(&b.sample);
 	vec_deinit(&b.units);
+	vec_deinit(&b.parts);
+	free(b.firsts);
 	free(b.functions);
 	return err;
 }

@@ -12,6 +12,7 @@
 struct pprof_unit {
 	uint64_t size_bytes;
 	uint32_t tid;
+	size_t place; /* of its process among the locations of no frames */
 };
 
 /*
@@ -28,6 +29,8 @@ struct pprof_builder {
 	VEC(uint8_t) sample;          /* a sample: with these, then what is its own */
 	size_t stack_bytes;           /* of these in `sample` */
 	VEC(struct pprof_unit) units; /* blocks of one row */
+	name_parts parts;             /* of that row */
+	uint32_t *firsts;             /* by process: the first one with the same name */
 	uint64_t *functions;    /* by report_frame.index, of frames with a file; else 0 */
 	struct hashmap threads; /* tid: index of its string */
 	int64_t strings;        /* how many were written */

@@ -42,15 +42,15 @@ static void append_title(struct text_page *page)
 
 	text_set_style(page, TEXT_TITLE);
 	strbuf_appendf(text, "memtrace report %" PRIu64 " of ", report->sequence);
-	if (snap->heap_untraced && text_is_of_one(report)) {
+	if (snap->heap_untraced && report_is_of_one(report)) {
 		strbuf_append(text, "the kernel");
 		if (snap->processes.data->pid)
 			strbuf_append(text, " for ");
 	}
-	if (text_is_of_one(report) && snap->processes.data->pid) {
+	if (report_is_of_one(report) && snap->processes.data->pid) {
 		strbuf_append(text, "process ");
 		text_append_process(text, snap->processes.data);
-	} else if (!text_is_of_one(report)) {
+	} else if (!report_is_of_one(report)) {
 		strbuf_appendf(text, "%zu %s", snap->processes.len,
 			       text_plural(snap->processes.len, "process", "processes"));
 	}
@@ -84,7 +84,7 @@ static void append_cause(struct text_page *page)
 		text_append_line(page,
 				 report_cause_is_final(report->cause) ? "final" : "cause",
 				 "%s", cause);
-	if (text_is_of_one(report) && report->snapshot->processes.data->exited &&
+	if (report_is_of_one(report) && report->snapshot->processes.data->exited &&
 	    report->cause != REPORT_EXITED)
 		text_append_line(page, "exited", "%s",
 				 report->snapshot->event ? "before this report"
@@ -149,7 +149,7 @@ static void append_tracing(struct text_page *page)
 				 "only heap blocks of %" PRIu64
 				 " bytes and more are traced",
 				 snap->min_size_bytes);
-	if (text_is_of_one(report))
+	if (report_is_of_one(report))
 		append_memory(page, snap->processes.data);
 }
 
@@ -264,7 +264,7 @@ static void append_unknown(struct text_page *page, enum block_class class, uint6
 		if (!report->snapshot->launched)
 			strbuf_append(&which, "from before the attach, ");
 		strbuf_appendf(&which, "%s already, ", w->gone);
-		if (!text_is_of_one(report))
+		if (!report_is_of_one(report))
 			strbuf_append(&which, "inherited by a fork, ");
 		strbuf_append(&which, "or not traced");
 	}

@@ -9,13 +9,6 @@
 #include "render/text_words.h"
 #include "util/escape.h"
 
-bool text_is_of_one(const struct report *report)
-{
-	const struct snapshot *snap = report->snapshot;
-
-	return snap->processes.len == 1 && !snap->library;
-}
-
 void text_append_process(struct strbuf *text, const struct snapshot_process *process)
 {
 	strbuf_appendf(text, "%d (", process->pid);
@@ -92,4 +85,38 @@ void text_append_processes(struct strbuf *text, const struct report *report,
 					: units_format_bytes(bytes).s);
 	if (!count)
 		strbuf_append(text, "  none yet\n");
+}
+
+void text_append_commands(struct strbuf *text, const struct report_row *row,
+			  void (*append)(struct strbuf *text, const char *command))
+{
+	const char *commands[REPORT_COMMANDS];
+	bool more;
+	size_t count = report_row_commands(row, commands, &more);
+
+	for (size_t i = 0; i < count; i++) {
+		strbuf_append(text, i ? ", " : "");
+		append(text, commands[i]);
+	}
+	strbuf_append(text, more ? " and others" : "");
+}
+
+static void append_escaped(struct strbuf *text, const char *command)
+{
+	escape_text(text, command);
+}
+
+void text_append_where(struct strbuf *text, const struct report *report,
+		       const struct report_row *row)
+{
+	if (report_is_of_one(report))
+		return;
+	if (row->process_count > 1) {
+		strbuf_appendf(text, " in %zu processes (", row->process_count);
+		text_append_commands(text, row, append_escaped);
+		strbuf_append_char(text, ')');
+	} else if (row->process) {
+		strbuf_append(text, " in ");
+		text_append_process(text, row->process);
+	}
 }

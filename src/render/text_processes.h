@@ -6,11 +6,17 @@
 #include "report/report.h"
 #include "util/strbuf.h"
 
-/* Is this report of one process that was asked for? Then it needs no table. */
-bool text_is_of_one(const struct report *report);
-
 /* "1118 (leak)", "1118 (leak, 7 in its namespace)". */
 void text_append_process(struct strbuf *text, const struct snapshot_process *process);
+
+/* Who holds the blocks of a row: " in 1118 (leak)" or " in 40 processes (cc1, as)", with
+ * the commands of those that hold most. Nothing in a report of one process. */
+void text_append_where(struct strbuf *text, const struct report *report,
+		       const struct report_row *row);
+
+/* "cc1, as, ld and others", each put in by `append`, which has to escape it. */
+void text_append_commands(struct strbuf *text, const struct report_row *row,
+			  void (*append)(struct strbuf *text, const char *command));
 
 /* What each process holds, largest first, at most options.top of them. */
 void text_append_processes(struct strbuf *text, const struct report *report,

@@ -144,6 +144,9 @@ static void append_row(struct text_page *page, const struct report_section *sect
 {
 	strbuf_append_char(&page->text, '\t');
 	rows->append_line(page, section, row);
+	/* With group_by_process a line above the rows says it. */
+	if (!page->report->options.group_by_process)
+		text_append_where(&page->text, page->report, row);
 	strbuf_append_char(&page->text, '\n');
 	append_blocks(page, row);
 	text_append_stack(page, row);
@@ -189,7 +192,7 @@ void text_append_rows(struct text_page *page, const struct report_section *secti
 {
 	const struct report *report = page->report;
 
-	if (!text_is_of_one(report))
+	if (!report_is_of_one(report))
 		text_append_processes(&page->text, report, section);
 	text_append_heading(page, "Top %zu stacks %s%s", section->row_count,
 			    sampling_is_of(section->class) ? rows->heading
@@ -200,8 +203,8 @@ void text_append_rows(struct text_page *page, const struct report_section *secti
 	for (size_t i = 0; i < section->row_count; i++) {
 		const struct report_row *row = &section->rows[i];
 
-		if (!text_is_of_one(report) && row->process &&
-		    (!i || row->process != row[-1].process)) {
+		if (report->options.group_by_process && !report_is_of_one(report) &&
+		    row->process && (!i || row->process != row[-1].process)) {
 			strbuf_append(&page->text, "    process ");
 			text_append_process(&page->text, row->process);
 			strbuf_append(&page->text, ":\n");

@@ -58,7 +58,9 @@ void text_append_suspects(struct text_page *page, const struct report_section *s
 			       text_blocks(section, sum->estimated_count));
 		text_append_why(text, page->report, suspect, page->report->options.utf8);
 		strbuf_append_char(text, ')');
-		if (!text_is_of_one(page->report) && suspect->row->process) {
+		if (suspect->row->process_count > 1) {
+			text_append_where(text, page->report, suspect->row);
+		} else if (!report_is_of_one(page->report) && suspect->row->process) {
 			strbuf_append(text, " in process ");
 			text_append_process(text, suspect->row->process);
 		}

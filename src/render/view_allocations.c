@@ -23,9 +23,9 @@ static void append_single(struct text_page *page, const struct report_single *si
 		strbuf_appendf(text, ", %s old",
 			       text_format_ago(report, block->time_ns).s);
 	strbuf_appendf(text, ", by thread %" PRIu32, block->tid);
-	if (!text_is_of_one(report) && single->row->process) {
+	if (!report_is_of_one(report) && single->process) {
 		strbuf_append(text, " of ");
-		text_append_process(text, single->row->process);
+		text_append_process(text, single->process);
 	}
 	strbuf_appendf(text, "  (%s)\n", units_format_bytes(block->size_bytes).s);
 	text_append_stack(page, single->row);
@@ -52,8 +52,8 @@ static void csv_table(const struct report *report, FILE *out)
 			const struct report_single *single = &section->singles[i];
 			const struct snapshot_block *block = single->block;
 
-			if (single->row->process)
-				fprintf(out, "%d", single->row->process->pid);
+			if (single->process)
+				fprintf(out, "%d", single->process->pid);
 			fputc(',', out);
 			if (single->row->stack != SNAPSHOT_NO_STACK)
 				fprintf(out, "%" PRIu32, single->row->stack);

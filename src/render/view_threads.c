@@ -24,7 +24,7 @@ static void append_thread(struct text_page *page, const struct report_thread *t)
 	strbuf_appendf(text, "  %" PRIu32 " (", thread->tid);
 	escape_text(text, thread->name ? thread->name : "unknown");
 	strbuf_append_char(text, ')');
-	if (!text_is_of_one(page->report) && t->process) {
+	if (!report_is_of_one(page->report) && t->process) {
 		strbuf_append(text, " of ");
 		text_append_process(text, t->process);
 	}

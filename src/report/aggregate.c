@@ -27,7 +27,7 @@ bool block_is_listed(const struct snapshot *snap, const struct report_options *o
 
 uint32_t block_stack(const struct snapshot *snap, const struct snapshot_block *block)
 {
-	return block->stack < snap->stacks.len ? block->stack : SNAPSHOT_NO_STACK;
+	return snapshot_stack_index(snap, block->stack);
 }
 
 struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate)
@@ -78,10 +78,11 @@ static void aggregate_events(const struct snapshot *snap, struct stack_sums *ret
 			     struct stack_sum *live)
 {
 	vec_foreach (event, &snap->events) {
+		uint32_t stack = snapshot_stack_index(snap, event->stack);
+
 		stack_sum_add_event(live, snap, event);
-		stack_sum_add_event(event->stack < ret->stacks.len
-					    ? &ret->stacks.data[event->stack]
-					    : &ret->none,
+		stack_sum_add_event(stack < ret->stacks.len ? &ret->stacks.data[stack]
+							    : &ret->none,
 				    snap, event);
 	}
 }

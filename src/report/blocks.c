@@ -4,6 +4,7 @@
 #include "report/aggregate.h"
 #include "report/build.h"
 #include "report/histogram.h"
+#include "report/holders.h"
 #include "report/shares.h"
 #include "util/cleanup.h"
 
@@ -16,6 +17,7 @@ struct lists {
 	const struct snapshot_block **blocks;
 	uint64_t *ages_ns; /* room for those of one row */
 	struct shares shares;
+	struct holders holders;
 };
 
 static int compare_places(const void *pa, const void *pb)
@@ -91,6 +93,21 @@ static struct error *fill_threads(const struct builder *b,
 	return shares_finish(&lists->shares, b->arena, row);
 }
 
+static struct error *fill_processes(const struct builder *b,
+				    const struct report_section *section,
+				    struct holders *holders,
+				    const struct snapshot_block *const *blocks,
+				    size_t count, struct report_row *row)
+{
+	for (size_t i = 0; holders->touched && i < count; i++) {
+		double weight = report_weight(b->report, section, blocks[i]->size_bytes);
+
+		holders_add(holders, blocks[i]->process,
+			    weight * (double)blocks[i]->size_bytes, weight);
+	}
+	return holders_finish(holders, row);
+}
+
 static struct error *fill_sizes(const struct builder *b,
 				const struct report_section *section,
 				const struct snapshot_block *const *blocks, size_t count,
@@ -117,8 +134,9 @@ static struct error *fill_sizes(const struct builder *b,
 	return NULL;
 }
 
-/* Hand each listed block to the row of its stack, if that is shown. */
+/* Hand each listed block to the row of its stack, if that is one of `rows`. */
 static struct error *gather(const struct builder *b, const struct report_section *section,
+			    const struct report_row rows[], size_t row_count,
 			    const struct snapshot_block **list)
 {
 	const struct snapshot_block *blocks = b->snap->blocks[section->class].data;
@@ -130,8 +148,8 @@ static struct error *gather(const struct builder *b, const struct report_section
 
 	if (!next)
 		return error_no_memory();
-	for (size_t i = 0; i < section->row_count; i++) {
-		const struct report_row *row = &section->rows[i];
+	for (size_t i = 0; i < row_count; i++) {
+		const struct report_row *row = &rows[i];
 
 		next[row->stack == SNAPSHOT_NO_STACK ? stacks : row->stack] = list;
 		list += row->sum.count;
@@ -160,6 +178,9 @@ static struct error *fill_rows(const struct builder *b, struct report_section *s
 		err = fill_sizes(b, section, list, count, row);
 		if (!err)
 			err = fill_threads(b, section, lists, list, count, row);
+		if (!err)
+			err = fill_processes(b, section, &lists->holders, list, count,
+					     row);
 		if (b->options->show_blocks) {
 			qsort(list, count, sizeof(*list), compare_places);
 			row->blocks = list;
@@ -180,7 +201,7 @@ struct error *report_blocks_build(struct builder *b, struct report_section *sect
 
 	/* Hits are only counted. */
 	if (section->class == BLOCK_EVENT)
-		return NULL;
+		return report_events_build(b, section);
 	for (size_t i = 0; i < section->row_count; i++) {
 		size_t count = (size_t)section->rows[i].sum.count;
 
@@ -195,11 +216,44 @@ struct error *report_blocks_build(struct builder *b, struct report_section *sect
 	lists.ages_ns = ages_ns;
 	if (!lists.blocks || !ages_ns)
 		return error_no_memory();
-	err = gather(b, section, lists.blocks);
+	err = gather(b, section, section->rows, section->row_count, lists.blocks);
 	if (err)
 		return err;
 	shares_init(&lists.shares);
-	err = fill_rows(b, section, &lists);
+	err = holders_init(&lists.holders, b);
+	if (!err)
+		err = fill_rows(b, section, &lists);
+	holders_deinit(&lists.holders);
 	shares_deinit(&lists.shares);
+	return err;
+}
+
+struct error *report_holders_build(struct builder *b,
+				   const struct report_section *section,
+				   struct report_row rows[], size_t row_count)
+{
+	_cleanup_(freep) const struct snapshot_block **list = NULL;
+	struct holders holders;
+	size_t total = 0, from = 0;
+	struct error *err;
+
+	if (!row_count || report_is_of_one(b->report))
+		return NULL;
+	for (size_t i = 0; i < row_count; i++)
+		total += (size_t)rows[i].sum.count;
+	list = calloc(total + 1, sizeof(*list));
+	if (!list)
+		return error_no_memory();
+	err = gather(b, section, rows, row_count, list);
+	if (err)
+		return err;
+	err = holders_init(&holders, b);
+	for (size_t i = 0; !err && i < row_count; i++) {
+		size_t count = (size_t)rows[i].sum.count;
+
+		err = fill_processes(b, section, &holders, list + from, count, &rows[i]);
+		from += count;
+	}
+	holders_deinit(&holders);
 	return err;
 }

@@ -48,6 +48,16 @@ double report_suspicion(const struct report *report, const struct report_row *ro
 struct error *report_blocks_build(struct builder *b, struct report_section *section)
 	__attribute__((warn_unused_result));
 
+/* Fill the processes of rows that are in no list of the section. */
+struct error *report_holders_build(struct builder *b,
+				   const struct report_section *section,
+				   struct report_row rows[], size_t row_count)
+	__attribute__((warn_unused_result));
+
+/* The same of the rows of a section of events. */
+struct error *report_events_build(struct builder *b, struct report_section *section)
+	__attribute__((warn_unused_result));
+
 /* Fill section->singles. */
 struct error *report_singles_build(struct builder *b, struct report_section *section)
 	__attribute__((warn_unused_result));

@@ -177,7 +177,7 @@ struct error *frame_namer_fill(struct frame_namer *n, struct report_row *row)
 
 	const struct snapshot_stack *stack = &n->snap->stacks.data[row->stack];
 
-	row->process = snapshot_process(n->snap, stack->process);
+	row->process = row->frames_of = snapshot_process(n->snap, stack->process);
 	if (stack->allocator < n->snap->allocators.len)
 		row->allocator = &n->snap->allocators.data[stack->allocator];
 

@@ -29,8 +29,8 @@ struct error *frame_namer_init(struct frame_namer *namer, const struct snapshot 
 	__attribute__((warn_unused_result));
 void frame_namer_deinit(struct frame_namer *namer);
 
-/* Fill process, allocator, frames, depth and end of a row from its stack. A stack or
- * frames out of range leave the row without them. */
+/* Fill process, frames_of, allocator, frames, depth and end of a row from its stack. A
+ * stack or frames out of range leave the row without them. */
 struct error *frame_namer_fill(struct frame_namer *namer, struct report_row *row)
 	__attribute__((warn_unused_result));
 

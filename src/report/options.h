@@ -39,7 +39,11 @@ struct report_options {
 	uint64_t older_ns;  /* leave out blocks younger than this */
 	bool show_blocks;   /* --show-allocs: list the blocks behind each row */
 	bool combined_only; /* rows over all blocks, whatever their age */
-	bool short_paths;   /* source files by their last part alone */
+	/* Rows of one process together, in the order of the processes; else all rows are
+	 * in one order. Whether a call path is one row is the snapshot's matter
+	 * (snapshot/merge.h). */
+	bool group_by_process;
+	bool short_paths; /* source files by their last part alone */
 	/* Rows also for call paths that hold nothing any more, but have allocated: there
 	   are none without traffic. */
 	bool past;

@@ -153,6 +153,11 @@ static void update_history(struct builder *b, struct report_history *history)
 	}
 }
 
+bool report_is_of_one(const struct report *report)
+{
+	return report->snapshot->processes.len == 1 && !report->snapshot->library;
+}
+
 unsigned report_data_of(const struct snapshot *snap)
 {
 	return (snap->has_traffic ? REPORT_DATA_TRAFFIC : 0) |

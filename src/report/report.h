@@ -67,8 +67,9 @@ struct report_section {
 	struct report_sum ranked;            /* what they hold */
 	/* By --filter and --exclude, by --suppressions, by --skip-size and -count. */
 	struct report_left_out filtered, suppressed, skipped;
-	struct report_row *rows; /* those of one process together, in the order of
-				    `processes` */
+	/* By rank; with group_by_process those of one process together, in the order of
+	 * `processes`. */
+	struct report_row *rows;
 	size_t row_count;
 	struct report_process *processes; /* all of the snapshot's, largest first */
 	size_t process_count;
@@ -129,6 +130,9 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 			   const struct report_options *options, enum report_cause cause,
 			   struct report **ret) __attribute__((warn_unused_result));
 void report_destroy(struct report *report);
+
+/* Is it of the one process that was asked for? Then rows need not say whose they are. */
+bool report_is_of_one(const struct report *report);
 
 /* What the snapshot has: a set of enum report_data. */
 unsigned report_data_of(const struct snapshot *snap);

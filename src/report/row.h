@@ -47,6 +47,13 @@ struct report_share {
 	uint64_t size_bytes, count;
 };
 
+/* What one process holds of the blocks (or had of the hits) of a call path; estimated,
+ * where blocks were sampled. */
+struct report_holder {
+	const struct snapshot_process *process; /* NULL: unknown */
+	uint64_t size_bytes, count;
+};
+
 /* What went on in a time; estimated, where blocks were sampled. */
 struct report_flow {
 	uint64_t allocations, allocated_bytes;
@@ -63,7 +70,12 @@ struct report_row {
 	uint32_t stack;   /* snapshot stack index, or SNAPSHOT_NO_STACK */
 	size_t rank;      /* its place by report.sort alone, 0 for the first */
 	size_t held_rank; /* the same among rows that hold anything */
-	const struct snapshot_process *process;     /* NULL: unknown, or several */
+	/* Whose blocks these are; NULL: unknown, or several. Of a row without blocks the
+	 * process of its stack, unless that stands for others too. */
+	const struct snapshot_process *process;
+	/* In whose mappings the addresses of its frames lie; NULL: unknown. It need not
+	 * hold any of the blocks. */
+	const struct snapshot_process *frames_of;
 	const struct snapshot_allocator *allocator; /* that was called; NULL: unknown */
 	struct report_sum sum;                      /* what it holds */
 	int64_t growth_bytes, growth_count; /* since the previous report, as traced; in
@@ -77,6 +89,10 @@ struct report_row {
 	/* Who allocated its blocks: most bytes first, then by number. */
 	const struct report_share *threads;
 	size_t thread_count;
+	/* Who holds its blocks: most bytes first, then by number. None in a report of one
+	 * process (report_is_of_one()). */
+	const struct report_holder *processes;
+	size_t process_count;
 	/* What was measured beside the blocks, as traced; NULL: it was not. */
 	const struct snapshot_traffic *traffic;
 	const struct snapshot_lifetimes *lifetimes;
@@ -94,6 +110,13 @@ struct report_row {
 	const struct snapshot_block *const *blocks;
 	size_t block_count;
 };
+
+/* The commands of the processes that hold the blocks of a row: the different ones of
+ * those that hold most, at most REPORT_COMMANDS, "unknown" where it is not known. Returns
+ * their number; *more says whether there are others. Borrowed. */
+#define REPORT_COMMANDS 3
+size_t report_row_commands(const struct report_row *row, const char *ret[REPORT_COMMANDS],
+			   bool *more);
 
 /* False for a frame that is hidden, unless all frames of the row are. */
 bool report_row_shows(const struct report_row *row, size_t frame);
@@ -125,8 +148,9 @@ struct report_suspect {
 /* One block and where it came from. */
 struct report_single {
 	const struct snapshot_block *block;
-	const struct report_row *row; /* of the block's call path; only the stack, its
-					 process, allocator and frames are filled */
+	const struct snapshot_process *process; /* whose it is; NULL: unknown */
+	const struct report_row *row; /* of the block's call path; only the stack,
+					 allocator and frames are filled */
 };
 
 #endif

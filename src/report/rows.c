@@ -212,6 +212,8 @@ static struct error *build_suspects(struct ranking *r)
 						      rows[i].trend->slope_bytes_per_s};
 		err = frame_namer_fill(&r->b->namer, &rows[i]);
 	}
+	if (!err)
+		err = report_holders_build(r->b, section, rows, shown);
 	section->suspects = suspects;
 	section->suspect_count = shown;
 	section->suspect_total = r->suspicions.len;
@@ -227,7 +229,7 @@ struct error *report_rows_build(struct builder *b, struct report_section *sectio
 		err = build_rows(&r);
 	if (!err)
 		err = build_suspects(&r);
-	if (!err)
+	if (!err && b->options->group_by_process)
 		err = report_processes_group(b->snap, section);
 	if (!err)
 		err = report_blocks_build(b, section);

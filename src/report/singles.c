@@ -117,7 +117,14 @@ static struct error *name(struct builder *b, const struct best *best,
 			if (err)
 				return err;
 		}
-		ret[i] = (struct report_single){best->blocks[i], *row};
+		ret[i] = (struct report_single){
+			.block = best->blocks[i],
+			.process = report_is_of_one(b->report)
+					   ? (*row)->process
+					   : snapshot_process(b->snap,
+							      best->blocks[i]->process),
+			.row = *row,
+		};
 	}
 	return NULL;
 }

@@ -115,8 +115,10 @@ static double *sum_stacks(const struct snapshot *snap, enum block_class class,
 					? sampling_weight(weights, block->size_bytes)
 					: 1;
 
-		if (block->stack < snap->stacks.len)
-			bytes[block->stack] += weight * (double)block->size_bytes;
+		uint32_t stack = snapshot_stack_index(snap, block->stack);
+
+		if (stack != SNAPSHOT_NO_STACK)
+			bytes[stack] += weight * (double)block->size_bytes;
 	}
 	return bytes;
 }

@@ -37,7 +37,7 @@ struct snapshot_block {
 	uint64_t address;
 	uint64_t size_bytes;
 	uint64_t time_ns; /* when it was allocated */
-	uint32_t stack;   /* index into snapshot.stacks, or SNAPSHOT_NO_STACK */
+	uint32_t stack;   /* a number of snapshot_stack_index(), or SNAPSHOT_NO_STACK */
 	uint32_t tid;     /* thread that allocated it, as the kernel numbers threads */
 	uint32_t process; /* index into snapshot.processes */
 };
@@ -45,7 +45,7 @@ struct snapshot_block {
 /* How often an event came at one call path since the attach. */
 struct snapshot_event {
 	uint64_t count;
-	uint32_t stack;   /* index into snapshot.stacks, or SNAPSHOT_NO_STACK */
+	uint32_t stack;   /* a number of snapshot_stack_index(), or SNAPSHOT_NO_STACK */
 	uint32_t process; /* index into snapshot.processes, or SNAPSHOT_NO_PROCESS when
 			     that is not known */
 };
@@ -353,6 +353,16 @@ struct snapshot {
 	VEC(struct snapshot_source) sources;
 	struct string_table strings;
 	struct snapshot_before before;
+
+	/* Only in one that was made of another to be reported (merge.h); else NULL. All
+	 * borrowed. */
+	const struct snapshot *made_of;
+	/* By the number that blocks and events have: the index into `stacks`. */
+	const uint32_t *stack_numbers;
+	size_t stack_number_count;
+	/* By index into `stacks`: how many stacks of the run are shown as this one. */
+	const uint32_t *stack_members;
+	size_t stack_member_count;
 };
 
 /* An empty snapshot, or NULL when memory is out. */
@@ -381,5 +391,15 @@ struct snapshot_process *snapshot_add_process(struct snapshot *snap, int pid);
 /* The process, or NULL when there is none of this index. Borrowed. */
 const struct snapshot_process *snapshot_process(const struct snapshot *snap,
 						uint32_t index);
+
+/* The index into snap->stacks of the number that a block or an event has;
+ * SNAPSHOT_NO_STACK when it has none, or one that is out of range. */
+static inline uint32_t snapshot_stack_index(const struct snapshot *snap, uint32_t number)
+{
+	if (snap->stack_numbers)
+		number = number < snap->stack_number_count ? snap->stack_numbers[number]
+							   : SNAPSHOT_NO_STACK;
+	return number < snap->stacks.len ? number : SNAPSHOT_NO_STACK;
+}
 
 #endif

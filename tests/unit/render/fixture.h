@@ -118,6 +118,9 @@ static inline void fixture_block(struct fixture *f, enum block_class class,
 		.time_ns = f->snap->time_ns - FIXTURE_NS,
 		.stack = stack,
 		.tid = tid,
+		.process = stack < f->snap->stacks.len
+				   ? f->snap->stacks.data[stack].process
+				   : 0,
 	};
 
 	REQUIRE(vec_push(&f->snap->blocks[class], block));
@@ -146,8 +149,10 @@ fixture_report_with(struct fixture *f, const struct report_options *options)
 /* With all rows and blocks. */
 static inline const struct report *fixture_report(struct fixture *f)
 {
-	const struct report_options options = {
-		.older_ns = 1, .show_blocks = true, .past = true};
+	const struct report_options options = {.older_ns = 1,
+					       .show_blocks = true,
+					       .group_by_process = true,
+					       .past = true};
 
 	return fixture_report_with(f, &options);
 }

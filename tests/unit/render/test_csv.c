@@ -48,7 +48,7 @@ static void processes_by_their_pid(void)
 
 	CHECK_CONTAINS(text, "\r\n4321,2,2097152,2,");
 	CHECK_CONTAINS(text,
-		       "\r\n99,4,5000,1,\"4096..8191=1\",\"400510 - other\",heap\r\n");
+		       "\r\n99,4,5000,1,\"4096..8191=1\",\"400510 - other\",heap,1,\"");
 	/* Whose they are is not known. */
 	CHECK_CONTAINS(text, "\r\n,,7,1,");
 }

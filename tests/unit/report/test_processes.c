@@ -54,7 +54,7 @@ static void add(struct bench *b, uint32_t process, uint64_t size_bytes)
 static const struct report_section *build(struct bench *b)
 {
 	struct frame_cache *const none[3] = {NULL};
-	const struct report_options options = {0};
+	const struct report_options options = {.group_by_process = true};
 
 	report_destroy(b->report);
 	b->report = NULL;

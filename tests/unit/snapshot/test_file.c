@@ -218,6 +218,11 @@ static void no_member_is_forgotten(void)
 	NOT_SAVED(before.totals[BLOCK_EVENT]);
 	NOT_SAVED(before.estimated_totals[BLOCK_EVENT]);
 	NOT_SAVED(before.processes[BLOCK_EVENT]);
+	NOT_SAVED(made_of);
+	NOT_SAVED(stack_numbers);
+	NOT_SAVED(stack_number_count);
+	NOT_SAVED(stack_members);
+	NOT_SAVED(stack_member_count);
 	for (size_t i = 0; i < sizeof(covered); i++)
 		left += !covered[i];
 	/* Padding behind the flags. */
