@@ -71,7 +71,7 @@ static void fill_frame(struct frame_namer *n, uint32_t process, uint64_t address
 		.build_id = module ? module->build_id : NULL,
 	};
 	/* What the mapping tells is better than nothing. */
-	if (!named && module) {
+	if (module && (!named || (!named->symbol && !named->module))) {
 		ret->module = module->path;
 		ret->offset = call - module->start + module->file_offset;
 	}

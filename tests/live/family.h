@@ -6,9 +6,13 @@
 
 #include "live/trace.h"
 
-/* memtrace with what `format` says, words separated by blanks; JSON, everything listed,
- * and no report before it is asked for. */
+/* memtrace with what `format` says, words separated by blanks; JSON, everything listed by
+ * process, and no report before it is asked for. */
 struct live_process *memtrace_with(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
+
+/* The same, with one row for each call path, as is the default. */
+struct live_process *memtrace_by_path(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
 /* Until the probes stand. */
