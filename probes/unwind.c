@@ -243,18 +243,35 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			w->end = w->regs.bp ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
 			break;
 		}
-		if (unwind_can_step(rule) && unwind_derefs(rule)) {
-			u64 unused, word;
+		u64 switches = (s64)((type ^ UNWIND_SP_SWITCH) - 1) >> 63;
 
-			if (!walk_read_pair(w, cfa - 8, &unused, &word)) {
+		opaque(switches);
+		if (unwind_can_step(rule) && unwind_derefs(rule)) {
+			u64 depth, word;
+
+			if (!walk_read_pair(w, cfa - 8, &depth, &word)) {
 				w->end = ABI_END_UNREADABLE;
 				break;
 			}
-			walk_note(w, cfa - 8, 0, word, 0);
+			walk_note(w, cfa - 8, depth, word, switches);
+			if (switches & 1) {
+				u64 at = word, low;
+
+				if (!walk_read_pair(w, at, &low, &word)) {
+					w->end = ABI_END_UNREADABLE;
+					break;
+				}
+				walk_note(w, at, low, word, ~0ull);
+				if (unwind_switch_fault(depth, low, word)) {
+					w->end = WALK_MISSED;
+					break;
+				}
+				word -= depth;
+			}
 			cfa = unwind_cfa_from(rule, word);
 		}
 		/* Another stack, or none: memtrace will see. */
-		if (unwind_cfa_fault(&w->regs, cfa) & ~signal) {
+		if (unwind_cfa_fault(&w->regs, cfa) & ~(signal | switches)) {
 			w->end = WALK_MISSED;
 			break;
 		}
