@@ -11,6 +11,9 @@
 #define WORD   8u /* of the machine */
 #define HEADER 8u /* magic, two zeros, instruction size, word size */
 
+/* The linker puts the header at such a place. */
+#define ALIGNMENT 8u
+
 /* Longer names, and functions with more values, are not real. */
 #define NAME_MAX_BYTES 65536u
 #define VALUES_MAX     (1u << 17)
@@ -71,6 +74,18 @@ static unsigned version_of(const struct go_table *table)
 		return 120;
 	}
 	return 0;
+}
+
+size_t go_table_search(const void *data, size_t size_bytes)
+{
+	for (size_t at = 0; at + HEADER <= size_bytes; at += ALIGNMENT) {
+		const struct go_table table = {.data = (const uint8_t *)data + at,
+					       .size_bytes = size_bytes - at};
+
+		if (version_of(&table))
+			return at;
+	}
+	return size_bytes;
 }
 
 /* Of an entry in the list of functions: its start, and where its details are. */

@@ -12,9 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names of the section; the second one is of position-independent programs. */
-#define GO_TABLE_SECTION       ".gopclntab"
-#define GO_TABLE_SECTION_MOVED ".data.rel.ro.gopclntab"
+/* Sections that have a table, or begin with one; the second one is of programs that Go
+ * itself links to be position-independent. Other linkers leave it somewhere in the third,
+ * which is looked at where one of the marks is a section, too. */
+#define GO_TABLE_SECTIONS                                                                \
+	{                                                                                \
+		".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"                   \
+	}
+#define GO_TABLE_SECTION_COUNT 3
+#define GO_TABLE_MARKS                                                                   \
+	{                                                                                \
+		".go.buildinfo", ".note.go.buildid"                                      \
+	}
+#define GO_TABLE_MARK_COUNT 2
 
 /* Where a table since Go 1.18 has the address that its functions count from. In a
  * position-independent program this word may be left to a relocation. */
@@ -22,7 +32,7 @@
 
 struct go_table {
 	const uint8_t *data; /* borrowed */
-	size_t size_bytes;
+	size_t size_bytes;   /* up to the end of the section */
 	unsigned version;    /* 12, 116, 118 or 120 */
 	uint64_t text;       /* what functions count from; 0 before Go 1.18 */
 	uint64_t count;      /* of functions */
@@ -47,8 +57,12 @@ struct go_values {
 	unsigned count; /* of values so far */
 };
 
-/* Use the section's bytes. `text` is the address at GO_TABLE_TEXT_AT after relocation, or
- * 0 when the section itself has it. False: it is no table that is understood. */
+/* The offset of a table's header in a section; `size_bytes` when there is none. */
+size_t go_table_search(const void *data, size_t size_bytes);
+
+/* Use the bytes from the header on. `text` is the address at GO_TABLE_TEXT_AT after
+ * relocation, or 0 when the section itself has it. False: it is no table that is
+ * understood. */
 bool go_table_init(struct go_table *table, const void *data, size_t size_bytes,
 		   uint64_t text);
 

@@ -13,49 +13,80 @@
 /* runtime.asmcgocall is a quarter of this. */
 #define SWITCHING_MAX_BYTES 1024u
 
-/* --- loading ---------------------------------------------------------------------- */
+	/* --- loading
+	 * ---------------------------------------------------------------------- */
 
-/* What a relocation puts at `address`, 0: there is none. */
-static struct error *relocated(const struct elf_image *image, uint64_t address,
-			       uint64_t *ret)
-{
-	static const char *const names[] = {".rela.dyn"};
-	struct elf_bytes bytes;
-	struct error *err = elf_image_load_sections(image, names, 1, &bytes);
-	Elf64_Rela rela;
+	/* What a relocation puts at `address`, 0: there is none. */
+	static struct error *relocated(const struct elf_image *image, uint64_t address,
+				       uint64_t *ret)
+	{
+		static const char *const names[] = {".rela.dyn"};
+		struct elf_bytes bytes;
+		struct error *err = elf_image_load_sections(image, names, 1, &bytes);
+		Elf64_Rela rela;
 
-	*ret = 0;
-	for (size_t at = 0; !err && at + sizeof(rela) <= bytes.size_bytes && !*ret;
-	     at += sizeof(rela)) {
-		memcpy(&rela, bytes.data + at, sizeof(rela));
-		if (rela.r_offset == address &&
-		    ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
-			*ret = (uint64_t)rela.r_addend;
+		*ret = 0;
+		for (size_t at = 0;
+		     !err && at + sizeof(rela) <= bytes.size_bytes && !*ret;
+		     at += sizeof(rela)) {
+			memcpy(&rela, bytes.data + at, sizeof(rela));
+			if (rela.r_offset == address &&
+			    ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
+				*ret = (uint64_t)rela.r_addend;
+		}
+		free(bytes.data);
+		return err;
 	}
-	free(bytes.data);
+
+static struct error *has_mark(const struct elf_image *image, bool *ret)
+{
+	static const char *const marks[] = GO_TABLE_MARKS;
+	struct elf_bytes bytes[GO_TABLE_MARK_COUNT];
+	struct error *err =
+		elf_image_load_sections(image, marks, GO_TABLE_MARK_COUNT, bytes);
+
+	*ret = false;
+	for (size_t i = 0; i < GO_TABLE_MARK_COUNT; i++) {
+		*ret |= bytes[i].data != NULL;
+		free(bytes[i].data);
+	}
+	return err;
+}
+
+/* Use a table that the section has; no functions when it has none. */
+static struct error *use(struct go_rows *rows, const struct elf_image *image)
+{
+	const struct elf_bytes *b = &rows->bytes;
+	size_t at = b->data ? go_table_search(b->data, b->size_bytes) : b->size_bytes;
+	struct error *err = NULL;
+	uint64_t text = 0;
+
+	if (at == b->size_bytes)
+		return NULL;
+	if (image->header.e_type == ET_DYN)
+		err = relocated(image, b->address + at + GO_TABLE_TEXT_AT, &text);
+	if (!err && !go_table_init(&rows->table, b->data + at, b->size_bytes - at, text))
+		rows->table.count = 0;
 	return err;
 }
 
 struct error *go_rows_load(struct go_rows *rows, const struct elf_image *image)
 {
-	static const char *const names[] = {GO_TABLE_SECTION, GO_TABLE_SECTION_MOVED};
-	struct elf_bytes bytes[2];
-	struct error *err = elf_image_load_sections(image, names, 2, bytes);
-	uint64_t text = 0;
+	static const char *const sections[] = GO_TABLE_SECTIONS;
+	struct error *err = NULL;
+	bool is_marked = true;
 
 	*rows = (struct go_rows){.bytes = {0}};
-	if (err)
-		return err;
-	rows->bytes = bytes[!bytes[0].data];
-	if (bytes[0].data)
-		free(bytes[1].data);
-	if (!rows->bytes.data)
-		return NULL;
-	if (image->header.e_type == ET_DYN)
-		err = relocated(image, rows->bytes.address + GO_TABLE_TEXT_AT, &text);
-	if (err ||
-	    !go_table_init(&rows->table, rows->bytes.data, rows->bytes.size_bytes, text))
+	for (size_t i = 0; !err && is_marked && i < GO_TABLE_SECTION_COUNT; i++) {
+		err = elf_image_load_sections(image, &sections[i], 1, &rows->bytes);
+		if (!err)
+			err = use(rows, image);
+		if (!err && rows->table.count)
+			return NULL;
 		go_rows_deinit(rows);
+		if (!err && i + 2 == GO_TABLE_SECTION_COUNT)
+			err = has_mark(image, &is_marked);
+	}
 	return err;
 }
 
