@@ -84,7 +84,13 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 ALWAYS_INLINE int walk_read_around(struct walk *w, u64 address, u64 end, u64 bytes)
 {
 	u64 last = ((end + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - bytes;
-	s64 over = (address - WINDOW_BELOW & ~63ull) - last;
+	u64 line = address - WINDOW_BELOW & ~63ull;
+	s64 below = line - (address & -(u64)MEMTRACE_PAGE_SIZE);
+
+	opaque(below);
+
+	/* Not in the page before: a goroutine may never have touched it. */
+	s64 over = line - (below & below >> 63) - last;
 
 	opaque(over);
 	/* The lower of `last` and a line below the one that `address` is in. */

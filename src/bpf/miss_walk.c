@@ -117,6 +117,18 @@ static void learn(struct miss_walker *w, uint32_t slot, const struct images_mome
 	w->counts->slow += is_slow;
 }
 
+/* Did the walk end because a rule, of which the probes did not know, leads to another
+ * stack? They have copied one only, but can take the step themselves. */
+static bool learns_other_stack(const struct miss_walker *w, uint32_t slot,
+			       const struct walk *walk)
+{
+	const struct walk_frame *last = &walk->frames[walk->count - 1];
+
+	return walk->end == WALK_NO_MEMORY && unwind_switches(last->rule) &&
+	       rule_table_get(w->rules, slot, last->pc, last->is_interrupted) ==
+		       UNWIND_NONE;
+}
+
 /* By what was learned meanwhile, if no code of the process has changed since. */
 static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
 			  const struct stack_copy *copy, size_t before, size_t *count)
@@ -201,8 +213,14 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 			end = ABI_END_NO_FRAME;
 		}
 	}
-	if (is_sure)
+	if (is_sure) {
+		/* Or what follows would be taken to be the same, cut short like it. */
+		bool is_cut = learns_other_stack(w, m->process, &walk);
+
 		learn(w, m->process, &then, &walk);
+		if (is_cut)
+			learner_processes_renew(w->processes, m->process);
+	}
 	if (is_sure && code)
 		learner_tables_follow(w->tables, m->process, code, &walk);
 	*count = 0;
