@@ -117,16 +117,21 @@ static void learn(struct miss_walker *w, uint32_t slot, const struct images_mome
 	w->counts->slow += is_slow;
 }
 
-/* Did the walk end because a rule, of which the probes did not know, leads to another
- * stack? They have copied one only, but can take the step themselves. */
-static bool learns_other_stack(const struct miss_walker *w, uint32_t slot,
-			       const struct walk *walk)
+/* Does the walk end where a rule leads to another stack, and were there rules that the
+ * probes did not know? They have copied one stack only, but take that step themselves. */
+static bool learns_before_switch(const struct miss_walker *w, uint32_t slot,
+				 const struct walk *walk)
 {
-	const struct walk_frame *last = &walk->frames[walk->count - 1];
+	size_t i = 0;
 
-	return walk->end == WALK_NO_MEMORY && unwind_switches(last->rule) &&
-	       rule_table_get(w->rules, slot, last->pc, last->is_interrupted) ==
-		       UNWIND_NONE;
+	if (walk->end != WALK_NO_MEMORY ||
+	    !unwind_switches(walk->frames[walk->count - 1].rule))
+		return false;
+	while (i < walk->count &&
+	       rule_table_get(w->rules, slot, walk->frames[i].pc,
+			      walk->frames[i].is_interrupted) != UNWIND_NONE)
+		i++;
+	return i < walk->count;
 }
 
 /* By what was learned meanwhile, if no code of the process has changed since. */
@@ -215,7 +220,7 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 	}
 	if (is_sure) {
 		/* Or what follows would be taken to be the same, cut short like it. */
-		bool is_cut = learns_other_stack(w, m->process, &walk);
+		bool is_cut = learns_before_switch(w, m->process, &walk);
 
 		learn(w, m->process, &then, &walk);
 		if (is_cut)

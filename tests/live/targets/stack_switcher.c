@@ -12,9 +12,10 @@
 
 #include "simple.h"
 
-#define NOINLINE   __attribute__((noinline))
-#define PAGE_BYTES 4096u
-#define TIMES      1000
+#define NOINLINE    __attribute__((noinline))
+#define PAGE_BYTES  4096u
+#define TIMES       1000
+#define PLAIN_TIMES 50000
 
 /* As in Go, this begins with the bounds of the stack. */
 struct g {
@@ -85,14 +86,14 @@ static NOINLINE void allocate(size_t size)
 static NOINLINE void plain_allocates(struct g *g)
 {
 	(void)g;
-	allocate(4001);
+	allocate(41);
 	__asm__ volatile("" ::: "memory");
 }
 
 static NOINLINE void edge_allocates(struct g *g)
 {
 	(void)g;
-	allocate(4002);
+	allocate(42);
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -107,7 +108,7 @@ static NOINLINE void moved_allocates(struct g *g)
 	g->high = g->moved_to;
 	g->moved_to = from + PAGE_BYTES;
 	mprotect((void *)from, PAGE_BYTES, PROT_NONE);
-	allocate(4003);
+	allocate(43);
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -115,23 +116,23 @@ static NOINLINE void moved_allocates(struct g *g)
 static NOINLINE void bad_allocates(struct g *g)
 {
 	g->low = g->high - 8;
-	allocate(4004);
+	allocate(44);
 	g->low = g->high - PAGE_BYTES;
 }
 
 /* --- on the other stack ----------------------------------------------------------- */
 
-#define CALL_IN_A_LOOP(name)                                                             \
+#define CALL_IN_A_LOOP(name, times)                                                      \
 	static NOINLINE void name##_calls(struct g *g)                                   \
 	{                                                                                \
-		for (int i = 0; i < TIMES; i++)                                          \
+		for (int i = 0; i < (times); i++)                                        \
 			call_on_thread(name##_allocates, g);                             \
 	}
 
-CALL_IN_A_LOOP(plain)
-CALL_IN_A_LOOP(edge)
-CALL_IN_A_LOOP(moved)
-CALL_IN_A_LOOP(bad)
+CALL_IN_A_LOOP(plain, PLAIN_TIMES)
+CALL_IN_A_LOOP(edge, TIMES)
+CALL_IN_A_LOOP(moved, TIMES)
+CALL_IN_A_LOOP(bad, TIMES)
 
 /* --- scenarios -------------------------------------------------------------------- */
 
