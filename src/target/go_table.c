@@ -119,6 +119,24 @@ static void lay_out(struct go_table *table)
 	table->functions = table->details = header_word(table, at + 4);
 }
 
+/* Where function number `i` begins; the last one ends at that of `count`. */
+static uint64_t start_of(const struct go_table *table, uint64_t i)
+{
+	unsigned size = field_bytes(table);
+	uint64_t start;
+
+	(void)number(table, table->functions + 2 * i * size, size, &start);
+	return table->text + start;
+}
+
+static bool is_sorted(const struct go_table *table)
+{
+	for (uint64_t i = 0; i < table->count; i++)
+		if (start_of(table, i) > start_of(table, i + 1))
+			return false;
+	return true;
+}
+
 bool go_table_init(struct go_table *table, const void *data, size_t size_bytes,
 		   uint64_t text)
 {
@@ -142,20 +160,10 @@ bool go_table_init(struct go_table *table, const void *data, size_t size_bytes,
 	       table->files < size_bytes && table->values < size_bytes &&
 	       table->count <= size / (2 * field_bytes(table)) &&
 	       /* The last one's end, too. */
-	       (2 * table->count + 1) * field_bytes(table) <= size;
+	       (2 * table->count + 1) * field_bytes(table) <= size && is_sorted(table);
 }
 
 /* --- functions -------------------------------------------------------------------- */
-
-/* Where function number `i` begins; the last one ends at that of `count`. */
-static uint64_t start_of(const struct go_table *table, uint64_t i)
-{
-	unsigned size = field_bytes(table);
-	uint64_t start;
-
-	(void)number(table, table->functions + 2 * i * size, size, &start);
-	return table->text + start;
-}
 
 /* How many functions begin at or below `address`. */
 static uint64_t count_up_to(const struct go_table *table, uint64_t address)
