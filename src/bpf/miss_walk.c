@@ -223,7 +223,8 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 		bool is_cut = learns_before_switch(w, m->process, &walk);
 
 		learn(w, m->process, &then, &walk);
-		if (is_cut)
+		/* Not again and again, when there is no room for them. */
+		if (is_cut && !learns_before_switch(w, m->process, &walk))
 			learner_processes_renew(w->processes, m->process);
 	}
 	if (is_sure && code)

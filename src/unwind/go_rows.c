@@ -13,30 +13,29 @@
 /* runtime.asmcgocall is a quarter of this. */
 #define SWITCHING_MAX_BYTES 1024u
 
-	/* --- loading
-	 * ---------------------------------------------------------------------- */
+/* --- loading
+ * ---------------------------------------------------------------------- */
 
-	/* What a relocation puts at `address`, 0: there is none. */
-	static struct error *relocated(const struct elf_image *image, uint64_t address,
-				       uint64_t *ret)
-	{
-		static const char *const names[] = {".rela.dyn"};
-		struct elf_bytes bytes;
-		struct error *err = elf_image_load_sections(image, names, 1, &bytes);
-		Elf64_Rela rela;
+/* What a relocation puts at `address`, 0: there is none. */
+static struct error *relocated(const struct elf_image *image, uint64_t address,
+			       uint64_t *ret)
+{
+	static const char *const names[] = {".rela.dyn"};
+	struct elf_bytes bytes;
+	struct error *err = elf_image_load_sections(image, names, 1, &bytes);
+	Elf64_Rela rela;
 
-		*ret = 0;
-		for (size_t at = 0;
-		     !err && at + sizeof(rela) <= bytes.size_bytes && !*ret;
-		     at += sizeof(rela)) {
-			memcpy(&rela, bytes.data + at, sizeof(rela));
-			if (rela.r_offset == address &&
-			    ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
-				*ret = (uint64_t)rela.r_addend;
-		}
-		free(bytes.data);
-		return err;
+	*ret = 0;
+	for (size_t at = 0; !err && at + sizeof(rela) <= bytes.size_bytes && !*ret;
+	     at += sizeof(rela)) {
+		memcpy(&rela, bytes.data + at, sizeof(rela));
+		if (rela.r_offset == address &&
+		    ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
+			*ret = (uint64_t)rela.r_addend;
 	}
+	free(bytes.data);
+	return err;
+}
 
 static struct error *has_mark(const struct elf_image *image, bool *ret)
 {

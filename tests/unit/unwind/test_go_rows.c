@@ -92,7 +92,8 @@ static void build_table(void)
 		put_number(name[i], 4);
 		put_number(0, 8);
 		put_number(depths[i], 4);
-		put_number(0, 16);
+		put_number(0, 8);
+		put_number(0, 8);
 		put_number(0, 1);
 		put_number(functions[i].flags, 1);
 		put_number(0, 2);
