@@ -94,12 +94,15 @@ struct error *go_names_find(const struct go_names *names, uint64_t address,
 {
 	struct source_frame frame = {.function = NULL};
 	struct go_function function;
-	const char *file;
+	const char *file, *name;
 
-	if (!go_table_find(&names->table, address, &function) || !*function.name)
+	if (!go_table_find(&names->table, address, &function))
+		return NULL;
+	name = go_table_name(&names->table, &function);
+	if (!*name)
 		return NULL;
 	frame.line = go_table_line(&names->table, &function, address, &file);
-	frame.function = strdup(function.name);
+	frame.function = strdup(name);
 	frame.file = frame.line && file ? strdup(file) : NULL;
 	if (!frame.function || (frame.line && file && !frame.file) ||
 	    !vec_push(&ret->list, frame)) {

@@ -193,11 +193,10 @@ uint64_t go_table_next(const struct go_table *table, uint64_t address)
 static bool read_details(const struct go_table *table, uint64_t at,
 			 struct go_function *ret)
 {
-	uint64_t start_bytes = field_bytes(table), name, flags;
+	uint64_t start_bytes = field_bytes(table), flags;
 	unsigned fields = 7 + (table->version >= 116) + (table->version >= 120);
-	const char *text;
 
-	if (!number(table, at + start_bytes, 4, &name) ||
+	if (!number(table, at + start_bytes, 4, &ret->name) ||
 	    !number(table, at + start_bytes + 12, 4, &ret->depths) ||
 	    !number(table, at + start_bytes + 16, 4, &ret->file_numbers) ||
 	    !number(table, at + start_bytes + 20, 4, &ret->lines) ||
@@ -205,8 +204,6 @@ static bool read_details(const struct go_table *table, uint64_t at,
 	    !number(table, at + start_bytes + 4 * fields + 1, 1, &flags))
 		return false;
 	ret->writes_sp = flags & WRITES_SP;
-	text = string_at(table, table->names, name);
-	ret->name = text ? text : "";
 	return true;
 }
 
@@ -225,6 +222,24 @@ bool go_table_find(const struct go_table *table, uint64_t address,
 		return false;
 	at = table->details + offset;
 	return at >= offset && at < table->size_bytes && read_details(table, at, ret);
+}
+
+const char *go_table_name(const struct go_table *table,
+			  const struct go_function *function)
+{
+	const char *name = string_at(table, table->names, function->name);
+
+	return name ? name : "";
+}
+
+bool go_table_name_is(const struct go_table *table, const struct go_function *function,
+		      const char *name)
+{
+	uint64_t at = table->names + function->name;
+	size_t size = strlen(name) + 1;
+
+	return at >= function->name && at < table->size_bytes &&
+	       size <= table->size_bytes - at && !memcmp(table->data + at, name, size);
 }
 
 /* --- values ----------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ struct go_table {
 
 struct go_function {
 	uint64_t start, end; /* in the file's address space; end is exclusive */
-	const char *name;    /* in the data; "" when there is none */
+	uint64_t name;       /* for go_table_name() */
 	uint64_t depths, file_numbers, lines; /* for go_values(); 0: none */
 	uint64_t unit;                        /* of the function's files */
 	bool writes_sp; /* other than by constants: its depths do not hold */
@@ -69,6 +69,13 @@ bool go_table_init(struct go_table *table, const void *data, size_t size_bytes,
 /* The function around `address`. */
 bool go_table_find(const struct go_table *table, uint64_t address,
 		   struct go_function *ret);
+
+/* The name; "" when it has none, or one longer than any real one. In the data. */
+const char *go_table_name(const struct go_table *table,
+			  const struct go_function *function);
+/* Is it this name? Does not look further. */
+bool go_table_name_is(const struct go_table *table, const struct go_function *function,
+		      const char *name);
 
 /* The lowest address above `address` at which a function begins, or UINT64_MAX. */
 uint64_t go_table_next(const struct go_table *table, uint64_t address);

@@ -10,6 +10,9 @@
 /* Deeper frames are not real. */
 #define DEPTH_MAX (1 << 30)
 
+/* Reading a function's code takes as long as so many values. */
+#define CODE_STEPS 16u
+
 /* runtime.asmcgocall is a quarter of this. */
 #define SWITCHING_MAX_BYTES 1024u
 
@@ -124,7 +127,7 @@ static bool saves_bp(const struct elf_image *image, uint64_t address, int32_t de
 	if (!read_code(image, address - 1, code, sizeof(code)))
 		return false;
 	if (depth == 8)
-		return code[0] == PUSH_BP;
+		return code[0] == PUSH_BP || !memcmp(code + 1, "\x48\x89\x2c\x24", 4);
 	return displacement < 128 ? !memcmp(code + 1, store, sizeof(store))
 				  : !memcmp(code + 1, long_store, sizeof(long_store));
 }
@@ -144,7 +147,7 @@ static struct cfi_row row_at(int32_t depth)
 }
 
 /* The last frame of a stack: of a goroutine's, or of a thread's, where Go puts these. */
-static bool is_outermost(const struct go_function *function)
+static bool is_outermost(const struct go_rows *rows, const struct go_function *function)
 {
 	static const char *const names[] = {
 		"runtime.goexit",      "runtime.goexit.abi0", "runtime.mstart",
@@ -152,21 +155,21 @@ static bool is_outermost(const struct go_function *function)
 		"runtime.mcall",       "runtime.morestack",   "runtime.morestack.abi0"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(function->name, names[i]))
+		if (go_table_name_is(&rows->table, function, names[i]))
 			return true;
 	return false;
 }
 
 /* Does the function go on another stack, or on some other's frame? Go 1.16 does not mark
  * these. */
-static bool writes_sp(const struct go_function *function)
+static bool writes_sp(const struct go_rows *rows, const struct go_function *function)
 {
 	static const char *const names[] = {"runtime.asmcgocall", "runtime.systemstack",
 					    "runtime.cgocallback",
 					    "runtime.cgocallback_gofunc", "runtime.gogo"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(function->name, names[i]))
+		if (go_table_name_is(&rows->table, function, names[i]))
 			return true;
 	return function->writes_sp;
 }
@@ -210,12 +213,12 @@ void go_rows_each(const struct go_rows *rows, const struct elf_image *image,
 	*ret_steps = 0;
 	if (end > function->end)
 		end = function->end;
-	if (is_outermost(function)) {
+	if (is_outermost(rows, function)) {
 		row.registers[ARCH_PC].how = CFI_UNDEFINED;
 		each(arg, function->start, end, &row);
 		return;
 	}
-	if (writes_sp(function)) {
+	if (writes_sp(rows, function)) {
 		*ret_steps = SWITCHING_MAX_BYTES;
 		each_switch(image, function, end, each, arg);
 		return;
@@ -229,6 +232,7 @@ void go_rows_each(const struct go_rows *rows, const struct elf_image *image,
 		row = row_at(depth);
 		if (depth && is_first) {
 			has_saved_bp = saves_bp(image, values.start, depth);
+			*ret_steps += CODE_STEPS;
 			is_first = false;
 		}
 		if (depth)

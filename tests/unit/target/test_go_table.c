@@ -145,7 +145,9 @@ static void check_main(const struct go_table *table)
 	REQUIRE(go_table_find(table, TEXT + 0x3f, &function));
 	CHECK_INT(function.start, TEXT);
 	CHECK_INT(function.end, TEXT + 0x40);
-	CHECK_STR(function.name, "main.main");
+	CHECK_STR(go_table_name(table, &function), "main.main");
+	CHECK(go_table_name_is(table, &function, "main.main"));
+	CHECK(!go_table_name_is(table, &function, "main.mai"));
 	CHECK(!function.writes_sp);
 	depths = go_values(table, &function, function.depths);
 	REQUIRE(go_values_next(&depths, &function));
@@ -181,7 +183,7 @@ static void versions(void)
 		CHECK_INT(table.version, known[i]);
 		check_main(&table);
 		REQUIRE(go_table_find(&table, TEXT + 0x40, &function));
-		CHECK_STR(function.name, "main.leak");
+		CHECK_STR(go_table_name(&table, &function), "main.leak");
 		CHECK_INT(function.end, TEXT + 0x60);
 		CHECK(function.writes_sp);
 		none = go_values(&table, &function, function.depths);
@@ -207,7 +209,7 @@ static void relocated(void)
 	set_word(&b, GO_TABLE_TEXT_AT, 0);
 	REQUIRE(go_table_init(&table, b.bytes, b.size, TEXT + 0x1000));
 	REQUIRE(go_table_find(&table, TEXT + 0x1000, &function));
-	CHECK_STR(function.name, "main.main");
+	CHECK_STR(go_table_name(&table, &function), "main.main");
 }
 
 static void searched(void)
@@ -277,7 +279,8 @@ static void exercise(const struct built *b)
 			if (!go_table_find(&table, at, &function))
 				continue;
 			CHECK(function.start <= at && at < function.end);
-			(void)strlen(function.name);
+			(void)strlen(go_table_name(&table, &function));
+			(void)go_table_name_is(&table, &function, "main.main");
 			depths = go_values(&table, &function, function.depths);
 			while (go_values_next(&depths, &function)) {
 				CHECK(depths.start < depths.end &&
