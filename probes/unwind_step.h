@@ -76,12 +76,12 @@ static inline int unwind_step_fp(struct unwind_regs *regs, uint64_t saved_bp,
 /* Types to step by. Bit 0: from bp, else from sp; bit 1: the address is of a word that
  * the CFA is made from. UNWIND_FP guesses, where there is no unwind information: the
  * chain of frame pointers, to be followed only while unwind_fp_usable(). */
-#define UNWIND_STEP          8
-#define UNWIND_SP            8  /* sp + offset */
-#define UNWIND_BP            9  /* bp + offset */
-#define UNWIND_SP_DEREF      10 /* *(sp + offset) + addend */
-#define UNWIND_BP_DEREF      11 /* *(bp + offset) + addend */
-#define UNWIND_FP            13 /* bp + 16 */
+#define UNWIND_STEP     8
+#define UNWIND_SP       8  /* sp + offset */
+#define UNWIND_BP       9  /* bp + offset */
+#define UNWIND_SP_DEREF 10 /* *(sp + offset) + addend */
+#define UNWIND_BP_DEREF 11 /* *(bp + offset) + addend */
+#define UNWIND_FP       13 /* bp + 16 */
 /* The caller is on another stack: unwind_switch_fault(). */
 #define UNWIND_SP_SWITCH     14 /* address of two words: sp + offset - 8 */
 
