@@ -56,10 +56,13 @@ struct abi_stack_hash {
 	uint64_t hash, check;
 };
 
+/* Families differ below bit 56, and allocators are no more than 256. */
+#define ABI_WHOSE(family, allocator) ((family) ^ (uint64_t)(allocator) << 56)
+
 static inline void abi_stack_hash_begin(struct abi_stack_hash *h, uint64_t family,
 					uint32_t allocator)
 {
-	uint64_t whose = family ^ (uint64_t)allocator << 56;
+	uint64_t whose = ABI_WHOSE(family, allocator);
 
 	h->hash = whose * 0x9e3779b97f4a7c15ull;
 	h->check = whose * 0xd6e8feb86659fd93ull;
@@ -109,7 +112,7 @@ struct abi_walk_start {
 	uint64_t pc, sp, bp;
 	uint64_t bp_counts; /* all ones; 0: bp was read from the stack before it mattered
 			     */
-	uint64_t family, allocator;
+	uint64_t whose; /* family and allocator, as in the hash */
 	uint64_t code_changes;
 };
 
@@ -119,6 +122,7 @@ struct abi_scratch {
 	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
 	uint64_t more[8]; /* an index is only masked, and the word after it read too */
 	uint64_t pc[ABI_MAX_DEPTH + 1]; /* of the frames, leaf first */
+	uint64_t family;                 /* whose stack it is */
 	/* The last walk that ended in a stack with a number. */
 	struct abi_walk_start start;
 	uint32_t number;

@@ -110,7 +110,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	w.left.pc = 0;
 #endif
 	walk_begin(&w, t, regs, s);
-	walk_is_of(&w, kind);
+	walk_is_of(&w, t, s, kind);
 	event_hash_frames(&w, s, frames);
 	if (event_is_in_kernel(regs)) {
 		w.end = ABI_END_COMPLETE;

@@ -100,8 +100,8 @@ ALWAYS_INLINE u32 kernel_stack(struct tracee *t, void *ctx, u32 class, int *else
 
 	if (frames > STACK_DEPTH)
 		frames = STACK_DEPTH;
-	w.family = class;
-	abi_stack_hash_begin(&w.h, w.family, class);
+	s->family = class;
+	abi_stack_hash_begin(&w.h, class, class);
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < STACK_DEPTH; i++) {
 		if (i >= frames)

@@ -255,7 +255,7 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 
 	m->kind = ABI_MISS_WALK;
 	m->process = t->slot;
-	m->family = w->family;
+	m->family = s->family;
 	m->allocator = allocator;
 	miss_start(m, w, ctx);
 	if (!miss_add_more(r, s))

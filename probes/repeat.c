@@ -32,15 +32,14 @@ ALWAYS_INLINE void walk_note_no_more(struct walk *w)
 	*(volatile u64 *)&w->words[WALK_NOTED] = ABI_WALK_READS + 1;
 }
 
-ALWAYS_INLINE void walk_started(const struct walk *w, u32 allocator,
-				 struct abi_walk_start *ret)
+ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
+				u32 allocator, struct abi_walk_start *ret)
 {
 	ret->pc = w->regs.pc;
 	ret->sp = w->regs.sp;
 	ret->bp = w->regs.bp;
 	ret->bp_counts = ~0ull;
-	ret->family = w->family;
-	ret->allocator = allocator;
+	ret->whose = ABI_WHOSE(walk_family(w, t), allocator);
 #ifdef UNWIND_RULES
 	ret->code_changes = w->code_changes;
 #else
@@ -162,8 +161,7 @@ ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 {
 	u64 differs = (start->pc ^ s->start.pc) | (start->sp ^ s->start.sp) |
 		      ((start->bp ^ s->start.bp) & s->start.bp_counts) |
-		      (start->family ^ s->start.family) |
-		      (start->allocator ^ s->start.allocator) |
+		      (start->whose ^ s->start.whose) |
 		      (start->code_changes ^ s->start.code_changes);
 
 #ifdef UNWIND_RULES

@@ -19,7 +19,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 
 	struct abi_walk_start start;
 
-	walk_started(&w, allocator, &start);
+	walk_started(&w, t, allocator, &start);
 
 	u32 number = walk_repeats(&w, s, &start);
 
@@ -28,7 +28,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 #ifdef LOOKS_AT_TICKS
 	code_look(w.process);
 #endif
-	walk_is_of(&w, allocator);
+	walk_is_of(&w, t, s, allocator);
 	*(volatile u64 *)&s->words[WALK_NOTED] = 0;
 	if (!inside || walk_leave(&w))
 		walk_run(&w, t, s->pc);

@@ -10,7 +10,7 @@ ALWAYS_INLINE void stack_write(struct stack_record *record, const struct walk *w
 
 	/* Those beyond the depth are of no meaning. */
 	bpf_probe_read_kernel(record->pc, sizeof(record->pc), s->pc);
-	record->head.family = w->family;
+	record->head.family = s->family;
 	record->head.allocator = allocator;
 	record->head.depth = w->depth;
 	record->head.end = w->end;

@@ -37,7 +37,6 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
 #ifdef UNWIND_RULES
-	w->family = w->process->family;
 	w->interrupted = WALK_EXACT || w->inside ? ABI_RULE_INTERRUPTED : 0;
 	u64 changes = w->process->code_changes;
 
@@ -46,21 +45,17 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	w->layout = w->process->layout;
 #endif
 	w->bp_counts = ~0ull;
-#else
-	u32 slot = t->slot;
-	const struct abi_process *process = processes.lookup(&slot);
-
-	w->family = process ? process->family : 0;
 #endif
 }
 
-/* Its hash begins with the family, as of when the code was last looked at. */
-ALWAYS_INLINE void walk_is_of(struct walk *w, u32 allocator)
+/* Its hash begins with the family. */
+ALWAYS_INLINE void walk_is_of(struct walk *w, const struct tracee *t,
+			      struct abi_scratch *s, u32 allocator)
 {
-#ifdef UNWIND_RULES
-	w->family = w->process->family;
-#endif
-	abi_stack_hash_begin(&w->h, w->family, allocator);
+	u64 family = walk_family(w, t);
+
+	s->family = family;
+	abi_stack_hash_begin(&w->h, family, allocator);
 }
 
 /* The walk has come to its end: all that it came to be, each of its states would be told
@@ -257,18 +252,35 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			w->end = w->regs.bp ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
 			break;
 		}
-		if (unwind_can_step(rule) && unwind_derefs(rule)) {
-			u64 unused, word;
+		u64 switches = (s64)((type ^ UNWIND_SP_SWITCH) - 1) >> 63;
 
-			if (!walk_read_pair(w, cfa - 8, &unused, &word)) {
+		opaque(switches);
+		if (unwind_can_step(rule) && unwind_derefs(rule)) {
+			u64 depth, word;
+
+			if (!walk_read_pair(w, cfa - 8, &depth, &word)) {
 				w->end = ABI_END_UNREADABLE;
 				break;
 			}
-			walk_note(w, cfa - 8, 0, word, 0);
+			walk_note(w, cfa - 8, depth, word, switches);
+			if (switches & 1) {
+				u64 at = word, low;
+
+				if (!walk_read_pair(w, at, &low, &word)) {
+					w->end = ABI_END_UNREADABLE;
+					break;
+				}
+				walk_note(w, at, low, word, ~0ull);
+				if (unwind_switch_fault(depth, low, word)) {
+					w->end = WALK_MISSED;
+					break;
+				}
+				word -= depth;
+			}
 			cfa = unwind_cfa_from(rule, word);
 		}
 		/* Another stack, or none: memtrace will see. */
-		if (unwind_cfa_fault(&w->regs, cfa) & ~signal) {
+		if (unwind_cfa_fault(&w->regs, cfa) & ~(signal | switches)) {
 			w->end = WALK_MISSED;
 			break;
 		}
@@ -310,7 +322,7 @@ ALWAYS_INLINE void walk_check(struct walk *w, const struct tracee *t, struct pt_
 	if (p->code_known == w->code_changes && p->code_changes == w->code_changes)
 		return;
 	walk_begin(w, t, ctx, s);
-	walk_is_of(w, allocator);
+	walk_is_of(w, t, s, allocator);
 	abi_stack_hash_step(&w->h, w->regs.pc + !!WALK_EXACT);
 	w->depth = 1;
 	w->end = WALK_MISSED;

@@ -76,12 +76,14 @@ static inline int unwind_step_fp(struct unwind_regs *regs, uint64_t saved_bp,
 /* Types to step by. Bit 0: from bp, else from sp; bit 1: the address is of a word that
  * the CFA is made from. UNWIND_FP guesses, where there is no unwind information: the
  * chain of frame pointers, to be followed only while unwind_fp_usable(). */
-#define UNWIND_STEP          8
-#define UNWIND_SP            8  /* sp + offset */
-#define UNWIND_BP            9  /* bp + offset */
-#define UNWIND_SP_DEREF      10 /* *(sp + offset) + addend */
-#define UNWIND_BP_DEREF      11 /* *(bp + offset) + addend */
-#define UNWIND_FP            13 /* bp + 16 */
+#define UNWIND_STEP     8
+#define UNWIND_SP       8  /* sp + offset */
+#define UNWIND_BP       9  /* bp + offset */
+#define UNWIND_SP_DEREF 10 /* *(sp + offset) + addend */
+#define UNWIND_BP_DEREF 11 /* *(bp + offset) + addend */
+#define UNWIND_FP       13 /* bp + 16 */
+/* The caller is on another stack: unwind_switch_fault(). */
+#define UNWIND_SP_SWITCH     14 /* address of two words: sp + offset - 8 */
 
 #define UNWIND_BP_MODE(rule) ((rule) >> 4 & 7)
 
@@ -132,6 +134,25 @@ static inline uint64_t unwind_cfa_at(const struct unwind_regs *regs, uint64_t ru
 
 	return ((regs->bp & from_bp) | (regs->sp & ~from_bp)) +
 	       (uint64_t)((int64_t)rule >> 32);
+}
+
+/* True when the caller is on another stack. */
+static inline int unwind_switches(uint64_t rule)
+{
+	return UNWIND_TYPE(rule) == UNWIND_SP_SWITCH;
+}
+
+/*
+ * Go calls C on the stack of a thread, as goroutines have small ones. Since a goroutine's
+ * stack may move during the call, runtime.asmcgocall keeps two words in its frame: the
+ * distance of the stack pointer from the end of the goroutine's stack, `depth`, and
+ * behind it, at unwind_cfa_at(), the address of its struct g. That begins with the bounds
+ * of the stack, `low` and `high` (src/runtime/asm_amd64.s, runtime2.go). The word for
+ * unwind_cfa_from() is `high` - `depth`. 0 when it lies within the bounds.
+ */
+static inline uint64_t unwind_switch_fault(uint64_t depth, uint64_t low, uint64_t high)
+{
+	return (depth & 7) | (depth - 8) >> 40 | (high - low - depth) >> 40;
 }
 
 /* The CFA that is made from `word`. */

@@ -25,7 +25,6 @@
 struct walk {
 	struct unwind_regs regs;
 	u64 base; /* address in the target of window[0]; 0: nothing copied yet */
-	u64 family; /* whose stack it is */
 	struct abi_stack_hash h;
 	u32 depth, end;
 	u64 *window, *words; /* of an abi_scratch */
@@ -50,6 +49,19 @@ struct walk {
 	volatile struct abi_process *process;
 #endif
 };
+
+/* Whose stack it is, as of when the code of the process was last looked at. */
+ALWAYS_INLINE u64 walk_family(const struct walk *w, const struct tracee *t)
+{
+#ifdef UNWIND_RULES
+	return w->process->family;
+#else
+	u32 slot = t->slot;
+	const struct abi_process *process = processes.lookup(&slot);
+
+	return process ? process->family : 0;
+#endif
+}
 
 /* `value` when there is no difference, else 0. */
 ALWAYS_INLINE u64 unless(u64 difference, u64 value)
@@ -85,7 +97,13 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 ALWAYS_INLINE int walk_read_around(struct walk *w, u64 address, u64 end, u64 bytes)
 {
 	u64 last = ((end + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - bytes;
-	s64 over = (address - WINDOW_BELOW & ~63ull) - last;
+	u64 line = address - WINDOW_BELOW & ~63ull;
+	s64 below = line - (address & -(u64)MEMTRACE_PAGE_SIZE);
+
+	opaque(below);
+
+	/* Not in the page before: a goroutine may never have touched it. */
+	s64 over = line - (below & below >> 63) - last;
 
 	opaque(over);
 	/* The lower of `last` and a line below the one that `address` is in. */

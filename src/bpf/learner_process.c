@@ -289,6 +289,22 @@ void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
 	code->is_doubtful |= learner_code_may_have_moved(&processes->code, code);
 }
 
+void learner_processes_renew(struct learner_processes *processes, uint32_t slot)
+{
+	struct abi_process *record = &processes->maps->processes[slot];
+	struct learner_process *p = &processes->by_slot[slot];
+	uint64_t changes = p->known;
+
+	/* With any other change it is in doubt anyway. */
+	if (p->tgid != load(&record->tgid) || changes == LEARNER_NEVER ||
+	    !__atomic_compare_exchange_n(&record->code_changes, &changes,
+					 changes + ABI_CODE_TOLD, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST))
+		return;
+	p->known += ABI_CODE_TOLD;
+	__atomic_store_n(&record->code_known, p->known, __ATOMIC_SEQ_CST);
+}
+
 /* The probes use rules, and have seen nothing. */
 static bool looks_settled(const struct learner_processes *processes, uint32_t slot)
 {

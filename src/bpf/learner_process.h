@@ -66,6 +66,10 @@ bool learner_processes_unchanged(const struct learner_processes *processes, uint
  * be by rules that are about to go. */
 void learner_processes_doubt(struct learner_processes *processes, uint32_t slot);
 
+/* Let stacks that are remembered be walked anew: better rules have been learned. Those
+ * that there were still hold. */
+void learner_processes_renew(struct learner_processes *processes, uint32_t slot);
+
 /* The mappings are read again, though nobody told of a change; true when there was one.
  */
 bool learner_processes_look_again(struct learner_processes *processes, uint32_t slot,

@@ -117,6 +117,23 @@ static void learn(struct miss_walker *w, uint32_t slot, const struct images_mome
 	w->counts->slow += is_slow;
 }
 
+/* Does the walk end where a rule leads to another stack, and were there rules that the
+ * probes did not know? They have copied one stack only, but take that step themselves. */
+static bool learns_before_switch(const struct miss_walker *w, uint32_t slot,
+				 const struct walk *walk)
+{
+	size_t i = 0;
+
+	if (walk->end != WALK_NO_MEMORY ||
+	    !unwind_switches(walk->frames[walk->count - 1].rule))
+		return false;
+	while (i < walk->count &&
+	       rule_table_get(w->rules, slot, walk->frames[i].pc,
+			      walk->frames[i].is_interrupted) != UNWIND_NONE)
+		i++;
+	return i < walk->count;
+}
+
 /* By what was learned meanwhile, if no code of the process has changed since. */
 static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
 			  const struct stack_copy *copy, size_t before, size_t *count)
@@ -201,8 +218,15 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 			end = ABI_END_NO_FRAME;
 		}
 	}
-	if (is_sure)
+	if (is_sure) {
+		/* Or what follows would be taken to be the same, cut short like it. */
+		bool is_cut = learns_before_switch(w, m->process, &walk);
+
 		learn(w, m->process, &then, &walk);
+		/* Not again and again, when there is no room for them. */
+		if (is_cut && !learns_before_switch(w, m->process, &walk))
+			learner_processes_renew(w->processes, m->process);
+	}
 	if (is_sure && code)
 		learner_tables_follow(w->tables, m->process, code, &walk);
 	*count = 0;

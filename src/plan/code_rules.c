@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/decode.h"
+#include "unwind/stack_switch.h"
 #include "unwind_step.h" /* of probes/ */
 
 /* How many instructions are followed, and how many paths wait meanwhile. */
@@ -297,6 +298,13 @@ static void read_insn(struct reading *r, struct path *path)
 	}
 }
 
+/* The rule of code that comes back from another stack, to which no path leads. */
+static uint64_t switching_rule(struct reading *r, uint64_t address)
+{
+	return read_window(r, address) ? stack_switch_rule(r->window, r->size)
+				       : UNWIND_NONE;
+}
+
 void code_rules_read(const struct cfi *cfi, uint64_t address, struct walk_code_rules *ret)
 {
 	struct reading r;
@@ -312,7 +320,7 @@ void code_rules_read(const struct cfi *cfi, uint64_t address, struct walk_code_r
 	r.start = r.size = r.path_count = 0;
 	r.ends = r.is_open = false;
 	memset(r.seen, 0, sizeof(r.seen));
-	*ret = (struct walk_code_rules){0};
+	*ret = (struct walk_code_rules){.switching = switching_rule(&r, address)};
 	follow(&r, &path, address);
 	while (r.path_count && insns < INSNS_MAX) {
 		path = r.paths[--r.path_count];

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "symbol/elf_names.h"
+#include "symbol/go_names.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct line_module *, line_module_destroy);
@@ -24,6 +25,7 @@ struct line_module {
 	struct split_search *splits; /* for the units of .dwo files */
 	struct dwarf_lookup *lookup;
 	struct elf_names *names; /* of .gnu_debugdata */
+	struct go_names *go;     /* instead of debug info, in a Go program */
 };
 
 struct error *line_module_create(int fd, const char *path, struct line_module **ret)
@@ -63,6 +65,7 @@ void line_module_destroy(struct line_module *module)
 	if (!module)
 		return;
 	drop_dwarf(module);
+	go_names_destroy(module->go);
 	elf_names_destroy(module->names);
 	debug_elf_close(module->image);
 	closep(&module->fd);
@@ -205,6 +208,10 @@ static struct error *load(struct line_module *module, struct line_resources *res
 	if (!err && module->missing) {
 		drop_dwarf(module);
 		err = elf_names_from_debugdata(module->image, &module->names);
+		if (!err)
+			err = go_names_create(module->image, &module->go);
+		if (module->go)
+			module->missing = NULL;
 	}
 	return err;
 }
@@ -238,7 +245,10 @@ static struct error *find(struct line_module *module, struct line_resources *res
 		return err;
 	if (module->lookup)
 		return dwarf_lookup_find(module->lookup, address, ret);
-	return module->names ? find_name(module, address, ret) : NULL;
+	if (module->go)
+		err = go_names_find(module->go, address, ret);
+	return !err && module->names && !ret->list.len ? find_name(module, address, ret)
+						       : err;
 }
 
 struct error *line_module_find(struct line_module *module,

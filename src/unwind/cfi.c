@@ -6,6 +6,7 @@
 
 #include "unwind/cfi_index.h"
 #include "unwind/elf_image.h"
+#include "unwind/go_rows.h"
 #include "util/cleanup.h"
 
 #define PAGE_SIZE ((uint64_t)4096) /* mappings and segments meet at such boundaries */
@@ -20,6 +21,7 @@ struct cfi {
 	struct elf_image image;
 	struct elf_bytes header, frames[TABLES]; /* header: .eh_frame_hdr */
 	struct cfi_index index[TABLES];
+	struct go_rows go; /* before .debug_frame, which knows nothing of other stacks */
 };
 
 DEFINE_CLEANUP(struct cfi *, cfi_close);
@@ -58,6 +60,8 @@ static struct error *load(struct cfi *cfi)
 
 	if (!err)
 		err = load_header(cfi, &header);
+	if (!err)
+		err = go_rows_load(&cfi->go, &cfi->image);
 	for (int i = 0; i < TABLES && !err; i++) {
 		const struct elf_bytes *b = &cfi->frames[i];
 		const struct cfi_section section = {b->data, b->size_bytes, b->address,
@@ -115,6 +119,7 @@ void cfi_close(struct cfi *cfi)
 		free(cfi->frames[i].data);
 	}
 	free(cfi->header.data);
+	go_rows_deinit(&cfi->go);
 	elf_image_deinit(&cfi->image);
 	free(cfi);
 }
@@ -133,11 +138,46 @@ bool cfi_find_fde(const struct cfi *cfi, uint64_t address, struct cfi_fde *ret)
 	return find(cfi, address, ret) != NULL;
 }
 
-enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address, struct cfi_row *ret)
+/* Is the code at `address` Go's, and not in .eh_frame? */
+static bool find_go(const struct cfi *cfi, uint64_t address, struct go_function *ret)
 {
 	struct cfi_fde fde;
-	const struct cfi_index *index = find(cfi, address, &fde);
 
+	return cfi->go.table.count && go_table_find(&cfi->go.table, address, ret) &&
+	       !cfi_index_find(&cfi->index[EH_FRAME], address, &fde);
+}
+
+/* The row at an address among those that are given for a function. */
+struct wanted {
+	uint64_t address;
+	struct cfi_row *row;
+	bool is_found;
+};
+
+static void choose(void *arg, uint64_t start, uint64_t end, const struct cfi_row *row)
+{
+	struct wanted *w = arg;
+
+	if (w->address < start || w->address >= end)
+		return;
+	*w->row = *row;
+	w->is_found = true;
+}
+
+enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address, struct cfi_row *ret)
+{
+	struct wanted wanted = {address, ret, false};
+	struct go_function function;
+	struct cfi_fde fde;
+	const struct cfi_index *index;
+	unsigned steps;
+
+	if (find_go(cfi, address, &function)) {
+		go_rows_each(&cfi->go, &cfi->image, &function, address + 1, choose,
+			     &wanted, &steps);
+		return wanted.is_found ? CFI_FOUND : CFI_NONE;
+	}
+	index = find(cfi, address, &fde);
 	if (!index)
 		return CFI_NONE;
 	return cfi_row_find(&index->section, &fde, address, ret) ? CFI_FOUND : CFI_BAD;
@@ -168,6 +208,11 @@ static uint64_t next_start(const struct cfi *cfi, uint64_t address)
 
 		next = start < next ? start : next;
 	}
+	if (cfi->go.table.count) {
+		uint64_t start = go_table_next(&cfi->go.table, address);
+
+		next = start < next ? start : next;
+	}
 	return next;
 }
 
@@ -179,14 +224,26 @@ bool cfi_each_row(const struct cfi *cfi, uint64_t start, uint64_t end, unsigned 
 	while (start < end) {
 		struct clipped clipped = {start, each, arg};
 		const struct cfi_index *index;
+		struct go_function function;
 		struct cfi_fde fde;
 		unsigned run = 0;
 
 		if (steps > max_steps)
 			return false;
-		index = find(cfi, start, &fde);
 		/* Looking it up is work, too. */
 		steps++;
+		if (find_go(cfi, start, &function)) {
+			uint64_t behind = next_start(cfi, start);
+
+			behind = behind < function.end ? behind : function.end;
+			behind = behind < end ? behind : end;
+			go_rows_each(&cfi->go, &cfi->image, &function, behind, clip,
+				     &clipped, &run);
+			steps += run;
+			start = behind;
+			continue;
+		}
+		index = find(cfi, start, &fde);
 		if (!index) {
 			start = next_start(cfi, start);
 			continue;
@@ -224,7 +281,7 @@ bool cfi_bias(const struct cfi *cfi, uint64_t start, uint64_t file_offset, uint6
 
 uint64_t cfi_size_bytes(const struct cfi *cfi)
 {
-	uint64_t size = cfi->header.size_bytes +
+	uint64_t size = cfi->header.size_bytes + cfi->go.bytes.size_bytes +
 			cfi->image.segment_count * sizeof(*cfi->image.segments);
 
 	for (int i = 0; i < TABLES; i++)

@@ -22,6 +22,9 @@ enum cfi_how {
 	CFI_REGISTER,       /* of a register: is reg + offset */
 	CFI_EXPRESSION,     /* saved at the address that the expression gives */
 	CFI_VAL_EXPRESSION, /* is what the expression gives */
+	/* A CFA on another stack (unwind/stack_switch.h): the address of the word that
+	 * points to that stack's bounds is the stack pointer + offset. Not of DWARF. */
+	CFI_STACK_SWITCH,
 };
 
 /* Where one value is. */
@@ -36,7 +39,7 @@ struct cfi_rule {
 };
 
 struct cfi_row {
-	struct cfi_rule cfa; /* CFI_REGISTER or CFI_VAL_EXPRESSION */
+	struct cfi_rule cfa; /* CFI_REGISTER, _VAL_EXPRESSION or _STACK_SWITCH */
 	struct cfi_rule registers[ARCH_REGISTERS];
 	bool is_signal_frame; /* a signal trampoline: the caller was interrupted */
 };

@@ -20,10 +20,41 @@ static enum eval saved_at(const struct step *s, uint64_t address, uint64_t *ret)
 	return stack_copy_read(s->stack, address, 8, ret) ? EVAL_OK : EVAL_NO_MEMORY;
 }
 
+/* From the address of a struct g, at `at`, to where its goroutine was left. */
+static enum eval switch_stack(const struct stack_copy *stack, uint64_t at, uint64_t *word)
+{
+	uint64_t depth, low, high;
+
+	if (!stack_copy_read(stack, at - 8, 8, &depth) ||
+	    !stack_copy_read(stack, *word, 8, &low) ||
+	    !stack_copy_read(stack, *word + 8, 8, &high))
+		return EVAL_NO_MEMORY;
+	if (unwind_switch_fault(depth, low, high))
+		return EVAL_MALFORMED;
+	*word = high - depth;
+	return EVAL_OK;
+}
+
+static enum eval find_switched_cfa(const struct cfi_rule *cfa, struct step *s)
+{
+	uint64_t at, word;
+	enum eval outcome = same(s, ARCH_SP, (uint64_t)cfa->offset, &at);
+
+	if (outcome == EVAL_OK)
+		outcome = saved_at(s, at, &word);
+	if (outcome == EVAL_OK)
+		outcome = switch_stack(s->stack, at, &word);
+	if (outcome == EVAL_OK)
+		s->cfa = word + 8;
+	return outcome;
+}
+
 static enum eval find_cfa(const struct cfi_rule *cfa, struct step *s)
 {
 	if (cfa->how == CFI_REGISTER)
 		return same(s, cfa->reg, (uint64_t)cfa->offset, &s->cfa);
+	if (cfa->how == CFI_STACK_SWITCH)
+		return find_switched_cfa(cfa, s);
 	return expression_eval(cfa->expression, cfa->size_bytes, s->registers, s->stack,
 			       NULL, &s->cfa);
 }
@@ -58,6 +89,8 @@ static enum eval find_register(const struct cfi_rule *rule, const struct step *s
 	case CFI_VAL_OFFSET:
 		*ret = s->cfa + (uint64_t)rule->offset;
 		return EVAL_OK;
+	case CFI_STACK_SWITCH:
+		break;
 	case CFI_EXPRESSION:
 	case CFI_VAL_EXPRESSION:
 		outcome = expression_eval(rule->expression, rule->size_bytes,
@@ -97,6 +130,12 @@ enum eval frame_step_rule(uint64_t rule, const struct stack_copy *stack,
 	if (unwind_derefs(rule)) {
 		if (!stack_copy_read(stack, cfa, 8, &word))
 			return EVAL_NO_MEMORY;
+		if (unwind_switches(rule)) {
+			enum eval outcome = switch_stack(stack, cfa, &word);
+
+			if (outcome != EVAL_OK)
+				return outcome;
+		}
 		cfa = unwind_cfa_from(rule, word);
 	}
 	if (!stack_copy_read(stack, unwind_return_address_at(cfa), 8, &return_address) ||

@@ -17,9 +17,10 @@ enum eval frame_step(const struct cfi_row *row, const struct unwind_registers *r
 		     const struct stack_copy *stack, struct unwind_registers *ret);
 
 /*
- * The same by a rule for which unwind_can_step(), as the probes step. EVAL_NO_MEMORY, and
- * *regs is as before, when a word is not in the copy. The CFA, which is regs->sp then,
- * and the return address are not judged.
+ * The same by a rule for which unwind_can_step(), as the probes step. *regs is as before,
+ * and the result EVAL_NO_MEMORY, when a word is not in the copy, and EVAL_MALFORMED when
+ * the words lead to no other stack. The CFA, which is regs->sp then, and the return
+ * address are not judged.
  */
 enum eval frame_step_rule(uint64_t rule, const struct stack_copy *stack,
 			  struct unwind_regs *regs);

@@ -70,6 +70,11 @@ static bool pack_cfa(const struct cfi_rule *cfa, uint64_t pc, struct parts *part
 	unsigned reg = cfa->reg, is_deref = 0;
 
 	parts->cfa_offset = cfa->offset;
+	if (cfa->how == CFI_STACK_SWITCH) {
+		parts->type = UNWIND_SP_SWITCH;
+		parts->addend = 8;
+		return fits(parts->cfa_offset, INT32_MIN, INT32_MAX);
+	}
 	if (cfa->how == CFI_VAL_EXPRESSION) {
 		struct expression_form form = form_of(cfa, pc);
 

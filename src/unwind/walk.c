@@ -193,6 +193,8 @@ static uint64_t rule_from_code(const struct walker *w, const struct walk_code *c
 	read_code(w, code, pc, &rules);
 	if (rules.is_end)
 		return UNWIND_RULE_END;
+	if (rules.switching != UNWIND_NONE)
+		return rules.switching;
 	rule = choose_rule(w, &rules, 0, rules.likely_count, &is_unread);
 	if (rule == UNWIND_NONE && !rules.may_return)
 		rule = find_start(w);

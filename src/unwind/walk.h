@@ -33,6 +33,9 @@ struct walk_code_rules {
 	size_t likely_count;
 	bool may_return; /* some likely path returns, or leads to where nobody knows */
 	bool is_end;     /* each path ends the thread: there is no caller */
+	/* The rule of code that comes back from another stack (unwind/stack_switch.h): it
+	 * needs no check. UNWIND_NONE: this is no such code. */
+	uint64_t switching;
 };
 
 /* Read the code from `address` of the image's address space on. */

@@ -34,3 +34,20 @@ if(RUSTC)
 	add_custom_target(collections_target ALL DEPENDS collections)
 	list(APPEND languages_built collections_target)
 endif()
+
+# A Go program that calls C, with symbols and without. Its build needs no network.
+find_program(GO go)
+if(GO)
+	set(source ${CMAKE_CURRENT_SOURCE_DIR}/targets/go_caller)
+	set(go_build ${CMAKE_COMMAND} -E env GOCACHE=${CMAKE_CURRENT_BINARY_DIR}/go-cache
+		GO111MODULE=off GOFLAGS= CGO_ENABLED=1 CC=cc ${GO} build)
+	set(out ${CMAKE_CURRENT_BINARY_DIR})
+	add_custom_command(OUTPUT go_caller go_stripped go_pie
+		COMMAND ${go_build} -o ${out}/go_caller
+		COMMAND ${go_build} "-ldflags=-s -w" -o ${out}/go_stripped
+		COMMAND ${go_build} -buildmode=pie "-ldflags=-s -w" -o ${out}/go_pie
+		WORKING_DIRECTORY ${source}
+		DEPENDS ${source}/main.go ${source}/calls.c VERBATIM)
+	add_custom_target(go_target ALL DEPENDS go_caller go_stripped go_pie)
+	list(APPEND languages_built go_target)
+endif()

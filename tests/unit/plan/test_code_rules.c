@@ -68,6 +68,19 @@ static void check_only(struct walk_code_rules rules, uint64_t rule)
 	CHECK(!rules.is_end);
 }
 
+/* Of code that comes back from another stack (test_stack_switch.c has more). */
+static void switching(void)
+{
+	struct walk_code_rules rules = RULES("\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08"
+					     "\x48\x2b\x74\x24\x28\x64\x48\x89\x3c"
+					     "\x25\xf8\xff\xff\xff\x48\x89\xf4\xc3");
+
+	CHECK_INT(rules.switching,
+		  UNWIND_RULE(UNWIND_SP_SWITCH, 48, 8, UNWIND_BP_SAME, 0));
+	CHECK_INT(rules.count, 0);
+	CHECK_INT(RULES("\xc3").switching, UNWIND_NONE);
+}
+
 static void frames(void)
 {
 	/* ret */
@@ -319,6 +332,7 @@ static void the_c_library(void)
 
 int main(void)
 {
+	RUN(switching);
 	RUN(frames);
 	RUN(from_the_start);
 	RUN(branches);

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/go_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/stack_switch.h"
+#include "unwind_step.h" /* of probes/ */
+
+/* Deeper frames are not real. */
+#define DEPTH_MAX (1 << 30)
+
+/* Reading a function's code takes as long as so many values. */
+#define CODE_STEPS 16u
+
+/* runtime.asmcgocall is a quarter of this. */
+#define SWITCHING_MAX_BYTES 1024u
+
+/* --- loading
+ * ---------------------------------------------------------------------- */
+
+/* What a relocation puts at `address`, 0: there is none. */
+static struct error *relocated(const struct elf_image *image, uint64_t address,
+			       uint64_t *ret)
+{
+	static const char *const names[] = {".rela.dyn"};
+	struct elf_bytes bytes;
+	struct error *err = elf_image_load_sections(image, names, 1, &bytes);
+	Elf64_Rela rela;
+
+	*ret = 0;
+	for (size_t at = 0; !err && at + sizeof(rela) <= bytes.size_bytes && !*ret;
+	     at += sizeof(rela)) {
+		memcpy(&rela, bytes.data + at, sizeof(rela));
+		if (rela.r_offset == address &&
+		    ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
+			*ret = (uint64_t)rela.r_addend;
+	}
+	free(bytes.data);
+	return err;
+}
+
+static struct error *has_mark(const struct elf_image *image, bool *ret)
+{
+	static const char *const marks[] = GO_TABLE_MARKS;
+	struct elf_bytes bytes[GO_TABLE_MARK_COUNT];
+	struct error *err =
+		elf_image_load_sections(image, marks, GO_TABLE_MARK_COUNT, bytes);
+
+	*ret = false;
+	for (size_t i = 0; i < GO_TABLE_MARK_COUNT; i++) {
+		*ret |= bytes[i].data != NULL;
+		free(bytes[i].data);
+	}
+	return err;
+}
+
+/* Use a table that the section has; no functions when it has none. */
+static struct error *use(struct go_rows *rows, const struct elf_image *image)
+{
+	const struct elf_bytes *b = &rows->bytes;
+	size_t at = b->data ? go_table_search(b->data, b->size_bytes) : b->size_bytes;
+	struct error *err = NULL;
+	uint64_t text = 0;
+
+	if (at == b->size_bytes)
+		return NULL;
+	if (image->header.e_type == ET_DYN)
+		err = relocated(image, b->address + at + GO_TABLE_TEXT_AT, &text);
+	if (!err && !go_table_init(&rows->table, b->data + at, b->size_bytes - at, text))
+		rows->table.count = 0;
+	return err;
+}
+
+struct error *go_rows_load(struct go_rows *rows, const struct elf_image *image)
+{
+	static const char *const sections[] = GO_TABLE_SECTIONS;
+	struct error *err = NULL;
+	bool is_marked = true;
+
+	*rows = (struct go_rows){.bytes = {0}};
+	for (size_t i = 0; !err && is_marked && i < GO_TABLE_SECTION_COUNT; i++) {
+		err = elf_image_load_sections(image, &sections[i], 1, &rows->bytes);
+		if (!err)
+			err = use(rows, image);
+		if (!err && rows->table.count)
+			return NULL;
+		go_rows_deinit(rows);
+		if (!err && i + 2 == GO_TABLE_SECTION_COUNT)
+			err = has_mark(image, &is_marked);
+	}
+	return err;
+}
+
+void go_rows_deinit(struct go_rows *rows)
+{
+	free(rows->bytes.data);
+	*rows = (struct go_rows){.bytes = {0}};
+}
+
+/* --- code ------------------------------------------------------------------------- */
+
+/* Copy code at `address`; false when there is not so much. */
+static bool read_code(const struct elf_image *image, uint64_t address, void *buffer,
+		      size_t size)
+{
+	const Elf64_Phdr *p = elf_image_segment(image, address);
+
+	return p && p->p_flags & PF_X && size <= p->p_filesz - (address - p->p_vaddr) &&
+	       elf_image_read(image, p->p_offset + (address - p->p_vaddr), buffer, size);
+}
+
+#define PUSH_BP 0x55
+
+/*
+ * Does the function save bp below the return address? Compiled functions with a frame do:
+ * the first change of the stack pointer, after which its depth is `depth` at `address`,
+ * is push %rbp, or comes before mov %rbp, depth - 8(%rsp) (up to Go 1.20).
+ */
+static bool saves_bp(const struct elf_image *image, uint64_t address, int32_t depth)
+{
+	uint8_t code[9], store[] = {0x48, 0x89, 0x6c, 0x24, (uint8_t)(depth - 8)};
+	uint8_t long_store[8] = {0x48, 0x89, 0xac, 0x24};
+	int32_t displacement = depth - 8;
+
+	memcpy(long_store + 4, &displacement, 4);
+	if (!read_code(image, address - 1, code, sizeof(code)))
+		return false;
+	if (depth == 8)
+		return code[0] == PUSH_BP || !memcmp(code + 1, "\x48\x89\x2c\x24", 4);
+	return displacement < 128 ? !memcmp(code + 1, store, sizeof(store))
+				  : !memcmp(code + 1, long_store, sizeof(long_store));
+}
+
+/* --- rows ------------------------------------------------------------------------- */
+
+static struct cfi_row row_at(int32_t depth)
+{
+	struct cfi_row row = {.is_signal_frame = false};
+
+	row.cfa.how = CFI_REGISTER;
+	row.cfa.reg = ARCH_SP;
+	row.cfa.offset = (int64_t)depth + 8;
+	row.registers[ARCH_PC].how = CFI_OFFSET;
+	row.registers[ARCH_PC].offset = ARCH_RETURN_ADDRESS_OFFSET;
+	return row;
+}
+
+/* The last frame of a stack: of a goroutine's, or of a thread's, where Go puts these. */
+static bool is_outermost(const struct go_rows *rows, const struct go_function *function)
+{
+	static const char *const names[] = {
+		"runtime.goexit",      "runtime.goexit.abi0", "runtime.mstart",
+		"runtime.mstart.abi0", "runtime.rt0_go",      "runtime.rt0_go.abi0",
+		"runtime.mcall",       "runtime.morestack",   "runtime.morestack.abi0"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (go_table_name_is(&rows->table, function, names[i]))
+			return true;
+	return false;
+}
+
+/* Does the function go on another stack, or on some other's frame? Go 1.16 does not mark
+ * these. */
+static bool writes_sp(const struct go_rows *rows, const struct go_function *function)
+{
+	static const char *const names[] = {"runtime.asmcgocall", "runtime.systemstack",
+					    "runtime.cgocallback",
+					    "runtime.cgocallback_gofunc", "runtime.gogo"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (go_table_name_is(&rows->table, function, names[i]))
+			return true;
+	return function->writes_sp;
+}
+
+/* Calls from which the code comes back to another stack. A row is looked up at the last
+ * byte of the call. */
+static void each_switch(const struct elf_image *image, const struct go_function *function,
+			uint64_t end, cfi_row_fn *each, void *arg)
+{
+	uint8_t code[SWITCHING_MAX_BYTES];
+	uint64_t size = function->end - function->start;
+
+	if (size > sizeof(code) || !read_code(image, function->start, code, size))
+		return;
+	for (size_t at = 1; at < size && function->start + at <= end; at++) {
+		uint64_t rule = stack_switch_rule(code + at, (size_t)size - at);
+		struct cfi_row row = row_at(0);
+
+		if (UNWIND_TYPE(rule) != UNWIND_SP_SWITCH)
+			continue;
+		row.cfa.how = CFI_STACK_SWITCH;
+		row.cfa.offset = (int64_t)rule >> 32;
+		each(arg, function->start + at - 1, function->start + at, &row);
+	}
+}
+
+static void set_bp(struct cfi_row *row, bool is_saved)
+{
+	row->registers[ARCH_BP].how = is_saved ? CFI_OFFSET : CFI_UNDEFINED;
+	row->registers[ARCH_BP].offset = -16;
+}
+
+void go_rows_each(const struct go_rows *rows, const struct elf_image *image,
+		  const struct go_function *function, uint64_t end, cfi_row_fn *each,
+		  void *arg, unsigned *ret_steps)
+{
+	struct go_values values = go_values(&rows->table, function, function->depths);
+	bool has_saved_bp = false, is_first = true;
+	struct cfi_row row = row_at(0);
+
+	*ret_steps = 0;
+	if (end > function->end)
+		end = function->end;
+	if (is_outermost(rows, function)) {
+		row.registers[ARCH_PC].how = CFI_UNDEFINED;
+		each(arg, function->start, end, &row);
+		return;
+	}
+	if (writes_sp(rows, function)) {
+		*ret_steps = SWITCHING_MAX_BYTES;
+		each_switch(image, function, end, each, arg);
+		return;
+	}
+	while (go_values_next(&values, function) && values.start < end) {
+		int32_t depth = values.value;
+
+		++*ret_steps;
+		if (depth < 0 || depth > DEPTH_MAX || depth % 8)
+			continue;
+		row = row_at(depth);
+		if (depth && is_first) {
+			has_saved_bp = saves_bp(image, values.start, depth);
+			*ret_steps += CODE_STEPS;
+			is_first = false;
+		}
+		if (depth)
+			set_bp(&row, has_saved_bp);
+		each(arg, values.start, values.end < end ? values.end : end, &row);
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of the unwind table for Go's functions: they have none in .eh_frame, but Go's own
+ * table (target/go_table.h) has the depth of the stack at each pc.
+ */
+#ifndef UNWIND_GO_ROWS_H
+#define UNWIND_GO_ROWS_H
+
+#include "target/go_table.h"
+#include "unwind/cfi_row.h"
+#include "unwind/elf_image.h"
+#include "util/error.h"
+
+struct go_rows {
+	struct go_table table; /* without functions: there is no such table */
+	struct elf_bytes bytes;
+};
+
+/* Load the table of an image; it is no error when there is none. */
+struct error *go_rows_load(struct go_rows *rows, const struct elf_image *image)
+	__attribute__((warn_unused_result));
+void go_rows_deinit(struct go_rows *rows);
+
+/*
+ * Call `each` for the rows of the function that begin before `end`, ascending; the last
+ * one is cut there. `image` is read for the function's code. *ret_steps is the number of
+ * values that were read. Of code that changes the stack pointer in ways that the table
+ * does not say there are only the rows of calls that come back by stack_switch.h.
+ */
+void go_rows_each(const struct go_rows *rows, const struct elf_image *image,
+		  const struct go_function *function, uint64_t end, cfi_row_fn *each,
+		  void *arg, unsigned *ret_steps);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * C that is called from another stack, as Go does: the walk goes on there. By a stand-in
+ * for Go's runtime, and by real programs in Go where a compiler is installed.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+#define TIMES       1000
+#define PLAIN_TIMES 50000
+
+/* --- a stand-in ------------------------------------------------------------------- */
+
+struct scenario {
+	const char *name;
+	int64_t size;
+};
+
+static bool is_symbol(const json_t *row, size_t at, const char *before, const char *after)
+{
+	const json_t *frame = json_array_get(json_object_get(row, "frames"), at);
+	const char *symbol = json_string_value(json_object_get(frame, "symbol"));
+	char wanted[64];
+
+	snprintf(wanted, sizeof(wanted), "%s%s", before, after);
+	return symbol && !strcmp(symbol, wanted);
+}
+
+/* From the allocation to the outermost function of the other stack. */
+static bool is_whole(const json_t *row, const struct scenario *s)
+{
+	return !strcmp(json_string_value(live_get(row, "end")), "complete") &&
+	       json_array_size(live_get(row, "frames")) == 5 &&
+	       is_symbol(row, 0, "allocate", "") &&
+	       is_symbol(row, 1, s->name, "_allocates") &&
+	       is_symbol(row, 2, "call_on_thread", "") &&
+	       is_symbol(row, 3, s->name, "_calls") &&
+	       is_symbol(row, 4, "run_on_stack", "");
+}
+
+/* Those that are not whole end at the switch. */
+static int64_t count_whole(const json_t *report, const struct scenario *s,
+			   int64_t *ret_cut)
+{
+	int64_t whole = 0;
+	const json_t *row;
+	size_t i;
+
+	*ret_cut = 0;
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		int64_t blocks = live_int(row, "blocks");
+
+		if (live_int(row, "size_bytes") != blocks * s->size)
+			continue;
+		if (is_whole(row, s)) {
+			whole += blocks;
+			continue;
+		}
+		CHECK(strcmp(json_string_value(live_get(row, "end")), "complete") != 0);
+		CHECK_INT(json_array_size(live_get(row, "frames")), 3);
+		CHECK(is_symbol(row, 2, "call_on_thread", ""));
+		*ret_cut += blocks;
+	}
+	return whole;
+}
+
+static void check_losses(const json_t *report)
+{
+	CHECK_INT(live_int(report, "losses.walks_lost"), 0);
+	CHECK_INT(live_int(report, "losses.walks_over_budget"), 0);
+}
+
+/* The copy for the miss handler is of one stack, so the first walks end at the switch.
+ * The rules are known then; what follows is whole, though it looks the same. */
+static void switches(const char *options)
+{
+	static const struct scenario plain = {"plain", 41}, edge = {"edge", 42},
+				     moved = {"moved", 43}, bad = {"bad", 44};
+	struct live_process *target = target_start(STACK_SWITCHER_BINARY);
+	struct live_process *memtrace = memtrace_start(live_pid(target), options);
+	int64_t cut_plain, cut_edge, cut_moved, cut;
+	json_t *report;
+
+	oracle_do(target, "work");
+	report = memtrace_report(memtrace);
+	check_losses(report);
+	CHECK_INT(count_whole(report, &plain, &cut_plain) + cut_plain, PLAIN_TIMES);
+	CHECK_INT(count_whole(report, &edge, &cut_edge) + cut_edge, TIMES);
+	CHECK_INT(count_whole(report, &moved, &cut_moved) + cut_moved, TIMES);
+	printf("     %lld stacks were cut short first\n",
+	       (long long)(cut_plain + cut_edge + cut_moved));
+	CHECK(cut_plain < PLAIN_TIMES / 2);
+	json_decref(report);
+
+	oracle_do(target, "work");
+	report = memtrace_stop(memtrace);
+	check_losses(report);
+	CHECK_INT(count_whole(report, &plain, &cut), 2 * PLAIN_TIMES - cut_plain);
+	CHECK_INT(count_whole(report, &edge, &cut), 2 * TIMES - cut_edge);
+	CHECK_INT(count_whole(report, &moved, &cut), 2 * TIMES - cut_moved);
+	CHECK_INT(count_whole(report, &bad, &cut), 0);
+	CHECK_INT(cut, 2 * TIMES);
+	json_decref(report);
+	live_destroy(target);
+}
+
+static void stand_in(void)
+{
+	switches("--no-lines");
+	switches("--no-lines --attach perf");
+	switches("--no-lines --traffic");
+}
+
+/* --- programs in Go --------------------------------------------------------------- */
+
+/* Of targets/go_caller: blocks of this size in each round, and what is on their stacks,
+ * in this order. */
+struct go_path {
+	int64_t size, blocks;
+	const char *symbols[8];
+	bool is_cut; /* in runtime.cgocallback: C called Go */
+};
+
+static const struct go_path go_paths[] = {
+	{51,
+	 8 * 2000,
+	 {"runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_c_allocates", "main.leak",
+	  "main.worker", "runtime.goexit"},
+	 false},
+	{52,
+	 2000,
+	 {"runtime.asmcgocall", "main.leak", "main.grow", "main.work.func1",
+	  "main.one.func1", "runtime.goexit"},
+	 false},
+	/* While C ran, the goroutine's stack was moved. */
+	{53,
+	 2000,
+	 {"runtime.asmcgocall", "main._Cfunc_c_calls_back", "main.callsBack",
+	  "main.one.func1", "runtime.goexit"},
+	 false},
+	{54,
+	 2000,
+	 {"runtime.asmcgocall", "main.leak", "main.goCallback", "runtime.cgocallbackg",
+	  "runtime.cgocallback"},
+	 true},
+};
+
+/* A name as it is in Go: in symbol tables it may have the calling convention's. */
+static bool is_go_symbol(const json_t *frame, const char *name)
+{
+	const char *symbol = json_string_value(json_object_get(frame, "symbol"));
+	size_t size = strlen(name);
+
+	return symbol && !strncmp(symbol, name, size) &&
+	       (!symbol[size] || !strcmp(symbol + size, ".abi0"));
+}
+
+/* Does the row have these symbols, the last one in its last frame? */
+static bool has_path(const json_t *row, const char *const symbols[])
+{
+	const json_t *frames = json_object_get(row, "frames"), *frame;
+	size_t i, found = 0;
+	bool is_last = false;
+
+	json_array_foreach (frames, i, frame) {
+		is_last = symbols[found] && is_go_symbol(frame, symbols[found]);
+		found += is_last;
+	}
+	return !symbols[found] && is_last;
+}
+
+/* One in a thousand may be cut short; those that are not have the right path. */
+static void check_go_path(const json_t *report, const struct go_path *path, int rounds)
+{
+	int64_t all = 0, right = 0;
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		int64_t blocks = live_int(row, "blocks");
+		bool is_whole =
+			!strcmp(json_string_value(live_get(row, "end")), "complete");
+
+		if (live_int(row, "size_bytes") != blocks * path->size)
+			continue;
+		all += blocks;
+		if (path->is_cut)
+			CHECK(!is_whole);
+		if (path->is_cut || is_whole) {
+			bool is_right = has_path(row, path->symbols);
+
+			CHECK(is_right || path->is_cut);
+			right += is_right ? blocks : 0;
+		}
+	}
+	CHECK_INT(all, rounds * path->blocks);
+	if (right * 1000 < all * 999)
+		CHECK_FAIL("size %lld: %lld of %lld are right", (long long)path->size,
+			   (long long)right, (long long)all);
+}
+
+static void check_go(const json_t *report, int rounds)
+{
+	for (size_t i = 0; i < sizeof(go_paths) / sizeof(*go_paths); i++)
+		check_go_path(report, &go_paths[i], rounds);
+	check_losses(report);
+}
+
+#define ROUNDS 5
+
+static void go_attached(const char *program)
+{
+	struct live_process *target = target_start(program);
+	struct live_process *memtrace = memtrace_start(live_pid(target), "");
+	json_t *report;
+
+	for (int i = 0; i < ROUNDS; i++)
+		oracle_do(target, "work");
+	report = memtrace_stop(memtrace);
+	check_go(report, ROUNDS);
+	json_decref(report);
+	live_destroy(target);
+}
+
+static void go_launched(const char *program)
+{
+	const char *const argv[] = {memtrace_path, "--format", "json", "--top",
+				    "0",           "--older",  "0",    "--",
+				    program,       "5",        NULL};
+	struct live_process *memtrace = live_start(argv);
+	json_t *report = live_read_json(memtrace, 60);
+
+	REQUIRE(report);
+	CHECK_INT(live_wait(memtrace, 30), 0);
+	check_go(report, ROUNDS);
+	json_decref(report);
+	live_destroy(memtrace);
+}
+
+static void in_go(void)
+{
+	static const char *const programs[] = {"go_caller", "go_stripped", "go_pie"};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		char *path = NULL;
+
+		REQUIRE(asprintf(&path, "%s/%s", ALLOCATORS_DIR, programs[i]) > 0);
+		printf("     %s\n", programs[i]);
+		if (access(path, X_OK)) {
+			CHECK_SKIP_PART("%s: there is no Go compiler", path);
+		} else {
+			go_attached(path);
+			go_launched(path);
+		}
+		free(path);
+	}
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(stand_in);
+	RUN(in_go);
+	return check_done();
+}
