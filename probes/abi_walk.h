@@ -112,7 +112,7 @@ struct abi_walk_start {
 	uint64_t pc, sp, bp;
 	uint64_t bp_counts; /* all ones; 0: bp was read from the stack before it mattered
 			     */
-	uint64_t whose; /* family and allocator, as in the hash */
+	uint64_t whose;     /* family and allocator, as in the hash */
 	uint64_t code_changes;
 };
 
@@ -122,7 +122,7 @@ struct abi_scratch {
 	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
 	uint64_t more[8]; /* an index is only masked, and the word after it read too */
 	uint64_t pc[ABI_MAX_DEPTH + 1]; /* of the frames, leaf first */
-	uint64_t family;                 /* whose stack it is */
+	uint64_t family;                /* whose stack it is */
 	/* The last walk that ended in a stack with a number. */
 	struct abi_walk_start start;
 	uint32_t number;
