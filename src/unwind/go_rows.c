@@ -16,8 +16,7 @@
 /* runtime.asmcgocall is a quarter of this. */
 #define SWITCHING_MAX_BYTES 1024u
 
-/* --- loading
- * ---------------------------------------------------------------------- */
+/* --- loading ----------------------------------------------------------------------- */
 
 /* What a relocation puts at `address`, 0: there is none. */
 static struct error *relocated(const struct elf_image *image, uint64_t address,
