@@ -168,6 +168,18 @@ static void plain_numbers_have_their_unit(void)
 	CHECK_INT(o.older_ns, 0);
 }
 
+static void rows_are_of_call_paths_unless_asked_otherwise(void)
+{
+	struct options o;
+
+	PARSE(&o, "--older", "0");
+	CHECK(!o.group_by_process);
+	PARSE(&o, "--group-by", "path");
+	CHECK(!o.group_by_process);
+	PARSE(&o, "--group-by=process");
+	CHECK(o.group_by_process);
+}
+
 static void bounds_are_inclusive(void)
 {
 	struct options o;
@@ -432,6 +444,7 @@ int main(void)
 	RUN(reads_every_letter);
 	RUN(knows_aliases);
 	RUN(plain_numbers_have_their_unit);
+	RUN(rows_are_of_call_paths_unless_asked_otherwise);
 	RUN(bounds_are_inclusive);
 	RUN(processes_add_up);
 	RUN(library_of_everybody);

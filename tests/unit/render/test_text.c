@@ -223,6 +223,29 @@ static void processes_of_suspects(void)
 	free(text);
 }
 
+/* A call path of several processes names them; one of a single process that one, where
+ * there are several. */
+static void rows_of_many_processes(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	const struct report_options options = {.top = 10};
+	char *text;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	text = render(&f, &options);
+	CHECK(!strstr(text, ") in "));
+	free(text);
+
+	fixture_fill_second(&f);
+	f.snap->blocks[BLOCK_HEAP].data[0].process = 1;
+	text = render(&f, &options);
+	CHECK_CONTAINS(text, " in 2 processes (leaky, se;c\\x0a)\n");
+	CHECK_CONTAINS(text, " in 99 (se;c\\x0a)\n");
+	CHECK(!strstr(text, "\n    process "));
+	free(text);
+}
+
 /* Which signal it was is said. */
 static void hangup(void)
 {
@@ -244,6 +267,7 @@ int main(void)
 	RUN(course);
 	RUN(frees_of_what_was_not_live);
 	RUN(processes_of_suspects);
+	RUN(rows_of_many_processes);
 	RUN(hangup);
 	return check_done();
 }
