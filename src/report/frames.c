@@ -39,6 +39,7 @@ struct error *frame_namer_init(struct frame_namer *n, const struct snapshot *sna
 		seed = snap->time_ns;
 	for (size_t i = 0; i <= snap->processes.len; i++)
 		hashmap_init(&n->processes[i].by_address, seed);
+	lenders_init(&n->lenders, snap, caches);
 	return NULL;
 }
 
@@ -49,6 +50,7 @@ void frame_namer_deinit(struct frame_namer *n)
 		vec_deinit(&n->processes[i].groups);
 	}
 	free(n->processes);
+	lenders_deinit(&n->lenders);
 	vec_deinit(&n->passing);
 }
 
@@ -87,6 +89,22 @@ static void fill_frame(struct frame_namer *n, uint32_t process, uint64_t address
 	}
 }
 
+/* By another process with the same file, if there is one that knows; else *ret stays. */
+static struct error *borrow(struct frame_namer *n, uint32_t process, uint64_t address,
+			    const struct frame **ret)
+{
+	const struct snapshot_process *owner = snapshot_process(n->snap, process);
+	uint64_t call = address ? address - 1 : 0;
+	const struct snapshot_module *module =
+		owner ? snapshot_find_module(owner, call) : NULL;
+	const struct frame *lent = NULL;
+	struct error *err = module ? lenders_ask(&n->lenders, module, call, &lent) : NULL;
+
+	if (lent)
+		*ret = lent;
+	return err;
+}
+
 static struct error *make_group(struct frame_namer *n, uint32_t process, uint64_t address,
 				struct frame_group *ret)
 {
@@ -94,6 +112,9 @@ static struct error *make_group(struct frame_namer *n, uint32_t process, uint64_
 		process < n->snap->processes.len ? n->caches[process] : NULL;
 	const struct frame *named = NULL;
 	struct error *err = cache ? frame_cache_get(cache, address, &named) : NULL;
+
+	if (!err && (!named || (!named->symbol && !named->module)))
+		err = borrow(n, process, address, &named);
 
 	if (err)
 		return err;

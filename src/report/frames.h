@@ -4,6 +4,7 @@
 #define REPORT_FRAMES_H
 
 #include "report/arena.h"
+#include "report/lenders.h"
 #include "report/report.h"
 #include "util/vec.h"
 
@@ -17,7 +18,8 @@ struct frame_namer {
 	const struct report_filter *filter; /* borrowed, or NULL */
 	struct process_frames
 		*processes; /* what is known of each, and last of those unknown */
-	size_t frame_count; /* made so far */
+	struct lenders lenders;
+	size_t frame_count;              /* made so far */
 	VEC(struct frame_group) passing; /* of the stack that is being named */
 };
 

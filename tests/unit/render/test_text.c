@@ -246,6 +246,34 @@ static void rows_of_many_processes(void)
 	free(text);
 }
 
+/* The symbols of a process that was gone too soon are those of another with the same
+ * file; a file of the same name is not the same. */
+static void names_by_another_process(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	const struct report_options options = {.top = 10};
+	const uint64_t elsewhere = FIXTURE_BASE + 0x900000, insert = 0x111;
+	char *text;
+
+	fixture_init(&f);
+	fixture_fill(&f);
+	fixture_process(&f, 99, "gone");
+	fixture_module(&f, elsewhere, elsewhere + 0x300, "/srv/app/bin/leaky",
+		       "00112233445566778899aabbccddeeff00112233");
+	fixture_module(&f, elsewhere + 0x1000, elsewhere + 0x1300,
+		       "/opt/vendor/libblob.so", "abcdee");
+	fixture_block(&f, BLOCK_HEAP, 5000, 99,
+		      FIXTURE_STACK(&f, STACK_END_COMPLETE, elsewhere + insert,
+				    elsewhere + 0x1011));
+	text = render(&f, &options);
+	CHECK_CONTAINS(text,
+		       " in 99 (gone)\n"
+		       "\t\t0x0000000000d00110\tCache::insert(std::string const&)+0x10 "
+		       "[leaky]\n"
+		       "\t\t0x0000000000d01010\t[libblob.so+0x1010]\n");
+	free(text);
+}
+
 /* Which signal it was is said. */
 static void hangup(void)
 {
@@ -268,6 +296,7 @@ int main(void)
 	RUN(frees_of_what_was_not_live);
 	RUN(processes_of_suspects);
 	RUN(rows_of_many_processes);
+	RUN(names_by_another_process);
 	RUN(hangup);
 	return check_done();
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for code of a process that was gone before its symbols could be read: those that
+ * another process has for the same file. Private to report/.
+ */
+#ifndef REPORT_LENDERS_H
+#define REPORT_LENDERS_H
+
+#include "snapshot/snapshot.h"
+#include "symbol/cache.h"
+#include "util/error.h"
+#include "util/hashmap.h"
+#include "util/vec.h"
+
+/* So many processes are asked about a file. */
+#define LENDERS_MAX 4
+
+struct lender {
+	const struct snapshot_module *modules[LENDERS_MAX];
+	uint32_t processes[LENDERS_MAX];
+	unsigned count;
+};
+
+/* Files are the same by their build-ids. One without is nobody else's. */
+struct lenders {
+	const struct snapshot *snap;
+	struct frame_cache *const *caches; /* by process; NULL: it has no names */
+	struct hashmap by_build_id;        /* hash: index into `list` */
+	VEC(struct lender) list;
+	bool is_filled;
+};
+
+/* Nothing is looked at before the first question. All is borrowed. */
+void lenders_init(struct lenders *lenders, const struct snapshot *snap,
+		  struct frame_cache *const caches[]);
+void lenders_deinit(struct lenders *lenders);
+
+/* The frame of the call at `call`, which is in `module` of a process, by another process
+ * that knows the function; else *ret is NULL. Borrowed as of frame_cache_get(); its
+ * address is the other process's. Fails only when memory is out. */
+struct error *lenders_ask(struct lenders *lenders, const struct snapshot_module *module,
+			  uint64_t call, const struct frame **ret)
+	__attribute__((warn_unused_result));
+
+#endif
