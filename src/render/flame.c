@@ -8,6 +8,7 @@
 #include "render/formats.h"
 #include "render/xml.h"
 #include "util/cleanup.h"
+#include "util/saturate.h"
 #include "util/units.h"
 
 #define FLUSH_BYTES ((size_t)64 * 1024)
@@ -53,13 +54,6 @@ struct flame {
 	struct strbuf text;
 	FILE *out;
 };
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 /* Where the frame that begins with byte `at` begins, in hundredths of a pixel. Widths are
  * differences of these, so those of neighbours add up. */
@@ -172,7 +166,7 @@ static void append_frame(struct flame *f, size_t level, const struct name *name,
 	const char *shown = name ? name->text : "all", *module = name ? name->module : "";
 	uint64_t from = f->open.data[level].first_byte;
 	uint64_t x = FLAME_MARGIN * 100 + position(f, from);
-	uint64_t width = FLAME_MARGIN * 100 + position(f, add(from, bytes)) - x;
+	uint64_t width = FLAME_MARGIN * 100 + position(f, saturate_add(from, bytes)) - x;
 	size_t row = f->page.options->inverted ? level : f->levels - 1 - level;
 	size_t y = FLAME_TOP + row * FLAME_ROW;
 	struct strbuf *text = &f->text;
@@ -248,10 +242,10 @@ static bool scan(struct flame *f)
 							  f->old_bytes, f->new_bytes}))
 				return false;
 		}
-		f->bytes = add(f->bytes, path->size_bytes);
-		f->blocks = add(f->blocks, path->count);
-		f->old_bytes = add(f->old_bytes, path->old_bytes);
-		f->new_bytes = add(f->new_bytes, path->new_bytes);
+		f->bytes = saturate_add(f->bytes, path->size_bytes);
+		f->blocks = saturate_add(f->blocks, path->count);
+		f->old_bytes = saturate_add(f->old_bytes, path->old_bytes);
+		f->new_bytes = saturate_add(f->new_bytes, path->new_bytes);
 		last = path;
 	}
 	close_frames(f, last, 0);
@@ -261,7 +255,7 @@ static bool scan(struct flame *f)
 static struct error *draw(struct flame *f)
 {
 	vec_foreach (path, &f->paths.list)
-		f->total_bytes = add(f->total_bytes, path->size_bytes);
+		f->total_bytes = saturate_add(f->total_bytes, path->size_bytes);
 	f->drawn = calloc(f->paths.names.list.len, sizeof(*f->drawn));
 	/* First what the page has to have room for. */
 	if (!f->drawn || !scan(f))

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "report/histogram.h"
+#include "util/saturate.h"
 #include "util/units.h"
 
 /* Counts by powers of two, of one kind of block. */
@@ -115,7 +116,7 @@ static void append_age(struct strbuf *out, size_t class)
 
 static size_t age_class(const struct snapshot *snap, const struct snapshot_block *block)
 {
-	uint64_t age_ns = report_subtract(snap->time_ns, block->time_ns);
+	uint64_t age_ns = saturate_subtract(snap->time_ns, block->time_ns);
 	size_t class = histogram_class(age_ns / UNITS_NS_PER_MS);
 
 	return class < SNAPSHOT_LIFETIMES ? class : SNAPSHOT_LIFETIMES - 1;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "util/saturate.h"
 #include "util/units.h"
 
 /* In pixels. */
@@ -96,7 +97,7 @@ struct chart {
 
 static uint64_t offset_ns(const struct chart *c, uint64_t time_ns)
 {
-	return report_subtract(time_ns, c->snap->attached_ns);
+	return saturate_subtract(time_ns, c->snap->attached_ns);
 }
 
 static double x_of(const struct chart *c, uint64_t time_ns)

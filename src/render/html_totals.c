@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "render/class_words.h"
+#include "util/saturate.h"
 #include "util/units.h"
 
 /* One number that is read first, what it is, and what else there is to say. */
@@ -64,11 +65,11 @@ static void append_memory(struct strbuf *out, const struct snapshot *snap)
 
 	vec_foreach (process, &snap->processes) {
 		sum.vm_rss_bytes =
-			report_add(sum.vm_rss_bytes, process->memory.vm_rss_bytes);
+			saturate_add(sum.vm_rss_bytes, process->memory.vm_rss_bytes);
 		sum.vm_hwm_bytes =
-			report_add(sum.vm_hwm_bytes, process->memory.vm_hwm_bytes);
+			saturate_add(sum.vm_hwm_bytes, process->memory.vm_hwm_bytes);
 		sum.vm_size_bytes =
-			report_add(sum.vm_size_bytes, process->memory.vm_size_bytes);
+			saturate_add(sum.vm_size_bytes, process->memory.vm_size_bytes);
 	}
 	if (!sum.vm_rss_bytes && !sum.vm_size_bytes)
 		return;
@@ -100,8 +101,8 @@ static void append_kernel(struct strbuf *out, const struct snapshot *snap)
 
 	vec_foreach (kind, &snap->kernel_classes) {
 		const struct snapshot_totals *t = &kind->totals;
-		uint64_t count = report_subtract(t->allocations, t->frees);
-		uint64_t bytes = report_subtract(t->allocated_bytes, t->freed_bytes);
+		uint64_t count = saturate_subtract(t->allocations, t->frees);
+		uint64_t bytes = saturate_subtract(t->allocated_bytes, t->freed_bytes);
 
 		strbuf_append(out, "<div><dt>");
 		html_append_text(out, kind->name);

@@ -6,6 +6,7 @@
 #include "render/json_rows.h"
 #include "render/json_traffic.h"
 #include "render/json_values.h"
+#include "util/saturate.h"
 
 /*
  * What there is a few times is made by jansson, and what may be there 100,000 times is
@@ -135,9 +136,9 @@ static json_t *kernel_classes_array(const struct snapshot *snap)
 
 		fields_text(&f, "name", kind->name);
 		fields_unsigned(&f, "live_bytes",
-				report_subtract(t->allocated_bytes, t->freed_bytes));
+				saturate_subtract(t->allocated_bytes, t->freed_bytes));
 		fields_unsigned(&f, "live_blocks",
-				report_subtract(t->allocations, t->frees));
+				saturate_subtract(t->allocations, t->frees));
 		fields_set(&f, "totals", totals_object(t));
 		array = array_append(array, fields_end(&f));
 	}

@@ -3,11 +3,12 @@
 
 #include "render/json_fields.h"
 #include "render/json_values.h"
+#include "util/saturate.h"
 
 /* json_pack() takes json_int_t for "I". */
 static json_int_t age_ns(const struct report *report, uint64_t time_ns)
 {
-	return json_clamp(report_subtract(report->snapshot->time_ns, time_ns));
+	return json_clamp(saturate_subtract(report->snapshot->time_ns, time_ns));
 }
 
 json_t *json_left_out(const struct report_left_out *left_out)

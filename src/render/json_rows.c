@@ -9,6 +9,7 @@
 #include "render/text_suspects.h"
 #include "report/histogram.h"
 #include "util/cleanup.h"
+#include "util/saturate.h"
 
 bool json_has_traffic(const struct report *report, const struct report_section *section)
 {
@@ -146,7 +147,7 @@ static void write_block(struct json_page *page, const struct snapshot_block *blo
 
 	json_stream_address(s, "address", block->address);
 	json_stream_unsigned(s, "size_bytes", block->size_bytes);
-	json_stream_unsigned(s, "age_ns", report_subtract(now_ns, block->time_ns));
+	json_stream_unsigned(s, "age_ns", saturate_subtract(now_ns, block->time_ns));
 	json_stream_unsigned(s, "tid", block->tid);
 }
 

@@ -2,10 +2,11 @@
 #include "render/json_traffic.h"
 
 #include "render/json_fields.h"
+#include "util/saturate.h"
 
 static uint64_t since_attach_ns(const struct snapshot *snap, uint64_t time_ns)
 {
-	return report_subtract(time_ns, snap->attached_ns);
+	return saturate_subtract(time_ns, snap->attached_ns);
 }
 
 /* A list of buckets that are not empty; `from` and `to` name their bounds, both included;
@@ -107,11 +108,12 @@ static void write_sum(struct json_stream *s, const struct snapshot *snap)
 	struct snapshot_traffic sum = {0};
 
 	vec_foreach (t, &snap->traffic) {
-		sum.allocations = report_add(sum.allocations, t->allocations);
-		sum.allocated_bytes = report_add(sum.allocated_bytes, t->allocated_bytes);
-		sum.frees = report_add(sum.frees, t->frees);
-		sum.freed_bytes = report_add(sum.freed_bytes, t->freed_bytes);
-		sum.temporary = report_add(sum.temporary, t->temporary);
+		sum.allocations = saturate_add(sum.allocations, t->allocations);
+		sum.allocated_bytes =
+			saturate_add(sum.allocated_bytes, t->allocated_bytes);
+		sum.frees = saturate_add(sum.frees, t->frees);
+		sum.freed_bytes = saturate_add(sum.freed_bytes, t->freed_bytes);
+		sum.temporary = saturate_add(sum.temporary, t->temporary);
 	}
 	json_stream_open(s, "traffic", '{');
 	write_counts(s, &sum);

@@ -6,6 +6,7 @@
 #include "util/cleanup.h"
 #include "util/path.h"
 #include "util/escape.h"
+#include "util/saturate.h"
 
 /* A name before equal ones are merged. */
 struct candidate {
@@ -272,8 +273,9 @@ struct error *names_split(const struct names *names, const struct report_row *ro
 		struct name_part *last = kept ? &ret->data[kept - 1] : NULL;
 
 		if (last && last->name == part->name) {
-			last->size_bytes = report_add(last->size_bytes, part->size_bytes);
-			last->count = report_add(last->count, part->count);
+			last->size_bytes =
+				saturate_add(last->size_bytes, part->size_bytes);
+			last->count = saturate_add(last->count, part->count);
 		} else {
 			ret->data[kept++] = *part;
 		}

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/paths.h"
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
+#include "util/saturate.h"
 
 /* The order is that of the steps which the compared paths point to. */
 static int compare(const void *pa, const void *pb, void *arg)
@@ -109,10 +103,11 @@ static void merge(struct paths *paths)
 		struct path *last = kept ? &paths->list.data[kept - 1] : NULL;
 
 		if (last && !compare(last, path, paths->steps.data)) {
-			last->size_bytes = add(last->size_bytes, path->size_bytes);
-			last->count = add(last->count, path->count);
-			last->old_bytes = add(last->old_bytes, path->old_bytes);
-			last->new_bytes = add(last->new_bytes, path->new_bytes);
+			last->size_bytes =
+				saturate_add(last->size_bytes, path->size_bytes);
+			last->count = saturate_add(last->count, path->count);
+			last->old_bytes = saturate_add(last->old_bytes, path->old_bytes);
+			last->new_bytes = saturate_add(last->new_bytes, path->new_bytes);
 		} else {
 			paths->list.data[kept++] = *path;
 		}

@@ -14,6 +14,7 @@
 #include "render/views.h"
 #include "util/cleanup.h"
 #include "util/escape.h"
+#include "util/saturate.h"
 #include "util/units.h"
 
 /* "960 bytes", "1.5 KiB (1536 bytes)". */
@@ -187,8 +188,8 @@ static void append_kernel(struct text_page *page, const struct report_section *s
 		return;
 	vec_foreach (kind, &snap->kernel_classes) {
 		const struct snapshot_totals *t = &kind->totals;
-		uint64_t live = report_subtract(t->allocations, t->frees);
-		uint64_t size = report_subtract(t->allocated_bytes, t->freed_bytes);
+		uint64_t live = saturate_subtract(t->allocations, t->frees);
+		uint64_t size = saturate_subtract(t->allocated_bytes, t->freed_bytes);
 
 		strbuf_append(&page->text, "  ");
 		escape_text(&page->text, kind->name);

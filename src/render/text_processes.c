@@ -8,6 +8,7 @@
 #include "render/class_words.h"
 #include "render/text_words.h"
 #include "util/escape.h"
+#include "util/saturate.h"
 
 void text_append_process(struct strbuf *text, const struct snapshot_process *process)
 {
@@ -74,9 +75,9 @@ void text_append_processes(struct strbuf *text, const struct report *report,
 		(is_event ? append_events : append_row)(text, report,
 							&section->processes[i]);
 	for (size_t i = shown; i < count; i++)
-		bytes = report_add(bytes,
-				   is_event ? section->processes[i].live.count
-					    : section->processes[i].live.estimated_bytes);
+		bytes = saturate_add(
+			bytes, is_event ? section->processes[i].live.count
+					: section->processes[i].live.estimated_bytes);
 	if (shown < count)
 		strbuf_appendf(text,
 			       "  ... %zu more processes with %s (--top 0 lists all)\n",

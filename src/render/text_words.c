@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "util/saturate.h"
+
 const char *text_plural(uint64_t n, const char *singular, const char *plural)
 {
 	return n == 1 ? singular : plural;
@@ -54,7 +56,8 @@ struct units_text text_format_slope(double bytes_per_s)
 
 struct units_text text_format_ago(const struct report *report, uint64_t time_ns)
 {
-	return units_format_duration(report_subtract(report->snapshot->time_ns, time_ns));
+	return units_format_duration(
+		saturate_subtract(report->snapshot->time_ns, time_ns));
 }
 
 struct units_text text_format_decimal(double number)

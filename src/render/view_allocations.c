@@ -7,6 +7,7 @@
 #include "render/text_rows.h"
 #include "render/text_words.h"
 #include "render/views_all.h"
+#include "util/saturate.h"
 
 static void append_single(struct text_page *page, const struct report_single *single)
 {
@@ -62,8 +63,8 @@ static void csv_table(const struct report *report, FILE *out)
 				"\r\n",
 				csv_class_name(section->class), block->address,
 				block->size_bytes,
-				report_subtract(report->snapshot->time_ns,
-						block->time_ns),
+				saturate_subtract(report->snapshot->time_ns,
+						  block->time_ns),
 				block->tid);
 		}
 	}

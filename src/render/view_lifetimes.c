@@ -6,6 +6,7 @@
 #include "render/text_words.h"
 #include "render/views_all.h"
 #include "util/cleanup.h"
+#include "util/saturate.h"
 
 #define BAR_COLUMNS 40
 
@@ -20,7 +21,7 @@ static uint64_t count_all(const struct snapshot_lifetimes *lifetimes)
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < SNAPSHOT_LIFETIMES; i++)
-		all = report_add(all, lifetimes->count[i]);
+		all = saturate_add(all, lifetimes->count[i]);
 	return all;
 }
 
@@ -31,7 +32,7 @@ static size_t median_bucket(const struct snapshot_lifetimes *lifetimes)
 	size_t i = 0;
 
 	for (; i + 1 < SNAPSHOT_LIFETIMES; i++) {
-		seen = report_add(seen, lifetimes->count[i]);
+		seen = saturate_add(seen, lifetimes->count[i]);
 		if (seen >= all - all / 2)
 			break;
 	}
@@ -98,7 +99,7 @@ static struct snapshot_lifetimes sum_all(const struct snapshot *snap)
 
 	vec_foreach (lifetimes, &snap->lifetimes) {
 		for (size_t i = 0; i < SNAPSHOT_LIFETIMES; i++)
-			sum.count[i] = report_add(sum.count[i], lifetimes->count[i]);
+			sum.count[i] = saturate_add(sum.count[i], lifetimes->count[i]);
 	}
 	return sum;
 }

@@ -4,6 +4,7 @@
 #include "render/text_rows.h"
 #include "render/text_words.h"
 #include "render/views_all.h"
+#include "util/saturate.h"
 
 static void append_line(struct text_page *page, const struct report_section *section,
 			const struct report_row *row)
@@ -39,8 +40,8 @@ static void csv_row(const struct report *report, const struct report_row *row, F
 	/* What held nothing has no time of it. */
 	if (row->traffic && row->peak_bytes)
 		fprintf(out, "%" PRIu64,
-			report_subtract(report->snapshot->time_ns,
-					row->traffic->peak_time_ns));
+			saturate_subtract(report->snapshot->time_ns,
+					  row->traffic->peak_time_ns));
 	fprintf(out, ",%" PRIu64 ",%" PRIu64, row->sum.estimated_bytes,
 		row->sum.estimated_count);
 }

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "report/histogram.h"
+#include "util/saturate.h"
 
 uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *block)
 {
-	return report_subtract(snap->time_ns, block->time_ns);
+	return saturate_subtract(snap->time_ns, block->time_ns);
 }
 
 int block_compare(const struct snapshot_block *a, const struct snapshot_block *b)
@@ -53,7 +54,7 @@ void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 		sum->oldest_ns = block->time_ns;
 	if (block->time_ns > sum->newest_ns)
 		sum->newest_ns = block->time_ns;
-	sum->size_bytes = report_add(sum->size_bytes, block->size_bytes);
+	sum->size_bytes = saturate_add(sum->size_bytes, block->size_bytes);
 	sum->count++;
 	sum->estimated_bytes += weight * (double)block->size_bytes;
 	sum->estimated_count += weight;
@@ -64,7 +65,7 @@ void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
 {
 	/* Since when they come is not kept. */
 	sum->oldest_ns = sum->newest_ns = snap->time_ns;
-	sum->count = report_add(sum->count, event->count);
+	sum->count = saturate_add(sum->count, event->count);
 	if (!snap->event_bytes)
 		sum->size_bytes = sum->count;
 	else if (__builtin_mul_overflow(sum->count, snap->event_bytes, &sum->size_bytes))

@@ -8,6 +8,7 @@
 #include "report/arena.h"
 #include "util/cleanup.h"
 #include "util/path.h"
+#include "util/saturate.h"
 #include "util/strbuf.h"
 #include "util/string_table.h"
 
@@ -158,8 +159,8 @@ static struct error *gather(struct builder *b, const struct report *report,
 			uint64_t *count =
 				is_new ? &to->row.new_count : &to->row.old_count;
 
-			*bytes = report_add(*bytes, from->sum.estimated_bytes);
-			*count = report_add(*count, from->sum.estimated_count);
+			*bytes = saturate_add(*bytes, from->sum.estimated_bytes);
+			*count = saturate_add(*count, from->sum.estimated_count);
 		}
 	}
 	return NULL;

@@ -26,18 +26,6 @@ int64_t report_difference(uint64_t a, uint64_t b)
 	return a > b ? (int64_t)distance : -(int64_t)distance;
 }
 
-uint64_t report_add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-uint64_t report_subtract(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 uint64_t report_round(double estimate)
 {
 	return estimate < 18e18 ? (uint64_t)(estimate + 0.5) : UINT64_MAX;

@@ -8,6 +8,7 @@
 #include "report/histogram.h"
 #include "report/processes.h"
 #include "util/cleanup.h"
+#include "util/saturate.h"
 
 DEFINE_CLEANUP(struct report *, report_destroy);
 
@@ -201,9 +202,9 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 									: options->sort;
 	report->sequence = history->reports + 1;
 	report->has_previous = history->reports > 0;
-	report->elapsed_ns = report_subtract(snap->time_ns, snap->attached_ns);
+	report->elapsed_ns = saturate_subtract(snap->time_ns, snap->attached_ns);
 	report->since_ns = report->has_previous
-				   ? report_subtract(snap->time_ns, history->time_ns)
+				   ? saturate_subtract(snap->time_ns, history->time_ns)
 				   : report->elapsed_ns;
 	sampling_weights_init(snap, &report->weights);
 

@@ -157,14 +157,7 @@ bool report_cause_is_final(enum report_cause cause);
 /* a - b for what both fit an int64_t in practice; saturates for damaged input. */
 int64_t report_difference(uint64_t a, uint64_t b);
 
-/* Sums of a damaged snapshot stop at the top; they never start anew. */
-uint64_t report_add(uint64_t a, uint64_t b);
-
 /* The product, which ends at the top. */
 uint64_t report_times(uint64_t a, uint64_t b);
-
-/* a - b, and 0 where that is negative: what came before may be missing, and a clock may
- * be ahead of the snapshot's. */
-uint64_t report_subtract(uint64_t a, uint64_t b);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/aggregate.h"
 #include "report/build.h"
+#include "util/saturate.h"
 
 double report_rate(uint64_t now, uint64_t before, uint64_t since_ns)
 {
@@ -41,11 +42,11 @@ static struct report_flow difference(const struct report_flow *now,
 				     const struct report_flow *before)
 {
 	return (struct report_flow){
-		report_subtract(now->allocations, before->allocations),
-		report_subtract(now->allocated_bytes, before->allocated_bytes),
-		report_subtract(now->frees, before->frees),
-		report_subtract(now->freed_bytes, before->freed_bytes),
-		report_subtract(now->temporary, before->temporary),
+		saturate_subtract(now->allocations, before->allocations),
+		saturate_subtract(now->allocated_bytes, before->allocated_bytes),
+		saturate_subtract(now->frees, before->frees),
+		saturate_subtract(now->freed_bytes, before->freed_bytes),
+		saturate_subtract(now->temporary, before->temporary),
 	};
 }
 
@@ -106,9 +107,9 @@ void report_row_init(const struct builder *b, const struct report_section *secti
 		.estimated_growth_count = report_difference(now_sum.estimated_count,
 							    before_sum.estimated_count),
 		.oldest_age_ns =
-			now.count ? report_subtract(snap->time_ns, now.oldest_ns) : 0,
+			now.count ? saturate_subtract(snap->time_ns, now.oldest_ns) : 0,
 		.newest_age_ns =
-			now.count ? report_subtract(snap->time_ns, now.newest_ns) : 0,
+			now.count ? saturate_subtract(snap->time_ns, now.newest_ns) : 0,
 		.end = STACK_END_UNREADABLE,
 	};
 	if (snap->has_trends && stack < snap->trends[class].len)

@@ -5,6 +5,7 @@
 #include "report/aggregate.h"
 #include "report/build.h"
 #include "report/processes.h"
+#include "util/saturate.h"
 #include "util/units.h"
 
 /* One call path in the order of the report. */
@@ -70,10 +71,10 @@ static int compare_suspicions(const void *pa, const void *pb)
 
 static void add_sum(struct report_sum *to, const struct report_sum *sum)
 {
-	to->size_bytes = report_add(to->size_bytes, sum->size_bytes);
-	to->count = report_add(to->count, sum->count);
-	to->estimated_bytes = report_add(to->estimated_bytes, sum->estimated_bytes);
-	to->estimated_count = report_add(to->estimated_count, sum->estimated_count);
+	to->size_bytes = saturate_add(to->size_bytes, sum->size_bytes);
+	to->count = saturate_add(to->count, sum->count);
+	to->estimated_bytes = saturate_add(to->estimated_bytes, sum->estimated_bytes);
+	to->estimated_count = saturate_add(to->estimated_count, sum->estimated_count);
 }
 
 static void leave_out(struct report_left_out *left_out, const struct report_row *row)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "report/build.h"
+#include "util/saturate.h"
 
 static int compare(const void *pa, const void *pb)
 {
@@ -16,7 +17,7 @@ static int compare(const void *pa, const void *pb)
 
 static uint64_t left(uint64_t made, uint64_t own, uint64_t others)
 {
-	return report_subtract(made, report_add(own, others));
+	return saturate_subtract(made, saturate_add(own, others));
 }
 
 static uint64_t weigh(const struct builder *b, uint64_t bytes, uint64_t count)
@@ -57,11 +58,11 @@ struct error *report_threads_build(struct builder *b)
 				weigh(b, thread->freed_own_bytes, thread->freed_own),
 			.freed_by_others_bytes = weigh(b, thread->freed_by_others_bytes,
 						       thread->freed_by_others),
-			.freed_of_others_bytes =
-				weigh(b,
-				      report_subtract(thread->freed_bytes,
-						      thread->freed_own_bytes),
-				      report_subtract(thread->frees, thread->freed_own)),
+			.freed_of_others_bytes = weigh(
+				b,
+				saturate_subtract(thread->freed_bytes,
+						  thread->freed_own_bytes),
+				saturate_subtract(thread->frees, thread->freed_own)),
 		};
 	}
 	if (count)

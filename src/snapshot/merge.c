@@ -8,6 +8,7 @@
 #include "snapshot/made.h"
 #include "snapshot/stack_identity.h"
 #include "util/cleanup.h"
+#include "util/saturate.h"
 
 /* The number of no process: the stack is not decided yet. */
 #define PID_NONE (-1)
@@ -189,39 +190,28 @@ static bool look_at_stacks(struct snapshot_merge *merge, const struct snapshot *
 
 /* --- sums --------------------------------------------------------------------------- */
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t c;
-
-	return __builtin_add_overflow(a, b, &c) ? UINT64_MAX : c;
-}
-
-static uint64_t left(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static void add_counts(uint64_t to[], const uint64_t from[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		to[i] = sum(to[i], from[i]);
+		to[i] = saturate_add(to[i], from[i]);
 }
 
 static void add_traffic(struct snapshot_traffic *to, const struct snapshot_traffic *from)
 {
-	to->allocations = sum(to->allocations, from->allocations);
-	to->allocated_bytes = sum(to->allocated_bytes, from->allocated_bytes);
-	to->frees = sum(to->frees, from->frees);
-	to->freed_bytes = sum(to->freed_bytes, from->freed_bytes);
-	to->temporary = sum(to->temporary, from->temporary);
+	to->allocations = saturate_add(to->allocations, from->allocations);
+	to->allocated_bytes = saturate_add(to->allocated_bytes, from->allocated_bytes);
+	to->frees = saturate_add(to->frees, from->frees);
+	to->freed_bytes = saturate_add(to->freed_bytes, from->freed_bytes);
+	to->temporary = saturate_add(to->temporary, from->temporary);
 	to->estimated_allocations =
-		sum(to->estimated_allocations, from->estimated_allocations);
-	to->estimated_allocated_bytes =
-		sum(to->estimated_allocated_bytes, from->estimated_allocated_bytes);
-	to->estimated_frees = sum(to->estimated_frees, from->estimated_frees);
+		saturate_add(to->estimated_allocations, from->estimated_allocations);
+	to->estimated_allocated_bytes = saturate_add(to->estimated_allocated_bytes,
+						     from->estimated_allocated_bytes);
+	to->estimated_frees = saturate_add(to->estimated_frees, from->estimated_frees);
 	to->estimated_freed_bytes =
-		sum(to->estimated_freed_bytes, from->estimated_freed_bytes);
-	to->estimated_temporary = sum(to->estimated_temporary, from->estimated_temporary);
+		saturate_add(to->estimated_freed_bytes, from->estimated_freed_bytes);
+	to->estimated_temporary =
+		saturate_add(to->estimated_temporary, from->estimated_temporary);
 	if (from->peak_bytes <= to->peak_bytes)
 		return;
 	to->peak_bytes = from->peak_bytes;
@@ -246,15 +236,15 @@ static void add_trend(struct snapshot_trend *to, const struct snapshot_trend *fr
 		to->slope_bytes_per_s += from->slope_bytes_per_s;
 	if (from->determination < to->determination)
 		to->determination = from->determination;
-	to->rise_bytes = sum(to->rise_bytes, from->rise_bytes);
-	to->fall_bytes = sum(to->fall_bytes, from->fall_bytes);
+	to->rise_bytes = saturate_add(to->rise_bytes, from->rise_bytes);
+	to->fall_bytes = saturate_add(to->fall_bytes, from->fall_bytes);
 }
 
 static void add_before(struct snapshot_stack_before *to,
 		       const struct snapshot_stack_before *from)
 {
-	to->size_bytes = sum(to->size_bytes, from->size_bytes);
-	to->count = sum(to->count, from->count);
+	to->size_bytes = saturate_add(to->size_bytes, from->size_bytes);
+	to->count = saturate_add(to->count, from->count);
 	to->estimated_bytes += from->estimated_bytes;
 	to->estimated_count += from->estimated_count;
 }
@@ -316,17 +306,18 @@ static bool raise_peaks(struct snapshot_merge *merge, struct snapshot *view)
 	for (size_t i = 0; i < count && i < merge->members.len; i++) {
 		struct snapshot_traffic *t = &view->traffic.data[i];
 		struct seen_peak *seen = &merge->peaks.data[i];
-		uint64_t held = left(t->allocated_bytes, t->freed_bytes);
+		uint64_t held = saturate_subtract(t->allocated_bytes, t->freed_bytes);
 
 		if (merge->members.data[i] < 2)
 			continue;
 		if (held > seen->bytes)
 			*seen = (struct seen_peak){
 				.bytes = held,
-				.count = left(t->allocations, t->frees),
+				.count = saturate_subtract(t->allocations, t->frees),
 				.time_ns = view->time_ns,
-				.estimated_bytes = left(t->estimated_allocated_bytes,
-							t->estimated_freed_bytes),
+				.estimated_bytes =
+					saturate_subtract(t->estimated_allocated_bytes,
+							  t->estimated_freed_bytes),
 			};
 		if (seen->bytes <= t->peak_bytes)
 			continue;
