@@ -54,28 +54,45 @@ void frame_namer_deinit(struct frame_namer *n)
 	vec_deinit(&n->passing);
 }
 
-/* `named` is NULL for code of a process that has no cache. */
-static void fill_frame(struct frame_namer *n, uint32_t process, uint64_t address,
-		       const struct frame *named, const struct source_frame *source,
-		       struct report_frame *ret)
+/* Where one call of a stack is. */
+struct place {
+	uint64_t call; /* its last byte: there addr2line finds the call's line */
+	const struct snapshot_module *module; /* NULL: in none */
+};
+
+static struct place find_place(const struct snapshot *snap, uint32_t process,
+			       uint64_t address)
 {
-	/* The last byte of the call: there addr2line finds the call's line. */
-	uint64_t call = address ? address - 1 : 0;
-	const struct snapshot_process *owner = snapshot_process(n->snap, process);
-	const struct snapshot_module *module =
-		owner ? snapshot_find_module(owner, call) : NULL;
+	const struct snapshot_process *owner = snapshot_process(snap, process);
+	struct place ret = {.call = address ? address - 1 : 0};
+
+	ret.module = owner ? snapshot_find_module(owner, ret.call) : NULL;
+	return ret;
+}
+
+/* Was the process gone before its symbols were read? `named` is NULL where it has no
+ * cache. */
+static bool is_unknown(const struct frame *named)
+{
+	return !named || (!named->symbol && !named->module);
+}
+
+static void fill_frame(const struct place *place, const struct frame *named,
+		       const struct source_frame *source, struct report_frame *ret)
+{
+	const struct snapshot_module *module = place->module;
 
 	*ret = (struct report_frame){
-		.address = call,
+		.address = place->call,
 		.symbol = named ? named->symbol : NULL,
 		.module = named ? named->module : NULL,
 		.offset = named && named->offset ? named->offset - 1 : 0,
 		.build_id = module ? module->build_id : NULL,
 	};
 	/* What the mapping tells is better than nothing. */
-	if (module && (!named || (!named->symbol && !named->module))) {
+	if (module && is_unknown(named)) {
 		ret->module = module->path;
-		ret->offset = call - module->start + module->file_offset;
+		ret->offset = place->call - module->start + module->file_offset;
 	}
 	if (!source)
 		return;
@@ -89,17 +106,21 @@ static void fill_frame(struct frame_namer *n, uint32_t process, uint64_t address
 	}
 }
 
-/* By another process with the same file, if there is one that knows; else *ret stays. */
-static struct error *borrow(struct frame_namer *n, uint32_t process, uint64_t address,
-			    const struct frame **ret)
+/* By the process's own symbols, else by those of another one that maps the same file;
+ * NULL or a frame without a name when neither has any. */
+static struct error *find_name(struct frame_namer *n, uint32_t process, uint64_t address,
+			       const struct place *place, const struct frame **ret)
 {
-	const struct snapshot_process *owner = snapshot_process(n->snap, process);
-	uint64_t call = address ? address - 1 : 0;
-	const struct snapshot_module *module =
-		owner ? snapshot_find_module(owner, call) : NULL;
+	struct frame_cache *cache =
+		process < n->snap->processes.len ? n->caches[process] : NULL;
 	const struct frame *lent = NULL;
-	struct error *err = module ? lenders_ask(&n->lenders, module, call, &lent) : NULL;
+	struct error *err = NULL;
 
+	*ret = NULL;
+	if (cache)
+		err = frame_cache_get(cache, address, ret);
+	if (!err && place->module && is_unknown(*ret))
+		err = lenders_ask(&n->lenders, place->module, place->call, &lent);
 	if (lent)
 		*ret = lent;
 	return err;
@@ -108,13 +129,9 @@ static struct error *borrow(struct frame_namer *n, uint32_t process, uint64_t ad
 static struct error *make_group(struct frame_namer *n, uint32_t process, uint64_t address,
 				struct frame_group *ret)
 {
-	struct frame_cache *cache =
-		process < n->snap->processes.len ? n->caches[process] : NULL;
-	const struct frame *named = NULL;
-	struct error *err = cache ? frame_cache_get(cache, address, &named) : NULL;
-
-	if (!err && (!named || (!named->symbol && !named->module)))
-		err = borrow(n, process, address, &named);
+	const struct place place = find_place(n->snap, process, address);
+	const struct frame *named;
+	struct error *err = find_name(n, process, address, &place, &named);
 
 	if (err)
 		return err;
@@ -127,8 +144,8 @@ static struct error *make_group(struct frame_namer *n, uint32_t process, uint64_
 		return error_no_memory();
 	*ret = (struct frame_group){.frames = made, .count = (uint32_t)count};
 	for (size_t i = 0; i < count; i++) {
-		fill_frame(n, process, address, named,
-			   sources ? &named->sources.list.data[i] : NULL, &made[i]);
+		fill_frame(&place, named, sources ? &named->sources.list.data[i] : NULL,
+			   &made[i]);
 		made[i].index = n->frame_count++;
 		if (n->filter)
 			ret->matches |= report_filter_match(n->filter, &made[i]);

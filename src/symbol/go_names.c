@@ -29,16 +29,10 @@ static uint64_t relocated(const struct debug_elf *image, uint64_t address)
 {
 	GElf_Shdr sh;
 	const Elf_Data *data = data_of(image, ".rela.dyn", &sh);
-	Elf64_Rela rela;
 
-	for (size_t at = 0; data && data->d_buf && at + sizeof(rela) <= data->d_size;
-	     at += sizeof(rela)) {
-		memcpy(&rela, (const char *)data->d_buf + at, sizeof(rela));
-		if (rela.r_offset == address &&
-		    ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
-			return (uint64_t)rela.r_addend;
-	}
-	return 0;
+	return data && data->d_buf
+		       ? go_table_relocated(data->d_buf, data->d_size, address)
+		       : 0;
 }
 
 static bool has_mark(const struct debug_elf *image)

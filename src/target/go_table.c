@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/go_table.h"
 
+#include <elf.h>
 #include <string.h>
 
 #define GO_2   0xfffffffbu
@@ -86,6 +87,19 @@ size_t go_table_search(const void *data, size_t size_bytes)
 			return at;
 	}
 	return size_bytes;
+}
+
+uint64_t go_table_relocated(const void *relocations, size_t size_bytes, uint64_t address)
+{
+	Elf64_Rela rela;
+
+	for (size_t at = 0; sizeof(rela) <= size_bytes - at; at += sizeof(rela)) {
+		memcpy(&rela, (const char *)relocations + at, sizeof(rela));
+		if (rela.r_offset == address &&
+		    ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
+			return (uint64_t)rela.r_addend;
+	}
+	return 0;
 }
 
 /* Of an entry in the list of functions: its start, and where its details are. */

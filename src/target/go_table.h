@@ -60,6 +60,9 @@ struct go_values {
 /* The offset of a table's header in a section; `size_bytes` when there is none. */
 size_t go_table_search(const void *data, size_t size_bytes);
 
+/* What a relocation of the bytes of .rela.dyn puts at `address`; 0: there is none. */
+uint64_t go_table_relocated(const void *relocations, size_t size_bytes, uint64_t address);
+
 /* Use the bytes from the header on. `text` is the address at GO_TABLE_TEXT_AT after
  * relocation, or 0 when the section itself has it. False: it is no table that is
  * understood. */

@@ -25,16 +25,8 @@ static struct error *relocated(const struct elf_image *image, uint64_t address,
 	static const char *const names[] = {".rela.dyn"};
 	struct elf_bytes bytes;
 	struct error *err = elf_image_load_sections(image, names, 1, &bytes);
-	Elf64_Rela rela;
 
-	*ret = 0;
-	for (size_t at = 0; !err && at + sizeof(rela) <= bytes.size_bytes && !*ret;
-	     at += sizeof(rela)) {
-		memcpy(&rela, bytes.data + at, sizeof(rela));
-		if (rela.r_offset == address &&
-		    ELF64_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
-			*ret = (uint64_t)rela.r_addend;
-	}
+	*ret = err ? 0 : go_table_relocated(bytes.data, bytes.size_bytes, address);
 	free(bytes.data);
 	return err;
 }
