@@ -207,13 +207,19 @@ static void say_untold(const struct plan *plan)
 	}
 }
 
+/* Can there be no second process in the run? */
+static bool traces_one(const struct session *s)
+{
+	return s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1;
+}
+
 static struct tracer_options tracer_options(struct session *s)
 {
 	const struct options *o = s->options;
 
 	return (struct tracer_options){
 		.scope = o->kernel ? SCOPE_PROCESSES : s->tracees.scope,
-		.one_process = s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1,
+		.one_process = traces_one(s),
 		.apart = s->options->group_by_process,
 		.max_allocations = o->max_allocations,
 		.max_stacks = o->max_stacks,
@@ -476,10 +482,12 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 	return err;
 }
 
-/* Is what is saved another snapshot than what is reported? */
+/* Is what is saved another snapshot than what is reported? One process has nothing to
+ * merge. */
 static bool saves_apart(const struct session *s)
 {
-	return s->options->files[OUTPUT_SAVE] && !s->options->group_by_process;
+	return s->options->files[OUTPUT_SAVE] && !s->options->group_by_process &&
+	       !traces_one(s);
 }
 
 /* As --group-by has it, with the trends of its call paths. What is saved stays as it was,
