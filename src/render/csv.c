@@ -11,7 +11,6 @@
 #include "render/views.h"
 #include "report/histogram.h"
 #include "util/cleanup.h"
-#include "util/escape.h"
 
 struct builder {
 	const struct report *report;
@@ -104,17 +103,12 @@ static void write_id(struct builder *b, const struct report_row *row)
 /* Who holds the blocks, where several processes are traced. */
 #define PROCESS_COLUMNS ",processes,commands"
 
-static void append_command(struct strbuf *text, const char *command)
-{
-	escape_text(text, command);
-}
-
 static void write_end(struct builder *b, const struct report_row *row)
 {
 	if (!report_is_of_one(b->report)) {
 		fprintf(b->out, ",%zu,", row->process_count);
 		strbuf_clear(&b->field);
-		text_append_commands(&b->field, row, append_command);
+		text_append_commands(&b->field, row, text_append_escaped);
 		csv_write_field(strbuf_text(&b->field), b->out);
 	}
 	fputs("\r\n", b->out);

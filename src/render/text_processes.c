@@ -102,7 +102,7 @@ void text_append_commands(struct strbuf *text, const struct report_row *row,
 	strbuf_append(text, more ? " and others" : "");
 }
 
-static void append_escaped(struct strbuf *text, const char *command)
+void text_append_escaped(struct strbuf *text, const char *command)
 {
 	escape_text(text, command);
 }
@@ -114,7 +114,7 @@ void text_append_where(struct strbuf *text, const struct report *report,
 		return;
 	if (row->process_count > 1) {
 		strbuf_appendf(text, " in %zu processes (", row->process_count);
-		text_append_commands(text, row, append_escaped);
+		text_append_commands(text, row, text_append_escaped);
 		strbuf_append_char(text, ')');
 	} else if (row->process) {
 		strbuf_append(text, " in ");

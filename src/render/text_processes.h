@@ -14,6 +14,9 @@ void text_append_process(struct strbuf *text, const struct snapshot_process *pro
 void text_append_where(struct strbuf *text, const struct report *report,
 		       const struct report_row *row);
 
+/* A command, escaped. */
+void text_append_escaped(struct strbuf *text, const char *command);
+
 /* "cc1, as, ld and others", each put in by `append`, which has to escape it. */
 void text_append_commands(struct strbuf *text, const struct report_row *row,
 			  void (*append)(struct strbuf *text, const char *command));

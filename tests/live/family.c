@@ -10,41 +10,21 @@
 #define TIMEOUT_S 30
 #define MAX_WORDS 48
 
-static struct live_process *start(const char *group_by, const char *format, va_list ap)
+struct live_process *memtrace_by_path(const char *format, ...)
 {
-	const char *argv[MAX_WORDS] = {memtrace_path, "--format",   "json",  "--top",
-				       "0",           "--older",    "0",     "-i",
-				       "3600",        "--group-by", group_by};
+	const char *argv[MAX_WORDS] = {memtrace_path, "--format", "json", "--top", "0",
+				       "--older",     "0",        "-i",   "3600"};
 	char words[1024], *save = NULL;
-	size_t n = 11;
+	size_t n = 9;
+	va_list ap;
 
+	va_start(ap, format);
 	vsnprintf(words, sizeof(words), format, ap);
+	va_end(ap);
 	for (char *word = strtok_r(words, " ", &save); word && n + 1 < MAX_WORDS;
 	     word = strtok_r(NULL, " ", &save))
 		argv[n++] = word;
 	return live_start(argv);
-}
-
-struct live_process *memtrace_with(const char *format, ...)
-{
-	struct live_process *memtrace;
-	va_list ap;
-
-	va_start(ap, format);
-	memtrace = start("process", format, ap);
-	va_end(ap);
-	return memtrace;
-}
-
-struct live_process *memtrace_by_path(const char *format, ...)
-{
-	struct live_process *memtrace;
-	va_list ap;
-
-	va_start(ap, format);
-	memtrace = start("path", format, ap);
-	va_end(ap);
-	return memtrace;
 }
 
 void memtrace_await(struct live_process *memtrace)

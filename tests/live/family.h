@@ -6,14 +6,13 @@
 
 #include "live/trace.h"
 
-/* memtrace with what `format` says, words separated by blanks; JSON, everything listed by
- * process, and no report before it is asked for. */
-struct live_process *memtrace_with(const char *format, ...)
-	__attribute__((format(printf, 1, 2)));
-
-/* The same, with one row for each call path, as is the default. */
+/* memtrace with what `format` says, words separated by blanks; JSON, everything listed,
+ * and no report before it is asked for. */
 struct live_process *memtrace_by_path(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
+
+/* The same, and the rows of each process apart. The format is a literal. */
+#define memtrace_with(...) memtrace_by_path("--group-by process " __VA_ARGS__)
 
 /* Until the probes stand. */
 void memtrace_await(struct live_process *memtrace);

@@ -5,13 +5,11 @@
 
 #include "unwind/cfi_row.h"
 
-/* The row at CODE_START + offset after `program`. */
-static bool row_of(const uint8_t *program, size_t size, uint64_t offset,
-		   struct cfi_row *ret)
+/* The FDE of `program`, in a section that is good until the next one. */
+static void build(const uint8_t *program, size_t size, struct cfi_section *section,
+		  struct cfi_fde *ret)
 {
 	static struct built_section s;
-	struct cfi_section section;
-	struct cfi_fde fde;
 	size_t next;
 
 	s.size = 0;
@@ -19,11 +17,21 @@ static bool row_of(const uint8_t *program, size_t size, uint64_t offset,
 	size_t cie = put_cie(&s, 1, "", NULL, 0);
 	size_t at = put_fde(&s, cie, NULL, 0, program, size);
 
-	section = section_of(&s);
-	REQUIRE(cfi_entry_read(&section, at, &fde, &next) == CFI_ENTRY_FDE);
-	CHECK_INT(fde.start, CODE_START);
-	CHECK_INT(fde.end, CODE_START + CODE_SIZE);
+	*section = section_of(&s);
+	REQUIRE(cfi_entry_read(section, at, ret, &next) == CFI_ENTRY_FDE);
+	CHECK_INT(ret->start, CODE_START);
+	CHECK_INT(ret->end, CODE_START + CODE_SIZE);
 	CHECK_INT(next, s.size);
+}
+
+/* The row at CODE_START + offset after `program`. */
+static bool row_of(const uint8_t *program, size_t size, uint64_t offset,
+		   struct cfi_row *ret)
+{
+	struct cfi_section section;
+	struct cfi_fde fde;
+
+	build(program, size, &section, &fde);
 	return cfi_row_find(&section, &fde, CODE_START + offset, ret);
 }
 
@@ -51,20 +59,12 @@ static void note_row(void *arg, uint64_t start, uint64_t end, const struct cfi_r
 static bool rows_of(const uint8_t *program, size_t size, uint64_t offset,
 		    struct given *ret)
 {
-	static struct built_section s;
 	struct cfi_section section;
 	struct cfi_fde fde;
 	unsigned steps;
-	size_t next;
 
-	s.size = 0;
 	*ret = (struct given){.count = 0};
-
-	size_t cie = put_cie(&s, 1, "", NULL, 0);
-	size_t at = put_fde(&s, cie, NULL, 0, program, size);
-
-	section = section_of(&s);
-	REQUIRE(cfi_entry_read(&section, at, &fde, &next) == CFI_ENTRY_FDE);
+	build(program, size, &section, &fde);
 	return cfi_row_each(&section, &fde, CODE_START + offset, note_row, ret, &steps);
 }
 
