@@ -56,7 +56,9 @@ struct abi_stack_hash {
 	uint64_t hash, check;
 };
 
-/* Families differ below bit 56, and allocators are no more than 256. */
+/* What tells equal addresses apart. The allocator has 8 bits, and the upper 8 of a family
+ * are of its time. They matter only for two families in one slot whose times agree, in
+ * units of 1,024 ns, in the 28 bits below. */
 #define ABI_WHOSE(family, allocator) ((family) ^ (uint64_t)(allocator) << 56)
 
 static inline void abi_stack_hash_begin(struct abi_stack_hash *h, uint64_t family,

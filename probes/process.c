@@ -265,9 +265,9 @@ ALWAYS_INLINE void code_has_changed(volatile struct abi_process *process, u64 ho
 }
 
 #ifdef OFFSET_MM_CODE_PAGES
-/* Pages in the executable mappings of the running process, without the one in which probes
- * execute instructions (kernel/events/uprobes.c, xol_add_vma()): each process gets that at
- * some time, and a child has not got its parent's. */
+/* Pages in the executable mappings of the running process. The page in which uprobes execute
+ * instructions (kernel/events/uprobes.c, xol_add_vma()) is not counted: the kernel maps it at
+ * the first such probe, and does not copy it to a child. */
 ALWAYS_INLINE u64 code_page_count(void)
 {
 	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);

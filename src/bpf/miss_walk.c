@@ -219,11 +219,13 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 		}
 	}
 	if (is_sure) {
-		/* Or what follows would be taken to be the same, cut short like it. */
+		/* The probes remember this walk. One that reads the same words would be
+		 * taken for a repetition, and be cut short, too. */
 		bool is_cut = learns_before_switch(w, m->process, &walk);
 
 		learn(w, m->process, &then, &walk);
-		/* Not again and again, when there is no room for them. */
+		/* Without room for the new rules the next walk would be cut as well, and
+		 * renew again. */
 		if (is_cut && !learns_before_switch(w, m->process, &walk))
 			learner_processes_renew(w->processes, m->process);
 	}

@@ -83,7 +83,7 @@ static struct error *compare(const struct options *options,
 	if (err)
 		return err;
 	report_options.top = diff_options.top = 0;
-	/* Processes are told apart by their commands. */
+	/* A diff matches stacks by command and function names, so rows are not merged. */
 	report_options.group_by_process = diff_options.group_by_process = true;
 	/* Whether a stack is skipped is asked of both sides at once. */
 	report_options.skip_bytes = report_options.skip_count = 0;

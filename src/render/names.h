@@ -57,7 +57,7 @@ uint32_t names_note(const struct names *names, enum name_note note);
  * with group_by_process, else "command", which those that run the same share. */
 uint32_t names_process(const struct names *names, const struct snapshot_process *process);
 
-/* One part of what a row holds: that of all its processes with one name. */
+/* What those processes of a row hold that have the same name. */
 struct name_part {
 	uint32_t name;    /* id of names_process() */
 	uint32_t process; /* index into the snapshot's processes: one that has the name;

@@ -203,8 +203,8 @@ static void pack_sample(struct pprof_builder *b, const Pprof__Sample *sample)
 	b->sample.len += size;
 }
 
-/* The place of a process among the locations that are of no frames; those of one name
- * share that of the first. */
+/* The location that stands for a process, as an index behind those of frames. Processes
+ * with the same name have one location, that of the first. */
 static size_t process_place(const struct pprof_builder *b, uint32_t process)
 {
 	return process < b->report->snapshot->processes.len
@@ -371,7 +371,8 @@ static void write_blocks(struct pprof_builder *b, const struct report_section *s
 	}
 }
 
-/* What each name of processes holds, where there are no blocks to tell. */
+/* One sample for each name of processes, from the sums of the row, as its blocks are not
+ * known. */
 static void write_parts(struct pprof_builder *b, const struct report_section *section,
 			const struct report_row *row)
 {

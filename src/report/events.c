@@ -7,7 +7,7 @@
 #include "report/holders.h"
 #include "util/cleanup.h"
 
-/* The events of rows, those of each row together. */
+/* The events, sorted by the row that they belong to. */
 struct placed {
 	uint32_t *row_of; /* by stack, last of none: the row, or UINT32_MAX */
 	size_t *starts;   /* by row; then where the next one goes */

@@ -21,7 +21,8 @@ struct lender {
 	unsigned count;
 };
 
-/* Files are the same by their build-ids. One without is nobody else's. */
+/* Two modules with the same build-id are the same file. A file without one is asked for
+ * in no other process. */
 struct lenders {
 	const struct snapshot *snap;
 	struct frame_cache *const *caches; /* by process; NULL: it has no names */

@@ -131,7 +131,7 @@ struct error *report_build(const struct snapshot *snap, struct report_history *h
 			   struct report **ret) __attribute__((warn_unused_result));
 void report_destroy(struct report *report);
 
-/* Is it of the one process that was asked for? Then rows need not say whose they are. */
+/* Does the report have one process only? Then rows need not name it. */
 bool report_is_of_one(const struct report *report);
 
 /* What the snapshot has: a set of enum report_data. */

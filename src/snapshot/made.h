@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a snapshot is made of another: it shares what is not copied. Private to snapshot/.
- */
+/* Making a changed view of a snapshot. The view shares all vectors with it that were not
+ * copied. Private to snapshot/. */
 #ifndef SNAPSHOT_MADE_H
 #define SNAPSHOT_MADE_H
 
 #include "snapshot/merge.h"
 
-/* `made` is `snap` itself. */
+/* Begin with made->snap == snap: nothing is changed or copied yet. */
 void made_init(struct snapshot_made *made, struct snapshot *snap);
 
 /* From here on it is made->view, which shares everything with the snapshot. What shares

@@ -346,7 +346,7 @@ static bool merge_before(const struct snapshot_merge *merge, const struct snapsh
 
 		struct snapshot_stack_before *to = view->before.stacks[class].data;
 
-		/* The last one is that of blocks without a stack. */
+		/* The last element is for blocks without a stack. */
 		to[count] = snap->before.stacks[class].data[len - 1];
 		for (size_t i = 0; i + 1 < len && i < count; i++) {
 			uint32_t number = merge->numbers.data[i];
