@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Call paths that many processes come to: each is one stack and one row, with names. */
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "live/family.h"
@@ -45,11 +47,14 @@ static void check_row(const json_t *report, const char *site, size_t processes,
 		return;
 	CHECK_INT(live_int(row, "blocks"), blocks);
 	CHECK_INT(live_int(row, "size_bytes"), bytes);
+	CHECK_INT(count_unnamed(row), 0);
+	/* A report of one process does not name it in each row. */
+	if (json_array_size(live_get(report, "targets")) == 1)
+		return;
 	CHECK_INT(json_array_size(live_get(row, "processes")), processes);
 	json_array_foreach (live_get(row, "processes"), i, each)
 		sum += live_int(each, "blocks");
 	CHECK_INT(sum, blocks);
-	CHECK_INT(count_unnamed(row), 0);
 }
 
 /* Most of them are gone before memtrace can look at them. */
@@ -98,12 +103,102 @@ static void runs_of_a_program(void)
 	json_decref(report);
 }
 
+static const json_t *row_of_size(const json_t *report, int64_t size_bytes)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row)
+		if (live_int(row, "size_bytes") == size_bytes)
+			return row;
+	live_fail("no row of %d bytes", (int)size_bytes);
+	return NULL;
+}
+
+static void check_module(const json_t *report, int64_t size_bytes, const char *library)
+{
+	const json_t *leaf =
+		json_array_get(live_get(row_of_size(report, size_bytes), "frames"), 0);
+	const char *module = json_string_value(json_object_get(leaf, "module"));
+
+	CHECK_STR(module ? module : "none", library);
+}
+
+static void end_those_that_run(const json_t *report)
+{
+	const json_t *target;
+	size_t i;
+
+	json_array_foreach (live_get(report, "targets"), i, target)
+		if (!json_is_true(json_object_get(target, "exited")))
+			kill((pid_t)live_int(target, "pid"), SIGKILL);
+}
+
+/* Started by memtrace; when it has ended and its children wait, a report says so. */
+static json_t *report_of_heirs(struct live_process *memtrace, size_t processes)
+{
+	for (int i = 0; i < 100; i++) {
+		json_t *report = memtrace_report(memtrace);
+		const json_t *targets = live_get(report, "targets"), *target;
+		size_t at, exited = 0;
+
+		json_array_foreach (targets, at, target)
+			exited += json_is_true(json_object_get(target, "exited"));
+		if (exited && json_array_size(targets) == processes)
+			return report;
+		json_decref(report);
+		usleep(50000);
+	}
+	live_fail("the program that leaves children behind does not end");
+	return NULL;
+}
+
+/* The process by which the frames were named is not listed any more when the child ends.
+ */
+static void names_are_handed_on(void)
+{
+	struct live_process *memtrace =
+		memtrace_by_path("--follow-forks -- %s", HEIRS_BINARY);
+	json_t *report;
+
+	memtrace_await(memtrace);
+	report = report_of_heirs(memtrace, 2);
+	check_row(report, "site_heir", 1, 10, 400);
+	end_those_that_run(report);
+	json_decref(report);
+	report = memtrace_end(memtrace, 0);
+	check_row(report, "site_heir", 1, 10, 400);
+	json_decref(report);
+}
+
+/* Both have the libraries at the same addresses, and their code at the same places. */
+static void children_with_other_code(void)
+{
+	struct live_process *memtrace = memtrace_by_path(
+		"--follow-forks -- %s %s %s", HEIRS_BINARY, LIBRARY_A, LIBRARY_B);
+	json_t *report;
+
+	memtrace_await(memtrace);
+	report = report_of_heirs(memtrace, 4);
+	check_module(report, 2001, LIBRARY_A);
+	check_module(report, 2002, LIBRARY_B);
+	check_row(report, "site_heir", 1, 10, 400);
+	end_those_that_run(report);
+	json_decref(report);
+	report = memtrace_end(memtrace, 0);
+	check_module(report, 2001, LIBRARY_A);
+	check_module(report, 2002, LIBRARY_B);
+	json_decref(report);
+}
+
 int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
 	RUN(children_of_a_server);
 	RUN(runs_of_a_program);
+	RUN(names_are_handed_on);
+	RUN(children_with_other_code);
 	CHECK(probes_gone(probes_before));
 	probes_destroy(probes_before);
 	return check_done();
