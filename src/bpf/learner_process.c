@@ -80,7 +80,8 @@ void learner_processes_doubt(struct learner_processes *processes, uint32_t slot)
 }
 
 /* May the probes have used rules of the old code? Not when they had seen that something
- * changed. */
+ * changed, nor when they were not told to use any since memtrace knows of that code: when
+ * it has fallen behind, it hears of both at once. */
 static bool is_doubtful(const struct learner_processes *processes, uint32_t slot,
 			const struct code_replaced *what)
 {
@@ -89,6 +90,7 @@ static bool is_doubtful(const struct learner_processes *processes, uint32_t slot
 	if (what->is_found)
 		return true;
 	return what->tag == changes_of((void *)(uintptr_t)processes, slot) &&
+	       what->tag == processes->by_slot[slot].known &&
 	       (told_ns <= what->was_ns || told_ns >= what->is_ns);
 }
 
