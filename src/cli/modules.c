@@ -132,6 +132,75 @@ struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	return err;
 }
 
+static bool insert_mapping(struct modules *modules, size_t at, const struct proc_mapping *m)
+{
+	struct proc_mapping copy = *m;
+
+	copy.path = strdup(m->path);
+	if (!copy.path || !vec_reserve(&modules->maps.mappings, modules->maps.mappings.len + 1)) {
+		free(copy.path);
+		return false;
+	}
+	memmove(modules->maps.mappings.data + at + 1, modules->maps.mappings.data + at,
+		(modules->maps.mappings.len - at) * sizeof(copy));
+	modules->maps.mappings.data[at] = copy;
+	modules->maps.mappings.len++;
+	return true;
+}
+
+/* For qsort(3). */
+static int compare_files(const void *a, const void *b)
+{
+	const struct module_file *f = a;
+	const struct proc_mapping m = {
+		.inode = f->inode, .dev_major = f->dev_major, .dev_minor = f->dev_minor};
+
+	return compare_file(&m, b);
+}
+
+static bool insert_file(struct modules *modules, const struct proc_mapping *m,
+			const char *build_id)
+{
+	struct module_file file = {m->inode, m->dev_major, m->dev_minor, NULL};
+	struct module_file *known = find_file(modules, m);
+
+	/* That of a process which was about to end could not be read. */
+	if (known && (known->build_id || !build_id))
+		return true;
+	file.build_id = build_id ? strdup(build_id) : NULL;
+	if (known && file.build_id) {
+		known->build_id = file.build_id;
+		return true;
+	}
+	if ((build_id && !file.build_id) || !vec_push(&modules->files, file)) {
+		free(file.build_id);
+		return false;
+	}
+	qsort(modules->files.data, modules->files.len, sizeof(file), compare_files);
+	return true;
+}
+
+/* A file may have been mapped as data when the list was read, and in part as code since. */
+static bool overlaps_code(const struct modules *modules, const struct proc_mapping *m)
+{
+	vec_foreach (known, &modules->maps.mappings)
+		if (known->executable && known->start < m->end && m->start < known->end)
+			return true;
+	return false;
+}
+
+struct error *modules_add(struct modules *modules, const struct proc_mapping *m,
+			  const char *build_id, bool *ret_added)
+{
+	size_t at = vec_count_up_to(&modules->maps.mappings, start, m->start);
+
+	*ret_added = !overlaps_code(modules, m);
+	return (!*ret_added || insert_mapping(modules, at, m)) &&
+			       insert_file(modules, m, build_id)
+		       ? NULL
+		       : error_no_memory();
+}
+
 struct error *modules_copy(const struct modules *modules,
 			   struct snapshot_process *process)
 {

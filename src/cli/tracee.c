@@ -24,6 +24,7 @@ struct error *tracee_create(int pid, struct elf_reader *elf_reader, struct trace
 		return err;
 	t->proc->elf_reader = elf_reader;
 	snprintf(t->command, sizeof(t->command), "%s", t->proc->command);
+	t->has_our_root = proc_has_our_root(pid);
 	t->image = proc_image(t->proc);
 	err = modules_refresh(&t->modules, t->proc);
 	if (err && (err->code == ERROR_NO_MEMORY || err->code == ERROR_PERMISSION))
@@ -65,12 +66,20 @@ struct error *tracee_create_gone(const struct tracer_process *process,
 	return NULL;
 }
 
+static void drop_names(struct tracee *t)
+{
+	frame_cache_destroy(t->frames);
+	symbolizer_destroy(t->symbolizer);
+	t->frames = NULL;
+	t->symbolizer = t->user = NULL;
+}
+
 void tracee_destroy(struct tracee *t)
 {
 	if (!t)
 		return;
-	frame_cache_destroy(t->frames);
-	symbolizer_destroy(t->symbolizer);
+	drop_names(t);
+	told_code_release(t->told);
 	vec_deinit(&t->ranges);
 	vec_deinit(&t->files);
 	vec_deinit(&t->families);
@@ -101,9 +110,14 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 
 	if (options->kernel)
 		return open_kernel_symbols(t);
-	if (t->symbolizer || t->exited || !t->proc)
+	if (t->symbolizer || !t->proc || (t->exited && !t->proc->stand_in))
 		return NULL;
 	err = reader_symbolizer_create(reader, t->proc, &user);
+	/* Too late: nothing can be read any more. */
+	if (!err && reader_is_unopened(user) && proc_has_exited(t->proc)) {
+		symbolizer_destroy(user);
+		return NULL;
+	}
 	if (!err && t->kernel)
 		err = symbolizer_with_kernel(user, t->kernel, &t->symbolizer);
 	else if (!err)
@@ -316,6 +330,15 @@ struct error *tracee_refresh(struct tracee *t)
 	return err;
 }
 
+void tracee_replace(struct tracee *t, struct proc *stand_in)
+{
+	drop_names(t);
+	proc_close(t->named);
+	t->named = NULL;
+	proc_close(t->proc);
+	t->proc = stand_in;
+}
+
 void tracee_take_names(struct tracee *heir, struct tracee *from)
 {
 	modules_deinit(&heir->modules);
@@ -341,7 +364,7 @@ struct error *tracee_describe(const struct tracee *t, struct snapshot_process *r
 	ret->command = strdup(t->command);
 	ret->executable = executable ? strdup(executable) : NULL;
 	ret->exited = t->exited;
-	if (t->proc)
+	if (t->proc && t->proc->namespace_pid)
 		ret->namespace_pid = t->proc->namespace_pid;
 	ret->memory = (struct snapshot_memory){
 		.vm_size_bytes = t->memory.vm_size_bytes,

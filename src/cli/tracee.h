@@ -17,6 +17,7 @@
 #include "symbol/symbolizer.h"
 #include "target/file_names.h"
 #include "target/proc.h"
+#include "target/told_code.h"
 
 /* So many families of stacks are remembered of a process. */
 #define TRACEE_FAMILIES 16
@@ -48,6 +49,10 @@ struct tracee {
 					      none. Borrowed. */
 	struct proc
 		*named; /* the process whose names these are, when it is another one */
+	/* The code it ran, as the kernel told, of which some was not read before it exited;
+	 * NULL: nothing is known, or all that can be is in `modules`. */
+	struct told_code *told;
+	bool has_our_root; /* or had, when it was looked at */
 	uint32_t slot;  /* of the tracer, once it is traced */
 	VEC(uint64_t)
 	families; /* it was in these one after the other (tracer_family()) */
@@ -86,7 +91,7 @@ struct error *tracee_create_gone(const struct tracer_process *process,
 void tracee_destroy(struct tracee *tracee);
 
 /* Get ready to name its frames by `reader`, if that was not done. What has exited stays
- * unnamed. */
+ * unnamed, unless something stands for it. */
 struct error *tracee_open_symbols(struct tracee *tracee, const struct options *options,
 				  struct reader *reader)
 	__attribute__((warn_unused_result));
@@ -111,6 +116,10 @@ bool tracee_has_other_code(const struct tracee *tracee);
 
 /* Look at its memory and, if they have changed, at its mappings and names. */
 struct error *tracee_refresh(struct tracee *tracee) __attribute__((warn_unused_result));
+
+/* From here on `stand_in`, which is taken over, stands for the process, which has exited.
+ * Names that it has are forgotten. */
+void tracee_replace(struct tracee *tracee, struct proc *stand_in);
 
 /* One that has exited gets the modules and names of another one with the same code, which
  * is without from then on. */

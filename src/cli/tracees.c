@@ -97,6 +97,31 @@ static struct error *read_kernel_names(struct tracees *ts)
 	return NULL;
 }
 
+/* The process of this number, whether it has exited or not; NULL: it is not traced. */
+static const struct tracee *find_any(const struct tracees *ts, int pid)
+{
+	const struct tracee *ret = NULL;
+
+	vec_foreach (t, &ts->list)
+		if ((*t)->pid == pid)
+			ret = *t;
+	return ret;
+}
+
+static bool is_told_wanted(void *arg, int pid)
+{
+	const struct tracees *ts = arg;
+
+	return ts->scope == SCOPE_ALL || find_any(ts, pid);
+}
+
+static bool told_has_our_root(void *arg, int pid)
+{
+	const struct tracee *t = find_any(arg, pid);
+
+	return t && t->proc ? t->has_our_root : proc_has_our_root(pid);
+}
+
 struct error *tracees_init(struct tracees *ts, const struct options *options,
 			   struct elf_reader *elf_reader, struct progress *progress)
 {
@@ -141,9 +166,15 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 	/* Without it one has to look again and again. */
 	err = watch_create(&ts->watch);
 	error_destroy(err);
-	if (ts->watch)
-		tracees_wait_for(ts, watch_fd(ts->watch));
-	return NULL;
+	if (!ts->watch)
+		return NULL;
+	tracees_wait_for(ts, watch_fd(ts->watch));
+	ts->told = told_codes_create(&(const struct told_codes_options){
+		.is_wanted = is_told_wanted,
+		.has_our_root = told_has_our_root,
+		.arg = ts,
+	});
+	return ts->told ? NULL : error_no_memory();
 }
 
 void tracees_deinit(struct tracees *ts)
@@ -158,6 +189,7 @@ void tracees_deinit(struct tracees *ts)
 	return_probes_deinit(&ts->returns);
 	plan_cache_destroy(ts->plan_options.cache);
 	kernel_names_destroy(ts->kernel);
+	told_codes_destroy(ts->told);
 	watch_destroy(ts->watch);
 	if (ts->epoll_fd >= 0)
 		close(ts->epoll_fd);

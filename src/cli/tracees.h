@@ -17,6 +17,7 @@
 #include "snapshot/snapshot.h"
 #include "target/elf_reader.h"
 #include "target/file_names.h"
+#include "target/told_code.h"
 #include "target/watch.h"
 #include "util/error.h"
 #include "util/vec.h"
@@ -44,6 +45,7 @@ struct tracees {
 	struct reading reading;
 	struct tracer *tracer; /* borrowed; NULL before tracees_start() */
 	struct watch *watch;   /* NULL: the kernel does not tell */
+	struct told_codes *told; /* NULL as well: nor of what processes mapped */
 	int epoll_fd;          /* readable when there is something to look at */
 	VEC(struct tracee *) list;
 	struct kernel_names *kernel; /* with --kernel-stacks and --kernel, else NULL */

@@ -76,6 +76,14 @@ struct error *tracees_choose_families(struct tracees *ts, struct families *ret)
 	return err;
 }
 
+bool tracees_may_name(const struct families *families, const struct tracee *t, size_t i)
+{
+	vec_foreach (family, &t->families)
+		if (families_process(families, *family) == i)
+			return true;
+	return !t->families.len;
+}
+
 struct error *tracees_pass_names(struct tracees *ts, struct tracee *from)
 {
 	uint64_t family = family_now(from);

@@ -28,6 +28,10 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 /* What plan_more() says where a process has lost its probes. */
 static const char probed_anew[] = "is probed anew in";
 
+/* What the kernel told of a process is kept so long after the end of its first thread:
+ * the process ends, and is found to have ended, a little later. */
+#define TOLD_KEPT_NS UINT64_C(2000000000)
+
 /* So long after the kernel has told of a thread's end it may still have to be done. */
 #define END_WAIT_MS 1000
 #define END_MIN_MS  50
@@ -208,6 +212,77 @@ out:
 	return NULL;
 }
 
+/* It executes another program: at that time, or later. */
+static void executes(struct tracee *t, uint64_t when_ns)
+{
+	t->executed_ns = when_ns;
+	t->noticed_ns = clock_now_ns();
+}
+
+static void on_event(void *arg, const struct watch_event *event)
+{
+	struct tracees *ts = arg;
+	struct tracee *t = tracees_find(ts, event->pid);
+
+	if (ts->told)
+		told_codes_hear(ts->told, event);
+	switch (event->kind) {
+	case WATCH_FORK:
+		/* Out of memory here: its first call makes it known (find_new()). */
+		if (ts->scope == SCOPE_FORKS)
+			(void)!vec_push(&ts->news,
+					((struct fresh){event->pid, event->parent}));
+		break;
+	case WATCH_EXEC:
+		if (t)
+			executes(t, event->time_ns);
+		break;
+	case WATCH_MAP:
+		if (!event->inode)
+			break;
+		if (t)
+			t->maps_changed = t->wants_plan = true;
+		else if (everyone_uses(ts, event))
+			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
+		break;
+	case WATCH_EXIT:
+		/* Its pidfd tells when the last thread has ended. */
+		if (t && ts->scope == SCOPE_PROCESSES && !t->is_refused)
+			t->first_ended_ns = clock_now_ns();
+		break;
+	case WATCH_LOST:
+		vec_foreach (each, &ts->list) {
+			(*each)->maps_changed = (*each)->wants_plan = true;
+			(*each)->check_image = true;
+			if (ts->scope == SCOPE_PROCESSES && !(*each)->exited &&
+			    !(*each)->is_refused && !(*each)->first_ended_ns &&
+			    living_has_lost_first((*each)->pid))
+				(*each)->first_ended_ns = clock_now_ns();
+		}
+		break;
+	}
+}
+
+/* It has exited: what the kernel has told of its code. */
+static void note_told(struct tracees *ts, struct tracee *t)
+{
+	struct told_code *code;
+
+	if (!ts->told)
+		return;
+	/* It may have begun and ended since the last time. */
+	watch_read(ts->watch, on_event, ts);
+	code = told_codes_get(ts->told, t->pid);
+
+	/* Or its number is another process's by now. */
+	if (code && t->is_traced && code->since_ns > tracer_slot_since_ns(ts->tracer, t->slot)) {
+		told_code_release(code);
+		return;
+	}
+	told_code_release(t->told);
+	t->told = code;
+}
+
 /* The process is no more; what it held is still to be told. */
 static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 {
@@ -234,17 +309,11 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 		tracee_destroy(t);
 		*at = t = gone;
 	}
+	note_told(ts, t);
 	if (t->is_traced)
 		tracer_retire(ts->tracer, t->slot);
 	tracer_process_ended(ts->tracer, t->pid);
 	return NULL;
-}
-
-/* It executes another program: at that time, or later. */
-static void executes(struct tracee *t, uint64_t when_ns)
-{
-	t->executed_ns = when_ns;
-	t->noticed_ns = clock_now_ns();
 }
 
 /* Was its slot taken by the program that it executes, or by us since? */
@@ -346,48 +415,6 @@ static struct error *follow_first(struct tracees *ts, struct tracee *t)
 	return plan_more(ts, t, probed_anew);
 }
 
-static void on_event(void *arg, const struct watch_event *event)
-{
-	struct tracees *ts = arg;
-	struct tracee *t = tracees_find(ts, event->pid);
-
-	switch (event->kind) {
-	case WATCH_FORK:
-		/* Out of memory here: its first call makes it known (find_new()). */
-		if (ts->scope == SCOPE_FORKS)
-			(void)!vec_push(&ts->news,
-					((struct fresh){event->pid, event->parent}));
-		break;
-	case WATCH_EXEC:
-		if (t)
-			executes(t, event->time_ns);
-		break;
-	case WATCH_MAP:
-		if (!event->inode)
-			break;
-		if (t)
-			t->maps_changed = t->wants_plan = true;
-		else if (everyone_uses(ts, event))
-			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
-		break;
-	case WATCH_EXIT:
-		/* Its pidfd tells when the last thread has ended. */
-		if (t && ts->scope == SCOPE_PROCESSES && !t->is_refused)
-			t->first_ended_ns = clock_now_ns();
-		break;
-	case WATCH_LOST:
-		vec_foreach (each, &ts->list) {
-			(*each)->maps_changed = (*each)->wants_plan = true;
-			(*each)->check_image = true;
-			if (ts->scope == SCOPE_PROCESSES && !(*each)->exited &&
-			    !(*each)->is_refused && !(*each)->first_ended_ns &&
-			    living_has_lost_first((*each)->pid))
-				(*each)->first_ended_ns = clock_now_ns();
-		}
-		break;
-	}
-}
-
 /* What has to be guessed where the kernel does not tell. */
 static void suspect_everything(struct tracees *ts)
 {
@@ -457,8 +484,10 @@ static struct error *find_new(struct tracees *ts)
 			/* Too short-lived to be looked at; its blocks are not. */
 			tracer_retire(ts->tracer, process.slot);
 			err = tracee_create_gone(&process, &t);
-			if (!err)
+			if (!err) {
+				note_told(ts, t);
 				err = tracees_add(ts, t);
+			}
 		}
 	}
 	return err;
@@ -553,6 +582,8 @@ struct error *tracees_look(struct tracees *ts)
 	tracees_say_unread(ts);
 	if (!err)
 		err = find_new(ts);
+	if (ts->told)
+		told_codes_sweep(ts->told, now_ns - TOLD_KEPT_NS);
 	if (!err)
 		err = tracees_release_files(ts);
 	if (!err && now_ns >= ts->next_forget_ns) {

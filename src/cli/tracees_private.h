@@ -36,6 +36,10 @@ struct error *tracees_trace(struct tracees *tracees, struct tracee *tracee)
 /* Can one of the processes name the frames of this family of stacks? */
 bool tracees_name_family(const struct tracees *tracees, uint64_t family);
 
+/* May this process, with the index `i` in the list, name frames of some stack? */
+bool tracees_may_name(const struct families *families, const struct tracee *tracee,
+		      size_t i);
+
 /* Remember the family that the process is in now. Where nobody can name its frames it
  * gets ready to do so, unless there are many processes. */
 struct error *tracees_note_family(struct tracees *tracees, struct tracee *tracee)
@@ -43,6 +47,11 @@ struct error *tracees_note_family(struct tracees *tracees, struct tracee *tracee
 
 /* Which process of the list names each family; `ret` is empty, and the caller's. */
 struct error *tracees_choose_families(struct tracees *tracees, struct families *ret)
+	__attribute__((warn_unused_result));
+
+/* Find out what code processes ran that have exited before it was read, and have it named
+ * where nobody does yet. */
+struct error *tracees_recall(struct tracees *tracees, const struct families *families)
 	__attribute__((warn_unused_result));
 
 /* A process leaves the list: another one of its family that stays there gets its names.

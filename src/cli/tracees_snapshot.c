@@ -4,15 +4,6 @@
 #include "cli/tracees_private.h"
 #include "util/cleanup.h"
 
-/* Some stack of the snapshot may be named by the process with this index. */
-static bool is_chosen(const struct families *families, const struct tracee *t, size_t i)
-{
-	vec_foreach (family, &t->families)
-		if (families_process(families, *family) == i)
-			return true;
-	return !t->families.len;
-}
-
 struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 {
 	_cleanup_(families_deinit) struct families families = {0};
@@ -35,6 +26,8 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		err = tracees_choose_families(ts, &families);
 	if (!err)
 		err = tracer_snapshot(ts->tracer, slots, &families, snap);
+	if (!err)
+		err = tracees_recall(ts, &families);
 	snap->losses[LOSS_PROCESSES_DROPPED] += ts->unshown;
 	snap->losses[LOSS_PROCESSES_FULL] += ts->left_out;
 	snap->losses[LOSS_FILES_UNTRACED] += ts->untraced.count;
@@ -46,7 +39,7 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 
 		t->maps_changed |=
 			ts->list.len <= TRACEES_MANY || !ts->watch || t->has_loaded;
-		if (is_chosen(&families, t, i))
+		if (tracees_may_name(&families, t, i))
 			err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 		if (!err)
 			err = tracees_refresh(ts, t);

@@ -438,6 +438,11 @@ struct error *reader_symbolizer_create(struct reader *reader, const struct proc 
 	return NULL;
 }
 
+bool reader_is_unopened(const struct symbolizer *symbolizer)
+{
+	return !((const struct remote *)symbolizer)->child;
+}
+
 bool reader_next_missing(struct symbolizer *symbolizer, struct reader_missing *ret)
 {
 	_cleanup_(strbuf_deinit) struct strbuf out = {0};

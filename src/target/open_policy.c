@@ -16,6 +16,7 @@
 
 #include "target/debug_file.h"
 #include "target/elf_tables.h"
+#include "target/stand_in.h"
 #include "util/cleanup.h"
 #include "util/file_system.h"
 #include "util/regular_file.h"
@@ -142,13 +143,18 @@ static int find_file(int root, const char *path, uint64_t flags)
 	return refuse(EACCES);
 }
 
+/* To the child its root directory is "/", wherever it lies. So says ours. */
+static int find_own_root(void)
+{
+	return open("/proc/self/root", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static int find_below_root(int directory, const char *path, bool no_follow)
 {
 	int root, place;
 
-	/* To the child its root directory is "/", wherever it lies. So says ours. */
 	if (!*path && no_follow)
-		return open("/proc/self/root", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		return find_own_root();
 	root = openat(directory, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0 || !*path)
 		return root;
@@ -185,6 +191,41 @@ static int find_in(int directory, const char *rest, bool no_follow)
 	return find_plain(directory, name, no_follow);
 }
 
+/* A place below the root directory of the process. Of one that is gone a path that it
+ * has mapped may lead to another file by now. */
+static int find_of_target(const struct proc *proc, const char *path, uint64_t flags)
+{
+	int place = find_file(proc_root_fd(proc), path, flags);
+
+	if (place < 0 || !proc->stand_in ||
+	    !stand_in_is_other(proc->stand_in, path, place))
+		return place;
+	close(place);
+	return refuse(ENOENT);
+}
+
+/* Of a process that is gone, what stands for it. Its one thread has the same. */
+static int find_in_stand_in(const struct proc *proc, unsigned long number,
+			    const char *rest, bool no_follow)
+{
+	const char *name = rest + strspn(rest, "/"), *root = below(name, "root");
+	char task[32];
+	const char *of_task;
+
+	if (number != (unsigned long)proc->pid)
+		return refuse(EACCES);
+	snprintf(task, sizeof(task), "task/%d", proc->pid);
+	of_task = below(name, task);
+	if (of_task && *of_task)
+		return find_in_stand_in(proc, number, of_task, no_follow);
+	if (!root)
+		return stand_in_find(proc->stand_in, name);
+	if (!*root && no_follow)
+		return find_own_root();
+	return *root ? find_of_target(proc, root, no_follow ? O_NOFOLLOW : 0)
+		     : fcntl(proc_root_fd(proc), F_DUPFD_CLOEXEC, 0);
+}
+
 /* The number is that of the process or of a thread of it. */
 static int find_in_proc(const struct proc *proc, const char *path, bool no_follow)
 {
@@ -194,6 +235,8 @@ static int find_in_proc(const struct proc *proc, const char *path, bool no_follo
 
 	if (rest == path || number > INT_MAX || (*rest && *rest != '/'))
 		return refuse(EACCES);
+	if (proc->stand_in)
+		return find_in_stand_in(proc, number, rest, no_follow);
 	if ((int)number != proc->pid && !proc_has_thread(proc->pid, (uint32_t)number))
 		return refuse(EACCES);
 	snprintf(name, sizeof(name), "/proc/%lu", number);
@@ -234,7 +277,7 @@ static int find_absolute(const struct open_policy *policy, const char *path,
 	if (in_proc)
 		return *in_proc ? find_in_proc(policy->proc, in_proc + 1, no_follow)
 				: refuse(EACCES);
-	return find_file(proc_root_fd(policy->proc), path, flags);
+	return find_of_target(policy->proc, path, flags);
 }
 
 int open_policy_find(void *arg, int dir, const char *path, bool no_follow)
@@ -268,6 +311,13 @@ static bool is_open_perf_map(int fd)
 	return is_perf_map(path);
 }
 
+/* Of a process that is gone. */
+static bool is_open_maps(const struct open_policy *policy, int fd)
+{
+	return policy->proc && policy->proc->stand_in &&
+	       stand_in_is_maps(policy->proc->stand_in, fd);
+}
+
 /* Remember the first file that is too large. */
 static void note_too_large(struct open_policy *policy, int fd)
 {
@@ -281,10 +331,11 @@ static void note_too_large(struct open_policy *policy, int fd)
 
 bool open_policy_may_read(void *arg, int fd)
 {
+	const struct open_policy *policy = arg;
 	char magic[SELFMAG];
 	enum elf_tables tables;
 
-	if (file_system_is_proc(fd) || is_open_perf_map(fd))
+	if (file_system_is_proc(fd) || is_open_perf_map(fd) || is_open_maps(policy, fd))
 		return true;
 	if (pread(fd, magic, SELFMAG, 0) != SELFMAG || memcmp(magic, ELFMAG, SELFMAG))
 		return false;

@@ -3,8 +3,9 @@
  * Which files a confined process may have (confined/broker.h): those of one process that
  * is traced, at a time, and debug files of the machine.
  *
- * - /proc/PID of that process and of its threads. What lies behind root is found below
- *   the process's root directory, out of which no link leads;
+ * - /proc/PID of that process and of its threads, or what stands for them
+ *   (target/stand_in.h). What lies behind root is found below the process's root
+ *   directory, out of which no link leads;
  * - below /usr/lib/debug and the directories that the user has named;
  * - any other absolute path is a path of the process, below its root directory, but not
  * in procfs, sysfs, tracefs and other file systems of the kernel;

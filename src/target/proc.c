@@ -19,6 +19,7 @@
 #include "target/living.h"
 #include "target/maps.h"
 #include "target/procfs.h"
+#include "target/stand_in.h"
 #include "util/cleanup.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
@@ -280,6 +281,7 @@ void proc_close(struct proc *proc)
 {
 	if (!proc)
 		return;
+	stand_in_destroy(proc->stand_in);
 	closep(&proc->pidfd);
 	if (proc->root)
 		root_close(proc->root);
@@ -362,6 +364,9 @@ static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_
 
 struct error *proc_read_maps(const struct proc *proc, struct proc_maps *ret)
 {
+	if (proc->stand_in)
+		return stand_in_maps(proc->stand_in, ret);
+
 	struct living living = living_begin(proc->pid);
 	struct error *err = NULL;
 
@@ -431,6 +436,16 @@ uint64_t proc_image(const struct proc *proc)
 	return hash ? hash : 1;
 }
 
+bool proc_has_our_root(int pid)
+{
+	struct stat theirs, ours;
+
+	return !living_stat(pid, "ns/mnt", &theirs) && !stat("/proc/self/ns/mnt", &ours) &&
+	       theirs.st_ino == ours.st_ino && !living_stat(pid, "root", &theirs) &&
+	       !stat("/", &ours) && theirs.st_dev == ours.st_dev &&
+	       theirs.st_ino == ours.st_ino;
+}
+
 bool proc_has_thread(int pid, uint32_t tid)
 {
 	char path[64];
@@ -460,6 +475,9 @@ bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE])
 /* Anew each time: the process may have another root directory by now (chroot(2)). */
 int proc_root_fd(const struct proc *proc)
 {
+	if (proc->stand_in)
+		return stand_in_root_fd(proc->stand_in);
+
 	struct proc_root *root = proc->root;
 	int fd = living_open(proc->pid, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 

@@ -34,6 +34,7 @@ struct proc_memory {
 };
 
 struct elf_reader;
+struct stand_in;
 
 struct proc {
 	int pid;
@@ -46,6 +47,8 @@ struct proc {
 	/* Who reads the tables of its ELF files; NULL: whoever asks. Borrowed, and set by
 	 * the one who has opened the process. */
 	struct elf_reader *elf_reader;
+	/* It is gone, and this is left (target/stand_in.h); NULL: it is a process. */
+	struct stand_in *stand_in;
 };
 
 /*
@@ -96,6 +99,9 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
  * and of /proc/PID/auxv, which holds randomized addresses (fs/binfmt_elf.c).
  */
 uint64_t proc_image(const struct proc *proc);
+
+/* Has the process our mount namespace, and our root directory in it? */
+bool proc_has_our_root(int pid);
 
 /* True when the process `pid` has a thread `tid`. */
 bool proc_has_thread(int pid, uint32_t tid);

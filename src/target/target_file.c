@@ -25,7 +25,7 @@ struct target_file {
 };
 
 /* `place` is taken over, also after an error. */
-static struct error *create(const struct proc *proc, int place, const char *name,
+static struct error *create(struct elf_reader *reader, int place, const char *name,
 			    struct target_file **ret)
 {
 	struct target_file *file = calloc(1, sizeof(*file));
@@ -39,7 +39,7 @@ static struct error *create(const struct proc *proc, int place, const char *name
 	}
 	file->owners = 1;
 	file->place = place;
-	file->reader = proc ? proc->elf_reader : NULL;
+	file->reader = reader;
 	snprintf(file->link, sizeof(file->link), "/proc/self/fd/%d", place);
 	*ret = file;
 	return NULL;
@@ -126,17 +126,15 @@ struct error *target_file_of_mapping(const struct proc *proc,
 			"%s, mapped by process %d (%s), is not a regular file",
 			mapping->path, proc->pid, proc->command);
 	}
-	return create(proc, place, mapping->path, ret);
+	return create(proc->elf_reader, place, mapping->path, ret);
 }
 
 /* --- by a name -------------------------------------------------------------------- */
 
-struct error *target_file_named(const struct proc *proc, const char *path,
-				struct target_file **ret)
+/* `place` is what the path has led to; -1: nothing, with errno set. */
+static struct error *create_found(int place, const char *path, struct elf_reader *reader,
+				  struct target_file **ret)
 {
-	int place = proc ? place_find(proc_root_fd(proc), path, 0)
-			 : open(path, O_PATH | O_CLOEXEC);
-
 	if (place < 0) {
 		int err = errno;
 		enum error_code code = ERROR_IO;
@@ -151,7 +149,21 @@ struct error *target_file_named(const struct proc *proc, const char *path,
 		close(place);
 		return error_create(ERROR_UNSUPPORTED, "%s is not a regular file", path);
 	}
-	return create(proc, place, path, ret);
+	return create(reader, place, path, ret);
+}
+
+struct error *target_file_named(const struct proc *proc, const char *path,
+				struct target_file **ret)
+{
+	return create_found(proc ? place_find(proc_root_fd(proc), path, 0)
+				 : open(path, O_PATH | O_CLOEXEC),
+			    path, proc ? proc->elf_reader : NULL, ret);
+}
+
+struct error *target_file_below(int root_fd, const char *path, struct elf_reader *reader,
+				struct target_file **ret)
+{
+	return create_found(place_find(root_fd, path, 0), path, reader, ret);
 }
 
 /* --- what it is ------------------------------------------------------------------- */
@@ -194,6 +206,16 @@ const char *target_file_link(const struct target_file *file)
 int target_file_open(const struct target_file *file)
 {
 	return regular_file_reopen(file->place);
+}
+
+bool target_file_changed(const struct target_file *file, int64_t *ret_ns)
+{
+	struct stat st;
+
+	if (open_helper_stat(file->place, "", &st))
+		return false;
+	*ret_ns = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
+	return true;
 }
 
 bool target_file_names(const struct target_file *file, struct file_names *ret)

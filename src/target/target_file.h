@@ -34,6 +34,12 @@ struct error *target_file_named(const struct proc *proc, const char *path,
 				struct target_file **ret)
 	__attribute__((warn_unused_result));
 
+/* What `path` leads to below the directory `root_fd`, whoever may have mapped it; read by
+ * `reader` (NULL: whoever asks). The errors are the same. */
+struct error *target_file_below(int root_fd, const char *path, struct elf_reader *reader,
+				struct target_file **ret)
+	__attribute__((warn_unused_result));
+
 /* One more owner: returns the file itself. */
 struct target_file *target_file_share(struct target_file *file);
 void target_file_release(struct target_file *file);
@@ -52,6 +58,10 @@ const char *target_file_link(const struct target_file *file);
 
 /* The file opened for reading, or -1 with errno set. The descriptor is the caller's. */
 int target_file_open(const struct target_file *file);
+
+/* When its inode was last changed (st_ctim of stat(2)), in ns of CLOCK_REALTIME; false:
+ * that cannot be had. */
+bool target_file_changed(const struct target_file *file, int64_t *ret_ns);
 
 /* The numbers by which the kernel names mappings of it. False: they cannot be had. */
 bool target_file_names(const struct target_file *file, struct file_names *ret);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/told_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "target/elf.h"
+#include "target/target_file.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+DEFINE_CLEANUP(struct target_file *, target_file_release);
+
+void told_files_init(struct told_files *files, int root_fd, struct elf_reader *reader)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*files = (struct told_files){
+		.root_fd = root_fd,
+		.reader = reader,
+		.realtime_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec -
+			       (int64_t)clock_now_ns(),
+	};
+	hashmap_init(&files->by_name, hashmap_seed());
+}
+
+static void file_destroy(struct told_file *file)
+{
+	free(file->path);
+	free(file->build_id);
+	free(file);
+}
+
+void told_files_deinit(struct told_files *files)
+{
+	vec_foreach (file, &files->list)
+		file_destroy(*file);
+	vec_deinit(&files->list);
+	hashmap_deinit(&files->by_name);
+}
+
+/* 64-bit FNV-1a. */
+static uint64_t hash_of(const struct told_mapping *m)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ m->name.inode;
+
+	for (const char *at = m->path; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* Find it by its path. */
+static void look_for(const struct told_files *files, struct told_file *file)
+{
+	_cleanup_(target_file_releasep) struct target_file *found = NULL;
+	_cleanup_(elf_file_closep) struct elf_file *elf = NULL;
+	_cleanup_(error_destroyp) struct error *err =
+		target_file_below(files->root_fd, file->path, files->reader, &found);
+	struct file_names names;
+
+	if (err || !target_file_names(found, &names) ||
+	    !file_names_have(&names, &file->told) ||
+	    !target_file_changed(found, &file->changed_ns))
+		return;
+	file->is_found = true;
+	file->listed = names.listed;
+	/* One without a build-id, or that cannot be read, has none. */
+	err = elf_file_open_target(found, &elf);
+	if (!err && elf_file_build_id(elf))
+		file->build_id = strdup(elf_file_build_id(elf));
+}
+
+static struct told_file *add(struct told_files *files, const struct told_mapping *m)
+{
+	struct told_file *file = calloc(1, sizeof(*file));
+
+	if (file)
+		file->path = strdup(m->path);
+	if (!file || !file->path || !vec_push(&files->list, file)) {
+		if (file)
+			file_destroy(file);
+		return NULL;
+	}
+	file->told = file->listed = m->name;
+	look_for(files, file);
+	/* Without memory it is looked for again. */
+	(void)!hashmap_put(&files->by_name, hash_of(m), files->list.len - 1);
+	return file;
+}
+
+const struct told_file *told_files_get(struct told_files *files,
+				       const struct told_mapping *m)
+{
+	struct told_file *file = NULL;
+	uint64_t at;
+
+	if (hashmap_get(&files->by_name, hash_of(m), &at))
+		file = files->list.data[at];
+	/* Or another one has the same hash. */
+	if (!file || !file_name_is(&file->told, &m->name) || strcmp(file->path, m->path) != 0)
+		file = add(files, m);
+	return file && file->is_found &&
+			       file->changed_ns <= (int64_t)m->time_ns + files->realtime_ns
+		       ? file
+		       : NULL;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What code processes ran that were gone before anybody could look at them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/told_files.h"
+#include "cli/tracees_private.h"
+#include "target/stand_in.h"
+#include "util/cleanup.h"
+
+/* So many root directories beside our own are looked below. */
+#define ROOTS_MAX 4
+
+/* For the time of one report. */
+struct recall {
+	struct tracees *ts;
+	const struct families *families;
+	/* Ours, and those of processes that run in others. */
+	struct told_files below[1 + ROOTS_MAX];
+	size_t count;
+	struct hashmap named; /* hashes of build-ids: somebody names that code */
+};
+
+static struct error *add_root(struct recall *r, int fd)
+{
+	int copy = fd < 0 ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
+			  : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return error_errno(ERROR_IO, errno, "cannot keep a root directory");
+	told_files_init(&r->below[r->count++], copy, r->ts->elf_reader);
+	return NULL;
+}
+
+static struct error *find_roots(struct recall *r)
+{
+	struct error *err = add_root(r, -1);
+
+	vec_foreach (t, &r->ts->list) {
+		if (err || r->count > ROOTS_MAX)
+			break;
+		if ((*t)->exited || !(*t)->proc || (*t)->has_our_root)
+			continue;
+		err = add_root(r, proc_root_fd((*t)->proc));
+		proc_rest((*t)->proc);
+	}
+	return err;
+}
+
+static void recall_deinit(struct recall *r)
+{
+	while (r->count--) {
+		close(r->below[r->count].root_fd);
+		told_files_deinit(&r->below[r->count]);
+	}
+	hashmap_deinit(&r->named);
+}
+
+/* 64-bit FNV-1a. */
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static struct error *note_named(struct recall *r, const struct modules *modules)
+{
+	vec_foreach (file, &modules->files)
+		if (file->build_id && !hashmap_put(&r->named, hash_of(file->build_id), 1))
+			return error_no_memory();
+	return NULL;
+}
+
+/* Another process has the names of all code of these files. */
+static bool is_named(const struct recall *r, const struct modules *modules)
+{
+	vec_foreach (file, &modules->files)
+		if (!file->build_id ||
+		    !hashmap_get(&r->named, hash_of(file->build_id), NULL))
+			return false;
+	return true;
+}
+
+/* The directory below which the program is that the process ran. */
+static struct told_files *choose_root(struct recall *r, const struct told_code *code)
+{
+	const struct told_mapping *program = &code->mappings.data[0];
+
+	for (size_t i = code->has_our_root ? 0 : 1; i < r->count; i++)
+		if (told_files_get(&r->below[i], program))
+			return &r->below[i];
+	return NULL;
+}
+
+/* A mapping as /proc/PID/maps had it. The path is borrowed. */
+static struct proc_mapping to_mapping(const struct told_mapping *m,
+				      const struct told_file *file)
+{
+	const struct file_name *name = file ? &file->listed : &m->name;
+
+	return (struct proc_mapping){
+		.start = m->start,
+		.end = m->end,
+		.file_offset = m->file_offset,
+		.inode = name->inode,
+		.dev_major = name->dev_major,
+		.dev_minor = name->dev_minor,
+		.readable = true,
+		.executable = true,
+		.path = m->path,
+	};
+}
+
+/* The mappings that can be read about: `ret` borrows the paths. */
+static struct error *recall_code(struct tracee *t, const struct told_mappings *told,
+				 struct told_files *files, struct proc_maps *ret,
+				 size_t *ret_added)
+{
+	struct error *err = NULL;
+
+	vec_foreach (each, &told->list) {
+		const struct told_mapping *m = *each;
+		const struct told_file *file = files ? told_files_get(files, m) : NULL;
+		const struct proc_mapping mapping = to_mapping(m, file);
+		bool is_added = false;
+
+		if (file && !vec_push(&ret->mappings, mapping))
+			err = error_no_memory();
+		if (!err)
+			err = modules_add(&t->modules, &mapping,
+					  file ? file->build_id : NULL, &is_added);
+		if (err)
+			break;
+		*ret_added += is_added && file;
+	}
+	return err;
+}
+
+/* Have its code named by what stands for it. */
+static struct error *open_names(struct recall *r, struct tracee *t,
+				const struct proc_maps *maps, int root_fd)
+{
+	const struct proc_mapping *program = &maps->mappings.data[0];
+	struct proc *proc = NULL;
+	struct error *err;
+
+	vec_foreach (m, &maps->mappings)
+		if (!strcmp(m->path, t->told->mappings.data[0].path))
+			program = m;
+	err = stand_in_create(t->pid, t->command, maps, program, root_fd, &proc);
+	if (err)
+		return err;
+	proc->executable = strdup(program->path);
+	proc->elf_reader = r->ts->elf_reader;
+	tracee_replace(t, proc);
+	return tracee_try_symbols(t, r->ts->options, r->ts->reading.reader);
+}
+
+/* The process with the index `i`. */
+static struct error *recall(struct recall *r, struct tracee *t, size_t i)
+{
+	struct told_files *files = choose_root(r, t->told);
+	struct told_mappings told;
+	struct proc_maps maps = {0};
+	size_t added = 0;
+	struct error *err = NULL;
+
+	if (!told_code_list(t->told, &told))
+		return error_no_memory();
+	err = recall_code(t, &told, files, &maps, &added);
+	if (!err && maps.mappings.len && (added || !t->frames) && !is_named(r, &t->modules) &&
+	    tracees_may_name(r->families, t, i)) {
+		err = open_names(r, t, &maps, files->root_fd);
+		if (!err && t->frames)
+			err = note_named(r, &t->modules);
+	}
+	vec_deinit(&maps.mappings);
+	told_mappings_deinit(&told);
+	return err;
+}
+
+static bool is_any_told(const struct tracees *ts)
+{
+	vec_foreach (t, &ts->list)
+		if ((*t)->told)
+			return true;
+	return false;
+}
+
+struct error *tracees_recall(struct tracees *ts, const struct families *families)
+{
+	_cleanup_(recall_deinit) struct recall r = {.ts = ts, .families = families};
+	struct error *err;
+
+	if (!is_any_told(ts))
+		return NULL;
+	hashmap_init(&r.named, hashmap_seed());
+	err = find_roots(&r);
+	vec_foreach (t, &ts->list)
+		if (!err && (*t)->frames)
+			err = note_named(&r, &(*t)->modules);
+	for (size_t i = 0; i < ts->list.len && !err; i++) {
+		struct tracee *t = ts->list.data[i];
+
+		if (!t->told)
+			continue;
+		if (t->told->mappings.len)
+			err = recall(&r, t, i);
+		told_code_release(t->told);
+		t->told = NULL;
+	}
+	/* Frames go without names. */
+	if (err && err->code != ERROR_NO_MEMORY) {
+		error_destroy(err);
+		err = NULL;
+	}
+	return err;
+}

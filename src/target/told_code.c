@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/told_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/hashmap.h"
+
+#define BYTES_MAX ((size_t)16 << 20)
+
+/* A program with more files than this is not a usual one; their number is the target's
+ * to choose, and told_code_list() is slow with many. */
+#define MAPPINGS_MAX 1024
+
+struct process {
+	int pid;
+	uint64_t exited_ns; /* 0: it has not */
+	struct told_code *code;
+};
+
+struct told_codes {
+	struct told_codes_options options;
+	size_t bytes;
+	VEC(struct process) list;
+	struct hashmap by_pid; /* index into `list` */
+	bool has_exited; /* some of them */
+};
+
+/* --- code ------------------------------------------------------------------------- */
+
+static struct told_code *code_create(size_t *all_bytes)
+{
+	struct told_code *code =
+		*all_bytes < BYTES_MAX ? calloc(1, sizeof(*code)) : NULL;
+
+	if (!code)
+		return NULL;
+	code->owners = 1;
+	code->all_bytes = all_bytes;
+	code->size_bytes = sizeof(*code);
+	*all_bytes += code->size_bytes;
+	return code;
+}
+
+static struct told_code *code_share(struct told_code *code)
+{
+	code->owners++;
+	return code;
+}
+
+void told_code_release(struct told_code *code)
+{
+	if (!code || --code->owners)
+		return;
+	*code->all_bytes -= code->size_bytes;
+	vec_foreach (m, &code->mappings)
+		free(m->path);
+	vec_deinit(&code->mappings);
+	free(code);
+}
+
+/* False: there is no room for it. */
+static bool code_add(struct told_code *code, const struct told_mapping *m)
+{
+	size_t bytes = sizeof(*m) + strlen(m->path) + 1;
+	struct told_mapping copy = *m;
+
+	if (code->mappings.len == MAPPINGS_MAX || *code->all_bytes + bytes > BYTES_MAX)
+		return false;
+	copy.path = strdup(m->path);
+	if (!copy.path || !vec_push(&code->mappings, copy)) {
+		free(copy.path);
+		return false;
+	}
+	code->size_bytes += bytes;
+	*code->all_bytes += bytes;
+	return true;
+}
+
+/* One that nobody else has, for what is to be added. NULL: there is no room. */
+static struct told_code *code_own(struct told_code *code)
+{
+	struct told_code *copy;
+
+	if (code->owners == 1)
+		return code;
+	copy = code_create(code->all_bytes);
+	if (!copy)
+		return NULL;
+	copy->since_ns = code->since_ns;
+	copy->has_our_root = code->has_our_root;
+	vec_foreach (m, &code->mappings) {
+		if (code_add(copy, m))
+			continue;
+		told_code_release(copy);
+		return NULL;
+	}
+	told_code_release(code);
+	return copy;
+}
+
+static int compare_starts(const void *pa, const void *pb)
+{
+	const struct told_mapping *a = *(const struct told_mapping *const *)pa;
+	const struct told_mapping *b = *(const struct told_mapping *const *)pb;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static bool is_hidden(const struct told_code *code, size_t i)
+{
+	const struct told_mapping *m = &code->mappings.data[i];
+
+	for (size_t j = i + 1; j < code->mappings.len; j++) {
+		const struct told_mapping *later = &code->mappings.data[j];
+
+		if (later->start < m->end && m->start < later->end)
+			return true;
+	}
+	return false;
+}
+
+bool told_code_list(const struct told_code *code, struct told_mappings *ret)
+{
+	*ret = (struct told_mappings){.list = {0}};
+	for (size_t i = 0; i < code->mappings.len; i++) {
+		if (!is_hidden(code, i) && !vec_push(&ret->list, &code->mappings.data[i])) {
+			told_mappings_deinit(ret);
+			return false;
+		}
+	}
+	if (ret->list.len)
+		qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data),
+		      compare_starts);
+	return true;
+}
+
+void told_mappings_deinit(struct told_mappings *mappings)
+{
+	vec_deinit(&mappings->list);
+}
+
+/* --- processes -------------------------------------------------------------------- */
+
+struct told_codes *told_codes_create(const struct told_codes_options *options)
+{
+	struct told_codes *codes = calloc(1, sizeof(*codes));
+
+	if (!codes)
+		return NULL;
+	codes->options = *options;
+	hashmap_init(&codes->by_pid, hashmap_seed());
+	return codes;
+}
+
+static void forget_all(struct told_codes *codes)
+{
+	vec_foreach (p, &codes->list)
+		told_code_release(p->code);
+	codes->list.len = 0;
+	codes->has_exited = false;
+	hashmap_deinit(&codes->by_pid);
+}
+
+void told_codes_destroy(struct told_codes *codes)
+{
+	if (!codes)
+		return;
+	forget_all(codes);
+	vec_deinit(&codes->list);
+	free(codes);
+}
+
+static struct process *find(const struct told_codes *codes, int pid)
+{
+	uint64_t at;
+
+	return hashmap_get(&codes->by_pid, (uint64_t)pid, &at) ? &codes->list.data[at]
+							       : NULL;
+}
+
+/* Let the process have `code`, which is taken over; NULL: nothing is known of it. */
+static void set(struct told_codes *codes, int pid, struct told_code *code)
+{
+	struct process *known = find(codes, pid);
+
+	if (known) {
+		told_code_release(known->code);
+		known->code = code;
+		known->exited_ns = 0;
+		return;
+	}
+	if (!code)
+		return;
+	if (vec_push(&codes->list, (struct process){.pid = pid, .code = code})) {
+		if (hashmap_put(&codes->by_pid, (uint64_t)pid, codes->list.len - 1))
+			return;
+		codes->list.len--;
+	}
+	told_code_release(code);
+}
+
+/* Of a process that nothing is known of, if it is to be kept in mind. */
+static struct told_code *begin(struct told_codes *codes, int pid)
+{
+	const struct told_codes_options *options = &codes->options;
+	struct told_code *code = options->is_wanted(options->arg, pid)
+					 ? code_create(&codes->bytes)
+					 : NULL;
+
+	if (code)
+		code->has_our_root = options->has_our_root(options->arg, pid);
+	return code;
+}
+
+static void forked(struct told_codes *codes, const struct watch_event *event)
+{
+	const struct process *parent = find(codes, event->parent);
+
+	set(codes, event->pid,
+	    parent && parent->code ? code_share(parent->code)
+				   : begin(codes, event->parent));
+}
+
+static void executed(struct told_codes *codes, const struct watch_event *event)
+{
+	const struct process *p = find(codes, event->pid);
+	bool has_our_root = p && p->code && p->code->has_our_root;
+	struct told_code *code = p && p->code ? code_create(&codes->bytes)
+					      : begin(codes, event->pid);
+
+	if (code) {
+		code->since_ns = event->time_ns;
+		code->has_our_root |= has_our_root;
+	}
+	set(codes, event->pid, code);
+}
+
+static void mapped(struct told_codes *codes, const struct watch_event *event)
+{
+	const struct told_mapping m = {
+		.start = event->start,
+		.end = event->end,
+		.file_offset = event->file_offset,
+		.name = {event->inode, event->dev_major, event->dev_minor},
+		.time_ns = event->time_ns,
+		.path = (char *)(uintptr_t)event->path,
+	};
+	struct process *p = find(codes, event->pid);
+	struct told_code *own;
+
+	if (!event->inode || event->start >= event->end || !p || !p->code ||
+	    !p->code->since_ns)
+		return;
+	own = code_own(p->code);
+	if (own)
+		p->code = own;
+	/* A part of it would be taken for all. */
+	if (!own || !code_add(own, &m))
+		set(codes, event->pid, NULL);
+}
+
+void told_codes_hear(struct told_codes *codes, const struct watch_event *event)
+{
+	struct process *p;
+
+	switch (event->kind) {
+	case WATCH_FORK:
+		forked(codes, event);
+		break;
+	case WATCH_EXEC:
+		executed(codes, event);
+		break;
+	case WATCH_MAP:
+		mapped(codes, event);
+		break;
+	case WATCH_EXIT:
+		p = find(codes, event->pid);
+		if (p) {
+			p->exited_ns = event->time_ns;
+			codes->has_exited = true;
+		}
+		break;
+	case WATCH_LOST:
+		forget_all(codes);
+		break;
+	}
+}
+
+struct told_code *told_codes_get(const struct told_codes *codes, int pid)
+{
+	const struct process *p = find(codes, pid);
+
+	return p && p->code && p->code->since_ns ? code_share(p->code) : NULL;
+}
+
+void told_codes_sweep(struct told_codes *codes, uint64_t before_ns)
+{
+	size_t kept = 0;
+
+	if (!codes->has_exited)
+		return;
+	codes->has_exited = false;
+	hashmap_deinit(&codes->by_pid);
+	vec_foreach (p, &codes->list) {
+		bool is_of_use = p->code && (!p->exited_ns || p->exited_ns >= before_ns);
+
+		codes->has_exited |= is_of_use && p->exited_ns;
+		/* Without memory for the index it cannot be found any more. */
+		if (is_of_use &&
+		    hashmap_put(&codes->by_pid, (uint64_t)p->pid, kept))
+			codes->list.data[kept++] = *p;
+		else
+			told_code_release(p->code);
+	}
+	codes->list.len = kept;
+}
