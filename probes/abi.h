@@ -240,6 +240,9 @@ struct abi_control {
 	uint64_t draining;
 	uint64_t journal_used[2]; /* next free index of each half, also past its end */
 	uint64_t journal_half;    /* that was used last; memtrace's */
+	/* Changes that began before a reading and were made while it read: they are in no
+	 * journal. */
+	uint64_t late_changes;
 	uint64_t misses;          /* numbers of walks that were handed over: the next */
 	uint64_t misses_lost;     /* of them, there was no room for the walk */
 	/* 1: --unwind-cpu is used up, or was while the ring filled. Walks that find no
@@ -541,10 +544,18 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
  * reader's back. The table as read, with the journal up to some entry applied, is the
  * state at that entry.
  *
- * A program may be late: it saw that the journal was open, was preempted, and writes its
- * entry when that reading is long over. So readings use the two halves of the journal in
- * turn, and one that begins waits for all programs that run at that time (bpf/fence.h):
- * none of the last but one is left, and its half can be used again.
+ * A program may have looked before the journal was opened, and change a table that was
+ * read by then. It counts that in `late_changes` before it ends. If there was such a
+ * change, or the reading met one that was half made (ABI_LIVE_CLAIMED,
+ * ABI_PENDING_CHANGES), it waits for all programs that ran when it began (bpf/fence.h),
+ * and reads again. Else a program that has begun and not ended is one whose call has not
+ * come about yet: its thread has not gone on.
+ *
+ * A program may be late in another way: it saw that the journal was open, was preempted,
+ * and writes its entry when that reading is long over. So readings use the two halves of
+ * the journal in turn, and each begins a wait for all programs that run, which is over
+ * before the next one begins: none of the last but one is left then, and its half can be
+ * used again.
  */
 #define ABI_JOURNAL_ENTRIES        131072 /* of a half */
 #define ABI_JOURNAL_HALF(draining) (((draining)-1) & 1)
@@ -583,6 +594,7 @@ _Static_assert(sizeof(struct abi_journal) == 40, "no holes");
 #define ABI_PENDING_TEMPORARY   8  /* `old` was allocated by a last event of the thread */
 #define ABI_PENDING_INSIDE      16 /* its return is seen inside the function */
 #define ABI_PENDING_ALONE       32 /* it calls no function that is probed */
+#define ABI_PENDING_CHANGES     64 /* its block is on the way from or to the tables */
 
 /*
  * A thread is known by its kernel stack: the upper bits of how far that is from some
@@ -610,7 +622,7 @@ struct abi_pending {
 	/* With ABI_PENDING_INSIDE: the return address, and the number of the site. */
 	uint64_t caller;
 	uint32_t number;
-	uint32_t reserved;
+	uint32_t atomic; /* an operation on it comes after what is before it */
 };
 _Static_assert(sizeof(struct abi_pending) == 80, "no holes");
 

@@ -39,14 +39,20 @@ ALWAYS_INLINE void realloc_begin(const struct tracee *t, struct abi_pending *p)
 {
 	struct abi_block old = {};
 
+	p->flags |= ABI_PENDING_CHANGES;
 	if (p->address && live_take(t->ctl, p->address, &old)) {
 		/* It is live as long as the call may fail. */
-		journal_add(t->ctl, p->address, 0, &old);
+		u64 draining = journal_add(t->ctl, p->address, 0, &old);
+
 		p->old = old;
 		p->flags |= ABI_PENDING_HAS_OLD;
+		/* For journal_changed(). */
+		__sync_fetch_and_add(&p->atomic, 1);
+		journal_changed(t->ctl, draining);
 		if (traffic_is_temporary(t, p->address, &old))
 			p->flags |= ABI_PENDING_TEMPORARY;
 	}
+	p->flags &= ~ABI_PENDING_CHANGES;
 }
 
 /* The address of the new block that the call made; or the key of the old one, when it has
@@ -112,8 +118,12 @@ ALWAYS_INLINE void free_block(const struct tracee *t, struct pt_regs *ctx, u64 s
 
 	if (!key)
 		return;
-	journal_add(t->ctl, key, 0, NULL);
-	if (live_take(t->ctl, key, &old)) {
+
+	u64 draining = journal_add(t->ctl, key, 0, NULL);
+	int is_taken = live_take(t->ctl, key, &old);
+
+	journal_changed(t->ctl, draining);
+	if (is_taken) {
 		block_freed(old.size_bytes);
 		traffic_freed(t, &old, traffic_is_temporary(t, key, &old));
 	} else {

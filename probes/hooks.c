@@ -205,6 +205,9 @@ ALWAYS_INLINE void call_ends(const struct tracee *t, struct abi_pending *p, u64 
 	}
 #endif
 	int restore = 0;
+
+	p->flags |= ABI_PENDING_CHANGES;
+
 	u64 address = call_outcome(t, p, result, block, &restore);
 
 	if (address) {
@@ -214,7 +217,7 @@ ALWAYS_INLINE void call_ends(const struct tracee *t, struct abi_pending *p, u64 
 			/* From here on `old` is the new block. */
 			if (p->flags & ABI_PENDING_HAS_OLD)
 				old_key = p->address;
-			p->flags = 0;
+			p->flags = ABI_PENDING_CHANGES;
 			block_allocated(&p->old, p->size_bytes, ABI_CALLER_TID(p->owner),
 					stack);
 		}

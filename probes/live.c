@@ -4,15 +4,16 @@
  * once; a slot changes hands by compare-and-exchange only.
  */
 
-/* Tell a reader of the tables what is about to change. `block` is NULL for TAKEN. */
-ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
+/* Tell a reader of the tables what is about to change. `block` is NULL for TAKEN. Returns
+ * which reading that is, for journal_changed(); 0: there is none. */
+ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 			       const struct abi_block *block)
 {
 	/* Read once: another reading may begin meanwhile. */
 	u64 draining = *(volatile u64 *)&ctl->draining;
 
 	if (!draining)
-		return;
+		return 0;
 
 	u64 half = ABI_JOURNAL_HALF(draining);
 	u64 n = __sync_fetch_and_add(&ctl->journal_used[half], 1);
@@ -20,7 +21,7 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	struct abi_journal *entry = n < ABI_JOURNAL_ENTRIES ? journal.lookup(&at) : NULL;
 
 	if (!entry)
-		return;
+		return draining;
 	entry->key = key;
 	entry->old_key = old_key;
 	if (block) {
@@ -31,6 +32,20 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	}
 	compiler_barrier();
 	*(volatile u32 *)&entry->kind = block ? ABI_JOURNAL_PUT : ABI_JOURNAL_TAKEN;
+	return draining;
+}
+
+/*
+ * The change is made; `draining` is from journal_add(). A reading that has begun since has
+ * no entry of it, and may have passed the place before: it reads again. The change has
+ * begun with an atomic operation, so this is read after it.
+ */
+ALWAYS_INLINE void journal_changed(struct abi_control *ctl, u64 draining)
+{
+	u64 now = *(volatile u64 *)&ctl->draining;
+
+	if (now && now != draining)
+		__sync_fetch_and_add(&ctl->late_changes, 1);
 }
 
 /* True for blocks that the table's slots can hold. */
@@ -130,13 +145,9 @@ ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *diff
 	return load;
 }
 
-/* Record a block, in place of `old_key` if that is not 0 (which was taken before); 0, and
- * counted, when there is no room. */
-ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
-			   const struct abi_block *block)
+ALWAYS_INLINE int live_put_anywhere(struct abi_control *ctl, u64 key,
+				    const struct abi_block *block)
 {
-	journal_add(ctl, key, old_key, block);
-
 	u64 word = key >> 3;
 	u32 at1 = abi_live_hash(word, LIVE_BUCKETS, 0);
 	u32 at2 = abi_live_hash(word, LIVE_BUCKETS, 1);
@@ -171,4 +182,16 @@ ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
 	__sync_fetch_and_add(&ctl->spilled_blocks, -1);
 	count(ABI_BLOCKS_FULL, 1);
 	return 0;
+}
+
+/* Record a block, in place of `old_key` if that is not 0 (which was taken before); 0, and
+ * counted, when there is no room. */
+ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
+			   const struct abi_block *block)
+{
+	u64 draining = journal_add(ctl, key, old_key, block);
+	int is_stored = live_put_anywhere(ctl, key, block);
+
+	journal_changed(ctl, draining);
+	return is_stored;
 }

@@ -7,11 +7,11 @@
 
 /* Tell a reader of the tables what is about to change (abi.h). `block` is NULL for
  * TAKEN. */
-ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
-			       const struct abi_block *block)
+ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
+			      const struct abi_block *block)
 {
 	if (!ctl->draining)
-		return;
+		return 0;
 	/* First, so that the reader knows of each that is on its way. */
 	__sync_fetch_and_add(&ctl->journal_used[0], 1);
 
@@ -19,7 +19,7 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 
 	if (!entry) {
 		__sync_fetch_and_add(&ctl->journal_used[0], ABI_JOURNAL_LOST);
-		return;
+		return 0;
 	}
 	entry->key = key;
 	entry->old_key = old_key;
@@ -30,7 +30,11 @@ ALWAYS_INLINE void journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	entry->kind = block ? ABI_JOURNAL_PUT : ABI_JOURNAL_TAKEN;
 	/* No wakeup: memtrace polls. */
 	journal.ringbuf_submit(entry, BPF_RB_NO_WAKEUP);
+	return 0;
 }
+
+/* A reading waits for programs that run before it begins. */
+#define journal_changed(ctl, draining) ((void)(draining))
 
 /* Take the block `key` out of the table; 0 when it is not there. */
 ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *ret)

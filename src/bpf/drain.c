@@ -58,17 +58,26 @@ static bool read_stacks(const void *elements, uint32_t first, uint32_t count, vo
 
 /* --- all together ----------------------------------------------------------------- */
 
+static void start_over(struct drain *d)
+{
+	d->snap->blocks[BLOCK_HEAP].len = 0;
+	d->keys.len = 0;
+	hashmap_deinit(&d->others);
+}
+
 static struct error *read_blocks(struct drain *d, bool *settled)
 {
 	struct error *err;
 
-	d->snap->blocks[BLOCK_HEAP].len = 0;
-	d->keys.len = 0;
-	hashmap_deinit(&d->others);
+	start_over(d);
 	err = drain_journal_open(d);
 	if (err)
 		return err;
 	err = drain_read_tables(d);
+	if (!err && !drain_journal_is_good(d)) {
+		start_over(d);
+		err = drain_read_tables(d);
+	}
 	return error_first(err, drain_journal_close(d, settled));
 }
 

@@ -25,7 +25,7 @@ struct abi_control;
 struct drain_maps {
 	int control, processes, counters, live, live_spill, journal, pending,
 		pending_spill, stacks;
-	const struct fence *fence; /* borrowed */
+	struct fence *fence; /* borrowed */
 };
 
 /* Which process of the snapshot has a slot of `processes`, for each slot;

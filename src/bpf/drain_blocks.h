@@ -12,6 +12,7 @@
 #include "abi.h"
 #include "abi_walk.h"
 #include "bpf/drain.h"
+#include "bpf/fence.h"
 #include "util/hashmap.h"
 #include "util/vec.h"
 
@@ -23,6 +24,8 @@ struct drain {
 	struct snapshot *snap;
 	struct abi_control *control;
 	bool settled, fenced;
+	bool is_half_made; /* a slot was met whose block comes or goes */
+	uint64_t late_changes; /* control->late_changes as the journal was opened */
 	uint64_t applied, wanted; /* entries of a journal that is a ring */
 	/* Blocks that are not in a bucket's run: key to index in snap->blocks. */
 	struct hashmap others;
@@ -91,8 +94,16 @@ struct error *drain_ring_clear(struct drain *d) __attribute__((warn_unused_resul
 struct error *drain_ring_apply(struct drain *d, uint64_t count)
 	__attribute__((warn_unused_result));
 
-/* Open the journal. Changes from here on are in it, or were made before. */
+/* Open the journal: changes that begin from here on are in it. After success it is to be
+ * closed. */
 struct error *drain_journal_open(struct drain *d) __attribute__((warn_unused_result));
+
+/*
+ * Is what was read since the journal was opened good? Not when changes that had begun
+ * before were made meanwhile, or were half made. False, after waiting for all such
+ * changes: read the tables again.
+ */
+bool drain_journal_is_good(struct drain *d);
 
 /*
  * Apply what was written up to this moment, and close the journal. *settled is false when

@@ -103,17 +103,31 @@ struct error *drain_journal_open(struct drain *d)
 {
 	struct error *err;
 
-	d->fenced = true;
+	/* Whoever wrote to the half that is used now has ended. */
+	d->fenced = fence_end(d->maps->fence);
+	d->is_half_made = false;
 	err = is_ring(d) ? clear_ring(d) : clear_half(d);
 	if (err)
 		return err;
 	__atomic_store_n(used_of(d), 0, __ATOMIC_SEQ_CST);
+	d->late_changes = __atomic_load_n(&d->control->late_changes, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&d->control->draining, 1 + d->control->journal_half,
 			 __ATOMIC_SEQ_CST);
-	/* Programs that read `draining` before do not write their changes to the journal.
-	 */
-	d->fenced &= fence_wait(d->maps->fence);
+	fence_begin(d->maps->fence);
+	/* With a ring programs do not tell of late changes: nothing is read before. */
+	if (is_ring(d))
+		d->fenced &= fence_end(d->maps->fence);
 	return NULL;
+}
+
+bool drain_journal_is_good(struct drain *d)
+{
+	if (is_ring(d) || (!d->is_half_made &&
+			   __atomic_load_n(&d->control->late_changes, __ATOMIC_SEQ_CST) ==
+				   d->late_changes))
+		return true;
+	d->fenced &= fence_end(d->maps->fence);
+	return false;
 }
 
 struct error *drain_journal_close(struct drain *d, bool *settled)

@@ -7,8 +7,8 @@
 /* --- the table -------------------------------------------------------------------- */
 
 /* Read one slot until two readings agree; false when it is empty. */
-static bool read_slot(const struct abi_live_bucket *bucket, int way, uint64_t *key,
-		      struct abi_block *block)
+static bool read_slot(struct drain *d, const struct abi_live_bucket *bucket, int way,
+		      uint64_t *key, struct abi_block *block)
 {
 	const volatile uint64_t *at = &bucket->key[way];
 	const volatile struct abi_live_entry *entry = &bucket->entry[way];
@@ -17,6 +17,7 @@ static bool read_slot(const struct abi_live_bucket *bucket, int way, uint64_t *k
 		uint64_t k = *at;
 
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		d->is_half_made |= k == ABI_LIVE_CLAIMED;
 		if (k == 0 || k == ABI_LIVE_CLAIMED)
 			return false;
 
@@ -53,7 +54,7 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 			struct abi_block block;
 			uint64_t word;
 
-			if (!read_slot(&buckets[i], way, &word, &block))
+			if (!read_slot(d, &buckets[i], way, &word, &block))
 				continue;
 
 			uint64_t key = word << 3;
@@ -86,6 +87,7 @@ static bool add_spilled(uint64_t key, const void *value, void *arg)
 /* The old block of a realloc on its way is live: the call may yet fail. */
 static bool add_pending_old(struct drain *d, const struct abi_pending *p)
 {
+	d->is_half_made |= !!(p->flags & ABI_PENDING_CHANGES);
 	return !(p->flags & ABI_PENDING_HAS_OLD) ||
 	       drain_find(d, p->address) != DRAIN_NOWHERE ||
 	       drain_add(d, p->address, &p->old);
@@ -94,6 +96,7 @@ static bool add_pending_old(struct drain *d, const struct abi_pending *p)
 static bool read_pending(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
 	const struct abi_pending *slots = elements;
+	struct drain *d = arg;
 
 	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
@@ -104,12 +107,12 @@ static bool read_pending(const void *elements, uint32_t first, uint32_t count, v
 			continue;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 
-		/* A record that changes meanwhile tells of it in the journal. */
 		struct abi_pending p = slots[i];
 
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (*owner == before && !memcmp(&p, &slots[i], sizeof(p)) &&
-		    !add_pending_old(arg, &p))
+		if (*owner != before || memcmp(&p, &slots[i], sizeof(p)))
+			d->is_half_made = true;
+		else if (!add_pending_old(d, &p))
 			return false;
 	}
 	return true;

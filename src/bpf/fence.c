@@ -27,7 +27,7 @@ static int create_map(uint32_t type, int inner)
 
 void fence_open(struct fence *ret)
 {
-	*ret = (struct fence){-1, -1};
+	*ret = (struct fence){.outer = -1, .inner = -1};
 	ret->inner = create_map(BPF_MAP_TYPE_ARRAY, -1);
 	if (ret->inner >= 0)
 		ret->outer = create_map(BPF_MAP_TYPE_ARRAY_OF_MAPS, ret->inner);
@@ -35,11 +35,12 @@ void fence_open(struct fence *ret)
 
 void fence_close(struct fence *fence)
 {
+	(void)fence_end(fence);
 	if (fence->outer >= 0)
 		close(fence->outer);
 	if (fence->inner >= 0)
 		close(fence->inner);
-	*fence = (struct fence){-1, -1};
+	*fence = (struct fence){.outer = -1, .inner = -1};
 }
 
 bool fence_wait(const struct fence *fence)
@@ -48,4 +49,28 @@ bool fence_wait(const struct fence *fence)
 
 	return fence->outer >= 0 &&
 	       !sys_bpf_element(BPF_MAP_UPDATE_ELEM, fence->outer, &key, &inner);
+}
+
+static void *wait_in_background(void *arg)
+{
+	struct fence *fence = arg;
+
+	fence->has_failed = !fence_wait(fence);
+	return NULL;
+}
+
+void fence_begin(struct fence *fence)
+{
+	fence->has_thread =
+		!pthread_create(&fence->thread, NULL, wait_in_background, fence);
+	if (!fence->has_thread)
+		(void)wait_in_background(fence);
+}
+
+bool fence_end(struct fence *fence)
+{
+	if (fence->has_thread)
+		pthread_join(fence->thread, NULL);
+	fence->has_thread = false;
+	return !fence->has_failed;
 }

@@ -12,10 +12,15 @@
 #ifndef BPF_FENCE_H
 #define BPF_FENCE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct fence {
 	int outer, inner; /* maps of one element; -1: none */
+	/* fence_begin(): */
+	pthread_t thread;
+	bool has_thread; /* else it was waited for at once */
+	bool has_failed;
 };
 
 /* A fence that cannot be made fails in fence_wait(). */
@@ -28,5 +33,12 @@ void fence_close(struct fence *fence);
  * Returns false if there was no wait.
  */
 bool fence_wait(const struct fence *fence);
+
+/* The same in the background: begin to wait for programs that run at the time of the
+ * call. One wait at a time. */
+void fence_begin(struct fence *fence);
+
+/* Until the wait that was begun is over. False: there was none. With none begun true. */
+bool fence_end(struct fence *fence);
 
 #endif

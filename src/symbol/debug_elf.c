@@ -61,6 +61,24 @@ static bool is_debug_name(const char *name)
 	return name && (!strncmp(name, ".debug_", 7) || !strncmp(name, ".zdebug_", 8));
 }
 
+/* Where variables are, macros, and indexes of names: nobody here asks. libdw decompresses
+ * all that there is at once (check_section() of libdw/dwarf_begin_elf.c), so that it had
+ * better not see them. */
+static bool is_of_no_use(const char *name)
+{
+	static const char *const names[] = {
+		"debug_loc",	  "debug_loclists", "debug_frame",    "debug_macro",
+		"debug_macinfo",  "debug_pubnames", "debug_pubtypes", "debug_gnu_pubnames",
+		"debug_gnu_pubtypes",
+	};
+
+	name += name[1] == 'z' ? 2 : 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 /* The bytes that a debug section has once it is decompressed. */
 static uint64_t whole_size(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
@@ -108,6 +126,13 @@ static struct error *check_sections(struct debug_elf *image, bool is_mapped)
 
 		if (!is_debug_name(name) || sh.sh_type == SHT_NOBITS)
 			continue;
+		/* The headers of a file that is mapped cannot be written to. */
+		if (!is_mapped && is_of_no_use(name)) {
+			sh.sh_type = SHT_NOBITS;
+			if (!gelf_update_shdr(scn, &sh))
+				return malformed("a section header");
+			continue;
+		}
 		if (sh.sh_offset > image->size_bytes ||
 		    sh.sh_size > image->size_bytes - sh.sh_offset)
 			return malformed("a section outside of the file");

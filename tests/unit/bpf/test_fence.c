@@ -106,7 +106,7 @@ static void takes_not_long(void)
 /* It says so when there is none. */
 static void fails_without_maps(void)
 {
-	const struct fence fence = {-1, -1};
+	const struct fence fence = {.outer = -1, .inner = -1};
 
 	CHECK(!fence_wait(&fence));
 }

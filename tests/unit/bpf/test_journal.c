@@ -48,6 +48,16 @@ static int create_array(uint32_t value_bytes, uint32_t count)
 	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
+static int create_hash(uint32_t value_bytes)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_HASH,
+			       .key_size = 8,
+			       .value_size = value_bytes,
+			       .max_entries = 8};
+
+	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
 static void bench_init(struct bench *b)
 {
 	*b = (struct bench){
@@ -82,6 +92,7 @@ static void begin_reading(struct bench *b)
 		.control = &b->control,
 	};
 	REQUIRE(!drain_journal_open(&b->drain));
+	CHECK(drain_journal_is_good(&b->drain));
 }
 
 /* The sum of the addresses of all blocks that were read, and whether it is certain. */
@@ -197,9 +208,9 @@ static int load_late_writer(const struct bench *b, int marks, uint32_t at)
 			   sizeof(insns) / sizeof(*insns), 0);
 }
 
-/* The writer begins in one reading, and has ended when the next one is open: so its half
- * can be cleared after that. False: it was over too soon, as on a busy machine. */
-static bool ends_before_the_next(struct bench *b, int program, struct marks *marks)
+/* The writer begins in one reading, and has ended when the next one but one is open, which
+ * has the same half. False: it was over too soon, as on a busy machine. */
+static bool ends_before_its_half_is_used(struct bench *b, int program, struct marks *marks)
 {
 	uint32_t fd = (uint32_t)program;
 	pthread_t thread;
@@ -212,6 +223,8 @@ static bool ends_before_the_next(struct bench *b, int program, struct marks *mar
 		;
 	end_reading(b, &settled);
 	was_running = !read_mark(&marks->done);
+	begin_reading(b);
+	end_reading(b, &settled);
 	begin_reading(b);
 	if (was_running)
 		CHECK(read_mark(&marks->done));
@@ -235,11 +248,108 @@ static void a_late_program(void)
 	program = load_late_writer(&b, map, 7);
 	REQUIRE(marks && program >= 0);
 	for (int i = 0; i < TRIES && seen < 5; i++)
-		seen += ends_before_the_next(&b, program, marks);
+		seen += ends_before_its_half_is_used(&b, program, marks);
 	CHECK(seen > 0);
 	mapped_close(marks, sizeof(*marks));
 	close(program);
 	close(map);
+	bench_deinit(&b);
+}
+
+/* --- changes without an entry -------------------------------------------------------- */
+
+/* One that began before a reading and came while it read. */
+static void a_late_change(void)
+{
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	begin_reading(&b);
+	b.control.late_changes++;
+	CHECK(!drain_journal_is_good(&b.drain));
+	CHECK(b.drain.fenced);
+	CHECK_INT(end_reading(&b, &settled), 0);
+	CHECK(settled);
+	/* Not of this one any more. */
+	begin_reading(&b);
+	end_reading(&b, &settled);
+	CHECK(settled);
+	bench_deinit(&b);
+}
+
+/* A program that changes the table is not over when it is found to be good no longer. */
+static void a_late_change_is_waited_for(void)
+{
+	int map = create_array(sizeof(struct marks), 1), program;
+	struct marks *marks;
+	struct bench b;
+	unsigned seen = 0;
+
+	bench_init(&b);
+	REQUIRE(map >= 0);
+	marks = mapped_open(map, sizeof(*marks));
+	program = load_late_writer(&b, map, 7);
+	REQUIRE(marks && program >= 0);
+	for (int i = 0; i < TRIES && seen < 5; i++) {
+		uint32_t fd = (uint32_t)program;
+		pthread_t thread;
+		bool settled;
+
+		*marks = (struct marks){0};
+		REQUIRE(!pthread_create(&thread, NULL, slow_program_run, &fd));
+		while (!read_mark(&marks->begun))
+			;
+		begin_reading(&b);
+		seen += !read_mark(&marks->done);
+		b.control.late_changes++;
+		CHECK(!drain_journal_is_good(&b.drain));
+		CHECK(read_mark(&marks->done));
+		end_reading(&b, &settled);
+		pthread_join(thread, NULL);
+	}
+	CHECK(seen > 0);
+	mapped_close(marks, sizeof(*marks));
+	close(program);
+	close(map);
+	bench_deinit(&b);
+}
+
+/* A slot that is claimed, and a call whose block is on its way, when they are met. */
+static void half_made_changes(void)
+{
+	struct abi_live_bucket *bucket;
+	struct abi_pending *pending;
+	struct bench b;
+	bool settled;
+
+	bench_init(&b);
+	b.maps.live = create_array(sizeof(*bucket), 1);
+	b.maps.pending = create_array(sizeof(*pending), ABI_PENDING_SLOTS);
+	b.maps.live_spill = create_hash(sizeof(struct abi_block));
+	b.maps.pending_spill = -1;
+	b.sizes.live_buckets = 1;
+	bucket = mapped_open(b.maps.live, sizeof(*bucket));
+	pending = mapped_open(b.maps.pending, ABI_PENDING_SLOTS * sizeof(*pending));
+	REQUIRE(bucket && pending);
+
+	uint32_t first_of_bucket[2];
+
+	for (int i = 0; i < 3; i++) {
+		bucket->key[2] = i == 1 ? ABI_LIVE_CLAIMED : 0;
+		pending[7].owner = 1;
+		pending[7].flags = i == 2 ? ABI_PENDING_CHANGES : 0;
+		begin_reading(&b);
+		b.drain.first_of_bucket = first_of_bucket;
+		REQUIRE(!drain_read_tables(&b.drain));
+		CHECK_INT(drain_journal_is_good(&b.drain), i == 0);
+		end_reading(&b, &settled);
+	}
+	mapped_close(bucket, sizeof(*bucket));
+	mapped_close(pending, ABI_PENDING_SLOTS * sizeof(*pending));
+	close(b.maps.live);
+	close(b.maps.live_spill);
+	close(b.maps.pending);
 	bench_deinit(&b);
 }
 
@@ -248,5 +358,8 @@ int main(void)
 	RUN(entries_in_time);
 	RUN(a_late_writer);
 	RUN(a_late_program);
+	RUN(a_late_change);
+	RUN(a_late_change_is_waited_for);
+	RUN(half_made_changes);
 	return check_done();
 }

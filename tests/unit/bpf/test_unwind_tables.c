@@ -249,7 +249,7 @@ static void impossible(void)
 /* Where probes cannot be waited for, nothing is put after something was deleted. */
 static void fenced(void)
 {
-	const struct fence none = {-1, -1};
+	const struct fence none = {.outer = -1, .inner = -1};
 	struct fenced_map map = {.fence = &none};
 	uint64_t page[sizeof(struct abi_unwind_page) / 8] = {1};
 	struct fence fence;
