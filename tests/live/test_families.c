@@ -103,6 +103,45 @@ static void runs_of_a_program(void)
 	json_decref(report);
 }
 
+/* Most of them are over before memtrace has looked at them: what code they ran the kernel
+ * has told. */
+static void runs_that_nobody_has_seen(void)
+{
+	json_t *report = memtrace_end(
+		memtrace_by_path("--follow-forks -- %s 100 1 0", SPAWNER_BINARY), 0);
+	const json_t *row, *frame;
+	size_t i;
+
+	check_row(report, "site_of_child", 100, 100 * 100, 100 * 100 * 100);
+	frame = json_array_get(live_get(only_row(report, "site_of_child"), "frames"), 0);
+	CHECK(strstr(json_string_value(json_object_get(frame, "file")), "spawner.c"));
+	json_array_foreach (live_get(report, "heap.stacks"), i, row)
+		CHECK_INT(count_unnamed(row), 0);
+	json_decref(report);
+}
+
+/* Nor is there anything left of the program: it is known where in it each call was. */
+static void runs_of_a_program_that_is_deleted(void)
+{
+	json_t *report = memtrace_end(
+		memtrace_by_path("--no-lines --follow-forks -- sh -c "
+				 "cp${IFS}%s${IFS}/tmp/memtrace-spawner;"
+				 "/tmp/memtrace-spawner${IFS}20${IFS}1${IFS}0;"
+				 "rm${IFS}/tmp/memtrace-spawner",
+				 SPAWNER_BINARY),
+		0);
+	const json_t *row;
+	size_t i, blocks = 0;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		CHECK_INT(count_unnamed(row), 0);
+		if (live_int(row, "size_bytes") == 100 * live_int(row, "blocks"))
+			blocks += (size_t)live_int(row, "blocks");
+	}
+	CHECK(blocks >= 20 * 100);
+	json_decref(report);
+}
+
 static const json_t *row_of_size(const json_t *report, int64_t size_bytes)
 {
 	const json_t *row;
@@ -197,6 +236,8 @@ int main(void)
 	probes_before = probes_find();
 	RUN(children_of_a_server);
 	RUN(runs_of_a_program);
+	RUN(runs_that_nobody_has_seen);
+	RUN(runs_of_a_program_that_is_deleted);
 	RUN(names_are_handed_on);
 	RUN(children_with_other_code);
 	CHECK(probes_gone(probes_before));

@@ -208,9 +208,10 @@ static int load_late_writer(const struct bench *b, int marks, uint32_t at)
 			   sizeof(insns) / sizeof(*insns), 0);
 }
 
-/* The writer begins in one reading, and has ended when the next one but one is open, which
- * has the same half. False: it was over too soon, as on a busy machine. */
-static bool ends_before_its_half_is_used(struct bench *b, int program, struct marks *marks)
+/* The writer begins in one reading, and has ended when the next one but one is open,
+ * which has the same half. False: it was over too soon, as on a busy machine. */
+static bool ends_before_its_half_is_used(struct bench *b, int program,
+					 struct marks *marks)
 {
 	uint32_t fd = (uint32_t)program;
 	pthread_t thread;
@@ -256,7 +257,8 @@ static void a_late_program(void)
 	bench_deinit(&b);
 }
 
-/* --- changes without an entry -------------------------------------------------------- */
+/* --- changes without an entry --------------------------------------------------------
+ */
 
 /* One that began before a reading and came while it read. */
 static void a_late_change(void)

@@ -152,9 +152,65 @@ static void lists_each_file_once(void)
 	remove_files();
 }
 
+/* What was told of lies beside what was read, and knows build-ids that could not be. */
+static void adds_what_was_told(void)
+{
+	const struct proc_mapping told[] = {
+		{.start = 0x5000,
+		 .end = 0x6000,
+		 .inode = 7,
+		 .executable = true,
+		 .path = (char *)"/b"},
+		{.start = 0x1000,
+		 .end = 0x2000,
+		 .inode = 5,
+		 .executable = true,
+		 .path = (char *)"/a"},
+		/* Over the first one. */
+		{.start = 0x5800,
+		 .end = 0x7000,
+		 .inode = 9,
+		 .executable = true,
+		 .path = (char *)"/c"},
+		{.start = 0x5000,
+		 .end = 0x6000,
+		 .inode = 7,
+		 .executable = true,
+		 .path = (char *)"/b"},
+	};
+	const char *const ids[] = {NULL, "aa", "cc", "bb"};
+	const bool want[] = {true, true, false, false};
+	struct proc_mapping data = {
+		.start = 0x1000, .end = 0x9000, .path = strdup("/data")};
+	struct modules modules;
+	unsigned count;
+	bool added;
+	char *id;
+
+	modules_init(&modules);
+	/* A file that was mapped as data when the list was read hides nothing. */
+	REQUIRE(vec_push(&modules.maps.mappings, data));
+	for (int i = 0; i < 4; i++) {
+		REQUIRE(!modules_add(&modules, &told[i], ids[i], &added));
+		CHECK_INT(added, want[i]);
+	}
+	id = id_of(&modules, "/a", &count);
+	CHECK_STR(id, "aa");
+	free(id);
+	id = id_of(&modules, "/b", &count);
+	CHECK_STR(id, "bb");
+	CHECK_INT(count, 1);
+	free(id);
+	id = id_of(&modules, "/", &count);
+	CHECK_INT(count, 2);
+	free(id);
+	modules_deinit(&modules);
+}
+
 int main(void)
 {
 	RUN(has_build_ids);
+	RUN(adds_what_was_told);
 	RUN(lists_each_file_once);
 	return check_done();
 }

@@ -7,13 +7,17 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "target/file_names.h"
 #include "target/open_policy.h"
+#include "target/stand_in.h"
 #include "unit/target/child.h"
 #include "util/cleanup.h"
+#include "util/regular_file.h"
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 
@@ -198,6 +202,92 @@ static void keeps_what_has_exited(void)
 	CHECK(!finds_own("/proc/%d/status"));
 }
 
+/* --- what stands for a process ----------------------------------------------------- */
+
+static struct proc_mapping mapping_of(const char *path, uint64_t start)
+{
+	struct proc_mapping m = {
+		.start = start, .end = start + 4096, .path = (char *)path};
+	struct file_names names;
+
+	REQUIRE(file_names_of_path(path, &names));
+	m.inode = names.listed.inode;
+	m.dev_major = names.listed.dev_major;
+	m.dev_minor = names.listed.dev_minor;
+	return m;
+}
+
+/* A program and a library, the path of which leads to another file by now. */
+static struct proc *make_stand_in(int number)
+{
+	struct proc_mapping listed[] = {mapping_of("/bin/ls", 0x1000),
+					mapping_of("/bin/cat", 0x9000)};
+	struct proc_maps maps = {.mappings = {listed, 2, 2}};
+	_cleanup_(closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct proc *ret;
+
+	listed[0].inode++;
+	REQUIRE(root >= 0);
+	REQUIRE(!stand_in_create(number, "gone", &maps, &listed[1], root, &ret));
+	return ret;
+}
+
+/* Where the number is another process's now, nothing of that one is given. */
+static void gives_what_stands_for_one_that_is_gone(void)
+{
+	_cleanup_(proc_closep) struct proc *gone = make_stand_in(getpid());
+	const struct proc *kept = policy.proc;
+	int kept_pid = pid;
+	char text[512] = "", want[160];
+	struct proc_maps maps;
+	int place, fd;
+
+	policy.proc = gone;
+	pid = getpid();
+	CHECK(!proc_has_exited(gone));
+	CHECK(finds_own("/proc/%d/exe"));
+	CHECK(finds_own("/proc/%d/map_files/9000-a000"));
+	CHECK(finds_own("/proc/%d/root/bin/cat"));
+	CHECK(finds("/bin/cat"));
+	CHECK(finds("/etc/passwd"));
+	/* Another file than the one that was mapped. */
+	CHECK(!finds_own("/proc/%d/map_files/1000-2000"));
+	CHECK(!finds_own("/proc/%d/root/bin/ls"));
+	CHECK(!finds("/bin/ls"));
+	CHECK(!finds_own("/proc/%d/map_files/9000-b000"));
+	CHECK(!finds_own("/proc/%d/map_files/9000-a000x"));
+	CHECK(!finds_own("/proc/%d/map_files/../mem"));
+	CHECK(!finds_own("/proc/%d/status"));
+	CHECK(!finds_own("/proc/%d/mem"));
+	CHECK(!finds_own("/proc/%d/cwd"));
+	CHECK(!finds_own("/proc/%d/root/proc/1/mem"));
+	CHECK(!finds("/proc/1/maps"));
+	CHECK(!finds("/proc/self/maps"));
+
+	snprintf(text, sizeof(text), "/proc/%d/task/%d/maps", pid, pid);
+	CHECK(finds(text));
+	snprintf(text, sizeof(text), "/proc/%d/maps", pid);
+	place = open_policy_find(&policy, -1, text, false);
+	fd = regular_file_reopen(place);
+	REQUIRE(fd >= 0);
+	CHECK(open_policy_may_read(&policy, fd));
+	memset(text, 0, sizeof(text));
+	REQUIRE(read(fd, text, sizeof(text) - 1) > 0);
+	REQUIRE(!proc_read_maps(gone, &maps));
+	snprintf(want, sizeof(want), "9000-a000 r-xp 00000000 %02x:%02x %llu /bin/cat\n",
+		 maps.mappings.data[1].dev_major, maps.mappings.data[1].dev_minor,
+		 (unsigned long long)maps.mappings.data[1].inode);
+	CHECK(strstr(text, want));
+	/* Nobody writes to it. */
+	CHECK(pwrite(fd, "x", 1, 0) < 0);
+	policy.proc = kept;
+	pid = kept_pid;
+	CHECK(!open_policy_may_read(&policy, fd));
+	proc_maps_deinit(&maps);
+	close(place);
+	close(fd);
+}
+
 int main(void)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
@@ -215,6 +305,7 @@ int main(void)
 	RUN(keeps_them_from_directories);
 	RUN(reads_elf_files_alone);
 	RUN(keeps_perf_maps_from_paths);
+	RUN(gives_what_stands_for_one_that_is_gone);
 	RUN(keeps_what_has_exited);
 	child_end(&child);
 	return check_done();

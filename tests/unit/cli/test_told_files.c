@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Files of mappings that were told of: found by their paths, if nothing has changed. */
+#include "check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/told_files.h"
+#include "target/elf.h"
+#include "unit/target/child.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
+
+static char *folder, path[128];
+
+static void copy_program(void)
+{
+	_cleanup_(closep) int from = open("/bin/cat", O_RDONLY | O_CLOEXEC);
+	_cleanup_(closep) int to = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
+	char buffer[65536];
+	ssize_t n;
+
+	REQUIRE(from >= 0 && to >= 0);
+	while ((n = read(from, buffer, sizeof(buffer))) > 0)
+		REQUIRE(write(to, buffer, (size_t)n) == n);
+}
+
+/* As if it had been mapped now. */
+static struct told_mapping mapped_now(void)
+{
+	struct file_names names;
+	struct told_mapping m = {.start = 0x1000, .end = 0x2000, .path = path};
+
+	REQUIRE(file_names_of_path(path, &names));
+	m.name = names.told;
+	m.time_ns = clock_now_ns();
+	return m;
+}
+
+static const struct told_file *get(struct told_files *files, const struct told_mapping *m)
+{
+	static int root = -1;
+
+	if (root < 0)
+		root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	REQUIRE(root >= 0);
+	told_files_deinit(files);
+	told_files_init(files, root, NULL);
+	return told_files_get(files, m);
+}
+
+static void one_that_is_there(void)
+{
+	_cleanup_(elf_file_closep) struct elf_file *elf = NULL;
+	struct told_files files = {.root_fd = -1};
+	struct told_mapping m = mapped_now();
+	const struct told_file *file = get(&files, &m);
+	struct stat st;
+
+	REQUIRE(!elf_file_open("/bin/cat", &elf) && !stat(path, &st));
+	REQUIRE(file);
+	CHECK_STR(file->build_id, elf_file_build_id(elf));
+	CHECK(file->is_found);
+	/* The second time it is not looked for. */
+	unlink(path);
+	CHECK(told_files_get(&files, &m) == file);
+	copy_program();
+	told_files_deinit(&files);
+}
+
+/* Another file by the path, and the same one after a change: what it was made of then
+ * nobody knows. */
+static void others(void)
+{
+	struct told_files files = {.root_fd = -1};
+	struct told_mapping m = mapped_now(), other = m;
+
+	other.name.inode++;
+	CHECK(!get(&files, &other));
+	other = m;
+	other.name.dev_minor++;
+	CHECK(!get(&files, &other));
+	usleep(20000);
+	REQUIRE(!chmod(path, 0755));
+	CHECK(!get(&files, &m));
+	usleep(20000);
+	m = mapped_now();
+	CHECK(get(&files, &m));
+	m.time_ns -= 1000000000;
+	CHECK(!get(&files, &m));
+	m = mapped_now();
+	m.path = "/no/such/file";
+	CHECK(!get(&files, &m));
+	m.path = "/dev/null";
+	CHECK(!get(&files, &m));
+	m.path = "//anon";
+	CHECK(!get(&files, &m));
+	told_files_deinit(&files);
+}
+
+static void one_without_a_build_id(void)
+{
+	struct told_files files = {.root_fd = -1};
+	struct told_mapping m;
+	const struct told_file *file;
+
+	REQUIRE(!truncate(path, 10));
+	usleep(20000);
+	m = mapped_now();
+	file = get(&files, &m);
+	REQUIRE(file);
+	CHECK(!file->build_id);
+	told_files_deinit(&files);
+}
+
+int main(void)
+{
+	folder = child_tmpdir();
+	snprintf(path, sizeof(path), "%s/program", folder);
+	copy_program();
+	usleep(20000);
+	RUN(one_that_is_there);
+	usleep(20000);
+	RUN(others);
+	RUN(one_without_a_build_id);
+	unlink(path);
+	rmdir(folder);
+	return check_done();
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is kept of what the kernel tells of code: from exec to exit, by children too, and
+ * no more than there is room for. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/told_code.h"
+
+#define WANTED 10
+
+static bool is_wanted(void *arg, int pid)
+{
+	(void)arg;
+	return pid == WANTED;
+}
+
+static bool has_our_root(void *arg, int pid)
+{
+	(void)pid;
+	return *(const bool *)arg;
+}
+
+static bool root_is_ours = true;
+
+static struct told_codes *create(void)
+{
+	struct told_codes *codes = told_codes_create(
+		&(const struct told_codes_options){.is_wanted = is_wanted,
+						   .has_our_root = has_our_root,
+						   .arg = &root_is_ours});
+
+	REQUIRE(codes);
+	return codes;
+}
+
+static void execute(struct told_codes *codes, int pid, uint64_t time_ns)
+{
+	told_codes_hear(codes, &(const struct watch_event){.kind = WATCH_EXEC,
+							   .pid = pid,
+							   .time_ns = time_ns});
+}
+
+static void fork_child(struct told_codes *codes, int parent, int pid)
+{
+	told_codes_hear(codes, &(const struct watch_event){
+				       .kind = WATCH_FORK, .pid = pid, .parent = parent});
+}
+
+static void end(struct told_codes *codes, int pid, uint64_t time_ns)
+{
+	told_codes_hear(codes, &(const struct watch_event){.kind = WATCH_EXIT,
+							   .pid = pid,
+							   .time_ns = time_ns});
+}
+
+static void map_page(struct told_codes *codes, int pid, uint64_t page, const char *path)
+{
+	told_codes_hear(codes, &(const struct watch_event){.kind = WATCH_MAP,
+							   .pid = pid,
+							   .time_ns = page,
+							   .start = page << 12,
+							   .end = (page + 1) << 12,
+							   .inode = page,
+							   .path = path});
+}
+
+/* The paths in address order, each with a space behind it; "nothing". */
+static void check_paths(const struct told_codes *codes, int pid, const char *want)
+{
+	struct told_code *code = told_codes_get(codes, pid);
+	struct told_mappings list;
+	char text[256] = "";
+
+	if (!code) {
+		CHECK_STR("nothing", want);
+		return;
+	}
+	REQUIRE(told_code_list(code, &list));
+	vec_foreach (m, &list.list) {
+		strcat(text, (*m)->path);
+		strcat(text, " ");
+	}
+	CHECK_STR(text, want);
+	told_mappings_deinit(&list);
+	told_code_release(code);
+}
+
+static void from_exec_on(void)
+{
+	struct told_codes *codes = create();
+
+	map_page(codes, WANTED, 1, "/before");
+	check_paths(codes, WANTED, "nothing");
+	execute(codes, WANTED, 5);
+	map_page(codes, WANTED, 7, "/library");
+	map_page(codes, WANTED, 3, "/program");
+	check_paths(codes, WANTED, "/program /library ");
+
+	struct told_code *code = told_codes_get(codes, WANTED);
+
+	CHECK_INT(code->since_ns, 5);
+	CHECK(code->has_our_root);
+	CHECK_STR(code->mappings.data[0].path, "/library");
+	told_code_release(code);
+	execute(codes, WANTED, 9);
+	check_paths(codes, WANTED, "");
+	/* Nobody wants this one. */
+	execute(codes, 99, 5);
+	map_page(codes, 99, 3, "/program");
+	check_paths(codes, 99, "nothing");
+	told_codes_destroy(codes);
+}
+
+static void later_ones_lie_over_earlier_ones(void)
+{
+	struct told_codes *codes = create();
+
+	execute(codes, WANTED, 1);
+	map_page(codes, WANTED, 4, "/old");
+	map_page(codes, WANTED, 5, "/beside");
+	map_page(codes, WANTED, 4, "/new");
+	check_paths(codes, WANTED, "/new /beside ");
+	told_codes_destroy(codes);
+}
+
+static void children(void)
+{
+	struct told_codes *codes = create();
+
+	/* Of one that runs since before: they are known once they execute a program. */
+	fork_child(codes, WANTED, 20);
+	map_page(codes, 20, 2, "/parents");
+	check_paths(codes, 20, "nothing");
+	root_is_ours = false;
+	execute(codes, 20, 5);
+	root_is_ours = true;
+	map_page(codes, 20, 3, "/program");
+	fork_child(codes, 20, 21);
+	check_paths(codes, 21, "/program ");
+
+	struct told_code *code = told_codes_get(codes, 21);
+
+	CHECK(code->has_our_root);
+	told_code_release(code);
+	/* From here on each has its own. */
+	map_page(codes, 21, 8, "/childs");
+	map_page(codes, 20, 9, "/parents");
+	check_paths(codes, 20, "/program /parents ");
+	check_paths(codes, 21, "/program /childs ");
+	/* Its number is another process's by now. */
+	fork_child(codes, 98, 21);
+	check_paths(codes, 21, "nothing");
+	told_codes_destroy(codes);
+}
+
+static void until_some_time_after_the_end(void)
+{
+	struct told_codes *codes = create();
+
+	fork_child(codes, WANTED, 20);
+	execute(codes, 20, 1);
+	map_page(codes, 20, 2, "/program");
+	fork_child(codes, 20, 21);
+	end(codes, 20, 100);
+	check_paths(codes, 20, "/program ");
+	told_codes_sweep(codes, 100);
+	check_paths(codes, 20, "/program ");
+	told_codes_sweep(codes, 101);
+	check_paths(codes, 20, "nothing");
+	check_paths(codes, 21, "/program ");
+	told_codes_hear(codes, &(const struct watch_event){.kind = WATCH_LOST});
+	check_paths(codes, 21, "nothing");
+	told_codes_destroy(codes);
+}
+
+/* A process with more than is kept is not known in part, and takes no room any more. */
+static void no_more_than_there_is_room_for(void)
+{
+	struct told_codes *codes = create();
+	char *path = calloc(1, 4001);
+
+	REQUIRE(path);
+	memset(path, '/', 4000);
+	for (int child = 20; child < 26; child++) {
+		fork_child(codes, WANTED, child);
+		execute(codes, child, 1);
+		for (unsigned i = 1; i <= 1000; i++)
+			map_page(codes, child, i, path);
+	}
+	struct told_code *first = told_codes_get(codes, 20);
+
+	CHECK(first);
+	told_code_release(first);
+	check_paths(codes, 24, "nothing");
+	for (int child = 20; child < 24; child++)
+		end(codes, child, 1);
+	told_codes_sweep(codes, 2);
+	execute(codes, WANTED, 1);
+	map_page(codes, WANTED, 1, "/program");
+	check_paths(codes, WANTED, "/program ");
+	for (unsigned i = 2; i <= 1024; i++)
+		map_page(codes, WANTED, i, "");
+	struct told_code *many = told_codes_get(codes, WANTED);
+
+	CHECK(many);
+	told_code_release(many);
+	map_page(codes, WANTED, 1025, "");
+	check_paths(codes, WANTED, "nothing");
+	told_codes_destroy(codes);
+	free(path);
+}
+
+int main(void)
+{
+	RUN(from_exec_on);
+	RUN(later_ones_lie_over_earlier_ones);
+	RUN(children);
+	RUN(until_some_time_after_the_end);
+	RUN(no_more_than_there_is_room_for);
+	return check_done();
+}
