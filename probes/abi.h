@@ -243,8 +243,8 @@ struct abi_control {
 	/* Changes that began before a reading and were made while it read: they are in no
 	 * journal. */
 	uint64_t late_changes;
-	uint64_t misses;          /* numbers of walks that were handed over: the next */
-	uint64_t misses_lost;     /* of them, there was no room for the walk */
+	uint64_t misses;      /* numbers of walks that were handed over: the next */
+	uint64_t misses_lost; /* of them, there was no room for the walk */
 	/* 1: --unwind-cpu is used up, or was while the ring filled. Walks that find no
 	 * room now are over the budget. */
 	uint64_t misses_over_budget;

@@ -24,8 +24,8 @@ struct drain {
 	struct snapshot *snap;
 	struct abi_control *control;
 	bool settled, fenced;
-	bool is_half_made; /* a slot was met whose block comes or goes */
-	uint64_t late_changes; /* control->late_changes as the journal was opened */
+	bool is_half_made;        /* a slot was met whose block comes or goes */
+	uint64_t late_changes;    /* control->late_changes as the journal was opened */
 	uint64_t applied, wanted; /* entries of a journal that is a ring */
 	/* Blocks that are not in a bucket's run: key to index in snap->blocks. */
 	struct hashmap others;

@@ -122,9 +122,9 @@ struct error *drain_journal_open(struct drain *d)
 
 bool drain_journal_is_good(struct drain *d)
 {
-	if (is_ring(d) || (!d->is_half_made &&
-			   __atomic_load_n(&d->control->late_changes, __ATOMIC_SEQ_CST) ==
-				   d->late_changes))
+	if (is_ring(d) ||
+	    (!d->is_half_made && __atomic_load_n(&d->control->late_changes,
+						 __ATOMIC_SEQ_CST) == d->late_changes))
 		return true;
 	d->fenced &= fence_end(d->maps->fence);
 	return false;

@@ -132,12 +132,14 @@ struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	return err;
 }
 
-static bool insert_mapping(struct modules *modules, size_t at, const struct proc_mapping *m)
+static bool insert_mapping(struct modules *modules, size_t at,
+			   const struct proc_mapping *m)
 {
 	struct proc_mapping copy = *m;
 
 	copy.path = strdup(m->path);
-	if (!copy.path || !vec_reserve(&modules->maps.mappings, modules->maps.mappings.len + 1)) {
+	if (!copy.path ||
+	    !vec_reserve(&modules->maps.mappings, modules->maps.mappings.len + 1)) {
 		free(copy.path);
 		return false;
 	}
@@ -180,7 +182,8 @@ static bool insert_file(struct modules *modules, const struct proc_mapping *m,
 	return true;
 }
 
-/* A file may have been mapped as data when the list was read, and in part as code since. */
+/* A file may have been mapped as data when the list was read, and in part as code since.
+ */
 static bool overlaps_code(const struct modules *modules, const struct proc_mapping *m)
 {
 	vec_foreach (known, &modules->maps.mappings)

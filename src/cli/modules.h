@@ -28,9 +28,10 @@ void modules_deinit(struct modules *modules);
 struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	__attribute__((warn_unused_result));
 
-/* Add a mapping of code that was not read but told of, and the build-id of its file (NULL:
- * it has none, or is not known). Both are copied. What was read stays, but for build-ids
- * that could not be: *ret_added says whether the mapping lies beside all of that. */
+/* Add a mapping of code that was not read but told of, and the build-id of its file
+ * (NULL: it has none, or is not known). Both are copied. What was read stays, but for
+ * build-ids that could not be: *ret_added says whether the mapping lies beside all of
+ * that. */
 struct error *modules_add(struct modules *modules, const struct proc_mapping *mapping,
 			  const char *build_id, bool *ret_added)
 	__attribute__((warn_unused_result));

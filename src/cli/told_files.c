@@ -9,6 +9,7 @@
 #include "target/target_file.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/text_hash.h"
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct target_file *, target_file_release);
@@ -42,14 +43,9 @@ void told_files_deinit(struct told_files *files)
 	hashmap_deinit(&files->by_name);
 }
 
-/* 64-bit FNV-1a. */
 static uint64_t hash_of(const struct told_mapping *m)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ m->name.inode;
-
-	for (const char *at = m->path; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-	return hash;
+	return text_hash_more(TEXT_HASH_BEGIN ^ m->name.inode, m->path);
 }
 
 /* Find it by its path. */
@@ -100,10 +96,12 @@ const struct told_file *told_files_get(struct told_files *files,
 	if (hashmap_get(&files->by_name, hash_of(m), &at))
 		file = files->list.data[at];
 	/* Or another one has the same hash. */
-	if (!file || !file_name_is(&file->told, &m->name) || strcmp(file->path, m->path) != 0)
+	if (!file || !file_name_is(&file->told, &m->name) ||
+	    strcmp(file->path, m->path) != 0)
 		file = add(files, m);
 	return file && file->is_found &&
-			       file->changed_ns <= (int64_t)m->time_ns + files->realtime_ns
+			       file->changed_ns <=
+				       (int64_t)m->time_ns + files->realtime_ns
 		       ? file
 		       : NULL;
 }

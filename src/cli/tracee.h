@@ -49,11 +49,11 @@ struct tracee {
 					      none. Borrowed. */
 	struct proc
 		*named; /* the process whose names these are, when it is another one */
-	/* The code it ran, as the kernel told, of which some was not read before it exited;
-	 * NULL: nothing is known, or all that can be is in `modules`. */
+	/* The code it ran, as the kernel told, of which some was not read before it
+	 * exited; NULL: nothing is known, or all that can be is in `modules`. */
 	struct told_code *told;
 	bool has_our_root; /* or had, when it was looked at */
-	uint32_t slot;  /* of the tracer, once it is traced */
+	uint32_t slot;     /* of the tracer, once it is traced */
 	VEC(uint64_t)
 	families; /* it was in these one after the other (tracer_family()) */
 	bool is_traced;

@@ -43,10 +43,10 @@ struct tracees {
 	const struct options *options; /* borrowed */
 	struct elf_reader *elf_reader; /* borrowed; NULL: files are read here */
 	struct reading reading;
-	struct tracer *tracer; /* borrowed; NULL before tracees_start() */
-	struct watch *watch;   /* NULL: the kernel does not tell */
+	struct tracer *tracer;   /* borrowed; NULL before tracees_start() */
+	struct watch *watch;     /* NULL: the kernel does not tell */
 	struct told_codes *told; /* NULL as well: nor of what processes mapped */
-	int epoll_fd;          /* readable when there is something to look at */
+	int epoll_fd;            /* readable when there is something to look at */
 	VEC(struct tracee *) list;
 	struct kernel_names *kernel; /* with --kernel-stacks and --kernel, else NULL */
 	VEC(struct fresh) news;

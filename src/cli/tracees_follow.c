@@ -275,7 +275,8 @@ static void note_told(struct tracees *ts, struct tracee *t)
 	code = told_codes_get(ts->told, t->pid);
 
 	/* Or its number is another process's by now. */
-	if (code && t->is_traced && code->since_ns > tracer_slot_since_ns(ts->tracer, t->slot)) {
+	if (code && t->is_traced &&
+	    code->since_ns > tracer_slot_since_ns(ts->tracer, t->slot)) {
 		told_code_release(code);
 		return;
 	}

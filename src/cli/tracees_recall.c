@@ -9,6 +9,7 @@
 #include "cli/tracees_private.h"
 #include "target/stand_in.h"
 #include "util/cleanup.h"
+#include "util/text_hash.h"
 
 /* So many root directories beside our own are looked below. */
 #define ROOTS_MAX 4
@@ -58,20 +59,11 @@ static void recall_deinit(struct recall *r)
 	hashmap_deinit(&r->named);
 }
 
-/* 64-bit FNV-1a. */
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 static struct error *note_named(struct recall *r, const struct modules *modules)
 {
 	vec_foreach (file, &modules->files)
-		if (file->build_id && !hashmap_put(&r->named, hash_of(file->build_id), 1))
+		if (file->build_id &&
+		    !hashmap_put(&r->named, text_hash(file->build_id), 1))
 			return error_no_memory();
 	return NULL;
 }
@@ -81,7 +73,7 @@ static bool is_named(const struct recall *r, const struct modules *modules)
 {
 	vec_foreach (file, &modules->files)
 		if (!file->build_id ||
-		    !hashmap_get(&r->named, hash_of(file->build_id), NULL))
+		    !hashmap_get(&r->named, text_hash(file->build_id), NULL))
 			return false;
 	return true;
 }
@@ -173,8 +165,8 @@ static struct error *recall(struct recall *r, struct tracee *t, size_t i)
 	if (!told_code_list(t->told, &told))
 		return error_no_memory();
 	err = recall_code(t, &told, files, &maps, &added);
-	if (!err && maps.mappings.len && (added || !t->frames) && !is_named(r, &t->modules) &&
-	    tracees_may_name(r->families, t, i)) {
+	if (!err && maps.mappings.len && (added || !t->frames) &&
+	    !is_named(r, &t->modules) && tracees_may_name(r->families, t, i)) {
 		err = open_names(r, t, &maps, files->root_fd);
 		if (!err && t->frames)
 			err = note_named(r, &t->modules);

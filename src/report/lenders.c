@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "util/text_hash.h"
+
 void lenders_init(struct lenders *lenders, const struct snapshot *snap,
 		  struct frame_cache *const caches[])
 {
@@ -16,16 +18,6 @@ void lenders_deinit(struct lenders *lenders)
 	vec_deinit(&lenders->list);
 }
 
-/* 64-bit FNV-1a. */
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 /* Those that have the build-id of the module; NULL: none has. */
 static struct lender *find(const struct lenders *lenders,
 			   const struct snapshot_module *module)
@@ -33,7 +25,7 @@ static struct lender *find(const struct lenders *lenders,
 	struct lender *found;
 	uint64_t at;
 
-	if (!hashmap_get(&lenders->by_build_id, hash_of(module->build_id), &at))
+	if (!hashmap_get(&lenders->by_build_id, text_hash(module->build_id), &at))
 		return NULL;
 	found = &lenders->list.data[at];
 	/* Or another build-id has the same hash. */
@@ -48,7 +40,7 @@ static bool add(struct lenders *lenders, uint32_t process,
 
 	if (!known) {
 		if (!vec_push(&lenders->list, (struct lender){.count = 0}) ||
-		    !hashmap_put(&lenders->by_build_id, hash_of(module->build_id),
+		    !hashmap_put(&lenders->by_build_id, text_hash(module->build_id),
 				 lenders->list.len - 1))
 			return false;
 		known = &lenders->list.data[lenders->list.len - 1];

@@ -14,19 +14,12 @@
 #include "util/cleanup.h"
 #include "util/ends_first.h"
 #include "util/regular_file.h"
+#include "util/text_hash.h"
 
 /* A hostile program maps as many as it likes. Real ones have some hundred files. */
 #define OPENED_MAX      256
 #define SHOWN_MAX       4096
 #define SHOWN_FILES_MAX 1024
-
-/* 64-bit FNV-1a over a string. */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 /* --- reading --------------------------------------------------------------------------
  */
@@ -54,7 +47,7 @@ static bool add_file(struct code_maps *maps, const char *text, size_t path, uint
 static bool find_file(struct code_maps *maps, const char *text, size_t path,
 		      uint32_t *ret)
 {
-	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), text), index;
+	uint64_t hash = text_hash(text), index;
 
 	if (hashmap_get(&maps->by_text, hash, &index) &&
 	    !strcmp(maps->files.data[index].text, text)) {
@@ -82,7 +75,7 @@ static bool add_line(struct code_maps *maps, char *line)
 	/* The file is not read at one moment. */
 	if (map.start >= map.end || (len && map.start < maps->list.data[len - 1].end))
 		return true;
-	maps->hash = hash_text(maps->hash, line);
+	maps->hash = text_hash_more(maps->hash, line);
 	return find_file(maps, line + device, (size_t)(path - device), &map.file) &&
 	       vec_push(&maps->list, map);
 }
@@ -194,7 +187,7 @@ struct error *code_maps_read(int tid, struct code_maps *ret)
 	uint64_t seed = hashmap_seed();
 	char path[32];
 
-	*ret = (struct code_maps){.hash = UINT64_C(0xcbf29ce484222325)};
+	*ret = (struct code_maps){.hash = TEXT_HASH_BEGIN};
 	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
 	file = fopen(path, "re");
 	if (!file)

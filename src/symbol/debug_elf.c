@@ -67,9 +67,9 @@ static bool is_debug_name(const char *name)
 static bool is_of_no_use(const char *name)
 {
 	static const char *const names[] = {
-		"debug_loc",	  "debug_loclists", "debug_frame",    "debug_macro",
-		"debug_macinfo",  "debug_pubnames", "debug_pubtypes", "debug_gnu_pubnames",
-		"debug_gnu_pubtypes",
+		"debug_loc",      "debug_loclists",     "debug_frame",
+		"debug_macro",    "debug_macinfo",      "debug_pubnames",
+		"debug_pubtypes", "debug_gnu_pubnames", "debug_gnu_pubtypes",
 	};
 
 	name += name[1] == 'z' ? 2 : 1;

@@ -19,6 +19,7 @@
 #include "util/hashmap.h"
 #include "util/path.h"
 #include "util/regular_file.h"
+#include "util/text_hash.h"
 
 /* Some 30 seconds of work, should debug info be made to waste time: the program with the
  * most, a browser, takes a tenth of it for all that a report shows. */
@@ -119,10 +120,7 @@ static uint64_t hash_file(const struct proc_mapping *mapping)
 	uint64_t hash = mapping->inode ^ (uint64_t)mapping->dev_major << 32 ^
 			(uint64_t)mapping->dev_minor << 44;
 
-	/* 64-bit FNV-1a. */
-	for (const char *at = mapping->path; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-	return hash;
+	return text_hash_more(hash, mapping->path);
 }
 
 static bool is_of(const struct line_file *file, const struct proc_mapping *mapping)

@@ -47,8 +47,8 @@ struct error *reader_symbolizer_create(struct reader *reader, const struct proc 
 				       struct symbolizer **ret)
 	__attribute__((warn_unused_result));
 
-/* Has the child not opened the files of the process of this symbolizer of a reader? It does
- * so later, if the process is there yet then. */
+/* Has the child not opened the files of the process of this symbolizer of a reader? It
+ * does so later, if the process is there yet then. */
 bool reader_is_unopened(const struct symbolizer *symbolizer);
 
 /* A file that was asked for lines and has none, as of line_finder_next_missing(). */

@@ -440,10 +440,10 @@ bool proc_has_our_root(int pid)
 {
 	struct stat theirs, ours;
 
-	return !living_stat(pid, "ns/mnt", &theirs) && !stat("/proc/self/ns/mnt", &ours) &&
-	       theirs.st_ino == ours.st_ino && !living_stat(pid, "root", &theirs) &&
-	       !stat("/", &ours) && theirs.st_dev == ours.st_dev &&
-	       theirs.st_ino == ours.st_ino;
+	return !living_stat(pid, "ns/mnt", &theirs) &&
+	       !stat("/proc/self/ns/mnt", &ours) && theirs.st_ino == ours.st_ino &&
+	       !living_stat(pid, "root", &theirs) && !stat("/", &ours) &&
+	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
 bool proc_has_thread(int pid, uint32_t tid)

@@ -53,11 +53,9 @@ static void put_path(struct strbuf *out, const char *path)
 /* As show_map_vma() of fs/proc/task_mmu.c writes it. */
 static void put_mapping(struct strbuf *out, const struct proc_mapping *m)
 {
-	strbuf_appendf(out,
-		       "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " %02x:%02x %" PRIu64
-		       " ",
-		       m->start, m->end, m->file_offset, m->dev_major, m->dev_minor,
-		       m->inode);
+	strbuf_appendf(
+		out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " %02x:%02x %" PRIu64 " ",
+		m->start, m->end, m->file_offset, m->dev_major, m->dev_minor, m->inode);
 	put_path(out, m->path);
 	strbuf_append_char(out, '\n');
 }

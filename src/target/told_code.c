@@ -23,15 +23,14 @@ struct told_codes {
 	size_t bytes;
 	VEC(struct process) list;
 	struct hashmap by_pid; /* index into `list` */
-	bool has_exited; /* some of them */
+	bool has_exited;       /* some of them */
 };
 
 /* --- code ------------------------------------------------------------------------- */
 
 static struct told_code *code_create(size_t *all_bytes)
 {
-	struct told_code *code =
-		*all_bytes < BYTES_MAX ? calloc(1, sizeof(*code)) : NULL;
+	struct told_code *code = *all_bytes < BYTES_MAX ? calloc(1, sizeof(*code)) : NULL;
 
 	if (!code)
 		return NULL;
@@ -124,7 +123,8 @@ bool told_code_list(const struct told_code *code, struct told_mappings *ret)
 {
 	*ret = (struct told_mappings){.list = {0}};
 	for (size_t i = 0; i < code->mappings.len; i++) {
-		if (!is_hidden(code, i) && !vec_push(&ret->list, &code->mappings.data[i])) {
+		if (!is_hidden(code, i) &&
+		    !vec_push(&ret->list, &code->mappings.data[i])) {
 			told_mappings_deinit(ret);
 			return false;
 		}
@@ -204,9 +204,8 @@ static void set(struct told_codes *codes, int pid, struct told_code *code)
 static struct told_code *begin(struct told_codes *codes, int pid)
 {
 	const struct told_codes_options *options = &codes->options;
-	struct told_code *code = options->is_wanted(options->arg, pid)
-					 ? code_create(&codes->bytes)
-					 : NULL;
+	struct told_code *code =
+		options->is_wanted(options->arg, pid) ? code_create(&codes->bytes) : NULL;
 
 	if (code)
 		code->has_our_root = options->has_our_root(options->arg, pid);
@@ -226,8 +225,8 @@ static void executed(struct told_codes *codes, const struct watch_event *event)
 {
 	const struct process *p = find(codes, event->pid);
 	bool has_our_root = p && p->code && p->code->has_our_root;
-	struct told_code *code = p && p->code ? code_create(&codes->bytes)
-					      : begin(codes, event->pid);
+	struct told_code *code =
+		p && p->code ? code_create(&codes->bytes) : begin(codes, event->pid);
 
 	if (code) {
 		code->since_ns = event->time_ns;
@@ -307,8 +306,7 @@ void told_codes_sweep(struct told_codes *codes, uint64_t before_ns)
 
 		codes->has_exited |= is_of_use && p->exited_ns;
 		/* Without memory for the index it cannot be found any more. */
-		if (is_of_use &&
-		    hashmap_put(&codes->by_pid, (uint64_t)p->pid, kept))
+		if (is_of_use && hashmap_put(&codes->by_pid, (uint64_t)p->pid, kept))
 			codes->list.data[kept++] = *p;
 		else
 			told_code_release(p->code);

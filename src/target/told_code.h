@@ -31,8 +31,9 @@ struct told_code {
 			      it was looked at */
 	size_t size_bytes; /* that it counts for in `*all_bytes` */
 	size_t *all_bytes; /* of the struct told_codes, which outlives it */
-	VEC(struct told_mapping) mappings; /* in order of time; later ones lie over
-					      earlier ones */
+	VEC(struct told_mapping)
+	mappings; /* in order of time; later ones lie over
+		     earlier ones */
 };
 
 void told_code_release(struct told_code *code);
@@ -51,8 +52,8 @@ void told_mappings_deinit(struct told_mappings *mappings);
 struct told_codes;
 
 struct told_codes_options {
-	/* Is it of interest what this process, of which nothing is known yet, or a child of
-	 * it executes? */
+	/* Is it of interest what this process, of which nothing is known yet, or a child
+	 * of it executes? */
 	bool (*is_wanted)(void *arg, int pid);
 	/* Has the process our root directory? */
 	bool (*has_our_root)(void *arg, int pid);

@@ -236,25 +236,41 @@ static bool ends_before_its_half_is_used(struct bench *b, int program,
 	return was_running;
 }
 
+/* The program, loaded, and what it marks. */
+struct writer {
+	struct bench bench;
+	int map, program;
+	struct marks *marks;
+};
+
+static void writer_init(struct writer *w)
+{
+	bench_init(&w->bench);
+	w->map = create_array(sizeof(struct marks), 1);
+	REQUIRE(w->map >= 0);
+	w->marks = mapped_open(w->map, sizeof(*w->marks));
+	w->program = load_late_writer(&w->bench, w->map, 7);
+	REQUIRE(w->marks && w->program >= 0);
+}
+
+static void writer_deinit(struct writer *w)
+{
+	mapped_close(w->marks, sizeof(*w->marks));
+	close(w->program);
+	close(w->map);
+	bench_deinit(&w->bench);
+}
+
 static void a_late_program(void)
 {
-	int map = create_array(sizeof(struct marks), 1), program;
-	struct marks *marks;
-	struct bench b;
+	struct writer w;
 	unsigned seen = 0;
 
-	bench_init(&b);
-	REQUIRE(map >= 0);
-	marks = mapped_open(map, sizeof(*marks));
-	program = load_late_writer(&b, map, 7);
-	REQUIRE(marks && program >= 0);
+	writer_init(&w);
 	for (int i = 0; i < TRIES && seen < 5; i++)
-		seen += ends_before_its_half_is_used(&b, program, marks);
+		seen += ends_before_its_half_is_used(&w.bench, w.program, w.marks);
 	CHECK(seen > 0);
-	mapped_close(marks, sizeof(*marks));
-	close(program);
-	close(map);
-	bench_deinit(&b);
+	writer_deinit(&w);
 }
 
 /* --- changes without an entry --------------------------------------------------------
@@ -280,41 +296,32 @@ static void a_late_change(void)
 	bench_deinit(&b);
 }
 
-/* A program that changes the table is not over when it is found to be good no longer. */
+/* The program that makes it has ended when the reading is found to be good no longer. */
 static void a_late_change_is_waited_for(void)
 {
-	int map = create_array(sizeof(struct marks), 1), program;
-	struct marks *marks;
-	struct bench b;
+	struct writer w;
 	unsigned seen = 0;
 
-	bench_init(&b);
-	REQUIRE(map >= 0);
-	marks = mapped_open(map, sizeof(*marks));
-	program = load_late_writer(&b, map, 7);
-	REQUIRE(marks && program >= 0);
+	writer_init(&w);
 	for (int i = 0; i < TRIES && seen < 5; i++) {
-		uint32_t fd = (uint32_t)program;
+		uint32_t fd = (uint32_t)w.program;
 		pthread_t thread;
 		bool settled;
 
-		*marks = (struct marks){0};
+		*w.marks = (struct marks){0};
 		REQUIRE(!pthread_create(&thread, NULL, slow_program_run, &fd));
-		while (!read_mark(&marks->begun))
+		while (!read_mark(&w.marks->begun))
 			;
-		begin_reading(&b);
-		seen += !read_mark(&marks->done);
-		b.control.late_changes++;
-		CHECK(!drain_journal_is_good(&b.drain));
-		CHECK(read_mark(&marks->done));
-		end_reading(&b, &settled);
+		begin_reading(&w.bench);
+		seen += !read_mark(&w.marks->done);
+		w.bench.control.late_changes++;
+		CHECK(!drain_journal_is_good(&w.bench.drain));
+		CHECK(read_mark(&w.marks->done));
+		end_reading(&w.bench, &settled);
 		pthread_join(thread, NULL);
 	}
 	CHECK(seen > 0);
-	mapped_close(marks, sizeof(*marks));
-	close(program);
-	close(map);
-	bench_deinit(&b);
+	writer_deinit(&w);
 }
 
 /* A slot that is claimed, and a call whose block is on its way, when they are met. */
