@@ -70,13 +70,6 @@ static struct place find_place(const struct snapshot *snap, uint32_t process,
 	return ret;
 }
 
-/* Was the process gone before its symbols were read? `named` is NULL where it has no
- * cache. */
-static bool is_unknown(const struct frame *named)
-{
-	return !named || (!named->symbol && !named->module);
-}
-
 static void fill_frame(const struct place *place, const struct frame *named,
 		       const struct source_frame *source, struct report_frame *ret)
 {
@@ -90,7 +83,7 @@ static void fill_frame(const struct place *place, const struct frame *named,
 		.build_id = module ? module->build_id : NULL,
 	};
 	/* What the mapping tells is better than nothing. */
-	if (module && is_unknown(named)) {
+	if (module && !frame_is_known(named)) {
 		ret->module = module->path;
 		ret->offset = place->call - module->start + module->file_offset;
 	}
@@ -106,32 +99,12 @@ static void fill_frame(const struct place *place, const struct frame *named,
 	}
 }
 
-/* By the process's own symbols, else by those of another one that maps the same file;
- * NULL or a frame without a name when neither has any. */
-static struct error *find_name(struct frame_namer *n, uint32_t process, uint64_t address,
-			       const struct place *place, const struct frame **ret)
-{
-	struct frame_cache *cache =
-		process < n->snap->processes.len ? n->caches[process] : NULL;
-	const struct frame *lent = NULL;
-	struct error *err = NULL;
-
-	*ret = NULL;
-	if (cache)
-		err = frame_cache_get(cache, address, ret);
-	if (!err && place->module && is_unknown(*ret))
-		err = lenders_ask(&n->lenders, place->module, place->call, &lent);
-	if (lent)
-		*ret = lent;
-	return err;
-}
-
 static struct error *make_group(struct frame_namer *n, uint32_t process, uint64_t address,
 				struct frame_group *ret)
 {
 	const struct place place = find_place(n->snap, process, address);
 	const struct frame *named;
-	struct error *err = find_name(n, process, address, &place, &named);
+	struct error *err = lenders_name(&n->lenders, process, address, &named);
 
 	if (err)
 		return err;

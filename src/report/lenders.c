@@ -71,8 +71,10 @@ static bool fill(struct lenders *lenders)
 	return true;
 }
 
-struct error *lenders_ask(struct lenders *lenders, const struct snapshot_module *module,
-			  uint64_t call, const struct frame **ret)
+/* The frame of the call at `call`, which is in `module` of a process, by another process
+ * that knows the function; else *ret is NULL. */
+static struct error *ask(struct lenders *lenders, const struct snapshot_module *module,
+			 uint64_t call, const struct frame **ret)
 {
 	uint64_t offset = call - module->start + module->file_offset;
 	struct error *err = NULL;
@@ -97,5 +99,32 @@ struct error *lenders_ask(struct lenders *lenders, const struct snapshot_module 
 		if (!err && *ret && !(*ret)->symbol)
 			*ret = NULL;
 	}
+	return err;
+}
+
+bool frame_is_known(const struct frame *frame)
+{
+	return frame && (frame->symbol || frame->module);
+}
+
+struct error *lenders_name(struct lenders *lenders, uint32_t process, uint64_t address,
+			   const struct frame **ret)
+{
+	const struct snapshot *snap = lenders->snap;
+	const struct snapshot_process *owner = snapshot_process(snap, process);
+	/* Its last byte: a return address is behind the call. */
+	uint64_t call = address ? address - 1 : 0;
+	const struct snapshot_module *module =
+		owner ? snapshot_find_module(owner, call) : NULL;
+	const struct frame *lent = NULL;
+	struct error *err = NULL;
+
+	*ret = NULL;
+	if (owner && lenders->caches[process])
+		err = frame_cache_get(lenders->caches[process], address, ret);
+	if (!err && module && !frame_is_known(*ret))
+		err = ask(lenders, module, call, &lent);
+	if (lent)
+		*ret = lent;
 	return err;
 }

@@ -36,11 +36,16 @@ void lenders_init(struct lenders *lenders, const struct snapshot *snap,
 		  struct frame_cache *const caches[]);
 void lenders_deinit(struct lenders *lenders);
 
-/* The frame of the call at `call`, which is in `module` of a process, by another process
- * that knows the function; else *ret is NULL. Borrowed as of frame_cache_get(); its
- * address is the other process's. Fails only when memory is out. */
-struct error *lenders_ask(struct lenders *lenders, const struct snapshot_module *module,
-			  uint64_t call, const struct frame **ret)
-	__attribute__((warn_unused_result));
+/* Is there a name in it? NULL: there is no frame. */
+bool frame_is_known(const struct frame *frame);
+
+/*
+ * The frame of the return address `address` of a process, by its own symbols, else by
+ * those of another process that maps the same file; *ret is NULL or a frame without a
+ * name when neither has any. Borrowed as of frame_cache_get(); a lent one has the other
+ * process's address. Fails only when memory is out.
+ */
+struct error *lenders_name(struct lenders *lenders, uint32_t process, uint64_t address,
+			   const struct frame **ret) __attribute__((warn_unused_result));
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/lenders.h"
 #include "util/cleanup.h"
 #include "util/hashmap.h"
 
@@ -28,6 +29,17 @@ static bool *find_used_stacks(const struct snapshot *snap)
 	for (size_t i = 0; i < snap->traffic.len && i < snap->stacks.len; i++)
 		used[i] = used[i] || snap->traffic.data[i].allocations;
 	return used;
+}
+
+/* Those whose names are asked for. */
+static bool *find_processes(const struct snapshot *snap, const bool *used)
+{
+	bool *has_stacks = calloc(snap->processes.len + 1, sizeof(*has_stacks));
+
+	for (size_t i = 0; has_stacks && i < snap->stacks.len; i++)
+		if (used[i] && snap->stacks.data[i].process < snap->processes.len)
+			has_stacks[snap->stacks.data[i].process] = true;
+	return has_stacks;
 }
 
 /* The addresses are there once for each process. */
@@ -80,13 +92,15 @@ static bool push_source(struct snapshot *snap, const struct source_frame *frame)
 	       vec_push(&snap->sources, source);
 }
 
-static struct error *record_name(struct snapshot *snap, struct frame_cache *cache,
-				 struct snapshot_name *name)
+/* False in *ret_is_known, and nothing is recorded: there is no frame. */
+static struct error *record_name(struct snapshot *snap, struct lenders *lenders,
+				 struct snapshot_name *name, bool *ret_is_known)
 {
 	const struct frame *frame;
-	struct error *err = frame_cache_get(cache, name->address, &frame);
+	struct error *err = lenders_name(lenders, name->process, name->address, &frame);
 
-	if (err)
+	*ret_is_known = !err && frame;
+	if (!*ret_is_known)
 		return err;
 	name->offset = frame->offset;
 	name->first_source = (uint32_t)snap->sources.len;
@@ -107,14 +121,18 @@ struct error *report_record_names(struct snapshot *snap,
 				  void *arg)
 {
 	_cleanup_(freep) bool *used = find_used_stacks(snap);
-	struct error *err = used ? NULL : error_no_memory();
+	_cleanup_(freep) bool *has_stacks = used ? find_processes(snap, used) : NULL;
+	_cleanup_(lenders_deinit) struct lenders lenders;
+	struct error *err = has_stacks ? NULL : error_no_memory();
+	size_t kept = 0;
 
+	lenders_init(&lenders, snap, frames);
 	/* What came from a file has its names. */
 	if (!err && snap->strings.is_fixed)
 		return NULL;
 	snap->names.len = snap->sources.len = 0;
 	for (uint32_t i = 0; !err && i < snap->processes.len; i++) {
-		if (frames[i])
+		if (has_stacks[i])
 			err = push_addresses(snap, i, used);
 	}
 	if (!err && snap->names.len)
@@ -122,6 +140,7 @@ struct error *report_record_names(struct snapshot *snap,
 		      compare_names);
 	for (size_t i = 0; !err && i < snap->names.len; i++) {
 		struct snapshot_name *name = &snap->names.data[i];
+		bool is_known;
 		char phase[64];
 
 		if (progress && i && !(i % PROGRESS_FRAMES)) {
@@ -129,8 +148,11 @@ struct error *report_record_names(struct snapshot *snap,
 				 i * 100 / snap->names.len);
 			progress(arg, phase);
 		}
-		err = record_name(snap, frames[name->process], name);
+		err = record_name(snap, &lenders, name, &is_known);
+		if (is_known)
+			snap->names.data[kept++] = *name;
 	}
+	snap->names.len = kept;
 	return err;
 }
 

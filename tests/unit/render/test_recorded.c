@@ -130,6 +130,44 @@ static void names_are_as_they_were(void)
 	snapshot_destroy(snap);
 }
 
+static void add_module(struct snapshot *snap, size_t process, uint64_t start)
+{
+	struct snapshot_module module = {start, start + 0x6000, 0, strdup("/bin/app"),
+					 strdup("aa")};
+
+	REQUIRE(module.path && module.build_id &&
+		vec_push(&snap->processes.data[process].modules, module));
+}
+
+/* A process that was gone too soon has the names of another one with the same file. */
+static void names_are_lent(void)
+{
+	struct symbolizer original = {.ops = &ops}, *recorded = NULL;
+	struct frame_cache *first = frame_cache_create(&original), *second;
+	struct frame_cache *const caches[] = {first, NULL};
+	struct snapshot *snap = three_stacks();
+	const struct frame *a, *b;
+
+	add_module(snap, 0, 0x1000);
+	add_module(snap, 1, 0x2000);
+	REQUIRE(first && !report_record_names(snap, caches, NULL, NULL));
+	/* Of its two addresses one lies in the file. */
+	CHECK_INT(snap->names.len, 7);
+	CHECK_INT(snap->names.data[6].process, 1);
+	CHECK_INT(snap->names.data[6].address, 0x4000);
+	REQUIRE(!report_recorded_symbolizer(snap, 1, true, &recorded) && recorded);
+	second = frame_cache_create(recorded);
+	REQUIRE(second);
+	frame_cache_keep_mangled(second);
+	REQUIRE(!frame_cache_get(first, 0x3000, &a));
+	REQUIRE(!frame_cache_get(second, 0x4000, &b));
+	compare_frames(a, b);
+	frame_cache_destroy(first);
+	frame_cache_destroy(second);
+	symbolizer_destroy(recorded);
+	snapshot_destroy(snap);
+}
+
 static void stacks_without_use_are_left_out(void)
 {
 	struct symbolizer original = {.ops = &ops};
@@ -215,6 +253,7 @@ static void unknown_causes_are_final(void)
 int main(void)
 {
 	RUN(names_are_as_they_were);
+	RUN(names_are_lent);
 	RUN(stacks_without_use_are_left_out);
 	RUN(history_is_as_it_was);
 	RUN(unknown_causes_are_final);
