@@ -166,6 +166,25 @@ ALWAYS_INLINE u64 caller_key(const void *ctx, const struct abi_control *ctl)
 	return ABI_CALLER_KEY((u64)ctx - (u64)ctl);
 }
 
+#ifdef ALL_PROCESSES
+/* Memtrace itself, and the children that read files for it. */
+ALWAYS_INLINE int is_memtrace(u64 tgid)
+{
+	if (tgid == run_value(ABI_RUN_OWN_PID))
+		return 1;
+#if defined(OFFSET_TASK_REAL_PARENT) && !defined(PIDNS_INODE)
+	void *parent = kernel_pointer(current_task(), OFFSET_TASK_REAL_PARENT);
+	u32 number = 0;
+
+	if (parent)
+		bpf_probe_read_kernel(&number, sizeof(number), parent + OFFSET_TASK_TGID);
+	return number == run_value(ABI_RUN_OWN_PID);
+#else
+	return 0;
+#endif
+}
+#endif
+
 /* Is this hit to be looked at? Fills `t` if so. */
 ALWAYS_INLINE int tracee_find(struct tracee *t, struct pt_regs *ctx)
 {
@@ -181,7 +200,7 @@ ALWAYS_INLINE int tracee_find(struct tracee *t, struct pt_regs *ctx)
 	t->caller = caller_key(ctx, t->ctl);
 	t->process = process_of_memory(tgid, &t->slot);
 #ifdef ALL_PROCESSES
-	if (!t->process && tgid != run_value(ABI_RUN_OWN_PID)) {
+	if (!t->process && !is_memtrace(tgid)) {
 		t->process = process_claim(tgid, &t->slot);
 		if (t->process)
 			bpf_get_current_comm(t->process->command,

@@ -72,7 +72,8 @@ static const struct proc_mapping *find_mapping(const struct tracees *ts,
 }
 
 /* A process that cannot be looked at is not ours to trace: another user's kernel thread,
- * a 32-bit program, one that has just exited. */
+ * a 32-bit program, one that has just exited. Nor are the children that
+ * read files for memtrace. */
 static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 {
 	struct error *err = tracee_create(pid, ts->elf_reader, ret);
@@ -82,7 +83,7 @@ static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 		err = tracees_pass_over(ts, err);
 	}
 	ts->unread_maps += *ret && (*ret)->maps_failed;
-	if (*ret && !find_mapping(ts, *ret)) {
+	if (*ret && (!find_mapping(ts, *ret) || proc_is_our_child(pid))) {
 		tracee_destroy(*ret);
 		*ret = NULL;
 	}

@@ -242,7 +242,7 @@ static void on_event(void *arg, const struct watch_event *event)
 			break;
 		if (t)
 			t->maps_changed = t->wants_plan = true;
-		else if (everyone_uses(ts, event))
+		else if (everyone_uses(ts, event) && !proc_is_our_child(event->pid))
 			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
 		break;
 	case WATCH_EXIT:

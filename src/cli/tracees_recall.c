@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/told_files.h"
 #include "cli/tracees_private.h"
@@ -24,27 +25,39 @@ struct recall {
 	struct hashmap named; /* hashes of build-ids: somebody names that code */
 };
 
+/* `fd` is taken over. */
 static struct error *add_root(struct recall *r, int fd)
 {
-	int copy = fd < 0 ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
-			  : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	if (copy < 0)
+	if (fd < 0)
 		return error_errno(ERROR_IO, errno, "cannot keep a root directory");
-	told_files_init(&r->below[r->count++], copy, r->ts->elf_reader);
+	told_files_init(&r->below[r->count++], fd, r->ts->elf_reader);
 	return NULL;
+}
+
+static bool is_known_root(const struct recall *r, int fd)
+{
+	struct stat here, there;
+
+	for (size_t i = 1; i < r->count; i++)
+		if (!fstat(fd, &here) && !fstat(r->below[i].root_fd, &there) &&
+		    here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+			return true;
+	return false;
 }
 
 static struct error *find_roots(struct recall *r)
 {
-	struct error *err = add_root(r, -1);
+	struct error *err = add_root(r, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	int fd;
 
 	vec_foreach (t, &r->ts->list) {
 		if (err || r->count > ROOTS_MAX)
 			break;
 		if ((*t)->exited || !(*t)->proc || (*t)->has_our_root)
 			continue;
-		err = add_root(r, proc_root_fd((*t)->proc));
+		fd = proc_root_fd((*t)->proc);
+		if (fd >= 0 && !is_known_root(r, fd))
+			err = add_root(r, fcntl(fd, F_DUPFD_CLOEXEC, 0));
 		proc_rest((*t)->proc);
 	}
 	return err;

@@ -436,6 +436,16 @@ uint64_t proc_image(const struct proc *proc)
 	return hash ? hash : 1;
 }
 
+bool proc_is_our_child(int pid)
+{
+	_cleanup_(freep) char *text = NULL;
+	struct procfs_stat st;
+	size_t size;
+
+	return !procfs_read(pid, "stat", PROCFS_SMALL_BYTES, &text, &size) &&
+	       procfs_parse_stat(text, &st) && st.parent == getpid();
+}
+
 bool proc_has_our_root(int pid)
 {
 	struct stat theirs, ours;

@@ -100,6 +100,9 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
  */
 uint64_t proc_image(const struct proc *proc);
 
+/* Did we fork the process? */
+bool proc_is_our_child(int pid);
+
 /* Has the process our mount namespace, and our root directory in it? */
 bool proc_has_our_root(int pid);
 

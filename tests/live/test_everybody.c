@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Every process that maps a library, also those that come and go meanwhile. */
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -162,9 +163,20 @@ static void users_that_end(void)
 	live_destroy(shell);
 }
 
-/* Everybody's libc: ours is one of them, and is left out. */
+static bool is_helper(const json_t *target)
+{
+	const char *command = json_string_value(json_object_get(target, "command"));
+
+	return command && !strncmp(command, "memtrace-", strlen("memtrace-"));
+}
+
+/* Everybody's libc: ours is one of them, and is left out. So are the children that read
+ * files for us. */
 static void never_itself(void)
 {
+	const json_t *each;
+	size_t i;
+
 	struct live_process *target = family_start(NULL), *memtrace;
 	json_t *report;
 
@@ -176,6 +188,8 @@ static void never_itself(void)
 	report = memtrace_report(memtrace);
 	CHECK(!target_of(report, live_pid(memtrace)));
 	CHECK(target_of(report, getpid()));
+	json_array_foreach (live_get(report, "targets"), i, each)
+		CHECK(!is_helper(each));
 	/* Not the books as a whole: anybody on the machine allocates meanwhile. */
 	CHECK_SITE(report, live_pid(target), "site_keep", 50, 50 * 48);
 	json_decref(report);
