@@ -192,6 +192,32 @@ static json_t *report_of_heirs(struct live_process *memtrace, size_t processes)
 	return NULL;
 }
 
+/* In a mount namespace of their own, whose root directory is that of a process which runs
+ * yet. */
+static void runs_in_another_mount_namespace(void)
+{
+	char done[] = "/tmp/memtrace-done-XXXXXX", text[512];
+	int fd = mkstemp(done);
+	struct live_process *memtrace;
+	json_t *report;
+
+	REQUIRE(fd >= 0 && !close(fd));
+	snprintf(text, sizeof(text),
+		 "--follow-forks -- unshare -m sh -c "
+		 "%s${IFS}20${IFS}1${IFS}0;rm${IFS}%s;exec${IFS}sleep${IFS}60",
+		 SPAWNER_BINARY, done);
+	memtrace = memtrace_by_path("%s", text);
+	memtrace_await(memtrace);
+	for (int i = 0; i < 200 && !access(done, F_OK); i++)
+		usleep(50000);
+	CHECK(access(done, F_OK) != 0);
+	report = memtrace_report(memtrace);
+	check_row(report, "site_of_child", 20, 20 * 100, 20 * 100 * 100);
+	end_those_that_run(report);
+	json_decref(report);
+	json_decref(memtrace_end(memtrace, 128 + SIGKILL));
+}
+
 /* The process by which the frames were named is not listed any more when the child ends.
  */
 static void names_are_handed_on(void)
@@ -238,6 +264,7 @@ int main(void)
 	RUN(runs_of_a_program);
 	RUN(runs_that_nobody_has_seen);
 	RUN(runs_of_a_program_that_is_deleted);
+	RUN(runs_in_another_mount_namespace);
 	RUN(names_are_handed_on);
 	RUN(children_with_other_code);
 	CHECK(probes_gone(probes_before));
