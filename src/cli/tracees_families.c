@@ -101,8 +101,14 @@ struct error *tracees_pass_names(struct tracees *ts, struct tracee *from)
 	}
 	if (!heir)
 		return NULL;
-	if (!heir->exited)
-		return tracee_try_symbols(heir, ts->options, ts->reading.reader);
+	if (!heir->exited) {
+		struct error *err =
+			tracee_try_symbols(heir, ts->options, ts->reading.reader);
+
+		/* Or it has ended just now, which is not noticed yet. */
+		if (err || heir->frames)
+			return err;
+	}
 	tracee_take_names(heir, from);
 	return NULL;
 }
