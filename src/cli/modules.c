@@ -132,9 +132,9 @@ struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	return err;
 }
 
-static bool insert_mapping(struct modules *modules, size_t at,
-			   const struct proc_mapping *m)
+static bool insert_mapping(struct modules *modules, const struct proc_mapping *m)
 {
+	size_t at = vec_count_up_to(&modules->maps.mappings, start, m->start);
 	struct proc_mapping copy = *m;
 
 	copy.path = strdup(m->path);
@@ -150,35 +150,30 @@ static bool insert_mapping(struct modules *modules, size_t at,
 	return true;
 }
 
-/* For qsort(3). */
-static int compare_files(const void *a, const void *b)
-{
-	const struct module_file *f = a;
-	const struct proc_mapping m = {
-		.inode = f->inode, .dev_major = f->dev_major, .dev_minor = f->dev_minor};
-
-	return compare_file(&m, b);
-}
-
 static bool insert_file(struct modules *modules, const struct proc_mapping *m,
 			const char *build_id)
 {
 	struct module_file file = {m->inode, m->dev_major, m->dev_minor, NULL};
 	struct module_file *known = find_file(modules, m);
+	size_t at = modules->files.len;
 
 	/* That of a process which was about to end could not be read. */
 	if (known && (known->build_id || !build_id))
 		return true;
 	file.build_id = build_id ? strdup(build_id) : NULL;
-	if (known && file.build_id) {
-		known->build_id = file.build_id;
-		return true;
-	}
-	if ((build_id && !file.build_id) || !vec_push(&modules->files, file)) {
+	if ((build_id && !file.build_id) ||
+	    !vec_reserve(&modules->files, modules->files.len + 1)) {
 		free(file.build_id);
 		return false;
 	}
-	qsort(modules->files.data, modules->files.len, sizeof(file), compare_files);
+	if (known) {
+		known->build_id = file.build_id;
+		return true;
+	}
+	for (; at && compare_file(m, &modules->files.data[at - 1]) < 0; at--)
+		modules->files.data[at] = modules->files.data[at - 1];
+	modules->files.data[at] = file;
+	modules->files.len++;
 	return true;
 }
 
@@ -195,10 +190,8 @@ static bool overlaps_code(const struct modules *modules, const struct proc_mappi
 struct error *modules_add(struct modules *modules, const struct proc_mapping *m,
 			  const char *build_id, bool *ret_added)
 {
-	size_t at = vec_count_up_to(&modules->maps.mappings, start, m->start);
-
 	*ret_added = !overlaps_code(modules, m);
-	return (!*ret_added || insert_mapping(modules, at, m)) &&
+	return (!*ret_added || insert_mapping(modules, m)) &&
 			       insert_file(modules, m, build_id)
 		       ? NULL
 		       : error_no_memory();

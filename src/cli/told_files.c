@@ -69,9 +69,11 @@ static void look_for(const struct told_files *files, struct told_file *file)
 		file->build_id = strdup(elf_file_build_id(elf));
 }
 
+/* NULL: there are enough, or memory is out. */
 static struct told_file *add(struct told_files *files, const struct told_mapping *m)
 {
-	struct told_file *file = calloc(1, sizeof(*file));
+	struct told_file *file =
+		files->list.len < TOLD_FILES_MAX ? calloc(1, sizeof(*file)) : NULL;
 
 	if (file)
 		file->path = strdup(m->path);

@@ -17,6 +17,9 @@
 #include "util/hashmap.h"
 #include "util/vec.h"
 
+/* So many are looked for. */
+#define TOLD_FILES_MAX 1024
+
 struct elf_reader;
 
 struct told_file {
@@ -41,8 +44,8 @@ struct told_files {
 void told_files_init(struct told_files *files, int root_fd, struct elf_reader *reader);
 void told_files_deinit(struct told_files *files);
 
-/* The file of the mapping; NULL: it cannot be found any more, or memory is out. Borrowed.
- */
+/* The file of the mapping; NULL: it cannot be found any more, or is one too many, or
+ * memory is out. Borrowed. */
 const struct told_file *told_files_get(struct told_files *files,
 				       const struct told_mapping *mapping);
 

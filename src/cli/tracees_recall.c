@@ -15,6 +15,11 @@
 /* So many root directories beside our own are looked below. */
 #define ROOTS_MAX 4
 
+/* In a report: the target chooses how many programs it runs, and what they map. Each
+ * process that is stood in for has its files open in the child that reads names. */
+#define MAPPINGS_MAX  65536
+#define STAND_INS_MAX 64
+
 /* For the time of one report. */
 struct recall {
 	struct tracees *ts;
@@ -22,7 +27,8 @@ struct recall {
 	/* Ours, and those of processes that run in others. */
 	struct told_files below[1 + ROOTS_MAX];
 	size_t count;
-	struct hashmap named; /* hashes of build-ids: somebody names that code */
+	struct hashmap named;       /* hashes of the build-ids of files that have names */
+	size_t mappings, stand_ins; /* that there may be yet */
 };
 
 /* `fd` is taken over. */
@@ -166,8 +172,7 @@ static struct error *open_names(struct recall *r, struct tracee *t,
 	return tracee_try_symbols(t, r->ts->options, r->ts->reading.reader);
 }
 
-/* The process with the index `i`. */
-static struct error *recall(struct recall *r, struct tracee *t, size_t i)
+static struct error *recall(struct recall *r, struct tracee *t)
 {
 	struct told_files *files = choose_root(r, t->told);
 	struct told_mappings told;
@@ -178,8 +183,9 @@ static struct error *recall(struct recall *r, struct tracee *t, size_t i)
 	if (!told_code_list(t->told, &told))
 		return error_no_memory();
 	err = recall_code(t, &told, files, &maps, &added);
-	if (!err && maps.mappings.len && (added || !t->frames) &&
-	    !is_named(r, &t->modules) && tracees_may_name(r->families, t, i)) {
+	if (!err && maps.mappings.len && r->stand_ins && (added || !t->frames) &&
+	    !is_named(r, &t->modules)) {
+		r->stand_ins--;
 		err = open_names(r, t, &maps, files->root_fd);
 		if (!err && t->frames)
 			err = note_named(r, &t->modules);
@@ -187,6 +193,14 @@ static struct error *recall(struct recall *r, struct tracee *t, size_t i)
 	vec_deinit(&maps.mappings);
 	told_mappings_deinit(&told);
 	return err;
+}
+
+/* Nothing is shown of others. */
+static bool is_wanted(const struct recall *r, const struct tracee *t, size_t i)
+{
+	size_t count = t->told->mappings.len;
+
+	return count && count <= r->mappings && tracees_may_name(r->families, t, i);
 }
 
 static bool is_any_told(const struct tracees *ts)
@@ -199,7 +213,12 @@ static bool is_any_told(const struct tracees *ts)
 
 struct error *tracees_recall(struct tracees *ts, const struct families *families)
 {
-	_cleanup_(recall_deinit) struct recall r = {.ts = ts, .families = families};
+	_cleanup_(recall_deinit) struct recall r = {
+		.ts = ts,
+		.families = families,
+		.mappings = MAPPINGS_MAX,
+		.stand_ins = STAND_INS_MAX,
+	};
 	struct error *err;
 
 	if (!is_any_told(ts))
@@ -214,8 +233,10 @@ struct error *tracees_recall(struct tracees *ts, const struct families *families
 
 		if (!t->told)
 			continue;
-		if (t->told->mappings.len)
-			err = recall(&r, t, i);
+		if (is_wanted(&r, t, i)) {
+			r.mappings -= t->told->mappings.len;
+			err = recall(&r, t);
+		}
 		told_code_release(t->told);
 		t->told = NULL;
 	}

@@ -11,25 +11,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "abi.h"
+#include "probes/host.h"
 
-/* The probes' code is for another compiler, and only a part of it is used here. */
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-typedef uint32_t u32;
-typedef uint64_t u64;
-
-#define LIVE_BUCKETS       16
-#define ALWAYS_INLINE      static inline __attribute__((unused))
-#define compiler_barrier() __asm__ __volatile__("" : : : "memory")
-#define opaque(value)      __asm__ __volatile__("" : "+r"(value))
-#define publish(p, value)                                                                \
-	do {                                                                             \
-		compiler_barrier();                                                      \
-		*(volatile u64 *)(p) = (value);                                          \
-	} while (0)
+#define LIVE_BUCKETS 16
 
 struct pt_regs {
 	u64 pc;

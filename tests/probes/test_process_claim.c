@@ -10,25 +10,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "abi.h"
+#include "probes/host.h"
 
-/* The probes' code is for another compiler, and only a part of it is used here. */
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-#pragma GCC diagnostic ignored "-Wunused-variable"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-typedef uint32_t u32;
-typedef uint64_t u64;
-
-#define PROCESS_SLOTS      64
-#define ALWAYS_INLINE      static inline __attribute__((unused))
-#define compiler_barrier() __asm__ __volatile__("" : : : "memory")
-#define opaque(value)      __asm__ __volatile__("" : "+r"(value))
-#define publish(p, value)                                                                \
-	do {                                                                             \
-		compiler_barrier();                                                      \
-		*(volatile u64 *)(p) = (value);                                          \
-	} while (0)
+#define PROCESS_SLOTS 64
 
 /* --- what the kernel gives the probes ------------------------------------------------
  */

@@ -104,6 +104,26 @@ static void others(void)
 	told_files_deinit(&files);
 }
 
+/* The target chooses how many there are. */
+static void no_more_than_are_looked_for(void)
+{
+	struct told_files files = {.root_fd = -1};
+	struct told_mapping m = mapped_now(), missing = m;
+
+	missing.path = "/no/such/file";
+	REQUIRE(get(&files, &m));
+	for (unsigned i = 1; i < TOLD_FILES_MAX; i++) {
+		missing.name.inode = i;
+		CHECK(!told_files_get(&files, &missing));
+	}
+	CHECK(told_files_get(&files, &m));
+	CHECK_INT(files.list.len, TOLD_FILES_MAX);
+	missing.name.inode = 0;
+	CHECK(!told_files_get(&files, &missing));
+	CHECK_INT(files.list.len, TOLD_FILES_MAX);
+	told_files_deinit(&files);
+}
+
 static void one_without_a_build_id(void)
 {
 	struct told_files files = {.root_fd = -1};
@@ -128,6 +148,7 @@ int main(void)
 	RUN(one_that_is_there);
 	usleep(20000);
 	RUN(others);
+	RUN(no_more_than_are_looked_for);
 	RUN(one_without_a_build_id);
 	unlink(path);
 	rmdir(folder);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What code of the probes finds when it is compiled for the host, to be tested there. */
+#ifndef TESTS_PROBES_HOST_H
+#define TESTS_PROBES_HOST_H
+
+#include <stdint.h>
+
+#include "abi.h"
+
+/* It is for another compiler, and only a part of it is used in a test. */
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define ALWAYS_INLINE      static inline __attribute__((unused))
+#define compiler_barrier() __asm__ __volatile__("" : : : "memory")
+#define opaque(value)      __asm__ __volatile__("" : "+r"(value))
+#define publish(p, value)                                                                \
+	do {                                                                             \
+		compiler_barrier();                                                      \
+		*(volatile u64 *)(p) = (value);                                          \
+	} while (0)
+
+#endif
