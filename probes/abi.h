@@ -544,18 +544,19 @@ static inline uint32_t abi_live_hash(uint64_t key, uint32_t buckets, int second)
  * reader's back. The table as read, with the journal up to some entry applied, is the
  * state at that entry.
  *
- * A program may have looked before the journal was opened, and change a table that was
- * read by then. It counts that in `late_changes` before it ends. If there was such a
- * change, or the reading met one that was half made (ABI_LIVE_CLAIMED,
- * ABI_PENDING_CHANGES), it waits for all programs that ran when it began (bpf/fence.h),
- * and reads again. Else a program that has begun and not ended is one whose call has not
- * come about yet: its thread has not gone on.
+ * A program may find the journal closed, and change a table after a reading has begun, in
+ * a place that was read already. It counts such a change in `late_changes` before it
+ * ends. If there was one, or the reading met a change that was half made
+ * (ABI_LIVE_CLAIMED, ABI_PENDING_CHANGES), memtrace waits until all programs that ran
+ * when the reading began have ended (bpf/fence.h), and reads again. Otherwise a program
+ * that still runs stands for a call that has not happened yet in the snapshot: the
+ * calling thread is inside the probe.
  *
- * A program may be late in another way: it saw that the journal was open, was preempted,
- * and writes its entry when that reading is long over. So readings use the two halves of
- * the journal in turn, and each begins a wait for all programs that run, which is over
- * before the next one begins: none of the last but one is left then, and its half can be
- * used again.
+ * A program may also find the journal open, be preempted, and write its entry when that
+ * reading is long over. So readings use the two halves of the journal in turn. Each
+ * reading begins to wait for all programs that run then, and the next reading does not
+ * begin before that wait is over. So no program that wrote to a half is left when the
+ * half is used again.
  */
 #define ABI_JOURNAL_ENTRIES        131072 /* of a half */
 #define ABI_JOURNAL_HALF(draining) (((draining)-1) & 1)

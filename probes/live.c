@@ -5,7 +5,7 @@
  */
 
 /* Tell a reader of the tables what is about to change. `block` is NULL for TAKEN. Returns
- * which reading that is, for journal_changed(); 0: there is none. */
+ * the value of `draining` that was found, for journal_changed(). */
 ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 			       const struct abi_block *block)
 {
@@ -36,9 +36,10 @@ ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 }
 
 /*
- * The change is made; `draining` is from journal_add(). A reading that has begun since has
- * no entry of it, and may have passed the place before: it reads again. The change has
- * begun with an atomic operation, so this is read after it.
+ * To be called after the change; `draining` is what journal_add() returned. A reading that
+ * has begun since then has no entry of the change, and may have read its place before. It
+ * reads again when it sees the count. The change contains an atomic operation, so `draining`
+ * is read after it.
  */
 ALWAYS_INLINE void journal_changed(struct abi_control *ctl, u64 draining)
 {

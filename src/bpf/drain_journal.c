@@ -114,7 +114,8 @@ struct error *drain_journal_open(struct drain *d)
 	__atomic_store_n(&d->control->draining, 1 + d->control->journal_half,
 			 __ATOMIC_SEQ_CST);
 	fence_begin(d->maps->fence);
-	/* With a ring programs do not tell of late changes: nothing is read before. */
+	/* Programs that write to a ring do not count late changes, so all that run have
+	 * to end before the tables are read. */
 	if (is_ring(d))
 		d->fenced &= fence_end(d->maps->fence);
 	return NULL;

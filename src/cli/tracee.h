@@ -49,8 +49,9 @@ struct tracee {
 					      none. Borrowed. */
 	struct proc
 		*named; /* the process whose names these are, when it is another one */
-	/* The code it ran, as the kernel told, of which some was not read before it
-	 * exited; NULL: nothing is known, or all that can be is in `modules`. */
+	/* After it has exited: its mappings of code as the kernel told of them. They are
+	 * put into `modules` with the next report. NULL: nothing is known, or that was
+	 * done. */
 	struct told_code *told;
 	bool has_our_root; /* or had, when it was looked at */
 	uint32_t slot;     /* of the tracer, once it is traced */

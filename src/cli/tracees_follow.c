@@ -28,8 +28,8 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 /* What plan_more() says where a process has lost its probes. */
 static const char probed_anew[] = "is probed anew in";
 
-/* What the kernel told of a process is kept so long after the end of its first thread:
- * the process ends, and is found to have ended, a little later. */
+/* How long memtrace keeps what the kernel told of a process after its first thread has
+ * ended: the whole process ends, and memtrace notices that, a little later. */
 #define TOLD_KEPT_NS UINT64_C(2000000000)
 
 /* So long after the kernel has told of a thread's end it may still have to be done. */

@@ -49,8 +49,8 @@ struct error *tracees_note_family(struct tracees *tracees, struct tracee *tracee
 struct error *tracees_choose_families(struct tracees *tracees, struct families *ret)
 	__attribute__((warn_unused_result));
 
-/* Find out what code processes ran that have exited before it was read, and have it named
- * where nobody does yet. */
+/* Add the mappings that the kernel told of to the modules of processes that have exited,
+ * and open the symbols of files that no other process has open. */
 struct error *tracees_recall(struct tracees *tracees, const struct families *families)
 	__attribute__((warn_unused_result));
 

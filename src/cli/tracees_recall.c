@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What code processes ran that were gone before anybody could look at them. */
+/* Processes that exited before their mappings were read: their code, as the kernel told.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@
 struct recall {
 	struct tracees *ts;
 	const struct families *families;
-	/* Ours, and those of processes that run in others. */
+	/* The files below our root directory, and below those of running processes that
+	 * have another one. */
 	struct told_files below[1 + ROOTS_MAX];
 	size_t count;
 	struct hashmap named;       /* hashes of the build-ids of files that have names */

@@ -36,14 +36,14 @@ void lenders_init(struct lenders *lenders, const struct snapshot *snap,
 		  struct frame_cache *const caches[]);
 void lenders_deinit(struct lenders *lenders);
 
-/* Is there a name in it? NULL: there is no frame. */
+/* Does the frame have a symbol or a module? False for NULL. */
 bool frame_is_known(const struct frame *frame);
 
 /*
- * The frame of the return address `address` of a process, by its own symbols, else by
- * those of another process that maps the same file; *ret is NULL or a frame without a
- * name when neither has any. Borrowed as of frame_cache_get(); a lent one has the other
- * process's address. Fails only when memory is out.
+ * Give the frame of a return address: from the symbols of the process, or if they do not
+ * know it, from those of another process that maps the same file. *ret is NULL or has no
+ * name if neither knows it. It is borrowed as frame_cache_get() says. The address in a
+ * frame of another process is that process's. Fails only when memory is out.
  */
 struct error *lenders_name(struct lenders *lenders, uint32_t process, uint64_t address,
 			   const struct frame **ret) __attribute__((warn_unused_result));

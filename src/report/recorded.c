@@ -92,7 +92,7 @@ static bool push_source(struct snapshot *snap, const struct source_frame *frame)
 	       vec_push(&snap->sources, source);
 }
 
-/* False in *ret_is_known, and nothing is recorded: there is no frame. */
+/* *ret_is_known is false, and nothing is recorded, if no process has a frame there. */
 static struct error *record_name(struct snapshot *snap, struct lenders *lenders,
 				 struct snapshot_name *name, bool *ret_is_known)
 {

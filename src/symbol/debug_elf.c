@@ -61,9 +61,9 @@ static bool is_debug_name(const char *name)
 	return name && (!strncmp(name, ".debug_", 7) || !strncmp(name, ".zdebug_", 8));
 }
 
-/* Where variables are, macros, and indexes of names: nobody here asks. libdw decompresses
- * all that there is at once (check_section() of libdw/dwarf_begin_elf.c), so that it had
- * better not see them. */
+/* Sections that memtrace does not use: locations of variables, macros, indexes of names.
+ * They are hidden from libdw, which decompresses all sections that it knows as soon as a
+ * file is opened (check_section(), libdw/dwarf_begin_elf.c). */
 static bool is_of_no_use(const char *name)
 {
 	static const char *const names[] = {

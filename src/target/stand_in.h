@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands for a process that is gone: its mappings of code, as they were told
- * (target/told_code.h), and a root directory below which its files can be found. To those
- * that read names it looks like a directory of /proc. A file counts as mapped only if it
- * has the numbers that the mapping has.
+ * A substitute for /proc/PID of a process that has exited: its mappings of code, as the
+ * kernel told of them (target/told_code.h), and the root directory below which its files
+ * are looked up. The code that reads names uses it as it would use /proc/PID. A file is
+ * given out as a mapped one only if its device and inode are those of the mapping.
  */
 #ifndef TARGET_STAND_IN_H
 #define TARGET_STAND_IN_H

@@ -34,8 +34,9 @@ struct error *target_file_named(const struct proc *proc, const char *path,
 				struct target_file **ret)
 	__attribute__((warn_unused_result));
 
-/* What `path` leads to below the directory `root_fd`, whoever may have mapped it; read by
- * `reader` (NULL: whoever asks). The errors are the same. */
+/* The file at `path` below the directory `root_fd`. Whether a process maps it is not
+ * looked at. `reader` reads its tables (NULL: whoever asks). Errors are those of
+ * target_file_named(). */
 struct error *target_file_below(int root_fd, const char *path, struct elf_reader *reader,
 				struct target_file **ret)
 	__attribute__((warn_unused_result));

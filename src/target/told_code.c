@@ -58,7 +58,7 @@ void told_code_release(struct told_code *code)
 	free(code);
 }
 
-/* False: there is no room for it. */
+/* False: the mapping is not kept, as a limit is reached or memory is out. */
 static bool code_add(struct told_code *code, const struct told_mapping *m)
 {
 	size_t bytes = sizeof(*m) + strlen(m->path) + 1;
@@ -76,7 +76,8 @@ static bool code_add(struct told_code *code, const struct told_mapping *m)
 	return true;
 }
 
-/* One that nobody else has, for what is to be added. NULL: there is no room. */
+/* Take a reference to code that is shared, and give one to a copy that is not, so that
+ * mappings can be added. NULL: a limit is reached, or memory is out. */
 static struct told_code *code_own(struct told_code *code)
 {
 	struct told_code *copy;

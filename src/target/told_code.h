@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What processes have mapped as code since they executed their programs, as the kernel
- * tells it (target/watch.h). It can be asked for when a process is gone and nobody has
- * looked at it while it ran.
+ * The code that processes have mapped since they executed their programs, collected from
+ * the events of target/watch.h. It is there for processes that exit before their
+ * /proc/PID/maps can be read.
  */
 #ifndef TARGET_TOLD_CODE_H
 #define TARGET_TOLD_CODE_H
