@@ -68,12 +68,9 @@ static struct error *write_maps(struct stand_in *self)
 		put_mapping(&text, m);
 	if (text.failed)
 		return error_no_memory();
-	self->maps_fd = memfd_create("memtrace-maps", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (self->maps_fd < 0 ||
-	    (text.len && pwrite(self->maps_fd, strbuf_text(&text), text.len, 0) !=
-				 (ssize_t)text.len) ||
-	    fcntl(self->maps_fd, F_ADD_SEALS,
-		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
+	self->maps_fd = memfd_create("memtrace-maps", MFD_CLOEXEC);
+	if (self->maps_fd < 0 || (text.len && pwrite(self->maps_fd, strbuf_text(&text),
+						     text.len, 0) != (ssize_t)text.len))
 		return error_errno(ERROR_IO, errno, "cannot keep a list of mappings");
 	return NULL;
 }

@@ -212,6 +212,23 @@ static void no_more_than_there_is_room_for(void)
 	free(path);
 }
 
+/* Programs take room, too, also those that have mapped nothing yet. */
+static void no_more_programs_than_there_is_room_for(void)
+{
+	struct told_codes *codes = create();
+	int child = 20;
+
+	for (; child < 20 + (16 << 20) / 32; child++) {
+		fork_child(codes, WANTED, child);
+		execute(codes, child, 1);
+	}
+	fork_child(codes, WANTED, child);
+	execute(codes, child, 1);
+	check_paths(codes, 20, "");
+	check_paths(codes, child, "nothing");
+	told_codes_destroy(codes);
+}
+
 int main(void)
 {
 	RUN(from_exec_on);
@@ -219,5 +236,6 @@ int main(void)
 	RUN(children);
 	RUN(until_some_time_after_the_end);
 	RUN(no_more_than_there_is_room_for);
+	RUN(no_more_programs_than_there_is_room_for);
 	return check_done();
 }
