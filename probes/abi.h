@@ -235,6 +235,7 @@ struct abi_control {
 	uint64_t spilled_blocks;  /* entries in live_spill */
 	uint64_t spilled_pending; /* entries in pending_spill */
 	uint64_t stacks_used;     /* next free index of `stacks` */
+	uint64_t stack_pcs_used;  /* next free word of `stack_pcs` (abi_walk.h) */
 	/* Memtrace reads the tables, and changes go to `journal`: to the half
 	 * ABI_JOURNAL_HALF(). 0: it does not. */
 	uint64_t draining;

@@ -30,13 +30,21 @@ struct abi_stack_key {
 };
 #define ABI_STACK_CLAIM_TRIES 32
 
-/* The fixed head of a stack's record; `depth` return addresses follow, leaf first. */
+/*
+ * A stack's record. Its return addresses, leaf first, are words of `stack_pcs`, as many as
+ * it has: word `at` is in block at / ABI_PCS_BLOCK, and what begins there goes on behind the
+ * block's end, where there is room for one stack.
+ */
+#define ABI_PCS_BLOCK 8192
+#define ABI_PCS_BLOCK_BYTES(depth) ((ABI_PCS_BLOCK + (depth)) * 8)
+
 struct abi_stack_head {
 	uint64_t check;
 	uint64_t family; /* abi_process.family; with --kernel, the class */
 	uint16_t depth;
 	uint8_t end;       /* enum abi_stack_end */
 	uint8_t allocator; /* number of the allocator that was called */
+	uint32_t at;
 };
 
 enum abi_stack_end {

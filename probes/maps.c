@@ -3,11 +3,6 @@
  * The maps, sized by constants that bpf/source.c defines. Arrays are mmapable, so that
  * memtrace reads them without a system call per element (Linux 5.5).
  */
-struct stack_record {
-	struct abi_stack_head head;
-	u64 pc[STACK_DEPTH];
-};
-
 /* libbcc compiles code of its own to read and write values of maps as text, for each
  * element of each array in them; what it takes for a string is one element. */
 struct scratch_bytes {
@@ -25,7 +20,10 @@ struct unwind_page_bytes {
 };
 #endif
 struct stack_bytes {
-	char bytes[sizeof(struct stack_record)];
+	char bytes[sizeof(struct abi_stack_head)];
+};
+struct stack_pcs_bytes {
+	char bytes[ABI_PCS_BLOCK_BYTES(STACK_DEPTH)];
 };
 
 /* Further programs of a run take the maps that there are (bpf/compiler.h): the large ones
@@ -98,6 +96,8 @@ BPF_F_TABLE("array", u32, struct abi_stack_bucket, stack_index, STACK_BUCKETS,
 #endif
 BPF_F_TABLE("array", u32, struct scratch_bytes, scratch, CPU_SLOTS * ABI_SCRATCH_WAYS, 0);
 BPF_F_TABLE("array", u32, struct stack_bytes, stacks, ENTRIES(MAX_STACKS), BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct stack_pcs_bytes, stack_pcs, ENTRIES(STACK_PCS_BLOCKS),
+	    BPF_F_MMAPABLE);
 
 #ifdef UNWIND_RULES
 BPF_F_TABLE("array", u32, struct abi_rule_bucket, rules, RULE_BUCKETS, BPF_F_MMAPABLE);

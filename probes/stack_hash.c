@@ -42,20 +42,21 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 		return *known;
 
 	u32 number = stack_take_number(t->ctl);
-	struct stack_record *record = NULL;
+	struct abi_stack_head *head = NULL;
 
 	if (number != ABI_NO_STACK)
-		record = (struct stack_record *)stacks.lookup(&number);
-	if (!record) {
+		head = (struct abi_stack_head *)stacks.lookup(&number);
+	/* Each number has room for the deepest stack: without atomics nothing shorter can
+	 * be given out. */
+	if (!head || !stack_write(head, w, s, allocator, (u64)number * STACK_DEPTH)) {
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
-	stack_write(record, w, s, allocator);
 	if (stack_numbers.insert(&key, &number) == 0)
 		return number;
 	/* Another processor has published the same path meanwhile, or memtrace has, and
 	 * the record stays unused. Or there is no room. */
-	publish(&record->head.check, 0);
+	publish(&head->check, 0);
 	known = stack_numbers.lookup(&key);
 	if (known)
 		return *known;

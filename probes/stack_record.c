@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records of call paths (abi_walk.h). */
 
-/* Make it that of the stack that was walked in `s`. */
-ALWAYS_INLINE void stack_write(struct stack_record *record, const struct walk *w,
-			        const struct abi_scratch *s,
-			       u32 allocator)
+/* Make it that of the stack that was walked in `s`, with its return addresses from `at`
+ * on; false when there is no room for them. */
+ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
+			      const struct abi_scratch *s, u32 allocator, u64 at)
 {
+	u64 bytes = w->depth * 8ull;
+	u32 block = at / ABI_PCS_BLOCK;
+	u64 *words = at < STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK
+			     ? (u64 *)stack_pcs.lookup(&block)
+			     : NULL;
 	u64 check = w->h.check;
 
-	/* Those beyond the depth are of no meaning. */
-	bpf_probe_read_kernel(record->pc, sizeof(record->pc), s->pc);
-	record->head.family = s->family;
-	record->head.allocator = allocator;
-	record->head.depth = w->depth;
-	record->head.end = w->end;
-	publish(&record->head.check, check);
+	/* Said once more, to the verifier. */
+	opaque(bytes);
+	if (!words || bytes > STACK_DEPTH * 8)
+		return 0;
+	bpf_probe_read_kernel(words + (at & (ABI_PCS_BLOCK - 1)), bytes, s->pc);
+	head->family = s->family;
+	head->allocator = allocator;
+	head->depth = w->depth;
+	head->end = w->end;
+	head->at = at;
+	publish(&head->check, check);
 	if (w->end == ABI_END_DEPTH)
 		count(ABI_STACKS_TRUNCATED, 1);
 	if (w->end == ABI_END_UNREADABLE)
 		count(ABI_STACKS_UNREADABLE, 1);
+	return 1;
 }

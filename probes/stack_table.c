@@ -10,10 +10,10 @@ ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
 
 		if (word >> ABI_STACK_NUMBER_BITS == tag) {
 			u32 number = word & ABI_STACK_NUMBER_MASK;
-			struct stack_record *s =
-				(struct stack_record *)stacks.lookup(&number);
+			struct abi_stack_head *s =
+				(struct abi_stack_head *)stacks.lookup(&number);
 
-			if (s && s->head.check == check)
+			if (s && s->check == check)
 				return number;
 		}
 	}
@@ -37,10 +37,10 @@ ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 chec
 			return number;
 		if (word >> ABI_STACK_NUMBER_BITS == tag) {
 			u32 other = word & ABI_STACK_NUMBER_MASK;
-			struct stack_record *s =
-				(struct stack_record *)stacks.lookup(&other);
+			struct abi_stack_head *s =
+				(struct abi_stack_head *)stacks.lookup(&other);
 
-			if (s && s->head.check == check)
+			if (s && s->check == check)
 				return other;
 		}
 	}
@@ -71,25 +71,25 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 	if (number != ABI_NO_STACK)
 		return number;
 
-	if (ctl->stacks_used >= MAX_STACKS) {
+	if (ctl->stacks_used >= MAX_STACKS ||
+	    ctl->stack_pcs_used >= STACK_PCS_BLOCKS * (u64)ABI_PCS_BLOCK) {
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
 
 	u64 next = __sync_fetch_and_add(&ctl->stacks_used, 1);
+	u64 depth = w->depth, at = __sync_fetch_and_add(&ctl->stack_pcs_used, depth);
 
 	number = next;
 
-	struct stack_record *record = NULL;
+	struct abi_stack_head *head = NULL;
 
 	if (next < MAX_STACKS)
-		record = (struct stack_record *)stacks.lookup(&number);
-
-	if (!record) {
+		head = (struct abi_stack_head *)stacks.lookup(&number);
+	if (!head || !stack_write(head, w, s, allocator, at)) {
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
-	stack_write(record, w, s, allocator);
 
 	u32 published = stack_publish_in(b1, tag, check, number);
 
@@ -97,8 +97,10 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 		published = stack_publish_in(b2, tag, check, number);
 	/* Give the record back when another processor was first; when a third one took
 	 * the next number meanwhile, the record stays unused. */
-	if (published != number)
+	if (published != number) {
 		__sync_val_compare_and_swap(&ctl->stacks_used, next + 1, next);
+		__sync_val_compare_and_swap(&ctl->stack_pcs_used, at + depth, at);
+	}
 	if (published == ABI_NO_STACK)
 		count(ABI_STACKS_FULL, 1);
 	return published;

@@ -5,6 +5,7 @@
 
 #include "bpf/drain_blocks.h"
 #include "bpf/mapped.h"
+#include "bpf/stack_pcs.h"
 #include "target/proc.h"
 #include "util/cleanup.h"
 
@@ -17,41 +18,45 @@ _Static_assert((int)STACK_END_UNLEARNED == ABI_END_UNLEARNED, "same numbers");
 
 /* --- stacks ----------------------------------------------------------------------- */
 
-static bool read_stacks(const void *elements, uint32_t first, uint32_t count, void *arg)
+/* Stacks that are read into a snapshot. */
+struct read_stacks {
+	struct snapshot *snap;
+	const struct drain_slots *slots;
+	uint32_t max_depth;
+	struct stack_pcs pcs;
+};
+
+static bool read_stack_heads(const void *elements, uint32_t first, uint32_t count,
+			     void *arg)
 {
-	struct drain *d = arg;
-	uint32_t max_depth =
-		(d->sizes->stack_record_bytes - (uint32_t)sizeof(struct abi_stack_head)) /
-		sizeof(uint64_t);
+	const struct abi_stack_head *heads = elements;
+	struct read_stacks *r = arg;
+	struct snapshot *snap = r->snap;
 
 	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
-		const char *record =
-			(const char *)elements + (size_t)i * d->sizes->stack_record_bytes;
-		struct abi_stack_head head;
-
-		memcpy(&head, record, sizeof(head));
-
-		uint32_t depth = head.check && head.depth <= max_depth ? head.depth : 0;
-		const uint64_t *pc = (const uint64_t *)(record + sizeof(head));
+		const struct abi_stack_head head = heads[i];
+		uint32_t depth =
+			head.check && head.depth <= r->max_depth ? head.depth : 0;
+		const uint64_t *pc = depth ? stack_pcs_at(&r->pcs, head.at) : NULL;
 		struct snapshot_stack stack = {
-			.first_frame = (uint32_t)d->snap->frames.len,
-			.depth = (uint16_t)depth,
+			.first_frame = (uint32_t)snap->frames.len,
+			.depth = (uint16_t)(pc ? depth : 0),
 			.end = head.end < STACK_END_COUNT ? head.end : 0,
 			.allocator = head.allocator,
-			.process = d->slots->families
-					   ? families_process(d->slots->families,
+			.process = r->slots->families
+					   ? families_process(r->slots->families,
 							      head.family)
 					   : 0,
 		};
 
-		if (!vec_reserve(&d->snap->frames, d->snap->frames.len + depth) ||
-		    !vec_push(&d->snap->stacks, stack))
+		if (!vec_reserve(&snap->frames, snap->frames.len + depth) ||
+		    !vec_push(&snap->stacks, stack))
 			return false;
-		if (depth)
-			memcpy(d->snap->frames.data + d->snap->frames.len, pc,
+		if (pc)
+			memcpy(snap->frames.data + snap->frames.len, pc,
 			       depth * sizeof(*pc));
-		d->snap->frames.len += depth;
+		snap->frames.len += pc ? depth : 0;
 	}
 	return true;
 }
@@ -151,8 +156,7 @@ struct error *drain_blocks(const struct drain_maps *maps,
 	vec_deinit(&d.keys);
 	if (err)
 		return err;
-	return mapped_walk(maps->stacks, (uint32_t)used, sizes->stack_record_bytes,
-			   read_stacks, &d);
+	return drain_stacks(maps, sizes, slots, (uint32_t)used, snap);
 }
 
 struct error *drain_stacks(const struct drain_maps *maps,
@@ -160,10 +164,15 @@ struct error *drain_stacks(const struct drain_maps *maps,
 			   const struct drain_slots *slots, uint32_t used,
 			   struct snapshot *snap)
 {
-	struct drain d = {.maps = maps, .sizes = sizes, .slots = slots, .snap = snap};
+	struct read_stacks r = {
+		.snap = snap, .slots = slots, .max_depth = sizes->stack_depth};
+	struct error *err;
 
-	return mapped_walk(maps->stacks, used, sizes->stack_record_bytes, read_stacks,
-			   &d);
+	stack_pcs_init(&r.pcs, maps->stack_pcs, sizes);
+	err = mapped_walk(maps->stacks, used, sizeof(struct abi_stack_head),
+			  read_stack_heads, &r);
+	stack_pcs_deinit(&r.pcs);
+	return err;
 }
 
 /* --- counters --------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ struct abi_control;
 /* Descriptors of the maps of probes/maps.c; -1: this run has no such map. */
 struct drain_maps {
 	int control, processes, counters, live, live_spill, journal, pending,
-		pending_spill, stacks;
+		pending_spill, stacks, stack_pcs;
 	struct fence *fence; /* borrowed */
 };
 

@@ -333,9 +333,7 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 	l->walker.tables = &l->tables;
 	l->walker.processes = &l->processes;
 	l->walker.counts = &l->counts;
-	l->walker.max_depth = (maps->sizes->stack_record_bytes -
-			       (unsigned)sizeof(struct abi_stack_head)) /
-			      sizeof(uint64_t);
+	l->walker.max_depth = maps->sizes->stack_depth;
 	if (maps->counts_hits)
 		l->hits = calloc((size_t)maps->sizes->max_stacks + 1, sizeof(*l->hits));
 	if (maps->counts_hits && !l->hits)
@@ -368,7 +366,8 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 					 .sizes = maps->sizes,
 					 .control = maps->control};
 	record_windows_init(&l->stacks.records, maps->stacks,
-			    maps->sizes->stack_record_bytes, maps->sizes->max_stacks);
+			    sizeof(struct abi_stack_head), maps->sizes->max_stacks, 1024);
+	stack_pcs_init(&l->stacks.pcs, maps->stack_pcs, maps->sizes);
 	err = map_table(maps->moves,
 			(size_t)maps->sizes->process_slots * sizeof(struct abi_moves),
 			&l->moves_bytes, &moves);
@@ -400,6 +399,7 @@ void learner_destroy(struct learner *l)
 		close(l->wake_fd);
 	ring_buffer__free(l->ring);
 	record_windows_deinit(&l->stacks.records);
+	stack_pcs_deinit(&l->stacks.pcs);
 	learner_processes_deinit(&l->processes);
 	learner_tables_deinit(&l->tables);
 	mapped_close(l->moves, l->moves_bytes);

@@ -31,7 +31,7 @@ struct learner_maps {
 	bool counts_hits; /* each walk is a hit of an event */
 	/* Of one processor that walks may take, 1..100, averaged over 20 s. */
 	unsigned cpu_percent;
-	int misses, rules, rule_spill, stacks, moves;
+	int misses, rules, rule_spill, stacks, stack_pcs, moves;
 	int layouts, unwind_pages,
 		unwind_rules;            /* -1: the probes have no unwind tables */
 	const struct fence *fence;       /* borrowed */

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 void record_windows_init(struct record_windows *windows, int fd, uint32_t record_bytes,
-			 uint32_t count)
+			 uint32_t count, uint32_t per_window)
 {
-	*windows = (struct record_windows){
-		.fd = fd, .record_bytes = record_bytes, .count = count};
+	*windows = (struct record_windows){.fd = fd,
+					   .record_bytes = record_bytes,
+					   .count = count,
+					   .per_window = per_window};
 }
 
 static void close_window(struct record_window *window)
@@ -33,8 +35,8 @@ static uint64_t page_start(uint64_t offset)
 
 void *record_windows_at(struct record_windows *windows, uint32_t number)
 {
-	uint32_t wanted = number / RECORDS_PER_WINDOW;
-	uint32_t first = wanted * RECORDS_PER_WINDOW;
+	uint32_t wanted = number / windows->per_window;
+	uint32_t first = wanted * windows->per_window;
 	uint64_t start = page_start((uint64_t)first * windows->record_bytes);
 	struct record_window *window = &windows->window[wanted % RECORD_WINDOWS];
 
@@ -42,9 +44,9 @@ void *record_windows_at(struct record_windows *windows, uint32_t number)
 		return NULL;
 	if (!window->mapping || window->number != wanted) {
 		uint32_t left = windows->count - first;
-		uint64_t end = (uint64_t)(first + (left < RECORDS_PER_WINDOW
+		uint64_t end = (uint64_t)(first + (left < windows->per_window
 							   ? left
-							   : RECORDS_PER_WINDOW)) *
+							   : windows->per_window)) *
 			       windows->record_bytes;
 		void *mapping;
 

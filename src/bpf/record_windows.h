@@ -11,24 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_WINDOWS     32
-#define RECORDS_PER_WINDOW 64
+#define RECORD_WINDOWS 32
 
 struct record_window {
 	void *mapping; /* NULL: none */
 	size_t bytes;
-	uint32_t number; /* of its first record, / RECORDS_PER_WINDOW */
+	uint32_t number; /* of its first record, / per_window */
 };
 
 struct record_windows {
 	int fd; /* borrowed */
-	uint32_t record_bytes, count;
+	uint32_t record_bytes, count, per_window;
 	struct record_window window[RECORD_WINDOWS];
 };
 
-/* For the array `fd` of `count` records of `record_bytes` each (a multiple of 8). */
+/* For the array `fd` of `count` records of `record_bytes` each (a multiple of 8), of
+ * which `per_window` are mapped at once. */
 void record_windows_init(struct record_windows *windows, int fd, uint32_t record_bytes,
-			 uint32_t count);
+			 uint32_t count, uint32_t per_window);
 /* Fine on what is all zeros. */
 void record_windows_deinit(struct record_windows *windows);
 

@@ -103,7 +103,8 @@ struct source_sizes {
 	uint32_t pending_spill; /* entries */
 	uint32_t stack_buckets;
 	uint32_t max_stacks;
-	uint32_t stack_record_bytes;
+	uint32_t stack_depth;           /* return addresses that a stack has at most */
+	uint32_t stack_pcs_blocks;      /* of `stack_pcs` (abi_walk.h) */
 	uint32_t rule_buckets;          /* a power of two */
 	uint32_t unwind_pages, layouts; /* entries of these maps */
 	/* With traffic, else 0. */

@@ -35,14 +35,18 @@ static uint32_t find(struct stack_store *store, const struct abi_stack_bucket *b
 	return ABI_NO_STACK;
 }
 
-static bool write_record(struct stack_store *store, uint32_t number,
+/* With the return addresses from `at` on. */
+static bool write_record(struct stack_store *store, uint32_t number, uint64_t at,
 			 const struct stored_stack *stack, uint64_t check)
 {
 	struct abi_stack_head *head = record_windows_at(&store->records, number);
+	uint64_t *words =
+		at <= UINT32_MAX ? stack_pcs_at(&store->pcs, (uint32_t)at) : NULL;
 
-	if (!head)
+	if (!head || !words)
 		return false;
-	memcpy(head + 1, stack->pcs, stack->depth * sizeof(*stack->pcs));
+	memcpy(words, stack->pcs, stack->depth * sizeof(*stack->pcs));
+	head->at = (uint32_t)at;
 	head->family = stack->family;
 	head->depth = (uint16_t)stack->depth;
 	head->end = (uint8_t)stack->end;
@@ -74,13 +78,17 @@ static uint32_t add(struct stack_store *store, struct abi_stack_bucket *first,
 		    const struct abi_stack_hash *hash)
 {
 	uint64_t *used = &store->control->stacks_used;
-	uint64_t next, after;
+	uint64_t *pcs_used = &store->control->stack_pcs_used;
+	uint64_t pcs_max = (uint64_t)store->sizes->stack_pcs_blocks * ABI_PCS_BLOCK;
+	uint64_t next, at, after;
 
-	if (__atomic_load_n(used, __ATOMIC_SEQ_CST) >= store->sizes->max_stacks)
+	if (__atomic_load_n(used, __ATOMIC_SEQ_CST) >= store->sizes->max_stacks ||
+	    __atomic_load_n(pcs_used, __ATOMIC_SEQ_CST) >= pcs_max)
 		return ABI_NO_STACK;
 	next = __atomic_fetch_add(used, 1, __ATOMIC_SEQ_CST);
-	if (next >= store->sizes->max_stacks ||
-	    !write_record(store, (uint32_t)next, stack, hash->check))
+	at = __atomic_fetch_add(pcs_used, stack->depth, __ATOMIC_SEQ_CST);
+	if (next >= store->sizes->max_stacks || at >= pcs_max ||
+	    !write_record(store, (uint32_t)next, at, stack, hash->check))
 		return ABI_NO_STACK;
 
 	uint32_t number = publish(store, first, hash, (uint32_t)next);
@@ -88,9 +96,13 @@ static uint32_t add(struct stack_store *store, struct abi_stack_bucket *first,
 	if (number == ABI_NO_STACK)
 		number = publish(store, second, hash, (uint32_t)next);
 	after = next + 1;
-	if (number != next)
+	if (number != next) {
 		__atomic_compare_exchange_n(used, &after, next, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
+		after = at + stack->depth;
+		__atomic_compare_exchange_n(pcs_used, &after, at, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	}
 	return number;
 }
 
@@ -145,16 +157,19 @@ static uint32_t number_by_hash(struct stack_store *store,
 {
 	const struct abi_stack_key key = {hash->hash, hash->check};
 	uint32_t number, other;
+	uint64_t at;
 
 	if (!sys_bpf_element(BPF_MAP_LOOKUP_ELEM, store->numbers_fd, &key, &number))
 		return number;
 	number = take_number(store);
-	if (number == ABI_NO_STACK || !write_record(store, number, stack, hash->check))
+	at = (uint64_t)number * store->sizes->stack_depth;
+	if (number == ABI_NO_STACK ||
+	    !write_record(store, number, at, stack, hash->check))
 		return ABI_NO_STACK;
 	if (insert(store->numbers_fd, &key, &number))
 		return number;
 	/* A probe was first, or there is no room: the record stays unused. */
-	write_record(store, number, stack, 0);
+	write_record(store, number, at, stack, 0);
 	return sys_bpf_element(BPF_MAP_LOOKUP_ELEM, store->numbers_fd, &key, &other)
 		       ? ABI_NO_STACK
 		       : other;

@@ -12,6 +12,7 @@
 
 #include "bpf/record_windows.h"
 #include "bpf/source.h"
+#include "bpf/stack_pcs.h"
 
 struct abi_control;
 struct abi_stack_bucket;
@@ -20,7 +21,8 @@ struct stack_store {
 	struct abi_stack_bucket *index; /* mapped; borrowed. NULL: by the hashes */
 	int numbers_fd, claims_fd;      /* of probes/stack_hash.c */
 	const struct source_sizes *sizes;
-	struct record_windows records;
+	struct record_windows records; /* struct abi_stack_head */
+	struct stack_pcs pcs;
 	struct abi_control *control; /* mapped; borrowed */
 	uint64_t refused;            /* stacks that found no room */
 };

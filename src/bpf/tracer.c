@@ -74,6 +74,7 @@ static struct error *open_maps(struct tracer *t)
 		{"pending", &t->maps.pending, CALLS | ARRAYS},
 		{"pending_spill", &t->maps.pending_spill, CALLS},
 		{"stacks", &t->maps.stacks, ALWAYS},
+		{"stack_pcs", &t->maps.stack_pcs, ALWAYS},
 		{"event_counts", &t->event_counts, EVENTS},
 	};
 
@@ -146,6 +147,10 @@ static void open_cache(struct tracer *t)
 /* Descriptors that kernel_features_detect() has open at the same time. */
 #define FEATURE_FILES 4
 
+/* Where tables are hashes, each number has room for the deepest stack. */
+#define DEFAULT_STACKS         (256 * 1024)
+#define DEFAULT_STACKS_BY_HASH (64 * 1024)
+
 struct error *tracer_create(const struct tracer_options *options,
 			    const struct plan *const plans[], size_t count,
 			    struct tracer **ret)
@@ -175,6 +180,9 @@ struct error *tracer_create(const struct tracer_options *options,
 		return err;
 	kernel_features_detect(&t->features);
 	t->by_hash = options->tables == TABLES_HASHES || !t->features.atomics;
+	if (!t->options.max_stacks)
+		t->options.max_stacks =
+			t->by_hash ? DEFAULT_STACKS_BY_HASH : DEFAULT_STACKS;
 	err = tracer_check_kernel(t);
 	if (!err && options->event && !event_is_in_file(options->event->kind))
 		err = kernel_events_check(options->event);

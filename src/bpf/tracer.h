@@ -55,7 +55,8 @@ struct tracer_options {
 	unsigned unwind_cpu_percent;
 	/* Kernel memory for the unwind rules of whole files; not for UNWIND_CHOICE_FP. */
 	uint64_t unwind_memory_bytes;
-	uint64_t max_allocations, max_stacks;
+	uint64_t max_allocations;
+	uint64_t max_stacks; /* 0: 256K, and 64K where tables are hashes */
 	unsigned stack_depth;
 	enum trace_scope scope;
 	uint64_t max_processes; /* at once, but with SCOPE_PROCESSES; at most 32768 */

@@ -228,15 +228,12 @@ static bool is_gone(const struct forget *f, uint64_t family)
 static bool forget_stacks(const void *elements, uint32_t first, uint32_t count, void *arg)
 {
 	const struct forget *f = arg;
-	const struct source_sizes *sizes = &f->t->source->sizes;
+	const struct abi_stack_head *heads = elements;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t *base = &f->t->event_bases.data[first + i];
-		struct abi_stack_head head;
+		const struct abi_stack_head head = heads[i];
 
-		memcpy(&head,
-		       (const char *)elements + (size_t)i * sizes->stack_record_bytes,
-		       sizeof(head));
 		if (!head.check || head.allocator == ABI_MAPPING_STACKS ||
 		    !is_gone(f, head.family))
 			continue;
@@ -259,6 +256,5 @@ struct error *tracer_forget_events(struct tracer *t, const bool gone[])
 		if (!vec_push(&t->event_bases, 0))
 			return error_no_memory();
 	return mapped_walk(t->maps.stacks, t->source->sizes.max_stacks,
-			   t->source->sizes.stack_record_bytes, forget_stacks,
-			   (void *)&f);
+			   sizeof(struct abi_stack_head), forget_stacks, (void *)&f);
 }

@@ -8,6 +8,7 @@ struct error *tracer_open_learner(struct tracer *t)
 		.processes = t->processes,
 		.sizes = &t->source->sizes,
 		.stacks = t->maps.stacks,
+		.stack_pcs = t->maps.stack_pcs,
 		.no_frame_pointers = t->options.unwind == UNWIND_CHOICE_RULES,
 		.marks_interrupted =
 			t->options.told ||

@@ -318,7 +318,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		.kind = KIND_QUANTITY, FIELD(max_stacks),
 		.min = 64, .max = UINT64_C(1) << 24,
 		.expected = "a number from 64 to 16M (16777216), such as 256K",
-		.help = "tell at most N call paths apart (default 64K = 65536)",
+		.help = "tell at most N call paths apart, of 16 frames on average (default "
+			"256K = 262144; 64K with --tables hashes)",
 	},
 	[OPTION_MAX_THREADS] = {
 		"max-threads", .argument = "N", .group = GROUP_LIMITS,

@@ -376,7 +376,6 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 		.sort = REPORT_SORT_SIZE,
 		.hide_frames = "default",
 		.max_allocations = UINT64_C(1) << 20,
-		.max_stacks = UINT64_C(1) << 16,
 		.max_threads = UINT64_C(1) << 14,
 		.max_processes = UINT64_C(1) << 14,
 		.stack_depth = 64,

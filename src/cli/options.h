@@ -90,8 +90,9 @@ struct options {
 	uint64_t max_threads;         /* default 16K (16384) */
 	uint64_t max_processes;       /* default 16K (16384) */
 	uint64_t max_allocations;     /* default 1M (1048576) */
-	uint64_t max_stacks;          /* default 64K (65536) */
-	unsigned stack_depth;         /* 1..127; default 127, and 64 with fp */
+	uint64_t max_stacks;         /* 0: by default as many as tracer_options.max_stacks
+				       has */
+	unsigned stack_depth;        /* 1..127; default 127, and 64 with fp */
 	unsigned unwind_cpu_percent; /* --unwind-cpu: of one processor, 1..100, default 25
 				      */
 	uint64_t unwind_memory_bytes; /* --unwind-memory, default 32M */

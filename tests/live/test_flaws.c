@@ -241,6 +241,21 @@ static void flaw_2_full_stack_table_is_counted(void)
 	json_decref(report);
 }
 
+/* And it takes more of them than a build by make has, without an option. */
+static void flaw_2_many_stacks_have_room(void)
+{
+	const int64_t paths = 110000;
+	struct traced traced = trace("--top 10");
+
+	oracle_do(traced.oracle, "run paths %d 1", (int)paths);
+	json_t *report = stop(&traced);
+
+	CHECK_INT(live_int(report, "losses.stacks_full"), 0);
+	CHECK_INT(live_int(report, "heap.live_blocks"), paths);
+	CHECK(json_is_true(live_get(report, "complete")));
+	json_decref(report);
+}
+
 /*
  * 3. realloc, mremap and munmap forget the old block at entry: when the call fails the
  * block is missing. Partial munmap: then bytes and pieces are wrong.
@@ -602,6 +617,7 @@ int main(void)
 	RUN(flaw_2_and_12_each_of_20000_stacks_is_its_own);
 	RUN(flaw_2_stacks_that_are_new_to_eight_threads);
 	RUN(flaw_2_full_stack_table_is_counted);
+	RUN(flaw_2_many_stacks_have_room);
 	RUN(flaw_3_and_4_calls_that_fail_change_nothing);
 	RUN(flaw_5_and_6_each_call_counts_once);
 	RUN(flaw_7_more_than_1_tib);

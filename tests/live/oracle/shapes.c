@@ -4,7 +4,7 @@
 
 #include "oracle.h"
 
-#define PATH_LEVELS 15
+#define PATH_LEVELS 17
 
 /* Two functions choose the path by the bits of `index`, the lowest bit outermost. */
 void path_left(unsigned thread, size_t index, unsigned level, size_t size);
@@ -39,7 +39,7 @@ __attribute__((noinline)) void path_right(unsigned thread, size_t index, unsigne
 	path_next(thread, index, level, size);
 }
 
-/* One block for every path; path `i` holds i + 1 bytes. At most 2^15 paths. */
+/* One block for every path; path `i` holds i + 1 bytes. At most 2^17 paths. */
 void scenario_paths(unsigned thread, size_t blocks)
 {
 	if (blocks > (size_t)1 << PATH_LEVELS)

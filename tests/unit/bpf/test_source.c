@@ -324,9 +324,45 @@ static void tables_hold_what_is_promised(void)
 		CHECK(slots >= sizes[i] * 10 / 7);
 		/* At most 48 bytes of kernel memory for each block at half load. */
 		CHECK(slots * 24 <= sizes[i] * 48);
-		CHECK_INT(z.stack_record_bytes, 24 + 64 * 8);
+		CHECK_INT(z.stack_depth, 64);
+		/* Of the usual depth as many as were asked for. */
+		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK >=
+		      options.max_stacks * 16);
 		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >=
 		      4 * options.max_stacks);
+	}
+}
+
+/* Stacks are few where they are few, deep or not; of many most are not so deep. Without
+ * atomics each has room. */
+static void return_addresses_have_room(void)
+{
+	static const struct {
+		uint64_t stacks;
+		unsigned depth;
+		bool no_atomics;
+		uint64_t words;
+	} cases[] = {
+		{64, 127, false, 64 * 127},
+		{4096, 127, false, 4096 * 127},
+		{65536, 127, false, 65536 * 16},
+		{65536, 127, true, 65536 * 127},
+		{65536, 8, false, 65536 * 8},
+		{1 << 24, 127, false, UINT64_C(16) << 24},
+		{1 << 24, 127, true, UINT64_C(127) << 24},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct source_options options = defaults();
+		struct source_sizes z;
+
+		options.max_stacks = cases[i].stacks;
+		options.stack_depth = cases[i].depth;
+		options.no_atomics = cases[i].no_atomics;
+		source_sizes_compute(&options, &z);
+		CHECK_INT(z.stack_pcs_blocks, cases[i].words / ABI_PCS_BLOCK + 1);
+		/* A word's number is in 32 bits. */
+		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK <= UINT32_MAX);
 	}
 }
 
@@ -611,6 +647,7 @@ int main(void)
 	RUN(sites_carry_their_arguments);
 	RUN(sample_classes_agree);
 	RUN(tables_hold_what_is_promised);
+	RUN(return_addresses_have_room);
 	RUN(threads_have_room);
 	RUN(thread_ways_suffice);
 	RUN(live_hash_spreads);

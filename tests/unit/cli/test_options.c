@@ -23,7 +23,7 @@ static void has_defaults(void)
 	CHECK_INT(o.sort, REPORT_SORT_SIZE);
 	CHECK(!o.show_allocs && !o.combined_only && !o.mappings);
 	CHECK_INT(o.max_allocations, 1048576);
-	CHECK_INT(o.max_stacks, 65536);
+	CHECK_INT(o.max_stacks, 0);
 	CHECK_INT(o.max_threads, 16384);
 	CHECK_INT(o.max_processes, 16384);
 	CHECK(!o.traffic);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The return addresses of stacks (`stack_pcs`, probes/abi_walk.h), from memtrace's side.
+ */
+#ifndef BPF_STACK_PCS_H
+#define BPF_STACK_PCS_H
+
+#include <stdint.h>
+
+#include "abi_walk.h"
+#include "bpf/record_windows.h"
+#include "bpf/source.h"
+
+struct stack_pcs {
+	struct record_windows blocks;
+};
+
+/* `fd` is that of the map, borrowed. */
+static inline void stack_pcs_init(struct stack_pcs *pcs, int fd,
+				  const struct source_sizes *sizes)
+{
+	/* 260 KiB a window, 8 MiB in all. */
+	record_windows_init(&pcs->blocks, fd, ABI_PCS_BLOCK_BYTES(sizes->stack_depth),
+			    sizes->stack_pcs_blocks, 4);
+}
+
+static inline void stack_pcs_deinit(struct stack_pcs *pcs)
+{
+	record_windows_deinit(&pcs->blocks);
+}
+
+/* The words from `at` on, as many as a stack has at most, mapped until the next call.
+ * NULL: there are none, or they could not be mapped. */
+static inline uint64_t *stack_pcs_at(struct stack_pcs *pcs, uint32_t at)
+{
+	uint64_t *words = record_windows_at(&pcs->blocks, at / ABI_PCS_BLOCK);
+
+	return words ? words + at % ABI_PCS_BLOCK : NULL;
+}
+
+#endif

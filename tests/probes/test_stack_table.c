@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where the probes put the return addresses of stacks: their own code (stack_record.c
+ * with stack_table.c, and with stack_hash.c where NO_ATOMICS is defined), compiled for
+ * the host. Its maps are tables of this test. Whatever was given a number is read back
+ * whole.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/host.h"
+
+#include "abi_walk.h"
+
+#define MAX_STACKS  4096
+#define STACK_DEPTH 127
+#ifdef NO_ATOMICS
+/* As bpf/source.c has it then: each number has room for the deepest stack. */
+#define STACK_PCS_BLOCKS (MAX_STACKS * STACK_DEPTH / ABI_PCS_BLOCK + 1)
+#else
+#define STACK_BUCKETS    (MAX_STACKS * 4 / ABI_STACK_WAYS + 1)
+#define STACK_PCS_BLOCKS 5
+#endif
+
+struct walk {
+	struct abi_stack_hash h;
+	u32 depth, end;
+};
+
+struct tracee {
+	struct abi_control *ctl;
+};
+
+/* --- what the kernel gives the probes ------------------------------------------------
+ */
+
+#define BLOCK_WORDS (ABI_PCS_BLOCK_BYTES(STACK_DEPTH) / 8)
+
+static struct {
+	struct abi_control control;
+	struct abi_stack_head heads[MAX_STACKS];
+	u64 pcs[STACK_PCS_BLOCKS][BLOCK_WORDS];
+	u64 counts[ABI_COUNTER_COUNT];
+	/* Called at each look-up of a head or a block of words. */
+	void (*meanwhile)(void);
+#ifdef NO_ATOMICS
+	struct {
+		struct abi_stack_key key;
+		u32 number;
+	} numbers[MAX_STACKS];
+	size_t numbers_used;
+	bool taken[MAX_STACKS];
+#else
+	struct abi_stack_bucket index[STACK_BUCKETS];
+#endif
+} host;
+
+static void count(enum abi_counter which, u64 n)
+{
+	host.counts[which] += n;
+}
+
+static void bpf_probe_read_kernel(void *to, u64 bytes, const void *from)
+{
+	memcpy(to, from, bytes);
+}
+
+static void happen_meanwhile(void)
+{
+	void (*meanwhile)(void) = host.meanwhile;
+
+	host.meanwhile = NULL;
+	if (meanwhile)
+		meanwhile();
+}
+
+static void *head_at(const u32 *number)
+{
+	happen_meanwhile();
+	return *number < MAX_STACKS ? &host.heads[*number] : NULL;
+}
+
+static void *block_at(const u32 *block)
+{
+	return *block < STACK_PCS_BLOCKS ? host.pcs[*block] : NULL;
+}
+
+static const struct {
+	void *(*lookup)(const u32 *at);
+} stacks = {head_at}, stack_pcs = {block_at};
+
+#include "stack_record.c"
+
+#ifdef NO_ATOMICS
+static u32 *number_of(const struct abi_stack_key *key)
+{
+	for (size_t i = 0; i < host.numbers_used; i++)
+		if (host.numbers[i].key.hash == key->hash &&
+		    host.numbers[i].key.check == key->check)
+			return &host.numbers[i].number;
+	return NULL;
+}
+
+static int number_is(const struct abi_stack_key *key, const u32 *number)
+{
+	if (number_of(key))
+		return -EEXIST;
+	host.numbers[host.numbers_used].key = *key;
+	host.numbers[host.numbers_used++].number = *number;
+	return 0;
+}
+
+static int claim(const u32 *number, const u32 *taken)
+{
+	(void)taken;
+	if (host.taken[*number])
+		return -EEXIST;
+	host.taken[*number] = true;
+	return 0;
+}
+
+static const struct {
+	u32 *(*lookup)(const struct abi_stack_key *key);
+	int (*insert)(const struct abi_stack_key *key, const u32 *number);
+} stack_numbers = {number_of, number_is};
+
+static const struct {
+	int (*insert)(const u32 *number, const u32 *taken);
+} stack_claims = {claim};
+
+#include "stack_hash.c"
+#else
+static struct abi_stack_bucket *bucket_at(const u32 *at)
+{
+	return *at < STACK_BUCKETS ? &host.index[*at] : NULL;
+}
+
+static const struct {
+	struct abi_stack_bucket *(*lookup)(const u32 *at);
+} stack_index = {bucket_at};
+
+#include "stack_table.c"
+#endif
+
+/* --- the tests ------------------------------------------------------------------------
+ */
+
+static struct tracee tracee = {&host.control};
+
+static void begin(void)
+{
+	memset(&host, 0, sizeof(host));
+}
+
+static u64 pc_of(u32 stack, u32 frame)
+{
+	return ((u64)stack << 20) + frame + 1;
+}
+
+/* The number that the stack `which` gets, of that many frames. */
+static u32 store(u32 which, u32 depth)
+{
+	struct abi_scratch scratch;
+	struct walk walk = {.depth = depth, .end = ABI_END_COMPLETE};
+
+	abi_stack_hash_begin(&walk.h, 1, 2);
+	memset(scratch.pc, 0xee, sizeof(scratch.pc));
+	scratch.family = 1;
+	for (u32 i = 0; i < depth; i++) {
+		scratch.pc[i] = pc_of(which, i);
+		abi_stack_hash_step(&walk.h, scratch.pc[i]);
+	}
+	return stack_number(&tracee, &walk, &scratch, 2);
+}
+
+/* As memtrace reads it. */
+static void check_stored(u32 number, u32 which, u32 depth)
+{
+	REQUIRE(number < MAX_STACKS);
+
+	const struct abi_stack_head *head = &host.heads[number];
+	const u64 *pcs = &host.pcs[head->at / ABI_PCS_BLOCK][head->at % ABI_PCS_BLOCK];
+
+	REQUIRE(head->check);
+	CHECK_INT(head->depth, depth);
+	CHECK_INT(head->family, 1);
+	CHECK_INT(head->allocator, 2);
+	CHECK_INT(head->end, ABI_END_COMPLETE);
+	for (u32 i = 0; i < depth; i++)
+		REQUIRE(pcs[i] == pc_of(which, i));
+}
+
+static u32 depth_of(u32 which)
+{
+	return which % 3 ? which % 13 + 1 : which * 31 % STACK_DEPTH + 1;
+}
+
+/* Of every depth, also those that go on behind the end of a block; and once more. */
+static void all_are_read_back(void)
+{
+	static u32 numbers[MAX_STACKS];
+	u32 stored = 0;
+
+	begin();
+	while (stored < MAX_STACKS) {
+		numbers[stored] = store(stored, depth_of(stored));
+		if (numbers[stored] == ABI_NO_STACK)
+			break;
+		stored++;
+	}
+	CHECK(stored > 1500);
+#ifdef NO_ATOMICS
+	CHECK_INT(stored, MAX_STACKS);
+#else
+	/* There is room in the table itself, and none for return addresses. */
+	CHECK(stored < MAX_STACKS);
+	CHECK_INT(host.counts[ABI_STACKS_FULL], 1);
+	CHECK(host.control.stack_pcs_used >= STACK_PCS_BLOCKS * ABI_PCS_BLOCK);
+#endif
+	for (u32 i = 0; i < stored; i++) {
+		check_stored(numbers[i], i, depth_of(i));
+		CHECK_INT(store(i, depth_of(i)), numbers[i]);
+	}
+}
+
+static void the_deepest_have_room(void)
+{
+	u32 stored = 0;
+
+	begin();
+	for (; store(stored, STACK_DEPTH) != ABI_NO_STACK; stored++)
+		check_stored(stored, stored, STACK_DEPTH);
+#ifdef NO_ATOMICS
+	CHECK_INT(stored, MAX_STACKS);
+#else
+	CHECK_INT(stored,
+		  (STACK_PCS_BLOCKS * ABI_PCS_BLOCK + STACK_DEPTH - 1) / STACK_DEPTH);
+#endif
+}
+
+/* Without addresses there is no record, and whatever comes then is counted. */
+static void what_finds_no_room_is_counted(void)
+{
+	u32 kept;
+	u64 used;
+
+	begin();
+	kept = store(0, 100);
+	for (u32 i = 1; store(i, STACK_DEPTH) != ABI_NO_STACK; i++)
+		;
+	host.counts[ABI_STACKS_FULL] = 0;
+	used = host.control.stacks_used;
+	for (u32 i = 0; i < 10; i++)
+		CHECK_INT(store(1000000 + i, 1), ABI_NO_STACK);
+	CHECK_INT(host.counts[ABI_STACKS_FULL], 10);
+	/* No numbers are used up for nothing. */
+	CHECK_INT(host.control.stacks_used, used);
+	CHECK_INT(store(0, 100), kept);
+	check_stored(kept, 0, 100);
+}
+
+static u32 others;
+
+static void another_stores_the_same(void)
+{
+	others = store(7, 20);
+}
+
+static void another_stores_its_own(void)
+{
+	others = store(8, 30);
+}
+
+/* Each processor has words of its own, whoever is first. */
+static void two_at_once(void)
+{
+	u32 mine;
+
+	begin();
+	host.meanwhile = another_stores_its_own;
+	mine = store(7, 20);
+	CHECK(mine != others);
+	check_stored(mine, 7, 20);
+	check_stored(others, 8, 30);
+}
+
+static void two_at_once_with_the_same(void)
+{
+	u32 mine;
+
+	begin();
+	host.meanwhile = another_stores_the_same;
+	mine = store(7, 20);
+	CHECK_INT(mine, others);
+	check_stored(mine, 7, 20);
+	check_stored(store(9, 127), 9, 127);
+	check_stored(mine, 7, 20);
+}
+
+int main(void)
+{
+	RUN(all_are_read_back);
+	RUN(the_deepest_have_room);
+	RUN(what_finds_no_room_is_counted);
+	RUN(two_at_once);
+	RUN(two_at_once_with_the_same);
+	return check_done();
+}
