@@ -165,6 +165,15 @@ ALWAYS_INLINE u64 forget(u64 *at, u64 value)
 	return *place;
 }
 
+/* The same without a place in memory. `word` is a number that the program has read and the
+ * verifier does not know. */
+ALWAYS_INLINE u64 forget_by(u64 word, u64 value)
+{
+	value ^= word;
+	opaque(value);
+	return value ^ word;
+}
+
 /* A number of this run (enum abi_run_value). The instruction that loads it has all 64 bits
  * of it in itself, and memtrace puts them there when it loads the program (bpf/code_load.h). */
 #define run_value(which)                                                                 \

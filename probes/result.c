@@ -150,10 +150,19 @@ ALWAYS_INLINE void result_seen(struct tracee *t, struct pt_regs *ctx)
 			result_refused(t, meaning, p, sp);
 		return;
 	}
-	opaque(is_block);
 
 	/* The walk comes first: what it finds does not depend on the rest, and the
-	 * verifier follows it once for each state before it. */
+	 * verifier follows it once for each state before it. So it is to know nothing
+	 * of what was made on the ways to here. */
+	u64 word = REG_PC(ctx);
+
+	meaning = forget_by(word, meaning);
+	result = forget_by(word, result);
+	is_block = forget_by(word, is_block);
+	sp = forget_by(word, sp);
+	allocator = forget_by(word, allocator);
+	wants_stack = forget_by(word, wants_stack);
+
 	u32 stack = wants_stack ? stack_intern(t, ctx, allocator, result_rule(meaning),
 					       !!(meaning & ABI_RESULT_NO_CFI))
 				: ABI_NO_STACK;
