@@ -41,7 +41,8 @@ struct abi_stack_key {
 struct abi_stack_head {
 	uint64_t check;
 	uint64_t family; /* abi_process.family; with --kernel, the class */
-	uint16_t depth;
+	uint8_t depth;     /* at most ABI_MAX_DEPTH */
+	uint8_t gap;       /* frames are left out before the one of this number; 0: none are */
 	uint8_t end;       /* enum abi_stack_end */
 	uint8_t allocator; /* number of the allocator that was called */
 	uint32_t at;
@@ -56,10 +57,20 @@ enum abi_stack_end {
 	ABI_END_UNLEARNED, /* no rule, and no copy from which to learn one */
 };
 
+/*
+ * A stack of more frames than there is room for keeps both ends: of `depth` frames the
+ * last ones are the outermost, and those before them the innermost. How many are left out
+ * between them is not recorded: a recursion has the same stack however deep it is.
+ */
+#define ABI_ROOT_FRAMES_MAX 32
+#define ABI_ROOT_FRAMES(depth)                                                           \
+	(((depth) + 1) / 4 < ABI_ROOT_FRAMES_MAX ? ((depth) + 1) / 4                     \
+						 : ABI_ROOT_FRAMES_MAX)
+
 /* The two hashes of a stack. Begin with what tells stacks of equal addresses apart,
  * spread over all bits: as it is, it would be no more than an offset of the first
  * address, and calls so far apart in two processes were the same. Take a step for each
- * frame, then one for the end; `check` is never 0. */
+ * frame, then one for the end and the gap; `check` is never 0. */
 struct abi_stack_hash {
 	uint64_t hash, check;
 };
@@ -86,9 +97,10 @@ static inline void abi_stack_hash_step(struct abi_stack_hash *h, uint64_t pc)
 	h->check = h->check << 31 | h->check >> 33;
 }
 
-static inline void abi_stack_hash_end(struct abi_stack_hash *h, uint32_t end)
+static inline void abi_stack_hash_end(struct abi_stack_hash *h, uint32_t end,
+				      uint32_t gap)
 {
-	abi_stack_hash_step(h, end);
+	abi_stack_hash_step(h, (uint64_t)gap << 8 | end);
 	h->check |= 1;
 }
 
@@ -104,6 +116,8 @@ static inline void abi_stack_hash_end(struct abi_stack_hash *h, uint32_t end)
 #define ABI_SCRATCH_WAYS  8 /* for each processor, a power of two */
 
 #define ABI_MAX_DEPTH     127
+#define ABI_WORDS_TURN    15
+#define ABI_SCRATCH_WORDS (ABI_WORDS_TURN + 2 * ABI_ROOT_FRAMES_MAX)
 
 /* Two words that a walk read. Bit 0 of the address: the first of them counted. */
 struct abi_walk_read {
@@ -127,8 +141,10 @@ struct abi_walk_start {
 };
 
 struct abi_scratch {
-	uint64_t owner;    /* ABI_CALLER_KEY, 0: free */
-	uint64_t words[7]; /* for values of the walk; and to align the window */
+	uint64_t owner; /* ABI_CALLER_KEY, 0: free */
+	/* For values of the walk, and from ABI_WORDS_TURN on for frames (probes/deep.c);
+	 * as many as align the window. */
+	uint64_t words[ABI_SCRATCH_WORDS];
 	uint64_t window[ABI_SCRATCH_BYTES / 8]; /* copies are fast between cache lines */
 	uint64_t more[8]; /* an index is only masked, and the word after it read too */
 	uint64_t pc[ABI_MAX_DEPTH + 1]; /* of the frames, leaf first */
@@ -311,7 +327,11 @@ struct abi_miss {
 	uint64_t pc, sp, bp;     /* where it goes on */
 	uint32_t is_interrupted; /* `pc` is no return address */
 	uint32_t inside;         /* ABI_MISS_INSIDE or ABI_MISS_LEFT, 0: neither */
-	uint64_t leading;        /* frames of the kernel, before all others */
+	uint32_t leading;        /* frames of the kernel, before all others */
+	uint16_t is_deep;        /* frames are left out of those that were walked */
+	/* Where the root's part of a deep stack begins in its record, and how many frames
+	 * it has; 0: this probe keeps none. */
+	uint8_t root_at, root_count;
 	/* With depth 0 only, and not with ABI_MISS_LEFT. */
 	uint64_t rbx, r12, r13, r14, r15;
 	uint64_t base;    /* address of the first page; of it nothing below sp counts */

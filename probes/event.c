@@ -118,6 +118,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 		event_first_frame(&w, pcs);
 		walk_run(&w, t, pcs);
 		walk_check(&w, t, regs, s, kind);
+		walk_close_gap(&w, pcs, frames);
 	}
 	walk_settle(&w);
 #ifdef UNWIND_RULES
@@ -126,6 +127,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 		return miss_hand_over(t, regs, &w, s, kind);
 #endif
 	w.depth += frames;
+	walk_hash_again(&w, s, kind);
 	return stack_number(t, &w, s, kind);
 }
 

@@ -113,6 +113,8 @@ ALWAYS_INLINE u32 kernel_stack(struct tracee *t, void *ctx, u32 class, int *else
 		places |= kernel_places(pc);
 	}
 	*elsewhere = kernel_is_elsewhere(class, places);
+	w.words = s->words;
+	s->words[WALK_GAP] = 0;
 	w.depth = frames;
 	w.end = frames == STACK_DEPTH ? ABI_END_DEPTH
 		: frames              ? ABI_END_COMPLETE

@@ -201,8 +201,14 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 	    r12 = ctx->r12, r13 = ctx->r13, r14 = ctx->r14, r15 = ctx->r15;
 
 	m->leading = 0;
+	m->is_deep = 0;
+	m->root_at = m->root_count = 0;
 #ifdef EVENTS
 	m->leading = w->leading;
+#endif
+#ifdef WALKS_DEEP
+	m->root_at = m->leading + WALK_LEAF;
+	m->root_count = WALK_ROOT;
 #endif
 	m->rbx = rbx;
 	m->r12 = r12;
@@ -224,7 +230,9 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 			m->inside = ABI_MISS_LEFT;
 		}
 	} else {
-		m->depth = w->depth - 1;
+		m->is_deep = walk_gap(w) != 0;
+		/* Without the frame of `pc`, or all that are kept of a deep stack. */
+		m->depth = w->depth - !m->is_deep;
 		m->pc = w->regs.pc;
 		m->sp = w->regs.sp;
 		m->bp = w->regs.bp;

@@ -34,6 +34,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 		walk_run(&w, t, s->pc);
 	walk_check(&w, t, ctx, s, allocator);
 	walk_settle(&w);
+	walk_close_gap(&w, s->pc, 0);
 #ifdef UNWIND_RULES
 	/* The function has no unwind information, and walk_leave() found no caller: the
 	 * miss handler could not go on either. */
@@ -47,6 +48,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 		w.end = ABI_END_UNLEARNED;
 	}
 #endif
+	walk_hash_again(&w, s, allocator);
 	number = stack_number(t, &w, s, allocator);
 	walk_remember(&w, s, &start, number);
 	return number;

@@ -33,7 +33,7 @@ ALWAYS_INLINE u32 stack_take_number(struct abi_control *ctl)
 ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 			       struct abi_scratch *s, u32 allocator)
 {
-	abi_stack_hash_end(&w->h, w->end);
+	abi_stack_hash_end(&w->h, w->end, walk_gap(w));
 
 	struct abi_stack_key key = {w->h.hash, w->h.check};
 	u32 *known = stack_numbers.lookup(&key);

@@ -21,6 +21,7 @@ ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
 	head->family = s->family;
 	head->allocator = allocator;
 	head->depth = w->depth;
+	head->gap = walk_gap(w);
 	head->end = w->end;
 	head->at = at;
 	publish(&head->check, check);

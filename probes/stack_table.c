@@ -53,7 +53,7 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 {
 	struct abi_control *ctl = t->ctl;
 
-	abi_stack_hash_end(&w->h, w->end);
+	abi_stack_hash_end(&w->h, w->end, walk_gap(w));
 
 	u64 check = w->h.check, hash = w->h.hash, tag = ABI_STACK_TAG(hash);
 	u32 at1 = abi_live_hash(hash, STACK_BUCKETS, 0);

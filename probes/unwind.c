@@ -36,6 +36,7 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	w->base = forget(&w->words[0], 0);
 	w->depth = 0;
 	w->end = ABI_END_DEPTH;
+	walk_deep_begin(w);
 #ifdef UNWIND_RULES
 	w->interrupted = WALK_EXACT || w->inside ? ABI_RULE_INTERRUPTED : 0;
 	u64 changes = w->process->code_changes;
@@ -71,14 +72,6 @@ ALWAYS_INLINE void walk_settle(struct walk *w)
 	w->interrupted = forget(&w->words[2], w->interrupted);
 #endif
 }
-
-/* How a walk ends at a call site without an unwind rule. Only programs with rules can hand
- * such a walk over to the miss handler. */
-#ifdef UNWIND_RULES
-#define WALK_MISSED 0x100
-#else
-#define WALK_MISSED ABI_END_UNREADABLE
-#endif
 
 /* The bp that was saved at the address `at`. 0 if it cannot be read: no frame record lies
  * at address 0. */
@@ -202,7 +195,14 @@ ALWAYS_INLINE u64 rule_find(const struct walk *w, const struct tracee *t, u64 ke
  */
 ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 {
-	LOOP (i, 0, WALK_DEPTH, &w->words[1]) {
+	LOOP (i, 0, WALK_ROUNDS, &w->words[1]) {
+		if (i >= WALK_DEPTH) {
+			if (!walk_turn(w, pcs))
+				break;
+			i = WALK_LEAF - 1;
+			continue;
+		}
+
 		u64 pc = w->regs.pc, sp = w->regs.sp;
 		u64 shown = WALK_EXACT ? pc + (w->interrupted >> 63) : pc;
 
@@ -394,7 +394,14 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		w->regs.pc = put_back_find(&back, w->regs.sp - 8);
 	}
 #endif
-	LOOP (i, WALK_FIRST, WALK_DEPTH, &w->words[1]) {
+	LOOP (i, WALK_FIRST, WALK_ROUNDS, &w->words[1]) {
+		if (i >= WALK_DEPTH) {
+			if (!walk_turn(w, pcs))
+				break;
+			i = WALK_LEAF - 1;
+			continue;
+		}
+
 		u64 saved_bp, return_address, at = w->regs.bp;
 		u64 pc = w->regs.pc + (WALK_EXACT && !i);
 

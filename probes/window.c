@@ -22,6 +22,14 @@
 #define WALK_DEPTH STACK_DEPTH
 #endif
 
+/* How a walk ends at a call site without an unwind rule. Only programs with rules can hand
+ * such a walk over to the miss handler. */
+#ifdef UNWIND_RULES
+#define WALK_MISSED 0x100
+#else
+#define WALK_MISSED ABI_END_UNREADABLE
+#endif
+
 struct walk {
 	struct unwind_regs regs;
 	u64 base; /* address in the target of window[0]; 0: nothing copied yet */

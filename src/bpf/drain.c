@@ -42,6 +42,7 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 		struct snapshot_stack stack = {
 			.first_frame = (uint32_t)snap->frames.len,
 			.depth = (uint16_t)(pc ? depth : 0),
+			.gap = pc && head.gap < depth ? head.gap : 0,
 			.end = head.end < STACK_END_COUNT ? head.end : 0,
 			.allocator = head.allocator,
 			.process = r->slots->families

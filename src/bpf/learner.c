@@ -121,6 +121,7 @@ static int on_record(void *arg, void *data, size_t size)
 	const struct stack_room *room;
 	const struct abi_miss *m = stack_pages_take(&l->pages, data, size, &room);
 	uint32_t stack = ABI_NO_STACK;
+	bool is_deep = false;
 
 	if (!m)
 		return 0;
@@ -132,6 +133,7 @@ static int on_record(void *arg, void *data, size_t size)
 			miss_walk_cut(&l->walker, m, room, &stored);
 		else
 			miss_walk_end(&l->walker, m, room, &stored);
+		is_deep = stored.gap || stored.end == ABI_END_DEPTH;
 		stack = stack_store_number(&l->stacks, &stored);
 		/* A hit is counted here, and nobody asks for its stack. */
 		if (l->hits && m->allocator == ABI_EVENT_STACKS) {
@@ -143,7 +145,8 @@ static int on_record(void *arg, void *data, size_t size)
 			pthread_mutex_unlock(&l->alias_lock);
 		}
 	}
-	if (++l->batch % CHARGE_WALKS == 0)
+	/* Unwinding a deep stack takes as long as many others. */
+	if (++l->batch % CHARGE_WALKS == 0 || is_deep)
 		charge(l);
 	return l->batch < BATCH_MAX && !(l->is_spent && l->ends_when_spent) ? 0 : -EAGAIN;
 }

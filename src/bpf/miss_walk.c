@@ -134,22 +134,73 @@ static bool learns_before_switch(const struct miss_walker *w, uint32_t slot,
 	return i < walk->count;
 }
 
+/* --- deep stacks ------------------------------------------------------------------ */
+
+/* Does the probe go on to the root of a stack for which there is no room? */
+static bool keeps_root(const struct miss_walker *w, const struct abi_miss *m)
+{
+	return m->root_at && (unsigned)m->root_at + m->root_count <= w->max_depth;
+}
+
+/* Frames that are stored at most. */
+static size_t room_of(const struct miss_walker *w, const struct abi_miss *m)
+{
+	return keeps_root(w, m) ? (size_t)m->root_at + m->root_count : w->max_depth;
+}
+
+/* Frames that are unwound at most after `before` others. */
+static size_t capacity_of(const struct miss_walker *w, const struct abi_miss *m,
+			  size_t before)
+{
+	return keeps_root(w, m) ? MISS_WALK_FRAMES
+				: w->max_depth - before + (m->inside == ABI_MISS_INSIDE);
+}
+
+/* Of `total` frames, which ended so, keep both ends if there are too many, as
+ * walk_close_gap() of the probes does. */
+static void keep_ends(struct miss_walker *w, const struct abi_miss *m, size_t total,
+		      uint32_t end, struct stored_stack *ret)
+{
+	size_t room = room_of(w, m);
+
+	ret->pcs = w->pcs;
+	ret->depth = total;
+	ret->gap = 0;
+	ret->end = end;
+	if (!keeps_root(w, m) || (total <= room && !m->is_deep))
+		return;
+	if (total >= room && (end == ABI_END_COMPLETE || end == ABI_END_NO_FRAME)) {
+		memmove(w->pcs + m->root_at, w->pcs + total - m->root_count,
+			m->root_count * sizeof(*w->pcs));
+		ret->gap = m->root_at;
+		ret->depth = room;
+		return;
+	}
+	ret->depth = m->root_at;
+}
+
+/* --- the walk --------------------------------------------------------------------- */
+
 /* By what was learned meanwhile, if no code of the process has changed since. */
 static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
-			  const struct stack_copy *copy, size_t before, size_t *count)
+			  const struct stack_copy *copy, size_t before, size_t *count,
+			  uint32_t *end)
 {
 	const struct unwind_regs start = {m->pc, m->sp, m->bp};
-	bool is_inside = m->inside == ABI_MISS_INSIDE;
+	bool is_inside = m->inside == ABI_MISS_INSIDE, is_cut;
+	size_t enough = room_of(w, m) - before + 1 + is_inside;
 
 	/* The mark of an interrupted frame that is shown is left to walk_and_learn(). */
 	if ((m->is_interrupted && !is_inside) ||
 	    !learner_processes_unchanged(w->processes, m->process, m->time_ns) ||
 	    !rule_walk(w->rules, m->process, &start, m->is_interrupted, copy,
-		       w->pcs + before, w->max_depth - before + is_inside, count))
+		       w->pcs + before, capacity_of(w, m, before), enough, count,
+		       &is_cut))
 		return false;
 	/* The frame of the allocator is not shown. */
 	*count -= is_inside;
 	memmove(w->pcs + before, w->pcs + before + is_inside, *count * sizeof(*w->pcs));
+	*end = is_cut ? ABI_END_DEPTH : ABI_END_COMPLETE;
 	return true;
 }
 
@@ -199,7 +250,7 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 	struct images_moment then = {code ? code->images : NULL, m->time_ns};
 	bool is_inside = m->inside == ABI_MISS_INSIDE;
 	struct walk walk = {.frames = w->frames,
-			    .capacity = w->max_depth - before + is_inside,
+			    .capacity = capacity_of(w, m, before),
 			    .read_code = code_rules_read};
 	bool is_sure = walk_code(w, m, copy, code, &then, &walk);
 	size_t known = count_known(&then, &walk);
@@ -244,36 +295,34 @@ void miss_walk_end(struct miss_walker *w, const struct abi_miss *m,
 {
 	const uint64_t present = m->present;
 	const struct stack_copy copy = copy_of(w, m, room, &present);
-	size_t before = m->depth + m->leading, count = 0;
-	uint32_t end = ABI_END_COMPLETE;
+	size_t before = (size_t)m->depth + m->leading, count = 0;
+	uint32_t end;
 
-	if (before > w->max_depth)
-		before = w->max_depth;
-	if (!walk_by_rules(w, m, &copy, before, &count))
+	if (before > room_of(w, m))
+		before = room_of(w, m);
+	if (!walk_by_rules(w, m, &copy, before, &count, &end))
 		end = walk_and_learn(w, m, &copy, before, &count);
 	memcpy(w->pcs, room->more.walked, before * sizeof(*w->pcs));
+	ret->family = m->family;
+	ret->allocator = m->allocator;
+	keep_ends(w, m, before + count, end, ret);
 	w->counts->walks++;
-	w->counts->unreadable += end == ABI_END_UNREADABLE;
-	w->counts->truncated += end == ABI_END_DEPTH;
-	*ret = (struct stored_stack){
-		.family = m->family,
-		.allocator = m->allocator,
-		.pcs = w->pcs,
-		.depth = before + count,
-		.end = end,
-	};
+	w->counts->unreadable += ret->end == ABI_END_UNREADABLE;
+	w->counts->truncated += ret->end == ABI_END_DEPTH;
 }
 
 void miss_walk_cut(struct miss_walker *w, const struct abi_miss *m,
 		   const struct stack_room *room, struct stored_stack *ret)
 {
-	size_t depth = m->depth + m->leading;
+	size_t depth = (size_t)m->depth + m->leading;
 
 	if (depth > w->max_depth)
 		depth = w->max_depth;
+	if (m->is_deep)
+		depth = m->root_at;
 	memcpy(w->pcs, room->more.walked, depth * sizeof(*w->pcs));
 	/* A pc in the allocator is in no frame of the stack. */
-	if (m->inside != ABI_MISS_INSIDE && depth < w->max_depth)
+	if (m->inside != ABI_MISS_INSIDE && !m->is_deep && depth < w->max_depth)
 		w->pcs[depth++] =
 			m->pc + (w->maps->marks_interrupted && m->is_interrupted);
 	w->counts->over_budget++;

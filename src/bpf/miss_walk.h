@@ -18,6 +18,10 @@
 #include "bpf/stack_store.h"
 #include "unwind/walk.h"
 
+/* Frames of one copy that are unwound at most: of a deep stack there may be more than are
+ * stored (probes/deep.c). */
+#define MISS_WALK_FRAMES 1024
+
 struct miss_walker {
 	const struct learner_maps *maps; /* borrowed, like every pointer here */
 	struct rule_table *rules;
@@ -26,8 +30,8 @@ struct miss_walker {
 	struct learner_counts *counts;
 	unsigned max_depth; /* frames of a stack that is stored */
 	/* Of the walk at hand. */
-	struct walk_frame frames[ABI_MAX_DEPTH + 1];
-	uint64_t pcs[ABI_MAX_DEPTH + 1];
+	struct walk_frame frames[MISS_WALK_FRAMES];
+	uint64_t pcs[ABI_MAX_DEPTH + MISS_WALK_FRAMES];
 	uint8_t copy[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES];
 };
 

@@ -3,22 +3,27 @@
 
 #include "unwind/frame.h"
 
-/* To the caller; false when it takes more than the rule. */
-static bool step(struct unwind_regs *regs, uint64_t rule, const struct stack_copy *copy)
+/* To the caller; EVAL_MALFORMED also when it takes more than the rule. */
+static enum eval step(struct unwind_regs *regs, uint64_t rule,
+		      const struct stack_copy *copy)
 {
 	const struct unwind_regs before = *regs;
+	enum eval outcome = frame_step_rule(rule, copy, regs);
 
-	return frame_step_rule(rule, copy, regs) == EVAL_OK &&
-	       unwind_cfa_usable(&before, regs->sp);
+	if (outcome == EVAL_OK && !unwind_cfa_usable(&before, regs->sp))
+		return EVAL_MALFORMED;
+	return outcome;
 }
 
 bool rule_walk(const struct rule_table *table, uint32_t slot,
 	       const struct unwind_regs *start, bool is_interrupted,
 	       const struct stack_copy *copy, uint64_t pcs[], size_t capacity,
-	       size_t *count)
+	       size_t enough, size_t *count, bool *is_cut)
 {
 	struct unwind_regs regs = *start;
+	enum eval outcome;
 
+	*is_cut = false;
 	for (size_t i = 0; i < capacity; i++) {
 		uint64_t rule =
 			rule_table_get(table, slot, regs.pc, is_interrupted && i == 0);
@@ -28,9 +33,13 @@ bool rule_walk(const struct rule_table *table, uint32_t slot,
 		if (UNWIND_TYPE(rule) == UNWIND_END)
 			return true;
 		/* A guess is judged by what is known of code (learner.c). */
-		if (!unwind_can_step(rule) || UNWIND_TYPE(rule) == UNWIND_FP ||
-		    !step(&regs, rule, copy))
+		if (!unwind_can_step(rule) || UNWIND_TYPE(rule) == UNWIND_FP)
 			return false;
+		outcome = step(&regs, rule, copy);
+		*is_cut = outcome == EVAL_NO_MEMORY && *count >= enough;
+		if (outcome != EVAL_OK)
+			return *is_cut;
 	}
-	return false;
+	*is_cut = capacity >= enough;
+	return *is_cut;
 }

@@ -17,14 +17,15 @@
 struct unwind_regs;
 
 /*
- * Walk from `start`, whose pc is a return address unless `is_interrupted`, to the
- * outermost frame, as the probes would with the process of this slot. True, with the
- * addresses of `*count` frames in `pcs`, when that can be done by plain rules alone and
- * takes no more than `capacity` frames. The rules must hold for the time of the copy.
+ * Walk from `start`, whose pc is a return address unless `is_interrupted`, as the probes
+ * would with the process of this slot. True, with the addresses of `*count` frames in
+ * `pcs`, when plain rules alone lead to the outermost frame; and `*is_cut` when there is
+ * no more of the copy, or no room, after `enough` frames or more. The rules must hold for
+ * the time of the copy.
  */
 bool rule_walk(const struct rule_table *table, uint32_t slot,
 	       const struct unwind_regs *start, bool is_interrupted,
 	       const struct stack_copy *copy, uint64_t pcs[], size_t capacity,
-	       size_t *count);
+	       size_t enough, size_t *count, bool *is_cut);
 
 #endif

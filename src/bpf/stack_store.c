@@ -48,7 +48,8 @@ static bool write_record(struct stack_store *store, uint32_t number, uint64_t at
 	memcpy(words, stack->pcs, stack->depth * sizeof(*stack->pcs));
 	head->at = (uint32_t)at;
 	head->family = stack->family;
-	head->depth = (uint16_t)stack->depth;
+	head->depth = (uint8_t)stack->depth;
+	head->gap = (uint8_t)stack->gap;
 	head->end = (uint8_t)stack->end;
 	head->allocator = (uint8_t)stack->allocator;
 	__atomic_store_n(&head->check, check, __ATOMIC_RELEASE);
@@ -185,7 +186,7 @@ uint32_t stack_store_number(struct stack_store *store, const struct stored_stack
 	abi_stack_hash_begin(&hash, stack->family, stack->allocator);
 	for (size_t i = 0; i < stack->depth; i++)
 		abi_stack_hash_step(&hash, stack->pcs[i]);
-	abi_stack_hash_end(&hash, stack->end);
+	abi_stack_hash_end(&hash, stack->end, (uint32_t)stack->gap);
 	number = store->index ? number_by_table(store, stack, &hash)
 			      : number_by_hash(store, stack, &hash);
 	if (number == ABI_NO_STACK)

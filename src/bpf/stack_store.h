@@ -34,6 +34,7 @@ struct stored_stack {
 	uint32_t allocator; /* number */
 	const uint64_t *pcs;
 	size_t depth;
+	size_t gap;   /* frames are left out before pcs[gap]; 0: none are */
 	uint32_t end; /* enum abi_stack_end */
 };
 

@@ -342,7 +342,8 @@ const struct option_row option_rows[OPTION_ID_COUNT] = {
 		"stack-depth", .argument = "N", .group = GROUP_LIMITS,
 		.kind = KIND_INTEGER, FIELD(stack_depth), .min = 1, .max = 127,
 		.expected = "a whole number from 1 to 127",
-		.help = "keep at most N frames of a call path (default 127, which is the "
+		.help = "keep at most N frames of a call path, of a deeper "
+			"one both ends (default 127, which is the "
 			"most, and 64 with --unwind fp and --kernel)",
 	},
 	[OPTION_UNWIND_CPU] = {

@@ -34,11 +34,8 @@ static void append_name(struct strbuf *out, const struct report_frame *frame)
 	strbuf_append(out, "</code>");
 }
 
-static void append_frame(struct strbuf *out, const struct report_frame *frame,
-			 bool short_paths)
+static void append_offset(struct strbuf *out, const struct report_frame *frame)
 {
-	strbuf_append(out, "<li>");
-	append_name(out, frame);
 	if (frame->inlined)
 		strbuf_append(out, " <span class=\"tag\">inlined</span>");
 	else if (frame->symbol || frame->module)
@@ -47,6 +44,15 @@ static void append_frame(struct strbuf *out, const struct report_frame *frame,
 	else
 		strbuf_appendf(out, " <span class=\"offset\">0x%" PRIx64 "</span>",
 			       frame->address);
+}
+
+static void append_frame(struct strbuf *out, const struct report_frame *frame,
+			 bool short_paths)
+{
+	strbuf_append(out, "<li>");
+	append_name(out, frame);
+	if (!frame->is_gap)
+		append_offset(out, frame);
 	if (frame->symbol && frame->module) {
 		strbuf_append(out, " <span class=\"module\">");
 		append_module(out, frame->module);

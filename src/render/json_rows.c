@@ -31,9 +31,13 @@ static void make_frame(const void *arg, const struct report_frame *frame,
 
 	(void)arg;
 	json_stream_open(&made, NULL, '{');
-	json_stream_address(&made, "address", frame->address);
+	if (frame->is_gap)
+		fields_set(&f, "address", json_null());
+	else
+		json_stream_address(&made, "address", frame->address);
 	fields_text(&f, "symbol", frame->symbol);
-	fields_set(&f, "offset", number_or_null(!frame->inlined, frame->offset));
+	fields_set(&f, "offset",
+		   number_or_null(!frame->inlined && !frame->is_gap, frame->offset));
 	fields_text(&f, "module", frame->module);
 	fields_text(&f, "build_id", frame->build_id);
 	fields_text(&f, "file", frame->file);

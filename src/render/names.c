@@ -45,11 +45,12 @@ static struct error *push_frame(candidates *list, const struct report_frame *fra
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	_cleanup_(strbuf_deinit) struct strbuf module = {0};
-	bool is_symbol = frame->symbol && *frame->symbol;
+	bool has_text = frame->symbol && *frame->symbol;
+	bool is_symbol = has_text && !frame->is_gap;
 
 	if (frame->module)
 		escape_text(&module, path_base_name(frame->module));
-	if (is_symbol) {
+	if (has_text) {
 		escape_text(&text, frame->symbol);
 	} else {
 		/* "[vdso]" has its brackets. */

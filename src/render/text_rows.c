@@ -42,6 +42,10 @@ static void make_frame(const void *arg, const struct report_frame *frame,
 	const struct report_options *options = arg;
 	bool color = options->color;
 
+	if (frame->is_gap) {
+		strbuf_append(text, "\t\t... frames left out (deep recursion) ...\n");
+		return;
+	}
 	strbuf_append(text, "\t\t");
 	text_append_style(text, color, TEXT_DIM);
 	strbuf_appendf(text, "0x%016" PRIx64, frame->address);

@@ -7,13 +7,6 @@
 #include "report/filter.h"
 #include "util/hashmap.h"
 
-/* What is shown for one address: the functions inlined there, then the one itself. */
-struct frame_group {
-	const struct report_frame *frames;
-	uint32_t count;
-	unsigned matches; /* of the filter: a set of enum filter_match */
-};
-
 /* The frames of one process. */
 struct process_frames {
 	struct hashmap by_address; /* return address: index into groups */
@@ -149,6 +142,23 @@ static struct error *get_frames(struct frame_namer *n, uint32_t process, uint64_
 		       : error_no_memory();
 }
 
+/* What is shown in place of missing frames: one frame for all stacks. */
+static struct error *push_gap(struct frame_namer *n)
+{
+	if (!n->gap.count) {
+		struct report_frame *made =
+			report_arena_alloc(n->arena, 1, sizeof(*made));
+
+		if (!made)
+			return error_no_memory();
+		*made = (struct report_frame){.symbol = REPORT_GAP_NAME,
+					      .is_gap = true,
+					      .index = n->frame_count++};
+		n->gap = (struct frame_group){.frames = made, .count = 1};
+	}
+	return vec_push(&n->passing, n->gap) ? NULL : error_no_memory();
+}
+
 /* The addresses of a stack; none of one that is out of range. */
 static size_t find_addresses(const struct snapshot *snap,
 			     const struct snapshot_stack *stack, const uint64_t **ret)
@@ -204,8 +214,14 @@ struct error *frame_namer_fill(struct frame_namer *n, struct report_row *row)
 	n->passing.len = 0;
 	for (size_t i = 0; i < address_count; i++) {
 		struct frame_group group;
-		struct error *err = get_frames(n, stack->process, addresses[i], &group);
+		struct error *err = NULL;
 
+		if (i && i == stack->gap) {
+			err = push_gap(n);
+			depth++;
+		}
+		if (!err)
+			err = get_frames(n, stack->process, addresses[i], &group);
 		if (err)
 			return err;
 		if (!vec_push(&n->passing, group))

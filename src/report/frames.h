@@ -9,7 +9,13 @@
 #include "util/vec.h"
 
 struct process_frames;
-struct frame_group;
+
+/* What is shown for one address: the functions inlined there, then the one itself. */
+struct frame_group {
+	const struct report_frame *frames;
+	uint32_t count;
+	unsigned matches; /* of the filter: a set of enum filter_match */
+};
 
 struct frame_namer {
 	const struct snapshot *snap;
@@ -19,7 +25,8 @@ struct frame_namer {
 	struct process_frames
 		*processes; /* what is known of each, and last of those unknown */
 	struct lenders lenders;
-	size_t frame_count;              /* made so far */
+	size_t frame_count;     /* made so far */
+	struct frame_group gap; /* stands for missing frames; none made yet: count 0 */
 	VEC(struct frame_group) passing; /* of the stack that is being named */
 };
 

@@ -22,9 +22,14 @@ struct report_frame {
 	unsigned line;        /* in the file, 0: unknown */
 	unsigned column;      /* 0: unknown */
 	bool inlined;         /* into the next frame: `offset` has no meaning */
-	bool hidden;          /* noise by --hide-frames: see report_row_shows() */
-	size_t index;         /* 0..report.frame_count-1 */
+	bool is_gap;  /* no frame: in its place frames are missing. Only `symbol` and
+			 `index` have a meaning */
+	bool hidden;  /* noise by --hide-frames: see report_row_shows() */
+	size_t index; /* 0..report.frame_count-1 */
 };
+
+/* The symbol of a frame that stands for missing ones. */
+#define REPORT_GAP_NAME "[frames left out: deep recursion]"
 
 /* What a number of blocks comes to; of an event count is its hits, and size too, but
  * where each stands for bytes (snapshot.event_bytes). As traced, and, where blocks were

@@ -105,6 +105,8 @@ static struct error *check_stacks(const struct snapshot *snap)
 		if (stack->first_frame > snap->frames.len ||
 		    stack->depth > snap->frames.len - stack->first_frame)
 			return file_damaged("a stack has frames that are not there");
+		if (stack->gap && stack->gap >= stack->depth)
+			return file_damaged("a stack lacks frames where it has none");
 		if (!is_index(stack->process, snap->processes.len, SNAPSHOT_NO_PROCESS))
 			return file_damaged("a stack is of no process");
 	}

@@ -68,7 +68,7 @@ static const struct file_field block_fields[] = {
 
 static const struct file_field stack_fields[] = {
 #define F(member) FIELD(struct snapshot_stack, member)
-	F(first_frame), F(depth), F(end), F(allocator), F(process),
+	F(first_frame), F(depth), F(end), F(allocator), F(process), F(gap),
 #undef F
 };
 

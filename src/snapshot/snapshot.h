@@ -62,7 +62,9 @@ enum stack_end {
 };
 
 /* One call path: `depth` addresses from `first_frame` in snapshot.frames, leaf first.
- * Each address is a return address: the call itself ends one byte before it. */
+ * Each address is a return address: the call itself ends one byte before it. Of a call
+ * path that was too deep to be kept whole there are both ends; how many frames are
+ * missing between them is not known. */
 struct snapshot_stack {
 	uint32_t first_frame;
 	uint16_t depth;
@@ -70,6 +72,8 @@ struct snapshot_stack {
 	uint8_t allocator; /* index into snapshot.allocators: whose function was called */
 	uint32_t process;  /* index into snapshot.processes, or SNAPSHOT_NO_PROCESS when
 			      that has gone and holds no block any more */
+	uint32_t gap; /* of the frames, the first one after those that are missing: 1 to
+			 depth - 1; 0: none are missing */
 };
 
 /* One file-backed or named executable mapping of a process. */

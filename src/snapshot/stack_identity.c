@@ -172,7 +172,7 @@ bool stack_identities_get(struct stack_identities *ids,
 	     stack->allocator < ids->allocators.len
 		     ? ids->allocators.data[stack->allocator]
 		     : STRING_NONE);
-	feed(ids, ret, (uint64_t)stack->end << 32 | depth);
+	feed(ids, ret, (uint64_t)stack->end << 32 | (uint64_t)stack->gap << 16 | depth);
 	for (size_t i = 0; i < depth; i++) {
 		uint64_t address = snap->frames.data[stack->first_frame + i];
 		/* The last byte of the call. */

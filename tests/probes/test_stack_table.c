@@ -28,8 +28,10 @@
 
 struct walk {
 	struct abi_stack_hash h;
-	u32 depth, end;
+	u32 depth, end, gap;
 };
+
+#define walk_gap(w) ((w)->gap)
 
 struct tracee {
 	struct abi_control *ctl;
@@ -165,7 +167,7 @@ static u64 pc_of(u32 stack, u32 frame)
 static u32 store(u32 which, u32 depth)
 {
 	struct abi_scratch scratch;
-	struct walk walk = {.depth = depth, .end = ABI_END_COMPLETE};
+	struct walk walk = {.depth = depth, .end = ABI_END_COMPLETE, .gap = depth / 2};
 
 	abi_stack_hash_begin(&walk.h, 1, 2);
 	memset(scratch.pc, 0xee, sizeof(scratch.pc));
@@ -187,6 +189,7 @@ static void check_stored(u32 number, u32 which, u32 depth)
 
 	REQUIRE(head->check);
 	CHECK_INT(head->depth, depth);
+	CHECK_INT(head->gap, depth / 2);
 	CHECK_INT(head->family, 1);
 	CHECK_INT(head->allocator, 2);
 	CHECK_INT(head->end, ABI_END_COMPLETE);

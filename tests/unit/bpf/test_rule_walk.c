@@ -51,11 +51,13 @@ static void init(struct stack *s)
 
 static bool walk_from(struct stack *s, bool is_interrupted, size_t capacity)
 {
+	bool is_cut;
+
 	const struct unwind_regs start = {LEAF, BASE, BASE + 8 * 8};
 	const struct stack_copy copy = {BASE, s->words, sizeof(s->words), &s->pages};
 
 	return rule_walk(&s->table, SLOT, &start, is_interrupted, &copy, s->pcs, capacity,
-			 &s->count);
+			 capacity + 1, &s->count, &is_cut);
 }
 
 static bool walk(struct stack *s, size_t capacity)

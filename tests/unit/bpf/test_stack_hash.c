@@ -14,7 +14,7 @@ static struct abi_stack_hash hash_of(uint64_t family, uint32_t allocator, uint64
 	abi_stack_hash_begin(&h, family, allocator);
 	abi_stack_hash_step(&h, leaf);
 	abi_stack_hash_step(&h, 0x5631d467e2a2);
-	abi_stack_hash_end(&h, 0);
+	abi_stack_hash_end(&h, 0, 0);
 	return h;
 }
 

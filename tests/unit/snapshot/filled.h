@@ -82,7 +82,8 @@ static inline void filled_indices(struct snapshot *snap)
 						 .depth = 2,
 						 .end = (uint8_t)i,
 						 .allocator = 1,
-						 .process = i};
+						 .process = i,
+						 .gap = 1};
 		for (size_t k = 0; k < BLOCK_CLASS_COUNT; k++) {
 			if (k == BLOCK_EVENT)
 				continue;

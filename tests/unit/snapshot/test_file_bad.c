@@ -316,6 +316,7 @@ struct wrong {
 SPOIL(block_stack, snap->blocks[BLOCK_HEAP].data[2].stack = 3)
 SPOIL(block_process, snap->blocks[BLOCK_MAPPING].data[0].process = 3)
 SPOIL(stack_frames, snap->stacks.data[1].depth = 3)
+SPOIL(stack_gap, snap->stacks.data[1].gap = 2)
 SPOIL(stack_frames_far, snap->stacks.data[1].first_frame = UINT32_MAX)
 SPOIL(stack_process, snap->stacks.data[0].process = 3)
 SPOIL(stack_end, snap->stacks.data[2].end = STACK_END_COUNT)
@@ -348,6 +349,7 @@ static void what_does_not_fit(void)
 		{block_stack, "a block is of no stack"},
 		{block_process, "a block is of no process"},
 		{stack_frames, "a stack has frames that are not there"},
+		{stack_gap, "a stack lacks frames where it has none"},
 		{stack_frames_far, "a stack has frames that are not there"},
 		{stack_process, "a stack is of no process"},
 		{stack_end, "a stack has no known end"},

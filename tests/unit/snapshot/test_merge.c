@@ -75,6 +75,30 @@ static void merged_by_file_and_offset(void)
 	snapshot_destroy(snap);
 }
 
+/* Frames are missing in one of them. */
+static void a_gap_tells_stacks_apart(void)
+{
+	struct snapshot *snap = snapshot_create();
+	struct snapshot_merge *merge = snapshot_merge_create();
+	struct snapshot_made made;
+
+	REQUIRE(snap && merge);
+	add_process(snap, 1, 0x10000, "aa");
+	add_process(snap, 2, 0x10000, "aa");
+	for (int i = 0; i < 3; i++) {
+		add_stack(snap, i == 2, 0x10100, STACK_END_COMPLETE);
+		REQUIRE(vec_push(&snap->frames, 0x10200));
+		snap->stacks.data[i].depth = 2;
+		snap->stacks.data[i].gap = i != 1;
+	}
+	REQUIRE(snapshot_merge(merge, snap, true, &made));
+	CHECK_INT(snapshot_stack_index(made.snap, 1), 1);
+	CHECK_INT(snapshot_stack_index(made.snap, 2), 0);
+	snapshot_made_deinit(&made);
+	snapshot_merge_destroy(merge);
+	snapshot_destroy(snap);
+}
+
 static void frames_out_of_range(void)
 {
 	struct snapshot *snap = snapshot_create();
@@ -120,6 +144,7 @@ static void split_by_process_of_blocks(void)
 int main(void)
 {
 	RUN(merged_by_file_and_offset);
+	RUN(a_gap_tells_stacks_apart);
 	RUN(frames_out_of_range);
 	RUN(split_by_process_of_blocks);
 	return check_done();

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks of more frames than a record has room for. The walk goes on to the root: the last
+ * places of the record, those of the root's part, are filled again and again, once each
+ * lap. The lap before is kept, so that the outermost frames are at hand wherever the walk
+ * ends. Kernels without may_goto would have to follow each round: there the stack ends at
+ * the limit.
+ */
+
+/* Of abi_scratch.words: laps begun; where the root's part begins, 0: nothing is left out;
+ * the frames of two laps. */
+#define WALK_LAPS 7
+#define WALK_GAP  8
+#define WALK_TURN ABI_WORDS_TURN
+
+#define WALK_ROOT ABI_ROOT_FRAMES(WALK_DEPTH)
+#define WALK_LEAF (WALK_DEPTH - WALK_ROOT)
+
+#if defined(HAVE_MAY_GOTO) && ABI_ROOT_FRAMES(WALK_DEPTH) > 0
+#define WALKS_DEEP
+
+/* How many frames a walk goes on for. */
+#define WALK_FURTHER 2048
+
+/* The round after the last frame is for walk_turn(). */
+#define WALK_ROUNDS (WALK_DEPTH + 1)
+
+ALWAYS_INLINE void walk_deep_begin(struct walk *w)
+{
+	*(volatile u64 *)&w->words[WALK_LAPS] = 0;
+	*(volatile u64 *)&w->words[WALK_GAP] = 0;
+}
+
+/* All places are taken: keep the root's part and begin it anew. Returns 0 if the walk has
+ * gone far enough. */
+ALWAYS_INLINE u64 walk_turn(struct walk *w, const u64 *pcs)
+{
+	volatile u64 *laps = &w->words[WALK_LAPS];
+
+	bpf_probe_read_kernel(&w->words[WALK_TURN], WALK_ROOT * 8, &pcs[WALK_LEAF]);
+	*laps = *laps + 1;
+	return *laps <= WALK_FURTHER / WALK_ROOT;
+}
+
+/* The walk has ended. If it went beyond its room, put the root's part in order. A walk
+ * that missed is handed over without the frame that it missed at. Where it ended before
+ * the root the innermost frames are kept alone. */
+ALWAYS_INLINE void walk_close_gap(struct walk *w, u64 *pcs, u64 leading)
+{
+	u64 *turn = &w->words[WALK_TURN];
+
+	if (!*(volatile u64 *)&w->words[WALK_LAPS])
+		return;
+
+	u64 missed = 0;
+
+#ifdef UNWIND_RULES
+	missed = w->end == WALK_MISSED;
+#endif
+	if (missed || w->end == ABI_END_COMPLETE || w->end == ABI_END_NO_FRAME) {
+		u64 newest = w->depth - WALK_LEAF - missed;
+
+		newest = forget(&w->words[2], newest) & (2 * ABI_ROOT_FRAMES_MAX - 1);
+		bpf_probe_read_kernel(turn + WALK_ROOT, WALK_ROOT * 8, &pcs[WALK_LEAF]);
+		bpf_probe_read_kernel(&pcs[WALK_LEAF], WALK_ROOT * 8, turn + newest);
+		w->depth = WALK_DEPTH;
+		*(volatile u64 *)&w->words[WALK_GAP] = leading + WALK_LEAF;
+	} else {
+		w->depth = WALK_LEAF;
+	}
+	w->depth = forget(&w->words[2], w->depth);
+	w->end = forget(&w->words[2], w->end);
+}
+
+/* The hash of the frames that are kept, `w->depth` with those of the kernel: the walk's is
+ * of all. */
+ALWAYS_INLINE void walk_hash_again(struct walk *w,
+				   const struct abi_scratch *s, u32 allocator)
+{
+	if (!*(volatile u64 *)&w->words[WALK_LAPS])
+		return;
+	abi_stack_hash_begin(&w->h, s->family, allocator);
+
+	u64 depth = forget(&w->words[2], w->depth);
+
+	LOOP (i, 0, STACK_DEPTH, &w->words[1]) {
+		if (i >= depth)
+			break;
+		abi_stack_hash_step(&w->h, s->pc[i]);
+	}
+}
+
+#else
+
+#define WALK_ROUNDS WALK_DEPTH
+
+/* No frames are ever left out. */
+ALWAYS_INLINE void walk_deep_begin(struct walk *w)
+{
+	*(volatile u64 *)&w->words[WALK_GAP] = 0;
+}
+
+#define walk_turn(w, pcs)                   0
+#define walk_close_gap(w, pcs, leading)     ((void)0)
+#define walk_hash_again(w, s, allocator) ((void)0)
+
+#endif
+
+/* Where the root's part of the stack begins; 0: no frames are left out. */
+ALWAYS_INLINE u64 walk_gap(const struct walk *w)
+{
+	return *(volatile u64 *)&w->words[WALK_GAP];
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Recursions of more frames than a stack keeps: both ends are there, and a mark between
+ * them, whatever the depth. Frames of megabytes. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "check.h"
+#include "live/trace.h"
+
+/* Of targets/deep.c. */
+#define TIMES   40 /* as many depths of a recursion */
+#define THREADS 8
+
+#define MARK    "[frames left out: deep recursion]"
+
+static bool has_frame(const json_t *row, const char *name)
+{
+	const json_t *frame;
+	size_t i;
+
+	json_array_foreach (json_object_get(row, "frames"), i, frame) {
+		const char *symbol = json_string_value(json_object_get(frame, "symbol"));
+
+		if (symbol && !strcmp(symbol, name))
+			return true;
+	}
+	return false;
+}
+
+/* Give the target its scenarios, whose ends are in `scenarios`, and return the report. */
+static json_t *trace_deep(const char *options, const char *const scenarios[])
+{
+	const char *const argv[] = {DEEP_BINARY, NULL};
+	struct live_process *target = live_start(argv), *memtrace;
+	json_t *ready = live_read_json(target, 30), *report;
+
+	REQUIRE(ready);
+	memtrace = memtrace_start(live_pid(target), options);
+	for (; *scenarios; scenarios++) {
+		live_send(target, "%s", *scenarios);
+		json_decref(live_read_json(target, 60));
+	}
+	report = memtrace_stop(memtrace);
+	json_decref(ready);
+	live_destroy(target);
+	return report;
+}
+
+/* The rows whose blocks are of that size: all that these frames have in common. */
+struct rows {
+	int64_t blocks, rows, complete, deep, with_root;
+};
+
+static struct rows rows_of(const json_t *report, int64_t block_bytes, const char *root)
+{
+	struct rows found = {0};
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
+		const char *end = json_string_value(json_object_get(row, "end"));
+		int64_t n = live_int(row, "blocks");
+
+		if (live_int(row, "size_bytes") != block_bytes * n)
+			continue;
+		found.blocks += n;
+		found.rows++;
+		found.complete += end && !strcmp(end, "complete");
+		found.deep += has_frame(row, MARK);
+		found.with_root += has_frame(row, root);
+	}
+	return found;
+}
+
+static void check_recursion(const char *options)
+{
+	static const char *const scenarios[] = {"recursion 1000", "recursion 2000", NULL};
+	json_t *report = trace_deep(options, scenarios);
+	struct rows rows = rows_of(report, 4001, "scenario_recursion");
+
+	/* Either of two functions calls the leaf. */
+	CHECK_INT(rows.rows, 2);
+	CHECK_INT(rows.blocks, 2 * TIMES);
+	CHECK_INT(rows.complete, 2);
+	CHECK_INT(rows.deep, 2);
+	CHECK_INT(rows.with_root, 2);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+}
+
+static void recursion(void)
+{
+	check_recursion("--no-lines");
+}
+
+static void recursion_with_traffic(void)
+{
+	check_recursion("--no-lines --traffic");
+}
+
+/* Eight threads, whose walks take place side by side. */
+static void recursion_in_threads(void)
+{
+	static const char *const scenarios[] = {"recursion_threads 1000",
+						"recursion_threads 2000", NULL};
+	json_t *report = trace_deep("--no-lines", scenarios);
+	struct rows rows = rows_of(report, 4003, "recursion_main");
+
+	CHECK_INT(rows.blocks, 2 * THREADS * TIMES);
+	CHECK_INT(rows.rows, 2);
+	CHECK_INT(rows.complete, 2);
+	CHECK_INT(rows.deep, 2);
+	CHECK_INT(rows.with_root, 2);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+}
+
+/* A walk does not go on for ever. What it has then are the innermost frames. */
+static void beyond_the_limit(void)
+{
+	static const char *const scenarios[] = {"recursion 20000", NULL};
+	json_t *report = trace_deep("--no-lines", scenarios);
+	struct rows rows = rows_of(report, 4001, "leaf_allocates");
+
+	CHECK_INT(rows.blocks, TIMES);
+	CHECK_INT(rows.rows, 2);
+	CHECK_INT(rows.complete, 0);
+	CHECK_INT(rows.deep, 0);
+	CHECK_INT(rows.with_root, 2);
+	CHECK_INT(live_int(report, "losses.stacks_truncated"), 2);
+	json_decref(report);
+}
+
+/* Frames of 64 KiB, 1 MiB and, in a thread, 7 MiB, from the first call on. */
+static void wide_frames(void)
+{
+	static const char *const scenarios[] = {"wide 20", "wide_thread 20", NULL};
+	json_t *report = trace_deep("--no-lines", scenarios);
+	struct rows rows = rows_of(report, 4002, "wide_1m");
+
+	CHECK_INT(rows.blocks, 40);
+	CHECK_INT(rows.rows, 2);
+	CHECK_INT(rows.complete, 2);
+	CHECK_INT(rows.with_root, 2);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+}
+
+int main(void)
+{
+	live_require_root();
+	RUN(recursion);
+	RUN(recursion_with_traffic);
+	RUN(recursion_in_threads);
+	RUN(beyond_the_limit);
+	RUN(wide_frames);
+	return check_done();
+}
