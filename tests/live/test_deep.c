@@ -72,15 +72,15 @@ static struct rows rows_of(const json_t *report, int64_t block_bytes, const char
 	return found;
 }
 
-static void check_recursion(const char *options)
+static void check_recursion(const char *options, const char *const scenarios[],
+			    int64_t block_bytes, const char *root, int64_t blocks)
 {
-	static const char *const scenarios[] = {"recursion 1000", "recursion 2000", NULL};
 	json_t *report = trace_deep(options, scenarios);
-	struct rows rows = rows_of(report, 4001, "scenario_recursion");
+	struct rows rows = rows_of(report, block_bytes, root);
 
 	/* Either of two functions calls the leaf. */
 	CHECK_INT(rows.rows, 2);
-	CHECK_INT(rows.blocks, 2 * TIMES);
+	CHECK_INT(rows.blocks, blocks);
 	CHECK_INT(rows.complete, 2);
 	CHECK_INT(rows.deep, 2);
 	CHECK_INT(rows.with_root, 2);
@@ -88,14 +88,17 @@ static void check_recursion(const char *options)
 	json_decref(report);
 }
 
+static const char *const recursions[] = {"recursion 1000", "recursion 2000", NULL};
+
 static void recursion(void)
 {
-	check_recursion("--no-lines");
+	check_recursion("--no-lines", recursions, 4001, "scenario_recursion", 2 * TIMES);
 }
 
 static void recursion_with_traffic(void)
 {
-	check_recursion("--no-lines --traffic");
+	check_recursion("--no-lines --traffic", recursions, 4001, "scenario_recursion",
+			2 * TIMES);
 }
 
 /* Eight threads, whose walks take place side by side. */
@@ -103,16 +106,9 @@ static void recursion_in_threads(void)
 {
 	static const char *const scenarios[] = {"recursion_threads 1000",
 						"recursion_threads 2000", NULL};
-	json_t *report = trace_deep("--no-lines", scenarios);
-	struct rows rows = rows_of(report, 4003, "recursion_main");
 
-	CHECK_INT(rows.blocks, 2 * THREADS * TIMES);
-	CHECK_INT(rows.rows, 2);
-	CHECK_INT(rows.complete, 2);
-	CHECK_INT(rows.deep, 2);
-	CHECK_INT(rows.with_root, 2);
-	CHECK_INT(compare_losses(report, NULL), 0);
-	json_decref(report);
+	check_recursion("--no-lines", scenarios, 4003, "recursion_main",
+			2 * THREADS * TIMES);
 }
 
 /* A walk does not go on for ever. What it has then are the innermost frames. */
