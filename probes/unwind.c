@@ -107,7 +107,7 @@ ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
 		return 0;
 	}
 #ifdef UNWIND_RULES
-	w->interrupted = 0;
+	w->interrupted = forget(&w->words[2], 0);
 #endif
 	return 1;
 }
@@ -125,8 +125,13 @@ ALWAYS_INLINE int walk_leave(struct walk *w)
 	if (!walk_step_plain(w, rule))
 		return 0;
 #ifdef UNWIND_RULES
-	if (w->is_blind)
-		w->left = w->regs;
+	/* Without a branch: the verifier would follow the walk both ways. */
+	u64 keeps = 0 - (u64)w->is_blind;
+
+	opaque(keeps);
+	w->left.pc = w->regs.pc & keeps;
+	w->left.sp = w->regs.sp;
+	w->left.bp = w->regs.bp;
 #endif
 	return 1;
 }
