@@ -275,7 +275,7 @@ static void whole_depth(void)
 
 			printf("     on_result: %u instructions verified\n", verified);
 			CHECK(verified > 10000);
-			CHECK(verified < 250000);
+			CHECK(verified < 150000);
 		}
 		live_signal(memtrace, SIGINT);
 		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
