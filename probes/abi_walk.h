@@ -31,19 +31,19 @@ struct abi_stack_key {
 #define ABI_STACK_CLAIM_TRIES 32
 
 /*
- * A stack's record. Its return addresses, leaf first, are words of `stack_pcs`, as many as
- * it has: word `at` is in block at / ABI_PCS_BLOCK, and what begins there goes on behind the
- * block's end, where there is room for one stack.
+ * A stack's record. Its return addresses, leaf first, are words of `stack_pcs`, as many
+ * as it has: word `at` is in block at / ABI_PCS_BLOCK, and what begins there goes on
+ * behind the block's end, where there is room for one stack.
  */
-#define ABI_PCS_BLOCK 8192
+#define ABI_PCS_BLOCK              8192
 #define ABI_PCS_BLOCK_BYTES(depth) ((ABI_PCS_BLOCK + (depth)) * 8)
 
 struct abi_stack_head {
 	uint64_t check;
 	uint64_t family; /* abi_process.family; with --kernel, the class */
-	uint8_t depth;     /* at most ABI_MAX_DEPTH */
-	uint8_t gap;       /* frames are left out before the one of this number; 0: none are */
-	uint8_t end;       /* enum abi_stack_end */
+	uint8_t depth;   /* at most ABI_MAX_DEPTH */
+	uint8_t gap; /* frames are left out before the one of this number; 0: none are */
+	uint8_t end; /* enum abi_stack_end */
 	uint8_t allocator; /* number of the allocator that was called */
 	uint32_t at;
 };
