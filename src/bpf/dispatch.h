@@ -18,7 +18,10 @@ enum dispatch_answer {
 /* The program, as a descriptor; or -errno. */
 int dispatch_open(void);
 
-/* Ask it about all threads of the process `pid`. A process that has ended has none. */
+#define DISPATCH_ALL_PROCESSES 0
+
+/* Ask it about all threads of the process `pid`, or of all processes. One that has ended
+ * has none. */
 enum dispatch_answer dispatch_ask(int program, int pid);
 
 #endif

@@ -41,13 +41,18 @@ static const char *const shadow_refusals[][2] = {
 					"return probes respect a shadow stack"},
 };
 
-static const char *const dispatch_refusals[] = {
-	[TRAMPOLINE_KILLS] =
-		"a thread uses syscall user dispatch (prctl(2)), which stops the system "
-		"call of this kernel's return probes",
-	[TRAMPOLINE_UNTESTED] =
-		"a thread uses syscall user dispatch (prctl(2)), and memtrace could not "
-		"test whether this kernel's return probes pass it",
+#define DISPATCH "a thread uses syscall user dispatch (prctl(2)), "
+#define OF_ONE   "one of them has a thread that uses syscall user dispatch (prctl(2)), "
+
+static const char *const dispatch_refusals[][2] = {
+	[TRAMPOLINE_KILLS] = {DISPATCH "which stops the system call of this kernel's "
+				       "return probes",
+			      OF_ALL OF_ONE "which stops the system call of this "
+					    "kernel's return probes"},
+	[TRAMPOLINE_UNTESTED] = {DISPATCH "and memtrace could not test whether this "
+					  "kernel's return probes pass it",
+				 OF_ALL OF_ONE "and memtrace could not test whether "
+					       "this kernel's return probes pass it"},
 };
 
 static const char others_refusal[] =
@@ -89,6 +94,18 @@ static bool uses_dispatch(struct return_probes *r, int pid)
 	return dispatch_ask(r->dispatch_program, pid) == DISPATCH_USED;
 }
 
+/* Which processes have mapped the file, or will, is not known: any process counts. */
+static bool any_uses_dispatch(struct return_probes *r)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!r->all_read_ns || now_ns - r->all_read_ns > OTHERS_NS) {
+		r->any_uses_dispatch = uses_dispatch(r, DISPATCH_ALL_PROCESSES);
+		r->all_read_ns = now_ns;
+	}
+	return r->any_uses_dispatch;
+}
+
 const char *return_probes_refuse(void *self, int pid)
 {
 	struct return_probes *r = self;
@@ -100,8 +117,9 @@ const char *return_probes_refuse(void *self, int pid)
 		return seccomp_refusals[r->seccomp][is_wide];
 	if (found.has_shadow_stack && test_shadow_stack(r) != TRAMPOLINE_PASSES)
 		return shadow_refusals[r->shadow_stack][is_wide];
-	if (!is_wide && uses_dispatch(r, pid) && test_dispatch(r) != TRAMPOLINE_PASSES)
-		return dispatch_refusals[r->dispatch];
+	if ((is_wide ? any_uses_dispatch(r) : uses_dispatch(r, pid)) &&
+	    test_dispatch(r) != TRAMPOLINE_PASSES)
+		return dispatch_refusals[r->dispatch][is_wide];
 	return NULL;
 }
 

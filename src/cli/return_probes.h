@@ -26,15 +26,17 @@ struct return_probes {
 	int dispatch_program;       /* of dispatch_open(); 0: not opened yet */
 	const char *others_refusal; /* of any of `pids`; NULL: none */
 	uint64_t others_read_ns;    /* when that was found, CLOCK_MONOTONIC; 0: never */
+	bool any_uses_dispatch;     /* any process of the machine */
+	uint64_t all_read_ns;       /* when that was found */
 };
 
 /*
  * Why the process `pid` might not survive a return probe: a static string. NULL: it has
  * no thread that is confined (target/confinement.h) or uses syscall user dispatch
  * (bpf/dispatch.h), or this kernel lets its trampoline pass. A `pid` of 0, and any with
- * is_wide, stands for all processes: some of them are confined, and none is taken to use
- * syscall user dispatch, which is rare. Tests the kernel when that first matters. `self`
- * is the struct return_probes.
+ * is_wide, stands for all processes: some of them are taken to be confined, and those
+ * that there are now are asked for syscall user dispatch, at most twice a second. Tests
+ * the kernel when that first matters. `self` is the struct return_probes.
  */
 const char *return_probes_refuse(void *self, int pid);
 

@@ -25,7 +25,9 @@ bool tracees_drop_unsafe(struct tracees *ts, struct tracee *t)
 {
 	const char *refusal;
 
-	if (!t->is_traced || !tracer_has_return_probes(ts->tracer, t->pid))
+	/* Probes in all processes that map a file are not those of one of them. */
+	if (ts->returns.is_wide || !t->is_traced ||
+	    !tracer_has_return_probes(ts->tracer, t->pid))
 		return false;
 	/* Without sites inside functions, and of an event, a refused process has no
 	 * probes at the places of others. */

@@ -356,6 +356,32 @@ static void syscall_user_dispatch_after_the_attach(void)
 	CHECK(probes_gone(probes_before));
 }
 
+/* Of a process that is not to be traced, when the probes would be in all of them. */
+static void syscall_user_dispatch_elsewhere(void)
+{
+	const char *const argv[] = {memtrace_path, "--event",
+				    "uretprobe:" HALF_CONFINED_BINARY ":work", NULL};
+	struct live_process *other = start_target(false), *target = start_target(false);
+	bool passes = trampoline_test_dispatch() == TRAMPOLINE_PASSES;
+	const char *refusal =
+		verdict != TRAMPOLINE_PASSES ? "seccomp filter" : "syscall user dispatch";
+
+	oracle_do(other, "dispatch");
+	if (passes && verdict == TRAMPOLINE_PASSES) {
+		printf("     nothing to refuse on this kernel\n");
+	} else {
+		check_one_line(
+			memtrace_start_plain(live_pid(target), "--follow-forks " EVENT),
+			"all processes that map the file", refusal);
+		check_one_line(live_start(argv), "all processes that map the file",
+			       refusal);
+	}
+	check_alive(other);
+	live_destroy(other);
+	live_destroy(target);
+	CHECK(probes_gone(probes_before));
+}
+
 static void refused_without_a_test(void)
 {
 	static const char *const runs[] = {
@@ -585,6 +611,7 @@ int main(void)
 	RUN(a_filter_of_the_second_thread);
 	RUN(syscall_user_dispatch);
 	RUN(syscall_user_dispatch_after_the_attach);
+	RUN(syscall_user_dispatch_elsewhere);
 	RUN(refused_without_a_test);
 	RUN(refused_for_all);
 	RUN(others_go_on);

@@ -15,7 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE    __attribute__((noinline, noclone))
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noinline, noclone))
+#endif
 #define TIMES       40 /* as in test_deep.c */
 #define THREADS_MAX 8
 #define STACK_BYTES (64u << 20)
