@@ -350,6 +350,11 @@ void live_send(struct live_process *process, const char *format, ...)
 			  strerror(errno));
 }
 
+void live_close_stdin(struct live_process *process)
+{
+	close_fd(&process->in);
+}
+
 /* A line that is complete in out_text, or NULL. */
 static char *take_line(struct live_process *process)
 {

@@ -55,6 +55,8 @@ void live_signal(struct live_process *process, int signal);
 /* Write one line to its stdin; the newline is added. */
 void live_send(struct live_process *process, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Close our end of its stdin: it reads the end of the file. */
+void live_close_stdin(struct live_process *process);
 /* The next line of its stdout without newline, owned by the caller; NULL at the end of
  * the output or when none came in time. */
 char *live_read_line(struct live_process *process, double timeout_s);
