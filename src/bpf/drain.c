@@ -39,10 +39,14 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 		uint32_t depth =
 			head.check && head.depth <= r->max_depth ? head.depth : 0;
 		const uint64_t *pc = depth ? stack_pcs_at(&r->pcs, head.at) : NULL;
+
+		if (depth && !pc)
+			return false;
+
 		struct snapshot_stack stack = {
 			.first_frame = (uint32_t)snap->frames.len,
-			.depth = (uint16_t)(pc ? depth : 0),
-			.gap = pc && head.gap < depth ? head.gap : 0,
+			.depth = (uint16_t)depth,
+			.gap = head.gap < depth ? head.gap : 0,
 			.end = head.end < STACK_END_COUNT ? head.end : 0,
 			.allocator = head.allocator,
 			.process = r->slots->families
@@ -54,10 +58,10 @@ static bool read_stack_heads(const void *elements, uint32_t first, uint32_t coun
 		if (!vec_reserve(&snap->frames, snap->frames.len + depth) ||
 		    !vec_push(&snap->stacks, stack))
 			return false;
-		if (pc)
+		if (depth)
 			memcpy(snap->frames.data + snap->frames.len, pc,
 			       depth * sizeof(*pc));
-		snap->frames.len += pc ? depth : 0;
+		snap->frames.len += depth;
 	}
 	return true;
 }
