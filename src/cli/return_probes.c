@@ -42,17 +42,15 @@ static const char *const shadow_refusals[][2] = {
 };
 
 #define DISPATCH "a thread uses syscall user dispatch (prctl(2)), "
-#define OF_ONE   "one of them has a thread that uses syscall user dispatch (prctl(2)), "
+#define DISPATCH_STOPS                                                                   \
+	DISPATCH "which stops the system call of this kernel's return probes"
+#define DISPATCH_UNTESTED                                                                \
+	DISPATCH "and memtrace could not test whether this kernel's return probes pass " \
+		 "it"
 
 static const char *const dispatch_refusals[][2] = {
-	[TRAMPOLINE_KILLS] = {DISPATCH "which stops the system call of this kernel's "
-				       "return probes",
-			      OF_ALL OF_ONE "which stops the system call of this "
-					    "kernel's return probes"},
-	[TRAMPOLINE_UNTESTED] = {DISPATCH "and memtrace could not test whether this "
-					  "kernel's return probes pass it",
-				 OF_ALL OF_ONE "and memtrace could not test whether "
-					       "this kernel's return probes pass it"},
+	[TRAMPOLINE_KILLS] = {DISPATCH_STOPS, OF_ALL DISPATCH_STOPS},
+	[TRAMPOLINE_UNTESTED] = {DISPATCH_UNTESTED, OF_ALL DISPATCH_UNTESTED},
 };
 
 static const char others_refusal[] =
@@ -94,7 +92,7 @@ static bool uses_dispatch(struct return_probes *r, int pid)
 	return dispatch_ask(r->dispatch_program, pid) == DISPATCH_USED;
 }
 
-/* Which processes have mapped the file, or will, is not known: any process counts. */
+/* Any process of the machine may map the file, now or later. */
 static bool any_uses_dispatch(struct return_probes *r)
 {
 	uint64_t now_ns = clock_now_ns();

@@ -6,6 +6,20 @@
 
 #include "live/trace.h"
 
+bool row_has_symbol(const json_t *row, const char *symbol)
+{
+	const json_t *frame;
+	size_t i;
+
+	json_array_foreach (live_get(row, "frames"), i, frame) {
+		const char *name = json_string_value(json_object_get(frame, "symbol"));
+
+		if (name && !strcmp(name, symbol))
+			return true;
+	}
+	return false;
+}
+
 const char *row_site(const json_t *row)
 {
 	const json_t *frame;

@@ -13,20 +13,6 @@
 
 #define MARK    "[frames left out: deep recursion]"
 
-static bool has_frame(const json_t *row, const char *name)
-{
-	const json_t *frame;
-	size_t i;
-
-	json_array_foreach (json_object_get(row, "frames"), i, frame) {
-		const char *symbol = json_string_value(json_object_get(frame, "symbol"));
-
-		if (symbol && !strcmp(symbol, name))
-			return true;
-	}
-	return false;
-}
-
 /* Give the target its scenarios, whose ends are in `scenarios`, and return the report. */
 static json_t *trace_deep(const char *options, const char *const scenarios[])
 {
@@ -66,8 +52,8 @@ static struct rows rows_of(const json_t *report, int64_t block_bytes, const char
 		found.blocks += n;
 		found.rows++;
 		found.complete += end && !strcmp(end, "complete");
-		found.deep += has_frame(row, MARK);
-		found.with_root += has_frame(row, root);
+		found.deep += row_has_symbol(row, MARK);
+		found.with_root += row_has_symbol(row, root);
 	}
 	return found;
 }

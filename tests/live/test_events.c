@@ -54,20 +54,6 @@ static json_t *count_stop(struct live_process *memtrace)
 	return report;
 }
 
-static bool has_symbol(const json_t *row, const char *symbol)
-{
-	json_t *frame;
-	size_t i;
-
-	json_array_foreach (live_get(row, "frames"), i, frame) {
-		const char *name = json_string_value(json_object_get(frame, "symbol"));
-
-		if (name && !strcmp(name, symbol))
-			return true;
-	}
-	return false;
-}
-
 static const char *leaf(const json_t *row)
 {
 	const char *name = json_string_value(
@@ -84,7 +70,7 @@ static int64_t count_of(const json_t *report, const char *symbol)
 	size_t i;
 
 	json_array_foreach (live_get(report, "events.stacks"), i, row)
-		if (!symbol || has_symbol(row, symbol))
+		if (!symbol || row_has_symbol(row, symbol))
 			sum += live_int(row, "count");
 	return sum;
 }
@@ -268,7 +254,7 @@ static int64_t mapped_at(const json_t *report, const char *symbol)
 	size_t i;
 
 	json_array_foreach (live_get(report, "mappings.stacks"), i, row)
-		if (has_symbol(row, symbol))
+		if (row_has_symbol(row, symbol))
 			sum += live_int(row, "size_bytes");
 	return sum;
 }

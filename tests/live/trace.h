@@ -39,6 +39,8 @@ json_t *memtrace_stop(struct live_process *memtrace);
 /* The name of the call path of one row of "stacks": the innermost frame whose symbol
  * begins with "site_"; NULL when there is none. Borrowed. */
 const char *row_site(const json_t *row);
+/* Has one of the row's frames this symbol? */
+bool row_has_symbol(const json_t *row, const char *symbol);
 /* What the report's `section` ("heap", "mappings") says of one call path. */
 struct site_sum {
 	int64_t bytes, blocks;
