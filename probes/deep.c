@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks of more frames than a record has room for. The walk goes on to the root: the last
- * places of the record, those of the root's part, are filled again and again, once each
- * lap. The lap before is kept, so that the outermost frames are at hand wherever the walk
- * ends. Kernels without may_goto would have to follow each round: there the stack ends at
- * the limit.
+ * Stacks of more frames than a record has room for: the walk goes on to the root. The last
+ * WALK_ROOT places of the record are a ring, which the walk fills once each lap. A copy of
+ * the previous lap is kept, so that the WALK_ROOT outermost frames are there wherever the
+ * walk ends. On kernels without may_goto the verifier would follow each round of the loop;
+ * there the stack ends at the limit.
  */
 
-/* Of abi_scratch.words: laps begun; where the root's part begins, 0: nothing is left out;
- * the frames of two laps. */
+/* Indices into abi_scratch.words: the number of full laps; the number of the first frame
+ * after the gap, 0: no gap; the frames of two laps. */
 #define WALK_LAPS 7
 #define WALK_GAP  8
 #define WALK_TURN ABI_WORDS_TURN
@@ -31,8 +31,8 @@ ALWAYS_INLINE void walk_deep_begin(struct walk *w)
 	*(volatile u64 *)&w->words[WALK_GAP] = 0;
 }
 
-/* All places are taken: keep the root's part and begin it anew. Returns 0 if the walk has
- * gone far enough. */
+/* The ring is full: copy it, and begin the next lap. Returns 0 when the walk has reached
+ * WALK_FURTHER frames. */
 ALWAYS_INLINE u64 walk_turn(struct walk *w, const u64 *pcs)
 {
 	volatile u64 *laps = &w->words[WALK_LAPS];
@@ -42,9 +42,9 @@ ALWAYS_INLINE u64 walk_turn(struct walk *w, const u64 *pcs)
 	return *laps <= WALK_FURTHER / WALK_ROOT;
 }
 
-/* The walk has ended. If it went beyond its room, put the root's part in order. A walk
- * that missed is handed over without the frame that it missed at. Where it ended before
- * the root the innermost frames are kept alone. */
+/* The walk has ended. If it filled the ring, put the WALK_ROOT outermost frames in order
+ * behind the innermost ones. A walk that missed goes to the miss handler without the frame
+ * at which it missed. A walk that ended before the root keeps only the innermost frames. */
 ALWAYS_INLINE void walk_close_gap(struct walk *w, u64 *pcs, u64 leading)
 {
 	u64 *turn = &w->words[WALK_TURN];
@@ -72,10 +72,10 @@ ALWAYS_INLINE void walk_close_gap(struct walk *w, u64 *pcs, u64 leading)
 	w->end = forget(&w->words[2], w->end);
 }
 
-/* The hash of the frames that are kept, `w->depth` with those of the kernel: the walk's is
- * of all. */
-ALWAYS_INLINE void walk_hash_again(struct walk *w,
-				   const struct abi_scratch *s, u32 allocator)
+/* Hash the frames that are kept: the walk has hashed all of them. `w->depth` includes the
+ * kernel's frames. */
+ALWAYS_INLINE void walk_hash_again(struct walk *w, const struct abi_scratch *s,
+				   u32 allocator)
 {
 	if (!*(volatile u64 *)&w->words[WALK_LAPS])
 		return;
@@ -100,13 +100,13 @@ ALWAYS_INLINE void walk_deep_begin(struct walk *w)
 	*(volatile u64 *)&w->words[WALK_GAP] = 0;
 }
 
-#define walk_turn(w, pcs)                   0
-#define walk_close_gap(w, pcs, leading)     ((void)0)
+#define walk_turn(w, pcs)                0
+#define walk_close_gap(w, pcs, leading)  ((void)0)
 #define walk_hash_again(w, s, allocator) ((void)0)
 
 #endif
 
-/* Where the root's part of the stack begins; 0: no frames are left out. */
+/* The number of the first frame after the gap; 0: no frames are left out. */
 ALWAYS_INLINE u64 walk_gap(const struct walk *w)
 {
 	return *(volatile u64 *)&w->words[WALK_GAP];

@@ -231,7 +231,8 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 		}
 	} else {
 		m->is_deep = walk_gap(w) != 0;
-		/* Without the frame of `pc`, or all that are kept of a deep stack. */
+		/* The frame of `pc` is not counted; walk_close_gap() has left it out of a deep
+		 * stack. */
 		m->depth = w->depth - !m->is_deep;
 		m->pc = w->regs.pc;
 		m->sp = w->regs.sp;

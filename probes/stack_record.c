@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records of call paths (abi_walk.h). */
 
-/* Make it that of the stack that was walked in `s`, with its return addresses from `at`
- * on; false when there is no room for them. */
+/* Fill in the head of the stack that was walked in `s`, and store its return addresses in
+ * `stack_pcs` from word `at` on. False: there is no room for them. */
 ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
 			      const struct abi_scratch *s, u32 allocator, u64 at)
 {

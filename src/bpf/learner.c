@@ -368,6 +368,7 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 					 .claims_fd = maps->stack_claims,
 					 .sizes = maps->sizes,
 					 .control = maps->control};
+	/* 24 KiB a window. */
 	record_windows_init(&l->stacks.records, maps->stacks,
 			    sizeof(struct abi_stack_head), maps->sizes->max_stacks, 1024);
 	stack_pcs_init(&l->stacks.pcs, maps->stack_pcs, maps->sizes);

@@ -136,7 +136,7 @@ static bool learns_before_switch(const struct miss_walker *w, uint32_t slot,
 
 /* --- deep stacks ------------------------------------------------------------------ */
 
-/* Does the probe go on to the root of a stack for which there is no room? */
+/* Does the probe walk a stack that is too deep to the root, and keep both ends? */
 static bool keeps_root(const struct miss_walker *w, const struct abi_miss *m)
 {
 	return m->root_at && (unsigned)m->root_at + m->root_count <= w->max_depth;

@@ -14,7 +14,7 @@ struct stack_pcs {
 	struct record_windows blocks;
 };
 
-/* `fd` is that of the map, borrowed. */
+/* `fd`: the map `stack_pcs`; borrowed. */
 static inline void stack_pcs_init(struct stack_pcs *pcs, int fd,
 				  const struct source_sizes *sizes)
 {
@@ -28,8 +28,8 @@ static inline void stack_pcs_deinit(struct stack_pcs *pcs)
 	record_windows_deinit(&pcs->blocks);
 }
 
-/* The words from `at` on, as many as a stack has at most, mapped until the next call.
- * NULL: there are none, or they could not be mapped. */
+/* The return addresses of the stack whose head has this `at`: room for the deepest stack,
+ * mapped until the next call. NULL: `at` is out of range, or mmap() failed. */
 static inline uint64_t *stack_pcs_at(struct stack_pcs *pcs, uint32_t at)
 {
 	uint64_t *words = record_windows_at(&pcs->blocks, at / ABI_PCS_BLOCK);

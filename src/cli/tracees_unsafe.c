@@ -25,7 +25,7 @@ bool tracees_drop_unsafe(struct tracees *ts, struct tracee *t)
 {
 	const char *refusal;
 
-	/* Probes in all processes that map a file are not those of one of them. */
+	/* A probe in all processes that map a file cannot be removed from one of them. */
 	if (ts->returns.is_wide || !t->is_traced ||
 	    !tracer_has_return_probes(ts->tracer, t->pid))
 		return false;

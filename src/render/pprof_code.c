@@ -237,8 +237,8 @@ static void write_frame(struct pprof_builder *b, size_t index)
 	location.mapping_id = frame_mapping_id(b, index);
 	while (first && b->names.frames[first - 1] && !pprof_is_location(b, first - 1))
 		first--;
-	/* Where there is no symbol pprof shows the mapping or the address. Where
-	 * frames are left out there is neither. */
+	/* For a frame without a symbol pprof shows the mapping or the address. The mark
+	 * for frames that are left out has neither. */
 	if (first < index || b->names.frames[index]->is_gap ||
 	    b->names.list.data[b->names.ids[index]].is_symbol) {
 		for (size_t i = first; i <= index; i++)

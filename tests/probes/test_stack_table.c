@@ -245,7 +245,7 @@ static void the_deepest_have_room(void)
 #endif
 }
 
-/* Without addresses there is no record, and whatever comes then is counted. */
+/* When there is no room for return addresses, each new stack is counted as lost. */
 static void what_finds_no_room_is_counted(void)
 {
 	u32 kept;
@@ -278,7 +278,7 @@ static void another_stores_its_own(void)
 	others = store(8, 30);
 }
 
-/* Each processor has words of its own, whoever is first. */
+/* Two processors store different stacks: each gets words that the other has not. */
 static void two_at_once(void)
 {
 	u32 mine;

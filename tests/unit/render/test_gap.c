@@ -74,7 +74,7 @@ static void names(void)
 	CHECK_CONTAINS(svg, "[frames left out: deep recursion]");
 }
 
-/* There is no address, and nothing that depends on one. */
+/* The mark has no address, offset or module. */
 static void json(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
