@@ -438,12 +438,39 @@ static void inlined_functions_are_lines(void)
 	CHECK(!p->mapping[2]->has_functions && !p->mapping[2]->has_filenames);
 }
 
+/* The mark for frames that are left out has neither an address nor a mapping by which
+ * pprof could show it. */
+static void left_out_frames_have_a_name(void)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+
+	fixture_init(&f);
+
+	uint64_t leaf = fixture_symbol(&f, "leaf", "/srv/app/bin/leaky");
+	uint64_t root = fixture_symbol(&f, "root", "/srv/app/bin/leaky");
+	uint32_t deep = FIXTURE_STACK(&f, STACK_END_COMPLETE, leaf, root);
+
+	f.snap->stacks.data[deep].gap = 1;
+	fixture_block(&f, BLOCK_HEAP, 100, 4321, deep);
+
+	_cleanup_(unpacked_deinit) struct unpacked u = render(&f);
+	const Pprof__Profile *p = u.profile;
+
+	check_valid(p);
+	REQUIRE(p->n_sample == 1 && p->sample[0]->n_location_id == 3);
+	CHECK_STR(frame_name(p, p->sample[0], 0), "leaf");
+	CHECK_STR(frame_name(p, p->sample[0], 1), "[frames left out: deep recursion]");
+	CHECK_STR(frame_name(p, p->sample[0], 2), "root");
+	CHECK_INT(find_location(p, p->sample[0]->location_id[1])->mapping_id, 0);
+}
+
 int main(void)
 {
 	RUN(inlined_functions_are_lines);
 	RUN(head_says_what_is_measured);
 	RUN(samples_are_the_rows);
 	RUN(labels_are_thread_and_size);
+	RUN(left_out_frames_have_a_name);
 	RUN(mappings_of_code);
 	RUN(mappings_of_memory_are_apart);
 	RUN(processes_are_outermost);
