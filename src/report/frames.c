@@ -75,11 +75,12 @@ static void fill_frame(const struct place *place, const struct frame *named,
 		.offset = named && named->offset ? named->offset - 1 : 0,
 		.build_id = module ? module->build_id : NULL,
 	};
-	/* What the mapping tells is better than nothing. */
-	if (module && !frame_is_known(named)) {
+	/* What the mapping tells is better than nothing. A function that only the debug
+	 * information names has no module of its own either. */
+	if (module && !ret->module)
 		ret->module = module->path;
+	if (module && !frame_is_known(named))
 		ret->offset = place->call - module->start + module->file_offset;
-	}
 	if (!source)
 		return;
 	ret->file = source->file;

@@ -292,6 +292,33 @@ static void names_frames(void)
 	bench_deinit(&b);
 }
 
+/* Debug information names a function where libbcc knows no mapping: then the module is
+ * that of the mapping, and the offset stays the function's. */
+static void names_modules_of_functions_without(void)
+{
+	static const struct symbol_row nameless[] = {{0x1000, 0x2000, "leaf", NULL}};
+	struct snapshot_module module = {.start = 0x1000, .end = 0x2fff};
+	struct bench b;
+
+	bench_init(&b, 1);
+	frame_cache_destroy(b.frames);
+	symbolizer_destroy(b.symbolizer);
+	REQUIRE(!symbolizer_table_create(nameless, 1, &b.symbolizer));
+	b.frames = frame_cache_create(b.symbolizer);
+	REQUIRE(b.frames);
+	b.snap->frames.data[0] = 0x1011;
+	module.path = strdup("/bin/target");
+	REQUIRE(vec_push(&b.snap->processes.data[0].modules, module));
+	add(&b, 1, SECOND, 0);
+
+	const struct report_frame *leaf = build(&b)->rows[0].frames[0];
+
+	CHECK_STR(leaf->symbol, "leaf");
+	CHECK_STR(leaf->module ? leaf->module : "none", "/bin/target");
+	CHECK_INT(leaf->offset, 0x10);
+	bench_deinit(&b);
+}
+
 /* Blocks without a stack share a row of depth 0; so do those of a damaged snapshot. */
 static void keeps_blocks_without_stack(void)
 {
@@ -466,6 +493,7 @@ int main(void)
 	RUN(filters_by_age);
 	RUN(measures_growth);
 	RUN(names_frames);
+	RUN(names_modules_of_functions_without);
 	RUN(keeps_blocks_without_stack);
 	RUN(lists_blocks);
 	RUN(keeps_classes_apart);
