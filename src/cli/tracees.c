@@ -213,6 +213,16 @@ static bool is_named(const struct tracees *ts, const struct tracee *t)
 	       tracees_name_family(ts, tracer_family(ts->tracer, process.slot));
 }
 
+/* Of a process that the kernel has not told of, nor of its parent, as it was there before
+ * or events were lost: its children have its code. */
+static void remember_code(const struct tracees *ts, const struct tracee *t)
+{
+	if (ts->told && ts->scope == SCOPE_FORKS && t->proc && !t->exited &&
+	    !t->check_image)
+		told_codes_begin_with(ts->told, t->pid, &t->modules.maps,
+				      t->proc->executable, clock_now_ns());
+}
+
 struct error *tracees_add(struct tracees *ts, struct tracee *t)
 {
 	struct error *err = NULL;
@@ -231,6 +241,8 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 		err = error_no_memory();
 	if (err)
 		tracee_destroy(t);
+	else
+		remember_code(ts, t);
 	return err;
 }
 
@@ -310,6 +322,8 @@ struct error *tracees_refresh(struct tracees *ts, struct tracee *t)
 {
 	_cleanup_(error_destroyp) struct error *err = tracee_refresh(t);
 
+	if (!err)
+		remember_code(ts, t);
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return take(err);
 	tracees_note_unread_maps(ts, t, err);

@@ -260,6 +260,52 @@ static void mapped(struct told_codes *codes, const struct watch_event *event)
 		set(codes, event->pid, NULL);
 }
 
+static bool is_program(const struct proc_mapping *m, const char *executable)
+{
+	return executable && !strcmp(m->path, executable);
+}
+
+/* Those of the program, or the others. False: they are too many, or memory is out. */
+static bool add_listed(struct told_code *code, const struct proc_maps *maps,
+		       const char *executable, bool of_program)
+{
+	vec_foreach (m, &maps->mappings) {
+		const struct told_mapping told = {
+			.start = m->start,
+			.end = m->end,
+			.file_offset = m->file_offset,
+			.name = file_name_of(m),
+			.time_ns = code->since_ns,
+			.path = m->path,
+		};
+
+		if (m->executable && m->inode &&
+		    is_program(m, executable) == of_program && !code_add(code, &told))
+			return false;
+	}
+	return true;
+}
+
+void told_codes_begin_with(struct told_codes *codes, int pid,
+			   const struct proc_maps *maps, const char *executable,
+			   uint64_t time_ns)
+{
+	const struct process *known = find(codes, pid);
+	struct told_code *code;
+
+	if (known && known->code && known->code->since_ns)
+		return;
+	code = begin(codes, pid);
+	if (!code)
+		return;
+	code->since_ns = time_ns;
+	if (add_listed(code, maps, executable, true) &&
+	    add_listed(code, maps, executable, false))
+		set(codes, pid, code);
+	else
+		told_code_release(code);
+}
+
 void told_codes_hear(struct told_codes *codes, const struct watch_event *event)
 {
 	struct process *p;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "target/file_names.h"
+#include "target/proc.h"
 #include "target/watch.h"
 #include "util/vec.h"
 
@@ -25,14 +26,15 @@ struct told_mapping {
 /* Mappings of files. Shared: a child has those of its parent. */
 struct told_code {
 	unsigned owners;
-	uint64_t since_ns; /* CLOCK_MONOTONIC: when the program was executed; 0: before
-			      anybody listened, and nothing is known of its code */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: when the program was executed, or its
+			      mappings were read; 0: it was executed before anybody
+			      listened, and nothing is known of its code */
 	bool has_our_root; /* the process has our root directory, or a parent had it when
 			      it was looked at */
 	size_t size_bytes; /* that it counts for in `*all_bytes` */
 	size_t *all_bytes; /* of the struct told_codes, which outlives it */
 	VEC(struct told_mapping)
-	mappings; /* in order of time; later ones lie over
+	mappings; /* in order of time, the program's first; later ones lie over
 		     earlier ones */
 };
 
@@ -69,9 +71,16 @@ void told_codes_destroy(struct told_codes *codes);
  * before is. */
 void told_codes_hear(struct told_codes *codes, const struct watch_event *event);
 
+/* A process that was there before anybody listened maps this, as of `time_ns`
+ * (CLOCK_MONOTONIC): the code of `executable` (NULL: not known) counts as that of its
+ * program. Nothing changes where its code is known. */
+void told_codes_begin_with(struct told_codes *codes, int pid,
+			   const struct proc_maps *maps, const char *executable,
+			   uint64_t time_ns);
+
 /* What is known of a process, also when it has exited; NULL: it has executed no program
- * since somebody listens. Numbers are used again: compare `since_ns`. One more owner: to
- * be released before the codes are destroyed. */
+ * since somebody listens, and its mappings were not read. Numbers are used again: compare
+ * `since_ns`. One more owner: to be released before the codes are destroyed. */
 struct told_code *told_codes_get(const struct told_codes *codes, int pid);
 
 /* Forget those that have exited: whoever wanted to know has asked. */

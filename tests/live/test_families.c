@@ -83,6 +83,27 @@ static void children_of_a_server(void)
 	live_destroy(target);
 }
 
+/* As children of a server do that ask for the name of a user: by then their code is not
+ * that of the server, and they are gone before memtrace can look at them. */
+static void children_that_load_a_library(void)
+{
+	struct live_process *target = family_start(NULL);
+	struct live_process *memtrace =
+		memtrace_by_path("--follow-forks --pid %d", (int)live_pid(target));
+	json_t *report;
+
+	memtrace_await(memtrace);
+	oracle_do(target, "loading " LIBRARY_A " 200");
+	report = memtrace_report(memtrace);
+	check_row(report, "site_child", 200, 3 * 200, 3 * 200 * 40);
+	CHECK_INT(live_int(report, "losses.stacks_full"), 0);
+	check_books_but(report, "walks_lost");
+	json_decref(report);
+	family_finish(target);
+	json_decref(memtrace_end(memtrace, 0));
+	live_destroy(target);
+}
+
 /* Each has its code elsewhere. */
 static void runs_of_a_program(void)
 {
@@ -261,6 +282,7 @@ int main(void)
 	live_require_root();
 	probes_before = probes_find();
 	RUN(children_of_a_server);
+	RUN(children_that_load_a_library);
 	RUN(runs_of_a_program);
 	RUN(runs_that_nobody_has_seen);
 	RUN(runs_of_a_program_that_is_deleted);

@@ -8,6 +8,7 @@
  *     children N       N children, one after another: each allocates 5 blocks of 40 bytes
  *                      and frees 2
  *     tidy N           the same, and they free all 5
+ *     loading PATH N   as children, and they map the library first
  *     inherit N        a child that frees N blocks of ours, and allocates 3 of 32
  *     nest             a child with 2 blocks of 24 and a child of its own with 3 of 24,
  *                      which both stay until "reap"
@@ -110,6 +111,9 @@ static void await(pid_t pid)
 		fail("a child");
 }
 
+/* NULL: they load none. */
+static const char *loaded_by_children;
+
 static void children(size_t count, int freed)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -118,6 +122,8 @@ static void children(size_t count, int freed)
 		if (!pid) {
 			void *blocks[5];
 
+			if (loaded_by_children && !dlopen(loaded_by_children, RTLD_NOW))
+				fail("dlopen in a child");
 			for (int j = 0; j < 5; j++)
 				blocks[j] = site_child(40);
 			for (int j = 0; j < freed; j++)
@@ -371,6 +377,12 @@ static void obey(char *line)
 
 	if (sscanf(line, "load %255s %zu %zu", path, &n, &size) == 3) {
 		load(path, n, size);
+		return;
+	}
+	if (sscanf(line, "loading %255s %zu", path, &n) == 2) {
+		loaded_by_children = path;
+		children(n, 2);
+		loaded_by_children = NULL;
 		return;
 	}
 	sscanf(line, "%31s %zu %zu", word, &n, &size);

@@ -155,6 +155,57 @@ static void children(void)
 	told_codes_destroy(codes);
 }
 
+static struct proc_mapping page_of(uint64_t page, bool executable, char *path)
+{
+	return (struct proc_mapping){.start = page << 12,
+				     .end = (page + 1) << 12,
+				     .inode = page,
+				     .executable = executable,
+				     .path = path};
+}
+
+static void what_was_there_before(void)
+{
+	struct told_codes *codes = create();
+	struct proc_mapping list[] = {
+		page_of(2, true, "/library"),
+		page_of(3, true, "/program"),
+		page_of(4, false, "/program"),
+		page_of(0, true, "[vdso]"),
+	};
+	struct proc_maps maps = {.mappings = {.data = list, .len = 4}};
+
+	/* It was forked before its mappings were read, and the kernel tells that now. */
+	told_codes_begin_with(codes, WANTED, &maps, "/program", 5);
+	fork_child(codes, WANTED, 20);
+	check_paths(codes, 20, "/library /program ");
+	map_page(codes, 20, 8, "/childs");
+	check_paths(codes, 20, "/library /program /childs ");
+	check_paths(codes, WANTED, "/library /program ");
+
+	struct told_code *code = told_codes_get(codes, 20);
+
+	CHECK_INT(code->since_ns, 5);
+	CHECK(code->has_our_root);
+	CHECK_STR(code->mappings.data[0].path, "/program");
+	CHECK_INT(code->mappings.data[0].time_ns, 5);
+	told_code_release(code);
+
+	/* What is known already is better. */
+	maps.mappings.len = 1;
+	told_codes_begin_with(codes, 20, &maps, NULL, 9);
+	check_paths(codes, 20, "/library /program /childs ");
+	/* Of nobody that is wanted. */
+	told_codes_begin_with(codes, 99, &maps, NULL, 9);
+	check_paths(codes, 99, "nothing");
+
+	/* After events were lost it is read again. */
+	told_codes_hear(codes, &(const struct watch_event){.kind = WATCH_LOST});
+	told_codes_begin_with(codes, WANTED, &maps, NULL, 9);
+	check_paths(codes, WANTED, "/library ");
+	told_codes_destroy(codes);
+}
+
 static void until_some_time_after_the_end(void)
 {
 	struct told_codes *codes = create();
@@ -234,6 +285,7 @@ int main(void)
 	RUN(from_exec_on);
 	RUN(later_ones_lie_over_earlier_ones);
 	RUN(children);
+	RUN(what_was_there_before);
 	RUN(until_some_time_after_the_end);
 	RUN(no_more_than_there_is_room_for);
 	RUN(no_more_programs_than_there_is_room_for);
