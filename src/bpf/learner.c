@@ -206,6 +206,9 @@ static struct batch take_batch(struct learner *l, bool is_learner,
 			.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS)};
 	learner_code_catch_up(&l->processes.code);
 	learner_processes_look_at_parents(&l->processes);
+	/* A library is initialized as soon as it is mapped, and most are small. */
+	if (learner_tables_show_mapped(&l->tables))
+		(void)sweep(l);
 	batch.is_empty = ring_buffer__consume(l->ring) >= 0;
 	batch.walks = l->batch;
 	if (rule_table_is_crowded(&l->rules))

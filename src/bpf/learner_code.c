@@ -74,6 +74,7 @@ void learner_code_deinit(struct learner_code *code)
 		}
 	}
 	vec_deinit(&code->parents);
+	vec_deinit(&code->mapped);
 	image_store_destroy(code->store);
 	watch_destroy(code->watch);
 }
@@ -169,7 +170,9 @@ static void map_told(struct learner_code *code, struct process_code *p,
 		.path = (char *)(uintptr_t)event->path,
 	};
 
-	(void)map(code, p, &m, images_since(event->time_ns), false);
+	/* Without memory its first walk there is a miss. */
+	if (map(code, p, &m, images_since(event->time_ns), false) && !p->is_mapped)
+		p->is_mapped = vec_push(&code->mapped, p->pid);
 }
 
 /* Nothing is opened for processes that nobody asks for, which most are. */
@@ -298,6 +301,21 @@ void learner_code_catch_up(struct learner_code *code)
 {
 	if (code->watch)
 		watch_read(code->watch, apply, code);
+}
+
+struct process_code *learner_code_next_mapped(struct learner_code *code)
+{
+	while (code->mapped.len) {
+		struct process_code *p =
+			*place(code, code->mapped.data[--code->mapped.len]);
+
+		/* Or its number is another's by now. */
+		if (!p || !p->is_mapped)
+			continue;
+		p->is_mapped = false;
+		return p;
+	}
+	return NULL;
 }
 
 /* --- what is read ----------------------------------------------------------------- */

@@ -38,6 +38,7 @@ struct process_code {
 	struct budget reading; /* what reading them took */
 	uint64_t ended_ns;     /* the last exec */
 	uint64_t exited_ns;    /* 0: it has not, as far as was told */
+	bool is_mapped;        /* in learner_code.mapped */
 	bool is_noted; /* nobody has asked for it: `noted` is not in `images` yet */
 	VEC(struct code_event) noted;
 };
@@ -81,6 +82,7 @@ struct learner_code {
 	struct process_code *buckets[CODE_BUCKETS];
 	size_t count, noted_count;
 	VEC(int) parents; /* that had moved something when they forked: for the caller */
+	VEC(int) mapped;  /* that have mapped further code: the same */
 };
 
 /* `closed` and `arg` are for image_store_create(). */
@@ -90,6 +92,10 @@ void learner_code_deinit(struct learner_code *code);
 
 /* Take in what the kernel has told up to now. */
 void learner_code_catch_up(struct learner_code *code);
+
+/* One of those that have mapped further code since they were returned last, or NULL:
+ * there is none. */
+struct process_code *learner_code_next_mapped(struct learner_code *code);
 
 /* The code of a process, or NULL when nothing is known of it and nothing can be read any
  * more. `is_alive`: the pid is still that of the process. */

@@ -352,6 +352,22 @@ void learner_processes_look_at_parents(struct learner_processes *processes)
 	code->parents.len = 0;
 }
 
+struct process_code *learner_processes_next_mapped(struct learner_processes *processes,
+						   uint32_t *ret_slot)
+{
+	struct process_code *code;
+
+	while ((code = learner_code_next_mapped(&processes->code))) {
+		if (code->slot != CODE_NO_SLOT && looks_settled(processes, code->slot) &&
+		    processes->by_slot[code->slot].tgid == (uint64_t)code->pid &&
+		    !code->must_read) {
+			*ret_slot = code->slot;
+			return code;
+		}
+	}
+	return NULL;
+}
+
 static bool is_retired(const struct learner_processes *processes, uint32_t slot)
 {
 	return load(&processes->maps->processes[slot].tgid) & ABI_PROCESS_RETIRED;

@@ -86,6 +86,12 @@ void learner_processes_look_over(struct learner_processes *processes);
  * what is known of them. */
 void learner_processes_look_at_parents(struct learner_processes *processes);
 
+/* The code of one of the processes that have mapped further code since they were returned
+ * last, and its slot; NULL: there is none. Processes whose rules are in doubt are left
+ * out: their next walk is handed over anyway. */
+struct process_code *learner_processes_next_mapped(struct learner_processes *processes,
+						   uint32_t *ret_slot);
+
 /* Rules of `code` around this pc are to be learned: from here on the probes look for
  * moves there. If they did not before, and something has moved since the mappings were
  * read, `code` is doubtful until they are read again. */

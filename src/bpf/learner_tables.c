@@ -97,6 +97,22 @@ void learner_tables_show(struct learner_tables *tables, uint32_t slot,
 		p->next_show_ns = clock_now_ns() + SHOW_PAUSE_NS;
 }
 
+bool learner_tables_show_mapped(struct learner_tables *tables)
+{
+	struct process_code *code;
+	bool is_any = false;
+	uint32_t slot;
+
+	while ((code = learner_processes_next_mapped(tables->processes, &slot))) {
+		/* A process that no stack was handed over of has no layout yet. */
+		if (!tables->processes->by_slot[slot].layout)
+			continue;
+		learner_tables_show(tables, slot, code);
+		is_any = true;
+	}
+	return is_any;
+}
+
 void learner_tables_follow(struct learner_tables *tables, uint32_t slot,
 			   struct process_code *code, const struct walk *walk)
 {

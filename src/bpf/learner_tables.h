@@ -35,6 +35,10 @@ void learner_tables_deinit(struct learner_tables *tables);
 void learner_tables_show(struct learner_tables *tables, uint32_t slot,
 			 struct process_code *code);
 
+/* Tell them what processes map that have mapped further code, before stacks lead there.
+ * Returns true if there was any. */
+bool learner_tables_show_mapped(struct learner_tables *tables);
+
 /* A stack of the process led through these frames: let the probes know the rules around
  * each, and whatever else the process maps. */
 void learner_tables_follow(struct learner_tables *tables, uint32_t slot,

@@ -128,6 +128,21 @@ static void wide_frames(void)
 	json_decref(report);
 }
 
+/* Its unwind table is made when it is mapped. The copy of a stack that comes with a miss
+ * would not reach to the root here. */
+static void first_call_of_a_library(void)
+{
+	static const char *const scenarios[] = {"library 500", NULL};
+	json_t *report = trace_deep("--no-lines", scenarios);
+	struct rows rows = rows_of(report, 2001, "scenario_library");
+
+	CHECK_INT(rows.blocks, 1);
+	CHECK_INT(rows.complete, 1);
+	CHECK_INT(rows.with_root, 1);
+	CHECK_INT(compare_losses(report, NULL), 0);
+	json_decref(report);
+}
+
 int main(void)
 {
 	live_require_root();
@@ -136,5 +151,6 @@ int main(void)
 	RUN(recursion_in_threads);
 	RUN(beyond_the_limit);
 	RUN(wide_frames);
+	RUN(first_call_of_a_library);
 	return check_done();
 }

@@ -5,6 +5,7 @@
  * With arguments, these are the commands, and the program ends by a signal, so that its
  * blocks are live at the end.
  */
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -128,6 +129,30 @@ NOINLINE static void scenario_wide(int times)
 	sink++;
 }
 
+static void (*library_outer)(void);
+
+NOINLINE static void library_is_called(void)
+{
+	library_outer();
+	sink++;
+}
+
+WIDE(wide_library, 256 << 10, library_is_called)
+
+/* The library's code is reached deep in a stack some time after it was mapped. */
+NOINLINE static void scenario_library(int wait_ms)
+{
+	void *library = dlopen(DEEP_LIBRARY, RTLD_NOW);
+	void *outer = library ? dlsym(library, "library_outer") : NULL;
+
+	if (!outer)
+		exit(5);
+	memcpy(&library_outer, &outer, sizeof(outer));
+	usleep((useconds_t)wait_ms * 1000);
+	wide_library();
+	sink++;
+}
+
 static int thread_times, thread_depth;
 
 static void *wide_main(void *arg)
@@ -189,6 +214,7 @@ static void run(const char *line)
 		{"recursion", scenario_recursion},
 		{"pairs", scenario_pairs},
 		{"wide", scenario_wide},
+		{"library", scenario_library},
 		{"wide_thread", scenario_wide_thread},
 		{"wide_threads", scenario_wide_threads},
 		{"recursion_threads", scenario_recursion_threads},

@@ -220,6 +220,8 @@ static void children_that_are_gone(void)
 	 * what it had of its parent. */
 	uint64_t before_ns = clock_now_ns();
 
+	while (learner_code_next_mapped(&code))
+		;
 	pid = run(&job, 'e');
 
 	struct process_code *p = learner_code_of(&code, pid, 2, false, &told);
@@ -229,6 +231,8 @@ static void children_that_are_gone(void)
 	CHECK(knows(p, ours, p->ended_ns - 1));
 	CHECK(!knows(p, ours, NOW));
 	CHECK_INT(images_unread(p->images), 0);
+	CHECK(learner_code_next_mapped(&code) == p);
+	CHECK(!learner_code_next_mapped(&code));
 	images_prune(p->images, p->ended_ns + 1);
 	CHECK(images_count(p->images) >= 4);
 	CHECK(!knows(p, ours, p->ended_ns - 1));
