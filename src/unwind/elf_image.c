@@ -20,6 +20,8 @@
 #define NAMES_MAX_BYTES ((size_t)1 << 20)
 #define CODE_MAX_BYTES  ((uint64_t)1 << 30)
 
+#define PAGE_BYTES      4096u
+
 static struct error *malformed(const char *what)
 {
 	return error_create(ERROR_MALFORMED, "malformed ELF image (%s)", what);
@@ -36,12 +38,13 @@ static bool read_mapped(const struct elf_image *image, uint64_t file_offset, voi
 	    size > image->mapped.size_bytes - from)
 		return false;
 
-	const struct iovec here = {buffer, size},
-			   there = {(uint8_t *)image->mapped.at + from, size};
+	uint8_t *at = (uint8_t *)image->mapped.at + from;
+	uint64_t in_page = (uintptr_t)at % PAGE_BYTES;
+	const struct iovec here = {buffer, size}, there = {at, size};
 	bool is_read =
 		process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
 
-	madvise(image->mapped.at, image->mapped.size_bytes, MADV_DONTNEED);
+	madvise(at - in_page, size + in_page, MADV_DONTNEED);
 	return is_read;
 }
 
