@@ -114,6 +114,10 @@ static inline int unwind_step_fp(struct unwind_regs *regs, uint64_t saved_bp,
 #define UNWIND_RULE_SIGNAL UNWIND_RULE(UNWIND_SIGNAL, 0, 0, UNWIND_BP_SAME, 0)
 #define UNWIND_RULE_SLOW   UNWIND_RULE(UNWIND_SLOW, 0, 0, UNWIND_BP_SAME, 0)
 #define UNWIND_RULE_FP     UNWIND_RULE(UNWIND_FP, 16, 0, UNWIND_BP_BELOW, -16)
+/* Of calls in a function that keeps a frame pointer: it does not hold where the function
+ * was interrupted, which may be in its prologue. Nothing is added to the CFA: it is no
+ * word. */
+#define UNWIND_RULE_CALLED UNWIND_RULE(UNWIND_BP, 16, 8, UNWIND_BP_BELOW, -16)
 
 /* True when unwind_step() serves for the rule. */
 static inline int unwind_can_step(uint64_t rule)

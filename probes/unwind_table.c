@@ -152,6 +152,9 @@ ALWAYS_INLINE int cached_fill(const struct walk *w, const struct tracee *t)
 {
 	u64 place = w->regs.pc ^ w->interrupted;
 	u64 rule = table_search(w, t, w->regs.pc - 1 + (w->interrupted >> 63));
+
+	rule = unless(unless(rule ^ UNWIND_RULE_CALLED, w->interrupted), rule);
+
 	u64 mixed = abi_cached_mix(rule);
 	volatile struct abi_cached_rule *cached = cached_at(w, place);
 

@@ -38,6 +38,7 @@
 
 /* How long unwind tables are built until the ring is looked at again. */
 #define SWEEP_SLICE_NS UINT64_C(1000000)
+#define SWEEP_BUSY_NS  UINT64_C(25000000)
 
 /* How long the start of a run waits for unwind tables: enough for a program of 10 MB and
  * its libraries. */
@@ -178,13 +179,13 @@ static void set_over_budget(struct learner *l, uint64_t is_over)
 
 /* Build unwind tables for a moment, unless half of the allowance is used up: the rest is
  * for walks. Returns true if there are more to be built now. */
-static bool sweep(struct learner *l)
+static bool sweep(struct learner *l, uint64_t slice_ns)
 {
 	bool is_more = false;
 
 	if (cpu_allowance_has_half(&l->allowance))
-		is_more = unwind_tables_sweep(&l->tables.files,
-					      clock_now_ns() + SWEEP_SLICE_NS);
+		is_more =
+			unwind_tables_sweep(&l->tables.files, clock_now_ns() + slice_ns);
 	charge(l);
 	return is_more;
 }
@@ -208,7 +209,7 @@ static struct batch take_batch(struct learner *l, bool is_learner,
 	learner_processes_look_at_parents(&l->processes);
 	/* A library is initialized as soon as it is mapped, and most are small. */
 	if (learner_tables_show_mapped(&l->tables))
-		(void)sweep(l);
+		(void)sweep(l, SWEEP_SLICE_NS);
 	batch.is_empty = ring_buffer__consume(l->ring) >= 0;
 	batch.walks = l->batch;
 	if (rule_table_is_crowded(&l->rules))
@@ -218,7 +219,10 @@ static struct batch take_batch(struct learner *l, bool is_learner,
 		l->pruned_ns = now_ns;
 	}
 	charge(l);
-	batch.is_sweeping = is_learner && batch.is_empty && sweep(l);
+	/* Walks that come faster than they are ended lack what the tables have. */
+	batch.is_sweeping = is_learner &&
+			    sweep(l, batch.is_empty ? SWEEP_SLICE_NS : SWEEP_BUSY_NS) &&
+			    batch.is_empty;
 	batch.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS);
 	return batch;
 }

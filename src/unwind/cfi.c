@@ -295,6 +295,15 @@ uint64_t cfi_entry_point(const struct cfi *cfi)
 	return cfi->image.header.e_entry;
 }
 
+uint64_t cfi_code_bytes(const struct cfi *cfi, uint64_t address)
+{
+	const Elf64_Phdr *p = elf_image_segment(&cfi->image, address);
+
+	return p && p->p_flags & PF_X && address - p->p_vaddr < p->p_filesz
+		       ? p->p_filesz - (address - p->p_vaddr)
+		       : 0;
+}
+
 bool cfi_read_code(const struct cfi *cfi, uint64_t address, void *buffer, size_t size)
 {
 	const Elf64_Phdr *p = elf_image_segment(&cfi->image, address);

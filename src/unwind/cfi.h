@@ -66,6 +66,9 @@ uint64_t cfi_size_bytes(const struct cfi *cfi);
 /* Where the image starts to run (e_entry). */
 uint64_t cfi_entry_point(const struct cfi *cfi);
 
+/* How many bytes of code the image has from the address on; 0: none is there. */
+uint64_t cfi_code_bytes(const struct cfi *cfi, uint64_t address);
+
 /* Copy code; false when the image has not so much of it there. */
 bool cfi_read_code(const struct cfi *cfi, uint64_t address, void *buffer, size_t size)
 	__attribute__((warn_unused_result));

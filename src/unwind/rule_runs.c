@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/rule_runs.h"
 
+#include <stdlib.h>
+
+#include "unwind/kept_bp.h"
 #include "unwind/rules.h"
 
 /* CFA instructions for one range. The densest code of real libraries takes 1,000 for
@@ -11,7 +14,13 @@
  * bytes. */
 #define PERIOD_BYTES 16
 
+/* Smaller gaps are the padding between functions. */
+#define GAP_MIN_BYTES 64
+
+#define PAGE_BYTES    4096u
+
 struct builder {
+	const struct cfi *cfi;
 	struct rule_runs *runs;
 	uint64_t end; /* of what has been added */
 	bool is_out_of_memory;
@@ -50,12 +59,51 @@ static uint64_t rule_of(const struct cfi_row *row, uint64_t pc)
 	return UNWIND_TYPE(rule) == UNWIND_SLOW ? UNWIND_NONE : rule;
 }
 
+static void add_stretch(void *arg, uint64_t start, bool is_kept)
+{
+	add(arg, start, is_kept ? UNWIND_RULE_CALLED : UNWIND_NONE);
+}
+
+/* Of code that is all there. */
+static void add_kept(struct builder *b, uint64_t start, size_t size)
+{
+	uint8_t *code = malloc(size);
+
+	if (!code)
+		b->is_out_of_memory = true;
+	else if (cfi_read_code(b->cfi, start, code, size))
+		kept_bp_each(code, size, start, add_stretch, b);
+	free(code);
+}
+
+/* From where the last row ends. */
+static void add_gap(struct builder *b, uint64_t end)
+{
+	uint64_t at = b->end;
+
+	add(b, at, UNWIND_NONE);
+	while (at < end && end - at >= GAP_MIN_BYTES) {
+		uint64_t size = cfi_code_bytes(b->cfi, at);
+
+		if (size > end - at)
+			size = end - at;
+		if (size)
+			add_kept(b, at, (size_t)size);
+		else
+			size = PAGE_BYTES - at % PAGE_BYTES;
+		at += size;
+		/* Behind the code there is none. */
+		if (at < end)
+			add(b, at, UNWIND_NONE);
+	}
+}
+
 static void add_row(void *arg, uint64_t start, uint64_t end, const struct cfi_row *row)
 {
 	struct builder *b = arg;
 
 	if (start > b->end)
-		add(b, b->end, UNWIND_NONE);
+		add_gap(b, start);
 	add(b, start, rule_of(row, start));
 	b->end = end;
 }
@@ -63,12 +111,12 @@ static void add_row(void *arg, uint64_t start, uint64_t end, const struct cfi_ro
 bool rule_runs_build(const struct cfi *cfi, uint64_t start, uint64_t end,
 		     struct rule_runs *ret)
 {
-	struct builder b = {.runs = ret, .end = start};
+	struct builder b = {.cfi = cfi, .runs = ret, .end = start};
 
 	ret->list.len = 0;
 	if (!cfi_each_row(cfi, start, end, STEPS_MAX, add_row, &b))
 		return false;
 	if (b.end < end)
-		add(&b, b.end, UNWIND_NONE);
+		add_gap(&b, end);
 	return !b.is_out_of_memory;
 }

@@ -28,8 +28,10 @@ void rule_runs_deinit(struct rule_runs *runs);
  * Put the runs of the addresses from `start` up to `end` (exclusive) in place of what
  * *ret has; the first one begins at `start`. The rule at an address is that of a frame
  * whose row is looked up there: of a return address less 1, or of an interrupted pc.
- * UNWIND_NONE stands where the image has no row, where the row fits no rule, and where
- * the rule depends on the pc by more than its row (the PLT). Returns false when there is
+ * UNWIND_NONE stands where the row fits no rule, and where the rule depends on the pc by
+ * more than its row (the PLT). Where the image has no row, functions that keep a frame
+ * pointer have UNWIND_RULE_CALLED, which holds for return addresses only, and all others
+ * UNWIND_NONE. Returns false when there is
  * no memory, or when the unwind information of the range takes too much work; then *ret
  * is of no use.
  */

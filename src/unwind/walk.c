@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "unwind/frame.h"
+#include "unwind/kept_bp.h"
 #include "unwind/rules.h"
 
 /* The start code of a program, at its entry point, has often no unwind information
@@ -179,6 +180,24 @@ static uint64_t find_start(const struct walker *w)
 	return UNWIND_NONE;
 }
 
+/* So far before a call its function is looked for. */
+#define KEPT_BYTES 2048
+
+/* Is the call before `pc` in a function that keeps a frame pointer, and is that so on the
+ * stack? This is the usual case where there is no unwind information, and told soonest.
+ */
+static bool keeps_bp(const struct walker *w, const struct walk_code *code, uint64_t pc)
+{
+	uint64_t address = pc - code->bias;
+	uint8_t bytes[KEPT_BYTES];
+	size_t size = sizeof(bytes);
+
+	while (size > 64 && !cfi_read_code(code->cfi, address - size, bytes, size))
+		size /= 2;
+	return size > 64 && kept_bp_calls(bytes, size, address - size) &&
+	       leads_to_caller(w, UNWIND_RULE_CALLED) == EVAL_OK;
+}
+
 /* A rule for code without unwind information. UNWIND_NONE: the copy does not have what
  * is needed to choose one. */
 static uint64_t rule_from_code(const struct walker *w, const struct walk_code *code,
@@ -190,6 +209,8 @@ static uint64_t rule_from_code(const struct walker *w, const struct walk_code *c
 
 	if (!w->walk->read_code)
 		return UNWIND_RULE_FP;
+	if (!w->is_interrupted && keeps_bp(w, code, pc))
+		return UNWIND_RULE_CALLED;
 	read_code(w, code, pc, &rules);
 	if (rules.is_end)
 		return UNWIND_RULE_END;
