@@ -3,11 +3,15 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/perf_event.h>
 #include <search.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,30 +23,43 @@
 #define THREADS_MAX 16
 #define SECONDS_MAX 100
 
-/* Numbers of the processor's breakpoints. */
+/* Of an x86-64 instruction, in bytes (SDM volume 2, 2.3.11). */
+#define INSN_SIZE_MAX 15
+
 enum {
 	AT_MALLOC,
 	AT_FREE,
 	AT_REALLOC,
-	AT_RETURN
+	FUNCTIONS
 };
 
 struct thread {
 	pid_t tid;
-	struct malloc_sample *sample; /* its call has not returned; NULL: none */
-	uint64_t return_pc, return_sp;
+	int events[FUNCTIONS]; /* perf events that stop the thread at the functions */
+	bool is_held;          /* it came to the trap of another thread's call */
 	/* The last stop was at the return from malloc. An operator new that called it may
 	 * not have returned yet, and then memtrace does not know the block. */
 	bool is_unsettled;
+};
+
+/* A sampled call that has not returned. */
+struct pending {
+	struct thread *thread; /* NULL: there is none */
+	struct malloc_sample *sample;
+	uint64_t return_pc, sp; /* `sp`: the stack pointer in malloc */
+	uint64_t word;          /* at the return address, without the trap */
+	/* By single steps until it returns: a uprobe's trap is at the return address. */
+	bool is_stepping;
 };
 
 struct malloc_samples {
 	pid_t pid;
 	Dwfl *dwfl;
 	uint64_t code_hash; /* of the executable mappings that `dwfl` knows */
-	uint64_t at[AT_RETURN];
+	uint64_t at[FUNCTIONS];
 	struct thread threads[THREADS_MAX];
 	size_t thread_count;
+	struct pending pending;
 	void *by_block; /* live samples by address: tsearch(3) */
 	struct malloc_sample_counts counts;
 	unsigned gap, until_next; /* calls of malloc */
@@ -169,7 +186,8 @@ static int note_frame(Dwfl_Frame *frame, void *argument)
 	return DWARF_CB_OK;
 }
 
-static struct malloc_sample *unwind(struct malloc_samples *s, pid_t tid, uint64_t size)
+static struct malloc_sample *unwind(struct malloc_samples *s, pid_t tid,
+				    const struct user_regs_struct *r)
 {
 	struct malloc_sample *sample = calloc(1, sizeof(*sample));
 
@@ -177,7 +195,7 @@ static struct malloc_sample *unwind(struct malloc_samples *s, pid_t tid, uint64_
 	sample->pcs = calloc(FRAMES_MAX, sizeof(*sample->pcs));
 	REQUIRE(sample->pcs);
 	sample->tid = tid;
-	sample->size = size;
+	sample->size = r->rdi;
 	refresh_dwfl(s);
 	sample->is_whole = dwfl_getthread_frames(s->dwfl, tid, note_frame, sample) == 0;
 	if (!sample->is_whole) {
@@ -185,13 +203,13 @@ static struct malloc_sample *unwind(struct malloc_samples *s, pid_t tid, uint64_
 		s->counts.why = dwfl_errmsg(-1);
 	}
 	/* The first frame is malloc's own, which memtrace does not show. */
-	REQUIRE(sample->count && sample->pcs[0] == s->at[AT_MALLOC]);
+	REQUIRE(sample->count > 1 && sample->pcs[0] == r->rip);
 	memmove(sample->pcs, sample->pcs + 1, --sample->count * sizeof(*sample->pcs));
 	s->counts.unwound++;
 	return sample;
 }
 
-/* Find the functions at which the breakpoints are set in the C library. */
+/* Find the functions of the C library at which the program stops. */
 static int find_functions(Dwfl_Module *module, void **user, const char *name,
 			  Dwarf_Addr base, void *argument)
 {
@@ -210,11 +228,88 @@ static int find_functions(Dwfl_Module *module, void **user, const char *name,
 
 		if (!function || symbol.st_shndx == SHN_UNDEF)
 			continue;
-		for (size_t k = 0; k < AT_RETURN; k++)
+		for (size_t k = 0; k < FUNCTIONS; k++)
 			if (!strcmp(function, names[k]))
 				s->at[k] = address;
 	}
 	return DWARF_CB_ABORT;
+}
+
+/* --- uprobes that stop a thread --------------------------------------------------- */
+
+/* Returns a file descriptor, or -1 with errno. */
+static int open_event(struct perf_event_attr *attr, pid_t tid)
+{
+	attr->size = sizeof(*attr);
+	attr->sample_period = 1;
+	attr->sigtrap = 1;
+	attr->remove_on_exec = 1; /* which sigtrap demands */
+	return (int)syscall(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+bool malloc_samples_are_possible(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+	};
+	int fd = open_event(&attr, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* The mapped file at an address of the process, and the offset in the file. */
+static uint64_t file_at(pid_t pid, uint64_t address, char ret_path[PATH_MAX])
+{
+	char path[64], line[PATH_MAX + 128];
+	uint64_t start, end, offset, ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+
+	FILE *f = fopen(path, "re");
+
+	REQUIRE(f);
+	while (!ret && fgets(line, sizeof(line), f)) {
+		/* PATH_MAX is 4096. */
+		int count = sscanf(
+			line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %4095s",
+			&start, &end, &offset, ret_path);
+
+		if (count == 4 && address >= start && address < end)
+			ret = address - start + offset;
+	}
+	fclose(f);
+	REQUIRE(ret);
+	return ret;
+}
+
+/* The thread gets SIGTRAP after it has executed the instruction at the address: the
+ * kernel holds back signals while a probed instruction is executed (uprobe_deny_signal()
+ * in kernel/events/uprobes.c). */
+static int stop_after(const struct malloc_samples *s, pid_t tid, uint64_t address)
+{
+	char path[PATH_MAX];
+	struct perf_event_attr attr = {.probe_offset = file_at(s->pid, address, path)};
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+
+	REQUIRE(f && fscanf(f, "%" SCNu32, &attr.type) == 1);
+	fclose(f);
+	attr.uprobe_path = (uintptr_t)path;
+
+	int fd = open_event(&attr, tid);
+
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+/* Has the thread executed the first instruction of the function and no other? */
+static bool has_entered(const struct malloc_samples *s, unsigned function,
+			const struct user_regs_struct *r)
+{
+	return r->rip > s->at[function] && r->rip <= s->at[function] + INSN_SIZE_MAX;
 }
 
 /* --- the stopped program ---------------------------------------------------------- */
@@ -229,8 +324,8 @@ static struct thread *thread_of(struct malloc_samples *s, pid_t tid)
 
 	REQUIRE(s->thread_count <= THREADS_MAX);
 	*thread = (struct thread){.tid = tid};
-	for (unsigned i = 0; i < AT_RETURN; i++)
-		stop_also_at(tid, i, s->at[i]);
+	for (unsigned i = 0; i < FUNCTIONS; i++)
+		thread->events[i] = stop_after(s, tid, s->at[i]);
 	return thread;
 }
 
@@ -245,39 +340,19 @@ static unsigned next_gap(struct malloc_samples *s)
 static void enter_malloc(struct malloc_samples *s, struct thread *thread,
 			 const struct user_regs_struct *r)
 {
+	struct pending *call = &s->pending;
+
 	s->counts.calls++;
-	if (thread->sample || s->until_next--)
+	if (call->thread || s->until_next--)
 		return;
 	s->until_next = next_gap(s);
-	thread->sample = unwind(s, thread->tid, r->rdi);
-	thread->return_pc = peek(thread->tid, r->rsp);
-	thread->return_sp = r->rsp + sizeof(uint64_t);
-	stop_also_at(thread->tid, AT_RETURN, thread->return_pc);
-}
-
-static void leave_malloc(struct malloc_samples *s, struct thread *thread, uint64_t block)
-{
-	if (block)
-		keep_sample(s, thread->sample, block);
-	else
-		sample_free(thread->sample);
-	thread->sample = NULL;
-	thread->is_unsettled = true;
-	stop_also_at(thread->tid, AT_RETURN, 0);
-}
-
-static void handle_trap(struct malloc_samples *s, struct thread *thread)
-{
-	struct user_regs_struct r = registers_of(thread->tid);
-
-	thread->is_unsettled = false;
-	if (r.rip == s->at[AT_MALLOC])
-		enter_malloc(s, thread, &r);
-	else if (r.rip == s->at[AT_FREE] || r.rip == s->at[AT_REALLOC])
-		drop_sample(s, r.rdi);
-	else if (thread->sample && r.rip == thread->return_pc &&
-		 r.rsp == thread->return_sp)
-		leave_malloc(s, thread, r.rax);
+	call->thread = thread;
+	call->sample = unwind(s, thread->tid, r);
+	call->return_pc = call->sample->pcs[0] + 1;
+	call->sp = r->rsp;
+	call->is_stepping = (peek(thread->tid, call->return_pc) & 0xff) == TRAP;
+	if (!call->is_stepping)
+		call->word = set_trap(thread->tid, call->return_pc);
 }
 
 static void on_alarm(int signal)
@@ -285,16 +360,71 @@ static void on_alarm(int signal)
 	(void)signal;
 }
 
-static void resume(pid_t tid, int signal)
+static void resume(const struct malloc_samples *s, const struct thread *thread,
+		   int signal)
 {
+	const struct pending *call = &s->pending;
+	bool is_step = call->thread == thread && call->is_stepping;
+
 	/* ESRCH: the thread is not stopped, or has exited. */
-	if (ptrace(PTRACE_CONT, tid, NULL, (void *)(long)signal))
+	if (ptrace(is_step ? PTRACE_SINGLESTEP : PTRACE_CONT, thread->tid, NULL,
+		   (void *)(long)signal))
 		REQUIRE(errno == ESRCH);
+}
+
+static void leave_malloc(struct malloc_samples *s, uint64_t block)
+{
+	struct pending *call = &s->pending;
+
+	if (block)
+		keep_sample(s, call->sample, block);
+	else
+		sample_free(call->sample);
+	if (!call->is_stepping)
+		clear_trap(call->thread->tid, call->return_pc, call->word);
+	call->thread->is_unsettled = true;
+	*call = (struct pending){0};
+	for (size_t i = 0; i < s->thread_count; i++) {
+		if (s->threads[i].is_held)
+			resume(s, &s->threads[i], 0);
+		s->threads[i].is_held = false;
+	}
+}
+
+/* Has the thread come to the return address of the sampled call? */
+static bool is_at_return(const struct malloc_samples *s, const struct thread *thread,
+			 const struct user_regs_struct *r)
+{
+	const struct pending *call = &s->pending;
+
+	if (!call->thread)
+		return false;
+	if (call->is_stepping)
+		return thread == call->thread && r->rip == call->return_pc;
+	return is_trapped(thread->tid, call->return_pc);
+}
+
+static void handle_trap(struct malloc_samples *s, struct thread *thread)
+{
+	struct user_regs_struct r = registers_of(thread->tid);
+
+	thread->is_unsettled = false;
+	if (is_at_return(s, thread, &r)) {
+		thread->is_held = thread != s->pending.thread;
+		if (thread->is_held)
+			return;
+		REQUIRE(r.rsp > s->pending.sp);
+		leave_malloc(s, r.rax);
+	} else if (has_entered(s, AT_MALLOC, &r)) {
+		enter_malloc(s, thread, &r);
+	} else if (has_entered(s, AT_FREE, &r) || has_entered(s, AT_REALLOC, &r)) {
+		drop_sample(s, r.rdi);
+	}
 }
 
 /* Wait until a thread stops, and leave it stopped. Returns the signal to resume it with.
  */
-static int next_stop(struct malloc_samples *s, pid_t *ret)
+static int next_stop(struct malloc_samples *s, struct thread **ret)
 {
 	pid_t tid;
 	int status;
@@ -310,10 +440,10 @@ static int next_stop(struct malloc_samples *s, pid_t *ret)
 		if (tid == s->pid)
 			live_fail("process %d was killed", (int)tid);
 	}
-	*ret = tid;
 
 	struct thread *thread = thread_of(s, tid);
 
+	*ret = thread;
 	if (status >> 16 == PTRACE_EVENT_EXIT && tid == s->pid)
 		s->is_exiting = true;
 	if (status >> 16 == PTRACE_EVENT_EXIT)
@@ -341,12 +471,13 @@ void malloc_samples_take(struct malloc_samples *s, unsigned whole_live)
 	sigaction(SIGALRM, &action, NULL);
 	alarm(SECONDS_MAX);
 	for (;;) {
-		pid_t tid;
-		int signal = next_stop(s, &tid);
+		struct thread *thread;
+		int signal = next_stop(s, &thread);
 
 		if (s->is_exiting || has_enough(s, whole_live))
 			break;
-		resume(tid, signal);
+		if (!thread->is_held)
+			resume(s, thread, signal);
 	}
 	alarm(0);
 }
@@ -365,29 +496,29 @@ struct malloc_samples *malloc_samples_begin(pid_t pid, unsigned gap)
 	REQUIRE(waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status));
 	refresh_dwfl(s);
 	dwfl_getmodules(s->dwfl, find_functions, s, 0);
-	for (unsigned i = 0; i < AT_RETURN; i++)
+	for (unsigned i = 0; i < FUNCTIONS; i++)
 		REQUIRE(s->at[i]);
-	thread_of(s, pid);
-	resume(pid, 0);
+	resume(s, thread_of(s, pid), 0);
 	return s;
 }
 
 /* Resume a thread that was killed until it has exited. live_destroy() reaps the main
  * thread. */
-static void await_exit(const struct malloc_samples *s, pid_t tid)
+static void await_exit(const struct malloc_samples *s, const struct thread *thread)
 {
 	siginfo_t info;
+	pid_t tid = thread->tid;
 	bool has_exited = false;
 
 	/* SIGKILL does not end a stop before an exit. */
-	resume(tid, 0);
+	resume(s, thread, 0);
 	while (!has_exited &&
 	       !waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL)) {
 		has_exited = info.si_code == CLD_EXITED || info.si_code == CLD_KILLED;
 		if (!has_exited || tid != s->pid)
 			REQUIRE(waitpid(tid, NULL, __WALL) == tid);
 		if (!has_exited)
-			resume(tid, 0);
+			resume(s, thread, 0);
 	}
 }
 
@@ -397,10 +528,14 @@ void malloc_samples_end(struct malloc_samples *s)
 	REQUIRE(!kill(s->pid, SIGKILL));
 	/* The kernel reports the end of the main thread, the first, after the others'. */
 	while (s->thread_count--) {
-		await_exit(s, s->threads[s->thread_count].tid);
-		if (s->threads[s->thread_count].sample)
-			sample_free(s->threads[s->thread_count].sample);
+		struct thread *thread = &s->threads[s->thread_count];
+
+		for (unsigned i = 0; i < FUNCTIONS; i++)
+			close(thread->events[i]);
+		await_exit(s, thread);
 	}
+	if (s->pending.thread)
+		sample_free(s->pending.sample);
 	tdestroy(s->by_block, sample_free);
 	free(s);
 }

@@ -2,11 +2,13 @@
 /*
  * Calls of malloc of a program, sampled with ptrace(2), and their stacks by libdw.
  *
- * A breakpoint of the processor at malloc's first instruction stops the program. At some
- * of the calls libdw unwinds the stopped thread. A breakpoint at the return address gives
- * the address of the block. Two more, at free and realloc, drop the samples of blocks
- * that are freed, so that a later block at the same address is not taken for the sample.
- * No breakpoint is written into code: memtrace's probes are there.
+ * A uprobe at malloc's first instruction stops the program (perf_event_open(2), sigtrap).
+ * At some of the calls libdw unwinds the stopped thread. A trap written at the return
+ * address, or single steps where a uprobe is, give the address of the block; so one call
+ * at a time is sampled. Two more uprobes, at free and
+ * realloc, drop the samples of blocks that are freed, so that a later block at the same
+ * address is not taken for the sample. memtrace's own uprobes are at the same functions;
+ * the kernel lets any number of programs share the breakpoint at an address.
  */
 #ifndef LIVE_MALLOC_SAMPLES_H
 #define LIVE_MALLOC_SAMPLES_H
@@ -35,6 +37,9 @@ struct malloc_sample_counts {
 	unsigned not_whole;  /* of the unwound calls */
 	const char *why;     /* libdw's last message on one that is not whole, or NULL */
 };
+
+/* Can a uprobe stop a thread here? Linux can from 5.13 on. */
+bool malloc_samples_are_possible(void);
 
 /* Trace a process with one thread. Each call of malloc is sampled after `gap` others, on
  * average. */

@@ -52,37 +52,21 @@ static inline uint64_t register_of(const struct user_regs_struct *r, uint8_t n)
 	return values[n];
 }
 
-/* Let the thread stop with SIGTRAP before it executes the instruction at `address`, and
- * nowhere for `number` (0 to 3) if that is 0. This is a breakpoint of the
- * processor (SDM volume 3, 18.2.4), which each thread has of its own. A trap in the code
- * would be lost if somebody removed a uprobe from the same address. */
-static inline void stop_also_at(pid_t tid, unsigned number, uint64_t address)
+/* Let the thread stop with SIGTRAP before it executes the instruction at `address`, or
+ * nowhere if that is 0. This is a breakpoint of the processor (SDM volume 3, 18.2.4),
+ * which each thread has of its own. A trap in the code would be lost if somebody removed
+ * a uprobe from the same address. */
+static inline void stop_at(pid_t tid, uint64_t address)
 {
 	const size_t registers = offsetof(struct user, u_debugreg);
 	const size_t control = registers + 7 * sizeof(uint64_t);
-	const unsigned long enable = 1ul << 2 * number;
 
-	errno = 0;
-
-	unsigned long enabled =
-		(unsigned long)ptrace(PTRACE_PEEKUSER, tid, (void *)control, NULL);
-
-	REQUIRE(errno == 0);
-	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)control,
-			(void *)(enabled & ~enable)));
+	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)control, NULL));
 	if (!address)
 		return;
-	REQUIRE(!ptrace(PTRACE_POKEUSER, tid,
-			(void *)(registers + number * sizeof(uint64_t)),
+	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)registers,
 			(void *)(uintptr_t)address));
-	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)control,
-			(void *)(enabled | enable)));
-}
-
-/* The same for a thread that stops nowhere else. */
-static inline void stop_at(pid_t tid, uint64_t address)
-{
-	stop_also_at(tid, 0, address);
+	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)control, (void *)1L));
 }
 
 /* Is there a breakpoint of the processor? Some virtual machines take it and never stop.
@@ -125,6 +109,12 @@ static inline uint64_t set_trap(pid_t tid, uint64_t address)
 
 	poke(tid, address, (word & ~(uint64_t)0xff) | TRAP);
 	return word;
+}
+
+/* Remove it. `word`: what set_trap() returned. */
+static inline void clear_trap(pid_t tid, uint64_t address, uint64_t word)
+{
+	poke(tid, address, (peek(tid, address) & ~(uint64_t)0xff) | (word & 0xff));
 }
 
 /* Has the thread executed the trap at `address`? Then it goes back to there. */
