@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks that met a pc without a rule are handed over to memtrace, with a copy of the
- * stack (abi_walk.h). The verifier follows all of this for each page: so there are next
- * to no branches, and what is known of values is forgotten. */
+/* Send walks that met a call site without an unwind rule to the miss handler, with a copy
+ * of the stack (abi_walk.h). The verifier follows this code once for each page of the
+ * copy. Therefore it has almost no branches, and its values are laundered. */
 
-/* Claim a room; NULL when all of them are taken. */
+/* Claim a room. Returns NULL if all rooms of the processor are taken. */
 ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller)
 {
 	u32 first = (bpf_get_smp_processor_id() & (CPU_SLOTS - 1)) * ABI_MISS_ROOMS;
@@ -23,10 +23,10 @@ ALWAYS_INLINE struct abi_miss_room *miss_claim(u64 caller)
 
 /* --- the copy --------------------------------------------------------------------- */
 
-/* How many pages there are from that of `sp` to the end of the thread's stack, and
- * ABI_MISS_PAGES at most. The first thread's begins where the kernel put it
- * (mm_struct.start_stack), those of others have what the thread register points to at
- * their end, in glibc and musl. Elsewhere nobody knows. */
+/* The number of pages from the page of `sp` to the end of the thread's stack, at most
+ * ABI_MISS_PAGES. The main thread's stack starts where the kernel put it
+ * (mm_struct.start_stack). In glibc and musl the stack of any other thread ends with what
+ * the thread register points to. Otherwise the end is not known. */
 ALWAYS_INLINE u64 miss_page_count(u64 sp)
 {
 	u64 count = ABI_MISS_PAGES;
@@ -45,8 +45,8 @@ ALWAYS_INLINE u64 miss_page_count(u64 sp)
 	return count;
 }
 
-/* Put the blocks of page number `at` that are not as in `fresh` behind the `count` that
- * the walk has, and make the page what is there. The new count. */
+/* Append the blocks of page `at` that differ from `fresh` to the `count` blocks of the
+ * walk, and copy `fresh` to the page. Returns the new count. */
 ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 {
 	u64 *was = r->page[at], *is = r->fresh, changed = 0;
@@ -59,8 +59,8 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 				  .block[count & (ABI_MISS_PAGES * ABI_MISS_BLOCKS - 1)];
 		u64 differs = stale;
 
-		/* Addresses, or each access would come to one of its own: their offsets
-		 * do not fit into an instruction. */
+		/* Keep these as addresses. Otherwise each access computes its own one,
+		 * because the offsets do not fit into an instruction. */
 		opaque(from);
 		opaque(kept);
 		opaque(to);
@@ -73,7 +73,7 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 			to[k] = word;
 		}
 		differs |= -differs;
-		/* Or the compiler would compare and branch. */
+		/* Otherwise the compiler would compare and branch. */
 		opaque(differs);
 		differs >>= 63;
 		changed |= differs << i;
@@ -83,8 +83,8 @@ ALWAYS_INLINE u64 miss_compare(struct abi_miss_room *r, u64 at, u64 count)
 	return forget(&r->words[0], count);
 }
 
-/* Copy what has changed of the stack from `sp` on: how many blocks it is. A page that was
- * never touched is a hole, of zeros. */
+/* Copy the part of the stack from `sp` on that has changed. Returns the number of blocks.
+ * A page that was never touched cannot be read; its copy is all zeros. */
 ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
 {
 	u64 base = sp & -(u64)ABI_MISS_PAGE_BYTES, pages = miss_page_count(sp);
@@ -105,7 +105,7 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
 
 		opaque(failed);
 		present |= (~(u64)failed >> 63) << i;
-		/* What lies below is of no interest: as if it had not changed. */
+		/* The part below sp does not matter: treat it as unchanged. */
 		if (i == 0)
 			bpf_probe_read_kernel(r->fresh, unused, r->page[at]);
 		count = miss_compare(r, at, count);
@@ -117,13 +117,13 @@ ALWAYS_INLINE u64 miss_copy(struct abi_miss_room *r, u64 sp)
 	return forget(&r->words[3], count);
 }
 
-/* --- what goes with it ------------------------------------------------------------ */
+/* --- return addresses and frames -------------------------------------------------- */
 
 #ifdef OFFSET_TASK_UTASK
 #ifdef OFFSET_XOL_VADDR
-/* 0 where the trampoline of return probes is not, any more: a call that was left by
- * longjmp has its record until the next one with a return probe, and what others have put
- * there since is theirs. */
+/* `at` if the trampoline of return probes is still there, else 0. If longjmp() leaves a
+ * call, the record of its return probe stays until the next call with a return probe.
+ * Something else may have been stored there meanwhile. */
 ALWAYS_INLINE u64 miss_replaced_at(u64 at, u64 trampoline)
 {
 	u64 word = 0;
@@ -136,8 +136,8 @@ ALWAYS_INLINE u64 miss_replaced_at(u64 at, u64 trampoline)
 #define trampoline_address()             0
 #endif
 
-/* The return addresses that pending return probes have replaced, innermost first
- * (include/linux/uprobes.h, struct return_instance). Their number. */
+/* Store the return addresses that pending return probes have replaced, innermost first
+ * (include/linux/uprobes.h, struct return_instance). Returns their number. */
 ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 {
 	u64 utask = 0, instance = 0, next = 0, trampoline = 0;
@@ -170,7 +170,8 @@ ALWAYS_INLINE u32 miss_replacements(struct abi_miss_room *r)
 }
 #endif
 
-/* Hand over what the walk has besides; 0 when there is no room. */
+/* Send the replaced return addresses and the walked frames, if there are any. Returns 0
+ * if the ring has no room. */
 ALWAYS_INLINE int miss_add_more(struct abi_miss_room *r, const struct abi_scratch *s)
 {
 	struct abi_miss *m = &r->walk;
@@ -189,11 +190,11 @@ ALWAYS_INLINE int miss_add_more(struct abi_miss_room *r, const struct abi_scratc
 
 /* --- the walk --------------------------------------------------------------------- */
 
-/* Frames up to this far above the first are walked again from there, since all registers
- * are known there only. */
+/* If the walk got no farther than this above its first frame, the miss handler starts
+ * again there: all registers are known only in the first frame. */
 #define MISS_REWALK_BYTES 16384
 
-/* Where the walk goes on. */
+/* Set where the miss handler starts. */
 ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 			      struct pt_regs *ctx)
 {
@@ -231,8 +232,8 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 		}
 	} else {
 		m->is_deep = walk_gap(w) != 0;
-		/* The frame of `pc` is not counted; walk_close_gap() has left it out of a deep
-		 * stack. */
+		/* The frame of `pc` is not counted. walk_close_gap() has already left it
+		 * out of a deep stack. */
 		m->depth = w->depth - !m->is_deep;
 		m->pc = w->regs.pc;
 		m->sp = w->regs.sp;
@@ -242,7 +243,7 @@ ALWAYS_INLINE void miss_start(struct abi_miss *m, const struct walk *w,
 	}
 }
 
-/* A number for it. The room is this walk's alone. */
+/* A number for the walk. No other program uses the room. */
 ALWAYS_INLINE u64 miss_number(struct abi_miss_room *r, struct abi_control *ctl)
 {
 #ifdef NO_ATOMICS
@@ -255,7 +256,8 @@ ALWAYS_INLINE u64 miss_number(struct abi_miss_room *r, struct abi_control *ctl)
 #endif
 }
 
-/* The number by which memtrace will know it, or ABI_NO_STACK when there is no room. */
+/* Send the walk. Returns its ABI_MISS_STACK() number, or ABI_NO_STACK if there is no
+ * room. */
 ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee *t,
 				    struct pt_regs *ctx, const struct walk *w,
 				    const struct abi_scratch *s, u32 allocator)
@@ -273,7 +275,7 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 	u64 number = miss_number(r, t->ctl);
 
 #ifdef NO_ATOMICS
-	/* Blocks in a hash keep the number that they have: none comes twice. */
+	/* Blocks in a hash keep such numbers, so a number must not be used twice. */
 	if (number >= ABI_MISS_STACK_BIT) {
 		__sync_fetch_and_add(&t->ctl->misses_lost, 1);
 		return ABI_NO_STACK;
@@ -293,7 +295,8 @@ ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee
 	return ABI_MISS_STACK(number);
 }
 
-/* The same, and it is counted when there is none. */
+/* Send the walk to the miss handler. Returns its ABI_MISS_STACK() number, or
+ * ABI_NO_STACK, counted, if all rooms are taken or the ring is full. */
 ALWAYS_INLINE u32 miss_hand_over(const struct tracee *t, struct pt_regs *ctx,
 				 const struct walk *w, const struct abi_scratch *s,
 				 u32 allocator)

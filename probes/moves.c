@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code that mremap() moves. The kernel tells nobody of it, and when it comes onto as much
- * other code even the number of executable pages stays (unwind.c). So there are probes in
- * the C library's function: while code moves, and until memtrace has looked, no rule is
- * used. Moves of anything else, such as of large blocks that grow, change nothing.
+ * Probes on the C library's mremap(), which can move code. The kernel does not report
+ * such moves. If code moves onto the same amount of other code, even the number of
+ * executable pages stays the same (process.c). While code moves, and until memtrace has
+ * looked at the mappings, no unwind rule is used. Moves of anything else, such as growing
+ * large blocks, change nothing.
  */
 
-/* MREMAP_FIXED (include/uapi/linux/mman.h): its place is given. */
+/* MREMAP_FIXED (include/uapi/linux/mman.h): the caller gives the new address. */
 #define MOVE_FIXED 2
 
-/* Does any rule lie in this part of the process? Of a size of 0, which stands for all
- * that there is (mremap(2)), the beginning has to do. Addresses are far from the ends of
- * what a word holds, so that signs tell; with branches the verifier would take
- * milliseconds. */
+/* Returns 1 if some unwind rule may be for this part of the process. A size of 0 stands
+ * for the whole mapping (mremap(2)); then only its first byte is checked. User addresses
+ * are far below 2^63, so the sign of a difference shows the order. With branches the
+ * verifier would take milliseconds. */
 ALWAYS_INLINE u64 moves_touch(const struct abi_moves *m, u64 start, u64 size)
 {
 	u64 end = start + size + !size, touches = 0;
@@ -23,7 +24,7 @@ ALWAYS_INLINE u64 moves_touch(const struct abi_moves *m, u64 start, u64 size)
 	return touches >> 63;
 }
 
-/* A process that may be traced later moves something to a place that is given. */
+/* A process that is not traced, but may be later, moves something with MREMAP_FIXED. */
 #ifdef ALL_PROCESSES
 ALWAYS_INLINE void moves_of_stranger(u64 tgid, u64 is_fixed)
 {
@@ -34,7 +35,7 @@ ALWAYS_INLINE void moves_of_stranger(u64 tgid, u64 is_fixed)
 #define moves_of_stranger(tgid, is_fixed) ((void)0)
 #endif
 
-/* mremap(old, old_size, new_size, flags, new) begins, at its first instruction. */
+/* At the first instruction of mremap(old, old_size, new_size, flags, new). */
 int on_move(struct pt_regs *ctx)
 {
 	u64 thread = bpf_get_current_pid_tgid(), tgid = current_pid_tgid() >> 32;
@@ -48,8 +49,9 @@ int on_move(struct pt_regs *ctx)
 		moves_of_stranger(tgid, is_fixed);
 		return 0;
 	}
-	/* In this order: who adds a range sees this call, or this sees the range, or the
-	 * version is another one at its end. */
+	/* The order matters. If memtrace adds a range meanwhile, one of three things
+	 * happens: memtrace sees this call in `onto`, this program sees the range, or
+	 * `version` differs at the end of the call. */
 	__sync_fetch_and_add(&m->onto, is_fixed);
 	mover.version = *(volatile u64 *)&m->version;
 
@@ -63,7 +65,8 @@ int on_move(struct pt_regs *ctx)
 	u32 is_counted = left && left->slot == mover.slot ? left->is_under_way : 0;
 
 	mover.is_under_way = is_counted | touches;
-	/* In this order: who sees the change sees what comes before. */
+	/* The order matters: a reader that sees the change also sees what was stored
+	 * before it. */
 	if (!movers.update(&thread, &mover) && touches && !is_counted)
 		__sync_fetch_and_add(&m->under_way, 1);
 	if (!touches)
@@ -74,7 +77,7 @@ int on_move(struct pt_regs *ctx)
 	return 0;
 }
 
-/* And it is over: after the system call, whatever came of it. */
+/* At the end of mremap(), after the system call, whether it succeeded or not. */
 int on_moved(struct pt_regs *ctx)
 {
 	u64 thread = bpf_get_current_pid_tgid();
@@ -88,11 +91,13 @@ int on_moved(struct pt_regs *ctx)
 	struct abi_process *process = processes.lookup(&mover.slot);
 	struct abi_moves *m = moves.lookup(&mover.slot);
 
-	/* Or the thread's number was that of one that died in a move. */
+	/* Otherwise the record belongs to an earlier thread with this id, which died in a
+	 * move. */
 	if (!process || !m || process->tgid != current_pid_tgid() >> 32)
 		return 0;
 	if (!mover.is_under_way) {
-		/* Or what was read meanwhile would be taken for what is there now. */
+		/* Counted at the end as well: otherwise memtrace would take what it read
+		 * during the call for the current mappings. */
 		__sync_fetch_and_add(&m->onto, 1);
 		if (*(volatile u64 *)&m->version == mover.version)
 			return 0;
@@ -102,7 +107,7 @@ int on_moved(struct pt_regs *ctx)
 	}
 	code_has_changed(process, 1);
 #ifdef OFFSET_MM_CODE_PAGES
-	/* Then it is known why there are more or less of them. */
+	/* The difference in the number of pages is accounted for. */
 	process->code_pages = code_page_count();
 #endif
 	__sync_fetch_and_add(&m->under_way, -1ull);

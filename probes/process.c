@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which process is this, and is it traced? (abi.h has the table.) */
+/* Find the process of a probe hit in the table `processes` (abi.h). */
 
-/* Not every libbcc that we meet declares them (BPF_FUNC_get_current_task_btf, Linux 5.11,
- * and BPF_FUNC_task_pt_regs, 5.15). What they give can be read without a helper. */
+/* Some versions of libbcc do not declare them (BPF_FUNC_get_current_task_btf, Linux 5.11,
+ * and BPF_FUNC_task_pt_regs, 5.15). What they return can be read without a helper. */
 static void *(*get_current_task_btf)(void) = (void *)158;
 static void *(*task_pt_regs)(void *task) = (void *)175;
 
-/* The running task, and a pointer or a number in a structure of the kernel's. */
+/* The running task, and a pointer or a number in a structure of the kernel. */
 #ifdef NO_TASK_BTF
 #define current_task() ((void *)bpf_get_current_task())
 
@@ -25,16 +25,16 @@ ALWAYS_INLINE u64 kernel_number(const void *in, u32 offset)
 #define kernel_number(in, offset)  (*(u64 *)((in) + (offset)))
 #endif
 
-/* A probe hit that is to be looked at. */
+/* A probe hit of a traced process. */
 struct tracee {
 	struct abi_control *ctl;
 	struct abi_process *process;
-	u64 caller; /* ABI_CALLER_KEY of it */
-	u32 tid;    /* 0: not asked for yet */
+	u64 caller; /* ABI_CALLER_KEY() of the thread */
+	u32 tid;    /* thread id; 0: not read yet */
 	u32 slot;
 };
 
-/* Process and thread as memtrace numbers them: by its own pid namespace. */
+/* Process and thread id in memtrace's own pid namespace. 0: not in that namespace. */
 ALWAYS_INLINE u64 current_pid_tgid(void)
 {
 #ifdef PIDNS_INODE
@@ -64,7 +64,8 @@ ALWAYS_INLINE struct abi_process *process_find(u64 tgid, u32 *slot)
 	return NULL;
 }
 
-/* Take a free slot for a process without one. NULL: all of its slots are taken. */
+/* Take a free slot for a process that has none. Returns NULL if all of its slots are
+ * taken. */
 ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 {
 #pragma clang loop unroll(disable)
@@ -86,8 +87,9 @@ ALWAYS_INLINE struct abi_process *process_take_slot(u64 tgid, u32 *slot)
 
 #if defined(FOLLOW_FORKS)
 /*
- * A child of vfork(2) or posix_spawn(3) works in its parent's memory until it executes a
- * program or ends: its blocks are the parent's. on_fork() has seen it start.
+ * The record of the process that owns the memory. A child of vfork(2) or posix_spawn(3)
+ * uses its parent's memory until it executes a program or exits: its blocks are the
+ * parent's. on_fork() has set `lender`.
  */
 ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
 {
@@ -96,8 +98,7 @@ ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
 	return p && p->lender ? process_find(p->lender, slot) : p;
 }
 #elif defined(OFFSET_TASK_REAL_PARENT) && !defined(PIDNS_INODE)
-/* The same where nobody sees processes start: one that is not known may be such a child.
- */
+/* The same for runs without on_fork(): an unknown process may be such a child. */
 ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
 {
 	struct abi_process *p = process_find(tgid, slot);
@@ -118,12 +119,12 @@ ALWAYS_INLINE struct abi_process *process_of_memory(u64 tgid, u32 *slot)
 #define process_of_memory process_find
 #endif
 
-/* How often a process is looked for that another thread of it is about to take up: that
- * takes less than a microsecond, unless the thread is preempted. */
+/* How often to look for the slot of a process while another thread of it is taking that
+ * slot. This takes less than a microsecond, unless the thread is preempted. */
 #define PROCESS_LOOKS 16
 
 /*
- * Give a process a slot. NULL: there is no room, which is counted. Only one thread of the
+ * Give a process a slot. Returns NULL, counted, if it gets none. Only one thread of the
  * process may do so at a time: slots become free at any moment, and another thread could
  * find a free slot before the one that the process has got.
  */
@@ -147,7 +148,7 @@ ALWAYS_INLINE struct abi_process *process_claim(u64 tgid, u32 *slot)
 	return p;
 }
 
-/* The control record while the gate is open, else NULL. */
+/* The control record if the probes are enabled, else NULL. */
 ALWAYS_INLINE struct abi_control *control_open(void)
 {
 	struct abi_control *ctl = control_get();
@@ -156,10 +157,10 @@ ALWAYS_INLINE struct abi_control *control_open(void)
 }
 
 /*
- * What tells this thread from all others alive: where its kernel stack is, as its
- * registers lie at the top of that (task_pt_regs()). It costs nothing, and a helper that
- * tells the thread's number some 20 ns where returns in the kernel are slowed down
- * against speculation. To the verifier the difference of two pointers is a number.
+ * Identifies this thread among all live threads, by its kernel stack: the registers are
+ * at the top of that stack (task_pt_regs()). This costs nothing. The helper that returns
+ * the thread id takes some 20 ns where returns in the kernel are slowed down against
+ * speculation. For the verifier the difference of two pointers is a number.
  */
 ALWAYS_INLINE u64 caller_key(const void *ctx, const struct abi_control *ctl)
 {
@@ -167,7 +168,7 @@ ALWAYS_INLINE u64 caller_key(const void *ctx, const struct abi_control *ctl)
 }
 
 #ifdef ALL_PROCESSES
-/* Memtrace itself, and the children that read files for it. */
+/* memtrace itself, and its children that read files for it. */
 ALWAYS_INLINE int is_memtrace(u64 tgid)
 {
 	if (tgid == run_value(ABI_RUN_OWN_PID))
@@ -185,7 +186,7 @@ ALWAYS_INLINE int is_memtrace(u64 tgid)
 }
 #endif
 
-/* Is this hit to be looked at? Fills `t` if so. */
+/* Fill `t`. Returns 0 if the hit is to be ignored. */
 ALWAYS_INLINE int tracee_find(struct tracee *t, struct pt_regs *ctx)
 {
 	t->ctl = control_open();
@@ -211,7 +212,7 @@ ALWAYS_INLINE int tracee_find(struct tracee *t, struct pt_regs *ctx)
 }
 
 #ifdef ONE_PROCESS
-/* The same in a session of the one process that is traced: no other's hits come here
+/* The same in a session that traces one process: no other process's hits come here
  * (uprobe_prog_run(), kernel/trace/bpf_trace.c). */
 ALWAYS_INLINE int tracee_is_here(struct tracee *t, struct pt_regs *ctx)
 {
@@ -229,13 +230,13 @@ ALWAYS_INLINE int tracee_is_here(struct tracee *t, struct pt_regs *ctx)
 #define tracee_is_here tracee_find
 #endif
 
-/* Its number as memtrace counts threads. */
+/* The thread id in memtrace's pid namespace. */
 ALWAYS_INLINE u32 tracee_tid(const struct tracee *t)
 {
 	return t->tid ? t->tid : (u32)current_pid_tgid();
 }
 
-/* The same for a return: its call's record names process and thread. */
+/* The same for a return. The record of its call has the process and the thread. */
 ALWAYS_INLINE int tracee_returns(struct tracee *t, struct pt_regs *ctx)
 {
 	t->ctl = control_open();
@@ -246,16 +247,16 @@ ALWAYS_INLINE int tracee_returns(struct tracee *t, struct pt_regs *ctx)
 	return 1;
 }
 
-/* The key of a block; 0 for none. */
+/* The key of a block; 0 for address 0. */
 ALWAYS_INLINE u64 tracee_key(const struct tracee *t, u64 address)
 {
 	return address ? ABI_KEY(t->slot, address) : 0;
 }
 
-/* Is `address` in the code of an allocator? */
+/* Returns 1 if `address` is in the code of an allocator. */
 ALWAYS_INLINE int in_allocator(const struct abi_process *process, u64 address)
 {
-	/* Memtrace has not seen the process yet: then nothing speaks against it. */
+	/* memtrace has not read the mappings of the process yet: assume that it is. */
 	if (!process->has_ranges)
 		return 1;
 #pragma clang loop unroll(disable)
@@ -268,25 +269,26 @@ ALWAYS_INLINE int in_allocator(const struct abi_process *process, u64 address)
 }
 
 #ifdef KEEPS_TIDS
-/* pending.c: the number that is kept for this thread is its number no longer. */
+/* pending.c: the cached thread id of this thread has become invalid. */
 ALWAYS_INLINE void tid_ends(void);
 #else
 #define tid_ends() ((void)0)
 #endif
 
 #ifdef UNWIND_RULES
-/* The code of the process changes, in a way that may make rules wrong. */
+/* The code of the process has changed in a way that may make unwind rules wrong. */
 ALWAYS_INLINE void code_has_changed(volatile struct abi_process *process, u64 how)
 {
 	__sync_fetch_and_add((u64 *)&process->code_changes, how);
-	/* As it was, where no other process is in the family. */
+	/* No change if no other process is in the family. */
 	process->family = process->parting;
 }
 
 #ifdef OFFSET_MM_CODE_PAGES
-/* Pages in the executable mappings of the running process. The page in which uprobes execute
- * instructions (kernel/events/uprobes.c, xol_add_vma()) is not counted: the kernel maps it at
- * the first such probe, and does not copy it to a child. */
+/* The number of pages in executable mappings of the running process. Uprobes execute
+ * instructions in a page of their own (kernel/events/uprobes.c, xol_add_vma()). That page
+ * is not counted: the kernel maps it at the first such probe, and does not copy it to a
+ * child. */
 ALWAYS_INLINE u64 code_page_count(void)
 {
 	void *mm = kernel_pointer(current_task(), OFFSET_TASK_MM);
@@ -299,12 +301,13 @@ ALWAYS_INLINE u64 code_page_count(void)
 }
 
 /*
- * New code must not be walked by the rules of the code that was there before. A smaller
- * number of pages in executable mappings (mm_struct.exec_vm) shows that code was unmapped.
- * From then on new code may be in its place, so each change of the number counts. Until
- * then new code is at new addresses. Two cases escape this: code that is mapped over other
- * code, and code that is unmapped while at least as much is mapped before the next look.
- * The kernel reports those mappings to memtrace a little later, which counts them.
+ * Detect new code: the old unwind rules must not be used for it. If the number of pages
+ * in executable mappings (mm_struct.exec_vm) has become smaller, code was unmapped. From
+ * then on new code may be in its place, so each change of the number counts as a change
+ * of the code. Until then new code is at new addresses. Two cases are not detected: code
+ * that is mapped over other code, and code that is unmapped while at least as much is
+ * mapped before the next look. The kernel reports those mappings to memtrace a little
+ * later, and memtrace counts the change.
  */
 ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 {
@@ -314,12 +317,12 @@ ALWAYS_INLINE void code_look(volatile struct abi_process *process)
 		return;
 	if (pages < process->code_pages)
 		process->code_went = 1;
-	/* In this order: who sees the number sees the change. */
+	/* The order matters: a reader that sees the new number also sees the change. */
 	code_has_changed(process, process->code_went);
 	process->code_pages = pages;
 }
 
-/* The dynamic linker changes the list of what is mapped, or has done so. */
+/* The dynamic linker is about to change the list of mapped files, or has done so. */
 ALWAYS_INLINE void code_is_told(volatile struct abi_process *process)
 {
 	code_look(process);
@@ -334,8 +337,8 @@ ALWAYS_INLINE void code_is_told(volatile struct abi_process *process)
 
 #ifdef FOLLOW_FORKS
 #ifdef UNWIND_TABLES
-/* Give the child the parent's layout, and the ranges in which the parent's moves of code
- * are noticed. The child has the same code, and has not run yet. */
+/* Give the child the parent's layout, and the code ranges that on_move() checks. The
+ * child has the same code, and has not run yet. */
 ALWAYS_INLINE void layout_inherit(struct abi_process *child, u32 child_slot,
 				  const struct abi_process *parent, u32 parent_slot)
 {
@@ -354,9 +357,9 @@ ALWAYS_INLINE void layout_inherit(struct abi_process *child, u32 child_slot,
 #endif
 
 #if defined(UNWIND_RULES) && defined(OFFSET_MM_CODE_PAGES)
-/* The child has the code of its parent, which runs, and is in its family until the code of
- * one of them changes. Hits of events are counted by stack alone: there each process is a
- * family of its own. */
+/* The child has the same code as its parent, which is running. It is in the parent's
+ * family until the code of one of them changes. Hits of events are counted by stack
+ * alone, so with events each process is a family of its own. */
 ALWAYS_INLINE void family_inherit(struct abi_process *child, struct abi_process *parent)
 {
 	code_look(parent);
@@ -375,18 +378,18 @@ ALWAYS_INLINE void family_inherit(struct abi_process *child, struct abi_process 
 #define family_inherit(child, parent) ((void)0)
 #endif
 
-/* sched_process_fork (include/trace/events/sched.h): parent and child. The child of a
- * traced process is traced from before its first instruction. */
+/* sched_process_fork (include/trace/events/sched.h), with the parent and the child. The
+ * child of a traced process is traced from before its first instruction. */
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	u64 tgid = current_pid_tgid() >> 32;
 	u32 parent_slot, slot, child_tid = 0, child_tgid = 0;
-	/* 0: it is not in our pid namespace. */
+	/* tgid 0: the process is not in our pid namespace. */
 	struct abi_process *parent = tgid ? process_find(tgid, &parent_slot) : NULL;
 
 	bpf_probe_read_kernel(&child_tid, 4, (void *)(ctx->args[1] + OFFSET_TASK_PID));
 	bpf_probe_read_kernel(&child_tgid, 4, (void *)(ctx->args[1] + OFFSET_TASK_TGID));
-	/* A new thread is no new process. */
+	/* A new thread is not a new process. */
 	if (!parent || !child_tgid || child_tid != child_tgid)
 		return 0;
 
@@ -399,11 +402,11 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 
 	bpf_probe_read_kernel(&parent_mm, 8, (void *)(ctx->args[0] + OFFSET_TASK_MM));
 	bpf_probe_read_kernel(&child_mm, 8, (void *)(ctx->args[1] + OFFSET_TASK_MM));
-	/* One of such a child is the first lender's. */
+	/* The child of such a child uses the memory of the first lender. */
 	if (child_mm && child_mm == parent_mm)
 		child->lender = parent->lender ? parent->lender : tgid;
 #endif
-	/* The child's address space is a copy of the parent's, or the same. */
+	/* The child's address space is the parent's, or a copy of it. */
 	bpf_probe_read_kernel(child->allocators, sizeof(child->allocators),
 			      parent->allocators);
 	child->has_ranges = parent->has_ranges;
@@ -415,27 +418,27 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 #endif
 
 #ifdef KERNEL
-/* kernel.c: a block was found to be gone. */
+/* kernel.c: a block turned out to be freed. */
 ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block);
 #else
 #define kernel_gone(key, block) ((void)0)
 #endif
 
-/* traffic.c: what the process holds is gone. */
+/* traffic.c: the blocks of the process are freed with it. */
 ALWAYS_INLINE void traffic_process_ends(u32 slot);
 
-/* sched_process_exec: the address space is a new one, and no other thread is left. */
+/* sched_process_exec: the process has a new address space, and no other threads. */
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	u64 tgid = current_pid_tgid() >> 32;
 	u32 slot;
 	struct abi_process *old = tgid ? process_find(tgid, &slot) : NULL;
 
-	/* The thread has the process's number now, whatever it had. */
+	/* The thread now has the id of the process, whatever its id was before. */
 	tid_ends();
 	if (!old)
 		return 0;
-	/* First: memtrace does the same to slots that are retired. */
+	/* Before the slot is retired: memtrace does the same for retired slots. */
 	traffic_process_ends(slot);
 	old->tgid = tgid | ABI_PROCESS_RETIRED;
 #ifndef ALL_PROCESSES
@@ -456,12 +459,13 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 }
 
 #ifdef UNWIND_RULES
-/* The dynamic linker changes the list of what is mapped, or has done so. */
+/* The dynamic linker is about to change the list of mapped files, or has done so. */
 int on_code_change(struct pt_regs *ctx)
 {
 	u64 tgid = current_pid_tgid() >> 32;
 	u32 slot;
-	/* Every program has a dynamic linker: that alone makes none a traced one. */
+	/* Processes that are not traced have a dynamic linker, too: do not take a slot
+	 * here. */
 	struct abi_process *process = tgid ? process_find(tgid, &slot) : NULL;
 
 	struct abi_moves *m = process ? moves.lookup(&slot) : NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers by role: the one place of the probes that knows the architecture. */
+/* Registers by role. Only this file of the probes depends on the architecture. */
 #if defined(__TARGET_ARCH_x86)
 
-/* x86-64 psABI 3.2.3: integer arguments in rdi, rsi, rdx, rcx, r8, r9 at a function's
- * first instruction; result in rax. */
+/* x86-64 psABI 3.2.3: at a function's first instruction the integer arguments are in rdi,
+ * rsi, rdx, rcx, r8, r9. The result is in rax. */
 #define REG_ARG0(ctx)   ((u64)(ctx)->di)
 #define REG_ARG1(ctx)   ((u64)(ctx)->si)
 #define REG_ARG2(ctx)   ((u64)(ctx)->dx)
@@ -13,9 +13,9 @@
 #define REG_PC(ctx)     ((u64)(ctx)->ip)
 #define REG_SP(ctx)     ((u64)(ctx)->sp)
 #define REG_FP(ctx)     ((u64)(ctx)->bp)
-/* The privilege level of the code segment (Intel SDM volume 3, 5.5): 3 is user space. */
+/* Privilege level of the code segment (Intel SDM volume 3, 5.5): 3 is user space. */
 #define REG_IS_USER(ctx) (((ctx)->cs & 3) == 3)
-/* A system call (x86-64 psABI A.2.1): its number is kept in orig_ax, the result is in ax,
+/* A system call (x86-64 psABI A.2.1): orig_ax keeps its number, ax has the result, and
  * the arguments stay in their registers. */
 #define REG_CALL(ctx)      ((u64)(ctx)->orig_ax)
 #define REG_CALL_ARG0(ctx) ((u64)(ctx)->di)
@@ -25,8 +25,9 @@
 /* The return probe runs after `ret` has popped the return address. */
 #define RETURNED_SP(ctx) ((u64)(ctx)->sp - 8)
 
-/* Does a condition of conditional jumps hold? (Intel SDM volume 1, appendix B: each even one
- * and its opposite, by CF, PF, ZF, SF and OF.) */
+/* Returns 1 if a condition of conditional jumps holds (Intel SDM volume 1, appendix B).
+ * Each odd condition is the opposite of the even one before it. They depend on CF, PF,
+ * ZF, SF and OF. */
 ALWAYS_INLINE u64 REG_CONDITION(struct pt_regs *ctx, u64 condition)
 {
 	u64 flags = ctx->flags, cf = flags & 1, pf = flags >> 2 & 1, zf = flags >> 6 & 1;
@@ -42,13 +43,13 @@ ALWAYS_INLINE u64 REG_CONDITION(struct pt_regs *ctx, u64 condition)
 #endif
 
 #ifdef HAVE_SESSION
-/* Not every libbcc that we meet declares it (BPF_FUNC_get_func_ip, Linux 5.15). */
+/* Some versions of libbcc do not declare it (BPF_FUNC_get_func_ip, Linux 5.15). */
 static u64 (*get_func_ip)(void *ctx) = (void *)173;
 #endif
 
-/* Take the register's value when it is the one that is asked for. A value, not an
- * address: the compiler must not select the address to load from, as a probe's context
- * cannot be indexed. Registers that no site of this run needs are not there. */
+/* Set `value` to the register if `n` is its number. Load the value here: the compiler
+ * must not select an address to load from, because a probe's context cannot be indexed.
+ * Registers that no site of this run uses are not compiled in. */
 #define REG_SELECT(field, n, number, value)                                              \
 	do {                                                                             \
 		if (registers & 1u << (number)) {                                        \
@@ -59,8 +60,9 @@ static u64 (*get_func_ip)(void *ctx) = (void *)173;
 		}                                                                        \
 	} while (0)
 
-/* The register that enum insn_register (plan/decode.h) numbers `n`, one of a constant set;
- * 0 for others, as ABI_ARG_NONE. */
+/* The register with number `n` of enum insn_register (plan/decode.h). `registers` is the
+ * constant set of registers that can be asked for. Returns 0 for all others, such as
+ * ABI_ARG_NONE. */
 ALWAYS_INLINE u64 reg_of(struct pt_regs *ctx, u32 n, u32 registers)
 {
 	u64 value = 0;
@@ -83,18 +85,19 @@ ALWAYS_INLINE u64 reg_of(struct pt_regs *ctx, u32 n, u32 registers)
 	return value;
 }
 
-/* Of an argument where a call begins. */
+/* The register of an argument, where a call begins. */
 #define reg_arg(ctx, n) reg_of((ctx), (n), ARG_REGISTERS)
 
-/* Loaded in a branch of its own: the verifier refuses a variable offset from `ctx`. */
+/* Each load is in a branch of its own: the verifier refuses a variable offset from
+ * `ctx`. */
 #define REG_WORD_CASE(n, field)                                                          \
 	case n:                                                                          \
 		value = (field);                                                         \
 		opaque(value);                                                           \
 		break
 
-/* The word `n` (0 to 15) of the registers, as they lie in struct pt_regs.
- * bpf_probe_read_kernel() would take some 20 ns more. */
+/* Word `n` (0 to 15) of struct pt_regs. bpf_probe_read_kernel() would take some 20 ns
+ * more. */
 ALWAYS_INLINE u64 reg_word(struct pt_regs *ctx, u64 n)
 {
 	u64 value = 0;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks that repeat the last one. A walk depends on nothing but the registers that it
- * begins with, the words that it reads and the rules: when all are what they were for the
- * last one here, so is the stack. It takes a few instructions a frame to see that, and
- * programs allocate in loops.
+ * Recognize walks that repeat the last one. A walk depends only on the initial registers,
+ * on the words that it reads, and on the rules. If all of them are the same as for the
+ * last walk in this room, so is the stack. The comparison takes a few instructions a
+ * frame, and programs allocate in loops.
  */
 
 #ifndef EVENTS
-/* Of abi_scratch.words: how many reads were noted; more than there is room for when the
- * walk depended on anything else. */
+/* Index into abi_scratch.words: the number of noted reads. It is larger than
+ * ABI_WALK_READS if the walk depended on anything else. */
 #define WALK_NOTED 4
 
-/* Note what a walk read; `first_counts` is all ones when its way depended on the first
- * word too, else 0. */
+/* Note two words that a walk read. `first_counts` is all ones if the walk depended on the
+ * first word too, else 0. */
 ALWAYS_INLINE void walk_note(struct walk *w, u64 address, u64 first, u64 second,
 			     u64 first_counts)
 {
@@ -26,7 +26,7 @@ ALWAYS_INLINE void walk_note(struct walk *w, u64 address, u64 first, u64 second,
 	read->second = second;
 }
 
-/* The walk will not be repeated by what it read. */
+/* The walk depends on more than noted reads, and cannot be recognized again. */
 ALWAYS_INLINE void walk_note_no_more(struct walk *w)
 {
 	*(volatile u64 *)&w->words[WALK_NOTED] = ABI_WALK_READS + 1;
@@ -47,8 +47,9 @@ ALWAYS_INLINE void walk_started(const struct walk *w, const struct tracee *t,
 #endif
 }
 
-/* Copy what a walk that is repeated reads from `address` on, up to its end if that is not
- * far: below which offset of the window two words are there. */
+/* Copy what a repeated walk reads from `address` on, up to its last read if that is near
+ * enough. Returns the offset in the window below which two words can be read; 0 if the
+ * copy failed. */
 ALWAYS_INLINE u64 walk_read_again(struct walk *w, const struct abi_scratch *s,
 				  u64 address)
 {
@@ -62,11 +63,11 @@ ALWAYS_INLINE u64 walk_read_again(struct walk *w, const struct abi_scratch *s,
 	return walk_read_around(w, address, end, bytes) ? bytes - 15 : 0;
 }
 
-/* Of abi_scratch.words: how many words were found again. */
+/* Index into abi_scratch.words: the number of words that were found again. */
 #define WALK_FOUND 3
 
-/* Does it read what the last one read? If so, and if one copy was enough, the words of it
- * are known from now on. */
+/* Returns 0 if the stack has the words that the last walk read. If one copy was enough,
+ * store these words for walk_words_differ(). */
 ALWAYS_INLINE u64 walk_reads_differ(struct walk *w, struct abi_scratch *s)
 {
 	volatile u64 *found = &w->words[WALK_FOUND];
@@ -104,8 +105,7 @@ ALWAYS_INLINE u64 walk_reads_differ(struct walk *w, struct abi_scratch *s)
 
 		opaque(less);
 		furthest = forget(&w->words[5], furthest - (less & less >> 63));
-		/* Of the first, which may not count, the next one takes the place then.
-		 */
+		/* If the first word does not matter, the next read overwrites it. */
 		word[0].at = at + 8;
 		word[0].value = second;
 		word[1].at = at;
@@ -119,14 +119,14 @@ ALWAYS_INLINE u64 walk_reads_differ(struct walk *w, struct abi_scratch *s)
 
 		word[0] = word[1] = word[2] = s->word[0];
 		s->copy_base = w->base;
-		/* No less than a window: a walk that differs goes on in it. */
+		/* At least a whole window: a walk that differs continues in it. */
 		s->copy_last = last < WINDOW_BYTES ? WINDOW_BYTES - 1 : last;
 		s->word_count = n;
 	}
 	return differs;
 }
 
-/* The same by the words, which is faster. */
+/* The same by the stored words, which is faster. */
 ALWAYS_INLINE u64 walk_words_differ(struct walk *w, struct abi_scratch *s)
 {
 	u64 count = s->word_count, differs = 0;
@@ -154,8 +154,8 @@ ALWAYS_INLINE u64 walk_words_differ(struct walk *w, struct abi_scratch *s)
 	return differs;
 }
 
-/* The number of the stack that the last walk here came to, if this one would come to it
- * too; else ABI_NO_STACK. */
+/* The number of the last walk's stack if this walk would give the same one, else
+ * ABI_NO_STACK. */
 ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 			       const struct abi_walk_start *start)
 {
@@ -174,19 +174,19 @@ ALWAYS_INLINE u32 walk_repeats(struct walk *w, struct abi_scratch *s,
 #ifdef UNWIND_RULES
 	differs |= w->process->code_changes ^ start->code_changes;
 #endif
-	/* However far that went: the verifier must not tell. */
+	/* Hide from the verifier how far the comparison went. */
 	w->base = forget(&w->words[5], w->base);
 	return forget(&w->words[6], differs) ? ABI_NO_STACK : s->number;
 }
 
-/* The walk that began so came to the stack `number`. */
+/* Remember the walk that began with `start` and gave the stack `number`. */
 ALWAYS_INLINE void walk_remember(const struct walk *w, struct abi_scratch *s,
 				 const struct abi_walk_start *start, u32 number)
 {
 	u64 noted = *(volatile u64 *)&w->words[WALK_NOTED];
 
-	/* What could not be read may be readable the next time, and what was not learned
-	 * be known: that is counted each time. */
+	/* Do not remember walks that failed: the memory may be readable the next time, or
+	 * the rule be known. Each failed walk is counted. */
 	if (noted >= ABI_WALK_READS || number == ABI_NO_STACK ||
 	    w->end == ABI_END_UNREADABLE || w->end == ABI_END_UNLEARNED) {
 		s->start.pc = 0;

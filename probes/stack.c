@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call paths: each has one record, however often it is walked. */
+/* Walk stacks and give call paths their numbers. Equal call paths share one record. */
 
 #ifndef EVENTS
 ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
@@ -37,7 +37,7 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 	walk_close_gap(&w, s->pc, 0);
 #ifdef UNWIND_RULES
 	/* The function has no unwind information, and walk_leave() found no caller: the
-	 * miss handler could not go on either. */
+	 * miss handler could not continue either. */
 	if (w.end == WALK_MISSED && is_blind && !w.left.pc)
 		w.end = ABI_END_UNREADABLE;
 	if (w.end == WALK_MISSED) {
@@ -55,10 +55,10 @@ ALWAYS_INLINE u32 stack_walk(const struct tracee *t, struct pt_regs *ctx,
 }
 
 /* Walk the stack and return the number of the call path. `allocator` is the number of the
- * allocator that was called. `inside` is 0 if the first frame is the one that `ctx` is in.
- * At a site inside an allocator's function it is the plain rule (unwind_step.h) that leads
- * to the function's caller, which is then the first frame. `is_blind`: that function has no
- * unwind information. */
+ * allocator that was called. `inside` is 0 if the first frame is the one that `ctx` is
+ * in. At a site inside an allocator's function `inside` is the plain rule (unwind_step.h)
+ * that leads to the function's caller, which then is the first frame. `is_blind`: that
+ * function has no unwind information. */
 ALWAYS_INLINE u32 stack_intern(const struct tracee *t, struct pt_regs *ctx, u32 allocator,
 			       u64 inside, u64 is_blind)
 {

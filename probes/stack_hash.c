@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call paths by number in place of stack_table.c, where BPF has no compare-and-exchange:
- * `stack_numbers` has the numbers by both hashes of a path, and `stack_claims` those that
- * are taken. Memtrace takes numbers, too, and the same way (bpf/stack_store.c).
+ * Numbers of call paths on kernels without BPF compare-and-exchange, in place of
+ * stack_table.c. `stack_numbers` maps both hashes of a path to its number. `stack_claims`
+ * has the numbers that are taken. memtrace takes numbers in the same way
+ * (bpf/stack_store.c).
  */
 
 /*
- * A number that nobody has, or ABI_NO_STACK. Each that takes one adds to `stacks_used`
- * before, and takes the first that is free from what was there on: so all that are taken
- * are below it. Of those that take part at once each may need one try more.
+ * Take a free number; ABI_NO_STACK if none is found. A program first increments
+ * `stacks_used`, and then takes the first free number from its old value on. So all taken
+ * numbers are below `stacks_used`. If several programs do this at the same time, each of
+ * them may need one more try for each other program.
  */
 ALWAYS_INLINE u32 stack_take_number(struct abi_control *ctl)
 {
@@ -29,7 +31,7 @@ ALWAYS_INLINE u32 stack_take_number(struct abi_control *ctl)
 	return ABI_NO_STACK;
 }
 
-/* The number of the stack that was walked in `s`, with its end known. */
+/* The number of the stack that was walked in `s`. The end of the walk is known. */
 ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 			       struct abi_scratch *s, u32 allocator)
 {
@@ -46,16 +48,16 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 
 	if (number != ABI_NO_STACK)
 		head = (struct abi_stack_head *)stacks.lookup(&number);
-	/* Each number has room for the deepest stack: without atomics nothing shorter can
-	 * be given out. */
+	/* Each number has room for the deepest stack: without atomics the probes cannot
+	 * allocate less. */
 	if (!head || !stack_write(head, w, s, allocator, (u64)number * STACK_DEPTH)) {
 		count(ABI_STACKS_FULL, 1);
 		return ABI_NO_STACK;
 	}
 	if (stack_numbers.insert(&key, &number) == 0)
 		return number;
-	/* Another processor has published the same path meanwhile, or memtrace has, and
-	 * the record stays unused. Or there is no room. */
+	/* Either another processor or memtrace has stored the same path meanwhile, and
+	 * this record stays unused. Or the hash is full. */
 	publish(&head->check, 0);
 	known = stack_numbers.lookup(&key);
 	if (known)

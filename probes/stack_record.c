@@ -2,7 +2,7 @@
 /* The records of call paths (abi_walk.h). */
 
 /* Fill in the head of the stack that was walked in `s`, and store its return addresses in
- * `stack_pcs` from word `at` on. False: there is no room for them. */
+ * `stack_pcs` from word `at` on. Returns 0 if they do not fit. */
 ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
 			      const struct abi_scratch *s, u32 allocator, u64 at)
 {
@@ -13,7 +13,7 @@ ALWAYS_INLINE int stack_write(struct abi_stack_head *head, const struct walk *w,
 			     : NULL;
 	u64 check = w->h.check;
 
-	/* Said once more, to the verifier. */
+	/* The verifier needs to see this bound here. */
 	opaque(bytes);
 	if (!words || bytes > STACK_DEPTH * 8)
 		return 0;

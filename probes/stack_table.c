@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call paths by number: found by hash in the table `stack_index` (abi_walk.h). */
+/* Numbers of call paths, by their hash in the table `stack_index` (abi_walk.h). */
 
-/* The number of the stack with this hash in one bucket, or ABI_NO_STACK. */
+/* The number of the stack with this hash in a bucket, or ABI_NO_STACK. */
 ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
 {
 #pragma clang loop unroll(disable)
@@ -20,8 +20,8 @@ ALWAYS_INLINE u32 stack_find_in(struct abi_stack_bucket *b, u64 tag, u64 check)
 	return ABI_NO_STACK;
 }
 
-/* Publish `number` in a free word of the bucket. Another processor may have published
- * the same stack meanwhile: then its number. ABI_NO_STACK: the bucket is full. */
+/* Store `number` in a free word of the bucket. If another processor has stored the same
+ * stack meanwhile, return its number. ABI_NO_STACK: the bucket is full. */
 ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 check,
 				   u32 number)
 {
@@ -47,7 +47,7 @@ ALWAYS_INLINE u32 stack_publish_in(struct abi_stack_bucket *b, u64 tag, u64 chec
 	return ABI_NO_STACK;
 }
 
-/* The number of the stack that was walked in `s`, with its end known. */
+/* The number of the stack that was walked in `s`. The end of the walk is known. */
 ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 			       struct abi_scratch *s, u32 allocator)
 {
@@ -95,8 +95,9 @@ ALWAYS_INLINE u32 stack_number(const struct tracee *t, struct walk *w,
 
 	if (published == ABI_NO_STACK)
 		published = stack_publish_in(b2, tag, check, number);
-	/* Give the record back when another processor was first; when a third one took
-	 * the next number meanwhile, the record stays unused. */
+	/* Not stored, because another processor was first, say: give the record back. If
+	 * a third processor has taken the next number meanwhile, the record stays
+	 * unused. */
 	if (published != number) {
 		__sync_val_compare_and_swap(&ctl->stacks_used, next + 1, next);
 		__sync_val_compare_and_swap(&ctl->stack_pcs_used, at + depth, at);

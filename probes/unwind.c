@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks along a thread's stack: by the rules that were learned (abi_walk.h), or in a
- * program without them by frame pointer alone.
+ * Stack walks: by the unwind rules of abi_walk.h, or, in a program without rules, by
+ * frame pointer alone.
  */
 
 #ifdef OFFSET_XOL_VADDR
-/* The address that return probes put in place of a return address: the start of the
- * process's xol area (kernel/events/uprobes.c, uprobe_get_trampoline_vaddr()). Offsets
- * are the running kernel's, from BTF. */
+/* The trampoline: the address that return probes store in place of a return address. It
+ * is the start of the process's xol area (kernel/events/uprobes.c,
+ * uprobe_get_trampoline_vaddr()). The offsets come from the running kernel's BTF. */
 ALWAYS_INLINE u64 trampoline_address(void)
 {
 	u64 task = bpf_get_current_task(), mm = 0, area = 0, address = 0;
@@ -29,8 +29,8 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 	w->regs.sp = REG_SP(ctx);
 	u64 bp = REG_FP(ctx);
 
-	/* A value, not an address: the compiler must not select where to load from, as a
-	 * probe's context cannot be indexed. */
+	/* Load the value here: the compiler must not select an address to load from,
+	 * because a probe's context cannot be indexed. */
 	opaque(bp);
 	w->regs.bp = bp;
 	w->base = forget(&w->words[0], 0);
@@ -49,7 +49,7 @@ ALWAYS_INLINE void walk_begin(struct walk *w, const struct tracee *t, struct pt_
 #endif
 }
 
-/* Its hash begins with the family. */
+/* Begin the hash of the walk with the family and the allocator. */
 ALWAYS_INLINE void walk_is_of(struct walk *w, const struct tracee *t,
 			      struct abi_scratch *s, u32 allocator)
 {
@@ -59,8 +59,8 @@ ALWAYS_INLINE void walk_is_of(struct walk *w, const struct tracee *t,
 	abi_stack_hash_begin(&w->h, family, allocator);
 }
 
-/* The walk has come to its end: all that it came to be, each of its states would be told
- * apart by in what comes after. */
+/* The walk has ended. Launder the result through memory so that the verifier merges the
+ * states and checks what follows only once. */
 ALWAYS_INLINE void walk_settle(struct walk *w)
 {
 	w->end = forget(&w->words[2], w->end);
@@ -73,8 +73,8 @@ ALWAYS_INLINE void walk_settle(struct walk *w)
 #endif
 }
 
-/* The bp that was saved at the address `at`. 0 if it cannot be read: no frame record lies
- * at address 0. */
+/* Read the bp that is saved at the address `at`. Returns 0 if it cannot be read; no frame
+ * record is at address 0. */
 ALWAYS_INLINE u64 walk_read_bp(struct walk *w, u64 at)
 {
 	u64 unused, bp;
@@ -85,12 +85,12 @@ ALWAYS_INLINE u64 walk_read_bp(struct walk *w, u64 at)
 	return bp;
 }
 
-/* Step by a plain rule; 0 at the end of the walk. */
+/* Step by a plain rule. Returns 0 if the walk ends here. */
 ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
 {
 	u64 cfa = unwind_cfa_at(&w->regs, rule), below, return_address;
 
-	/* Another stack, or none: memtrace will see. */
+	/* The CFA is on another stack, or on none: the miss handler finds out. */
 	if (unwind_cfa_fault(&w->regs, cfa)) {
 		w->end = WALK_MISSED;
 		return 0;
@@ -112,20 +112,20 @@ ALWAYS_INLINE int walk_step_plain(struct walk *w, u64 rule)
 	return 1;
 }
 
-/* A walk that begins inside the allocator's function goes on from its caller; 0: it
- * cannot. */
+/* A walk that begins inside an allocator's function: step to the caller of that function.
+ * Returns 0 if that is not possible. */
 ALWAYS_INLINE int walk_leave(struct walk *w)
 {
 	u64 rule = forget(&w->words[6], w->inside);
 
 #ifdef UNWIND_RULES
-	/* The allocator has saved the caller's, and uses the register. */
+	/* The allocator has saved the caller's bp, and uses the register itself. */
 	w->bp_counts = forget(&w->words[6], unwind_bp_counts(rule));
 #endif
 	if (!walk_step_plain(w, rule))
 		return 0;
 #ifdef UNWIND_RULES
-	/* Without a branch: the verifier would follow the walk both ways. */
+	/* No branch: the verifier would follow the walk both ways. */
 	u64 keeps = 0 - (u64)w->is_blind;
 
 	opaque(keeps);
@@ -138,15 +138,15 @@ ALWAYS_INLINE int walk_leave(struct walk *w)
 
 #ifdef UNWIND_RULES
 
-/* A look takes as long as some frames. A walk that is repeated word for word does not
- * need one each time: while the code is as it was for the last walk it is right, and each
- * tick brings a look. */
+/* code_look() takes as long as several frames. A walk that repeats the last one word for
+ * word may skip it, because it is right as long as the code is the same as for the last
+ * walk. There is a look in each tick. */
 #if defined(OFFSET_MM_CODE_PAGES) && defined(TICK_JIFFIES) && !defined(EVENTS)
 #define LOOKS_AT_TICKS
 #endif
 
-/* Before walk_begin(): whose rules are they, and do they hold? 0: the process has gone.
- */
+/* Call before walk_begin(): find the process, and look whether its code has changed.
+ * Returns 0 if the process has gone. */
 ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
 {
 	u32 slot = t->slot;
@@ -167,7 +167,7 @@ ALWAYS_INLINE int walk_finds_rules(struct walk *w, const struct tracee *t)
 	return 1;
 }
 
-/* The rule of a key, or UNWIND_NONE. But for one there are no branches: see
+/* The rule of a key, or UNWIND_NONE. Only the first comparison branches, see
  * unwind_step.h. */
 ALWAYS_INLINE u64 rule_find(const struct walk *w, const struct tracee *t, u64 key)
 {
@@ -177,7 +177,7 @@ ALWAYS_INLINE u64 rule_find(const struct walk *w, const struct tracee *t, u64 ke
 	if (!b)
 		return UNWIND_NONE;
 
-	/* Most buckets have one. */
+	/* Most buckets hold one rule. */
 	if (b->key[0] == key)
 		return b->rule[0];
 
@@ -195,8 +195,8 @@ ALWAYS_INLINE u64 rule_find(const struct walk *w, const struct tracee *t, u64 ke
 }
 
 /*
- * Walk to the end. A signal trampoline is stepped over by the same reads as any frame,
- * from other places: `signal` is all ones there.
+ * Walk to the end of the stack. The step over a signal trampoline uses the same reads as
+ * other steps, at other addresses: `signal` is all ones for it, else 0.
  */
 ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 {
@@ -213,16 +213,16 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 
 		u64 frame = i;
 
-		/* Or the compiler would keep a pointer, by which the verifier would tell
-		 * all that comes after apart. */
+		/* Hidden: otherwise the compiler keeps a pointer, and the verifier
+		 * distinguishes all later states by it. */
 		opaque(frame);
 
 		u64 key = ABI_RULE_KEY(t->slot, pc, w->interrupted);
 		u64 rule = rule_find(w, t, key);
 
-		/* Start the frame again: the rule is in the cache now. If the walk went on
-		 * from here, the verifier would check the rest of the loop once for each way
-		 * in which a rule can be found. */
+		/* Start the frame again: the rule is in the cache now. If the walk
+		 * continued here, the verifier would check the rest of the loop once for
+		 * each way to find a rule. */
 		if (rule == UNWIND_NONE && cached_fill(w, t)) {
 			i--;
 			continue;
@@ -284,7 +284,7 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 			}
 			cfa = unwind_cfa_from(rule, word);
 		}
-		/* Another stack, or none: memtrace will see. */
+		/* The CFA is on another stack, or on none: the miss handler finds out. */
 		if (unwind_cfa_fault(&w->regs, cfa) & ~(signal | switches)) {
 			w->end = WALK_MISSED;
 			break;
@@ -308,7 +308,8 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 					   ((sp + UNWIND_SIGNAL_BP) & signal));
 		if (!unwind_step_plain(&w->regs, rule | (signal & 0x20), cfa, second,
 				       saved_bp)) {
-			/* A call of address 0 that a signal came of is no end. */
+			/* The signal interrupted a call of address 0. That is not the end
+			 * of the stack. */
 			w->end = signal & 1 ? ABI_END_NO_FRAME : ABI_END_COMPLETE;
 			break;
 		}
@@ -317,8 +318,8 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 	}
 }
 
-/* No walk holds by rules that were in doubt when it began, or came to be while it ran:
- * then it is handed over from its first frame on. */
+/* Discard the walk if the rules were in doubt when it began, or came into doubt while it
+ * ran. The walk then goes to the miss handler from its first frame on. */
 ALWAYS_INLINE void walk_check(struct walk *w, const struct tracee *t, struct pt_regs *ctx,
 			      struct abi_scratch *s, u32 allocator)
 {
@@ -335,33 +336,33 @@ ALWAYS_INLINE void walk_check(struct walk *w, const struct tracee *t, struct pt_
 
 #else
 
-/* No rules, no doubt about them. */
+/* Without rules a walk is always valid. */
 #define walk_check(w, t, ctx, s, allocator) ((void)0)
 
 #if defined(OFFSET_XOL_VADDR) && defined(OFFSET_TASK_UTASK)
 #define PUTS_BACK
 
-/* Pending return probes, innermost first, and what they have put in place of return
- * addresses. */
+/* The pending return probes, innermost first, which have replaced return addresses. */
 struct put_back {
 	u64 trampoline;
-	u64 instance; /* the first that no frame was found for; 0: none any more */
+	u64 instance; /* first one without a frame so far; 0: none left */
 };
 
 ALWAYS_INLINE void put_back_begin(struct put_back *b, struct walk *w)
 {
 	void *utask = kernel_pointer(current_task(), OFFSET_TASK_UTASK);
 
-	/* A number from here on. */
+	/* From here on it is a number to the verifier. */
 	b->instance = forget(&w->words[3], kernel_number(utask, OFFSET_UTASK_INSTANCES));
 	b->trampoline = b->instance ? trampoline_address() : 0;
 }
 
-/* Looked at for one frame. */
+/* Return probes that are examined for a frame. */
 #define PUT_BACK_STEPS 4
 
-/* The return address that was at `at`; 0 when it is not found. A frame may have several,
- * of which the last has the true one; longjmp leaves some without a frame. */
+/* The return address that was at `at`; 0 if it is not found. A frame may have several
+ * return probes; the last one has the true return address. longjmp() leaves return probes
+ * that have no frame. */
 ALWAYS_INLINE u64 put_back_find(struct put_back *b, u64 at)
 {
 	u64 found = 0;
@@ -386,7 +387,7 @@ ALWAYS_INLINE u64 put_back_find(struct put_back *b, u64 at)
 }
 #endif
 
-/* Walk to the end. */
+/* Walk to the end of the stack. */
 ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 {
 #ifdef PUTS_BACK
@@ -414,8 +415,8 @@ ALWAYS_INLINE void walk_run(struct walk *w, const struct tracee *t, u64 *pcs)
 		abi_stack_hash_step(&w->h, pc);
 		w->depth = i + 1;
 		if (!unwind_fp_usable(&w->regs)) {
-			/* Also with 0, the end of a chain: code without frame
-			 * pointers may hold a 0 there as well. */
+			/* Even if bp is 0, the end of a chain: code without frame
+			 * pointers may have a 0 in bp, too. */
 			w->end = ABI_END_NO_FRAME;
 			break;
 		}

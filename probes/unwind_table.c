@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwind rules of whole files (abi_walk.h), for kernels with may_goto: without it the
- * verifier would follow the searches for each frame. The searches have no branches: the
- * verifier would follow both ways of each.
+ * Search the unwind rules of whole files (abi_walk.h). Only for kernels with may_goto:
+ * without it the verifier would follow the search anew for each frame. The searches have
+ * no branches, because the verifier would follow both sides of each.
  */
 #ifdef UNWIND_RULES
-/* Of abi_scratch.words: the key of a map. Stacks of BPF programs have 512 bytes. */
+/* Index into abi_scratch.words: the key of a map lookup. It is there because the stack of
+ * a BPF program has only 512 bytes. */
 #define KEY_WORD 3
 
-/* A key for a lookup, of 32 or 64 bits. */
+/* A pointer to the key for a lookup. It serves for keys of 32 and of 64 bits. */
 ALWAYS_INLINE void *walk_key(const struct walk *w, u64 key)
 {
 	*(volatile u64 *)&w->words[KEY_WORD] = key;
@@ -18,7 +19,7 @@ ALWAYS_INLINE void *walk_key(const struct walk *w, u64 key)
 
 #ifdef UNWIND_TABLES
 
-/* 1 when a <= b, else 0. Both are below 2^63. */
+/* 1 if a <= b, else 0. Both must be below 2^63. */
 ALWAYS_INLINE u64 at_most(u64 a, u64 b)
 {
 	u64 difference = b - a;
@@ -28,9 +29,9 @@ ALWAYS_INLINE u64 at_most(u64 a, u64 b)
 }
 
 /*
- * The index of the last of `count` numbers that is at most `value`; the first one is.
- * `steps` is a power of two, and 2 * steps numbers can be read. `words` has two words for
- * the loop.
+ * The index of the last of `count` ascending numbers that is at most `value`. The first
+ * number must be at most `value`. `steps` is a power of two, and 2 * steps numbers must
+ * be readable. `words` points to two scratch words for the loop.
  */
 #define SEARCH(type, numbers, count, steps, value, words)                                \
 	({                                                                               \
@@ -55,10 +56,10 @@ ALWAYS_INLINE u64 at_most(u64 a, u64 b)
 		found_;                                                                  \
 	})
 
-/* Of abi_scratch.words, two. */
+/* Index into abi_scratch.words: two words for SEARCH(). */
 #define SEARCH_WORDS 5
 
-/* The rule for the address in a file, or UNWIND_NONE. */
+/* The rule for an address of a file, or UNWIND_NONE. */
 ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u64 file,
 				u64 address)
 {
@@ -72,7 +73,7 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 
 	u64 epoch = t->ctl->unwind_epoch, count = index->count;
 
-	/* Stored only when it differs: a store takes the cache line from other processors. */
+	/* Store only a new value: a store takes the cache line from other processors. */
 	if (index->used != epoch)
 		index->used = epoch;
 	opaque(count);
@@ -90,7 +91,8 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 
 	opaque(row);
 	row &= 127;
-	/* Behind the offsets, and the value is long enough for each row that fits in. */
+	/* `rule` follows `offset`, so each row below this bound is inside the map's
+	 * value. */
 	if (row >= ABI_UNWIND_PAGE_ROWS)
 		return UNWIND_NONE;
 
@@ -99,7 +101,7 @@ ALWAYS_INLINE u64 table_rule_of(const struct walk *w, const struct tracee *t, u6
 	return rule ? *rule : UNWIND_NONE;
 }
 
-/* The rule for an address of a process's code, or UNWIND_NONE. */
+/* The rule for an address of the process's code, or UNWIND_NONE. */
 ALWAYS_INLINE u64 table_search(const struct walk *w, const struct tracee *t, u64 at)
 {
 	struct abi_layout *layout =
@@ -122,7 +124,7 @@ ALWAYS_INLINE u64 table_search(const struct walk *w, const struct tracee *t, u64
 	return table_rule_of(w, t, range->file, at - range->bias);
 }
 
-/* Where a frame's rule may be in `cached_rules`. */
+/* The element of `cached_rules` where a frame's rule may be. */
 ALWAYS_INLINE volatile struct abi_cached_rule *cached_at(const struct walk *w, u64 place)
 {
 	u64 n = abi_rule_at(place ^ w->layout << 40, ABI_CACHED_RULES);
@@ -130,8 +132,8 @@ ALWAYS_INLINE volatile struct abi_cached_rule *cached_at(const struct walk *w, u
 	return cached_rules.lookup(walk_key(w, n));
 }
 
-/* The rule of a frame that was found in the tables before, or UNWIND_NONE. `place` is the
- * pc with ABI_RULE_INTERRUPTED. */
+/* The cached rule of a frame, or UNWIND_NONE. `place` is the pc with
+ * ABI_RULE_INTERRUPTED. */
 ALWAYS_INLINE u64 cached_find(const struct walk *w, u64 place)
 {
 	volatile struct abi_cached_rule *cached = cached_at(w, place);
@@ -146,8 +148,8 @@ ALWAYS_INLINE u64 cached_find(const struct walk *w, u64 place)
 		      rule);
 }
 
-/* Find the rule of the walk's frame in the tables, for cached_find(). Returns 0 when there
- * is none. */
+/* Find the rule of the walk's frame in the unwind tables, and store it for cached_find().
+ * Returns 0 if the tables do not have it. */
 ALWAYS_INLINE int cached_fill(const struct walk *w, const struct tracee *t)
 {
 	u64 place = w->regs.pc ^ w->interrupted;
@@ -158,7 +160,7 @@ ALWAYS_INLINE int cached_fill(const struct walk *w, const struct tracee *t)
 	u64 mixed = abi_cached_mix(rule);
 	volatile struct abi_cached_rule *cached = cached_at(w, place);
 
-	/* Memtrace may add to the tables later. */
+	/* A missing rule is not cached: memtrace may add it to the tables later. */
 	if (rule == UNWIND_NONE || !cached)
 		return 0;
 	cached->place = place ^ mixed;

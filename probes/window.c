@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A walk, and the copy of the stack that it reads: in room that is claimed for it. */
+/* A walk, and the window: the copy of a part of the stack that the walk reads, in an
+ * abi_scratch. */
 
-/* A walk that is repeated knows how far it goes, and copies as much as there is room for.
- */
+/* A repeated walk knows how far it reads, and copies up to WINDOW_MORE_BYTES at once. */
 #define WINDOW_BYTES      2048
 #define WINDOW_MORE_BYTES ABI_SCRATCH_BYTES
 
-/* More of the window lies above an address than below, where registers are saved. */
+/* The window has few bytes below an address, where registers are saved, and the rest
+ * above it. */
 #define WINDOW_BELOW 64
 
-/* Walks begin at a return address, but for those of events (event.c): WALK_EXACT, the
- * first pc is the instruction itself. It is stored as if it were a return address, one
- * more. */
+/* A walk usually begins at a return address. With WALK_EXACT (events, USDT probes) the
+ * first pc is the instruction itself. It is stored as a return address would be: plus
+ * one. */
 #ifndef WALK_EXACT
 #define WALK_EXACT 0
 #endif
 #ifndef WALK_FIRST
-#define WALK_FIRST 0 /* frames that the caller of walk_run() has taken */
+#define WALK_FIRST 0 /* frames that the caller of walk_run() has handled */
 #endif
 #ifndef WALK_DEPTH
 #define WALK_DEPTH STACK_DEPTH
 #endif
 
-/* How a walk ends at a call site without an unwind rule. Only programs with rules can hand
- * such a walk over to the miss handler. */
+/* How a walk ends at a call site without an unwind rule. Only programs with rules can
+ * send such a walk to the miss handler. */
 #ifdef UNWIND_RULES
 #define WALK_MISSED 0x100
 #else
@@ -32,24 +33,25 @@
 
 struct walk {
 	struct unwind_regs regs;
-	u64 base; /* address in the target of window[0]; 0: nothing copied yet */
+	u64 base; /* address of window[0] in the target; 0: nothing copied yet */
 	struct abi_stack_hash h;
 	u32 depth, end;
 	u64 *window, *words; /* of an abi_scratch */
 	struct abi_walk_read *read;
-	u64 inside; /* the walk begins inside an allocator's function, whose frame is left
-		       out: the rule that leads to the caller; 0: it begins elsewhere */
+	/* Not 0: the walk begins inside an allocator's function, whose frame is left out.
+	 * This is the rule that leads to the caller. */
+	u64 inside;
 #ifdef UNWIND_RULES
-	/* With `inside`, where the allocator's code has no unwind information: the caller;
-	 * pc 0: none. */
+	/* With `inside`, if the allocator's code has no unwind information: the registers
+	 * of its caller; pc 0: none. */
 	struct unwind_regs left;
-	u64 is_blind; /* it has none */
-	u64 interrupted;  /* ABI_RULE_INTERRUPTED: regs.pc is no return address */
-	u64 bp_counts;    /* abi_walk_start */
-	/* Of the process, when the walk began; all ones: they were not all known then. */
+	u64 is_blind; /* 1: that code has no unwind information */
+	u64 interrupted;  /* ABI_RULE_INTERRUPTED if regs.pc is not a return address */
+	u64 bp_counts;    /* as in abi_walk_start */
+	/* abi_process.code_changes when the walk began; all ones: rules were in doubt. */
 	u64 code_changes;
 #ifdef UNWIND_TABLES
-	u64 layout; /* abi_process.layout then */
+	u64 layout; /* abi_process.layout when the walk began */
 #endif
 #ifdef EVENTS
 	u64 leading; /* frames of the kernel, stored before */
@@ -58,7 +60,7 @@ struct walk {
 #endif
 };
 
-/* Whose stack it is, as of when the code of the process was last looked at. */
+/* The family of the stack, as of the last look at the code of the process. */
 ALWAYS_INLINE u64 walk_family(const struct walk *w, const struct tracee *t)
 {
 #ifdef UNWIND_RULES
@@ -71,17 +73,17 @@ ALWAYS_INLINE u64 walk_family(const struct walk *w, const struct tracee *t)
 #endif
 }
 
-/* `value` when there is no difference, else 0. */
+/* `value` if `difference` is 0, else 0. */
 ALWAYS_INLINE u64 unless(u64 difference, u64 value)
 {
 	u64 either = difference | -difference;
 
-	/* Or the compiler would compare and branch. */
+	/* Otherwise the compiler would compare and branch. */
 	opaque(either);
 	return value & ((either >> 63) - 1);
 }
 
-/* Claim room for a walk; NULL, and counted, when all of it is taken. */
+/* Claim an abi_scratch. Returns NULL, counted, if all of the processor's are taken. */
 ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 {
 	u32 first = (bpf_get_smp_processor_id() & (CPU_SLOTS - 1)) * ABI_SCRATCH_WAYS;
@@ -98,10 +100,11 @@ ALWAYS_INLINE struct abi_scratch *scratch_claim(u64 caller)
 	return NULL;
 }
 
-/* Copy what lies around `address`, and above it; 0 when that cannot be read. The window
- * ends with the page of `end` at the latest: reading past the end of the stack costs
- * microseconds. Little branches, or the verifier follows too many paths; what the window
- * came to be is forgotten, or it would follow each frame for each. */
+/* Copy the stack around and above `address`. Returns 0 if it cannot be read. The window
+ * ends at the latest with the page of `end`: reading past the end of the stack costs
+ * microseconds. There are few branches, because the verifier would follow too many paths.
+ * The base is laundered, because otherwise the verifier would follow each frame for each
+ * base. */
 ALWAYS_INLINE int walk_read_around(struct walk *w, u64 address, u64 end, u64 bytes)
 {
 	u64 last = ((end + 8) | (MEMTRACE_PAGE_SIZE - 1)) + 1 - bytes;
@@ -110,11 +113,11 @@ ALWAYS_INLINE int walk_read_around(struct walk *w, u64 address, u64 end, u64 byt
 
 	opaque(below);
 
-	/* Not in the page before: a goroutine may never have touched it. */
+	/* Do not start in the page below: a goroutine may never have touched it. */
 	s64 over = line - (below & below >> 63) - last;
 
 	opaque(over);
-	/* The lower of `last` and a line below the one that `address` is in. */
+	/* The lower one of `last` and the cache line below the line of `address`. */
 	w->base = forget(&w->words[0], last + (over & over >> 63));
 
 	if (bpf_probe_read_user(w->window, bytes, (void *)w->base)) {
@@ -124,14 +127,14 @@ ALWAYS_INLINE int walk_read_around(struct walk *w, u64 address, u64 end, u64 byt
 	return 1;
 }
 
-/* True when the two words at `address` were copied. */
+/* True if the window has the two words at `address`. */
 ALWAYS_INLINE int walk_has_pair(const struct walk *w, u64 address)
 {
 	return address - w->base <= WINDOW_BYTES - 16;
 }
 
-/* These words. The index must not be the number that was compared: the verifier would
- * follow all that comes after for each of its bounds. */
+/* Get two words from the window. The index must not be the value that was compared: the
+ * verifier would follow the rest of the program for each of its bounds. */
 ALWAYS_INLINE void walk_get_pair(const struct walk *w, u64 address, u64 *first,
 				 u64 *second)
 {
@@ -145,7 +148,7 @@ ALWAYS_INLINE void walk_get_pair(const struct walk *w, u64 address, u64 *first,
 	*second = w->window[at + 1];
 }
 
-/* Get the two words at `address`; 0 when they cannot be read. */
+/* Read the two words at `address`. Returns 0 if they cannot be read. */
 ALWAYS_INLINE int walk_read_pair(struct walk *w, u64 address, u64 *first, u64 *second)
 {
 	if (!walk_has_pair(w, address) &&
