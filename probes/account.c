@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The book-keeping of heap blocks: what an entry and a return do to the live table. */
+/* Accounting of heap blocks: how entries and returns change the live table. */
 
-/* A block came to be: `block` becomes its record. */
+/* A block was allocated: fill in its record `block`. */
 ALWAYS_INLINE void block_allocated(struct abi_block *block, u64 size_bytes, u32 tid,
 				   u32 stack)
 {
@@ -16,7 +16,7 @@ ALWAYS_INLINE void block_allocated(struct abi_block *block, u64 size_bytes, u32 
 		       size_bytes);
 }
 
-/* The same of a block that is known all at once, and has no record yet. */
+/* The same for a call that is seen as a whole, and has no pending record. */
 ALWAYS_INLINE void block_recorded(const struct tracee *t, u64 key, u64 size_bytes,
 				  u32 tid, u32 stack)
 {
@@ -33,20 +33,20 @@ ALWAYS_INLINE void block_freed(u64 size_bytes)
 	count_estimate(ABI_ESTIMATED_FREES, ABI_ESTIMATED_FREED_BYTES, size_bytes);
 }
 
-/* The old block of a realloc goes at entry: its address may be handed to another
- * thread before the call returns. */
+/* Remove the old block of a realloc at entry: its address may be given to another thread
+ * before the call returns. */
 ALWAYS_INLINE void realloc_begin(const struct tracee *t, struct abi_pending *p)
 {
 	struct abi_block old = {};
 
 	p->flags |= ABI_PENDING_CHANGES;
 	if (p->address && live_take(t->ctl, p->address, &old)) {
-		/* It is live as long as the call may fail. */
+		/* It stays live as long as the call may fail. */
 		u64 draining = journal_add(t->ctl, p->address, 0, &old);
 
 		p->old = old;
 		p->flags |= ABI_PENDING_HAS_OLD;
-		/* For journal_changed(). */
+		/* The atomic operation that journal_changed() requires. */
 		__sync_fetch_and_add(&p->atomic, 1);
 		journal_changed(t->ctl, draining);
 		if (traffic_is_temporary(t, p->address, &old))
@@ -55,8 +55,8 @@ ALWAYS_INLINE void realloc_begin(const struct tracee *t, struct abi_pending *p)
 	p->flags &= ~ABI_PENDING_CHANGES;
 }
 
-/* The address of the new block that the call made; or the key of the old one, when it has
- * to be put back: then `restore` is set. */
+/* Returns the address of the call's new block, or 0. If the old block has to be restored,
+ * sets `restore` and returns the key of the old block. */
 ALWAYS_INLINE u64 realloc_end(const struct tracee *t, struct abi_pending *p, u64 result,
 			      int *restore)
 {
@@ -78,8 +78,8 @@ ALWAYS_INLINE u64 realloc_end(const struct tracee *t, struct abi_pending *p, u64
 	return result;
 }
 
-/* Is this free part of the one that this thread began last: of the same block, by
- * another function, called or jumped to from there? */
+/* Returns 1 if this free is part of the free that the thread began last: of the same
+ * block, by another function that was called or jumped to from there. */
 ALWAYS_INLINE int free_is_inside(struct pt_regs *ctx, u64 sp, u64 caller, u64 key)
 {
 	struct abi_last_free *last = last_free_of(caller);
@@ -101,7 +101,7 @@ ALWAYS_INLINE void free_begins(struct pt_regs *ctx, u64 sp, u64 caller, u64 key)
 	last->function = REG_PC(ctx);
 }
 
-/* An allocation begins: what this thread freed before may be handed out again. */
+/* An allocation begins: the allocator may reuse the block that this thread freed last. */
 ALWAYS_INLINE void free_is_over(u64 caller)
 {
 	struct abi_last_free *last = last_free_of(caller);
@@ -110,7 +110,7 @@ ALWAYS_INLINE void free_is_over(u64 caller)
 		last->key = 0;
 }
 
-/* `key`: of the block, 0 for none. */
+/* `key` is the key of the block; 0: none. */
 ALWAYS_INLINE void free_block(const struct tracee *t, struct pt_regs *ctx, u64 sp,
 			      u64 key)
 {
@@ -135,8 +135,9 @@ ALWAYS_INLINE void free_block(const struct tracee *t, struct pt_regs *ctx, u64 s
 	free_begins(ctx, sp, t->caller, key);
 }
 
-/* A block may have got another size where it is: its key when it has to be put back so,
- * its stack and its age unchanged. */
+/* A call that can change a block's size in place has returned. Returns the key of the
+ * block if it has to be stored again with its new size, the same stack and the same age;
+ * else 0. */
 ALWAYS_INLINE u64 resize_end(const struct tracee *t, struct abi_pending *p, u64 result)
 {
 	struct abi_block old = {};

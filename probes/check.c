@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Are the sites inside a function right? The function's first call sends its number to
- * memtrace, which then attaches on_check() wherever calls end. There the next calls'
- * results are compared with the ones that the sites read before.
+ * Check the sites inside a function. The first call of the function sends the number of
+ * its check to memtrace, which then attaches on_check() wherever calls end. There the
+ * results of the next calls are compared with the results that the sites read before.
  */
 #ifdef CHECKS
 
-/* A site of a function that was not checked yet is hit. */
+/* A site of a function was hit: start the function's check if it was not checked yet. */
 ALWAYS_INLINE void check_call(const struct abi_site_at *s)
 {
 	u32 number = s->check - 1;
@@ -17,7 +17,7 @@ ALWAYS_INLINE void check_call(const struct abi_site_at *s)
 		check_news.ringbuf_output(&number, sizeof(number), 0);
 }
 
-/* The same of one that sees the result of the call that returns at `sp`. */
+/* The same for a site that sees the result of the call that returns at `sp`. */
 ALWAYS_INLINE void check_result(const struct tracee *t, const struct abi_site_at *s, u64 sp,
 				u64 result)
 {
@@ -37,14 +37,14 @@ ALWAYS_INLINE int check_is_retired(struct pt_regs *ctx, u64 meaning)
 	return !!check_retired.lookup(&site);
 }
 
-/* Count a call; the last one that is needed sends the number to memtrace. */
+/* Count a call. The last one that is needed sends the number to memtrace. */
 ALWAYS_INLINE void check_count(u32 number, u64 *calls, u64 last)
 {
 	if (__sync_fetch_and_add(calls, 1) + 1 == last)
 		check_news.ringbuf_output(&number, sizeof(number), 0);
 }
 
-/* Where a call ends with this result. */
+/* A call ends with this result. */
 ALWAYS_INLINE void check_exit(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
 			      u64 result)
 {
@@ -58,7 +58,7 @@ ALWAYS_INLINE void check_exit(const struct tracee *t, struct pt_regs *ctx, u64 m
 	struct abi_check_call call = {t->caller, REG_SP(ctx)};
 	struct abi_check_claim *claim = check_claims.lookup(&call);
 
-	/* An old one is of a call that never came to its end. */
+	/* An old claim belongs to a call that never ended. */
 	if (!claim || claim->begun < check->began) {
 		if (meaning & ABI_CHECK_OWN)
 			check_count(number, &check->missed, ABI_CHECK_MISSED);

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words that belong to whoever comes first. Where BPF has compare-and-exchange (Linux
- * 5.12, commit 5ffa25502b5a) that is one instruction. Before, an instruction can add to a
- * word without telling what was there, and nothing more; but to put a key into a hash
- * only where there is none (BPF_NOEXIST), and to take one out, is done by one program at
- * a time, and the others are told. With NO_ATOMICS all is made of that:
+ * Words that belong to the first program that claims them. With BPF compare-and-exchange
+ * (Linux 5.12, commit 5ffa25502b5a) a claim is one instruction. Older kernels can only
+ * add to a word, without returning its old value. But they let only one program at a time
+ * insert a key into a hash that lacks it (BPF_NOEXIST), or delete a key; the other
+ * programs get an error. With NO_ATOMICS everything is built on that:
  *
- * - Blocks and calls on their way are in hashes (live_hash.c, pending.c), which need no
- *   claims at all, and so are the numbers of stacks (stack_hash.c). What a reader of the
- *   tables is told comes by a ring buffer, which numbers its records itself.
- * - A word that is 0 until it has an owner is claimed by way of `claims`: who gets the
- *   key in looks at the word once more, writes it, and takes the key out. Who does not
- *   get it in need not wait: somebody else is about to own the word, or owns it already,
- *   so that compare-and-exchange would have failed as well. Nobody else may write to such
- *   a word while it is 0; its owner gives it back by a plain store. These are
- *   abi_scratch.owner, abi_miss_room.owner, abi_thread.key and abi_process.tgid, to which
- *   memtrace takes the same way (bpf/claims.h).
- * - Counters are added to, by probes and by memtrace, and never claimed. What was there
- *   before is not known of them; where that matters is said there: numbers of walks
- *   (miss_number()), of stacks (stack_hash.c), and peaks (abi_raise_peak()).
+ * - Blocks and pending calls are in hashes (live_hash.c, pending.c), which need no
+ *   claims. So are the numbers of stacks (stack_hash.c). The journal is a ring buffer,
+ *   which orders its records itself.
+ * - A word that is 0 until it has an owner is claimed through the map `claims`. The
+ *   program that inserts the key checks the word again, writes it, and deletes the key. A
+ *   program that cannot insert the key does not wait: another program owns the word or is
+ *   about to, so compare-and-exchange would have failed as well. Only the claimant may
+ *   write to such a word while it is 0; its owner releases it by a plain store. Such
+ *   words are abi_scratch.owner, abi_miss_room.owner, abi_thread.key and
+ *   abi_process.tgid. memtrace claims abi_process.tgid in the same way (bpf/claims.h).
+ * - Probes and memtrace add to counters and never claim them. The old value of a counter
+ *   is not known. Where that matters, a comment says so: numbers of walks
+ *   (miss_number()), numbers of stacks (stack_hash.c), and peaks (abi_raise_peak()).
  *
- * Slots for processes are claimed by way of `claims` with atomics, too: a process is to
- * have one slot, however many of them are free (process_claim()).
+ * Slots for processes are claimed through `claims` on newer kernels, too: a process must
+ * have one slot only, even if several are free (process_claim()).
  *
- * So no program waits for another one, and all holds as well where programs can be
- * preempted, or run within one another in interrupts, which those kernels let raw
- * tracepoints do. A claim that finds no room in `claims` fails as if it was another's.
+ * No program ever waits for another one. All this also holds where programs can be
+ * preempted, or run within one another in interrupts, as those kernels allow for raw
+ * tracepoints. If `claims` is full, a claim fails as if another program had the word.
  */
 
 #ifdef NO_ATOMICS
 #define CLAIMS 4096
 #else
-/* Processes that get a slot at this moment (process_claim()). */
+/* Processes that are getting a slot at the same time (process_claim()). */
 #define CLAIMS 256
 #endif
 
-/* By key of a word: what its owner is to be. All of it there before, for the kernels
- * that do without allocate in no program of an interrupt. */
+/* By key of a word: the value that its owner will store. Preallocated, because kernels
+ * without atomics do not allocate in programs that run in an interrupt. */
 BPF_F_TABLE("hash", u64, u64, claims, CLAIMS, 0);
 
 ALWAYS_INLINE int claim_key_for(u64 key, u64 value)
@@ -51,21 +51,22 @@ ALWAYS_INLINE void claim_end(u64 key)
 
 #ifndef NO_ATOMICS
 
-/* The word is 0, and `value` from now on: 1. Else 0. */
+/* Set `*word` to `value` if it is 0. Returns 1 on success, 0 if another program set it
+ * first. */
 #define claim_word(word, value) (__sync_val_compare_and_swap((word), 0, (value)) == 0)
 
-/* The same of the tgid of a slot. */
+/* The same for the tgid of a slot. */
 #define claim_process(word, slot, tgid) claim_word((word), (tgid))
 
-/* Take all of a counter: how much that was. */
+/* Set a counter to 0. Returns its old value. */
 #define take_all(word) __sync_lock_test_and_set((word), 0)
 
 #else
 
 #define VALUE_NOW(word) (*(volatile u64 *)(word))
 
-/* To the verifier the difference of two pointers is a number. It is of whole words, so
- * that the keys that memtrace knows (ABI_CLAIM_PROCESS) are others. */
+/* The key of a word. For the verifier the difference of two pointers is a number. It is a
+ * multiple of 8, so it differs from the keys that memtrace uses (ABI_CLAIM_PROCESS). */
 ALWAYS_INLINE u64 claim_key(const void *word)
 {
 	u64 at = (u64)word, from = (u64)control_get();
@@ -98,7 +99,8 @@ ALWAYS_INLINE int claim_process(u64 *word, u32 slot, u64 tgid)
 	return claim_by(ABI_CLAIM_PROCESS(slot), word, tgid);
 }
 
-/* Nobody else takes it at the same time (traffic_process_ends()), others only add. */
+/* No other program does this at the same time (traffic_process_ends()); others only
+ * add. */
 ALWAYS_INLINE u64 take_all(u64 *word)
 {
 	u64 all = VALUE_NOW(word);
@@ -111,10 +113,10 @@ ALWAYS_INLINE u64 take_all(u64 *word)
 #define PEAK_TRIES 8
 
 /*
- * Of traffic_record.h. `live` was read after the bytes were added, and tells what
- * others did in between as well: a peak is exact for as long as one processor at a time
- * counts there, and else may lack what others freed within the same microsecond. The same
- * holds of memtrace, which raises a peak without asking (traffic_tables.c).
+ * See traffic_record.h. `live` was read after the bytes were added, and includes what
+ * others did in between. A peak is exact while one processor at a time counts there.
+ * Otherwise it may lack bytes that others freed within the same microsecond. The same is
+ * true of memtrace, which raises a peak without a claim (traffic_tables.c).
  */
 ALWAYS_INLINE void abi_raise_peak(struct abi_outstanding *o, u64 live, u64 when)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks of more frames than a record has room for: the walk goes on to the root. The last
- * WALK_ROOT places of the record are a ring, which the walk fills once each lap. A copy of
- * the previous lap is kept, so that the WALK_ROOT outermost frames are there wherever the
- * walk ends. On kernels without may_goto the verifier would follow each round of the loop;
- * there the stack ends at the limit.
+ * Stacks with more frames than a record has room for: the walk continues to the root. The
+ * last WALK_ROOT places of the record are a ring, which the walk fills once in each lap.
+ * A copy of the previous lap is kept, so that the WALK_ROOT outermost frames are
+ * available wherever the walk ends. On kernels without may_goto the verifier would follow
+ * each round of the loop; there the stack ends at the limit.
  */
 
 /* Indices into abi_scratch.words: the number of full laps; the number of the first frame
@@ -19,7 +19,7 @@
 #if defined(HAVE_MAY_GOTO) && ABI_ROOT_FRAMES(WALK_DEPTH) > 0
 #define WALKS_DEEP
 
-/* How many frames a walk goes on for. */
+/* The number of further frames that a walk visits. */
 #define WALK_FURTHER 2048
 
 /* The round after the last frame is for walk_turn(). */
@@ -31,8 +31,8 @@ ALWAYS_INLINE void walk_deep_begin(struct walk *w)
 	*(volatile u64 *)&w->words[WALK_GAP] = 0;
 }
 
-/* The ring is full: copy it, and begin the next lap. Returns 0 when the walk has reached
- * WALK_FURTHER frames. */
+/* The ring is full: copy it, and begin the next lap. Returns 0 if the walk has visited
+ * WALK_FURTHER further frames. */
 ALWAYS_INLINE u64 walk_turn(struct walk *w, const u64 *pcs)
 {
 	volatile u64 *laps = &w->words[WALK_LAPS];
@@ -43,8 +43,9 @@ ALWAYS_INLINE u64 walk_turn(struct walk *w, const u64 *pcs)
 }
 
 /* The walk has ended. If it filled the ring, put the WALK_ROOT outermost frames in order
- * behind the innermost ones. A walk that missed goes to the miss handler without the frame
- * at which it missed. A walk that ended before the root keeps only the innermost frames. */
+ * behind the innermost ones. A walk that missed goes to the miss handler without the
+ * frame at which it missed. A walk that ended before the root keeps only the innermost
+ * frames. */
 ALWAYS_INLINE void walk_close_gap(struct walk *w, u64 *pcs, u64 leading)
 {
 	u64 *turn = &w->words[WALK_TURN];
@@ -72,8 +73,8 @@ ALWAYS_INLINE void walk_close_gap(struct walk *w, u64 *pcs, u64 leading)
 	w->end = forget(&w->words[2], w->end);
 }
 
-/* Hash the frames that are kept: the walk has hashed all of them. `w->depth` includes the
- * kernel's frames. */
+/* Hash only the frames that are kept; the walk has hashed all frames. `w->depth` includes
+ * the kernel's frames. */
 ALWAYS_INLINE void walk_hash_again(struct walk *w, const struct abi_scratch *s,
 				   u32 allocator)
 {
@@ -94,7 +95,7 @@ ALWAYS_INLINE void walk_hash_again(struct walk *w, const struct abi_scratch *s,
 
 #define WALK_ROUNDS WALK_DEPTH
 
-/* No frames are ever left out. */
+/* No frames are left out. */
 ALWAYS_INLINE void walk_deep_begin(struct walk *w)
 {
 	*(volatile u64 *)&w->words[WALK_GAP] = 0;
@@ -106,7 +107,7 @@ ALWAYS_INLINE void walk_deep_begin(struct walk *w)
 
 #endif
 
-/* The number of the first frame after the gap; 0: no frames are left out. */
+/* The index of the first frame after the gap; 0: no frames are left out. */
 ALWAYS_INLINE u64 walk_gap(const struct walk *w)
 {
 	return *(volatile u64 *)&w->words[WALK_GAP];

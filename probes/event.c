@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks counted at any event (--event). Each hit of a traced process is counted once:
- * at its stack, at none, or, where the walk was handed over, by memtrace when it ends it.
+ * Stacks counted at any event (--event). Each hit of a traced process is counted once: at
+ * its stack, or without a stack. If the walk goes to the miss handler, the miss handler
+ * counts the hit.
  */
 
 #ifdef EVENT_HAS_USER_REGISTERS
@@ -9,7 +10,7 @@
 #else
 #define EVENT_CONTEXT void
 #ifdef OFFSET_TASK_STACK
-/* At the end of the kernel's stack (arch/x86/include/asm/processor.h, task_pt_regs()). */
+/* At the top of the kernel stack (arch/x86/include/asm/processor.h, task_pt_regs()). */
 #define user_registers()                                                                 \
 	(kernel_pointer(current_task(), OFFSET_TASK_STACK) + KERNEL_STACK_BYTES -        \
 	 sizeof(struct pt_regs))
@@ -18,7 +19,8 @@
 #endif
 #endif
 
-/* The registers of the thread in user space; 0: it has none, a thread of the kernel. */
+/* Read the thread's user-space registers. Returns 0 for a thread of the kernel, which has
+ * none. */
 ALWAYS_INLINE int event_registers(void *ctx, struct pt_regs *ret)
 {
 #ifdef EVENT_HAS_USER_REGISTERS
@@ -32,7 +34,7 @@ ALWAYS_INLINE int event_registers(void *ctx, struct pt_regs *ret)
 #endif
 }
 
-/* The kernel's part of the stack into s->pc; how many frames it has. */
+/* Store the kernel's part of the stack in s->pc. Returns its number of frames. */
 ALWAYS_INLINE u32 event_kernel_frames(void *ctx, struct abi_scratch *s)
 {
 #ifdef KERNEL_FRAMES
@@ -41,7 +43,7 @@ ALWAYS_INLINE u32 event_kernel_frames(void *ctx, struct abi_scratch *s)
 
 	if (frames > KERNEL_FRAMES)
 		frames = KERNEL_FRAMES;
-	/* The first is no return address. */
+	/* The first one is not a return address. */
 	if (frames)
 		s->pc[0]++;
 	return frames;
@@ -54,15 +56,16 @@ ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s
 				     u32 frames)
 {
 #ifdef KERNEL_FRAMES
-	/* Else its bounds would tell, in all that comes after, where the loop ended. */
+	/* Otherwise the bounds of `frames` would show where the loop ended, and the
+	 * verifier would distinguish all later states by them. */
 	u64 known = forget(&w->words[2], frames);
 
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < KERNEL_FRAMES; i++) {
 		u64 end = known;
 
-		/* Hidden from the compiler, which would count down to 0 instead, and
-		 * verifiers of older kernels (6.1) do not know where that ends. */
+		/* Hidden from the compiler, which would count down to 0 instead.
+		 * Verifiers of older kernels (6.1) do not see where such a loop ends. */
 		opaque(end);
 		if (i >= end)
 			break;
@@ -71,8 +74,8 @@ ALWAYS_INLINE void event_hash_frames(struct walk *w, const struct abi_scratch *s
 #endif
 }
 
-/* Where a function begins its caller has no frame record yet: the return address is on
- * top of the stack. */
+/* At a function's first instruction the caller has no frame record yet: the return
+ * address is on top of the stack. */
 ALWAYS_INLINE void event_first_frame(struct walk *w, u64 *pcs)
 {
 #if WALK_FIRST
@@ -87,8 +90,9 @@ ALWAYS_INLINE void event_first_frame(struct walk *w, u64 *pcs)
 #endif
 }
 
-/* A thread of the process that never leaves the kernel, such as io_uring's workers, has no
- * stack in user space: its stack pointer is 0 (arch/x86/kernel/process.c, copy_thread()). */
+/* A thread of the process that never leaves the kernel, such as a worker of io_uring, has
+ * no stack in user space. Its stack pointer is 0 (arch/x86/kernel/process.c,
+ * copy_thread()). */
 ALWAYS_INLINE int event_is_in_kernel(struct pt_regs *regs)
 {
 	return !REG_SP(regs);
@@ -122,7 +126,7 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	}
 	walk_settle(&w);
 #ifdef UNWIND_RULES
-	/* Else without a stack: its hash is that of the whole walk. */
+	/* If it cannot be sent, the hit has no stack: the hash is of the whole walk. */
 	if (w.end == WALK_MISSED)
 		return miss_hand_over(t, regs, &w, s, kind);
 #endif
@@ -131,7 +135,8 @@ ALWAYS_INLINE u32 event_walk(const struct tracee *t, void *ctx, struct pt_regs *
 	return stack_number(t, &w, s, kind);
 }
 
-/* `kind` stands for an allocator: stacks of events and of mappings are kept apart. */
+/* `kind` takes the place of the allocator: it separates stacks of events from stacks of
+ * mappings. */
 ALWAYS_INLINE u32 event_stack(const struct tracee *t, void *ctx, struct pt_regs *regs,
 			      u32 kind)
 {
@@ -152,7 +157,7 @@ ALWAYS_INLINE int event_hit(void *ctx)
 	struct tracee t;
 
 #ifdef ALL_PROCESSES
-	/* Threads of the kernel are not to be taken up as processes. */
+	/* Check first: threads of the kernel must not get slots as processes. */
 	if (!event_registers(ctx, &regs) || !tracee_find(&t, ctx))
 		return 0;
 #else
@@ -162,7 +167,7 @@ ALWAYS_INLINE int event_hit(void *ctx)
 
 	u32 stack = event_stack(&t, ctx, &regs, ABI_EVENT_STACKS);
 
-	/* A walk that was handed over is counted when it is ended. */
+	/* The miss handler counts this hit. */
 	if (stack != ABI_NO_STACK && stack & ABI_MISS_STACK_BIT)
 		return 0;
 

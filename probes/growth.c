@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mappings by system call (--growth), as events for memtrace's book of them (mappings.c).
- * The arguments are still in the thread's registers when a call returns.
+ * Mappings by system call (--growth), as events for memtrace, which keeps track of them
+ * (mappings.c). When a system call returns, its arguments are still in the thread's
+ * registers.
  */
 
-/* The numbers of arch/x86/entry/syscalls/syscall_64.tbl. */
+/* Numbers from arch/x86/entry/syscalls/syscall_64.tbl. */
 #if defined(__TARGET_ARCH_x86)
 #define CALL_MMAP   9
 #define CALL_MUNMAP 11
@@ -15,7 +16,7 @@
 /* A result in -4095..-1 is an error (include/linux/err.h). */
 #define CALL_FAILED(result) ((result) >= -4095ull)
 
-/* Where a process's heap ends, by its slot; 0: not known yet. */
+/* The end of the process's heap, by its slot; 0: not known yet. */
 ALWAYS_INLINE u64 *heap_end_of(const struct tracee *t)
 {
 	u32 slot = t->slot;
@@ -30,7 +31,8 @@ int on_mapping_call(void *ctx)
 
 	if (!tracee_find(&t, ctx) || !event_registers(ctx, &regs))
 		return 0;
-	/* What they take goes at entry: it may be mapped again before they return. */
+	/* The old range is removed at entry: it may be mapped again before the call
+	 * returns. */
 	if (REG_CALL(&regs) == CALL_MUNMAP)
 		mapping_event(&t, ABI_EVENT_UNMAP, REG_CALL_ARG0(&regs),
 			      REG_CALL_ARG1(&regs), 0, 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs: entry of an allocation function, entry of free, return of either; each
- * only where this run has a use for it (WITH_ON_..., of bpf/source.c). An entry's result
- * matters in a session (on_session()) only: 1, the call's return is of no interest. */
+/* The programs at the entry of an allocation function, at the entry of free, and at their
+ * returns. Only the programs that this run needs are compiled in (WITH_ON_...,
+ * bpf/source.c). The result of an entry program matters only in a session (on_session()):
+ * 1 means that the return of the call is not needed. */
 
-/* Where the return address is, at an entry. */
+/* The address of the return address, at an entry. */
 ALWAYS_INLINE u64 return_address_at(struct pt_regs *ctx, u64 meaning)
 {
 	return REG_SP(ctx) + ABI_SITE_SP_DELTA(meaning);
@@ -23,21 +24,21 @@ ALWAYS_INLINE u64 asked_size(struct pt_regs *ctx, u32 site, u32 effect)
 
 	u64 limit = ~0ull / n;
 
-	/* Hidden from the compiler, which would make a 128-bit multiplication of this. */
+	/* Hidden from the compiler, which would use a 128-bit multiplication. */
 	opaque(limit);
 	/* An overflow makes the call fail; it must not look like a size of 0. */
 	return size > limit ? ~0ull : n * size;
 }
 
-/* Is the call's `address` that of a block? */
+/* Returns 1 if the call's `address` is the address of a block. */
 ALWAYS_INLINE int takes_block(u32 effect)
 {
 	return effect == ABI_EFFECT_REALLOC || effect == ABI_EFFECT_RESIZE ||
 	       effect == ABI_EFFECT_FREE;
 }
 
-/* A call that goes on, by a tail call, in a function whose return is seen by a return probe:
- * that probe is the one that sees its result. */
+/* Returns 1 if a function whose result is seen by sites inside it has jumped to this one,
+ * whose result is seen by a return probe. The return probe then sees the result. */
 ALWAYS_INLINE int returns_here(const struct tracee *t, u64 sp, u32 site)
 {
 	struct abi_pending *p = pending_find(t);
@@ -59,10 +60,10 @@ ALWAYS_INLINE int call_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 		    effect == ABI_EFFECT_REALLOC;
 
 	skips = skips && (site & ABI_SITE_UNRECORDED || !wanted(size));
-	/* Or all that follows would be verified once for each way to come to it. */
+	/* Otherwise the verifier would check the rest once for each way to get here. */
 	opaque(skips);
-	/* One that is left out is followed, too: seen alone, a function that it calls inside
-	 * itself would be taken for a call of its own. */
+	/* Calls that are not recorded have a pending record, too: otherwise a function
+	 * that they call would count as a call of its own. */
 	struct abi_pending *p = pending_begin(t, sp, ABI_SITE_NUMBER(meaning));
 
 	if (!p)
@@ -121,7 +122,7 @@ ALWAYS_INLINE int free_entered(const struct tracee *t, struct pt_regs *ctx, u64 
 	return 0;
 }
 
-/* The programs of old kernels have the meaning of their site compiled in. */
+/* On old kernels the meaning of the site is compiled into the program. */
 #define ENTRY(name, find, entered, meaning)                                              \
 	int name(struct pt_regs *ctx)                                                    \
 	{                                                                                \
@@ -152,9 +153,10 @@ ENTRY(on_free, tracee_find, free_entered, site_meaning(ctx, site_at(ctx)))
 #endif
 
 /*
- * What a returned call leaves behind: the address of a block to record, or 0. `block` is
- * the address that the call stored for its caller, 0: it has to be read. With `restore`
- * set the answer is the key of an old block: of a realloc that failed, or a resized one.
+ * The result of a call that has returned: the address of a block to record, or 0. `block`
+ * is the address that the call stored for its caller; 0: it has to be read. With
+ * `restore` set, the result is the key of an old block: after a realloc that failed, or
+ * of a resized block.
  */
 ALWAYS_INLINE u64 call_outcome(const struct tracee *t, struct abi_pending *p, u64 result,
 			       u64 block, int *restore)
@@ -193,7 +195,7 @@ ALWAYS_INLINE u64 call_outcome(const struct tracee *t, struct abi_pending *p, u6
 	}
 }
 
-/* A call ends, with its result and what call_outcome() wants to know. */
+/* End a call. `result` and `block` are as for call_outcome(). */
 ALWAYS_INLINE void call_ends(const struct tracee *t, struct abi_pending *p, u64 result,
 			     u64 block, u32 stack)
 {
@@ -221,7 +223,7 @@ ALWAYS_INLINE void call_ends(const struct tracee *t, struct abi_pending *p, u64 
 			block_allocated(&p->old, p->size_bytes, ABI_CALLER_TID(p->owner),
 					stack);
 		}
-		/* With `restore` it is a key, and stays as it is. */
+		/* With `restore` it is a key already, which stays the same. */
 		u64 key = ABI_KEY(t->slot, address);
 
 		int stored = live_put(t->ctl, key, old_key, &p->old);
@@ -239,19 +241,20 @@ ALWAYS_INLINE int call_returned(struct pt_regs *ctx)
 	struct tracee t;
 	struct abi_pending *p = tracee_returns(&t, ctx) ? pending_find(&t) : NULL;
 
-	/* A nested call's return, or one that was entered before the attach. */
+	/* The return of a nested call, or of a call that began before the attach. */
 	if (!p || p->sp != RETURNED_SP(ctx))
 		return 0;
 	t.slot = p->process;
 	t.tid = ABI_CALLER_TID(p->owner);
 
-	/* The walk comes first: what it finds does not depend on the outcome, and the
-	 * verifier follows it once for each state before it. */
+	/* Walk first: the walk does not depend on the outcome, and the verifier follows
+	 * it once for each state before it. */
 	u32 stack = p->flags & ABI_PENDING_WANTS_STACK
 			    ? stack_intern(&t, ctx, ABI_SITE_ALLOCATOR(p->site), 0, 0)
 			    : ABI_NO_STACK;
 
-	/* Again, or it would follow the walk for both places that this may lie in. */
+	/* Look it up again: otherwise the verifier would follow the walk for both places
+	 * where the record may be. */
 	p = pending_find(&t);
 	if (p)
 		call_ends(&t, p, REG_RESULT(ctx), 0, stack);
@@ -270,7 +273,8 @@ ENTRY(on_free_here, tracee_is_here, free_entered, site_meaning(ctx, site_at(ctx)
 #endif
 
 #ifdef WITH_ON_SESSION
-/* Both in one: an entry, where the probe sits, or the return that it asked for. */
+/* Entry and return in one program: an entry is a hit at the probe's address, all others
+ * are returns of calls that asked for it. */
 int on_session(struct pt_regs *ctx)
 {
 	struct abi_site_at *s = site_at(ctx);

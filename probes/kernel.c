@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocations of the kernel itself (--kernel), as its tracepoints tell of them. Programs
- * run in any context, interrupts too, and the kernel passes over one that would run
- * within itself on a processor: that is counted as missed (bpf_prog_info). Nothing here
- * allocates. bpf/source.c makes a program of each tracepoint.
+ * Allocations of the kernel itself (--kernel), from its tracepoints. The programs run in
+ * any context, also in interrupts. The kernel skips a program that would run within
+ * itself on a processor, and counts it as missed (bpf_prog_info). Nothing here allocates.
+ * bpf/source.c generates a program for each tracepoint.
  */
 
-/* A number in what a program was given. */
+/* A number in the context of a program. */
 #define KERNEL_WORD(ctx, offset, type) (*(type *)((u64)(ctx) + (offset)))
 
-/* A number of `bytes` behind a pointer. */
+/* A number of `bytes` bytes behind a pointer. */
 ALWAYS_INLINE u64 kernel_behind(u64 pointer, u32 offset, u32 bytes)
 {
 	u64 value = 0;
@@ -36,8 +36,8 @@ ALWAYS_INLINE void kernel_gone(u64 key, const struct abi_block *block)
 		     block->size_bytes);
 }
 
-/* 1 when `pc`, which is a return address, is in start..start + bytes, else 0: without a
- * branch, of which the verifier would follow both ways for each range of each frame. */
+/* 1 if the return address `pc` is in start..start + bytes, else 0. Without a branch,
+ * because the verifier would follow both sides for each range of each frame. */
 ALWAYS_INLINE u64 kernel_is_in(u64 pc, u64 start, u64 bytes)
 {
 	u64 at = pc - 1 - start, outside = at - bytes;
@@ -48,8 +48,8 @@ ALWAYS_INLINE u64 kernel_is_in(u64 pc, u64 start, u64 bytes)
 }
 
 /*
- * What a stack is found to be of: functions of the kernel that bpf/source.c gives the
- * ranges of. Without them (addresses are hidden) nothing is found.
+ * What a stack contains: functions of the kernel, by the ranges that bpf/source.c
+ * generates. Without ranges (addresses are hidden) nothing is found.
  */
 #define KERNEL_BY_SLAB      1
 #define KERNEL_BY_PERCPU    2
@@ -67,25 +67,25 @@ ALWAYS_INLINE u64 kernel_places(u64 pc)
 	return found;
 }
 
-/* Is a block with a stack of these places not to be counted? */
+/* Returns 1 if a block is not to be counted in `class`, by the places in its stack. */
 ALWAYS_INLINE int kernel_is_elsewhere(u32 class, u64 places)
 {
 #ifdef KERNEL_OF_ONE
-	/* The process was only interrupted. */
+	/* Not the process's own: it was only interrupted. */
 	if (places & KERNEL_IN_INTERRUPT)
 		return 1;
 #endif
 	/* Pages of a slab are counted as its objects, and so on. */
 	if (class == ABI_KERNEL_PAGES)
 		return places & (KERNEL_BY_SLAB | KERNEL_BY_PERCPU | KERNEL_BY_VMALLOC);
-	/* Else the addresses are of pages, or of devices, that came from elsewhere. */
+	/* Other vmalloc addresses map devices, or pages that were allocated elsewhere. */
 	if (class == ABI_KERNEL_VMALLOC)
 		return !(places & KERNEL_BY_VMALLOC);
 	return 0;
 }
 
-/* The number of the stack that led here, which is of `class`. *elsewhere: what has it is
- * not to be counted, and it has no number. */
+/* The number of the current stack in `class`. *elsewhere is set if the block is not to be
+ * counted; then the stack gets no number. */
 ALWAYS_INLINE u32 kernel_stack(struct tracee *t, void *ctx, u32 class, int *elsewhere)
 {
 	struct abi_scratch *s = scratch_claim(t->caller);
@@ -136,7 +136,7 @@ ALWAYS_INLINE int kernel_is_wanted(u64 tgid, u64 size_bytes)
 	return wanted(size_bytes);
 }
 
-/* What the table has of this address is gone: its free was not told of. */
+/* The tracepoints missed the free of this address: remove its block. */
 ALWAYS_INLINE void kernel_forget(struct abi_control *ctl, u64 key)
 {
 	struct abi_block stale = {};
@@ -148,8 +148,8 @@ ALWAYS_INLINE void kernel_forget(struct abi_control *ctl, u64 key)
 	kernel_gone(key, &stale);
 }
 
-/* Addresses that are none: NULL, and what kmalloc(0) gives (include/linux/slab.h,
- * ZERO_SIZE_PTR); of the number of a page that is none all bits are set. */
+/* Values that are not addresses: NULL, and the result of kmalloc(0)
+ * (include/linux/slab.h, ZERO_SIZE_PTR). An invalid page number has all bits set. */
 #define KERNEL_NO_ADDRESS(address) ((address) <= 16 || (address) == ~0ull)
 
 ALWAYS_INLINE int kernel_allocated(void *ctx, u32 class, u64 address, u64 key,
@@ -185,8 +185,8 @@ ALWAYS_INLINE int kernel_allocated(void *ctx, u32 class, u64 address, u64 key,
 	return 0;
 }
 
-/* The program is done before the address can be given away again, so what comes into the
- * journal after the table has changed is in order. */
+/* The kernel cannot reuse the address before this program has ended. So the journal is in
+ * order although the entry comes after the change of the table. */
 ALWAYS_INLINE int kernel_freed(u32 class, u64 address, u64 key)
 {
 	struct abi_control *ctl = control_open();
@@ -199,15 +199,17 @@ ALWAYS_INLINE int kernel_freed(u32 class, u64 address, u64 key)
 		kernel_gone(key, &old);
 	} else {
 #ifndef KERNEL_OF_ONE
-		/* Of a process nobody can tell which of them would be its. */
+		/* With one process it is not known which unknown frees would be its
+		 * own. */
 		kernel_count(class, ABI_KERNEL_FREES_UNKNOWN, 1, 0, 0);
 #endif
 	}
 	return 0;
 }
 
-/* Addresses are known by 48 bits, as those of user space are: by fewer no two that are
- * in use at once are told apart. Per-CPU ones are multiples of 4, keys of 8. */
+/* 48 bits of an address are its key, as in user space: no two addresses in use differ
+ * only above them. Per-CPU addresses are multiples of 4, but keys must be multiples of
+ * 8. */
 #define KERNEL_KEY(class, address)                                                       \
 	ABI_KEY(class, (class) == ABI_KERNEL_PERCPU ? (address) << 1                     \
 		       : KERNEL_BY_NUMBER && (class) == ABI_KERNEL_PAGES                 \

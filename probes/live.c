@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of outstanding blocks (abi.h). Any number of processors insert and take at
- * once; a slot changes hands by compare-and-exchange only.
+ * The table of live blocks (abi.h). Any number of processors insert and remove at the
+ * same time. The owner of a slot changes only by compare-and-exchange.
  */
 
-/* Tell a reader of the tables what is about to change. `block` is NULL for TAKEN. Returns
- * the value of `draining` that was found, for journal_changed(). */
+/* Log a change before it is made, for a reader of the tables. `block` is NULL for TAKEN.
+ * Returns the value of `draining` that was read, for journal_changed(). */
 ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 			       const struct abi_block *block)
 {
-	/* Read once: another reading may begin meanwhile. */
+	/* Read once: another reading may begin at any time. */
 	u64 draining = *(volatile u64 *)&ctl->draining;
 
 	if (!draining)
@@ -36,10 +36,10 @@ ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 }
 
 /*
- * To be called after the change; `draining` is what journal_add() returned. A reading that
- * has begun since then has no entry of the change, and may have read its place before. It
- * reads again when it sees the count. The change contains an atomic operation, so `draining`
- * is read after it.
+ * Call this after the change; `draining` is what journal_add() returned. A reading that
+ * has begun since then has no entry of the change, and may already have read its place in
+ * the table. It reads again if it sees the count. The change contains an atomic
+ * operation, so `draining` is read after the change.
  */
 ALWAYS_INLINE void journal_changed(struct abi_control *ctl, u64 draining)
 {
@@ -49,13 +49,13 @@ ALWAYS_INLINE void journal_changed(struct abi_control *ctl, u64 draining)
 		__sync_fetch_and_add(&ctl->late_changes, 1);
 }
 
-/* True for blocks that the table's slots can hold. */
+/* True if the slots of the table can hold the block. */
 ALWAYS_INLINE int live_fits(u64 key, u64 size_bytes)
 {
 	return !(key & 7) && key >> 3 > ABI_LIVE_CLAIMED && size_bytes >> 32 == 0;
 }
 
-/* Take a block out of one bucket; `word` is its key / 8. */
+/* Remove a block from one bucket. `word` is its key / 8. */
 ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
 				 struct abi_block *ret)
 {
@@ -75,7 +75,7 @@ ALWAYS_INLINE int live_take_from(struct abi_live_bucket *b, u64 word,
 	return 0;
 }
 
-/* Take the block `key` out of the table; 0 when it is not there. */
+/* Remove the block `key` from the table. Returns 0 if it is not there. */
 ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *ret)
 {
 	u64 word = key >> 3;
@@ -94,7 +94,7 @@ ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *
 
 		if (spilled) {
 			*ret = *spilled;
-			/* Of two racing frees of one block only one may count it. */
+			/* If two frees of a block race, only one may count it. */
 			if (live_spill.delete(&key) == 0) {
 				__sync_fetch_and_add(&ctl->spilled_blocks, -1);
 				return 1;
@@ -104,7 +104,7 @@ ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *
 	return 0;
 }
 
-/* Put a block into one bucket; 0 when it is full. */
+/* Put a block into one bucket. Returns 0 if the bucket is full. */
 ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 				const struct abi_block *block)
 {
@@ -124,10 +124,10 @@ ALWAYS_INLINE int live_put_into(struct abi_live_bucket *b, u64 word,
 }
 
 /*
- * How many ways of the bucket are taken. Bit 63 of *differs stays only if none of them is
- * `word`. Without branches: the verifier would follow both sides of each of many
- * comparisons. Words are below 2^61, so that of a difference that is not 0 the negative
- * has that bit.
+ * The number of used slots of the bucket. Clears bit 63 of *differs if one of them has
+ * `word`. Without branches, because the verifier would follow both sides of each of many
+ * comparisons. Words are below 2^61, so bit 63 of a negated difference is set unless the
+ * difference is 0.
  */
 ALWAYS_INLINE u64 live_load(const struct abi_live_bucket *b, u64 word, u64 *differs)
 {
@@ -161,7 +161,7 @@ ALWAYS_INLINE int live_put_anywhere(struct abi_control *ctl, u64 key,
 	u64 load1 = live_load(b1, word, &differs);
 	u64 load2 = live_load(b2, word, &differs);
 
-	/* The address is handed out again: whoever freed it escaped the probes. */
+	/* The allocator has reused the address: the probes missed the free. */
 	if (!(differs >> 63)) {
 		struct abi_block stale = {};
 
@@ -176,7 +176,8 @@ ALWAYS_INLINE int live_put_anywhere(struct abi_control *ctl, u64 key,
 		    live_put_into(load1 > load2 ? b1 : b2, word, block))
 			return 1;
 	}
-	/* Counted first, so that a take on another processor cannot miss it. */
+	/* Counted first, so that another processor that removes a block does not miss
+	 * it. */
 	__sync_fetch_and_add(&ctl->spilled_blocks, 1);
 	if (live_spill.update(&key, (struct abi_block *)block) == 0)
 		return 1;
@@ -185,8 +186,8 @@ ALWAYS_INLINE int live_put_anywhere(struct abi_control *ctl, u64 key,
 	return 0;
 }
 
-/* Record a block, in place of `old_key` if that is not 0 (which was taken before); 0, and
- * counted, when there is no room. */
+/* Record a block. If `old_key` is not 0, it replaces that block, which was removed
+ * before. Returns 0, counted, if the tables are full. */
 ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
 			   const struct abi_block *block)
 {

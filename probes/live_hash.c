@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Outstanding blocks in place of live.c, where BPF has no compare-and-exchange: all of
- * them are in the hash `live_spill`, of which the kernel lets one program at a time
- * change a key. It takes two to three times as long.
+ * Live blocks on kernels without BPF compare-and-exchange, in place of live.c. All blocks
+ * are in the hash `live_spill`; the kernel lets one program at a time change a key. This
+ * takes two to three times as long.
  */
 
-/* Tell a reader of the tables what is about to change (abi.h). `block` is NULL for
+/* Log a change before it is made, for a reader of the tables (abi.h). `block` is NULL for
  * TAKEN. */
 ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 			      const struct abi_block *block)
 {
 	if (!ctl->draining)
 		return 0;
-	/* First, so that the reader knows of each that is on its way. */
+	/* First, so that the reader knows of each entry that is being written. */
 	__sync_fetch_and_add(&ctl->journal_used[0], 1);
 
 	struct abi_journal *entry = journal.ringbuf_reserve(sizeof(struct abi_journal));
@@ -33,10 +33,10 @@ ALWAYS_INLINE u64 journal_add(struct abi_control *ctl, u64 key, u64 old_key,
 	return 0;
 }
 
-/* A reading waits for programs that run before it begins. */
+/* Late changes are not counted: a reading first waits for running programs. */
 #define journal_changed(ctl, draining) ((void)(draining))
 
-/* Take the block `key` out of the table; 0 when it is not there. */
+/* Remove the block `key` from the table. Returns 0 if it is not there. */
 ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *ret)
 {
 	struct abi_block *block = live_spill.lookup(&key);
@@ -44,12 +44,12 @@ ALWAYS_INLINE int live_take(struct abi_control *ctl, u64 key, struct abi_block *
 	if (!block)
 		return 0;
 	*ret = *block;
-	/* Of two racing frees of one block only one may count it. */
+	/* If two frees of a block race, only one may count it. */
 	return live_spill.delete(&key) == 0;
 }
 
-/* Record a block, in place of `old_key` if that is not 0 (which was taken before); 0, and
- * counted, when there is no room. */
+/* Record a block. If `old_key` is not 0, it replaces that block, which was removed
+ * before. Returns 0, counted, if the table is full. */
 ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
 			   const struct abi_block *block)
 {
@@ -57,7 +57,7 @@ ALWAYS_INLINE int live_put(struct abi_control *ctl, u64 key, u64 old_key,
 
 	struct abi_block stale = {};
 
-	/* The address is handed out again: whoever freed it escaped the probes. */
+	/* The allocator has reused the address: the probes missed the free. */
 	if (live_take(ctl, key, &stale)) {
 		count(ABI_BLOCKS_REPLACED, 1);
 		traffic_gone(key, &stale);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops of many rounds. The verifier follows a loop round by round until one begins as
- * an earlier one did. Then the loop has no end as far as it can see, and it takes it only
- * with a may_goto inside (Linux 6.9, commit 011832b97b31): that goes out of the loop
- * after more rounds than any here has (BPF_MAX_LOOPS, include/linux/bpf.h; with 6.15 it
- * begins to look at the clock after 65535, BPF_MAX_TIMED_LOOPS). So where there is such
- * an instruction, which round it is gets forgotten, and a loop is followed two or three
- * times instead of a hundred. Nothing else may tell the rounds apart.
+ * Loops of many rounds. The verifier follows a loop round by round until a round begins
+ * in the same state as an earlier one. It then takes the loop for endless, and accepts it
+ * only with a may_goto inside (Linux 6.9, commit 011832b97b31). may_goto leaves the loop
+ * after more rounds than any loop here has (BPF_MAX_LOOPS, include/linux/bpf.h; since
+ * 6.15 it looks at the clock after 65535 rounds, BPF_MAX_TIMED_LOOPS). So with may_goto
+ * the loop counter is laundered, and the verifier follows a loop two or three times
+ * instead of a hundred times. Nothing else may distinguish the rounds.
  */
 
 #ifdef HAVE_MAY_GOTO
 
-/* Not every assembler that we meet knows it: BPF_JMP | BPF_JCOND, the distance to `stop`
- * in instructions after this one (16 bits), and an immediate of 0. */
+/* Not every assembler in use knows the instruction: BPF_JMP | BPF_JCOND, the distance to
+ * `stop` in instructions after this one (16 bits), and an immediate of 0. */
 #define loop_goes_on()                                                                   \
 	({                                                                               \
 		__label__ stop;                                                          \
@@ -41,8 +41,8 @@
 
 #endif
 
-/* `i` from `first` to one below `end`; `at` is for ROUND(), a word of which no use is made
- * at the same time. */
+/* Run `i` from `first` to `end` - 1. `at` is for ROUND(): a word without another use in
+ * the loop. */
 #define LOOP(i, first, end, at)                                                          \
 	_Pragma("clang loop unroll(disable)") for (u64 i = ROUND((at), (first));         \
 						   i < (end) && loop_goes_on();          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of mmap, munmap and mremap (abi.h). Compiled in with --mappings only. */
+/* Events of mmap, munmap and mremap (abi.h). Only with --mappings. */
 
 ALWAYS_INLINE int is_mapping(u32 effect)
 {
@@ -34,13 +34,14 @@ ALWAYS_INLINE void mapping_begin(const struct tracee *t, struct pt_regs *ctx,
 	if (ABI_SITE_EFFECT(p->site) == ABI_EFFECT_UNMAP)
 		mapping_event(t, ABI_EVENT_UNMAP, p->address, p->size_bytes, 0, 0);
 	else if (ABI_SITE_EFFECT(p->site) == ABI_EFFECT_REMAP) {
-		/* mremap(old, old_size, new_size, flags): `size_bytes` is the new one. */
+		/* mremap(old, old_size, new_size, flags): `size_bytes` is new_size. */
 		mapping_event(t, ABI_EVENT_REMAP, p->address, REG_ARG1(ctx),
 			      REG_ARG3(ctx), 0);
 	}
 }
 
-/* Did the call succeed? MAP_FAILED and the failure of munmap, an int, are both -1. */
+/* Returns 1 if the call succeeded. MAP_FAILED and the failure of munmap, an int, are both
+ * -1. */
 ALWAYS_INLINE int mapping_done(u32 effect, u64 result)
 {
 	return effect == ABI_EFFECT_UNMAP ? (u32)result == 0 : result != (u64)-1;

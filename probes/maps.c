@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The maps, sized by constants that bpf/source.c defines. Arrays are mmapable, so that
- * memtrace reads them without a system call per element (Linux 5.5).
+ * The BPF maps, sized by constants that bpf/source.c defines, and helpers for all
+ * programs. Arrays are mmapable, so that memtrace reads them without a system call for
+ * each element (Linux 5.5).
  */
-/* libbcc compiles code of its own to read and write values of maps as text, for each
- * element of each array in them; what it takes for a string is one element. */
+/* Types for large values. libbcc compiles code of its own that reads and writes map
+ * values as text, for each element of each array in a value. A string is a single
+ * element. */
 struct scratch_bytes {
 	char bytes[sizeof(struct abi_scratch)];
 };
@@ -26,8 +28,8 @@ struct stack_pcs_bytes {
 	char bytes[ABI_PCS_BLOCK_BYTES(STACK_DEPTH)];
 };
 
-/* Further programs of a run take the maps that there are (bpf/compiler.h): the large ones
- * that come with them are none. */
+/* Programs that are compiled later in a run use the existing maps (bpf/compiler.h). Their
+ * own copies of the large maps have one element. */
 #ifdef MAPS_ARE_THERE
 #define ENTRIES(count) 1
 #else
@@ -35,9 +37,9 @@ struct stack_pcs_bytes {
 #endif
 
 /*
- * Hashes whose memory comes as it is needed. Kernels before 6.1 give no program of a perf
- * event such a one, and before that warn of it in their log, with a trace of the stack,
- * for any program (check_map_prog_compatibility(), kernel/bpf/verifier.c).
+ * Hashes that allocate their memory as needed. Kernels before 6.1 refuse them to perf
+ * event programs, and log a warning with a stack trace if any program uses one
+ * (check_map_prog_compatibility(), kernel/bpf/verifier.c).
  */
 #if defined(NO_ATOMICS) || defined(EVENTS)
 #define AS_NEEDED 0
@@ -64,7 +66,7 @@ BPF_F_TABLE("array", u32, struct abi_live_bucket, live, ENTRIES(LIVE_BUCKETS),
 	    BPF_F_MMAPABLE);
 #endif
 #ifdef KERNEL
-/* All of it there before: an allocation by the map would come here again. */
+/* Preallocated: otherwise the map's own allocations would be traced here. */
 BPF_F_TABLE("hash", u64, struct abi_block, live_spill, ENTRIES(LIVE_SPILL), 0);
 BPF_F_TABLE("array", u32, struct abi_kernel_counters, kernel_counters, CPU_SLOTS,
 	    BPF_F_MMAPABLE);
@@ -103,13 +105,13 @@ BPF_F_TABLE("array", u32, struct stack_pcs_bytes, stack_pcs, ENTRIES(STACK_PCS_B
 BPF_F_TABLE("array", u32, struct abi_rule_bucket, rules, RULE_BUCKETS, BPF_F_MMAPABLE);
 BPF_F_TABLE("hash", u64, u64, rule_spill, ENTRIES(ABI_RULE_SPILL), AS_NEEDED);
 BPF_F_TABLE("array", u32, struct abi_moves, moves, PROCESS_SLOTS, BPF_F_MMAPABLE);
-/* Threads that die in a move leave theirs. */
+/* LRU: threads that die in a move leave their entries. */
 BPF_F_TABLE("lru_hash", u64, struct abi_mover, movers, ABI_MOVERS, 0);
 #ifdef ALL_PROCESSES
 BPF_F_TABLE("lru_hash", u64, u64, strangers, ABI_STRANGERS, 0);
 #endif
 #ifdef UNWIND_TABLES
-/* Kernels that have may_goto give such hashes to perf events, too. */
+/* Kernels with may_goto allow such hashes in perf event programs, too. */
 BPF_F_TABLE("hash", u64, struct layout_bytes, layouts, ENTRIES(LAYOUTS),
 	    BPF_F_NO_PREALLOC);
 BPF_F_TABLE("hash", u64, struct unwind_page_bytes, unwind_pages, ENTRIES(UNWIND_PAGES),
@@ -136,7 +138,7 @@ BPF_F_TABLE("lru_hash", struct abi_check_call, struct abi_check_claim, check_cla
 	    ABI_CHECK_CLAIMS, 0);
 BPF_F_TABLE("hash", struct abi_check_site, u64, check_retired, ABI_CHECK_RETIRED,
 	    AS_NEEDED);
-/* Numbers of checks that memtrace has to look at. */
+/* Numbers of the checks that memtrace has to look at. */
 BPF_RINGBUF_OUTPUT(check_news, 1);
 #endif
 
@@ -146,17 +148,18 @@ BPF_RINGBUF_OUTPUT(events, 256 /* 1 MiB */);
 
 #define ALWAYS_INLINE static __attribute__((always_inline)) inline
 
-/* The compiler may not move memory accesses across this. */
+/* The compiler must not move memory accesses across this. */
 #define compiler_barrier() __asm__ __volatile__("" : : : "memory")
 
-/* The compiler knows nothing of the value any more. It makes no branches of it, both ways
- * of which the verifier would follow; leaves no check of it out, which the verifier wants
- * to see; and does not load it from a place that it selects. */
+/* Hide a value from the compiler (as barrier_var() of libbpf). The compiler then does not
+ * branch on the value; the verifier would follow both sides. It does not remove checks of
+ * the value that the verifier needs. It does not select an address to load the value
+ * from. */
 #define opaque(value) __asm__ __volatile__("" : "+r"(value))
 
-/* The same value, by way of `at`, of which the verifier knows nothing any more: neither
- * its bounds nor by which of many paths it came to be. It would tell states apart by
- * them, in all that comes after. */
+/* Launder `value` through `at`: the verifier then knows neither its bounds nor on which
+ * of many paths it was computed. Otherwise the verifier would distinguish states by them
+ * in everything that follows. */
 ALWAYS_INLINE u64 forget(u64 *at, u64 value)
 {
 	volatile u64 *place = at;
@@ -165,8 +168,8 @@ ALWAYS_INLINE u64 forget(u64 *at, u64 value)
 	return *place;
 }
 
-/* The same without a place in memory. `word` is a number that the program has read and the
- * verifier does not know. */
+/* The same without a place in memory. `word` is a number that the program has read and
+ * that the verifier does not know. */
 ALWAYS_INLINE u64 forget_by(u64 word, u64 value)
 {
 	value ^= word;
@@ -174,8 +177,8 @@ ALWAYS_INLINE u64 forget_by(u64 word, u64 value)
 	return value ^ word;
 }
 
-/* A number of this run (enum abi_run_value). The instruction that loads it has all 64 bits
- * of it in itself, and memtrace puts them there when it loads the program (bpf/code_load.h). */
+/* A value of this run (enum abi_run_value). The instruction that loads it contains all 64
+ * bits. memtrace patches them when it loads the program (bpf/code_load.h). */
 #define run_value(which)                                                                 \
 	({                                                                               \
 		u64 run_value_;                                                          \
@@ -184,7 +187,8 @@ ALWAYS_INLINE u64 forget_by(u64 word, u64 value)
 		run_value_;                                                              \
 	})
 
-/* Make what was written before visible before `value`. x86 keeps stores in order. */
+/* Store-release: earlier stores become visible before `value`. x86 keeps stores in
+ * order. */
 #if defined(__TARGET_ARCH_x86)
 #define publish(p, value)                                                                \
 	do {                                                                             \
@@ -195,7 +199,8 @@ ALWAYS_INLINE u64 forget_by(u64 word, u64 value)
 #define publish(p, value) ((void)__sync_lock_test_and_set((p), (value)))
 #endif
 
-/* Add to a counter of this processor. Atomic: a probe can be preempted by another. */
+/* Add to a counter of this processor. Atomic, because a program can be preempted by
+ * another one. */
 ALWAYS_INLINE void count(enum abi_counter which, u64 n)
 {
 	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);
@@ -205,7 +210,7 @@ ALWAYS_INLINE void count(enum abi_counter which, u64 n)
 		__sync_fetch_and_add(&c->value[which], n);
 }
 
-/* The same for two that go together. */
+/* The same for two counters. */
 ALWAYS_INLINE void count_both(enum abi_counter one, u64 n, enum abi_counter other, u64 m)
 {
 	u32 cpu = bpf_get_smp_processor_id() & (CPU_SLOTS - 1);

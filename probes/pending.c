@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls between entry and return, one a thread: the outermost. What an allocation
- * function calls inside itself belongs to it and is not counted again.
+ * Calls between entry and return. Each thread has one: the outermost call. What an
+ * allocation function calls inside itself belongs to that call and is not counted again.
  */
 
-/* Is the return address at `sp` still `caller`, as when the call began, or has another
- * tracer's return probe replaced it? */
+/* Returns 1 if the return address at `sp` is still `caller`, as when the call began, or
+ * if another tracer's return probe has replaced it. */
 ALWAYS_INLINE int caller_is_there(u64 sp, u64 caller)
 {
 	u64 word = 0;
@@ -20,18 +20,20 @@ ALWAYS_INLINE int caller_is_there(u64 sp, u64 caller)
 }
 
 /*
- * Is the call that `p` describes still running, seen from a call that begins at `sp`?
- * It is not when its frame was unwound past by longjmp or an exception, or when its
- * thread died and another got its kernel stack. It is when
+ * Returns 1 if the call of `p` is still running, as seen from a call that begins at `sp`.
+ * It is not if longjmp() or an exception has unwound its frame, or if its thread died and
+ * another thread got its kernel stack. It is running if
  * - the stack pointer is not above its frame,
- * - its return address is still the return probe's trampoline, and
- * - the new call comes from an allocator's own code, or by a tail call: a longjmp can
+ * - its return address is still the trampoline of the return probe, and
+ * - the new call comes from an allocator's own code, or by a tail call: longjmp() can
  *   leave the old words in a frame that does not write to them.
- * Where sites inside the function see the result there is no trampoline of ours. There the
- * call is running while its return address is the one that it began with, or another
- * tracer's trampoline. When the new call begins at the same stack pointer, it runs another
- * function, reached by a tail call; the same function again means that a longjmp left the
- * first call. `number` is the new call's site, ABI_MAX_SITES when it is not known.
+ *
+ * If sites inside the function see the result, no return probe of ours has a trampoline
+ * there. Then the call is running while its return address is the one that it began with,
+ * or another tracer's trampoline. If the new call begins at the same stack pointer, it
+ * runs another function, reached by a tail call; the same function again means that
+ * longjmp() left the first call. `number` is the site of the new call; ABI_MAX_SITES: not
+ * known.
  */
 ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pending *p,
 				     u64 sp, u32 number)
@@ -46,7 +48,8 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 			return 0;
 		if (sp == p->sp)
 			return p->number != number;
-		/* What comes is a call of its own, by a signal handler. */
+		/* The function calls no other: a signal handler makes a call of its
+		 * own. */
 		if (p->flags & ABI_PENDING_ALONE)
 			return 0;
 		return !bpf_probe_read_user(&caller, 8, (void *)sp) &&
@@ -66,7 +69,7 @@ ALWAYS_INLINE int pending_is_running(const struct tracee *t, const struct abi_pe
 	return in_allocator(t->process, caller);
 }
 
-/* What a thread freed last. */
+/* The record of the thread's last free. */
 ALWAYS_INLINE struct abi_last_free *last_free_of(u64 caller)
 {
 	u32 at = ABI_CALLER_AT(caller, ABI_LAST_FREE_BITS);
@@ -74,14 +77,14 @@ ALWAYS_INLINE struct abi_last_free *last_free_of(u64 caller)
 	return last_free.lookup(&at);
 }
 
-/* Is it this thread's? */
+/* Returns 1 if the record is this thread's. */
 ALWAYS_INLINE int last_free_is(const struct abi_last_free *last, u64 caller)
 {
 	return (last->owner ^ caller) >> ABI_CALLER_TID_BITS == 0;
 }
 
-/* A call of this thread begins: the thread's number. In one process nothing else asks for
- * the task, and the answer takes 20 ns and more: it is kept. */
+/* A call of this thread begins. Returns the thread id. With one process only this
+ * function needs the task. That takes 20 ns or more, so the id is cached. */
 ALWAYS_INLINE u32 tracee_begins(const struct tracee *t)
 {
 #ifdef KEEPS_TIDS
@@ -95,7 +98,7 @@ ALWAYS_INLINE u32 tracee_begins(const struct tracee *t)
 	tid = *(u32 *)(get_current_task_btf() + OFFSET_TASK_PID);
 	if (!last || !t->ctl->keeps_tids)
 		return tid;
-	/* Another thread's place stays its own: what it freed is of more use. */
+	/* Do not take another thread's record: its last free matters more. */
 	if (!last->owner)
 		last->key = 0;
 	else if (!last_free_is(last, t->caller))
@@ -122,7 +125,7 @@ ALWAYS_INLINE void tid_ends(void)
 		publish(&last->owner, 0);
 }
 
-/* sched_process_exit: of a thread, whose kernel stack may be another's next. */
+/* sched_process_exit: a thread ends, and its kernel stack may be reused. */
 int on_thread_end(struct bpf_raw_tracepoint_args *ctx)
 {
 	tid_ends();
@@ -130,13 +133,13 @@ int on_thread_end(struct bpf_raw_tracepoint_args *ctx)
 }
 #endif
 
-/* Is it this thread's? */
+/* Returns 1 if the record is this thread's. */
 ALWAYS_INLINE int pending_is_mine(const struct tracee *t, const struct abi_pending *p)
 {
 	return (p->owner ^ t->caller) >> ABI_CALLER_TID_BITS == 0;
 }
 
-/* Without atomics there are no slots: a key of the hash is its thread's own. */
+/* On kernels without BPF atomics each thread has a key of the hash instead of a slot. */
 #ifdef NO_ATOMICS
 #define pending_slot(t) ((struct abi_pending *)NULL)
 #else
@@ -159,7 +162,7 @@ ALWAYS_INLINE struct abi_pending *pending_find(const struct tracee *t)
 	return t->ctl->spilled_pending ? pending_spill.lookup(&key) : NULL;
 }
 
-/* Give a record back. */
+/* Release a record. */
 ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 {
 	struct abi_pending *slot = pending_slot(t);
@@ -173,7 +176,7 @@ ALWAYS_INLINE void pending_end(const struct tracee *t, struct abi_pending *p)
 	}
 }
 
-/* The call never returned. Its old block was not given up, as far as anyone knows. */
+/* The call never returned. Assume that its old block is still live. */
 ALWAYS_INLINE void pending_abandon(const struct tracee *t, struct abi_pending *p)
 {
 	count(ABI_CALLS_ABANDONED, 1);
@@ -181,7 +184,7 @@ ALWAYS_INLINE void pending_abandon(const struct tracee *t, struct abi_pending *p
 		traffic_gone(p->address, &p->old);
 }
 
-/* Is this thread inside a call that is counted already? */
+/* Returns 1 if this thread is inside a call that is already counted. */
 ALWAYS_INLINE int pending_is_inside(const struct tracee *t, u64 sp, u32 number)
 {
 	struct abi_pending *p = pending_find(t);
@@ -190,8 +193,8 @@ ALWAYS_INLINE int pending_is_inside(const struct tracee *t, u64 sp, u32 number)
 }
 
 /*
- * A record for the call that begins at `sp`, owned by this thread; NULL when the call
- * is nested, or (counted) when there is no room.
+ * Make a record for the call that begins at `sp`, owned by this thread. Returns NULL if
+ * the call is nested, or, counted, if all records are taken.
  */
 ALWAYS_INLINE struct abi_pending *pending_begin(const struct tracee *t, u64 sp, u32 number)
 {

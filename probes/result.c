@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sites inside functions where the result of a call is settled (plan/returns.h). Most end
- * a call whose entry made a record; where the size is known there, too, one hit is all of
- * a call (ABI_EFFECT_WHOLE).
+ * Sites inside functions where the result of a call is settled (plan/returns.h). Most of
+ * them end a call whose entry made a pending record. Where the size is known there, too,
+ * one hit is the whole call (ABI_EFFECT_WHOLE).
  *
- * A record is found by the address of its return address, which a function that was
- * reached by a tail call shares with the one that jumped to it. So a site ends any call
+ * A record is found by the address of the return address. A function that was reached by
+ * a tail call has the same one as the function that jumped to it. So a site ends any call
  * that returns there, whichever function began it.
  */
 #ifdef WITH_ON_RESULT
 
-/* What the site says of the result on the way that the call takes, 0: nothing. */
+/* What the site says about the result, on the path that this call takes; 0: nothing. */
 ALWAYS_INLINE u32 result_chosen(struct pt_regs *ctx, u64 meaning)
 {
 	u64 taken = 0, is_whole = ABI_SITE_EFFECT(meaning) == ABI_EFFECT_WHOLE;
@@ -44,8 +44,8 @@ ALWAYS_INLINE u64 result_read(struct pt_regs *ctx, u32 value)
 ALWAYS_INLINE u64 result_rule(u64 meaning)
 {
 	u64 words = ABI_RESULT_BP_WORDS(meaning), cfa = ABI_RESULT_SP_DELTA(meaning) + 8;
-	/* Where rbp is still there, where it is saved beside the return address, and
-	 * elsewhere: UNWIND_BP_SAME, _BELOW, _AT_CFA. */
+	/* UNWIND_BP_SAME: rbp is still in the register. UNWIND_BP_BELOW: saved next to
+	 * the return address. UNWIND_BP_AT_CFA: saved elsewhere. */
 	u64 mode = words == 0 ? UNWIND_BP_SAME
 			      : (words == 1 ? UNWIND_BP_BELOW : UNWIND_BP_AT_CFA);
 
@@ -54,14 +54,14 @@ ALWAYS_INLINE u64 result_rule(u64 meaning)
 	       (u64)(u16)(words ? -(s64)words - 1 : 0) << 16 | cfa << 32;
 }
 
-/* Does the record belong to the call that returns at `sp`? */
+/* Returns 1 if the record belongs to the call that returns at `sp`. */
 ALWAYS_INLINE int result_is_of(const struct tracee *t, const struct abi_pending *p,
 			       u64 meaning, u64 sp)
 {
 	if (p->sp != sp || p->process != t->slot || !(p->flags & ABI_PENDING_INSIDE))
 		return 0;
-	/* In a function's own code its entry has just made the record. Elsewhere it may
-	 * be one that a longjmp has left behind. */
+	/* In a function's own code the record was just made by its entry. Elsewhere the
+	 * record may be left over from a longjmp(). */
 	if (ABI_SITE_EFFECT(meaning) == ABI_EFFECT_RESULT &&
 	    !(meaning & (ABI_RESULT_SHARED | ABI_RESULT_FAILS_ALONE)))
 		return 1;
@@ -73,8 +73,8 @@ ALWAYS_INLINE int result_is_skipped(u64 meaning, u64 size_bytes)
 	return meaning & ABI_RESULT_UNRECORDED || !wanted(size_bytes);
 }
 
-/* Is a call without a record part of the one that `p` describes? When that is not running
- * any more its record goes. */
+/* Returns 1 if a call without a record is part of the call of `p`. If that call is not
+ * running any more, its record is removed. */
 ALWAYS_INLINE int result_is_nested(const struct tracee *t, struct abi_pending *p, u64 sp)
 {
 	if (!p)
@@ -89,7 +89,7 @@ ALWAYS_INLINE int result_is_nested(const struct tracee *t, struct abi_pending *p
 }
 
 /* A call fails whose entry was not seen, so its size is unknown. Filters treat it as the
- * largest size: calls that fail mostly ask for too much. */
+ * largest size: most calls that fail ask for too much. */
 ALWAYS_INLINE void result_refused(const struct tracee *t, u64 meaning,
 				  struct abi_pending *p, u64 sp)
 {
@@ -102,7 +102,7 @@ ALWAYS_INLINE void result_refused(const struct tracee *t, u64 meaning,
 		count(ABI_FAILURES, 1);
 }
 
-/* The first look at a call without a record: 1 when it has a block to record. */
+/* First part of a call without a record. Returns 1 if it has a block to record. */
 ALWAYS_INLINE int result_begins(const struct tracee *t, struct pt_regs *ctx, u64 meaning,
 				struct abi_pending *p, u64 result)
 {
@@ -111,7 +111,7 @@ ALWAYS_INLINE int result_begins(const struct tracee *t, struct pt_regs *ctx, u64
 	if (result_is_nested(t, p, REG_SP(ctx) + ABI_RESULT_SP_DELTA(meaning)))
 		return 0;
 	free_is_over(t->caller);
-	/* As asked_size() has it. */
+	/* As in asked_size(). */
 	if (!result && meaning & ABI_WHOLE_PRODUCT)
 		size = ~0ull;
 	if (result_is_skipped(meaning, size)) {
@@ -145,15 +145,15 @@ ALWAYS_INLINE void result_seen(struct tracee *t, struct pt_regs *ctx)
 		if (!result_begins(t, ctx, meaning, p, result))
 			return;
 	} else {
-		/* Entered before the attach, nested, or only refused. */
+		/* The call began before the attach, is nested, or failed. */
 		if (meaning & ABI_RESULT_FAILS_ALONE)
 			result_refused(t, meaning, p, sp);
 		return;
 	}
 
-	/* The walk comes first: what it finds does not depend on the rest, and the
-	 * verifier follows it once for each state before it. So it is to know nothing
-	 * of what was made on the ways to here. */
+	/* Walk first: the walk does not depend on the rest, and the verifier follows it
+	 * once for each state before it. Launder what the paths to this point have
+	 * computed. */
 	u64 word = REG_PC(ctx);
 
 	meaning = forget_by(word, meaning);
@@ -167,7 +167,8 @@ ALWAYS_INLINE void result_seen(struct tracee *t, struct pt_regs *ctx)
 					       !!(meaning & ABI_RESULT_NO_CFI))
 				: ABI_NO_STACK;
 
-	/* Again, or it would follow the walk for both places that this may lie in. */
+	/* Look it up again: otherwise the verifier would follow the walk for both places
+	 * where the record may be. */
 	p = pending_find(t);
 	if (p && p->sp == sp && p->flags & ABI_PENDING_INSIDE) {
 		t->slot = p->process;
@@ -180,7 +181,7 @@ ALWAYS_INLINE void result_seen(struct tracee *t, struct pt_regs *ctx)
 	}
 }
 
-/* What the site has said, for the check of its function. */
+/* Record what the site has read, for the check of its function. */
 ALWAYS_INLINE void result_claimed(const struct tracee *t, struct pt_regs *ctx,
 				  const struct abi_site_at *s)
 {
@@ -202,7 +203,7 @@ int on_result(struct pt_regs *ctx)
 		return 0;
 	result_seen(&t, ctx);
 
-	/* Last: the verifier would follow all of the rest with and without it. */
+	/* Last: otherwise the verifier would follow the rest with it and without it. */
 	struct abi_site_at *s = site_at(ctx);
 
 	if (s && s->check)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which allocations are drawn, and what one that was drawn stands for. */
+/* Select the allocations to be recorded, and count what a sampled one represents. */
 
-/* Does an allocation of this size pass the filter? */
+/* Returns 1 if an allocation of this size passes the filter. */
 ALWAYS_INLINE int is_in_bounds(u64 size_bytes)
 {
 #ifdef MIN_SIZE
@@ -15,8 +15,8 @@ ALWAYS_INLINE int is_in_bounds(u64 size_bytes)
 	return 1;
 }
 
-/* Is it drawn? Sampling draws a number each time: every N-th call would fall in step with
- * the target's pattern. */
+/* Returns 1 if the allocation is sampled. Each allocation gets a random number: counting
+ * to every N-th call would fall into step with the target's pattern. */
 ALWAYS_INLINE int is_drawn(u64 size_bytes)
 {
 #ifdef SAMPLE_THRESHOLD
@@ -38,7 +38,7 @@ ALWAYS_INLINE int wanted(u64 size_bytes)
 	return is_in_bounds(size_bytes) && is_drawn(size_bytes);
 }
 
-/* Count what a drawn block stands for. */
+/* Count the blocks and bytes that a sampled block represents. */
 ALWAYS_INLINE void count_estimate(enum abi_counter blocks, enum abi_counter bytes,
 				  u64 size_bytes)
 {

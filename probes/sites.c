@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a probe hit means. The helpers that tell it (the attach cookie, the address of the
- * probe) cost as much as all that is done with it: 20 ns a call where returns in the
- * kernel are slowed down against speculation. Where in its page a probe lies tells nearly
- * always as well.
+ * Find out what a probe hit means. The helpers for this (attach cookie, address of the
+ * probe) cost as much as the rest of the work: 20 ns a call where returns in the kernel
+ * are slowed down against speculation. The offset of the probe in its page is sufficient
+ * in nearly all cases.
  */
 
-/* The record of sites that lie where this hit does. */
+/* The record of the sites at the page offset of this hit. */
 ALWAYS_INLINE struct abi_site_at *site_at(struct pt_regs *ctx)
 {
 	u32 at = REG_PC(ctx) & (MEMTRACE_PAGE_SIZE - 1);
@@ -15,10 +15,10 @@ ALWAYS_INLINE struct abi_site_at *site_at(struct pt_regs *ctx)
 }
 
 #ifdef HAVE_COOKIE
-/* Not every libbcc that we meet declares it (BPF_FUNC_get_attach_cookie, Linux 5.15). */
+/* Some versions of libbcc do not declare it (BPF_FUNC_get_attach_cookie, Linux 5.15). */
 static u64 (*get_attach_cookie)(void *ctx) = (void *)174;
 
-/* The meaning of the site at whose entry this is. */
+/* The meaning of the site that was hit. */
 ALWAYS_INLINE u64 site_meaning(struct pt_regs *ctx, const struct abi_site_at *s)
 {
 	u64 meaning = s ? s->meaning : 0;
@@ -28,8 +28,9 @@ ALWAYS_INLINE u64 site_meaning(struct pt_regs *ctx, const struct abi_site_at *s)
 #endif
 
 #ifdef HAVE_SESSION
-/* Is this the entry of a call, or else its return? A place in the page where no site is
- * tells; else the address, which is asked for once and then known for this process. */
+/* Returns 1 for the entry of a call, 0 for its return. Page offsets without a site are
+ * returns. Otherwise the address decides: the helper is called once, and then the address
+ * is remembered for this process. */
 ALWAYS_INLINE int site_is_entry(struct pt_regs *ctx, const struct tracee *t,
 				struct abi_site_at *s)
 {

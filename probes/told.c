@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that a program tells of itself, by static probes (--otel-memory), in place of
- * hooks.c: an allocation is all told when its probe is hit, and needs no return.
+ * Blocks that a program reports itself, by USDT probes (--otel-memory), in place of
+ * hooks.c. The probe of an allocation has all values when it is hit, so no return is
+ * needed.
  */
 
 BPF_F_TABLE("array", u32, struct abi_told, told, ABI_MAX_SITES, BPF_F_MMAPABLE);
 
-/* The register at this offset of the registers. */
+/* The register at byte `offset` of struct pt_regs; 0 for ABI_TOLD_NO_REGISTER. */
 ALWAYS_INLINE u64 told_register(struct pt_regs *ctx, u8 offset)
 {
 	u64 value = 0;
@@ -16,7 +17,7 @@ ALWAYS_INLINE u64 told_register(struct pt_regs *ctx, u8 offset)
 	return value;
 }
 
-/* The value of an argument; 0, and counted, when it cannot be read. */
+/* Read the value of an argument. Returns 0, counted, if it cannot be read. */
 ALWAYS_INLINE int told_value(struct pt_regs *ctx, const struct abi_told_arg *arg,
 			     u64 *ret)
 {
@@ -43,9 +44,8 @@ ALWAYS_INLINE int told_value(struct pt_regs *ctx, const struct abi_told_arg *arg
 }
 
 /*
- * A new block. It counts as the bytes that it stands for: that many of what was allocated
- * are told by this one (allocator_otel.h). Where nothing is said of that they are its
- * own.
+ * A new block. It is counted with `weight_bytes`: how many allocated bytes this report
+ * represents (allocator_otel.h). 0: no weight is given, and its own size is used.
  */
 ALWAYS_INLINE void told_allocated(const struct tracee *t, struct pt_regs *ctx,
 				  u64 meaning, u64 address, u64 size_bytes,

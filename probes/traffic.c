@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens at each call path and in each thread (traffic_record.h). An event is
- * counted where its block was allocated, by the stack number that the block has.
+ * Count allocations and frees for each call path and each thread (traffic_record.h). An
+ * event is counted at the call path that allocated its block, by the stack number of the
+ * block.
  */
 #ifdef WITH_TRAFFIC
 
@@ -34,10 +35,10 @@ ALWAYS_INLINE struct abi_traffic_all *traffic_all_get(void)
 	return traffic_all.lookup(&zero);
 }
 
-/* --- what is outstanding ---------------------------------------------------------- */
+/* --- live bytes ------------------------------------------------------------------- */
 
-/* What a block of this size stands for, in 1/65536 blocks and in bytes; 0 where they are
- * not sampled by bytes. */
+/* What a block of this size represents, in 1/65536 blocks and in bytes; 0 without
+ * sampling by bytes. */
 struct estimate {
 	u64 blocks, bytes;
 };
@@ -56,7 +57,7 @@ ALWAYS_INLINE struct estimate estimate_of(u64 size_bytes)
 	return e;
 }
 
-/* The process holds so many bytes more. */
+/* Add to the live bytes of a process. */
 ALWAYS_INLINE void outstanding_add(u32 slot, u64 bytes, u64 estimated_bytes, u64 ticks)
 {
 	struct abi_traffic_all *all = traffic_all_get();
@@ -87,7 +88,7 @@ ALWAYS_INLINE void outstanding_sub(u32 slot, u64 bytes, u64 estimated_bytes)
 #endif
 }
 
-/* All that a process holds goes with it. */
+/* The process ends: subtract all its live bytes. */
 ALWAYS_INLINE void traffic_process_ends(u32 slot)
 {
 	struct abi_traffic_all *all = traffic_all_get();
@@ -110,7 +111,8 @@ ALWAYS_INLINE void late_is_lost(void)
 		__sync_fetch_and_add(&all->late_lost, 1);
 }
 
-/* Leave an event to memtrace if its stack has no number yet; else event->stack is one. */
+/* Send the event to memtrace and return 1 if its stack has no number yet. Otherwise set
+ * event->stack to the number and return 0. */
 ALWAYS_INLINE int traffic_is_late(struct abi_late *event)
 {
 #ifdef UNWIND_RULES
@@ -133,7 +135,7 @@ ALWAYS_INLINE int traffic_is_late(struct abi_late *event)
 #endif
 }
 
-/* The estimates of a path; NULL where blocks are not sampled by bytes. */
+/* The estimates of a call path; NULL without sampling by bytes. */
 ALWAYS_INLINE struct abi_flow *estimated_flow(u32 stack)
 {
 #ifdef SAMPLE_BYTES
@@ -143,7 +145,7 @@ ALWAYS_INLINE struct abi_flow *estimated_flow(u32 stack)
 #endif
 }
 
-/* `bucket` is that of its size. */
+/* `bucket` is the bucket of its size. */
 ALWAYS_INLINE void path_allocated(const struct abi_block *b, struct estimate e,
 				  u64 bucket)
 {
@@ -235,7 +237,7 @@ ALWAYS_INLINE struct thread_record *thread_find(u64 key)
 	return NULL;
 }
 
-/* The calling thread's record; NULL, and counted, when there is no room. */
+/* The calling thread's record. Returns NULL, counted, if all its places are taken. */
 ALWAYS_INLINE struct thread_record *thread_current(const struct tracee *t)
 {
 	u64 key = ABI_THREAD_KEY(t->slot, t->tid);
@@ -261,7 +263,8 @@ ALWAYS_INLINE struct thread_record *thread_current(const struct tracee *t)
 	return NULL;
 }
 
-/* A heap event of this thread: `key` is of the block that it allocated, or 0. */
+/* Note a heap event of this thread. `key` is the key of the block that it allocated, or
+ * 0. */
 ALWAYS_INLINE void thread_event(struct thread_record *th, u64 key)
 {
 	u64 at = th->head.next_recent;
@@ -272,7 +275,7 @@ ALWAYS_INLINE void thread_event(struct thread_record *th, u64 key)
 	th->head.next_recent = at + 1;
 }
 
-/* Did this thread allocate the block by one of its last heap events? */
+/* Returns 1 if the block was allocated in the thread's last heap events. */
 ALWAYS_INLINE int traffic_is_temporary(const struct tracee *t, u64 key,
 				       const struct abi_block *old)
 {
@@ -289,7 +292,7 @@ ALWAYS_INLINE int traffic_is_temporary(const struct tracee *t, u64 key,
 	return found;
 }
 
-/* A heap event of a block that is not tracked. */
+/* A heap event without a tracked block. */
 ALWAYS_INLINE void traffic_other_event(const struct tracee *t)
 {
 	struct thread_record *th = thread_find(ABI_THREAD_KEY(t->slot, t->tid));
@@ -307,7 +310,7 @@ ALWAYS_INLINE void thread_allocated(const struct tracee *t, u64 key, u64 bytes)
 	th->head.allocations++;
 	__sync_fetch_and_add(&th->head.allocated_bytes, bytes);
 	thread_event(th, key);
-	/* Threads get their names after they have begun. */
+	/* Threads get their names after they have started. */
 	if (!(th->head.allocations & (th->head.allocations - 1)))
 		bpf_get_current_comm(th->head.name, sizeof(th->head.name));
 }
@@ -338,13 +341,13 @@ ALWAYS_INLINE void thread_freed(const struct tracee *t, const struct abi_block *
 	}
 }
 
-/* Much comes after the number of a stack. */
+/* Launder the number of a stack: much code follows. */
 #define traffic_forget_paths(scratch, value)                                             \
 	((value) = forget(&(scratch)->words[0], (value)))
 
 /* --- events ----------------------------------------------------------------------- */
 
-/* A block is in the table. */
+/* A block was added to the live table. */
 ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
 				     const struct abi_block *b)
 {
@@ -362,7 +365,7 @@ ALWAYS_INLINE void traffic_allocated(const struct tracee *t, u64 key,
 	thread_allocated(t, key, bytes);
 }
 
-/* A block was freed, or was the old one of a realloc that succeeded. */
+/* A block was freed, or was the old block of a realloc that succeeded. */
 ALWAYS_INLINE void traffic_freed(const struct tracee *t, const struct abi_block *old,
 				 int is_temporary)
 {
@@ -377,7 +380,7 @@ ALWAYS_INLINE void traffic_freed(const struct tracee *t, const struct abi_block 
 	thread_freed(t, old, 1, old->size_bytes);
 }
 
-/* A block is not in the table any more, and nobody was seen to free it. */
+/* A block was removed from the live table, but no free was seen. */
 ALWAYS_INLINE void traffic_gone(u64 key, const struct abi_block *b)
 {
 	struct estimate e = estimate_of(b->size_bytes);
@@ -386,7 +389,7 @@ ALWAYS_INLINE void traffic_gone(u64 key, const struct abi_block *b)
 	outstanding_sub(ABI_KEY_SLOT(key), b->size_bytes, e.bytes);
 }
 
-/* A block got another size where it is. */
+/* A block changed its size in place. */
 ALWAYS_INLINE void traffic_resized(const struct tracee *t, const struct abi_block *old,
 				   u64 bytes)
 {
