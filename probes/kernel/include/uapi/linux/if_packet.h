@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named by libbcc's helpers.h; our probes use nothing from it. */
+/* libbcc's helpers.h includes it; our probes use nothing from it. */

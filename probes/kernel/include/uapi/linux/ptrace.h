@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The registers that a uprobe program gets: the kernel's struct pt_regs (x86_64:
- * arch/x86/include/asm/ptrace.h; aarch64: struct user_pt_regs of
- * uapi/asm/ptrace.h), whose layout has not changed since 64-bit kernels exist.
- * bpf/headers checks it against the running kernel's BTF.
+ * The context of a uprobe program: the kernel's struct pt_regs (x86_64:
+ * arch/x86/include/asm/ptrace.h; aarch64: struct user_pt_regs of uapi/asm/ptrace.h). All
+ * 64-bit kernels have had the same layout. bpf/headers.c checks it against the running
+ * kernel's BTF.
  */
 #ifndef MEMTRACE_UAPI_LINUX_PTRACE_H
 #define MEMTRACE_UAPI_LINUX_PTRACE_H
