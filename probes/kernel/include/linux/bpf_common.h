@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classic BPF opcodes, which libbcc's bpf.h uses (kernel: uapi/linux/bpf_common.h). */
+/* Classic BPF opcodes that libbcc's bpf.h builds on (kernel: uapi/linux/bpf_common.h). */
 #ifndef MEMTRACE_LINUX_BPF_COMMON_H
 #define MEMTRACE_LINUX_BPF_COMMON_H
 

@@ -2,8 +2,8 @@
 /*
  * The context of a uprobe program: the kernel's struct pt_regs (x86_64:
  * arch/x86/include/asm/ptrace.h; aarch64: struct user_pt_regs of uapi/asm/ptrace.h). All
- * 64-bit kernels have had the same layout. bpf/headers.c checks it against the running
- * kernel's BTF.
+ * 64-bit kernels have had the same layout. bpf/kernel_offsets.c compares it with the
+ * running kernel's BTF.
  */
 #ifndef MEMTRACE_UAPI_LINUX_PTRACE_H
 #define MEMTRACE_UAPI_LINUX_PTRACE_H
