@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of live blocks (abi.h). Any number of processors insert and remove at the
- * same time. The owner of a slot changes only by compare-and-exchange.
+ * same time. A program takes a slot only by compare-and-exchange.
  */
 
 /* Log a change before it is made, for a reader of the tables. `block` is NULL for TAKEN.

@@ -111,8 +111,9 @@ ALWAYS_INLINE void late_is_lost(void)
 		__sync_fetch_and_add(&all->late_lost, 1);
 }
 
-/* Send the event to memtrace and return 1 if its stack has no number yet. Otherwise set
- * event->stack to the number and return 0. */
+/* Returns 0 if the event's stack has a number, and sets event->stack to it. Otherwise
+ * returns 1, after it has sent the event to memtrace, which counts it once there is a
+ * number. An event without a stack is dropped. */
 ALWAYS_INLINE int traffic_is_late(struct abi_late *event)
 {
 #ifdef UNWIND_RULES

@@ -204,9 +204,9 @@ static inline void abi_flow_resized(struct abi_flow *f, uint64_t more_blocks,
 }
 
 /*
- * A thread, in an open-addressing table. Its record is one of the ABI_THREAD_WAYS records
- * from the one on that abi_live_hash() of its key names. The record is followed by a ring
- * of the thread's last heap events (`recent`): the key of the allocated block, or 0 for
+ * A thread, in an open-addressing table. Its record is one of ABI_THREAD_WAYS consecutive
+ * ones; abi_live_hash() of its key gives the first. The record is followed by a ring of
+ * the thread's last heap events (`recent`): the key of the allocated block, or 0 for
  * other events.
  */
 #define ABI_THREAD_WAYS 16

@@ -140,7 +140,7 @@ ALWAYS_INLINE int walk_leave(struct walk *w)
 
 /* code_look() takes as long as several frames. A walk that repeats the last one word for
  * word may skip it, because it is right as long as the code is the same as for the last
- * walk. There is a look in each tick. */
+ * walk. The first walk in each tick looks. */
 #if defined(OFFSET_MM_CODE_PAGES) && defined(TICK_JIFFIES) && !defined(EVENTS)
 #define LOOKS_AT_TICKS
 #endif
