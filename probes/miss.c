@@ -256,8 +256,8 @@ ALWAYS_INLINE u64 miss_number(struct abi_miss_room *r, struct abi_control *ctl)
 #endif
 }
 
-/* Send the walk. Returns its ABI_MISS_STACK() number, or ABI_NO_STACK if there is no
- * room. */
+/* Send the walk. Returns its ABI_MISS_STACK() number, or ABI_NO_STACK if it cannot be
+ * sent. */
 ALWAYS_INLINE u32 miss_hand_over_by(struct abi_miss_room *r, const struct tracee *t,
 				    struct pt_regs *ctx, const struct walk *w,
 				    const struct abi_scratch *s, u32 allocator)

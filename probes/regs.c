@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers by role. Only this file of the probes depends on the architecture. */
+/* Registers by role: most of the probes' code that depends on the architecture. */
 #if defined(__TARGET_ARCH_x86)
 
 /* x86-64 psABI 3.2.3: at a function's first instruction the integer arguments are in rdi,
