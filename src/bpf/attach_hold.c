@@ -13,7 +13,7 @@
 #include "target/living.h"
 #include "util/cleanup.h"
 
-/* How many threads may end too soon, one after another: each costs 0.1 s. */
+/* How many threads may end before their event is opened. Each try takes 0.1 s. */
 #define TRIES_MAX 2
 
 /* --- places ----------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ static bool is_same_place(const struct attach_probe *a, const struct attach_prob
 	return a->offset == b->offset && !strcmp(a->path, b->path);
 }
 
-/* The first of `probes` with the same file. */
+/* The index of the first probe in the same file as probes[i]. */
 static size_t first_in_file(const struct attach_probe probes[], size_t i)
 {
 	size_t first = 0;
@@ -55,7 +55,7 @@ struct error *attach_hold_note(struct attachment *self, int pid,
 		if (same < i)
 			continue;
 		place.owns_file = in_file == i;
-		/* The path may lead nowhere once its thread has ended. */
+		/* Open it now: the path may be invalid after its thread has exited. */
 		files[i] = place.owns_file ? open(probes[i].path, O_PATH | O_CLOEXEC)
 					   : files[in_file];
 		place.file = files[i];
@@ -78,7 +78,7 @@ void attach_hold_forget_from(struct attachment *self, size_t first)
 
 		if (place->owns_file)
 			closep(&place->file);
-		/* Without memory we do the waiting. */
+		/* Without memory for the list, close it here and wait. */
 		if (place->hold >= 0 &&
 		    !vec_push(&holds, ((struct attached){place->hold, place->pid, 0})))
 			link_close_all(&place->hold, 1);
@@ -94,7 +94,7 @@ void attach_hold_forget(struct attachment *self, int pid)
 {
 	size_t others = 0;
 
-	/* Their order is of no matter. */
+	/* The order of the places does not matter. */
 	vec_foreach (place, &self->places) {
 		const struct attached_place kept = *place;
 
@@ -136,16 +136,16 @@ bool attachment_take_file(struct attachment *self, int pid, uint64_t file,
 
 /* --- holding ---------------------------------------------------------------------- */
 
-/* When its thread has ended the breakpoints that there are stay, as our programs return
- * 0, but no new ones are set (handler_chain() and uprobe_mmap() of
- * kernel/events/uprobes.c). */
+/* After the event's thread has ended, existing breakpoints stay, since memtrace's
+ * programs return 0, but the kernel sets no new ones (handler_chain() and uprobe_mmap()
+ * of kernel/events/uprobes.c). */
 static bool is_held(const struct attached_place *place)
 {
 	return place->hold >= 0 && !uprobe_event_has_ended(place->hold);
 }
 
-/* The new event, or a negative errno value. -ESRCH: no thread lives; -EXDEV: it would be
- * in other processes, too, and must not. */
+/* Open the event. Returns its descriptor or -errno: -ESRCH if no thread is alive; -EXDEV
+ * if the event would have to be in all processes and must not be. */
 static int open_hold(struct attachment *self, const struct uprobe_pmu *pmu, int pid,
 		     const struct attach_probe *probe)
 {
@@ -154,7 +154,7 @@ static int open_hold(struct attachment *self, const struct uprobe_pmu *pmu, int 
 	for (int i = 0; i < TRIES_MAX && (!self->is_wide || probe->is_private); i++) {
 		int event = uprobe_event_open(pmu, living.tid, true, probe);
 
-		/* It is of use if its thread has lived so long. */
+		/* An event is only useful if its thread is still alive. */
 		if ((event >= 0 && living_is_there(&living)) ||
 		    (event < 0 && event != -ESRCH))
 			return event;

@@ -45,7 +45,7 @@ static void multi_detach_process(struct attachment *self, int pid)
 	attach_hold_forget(self, pid);
 }
 
-/* struct bpf_link_info (include/uapi/linux/bpf.h, 6.8), as far as it matters here. */
+/* The members used here of struct bpf_link_info (include/uapi/linux/bpf.h, 6.8). */
 struct link_info {
 	uint32_t type, id, program, reserved;
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
@@ -67,7 +67,7 @@ static bool multi_is_dead(const struct attached *at)
 
 static struct error *refused(int err, const struct attach_probe *first)
 {
-	/* One inode and offset has one reference counter for all tools, and Debian's
+	/* All tools share one reference counter per inode and offset, and Debian's
 	 * memleak-bpfcc passes garbage for it. */
 	if (err == EINVAL)
 		return error_errno(
@@ -80,8 +80,9 @@ static struct error *refused(int err, const struct attach_probe *first)
 		"cannot probe %s and others in %s", first->function, first->module);
 }
 
-/* One link for each program, file and kind: first those of returns, since a return
- * without an entry is ignored, and an entry without a return would wait. */
+/* Create one link for each program, file, rank and kind. Return probes come first: a
+ * return without an entry is ignored, but an entry without a return would stay
+ * pending. */
 static struct error *attach_links(struct attachment *self, int pid,
 				  const struct attach_probe probes[], size_t count)
 {
@@ -144,7 +145,8 @@ static struct error *multi_attach(struct attachment *self, int pid,
 	(void)cookies; /* every kernel with uprobe_multi has them */
 	if (!err)
 		err = attach_links(self, pid, probes, count);
-	/* It may have ended only now: some of the links have their breakpoints then. */
+	/* The main thread may have exited only now; some of the links have set their
+	 * breakpoints, others have not. */
 	if (!err && pid && living_has_lost_first(pid))
 		err = attach_hold(self, pid);
 	if (err) {

@@ -26,7 +26,8 @@
 /* PERF_UPROBE_REF_CTR_OFFSET_SHIFT, include/linux/trace_events.h. */
 #define REF_CTR_SHIFT 32
 
-/* Read "7" or "config:0" from one of the PMU's files; the number, or -1. */
+/* Read a number such as "7" or "config:0" from a file of the PMU. Returns -1 on
+ * failure. */
 static int pmu_number(const char *path, const char *format)
 {
 	_cleanup_(fclosep) FILE *f = fopen(path, "re");
@@ -46,7 +47,7 @@ struct error *uprobe_pmu_find(struct uprobe_pmu *ret)
 				      " is missing: CONFIG_UPROBE_EVENTS)");
 }
 
-/* An event to be opened; the result of perf_event_open(2), or -errno. */
+/* An event to be opened. `result` is the descriptor or -errno. */
 struct opening {
 	struct perf_event_attr attr;
 	int task, result;
@@ -57,7 +58,7 @@ static void open_event(void *arg, size_t i)
 	struct opening *o = arg;
 
 	(void)i;
-	/* An event of all processes wants one processor, and its program runs on all
+	/* An event for all processes must name one processor, but its program runs on all
 	 * (kernel/trace/trace_uprobe.c, __uprobe_perf_func()). */
 	long fd = syscall(SYS_perf_event_open, &o->attr, o->task ? o->task : -1,
 			  o->task ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
@@ -85,14 +86,14 @@ int uprobe_event_open(const struct uprobe_pmu *pmu, int task, bool is_disabled,
 	return opening.result;
 }
 
-/* Let the programs stop at once: removing each breakpoint takes the kernel 0.1 s. */
+/* Stop the programs at once: removing each breakpoint takes the kernel 0.1 s. */
 static void disable(const struct attached events[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		ioctl(events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Close all but the events and one more, or none (-1). */
+/* Close all descriptors except the events and `kept` (-1: none). */
 static void close_others(const struct attached events[], size_t count, int kept)
 {
 	unsigned from = 0;
@@ -113,7 +114,7 @@ static void close_others(const struct attached events[], size_t count, int kept)
 	}
 }
 
-/* Hold nothing but the events, until the other end of the pipe `ours` is closed. */
+/* Keep only the events open until the other end of the pipe `ours` is closed. */
 _Noreturn static void hold_events(const struct attached events[], size_t count, int ours)
 {
 	char c;
@@ -122,18 +123,16 @@ _Noreturn static void hold_events(const struct attached events[], size_t count, 
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	prctl(PR_SET_NAME, "memtrace-detach");
-	/* Keep no one waiting for the end of our output, and no probes of others when we
-	 * end. */
+	/* Close everything else: no reader must wait for the end of our output, and other
+	 * probes must not depend on this process. */
 	close_others(events, count, ours);
 	while (read(ours, &c, 1) < 0 && errno == EINTR)
 		;
 	_exit(0);
 }
 
-/*
- * The last close of an event waits for the kernel. A grandchild does the waiting, as it
- * exits: a signal does not interrupt that (bpf/shield.h), and memtrace can exit at once.
- */
+/* The last close of an event blocks in the kernel. A grandchild makes it by exiting: a
+ * signal does not interrupt that (bpf/shield.h), and memtrace can exit at once. */
 static bool leave_to_grandchild(const struct attached events[], size_t count)
 {
 	int ours[2];
@@ -192,8 +191,8 @@ static void perf_detach_process(struct attachment *self, int pid)
 	close_from(self, attachment_sort_out(self, pid));
 }
 
-/* perf_poll() (kernel/events/core.c): an event hangs up when its task has exited, and
- * when it has no ring. A link never does. */
+/* poll() reports POLLHUP for an event whose task has exited, and for an event without a
+ * ring, so map one (perf_poll(), kernel/events/core.c). It never does for a link. */
 bool uprobe_event_has_ended(int event)
 {
 	size_t bytes = 2 * (size_t)sysconf(_SC_PAGESIZE);
@@ -201,7 +200,7 @@ bool uprobe_event_has_ended(int event)
 	struct pollfd fd = {.fd = event};
 	bool has_ended;
 
-	/* No memory may be locked for one: nobody knows. */
+	/* No ring, since no more memory may be locked: the answer is unknown. */
 	if (ring == MAP_FAILED && (errno == EPERM || errno == ENOMEM))
 		return false;
 	has_ended = poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP;
@@ -238,11 +237,11 @@ static struct error *attach_one(struct attachment *self, const struct uprobe_pmu
 {
 	int event = -ESRCH;
 
-	/* What is refused takes the kernel 0.1 s, too. */
+	/* Do not even try: a refused attempt also takes the kernel 0.1 s. */
 	if (!pid || !living_has_lost_first(pid))
 		event = uprobe_event_open(pmu, pid, false, probe);
-	/* An event of another thread would end with that: only one of all processes is
-	 * sure to be there. Its program passes others' hits over. */
+	/* An event for another thread would end with that thread; only an event for all
+	 * processes is sure to stay. Its program ignores hits of other processes. */
 	if (event == -ESRCH && pid && living_has_lost_first(pid)) {
 		if (probe->is_private)
 			return uprobe_event_private(probe);

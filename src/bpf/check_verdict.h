@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came of comparing a function's sites with what it returns (checks.h). */
+/* The outcome of checking a function's probe sites against what the function returns
+ * (checks.h). */
 #ifndef BPF_CHECK_VERDICT_H
 #define BPF_CHECK_VERDICT_H
 
@@ -7,18 +8,21 @@
 
 enum check_outcome {
 	CHECK_RIGHT,
-	CHECK_REPLACED, /* wrong: results are seen at the function's `ret`s now */
-	CHECK_LOST,     /* wrong, and in some process no probe could be put there */
-	/* Wrong, but probes there would be in all processes that map the file: one that
-	 * patches its own memory must not slow down the others. */
+	/* sites were wrong; probes at the function's `ret`s replace them */
+	CHECK_REPLACED,
+	/* sites were wrong, and some process could not be probed at its `ret`s */
+	CHECK_LOST,
+	/* Sites were wrong, but were kept. Probes at the `ret`s would be in every process
+	 * that maps the file: a process that patches its own memory must not slow down
+	 * the others. */
 	CHECK_KEPT,
 };
 
 struct check_verdict {
-	const char *function; /* static */
-	const char *module;   /* file name for people; borrowed from the tracer */
-	/* Calls: their result was the one that a site had read, or another one, or no
-	 * site had read it. */
+	const char *function; /* static string */
+	const char *module;   /* file name for messages; borrowed from the tracer */
+	/* Calls whose result was what a site had read, was something else, or had not
+	 * been read by any site. */
 	uint64_t agreed, differed, missed;
 	enum check_outcome outcome;
 };

@@ -23,41 +23,43 @@
 #define RECORDS_BYTES (ABI_MAX_CHECKS * sizeof(struct abi_check))
 #define NS_PER_MS     UINT64_C(1000000)
 
-/* The bits that mean the same at an exit (ABI_EFFECT_CHECK) and at a site that sees
+/* The bits that mean the same at an exit (ABI_EFFECT_CHECK) and at a site that reads
  * results (ABI_EFFECT_RESULT). */
 #define EXIT_RESULT_BITS                                                                 \
 	(UINT64_C(0xffff) << ABI_RESULT_VALUE0_SHIFT | ABI_RESULT_SHARED |               \
 	 ABI_RESULT_NO_CFI)
 
-/* Checks of a function that end without a call, until it is not checked any more. */
+/* After so many checks without a call a function is not checked again. */
 #define TRIES_MAX 4
 
-/* How often checks that are under way are looked at. */
+/* How often running checks are examined. */
 #define LOOK_MS 100
 
-/* The number of a check whose file is gone goes to another one after this time: no hit of
- * one of its probes is under way any more. */
+/* When the file of a check is gone, its number is reused only after this time, so that no
+ * hit of one of its probes is still being handled. */
 #define REST_MS 10000
 
 /* A process that has probes in the function. */
 struct check_process {
-	int pid, file; /* as of check_request */
+	int pid, file; /* as in check_request */
 };
 
 struct check {
-	struct check_request request; /* without a module */
+	struct check_request request; /* its `module` is unused */
 	char *module;
 	uint32_t number;
-	size_t shared;  /* the first exits, which lie at places of other sites */
-	unsigned tries; /* that ended without a call */
-	VEC(struct check_process) processes; /* none: its file is gone */
+	/* exits at places of other sites; they come first in request.exits */
+	size_t shared;
+	unsigned tries;                      /* checks that ended without a call */
+	VEC(struct check_process) processes; /* empty: the file is gone */
 	VEC(struct attached) links;
 	uint64_t started_ns;
-	uint64_t rests_ns; /* CLOCK_MONOTONIC: since when it is over and its file gone */
+	/* CLOCK_MONOTONIC ns when the check was over and its file gone; 0: not yet */
+	uint64_t rests_ns;
 };
 
-/* Closes links: each waits for the kernel's grace periods, and the other checks are not
- * to wait for that. */
+/* A thread that closes links. Each close waits for RCU grace periods in the kernel, and
+ * must not delay the other checks. */
 struct closer {
 	pthread_t thread;
 	struct attachment links;
@@ -71,10 +73,10 @@ struct checks {
 	int stop_fd;
 	pthread_t thread;
 	bool is_running;
-	pthread_mutex_t lock;     /* of these two, and of checks' processes */
+	pthread_mutex_t lock;     /* protects `list`, `verdicts` and check.processes */
 	VEC(struct check *) list; /* by number */
 	VEC(struct check_verdict) verdicts;
-	/* The thread's own. */
+	/* Used only by the thread: */
 	VEC(struct check *) wanted, under_way;
 	struct attachment ended; /* links to be closed */
 	VEC(struct closer *) closers;
@@ -101,7 +103,8 @@ static struct abi_site_at *place_of(const struct checks *c,
 
 /* --- which check a site belongs to -------------------------------------------------- */
 
-/* Is it in a function that others jump to as well? A hit may be another's call. */
+/* Do other functions jump to the function of this site? Then a hit may belong to a call
+ * of another function. */
 static bool is_shared(const struct check_probe *site)
 {
 	return ABI_SITE_EFFECT(site->meaning) == ABI_EFFECT_RESULT &&
@@ -120,8 +123,8 @@ find_site(const struct checks *c, const struct check *check, const struct abi_si
 	return found;
 }
 
-/* Sites at one place in their pages belong to the first check that has its own one there
- * and is not over, or else to one that shares one. */
+/* Set which check owns the sites at this place in their pages: the first check with a
+ * site of its own there that is not over, or else one with a shared site. */
 static void settle_owner(const struct checks *c, struct abi_site_at *at)
 {
 	uint64_t owner = 0;
@@ -176,8 +179,9 @@ static bool attach(struct check *check, const struct check_process *process, int
 	return false;
 }
 
-/* Announce the exits, but for those at places of other sites, which come first then: a
- * site that shares its place is slower for good, and a check can do without an exit. */
+/* Announce the exits, except those at places of other sites, which are moved to the
+ * front. A site that shares its place is slower from then on, and a check can do without
+ * an exit. */
 static void announce_exits(const struct checks *c, struct check *check)
 {
 	struct check_probe *exits = check->request.exits.data;
@@ -200,8 +204,8 @@ static bool is_gone(int pid)
 	return pid && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Attach the probes that compare to the exits, but for the shared ones. True when one of
- * the processes has them. */
+/* Attach the comparing probes to the exits, except the shared ones. Returns true if at
+ * least one process has them. */
 static bool watch_exits(struct check *check)
 {
 	const struct check_request *r = &check->request;
@@ -225,13 +229,13 @@ static void begin(struct checks *c, struct check *check)
 	__atomic_add_fetch(&c->maps.control->checks_running, 1, __ATOMIC_SEQ_CST);
 	set_state(c, check, ABI_CHECK_RUNNING);
 	check->started_ns = clock_now_ns();
-	/* It ends at once then. */
+	/* No process could be probed: the check ends at once. */
 	if (!watch_exits(check))
 		check->started_ns = 0;
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Leave the first `count` links to close_ended(). */
+/* Move the first `count` links to c->ended for close_ended(). */
 static void end_links(struct checks *c, struct check *check, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -243,8 +247,8 @@ static void end_links(struct checks *c, struct check *check, size_t count)
 			check->links.len * sizeof(*check->links.data));
 }
 
-/* See the calls of one process at all exits. Nothing is to be seen of one that is gone.
- */
+/* Attach probes that read results at all exits for one process. Returns true also if the
+ * process is gone. */
 static bool replace_for(struct check *check, const struct check_process *process)
 {
 	const struct check_request *r = &check->request;
@@ -275,7 +279,7 @@ static bool retire_sites(const struct checks *c, const struct check *check)
 			(uint64_t)(place_of(c, site) - c->maps.sites_at)};
 		int err = 0;
 
-		/* A `ret` that is a site sees what is returned. */
+		/* Keep a site that is itself a `ret`: it reads what is returned. */
 		if (!is_exit(check, site->offset))
 			err = sys_bpf_insert(c->maps.retired, &key, &one);
 		ok &= !err || err == -EEXIST;
@@ -284,14 +288,15 @@ static bool retire_sites(const struct checks *c, const struct check *check)
 	return ok;
 }
 
-/* From now on the `ret`s see the results; false when they cannot in some process. */
+/* Make the `ret`s report the results from now on. Returns false if that failed in some
+ * process. */
 static bool replace_sites(struct checks *c, struct check *check)
 {
 	const struct check_request *r = &check->request;
 	size_t old = check->links.len;
 	bool ok = true;
 
-	/* The exits are sites that see results from here on. */
+	/* From here on the exits are sites that read results. */
 	vec_foreach (exit, &check->request.exits) {
 		exit->meaning = (exit->meaning & EXIT_RESULT_BITS) | ABI_EFFECT_RESULT;
 		site_announce(place_of(c, exit), exit->meaning);
@@ -325,7 +330,7 @@ static struct check_verdict judge(const struct checks *c, const struct check *ch
 	return ret;
 }
 
-/* Nothing is left to be checked. */
+/* The file is gone and the check is over. */
 static void rest(const struct checks *c, struct check *check)
 {
 	set_state(c, check, ABI_CHECK_OVER);
@@ -349,13 +354,13 @@ static void end(struct checks *c, struct check *check)
 			verdict.outcome = CHECK_LOST;
 	} else {
 		end_links(c, check, check->links.len);
-		/* The next call begins it once more. */
+		/* After a check without calls, the next call begins another one. */
 		set_state(c, check,
 			  has_calls || ++check->tries == TRIES_MAX ? ABI_CHECK_OVER
 								   : ABI_CHECK_IDLE);
 	}
 	settle_owners(c, check);
-	/* Without memory the verdict is not printed. */
+	/* Without memory the verdict is not reported. */
 	if (state_of(c, check) != ABI_CHECK_IDLE)
 		(void)vec_push(&c->verdicts, verdict);
 out:
@@ -378,7 +383,7 @@ static int on_news(void *arg, void *data, size_t size)
 	if (number < c->list.len)
 		check = c->list.data[number];
 	pthread_mutex_unlock(&c->lock);
-	/* Without memory it is not checked. */
+	/* Without memory the function is not checked. */
 	if (check && state_of(c, check) == ABI_CHECK_WANTED)
 		(void)vec_push(&c->wanted, check);
 	return 0;
@@ -417,7 +422,7 @@ static void close_ended(struct checks *c)
 	c->ended.ops->detach(&c->ended);
 }
 
-/* Wait for those that are done, or for all. */
+/* Join the closers that are done, or with `all`, wait for all. */
 static void join_closers(struct checks *c, bool all)
 {
 	size_t kept = 0;
@@ -463,7 +468,8 @@ static void *run(void *arg)
 			   c->under_way.len ? LOOK_MS : -1);
 		ring_buffer__consume(c->ring);
 		end_some(c);
-		/* It takes milliseconds, and others may have come to their end. */
+		/* begin() takes milliseconds, and other checks may have to end
+		 * meanwhile. */
 		for (size_t i = 0; i < c->wanted.len; i++) {
 			begin(c, c->wanted.data[i]);
 			end_some(c);
@@ -541,7 +547,7 @@ static void check_destroy(struct check *check)
 	free(check);
 }
 
-/* The function has a check, and is probed for one more process. */
+/* The function has a check already, and is now probed for one more process. */
 static struct error *add_process(const struct checks *c, struct check *check,
 				 const struct check_request *request)
 {
@@ -556,7 +562,7 @@ static struct error *add_process(const struct checks *c, struct check *check,
 	return NULL;
 }
 
-/* A check whose number can be another's. NULL: there is none. */
+/* Find a check whose number can be reused, or NULL. */
 static struct check *find_rested(const struct checks *c)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -568,7 +574,8 @@ static struct check *find_rested(const struct checks *c)
 	return NULL;
 }
 
-/* The request's vectors are the check's from here on. */
+/* Reuse a check for another function. Takes ownership of the request's vectors on
+ * success. */
 static struct error *begin_anew(struct checks *c, struct check *check,
 				struct check_request *request)
 {
@@ -594,7 +601,7 @@ static struct error *begin_anew(struct checks *c, struct check *check,
 	return NULL;
 }
 
-/* The same. */
+/* Create a check. Takes ownership of the request's vectors. */
 static struct error *add_check(struct checks *c, struct check_request *request)
 {
 	struct check *check = calloc(1, sizeof(*check));
@@ -660,9 +667,9 @@ static void forget_process(struct checks *c, struct check *check, int pid)
 	check->processes.len = kept;
 	if (kept)
 		return;
-	/* Another check of the same file is a new one. */
+	/* If the file gets probes again, it gets a new check. */
 	check->request.file_number = 0;
-	/* One that runs ends soon (end()). */
+	/* A running check ends soon (end()). */
 	if (state_of(c, check) != ABI_CHECK_RUNNING)
 		rest(c, check);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Are the sites inside functions right on this build? When a function is first called, a
- * probe is put on each of its `ret`s: what the next calls return is compared with what
- * the function's sites said of their results (probes/check.c). After ABI_CHECK_AGREED
- * calls, or CHECK_LASTS_MS, these probes go.
+ * Checks that probe sites inside functions see the right results on this build. When a
+ * function is first called, a probe is put on each of its `ret`s. It compares what the
+ * next calls return with the results that the function's sites have read
+ * (probes/check.c). The probes are removed after ABI_CHECK_AGREED calls or after
+ * CHECK_LASTS_MS.
  *
- * A function whose sites are wrong keeps them: from then on its results are seen there,
- * and its sites are passed over. Single-stepping a `ret` is dear, but always right.
+ * If the sites of a function are wrong, the probes on its `ret`s stay and report its
+ * results from then on; its sites are ignored. Single-stepping a `ret` is expensive but
+ * always right.
  *
- * A thread attaches and takes away, as both keep it waiting. The functions below are for
- * the one thread that made the checks.
+ * A thread attaches and detaches, since both block. The functions below must be called
+ * from the thread that called checks_create().
  */
 #ifndef BPF_CHECKS_H
 #define BPF_CHECKS_H
@@ -27,7 +29,7 @@
 
 struct checks;
 
-/* Descriptors of maps, and maps that are mapped; borrowed. */
+/* Map descriptors and mapped maps; borrowed. */
 struct checks_maps {
 	int checks, news, retired;
 	struct abi_control *control;
@@ -45,46 +47,51 @@ struct check_request {
 	uint64_t file_number; /* by bpf/file_numbers.h; 0: none */
 	/* A descriptor, borrowed until checks_stop() or checks_forget_file(). */
 	int file;
-	uint64_t offset;      /* the function's, in the file, bytes */
-	const char *function; /* static */
-	const char *module;   /* the file's name for people; borrowed */
-	int pid;              /* its probes are for this process; 0: for all */
+	uint64_t offset;      /* of the function, in the file, bytes */
+	const char *function; /* static string */
+	const char *module;   /* the file's name for messages; borrowed */
+	int pid;              /* the process to probe; 0: all */
 	/* Descriptors, borrowed until checks_stop(). */
 	int result_program, call_program, check_program;
-	VEC(struct check_probe) sites; /* where calls begin, and where results are seen */
-	/* Where calls end; the number of the check is added to the meaning. */
+	VEC(struct check_probe) sites; /* where calls begin and where results are read */
+	/* Where calls return. checks_add() adds the number of the check to their
+	 * meanings. */
 	VEC(struct check_probe) exits;
-	VEC(uint64_t) site_exits; /* offsets of sites that are such ends themselves */
-	bool has_more_exits;      /* there are others, where no probe can be */
-	/* Where all calls begin, once the sites are wrong. Offset 0: one of `sites` sees
-	 * that already. */
+	VEC(uint64_t) site_exits; /* offsets of sites that are themselves such exits */
+	/* the function has more exits, which cannot be probed */
+	bool has_more_exits;
+	/* Where all calls begin; probed once the sites have proved wrong. Offset 0: one
+	 * of `sites` already sees each call begin. */
 	struct check_probe entry;
 };
 
-/* ERROR_IO, ERROR_NO_MEMORY. */
+/* Returns ERROR_IO or ERROR_NO_MEMORY on failure. */
 struct error *checks_create(const struct checks_maps *maps, struct checks **ret)
 	__attribute__((warn_unused_result));
 
-/* Check the function from its next call on. Each function of a file is checked once,
- * whatever processes it is probed for. Takes over the request's vectors, also on failure.
- * A function beyond ABI_MAX_CHECKS at a time is not checked. ERROR_NO_MEMORY. */
+/*
+ * Check the function from its next call on. A function of a file is checked once, for all
+ * processes that it is probed for. Takes ownership of the request's vectors, also on
+ * failure. If ABI_MAX_CHECKS functions are being checked, the function is not checked.
+ * Returns ERROR_NO_MEMORY or ERROR_UNSUPPORTED on failure.
+ */
 struct error *checks_add(struct checks *checks, struct check_request *request)
 	__attribute__((warn_unused_result));
 
-/* Were the sites of a function of this file wrong? The probes that took their place must
+/* Were the sites of a function of this file wrong? The probes that replaced them must
  * stay. */
 bool checks_have_failed(struct checks *checks, uint64_t file_number);
 
-/* The file has no probes for the process `pid` any more (0: for all processes at once;
- * -1: for any). The file is checked anew if it gets probes again. The descriptors of its
- * check_requests may be closed then. */
+/* The file has no probes for the process `pid` any more (0: those for all processes are
+ * gone; -1: all are gone). If the file gets probes again, it is checked again. The caller
+ * may then close the descriptors of its check_requests. */
 void checks_forget_file(struct checks *checks, int pid, uint64_t file_number);
 
-/* The next check that has ended; false: none has. */
+/* Get the next check that has ended. Returns false if no further check has ended. */
 bool checks_next(struct checks *checks, struct check_verdict *ret);
 
-/* End all checks, and leave their probes to `attachment`, which is to be detached next.
- * NULL is fine. */
+/* Stop all checks and move their probes to `attachment`, which the caller must detach.
+ * `checks` may be NULL. */
 void checks_stop(struct checks *checks, struct attachment *attachment);
 void checks_destroy(struct checks *checks);
 

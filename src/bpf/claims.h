@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Claims on words of the tables, where probes have no compare-and-exchange, and on slots
- * for processes (probes/claim.c, process_claim()): memtrace does the same with the map
- * `claims` by system call.
+ * Locks for words of the tables on kernels whose BPF has no compare-and-exchange, and for
+ * slots of processes (probes/claim.c, process_claim()). The lock is an element of the map
+ * `claims`. memtrace takes and releases it by system calls, as the probes do by helpers.
  */
 #ifndef BPF_CLAIMS_H
 #define BPF_CLAIMS_H
@@ -10,11 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Claim the key, for who is to own the word. A probe that has it gives it back within a
- * microsecond: that is waited for, up to a second. False: it did not come to that. */
+/* Take the lock `key`; `owner` is the value to store. If a probe holds the lock it
+ * releases it within a microsecond; this waits up to a second. Returns false if the lock
+ * could not be taken. */
 bool claims_take(int fd, uint64_t key, uint64_t owner);
 
-/* Give it back. */
+/* Release the lock. */
 void claims_give(int fd, uint64_t key);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in a process there is code that rules were learned of, in the few ranges that the
- * probes of mremap look at (struct abi_moves). */
+/* The address ranges of a process whose code unwind rules were made for, merged into the
+ * few ranges that the probes of mremap() check (struct abi_moves). */
 #ifndef BPF_CODE_RANGES_H
 #define BPF_CODE_RANGES_H
 
@@ -10,13 +10,14 @@
 #include "abi.h"
 
 /*
- * Make sure that [start, end) lies in them. When there are too many, what lies nearest to
- * each other becomes one: they always have all that was added, and may have more. So it
- * is at each moment, for who reads them meanwhile. True when it lay there before.
+ * Make the ranges cover [start, end). If there are too many ranges, the two that are
+ * closest together are merged. So the ranges always cover everything that was added, and
+ * may cover more. That also holds at each moment for concurrent readers. Returns true if
+ * [start, end) was already covered.
  */
 bool code_ranges_add(struct abi_moves *moves, uint64_t start, uint64_t end);
 
-/* There are no rules any more. */
+/* Empty the ranges: the process has no rules any more. */
 void code_ranges_clear(struct abi_moves *moves);
 
 #endif

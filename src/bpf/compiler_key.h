@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compiled code depends on, as one hash. */
+/* One hash of all inputs that determine the compiled code. */
 #ifndef BPF_COMPILER_KEY_H
 #define BPF_COMPILER_KEY_H
 
@@ -10,10 +10,11 @@
 #include "bpf/source.h"
 
 /*
- * The hash of the source, its flags and headers, the kernel, and the environment
- * variables by which other libraries would be loaded. (code_is_current() compares the
- * libraries themselves.) False when the code cannot be kept: the headers do not travel in
- * the binary, the kernel does not say which one it is, or there is no memory.
+ * Compute the hash of the source, its flags and headers, the kernel, and the environment
+ * variables that make the dynamic linker load other libraries. (code_is_current()
+ * compares the libraries themselves.) Returns false if the code cannot be cached: the
+ * headers are not embedded in the binary, the kernel cannot be identified, or there is no
+ * memory.
  */
 bool compiler_key(const struct source *source, const struct headers *headers,
 		  struct cache_key *ret);

@@ -10,8 +10,8 @@
 #include "bpf/link.h"
 #include "util/cleanup.h"
 
-/* What /proc/self/fd names the descriptors: bpf_link_prime(), bpf_link_new_fd() of
- * kernel/bpf/syscall.c, perf_event_open() of kernel/events/core.c. */
+/* The link targets in /proc/self/fd, as named by bpf_link_prime() and bpf_link_new_fd()
+ * of kernel/bpf/syscall.c, and perf_event_open() of kernel/events/core.c. */
 static bool is_link(const char *name)
 {
 	return !strcmp(name, "anon_inode:bpf_link") ||
@@ -36,14 +36,14 @@ void detach_all(void)
 		ssize_t n = readlinkat(dirfd(dir), entry->d_name, name, sizeof(name) - 1);
 
 		name[n > 0 ? n : 0] = '\0';
-		/* Without memory the end of the process closes it. */
+		/* Without memory the descriptor is closed when the process ends. */
 		if (is_link(name))
 			(void)!vec_push(&links, fd);
 		else if (is_event(name))
 			(void)!vec_push(&events, ((struct attached){.fd = fd}));
 	}
-	/* Links first: a process that waits for the events has them, too, for a moment.
-	 */
+	/* Links first: the process that will close the events inherits open links, too,
+	 * for a moment. */
 	link_close_all(links.data, links.len);
 	uprobe_events_close(events.data, events.len);
 	vec_deinit(&links);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a process that cannot end in order. */
+/* Removes all probes when the process has to end at once. */
 #ifndef BPF_DETACH_ALL_H
 #define BPF_DETACH_ALL_H
 
 /*
- * Take away every probe of this process, whoever put it there: close all links and perf
- * events that it has open. The process must end now, as other threads may still use the
- * descriptors. For any thread. Lasts about 0.1 s. The kernel may take some seconds to
- * remove perf events; a process of their own waits for that.
+ * Remove every probe of this process, whichever part of memtrace attached it: close all
+ * links and perf events that are open. The process must exit afterwards, since other
+ * threads may still use the descriptors. Can be called from any thread. Takes about 0.1
+ * s. The kernel may need some seconds to remove perf events; a separate process waits for
+ * that.
  */
 void detach_all(void);
 

@@ -14,11 +14,10 @@
 
 #define HELPER_SEQ_WRITE 127 /* BPF_FUNC_seq_write */
 
-/* The kernel lets a reader try again after a million threads (bpf_seq_read(),
- * kernel/bpf/bpf_iter.c). */
+/* bpf_seq_read() returns EAGAIN after a million threads (kernel/bpf/bpf_iter.c). */
 #define TRIES_MAX 64
 
-/* The beginning of union bpf_iter_link_info, which headers before 6.1 do not have. */
+/* The beginning of union bpf_iter_link_info, which headers before 6.1 lack. */
 struct task_filter {
 	uint32_t tid, pid, pidfd;
 };
@@ -39,7 +38,8 @@ int dispatch_open(void)
 		return -EOPNOTSUPP;
 
 	/* struct bpf_iter__task: `meta`, whose first member is `seq`, and `task`, which
-	 * is NULL at the end. One byte is written for each thread that uses it. */
+	 * is NULL at the end. The program writes one byte for each thread that uses
+	 * dispatch. */
 	const struct bpf_insn insns[] = {
 		COPY(6, 1),
 		LOAD(2, 6, 8),

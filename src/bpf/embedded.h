@@ -5,10 +5,10 @@
 
 #include "util/embedded.h"
 
-/* The fragments of the BPF program, in the order in which they are joined. */
+/* The fragments of the BPF program, in the order of joining them. */
 extern const struct embedded_file embedded_probes[];
 
-/* The minimal kernel header tree, by path inside it. */
+/* The minimal kernel header tree, by path within the tree. */
 extern const struct embedded_file embedded_headers[];
 
 #endif

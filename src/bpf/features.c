@@ -54,7 +54,7 @@ bool kernel_loads(uint32_t type, const struct bpf_insn *insns, uint32_t count)
 	return fd >= 0;
 }
 
-/* `helper` has one argument at most, the context. */
+/* `helper` takes at most one argument, the context. */
 static bool has_helper(int helper)
 {
 	const struct bpf_insn insns[] = {
@@ -79,8 +79,8 @@ static bool has_atomics(void)
 	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
 }
 
-/* A kernel that is locked down for "confidentiality" knows the helper no longer and takes
- * no program that calls it, but EINVAL (LOCKDOWN_BPF_READ_KERNEL where
+/* A kernel under lockdown for "confidentiality" does not offer the helper and rejects
+ * programs that call it with EINVAL (LOCKDOWN_BPF_READ_KERNEL where
  * bpf_tracing_func_proto() and bpf_base_func_proto() choose helpers). */
 static bool has_kernel_reads(void)
 {
@@ -109,7 +109,7 @@ static bool has_may_goto(void)
 	return kernel_loads(BPF_PROG_TYPE_KPROBE, insns, sizeof(insns) / sizeof(*insns));
 }
 
-/* A kernel that knows this way to attach looks at the path, and refuses a directory with
+/* A kernel that supports this attach type checks the path, and rejects a directory with
  * EBADF (kernel/trace/bpf_trace.c, bpf_uprobe_multi_link_attach()). */
 static bool has_uprobe_multi(uint32_t attach_type)
 {
@@ -128,14 +128,14 @@ static bool has_uprobe_multi(uint32_t attach_type)
 
 struct attempt {
 	int program;
-	int error; /* of a link for the thread that tries */
+	int error; /* errno value of a link for the thread itself, 0: success */
 };
 
 static void *try_thread(void *arg)
 {
 	struct attempt *attempt = arg;
-	/* Looked at after the process is: past the end of the file, so no link comes of
-	 * it. */
+	/* The kernel checks the offset after it has found the process. This one is past
+	 * the end of the file, so no link can result. */
 	const uint64_t offset = INT64_MAX;
 	_cleanup_(closep) int link = link_uprobe_multi(
 		attempt->program, ATTACH_TYPE_UPROBE_MULTI, "/proc/self/exe", &offset,
@@ -146,10 +146,10 @@ static void *try_thread(void *arg)
 }
 
 /*
- * Does a link for a process serve all of its threads? At first it was for the one thread
- * of that number, and hits of all others were passed over (uprobe_prog_run(), kernel/
- * trace/bpf_trace.c). Releases from 6.10 on, and older ones with the correction, refuse
- * the number of a thread that is no process with ESRCH.
+ * Does a link for a process serve all of its threads? At first a link served only the
+ * thread with that number, and hits of others were ignored (uprobe_prog_run(),
+ * kernel/trace/bpf_trace.c). Releases from 6.10 on, and older ones with the fix, reject
+ * the number of a thread other than the main thread with ESRCH.
  */
 static bool has_whole_processes(void)
 {

@@ -9,7 +9,7 @@
 
 #include "bpf/syscall.h"
 
-/* A map of one element; -1 when it cannot be made. */
+/* Create a map of one element. Returns -1 on failure. */
 static int create_map(uint32_t type, int inner)
 {
 	union bpf_attr attr;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting for BPF programs that are running. Programs that cannot sleep, as all of ours,
- * run inside rcu_read_lock() (uprobe_prog_run() and __bpf_trace_run(),
+ * Waits for BPF programs that are running. Programs that cannot sleep, like all of
+ * memtrace's, run inside rcu_read_lock() (uprobe_prog_run() and __bpf_trace_run(),
  * kernel/trace/bpf_trace.c; bpf_prog_run_array_uprobe(), include/linux/bpf.h; before 6.0
  * trace_call_bpf()). An update of a map of maps waits for all such programs before it
- * returns, so that user space may rely on it: maybe_wait_bpf_programs(),
- * kernel/bpf/syscall.c, synchronize_rcu(), since Linux 5.0. membarrier(2) would do the
- * same, but not where one processor is online or some run without ticks
+ * returns, and user space may rely on that: maybe_wait_bpf_programs(),
+ * kernel/bpf/syscall.c, synchronize_rcu(), since Linux 5.0. membarrier(2) would also
+ * wait, but not if only one processor is online or if some run without ticks
  * (kernel/sched/membarrier.c).
  */
 #ifndef BPF_FENCE_H
@@ -16,29 +16,28 @@
 #include <stdbool.h>
 
 struct fence {
-	int outer, inner; /* maps of one element; -1: none */
-	/* fence_begin(): */
+	int outer, inner; /* maps of one element; -1: could not be created */
+	/* For fence_begin(): */
 	pthread_t thread;
-	bool has_thread; /* else it was waited for at once */
+	/* false: no thread could be created, fence_begin() itself waited */
+	bool has_thread;
 	bool has_failed;
 };
 
-/* A fence that cannot be made fails in fence_wait(). */
+/* Create a fence. On failure it is unusable, and fence_wait() returns false. */
 void fence_open(struct fence *ret);
 void fence_close(struct fence *fence);
 
-/*
- * Wait until each program that was running at the time of the call has ended: its writes
- * can be read then, and it no longer uses what it has read. Takes some milliseconds.
- * Returns false if there was no wait.
- */
+/* Wait until each program that was running at the time of the call has ended. Its writes
+ * are visible then, and it no longer uses what it has read. Takes some milliseconds.
+ * Returns false if the wait failed. */
 bool fence_wait(const struct fence *fence);
 
-/* The same in the background: begin to wait for programs that run at the time of the
- * call. One wait at a time. */
+/* Start fence_wait() in a background thread. Only one wait at a time. */
 void fence_begin(struct fence *fence);
 
-/* Until the wait that was begun is over. False: there was none. With none begun true. */
+/* Wait until the wait that fence_begin() started is over. Returns false if that wait
+ * failed; true if none was started. */
 bool fence_end(struct fence *fence);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the kernel tells of its functions: `symbols` reads like /proc/kallsyms, lines
- * "address type name [module]", of which types t and w are code (nm(1)). It is read from
- * its current position; NULL tells of nothing.
- */
+/* Finds kernel functions and explains why they cannot be probed. `symbols` has the format
+ * of /proc/kallsyms: lines "address type name [module]"; types t and w are code (nm(1)).
+ * It is read from its current position. NULL stands for an empty file. */
 #ifndef BPF_KERNEL_FUNCTIONS_H
 #define BPF_KERNEL_FUNCTIONS_H
 
@@ -12,15 +10,20 @@
 
 #include "util/error.h"
 
-/* Why the kernel refused a probe in the function `name`: there is none, and which are
- * like it; there are several (it takes no probe then, since 6.6); or it has to be left
- * alone (Documentation/trace/kprobes.rst, "Blacklist"). Never NULL. */
+/*
+ * Explain why the kernel refused to probe the function `name`. Either it does not exist
+ * (names similar ones), or there are several (the kernel refuses those since 6.6), or the
+ * kernel forbids probes there (Documentation/trace/kprobes.rst, "Blacklist"). Never
+ * returns NULL.
+ */
 struct error *kernel_functions_explain(FILE *symbols, const char *name)
 	__attribute__((warn_unused_result, returns_nonnull));
 
-/* The kernel takes any offset and counts what is there. ERROR_NOT_FOUND when another
- * function begins before it; NULL also where addresses are hidden. Needs a `symbols` that
- * can be rewound. */
+/*
+ * Check that `offset` lies in the function: the kernel accepts any offset, and counts
+ * what is at that address. Returns ERROR_NOT_FOUND if another function begins at or
+ * before the offset, and NULL also if addresses are hidden. `symbols` must be seekable.
+ */
 struct error *kernel_functions_check_offset(FILE *symbols, const char *name,
 					    uint64_t offset)
 	__attribute__((warn_unused_result));

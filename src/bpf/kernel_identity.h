@@ -6,8 +6,9 @@
 
 #include "util/strbuf.h"
 
-/* Append what tells the running kernel from every other one: its release and version, and
- * the notes of its image, among them the build-id. False when it does not say. */
+/* Append what identifies the running kernel: its release and version, and the notes of
+ * its image, the build-id among them. Returns false if the kernel does not provide
+ * them. */
 bool kernel_identity_append(struct strbuf *text);
 
 #endif

@@ -10,9 +10,9 @@
 
 #define UPROBE_MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 
-/* struct link_create of union bpf_attr, with the members of include/uapi/linux/bpf.h
- * as of 6.6 (the kernel takes a shorter one and requires the rest of a longer one to be
- * zero). */
+/* struct link_create of union bpf_attr, with the members of include/uapi/linux/bpf.h as
+ * of 6.6. The kernel accepts a shorter struct; in a longer one it requires the unknown
+ * rest to be zero. */
 struct link_create {
 	uint32_t program, target, attach_type, flags;
 	union {
@@ -26,7 +26,7 @@ struct link_create {
 	};
 };
 
-/* A link to be made; the result of bpf(2). */
+/* A link to be created. `result` is what bpf(2) returned, or -errno. */
 struct creation {
 	struct link_create attr;
 	int result;
@@ -85,7 +85,7 @@ struct closing {
 	size_t count;
 };
 
-/* Every SHIELD_MAX-th of them. */
+/* Close every SHIELD_MAX-th descriptor from index `first` on. */
 static void close_some(void *arg, size_t first)
 {
 	const struct closing *c = arg;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A walk over a copied stack by rules that are known already: a tenth of the time that
- * unwind information takes. While walks wait to be ended, more of the same come, and
- * those must not make the others wait ever longer.
- */
+/* Unwinds a copied stack by rules that are already known: ten times as fast as by unwind
+ * information. While stacks wait for the miss handler, the probes find the same misses
+ * again, which must not make the queue grow. */
 #ifndef BPF_RULE_WALK_H
 #define BPF_RULE_WALK_H
 
@@ -17,11 +15,11 @@
 struct unwind_regs;
 
 /*
- * Walk from `start`, whose pc is a return address unless `is_interrupted`, as the probes
- * would with the process of this slot. True, with the addresses of `*count` frames in
- * `pcs`, when plain rules alone lead to the outermost frame; and `*is_cut` when there is
- * no more of the copy, or no room, after `enough` frames or more. The rules must hold for
- * the time of the copy.
+ * Unwind from `start` as the probes would with the process of this slot. The pc of
+ * `start` is a return address unless `is_interrupted`. Returns true if simple rules alone
+ * lead to the outermost frame; `pcs` then has the addresses of `*count` frames. Also
+ * returns true, with `*is_cut` set, if the copy or the room in `pcs` ends after at least
+ * `enough` frames. The rules must be valid for the time of the copy.
  */
 bool rule_walk(const struct rule_table *table, uint32_t slot,
 	       const struct unwind_regs *start, bool is_interrupted,

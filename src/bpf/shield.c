@@ -11,21 +11,21 @@
 
 #define STACK_BYTES (64 << 10)
 
-/* "killall memtrace" is not meant for them. */
+/* "killall memtrace" must not hit these tasks. */
 #define TASK_NAME "probe-links"
 
 struct task {
 	void (*run)(void *arg, size_t i);
 	void *arg;
 	size_t i;
-	pid_t pid; /* 0: none; the caller does the work */
+	pid_t pid; /* 0: not created, the caller does the work */
 };
 
 static int run_task(void *arg)
 {
 	const struct task *task = arg;
 
-	/* Out of reach of signals to our process group. */
+	/* Leave the process group, and with it the signals sent to it. */
 	syscall(SYS_setsid);
 	syscall(SYS_prctl, PR_SET_NAME, TASK_NAME, 0, 0, 0);
 	task->run(task->arg, task->i);
@@ -45,7 +45,7 @@ static void start_task(struct task *task, char *stack)
 
 static void wait_for(const struct task *task)
 {
-	/* It sends no signal when it ends. */
+	/* __WALL: the task sends no signal when it ends. */
 	if (!task->pid)
 		task->run(task->arg, task->i);
 	else
@@ -59,8 +59,8 @@ void shield_run(size_t count, void (*run)(void *arg, size_t i), void *arg)
 	void *stacks = mmap(NULL, SHIELD_MAX * STACK_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	/* The dynamic linker finds the function here, and not in several tasks at once.
-	 */
+	/* Make the dynamic linker resolve syscall() here, not in several tasks at
+	 * once. */
 	(void)syscall(SYS_gettid);
 	for (size_t i = 0; i < count; i++) {
 		tasks[i] = (struct task){.run = run, .arg = arg, .i = i};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What probes/kernel.c is told of the running kernel as text of the program, besides -D
- * flags. For source.c only. */
+/* The parts of the program text that tell probes/kernel.c about the running kernel; -D
+ * flags give it the rest. Only for source.c. */
 #ifndef BPF_SOURCE_KERNEL_H
 #define BPF_SOURCE_KERNEL_H
 
@@ -9,10 +9,11 @@
 struct kernel_point;
 struct source_options;
 
-/* Append the KERNEL_RANGES: where the kernel's code of each class of allocations is. */
+/* Append KERNEL_RANGES: the address ranges of the kernel code behind each class of
+ * allocations. */
 void source_append_ranges(struct strbuf *text, const struct source_options *o);
 
-/* Append the program of a point, named by source_point_name(). */
+/* Append the program for a tracepoint. source_point_name() gives its name. */
 void source_append_point(struct strbuf *text, const struct kernel_point *point);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What static probes tell, in the probes' own words. Inside of tracer*.c only. */
+/* The arguments of USDT probes, as records for the BPF programs. Only for tracer*.c. */
 #ifndef BPF_TOLD_H
 #define BPF_TOLD_H
 
@@ -8,7 +8,7 @@
 #include "abi.h"
 #include "plan/plan.h"
 
-/* The record of a site whose effect is EFFECT_ALLOC_TOLD or EFFECT_FREE_TOLD. */
+/* Fill *ret for a site whose effect is EFFECT_ALLOC_TOLD or EFFECT_FREE_TOLD. */
 void told_record(const struct plan_site *site, struct abi_told *ret);
 
 #endif

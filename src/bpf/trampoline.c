@@ -24,29 +24,29 @@
 #include "bpf/syscall.h"
 #include "util/locked_memory.h"
 
-/* The child is killed if it takes longer. */
+/* After this time the child is killed. */
 #define CHILD_TIMEOUT_MS 5000
 
 /* Exit statuses of the child. */
 enum {
 	CHILD_LIVED,
-	CHILD_UNTESTED,   /* the probe or the confinement could not be had */
-	CHILD_IMPOSSIBLE, /* this machine cannot confine a process so */
+	CHILD_UNTESTED,   /* no probe could be attached, or the confinement failed */
+	CHILD_IMPOSSIBLE, /* this machine does not support the confinement */
 };
 
 #define PROGRAM_PATH "/proc/self/exe"
 
 /* --- the probed function ------------------------------------------------------------ */
 
-/* Returns its return address: a different one if the kernel has put its trampoline there.
- */
+/* Returns its own return address, which the kernel's trampoline replaces if there is a
+ * return probe. */
 __attribute__((noinline)) static uintptr_t probed(void)
 {
 	__asm__ volatile("");
 	return (uintptr_t)__builtin_return_address(0);
 }
 
-/* Call it from one place, with a return address of its own. */
+/* Call it from a single place, so that its return address is always the same. */
 __attribute__((noinline)) static uintptr_t call_probed(void)
 {
 	uintptr_t address = probed();
@@ -68,13 +68,13 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
 		    address - start < p->p_filesz)
 			*offset = address - start + p->p_offset;
 	}
-	/* The program itself comes first, and has the function. */
+	/* Stop: the program itself comes first, and contains the function. */
 	return 1;
 }
 
 /* --- the child ---------------------------------------------------------------------- */
 
-/* A probe on ourselves; 0, or -errno. */
+/* Attach a return probe to this process. Returns 0 or -errno. */
 static int attach_link(uint64_t offset)
 {
 	int program = kernel_load_empty(BPF_PROG_TYPE_KPROBE, ATTACH_TYPE_UPROBE_MULTI);
@@ -108,7 +108,8 @@ static bool attach(uint64_t offset)
 
 static bool confine(void)
 {
-	/* A trap ends the child like a kill, but is not written to the audit log. */
+	/* SECCOMP_RET_TRAP ends the child like a kill, but is not written to the audit
+	 * log. */
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
@@ -127,18 +128,18 @@ static void run_filtered(uint64_t offset)
 
 	if (!attach(offset) || !confine())
 		_exit(CHILD_UNTESTED);
-	/* Sanitizers make system calls before a call of _exit(). */
+	/* Not by _exit(): sanitizers make system calls before it. */
 	syscall(SYS_exit_group, call_probed() == plain ? CHILD_UNTESTED : CHILD_LIVED);
 }
 
 #if defined(__x86_64__)
 
-/* arch/x86/include/uapi/asm/prctl.h; not every libc has them. */
+/* arch/x86/include/uapi/asm/prctl.h; not every libc defines them */
 #define ARCH_SHSTK_ENABLE 0x5001
 #define ARCH_SHSTK_SHSTK  1ul
 
-/* Functions that were called before the shadow stack was there cannot return any more, so
- * the system call is made without a function. */
+/* Functions that were called before the shadow stack was enabled cannot return any more,
+ * so the system call is made inline. */
 static void run_shadowed(uint64_t offset)
 {
 	long result = SYS_arch_prctl;
@@ -161,13 +162,13 @@ static void run_shadowed(uint64_t offset)
 
 #endif
 
-/* prctl(2); not every libc has them. */
+/* prctl(2); not every libc defines them */
 #define SET_SYSCALL_USER_DISPATCH 59
 #define DISPATCH_ON               1
 #define DISPATCH_ALLOW            0
 #define DISPATCH_BLOCK            1
 
-/* Dispatched are all system calls while the selector says so. */
+/* All system calls are dispatched while the selector is DISPATCH_BLOCK. */
 static void run_dispatched(uint64_t offset)
 {
 	volatile char selector = DISPATCH_ALLOW;
@@ -186,7 +187,7 @@ static void run_dispatched(uint64_t offset)
 /* --- the test -------------------------------------------------------------------------
  */
 
-/* Wait for the child; its wait status. One that hangs is killed. */
+/* Wait for the child and return its wait status. Kills a child that hangs. */
 static int wait_for(pid_t child)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, child, 0), status = 0;
@@ -205,7 +206,7 @@ static int wait_for(pid_t child)
 	return status;
 }
 
-/* `signal`: how the kernel kills a child that the trampoline does not let pass. */
+/* `signal`: the signal that kills the child if the trampoline does not work. */
 static enum trampoline_verdict test(void (*run)(uint64_t offset), int signal)
 {
 	pid_t parent = getpid(), child;
@@ -218,7 +219,7 @@ static enum trampoline_verdict test(void (*run)(uint64_t offset), int signal)
 		return TRAMPOLINE_UNTESTED;
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* No core file of a death that was to be expected. */
+		/* Do not write a core file for an expected death. */
 		prctl(PR_SET_DUMPABLE, 0);
 		if (getppid() == parent)
 			run(offset);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does this kernel let its return trampoline pass what may confine a process
- * (target/confinement.h)? A release number does not tell: kernels from 6.11 on have the
- * system call, and stable kernels got the exception from seccomp at different times. So a
- * child of ours confines itself and calls a function that has a return probe.
+ * Tests whether the return trampoline of this kernel works in a process that is confined
+ * (target/confinement.h). The release number does not tell: kernels have had the system
+ * call since 6.11, and stable kernels received its exception from seccomp at different
+ * times. So a child process confines itself and calls a function that has a return probe.
  */
 #ifndef BPF_TRAMPOLINE_H
 #define BPF_TRAMPOLINE_H
 
 enum trampoline_verdict {
-	TRAMPOLINE_PASSES,   /* the child lived, or no process can be confined so */
-	TRAMPOLINE_KILLS,    /* the child was killed where it was expected */
-	TRAMPOLINE_UNTESTED, /* the test was not possible: assume the worst */
+	/* the child survived, or this confinement does not exist here */
+	TRAMPOLINE_PASSES,
+	TRAMPOLINE_KILLS,    /* the child was killed as expected */
+	TRAMPOLINE_UNTESTED, /* the test could not be run: assume the worst */
 };
 
 /*
- * Test a seccomp filter that allows nothing but to exit, a user shadow stack, and syscall
- * user dispatch. Each
- * call forks a child, which attaches the probe to itself alone, and waits for its end:
- * 50 to 100 ms, most of it for the kernel to remove the probe. The child, and with it the
- * probe, ends with the calling thread. Needs the privileges that attaching needs.
+ * Test with a seccomp filter that allows only exit_group(), with a user shadow stack, and
+ * with syscall user dispatch. Each call forks a child that attaches the probe to itself
+ * only, and waits for the child to end: 50 to 100 ms, mostly for the kernel to remove the
+ * probe. The child and its probe end when the calling thread ends. Needs the privileges
+ * that attaching needs.
  */
 enum trampoline_verdict trampoline_test_seccomp(void);
 enum trampoline_verdict trampoline_test_shadow_stack(void);
