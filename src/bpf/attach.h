@@ -76,8 +76,8 @@ struct attach_ops {
 	 */
 	bool (*is_dead)(const struct attached *at);
 	/* The main thread of the process `pid` has exited while others go on: keep its
-	 * probes in place, and set them in files that are mapped again. NULL: the
-	 * probes end with the main thread, and is_dead() then returns true for them. */
+	 * probes in place, and set them in files that are mapped again. NULL: the probes
+	 * end with the main thread, and is_dead() then returns true for them. */
 	struct error *(*hold)(struct attachment *self, int pid);
 	/* Remove the probes of one process. */
 	void (*detach_process)(struct attachment *self, int pid);

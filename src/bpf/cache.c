@@ -14,24 +14,24 @@
 #include "util/vec.h"
 #include "util/whole_io.h"
 
-/* Of an entry: compiled code has some 100 KB. */
+/* Of one entry. Compiled code has some 100 KB. */
 #define ENTRY_MAX_BYTES (16u << 20)
 
-/* Names in the directory that are looked at. */
+/* At most so many names in the directory are examined. */
 #define NAMES_MAX  10000
 
 #define SUFFIX     ".kept"
-#define SUFFIX_NEW ".new" /* not whole yet */
+#define SUFFIX_NEW ".new" /* not complete yet */
 
-/* A file that is still not whole after so long was left by a run that died. */
+/* A file that is incomplete after this time was left behind by a run that died. */
 #define NEW_MAX_S 60
 
-/* How an entry begins. The number changes when what is kept has another form. */
+/* How an entry begins. Change the number when the format of entries changes. */
 static const char magic[16] = "memtrace kept 1";
 
 struct entry_head {
 	char magic[sizeof(magic)];
-	uint64_t size_bytes; /* of what follows */
+	uint64_t size_bytes; /* of the data that follows */
 	uint8_t hash[SHA256_BYTES];
 };
 
@@ -105,8 +105,8 @@ static bool is_own(const struct stat *st)
 	       !(st->st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* What the entry holds, *size bytes, which the caller frees; NULL when it is not to be
- * trusted. */
+/* Read the contents of an entry: *size bytes, which the caller frees. Returns NULL if the
+ * entry is not to be trusted. */
 static void *read_entry(int fd, size_t *size)
 {
 	struct entry_head head;
@@ -140,7 +140,7 @@ void *cache_get(const struct cache *cache, const struct cache_key *key, size_t *
 		       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	void *bytes = fd < 0 ? NULL : read_entry(fd, size);
 
-	/* So that it is not the next to go. */
+	/* Mark it as used, so that it is not evicted next. */
 	if (bytes)
 		(void)futimens(fd, NULL);
 	return bytes;
@@ -172,7 +172,8 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* Remove what is too much. */
+/* Remove the oldest entries until the size limit is met, and incomplete files that are
+ * old. */
 static void prune(int dir_fd)
 {
 	VEC(struct kept) all = {0};

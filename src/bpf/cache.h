@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Compiled code that is kept from run to run, in a directory of root's own. Nothing in it
- * is trusted: an entry that is not root's own regular file of mode 0600, or that is not
- * whole, counts as if it were not there.
- */
+/* A cache of compiled code that persists between runs, in a directory that only root can
+ * access. Its contents are not trusted: an entry is ignored unless it is a complete
+ * regular file, owned by root, of mode 0600. */
 #ifndef BPF_CACHE_H
 #define BPF_CACHE_H
 
@@ -15,43 +13,42 @@
 #include "util/sha256.h"
 #include "util/strbuf.h"
 
-/* Where it is, if the environment variable does not name another directory. */
+/* The directory, unless the environment variable names another one. */
 #define CACHE_PATH "/var/cache/memtrace"
 #define CACHE_ENV  "MEMTRACE_CACHE"
 
-/* What all entries may take: hundreds of kinds of runs. What was not used for the longest
- * time goes first. */
+/* Size limit of all entries together: hundreds of different runs fit. The entries unused
+ * for longest are evicted first. */
 #define CACHE_BYTES (64u << 20)
 
 struct cache {
-	int dir;    /* a descriptor; -1: nothing is kept, and nothing is found */
+	int dir;    /* descriptor; -1: nothing is stored and nothing is found */
 	char *path; /* owned */
 };
 
-/* Stands for all that an entry depends on: the hash of it. */
+/* The hash of everything that an entry depends on. */
 struct cache_key {
 	uint8_t hash[SHA256_BYTES];
 };
 
-/* The key of what depends on this text; false when the text is not whole. */
+/* Make the key from a text with everything that the entry depends on. Returns false if
+ * the text is incomplete (strbuf.failed). */
 bool cache_key_make(const struct strbuf *text, struct cache_key *ret);
 
-/*
- * Open it, and make it if it is not there. The error says why there is none; `cache` is
- * to be closed in either case.
- */
+/* Open the cache; create the directory if it does not exist. On error the run has no
+ * cache. The caller must call cache_close() in either case. */
 struct error *cache_open(struct cache *ret) __attribute__((warn_unused_result));
 void cache_close(struct cache *cache);
 
-/* What is kept by this key, *size bytes, which the caller frees; NULL when there is
- * nothing. */
+/* Get the entry of this key: *size bytes, which the caller frees. Returns NULL if there
+ * is none. */
 void *cache_get(const struct cache *cache, const struct cache_key *key, size_t *size);
 
-/* Keep it; at worst nothing is kept. */
+/* Store an entry. On failure nothing is stored. */
 void cache_put(const struct cache *cache, const struct cache_key *key, const void *bytes,
 	       size_t size);
 
-/* Forget it. */
+/* Remove an entry. */
 void cache_drop(const struct cache *cache, const struct cache_key *key);
 
 #endif

@@ -58,8 +58,7 @@ struct check_request {
 	 * meanings. */
 	VEC(struct check_probe) exits;
 	VEC(uint64_t) site_exits; /* offsets of sites that are themselves such exits */
-	/* the function has more exits, which cannot be probed */
-	bool has_more_exits;
+	bool has_more_exits; /* the function has more exits, which cannot be probed */
 	/* Where all calls begin; probed once the sites have proved wrong. Offset 0: one
 	 * of `sites` already sees each call begin. */
 	struct check_probe entry;

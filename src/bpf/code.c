@@ -8,11 +8,12 @@
 
 DEFINE_CLEANUP(struct code *, code_destroy);
 
-/* Far more than there ever are, so that no product below overflows. */
+/* Far more than any real count, so that no product below overflows. */
 #define COUNT_MAX (1u << 20)
 
 struct head {
-	uint32_t libraries, maps, programs, insns; /* how many follow, in this order */
+	/* how many of each follow, in this order */
+	uint32_t libraries, maps, programs, insns;
 };
 
 void code_destroy(struct code *code)
@@ -73,7 +74,7 @@ static bool is_text(const char *text, size_t room)
 	return memchr(text, 0, room);
 }
 
-/* Is each program inside, and each map that it names? */
+/* Are all programs within the instructions, and do they name existing maps only? */
 static bool is_sound(const struct code *code)
 {
 	vec_foreach (library, &code->libraries)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What libbcc made of a source, in a form that any process can load at any time: programs
- * that name maps by an index and values of a run by a number, and what each map is like.
- */
+/* What libbcc compiled from a source, in a form that any process can load at any time.
+ * Programs refer to maps by index and to run-specific values by number; each map is
+ * described. */
 #ifndef BPF_CODE_H
 #define BPF_CODE_H
 
@@ -14,10 +13,10 @@
 
 struct bpf_insn;
 
-/* Longest name of a map or program with its NUL; the kernel shows the first 15 bytes. */
+/* Longest name of a map or program, with its NUL; the kernel shows the first 15 bytes. */
 #define CODE_NAME_MAX 32
 
-/* Longest path of a library with its NUL. */
+/* Longest path of a library, with its NUL. */
 #define CODE_PATH_MAX 256
 
 struct code_map {
@@ -27,14 +26,14 @@ struct code_map {
 	uint32_t flags; /* BPF_F_..., include/uapi/linux/bpf.h */
 };
 
-/* `count` of code.insns from `first` on. An instruction that loads the address of a map
- * (BPF_PSEUDO_MAP_FD) has the map's index in code.maps. */
+/* `count` instructions of code.insns from `first` on. An instruction that loads the
+ * address of a map (BPF_PSEUDO_MAP_FD) has the map's index in code.maps. */
 struct code_program {
 	char name[CODE_NAME_MAX];
 	uint32_t first, count;
 };
 
-/* A file that the compiler was made of, as stat(2) showed it. */
+/* A library of the compiler, as stat(2) showed it. */
 struct code_library {
 	char path[CODE_PATH_MAX];
 	uint64_t device, inode, size_bytes, changed_ns;
@@ -49,20 +48,21 @@ struct code {
 
 void code_destroy(struct code *code);
 
-/* Its bytes, *size of them, which the caller frees; NULL without memory. They are for
- * this machine only. */
+/* Serialize to *size bytes, which the caller frees. Returns NULL without memory. The
+ * bytes are only valid on this machine. */
 void *code_pack(const struct code *code, size_t *size);
 
-/* What code_pack() gave; NULL without memory, and when the bytes are anything else. */
+/* Parse the output of code_pack(). Returns NULL without memory, and for any other
+ * bytes. */
 struct code *code_unpack(const void *bytes, size_t size);
 
-/* The program, or NULL. */
+/* Find a program by name. Returns NULL if it does not exist. */
 const struct code_program *code_program_find(const struct code *code, const char *name);
 
-/* Look at the file `path`, and fill in the rest; false when there is no such file. */
+/* stat() library->path and fill in the other fields. Returns false if that fails. */
 bool code_library_look_at(struct code_library *library);
 
-/* Is each library what it was? */
+/* Are all libraries unchanged since the code was compiled? */
 bool code_is_current(const struct code *code);
 
 #endif

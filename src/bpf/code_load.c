@@ -10,14 +10,14 @@
 #include "util/cleanup.h"
 #include "util/locked_memory.h"
 
-/* The verifier takes no larger one before Linux 5.17 (kernel/bpf/verifier.c). */
+/* The verifier accepts no larger log buffer before Linux 5.17 (kernel/bpf/verifier.c). */
 #define LOG_MAX_BYTES   (16u << 20)
 #define LOG_FIRST_BYTES (256u << 10)
 
-/* How much of a long log is kept: its end, which says what is wrong. */
+/* How much of a long log is kept: the end, which contains the error. */
 #define LOG_KEEP_BYTES 16384
 
-/* A signal interrupts the verifier, which says EAGAIN. */
+/* A signal interrupts the verifier, and bpf(2) fails with EAGAIN. */
 #define TRIES 20
 
 static uint64_t to_pointer(const void *p)
@@ -43,7 +43,7 @@ struct error *code_map_make(const struct code_map *map, int *ret)
 	locked_memory_restore(&before);
 	if (*ret >= 0)
 		return NULL;
-	/* As libbcc puts it when it makes them. */
+	/* The text that libbcc prints when it creates maps. */
 	snprintf(detail, sizeof(detail), "could not open bpf map: %s, error: %s",
 		 map->name, strerror(-*ret));
 	return error_with_detail(error_errno(ERROR_COMPILE, -*ret,
@@ -51,8 +51,8 @@ struct error *code_map_make(const struct code_map *map, int *ret)
 				 detail);
 }
 
-/* The program's own copy of its instructions, with the maps and values in place; NULL
- * without memory, or when a map is missing: then *missing is its name. */
+/* Copy the program's instructions and fill in maps and values. Returns NULL without
+ * memory, or if a map is missing: *missing is then its name. */
 static struct bpf_insn *fill_in(const struct code *code,
 				const struct code_program *program, const int maps[],
 				const struct run_values *values, const char **missing)
@@ -62,8 +62,8 @@ static struct bpf_insn *fill_in(const struct code *code,
 	if (!insns)
 		return NULL;
 	memcpy(insns, code->insns.data + program->first, program->count * sizeof(*insns));
-	/* An instruction with an immediate of 64 bits takes two places, and each has half
-	 * of it (Documentation/bpf/standardization/instruction-set.rst of the kernel). */
+	/* An instruction with a 64-bit immediate takes two slots with one half each
+	 * (Documentation/bpf/standardization/instruction-set.rst of the kernel). */
 	for (uint32_t i = 0; i < program->count; i++) {
 		if (insns[i].code != (BPF_LD | BPF_DW | BPF_IMM))
 			continue;
@@ -98,7 +98,8 @@ static int load(union bpf_attr *attr)
 	return fd;
 }
 
-/* The program was refused: what the verifier prints when it is asked again; or NULL. */
+/* After the kernel refused a program: load it again with a log. Returns the log, or
+ * NULL. */
 static char *verifier_log(union bpf_attr *attr)
 {
 	for (uint32_t size = LOG_FIRST_BYTES; size <= LOG_MAX_BYTES; size *= 8) {
@@ -149,7 +150,8 @@ struct error *code_program_load(const struct code *code,
 	       strnlen(program->name, sizeof(attr.prog_name) - 1));
 	locked_memory_lift(&before);
 	*ret = load(&attr);
-	/* These are no refusals, after which another program would be tried. */
+	/* Out of descriptors: not a refusal, so the caller must not try another
+	 * program. */
 	if (*ret < 0 && *ret != -EMFILE && *ret != -ENFILE)
 		log = verifier_log(&attr);
 	locked_memory_restore(&before);

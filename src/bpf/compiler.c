@@ -18,22 +18,22 @@
 #include "util/cleanup.h"
 #include "util/memory_limit.h"
 
-/* Compiling takes a third of a second; a child that says nothing for this long hangs. */
+/* Compiling takes a third of a second; a child that is silent for this long hangs. */
 #define CHILD_TIMEOUT_MS 60000
 
-/* How much of a long log is kept: its end, where clang says what is wrong. */
+/* How much of a long log is kept: the end, which contains clang's errors. */
 #define LOG_KEEP_BYTES 16384
 
 struct compiler {
 	const struct cache *cache;
-	bool has_key; /* the code can be kept, by: */
+	bool has_key; /* the code can be cached under `key` */
 	struct cache_key key;
-	bool had_code; /* the cache had it */
+	bool had_code; /* the code was in the cache */
 	pid_t child;   /* 0: none */
 	int socket;
 	int log_fd;
 	struct code *code; /* NULL: not compiled yet */
-	int *maps;         /* by index in code->maps; -1: there is none */
+	int *maps;         /* descriptors by index in code->maps; -1: no such map */
 	bool maps_are_own;
 	struct run_values values;
 };
@@ -55,7 +55,7 @@ static struct error *start_child(struct compiler *c, const struct source *source
 		return error_errno(ERROR_IO, errno, "cannot make a memory file");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return error_errno(ERROR_IO, errno, "cannot make a socket pair");
-	/* Nothing buffered may be printed twice. */
+	/* Otherwise buffered output would be printed twice. */
 	fflush(NULL);
 
 	pid_t self = getpid();
@@ -77,8 +77,8 @@ static struct error *start_child(struct compiler *c, const struct source *source
 	return NULL;
 }
 
-/* What an earlier run has kept; NULL when there is nothing, or its compiler is not there
- * any more. */
+/* Get the code that an earlier run has cached. Returns NULL if it has not, or if the
+ * compiler's libraries have changed since. */
 static struct code *kept_code(const struct compiler *c)
 {
 	size_t size;
@@ -113,7 +113,7 @@ struct error *compiler_start(const struct source *source, struct headers *header
 
 /* --- the child's answer ----------------------------------------------------------- */
 
-/* The end of what the child has printed; owned, or NULL. */
+/* Read the end of the child's output. Owned by the caller; may be NULL. */
 static char *read_log(const struct compiler *c)
 {
 	struct stat st;
@@ -141,7 +141,7 @@ static struct error *with_log(struct error *err, const struct compiler *c)
 	return error_with_detail(err, log);
 }
 
-/* The child is gone without a word: say how. */
+/* The child ended without a message: report how. */
 static struct error *child_died(struct compiler *c)
 {
 	int status = 0;
@@ -166,7 +166,8 @@ static struct error *receive(struct compiler *c, struct message *m, int fds[],
 	do
 		n = poll(&poll_fd, 1, CHILD_TIMEOUT_MS);
 	while (n < 0 && errno == EINTR);
-	/* Which is no refusal, after which another program would be tried. */
+	/* ERROR_IO, since this is not a refusal: the caller must not try another
+	 * program. */
 	if (n == 0)
 		return error_create(ERROR_IO,
 				    "the BPF compiler does not answer: try again, "
@@ -191,14 +192,14 @@ static void end_child(struct compiler *c)
 	closep(&c->socket);
 	c->socket = -1;
 	if (c->child) {
-		/* It has nothing left to do, and its exit would take a while. */
+		/* It has nothing left to do, and a regular exit would take a while. */
 		kill(c->child, SIGKILL);
 		waitpid(c->child, NULL, 0);
 	}
 	c->child = 0;
 }
 
-/* The code that the file has. */
+/* Parse the code in the file. */
 static struct code *read_code(int fd)
 {
 	struct stat st;
@@ -218,7 +219,7 @@ static struct code *read_code(int fd)
 	return code;
 }
 
-/* No descriptors yet. */
+/* Allocate c->maps, without descriptors so far. */
 static struct error *make_room(struct compiler *c)
 {
 	c->maps = calloc(c->code->maps.len + 1, sizeof(*c->maps));
@@ -229,7 +230,7 @@ static struct error *make_room(struct compiler *c)
 	return NULL;
 }
 
-/* What the child has made, with its maps. */
+/* Receive the code and the maps from the child. */
 static struct error *take_compiled(struct compiler *c)
 {
 	struct message m;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a source to code in the kernel. libbcc (60 MB with LLVM) runs in a child process,
- * which ends when it has handed over the programs: memtrace itself stays small, and no
- * abort() inside LLVM takes it down. For code that an earlier run has compiled, and that
- * the cache has kept, no child is started.
+ * Compiles a source and loads the result into the kernel. libbcc (60 MB with LLVM) runs
+ * in a child process, which ends after it has passed on the programs: memtrace itself
+ * stays small, and an abort() inside LLVM does not kill it. If an earlier run has cached
+ * the code, no child is started.
  */
 #ifndef BPF_COMPILER_H
 #define BPF_COMPILER_H
@@ -21,38 +21,37 @@
 struct compiler;
 
 /*
- * Take the code from the cache, or else begin to compile; does not wait. `source` is not
- * needed afterwards. `headers` are unpacked when they are needed, and are to stay until
- * compiler_wait() returns; the cache is to live as long as the compiler. `anew`: compile,
+ * Take the code from the cache, or start to compile it; does not wait. `source` may be
+ * destroyed afterwards. `headers` are unpacked if necessary, and must exist until
+ * compiler_wait() returns; the cache must live as long as the compiler. `anew`: compile
  * even if the cache has the code.
  */
 struct error *compiler_start(const struct source *source, struct headers *headers,
 			     const struct cache *cache, bool anew, struct compiler **ret)
 	__attribute__((warn_unused_result));
 
-/*
- * Wait for the compilation. What libbcc and clang printed is the error's detail. With
- * `maps_of` the programs are loaded with the maps of that compiler, which has to live as
- * long, in place of their own of the same names.
- */
+/* Wait for the compilation. The output of libbcc and clang is the error's detail. With
+ * `maps_of`, programs use that compiler's maps of the same names instead of their own; it
+ * must then live as long as this one. */
 struct error *compiler_wait(struct compiler *compiler, const struct compiler *maps_of)
 	__attribute__((warn_unused_result));
 
 /* Did the code come from the cache? */
 bool compiler_had_code(const struct compiler *compiler);
 
-/* The kernel has taken what was compiled: keep it for other runs. */
+/* Cache the code, after the kernel has accepted it. */
 void compiler_keep(const struct compiler *compiler);
 
-/* The kernel has refused it: compile it anew in other runs, too. */
+/* Remove the code from the cache, after the kernel has refused it: other runs compile it
+ * again. */
 void compiler_drop(const struct compiler *compiler);
 
-/* A descriptor of the map `name`, owned by the compiler (closed by its destroy), or -1
- * when there is no such map. */
+/* The descriptor of the map `name`, or -1 if it does not exist. The compiler owns and
+ * closes it. */
 int compiler_map(const struct compiler *compiler, const char *name);
 
-/* Load the programs `names` (count of them). Descriptors in ret[], owned by the caller.
- * The verifier's last lines are the error's detail. */
+/* Load the programs `names` (`count` names). The caller owns the descriptors in ret[].
+ * The error's detail is the end of the verifier's log. */
 struct error *compiler_load(struct compiler *compiler, const char *const names[],
 			    size_t count, struct program_kind kind, int ret[])
 	__attribute__((warn_unused_result));

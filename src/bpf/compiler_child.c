@@ -30,7 +30,7 @@
 /* The version suffix is the library's ABI: 0 in every release so far. */
 #define LIBBCC_SONAME "libbcc.so.0"
 
-/* What is used of libbcc, by its own prototypes. */
+/* The libbcc functions used here, with libbcc's own prototypes. */
 struct libbcc {
 	__typeof__(bpf_module_create_c_from_string) *module_create;
 	__typeof__(bpf_num_tables) *num_tables;
@@ -42,11 +42,9 @@ struct libbcc {
 	__typeof__(bpf_function_name) *function_name;
 };
 
-/*
- * libbcc reads all of /proc/kallsyms (0.1 s) only to learn whether these helpers exist.
- * The executable's definition takes the place of libbcc's own: they do, on every kernel
- * that has BPF cookies or ring buffers (since 5.5).
- */
+/* Overrides libbcc's function of the same name. libbcc reads all of /proc/kallsyms
+ * (0.1 s) only to find out whether these helpers exist. They do on every kernel with BPF
+ * cookies or ring buffers (helpers: since 5.5). */
 int bcc_procutils_each_ksym(bcc_procutils_ksymcb callback, void *payload)
 {
 	static const char *const helpers[] = {
@@ -79,7 +77,7 @@ _Noreturn static void fail(int socket, const char *format, ...)
 
 static void libbcc_open(int socket, struct libbcc *ret)
 {
-	/* Global, so that the executable's bcc_procutils_each_ksym comes first. */
+	/* RTLD_GLOBAL, so that the executable's bcc_procutils_each_ksym comes first. */
 	void *handle = dlopen(LIBBCC_SONAME, RTLD_NOW | RTLD_GLOBAL);
 
 	if (!handle) {
@@ -91,7 +89,7 @@ static void libbcc_open(int socket, struct libbcc *ret)
 				  "Arch)"
 				: memory_limit_hint());
 	}
-	/* POSIX lets dlsym's result become a function pointer. */
+	/* POSIX permits converting the result of dlsym() to a function pointer. */
 	*(void **)&ret->module_create = dlsym(handle, "bpf_module_create_c_from_string");
 	*(void **)&ret->num_tables = dlsym(handle, "bpf_num_tables");
 	*(void **)&ret->table_name = dlsym(handle, "bpf_table_name");
@@ -116,7 +114,7 @@ struct outcome {
 	int maps[MESSAGE_MAX_FDS]; /* descriptors, by index in code.maps */
 };
 
-/* One of the libraries that all this is made of? */
+/* dl_iterate_phdr() callback: record the library if it is part of the compiler. */
 static int add_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	static const char *const names[] = {"/libbcc", "/libclang", "/libLLVM"};
@@ -129,7 +127,7 @@ static int add_library(struct dl_phdr_info *info, size_t size, void *arg)
 		is_one |= strstr(info->dlpi_name, names[i]) != NULL;
 	if (!is_one)
 		return 0;
-	/* One that cannot be named is never what it was. */
+	/* A path that is too long stays empty, so that code_is_current() fails. */
 	if (strlen(info->dlpi_name) < sizeof(library.path))
 		strcpy(library.path, info->dlpi_name);
 	(void)code_library_look_at(&library);
@@ -140,7 +138,7 @@ static bool add_maps(struct outcome *r)
 {
 	size_t count = r->bcc->num_tables(r->module);
 
-	/* One place is for the code. */
+	/* One descriptor is for the code. */
 	if (count >= MESSAGE_MAX_FDS)
 		return false;
 	for (size_t i = 0; i < count; i++) {
@@ -181,9 +179,9 @@ static bool map_index(const struct outcome *r, int fd, int32_t *ret)
 	return false;
 }
 
-/* Instructions that load the address of a map name it by its descriptor, in the first of
- * two places (Documentation/bpf/standardization/instruction-set.rst of the kernel, 64-bit
- * immediate instructions). */
+/* Copy a program. Instructions that load the address of a map contain its descriptor, in
+ * the first of their two slots (Documentation/bpf/standardization/instruction-set.rst of
+ * the kernel, 64-bit immediate instructions). It is replaced by the map's index. */
 static bool add_program(struct outcome *r, const char *name)
 {
 	struct bpf_insn *insns = r->bcc->function_start(r->module, name);
@@ -224,7 +222,7 @@ static bool collect(struct outcome *r)
 	return true;
 }
 
-/* A memory file with the code; a descriptor, or -1 with errno set. */
+/* Write the code to a memory file. Returns its descriptor, or -1 with errno set. */
 static int pack(const struct code *code)
 {
 	size_t size;
@@ -245,16 +243,17 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(1); /* it died before that */
+		_exit(1); /* the parent died before prctl() */
 	prctl(PR_SET_NAME, "memtrace-compile");
 	locked_memory_lift(NULL);
 	stack_limit_raise();
-	/* Ctrl-C goes to the whole group; when to end is the parent's to say. */
+	/* Ctrl-C signals the whole process group; the parent decides when to end. */
 	signal(SIGINT, SIG_IGN);
 	dup2(log_fd, STDOUT_FILENO);
 	dup2(log_fd, STDERR_FILENO);
-	/* A ./linux/types.h in the working directory would come before every other. The
-	 * root directory is root's alone, and libbcc wants one that has a path. */
+	/* In the current directory a ./linux/types.h would take precedence over all
+	 * others. Only root can write to the root directory, and libbcc needs a directory
+	 * with a path. */
 	if (chdir("/"))
 		fail(socket, "cannot enter the root directory");
 	setenv("BCC_KERNEL_SOURCE", headers->path, 1);
@@ -280,6 +279,6 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 		     strerror(errno));
 	fflush(NULL);
 	message_send(socket, &m, outcome.maps, outcome.code.maps.len + 1);
-	/* No destructors: LLVM's take long, and the process is gone anyway. */
+	/* Skip destructors: LLVM's take long, and the process ends anyway. */
 	_exit(0);
 }

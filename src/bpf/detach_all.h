@@ -6,9 +6,9 @@
 /*
  * Remove every probe of this process, whichever part of memtrace attached it: close all
  * links and perf events that are open. The process must exit afterwards, since other
- * threads may still use the descriptors. Can be called from any thread. Takes about 0.1
- * s. The kernel may need some seconds to remove perf events; a separate process waits for
- * that.
+ * threads may still use the descriptors. Can be called from any thread. Takes about
+ * 0.1 s. The kernel may need some seconds to remove perf events; a separate process waits
+ * for that.
  */
 void detach_all(void);
 

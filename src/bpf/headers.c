@@ -30,7 +30,7 @@ void headers_destroy(struct headers *headers)
 {
 	if (!headers)
 		return;
-	/* The directory is ours alone (0700, fresh): nothing in it leads elsewhere. */
+	/* Nothing in it can lead elsewhere: the directory is new and of mode 0700. */
 	if (headers->temporary && headers->path)
 		nftw(headers->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	for (size_t i = 0; i < headers->flag_count; i++)
@@ -41,7 +41,7 @@ void headers_destroy(struct headers *headers)
 	free(headers);
 }
 
-/* Write one file below `root`, making the directories on its way. */
+/* Write one file below `root`, and create its parent directories. */
 static struct error *write_file(const char *root, const struct embedded_file *file)
 {
 	char path[PATH_MAX];
@@ -64,14 +64,14 @@ static struct error *write_file(const char *root, const struct embedded_file *fi
 	return NULL;
 }
 
-/* System calls of the mount API (Linux 5.2; include/uapi/linux/mount.h), which C
- * libraries before glibc 2.36 do not have. */
+/* Constants of the mount API (Linux 5.2; include/uapi/linux/mount.h), which C libraries
+ * before glibc 2.36 lack. */
 #define FSCONFIG_STRING   1
 #define FSCONFIG_CREATE   6
 #define FS_CLOEXEC        1
 #define MOUNT_NOTHING_ODD (0x2 | 0x4 | 0x8) /* nosuid, nodev, noexec */
 
-/* A memory file system that is mounted nowhere; a descriptor, or -1. */
+/* Create a memory file system that is mounted nowhere. Returns a descriptor or -1. */
 static int detached_tmpfs(void)
 {
 	_cleanup_(closep) int fs = (int)syscall(SYS_fsopen, "tmpfs", FS_CLOEXEC);
@@ -82,10 +82,10 @@ static int detached_tmpfs(void)
 	return (int)syscall(SYS_fsmount, fs, FS_CLOEXEC, MOUNT_NOTHING_ODD);
 }
 
-/* A place for the embedded tree. */
+/* Create a place for the embedded tree. */
 static struct error *make_root(struct headers *headers)
 {
-	/* /run is root's own. */
+	/* Only root can write to /run. */
 	char in_run[] = "/run/memtrace-XXXXXX", in_tmp[] = "/tmp/memtrace-XXXXXX";
 	char *path;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where libbcc finds kernel headers. By default that is a tree of nine small files that
- * travels in the binary: it works on every machine and compiles faster. libbcc is told
- * by BCC_KERNEL_SOURCE, never left to unpack kheaders into a predictable directory.
+ * Chooses the kernel headers for libbcc. The default is a tree of nine small files that
+ * is embedded in the binary: it works on every machine and compiles faster. libbcc gets
+ * its path through BCC_KERNEL_SOURCE, so that it never unpacks kheaders into a
+ * predictable directory.
  */
 #ifndef BPF_HEADERS_H
 #define BPF_HEADERS_H
@@ -14,34 +15,36 @@
 #include "util/error.h"
 
 enum headers_mode {
-	HEADERS_AUTO, /* embedded when they agree with the kernel's BTF, else installed */
+	/* embedded if they agree with the kernel's BTF, else installed ones */
+	HEADERS_AUTO,
 	HEADERS_EMBEDDED,
 	HEADERS_DIR,
 };
 
 struct headers {
-	char *path;       /* for BCC_KERNEL_SOURCE; NULL: they are not unpacked */
-	bool is_embedded; /* they travel in the binary */
-	/* Where embedded headers live: a mount of their own that nothing can see but by
-	 * this descriptor (then `path` leads through /proc/self/fd), or -1... */
+	char *path;       /* for BCC_KERNEL_SOURCE; NULL: not unpacked yet */
+	bool is_embedded; /* embedded in the binary */
+	/* Where embedded headers are unpacked: in a detached mount that is only reachable
+	 * through this descriptor (`path` leads through /proc/self/fd)... */
 	int mount_fd;
-	bool temporary; /* ...a fresh directory, which headers_destroy() removes */
-	char **flags;   /* more -I flags, flag_count of them */
+	/* ...or, if -1, in a new directory, which headers_destroy() removes */
+	bool temporary;
+	char **flags; /* additional -I flags, flag_count of them */
 	size_t flag_count;
-	const char *kind; /* "embedded" or "installed"; static */
+	const char *kind; /* "embedded" or "installed"; static string */
 };
 
 /*
- * Choose the headers. `dir` (with HEADERS_DIR) is a kernel source or header tree,
- * or a module directory with `build` and `source` in it, as Debian splits it. Embedded
- * headers are unpacked to a memory file system that is mounted nowhere, and so is gone
- * with us however we end; where that is not allowed, to a fresh directory of mode 0700.
+ * Choose the headers. `dir` (with HEADERS_DIR) is a kernel source tree, a header tree, or
+ * a module directory that contains `build` and `source` (as Debian splits them). Embedded
+ * headers are unpacked to a memory file system that is mounted nowhere, so that they
+ * disappear with the process; if that is not permitted, to a new directory of mode 0700.
  */
 struct error *headers_create(enum headers_mode choice, const char *dir,
 			     const struct kernel_offsets *kernel, struct headers **ret)
 	__attribute__((warn_unused_result));
-/* Write those that travel in the binary: then there is a `path`. Does nothing for others,
- * and the second time. */
+/* Write the embedded headers and set headers->path. Does nothing for installed headers or
+ * if already done. */
 struct error *headers_unpack(struct headers *headers) __attribute__((warn_unused_result));
 void headers_destroy(struct headers *headers);
 

@@ -52,7 +52,7 @@ struct error *kernel_events_open_tracefs(int *ret)
 		if (*ret >= 0)
 			return NULL;
 	}
-	/* By number: glibc has them from 2.36 on. */
+	/* By system call number: glibc has no wrappers before 2.36. */
 	context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
 	if (context >= 0 &&
 	    !syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
@@ -65,7 +65,7 @@ struct error *kernel_events_open_tracefs(int *ret)
 			: NULL;
 }
 
-/* The names in a directory that are like `wanted`. */
+/* Offer the names in a directory as candidates for the name nearest to `wanted`. */
 static void offer_names(int at, const char *path, struct nearest *nearest)
 {
 	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -109,7 +109,7 @@ static struct error *find_tracepoint(const struct event_spec *spec, uint64_t *re
 
 	if (err)
 		return err;
-	/* Names, not ways through the file system. */
+	/* They must be plain names, not paths. */
 	if (strchr(spec->group, '/') || strchr(spec->name, '/') ||
 	    spec->group[0] == '.' || spec->name[0] == '.')
 		return no_such_tracepoint(spec, events);
@@ -157,7 +157,8 @@ static int read_number(const char *path, const char *format)
 	return f && fscanf(f, format, &n) == 1 ? n : -1;
 }
 
-/* The kernel's own way to say that a probe is for function returns: a bit of `config`. */
+/* The bit of `config` that makes the probe a return probe is found in the PMU's
+ * format. */
 static struct error *describe_kprobe(const struct event_spec *spec,
 				     struct perf_event_attr *attr)
 {
@@ -276,7 +277,7 @@ static struct error *attach_one(struct kernel_events *self, const struct event_s
 {
 	int fd = open_event(attr, processor);
 
-	/* A processor that is not there at present. */
+	/* This processor is not online. */
 	if (fd == -ENODEV && processor > 0)
 		return NULL;
 	if (fd < 0)
@@ -291,7 +292,7 @@ static struct error *attach_one(struct kernel_events *self, const struct event_s
 	return NULL;
 }
 
-/* All at once first: closing waits. */
+/* Disable all of them first: each close waits. */
 static void close_from(struct kernel_events *self, size_t first)
 {
 	for (size_t i = first; i < self->fds.len; i++)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Events that are the kernel's own, as perf events for all processes: the program picks
- * out those that are traced. Each thread of theirs would want an event of its own, and
- * new ones would come too late.
- */
+/* Events of the kernel itself (tracepoints, kprobes, counters), as perf events for all
+ * processes; the BPF program filters out processes that are not traced. An event for each
+ * traced thread would not do: it would come too late for new threads. */
 #ifndef BPF_KERNEL_EVENTS_H
 #define BPF_KERNEL_EVENTS_H
 
@@ -17,24 +15,23 @@ struct kernel_events {
 	VEC(int) fds;
 };
 
-/* The type that programs for the event must have (enum bpf_prog_type). */
+/* The type that a program for the event must have (enum bpf_prog_type). */
 uint32_t kernel_events_program_type(enum event_kind kind);
 
-/*
- * Run `program` at the event. ERROR_NOT_FOUND: this kernel has no such tracepoint or
- * function (with the nearest names); ERROR_UNSUPPORTED: it has nothing of this kind;
- * ERROR_PERMISSION.
- */
+/* Run `program` at the event. Returns ERROR_NOT_FOUND if this kernel has no such
+ * tracepoint or function (the message has the nearest names), ERROR_UNSUPPORTED if it has
+ * no events of this kind, or ERROR_PERMISSION. */
 struct error *kernel_events_attach(struct kernel_events *self,
 				   const struct event_spec *spec, int program)
 	__attribute__((warn_unused_result));
 
-/* The same question before anything is compiled. */
+/* Check whether kernel_events_attach() would succeed, before anything is compiled. */
 struct error *kernel_events_check(const struct event_spec *spec)
 	__attribute__((warn_unused_result));
 
-/* The directory "events" of tracefs: where that is mounted, or one that only we see; the
- * descriptor is the caller's. ERROR_UNSUPPORTED: there is none. */
+/* Open the directory "events" of tracefs, where tracefs is mounted or in a private mount.
+ * The caller closes the descriptor. Returns ERROR_UNSUPPORTED if the kernel has no
+ * tracefs. */
 struct error *kernel_events_open_tracefs(int *ret) __attribute__((warn_unused_result));
 
 void kernel_events_detach(struct kernel_events *self);

@@ -14,11 +14,11 @@ struct walk {
 	char *line;
 	size_t cap;
 	uint64_t address;
-	const char *name; /* in the line, `len` bytes */
+	const char *name; /* points into `line`, `len` bytes */
 	size_t len;
 };
 
-/* The next symbol of code. */
+/* Read the next code symbol. */
 static bool walk_next(struct walk *w)
 {
 	while (w->symbols && getline(&w->line, &w->cap, w->symbols) > 0) {

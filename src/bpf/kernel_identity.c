@@ -5,7 +5,7 @@
 
 #include "util/cleanup.h"
 
-/* The notes of the kernel's image, among them its build-id. A few hundred bytes. */
+/* The notes of the kernel's image, including its build-id: a few hundred bytes. */
 #define NOTES_PATH      "/sys/kernel/notes"
 #define NOTES_MAX_BYTES 65536
 

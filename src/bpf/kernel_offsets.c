@@ -11,7 +11,7 @@
 
 DEFINE_CLEANUP(struct btf *, btf__free);
 
-/* Offset in bytes of a member (also of nested anonymous structs) and its type. */
+/* Find a member, also in nested anonymous structs: its offset in bytes and its type. */
 static bool member_find(const struct btf *btf, uint32_t type_id, const char *name,
 			uint32_t *offset, uint32_t *member_type)
 {
@@ -46,7 +46,7 @@ static bool struct_member(const struct btf *btf, const char *type, const char *n
 	return id > 0 && member_find(btf, (uint32_t)id, name, offset, member_type);
 }
 
-/* THREAD_SIZE: arch/x86/include/asm/page_64_types.h, twice as much with CONFIG_KASAN. */
+/* THREAD_SIZE: arch/x86/include/asm/page_64_types.h; doubled by CONFIG_KASAN. */
 static uint32_t stack_bytes(const struct btf *btf)
 {
 #if defined(__x86_64__)
@@ -61,7 +61,8 @@ static uint32_t stack_bytes(const struct btf *btf)
 }
 
 #if defined(__x86_64__)
-/* The members of struct pt_regs that the probes read, as probes/kernel places them. */
+/* The members of struct pt_regs that the probes read, with their offsets in
+ * probes/kernel. */
 static const struct {
 	const char *name;
 	uint32_t offset;
@@ -136,7 +137,7 @@ void kernel_offsets_get(const struct cache *cache, struct kernel_offsets *ret)
 	size_t size;
 	bool has_key;
 
-	/* Another build may look for others. */
+	/* The binary is part of the key: another build may need other offsets. */
 	has_key = stat("/proc/self/exe", &self) == 0;
 	strbuf_appendf(&text, "kernel offsets %ju %ju %jd %jd.%09ld\n",
 		       (uintmax_t)self.st_dev, (uintmax_t)self.st_ino,
@@ -157,7 +158,7 @@ void kernel_offsets_get(const struct cache *cache, struct kernel_offsets *ret)
 /* --- syscall user dispatch ------------------------------------------------------------
  */
 
-/* The number that an enumeration gives a name. */
+/* Get the value of an enumerator. */
 static bool enum_value(const struct btf *btf, const char *type, const char *name,
 		       uint32_t *ret)
 {

@@ -23,23 +23,25 @@ DEFINE_CLEANUP(struct btf *, btf__free);
 
 #define NAMES_MAX 2
 
-/* What is wanted of one tracepoint; of several names the first that is there. */
+/* What one tracepoint must have. Of several names the first that exists is used. */
 struct point_rule {
 	enum kernel_class kind;
 	bool is_allocation, size_is_order;
-	bool is_optional; /* the class is seen without it */
+	bool is_optional; /* the class does not need it */
 	const char *category, *name;
 	const char *address[NAMES_MAX], *size[NAMES_MAX];
-	const char *failed; /* NULL: a failure has no address, or is not told of */
-	/* The size where it is no argument: a member of what one points to. */
+	/* NULL: failures have no address, or are not reported */
+	const char *failed;
+	/* The size, if it is not an argument itself: a member of the struct that an
+	 * argument points to. */
 	const char *behind, *type, *member;
 };
 
 /*
- * Variants for nodes went into the others in Linux 6.1. kmem_cache_alloc has the cache
- * for an argument, and its size in the record only, since then. Pages are told by their
- * struct page or, in the record, by their number. vmalloc has tracepoints since Linux
- * 6.2.
+ * Linux 6.1 merged the variants for nodes into the others. Since then kmem_cache_alloc
+ * has the cache as an argument, and its size only in the record. Pages are identified by
+ * their struct page or, in the record, by their number. vmalloc has tracepoints since
+ * Linux 6.2.
  */
 static const struct point_rule rules[] = {
 	{KERNEL_SLAB, false, .category = "kmem", .name = "kfree", .address = {"ptr"}},
@@ -95,7 +97,7 @@ const char *kernel_class_points(enum kernel_class kind)
 
 /* --- records ---------------------------------------------------------------------- */
 
-/* The number after `key` in the line, which ends at `end`. */
+/* Read the number after `key` in a line that ends at `end`. */
 static bool read_number(const char *line, const char *end, const char *key, uint32_t *ret)
 {
 	size_t len = strlen(key);
@@ -113,7 +115,7 @@ static bool read_number(const char *line, const char *end, const char *key, uint
 	return at < end && *at == ';';
 }
 
-/* Does the declaration "TYPE NAME" declare this name? One of an array does not. */
+/* Does the declaration "TYPE NAME" declare this name? Array declarations do not match. */
 static bool declares(const char *declaration, const char *end, const char *name)
 {
 	size_t len = strlen(name);
@@ -122,9 +124,9 @@ static bool declares(const char *declaration, const char *end, const char *name)
 	       strchr(" *", end[-(ptrdiff_t)len - 1]);
 }
 
-/* A program may read so far into a record, which a page holds
- * (include/linux/perf_event.h, PERF_MAX_TRACE_SIZE). Its first 8 bytes are not for
- * programs. */
+/* Programs can read this much of a record, which must fit a page
+ * (include/linux/perf_event.h, PERF_MAX_TRACE_SIZE). They cannot read its first 8
+ * bytes. */
 #define RECORD_BYTES 8192
 #define RECORD_FIRST 8
 
@@ -168,7 +170,7 @@ bool kernel_format_field(const char *text, size_t len, const char *name,
 
 /* --- arguments -------------------------------------------------------------------- */
 
-/* Bytes of a number or a pointer; 0: it is neither. */
+/* The size in bytes of a number or a pointer; 0 for other types. */
 static uint8_t scalar_bytes(const struct btf *btf, uint32_t type_id)
 {
 	int id = btf__resolve_type(btf, type_id);
@@ -193,7 +195,7 @@ bool kernel_argument(const struct btf *btf, const char *point, const char *name,
 	t = t ? btf__type_by_id(btf, t->type) : NULL;
 	if (!t || !btf_is_func_proto(t))
 		return false;
-	/* The first is not the tracepoint's. */
+	/* Skip the first parameter, which is not an argument of the tracepoint. */
 	for (uint16_t i = 1; i < btf_vlen(t); i++) {
 		const struct btf_param *p = btf_params(t) + i;
 		const char *its = btf__name_by_offset(btf, p->name_off);
@@ -255,10 +257,11 @@ static bool find_arguments(const struct btf *btf, const struct point_rule *rule,
 		kernel_argument(btf, rule->name, rule->failed, &ret->failed));
 }
 
-/* Longer than any format file. */
+/* More than the size of any format file. */
 #define FORMAT_BYTES ((size_t)64 * 1024)
 
-/* The format file, owned, with its length; NULL: there is no such tracepoint. */
+/* Read the format file: *ret is owned by the caller, NULL if the tracepoint does not
+ * exist. */
 static struct error *read_format(int events, const struct point_rule *rule, char **ret,
 				 size_t *len)
 {
@@ -311,7 +314,7 @@ static struct error *find_fields(int events, const struct point_rule *rule,
 }
 
 struct search {
-	const struct btf *btf; /* NULL: no types, or they are not to be used */
+	const struct btf *btf; /* NULL: no BTF, or it must not be used */
 	int events;            /* tracefs; -1: not opened yet */
 };
 
@@ -333,7 +336,8 @@ static struct error *find_point(struct search *search, const struct point_rule *
 	return err ? err : find_fields(search->events, rule, ret, found);
 }
 
-/* All of a class one way: what is told of pages by arguments is not what records tell. */
+/* Find all tracepoints of a class, either raw or with records. They cannot be mixed:
+ * arguments identify pages in another way than records do. */
 static struct error *find_class(struct search *search, enum kernel_class kind,
 				bool is_raw, struct kernel_points *ret)
 {
@@ -367,8 +371,8 @@ static struct error *find_all(struct search *search, struct kernel_points *ret)
 		if (err || ret->is_seen[kind])
 			continue;
 		err = find_class(search, kind, false, ret);
-		/* With types one class that has no tracepoints is no reason to fail for
-		 * want of tracefs. */
+		/* With BTF, do not fail if tracefs is missing and a class has no raw
+		 * tracepoints. */
 		if (err && err->code == ERROR_UNSUPPORTED && search->btf) {
 			error_destroy(err);
 			err = NULL;
@@ -392,7 +396,7 @@ struct error *kernel_points_find(bool by_record, struct kernel_points *ret)
 
 	*ret = (struct kernel_points){0};
 	err = find_all(&search, ret);
-	events = search.events; /* to be closed */
+	events = search.events; /* close it on return */
 	if (err)
 		kernel_points_deinit(ret);
 	return err;

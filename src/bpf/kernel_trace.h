@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the kernel's own allocations is traced, and what is known of its code. */
+/* Which of the kernel's own allocations to trace, and the kernel functions that classify
+ * them. */
 #ifndef BPF_KERNEL_TRACE_H
 #define BPF_KERNEL_TRACE_H
 
@@ -8,26 +9,26 @@
 #include "bpf/kernel_points.h"
 #include "util/vec.h"
 
-/* Functions whose frames say what a stack is of. */
+/* Kinds of kernel functions. A frame in one of them tells what a stack belongs to. */
 enum kernel_place {
-	KERNEL_PLACE_SLAB,      /* the slab allocator asks for pages */
-	KERNEL_PLACE_PERCPU,    /* the per-CPU allocator does */
-	KERNEL_PLACE_VMALLOC,   /* vmalloc does, and for addresses */
+	KERNEL_PLACE_SLAB,      /* the slab allocator requests pages */
+	KERNEL_PLACE_PERCPU,    /* the per-CPU allocator requests pages */
+	KERNEL_PLACE_VMALLOC,   /* vmalloc requests pages or addresses */
 	KERNEL_PLACE_INTERRUPT, /* a thread was interrupted */
-	KERNEL_PLACE_TRACE,     /* the kernel is about to run a program of ours */
+	KERNEL_PLACE_TRACE,     /* the kernel is about to run a BPF program of memtrace */
 	KERNEL_PLACE_COUNT,
 };
 
-/* Code of the kernel; end exclusive. */
+/* Kernel code; end exclusive. */
 struct kernel_range {
 	uint64_t start, end;
 };
 
 struct kernel_trace {
-	int pid; /* only what is allocated on behalf of this process; 0: everything */
-	/* By /proc/kallsyms; none where that hides addresses. Then pages of a slab are
-	 * counted twice, vmalloc is not seen, and interrupts are not told from what they
-	 * interrupt. */
+	int pid; /* trace only allocations on behalf of this process; 0: all */
+	/* From /proc/kallsyms; empty if it hides addresses. Then pages of slabs are
+	 * counted twice, vmalloc is not seen, and allocations in interrupts are
+	 * attributed to the interrupted thread. */
 	VEC(struct kernel_range) places[KERNEL_PLACE_COUNT];
 };
 

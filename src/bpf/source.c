@@ -27,27 +27,27 @@ DEFINE_CLEANUP(struct source *, source_destroy);
 #define MAX_FLAGS 64
 
 /* Slots with --pid, some 700 bytes each. In a table that is nearly full a process may
- * find no room (abi.h), so there are more slots than a person names processes. */
+ * find no free slot (abi.h), so there are more slots than users name processes. */
 #define FEW_PROCESSES 1024
 #define PROCESSES_MAX 32768
 
-/* Buckets of four rules: 1 MiB serves a compiler (21,000 call sites), and what is too
- * much spills. Several processes have more. */
+/* Buckets of four rules. 1 MiB is enough for a compiler (21,000 call sites); further
+ * rules go to the spill map. Several processes get more. */
 #define FEW_RULE_BUCKETS  16384
 #define MANY_RULE_BUCKETS 65536
 
-/* Layouts of address spaces that there may be at a time. Each takes 16 KiB. */
+/* Address-space layouts that can exist at the same time. Each takes 16 KiB. */
 #define LAYOUTS 2048
 
-/* The ring of walks that are handed over: 250 with whole copies of large stacks, and some
+/* The ring of unwind misses. It holds 250 with whole copies of large stacks, or some
  * 30,000 that differ little from one another (abi_walk.h). */
 #define MISS_RING_BYTES (16u << 20)
 
-/* Records for each thread: with three quarters of them free the few ways of a thread are
- * hardly ever all taken. */
+/* Slots per thread. With three quarters of the slots free, the few slots that a thread
+ * can use are hardly ever all taken. */
 #define THREAD_ROOM 4
 
-/* The ring of events of blocks whose stack has no number yet: 130,000 of them. */
+/* The ring of events for blocks whose stack has no number yet: 130,000 events. */
 #define LATE_RING_BYTES (4u << 20)
 
 _Static_assert(PROCESSES_MAX - 1 <= ABI_RULE_SLOT(UINT64_MAX), "it fits a rule's key");
@@ -76,7 +76,7 @@ static uint32_t power_of_two_from(uint64_t n)
 	return p;
 }
 
-/* PROC_PID_INIT_INO, include/linux/proc_ns.h. */
+/* PROC_PID_INIT_INO, include/linux/proc_ns.h */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
 
 void pid_namespace_read(struct pid_namespace *ret)
@@ -100,9 +100,9 @@ static void compute_thread_sizes(const struct source_options *o, struct source_s
 			   (o->temporary_threshold + 1) * sizeof(uint64_t));
 }
 
-/* Of return addresses there is room for as many stacks of this depth as were asked for,
- * and for a few of any depth. Builds by make, which have the most stacks, come to 14
- * on average, and LibreOffice to 35. */
+/* The stack_pcs map has room for max_stacks stacks of this depth, or for FEW_STACKS of
+ * the largest depth if that is more. Builds by make, which have the most stacks, have 14
+ * frames on average, LibreOffice 35. */
 #define USUAL_DEPTH 16
 #define FEW_STACKS  4096
 
@@ -112,7 +112,8 @@ static uint32_t stack_pcs_blocks(const struct source_options *options)
 	uint64_t few = stacks < FEW_STACKS || options->no_atomics ? stacks : FEW_STACKS;
 	uint64_t words = few * depth;
 
-	/* Without atomics each has room for the deepest (probes/stack_hash.c). */
+	/* Without atomics each stack has room for the largest depth
+	 * (probes/stack_hash.c). */
 	if (!options->no_atomics && depth > USUAL_DEPTH)
 		depth = USUAL_DEPTH;
 	if (words < stacks * depth)
@@ -125,9 +126,12 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 	int cpus = libbpf_num_possible_cpus();
 	uint64_t slots = options->max_allocations * 10 / 7;
 
-	/* Two choices of a bucket of eight fill to 70 % before the first overflow, when
-	 * the emptier one is taken. A stack goes to its first bucket where it can, as two
-	 * processors may bring the same one: then it is about a quarter. */
+	/*
+	 * With two choices of buckets of eight, and insertion into the emptier one, a
+	 * table is 70 % full before the first overflow. A stack goes to its first bucket
+	 * if possible, since two processors may insert the same stack; then that is about
+	 * 25 %.
+	 */
 	*ret = (struct source_sizes){
 		.cpu_slots = power_of_two_from(cpus > 0 ? (uint64_t)cpus : 1),
 		.process_slots = options->scope == SCOPE_PROCESSES
@@ -154,7 +158,7 @@ void source_sizes_compute(const struct source_options *options, struct source_si
 	compute_thread_sizes(options, ret);
 }
 
-/* The register of an argument, ABI_ARG_NONE when there is none. */
+/* The register of an argument; ABI_ARG_NONE for a missing argument. */
 static uint8_t abi_arg(const struct plan_site *site, uint8_t arg)
 {
 	uint8_t reg = arg < PLACE_ARGUMENTS ? site->arg_reg[arg] : PLACE_NO_REGISTER;
@@ -182,8 +186,8 @@ uint64_t source_site(const struct plan_site *site, unsigned allocator, unsigned 
 	       (inside ? ABI_SITE_INSIDE : 0);
 }
 
-/* Where struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) has a register: the number of
- * the word. The stack pointer is none of those that are asked for. */
+/* The index of a register's word in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h).
+ * Callers never ask for the stack pointer. */
 static uint64_t register_word(uint8_t reg)
 {
 	static const uint8_t words[INSN_REGISTERS] = {
@@ -315,13 +319,13 @@ bool source_site_begins(uint64_t site)
 }
 
 #if defined(__x86_64__)
-/* rcx, rdx, rsi and rdi: where the first four arguments are when a function begins. */
+/* rcx, rdx, rsi and rdi: they have the first four arguments at a function's entry. */
 #define CONVENTION_REGISTERS (1u << 1 | 1u << 2 | 1u << 6 | 1u << 7)
 #else
 #define CONVENTION_REGISTERS 0u
 #endif
 
-/* Bit n: the site has an argument in register n. */
+/* Bit n is set if the site has an argument in register n. */
 static unsigned argument_registers(uint64_t site)
 {
 	unsigned registers = 1u << ABI_SITE_SIZE_ARG(site) |
@@ -384,7 +388,7 @@ static bool add_flag(struct source *source, const char *format, ...)
 	return true;
 }
 
-/* LINUX_VERSION_CODE as the kernel's own headers would have it. */
+/* LINUX_VERSION_CODE as the kernel's own headers define it. */
 static unsigned linux_version_code(void)
 {
 	struct utsname name;
@@ -395,7 +399,7 @@ static unsigned linux_version_code(void)
 	return major << 16 | minor << 8 | (patch > 255 ? 255 : patch);
 }
 
-/* Which processes are traced, and how the running kernel tells of theirs. */
+/* Which processes are traced, and where the kernel keeps a task's ids. */
 static bool add_scope_flags(struct source *source, const struct source_options *o)
 {
 	bool ok =
@@ -419,11 +423,11 @@ static bool add_scope_flags(struct source *source, const struct source_options *
 	return ok;
 }
 
-/* Frames that the kernel's part of a stack may have, of `depth` in all. */
+/* Most kernel frames in a stack of `depth` frames. */
 #define KERNEL_FRAMES_MAX 31
 
-/* What an event of each kind is to the probe: where the stack begins, and whether the
- * program is given the registers of user space. */
+/* How the probe treats an event of each kind: where the stack begins, and whether the
+ * program has the user-space registers. */
 static bool add_event_flags(struct source *source, const struct source_options *o)
 {
 	enum event_kind kind = o->event->kind;
@@ -437,7 +441,8 @@ static bool add_event_flags(struct source *source, const struct source_options *
 		ok &= add_flag(source, "-DEVENT_HAS_USER_REGISTERS");
 	if (is_exact)
 		ok &= add_flag(source, "-DWALK_EXACT=1");
-	/* Unwind information is right at the first instruction as well. */
+	/* Unwind information is also right at the first instruction; frame pointers are
+	 * not. */
 	if (kind == EVENT_UPROBE && !o->event->offset && !o->rules)
 		ok &= add_flag(source, "-DWALK_FIRST=1");
 	if (o->kernel_stacks && kernel_frames)
@@ -446,7 +451,7 @@ static bool add_event_flags(struct source *source, const struct source_options *
 	return ok;
 }
 
-/* Pages are told by their numbers in records, by their struct page in arguments. */
+/* Records identify pages by number, arguments by struct page. */
 static bool is_by_number(const struct kernel_points *points)
 {
 	vec_foreach (point, &points->list)
@@ -466,7 +471,7 @@ static bool add_kernel_flags(struct source *source, const struct source_options 
 	return ok;
 }
 
-/* What old kernels lack. */
+/* Features that old kernels lack. */
 static bool add_lack_flags(struct source *source, const struct source_options *o)
 {
 	bool ok = true;
@@ -477,7 +482,7 @@ static bool add_lack_flags(struct source *source, const struct source_options *o
 			       (long)ABI_JOURNAL_RING_BYTES / sysconf(_SC_PAGESIZE));
 	if (o->no_task_btf)
 		ok &= add_flag(source, "-DNO_TASK_BTF");
-	/* bpf_task_pt_regs() is of the same release as cookies. */
+	/* bpf_task_pt_regs() came with the same release as cookies. */
 	if (!o->cookies && o->offsets.has_stack)
 		ok &= add_flag(source, "-DOFFSET_TASK_STACK=%u", o->offsets.task_stack) &&
 		      add_flag(source, "-DKERNEL_STACK_BYTES=%u", o->offsets.stack_bytes);
@@ -508,13 +513,14 @@ static bool add_flags(struct source *source, const struct source_options *o)
 	const struct source_sizes *z = &source->sizes;
 	bool ok = true;
 
-	/* libbcc only warns of helpers it does not know, and the load then fails. It asks
-	 * for debug info, which nothing here needs and a quarter of the time goes to. */
+	/* libbcc only warns about helpers it does not know, and then the load fails. It
+	 * requests debug info, which nothing here needs and which takes a quarter of the
+	 * time. */
 	ok &= add_flag(source, "-Werror=implicit-function-declaration") &&
 	      add_flag(source, "-g0");
 	/* libbcc optimizes (BPFModule::run_pass_manager() of src/cc/bpf_module.cc) what
-	 * clang has optimized before. What types tell of aliases goes through all that
-	 * without a use. */
+	 * clang has optimized before, so leave out clang's passes. Type-based alias
+	 * information would be passed through without a use. */
 	if (!o->thorough)
 		ok &= add_flag(source, "-Xclang") &&
 		      add_flag(source, "-disable-llvm-passes") &&
@@ -541,7 +547,7 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_event_flags(source, o);
 	if (o->kernel_points)
 		ok &= add_kernel_flags(source, o);
-	/* Walks begin where the probe is, and not where a call returned to. */
+	/* Unwinding begins at the probe itself, not where a call returned to. */
 	if (o->told)
 		ok &= add_flag(source, "-DWALK_EXACT=1");
 	if (o->mappings)
@@ -559,7 +565,7 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		ok &= add_flag(source, "-DSAMPLE_THRESHOLD=%" PRIu64 "u",
 			       ((UINT64_C(1) << 32) + o->sample_every / 2) /
 				       o->sample_every);
-	/* Each event of a thread's traffic needs its number and its process anyway. */
+	/* With traffic each event of a thread needs its thread id and process anyway. */
 	source->one_process = o->one_process && o->sessions && !o->traffic;
 	if (source->one_process)
 		ok &= add_flag(source, "-DONE_PROCESS");
@@ -586,7 +592,8 @@ static bool add_flags(struct source *source, const struct source_options *o)
 		      add_flag(source, "-DRULE_BUCKETS=%" PRIu32, z->rule_buckets) &&
 		      add_flag(source, "-DMISS_RING_PAGES=%ld",
 			       (long)MISS_RING_BYTES / sysconf(_SC_PAGESIZE));
-	/* With --growth the program of mappings has no room for it on its stack. */
+	/* With --growth the program for mappings has not enough BPF stack for the
+	 * tables. */
 	if (o->rules && o->may_goto && !(o->event && o->mappings))
 		ok &= add_flag(source, "-DUNWIND_TABLES") &&
 		      add_flag(source, "-DUNWIND_PAGES=%" PRIu32, z->unwind_pages) &&
@@ -656,7 +663,8 @@ static bool is_wanted(const char *name, const struct source_options *o)
 	return true;
 }
 
-/* What differs between runs of the same options, so that they share compiled code. */
+/* Set the values that differ between runs with the same options: kept out of the text, so
+ * that these runs share compiled code. */
 static void set_values(struct source *source, const struct source_options *o)
 {
 	source->values.of[ABI_RUN_START] =
@@ -687,7 +695,7 @@ struct error *source_build(const struct source_options *options,
 	for (const struct embedded_file *f = embedded_probes; f->name; f++) {
 		if (!is_wanted(f->name, options))
 			continue;
-		/* So that diagnostics name the fragment. */
+		/* #line makes diagnostics name the fragment. */
 		strbuf_appendf(&text, "#line 1 \"probes/%s\"\n%s\n", f->name, f->text);
 	}
 	if (!options->cookies && !options->kernel_points) {

@@ -8,14 +8,14 @@
 
 #include "bpf/source.h"
 
-/* The places of probes/kernel.c. Pages that a class has asked for which is not seen are
- * counted as pages. */
+/* Write the KERNEL_BY_... ranges of probes/kernel.c. The pages of a class that is not
+ * traced itself are counted as pages. */
 void source_append_ranges(struct strbuf *text, const struct source_options *o)
 {
 	static const struct {
 		enum kernel_place place;
 		const char *name;
-		enum kernel_class kind; /* KERNEL_CLASS_COUNT: of none */
+		enum kernel_class kind; /* KERNEL_CLASS_COUNT: no class */
 	} places[] = {
 		{KERNEL_PLACE_SLAB, "KERNEL_BY_SLAB", KERNEL_SLAB},
 		{KERNEL_PLACE_PERCPU, "KERNEL_BY_PERCPU", KERNEL_PERCPU},
@@ -69,7 +69,7 @@ void source_append_point(struct strbuf *text, const struct kernel_point *point)
 					    : ", (u64)(");
 		append_value(text, &point->size);
 		strbuf_append_char(text, ')');
-		/* Each processor has a copy. */
+		/* The size is per processor; each has a copy. */
 		if (point->kind == KERNEL_PERCPU)
 			strbuf_appendf(text, " * %d", cpus > 0 ? cpus : 1);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The kernel's own allocations (probes/kernel.c). */
+/* Traces the kernel's own allocations (probes/kernel.c). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,11 +136,12 @@ static bool is_of_tracing(const struct tracer *t, uint64_t pc)
 	return false;
 }
 
-/* So many frames may be our program's own, before those that called it. */
+/* Most frames of memtrace's BPF program, which come before the frames that called it. */
 #define PROGRAM_FRAMES_MAX 4
 
-/* The first frames are how the kernel came to run our program: the allocation begins
- * with what called those. Another program may be behind it. */
+/* Cut off the first frames of each stack: memtrace's program and the kernel functions
+ * that ran it. The next frame is the allocation's. Stop there, because another BPF
+ * program may be further out. */
 static void cut_tracing(const struct tracer *t, struct snapshot *snap)
 {
 	vec_foreach (stack, &snap->stacks) {
@@ -157,8 +158,8 @@ static void cut_tracing(const struct tracer *t, struct snapshot *snap)
 	}
 }
 
-/* Addresses of the kernel have their upper bits set
- * (Documentation/arch/x86/x86_64/mm.rst), which keys do without. */
+/* Kernel addresses have their upper bits set (Documentation/arch/x86/x86_64/mm.rst); the
+ * keys of blocks do not store these bits. */
 static void complete_addresses(struct snapshot *snap)
 {
 	vec_foreach (block, &snap->blocks[BLOCK_KERNEL])
