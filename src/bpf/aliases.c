@@ -8,18 +8,19 @@
 
 #define CHUNK 1024
 
-/* The sweeps that a chunk survives without having been asked for. */
+/* A chunk is freed after this many sweeps without use. */
 #define PATIENCE 2
 
-/* So many chunks, 4 MiB, are kept besides twice as many as were asked for. */
+/* A sweep is due if there are this many chunks (4 MiB) more than twice the number that
+ * was asked for. */
 #define MANY  1024
 
 #define NEVER (UINT64_MAX - 1)
 
 struct alias_chunk {
-	uint64_t first; /* number, with its upper bits */
-	uint64_t used;  /* the sweep before which it was in use last */
-	uint64_t asked; /* the sweep before which it was asked for last */
+	uint64_t first; /* first number in the chunk, all 64 bits */
+	uint64_t used;  /* aliases.sweeps when it was last used */
+	uint64_t asked; /* aliases.sweeps when it was last asked for */
 	uint32_t stack[CHUNK];
 };
 
@@ -57,8 +58,8 @@ bool aliases_put(struct aliases *aliases, uint64_t number, uint32_t stack)
 		aliases->chunks.data[at] = chunk;
 		aliases->chunk_count++;
 	}
-	/* The numbers have come round while blocks have the old ones: nobody can tell
-	 * them apart. */
+	/* The lower 31 bits have wrapped around. Blocks with the old numbers, if any,
+	 * cannot be distinguished from those with the new ones. */
 	if (chunk->first != first) {
 		clear(chunk);
 		chunk->first = first;
@@ -92,7 +93,7 @@ void aliases_sweep(struct aliases *aliases)
 	aliases->sweeps++;
 	aliases->asked_count = 0;
 	vec_foreach (chunk, &aliases->chunks) {
-		bool is_newest; /* and still being filled */
+		bool is_newest; /* still being filled */
 
 		if (!*chunk)
 			continue;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stack each walk that was handed over came to be, by the number of the walk: 4
- * bytes each, kept while some block may have that number (probes/abi_walk.h,
- * ABI_MISS_STACK). Numbers grow, and only the lower 31 bits of each are stored with a
- * block.
+ * Maps the number of each unwind miss to the stack that the miss handler found for it:
+ * 4 bytes each, kept while a block may have that number (probes/abi_walk.h,
+ * ABI_MISS_STACK). Numbers grow, and a block stores only the lower 31 bits of its number.
  */
 #ifndef BPF_ALIASES_H
 #define BPF_ALIASES_H
@@ -17,28 +16,30 @@
 struct alias_chunk;
 
 struct aliases {
-	VEC(struct alias_chunk *) chunks; /* NULL: none is kept */
-	uint64_t highest;                 /* number so far, and one more */
+	VEC(struct alias_chunk *) chunks; /* NULL: no number of this chunk is kept */
+	uint64_t highest;                 /* the highest number so far, plus 1 */
 	uint64_t sweeps;
-	size_t chunk_count; /* of 4 KiB */
-	size_t asked_count; /* of them were asked for before the last sweep */
+	size_t chunk_count; /* allocated chunks, 4 KiB each */
+	size_t asked_count; /* chunks that were asked for before the last sweep */
 };
 
 void aliases_deinit(struct aliases *aliases);
 
-/* Walk `number` is the stack `stack`. False when memory is out: then it is none. */
+/* Record that miss `number` has the stack `stack`. Returns false without memory; then the
+ * miss has no stack. */
 bool aliases_put(struct aliases *aliases, uint64_t number, uint32_t stack)
 	__attribute__((warn_unused_result));
 
-/* The stack of a walk whose lower 31 bits these are, which is in use then; ABI_NO_STACK
- * when it is not kept. */
+/* The stack of the miss whose lower 31 bits are `number`, and mark the number as in use.
+ * Returns ABI_NO_STACK if the number is not kept. */
 uint32_t aliases_get(struct aliases *aliases, uint32_t number);
 
-/* Are most of them in use no more, as far as can be seen? Then a sweep is due. */
+/* Are most of the kept numbers probably out of use? Then a sweep is due. */
 bool aliases_are_many(const struct aliases *aliases);
 
-/* All that is in use was asked for since the last time. What was not is given up when it
- * is not the second time either: blocks may be on their way. */
+/* Free numbers that are out of use. Before the call, every number in use must have been
+ * asked for since the last sweep. A number is freed after two sweeps without use, since a
+ * block with that number may not have reached the tables yet. */
 void aliases_sweep(struct aliases *aliases);
 
 #endif

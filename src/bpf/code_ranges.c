@@ -8,7 +8,7 @@ static void store(uint64_t *at, uint64_t value)
 	__atomic_store_n(at, value, __ATOMIC_SEQ_CST);
 }
 
-/* Each of both stores alone makes it larger. */
+/* Each of the two stores only enlarges the range. */
 static void widen(struct abi_range *range, uint64_t start, uint64_t end)
 {
 	if (start < range->start)
@@ -17,14 +17,14 @@ static void widen(struct abi_range *range, uint64_t start, uint64_t end)
 		store(&range->end, end);
 }
 
-/* The start last: a range that ends at 0 has nothing in it. */
+/* Store the start last: a range that ends at 0 is empty. */
 static void drop(struct abi_range *range)
 {
 	store(&range->end, 0);
 	store(&range->start, 0);
 }
 
-/* How many bytes there are between two; 0 when they touch. */
+/* The number of bytes between two ranges; 0 if they touch or overlap. */
 static uint64_t distance(const struct abi_range *a, const struct abi_range *b)
 {
 	if (a->end < b->start)
@@ -32,7 +32,7 @@ static uint64_t distance(const struct abi_range *a, const struct abi_range *b)
 	return b->end < a->start ? a->start - b->end : 0;
 }
 
-/* The two that are nearest to each other become one, and the other is free. */
+/* Merge the two closest ranges and return the one that becomes free. */
 static struct abi_range *make_room(struct abi_moves *moves)
 {
 	struct abi_range *one = &moves->range[0], *other = &moves->range[1];
@@ -73,7 +73,7 @@ bool code_ranges_add(struct abi_moves *moves, uint64_t start, uint64_t end)
 	}
 	if (!unused)
 		unused = make_room(moves);
-	/* From 0 on for a moment, which is more than it will be. */
+	/* For a moment the range begins at 0 and covers more than it will. */
 	store(&unused->end, end);
 	store(&unused->start, start);
 	return false;

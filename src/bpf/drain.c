@@ -18,7 +18,7 @@ _Static_assert((int)STACK_END_UNLEARNED == ABI_END_UNLEARNED, "same numbers");
 
 /* --- stacks ----------------------------------------------------------------------- */
 
-/* Stacks that are read into a snapshot. */
+/* State for reading stacks into a snapshot. */
 struct read_stacks {
 	struct snapshot *snap;
 	const struct drain_slots *slots;
@@ -91,8 +91,8 @@ static struct error *read_blocks(struct drain *d, bool *settled)
 	return error_first(err, drain_journal_close(d, settled));
 }
 
-/* Leave out what was taken out and what is no process's, and stacks that are not
- * stored. How many blocks have the number of a walk. */
+/* Remove blocks that were freed or belong to no process of the snapshot, and set the
+ * stack of the others. Returns how many blocks had the number of a miss. */
 static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver,
 			  uint64_t stacks_used)
 {
@@ -104,7 +104,8 @@ static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver
 			continue;
 		by_walk += blocks[i].stack != ABI_NO_STACK &&
 			   blocks[i].stack & ABI_MISS_STACK_BIT;
-		/* Of others' too: they may be listed the next time. */
+		/* Ask also for blocks of other processes: a later snapshot may list
+		 * them. */
 		blocks[i].stack = resolver->stack(resolver->arg, blocks[i].stack);
 		if (blocks[i].process == SNAPSHOT_NO_PROCESS)
 			continue;
@@ -116,11 +117,11 @@ static size_t tidy_blocks(struct drain *d, const struct drain_resolver *resolver
 	return by_walk;
 }
 
-/* Blocks that have the number of a walk, which each may keep a page of such numbers in
- * memory (bpf/aliases.h). */
+/* If more blocks than this have the number of a miss, the table is renumbered: each such
+ * number can keep a page of them in memory (bpf/aliases.h). */
 #define MAX_BY_WALK 1024
 
-/* How often the tables are read when the journal overflows. */
+/* How often the tables are read if the journal overflows. */
 #define MAX_READINGS 6
 
 struct error *drain_blocks(const struct drain_maps *maps,
@@ -149,13 +150,13 @@ struct error *drain_blocks(const struct drain_maps *maps,
 		err = read_blocks(&d, settled);
 	hashmap_deinit(&d.others);
 
-	/* Stacks last: every stack that a block names is there by now. */
+	/* Read the stacks last: then they include each stack that a block names. */
 	resolver->catch_up(resolver->arg);
 	uint64_t used = __atomic_load_n(&control->stacks_used, __ATOMIC_SEQ_CST);
 
 	if (used > sizes->max_stacks)
 		used = sizes->max_stacks;
-	/* An element of a hash could be another block's by then: they keep theirs. */
+	/* Only in the buckets: an element of a hash could hold another block by now. */
 	if (!err && tidy_blocks(&d, resolver, used) > MAX_BY_WALK && maps->live >= 0)
 		err = drain_renumber(maps->live, sizes->live_buckets, resolver);
 	vec_deinit(&d.keys);
@@ -202,7 +203,7 @@ struct count_dead {
 	uint64_t dead;
 };
 
-/* Did this thread of a process that lives on die inside a call? */
+/* Did this thread die inside a call, while its process lives on? */
 static bool has_died(const struct count_dead *c, const struct abi_pending *p)
 {
 	uint32_t index = p->process < c->slot_count ? c->slots->process[p->process]

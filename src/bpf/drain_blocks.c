@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/drain_blocks.h"
 
-/* Ticks are rounded down, to before the first block could be made. */
+/* Ticks are rounded down, possibly to a time before the attach. */
 static uint64_t block_time_ns(const struct drain *d, const struct abi_block *b)
 {
 	uint64_t time_ns = tick_clock_time_ns(d->ticks, ABI_TICKS(b->thread, b->tick));
@@ -9,7 +9,7 @@ static uint64_t block_time_ns(const struct drain *d, const struct abi_block *b)
 	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
 }
 
-/* A block of the probes as the snapshot has it. */
+/* Convert a block of the probes to a block of the snapshot. */
 static struct snapshot_block block_from(const struct drain *d, uint64_t key,
 					const struct abi_block *b)
 {
@@ -21,7 +21,7 @@ static struct snapshot_block block_from(const struct drain *d, uint64_t key,
 							  : SNAPSHOT_NO_PROCESS,
 		.size_bytes = b->size_bytes,
 		.time_ns = block_time_ns(d, b),
-		.stack = b->stack, /* settled in the end: it may be on its way */
+		.stack = b->stack, /* resolved later: it may not be stored yet */
 		.tid = ABI_TID(b->thread),
 	};
 }

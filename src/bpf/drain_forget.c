@@ -6,7 +6,7 @@
 #include "bpf/mapped.h"
 #include "bpf/syscall.h"
 
-/* What is to be forgotten. */
+/* The arguments of drain_forget() and its results. */
 struct forget {
 	const struct drain_maps *maps;
 	struct abi_control *control;
@@ -28,7 +28,7 @@ static void count_block(struct forget *f, uint32_t slot, const struct abi_block 
 	f->taken->fn(f->taken->arg, slot, block);
 }
 
-/* Slots change hands by compare-and-exchange here as in probes/live.c. */
+/* Claim slots by compare-and-exchange, as probes/live.c does. */
 static bool forget_buckets(const void *elements, uint32_t first, uint32_t count,
 			   void *arg)
 {
@@ -76,7 +76,7 @@ static bool forget_spilled(uint64_t key, const void *value, void *arg)
 	return true;
 }
 
-/* A call that never returns; its old block is gone too. */
+/* A call that never returns: its old block is gone, too. */
 static void forget_call(struct forget *f, const struct abi_pending *p)
 {
 	if (p->flags & ABI_PENDING_HAS_OLD)
@@ -107,7 +107,8 @@ static bool forget_spilled_pending(uint64_t tid, const void *value, void *arg)
 	struct forget *f = arg;
 	struct abi_pending p;
 
-	/* Since it was read its kernel stack may have come to another thread's call. */
+	/* Read it again: another thread's call may have taken the element, which is keyed
+	 * by the kernel stack. */
 	if (is_gone(f, read->process) &&
 	    sys_bpf_element(BPF_MAP_LOOKUP_ELEM, f->maps->pending_spill, &tid, &p) == 0 &&
 	    is_gone(f, p.process) && delete_key(f->maps->pending_spill, tid)) {
@@ -127,8 +128,9 @@ struct error *drain_forget(const struct drain_maps *maps,
 			   .gone = gone,
 			   .taken = taken,
 			   .slot_count = sizes->process_slots};
-	/* Calls first: a thread of another process, in the kernel stack of one that died
-	 * in a call, may at any time give up that call and put its old block back. */
+	/* Calls first: a thread of another process may get the kernel stack of a thread
+	 * that died in a call. It then discards that call and puts its old block back
+	 * into the table. */
 	struct error *err = NULL;
 
 	if (maps->pending >= 0)

@@ -9,7 +9,7 @@
 #include "bpf/syscall.h"
 #include "util/cleanup.h"
 
-/* Elements that are read at once, at first: a bucket of the hash has to fit. */
+/* Elements per read, at first: a whole bucket of the hash must fit. */
 #define BATCH_ELEMENTS 4096
 #define BATCH_BUSY_MAX 1000
 #define BATCH_MAX      (1u << 20)
@@ -20,7 +20,7 @@ struct batch {
 	uint32_t capacity, count;
 	uint64_t *keys;
 	char *values;
-	uint32_t position; /* in the hash: a bucket */
+	uint32_t position; /* the next bucket of the hash */
 	bool is_begun, is_over;
 };
 
@@ -39,7 +39,7 @@ static bool batch_grow(struct batch *b, uint32_t capacity)
 	return b->keys && b->values;
 }
 
-/* -errno, or 0: of -ENOSPC the batch is too small for the next bucket. */
+/* Read the next elements. Returns 0 or -errno; -ENOSPC: the next bucket does not fit. */
 static int batch_read(struct batch *b)
 {
 	union bpf_attr attr;
@@ -57,7 +57,7 @@ static int batch_read(struct batch *b)
 
 	if (err && err != -ENOENT)
 		return err;
-	/* With ENOENT the last ones came. */
+	/* ENOENT: these were the last elements. */
 	b->is_over = err == -ENOENT;
 	b->count = attr.batch.count;
 	b->position = next;
@@ -73,9 +73,9 @@ struct error *drain_walk_hash(int fd, size_t value_bytes,
 	unsigned busy = 0;
 	uint64_t first;
 
-	/* Most often nothing is in it. A batch keeps programs of perf events off its
-	 * processor (bpf_disable_instrumentation(), include/linux/bpf.h), this does not.
-	 */
+	/* The hash is usually empty. Check that without a batch: a batch keeps perf event
+	 * programs from running on its processor (bpf_disable_instrumentation(),
+	 * include/linux/bpf.h). */
 	if (sys_bpf_element(BPF_MAP_GET_NEXT_KEY, fd, NULL, &first) == -ENOENT)
 		return NULL;
 	if (!batch_grow(&b, BATCH_ELEMENTS))
@@ -88,7 +88,8 @@ struct error *drain_walk_hash(int fd, size_t value_bytes,
 				return error_no_memory();
 			continue;
 		}
-		/* A bucket is locked by what was interrupted on this processor. */
+		/* EBUSY: the bucket is locked by a task that was interrupted on this
+		 * processor. */
 		if (err == -EBUSY && busy++ < BATCH_BUSY_MAX)
 			continue;
 		if (err)

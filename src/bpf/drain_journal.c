@@ -5,7 +5,7 @@
 #include "bpf/drain_blocks.h"
 #include "bpf/mapped.h"
 
-/* The halves begin on pages. */
+/* The second half must begin on a page. */
 _Static_assert(ABI_JOURNAL_ENTRIES * sizeof(struct abi_journal) % 65536 == 0,
 	       "a half can be mapped");
 
@@ -73,7 +73,7 @@ static uint64_t entries_used(const struct drain *d)
 	return __atomic_load_n(used_of(d), __ATOMIC_SEQ_CST);
 }
 
-/* Walk entries of the half that is in use. */
+/* Apply `fn` to the first `count` entries of the current half. */
 static struct error *walk_half(struct drain *d, uint64_t count, mapped_fn fn)
 {
 	return mapped_walk_part(d->maps->journal,
@@ -81,7 +81,8 @@ static struct error *walk_half(struct drain *d, uint64_t count, mapped_fn fn)
 				(uint32_t)count, sizeof(struct abi_journal), fn, d);
 }
 
-/* Entries of the last reading but one. The programs that wrote them have ended. */
+/* Switch halves and clear the entries of the last reading but one. The programs that
+ * wrote them have ended. */
 static struct error *clear_half(struct drain *d)
 {
 	uint64_t used;
@@ -92,7 +93,7 @@ static struct error *clear_half(struct drain *d)
 			 clear_journal);
 }
 
-/* A ring has no halves: first wait for programs that still write to it. */
+/* A ring has no halves: wait until programs that still write to it have ended. */
 static struct error *clear_ring(struct drain *d)
 {
 	d->fenced &= fence_wait(d->maps->fence);
@@ -103,7 +104,7 @@ struct error *drain_journal_open(struct drain *d)
 {
 	struct error *err;
 
-	/* Whoever wrote to the half that is used now has ended. */
+	/* Wait for all programs that wrote to the half that is used next. */
 	d->fenced = fence_end(d->maps->fence);
 	d->is_half_made = false;
 	err = is_ring(d) ? clear_ring(d) : clear_half(d);
@@ -114,8 +115,8 @@ struct error *drain_journal_open(struct drain *d)
 	__atomic_store_n(&d->control->draining, 1 + d->control->journal_half,
 			 __ATOMIC_SEQ_CST);
 	fence_begin(d->maps->fence);
-	/* Programs that write to a ring do not count late changes, so all that run have
-	 * to end before the tables are read. */
+	/* Programs that write to a ring do not count late changes, so all programs that
+	 * are running must end before the tables are read. */
 	if (is_ring(d))
 		d->fenced &= fence_end(d->maps->fence);
 	return NULL;

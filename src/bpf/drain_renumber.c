@@ -3,8 +3,8 @@
 
 #include "bpf/mapped.h"
 
-/* A number of a walk is given once, so that whoever has it means this stack, should the
- * slot change hands meanwhile. */
+/* The number of a miss is never reused. So even if the slot gets another block during the
+ * call, the exchange is right for any block with this number. */
 static void renumber(uint32_t *at, const struct drain_resolver *resolver)
 {
 	uint32_t walk = __atomic_load_n(at, __ATOMIC_RELAXED), stack;
@@ -20,7 +20,7 @@ static void renumber(uint32_t *at, const struct drain_resolver *resolver)
 static bool renumber_buckets(const void *elements, uint32_t first, uint32_t count,
 			     void *arg)
 {
-	/* mapped_walk_writable() lets us. */
+	/* Writable: see mapped_walk_writable(). */
 	struct abi_live_bucket *buckets = (void *)(uintptr_t)elements;
 
 	(void)first;
@@ -41,7 +41,8 @@ struct error *drain_renumber(int live, uint32_t bucket_count,
 
 /* --- between snapshots ------------------------------------------------------------ */
 
-/* Elements of a hash may be another block's by now: they keep their number. */
+/* Ask only: by now the element of a hash may hold another block, so it keeps its
+ * number. */
 static void ask(const struct abi_block *block, const struct drain_resolver *resolver)
 {
 	(void)resolver->stack(resolver->arg, block->stack);
@@ -83,7 +84,7 @@ struct error *drain_ask_stacks(const struct drain_maps *maps,
 	void *arg = (void *)(uintptr_t)resolver;
 	struct error *err = NULL;
 
-	/* Calls first: the old block of one that fails goes back into a bucket. */
+	/* Calls first: if a call fails, its old block goes back into a bucket. */
 	if (maps->pending >= 0)
 		err = mapped_walk(maps->pending, ABI_PENDING_SLOTS,
 				  sizeof(struct abi_pending), ask_pending_slots, arg);

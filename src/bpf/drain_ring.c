@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The journal as a ring buffer, where it is no table (probes/live_hash.c). */
+/* The journal as a ring buffer, on kernels where it cannot be a table
+ * (probes/live_hash.c). */
 #include <errno.h>
 
 #include <bpf/libbpf.h>
@@ -20,7 +21,7 @@ static int apply(void *arg, void *data, size_t size)
 
 	if (size >= sizeof(struct abi_journal) && !drain_apply(d, data))
 		return -ENOMEM;
-	/* What comes after this moment is of no interest. */
+	/* Later entries do not belong to this snapshot. */
 	return ++d->applied < d->wanted ? 0 : -EAGAIN;
 }
 

@@ -6,7 +6,8 @@
 
 /* --- the table -------------------------------------------------------------------- */
 
-/* Read one slot until two readings agree; false when it is empty. */
+/* Read one slot, repeatedly until two readings agree. Returns false if it is empty or
+ * being changed. */
 static bool read_slot(struct drain *d, const struct abi_live_bucket *bucket, int way,
 		      uint64_t *key, struct abi_block *block)
 {
@@ -75,7 +76,7 @@ static bool read_buckets(const void *elements, uint32_t first, uint32_t count, v
 	return true;
 }
 
-/* --- what is not in the table ----------------------------------------------------- */
+/* --- spill maps and pending calls ------------------------------------------------ */
 
 static bool add_spilled(uint64_t key, const void *value, void *arg)
 {
@@ -84,7 +85,7 @@ static bool add_spilled(uint64_t key, const void *value, void *arg)
 	return drain_find(d, key) != DRAIN_NOWHERE || drain_add(d, key, value);
 }
 
-/* The old block of a realloc on its way is live: the call may yet fail. */
+/* The old block of a pending realloc() is live: the call may still fail. */
 static bool add_pending_old(struct drain *d, const struct abi_pending *p)
 {
 	d->is_half_made |= !!(p->flags & ABI_PENDING_CHANGES);

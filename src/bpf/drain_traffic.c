@@ -19,14 +19,14 @@ struct drain_paths {
 
 /* --- peaks ------------------------------------------------------------------------ */
 
-/* When a peak was; 0 when nothing was ever outstanding. */
+/* The time of a peak; 0 if nothing was ever outstanding. */
 static uint64_t peak_time_ns(const struct drain_paths *d, const struct abi_outstanding *o)
 {
 	uint64_t time_ns;
 
 	if (!o->peak_bytes)
 		return 0;
-	/* Ticks are rounded down, to before the first block could be made. */
+	/* Ticks are rounded down, possibly to a time before the attach. */
 	time_ns = tick_clock_time_ns(d->ticks, ABI_PEAK_TICKS(o->peak_when));
 	return time_ns < d->snap->attached_ns ? d->snap->attached_ns : time_ns;
 }
@@ -48,7 +48,7 @@ static bool read_paths(const void *elements, uint32_t first, uint32_t count, voi
 			&snap->lifetimes.data[snap->lifetimes.len++];
 		struct snapshot_path_sizes *sizes =
 			&snap->path_sizes.data[snap->path_sizes.len++];
-		/* A copy, so that nothing is read twice. */
+		/* A copy, so that each field is read only once. */
 		struct abi_traffic t = ((const volatile struct abi_traffic *)elements)[i];
 
 		snap->traffic.data[snap->traffic.len++] = (struct snapshot_traffic){
@@ -124,7 +124,7 @@ static bool read_threads(const void *elements, uint32_t first, uint32_t count, v
 
 	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
-		/* mapped_walk_writable() lets us. */
+		/* Writable: see mapped_walk_writable(). */
 		struct abi_thread *thread =
 			(void *)((char *)(uintptr_t)elements +
 				 (size_t)i * sizes->thread_record_bytes);

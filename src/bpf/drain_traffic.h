@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What call paths and threads did: from the tables of probes/traffic.c to a snapshot. */
+/* Reads the statistics of call paths and threads from the tables of probes/traffic.c into
+ * a snapshot. */
 #ifndef BPF_DRAIN_TRAFFIC_H
 #define BPF_DRAIN_TRAFFIC_H
 
@@ -7,12 +8,12 @@
 #include "bpf/traffic_tables.h"
 
 /*
- * Fill traffic, lifetimes, threads, sizes and the peaks of `snap`, whose blocks and
- * stacks are there already. Each number by itself is exact. Once nothing is counted any
- * more (tracer_freeze()), and no event is late, they agree with each other and with the
- * blocks: the blocks of a stack are its allocations that were not freed. While the
- * targets run on they are as of a moment after the blocks, each of its own, microseconds
- * apart. Threads are looked up in /proc, and their names there are kept in the tables.
+ * Fill traffic, lifetimes, threads, sizes and the peaks of `snap`, which already has its
+ * blocks and stacks. Each number by itself is exact. After counting has stopped
+ * (tracer_freeze()) and all late events are counted, the numbers agree with each other
+ * and with the blocks: the blocks of a stack are its allocations that were not freed.
+ * While the targets run, each number is of its own moment, microseconds apart and after
+ * the blocks. Threads are looked up in /proc, and their names are stored in the tables.
  */
 struct error *drain_traffic(const struct traffic_tables *tables,
 			    const struct drain_slots *slots,

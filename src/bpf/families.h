@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which processes stand for the families of stacks (probes/abi.h, ABI_FAMILY): by each of
- * them the frames of its family's stacks can be named.
- */
+/* Maps each family of stacks (probes/abi.h, ABI_FAMILY) to a process through which the
+ * frames of the family's stacks can be named. */
 #ifndef BPF_FAMILIES_H
 #define BPF_FAMILIES_H
 
@@ -14,23 +12,25 @@
 
 struct family {
 	uint64_t number;
-	uint32_t rank;    /* how well the process can name its frames: more is better */
+	uint32_t rank;    /* how well the process can name its frames: higher is better */
 	uint32_t process; /* index into snapshot.processes */
 };
 
-/* Zeroed, it is empty. */
+/* An empty list is all zeros. */
 struct families {
 	VEC(struct family) list;
 };
 
-/* May be called for several processes of a family. False when memory is out. */
+/* Add a process of a family; a family may get several. Returns false without memory. */
 bool families_add(struct families *families, struct family family)
 	__attribute__((warn_unused_result));
 
-/* All are added: keep the one of the highest rank of each, of equal ones the first. */
+/* Call after the last families_add(): keeps the process of the highest rank of each
+ * family, the first one among equals. */
 void families_settle(struct families *families);
 
-/* The process of a family, after families_settle(); SNAPSHOT_NO_PROCESS: none. */
+/* The process of a family, after families_settle(). SNAPSHOT_NO_PROCESS if the family is
+ * unknown. */
 uint32_t families_process(const struct families *families, uint64_t number);
 
 void families_deinit(struct families *families);

@@ -17,7 +17,7 @@ static const struct numbered_file *find(const struct file_numbers *files,
 	return NULL;
 }
 
-/* The same file by another name, as far as can be seen. */
+/* Find the same file under another name: same size and same pages in the page cache. */
 static const struct numbered_file *find_same(const struct file_numbers *files, int fd,
 					     off_t size_bytes)
 {
@@ -27,7 +27,7 @@ static const struct numbered_file *find_same(const struct file_numbers *files, i
 	return NULL;
 }
 
-/* The file that is open as `fd`, or NULL. *st is its status. */
+/* The known file that is open as `fd`, or NULL. Sets *st. */
 static const struct numbered_file *find_open(const struct file_numbers *files, int fd,
 					     struct stat *st)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The files that have probes, each with one number for all the names that it has. They
- * are held open, so that their inode numbers stay theirs. No number is used twice.
- */
+/* Gives each file with probes a number, the same one for all its names. The files are
+ * held open, so that their inode numbers are not reused. No number is used twice. */
 #ifndef BPF_FILE_NUMBERS_H
 #define BPF_FILE_NUMBERS_H
 
@@ -14,32 +12,33 @@
 #include "util/vec.h"
 
 struct numbered_file {
-	dev_t device; /* as stat(2) says */
+	dev_t device; /* as reported by stat(2) */
 	ino_t inode;
 	off_t size_bytes;
 	int fd;
-	uint64_t number; /* from 1 on; of names of the same file the same */
+	uint64_t number; /* from 1 on; the same for all names of a file */
 };
 
 struct file_numbers {
 	VEC(struct numbered_file) list;
-	uint64_t used; /* numbers so far */
+	uint64_t used; /* count of numbers given so far */
 };
 
-/* The file at a path; the descriptor stays ours. Number 0 and descriptor -1 when it is
- * not there or cannot be opened. ERROR_NO_MEMORY. */
+/* Find the file at a path and give it a number if it has none. This table owns the
+ * descriptor. If the file does not exist or cannot be opened, ret->number is 0 and
+ * ret->fd is -1. Returns ERROR_NO_MEMORY on failure. */
 struct error *file_numbers_find(struct file_numbers *files, const char *path,
 				struct numbered_file *ret)
 	__attribute__((warn_unused_result));
 
-/* Its number alone. */
+/* As file_numbers_find(), but return only the number. */
 struct error *file_numbers_get(struct file_numbers *files, const char *path,
 			       uint64_t *ret) __attribute__((warn_unused_result));
 
-/* The number of the file at a path if it has one, else 0. No number is given. */
+/* The number of the file at a path, or 0 if it has none; never gives a new number. */
 uint64_t file_numbers_known(const struct file_numbers *files, const char *path);
 
-/* Close the file with this number, under all its names. */
+/* Close the file with this number, and remove all its names. */
 void file_numbers_drop(struct file_numbers *files, uint64_t number);
 
 void file_numbers_deinit(struct file_numbers *files);

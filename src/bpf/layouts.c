@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Removing layouts takes a wait for all probes: so it is done for many at once. */
+/* Unused layouts are removed together: the next write then waits for all running probes
+ * only once. */
 #define KEPT_UNUSED 64
 
 void layouts_init(struct layouts *layouts, int fd, uint32_t max,
@@ -38,7 +39,7 @@ static void fill(struct abi_layout *layout, const struct images_range ranges[],
 	}
 }
 
-/* Remove the layouts that no process is known to have. */
+/* Remove the layouts without users. */
 static void remove_unused(struct layouts *layouts)
 {
 	size_t kept = 0;

@@ -22,7 +22,7 @@ static struct error *walk(int fd, int protection, uint32_t begin, uint32_t count
 			  uint32_t element_bytes, mapped_fn fn, void *arg)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	/* Windows begin on a page and on an element. */
+	/* A window begins both on a page and on an element. */
 	uint64_t unit = element_bytes / gcd(element_bytes, page) * page;
 	uint64_t window = unit * (WINDOW_BYTES > unit ? WINDOW_BYTES / unit : 1);
 	uint32_t step = (uint32_t)(window / element_bytes);

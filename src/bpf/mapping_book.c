@@ -22,7 +22,7 @@ void mapping_book_deinit(struct mapping_book *book)
 	vec_deinit(&book->pieces);
 }
 
-/* Index of the first piece that ends after `address`. */
+/* The index of the first piece that ends after `address`. */
 static size_t lower_bound(const struct mapping_book *book, uint64_t address)
 {
 	return vec_count_up_to(&book->pieces, end, address);
@@ -39,7 +39,7 @@ static bool insert_at(struct mapping_book *book, size_t at, struct mapping_piece
 	return true;
 }
 
-/* The whole pages of [address, address + size), as the kernel rounds them. */
+/* The whole pages of [address, address + size), rounded as by the kernel. */
 static bool page_range(const struct mapping_book *book, uint64_t address, uint64_t size,
 		       uint64_t *start, uint64_t *end)
 {
@@ -53,14 +53,14 @@ static bool page_range(const struct mapping_book *book, uint64_t address, uint64
 	return true;
 }
 
-/* Cut [start, end) out of the book; the parts go to `taken`. */
+/* Cut [start, end) out of the book and move the parts to call->taken. */
 static bool take_range(struct mapping_book *book, uint64_t start, uint64_t end,
 		       struct mapping_call *call)
 {
 	size_t at = lower_bound(book, start);
 
-	/* Room first, so that nothing is half done when memory runs out: one piece can
-	 * fall in three. */
+	/* Reserve first, so that running out of memory leaves nothing half done: a piece
+	 * can split into three. */
 	if (!vec_reserve(&book->pieces, book->pieces.len + 1))
 		return false;
 	while (at < book->pieces.len && book->pieces.data[at].start < end) {
@@ -100,7 +100,7 @@ static void count_freed(struct mapping_book *book, const struct mapping_call *ca
 	}
 }
 
-/* A new mapping. What it lies over is gone: MAP_FIXED replaces. */
+/* A new mapping. Pieces under it are gone: MAP_FIXED replaces them. */
 static bool add_mapping(struct mapping_book *book, const struct abi_event *event)
 {
 	struct mapping_piece piece = {.stack = event->stack,
@@ -139,7 +139,7 @@ static void call_end(struct mapping_book *book, struct mapping_call *call)
 	*call = book->calls.data[--book->calls.len];
 }
 
-/* The old range of munmap or mremap goes at entry. */
+/* A munmap() or mremap() begins: remove its old range. */
 static bool begin_call(struct mapping_book *book, const struct abi_event *event)
 {
 	bool keeps_old =
@@ -147,13 +147,13 @@ static bool begin_call(struct mapping_book *book, const struct abi_event *event)
 	struct mapping_call *call = call_of(book, ABI_TID(event->thread));
 	uint64_t start = 0, end = 0;
 
-	/* A call that never returned: what it took is gone. */
+	/* The thread's last call never returned: what it removed is gone. */
 	if (call) {
 		count_freed(book, call);
 		call_end(book, call);
 	}
-	/* mremap with an old size of 0 makes a second mapping of the same pages. An
-	 * unaligned address is refused by the kernel: nothing to take. */
+	/* mremap() with old size 0 creates a second mapping of the same pages. The kernel
+	 * rejects unaligned addresses. In both cases nothing is removed. */
 	keeps_old |= event->address & (book->page_bytes - 1) ||
 		     !page_range(book, event->address, event->size_bytes, &start, &end);
 	if (!vec_push(&book->calls,
@@ -171,11 +171,11 @@ static bool end_call(struct mapping_book *book, const struct abi_event *event)
 	bool ok = true;
 
 	if (event->kind == ABI_EVENT_FAILED) {
-		/* A failing munmap is no failed allocation. */
+		/* A failed munmap() is not a failed allocation. */
 		if (!call || call->is_remap)
 			book->totals.failures++;
-		/* Put back; another thread's mmap may have taken part of the range only
-		 * if the kernel had unmapped it, which it has not. */
+		/* Put the pieces back. No other mapping can be in the range: the kernel
+		 * did not unmap it. */
 		for (size_t i = 0; call && i < call->taken.len; i++) {
 			struct mapping_piece piece = call->taken.data[i];
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The book of mappings made by mmap and its family: ranges of addresses that can be cut
- * by munmap and mremap. Fed with the probes' events in the order in which they happened.
- */
+/* Keeps the current mappings made by mmap() and its family as address ranges, which
+ * munmap() and mremap() can cut. Takes the probes' events in the order of the calls. */
 #ifndef BPF_MAPPING_BOOK_H
 #define BPF_MAPPING_BOOK_H
 
@@ -12,32 +10,34 @@
 #include "snapshot/snapshot.h"
 #include "util/vec.h"
 
-/* One contiguous range from one call, page-aligned. */
+/* A contiguous, page-aligned range that one call mapped. */
 struct mapping_piece {
 	uint64_t start, end;
 	uint32_t stack, tid;
 	uint64_t ticks; /* ABI_TICKS */
 };
 
-/* Ranges that a call of munmap or mremap has taken out and may have to put back. */
+/* A running munmap() or mremap() with the ranges that it removed; they come back if it
+ * fails. */
 struct mapping_call {
 	uint32_t tid;
 	bool is_remap;  /* mremap, not munmap */
-	bool keeps_old; /* nothing was to be taken: MREMAP_DONTUNMAP and the like */
+	bool keeps_old; /* it removes nothing: MREMAP_DONTUNMAP and the like */
 	VEC(struct mapping_piece) taken;
 };
 
 struct mapping_book {
 	uint64_t page_bytes;
 	VEC(struct mapping_piece) pieces; /* sorted, disjoint */
-	VEC(struct mapping_call) calls;   /* one a thread that is inside such a call */
+	VEC(struct mapping_call) calls;   /* one for each thread inside such a call */
 	struct snapshot_totals totals;
 };
 
 void mapping_book_init(struct mapping_book *book, uint64_t page_bytes);
 void mapping_book_deinit(struct mapping_book *book);
 
-/* Enter one event. False when memory is out: the event is lost, the book stays sound. */
+/* Apply one event. Returns false without memory: the event is lost, the book stays
+ * consistent. */
 bool mapping_book_apply(struct mapping_book *book, const struct abi_event *event);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Single records of an mmapable BPF array, in any order. The array is mapped in windows
- * that stay mapped until another one needs their place: mapping one per record costs
- * more than what is done with it, and the array as a whole would count as resident
- * memory of ours (see bpf/mapped.h).
+ * Random access to the records of an mmapable BPF array. The array is mapped in windows,
+ * which stay mapped until another one needs their place: mapping each record costs more
+ * than using it, and the array as a whole would count as memtrace's resident memory
+ * (bpf/mapped.h).
  */
 #ifndef BPF_RECORD_WINDOWS_H
 #define BPF_RECORD_WINDOWS_H
@@ -14,9 +14,9 @@
 #define RECORD_WINDOWS 32
 
 struct record_window {
-	void *mapping; /* NULL: none */
+	void *mapping; /* NULL: not mapped */
 	size_t bytes;
-	uint32_t number; /* of its first record, / per_window */
+	uint32_t number; /* number of its first record / per_window */
 };
 
 struct record_windows {
@@ -25,15 +25,15 @@ struct record_windows {
 	struct record_window window[RECORD_WINDOWS];
 };
 
-/* For the array `fd` of `count` records of `record_bytes` each (a multiple of 8), of
- * which `per_window` are mapped at once. */
+/* Initialize for the array `fd` of `count` records of `record_bytes` each (a multiple of
+ * 8). A window has `per_window` records. */
 void record_windows_init(struct record_windows *windows, int fd, uint32_t record_bytes,
 			 uint32_t count, uint32_t per_window);
-/* Fine on what is all zeros. */
+/* Can be called on an all-zero struct. */
 void record_windows_deinit(struct record_windows *windows);
 
-/* Record `number`, mapped for reading and writing until the next call. NULL: the number
- * is too large, or the record could not be mapped. */
+/* Map record `number` for reading and writing, until the next call. Returns NULL if the
+ * number is too large or mmap() failed. */
 void *record_windows_at(struct record_windows *windows, uint32_t number);
 
 #endif

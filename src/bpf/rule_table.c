@@ -56,7 +56,7 @@ void rule_table_put(struct rule_table *table, uint32_t slot, uint64_t pc,
 		spill(table, key, rule);
 		return;
 	}
-	/* Whoever sees the key sees the rule. */
+	/* Store the rule first: a probe that sees the key must see the rule. */
 	__atomic_store_n(&b->rule[empty], rule, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&b->key[empty], key, __ATOMIC_SEQ_CST);
 	table->count++;

@@ -3,7 +3,8 @@
 
 #include "unwind/frame.h"
 
-/* To the caller; EVAL_MALFORMED also when it takes more than the rule. */
+/* Step to the caller. Also returns EVAL_MALFORMED if the CFA fails
+ * unwind_cfa_usable(). */
 static enum eval step(struct unwind_regs *regs, uint64_t rule,
 		      const struct stack_copy *copy)
 {
@@ -32,7 +33,8 @@ bool rule_walk(const struct rule_table *table, uint32_t slot,
 		*count = i + 1;
 		if (UNWIND_TYPE(rule) == UNWIND_END)
 			return true;
-		/* A guess is judged by what is known of code (learner.c). */
+		/* A step by frame pointer is a guess, which only the full walk can check
+		 * against the known code (miss_walk.c). */
 		if (!unwind_can_step(rule) || UNWIND_TYPE(rule) == UNWIND_FP)
 			return false;
 		outcome = step(&regs, rule, copy);

@@ -47,7 +47,7 @@ const struct abi_miss *stack_pages_take(struct stack_pages *pages, const void *r
 	const struct abi_miss *walk = record;
 	struct stack_room *room;
 
-	/* Both begin alike. */
+	/* Both structs begin with the same two members. */
 	if (size < sizeof(more->kind) + sizeof(more->room) ||
 	    more->room >= pages->room_count)
 		return NULL;

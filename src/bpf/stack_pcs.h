@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The return addresses of stacks (`stack_pcs`, probes/abi_walk.h), from memtrace's side.
- */
+/* memtrace's access to the return addresses of stacks (`stack_pcs`,
+ * probes/abi_walk.h). */
 #ifndef BPF_STACK_PCS_H
 #define BPF_STACK_PCS_H
 
@@ -18,7 +18,7 @@ struct stack_pcs {
 static inline void stack_pcs_init(struct stack_pcs *pcs, int fd,
 				  const struct source_sizes *sizes)
 {
-	/* 260 KiB a window, 8 MiB in all. */
+	/* 260 KiB per window, 8 MiB in all. */
 	record_windows_init(&pcs->blocks, fd, ABI_PCS_BLOCK_BYTES(sizes->stack_depth),
 			    sizes->stack_pcs_blocks, 4);
 }
@@ -28,8 +28,9 @@ static inline void stack_pcs_deinit(struct stack_pcs *pcs)
 	record_windows_deinit(&pcs->blocks);
 }
 
-/* The return addresses of the stack whose head has this `at`: room for the deepest stack,
- * mapped until the next call. NULL: `at` is out of range, or mmap() failed. */
+/* The return addresses of the stack whose head has this `at`. The result has room for the
+ * deepest stack and is mapped until the next call. Returns NULL if `at` is out of range
+ * or mmap() failed. */
 static inline uint64_t *stack_pcs_at(struct stack_pcs *pcs, uint32_t at)
 {
 	uint64_t *words = record_windows_at(&pcs->blocks, at / ABI_PCS_BLOCK);

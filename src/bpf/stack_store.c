@@ -35,7 +35,7 @@ static uint32_t find(struct stack_store *store, const struct abi_stack_bucket *b
 	return ABI_NO_STACK;
 }
 
-/* With the return addresses from `at` on. */
+/* Write the stack's record; its return addresses go to the words from `at` on. */
 static bool write_record(struct stack_store *store, uint32_t number, uint64_t at,
 			 const struct stored_stack *stack, uint64_t check)
 {
@@ -56,7 +56,7 @@ static bool write_record(struct stack_store *store, uint32_t number, uint64_t at
 	return true;
 }
 
-/* As stack_publish_in() of the probes. */
+/* Like stack_publish_in() of the probes. */
 static uint32_t publish(struct stack_store *store, struct abi_stack_bucket *b,
 			const struct abi_stack_hash *hash, uint32_t number)
 {
@@ -131,7 +131,7 @@ static bool insert(int fd, const void *key, const uint32_t *value)
 	return sys_bpf_insert(fd, key, value) == 0;
 }
 
-/* As stack_take_number() of the probes. */
+/* Like stack_take_number() of the probes. */
 static uint32_t take_number(struct stack_store *store)
 {
 	uint64_t *used = &store->control->stacks_used;
@@ -169,7 +169,7 @@ static uint32_t number_by_hash(struct stack_store *store,
 		return ABI_NO_STACK;
 	if (insert(store->numbers_fd, &key, &number))
 		return number;
-	/* A probe was first, or there is no room: the record stays unused. */
+	/* A probe inserted it first, or the map is full: the record stays unused. */
 	write_record(store, number, at, stack, 0);
 	return sys_bpf_element(BPF_MAP_LOOKUP_ELEM, store->numbers_fd, &key, &other)
 		       ? ABI_NO_STACK

@@ -14,11 +14,12 @@
 
 #define HELPER_JIFFIES 118 /* BPF_FUNC_jiffies64 */
 
-/* What CONFIG_HZ can be (kernel/Kconfig.hz, and for other architectures). */
+/* Possible values of CONFIG_HZ (kernel/Kconfig.hz, and other architectures). */
 static const uint64_t known_hz[] = {24,  48,  64,  100,  128,  250,
 				    256, 300, 500, 1000, 1024, 1200};
 
-/* Programs that return either half of the jiffies; -1: there is no such helper. */
+/* Programs that return the lower and the upper half of the jiffies; -1: the kernel has no
+ * such helper. */
 struct jiffies_reader {
 	int lower, upper;
 };
@@ -29,7 +30,7 @@ static void close_reader(struct jiffies_reader *r)
 	closep(&r->upper);
 }
 
-/* Programs for sockets can be run at will (BPF_PROG_TEST_RUN). */
+/* Socket filters, since they can be run by BPF_PROG_TEST_RUN. */
 static struct jiffies_reader load_reader(void)
 {
 	const struct bpf_insn insns[] = {
@@ -72,7 +73,8 @@ static bool read_jiffies(const struct jiffies_reader *r, uint64_t *ret)
 {
 	uint32_t upper, lower, after;
 
-	/* The lower half wraps once in a month or more. */
+	/* Retry if the lower half wrapped meanwhile, which happens once a month or
+	 * less. */
 	do {
 		if (!run_reader(r->upper, &upper) || !run_reader(r->lower, &lower) ||
 		    !run_reader(r->upper, &after))
@@ -82,19 +84,18 @@ static bool read_jiffies(const struct jiffies_reader *r, uint64_t *ret)
 	return true;
 }
 
-/* A jiffy that began at `ns`, or at most `doubt_ns` before or after. */
+/* A jiffy that began at `ns`, give or take `doubt_ns`. */
 struct beginning {
 	uint64_t jiffies, ns, doubt_ns;
 };
 
-/* An idle processor sees a jiffy begin to within so much. */
+/* On an idle processor the beginning of a jiffy is known to within this time. */
 #define SMALL_DOUBT_NS 200000
 
-/* Where others want the processor a look may come late: so often another jiffy is waited
- * for. */
+/* On a busy processor the readings may come late: up to so many jiffies are tried. */
 #define LOOKS_MAX 20
 
-/* Wait until a jiffy begins; false without the helper. */
+/* Wait until a jiffy begins. Returns false if the jiffies cannot be read. */
 static bool wait_for_jiffy(const struct jiffies_reader *r, struct beginning *ret)
 {
 	uint64_t before_ns = clock_now_ns(), last, now;
@@ -111,7 +112,8 @@ static bool wait_for_jiffy(const struct jiffies_reader *r, struct beginning *ret
 		doubt_ns = (clock_now_ns() - before_ns + 1) / 2;
 		if (now != last) {
 			seen++;
-			/* Of two that began meanwhile the later one is not that late. */
+			/* If more than one jiffy began since the last reading, the time
+			 * of the last one is not known this well. */
 			if (now == last + 1 && doubt_ns < ret->doubt_ns)
 				*ret = (struct beginning){now, before_ns + doubt_ns,
 							  doubt_ns};
@@ -152,8 +154,8 @@ static uint64_t nearest_hz(double hz)
 	return best;
 }
 
-/* So much shorter or longer is the nearest that CONFIG_HZ can be (1000 and 1024): 2.4 %.
- * Half of that, and a margin. */
+/* The closest values of CONFIG_HZ (1000 and 1024) differ by 2.4 %. Half of that, with a
+ * margin, is the tolerated error: one DOUBT_SHARE-th. */
 #define DOUBT_SHARE 100
 
 void tick_clock_calibrate(struct tick_clock *clock)

@@ -5,7 +5,7 @@
 
 #include <asm/ptrace.h>
 
-/* Where struct pt_regs has the registers, by their numbers (usdt_args.h). */
+/* The offset in struct pt_regs of a register by its number (usdt_args.h). */
 static uint8_t register_offset(uint8_t number)
 {
 #if defined(__x86_64__)

@@ -10,7 +10,7 @@
 #include "bpf/mapped.h"
 #include "snapshot/sampling.h"
 
-/* Elements that are mapped together: whole pages of any size up to 64 KiB. */
+/* Elements that are mapped together: whole pages for any page size up to 64 KiB. */
 #define PART_ELEMENTS 4096
 
 _Static_assert(PART_ELEMENTS * sizeof(struct abi_traffic) % 65536 == 0, "whole pages");
@@ -47,7 +47,7 @@ static void elements_deinit(struct stack_elements *e)
 	e->parts = NULL;
 }
 
-/* The element of a stack, or NULL when it cannot be mapped. */
+/* The element of a stack, or NULL if it cannot be mapped. */
 static void *element(struct stack_elements *e, uint32_t stack)
 {
 	size_t part = stack / PART_ELEMENTS;
@@ -184,7 +184,7 @@ void traffic_tables_count(struct traffic_tables *t, const struct abi_late *e,
 		if (t->maps.estimates >= 0)
 			estimate_at(t, e, stack);
 	}
-	/* Not before the allocation is counted. */
+	/* Only after the allocation was counted. */
 	if (e->kind == ABI_LATE_ALLOCATED && t->late_numbers)
 		__atomic_store_n(&t->late_numbers[e->stack % ABI_LATE_NUMBERS],
 				 ABI_LATE_NUMBER(e->stack, stack), __ATOMIC_SEQ_CST);
@@ -219,7 +219,7 @@ static bool forget_threads(const void *elements, uint32_t first, uint32_t count,
 
 	(void)first;
 	for (uint32_t i = 0; i < count; i++) {
-		/* mapped_walk_writable() lets us. */
+		/* Writable: see mapped_walk_writable(). */
 		struct abi_thread *thread =
 			(void *)((char *)(uintptr_t)elements +
 				 (size_t)i * f->sizes->thread_record_bytes);

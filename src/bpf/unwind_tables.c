@@ -13,7 +13,8 @@
 /* Addresses of files are below this (ABI_UNWIND_KEY). */
 #define ADDRESS_MAX (UINT64_C(1) << 47)
 
-/* The tables cover so much of a file. A target can map a sparse file of any size. */
+/* A table covers at most this much of a file. A target can map a sparse file of any
+ * size. */
 #define FILE_MAX_BYTES (UINT64_C(1) << 32)
 
 /* An eviction removes one EVICTED_SHARE-th of the pages. A sweep leaves one
@@ -32,7 +33,7 @@ void unwind_tables_init(struct unwind_tables *tables, int pages_fd, uint32_t max
 					 .rules = rules,
 					 .control = control,
 					 .rule_count = 1};
-	/* Regions that nothing has used yet are of epoch 0. */
+	/* Epoch 0 marks regions that no probe has used yet. */
 	__atomic_store_n(&control->unwind_epoch, 1, __ATOMIC_SEQ_CST);
 	hashmap_init(&tables->rule_numbers, seed);
 	hashmap_init(&tables->region_at, seed);
@@ -54,7 +55,7 @@ uint64_t unwind_tables_size_bytes(const struct unwind_tables *tables)
 
 /* --- pages ------------------------------------------------------------------------ */
 
-/* Page 0 first: then probes that begin to look find nothing. */
+/* Delete page 0 first: then probes that begin a lookup find nothing. */
 static void delete_pages(struct unwind_tables *tables, const struct unwind_region *region)
 {
 	for (uint32_t page = 0; page < region->pages; page++)
@@ -76,7 +77,7 @@ static int by_use(const void *pa, const void *pb)
 	return (a->used > b->used) - (a->used < b->used);
 }
 
-/* A region takes the place of a removed one in the list. */
+/* Remove a region; the last region takes its place in the list. */
 static void remove_region(struct unwind_tables *tables, uint64_t key)
 {
 	uint64_t at, last;
@@ -86,7 +87,7 @@ static void remove_region(struct unwind_tables *tables, uint64_t key)
 	delete_pages(tables, &tables->regions.data[at]);
 	last = --tables->regions.len;
 	tables->regions.data[at] = tables->regions.data[last];
-	/* Both are there already: no memory is needed. */
+	/* Both keys exist already, so this needs no memory. */
 	(void)!hashmap_put(&tables->region_at, key, UINT64_MAX);
 	if (at != last)
 		(void)!hashmap_put(&tables->region_at, tables->regions.data[at].key, at);
@@ -123,7 +124,7 @@ static size_t find_unused(struct unwind_tables *tables, size_t pages, uint64_t k
 	return n;
 }
 
-/* Make room for `pages` pages, and some more. */
+/* Evict regions to make room for `pages` pages and some more. */
 static void evict(struct unwind_tables *tables, size_t pages)
 {
 	size_t share = tables->max_pages / EVICTED_SHARE;
@@ -135,14 +136,14 @@ static void evict(struct unwind_tables *tables, size_t pages)
 	for (size_t i = 0; i < count; i++)
 		remove_region(tables, keys[i]);
 	free(keys);
-	/* Those of which nothing can be had go, too: it is tried again. */
+	/* Also drop the regions without rules, so that they are tried again. */
 	hashmap_deinit(&tables->region_at);
 	for (size_t i = 0; i < tables->regions.len; i++) {
 		const struct unwind_region region = tables->regions.data[i];
 
 		if (!region.pages)
 			continue;
-		/* Without memory it is as if it were not there, and goes. */
+		/* Without memory the region would be unknown: delete it. */
 		if (!hashmap_put(&tables->region_at, region.key, kept))
 			delete_pages(tables, &region);
 		else
@@ -154,7 +155,7 @@ static void evict(struct unwind_tables *tables, size_t pages)
 
 /* --- building --------------------------------------------------------------------- */
 
-/* The number of a rule, 0 when there is no room for it. */
+/* The number of a rule; 0 if no more rules fit. */
 static uint16_t number_of(struct unwind_tables *tables, uint64_t rule)
 {
 	uint64_t number;
@@ -166,7 +167,7 @@ static uint16_t number_of(struct unwind_tables *tables, uint64_t rule)
 	if (tables->rule_count == ABI_UNWIND_RULES ||
 	    !hashmap_put(&tables->rule_numbers, rule, tables->rule_count))
 		return 0;
-	/* Before any page that has its number. */
+	/* Store the rule before any page refers to its number. */
 	__atomic_store_n(&tables->rules[tables->rule_count], rule, __ATOMIC_SEQ_CST);
 	return (uint16_t)tables->rule_count++;
 }
@@ -183,8 +184,8 @@ static void fill_page(struct unwind_tables *tables, const struct rule_run runs[]
 	}
 }
 
-/* Write the runs as the region with this key. Returns the number of pages, 0 when it
- * failed. */
+/* Write the runs as the region with this key. Returns the number of pages, 0 on
+ * failure. */
 static uint32_t put_region(struct unwind_tables *tables, uint64_t key, uint64_t base,
 			   uint64_t used, const struct rule_run runs[], size_t count)
 {
@@ -201,7 +202,7 @@ static uint32_t put_region(struct unwind_tables *tables, uint64_t key, uint64_t 
 		if (!fenced_map_put(&tables->pages, key + ++index.count, &page))
 			break;
 	}
-	/* Last, so that who finds it finds the others. */
+	/* Write page 0 last, so that a probe that finds it also finds the others. */
 	if (at >= count && fenced_map_put(&tables->pages, key, &index))
 		return (uint32_t)index.count + 1;
 	for (uint64_t i = 0; i <= index.count; i++)
@@ -217,7 +218,7 @@ static size_t pages_for(size_t runs)
 enum built {
 	BUILT,
 	BUILT_NOTHING, /* the region has no rules for a table */
-	BUILT_NOT_NOW, /* the kernel did not take them */
+	BUILT_NOT_NOW, /* the pages could not be written to the map */
 };
 
 static enum built build(struct unwind_tables *tables, const struct unwind_file *file,
@@ -243,9 +244,9 @@ static enum built build(struct unwind_tables *tables, const struct unwind_file *
 	return region->pages ? BUILT : BUILT_NOT_NOW;
 }
 
-/* Build the region around `address` if it is not there. A region without rules is noted,
- * so that it is not built again, only if `is_asked_for`: the target decides how many of
- * them its files have. */
+/* Build the region around `address` if it does not exist. A region without rules is
+ * recorded, so that it is not tried again, only if `is_asked_for`: the target controls
+ * how many such regions its files have. */
 static void want(struct unwind_tables *tables, uint32_t number, uint64_t address,
 		 bool is_asked_for)
 {
