@@ -17,7 +17,8 @@ static const struct numbered_file *find(const struct file_numbers *files,
 	return NULL;
 }
 
-/* Find the same file under another name: same size and same pages in the page cache. */
+/* Find a known file with the same size and the same first page in memory: the same file
+ * through another overlay. */
 static const struct numbered_file *find_same(const struct file_numbers *files, int fd,
 					     off_t size_bytes)
 {

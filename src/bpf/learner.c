@@ -21,22 +21,22 @@
 #include "util/cpu_allowance.h"
 #include "util/memory_limit.h"
 
-/* As ps and top show the thread; at most 15 characters. */
+/* The thread's name in ps and top; at most 15 characters. */
 #define THREAD_NAME "memtrace-unwind"
 
 /*
  * The share of processor time is averaged over a window. A program that starts or loads a
  * library reaches thousands of new call sites at once, and may use the share of the whole
- * window for them. A report may use REPORT_S seconds' share more, since the newest walks
+ * window for them. A report may use REPORT_S seconds' share more, since the newest misses
  * are still in the ring. The handler works in slices, and is charged every CHARGE_WALKS
- * walks.
+ * misses.
  */
 #define WINDOW_S     20
 #define REPORT_S     4
 #define SLICE_NS     UINT64_C(10000000)
 #define CHARGE_WALKS 16
 
-/* How long unwind tables are built until the ring is looked at again. */
+/* How long unwind tables are built before the ring is checked again. */
 #define SWEEP_SLICE_NS UINT64_C(1000000)
 #define SWEEP_BUSY_NS  UINT64_C(25000000)
 
@@ -44,23 +44,23 @@
  * its libraries. */
 #define SWEEP_FIRST_NS UINT64_C(20000000)
 
-/* How long the handler rests before it looks again whether it may work. */
+/* How long the handler sleeps before it checks again whether it may work. */
 #define REST_MS 1000
 
-/* A batch, after which others get the lock; and how many there are for who has to see
- * all that was handed over: more than the ring holds. */
+/* Misses in a batch; after each batch other threads get the lock. And the batches that
+ * handle everything so far: more than the ring holds. */
 #define BATCH_MAX        512
 #define CATCH_UP_BATCHES 128
 
-/* How long the learner waits to be told, after walks and after none. */
+/* How long the miss handler waits for a wakeup, after misses and after none. */
 #define BUSY_MS 1
 #define IDLE_MS 100
 
-/* How long the learner leaves the lock to others that wait for it. */
+/* How long the miss handler leaves the lock to other threads that wait for it. */
 #define GIVE_WAY_TIMES 20
 #define GIVE_WAY_US    50
 
-/* So old no walk is that comes once the ring is empty. */
+/* Upper bound on the age of a miss that arrives after the ring was empty. */
 #define MEMORY_NS UINT64_C(2000000000)
 
 struct learner {
@@ -72,34 +72,34 @@ struct learner {
 	struct ring_buffer *ring;
 	struct learner_processes processes;
 	struct learner_tables tables;
-	struct aliases aliases; /* under alias_lock */
+	struct aliases aliases; /* protected by alias_lock */
 	struct learner_counts counts;
-	uint64_t *hits; /* by stack, then those without; NULL: they are not wanted */
-	uint64_t handed_over; /* walks that came out of the ring */
+	uint64_t *hits; /* by stack, then those without a stack; NULL: not counted */
+	uint64_t handed_over; /* misses taken out of the ring */
 	struct stack_pages pages;
 	struct miss_walker walker;
 	unsigned batch;
 	struct cpu_allowance allowance;
-	struct cpu_meter *meter; /* of the thread that has the lock */
-	uint64_t reserve_ns;     /* processor time that the thread at work has on top */
-	bool is_spent;           /* the allowance, with that, when it was charged last */
-	bool ends_when_spent;    /* the batch ends then, else walks are cut */
-	uint64_t swept_ns;       /* of SWEEP_FIRST_NS, how long the start has waited */
-	uint64_t pruned_ns;      /* CLOCK_MONOTONIC */
-	pthread_mutex_t lock;    /* of all of the above */
-	pthread_mutex_t alias_lock; /* held for a moment only, and taken last */
-	unsigned waiting;           /* for the lock, while walks are ended */
+	struct cpu_meter *meter; /* of the thread that holds the lock */
+	uint64_t reserve_ns;     /* extra processor time of that thread, ns */
+	bool is_spent; /* the allowance and reserve_ns were used up when last charged */
+	bool ends_when_spent; /* then end the batch; false: stop unwinding, only store */
+	uint64_t swept_ns;    /* part of SWEEP_FIRST_NS that the start has used */
+	uint64_t pruned_ns;   /* last pruning, CLOCK_MONOTONIC ns */
+	pthread_mutex_t lock; /* protects the above, except `aliases` */
+	pthread_mutex_t alias_lock; /* held only briefly; taken last */
+	unsigned waiting;           /* threads that wait for `lock` */
 	pthread_t thread;
 	bool is_running;
 	int stop_fd;
-	int wake_fd; /* there is work that does not come from the ring */
+	int wake_fd; /* signals work that does not come from the ring */
 };
 
 DEFINE_CLEANUP(struct learner *, learner_destroy);
 
 /* --- the ring --------------------------------------------------------------------- */
 
-/* Processor time that is the share of so many seconds. */
+/* The processor time share of so many seconds, in ns. */
 static uint64_t share_ns(const struct learner *l, unsigned seconds)
 {
 	return UINT64_C(10000000) * l->maps.cpu_percent * seconds;
@@ -136,7 +136,7 @@ static int on_record(void *arg, void *data, size_t size)
 			miss_walk_end(&l->walker, m, room, &stored);
 		is_deep = stored.gap || stored.end == ABI_END_DEPTH;
 		stack = stack_store_number(&l->stacks, &stored);
-		/* A hit is counted here, and nobody asks for its stack. */
+		/* A hit is counted here; no block will ask for its stack. */
 		if (l->hits && m->allocator == ABI_EVENT_STACKS) {
 			l->hits[hit_of(l, stack)]++;
 		} else {
@@ -146,7 +146,7 @@ static int on_record(void *arg, void *data, size_t size)
 			pthread_mutex_unlock(&l->alias_lock);
 		}
 	}
-	/* Unwinding a deep stack takes as long as many others. */
+	/* Charge now: unwinding a deep stack takes as long as many others. */
 	if (++l->batch % CHARGE_WALKS == 0 || is_deep)
 		charge(l);
 	return l->batch < BATCH_MAX && !(l->is_spent && l->ends_when_spent) ? 0 : -EAGAIN;
@@ -154,7 +154,7 @@ static int on_record(void *arg, void *data, size_t size)
 
 /* --- the thread ------------------------------------------------------------------- */
 
-/* For all but the learner itself. */
+/* Take the lock; for all threads except the miss handler's. */
 static void lock_soon(struct learner *l)
 {
 	__atomic_add_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
@@ -162,23 +162,25 @@ static void lock_soon(struct learner *l)
 	__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_SEQ_CST);
 }
 
-/* What has become of the walks in the ring. */
+/* The result of handling a batch of misses. */
 struct batch {
-	unsigned walks;   /* that were taken out of it */
-	bool is_empty;    /* the ring has no more */
-	bool is_sweeping; /* and there are unwind tables to be built meanwhile */
-	/* How long to leave them there, as the allowance is spent; 0: it is not. */
+	unsigned walks;   /* misses taken out of the ring */
+	bool is_empty;    /* the ring has no more misses */
+	bool is_sweeping; /* and there are more unwind tables to build */
+	/* How long to leave misses in the ring, since the allowance is spent, in ns; 0:
+	 * it is not spent. */
 	uint64_t rest_ns;
 };
 
-/* When the probes find the ring full they count the walk by the reason. */
+/* Probes that find the ring full count the miss as lost or as over budget by this
+ * flag. */
 static void set_over_budget(struct learner *l, uint64_t is_over)
 {
 	__atomic_store_n(&l->maps.control->misses_over_budget, is_over, __ATOMIC_SEQ_CST);
 }
 
 /* Build unwind tables for a moment, unless half of the allowance is used up: the rest is
- * for walks. Returns true if there are more to be built now. */
+ * for misses. Returns true if there are more to build now. */
 static bool sweep(struct learner *l, uint64_t slice_ns)
 {
 	bool is_more = false;
@@ -190,7 +192,7 @@ static bool sweep(struct learner *l, uint64_t slice_ns)
 	return is_more;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static struct batch take_batch(struct learner *l, bool is_learner,
 			       struct cpu_meter *meter)
 {
@@ -207,7 +209,8 @@ static struct batch take_batch(struct learner *l, bool is_learner,
 			.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS)};
 	learner_code_catch_up(&l->processes.code);
 	learner_processes_look_at_parents(&l->processes);
-	/* A library is initialized as soon as it is mapped, and most are small. */
+	/* Build a newly mapped library's table at once: it is initialized right after it
+	 * is mapped. Most libraries are small. */
 	if (learner_tables_show_mapped(&l->tables))
 		(void)sweep(l, SWEEP_SLICE_NS);
 	batch.is_empty = ring_buffer__consume(l->ring) >= 0;
@@ -219,7 +222,8 @@ static struct batch take_batch(struct learner *l, bool is_learner,
 		l->pruned_ns = now_ns;
 	}
 	charge(l);
-	/* Walks that come faster than they are ended lack what the tables have. */
+	/* If misses come faster than they are handled, build the tables that they
+	 * lack. */
 	batch.is_sweeping = is_learner &&
 			    sweep(l, batch.is_empty ? SWEEP_SLICE_NS : SWEEP_BUSY_NS) &&
 			    batch.is_empty;
@@ -227,8 +231,8 @@ static struct batch take_batch(struct learner *l, bool is_learner,
 	return batch;
 }
 
-/* Unwind the walks in the ring. `own` is the meter of the miss handler's thread, which is
- * also charged for waking up; NULL in other threads. */
+/* Handle the misses in the ring. `own` is the meter of the miss handler's thread, which
+ * is also charged for waking up; NULL in other threads. */
 static struct batch consume(struct learner *l, struct cpu_meter *own)
 {
 	struct cpu_meter meter;
@@ -249,15 +253,15 @@ static struct batch consume(struct learner *l, struct cpu_meter *own)
 	return batch;
 }
 
-/* Until there may be walks to end, or the thread is to stop. */
+/* Wait until there may be misses to handle, or the thread must stop. */
 static void await_walks(struct learner *l, const struct batch *last)
 {
 	struct pollfd stop = {.fd = l->stop_fd, .events = POLLIN};
 	struct epoll_event event;
 
-	/* Events of the ring come by edge, and a batch may have left some. New call sites
-	 * come in bursts, and the kernel may tell of the next one only with its next
-	 * tick. */
+	/* The ring's events are edge-triggered, and the last batch may have left misses.
+	 * New call sites come in bursts, and the kernel may signal the next one only at
+	 * its next tick. */
 	if (last->rest_ns)
 		poll(&stop, 1,
 		     last->rest_ns / 1000000 < REST_MS
@@ -283,7 +287,7 @@ static void *run(void *arg)
 		await_walks(l, &batch);
 		(void)!read(l->wake_fd, &stop, sizeof(stop));
 		batch = consume(l, &meter);
-		/* Or they would wait for as long as walks come. */
+		/* Otherwise they would wait for as long as misses come. */
 		for (int i = 0;
 		     i < GIVE_WAY_TIMES && __atomic_load_n(&l->waiting, __ATOMIC_SEQ_CST);
 		     i++)
@@ -375,7 +379,7 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 					 .claims_fd = maps->stack_claims,
 					 .sizes = maps->sizes,
 					 .control = maps->control};
-	/* 24 KiB a window. */
+	/* 24 KiB per window. */
 	record_windows_init(&l->stacks.records, maps->stacks,
 			    sizeof(struct abi_stack_head), maps->sizes->max_stacks, 1024);
 	stack_pcs_init(&l->stacks.pcs, maps->stack_pcs, maps->sizes);
@@ -427,7 +431,7 @@ void learner_destroy(struct learner *l)
 
 /* --- for others ------------------------------------------------------------------- */
 
-/* Build unwind tables so that the first stacks find them. */
+/* Build unwind tables before counting begins, so that the first stacks find them. */
 static void sweep_first(struct learner *l)
 {
 	uint64_t begun_ns = clock_now_ns();
@@ -443,7 +447,8 @@ void learner_prepare(struct learner *l, uint32_t slot)
 {
 	const uint64_t one = 1;
 
-	/* While walks come the learner is not to wait for us, and hears for itself. */
+	/* Once counting has begun, the miss handler must not wait for this thread, and it
+	 * receives the kernel's reports itself. */
 	if (__atomic_load_n(&l->maps.control->enabled, __ATOMIC_SEQ_CST))
 		return;
 	lock_soon(l);
@@ -454,7 +459,7 @@ void learner_prepare(struct learner *l, uint32_t slot)
 		learner_tables_show(&l->tables, slot, code);
 	sweep_first(l);
 	pthread_mutex_unlock(&l->lock);
-	/* To build the rest of the tables. */
+	/* Wake the miss handler to build the rest of the tables. */
 	(void)!write(l->wake_fd, &one, sizeof(one));
 }
 
@@ -462,7 +467,7 @@ void learner_catch_up(struct learner *l)
 {
 	struct batch batch = {.is_empty = false};
 
-	/* Bounded, should they come faster than we walk. */
+	/* Bounded, in case misses come faster than they are handled. */
 	for (int i = 0; i < CATCH_UP_BATCHES && !batch.is_empty; i++)
 		batch = consume(l, NULL);
 }
@@ -476,8 +481,8 @@ void learner_look_over(struct learner *l)
 
 void learner_forget(struct learner *l, uint32_t slot)
 {
-	/* Walks of it may be on their way: more than one batch of them, if it is one of
-	 * many. The slot's next process has other code. */
+	/* The ring may still have misses of it: with many processes, more than one batch.
+	 * They must be handled before the slot gets another process with other code. */
 	learner_catch_up(l);
 	lock_soon(l);
 	learner_processes_forget(&l->processes, slot);
@@ -504,7 +509,7 @@ void learner_add_hits(struct learner *l, uint64_t hits[], size_t len)
 	for (size_t i = 0; l->hits && i < len; i++)
 		hits[i] += l->hits[i];
 
-	/* First those that were lost: each has a number by then. */
+	/* Read the lost ones first: each has been counted in `misses` already. */
 	uint64_t lost = __atomic_load_n(&control->misses_lost, __ATOMIC_SEQ_CST);
 
 	hits[len - 1] += __atomic_load_n(&control->misses, __ATOMIC_SEQ_CST) - lost -

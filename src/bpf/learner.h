@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The learner: a thread that ends the walks for which the probes had no rule, on the
- * copies that they hand over, and gives the probes the rules that they lacked. It sleeps
- * while there are none.
- */
+/* The miss handler: a thread that finishes the walks that the probes had to stop for lack
+ * of an unwind rule. It unwinds the copy of the stack that comes with each miss, and
+ * gives the missing rules to the probes. It sleeps while there are no misses. */
 #ifndef BPF_LEARNER_H
 #define BPF_LEARNER_H
 
@@ -18,25 +16,27 @@ struct abi_process;
 struct fence;
 struct learner;
 
-/* What it works on. The mapped records and the sizes are borrowed, and so are the
- * descriptors of the maps. */
+/* What the miss handler works on. The mapped records, the sizes and the descriptors of
+ * the maps are borrowed. */
 struct learner_maps {
 	struct abi_control *control;
 	struct abi_process *processes;
 	const struct source_sizes *sizes;
-	bool no_frame_pointers; /* a frame without unwind information ends a walk */
-	bool marks_interrupted; /* store a pc that is no return address as one more, as
-				   WALK_EXACT of the probes does */
+	bool no_frame_pointers; /* end a walk at a frame without unwind information */
+	/* store pc + 1 for a pc that is not a return address, as WALK_EXACT of the probes
+	 * does */
+	bool marks_interrupted;
 	enum trace_scope scope;
-	bool counts_hits; /* each walk is a hit of an event */
-	/* Of one processor that walks may take, 1..100, averaged over 20 s. */
+	bool counts_hits; /* each miss is a hit of an event */
+	/* Share of one processor for the miss handler: 1..100 percent, averaged over
+	 * 20 s. */
 	unsigned cpu_percent;
 	int misses, rules, rule_spill, stacks, stack_pcs, moves;
 	int layouts, unwind_pages,
 		unwind_rules;            /* -1: the probes have no unwind tables */
 	const struct fence *fence;       /* borrowed */
-	int strangers;                   /* -1: not of all processes */
-	int stack_index;                 /* or, when it is -1: */
+	int strangers;                   /* -1: not system-wide */
+	int stack_index;                 /* -1: use the two maps below instead */
 	int stack_numbers, stack_claims; /* of bpf/stack_store.h */
 };
 
@@ -44,46 +44,47 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 	__attribute__((warn_unused_result));
 void learner_destroy(struct learner *learner);
 
-/* Read the unwind information of a process, unless the probes are at work by now: then it
- * is done when its first walk comes, as when this fails. What it maps, forks or executes
- * later the learner hears by itself. */
+/* Read the unwind information of a process, if counting has not begun. Otherwise, and if
+ * this fails, that happens at the process's first miss. The miss handler itself follows
+ * later mappings, forks and execs of the process. */
 void learner_prepare(struct learner *learner, uint32_t slot);
 
-/* The slot's process is no more: what was learned of it goes. */
+/* The slot's process has ended: drop everything that was learned about it. */
 void learner_forget(struct learner *learner, uint32_t slot);
 
-/* End the walks that were handed over up to now. */
+/* Handle all misses so far. */
 void learner_catch_up(struct learner *learner);
 
-/* Look whether code of some processes, of others each time, gave way to other code though
- * nobody noticed: what rules of it are there go, and that is counted. */
+/* Check some processes, others in each call, for code that was replaced without any
+ * report. Rules for replaced code are removed, and the replacement is counted. */
 void learner_look_over(struct learner *learner);
 
-/* The number of a stack: itself, or what a walk that was handed over came to be;
- * ABI_NO_STACK when that was not stored. */
+/* The number of a stack: `stack` itself, or for the number of a miss the stack that was
+ * found. Returns ABI_NO_STACK if that stack was not stored. */
 uint32_t learner_stack(struct learner *learner, uint32_t stack);
 
-/* With counts_hits: add a hit for each walk that was handed over so far to `hits`, at its
- * stack, or at the last element, which stands for none: those whose stack was not stored,
- * and those that are on their way. `len` is sizes.max_stacks + 1. */
+/* With counts_hits: for each miss so far, add a hit to `hits` at its stack. Hits without
+ * a stack go to the last element: their stack was not stored, or they are still in the
+ * ring. `len` is sizes.max_stacks + 1. */
 void learner_add_hits(struct learner *learner, uint64_t hits[], size_t len);
 
-/* Are so many numbers of walks kept that learner_sweep() is due? */
+/* Are so many numbers of misses kept that learner_sweep() is due? */
 bool learner_has_many_stacks(struct learner *learner);
 
-/* Each stack that is in use was asked for since the last time: others may go. */
+/* Drop numbers of misses that are out of use. Every number in use must have been passed
+ * to learner_stack() since the last sweep. */
 void learner_sweep(struct learner *learner);
 
 struct learner_counts {
-	uint64_t walks;         /* ended here */
-	uint64_t slow;          /* of them, because of a frame that fits no rule */
-	uint64_t rules;         /* that the probes have at present */
-	uint64_t table_bytes;   /* kernel memory that whole files' rules take */
-	uint64_t rules_refused; /* that found no room, each time they were learned */
+	uint64_t walks;         /* misses that were unwound */
+	uint64_t slow;          /* of these, with a frame that fits no rule */
+	uint64_t rules;         /* rules that the probes currently have */
+	uint64_t table_bytes;   /* kernel memory of whole files' rules, bytes */
+	uint64_t rules_refused; /* rules that did not fit, counted each time */
 	uint64_t stacks_refused;
-	uint64_t unreadable, truncated; /* walks that ended so */
-	uint64_t lost;        /* that ended in code of which nothing could be known */
-	uint64_t over_budget; /* that were not unwound, as cpu_percent was used up */
+	uint64_t unreadable, truncated; /* misses that ended this way */
+	uint64_t lost;        /* ended in unknown code, or used rules of replaced code */
+	uint64_t over_budget; /* not unwound, since cpu_percent was used up */
 };
 void learner_count(struct learner *learner, struct learner_counts *ret);
 

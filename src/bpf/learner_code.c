@@ -9,17 +9,17 @@
 #include "util/clock.h"
 #include "util/fd_table.h"
 
-/* A process whose mappings cannot be read, or where there was nothing new to see, is left
- * alone so long. */
+/* How long a process is left alone after its mappings could not be read or had nothing
+ * new. */
 #define LOOK_PAUSE_NS 50000000
 
-/* Reading the mappings of one process takes a fifth of a processor at most, after a burst
- * of 0.1 s: there are programs whose code changes all the time. */
+/* Reading the mappings of one process takes at most a fifth of a processor, after a burst
+ * of 0.1 s: some programs change their code all the time. */
 #define READ_SHARE    5
 #define READ_AHEAD_NS UINT64_C(500000000)
 
-/* Processes whose code is kept, and mappings that are noted of those that nobody has
- * asked for; of further ones nothing is known. */
+/* Processes whose code is kept, and reported mappings that are kept for processes that
+ * were never asked for. Beyond these limits nothing is kept. */
 #define PROCESSES_MAX 65536
 #define NOTED_MAX     262144
 
@@ -30,7 +30,7 @@ struct code_event {
 struct error *learner_code_init(struct learner_code *code, image_closed_fn *closed,
 				void *arg)
 {
-	/* Without it mappings are read whenever they may have changed. */
+	/* On failure, mappings are read whenever they may have changed. */
 	error_destroy(watch_create(&code->watch));
 	return image_store_create(closed, arg, &code->store);
 }
@@ -100,7 +100,7 @@ void learner_code_forget(struct learner_code *code, int pid)
 	destroy(code, p);
 }
 
-/* `images` is taken over. */
+/* Takes ownership of `images`. */
 static struct process_code *add(struct learner_code *code, int pid, struct images *images)
 {
 	struct process_code *p =
@@ -117,7 +117,7 @@ static struct process_code *add(struct learner_code *code, int pid, struct image
 	return p;
 }
 
-/* A process with no code yet. */
+/* Add a process without code. */
 static struct process_code *add_new(struct learner_code *code, int pid)
 {
 	struct images *images;
@@ -127,9 +127,9 @@ static struct process_code *add_new(struct learner_code *code, int pid)
 	return err ? NULL : add(code, pid, images);
 }
 
-/* --- what is told ----------------------------------------------------------------- */
+/* --- reports of the kernel -------------------------------------------------------- */
 
-/* True when it was not known. */
+/* Add a mapping. Returns true if it was unknown. */
 static bool map(struct learner_code *code, struct process_code *p,
 		const struct proc_mapping *m, struct images_time time, bool is_found)
 {
@@ -137,8 +137,9 @@ static bool map(struct learner_code *code, struct process_code *p,
 	struct images_change change = {0};
 	struct error *err = images_add(p->images, p->pid, m, time, tag, &change);
 
-	/* Too many: most of them are not mapped any more, which nobody tells. Soon they
-	 * are not kept, and walks in what is there have the mappings read again. */
+	/* Too many mappings: most are probably unmapped by now, which the kernel does not
+	 * report. End them all; walks in code that is still mapped make the mappings be
+	 * read again. */
 	if (err && err->code == ERROR_UNSUPPORTED)
 		images_end(p->images, time.since_ns);
 	error_destroy(err);
@@ -170,12 +171,13 @@ static void map_told(struct learner_code *code, struct process_code *p,
 		.path = (char *)(uintptr_t)event->path,
 	};
 
-	/* Without memory its first walk there is a miss. */
+	/* Without memory the first walk in this code is a miss. */
 	if (map(code, p, &m, images_since(event->time_ns), false) && !p->is_mapped)
 		p->is_mapped = vec_push(&code->mapped, p->pid);
 }
 
-/* Nothing is opened for processes that nobody asks for, which most are. */
+/* Only record the report: no file is opened for a process that is never asked for, as
+ * most are. */
 static void note_mapping(struct learner_code *code, struct process_code *p,
 			 const struct watch_event *event)
 {
@@ -190,7 +192,7 @@ static void note_mapping(struct learner_code *code, struct process_code *p,
 	p->must_read = true;
 }
 
-/* It is asked for. */
+/* The process is asked for: apply the recorded reports. */
 static void map_noted(struct learner_code *code, struct process_code *p)
 {
 	vec_foreach (e, &p->noted)
@@ -232,14 +234,15 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 	struct error *err;
 	bool has_moved;
 
-	/* Of its namesake something is being read, which must not go. */
+	/* The mappings of a process with this pid are being read, so the entry must not
+	 * be freed. */
 	if (own && own->is_reading) {
 		executed(code, event);
 		own->must_read = true;
 		return;
 	}
 
-	/* The number may have been another's. */
+	/* The pid may have been used before. */
 	learner_code_forget(code, event->pid);
 	if (!parent || (parent->must_read && !parent->is_reading) ||
 	    code->scope == SCOPE_PROCESSES)
@@ -252,10 +255,10 @@ static void forked(struct learner_code *code, const struct watch_event *event)
 		return;
 	child->is_noted = parent->is_noted;
 	child->must_read = parent->must_read;
-	/* What a parent has moved its child has, too. */
+	/* Mappings that the parent has moved are moved in the child, too. */
 	has_moved = !parent->is_noted && learner_code_may_have_moved(code, parent);
 	child->is_doubtful = parent->is_doubtful || has_moved;
-	/* Without memory the next child tells once more. */
+	/* Without memory its next fork reports it again. */
 	if (has_moved)
 		(void)!vec_push(&code->parents, parent->pid);
 	vec_foreach (e, &parent->noted)
@@ -309,7 +312,7 @@ struct process_code *learner_code_next_mapped(struct learner_code *code)
 		struct process_code *p =
 			*place(code, code->mapped.data[--code->mapped.len]);
 
-		/* Or its number is another's by now. */
+		/* Its entry may be gone, or be another process's by now. */
 		if (!p || !p->is_mapped)
 			continue;
 		p->is_mapped = false;
@@ -318,7 +321,7 @@ struct process_code *learner_code_next_mapped(struct learner_code *code)
 	return NULL;
 }
 
-/* --- what is read ----------------------------------------------------------------- */
+/* --- reading of mappings ---------------------------------------------------------- */
 
 struct error *learner_code_mappings(int pid, struct proc_maps *ret)
 {
@@ -335,9 +338,10 @@ struct error *learner_code_mappings(int pid, struct proc_maps *ret)
 }
 
 /*
- * Since when there is what is read. When nobody said anything, what is not known was
- * there before anything that is; else since now, or since the change. But that code took
- * the place of other code may have been at any time since the mappings were read.
+ * Since when the mappings that were just read have existed. If no change was reported,
+ * unknown code is taken to be older than all known code; otherwise to exist since now, or
+ * since the change. Code that replaced other code may have done so at any time since the
+ * last reading.
  */
 static struct images_time time_of(const struct process_code *p,
 				  const struct code_change *change, uint64_t now_ns)
@@ -362,13 +366,13 @@ static bool is_early(const struct process_code *p)
 	       budget_is_spent(&p->reading, now_ns, READ_AHEAD_NS);
 }
 
-/* Of a process with more mappings of code than images.h has room for, those at the lowest
- * and the highest addresses are taken: there the kernel puts the program, and the
- * libraries that it was started with. Some room is left for what is told later. */
+/* If a process has more mappings of code than images.h has room for, take those at the
+ * lowest and the highest addresses: the kernel puts the program and its initial libraries
+ * there. Leaves some room for mappings that are reported later. */
 #define TAKEN_MAX 16384
 
 struct taking {
-	size_t count, at; /* mappings of code, and how many were looked at */
+	size_t count, at; /* mappings of code; how many of them were looked at */
 };
 
 static size_t count_code(const struct proc_maps *maps)
@@ -380,7 +384,7 @@ static size_t count_code(const struct proc_maps *maps)
 	return count;
 }
 
-/* Is the next mapping of code taken? */
+/* Is the next mapping of code among those to take? */
 static bool is_taken(struct taking *taking)
 {
 	size_t at = taking->at++;
@@ -388,7 +392,8 @@ static bool is_taken(struct taking *taking)
 	return at < TAKEN_MAX / 2 || at + TAKEN_MAX / 2 >= taking->count;
 }
 
-/* Take the mappings of files, or those of none. True: one of them was not known. */
+/* Take either the mappings of files or the anonymous ones. Returns true if one of them
+ * was unknown. */
 static bool take_mappings(struct learner_code *code, struct process_code *p,
 			  const struct proc_maps *maps, struct images_time time,
 			  bool of_files)
@@ -402,7 +407,7 @@ static bool take_mappings(struct learner_code *code, struct process_code *p,
 	return is_new;
 }
 
-/* Read the mappings. */
+/* Read the mappings. Returns false on failure. */
 static bool read_maps(struct learner_code *code, struct process_code *p,
 		      const struct code_change *change, bool *is_new)
 {
@@ -413,15 +418,15 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 	struct proc_maps maps = {0};
 	struct error *err = learner_code_mappings(p->pid, &maps);
 
-	/* Or it has executed another program meanwhile, of which all is told. Its
-	 * children are to be known, too. */
+	/* Apply reports that came meanwhile. After an exec the result is outdated, and
+	 * the new program's code is fully reported. Forked children must get a copy. */
 	p->is_reading = true;
 	learner_code_catch_up(code);
 	p->is_reading = false;
 	if (!err && ended_ns == p->ended_ns) {
 		struct images_time time = time_of(p, change, now_ns);
 
-		/* What is of no file may have to do with files beside it. */
+		/* Files first: anonymous code may belong to files next to it. */
 		*is_new |= take_mappings(code, p, &maps, time, true);
 		*is_new |= take_mappings(code, p, &maps, time, false);
 		p->must_read = false;
@@ -431,7 +436,7 @@ static bool read_maps(struct learner_code *code, struct process_code *p,
 	}
 	proc_maps_deinit(&maps);
 	if (!err) {
-		/* The first one opens the files. */
+		/* The first reading also opens the files, so it is not charged. */
 		if (!is_first)
 			budget_spend(&p->reading, now_ns, clock_thread_cpu_ns() - cpu_ns,
 				     READ_SHARE);
@@ -460,11 +465,11 @@ struct process_code *learner_code_of(struct learner_code *code, int pid, uint32_
 		p->slot = slot;
 	if (p->is_noted)
 		map_noted(code, p);
-	/* When there is more to it than the change, the times are not those of all. */
+	/* If more was missed than this change, its times do not apply to everything. */
 	if (p->must_read)
 		since.after_ns = since.since_ns = 0;
 	must_wait = is_early(p);
-	/* Of all but moves the kernel has told what it was, most likely. */
+	/* The kernel has probably reported all changes except moves. */
 	if (must_wait && !since.is_moved)
 		since.is_untold = false;
 	p->must_read |= !is_first && (since.is_untold || (!code->watch && since.is_any));

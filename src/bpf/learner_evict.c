@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Room in the rule table. Nobody says when a program frees the code that it made, and the
- * kernel does not say when a file is unmapped. So rules of such code stay until the table
- * is crowded.
- */
+/* Makes room in the rule table. The kernel does not report when a file is unmapped, nor
+ * does a program when it frees code that it generated. So rules of such code stay until
+ * the table is crowded. */
 #include "bpf/learner_process.h"
 
 #include "abi.h"
 #include "util/clock.h"
 
-/* Evicting takes a fifth of the time at most. A process has its turn once a second: the
- * rules that it still uses are learned again. */
+/* Evicting takes at most a fifth of the time. A process has its turn at most once a
+ * second: the rules that it still uses are learned again. */
 #define EVICT_SHARE    5
 #define EVICT_PAUSE_NS UINT64_C(1000000000)
 #define LOOK_PAUSE_NS  UINT64_C(100000000)
@@ -27,7 +25,7 @@ static bool is_in_file(void *arg, uint64_t pc, bool is_interrupted)
 }
 
 /* The slot with the most rules, among processes that had no turn in the last second.
- * Returns false if there is no such slot. */
+ * Returns false if no process qualifies. */
 static bool find_largest(const struct learner_processes *processes, uint64_t now_ns,
 			 uint32_t *ret)
 {
@@ -47,7 +45,8 @@ static bool find_largest(const struct learner_processes *processes, uint64_t now
 static void purge(struct learner_processes *processes, uint32_t slot,
 		  struct proc_maps *maps)
 {
-	/* Twice: a walk that begins between both may have seen what goes, too. */
+	/* Before and after: a walk that begins in between may also have seen rules that
+	 * are removed. */
 	learner_processes_doubt(processes, slot);
 	rule_table_purge(processes->rules, slot, maps ? is_in_file : NULL, maps);
 	learner_processes_doubt(processes, slot);

@@ -10,10 +10,11 @@
 #include "bpf/syscall.h"
 #include "util/clock.h"
 
-/* A call of mremap that takes longer has ended otherwise: by longjmp from a signal. */
+/* A call of mremap() that seems to take longer never returned: a signal handler left it
+ * by longjmp(). */
 #define MOVE_MAX_NS 1000000000
 
-/* Processes that are looked over at once; reading a thousand mappings takes 1 ms. */
+/* Processes that are checked in one call. Reading a thousand mappings takes 1 ms. */
 #define LOOKS_MAX 16
 
 static uint64_t load(const uint64_t *at)
@@ -28,7 +29,8 @@ static uint64_t changes_of(void *arg, uint32_t slot)
 	return load(&processes->maps->processes[slot].code_changes);
 }
 
-/* Is the process in some slot, and has not executed another program since? */
+/* Find the slot of the process. Returns false if it has none, or has executed another
+ * program since. */
 static bool find_slot(const struct learner_processes *processes, uint64_t tgid,
 		      uint32_t *ret)
 {
@@ -56,7 +58,7 @@ static uint64_t moves_of(void *arg, int pid)
 				      : 0);
 }
 
-/* --- rules of code that is gone --------------------------------------------------- */
+/* --- rules of replaced code ------------------------------------------------------- */
 
 struct stretch {
 	uint64_t start, end;
@@ -75,13 +77,16 @@ void learner_processes_doubt(struct learner_processes *processes, uint32_t slot)
 	struct abi_process *process = &processes->maps->processes[slot];
 
 	__atomic_add_fetch(&process->code_changes, ABI_CODE_TOLD, __ATOMIC_SEQ_CST);
-	/* As code_has_changed() of the probes. */
+	/* As code_has_changed() of the probes does. */
 	__atomic_store_n(&process->family, process->parting, __ATOMIC_RELAXED);
 }
 
-/* May the probes have used rules of the old code? Not when they had seen that something
- * changed, nor when they were not told to use any since memtrace knows of that code: when
- * it has fallen behind, it hears of both at once. */
+/*
+ * May the probes have used rules of the old code? Not if they saw a change after the old
+ * code was found. Not if those rules were never acknowledged: when memtrace has fallen
+ * behind, it learns of the old and the new code at once. Not if the dynamic linker
+ * reported a change between the two.
+ */
 static bool is_doubtful(const struct learner_processes *processes, uint32_t slot,
 			const struct code_replaced *what)
 {
@@ -111,7 +116,7 @@ static void on_replaced(void *arg, uint32_t slot, const struct code_replaced *wh
 		processes->doubtful++;
 }
 
-/* The same in a child that has its parent's layout, and has missed nothing yet. */
+/* As on_replaced(), for a child that has its parent's layout and no miss so far. */
 static void on_replaced_unmet(void *arg, int pid)
 {
 	struct learner_processes *processes = arg;
@@ -163,7 +168,7 @@ void learner_processes_deinit(struct learner_processes *processes)
 	free(processes->by_slot);
 }
 
-/* The slot has another process, or none. */
+/* Drop all rules: the slot has another process, or none. */
 static void forget_rules(struct learner_processes *processes, uint32_t slot)
 {
 	rule_table_purge(processes->rules, slot, NULL, NULL);
@@ -187,10 +192,10 @@ void learner_processes_forget(struct learner_processes *processes, uint32_t slot
 
 /* --- changes ---------------------------------------------------------------------- */
 
-/* What the probes say of a process at one moment. */
+/* What the probes report about a process at one moment. */
 struct state {
 	uint64_t changes, moves;
-	bool is_moving; /* code is on its way: what is read may not be so any more */
+	bool is_moving; /* code is being moved: mappings that are read may be outdated */
 	uint64_t last_move_ns;
 };
 
@@ -203,7 +208,8 @@ static void read_state(const struct learner_processes *processes, uint32_t slot,
 	ret->changes = load(changes);
 	ret->moves = load(&m->count);
 	ret->last_move_ns = load(&m->last_ns);
-	/* Whatever began meanwhile is not over, or has made a change of it. */
+	/* A move that began meanwhile is still under way or has increased
+	 * code_changes. */
 	ret->is_moving = (load(&m->under_way) &&
 			  clock_now_ns() < ret->last_move_ns + MOVE_MAX_NS) ||
 			 load(changes) != ret->changes;
@@ -222,7 +228,7 @@ static struct code_change change_of(const struct learner_process *p,
 				     .is_untold = p->known != LEARNER_NEVER && changes,
 				     .is_moved = moves};
 
-	/* Nothing else: then it is known when it was. */
+	/* Only moves have changed the code, so the time is known. */
 	if (moves && changes == 2 * moves) {
 		change.since_ns = now->last_move_ns;
 		change.after_ns = moves == 1 ? now->last_move_ns : 0;
@@ -251,7 +257,8 @@ struct process_code *learner_processes_get(struct learner_processes *processes,
 					      .moves = now.moves};
 	}
 	change = change_of(p, &now);
-	/* No thread can count on code that is on its way. */
+	/* Do not read the mappings because of code that is being moved: no thread can use
+	 * that. */
 	if (now.is_moving)
 		change.is_untold = false;
 	code = learner_code_of(&processes->code, (int)tgid, slot, owner == tgid, &change);
@@ -286,7 +293,8 @@ void learner_processes_cover(struct learner_processes *processes, uint32_t slot,
 	if (!images_extent(code->images, pc, UINT64_MAX - 1, &start, &end) ||
 	    code_ranges_add(m, start, end))
 		return;
-	/* In this order: a call that is not seen here sees the other version. */
+	/* In this order: a call of mremap() that is not counted here yet sees the new
+	 * version. */
 	__atomic_add_fetch(&m->version, 1, __ATOMIC_SEQ_CST);
 	code->is_doubtful |= learner_code_may_have_moved(&processes->code, code);
 }
@@ -297,7 +305,7 @@ void learner_processes_renew(struct learner_processes *processes, uint32_t slot)
 	struct learner_process *p = &processes->by_slot[slot];
 	uint64_t changes = p->known;
 
-	/* With any other change it is in doubt anyway. */
+	/* If there was another change, the rules are in doubt anyway. */
 	if (p->tgid != load(&record->tgid) || changes == LEARNER_NEVER ||
 	    !__atomic_compare_exchange_n(&record->code_changes, &changes,
 					 changes + ABI_CODE_TOLD, false, __ATOMIC_SEQ_CST,
@@ -307,7 +315,7 @@ void learner_processes_renew(struct learner_processes *processes, uint32_t slot)
 	__atomic_store_n(&record->code_known, p->known, __ATOMIC_SEQ_CST);
 }
 
-/* The probes use rules, and have seen nothing. */
+/* Do the probes use rules of the process, and have seen no change? */
 static bool looks_settled(const struct learner_processes *processes, uint32_t slot)
 {
 	const struct abi_process *record = &processes->maps->processes[slot];
@@ -338,7 +346,7 @@ void learner_processes_look_at_parents(struct learner_processes *processes)
 {
 	struct learner_code *code = &processes->code;
 
-	/* Reading one may tell of more of them. */
+	/* Reading the mappings of one process may add further processes. */
 	for (size_t i = 0; i < code->parents.len; i++) {
 		uint32_t slot;
 		struct process_code *p =

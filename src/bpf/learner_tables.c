@@ -10,10 +10,10 @@
 #include "unwind/walk.h"
 #include "util/clock.h"
 
-/* A time at which what is mapped at present is in force. */
+/* A time for lookups of what is mapped now. */
 #define AT_PRESENT (UINT64_MAX - 1)
 
-/* A process whose layout found no room is left alone so long. */
+/* How long to wait after a process's layout did not fit. */
 #define SHOW_PAUSE_NS UINT64_C(1000000000)
 
 struct error *learner_tables_init(struct learner_tables *tables,
@@ -43,7 +43,7 @@ void learner_tables_deinit(struct learner_tables *tables)
 	layouts_deinit(&tables->layouts);
 }
 
-/* Name the layout to the probes in place of the one that they had. */
+/* Set the layout that the probes use, and release the previous one. */
 static void set_layout(struct learner_tables *tables, uint32_t slot, uint64_t number)
 {
 	struct learner_process *p = &tables->processes->by_slot[slot];
@@ -81,7 +81,7 @@ void learner_tables_show(struct learner_tables *tables, uint32_t slot,
 				       range->code.cfi, range->start - range->code.bias,
 				       range->end - range->code.bias))
 			continue;
-		/* From here on the probes look for moves there. */
+		/* From here on the probes watch for moves there. */
 		learner_processes_cover(tables->processes, slot, code, range->start);
 		ranges[kept++] = *range;
 	}
@@ -104,7 +104,7 @@ bool learner_tables_show_mapped(struct learner_tables *tables)
 	uint32_t slot;
 
 	while ((code = learner_processes_next_mapped(tables->processes, &slot))) {
-		/* A process that no stack was handed over of has no layout yet. */
+		/* A process without a miss so far has no layout yet. */
 		if (!tables->processes->by_slot[slot].layout)
 			continue;
 		learner_tables_show(tables, slot, code);

@@ -22,7 +22,7 @@ static void registers_of(const struct abi_miss *m, struct unwind_registers *ret)
 	unwind_registers_set(ret, ARCH_R15, m->r15);
 }
 
-/* The copy of the stack, with the return addresses that were replaced put back. */
+/* Copy the stack, and put back the return addresses that return probes have replaced. */
 static struct stack_copy copy_of(struct miss_walker *w, const struct abi_miss *m,
 				 const struct stack_room *room, const uint64_t *present)
 {
@@ -57,14 +57,14 @@ static uint32_t end_of(const struct walk *walk)
 	return ABI_END_NO_FRAME;
 }
 
-/* Where the code of a frame is looked up: a return address may lie behind its function.
- */
+/* The address at which a frame's code is looked up: a return address may lie behind the
+ * end of its function. */
 static uint64_t call_of(const struct walk_frame *frame)
 {
 	return frame->pc - !frame->is_interrupted;
 }
 
-/* How many frames lie in known code, from the leaf on. */
+/* The number of frames in known code, counted from the leaf. */
 static size_t count_known(struct images_moment *then, const struct walk *walk)
 {
 	struct walk_code code;
@@ -76,8 +76,8 @@ static size_t count_known(struct images_moment *then, const struct walk *walk)
 	return i;
 }
 
-/* Unwind rules of code whose mapping is not known are guesses: cut the walk there.
- * Returns true if the mapping should have been known. */
+/* A step through code whose mapping is unknown is a guess: cut the walk there. Returns
+ * true if the mapping should have been known. */
 static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
 {
 	if (known == walk->count)
@@ -85,12 +85,12 @@ static bool cut_unknown(size_t known, struct walk *walk, uint32_t *end)
 	for (size_t i = 0; i < known; i++) {
 		if (UNWIND_TYPE(walk->frames[i].rule) != UNWIND_FP)
 			continue;
-		/* It was a guess that led there. */
+		/* A guess led there: the pc itself may be wrong. */
 		walk->count = known;
 		*end = ABI_END_NO_FRAME;
 		return false;
 	}
-	/* The pc itself is right, as in the registers. */
+	/* The pc itself is right: it follows from the registers and rules. */
 	walk->count = known + 1;
 	*end = ABI_END_UNLEARNED;
 	return true;
@@ -107,7 +107,8 @@ static void learn(struct miss_walker *w, uint32_t slot, const struct images_mome
 		struct walk_code was, is;
 
 		is_slow |= UNWIND_TYPE(f->rule) == UNWIND_SLOW;
-		/* Nothing holds of a pc that is in no code, or in other code by now. */
+		/* A rule is only valid for a pc in known code that has not been replaced
+		 * since. */
 		if (f->rule != UNWIND_NONE &&
 		    images_find_then((void *)(uintptr_t)then, call_of(f), &was) &&
 		    images_find_then(&now, call_of(f), &is) && was.cfi == is.cfi &&
@@ -117,8 +118,9 @@ static void learn(struct miss_walker *w, uint32_t slot, const struct images_mome
 	w->counts->slow += is_slow;
 }
 
-/* Does the walk end where a rule leads to another stack, and were there rules that the
- * probes did not know? They have copied one stack only, but take that step themselves. */
+/* Does the walk end where a rule leads to another stack, and did it find rules that the
+ * probes lacked? The probes have copied one stack only, but can take that step
+ * themselves. */
 static bool learns_before_switch(const struct miss_walker *w, uint32_t slot,
 				 const struct walk *walk)
 {
@@ -136,19 +138,19 @@ static bool learns_before_switch(const struct miss_walker *w, uint32_t slot,
 
 /* --- deep stacks ------------------------------------------------------------------ */
 
-/* Does the probe walk a stack that is too deep to the root, and keep both ends? */
+/* Does the probe walk too deep a stack to the root and keep both ends? */
 static bool keeps_root(const struct miss_walker *w, const struct abi_miss *m)
 {
 	return m->root_at && (unsigned)m->root_at + m->root_count <= w->max_depth;
 }
 
-/* Frames that are stored at most. */
+/* Most frames that are stored. */
 static size_t room_of(const struct miss_walker *w, const struct abi_miss *m)
 {
 	return keeps_root(w, m) ? (size_t)m->root_at + m->root_count : w->max_depth;
 }
 
-/* Frames that are unwound at most after `before` others. */
+/* Most frames that are unwound after `before` others. */
 static size_t capacity_of(const struct miss_walker *w, const struct abi_miss *m,
 			  size_t before)
 {
@@ -156,8 +158,8 @@ static size_t capacity_of(const struct miss_walker *w, const struct abi_miss *m,
 				: w->max_depth - before + (m->inside == ABI_MISS_INSIDE);
 }
 
-/* Of `total` frames, which ended so, keep both ends if there are too many, as
- * walk_close_gap() of the probes does. */
+/* Set *ret for `total` frames of a walk that ended with `end`. If there are too many,
+ * keep both ends, as walk_close_gap() of the probes does. */
 static void keep_ends(struct miss_walker *w, const struct abi_miss *m, size_t total,
 		      uint32_t end, struct stored_stack *ret)
 {
@@ -181,7 +183,8 @@ static void keep_ends(struct miss_walker *w, const struct abi_miss *m, size_t to
 
 /* --- the walk --------------------------------------------------------------------- */
 
-/* By what was learned meanwhile, if no code of the process has changed since. */
+/* Walk by rules that were learned meanwhile, if no code of the process has changed
+ * since. */
 static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
 			  const struct stack_copy *copy, size_t before, size_t *count,
 			  uint32_t *end)
@@ -190,22 +193,22 @@ static bool walk_by_rules(struct miss_walker *w, const struct abi_miss *m,
 	bool is_inside = m->inside == ABI_MISS_INSIDE, is_cut;
 	size_t enough = room_of(w, m) - before + 1 + is_inside;
 
-	/* The mark of an interrupted frame that is shown is left to walk_and_learn(). */
+	/* If an interrupted frame is shown, only walk_and_learn() marks it. */
 	if ((m->is_interrupted && !is_inside) ||
 	    !learner_processes_unchanged(w->processes, m->process, m->time_ns) ||
 	    !rule_walk(w->rules, m->process, &start, m->is_interrupted, copy,
 		       w->pcs + before, capacity_of(w, m, before), enough, count,
 		       &is_cut))
 		return false;
-	/* The frame of the allocator is not shown. */
+	/* Leave out the frame of the allocator. */
 	*count -= is_inside;
 	memmove(w->pcs + before, w->pcs + before + is_inside, *count * sizeof(*w->pcs));
 	*end = is_cut ? ABI_END_DEPTH : ABI_END_COMPLETE;
 	return true;
 }
 
-/* The probes look for moves where a rule is to be before it is there. Is all this code
- * still where it was read to be? */
+/* Make the probes watch the code of all frames for moves, before rules for it are stored.
+ * Returns true if all this code is still where the mappings showed it. */
 static bool cover(struct miss_walker *w, uint32_t slot, struct process_code *code,
 		  const struct walk *walk)
 {
@@ -215,7 +218,7 @@ static bool cover(struct miss_walker *w, uint32_t slot, struct process_code *cod
 	return !code->is_doubtful;
 }
 
-/* Reading once more leaves parts in doubt only that are new then. */
+/* After the mappings are read again, only code that is new then can be in doubt. */
 #define WALK_TRIES 3
 
 /* Walk by unwind information. Returns false if other code may have been mapped there. */
@@ -241,7 +244,7 @@ static bool walk_code(struct miss_walker *w, const struct abi_miss *m,
 	return false;
 }
 
-/* By unwind information, which tells the rules; where it ended. */
+/* Walk by unwind information and learn the rules. Returns how the walk ended. */
 static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 			       const struct stack_copy *copy, size_t before,
 			       size_t *count)
@@ -270,13 +273,13 @@ static uint32_t walk_and_learn(struct miss_walker *w, const struct abi_miss *m,
 		}
 	}
 	if (is_sure) {
-		/* The probes remember this walk. One that reads the same words would be
-		 * taken for a repetition, and be cut short, too. */
+		/* The probes remember this walk. They would take a walk that reads the
+		 * same words for a repetition, and cut it short, too. */
 		bool is_cut = learns_before_switch(w, m->process, &walk);
 
 		learn(w, m->process, &then, &walk);
-		/* Without room for the new rules the next walk would be cut as well, and
-		 * renew again. */
+		/* Not if the new rules did not fit: the next walk would be cut as well,
+		 * and renew again. */
 		if (is_cut && !learns_before_switch(w, m->process, &walk))
 			learner_processes_renew(w->processes, m->process);
 	}
@@ -321,7 +324,7 @@ void miss_walk_cut(struct miss_walker *w, const struct abi_miss *m,
 	if (m->is_deep)
 		depth = m->root_at;
 	memcpy(w->pcs, room->more.walked, depth * sizeof(*w->pcs));
-	/* A pc in the allocator is in no frame of the stack. */
+	/* A pc in the allocator does not belong to a frame of the stack. */
 	if (m->inside != ABI_MISS_INSIDE && !m->is_deep && depth < w->max_depth)
 		w->pcs[depth++] =
 			m->pc + (w->maps->marks_interrupted && m->is_interrupted);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finishes one walk that the probes could not: unwinds the copy of the stack, which also
- * yields the unwind rules that the probes lacked. Used by learner.c only.
- */
+/* Finishes a walk that the probes could not finish: unwinds the copy of the stack, and
+ * thereby finds the unwind rules that the probes lacked. Only for learner.c. */
 #ifndef BPF_MISS_WALK_H
 #define BPF_MISS_WALK_H
 
@@ -18,8 +16,8 @@
 #include "bpf/stack_store.h"
 #include "unwind/walk.h"
 
-/* Frames of one copy that are unwound at most: of a deep stack there may be more than are
- * stored (probes/deep.c). */
+/* Most frames of one copy that are unwound: a deep stack may have more than are stored
+ * (probes/deep.c). */
 #define MISS_WALK_FRAMES 1024
 
 struct miss_walker {
@@ -28,19 +26,19 @@ struct miss_walker {
 	struct learner_tables *tables;
 	struct learner_processes *processes;
 	struct learner_counts *counts;
-	unsigned max_depth; /* frames of a stack that is stored */
-	/* Of the walk at hand. */
+	unsigned max_depth; /* most frames of a stack that is stored */
+	/* For the current walk: */
 	struct walk_frame frames[MISS_WALK_FRAMES];
 	uint64_t pcs[ABI_MAX_DEPTH + MISS_WALK_FRAMES];
 	uint8_t copy[ABI_MISS_PAGES][ABI_MISS_PAGE_BYTES];
 };
 
-/* Unwind the walk `miss`, whose pages are in `room`. The addresses of *ret are good until
- * the next walk. */
+/* Unwind the miss `miss`; `room` has its pages. ret->pcs is valid until the next walk. */
 void miss_walk_end(struct miss_walker *walker, const struct abi_miss *miss,
 		   const struct stack_room *room, struct stored_stack *ret);
 
-/* The same without unwinding: only the frames that the probes have found. */
+/* As miss_walk_end(), but without unwinding: takes only the frames that the probes have
+ * found. */
 void miss_walk_cut(struct miss_walker *walker, const struct abi_miss *miss,
 		   const struct stack_room *room, struct stored_stack *ret);
 

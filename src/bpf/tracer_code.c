@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Changes of a process's code, by probes of the functions that make them. */
+/* Watches for changes of a process's code, by probes of the functions that make them. */
 #include "bpf/tracer_state.h"
 #include "plan/after_syscall.h"
 #include "plan/site_text.h"
@@ -14,7 +14,7 @@ DEFINE_CLEANUP(struct target_file *, target_file_release);
 /* The C library's function that can move mapped code. */
 #define MOVES "mremap"
 
-/* What a process has of its own to look for. */
+/* The process to search for the functions. */
 struct mapped {
 	struct proc *proc;
 	struct proc_maps maps;
@@ -53,14 +53,14 @@ static bool is_watched(const struct probed_files *watched,
 	return false;
 }
 
-/* Set the offsets of probes in the file; 0: there is nothing to probe, or the process has
- * changed the function in its memory. */
+/* Set the offsets of probes in the file. Offset 0: the function does not exist, or the
+ * process has changed it in its memory. */
 typedef struct error *locate_fn(struct tracer *t, const struct mapped *mapped,
 				const struct proc_mapping *m,
 				const struct target_file *file,
 				struct attach_probe probes[]);
 
-/* Has the process these bytes of the file in its memory? */
+/* Does the process have these bytes of the file in its memory? */
 static bool has_text(struct tracer *t, const struct mapped *mapped,
 		     const struct proc_mapping *m, const struct target_file *file,
 		     uint64_t offset, const uint8_t code[], size_t size)
@@ -88,7 +88,7 @@ static struct error *locate_notice(struct tracer *t, const struct mapped *mapped
 	return err;
 }
 
-/* The end of a call, then its beginning. */
+/* First the probe at the end of a call, then the one at its beginning. */
 static struct error *locate_moves(struct tracer *t, const struct mapped *mapped,
 				  const struct proc_mapping *m,
 				  const struct target_file *file,
@@ -106,7 +106,7 @@ static struct error *locate_moves(struct tracer *t, const struct mapped *mapped,
 }
 
 /* Attach these probes to their function in the file of a mapping, if their programs are
- * loaded, and it is there and has not got them. */
+ * loaded, the function exists, and it does not have them yet. */
 static struct error *watch(struct tracer *t, const struct mapped *mapped,
 			   const struct proc_mapping *m, locate_fn *locate,
 			   struct attach_probe probes[], size_t count,
@@ -142,7 +142,7 @@ void tracer_watch_code(struct tracer *t, int pid)
 {
 	struct mapped mapped = {0};
 	struct attach_probe notice = {.function = LINKER_NOTICE};
-	/* In this order: a call that was seen to begin is seen to end. */
+	/* In this order: if the beginning of a call is seen, its end is seen, too. */
 	struct attach_probe moves[] = {{.function = MOVES}, {.function = MOVES}};
 	struct error *err;
 

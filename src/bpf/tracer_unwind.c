@@ -54,7 +54,7 @@ void tracer_unwind_begin(struct tracer *t, int pid, uint32_t slot)
 	learner_prepare(t->learner, slot);
 }
 
-/* --- numbers ---------------------------------------------------------------------- */
+/* --- numbers of stacks ------------------------------------------------------------ */
 
 void tracer_catch_up(void *arg)
 {
@@ -85,7 +85,7 @@ void tracer_tidy(struct tracer *t)
 	err = drain_ask_stacks(&t->maps, &t->source->sizes, &resolver);
 	if (!err)
 		learner_sweep(t->learner);
-	/* The next time, or with the next report. */
+	/* It is tried again, here or with the next report. */
 	error_destroy(err);
 }
 
