@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Sites by where in its page each lies (struct abi_site_at of probes/abi.h): what a probe
- * that is hit there means. Before a probe is attached its meaning is announced. The main
- * thread and that of the checks do so at once.
- */
+/* The meaning of a probe by its offset in the page (struct abi_site_at of probes/abi.h).
+ * A probe's meaning must be announced before the probe is attached. The main thread and
+ * the thread of the checks may do so at the same time. */
 #ifndef BPF_SITE_PLACES_H
 #define BPF_SITE_PLACES_H
 
@@ -13,15 +11,16 @@
 
 #include "abi.h"
 
-/* Where the table, mapped and with a record for each byte of a page, has the probe at
- * this offset of its file. */
+/* The record for a probe at this offset of its file. `sites_at` is the mapped table, with
+ * a record for each byte of a page. */
 static inline struct abi_site_at *site_place(struct abi_site_at sites_at[],
 					     uint64_t offset)
 {
 	return &sites_at[offset % (uint64_t)sysconf(_SC_PAGESIZE)];
 }
 
-/* Announce a meaning; false, and nothing is changed, where another one is known. */
+/* Announce a meaning, unless another one is known at this place. Then returns false and
+ * changes nothing. */
 static inline bool site_announce_alone(struct abi_site_at *at, uint64_t meaning)
 {
 	uint64_t before = 0;
@@ -31,7 +30,8 @@ static inline bool site_announce_alone(struct abi_site_at *at, uint64_t meaning)
 	       before == meaning;
 }
 
-/* The same in any case. Where there are several meanings the attach cookie tells. */
+/* Announce a meaning in any case. If a place has several, probes there use their attach
+ * cookies. */
 static inline void site_announce(struct abi_site_at *at, uint64_t meaning)
 {
 	if (!site_announce_alone(at, meaning))

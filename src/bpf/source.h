@@ -61,8 +61,8 @@ struct source_options {
 	uint64_t max_processes; /* except with SCOPE_PROCESSES; at most 32768 */
 	/* With rules: kernel memory for the unwind tables of whole files. */
 	uint64_t unwind_memory_bytes;
-	/* With traffic: a block is temporary if its thread frees it within this many of
-	 * its own events. */
+	/* With traffic: a block freed by its own thread within this many of the thread's
+	 * heap events is temporary. */
 	unsigned temporary_threshold;
 	bool cookies;     /* the kernel has attach cookies (5.15) */
 	bool sessions;    /* and sessions (6.13) */

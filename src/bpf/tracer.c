@@ -52,8 +52,8 @@ static struct error *open_maps(struct tracer *t)
 {
 	enum {
 		ALWAYS = 7,
-		ARRAYS = 8, /* not with hashes */
-		CALLS = 1,  /* of a process's allocators */
+		ARRAYS = 8, /* not if tables are hashes */
+		CALLS = 1,  /* calls of a process's allocators */
 		EVENTS = 2,
 		KERNEL = 4,
 	} what = t->options.event ? EVENTS : t->options.kernel ? KERNEL : CALLS;
@@ -101,7 +101,7 @@ static struct error *open_maps(struct tracer *t)
 
 /* --- all together ----------------------------------------------------------------- */
 
-/* What probes on the sites of these plans would mean. */
+/* Collect the meanings of probes on the sites of these plans. */
 static struct error *collect_meanings(struct tracer *t, const struct plan *const plans[],
 				      size_t count, struct meanings *ret)
 {
@@ -144,10 +144,10 @@ static void open_cache(struct tracer *t)
 	error_destroy(err);
 }
 
-/* Descriptors that kernel_features_detect() has open at the same time. */
+/* Descriptors that kernel_features_detect() opens at the same time. */
 #define FEATURE_FILES 4
 
-/* Where tables are hashes, each number has room for the deepest stack. */
+/* In hashes, each stack has room for the largest depth. */
 #define DEFAULT_STACKS         (256 * 1024)
 #define DEFAULT_STACKS_BY_HASH (64 * 1024)
 
@@ -169,12 +169,12 @@ struct error *tracer_create(const struct tracer_options *options,
 	fence_open(&t->fence);
 	t->maps.fence = &t->fence;
 	t->options = *options;
-	/* Errors are returned, and printed in one place. */
+	/* Errors are returned and printed in one place, not by libbpf. */
 	libbpf_set_print(NULL);
 	open_cache(t);
 	tick_clock_begin(&t->ticks);
 	progress(t, "compiling the probes");
-	/* A test that cannot open a descriptor looks like a missing feature. */
+	/* If a test cannot open a descriptor, a feature would seem to be missing. */
 	err = file_limit_has_room(FEATURE_FILES);
 	if (err)
 		return err;
@@ -194,7 +194,7 @@ struct error *tracer_create(const struct tracer_options *options,
 	if (!err)
 		err = collect_meanings(t, plans, count, &meanings);
 	t->compiled = tracer_wanted_programs(t, plans, count);
-	/* It takes the verifier seconds to refuse on_return otherwise (LLVM 14). */
+	/* Otherwise the verifier takes seconds to reject on_return (LLVM 14). */
 	t->thorough = !tracer_uses_may_goto(t, tracer_preferred_ops(t)) &&
 		      options->traffic && options->sample_bytes &&
 		      t->compiled & 1u << SOURCE_ON_RETURN;
@@ -239,15 +239,15 @@ struct error *tracer_start(struct tracer *t)
 void tracer_freeze(struct tracer *t)
 {
 	__atomic_store_n(&t->control->enabled, 0, __ATOMIC_SEQ_CST);
-	/* Programs that started before still count, and one may be preempted. Without a
-	 * fence blocks and traffic may differ by what such programs count. */
+	/* Programs that started before still count, and one may be preempted. If the wait
+	 * fails, blocks and traffic may differ by what such programs count. */
 	if (t->options.traffic)
 		(void)fence_wait(&t->fence);
 }
 
 /* --- snapshots -------------------------------------------------------------------- */
 
-/* Hits that the kernel skipped because the program was running already. */
+/* Hits that the kernel skipped because the program was already running. */
 static uint64_t missed_hits(const struct tracer *t)
 {
 	uint64_t missed = 0;
@@ -296,8 +296,8 @@ static void describe(const struct tracer *t, struct snapshot *snap)
 	snap->max_threads = t->options.traffic ? t->options.max_threads : 0;
 }
 
-/* Which process of the snapshot has which slot; owned. Classes of the kernel's
- * allocations, which stand for slots, are all of the one that there is. */
+/* The index of the snapshot's process for each slot. The caller frees the result. With
+ * --kernel, classes stand for slots and all belong to process 0. */
 static uint32_t *invert(const struct tracer *t, const uint32_t slots[], size_t count)
 {
 	uint32_t slot_count = t->source->sizes.process_slots;

@@ -44,7 +44,7 @@ static bool number_allocator(struct tracer *t, const struct allocator *allocator
 	return false;
 }
 
-/* Programs are not told apart by the numbers of sites. */
+/* The meanings here have site number 0: programs do not depend on the number. */
 static bool add_meanings(const struct plan_site *site, unsigned allocator, bool inside,
 			 struct meanings *ret)
 {
@@ -83,8 +83,8 @@ struct error *tracer_number_allocators(struct tracer *t, const struct plan *plan
 
 /* --- sites ------------------------------------------------------------------------ */
 
-/* The return probe replaces the word at the stack pointer: see plan/site.c. Once more,
- * since anything else would crash the target. */
+/* The return probe replaces the word at the stack pointer: see plan/site.c, which checks
+ * this, too. Otherwise the target would crash. */
 static bool can_return(const struct plan_site *site)
 {
 	return site->return_offset != site->entry_offset || site->sp_delta == 0;
@@ -127,14 +127,14 @@ static struct error *site_probes(struct tracer *t, const struct plan_object *obj
 	return NULL;
 }
 
-/* What one call of tracer_attach() is to add. */
+/* What one call of tracer_attach() adds. */
 struct addition {
 	struct attach_probe *probes;
 	size_t count;
 	VEC(struct attached_site) sites;
 	size_t refused;
 	VEC(struct check_request) checks;
-	/* Of the sites that are collected: */
+	/* For the sites that are being collected: */
 	uint64_t file_number;
 	int file; /* a descriptor, or -1; borrowed */
 };
@@ -153,7 +153,7 @@ static bool same_place(const struct attached_site *a, const struct attached_site
 	return a->file && a->file == b->file && a->offset == b->offset;
 }
 
-/* A function that has probes somewhere is not to have others. */
+/* One function must not get probes at a second place. */
 static bool same_site(const struct attached_site *a, const struct attached_site *b)
 {
 	if (a->pid != b->pid)
@@ -170,7 +170,7 @@ bool tracer_is_attached(const struct tracer *t, const struct attached_site *site
 	return false;
 }
 
-/* Two allocators of one file may have the same function. */
+/* Two allocators of a file may have the same function. */
 static bool is_added(const struct addition *a, const struct attached_site *site)
 {
 	vec_foreach (s, &a->sites)
@@ -179,13 +179,13 @@ static bool is_added(const struct addition *a, const struct attached_site *site)
 	return false;
 }
 
-/* The number of the site at this place among those in a list, or else 0; marks those that
- * are used. The number 0 is one as well. */
+/* Find the number of the site at this place in a list, and mark the numbers that are
+ * used. Returns false if the list does not have the place; 0 is a valid number. */
 static bool find_number(const struct attached_site list[], size_t count,
 			const struct attached_site *site, bool used[], unsigned *ret)
 {
 	for (size_t i = 0; i < count; i++) {
-		/* Those that see results have none. */
+		/* Sites that read results have no number. */
 		if (list[i].meaning)
 			continue;
 		used[list[i].number] = true;
@@ -197,8 +197,8 @@ static bool find_number(const struct attached_site list[], size_t count,
 	return false;
 }
 
-/* The same place of the same file, in whatever process, has one number. The last number
- * is that of all further sites. */
+/* Sites at the same place of a file have the same number, in all processes. All sites
+ * beyond ABI_MAX_SITES - 1 share the last number. */
 static unsigned site_number(const struct tracer *t, const struct addition *a,
 			    const struct attached_site *site)
 {
@@ -214,7 +214,7 @@ static unsigned site_number(const struct tracer *t, const struct addition *a,
 	return number;
 }
 
-/* A probe inside a function. */
+/* Add a probe inside a function. */
 static void add_probe(struct tracer *t, const struct plan_object *object,
 		      const struct plan_site *site, uint64_t offset, uint64_t meaning,
 		      struct addition *a)
@@ -241,7 +241,7 @@ static struct error *load_inside(struct tracer *t)
 	return err ? err : tracer_load(t, PROGRAM_CALL);
 }
 
-/* Is it probed inside for all of a call? */
+/* Can probes inside the function see whole calls? */
 static bool has_body(const struct tracer *t, const struct plan_site *site,
 		     unsigned allocator, unsigned number)
 {
@@ -269,7 +269,7 @@ static struct error *collect_body(struct tracer *t, const struct plan_object *ob
 	return err;
 }
 
-/* The place of a site in its file. */
+/* The place in its file of a site that reads results. */
 static struct attached_site place_of(const struct plan_site *site,
 				     const struct return_site *at,
 				     struct attached_site id)
@@ -285,7 +285,7 @@ static bool sees_results_at(const struct attached_site *s, const struct attached
 	return !s->function && s->pid == id->pid && same_place(s, id);
 }
 
-/* The probe for results at this place, attached or about to be attached. NULL: none. */
+/* The result-reading probe at this place, attached or about to be. NULL: none. */
 static const struct attached_site *find_place(const struct tracer *t,
 					      const struct addition *a,
 					      const struct attached_site *id)
@@ -299,8 +299,8 @@ static const struct attached_site *find_place(const struct tracer *t,
 	return NULL;
 }
 
-/* Do sites inside the function see its result? One that is shared with another function
- * has to mean the same for both. */
+/* Do sites inside the function see its result? A site that another function also reaches
+ * must have the same meaning for both. */
 static bool has_returns(const struct tracer *t, const struct addition *a,
 			const struct plan_site *site, struct attached_site id,
 			unsigned allocator)
@@ -347,7 +347,7 @@ static struct error *collect_returns(struct tracer *t, const struct plan_object 
 	return NULL;
 }
 
-/* Frees return nothing. */
+/* Functions that free are not checked: they return nothing. */
 static struct error *collect_check(struct tracer *t, const struct plan_object *object,
 				   const struct plan_site *site,
 				   const struct attached_site *id, unsigned allocator,
@@ -382,7 +382,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	uint64_t meaning = source_site(site, allocator, number, inside);
 
 	if (!source_serves(t->source, meaning) ||
-	    /* The last number is that of all further sites. */
+	    /* All further sites share the last number. */
 	    (t->options.told && number == ABI_MAX_SITES - 1)) {
 		a->refused++;
 		return NULL;
@@ -420,7 +420,7 @@ static struct error *collect_site(struct tracer *t, const struct plan_object *ob
 	struct error *err = site_probes(t, object, site, id.file, meaning,
 					a->probes + a->count, &count);
 
-	/* Programs for return probes were not compiled, as none was planned. */
+	/* The programs for return probes were not compiled, since no plan needed them. */
 	if (err && site->returns.is_complete) {
 		error_destroy(err);
 		a->refused++;
@@ -445,7 +445,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 	vec_foreach (object, &plan->objects) {
 		struct attached_site id = {.pid = pid};
 		struct numbered_file file;
-		/* A file that is gone meanwhile is for the kernel to refuse. */
+		/* If the file is gone by now, the kernel refuses the probe. */
 		struct error *number = file_numbers_find(
 			&t->files, target_file_link(object->allocator.file), &file);
 
@@ -465,7 +465,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 
 #define RANKS 4
 
-/* Sites that see results come before those that begin calls, which wait for them. */
+/* Sites that read results come first: those that begin calls depend on them. */
 static unsigned rank_of(const struct attach_probe *probe)
 {
 	switch (ABI_SITE_EFFECT(probe->cookie)) {
@@ -484,11 +484,9 @@ static unsigned rank_of(const struct attach_probe *probe)
 	}
 }
 
-/*
- * Probes of functions that take blocks come first. When an allocator is loaded while we
- * trace it is in use already, and a block that was seen to be made, but not to be freed,
- * would stay in the table.
- */
+/* Attach the probes of functions that free blocks first. An allocator that is loaded
+ * during tracing may already be in use. A block whose allocation is seen but not its free
+ * would stay in the table. */
 static bool sort_probes(struct addition *a)
 {
 	struct attach_probe *sorted = calloc(a->count + 1, sizeof(*sorted));
@@ -523,7 +521,7 @@ static struct error *attach_with(struct tracer *t, const struct attach_ops *ops,
 	return err;
 }
 
-/* The first time it is found out which way the kernel takes. */
+/* Attach; the first time, also find out which mechanism the kernel accepts. */
 static struct error *attach_somehow(struct tracer *t, const struct plan *plan, int pid,
 				    struct addition *a)
 {
@@ -535,7 +533,7 @@ static struct error *attach_somehow(struct tracer *t, const struct plan *plan, i
 	if (!err || !is_first || ops == &attach_perf_event ||
 	    t->options.attach == ATTACH_MULTI || err->code != ERROR_UNSUPPORTED)
 		return err;
-	/* The kernel has it and yet will not: the old way may work. */
+	/* The kernel has uprobe_multi but rejects it: the older mechanism may work. */
 	error_destroy(err);
 	tracer_close_programs(t);
 	t->compiled = 0;
@@ -565,7 +563,8 @@ struct error *tracer_attach(struct tracer *t, const struct plan *plan, int pid,
 	*refused = a.refused;
 	t->untraced += plan_untraced(plan, NULL, NULL);
 	vec_foreach (site, &a.sites) {
-		/* One that is not remembered is attached again, and refused then. */
+		/* Without its record the site would be attached again and then
+		 * refused. */
 		if (!vec_push(&t->sites, *site))
 			return error_no_memory();
 	}
@@ -607,9 +606,9 @@ struct error *tracer_attach_tracepoints(struct tracer *t)
 		attach_tracepoint(t, RAW_EXEC, "on_exec", "sched_process_exec");
 	bool hears_exec = !err;
 
-	/* Without it an exec is noticed a little later (cli/tracees_follow.c). */
+	/* On failure an exec is noticed a little later (cli/tracees_follow.c). */
 	error_destroy(err);
-	/* Without it threads are asked for their numbers each time. */
+	/* On failure the probes read the thread id at each event. */
 	if (hears_exec && t->source->keeps_tids) {
 		err = attach_tracepoint(t, RAW_THREAD_END, "on_thread_end",
 					"sched_process_exit");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the breakpoints are that this tracer's probes have put into memory. */
+/* Records where this tracer's probes have put breakpoints into memory. */
 #include <string.h>
 
 #include "bpf/tracer_state.h"
@@ -57,8 +57,8 @@ static const struct attach_probe *find_return(const struct attach_probe probes[]
 	return NULL;
 }
 
-/* Where the first thread of a process has ended, its probes may have to be in all
- * processes (attach_hold.h). */
+/* If the main thread of a process has exited, its probes may have to be in all processes
+ * (attach_hold.h). */
 static struct error *check_return(const struct tracer *t, int pid,
 				  const struct attach_probe *probe)
 {

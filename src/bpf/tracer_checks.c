@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions that are probed inside are checked when they are first called (checks.h). */
+/* Describes functions with probes inside for the checks at their first calls
+ * (checks.h). */
 #include "bpf/tracer_state.h"
 
 bool tracer_has_checks(const struct tracer *t)
@@ -98,8 +99,8 @@ bool tracer_describe_check(const struct tracer *t, const struct plan_object *obj
 		ok = ok && (exit->is_site ? vec_push(&ret->site_exits, probe.offset)
 					  : vec_push(&ret->exits, probe));
 	}
-	/* Calls come by this entry and by the old ones. With another number the second
-	 * counts as nested in the first. */
+	/* Calls are seen by this entry and by the old ones. With another number the
+	 * second counts as nested in the first. */
 	if (has_body || site->returns.is_fused)
 		ret->entry = (struct check_probe){
 			site->entry_offset,

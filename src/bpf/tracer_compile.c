@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From what is asked for to programs that are compiled and loaded. */
+/* Compiles and loads the programs for the options. */
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ struct error *tracer_check_kernel(const struct tracer *t)
 			"this kernel is locked down (lockdown=confidentiality): no BPF "
 			"program may read its memory, as memtrace has to; with "
 			"lockdown=integrity it may");
-	/* Of the same release as bpf_task_pt_regs(). */
+	/* Without the cookies of 5.15 there is no bpf_task_pt_regs() either. */
 	if (event && !event_is_in_file(event->kind) && !t->features.cookies) {
 		struct kernel_offsets offsets;
 
@@ -53,7 +53,7 @@ struct error *tracer_check_kernel(const struct tracer *t)
 	return NULL;
 }
 
-/* A table that the kernel has no memory for is the user's to make smaller. */
+/* Rewrite the error if the kernel refused a table: the user can choose a smaller one. */
 static struct error *explain_compile(struct error *err, const struct tracer *t)
 {
 	struct error *better;
@@ -153,7 +153,7 @@ static struct error *open_headers(struct tracer *t, const struct source_options 
 	return err;
 }
 
-/* These programs, for the maps of a run that are there, or will be. */
+/* Start to compile these programs for the maps of the run, which exist or will exist. */
 static struct error *start_more(struct source_options so, unsigned programs,
 				const struct meanings *meanings, struct headers *headers,
 				const struct tracer *t, struct compiler **ret)
@@ -177,7 +177,7 @@ struct error *tracer_compile_more(struct tracer *t, unsigned programs,
 	struct error *err = open_headers(t, &so, &headers);
 
 	so.one_process &= t->attachment.ops == &attach_uprobe_multi;
-	/* Of the same registers. */
+	/* For the same argument registers. */
 	vec_foreach (site, &t->source->sites)
 		if (!err && !vec_push(&meanings.list, *site))
 			err = error_no_memory();
@@ -195,13 +195,16 @@ static bool has_two_processors(void)
 {
 	cpu_set_t set;
 
-	/* It fails where there are more than it has room for. */
+	/* It fails if there are more processors than `set` has room for. */
 	return sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) > 1;
 }
 
-/* Compile `compiled`: in `body`, beside the rest, what is for sites inside functions, as
- * each program that walks stacks takes 0.3 s. NULL: there is no rest, or what both begin
- * with (another 0.2 s) would be done by one processor. */
+/*
+ * Compile t->compiled. The programs for sites inside functions are compiled in parallel,
+ * by `body`, since each program that walks stacks takes 0.3 s. `*body` stays NULL if all
+ * programs are of this kind, or if a single processor would have to do the work that both
+ * have in common (0.2 s) twice.
+ */
 static struct error *compile(struct tracer *t, struct source_options so,
 			     const struct meanings *meanings, struct compiler **body)
 {
@@ -226,8 +229,8 @@ static struct error *compile(struct tracer *t, struct source_options so,
 	return err;
 }
 
-/* The depth to try after one with which the kernel would not verify the program that
- * walks stacks: each frame that a stack may have makes it larger. 0: there is none. */
+/* The depth to try after the kernel refused to verify the program that walks stacks: each
+ * frame makes it larger. 0: give up. */
 static unsigned lower_depth(unsigned depth)
 {
 	return depth > 64 ? 64 : depth > 32 ? 32 : 0;
@@ -240,8 +243,8 @@ static void keep(const struct compiler *compiler, const struct compiler *body)
 		compiler_keep(body);
 }
 
-/* The kernel does not take the code. True when some of it was from the cache, which has
- * it no longer: what is compiled now may be better. */
+/* The kernel refuses the code: remove it from the cache. Returns true if some of it was
+ * from the cache: newly compiled code may be accepted. */
 static bool drop(const struct compiler *compiler, const struct compiler *body)
 {
 	compiler_drop(compiler);
@@ -262,7 +265,7 @@ struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
 		if (err)
 			return err;
 		err = compile(t, so, meanings, &body);
-		/* What does not compile has no depth at which it does. */
+		/* If it does not compile, a smaller depth does not help. */
 		if (err) {
 			lower = 0;
 		} else {

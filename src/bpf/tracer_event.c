@@ -30,13 +30,13 @@ struct error *tracer_try_event(struct tracer *t)
 
 	if (err)
 		t->programs[PROGRAM_EVENT] = -1;
-	/* Where the event is in no file it is changes of code that are probed so. */
+	/* If the event is not in a file, this is for the probes of changes of code. */
 	t->attachment.ops = ops_of(t);
 	t->program_count = PROGRAM_EVENT_COUNT;
 	return err;
 }
 
-/* An event of the kernel is the same for all processes. */
+/* One event of the kernel serves all processes: attach it once. */
 static struct error *attach_kernel_event(struct tracer *t, const struct event_spec *spec)
 {
 	struct error *err;
@@ -75,7 +75,7 @@ static struct error *collect(struct tracer *t, const struct plan *plan, int pid,
 			.program = t->programs[PROGRAM_EVENT],
 			.is_return = plan->event->kind == EVENT_URETPROBE,
 		};
-		/* A file that is gone meanwhile is for the kernel to refuse. */
+		/* If the file is gone by now, the kernel refuses the probe. */
 		struct error *err = file_numbers_get(&t->files, probe.path, &id.file);
 
 		if (err)
@@ -110,7 +110,7 @@ struct error *tracer_attach_event(struct tracer *t, const struct plan *plan, int
 
 /* --- snapshots -------------------------------------------------------------------- */
 
-/* Hits by the number of the stack; the last element counts those without. */
+/* Hits by stack number; the last element counts those without a stack. */
 struct hits {
 	uint64_t *count;
 	size_t len;
@@ -126,7 +126,7 @@ static bool read_counts(const void *elements, uint32_t first, uint32_t count, vo
 	return true;
 }
 
-/* All hits so far. */
+/* Read all hits so far. */
 static struct error *read_hits(struct tracer *t, struct hits *ret)
 {
 	struct error *err;
@@ -148,7 +148,7 @@ static void hits_deinit(struct hits *hits)
 	free(hits->count);
 }
 
-/* What came before its slot was given back is not the stack's any more. */
+/* The hits of a stack that were forgotten together with its process. */
 static uint64_t base_of(const struct tracer *t, size_t stack)
 {
 	return stack < t->event_bases.len ? t->event_bases.data[stack] : 0;
@@ -175,7 +175,7 @@ static struct error *add_hits(const struct tracer *t, const struct hits *hits,
 		if (is_mapping)
 			continue;
 		*sum += event.count;
-		/* Those of a process that is no more and was shown. */
+		/* Skip hits of a process that has ended and was already reported. */
 		if (!event.count || (has_stack && event.process == SNAPSHOT_NO_PROCESS))
 			continue;
 		if (!vec_push(&snap->events, event))
@@ -199,7 +199,7 @@ struct error *tracer_add_events(struct tracer *t, const struct drain_slots *slot
 	if (err)
 		return err;
 
-	/* Stacks last: each that was counted is there by now. */
+	/* Read the stacks last: then they include each stack that was counted. */
 	uint64_t used = __atomic_load_n(&t->control->stacks_used, __ATOMIC_SEQ_CST);
 
 	err = drain_stacks(&t->maps, sizes, slots,
@@ -216,7 +216,7 @@ struct forget {
 	const struct hits *hits;
 };
 
-/* Each process is a family of its own. */
+/* With an event each process is a family of its own. */
 static bool is_gone(const struct forget *f, uint64_t family)
 {
 	uint32_t slot = ABI_FAMILY_SLOT(family);

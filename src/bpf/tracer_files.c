@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Takes probes out of files that no traced process maps any more. To close a link takes
- * the kernel 0.1 s: a thread closes many at a time, and the main thread goes on.
+ * Removes probes from files that no traced process maps any more. Closing a link takes
+ * the kernel 0.1 s, so a thread closes many at a time while the main thread goes on.
  *
- * What names a file or a site of it is given back when its probes are gone: hits that are
- * under way still have the old numbers, and until then the kernel may put breakpoints
+ * The numbers of a file and of its sites are released only after its probes are gone:
+ * running probes still use the old numbers, and until then the kernel may put breakpoints
  * into new mappings of the file.
  */
 #include <pthread.h>
@@ -13,16 +13,17 @@
 #include "target/target_file.h"
 #include "util/cleanup.h"
 
-/* So many files may wait for their probes to go. Then the main thread waits as well. */
+/* Files that may wait for the removal of their probes before the main thread waits,
+ * too. */
 #define WAITING_MAX 64
 
-/* Files with the probes that are to go. */
+/* Files whose probes are being removed. */
 struct leaving {
 	pthread_t thread;
 	bool is_done; /* set by the thread */
 	struct attachment links;
-	VEC(uint64_t) files;   /* numbers */
-	VEC(unsigned) numbers; /* of sites */
+	VEC(uint64_t) files;   /* file numbers */
+	VEC(unsigned) numbers; /* site numbers */
 };
 
 static void leaving_destroy(struct leaving *leaving)
@@ -68,7 +69,7 @@ static bool is_probed(const struct probed_files *files, uint64_t file)
 	return false;
 }
 
-/* Is anything known of the file by its number? */
+/* Does anything still use the number of the file? */
 static bool is_needed(const struct tracer *t, uint64_t file)
 {
 	vec_foreach (site, &t->sites)
@@ -83,7 +84,7 @@ static void drop_if_unneeded(struct tracer *t, uint64_t file)
 {
 	if (!file || is_needed(t, file))
 		return;
-	/* They have its descriptor, also for processes that have ended. */
+	/* The checks have its descriptor, also for processes that have ended. */
 	checks_forget_file(t->checks, -1, file);
 	tracer_drop_breakpoints(t, file);
 	file_numbers_drop(&t->files, file);
@@ -111,7 +112,7 @@ static void *close_links(void *arg)
 	return NULL;
 }
 
-/* Begin with what waits. Without a thread the work is done here. */
+/* Start a thread for the waiting files. If that fails, do the work here. */
 static void start(struct tracer *t)
 {
 	struct leaving *leaving = take(t->waiting);
@@ -147,7 +148,7 @@ void tracer_poll_files(struct tracer *t)
 		start(t);
 }
 
-/* All links are closed at the same time, if memory is there for that. */
+/* Move all links to `to`, so that they are closed together. Without memory they stay. */
 static void give_to(struct attachment *links, struct attachment *to)
 {
 	if (!vec_reserve(&to->list, to->list.len + links->list.len) ||

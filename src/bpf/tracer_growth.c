@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* With an event, mappings by system call (probes/growth.c). */
+/* Traces mappings by system call, for runs with an event (probes/growth.c). */
 #include <string.h>
 
 #include <linux/bpf.h>
@@ -11,17 +11,17 @@
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 
-/* The calls whose entry and whose return are looked at. */
+/* The system calls whose entry or return is traced. */
 static const struct {
 	const char *name;
 	int program; /* 0: entry, 1: return */
 } calls[] = {
-	/* Returns first: an entry without one would wait. */
+	/* Returns first: an entry without a return would stay pending. */
 	{"sys_exit_mmap", 1}, {"sys_exit_munmap", 1},  {"sys_exit_mremap", 1},
 	{"sys_exit_brk", 1},  {"sys_enter_munmap", 0}, {"sys_enter_mremap", 0},
 };
 
-/* Kernels without CONFIG_FTRACE_SYSCALLS: every call of everybody comes. */
+/* For kernels without CONFIG_FTRACE_SYSCALLS: every system call of every process hits. */
 static struct error *attach_raw(struct tracer *t, const int programs[2])
 {
 	static const char *const names[] = {"sys_enter", "sys_exit"};
@@ -66,8 +66,8 @@ struct error *tracer_attach_growth(struct tracer *t)
 	return attach_raw(t, programs);
 }
 
-/* The end of the mapping that the kernel calls [heap]: that of the program's break, but
- * for a part of a page, which no allocator leaves. */
+/* The end of the mapping [heap]. It is the program break, rounded up to a page;
+ * allocators do not leave the break inside a page. */
 static uint64_t heap_end(int pid)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
@@ -98,7 +98,8 @@ void tracer_begin_growth(struct tracer *t, int pid, uint32_t slot)
 	size_t bytes;
 	uint64_t *ends = map_ends(t, &bytes), unknown = 0;
 
-	/* Its first change of the break tells as well, but for what that one adds. */
+	/* Without this the first change of the break would set it, but its growth would
+	 * be missed. */
 	if (ends)
 		__atomic_compare_exchange_n(&ends[slot], &unknown, heap_end(pid), false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

@@ -5,10 +5,10 @@
 #include "bpf/tracer_state.h"
 #include "util/cleanup.h"
 
-/* How often events are fetched: the ring of mappings holds some 20,000. */
+/* How often events are read. The ring of mapping events holds some 20,000. */
 #define POLL_MS 20
 
-/* The book of a process, made when it is not there; NULL when memory is out. */
+/* Get the book of a process, or create it. Returns NULL without memory. */
 static struct mapping_book *book_of(struct tracer *t, uint32_t slot)
 {
 	struct slot_book fresh = {.slot = slot};
@@ -75,7 +75,7 @@ bool tracer_forget_mappings(struct tracer *t, uint32_t slot)
 	struct snapshot_totals *gone = &t->gone[BLOCK_MAPPING];
 	bool had_some;
 
-	/* Events of it may be on their way; it has made all it will ever make. */
+	/* Its events may still be in the ring; it makes no further ones. */
 	tracer_poll(t);
 	for (size_t i = 0; i < t->books.len; i++) {
 		struct slot_book *b = &t->books.data[i];

@@ -28,7 +28,7 @@ static bool change_owner(const struct tracer *t, struct abi_process *p, uint64_t
 	return is_changed;
 }
 
-/* As process_find() of probes/process.c; NULL: it has none. */
+/* Like process_find() of probes/process.c. NULL: the process has no slot. */
 static struct abi_process *find(const struct tracer *t, uint64_t tgid)
 {
 	uint32_t slots = t->source->sizes.process_slots;
@@ -46,7 +46,7 @@ static void tell_ranges(struct abi_process *p, const struct code_range ranges[],
 			size_t count)
 {
 	__atomic_store_n(&p->has_ranges, 0, __ATOMIC_SEQ_CST);
-	/* More than there is room for: no range is known, and none is ruled out. */
+	/* Too many for the record: it says that the ranges are unknown. */
 	if (count > ABI_MAX_ALLOCATORS)
 		return;
 	for (size_t i = 0; i < ABI_MAX_ALLOCATORS; i++)
@@ -56,18 +56,18 @@ static void tell_ranges(struct abi_process *p, const struct code_range ranges[],
 	__atomic_store_n(&p->has_ranges, 1, __ATOMIC_SEQ_CST);
 }
 
-/* on_exec() says so, too, when the process takes another one. */
+/* on_exec() also sets it when the process takes another slot. */
 static void tell_only_slot(struct tracer *t, const struct abi_process *p, uint64_t tgid)
 {
 	uint64_t *only = &t->control->only_slot;
 
 	__atomic_store_n(only, (uint64_t)(p - t->processes), __ATOMIC_SEQ_CST);
-	/* It may have said so just before. */
+	/* on_exec() may have set it just before. */
 	if (owner_of(p) != tgid && (p = find(t, tgid)))
 		__atomic_store_n(only, (uint64_t)(p - t->processes), __ATOMIC_SEQ_CST);
 }
 
-/* As process_take_slot() of probes/process.c. */
+/* Like process_take_slot() of probes/process.c. */
 static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
 {
 	uint32_t slots = t->source->sizes.process_slots;
@@ -77,8 +77,8 @@ static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
 
 		if (owner_of(p))
 			continue;
-		/* Told before the probes look. Should another process take the slot now,
-		 * none of its ranges are known, and none is ruled out. */
+		/* Before the probes look. If another process takes the slot now, its
+		 * ranges are unknown. */
 		p->has_ranges = 0;
 		if (change_owner(t, p, 0, tgid)) {
 			p->since_ns = clock_now_ns();
@@ -92,7 +92,7 @@ static struct abi_process *take_slot(const struct tracer *t, uint64_t tgid)
 	return NULL;
 }
 
-/* As process_claim() there. */
+/* Like process_claim() of probes/process.c. */
 static struct abi_process *claim(const struct tracer *t, uint64_t tgid)
 {
 	uint64_t key = ABI_CLAIM_SLOT_OF(tgid);
@@ -167,11 +167,11 @@ void tracer_process_ended(struct tracer *t, int pid)
 	tracer_forget_returns(t, pid);
 	vec_foreach (at, &a->list)
 		has_others |= at->pid != pid;
-	/* With the last one all is taken away soon. */
+	/* With the last process everything is detached soon anyway. */
 	if (!a->is_wide || !has_others)
 		return;
 	tracer_detach_process(t, pid);
-	/* Another one that needs it says so again. */
+	/* If another process needs it, it is set again. */
 	a->is_wide = false;
 }
 
@@ -266,17 +266,17 @@ void tracer_retire(struct tracer *t, uint32_t slot)
 	struct abi_process *p = &t->processes[slot];
 	uint64_t tgid = owner_of(p);
 
-	/* An exec may have done so just now. */
+	/* An exec may have retired it just now. */
 	if (tgid && !(tgid & ABI_PROCESS_RETIRED))
 		change_owner(t, p, tgid, tgid | ABI_PROCESS_RETIRED);
 	if (t->options.traffic)
 		traffic_tables_end_process(&t->traffic, slot);
 }
 
-/* Blocks that are taken out of the tables. */
+/* Arguments of take_block(). */
 struct taken_blocks {
 	struct tracer *t;
-	bool *held; /* by slot: it had some */
+	bool *held; /* by slot: it had blocks */
 };
 
 static void take_block(void *arg, uint32_t slot, const struct abi_block *block)
@@ -297,12 +297,13 @@ static struct error *forget_blocks(struct tracer *t, const bool gone[], bool hel
 	if (!t->options.event)
 		return drain_forget(&t->maps, &t->source->sizes, t->control, gone, &taken,
 				    &sum->gone, &sum->gone_bytes);
-	/* Most have hits. */
+	/* Most have had hits. */
 	memcpy(held, gone, t->source->sizes.process_slots * sizeof(*held));
 	return tracer_forget_events(t, gone);
 }
 
-/* The slot can be given away again. True when its process had mappings. */
+/* Make the slot available to other processes. Returns true if its process had
+ * mappings. */
 static bool free_slot(struct tracer *t, uint32_t slot)
 {
 	struct abi_process *p = &t->processes[slot];
@@ -331,12 +332,13 @@ struct error *tracer_forget(struct tracer *t, const uint32_t slots[], size_t cou
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++)
 		gone[slots[i]] = tracer_is_retired(t, slots[i]);
-	/* Their late events come before their end. */
+	/* Count their late events before their end. */
 	tracer_poll_traffic(t);
 	err = forget_blocks(t, gone, held);
 	if (!err && t->options.traffic)
 		err = traffic_tables_forget(&t->traffic, gone);
-	/* The next process with such a slot has its code elsewhere. */
+	/* Forget the sites' addresses: the next process in such a slot has its code
+	 * elsewhere. */
 	for (long i = 0; t->sites_at && i < sysconf(_SC_PAGESIZE); i++)
 		__atomic_store_n(&t->sites_at[i].entry, 0, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; !err && i < count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which programs a run wants, and how they come to be. */
+/* Selects and loads the programs that a run needs. */
 #include <unistd.h>
 
 #include <linux/bpf.h>
@@ -18,22 +18,24 @@ const struct attach_ops *tracer_preferred_ops(const struct tracer *t)
 
 bool tracer_uses_sessions(const struct tracer *t, const struct attach_ops *ops)
 {
-	/* Those kernels have atomics, and what is of sessions only wants them. */
+	/* Kernels with sessions have atomics, and the session programs rely on them: not
+	 * with hashes. */
 	return t->features.sessions && ops == &attach_uprobe_multi && !t->by_hash;
 }
 
 bool tracer_uses_may_goto(const struct tracer *t, const struct attach_ops *ops)
 {
-	/* Kernels that want one of the others do not have it: who asks for their way gets
-	 * all of it, so that it can be tried on newer ones. */
+	/* Kernels that need perf events or hashes do not have may_goto. If the user
+	 * requests one of those, do without may_goto, too, so that this can be tested on
+	 * newer kernels. */
 	return t->features.may_goto && ops == &attach_uprobe_multi && !t->by_hash;
 }
 
 bool tracer_takes_bodies(const struct tracer_options *options,
 			 const struct kernel_features *features)
 {
-	/* Older kernels would verify one more program that walks stacks frame by frame.
-	 */
+	/* Without may_goto the kernel would have to verify one more program that walks
+	 * stacks frame by frame. */
 	return options->attach != ATTACH_PERF && options->tables != TABLES_HASHES &&
 	       features->uprobe_multi && features->cookies && features->atomics &&
 	       features->may_goto;
@@ -50,13 +52,13 @@ bool tracer_sees_results(const struct tracer *tracer)
 	return tracer_uses_bodies(tracer, tracer->attachment.ops);
 }
 
-/* A plain free needs no return probe, and so a smaller program. */
+/* A plain free needs no return probe, and therefore a smaller program. */
 static bool is_plain_free(const struct plan_site *site)
 {
 	return site->function->effect == EFFECT_FREE && !site->wants_return;
 }
 
-/* Entry and return in one? */
+/* Is one probe used for entry and return? */
 static bool is_session(const struct tracer *t, const struct attach_ops *ops,
 		       const struct plan_site *site)
 {
@@ -76,7 +78,7 @@ static bool is_inside(const struct tracer *t, const struct attach_ops *ops,
 	       tracer_uses_bodies(t, ops);
 }
 
-/* What source_options.programs a plan wants. */
+/* The source_options.programs that a plan needs. */
 static unsigned plan_programs(const struct tracer *t, const struct attach_ops *ops,
 			      const struct plan *plan)
 {
@@ -200,14 +202,14 @@ struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *o
 	return NULL;
 }
 
-/* Where those of source_options.programs are. */
+/* Indexes of the source_options.programs in tracer.programs. */
 static const size_t program_index[SOURCE_PROGRAM_COUNT] = {
 	[SOURCE_ON_SESSION] = PROGRAM_SESSION, [SOURCE_ON_RETURN] = PROGRAM_RETURN,
 	[SOURCE_ON_CALL] = PROGRAM_CALL,       [SOURCE_ON_FREE] = PROGRAM_FREE,
 	[SOURCE_ON_RESULT] = PROGRAM_RESULT,
 };
 
-/* Load these (source_options.programs). */
+/* Load these programs (source_options.programs). */
 static struct error *load_all(struct tracer *t, struct compiler *compiler,
 			      unsigned programs)
 {
@@ -247,7 +249,7 @@ void tracer_load_rest(struct tracer *t)
 		tracer_load_code_programs(t);
 	if (t->features.cookies || t->options.event || t->options.kernel)
 		return;
-	/* What cannot be loaded is missed when it is wanted. */
+	/* A program that cannot be loaded is reported when it is needed. */
 	for (size_t i = PROGRAM_ENTRY; i < t->program_count; i++)
 		error_destroy(tracer_load(t, i));
 }

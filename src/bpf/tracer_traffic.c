@@ -65,7 +65,7 @@ void tracer_poll_traffic(struct tracer *t)
 	ring_buffer__consume(t->late_ring);
 	if (!t->late.len)
 		return;
-	/* Each walk was handed over before an event of its block was. */
+	/* Each miss came into its ring before the events of its block did. */
 	if (t->learner)
 		learner_catch_up(t->learner);
 	vec_foreach (event, &t->late)
