@@ -103,7 +103,7 @@ static struct abi_site_at *place_of(const struct checks *c,
 
 /* --- which check a site belongs to -------------------------------------------------- */
 
-/* Do other functions jump to the function of this site? Then a hit may belong to a call
+/* Do other functions also jump to the code of this site? Then a hit may belong to a call
  * of another function. */
 static bool is_shared(const struct check_probe *site)
 {

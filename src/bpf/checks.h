@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks that probe sites inside functions see the right results on this build. When a
- * function is first called, a probe is put on each of its `ret`s. It compares what the
- * next calls return with the results that the function's sites have read
- * (probes/check.c). The probes are removed after ABI_CHECK_AGREED calls or after
+ * function is first called, a probe is put on each of its `ret`s. These probes compare
+ * what the next calls return with the results that the function's sites have read
+ * (probes/check.c). They are removed after ABI_CHECK_AGREED calls or after
  * CHECK_LASTS_MS.
  *
  * If the sites of a function are wrong, the probes on its `ret`s stay and report its
@@ -71,7 +71,7 @@ struct error *checks_create(const struct checks_maps *maps, struct checks **ret)
 /*
  * Check the function from its next call on. A function of a file is checked once, for all
  * processes that it is probed for. Takes ownership of the request's vectors, also on
- * failure. If ABI_MAX_CHECKS functions are being checked, the function is not checked.
+ * failure. If ABI_MAX_CHECKS functions have checks, this one is not checked.
  * Returns ERROR_NO_MEMORY or ERROR_UNSUPPORTED on failure.
  */
 struct error *checks_add(struct checks *checks, struct check_request *request)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The address ranges of a process whose code unwind rules were made for, merged into the
- * few ranges that the probes of mremap() check (struct abi_moves). */
+/* The address ranges of a process's code that has unwind rules, merged into the few
+ * ranges that the probes of mremap() check (struct abi_moves). */
 #ifndef BPF_CODE_RANGES_H
 #define BPF_CODE_RANGES_H
 

@@ -10,8 +10,8 @@ struct bpf_insn;
 
 struct kernel_features {
 	bool cookies; /* bpf_get_attach_cookie(), 5.15 */
-	/* many uprobes in one link, 6.6. A link serves all threads of a process only from
-	 * 6.10 on and in older kernels with the fix; required. */
+	/* many uprobes in one link (6.6) that serves all threads of a process (6.10, and
+	 * older kernels with the fix) */
 	bool uprobe_multi;
 	bool sessions; /* one program for entry and return, 6.13 */
 	bool atomics;  /* compare-and-exchange in BPF, 5.12 */

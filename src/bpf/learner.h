@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The miss handler: a thread that finishes the walks that the probes had to stop for lack
  * of an unwind rule. It unwinds the copy of the stack that comes with each miss, and
- * gives the missing rules to the probes. It sleeps while there are no misses. */
+ * gives the missing rules to the probes. It sleeps while the ring is empty. */
 #ifndef BPF_LEARNER_H
 #define BPF_LEARNER_H
 

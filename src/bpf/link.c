@@ -26,7 +26,7 @@ struct link_create {
 	};
 };
 
-/* A link to be created. `result` is what bpf(2) returned, or -errno. */
+/* A link to be created. `result` is its descriptor or -errno. */
 struct creation {
 	struct link_create attr;
 	int result;

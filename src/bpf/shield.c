@@ -25,7 +25,7 @@ static int run_task(void *arg)
 {
 	const struct task *task = arg;
 
-	/* Leave the process group, and with it the signals sent to it. */
+	/* Leave the process group, out of reach of signals to it. */
 	syscall(SYS_setsid);
 	syscall(SYS_prctl, PR_SET_NAME, TASK_NAME, 0, 0, 0);
 	task->run(task->arg, task->i);
