@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --diff: what two snapshot files differ in. */
+/* --diff: show how two snapshot files differ. */
 #ifndef CLI_DIFF_H
 #define CLI_DIFF_H
 
 #include "cli/options.h"
 
-/* Load options->diff_old and options->diff_new, and write their difference as the options
- * want it. */
+/* Load options->diff_old and options->diff_new, and write the differences in the formats
+ * that the options ask for. */
 struct error *diff_run(const struct options *options) __attribute__((warn_unused_result));
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All processes that map one library (SCOPE_ALL). Inside of tracees.c only. */
+/* System-wide tracing of one library (SCOPE_ALL): find the processes that map it. Only
+ * for tracees*.c. */
 #ifndef CLI_EVERYONE_H
 #define CLI_EVERYONE_H
 
 #include "cli/tracees.h"
 
-/* Is the event that of a process which maps the library? */
+/* Did a process map the library? True if the file of `event` is the library. */
 bool everyone_uses(const struct tracees *tracees, const struct watch_event *event);
 
-/* Note where the process has mapped the library's code. */
+/* Store in tracee->ranges where the process has mapped the library's code. */
 struct error *everyone_ranges(const struct tracees *tracees, struct tracee *tracee)
 	__attribute__((warn_unused_result));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of files in which % stands for something that is known later. */
+/* File names with % sequences that are expanded when the file is written. */
 #ifndef CLI_FILE_NAME_H
 #define CLI_FILE_NAME_H
 
@@ -9,9 +9,9 @@
 #include "util/error.h"
 
 /*
- * %p is the process id (of several the first that was traced), %t the time of the report
- * as YYYYMMDD-HHMMSS in local time, %n the number of the report (1 for the first), %% a
- * percent sign.
+ * The values of the sequences. %p: the process id (with several processes, the first
+ * traced one). %t: the time of the report as YYYYMMDD-HHMMSS in local time. %n: the
+ * number of the report (1 for the first). %%: a percent sign.
  */
 struct file_name_values {
 	int pid;
@@ -19,13 +19,13 @@ struct file_name_values {
 	uint64_t number;
 };
 
-/* True for a name that is not "" and has no other sequences. */
+/* True if the pattern is not "" and contains no other % sequences. */
 bool file_name_is_valid(const char *pattern);
 
-/* True when a valid pattern has the sequence of `letter`. */
+/* True if a valid pattern contains % followed by `letter`. */
 bool file_name_has(const char *pattern, char letter);
 
-/* Expand a valid pattern into a name that the caller frees. */
+/* Expand a valid pattern. The caller frees *ret. */
 struct error *file_name_expand(const char *pattern, const struct file_name_values *values,
 			       char **ret) __attribute__((warn_unused_result));
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Children that --follow-forks comes too late for. */
+/* Child processes that ran before memtrace started, which --follow-forks does not
+ * trace. */
 #ifndef CLI_FORKED_H
 #define CLI_FORKED_H
 
@@ -10,14 +11,14 @@
 #include "util/error.h"
 
 /*
- * With --follow-forks and --pid, find those that the processes have forked already: only
- * what is forked from now on is followed. Else there are none. `ret` is the caller's to
- * deinit.
+ * With --follow-forks and --pid: find the children that the processes forked before
+ * memtrace started. Only later forks are followed. Without these options, or if /proc
+ * cannot be listed, `ret` is empty. The caller calls children_deinit() on it.
  */
 struct error *forked_find(const struct options *options, struct children *ret)
 	__attribute__((warn_unused_result));
 
-/* If there are any, say in one line how many, which (a few of them), and what to do. */
+/* If there are any, print one line: how many, some of their pids, and what to do. */
 void forked_say(const struct children *children, FILE *out);
 
 #endif

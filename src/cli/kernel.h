@@ -8,27 +8,28 @@
 #include "symbol/kernel_names.h"
 #include "util/error.h"
 
-/* Frames of a stack in the kernel, where nothing else is asked for. */
+/* Default number of frames of a kernel stack. */
 #define KERNEL_STACK_DEPTH 64
 
 /*
- * Put on the list what stands for the kernel: the process on behalf of which it
- * allocates, or with `pid` 0 a process of number 0. *ret: what is to be traced, the
- * caller's to deinit, also on failure.
+ * Add the entry that stands for the kernel to the list: the process `pid` on whose behalf
+ * the kernel allocates, or, if `pid` is 0, a pseudo-process with number 0. *ret says what
+ * to trace. The caller calls kernel_trace_deinit() on it, also on failure.
  */
 struct error *kernel_open(struct tracees *tracees, int pid, struct kernel_trace *ret)
 	__attribute__((warn_unused_result));
 
-/* The functions of enum kernel_place among `names`, into `ret`, which is empty. */
+/* Look up the functions of each enum kernel_place in `names` and store their ranges in
+ * `ret`, which must be empty. */
 struct error *kernel_find_places(const struct kernel_names *names,
 				 struct kernel_trace *ret)
 	__attribute__((warn_unused_result));
 
-/* Say on standard error what `tracer` traces, and what cannot be seen. */
+/* Print on standard error what `tracer` traces and what it cannot see. */
 void kernel_say_tracing(const struct tracees *tracees, const struct tracer *tracer,
 			const struct kernel_trace *trace);
 
-/* What --dry-run prints. */
+/* Print what --dry-run shows with --kernel. */
 struct error *kernel_dry_run(const struct options *options)
 	__attribute__((warn_unused_result));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target's executable mappings with their build-ids, as last seen. */
+/* The target's executable mappings with their build-ids, as last read. */
 #ifndef CLI_MODULES_H
 #define CLI_MODULES_H
 
@@ -8,35 +8,36 @@
 #include "snapshot/snapshot.h"
 #include "target/proc.h"
 
-/* A build-id is read once, when the file is first seen among the mappings. */
+/* A mapped file. Its build-id is read once, when the file first appears in the
+ * mappings. */
 struct module_file {
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
-	char *build_id; /* or NULL */
+	char *build_id; /* NULL: none, or not readable */
 };
 
 struct modules {
 	struct proc_maps maps;
-	VEC(struct module_file) files; /* of the maps, each once; sorted */
+	VEC(struct module_file) files; /* the files of `maps`, each once; sorted */
 };
 
 void modules_init(struct modules *modules);
 void modules_deinit(struct modules *modules);
 
-/* Read the mappings again. The last ones stay if the target has exited. Files that are
- * not mapped any more are dropped. */
+/* Read the mappings again. If the target has exited, the previous ones stay. Drops
+ * files that are not mapped any more. */
 struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	__attribute__((warn_unused_result));
 
-/* Add a mapping of code that was not read but told of, and the build-id of its file
- * (NULL: it has none, or is not known). Both are copied. What was read stays, but for
- * build-ids that could not be: *ret_added says whether the mapping lies beside all of
- * that. */
+/* Add a code mapping that was not read from /proc but reported by the kernel, and the
+ * build-id of its file (NULL: none, or not known). Both are copied. A mapping that
+ * overlaps known code is not added, and a known build-id is not replaced. *ret_added: the
+ * mapping was added. */
 struct error *modules_add(struct modules *modules, const struct proc_mapping *mapping,
 			  const char *build_id, bool *ret_added)
 	__attribute__((warn_unused_result));
 
-/* Copy them into `process`, in address order. */
+/* Copy the modules into `process`, in address order. */
 struct error *modules_copy(const struct modules *modules,
 			   struct snapshot_process *process)
 	__attribute__((warn_unused_result));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that is there whole or not at all. It is written without a name (O_TMPFILE, or,
- * where the file system has none, under a temporary name in the same directory), and gets
- * its name when all is on disk. Until then a file of that name stays as it is, and when
- * writing fails, or memtrace is killed, nothing of the new one is left behind. memtrace
- * is root in directories of others: its file is mode 0600, and no symbolic link in
- * place of the file is followed.
+ * Write a file atomically: it appears complete or not at all. The data goes to a file
+ * without a name (O_TMPFILE) or, where the file system lacks O_TMPFILE, to a temporary
+ * name in the same directory. The file gets its name when all data is on disk. Until then
+ * an existing file of that name stays as it is. If writing fails or memtrace is killed,
+ * nothing of the new file is left behind. memtrace runs as root in other users'
+ * directories, so the file has mode 0600 and a symbolic link in its place is not
+ * followed.
  *
- * Two names are of what is there already, and is written to at once: "-", which is
- * standard output, and "/dev/null".
+ * Two names are written to directly: "-", which is standard output, and "/dev/null".
  */
 #ifndef CLI_NEW_FILE_H
 #define CLI_NEW_FILE_H
@@ -19,7 +19,7 @@
 
 #include "util/error.h"
 
-/* Which file it was, to know it again. All 0: none. */
+/* Identifies a file that this run has written. All 0: none. */
 struct file_identity {
 	dev_t device;
 	ino_t inode;
@@ -31,52 +31,54 @@ struct file_identity {
 struct new_file {
 	const char *option; /* "--csv", for errors; static */
 	const char *path;   /* borrowed */
-	const char *base;   /* its last part */
+	const char *base;   /* last component of `path` */
 	int dir_fd, fd;
-	bool is_direct; /* standard output or /dev/null: it has its name, and keeps what
-			   is written */
-	char temporary[32]; /* "": it has no name */
-	int write_errno;    /* of the first write that failed */
-	FILE *stream;       /* to write to; a failed write shows in publish */
+	bool is_direct; /* standard output or /dev/null: it is written directly and not
+			   renamed */
+	char temporary[32]; /* "": the file has no name */
+	int write_errno;    /* errno of the first write that failed; 0: none */
+	FILE *stream;       /* the caller writes here; new_file_flush() and
+			       new_file_publish() report failed writes */
 };
 
-/* Begin a file in the directory of `path`. ERROR_IO when none can be made there. `ret` is
- * the caller's to deinit, also after an error. */
+/* Begin a file in the directory of `path`. ERROR_IO if none can be created there. The
+ * caller calls new_file_deinit() on `ret`, also after an error. */
 struct error *new_file_open(const char *option, const char *path, struct new_file *ret)
 	__attribute__((warn_unused_result));
 
 /*
- * ERROR_IO unless the name can be given: it is free, or is that of a regular file and
- * `force` is given or it is `own`. *ret says whether a file is in place.
+ * Check whether the file can be published. ERROR_IO unless the name is free, or belongs
+ * to a regular file and either `force` is set or that file is `own`. *ret: a file of that
+ * name exists.
  */
 struct error *new_file_check(const struct new_file *file, bool force,
 			     const struct file_identity *own, bool *ret)
 	__attribute__((warn_unused_result));
 
-/* Write what is buffered; ERROR_IO when that, or a write before it, failed. */
+/* Write the buffered data. ERROR_IO if this write or an earlier one failed. */
 struct error *new_file_flush(struct new_file *file) __attribute__((warn_unused_result));
 
-/* End writing, and leave no more than the first `size_bytes`, but of what is written to
- * at once. */
+/* Stop writing and cut the file to its first `size_bytes`. Files that are written
+ * directly are not cut. */
 void new_file_truncate(struct new_file *file, off_t size_bytes);
 
-/* Forget an error, and go on writing behind the first `size_bytes`. After an error the
- * file can only be closed. */
+/* Clear an earlier error, and continue writing after the first `size_bytes`. If this
+ * fails, the file can only be closed. */
 struct error *new_file_rewind(struct new_file *file, off_t size_bytes)
 	__attribute__((warn_unused_result));
 
-/* Bring all to disk and give the file its name, if new_file_check() allows. `own` is
- * then this file. */
+/* Write everything to disk and give the file its name, if new_file_check() permits. `own`
+ * then identifies this file. */
 struct error *new_file_publish(struct new_file *file, bool force,
 			       struct file_identity *own)
 	__attribute__((warn_unused_result));
 
-/* Close it; without publish it is gone. A file that was never opened has to be
- * NEW_FILE_NONE. */
+/* Close the file. If it was not published, its data is lost. A file that was never opened
+ * must be NEW_FILE_NONE. */
 void new_file_deinit(struct new_file *file);
 
-/* Remove the temporary name of every file that this process writes, whoever opened it.
- * The process must end now. For any thread. */
+/* Remove the temporary names of all files that this process has open, no matter which
+ * code opened them. The process must exit afterwards. May be called from any thread. */
 void new_file_remove_temporaries(void);
 
 #define NEW_FILE_NONE                                                                    \

@@ -6,18 +6,19 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-/* With what reports are asked for and where they go, both borrowed. */
+/* One such run, with the options of its reports and their destination; both are
+ * borrowed. */
 typedef struct error *offline_fn(const struct options *options,
 				 const struct report_options *report_options,
 				 struct output *output);
 
-/* Give up what root may, but for writing files: once the snapshots are open, and before
- * they are read. Where that is not permitted it goes without. */
+/* Drop root's privileges except those needed to write files. Called after the snapshots
+ * are opened and before they are read. If the kernel does not permit this, the run
+ * continues with all privileges. */
 struct error *offline_shed(const struct options *options)
 	__attribute__((warn_unused_result));
 
-/* Read the files of filters, open the output, and run `fn`, which calls offline_shed().
- */
+/* Read the filter files, open the output and run `fn`, which calls offline_shed(). */
 struct error *offline_run(const struct options *options, offline_fn *fn)
 	__attribute__((warn_unused_result));
 

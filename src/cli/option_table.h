@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The option table: one row an option, from which options.c parses and complains and
- * options_help.c makes the help text.
+ * The option table: one row for each option. options.c parses with it and takes its error
+ * messages from it; options_help.c prints the help text from it.
  */
 #ifndef CLI_OPTION_TABLE_H
 #define CLI_OPTION_TABLE_H
@@ -11,7 +11,8 @@
 
 #include "cli/options.h"
 
-/* Rows are in the order of the help text, groups together. */
+/* The rows of the table, in the order of the help text; the options of a group are
+ * adjacent. */
 enum option_id {
 	OPTION_PID,
 	OPTION_FOLLOW_FORKS,
@@ -102,29 +103,30 @@ enum option_group {
 	GROUP_COUNT,
 };
 
-/* How a value is read; `min`, `max` and the type of the field are the row's. */
+/* How the value is parsed. The row has the limits (`min`, `max`) and the field. */
 enum option_kind {
-	KIND_FLAG,     /* bool: given or not */
+	KIND_FLAG,     /* bool: true if given */
 	KIND_REPEATED, /* unsigned: how many times it was given */
-	KIND_ACTION,   /* enum option_action, `min` is which; ends parsing */
+	KIND_ACTION,   /* enum option_action: `min` is the action; ends parsing */
 	KIND_INTEGER,  /* whole number */
-	KIND_QUANTITY, /* whole number, K, M and G allowed */
-	KIND_SIZE,     /* bytes, K, M and G allowed */
-	KIND_DURATION, /* ns; a plain number is in `unit_ns` */
+	KIND_QUANTITY, /* whole number with an optional K, M or G */
+	KIND_SIZE,     /* bytes with an optional K, M or G */
+	KIND_DURATION, /* ns; a plain number is in units of `unit_ns` */
 	KIND_CHOICE,   /* enum: the index of the value in `choices` */
-	KIND_NAME,     /* const char *: the entry of `choices` itself */
+	KIND_NAME,     /* const char *: a pointer to the matching entry of `choices` */
 	KIND_PATH,     /* const char *: any text but "" */
-	KIND_PATTERN,  /* const char *: a name that cli/file_name.h finds valid */
-	KIND_PIDS,     /* int[]: numbers with commas between; adds to those before */
-	KIND_LIST,     /* struct option_list: any text but "", may be given again */
+	KIND_PATTERN,  /* const char *: a name that file_name_is_valid() accepts */
+	KIND_PIDS,     /* int[]: numbers separated by commas; added to earlier ones */
+	KIND_LIST,     /* struct option_list: any text but ""; the option can be
+			  repeated */
 	KIND_PAIR,     /* const char *[2]: any text but "", in two arguments */
 	KIND_HEADERS,  /* --kernel-headers: `choices`, or else a path */
 };
 
-/* Where nothing is traced most options make no sense. */
+/* Which runs without tracing accept the option. Most options make no sense there. */
 enum option_offline {
-	OFFLINE_REPLAY = 1, /* it has a meaning with --replay */
-	OFFLINE_DIFF = 2,   /* and with --diff */
+	OFFLINE_REPLAY = 1, /* accepted with --replay */
+	OFFLINE_DIFF = 2,   /* accepted with --diff */
 	OFFLINE_ALL = OFFLINE_REPLAY | OFFLINE_DIFF,
 };
 
@@ -133,16 +135,17 @@ struct option_row {
 	char letter;      /* 0: none */
 	const char *alias;
 	char alias_letter;
-	const char *argument; /* its name in the help text, NULL: takes no value */
+	const char *argument; /* name of the value in the help text; NULL: takes no
+				 value */
 	enum option_group group;
 	enum option_kind kind;
 	unsigned offline;           /* enum option_offline */
-	size_t offset, size;        /* of the field in struct options, bytes */
-	uint64_t min, max;          /* numbers: both included */
-	uint64_t unit_ns;           /* durations */
+	size_t offset, size;        /* the field in struct options, bytes */
+	uint64_t min, max;          /* limits of numbers, both inclusive */
+	uint64_t unit_ns;           /* of durations: the unit of a plain number, ns */
 	const char *const *choices; /* ended by NULL */
 	const char *expected;       /* after "expected " in an error */
-	const char *help;           /* one sentence, wrapped when printed */
+	const char *help;           /* one sentence; wrapped when printed */
 };
 
 extern const struct option_row option_rows[OPTION_ID_COUNT];
@@ -150,12 +153,14 @@ extern const struct option_row option_rows[OPTION_ID_COUNT];
 /* The heading of a group. Static string. */
 const char *option_group_name(enum option_group group);
 
-/* The row with that long name or alias (`len` bytes), or letter; NULL: there is none. */
+/* The row with this long name or alias (`len` bytes), or with this letter. NULL: no such
+ * option. */
 const struct option_row *option_find(const char *name, size_t len);
 const struct option_row *option_find_letter(char letter);
 
-/* The long name or alias that `name` (`len` bytes) is likely to mean: one that begins
- * with it, or the nearest by edit distance. NULL when none is near. Static string. */
+/* The long name or alias that the user probably meant by `name` (`len` bytes): one that
+ * begins with `name`, or the nearest by edit distance. NULL if none is near. Static
+ * string. */
 const char *option_nearest(const char *name, size_t len);
 
 #endif

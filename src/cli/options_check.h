@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only shows when all options are known: which go together, and what one brings with
- * it. Private to cli/. */
+/* Checks that need all options: which options exclude or require each other, and which
+ * options imply others. Private to cli/. */
 #ifndef CLI_OPTIONS_CHECK_H
 #define CLI_OPTIONS_CHECK_H
 
@@ -8,13 +8,13 @@
 
 struct options_given {
 	struct options *options;
-	/* The value that counts for each option, "" for a flag; NULL: not given. Borrowed
+	/* The value in effect for each option; "" for a flag; NULL: not given. Borrowed
 	 * from argv. */
 	const char *values[OPTION_ID_COUNT];
 };
 
-/* Fill in defaults that depend on other options. ERROR_USAGE: the first that does not go
- * with the rest, in one line as of options_parse(). */
+/* Fill in defaults that depend on other options. ERROR_USAGE: the message is one line, as
+ * of options_parse(), about the first option that conflicts with the others. */
 struct error *options_check(const struct options_given *given)
 	__attribute__((warn_unused_result));
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where reports go: stdout, or a file that is made with care, since we are root. */
+/* Where reports go: stdout, or a new file that is created safely, because memtrace runs
+ * as root. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -12,31 +13,33 @@
 
 struct output {
 	const char *path; /* NULL: stdout */
-	FILE *file;       /* to write a report to; then output_flush() */
+	FILE *file;       /* the report is written here; then call output_flush() */
 	bool force;
-	struct new_file whole;    /* unused for stdout */
-	struct file_identity own; /* all 0 until the file has its name */
-	off_t good_bytes;         /* of whole reports in the file */
+	struct new_file whole;    /* the file; unused for stdout */
+	struct file_identity own; /* identity of the published file; all 0: not published
+				     yet */
+	off_t good_bytes;         /* size of the complete reports in the file */
 };
 
 /*
- * Open `path` for reports (NULL: stdout; borrowed), mode 0600. An existing file is
- * refused unless `force`; a symbolic link, or anything but a regular file, always. The
- * file has its name, and an existing one is replaced, when the first report is whole and
- * on disk. `ret` must not be moved.
+ * Open `path` for reports (NULL: stdout; borrowed), mode 0600. Refuses an existing file
+ * unless `force` is set; always refuses a symbolic link or anything else that is not a
+ * regular file. The file gets its name, and replaces an existing one, when the first
+ * report is complete and on disk. `ret` must not be moved.
  */
 struct error *output_open(const char *path, bool force, struct output *ret)
 	__attribute__((warn_unused_result));
 
-/* A report is written. ERROR_IO names the file when it cannot be. */
+/* Finish a report: write what is buffered. ERROR_IO names the file. */
 struct error *output_flush(struct output *output) __attribute__((warn_unused_result));
 
-/* A report could not be written: take off what is there of it, so that the next one can
- * be. What is on standard output already stays. */
+/* A report could not be written: remove its incomplete part so that the next report can
+ * follow. What already went to standard output stays. */
 struct error *output_discard(struct output *output) __attribute__((warn_unused_result));
 
-/* Close (not stdout). What was written since the last output_flush() that succeeded is
- * taken off again; a file without a report never was there. A zeroed struct is fine. */
+/* Close the file (not stdout). Removes data written since the last successful
+ * output_flush(). If no report was flushed, no file appears. A zeroed struct is
+ * accepted. */
 void output_close(struct output *output);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --prime-cache: have the code of the usual kinds of runs compiled before it is needed.
- */
+/* --prime-cache: compile the BPF code of the usual kinds of runs in advance. */
 #ifndef CLI_PRIME_H
 #define CLI_PRIME_H
 
 #include "util/error.h"
 
-/* Trace a program that does nothing, once in each of these ways, and say in one line on
- * standard error where the code is kept. An error when one of the runs failed, with what
- * the first such run said last, or when nothing can be kept. */
+/* Run each kind once on a program that does nothing, and print in one line on standard
+ * error where the compiled code is kept. Fails if a run fails, with the last message of
+ * the first failed run, or if the code cannot be kept. */
 struct error *prime_run(void) __attribute__((warn_unused_result));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and source lines for traced processes, as the options ask for them. */
+/* Names and source lines for traced processes, according to the options. */
 #ifndef CLI_READING_H
 #define CLI_READING_H
 
@@ -10,21 +10,21 @@
 
 struct reading {
 	struct reader *reader;
-	char **dirs; /* of --debug-dir, ended by NULL */
+	char **dirs; /* the directories of --debug-dir, ended by NULL */
 	struct progress *progress;
 };
 
-/* A line of elf_reader_create() and reader_create() for the user. */
+/* Print a warning of elf_reader_create() or reader_create() to the user. */
 void reading_warn(void *progress, const char *text);
 
-/* Start the process that reads symbols. `progress` must outlive it. */
+/* Start the child process that reads symbols. `progress` must outlive `reading`. */
 struct error *reading_init(struct reading *reading, const struct options *options,
 			   struct progress *progress) __attribute__((warn_unused_result));
-/* Symbolizers must be destroyed before. */
+/* The symbolizers must have been destroyed. */
 void reading_deinit(struct reading *reading);
 
-/* Say on stderr which files of a process have no lines, and what would give them; each
- * once. `symbolizer` is of the reader; NULL is fine. */
+/* Print on stderr which files of a process lack source lines, and where the lines may be
+ * found; each file once. `symbolizer` was created by the reader; NULL does nothing. */
 void reading_say_missing(struct symbolizer *symbolizer);
 
 #endif

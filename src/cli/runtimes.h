@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runtimes of languages: which of them keep their objects in a heap of their own, where
- * no allocator's functions are called, and what names the code that their compilers make
- * while the program runs. One table has all of it (runtimes.c).
+ * Language runtimes: which of them keep objects in their own heap, where no allocator
+ * functions are called, and which setting gives names to their JIT-compiled code. All
+ * facts are in one table (runtimes.c).
  */
 #ifndef CLI_RUNTIMES_H
 #define CLI_RUNTIMES_H
@@ -15,30 +15,31 @@
 #include "target/proc.h"
 
 struct runtime {
-	const char *heap; /* half a sentence: what is in its own heap; NULL: nothing */
-	const char *use;  /* what shows these objects; NULL: nothing that is known */
-	const char *jit; /* what makes frames in its code whole or named; NULL: nothing */
+	const char *heap; /* half a sentence: what lies in the runtime's own heap; NULL:
+			     nothing */
+	const char *use;  /* which tool shows these objects; NULL: none known */
+	const char *jit;  /* what makes frames in JIT-compiled code named or unwindable;
+			     NULL: nothing */
 	bool is_go;
 };
 
 /*
- * The runtime in a process, by the names of the files and of the memory that it has
- * mapped, and by sections and symbols of its executable. The latter needs `proc`; NULL:
- * they are not looked at. Go names its mappings (runtime/set_vma_name_linux.go, Go 1.25;
- * PR_SET_VMA_ANON_NAME of prctl(2)). NULL: none that is known. Static.
+ * Recognize the runtime of a process by the names of the files and memory areas that it
+ * has mapped, and by the sections and symbols of its executable. NULL: no known runtime.
+ * Static. The executable is read only if `proc` is not NULL. Go names its mappings
+ * (runtime/set_vma_name_linux.go, Go 1.25; PR_SET_VMA_ANON_NAME of prctl(2)).
  */
 const struct runtime *runtime_of(const struct proc_maps *maps, const struct proc *proc);
 
-/* The runtime that an executable has, by its sections and symbols. `fd` is taken. NULL:
- * none that is known, or it is no ELF file that can be read. Static. */
+/* Recognize the runtime of an executable by its sections and symbols. Takes ownership of
+ * `fd`. NULL: no known runtime, or not a readable ELF file. Static. */
 const struct runtime *runtime_of_elf(int fd);
 
-/* Say what the process keeps in a heap of its own, if anything. */
+/* Print what the process keeps in a heap of its own, if anything. */
 void runtime_say_heap(const struct tracee *tracee, FILE *out);
 
-/* Say for each process of `report`, once, what would name the frames in code that its
- * runtime has made, if some have no name or end a stack. `tracees` are those of the
- * processes. */
+/* For each process of `report`: if frames in JIT-compiled code have no names or end a
+ * stack, print once what would name them. `tracees` are these processes. */
 void runtime_say_jit(struct tracee *const tracees[], size_t count,
 		     const struct report *report, FILE *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run on one process: from the options to the last report. */
+/* One tracing run: from the options to the last report. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -10,9 +10,10 @@
 #define SESSION_FAILED 1
 
 /*
- * Trace as `options` say, printing reports; returns when the run is over. The exit
- * status in *status: 0, or that of the command that was started (128 + the signal that
- * killed it); with an error SESSION_FAILED, or 127 or 126 when the command cannot be run.
+ * Trace as `options` say and print reports; returns when the run is over. *status is the
+ * exit status. Without an error: 0, or the status of the started command (128 + the
+ * signal number if a signal killed it). With an error: SESSION_FAILED, or 127 or 126 if
+ * the command cannot be run.
  */
 struct error *session_run(const struct options *options, int *status)
 	__attribute__((warn_unused_result));

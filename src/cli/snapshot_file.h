@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A snapshot file of the command line, and names for its frames. */
+/* A snapshot file named on the command line, and the names of its frames. */
 #ifndef CLI_SNAPSHOT_FILE_H
 #define CLI_SNAPSHOT_FILE_H
 
@@ -13,19 +13,21 @@
 
 struct snapshot_file {
 	const char *option, *path;
-	FILE *in; /* between open and load */
+	FILE *in; /* open from snapshot_file_open() to snapshot_file_load() */
 	uint64_t size_bytes;
 	struct snapshot *snap;
-	struct symbolizer **symbolizers; /* by process, as the next; with NULLs */
-	struct frame_cache **frames;     /* for report_build() */
+	struct symbolizer **symbolizers; /* one for each process; some may be NULL */
+	struct frame_cache **frames;     /* the same, for report_build() */
 };
 
-/* Open `path`. It and `option` ("--replay") are borrowed, and stand before what is wrong,
- * also later. `ret` is the caller's to deinit, also after an error. */
+/* Open `path`. `path` and `option` ("--replay") are borrowed; error messages, also later
+ * ones, begin with them. The caller calls snapshot_file_deinit() on `ret`, also after an
+ * error. */
 struct error *snapshot_file_open(const char *option, const char *path,
 				 struct snapshot_file *ret)
 	__attribute__((warn_unused_result));
-/* Read it and get ready to name its frames, with their lines if `with_lines`. */
+/* Read the file and prepare to name its frames, with source lines if `with_lines` is
+ * set. */
 struct error *snapshot_file_load(struct snapshot_file *file, bool with_lines)
 	__attribute__((warn_unused_result));
 void snapshot_file_deinit(struct snapshot_file *file);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of mappings that the kernel told of, found by their paths once the process is
- * gone. A file counts as the one that was mapped if it has the numbers that the kernel
- * told, and has not been changed since: a number can be given to another file when the
- * first one is deleted, which changes the time of that.
+ * Finds the files of mappings that the kernel reported, by their paths, after the process
+ * has exited. A file counts as the mapped one if it has the device and inode numbers that
+ * the kernel reported and has not been changed since. A deleted file's inode number can
+ * be given to another file, but that sets a new change time.
  */
 #ifndef CLI_TOLD_FILES_H
 #define CLI_TOLD_FILES_H
@@ -17,35 +17,36 @@
 #include "util/hashmap.h"
 #include "util/vec.h"
 
-/* So many are looked for. */
+/* At most this many files are looked up. */
 #define TOLD_FILES_MAX 1024
 
 struct elf_reader;
 
 struct told_file {
 	char *path;
-	struct file_name told;   /* that it was looked for by */
-	struct file_name listed; /* the same as `told` if it was not found */
+	struct file_name told;   /* device and inode that the kernel reported */
+	struct file_name listed; /* device and inode in /proc/PID/maps; `told` if not
+				    found */
 	bool is_found;
-	int64_t changed_ns; /* CLOCK_REALTIME */
-	char *build_id;     /* or NULL */
+	int64_t changed_ns; /* last change, CLOCK_REALTIME */
+	char *build_id;     /* NULL: none, or not readable */
 };
 
-/* Files below one directory, as they are when they are first asked for: for as long as a
- * report takes. */
+/* Files below one root directory, as they are when first looked up. Lives for one
+ * report. */
 struct told_files {
 	int root_fd;               /* borrowed */
-	struct elf_reader *reader; /* borrowed; NULL: they are read here */
-	int64_t realtime_ns;       /* CLOCK_REALTIME less CLOCK_MONOTONIC */
-	struct hashmap by_name;    /* hash of name and path: index into `list` */
+	struct elf_reader *reader; /* borrowed; NULL: files are read in this process */
+	int64_t realtime_ns;       /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+	struct hashmap by_name;    /* hash of inode and path -> index into `list` */
 	VEC(struct told_file *) list;
 };
 
 void told_files_init(struct told_files *files, int root_fd, struct elf_reader *reader);
 void told_files_deinit(struct told_files *files);
 
-/* The file of the mapping; NULL: it cannot be found any more, or is one too many, or
- * memory is out. Borrowed. */
+/* The file of the mapping. NULL: it no longer exists, was changed, exceeds
+ * TOLD_FILES_MAX, or memory is out. Borrowed. */
 const struct told_file *told_files_get(struct told_files *files,
 				       const struct told_mapping *mapping);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for what comes first: a signal, the interval, the end of the run, something to
- * look at. */
+/* Waits for the next thing to do: a signal, the report interval, the end of the run, or
+ * an event of the tracees. */
 #ifndef CLI_WAIT_H
 #define CLI_WAIT_H
 
@@ -15,14 +15,15 @@ struct stop_watch;
 
 struct waiter {
 	int signal_fd, interval_fd, duration_fd; /* -1: none */
-	int wake_fd;                             /* borrowed */
+	int wake_fd;                             /* borrowed; waiter_next() returns when
+						    it is readable */
 	struct stop_watch *stops;                /* NULL: none */
-	/* The signal that ended the run, if it was sent to us alone and not to the whole
-	 * foreground group of the terminal; else 0. */
+	/* The signal that ended the run, if it was sent to memtrace alone and not to the
+	 * whole foreground process group of the terminal; else 0. */
 	int stop_signal;
 };
 
-/* One that waits for nothing yet, for waiter_deinit(). */
+/* A waiter that waits for nothing yet; waiter_deinit() accepts it. */
 #define WAITER_NONE                                                                      \
 	(struct waiter)                                                                  \
 	{                                                                                \
@@ -30,34 +31,36 @@ struct waiter {
 	}
 
 /*
- * Take SIGINT, SIGTERM, SIGHUP and SIGUSR1 out of ordinary delivery, so that from here
- * on they wait for waiter_next(), and ignore SIGPIPE and SIGXFSZ. A second SIGINT or
- * SIGTERM ends the process at once (stop_watch.h). Call it before anything that has to be
- * undone, and after a command was started, which would ignore them too.
+ * Block SIGINT, SIGTERM, SIGHUP and SIGUSR1, so that from here on they are delivered to
+ * waiter_next(), and ignore SIGPIPE and SIGXFSZ. A second SIGINT or SIGTERM ends the
+ * process at once (stop_watch.h). Call it before doing anything that must be undone, and
+ * after starting a command, which would otherwise ignore these signals too.
  */
 struct error *waiter_init(struct waiter *waiter) __attribute__((warn_unused_result));
 
-/* Start the clocks: reports each `interval_ns`, the end after `duration_ns` (0: none).
- * When `wake_fd` is readable waiter_next() returns. */
+/* Start the timers: a report every `interval_ns`, the end after `duration_ns` (0: no
+ * limit). waiter_next() returns when `wake_fd` is readable. */
 struct error *waiter_start(struct waiter *waiter, int wake_fd, uint64_t interval_ns,
 			   uint64_t duration_ns) __attribute__((warn_unused_result));
 
-/* A second signal is passed on to this child, which has not been waited for yet. */
+/* Forward a second signal to this child, which must not have been waited for yet. */
 void waiter_pass_to(struct waiter *waiter, pid_t child);
 
-/* Has the first signal that stops the run come 5 s ago or earlier? */
+/* Did the first signal that stops the run arrive 5 s ago or earlier? */
 bool waiter_is_late(const struct waiter *waiter);
 
-/* From here on any signal that stops a run ends the process at once. If a second one is
- * there already it ends now. */
+/* From here on any stop signal ends the process at once. If a second one has already
+ * arrived, the process ends now. */
 void waiter_unblock(struct waiter *waiter);
 
-/* As waiter_unblock(), but a second signal that is there does not end the process. */
+/* As waiter_unblock(), but a second signal that has already arrived does not end the
+ * process. */
 void waiter_deinit(struct waiter *waiter);
 
 /*
- * Wait at most `timeout_ms` (-1: for ever), or until wake_fd is readable. True when there
- * is a cause for a report; ends of the run come before the interval when both are due.
+ * Wait until something happens, at most `timeout_ms` (-1: no limit). True: a report is
+ * due, for the cause in *ret. If the end of the run and the interval are both due, the
+ * end wins.
  */
 bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret);
 
