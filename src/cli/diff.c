@@ -10,7 +10,7 @@
 DEFINE_CLEANUP(struct report_history *, report_history_destroy);
 DEFINE_CLEANUP(struct report_diff *, report_diff_destroy);
 
-/* One of the two. */
+/* One of the two snapshots that are compared. */
 struct side {
 	struct snapshot_file file;
 	struct report *report;
@@ -39,7 +39,7 @@ static struct error *write_text(const struct options *options, struct output *ou
 	struct report_diff shown = *diff;
 	struct error *err;
 
-	/* Files have all rows. */
+	/* Only the text report is limited to --top; files have all rows. */
 	for (size_t i = 0; options->top && i < shown.section_count; i++) {
 		if (shown.sections[i].row_count > options->top)
 			shown.sections[i].row_count = options->top;
@@ -48,7 +48,7 @@ static struct error *write_text(const struct options *options, struct output *ou
 	return err ? err : output_flush(output);
 }
 
-/* What is compared has to be of one kind, in the same order. */
+/* Both reports must have the same classes of memory in the same order. */
 static struct error *check_sections(const struct report *old, const struct report *new)
 {
 	for (size_t i = 0; i < old->section_count && i < new->section_count; i++)
@@ -85,7 +85,7 @@ static struct error *compare(const struct options *options,
 	report_options.top = diff_options.top = 0;
 	/* A diff matches stacks by command and function names, so rows are not merged. */
 	report_options.group_by_process = diff_options.group_by_process = true;
-	/* Whether a stack is skipped is asked of both sides at once. */
+	/* Rows are skipped by the sizes of both sides together, not of one. */
 	report_options.skip_bytes = report_options.skip_count = 0;
 	if (old.file.snap->ages_unknown || new.file.snap->ages_unknown) {
 		report_options.combined_only = diff_options.combined_only = true;
@@ -101,7 +101,7 @@ static struct error *compare(const struct options *options,
 	if (err)
 		return err;
 	err = write_text(options, output, diff);
-	/* One that fails does not take the others with it. */
+	/* If one output fails, the others are still written. */
 	return error_first(err, outputs_write_diff(&outputs, diff));
 }
 

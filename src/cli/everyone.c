@@ -53,10 +53,10 @@ struct error *everyone_ranges(const struct tracees *ts, struct tracee *t)
 	return !range.end || vec_push(&t->ranges, range) ? NULL : error_no_memory();
 }
 
-/* --- the processes that are there ------------------------------------------------- */
+/* --- processes that run now ------------------------------------------------------- */
 
-/* The first mapping of the library, by its file or, while no file is known, by the base
- * name; NULL: the process has not mapped it. */
+/* The first mapping of the library. Matches the file, or the base name while the file is
+ * not known yet. NULL: the process has not mapped it. */
 static const struct proc_mapping *find_mapping(const struct tracees *ts,
 					       const struct tracee *t)
 {
@@ -71,9 +71,9 @@ static const struct proc_mapping *find_mapping(const struct tracees *ts,
 	return NULL;
 }
 
-/* A process that cannot be looked at is not ours to trace: another user's kernel thread,
- * a 32-bit program, one that has just exited. Nor are the children that
- * read files for memtrace. */
+/* Open the process if it maps the library. *ret is NULL if it does not, or if it cannot
+ * be opened: a kernel thread, a 32-bit program, or a process that has just exited.
+ * memtrace's own children, which read files, are left out too. */
 static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 {
 	struct error *err = tracee_create(pid, ts->elf_reader, ret);
@@ -90,7 +90,7 @@ static struct error *look_at(struct tracees *ts, int pid, struct tracee **ret)
 	return err;
 }
 
-/* It is what this process has mapped. */
+/* Record the file that this process has mapped as the library. */
 static void know_library(struct tracees *ts, const struct tracee *t)
 {
 	const struct proc_mapping *m = find_mapping(ts, t);
@@ -104,7 +104,7 @@ static void know_library(struct tracees *ts, const struct tracee *t)
 		ts->library = (struct file_names){name, name};
 }
 
-/* Look at each process that maps the library. */
+/* Add each process that maps the library to the list. */
 static struct error *find_users(struct tracees *ts)
 {
 	_cleanup_(closedirp) DIR *dir = opendir("/proc");
@@ -135,7 +135,7 @@ static struct error *find_users(struct tracees *ts)
 
 /* --- the plan --------------------------------------------------------------------- */
 
-/* No process maps it yet, so only the file itself can be looked at. */
+/* Plan from the file alone, because no process maps it yet. */
 static struct error *plan_file(struct tracees *ts, struct plan **ret)
 {
 	const char *library = ts->plan_options.library;
@@ -175,8 +175,8 @@ static struct error *plan_file(struct tracees *ts, struct plan **ret)
 	return plan_build_for(&allocators, &options, ret);
 }
 
-/* By what one of them has mapped; those that end meanwhile are passed over. *ret stays
- * NULL when all of them have. */
+/* Plan from the mappings of one process on the list. Processes that exit meanwhile are
+ * skipped; *ret stays NULL if all have exited. */
 static struct error *plan_users(const struct tracees *ts, struct plan **ret)
 {
 	vec_foreach (each, &ts->list) {
@@ -184,7 +184,7 @@ static struct error *plan_users(const struct tracees *ts, struct plan **ret)
 		struct plan_options options = ts->plan_options;
 		struct error *err;
 
-		/* By the name that this process has for it. */
+		/* The path of the library as this process sees it. */
 		options.library = find_mapping(ts, t)->path;
 		err = plan_build(t->proc, &t->modules.maps, &options, ret);
 		if (err && err->code != ERROR_GONE)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/forked.h"
 
-/* So many are named. */
+/* At most this many pids are printed. */
 #define NAMED_MAX 8
 
 struct error *forked_find(const struct options *options, struct children *ret)
@@ -13,7 +13,7 @@ struct error *forked_find(const struct options *options, struct children *ret)
 		err = children_find(options->pids, options->pid_count, ret);
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;
-	/* It is but a hint. */
+	/* The line is only a hint, so it may be missing. */
 	error_destroy(err);
 	return NULL;
 }

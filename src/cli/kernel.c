@@ -8,13 +8,13 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 
-/* --- code of the kernel ----------------------------------------------------------- */
+/* --- kernel functions ------------------------------------------------------------- */
 
 /*
- * Functions by name, up to a dot of the compiler's (".isra.0"); one that ends with '*' is
- * how names begin. They are of mm/slub.c, mm/slab.c, mm/slab_common.c, mm/percpu-vm.c,
- * mm/percpu-km.c and mm/vmalloc.c, of Linux 5.10 to 6.18: an outer one has to be there
- * where the compiler put an inner one into it.
+ * Functions by name, up to a dot added by the compiler (".isra.0"). A name that ends with
+ * '*' matches a prefix. From mm/slub.c, mm/slab.c, mm/slab_common.c, mm/percpu-vm.c,
+ * mm/percpu-km.c and mm/vmalloc.c of Linux 5.10 to 6.18. Callers are listed for functions
+ * that the compiler may inline into them.
  */
 static const struct {
 	enum kernel_place place;
@@ -34,12 +34,13 @@ static const struct {
 	{KERNEL_PLACE_PERCPU, "pcpu_create_chunk"},
 	{KERNEL_PLACE_VMALLOC, "__vmalloc_node_range"},
 	{KERNEL_PLACE_VMALLOC, "__vmalloc_node_range_noprof"},
-	/* arch/x86/include/asm/idtentry.h; softirqs: kernel/softirq.c. */
+	/* Interrupts: arch/x86/include/asm/idtentry.h; softirqs: kernel/softirq.c. */
 	{KERNEL_PLACE_INTERRUPT, "asm_common_interrupt"},
 	{KERNEL_PLACE_INTERRUPT, "asm_sysvec_*"},
 	{KERNEL_PLACE_INTERRUPT, "__do_softirq"},
 	{KERNEL_PLACE_INTERRUPT, "handle_softirqs"},
-	/* kernel/trace/bpf_trace.c, kernel/events/core.c, include/trace/bpf_probe.h. */
+	/* Tracing: kernel/trace/bpf_trace.c, kernel/events/core.c,
+	 * include/trace/bpf_probe.h. */
 	{KERNEL_PLACE_TRACE, "bpf_trace_run*"},
 	{KERNEL_PLACE_TRACE, "__bpf_trace_*"},
 	{KERNEL_PLACE_TRACE, "__traceiter_*"},
@@ -68,7 +69,7 @@ static bool add_function(const char *name, uint64_t start, uint64_t end, void *a
 
 		if (!is_called(name, functions[i].name))
 			continue;
-		/* They come by address: neighbours become one. */
+		/* The functions come in address order: merge adjacent ones. */
 		if (len && trace->places[place].data[len - 1].end >= start) {
 			if (trace->places[place].data[len - 1].end < end)
 				trace->places[place].data[len - 1].end = end;

@@ -30,7 +30,7 @@ static bool is_module(const struct proc_mapping *m)
 	return m->executable && m->path[0];
 }
 
-/* For bsearch(3) in the list of files. */
+/* For bsearch(3) in the file list. */
 static int compare_file(const void *key, const void *element)
 {
 	const struct module_file *f = element;
@@ -57,7 +57,7 @@ static struct module_file *find_file(const struct modules *modules,
 				  : NULL;
 }
 
-/* A file without a build-id, or one that cannot be read, has none: not an error. */
+/* NULL if the file has no build-id or cannot be read; neither is an error. */
 static char *read_build_id(const struct proc *proc, const struct proc_mapping *m)
 {
 	_cleanup_(target_file_releasep) struct target_file *from = NULL;
@@ -73,7 +73,8 @@ static char *read_build_id(const struct proc *proc, const struct proc_mapping *m
 	return id ? strdup(id) : NULL;
 }
 
-/* Add the file of the next mapping in order. Its build-id is taken from the old list. */
+/* Add the file of the next mapping in order, unless it is the last one added. Its
+ * build-id is taken from `old` if known there. */
 static bool add_file(struct modules *modules, struct modules *old,
 		     const struct proc *proc, const struct proc_mapping *m)
 {
@@ -90,7 +91,7 @@ static bool add_file(struct modules *modules, struct modules *old,
 	return true;
 }
 
-/* The files of the maps, each once, in the order of compare_file(). */
+/* List the files of the mappings, each once, in the order of compare_file(). */
 static struct error *list_files(struct modules *modules, struct modules *old,
 				const struct proc *proc)
 {
@@ -120,7 +121,7 @@ struct error *modules_refresh(struct modules *modules, const struct proc *proc)
 	}
 	if (err)
 		return err;
-	/* An exiting process has lost its mappings before it is seen to be gone. */
+	/* An exiting process loses its mappings before its exit becomes visible. */
 	if (!now.maps.mappings.len) {
 		proc_maps_deinit(&now.maps);
 		return NULL;
@@ -157,7 +158,8 @@ static bool insert_file(struct modules *modules, const struct proc_mapping *m,
 	struct module_file *known = find_file(modules, m);
 	size_t at = modules->files.len;
 
-	/* That of a process which was about to end could not be read. */
+	/* The build-id of an exiting process's file may not have been readable
+	 * earlier. */
 	if (known && (known->build_id || !build_id))
 		return true;
 	file.build_id = build_id ? strdup(build_id) : NULL;
@@ -177,8 +179,8 @@ static bool insert_file(struct modules *modules, const struct proc_mapping *m,
 	return true;
 }
 
-/* A file may have been mapped as data when the list was read, and in part as code since.
- */
+/* The file may have been mapped as data when the mappings were read, and partly as code
+ * later. */
 static bool overlaps_code(const struct modules *modules, const struct proc_mapping *m)
 {
 	vec_foreach (known, &modules->maps.mappings)

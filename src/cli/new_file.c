@@ -19,7 +19,7 @@
 #define STREAM_BYTES  ((size_t)256 * 1024)
 #define TEMPORARY_TRY 16
 
-/* Temporary names: this, and 16 hex digits. */
+/* Temporary names are this prefix and 16 hex digits. */
 #define TEMPORARY_PREFIX ".memtrace-"
 
 static struct error *cannot_write(const struct new_file *file, int err)
@@ -27,7 +27,7 @@ static struct error *cannot_write(const struct new_file *file, int err)
 	return error_errno(ERROR_IO, err, "cannot write %s %s", file->option, file->path);
 }
 
-/* stdio keeps no errno of a write that failed earlier, so that is done here. */
+/* stdio does not keep the errno of an earlier failed write, so keep it here. */
 static ssize_t write_cookie(void *cookie, const char *data, size_t size)
 {
 	struct new_file *file = cookie;
@@ -57,7 +57,7 @@ static struct error *open_directory(struct new_file *file)
 	if (!*file->base || !strcmp(file->base, ".") || !strcmp(file->base, ".."))
 		return error_create(ERROR_IO, "%s %s is no name of a file", file->option,
 				    file->path);
-	/* With the slash, so that "/name" has a directory too. */
+	/* Include the slash, so that "/name" has a directory too. */
 	dir = slash ? strndup(file->path, (size_t)(slash - file->path) + 1) : strdup(".");
 	if (!dir)
 		return error_no_memory();
@@ -76,7 +76,7 @@ static bool make_temporary_name(struct new_file *file)
 	return true;
 }
 
-/* Where O_TMPFILE is not known: a name nobody can foresee. */
+/* For file systems without O_TMPFILE: use a name that cannot be guessed. */
 static int open_temporary(struct new_file *file)
 {
 	int fd = -1;
@@ -94,7 +94,7 @@ static int open_temporary(struct new_file *file)
 	return fd;
 }
 
-/* Memory devices, 3: Documentation/admin-guide/devices.txt. */
+/* /dev/null is memory device 1:3 (Documentation/admin-guide/devices.txt). */
 static bool is_null_device(int fd)
 {
 	struct stat st;
@@ -117,7 +117,8 @@ static struct error *open_direct(struct new_file *file)
 	return NULL;
 }
 
-/* Where "." is a directory that was removed, the kernel's reasons are no help. */
+/* If "." is a directory that was removed, the errno of the kernel does not help the
+ * user. */
 static struct error *cannot_open(const struct new_file *file, int err)
 {
 	struct stat st;
@@ -190,17 +191,18 @@ struct error *new_file_check(const struct new_file *file, bool force,
 	return NULL;
 }
 
-/* Link the nameless file under a name, which must be free. */
+/* Link the file that has no name yet to `name`, which must be free. */
 static int link_nameless(const struct new_file *file, const char *name)
 {
 	char self[64];
 
-	/* open(2), O_TMPFILE: needs no capability, unlike AT_EMPTY_PATH. */
+	/* open(2), O_TMPFILE: this needs no capability, unlike AT_EMPTY_PATH. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", file->fd);
 	return linkat(AT_FDCWD, self, file->dir_fd, name, AT_SYMLINK_FOLLOW);
 }
 
-/* Give it a name that must be free. Nobody can put a file there in between. */
+/* Give the file its name, which must be free. Atomic: no other file of that name is ever
+ * replaced. */
 static int publish_new(struct new_file *file)
 {
 	int dir = file->dir_fd;
@@ -211,13 +213,14 @@ static int publish_new(struct new_file *file)
 		file->temporary[0] = '\0';
 		return 0;
 	}
-	/* Some file systems cannot; those have links. The first name goes in deinit. */
+	/* Some file systems cannot rename with RENAME_NOREPLACE but support links.
+	 * new_file_deinit() then removes the temporary name. */
 	return errno == EINVAL || errno == ENOSYS
 		       ? linkat(dir, file->temporary, dir, file->base, 0)
 		       : -1;
 }
 
-/* Put it in the place of another file. rename(2) does not follow links there. */
+/* Replace another file. rename(2) does not follow a symbolic link there. */
 static int publish_over(struct new_file *file)
 {
 	if (!file->temporary[0]) {
@@ -243,7 +246,7 @@ struct error *new_file_flush(struct new_file *file)
 
 void new_file_truncate(struct new_file *file, off_t size_bytes)
 {
-	/* Closing writes what is still buffered. */
+	/* fclose() writes the buffered data, so close before cutting. */
 	if (file->stream)
 		fclose(file->stream);
 	file->stream = NULL;
@@ -270,7 +273,7 @@ struct error *new_file_publish(struct new_file *file, bool force,
 	err = new_file_flush(file);
 	if (err || file->is_direct)
 		return err;
-	/* EINVAL: a file system that has no disk. */
+	/* EINVAL: the file system has no disk. */
 	if ((fsync(file->fd) && errno != EINVAL) || fstat(file->fd, &st))
 		return cannot_write(file, errno);
 	err = new_file_check(file, force, own, &in_place);
@@ -284,8 +287,8 @@ struct error *new_file_publish(struct new_file *file, bool force,
 
 void new_file_deinit(struct new_file *file)
 {
-	/* What is still buffered is not wanted, and where it goes has no name, but for
-	 * what is written to at once, which has got its beginning already. */
+	/* fclose() writes the buffered data. That does no harm: the file has no name, or
+	 * is written directly and has its beginning already. */
 	if (file->stream)
 		fclose(file->stream);
 	if (file->temporary[0])
@@ -306,7 +309,7 @@ static bool is_temporary(const char *path)
 	       strspn(base + prefix, "0123456789abcdef") == 16 && !base[prefix + 16];
 }
 
-/* Is this the file of the descriptor? */
+/* Does `path` name the file of the descriptor? */
 static bool is_file(const char *path, int fd)
 {
 	struct stat named, open_file;

@@ -29,7 +29,7 @@ struct error *offline_run(const struct options *options, offline_fn *fn)
 	struct error *err = report_setup_init(
 		options, !options->output && isatty(STDOUT_FILENO), &setup);
 
-	/* A file beyond RLIMIT_FSIZE is an error of the write. */
+	/* Make a write beyond RLIMIT_FSIZE fail with an error instead of a signal. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (!err)
 		err = output_open(options->output, options->force, &output);

@@ -25,7 +25,8 @@ static void consider(const char *name, const char *given, size_t len, const char
 
 const char *option_nearest(const char *name, size_t len)
 {
-	/* One slip in a short name, one more for every third letter of a longer one. */
+	/* Allow one wrong letter in a short name, and one more per three letters in a
+	 * longer one. */
 	unsigned limit = len < 6 ? 2 : (unsigned)len / 3 + 1;
 	const char *best = NULL;
 

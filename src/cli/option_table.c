@@ -10,7 +10,7 @@
 	.offset = offsetof(struct options, member),                                      \
 	.size = sizeof(((struct options *)NULL)->member)
 
-/* A year: far from where sums of nanoseconds overflow. */
+/* One year: far from the range where sums of nanoseconds overflow. */
 #define TIME_MIN_NS (10 * UNITS_NS_PER_MS)
 #define TIME_MAX_NS (8760 * UNITS_NS_PER_HOUR)
 
@@ -25,7 +25,8 @@ static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_PEAK] = "peak",
 				    [REPORT_SORT_TEMPORARY] = "temporary",
 				    NULL};
-static const char *const groups[] = {"path", "process", NULL}; /* of a bool */
+static const char *const groups[] = {"path", "process", NULL}; /* indices 0 and 1 of a
+								  bool */
 static const char *const colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 static const char *const formats[] = {"text", "json", NULL};
@@ -39,7 +40,8 @@ static const char *const unwinds[] = {[UNWIND_CHOICE_AUTO] = "auto",
 				      [UNWIND_CHOICE_RULES] = "rules",
 				      [UNWIND_CHOICE_FP] = "fp",
 				      NULL};
-static const char *const paths[] = {"full", "short", NULL}; /* of a bool */
+static const char *const paths[] = {"full", "short", NULL}; /* indices 0 and 1 of a
+							       bool */
 static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
 

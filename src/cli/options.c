@@ -11,11 +11,11 @@
 #include "util/escape.h"
 #include "util/units.h"
 
-/* One run over argv. */
+/* The state of one pass over argv. */
 struct parse {
 	int argc;
 	char *const *argv;
-	int at; /* index of the argument that is looked at */
+	int at; /* index of the current argument */
 	struct options_given given;
 	bool done;
 };
@@ -43,7 +43,7 @@ static struct error *unknown_option(const char *dashes, const char *name, size_t
 	escape_bytes(&text, name, len);
 	strbuf_append_char(&text, '\'');
 	if (whole) {
-		/* A letter among others: what was written may mean a long name. */
+		/* A letter among others: perhaps the user meant a long name. */
 		strbuf_append(&text, " in '");
 		escape_text(&text, whole);
 		strbuf_append_char(&text, '\'');
@@ -71,7 +71,7 @@ static struct error *unexpected_argument(const char *arg)
 			    shown);
 }
 
-/* Fields that hold numbers: bool, int, unsigned, an enum or uint64_t. */
+/* Store into a numeric field: bool, int, unsigned, an enum or uint64_t. */
 static void store_number(const struct option_row *row, struct options *options,
 			 uint64_t value)
 {
@@ -91,7 +91,8 @@ static void store_text(const struct option_row *row, struct options *options,
 	memcpy((char *)options + row->offset, &value, sizeof(value));
 }
 
-/* The index of `value` in the row's choices, or that of the NULL behind them. */
+/* The index of `value` in the row's choices. If absent, the index of the NULL at the
+ * end. */
 static size_t find_choice(const struct option_row *row, const char *value)
 {
 	size_t i = 0;
@@ -111,7 +112,7 @@ static bool list_is_full(const struct option_row *row, struct options *options)
 	return list_of(row, options)->values[OPTION_LIST_MAX - 1];
 }
 
-/* False when there is no room. */
+/* Returns false if the list is full. */
 static bool add_to_list(const struct option_row *row, struct options *options,
 			const char *value)
 {
@@ -151,7 +152,8 @@ static bool parse_number(const struct option_row *row, const char *value, uint64
 	return true;
 }
 
-/* Add the numbers of a list such as "1,20"; false when it is none or too long. */
+/* Add the numbers of a list such as "1,20". Returns false if the list is malformed or too
+ * long. */
 static bool add_pids(const struct option_row *row, struct options *options,
 		     const char *value)
 {
@@ -179,7 +181,7 @@ static bool add_pids(const struct option_row *row, struct options *options,
 	return options->pid_count;
 }
 
-/* Store `value`; false when it is not what the row expects. */
+/* Store `value`. Returns false if the row does not accept it. */
 static bool set_value(const struct option_row *row, struct options *options,
 		      const char *value)
 {
@@ -236,7 +238,7 @@ static void set_flag(struct parse *p, const struct option_row *row)
 	}
 }
 
-/* The other half of a pair is the next argument. */
+/* Take the next argument as the second value of a pair. */
 static struct error *set_second(struct parse *p, const struct option_row *row,
 				const char *spelled)
 {
@@ -252,8 +254,9 @@ static struct error *set_second(struct parse *p, const struct option_row *row,
 	return NULL;
 }
 
-/* The last of several values counts, as users override what a script says; but of two
- * events or libraries one would go untraced. */
+/* If an option is repeated, the last value counts, so that users can override what a
+ * script passes. But for events and libraries a second, different value is an error: the
+ * first one would silently not be traced. */
 static struct error *check_once(const struct parse *p, const struct option_row *row,
 				const char *spelled, const char *value)
 {
@@ -271,8 +274,8 @@ static struct error *check_once(const struct parse *p, const struct option_row *
 			    one, other);
 }
 
-/* Apply one option. `value` is what was written in the same argument, or NULL: then it
- * is the next argument. */
+/* Apply one option. `value` is the text in the same argument; NULL: the value is the next
+ * argument. */
 static struct error *apply(struct parse *p, const struct option_row *row,
 			   const char *spelled, const char *value)
 {
@@ -288,7 +291,8 @@ static struct error *apply(struct parse *p, const struct option_row *row,
 					    spelled, row->expected);
 		value = p->argv[++p->at];
 
-		/* A forgotten file name must not swallow the next option. */
+		/* If the user forgot a file name, do not take the next option as the file
+		 * name. */
 		bool any_text = row->kind == KIND_PATH || row->kind == KIND_PATTERN ||
 				row->kind == KIND_HEADERS || row->kind == KIND_LIST ||
 				row->kind == KIND_PAIR;
@@ -341,7 +345,7 @@ static struct error *parse_long(struct parse *p, const char *arg)
 	return apply(p, row, spelled, *equals ? equals + 1 : NULL);
 }
 
-/* Letters in one argument: flags, then at most one with a value. */
+/* Parse letters in one argument: flags, then at most one option with a value. */
 static struct error *parse_letters(struct parse *p, const char *arg)
 {
 	for (const char *at = arg + 1; *at && !p->done; at++) {
@@ -408,7 +412,8 @@ struct error *options_parse(int argc, char *const argv[], struct options *ret)
 	if (ret->output && !strcmp(ret->output, "-"))
 		ret->output = NULL;
 	if (ret->program && !ret->command) {
-		/* It is one of argv, whose strings may be written to. */
+		/* The cast is safe: `program` points into argv, whose strings are
+		 * writable. */
 		ret->program_argv[0] = (char *)ret->program;
 		ret->command = ret->program_argv;
 	}

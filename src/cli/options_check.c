@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 
-/* The options that name a file to be written. */
+/* The options that name an output file. */
 static const enum option_id file_ids[] = {
 	OPTION_OUTPUT, OPTION_FLAMEGRAPH, OPTION_FLAME, OPTION_PPROF,
 	OPTION_CSV,    OPTION_JSON,       OPTION_HTML,  OPTION_SAVE,
@@ -45,7 +45,7 @@ static struct error *check_files(const struct options_given *given)
 					    option_rows[file_ids[k]].name, shown);
 		}
 	}
-	/* There is no place left for the reports. */
+	/* A file takes standard output, so the reports are discarded. */
 	if (any_stdout && !given->values[OPTION_OUTPUT])
 		given->options->output = NEW_FILE_NULL;
 	if (given->options->output_every && !any)
@@ -62,7 +62,7 @@ static struct error *check_files(const struct options_given *given)
 	return NULL;
 }
 
-/* What counting of events has no use for. */
+/* Reject options that make no sense when events are counted. */
 static struct error *check_event(const struct options_given *given)
 {
 	static const enum option_id others[] = {
@@ -138,7 +138,7 @@ static struct error *check_filters(const struct options *options)
 	return err;
 }
 
-/* A view brings its order with it, and view and order what has to be measured. */
+/* A view sets the default order; the view and the order may require --traffic. */
 static struct error *check_view(const struct options_given *given)
 {
 	struct options *options = given->options;
@@ -156,7 +156,7 @@ static struct error *check_view(const struct options_given *given)
 	return check_filters(options);
 }
 
-/* Where snapshots are read nothing is traced. */
+/* With --replay or --diff, reject options that concern tracing. */
 static struct error *check_offline(const struct options_given *given)
 {
 	struct options *options = given->options;
@@ -190,7 +190,7 @@ static struct error *check_offline(const struct options_given *given)
 	return NULL;
 }
 
-/* What the process to trace is known by. */
+/* Check the options that choose what to trace. */
 static struct error *check_target(const struct options_given *given)
 {
 	const struct options *options = given->options;
@@ -222,7 +222,7 @@ static struct error *check_target(const struct options_given *given)
 	return NULL;
 }
 
-/* What is drawn and kept of the blocks, and how deep. */
+/* Check the options for sampling, recorded data and stack depth. */
 static struct error *check_blocks(const struct options_given *given)
 {
 	struct options *options = given->options;
@@ -231,11 +231,11 @@ static struct error *check_blocks(const struct options_given *given)
 		return error_create(ERROR_USAGE,
 				    "--sample-bytes: expected without --sample-every, "
 				    "which draws regardless of the size; got both");
-	/* A snapshot has all that can be asked of it later. */
+	/* A snapshot should contain everything that a replay may ask for. */
 	if (options->files[OUTPUT_SAVE] && options->action == ACTION_TRACE &&
 	    !options->event && !options->growth && !options->kernel)
 		options->traffic = true;
-	/* Whole stacks are deeper than those that end where frame pointers do. */
+	/* Full stacks are deeper than stacks that end where frame pointers do. */
 	if (options->unwind != UNWIND_CHOICE_FP && !given->values[OPTION_STACK_DEPTH])
 		options->stack_depth = 127;
 	return NULL;
@@ -259,7 +259,7 @@ static struct error *check_events(const struct options_given *given)
 	return options->event ? check_event(given) : NULL;
 }
 
-/* What one of these options has no use for, or what is not done for it. */
+/* Reject `others` together with option `id`; `why` says what `id` traces. */
 static struct error *check_without(const struct options_given *given, enum option_id id,
 				   const enum option_id others[], size_t count,
 				   const char *why)
@@ -274,7 +274,7 @@ static struct error *check_without(const struct options_given *given, enum optio
 	return NULL;
 }
 
-/* A process and the kernel. */
+/* --with-kernel: a process and the kernel. */
 static struct error *check_with_kernel(const struct options_given *given)
 {
 	static const enum option_id others[] = {
@@ -296,7 +296,7 @@ static struct error *check_with_kernel(const struct options_given *given)
 			     "the heap of one process and the kernel");
 }
 
-/* The kernel alone. */
+/* --kernel: only the kernel. */
 static struct error *check_kernel(const struct options_given *given)
 {
 	static const enum option_id others[] = {
@@ -340,7 +340,7 @@ static struct error *check_kernel(const struct options_given *given)
 	return NULL;
 }
 
-/* What is about allocation functions, of which none is traced then. */
+/* --otel-memory: reject options about allocation functions, which are then not traced. */
 static struct error *check_otel(const struct options_given *given)
 {
 	static const enum option_id others[] = {OPTION_SYMBOLS_PREFIX, OPTION_FUNCTION,
@@ -389,7 +389,7 @@ static struct error *check_combined(const struct options_given *given)
 
 struct error *options_check(const struct options_given *given)
 {
-	/* In this order: those behind may rely on those before. */
+	/* In this order: later checks rely on earlier ones. */
 	static struct error *(*const checks[])(const struct options_given *given) = {
 		check_offline, check_view, check_target, check_blocks,   check_kernel,
 		check_events,  check_otel, check_sizes,  check_combined, check_files,

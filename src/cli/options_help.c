@@ -8,7 +8,8 @@
 #define HELP_COLUMN 30
 #define LINE_WIDTH  80
 
-/* Print `text` from column `at` on, wrapped at spaces, later lines at HELP_COLUMN. */
+/* Print `text` starting at column `at`, wrapped at spaces. Further lines begin at
+ * HELP_COLUMN. */
 static void print_wrapped(FILE *out, const char *text, int at)
 {
 	while (*text) {

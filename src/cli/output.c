@@ -5,7 +5,7 @@
 #include <stdio_ext.h>
 #include <unistd.h>
 
-/* A report of very many stacks is hundreds of megabytes long. */
+/* Large, because reports of many stacks reach hundreds of megabytes. */
 #define STREAM_BYTES ((size_t)256 * 1024)
 
 static struct error *open_file(struct output *output)
@@ -43,13 +43,14 @@ struct error *output_flush(struct output *output)
 	struct error *err = NULL;
 
 	if (!output->path) {
-		errno = EIO; /* for an error that an earlier write has met */
+		errno = EIO; /* for the error of an earlier write, whose errno is lost */
 		return fflush(output->file) || ferror(output->file)
 			       ? error_errno(ERROR_IO, errno,
 					     "cannot write the report to standard output")
 			       : NULL;
 	}
-	/* Later reports follow the first, under whatever name it has by now. */
+	/* Later reports follow the first one in the same file, even if it was renamed
+	 * meanwhile. */
 	err = output->good_bytes
 		      ? new_file_flush(&output->whole)
 		      : new_file_publish(&output->whole, output->force, &output->own);

@@ -15,7 +15,7 @@
 #include "util/cleanup.h"
 #include "util/escape.h"
 
-/* Of single blocks, however few the report shows. */
+/* Files list at least this many single blocks, even if the report shows fewer. */
 #define SINGLES_MIN 10
 
 static const struct {
@@ -27,7 +27,7 @@ static const struct {
 	[OUTPUT_CSV] = {"--csv", "csv"},
 	[OUTPUT_JSON] = {"--json", "json"},
 	[OUTPUT_HTML] = {"--html", "html"},
-	[OUTPUT_SAVE] = {"--save", NULL}, /* the snapshot, not a report of it */
+	[OUTPUT_SAVE] = {"--save", NULL}, /* writes the snapshot, not a report */
 };
 
 static bool is_due(const struct outputs *outputs, size_t kind, bool is_final)
@@ -44,7 +44,7 @@ bool outputs_save_is_due(const struct outputs *outputs, bool is_final)
 	return is_due(outputs, OUTPUT_SAVE, is_final);
 }
 
-/* Whether a report is to be rendered into a file. */
+/* Is a report to be rendered into any file? */
 static bool report_is_due(const struct outputs *outputs, bool is_final)
 {
 	for (size_t i = 0; i < OUTPUT_KIND_COUNT; i++) {
@@ -54,7 +54,7 @@ static bool report_is_due(const struct outputs *outputs, bool is_final)
 	return false;
 }
 
-/* Whether the name of the first file to be written is known before the run. */
+/* Is the name of the first file known before the run? */
 static bool is_known(const struct options *options, const char *pattern)
 {
 	return !file_name_has(pattern, 't') &&
@@ -100,7 +100,7 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 
 	if (report_is_due(outputs, is_final)) {
 		wanted.top = 0;
-		/* For histograms and labels. */
+		/* The files need all blocks, for histograms and labels. */
 		wanted.show_blocks = true;
 		wanted.past = true;
 		if (wanted.singles < SINGLES_MIN)
@@ -109,9 +109,9 @@ struct report_options outputs_report_options(const struct outputs *outputs,
 	return wanted;
 }
 
-/* What is written: a report, or a difference. */
+/* What to write: a report or a diff. */
 struct subject {
-	const struct report *report; /* of a difference the new one */
+	const struct report *report; /* of a diff: the new report */
 	const struct report_diff *diff;
 };
 
@@ -145,7 +145,7 @@ static struct error *render(const struct options *options, size_t kind,
 		struct report view;
 		struct error *err;
 
-		/* Single blocks only where they were asked for. */
+		/* List single blocks only if --show-allocs asked for them. */
 		if (kind == OUTPUT_JSON)
 			all.show_blocks = options->show_allocs;
 		else
@@ -200,8 +200,8 @@ static void say(const struct error *err, const char *after)
 	fprintf(stderr, "memtrace: %s%s\n", message ? message : "out of memory", after);
 }
 
-/* What came of writing an output, taken over. Returns the first error of the last
- * report. */
+/* Record the result of writing an output; takes ownership of `err`. Returns the first
+ * error of the final report. */
 static struct error *note(struct outputs *outputs, size_t kind, struct error *err,
 			  bool is_final, struct error *first)
 {

@@ -33,8 +33,8 @@ struct error *outputs_init(struct outputs *ret, const struct options *options)
 	__attribute__((warn_unused_result));
 
 /* The options for building the next report (`is_final`: the last one): `options`,
-   extended by what the files need if any are due. Use report_view() to reduce the built
-   report to `options`. */
+ * extended by what the files need if any are due. Use report_view() to reduce the built
+ * report to `options`. */
 struct report_options outputs_report_options(const struct outputs *outputs,
 					     const struct report_options *options,
 					     bool is_final);

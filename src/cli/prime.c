@@ -15,12 +15,12 @@
 #include "util/strbuf.h"
 
 #define ARGUMENTS_MAX 8
-#define MESSAGES_MAX  65536 /* bytes; the rest of what a run says is dropped */
+#define MESSAGES_MAX  65536 /* bytes; further output of the run is dropped */
 
-/* Which code a run needs depends on these options, and on nothing that the traced program
- * does. */
+/* Kinds of runs. Only these options determine which code a run needs, not what the traced
+ * program does. */
 static const struct {
-	const char *what; /* for people */
+	const char *what; /* for messages */
 	const char *options[ARGUMENTS_MAX];
 } kinds[] = {
 	{"one process", {NULL}},
@@ -33,7 +33,7 @@ static const struct {
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* In the child of a fork. What it writes to standard error goes to `messages`. */
+/* Runs in the forked child. Its standard error goes to `messages`. */
 _Noreturn static void trace_nothing(const char *const options[], int messages)
 {
 	const char *arguments[ARGUMENTS_MAX + 8] = {"memtrace", "--quiet"};
@@ -51,7 +51,7 @@ _Noreturn static void trace_nothing(const char *const options[], int messages)
 	_exit(127);
 }
 
-/* All that the run says, until it has ended. */
+/* Read everything that the run writes, until it ends. */
 static void read_messages(int from, struct strbuf *ret)
 {
 	char part[512];
@@ -62,7 +62,7 @@ static void read_messages(int from, struct strbuf *ret)
 			strbuf_append_bytes(ret, part, (size_t)n);
 }
 
-/* False: the run has failed, and what it said is in `messages`. */
+/* Returns false if the run failed; its output is then in `messages`. */
 static bool trace_ok(const char *const options[], struct strbuf *messages)
 {
 	int status = 0, ends[2];
@@ -81,7 +81,7 @@ static bool trace_ok(const char *const options[], struct strbuf *messages)
 	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* The last line, which says why a run has failed. */
+/* The last line says why a run failed. */
 static const char *last_line(struct strbuf *messages)
 {
 	static const char name[] = "memtrace: ";

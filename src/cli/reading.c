@@ -11,8 +11,8 @@
 #include "util/path.h"
 #include "util/vec.h"
 
-/* The path from the root directory, as the process that reads has no other; one that is
- * not there stays as it is. */
+/* Make the path absolute, because the reader process has another working directory. A
+ * path that does not exist stays as it is. */
 static char *absolute(const char *path)
 {
 	char *whole = realpath(path, NULL);
@@ -20,7 +20,7 @@ static char *absolute(const char *path)
 	return whole ? whole : strdup(path);
 }
 
-/* The directories of --debug-dir, taken apart at ':'. */
+/* The directories of --debug-dir, split at ':'. */
 static struct error *split_dirs(const struct option_list *list, char ***ret)
 {
 	VEC(char *) dirs = {0};
@@ -41,7 +41,7 @@ static struct error *split_dirs(const struct option_list *list, char ***ret)
 	return is_whole ? NULL : error_no_memory();
 }
 
-/* What the child says may be the target's words. */
+/* Escaped, because `phase` may contain text that the target controls. */
 static void show(void *arg, const char *phase)
 {
 	const struct reading *reading = arg;
@@ -100,7 +100,7 @@ void reading_deinit(struct reading *reading)
 	*reading = (struct reading){.reader = NULL};
 }
 
-/* The package of Debian and Ubuntu that has the debug info of a well-known library. */
+/* The Debian or Ubuntu package with the debug info of a well-known library. */
 static const char *debug_package(const char *path)
 {
 	static const char *const libc[] = {"libc.so.6", "libm.so.6", "libpthread.so.0",

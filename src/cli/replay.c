@@ -21,7 +21,8 @@ static struct error *write_report(const struct options *options, struct output *
 	return err ? err : output_flush(output);
 }
 
-/* As --group-by has it. What is saved again is as it was. */
+/* Group as --group-by says. With --save the original snapshot is kept, to be saved
+ * again. */
 static struct error *make_snapshot(const struct options *options, struct snapshot *snap,
 				   struct snapshot_made *ret)
 {
@@ -33,7 +34,7 @@ static struct error *make_snapshot(const struct options *options, struct snapsho
 		return snapshot_split(snap, keep, ret) ? NULL : error_no_memory();
 	merge = snapshot_merge_create();
 	ok = merge && snapshot_merge(merge, snap, keep, ret);
-	/* The numbers are the merge's, which a replay needs until it ends. */
+	/* `ret` depends on the merge until the replay ends. */
 	ret->merge = merge;
 	return ok ? NULL : error_no_memory();
 }
@@ -63,7 +64,7 @@ static struct error *replay(const struct options *options,
 		err = report_recorded_history(made.snap, &history);
 	if (err)
 		return err;
-	/* Ages that were not measured are not made up. */
+	/* The snapshot has no ages, so do not show any. */
 	if (file.snap->ages_unknown) {
 		shown_options.combined_only = true;
 		shown_options.show_blocks = false;
@@ -76,7 +77,7 @@ static struct error *replay(const struct options *options,
 		err = report_view(report, &shown_options, &shown);
 	if (!err)
 		err = write_report(options, output, &shown);
-	/* One that fails does not take the others with it. */
+	/* If one output fails, the others are still written. */
 	return report ? outputs_write(&outputs, report, err, true) : err;
 }
 

@@ -7,7 +7,7 @@
 #include "render/views.h"
 #include "report/filter.h"
 
-/* How many single blocks JSON has where the rows have no bound. */
+/* Number of single blocks in JSON if --top does not limit the rows. */
 #define SINGLES_DEFAULT 10
 
 static bool is_set(const char *variable)
@@ -17,8 +17,7 @@ static bool is_set(const char *variable)
 	return value && *value;
 }
 
-/* https://no-color.org; a dumb terminal is one that shows escape sequences as they are.
- */
+/* See https://no-color.org. A dumb terminal prints escape sequences literally. */
 static bool wants_color(enum color_choice choice, bool is_terminal)
 {
 	const char *terminal = getenv("TERM");
@@ -28,8 +27,8 @@ static bool wants_color(enum color_choice choice, bool is_terminal)
 	return is_terminal && !is_set("NO_COLOR") && terminal && strcmp(terminal, "dumb");
 }
 
-/* As POSIX ranks them (XBD 8.2); the locale itself is not loaded, so that numbers stay as
- * they are. */
+/* In the order of POSIX (XBD 8.2). The locale itself is not loaded, so the format of
+ * numbers does not change. */
 static bool locale_is_utf8(void)
 {
 	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -87,7 +86,7 @@ struct error *report_setup_init(const struct options *options, bool is_terminal,
 				.combined_only = options->combined_only,
 				.short_paths = options->short_paths,
 				.group_by_process = options->group_by_process,
-				/* JSON has all, whatever the view is. */
+				/* JSON has the history too, whatever the view. */
 				.past = view->past || is_json,
 				.skip_bytes = options->skip_bytes,
 				.skip_count = options->skip_count,

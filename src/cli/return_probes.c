@@ -18,7 +18,7 @@ static const char risk_go[] =
 static const char risk_cxx[] =
 	"it is a C++ program: an exception that leaves the probed function ends it";
 
-/* What a refusal says, by verdict: of one process, and of all that map a file. */
+/* Texts of refusals by verdict: [0] for one process, [1] for all that map a file. */
 #define OF_ALL "it would be in all processes that map the file, and "
 
 static const char *const seccomp_refusals[][2] = {
@@ -56,7 +56,7 @@ static const char *const dispatch_refusals[][2] = {
 static const char others_refusal[] =
 	"they are not safe in another process of this run, and would come to it, too";
 
-/* What was found of other processes is used for so long. */
+/* The result for other processes is reused for this long, ns. */
 #define OTHERS_NS UINT64_C(500000000)
 
 static enum trampoline_verdict test_seccomp(struct return_probes *r)
@@ -83,8 +83,7 @@ static enum trampoline_verdict test_dispatch(struct return_probes *r)
 	return r->dispatch;
 }
 
-/* Where the kernel cannot be asked it is as before memtrace asked: the process is taken
- * not to use it, as hardly any does. */
+/* Returns false if the kernel cannot answer: hardly any process uses it. */
 static bool uses_dispatch(struct return_probes *r, int pid)
 {
 	if (!r->dispatch_program)
@@ -92,7 +91,7 @@ static bool uses_dispatch(struct return_probes *r, int pid)
 	return dispatch_ask(r->dispatch_program, pid) == DISPATCH_USED;
 }
 
-/* Any process of the machine may map the file, now or later. */
+/* Any process of the machine may map the file, now or later, so check them all. */
 static bool any_uses_dispatch(struct return_probes *r)
 {
 	uint64_t now_ns = clock_now_ns();

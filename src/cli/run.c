@@ -16,8 +16,8 @@
 
 #define EXIT_USAGE 2
 
-/* The one place where errors are printed. The message holds names that the target or a
- * caller chose, so it is escaped; the detail keeps its lines. */
+/* All errors are printed here. The message is escaped, because it contains names that the
+ * target or the user chose. The detail keeps its line breaks. */
 static void print_error(struct error *err, unsigned verbose)
 {
 	_cleanup_(freep) char *message = escape_dup(err->message);
@@ -30,9 +30,9 @@ static void print_error(struct error *err, unsigned verbose)
 }
 
 /*
- * With a standard descriptor closed, the next file that is opened would take its number,
- * and reports would be written into it. Standard output stands on a directory, so that a
- * write fails and the loss of reports is noticed.
+ * Open closed standard descriptors. Otherwise the next opened file would get the number,
+ * and reports would be written into it. Standard output becomes a directory, so that
+ * writes fail and the loss of reports is noticed.
  */
 static void open_standard_descriptors(void)
 {
@@ -47,7 +47,7 @@ static void open_standard_descriptors(void)
 	}
 }
 
-/* The end of a run that only prints. */
+/* For actions that only print. */
 static struct error *flush_stdout(int *status)
 {
 	if (fflush(stdout) || ferror(stdout))
@@ -93,7 +93,7 @@ int cli_run(int argc, char *argv[])
 		err = session_run(&options, &status);
 		break;
 	}
-	/* A file that an option names may be wrong as the option itself. */
+	/* A faulty file named by an option is a usage error too. */
 	if (err && err->code == ERROR_USAGE)
 		status = EXIT_USAGE;
 	if (err)

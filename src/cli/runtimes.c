@@ -13,12 +13,12 @@
 
 /* How a runtime is recognized. */
 enum mark {
-	FILE_NAME,      /* last part of the path of mapped code */
-	FILE_VERSION,   /* its beginning, behind which a version may follow */
-	FILE_BEGINNING, /* its beginning */
-	MEMORY_NAME,    /* beginning of the name of a mapping without a file */
-	SECTION,        /* of the executable */
-	SYMBOL,         /* the same: in its .strtab */
+	FILE_NAME,      /* last component of the path of mapped code */
+	FILE_VERSION,   /* the same; the rest may be a version */
+	FILE_BEGINNING, /* the same; any rest */
+	MEMORY_NAME,    /* prefix of the name of a mapping without a file */
+	SECTION,        /* section of the executable */
+	SYMBOL,         /* symbol in the executable's .strtab */
 };
 
 static const struct runtime java = {
@@ -91,7 +91,7 @@ static const struct runtime valgrind = {
 	.heap = "the program's blocks are valgrind's, which memtrace does not follow",
 };
 
-/* The first row that fits counts. */
+/* The first row that matches decides. */
 static const struct row {
 	enum mark mark;
 	const char *text;
@@ -139,10 +139,9 @@ static const struct row {
 
 #define ROW_COUNT (sizeof(rows) / sizeof(*rows))
 
-/* --- by what is mapped ----------------------------------------------------------------
- */
+/* --- recognition by mappings ------------------------------------------------------ */
 
-/* Digits and dots, and what a build may append: "3.11", ".so.1", "3.13t". */
+/* True for "" and a rest that begins with a digit or a dot: "3.11", ".so.1", "3.13t". */
 static bool is_version(const char *text)
 {
 	return !*text || isdigit((unsigned char)*text) || *text == '.';
@@ -180,9 +179,9 @@ static const struct runtime *find_mapped(const struct proc_maps *maps)
 	return NULL;
 }
 
-/* --- by the executable -------------------------------------------------------------- */
+/* --- recognition by the executable ------------------------------------------------ */
 
-/* Names of sections, and last the strings of its symbols. */
+/* Names of sections; the last one is the string table of the symbols. */
 struct names {
 	const char *name[ROW_COUNT + 1];
 	size_t count;
@@ -190,7 +189,7 @@ struct names {
 
 static bool has_symbol(const struct elf_bytes *strings, const char *name)
 {
-	/* With the NULs around it. */
+	/* Search for the name with the NULs around it. */
 	char text[64];
 	size_t len = strlen(name);
 
@@ -278,8 +277,7 @@ const struct runtime *runtime_of(const struct proc_maps *maps, const struct proc
 	return found || !proc ? found : find_in_executable(maps, proc);
 }
 
-/* --- what is said ---------------------------------------------------------------------
- */
+/* --- messages --------------------------------------------------------------------- */
 
 void runtime_say_heap(const struct tracee *tracee, FILE *out)
 {
@@ -297,13 +295,13 @@ void runtime_say_heap(const struct tracee *tracee, FILE *out)
 	fputc('\n', out);
 }
 
-/* Is the frame in code of no file, and has no name? */
+/* Is the frame unnamed and in code that does not belong to a file? */
 static bool is_unnamed(const struct report_frame *frame)
 {
 	return !frame->symbol && (!frame->module || *frame->module != '/');
 }
 
-/* Has the row's stack an unnamed frame, or does it end in code of no file? */
+/* Does the stack have an unnamed frame, or end in code that does not belong to a file? */
 static bool is_of_jit(const struct report_row *row)
 {
 	for (size_t i = 0; i < row->depth; i++)

@@ -48,30 +48,31 @@ struct session {
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
-	struct event_spec event;    /* of --event; text NULL: there is none */
+	struct event_spec event;    /* of --event; text is NULL without the option */
 	struct kernel_trace kernel; /* of --kernel */
-	struct spawn spawn;         /* the command, when there is one */
+	struct spawn spawn;         /* the command; unused without one */
 	struct elf_reader *elf_reader;
 	struct tracees tracees;
-	VEC(struct plan *) plans; /* of those that are traced from the start */
-	struct children children; /* of these, that are not followed */
+	VEC(struct plan *) plans; /* of the processes traced from the start */
+	struct children children; /* existing children of these processes, which are not
+				     traced */
 	struct report_history *history;
 	struct course *course;
-	struct snapshot_merge *merge; /* unless grouped by process */
-	/* Of the snapshots as they are saved, with --save where stacks are merged. */
+	struct snapshot_merge *merge; /* unused with --group-by process */
+	/* With --save and merged stacks: for the unmerged snapshots that are saved. */
 	struct report_history *saved_history;
 	struct course *saved_course;
 	struct tracer *tracer;
-	struct tracer *kernel_tracer; /* with --with-kernel, beside the other */
+	struct tracer *kernel_tracer; /* with --with-kernel: the second tracer */
 	struct snapshot_join join;
 	struct output output;
 	struct outputs outputs;
-	uint64_t intervals; /* that have passed */
+	uint64_t intervals; /* number of report intervals that have passed */
 };
 
 static void session_deinit(struct session *s)
 {
-	/* First of all: the targets get rid of the probes. */
+	/* First, because this removes the probes from the targets. */
 	tracer_destroy(s->tracer);
 	tracer_destroy(s->kernel_tracer);
 	snapshot_join_deinit(&s->join);
@@ -128,7 +129,8 @@ static struct error *make_plans(struct session *s)
 		if (!err) {
 			err = add_plan(s, plan);
 		} else if (err->code == ERROR_UNSAFE) {
-			/* Said when it is known whether it is the only one. */
+			/* Print it later, when it is clear whether any process
+			 * remains. */
 			tracees_say_left_out(unsafe);
 			unsafe = take(err);
 		}
@@ -155,8 +157,8 @@ static void say_missing(const struct plan *plan)
 	}
 }
 
-/* Beside the tracing of the process, whose options hold but for what the kernel has no
- * use for. */
+/* Create the second tracer, for the kernel. It has the same options as the process's
+ * tracer, except those that do not apply to the kernel. */
 static struct error *create_kernel(struct session *s)
 {
 	const struct options *o = s->options;
@@ -188,13 +190,13 @@ static struct error *create_kernel(struct session *s)
 	return err;
 }
 
-/* What a program tells there is missing in all numbers. */
+/* Blocks reported by a USDT probe that cannot be traced are missing from all numbers. */
 static void say_untold(const struct plan *plan)
 {
 	vec_foreach (object, &plan->objects) {
 		_cleanup_(freep) char *path = escape_dup(object->allocator.module_path);
 
-		/* A probe may be in very many places. */
+		/* A probe may be at very many places: print each reason once. */
 		vec_foreach (skipped, &object->skipped)
 			if (skipped->why == PLAN_SKIP_REFUSED &&
 			    (skipped == object->skipped.data ||
@@ -207,7 +209,7 @@ static void say_untold(const struct plan *plan)
 	}
 }
 
-/* Can there be no second process in the run? */
+/* Is it certain that the run never has a second process? */
 static bool traces_one(const struct session *s)
 {
 	return s->tracees.scope == SCOPE_PROCESSES && s->plans.len == 1;
@@ -322,7 +324,7 @@ static struct error *start_tracing(struct session *s)
 	return err || !s->kernel_tracer ? err : tracer_start(s->kernel_tracer);
 }
 
-/* "9 functions of libc.so.6, 22 of libjemalloc.so.2" */
+/* Example: "9 functions of libc.so.6, 22 of libjemalloc.so.2". */
 static void describe_objects(const struct plan *plan, struct strbuf *ret)
 {
 	const char *functions = " functions", *before = "";
@@ -342,10 +344,10 @@ static void describe_objects(const struct plan *plan, struct strbuf *ret)
 	}
 }
 
-/* A line for each process; of very many there is only their number. */
+/* At most this many processes get a line of their own. */
 #define SAID_MAX 16
 
-/* Where functions of allocators are traced, and nothing else. */
+/* Only if allocation functions are traced and nothing else. */
 static void say_own_heaps(const struct session *s)
 {
 	const struct options *o = s->options;
@@ -357,7 +359,7 @@ static void say_own_heaps(const struct session *s)
 		runtime_say_heap(s->tracees.list.data[i], stderr);
 }
 
-/* Where the target might notice. */
+/* Print where return probes might disturb the target. */
 static void say_return_probes(const struct session *s)
 {
 	bool bodies = tracer_sees_results(s->tracer);
@@ -369,7 +371,7 @@ static void say_return_probes(const struct session *s)
 		return_probes_say(s->plans.data[i], bodies, stderr);
 }
 
-/* With which code, and from where it came. */
+/* Print how the probes were attached, and where the compiled code comes from. */
 static void say_code(const struct session *s)
 {
 	const struct tracer *t = s->tracer;
@@ -482,16 +484,16 @@ static struct error *take_snapshot(struct session *s, struct snapshot **ret)
 	return err;
 }
 
-/* Is what is saved another snapshot than what is reported? One process has nothing to
- * merge. */
+/* Does the saved snapshot differ from the reported one? Not with one process, because
+ * then there is nothing to merge. */
 static bool saves_apart(const struct session *s)
 {
 	return s->options->files[OUTPUT_SAVE] && !s->options->group_by_process &&
 	       !traces_one(s);
 }
 
-/* As --group-by has it, with the trends of its call paths. What is saved stays as it was,
- * and has trends of its own. */
+/* Group the snapshot as --group-by says, and add the trends of its call paths. The
+ * snapshot to be saved stays ungrouped, with its own trends. */
 static struct error *make_snapshot(struct session *s, struct snapshot *snap,
 				   struct snapshot_made *ret)
 {
@@ -509,7 +511,7 @@ static struct error *make_snapshot(struct session *s, struct snapshot *snap,
 	return err || !saves_apart(s) ? err : course_add(s->saved_course, snap);
 }
 
-/* What the next snapshot that is saved needs to know of this one. */
+/* Record what the next saved snapshot must know about this one. */
 static struct error *remember_saved(struct session *s, const struct snapshot *snap,
 				    const struct report_options *options)
 {
@@ -532,7 +534,7 @@ static struct error *remember_saved(struct session *s, const struct snapshot *sn
 	return err;
 }
 
-/* With `is_saved` the snapshot gets what --save and --replay need. */
+/* With `is_saved`, add to the snapshot what --save and --replay need. */
 static struct error *build_report(struct session *s, struct snapshot *snap,
 				  struct snapshot_made *made,
 				  const struct report_options *options,
@@ -566,7 +568,7 @@ static struct error *write_report(struct session *s, const struct report *shown)
 	return err ? err : output_flush(&s->output);
 }
 
-/* Has whoever reads the reports gone, and is nothing else written? */
+/* Has the reader of the reports closed the pipe, and is nothing else written? */
 static bool is_unread(const struct session *s, const struct error *err)
 {
 	return err->saved_errno == EPIPE && !s->output.path &&
@@ -608,7 +610,7 @@ static struct error *make_report(struct session *s, enum report_cause cause)
 	err = write_report(s, &shown);
 	if (err && !is_final && is_unread(s, err))
 		return err;
-	/* One that fails does not take the others with it. */
+	/* If one output fails, the others are still written. */
 	err = outputs_write(&s->outputs, report, err, is_final);
 	if (!err && !is_final && s->outputs.is_failing[OUTPUT_KIND_COUNT])
 		err = output_discard(&s->output);
@@ -635,7 +637,7 @@ static void say_verdicts(struct session *s)
 	}
 }
 
-/* Reports until there is a cause to end. */
+/* Make reports until the run ends. */
 static struct error *report_until_end(struct session *s)
 {
 	const struct options *o = s->options;
@@ -663,8 +665,9 @@ static struct error *report_until_end(struct session *s)
 		err = make_report(s, cause);
 		if (err || report_cause_is_final(cause))
 			return err;
-		/* A report and the symbols of processes that have gone take many times
-		 * what stays, and malloc keeps all of it. */
+		/* Return free memory to the kernel: malloc keeps everything that the
+		 * report and the symbols of exited processes used, which is many times
+		 * what remains. */
 		malloc_trim(0);
 	}
 }
@@ -699,21 +702,21 @@ static struct error *trace(struct session *s)
 	return err ? err : report_until_end(s);
 }
 
-/* The run is over and the command may not be: take the probes away, pass on the signal
- * that ended the run, and wait. Another Ctrl-C ends memtrace alone. */
+/* The run is over, but the command may still run: remove the probes, forward the signal
+ * that ended the run, and wait for the command. Another Ctrl-C ends only memtrace. */
 static int finish_command(struct session *s)
 {
 	tracer_destroy(s->tracer);
 	tracer_destroy(s->kernel_tracer);
 	s->tracer = s->kernel_tracer = NULL;
-	/* Until it is waited for its number is its own. */
+	/* Until we wait for the command, no other process can get its pid. */
 	if (s->waiter.stop_signal)
 		kill(s->spawn.pid, s->waiter.stop_signal);
 	waiter_unblock(&s->waiter);
 	return spawn_wait(&s->spawn);
 }
 
-/* Give up what tracing does not need; a command has its own privileges already. */
+/* Drop the privileges that tracing does not need. A command has its own already. */
 static struct error *shed(const struct session *s)
 {
 	const struct options *o = s->options;
@@ -729,7 +732,7 @@ static struct error *shed(const struct session *s)
 
 static void shed_for_opener(void)
 {
-	/* Where a sandbox does not permit it, the rest of memtrace keeps all, too. */
+	/* If a sandbox forbids this, the rest of memtrace keeps its privileges too. */
 	error_destroy(shed_for_opening());
 }
 
@@ -754,7 +757,7 @@ static void say_given_up(void)
 			count, count == 1 ? "look at a file was" : "looks at files were");
 }
 
-/* A failed command has the status that a shell gives; else tracing has failed. */
+/* If the command cannot be run, the status is the one that a shell returns. */
 static int start_status(const struct options *options, const struct error *err)
 {
 	if (!options->command || options->dry_run)
@@ -769,7 +772,7 @@ static int start_status(const struct options *options, const struct error *err)
 	}
 }
 
-/* Descriptors for one process, its symbols, and the maps and links of BPF. */
+/* Least number of descriptors for one process, its symbols, and BPF maps and links. */
 #define LEAST_FILES 128
 
 struct error *session_run(const struct options *options, int *status)
@@ -797,11 +800,11 @@ struct error *session_run(const struct options *options, int *status)
 		err = outputs_init(&s.outputs, options);
 	if (!err)
 		err = file_limit_check(LEAST_FILES);
-	/* A command is to have the limits that memtrace was started with: they are raised
-	 * when it is there. */
+	/* A command inherits the original limits, so raise them only after it has
+	 * started. */
 	if (!options->command)
 		file_limit_raise();
-	/* The kernel has no ELF files of a target. */
+	/* With --kernel no ELF file of a target is read. */
 	if (!err && !options->kernel)
 		err = open_helper_start(
 			&(const struct open_helper_options){shed_for_opener, say_hung});
@@ -820,7 +823,7 @@ struct error *session_run(const struct options *options, int *status)
 		err = shed(&s);
 	if (!err)
 		err = make_plans(&s);
-	/* What is in files was found, or not, by the plan. */
+	/* The plan has already looked for events in files. */
 	if (!err && options->dry_run && options->event && !event_is_in_file(s.event.kind))
 		err = kernel_events_check(&s.event);
 	if (!err && options->dry_run && options->kernel)

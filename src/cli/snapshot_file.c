@@ -13,7 +13,7 @@
 
 static struct error *open_file(const char *path, FILE **ret, uint64_t *ret_size)
 {
-	/* Non-blocking, or a FIFO would keep us here. */
+	/* Non-blocking, because opening a FIFO would wait for a writer. */
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
@@ -32,7 +32,7 @@ static struct error *open_file(const char *path, FILE **ret, uint64_t *ret_size)
 	return NULL;
 }
 
-/* Names are as they were shown when they were recorded. */
+/* Create the frame caches. Names stay as they were shown when recorded. */
 static struct error *make_caches(struct snapshot_file *file, bool with_lines)
 {
 	size_t count = file->snap->processes.len;
@@ -55,7 +55,7 @@ static struct error *make_caches(struct snapshot_file *file, bool with_lines)
 	return err;
 }
 
-/* The error says which file it is about. */
+/* Put the option and the path in front of the error message. */
 static struct error *name_file(const struct snapshot_file *file, struct error *err)
 {
 	struct error *named;

@@ -21,29 +21,29 @@
 
 #define THREAD_NAME "memtrace-stop"
 
-/* Two signals in a row, as of a key pressed twice, leave the final report this much time
- * from the first of them. */
+/* If a second signal follows at once, as when a key is pressed twice, the final report
+ * still has this much time from the first signal, ns. */
 #define REPORT_NS UINT64_C(300000000)
 
-/* Cleaning up may hang as the main thread does. The process is killed after this. */
+/* Cleaning up may hang like the main thread. After this time the process is killed,
+ * ns. */
 #define CLEAN_UP_NS 600000000
 
 struct stop_watch {
 	int signal_fd;
-	int told[2];       /* a pipe: the first signal, for the main thread */
-	int end_fd;        /* eventfd(2): watch no more */
-	int child;         /* a pidfd, or -1; accessed atomically */
-	int pass_on;       /* the last signal that was sent to the process alone, or 0 */
-	int second;        /* signal, or 0 */
-	uint64_t first_ns; /* CLOCK_MONOTONIC; 0: none has arrived; written
-			       atomically */
+	int told[2];       /* pipe that passes the first signal to the main thread */
+	int end_fd;        /* eventfd(2): stop the thread */
+	int child;         /* pidfd of the child, or -1; accessed atomically */
+	int pass_on;       /* last signal that was sent to memtrace alone; 0: none */
+	int second;        /* second signal; 0: none */
+	uint64_t first_ns; /* CLOCK_MONOTONIC; 0: no signal yet; written atomically */
 	pthread_t thread;
 	bool is_running;
 };
 
 DEFINE_CLEANUP(struct stop_watch *, stop_watch_destroy);
 
-/* --- the end of the process ------------------------------------------------------- */
+/* --- end of the process ----------------------------------------------------------- */
 
 static void kill_later(void)
 {
@@ -55,7 +55,7 @@ static void kill_later(void)
 		timer_settime(timer, 0, &once, NULL);
 }
 
-/* By the signal, so that a shell sees it. */
+/* Die of the signal itself, so that a shell sees it. */
 _Noreturn static void die_of(int number)
 {
 	sigset_t set;
@@ -65,13 +65,14 @@ _Noreturn static void die_of(int number)
 	sigaddset(&set, number);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	kill(getpid(), number);
-	/* The first process of a pid namespace does not die of its own signals. */
+	/* The init process of a pid namespace does not die of its own signals. */
 	_exit(128 + number);
 }
 
 /*
- * The kernel takes probes away when the process has ended. But a thread that waits for a
- * file system cannot end, and keeps all descriptors open.
+ * End the process. The kernel removes the probes when the process has exited. But a
+ * thread that waits for a file system cannot exit and keeps all descriptors open, so
+ * remove the probes here.
  */
 _Noreturn static void end_process(struct stop_watch *w)
 {
@@ -102,12 +103,13 @@ static void take_signal(struct stop_watch *w)
 	}
 	__atomic_store_n(&w->first_ns, clock_now_ns(), __ATOMIC_SEQ_CST);
 	open_helper_hurry();
-	/* There is room: nothing else is written. */
+	/* Cannot block: nothing else is written to the pipe. */
 	if (write(w->told[1], &info, sizeof(info)) < 0)
 		return;
 }
 
-/* Milliseconds until a second signal ends the process; -1: there is none. */
+/* Milliseconds until the second signal ends the process; -1: there was no second
+ * signal. */
 static int wait_ms(const struct stop_watch *w)
 {
 	uint64_t end_ns = w->first_ns + REPORT_NS, now_ns = clock_now_ns();
@@ -122,7 +124,7 @@ static void *run(void *arg)
 	struct stop_watch *w = arg;
 
 	pthread_setname_np(pthread_self(), THREAD_NAME);
-	/* It starts before the command, with which the others wait for that. */
+	/* Capabilities are per thread: drop them in this one too. */
 	error_destroy(shed_for_thread());
 	for (;;) {
 		struct pollfd fds[] = {

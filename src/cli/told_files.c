@@ -48,7 +48,7 @@ static uint64_t hash_of(const struct told_mapping *m)
 	return text_hash_more(TEXT_HASH_BEGIN ^ m->name.inode, m->path);
 }
 
-/* Find it by its path. */
+/* Look up the file by its path. */
 static void look_for(const struct told_files *files, struct told_file *file)
 {
 	_cleanup_(target_file_releasep) struct target_file *found = NULL;
@@ -63,13 +63,13 @@ static void look_for(const struct told_files *files, struct told_file *file)
 		return;
 	file->is_found = true;
 	file->listed = names.listed;
-	/* One without a build-id, or that cannot be read, has none. */
+	/* No build-id if the file has none or cannot be read. */
 	err = elf_file_open_target(found, &elf);
 	if (!err && elf_file_build_id(elf))
 		file->build_id = strdup(elf_file_build_id(elf));
 }
 
-/* NULL: there are enough, or memory is out. */
+/* Returns NULL if the limit is reached or memory is out. */
 static struct told_file *add(struct told_files *files, const struct told_mapping *m)
 {
 	struct told_file *file =
@@ -84,7 +84,7 @@ static struct told_file *add(struct told_files *files, const struct told_mapping
 	}
 	file->told = file->listed = m->name;
 	look_for(files, file);
-	/* Without memory it is looked for again. */
+	/* If memory is out, the file is looked up again next time. */
 	(void)!hashmap_put(&files->by_name, hash_of(m), files->list.len - 1);
 	return file;
 }
@@ -97,7 +97,7 @@ const struct told_file *told_files_get(struct told_files *files,
 
 	if (hashmap_get(&files->by_name, hash_of(m), &at))
 		file = files->list.data[at];
-	/* Or another one has the same hash. */
+	/* Also add it if another file has the same hash. */
 	if (!file || !file_name_is(&file->told, &m->name) ||
 	    strcmp(file->path, m->path) != 0)
 		file = add(files, m);

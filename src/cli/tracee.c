@@ -31,7 +31,7 @@ struct error *tracee_create(int pid, struct elf_reader *elf_reader, struct trace
 		return err;
 	t->maps_failed = err;
 	proc_rest(t->proc);
-	/* Nobody who needs the mappings goes on without them: tracee_plan(). */
+	/* Not an error yet: tracee_plan() fails if the mappings are needed. */
 	error_destroy(err);
 	*ret = take(t);
 	return NULL;
@@ -90,7 +90,7 @@ void tracee_destroy(struct tracee *t)
 	free(t);
 }
 
-/* All frames are the kernel's. */
+/* With --kernel, all frames are the kernel's. */
 static struct error *open_kernel_symbols(struct tracee *t)
 {
 	struct error *err =
@@ -113,7 +113,7 @@ struct error *tracee_open_symbols(struct tracee *t, const struct options *option
 	if (t->symbolizer || !t->proc || (t->exited && !t->proc->stand_in))
 		return NULL;
 	err = reader_symbolizer_create(reader, t->proc, &user);
-	/* Too late: nothing can be read any more. */
+	/* The process has exited, and nothing can be read any more. */
 	if (!err && reader_is_unopened(user) && proc_has_exited(t->proc)) {
 		symbolizer_destroy(user);
 		return NULL;
@@ -170,7 +170,7 @@ static void forget_range(struct tracee *t, uint64_t start)
 	t->ranges.len = kept;
 }
 
-/* Forget files that are not mapped any more. */
+/* Drop files that are not mapped any more. */
 static struct error *forget_unmapped(struct tracee *t, const struct proc_maps *maps)
 {
 	_cleanup_(freep) bool *is_mapped = calloc(t->files.len + 1, sizeof(*is_mapped));
@@ -195,7 +195,7 @@ static struct error *forget_unmapped(struct tracee *t, const struct proc_maps *m
 	return NULL;
 }
 
-/* The mapping in which the allocator's code begins; NULL: it is not there. */
+/* The mapping where the allocator's code begins; NULL: it is not mapped. */
 static const struct proc_mapping *find_code(const struct proc_maps *maps,
 					    const struct allocator *allocator)
 {
@@ -206,7 +206,7 @@ static const struct proc_mapping *find_code(const struct proc_maps *maps,
 		       : NULL;
 }
 
-/* One range for each file: a file may hold several allocators. */
+/* Add one range for each file, even if the file contains several allocators. */
 static bool add_range(struct tracee *t, struct code_range range)
 {
 	vec_foreach (known, &t->ranges)
@@ -273,7 +273,7 @@ static bool is_code(const struct proc_mapping *m)
 	return m->executable && m->inode;
 }
 
-/* The next mapping of a file's code from *at on, or NULL. */
+/* The next mapping of file code at index *at or later; NULL: no more. */
 static const struct proc_mapping *next_code(const struct proc_maps *maps, size_t *at)
 {
 	while (*at < maps->mappings.len) {
@@ -316,7 +316,7 @@ struct error *tracee_refresh(struct tracee *t)
 	if (t->exited || !t->proc)
 		return NULL;
 	err = proc_read_memory(t->proc, &memory);
-	/* What was seen last stays when it is gone. */
+	/* Once the process has exited, the last values stay. */
 	if (!err && memory.vm_rss_bytes)
 		t->memory = memory;
 	error_destroy(err);

@@ -23,7 +23,7 @@ void tracees_wait_for(struct tracees *ts, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
-	/* A descriptor that is waited for already has been handed down by an exec. */
+	/* EEXIST: a descriptor inherited across an exec is watched already. */
 	if (fd < 0 || !epoll_ctl(ts->epoll_fd, EPOLL_CTL_ADD, fd, &event) ||
 	    errno == EEXIST || ts->cannot_wait)
 		return;
@@ -58,7 +58,7 @@ bool tracees_say_descriptors(const struct tracees *ts)
 
 bool tracees_may_have_exited(const struct tracees *ts)
 {
-	/* Of the watch, and of a process. */
+	/* Two, because one event may belong to the watch. */
 	struct epoll_event events[2];
 	int count;
 
@@ -88,7 +88,8 @@ static struct error *read_kernel_names(struct tracees *ts)
 	ts->kernel = kernel_names_read(file);
 	if (!ts->kernel)
 		return error_no_memory();
-	/* With --kernel more depends on them (cli/kernel.c). */
+	/* With --kernel and --with-kernel a more specific message is printed
+	 * (cli/kernel.c). */
 	if (kernel_names_are_hidden(ts->kernel) && !ts->options->quiet &&
 	    !ts->options->kernel && !ts->options->with_kernel)
 		fputs("memtrace: the kernel hides its addresses (sysctl "
@@ -97,7 +98,7 @@ static struct error *read_kernel_names(struct tracees *ts)
 	return NULL;
 }
 
-/* The process of this number, whether it has exited or not; NULL: it is not traced. */
+/* The process with this pid, exited or not. NULL: it is not traced. */
 static const struct tracee *find_any(const struct tracees *ts, int pid)
 {
 	const struct tracee *ret = NULL;
@@ -157,13 +158,13 @@ struct error *tracees_init(struct tracees *ts, const struct options *options,
 		if (err)
 			return err;
 	}
-	/* What the process maps or executes makes no difference. */
+	/* With --kernel it does not matter what the process maps or executes. */
 	if (options->kernel)
 		return NULL;
 	err = reading_init(&ts->reading, options, progress);
 	if (err)
 		return err;
-	/* Without it one has to look again and again. */
+	/* Without events the processes are polled. */
 	err = watch_create(&ts->watch);
 	error_destroy(err);
 	if (!ts->watch)
@@ -204,7 +205,7 @@ struct tracee *tracees_find(const struct tracees *ts, int pid)
 	return NULL;
 }
 
-/* Has it just been forked by a process that names its frames, too? */
+/* Was it just forked by a process that can also name its frames? */
 static bool is_named(const struct tracees *ts, const struct tracee *t)
 {
 	struct tracer_process process;
@@ -213,8 +214,8 @@ static bool is_named(const struct tracees *ts, const struct tracee *t)
 	       tracees_name_family(ts, tracer_family(ts->tracer, process.slot));
 }
 
-/* Of a process that the kernel has not told of, nor of its parent, as it was there before
- * or events were lost: its children have its code. */
+/* Record the code of a process that started before memtrace listened, or before events
+ * were lost. Its future children have the same code. */
 static void remember_code(const struct tracees *ts, const struct tracee *t)
 {
 	if (ts->told && ts->scope == SCOPE_FORKS && t->proc && !t->exited &&
@@ -230,8 +231,8 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 	t->kernel = ts->kernel;
 	if ((ts->list.len < TRACEES_MANY || ts->scope == SCOPE_PROCESSES) &&
 	    !is_named(ts, t))
-		/* Nothing that runs already is given up for names, nor are all processes
-		 * for one, which may just have ended. */
+		/* A process that is added later, or with SCOPE_ALL, may have exited just
+		 * now. Trace it without names rather than end the run. */
 		err = ts->tracer || ts->scope == SCOPE_ALL
 			      ? tracee_try_symbols(t, ts->options, ts->reading.reader)
 			      : tracee_open_symbols(t, ts->options, ts->reading.reader);
@@ -246,7 +247,7 @@ struct error *tracees_add(struct tracees *ts, struct tracee *t)
 	return err;
 }
 
-/* Of children, of which there may be thousands, only on request. */
+/* Notes about children only with -v, because there may be thousands of them. */
 static bool is_noted(const struct tracees *ts, const struct tracee *t)
 {
 	return !ts->options->quiet && (t->asked_for || ts->options->verbose);
@@ -375,7 +376,7 @@ struct error *tracees_open(struct tracees *ts, int pid, struct plan **ret)
 	err = tracee_plan(t, &ts->plan_options, ret);
 	if (err && err->code == ERROR_UNSAFE) {
 		err = tracees_name_unsafe(err, t);
-		/* The process is not traced. */
+		/* The process is not traced, so its files do not count. */
 		ts->untraced.count = untraced;
 		ts->list.len--;
 		tracee_destroy(t);
@@ -401,7 +402,7 @@ static struct error *explain_attach(struct error *err, const struct tracee *t)
 	return error_create(ERROR_GONE, "pid %d exited while memtrace attached", t->pid);
 }
 
-/* Attach the probes of one plan, for the process `t` or for all (NULL). */
+/* Attach the probes of one plan, for the process `t` or, if NULL, for all. */
 static struct error *attach_plan(struct tracees *ts, const struct plan *plan,
 				 struct tracee *t)
 {
@@ -418,7 +419,8 @@ static struct error *attach_plan(struct tracees *ts, const struct plan *plan,
 	return err;
 }
 
-/* Take the process and its plan off their lists. Returns `err`, which names it. */
+/* Remove the process and its plan from their lists. Returns `err`, prefixed with the
+ * process. */
 static struct error *leave_out(struct tracees *ts, struct plan *plans[], size_t *count,
 			       size_t i, struct error *err)
 {
@@ -449,7 +451,7 @@ struct error *tracees_start(struct tracees *ts, struct tracer *tracer,
 			i++;
 			continue;
 		}
-		/* Whether it is the only one is known later. */
+		/* Print it later, when it is clear whether any process remains. */
 		tracees_say_left_out(unsafe);
 		unsafe = leave_out(ts, plans, count, i, take(err));
 	}

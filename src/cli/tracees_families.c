@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Forked processes with the same code share their stacks, and the names of them. */
+/* Forked processes with the same code form a family: they share their stacks and the
+ * names of the stacks' frames. */
 #include "cli/tracees_private.h"
 
 #include <string.h>
@@ -46,7 +47,8 @@ struct error *tracees_note_family(struct tracees *ts, struct tracee *t)
 		       : tracee_try_symbols(t, ts->options, ts->reading.reader);
 }
 
-/* How well a process can name the frames of a family that it is or was in. */
+/* How well a process can name the frames of a family that it is or was in; more is
+ * better. */
 static uint32_t rank_in(const struct tracee *t, uint64_t family)
 {
 	bool can_be_read = !t->exited && t->proc;
@@ -105,7 +107,7 @@ struct error *tracees_pass_names(struct tracees *ts, struct tracee *from)
 		struct error *err =
 			tracee_try_symbols(heir, ts->options, ts->reading.reader);
 
-		/* Or it has ended just now, which is not noticed yet. */
+		/* No frames: it has just exited, and memtrace has not noticed yet. */
 		if (err || heir->frames)
 			return err;
 	}

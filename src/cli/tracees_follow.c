@@ -12,31 +12,35 @@
 
 DEFINE_CLEANUP(struct plan *, plan_destroy);
 
-/* Memory is looked at this often, so that it is known when a process exits: in the
- * beginning, and later. Everything else too, where the kernel does not tell of it. */
+/* Intervals of tracees_look(), ms: while an exec or the exit of a main thread is pending,
+ * and normally. The first EARLY_LOOKS looks come every LOOK_OFTEN_MS. Each look reads
+ * memory use, so that a recent value is known when a process exits. Without kernel events
+ * it also checks everything else. */
 #define LOOK_SOON_MS 1
 #define LOOK_MS      1000
 #define EARLY_LOOKS  40
 
-/* What nobody wants any more is taken out of the tables at most this often: it means to
- * read them as a whole. */
+/* Unwanted data is removed from the tables at most this often, because removal reads the
+ * whole tables. */
 #define FORGET_MS 20
 
-/* The probes see an exec at most this long after the kernel has told of it. */
+/* Wait at most this long for the probes to see an exec that the kernel reported. */
 #define EXEC_WAIT_MS 100
 
-/* What plan_more() says where a process has lost its probes. */
+/* Text for plan_more() when a process has lost its probes. */
 static const char probed_anew[] = "is probed anew in";
 
-/* How long memtrace keeps what the kernel told of a process after its first thread has
- * ended: the whole process ends, and memtrace notices that, a little later. */
+/* How long to keep the reported mappings after the main thread of a process has exited:
+ * the whole process exits a little later, and memtrace notices that later still. */
 #define TOLD_KEPT_NS UINT64_C(2000000000)
 
-/* So long after the kernel has told of a thread's end it may still have to be done. */
+/* After the kernel reports the exit of a main thread, it may take END_WAIT_MS until the
+ * exit is done. Act after END_MIN_MS at the earliest. */
 #define END_WAIT_MS 1000
 #define END_MIN_MS  50
 
-/* The same for one that came later: where there is no room it has to wait. */
+/* Trace a process that was added during the run. If all slots are in use, it has to
+ * wait. */
 static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
 {
 	struct error *err = tracees_trace(ts, t);
@@ -51,15 +55,16 @@ static struct error *trace_if_room(struct tracees *ts, struct tracee *t)
 	return NULL;
 }
 
-/* Until it executes another program a child's address space is a copy of its parent's,
- * whose probes are its own. */
+/* Copy the parent's files and ranges to a new child. Until the child executes another
+ * program, its address space is a copy of the parent's, with the parent's probes. */
 static struct error *inherit(struct tracee *t, const struct tracee *parent)
 {
 	t->wants_plan = true;
 	if (!parent || parent->wants_plan || !t->image || t->image != parent->image)
 		return NULL;
 	error_destroy(proc_read_maps(t->proc, &t->planned));
-	/* Looked at behind them: they may be those of another program by now. */
+	/* Checked after the mappings were read: they may belong to another program by
+	 * now. */
 	if (proc_image(t->proc) != t->image) {
 		proc_maps_deinit(&t->planned);
 		return NULL;
@@ -71,7 +76,7 @@ static struct error *inherit(struct tracee *t, const struct tracee *parent)
 		       : error_no_memory();
 }
 
-/* A process that came to be while we trace. It may be gone by now. */
+/* Trace a process that appeared during the run. It may have exited already. */
 static struct error *take_up(struct tracees *ts, int pid, const struct tracee *parent)
 {
 	struct tracee *t;
@@ -90,7 +95,7 @@ static struct error *take_up(struct tracees *ts, int pid, const struct tracee *p
 	return err ? err : trace_if_room(ts, t);
 }
 
-/* Static probes of the file that are not traced. */
+/* The number of USDT probes of the file that are not traced. */
 static size_t count_untold(const struct plan_object *object)
 {
 	size_t n = 0;
@@ -101,7 +106,7 @@ static size_t count_untold(const struct plan_object *object)
 	return n;
 }
 
-/* Its probes have ended with its first thread: let the next plan be of all its files. */
+/* The probes ended with the main thread: let the next plan cover all files again. */
 static void plan_anew(struct tracees *ts, struct tracee *t)
 {
 	tracees_note(ts, t,
@@ -110,8 +115,8 @@ static void plan_anew(struct tracees *ts, struct tracee *t)
 	proc_maps_deinit(&t->planned);
 }
 
-/* Where its first thread has ended probes do not come to newly mapped files by
- * themselves. */
+/* If the main thread has exited, the kernel does not add probes to newly mapped files by
+ * itself, so let the tracer do what it can. */
 static struct error *hold_probes(struct tracees *ts, const struct tracee *t,
 				 enum tracer_probes *ret)
 {
@@ -120,8 +125,8 @@ static struct error *hold_probes(struct tracees *ts, const struct tracee *t,
 					     : NULL;
 }
 
-/* Say that the process has loaded a file that is not traced. Said once for a process: it
- * may load any number of them. */
+/* Print that the process has loaded a file that is not traced. Once for a process,
+ * because it may load any number of files. */
 static void say_untraced(struct tracees *ts, struct tracee *t, const struct error *err)
 {
 	_cleanup_(freep) char *why = escape_dup(err->message);
@@ -137,7 +142,7 @@ static void say_untraced(struct tracees *ts, struct tracee *t, const struct erro
 	t->said_untraced = true;
 }
 
-/* Lines for what is traced from now on, and for what is not. */
+/* Print which functions are traced from now on, and which are not. */
 static void say_loaded(struct tracees *ts, struct tracee *t, const struct plan *plan,
 		       const char *what)
 {
@@ -154,7 +159,7 @@ static void say_loaded(struct tracees *ts, struct tracee *t, const struct plan *
 				     "(--dry-run says why)",
 				     count_untold(object), path ? path : "?");
 	}
-	/* Reports count these functions, too. */
+	/* Reports count these functions too, so it is enough to print some. */
 	if (!ts->options->quiet &&
 	    (ts->options->verbose || ts->warned_untraced < LISTED_MAX)) {
 		plan_warn_untraced(plan, stderr);
@@ -162,8 +167,8 @@ static void say_loaded(struct tracees *ts, struct tracee *t, const struct plan *
 	}
 }
 
-/* Files that it has mapped since may hold an allocator. `what` says in one word or two
- * that it has. */
+/* Plan and attach probes for allocators in files that were mapped since the last plan.
+ * `what` begins the message about such a file ("has loaded"). */
 static struct error *plan_more(struct tracees *ts, struct tracee *t, const char *what)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;
@@ -201,8 +206,8 @@ out:
 	tracees_note_descriptors(ts, err);
 	if (plan)
 		ts->untraced.count += plan->objects.len;
-	/* Nothing changes if the files have no allocator, or are gone again. The first
-	 * file that cannot be read is reported by tracees_say_unread(). */
+	/* Nothing to report if the files contain no allocator or are gone again.
+	 * tracees_say_unread() reports the first file that cannot be read. */
 	if (t->maps_failed)
 		tracees_note_unread_maps(ts, t, err);
 	else if (err->code != ERROR_NOT_FOUND && err->code != ERROR_GONE &&
@@ -212,7 +217,7 @@ out:
 	return NULL;
 }
 
-/* It executes another program: at that time, or later. */
+/* Note that the process executed another program at `when_ns` or later. */
 static void executes(struct tracee *t, uint64_t when_ns)
 {
 	t->executed_ns = when_ns;
@@ -228,7 +233,8 @@ static void on_event(void *arg, const struct watch_event *event)
 		told_codes_hear(ts->told, event);
 	switch (event->kind) {
 	case WATCH_FORK:
-		/* Out of memory here: its first call makes it known (find_new()). */
+		/* If memory is out, find_new() finds the process after its first traced
+		 * call. */
 		if (ts->scope == SCOPE_FORKS)
 			(void)!vec_push(&ts->news,
 					((struct fresh){event->pid, event->parent}));
@@ -246,7 +252,8 @@ static void on_event(void *arg, const struct watch_event *event)
 			(void)!vec_push(&ts->news, ((struct fresh){event->pid, 0}));
 		break;
 	case WATCH_EXIT:
-		/* Its pidfd tells when the last thread has ended. */
+		/* Only the main thread has exited; the pidfd reports the exit of the last
+		 * thread. */
 		if (t && ts->scope == SCOPE_PROCESSES && !t->is_refused)
 			t->first_ended_ns = clock_now_ns();
 		break;
@@ -263,18 +270,18 @@ static void on_event(void *arg, const struct watch_event *event)
 	}
 }
 
-/* It has exited: what the kernel has told of its code. */
+/* The process has exited: keep what the kernel reported about its code. */
 static void note_told(struct tracees *ts, struct tracee *t)
 {
 	struct told_code *code;
 
 	if (!ts->told)
 		return;
-	/* It may have begun and ended since the last time. */
+	/* The process may have started and exited since the last read. */
 	watch_read(ts->watch, on_event, ts);
 	code = told_codes_get(ts->told, t->pid);
 
-	/* Or its number is another process's by now. */
+	/* Or the pid belongs to another process by now. */
 	if (code && t->is_traced &&
 	    code->since_ns > tracer_slot_since_ns(ts->tracer, t->slot)) {
 		told_code_release(code);
@@ -284,7 +291,7 @@ static void note_told(struct tracees *ts, struct tracee *t)
 	t->told = code;
 }
 
-/* The process is no more; what it held is still to be told. */
+/* The process has exited. Its data must still be reported. */
 static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 {
 	struct tracee *t = *at, *gone;
@@ -296,10 +303,11 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 	if (err)
 		return err;
 	ts->may_release = true;
-	/* It would be readable for ever. */
+	/* Remove the pidfd from the epoll set: it would stay readable for ever. */
 	epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
 	proc_let_go(t->proc);
-	/* Before, it has executed another program: of that nothing more can be seen. */
+	/* It executed another program before it exited. Nothing more can be read about
+	 * that one. */
 	if ((!t->is_traced || tracer_is_retired(ts->tracer, t->slot)) &&
 	    tracer_find_process(ts->tracer, t->pid, &process)) {
 		err = tracee_create_gone(&process, &gone);
@@ -317,7 +325,7 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 	return NULL;
 }
 
-/* Was its slot taken by the program that it executes, or by us since? */
+/* Has a new slot been taken since the exec, by the probes or by memtrace? */
 static bool has_new_slot(const struct tracees *ts, const struct tracee *t)
 {
 	return t->executed_ns && tracer_sees_execs(ts->tracer) &&
@@ -326,8 +334,8 @@ static bool has_new_slot(const struct tracees *ts, const struct tracee *t)
 }
 
 /*
- * It runs another program: the old heap is gone with its address space. Probes on files
- * that the new program maps too are there from its first instruction on.
+ * The process runs another program: the old heap is gone with its address space. Files
+ * that the new program maps too have their probes from its first instruction on.
  */
 static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 {
@@ -339,16 +347,17 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 		return err;
 	if (old->is_traced && !has_new_slot(ts, old))
 		tracer_retire(ts->tracer, old->slot);
-	/* The slot is nobody's from here on: see tracees_forget_orphans(). */
+	/* From here on no process holds the slot: see tracees_forget_orphans(). */
 	old->is_traced = false;
 	err = tracee_create(old->pid, ts->elf_reader, &t);
 	if (err) {
-		/* It has ended meanwhile; what it held can still be told. */
+		/* It has exited meanwhile; its data can still be reported. */
 		err = tracees_pass_over(ts, err);
 		return err ? err : follow_exit(ts, at);
 	}
 	if (ts->scope == SCOPE_ALL) {
-		/* Should it map the library, it will be told of or found anew. */
+		/* If the new program maps the library, an event or find_new() will add it
+		 * again. */
 		tracee_destroy(t);
 		old->dropped = true;
 		return NULL;
@@ -368,26 +377,29 @@ static struct error *follow_exec(struct tracees *ts, struct tracee **at)
 	err = tracee_try_symbols(t, ts->options, ts->reading.reader);
 	if (!err)
 		err = trace_if_room(ts, t);
-	/* With the main thread, when it was another one that executed the program. */
+	/* The probes ended with the old main thread, because another thread executed the
+	 * program. */
 	if (!err && tracer_probes_ended(ts->tracer, t->pid))
 		tracees_note(ts, t,
 			     "did so in a thread: its first allocations were missed");
-	/* It has the filters of the old one, and the probes of files that both map. */
+	/* It has inherited the seccomp filters, and the probes of files that both
+	 * programs map. */
 	if (!err)
 		tracees_drop_unsafe(ts, t);
 	return err ? err : plan_more(ts, t, "has loaded");
 }
 
 /*
- * The first thread may have ended; when the process has, that is known soon. Probes are
- * the first thread's, as far as the kernel is concerned.
+ * The main thread may have exited. If the whole process has, its pidfd soon says so. The
+ * kernel ties the probes of a process to its main thread.
  */
 static struct error *follow_first(struct tracees *ts, struct tracee *t)
 {
 	enum tracer_probes probes = TRACER_PROBES_END;
 	struct error *err = NULL;
 
-	/* The others of one that exits or executes a program end a little later. */
+	/* If the process exits or executes a program, its other threads end a little
+	 * later. */
 	if (clock_now_ns() - t->first_ended_ns < END_MIN_MS * UINT64_C(1000000)) {
 		ts->look_soon = true;
 		return NULL;
@@ -416,7 +428,7 @@ static struct error *follow_first(struct tracees *ts, struct tracee *t)
 	return plan_more(ts, t, probed_anew);
 }
 
-/* What has to be guessed where the kernel does not tell. */
+/* Without kernel events, assume that anything may have happened. */
 static void suspect_everything(struct tracees *ts)
 {
 	on_event(ts, &(const struct watch_event){.kind = WATCH_LOST});
@@ -433,10 +445,12 @@ static void look_at_image(struct tracee *t)
 }
 
 /*
- * The kernel tells of an exec a little before the probes see it. They retire the slot and
- * take a new one at once: should we do that, the program would be over, maybe, before we
- * were done. So wait for them, and only if they do not, do it. Where we came upon the
- * process later than the kernel tells, the slot is the new program's already.
+ * Has the process executed another program that must be followed now? The kernel reports
+ * an exec slightly before the probes see it. The probes then retire the slot and take a
+ * new one at once. If memtrace did that instead, a short program might exit before
+ * memtrace is done. So wait for the probes, and act only if they do not see the exec. If
+ * memtrace opened the process after the reported exec, the slot already belongs to the
+ * new program.
  */
 static bool has_executed(struct tracees *ts, struct tracee *t)
 {
@@ -445,7 +459,8 @@ static bool has_executed(struct tracees *ts, struct tracee *t)
 	if (t->check_image && t->proc && !t->executed_ns)
 		look_at_image(t);
 	t->check_image = false;
-	/* All that was read of the process may be of that program already. */
+	/* Everything that was read about the process may come from that program
+	 * already. */
 	if (t->is_traced && t->executed_ns < t->image_ns &&
 	    tracer_slot_since_ns(ts->tracer, t->slot) >= t->executed_ns)
 		t->executed_ns = 0;
@@ -459,7 +474,7 @@ static bool has_executed(struct tracees *ts, struct tracee *t)
 	return false;
 }
 
-/* Processes of which the probes know and we do not. */
+/* Add processes that the probes know and the list does not have. */
 static struct error *find_new(struct tracees *ts)
 {
 	_cleanup_(freep) bool *held = NULL;
@@ -476,13 +491,14 @@ static struct error *find_new(struct tracees *ts)
 		if (held[process.slot])
 			continue;
 		err = take_up(ts, process.pid, NULL);
-		/* Retired by now: it has executed a program, which has a slot of its own,
-		 * and its heap is nobody's. */
+		/* A retired slot means that the process has executed a program, which has
+		 * its own slot. The old heap is gone. */
 		if (!err && !tracees_find(ts, process.pid) &&
 		    !tracer_is_retired(ts->tracer, process.slot)) {
 			struct tracee *t;
 
-			/* Too short-lived to be looked at; its blocks are not. */
+			/* It exited before memtrace could open it, but its blocks are
+			 * known. */
 			tracer_retire(ts->tracer, process.slot);
 			err = tracee_create_gone(&process, &t);
 			if (!err) {
@@ -498,7 +514,7 @@ static struct error *take_news(struct tracees *ts)
 {
 	struct error *err = NULL;
 
-	/* In the order of their making: a child may have forked as well. */
+	/* In order of creation, because a child may have forked too. */
 	for (size_t i = 0; i < ts->news.len && !err; i++) {
 		const struct fresh *fresh = &ts->news.data[i];
 		const struct tracee *parent =
@@ -539,7 +555,7 @@ static struct error *follow(struct tracees *ts, struct tracee **at, bool is_time
 	return plan_more(ts, t, "has loaded");
 }
 
-/* Of the one whose memory the kernel's is, only the exit matters. */
+/* With --kernel only the exit and the memory use of the process matter. */
 static struct error *look_for_kernel(struct tracees *ts, bool is_time)
 {
 	struct error *err = NULL;
@@ -550,7 +566,8 @@ static struct error *look_for_kernel(struct tracees *ts, bool is_time)
 	return err;
 }
 
-/* Is it the turn of the process with this index? Of many some are looked at each time. */
+/* Is it the turn of the process with this index? Of many, each look refreshes only
+ * some. */
 static bool has_turn(const struct tracees *ts, size_t i)
 {
 	size_t parts = ts->list.len / TRACEES_MANY + 1;

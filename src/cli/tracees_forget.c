@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Removes processes from the list, and gives their slots back. */
+/* Removes processes from the list, and frees their slots. */
 #include <stdlib.h>
 
 #include "cli/tracees_private.h"
@@ -54,15 +54,15 @@ struct error *tracees_sweep(struct tracees *ts)
 	return err;
 }
 
-/* Is it kept for the next report only? Those that were asked for are shown in any case.
- */
+/* Is it kept only for the next report? Processes that the user asked for are always
+ * shown. */
 static bool waits_for_report(const struct tracee *t)
 {
 	return t->exited && !t->asked_for && !t->dropped;
 }
 
-/* So many exited ones are kept for the next report; of the slots three quarters are for
- * those that run. */
+/* At most this many exited processes are kept for the next report. The other three
+ * quarters of the slots are for running processes. */
 static size_t exited_max(const struct tracees *ts)
 {
 	return tracer_slot_count(ts->tracer) / 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes that exited before their mappings were read: their code, as the kernel told.
- */
+/* Names the code of processes that exited before memtrace read their mappings, from the
+ * mappings that the kernel reported. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,27 +13,28 @@
 #include "util/cleanup.h"
 #include "util/text_hash.h"
 
-/* So many root directories beside our own are looked below. */
+/* At most this many root directories besides memtrace's own are searched. */
 #define ROOTS_MAX 4
 
-/* In a report: the target chooses how many programs it runs, and what they map. Each
- * process that is stood in for has its files open in the child that reads names. */
+/* Limits for one report, because the target decides how many programs it runs and what
+ * they map. A stand-in for an exited process keeps its files open in the reader
+ * process. */
 #define MAPPINGS_MAX  65536
 #define STAND_INS_MAX 64
 
-/* For the time of one report. */
+/* State for one report. */
 struct recall {
 	struct tracees *ts;
 	const struct families *families;
-	/* The files below our root directory, and below those of running processes that
-	 * have another one. */
+	/* The files below memtrace's root directory, then those below other root
+	 * directories of running processes. */
 	struct told_files below[1 + ROOTS_MAX];
 	size_t count;
 	struct hashmap named;       /* hashes of the build-ids of files that have names */
-	size_t mappings, stand_ins; /* that there may be yet */
+	size_t mappings, stand_ins; /* how many more are allowed */
 };
 
-/* `fd` is taken over. */
+/* Takes ownership of `fd`. */
 static struct error *add_root(struct recall *r, int fd)
 {
 	if (fd < 0)
@@ -89,7 +90,7 @@ static struct error *note_named(struct recall *r, const struct modules *modules)
 	return NULL;
 }
 
-/* Another process has the names of all code of these files. */
+/* Can other processes already name all code of these files? */
 static bool is_named(const struct recall *r, const struct modules *modules)
 {
 	vec_foreach (file, &modules->files)
@@ -99,7 +100,7 @@ static bool is_named(const struct recall *r, const struct modules *modules)
 	return true;
 }
 
-/* The directory below which the program is that the process ran. */
+/* The root directory below which the program of the process is found; NULL: none. */
 static struct told_files *choose_root(struct recall *r, const struct told_code *code)
 {
 	const struct told_mapping *program = &code->mappings.data[0];
@@ -110,7 +111,7 @@ static struct told_files *choose_root(struct recall *r, const struct told_code *
 	return NULL;
 }
 
-/* A mapping as /proc/PID/maps had it. The path is borrowed. */
+/* The mapping as /proc/PID/maps would show it. The path is borrowed. */
 static struct proc_mapping to_mapping(const struct told_mapping *m,
 				      const struct told_file *file)
 {
@@ -129,7 +130,8 @@ static struct proc_mapping to_mapping(const struct told_mapping *m,
 	};
 }
 
-/* The mappings that can be read about: `ret` borrows the paths. */
+/* Add the reported mappings to the modules. `ret` gets those whose file was found, and
+ * borrows the paths. *ret_added counts the added ones among them. */
 static struct error *recall_code(struct tracee *t, const struct told_mappings *told,
 				 struct told_files *files, struct proc_maps *ret,
 				 size_t *ret_added)
@@ -154,7 +156,7 @@ static struct error *recall_code(struct tracee *t, const struct told_mappings *t
 	return err;
 }
 
-/* Have its code named by what stands for it. */
+/* Create a stand-in for the process, and let it name the code. */
 static struct error *open_names(struct recall *r, struct tracee *t,
 				const struct proc_maps *maps, int root_fd)
 {
@@ -197,7 +199,7 @@ static struct error *recall(struct recall *r, struct tracee *t)
 	return err;
 }
 
-/* Nothing is shown of others. */
+/* Processes that name no frames are not needed. */
 static bool is_wanted(const struct recall *r, const struct tracee *t, size_t i)
 {
 	size_t count = t->told->mappings.len;
@@ -242,7 +244,7 @@ struct error *tracees_recall(struct tracees *ts, const struct families *families
 		told_code_release(t->told);
 		t->told = NULL;
 	}
-	/* Frames go without names. */
+	/* Errors only mean that frames stay without names. */
 	if (err && err->code != ERROR_NO_MEMORY) {
 		error_destroy(err);
 		err = NULL;

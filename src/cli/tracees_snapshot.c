@@ -31,9 +31,9 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 	snap->losses[LOSS_PROCESSES_DROPPED] += ts->unshown;
 	snap->losses[LOSS_PROCESSES_FULL] += ts->left_out;
 	snap->losses[LOSS_FILES_UNTRACED] += ts->untraced.count;
-	/* After the blocks: a library loaded meanwhile may be on their stacks. To read
-	 * the mappings of thousands of processes takes seconds: of so many the kernel's
-	 * word is taken. */
+	/* After the blocks, because a library that was loaded meanwhile may be on their
+	 * stacks. Reading the mappings of thousands of processes takes seconds, so with
+	 * many processes only those are read that the kernel reported as changed. */
 	for (size_t i = 0; i < ts->list.len && !err; i++) {
 		struct tracee *t = ts->list.data[i];
 
@@ -46,10 +46,10 @@ struct error *tracees_snapshot(struct tracees *ts, struct snapshot *snap)
 		if (!err)
 			err = tracee_describe(t, &snap->processes.data[i]);
 		t->reported = t->exited;
-		/* The kernel does not tell when it unmaps files. */
+		/* The kernel does not report when it unmaps files. */
 		t->wants_plan |= t->has_loaded && tracee_has_other_code(t);
 	}
-	/* Some of them just now. */
+	/* After the loop, which may have counted some. */
 	snap->losses[LOSS_MAPPINGS_UNREAD] += ts->unread_maps;
 	return err;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Takes probes out of files that processes have unloaded. */
+/* Removes probes from files that processes have unloaded. */
 #include "cli/tracees_private.h"
 
 /*
- * So many files keep their probes when no process maps them any more. A program that
- * loads the same libraries again and again, or that executes the same programs, finds the
- * probes there.
+ * This many files keep their probes after the last process has unmapped them. A program
+ * that loads the same libraries or executes the same programs repeatedly then finds the
+ * probes in place.
  */
 #define UNMAPPED_MAX 16
 
@@ -44,7 +44,7 @@ struct error *tracees_note_files(struct tracees *ts, struct tracee *t,
 	return NULL;
 }
 
-/* What a process has mapped since its last plan is not known. */
+/* Are the mapped files of all processes known? Not while a process waits for a plan. */
 static bool is_known(const struct tracees *ts)
 {
 	vec_foreach (t, &ts->list)
@@ -53,7 +53,7 @@ static bool is_known(const struct tracees *ts)
 	return true;
 }
 
-/* How many are not mapped. */
+/* Update unused_since of all files. Returns how many are not mapped. */
 static size_t look_for_unused(struct tracees *ts)
 {
 	size_t unused = 0;
@@ -78,7 +78,7 @@ static size_t look_for_unused(struct tracees *ts)
 	return unused;
 }
 
-/* The one that has not been mapped for the longest time. There is one. */
+/* The file that has been unmapped for the longest time. There must be one. */
 static struct probed_file *find_oldest(const struct tracees *ts)
 {
 	struct probed_file *oldest = NULL;

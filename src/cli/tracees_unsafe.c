@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes that return probes could end. */
+/* Processes that return probes could kill. */
 #include <stdio.h>
 
 #include "cli/tracees_private.h"
@@ -25,12 +25,13 @@ bool tracees_drop_unsafe(struct tracees *ts, struct tracee *t)
 {
 	const char *refusal;
 
-	/* A probe in all processes that map a file cannot be removed from one of them. */
+	/* Probes that hit all processes that map a file cannot be removed from one of
+	 * them. */
 	if (ts->returns.is_wide || !t->is_traced ||
 	    !tracer_has_return_probes(ts->tracer, t->pid))
 		return false;
-	/* Without sites inside functions, and of an event, a refused process has no
-	 * probes at the places of others. */
+	/* If no probes are inside functions, or for an event, a refused process is not
+	 * probed where others are, so check it alone. */
 	refusal = tracer_sees_results(ts->tracer) && !ts->plan_options.event
 			  ? return_probes_refuse_together(&ts->returns, t->pid)
 			  : return_probes_refuse(&ts->returns, t->pid);
@@ -43,7 +44,7 @@ bool tracees_drop_unsafe(struct tracees *ts, struct tracee *t)
 		     refusal,
 		     ts->plan_options.event ? "the event is not counted there from now on"
 					    : "some allocations and frees were missed");
-	/* Let the next plan be for all its files. */
+	/* Let the next plan cover all files again. */
 	proc_maps_deinit(&t->planned);
 	return true;
 }

@@ -13,13 +13,13 @@
 
 #define BURST_US 1000
 
-/* What waits for others may wait so long once the run is to end. */
+/* After the stop signal, waits for other processes give up after this time, ns. */
 #define LATE_NS UINT64_C(5000000000)
 
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* A signal that we were started to ignore, as by nohup, stays ignored: blocked, it would
- * be delivered to a descriptor all the same. */
+/* Keep a signal ignored if it was ignored at the start, as by nohup. If blocked, it would
+ * be delivered to the signalfd all the same. */
 static void add_unless_ignored(sigset_t *set, int number)
 {
 	struct sigaction action;
@@ -70,7 +70,8 @@ bool waiter_is_late(const struct waiter *waiter)
 	return first_ns && clock_now_ns() >= first_ns + LATE_NS;
 }
 
-/* The signals end the process again; a second one that was about to end it, or 0. */
+/* Let the signals end the process again. Returns a second one that was about to end it,
+ * or 0. */
 static int unblock(struct waiter *waiter)
 {
 	sigset_t set = stop_signals();
@@ -98,9 +99,9 @@ struct error *waiter_init(struct waiter *waiter)
 	add_unless_ignored(&demand, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	sigprocmask(SIG_BLOCK, &demand, NULL);
-	/* A closed pipe is an error of the write, with our clean-up after it. */
+	/* A write to a closed pipe fails with an error, so that memtrace can clean up. */
 	signal(SIGPIPE, SIG_IGN);
-	/* So is a file beyond RLIMIT_FSIZE. */
+	/* The same for a write beyond RLIMIT_FSIZE. */
 	signal(SIGXFSZ, SIG_IGN);
 	waiter->signal_fd = signalfd(-1, &demand, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (waiter->signal_fd < 0)
@@ -150,7 +151,7 @@ void waiter_deinit(struct waiter *waiter)
 
 bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
 {
-	/* A negative descriptor is skipped by poll(2). In order of precedence. */
+	/* In order of precedence. poll(2) skips negative descriptors. */
 	struct pollfd fds[] = {
 		{.fd = waiter->signal_fd, .events = POLLIN},
 		{.fd = stop_watch_fd(waiter->stops), .events = POLLIN},
@@ -171,7 +172,7 @@ bool waiter_next(struct waiter *waiter, int timeout_ms, enum report_cause *ret)
 		return true;
 	}
 	if (!fds[3].revents) {
-		/* Events come in bursts. */
+		/* Events come in bursts: collect them. */
 		usleep(BURST_US);
 		return false;
 	}
