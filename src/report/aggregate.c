@@ -63,7 +63,7 @@ void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
 			 const struct snapshot_event *event)
 {
-	/* Since when they come is not kept. */
+	/* The time of the hits is not recorded. */
 	sum->oldest_ns = sum->newest_ns = snap->time_ns;
 	sum->count = saturate_add(sum->count, event->count);
 	if (!snap->event_bytes)
@@ -74,7 +74,7 @@ void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
 	sum->estimated_bytes = (double)sum->size_bytes;
 }
 
-/* Events have no age: all are listed. */
+/* Events have no age, so all are listed. */
 static void aggregate_events(const struct snapshot *snap, struct stack_sums *ret,
 			     struct stack_sum *live)
 {

@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From blocks to sums and an order of call paths. Private to report/. */
+/* Sums blocks by call path. Private to report/. */
 #ifndef REPORT_AGGREGATE_H
 #define REPORT_AGGREGATE_H
 
 #include "report/history.h"
 
-/* Add a block that stands for `weight` blocks. */
+/* Add one block, which stands for `weight` blocks. */
 void stack_sum_add(struct stack_sum *sum, const struct snapshot_block *block,
 		   double weight);
 
-/* Add hits of an event, with the bytes that they stand for, else as size and as count. */
+/* Add the hits of an event. Their size is the bytes that the hits stand for; if hits do
+ * not stand for bytes, it is the number of hits. */
 void stack_sum_add_event(struct stack_sum *sum, const struct snapshot *snap,
 			 const struct snapshot_event *event);
 
-/* A sum of stack_sum's, rounded; without sampling the estimate is what was traced. */
+/* Round a sum. Without `is_estimate` the estimate equals the traced numbers. */
 struct report_sum report_sum_from(const struct stack_sum *sum, bool is_estimate);
 
-/* How long ago `block` was allocated; 0 when its clock is ahead of the snapshot's. */
+/* The age of `block` at the snapshot; 0 if it was allocated after the snapshot's time. */
 uint64_t block_age_ns(const struct snapshot *snap, const struct snapshot_block *block);
 
-/* For qsort(): larger first, then older, then by address. */
+/* For qsort(): larger blocks first, then older ones, then by address. */
 int block_compare(const struct snapshot_block *a, const struct snapshot_block *b);
 
-/* True when the block belongs in the rows. */
+/* Is the block old enough to be part of the rows? Always true with combined_only. */
 bool block_is_listed(const struct snapshot *snap, const struct report_options *options,
 		     const struct snapshot_block *block);
 
-/* The block's stack, or SNAPSHOT_NO_STACK when the snapshot has no such stack. */
+/* The index of the block's stack; SNAPSHOT_NO_STACK if the snapshot has no such stack. */
 uint32_t block_stack(const struct snapshot *snap, const struct snapshot_block *block);
 
-/* Sum the listed blocks of section->class for each stack, and fill the live and listed
- * numbers and the live sizes of the section. `ret` is the caller's to deinit, also after
- * an error. */
+/* Sum the listed blocks of section->class by stack, and fill the live sum, the listed sum
+ * and the live sizes of the section. The caller calls stack_sums_deinit() on `ret`, also
+ * after an error. */
 struct error *aggregate_blocks(const struct report *report,
 			       struct report_section *section, struct stack_sums *ret)
 	__attribute__((warn_unused_result));

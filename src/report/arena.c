@@ -14,7 +14,7 @@ struct chunk {
 };
 
 struct report_arena {
-	struct chunk *chunks; /* the one that is being filled is first */
+	struct chunk *chunks; /* the chunk in use comes first */
 };
 
 struct report_arena *report_arena_create(void)
@@ -49,7 +49,7 @@ void *report_arena_alloc(struct report_arena *arena, size_t count, size_t size_b
 	if (!chunk || chunk->cap - chunk->used < want) {
 		size_t cap = want > CHUNK_BYTES ? want : CHUNK_BYTES;
 
-		/* calloc gets a large chunk zeroed from the kernel for nothing. */
+		/* calloc: a large chunk comes zeroed from the kernel at no cost. */
 		chunk = calloc(1, sizeof(*chunk) + cap);
 		if (!chunk)
 			return NULL;

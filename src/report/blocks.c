@@ -12,10 +12,10 @@
 #define DIGIT_BITS 8
 #define DIGITS     (1u << DIGIT_BITS)
 
-/* The blocks of shown rows, those of each row together. */
+/* The blocks of the shown rows, grouped by row. */
 struct lists {
 	const struct snapshot_block **blocks;
-	uint64_t *ages_ns; /* room for those of one row */
+	uint64_t *ages_ns; /* scratch: ages of the blocks of one row */
 	struct shares shares;
 	struct holders holders;
 };
@@ -26,7 +26,7 @@ static int compare_places(const void *pa, const void *pb)
 			     *(const struct snapshot_block *const *)pb);
 }
 
-/* Most call paths hold few blocks. */
+/* Insertion sort, because most call paths hold few blocks. */
 static void sort_few(uint64_t *numbers, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -39,8 +39,9 @@ static void sort_few(uint64_t *numbers, size_t count)
 	}
 }
 
-/* The number that would be at `place` if all were sorted. Of many it is found digit by
- * digit: the time it takes depends on no order that someone else may have chosen. */
+/* The number at index `place` in sorted order. If there are many numbers, it is
+ * determined digit by digit (radix), so that the target cannot cause a slow case by their
+ * order. */
 static uint64_t select_place(uint64_t *numbers, size_t count, size_t place)
 {
 	uint64_t prefix = 0;
@@ -134,7 +135,7 @@ static struct error *fill_sizes(const struct builder *b,
 	return NULL;
 }
 
-/* Hand each listed block to the row of its stack, if that is one of `rows`. */
+/* Append each listed block to the list of its row, if its stack has one in `rows`. */
 static struct error *gather(const struct builder *b, const struct report_section *section,
 			    const struct report_row rows[], size_t row_count,
 			    const struct snapshot_block **list)
@@ -142,7 +143,8 @@ static struct error *gather(const struct builder *b, const struct report_section
 	const struct snapshot_block *blocks = b->snap->blocks[section->class].data;
 	size_t count = b->snap->blocks[section->class].len;
 	size_t stacks = b->snap->stacks.len;
-	/* Where the blocks of a stack go; the last slot is for those without. */
+	/* Where the next block of each stack goes; the last slot is for blocks without a
+	 * stack. */
 	_cleanup_(freep) const struct snapshot_block ***next =
 		calloc(stacks + 1, sizeof(*next));
 
@@ -199,7 +201,7 @@ struct error *report_blocks_build(struct builder *b, struct report_section *sect
 	size_t total = 0, most = 0;
 	struct error *err;
 
-	/* Hits are only counted. */
+	/* Events have hits instead of blocks. */
 	if (section->class == BLOCK_EVENT)
 		return report_events_build(b, section);
 	for (size_t i = 0; i < section->row_count; i++) {

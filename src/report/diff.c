@@ -14,27 +14,28 @@
 
 DEFINE_CLEANUP(struct report_diff *, report_diff_destroy);
 
-/* The ids of names of one report's frames, by index. */
+/* For each frame index of one report, the id of the frame's name. */
 struct frame_ids {
-	uint32_t *ids; /* STRING_NONE: not asked for yet */
+	uint32_t *ids; /* STRING_NONE: not looked up yet */
 };
 
-/* One call path of names, while it is gathered. */
+/* One call path of names, while rows are gathered. */
 struct gathered {
 	struct report_diff_row row;
-	size_t first_step; /* in builder.steps; row.row.depth of them */
+	size_t first_step; /* index into builder.steps, row.row.depth steps */
 };
 
 struct gathered_section {
-	struct string_table keys; /* their index is that of a row */
+	struct string_table keys; /* the index of a key is the index of its row */
 	VEC(struct gathered) rows;
 };
 
 struct builder {
 	struct report_diff *diff;
 	bool by_process;
-	struct string_table names;               /* of frames; their index is an id */
-	VEC(const struct report_frame *) firsts; /* by id: the one that is shown */
+	struct string_table names;               /* names of frames; the index is the
+						    id */
+	VEC(const struct report_frame *) firsts; /* by id: the frame that is shown */
 	struct frame_ids of_old, of_new;
 	struct gathered_section sections[BLOCK_CLASS_COUNT];
 	VEC(uint32_t) steps;
@@ -43,7 +44,7 @@ struct builder {
 
 /* --- names -------------------------------------------------------------------------- */
 
-/* A byte that is rare in names keeps their parts apart. */
+/* The parts of the name are separated by a byte that is rare in names. */
 static void name_frame(struct strbuf *text, const struct report_frame *frame)
 {
 	text->len = 0;
@@ -72,7 +73,7 @@ static struct error *find_id(struct builder *b, const struct frame_ids *ids,
 	return NULL;
 }
 
-/* Five bytes that are never 0. */
+/* Append the id as five bytes that are never 0. */
 static void append_id(struct strbuf *text, uint32_t id)
 {
 	for (int i = 0; i < 5; i++, id >>= 7)
@@ -86,8 +87,8 @@ static const char *command_of(const struct builder *b, const struct report_row *
 	return b->by_process && row->process ? row->process->command : NULL;
 }
 
-/* Of a stack that is gone: where a process of the new snapshot runs the same command, it
- * belongs there. */
+/* The process for a row: one of the new snapshot that runs the same command, also if the
+ * stack is only in the old snapshot. NULL: none. */
 static const struct snapshot_process *process_of(const struct builder *b,
 						 const char *command)
 {
@@ -187,7 +188,7 @@ static uint64_t magnitude(int64_t n)
 	return n < 0 ? -(uint64_t)n : (uint64_t)n;
 }
 
-/* More of `a` first; of as much, growth. */
+/* Larger changes first; of equal changes, growth first. */
 static int compare_numbers(int64_t a, int64_t b)
 {
 	if (magnitude(a) != magnitude(b))
@@ -206,7 +207,7 @@ static int compare_rows(const void *pa, const void *pb, void *arg)
 	if (!order)
 		order = by_count ? compare_numbers(a->bytes, b->bytes)
 				 : compare_numbers(a->count, b->count);
-	/* `rank` is where it was met first. */
+	/* `rank` is the order of their first appearance. */
 	return order ? order : a->row.rank < b->row.rank ? -1 : a->row.rank > b->row.rank;
 }
 
@@ -222,7 +223,7 @@ static const struct report_frame *const *place_frames(struct builder *b,
 	return list;
 }
 
-/* Less than --skip-size or --skip-count before and after. */
+/* Below --skip-size or --skip-count on both sides? */
 static bool is_skipped(const struct builder *b, const struct report_diff_row *row)
 {
 	return row->row.sum.estimated_bytes < b->diff->options.skip_bytes ||
@@ -275,7 +276,7 @@ static struct error *make_section(struct builder *b, size_t class,
 	return NULL;
 }
 
-/* Copies with an index of their own: both reports number theirs from 0. */
+/* Copy the frames with new indices, because each report numbers its frames from 0. */
 static struct report_frame *copy_frames(struct builder *b)
 {
 	struct report_frame *frames =
@@ -311,7 +312,7 @@ static struct error *make_sections(struct builder *b)
 
 static struct error *ids_init(struct frame_ids *ids, const struct report *report)
 {
-	/* One more, as malloc(0) may give NULL; all bytes of STRING_NONE are 0xff. */
+	/* One more, because malloc(0) may return NULL. STRING_NONE is all 0xff bytes. */
 	size_t size = (report->frame_count + 1) * sizeof(*ids->ids);
 
 	ids->ids = malloc(size);
@@ -354,7 +355,7 @@ struct error *report_diff_create(const struct report *old, const struct report *
 	err = ids_init(&b.of_old, old);
 	if (!err)
 		err = ids_init(&b.of_new, new);
-	/* The new one first: its frames are shown. */
+	/* The new report first, because its frames are shown. */
 	if (!err)
 		err = gather(&b, new, &b.of_new, true);
 	if (!err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* In which processes the events of each row came. */
+/* Finds for each row the processes that had its hits. */
 #include <stdlib.h>
 
 #include "report/aggregate.h"
@@ -7,10 +7,12 @@
 #include "report/holders.h"
 #include "util/cleanup.h"
 
-/* The events, sorted by the row that they belong to. */
+/* The events, sorted by row. */
 struct placed {
-	uint32_t *row_of; /* by stack, last of none: the row, or UINT32_MAX */
-	size_t *starts;   /* by row; then where the next one goes */
+	uint32_t *row_of; /* by stack (the last element: no stack): index of the row, or
+			     UINT32_MAX */
+	size_t *starts;   /* by row: index into `list`; while filling, where the next
+			     event goes */
 	const struct snapshot_event **list;
 };
 
@@ -46,7 +48,8 @@ static struct error *place(const struct snapshot *snap,
 
 		p->row_of[stack < stacks ? stack : stacks] = (uint32_t)i;
 	}
-	/* Of each row how many there are, two places on: then sums are starts. */
+	/* Count the events of each row two places further on, so that prefix sums become
+	 * starts. */
 	vec_foreach (event, &snap->events) {
 		uint32_t row = row_of(snap, p, event);
 

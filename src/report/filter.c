@@ -12,8 +12,8 @@ struct report_filter {
 	VEC(struct filter_pattern) patterns[FILTER_USES];
 };
 
-/* How processes and threads begin, in C and in Rust, and what stands between a container
- * or an operator and the allocator. */
+/* Frames of the start of processes and threads, in C and Rust, and frames between a
+ * container or operator and the allocator. */
 const char *const report_filter_noise[] = {
 	"fn:_start",
 	"fn:__libc_start_main*",
@@ -60,7 +60,7 @@ void report_filter_destroy(struct report_filter *filter)
 	free(filter);
 }
 
-/* Takes the pattern, also when it fails. */
+/* Takes ownership of the pattern, also on failure. */
 static struct error *push(struct report_filter *filter, enum filter_use use,
 			  struct filter_pattern *pattern)
 {

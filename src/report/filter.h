@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which call paths a report shows, by the names of their frames, and which frames of
- * those. Made once for a run from patterns of the command line and of files.
+ * Selects the call paths of a report, and the frames that are shown of them, by the names
+ * of frames. Created once for a run from patterns of the command line and of files.
  *
- * A pattern is "fn:GLOB", "mod:GLOB", "src:GLOB" or GLOB alone and is compared with each
- * frame of a stack: with the function's name as it is shown; with the path or the last
- * part of the path of its module, or of its source file; a GLOB alone with function and
- * module. See util/glob.h: it has to match all of the name.
+ * A pattern is "fn:GLOB", "mod:GLOB", "src:GLOB" or GLOB and is compared with each frame
+ * of a stack: fn: with the function's name as shown; mod: with the path or base name of
+ * the module; src: with the path or base name of the source file; GLOB alone with
+ * function and module. The GLOB must match the whole name (util/glob.h).
  */
 #ifndef REPORT_FILTER_H
 #define REPORT_FILTER_H
@@ -14,16 +14,16 @@
 #include "report/row.h"
 #include "util/error.h"
 
-/* What a pattern is for. */
+/* What a match of a pattern does. */
 enum filter_use {
-	FILTER_KEEP,     /* --filter: only stacks that one of these matches are shown */
-	FILTER_EXCLUDE,  /* --exclude: stacks that one of these matches are not */
-	FILTER_SUPPRESS, /* --suppressions: nor are these, which is said apart */
-	FILTER_HIDE,     /* --hide-frames: not the stack, the frame itself is hidden */
+	FILTER_KEEP,     /* --filter: show only stacks that match one of these */
+	FILTER_EXCLUDE,  /* --exclude: do not show stacks that match one of these */
+	FILTER_SUPPRESS, /* --suppressions: the same, but counted separately */
+	FILTER_HIDE,     /* --hide-frames: hide the matching frame, not the stack */
 	FILTER_USES,
 };
 
-/* What the frames of a stack match. */
+/* A frame of a stack matches a pattern that was added for this use. */
 enum filter_match {
 	FILTER_MATCH_KEEP = 1 << FILTER_KEEP,
 	FILTER_MATCH_EXCLUDE = 1 << FILTER_EXCLUDE,
@@ -33,41 +33,42 @@ enum filter_match {
 
 struct report_filter;
 
-/* An empty filter, which changes nothing; NULL when memory is out. */
+/* Create an empty filter, which changes nothing. NULL if memory is out. */
 struct report_filter *report_filter_create(void);
 void report_filter_destroy(struct report_filter *filter);
 
-/* Add a pattern. ERROR_USAGE says what is wrong with it, without a name before it. */
+/* Add a pattern. ERROR_USAGE says what is wrong with it, without naming the option. */
 struct error *report_filter_add(struct report_filter *filter, enum filter_use use,
 				const char *pattern) __attribute__((warn_unused_result));
 
 /*
- * Add the patterns of a text file: one a line; blanks around it, empty lines and those
- * that begin with '#' are skipped. Suppressions are written as LeakSanitizer has them
- * (clang's documentation, LeakSanitizer, "Suppressions"; templates of sanitizer_common):
- * "leak:TEMPLATE", where '*' stands for any text, '^' and '$' at the ends for the ends of
- * the name, and which matches a part of the function's name or of the path of its module
- * or source file. ERROR_USAGE names the file, and the line where one is wrong, also for a
- * file that cannot be read or is larger than a mebibyte.
+ * Add the patterns of a text file, one on each line. Blanks around a pattern, empty lines
+ * and lines that begin with '#' are ignored. Suppressions have the syntax of
+ * LeakSanitizer (clang's documentation, LeakSanitizer, "Suppressions"; templates of
+ * sanitizer_common): "leak:TEMPLATE". In a TEMPLATE '*' matches any text, and '^' and '$'
+ * at its ends anchor it. It matches a part of the function's name or of the path of the
+ * module or source file. ERROR_USAGE: the file cannot be read, has 1 MiB or more, or has
+ * a wrong line; the message names the file and the line.
  */
 struct error *report_filter_read(struct report_filter *filter, enum filter_use use,
 				 const char *path) __attribute__((warn_unused_result));
 
-/* Hide the frames that say nothing about where memory went: how programs and threads
- * begin, and what allocates on behalf of operators and containers. report_filter_noise
- * are the patterns, ended by NULL. */
+/* Hide frames that do not help to find where memory went: how programs and threads begin,
+ * and allocation on behalf of operators and containers. report_filter_noise has their
+ * patterns, ended by NULL. */
 struct error *report_filter_hide_noise(struct report_filter *filter)
 	__attribute__((warn_unused_result));
 extern const char *const report_filter_noise[];
 
-/* True when nothing has to be compared to decide about stacks. */
+/* True if the filter shows all stacks, so that none has to be compared. */
 bool report_filter_keeps_all(const struct report_filter *filter);
 
-/* Compare a frame with all patterns: a set of enum filter_match. Sets frame->hidden. */
+/* Compare a frame with all patterns. Returns a set of enum filter_match. Sets
+ * frame->hidden. */
 unsigned report_filter_match(const struct report_filter *filter,
 			     struct report_frame *frame);
 
-/* What becomes of a stack whose frames match `matches`. */
+/* The decision about a stack whose frames match `matches`. */
 enum filter_verdict {
 	FILTER_SHOWN,
 	FILTER_LEFT_OUT,

@@ -12,7 +12,7 @@
 #define FILE_MAX_BYTES ((size_t)1 << 20)
 #define BLANKS         " \t\r\v\f"
 
-/* The whole file with a NUL behind it. */
+/* Read the whole file and append a NUL. */
 static struct error *read_all(const char *path, char **ret, size_t *len)
 {
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
@@ -48,7 +48,7 @@ static struct error *add_suppression(struct report_filter *filter, const char *l
 		     : error_no_memory();
 }
 
-/* One line, ended by NUL; blanks at its ends go. */
+/* Add one line, ended by NUL. Blanks at its ends are removed. */
 static struct error *add_line(struct report_filter *filter, enum filter_use use,
 			      char *line)
 {

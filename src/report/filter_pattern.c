@@ -18,8 +18,8 @@ static const struct {
 	{"src:", FILTER_SOURCE},
 };
 
-/* "std::vector*" has no prefix, "file:*" has one that is not known: a word of lower-case
- * letters and one colon. */
+/* An unknown prefix is a word of lower-case letters and a single colon, as in "file:*".
+ * "std::vector*" has no prefix. */
 static bool has_unknown_prefix(const char *text)
 {
 	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz");

@@ -5,7 +5,7 @@
 
 #include "report/filter.h"
 
-/* What of a frame a pattern is compared with. */
+/* The parts of a frame that a pattern is compared with. */
 enum filter_place {
 	FILTER_FUNCTION = 1 << 0,
 	FILTER_MODULE = 1 << 1,
@@ -13,15 +13,15 @@ enum filter_place {
 };
 
 struct filter_pattern {
-	unsigned places; /* a set of enum filter_place: any of them will do */
+	unsigned places; /* set of enum filter_place; one match is enough */
 	char *glob;
 };
 
-/* From "fn:GLOB" and its like (report/filter.h). ERROR_USAGE says what is wrong. */
+/* Parse "fn:GLOB" and the like (report/filter.h). ERROR_USAGE says what is wrong. */
 struct error *filter_pattern_init(const char *text, struct filter_pattern *ret)
 	__attribute__((warn_unused_result));
 
-/* From the TEMPLATE of a suppression. */
+/* Convert the TEMPLATE of a suppression. */
 struct error *filter_pattern_init_template(const char *text, struct filter_pattern *ret)
 	__attribute__((warn_unused_result));
 
@@ -30,7 +30,7 @@ void filter_pattern_deinit(struct filter_pattern *pattern);
 bool filter_pattern_matches(const struct filter_pattern *pattern,
 			    const struct report_frame *frame);
 
-/* Add a suppression by its TEMPLATE. */
+/* Add a suppression, given its TEMPLATE. */
 struct error *report_filter_add_template(struct report_filter *filter, const char *text)
 	__attribute__((warn_unused_result));
 

@@ -7,9 +7,9 @@
 #include "report/filter.h"
 #include "util/hashmap.h"
 
-/* The frames of one process. */
+/* The frames of one process that are known so far. */
 struct process_frames {
-	struct hashmap by_address; /* return address: index into groups */
+	struct hashmap by_address; /* return address -> index into `groups` */
 	VEC(struct frame_group) groups;
 };
 
@@ -20,14 +20,15 @@ struct error *frame_namer_init(struct frame_namer *n, const struct snapshot *sna
 {
 	*n = (struct frame_namer){
 		.snap = snap, .caches = caches, .filter = filter, .arena = arena};
-	/* One more, for stacks of a process that is not known. */
+	/* One more, for stacks of unknown processes. */
 	n->processes = calloc(snap->processes.len + 1, sizeof(*n->processes));
 	if (!n->processes)
 		return error_no_memory();
 
 	uint64_t seed = 0;
 
-	/* The target chooses addresses; without a seed it is just slower under attack. */
+	/* The target chooses the addresses. Without a random seed it could only slow us
+	 * down. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = snap->time_ns;
 	for (size_t i = 0; i <= snap->processes.len; i++)
@@ -47,10 +48,11 @@ void frame_namer_deinit(struct frame_namer *n)
 	vec_deinit(&n->passing);
 }
 
-/* Where one call of a stack is. */
+/* The location of one call of a stack. */
 struct place {
-	uint64_t call; /* its last byte: there addr2line finds the call's line */
-	const struct snapshot_module *module; /* NULL: in none */
+	uint64_t call; /* last byte of the call: there addr2line finds the line of the
+			  call */
+	const struct snapshot_module *module; /* NULL: not in any module */
 };
 
 static struct place find_place(const struct snapshot *snap, uint32_t process,
@@ -75,8 +77,8 @@ static void fill_frame(const struct place *place, const struct frame *named,
 		.offset = named && named->offset ? named->offset - 1 : 0,
 		.build_id = module ? module->build_id : NULL,
 	};
-	/* What the mapping tells is better than nothing. A function that only the debug
-	 * information names has no module of its own either. */
+	/* Fall back to the mapping's path. A function that only the debug information
+	 * names has no module of its own either. */
 	if (module && !ret->module)
 		ret->module = module->path;
 	if (module && !frame_is_known(named))
@@ -143,7 +145,7 @@ static struct error *get_frames(struct frame_namer *n, uint32_t process, uint64_
 		       : error_no_memory();
 }
 
-/* What is shown in place of missing frames: one frame for all stacks. */
+/* Append the placeholder for missing frames: one frame shared by all stacks. */
 static struct error *push_gap(struct frame_namer *n)
 {
 	if (!n->gap.count) {
@@ -160,7 +162,7 @@ static struct error *push_gap(struct frame_namer *n)
 	return vec_push(&n->passing, n->gap) ? NULL : error_no_memory();
 }
 
-/* The addresses of a stack; none of one that is out of range. */
+/* The return addresses of a stack. Returns their number; 0 if they are out of range. */
 static size_t find_addresses(const struct snapshot *snap,
 			     const struct snapshot_stack *stack, const uint64_t **ret)
 {

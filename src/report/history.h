@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report leaves for the next one. Private to report/. */
+/* State that a report keeps for the next one. Private to report/. */
 #ifndef REPORT_HISTORY_H
 #define REPORT_HISTORY_H
 
 #include "report/report.h"
 #include "util/vec.h"
 
-/* What the listed blocks of one call path come to. */
+/* Sum of the listed blocks of one call path. */
 struct stack_sum {
 	uint64_t size_bytes, count;
 	double estimated_bytes, estimated_count;
-	uint64_t oldest_ns, newest_ns; /* when they were allocated */
+	uint64_t oldest_ns, newest_ns; /* allocation times, CLOCK_MONOTONIC */
 };
 
 /*
- * Sums for each stack index of a snapshot, and one for blocks without a
- * stack. Indices stay the same for a run, and new stacks are appended.
+ * Sums for each stack index of a snapshot, and one for blocks without a stack. In a run a
+ * stack keeps its index, and new stacks are appended.
  */
 struct stack_sums {
 	VEC(struct stack_sum) stacks;
 	struct stack_sum none;
 };
 
-/* What a process held. */
+/* What a process held at the last report. */
 struct process_sum {
 	int pid;
 	struct report_sum live;
@@ -32,14 +32,14 @@ struct process_sums {
 	VEC(struct process_sum) processes;
 };
 
-/* Traffic for each stack index of a snapshot; empty when that had none. */
+/* Traffic for each stack index of a snapshot; empty if the snapshot had none. */
 struct traffic_history {
 	VEC(struct snapshot_traffic) stacks;
 };
 
 struct report_history {
-	uint64_t reports; /* how many were made */
-	uint64_t time_ns; /* of the last one's snapshot */
+	uint64_t reports; /* number of reports so far */
+	uint64_t time_ns; /* time of the last report's snapshot */
 	struct snapshot_totals totals[BLOCK_CLASS_COUNT];
 	struct snapshot_totals estimated_totals[BLOCK_CLASS_COUNT];
 	uint64_t estimated_live_bytes[BLOCK_CLASS_COUNT];
@@ -50,21 +50,22 @@ struct report_history {
 
 void stack_sums_deinit(struct stack_sums *sums);
 
-/* What the process `pid` held: nothing when it was not there. */
+/* What the process `pid` held; 0 if it was not in the last report. */
 struct report_sum process_sums_get(const struct process_sums *sums, int pid);
 
-/* The sum of `stack` (an index, or SNAPSHOT_NO_STACK): zero when it was not there. */
+/* The sum of `stack` (an index or SNAPSHOT_NO_STACK); 0 if the stack was not there. */
 struct stack_sum stack_sums_get(const struct stack_sums *sums, uint32_t stack);
 
-/* The traffic of `stack`: zero when there was none. */
+/* The traffic of `stack`; 0 if there was none. */
 struct snapshot_traffic traffic_history_get(const struct traffic_history *history,
 					    uint32_t stack);
 
-/* Make room for what `snap` has; false, with nothing changed, when memory is out. */
+/* Reserve memory for the traffic of `snap`. Returns false, with nothing changed, if
+ * memory is out. */
 bool traffic_history_reserve(struct traffic_history *history,
 			     const struct snapshot *snap);
 
-/* Keep what `snap` has, which there is room for. */
+/* Store the traffic of `snap`, after traffic_history_reserve(). */
 void traffic_history_set(struct traffic_history *history, const struct snapshot *snap);
 
 #endif

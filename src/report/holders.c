@@ -38,7 +38,7 @@ void holders_add(struct holders *h, uint32_t process, double size_bytes, double 
 	h->counts[process] += count;
 }
 
-/* Most bytes first; then the oldest number, and last who is not known. */
+/* Most bytes first, then the lowest pid; unknown processes last. */
 static int compare(const void *pa, const void *pb)
 {
 	const struct report_holder *a = pa, *b = pb;
@@ -52,7 +52,7 @@ static int compare(const void *pa, const void *pb)
 	return a->process < b->process ? -1 : a->process > b->process;
 }
 
-/* Was more than one stack of the run made into this one? */
+/* Were several stacks of the run merged into this one? */
 static bool is_merged(const struct snapshot *snap, uint32_t stack)
 {
 	return stack < snap->stack_member_count && snap->stack_members[stack] > 1;
@@ -84,7 +84,7 @@ struct error *holders_finish(struct holders *h, struct report_row *row)
 		qsort(list, count, sizeof(*list), compare);
 	row->processes = list;
 	row->process_count = count;
-	/* Rows that are put together by process stay where they are. */
+	/* Rows that are grouped by process keep their process. */
 	if (h->b->options->group_by_process)
 		return NULL;
 	if (count)

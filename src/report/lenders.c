@@ -18,7 +18,7 @@ void lenders_deinit(struct lenders *lenders)
 	vec_deinit(&lenders->list);
 }
 
-/* Those that have the build-id of the module; NULL: none has. */
+/* The processes that map a file with the module's build-id; NULL: none. */
 static struct lender *find(const struct lenders *lenders,
 			   const struct snapshot_module *module)
 {
@@ -28,11 +28,11 @@ static struct lender *find(const struct lenders *lenders,
 	if (!hashmap_get(&lenders->by_build_id, text_hash(module->build_id), &at))
 		return NULL;
 	found = &lenders->list.data[at];
-	/* Or another build-id has the same hash. */
+	/* Another build-id may have the same hash. */
 	return strcmp(found->modules[0]->build_id, module->build_id) ? NULL : found;
 }
 
-/* False when memory is out. */
+/* Returns false if memory is out. */
 static bool add(struct lenders *lenders, uint32_t process,
 		const struct snapshot_module *module)
 {
@@ -52,7 +52,7 @@ static bool add(struct lenders *lenders, uint32_t process,
 	return true;
 }
 
-/* Those that run first: their symbols can be read yet. */
+/* Add running processes first, because their symbols can still be read. */
 static bool fill(struct lenders *lenders)
 {
 	const struct snapshot *snap = lenders->snap;
@@ -71,8 +71,8 @@ static bool fill(struct lenders *lenders)
 	return true;
 }
 
-/* The frame of the call at `call`, which is in `module` of a process, by another process
- * that knows the function; else *ret is NULL. */
+/* Find the frame of the call at `call`, which is in `module`, in another process that
+ * knows the function. *ret is NULL if none knows it. */
 static struct error *ask(struct lenders *lenders, const struct snapshot_module *module,
 			 uint64_t call, const struct frame **ret)
 {
@@ -93,7 +93,7 @@ static struct error *ask(struct lenders *lenders, const struct snapshot_module *
 
 		if (offset < there->file_offset || at >= there->end - there->start)
 			continue;
-		/* A return address is behind the call. */
+		/* A return address is one byte after the end of the call. */
 		err = frame_cache_get(lenders->caches[known->processes[i]],
 				      there->start + at + 1, ret);
 		if (!err && *ret && !(*ret)->symbol)
@@ -112,7 +112,7 @@ struct error *lenders_name(struct lenders *lenders, uint32_t process, uint64_t a
 {
 	const struct snapshot *snap = lenders->snap;
 	const struct snapshot_process *owner = snapshot_process(snap, process);
-	/* Its last byte: a return address is behind the call. */
+	/* Last byte of the call, which precedes the return address. */
 	uint64_t call = address ? address - 1 : 0;
 	const struct snapshot_module *module =
 		owner ? snapshot_find_module(owner, call) : NULL;

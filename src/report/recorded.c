@@ -8,14 +8,14 @@
 #include "util/cleanup.h"
 #include "util/hashmap.h"
 
-/* Looking up lines can take a while for each frame: say how far it is. */
+/* Looking up lines can take long, so report progress after this many frames. */
 #define PROGRESS_FRAMES 1024
 
-/* --- to be recorded ----------------------------------------------------------------- */
+/* --- recording -------------------------------------------------------------------- */
 
 static bool *find_used_stacks(const struct snapshot *snap)
 {
-	/* One more, as calloc(0) may give NULL. */
+	/* One more, because calloc(0) may return NULL. */
 	bool *used = calloc(snap->stacks.len + 1, sizeof(*used));
 
 	if (!used)
@@ -31,7 +31,7 @@ static bool *find_used_stacks(const struct snapshot *snap)
 	return used;
 }
 
-/* Those whose names are asked for. */
+/* For each process: does it have stacks that need names? */
 static bool *find_processes(const struct snapshot *snap, const bool *used)
 {
 	bool *has_stacks = calloc(snap->processes.len + 1, sizeof(*has_stacks));
@@ -42,14 +42,14 @@ static bool *find_processes(const struct snapshot *snap, const bool *used)
 	return has_stacks;
 }
 
-/* The addresses are there once for each process. */
+/* Add the addresses of the process's stacks, each once. */
 static struct error *push_addresses(struct snapshot *snap, uint32_t process,
 				    const bool *used)
 {
 	struct hashmap seen;
 	bool ok = true;
 
-	/* Return addresses are few enough for any order of them. */
+	/* There are so few return addresses that a weak seed is enough. */
 	hashmap_init(&seen, snap->wall_ns);
 	for (size_t i = 0; ok && i < snap->stacks.len; i++) {
 		const struct snapshot_stack *stack = &snap->stacks.data[i];
@@ -92,7 +92,8 @@ static bool push_source(struct snapshot *snap, const struct source_frame *frame)
 	       vec_push(&snap->sources, source);
 }
 
-/* *ret_is_known is false, and nothing is recorded, if no process has a frame there. */
+/* If no process has a frame for the address, *ret_is_known is false and nothing is
+ * recorded. */
 static struct error *record_name(struct snapshot *snap, struct lenders *lenders,
 				 struct snapshot_name *name, bool *ret_is_known)
 {
@@ -127,7 +128,7 @@ struct error *report_record_names(struct snapshot *snap,
 	size_t kept = 0;
 
 	lenders_init(&lenders, snap, frames);
-	/* What came from a file has its names. */
+	/* A snapshot from a file already has its names. */
 	if (!err && snap->strings.is_fixed)
 		return NULL;
 	snap->names.len = snap->sources.len = 0;
@@ -156,7 +157,7 @@ struct error *report_record_names(struct snapshot *snap,
 	return err;
 }
 
-/* --- from a record ------------------------------------------------------------------ */
+/* --- reading a record ------------------------------------------------------------- */
 
 struct recorded_symbolizer {
 	struct symbolizer base;
@@ -165,14 +166,14 @@ struct recorded_symbolizer {
 	size_t count;
 };
 
-/* frame_cache asks for the last byte of the call, one before the return address. */
+/* Find the name for `call`, the last byte of the call; names have return addresses. */
 static const struct snapshot_name *find(const struct symbolizer *self, uint64_t call)
 {
 	const struct recorded_symbolizer *recorded =
 		(const struct recorded_symbolizer *)self;
 	size_t low = 0, high = recorded->count;
 
-	/* Ends with `low` at the first name that lies behind the call. */
+	/* Afterwards `low` is the first name with an address above `call`. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -183,13 +184,13 @@ static const struct snapshot_name *find(const struct symbolizer *self, uint64_t 
 	}
 	if (low < recorded->count && recorded->names[low].address == call + 1)
 		return &recorded->names[low];
-	/* A return address of 0 has nothing before it. */
+	/* No byte precedes a return address of 0. */
 	return !call && low && !recorded->names[low - 1].address
 		       ? &recorded->names[low - 1]
 		       : NULL;
 }
 
-/* A copy of a text, or NULL where there is none; false when memory is out. */
+/* Copy a text; *ret is NULL if the index has no text. Returns false if memory is out. */
 static bool copy_text(const struct snapshot *snap, uint32_t index, char **ret)
 {
 	const char *text = string_table_get(&snap->strings, index);
@@ -259,7 +260,7 @@ static const struct symbolizer_ops names_only = {
 	.destroy = recorded_destroy,
 };
 
-/* The first name of a process, or of one behind it. */
+/* The index of the first name of a process, or of a later one. */
 static size_t first_name(const struct snapshot *snap, uint32_t process)
 {
 	size_t low = 0, high = snap->names.len;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A history as part of a snapshot. */
+/* Stores a history in a snapshot, and restores it. */
 #include <string.h>
 
 #include "report/history.h"
@@ -56,7 +56,7 @@ struct error *report_record_before(struct snapshot *snap,
 	snap->cause = strdup(report_cause_name(cause));
 	snap->before.reports = history->reports;
 	snap->before.time_ns = history->time_ns;
-	/* Of a first report there is nothing before it. */
+	/* Before the first report there is nothing to record. */
 	for (size_t i = 0; history->reports && i < BLOCK_CLASS_COUNT; i++) {
 		if (!record_class(&snap->before, i, history))
 			return error_no_memory();

@@ -33,7 +33,7 @@ uint64_t report_times(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* What the totals of sampled blocks stand for. */
+/* Scale the totals of sampled blocks. */
 static struct snapshot_totals estimate(const struct snapshot *snap,
 				       const struct report_section *section)
 {
@@ -68,7 +68,7 @@ static void fill_rates(const struct builder *b, struct report_section *section)
 		      &b->history->estimated_totals[section->class], since_ns);
 }
 
-/* What is measured of the section as a whole. */
+/* Fill the numbers measured for the section as a whole. */
 static void fill_traffic(const struct builder *b, struct report_section *section)
 {
 	const struct snapshot *snap = b->snap;
@@ -109,7 +109,7 @@ static struct error *build_section(struct builder *b, enum block_class class)
 	return err;
 }
 
-/* Before anything else of the history changes: this may run out of memory. */
+/* Called before the rest of the history changes, because it may run out of memory. */
 static struct error *update_process_sums(const struct report *report,
 					 struct report_history *history)
 {
@@ -166,7 +166,7 @@ unsigned report_data_of(const struct snapshot *snap)
 	       (snap->has_trends ? REPORT_DATA_TRENDS : 0);
 }
 
-/* Those that the report has sections of, in their order. */
+/* The classes that the report has sections for, in order. */
 static size_t find_classes(const struct snapshot *snap,
 			   enum block_class ret[BLOCK_CLASS_COUNT])
 {
@@ -176,7 +176,7 @@ static size_t find_classes(const struct snapshot *snap,
 		ret[count++] = snap->event ? BLOCK_EVENT : BLOCK_HEAP;
 	if (snap->mappings_traced)
 		ret[count++] = BLOCK_MAPPING;
-	/* There is always one. */
+	/* There is always at least one section. */
 	if (snap->kernel_traced || !count)
 		ret[count++] = BLOCK_KERNEL;
 	return count;
@@ -246,7 +246,7 @@ uint64_t report_bucket_estimate(const struct report *report,
 				const struct report_section *section, size_t bucket,
 				uint64_t count)
 {
-	/* Of the middle of the bucket. */
+	/* Weight of a block from the middle of the bucket. */
 	uint64_t size = histogram_min_bytes(bucket) + histogram_min_bytes(bucket) / 2;
 
 	return section->is_estimate ? report_round((double)count *

@@ -56,8 +56,8 @@ static void add_peak(const struct builder *b, const struct report_section *secti
 	const struct snapshot_traffic *t = row->traffic;
 	double times = section->is_estimate ? (double)b->snap->sample_every : 1;
 
-	/* How many blocks those are that the estimate is of is not known; they are
-	   taken for as large as those that were traced. */
+	/* The estimate has bytes but no count. Assume blocks of the same mean size as the
+	 * traced ones. */
 	if (section->is_estimate && b->snap->sample_bytes && t->peak_bytes)
 		times = (double)t->estimated_peak_bytes / (double)t->peak_bytes;
 	row->peak_bytes = scale(t->peak_bytes, times);

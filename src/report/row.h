@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call path with everything that is known of it. */
+/* One call path and everything that is known of it. */
 #ifndef REPORT_ROW_H
 #define REPORT_ROW_H
 
@@ -9,153 +9,161 @@
 
 #include "snapshot/snapshot.h"
 
-/* One frame of a shown stack, leaf first. The strings belong to the frame cache
- * and the snapshot. Rows share the frames: one for each address, and before it one for
- * each function that was inlined there, innermost first. */
+/* One frame of a shown stack, leaf first. The strings belong to the frame cache and the
+ * snapshot. Rows share their frames. An address has one frame, preceded by one for each
+ * function inlined there, innermost first. */
 struct report_frame {
-	uint64_t address;     /* of the last byte of the call */
+	uint64_t address;     /* last byte of the call instruction */
 	const char *symbol;   /* NULL: unknown */
-	uint64_t offset;      /* address - start of symbol (or of the module's file) */
-	const char *module;   /* path, NULL: unknown */
-	const char *build_id; /* hex, NULL: unknown */
-	const char *file;     /* source of the call, raw bytes, NULL: unknown */
-	unsigned line;        /* in the file, 0: unknown */
+	uint64_t offset;      /* from the start of the symbol, or, without a
+				 symbol, of the module's file */
+	const char *module;   /* path; NULL: unknown */
+	const char *build_id; /* hexadecimal; NULL: unknown */
+	const char *file;     /* source file of the call, raw bytes; NULL: unknown */
+	unsigned line;        /* line in `file`; 0: unknown */
 	unsigned column;      /* 0: unknown */
-	bool inlined;         /* into the next frame: `offset` has no meaning */
-	bool is_gap;  /* no frame: in its place frames are missing. Only `symbol` and
-			 `index` have a meaning */
-	bool hidden;  /* noise by --hide-frames: see report_row_shows() */
+	bool inlined;         /* inlined into the next frame; `offset` is not valid */
+	bool is_gap;  /* a placeholder for missing frames; only `symbol` and `index` are
+			 valid */
+	bool hidden;  /* hidden by --hide-frames; see report_row_shows() */
 	size_t index; /* 0..report.frame_count-1 */
 };
 
-/* The symbol of a frame that stands for missing ones. */
+/* The symbol of a placeholder for missing frames. */
 #define REPORT_GAP_NAME "[frames left out: deep recursion]"
 
-/* What a number of blocks comes to; of an event count is its hits, and size too, but
- * where each stands for bytes (snapshot.event_bytes). As traced, and, where blocks were
- * sampled, what that is estimated to be in all; else both are the same. */
+/* A number of blocks, as traced, and the estimate of all blocks if blocks were sampled;
+ * otherwise both are equal. For an event, `count` is the number of hits. `size_bytes` is
+ * the bytes that the hits stand for (snapshot.event_bytes), or also the number of
+ * hits. */
 struct report_sum {
 	uint64_t size_bytes, count;
 	uint64_t estimated_bytes, estimated_count;
 };
 
-/* How many blocks are of 2^(bucket-1) to 2^bucket - 1 bytes; of none in bucket 0. */
+/* The number of blocks of 2^(bucket-1) to 2^bucket - 1 bytes; bucket 0: of 0 bytes. */
 struct report_bucket {
 	unsigned bucket;
-	uint64_t count; /* estimated, where blocks were sampled */
+	uint64_t count; /* an estimate if blocks were sampled */
 };
 
-/* What one thread allocated of the blocks that a call path holds; estimated, where blocks
+/* What one thread allocated of the blocks that a call path holds; an estimate if blocks
  * were sampled. */
 struct report_share {
 	uint32_t tid;
 	uint64_t size_bytes, count;
 };
 
-/* What one process holds of the blocks (or had of the hits) of a call path; estimated,
- * where blocks were sampled. */
+/* What one process holds of the blocks, or had of the hits, of a call path; an estimate
+ * if blocks were sampled. */
 struct report_holder {
 	const struct snapshot_process *process; /* NULL: unknown */
 	uint64_t size_bytes, count;
 };
 
-/* What went on in a time; estimated, where blocks were sampled. */
+/* Allocations and frees in a period; estimates if blocks were sampled. */
 struct report_flow {
 	uint64_t allocations, allocated_bytes;
 	uint64_t frees, freed_bytes;
 	uint64_t temporary; /* as in struct snapshot_traffic */
 };
 
-/* Per second; 0 when no time has passed. */
+/* Rates per second; 0 if no time has passed. */
 struct report_rates {
 	double allocations, allocated_bytes, frees, freed_bytes;
 };
 
 struct report_row {
 	uint32_t stack;   /* snapshot stack index, or SNAPSHOT_NO_STACK */
-	size_t rank;      /* its place by report.sort alone, 0 for the first */
-	size_t held_rank; /* the same among rows that hold anything */
-	/* Whose blocks these are; NULL: unknown, or several. Of a row without blocks the
-	 * process of its stack, unless that stands for others too. */
+	size_t rank;      /* position by report.sort alone; 0: first */
+	size_t held_rank; /* the same, counting only rows that hold anything */
+	/* The process that holds these blocks; NULL: unknown, or several processes. For a
+	 * row without blocks: the process of the stack; NULL if several processes share
+	 * the stack. */
 	const struct snapshot_process *process;
-	/* In whose mappings the addresses of its frames lie; NULL: unknown. It need not
-	 * hold any of the blocks. */
+	/* The process whose mappings contain the frames' addresses; NULL: unknown. It
+	 * does not necessarily hold any of the blocks. */
 	const struct snapshot_process *frames_of;
-	const struct snapshot_allocator *allocator; /* that was called; NULL: unknown */
-	struct report_sum sum;                      /* what it holds */
+	const struct snapshot_allocator *allocator; /* the allocator that was called;
+						       NULL: unknown */
+	struct report_sum sum;                      /* what the call path holds */
 	int64_t growth_bytes, growth_count; /* since the previous report, as traced; in
-					       the first of a run all of it */
+					       the first report of a run everything is
+					       growth */
 	int64_t estimated_growth_bytes, estimated_growth_count;
-	uint64_t oldest_age_ns, newest_age_ns; /* of its blocks; 0 without any */
-	uint64_t median_age_ns;                /* half of them are as old, or older */
-	/* Its blocks by size: the buckets that are not empty, smallest first. */
+	uint64_t oldest_age_ns, newest_age_ns; /* of its blocks; 0: has no blocks */
+	uint64_t median_age_ns;                /* half of its blocks are this old or
+						  older */
+	/* Histogram of its blocks: the buckets that are not empty, smallest first. */
 	const struct report_bucket *sizes;
 	size_t size_count;
-	/* Who allocated its blocks: most bytes first, then by number. */
+	/* The threads that allocated its blocks: most bytes first, then by tid. */
 	const struct report_share *threads;
 	size_t thread_count;
-	/* Who holds its blocks: most bytes first, then by number. None in a report of one
-	 * process (report_is_of_one()). */
+	/* The processes that hold its blocks: most bytes first, then by pid. Empty in a
+	 * report of one process (report_is_of_one()). */
 	const struct report_holder *processes;
 	size_t process_count;
-	/* What was measured beside the blocks, as traced; NULL: it was not. */
+	/* Other measurements, as traced; NULL: not measured. */
 	const struct snapshot_traffic *traffic;
 	const struct snapshot_lifetimes *lifetimes;
 	const struct snapshot_path_sizes *ever_sizes;
 	const struct snapshot_trend *trend;
-	/* From `traffic`; 0 without. */
-	struct report_flow flow, since;  /* since the attach, since the previous report */
-	struct report_flow since_traced; /* the latter as it was traced */
+	/* Computed from `traffic`; 0 without it. */
+	struct report_flow flow, since;  /* since the attach; since the previous report */
+	struct report_flow since_traced; /* `since` without estimation */
 	struct report_rates rates;       /* of `since` */
-	uint64_t peak_bytes, peak_count; /* estimated, where sampled */
-	const struct report_frame *const *frames; /* `depth` of them, leaf first */
+	uint64_t peak_bytes, peak_count; /* estimates if blocks were sampled */
+	const struct report_frame *const *frames; /* `depth` frames, leaf first */
 	size_t depth;
 	enum stack_end end;
-	/* With show_blocks, the blocks behind this row, largest first. */
+	/* With show_blocks: the blocks of this row, largest first. */
 	const struct snapshot_block *const *blocks;
 	size_t block_count;
 };
 
-/* The commands of the processes that hold the blocks of a row: the different ones of
- * those that hold most, at most REPORT_COMMANDS, "unknown" where it is not known. Returns
- * their number; *more says whether there are others. Borrowed. */
+/* The commands of the processes that hold the blocks of a row: different ones, largest
+ * holders first, at most REPORT_COMMANDS; "unknown" for an unknown one. Returns their
+ * number. *more: there are further ones. Borrowed. */
 #define REPORT_COMMANDS 3
 size_t report_row_commands(const struct report_row *row, const char *ret[REPORT_COMMANDS],
 			   bool *more);
 
-/* False for a frame that is hidden, unless all frames of the row are. */
+/* Is the frame shown? False if it is hidden, unless all frames of the row are hidden. */
 bool report_row_shows(const struct report_row *row, size_t frame);
 
 /*
  * A call path that seems to leak. What it holds has a trend over the snapshots of the run
- * (snapshot_trend; blocks of every age), and all of this holds:
- *  - there are at least 4 intervals: fewer prove nothing;
- *  - the line through its bytes rises and fits, R^2 >= 0.8: noise around a level (churn)
- *    and a cache that was full early do not fit one;
- *  - it does not give back: its bytes shrank in at most one interval of ten. Of ten and
- *    more intervals with R^2 >= 0.95 it may be any number: such a call path leaks beside
- *    what is in use for a while;
- *  - it outlasts what it gives back: it has grown, since it was first seen, by at least
- *    twice as much as it was ever below an earlier height. A sawtooth never has, however
- *    long its teeth are, once the first of them has ended;
- *  - it still goes on: the last new height is no longer ago than twice the mean distance
- *    between the intervals in which it grew. A cache that is full stands still;
- *  - it is no trifle: the line rises by at least a twentieth of what the call path holds
- *    in the time that was traced.
- * They are ranked by slope times R^2. A cache that is still filling, and the first tooth
- * of a sawtooth, cannot be told from a leak and are listed until that is over.
+ * (snapshot_trend; blocks of every age), and all of these conditions hold:
+ *  - There are at least 4 intervals. Fewer prove nothing.
+ *  - The line fitted to its bytes rises and fits with R^2 >= 0.8. Noise around a level
+ *    (churn) and a cache that filled up early do not fit.
+ *  - It does not shrink: its bytes shrank in at most a tenth of the intervals. With 10 or
+ *    more intervals and R^2 >= 0.95 any number is allowed: such a call path leaks in
+ *    addition to holding blocks that are in use for a while.
+ *  - It grew more than it gave back: since it was first seen it has grown by at least
+ *    twice its deepest fall below an earlier height. This excludes a sawtooth, however
+ *    long its teeth are, once the first tooth has ended.
+ *  - It still grows: the last new height is at most twice the mean distance between
+ *    growing intervals ago. This excludes a full cache.
+ *  - It is significant: over the traced time the line rises by at least a twentieth of
+ *    what the call path holds.
+ * Suspects are ranked by slope times R^2. A cache that is still filling and the first
+ * tooth of a sawtooth cannot be distinguished from a leak; they are listed until that is
+ * over.
  */
 struct report_suspect {
-	const struct report_row *row; /* made for this; in no list of rows */
-	double slope_bytes_per_s;     /* estimated, where blocks were sampled */
+	const struct report_row *row; /* built for the suspect; not in section->rows */
+	double slope_bytes_per_s;     /* an estimate if blocks were sampled */
 };
 
-/* One block and where it came from. */
+/* One block and its call path. */
 struct report_single {
 	const struct snapshot_block *block;
-	const struct snapshot_process *process; /* whose it is; NULL: unknown */
-	const struct report_row *row; /* of the block's call path; only the stack,
-					 allocator and frames are filled */
+	const struct snapshot_process *process; /* the process that holds it; NULL:
+						   unknown */
+	const struct report_row *row; /* call path of the block; only the stack and what
+					 frame_namer_fill() fills are valid */
 };
 
 #endif

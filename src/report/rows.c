@@ -8,13 +8,13 @@
 #include "util/saturate.h"
 #include "util/units.h"
 
-/* One call path in the order of the report. */
+/* One call path, with its sort key. */
 struct rank {
 	struct sort_key key;
-	uint32_t stack; /* or SNAPSHOT_NO_STACK */
+	uint32_t stack; /* index, or SNAPSHOT_NO_STACK */
 };
 
-/* One that seems to leak. */
+/* A call path that seems to leak. */
 struct suspicion {
 	double strength;
 	uint32_t stack;
@@ -30,7 +30,7 @@ struct ranking {
 	bool has_said;
 };
 
-/* How many stacks are judged between two looks at the clock. */
+/* The clock is read once for this many stacks. */
 #define STACKS_A_LOOK 256
 
 static void say_progress(struct ranking *r, size_t done)

@@ -10,7 +10,8 @@ void shares_init(struct shares *shares)
 {
 	uint64_t seed = 0;
 
-	/* Threads may have chosen their numbers; without a seed it is just slower. */
+	/* Threads may have chosen their tids. Without a random seed they could only slow
+	 * us down. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		seed = 0;
 	*shares = (struct shares){.last = 0};
@@ -28,7 +29,7 @@ bool shares_add(struct shares *shares, const struct snapshot_block *block, doubl
 	struct share *share = NULL;
 	uint64_t place = shares->last;
 
-	/* Most often it is the same as before. */
+	/* Mostly the same thread as for the block before. */
 	if (place < shares->list.len && shares->list.data[place].tid == block->tid) {
 		share = &shares->list.data[place];
 	} else if (hashmap_get(&shares->places, block->tid, &place)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who allocated what: blocks by thread. Private to report/. */
+/* Sums blocks by the thread that allocated them. Private to report/. */
 #ifndef REPORT_SHARES_H
 #define REPORT_SHARES_H
 
@@ -15,18 +15,18 @@ struct share {
 
 struct shares {
 	VEC(struct share) list;
-	struct hashmap places; /* in the list, by thread */
-	size_t last;           /* place of the one that was added to last */
+	struct hashmap places; /* tid -> index into `list` */
+	size_t last;           /* index of the last share added to */
 };
 
 void shares_init(struct shares *shares);
 void shares_deinit(struct shares *shares);
 
-/* Add a block that stands for `weight` blocks; false when memory is out. */
+/* Add one block, which stands for `weight` blocks. Returns false if memory is out. */
 bool shares_add(struct shares *shares, const struct snapshot_block *block, double weight)
 	__attribute__((warn_unused_result));
 
-/* Fill the threads of `row`, and begin anew. */
+/* Fill the threads of `row`, and reset for the next row. */
 struct error *shares_finish(struct shares *shares, struct report_arena *arena,
 			    struct report_row *row) __attribute__((warn_unused_result));
 

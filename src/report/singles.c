@@ -5,7 +5,7 @@
 #include "report/build.h"
 #include "util/cleanup.h"
 
-/* The largest blocks so far, the smallest of them on top: a heap of at most `room`. */
+/* The largest blocks so far: a heap of at most `room`, with the smallest block on top. */
 struct best {
 	const struct snapshot_block **blocks;
 	size_t count, room;
@@ -91,7 +91,7 @@ static struct error *choose(struct builder *b, const struct report_section *sect
 	return NULL;
 }
 
-/* Blocks of one stack share its row. */
+/* Blocks with the same stack share a row. */
 static struct error *name(struct builder *b, const struct best *best,
 			  struct report_single *ret)
 {

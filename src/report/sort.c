@@ -16,7 +16,7 @@ static uint64_t traffic_key(const struct report_row *row)
 	return row->flow.allocated_bytes;
 }
 
-/* In the order of the signed numbers. */
+/* Maps signed numbers to unsigned ones in the same order. */
 static uint64_t growth_key(const struct report_row *row)
 {
 	return (uint64_t)row->estimated_growth_bytes ^ (UINT64_C(1) << 63);

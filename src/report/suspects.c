@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is a suspect: struct report_suspect. */
+/* Decides which rows are suspects; struct report_suspect explains the conditions. */
 #include "report/build.h"
 
 #define INTERVALS_MIN      4
 #define DETERMINATION_MIN  0.8
-#define DETERMINATION_MAX  1.001 /* 1 and what rounding may add */
+#define DETERMINATION_MAX  1.001 /* 1, plus rounding errors */
 #define INTERVALS_MANY     10
 #define DETERMINATION_GOOD 0.95
-#define SHRANK_SHARE       10 /* of so many intervals one */
-#define STANDS_GAPS        2  /* so many times the mean distance of two growths */
-#define GROWTH_SHARE       20 /* this part of what is held */
-#define FALLS              2  /* so many times what it ever gave back */
+#define SHRANK_SHARE       10 /* one interval in this many may shrink */
+#define STANDS_GAPS        2  /* times the mean distance between growing intervals */
+#define GROWTH_SHARE       20 /* one part in this many of what is held */
+#define FALLS              2  /* times the deepest fall */
 
 double report_suspicion(const struct report *report, const struct report_row *row)
 {
 	const struct snapshot_trend *trend = row->trend;
 	double seconds = (double)report->elapsed_ns / 1e9, held;
 
-	/* Numbers of a file may be anything: what is not a number fails here. */
+	/* Numbers from a file may be anything; NaN fails these tests. */
 	if (!trend || !row->sum.size_bytes || trend->intervals < INTERVALS_MIN ||
 	    !(trend->slope_bytes_per_s > 0) ||
 	    !(trend->determination >= DETERMINATION_MIN &&

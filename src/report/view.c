@@ -3,15 +3,15 @@
 
 #include "report/arena.h"
 
-/* Rows are grouped by process after the cut to the top, so those that are in it may lie
- * anywhere. */
+/* Keep the rows that are in the new top. They may be anywhere, because rows are grouped
+ * by process after the first cut. */
 static struct error *cut(struct report_arena *arena, const struct report_options *options,
 			 bool had_past, struct report_section *section)
 {
 	const struct report_row *all = section->rows;
 	size_t count = section->row_count;
 	uint64_t top = options->top ? options->top : UINT64_MAX;
-	/* Where all hold something there is nothing to take out. */
+	/* If all rows hold something, none has to be removed. */
 	bool held_only =
 		had_past && !options->past && section->held_count < section->stack_count;
 

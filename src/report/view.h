@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One report, shown in less than it has. */
+/* A reduced view of a report. */
 #ifndef REPORT_VIEW_H
 #define REPORT_VIEW_H
 
 #include "report/report.h"
 
 /*
- * `report` as it would be with the `top`, `past`, `singles` and `show_blocks` of
- * `options`, which must ask for no more than those that it was built with; its other
- * options have to be the same, but for those that are for the text alone.
- * The view refers to the report and is not to be destroyed. Fails only when memory is
- * out.
+ * Reduce `report` to the `top`, `past`, `singles` and `show_blocks` of `options`. These
+ * must not ask for more than the report was built with. The other options must be the
+ * same, except those for the text report. The result refers to the report and must not be
+ * destroyed. Fails only if memory is out.
  */
 struct error *report_view(const struct report *report,
 			  const struct report_options *options, struct report *ret)
