@@ -8,13 +8,13 @@
 #include "snapshot/snapshot.h"
 
 /*
- * Write text as a quoted field (RFC 4180). Where it begins with a character by which
- * spreadsheets know a formula, even in quotes (= + - @ TAB CR), an apostrophe goes
- * before it, which makes it text (OWASP, "CSV injection").
+ * Write text as a quoted field (RFC 4180). If it begins with a character that makes
+ * spreadsheets treat it as a formula even in quotes (= + - @ TAB CR), an apostrophe is
+ * put in front of it (OWASP, "CSV injection").
  */
 void csv_write_field(const char *text, FILE *out);
 
-/* "heap", "mapping" or "event". Static string. */
+/* "heap", "mapping", "event" or "kernel". Static string. */
 const char *csv_class_name(enum block_class class);
 
 #endif

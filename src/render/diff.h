@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two snapshots differ in, in every format that can show it; a flame graph is
- * flame_render() of report_diff.graph. Numbers of sampled blocks are scaled.
+ * Renderers for the difference between two snapshots. For a flame graph, pass
+ * report_diff.graph to flame_render(). Numbers of sampled blocks are scaled.
  */
 #ifndef RENDER_DIFF_H
 #define RENDER_DIFF_H
@@ -13,12 +13,12 @@
 
 struct diff_renderer {
 	const char *name; /* "text", "json", "csv" or "collapsed" */
-	/* Write it all. The caller flushes and checks `out`. */
+	/* Write the whole difference. The caller flushes and checks `out`. */
 	struct error *(*render)(const struct report_diff *diff, FILE *out)
 		__attribute__((warn_unused_result));
 };
 
-/* The renderer of that name, or NULL. Static. */
+/* The renderer with this name, or NULL. Static. */
 const struct diff_renderer *diff_renderer_find(const char *name);
 
 #endif

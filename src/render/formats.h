@@ -1,48 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The renderers behind the table in renderer.c. Private to render/. */
+/* The renderers in the table of renderer.c. Private to render/. */
 #ifndef RENDER_FORMATS_H
 #define RENDER_FORMATS_H
 
 #include "render/renderer.h"
 
-/* For people; the lines of stacks and frames are those of BCC's memleak, extended. */
+/* For people to read. The lines of stacks and frames extend the format of BCC's
+ * memleak. */
 extern const struct renderer text_renderer;
 
-/* One JSON object (RFC 8259) on one line; JSON.md says what is in it. */
+/* One JSON object (RFC 8259) on one line; see JSON.md. */
 extern const struct renderer json_renderer;
 
 /*
- * Collapsed stacks, as flamegraph.pl and speedscope read them: a line "root;...;leaf
- * bytes" for each path of names. In a name ';' and a space at which a reader could cut
- * are written \x3b and \x20.
+ * Collapsed stacks for flamegraph.pl and speedscope: a line "root;...;leaf BYTES" for
+ * each path of names. In a name, ';' and a space where a reader could split the line are
+ * written as \x3b and \x20.
  */
 extern const struct renderer collapsed_renderer;
 
 /*
- * RFC 4180, with the columns of jeprofl and behind them the class, "heap", "mapping" or
- * "event": pid (empty when not known), stack_id (empty without a stack), total (bytes),
- * count (blocks), histogram ("16..31=3": three blocks of 16 to 31 bytes) and stacktrace
- * (lines "address - symbol" that end in LF, leaf first). Numbers are scaled when
- * sampling. With options.view the table of that view (render/views.h).
+ * CSV (RFC 4180) with the columns of jeprofl and the class: pid (empty: not known),
+ * stack_id (empty: no stack), total (bytes), count (blocks), histogram ("16..31=3": three
+ * blocks of 16 to 31 bytes), stacktrace (lines "address - symbol" that end in LF, leaf
+ * first) and class ("heap", "mapping", "event" or "kernel"). With several processes the
+ * columns processes and commands follow. Numbers are scaled if blocks were sampled. If
+ * options.view has a table of its own, that table is written instead (render/views.h).
  */
 extern const struct renderer csv_renderer;
 
 /*
- * The profile format of pprof (render/profile.proto), compressed by gzip. Sample types
- * are those of heap profiles: inuse_objects/count and inuse_space/bytes, the default;
- * before them, in reports with traffic, alloc_objects and alloc_space, which are since
- * the attach. With mappings, mapped_objects and mapped_space come first of all. A report
- * with show_blocks has a sample for each stack, thread and size of block, with the labels
- * "thread" and "bytes", and with traffic one without labels for each stack; another one
- * for each stack, without labels. Numbers are scaled when sampling. Locations have source
- * lines where they are known, and functions that were inlined.
+ * pprof's profile format (render/profile.proto), compressed with gzip. The sample types
+ * are the ones of heap profiles: inuse_objects (count) and inuse_space (bytes), the
+ * default. Before them come mapped_objects and mapped_space with mappings, kernel_objects
+ * and kernel_space with the kernel, and alloc_objects and alloc_space, counted since the
+ * attach, with traffic. Event counts have the type events instead. In a report with
+ * show_blocks there is a sample for each stack, thread and block size, labelled "thread"
+ * and "bytes", and with traffic an unlabelled sample for each stack. Other reports have
+ * one unlabelled sample for each stack. Numbers are scaled if blocks were sampled.
+ * Locations have source lines and inlined functions where known.
  */
 extern const struct renderer pprof_renderer;
 
 /* An SVG flame graph; see render/flame.h. */
 extern const struct renderer flame_renderer;
 
-/* A summary in HTML; see render/html.h. */
+/* An HTML summary; see render/html.h. */
 extern const struct renderer html_renderer;
 
 #endif

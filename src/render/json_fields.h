@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An object of jansson while its members are set: one that lacks something, since memory
- * is out, is none in the end, so that a chain of calls needs no look at each. Private to
- * render/.
+ * Builds a jansson object member by member. If any member could not be created because
+ * memory is out, fields_end() returns NULL, so callers check only that. Private
+ * to render/.
  */
 #ifndef RENDER_JSON_FIELDS_H
 #define RENDER_JSON_FIELDS_H
@@ -19,16 +19,17 @@ struct json_fields {
 
 struct json_fields fields_begin(void);
 
-/* The object, the caller's, or NULL. */
+/* The object, owned by the caller; NULL: memory is out. */
 json_t *fields_end(struct json_fields *fields) __attribute__((warn_unused_result));
 
-/* Takes `value`, of which NULL is one that could not be made. */
+/* Set a member. Takes ownership of `value`; NULL means that it could not be created. */
 void fields_set(struct json_fields *fields, const char *key, json_t *value);
-/* As json_unsigned() and json_text() have them. */
+/* Set the value of json_unsigned() or json_text(). */
 void fields_unsigned(struct json_fields *fields, const char *key, uint64_t n);
 void fields_text(struct json_fields *fields, const char *key, const char *text);
 
-/* `array`, which it takes over, with `value` at its end, or NULL when either is. */
+/* Append `value` to `array` and return the array. Takes ownership of both. NULL if either
+ * is NULL. */
 json_t *array_append(json_t *array, json_t *value) __attribute__((warn_unused_result));
 
 #endif

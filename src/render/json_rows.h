@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists of a JSON report that may be very long. Private to render/. */
+/* The lists of a JSON report that may be long. Private to render/. */
 #ifndef RENDER_JSON_ROWS_H
 #define RENDER_JSON_ROWS_H
 
@@ -7,28 +7,28 @@
 #include "render/json_stream.h"
 #include "report/report.h"
 
-/* A JSON report while it is made. */
+/* A JSON report while it is being written. */
 struct json_page {
 	const struct report *report;
 	struct json_stream stream;
-	struct frame_texts frames; /* an object each */
+	struct frame_texts frames; /* the JSON object of each frame */
 };
 
-/* "stacks": the rows of a section. */
+/* Write "stacks": the rows of a section. */
 void json_write_rows(struct json_page *page, const struct report_section *section);
-/* The same of an event. */
+/* Write "stacks" of an event section. */
 void json_write_event_rows(struct json_page *page, const struct report_section *section);
 
-/* "suspects". */
+/* Write "suspects". */
 void json_write_suspects(struct json_page *page, const struct report_section *section);
 
-/* "largest": the largest single blocks. */
+/* Write "largest": the largest single blocks. */
 void json_write_singles(struct json_page *page, const struct report_section *section);
 
-/* "live_sizes": of all blocks of the section. */
+/* Write "live_sizes": the sizes of all blocks of the section. */
 void json_write_live_sizes(struct json_page *page, const struct report_section *section);
 
-/* True where a section has what is measured beside the blocks. */
+/* Does the section have traffic? */
 bool json_has_traffic(const struct report *report, const struct report_section *section);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of a report as call paths of names: rows that differ only in addresses are
- * one path, and paths are sorted, so that those with a common beginning lie together.
- * Private to render/.
+ * The rows of a report as call paths of names. Rows that differ only in addresses are
+ * merged into one path. Paths are sorted, so that paths with a common beginning are
+ * adjacent. Private to render/.
  */
 #ifndef RENDER_PATHS_H
 #define RENDER_PATHS_H
@@ -15,36 +15,38 @@ enum paths_order {
 };
 
 struct path {
-	size_t first, depth; /* `depth` ids of names from paths.steps[first] on */
-	/* Scaled when sampling; sums stop at UINT64_MAX. */
+	size_t first, depth; /* `depth` name ids, from paths.steps[first] */
+	/* Scaled if blocks were sampled; sums saturate at UINT64_MAX. */
 	uint64_t size_bytes, count;
-	/* In the rows of a difference (report/diff.h); of others they say nothing. */
+	/* Valid only for the rows of a difference (report/diff.h). */
 	uint64_t old_bytes, new_bytes;
 };
 
 struct paths {
 	struct names names;
 	VEC(uint32_t) steps;
-	VEC(struct path) list; /* by their steps, lexicographically, all different */
+	VEC(struct path)
+	list; /* distinct paths, in lexicographical order of their
+		 steps */
 };
 
 /*
- * Take every row of every section. A stack that is not whole has a note at its outermost
- * end that says why. Whatever the order, each path begins with its process when the
- * snapshot has several (a row of several has a path for each of their names), and then
- * with the note of its class when there is more than one section. Depth is at least 1.
- * `ret` refers to the report; it is the caller's to deinit, also after an error. Fails
- * only when memory is out.
+ * Collect the rows of all sections that hold anything. An incomplete stack has a note at
+ * its outermost end that says why. In either order a path begins with its process if the
+ * snapshot has several, then with the note of its class if there are several sections. A
+ * row of several processes becomes one path for each of their names. The depth is at
+ * least 1. `ret` refers to the report. The caller calls paths_deinit() on it, also after
+ * an error. Fails only if memory is out.
  */
 struct error *paths_init(struct paths *ret, const struct report *report,
 			 enum paths_order order) __attribute__((warn_unused_result));
 void paths_deinit(struct paths *paths);
 
-/* The name at `depth` (0: the first) of a path. */
+/* The name at `depth` of a path; 0 is the first step. */
 const struct name *paths_name(const struct paths *paths, const struct path *path,
 			      size_t depth);
 
-/* How many steps the two have in common, from the first on. */
+/* The number of leading steps that both paths have in common. */
 size_t paths_common(const struct paths *paths, const struct path *a,
 		    const struct path *b);
 

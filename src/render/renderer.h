@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One ops table for every output format: a renderer turns a report into bytes. */
+/* One ops table for every output format. A renderer turns a report into bytes. */
 #ifndef RENDER_RENDERER_H
 #define RENDER_RENDERER_H
 
@@ -10,16 +10,15 @@
 
 struct renderer {
 	const char *name; /* as in --format NAME */
-	/* Write one report. The caller flushes and checks `out`; a failed write of the
-	 * stream is reported by the caller, not here. */
+	/* Write one report. The caller flushes `out` and checks it for failed writes. */
 	struct error *(*render)(const struct report *report, FILE *out)
 		__attribute__((warn_unused_result));
 };
 
-/* The renderer of that name, or NULL. Static. */
+/* The renderer with this name, or NULL. Static. */
 const struct renderer *renderer_find(const char *name);
 
-/* All renderers, ended by NULL. Static. */
+/* All renderers, terminated by NULL. Static. */
 extern const struct renderer *const renderers[];
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The course of a run in one line. Private to render/. */
+/* The timeline of a run in the text report. Private to render/. */
 #ifndef RENDER_TEXT_COURSE_H
 #define RENDER_TEXT_COURSE_H
 
 #include "render/text_page.h"
 
-/* Two lines for the head of a report: how live heap bytes and VmRSS went on from the
- * first snapshot to this one. Nothing before there are three of them. */
+/* Append to the head of a report how live heap bytes, live kernel bytes and VmRSS
+ * developed from the first snapshot to this one: a line each, if it was ever above 0.
+ * Appends nothing with fewer than three moments. */
 void text_append_course(struct text_page *page);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text report while it is made, and what its parts share. Private to render/. */
+/* A text report while it is being written, and helpers for its parts. Private to
+ * render/. */
 #ifndef RENDER_TEXT_PAGE_H
 #define RENDER_TEXT_PAGE_H
 
@@ -11,16 +12,16 @@
 #include "util/units.h"
 
 struct text_page {
-	struct strbuf text; /* what was not written yet */
+	struct strbuf text; /* text not written yet */
 	const struct report *report;
 	FILE *out;
-	struct frame_texts frames; /* a line each */
+	struct frame_texts frames; /* the line of each frame */
 	struct units_text clock;   /* local time of the snapshot, "03:04:05" */
 };
 
-/* Colours; they are written only where report.options.color says so. */
+/* Styles; written only if report.options.color is set. */
 enum text_style {
-	TEXT_PLAIN, /* back to normal */
+	TEXT_PLAIN, /* reset */
 	TEXT_TITLE,
 	TEXT_HEADING,
 	TEXT_NUMBER,
@@ -31,20 +32,20 @@ enum text_style {
 void text_append_style(struct strbuf *text, bool color, enum text_style style);
 void text_set_style(struct text_page *page, enum text_style style);
 
-/* "  label         text\n", the text printf-style and without anything of the target's
- * choosing. */
+/* Append " label text\n". The text is printf-style and must not contain text that the
+ * target controls. */
 void text_append_line(struct text_page *page, const char *label, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* An empty line and "[clock] heading:\n", the heading printf-style. */
+/* Append an empty line and "[clock] heading:\n". The heading is printf-style. */
 void text_append_heading(struct text_page *page, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A bar that shows the share of `n` in `most`, `width` columns long for all of it and
- * never empty for any of it. */
+/* Append a bar for the share of `n` in `most`: `width` columns for all of it, and at
+ * least one column if `n` is not 0. */
 void text_append_bar(struct text_page *page, uint64_t n, uint64_t most, unsigned width);
 
-/* Write what has gathered, if that is much, as a list may be long. */
+/* Write the collected text to `out` if it is long, because a list may be very long. */
 void text_flush_some(struct text_page *page);
 
 #endif

@@ -5,30 +5,30 @@
 
 #include "render/text_page.h"
 
-/* How a view shows its list. */
+/* How a view shows its list of stacks. */
 struct text_rows {
-	const char *heading; /* behind "Top N stacks ", with an 's' for more; of two
-				classes, as "mappings" are no "allocations" */
-	const char *heading_mappings;
-	/* Append the line of a row, without its end. */
+	const char *heading;          /* text after "Top N stacks " */
+	const char *heading_mappings; /* the same for mappings and events */
+	/* Append the line of a row, without the newline. */
 	void (*append_line)(struct text_page *page, const struct report_section *section,
 			    const struct report_row *row);
-	bool is_of_held; /* what is cut off is told by what it holds */
+	bool is_of_held; /* the line about omitted stacks says what they hold */
 };
 
-/* Append the rows of `section` with their stacks, under "[clock] Top N stacks...", and
- * where there are several processes after a table of them. */
+/* Append the rows of `section` with their stacks, below "[clock] Top N stacks...". With
+ * several processes a table of them comes first. */
 void text_append_rows(struct text_page *page, const struct report_section *section,
 		      const struct text_rows *rows);
 
-/* Append the frames of a row, a line each, and why there are no more. */
+/* Append the frames of a row, one on each line, and why the stack ends early if it
+ * does. */
 void text_append_stack(struct text_page *page, const struct report_row *row);
 
-/* "3100 bytes in 3 allocations". */
+/* Append "3100 bytes in 3 allocations". */
 void text_append_sum(struct text_page *page, const struct report_section *section,
 		     uint64_t size_bytes, uint64_t count);
 
-/* The word for blocks of the section's class: "allocations". */
+/* The word for `count` blocks of the section's class: "allocations". */
 const char *text_blocks(const struct report_section *section, uint64_t count);
 
 #endif

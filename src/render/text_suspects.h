@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leak suspects, in words. Private to render/. */
+/* Leak suspects in words. Private to render/. */
 #ifndef RENDER_TEXT_SUSPECTS_H
 #define RENDER_TEXT_SUSPECTS_H
 
 #include "render/text_page.h"
 
-/* "grew in 11 of 12 intervals, 1.2 MiB/min, R^2 0.99; oldest block 3 m 00 s". The age
- * is left out where ages are not known; with `utf8` the 2 is raised. */
+/* Append "grew in 11 of 12 intervals, 1.2 MiB/min, R^2 0.99; oldest block 3 m 00 s". The
+ * age is omitted if ages are not known. With `utf8` the 2 is a superscript. */
 void text_append_why(struct strbuf *text, const struct report *report,
 		     const struct report_suspect *suspect, bool utf8);
 
-/* "grew in 11 of 12 intervals, 1.2 MiB/min, R^2 0.99"; nothing without a trend. */
+/* Append "grew in 11 of 12 intervals, 1.2 MiB/min, R^2 0.99". */
 void text_append_trend(struct strbuf *text, const struct snapshot_trend *trend,
 		       bool utf8);
 
-/* The list with its heading; nothing without suspects. */
+/* Append the list and its heading; nothing without suspects. */
 void text_append_suspects(struct text_page *page, const struct report_section *section);
 
 #endif

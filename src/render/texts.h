@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A list of texts in one piece of memory: append to `all`, then texts_end(), and so on.
- * Private to render/.
+ * A list of texts in one buffer. For each text: append it to `all`, then call
+ * texts_end(). Private to render/.
  */
 #ifndef RENDER_TEXTS_H
 #define RENDER_TEXTS_H
@@ -10,17 +10,17 @@
 #include "util/vec.h"
 
 struct texts {
-	struct strbuf all;  /* failed when memory has run out, also for `starts` */
-	VEC(size_t) starts; /* of each text in `all` */
-	size_t next;        /* where the one begins that is not ended */
+	struct strbuf all;  /* failed if memory is out, also for `starts` */
+	VEC(size_t) starts; /* offset of each text in `all` */
+	size_t next;        /* offset of the text that is being appended */
 };
 
 void texts_deinit(struct texts *texts);
 
-/* What was appended since the last call is a text. */
+/* End the text that was appended since the last call. */
 void texts_end(struct texts *texts);
 
-/* Borrowed; only once all texts have been made, and none has failed. */
+/* Borrowed. Call it only after all texts were added and none has failed. */
 const char *texts_get(const struct texts *texts, size_t index);
 
 #endif

@@ -6,9 +6,9 @@
 #include "util/strbuf.h"
 
 /*
- * Append text that is escaped by util/escape.h, so that it can stand between tags and in
- * a quoted attribute: the five special characters become references, and U+FFFE and
- * U+FFFF, which XML 1.0 has no way to write (section 2.2, Char), \xNN of each byte.
+ * Append text for use between tags or in a quoted attribute. It must already be escaped
+ * by util/escape.h. The five special characters become references. U+FFFE and U+FFFF
+ * cannot be written in XML 1.0 (section 2.2, Char); their bytes are written as \xNN.
  */
 void xml_append(struct strbuf *out, const char *text);
 
