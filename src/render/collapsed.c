@@ -10,9 +10,9 @@
 #include "util/cleanup.h"
 
 /*
- * flamegraph.pl takes a number at the end of a stack for a first of two values, and all
- * readers cut at spaces from the right: a space stays where it is only if something else
- * than digits and dots follows it.
+ * Can a space in a name stay? flamegraph.pl takes a number at the end of a stack for the
+ * first of two values, and all readers split at spaces from the right. So a space stays
+ * only if something other than digits, dots and spaces follows, and not at the start.
  */
 static bool is_safe_space(const char *text, const char *space)
 {
@@ -51,7 +51,7 @@ static void write_paths(const struct paths *paths, const struct texts *texts,
 static struct error *render(const struct report *report, bool is_difference, FILE *out)
 {
 	_cleanup_(paths_deinit) struct paths paths;
-	_cleanup_(texts_deinit) struct texts texts = {0}; /* by the id of a name */
+	_cleanup_(texts_deinit) struct texts texts = {0}; /* by id of name */
 	struct error *err = paths_init(&paths, report, PATHS_ROOT_FIRST);
 
 	if (err)

@@ -16,7 +16,7 @@ struct builder {
 	const struct report *report;
 	FILE *out;
 	struct names names;
-	struct texts lines; /* "address - name" by report_frame.index */
+	struct texts lines; /* "address - name", by report_frame.index */
 	struct strbuf field;
 };
 
@@ -51,7 +51,7 @@ static void make_lines(struct builder *b)
 	}
 }
 
-/* "16..31=3 32..63=1" */
+/* Example: "16..31=3 32..63=1". */
 static void append_histogram(struct strbuf *text, const struct report_row *row)
 {
 	for (size_t i = 0; i < row->size_count; i++) {
@@ -63,7 +63,7 @@ static void append_histogram(struct strbuf *text, const struct report_row *row)
 	}
 }
 
-/* Leaf first. */
+/* Append the stack, leaf first. */
 static void append_stack(struct builder *b, const struct report_row *row)
 {
 	const char *separator = "";
@@ -81,14 +81,14 @@ static void append_stack(struct builder *b, const struct report_row *row)
 	}
 }
 
-/* Blocks whose stack was not stored are nevertheless those of the only process. */
+/* If there is only one process, blocks without a stored stack belong to it too. */
 static const struct snapshot_process *process_of(const struct snapshot *snap,
 						 const struct report_row *row)
 {
 	return snap->processes.len == 1 ? snap->processes.data : row->process;
 }
 
-/* "pid,stack_id" of a row, empty where they are not known. */
+/* Write "pid,stack_id" of a row; each is empty if not known. */
 static void write_id(struct builder *b, const struct report_row *row)
 {
 	const struct snapshot_process *process = process_of(b->report->snapshot, row);
@@ -100,7 +100,7 @@ static void write_id(struct builder *b, const struct report_row *row)
 		fprintf(b->out, "%" PRIu32, row->stack);
 }
 
-/* Who holds the blocks, where several processes are traced. */
+/* With several processes: how many hold the blocks, and their commands. */
 #define PROCESS_COLUMNS ",processes,commands"
 
 static void write_end(struct builder *b, const struct report_row *row)
@@ -161,7 +161,7 @@ static void write_view_row(struct builder *b, const struct report_section *secti
 	write_end(b, row);
 }
 
-/* The table of a view that has one of its own. */
+/* Write the table of a view that has its own. */
 static struct error *write_view(struct builder *b, const struct view_ops *view)
 {
 	const struct report *report = b->report;
@@ -198,7 +198,8 @@ static struct error *write_report(struct builder *b)
 		const struct report_section *section = &report->sections[s];
 
 		for (size_t r = 0; r < section->row_count && !b->field.failed; r++) {
-			/* Of what is held: without blocks there is no line. */
+			/* The table shows what is held, so rows without blocks are
+			 * omitted. */
 			if (section->rows[r].sum.count)
 				write_row(b, section, &section->rows[r]);
 		}

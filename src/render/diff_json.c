@@ -7,7 +7,7 @@
 
 struct page {
 	struct json_stream stream;
-	struct frame_texts frames; /* an object each */
+	struct frame_texts frames; /* the JSON object of each frame */
 };
 
 static json_t *targets_array(const struct snapshot *snap)
@@ -117,7 +117,7 @@ static void write_section(struct page *page, const char *key,
 	json_stream_close(s, '}');
 }
 
-/* The section of the class, or null when there is none. */
+/* Write the section of the class; null without one. */
 static void write_class(struct page *page, const struct report_diff *diff,
 			enum block_class class, const char *key)
 {

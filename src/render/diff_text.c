@@ -17,7 +17,7 @@ struct builder {
 	struct strbuf text;
 };
 
-/* "process 7 (x), 2026-01-02 03:04:05 +0000, traced 10.0 s" */
+/* Example: "process 7 (x), 2026-01-02 03:04:05 +0000, traced 10.0 s". */
 static void append_side(struct strbuf *text, const char *label,
 			const struct report *report)
 {
@@ -59,7 +59,8 @@ static void append_sums(struct strbuf *text, const struct report_diff_section *s
 		       count);
 }
 
-/* "  left out    1.0 KiB of the old in 2 stacks, 0 B of the new in 0, by --filter" */
+/* Example: " left out 1.0 KiB of the old in 2 stacks, 0 B of the new in 0, by
+ * --filter". */
 static void append_left_out(struct strbuf *text, const struct report_left_out *old,
 			    const struct report_left_out *new, const char *label,
 			    const char *how)
@@ -121,7 +122,7 @@ static void append_row(struct builder *b, const struct report_diff_section *sect
 	enum name_note note;
 
 	strbuf_append_char(&b->text, '\t');
-	/* What has grown is what one looks for. */
+	/* Highlight growth. */
 	text_append_style(&b->text, color, row->bytes > 0 ? TEXT_WARNING : TEXT_NUMBER);
 	strbuf_appendf(&b->text, "%+" PRId64 " bytes", row->bytes);
 	text_append_style(&b->text, color, TEXT_PLAIN);

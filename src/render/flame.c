@@ -12,51 +12,51 @@
 #include "util/units.h"
 
 #define FLUSH_BYTES ((size_t)64 * 1024)
-/* Of what lies between the margins, in hundredths and in tenths of a pixel. */
+/* The width between the margins, in hundredths and in tenths of a pixel. */
 #define HUNDREDTHS ((uint64_t)(FLAME_WIDTH - 2 * FLAME_MARGIN) * 100)
 #define TENTHS     ((uint64_t)(FLAME_WIDTH - 2 * FLAME_MARGIN) * 10)
-/* 2^14 tenths of a pixel are more than all. */
+/* 2^14 tenths of a pixel are more than the whole width. */
 #define WIDTH_CLASSES 15
-/* Browsers are quick with so many. */
+/* Browsers handle this many frames quickly. */
 #define MAX_FRAMES 20000
-/* The advance of the label's font in hundredths of a pixel, and the room beside it. */
+/* The advance of a character of the label, and the padding of a label. */
 #define CHAR_HUNDREDTHS  662
 #define LABEL_HUNDREDTHS 600
-/* A name shorter than this says nothing. */
+/* Shorter labels are useless. */
 #define LABEL_MIN_CHARS 3
 
 __extension__ typedef unsigned __int128 wide;
 
-/* A frame that more paths may go through. */
+/* A frame that further paths may go through. */
 struct open_frame {
 	uint64_t first_byte, first_block;
-	uint64_t first_old, first_new; /* bytes, in a difference */
+	uint64_t first_old, first_new; /* bytes; only in a difference */
 };
 
 struct flame {
 	struct paths paths;
 	struct flame_page page;
-	VEC(struct open_frame) open;   /* by level; 0 is all memory */
-	uint64_t bytes, blocks;        /* of the paths that are done */
-	uint64_t old_bytes, new_bytes; /* of these, in a difference */
+	VEC(struct open_frame) open;   /* by level; level 0 is all memory */
+	uint64_t bytes, blocks;        /* sum over the finished paths */
+	uint64_t old_bytes, new_bytes; /* the same; only in a difference */
 	uint64_t total_bytes, total_blocks;
-	bool *drawn; /* by id of name */
+	bool *drawn; /* by id of name: a visible frame has it */
 	size_t levels;
 	enum {
-		SCAN_COUNT, /* find how many frames there are of which width */
-		SCAN_SIZE,  /* find drawn and levels */
+		SCAN_COUNT, /* count the frames of each width */
+		SCAN_SIZE,  /* determine `drawn` and `levels` */
 		SCAN_DRAW,
 	} scan;
-	/* How many are at least 2^i tenths of a pixel wide and no wider; the last ones
-	 * are those that are not drawn at all. */
+	/* widths[i]: number of frames that are 2^i to 2^(i+1) tenths of a pixel wide.
+	 * Last element: narrower frames, which are never shown. */
 	size_t widths[WIDTH_CLASSES + 1];
-	uint64_t least_tenths; /* what is narrower is not drawn */
+	uint64_t least_tenths; /* frames narrower than this are omitted */
 	struct strbuf text;
 	FILE *out;
 };
 
-/* Where the frame that begins with byte `at` begins, in hundredths of a pixel. Widths are
- * differences of these, so those of neighbours add up. */
+/* The x position of a frame that begins at byte `at`, in hundredths of a pixel. Widths
+ * are differences of positions, so that adjacent frames add up exactly. */
 static uint64_t position(const struct flame *f, uint64_t at)
 {
 	return f->total_bytes ? (uint64_t)((wide)at * HUNDREDTHS / f->total_bytes) : 0;
@@ -76,7 +76,7 @@ static void count_width(struct flame *f, uint64_t bytes)
 	f->widths[class ? class - 1 : WIDTH_CLASSES]++;
 }
 
-/* The least width at which there are not too many. */
+/* Choose the smallest width limit that leaves at most MAX_FRAMES frames. */
 static void choose_width(struct flame *f)
 {
 	size_t class = WIDTH_CLASSES, count = 0;
@@ -97,7 +97,7 @@ static void append_hundredths(struct strbuf *text, uint64_t n)
 	strbuf_appendf(text, "%" PRIu64 ".%02u", n / 100, (unsigned)(n % 100));
 }
 
-/* As much of the name as fits; the script does the same after a zoom. */
+/* Append as much of the name as fits. The script does the same after a zoom. */
 static void append_label(struct strbuf *text, const char *name, uint64_t width)
 {
 	size_t room = width > LABEL_HUNDREDTHS
@@ -125,11 +125,11 @@ static void append_label(struct strbuf *text, const char *name, uint64_t width)
 	strbuf_append(text, chars > room ? ".." : "");
 }
 
-/* Lines: the name, its module if it has one, the numbers. */
+/* Append the lines of a tooltip: the name, its module if it has one, the numbers. */
 static void append_tooltip(const struct flame *f, struct strbuf *text, const char *name,
 			   const char *module, uint64_t bytes, uint64_t blocks)
 {
-	/* In tenths, so that no locale has a say in the decimal point. */
+	/* In tenths, so that the locale does not affect the decimal point. */
 	const struct snapshot *snap = f->page.report->snapshot;
 	unsigned tenths = (unsigned)((wide)bytes * 1000 / f->total_bytes);
 
@@ -151,7 +151,7 @@ static void append_tooltip(const struct flame *f, struct strbuf *text, const cha
 		       tenths / 10, tenths % 10);
 }
 
-/* The numbers of a frame in a difference, behind those of its width. */
+/* Append the numbers of a frame in a difference, after the numbers for its width. */
 static void append_difference(struct strbuf *text, uint64_t old_bytes, uint64_t new_bytes)
 {
 	strbuf_appendf(text, "\n%+" PRId64 " bytes: %" PRIu64 ", now %" PRIu64,
@@ -200,7 +200,8 @@ static void flush(struct flame *f, size_t least)
 	strbuf_deinit(&f->text);
 }
 
-/* No more paths go through the frames of `path` (NULL: none) above `level`. */
+/* Close the frames at `level` and above: no more paths go through them. `path` is the
+ * last path; NULL: none. */
 static void close_frames(struct flame *f, const struct path *path, size_t level)
 {
 	while (f->open.len > level) {
@@ -223,8 +224,8 @@ static void close_frames(struct flame *f, const struct path *path, size_t level)
 	}
 }
 
-/* Go through the paths, which are sorted: what they have in common with the path before
- * stays open. */
+/* Go through the sorted paths. Steps that a path has in common with the previous one stay
+ * open. */
 static bool scan(struct flame *f)
 {
 	const struct path *last = NULL;
@@ -257,7 +258,7 @@ static struct error *draw(struct flame *f)
 	vec_foreach (path, &f->paths.list)
 		f->total_bytes = saturate_add(f->total_bytes, path->size_bytes);
 	f->drawn = calloc(f->paths.names.list.len, sizeof(*f->drawn));
-	/* First what the page has to have room for. */
+	/* Find out first what the page must have room for. */
 	if (!f->drawn || !scan(f))
 		return error_no_memory();
 	choose_width(f);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zoom, search and numbers for the flame graph of the page, or that this stands in. It reads names as text
-// and writes them as text: nothing that the traced program has named becomes markup.
+// Zoom, search and numbers for a flame graph: an SVG file with this script, or a part of an HTML page. Names are
+// read as text and written as text, so nothing that the traced program controls becomes markup.
 (function () {
 	"use strict";
 
 	var svg = document.querySelector("svg[data-bytes]");
-	// A page has more to look for than its graph.
+	// Ctrl-F searches the graph only if the graph is alone: a page has other text to search.
 	var alone = svg === document.documentElement;
 	var left = Number(svg.getAttribute("data-x"));
 	var width = Number(svg.getAttribute("data-width"));
@@ -16,7 +16,7 @@
 	var zoomed = null;
 	var term = "";
 
-	// As in flame.c: the advance of a character, the room beside a label.
+	// As in flame.c: the advance of a character, the padding of a label, the shortest label.
 	var CHAR = 6.62, ROOM = 6, MIN_CHARS = 3;
 
 	var frames = Array.prototype.map.call(svg.querySelectorAll("g.f"), function (g) {
@@ -26,7 +26,7 @@
 			g: g,
 			rect: g.querySelector("rect"),
 			label: g.querySelector("text"),
-			// Its lines: the name, perhaps a module, the numbers.
+			// Lines of the title: the name, the module if there is one, the numbers.
 			name: title[0],
 			origin: title.slice(0, -1).join("\n").toLowerCase(),
 			details: title.join(", "),
@@ -50,7 +50,7 @@
 		frame.label.textContent = text;
 	}
 
-	// Null shows all memory.
+	// Zooms to a frame; null shows all memory.
 	function zoom(to) {
 		var offset = to ? to.offset : 0;
 		var bytes = to ? to.bytes : total;
@@ -77,7 +77,7 @@
 		return (100 * bytes / total).toFixed(1) + " %";
 	}
 
-	// Any part of a name or a module, whatever its case. Bytes that are in one match inside another
+	// Finds any part of a name or a module, ignoring case. If a match is inside another one, its bytes
 	// count once.
 	function search(text) {
 		var found = [], sum = 0, end = 0;
@@ -121,7 +121,7 @@
 			details.textContent = " ";
 		});
 	});
-	// By mouse, or by the key that presses a button.
+	// Calls `press` on a click, and on the keys Enter and Space.
 	function button(selector, press) {
 		var element = svg.querySelector(selector);
 

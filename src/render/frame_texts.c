@@ -5,7 +5,7 @@
 
 bool frame_texts_init(struct frame_texts *ret, size_t count)
 {
-	/* One more, as calloc(0) may give NULL. */
+	/* One more, because calloc(0) may return NULL. */
 	*ret = (struct frame_texts){.list = calloc(count + 1, sizeof(*ret->list)),
 				    .count = count};
 	return ret->list;

@@ -4,11 +4,12 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* The fastest: what level 3 takes a quarter longer for is only a twentieth smaller. */
+/* The fastest level: level 3 takes a quarter longer and saves only a twentieth of the
+ * size. */
 #define LEVEL 1
 
-/* deflateInit2(): 15 is the largest window, 16 asks for a gzip header; 8 is zlib's
- * default for memLevel. */
+/* For deflateInit2(): 15 is the largest window, 16 asks for a gzip header, and 8 is
+ * zlib's default memLevel. */
 #define WINDOW_BITS (15 + 16)
 #define MEMORY      8
 
@@ -26,8 +27,8 @@ void gzip_deinit(struct gzip *gzip)
 	deflateEnd(&gzip->stream);
 }
 
-/* Until the input is taken and, with Z_FINISH, the end is written: either way until
- * there is room left in the output. */
+/* Run deflate() until it has consumed the input and, with Z_FINISH, has written the end.
+ * Either way it is done when it leaves room in the output buffer. */
 static void deflate_all(struct gzip *gzip, int flush)
 {
 	unsigned char buf[16 * 1024];
@@ -47,7 +48,7 @@ void gzip_write(struct gzip *gzip, const void *data, size_t size_bytes)
 	while (size_bytes) {
 		uInt part = size_bytes > UINT_MAX / 2 ? UINT_MAX / 2 : (uInt)size_bytes;
 
-		/* zlib reads it only. */
+		/* The cast is safe: zlib only reads the input. */
 		gzip->stream.next_in = (unsigned char *)at;
 		gzip->stream.avail_in = part;
 		deflate_all(gzip, Z_NO_FLUSH);

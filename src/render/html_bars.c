@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Histograms: how many blocks there are of which size and of which age. */
+/* Histograms of blocks by size and by age. */
 #include "render/html_parts.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "util/saturate.h"
 #include "util/units.h"
 
-/* Counts by powers of two, of one kind of block. */
+/* Counts of one kind of block, by powers of two. */
 struct bars {
 	const char *name;
 	uint64_t counts[HISTOGRAM_CLASSES];
@@ -35,7 +35,7 @@ static void bars_round(struct bars *bars, const double counts[HISTOGRAM_CLASSES]
 
 typedef void append_class(struct strbuf *out, size_t class);
 
-/* From the first class that has any block to the last. */
+/* Append the classes from the first to the last that has any block. */
 static void append_table(struct strbuf *out, const char *first, append_class *append,
 			 const struct bars *bars, size_t count)
 {
@@ -70,7 +70,7 @@ static void append_table(struct strbuf *out, const char *first, append_class *ap
 	strbuf_append(out, "</tbody>\n</table>\n");
 }
 
-/* "16 B to 31 B" */
+/* Examples: "16 to 31 B", "1.0 KiB up to 2.0 KiB". */
 static void append_size(struct strbuf *out, size_t class)
 {
 	uint64_t min = histogram_min_bytes(class), max = histogram_max_bytes(class);
@@ -100,7 +100,7 @@ void html_append_sizes(struct strbuf *out, const struct report *report)
 	strbuf_append(out, "</section>\n");
 }
 
-/* Class 0 is below a millisecond, class i from 2^(i-1) ms on. */
+/* Class 0 is below 1 ms; class i begins at 2^(i-1) ms. */
 static void append_age(struct strbuf *out, size_t class)
 {
 	uint64_t from_ns = class ? (UINT64_C(1) << (class - 1)) * UNITS_NS_PER_MS : 0;

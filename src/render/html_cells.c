@@ -37,7 +37,7 @@ void html_append_growth(struct strbuf *out, int64_t bytes)
 		       bytes ? units_format_bytes(size).s : "0");
 }
 
-/* Three digits together, with a thin space between. */
+/* Groups of three digits, separated by narrow no-break spaces. */
 void html_append_count(struct strbuf *out, uint64_t count)
 {
 	char digits[32];
@@ -75,7 +75,7 @@ void html_append_bar(struct strbuf *out, uint64_t part, uint64_t whole)
 		double share = whole ? 100 * (double)part / (double)whole : 0;
 
 		strbuf_append(out, "<rect height=\"10\" width=\"");
-		/* Where there is something, something is to be seen. */
+		/* Even a tiny share must be visible. */
 		html_append_tenths(out, share > 0.7 ? share : 0.7);
 		strbuf_append(out, "\"/>");
 	}

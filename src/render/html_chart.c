@@ -6,18 +6,19 @@
 #include "util/saturate.h"
 #include "util/units.h"
 
-/* In pixels. */
+/* Lengths are in pixels. */
 #define WIDTH       1180
 #define LEFT        86
-#define PLOT_WIDTH  (WIDTH - LEFT - 28) /* room for half of the last time */
+#define PLOT_WIDTH  (WIDTH - LEFT - 28) /* room for half of the last time label */
 #define PLOT_HEIGHT 110
-#define PLOT_TOP    30 /* below the panel's name */
+#define PLOT_TOP    30 /* below the title of the panel */
 #define PANEL       (PLOT_TOP + PLOT_HEIGHT + 16)
 #define AXIS        22
 
-/* More say no more at this size. Of a group of moments the highest is drawn. */
+/* More points would not be visible at this size. If moments are grouped, the highest
+ * value of a group is plotted. */
 #define MAX_POINTS 550
-/* Rows of the table behind the chart. */
+/* Maximum number of rows in the table below the chart. */
 #define MAX_ROWS  100
 #define MAX_TICKS 8
 
@@ -77,7 +78,7 @@ static double allocation_rate(const struct snapshot_moment *m,
 
 static const struct panel {
 	const char *name, *class, *unit;
-	/* At a moment, and the one before it. */
+	/* The value at a moment, given the moment before it. */
 	double (*value)(const struct snapshot_moment *m,
 			const struct snapshot_moment *last);
 } panels[] = {
@@ -91,7 +92,7 @@ static const struct panel {
 struct chart {
 	const struct snapshot *snap;
 	uint64_t length_ns;
-	size_t step; /* moments in a point */
+	size_t step; /* moments per point */
 	struct strbuf *out;
 };
 
@@ -112,7 +113,8 @@ static uint64_t whole(double value)
 	return report_round(value);
 }
 
-/* The first number that is not below and of which half and all look well. */
+/* The smallest of 4, 5, 6, 7 times a power of two that is at least `value`: it and its
+ * half are readable axis labels. */
 static double nice(double value)
 {
 	double unit = 1;
@@ -126,7 +128,7 @@ static double nice(double value)
 	return unit * 7;
 }
 
-/* The value of the point that begins with moment `first`, and when it was. */
+/* The value of the point that begins with moment `first`, and its time. */
 static double point_of(const struct chart *c, const struct panel *panel, size_t first,
 		       uint64_t *ret_time_ns)
 {
@@ -180,7 +182,7 @@ static void append_point(struct strbuf *out, double x, double y)
 	strbuf_append_char(out, ' ');
 }
 
-/* The line, or what is below it. */
+/* Append the line, or the area below it. */
 static void append_path(const struct chart *c, const struct panel *panel, double top,
 			double scale, bool is_area)
 {
@@ -211,7 +213,7 @@ static void append_path(const struct chart *c, const struct panel *panel, double
 	strbuf_append(c->out, "\"/>\n");
 }
 
-/* Shown when pointed at. */
+/* Append a point with a tooltip for each value; shown when pointed at. */
 static void append_dots(const struct chart *c, const struct panel *panel, double top,
 			double scale)
 {
@@ -257,7 +259,7 @@ static void append_panel(const struct chart *c, const struct panel *panel, doubl
 	strbuf_append(c->out, "</g>\n");
 }
 
-/* The first of these that needs no more than MAX_TICKS. */
+/* The smallest of these steps that divides the time into at most MAX_TICKS parts. */
 static uint64_t tick_ns(uint64_t length_ns)
 {
 	static const unsigned steps[] = {1, 2, 5, 10, 15, 30};
@@ -311,7 +313,7 @@ static void append_row(const struct chart *c, size_t index)
 	strbuf_append(c->out, "</tr>\n");
 }
 
-/* For those who cannot see the chart, or want to know. */
+/* Append the numbers as a table, also for people who cannot see the chart. */
 static void append_table(const struct chart *c)
 {
 	size_t count = c->snap->moments.len, step = (count + MAX_ROWS - 1) / MAX_ROWS;
@@ -340,7 +342,7 @@ void html_append_course(struct strbuf *out, const struct report *report)
 	size_t count = snap->moments.len, shown = 0;
 	double highest[sizeof(panels) / sizeof(*panels)];
 
-	/* One point is no course. */
+	/* One point is not a timeline. */
 	if (count < 2)
 		return;
 	c.step = (count + MAX_POINTS - 1) / MAX_POINTS;
@@ -349,7 +351,7 @@ void html_append_course(struct strbuf *out, const struct report *report)
 		return;
 	for (size_t i = 0; i < sizeof(panels) / sizeof(*panels); i++) {
 		highest[i] = highest_of(&c, &panels[i]);
-		/* Of what there was nothing at all, nothing is shown; but the heap. */
+		/* Panels without any value are omitted, except the heap's. */
 		shown += !i || highest[i] > 0;
 	}
 	strbuf_appendf(

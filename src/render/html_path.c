@@ -8,10 +8,11 @@
 #include "util/path.h"
 #include "util/units.h"
 
-/* Functions in the line that is always shown. */
+/* Number of functions in the line that is always visible. */
 #define SUMMARY_FRAMES 3
 
-/* The module's last part, in brackets. What the kernel names "[vdso]" has its own. */
+/* Append the base name of the module in brackets. Names of the kernel such as "[vdso]"
+ * have brackets already. */
 static void append_module(struct strbuf *out, const char *module)
 {
 	const char *name = path_base_name(module);
@@ -69,7 +70,7 @@ static void append_frame(struct strbuf *out, const struct report_frame *frame,
 	strbuf_append(out, "</li>\n");
 }
 
-/* Why there are no more frames, where there should be more. */
+/* Why the stack ends early; NULL if it does not. */
 static const char *end_of(const struct report_row *row)
 {
 	static const char *const ends[STACK_END_COUNT] = {
@@ -87,7 +88,7 @@ static const char *end_of(const struct report_row *row)
 	return row->depth ? NULL : "no frames";
 }
 
-/* Its first functions, and how many there are beside them. */
+/* Append its first functions, and the number of further ones. */
 static void append_summary(struct strbuf *out, const struct report_row *row)
 {
 	size_t named = 0, shown = 0;

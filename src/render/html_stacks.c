@@ -9,7 +9,7 @@
 #include "util/cleanup.h"
 #include "util/units.h"
 
-/* Rows of a table; the flame graph has them all. */
+/* Maximum number of rows of a table. The flame graph has all of them. */
 #define MAX_ROWS 100
 
 static void append_row(struct strbuf *out, const struct report *report,
@@ -68,7 +68,7 @@ static void append_section(struct strbuf *out, const struct report *report,
 		out->failed = true;
 		return;
 	}
-	/* They are put together by process, so that the first ones may lie anywhere. */
+	/* Rows are grouped by process, so the first ones may be anywhere. */
 	for (size_t i = 0; i < section->row_count && count < MAX_ROWS; i++) {
 		const struct report_row *row = &section->rows[i];
 

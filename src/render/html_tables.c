@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tables of processes and threads. */
+/* Tables of processes and of threads. */
 #include "render/html_parts.h"
 
 #include <inttypes.h>

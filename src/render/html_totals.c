@@ -7,7 +7,7 @@
 #include "util/saturate.h"
 #include "util/units.h"
 
-/* One number that is read first, what it is, and what else there is to say. */
+/* Begin a card: a large number with its name. The caller appends further details. */
 static void begin_card(struct strbuf *out, const char *name, const char *value)
 {
 	strbuf_appendf(out,
@@ -39,7 +39,7 @@ static void append_live(struct strbuf *out, const struct report *report,
 	end_card(out);
 }
 
-/* Not per second: of a run as a whole that says little. */
+/* Totals instead of rates: a rate over the whole run says little. */
 static void append_flow(struct strbuf *out, const struct report_section *section)
 {
 	const struct snapshot_totals *t = &section->estimated_totals;
@@ -58,7 +58,7 @@ static void append_flow(struct strbuf *out, const struct report_section *section
 	end_card(out);
 }
 
-/* Of all processes together. */
+/* The sums over all processes. */
 static void append_memory(struct strbuf *out, const struct snapshot *snap)
 {
 	struct snapshot_memory sum = {0};

@@ -9,11 +9,11 @@
 #include "util/saturate.h"
 
 /*
- * What there is a few times is made by jansson, and what may be there 100,000 times is
- * written at once, so that a report of it takes no more memory than its frames.
+ * Values that occur a few times are created with jansson. Values that may occur 100,000
+ * times are written directly, so that a report needs no more memory than its frames.
  */
 
-/* Rounded; what is not a number or does not fit is bounded. */
+/* Set a rounded rate. NaN and negative numbers become 0, large ones INT64_MAX. */
 static void set_rate(struct json_fields *f, const char *key, double rate)
 {
 	if (!(rate > 0))
@@ -37,7 +37,7 @@ static json_t *process_object(const struct snapshot_process *process)
 	return fields_end(&f);
 }
 
-/* The one process that is traced; null when there may be several. */
+/* The only traced process; null if there may be several. */
 static json_t *target_object(const struct snapshot *snap)
 {
 	if (snap->processes.len != 1 || snap->library)
@@ -125,7 +125,7 @@ static json_t *totals_object(const struct snapshot_totals *totals)
 	return fields_end(&f);
 }
 
-/* As traced, where that is sampled. */
+/* As traced: not scaled if blocks were sampled. */
 static json_t *kernel_classes_array(const struct snapshot *snap)
 {
 	json_t *array = json_array();
@@ -145,7 +145,7 @@ static json_t *kernel_classes_array(const struct snapshot *snap)
 	return array;
 }
 
-/* Of sampled blocks. */
+/* Totals that are scaled for sampled blocks. */
 static json_t *estimated_totals_object(const struct snapshot_totals *totals)
 {
 	struct json_fields f = fields_begin();
@@ -258,7 +258,7 @@ static void write_section(struct json_page *page, const struct report_section *s
 	json_write_rows(page, section);
 }
 
-/* The section of the class, or null when there is none. */
+/* Write the section of the class; null without one. */
 static void write_class(struct json_page *page, enum block_class class, const char *key,
 			void (*write)(struct json_page *page,
 				      const struct report_section *section))

@@ -5,7 +5,7 @@
 #include "render/json_values.h"
 #include "util/saturate.h"
 
-/* json_pack() takes json_int_t for "I". */
+/* A json_int_t, which json_pack() expects for "I". */
 static json_int_t age_ns(const struct report *report, uint64_t time_ns)
 {
 	return json_clamp(saturate_subtract(report->snapshot->time_ns, time_ns));

@@ -64,7 +64,8 @@ static void write_frames(struct json_page *page, const struct report_row *row)
 
 /* --- rows ------------------------------------------------------------------------- */
 
-/* Of the snapshot, and of its process; null where there is none, or several. */
+/* Write "stack", the index in the snapshot, and "pid"; null if not known or, for the pid,
+ * if there are several. */
 static void write_id(struct json_stream *s, const struct report_row *row,
 		     const struct snapshot_process *process)
 {
@@ -78,7 +79,7 @@ static void write_id(struct json_stream *s, const struct report_row *row,
 		json_stream_null(s, "pid");
 }
 
-/* Who holds its blocks, or had its events. */
+/* Write the processes that hold the row's blocks, or had its hits. */
 static void write_processes(struct json_page *page, const struct report_row *row,
 			    bool is_event)
 {
@@ -143,7 +144,7 @@ static void write_shares(struct json_stream *s, const struct report_row *row)
 	json_stream_close(s, ']');
 }
 
-/* What is told of any block. */
+/* Write the members that every block has. */
 static void write_block(struct json_page *page, const struct snapshot_block *block)
 {
 	struct json_stream *s = &page->stream;
@@ -267,7 +268,7 @@ void json_write_event_rows(struct json_page *page, const struct report_section *
 	write_list(page, section, write_event_row);
 }
 
-/* --- what is picked out ----------------------------------------------------------- */
+/* --- suspects and largest blocks -------------------------------------------------- */
 
 static void write_suspect(struct json_page *page, const struct report_section *section,
 			  const struct report_suspect *suspect)

@@ -9,8 +9,8 @@ static uint64_t since_attach_ns(const struct snapshot *snap, uint64_t time_ns)
 	return saturate_subtract(time_ns, snap->attached_ns);
 }
 
-/* A list of buckets that are not empty; `from` and `to` name their bounds, both included;
- * the last of `count` has no upper one. */
+/* Write a list of the buckets that are not empty. `from` and `to` are the names of their
+ * inclusive bounds. The last of `count` buckets has no upper bound. */
 static void write_buckets(struct json_stream *s, const char *key, const uint64_t *n,
 			  size_t count, const char *from, const char *to)
 {
@@ -101,7 +101,7 @@ void json_write_trend(struct json_stream *s, const struct snapshot *snap,
 	json_stream_close(s, '}');
 }
 
-/* --- all -------------------------------------------------------------------------- */
+/* --- the heap --------------------------------------------------------------------- */
 
 static void write_sum(struct json_stream *s, const struct snapshot *snap)
 {

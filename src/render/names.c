@@ -8,10 +8,10 @@
 #include "util/escape.h"
 #include "util/saturate.h"
 
-/* A name before equal ones are merged. */
+/* A name before equal names are merged. */
 struct candidate {
 	struct name name;
-	size_t slot; /* in names.ids */
+	size_t slot; /* index into names.ids */
 };
 
 typedef VEC(struct candidate) candidates;
@@ -22,14 +22,14 @@ static void name_deinit(struct name *name)
 	free(name->module);
 }
 
-/* Takes what the strings hold. */
+/* Takes ownership of the contents of both strings. */
 static struct error *push(candidates *list, struct strbuf *text, struct strbuf *module,
 			  bool is_symbol, size_t slot)
 {
 	struct candidate c = {.slot = slot};
 
 	c.name.is_symbol = is_symbol;
-	/* Also of nothing there is a string to take. */
+	/* Allocate, because strbuf_steal() must return "" for an empty text. */
 	strbuf_reserve(text, 0);
 	strbuf_reserve(module, 0);
 	c.name.text = strbuf_steal(text);
@@ -53,7 +53,7 @@ static struct error *push_frame(candidates *list, const struct report_frame *fra
 	if (has_text) {
 		escape_text(&text, frame->symbol);
 	} else {
-		/* "[vdso]" has its brackets. */
+		/* "[vdso]" has brackets already. */
 		bool bare = module.len && module.data[0] != '[';
 
 		strbuf_append(&text, bare ? "[" : "");
@@ -150,7 +150,7 @@ static struct error *push_all(const struct names *names, candidates *list)
 	return err;
 }
 
-/* Move the sorted candidates into the list, equal ones into one place. */
+/* Move the sorted candidates to the list, merging equal ones. */
 static void merge(struct names *names, candidates *list)
 {
 	vec_foreach (c, list) {
@@ -158,7 +158,7 @@ static void merge(struct names *names, candidates *list)
 			names->list.data[names->list.len++] = c->name;
 		names->ids[c->slot] = (uint32_t)names->list.len - 1;
 	}
-	/* What became no name goes. */
+	/* Free the candidates that were merged into an equal one. */
 	for (size_t i = list->len; i-- > 0;) {
 		struct name *kept = &names->list.data[names->ids[list->data[i].slot]];
 

@@ -2,7 +2,7 @@
 #include "render/paths.h"
 #include "util/saturate.h"
 
-/* The order is that of the steps which the compared paths point to. */
+/* Compare the steps of two paths. `arg` is paths.steps.data. */
 static int compare(const void *pa, const void *pb, void *arg)
 {
 	const uint32_t *steps = arg;
@@ -38,7 +38,7 @@ static bool push_steps(struct paths *paths, const struct report_row *row,
 	       vec_push(&paths->steps, names_note(&paths->names, note));
 }
 
-/* `part` is what the path has of the row. */
+/* `part` is the share of the row that the path gets. */
 static bool push_path(struct paths *paths, const struct report *report,
 		      const struct report_section *section, const struct report_row *row,
 		      enum paths_order order, const struct name_part *part)
@@ -72,7 +72,7 @@ static bool push_path(struct paths *paths, const struct report *report,
 	return vec_push(&paths->list, path);
 }
 
-/* A path for each name of its processes. */
+/* Push a path for each name of the row's processes. */
 static struct error *push_row(struct paths *paths, const struct report *report,
 			      const struct report_section *section,
 			      const struct report_row *row, enum paths_order order,
@@ -129,7 +129,7 @@ struct error *paths_init(struct paths *ret, const struct report *report,
 		const struct report_section *section = &report->sections[s];
 
 		for (size_t r = 0; !err && r < section->row_count; r++) {
-			/* What holds nothing any more has no width. */
+			/* Rows that hold nothing have no width. */
 			if (section->rows[r].sum.count)
 				err = push_row(ret, report, section, &section->rows[r],
 					       order, &parts);

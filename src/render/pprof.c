@@ -10,17 +10,17 @@
 
 #define FLUSH_BYTES ((size_t)64 * 1024)
 
-/* Value types, in the order of the values of a sample. The last is the default. */
+/* Value types, in the order of the values in a sample. */
 enum value {
-	MAPPED_OBJECTS, /* only when mappings are traced */
+	MAPPED_OBJECTS, /* these two only if mappings are traced */
 	MAPPED_SPACE,
-	KERNEL_OBJECTS, /* only when the kernel is traced */
+	KERNEL_OBJECTS, /* these two only if the kernel is traced */
 	KERNEL_SPACE,
-	ALLOC_OBJECTS, /* only when traffic is measured */
+	ALLOC_OBJECTS, /* these two only if traffic is measured */
 	ALLOC_SPACE,
 	INUSE_OBJECTS,
 	INUSE_SPACE,
-	EVENTS, /* instead of those two, with an event */
+	EVENTS, /* instead of INUSE_*, with an event */
 	VALUE_COUNT,
 };
 
@@ -57,7 +57,7 @@ static void flush(struct pprof_builder *b)
 	b->packed.len = 0;
 }
 
-/* Room for `size` bytes at the end of what is packed, or NULL. */
+/* Append `size` bytes to the packed data and return them; NULL if memory is out. */
 static uint8_t *extend(struct pprof_builder *b, size_t size)
 {
 	if (b->packed.len >= FLUSH_BYTES)
@@ -127,7 +127,7 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 			continue;
 		pprof__value_type__init(&values[i]);
 		values[i].type = pprof_write_string(b, types[i]);
-		/* In pairs, but the last. */
+		/* Types come in pairs of count and bytes, except the last. */
 		values[i].unit = i % 2 ? b->bytes : count;
 		list[part->n_sample_type++] = &values[i];
 	}
@@ -136,7 +136,7 @@ static void write_value_types(struct pprof_builder *b, Pprof__Profile *part)
 	period.type = is_event ? values[EVENTS].type : pprof_write_string(b, "space");
 	period.unit = is_event ? count : b->bytes;
 	part->period_type = &period;
-	/* Numbers are scaled already, so that each byte stands for itself. */
+	/* Numbers are already scaled, so each byte stands for itself. */
 	part->period = 1;
 	pprof_write_part(b, part);
 }
@@ -203,8 +203,8 @@ static void pack_sample(struct pprof_builder *b, const Pprof__Sample *sample)
 	b->sample.len += size;
 }
 
-/* The location that stands for a process, as an index behind those of frames. Processes
- * with the same name have one location, that of the first. */
+/* The location that stands for a process, relative to the first location that is not a
+ * frame. Processes with the same name share the location of the first of them. */
 static size_t process_place(const struct pprof_builder *b, uint32_t process)
 {
 	return process < b->report->snapshot->processes.len
@@ -212,7 +212,7 @@ static size_t process_place(const struct pprof_builder *b, uint32_t process)
 		       : NOTE_NO_PROCESS;
 }
 
-/* Of a row as a whole, whose parts are made. */
+/* The location for the row's process or processes, after names_split(). */
 static size_t row_place(const struct pprof_builder *b, const struct report_row *row)
 {
 	if (row->process)
@@ -223,7 +223,7 @@ static size_t row_place(const struct pprof_builder *b, const struct report_row *
 	return b->parts.len ? process_place(b, b->parts.data->process) : NOTE_NO_PROCESS;
 }
 
-/* What all samples of a row in one process begin with. */
+/* Pack the location ids that all samples of a row in one process begin with. */
 static void set_stack(struct pprof_builder *b, const struct report_row *row, size_t place)
 {
 	const struct snapshot *snap = b->report->snapshot;
@@ -249,7 +249,7 @@ static void set_stack(struct pprof_builder *b, const struct report_row *row, siz
 	b->stack_bytes = b->sample.len;
 }
 
-/* The string of a thread's number. */
+/* The index of the string for a tid. */
 static int64_t thread_string(struct pprof_builder *b, uint32_t tid)
 {
 	uint64_t index;
@@ -264,7 +264,7 @@ static int64_t thread_string(struct pprof_builder *b, uint32_t tid)
 	return (int64_t)index;
 }
 
-/* A sample of the stack that is set; `unit` (NULL: none) makes its labels. */
+/* Write a sample with the current stack. `unit` provides its labels; NULL: no labels. */
 static void write_sample(struct pprof_builder *b, const int64_t values[VALUE_COUNT],
 			 const struct pprof_unit *unit)
 {
@@ -327,8 +327,8 @@ static int compare_units(const void *pa, const void *pb)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* The blocks of a row, whose stack is set to `place`: one sample for all of a thread and
- * size, and of a name of processes. */
+/* Write the blocks of a row, whose current stack has the process location `place`: one
+ * sample for each thread, block size and process name. */
 static void write_blocks(struct pprof_builder *b, const struct report_section *section,
 			 const struct report_row *row, size_t place)
 {
@@ -371,8 +371,8 @@ static void write_blocks(struct pprof_builder *b, const struct report_section *s
 	}
 }
 
-/* One sample for each name of processes, from the sums of the row, as its blocks are not
- * known. */
+/* The blocks of the row are not known, so write its sums: one sample for each process
+ * name. */
 static void write_parts(struct pprof_builder *b, const struct report_section *section,
 			const struct report_row *row)
 {
@@ -385,8 +385,9 @@ static void write_parts(struct pprof_builder *b, const struct report_section *se
 	}
 }
 
-/* What a call path has allocated is of no one thread and size: where its blocks have
- * samples of their own, it has one, too. */
+/* Write the samples of a row. What a call path has allocated cannot be assigned to
+ * threads and sizes, so it has a sample of its own if the blocks are written
+ * separately. */
 static void write_row(struct pprof_builder *b, const struct report_section *section,
 		      const struct report_row *row)
 {
@@ -407,7 +408,7 @@ static void write_row(struct pprof_builder *b, const struct report_section *sect
 	if (!row->block_count && b->parts.len < 2)
 		set_held(values, section, row->sum.estimated_count,
 			 row->sum.estimated_bytes);
-	/* A call path that holds nothing is there for its traffic. */
+	/* A call path that holds nothing is written only if it has traffic. */
 	for (int i = 0; i < VALUE_COUNT; i++) {
 		if (values[i]) {
 			write_sample(b, values, NULL);
@@ -435,7 +436,7 @@ static void write_profile(struct pprof_builder *b)
 	gzip_finish(&b->gzip);
 }
 
-/* By process: the first one with the same name. */
+/* For each process: the first process with the same name. */
 static uint32_t *find_firsts(const struct names *names)
 {
 	size_t count = names->snapshot->processes.len;
@@ -464,7 +465,8 @@ static struct error *render_pprof(const struct report *report, FILE *out)
 	struct pprof_builder b = {.report = report};
 	struct error *err = names_init(&b.names, report);
 
-	/* Thread ids are the kernel's choice: nobody can make them collide. */
+	/* Seed 0 is enough: the kernel chooses the tids, so nothing can force
+	 * collisions. */
 	hashmap_init(&b.threads, 0);
 	if (!err && !(b.firsts = find_firsts(&b.names)))
 		err = error_no_memory();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The code of a profile: mappings, functions, locations. */
+/* Writes the code of a profile: mappings, functions and locations. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "render/pprof_parts.h"
 #include "util/cleanup.h"
 
-/* Mappings are numbered from 1 on through all processes. */
+/* Mappings are numbered across all processes, from 1. */
 static uint64_t mapping_id(const struct snapshot *snap,
 			   const struct snapshot_process *process,
 			   const struct snapshot_module *module)
@@ -18,7 +18,7 @@ static uint64_t mapping_id(const struct snapshot *snap,
 	return before + (uint64_t)(module - process->modules.data) + 1;
 }
 
-/* Of the mapping that the frame with this index lies in; 0 is none. */
+/* The id of the mapping that contains the frame with this index; 0: none. */
 static uint64_t frame_mapping_id(const struct pprof_builder *b, size_t index)
 {
 	const struct snapshot_process *process = b->names.owners[index];
@@ -29,14 +29,14 @@ static uint64_t frame_mapping_id(const struct pprof_builder *b, size_t index)
 	return module ? mapping_id(b->report->snapshot, process, module) : 0;
 }
 
-/* What is known of the frames of a mapping. */
+/* What is known about the frames of a mapping. */
 struct known {
-	bool named, unnamed; /* some have a symbol; some have not */
-	bool lined;          /* some have a source line */
+	bool named, unnamed; /* some frames have a symbol; some have none */
+	bool lined;          /* some frames have a source line */
 };
 
-/* pprof looks for the names of a mapping's frames itself, unless any of these is said of
- * it: so none is where any frame is without. */
+/* pprof looks up the names of a mapping's frames itself unless one of the has_ flags is
+ * set. So set none if any frame lacks a name. */
 static void write_mapping(struct pprof_builder *b, uint64_t id,
 			  const struct snapshot_module *module, const struct known *known)
 {
@@ -57,7 +57,8 @@ static void write_mapping(struct pprof_builder *b, uint64_t id,
 	pprof_write_part(b, &part);
 }
 
-/* Those of the first process's program (`main_program`), or all others. */
+/* Write the mappings of the first process's executable (`main_program`), or all
+ * others. */
 static void write_mappings_of(struct pprof_builder *b, bool main_program,
 			      const struct known *known)
 {
@@ -77,7 +78,7 @@ static void write_mappings_of(struct pprof_builder *b, bool main_program,
 	}
 }
 
-/* Readers take the first for the main program. */
+/* Readers take the first mapping for the main program, so write that first. */
 static void write_mappings(struct pprof_builder *b)
 {
 	const struct names *names = &b->names;
@@ -123,7 +124,7 @@ static void write_function(struct pprof_builder *b, uint64_t id, uint32_t name,
 	pprof_write_part(b, &part);
 }
 
-/* A frame whose source file is known. */
+/* A frame with a known source file. */
 struct sourced {
 	const char *file;
 	uint32_t name;
@@ -138,7 +139,7 @@ static int compare_sourced(const void *pa, const void *pb)
 	return order ? order : a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* A function for each name and file. */
+/* Write a function for each pair of name and file. */
 static void write_sourced(struct pprof_builder *b, const struct sourced *list,
 			  size_t count)
 {
@@ -154,8 +155,8 @@ static void write_sourced(struct pprof_builder *b, const struct sourced *list,
 	}
 }
 
-/* The id of a function without a file is that of its name and 1; behind these are those
- * with one. */
+/* Write the functions. The id of a function without a file is the index of its name plus
+ * 1. Functions with a file follow. */
 static void write_functions(struct pprof_builder *b)
 {
 	const struct names *names = &b->names;
@@ -192,7 +193,7 @@ bool pprof_is_location(const struct pprof_builder *b, size_t index)
 	       names->owners[index] != names->owners[index + 1];
 }
 
-/* Lines of a location, in the order of their frames. */
+/* The lines of a location, in the order of their frames. */
 typedef VEC(Pprof__Line) lines;
 
 static bool push_line(const struct pprof_builder *b, size_t index, lines *ret)
@@ -225,7 +226,8 @@ static void write_location(struct pprof_builder *b, Pprof__Location *location,
 	vec_deinit(&pointers);
 }
 
-/* Of the frame at `index` and those that were inlined into it, which lie before it. */
+/* Write the location of the frame at `index` and of the frames inlined into it, which
+ * precede it. */
 static void write_frame(struct pprof_builder *b, size_t index)
 {
 	Pprof__Location location = PPROF__LOCATION__INIT;
@@ -237,8 +239,8 @@ static void write_frame(struct pprof_builder *b, size_t index)
 	location.mapping_id = frame_mapping_id(b, index);
 	while (first && b->names.frames[first - 1] && !pprof_is_location(b, first - 1))
 		first--;
-	/* For a frame without a symbol pprof shows the mapping or the address. The mark
-	 * for frames that are left out has neither. */
+	/* Without a line, pprof shows the mapping or the address. The placeholder for
+	 * missing frames has neither, so it gets a line. */
 	if (first < index || b->names.frames[index]->is_gap ||
 	    b->names.list.data[b->names.ids[index]].is_symbol) {
 		for (size_t i = first; i <= index; i++)
@@ -248,7 +250,7 @@ static void write_frame(struct pprof_builder *b, size_t index)
 	vec_deinit(&list);
 }
 
-/* Of what is no frame. */
+/* Write the location of a name that is not a frame. */
 static void write_name(struct pprof_builder *b, uint64_t id, uint32_t name)
 {
 	Pprof__Location location = PPROF__LOCATION__INIT;

@@ -17,7 +17,7 @@
 #include "util/saturate.h"
 #include "util/units.h"
 
-/* "960 bytes", "1.5 KiB (1536 bytes)". */
+/* Examples: "960 bytes", "1.5 KiB (1536 bytes)". */
 struct exact_bytes {
 	char s[64];
 };
@@ -77,7 +77,7 @@ static void append_cause(struct text_page *page)
 	};
 	const char *cause = causes[report->cause];
 
-	/* Events were, and are not any more. */
+	/* Events happened; nothing is live. */
 	if (report->snapshot->event && report->cause == REPORT_EXITED)
 		cause = "the target exited";
 
@@ -106,8 +106,8 @@ static void append_memory(struct text_page *page, const struct snapshot_process 
 			 process->exited ? " when last seen" : "");
 }
 
-/* Does the program itself tell of blocks (target/allocator_otel.h)? Then nothing else is
- * traced. */
+/* Does the program report its blocks itself, through USDT probes
+ * (target/allocator_otel.h)? Then nothing else is traced. */
 static bool is_told(const struct snapshot *snap)
 {
 	return snap->allocators.len &&
@@ -178,7 +178,7 @@ static void append_live(struct text_page *page, const struct report_section *sec
 			 units_format_duration(report->options.older_ns).s);
 }
 
-/* What each kind of the kernel's memory is of it; as traced, where that is sampled. */
+/* Append a line for each kind of kernel memory, scaled if blocks were sampled. */
 static void append_kernel(struct text_page *page, const struct report_section *section)
 {
 	const struct snapshot *snap = page->report->snapshot;
@@ -223,7 +223,7 @@ static void append_left_out(struct text_page *page, const struct report_section 
 			 text_plural(left_out->stack_count, "stack", "stacks"), how);
 }
 
-/* What the list lacks on request: nothing goes without a word. */
+/* Append what options have left out of the list. */
 static void append_all_left_out(struct text_page *page,
 				const struct report_section *section)
 {
@@ -247,10 +247,10 @@ static void append_rate(struct text_page *page, const char *label, const double 
 }
 
 /*
- * Frees of blocks that were not live as traced. Where `all` were to be traced they may be
- * older than the attach, but need not be: when a thread ends glibc hands the freed blocks
- * that it has kept for it to free() once more, a child frees what it has from its parent,
- * and not every function that allocates is traced.
+ * Append frees of blocks that were not known to be live. Even if all blocks are traced
+ * (`all`), such blocks do not have to be older than the attach: when a thread exits,
+ * glibc passes the freed blocks in the thread's cache to free() again; a forked child
+ * frees blocks of its parent; and not every function that allocates is traced.
  */
 static void append_unknown(struct text_page *page, enum block_class class, uint64_t count,
 			   bool all)
@@ -347,7 +347,7 @@ static void append_peak(struct text_page *page, const struct report_section *sec
 					 .s);
 }
 
-/* In words, what of `data` was not measured. */
+/* Describe the first data in `data` that was not measured. */
 static const char *name_missing(unsigned data)
 {
 	if (data & REPORT_DATA_TRAFFIC)
@@ -414,7 +414,7 @@ static struct error *render_text(const struct report *report, FILE *out)
 		append_view(&page, section);
 	}
 	append_losses(&page);
-	/* Reports follow each other in one stream. */
+	/* Reports follow each other in one stream, so separate them. */
 	strbuf_append_char(&page.text, '\n');
 	if (page.text.failed)
 		err = error_no_memory();

@@ -31,8 +31,8 @@ static void append_level(struct text_page *page, unsigned level)
 		strbuf_append_char(&page->text, "_.-:=+*#"[level]);
 }
 
-/* A column for each part of the time, with what was last seen at its end: moments lie
- * closer together towards the end of a long run. */
+/* Append a column for each part of the time, with the last value seen at its end. Moments
+ * are closer together towards the end of a long run. */
 static void append_columns(struct text_page *page,
 			   uint64_t (*bytes)(const struct snapshot_moment *moment),
 			   uint64_t low, uint64_t high)
@@ -76,7 +76,7 @@ static void append_one(struct text_page *page, const char *label, const char *wh
 		       units_format_bytes(high).s);
 }
 
-/* A file may have them in any order. */
+/* Are there enough moments, in order of time? In a file they may be in any order. */
 static bool is_in_order(const struct snapshot *snap)
 {
 	for (size_t i = 1; i < snap->moments.len; i++) {

@@ -68,7 +68,7 @@ static void append_numbers(struct text_page *page, const struct report_section *
 			 units_format_rate(section->rates.allocations).s);
 }
 
-/* "1234 events from stack  (5.6 %, +78)" */
+/* Example: "1234 events from stack  (5.6 %, +78)". */
 static void append_line(struct text_page *page, const struct report_section *section,
 			const struct report_row *row)
 {

@@ -50,7 +50,7 @@ void text_append_heading(struct text_page *page, const char *format, ...)
 	strbuf_append_char(&page->text, '\n');
 }
 
-/* U+2588 full block, and U+258F, one eighth, to U+2589, seven. */
+/* U+2588 is a full block; U+258F to U+2589 are one to seven eighths. */
 static void append_fine_bar(struct strbuf *text, double columns)
 {
 	unsigned eighths = (unsigned)(columns * 8 + 0.5);

@@ -10,7 +10,7 @@
 #include "util/escape.h"
 #include "util/path.h"
 
-/* "[libc.so.6]"; what the kernel names "[vdso]" has its brackets. */
+/* Append "[libc.so.6]". Names of the kernel such as "[vdso]" have brackets already. */
 static void append_module(struct strbuf *text, const char *module)
 {
 	const char *name = module ? path_base_name(module) : "unknown";
@@ -24,7 +24,7 @@ static void append_module(struct strbuf *text, const char *module)
 		strbuf_append_char(text, ']');
 }
 
-/* " at file:line", when that is known. */
+/* Append " at file:line" if it is known. */
 static void append_place(struct strbuf *text, const struct report_frame *frame,
 			 bool short_paths)
 {
@@ -71,7 +71,7 @@ static void make_frame(const void *arg, const struct report_frame *frame,
 	strbuf_append_char(text, '\n');
 }
 
-/* Says why a stack has no more frames, where there should be more. */
+/* Append why the stack ends early, if it does. */
 static void append_end(struct strbuf *text, const struct report_row *row)
 {
 	static const char *const ends[STACK_END_COUNT] = {
@@ -111,7 +111,7 @@ static void append_blocks(struct text_page *page, const struct report_row *row)
 	for (size_t i = 0; i < row->block_count; i++) {
 		const struct snapshot_block *block = row->blocks[i];
 
-		/* There may be a million. */
+		/* Without printf(), because there may be a million blocks. */
 		strbuf_append(text, "\t\taddr = 0x");
 		strbuf_append_hex(text, block->address);
 		strbuf_append(text, " size = ");
@@ -139,7 +139,7 @@ void text_append_sum(struct text_page *page, const struct report_section *sectio
 	text_set_style(page, TEXT_NUMBER);
 	strbuf_appendf(&page->text, "%" PRIu64 " bytes", size_bytes);
 	text_set_style(page, TEXT_PLAIN);
-	/* Always many, for those who look for it. */
+	/* Always the plural, so that it is easy to search for. */
 	strbuf_appendf(&page->text, " in %" PRIu64 " %s", count, text_blocks(section, 0));
 }
 
@@ -148,7 +148,7 @@ static void append_row(struct text_page *page, const struct report_section *sect
 {
 	strbuf_append_char(&page->text, '\t');
 	rows->append_line(page, section, row);
-	/* With group_by_process a line above the rows says it. */
+	/* With group_by_process a line above the rows names the process. */
 	if (!page->report->options.group_by_process)
 		text_append_where(&page->text, page->report, row);
 	strbuf_append_char(&page->text, '\n');
@@ -168,7 +168,7 @@ static void append_rest(struct text_page *page, const struct report_section *sec
 	for (size_t i = 0; i < section->row_count; i++) {
 		const struct report_sum *sum = &section->rows[i].sum;
 
-		/* A saturated or rounded sum may be smaller than its parts. */
+		/* A saturated or rounded sum may be smaller than the sum of its parts. */
 		size -= sum->estimated_bytes < size ? sum->estimated_bytes : size;
 		count -= sum->estimated_count < count ? sum->estimated_count : count;
 	}

@@ -11,7 +11,7 @@
 void text_append_trend(struct strbuf *text, const struct snapshot_trend *trend, bool utf8)
 {
 	double fit = trend->determination;
-	/* In hundredths, cut off: only what is 1 is shown as 1. */
+	/* In hundredths, rounded down: only 1 is shown as 1. */
 	unsigned hundredths = fit >= 1 ? 100 : fit > 0 ? (unsigned)(fit * 100) : 0;
 
 	strbuf_appendf(text,

@@ -43,7 +43,7 @@ struct units_text text_format_slope(double bytes_per_s)
 	const size_t count = sizeof(spans) / sizeof(*spans);
 	struct units_text text;
 	double rate = isfinite(bytes_per_s) ? fabs(bytes_per_s) : 0;
-	/* Per minute, unless that is less than a KiB, or more than a GiB. */
+	/* Per minute, or per longer time below 1 KiB, or per second above about 1 GB. */
 	size_t i = rate * 60 > 1e9 ? 0 : 1;
 
 	while (i && i + 1 < count && rate * spans[i].seconds < 1024)

@@ -10,8 +10,8 @@
 
 #define BAR_COLUMNS 20
 
-/* Blocks by size, in `classes` powers of two, the last of which counts all larger ones.
- */
+/* Blocks by size in `classes` powers of two. The last class includes all larger
+ * blocks. */
 struct sizes {
 	uint64_t live[HISTOGRAM_CLASSES], ever[HISTOGRAM_CLASSES];
 	size_t classes;
@@ -27,7 +27,7 @@ static uint64_t most(const uint64_t *counts)
 	return max;
 }
 
-/* The bar between two columns of numbers keeps its room, whatever its bytes are. */
+/* Append a bar between two columns, padded to BAR_COLUMNS characters (not bytes). */
 static void append_padded_bar(struct text_page *page, uint64_t n, uint64_t max)
 {
 	size_t before = page->text.len, columns = 0;
@@ -38,7 +38,7 @@ static void append_padded_bar(struct text_page *page, uint64_t n, uint64_t max)
 	strbuf_appendf(&page->text, "%*s", (int)(BAR_COLUMNS - columns), "");
 }
 
-/* Each line ends what was before it. */
+/* Each line begins with the newline of the line before it. */
 static void append_sizes(struct text_page *page, const struct sizes *sizes)
 {
 	uint64_t most_live = most(sizes->live), most_ever = most(sizes->ever);

@@ -18,19 +18,19 @@ static void append_line(struct text_page *page, const struct report_section *sec
 	strbuf_appendf(text, " from stack  (%s, %s",
 		       text_format_share(size, section->live.estimated_bytes).s,
 		       units_format_bytes(size).s);
-	/* In a first report all of it has grown, which says nothing. */
+	/* In the first report everything has grown, which says nothing. */
 	if (report->has_previous)
 		strbuf_appendf(text, ", %s",
 			       text_format_growth(row->estimated_growth_bytes).s);
 	if (!report->options.combined_only) {
 		strbuf_appendf(text, ", oldest %s",
 			       units_format_duration(row->oldest_age_ns).s);
-		/* Of two it is the oldest again. */
+		/* With two blocks the median is the oldest one. */
 		if (row->sum.count > 2)
 			strbuf_appendf(text, ", median %s",
 				       units_format_duration(row->median_age_ns).s);
 	}
-	/* Which of several it is. */
+	/* Name the allocator only if there are several. */
 	if (row->allocator && report->snapshot->allocators.len > 1) {
 		strbuf_append(text, ", by ");
 		escape_text(text, row->allocator->label);

@@ -10,7 +10,7 @@
 
 #define BAR_COLUMNS 40
 
-/* Bucket 0 is below a millisecond, bucket i from 2^(i-1) ms on. */
+/* The lower bound. Bucket 0 is below 1 ms; bucket i begins at 2^(i-1) ms. */
 static uint64_t min_ns(size_t bucket)
 {
 	return bucket ? UNITS_NS_PER_MS << (bucket - 1) : 0;
@@ -25,7 +25,7 @@ static uint64_t count_all(const struct snapshot_lifetimes *lifetimes)
 	return all;
 }
 
-/* The bucket that at least half of the blocks are in or below. */
+/* The first bucket such that at least half of the blocks are in or below it. */
 static size_t median_bucket(const struct snapshot_lifetimes *lifetimes)
 {
 	uint64_t all = count_all(lifetimes), seen = 0;
@@ -58,7 +58,8 @@ static void append_median(struct strbuf *text, size_t bucket)
 		       units_format_duration(min_ns(is_last ? bucket : bucket + 1)).s);
 }
 
-/* Blocks that were freed. Of samples, lifetimes are as traced, and that is estimated. */
+/* The number of freed blocks; an estimate if blocks were sampled, because lifetimes are
+ * as traced. */
 static uint64_t count_freed(const struct report *report, const struct report_row *row)
 {
 	if (!row->lifetimes)
@@ -92,7 +93,7 @@ static void append_line(struct text_page *page, const struct report_section *sec
 	strbuf_append_char(text, ')');
 }
 
-/* Of all stacks, also those that are not shown. */
+/* Sum the lifetimes of all stacks, including stacks that are not shown. */
 static struct snapshot_lifetimes sum_all(const struct snapshot *snap)
 {
 	struct snapshot_lifetimes sum = {{0}};
@@ -141,7 +142,7 @@ static void append_text(struct text_page *page, const struct report_section *sec
 	text_append_rows(page, section, &rows);
 }
 
-/* "0..1=3 4..8=1", in milliseconds. */
+/* Lifetimes in milliseconds, such as "0..1=3 4..8=1". */
 static void csv_row(const struct report *report, const struct report_row *row, FILE *out)
 {
 	const char *space = "";

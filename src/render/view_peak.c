@@ -37,7 +37,7 @@ static void append_text(struct text_page *page, const struct report_section *sec
 static void csv_row(const struct report *report, const struct report_row *row, FILE *out)
 {
 	fprintf(out, "%" PRIu64 ",%" PRIu64 ",", row->peak_bytes, row->peak_count);
-	/* What held nothing has no time of it. */
+	/* The time is valid only if there was a peak. */
 	if (row->traffic && row->peak_bytes)
 		fprintf(out, "%" PRIu64,
 			saturate_subtract(report->snapshot->time_ns,

@@ -34,7 +34,7 @@ static void append_thread(struct text_page *page, const struct report_thread *t)
 
 #define SHARES_MAX 5
 
-/* Who allocated what the call path holds. */
+/* Append which threads allocated what the call path holds. */
 static void append_line(struct text_page *page, const struct report_section *section,
 			const struct report_row *row)
 {
