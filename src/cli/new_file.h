@@ -4,9 +4,9 @@
  * without a name (O_TMPFILE) or, where the file system lacks O_TMPFILE, to a temporary
  * name in the same directory. The file gets its name when all data is on disk. Until then
  * an existing file of that name stays as it is. If writing fails or memtrace is killed,
- * nothing of the new file is left behind. memtrace runs as root in other users'
- * directories, so the file has mode 0600 and a symbolic link in its place is not
- * followed.
+ * nothing of the new file is left behind, except that SIGKILL may leave a temporary name.
+ * memtrace runs as root in other users' directories, so the file has mode 0600 and a
+ * symbolic link in its place is not followed.
  *
  * Two names are written to directly: "-", which is standard output, and "/dev/null".
  */

@@ -13,8 +13,8 @@ typedef struct error *offline_fn(const struct options *options,
 				 struct output *output);
 
 /* Drop root's privileges except those needed to write files. Called after the snapshots
- * are opened and before they are read. If the kernel does not permit this, the run
- * continues with all privileges. */
+ * are opened and before they are read. If a sandbox forbids this, the run continues with
+ * all privileges. */
 struct error *offline_shed(const struct options *options)
 	__attribute__((warn_unused_result));
 

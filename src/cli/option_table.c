@@ -25,8 +25,7 @@ static const char *const sorts[] = {[REPORT_SORT_SIZE] = "size",
 				    [REPORT_SORT_PEAK] = "peak",
 				    [REPORT_SORT_TEMPORARY] = "temporary",
 				    NULL};
-static const char *const groups[] = {"path", "process", NULL}; /* indices 0 and 1 of a
-								  bool */
+static const char *const groups[] = {"path", "process", NULL}; /* index: a bool */
 static const char *const colors[] = {
 	[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 static const char *const formats[] = {"text", "json", NULL};
@@ -40,8 +39,7 @@ static const char *const unwinds[] = {[UNWIND_CHOICE_AUTO] = "auto",
 				      [UNWIND_CHOICE_RULES] = "rules",
 				      [UNWIND_CHOICE_FP] = "fp",
 				      NULL};
-static const char *const paths[] = {"full", "short", NULL}; /* indices 0 and 1 of a
-							       bool */
+static const char *const paths[] = {"full", "short", NULL}; /* index: a bool */
 static const char *const headers[] = {
 	[HEADERS_AUTO] = "auto", [HEADERS_EMBEDDED] = "embedded", NULL};
 

@@ -91,7 +91,7 @@ struct options {
 	uint64_t max_processes;       /* default 16K (16384) */
 	uint64_t max_allocations;     /* default 1M (1048576) */
 	uint64_t max_stacks;          /* 0: the default of tracer_options.max_stacks */
-	unsigned stack_depth;         /* 1..127; default 127, but 64 with --unwind fp and
+	unsigned stack_depth;         /* 1..127; default 127, but 64 with --unwind fp or
 					 --kernel */
 	unsigned unwind_cpu_percent;  /* --unwind-cpu: percent of one processor, 1..100,
 					 default 25 */

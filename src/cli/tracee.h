@@ -32,8 +32,9 @@ struct tracee_file {
 struct tracee {
 	int pid;
 	char command[64];
-	struct proc *proc; /* NULL: the process exited before memtrace could open it */
-	uint64_t image;    /* the program it runs (proc_image()); an exec changes it */
+	struct proc
+		*proc;  /* NULL: it exited before memtrace opened it, or is the kernel */
+	uint64_t image; /* the program it runs (proc_image()); an exec changes it */
 	uint64_t image_ns; /* when it was last seen to run `image`, CLOCK_MONOTONIC */
 	struct proc_memory memory; /* as last seen */
 	struct modules modules;

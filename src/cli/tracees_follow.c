@@ -307,7 +307,7 @@ static struct error *follow_exit(struct tracees *ts, struct tracee **at)
 	epoll_ctl(ts->epoll_fd, EPOLL_CTL_DEL, t->proc->pidfd, NULL);
 	proc_let_go(t->proc);
 	/* It executed another program before it exited. Nothing more can be read about
-	 * that one. */
+	 * that program. */
 	if ((!t->is_traced || tracer_is_retired(ts->tracer, t->slot)) &&
 	    tracer_find_process(ts->tracer, t->pid, &process)) {
 		err = tracee_create_gone(&process, &gone);

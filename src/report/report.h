@@ -108,9 +108,8 @@ struct report {
 	struct report_section sections[BLOCK_CLASS_COUNT];
 	size_t section_count; /* the heap or an event; then mappings if traced; then the
 				 kernel. Or the kernel alone. */
-	const struct report_thread
-		*threads; /* those that hold most first;
-							     none without traffic */
+	/* Those that hold most first; none without traffic. */
+	const struct report_thread *threads;
 	size_t thread_count;
 	size_t frame_count;         /* number of different frames in all rows */
 	struct report_arena *arena; /* owns what the pointers above point to */
