@@ -59,8 +59,7 @@ static void append_sums(struct strbuf *text, const struct report_diff_section *s
 		       count);
 }
 
-/* Example: " left out 1.0 KiB of the old in 2 stacks, 0 B of the new in 0, by
- * --filter". */
+/* "  left out    1.0 KiB of the old in 2 stacks, 0 B of the new in 0, by --filter" */
 static void append_left_out(struct strbuf *text, const struct report_left_out *old,
 			    const struct report_left_out *new, const char *label,
 			    const char *how)

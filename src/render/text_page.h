@@ -32,8 +32,8 @@ enum text_style {
 void text_append_style(struct strbuf *text, bool color, enum text_style style);
 void text_set_style(struct text_page *page, enum text_style style);
 
-/* Append " label text\n". The text is printf-style and must not contain text that the
- * target controls. */
+/* Append "  label         text\n". The text is printf-style and must not contain text
+ * that the target controls. */
 void text_append_line(struct text_page *page, const char *label, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

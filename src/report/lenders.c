@@ -93,7 +93,7 @@ static struct error *ask(struct lenders *lenders, const struct snapshot_module *
 
 		if (offset < there->file_offset || at >= there->end - there->start)
 			continue;
-		/* A return address is one byte after the end of the call. */
+		/* A return address follows the last byte of the call. */
 		err = frame_cache_get(lenders->caches[known->processes[i]],
 				      there->start + at + 1, ret);
 		if (!err && *ret && !(*ret)->symbol)
