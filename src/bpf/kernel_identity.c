@@ -7,7 +7,7 @@
 
 /* The notes of the kernel's image, including its build-id: a few hundred bytes. */
 #define NOTES_PATH      "/sys/kernel/notes"
-#define NOTES_MAX_BYTES 65536
+#define NOTES_MAX_BYTES 16384
 
 bool kernel_identity_append(struct strbuf *text)
 {

@@ -137,34 +137,38 @@ static struct error *check_header(struct elf_file *file)
 void elf_file_parse_notes(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
 			  uint64_t alignment)
 {
-	char notes[NOTES_MAX_BYTES];
-	size_t size = size_bytes < sizeof(notes) ? (size_t)size_bytes : sizeof(notes);
-	size_t align = alignment == 8 ? 8 : 4, at = 0;
+	uint64_t size = size_bytes < NOTES_MAX_BYTES ? size_bytes : NOTES_MAX_BYTES;
+	uint64_t align = alignment == 8 ? 8 : 4, at = 0;
 
-	size = elf_file_read_at(file, offset, notes, size);
 	while (size - at >= sizeof(Elf64_Nhdr)) {
+		unsigned char id[ELF_BUILD_ID_MAX_BYTES];
+		char name[sizeof(ELF_NOTE_GNU)];
 		Elf64_Nhdr h;
 
-		memcpy(&h, notes + at, sizeof(h));
+		if (elf_file_read_at(file, offset + at, &h, sizeof(h)) != sizeof(h))
+			return;
 		at += sizeof(h);
 
 		/* 32-bit fields: no sum of these overflows 64 bits. */
-		uint64_t desc = ((uint64_t)at + h.n_namesz + align - 1) & ~(align - 1);
+		uint64_t desc = (at + h.n_namesz + align - 1) & ~(align - 1);
 		uint64_t next = (desc + h.n_descsz + align - 1) & ~(align - 1);
 
 		if (desc + h.n_descsz > size)
 			return;
-		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == sizeof(ELF_NOTE_GNU) &&
-		    !memcmp(notes + at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
-		    h.n_descsz > 0 && h.n_descsz <= ELF_BUILD_ID_MAX_BYTES) {
+		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == sizeof(name) &&
+		    h.n_descsz > 0 && h.n_descsz <= sizeof(id) &&
+		    elf_file_read_at(file, offset + at, name, sizeof(name)) ==
+			    sizeof(name) &&
+		    !memcmp(name, ELF_NOTE_GNU, sizeof(name)) &&
+		    elf_file_read_at(file, offset + desc, id, h.n_descsz) == h.n_descsz) {
 			for (uint32_t i = 0; i < h.n_descsz; i++)
 				snprintf(file->build_id + (size_t)2 * i, 3, "%02x",
-					 (unsigned char)notes[desc + i]);
+					 id[i]);
 			return;
 		}
 		if (next > size)
 			return;
-		at = (size_t)next;
+		at = next;
 	}
 }
 

@@ -11,7 +11,7 @@
 #include "util/fd_table.h"
 
 #define TEXT_MAX_BYTES (UINT64_C(256) << 20)
-#define PART_BYTES     16384
+#define PART_BYTES     8192
 
 #define TRAP           0xcc /* int3, what a uprobe is in memory */
 
