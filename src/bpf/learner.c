@@ -363,10 +363,10 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 			&l->rules_bytes, &rules);
 	if (err)
 		return err;
-	l->rules = (struct rule_table){.buckets = rules,
-				       .bucket_count = maps->sizes->rule_buckets,
-				       .spill_fd = maps->rule_spill,
-				       .control = maps->control};
+	l->rules.buckets = rules;
+	l->rules.bucket_count = maps->sizes->rule_buckets;
+	l->rules.spill_fd = maps->rule_spill;
+	l->rules.control = maps->control;
 	if (maps->stack_index >= 0)
 		err = map_table(maps->stack_index,
 				(size_t)maps->sizes->stack_buckets *
@@ -374,11 +374,11 @@ struct error *learner_create(const struct learner_maps *maps, struct learner **r
 				&l->index_bytes, &index);
 	if (err)
 		return err;
-	l->stacks = (struct stack_store){.index = index,
-					 .numbers_fd = maps->stack_numbers,
-					 .claims_fd = maps->stack_claims,
-					 .sizes = maps->sizes,
-					 .control = maps->control};
+	l->stacks.index = index;
+	l->stacks.numbers_fd = maps->stack_numbers;
+	l->stacks.claims_fd = maps->stack_claims;
+	l->stacks.sizes = maps->sizes;
+	l->stacks.control = maps->control;
 	/* 24 KiB per window. */
 	record_windows_init(&l->stacks.records, maps->stacks,
 			    sizeof(struct abi_stack_head), maps->sizes->max_stacks, 1024);
