@@ -14,10 +14,6 @@
 
 #define HELPER_JIFFIES 118 /* BPF_FUNC_jiffies64 */
 
-/* Possible values of CONFIG_HZ (kernel/Kconfig.hz, and other architectures). */
-static const uint64_t known_hz[] = {24,  48,  64,  100,  128,  250,
-				    256, 300, 500, 1000, 1024, 1200};
-
 /* Programs that return the lower and the upper half of the jiffies; -1: the kernel has no
  * such helper. */
 struct jiffies_reader {
@@ -84,103 +80,56 @@ static bool read_jiffies(const struct jiffies_reader *r, uint64_t *ret)
 	return true;
 }
 
-/* A jiffy that began at `ns`, give or take `doubt_ns`. */
-struct beginning {
-	uint64_t jiffies, ns, doubt_ns;
-};
-
-/* On an idle processor the beginning of a jiffy is known to within this time. */
-#define SMALL_DOUBT_NS 200000
-
-/* On a busy processor the readings may come late: up to so many jiffies are tried. */
-#define LOOKS_MAX 20
-
-/* Wait until a jiffy begins. Returns false if the jiffies cannot be read. */
-static bool wait_for_jiffy(const struct jiffies_reader *r, struct beginning *ret)
+/* The length of a jiffy: the resolution of this clock is TICK_NSEC (LOW_RES_NSEC,
+ * include/vdso/ktime.h; posix_get_coarse_res(), kernel/time/posix-timers.c), the time by
+ * which tick_do_update_jiffies64() (kernel/time/tick-sched.c) lets jiffies advance. */
+static uint64_t jiffy_ns(void)
 {
-	uint64_t before_ns = clock_now_ns(), last, now;
-	int seen = 0;
+	struct timespec length;
 
-	ret->doubt_ns = UINT64_MAX;
-	if (!read_jiffies(r, &last))
-		return false;
-	for (int tries = 0; tries < 1000 && seen < LOOKS_MAX; tries++) {
-		uint64_t next_ns = clock_now_ns(), doubt_ns;
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &length) || length.tv_sec)
+		return 0;
+	return (uint64_t)length.tv_nsec;
+}
 
+/* So many readings, 50 us apart, see a jiffy begin even at 24 of them a second. */
+#define READINGS_MAX 1000
+
+/* Determine when the jiffy `ret->start_jiffies` begins: read the jiffies until the next
+ * one begins. A reading gives a time at or after the beginning of its jiffy, and a time
+ * long after it on a busy processor or where the kernel counts a jiffy late. Since all
+ * jiffies have the same length, the earliest beginning that any reading implies is the
+ * closest. Returns false if the jiffies cannot be read. */
+static bool find_beginning(const struct jiffies_reader *r, struct tick_clock *ret)
+{
+	uint64_t now = 0;
+
+	for (int i = 0; i < READINGS_MAX && now <= ret->start_jiffies; i++) {
+		uint64_t start_ns;
+
+		if (i)
+			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 		if (!read_jiffies(r, &now))
 			return false;
-		doubt_ns = (clock_now_ns() - before_ns + 1) / 2;
-		if (now != last) {
-			seen++;
-			/* If more than one jiffy began since the last reading, the time
-			 * of the last one is not known this well. */
-			if (now == last + 1 && doubt_ns < ret->doubt_ns)
-				*ret = (struct beginning){now, before_ns + doubt_ns,
-							  doubt_ns};
-			if (ret->doubt_ns <= SMALL_DOUBT_NS)
-				break;
-		}
-		last = now;
-		before_ns = next_ns;
-		nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+		if (!i)
+			ret->start_jiffies = now;
+		start_ns = clock_now_ns() - (now - ret->start_jiffies) * ret->tick_ns;
+		if (!i || start_ns < ret->start_ns)
+			ret->start_ns = start_ns;
 	}
-	if (ret->doubt_ns == UINT64_MAX)
-		*ret = (struct beginning){last, clock_now_ns(), 0};
 	return true;
 }
 
 void tick_clock_begin(struct tick_clock *ret)
 {
 	_cleanup_(close_reader) struct jiffies_reader reader = load_reader();
-	struct beginning first = {0};
 
-	ret->is_jiffies = can_read(&reader) && wait_for_jiffy(&reader, &first);
-	ret->start_ns = ret->is_jiffies ? first.ns : clock_now_ns();
-	ret->start_jiffies = first.jiffies;
-	ret->start_doubt_ns = first.doubt_ns;
-	ret->tick_ns = UINT64_C(1) << ABI_TICK_SHIFT;
-}
-
-static uint64_t nearest_hz(double hz)
-{
-	uint64_t best = known_hz[0];
-
-	for (size_t i = 1; i < sizeof(known_hz) / sizeof(*known_hz); i++) {
-		double distance = hz - (double)known_hz[i], least = hz - (double)best;
-
-		if (distance * distance < least * least)
-			best = known_hz[i];
-	}
-	return best;
-}
-
-/* The closest values of CONFIG_HZ (1000 and 1024) differ by 2.4 %. Half of that, with a
- * margin, is the tolerated error: one DOUBT_SHARE-th. */
-#define DOUBT_SHARE 100
-
-void tick_clock_calibrate(struct tick_clock *clock)
-{
-	_cleanup_(close_reader) struct jiffies_reader reader = {-1, -1};
-	struct beginning now;
-	uint64_t passed, passed_ns;
-
-	if (clock->is_jiffies)
-		reader = load_reader();
-	if (!can_read(&reader))
-		return;
-	for (int tries = 0; tries < LOOKS_MAX; tries++) {
-		if (!wait_for_jiffy(&reader, &now))
-			return;
-		passed_ns = now.ns - clock->start_ns;
-		if ((now.doubt_ns + clock->start_doubt_ns) * DOUBT_SHARE < passed_ns)
-			break;
-	}
-	passed = now.jiffies - clock->start_jiffies;
-
-	double hz = (double)passed * 1e9 / (double)(passed_ns + 1);
-
-	clock->tick_ns = UINT64_C(1000000000) / nearest_hz(hz);
-	clock->start_ns = now.ns - passed * clock->tick_ns;
+	*ret = (struct tick_clock){.tick_ns = jiffy_ns()};
+	ret->is_jiffies =
+		ret->tick_ns && can_read(&reader) && find_beginning(&reader, ret);
+	if (!ret->is_jiffies)
+		*ret = (struct tick_clock){.start_ns = clock_now_ns(),
+					   .tick_ns = UINT64_C(1) << ABI_TICK_SHIFT};
 }
 
 uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t ticks)

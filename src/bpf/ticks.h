@@ -10,22 +10,13 @@
 
 struct tick_clock {
 	uint64_t start_ns; /* CLOCK_MONOTONIC ns when tick 0 began */
-	uint64_t tick_ns;
+	uint64_t tick_ns;  /* length of a tick */
 	bool is_jiffies;
 	uint64_t start_jiffies; /* jiffies at tick 0 */
-	/* Until the clock is calibrated: start_ns may be this much too early or too
-	 * late. */
-	uint64_t start_doubt_ns;
 };
 
-/* Start the clock: tick 0 is now. With jiffies, waits until one begins. The length of a
- * tick is unknown until tick_clock_calibrate(). */
+/* Start the clock: tick 0 is now. With jiffies, waits until one begins. */
 void tick_clock_begin(struct tick_clock *ret);
-
-/* Determine the length of a jiffy (CONFIG_HZ) and when jiffies begin, from the time
- * passed since tick_clock_begin(). Waits for a jiffy to begin, and for as many more as it
- * takes to distinguish the possible values of CONFIG_HZ, such as 250 and 256. */
-void tick_clock_calibrate(struct tick_clock *clock);
 
 /* CLOCK_MONOTONIC ns when a tick (ABI_TICKS) began. */
 uint64_t tick_clock_time_ns(const struct tick_clock *clock, uint64_t ticks);

@@ -201,7 +201,6 @@ struct error *tracer_create(const struct tracer_options *options,
 	if (!err)
 		err = tracer_compile(t, &meanings);
 	vec_deinit(&meanings.list);
-	tick_clock_calibrate(&t->ticks);
 	if (!err)
 		err = open_maps(t);
 	if (!err && tracer_has_checks(t))

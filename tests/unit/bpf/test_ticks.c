@@ -86,17 +86,13 @@ static void reads_the_clock(void)
 		CHECK(clock.start_jiffies > UINT32_MAX);
 }
 
-/* A start with compiled code at hand takes some hundredths of a second. Others want the
- * processors. */
-static void calibrates_beside_others(void)
-{
-	enum {
-		BUSY = 8,
-		ROUNDS = 25
-	};
-	pid_t busy[BUSY];
-	uint64_t tick_ns = 0;
+enum {
+	BUSY = 8,
+	ROUNDS = 25
+};
 
+static void start_busy(pid_t *busy)
+{
 	for (int i = 0; i < BUSY; i++) {
 		busy[i] = fork();
 		REQUIRE(busy[i] >= 0);
@@ -106,22 +102,73 @@ static void calibrates_beside_others(void)
 				;
 		}
 	}
-	for (int i = 0; i < ROUNDS; i++) {
-		struct tick_clock clock;
+}
 
-		tick_clock_begin(&clock);
-		if (!clock.is_jiffies)
-			break;
-		nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
-		tick_clock_calibrate(&clock);
-		if (!tick_ns)
-			tick_ns = clock.tick_ns;
-		CHECK_INT(clock.tick_ns, tick_ns);
-	}
+static void stop_busy(const pid_t *busy)
+{
 	for (int i = 0; i < BUSY; i++) {
 		kill(busy[i], SIGKILL);
 		waitpid(busy[i], NULL, 0);
 	}
+}
+
+/* Two clocks that begin at different times, while other processes want the processors,
+ * must say the same of a jiffy: how long it is, and when it begins. They may differ by
+ * the time that a reading came late, so the closest pair counts. */
+static void agrees_with_itself(void)
+{
+	struct tick_clock first, clock;
+	uint64_t least_ns = UINT64_MAX;
+	pid_t busy[BUSY];
+
+	tick_clock_begin(&first);
+	if (!first.is_jiffies)
+		check_skip("no jiffies can be read");
+	start_busy(busy);
+	for (int i = 0; i < ROUNDS; i++) {
+		nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+		tick_clock_begin(&clock);
+		CHECK_INT(clock.tick_ns, first.tick_ns);
+		CHECK(clock.start_jiffies > first.start_jiffies);
+
+		uint64_t expected_ns = tick_clock_time_ns(
+			&first, clock.start_jiffies - first.start_jiffies);
+		uint64_t away_ns = clock.start_ns > expected_ns
+					   ? clock.start_ns - expected_ns
+					   : expected_ns - clock.start_ns;
+
+		if (away_ns < least_ns)
+			least_ns = away_ns;
+	}
+	stop_busy(busy);
+	CHECK(least_ns < first.tick_ns);
+}
+
+/* The jiffies of half a second, measured by the clock of the machine. A wrong length of a
+ * jiffy would make the two differ by the share by which it is wrong: the closest values
+ * of CONFIG_HZ, 1000 and 1024, by 12 ms. On a busy machine a jiffy may be read late, so
+ * the closest of some tries counts. */
+static void agrees_with_the_time(void)
+{
+	uint64_t least_ns = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		struct tick_clock begin, end;
+		uint64_t ticks_ns, passed_ns, away_ns;
+
+		tick_clock_begin(&begin);
+		if (!begin.is_jiffies)
+			check_skip("no jiffies can be read");
+		nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+		tick_clock_begin(&end);
+		ticks_ns = (end.start_jiffies - begin.start_jiffies) * begin.tick_ns;
+		passed_ns = end.start_ns - begin.start_ns;
+		away_ns = ticks_ns > passed_ns ? ticks_ns - passed_ns
+					       : passed_ns - ticks_ns;
+		if (away_ns < least_ns)
+			least_ns = away_ns;
+	}
+	CHECK(least_ns < 6000000);
 }
 
 int main(void)
@@ -131,6 +178,7 @@ int main(void)
 	RUN(peaks_of_long_runs);
 	RUN(long_lives);
 	RUN(reads_the_clock);
-	RUN(calibrates_beside_others);
+	RUN(agrees_with_itself);
+	RUN(agrees_with_the_time);
 	return check_done();
 }
