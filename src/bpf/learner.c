@@ -52,9 +52,12 @@
 #define BATCH_MAX        512
 #define CATCH_UP_BATCHES 128
 
-/* How long the miss handler waits for a wakeup, after misses and after none. */
-#define BUSY_MS 1
-#define IDLE_MS 100
+/* How long the miss handler waits for a wakeup: after misses; after none, while unwind
+ * tables wait for a larger allowance; and if it has nothing to do. A miss, a change of
+ * code and the end of the run wake it, so the last is only a precaution. */
+#define BUSY_MS      1
+#define ALLOWANCE_MS 100
+#define IDLE_MS      4000
 
 /* How long the miss handler leaves the lock to other threads that wait for it. */
 #define GIVE_WAY_TIMES 20
@@ -167,6 +170,8 @@ struct batch {
 	unsigned walks;   /* misses taken out of the ring */
 	bool is_empty;    /* the ring has no more misses */
 	bool is_sweeping; /* and there are more unwind tables to build */
+	/* and there are, but what is left of the allowance is for misses */
+	bool is_waiting;
 	/* How long to leave misses in the ring, since the allowance is spent, in ns; 0:
 	 * it is not spent. */
 	uint64_t rest_ns;
@@ -227,6 +232,8 @@ static struct batch take_batch(struct learner *l, bool is_learner,
 	batch.is_sweeping = is_learner &&
 			    sweep(l, batch.is_empty ? SWEEP_SLICE_NS : SWEEP_BUSY_NS) &&
 			    batch.is_empty;
+	batch.is_waiting = is_learner && !batch.is_sweeping && batch.is_empty &&
+			   unwind_tables_has_more(&l->tables.files);
 	batch.rest_ns = cpu_allowance_rest_ns(&l->allowance, SLICE_NS);
 	return batch;
 }
@@ -271,6 +278,7 @@ static void await_walks(struct learner *l, const struct batch *last)
 		epoll_wait(ring_buffer__epoll_fd(l->ring), &event, 1,
 			   !last->is_empty || last->is_sweeping ? 0
 			   : last->walks                        ? BUSY_MS
+			   : last->is_waiting                   ? ALLOWANCE_MS
 								: IDLE_MS);
 }
 

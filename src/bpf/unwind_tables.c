@@ -312,19 +312,25 @@ void unwind_tables_want(struct unwind_tables *tables, uint32_t number, uint64_t 
 		want(tables, number, address, true);
 }
 
+bool unwind_tables_has_more(struct unwind_tables *tables)
+{
+	if (tables->page_count >= tables->max_pages - tables->max_pages / SPARED_SHARE)
+		return false;
+	for (; tables->sweeping < tables->files.len; tables->sweeping++) {
+		const struct unwind_file *file = &tables->files.data[tables->sweeping];
+
+		if (file->cfi && file->swept < file->end)
+			return true;
+	}
+	return false;
+}
+
 bool unwind_tables_sweep(struct unwind_tables *tables, uint64_t until_ns)
 {
-	while (tables->sweeping < tables->files.len) {
+	while (unwind_tables_has_more(tables)) {
 		struct unwind_file *file = &tables->files.data[tables->sweeping];
 		uint64_t at = file->swept;
 
-		if (tables->page_count >=
-		    tables->max_pages - tables->max_pages / SPARED_SHARE)
-			return false;
-		if (!file->cfi || at >= file->end) {
-			tables->sweeping++;
-			continue;
-		}
 		file->swept = (at & ~(REGION_BYTES - 1)) + REGION_BYTES;
 		want(tables, (uint32_t)tables->sweeping, at, false);
 		if (clock_now_ns() >= until_ns)

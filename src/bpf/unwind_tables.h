@@ -70,6 +70,9 @@ void unwind_tables_want(struct unwind_tables *tables, uint32_t number, uint64_t 
  * quarters of the memory are used. Returns true while there are more to build. */
 bool unwind_tables_sweep(struct unwind_tables *tables, uint64_t until_ns);
 
+/* Are there regions that unwind_tables_sweep() would build? */
+bool unwind_tables_has_more(struct unwind_tables *tables);
+
 /* Kernel memory that the pages take, in bytes. */
 uint64_t unwind_tables_size_bytes(const struct unwind_tables *tables);
 

@@ -125,10 +125,36 @@ static void no_thread_has_another_priority(void)
 	live_destroy(oracle);
 }
 
+#define IDLE_S 8
+
+/* A tracer of a process that does nothing does next to nothing either: its threads wait for
+ * events, and none looks for work many times a second. */
+static void sleeps_while_the_target_sleeps(void)
+{
+	struct live_process *oracle = oracle_start();
+	struct live_process *memtrace =
+		memtrace_start(live_pid(oracle), "--unwind auto --interval 60");
+	unsigned long before;
+	double per_s;
+
+	oracle_do(oracle, "run keep 100 1");
+	/* Until the unwind tables of all its files are built. */
+	live_sleep(5);
+	before = threads_sum(live_pid(memtrace)).wakeups;
+	live_sleep(IDLE_S);
+	per_s = (double)(threads_sum(live_pid(memtrace)).wakeups - before) / IDLE_S;
+	printf("%.1f wakeups a second\n", per_s);
+	CHECK(before > 0);
+	CHECK(per_s <= 3);
+	json_decref(memtrace_stop(memtrace));
+	live_destroy(oracle);
+}
+
 int main(void)
 {
 	live_require_root();
 	RUN(no_thread_has_another_priority);
+	RUN(sleeps_while_the_target_sleeps);
 	RUN(new_call_sites_without_end);
 	RUN(new_mappings_without_end);
 	return check_done();

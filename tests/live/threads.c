@@ -7,6 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The line voluntary_ctxt_switches of proc_pid_status(5). */
+static unsigned long read_wakeups(pid_t pid, const char *tid)
+{
+	char path[64], line[256];
+	unsigned long count = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", (int)pid, tid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "voluntary_ctxt_switches: %lu", &count) != 1)
+		;
+	if (file)
+		fclose(file);
+	return count;
+}
+
 /* Fields of proc_pid_stat(5) behind the name, which may hold anything: utime is 14, stime
  * is 15, nice is 19. */
 static void add(struct thread_sums *sums, pid_t pid, const char *tid)
@@ -37,6 +54,7 @@ static void add(struct thread_sums *sums, pid_t pid, const char *tid)
 
 	sums->count++;
 	sums->renice += nice_value != 0;
+	sums->wakeups += read_wakeups(pid, tid);
 	if (atoi(tid) == pid)
 		sums->main_cpu_s += cpu_s;
 	else

@@ -10,6 +10,8 @@ struct thread_sums {
 	unsigned renice;     /* of them, those whose nice value is not 0 */
 	double others_cpu_s; /* processor time of all threads but the main thread */
 	double main_cpu_s;   /* and of the main thread */
+	/* How often a thread was waiting and was woken: its voluntary context switches. */
+	unsigned long wakeups;
 };
 
 /* A process that has gone has none. */
