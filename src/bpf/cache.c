@@ -216,6 +216,20 @@ static void prune(int dir_fd)
 	vec_deinit(&all);
 }
 
+bool cache_is_empty(void)
+{
+	const char *path = getenv(CACHE_ENV);
+	_cleanup_(closedirp) DIR *dir = opendir(path && *path ? path : CACHE_PATH);
+	const struct dirent *at;
+
+	if (!dir)
+		return true;
+	for (int n = 0; n < NAMES_MAX && (at = readdir(dir)); n++)
+		if (ends_with(at->d_name, SUFFIX))
+			return false;
+	return true;
+}
+
 void cache_put(const struct cache *cache, const struct cache_key *key, const void *bytes,
 	       size_t size)
 {

@@ -48,6 +48,9 @@ void *cache_get(const struct cache *cache, const struct cache_key *key, size_t *
 void cache_put(const struct cache *cache, const struct cache_key *key, const void *bytes,
 	       size_t size);
 
+/* Is there nothing in the cache? Does not create the directory. */
+bool cache_is_empty(void);
+
 /* Remove an entry. */
 void cache_drop(const struct cache *cache, const struct cache_key *key);
 

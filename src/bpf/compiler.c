@@ -15,6 +15,7 @@
 
 #include "bpf/compiler_child.h"
 #include "bpf/compiler_key.h"
+#include "bpf/compiler_process.h"
 #include "util/cleanup.h"
 #include "util/memory_limit.h"
 
@@ -29,9 +30,7 @@ struct compiler {
 	bool has_key; /* the code can be cached under `key` */
 	struct cache_key key;
 	bool had_code; /* the code was in the cache */
-	pid_t child;   /* 0: none */
-	int socket;
-	int log_fd;
+	struct compiler_process process;
 	struct code *code; /* NULL: not compiled yet */
 	int *maps;         /* descriptors by index in code->maps; -1: no such map */
 	bool maps_are_own;
@@ -41,40 +40,14 @@ struct compiler {
 DEFINE_CLEANUP(struct code *, code_destroy);
 DEFINE_CLEANUP(struct compiler *, compiler_destroy);
 
-static struct error *start_child(struct compiler *c, const struct source *source,
-				 struct headers *headers)
+static struct error *start(struct compiler *c, const struct source *source,
+			   struct headers *headers, struct compiler_pool *pool)
 {
 	struct error *err = headers_unpack(headers);
-	int pair[2];
 
-	if (err)
-		return err;
-
-	c->log_fd = memfd_create("memtrace-log", MFD_CLOEXEC);
-	if (c->log_fd < 0)
-		return error_errno(ERROR_IO, errno, "cannot make a memory file");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return error_errno(ERROR_IO, errno, "cannot make a socket pair");
-	/* Otherwise buffered output would be printed twice. */
-	fflush(NULL);
-
-	pid_t self = getpid();
-
-	c->child = fork();
-	if (c->child < 0) {
-		c->child = 0;
-		err = error_errno(ERROR_IO, errno, "cannot fork the compiler");
-		close(pair[0]);
-		close(pair[1]);
-		return err;
-	}
-	if (c->child == 0) {
-		close(pair[0]);
-		compiler_child_run(self, pair[1], c->log_fd, source, headers);
-	}
-	close(pair[1]);
-	c->socket = pair[0];
-	return NULL;
+	if (!err)
+		err = compiler_pool_take(pool, &c->process);
+	return err ? err : compiler_process_ask(&c->process, source, headers);
 }
 
 /* Get the code that an earlier run has cached. Returns NULL if it has not, or if the
@@ -90,14 +63,15 @@ static struct code *kept_code(const struct compiler *c)
 }
 
 struct error *compiler_start(const struct source *source, struct headers *headers,
-			     const struct cache *cache, bool anew, struct compiler **ret)
+			     const struct cache *cache, bool anew,
+			     struct compiler_pool *pool, struct compiler **ret)
 {
 	_cleanup_(compiler_destroyp) struct compiler *c = calloc(1, sizeof(*c));
 	struct error *err = NULL;
 
 	if (!c)
 		return error_no_memory();
-	c->socket = c->log_fd = -1;
+	c->process = COMPILER_PROCESS_NONE;
 	c->cache = cache;
 	c->values = source->values;
 	c->has_key = cache->dir >= 0 && compiler_key(source, headers, &c->key);
@@ -105,7 +79,7 @@ struct error *compiler_start(const struct source *source, struct headers *header
 		c->code = kept_code(c);
 	c->had_code = c->code;
 	if (!c->code)
-		err = start_child(c, source, headers);
+		err = start(c, source, headers, pool);
 	if (!err)
 		*ret = take(c);
 	return err;
@@ -118,7 +92,7 @@ static char *read_log(const struct compiler *c)
 {
 	struct stat st;
 
-	if (fstat(c->log_fd, &st) || st.st_size <= 0)
+	if (fstat(c->process.log_fd, &st) || st.st_size <= 0)
 		return NULL;
 
 	size_t size =
@@ -128,7 +102,7 @@ static char *read_log(const struct compiler *c)
 	if (!text)
 		return NULL;
 
-	ssize_t n = pread(c->log_fd, text, size, st.st_size - (off_t)size);
+	ssize_t n = pread(c->process.log_fd, text, size, st.st_size - (off_t)size);
 
 	text[n > 0 ? n : 0] = 0;
 	return text;
@@ -146,8 +120,8 @@ static struct error *child_died(struct compiler *c)
 {
 	int status = 0;
 
-	if (waitpid(c->child, &status, 0) == c->child)
-		c->child = 0;
+	if (waitpid(c->process.pid, &status, 0) == c->process.pid)
+		c->process.pid = 0;
 	if (WIFSIGNALED(status))
 		return error_create(ERROR_COMPILE,
 				    "the BPF compiler died of signal %d (%s)%s",
@@ -160,7 +134,7 @@ static struct error *child_died(struct compiler *c)
 static struct error *receive(struct compiler *c, struct message *m, int fds[],
 			     size_t *fd_count)
 {
-	struct pollfd poll_fd = {.fd = c->socket, .events = POLLIN};
+	struct pollfd poll_fd = {.fd = c->process.socket, .events = POLLIN};
 	int n;
 
 	do
@@ -173,7 +147,7 @@ static struct error *receive(struct compiler *c, struct message *m, int fds[],
 				    "the BPF compiler does not answer: try again, "
 				    "or with --kernel-headers embedded");
 
-	int err = message_receive(c->socket, m, fds, fd_count);
+	int err = message_receive(c->process.socket, m, fds, fd_count);
 
 	if (err == EMFILE)
 		return error_errno(ERROR_IO, err,
@@ -185,18 +159,6 @@ static struct error *receive(struct compiler *c, struct message *m, int fds[],
 		return with_log(error_create(ERROR_COMPILE, "%s", m->text), c);
 	}
 	return NULL;
-}
-
-static void end_child(struct compiler *c)
-{
-	closep(&c->socket);
-	c->socket = -1;
-	if (c->child) {
-		/* It has nothing left to do, and a regular exit would take a while. */
-		kill(c->child, SIGKILL);
-		waitpid(c->child, NULL, 0);
-	}
-	c->child = 0;
 }
 
 /* Parse the code in the file. */
@@ -252,7 +214,7 @@ static struct error *take_compiled(struct compiler *c)
 		else
 			c->maps[i] = fds[i];
 	}
-	end_child(c);
+	compiler_process_end(&c->process);
 	return err;
 }
 
@@ -355,11 +317,10 @@ void compiler_destroy(struct compiler *c)
 {
 	if (!c)
 		return;
-	end_child(c);
+	compiler_process_deinit(&c->process);
 	if (c->maps)
 		close_maps(c);
 	free(c->maps);
 	code_destroy(c->code);
-	closep(&c->log_fd);
 	free(c);
 }

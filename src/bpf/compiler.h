@@ -14,6 +14,7 @@
 
 #include "bpf/cache.h"
 #include "bpf/code_load.h"
+#include "bpf/compiler_process.h"
 #include "bpf/headers.h"
 #include "bpf/source.h"
 #include "util/error.h"
@@ -24,10 +25,12 @@ struct compiler;
  * Take the code from the cache, or start to compile it; does not wait. `source` may be
  * destroyed afterwards. `headers` are unpacked if necessary, and must exist until
  * compiler_wait() returns; the cache must live as long as the compiler. `anew`: compile
- * even if the cache has the code.
+ * even if the cache has the code. `pool`: processes that are already there to compile;
+ * may be NULL.
  */
 struct error *compiler_start(const struct source *source, struct headers *headers,
-			     const struct cache *cache, bool anew, struct compiler **ret)
+			     const struct cache *cache, bool anew,
+			     struct compiler_pool *pool, struct compiler **ret)
 	__attribute__((warn_unused_result));
 
 /* Wait for the compilation. The output of libbcc and clang is the error's detail. With

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bcc/bcc_common.h>
@@ -232,23 +233,86 @@ static int pack(const struct code *code)
 	return fd >= 0 && whole_write(fd, bytes, size) ? fd : -1;
 }
 
-_Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
-				  const struct source *source,
-				  const struct headers *headers)
+/* --- the request ---------------------------------------------------------------- */
+
+struct request {
+	const char *headers; /* path */
+	const char *text;
+	VEC(const char *) flags;
+};
+
+/* Split the file of a request into its strings. They are never freed: the process ends
+ * after it has answered. Returns false if the file has no source or cannot be read. */
+static bool read_strings(int fd, struct request *ret)
+{
+	struct stat st;
+	const char *at, *end;
+	size_t size;
+
+	if (fstat(fd, &st) || st.st_size <= 0)
+		return false;
+	size = (size_t)st.st_size;
+	at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED || at[size - 1] != 0)
+		return false;
+	end = at + size;
+	for (; at < end; at += strlen(at) + 1) {
+		if (!ret->headers)
+			ret->headers = at;
+		else if (!ret->text)
+			ret->text = at;
+		else if (!vec_push(&ret->flags, at))
+			return false;
+	}
+	return ret->text;
+}
+
+/* Wait for the request. Returns false if memtrace needs no compilation. */
+static bool receive(int socket, struct request *ret)
+{
+	static char mount[64];
+	struct message m;
+	int fds[MESSAGE_MAX_FDS];
+	size_t count;
+	int err = message_receive(socket, &m, fds, &count);
+
+	if (err == EPIPE)
+		return false;
+	if (err)
+		fail(socket, "cannot receive the source: %s", strerror(err));
+	if (m.kind != MESSAGE_COMPILE || !count || !read_strings(fds[0], ret))
+		fail(socket, "the source cannot be read");
+	if (count > 1) {
+		snprintf(mount, sizeof(mount), "/proc/self/fd/%d", fds[1]);
+		ret->headers = mount;
+	}
+	return true;
+}
+
+/* The parent decides when this process ends, also if a signal goes to the whole process
+ * group. */
+static void ignore_signals(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+}
+
+_Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd)
 {
 	struct libbcc bcc;
 	struct outcome outcome = {.bcc = &bcc};
 	struct message m = {.kind = MESSAGE_COMPILED};
-	VEC(const char *) flags = {0};
+	struct request request = {.text = NULL};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1); /* the parent died before prctl() */
 	prctl(PR_SET_NAME, "memtrace-compile");
+	ignore_signals();
 	locked_memory_lift(NULL);
 	stack_limit_raise();
-	/* Ctrl-C signals the whole process group; the parent decides when to end. */
-	signal(SIGINT, SIG_IGN);
 	dup2(log_fd, STDOUT_FILENO);
 	dup2(log_fd, STDERR_FILENO);
 	/* In the current directory a ./linux/types.h would take precedence over all
@@ -256,19 +320,12 @@ _Noreturn void compiler_child_run(pid_t parent, int socket, int log_fd,
 	 * with a path. */
 	if (chdir("/"))
 		fail(socket, "cannot enter the root directory");
-	setenv("BCC_KERNEL_SOURCE", headers->path, 1);
 	libbcc_open(socket, &bcc);
-	for (size_t i = 0; i < source->flag_count + headers->flag_count; i++) {
-		const char *flag = i < source->flag_count
-					   ? source->flags[i]
-					   : headers->flags[i - source->flag_count];
-
-		if (!vec_push(&flags, flag))
-			fail(socket, "out of memory");
-	}
-
-	outcome.module = bcc.module_create(source->text, 0, flags.data, (int)flags.len,
-					   false, NULL);
+	if (!receive(socket, &request))
+		_exit(0);
+	setenv("BCC_KERNEL_SOURCE", request.headers, 1);
+	outcome.module = bcc.module_create(request.text, 0, request.flags.data,
+					   (int)request.flags.len, false, NULL);
 	if (!outcome.module)
 		fail(socket, "the BPF program does not compile");
 	if (!collect(&outcome))

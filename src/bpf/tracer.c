@@ -13,6 +13,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/file_limit.h"
+#include "util/phases.h"
 
 DEFINE_CLEANUP(struct tracer *, tracer_destroy);
 
@@ -178,6 +179,7 @@ struct error *tracer_create(const struct tracer_options *options,
 	err = file_limit_has_room(FEATURE_FILES);
 	if (err)
 		return err;
+	phases_begin(options->phases, "kernel features", clock_now_ns());
 	kernel_features_detect(&t->features);
 	t->by_hash = options->tables == TABLES_HASHES || !t->features.atomics;
 	if (!t->options.max_stacks)
@@ -201,6 +203,7 @@ struct error *tracer_create(const struct tracer_options *options,
 	if (!err)
 		err = tracer_compile(t, &meanings);
 	vec_deinit(&meanings.list);
+	phases_begin(options->phases, "tables", clock_now_ns());
 	if (!err)
 		err = open_maps(t);
 	if (!err && tracer_has_checks(t))
@@ -223,6 +226,10 @@ struct error *tracer_create(const struct tracer_options *options,
 	if (err)
 		return err;
 	progress(t, "attaching");
+	phases_begin(options->phases, "attaching", clock_now_ns());
+	/* They live as long as tracer_create() runs. */
+	t->options.phases = NULL;
+	t->options.compilers = NULL;
 	*ret = take(t);
 	return NULL;
 }

@@ -48,6 +48,9 @@ enum tables_choice {
 const char *tables_text(enum tables_choice choice,
 			const struct kernel_features *features);
 
+struct phases;
+struct compiler_pool;
+
 struct tracer_options {
 	enum tables_choice tables;
 	enum unwind_choice unwind;
@@ -95,7 +98,16 @@ struct tracer_options {
 	/* Called when a phase begins ("compiling", ...); may be NULL. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
+	/* Receives the phases of tracer_create(); may be NULL. */
+	struct phases *phases;
+	/* Processes that are there to compile (bpf/compiler_process.h); tracer_create()
+	 * uses as many as it needs; may be NULL. */
+	struct compiler_pool *compilers;
 };
+
+/* How many sources tracer_create() compiles at the same time, at most, if none are
+ * cached. */
+unsigned tracer_compiler_count(void);
 
 struct tracer;
 

@@ -2,12 +2,16 @@
 /* Compiles and loads the programs for the options. */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 
 #include "bpf/kernel_offsets.h"
 #include "bpf/tracer_state.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/phases.h"
 
 DEFINE_CLEANUP(struct source *, source_destroy);
 DEFINE_CLEANUP(struct compiler *, compiler_destroy);
@@ -164,7 +168,9 @@ static struct error *start_more(struct source_options so, unsigned programs,
 	so.programs = programs;
 	so.maps_are_there = true;
 	err = source_build(&so, meanings, &source);
-	return err ? err : compiler_start(source, headers, &t->cache, t->is_refused, ret);
+	return err ? err
+		   : compiler_start(source, headers, &t->cache, t->is_refused,
+				    t->options.compilers, ret);
 }
 
 struct error *tracer_compile_more(struct tracer *t, unsigned programs,
@@ -199,34 +205,97 @@ static bool has_two_processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) > 1;
 }
 
-/*
- * Compile t->compiled. The programs for sites inside functions are compiled in parallel,
- * by `body`, since each program that walks stacks takes 0.3 s. `*body` stays NULL if all
- * programs are of this kind, or if a single processor would have to do the work that both
- * have in common (0.2 s) twice.
- */
-static struct error *compile(struct tracer *t, struct source_options so,
-			     const struct meanings *meanings, struct compiler **body)
+unsigned tracer_compiler_count(void)
 {
-	_cleanup_(headers_destroyp) struct headers *headers = NULL;
-	unsigned beside = t->compiled & 1u << SOURCE_ON_RESULT;
-	struct error *err = open_headers(t, &so, &headers);
+	return has_two_processors() ? 2 : 1;
+}
 
-	if (beside == t->compiled || !has_two_processors())
-		beside = 0;
-	so.programs = t->compiled & ~beside;
+/*
+ * A second compilation beside that of t->compiler, for the programs of sites inside
+ * functions: each program that walks stacks takes the compiler and the verifier 0.3 s.
+ * Unused (`compiler` is NULL) if all programs are of this kind, or if a single processor
+ * would have to do the work that both compilations have in common (0.2 s) twice.
+ */
+struct beside {
+	struct tracer *tracer;
+	struct compiler *compiler;
+	unsigned programs; /* source_options.programs */
+	struct headers *headers;
+	struct error *err; /* of the thread */
+};
+
+static void beside_deinit(struct beside *b)
+{
+	compiler_destroy(b->compiler);
+	headers_destroy(b->headers);
+	error_destroy(b->err);
+}
+
+/* Begin to compile t->compiled, and wait for t->compiler. */
+static struct error *compile(struct tracer *t, struct source_options so,
+			     const struct meanings *meanings, struct beside *b)
+{
+	struct error *err = open_headers(t, &so, &b->headers);
+
+	b->tracer = t;
+	b->programs = t->compiled & 1u << SOURCE_ON_RESULT;
+	if (b->programs == t->compiled || !has_two_processors())
+		b->programs = 0;
+	so.programs = t->compiled & ~b->programs;
 	if (!err)
 		err = source_build(&so, meanings, &t->source);
 	if (!err)
-		err = compiler_start(t->source, headers, &t->cache, t->is_refused,
-				     &t->compiler);
-	if (!err && beside)
-		err = start_more(so, beside, meanings, headers, t, body);
-	if (!err)
-		err = explain_compile(compiler_wait(t->compiler, NULL), t);
-	if (!err && beside)
-		err = explain_compile(compiler_wait(*body, t->compiler), t);
+		err = compiler_start(t->source, b->headers, &t->cache, t->is_refused,
+				     t->options.compilers, &t->compiler);
+	if (!err && b->programs)
+		err = start_more(so, b->programs, meanings, b->headers, t, &b->compiler);
+	return err ? err : explain_compile(compiler_wait(t->compiler, NULL), t);
+}
+
+/* Wait for the compilation beside, and load its programs. */
+static void *load_beside(void *arg)
+{
+	struct beside *b = arg;
+
+	b->err = explain_compile(compiler_wait(b->compiler, b->tracer->compiler),
+				 b->tracer);
+	if (!b->err)
+		b->err = tracer_load_programs(b->tracer, b->compiler, b->programs);
+	return NULL;
+}
+
+static int start_thread(struct beside *b, pthread_t *ret)
+{
+	sigset_t all, before;
+	int err;
+
+	/* Signals are the main thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(ret, NULL, load_beside, b);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
+}
+
+/* Load all programs. Those of t->compiler are loaded while a thread does the same for the
+ * compilation beside. */
+static struct error *load(struct tracer *t, struct beside *b)
+{
+	struct error *err = t->options.event || t->options.kernel
+				    ? NULL
+				    : tracer_begin_programs(t, tracer_preferred_ops(t));
+	pthread_t thread;
+	bool has_thread;
+
+	if (err)
+		return err;
+	has_thread = b->compiler && !start_thread(b, &thread);
+	err = tracer_load_main(t, b->programs);
+	if (has_thread)
+		pthread_join(thread, NULL);
+	else if (b->compiler)
+		load_beside(b);
+	return err ? err : take(b->err);
 }
 
 /* The depth to try after the kernel refused to verify the program that walks stacks: each
@@ -236,45 +305,51 @@ static unsigned lower_depth(unsigned depth)
 	return depth > 64 ? 64 : depth > 32 ? 32 : 0;
 }
 
-static void keep(const struct compiler *compiler, const struct compiler *body)
+static void keep(const struct tracer *t, const struct beside *b)
 {
-	compiler_keep(compiler);
-	if (body)
-		compiler_keep(body);
+	compiler_keep(t->compiler);
+	if (b->compiler)
+		compiler_keep(b->compiler);
 }
 
 /* The kernel refuses the code: remove it from the cache. Returns true if some of it was
  * from the cache: newly compiled code may be accepted. */
-static bool drop(const struct compiler *compiler, const struct compiler *body)
+static bool drop(const struct tracer *t, const struct beside *b)
 {
-	compiler_drop(compiler);
-	if (body)
-		compiler_drop(body);
-	return compiler_had_code(compiler) || (body && compiler_had_code(body));
+	compiler_drop(t->compiler);
+	if (b->compiler)
+		compiler_drop(b->compiler);
+	return compiler_had_code(t->compiler) ||
+	       (b->compiler && compiler_had_code(b->compiler));
 }
 
 struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
 {
 	for (;;) {
 		bool is_refused = false;
-		_cleanup_(compiler_destroyp) struct compiler *body = NULL;
-		struct source_options so = source_options(t);
+		_cleanup_(beside_deinit) struct beside beside = {.compiler = NULL};
+		struct source_options so;
 		unsigned lower = lower_depth(t->options.stack_depth);
-		struct error *err = check_forks(&so);
+		struct error *err;
 
+		phases_begin(t->options.phases, "kernel types", clock_now_ns());
+		so = source_options(t);
+		err = check_forks(&so);
 		if (err)
 			return err;
-		err = compile(t, so, meanings, &body);
+		phases_begin(t->options.phases, "compiling", clock_now_ns());
+		err = compile(t, so, meanings, &beside);
 		/* If it does not compile, a smaller depth does not help. */
 		if (err) {
 			lower = 0;
 		} else {
-			err = tracer_try_program(t, body);
-			is_refused = err && err->code == ERROR_COMPILE &&
-				     drop(t->compiler, body);
+			phases_begin(t->options.phases, "verifying", clock_now_ns());
+			err = load(t, &beside);
+			is_refused =
+				err && err->code == ERROR_COMPILE && drop(t, &beside);
 		}
 		if (!err)
-			keep(t->compiler, body);
+			keep(t, &beside);
 		if (!err || err->code != ERROR_COMPILE ||
 		    (t->thorough && !lower && !is_refused))
 			return err;

@@ -209,9 +209,8 @@ static const size_t program_index[SOURCE_PROGRAM_COUNT] = {
 	[SOURCE_ON_RESULT] = PROGRAM_RESULT,
 };
 
-/* Load these programs (source_options.programs). */
-static struct error *load_all(struct tracer *t, struct compiler *compiler,
-			      unsigned programs)
+struct error *tracer_load_programs(struct tracer *t, struct compiler *compiler,
+				   unsigned programs)
 {
 	struct error *err = NULL;
 
@@ -223,24 +222,17 @@ static struct error *load_all(struct tracer *t, struct compiler *compiler,
 	return err;
 }
 
-struct error *tracer_try_program(struct tracer *t, struct compiler *body)
+struct error *tracer_load_main(struct tracer *t, unsigned beside)
 {
-	unsigned beside = body ? 1u << SOURCE_ON_RESULT : 0;
-	struct error *err = NULL;
-
 	if (t->options.event)
 		return tracer_try_event(t);
 	if (t->options.kernel)
 		return tracer_try_kernel(t);
-	err = tracer_begin_programs(t, tracer_preferred_ops(t));
-	if (err)
-		return err;
 	if (t->options.told)
 		return tracer_load(t, PROGRAM_TOLD);
 	if (!t->features.cookies)
 		return tracer_load(t, PROGRAM_RETURN);
-	err = load_all(t, t->compiler, t->compiled & ~beside);
-	return err ? err : load_all(t, body, beside);
+	return tracer_load_programs(t, t->compiler, t->compiled & ~beside);
 }
 
 void tracer_load_rest(struct tracer *t)
@@ -281,7 +273,7 @@ static struct error *compile_and_load(struct tracer *t, unsigned programs)
 	struct error *err = tracer_compile_more(t, programs, &compiler);
 
 	if (!err)
-		err = load_all(t, compiler, programs);
+		err = tracer_load_programs(t, compiler, programs);
 	if (compiler && !err)
 		compiler_keep(compiler);
 	if (compiler && err && err->code == ERROR_COMPILE)

@@ -234,14 +234,20 @@ unsigned tracer_wanted_programs(const struct tracer *t, const struct plan *const
 size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site,
 			    uint64_t meaning);
 
-/* Load programs for this mechanism from now on. */
+/* Load programs for this mechanism from now on. Needs t->source. */
 struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
 	__attribute__((warn_unused_result));
 
-/* Load the compiled programs: does the kernel accept them? `body` has the programs for
- * sites inside functions; NULL: they are in t->compiler, if they are compiled. */
-struct error *tracer_try_program(struct tracer *t, struct compiler *body)
+/* Load those of t->compiled that are not in `beside` (source_options.programs): does the
+ * kernel accept them? With options.event, options.kernel or options.told: the programs of
+ * those. */
+struct error *tracer_load_main(struct tracer *t, unsigned beside)
 	__attribute__((warn_unused_result));
+
+/* Load these programs from this compiler. May be called from a second thread while
+ * tracer_load_main() loads others, after tracer_begin_programs(). */
+struct error *tracer_load_programs(struct tracer *t, struct compiler *compiler,
+				   unsigned programs) __attribute__((warn_unused_result));
 
 /* Load tracer.programs[i] if it is not loaded. */
 struct error *tracer_load(struct tracer *t, size_t i) __attribute__((warn_unused_result));

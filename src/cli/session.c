@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/cache.h"
+#include "bpf/compiler_process.h"
 #include "bpf/features.h"
 #include "bpf/kernel_events.h"
 #include "bpf/tracer.h"
@@ -33,9 +35,11 @@
 #include "target/proc.h"
 #include "target/spawn.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/file_limit.h"
 #include "util/open_helper.h"
 #include "util/path.h"
+#include "util/phases.h"
 #include "util/escape.h"
 #include "util/strbuf.h"
 
@@ -48,6 +52,8 @@ struct session {
 	const struct renderer *renderer;
 	struct waiter waiter;
 	struct progress progress;
+	struct phases phases; /* of the start */
+	struct compiler_pool compilers;
 	struct event_spec event;    /* of --event; text is NULL without the option */
 	struct kernel_trace kernel; /* of --kernel */
 	struct spawn spawn;         /* the command; unused without one */
@@ -86,6 +92,7 @@ static void session_deinit(struct session *s)
 		plan_destroy(*plan);
 	vec_deinit(&s->plans);
 	children_deinit(&s->children);
+	compiler_pool_deinit(&s->compilers);
 	spawn_deinit(&s->spawn);
 	elf_reader_destroy(s->elf_reader);
 	event_spec_deinit(&s->event);
@@ -252,6 +259,8 @@ static struct tracer_options tracer_options(struct session *s)
 		.unwind_memory_bytes = o->unwind_memory_bytes,
 		.progress = progress_show,
 		.progress_arg = &s->progress,
+		.phases = &s->phases,
+		.compilers = &s->compilers,
 	};
 }
 
@@ -313,6 +322,7 @@ static struct error *start_tracing(struct session *s)
 		return error_no_memory();
 	err = tracer_create(&how, (const struct plan *const *)s->plans.data, s->plans.len,
 			    &s->tracer);
+	compiler_pool_deinit(&s->compilers);
 	if (!err && o->with_kernel)
 		err = create_kernel(s);
 	if (!err)
@@ -371,6 +381,15 @@ static void say_return_probes(const struct session *s)
 		return_probes_say(s->plans.data[i], bodies, stderr);
 }
 
+/* Print how long the start took. */
+static void say_phases(const struct session *s)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	phases_append(&s->phases, &text);
+	fprintf(stderr, "memtrace: started in %s\n", strbuf_text(&text));
+}
+
 /* Print how the probes were attached, and where the compiled code comes from. */
 static void say_code(const struct session *s)
 {
@@ -422,8 +441,10 @@ static void say_tracing(const struct session *s)
 	say_return_probes(s);
 	if (said > SAID_MAX)
 		fprintf(stderr, "memtrace: and %zu more; Ctrl-C ends\n", said - SAID_MAX);
-	if (s->options->verbose)
+	if (s->options->verbose) {
 		say_code(s);
+		say_phases(s);
+	}
 	if (tracer_stack_depth(s->tracer) < s->options->stack_depth)
 		fprintf(stderr,
 			"memtrace: this kernel takes no program for stacks of %u frames: "
@@ -679,6 +700,7 @@ static struct error *trace(struct session *s)
 
 	if (!err)
 		err = start_tracing(s);
+	phases_end(&s->phases, clock_now_ns());
 	progress_clear(&s->progress);
 	if (err)
 		return err;
@@ -772,6 +794,16 @@ static int start_status(const struct options *options, const struct error *err)
 	}
 }
 
+/* Processes that will compile load the compiler while the probes are planned. Usually an
+ * earlier run has cached the code, and no process is needed: then tracer_create() starts
+ * those that are. */
+static void start_compilers(struct session *s)
+{
+	if (s->options->dry_run || (!s->options->no_cache && !cache_is_empty()))
+		return;
+	compiler_pool_init(&s->compilers, tracer_compiler_count());
+}
+
 /* Least number of descriptors for one process, its symbols, and BPF maps and links. */
 #define LEAST_FILES 128
 
@@ -786,6 +818,7 @@ struct error *session_run(const struct options *options, int *status)
 	struct error *err;
 
 	*status = SESSION_FAILED;
+	phases_begin(&s.phases, "processes", clock_now_ns());
 	progress_init(&s.progress, options->quiet);
 	err = report_setup_init(options, !options->output && isatty(STDOUT_FILENO),
 				&s.setup);
@@ -821,6 +854,9 @@ struct error *session_run(const struct options *options, int *status)
 		file_limit_raise();
 	if (!err)
 		err = shed(&s);
+	if (!err)
+		start_compilers(&s);
+	phases_begin(&s.phases, "planning", clock_now_ns());
 	if (!err)
 		err = make_plans(&s);
 	/* The plan has already looked for events in files. */

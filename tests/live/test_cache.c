@@ -3,6 +3,7 @@
  * depend on it. */
 #include <dirent.h>
 #include <linux/bpf.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "bpf/code.h"
 #include "check.h"
 #include "live/trace.h"
+#include "util/clock.h"
 
 #define ANEW    "compiled with embedded headers, tables"
 #define EARLIER "compiled with embedded headers by an earlier run, tables"
@@ -115,6 +117,46 @@ static void not_to_be_trusted(void)
 	trace_mixed(oracle, "", EARLIER);
 }
 
+/* -v says how long the start took, and each phase of it: together they are the whole,
+ * which is not longer than the test had to wait. */
+static void says_how_long_it_took(void)
+{
+	static const char *const phases[] = {
+		": processes ", ", planning ",  ", kernel features ", ", kernel types ",
+		", compiling ", ", verifying ", ", tables ",          ", attaching ",
+	};
+	const uint64_t phase_count = sizeof(phases) / sizeof(*phases);
+	uint64_t begin_ns = clock_now_ns(), passed_ns;
+	struct live_process *memtrace = memtrace_start(live_pid(oracle), "-v --no-cache");
+	unsigned whole_s, whole_ms, sum_ms = 0;
+	const char *at;
+
+	REQUIRE(live_wait_stderr(memtrace, "attaching ", 30));
+	REQUIRE(live_wait_stderr(memtrace, " ms\n", 30));
+	passed_ns = clock_now_ns() - begin_ns;
+	at = strstr(live_stderr(memtrace), "memtrace: started in ");
+	REQUIRE(at);
+	REQUIRE(sscanf(at, "memtrace: started in %u.%u s", &whole_s, &whole_ms) == 2);
+	whole_ms += whole_s * 1000;
+	CHECK(whole_ms <= passed_ns / 1000000 + 1);
+	for (size_t i = 0; i < phase_count; i++) {
+		unsigned ms;
+
+		at = strstr(at, phases[i]);
+		REQUIRE(at);
+		at += strlen(phases[i]);
+		REQUIRE(sscanf(at, "%u ms", &ms) == 1);
+		sum_ms += ms;
+		/* With --no-cache the compiler runs. */
+		if (strstr(phases[i], "compiling"))
+			CHECK(ms > 0);
+	}
+	CHECK_CONTAINS(at, " ms\n");
+	/* Each time is rounded. */
+	CHECK(sum_ms + phase_count >= whole_ms && whole_ms + phase_count >= sum_ms);
+	json_decref(memtrace_stop(memtrace));
+}
+
 /* What --prime-cache compiles is what usual runs want. */
 static void primed(void)
 {
@@ -163,6 +205,7 @@ int main(void)
 	RUN(the_kernel_refuses_it);
 	RUN(not_wanted);
 	RUN(not_to_be_trusted);
+	RUN(says_how_long_it_took);
 	RUN(primed);
 	live_destroy(oracle);
 	return check_done();
