@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Short forms of names, as the demangler of libiberty and the compilers write them. */
+#include "check.h"
+
+#include "report/short_name.h"
+#include "symbol/demangle.h"
+#include "util/cleanup.h"
+
+static void check(const char *name, const char *want)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	/* It is appended to what is there. */
+	strbuf_append(&text, "at ");
+	short_name_append(&text, name);
+	REQUIRE(!text.failed && !strncmp(strbuf_text(&text), "at ", 3));
+	CHECK_STR(strbuf_text(&text) + 3, want);
+	CHECK(strlen(want) <= strlen(name));
+}
+
+static void check_mangled(const char *mangled, const char *want)
+{
+	_cleanup_(freep) char *name = demangle(mangled);
+
+	REQUIRE(name);
+	check(name, want);
+}
+
+static void c(void)
+{
+	check("process_command", "process_command");
+	check("main", "main");
+	check("", "");
+	check("parse.isra.0", "parse");
+	check("parse.constprop.0.isra.1", "parse");
+	check("parse.cold", "parse");
+	check(".cold", ".cold");
+	check("operators", "operators");
+	check("my_operator", "my_operator");
+}
+
+static void templates(void)
+{
+	check("Cache::insert(std::string const&)", "Cache::insert");
+	check("void Shop::add<int, std::vector<int> >(int) const", "Shop::add");
+	check("std::vector<int, std::allocator<int> >::push_back(int const&)",
+	      "std::vector::push_back");
+	check("std::map<int, a<(b)1> >::~map()", "std::map::~map");
+	check("Grid<(1>2), 3>::at(int) const &", "Grid::at");
+	check("decltype ((x).y) call<f>(int)", "call");
+	check("non-virtual thunk to Shop::add(int)", "Shop::add");
+	check("(anonymous namespace)::grow(int)", "grow");
+	check("a::(anonymous namespace)::grow(int)", "a::grow");
+	check("f(int)::inner::g(char) const", "f::inner::g");
+	check("name[abi:cxx11](int)", "name");
+	check("f(int) [clone .cold]", "f");
+	check("run(void (*)(int), std::function<void (int)>)", "run");
+	check_mangled("_ZNSt6vectorIiSaIiEE17_M_realloc_insertIJRKiEEEvN9__gnu_cxx17__"
+		      "normal_iteratorIPiS1_EEDpOT_",
+		      "std::vector::_M_realloc_insert");
+}
+
+static void strings(void)
+{
+	check("std::__cxx11::basic_string<char, std::char_traits<char>, "
+	      "std::allocator<char> >::_M_create(unsigned long&, unsigned long)",
+	      "std::string::_M_create");
+	check("std::basic_string<wchar_t, std::char_traits<wchar_t> >::reserve()",
+	      "std::wstring::reserve");
+	check("std::basic_string<char16_t>::reserve()", "std::basic_string::reserve");
+	check("std::__1::basic_ostream<char, int>::flush()", "std::ostream::flush");
+	check("std::__1::vector<int>::reserve(unsigned long)", "std::vector::reserve");
+}
+
+static void operators(void)
+{
+	check("operator new(unsigned long)", "operator new");
+	check("operator new[](unsigned long, std::nothrow_t const&)", "operator new[]");
+	check("operator delete(void*)", "operator delete");
+	check("Key::operator<(Key const&) const", "Key::operator<");
+	check("bool operator< <int>(A<int> const&, A<int> const&)", "operator<");
+	check("std::ostream& operator<< <char>(std::ostream&, char)", "operator<<");
+	check("Key::operator<=>(Key const&) const", "Key::operator<=>");
+	check("Pointer<int>::operator->() const", "Pointer::operator->");
+	check("Pointer<int>::operator->*(int) const", "Pointer::operator->*");
+	check("Call<int (char)>::operator()(char) const", "Call::operator()");
+	check("Grid<3>::operator[](int)", "Grid::operator[]");
+	check("Key::operator bool() const", "Key::operator bool");
+	check("Key::operator std::vector<int>() const", "Key::operator std::vector");
+	check("Apply<&Key::operator<, &Key::operator->>::run()", "Apply::run");
+	check("Key::operator,(int)", "Key::operator,");
+	check("operator\"\"_kb(unsigned long long)", "operator\"\"_kb");
+}
+
+static void lambdas(void)
+{
+	check("make(int)::{lambda(int, char)#2}::operator()(int, char) const",
+	      "make::{lambda#2}");
+	check("make(int)::{lambda()#1}::operator()() const::{lambda(a<b>)#3}",
+	      "make::{lambda#1}::{lambda#3}");
+	check("make(int)::$_0::operator()(int) const", "make::{lambda}");
+	check("make(int)::<lambda(int)>::operator()(int) const", "make::{lambda}");
+	check("std::_Function_handler<void (), f()::{lambda()#1}>::_M_invoke(int)",
+	      "std::_Function_handler::_M_invoke");
+}
+
+static void rust(void)
+{
+	check("shop::store::put::h0123456789abcdef", "shop::store::put");
+	check("shop::store::put::h0123456789abcdeg",
+	      "shop::store::put::h0123456789abcdeg");
+	check("shop::store::put::{{closure}}", "shop::store::put::{{closure}}");
+	check("<alloc::vec::Vec<T,A> as core::ops::drop::Drop>::drop",
+	      "alloc::vec::Vec::drop");
+	check("<shop::Store>::put", "shop::Store::put");
+	check("<<a::B as c::D>::E as f::G>::h", "a::B::E::h");
+	check("core::iter::collect::<alloc::vec::Vec<i32>>", "core::iter::collect");
+	check("<fn(A) -> B as core::ops::FnOnce<()>>::call_once", "fn -> B::call_once");
+	check_mangled("_ZN4shop5store3put17h0123456789abcdefE", "shop::store::put");
+	check_mangled("_RNvMs_Cs4fqI2P2rA04_4shopNtB4_5Store3put", "shop::Store::put");
+}
+
+static void go(void)
+{
+	check("main.(*Server).serve", "main.(*Server).serve");
+	check("github.com/acme/shop/store.(*DB).Put", "store.(*DB).Put");
+	check("github.com/acme/shop/store.Open.func1", "store.Open.func1");
+	check("encoding/json.Marshal", "json.Marshal");
+	check("main.Map[go.shape.int,go.shape.string]", "main.Map");
+	check("runtime.mallocgc", "runtime.mallocgc");
+}
+
+/* Names that are not of these languages, or cut short. */
+static void others(void)
+{
+	check("py::process:/srv/app/main.py", "py::process:/srv/app/main.py");
+	check("LazyCompile:~handle /srv/app.js:10:3",
+	      "LazyCompile:~handle /srv/app.js:10:3");
+	check("[unknown]", "[unknown]");
+	check("(deleted)", "(deleted)");
+	check("std::vector<int, std::allo", "std::vector");
+	check("f(int, ", "f");
+	check("<", "<");
+	check("<>", "<>");
+	check("(", "(");
+	check(">", ">");
+	check("a>b", "a>b");
+	check("operator", "operator");
+	check("operator ", "operator");
+	check("{", "{");
+	check("::", "::");
+	check(" ", " ");
+}
+
+/* In linear time: each of these is 100,000 characters long. */
+static void hostile(void)
+{
+	static const char *const pieces[] = {
+		"<",         "(",      "[",     "{",  "operator<", "<a",
+		"(<)",       " as ",   "std::", "a ", "::",        "::<",
+		"operator ", ".cold ", "<<",    "$_", "->",        "basic_string",
+		"\x80"};
+	enum {
+		LENGTH = 100000
+	};
+
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		_cleanup_(strbuf_deinit) struct strbuf name = {0}, text = {0};
+		clock_t begun = clock();
+
+		while (name.len < LENGTH)
+			strbuf_append(&name, pieces[i]);
+		short_name_append(&text, strbuf_text(&name));
+		CHECK(text.len > 0 && text.len <= name.len);
+		CHECK_INT(strlen(strbuf_text(&text)), text.len);
+		/* Quadratic time would take many seconds. */
+		CHECK(clock() - begun < 2 * CLOCKS_PER_SEC);
+	}
+}
+
+int main(void)
+{
+	RUN(c);
+	RUN(templates);
+	RUN(strings);
+	RUN(operators);
+	RUN(lambdas);
+	RUN(rust);
+	RUN(go);
+	RUN(others);
+	RUN(hostile);
+	return check_done();
+}
