@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-/* Bytes of an executable mapping that differ from its file. */
+/* Counts the bytes of an executable mapping that differ from the mapped file. */
 static size_t count_changed(int memory, uint64_t start, uint64_t end, uint64_t offset,
 			    const char *path)
 {
@@ -52,7 +52,7 @@ size_t breakpoints_count(pid_t pid)
 		mappings++;
 		changed += count_changed(memory, start, end, offset, name);
 	}
-	/* A static program has its own code alone. */
+	/* A static program has one executable mapping with a file: its own. */
 	CHECK(mappings >= 1);
 	fclose(maps);
 	close(memory);

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Bytes in the executable mappings of the process's files that differ from the files.
- * Each breakpoint of a uprobe is one. */
+/* How many bytes in the executable mappings of the process's files differ from the files.
+ * Each breakpoint of a uprobe changes one byte. */
 size_t breakpoints_count(pid_t pid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report against the truth, and against itself. */
+/* Compares a report with the truth, and the parts of a report with each other. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,8 @@ static void print_row(const json_t *row)
 	fputc('\n', stderr);
 }
 
-/* Sums of the section among themselves; `older` is 0 and the top is not cut. */
+/* The rows must add up to the section's sums. Needs a report with `--older 0 --top 0`:
+ * all rows are listed. */
 static unsigned compare_sums(const json_t *section)
 {
 	const json_t *stacks = live_get(section, "stacks"), *row;

@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several processes in one run: memtrace as it is started for them, programs that do what
- * they are told (targets/family.c), and what each has in a report. */
+/* Several processes in one run: start memtrace for them, start programs that follow
+ * commands (targets/family.c), and find the rows of each process in a report. */
 #ifndef TESTS_LIVE_FAMILY_H
 #define TESTS_LIVE_FAMILY_H
 
 #include "live/trace.h"
 
-/* memtrace with what `format` says, words separated by blanks; JSON, everything listed,
- * and no report before it is asked for. */
+/* Start memtrace with the options in `format`, separated by blanks. It reports in JSON,
+ * lists all rows and reports only on request. */
 struct live_process *memtrace_by_path(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/* The same, and the rows of each process apart. The format is a literal. */
+/* memtrace_by_path() with separate rows for each process. The format must be a
+ * literal. */
 #define memtrace_with(...) memtrace_by_path("--group-by process " __VA_ARGS__)
 
-/* Until the probes stand. */
+/* Wait until memtrace's probes are attached. */
 void memtrace_await(struct live_process *memtrace);
 
-/* The final report of a run that ends by itself, with this status. */
+/* Wait until memtrace ends by itself. Returns its final report, owned, and checks its
+ * exit status. Destroys `memtrace`. */
 json_t *memtrace_end(struct live_process *memtrace, int want_status);
 
-/* Started, and ready; `arguments` end with NULL, or are NULL. */
+/* Start the target and wait until it is ready. `arguments` end with NULL, or are NULL. */
 struct live_process *family_start(const char *const arguments[]);
 
-/* It dies, and nobody waits for its end but us. */
+/* Kill the target and reap it. */
 void family_finish(struct live_process *target);
 
-/* The rows of `site` that belong to `pid` (0: any), with `allocator` (NULL: any). */
+/* The sum of the rows of `site`, a call path of targets/family.c. `pid` 0: of any
+ * process. `allocator` NULL: of any allocator. */
 struct site_sum sum_of(const json_t *report, const char *section, pid_t pid,
 		       const char *site, const char *allocator);
 
@@ -37,16 +40,17 @@ struct site_sum sum_of(const json_t *report, const char *section, pid_t pid,
 		CHECK_INT(sum_.bytes, want_bytes);                                       \
 	} while (0)
 
-/* The element of an array whose "pid" it is, or NULL. Borrowed. */
+/* The array's element whose "pid" is `pid`, or NULL. Borrowed. */
 const json_t *by_pid(const json_t *array, pid_t pid);
 
-/* The same of the report's targets. */
+/* by_pid() for the report's "targets". */
 const json_t *target_of(const json_t *report, pid_t pid);
 
-/* Nothing is lost, and the sums agree: also those of the processes with the whole. */
+/* Check that nothing is lost and that the sums agree. The sums of the processes must add
+ * up to the sums of the report. */
 void check_books(const json_t *report);
 
-/* The same, and `allowed` may be lost. */
+/* check_books(), but the loss with the name `allowed` may be non-zero. */
 void check_books_but(const json_t *report, const char *allowed);
 
 #endif

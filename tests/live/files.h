@@ -6,20 +6,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The content of the file with that printf-style name, at most 4 MiB of it, with a NUL at
- * its end. Owned. */
+/* The content of the file with this printf-style name, at most 4 MiB, NUL-terminated.
+ * Owned. */
 char *files_read(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Copy a file; anybody may execute the copy. */
+/* Copy a file. All users may execute the copy. */
 void files_copy(const char *from, const char *to);
 
-/* Make the folders of `path`, but not its last part. */
+/* Make the parent folders of `path`. */
 void files_make_folders(const char *path);
 
-/* Of collapsed stacks: the sum of the numbers at the end of lines. */
+/* Collapsed stacks: the sum of the numbers at the ends of the lines. */
 int64_t files_sum_collapsed(const char *text);
 
-/* Of CSV: the sum of the third column in the records of `pid`. */
+/* CSV: the sum of the third column in the records of `pid`. */
 int64_t files_sum_csv(const char *text, pid_t pid);
 
 #endif

@@ -13,12 +13,12 @@
 
 #include "live/live.h"
 
-/* FUSE_MIN_READ_BUFFER, and more. */
+/* More than FUSE_MIN_READ_BUFFER, the least that a server must offer to read. */
 #define REQUEST_BYTES (1 << 17)
 
 static char request[REQUEST_BYTES];
 
-/* The only request that gets an answer: the kernel sends no other before. */
+/* Answers FUSE_INIT. Before the answer, the kernel sends no other request. */
 static void answer_init(int fd)
 {
 	const struct fuse_in_header *in = (const struct fuse_in_header *)request;
@@ -60,7 +60,8 @@ bool hung_files_mount_on(const char *path, struct hung_files *ret)
 
 bool hung_files_mount(struct hung_files *ret)
 {
-	/* Not in the folder of the test, which is searched when that ends. */
+	/* Not in the test's private folder: a search of that folder at the end would
+	 * hang. */
 	char path[] = "/tmp/memtrace-hung-XXXXXX";
 
 	if (!mkdtemp(path))

@@ -29,15 +29,15 @@ struct text {
 
 struct live_process {
 	pid_t pid;
-	int in, out, err;     /* our ends; -1: closed */
-	struct text out_text; /* not yet read by the test */
-	struct text err_text; /* all of it */
+	int in, out, err;     /* our ends of the pipes; -1: closed */
+	struct text out_text; /* output that the test has not read yet */
+	struct text err_text; /* all output */
 	size_t scanned;       /* bytes of out_text known to hold no newline */
 	bool ended;
 	int status;
 };
 
-/* Of this process and all that it starts. */
+/* Returns through the trampoline, by this process and all that it starts. */
 static struct {
 	int fd; /* trampoline_open() */
 	uint64_t count;
@@ -87,14 +87,14 @@ void live_allow_return_probes(void)
 	returns.are_allowed = true;
 }
 
-/* check.h: after each test of RUN. */
+/* Called by check.h after each test of RUN. */
 void check_after_test(const char *test)
 {
 	check_returns(test);
 	returns.are_allowed = false;
 }
 
-/* Options of memtrace that cannot do without (docs/probes.md). */
+/* Does argv have an option that makes memtrace use return probes (docs/probes.md)? */
 static bool asks_for_return_probes(const char *const argv[])
 {
 	static const char *const words[] = {"--mappings", "perf", "hashes"};
@@ -163,7 +163,8 @@ run_child(const char *const argv[], uid_t uid, const int fds[3], pid_t parent)
 		dup2(fds[fd], fd);
 	signal(SIGPIPE, SIG_DFL);
 
-	/* Opened while we may: the build can lie in a folder of root's own. */
+	/* Opened before setuid(): the build may be in a folder that only root can
+	 * enter. */
 	int binary = uid ? open(argv[0], O_RDONLY | O_CLOEXEC) : -1;
 
 	if (uid && (setgroups(0, NULL) || setgid(uid) || setuid(uid)))
@@ -178,8 +179,8 @@ run_child(const char *const argv[], uid_t uid, const int fds[3], pid_t parent)
 
 #define EXEC_TIMEOUT_MS 60000
 
-/* Until nobody has the other end any more: a child that has executed its program has
- * lost it. */
+/* Waits until no process has the other end of the pipe open. A child closes it when it
+ * executes its program. */
 static void await_end(int fd)
 {
 	struct pollfd end = {.fd = fd, .events = POLLIN};
@@ -275,7 +276,7 @@ bool live_is_running(struct live_process *process)
 
 void live_signal(struct live_process *process, int signal)
 {
-	/* Not after it was reaped: the pid may be another's. */
+	/* Not after it was reaped: the pid may have been reused. */
 	if (!reap(process, WNOHANG))
 		kill(process->pid, signal);
 }
@@ -317,7 +318,8 @@ static void drain(int *fd, struct text *text)
 	text->bytes[text->length] = '\0';
 }
 
-/* Read what there is on either pipe; false when nothing can come any more. */
+/* Reads what is in the two pipes, waiting for it until `until_s`. False if both have
+ * ended. */
 static bool pump(struct live_process *process, double until_s)
 {
 	struct pollfd fds[2] = {{.fd = process->out, .events = POLLIN},
@@ -355,7 +357,7 @@ void live_close_stdin(struct live_process *process)
 	close_fd(&process->in);
 }
 
-/* A line that is complete in out_text, or NULL. */
+/* Takes the next complete line from out_text. NULL if there is none yet. */
 static char *take_line(struct live_process *process)
 {
 	struct text *text = &process->out_text;
@@ -448,7 +450,8 @@ int live_wait(struct live_process *process, double timeout_s)
 		if (!pump(process, live_now_s() + 0.01))
 			live_sleep(0.005);
 	}
-	/* What it wrote last is still in the pipes, which a child may hold open. */
+	/* Its last output is still in the pipes. Bounded: a child of it may hold them
+	 * open. */
 	double end_s = live_now_s() + 0.5;
 	while (live_now_s() < end_s && pump(process, end_s))
 		;

@@ -23,7 +23,7 @@
 #define THREADS_MAX 16
 #define SECONDS_MAX 100
 
-/* Of an x86-64 instruction, in bytes (SDM volume 2, 2.3.11). */
+/* The longest x86-64 instruction, bytes (SDM volume 2, 2.3.11). */
 #define INSN_SIZE_MAX 15
 
 enum {
@@ -36,7 +36,7 @@ enum {
 struct thread {
 	pid_t tid;
 	int events[FUNCTIONS]; /* perf events that stop the thread at the functions */
-	bool is_held;          /* it came to the trap of another thread's call */
+	bool is_held;          /* stopped at the trap of another thread's call */
 	/* The last stop was at the return from malloc. An operator new that called it may
 	 * not have returned yet, and then memtrace does not know the block. */
 	bool is_unsettled;
@@ -44,18 +44,19 @@ struct thread {
 
 /* A sampled call that has not returned. */
 struct pending {
-	struct thread *thread; /* NULL: there is none */
+	struct thread *thread; /* NULL: no call is pending */
 	struct malloc_sample *sample;
 	uint64_t return_pc, sp; /* `sp`: the stack pointer in malloc */
-	uint64_t word;          /* at the return address, without the trap */
-	/* By single steps until it returns: a uprobe's trap is at the return address. */
+	uint64_t word;          /* the word at the return address, without the trap */
+	/* Single-step until the call returns: a uprobe's trap is at the return
+	 * address. */
 	bool is_stepping;
 };
 
 struct malloc_samples {
 	pid_t pid;
 	Dwfl *dwfl;
-	uint64_t code_hash; /* of the executable mappings that `dwfl` knows */
+	uint64_t code_hash; /* hash of the executable mappings that `dwfl` knows */
 	uint64_t at[FUNCTIONS];
 	struct thread threads[THREADS_MAX];
 	size_t thread_count;
@@ -104,7 +105,8 @@ static void keep_sample(struct malloc_samples *s, struct malloc_sample *sample,
 			uint64_t block)
 {
 	sample->block = block;
-	/* A sample that was live at this address had its free seen. */
+	/* Blocks do not overlap: the free of an earlier sample at this address was
+	 * seen. */
 	REQUIRE(!find_sample(s, block));
 	REQUIRE(tsearch(sample, &s->by_block, by_block));
 	s->counts.live++;
@@ -243,7 +245,7 @@ static int open_event(struct perf_event_attr *attr, pid_t tid)
 	attr->size = sizeof(*attr);
 	attr->sample_period = 1;
 	attr->sigtrap = 1;
-	attr->remove_on_exec = 1; /* which sigtrap demands */
+	attr->remove_on_exec = 1; /* required by sigtrap */
 	return (int)syscall(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -286,9 +288,9 @@ static uint64_t file_at(pid_t pid, uint64_t address, char ret_path[PATH_MAX])
 	return ret;
 }
 
-/* The thread gets SIGTRAP after it has executed the instruction at the address: the
+/* Stops the thread with SIGTRAP after it has executed the instruction at the address: the
  * kernel holds back signals while a probed instruction is executed (uprobe_deny_signal()
- * in kernel/events/uprobes.c). */
+ * in kernel/events/uprobes.c). Returns a file descriptor. */
 static int stop_after(const struct malloc_samples *s, pid_t tid, uint64_t address)
 {
 	char path[PATH_MAX];
@@ -329,8 +331,8 @@ static struct thread *thread_of(struct malloc_samples *s, pid_t tid)
 	return thread;
 }
 
-/* How many calls to pass over: 1 to twice the gap, at random. With a fixed gap a loop of
- * the program could have the same call sampled each time. */
+/* How many calls to skip: 1 to twice the gap, at random. With a fixed gap a loop of the
+ * program could have the same call sampled each time. */
 static unsigned next_gap(struct malloc_samples *s)
 {
 	s->random = s->random * 6364136223846793005u + 1442695040888963407u;
@@ -391,7 +393,7 @@ static void leave_malloc(struct malloc_samples *s, uint64_t block)
 	}
 }
 
-/* Has the thread come to the return address of the sampled call? */
+/* Is the thread at the return address of the sampled call? */
 static bool is_at_return(const struct malloc_samples *s, const struct thread *thread,
 			 const struct user_regs_struct *r)
 {
@@ -526,7 +528,8 @@ void malloc_samples_end(struct malloc_samples *s)
 {
 	dwfl_end(s->dwfl);
 	REQUIRE(!kill(s->pid, SIGKILL));
-	/* The kernel reports the end of the main thread, the first, after the others'. */
+	/* The kernel reports the end of the main thread, the first one, after the ends of
+	 * the others. */
 	while (s->thread_count--) {
 		struct thread *thread = &s->threads[s->thread_count];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which probes the kernel holds. */
+/* Finds the probes that the kernel holds. */
 #include <bpf/bpf.h>
 #include <ctype.h>
 #include <dirent.h>
@@ -35,7 +35,7 @@ static bool is_uprobe_program(__u32 id)
 
 static bool is_uprobe_link(__u32 id)
 {
-	/* BPF_LINK_TYPE_PERF_EVENT and BPF_LINK_TYPE_UPROBE_MULTI in linux/bpf.h; older
+	/* BPF_LINK_TYPE_PERF_EVENT and BPF_LINK_TYPE_UPROBE_MULTI of linux/bpf.h. Older
 	 * headers lack the second. */
 	enum {
 		perf_event = 7,
@@ -59,7 +59,7 @@ unsigned probes_verified(const char *program)
 	__u32 id = 0;
 
 	while (!bpf_prog_get_next_id(id, &id)) {
-		/* verified_insns is of Linux 5.16, which not all headers are. */
+		/* verified_insns came with Linux 5.16. Older headers lack it. */
 		enum {
 			at = offsetof(struct bpf_prog_info, recursion_misses) + 8
 		};
@@ -142,8 +142,9 @@ unsigned probes_new(const struct probes *before)
 	return fresh;
 }
 
-/* Processes that memtrace --attach perf leaves behind. They close its perf events, and so
- * remove the breakpoints, after it has ended. The BPF programs are gone before. */
+/* Counts the processes that memtrace --attach perf leaves behind. After memtrace has
+ * ended, they close its perf events, which removes the breakpoints. The BPF programs go
+ * earlier. */
 static unsigned count_detachers(void)
 {
 	static const char detacher[] = "(memtrace-detach) ";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What memtrace refuses, it refuses in one line. For test programs. */
+/* memtrace refuses a request with one line. Included by one test program each. */
 #ifndef LIVE_REFUSED_H
 #define LIVE_REFUSED_H
 
@@ -10,8 +10,8 @@
 
 #define REFUSED_TIMEOUT_S 30
 
-/* memtrace, started so by `uid`, ends with this status and says one line on stderr, in
- * which both texts are. */
+/* Run argv as `uid`. Checks that it ends with this status and prints one line on stderr,
+ * which contains both texts. */
 static void check_refused(const char *const argv[], uid_t uid, int status,
 			  const char *one, const char *other)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What memtrace itself takes of the machine. */
+/* The resources that memtrace itself uses. */
 #ifndef TESTS_LIVE_TAKEN_H
 #define TESTS_LIVE_TAKEN_H
 
 #include "live/live.h"
 
 struct taken {
-	unsigned files, links; /* descriptors, and those of them that hold probes */
+	unsigned files, links; /* open descriptors, and how many of them hold probes */
 	int64_t rss_kib;
 };
 
-/* At present. Prints it, too. */
+/* Reads and prints what the process uses now. */
 struct taken taken_by(const struct live_process *process);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The line voluntary_ctxt_switches of proc_pid_status(5). */
+/* Reads voluntary_ctxt_switches (proc_pid_status(5)). */
 static unsigned long read_wakeups(pid_t pid, const char *tid)
 {
 	char path[64], line[256];
@@ -24,8 +24,8 @@ static unsigned long read_wakeups(pid_t pid, const char *tid)
 	return count;
 }
 
-/* Fields of proc_pid_stat(5) behind the name, which may hold anything: utime is 14, stime
- * is 15, nice is 19. */
+/* Adds the fields of proc_pid_stat(5): utime is field 14, stime 15, nice 19. The scan
+ * starts behind the name, which may contain any characters. */
 static void add(struct thread_sums *sums, pid_t pid, const char *tid)
 {
 	char path[64], text[1024];

@@ -6,15 +6,15 @@
 #include <sys/types.h>
 
 struct thread_sums {
-	unsigned count;      /* of threads, the main thread too */
-	unsigned renice;     /* of them, those whose nice value is not 0 */
-	double others_cpu_s; /* processor time of all threads but the main thread */
-	double main_cpu_s;   /* and of the main thread */
-	/* How often a thread was waiting and was woken: its voluntary context switches. */
+	unsigned count;      /* threads, including the main thread */
+	unsigned renice;     /* threads whose nice value is not 0 */
+	double others_cpu_s; /* processor time of all threads except the main thread */
+	double main_cpu_s;   /* processor time of the main thread */
+	/* How often a thread slept and was woken: voluntary context switches. */
 	unsigned long wakeups;
 };
 
-/* A process that has gone has none. */
+/* All zero if the process has ended. */
 struct thread_sums threads_sum(pid_t pid);
 
 #endif

@@ -1,82 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A target under memtrace: the oracle, the tracer, the comparison of the two, and the
- * search for probes that were left behind.
+ * Run a target under memtrace: start the oracle (oracle/oracle.h) and the tracer, compare
+ * the two, and look for leftover probes.
  */
 #ifndef LIVE_TRACE_H
 #define LIVE_TRACE_H
 
 #include "live/live.h"
 
-/* memtrace and the oracle as they were built. */
+/* Paths of the binaries that were built. */
 extern const char *const memtrace_path, *const oracle_path;
 
-/* Start the oracle (or another target that says {"ready":..}) and wait until it is. */
+/* Start the oracle, or another target that prints {"ready":..}, and wait for that
+ * line. */
 struct live_process *oracle_start(void);
 struct live_process *target_start(const char *path);
 
-/* The same with `library` in LD_PRELOAD. NULL: as it is. */
+/* target_start() with `library` in LD_PRELOAD. NULL: with the environment unchanged. */
 struct live_process *target_start_with(const char *library, const char *path);
-/* Send one command and return the answer, owned; an error or silence fails. */
+/* Send one command and return the answer, owned. Fails on an error or without an
+ * answer. */
 json_t *oracle_ask(struct live_process *oracle, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The same, for commands whose answer does not matter. */
+/* Send a command whose answer does not matter. */
 void oracle_do(struct live_process *oracle, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
  * Start memtrace on `pid` with `--format json --top 0 --older 0 -i 3600` and `options`
- * (words separated by blanks; may override), and wait until its probes stand.
+ * (words separated by blanks, which may override these), and wait until its probes are
+ * attached.
  */
 struct live_process *memtrace_start(pid_t pid, const char *options);
-/* The same without those defaults and without waiting. */
+/* Start memtrace without these defaults, and do not wait. */
 struct live_process *memtrace_start_plain(pid_t pid, const char *options);
-/* A report on demand, owned. */
+/* Request a report. Owned. */
 json_t *memtrace_report(struct live_process *memtrace);
-/* Ctrl-C: the final report, owned. Checks for exit status 0. Destroys `memtrace`. */
+/* Send Ctrl-C and return the final report, owned. Checks for exit status 0. Destroys
+ * `memtrace`. */
 json_t *memtrace_stop(struct live_process *memtrace);
 
-/* The name of the call path of one row of "stacks": the innermost frame whose symbol
- * begins with "site_"; NULL when there is none. Borrowed. */
+/* The call path of one row of "stacks": the symbol of the innermost frame that begins
+ * with "site_". NULL if no frame does. Borrowed. */
 const char *row_site(const json_t *row);
-/* Has one of the row's frames this symbol? */
+/* Does a frame of the row have this symbol? */
 bool row_has_symbol(const json_t *row, const char *symbol);
-/* What the report's `section` ("heap", "mappings") says of one call path. */
+/* The sums of one call path in the report's `section` ("heap", "mappings"). */
 struct site_sum {
 	int64_t bytes, blocks;
-	int64_t estimated_bytes, estimated_blocks; /* when sampling */
+	int64_t estimated_bytes, estimated_blocks; /* 0 without sampling */
 };
 struct site_sum report_site(const json_t *report, const char *section, const char *site);
 
 /*
- * Compare. Each returns the number of differences and prints them on stderr.
- * compare_heap: every call path to the byte and block, nothing that the truth does not
- * know, and the sums of the report among themselves. `strict`: blocks outside of all
- * call paths are differences too.
+ * Compare a report with the oracle's truth. Each function prints the differences on
+ * stderr and returns their number.
+ *
+ * compare_heap() compares the bytes and blocks of each call path and the sums within the
+ * report. No "site_" may be in the report that the truth does not have. `strict`: blocks
+ * outside of all call paths are differences, too.
  */
 unsigned compare_heap(const json_t *truth, const json_t *report, bool strict);
 unsigned compare_mappings(const json_t *truth, const json_t *report);
-/* The totals of the heap against the truth's: every call is known. */
+/* Compares the heap's totals: every call must have been seen. */
 unsigned compare_totals(const json_t *truth, const json_t *report);
-/* Losses that are not zero, but for those named in `allowed` (NULL: none). */
+/* The losses that are not zero, except the one named `allowed` (NULL: none is
+ * allowed). */
 unsigned compare_losses(const json_t *report, const char *allowed);
 
-/* Probes of this kernel: BPF programs and links by id, tracefs events. */
+/* The probes in this kernel: BPF programs and links by id, tracefs events. */
 struct probes;
 struct probes *probes_find(void);
-/* Waits until every probe is gone that `before` does not have, and every process has
- * ended that removes memtrace's breakpoints. False when some are left after 30 s: says
- * how many. */
+/* Wait until all probes are gone that are not in `before`, and until the processes that
+ * remove memtrace's breakpoints have ended. After 30 s prints what is left and returns
+ * false. */
 bool probes_gone(const struct probes *before);
-/* How many programs of kprobe type there are that `before` does not have. */
+/* How many programs of type kprobe the kernel has that are not in `before`. */
 unsigned probes_new(const struct probes *before);
 void probes_destroy(struct probes *probes);
-/* How many instructions the verifier followed in the program of this name, the most if
- * there are several; 0: there is none, or the kernel does not tell. */
+/* How many instructions the verifier followed in the program of this name: the largest
+ * count if there are several programs. 0: no such program, or the kernel does not report
+ * it. */
 unsigned probes_verified(const char *program);
 
-/* Trace the oracle with `-v` and these options while it allocates and frees in all ways:
- * the figures are right, nothing is lost, and standard error says `said`. */
+/* Trace the oracle with `-v` and these options while it allocates and frees in all ways.
+ * Checks that the figures are right, that nothing is lost and that stderr contains
+ * `said`. */
 void trace_mixed(struct live_process *oracle, const char *options, const char *said);
 
 #endif

@@ -19,10 +19,10 @@
 #include "live/live.h"
 
 #define STOP_TIMEOUT_S 30
-/* Of a stack; a target of ours has no deeper one. */
+/* Bytes of stack that are searched. The targets use less. */
 #define STACK_MAX_BYTES (1 << 20)
 
-/* The mapping with this name; when `name` is NULL, the one that `address` is in. */
+/* Finds the mapping with this name. `name` NULL: the mapping that contains `address`. */
 static bool find_mapping(pid_t pid, const char *name, uint64_t address, uint64_t *start,
 			 uint64_t *end)
 {
@@ -49,7 +49,7 @@ static bool find_mapping(pid_t pid, const char *name, uint64_t address, uint64_t
 	return found;
 }
 
-/* One line of /proc/PID/task/TID/NAME; false: the thread has ended. */
+/* Reads one line of /proc/PID/task/TID/NAME. False if the thread has ended. */
 static bool read_task(pid_t pid, const char *tid, const char *name, char *line,
 		      size_t size)
 {
@@ -77,7 +77,8 @@ static bool is_stopped(pid_t pid, const char *tid)
 	return state && strchr("TtZX", state[2]);
 }
 
-/* The stack pointer of a stopped thread: the last but one word of "syscall". */
+/* Reads the stack pointer of a stopped thread: the last word but one of "syscall"
+ * (proc_pid_syscall(5)). */
 static bool read_sp(pid_t pid, const char *tid, uint64_t *sp)
 {
 	char line[512], *space;
@@ -121,7 +122,7 @@ static unsigned count_in_thread(pid_t pid, const char *tid, uint64_t trampoline)
 	return count_words(pid, (sp + 7) & ~(uint64_t)7, end, trampoline);
 }
 
-/* Calls `visit` for each thread and adds up what it returns. */
+/* Calls `visit` for each thread and returns the sum of its results. */
 static unsigned sum_threads(pid_t pid,
 			    unsigned (*visit)(pid_t pid, const char *tid, uint64_t value),
 			    uint64_t value)
@@ -193,7 +194,8 @@ int trampoline_open(pid_t tid)
 	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1,
 			      PERF_FLAG_FD_CLOEXEC);
 
-	/* memtrace tries on a child of its own what the kernel does. */
+	/* Not memtrace's own processes: memtrace tests the kernel's trampoline with a
+	 * child. */
 	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "comm != \"memtrace\""))
 		live_fail("cannot count system calls: %s", strerror(errno));
 	return fd;

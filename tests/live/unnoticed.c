@@ -17,13 +17,13 @@ const char *const unnoticed_allocators[] = {"libc.so.6", "libjemalloc.so.2",
 					    "libtcmalloc_minimal.so.4",
 					    "libmimalloc.so.2", NULL};
 
-/* How a target runs. */
+/* How a target is run. */
 enum way {
 	ALONE,
-	ATTACHED,   /* --pid, while it waits for its line */
+	ATTACHED,   /* --pid, while the target waits for its first line */
 	LAUNCHED,   /* memtrace -- PROGRAM */
-	BY_LIBRARY, /* --lib FILE --sample-every 100, before it starts */
-	COUNTED,    /* as ATTACHED, with --min-size COUNTED_SIZE of targets/answer.h */
+	BY_LIBRARY, /* --lib FILE --sample-every 100, started before the target */
+	COUNTED,    /* like ATTACHED, with --min-size COUNTED_SIZE (targets/answer.h) */
 };
 
 static const char *const way_names[] = {"alone", "attached", "launched", "by library",
@@ -31,11 +31,11 @@ static const char *const way_names[] = {"alone", "attached", "launched", "by lib
 
 /* What a target did. */
 struct outcome {
-	char *said;     /* its stdout without the line of counts */
-	json_t *truth;  /* what it counted; NULL: it ended before */
+	char *said;     /* its stdout without the line with the counts */
+	json_t *truth;  /* its own counts; NULL: it ended before it printed them */
 	char *errors;   /* what it wrote to stderr */
-	int status;     /* as of live_wait() */
-	json_t *report; /* memtrace's, NULL when alone */
+	int status;     /* as from live_wait() */
+	json_t *report; /* memtrace's report, NULL for ALONE */
 };
 
 static void outcome_free(struct outcome *outcome)
@@ -65,7 +65,7 @@ static void await_ready(struct live_process *process)
 	json_decref(ready);
 }
 
-/* Let the target work, and read its answer: one line, and its counts. */
+/* Let the target work, and read its answer: one line, then its counts. */
 static void ask(struct live_process *process, struct outcome *outcome)
 {
 	char *line;
@@ -77,7 +77,7 @@ static void ask(struct live_process *process, struct outcome *outcome)
 	outcome->truth = live_read_json(process, TIMEOUT_S);
 }
 
-/* Close its input, which ends the target, and wait for it. */
+/* Close its stdin, which ends the target, and wait for the end. */
 static void finish(struct live_process *process, struct outcome *outcome)
 {
 	char *line;
@@ -91,7 +91,7 @@ static void finish(struct live_process *process, struct outcome *outcome)
 	live_destroy(process);
 }
 
-/* Stop memtrace, unless the end of the target has stopped it. */
+/* Stop memtrace. It may have ended already, with the target. */
 static json_t *end_trace(struct live_process *memtrace)
 {
 	live_signal(memtrace, SIGINT);
@@ -129,7 +129,7 @@ static struct outcome run_attached(const char *library, const char *const argv[]
 	return outcome;
 }
 
-/* The library is preloaded into memtrace as well: the target inherits its environment. */
+/* The library is preloaded into memtrace, too: the target inherits its environment. */
 static struct outcome run_launched(const char *library, const char *const argv[])
 {
 	static unsigned runs;
@@ -199,7 +199,7 @@ static void check_same(const struct outcome *traced, const struct outcome *alone
 		CHECK_STR(traced->errors, alone->errors);
 }
 
-/* A part of the small blocks that each target allocates is traced. */
+/* Some of the small blocks that each target allocates must be in the report. */
 static void check_traced(const struct outcome *outcome)
 {
 	CHECK(outcome->report &&
@@ -217,14 +217,14 @@ static void check_counts(const struct outcome *outcome)
 		  live_int(outcome->truth, "allocations"));
 	CHECK_INT(live_int(totals, "frees"), live_int(outcome->truth, "frees"));
 	CHECK_INT(live_int(outcome->report, "heap.live_blocks"), 0);
-	/* A call that an exception ends has failed or was given up. */
+	/* A call that ends with an exception has failed or was abandoned. */
 	CHECK_INT(live_int(totals, "failures") +
 			  live_int(outcome->report, "losses.calls_abandoned"),
 		  failures + left);
 	CHECK_INT(compare_losses(outcome->report, "calls_abandoned"), 0);
 }
 
-/* Say which run the failed checks above belong to. */
+/* Say to which run the failed checks above belong. */
 static void name_failures(const struct unnoticed *target, enum way way,
 			  unsigned failures_before)
 {
