@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that never return. realloc of an address that cannot be read faults inside the
- * call, before it takes a lock or allocates anything; the handler leaves by siglongjmp or
- * ends the thread.
+ * Calls that never return. realloc of an unreadable address faults inside the call,
+ * before it takes a lock or allocates. The signal handler leaves by siglongjmp or ends
+ * the thread.
  */
 #include <alloca.h>
 #include <pthread.h>
@@ -59,7 +59,8 @@ __attribute__((noinline)) static void abandon(void)
 	on_fault = FAULT_BUG;
 }
 
-/* Below a frame that overwrites what the abandoned call left on the stack. */
+/* Abandons a call deep in the stack: the next allocation is shallower. The frames
+ * overwrite what earlier calls left there. */
 __attribute__((noinline)) static void abandon_below(unsigned level)
 {
 	volatile char frame[256];
@@ -83,7 +84,7 @@ __attribute__((noinline)) static void *deeper(unsigned level)
 	return address;
 }
 
-/* Below a buffer that is not written: the abandoned call's frame is still there. */
+/* The buffer is not written: the abandoned call's frame stays on the stack below it. */
 __attribute__((noinline)) static void *below_buffer(size_t size)
 {
 	char *buffer = alloca(size);
@@ -102,7 +103,7 @@ static void keep_new(unsigned thread, enum site site, void *address, size_t size
 	keep_block(thread, &block);
 }
 
-/* The first allocation after each kind of jump is the one that is easily lost. */
+/* The first allocation after each kind of jump is the one that a tracer easily loses. */
 void scenario_longjmp(unsigned thread, size_t blocks)
 {
 	for (size_t i = 0; i < blocks / 4; i++) {
@@ -151,7 +152,7 @@ static void *dying_thread(void *argument)
 	return NULL;
 }
 
-/* `count` threads, `at_once` at a time. */
+/* Run `count` threads, `at_once` at a time. */
 static void live_and_die(void *(*body)(void *), size_t count, unsigned at_once)
 {
 	static struct short_life lives[POOL_SIZE];
@@ -184,7 +185,7 @@ static void after_death(unsigned thread, size_t blocks)
 		keep_new(thread, SITE_after_death, site_after_death(i % 100), i % 100);
 }
 
-/* `blocks` threads die inside a call; the living are counted as before. */
+/* `blocks` threads die inside a call. Later threads are counted as before. */
 void scenario_death(size_t blocks, unsigned threads)
 {
 	live_and_die(dying_thread, blocks, threads);

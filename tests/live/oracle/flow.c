@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks that change hands: from before the attach, between threads, over a fork. */
+/* Blocks that another owner frees: allocated before the attach, by another thread, or
+ * before a fork. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ void before_blocks(size_t blocks)
 			die("out of memory");
 }
 
-/* Half of them are freed, a quarter resized, on a quarter a resize fails. */
+/* Frees half of the blocks, resizes a quarter, and fails to resize a quarter. */
 void scenario_before(size_t blocks, unsigned threads)
 {
 	(void)threads;
@@ -87,7 +88,7 @@ static void produce(struct ring *ring, size_t n)
 		sched_yield();
 }
 
-/* Every other block is freed at once, on a thread that did not allocate it. */
+/* Frees every other block at once, on a thread that did not allocate it. */
 static void consume(unsigned thread, struct ring *ring, size_t n)
 {
 	struct block block;
@@ -123,7 +124,7 @@ void scenario_handover(size_t blocks, unsigned threads)
 	}
 }
 
-/* A child is another process: what it frees and allocates is none of our business. */
+/* The child is another process: what it frees and allocates must not be counted. */
 void scenario_fork(size_t blocks, unsigned threads)
 {
 	(void)threads;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every allocation function, in mixed sizes and order, with and without success. */
+/* Calls every allocation function, with mixed sizes in mixed order, successful and
+ * failing. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "oracle.h"
 
-/* One thread may keep a million blocks. Untouched parts cost nothing. */
+/* One thread can keep a million blocks. Unused entries take no memory. */
 #define KEPT_MAX ((1 << 20) + 4096)
 #define WINDOW   256
 
-/* No size that any machine has. */
+/* More bytes than any machine has. */
 #define TOO_LARGE (SIZE_MAX / 2)
 
 static struct {
@@ -27,7 +28,7 @@ uint64_t random_next(uint64_t *state)
 	return *state;
 }
 
-/* 0 to 64 KiB, most of them small so that a million blocks fit anywhere. */
+/* 0 to 64 KiB. Most are small, so that a million blocks fit in any machine. */
 static size_t random_size(uint64_t *state)
 {
 	uint64_t r = random_next(state);
@@ -79,7 +80,7 @@ static struct block aligned_block(uint64_t *state, size_t size)
 	case 2:
 		return new_block(SITE_memalign, site_memalign(alignment, size), size);
 	default:
-		/* glibc hands small alignments on to malloc. */
+		/* glibc's memalign calls malloc for small alignments. */
 		return new_block(SITE_memalign_small, site_memalign_small(8, size), size);
 	}
 }
@@ -127,7 +128,7 @@ static void check_failed(const void *address)
 	truth_failure();
 }
 
-/* Every way to fail with `block` near by: nothing changes. */
+/* Fails in every way with `block` as an argument. Nothing may change. */
 static void fail_around(const struct block *block)
 {
 	void *out = block->address;
@@ -136,7 +137,8 @@ static void fail_around(const struct block *block)
 	check_failed(site_reallocarray_fail(block->address, SIZE_MAX / 4, 8));
 	check_failed(site_malloc_fail(TOO_LARGE));
 	check_failed(site_calloc_fail(TOO_LARGE, 3));
-	/* On error the out pointer stays: here it is that of a live block. */
+	/* On error posix_memalign must leave the out pointer alone. Here it points to a
+	 * live block. */
 	if (site_posix_memalign_bad(&out, 3, 100) != EINVAL || out != block->address)
 		die("posix_memalign must refuse the alignment");
 	truth_failure();
@@ -178,7 +180,7 @@ static void shuffle(struct block *blocks, size_t count, uint64_t *state)
 	}
 }
 
-/* Keeps `blocks` and frees as many, never holding many more than it keeps. */
+/* Keeps `blocks` blocks and frees as many. Never holds many more than it keeps. */
 void scenario_mixed(unsigned thread, size_t blocks)
 {
 	uint64_t state = 0x9e3779b97f4a7c15 + thread;
@@ -200,7 +202,7 @@ void scenario_mixed(unsigned thread, size_t blocks)
 	}
 }
 
-/* Blocks that stay, and between them every call that fails. */
+/* Keeps blocks, and makes every failing call between them. */
 void scenario_failures(unsigned thread, size_t blocks)
 {
 	uint64_t state = 0x2545f4914f6cdd1d + thread;
@@ -223,7 +225,7 @@ void scenario_keep(unsigned thread, size_t blocks)
 	}
 }
 
-/* Every thread frees what its neighbour keeps; one thread frees everything. */
+/* Each thread frees the blocks that its neighbour keeps. A single thread frees all. */
 void scenario_release(unsigned thread, size_t blocks)
 {
 	(void)blocks;

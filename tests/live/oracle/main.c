@@ -8,7 +8,7 @@
 
 struct scenario {
 	const char *name;
-	/* One of the two. */
+	/* One of the two is NULL. */
 	void (*on_each)(unsigned thread, size_t blocks);
 	void (*on_main)(size_t blocks, unsigned threads);
 };
@@ -31,7 +31,8 @@ static const struct scenario scenarios[] = {
 	{.name = "mappings", .on_each = scenario_mappings},
 };
 
-/* Frees what every thread of the pool keeps, each on another thread. */
+/* Frees all blocks that the threads of the pool keep, each on another thread than the one
+ * that keeps it. */
 static void release(unsigned threads)
 {
 	if (threads > 1)
@@ -66,7 +67,7 @@ static void run(const char *name, size_t blocks, unsigned threads)
 	truth_reply("error", "unknown scenario");
 }
 
-/* One line into `line`, without its newline; false at the end of the input. */
+/* Reads one line into `line`, without its newline. False at the end of the input. */
 static bool read_line(char *line, size_t size)
 {
 	for (size_t n = 0; n < size; n++) {
@@ -80,7 +81,7 @@ static bool read_line(char *line, size_t size)
 	die("a command is too long");
 }
 
-/* Words of a line, in place; missing ones are "". */
+/* Splits a line into words, in place. Missing words are "". */
 static void split(char *line, char *words[4])
 {
 	char *save = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mmap and its family. A piece is one contiguous range from one call: a hole in the
- * middle makes two pieces, neighbours never merge. munmap and MAP_FIXED take what they
- * cover; mremap takes the old range away and gives one new piece to its own call path.
+ * middle makes two pieces, and neighbours never merge. munmap and MAP_FIXED remove what
+ * they cover. mremap removes the old range and adds one new piece, at its own call path.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static void must_fail(const void *result, int error)
 		die("a mapping call that must fail did not");
 }
 
-/* Holes in the middle, at both ends, across two mappings; one mapping over another. */
+/* Holes in the middle, at both ends and across two mappings; one mapping over another. */
 static void cut(unsigned thread, char *arena)
 {
 	fixed(thread, arena, 8);
@@ -124,13 +124,13 @@ static void move(unsigned thread, char *arena)
 	remapped(thread, SITE_mremap_grow, map, 4 * PAGE,
 		 site_mremap_grow(map, 4 * PAGE, 32 * PAGE), 32 * PAGE);
 
-	/* Onto a part of a mapping, which is thereby unmapped. */
+	/* Move a mapping over a part of another one, which unmaps that part. */
 	map = mapped(thread, SITE_mmap64, site_mmap64(4 * PAGE), 4 * PAGE);
 	fixed(thread, arena + 40 * PAGE, 8);
 	remapped(thread, SITE_mremap_move, map, 4 * PAGE,
 		 site_mremap_move(map, 4 * PAGE, 4 * PAGE, arena + 41 * PAGE), 4 * PAGE);
 
-	/* The middle of a mapping goes elsewhere. */
+	/* Move the middle of a mapping elsewhere. */
 	fixed(thread, arena + 50 * PAGE, 6);
 	remapped(thread, SITE_mremap_part, arena + 52 * PAGE, 2 * PAGE,
 		 site_mremap_part(arena + 52 * PAGE, 2 * PAGE, 2 * PAGE,
@@ -145,7 +145,7 @@ static void move(unsigned thread, char *arena)
 	unmap(thread, map, 2 * PAGE);
 }
 
-/* `live` is a mapping of at least two pages; it must survive all of this. */
+/* `live` is a mapping of at least two pages. These calls must not change it. */
 static void fail(char *live)
 {
 	const size_t too_large = (size_t)1 << 60;
@@ -163,7 +163,8 @@ static void fail(char *live)
 		die("mremap must refuse the size");
 }
 
-/* libc maps these by itself: blocks of the heap, not mappings. */
+/* libc calls mmap for these blocks: they must count as blocks of the heap, not as
+ * mappings. */
 static void large_blocks(unsigned thread)
 {
 	const size_t size = 1 << 20;
@@ -180,7 +181,8 @@ static void large_blocks(unsigned thread)
 void scenario_mappings(unsigned thread, size_t blocks)
 {
 	for (size_t i = 0; i < blocks; i++) {
-		/* Addresses of our own, reserved where no probe looks. */
+		/* A range for this scenario alone, reserved by a system call that no
+		 * probe sees. */
 		long arena = syscall(SYS_mmap, NULL, ARENA_PAGES * PAGE, PROT_NONE,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call path that is compiled without a frame pointer, as most of the world is. */
+/* A call path that is compiled without a frame pointer, as most programs are. */
 #include <stdlib.h>
 
 #include "oracle.h"

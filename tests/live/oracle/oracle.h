@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The oracle: a target program that knows what it holds. It takes commands on stdin,
- * answers each with one JSON line on stdout, and keeps, for every call path, the bytes
- * and blocks that are outstanding. Its bookkeeping allocates nothing: all tables are
- * static, lines are read and written with read(2) and write(2).
+ * The oracle: a target program that knows what it has allocated. It takes commands on
+ * stdin, answers each with one JSON line on stdout, and counts the outstanding bytes and
+ * blocks of each call path. Its bookkeeping allocates nothing: all tables are static, and
+ * it reads and writes lines with read(2) and write(2).
  *
- * A call path is named by its innermost function: every `site_NAME` calls exactly one
- * allocation function of libc, and no allocation is made under a `site_` function that
- * the truth does not know.
+ * A call path is named after its innermost function. Each `site_NAME` calls exactly one
+ * allocation function of libc. No `site_` function makes an allocation that the truth
+ * does not count.
  *
- *     before N                      N blocks from before the attach; not in the truth
- *     run SCENARIO BLOCKS THREADS   THREADS is 1 (the main thread) or up to POOL_SIZE
- *     churn SECONDS THREADS         allocate and free without pause; answers when done
- *     truth                         what is outstanding now
- *     quit
+ *    before N                      allocate N blocks before the attach; not in the truth
+ *    run SCENARIO BLOCKS THREADS   THREADS is 1 (the main thread) or up to POOL_SIZE
+ *    churn SECONDS THREADS         allocate and free without pause; answers when done
+ *    truth                         print what is outstanding now
+ *    quit
  */
 #ifndef ORACLE_H
 #define ORACLE_H
@@ -24,7 +24,7 @@
 
 #define POOL_SIZE 8
 
-/* Every call path. The first group allocates heap blocks, the second mappings. */
+/* All call paths. The first group allocates heap blocks, the second mappings. */
 #define HEAP_SITES(X)                                                                    \
 	X(malloc)                                                                        \
 	X(malloc_zero)                                                                   \
@@ -92,11 +92,11 @@ enum site {
 /* One outstanding block. */
 struct block {
 	void *address;
-	uint64_t size_bytes; /* as it was asked for */
+	uint64_t size_bytes; /* the requested size */
 	enum site site;
 };
 
-/* sites.c, no_frame_pointer.c: the call paths. Each returns what libc returned. */
+/* The call paths (sites.c, no_frame_pointer.c). Each returns what libc returned. */
 void *site_malloc(size_t size);
 void *site_malloc_zero(size_t size);
 void *site_malloc_large(size_t size);
@@ -149,48 +149,48 @@ void *site_mremap_move(void *old, size_t old_size, size_t size, void *address);
 void *site_mremap_part(void *old, size_t old_size, size_t size, void *address);
 void *site_mremap_copy(void *old, size_t size);
 void *site_mremap_fail(void *old, size_t old_size, size_t size);
-/* Calls that never return: posix_memalign stores through a pointer that faults. Not
- * named site_: nobody can know about the block. */
+/* A call that never returns: realloc reads the header before an unreadable address. Not
+ * named site_: it allocates nothing. */
 void abandon_realloc(void *unreadable, size_t size);
 
-/* truth.c: what is outstanding. Safe on any thread. */
+/* What is outstanding (truth.c). These functions may be called on any thread. */
 void truth_add(enum site site, uint64_t bytes);
 void truth_remove(enum site site, uint64_t bytes);
-/* The same for many calls at once. */
+/* Count many calls at once. */
 void truth_change(enum site site, uint64_t allocations, uint64_t allocated_bytes,
 		  uint64_t frees, uint64_t freed_bytes);
-/* A call that returned no block and frees none. */
+/* Count a call that failed: it returned no block and freed none. */
 void truth_failure(void);
-/* Something was freed that was allocated before the attach. */
+/* Count the free of a block that was allocated before the attach. */
 void truth_free_before(void);
-/* A call was begun that never returns. */
+/* Count a call that never returns. */
 void truth_abandon(void);
-/* Pieces of mappings of one site: added to the truth as they are. */
+/* Set the sums of one site's mappings. */
 void truth_set_mapping(enum site site, uint64_t bytes, uint64_t pieces);
-/* Say that a part could not be done; `note` is static text without quotes. */
+/* Report a part that was not possible. `note` is a string literal without quotes. */
 void truth_note(const char *note);
 /* Write the whole truth, or {"done":what}, or {"error":what}, as one line. */
 void truth_print(void);
 void truth_reply(const char *key, const char *what);
-/* End the program with a message: the oracle itself is wrong or out of memory. */
+/* End the program with a message. For bugs of the oracle, or if memory is exhausted. */
 void die(const char *why) __attribute__((noreturn));
 
-/* pool.c: threads that stand before the attach. */
+/* Threads that start before the attach (pool.c). */
 void pool_start(void);
-/* Run `work` on threads 0..threads-1 at once; 1 means the calling thread. */
+/* Run `work` on the threads 0..threads-1 at once. 1 means the calling thread. */
 void pool_run(void (*work)(unsigned thread, size_t blocks), unsigned threads,
 	      size_t blocks);
 
-/* heap.c: blocks kept by a thread until the end or until `release`. */
+/* Blocks that a thread keeps until the end or until `release` (heap.c). */
 void keep_block(unsigned thread, const struct block *block);
 void free_block(const struct block *block);
-/* The `n`th block that `thread` keeps, or NULL past the end. */
+/* The `n`th block that `thread` keeps, or NULL if it keeps fewer. */
 struct block *kept_block(unsigned thread, size_t n);
-/* Record a new block; ends the program when `address` is NULL. */
+/* Count a new block. Ends the program if `address` is NULL. */
 struct block new_block(enum site site, void *address, uint64_t size_bytes);
 uint64_t random_next(uint64_t *state);
 
-/* The scenarios. `blocks` is the share of one thread where there are several. */
+/* The scenarios. `blocks` is the share of each thread if there are several. */
 void before_blocks(size_t blocks);
 void scenario_mixed(unsigned thread, size_t blocks);
 void scenario_keep(unsigned thread, size_t blocks);
@@ -210,11 +210,11 @@ void scenario_fork(size_t blocks, unsigned threads);
 void scenario_mappings(unsigned thread, size_t blocks);
 void churn(uint64_t seconds, unsigned threads);
 
-/* faults.c. Installed before the first fault. */
+/* Install the handler for faults (faults.c). Called before the first fault. */
 void faults_install(void);
-/* End the calling thread inside posix_memalign. */
+/* End the calling thread inside realloc. */
 void die_in_call(void);
-/* mappings.c: put the pieces into the truth. */
+/* Set the sums of the mappings in the truth (mappings.c). */
 void mappings_count(void);
 
 #endif

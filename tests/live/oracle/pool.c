@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pool of threads that stand before the attach, so that starting them is not traced. */
+/* A pool of threads that start before the attach, so that their start is not traced. */
 #include <pthread.h>
 
 #include "oracle.h"
@@ -46,7 +46,7 @@ void pool_start(void)
 {
 	pthread_t thread;
 
-	/* The first pthread_exit loads libgcc_s; have that behind us. */
+	/* The first pthread_exit loads libgcc_s: do that before the attach. */
 	if (pthread_create(&thread, NULL, leave, NULL) || pthread_join(thread, NULL))
 		die("cannot start a thread");
 	for (uintptr_t i = 0; i < POOL_SIZE; i++)

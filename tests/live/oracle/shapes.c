@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks and sizes that break tables: many paths, huge blocks, patterns, names. */
+/* Stacks and sizes that stress tables: many call paths, huge blocks, regular patterns,
+ * odd names. */
 #include <stdlib.h>
 
 #include "oracle.h"
 
 #define PATH_LEVELS 17
 
-/* Two functions choose the path by the bits of `index`, the lowest bit outermost. */
+/* The bits of `index` choose one of two functions at each level, the lowest bit
+ * outermost. */
 void path_left(unsigned thread, size_t index, unsigned level, size_t size);
 void path_right(unsigned thread, size_t index, unsigned level, size_t size);
 
@@ -39,7 +41,7 @@ __attribute__((noinline)) void path_right(unsigned thread, size_t index, unsigne
 	path_next(thread, index, level, size);
 }
 
-/* One block for every path; path `i` holds i + 1 bytes. At most 2^17 paths. */
+/* Keeps one block for each path. Path `i` holds i + 1 bytes. At most 2^17 paths. */
 void scenario_paths(unsigned thread, size_t blocks)
 {
 	if (blocks > (size_t)1 << PATH_LEVELS)
@@ -48,7 +50,7 @@ void scenario_paths(unsigned thread, size_t blocks)
 		path_next(thread, i, PATH_LEVELS, i + 1);
 }
 
-/* The pattern that a sampler with an even period takes for one function only. */
+/* Alternating functions. A sampler with an even period would see only one of them. */
 void scenario_alternate(unsigned thread, size_t blocks)
 {
 	for (size_t i = 0; i < blocks / 2; i++) {
@@ -79,7 +81,7 @@ void scenario_names(unsigned thread, size_t blocks)
 	}
 }
 
-/* `blocks` blocks of 5 GiB that are never touched, and sizes that cross 4 GiB. */
+/* Keeps `blocks` blocks of 5 GiB that are never touched, and resizes across 4 GiB. */
 void scenario_huge(size_t blocks, unsigned threads)
 {
 	const size_t unit = (size_t)5 << 30;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call paths: one function, one call. */
+/* The call paths. Each function makes one call. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -7,7 +7,8 @@
 
 #include "oracle.h"
 
-/* Nothing may merge, clone, inline or tail-call these: their names are the truth. */
+/* These may not be merged, cloned, inlined or called by tail calls: the truth uses their
+ * names. */
 #if defined(__has_attribute) && __has_attribute(noipa)
 #define SITE __attribute__((noinline, noipa))
 #else
@@ -138,7 +139,7 @@ SITE void *site_pvalloc(size_t size)
 #define PRIVATE (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 #define ACCESS  (PROT_READ | PROT_WRITE)
 
-/* Shared, so that mremap can copy it (old size 0). */
+/* A shared mapping, so that mremap can copy it (old size 0). */
 SITE void *site_mmap(size_t size)
 {
 	RETURN_BLOCK(mmap(NULL, size, ACCESS, MAP_SHARED | MAP_ANONYMOUS, -1, 0));

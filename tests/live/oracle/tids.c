@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads whose kernel ids are chosen (/proc/sys/kernel/ns_last_pid, root): a new
- * thread with the id of one that died inside a call, and two threads at once whose ids
- * agree in their low 16 bits.
+ * Threads with chosen kernel ids (/proc/sys/kernel/ns_last_pid, needs root): a new thread
+ * with the id of one that died inside a call, and two threads at once whose ids have the
+ * same low 16 bits.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,10 +19,10 @@
 
 struct chosen {
 	pthread_t thread;
-	unsigned number; /* whose blocks these are */
+	unsigned number; /* pool thread that keeps its blocks */
 	size_t blocks;
 	_Atomic int tid;
-	_Atomic int go; /* 1: work, -1: leave at once */
+	_Atomic int go; /* 0: wait, 1: work, -1: end at once */
 	void (*work)(struct chosen *self);
 };
 
@@ -55,7 +55,7 @@ static void finish(struct chosen *self, int go)
 		die("cannot join a thread");
 }
 
-/* Start `self` as thread `tid`, or leave it unstarted. */
+/* Start `self` as thread `tid`. False, and no thread, if the kernel chose another id. */
 static bool start_as(struct chosen *self, int tid)
 {
 	char text[16];

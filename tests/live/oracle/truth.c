@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of what is outstanding, and the JSON lines that say so. */
+/* Counts what is outstanding, and prints the counts as JSON lines. */
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ static void write_all(int fd, const char *text, size_t length)
 	}
 }
 
-/* snprintf allocates nothing for plain strings and integers. */
+/* For plain strings and integers snprintf allocates nothing. */
 __attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
 {
 	va_list args;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Call each function that allocates, and free what it returned. */
+/* Calls each function that allocates, and frees what it returned. */
 __attribute__((noinline)) static void allocate_each(void)
 {
 	void *blocks[5] = {NULL};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Threads that do nothing but allocate, from one line on stdin to the next one. Says
- * where the function is that they are in meanwhile.
+ * Threads that allocate without pause, from one line on stdin to the next. Prints the
+ * address of the function that they run meanwhile.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static void *run(void *unused)
 	return unused;
 }
 
-/* At the first line they start, at the second one they end. */
+/* The first line starts the threads, the second one ends them. */
 static void work(void)
 {
 	static pthread_t threads[THREADS];

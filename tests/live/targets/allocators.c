@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls every allocation function that it finds at run time, each from a function of its
- * own, and knows what is outstanding. Built plain, to run with other allocators
- * preloaded, and with allocators linked statically. Commands: "run N" (N blocks of each
- * function, every other one freed at once), "release", "truth", "count" (how many
+ * Calls each allocation function that it finds at run time, each from its own call path,
+ * and counts what is outstanding. Runs with other allocators preloaded, and is also built
+ * with allocators linked statically. Commands: "run N" (allocate N blocks with each
+ * function, and free every other one at once), "release", "truth", "count" (the number of
  * functions).
  *
- * C++ operators are called by their mangled names (Itanium ABI, size_t unsigned long).
+ * C++ operators are called by their mangled names (Itanium ABI, size_t is unsigned long).
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #define WEAK      __attribute__((weak))
 #define ALIGNMENT ((size_t)64)
 
-/* --- functions that may be there --------------------------------------------------- */
+/* --- functions that an allocator may lack ----------------------------------------- */
 
 void *memalign(size_t, size_t) WEAK;
 void *valloc(size_t) WEAK;
@@ -94,7 +94,7 @@ void _ZdaPvmSt11align_val_t(void *, size_t, size_t) WEAK;
 void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *, size_t, const void *) WEAK;
 void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *, size_t, const void *) WEAK;
 
-/* std::nothrow has no contents. */
+/* std::nothrow_t is empty: any object stands for std::nothrow. */
 static const char nothrow;
 
 /* --- call paths -------------------------------------------------------------------- */
@@ -103,7 +103,8 @@ static struct {
 	uint64_t allocations, allocated_bytes, frees, freed_bytes;
 } totals;
 
-/* A realloc's old block, made by the same call path, is 64 bytes larger. */
+/* Counts a realloc's old block, which the same call path allocates and frees. It is 64
+ * bytes larger. */
 static size_t first(size_t n)
 {
 	totals.allocations++;
@@ -113,7 +114,7 @@ static size_t first(size_t n)
 	return n + 64;
 }
 
-/* The size that a block has after a resize in place. */
+/* Size of the last block after a resize in place, bytes. */
 static size_t resized;
 
 #define ALLOC(name, call)                                                                \
@@ -226,7 +227,8 @@ FREE(delete_aligned_nothrow, _ZdlPvSt11align_val_tRKSt9nothrow_t(p, ALIGNMENT, &
 FREE(delete_array_aligned_nothrow,
      _ZdaPvSt11align_val_tRKSt9nothrow_t(p, ALIGNMENT, &nothrow))
 
-/* One pair of functions. `needs` are those that it calls. */
+/* A function that allocates and one that frees. `needs` are the library functions that
+ * they call. OP_RESIZE: the block is resized in place. */
 static const struct op {
 	const char *site;
 	void *(*make)(size_t n);
@@ -244,7 +246,7 @@ static const struct op {
 	OP(realloc, free, realloc, free)
 	OP(realloc_null, free, realloc, free)
 	OP(reallocarray, free, reallocarray, free)
-	/* glibc's calls whatever realloc there is. */
+	/* glibc's reallocarray() calls the program's realloc(), whichever it is. */
 	OP(reallocarray, free, reallocarray, getpid)
 	OP(aligned_alloc, free, aligned_alloc, free)
 	OP(memalign, free, memalign, free)
@@ -319,7 +321,7 @@ static size_t kept_count;
 
 static struct {
 	uint64_t bytes, blocks;
-} sites[OP_COUNT]; /* of the first op with the site's name */
+} sites[OP_COUNT]; /* indexed by the first op with the site's name */
 
 static size_t site_of(const struct op *op)
 {
@@ -330,7 +332,8 @@ static size_t site_of(const struct op *op)
 	return i;
 }
 
-/* A pvalloc that another library has makes blocks that this free does not know. */
+/* Are both functions from one library? If pvalloc() is another library's, this free()
+ * does not know its blocks. */
 static bool is_there(const struct op *op)
 {
 	Dl_info info[2];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A target that does the work that argv[1] names for each line on stdin and answers in
- * two lines. The first is the same in each run. The second is what memtrace should count:
- * blocks of COUNTED_SIZE bytes and more. No other block is that large. For C and C++.
+ * A target that does the work named by argv[1] for each line on stdin and answers with
+ * two lines. The first line is the same in each run. The second one has the counts that
+ * memtrace should report: of blocks of COUNTED_SIZE bytes and more. No other block is
+ * that large. For C and C++.
  */
 #ifndef TARGETS_ANSWER_H
 #define TARGETS_ANSWER_H
@@ -15,12 +16,12 @@
 #define NOINLINE     __attribute__((noinline))
 #define COUNTED_SIZE 20000
 
-/* Atomic: threads count too. */
+/* Atomic: several threads count. */
 static struct {
 	unsigned long allocations, frees;
-	unsigned long failures; /* calls that fail, also those that end by an exception */
-	unsigned long left;     /* calls that a jump left */
-	unsigned long unseen;   /* of these, calls that one probe near their end sees */
+	unsigned long failures; /* failed calls, and calls that ended with an exception */
+	unsigned long left;     /* calls left by longjmp() */
+	unsigned long unseen;   /* those of `left` that did not reach their one probe */
 } truth;
 
 #define COUNT(what) __atomic_fetch_add(&truth.what, 1, __ATOMIC_RELAXED)
@@ -42,7 +43,7 @@ static inline void counted_free(void *block)
 	free(block);
 }
 
-/* Enough small blocks that some are traced, also when few are sampled. */
+/* Allocates enough small blocks that some are traced, even with sampling. */
 static inline void allocate_small(void)
 {
 	for (int i = 0; i < 5000; i++) {
@@ -54,7 +55,7 @@ static inline void allocate_small(void)
 
 struct work {
 	const char *name;
-	/* Writes the first line of the answer, without newline. */
+	/* Writes the first line of the answer, without the newline. */
 	void (*run)(char *line, size_t size);
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A profiler of the program's own: a handler of SIGPROF, called in the middle of
- * allocation functions, takes backtraces. Each must reach main().
+ * A program with a profiler of its own: a handler of SIGPROF takes backtraces in the
+ * middle of allocation functions. Each must reach main().
  */
 #include <errno.h>
 #include <execinfo.h>
@@ -19,12 +19,12 @@
 #define FRAMES_MAX  64
 #define MARKED      __attribute__((section("marked_text"), noinline))
 
-/* Defined by the linker: the range of the functions that are MARKED. */
+/* Defined by the linker: the bounds of the section of the MARKED functions. */
 extern const char __start_marked_text[], __stop_marked_text[];
 
 static volatile sig_atomic_t is_inside, taken, whole, shortest = FRAMES_MAX;
 
-/* Both functions that are marked are among the callers. */
+/* Are both MARKED functions among the callers? */
 static bool is_whole(void *const frames[], int count)
 {
 	int marked = 0;
@@ -66,7 +66,7 @@ static timer_t start_timer(void)
 	return timer;
 }
 
-/* The timer's signal may interrupt any of the calls. */
+/* The timer's signal may interrupt any of these calls. */
 NOINLINE static void allocate(void)
 {
 	is_inside = 1;
@@ -95,7 +95,7 @@ MARKED int main(int argc, char *argv[])
 	struct sigaction action = {.sa_handler = take, .sa_flags = SA_RESTART};
 	void *frame;
 
-	/* Loads libgcc. */
+	/* The first backtrace() loads libgcc: not in the signal handler. */
 	backtrace(&frame, 1);
 	if (sigaction(SIGPROF, &action, NULL))
 		return 2;

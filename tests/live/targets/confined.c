@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program that a seccomp filter kills for every system call but the few that it needs
- * to allocate, to read, to write and to end. It allocates in all ways. It has called
- * malloc before: the first call asks for random bytes.
+ * A program with a seccomp filter that kills it for each system call except those that it
+ * needs to allocate, to read, to write and to exit. It allocates in all ways. It calls
+ * malloc before it installs the filter: the first call reads random bytes.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,10 +15,10 @@
 #include "answer.h"
 
 #define ROUNDS 2000
-/* Sizes are multiples of 1600: of 64, for aligned_alloc(), and of 100. */
+/* Multiples of 1600: of 64, for aligned_alloc(), and of 100. */
 #define SMALL (20 * 1600)
-#define LARGE (3000 * 1600) /* mapped by itself */
-/* The number matches: skip the statements up to the last one. */
+#define LARGE (3000 * 1600) /* malloc maps such a block separately */
+/* If the number matches, jump to the last statement. */
 #define ALLOW(name, left) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, left, 0)
 
 static void confine(void)
@@ -45,7 +45,7 @@ static void confine(void)
 
 static uint64_t sum = 1;
 
-/* Writes to all of the block and adds it up. */
+/* Writes to the whole block and adds up its bytes. */
 static void *used(void *block, size_t size)
 {
 	unsigned char *bytes = counted(block);
@@ -64,7 +64,7 @@ static void *cleared(void *block, size_t size)
 	return block ? memset(block, 0, size) : NULL;
 }
 
-/* The old block is freed, in the end. */
+/* Resizes a block. The caller frees the result, so the old block counts as freed. */
 static void *renewed(void *old, size_t size)
 {
 	COUNT(frees);
@@ -85,7 +85,7 @@ static void allocate(size_t size)
 	blocks[1] = used(calloc(size / 100, 100), size);
 	blocks[2] = used(calloc(1, size), size);
 	blocks[3] = used(calloc(1, size), size);
-	/* Larger ones would be moved by mremap(), which is not allowed. */
+	/* mremap() would move larger blocks, and the filter forbids it. */
 	if (size < LARGE) {
 		blocks[2] = used(renewed(blocks[2], size + 100), size);
 		blocks[3] = used(renewed_array(blocks[3], size - 200), size - 200);
@@ -108,7 +108,7 @@ static void work(char *line, size_t size)
 	snprintf(line, size, "confined, sum %llu", (unsigned long long)sum);
 }
 
-/* The filter does kill it. */
+/* Checks that the filter does kill the process. */
 static void forbidden(char *line, size_t size)
 {
 	confine();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs a program in a mount namespace and a pid namespace of its own. The arguments are
- * steps, done in order in there:
+ * Runs a program in a new mount namespace and a new pid namespace. The arguments are
+ * steps, executed in order in the namespaces:
  *
- *     tmpfs DIRECTORY      mount an empty file system
- *     copy FROM TO         copy a file, and make the directories that it needs
- *     env NAME=VALUE       set a variable
- *     pivot DIRECTORY      make it, a mount, the root of the namespace (as containers do)
- *     chroot DIRECTORY     make it the root directory of the program only
- *     exec PROGRAM ARG...  the last step
+ *    tmpfs DIRECTORY      mount an empty file system
+ *    copy FROM TO         copy a file, and make its parent directories
+ *    env NAME=VALUE       set an environment variable
+ *    pivot DIRECTORY      pivot_root(2) to this mount, as container runtimes do
+ *    chroot DIRECTORY     make it the root directory of the program only
+ *    exec PROGRAM ARG...  the last step
  *
- * "pid N" on stderr is the program's number outside. It dies with this one, whose exit
- * status is its own.
+ * Prints "pid N" on stderr: the program's pid in the outer namespace. If this process
+ * dies, so does the program. The exit status is the program's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void copy(const char *from, char *to)
 
 static void run(char *argv[])
 {
-	/* The parent may end before this, and is then no longer waited for. */
+	/* Dies with the parent, which may already have been killed. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;; argv += 2) {
 		if (!strcmp(argv[0], "tmpfs")) {
@@ -69,7 +69,8 @@ static void run(char *argv[])
 		} else if (!strcmp(argv[0], "env")) {
 			check(putenv(argv[1]), argv[1]);
 		} else if (!strcmp(argv[0], "pivot")) {
-			/* The old root comes to lie over the new one, and goes. */
+			/* pivot_root(2) puts the old root on top of the new one. Unmount
+			 * it. */
 			check(chdir(argv[1]) || syscall(SYS_pivot_root, ".", ".") ||
 				      umount2(".", MNT_DETACH) || chdir("/"),
 			      argv[1]);
@@ -88,7 +89,7 @@ int main(int argc, char *argv[])
 
 	check(argc < 3, "no steps");
 	check(unshare(CLONE_NEWNS | CLONE_NEWPID), "unshare");
-	/* What is mounted in here is not seen outside. */
+	/* Mounts in this namespace are not seen outside. */
 	check(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "private mounts");
 
 	pid_t pid = fork();

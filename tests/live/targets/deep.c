@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Built without frame pointers: allocates at the end of deep recursions and of stacks
- * with large frames. A line of input is a command and a number; the answer is a line.
- * With arguments, these are the commands, and the program ends by a signal, so that its
- * blocks are live at the end.
+ * Built without frame pointers. Allocates at the end of deep recursions and below large
+ * frames. Each line of input is a command and a number; the answer is a line. If there
+ * are arguments, they are the commands, and the program then kills itself with a signal,
+ * so that its blocks are live at the end.
  */
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -68,7 +68,7 @@ NOINLINE static void pong(int depth)
 	sink += (unsigned)pad[0];
 }
 
-/* Of each depth once. */
+/* TIMES stacks, each one frame deeper than the last. */
 NOINLINE static void scenario_recursion(int depth)
 {
 	leaf_size = 4001;
@@ -77,7 +77,7 @@ NOINLINE static void scenario_recursion(int depth)
 	sink++;
 }
 
-/* How long a pair of malloc and free takes at this depth, in ns. */
+/* Measures a pair of malloc and free at this depth, in ns. */
 NOINLINE static void scenario_pairs(int depth)
 {
 	struct timespec begin, end;
@@ -95,7 +95,8 @@ NOINLINE static void scenario_pairs(int depth)
 
 /* --- large frames ----------------------------------------------------------------- */
 
-/* `next` is called by way of a small frame. */
+/* A function with a frame of `bytes` bytes, which calls `next` by way of a small
+ * frame. */
 #define WIDE(name, bytes, next)                                                          \
 	NOINLINE static void name##_calls(void)                                          \
 	{                                                                                \
@@ -121,7 +122,7 @@ WIDE(wide_64k, 64 << 10, wide_allocates)
 WIDE(wide_1m, 1 << 20, wide_64k)
 WIDE(wide_7m, 7 << 20, wide_1m)
 
-/* Everything fits the stack of a first thread but the largest frame. */
+/* The main thread's stack has room for all these frames except the largest one. */
 NOINLINE static void scenario_wide(int times)
 {
 	for (int i = 0; i < times; i++)
@@ -139,7 +140,7 @@ NOINLINE static void library_is_called(void)
 
 WIDE(wide_library, 256 << 10, library_is_called)
 
-/* The library's code is reached deep in a stack some time after it was mapped. */
+/* Maps a library, and reaches its code deep in a stack `wait_ms` later. */
 NOINLINE static void scenario_library(int wait_ms)
 {
 	void *library = dlopen(DEEP_LIBRARY, RTLD_NOW);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls malloc from an address that it has not called it from before, again and again, so
- * that memtrace has no unwind rule for it. argv[1] says how: "sites" walks over millions
- * of call sites, "maps" maps a new call site for each call. Any line on stdin stops it
- * for good; it answers then.
+ * Calls malloc from an address that has not called it before, again and again, so that
+ * memtrace never has an unwind rule for it. argv[1] says how: "sites" steps through
+ * millions of call sites, "maps" maps a new call site for each call. The next line on
+ * stdin stops it for good, and is then answered.
  */
 #include <poll.h>
 #include <stdint.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Does what it is told on stdin a known number of times, and says what it did in a line
- * of JSON: calls N, syscalls N, probes N (USDT), cpu MS (three parts of four in
- * burn_most, the rest in burn_rest, as the kernel's clock of the thread has it), touch N
- * (pages).
+ * Executes the commands on stdin a known number of times, and answers with a line of
+ * JSON: calls N, syscalls N, probes N (USDT), cpu MS (milliseconds by the kernel's clock
+ * of the thread: three quarters in burn_most, the rest in burn_rest), touch N (pages).
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -21,7 +20,7 @@
 
 unsigned short events_gated_semaphore __attribute__((section(".probes")));
 
-/* Kept from being inlined into each other, or away. */
+/* Not inlined, and kept even without a visible caller. */
 #define SITE __attribute__((noinline, used))
 
 int work(int i);
@@ -54,7 +53,7 @@ SITE int site_many(int n)
 void site_syscalls(long n);
 SITE void site_syscalls(long n)
 {
-	/* By hand, so that the call itself is in this function, which has a frame. */
+	/* In assembly, so that the system call is in this function, which has a frame. */
 	for (long i = 0; i < n; i++) {
 		long number = SYS_getppid;
 
@@ -70,7 +69,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Long beside the system call that reads the clock, and without a call. */
+/* Takes much longer than the system call that reads the clock. Makes no call. */
 #define SPIN()                                                                           \
 	for (unsigned i = 0; i < 1000000; i++)                                           \
 	__asm__ volatile("" : "+r"(i))
@@ -105,7 +104,7 @@ static void burn(uint64_t ms)
 	printf("{\"most_ns\":%" PRIu64 ",\"rest_ns\":%" PRIu64 "}\n", most_ns, rest_ns);
 }
 
-/* The faults that getrusage(2) counts for the thread. */
+/* The page faults of the thread, from getrusage(2). */
 static long faults(void)
 {
 	struct rusage usage;
@@ -156,8 +155,8 @@ SITE void site_sbrk(long count)
 		abort();
 }
 
-/* Mappings that stay, of which a part is given back and the rest moved, and a heap that
- * grows three times and shrinks once. */
+/* Makes mappings, unmaps a part of them and moves the rest; grows the heap three times
+ * and shrinks it once. */
 static void grow(size_t count)
 {
 	char *pages = site_keep(2 * count);
@@ -219,7 +218,7 @@ int main(void)
 	char line[64], what[32];
 	long n;
 
-	/* Nothing of stdio's own among what is counted. */
+	/* stdio's own buffer must not be allocated among the counted calls. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("{\"ready\":%d}\n", (int)getpid());
 	while (fgets(line, sizeof(line), stdin))

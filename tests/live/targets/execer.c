@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program that allocates 10 MB at one line and becomes its arguments at the next. */
+/* Allocates 10 MB at the first line of input and executes its arguments at the second. */
 #include <stdlib.h>
 
 #include "simple.h"

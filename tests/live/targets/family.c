@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program that does with processes what it is told, a line at a time, and says when it
- * has done it. What is allocated where is known to the block; it allocates nothing else.
+ * Creates processes by commands on stdin, one on each line, and reports when each is
+ * done. Each block that it allocates belongs to a command below; it allocates nothing
+ * else.
  *
- *     keep N SIZE      allocate N blocks and keep them
- *     drop N           free the last N of them
- *     children N       N children, one after another: each allocates 5 blocks of 40 bytes
- *                      and frees 2
- *     tidy N           the same, and they free all 5
- *     loading PATH N   as children, and they map the library first
- *     inherit N        a child that frees N blocks of ours, and allocates 3 of 32
- *     nest             a child with 2 blocks of 24 and a child of its own with 3 of 24,
- *                      which both stay until "reap"
- *     orphan           a grandchild with 4 blocks of 56, allocated once its parent is
- *                      dead
- *     map N, unmap N   N mappings of 64 KiB, the last N of them gone
- *     reap             end what stays, and wait for it
- *     threads N        N threads, each of which allocates and frees 100 blocks of 72 and
- *                      forks a child with 1 block of 88
- *     borrow N M       a child of vfork(2) that frees the last N blocks that are kept,
- *                      and keeps M of 48
- *     spawn, vfork     run the command of our arguments, and wait for it
- *     exec, texec      become it; from a thread that is not the main one
- *     load PATH N SIZE map the library, allocate N blocks with its malloc
- *     unload           unmap it
+ *    keep N SIZE      allocate N blocks and keep them
+ *    drop N           free the last N of them
+ *    children N       fork N children, one after another: each allocates 5 blocks of
+ *                     40 bytes and frees 2
+ *    tidy N           like children, but each child frees all 5
+ *    loading PATH N   like children, but each child loads the library first
+ *    inherit N        fork a child that frees N of the kept blocks and allocates 3 of
+ *                     32 bytes
+ *    nest             fork a child with 2 blocks of 24 bytes, which forks a child with
+ *                     3 of 24; both stay until "reap"
+ *    orphan           fork a child whose child allocates 4 blocks of 56 bytes once its
+ *                     parent is dead
+ *    map N, unmap N   map 64 KiB N times; unmap the last N of these mappings
+ *    reap             end the processes that stay, and reap them
+ *    threads N        start N threads: each allocates and frees 100 blocks of 72 bytes
+ *                     and forks a child that allocates 1 block of 88
+ *    borrow N M       a child of vfork(2) frees the last N kept blocks and keeps M of
+ *                     48 bytes
+ *    spawn, vfork     run our arguments as a command, and reap it
+ *    exec, texec      execute our arguments: on the main thread, on another thread
+ *    load PATH N SIZE load the library and allocate N blocks with its malloc
+ *    unload           unload it
  *
- * With "once PATH N SIZE MS" for arguments: load, wait MS milliseconds, exit. With
- * "fixed" for the first argument: without address space randomization. Says its number.
+ * Arguments "once PATH N SIZE MS": load, wait MS milliseconds, exit. First argument
+ * "fixed": without address space randomization. Prints its pid.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -49,7 +51,7 @@ static void *kept[MAX_KEPT];
 static size_t kept_count;
 static char **command;
 static pid_t nested;
-static int hold[2]; /* children stay until it is closed */
+static int hold[2]; /* children stay until this pipe is closed */
 static void *library;
 
 static void fail(const char *what)
@@ -58,7 +60,7 @@ static void fail(const char *what)
 	_exit(99);
 }
 
-/* Neither inlined nor copied for one caller, which would change the name. */
+/* Not inlined and not cloned: a clone would have another name. */
 #if defined(__has_attribute) && __has_attribute(noipa)
 #define ALONE __attribute__((noipa))
 #else
@@ -111,7 +113,7 @@ static void await(pid_t pid)
 		fail("a child");
 }
 
-/* NULL: they load none. */
+/* Library that each child loads; NULL: none. */
 static const char *loaded_by_children;
 
 static void children(size_t count, int freed)
@@ -148,7 +150,7 @@ static void inherit(size_t count)
 	await(pid);
 }
 
-/* Until the parent closes its end. */
+/* Waits until the parent closes its end of `hold`. */
 static void stay(void)
 {
 	char c;
@@ -236,7 +238,7 @@ static void reap(void)
 	nested = 0;
 }
 
-/* What pthread_create() itself allocates is at none of our sites. */
+/* None of our sites allocates what pthread_create() itself allocates. */
 static void *thread(void *arg)
 {
 	pid_t pid;
@@ -330,7 +332,7 @@ static void drop(size_t count)
 		free(kept[--kept_count]);
 }
 
-/* A child in our memory. */
+/* The child of vfork(2) runs in our memory. */
 static void borrow(size_t drops, size_t keeps)
 {
 	pid_t pid = vfork();

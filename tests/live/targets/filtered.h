@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that run another one under a seccomp filter: NAME PROGRAM ARG... */
+/* For programs that run another one under a seccomp filter: NAME PROGRAM ARG... */
 #ifndef TARGETS_FILTERED_H
 #define TARGETS_FILTERED_H
 
@@ -12,7 +12,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-/* What main() returns: only if it fails. */
+/* Install the filter and execute the program. Returns a status for main() on failure. */
 static inline int run_filtered(int argc, char *argv[], struct sock_filter filter[],
 			       size_t count)
 {

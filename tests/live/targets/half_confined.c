@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program whose second thread alone has a seccomp filter, which kills the process for
- * every system call but the one that it waits by. It does what it is told on stdin, and
- * says when it is done, in a line of JSON: calls N (of work() and of free(), by the first
- * thread), thread N (by the second one), confine (the second thread gets its filter),
- * dispatch (the second thread's system calls are dispatched to user space during its
- * calls).
+ * A program whose second thread alone has a seccomp filter. The filter kills the process
+ * for each system call except clock_nanosleep(2). It executes commands on
+ * stdin and answers each with a line of JSON: calls N (the main thread calls work() and
+ * free() N times), thread N (the second thread does), confine (the second thread gets its
+ * filter), dispatch (syscall user dispatch is on during the second thread's calls).
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -23,7 +22,7 @@
 #define CONFINE  (-1)
 #define DISPATCH (-2)
 
-/* prctl(2); not every libc has them. */
+/* prctl(2). Some libcs lack these names. */
 #define SET_SYSCALL_USER_DISPATCH 59
 #define DISPATCH_ON               1
 #define DISPATCH_ALLOW            0
@@ -65,7 +64,7 @@ static void confine(void)
 		_exit(2);
 }
 
-/* Read by the kernel at each system call of the second thread. */
+/* Syscall user dispatch: the kernel reads it at each system call of the second thread. */
 static volatile char selector;
 
 static void begin_dispatch(void)
@@ -74,7 +73,7 @@ static void begin_dispatch(void)
 		_exit(2);
 }
 
-/* What the second thread is to do; 0: nothing, or it is done. */
+/* Number of calls or command for the second thread; 0: it is done. */
 static int todo;
 
 static void nap(void)
@@ -86,7 +85,7 @@ static void nap(void)
 
 static void *second(void *arg)
 {
-	/* Its heap is there before the filter. */
+	/* The thread's heap must exist before the filter. */
 	site_calls(1);
 	for (;; nap()) {
 		int n = __atomic_load_n(&todo, __ATOMIC_ACQUIRE);

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program whose first thread ends while others go on. It does what it is told, a line
- * at a time, in another thread, and says when it has done it:
+ * A program whose main thread exits while other threads go on. Another thread executes
+ * commands on stdin, one on each line, and reports when each is done:
  *
- *     leave                the first thread ends; done once it is a zombie
- *     depart               the same, and done at once
- *     keep N SIZE          allocate N blocks and keep them
- *     drop N               free the last N of them
- *     load PATH            map a library
- *     call N               call its library_outer() N times
- *     allocate N SIZE      allocate N blocks with its malloc()
- *     again N SIZE         the same, at another place
- *     unload               unmap it
- *     become PATH          execute another program
- *     relay [MS]           from now on no thread lives for longer than MS milliseconds
- * (500) and starts the next one, which goes on with its work settle               no more
- * of that end                  exit, of all threads
+ *    leave                the main thread exits; done when it is a zombie
+ *    depart               the main thread exits; done at once
+ *    keep N SIZE          allocate N blocks and keep them
+ *    drop N               free the last N of them
+ *    load PATH            load a library
+ *    call N               call its library_outer() N times
+ *    allocate N SIZE      allocate N blocks with its malloc()
+ *    again N SIZE         like allocate, from another call site
+ *    unload               unload it
+ *    become PATH          execute another program
+ *    relay [MS]           from now on a thread starts the next one and ends after
+ *                         MS milliseconds (500) at most
+ *    settle               end the relay
+ *    end                  exit all threads
  *
- * With "left" for an argument the first thread ends before it says that it is ready, and
- * with "hurry" some milliseconds after that.
+ * With the argument "left" the main thread exits before the program says that it is
+ * ready, with "hurry" some milliseconds after that.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -40,11 +41,11 @@ static size_t kept_count;
 #ifndef WITHOUT_LIBRARIES
 static void *library;
 #endif
-static int relay_ms; /* 0: no relay */
+static int relay_ms; /* longest life of a thread, ms; 0: no relay */
 static pthread_attr_t detached;
 static int leave_pipe[2];
 
-/* Neither inlined nor copied for one caller, which would change the name. */
+/* Not inlined and not cloned: a clone would have another name. */
 #if defined(__has_attribute) && __has_attribute(noipa)
 #define ALONE __attribute__((noipa))
 #else
@@ -215,7 +216,7 @@ static void tell(const char *what)
 		_exit(97);
 }
 
-/* False: the line is not there yet. */
+/* False if no line came within `relay_ms`. */
 static bool read_line(char *line, size_t size)
 {
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -260,7 +261,7 @@ int main(int argc, char *argv[])
 	    pthread_attr_setstacksize(&detached, STACK_SIZE))
 		fail("the beginning");
 	if (!strcmp(how, "left")) {
-		/* Before there is another thread this one is not to end. */
+		/* The main thread may not exit before another thread exists. */
 		if (pthread_create(&first, &detached, work, NULL))
 			fail("pthread_create");
 		tell("ready");

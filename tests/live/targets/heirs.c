@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program that leaves children behind, which wait for a signal to end them. One keeps
- * blocks of its own; for each argument, another one loads that library and calls
- * library_outer() of it.
+ * A program that leaves children behind, which wait for a signal. One child keeps blocks.
+ * For each argument, another child loads that library and calls its library_outer().
  */
 #include <dlfcn.h>
 #include <stdlib.h>
