@@ -372,6 +372,8 @@ void short_name_append(struct strbuf *out, const char *name)
 		.last_word = out->len,
 	};
 
+	if (!*name)
+		return;
 	shorten(&scan);
 	if (out->failed)
 		return;
