@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The allocation functions that are known, family by family. Argument orders are those
- * of malloc(3), posix_memalign(3), mmap(2), mremap(2), C23 7.24.3 (free_sized,
- * free_aligned_sized), jemalloc(3), gperftools/tcmalloc.h, mimalloc.h (2.x), and for the
- * C++ operators of [new.delete] in the Itanium ABI's mangling with size_t as unsigned
- * long.
+ * The table of known allocation functions, family by family. Argument orders follow
+ * malloc(3), posix_memalign(3), mmap(2), mremap(2), C23 7.24.3 (free_sized,
+ * free_aligned_sized), jemalloc(3), gperftools/tcmalloc.h and mimalloc.h (2.x). The C++
+ * operators are those in [new.delete], mangled by the Itanium ABI with size_t as
+ * unsigned long.
  */
 #include "target/allocator.h"
 
@@ -12,7 +12,8 @@
 
 #define NONE ARG_NONE
 
-/* Shapes of functions: name and the numbers of the arguments that count. */
+/* Initializers for the usual kinds of functions: the name, then the numbers of the
+ * arguments. */
 #define ALLOC(name, size)                                                                \
 	{                                                                                \
 		name, EFFECT_ALLOC, size, NONE, NONE, NONE, false, false                 \
@@ -38,7 +39,8 @@
 		name, EFFECT_FREE, NONE, NONE, 0, NONE, false, false                     \
 	}
 
-/* The functions of the C library. glibc keeps cfree for old programs. */
+/* The functions of the C library, with the prefix `p`. glibc keeps cfree for old
+ * programs. */
 #define LIBC_FUNCTIONS(p)                                                                \
 	{p "malloc", EFFECT_ALLOC, 0, NONE, NONE, NONE, true, false},                    \
 		{p "free", EFFECT_FREE, NONE, NONE, 0, NONE, true, false},               \
@@ -50,7 +52,7 @@
 		ALLOC(p "valloc", 0), ALLOC(p "pvalloc", 0), FREE(p "cfree"),            \
 		FREE(p "free_sized"), FREE(p "free_aligned_sized")
 
-/* xallocx resizes in place and returns the size that the block has then. */
+/* xallocx() resizes in place and returns the resulting size of the block. */
 #define JEMALLOC_FUNCTIONS(p)                                                            \
 	ALLOC(p "mallocx", 0), REALLOC(p "rallocx", 0, 1), RESIZE(p "xallocx", 0, 1),    \
 		FREE(p "dallocx"), FREE(p "sdallocx")
@@ -66,7 +68,7 @@ static const struct alloc_function libc_functions[] = {
 
 static const struct alloc_function jemalloc_functions[] = {JEMALLOC_FUNCTIONS(""), {0}};
 
-/* The prefixes that are used: by hand, by Rust's tikv-jemallocator, by Arrow. */
+/* Prefixes in use: by hand-made builds, by Rust's tikv-jemallocator, by Arrow. */
 static const struct alloc_function je_functions[] = {
 	LIBC_FUNCTIONS("je_"), JEMALLOC_FUNCTIONS("je_"), {0}};
 static const struct alloc_function rjem_functions[] = {
@@ -110,11 +112,16 @@ static const struct alloc_function tcmalloc_functions[] = {
 };
 
 /*
- * In mimalloc the alignment follows the size, but for the functions named as in POSIX
- * and C. Left out: *_reallocf and mi_reallocarr, which call functions of this table and
- * free what those do not; mi_strdup and its like, whose size is no argument; and
- * mi_heap_destroy, which frees blocks without naming them. mi_expand returns the block
- * or NULL, which as a number is at least the size, or less.
+ * In mimalloc the alignment follows the size, except in the functions named as in POSIX
+ * and C. Left out are:
+ *
+ * - *_reallocf and mi_reallocarr: they call functions of this table, and free the block
+ *   themselves on failure;
+ * - mi_strdup and similar functions: the size is not an argument;
+ * - mi_heap_destroy: it frees blocks without naming them.
+ *
+ * mi_expand() returns the block or NULL. As a number, the block's address is at least
+ * the size asked for, and NULL is less, which is what EFFECT_RESIZE needs.
  */
 static const struct alloc_function mimalloc_functions[] = {
 	ALLOC("mi_malloc", 0),
@@ -186,8 +193,7 @@ static const struct alloc_function mimalloc_functions[] = {
 
 #define ALIGNED "St11align_val_t"
 #define NOTHROW "RKSt9nothrow_t"
-#define HOTCOLD                                                                          \
-	"12__hot_cold_t" /* of Google's tcmalloc and of clang with -fmemprof-use */
+#define HOTCOLD "12__hot_cold_t" /* Google's tcmalloc, and clang with -fmemprof-use */
 
 static const struct alloc_function operator_functions[] = {
 	ALLOC("_Znwm", 0),
@@ -222,10 +228,10 @@ static const struct alloc_function operator_functions[] = {
 };
 
 /*
- * What Rust's compiler calls for its global allocator: (size, align), (ptr, size, align)
- * and (ptr, old size, align, new size). These delegate to malloc or to the #[global_-
- * allocator], so they are a last resort, for a program whose allocator is not known. From
- * Rust 1.88 on their names are mangled and not found.
+ * The functions that Rust's compiler calls for its global allocator: (size, align),
+ * (ptr, size, align) and (ptr, old size, align, new size). They call malloc or the
+ * #[global_allocator]. They are a last resort, for a program whose allocator is
+ * unknown. Since Rust 1.88 their names are mangled, so they are not found.
  */
 static const struct alloc_function rust_functions[] = {
 	ALLOC("__rust_alloc", 0),

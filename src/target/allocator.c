@@ -19,19 +19,19 @@
 
 DEFINE_CLEANUP(struct target_file *, target_file_release);
 
-/* glibc's dynamic linkers before 2.32 export a malloc and a free of their own for the
- * time before libc is there. One of them is the executable when a program is started as
- * `ld.so PROGRAM`. */
+/* Before 2.32, glibc's dynamic linker exports a malloc and a free of its own, used
+ * until libc is mapped. The linker is the executable in a program started as `ld.so
+ * PROGRAM`. */
 static const char *const linker_names[] = {
 	"ld-linux*.so.*",
 	"ld-2.*.so",
 	"ld64.so.*",
 };
 
-/* One file that the process has mapped executable. */
+/* A file that the process has mapped executable. Addresses in the target. */
 struct module {
 	const struct proc_mapping *code; /* its first executable mapping */
-	uint64_t code_end;               /* of its last executable mapping */
+	uint64_t code_end;               /* end of its last executable mapping */
 	uint64_t start;                  /* its lowest address */
 };
 
@@ -39,13 +39,14 @@ struct modules {
 	VEC(struct module) list; /* in address order */
 };
 
-/* Bounds on what a message lists, and on how many files are opened: a hostile target may
- * map tens of thousands. More files are opened while none of them has an allocator. */
+/* Bounds on the files that a message lists and on the files that are opened: a hostile
+ * target may map tens of thousands. The last bound holds while no file with an
+ * allocator has been found. */
 #define LISTED_MAX         5
 #define OPENED_MAX         1024
 #define OPENED_MAX_NOTHING 16384
 
-/* Of more files than are opened, those with these names are opened first. */
+/* If there are more files than may be opened, those with these names are opened first. */
 static const char *const allocator_names[] = {
 	"libc.so.*",     "libc-2.*.so",      "libc.musl-*",      "ld-musl-*",
 	"libjemalloc.*", "libtcmalloc*.so*", "libmimalloc*.so*",
@@ -99,7 +100,7 @@ static int by_start(const void *pa, const void *pb)
 	return compare(a->start, b->start);
 }
 
-/* Sorting, as a hostile target may map tens of thousands of files. */
+/* Sort rather than search: a hostile target may map tens of thousands of files. */
 static struct error *list_modules(const struct proc_maps *maps, struct modules *ret)
 {
 	size_t n = 0;
@@ -133,12 +134,13 @@ static struct error *list_modules(const struct proc_maps *maps, struct modules *
 	return NULL;
 }
 
-/* A file that --lib names, in each way in which it may be the mapped one. */
+/* The file that --lib names, in each form that may match a mapped file. */
 struct wanted {
 	const char *name;
 	char *resolved; /* absolute and without symbolic links, or NULL */
 	struct file_names here, there;
-	bool is_here, is_there; /* seen by us; below the target's root */
+	/* whether the path exists below our root; below the target's root */
+	bool is_here, is_there;
 };
 
 static bool same_file(const struct file_names *names, const struct proc_mapping *mapping)
@@ -164,11 +166,12 @@ struct search {
 	const struct proc *proc;
 	const struct allocator_options *options;
 	struct modules modules;
-	/* The executable mappings of options->known, in the order of compare_files(). */
+	/* The executable mappings of options->known, ordered by compare_files(). */
 	VEC(const struct proc_mapping *) known;
 	size_t executable; /* index of the module that is the executable, or SIZE_MAX */
 	char *why_none;    /* what is missing in the executable, or NULL */
-	struct error *unread; /* of the first file that could not be read, or NULL */
+	struct error
+		*unread; /* error of the first file that could not be read, or NULL */
 };
 
 static void search_deinit(struct search *search)
@@ -266,7 +269,7 @@ static struct error *scan_module(struct search *search, size_t index, bool is_na
 	return err;
 }
 
-/* Count a file that could not be read. Takes the error over. */
+/* Count a file that could not be read. Takes ownership of `err`. */
 static void note_unread(struct search *search, struct error *err)
 {
 	struct untraced_files *untraced = search->options->untraced;
@@ -283,13 +286,14 @@ static void note_unread(struct search *search, struct error *err)
 		search->unread = err;
 }
 
-/* Is it unknown what the file holds? */
+/* Does the error leave open what the file contains? */
 static bool is_unread(const struct error *err)
 {
 	return err->code == ERROR_PERMISSION || err->code == ERROR_IO;
 }
 
-/* The same for a file that nobody named: one that is no good has no allocator. */
+/* Scan a module that --lib does not name. If it is not a valid file of our machine, it
+ * has no allocator. */
 static struct error *try_module(struct search *search, size_t index, bool last_resort,
 				struct allocators *ret)
 {
@@ -299,7 +303,7 @@ static struct error *try_module(struct search *search, size_t index, bool last_r
 		err = scan_module(search, index, false, last_resort, ret);
 	if (!err || err->code == ERROR_GONE || err->code == ERROR_NO_MEMORY)
 		return err;
-	/* The last resort reads the same files once more. */
+	/* The last resort reads the executable a second time: do not count it twice. */
 	if (is_unread(err) && !last_resort)
 		note_unread(search, err);
 	else
@@ -307,11 +311,11 @@ static struct error *try_module(struct search *search, size_t index, bool last_r
 	return NULL;
 }
 
-/* A module in the order in which files are opened. */
+/* A module with its rank in the list of files to open. */
 struct turn {
 	size_t index;
-	bool has_name; /* of an allocator */
-	uint64_t far;  /* from the dynamic linker, bytes */
+	bool has_name; /* its name is in allocator_names */
+	uint64_t far;  /* distance from the dynamic linker, bytes */
 };
 
 static int by_turn(const void *pa, const void *pb)
@@ -324,9 +328,9 @@ static int by_turn(const void *pa, const void *pb)
 }
 
 /*
- * In address order, or, where there are more files than are opened, those first that most
- * likely are the program's allocators. The kernel maps the dynamic linker, which maps the
- * program's libraries next to itself.
+ * List the modules in the order of opening them: by address, or, if there are more than
+ * may be opened, the likely allocators first. The dynamic linker maps the program's
+ * libraries next to itself.
  */
 static struct turn *list_turns(const struct search *search)
 {
@@ -353,7 +357,7 @@ static struct turn *list_turns(const struct search *search)
 	return turns;
 }
 
-/* Module number `index`, unless as many files were opened before as may be. */
+/* Scan module number `index`, unless the number of opened files has reached its bound. */
 static struct error *try_next(struct search *search, size_t index, size_t *opened,
 			      struct allocators *ret)
 {
@@ -453,7 +457,8 @@ static struct error *find_named(struct search *search, struct allocators *ret)
 		search->why_none ? "; " : "", search->why_none ? search->why_none : "");
 }
 
-/* Does the process tell of blocks itself? What a search of allocators has not found. */
+/* Does the process report its blocks by USDT probes? Asked when no allocator was
+ * found. */
 static bool tells_of_blocks(struct search *search)
 {
 	const struct allocator_options *options = search->options;
@@ -468,8 +473,8 @@ static bool tells_of_blocks(struct search *search)
 	return found.list.len;
 }
 
-/* Has the process mapped nothing but its program and the dynamic linker, which maps the
- * libraries as the first thing it does? */
+/* Has the process mapped only its program and the dynamic linker? The linker maps the
+ * libraries first of all, so such a process has just started. */
 static bool has_just_started(const struct search *search)
 {
 	size_t linkers = 0, others = 0;

@@ -14,8 +14,9 @@ static const char *const markers[MARKER_COUNT] = {
 };
 
 /*
- * glibc's other names of the functions that it hides from the programs that it is linked
- * into. They are nobody else's, so they say which one of several it is.
+ * glibc's internal names for the functions that are hidden in statically linked
+ * programs. Only glibc uses them, so they tell which of several functions of one name
+ * is glibc's.
  */
 static const struct {
 	const char *name, *own;
@@ -66,8 +67,8 @@ static bool add_families(struct allocator_scan *scan)
 	return true;
 }
 
-/* The functions of libc and jemalloc with the prefix before their names: one block of
- * memory, the names behind the table. */
+/* Copy the functions of libc and jemalloc, with the prefix before their names. One
+ * block of memory holds the table and then the names. */
 static struct alloc_function *make_prefixed(const char *prefix)
 {
 	static const enum alloc_family_id ids[] = {ALLOC_FAMILY_LIBC,
@@ -110,11 +111,11 @@ bool allocator_scan_choose(struct allocator_scan *scan)
 }
 
 /*
- * Does a local symbol with a plain name stand for a function of the file's allocator? ld
- * makes hidden functions local in what can be loaded anywhere, lld in all that it links:
- * malloc is one of them in a static PIE with glibc, free and the others are not. Static
- * functions that happen to have such a name are in files that take malloc from elsewhere,
- * or that have none of the others.
+ * Is a local symbol with a plain name a function of the file's allocator? ld makes
+ * hidden functions local in shared and position-independent output, lld in every
+ * output. In a static PIE with glibc, for instance, malloc is local; free and the
+ * others are not. A static function that happens to have such a name is found in files
+ * that import malloc, or that define none of the others.
  */
 static bool has_own(const struct allocator_scan *scan, struct row_range plain)
 {
@@ -131,7 +132,7 @@ static bool has_own(const struct allocator_scan *scan, struct row_range plain)
 	return ret;
 }
 
-/* One of several local functions of the same name. */
+/* Choose one of several local functions of the same name. */
 static void choose_own(const struct allocator_scan *scan, struct elf_symbol *symbol)
 {
 	const struct elf_symbol *own = scan->symbols + scan->rows.len + MARKER_COUNT;
@@ -146,7 +147,7 @@ static void choose_own(const struct allocator_scan *scan, struct elf_symbol *sym
 		}
 }
 
-/* Does one of the functions that others see lie there? */
+/* Is the symbol at the address of a global function of libc's family? */
 static bool is_alias(const struct allocator_scan *scan, struct row_range plain,
 		     const struct elf_symbol *symbol)
 {
@@ -164,7 +165,8 @@ static bool is_alias(const struct allocator_scan *scan, struct row_range plain,
 	return false;
 }
 
-/* Of the less common names another function of the file may well have one. */
+/* Is the local symbol i a function of the allocator? A less common name may well belong
+ * to an unrelated function of the file. */
 static bool is_believed(const struct allocator_scan *scan, struct row_range plain,
 			size_t i)
 {

@@ -6,7 +6,7 @@
 
 #include "target/usdt.h"
 
-/* Argument numbers are those of the probe. */
+/* The USDT note says where the arguments are, so there are no argument numbers. */
 static const struct alloc_function functions[] = {
 	{OTEL_PROVIDER ":alloc", EFFECT_ALLOC_TOLD, ARG_NONE, ARG_NONE, ARG_NONE,
 	 ARG_NONE, false, false},

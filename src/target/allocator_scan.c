@@ -13,7 +13,7 @@
 #include "util/path.h"
 #include "util/strbuf.h"
 
-/* Does the file define an allocating and a freeing function of these? */
+/* Does the file define an allocating and a freeing function in this range? */
 static bool is_complete(const struct allocator_scan *scan, struct row_range range)
 {
 	bool allocates = false, frees = false;
@@ -37,7 +37,7 @@ static bool has_any(const struct allocator_scan *scan, struct row_range range)
 	return false;
 }
 
-/* Are functions of `range` other names of functions of the allocator? */
+/* Is any function of `range` at the address of a function of the allocator? */
 static bool is_alias(const struct allocator_scan *scan, struct row_range range,
 		     const struct allocator *allocator)
 {
@@ -60,7 +60,7 @@ static struct error *set_label(struct allocator *allocator, const char *label)
 	return NULL;
 }
 
-/* Is a function that was not found there all the same, as far as can be seen? */
+/* Does the file very likely define this function although its address was not found? */
 static bool is_hidden(const struct allocator_scan *scan, size_t row)
 {
 	const char *name = scan->rows.data[row].function->name;
@@ -92,7 +92,8 @@ static struct error *extend(const struct allocator_scan *scan, struct row_range 
 	return NULL;
 }
 
-/* A new allocator with these functions. Borrowed until the next one. */
+/* Append an allocator with the functions of `range`. *ret is borrowed until the next
+ * append. */
 static struct error *add_allocator(const struct allocator_scan *scan,
 				   struct row_range range, const char *label,
 				   struct allocator **ret)
@@ -134,7 +135,7 @@ static const char *plain_label(const struct allocator_scan *scan)
 	if (allocator_scan_has(scan, MARKER_GLIBC) ||
 	    (scan->file->is_executable && allocator_scan_has(scan, MARKER_GLIBC_STATIC)))
 		return LABEL_GLIBC;
-	/* A musl without a symbol table is told by its path. */
+	/* A musl without a symbol table is recognized by its path. */
 	if (allocator_scan_has(scan, MARKER_MUSL) ||
 	    !fnmatch("*musl*", path_base_name(scan->file->module_path), 0) ||
 	    !fnmatch("*-linux-musl/*", scan->file->module_path, 0))
@@ -143,8 +144,9 @@ static const char *plain_label(const struct allocator_scan *scan)
 }
 
 /*
- * The other families: more names of the plain functions, or allocators beside them. The
- * first that is known by name goes to *ret_known, as an index.
+ * Add the other families: as aliases of the plain functions, or as allocators of their
+ * own. *ret_known is the index of the first allocator known by name; unchanged if there
+ * is none.
  */
 static struct error *add_known(const struct allocator_scan *scan, bool has_plain,
 			       size_t plain, size_t *ret_known)
@@ -161,8 +163,9 @@ static struct error *add_known(const struct allocator_scan *scan, bool has_plain
 		struct allocator *a = has_plain ? &scan->ret->list.data[plain] : NULL;
 		size_t index = plain;
 
-		/* mallocx without a prefix is that of the jemalloc whose malloc has none.
-		 */
+		/* An unprefixed mallocx belongs to the jemalloc with an unprefixed
+		 * malloc. */
+
 		if (a && has_any(scan, range) &&
 		    (ids[i] == ALLOC_FAMILY_JEMALLOC || is_alias(scan, range, a))) {
 			err = set_label(a, label);
@@ -243,7 +246,7 @@ static struct error *group_prefixed(struct allocator_scan *scan)
 
 /* --- one file ---------------------------------------------------------------------- */
 
-/* Half an allocator: what there is of it, and what there is not. */
+/* Name the functions that an incomplete allocator has, and the kind it lacks. */
 static struct error *explain_half(const struct allocator_scan *scan, char **ret)
 {
 	struct row_range plain = scan->families[ALLOC_FAMILY_LIBC];
@@ -265,11 +268,11 @@ static struct error *explain_half(const struct allocator_scan *scan, char **ret)
 	return *ret ? NULL : error_no_memory();
 }
 
-/* What to say of a file in which there are no names to find. */
+/* Say that the file is stripped and how to get its symbols. */
 static struct error *explain_stripped(const struct allocator_scan *scan, char **ret)
 {
 	const char *id = elf_file_build_id(scan->elf);
-	/* Other debug files are not read then: docs/security.md. */
+	/* With is_shared, the target's own debug files are not read: docs/security.md. */
 	const char *where = scan->options->is_shared
 				    ? "below /usr/lib/debug, where it must be as other "
 				      "processes are to be probed, too"

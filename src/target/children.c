@@ -13,7 +13,7 @@
 
 struct process {
 	int pid, parent;
-	bool is_known; /* asked about, or found */
+	bool is_known; /* one of the given pids, or already found */
 };
 
 struct processes {
@@ -25,7 +25,7 @@ static void processes_deinit(struct processes *all)
 	vec_deinit(&all->list);
 }
 
-/* By parent, then by number. */
+/* Order by parent, then by pid. */
 static int compare(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
@@ -35,7 +35,7 @@ static int compare(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* False: it has just exited, or is nothing that runs. */
+/* False: the process has exited, or is a zombie. */
 static bool read_process(int pid, struct process *ret)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -45,7 +45,7 @@ static bool read_process(int pid, struct process *ret)
 	if (procfs_read(pid, "stat", PROCFS_SMALL_BYTES, &text, &size) ||
 	    !procfs_parse_stat(text, &stat) || stat.state == 'X')
 		return false;
-	/* Its first thread may have ended while others go on. */
+	/* The main thread may have exited while other threads go on. */
 	if (stat.state == 'Z' && stat.thread_count <= 1)
 		return false;
 	*ret = (struct process){.pid = pid, .parent = stat.parent};
@@ -73,7 +73,7 @@ static struct error *read_all(struct processes *all)
 	return NULL;
 }
 
-/* The first one whose parent is not below `parent`. */
+/* Index of the first process whose parent's pid is at least `parent`. */
 static size_t find_first(const struct processes *all, int parent)
 {
 	size_t low = 0, high = all->list.len;
@@ -89,7 +89,7 @@ static size_t find_first(const struct processes *all, int parent)
 	return low;
 }
 
-/* Numbers are used again while we read, so that there may be a circle. */
+/* Pids are reused while we read, so the parents may form a cycle: is_known ends it. */
 static bool add_children_of(struct processes *all, int parent, struct children *ret)
 {
 	for (size_t i = find_first(all, parent);
@@ -117,7 +117,7 @@ struct error *children_find(const int pids[], size_t count, struct children *ret
 	for (size_t i = 0; i < count; i++)
 		if (!add_children_of(&all, pids[i], &found))
 			return error_no_memory();
-	/* It grows meanwhile. */
+	/* The loop extends the list that it walks. */
 	for (size_t i = 0; i < found.pids.len; i++)
 		if (!add_children_of(&all, found.pids.data[i], &found))
 			return error_no_memory();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes that others have forked and that still run. */
+/* Find the running descendants of given processes. */
 #ifndef TARGET_CHILDREN_H
 #define TARGET_CHILDREN_H
 
@@ -9,14 +9,14 @@
 #include "util/vec.h"
 
 struct children {
-	VEC(int) pids; /* generation by generation, those of one in order */
+	VEC(int) pids; /* by generation, and by parent and pid within one */
 };
 
 /*
- * Find the children of `pids` (`count` of them), and those of the children and so on,
- * which are none of `pids`, as /proc/PID/stat names parents now. Zombies are none, and
- * neither is the calling process, nor what it has forked. Children whose parent has
- * exited have another one (proc_pid_stat(5)), so are not found. ERROR_IO: /proc cannot be
+ * Find the children of the `count` processes in `pids`, the children's children and so
+ * on, by the parents that /proc/PID/stat names now. Left out are `pids` themselves,
+ * zombies, the calling process and its descendants. A child whose parent has exited has
+ * a new parent (proc_pid_stat(5)), so it is not found. ERROR_IO: /proc cannot be
  * listed.
  */
 struct error *children_find(const int pids[], size_t count, struct children *ret)

@@ -14,12 +14,12 @@ bool debug_file_is_needless(struct elf_file *file)
 {
 	bool has_symbols = false;
 
-	/* What cannot be read is not helped by another file. */
+	/* If the file cannot be read, a debug file does not help. */
 	error_destroy(file->tables->has_symbols(file, &has_symbols));
 	return has_symbols;
 }
 
-/* Try one path below `root_fd`; the file keeps the debug file when it serves. */
+/* Try one path below `root_fd`. If the debug file fits, `file` keeps it open. */
 static struct error *try_path(struct elf_file *file, int root_fd,
 			      const struct elf_debuglink *link, struct strbuf *path,
 			      char **ret_path)
@@ -43,9 +43,9 @@ static struct error *try_path(struct elf_file *file, int root_fd,
 }
 
 #define TRIES          4
-#define TRIES_IN_DEBUG 2 /* the first ones, all below DEBUG_SYSTEM_DIR */
+#define TRIES_IN_DEBUG 2 /* the first two, both below DEBUG_SYSTEM_DIR */
 
-/* The path of try number `n`; false when there is no such try. */
+/* The path of try number `n`; false if there is no such path. */
 static bool path_of(const struct elf_file *file, const char *directory,
 		    const struct elf_debuglink *link, unsigned n, struct strbuf *ret)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The separate debug file of a stripped file (GDB manual, "Debugging Information in
- * Separate Files"). The names that lead to it are the target's to choose: what is found
- * is taken only when its build-id, or else its checksum, is the one that was asked for.
+ * Separate Files"). The target chooses the names that lead to it. So a debug file is
+ * accepted only if its build-id matches the stripped file's or, without a build-id, if
+ * its checksum matches the one in .gnu_debuglink.
  */
 #ifndef TARGET_DEBUG_FILE_H
 #define TARGET_DEBUG_FILE_H
@@ -16,26 +17,26 @@
 #define DEBUG_SYSTEM_DIR "/usr/lib/debug"
 
 struct debug_file {
-	/* As seen from the root directory that it was found below; owned; NULL: there is
-	 * none. */
+	/* Path relative to the root directory that has it; owned; NULL: not found. */
 	char *path;
-	bool is_targets; /* below `root_fd`: the target may have made it */
+	bool is_targets; /* found below `root_fd`: the target may have written it */
 };
 
 /* True when the file has a .symtab of its own. */
 bool debug_file_is_needless(struct elf_file *file);
 
 /*
- * Look for the debug file of `file`, which the target names `module_path`, and let
- * elf_file_find_functions() search it too. Looked at are, first below our own root
+ * Look for the debug file of `file`, whose path in the target is `module_path`, and let
+ * elf_file_find_functions() search it too. These paths are tried below our own root
  * directory:
  *
  * - /usr/lib/debug/.build-id/XX/YYYY.debug;
- * - the name of .gnu_debuglink in the file's directory below /usr/lib/debug;
+ * - /usr/lib/debug/DIRECTORY/NAME, where DIRECTORY is the file's directory and NAME is
+ *   the name in .gnu_debuglink;
  *
- * then, below the directory `root_fd` (the target's root directory; -1: do not), the same
- * two, and the name of .gnu_debuglink in the file's directory and in .debug/ there. Files
- * that do not serve are passed over.
+ * then, below the directory `root_fd` (the target's root directory; -1: skip this), the
+ * same two, DIRECTORY/NAME and DIRECTORY/.debug/NAME. Files that do not fit are
+ * skipped.
  */
 struct error *debug_file_find(struct elf_file *file, int root_fd, const char *module_path,
 			      struct debug_file *ret) __attribute__((warn_unused_result));

@@ -15,7 +15,7 @@
 #include "util/open_helper.h"
 #include "util/regular_file.h"
 
-/* Bounds on what a file may make us read. Real files stay far below them. */
+/* Bounds on what a file may make us read. Real files are far smaller. */
 #define SECTIONS_MAX    0xff00u /* SHN_LORESERVE: more needs extended numbering */
 #define SEGMENTS_MAX    4096u
 #define NOTES_MAX_BYTES ((uint64_t)64 << 10)
@@ -55,8 +55,8 @@ static size_t read_whole(const struct elf_file *file, uint64_t offset, void *buf
 	return done;
 }
 
-/* The bytes from `offset` to the end of its page, as far as the file has them; how many.
- */
+/* Point *ret to the bytes from `offset` to the end of its page. Returns their number,
+ * less at the end of the file. */
 static size_t page_at(struct elf_file *file, uint64_t offset, const char **ret)
 {
 	uint64_t number = offset / ELF_PAGE_BYTES;
@@ -90,8 +90,9 @@ size_t elf_file_read_at(struct elf_file *file, uint64_t offset, void *buffer, si
 }
 
 /*
- * Look at the header before libelf does: the kind of file is told apart here, and a
- * header that would make libelf allocate a table for billions of sections is refused.
+ * Check the header before libelf reads it: report the kinds of file that we do not
+ * support, and refuse a header that would make libelf allocate a table for billions of
+ * sections.
  */
 static struct error *check_header(struct elf_file *file)
 {
@@ -123,7 +124,8 @@ static struct error *check_header(struct elf_file *file)
 	if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phnum == 0 ||
 	    h.e_phnum > SEGMENTS_MAX)
 		return elf_file_malformed("its program headers");
-	/* No section headers at all is fine, though nothing will be found then. */
+	/* A file without section headers is valid, although no functions will be
+	 * found. */
 	if (h.e_shoff && h.e_shentsize != sizeof(Elf64_Shdr))
 		return elf_file_malformed("its section headers");
 	if (h.e_shoff && !h.e_shnum &&
@@ -133,7 +135,7 @@ static struct error *check_header(struct elf_file *file)
 	return NULL;
 }
 
-/* The form of notes: elf(5), "Notes (Nhdr)". */
+/* Format of notes: elf(5), "Notes (Nhdr)". */
 void elf_file_parse_notes(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
 			  uint64_t alignment)
 {
@@ -149,7 +151,7 @@ void elf_file_parse_notes(struct elf_file *file, uint64_t offset, uint64_t size_
 			return;
 		at += sizeof(h);
 
-		/* 32-bit fields: no sum of these overflows 64 bits. */
+		/* The fields have 32 bits: these sums cannot overflow 64 bits. */
 		uint64_t desc = (at + h.n_namesz + align - 1) & ~(align - 1);
 		uint64_t next = (desc + h.n_descsz + align - 1) & ~(align - 1);
 
