@@ -9,7 +9,8 @@
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
-/* A debug file whose checksum has to be read whole; the largest real ones have 2 GB. */
+/* Largest debug file that is read whole for its checksum. The largest real ones have 2
+ * GB. */
 #define CHECKSUM_MAX_BYTES ((uint64_t)8 << 30)
 
 struct error *elf_file_begin(struct elf_file *file)
@@ -18,7 +19,7 @@ struct error *elf_file_begin(struct elf_file *file)
 		return NULL;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return error_create(ERROR_UNSUPPORTED, "libelf is too old");
-	/* Read, not mapped: a file cut short meanwhile must not raise SIGBUS. */
+	/* Read instead of mapped: truncating a mapped file would raise SIGBUS. */
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
 	if (file->elf && elf_kind(file->elf) == ELF_K_ELF)
 		return NULL;
@@ -42,7 +43,7 @@ static struct error *has_symbol_table(struct elf_file *file, bool *ret)
 
 /* --- debug files ------------------------------------------------------------------- */
 
-/* A file name, its NUL, padding to four bytes, and the checksum. */
+/* Format: a file name, its NUL, padding to four bytes, and the checksum. */
 static void parse_debuglink(const Elf_Data *data, struct elf_debuglink *ret)
 {
 	const char *name = data->d_buf;
@@ -81,8 +82,8 @@ static struct error *read_debuglink(struct elf_file *file, struct elf_debuglink 
 	return NULL;
 }
 
-/* Program headers of a debug file may be those of the file that it was made from, with
- * offsets that are not its own; its note section is where the header says. */
+/* Read the build-id from note sections. The program headers of a debug file may be
+ * copies from the stripped file, with offsets that are wrong in the debug file. */
 static void read_build_id(struct elf_file *debug)
 {
 	Elf_Scn *scn = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What elf_tables_here is made of: each is as of struct elf_tables. */
+/* Functions of elf_tables_here, as specified at struct elf_tables. */
 #ifndef TARGET_ELF_HERE_H
 #define TARGET_ELF_HERE_H
 

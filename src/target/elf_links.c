@@ -8,11 +8,12 @@
 #include "target/elf_file.h"
 #include "target/elf_here.h"
 
-/* libLLVM has 400,000; no library of an allocator has more than some thousand. */
+/* Bound on links. libLLVM has 400,000; libraries with an allocator have a few
+ * thousand. */
 #define LINKS_MAX 1000000u
 
-/* Symbols that are looked at for the names of indirect functions, all told: glibc has 80
- * of these, and 3000 symbols. */
+/* Bound on the symbols read, in total, to name indirect functions. glibc has 80 of
+ * these functions and 3000 symbols. */
 #define SYMBOLS_MAX 20000000u
 
 #if defined(__x86_64__)
@@ -29,7 +30,7 @@
 #define IS_IRELATIVE(type) ((type) == R_AARCH64_IRELATIVE)
 #endif
 
-/* The name at `offset` of a string table, NULL unless it ends within the table. */
+/* The name at `offset` of a string table; NULL unless it ends within the table. */
 static const char *name_at(const Elf_Data *names, uint64_t offset)
 {
 	const char *name;
@@ -40,7 +41,7 @@ static const char *name_at(const Elf_Data *names, uint64_t offset)
 	return memchr(name, '\0', names->d_size - (size_t)offset) ? name : NULL;
 }
 
-/* What the relocations of one section refer to. */
+/* The symbol and string tables of one relocation section. */
 struct symbols {
 	Elf_Data *symbols, *names;
 };
@@ -57,9 +58,8 @@ static void symbol_of(const struct symbols *s, uint64_t index, struct elf_link *
 		link->address = sym.st_value;
 }
 
-/* An indirect function is known by its resolver: its name among the symbols of the file
- * or of its debug file. Each costs a look at all of them: `left` says how many more may
- * be looked at. */
+/* The name of an indirect function: the name of the symbol at its resolver, in the file
+ * or its debug file. Each search reads up to all symbols; `left` bounds the total. */
 static const char *resolver_name(struct elf_file *file, uint64_t resolver, unsigned *left)
 {
 	Elf_Scn *scn = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words of an ELF file that the dynamic linker fills with addresses of functions: those
- * through which stubs of the procedure linkage table (psABI, 5.2 of x86-64's) jump.
+ * Words of an ELF file that the dynamic linker fills with addresses of functions. The
+ * stubs of the procedure linkage table jump through them (psABI, 5.2 of x86-64's).
  */
 #ifndef TARGET_ELF_LINKS_H
 #define TARGET_ELF_LINKS_H
@@ -15,22 +15,24 @@
 #include "util/vec.h"
 
 struct elf_link {
-	uint64_t slot;    /* address of the word, in the file's address space */
-	const char *name; /* of the symbol that it will point to; NULL: it has none. Owned
-			     by the file or by `names` */
-	uint64_t address; /* of the function, when this file defines it, else 0; of an
-			     indirect one 0, as its resolver picks the function */
+	uint64_t slot; /* address of the word, in the file's address space */
+	/* name of the symbol that the word will point to; NULL: none. Owned by the file
+	 * or by `names`. */
+	const char *name;
+	/* address of the function if this file defines it, else 0. Also 0 for an
+	 * indirect function, which its resolver picks. */
+	uint64_t address;
 };
 
 struct elf_links {
-	VEC(struct elf_link) list; /* by slot */
+	VEC(struct elf_link) list; /* ordered by slot */
 	struct strbuf names;
 };
 
 /*
- * Read the relocations of words (R_*_JUMP_SLOT, GLOB_DAT, 64, RELATIVE and IRELATIVE) of
- * all SHT_RELA sections that are loaded. A table that is malformed, or has more entries
- * than any allocator's library, is left out.
+ * Read the relocations of words (R_*_JUMP_SLOT, GLOB_DAT, 64, RELATIVE and IRELATIVE)
+ * in all loaded SHT_RELA sections. A table is skipped if it is malformed or has more
+ * entries than any allocator's library.
  */
 struct error *elf_links_read(struct elf_file *file, struct elf_links *ret)
 	__attribute__((warn_unused_result));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A confined child (confined/confined.h) that reads tables of ELF files with libelf:
- * symbols, relocations, USDT notes. It gets open files, one by one, and opens none.
- * Who holds a file of the target asks it by the functions of target/elf.h; where it ends
- * over a file, that file is refused, and another child reads the next one.
+ * symbols, relocations, USDT notes. We send it open files; it opens none itself. The
+ * functions of target/elf.h query it. If the child dies on a file, that file is
+ * refused, and a new child reads the next one.
  *
- * A child that was taken over by a file can tell lies about all files that it reads from
- * then on. Where probes go is checked again by the bytes of the file (plan/start.h).
+ * A file that exploits libelf and takes over the child can make it lie about every file
+ * that it reads later. Therefore the places of probes are checked again against the
+ * file's bytes (plan/start.h).
  */
 #ifndef TARGET_ELF_READER_H
 #define TARGET_ELF_READER_H
@@ -17,8 +18,9 @@
 
 struct elf_reader;
 
-/* `warn` (may be NULL) gets lines for the user, without newline. `is_late` (may be NULL)
- * says that the run is to end: a child that waits for a file is ended then. */
+/* `warn` (may be NULL) receives lines for the user, without newline. `is_late` (may be
+ * NULL) returns true once the run must end: a child that waits for a file is then
+ * killed. */
 struct error *elf_reader_create(void (*warn)(void *arg, const char *text),
 				bool (*is_late)(void *arg), void *arg,
 				struct elf_reader **ret)
@@ -26,7 +28,7 @@ struct error *elf_reader_create(void (*warn)(void *arg, const char *text),
 /* Its files must be closed before. NULL is fine. */
 void elf_reader_destroy(struct elf_reader *reader);
 
-/* For the tests: the child's pid, or 0. */
+/* For tests: the child's pid, or 0. */
 int elf_reader_pid(const struct elf_reader *reader);
 
 #endif

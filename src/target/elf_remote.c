@@ -9,7 +9,7 @@
 #include "util/cleanup.h"
 
 struct elf_reader {
-	struct elf_service *service; /* what a child begins with */
+	struct elf_service *service; /* state with which a child starts */
 	struct confined_service entry;
 	struct keeper *keeper;
 };
@@ -68,10 +68,9 @@ int elf_reader_pid(const struct elf_reader *reader)
 	return keeper_pid(reader->keeper);
 }
 
-/* --- requests ------------------------------------------------------------------------
- */
+/* --- requests ---------------------------------------------------------------------- */
 
-/* ERROR_GONE would say that the traced process has ended. */
+/* Replace ERROR_GONE: callers take it to mean that the traced process has exited. */
 static struct error *translate(const struct elf_file *file, struct error *err)
 {
 	struct error *other;
@@ -90,7 +89,7 @@ static struct error *bad_answer(const struct elf_file *file)
 			    "%s: the process that reads it gave no answer", file->name);
 }
 
-/* Let the child that answers next have the file. */
+/* Send the file to the child `child`, and store the handle that it gives. */
 static struct error *open_file(struct elf_file *file, unsigned child)
 {
 	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
@@ -108,7 +107,7 @@ static struct error *open_file(struct elf_file *file, unsigned child)
 	return wire_is_done(&answer) ? NULL : bad_answer(file);
 }
 
-/* Ask about the file; what follows the handle is `rest`, which may be NULL. */
+/* Send a request about the file: its handle, followed by `rest` (may be NULL). */
 static struct error *ask(struct elf_file *file, enum elf_request request,
 			 const struct strbuf *rest, int fd, struct strbuf *out)
 {
@@ -219,7 +218,7 @@ static struct error *read_debuglink(struct elf_file *file, struct elf_debuglink 
 	ret->checksum = wire_get_u32(&in);
 	if (!wire_is_done(&in))
 		return bad_answer(file);
-	/* It becomes a part of a path. */
+	/* The name becomes part of a path. */
 	if (name && strlen(name) < sizeof(ret->name) && !strchr(name, '/') &&
 	    strcmp(name, ".") && strcmp(name, ".."))
 		strcpy(ret->name, name);

@@ -8,7 +8,7 @@
 #define NAMES_MAX 65536u
 
 struct elf_service {
-	VEC(struct elf_file *) files; /* by handle; NULL: closed */
+	VEC(struct elf_file *) files; /* indexed by handle; NULL: closed */
 };
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);

@@ -10,17 +10,17 @@
 #include "target/elf_here.h"
 #include "util/cleanup.h"
 
-/* No real symbol or string table is larger. */
+/* Bound on a symbol or string table. Real tables are smaller. */
 #define TABLE_MAX_BYTES ((uint64_t)1 << 30)
 
-#define VERSYM_HIDDEN   0x8000 /* of .gnu.version: not the default version */
+#define VERSYM_HIDDEN   0x8000 /* in .gnu.version: not the default version */
 
-/* A symbol table with what belongs to it. */
+/* A symbol table with its string and version tables. */
 struct table {
 	Elf_Data *symbols, *names;
 	Elf_Data *versions; /* .gnu.version, or NULL */
 	size_t count;
-	bool is_debug; /* of the debug file */
+	bool is_debug; /* it is the debug file's */
 };
 
 Elf_Data *elf_file_section_data(struct elf_file *file, Elf_Scn *scn)
@@ -37,7 +37,7 @@ Elf_Data *elf_file_section_data(struct elf_file *file, Elf_Scn *scn)
 	return data && (data->d_buf || !data->d_size) ? data : NULL;
 }
 
-/* Find the first section of `type`; *found stays false when there is none. */
+/* Find the first section of `type`; *found stays false if the file has none. */
 static struct error *open_table(struct elf_file *file, unsigned type, struct table *ret,
 				bool *found)
 {
@@ -79,7 +79,7 @@ static struct error *open_table(struct elf_file *file, unsigned type, struct tab
 	return NULL;
 }
 
-/* How well a symbol serves; a better one replaces it. */
+/* Preference among symbols of one name: a higher rank replaces a lower one. */
 enum rank {
 	RANK_NONE,
 	RANK_LOCAL,
@@ -87,7 +87,7 @@ enum rank {
 	RANK_DEFAULT
 };
 
-/* A defined function, and where it lies. */
+/* Is the symbol a defined function? Then *offset is its offset in the file. */
 static bool is_function(const struct elf_file *file, const GElf_Sym *sym,
 			uint64_t *offset)
 {
@@ -99,13 +99,13 @@ static bool is_function(const struct elf_file *file, const GElf_Sym *sym,
 	       elf_file_code_offset(file, sym->st_value, offset);
 }
 
-/* The names that are looked for, in a hash table of indexes. */
+/* A hash table of the wanted names' indexes. */
 struct wanted {
 	const char *const *names;
 	size_t longest;  /* bytes of the longest name */
 	uint32_t *slots; /* 0: free, else index + 1 */
 	uint32_t mask;
-	uint8_t *ranks; /* of what was found so far */
+	uint8_t *ranks; /* enum rank of the symbol found so far, for each name */
 };
 
 /* FNV-1a. */
@@ -158,8 +158,8 @@ static enum rank rank_of_name(const char *end)
 }
 
 /*
- * The length of the symbol's name without its version, 0 when it is longer than any that
- * is wanted or not ended within the table.
+ * The length of the symbol's name without its version. 0 if it is longer than each
+ * wanted name, or does not end within the table.
  */
 static size_t name_length(const struct table *table, const struct wanted *wanted,
 			  size_t offset)
@@ -233,7 +233,7 @@ static struct error *search(const struct elf_file *file, struct elf_file *symbol
 	bool found;
 
 	for (size_t i = 0; i < count; i++) {
-		/* What one table has, the next does not replace. */
+		/* A symbol of a later table must not replace this one. */
 		if (wanted->ranks[i] > RANK_LOCAL)
 			wanted->ranks[i] = RANK_DEFAULT;
 		else
@@ -263,7 +263,7 @@ struct error *elf_here_find_functions(struct elf_file *file, const char *const n
 	err = search(file, file, SHT_DYNSYM, &wanted, count, ret);
 	if (!err)
 		err = search(file, file, SHT_SYMTAB, &wanted, count, ret);
-	/* A debug file's .dynsym is empty: its contents stay in the file. */
+	/* A debug file's .dynsym has no contents: they stay in the stripped file. */
 	if (!err && file->debug)
 		err = search(file, file->debug, SHT_SYMTAB, &wanted, count, ret);
 	return err;

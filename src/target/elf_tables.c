@@ -12,7 +12,7 @@
 
 #include "util/cleanup.h"
 
-/* No real program has a quarter of it: 11 million symbols. */
+/* Bounds: 11 million symbols. Real programs have less than a quarter. */
 #define SYMBOLS_MAX_BYTES (UINT64_C(256) << 20)
 #define STRINGS_MAX_BYTES (UINT64_C(512) << 20)
 
@@ -24,7 +24,7 @@ static bool read_at(int fd, uint64_t offset, void *bytes, size_t size)
 	       pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* How many section headers there are; with extended numbering the first of them tells
+/* Get the number of section headers. With extended numbering it is in the first of them
  * (gABI, "ELF Header"). */
 static bool count_sections(int fd, const Elf64_Ehdr *header, size_t *ret)
 {
@@ -40,7 +40,7 @@ static bool count_sections(int fd, const Elf64_Ehdr *header, size_t *ret)
 	return true;
 }
 
-/* Add to a sum that stays below `limit`. */
+/* Add `size` to *sum. False: the sum would exceed `limit`. */
 static bool add(uint64_t *sum, uint64_t size, uint64_t limit)
 {
 	if (size > limit - *sum)
@@ -49,8 +49,8 @@ static bool add(uint64_t *sum, uint64_t size, uint64_t limit)
 	return true;
 }
 
-/* The bytes of a section that are in the file. Readers refuse one that is not all there.
- */
+/* The number of a section's bytes within the file. libbcc and libelf refuse a section
+ * that extends past the end. */
 static uint64_t bytes_in(const Elf64_Shdr *section, uint64_t file_bytes)
 {
 	uint64_t room =

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sizes of an ELF file's symbol tables, from its section headers. libbcc and libelf
- * read these tables whole, whatever their sizes: so do they with a sparse file, which
- * takes no room on the disk. */
+/* The sizes of an ELF file's symbol tables, by its section headers. libbcc and libelf
+ * read these tables whole, whatever their sizes. A sparse file can thus make them use
+ * much memory although it takes no space on the disk. */
 #ifndef TARGET_ELF_TABLES_H
 #define TARGET_ELF_TABLES_H
 
 enum elf_tables {
 	/* The symbol tables (SHT_SYMTAB and SHT_DYNSYM, gABI, "Sections") have at most
-	 * 256 MiB in all, and the strings that they name at most 512 MiB, as far as they
-	 * are in the file. So it is, too, without section headers. */
+	 * 256 MiB in total, and their string tables at most 512 MiB, counting bytes
+	 * within the file. Also returned for a file without section headers. */
 	ELF_TABLES_MODERATE,
 	ELF_TABLES_TOO_LARGE,
-	/* The section headers cannot be read, are of another class or byte order, or are
-	 * more than 65,279. */
+	/* The section headers cannot be read, have another class or byte order, or
+	 * number more than 65,279. */
 	ELF_TABLES_UNKNOWN,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The requests by which target/elf_remote.c asks target/elf_service.c for tables. */
+/* The requests that target/elf_remote.c sends to target/elf_service.c. */
 #ifndef TARGET_ELF_WIRE_H
 #define TARGET_ELF_WIRE_H
 
@@ -7,26 +7,28 @@
 #include "target/elf_file.h"
 
 enum elf_request {
-	/* An open file, and what errors call it. Answer: a handle, by which the others
-	 * name the file. */
+	/* An open file, and its name for errors. Answer: a handle, which identifies the
+	 * file in later requests. */
 	ELF_OPEN = 0x300,
 	ELF_CLOSE,           /* handle */
-	ELF_FIND_FUNCTIONS,  /* handle, count, names. Answer: elf_put_symbol() of each */
+	ELF_FIND_FUNCTIONS,  /* handle, count, names. Answer: elf_put_symbol() for each */
 	ELF_OFFER_FUNCTIONS, /* handle, the wanted name. Answer: elf_put_nearest() */
 	ELF_READ_LINKS,      /* handle. Answer: elf_put_links() */
-	ELF_FIND_USDT,       /* handle, provider, name, the wanted name or NULL. Answer:
-				elf_put_places(), then elf_put_nearest() */
-	ELF_HAS_SYMBOLS,     /* handle. Answer: 1 or 0 */
-	ELF_READ_DEBUGLINK,  /* handle. Answer: name, checksum */
-	ELF_TRY_DEBUG,       /* handle, name and checksum of the link; with the open debug
-				file. Answer: 1: it serves, else 0 */
+	/* handle, provider, name, the wanted name or NULL. Answer: elf_put_places(),
+	 * then elf_put_nearest() */
+	ELF_FIND_USDT,
+	ELF_HAS_SYMBOLS,    /* handle. Answer: 1 or 0 */
+	ELF_READ_DEBUGLINK, /* handle. Answer: name, checksum */
+	/* handle, name and checksum of the link, and the open debug file. Answer: 1 if
+	 * it fits, else 0 */
+	ELF_TRY_DEBUG,
 	ELF_END,
 };
 
-/* What is got is checked to be in range, and not to be true. */
+/* The readers check that each value is in range. They cannot check that it is true. */
 void elf_put_symbol(struct strbuf *out, const struct elf_symbol *symbol);
-/* `name` is what was asked for. The offset is of `file`; without one there nothing is
- * found. */
+/* `name` is the wanted name. The file offset is computed from `file`; if the address is
+ * not in an executable segment of `file`, the symbol counts as not found. */
 void elf_get_symbol(struct wire *in, const struct elf_file *file, const char *name,
 		    struct elf_symbol *ret);
 
@@ -34,7 +36,7 @@ void elf_put_nearest(struct strbuf *out, const struct nearest *nearest);
 void elf_get_nearest(struct wire *in, struct nearest *ret);
 
 void elf_put_links(struct strbuf *out, const struct elf_links *links);
-/* Names are borrowed from the bytes that are read. */
+/* Names are borrowed from the message. */
 struct error *elf_get_links(struct wire *in, struct elf_links *ret)
 	__attribute__((warn_unused_result));
 
@@ -42,7 +44,7 @@ void elf_put_places(struct strbuf *out, const struct usdt_places *places);
 struct error *elf_get_places(struct wire *in, const struct elf_file *file,
 			     struct usdt_places *ret) __attribute__((warn_unused_result));
 
-/* For the child: the files that it has, and how it answers. */
+/* For the child: its open files and its request handler. */
 struct elf_service;
 
 struct elf_service *elf_service_create(void);

@@ -25,12 +25,12 @@ DEFINE_CLEANUP(struct watch *, watch_destroy);
 
 enum naming {
 	NAMES_AGREE,
-	NAMES_DIFFER_FROM_STAT, /* those of mappings are one */
+	NAMES_DIFFER_FROM_STAT, /* only stat(2) differs from the others */
 	NAMES_DIFFER,
 };
 
-/* overlayfs, and FUSE since 6.9 (fs/fuse/passthrough.c), map a file of another one in
- * the place of their own. */
+/* overlayfs, and FUSE since 6.9 (fs/fuse/passthrough.c), map the file of another file
+ * system instead of their own. */
 static enum naming naming_of(int fd)
 {
 	uint64_t system = file_system_of(fd);
@@ -40,7 +40,7 @@ static enum naming naming_of(int fd)
 	return system == BTRFS_SUPER_MAGIC ? NAMES_DIFFER_FROM_STAT : NAMES_AGREE;
 }
 
-/* How events tell of the mapping at `start`. */
+/* Which name perf events give to the mapping at `start`. */
 struct question {
 	uint64_t start;
 	bool is_answered;
@@ -101,7 +101,7 @@ bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *r
 		return true;
 	if (naming == NAMES_DIFFER)
 		error_destroy(watch_create_own(&watch));
-	/* Nothing is read from it. */
+	/* The mapping is never accessed. */
 	at = mmap(NULL, page_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return false;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers by which the kernel names a file that is mapped. It has two ways to tell
- * of a mapping, and stat(2) is a third; on most file systems all say the same. But
+ * The device and inode numbers with which the kernel names a mapped file. perf events,
+ * /proc/PID/maps and stat(2) each report them. On most file systems all three agree.
+ * But
  *
- * - on overlayfs, what is mapped is the file of a layer. perf's events name that one
- *   (perf_event_mmap_event(), kernel/events/core.c), from 6.18 on, and in stable kernels
- *   since, the overlay's; /proc/PID/maps (show_map_vma(), fs/proc/task_mmu.c) names the
- *   layer's before 6.8 and the overlay's since. stat(2) always says the overlay's inode,
- *   with a device of its own where layers are on several file systems
- *   (ovl_map_dev_ino(), fs/overlayfs/inode.c). Once a file was copied up, inodes differ
- * as well;
- * - on btrfs each subvolume has a device for stat(2).
+ * - on overlayfs a mapping refers to the file of a layer. perf events name the layer's
+ *   file (perf_event_mmap_event(), kernel/events/core.c); from 6.18 on, and in later
+ *   stable kernels, the overlay's. /proc/PID/maps (show_map_vma(), fs/proc/task_mmu.c)
+ *   names the layer's file before 6.8, and the overlay's since. stat(2) always gives
+ *   the overlay's inode, with a special device if the layers are on several file
+ *   systems (ovl_map_dev_ino(), fs/overlayfs/inode.c). After a copy-up the inodes
+ *   differ too;
+ * - on btrfs stat(2) gives a device number per subvolume.
  *
- * What can be opened can be asked for its names: we map it ourselves, and see how the
- * kernel tells of that. They are its own for as long as it is open.
+ * To get the names of a file that we can open, we map it ourselves and see how the
+ * kernel reports the mapping. No other file has these names while it is open.
  */
 #ifndef TARGET_FILE_NAMES_H
 #define TARGET_FILE_NAMES_H
@@ -29,7 +30,7 @@ struct file_name {
 };
 
 struct file_names {
-	struct file_name told;   /* in events (target/watch.h) */
+	struct file_name told;   /* in perf events (target/watch.h) */
 	struct file_name listed; /* in /proc/PID/maps */
 };
 
@@ -39,7 +40,7 @@ static inline bool file_name_is(const struct file_name *a, const struct file_nam
 	       a->dev_minor == b->dev_minor;
 }
 
-/* For qsort(3) and bsearch(3): below 0, 0 when both are the same, or above. */
+/* For qsort(3) and bsearch(3): negative, 0 or positive. */
 static inline int file_name_compare(const struct file_name *a, const struct file_name *b)
 {
 	if (a->inode != b->inode)
@@ -49,8 +50,9 @@ static inline int file_name_compare(const struct file_name *a, const struct file
 	return a->dev_minor < b->dev_minor ? -1 : a->dev_minor > b->dev_minor;
 }
 
-/* Is it a name of the file? What is told as that of one file is not listed as that of
- * another: both say the same of the file of a layer. */
+/* Is `name` one of the file's names? No clash is possible: if perf events and
+ * /proc/PID/maps give the same name for two files, both refer to the same file of a
+ * layer. */
 static inline bool file_names_have(const struct file_names *names,
 				   const struct file_name *name)
 {
@@ -63,19 +65,20 @@ static inline struct file_name file_name_of(const struct proc_mapping *m)
 }
 
 /*
- * The names of a regular file that is open for reading; false when it is none, or cannot
- * be mapped. Nothing is mapped on file systems where all say the same, nor on btrfs where
- * stat(2) says `wanted` (which may be NULL). `told` may differ from `listed` on those
- * only that map other files, and does not where perf events are refused. The caller holds
- * the table of descriptors, if it is not the main thread (util/fd_table.h).
+ * Get the names of a regular file that is open for reading. False: not a regular file,
+ * or it cannot be mapped. Nothing is mapped on file systems where all names agree, nor
+ * on btrfs if stat(2) gives `wanted` (may be NULL). `told` and `listed` can differ only
+ * on file systems that map files of others; they are equal if perf events are refused.
+ * If the caller is not the main thread, it must hold the table of descriptors
+ * (util/fd_table.h).
  */
 bool file_names_ask(int fd, const struct file_name *wanted, struct file_names *ret);
 
-/* The same of what an O_PATH descriptor stands for; where it cannot be opened or mapped,
- * what stat(2) says. False for -1. */
+/* Like file_names_ask(), for the file of an O_PATH descriptor. If it cannot be opened
+ * or mapped, the names are stat(2)'s. False if `place` is -1. */
 bool file_names_of_place(int place, struct file_names *ret);
 
-/* The same of a path; false when there is no such file. */
+/* Like file_names_of_place(), for a path. False if the file does not exist. */
 bool file_names_of_path(const char *path, struct file_names *ret);
 
 #endif

@@ -11,17 +11,17 @@
 #define PRESENT (UINT64_C(1) << 63)
 #define FRAME   ((UINT64_C(1) << 55) - 1)
 
-/* Frames are moved by the kernel now and then. */
+/* The kernel may move a page to another frame between two reads. */
 #define FRAME_TRIES 3
 
-/* The first page, which is there if it can be; shared, as a breakpoint would give a
- * private one a page of its own. */
+/* Map the first page of the file, populated if possible. Shared: a private mapping gets
+ * its own copy of a page with a breakpoint. */
 static void *map_first(int fd, size_t page_bytes)
 {
 	return mmap(NULL, page_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
 }
 
-/* The frame of the page at that address; 0: none, or not for us. */
+/* The frame of the page at that address; 0: not present, or hidden from us. */
 static uint64_t frame_at(int pagemap, const void *at, size_t page_bytes)
 {
 	uint64_t entry = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Are two files one to the kernel's memory, and so to its uprobes, which are by the inode
- * that is mapped (uprobe_mmap(), kernel/events/uprobes.c)? Overlays of the same layer, as
- * containers of one image have them, map that layer's file, though stat(2) says that each
- * has its own.
+ * Find out if two files share their memory pages. uprobes go by the inode that is
+ * mapped (uprobe_mmap(), kernel/events/uprobes.c). Overlays of one layer, as in
+ * containers of one image, map that layer's file, although stat(2) gives each its own
+ * inode.
  */
 #ifndef TARGET_FILE_PAGES_H
 #define TARGET_FILE_PAGES_H
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 /*
- * Have the files the same first page in memory? `a` and `b` are open for reading; nothing
- * is read of them by us. Where it cannot be seen, which needs CAP_SYS_ADMIN, they have
- * not (Documentation/admin-guide/mm/pagemap.rst).
+ * Do the files have the same first page in memory? `a` and `b` are open for reading;
+ * their contents are not read. Needs CAP_SYS_ADMIN
+ * (Documentation/admin-guide/mm/pagemap.rst); returns false without it.
  */
 bool file_pages_are_same(int a, int b);
 
