@@ -9,20 +9,20 @@
 #define GO_18  0xfffffff0u
 #define GO_20  0xfffffff1u
 
-#define WORD   8u /* of the machine */
-#define HEADER 8u /* magic, two zeros, instruction size, word size */
+#define WORD   8u /* bytes of a word of the machine */
+#define HEADER 8u /* bytes: magic, two zeros, instruction size, word size */
 
-/* The linker puts the header at such a place. */
+/* The linker aligns the header to this many bytes. */
 #define ALIGNMENT 8u
 
-/* Longer names, and functions with more values, are not real. */
+/* Bounds on a name and on the values of a function. Real ones are smaller. */
 #define NAME_MAX_BYTES 65536u
 #define VALUES_MAX     (1u << 17)
 
 /* Bits of a function's flags, since Go 1.17. */
 #define WRITES_SP 2u
 
-/* A little-endian number of 1, 4 or 8 bytes; false when it is not in the data. */
+/* Read a little-endian number of 1, 4 or 8 bytes. False if it is outside of the data. */
 static bool number(const struct go_table *table, uint64_t at, unsigned size_bytes,
 		   uint64_t *ret)
 {
@@ -33,7 +33,7 @@ static bool number(const struct go_table *table, uint64_t at, unsigned size_byte
 	return true;
 }
 
-/* The word number `i` of the header. */
+/* Word number `i` of the header; UINT64_MAX if it is outside of the data. */
 static uint64_t header_word(const struct go_table *table, unsigned i)
 {
 	uint64_t word;
@@ -41,7 +41,7 @@ static uint64_t header_word(const struct go_table *table, unsigned i)
 	return number(table, HEADER + i * WORD, WORD, &word) ? word : UINT64_MAX;
 }
 
-/* NULL when no string ends in the data. */
+/* The string at `base` + `offset`; NULL if it does not end within the data. */
 static const char *string_at(const struct go_table *table, uint64_t base, uint64_t offset)
 {
 	uint64_t at = base + offset, left;
@@ -60,7 +60,7 @@ static unsigned version_of(const struct go_table *table)
 {
 	uint64_t magic, rest;
 
-	/* Instructions of any length, and words of 8 bytes: x86-64. */
+	/* Instruction size 1 and word size 8: x86-64. */
 	if (!number(table, 0, 4, &magic) || !number(table, 4, 4, &rest) ||
 	    rest != 0x08010000)
 		return 0;
@@ -102,13 +102,14 @@ uint64_t go_table_relocated(const void *relocations, size_t size_bytes, uint64_t
 	return 0;
 }
 
-/* Of an entry in the list of functions: its start, and where its details are. */
+/* Bytes of each field of an entry in the list of functions. The fields are the
+ * function's start and the offset of its details. */
 static unsigned field_bytes(const struct go_table *table)
 {
 	return table->version >= 118 ? 4 : WORD;
 }
 
-/* Before Go 1.16 all offsets count from the beginning. */
+/* Before Go 1.16 all offsets count from the beginning of the table. */
 static bool lay_out_old(struct go_table *table)
 {
 	uint64_t end;
@@ -123,7 +124,8 @@ static bool lay_out_old(struct go_table *table)
 
 static void lay_out(struct go_table *table)
 {
-	/* Behind the numbers of functions and of files, and the text's address. */
+	/* These words follow the numbers of functions and files and, since 1.18, the
+	 * text address. */
 	unsigned at = table->version >= 118 ? 3 : 2;
 
 	table->names = header_word(table, at);
@@ -133,7 +135,7 @@ static void lay_out(struct go_table *table)
 	table->functions = table->details = header_word(table, at + 4);
 }
 
-/* Where function number `i` begins; the last one ends at that of `count`. */
+/* Start of function number `i`. For `i` = `count` it is the end of the last function. */
 static uint64_t start_of(const struct go_table *table, uint64_t i)
 {
 	unsigned size = field_bytes(table);
@@ -173,13 +175,13 @@ bool go_table_init(struct go_table *table, const void *data, size_t size_bytes,
 	return table->count && table->names < size_bytes && table->units < size_bytes &&
 	       table->files < size_bytes && table->values < size_bytes &&
 	       table->count <= size / (2 * field_bytes(table)) &&
-	       /* The last one's end, too. */
+	       /* The list also holds the end of the last function. */
 	       (2 * table->count + 1) * field_bytes(table) <= size && is_sorted(table);
 }
 
 /* --- functions -------------------------------------------------------------------- */
 
-/* How many functions begin at or below `address`. */
+/* The number of functions that begin at or below `address`. */
 static uint64_t count_up_to(const struct go_table *table, uint64_t address)
 {
 	uint64_t low = 0, high = table->count;
@@ -202,8 +204,8 @@ uint64_t go_table_next(const struct go_table *table, uint64_t address)
 	return i < table->count ? start_of(table, i) : UINT64_MAX;
 }
 
-/* The details: start, name, arguments, deferreturn, depths, files, lines, count of other
- * values, unit (since 1.16), first line (since 1.20), number, flags. */
+/* Read a function's details: start, name, arguments, deferreturn, depths, files, lines,
+ * count of other values, unit (since 1.16), first line (since 1.20), number, flags. */
 static bool read_details(const struct go_table *table, uint64_t at,
 			 struct go_function *ret)
 {
@@ -272,7 +274,7 @@ struct go_values go_values(const struct go_table *table,
 	return values;
 }
 
-/* A number of up to 32 bits, 7 in a byte; false when it does not end. */
+/* Read a number of up to 32 bits, with 7 bits per byte. False if it does not end. */
 static bool varint(struct go_values *values, uint32_t *ret)
 {
 	*ret = 0;
@@ -293,7 +295,7 @@ bool go_values_next(struct go_values *values, const struct go_function *function
 	if (values->end >= function->end || values->count == VALUES_MAX ||
 	    !varint(values, &change) || !varint(values, &bytes) || !bytes)
 		return false;
-	/* A change of 0 ends the list, but for the first. */
+	/* A change of 0 ends the list, except in the first entry. */
 	if (!change && values->count)
 		return false;
 	change = change & 1 ? ~(change >> 1) : change >> 1;
@@ -306,7 +308,7 @@ bool go_values_next(struct go_values *values, const struct go_function *function
 	return true;
 }
 
-/* False when there is none. */
+/* Get the value at `address`. False: no value is known there. */
 static bool value_at(const struct go_table *table, const struct go_function *function,
 		     uint64_t offset, uint64_t address, int32_t *ret)
 {

@@ -34,7 +34,8 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Before 2.34 glibc's file has its version in its name, behind the link. */
+/* Before 2.34 the file of glibc has its version in its name; libc.so.6 is a link to
+ * it. */
 static bool is_libc(const char *name)
 {
 	return begins(name, "libc.so") || begins(name, "libc-2.") ||

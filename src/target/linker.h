@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dynamic linker of a process, and where it tells of what it maps. */
+/* The dynamic linker of a process, and the function by which it announces what it
+ * maps. */
 #ifndef TARGET_LINKER_H
 #define TARGET_LINKER_H
 
@@ -9,8 +10,8 @@
 #include "target/proc.h"
 #include "util/error.h"
 
-/* What the kernel told the program (getauxval(3)); 0 for what it did not, and for all of
- * a process that is gone. */
+/* The auxiliary vector that the kernel gave the program (getauxval(3)). A missing entry
+ * is 0. All are 0 if the process has exited. */
 struct auxv {
 	uint64_t linker_base; /* AT_BASE; 0: statically linked */
 	uint64_t phdr, phnum;
@@ -21,8 +22,9 @@ void auxv_read(pid_t pid, struct auxv *ret);
  * mapped, for debuggers (<link.h>, struct r_debug). */
 #define LINKER_NOTICE "_dl_debug_state"
 
-/* The C library's code, by the names that glibc and musl have; musl is its own linker. In
- * a static program it is the program. NULL: it is not there, or not yet. Borrowed. */
+/* The code mapping of the C library, found by the file names of glibc and musl (whose
+ * library is also its linker). In a static program, the program's code. NULL: not
+ * mapped, or not yet. Borrowed. */
 const struct proc_mapping *linker_find_libc(const struct proc_maps *maps,
 					    const struct auxv *auxv);
 

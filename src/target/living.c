@@ -15,15 +15,16 @@
 #include "util/open_helper.h"
 #include "util/units.h"
 
-/* Threads may end as fast as they are found, but hardly so often in a row. */
+/* Threads may exit between listing and use, but hardly so often in a row. */
 #define TRIES_MAX  64
 
 #define PATH_BYTES 96
 
 /*
- * Has the thread `tid` of `pid` the memory of its process? Only that is known by the link
- * to the executable: there is none without memory (get_task_exe_file(), kernel/fork.c).
- * What we may not see counts as there, so that whoever asks for it meets the reason.
+ * Does the thread `tid` of `pid` still have the memory of its process? The link to the
+ * executable shows it: a thread without memory has no such link (get_task_exe_file(),
+ * kernel/fork.c). If we may not read the link, the answer is yes, so that the caller's
+ * own access fails with the reason.
  */
 static bool has_memory(int pid, int tid)
 {
@@ -34,8 +35,8 @@ static bool has_memory(int pid, int tid)
 	       (errno != ENOENT && errno != ESRCH);
 }
 
-/* The oldest thread of `pid` but the first that has memory; 0: none of those of which
- * `*ret_set` is a sum. */
+/* The oldest thread of `pid`, without the main thread, that has memory; 0: none.
+ * *ret_set is a checksum of the listed threads. */
 static int find_other(int pid, uint64_t *ret_set)
 {
 	char path[PATH_BYTES];
@@ -45,7 +46,7 @@ static int find_other(int pid, uint64_t *ret_set)
 
 	_cleanup_(closedirp) DIR *dir = opendir(path);
 
-	/* The kernel lists threads in the order in which they were made. */
+	/* The kernel lists threads in the order of their creation. */
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
 		uint64_t tid;
 
@@ -70,8 +71,8 @@ static int find(int pid)
 	do {
 		before = set;
 		tid = find_other(pid, &set);
-		/* All that were listed may have ended before they were looked at, and
-		 * have left others behind. */
+		/* All listed threads may have exited before we looked at them, after
+		 * creating new ones. */
 	} while (!tid && set != before && tries++ < TRIES_MAX);
 	return tid ? tid : pid;
 }
@@ -106,7 +107,8 @@ bool living_has_lost_first(int pid)
 
 static void path_of(const struct living *living, const char *name, char ret[PATH_BYTES])
 {
-	/* Of a thread there is all but these; its number is nobody else's there. */
+	/* /proc/PID/task/TID has everything but map_files, which only /proc/TID has.
+	 * TID cannot be another process's number while the thread exists. */
 	if (!strncmp(name, "map_files", strlen("map_files")))
 		snprintf(ret, PATH_BYTES, "/proc/%d/%s", living->tid, name);
 	else
@@ -124,7 +126,7 @@ int living_open(int pid, const char *name, int flags)
 
 		int fd = open(path, flags), err = errno;
 
-		/* Without memory some of them can be opened, too, and are empty. */
+		/* Some files of a thread without memory can be opened and are empty. */
 		if (!living_retry(&living)) {
 			errno = err;
 			return fd;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory and the files of a process whose first thread may have ended while others go
- * on, as after pthread_exit() in main(). /proc/PID has the name, the state and the list
- * of threads of such a process, but neither maps nor exe, root or mem: these left the
- * first thread with its end (exit_mm() and exit_fs(), kernel/exit.c). The directory of
- * each other thread has them, and /proc/TID is there for the number of any thread,
- * although it is not listed (proc_pid_lookup(), fs/proc/base.c). Which thread is asked
- * changes as they end; a process that has ended as a whole is told by its pidfd alone.
+ * Access to the memory and the files of a process whose main thread may have exited,
+ * for instance by pthread_exit() in main().
+ *
+ * For such a process /proc/PID still has the name, the state and the list of threads,
+ * but not maps, exe, root and mem: the main thread gave these up when it exited
+ * (exit_mm() and exit_fs(), kernel/exit.c). The directory of each other thread has
+ * them. /proc/TID exists for each thread, although it is not listed (proc_pid_lookup(),
+ * fs/proc/base.c). The thread that we use changes when it exits. Only the pidfd says
+ * that the whole process has exited.
  */
 #ifndef TARGET_LIVING_H
 #define TARGET_LIVING_H
@@ -19,39 +21,40 @@
 
 struct living {
 	int pid;
-	int tid; /* under this number /proc and system calls have the memory of `pid` */
+	int tid; /* thread through which /proc and system calls reach the memory of `pid`
+		  */
 	unsigned tries;
 };
 
 /*
- * Begin to look at `pid`: `tid` is its own number while its first thread lives, or when
- * no thread of it does, else that of another thread, the oldest that lives.
+ * Choose a thread of `pid`. `tid` is `pid` while the main thread runs or if no thread
+ * runs, else the oldest running thread.
  */
 struct living living_begin(int pid);
 
 /*
- * What was asked of `tid` was not there, or less of it than there should be. True: that
- * thread has ended meanwhile, and `tid` is another one now, so it is to be asked again.
- * True for a bounded number of times.
+ * Call this when a request to `tid` failed or gave less than expected. True: that
+ * thread has exited, and `tid` is now another thread: repeat the request. Returns true
+ * a bounded number of times.
  */
 bool living_retry(struct living *living);
 
-/* Has that thread not ended? */
+/* Does the thread `tid` still run? */
 bool living_is_there(const struct living *living);
 
-/* The process goes on, and its first thread has ended. */
+/* Has the main thread exited while other threads run? */
 bool living_has_lost_first(int pid);
 
 /*
- * open(2), stat(2) and readlink(2) of <name> in that thread's directory; `name` is a file
- * that belongs to the memory or to the files of the process. They fail as for a process
- * that has ended when no thread lives.
+ * open(2), stat(2) and readlink(2) of the file `name` in the thread's directory of
+ * /proc. `name` belongs to the memory or the files of the process. If no thread runs,
+ * they fail as for a process that has exited.
  */
 int living_open(int pid, const char *name, int flags);
 int living_stat(int pid, const char *name, struct stat *ret);
 ssize_t living_readlink(int pid, const char *name, char *ret, size_t size);
 
-/* Copy `size` bytes at `address` in the process; false when not all can be read. */
+/* Copy `size` bytes at `address` in the process. False if not all of them can be read. */
 bool living_read(int pid, uint64_t address, void *ret, size_t size);
 
 #endif

@@ -17,7 +17,7 @@
 #define NEWLINE_ESCAPE "\\012"
 #define NEWLINE_LEN    (sizeof(NEWLINE_ESCAPE) - 1)
 
-/* What is left of a line. */
+/* The rest of a line. */
 struct cursor {
 	const char *p, *end;
 };
@@ -39,7 +39,7 @@ static int digit_value(char c)
 	return -1;
 }
 
-/* At least one digit; no sign, no prefix, no value past `max`. */
+/* Read a number: at least one digit, no sign, no prefix, at most `max`. */
 static bool eat_number(struct cursor *c, unsigned base, uint64_t max, uint64_t *ret)
 {
 	const char *start = c->p;
@@ -58,7 +58,7 @@ static bool eat_number(struct cursor *c, unsigned base, uint64_t max, uint64_t *
 	return c->p > start;
 }
 
-/* One of `set` (`-`) or not: permissions are fixed letters at fixed places. */
+/* Read one flag: the letter `set` or the letter `unset` (mostly "-"). */
 static bool eat_flag(struct cursor *c, char set, char unset, bool *ret)
 {
 	if (c->p == c->end || (*c->p != set && *c->p != unset))
@@ -110,7 +110,7 @@ static bool parse_line(struct cursor c, struct proc_mapping *ret, struct cursor 
 		return false;
 	if (m.start >= m.end || (c.p < c.end && *c.p != ' '))
 		return false;
-	/* Padding to a column; no path begins with a space. */
+	/* Padding; paths do not begin with a space. */
 	while (eat(&c, ' '))
 		;
 	if (memchr(c.p, '\0', (size_t)(c.end - c.p)))
@@ -160,7 +160,7 @@ bool maps_is_file(int place, const struct proc_mapping *mapping)
 
 	if (open_helper_stat(place, "", &st) < 0)
 		return false;
-	/* What is no other file's need not be asked for. */
+	/* Skip the costly names if stat(2)'s numbers match. */
 	return (st.st_ino == name.inode && major(st.st_dev) == name.dev_major &&
 		minor(st.st_dev) == name.dev_minor) ||
 	       (file_names_of_place(place, &names) && file_name_is(&names.listed, &name));
@@ -173,7 +173,7 @@ bool maps_same_file(int root_fd, const char *path, const struct proc_mapping *ma
 	return place >= 0 && maps_is_file(place, mapping);
 }
 
-/* The path with each newline written as the kernel writes it. */
+/* Copy the path, with newlines escaped as the kernel does it. */
 static char *encode_newlines(const char *path)
 {
 	size_t len = 0;
@@ -197,7 +197,8 @@ static char *encode_newlines(const char *path)
 	return text;
 }
 
-/* Take one other reading of the line's path if a file confirms it. */
+/* Replace the mapping's path by `path` and `suffix` if a file of that name is the
+ * mapped file. */
 static struct error *try_name(int root_fd, struct proc_mapping *m, const char *path,
 			      const char *suffix, bool *settled)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of /proc/PID/maps taken apart. Used inside target/ and by its tests. */
+/* Parser of /proc/PID/maps. Used inside target/ and by its tests. */
 #ifndef TARGET_MAPS_H
 #define TARGET_MAPS_H
 
@@ -10,30 +10,31 @@
 #include "util/error.h"
 
 /*
- * Append the mappings that `text` (`size_bytes` long, lines ended by a newline) lists.
- * ERROR_MALFORMED names the line by its number. A line that overlaps the one before is
- * left out: the file is not read atomically, and callers want address order.
+ * Append the mappings in `text` (`size_bytes` long, lines ended by a newline) to `ret`.
+ * ERROR_MALFORMED gives the number of the line. A line that overlaps the previous one
+ * is skipped: the file is not read atomically, and callers want address order.
  *
- * The kernel (fs/proc/task_mmu.c, fs/d_path.c) writes a newline of a path as "\012" and
- * escapes nothing else, not even the backslash, and appends " (deleted)" to the path of
- * a file without a name. Both are ambiguous: files may be named so. The text alone
- * cannot decide; this function decodes and cuts, and maps_settle_names() looks at the
- * files.
+ * The kernel (fs/proc/task_mmu.c, fs/d_path.c) writes a newline in a path as "\012" and
+ * escapes nothing else, not even the backslash. It appends " (deleted)" to the path of
+ * a file without a name. Both are ambiguous, because a file's name may contain these
+ * texts. This function decodes "\012" and cuts " (deleted)"; maps_settle_names() then
+ * checks the files.
  */
 struct error *maps_parse(const char *text, size_t size_bytes, struct proc_maps *ret)
 	__attribute__((warn_unused_result));
 
 /*
- * Undo what maps_parse() took for an escape or a suffix where a file of the literal name
- * is there, below the directory `root_fd`, with the mapping's device and inode.
+ * Correct paths that maps_parse() wrongly decoded or cut. A path is restored if a file
+ * with the literal name exists below the directory `root_fd` and has the mapping's
+ * device and inode.
  */
 struct error *maps_settle_names(int root_fd, struct proc_maps *maps)
 	__attribute__((warn_unused_result));
 
-/* Is what an O_PATH descriptor stands for the file of the mapping? */
+/* Is the file of the O_PATH descriptor `place` the mapped file? */
 bool maps_is_file(int place, const struct proc_mapping *mapping);
 
-/* The same of what `path` leads to below the directory `root_fd`. */
+/* Is the file at `path`, below the directory `root_fd`, the mapped file? */
 bool maps_same_file(int root_fd, const char *path, const struct proc_mapping *mapping);
 
 #endif

@@ -21,7 +21,7 @@
 #include "util/file_system.h"
 #include "util/regular_file.h"
 
-/* fs/configfs/mount.c: no header has it. */
+/* From fs/configfs/mount.c; it is not in a header. */
 #define CONFIGFS_NUMBER 0x62656570
 
 /* File systems whose files are interfaces of the kernel. Reading such a file may have
@@ -50,8 +50,8 @@ static bool is_of_kernel(int fd)
 	return false;
 }
 
-/* The path without empty components and ".", so that its beginning can be compared. `ret`
- * has room for `path`. */
+/* Copy the path without empty components and ".", so that prefixes can be compared.
+ * `ret` has at least the size of `path`. */
 static void simplify(const char *path, char *ret)
 {
 	char *end = ret;
@@ -71,7 +71,8 @@ static void simplify(const char *path, char *ret)
 	*end = '\0';
 }
 
-/* What follows `prefix` in the path, from its "/" on or ""; NULL: it lies elsewhere. */
+/* The rest of the path after `prefix`: "" or starting with "/". NULL: the path is not
+ * below `prefix`. */
 static const char *below(const char *path, const char *prefix)
 {
 	size_t size = strlen(prefix);
@@ -106,8 +107,8 @@ static bool is_debug_path(const struct open_policy *policy, const char *path)
 	return false;
 }
 
-/* libbcc reads the whole of such a file, whoever has made it, and again for each of its
- * caches. symbol/perf_map.c reads it in its own way, from the target's root directory. */
+/* A perf map of any owner. libbcc would read it whole, and again for each of its
+ * caches. Instead symbol/perf_map.c reads it, from the target's root directory. */
 static bool is_perf_map(const char *path)
 {
 	const char *name = strstr(path, "/tmp/perf-");
@@ -118,7 +119,8 @@ static bool is_perf_map(const char *path)
 /* --- /proc/PID ------------------------------------------------------------------------
  */
 
-/* An entry of the process's directory that is no magic link (proc_pid_link(5)). */
+/* Find an entry of the process's /proc directory, without following magic links
+ * (proc_pid_link(5)). */
 static int find_plain(int directory, const char *name, bool no_follow)
 {
 	struct open_how how = {
@@ -130,9 +132,9 @@ static int find_plain(int directory, const char *name, bool no_follow)
 			    sizeof(how));
 }
 
-/* A place below the target's root directory. Refused if a link or a mount leads from
- * there to a file system of the kernel: the process may see /proc/PID of its target, and
- * nothing else. */
+/* Find a file below the target's root directory. Refused if a link or a mount leads
+ * from there to a file system of the kernel: the child may see only its target's
+ * /proc/PID. */
 static int find_file(int root, const char *path, uint64_t flags)
 {
 	int place = place_find(root, path, flags);
@@ -143,7 +145,8 @@ static int find_file(int root, const char *path, uint64_t flags)
 	return refuse(EACCES);
 }
 
-/* To the child its root directory is "/", wherever it lies. So says ours. */
+/* The child is told that its root directory is "/", wherever it is: open our own
+ * /proc/self/root, which says so. */
 static int find_own_root(void)
 {
 	return open("/proc/self/root", O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -168,7 +171,7 @@ static bool is_magic(const char *name)
 	return !strcmp(name, "exe") || below(name, "map_files");
 }
 
-/* `rest` is what follows the number: "" or from a "/" on. */
+/* `rest` is the part of the path after the pid: "" or starting with "/". */
 static int find_in(int directory, const char *rest, bool no_follow)
 {
 	const char *name = rest + strspn(rest, "/");
@@ -179,7 +182,7 @@ static int find_in(int directory, const char *rest, bool no_follow)
 	if (is_magic(name) && !leads_up(name))
 		return openat(directory, name,
 			      O_PATH | O_CLOEXEC | (no_follow ? O_NOFOLLOW : 0));
-	/* A thread's directory has the same. */
+	/* A thread's directory has the same entries. */
 	slash = below(name, "task");
 	if (slash && *slash && (slash = strchr(slash + 1, '/'))) {
 		_cleanup_(freep) char *task = strndup(name, (size_t)(slash - name));
@@ -191,8 +194,8 @@ static int find_in(int directory, const char *rest, bool no_follow)
 	return find_plain(directory, name, no_follow);
 }
 
-/* A place below the root directory of the process. Of one that is gone a path that it
- * has mapped may lead to another file by now. */
+/* Find a file below the root directory of the process. If the process has exited, the
+ * path of a mapped file may now lead to another file, which is refused. */
 static int find_of_target(const struct proc *proc, const char *path, uint64_t flags)
 {
 	int place = find_file(proc_root_fd(proc), path, flags);
@@ -204,7 +207,8 @@ static int find_of_target(const struct proc *proc, const char *path, uint64_t fl
 	return refuse(ENOENT);
 }
 
-/* Of a process that is gone, what stands for it. Its one thread has the same. */
+/* Find an entry in the substitute for the /proc/PID of an exited process. The directory
+ * of its only thread has the same entries. */
 static int find_in_stand_in(const struct proc *proc, unsigned long number,
 			    const char *rest, bool no_follow)
 {
@@ -226,7 +230,7 @@ static int find_in_stand_in(const struct proc *proc, unsigned long number,
 		     : fcntl(proc_root_fd(proc), F_DUPFD_CLOEXEC, 0);
 }
 
-/* The number is that of the process or of a thread of it. */
+/* Find a path below /proc/N, where N is the process or one of its threads. */
 static int find_in_proc(const struct proc *proc, const char *path, bool no_follow)
 {
 	char name[64], *rest;
@@ -246,7 +250,7 @@ static int find_in_proc(const struct proc *proc, const char *path, bool no_follo
 	if (directory < 0)
 		return -1;
 	place = find_in(directory, rest, no_follow);
-	/* Else the number may be another process's by now. */
+	/* If it has exited, another process may have its pid by now. */
 	if (place >= 0 && proc_has_exited(proc)) {
 		close(place);
 		return refuse(ESRCH);
@@ -254,8 +258,9 @@ static int find_in_proc(const struct proc *proc, const char *path, bool no_follo
 	return place;
 }
 
-/* A place from a directory that the process was given. No link leads out of a directory
- * of /proc, as RESOLVE_IN_ROOT follows no magic links (openat2(2)). */
+/* Find a path relative to a directory that the child has open. No link leads out of a
+ * directory of /proc, because RESOLVE_IN_ROOT does not follow magic links
+ * (openat2(2)). */
 static int find_from(int dir, const char *path, uint64_t flags)
 {
 	return file_system_is_proc(dir) ? place_find(dir, path, flags)
@@ -292,7 +297,7 @@ int open_policy_find(void *arg, int dir, const char *path, bool no_follow)
 	return find_absolute(arg, simple, no_follow);
 }
 
-/* The name that the file has now, whatever path led there; "": it cannot be read. */
+/* The file's present name, whatever path led to it; "": unreadable. */
 static void read_name(int fd, char ret[PATH_MAX])
 {
 	char link[32];
@@ -311,7 +316,7 @@ static bool is_open_perf_map(int fd)
 	return is_perf_map(path);
 }
 
-/* Of a process that is gone. */
+/* Is `fd` the list of mappings of an exited process? */
 static bool is_open_maps(const struct open_policy *policy, int fd)
 {
 	return policy->proc && policy->proc->stand_in &&

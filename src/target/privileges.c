@@ -21,8 +21,8 @@
 #define NUMBER_PERFMON    38u
 #define NUMBER_BPF        39u
 
-/* An ARRAY map of one element: the cheapest thing that asks every gate on the way
- * (system call, seccomp, capabilities in the first user namespace). */
+/* Create an ARRAY map of one element: the cheapest request that passes every check (the
+ * system call, seccomp, and the capabilities, in the initial user namespace). */
 static int try_bpf(void)
 {
 	union bpf_attr attr;
@@ -87,7 +87,7 @@ static bool has(const struct privileges *p, unsigned number)
 
 static struct error *judge_capabilities(const struct privileges *p)
 {
-	/* Before 5.8 CAP_SYS_ADMIN stood for both. */
+	/* Before 5.8 CAP_SYS_ADMIN covered both. */
 	bool split = p->last_capability >= NUMBER_BPF;
 	bool admin = has(p, NUMBER_SYS_ADMIN);
 	const struct {
