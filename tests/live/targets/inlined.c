@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Leaks from functions that are inlined into each other, a block every millisecond, until
- * it is killed. Says when it is there. */
+/* Leaks one block each millisecond from functions that are inlined into each other, until
+ * it is killed. Prints a line when it is ready. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls of malloc that come to an unusual end between where they begin and where they
- * have their result. For each line on stdin the work that argv[1] names is done, and what
- * was counted is said in a line of JSON.
+ * Calls of malloc that fail, or are interrupted between their first instruction and their
+ * result. For each line on stdin the program does the work named by argv[1] and prints
+ * what it counted as a line of JSON.
  *
- * A seccomp filter stops malloc at the mmap() that a large block takes, by a signal: its
- * handler runs in the middle of malloc.
+ * A seccomp filter replaces the mmap() for a large block by a signal: the signal handler
+ * runs in the middle of malloc.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -61,7 +61,7 @@ static void allocate(int signal, siginfo_t *info, void *context)
 	(void)signal, (void)info;
 	in_handler[in_handler_count++] = counted(strdup("by libc, in the handler"));
 	in_handler[in_handler_count++] = counted(malloc(77));
-	/* malloc has another way then. */
+	/* malloc then tries other memory. */
 #if defined(__aarch64__)
 	ucontext->uc_mcontext.regs[0] = (unsigned long)-ENOMEM;
 #else
@@ -69,8 +69,8 @@ static void allocate(int signal, siginfo_t *info, void *context)
 #endif
 }
 
-/* Calls from libc itself and from here, with stacks deeper than where malloc was left:
- * what that left behind is above them. */
+/* Calls malloc from libc and from here, deeper in the stack than the malloc that was
+ * left: its remains are in the callers' frames. */
 NOINLINE static void call_deep(int depth)
 {
 	volatile char stack[256];
@@ -100,7 +100,7 @@ static void large_blocks(void)
 		counted_free(in_handler[i]);
 }
 
-/* `handler` runs in the middle of each call of malloc for a large block. */
+/* Let `handler` run in the middle of each call of malloc for a large block. */
 static void trap(void (*handler)(int, siginfo_t *, void *))
 {
 	const struct sigaction action = {.sa_sigaction = handler,
@@ -121,7 +121,7 @@ static void handler(void)
 	large_blocks();
 }
 
-/* As many calls of each: refused at once, refused late, small and larger. */
+/* As many calls of each kind: refused at once, refused late, small, larger. */
 static void refused(void)
 {
 	static const volatile size_t sizes[] = {SIZE_MAX, (size_t)1 << 62, 50, 500};
@@ -141,7 +141,8 @@ static void overflows(void)
 		counted_free(counted(calloc(count, size)));
 }
 
-/* The list of freed blocks goes on where no block can be: glibc sees it and aborts. */
+/* Makes glibc's list of freed blocks continue at an unaligned address: glibc notices and
+ * aborts. */
 static void corrupt(void)
 {
 	char *volatile one = counted(malloc(100)), *volatile other = counted(malloc(100));

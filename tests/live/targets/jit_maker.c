@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program that makes code, calls it once, and frees it, again and again. Each piece is
- * at an address where none was before, and calls a function that allocates a block and
- * frees it. Commands, a line each, answered by a line:
+ * A program like a JIT compiler: it writes code, calls it once and frees it, again and
+ * again. Each piece of code is at an address that had no code before. It calls a function
+ * that allocates a block and frees it. Commands, one on each line, answered by a line:
  *
- *     free N   N pieces; each page of them is unmapped
- *     leave N  the same in pages that stay: nobody says that the code is free
- *     keep N   one piece, which allocates N blocks of 48 bytes that stay
+ *    free N   N pieces; a page is unmapped after its last piece
+ *    leave N  N pieces in pages that stay mapped: the kernel reports no free
+ *    keep N   one piece, which allocates N blocks of 48 bytes and keeps them
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define PIECE_BYTES 64
 #define SPACE_BYTES (1ul << 32)
 
-/* After so many pieces others get some time. */
+/* Sleep after so many pieces, so that other threads can run. */
 #define PIECES_AT_ONCE 20
 
 #define NOINLINE       __attribute__((noinline))
@@ -54,7 +54,7 @@ NOINLINE static void call_piece(char *at, void (*callback)(void))
 	sink++;
 }
 
-/* A page of pieces where nothing was before. */
+/* Maps a page of pieces at an address that had no code before. */
 static char *make_page(void)
 {
 	char *at = next;

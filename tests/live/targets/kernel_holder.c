@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Makes the kernel allocate, and hold, what it is told to: lines "KIND N", and "close"
- * for all of it.
+ * Makes the kernel allocate memory and hold it. Commands are lines "KIND N"; "close"
+ * closes all descriptors, which frees the memory.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include <linux/bpf.h>
 
-/* Descriptors below stay. */
+/* "close" keeps the descriptors below. */
 #define FIRST_FD 3
 
 static void answer(int is_done)
@@ -49,7 +49,7 @@ static int pages(int n)
 	return !n;
 }
 
-/* Descriptors of BPF maps, which are the kernel's own memory. */
+/* Makes a BPF map, which is kernel memory. Its descriptor stays open. */
 static int map(enum bpf_map_type type, unsigned elements, unsigned value_bytes)
 {
 	union bpf_attr attr;
@@ -91,7 +91,7 @@ static int make(const char *kind, int n)
 		return files(n);
 	if (!strcmp(kind, "pages"))
 		return pages(n);
-	/* An element is 24 bytes for each processor. */
+	/* Each element takes 24 bytes on each processor. */
 	if (!strcmp(kind, "percpu"))
 		return map(BPF_MAP_TYPE_PERCPU_ARRAY, (unsigned)n, 24);
 	if (!strcmp(kind, "heap"))

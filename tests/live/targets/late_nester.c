@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program with an allocator of its own, in which aligned_alloc() takes its first blocks
- * from a pool, and all others from malloc(), of which it asks more bytes.
+ * A program with its own allocator. Its aligned_alloc() takes the first blocks from a
+ * pool, and all later ones from malloc(), from which it requests more bytes.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Two libraries of one source: code at the same places, frames of other sizes. */
+/* Two libraries are built from this source: their code has the same addresses, their
+ * frames have different sizes. */
 #include <stdlib.h>
 
 static void *volatile last;

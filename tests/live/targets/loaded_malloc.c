@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library with an allocator of its own, to be loaded and called by name. */
+/* A library with its own allocator, to be loaded and called by name. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@ static _Alignas(16) unsigned char arena[ARENA_SIZE];
 static size_t used;
 
 #ifdef PROBES_APART
-/* The probe of the entry is best where the stack pointer is not at the return address,
- * and that of the return where the argument is in no register: two places, which no
- * other function of a usual allocator has. */
+/* The best place for the entry's probe is where the stack pointer is not at the return
+ * address. The best place for the result's probe is where no register holds the argument
+ * any more. Functions of usual allocators have neither. */
 __asm__(".pushsection .text\n"
 	".globl malloc\n"
 	".type malloc, @function\n"

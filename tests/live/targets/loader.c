@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Loads libraries that have a malloc() of their own, calls it once in each, for 32 bytes,
- * and keeps them or not, by lines on its standard input:
+ * Loads libraries that have their own malloc(), and calls each malloc() once, for 32
+ * bytes. Commands on stdin, one on each line:
  *
- *   hold PATH N   N copies of the library, each a file of its own that is gone again
- *   keep PATH 1   the library itself, which stays loaded
- *   again PATH N  N calls more of malloc() of the library that was loaded last
- *   fresh PATH N  the same, and each is unloaded before the next comes
- *   cycle PATH N  the library itself, loaded and unloaded N times
- *   drop - 1      unload the library that was loaded last
- *   turn PATH N   N copies, of which the last 8 are loaded at a time
- *   fork - N      N children, which have the same libraries and wait
- *   sites - 1     a call of the C library's malloc() from each of 128 call sites
- *   map - N       2 N mappings of memory of no file
- *   call - 1      each child calls malloc() of the library that was loaded last, or the C
- *                 library's, once
+ *    hold PATH N   load N copies of the library, each a separate file, unlinked at once
+ *    keep PATH 1   load the library itself and keep it
+ *    again PATH N  call malloc() of the library that was loaded last N more times
+ *    fresh PATH N  load N copies, and unload each before the next one
+ *    cycle PATH N  load and unload the library itself N times
+ *    drop - 1      unload the library that was loaded last
+ *    turn PATH N   load N copies, of which only the last 8 stay loaded
+ *    fork - N      fork N children, which have the same libraries and wait
+ *    sites - 1     call the C library's malloc() once from each of 128 call sites
+ *    map - N       make 2 N anonymous mappings
+ *    call - 1      each child calls malloc() once: of the library that was loaded last,
+ *                  or of the C library
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ static void *load_copy(const char *path)
 	int from = open(path, O_RDONLY), to;
 	struct stat status;
 
-	/* The dynamic linker takes another file of the same name for the same. */
+	/* A new name each time: the dynamic linker identifies loaded files by name. */
 	snprintf(copy, sizeof(copy), "%s.%d.%d", path, (int)getpid(), copies++);
 	to = open(copy, O_WRONLY | O_CREAT | O_TRUNC, 0755);
 	if (from < 0 || to < 0 || fstat(from, &status) ||
@@ -102,8 +102,7 @@ static void turn(const char *path, int count)
 	}
 }
 
-/* Children wait until the parent closes one pipe, and say by another that they have
- * called. */
+/* The children wait until the parent closes `start`. They report their call by `done`. */
 static int start[2], done[2], child_count;
 
 static void fork_children(int count)
@@ -157,7 +156,7 @@ __attribute__((noinline)) static void call_from_many_sites(void)
 	CALL_64
 }
 
-/* Neighbours that differ stay apart. */
+/* Neighbouring mappings with different protections do not merge. */
 static void map(int count)
 {
 	for (int i = 0; i < count; i++) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * locked_down PROGRAM ARG...: runs a program as on a kernel that was started with
- * lockdown=confidentiality. Such a kernel (Debian's 6.1 was looked at)
- * - takes no BPF program that calls a helper which reads its memory, with EINVAL;
+ * locked_down PROGRAM ARG...: runs a program as on a kernel that was booted with
+ * lockdown=confidentiality. Such a kernel (checked on Debian's 6.1)
+ * - refuses with EINVAL each BPF program that calls a helper which reads kernel memory,
  * - has an empty tracefs.
- * A seccomp filter stops the program's processes at bpf(BPF_PROG_LOAD), and this one
- * looks at the instructions. The exit status is the program's.
+ * A seccomp filter stops the program's processes at bpf(BPF_PROG_LOAD), and this process
+ * inspects the instructions. The exit status is the program's.
  */
 #include <errno.h>
 #include <poll.h>
@@ -41,15 +41,14 @@ static void hide_tracefs(void)
 	check(unshare(CLONE_NEWNS), "unshare");
 	check(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "private mounts");
 	check(mount("tmpfs", "/sys/kernel/tracing", "tmpfs", MS_RDONLY, NULL), "tracing");
-	/* Where there is a debugfs it has a tracefs, too. */
+	/* A debugfs contains a tracefs. */
 	mount("tmpfs", "/sys/kernel/debug", "tmpfs", MS_RDONLY, NULL);
 }
 
-/* Returns the descriptor at which the system calls are judged. */
+/* Returns the descriptor that receives the stopped system calls. */
 static int install_filter(void)
 {
-	/* What is mounted by fsopen() would be the tracefs that is hidden. x86_64 only,
-	 * as memtrace. */
+	/* fsopen() could mount the hidden tracefs again. x86_64 only, like memtrace. */
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fsopen, 4, 0),
@@ -74,7 +73,8 @@ static int read_memory(pid_t pid, uint64_t from, void *to, size_t size)
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* By LOCKDOWN_BPF_READ_KERNEL in bpf_tracing_func_proto(), kernel/trace/bpf_trace.c. */
+/* The helpers that bpf_tracing_func_proto() (kernel/trace/bpf_trace.c) refuses by
+ * LOCKDOWN_BPF_READ_KERNEL. */
 static int reads_kernel(const struct bpf_insn *insn)
 {
 	return insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == 0 &&
@@ -89,7 +89,7 @@ static int is_refused(const struct seccomp_notif *call)
 	struct {
 		uint32_t type, count;
 		uint64_t insns;
-	} attr; /* as union bpf_attr begins */
+	} attr; /* the first fields of union bpf_attr */
 
 	if (!read_memory((pid_t)call->pid, call->data.args[1], &attr, sizeof(attr)) ||
 	    attr.count > 1000000)
@@ -111,7 +111,7 @@ static void judge(int listener)
 {
 	struct seccomp_notif call = {0};
 
-	/* Fails when the process was killed meanwhile. */
+	/* Fails if the process was killed meanwhile. */
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call))
 		return;
 
@@ -134,7 +134,8 @@ int main(int argc, char *argv[])
 	hide_tracefs();
 	check(pipe(tell), "pipe");
 
-	/* Both have the descriptor, until exec() gives the child a table of its own. */
+	/* CLONE_FILES: both have the descriptor of the filter, until exec() gives the
+	 * child its own table. */
 	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
 
 	check(pid < 0, "clone");
@@ -148,7 +149,7 @@ int main(int argc, char *argv[])
 	}
 	check(read(tell[0], &listener, sizeof(listener)) != sizeof(listener), "pipe");
 
-	/* It hangs up when the last process with the filter has gone. */
+	/* POLLHUP: the last process with the filter has ended. */
 	struct pollfd p = {listener, POLLIN, 0};
 
 	do {

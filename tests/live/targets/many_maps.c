@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Has as many mappings as the kernel allows, each of a file whose path has tens of
- * thousands of characters: "map N" maps it N times. "files N" maps N other files, and
- * "itself N" maps this program N times, until there are as many mappings as can be.
- * "library PATH" maps the second page of a file.
- * "allocate N" allocates N blocks of 64 bytes and keeps them.
+ * Makes as many mappings as the kernel allows, of a file whose path has tens of thousands
+ * of characters. Commands, one on each line:
+ *
+ *    map N         map the file N times
+ *    files N       map N other files
+ *    itself N      map this program N times
+ *    library PATH  map the second page of a file
+ *    allocate N    allocate N blocks of 64 bytes and keep them
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +27,7 @@ __attribute__((noinline)) static void site_allocate(int count)
 		last = malloc(64);
 }
 
-/* A file in that many folders, one in the other. All of them are removed again: the
+/* Makes a file below FOLDERS nested folders, and removes the file and the folders. The
  * kernel still shows the path. */
 static int deep_file(const char *top)
 {
@@ -47,7 +50,7 @@ static int deep_file(const char *top)
 	return chdir("/") || rmdir(top) ? -1 : fd;
 }
 
-/* Pages that do not follow each other in the file stay mappings of their own. */
+/* No two neighbours are contiguous in the file, so that they do not merge. */
 static void map(int fd, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -60,7 +63,7 @@ static void map_itself(int count)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	/* No two pages follow each other in the file. */
+	/* No two neighbours are contiguous in the file, so that they do not merge. */
 	for (int i = 0; i < count; i++)
 		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
 			 i & 1 ? 8192 : 0) == MAP_FAILED)
@@ -78,7 +81,7 @@ static void map_library(const char *path)
 	close(fd);
 }
 
-/* Each is a file of its own, and is unlinked at once. */
+/* Each mapping has its own file, unlinked at once. */
 static void map_files(int count)
 {
 	char path[64];

@@ -22,7 +22,7 @@ ALL(SITE)
 int main(void)
 {
 	kept = malloc(1);
-	/* Time for memtrace to learn. */
+	/* Gives memtrace time to find the unwind rules. */
 	usleep(300000);
 	ALL(CALL)
 	return 0;

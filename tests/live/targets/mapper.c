@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Maps each file that it is given as if it were code, whatever is in it, and allocates
- * when it is told to: 100 blocks of 64 bytes for each line that is not "quit".
+ * Maps each file named by an argument as executable, whatever it contains. For each line
+ * on stdin except "quit" it allocates 100 blocks of 64 bytes.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ int main(int argc, char *argv[])
 
 		if (fd < 0 || fstat(fd, &st))
 			return 98;
-		/* An empty file too: a page beyond its end. */
+		/* For an empty file, map a page beyond its end. */
 		if (mmap(NULL, st.st_size ? (size_t)st.st_size : 4096,
 			 PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 			return 97;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Heaps that do not stand still. One argument:
+ * Heaps that change without pause. Takes one argument:
  *
- *     steady   for ever, after a first pause: 100 blocks of 1000 bytes, half of them
- * freed grow     at a line: one block, for ever 100 and 100000 bytes in turn move     the
- * same, larger, and every growth takes it to another address maps     at each line one
- * step: mappings that mremap keeps or copies and calls of munmap that fail; then all of
- * it unmapped rbp      at a line: 10 blocks by a caller whose rbp is 0
+ *    steady   for ever, pausing before each round: allocate 100 blocks of 1000 bytes,
+ *             free half of them
+ *    grow     after a line: resize one block for ever, to 100 and 100000 bytes in turn
+ *    move     like grow, but larger, and each growth moves the block
+ *    maps     at each line one step: first make mappings, which mremap keeps or copies,
+ *             and fail to unmap some; then unmap all of them
+ *    rbp      at a line: allocate 10 blocks from a caller whose rbp is 0
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@
 
 #define PAGE ((size_t)4096)
 
-/* The compiler may not drop a block that nobody uses. */
+/* Keep the compiler from dropping an unused block. */
 #define KEEP(block) __asm__ volatile("" : "+r"(block) : : "memory")
 
 static void fail(const char *why)
@@ -76,9 +78,9 @@ static void grow(void)
 }
 
 /*
- * libc maps the block by itself and grows it with mremap. Where it would grow there is a
- * page of ours, mapped where no probe looks. The size of the block's mapping stands in
- * its header, with flags in the lowest bits.
+ * libc calls mmap for this block, and mremap to grow it. A page after its end, mapped by
+ * a system call that no probe sees, makes mremap move it. The header of the block holds
+ * the size of its mapping, with flags in the lowest bits.
  */
 static void move(void)
 {
@@ -157,7 +159,7 @@ static void maps(void)
 	}
 }
 
-/* Its caller's frame is pointed to by nothing. */
+/* rbp is 0, so nothing points to the caller's frame. */
 __asm__(".text\n"
 	".globl site_no_rbp\n"
 	".type site_no_rbp, @function\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions with names that are not plain ASCII. One is UTF-8; the test makes a copy of
- * the program in which "XESCX" becomes an escape sequence for a terminal and "XBADX" is
- * no UTF-8 at all, which no assembler would write.
+ * Functions whose names are not plain ASCII. One is UTF-8. The test patches a copy of the
+ * program: it replaces "XESCX" by an escape sequence for terminals and "XBADX" by bytes
+ * that are not UTF-8. No assembler would emit these.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ SITE(site_utf8, "site_gr\xc3\xb6\xc3\x9f"
 SITE(site_escape, "site_XESCX_end")
 SITE(site_bad, "site_XBADX_end")
 
-/* One call site each: the loop is not unrolled. */
+/* One call site for each function: `volatile` keeps the loop from being unrolled. */
 static void work(void)
 {
 	for (volatile int i = 0; i < 10; i++)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Built without frame pointers: allocates on call paths that are hard to walk, each with
- * a size of its own. One line of input is one scenario's name; the answer is a line.
+ * Built without frame pointers. Allocates on call paths that are hard to unwind, each
+ * with its own block size. Each line of input is the name of a scenario; the answer is a
+ * line.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -54,7 +55,7 @@ NOINLINE static void scenario_deep(void)
 	sink++;
 }
 
-/* The same once more, from elsewhere. */
+/* The same recursion with another caller. */
 NOINLINE static void scenario_deep_again(void)
 {
 	for (int i = 0; i < TIMES; i++)
@@ -112,7 +113,7 @@ NOINLINE static void right_turn_allocates(void (*way)(int, size_t), size_t size)
 	sink++;
 }
 
-/* Between some of them the way is learned. */
+/* The pauses let memtrace find the unwind rules. */
 NOINLINE static void scenario_turns(void)
 {
 	for (int i = 0; i < 4 * TIMES; i++) {
@@ -235,7 +236,7 @@ NOINLINE static void scenario_vla(void)
 	sink++;
 }
 
-/* --- ways on that are no calls, and back that are no returns ------------------------ */
+/* --- jumps instead of calls and returns ------------------------------------------- */
 
 NOINLINE static void tail_allocates(void)
 {
@@ -243,7 +244,7 @@ NOINLINE static void tail_allocates(void)
 	sink++;
 }
 
-/* Jumps, where the compiler is told to: then it is on no stack. */
+/* A tail call if the compiler makes one: then this function is on no stack. */
 #if defined(__clang__)
 NOINLINE static void tail_jumps(void)
 #else
@@ -305,7 +306,7 @@ NOINLINE static void probed_outer(void)
 	sink++;
 }
 
-/* Many of them on one stack. */
+/* Many return probes on one stack: the other tool probes recurse(), too. */
 NOINLINE static void scenario_probed_deep(void)
 {
 	for (int i = 0; i < TIMES; i++)
@@ -323,9 +324,8 @@ NOINLINE static void scenario_probed(void)
 /* --- libraries at the same addresses ---------------------------------------------- */
 
 #ifdef WITHOUT_LIBRARIES
-#define dlopen(path, how)                                                                \
-	((void)(path), (void *)NULL) /* of no use to a static program                    \
-				      */
+/* A static program does not run these scenarios. */
+#define dlopen(path, how) ((void)(path), (void *)NULL)
 #endif
 
 NOINLINE static void call_library(const char *path, unsigned pause_us)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program with an allocator of its own that has only four functions. */
+/* A program with its own allocator, which has only four functions. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define ARENA_SIZE (1 << 20)
 
-/* Whether others may see them. */
+/* ELF visibility of the functions. */
 #ifndef MALLOC_VISIBILITY
 #define MALLOC_VISIBILITY "default"
 #endif
@@ -20,7 +20,7 @@
 static _Alignas(16) unsigned char arena[ARENA_SIZE];
 static size_t used;
 
-/* The size stands 16 bytes before the block. */
+/* The size is stored 16 bytes before the block. */
 SEEN(MALLOC_VISIBILITY) void *malloc(size_t size)
 {
 	size_t need = 16 + ((size + 15) & ~(size_t)15);
@@ -86,7 +86,7 @@ __attribute__((noinline)) void *site_own_realloc(void *old, size_t size)
 	return block;
 }
 
-/* Leaves 100 blocks each of 24, 3 * 10 and 70 bytes. */
+/* Keeps 100 blocks each of 24, 3 * 10 and 70 bytes. */
 static void work(void)
 {
 	for (int i = 0; i < 100; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An allocator that is patched while it runs, so that it does not do what its file says:
- * malloc, calloc and valloc come to return blocks that lie PATCH_BYTES behind those that
- * they have in their registers before. With "late" for an argument that is malloc alone,
- * after LATE_CALLS calls.
+ * An allocator that is patched while it runs, so that it differs from its file. Patched
+ * malloc, calloc and valloc return blocks PATCH_BYTES behind the block that was in the
+ * register before. With the argument "late" only malloc is patched, after LATE_CALLS
+ * calls.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,15 +19,15 @@
 __attribute__((used)) static _Alignas(16) unsigned char arena[ARENA_SIZE];
 __attribute__((used)) static unsigned char *next = arena;
 
-/* The patch is written over a nop of the same length. */
+/* The patch replaces a nop of the same length. */
 static const unsigned char patch[4] = {0x48, 0x83, 0xc0, PATCH_BYTES}; /* add, %rax */
 
 void malloc_patch(void);
 void calloc_patch(void);
 void memalign_patch(void);
 
-/* There is room for PATCH_BYTES behind each block. One probe at the jump can see all of a
- * call: the size is in rdi, and the result in rax. */
+/* Each block has PATCH_BYTES of room behind it. One probe at the jump sees the whole
+ * call: rdi holds the size and rax the result. */
 __asm__(".pushsection .text\n"
 	".globl malloc\n"
 	".type malloc, @function\n"
@@ -49,7 +49,7 @@ __asm__(".pushsection .text\n"
 	".size malloc, . - malloc\n"
 	".popsection\n");
 
-/* Here the size is gone when the result is there. */
+/* When the result is there, no register holds the size any more. */
 __asm__(".pushsection .text\n"
 	".globl calloc\n"
 	".type calloc, @function\n"
@@ -74,7 +74,7 @@ __asm__(".pushsection .text\n"
 	".size calloc, . - calloc\n"
 	".popsection\n");
 
-/* One function leads to another, where both have the same sites. */
+/* This function jumps to another one, and they share their sites. */
 __asm__(".pushsection .text\n"
 	".globl memalign\n"
 	".type memalign, @function\n"
@@ -131,13 +131,13 @@ static void write_patch(void (*at)(void))
 	if (mprotect(page, 2 * page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
 		_exit(1);
 	memcpy(to, patch, sizeof(patch));
-	/* The kernel puts no probes into writable code. */
+	/* The kernel puts no probe into writable code. */
 	if (mprotect(page, 2 * page_bytes, PROT_READ | PROT_EXEC))
 		_exit(1);
 }
 
-/* By turns: the patch and many calls; some calls of which the blocks stay; and as many
- * frees of those. */
+/* At each line one step: patch and make many calls; allocate blocks and keep them; free
+ * them. */
 static void work(void)
 {
 	static void *kept[3][200];
@@ -148,7 +148,7 @@ static void work(void)
 		write_patch(malloc_patch);
 		write_patch(calloc_patch);
 		write_patch(memalign_patch);
-		/* Until memtrace has noticed. */
+		/* Calls until memtrace has noticed the patch. */
 		for (int i = 0; i < 500; i++) {
 			free(malloc(100));
 			free(calloc(2, 50));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Allocates at known sites for each line on stdin, keeps it all, and lets the heap
- * profiler of gperftools or jemalloc, if one is loaded, write its profile. argv[1] is the
- * size of a block in bytes, argv[2] the number of blocks at each site.
+ * Allocates at known sites for each line on stdin and keeps all blocks. If the heap
+ * profiler of gperftools or jemalloc is loaded, makes it write its profile. argv[1] is
+ * the size of a block in bytes, argv[2] the number of blocks at each site.
  */
 #include <dlfcn.h>
 #include <malloc.h>
@@ -11,7 +11,7 @@
 #include "simple.h"
 
 #define NOINLINE __attribute__((noinline))
-/* The call is not the last instruction. */
+/* Prevents a tail call: the call of the allocator is not the last instruction. */
 #define KEEP(block) __asm__ volatile("" : "+r"(block) : : "memory")
 
 static size_t size;
@@ -90,7 +90,7 @@ static void write_profile(void)
 	memcpy(&control, &of_jemalloc, sizeof(control));
 	if (dump)
 		dump("asked for");
-	/* Fails unless profiling is on. opt.prof_prefix names the file. */
+	/* Fails if profiling is off. opt.prof_prefix names the file. */
 	if (control)
 		control("prof.dump", NULL, NULL, NULL, 0);
 }

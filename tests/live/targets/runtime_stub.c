@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stands in for a runtime: as a library it has the name of one, in a program its section.
- */
+/* Imitates a runtime: a library gets its file name, a program its ELF section. */
 void runtime_stub(void);
 
 void runtime_stub(void)

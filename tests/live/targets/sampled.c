@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A target of the sampling test: many blocks of few sizes, by functions of which some
- * call others inside the allocator (musl's calloc and posix_memalign, every
- * realloc(NULL)). */
+/* A target for sampling: many blocks of few sizes. Some of the functions call others
+ * inside the allocator (musl's calloc and posix_memalign, every realloc(NULL)). */
 #include <stdlib.h>
 
 #include "simple.h"
@@ -24,7 +23,7 @@ SITE(aligned, if (posix_memalign(&block, 64, size)) return NULL)
 SITE(renewed, block = realloc(NULL, size))
 SITE(large, block = malloc(size))
 
-/* The counts and sizes are in test_sampling.c too. */
+/* test_sampling.c has the same counts and sizes. */
 static void work(void)
 {
 	for (int i = 0; i < 40000; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program that is over in a moment: what it allocates before main, in main and after
- * is known. Arguments: the exit status, and "abort" to die of SIGABRT instead.
+ * A program that ends at once, with known allocations before main, in main and after
+ * main. Arguments: the exit status, and "abort" to die of SIGABRT instead.
  */
 #include <stdio.h>
 #include <stdlib.h>

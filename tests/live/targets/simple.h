@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target that does one thing: it says that it is ready, does `work` for every line on
- * stdin, and says that it is done. Allocates nothing by itself. */
+/* A simple target: it prints that it is ready, does `work` for each line on stdin, and
+ * prints that it is done. Does not allocate by itself. */
 #ifndef TARGETS_SIMPLE_H
 #define TARGETS_SIMPLE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A program that executes itself as children, which keep blocks and live for a while.
- * Arguments: how often, how many at once, for how many milliseconds.
+ * Arguments: number of rounds, children in a round, lifetime of a child in milliseconds.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls functions on another stack in the way of Go's runtime.asmcgocall: the target of
- * test_go.c where there is no Go. Functions named NAME_allocates run on the thread's
- * stack, and what has called them on one of our own, which is a page or two with a page
- * below it that cannot be read. Sizes of blocks: test_go.c.
+ * Calls functions on another stack, as Go's runtime.asmcgocall does. test_go.c uses it if
+ * Go is not installed. Functions named NAME_allocates run on the thread's stack. Their
+ * callers run on a stack of a page, with an unreadable page below it. Block sizes:
+ * test_go.c.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,15 +17,15 @@
 #define TIMES       1000
 #define PLAIN_TIMES 50000
 
-/* As in Go, this begins with the bounds of the stack. */
+/* As in Go, the struct begins with the bounds of the stack. */
 struct g {
 	uintptr_t low, high;
-	uintptr_t moved_to; /* where the stack is to go, the end of it */
+	uintptr_t moved_to; /* end address of the page to which the stack moves next */
 };
 
 typedef void work_fn(struct g *g);
 
-/* Run `work` on a stack of its own, of which it is the outermost function. */
+/* Run `work` as the outermost function on the stack that ends at `sp`. */
 void run_on_stack(struct g *g, work_fn *work, uintptr_t sp);
 /* Run `work` on the thread's stack. */
 void call_on_thread(work_fn *work, struct g *g);
@@ -49,7 +49,7 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size run_on_stack, . - run_on_stack\n"
-	/* Without unwind information. */
+	/* This function has no unwind information. */
 	".globl call_on_thread\n"
 	".type call_on_thread, @function\n"
 	"call_on_thread:\n"
@@ -97,7 +97,7 @@ static NOINLINE void edge_allocates(struct g *g)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Nothing on the other stack points to that stack: it can be moved by a copy. */
+/* Moves the other stack by a copy: nothing on it points into it. */
 static NOINLINE void moved_allocates(struct g *g)
 {
 	uintptr_t from = g->low;
@@ -112,7 +112,7 @@ static NOINLINE void moved_allocates(struct g *g)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Its caller is not within these bounds. */
+/* Sets bounds that do not contain the caller. */
 static NOINLINE void bad_allocates(struct g *g)
 {
 	g->low = g->high - 8;
@@ -136,7 +136,7 @@ CALL_IN_A_LOOP(bad, TIMES)
 
 /* --- scenarios -------------------------------------------------------------------- */
 
-/* A page between two that cannot be read. */
+/* A page between two unreadable pages. */
 static uintptr_t guarded_page(void)
 {
 	char *at =
@@ -160,7 +160,8 @@ static void work(void)
 	uintptr_t used;
 
 	run(plain_calls, g->high - 64);
-	/* The caller's frame begins with the page: nothing below it can be read. */
+	/* Choose sp such that the caller's frame begins at the start of the page. The
+	 * memory below it is unreadable. */
 	used = g->high - 64 - caller_sp;
 	run(edge_calls, g->low + 16 + used);
 	run(moved_calls, g->high - 64);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tells of its blocks by static probes, and counts what it told. On stdin: make N (at
- * each site), drop N (of each site, the oldest), threads N (N blocks in each of four
- * threads, of which half are dropped at once), fail N (allocations without a block), load
- * PATH (a library that tells as well). Each is answered by a line of JSON with the
- * truth: by site and in all, and the semaphores.
+ * Reports its blocks by USDT probes, and counts what it reported. Commands on stdin: make
+ * N (at each site), drop N (at each site, the oldest), threads N (N blocks in each of
+ * four threads, half of them dropped at once), fail N (failed allocations), load PATH (a
+ * library that has probes, too). The answer is a line of JSON with the truth: the counts
+ * of each site, the totals and the semaphores.
  */
 #ifndef WITHOUT_LIBRARIES
 #include <dlfcn.h>
@@ -49,7 +49,7 @@ static void *get(size_t size)
 	return block;
 }
 
-/* Kept apart from each other, and with frames of their own. */
+/* Not inlined into each other, and with their own frames. */
 #define DEFINE_SITE(way)                                                                 \
 	struct block site_##way(size_t size);                                            \
 	SITE struct block site_##way(size_t size)                                        \
@@ -97,7 +97,7 @@ static struct site sites[] = {
 	{.name = "site_library", .make = site_library},
 	{.name = "site_thread", .make = site_thread},
 };
-#define MADE (sizeof(sites) / sizeof(*sites) - 1) /* the last is of threads */
+#define MADE (sizeof(sites) / sizeof(*sites) - 1) /* the last site is for threads */
 
 static size_t size_for(const struct site *site, size_t n)
 {
@@ -129,7 +129,8 @@ static void make(struct site *site)
 	site->kept[site->made++] = block;
 }
 
-/* A block that nobody was told of is freed without a word, as a sampler does. */
+/* A block that was not reported is not reported when it is freed, either. Samplers do the
+ * same. */
 static void drop(struct block *block, int in_memory)
 {
 	if (block->weight && in_memory)

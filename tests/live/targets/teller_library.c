@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library that tells of blocks, with semaphores of its own. */
+/* A library that reports blocks by USDT probes, with its own semaphores. */
 #include <stddef.h>
 #include <stdint.h>
 

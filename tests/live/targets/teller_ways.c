@@ -9,7 +9,7 @@
 unsigned short otel_memory_alloc_semaphore SEMAPHORE;
 unsigned short otel_memory_free_semaphore SEMAPHORE;
 
-/* The macros of <sys/sdt.h> take the constraint of all operands where they are used. */
+/* The macros of <sys/sdt.h> use this constraint for all operands of later probes. */
 #undef STAP_SDT_ARG_CONSTRAINT
 #define STAP_SDT_ARG_CONSTRAINT r
 
@@ -22,7 +22,7 @@ uint64_t tell_registers(void *block, size_t size)
 uint64_t tell_narrow(void *block, size_t size)
 {
 	unsigned char narrow = (unsigned char)size;
-	signed char weight = 0; /* nothing is said of it */
+	signed char weight = 0; /* 0: the block counts with its size */
 
 	STAP_PROBE3(otel_memory, alloc, block, narrow, weight);
 	return narrow;
@@ -57,7 +57,7 @@ void tell_free_memory(void *block)
 
 uint64_t tell_constant(void *block, size_t size)
 {
-	/* Without the weight. */
+	/* A probe without the weight. */
 	STAP_PROBE2(otel_memory, alloc, block, 4096);
 	return size;
 }
@@ -68,7 +68,8 @@ uint64_t tell_drawn(void *block, size_t size)
 	return TELL_DRAWN_BYTES;
 }
 
-/* As no macro makes it: the note by hand, of a table whose second element is meant. */
+/* An addressing mode that no macro emits: a hand-written note with a base and an index
+ * register. The operands are elements 2 and 3 of the table. */
 uint64_t tell_indexed(void *block, size_t size)
 {
 	volatile uint64_t table[4] = {0, 0, (uint64_t)(uintptr_t)block, size};

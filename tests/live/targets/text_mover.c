@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Moves its own code about with mremap. There are PIECES pieces of it, a page each, that
- * call what they are given and differ only in how large their frames are. One line of
- * input is one command:
+ * Moves its own code with mremap. It has PIECES pieces of code, one on each page. A piece
+ * calls its argument; pieces differ only in the sizes of their frames. Each line of input
+ * is a command:
  *
- *     call I         TIMES blocks by piece I, wherever that is. The answer has their
- *                    size, which all blocks of that place have, and the address that the
- *                    call in the piece returns to.
- *     free I         Piece I goes to where nothing is,
- *     onto I J       or in the place of piece J.
- *     keep I J       A second piece I comes in the place of piece J.
- *     swap I J       Each goes in the place of the other.
- *     copy I J       Memory of no file, with a copy of piece J, goes in the place of I.
- *     fork 0         What comes next is for a child, for whose end we wait.
- *     children I N   N children, one after another, that call piece I and end;
- *     grandchildren I N
- *                    or a child of each does.
- *     held I J       As keep; a second thread calls piece J when the call has begun.
- *     realloc N      A block that mremap makes larger and smaller, N times.
+ *    call I         Piece I, at its current place, allocates TIMES blocks. The answer has
+ *                   their size, which identifies the place, and the return address of
+ *                   the call in the piece.
+ *    free I         Move piece I to an unused place.
+ *    onto I J       Move piece I over piece J.
+ *    keep I J       Move a copy of piece I over piece J; piece I stays.
+ *    swap I J       Exchange pieces I and J.
+ *    copy I J       Move anonymous memory with a copy of piece J over piece I.
+ *    fork 0         Fork a child, which takes the following commands. Wait for its end.
+ *    children I N   N children, one after another, call piece I and end.
+ *    grandchildren I N
+ *                   A child of each child calls piece I.
+ *    held I J       Like keep. A second thread calls piece J while the mremap waits.
+ *    realloc N      Grow and shrink a block by mremap N times.
  *
- * A command that begins with "raw_" does the same without the C library.
+ * The prefix "raw_" makes a command call mremap without the C library.
  */
 
 #include <linux/filter.h>
@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 #ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4 /* Linux 5.7, of files 5.13 */
+#define MREMAP_DONTUNMAP 4 /* Linux 5.7; for files 5.13 */
 #endif
 
 #if defined(__clang__)
@@ -50,8 +50,8 @@
 #define PIECES 16
 #define TIMES  50
 
-/* Nothing in a piece depends on where it is. Its frame is full of its return address, so
- * that a rule of another one leads somewhere as well. */
+/* The code is position-independent. Each piece fills its frame with its return address,
+ * so that the unwind rule of another piece yields a caller, too. */
 __asm__(".section .text.pieces,\"ax\",@progbits\n"
 	".balign 4096\n"
 	".globl pieces\n"
@@ -118,7 +118,7 @@ static void move(char *from, char *to, int flags)
 
 static char *new_places;
 
-/* A place where nothing is. */
+/* An address where nothing is mapped. */
 static char *new_place(void)
 {
 	static char *next;
@@ -133,7 +133,7 @@ static char *new_place(void)
 	return next - PAGE;
 }
 
-/* As what programs do to have their code on huge pages. */
+/* Programs that put their code on huge pages do the same. */
 static void move_copy(char *of, char *to)
 {
 	char *copy = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -158,7 +158,7 @@ static void swap(int i, int j)
 	place[i] = other;
 }
 
-/* Larger than what malloc maps by itself, so that it grows by mremap. */
+/* malloc maps such a large block separately, so it grows by mremap. */
 static void reallocate(int times)
 {
 	char *block = malloc(1 << 20);
@@ -208,7 +208,7 @@ NOINLINE static void have_children(int i, int count, int generations)
 
 /* --- a move that takes long ------------------------------------------------------- */
 
-/* The descriptor that tells of calls of mremap, before they do anything. */
+/* Returns the descriptor that receives calls of mremap, before they have any effect. */
 static int hold_moves(void)
 {
 	struct sock_filter filter[] = {
@@ -226,7 +226,7 @@ static int hold_moves(void)
 }
 
 struct meanwhile {
-	int calls; /* from hold_moves() */
+	int calls; /* descriptor from hold_moves() */
 	char *at;
 };
 
@@ -239,7 +239,7 @@ static void *call_meanwhile(void *arg)
 	if (ioctl(m->calls, SECCOMP_IOCTL_NOTIF_RECV, &call))
 		exit(12);
 	call_at(m->at);
-	/* Until it has been learned, most likely. */
+	/* Enough time for memtrace to find the unwind rules. */
 	usleep(300000);
 	answer.id = call.id;
 	answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heap events of four threads in turn, each of which is known: what happened at each call
- * path and in each thread, to the block and byte. Commands, one a line: `run N M` makes N
- * random events, and takes a block for temporary that its thread frees with at most M of
- * its events between; `ages` frees blocks after known times; `end` ends one thread;
- * `truth` says what was. Only the four threads allocate, and nothing but what is counted.
+ * Heap events of four threads in turn, all of them counted: by call path and by thread,
+ * to the block and byte. Commands, one on each line: `run N M` makes N random events. It
+ * counts a block as temporary if its own thread frees it within M of its events. `ages`
+ * frees blocks after known times; `end` ends one thread; `truth` prints the counts. Only
+ * the four threads allocate, and each allocation is counted.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,7 +23,7 @@
 #define BLOCKS  256
 #define BUCKETS 65
 
-/* The call paths: one function, one call. */
+/* The call paths. Each function makes one call. */
 enum site {
 	SITE_a,
 	SITE_b,
@@ -93,11 +93,11 @@ struct thread {
 };
 
 struct block {
-	void *address; /* NULL: none */
+	void *address; /* NULL: no block */
 	size_t size;
 	enum site site;
-	unsigned thread; /* that allocated it */
-	uint64_t event;  /* of it, by which it did */
+	unsigned thread; /* the thread that allocated it */
+	uint64_t event;  /* number of that thread's event that allocated it */
 };
 
 static struct path paths[SITES];
@@ -180,7 +180,7 @@ static struct order {
 } order;
 static sem_t done;
 
-/* Everything is called from here, so that a site is one call path. */
+/* All sites are called from here, so that each has one call path. */
 static void obey(unsigned thread)
 {
 	struct block *block = order.block, old = *block;
@@ -203,7 +203,7 @@ static void obey(unsigned thread)
 		was_freed(thread, &old);
 		break;
 	case FAIL:
-		/* The block stays, and nothing has happened. */
+		/* The call fails: the block stays, and nothing is counted. */
 		if (site_grow(block->address, SIZE_MAX / 2))
 			_exit(1);
 		break;
@@ -265,7 +265,8 @@ static void run(uint64_t events)
 		uint64_t r = random_next();
 		enum site site = (enum site)(r % SITE_aged);
 
-		/* Often the same thread and block, so that some are temporary. */
+		/* Mostly keeps the thread of the event before, so that some blocks are
+		 * temporary. */
 		if (r >> 8 & 3)
 			thread = (unsigned)(r >> 16) % THREADS;
 		if (!block->address) {
@@ -287,7 +288,7 @@ static void run(uint64_t events)
 			command(thread, (struct order){FREE, block, site, 0});
 		}
 	}
-	/* Every site holds a block. */
+	/* At the end each site holds a block. */
 	for (unsigned i = 0; i < SITE_aged; i++) {
 		struct block *block = &blocks[i];
 
@@ -320,7 +321,7 @@ static void age(void)
 static char line[1 << 14];
 static size_t line_length;
 
-/* snprintf allocates nothing for strings, integers and small doubles. */
+/* For strings, integers and small doubles snprintf allocates nothing. */
 __attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
 {
 	va_list args;
@@ -417,7 +418,8 @@ int main(void)
 		} else if (!strcmp(text, "ages")) {
 			age();
 		} else if (!strcmp(text, "end")) {
-			/* A new name shows, also after the end. */
+			/* The reports must show the new names, also after the thread has
+			 * ended. */
 			pthread_setname_np(threads[3].thread, "renamed");
 			pthread_setname_np(threads[2].thread, "leaver");
 			order.what = LEAVE;

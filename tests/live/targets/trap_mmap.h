@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stops allocation functions in the middle: at the mmap() that a large block takes. */
+/* Interrupts allocation functions in the middle: at the mmap() for a large block. */
 #ifndef TARGETS_TRAP_MMAP_H
 #define TARGETS_TRAP_MMAP_H
 
@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LARGE   5000000 /* the size of a block that is mapped by itself, bytes */
-#define TRAPPED 4000000 /* larger mappings are stopped, bytes */
+#define LARGE   5000000 /* size of a block that is mapped separately, bytes */
+#define TRAPPED 4000000 /* mmap() of more bytes is trapped */
 
-/* From now on, SIGSYS takes the place of such an mmap(), and `action` handles it. */
+/* From now on such an mmap() raises SIGSYS instead, which `action` handles. */
 static inline void trap_large_blocks(const struct sigaction *action)
 {
 	struct sock_filter filter[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A target of the test of views: with each line it leaks some, uses a cache that is full
- * after the first, builds a pile that it takes down every fourth time, and churns. */
+/* A target for the views. For each line it leaks some blocks, uses a cache that is full
+ * after the first line, builds a pile that it frees at every fourth line, and churns. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -74,7 +74,7 @@ static void work(void)
 	use_cache();
 	build_pile();
 	churn();
-	/* So that what a report takes does not matter for the time between two. */
+	/* Makes the time for a report small beside the time between two reports. */
 	nanosleep(&(const struct timespec){.tv_nsec = 100000000}, NULL);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Programs that leave their calls and their stacks in unusual ways: jumps out of
- * allocation functions, handlers that allocate, threads that are cancelled, coroutines.
+ * Programs that leave their calls and stacks in unusual ways: jumps out of allocation
+ * functions, signal handlers that allocate, cancelled threads, coroutines.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -50,7 +50,7 @@ static void jump_out(int signal)
 	siglongjmp(before_call, 1);
 }
 
-/* Do `work` with a stack that is `depth` frames deeper. */
+/* Does `work` `depth` frames deeper in the stack. */
 NOINLINE static void descend(unsigned depth, void (*work)(unsigned form), unsigned form)
 {
 	volatile char stack[256];
@@ -68,7 +68,7 @@ NOINLINE static void complete_call(unsigned form)
 	counted_free(allocate(form, SIZE));
 }
 
-/* The signal's handler jumps out of the call. */
+/* A signal handler jumps out of this call. */
 NOINLINE static void leave_call(unsigned form)
 {
 	allocate(form, LARGE);
@@ -80,7 +80,7 @@ static void jumps(char *line, size_t size)
 
 	trap_large_blocks(&action);
 	for (volatile unsigned i = 0; i < JUMPS; i++) {
-		/* At a depth that differs from one call to the next. */
+		/* The depth differs from one call to the next. */
 		if (!sigsetjmp(before_call, 1)) {
 			descend(i * 7 % 20, leave_call, i);
 		} else {
@@ -88,7 +88,8 @@ static void jumps(char *line, size_t size)
 			if (i % FORMS == FORM_CALLOC)
 				COUNT(unseen);
 		}
-		/* With a deeper stack than the call that was left had, and with less. */
+		/* Then calls with a deeper stack than the call that was left, and with a
+		 * shallower one. */
 		descend(20, complete_call, i / FORMS);
 		descend(0, complete_call, i / FORMS);
 	}
@@ -171,7 +172,7 @@ static void clean(void *block)
 
 static volatile bool goes_on = true;
 
-/* Every other thread ends by itself, below as many frames. */
+/* Every other thread ends itself instead, in the same depth. */
 NOINLINE static void allocate_until_cancelled(unsigned number, unsigned depth)
 {
 	pthread_cleanup_push(clean, allocate(number + depth, SIZE));
@@ -219,12 +220,13 @@ static void cancel(char *line, size_t size)
 #define COROUTINES 16
 #define ROUNDS     200
 
-static ucontext_t contexts[COROUTINES + 1]; /* the last one: main's */
+static ucontext_t contexts[COROUTINES + 1]; /* the last one is main's */
 static char stacks[COROUTINES][64 << 10] __attribute__((aligned(16)));
 static unsigned running, alive;
 static uint64_t order = 1;
 
-/* To the next coroutine, on another stack, and back when all others had their turn. */
+/* Switches to the next coroutine, which has another stack. Returns after all others have
+ * had their turn. */
 NOINLINE static void yield(void)
 {
 	unsigned from = running;
@@ -251,7 +253,8 @@ static void coroutine(int self)
 {
 	for (unsigned i = 0; i < ROUNDS; i++)
 		work_in_turns((unsigned)self, i % 5);
-	/* All do as many turns, so that they end one after the other. */
+	/* All coroutines take the same number of turns, so they end one after the
+	 * other. */
 	if (--alive)
 		yield();
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks that begin and lead through code of an odd kind: the target of test_true_ends.c.
- * Each scenario allocates TIMES blocks of a size of its own from a function named
- * NAME_allocates. Words on standard input choose scenarios; each is answered by a line of
- * JSON. Built with glibc, and with musl, which has no makecontext().
+ * Stacks that begin in unusual code or lead through it: the target of test_true_ends.c.
+ * Each scenario allocates TIMES blocks of its own size from a function named
+ * NAME_allocates. Words on stdin choose scenarios; each is answered by a line of JSON.
+ * Built with glibc and with musl, which has no makecontext().
  */
 #include <pthread.h>
 #include <sched.h>
@@ -26,11 +26,11 @@
 #define TIMES       100
 #define STACK_BYTES 65536
 
-/* Where blocks stay, out of sight of the optimizer. */
+/* Holds the blocks, so that the compiler does not drop the calls. */
 static void *volatile kept[4096];
 static volatile unsigned kept_count;
 
-/* Each caller gets a frame of its own, and no tail call. */
+/* Each caller gets its own frame, and makes no tail call. */
 #define ALLOCATE(size)                                                                   \
 	do {                                                                             \
 		void *block_ = malloc(size);                                             \
@@ -48,7 +48,7 @@ static NOINLINE void main_allocates(void)
 	ALLOCATE(3001);
 }
 
-/* memtrace looks for an allocator that has a free(), also in a static program. */
+/* memtrace looks for a free() in the allocator, also in a static program. */
 static void free_one(void)
 {
 	free(kept[0]);
@@ -148,7 +148,7 @@ static NOINLINE void run_bsearch(void)
 
 /* --- assembly --------------------------------------------------------------------- */
 
-/* Without unwind information: with a frame pointer, and without one. */
+/* Functions without unwind information: with a frame pointer, and without one. */
 __asm__(".pushsection .text\n"
 	".globl assembly_with_frame\n"
 	".type assembly_with_frame, @function\n"
@@ -177,7 +177,7 @@ __asm__(".pushsection .text\n"
 	"	ret\n"
 	"1:	ud2\n"
 	".size assembly_without_frame, . - assembly_without_frame\n"
-	/* Switches to the stack pointer in rsi, and keeps its own where rdi points. */
+	/* Switches to the stack pointer in rsi, and stores the old one at rdi. */
 	".globl coroutine_switch\n"
 	".type coroutine_switch, @function\n"
 	"coroutine_switch:\n"
@@ -197,8 +197,8 @@ __asm__(".pushsection .text\n"
 	"	pop %rbp\n"
 	"	ret\n"
 	".size coroutine_switch, . - coroutine_switch\n"
-	/* The first frame of a coroutine: its function is in rbx, and must not return. It
-	 * pushes the address at which the coroutine would end as a return address. */
+	/* The first frame of a coroutine. rbx holds its function, which must not return.
+	 * It pushes the address of the coroutine's end as a return address. */
 	".globl coroutine_start\n"
 	".type coroutine_start, @function\n"
 	"coroutine_start:\n"
@@ -266,7 +266,7 @@ static char *new_stack(void)
 
 	if (stack == MAP_FAILED)
 		abort();
-	/* No zeros behind the last frame. */
+	/* There must be no zeros behind the last frame. */
 	memset(stack, 0x5a, STACK_BYTES);
 	return stack;
 }
@@ -328,7 +328,7 @@ static NOINLINE void clone_allocates(void)
 
 static volatile pid_t clone_left;
 
-/* The parent waits meanwhile, as both have the same thread pointer. */
+/* The parent waits: both use the same thread pointer. */
 static int clone_main(void *arg)
 {
 	(void)arg;
@@ -432,8 +432,8 @@ static NOINLINE void run_vdso(void)
 
 /* --- stubs ------------------------------------------------------------------------ */
 
-/* A stub like those of the procedure linkage table of lld, which have no unwind
- * information: the signal comes at its first or its second instruction. */
+/* A stub like lld's procedure linkage table entries, which have no unwind information.
+ * The signal interrupts its first or second instruction. */
 __asm__(".pushsection .text\n"
 	".p2align 4\n"
 	".globl stub\n"
@@ -517,8 +517,8 @@ static char *map_ring(int ring, size_t size, off_t offset)
 	return map;
 }
 
-/* TIMES operations that a thread of the kernel does, which belongs to this process. Where
- * the kernel has no io_uring nothing happens. */
+/* Has a kernel thread of this process execute TIMES operations. Does nothing if the
+ * kernel lacks io_uring. */
 static void run_uring(void)
 {
 	struct io_uring_params p = {0};

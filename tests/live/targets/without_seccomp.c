@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * without_seccomp PROGRAM ARG...: runs a program that cannot give itself or its children
- * a seccomp filter, as in a sandbox. x86_64 only, as memtrace.
+ * without_seccomp PROGRAM ARG...: runs a program that cannot install seccomp filters for
+ * itself or its children, as in a sandbox. x86_64 only, like memtrace.
  */
 #include "filtered.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * without_watches PROGRAM ARG...: runs a program that the kernel lets wait for no
- * descriptor by epoll_ctl(2), as when fs.epoll.max_user_watches is reached.
+ * without_watches PROGRAM ARG...: runs a program for which epoll_ctl(2) fails, as if
+ * fs.epoll.max_user_watches were reached.
  */
 #include "filtered.h"
 

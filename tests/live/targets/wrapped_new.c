@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* To be preloaded: operators that leave to the next ones by a pointer, which no code of
- * this library tells. */
+/* A library to preload: its operators call the next ones by a pointer, so its code does
+ * not show which functions they call. */
 #include <dlfcn.h>
 #include <stddef.h>
 
