@@ -54,6 +54,7 @@ struct report_options {
 	bool skip_by_traffic;
 	uint64_t singles; /* list this many of the largest single blocks; 0: none */
 	const struct report_filter *filter; /* report/filter.h; borrowed; NULL: none */
+	uint64_t interval_ns; /* time between reports; 0: unknown */
 	struct report_progress progress;
 	/* Only for the text report. */
 	const char *view; /* name of a view (render/views.h); NULL: leaks */

@@ -132,10 +132,13 @@ size_t report_row_commands(const struct report_row *row, const char *ret[REPORT_
 /* Is the frame shown? False if it is hidden, unless all frames of the row are hidden. */
 bool report_row_shows(const struct report_row *row, size_t frame);
 
+/* Fewer intervals prove no leak. */
+#define REPORT_SUSPECT_INTERVALS 4
+
 /*
  * A call path that seems to leak. What it holds has a trend over the snapshots of the run
  * (snapshot_trend; blocks of every age), and all of these conditions hold:
- *  - There are at least 4 intervals. Fewer prove nothing.
+ *  - There are at least REPORT_SUSPECT_INTERVALS intervals.
  *  - The line fitted to its bytes rises and fits with R^2 >= 0.8. Noise around a level
  *    (churn) and a cache that filled up early do not fit.
  *  - It does not shrink: its bytes shrank in at most a tenth of the intervals. With 10 or

@@ -2,7 +2,6 @@
 /* Decides which rows are suspects; struct report_suspect explains the conditions. */
 #include "report/build.h"
 
-#define INTERVALS_MIN      4
 #define DETERMINATION_MIN  0.8
 #define DETERMINATION_MAX  1.001 /* 1, plus rounding errors */
 #define INTERVALS_MANY     10
@@ -18,7 +17,7 @@ double report_suspicion(const struct report *report, const struct report_row *ro
 	double seconds = (double)report->elapsed_ns / 1e9, held;
 
 	/* Numbers from a file may be anything; NaN fails these tests. */
-	if (!trend || !row->sum.size_bytes || trend->intervals < INTERVALS_MIN ||
+	if (!trend || !row->sum.size_bytes || trend->intervals < REPORT_SUSPECT_INTERVALS ||
 	    !(trend->slope_bytes_per_s > 0) ||
 	    !(trend->determination >= DETERMINATION_MIN &&
 	      trend->determination <= DETERMINATION_MAX))
