@@ -11,17 +11,19 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TIMEOUT_S 60
-/* Moments of a start, after which it traces: it takes a second or two when the probes are
- * compiled, and some tenths of one when an earlier run has kept them. */
-#define MOMENTS 5
-static const struct start {
-	const char *option;
-	double step_s;
-} starts[] = {{"--no-cache", 0.3}, {NULL, 0.06}};
+
+/* A start that compiles the probes is disturbed after so many seconds, this often. */
+#define STEP_S	0.5
+#define MOMENTS 3
+
+/* A start that uses the probes of an earlier run is disturbed at so many system calls, at
+ * equal distances from its first to its last. */
+#define CALLS 16
 
 static struct probes *probes_before;
 
@@ -86,25 +88,115 @@ static void check_messages(const char *text, const char *what, double after_s)
 	}
 }
 
-static void check_at(const struct trouble *trouble, const char *option, double after_s)
-{
-	struct live_process *target, *memtrace;
-	const char *const argv[] = {FAMILY_BINARY, FAMILY_BINARY, NULL};
-	char pid[16], *line;
-	int status;
+/* --- system calls of memtrace's start --------------------------------------------- */
 
-	target = live_start(argv);
-	line = live_read_line(target, TIMEOUT_S);
+static bool is_line_on_stderr(const struct __ptrace_syscall_info *call)
+{
+	return call->op == PTRACE_SYSCALL_INFO_ENTRY && call->entry.nr == SYS_write &&
+	       call->entry.args[0] == STDERR_FILENO;
+}
+
+/* Let memtrace's main thread make `count` system calls, or those that it makes before it
+ * says that it traces. It is stopped then. Returns the number that it has made. */
+static size_t hold_at_call(pid_t pid, size_t count)
+{
+	struct __ptrace_syscall_info call = {0};
+	size_t made = 0;
+	int signal = 0;
+
+	REQUIRE(!ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACESYSGOOD));
+	REQUIRE(!ptrace(PTRACE_INTERRUPT, pid, NULL, NULL));
+	for (;;) {
+		siginfo_t info = {0};
+
+		/* Its end is left to live_wait(). */
+		REQUIRE(!waitid(P_PID, (id_t)pid, &info, WSTOPPED | __WALL));
+		signal = info.si_status & 0xff;
+		if (signal == (SIGTRAP | 0x80)) {
+			signal = 0;
+			REQUIRE(ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(call),
+				       &call) > 0);
+			made += call.op == PTRACE_SYSCALL_INFO_ENTRY;
+			if (made >= count || is_line_on_stderr(&call))
+				return made;
+		} else if (info.si_status >> 8 || signal == SIGTRAP) {
+			signal = 0; /* a stop of ptrace(2)'s own */
+		}
+		REQUIRE(!ptrace(PTRACE_SYSCALL, pid, NULL, signal));
+	}
+}
+
+static void let_go(pid_t pid)
+{
+	REQUIRE(!ptrace(PTRACE_DETACH, pid, NULL, NULL));
+}
+
+/* --- one run ---------------------------------------------------------------------- */
+
+/* When the trouble begins. */
+struct moment {
+	const char *option; /* of memtrace; NULL: none */
+	double after_s;     /* of its start */
+	size_t call; /* memtrace is held at its call of this number; 0: it is not */
+};
+
+static struct live_process *target_ready(void)
+{
+	const char *const argv[] = {FAMILY_BINARY, FAMILY_BINARY, NULL};
+	struct live_process *target = live_start(argv);
+	char *line = live_read_line(target, TIMEOUT_S);
+
 	REQUIRE(line);
 	free(line);
-	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
+	return target;
+}
 
+static struct live_process *start_on(const struct live_process *target,
+				     const char *option)
+{
+	char pid[16];
 	const char *const run[] = {memtrace_path, "--pid", pid,    "--format", "json",
 				   "-i",          "3600",  option, NULL};
 
-	memtrace = live_start(run);
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
+	return live_start(run);
+}
+
+/* The number of system calls of a start. */
+static size_t calls_of_a_start(void)
+{
+	struct live_process *target = target_ready(), *memtrace;
+	size_t calls;
+
+	/* The first run keeps its compiled probes. */
+	for (int run = 0; run < 2; run++) {
+		memtrace = start_on(target, NULL);
+		calls = hold_at_call(live_pid(memtrace), SIZE_MAX);
+		let_go(live_pid(memtrace));
+		REQUIRE(live_wait_stderr(memtrace, "tracing pid", TIMEOUT_S));
+		live_signal(memtrace, SIGTERM);
+		CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
+		live_destroy(memtrace);
+	}
+	live_destroy(target);
+	return calls;
+}
+
+static void check_at(const struct trouble *trouble, const struct moment *moment)
+{
+	struct live_process *target = target_ready(), *memtrace;
+	double after_s = moment->after_s;
+	char pid[16];
+	int status;
+
+	snprintf(pid, sizeof(pid), "%d", (int)live_pid(target));
+	memtrace = start_on(target, moment->option);
 	live_sleep(after_s);
+	if (moment->call)
+		hold_at_call(live_pid(memtrace), moment->call);
 	trouble->begin(target);
+	if (moment->call)
+		let_go(live_pid(memtrace));
 	live_sleep(0.5);
 	if (trouble->end)
 		trouble->end(target);
@@ -116,7 +208,8 @@ static void check_at(const struct trouble *trouble, const char *option, double a
 	status = live_wait(memtrace, TIMEOUT_S);
 	check_messages(live_stderr(memtrace), trouble->name, after_s);
 	if (status != 0 && status != 1)
-		CHECK_FAIL("%s after %.2f s: status %d", trouble->name, after_s, status);
+		CHECK_FAIL("%s after %.2f s, call %zu: status %d", trouble->name, after_s,
+			   moment->call, status);
 	if (status == 1)
 		CHECK_CONTAINS(live_stderr(memtrace), pid);
 	if (!trouble->ends_target)
@@ -128,11 +221,29 @@ static void check_at(const struct trouble *trouble, const char *option, double a
 
 static void at_each_moment(void)
 {
-	for (size_t i = 0; i < sizeof(troubles) / sizeof(*troubles); i++)
-		for (size_t k = 0; k < sizeof(starts) / sizeof(*starts); k++)
-			for (unsigned moment = 0; moment < MOMENTS; moment++)
-				check_at(&troubles[i], starts[k].option,
-					 moment * starts[k].step_s);
+	for (size_t i = 0; i < sizeof(troubles) / sizeof(*troubles); i++) {
+		for (unsigned k = 0; k < MOMENTS; k++) {
+			struct moment moment = {.option = "--no-cache",
+						.after_s = k * STEP_S};
+
+			check_at(&troubles[i], &moment);
+		}
+	}
+}
+
+static void at_each_step(void)
+{
+	size_t calls = calls_of_a_start();
+
+	printf("     a start makes %zu system calls\n", calls);
+	CHECK(calls >= CALLS);
+	for (size_t i = 0; i < sizeof(troubles) / sizeof(*troubles); i++) {
+		for (size_t k = 0; k < CALLS; k++) {
+			struct moment moment = {.call = 1 + k * (calls - 1) / CALLS};
+
+			check_at(&troubles[i], &moment);
+		}
+	}
 }
 
 int main(void)
@@ -140,6 +251,7 @@ int main(void)
 	live_require_root();
 	probes_before = probes_find();
 	RUN(at_each_moment);
+	RUN(at_each_step);
 	probes_destroy(probes_before);
 	return check_done();
 }
