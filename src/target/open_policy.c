@@ -111,9 +111,10 @@ static bool is_debug_path(const struct open_policy *policy, const char *path)
  * caches. Instead symbol/perf_map.c reads it, from the target's root directory. */
 static bool is_perf_map(const char *path)
 {
-	const char *name = strstr(path, "/tmp/perf-");
+	const char *name = strstr(path, "tmp/perf-");
 
-	return name && !strchr(name + strlen("/tmp/"), '/');
+	return name && (name == path || name[-1] == '/') &&
+	       !strchr(name + strlen("tmp/"), '/');
 }
 
 /* --- /proc/PID ------------------------------------------------------------------------
@@ -263,6 +264,9 @@ static int find_in_proc(const struct proc *proc, const char *path, bool no_follo
  * (openat2(2)). */
 static int find_from(int dir, const char *path, uint64_t flags)
 {
+	/* symbol/perf_map.c follows no link to it; libbcc would. */
+	if (is_perf_map(path) && !(flags & O_NOFOLLOW))
+		return refuse(ENOENT);
 	return file_system_is_proc(dir) ? place_find(dir, path, flags)
 					: find_file(dir, path, flags);
 }

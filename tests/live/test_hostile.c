@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "check.h"
 #include "large_elf.h"
 #include "live/breakpoints.h"
+#include "live/decoy.h"
 #include "live/files.h"
 #include "live/trace.h"
 
@@ -342,15 +342,11 @@ static void a_debug_file_when_the_main_thread_exits(void)
 /* Nobody opens `decoy`, which is outside of the target's root directory. */
 static void check_unopened(const struct room *room, const char *decoy)
 {
-	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	struct live_process *target = room_start(room);
-	char events[4096];
+	struct decoy watched = decoy_watch(decoy);
 
-	REQUIRE(watch >= 0 && inotify_add_watch(watch, decoy, IN_OPEN) >= 0);
-	check_refused(target, "--dry-run", "is stripped");
-	CHECK_INT(read(watch, events, sizeof(events)), -1);
-	CHECK_INT(errno, EAGAIN);
-	close(watch);
+	check_refused(target, "", "is stripped");
+	decoy_check(&watched, decoy);
 	live_destroy(target);
 }
 
@@ -368,6 +364,46 @@ static void links_out_of_the_root_directory(void)
 	check_unopened(&room, decoy);
 	unlink(decoy);
 	free(decoy);
+	room_deinit(&room);
+}
+
+/* The program's own path and that of its perf map lead out of its root directory. */
+static void links_out_in_place_of_what_is_mapped(void)
+{
+	struct room room = room_make_for(DEBUG, "led-out");
+	char *program = live_path("decoy-program"), *map = live_path("decoy-map");
+	char up[600], perf_map[600];
+	struct live_process *target, *memtrace;
+	struct decoy watched_program, watched_map;
+	json_t *report;
+
+	files_copy(DEBUG, program);
+	files_copy("/etc/passwd", map);
+	target = room_start(&room);
+	REQUIRE(!unlink(room.program));
+	snprintf(up, sizeof(up), "../../../../../../../../../../../../../..%s", program);
+	REQUIRE(!symlink(up, room.program));
+	snprintf(perf_map, sizeof(perf_map), "%s/tmp/perf-%d.map", room.root,
+		 (int)live_pid(target));
+	files_make_folders(perf_map);
+	snprintf(up, sizeof(up), "../../../../../../../../../../../../../..%s", map);
+	REQUIRE(!symlink(up, perf_map));
+	watched_program = decoy_watch(program);
+	watched_map = decoy_watch(map);
+	memtrace = memtrace_start(live_pid(target), "");
+	oracle_do(target, "run 10");
+	report = memtrace_stop(memtrace);
+	CHECK(live_int(report, "heap.live_blocks") >= 10);
+	json_decref(report);
+	decoy_check(&watched_program, program);
+	decoy_check(&watched_map, map);
+	oracle_do(target, "release");
+	live_destroy(target);
+	unlink(perf_map);
+	unlink(program);
+	unlink(map);
+	free(program);
+	free(map);
 	room_deinit(&room);
 }
 
@@ -562,6 +598,7 @@ int main(void)
 	RUN(a_debug_file_when_all_would_be_probed);
 	RUN_WITH_RETURN_PROBES(a_debug_file_when_the_main_thread_exits);
 	RUN(links_out_of_the_root_directory);
+	RUN_WITH_RETURN_PROBES(links_out_in_place_of_what_is_mapped);
 	RUN(no_regular_files);
 	RUN(mappings_that_cannot_be_read);
 	RUN(as_many_mappings_as_there_can_be);

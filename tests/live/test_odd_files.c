@@ -6,6 +6,7 @@
  */
 #include "check.h"
 #include "live/breakpoints.h"
+#include "live/decoy.h"
 #include "live/files.h"
 #include "live/trace.h"
 
@@ -41,9 +42,13 @@ static void make_directory(const char *path)
 	REQUIRE(!mkdir(path, 0777));
 }
 
-static void make_link_out(const char *path)
+static void make_link(const char *path)
 {
-	REQUIRE(!symlink("/etc/shadow", path));
+	char file[600];
+
+	snprintf(file, sizeof(file), "%s.file", path);
+	files_copy("/etc/passwd", file);
+	REQUIRE(!symlink(file, path));
 }
 
 static void make_link_to_fifo(const char *path)
@@ -63,13 +68,14 @@ static void make_text(const char *path)
 static const struct kind {
 	const char *name;
 	void (*make)(const char *path);
+	bool may_open; /* in place of a perf map: it has no effect */
 } kinds[] = {
-	{"fifo", make_fifo},
-	{"device", make_device},
-	{"directory", make_directory},
-	{"link out", make_link_out},
-	{"link to fifo", make_link_to_fifo},
-	{"text", make_text},
+	{"fifo", make_fifo, false},
+	{"device", make_device, false},
+	{"directory", make_directory, true},
+	{"link", make_link, false},
+	{"link to fifo", make_link_to_fifo, false},
+	{"text", make_text, true},
 };
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
@@ -106,6 +112,7 @@ static void in_place_of_a_library(void)
 		char name[32];
 		char *library;
 		struct live_process *loader, *memtrace;
+		struct decoy decoy;
 
 		snprintf(name, sizeof(name), "library-%zu.so", i);
 		library = live_path(name);
@@ -113,9 +120,11 @@ static void in_place_of_a_library(void)
 		loader = loader_start(library);
 		REQUIRE(!unlink(library));
 		kinds[i].make(library);
+		decoy = decoy_watch(library);
 		memtrace = memtrace_start(live_pid(loader), "");
 		printf("     a library, now a %s\n", kinds[i].name);
 		check_counted(memtrace, loader);
+		decoy_check(&decoy, kinds[i].name);
 		live_destroy(loader);
 		free(library);
 	}
@@ -203,20 +212,27 @@ static void in_place_of_a_perf_map(void)
 {
 	for (size_t i = 0; i < KINDS; i++) {
 		struct live_process *oracle = oracle_start(), *memtrace;
-		char path[64], fifo[80];
+		char path[64], other[80];
+		struct decoy decoy;
 		json_t *report;
 
 		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)live_pid(oracle));
-		snprintf(fifo, sizeof(fifo), "%s.fifo", path);
 		kinds[i].make(path);
+		decoy = decoy_watch(path);
 		memtrace = memtrace_start(live_pid(oracle), "");
 		oracle_do(oracle, "run keep 10 1");
 		report = memtrace_stop(memtrace);
 		printf("     a %s as perf map\n", kinds[i].name);
 		CHECK(live_int(report, "heap.live_blocks") >= 10);
 		json_decref(report);
+		if (!kinds[i].may_open)
+			decoy_check(&decoy, kinds[i].name);
+		close(decoy.watch);
 		remove(path);
-		remove(fifo);
+		snprintf(other, sizeof(other), "%s.fifo", path);
+		remove(other);
+		snprintf(other, sizeof(other), "%s.file", path);
+		remove(other);
 		live_destroy(oracle);
 		CHECK(probes_gone(probes_before));
 	}

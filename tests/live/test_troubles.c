@@ -18,7 +18,7 @@
 #define TIMEOUT_S 60
 
 /* A start that compiles the probes is disturbed after so many seconds, this often. */
-#define STEP_S	0.5
+#define STEP_S  0.5
 #define MOMENTS 3
 
 /* A start that uses the probes of an earlier run is disturbed at so many system calls, at
