@@ -21,37 +21,39 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-/* elf.h, symbol types; bcc_syms.h brings only the second. */
+/* elf.h, symbol types; bcc_syms.h brings only STT_GNU_IFUNC. */
 #define SYMBOL_TYPE_FUNC      2
 #define SYMBOL_TYPE_GNU_IFUNC STT_GNU_IFUNC
 
-/* A symbol name is cut here: no compiler makes longer ones, a hostile file may. */
+/* Longer symbol names are cut: no compiler makes them, but a hostile file may have
+ * them. */
 #define NAME_MAX_BYTES 65536
 
 /*
- * A symcache is never refreshed: that forgets the modules that are gone, and everything
- * once the target has exited. New mappings get a new cache beside the old ones; the
- * newest is asked first, and so many are kept, with so many descriptors.
+ * A symcache is never refreshed: a refresh drops modules that are unmapped, and all
+ * modules once the target has exited. New mappings get a new cache beside the old ones,
+ * and the newest cache is asked first. Beyond these limits the oldest caches are
+ * dropped.
  */
 #define GENERATIONS_MAX 8
 #define DESCRIPTORS_MAX 2048
 
-/* One symcache, and what it was made from. */
+/* One symcache, and the mappings that it was made from. */
 struct generation {
 	void *cache;
 	struct code_maps maps;
 	struct fd_list own; /* descriptors of the cache */
-	int tid;            /* the cache's number of the process (target/living.h) */
-	dev_t exe_dev;      /* of /proc/TID/exe */
+	int tid;            /* the thread whose /proc files it reads (target/living.h) */
+	dev_t exe_dev;      /* device and inode of /proc/TID/exe */
 	ino_t exe_ino;
 };
 
 struct bcc_symbolizer {
 	struct symbolizer base;
 	int pid;
-	int pidfd; /* borrowed; -1: nobody knows when the process has exited */
+	int pidfd; /* borrowed; -1: the process's exit goes unnoticed */
 	struct perf_map *perf_map;
-	struct elf_names *vdso;             /* NULL: none, or memory was out */
+	struct elf_names *vdso;             /* NULL: none, or out of memory */
 	VEC(struct generation) generations; /* newest last */
 };
 
@@ -73,7 +75,7 @@ static bool has_exited(const struct bcc_symbolizer *self)
 	return self->pidfd >= 0 && poll(&poll_fd, 1, 0) > 0;
 }
 
-/* When it fails the generation stays, which does no harm but to the memory. */
+/* On failure the generation stays, which costs only memory. */
 static struct error *drop(struct bcc_symbolizer *self, size_t i)
 {
 	struct generation *generation = &self->generations.data[i];
@@ -102,7 +104,7 @@ static size_t count_descriptors(const struct bcc_symbolizer *self)
 	return count;
 }
 
-/* When there are too many. The newest stays in any case. */
+/* Drop generations beyond the limits, the oldest first, but never the newest. */
 static void drop_oldest(struct bcc_symbolizer *self)
 {
 	struct error *err = NULL;
@@ -111,7 +113,7 @@ static void drop_oldest(struct bcc_symbolizer *self)
 	       (self->generations.len > GENERATIONS_MAX ||
 		count_descriptors(self) > DESCRIPTORS_MAX))
 		err = drop(self, 0);
-	/* When it fails the oldest stays. */
+	/* If dropping fails, the oldest stays. */
 	error_destroy(err);
 }
 
@@ -123,7 +125,7 @@ static int stat_exe(int tid, struct stat *ret)
 	return stat(path, ret);
 }
 
-/* A symcache of the lines that libbcc is shown; *ret is NULL when memory is out. */
+/* A symcache of the lines shown to libbcc; *ret is NULL when out of memory. */
 static struct error *make_cache(int tid, const struct code_maps *maps,
 				struct fd_list *ret_own, void **ret)
 {
@@ -151,7 +153,7 @@ static struct error *make_cache(int tid, const struct code_maps *maps,
 	return NULL;
 }
 
-/* Make a symcache of what is mapped now; takes `maps` over when it succeeds. */
+/* Make a symcache of the current mappings. Takes ownership of `maps` on success. */
 static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 				    struct code_maps *maps)
 {
@@ -180,9 +182,9 @@ static struct error *add_generation(struct bcc_symbolizer *self, int tid,
 	return NULL;
 }
 
-/* After an exec the cache would refresh itself at the next lookup (and so free itself in
- * part), or when its thread has ended and another process's has the number: what it knows
- * is of no use any more. An exited target has no exe: go on. */
+/* Two events make libbcc refresh a cache at the next lookup, and free a part of it: an
+ * exec, and the reuse of its thread's tid by another process. Its answers are then
+ * useless anyway. An exited target has no exe: its caches stay usable. */
 static bool is_usable(const struct generation *generation)
 {
 	struct stat st;
@@ -198,8 +200,8 @@ static bool ends_with(const char *text, const char *suffix)
 	return len >= suffix_len && !strcmp(text + len - suffix_len, suffix);
 }
 
-/* libbcc names the file /tmp/perf-PID.map, which it takes to span all addresses, for
- * what it knows nothing of. */
+/* For unknown addresses libbcc names the file /tmp/perf-PID.map, which it takes to span
+ * all addresses. */
 static bool is_module(const char *module)
 {
 	const char *base = module ? strrchr(module, '/') : NULL;
@@ -208,12 +210,13 @@ static bool is_module(const char *module)
 	       !(base && !strncmp(base, "/perf-", 6) && ends_with(base, ".map"));
 }
 
-/* Code above is at addresses that no program was linked for (x86-64 psABI 3.5.1, the
- * small code model). */
+/* No program is linked to run at higher addresses (x86-64 psABI 3.5.1, the small code
+ * model). */
 #define LINKED_BELOW (UINT64_C(1) << 32)
 
-/* For a module that libbcc cannot open it gives the address as the offset, and so it does
- * for programs that lie where they were linked for. */
+/* libbcc gives the address in place of the offset for two kinds of modules: those that
+ * it cannot open, and programs mapped at the address that they were linked for. The
+ * latter offset is right. */
 static uint64_t fix_offset(const struct code_map *map, uint64_t address,
 			   const struct bcc_symbol *sym)
 {
@@ -240,14 +243,14 @@ static struct error *copy_symbol(const struct code_map *map, uint64_t address,
 static bool ask_bcc(const struct generation *generation, uint64_t address,
 		    struct bcc_symbol *ret)
 {
-	/* The frame cache demangles, and knows when to stop. */
+	/* The frame cache demangles, and bounds the work. */
 	bool found = !bcc_symcache_resolve_no_demangle(generation->cache, address, ret);
 	if (!found || !is_module(ret->module))
 		ret->name = NULL;
 	return is_module(ret->module);
 }
 
-/* Has the newest generation been made of these mappings? */
+/* Was the newest generation made from these mappings? */
 static bool is_known(const struct bcc_symbolizer *self, const struct code_maps *maps)
 {
 	size_t len = self->generations.len;
@@ -256,9 +259,9 @@ static bool is_known(const struct bcc_symbolizer *self, const struct code_maps *
 	return newest && maps->hash == newest->maps.hash && is_usable(newest);
 }
 
-/* Is what was mapped last known to the newest generation? Not when the thread by which
- * libbcc read its mappings has ended before: it takes them in order, and files relative
- * to the root directory that it opened first. */
+/* Does the newest generation know the mapping that comes last? It does not if the
+ * thread through which libbcc read the mappings exited meanwhile: libbcc reads them in
+ * order, and opens files relative to the root directory that it opened first. */
 static bool is_whole(struct bcc_symbolizer *self)
 {
 	const struct generation *newest =
@@ -274,7 +277,7 @@ static bool is_whole(struct bcc_symbolizer *self)
 	return true;
 }
 
-/* Add a generation where there is none of what is mapped now. */
+/* Add a generation if the mappings differ from the newest generation's. */
 static struct error *update(struct bcc_symbolizer *self, bool *ret_is_new)
 {
 	struct living living = living_begin(self->pid);
@@ -294,7 +297,7 @@ static struct error *update(struct bcc_symbolizer *self, bool *ret_is_new)
 		     (!*ret_is_new || living_is_there(&living) || is_whole(self))) ||
 		    !living_retry(&living))
 			return err;
-		/* Of nothing, or a part. */
+		/* This generation is empty or incomplete. */
 		if (!err)
 			err = drop(self, self->generations.len - 1);
 		error_destroy(err);
@@ -306,19 +309,19 @@ static bool bcc_mappings_changed(struct symbolizer *base)
 	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
 	bool is_new;
 
-	/* Its pid may be another process by now. */
+	/* Another process may have its pid now. */
 	if (has_exited(self))
 		return false;
 
-	/* A JIT compiler names new code, and code in the place of old. */
+	/* A JIT compiler names new code, and code that replaces older code. */
 	bool has_new_names = perf_map_changed(self->perf_map);
 
-	/* Without a new cache the old ones still answer for what they know. */
+	/* Without a new cache the old ones still answer. */
 	error_destroy(update(self, &is_new));
 	return is_new || has_new_names;
 }
 
-/* A name that libbcc does not know: `name` may be NULL. */
+/* Set a name from a source other than libbcc; `name` may be NULL. */
 static struct error *set_name(struct symbol *symbol, const char *name, uint64_t offset)
 {
 	if (!name)
@@ -366,7 +369,7 @@ static struct error *name_jitted(struct bcc_symbolizer *self, uint64_t address,
 	return symbol->module ? NULL : error_no_memory();
 }
 
-/* A place in a mapping that libbcc is not shown. */
+/* Set the module and offset of an address in a mapping that is not shown to libbcc. */
 static struct error *place_left_out(const struct code_maps *maps,
 				    const struct code_map *map, uint64_t address,
 				    struct symbol *ret)
@@ -380,8 +383,8 @@ static struct error *place_left_out(const struct code_maps *maps,
 	return ret->module ? NULL : error_no_memory();
 }
 
-/* The place of `address`, which is in `map`, by libbcc if it is shown the mapping.
- * Without a module libbcc does not know it. */
+/* Find the module of `address`, which is in `map`. libbcc finds it if it is shown the
+ * mapping; `ret->module` stays NULL if libbcc does not know the address. */
 static struct error *find_place(const struct generation *generation,
 				const struct code_map *map, uint64_t address,
 				struct symbol *ret)
@@ -400,8 +403,8 @@ static struct error *resolve_in(const struct bcc_symbolizer *self,
 				struct generation *generation, uint64_t address,
 				struct symbol *ret)
 {
-	/* libbcc is not asked of other code: it would read /tmp/perf-PID.map, whatever
-	 * that is. */
+	/* libbcc is not asked about other code: it would read /tmp/perf-PID.map,
+	 * without checking that file. */
 	const struct code_map *map = code_maps_find(&generation->maps, address);
 	struct error *err;
 
@@ -421,7 +424,7 @@ static struct error *bcc_resolve(struct symbolizer *base, uint64_t address,
 	struct error *err = NULL;
 
 	*ret = (struct symbol){0};
-	/* What was not mapped in the time of one an older one may know. */
+	/* An older generation may know code that was unmapped before a newer one. */
 	for (size_t i = self->generations.len; i-- > 0 && !err && !ret->module;)
 		err = resolve_in(self, &self->generations.data[i], address, ret);
 	if (!err && !ret->module)
@@ -436,7 +439,7 @@ static void bcc_destroy(struct symbolizer *base)
 	struct bcc_symbolizer *self = (struct bcc_symbolizer *)base;
 	struct error *err = NULL;
 
-	/* Better to leak than to close a stranger's descriptor. */
+	/* If dropping fails, leak: closing a descriptor of another owner is worse. */
 	while (!err && self->generations.len)
 		err = drop(self, 0);
 	error_destroy(err);

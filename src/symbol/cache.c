@@ -12,7 +12,7 @@
 struct entry {
 	struct frame frame;
 	struct symbol symbol; /* owns the strings of `frame` */
-	unsigned generation;  /* of the cache when the symbolizer was asked */
+	unsigned generation;  /* the cache's generation at the symbolizer's answer */
 };
 
 struct frame_cache {
@@ -29,7 +29,7 @@ struct frame_cache *frame_cache_create(struct symbolizer *symbolizer)
 
 	if (!cache)
 		return NULL;
-	/* Without a seed the map is still right, only slower under attack. */
+	/* Without a random seed the map works, only slower under attack. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uintptr_t)cache;
 	hashmap_init(&cache->by_address, seed);
@@ -64,8 +64,8 @@ void frame_cache_keep_mangled(struct frame_cache *cache)
 static struct error *entry_resolve(struct frame_cache *cache, struct entry *entry)
 {
 	uint64_t address = entry->frame.address;
-	/* The call ends where the return address begins: what follows it may already
-	 * be the next line, or the next function. */
+	/* Look up the last byte of the call. The return address itself may already
+	 * belong to the next line, or to the next function. */
 	uint64_t back = address ? 1 : 0;
 	struct symbol symbol;
 	struct source_frames sources;
@@ -93,7 +93,7 @@ static struct error *entry_add(struct frame_cache *cache, uint64_t address,
 	if (!entry)
 		return error_no_memory();
 	entry->frame.address = address;
-	/* One behind: the caller sees that it must be resolved. */
+	/* Out of date, so that the caller resolves it. */
 	entry->generation = cache->generation - 1;
 	if (!vec_push(&cache->entries, entry)) {
 		free(entry);

@@ -16,7 +16,7 @@
 #include "util/regular_file.h"
 #include "util/text_hash.h"
 
-/* A hostile program maps as many as it likes. Real ones have some hundred files. */
+/* Bounds against hostile programs. Real programs map some hundred files. */
 #define OPENED_MAX      256
 #define SHOWN_MAX       4096
 #define SHOWN_FILES_MAX 1024
@@ -41,9 +41,9 @@ static bool add_file(struct code_maps *maps, const char *text, size_t path, uint
 	return hashmap_put(&maps->by_text, hash, *ret);
 }
 
-/* The file of the lines that end with `text`. One whose text has the hash of another's,
- * which a target can arrange, is found no more when the other one came later: it is two
- * files then, which costs room alone. False when memory is out. */
+/* The file whose lines end with `text`. A target can give two texts the same hash. The
+ * earlier of the two is then no longer found, and gets a second entry, which only costs
+ * memory. False when out of memory. */
 static bool find_file(struct code_maps *maps, const char *text, size_t path,
 		      uint32_t *ret)
 {
@@ -57,8 +57,9 @@ static bool find_file(struct code_maps *maps, const char *text, size_t path,
 	return add_file(maps, text, path, hash, ret);
 }
 
-/* Takes a line of /proc/PID/maps (proc(5)); false when memory is out. Anonymous code
- * (a JIT's) is no reason for a new cache: it has no file, and it changes all the time. */
+/* Take a line of /proc/PID/maps (proc(5)); false when out of memory. Anonymous code (of
+ * a JIT compiler) is skipped: it has no file, and its frequent changes must not cause
+ * new caches. */
 static bool add_line(struct code_maps *maps, char *line)
 {
 	struct code_map map = {.shown = CODE_MAP_LEFT_OUT};
@@ -72,7 +73,7 @@ static bool add_line(struct code_maps *maps, char *line)
 		   &path) < 4 ||
 	    !path || !line[path] || !strchr(permissions, 'x'))
 		return true;
-	/* The file is not read at one moment. */
+	/* The kernel does not write the file atomically: lines may overlap. */
 	if (map.start >= map.end || (len && map.start < maps->list.data[len - 1].end))
 		return true;
 	maps->hash = text_hash_more(maps->hash, line);
@@ -94,19 +95,20 @@ static struct error *read_lines(FILE *file, int tid, struct code_maps *maps)
 		if (!add_line(maps, line))
 			return error_no_memory();
 	}
-	/* What is exiting has no mappings any more, or from some line on. */
+	/* A process that is exiting has no mappings, or loses the rest during the
+	 * read. */
 	if (!maps->list.len || ferror(file))
 		return error_create(ERROR_GONE, "process %d has exited", tid);
 	return NULL;
 }
 
-/* --- which lines are shown ------------------------------------------------------------
+/* --- lines shown to libbcc ------------------------------------------------------------
  */
 
 struct choice {
 	struct code_maps *maps;
-	struct hashmap by_part; /* hash of file, offset and size, to a line */
-	size_t lines, files;    /* chosen */
+	struct hashmap by_part; /* hash of file, offset and size, to an index of a line */
+	size_t lines, files;    /* chosen so far */
 };
 
 static uint64_t hash_part(const struct code_map *map)
@@ -123,24 +125,24 @@ static bool shows_same(const struct code_map *a, const struct code_map *b)
 	       a->end - a->start == b->end - b->start;
 }
 
-/* May libbcc be shown lines of this file? It reads a path into a buffer of PATH_MAX
- * bytes, however long the path is. For each line of a file in memory it looks at each
- * descriptor of the process, to find the file. code_maps_open() opens such files by the
- * mapping. */
+/* May libbcc be shown lines of this file? libbcc reads a path into a buffer of PATH_MAX
+ * bytes, however long the path is. For a memfd it searches all descriptors of the
+ * process for the file, once for each line. code_maps_open() opens such files through
+ * /proc/PID/map_files instead. */
 static bool is_for_bcc(const struct code_file *file)
 {
 	return strlen(file->text) < PATH_MAX &&
 	       !(file->path && !strncmp(file->path, "/memfd:", strlen("/memfd:")));
 }
 
-/* Is there room for a line of this file? */
+/* Is there still room for a line of this file? */
 static bool has_room(const struct choice *choice, const struct code_file *file)
 {
 	return (file->first != CODE_MAP_LEFT_OUT || choice->files < SHOWN_FILES_MAX) &&
 	       (!is_for_bcc(file) || choice->lines < SHOWN_MAX);
 }
 
-/* False when memory is out. */
+/* Choose a line, or find the line that stands for it. False when out of memory. */
 static bool choose(struct choice *choice, size_t index)
 {
 	struct code_maps *maps = choice->maps;
@@ -233,9 +235,9 @@ void code_maps_put_shown(const struct code_maps *maps, struct strbuf *out)
 /* --- files ----------------------------------------------------------------------------
  */
 
-/* libbcc opens files so. That it is another file by now cannot be told from the numbers
- * of devices and inodes alone: some file systems have two of them (target/file_names.h).
- */
+/* Does the path lead to a file? libbcc opens files by this path. Device and inode
+ * numbers cannot tell whether it is still the same file: some file systems report two
+ * different device numbers (target/file_names.h). */
 static bool has_path(const struct code_file *file, int tid)
 {
 	_cleanup_(freep) char *path = NULL;
@@ -257,7 +259,7 @@ static int open_mapping(const struct code_map *map, int tid)
 	return regular_file_open(path);
 }
 
-/* Is its file left out, and the line not counted for itself? */
+/* Is its file left out, and the mapping not yet counted as left out itself? */
 static bool is_without_file(const struct code_maps *maps, const struct code_map *map)
 {
 	const struct code_file *file = &maps->files.data[map->file];
@@ -312,7 +314,7 @@ static void read_names(struct code_file *file)
 	file->fd = -1;
 	if (!err)
 		err = elf_names_create(image, &file->names);
-	/* Then there are no names. */
+	/* On failure the file has no names. */
 	error_destroy(err);
 }
 

@@ -36,7 +36,7 @@ static struct error *malformed(const char *what)
 	return error_create(ERROR_MALFORMED, "malformed ELF file (%s)", what);
 }
 
-/* What libelf would trust: the sizes of the tables. gABI, "ELF Header". */
+/* Check the table sizes that libelf would trust (gABI, "ELF Header"). */
 static struct error *check_header(const Elf64_Ehdr *h, size_t n)
 {
 	if (n < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
@@ -48,8 +48,8 @@ static struct error *check_header(const Elf64_Ehdr *h, size_t n)
 	if (h->e_phnum > SEGMENTS_MAX ||
 	    (h->e_phnum && h->e_phentsize != sizeof(Elf64_Phdr)))
 		return malformed("its program headers");
-	/* No number here: extended numbering, which only files with 65280 sections use.
-	 */
+	/* e_shnum 0 means extended numbering, which only files with 65,280 sections
+	 * use. */
 	if (!h->e_shoff || !h->e_shnum || h->e_shnum > SECTIONS_MAX ||
 	    h->e_shentsize != sizeof(Elf64_Shdr))
 		return malformed("its section headers");
@@ -61,9 +61,9 @@ static bool is_debug_name(const char *name)
 	return name && (!strncmp(name, ".debug_", 7) || !strncmp(name, ".zdebug_", 8));
 }
 
-/* Sections that memtrace does not use: locations of variables, macros, indexes of names.
- * They are hidden from libdw, which decompresses all sections that it knows as soon as a
- * file is opened (check_section(), libdw/dwarf_begin_elf.c). */
+/* Sections that memtrace does not use: locations of variables, macros, indexes of
+ * names. They are hidden from libdw, which decompresses all known sections when it
+ * opens a file (check_section(), libdw/dwarf_begin_elf.c). */
 static bool is_of_no_use(const char *name)
 {
 	static const char *const names[] = {
@@ -79,7 +79,7 @@ static bool is_of_no_use(const char *name)
 	return false;
 }
 
-/* The bytes that a debug section has once it is decompressed. */
+/* The decompressed size of a debug section in bytes. */
 static uint64_t whole_size(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
 	unsigned char head[12]; /* "ZLIB", the size as 8 bytes, big-endian */
@@ -126,7 +126,7 @@ static struct error *check_sections(struct debug_elf *image, bool is_mapped)
 
 		if (!is_debug_name(name) || sh.sh_type == SHT_NOBITS)
 			continue;
-		/* The headers of a file that is mapped cannot be written to. */
+		/* The section headers of a mapped file are read-only. */
 		if (!is_mapped && is_of_no_use(name)) {
 			sh.sh_type = SHT_NOBITS;
 			if (!gelf_update_shdr(scn, &sh))
@@ -139,7 +139,7 @@ static struct error *check_sections(struct debug_elf *image, bool is_mapped)
 		size = whole_size(scn, &sh, name);
 		if (size > MAPPED_MAX_BYTES || (all += size) > MAPPED_MAX_BYTES)
 			return malformed("its debug sections are too large");
-		/* What is decompressed takes memory, also when the file is mapped. */
+		/* Decompressed sections take memory even if the file is mapped. */
 		if (size != sh.sh_size || !is_mapped)
 			image->debug_bytes += size;
 	}
@@ -252,8 +252,8 @@ struct build_id debug_elf_build_id(const struct debug_elf *image)
 	return id;
 }
 
-/* A debug section, which keeps an old name when it was compressed in the old manner of
- * GNU. */
+/* The debug section `name`. Sections in the old compressed format of GNU have another
+ * name (.zdebug_*); *is_old says so. */
 static Elf_Scn *debug_section(const struct debug_elf *image, const char *name,
 			      bool *is_old)
 {
@@ -275,7 +275,7 @@ static const Elf_Data *section_data(Elf_Scn *scn)
 
 	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
 		return NULL;
-	/* Raw: libelf has no business with the bytes of debug sections. */
+	/* Raw: libelf must not convert the bytes of debug sections. */
 	data = elf_rawdata(scn, NULL);
 	return data && data->d_buf ? data : NULL;
 }

@@ -12,14 +12,14 @@
 #include "util/regular_file.h"
 #include "util/strbuf.h"
 
-/* A debug file whose checksum has to be read whole; the largest real ones have 2 GB. */
+/* Debug files found by checksum are read completely; the largest real ones have 2 GB. */
 #define CHECKSUM_MAX_BYTES (UINT64_C(8) << 30)
 
-/* What is looked for. */
+/* The debug file that is searched for. */
 struct wanted {
 	const struct debug_search *search;
 	struct build_id id;
-	bool by_checksum; /* there is no build-id: by `checksum` */
+	bool by_checksum; /* compare `checksum`, as there is no build-id */
 	uint32_t checksum;
 	bool needs_debug_info;
 	struct debug_found *found;
@@ -41,7 +41,7 @@ static bool has_checksum(const struct debug_elf *image, uint32_t want)
 
 	if (image->size_bytes > CHECKSUM_MAX_BYTES)
 		return false;
-	/* A file that grows while it is read must not keep us. */
+	/* Stop at the initial size: the file may grow while it is read. */
 	while ((uint64_t)at < image->size_bytes &&
 	       (n = pread(image->fd, bytes, sizeof(bytes), at)) > 0) {
 		crc = crc32_update(crc, bytes, (size_t)n);
@@ -64,7 +64,7 @@ static bool serves(const struct wanted *wanted, const struct debug_elf *image)
 	       !memcmp(id.bytes, wanted->id.bytes, id.size);
 }
 
-/* Take the file `fd` (-1: there is none) when it serves. */
+/* Take the file `fd` (-1: none) if it is the wanted one. */
 static struct error *try_fd(struct wanted *wanted, int fd, const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -93,7 +93,7 @@ static struct error *try_fd(struct wanted *wanted, int fd, const char *path)
 	return NULL;
 }
 
-/* Try a path, taken over, in the target's root or in ours. */
+/* Try a path in the target's root or in ours. Takes ownership of `path`. */
 static struct error *try_path(struct wanted *wanted, struct strbuf *path, bool in_target)
 {
 	struct error *err = NULL;
@@ -123,7 +123,7 @@ static struct error *try_build_id(struct wanted *wanted, const char *dir, bool i
 	return try_path(wanted, &path, in_target);
 }
 
-/* By build-id, below each directory. */
+/* Search below each directory by build-id. */
 static struct error *try_build_ids(struct wanted *wanted)
 {
 	struct error *err = NULL;
@@ -144,7 +144,8 @@ static struct error *try_link(struct wanted *wanted, const char *dir, const char
 	return try_path(wanted, &path, in_target);
 }
 
-/* By the name of .gnu_debuglink; `of_file` is the directory of the file that has it. */
+/* Search by the name in .gnu_debuglink; `of_file` is the directory of the file with
+ * that section. */
 static struct error *try_links(struct wanted *wanted, const char *of_file,
 			       const char *name)
 {

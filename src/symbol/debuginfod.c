@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The part of elfutils/debuginfod.h that is used; its soname is a promise. */
+/* The used part of elfutils/debuginfod.h. The soname guarantees the interface. */
 #define SONAME "libdebuginfod.so.1"
 
 struct client;
@@ -39,7 +39,7 @@ int debuginfod_fetch(const struct build_id *id)
 
 	if (!urls || !*urls)
 		return -1;
-	/* Kept loaded: libcurl does not like to be unloaded. */
+	/* RTLD_NODELETE: libcurl does not support unloading. */
 	library = dlopen(SONAME, RTLD_NOW | RTLD_NODELETE);
 	if (!library)
 		return -1;

@@ -10,8 +10,8 @@
 
 #include "util/strbuf.h"
 
-/* libiberty's parser takes up to 300 bytes of stack for each byte of a name: less than 3
- * MB. Its own limit, 1024 bytes, is too low for real names of C++. */
+/* libiberty's parser takes up to 300 bytes of stack for each byte of a name: less than
+ * 3 MB for this length. Its own limit, 1024 bytes, is too low for real names of C++. */
 #define MANGLED_MAX_BYTES   8192
 #define DEMANGLED_MAX_BYTES 65536
 
@@ -20,9 +20,10 @@ struct output {
 	jmp_buf full;
 };
 
-/* There is no other way to stop the demangler, and substitutions within substitutions let
- * it run for years. It is safe: with a callback it keeps everything on the stack, but for
- * the letters of one punycode identifier, which may be lost. */
+/* Leaves the demangler by longjmp() when the text is long enough. There is no other way
+ * to stop it, and nested substitutions can make it run for years. This is safe: with a
+ * callback the demangler keeps all data on the stack, except the letters of one
+ * punycode identifier, which may leak. */
 static void add(const char *bytes, size_t size, void *opaque)
 {
 	struct output *output = opaque;
@@ -36,7 +37,7 @@ static void add(const char *bytes, size_t size, void *opaque)
 typedef int demangle_function(const char *mangled, int options,
 			      demangle_callbackref callback, void *opaque);
 
-/* True when there is text, all of it or as much as is wanted. */
+/* True if there is text, complete or cut. */
 static bool run(demangle_function *function, int options, const char *name,
 		struct output *output)
 {
@@ -53,7 +54,7 @@ char *demangle(const char *name)
 
 	if (name[0] != '_' || strnlen(name, MANGLED_MAX_BYTES + 1) > MANGLED_MAX_BYTES)
 		return NULL;
-	/* Rust first, as its legacy names are names of C++ too. */
+	/* Rust first: its legacy names are also valid names of C++. */
 	if (run(rust_demangle_callback, 0, name, &output) ||
 	    run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, &output))
 		return strbuf_steal(&output.text);

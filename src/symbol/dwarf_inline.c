@@ -3,14 +3,14 @@
 
 #include <dwarf.h>
 
-/* From an inlined call over its abstract instance to the declaration in a class; a chain
- * that is longer runs in a circle. */
+/* Steps from an inlined call through its abstract instance to the declaration in a
+ * class. A longer chain must be a circle. */
 #define ORIGINS_MAX 16
 
-/* Rust reaches 40. What is inlined deeper is left away. */
+/* Rust programs reach 40. Deeper inlined functions are left out. */
 #define INLINES_MAX 64u
 
-/* Blocks without code of their own may hold some that have. */
+/* Blocks without code of their own may contain blocks that have code. */
 static bool is_scope(int tag)
 {
 	switch (tag) {
@@ -36,10 +36,11 @@ struct walk {
 	struct dwarf_budget *budget;
 	uint64_t address;
 	struct dwarf_inlines *inlines;
-	bool failed; /* memory is out */
+	bool failed; /* out of memory */
 };
 
-/* Follow the address down; true when a scope below `parent` has it. */
+/* Collect the inlined calls around the address; true if a scope below `parent` contains
+ * it. */
 static bool descend(struct walk *walk, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
@@ -99,7 +100,7 @@ static const char *string_attribute(const struct dwarf_unit *unit, Dwarf_Die *di
 			   : dwarf_formstring(&attr);
 }
 
-/* To the DIE that this one is an instance of, or that declares it. */
+/* Move *die to the DIE that it is an instance of, or that declares it; false: none. */
 static bool follow_origin(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;

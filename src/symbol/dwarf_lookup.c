@@ -11,14 +11,14 @@
 #include "util/hashmap.h"
 #include "util/strbuf.h"
 
-/* Strings are cut here. */
+/* Longer strings are cut. */
 #define TEXT_MAX_BYTES 65536
 
-/* One line program: those of the largest real units have 4 MB. A row takes libdw some 40
- * bytes of memory, and one byte of program can make one. */
+/* The size of one line program: the largest of real units have 4 MB. A row takes libdw
+ * some 40 bytes of memory, and one byte of program can make a row. */
 #define LINES_MAX_BYTES (UINT64_C(16) << 20)
 
-/* Ranges of units overlap only by mistake, or by malice. */
+/* How many ranges are compared. Ranges of units overlap only by mistake or by malice. */
 #define OVERLAPS_MAX 16u
 
 struct unit_range {
@@ -32,8 +32,8 @@ struct dwarf_lookup {
 	struct split_search *splits;
 	bool lacks_split;
 	struct dwarf_budget *budget;
-	/* Offsets of line programs that were run, and the bytes of those that still may
-	 * be: real ones do not overlap, so that all fit in their section. */
+	/* Offsets of line programs already run, and the bytes of line programs that may
+	 * still be run: real ones do not overlap, so that all fit in their section. */
 	struct hashmap line_programs;
 	uint64_t line_bytes;
 	VEC(struct dwarf_unit) units;
@@ -61,7 +61,7 @@ static bool add_unit_range(void *arg, uint64_t low, uint64_t high)
 	struct indexing *indexing = arg;
 	struct dwarf_lookup *lookup = indexing->lookup;
 
-	/* Code that the linker left out lies at 0. */
+	/* The linker sets the address of discarded code to 0. */
 	if (!low)
 		return true;
 	if (!dwarf_budget_spend(lookup->budget, DWARF_RANGE_STEPS))
@@ -134,7 +134,7 @@ struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
 
 	if (!lookup)
 		return error_no_memory();
-	/* Without a seed the map is still right, only slower under attack. */
+	/* Without a random seed the map works, only slower under attack. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uintptr_t)lookup;
 	hashmap_init(&lookup->line_programs, seed);
@@ -171,7 +171,7 @@ bool dwarf_lookup_lacks_split(const struct dwarf_lookup *lookup)
 	return lookup->lacks_split;
 }
 
-/* The smallest range around the address names the unit. */
+/* The unit with the smallest range around the address, or NULL. */
 static struct dwarf_unit *find_unit(const struct dwarf_lookup *lookup, uint64_t address)
 {
 	const struct unit_range *ranges = lookup->ranges.data, *found = NULL;
@@ -187,8 +187,7 @@ static struct dwarf_unit *find_unit(const struct dwarf_lookup *lookup, uint64_t 
 	return found ? &lookup->units.data[found->unit] : NULL;
 }
 
-/* The length of the line program at `offset` (DWARF 5, section 7.4); UINT64_MAX when
- * there is none. */
+/* The length of the line program at `offset` (DWARF 5, section 7.4); UINT64_MAX: none. */
 static uint64_t line_program_bytes(const struct dwarf_lookup *lookup, uint64_t offset)
 {
 	const Elf_Data *lines = debug_elf_data(lookup->image, ".debug_line");
@@ -204,7 +203,7 @@ static uint64_t line_program_bytes(const struct dwarf_lookup *lookup, uint64_t o
 	return length64;
 }
 
-/* True when libdw may be asked for the unit's line table. */
+/* May libdw run the unit's line program? */
 static bool may_run_lines(struct dwarf_lookup *lookup, struct dwarf_unit *unit,
 			  Dwarf_Die *die)
 {
@@ -230,7 +229,7 @@ static bool may_run_lines(struct dwarf_lookup *lookup, struct dwarf_unit *unit,
 	return true;
 }
 
-/* Sets *failed when memory is out. */
+/* Sets *failed when out of memory. */
 static char *copy_text(const char *text, bool *failed)
 {
 	char *copy = text ? strndup(text, TEXT_MAX_BYTES) : NULL;
@@ -239,8 +238,8 @@ static char *copy_text(const char *text, bool *failed)
 	return copy;
 }
 
-/* libdw leaves a path relative to the directory of the compilation where the line table
- * does not repeat that. */
+/* The path, made absolute by the compilation directory: libdw leaves it relative if the
+ * line table does not repeat that directory. */
 static char *copy_path(Dwarf_Die *unit, const char *path, bool *failed)
 {
 	Dwarf_Attribute attr;
@@ -263,7 +262,7 @@ static unsigned small(uint64_t n)
 	return n <= INT32_MAX ? (unsigned)n : 0;
 }
 
-/* Where the code itself comes from. */
+/* Set the source line of the code itself. */
 static bool set_line(Dwarf_Die *unit, uint64_t address, struct source_frame *frame)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
@@ -280,7 +279,7 @@ static bool set_line(Dwarf_Die *unit, uint64_t address, struct source_frame *fra
 	return !failed;
 }
 
-/* Where an inlined function was called. */
+/* Set the place at which an inlined function was called. */
 static bool set_call(Dwarf_Die *unit, bool has_lines, Dwarf_Die *call,
 		     struct source_frame *frame)
 {
@@ -313,7 +312,7 @@ static struct source_frame *add_frame(struct source_frames *frames,
 	return &frames->list.data[frames->list.len - 1];
 }
 
-/* Each frame's place is in the code of the next inner one: that of its call. */
+/* Add all frames. The place of each outer frame is the call of the next inner one. */
 static struct error *add_frames(struct source_frames *ret, const struct dwarf_unit *unit,
 				Dwarf_Die *unit_die, uint64_t address,
 				Dwarf_Die *function, struct dwarf_inlines *inlines)
@@ -335,7 +334,7 @@ static struct error *add_frames(struct source_frames *ret, const struct dwarf_un
 	return NULL;
 }
 
-/* Code that no function has: hand-written assembly. */
+/* Code outside functions, such as hand-written assembly, has only a line. */
 static struct error *add_line_alone(struct source_frames *ret, Dwarf_Die *unit,
 				    uint64_t address)
 {
@@ -350,7 +349,7 @@ static struct error *add_line_alone(struct source_frames *ret, Dwarf_Die *unit,
 	return NULL;
 }
 
-/* The unit's functions, from wherever they are. */
+/* Read the unit's functions, which may be in a split unit. */
 static struct error *read_unit(struct dwarf_lookup *lookup, struct dwarf_unit *unit,
 			       Dwarf_Die *die)
 {
@@ -387,8 +386,8 @@ static struct error *find(struct dwarf_lookup *lookup, uint64_t address,
 	function = dwarf_unit_function(unit, address);
 	if (!function || !dwarf_unit_die(unit, lookup->dwarf, function->die, &die))
 		return has_lines ? add_line_alone(ret, &unit_die, address) : NULL;
-	/* A part of the function that was moved away, before its start, is told from its
-	 * own. */
+	/* A part that the compiler moved before the function's start counts from the
+	 * part's own start. */
 	ret->function_offset =
 		address - (function->start <= address ? function->start : function->low);
 	err = dwarf_find_inlines(unit, &die, lookup->budget, address, &inlines);
@@ -409,7 +408,7 @@ struct error *dwarf_lookup_find(struct dwarf_lookup *lookup, uint64_t address,
 	vec_foreach (frame, &ret->list)
 		bytes += (frame->function ? strlen(frame->function) : 0) +
 			 (frame->file ? strlen(frame->file) : 0);
-	/* Long texts, again and again, would fill the memory. */
+	/* Long texts in many frames would fill the memory. */
 	if (err || !dwarf_budget_spend(lookup->budget, bytes))
 		source_frames_deinit(ret);
 	return err;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source frames from one file's DWARF, by libdw. Compilation units are found by the
- * ranges of their DIEs (clang writes no .debug_aranges), functions by a list made of a
- * unit's DIEs when an address in it is first asked for, inlined functions by a walk below
- * the function's DIE (DWARF 5, sections 3.1.1 and 3.3.8). Those of a skeleton unit are
- * in its split unit, where that is found; the lines never are.
+ * Source frames from one file's DWARF, read with libdw. Compilation units are found by
+ * the ranges of their DIEs (clang writes no .debug_aranges). Functions are found in a
+ * list that is made from a unit's DIEs at the first lookup in that unit. Inlined
+ * functions are found by a search below the function's DIE (DWARF 5, sections 3.1.1 and
+ * 3.3.8). A skeleton unit has its functions in its split unit, if that is found, but
+ * keeps its lines itself.
  *
- * The functions of libdw that open files by names from the DWARF are not used:
+ * Some functions of libdw open files by names from the DWARF. They are not used:
  * dwarf_cu_info() for the DIE of a split unit, dwarf_attr_integrate() on a skeleton,
  * dwarf_getalt() with no file set.
  */
@@ -20,32 +21,31 @@
 #include "symbol/split_search.h"
 #include "util/error.h"
 
-/* What may still be spent, and who wants to know that time passes. Shared by the lookups
- * of one process: hostile DWARF can be made of references that multiply, and the sum of
- * what it costs is bounded, not each step. */
+/* The work that may still be spent, shared by all lookups for one process. References
+ * in hostile DWARF can multiply the work, so the total is bounded, not each step. */
 struct dwarf_budget {
-	uint64_t steps; /* DIEs and ranges looked at, bytes of line programs run, bytes of
-			   text copied: some 50 ns each or less */
-	void (*tick)(void *arg); /* called now and then while steps are spent; or NULL */
+	uint64_t steps; /* left: DIEs and ranges looked at, bytes of line programs run,
+			   bytes of text copied; each takes some 50 ns or less */
+	void (*tick)(void *arg); /* called every few thousand steps; or NULL */
 	void *tick_arg;
 };
 
 struct dwarf_lookup;
 
-/* Answers from `dwarf`, which belongs to `image`, and from the split units that `splits`
- * finds. All are borrowed and must outlive the lookup. */
+/* Look up addresses in `dwarf`, which belongs to `image`, and in the split units that
+ * `splits` finds. All arguments are borrowed and must outlive the lookup. */
 struct error *dwarf_lookup_create(const struct debug_elf *image, Dwarf *dwarf,
 				  struct split_search *splits,
 				  struct dwarf_budget *budget, struct dwarf_lookup **ret)
 	__attribute__((warn_unused_result));
 void dwarf_lookup_destroy(struct dwarf_lookup *lookup);
 
-/* True once the split unit of a skeleton was not found. */
+/* True once the split unit of a skeleton could not be found. */
 bool dwarf_lookup_lacks_split(const struct dwarf_lookup *lookup);
 
 /*
  * The frames of the code at `address` (in the file's address space). An address without
- * debug info leaves `ret` empty. Fails only when memory is out.
+ * debug info leaves `ret` empty. Fails only when out of memory.
  */
 struct error *dwarf_lookup_find(struct dwarf_lookup *lookup, uint64_t address,
 				struct source_frames *ret)

@@ -6,7 +6,7 @@
 
 #define TICK_STEPS 4096u
 
-/* Functions overlap where they are nested, or where the DWARF lies. */
+/* How many functions are compared. Functions overlap if nested, or in malformed DWARF. */
 #define OVERLAPS_MAX 64u
 
 bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps)
@@ -75,15 +75,15 @@ struct scan {
 	Dwarf_Off die;
 	uint64_t start;
 	bool has_start;
-	bool failed; /* memory is out */
+	bool failed; /* out of memory */
 };
 
-/* The first range that is listed holds the entry, unless DW_AT_low_pc says otherwise. */
+/* The first listed range contains the entry, unless DW_AT_low_pc says otherwise. */
 static bool add_range(void *arg, uint64_t low, uint64_t high)
 {
 	struct scan *scan = arg;
 
-	/* A function that the linker left out lies at 0. */
+	/* The linker sets the address of a discarded function to 0. */
 	if (!low)
 		return true;
 	if (!dwarf_budget_spend(scan->budget, DWARF_RANGE_STEPS))
@@ -101,7 +101,7 @@ static bool add_range(void *arg, uint64_t low, uint64_t high)
 	return !scan->failed;
 }
 
-/* Types have no code, but for member functions that some compilers put there. */
+/* Most types contain no code, but some compilers put member functions in them. */
 static bool may_hold_functions(int tag)
 {
 	switch (tag) {
@@ -120,7 +120,7 @@ static bool may_hold_functions(int tag)
 	}
 }
 
-/* False when it has none of its own. */
+/* The entry address of `die`; false if it has none. */
 static bool find_entry(const struct dwarf_unit *unit, Dwarf_Die *die, uint64_t *ret)
 {
 	return unit->split ? split_unit_entry(unit->split, die, ret)
@@ -154,7 +154,8 @@ static int compare_functions(const void *pa, const void *pb)
 
 	if (a->low != b->low)
 		return a->low < b->low ? -1 : 1;
-	/* The larger first: the inner one is then nearer to an address in both. */
+	/* The larger first, so that a search backwards from an address meets the inner
+	 * one first. */
 	return a->high > b->high ? -1 : a->high < b->high;
 }
 

@@ -7,40 +7,42 @@
 #include "symbol/dwarf_lookup.h"
 #include "symbol/split_unit.h"
 
-/* No compiler nests DIEs deeper; what lies deeper is not looked at. */
+/* No compiler nests DIEs deeper. Deeper DIEs are ignored. */
 #define DWARF_DEPTH_MAX 256
 
-/* The code of one function, or a part of it. */
+/* The code of a function, or of a part of it. */
 struct dwarf_function {
 	uint64_t low, high; /* high exclusive */
-	uint64_t start;     /* of the function's first byte */
+	uint64_t start;     /* entry address of the function */
 	Dwarf_Off die;
 };
 
 struct dwarf_unit {
 	Dwarf_Off die;
-	struct split_unit *split; /* where its functions are, when `die` is a skeleton;
-				     else NULL */
+	struct split_unit
+		*split; /* has its functions, if `die` is a skeleton; else NULL */
 	bool is_scanned;
-	bool has_lines, lines_checked;        /* the line program may be run */
+	bool has_lines,
+		lines_checked; /* libdw may run the line program; that was checked */
 	VEC(struct dwarf_function) functions; /* by low */
 };
 
-/* What a stored range costs besides being looked at, so that memory is bounded too. */
+/* The cost of a stored range besides the cost of reading it, so that it bounds memory
+ * too. */
 #define DWARF_RANGE_STEPS 16
 
-/* Spend `steps`; false when there are none left. */
+/* Spend `steps`; false if not enough are left. */
 bool dwarf_budget_spend(struct dwarf_budget *budget, uint64_t steps);
 
-/* Functions and what is in them are DIEs of the unit's, or those of its split unit; the
- * functions below take DIEs from there. */
+/* Functions and the DIEs below them are in the unit itself, or in its split unit if it
+ * has one. The functions below take DIEs from there. */
 
-/* The DIE at that offset, in `dwarf` unless the unit is split; false when there is none.
- */
+/* The DIE at that offset, in the split unit or else in `dwarf`; false if there is
+ * none. */
 bool dwarf_unit_die(const struct dwarf_unit *unit, Dwarf *dwarf, Dwarf_Off offset,
 		    Dwarf_Die *ret);
 
-/* Call `each` for every range [low, high) of code of `die`. It returns false to stop. */
+/* Call `each` for every range [low, high) of code of `die` until it returns false. */
 void dwarf_each_range(const struct dwarf_unit *unit, Dwarf_Die *die,
 		      struct dwarf_budget *budget,
 		      bool (*each)(void *arg, uint64_t low, uint64_t high), void *arg);
@@ -69,11 +71,10 @@ struct error *dwarf_find_inlines(const struct dwarf_unit *unit, Dwarf_Die *funct
 	__attribute__((warn_unused_result));
 
 /* The name of a function's DIE: its linkage name, else its name, from the DIE itself or
- * from those that it is an instance of; NULL when it has none. Borrowed from the DWARF.
- */
+ * from the DIEs that it is an instance of; NULL: none. Borrowed from the DWARF. */
 const char *dwarf_function_name(const struct dwarf_unit *unit, Dwarf_Die *die);
 
-/* The value of an unsigned attribute; 0 when there is none. */
+/* The value of an unsigned attribute; 0 if it is missing. */
 uint64_t dwarf_number(Dwarf_Die *die, unsigned name);
 
 #endif

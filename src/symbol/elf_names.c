@@ -11,10 +11,10 @@
 #define UNPACK_MEMORY_MAX_BYTES (UINT64_C(64) << 20)
 #define UNPACKED_MAX_BYTES      ((size_t)256 << 20)
 
-/* Of a table of symbols, or of their names; libelf reads either as a whole. */
+/* The size of a symbol table, or of its names. libelf reads each of them as a whole. */
 #define TABLE_MAX_BYTES (UINT64_C(256) << 20)
 
-/* No compiler makes longer names, and a hostile file may. */
+/* No compiler makes longer names, but a hostile file may. */
 #define COMPARED_MAX 65536
 
 struct named {
@@ -35,13 +35,13 @@ static int compare(const void *pa, const void *pb)
 
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
-	/* Of aliases the longer one, then by name, whatever the table's order. */
+	/* Of aliases the larger one wins, then the name decides, for a stable choice. */
 	if (a->size_bytes != b->size_bytes)
 		return a->size_bytes < b->size_bytes ? -1 : 1;
 	return strncmp(b->name, a->name, COMPARED_MAX);
 }
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool add_symbols(struct elf_names *names, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -68,7 +68,7 @@ static bool add_symbols(struct elf_names *names, Elf_Scn *scn, const GElf_Shdr *
 	return true;
 }
 
-/* Of a size that real files have: a sparse one may say anything. */
+/* Is the table's size realistic? A sparse file may claim any size. */
 static bool is_moderate(const struct elf_names *names, const GElf_Shdr *sh)
 {
 	Elf_Scn *strings = elf_getscn(names->image->elf, sh->sh_link);
@@ -84,7 +84,7 @@ static struct error *read_tables(struct elf_names *names, unsigned type)
 	GElf_Shdr sh;
 
 	while ((scn = elf_nextscn(names->image->elf, scn))) {
-		/* sh_entsize is what libelf counts by. */
+		/* libelf divides by sh_entsize. */
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == type &&
 		    sh.sh_entsize == sizeof(Elf64_Sym) && is_moderate(names, &sh) &&
 		    !add_symbols(names, scn, &sh))
@@ -135,7 +135,7 @@ const char *elf_names_find(const struct elf_names *names, uint64_t address,
 
 	const struct named *found = &names->functions.data[low - 1];
 
-	/* Assembly may leave the size away. */
+	/* Assembly may leave the size at 0. */
 	if (found->size_bytes && address - found->address >= found->size_bytes)
 		return NULL;
 	*ret_offset = address - found->address;
@@ -152,7 +152,7 @@ const char *elf_names_find_at(const struct elf_names *names, uint64_t file_offse
 		       : NULL;
 }
 
-/* The bytes behind an xz stream, from malloc; NULL when it is damaged or too large. */
+/* Decompress an xz stream into memory from malloc. NULL if it is damaged or too large. */
 static void *unpack(const Elf_Data *packed, size_t *ret_size)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;

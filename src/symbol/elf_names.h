@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Function names of one ELF file by address, from its own symbol tables, where
- * bcc_symcache does not read them: of the vdso, of the small symbol table of
- * .gnu_debugdata, and of files that no path leads to. */
+/* Function names by address, from the symbol tables of one ELF file. Used for files
+ * whose tables bcc_symcache does not read: the vdso, the small symbol table in
+ * .gnu_debugdata, and files that no path leads to. */
 #ifndef SYMBOL_ELF_NAMES_H
 #define SYMBOL_ELF_NAMES_H
 
@@ -10,23 +10,23 @@
 
 struct elf_names;
 
-/* The functions of .symtab, or without one of .dynsym; of tables of more than 256 MiB
- * none. Takes `image` over, also after an error. */
+/* The functions of .symtab, or if that is missing of .dynsym. Tables of more than 256
+ * MiB are ignored. Takes ownership of `image`, also on failure. */
 struct error *elf_names_create(struct debug_elf *image, struct elf_names **ret)
 	__attribute__((warn_unused_result));
 void elf_names_destroy(struct elf_names *names);
 
 /*
  * The names in the section .gnu_debugdata of `image`: an ELF file compressed by xz (GDB
- * manual, "Debugging Information in a Special Section"). *ret is NULL when there is none,
- * or none that can be used: it may need at most 64 MiB to decompress, to at most 256 MiB.
+ * manual, "Debugging Information in a Special Section"). *ret is NULL if the section is
+ * missing or unusable: decompression may take at most 64 MiB and give at most 256 MiB.
  */
 struct error *elf_names_from_debugdata(const struct debug_elf *image,
 				       struct elf_names **ret)
 	__attribute__((warn_unused_result));
 
-/* The function at `address` (in the file's address space), NULL: none. *ret_offset is the
- * distance from its start. Borrowed. */
+/* The function at `address` (in the file's address space); NULL: none. *ret_offset is
+ * the distance from its start. Borrowed. */
 const char *elf_names_find(const struct elf_names *names, uint64_t address,
 			   uint64_t *ret_offset);
 

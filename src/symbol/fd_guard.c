@@ -24,7 +24,7 @@ static struct error *list_fds(struct fd_list *ret)
 	while (!failed && (entry = readdir(dir))) {
 		int fd = atoi(entry->d_name);
 
-		/* "." and ".." read as 0, and so does descriptor 0. */
+		/* atoi() gives 0 for "." and ".." as for descriptor 0. */
 		if (entry->d_name[0] != '.' && fd != dirfd(dir))
 			failed = !vec_push(&ret->fds, fd);
 	}
@@ -32,7 +32,7 @@ static struct error *list_fds(struct fd_list *ret)
 	return failed ? error_no_memory() : NULL;
 }
 
-/* What libbcc does on this thread goes through close() below. */
+/* The guard of this thread; close() below obeys it. NULL: none. */
 static _Thread_local const struct fd_guard *in_force;
 
 static int compare(const void *pa, const void *pb)
@@ -42,7 +42,7 @@ static int compare(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* The kernel lists them in order (proc_readfd_common(), fs/proc/fd.c). */
+/* The kernel lists descriptors in order (proc_readfd_common(), fs/proc/fd.c). */
 static bool contains(const struct fd_list *list, int fd)
 {
 	return list->fds.len &&
@@ -50,10 +50,10 @@ static bool contains(const struct fd_list *list, int fd)
 }
 
 /*
- * Shared libraries call this one, as the dynamic linker looks for a name in the
- * executable first (ELF gABI, "Shared Object Dependencies"). A duplicate of each
- * descriptor to put back is no protection: the number that libbcc closes may be the
- * duplicate's.
+ * Replaces close(2) for shared libraries too: the dynamic linker looks up a name in the
+ * executable first (ELF gABI, "Shared Object Dependencies"). Duplicates of the
+ * descriptors, to restore them later, would not help: libbcc may close the duplicate
+ * just as well.
  */
 __attribute__((visibility("default"))) int close(int fd)
 {
@@ -70,7 +70,7 @@ static void flush(void)
 	fflush(stderr);
 }
 
-/* Point `fd` at `null`; `*ret_copy` is what it was, or -1. */
+/* Point `fd` at `null`. `*ret_copy` is a duplicate of the old file, or -1. */
 static void silence(int fd, int null, int *ret_copy)
 {
 	*ret_copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -101,12 +101,12 @@ struct error *fd_guard_begin(struct fd_guard *guard)
 
 	fd_table_hold();
 	*guard = (struct fd_guard){.out = -1, .err = -1};
-	/* What was buffered belongs to the real files, not to /dev/null. */
+	/* Buffered output belongs to the real files, not to /dev/null. */
 	flush();
 
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	/* Without /dev/null a warning may show; that is no reason to go without names. */
+	/* Without /dev/null libbcc's warnings may show, but names still work. */
 	if (null > STDERR_FILENO) {
 		silence(STDOUT_FILENO, null, &guard->out);
 		silence(STDERR_FILENO, null, &guard->err);
@@ -131,7 +131,7 @@ void fd_guard_end(struct fd_guard *guard, struct fd_list *ret_opened)
 
 		if (contains(&guard->before, fd))
 			continue;
-		/* libbcc opens without O_CLOEXEC. */
+		/* libbcc opens files without O_CLOEXEC. */
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 		if (ret_opened)
 			(void)!vec_push(&ret_opened->fds, fd);

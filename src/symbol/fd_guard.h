@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps this process's descriptors safe while libbcc makes or frees a symcache. From
- * 0.26 to 0.32 it may then close() a number read from uninitialized memory
- * (ModulePath::fd_, fixed in 0.33 by iovisor/bcc pull request 5193): a BPF link, or the
- * file that the report goes to. Where a guard is in force close() is ours, and refuses
- * the thread that began it what was open before. It also keeps libbcc's warnings, which
- * carry raw paths of the target, away from stdout and stderr.
+ * Protects this process's descriptors while libbcc makes or frees a symcache. libbcc
+ * 0.26 to 0.32 may then close() a number read from uninitialized memory
+ * (ModulePath::fd_, fixed in 0.33 by iovisor/bcc pull request 5193). That could close a
+ * BPF link, or the file that the report goes to. memtrace therefore defines close()
+ * itself: during a guard it refuses to close descriptors that were open when the guard
+ * began, on the guard's thread. The guard also keeps libbcc's warnings, which contain
+ * raw paths of the target, from stdout and stderr.
  */
 #ifndef SYMBOL_FD_GUARD_H
 #define SYMBOL_FD_GUARD_H
@@ -18,19 +19,20 @@ struct fd_list {
 };
 
 struct fd_guard {
-	struct fd_list before; /* what was open */
-	int out, err;          /* the real stdout and stderr, or -1 */
+	struct fd_list before; /* descriptors open at the beginning */
+	int out, err;          /* duplicates of the real stdout and stderr, or -1 */
 };
 
-/* From now on nothing that is open can be closed by this thread, and 1 and 2 are
- * /dev/null. Holds the table of descriptors (util/fd_table.h) until the end. */
+/* Until fd_guard_end() this thread cannot close any descriptor that is open now, and
+ * descriptors 1 and 2 are /dev/null. Locks the descriptor table (util/fd_table.h). */
 struct error *fd_guard_begin(struct fd_guard *guard) __attribute__((warn_unused_result));
 
-/* Descriptors opened since fd_guard_begin() stay open and are closed on exec. Which they
- * are goes into an empty list, or nowhere (NULL); without memory or /proc none. */
+/* Descriptors opened since fd_guard_begin() stay open, and are set to close on exec.
+ * They are stored in `ret_opened` (an empty list, or NULL); none when out of memory or
+ * without /proc. */
 void fd_guard_end(struct fd_guard *guard, struct fd_list *ret_opened);
 
-/* libbcc may close these: they are its own. */
+/* Let libbcc close these descriptors: they are its own. */
 void fd_guard_except(struct fd_guard *guard, const struct fd_list *own);
 
 #endif

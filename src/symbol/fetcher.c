@@ -9,7 +9,7 @@
 #include "symbol/debuginfod.h"
 #include "util/cleanup.h"
 
-/* A build-id in hex; the answer has the file. */
+/* Request with a build-id in hex. The answer carries the file. */
 #define FETCH 0x200
 
 struct fetcher {
@@ -35,7 +35,7 @@ static bool parse_id(const char *hex, struct build_id *ret)
 	return true;
 }
 
-/* In the child. */
+/* Answer a request, in the child. */
 static struct error *answer(void *state, struct confined_request *request)
 {
 	struct build_id id;
@@ -65,7 +65,7 @@ struct error *fetcher_create(bool (*is_late)(void *arg), void *arg, struct fetch
 		return error_no_memory();
 	fetcher->is_late = is_late;
 	fetcher->arg = arg;
-	/* Without a filter the child is still another process. */
+	/* Even without a seccomp filter (`why`) the child is a separate process. */
 	err = confined_start(&options, &fetcher->child, &why);
 	if (err) {
 		free(fetcher);

@@ -6,7 +6,7 @@
 
 #include "symbol/demangle.h"
 
-/* Put the demangled form, when there is one, in place of *name. */
+/* Replace *name by its demangled form, if it has one. */
 static void demangle_in_place(const struct frame_lookup *lookup, char **name)
 {
 	char *plain = *name && !lookup->keep_mangled ? demangle(*name) : NULL;
@@ -35,7 +35,7 @@ static struct error *find_sources(const struct frame_lookup *lookup, uint64_t ad
 	return NULL;
 }
 
-/* Debug info names functions that no symbol table that was looked at has. */
+/* If the symbol tables have no name, use the function's name from the debug info. */
 static struct error *complete_symbol(const struct source_frames *sources,
 				     struct symbol *symbol)
 {

@@ -9,25 +9,25 @@
 #include "symbol/lines.h"
 #include "symbol/symbolizer.h"
 
-/* Who is asked. All is borrowed. */
+/* The sources of names and lines. All are borrowed. */
 struct frame_lookup {
 	struct symbolizer *symbolizer;
-	struct line_finder *lines; /* asked where the symbolizer finds no sources itself;
+	struct line_finder *lines; /* asked if the symbolizer finds no sources itself;
 				      NULL: names only */
-	bool keep_mangled;         /* give names as the files have them */
+	bool keep_mangled;         /* return mangled names, as the files have them */
 };
 
 /*
- * Look up the code at `address`, which is that of the last byte of a call. Both results
- * are the caller's, and empty where nothing is known. Fails only when memory is out, and
- * then leaves nothing to free.
+ * Look up the code at `address`, the address of the last byte of a call. The caller
+ * owns both results; they are empty if nothing is known. Fails only when out of memory,
+ * and then leaves nothing to free.
  */
 struct error *frame_look_up(const struct frame_lookup *lookup, uint64_t address,
 			    struct symbol *ret_symbol, struct source_frames *ret_sources)
 	__attribute__((warn_unused_result));
 
-/* The target's mappings may have changed: look at them again. True when they did, so that
- * answers given before may be out of date. */
+/* The target's mappings may have changed: read them again. True if they did change, so
+ * that earlier answers may be out of date. */
 bool frame_lookup_mappings_changed(const struct frame_lookup *lookup);
 
 #endif

@@ -6,7 +6,7 @@
 
 static _Thread_local const struct given_maps *in_force;
 
-/* Shared libraries call this one, as the dynamic linker looks for a name in the
+/* Replaces fopen(3) for shared libraries too: the dynamic linker looks up a name in the
  * executable first (ELF gABI, "Shared Object Dependencies"). On 64-bit machines
  * fopen64() is the same function of the C library. */
 __attribute__((visibility("default"))) FILE *fopen(const char *path, const char *mode)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What libbcc reads of a process's mappings while it makes a symcache. It opens
- * /proc/PID/maps with fopen(3) by itself. Where maps are given, fopen() is ours, and
- * gives the thread that began a stream of this text in place of that file.
+ * Gives libbcc a chosen text as the mappings of a process. libbcc opens /proc/PID/maps
+ * with fopen(3) when it makes a symcache. memtrace therefore defines fopen() itself:
+ * between given_maps_begin() and given_maps_end() it returns, on that thread, a stream
+ * of the text.
  */
 #ifndef SYMBOL_GIVEN_MAPS_H
 #define SYMBOL_GIVEN_MAPS_H
@@ -14,7 +15,7 @@ struct given_maps {
 	const struct strbuf *text; /* borrowed */
 };
 
-/* From now on this thread reads `text` as the mappings of `tid`. */
+/* From now on fopen() on this thread returns `text` as the mappings of `tid`. */
 void given_maps_begin(struct given_maps *maps, int tid, const struct strbuf *text);
 void given_maps_end(void);
 

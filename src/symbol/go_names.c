@@ -12,7 +12,7 @@ struct go_names {
 	struct go_table table;
 };
 
-/* Bytes of a section, which libelf reads as a whole; NULL when there are none. */
+/* The bytes of a section, which libelf reads as a whole; NULL: none. */
 static const Elf_Data *data_of(const struct debug_elf *image, const char *name,
 			       GElf_Shdr *ret)
 {
@@ -24,7 +24,7 @@ static const Elf_Data *data_of(const struct debug_elf *image, const char *name,
 	return elf_rawdata(scn, NULL);
 }
 
-/* What a relocation puts at `address`, 0: there is none. */
+/* The value that a relocation stores at `address`; 0: none. */
 static uint64_t relocated(const struct debug_elf *image, uint64_t address)
 {
 	GElf_Shdr sh;

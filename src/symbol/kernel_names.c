@@ -7,13 +7,13 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-/* No address of user space has its highest bit set, every one of the kernel does
+/* The highest bit is set in every kernel address and in no user address
  * (Documentation/arch/x86/x86_64/mm.rst). */
 #define KERNEL_BIT (UINT64_C(1) << 63)
 
 struct kernel_symbol {
 	uint64_t address;
-	size_t name, module; /* where they begin in `text`; module 0: none */
+	size_t name, module; /* offsets in `text`; module 0: none */
 };
 
 struct kernel_names {
@@ -28,7 +28,7 @@ struct kernel_symbolizer {
 	const struct kernel_names *names;
 };
 
-/* Where the copy of `len` bytes begins. */
+/* Copy `len` bytes into `text`, and return the copy's offset. */
 static size_t keep(struct kernel_names *names, const char *text, size_t len)
 {
 	size_t at = names->text.len;
@@ -72,7 +72,7 @@ static int compare(const void *pa, const void *pb)
 
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
-	/* The first of those at one address stays the first. */
+	/* Of several names of one address the first one stays first. */
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
@@ -124,7 +124,7 @@ bool kernel_names_each(const struct kernel_names *names,
 		while (next < names->list.len &&
 		       names->list.data[next].address <= symbol->address)
 			next++;
-		/* Where the last one ends is not known. */
+		/* The end of the last function is unknown. */
 		if (next == names->list.len)
 			return true;
 		if (!fn(names->text.data + symbol->name, symbol->address,
@@ -134,7 +134,7 @@ bool kernel_names_each(const struct kernel_names *names,
 	return true;
 }
 
-/* The last one that begins at or below `address`, or NULL. */
+/* The last function that begins at or below `address`, or NULL. */
 static const struct kernel_symbol *find(const struct kernel_names *names,
 					uint64_t address)
 {

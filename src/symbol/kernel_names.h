@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the kernel's functions and of its modules', from /proc/kallsyms, where
- * addresses of the kernel stand in stacks of processes.
+ * Names of functions of the kernel and its modules, from /proc/kallsyms, for kernel
+ * addresses in stacks.
  */
 #ifndef SYMBOL_KERNEL_NAMES_H
 #define SYMBOL_KERNEL_NAMES_H
@@ -14,27 +14,28 @@
 struct kernel_names;
 
 /*
- * Read the lines "address type name [module]" of kernel/kallsyms.c, s_show(), as of now;
- * modules that are loaded later have no names. NULL when memory is out. What cannot be
- * parsed is passed over.
+ * Read the current lines "address type name [module]" (s_show(), kernel/kallsyms.c).
+ * Modules that are loaded later have no names. Malformed lines are skipped. NULL when
+ * out of memory.
  */
 struct kernel_names *kernel_names_read(FILE *file);
 void kernel_names_destroy(struct kernel_names *names);
 
-/* All addresses were 0: the kernel hides them (kernel.kptr_restrict of
- * proc_sys_kernel(5)), or there are none. */
+/* True if all addresses are 0, so that the kernel hides them (kernel.kptr_restrict in
+ * proc_sys_kernel(5)), or if there were no names. */
 bool kernel_names_are_hidden(const struct kernel_names *names);
 
-/* Give each function, by address, to `fn`: with its end, where the next one begins, and
- * without its module. False as soon as `fn` is. */
+/* Call `fn` for each function, by address, without modules; `end` is the start of the
+ * next function. False as soon as `fn` returns false. */
 bool kernel_names_each(const struct kernel_names *names,
 		       bool (*fn)(const char *name, uint64_t start, uint64_t end,
 				  void *arg),
 		       void *arg);
 
 /*
- * A symbolizer that answers from `names` (borrowed) for addresses of the kernel, and else
- * asks `user`, which it takes over, also on failure; NULL: all else has no name.
+ * A symbolizer that answers from `names` (borrowed) for kernel addresses, and from
+ * `user` for others. Takes ownership of `user`, also on failure; NULL: other addresses
+ * have no names.
  */
 struct error *symbolizer_with_kernel(struct symbolizer *user,
 				     const struct kernel_names *names,

@@ -13,19 +13,19 @@
 DEFINE_CLEANUP(struct line_module *, line_module_destroy);
 
 struct line_module {
-	int fd; /* until it is loaded */
+	int fd; /* the file, until it is loaded; then -1 */
 	char *path;
 	bool is_loaded;
 	uint64_t debug_bytes; /* taken of line_resources.memory_bytes */
 	const char *missing;
-	struct debug_elf *image;  /* the file itself, NULL: it cannot be used */
-	struct debug_found debug; /* its debug file, when it has one */
+	struct debug_elf *image;  /* the file itself; NULL: unusable */
+	struct debug_found debug; /* its separate debug file, if it has one */
 	struct debug_found alt;   /* the debug info's supplementary file */
 	Dwarf *dwarf, *alt_dwarf;
-	struct split_search *splits; /* for the units of .dwo files */
+	struct split_search *splits; /* finds units in .dwo files */
 	struct dwarf_lookup *lookup;
 	struct elf_names *names; /* of .gnu_debugdata */
-	struct go_names *go;     /* instead of debug info, in a Go program */
+	struct go_names *go;     /* used in place of debug info in a Go program */
 };
 
 struct error *line_module_create(int fd, const char *path, struct line_module **ret)
@@ -45,7 +45,7 @@ struct error *line_module_create(int fd, const char *path, struct line_module **
 	return NULL;
 }
 
-/* Let the debug info go; names stay. */
+/* Drop the debug info; names stay. */
 static void drop_dwarf(struct line_module *module)
 {
 	dwarf_lookup_destroy(module->lookup);
@@ -83,8 +83,8 @@ static bool has_debug_info(const struct debug_elf *image)
 	return scn && gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS && sh.sh_size;
 }
 
-/* libdw (0.188 at least) takes it for granted that a section of strings ends with one,
- * and otherwise reads on behind it. */
+/* Do the string sections end with a NUL? libdw (at least 0.188) assumes so, and
+ * otherwise reads beyond their end. */
 static bool strings_end(const struct debug_elf *image)
 {
 	static const char *const names[] = {".debug_str", ".debug_line_str"};
@@ -99,7 +99,7 @@ static bool strings_end(const struct debug_elf *image)
 	return true;
 }
 
-/* libdw reads all debug sections of a file at once. */
+/* Open the DWARF; libdw reads all debug sections of a file at once. */
 static Dwarf *begin_dwarf(struct line_resources *resources, const struct debug_elf *image)
 {
 	Dwarf *dwarf;
@@ -108,7 +108,7 @@ static Dwarf *begin_dwarf(struct line_resources *resources, const struct debug_e
 		return NULL;
 	resources->memory_bytes -= image->debug_bytes;
 	dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
-	/* Now they are decompressed. */
+	/* Check now, since libdw has decompressed the sections. */
 	if (dwarf && !strings_end(image)) {
 		dwarf_end(dwarf);
 		dwarf = NULL;
@@ -116,8 +116,8 @@ static Dwarf *begin_dwarf(struct line_resources *resources, const struct debug_e
 	return dwarf;
 }
 
-/* Without the file that it refers to the debug info is of no use, and libdw would open
- * that by the name that the target gave it. */
+/* Find and set the supplementary file. Without it the debug info is unusable: libdw
+ * would open that file itself, by the name that the target gave it. */
 static struct error *load_alt(struct line_module *module,
 			      struct line_resources *resources)
 {
@@ -260,7 +260,7 @@ struct error *line_module_find(struct line_module *module,
 
 	*ret = (struct source_frames){.function_offset = 0};
 	err = find(module, resources, file_offset, ret);
-	/* Debug info, and that of split units, is read when it is first needed. */
+	/* Lookups read debug info, also of split units, at its first use. */
 	module->debug_bytes += before - resources->memory_bytes;
 	return err;
 }

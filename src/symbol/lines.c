@@ -21,35 +21,36 @@
 #include "util/regular_file.h"
 #include "util/text_hash.h"
 
-/* Some 30 seconds of work, should debug info be made to waste time: the program with the
- * most, a browser, takes a tenth of it for all that a report shows. */
+/* Bounds the work for malicious debug info to some 30 seconds. The program with the
+ * most debug info, a browser, takes a tenth of it for all stacks of a report. */
 #define BUDGET_STEPS (UINT64_C(512) << 20)
 
-/* Silence on the terminal that is not noticed, and a rest that ends it. */
+/* Progress is shown after QUIET_MS of work, and at most once every REST_MS. A break of
+ * REST_MS ends the work. */
 #define QUIET_MS 1000
 #define REST_MS  200
 
-/* So many files are open at a time. Real programs have some hundred. */
+/* How many files are open at a time. Real programs have some hundred. */
 #define FILES_MAX 1024
 
-/* So many ranges are kept that are not mapped any more: they may be on stacks. Then half
- * of them go, the oldest first, with the files that nothing else is of. */
+/* How many unmapped ranges are kept, since they may still be on stacks. Beyond that
+ * half of them are dropped, the oldest first, with files that have no other range. */
 #define GONE_MAX 512
 
 struct line_file {
-	struct line_module *module; /* NULL: cannot be opened, until the end of
+	struct line_module *module; /* NULL: cannot be opened; only until the end of
 				       read_mappings() */
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
-	size_t ranges; /* of it, for drop_files() */
+	size_t ranges; /* that lie in the file; used by drop_files() */
 };
 
 struct line_range {
 	uint64_t start, end, file_offset; /* of the mapping */
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
-	struct line_file *file; /* NULL: it is not open, and there are no lines */
-	bool is_kept;           /* it was there when the mappings were read again */
+	struct line_file *file; /* NULL: not open, so that there are no lines */
+	bool is_kept;           /* still mapped when the mappings were read again */
 };
 
 struct line_ranges {
@@ -61,9 +62,9 @@ struct line_finder {
 	struct line_options options;
 	struct line_resources resources;
 	struct line_ranges mapped; /* by address, without overlaps */
-	struct line_ranges gone;   /* newest last */
+	struct line_ranges gone;   /* unmapped, newest last */
 	VEC(struct line_file *) files;
-	struct hashmap by_identity; /* hash_file(), to files */
+	struct hashmap by_identity; /* hash_file() to an index into `files` */
 	VEC(struct line_file *) missing;
 	size_t left_out;
 	const struct line_module *reading;
@@ -91,7 +92,7 @@ static void show_progress(struct line_finder *finder)
 	finder->options.progress(finder->options.progress_arg, strbuf_text(&phase));
 }
 
-/* Time passes: say so when it has been a second, and not too often. */
+/* Show progress once the work has taken a second, but not too often. */
 static void tick(void *arg)
 {
 	struct line_finder *finder = arg;
@@ -102,7 +103,7 @@ static void tick(void *arg)
 		show_progress(finder);
 }
 
-/* The mapping's file, opened for reading; -1 when it is not there or not a file. */
+/* The mapping's file, opened for reading; -1: missing, or not a regular file. */
 static int open_mapping(const struct proc *proc, const struct proc_mapping *mapping)
 {
 	_cleanup_(target_file_releasep) struct target_file *file = NULL;
@@ -140,7 +141,7 @@ static void destroy_file(struct line_file *file)
 
 DEFINE_CLEANUP(struct line_file *, destroy_file);
 
-/* Without a module where the file cannot be opened. */
+/* Add a file; without a module if it cannot be opened. */
 static struct error *add_file(struct line_finder *finder,
 			      const struct proc_mapping *mapping, struct line_file **ret)
 {
@@ -166,8 +167,8 @@ static struct error *add_file(struct line_finder *finder,
 		       : error_no_memory();
 }
 
-/* The file of the range; none if there are too many. One whose hash another has, which a
- * target can arrange, may be opened twice. */
+/* Set the file of the range, or none if there are too many. A target can give two files
+ * the same hash; such a file may be opened twice. */
 static struct error *set_file(struct line_finder *finder,
 			      const struct proc_mapping *mapping,
 			      struct line_range *range)
@@ -221,7 +222,7 @@ static bool index_file(struct line_finder *finder, size_t index)
 	return hashmap_put(&finder->by_identity, hash_file(&mapping), index);
 }
 
-/* Drop the files that no range is of any more, and those that could not be opened. */
+/* Drop files without ranges, and files that could not be opened. */
 static struct error *drop_files(struct line_finder *finder)
 {
 	size_t kept = 0;
@@ -257,7 +258,7 @@ static struct line_range *find_mapped(const struct line_finder *finder, uint64_t
 	return range && address < range->end ? range : NULL;
 }
 
-/* It was mapped there before: so it has its file, if it has one. */
+/* If the range was already mapped, keep its file, if it has one. */
 static void keep_known(const struct line_finder *finder, struct line_range *range)
 {
 	struct line_range *known = find_mapped(finder, range->start);
@@ -270,7 +271,7 @@ static void keep_known(const struct line_finder *finder, struct line_range *rang
 	range->file = known->file;
 }
 
-/* What of a process is in files, as code. */
+/* The code mappings of a process that belong to files. */
 struct file_code {
 	struct line_ranges ranges;
 	VEC(const struct proc_mapping *) mappings; /* one for each range */
@@ -299,7 +300,7 @@ static struct error *collect(const struct line_finder *finder,
 	return NULL;
 }
 
-/* Find the files of the ranges that are new. */
+/* Open the files of new ranges. */
 static struct error *set_files(struct line_finder *finder, struct file_code *code)
 {
 	size_t count = code->ranges.list.len;
@@ -316,7 +317,7 @@ static struct error *set_files(struct line_finder *finder, struct file_code *cod
 	return err;
 }
 
-/* Keep what was unmapped, and not too much of it. */
+/* Keep unmapped ranges, within limits. */
 static struct error *add_gone(struct line_finder *finder)
 {
 	size_t dropped;
@@ -351,7 +352,7 @@ static struct error *take_mappings(struct line_finder *finder,
 		finder->mapped = code->ranges;
 		code->ranges = (struct line_ranges){0};
 	}
-	/* After an error, too, no range may be of a file without a module. */
+	/* Even after an error no range may refer to a file without a module. */
 	if (err)
 		error_destroy(drop_files(finder));
 	else
@@ -374,7 +375,7 @@ static struct error *read_mappings(struct line_finder *finder)
 	return err;
 }
 
-/* Without a random one the map is still right, only slower under attack. */
+/* Without a random seed the map works, only slower under attack. */
 static uint64_t random_seed(const struct line_finder *finder)
 {
 	uint64_t seed;
@@ -431,11 +432,11 @@ void line_finder_destroy(struct line_finder *finder)
 
 void line_finder_mappings_changed(struct line_finder *finder)
 {
-	/* Code that cannot be looked at now has no lines. */
+	/* If the mappings cannot be read, new code has no lines. */
 	error_destroy(read_mappings(finder));
 }
 
-/* Work that follows other work within a moment is one wait for the person. */
+/* Work that soon follows other work counts as part of the same wait of the user. */
 static void begin_work(struct line_finder *finder, const struct line_module *module)
 {
 	uint64_t now_ms = monotonic_ms();
@@ -443,14 +444,14 @@ static void begin_work(struct line_finder *finder, const struct line_module *mod
 	finder->reading = module;
 	if (now_ms - finder->busy_until_ms > REST_MS)
 		finder->busy_since_ms = now_ms;
-	/* A server may take long, and nothing ticks then. */
+	/* Show progress now: a server may take long, and tick() is not called then. */
 	if (finder->options.fetch && !line_module_is_loaded(module))
 		show_progress(finder);
 	else
 		tick(finder);
 }
 
-/* Of what was mapped at `address` at some time the newest; NULL: nothing. */
+/* The newest range that contains or contained `address`; NULL: none. */
 static const struct line_range *find_range(const struct line_finder *finder,
 					   uint64_t address)
 {

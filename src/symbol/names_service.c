@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-/* One process that is asked about. */
+/* One process whose names are served. */
 struct named {
 	struct proc *proc;
 	struct frame_lookup lookup;
@@ -18,7 +18,7 @@ struct named {
 
 struct names_service {
 	struct names_options options;
-	struct confined_server *server; /* of the request that is answered */
+	struct confined_server *server; /* of the current request */
 	VEC(struct named *) processes;  /* by handle; NULL: closed */
 };
 
@@ -97,7 +97,7 @@ static void put_left_out(const struct named *named, struct strbuf *out)
 	names_put_left_out(out, &left_out);
 }
 
-/* Give the process a handle, one that was closed if there is such. */
+/* Give the process a handle, reusing a closed one if possible. */
 static struct error *add(struct names_service *service, struct named **named,
 			 struct strbuf *out)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Three texts' sizes, two numbers and a flag. */
+/* The smallest source frame: sizes of two texts, two numbers and a flag. */
 #define SOURCE_MIN_BYTES 20
 
 static void put_source(struct strbuf *out, const struct source_frame *frame)
@@ -44,7 +44,7 @@ struct names_left_out names_get_left_out(struct wire *in)
 	return left_out;
 }
 
-/* A copy of the next text; false when memory is out. */
+/* A copy of the next text; false when out of memory. */
 static bool get_copy(struct wire *in, char **ret)
 {
 	const char *text = wire_get_text(in);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The requests by which symbol/reader.c asks symbol/names_service.c for names. */
+/* The requests with which symbol/reader.c asks symbol/names_service.c for names. */
 #ifndef SYMBOL_NAMES_WIRE_H
 #define SYMBOL_NAMES_WIRE_H
 
@@ -8,19 +8,19 @@
 #include "symbol/symbolizer.h"
 
 enum names_request {
-	/* pid; with its pidfd. Answer: a handle, by which the others name the process;
-	   then names_put_left_out() */
+	/* pid, with its pidfd. Answer: a handle, by which other requests name the
+	   process; then names_put_left_out() */
 	NAMES_OPEN = 0x100,
 	NAMES_CLOSE,   /* handle */
 	NAMES_LOOK_UP, /* handle, address. Answer: names_put_frame() */
 	NAMES_CHANGED, /* handle. Answer: 1: the mappings changed, else 0; then
 			  names_put_left_out() */
-	NAMES_MISSING, /* handle. Answer: line_finder_next_missing(): 1, path, why (each
-			  a text or NULL), or 0 */
+	NAMES_MISSING, /* handle. Answer, from line_finder_next_missing(): 1, path, why
+			  (each a text or NULL); or 0 */
 	NAMES_END,
 };
 
-/* What of one process is not looked at, as it is beyond the limits. */
+/* What is ignored of one process because of the limits. */
 struct names_left_out {
 	struct symbolizer_left_out names;
 	uint64_t lines; /* line_finder_left_out() */
@@ -29,10 +29,11 @@ struct names_left_out {
 void names_put_left_out(struct strbuf *out, const struct names_left_out *left_out);
 struct names_left_out names_get_left_out(struct wire *in);
 
-/* One code address. Numbers of lines and texts are as in the structures. */
+/* One code address: its symbol and its source frames. */
 void names_put_frame(struct strbuf *out, const struct symbol *symbol,
 		     const struct source_frames *sources);
-/* Both are the caller's. ERROR_MALFORMED, and ERROR_NO_MEMORY: nothing to free. */
+/* The caller owns both. On failure (ERROR_MALFORMED, ERROR_NO_MEMORY) nothing is to be
+ * freed. */
 struct error *names_get_frame(struct wire *in, struct symbol *ret_symbol,
 			      struct source_frames *ret_sources)
 	__attribute__((warn_unused_result));

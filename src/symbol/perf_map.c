@@ -18,11 +18,11 @@
 #define NAMES_MAX      ((size_t)4 << 20)
 #define OVERLAPS_MAX   64u
 
-/* Of a file that grows, for one report: about 0.3 s of work. The rest is the next one's.
- */
+/* How much of a growing file is read for one report: about 0.3 s of work. The next
+ * report reads more. */
 #define READ_MAX_BYTES ((size_t)64 << 20)
-/* So much before the end of what was read is looked at again: the same in a file that was
- * only added to. */
+/* The last bytes already read are compared again. They are equal if the file was only
+ * appended to. */
 #define TAIL_BYTES 4096u
 
 struct jitted {
@@ -32,14 +32,14 @@ struct jitted {
 
 struct perf_map {
 	int root_fd;
-	int namespace_pid; /* the pid that the process knows itself by */
+	int namespace_pid; /* the process's pid in its own pid namespace */
 	uid_t uid;
-	struct stat st;   /* of the file that was read; st_ino 0: none */
-	bool may_read;    /* once a report */
-	char *text;       /* the whole lines, with NULs for newlines, and a part of one */
-	size_t size;      /* of `text`, bytes */
-	size_t parsed;    /* of these, the whole lines */
-	uint64_t ignored; /* lines of code for which there was no room */
+	struct stat st; /* of the file when it was read; st_ino 0: never read */
+	bool may_read;  /* set once for each report */
+	char *text;     /* the complete lines, with NUL for newline, and a partial line */
+	size_t size;    /* of `text`, bytes */
+	size_t parsed;  /* bytes of complete lines in `text` */
+	uint64_t ignored;        /* lines of code without room */
 	VEC(struct jitted) code; /* by start, then in the order of lines */
 };
 
@@ -95,7 +95,7 @@ void perf_map_destroy(struct perf_map *map)
 	free(map);
 }
 
-/* The file, open for reading; -1 when it is not there or not to be trusted. */
+/* The file, open for reading; -1: missing, or not to be trusted. */
 static int open_file(const struct perf_map *map, struct stat *st)
 {
 	_cleanup_(closep) int place = -1;
@@ -132,7 +132,7 @@ bool perf_map_changed(struct perf_map *map)
 	return map->st.st_ino && (!is_same(&st, &map->st) || perf_map_left(map));
 }
 
-/* One line, without its newline; false when it is not of the form. */
+/* Parse one line without its newline; false if it is malformed. */
 static bool parse_line(char *line, const char *text, struct jitted *ret)
 {
 	char *end;
@@ -158,13 +158,13 @@ static int compare(const void *pa, const void *pb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* The lines that came to the text. */
+/* Parse the new lines of the text. */
 static void parse(struct perf_map *map)
 {
 	char *line = map->text + map->parsed, *end = map->text + map->size, *newline;
 	size_t before = map->code.len;
 
-	/* The last line may still be being written. */
+	/* The last line may still be incomplete. */
 	while (line < end && (newline = memchr(line, '\n', (size_t)(end - line)))) {
 		struct jitted code;
 
@@ -200,7 +200,7 @@ static ssize_t read_at(int fd, void *bytes, size_t size, size_t offset)
 	return (ssize_t)done;
 }
 
-/* Is the file the one that was read, with more at its end? */
+/* Is it the file that was read before, with more at its end? */
 static bool has_grown(const struct perf_map *map, int fd, const struct stat *st)
 {
 	size_t size = map->size < TAIL_BYTES ? map->size : TAIL_BYTES;
@@ -218,7 +218,7 @@ static bool has_grown(const struct perf_map *map, int fd, const struct stat *st)
 	return true;
 }
 
-/* Read what the file has beyond what was read of it. */
+/* Read the unread rest of the file, or the whole of a replaced one. */
 static void refresh(struct perf_map *map)
 {
 	struct stat st = {.st_ino = 0};
@@ -230,7 +230,7 @@ static void refresh(struct perf_map *map)
 		return;
 	map->may_read = false;
 	fd = open_file(map, &st);
-	/* What was read stays when the file is gone. */
+	/* If the file is gone, its names stay. */
 	if (fd < 0 || (map->st.st_ino && is_same(&st, &map->st) && !perf_map_left(map)))
 		return;
 	if (!has_grown(map, fd, &st))

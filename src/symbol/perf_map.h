@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of code that a JIT compiler made, from /tmp/perf-PID.map: lines of "START SIZE
- * NAME", hexadecimal numbers (tools/perf/Documentation/jit-interface.txt in the kernel).
- * The file lies in the target's root directory and has its pid in its own pid namespace.
- * It is hostile: a regular file, no symbolic link, that root or the target's user owns,
- * is read to at most 256 MiB and 4 million names, each byte once as long as the file only
- * grows.
+ * NAME", hexadecimal numbers (tools/perf/Documentation/jit-interface.txt in the
+ * kernel). The file lies in the target's root directory, and PID is the pid in the
+ * target's own pid namespace. The file is hostile. It is read only if it is a regular
+ * file, not a symbolic link, and owned by root or the target's user. At most 256 MiB
+ * and 4 million names are read. Each byte is read once as long as the file only grows.
  */
 #ifndef SYMBOL_PERF_MAP_H
 #define SYMBOL_PERF_MAP_H
@@ -15,25 +15,25 @@
 
 struct perf_map;
 
-/* For the process `pid`, which must live. NULL when memory is out. Nothing is read before
- * a name is asked for. */
+/* Create the map for the running process `pid`. NULL when out of memory. The file is
+ * read at the first perf_map_find(). */
 struct perf_map *perf_map_create(int pid);
 void perf_map_destroy(struct perf_map *map);
 
-/* Look whether the file is another one, or longer; true when it is, and was read before:
- * answers may be out of date. Cheap. The next search reads what is new, at most 64 MiB,
- * and the searches after it read nothing until this is called again. */
+/* Check whether the file was replaced or has grown. True if so and it was read before,
+ * so that earlier answers may be out of date. Cheap. The next perf_map_find() reads at
+ * most 64 MiB of new text; further ones read nothing until this is called again. */
 bool perf_map_changed(struct perf_map *map);
 
-/* How many bytes a later search will read; 0: it is read to its end, or to the limit. */
+/* How many bytes are still to be read by later searches; 0: none, up to the limit. */
 uint64_t perf_map_left(const struct perf_map *map);
 
-/* What is beyond the limits: lines, or bytes. 0: nothing. */
+/* How much of the file is ignored beyond the limits, in lines or bytes. 0: nothing. */
 uint64_t perf_map_ignored(const struct perf_map *map);
 
-/* The name of the code at `address`, NULL: none (or memory is out). Of code that lies
- * over other code it is the later line's. *ret_offset is the distance from its start.
- * Borrowed until the next call. */
+/* The name of the code at `address`; NULL: none, or out of memory. If code overlaps,
+ * the later line wins. *ret_offset is the distance from the start of the code. Borrowed
+ * until the next call. */
 const char *perf_map_find(struct perf_map *map, uint64_t address, uint64_t *ret_offset);
 
 #endif

@@ -14,8 +14,8 @@
 #include "util/vec.h"
 
 /*
- * So many processes are open in the child at a time, the last ones that were asked about:
- * each takes a descriptor or two for each of its files, and the memory of their symbols.
+ * How many processes are open in the child at a time: the last ones used. Each takes a
+ * descriptor or two for each of its files, and the memory of their symbols.
  */
 #define OPEN_MAX 256
 
@@ -23,32 +23,32 @@ struct remote;
 
 struct reader {
 	struct open_policy policy;
-	struct names_service *service; /* what a child begins with */
+	struct names_service *service; /* initial state of a new child */
 	struct confined_service entry;
 	struct fetcher *fetcher; /* NULL: nothing is fetched */
 	struct keeper *keeper;
-	VEC(struct remote *) open; /* perhaps in a child that has ended */
+	VEC(struct remote *) open; /* may refer to a child that has ended */
 	size_t open_max;
-	uint64_t requests; /* for all of them */
+	uint64_t requests; /* count, over all processes */
 	bool has_said_closed;
 };
 
-/* One process, as the parent sees it. */
+/* The parent's view of one process. */
 struct remote {
 	struct symbolizer base;
 	struct reader *reader;
 	const struct proc *proc;
 	uint32_t handle;
-	unsigned
-		child; /* that has given the handle (keeper_child()); 0: it is not open */
-	uint64_t used; /* reader->requests at the last one */
-	bool is_given_up; /* a child has ended over it */
+	unsigned child; /* the child that gave the handle (keeper_child()); 0: not open */
+	uint64_t used;  /* reader->requests at its last request */
+	bool is_given_up; /* a child ended during a request for it, or it cannot be opened
+			   */
 	bool has_said_ignored, has_said_mappings, has_said_too_large;
 	uint64_t address; /* of the code that `sources` belong to */
 	struct source_frames sources;
 };
 
-/* A debug file that the child asks for. */
+/* Fetch a debug file that the child asks for. */
 static int fetch(void *arg, struct wire *question)
 {
 	struct reader *reader = arg;
@@ -131,7 +131,7 @@ int reader_pid(const struct reader *reader)
 /* --- one process ----------------------------------------------------------------------
  */
 
-/* The child has ended over a request for this process. */
+/* The child ended during a request for this process. */
 static void give_up(struct remote *remote, const char *how)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
@@ -144,7 +144,7 @@ static void give_up(struct remote *remote, const char *how)
 	keeper_warn(remote->reader->keeper, strbuf_text(&text));
 }
 
-/* Say which file was refused while the child read symbols of the process. */
+/* Report a file that was refused while the child read symbols of the process. */
 static void say_too_large(struct remote *remote)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
@@ -163,7 +163,8 @@ static void say_too_large(struct remote *remote)
 	keeper_warn(remote->reader->keeper, strbuf_text(&text));
 }
 
-/* Ask for something that the child may know of the process. ERROR_GONE: it has ended. */
+/* Send the child a request about the process. ERROR_GONE: the process or the child
+ * ended. */
 static struct error *ask(struct remote *remote, enum names_request request,
 			 const struct strbuf *in, int fd, struct strbuf *out)
 {
@@ -210,7 +211,7 @@ static void say_mappings(struct remote *remote, uint64_t names, uint64_t lines)
 	keeper_warn(remote->reader->keeper, strbuf_text(&text));
 }
 
-/* What the child does not look at. */
+/* Report what the child ignores. */
 static void say_left_out(struct remote *remote, struct wire *answer)
 {
 	struct names_left_out left_out = names_get_left_out(answer);
@@ -230,7 +231,7 @@ static void forget_open(struct remote *remote)
 	reader->open.len = kept;
 }
 
-/* Let the child forget the process. */
+/* Let the child close the process. */
 static void close_remote(struct remote *remote)
 {
 	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
@@ -242,8 +243,8 @@ static void close_remote(struct remote *remote)
 	forget_open(remote);
 }
 
-/* Which process was not asked about for the longest time? One that lives, if there is
- * such: it can be opened again. */
+/* The process that was used longest ago. Running processes come first: they can be
+ * opened again. */
 static struct remote *least_used(const struct reader *reader)
 {
 	struct remote *best = NULL;
@@ -276,7 +277,7 @@ static struct error *open_remote(struct remote *remote)
 	struct error *err;
 	struct wire answer;
 
-	/* Of a child that has ended. */
+	/* It may be listed for a child that has ended. */
 	forget_open(remote);
 	if (!make_room(remote->reader))
 		return error_no_memory();
@@ -306,13 +307,13 @@ static void give_up_ended(struct remote *remote)
 		    "some has no names in reports");
 }
 
-/* Is there a child that knows the process? */
+/* Is the process open in the current child? Opens it if needed. */
 static bool is_ready(struct remote *remote)
 {
 	unsigned child = remote->is_given_up ? 0 : keeper_child(remote->reader->keeper);
 	struct error *err = NULL;
 
-	/* One that has exited meanwhile stays unnamed. */
+	/* A process that has exited meanwhile stays unnamed. */
 	if (child && remote->child != child && proc_has_exited(remote->proc))
 		give_up_ended(remote);
 	else if (child && remote->child != child)
@@ -345,12 +346,12 @@ static struct error *remote_resolve(struct symbolizer *base, uint64_t address,
 	remote->address = address;
 	if (!err || err->code == ERROR_NO_MEMORY)
 		return err;
-	/* The frame goes without a name. */
+	/* Otherwise the frame has no name. */
 	error_destroy(err);
 	return NULL;
 }
 
-/* Those that came with the name. */
+/* The source frames that came with the symbol. */
 static struct error *remote_find_sources(struct symbolizer *base, uint64_t address,
 					 struct source_frames *ret)
 {
@@ -363,7 +364,7 @@ static struct error *remote_find_sources(struct symbolizer *base, uint64_t addre
 	return NULL;
 }
 
-/* Ask by the handle alone. False: there is no answer. */
+/* Send a request that has only the handle. False: no answer. */
 static bool ask_about(struct remote *remote, enum names_request request,
 		      struct strbuf *out)
 {
@@ -384,10 +385,10 @@ static bool remote_mappings_changed(struct symbolizer *base)
 	struct wire answer;
 	bool has_changed;
 
-	/* Its pid may be another process by now. */
+	/* Another process may have its pid now. */
 	if (proc_has_exited(((struct remote *)base)->proc))
 		return false;
-	/* It was closed, and is opened again when something is asked. */
+	/* It is closed, and the next lookup opens it again with the current mappings. */
 	if (!((struct remote *)base)->child)
 		return ((struct remote *)base)->used;
 	if (!ask_about((struct remote *)base, NAMES_CHANGED, &out))
@@ -426,7 +427,7 @@ struct error *reader_symbolizer_create(struct reader *reader, const struct proc 
 	remote->base.ops = &remote_ops;
 	remote->reader = reader;
 	remote->proc = proc;
-	/* Early, as it may end. */
+	/* Open it now, since it may exit soon. */
 	if (reader->open.len < reader->open_max && keeper_child(reader->keeper))
 		err = open_remote(remote);
 	if (err && err->code != ERROR_GONE) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and lines of processes, found out by a confined child (confined/confined.h): ELF,
- * DWARF and mangled names are bytes that the target may have made. If the child ends,
- * another one is started, a few times. The process that it was at work for has no new
- * names from then on; all others go on.
+ * Names and lines of processes, read by a confined child (confined/confined.h), since
+ * ELF, DWARF and mangled names may be made by the target. If the child ends, another
+ * one is started, a few times. The process whose request ended the child gets no more
+ * new names; all others are unaffected.
  */
 #ifndef SYMBOL_READER_H
 #define SYMBOL_READER_H
@@ -19,45 +19,46 @@ struct reader;
 
 struct reader_options {
 	struct names_options names;
-	size_t open_max; /* processes at a time; 0: 256 */
-	/* What the child says while it is busy, or NULL. */
+	size_t open_max; /* processes open at a time; 0: 256 */
+	/* Called with the current phase while the child is busy, or NULL. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
-	/* True: wait for servers and for files no longer. NULL: never. */
+	/* Returns true to stop waiting for servers and files. NULL: never. */
 	bool (*is_late)(void *arg);
 	void *is_late_arg;
-	/* A line for the user, without newline, or NULL. */
+	/* Prints a line to the user; without newline. Or NULL. */
 	void (*warn)(void *arg, const char *text);
 	void *warn_arg;
 };
 
-/* Start the child. `options` is copied; what it points to is borrowed. */
+/* Start the child. `options` is copied; the data that it points to is borrowed. */
 struct error *reader_create(const struct reader_options *options, struct reader **ret)
 	__attribute__((warn_unused_result));
-/* End the child. Symbolizers must be destroyed before. NULL is fine. */
+/* End the child. Destroy all symbolizers first. NULL is fine. */
 void reader_destroy(struct reader *reader);
 
-/* For the tests: the child's pid. */
+/* The child's pid, for tests. */
 int reader_pid(const struct reader *reader);
 
-/* Names and lines for `proc`, which is borrowed, as is the reader. The child opens every
- * file that the process has mapped as code, at once for the first `open_max` processes.
- * Of more the last ones that were asked about are open. */
+/* A symbolizer for `proc`. Borrows `proc` and the reader. The child opens every file
+ * that the process has mapped as code. It does so immediately for the first `open_max`
+ * processes; if there are more, the last ones used are open. */
 struct error *reader_symbolizer_create(struct reader *reader, const struct proc *proc,
 				       struct symbolizer **ret)
 	__attribute__((warn_unused_result));
 
-/* Has the child not opened the files of the process of this symbolizer of a reader? It
- * does so later, if the process is there yet then. */
+/* True if the child has not opened the files of the process yet. It does so at the next
+ * lookup if the process still runs. `symbolizer` belongs to a reader. */
 bool reader_is_unopened(const struct symbolizer *symbolizer);
 
-/* A file that was asked for lines and has none, as of line_finder_next_missing(). */
+/* A file without lines, as in line_finder_next_missing(). */
 struct reader_missing {
 	char *path;
 	char *why; /* NULL: there are lines, but no inlined functions */
 };
 
-/* The next such file of a symbolizer of a reader. The strings are the caller's. */
+/* The next such file of a reader's symbolizer; false: no more. The caller owns the
+ * strings. */
 bool reader_next_missing(struct symbolizer *symbolizer, struct reader_missing *ret);
 void reader_missing_deinit(struct reader_missing *missing);
 

@@ -7,9 +7,9 @@
 
 #include "util/cleanup.h"
 
-/* The columns of an index that are of use here have these numbers (DWARF 5, table 7.1);
- * in version 2 of the index, that of GNU, too, but for the range lists, which DWARF 4 has
- * in the program's file. */
+/* The columns of an index that are used here (DWARF 5, table 7.1). Version 2 of the
+ * index, GNU's, has the same numbers. It has no column for range lists: with DWARF 4
+ * these are in the program's file. */
 static const struct {
 	const char *name;
 	uint32_t column; /* 0: all units share the section */
@@ -23,13 +23,13 @@ static const struct {
 
 #define COLUMNS_MAX 8u
 
-/* .debug_cu_index (DWARF 5, section 7.3.5.3). The sizes were checked. */
+/* .debug_cu_index (DWARF 5, section 7.3.5.3). The sizes are checked. */
 struct unit_index {
 	const unsigned char *ids;     /* of 8 bytes, the slots of a hash table */
 	const unsigned char *rows;    /* of 4 bytes, the row of each slot, from 1 on */
-	const unsigned char *columns; /* of 4 bytes, their numbers */
+	const unsigned char *columns; /* of 4 bytes, the columns' numbers */
 	const unsigned char *offsets; /* of 4 bytes, by row and column */
-	const unsigned char *sizes;   /* the same */
+	const unsigned char *sizes;   /* of 4 bytes, by row and column */
 	uint32_t version, column_count, row_count, slot_count;
 };
 
@@ -70,7 +70,7 @@ static bool read_index(const struct split_bytes *bytes, struct unit_index *ret)
 
 	if (bytes->size < 16)
 		return false;
-	/* In version 5 a half word and padding. */
+	/* In version 5 the field is a half word, followed by padding. */
 	ret->version = read_u32(at) & 0xffff;
 	ret->column_count = read_u32(at + 4);
 	ret->row_count = read_u32(at + 8);
@@ -152,8 +152,8 @@ bool split_file_is_package(const struct split_file *file)
 	return file->is_package;
 }
 
-/* The row of the unit, from 0 on. The search goes as the table was filled; a step is odd,
- * so that it passes all slots. */
+/* Find the row of the unit, from 0 on. The search probes slots in the order in which
+ * the table was filled. The step is odd, so that it reaches all slots. */
 static bool find_row(const struct unit_index *index, uint64_t id, uint32_t *ret)
 {
 	uint32_t mask = index->slot_count - 1;
@@ -173,7 +173,7 @@ static bool find_row(const struct unit_index *index, uint64_t id, uint32_t *ret)
 	return false;
 }
 
-/* The unit's part of a section; none where the index gives it none. */
+/* The unit's part of a section; empty if the index has none. */
 static struct split_bytes find_part(const struct unit_index *index, uint32_t row,
 				    uint32_t column, const struct split_bytes *of)
 {

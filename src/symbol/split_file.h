@@ -4,8 +4,8 @@
  * sections 7.3.2 and 7.3.5; for DWARF 4 the GNU extension, "DebugFission" and
  * "DebugFissionDWP" in the wiki of GCC). Private to the readers of DWARF.
  *
- * Packages are taken apart here, not by libdw: that knows of them only since elfutils
- * 0.192, and takes them from beside the file by itself then.
+ * Packages are read here, not by libdw: libdw supports them only since elfutils 0.192,
+ * and then opens them beside the program by itself.
  */
 #ifndef SYMBOL_SPLIT_FILE_H
 #define SYMBOL_SPLIT_FILE_H
@@ -35,31 +35,30 @@ const char *split_section_name(enum split_section section);
  * may be missing. Borrowed from the file. */
 struct split_sections {
 	const struct debug_elf *elf; /* the file */
-	bool shares_strings;         /* SPLIT_STR is that of all units of a package */
+	bool shares_strings;         /* all units of a package share SPLIT_STR */
 	struct split_bytes of[SPLIT_SECTIONS];
 };
 
 struct split_file;
 
-/* Look at the file `fd`, which is taken over, also after an error. Fails with
- * ERROR_MALFORMED where it has no split DWARF, or an index that cannot be, or would take
- * more than `max_bytes` of memory. */
+/* Open the file `fd`. Takes ownership of `fd`, also on failure. ERROR_MALFORMED: it has
+ * no split DWARF, or an invalid index, or would take more than `max_bytes` of memory. */
 struct error *split_file_open(int fd, uint64_t max_bytes, struct split_file **ret)
 	__attribute__((warn_unused_result));
 void split_file_close(struct split_file *file);
 
-/* The memory that it takes. */
+/* The memory that the file takes, in bytes. */
 uint64_t split_file_bytes(const struct split_file *file);
 
-/* True when `fd` is the same file. */
+/* True if `fd` is the same file. */
 bool split_file_is(const struct split_file *file, int fd);
 
-/* A package, not a .dwo file. */
+/* True: a package; false: a .dwo file. */
 bool split_file_is_package(const struct split_file *file);
 
 /*
- * What the unit with that id uses; false when the package does not have it. A .dwo file
- * has no index: its sections are given as a whole, and the id is for the caller to find.
+ * The sections of the unit with that id; false if the package does not have it. A .dwo
+ * file has no index: *ret are its complete sections, and the caller must check the id.
  */
 bool split_file_sections(const struct split_file *file, uint64_t id,
 			 struct split_sections *ret);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The forms of a split unit whose meaning lies in its skeleton (DWARF 5, section 7.5.5).
- */
+/* Decodes the forms of a split unit that depend on its skeleton (DWARF 5, section
+ * 7.5.5). */
 #include <dwarf.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #define ADDRESS_BYTES 8u
 
-/* Bytes that are left to read. Reading past the end gives 0 and fails for good. */
+/* The unread bytes. Reading past the end gives 0 and sets `failed` permanently. */
 struct reader {
 	const unsigned char *at, *end;
 	bool failed;
@@ -58,13 +58,13 @@ static struct reader read_attribute(const struct split_unit *unit,
 	const struct split_bytes *info = &unit->sections.of[SPLIT_INFO];
 	const unsigned char *at = attr->valp;
 
-	/* A constant of an abbreviation lies elsewhere. */
+	/* An implicit constant lies in the abbreviation table instead. */
 	if (at < info->data || at > info->data + info->size)
 		return (struct reader){.failed = true};
 	return read_from(info, (uint64_t)(at - info->data));
 }
 
-/* A number of `size` bytes, or with 0 an ULEB128. */
+/* A number of `size` bytes; 0: an ULEB128. */
 static bool read_constant(const struct split_unit *unit, const Dwarf_Attribute *attr,
 			  size_t size, uint64_t *ret)
 {
@@ -134,7 +134,7 @@ bool split_unit_entry(const struct split_unit *unit, Dwarf_Die *die, uint64_t *r
 	       address_attribute(unit, die, DW_AT_low_pc, ret);
 }
 
-/* A string that ends within its section; or NULL. */
+/* A string, or NULL if it does not end within its section. */
 static const char *bounded(struct reader *reader)
 {
 	if (reader->failed ||
@@ -159,7 +159,7 @@ const char *split_unit_string(const struct split_unit *unit, const Dwarf_Attribu
 	return bounded(&reader);
 }
 
-/* What is done with the ranges of a DIE. */
+/* The consumer of the ranges of a DIE. */
 struct ranges {
 	const struct split_unit *unit;
 	struct dwarf_budget *budget;
@@ -167,7 +167,7 @@ struct ranges {
 	void *arg;
 };
 
-/* False when there shall be no more. */
+/* False if no more ranges are wanted. */
 static bool give(const struct ranges *to, uint64_t low, uint64_t high)
 {
 	return low >= high || to->each(to->arg, low, high);
@@ -251,7 +251,7 @@ static bool find_rnglist(const struct split_unit *unit, uint64_t index, uint64_t
 
 	if (is_64bit)
 		read_number(&reader, 8);
-	/* Version, the sizes of an address and of a segment selector. */
+	/* Version; sizes of an address and of a segment selector. */
 	if (read_number(&reader, 2) != 5 || read_number(&reader, 1) != ADDRESS_BYTES ||
 	    read_number(&reader, 1) != 0)
 		return false;
@@ -294,7 +294,7 @@ static void each_of_list(const struct ranges *to, Dwarf_Attribute *attr)
 		each_of_ranges(to, offset);
 }
 
-/* An address, or how far it is from the low one. */
+/* The end address, which may be encoded as a distance from `low`. */
 static bool high_of(const struct split_unit *unit, Dwarf_Die *die, uint64_t low,
 		    uint64_t *ret)
 {

@@ -10,17 +10,17 @@
 #include "util/regular_file.h"
 #include "util/strbuf.h"
 
-/* Longer names are no names of files (PATH_MAX). */
+/* Longer names cannot be file names (PATH_MAX). */
 #define NAME_MAX_BYTES 4096u
 
-/* What it costs to try a name, and besides to open a file and find its sections. */
+/* The cost of trying a name, and the further cost of opening a file and its sections. */
 #define TRY_STEPS  1024u
 #define OPEN_STEPS 65536u
 
 struct split_search {
 	const struct debug_search *search;
 	char *path;      /* of the program */
-	char *directory; /* of that */
+	char *directory; /* of the program */
 	char *debug_dir; /* of its debug file, or NULL */
 	uint64_t *memory_bytes;
 	bool packages_tried;
@@ -64,7 +64,7 @@ void split_search_destroy(struct split_search *search)
 	free(search);
 }
 
-/* What is tried, and for whom. */
+/* The current search. */
 struct attempt {
 	struct split_search *search;
 	struct dwarf_budget *budget;
@@ -72,7 +72,7 @@ struct attempt {
 	struct split_unit **ret;
 };
 
-/* Take the unit from the file, when it has it. */
+/* Take the unit from the file, if the file has it. */
 static struct error *take_unit(struct attempt *attempt, const struct split_file *file)
 {
 	struct split_sections sections;
@@ -83,7 +83,7 @@ static struct error *take_unit(struct attempt *attempt, const struct split_file 
 				 attempt->search->memory_bytes, attempt->ret);
 }
 
-/* In the target's root and in ours there often is the same one. */
+/* Is the package open already? The target's root and ours are often the same. */
 static bool is_known(const struct split_search *search, int fd)
 {
 	vec_foreach (package, &search->packages) {
@@ -93,8 +93,8 @@ static bool is_known(const struct split_search *search, int fd)
 	return false;
 }
 
-/* Use the file `fd` (-1: there is none). Packages are kept; one that has the name of a
- * .dwo file is not used, since its units would need it. */
+/* Use the file `fd` (-1: none). Packages are kept. A package with the name of a .dwo
+ * file is ignored: it would be closed while units still need it. */
 static struct error *try_fd(struct attempt *attempt, int fd)
 {
 	struct split_search *search = attempt->search;
@@ -154,7 +154,7 @@ static struct error *try_both(struct attempt *attempt, const char *dir, const ch
 	return err ? err : try_in(attempt, false, dir, name);
 }
 
-/* ".." would lead out of a directory that is ours. */
+/* Does the path contain ".."? It would lead out of our debug directories. */
 static bool leads_up(const char *path)
 {
 	for (const char *at = path; (at = strstr(at, "..")); at += 2) {
@@ -164,7 +164,7 @@ static bool leads_up(const char *path)
 	return false;
 }
 
-/* Below the directories of debug files. */
+/* Search below the directories of debug files. */
 static struct error *try_dirs(struct attempt *attempt, const char *path)
 {
 	const char *const *dir = attempt->search->search->dirs;
@@ -212,7 +212,7 @@ static struct error *find_in_packages(struct attempt *attempt)
 	return NULL;
 }
 
-/* Beside the program, or its debug file. */
+/* Search in the directory of the program or of its debug file. */
 static struct error *try_beside(struct attempt *attempt, const char *dir)
 {
 	const char *name = attempt->skeleton->name;
@@ -227,7 +227,7 @@ static struct error *try_beside(struct attempt *attempt, const char *dir)
 	return err;
 }
 
-/* A .dwo file. */
+/* Find the .dwo file of the skeleton. */
 static struct error *find_file(struct attempt *attempt)
 {
 	const char *name = attempt->skeleton->name, *dir = attempt->skeleton->directory;

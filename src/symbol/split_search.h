@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the split DWARF of one program or library is looked for: in BINARY.dwp, by
- * DW_AT_dwo_name in the directory of the compilation, and beside the file; in the
- * target's root and in ours; and below each directory of --debug-dir. The names are the
- * target's to choose, so only regular files are opened, and of what is found only a unit
- * counts whose id is the one of the skeleton.
+ * Finds the split DWARF of one program or library: in BINARY.dwp, by DW_AT_dwo_name in
+ * the compilation directory, and beside the file; in the target's root and in ours; and
+ * below each directory of --debug-dir. The target chooses the names. Therefore only
+ * regular files are opened, and a unit is only used if its id is the skeleton's.
  */
 #ifndef SYMBOL_SPLIT_SEARCH_H
 #define SYMBOL_SPLIT_SEARCH_H
@@ -14,19 +13,19 @@
 
 struct split_search;
 
-/* For the file that the target names `path`, whose debug info was found in the directory
- * `debug_dir` (NULL: in itself). `search` and what is counted in `memory_bytes` are
- * borrowed. */
+/* Create a search for the file that the target names `path`, whose debug info was found
+ * in the directory `debug_dir` (NULL: in the file itself). `search` and `memory_bytes`
+ * (still available for split DWARF) are borrowed. */
 struct error *split_search_create(const struct debug_search *search, const char *path,
 				  const char *debug_dir, uint64_t *memory_bytes,
 				  struct split_search **ret)
 	__attribute__((warn_unused_result));
 
-/* The units that were found must be gone by then. */
+/* The units that it has found must be destroyed first. */
 void split_search_destroy(struct split_search *search);
 
-/* Look for the unit of `skeleton`; *ret is NULL when there is none, and else the caller's
- * to destroy. Fails only when memory is out. */
+/* Find the unit of `skeleton`; *ret is NULL if there is none, else owned by the caller.
+ * Fails only when out of memory. */
 struct error *split_search_find(struct split_search *search,
 				const struct split_skeleton *skeleton,
 				struct dwarf_budget *budget, struct split_unit **ret)

@@ -20,7 +20,7 @@ static const char *string_attribute(Dwarf_Die *die, unsigned name)
 	return dwarf_attr(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
 }
 
-/* A section from `base` on. */
+/* The bytes of a section from offset `base` on. */
 static struct split_bytes section_from(const struct debug_elf *image, const char *name,
 				       uint64_t base)
 {
@@ -43,7 +43,8 @@ bool split_skeleton_read(const struct debug_elf *image, Dwarf_Die *unit,
 	Dwarf_Addr low;
 
 	*ret = (struct split_skeleton){.id = 0};
-	/* No DIE of the split unit is asked for, so libdw looks for no file. */
+	/* The arguments for the split unit's DIE are NULL, so that libdw opens no
+	 * file. */
 	if (dwarf_cu_info(unit->cu, &version, NULL, NULL, NULL, &ret->id, &address_bytes,
 			  NULL) ||
 	    (version != 4 && version != 5) || address_bytes != ADDRESS_BYTES)
@@ -69,8 +70,8 @@ static bool is_copied(const struct split_sections *sections, size_t i)
 	return sections->of[i].data && !(i == SPLIT_STR && sections->shares_strings);
 }
 
-/* A section of an ELF file that is being made. What follows is aligned, and a string that
- * has no end finds one. */
+/* Add a section to the ELF file in memory. It is padded to 8 bytes with at least one
+ * NUL, so that an unterminated string ends. */
 static void add_section(struct strbuf *file, Elf64_Ehdr *header, Elf64_Shdr table[],
 			Elf64_Word type, size_t name, const void *data, size_t size)
 {
@@ -85,10 +86,10 @@ static void add_section(struct strbuf *file, Elf64_Ehdr *header, Elf64_Shdr tabl
 	strbuf_append_bytes(file, "\0\0\0\0\0\0\0", 8 - file->len % 8);
 }
 
-/* An ELF file of nothing but the unit's sections (gABI); `bytes` is their size. */
+/* Make an ELF file of only the unit's sections (gABI); `bytes` is their total size. */
 static char *make_file(const struct split_sections *from, uint64_t bytes, size_t *size)
 {
-	/* None, ours, their names. */
+	/* The null section, the unit's sections, the section names. */
 	Elf64_Shdr table[SPLIT_SECTIONS + 2] = {{.sh_type = SHT_NULL}};
 	_cleanup_(strbuf_deinit) struct strbuf file = {0}, names = {0};
 	Elf64_Ehdr header;
@@ -125,7 +126,7 @@ static char *make_file(const struct split_sections *from, uint64_t bytes, size_t
 	return strbuf_steal(&file);
 }
 
-/* Look for the unit of that id. */
+/* Find the unit with the skeleton's id. */
 static bool find_unit(struct split_unit *unit, struct dwarf_budget *budget)
 {
 	Dwarf_Off offset = 0, next;
@@ -155,8 +156,8 @@ static bool find_unit(struct split_unit *unit, struct dwarf_budget *budget)
 	return false;
 }
 
-/* The table of offsets of strings. DWARF 5 has a header before it (section 7.26), which
- * early versions of GCC left away: without it no index can be trusted. */
+/* The table of string offsets. DWARF 5 has a header before it (section 7.26), which
+ * early versions of GCC omitted. Without the header no index can be trusted. */
 static struct split_bytes find_offsets(const struct split_unit *unit)
 {
 	struct split_bytes bytes = unit->sections.of[SPLIT_STR_OFFSETS];
@@ -175,7 +176,7 @@ static struct split_bytes find_offsets(const struct split_unit *unit)
 	return bytes;
 }
 
-/* From the sections of the file to those of our own one. */
+/* Refer to the copied sections instead of the sections of the original file. */
 static bool move_sections(struct split_unit *unit)
 {
 	for (size_t i = 0; i < SPLIT_SECTIONS; i++) {
@@ -192,7 +193,7 @@ static bool move_sections(struct split_unit *unit)
 	return unit->sections.of[SPLIT_INFO].data;
 }
 
-/* Sets *loaded when libdw can be asked. */
+/* Copy and open the unit's sections. Sets *loaded if libdw can read them. */
 static struct error *load(struct split_unit *unit, struct dwarf_budget *budget,
 			  uint64_t *memory_bytes, bool *loaded)
 {
@@ -204,7 +205,7 @@ static struct error *load(struct split_unit *unit, struct dwarf_budget *budget,
 	*loaded = false;
 	for (size_t i = 0; i < SPLIT_SECTIONS; i++)
 		bytes += is_copied(&unit->sections, i) ? unit->sections.of[i].size : 0;
-	/* To copy 64 bytes takes no longer than to look at a DIE. */
+	/* Copying 64 bytes takes no longer than looking at a DIE. */
 	if (bytes > *memory_bytes || !dwarf_budget_spend(budget, bytes / 64))
 		return NULL;
 	file = make_file(&unit->sections, bytes, &size);

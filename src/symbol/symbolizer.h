@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for addresses. A symbolizer is an ops table; behind it stand bcc_symcache
- * (symbol/bcc.c) and, for replay and tests, a table of given names
- * (symbol/table.c). frame_cache (symbol/cache.h) asks it once per address.
+ * Names for addresses. A symbolizer is an ops table. Implementations are bcc_symcache
+ * (symbol/bcc.c), a confined child (symbol/reader.c) and, for replay and tests, a table
+ * of given names (symbol/table.c). frame_cache (symbol/cache.h) asks it once for each
+ * address.
  */
 #ifndef SYMBOL_SYMBOLIZER_H
 #define SYMBOL_SYMBOLIZER_H
@@ -14,16 +15,15 @@
 #include "symbol/source_frame.h"
 #include "util/error.h"
 
-/* What is known of one code address. */
+/* The name and place of one code address. */
 struct symbol {
-	char *name;      /* as in the symbol table (mangled); NULL when there is none.
-			    Raw bytes: the target chose them, so renderers escape.
-			    Owned. */
-	char *module;    /* path of the file it lies in, or NULL. Owned. */
-	uint64_t offset; /* bytes from the symbol's start; with no name, from the
+	char *name;      /* as in the symbol table (mangled); NULL: none. Raw bytes: the
+			    target chose them, so renderers escape them. Owned. */
+	char *module;    /* path of the file that contains it, or NULL. Owned. */
+	uint64_t offset; /* bytes from the symbol's start; without a name, from the
 			    module's start in its file's address space */
-	bool is_plain;   /* names are demangled already, if they are to be; those of the
-			    source frames, too */
+	bool is_plain;   /* names, also of source frames, are already demangled if they
+			    are to be demangled */
 };
 
 struct symbolizer;
@@ -31,17 +31,17 @@ struct symbolizer;
 struct symbolizer_ops {
 	const char *name;
 	/* Fill `ret` for the code at `address`. A miss is not an error: it leaves name
-	 * (and perhaps module) NULL. Fails only when memory is out. */
+	 * (and perhaps module) NULL. Fails only when out of memory. */
 	struct error *(*resolve)(struct symbolizer *self, uint64_t address,
 				 struct symbol *ret) __attribute__((warn_unused_result));
-	/* Fill `ret`, which is empty, with the source frames of the code at `address`;
-	 * where nothing is known it stays empty. NULL: a line_finder knows, if anyone
-	 * does. */
+	/* Fill `ret`, which is empty, with the source frames of the code at `address`.
+	 * It stays empty if they are unknown. May be NULL: then only a line_finder can
+	 * find them. */
 	struct error *(*find_sources)(struct symbolizer *self, uint64_t address,
 				      struct source_frames *ret)
 		__attribute__((warn_unused_result));
-	/* The target's mappings may have changed (dlopen, exec): look at them again. True
-	 * when they did, so that answers given before may be out of date. May be NULL. */
+	/* The target's mappings may have changed (dlopen, exec): read them again. True
+	 * if they did, so that earlier answers may be out of date. May be NULL. */
 	bool (*mappings_changed)(struct symbolizer *self);
 	void (*destroy)(struct symbolizer *self);
 };
@@ -56,20 +56,19 @@ void symbol_deinit(struct symbol *symbol);
 void symbolizer_destroy(struct symbolizer *symbolizer);
 
 /*
- * Names by BCC's bcc_symcache for the process `pid`, whose pidfd is borrowed (-1: there
- * is none, and another process that gets the number goes unnoticed). Opens the files that
- * the process has mapped as code, at most 1,024 of them, so that names are there after
- * the target's exit too; symbol tables are read when an address in them is first asked
- * for. Each open file is a descriptor.
+ * Names by BCC's bcc_symcache for the process `pid`. Its pidfd is borrowed; with -1 the
+ * reuse of the pid by another process goes unnoticed. Opens the files that the process
+ * has mapped as code, at most 1,024, so that names are available after its exit too. A
+ * symbol table is read at the first lookup in it. Each open file takes a descriptor.
  */
 struct error *symbolizer_bcc_create(int pid, int pidfd, struct symbolizer **ret)
 	__attribute__((warn_unused_result));
 
-/* What such a symbolizer does not look at, as it is beyond its limits. */
+/* What such a symbolizer ignores because of its limits. */
 struct symbolizer_left_out {
 	/* Lines, or bytes, of the process's /tmp/perf-PID.map (symbol/perf_map.h). */
 	uint64_t of_perf_map;
-	/* Mappings of code, of those that there were last (symbol/code_maps.h). */
+	/* Code mappings, of the newest mappings read (symbol/code_maps.h). */
 	uint64_t mappings;
 };
 

@@ -17,7 +17,7 @@ struct error *vdso_names(struct elf_names **ret)
 	*ret = NULL;
 	if (!header)
 		return NULL;
-	/* The section headers are its end. */
+	/* The section headers are at the end of the image. */
 	size = header->e_shoff + (size_t)header->e_shnum * sizeof(Elf64_Shdr);
 	copy = malloc(size);
 	if (!copy)
