@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dynamic linker of a process, and the function by which it announces what it
- * maps. */
+/* The dynamic linker of a process, and the function that it calls when it maps a
+ * library. */
 #ifndef TARGET_LINKER_H
 #define TARGET_LINKER_H
 

@@ -146,8 +146,8 @@ static int find_file(int root, const char *path, uint64_t flags)
 	return refuse(EACCES);
 }
 
-/* The child is told that its root directory is "/", wherever it is: open our own
- * /proc/self/root, which says so. */
+/* From the child's view its root directory is "/", wherever it is: open our own
+ * /proc/self/root, whose link says "/". */
 static int find_own_root(void)
 {
 	return open("/proc/self/root", O_PATH | O_NOFOLLOW | O_CLOEXEC);

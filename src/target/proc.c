@@ -24,9 +24,10 @@
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 
-/* What outlasts the thread by which it was found. */
+/* A descriptor of the root directory. It stays valid when the thread exits through
+ * which it was opened. */
 struct proc_root {
-	int fd; /* of the root directory, -1: not wanted yet */
+	int fd; /* of the root directory; -1: not opened yet */
 };
 
 static struct error *no_such_process(int pid)
@@ -74,10 +75,10 @@ struct error *proc_access_error(const struct proc *proc, const char *name, int e
 			proc->pid, proc->command, proc->pid, name,
 			geteuid() ? "root" : "root outside of this container");
 	}
-	/* Only what has no memory any more has a directory without an executable. */
+	/* Only a process without memory has a directory without an executable. */
 	if (err == ENOENT && is_without_memory(proc->pid))
 		return proc_gone(proc);
-	/* The process is there and its directory is not. */
+	/* The process exists, but its directory is hidden. */
 	if (err == ENOENT)
 		return error_create(
 			ERROR_PERMISSION,
@@ -101,7 +102,7 @@ static struct error *open_pidfd(struct proc *proc)
 	switch (err) {
 	case ESRCH:
 		return no_such_process(proc->pid);
-	case EINVAL: /* a thread that does not lead its process; since 6.15 ENOENT */
+	case EINVAL: /* not a thread group leader; ENOENT since 6.15 */
 	case ENOENT:
 		if (procfs_read(proc->pid, "status", PROCFS_SMALL_BYTES, &status,
 				&size) ||
@@ -129,7 +130,7 @@ static struct error *read_command(struct proc *proc)
 
 	if (err)
 		return proc_access_error(proc, "comm", err);
-	/* One newline is the kernel's; a task may put others into its name. */
+	/* The kernel adds one newline; the name itself may contain more. */
 	if (size && text[size - 1] == '\n')
 		text[size - 1] = '\0';
 	snprintf(proc->command, sizeof(proc->command), "%s", text);
@@ -148,7 +149,7 @@ static struct error *read_namespace_pid(struct proc *proc)
 	return NULL;
 }
 
-/* Refuse tasks that are no running program. */
+/* Refuse kernel threads and zombies. */
 static struct error *check_kind(const struct proc *proc)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -167,7 +168,8 @@ static struct error *check_kind(const struct proc *proc)
 			"%d (%s) is a kernel thread: it has no user memory to "
 			"trace",
 			proc->pid, proc->command);
-	/* Where others go on what the first thread had is looked for with them. */
+	/* If the main thread is a zombie but others run, their files and memory are
+	 * used. */
 	if ((st.state != 'Z' && st.state != 'X') || st.thread_count > 1)
 		return NULL;
 	return error_create(ERROR_GONE,
@@ -182,7 +184,7 @@ static struct error *read_executable(struct proc *proc)
 	ssize_t len = living_readlink(proc->pid, "exe", target, sizeof(target));
 
 	if (len < 0) {
-		/* The path of a file may be longer than readlink() can give. */
+		/* The path may be longer than readlink() can return. */
 		if (errno == ENAMETOOLONG)
 			return NULL;
 		return proc_access_error(proc, "exe", errno);
@@ -191,7 +193,7 @@ static struct error *read_executable(struct proc *proc)
 	return proc->executable ? NULL : error_no_memory();
 }
 
-/* Refuse programs of another word size or machine. */
+/* Refuse programs for another word size or machine. */
 static struct error *check_executable(const struct proc *proc)
 {
 	_cleanup_(error_destroyp) struct error *err = NULL;
@@ -233,7 +235,8 @@ struct error *proc_open(int pid, struct proc **ret)
 		return error_no_memory();
 	proc->root->fd = -1;
 
-	/* First, so that everything read after it is of this process or it has exited. */
+	/* Open the pidfd first: it later shows whether everything read below was this
+	 * process's. */
 	struct error *err = open_pidfd(proc);
 	if (!err)
 		err = read_command(proc);
@@ -325,7 +328,7 @@ bool proc_has_exited(const struct proc *proc)
 	return exits_within(proc, 0);
 }
 
-/* So long it may take from the loss of its files to its exit. */
+/* Longest time from the loss of the files to the exit. */
 #define EXIT_MS 100
 
 bool proc_exits(const struct proc *proc)
@@ -337,7 +340,7 @@ bool proc_exits(const struct proc *proc)
 		       : proc_has_exited(proc);
 }
 
-/* By what /proc says under the number `tid`. */
+/* Read the mappings from /proc/<tid>. */
 static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_maps *ret)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -347,7 +350,7 @@ static struct error *read_maps_of(const struct proc *proc, int tid, struct proc_
 	int errnum = procfs_read(tid, "maps", PROCFS_MAPS_BYTES, &text, &size);
 	if (errnum)
 		return proc_access_error(proc, "maps", errnum);
-	/* An exiting process has no memory left. */
+	/* An exiting process has lost its memory: the file is empty. */
 	if (!size || proc_has_exited(proc))
 		return proc_gone(proc);
 
@@ -401,7 +404,7 @@ struct error *proc_read_memory(const struct proc *proc, struct proc_memory *ret)
 	} while ((err || !strstr(text, "\nVmRSS:")) && living_retry(&living));
 	if (err)
 		return proc_access_error(proc, "status", err);
-	/* A zombie's status has none of the lines. */
+	/* A zombie's status lacks these lines. */
 	if (proc_has_exited(proc))
 		return proc_gone(proc);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -477,12 +480,12 @@ bool proc_thread_name(int pid, uint32_t tid, char ret[PROC_COMM_SIZE])
 	size = fd < 0 ? -1 : read(fd, ret, PROC_COMM_SIZE);
 	if (size <= 0)
 		return false;
-	/* The newline that the kernel adds, and nothing else. */
+	/* Remove the newline that the kernel adds. */
 	ret[size - 1] = 0;
 	return true;
 }
 
-/* Anew each time: the process may have another root directory by now (chroot(2)). */
+/* Opened again each time: chroot(2) may have changed the root directory. */
 int proc_root_fd(const struct proc *proc)
 {
 	if (proc->stand_in)

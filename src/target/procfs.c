@@ -29,7 +29,7 @@ int procfs_read(int pid, const char *name, size_t limit_bytes, char **ret,
 		return ENOMEM;
 
 	for (;;) {
-		/* One byte stays free for the NUL. */
+		/* Keep one byte for the NUL. */
 		if (cap - len < 2) {
 			char *grown = realloc(text, cap * 2);
 
@@ -58,7 +58,7 @@ int procfs_read(int pid, const char *name, size_t limit_bytes, char **ret,
 
 bool procfs_parse_stat(const char *text, struct procfs_stat *ret)
 {
-	/* No later field can hold a parenthesis, so the last one ends the command. */
+	/* Later fields cannot contain a parenthesis, so the last one ends the command. */
 	const char *p = strrchr(text, ')');
 	char state;
 	long parent = 0, flags = 0, thread_count = 0;
@@ -107,7 +107,7 @@ bool procfs_status_number(const char *text, const char *key, int base, uint64_t 
 			continue;
 		line += key_len;
 		line += strspn(line, " \t");
-		/* strtoull() would take a sign and skip newlines. */
+		/* strtoull() would accept a sign and skip newlines. */
 		if (!isxdigit((unsigned char)*line))
 			return false;
 
@@ -134,7 +134,7 @@ int procfs_namespace_pid(const char *text)
 	at += sizeof(key) - 1;
 	for (;;) {
 		at += strspn(at, " \t");
-		/* strtol() would take a sign and skip the newline. */
+		/* strtol() would accept a sign and skip the newline. */
 		if (!isdigit((unsigned char)*at))
 			break;
 

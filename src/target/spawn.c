@@ -25,24 +25,27 @@ DEFINE_CLEANUP(struct proc *, proc_close);
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct target_file *, target_file_release);
 
-/* Stops on the way to the announcement; a program that makes more is left as it is. */
+/* Bound on stops before the announcement. If there are more, the start fails. */
 #define MAX_STOPS 64
 
 #if defined(__x86_64__)
 #define BREAKPOINT_BYTE 0xcc /* int3; the stop is one byte further */
-#define INVALID_BYTE    0x06 /* no instruction (Intel SDM volume 2, B.1): SIGILL there */
+#define INVALID_BYTE                                                                     \
+/* Invalid in 64-bit mode (Intel SDM volume 2, B.1): raises SIGILL. */
+0x06
 #endif
 
-/* --- the child -------------------------------------------------------------------- */
+	/* --- the child
+	   -------------------------------------------------------------------- */
 
-/* Stops before the program is executed, for the parent to take it up. Until then it dies
- * with the parent by itself. */
-_Noreturn static void run_child(const char *file, char *const argv[], int error_fd,
-				pid_t parent)
+	/* The child stops before the exec, so that the parent can trace it. Until then
+	 * the kernel kills it when the parent dies. */
+	_Noreturn static void
+	run_child(const char *file, char *const argv[], int error_fd, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(SPAWN_NOT_EXECUTABLE); /* it died before that */
+		_exit(SPAWN_NOT_EXECUTABLE); /* the parent died before prctl() */
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 && raise(SIGSTOP) == 0 &&
 	    prctl(PR_SET_PDEATHSIG, 0) == 0)
 		execvp(file, argv);
@@ -63,7 +66,7 @@ static struct error *ended(struct spawn *s, int status)
 	return error_create(ERROR_GONE, "pid %d ended before it could be traced", s->pid);
 }
 
-/* Wait for the next stop; its signal in *ret. */
+/* Wait for the next stop, and store its signal in *ret. */
 static struct error *wait_stop(struct spawn *s, int *ret)
 {
 	int status;
@@ -86,13 +89,13 @@ static bool read_memory(pid_t pid, uint64_t address, void *to, size_t size)
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* Where the dynamic linker announces the libraries. */
+/* The place where the dynamic linker announces the libraries. */
 struct announcement {
-	uint64_t address; /* 0: nowhere */
-	uint8_t byte;     /* that the file has there */
+	uint64_t address; /* 0: no such place */
+	uint8_t byte;     /* the byte at this place in the file */
 };
 
-/* LINKER_NOTICE in the code mapping `m`. */
+/* Find LINKER_NOTICE in the code mapping `m`. */
 static struct announcement find_announcement(const struct proc *proc,
 					     const struct proc_mapping *m)
 {
@@ -135,8 +138,8 @@ static struct error *find_linker(const struct proc *proc, uint64_t base,
 
 #if defined(__x86_64__)
 
-/* DT_DEBUG of the program's dynamic section is filled in by the linker with the address
- * of struct r_debug; it is found through the auxiliary vector's program headers. */
+/* Find struct r_debug: the linker stores its address in DT_DEBUG of the program's
+ * dynamic section, which the program headers in the auxiliary vector lead to. */
 static uint64_t find_r_debug(pid_t pid)
 {
 	uint64_t bias = 0, dynamic = 0;
@@ -165,7 +168,8 @@ static uint64_t find_r_debug(pid_t pid)
 	return 0;
 }
 
-/* Does the linker say that its list of libraries is whole? */
+/* Does the linker report that its list of libraries is complete? Also true if this
+ * cannot be read. */
 static bool is_consistent(pid_t pid)
 {
 	uint64_t r_debug = find_r_debug(pid);
@@ -175,13 +179,13 @@ static bool is_consistent(pid_t pid)
 	       (record.r_state == RT_CONSISTENT && record.r_map);
 }
 
-/* Where the program is to stop. */
+/* The place where the program must stop. */
 struct stop {
 	struct announcement at;
-	uint8_t old; /* what stood there */
+	uint8_t old; /* the byte that was there before */
 };
 
-/* Replace one byte of the program's code; the old one in *old. */
+/* Replace one byte of the program's code. *old gets the previous byte. */
 static bool poke_byte(pid_t pid, uint64_t address, uint8_t byte, uint8_t *old)
 {
 	uint64_t aligned = address & ~(uint64_t)7;
@@ -204,9 +208,10 @@ static bool poke_byte(pid_t pid, uint64_t address, uint8_t byte, uint8_t *old)
 		      (void *)(uintptr_t)patched) == 0;
 }
 
-/* If there is a breakpoint already, it is another tracer's uprobe, and the kernel would
- * take ours for a hit of that uprobe. An invalid instruction stops the program instead.
- * Hardware breakpoints would not: some virtual machines ignore them. */
+/* Make the program stop at stop->at. A breakpoint already there belongs to another
+ * tracer's uprobe, and the kernel would take ours for a hit of that uprobe. In this
+ * case an invalid instruction stops the program. Hardware breakpoints would not be
+ * reliable: some virtual machines ignore them. */
 static bool set_stop(pid_t pid, struct stop *stop)
 {
 	uint8_t ours;
@@ -223,7 +228,7 @@ static bool is_at(const struct stop *stop, int sig, const struct user_regs_struc
 	return sig == SIGTRAP && regs->rip == stop->at.address + 1;
 }
 
-/* The program is to execute this instruction, with this byte in its place, next. */
+/* Make `byte` at `to`, with the bytes after it, the next instruction to execute. */
 static bool go_back(pid_t pid, const struct announcement *to, uint8_t byte,
 		    struct user_regs_struct *regs)
 {
@@ -234,8 +239,8 @@ static bool go_back(pid_t pid, const struct announcement *to, uint8_t byte,
 	       ptrace(PTRACE_SETREGS, pid, NULL, regs) == 0;
 }
 
-/* Execute one instruction; the signal that has come meanwhile in *ret, or 0 and what the
- * stop was for in *code. */
+/* Execute one instruction. *ret gets the signal that arrived instead, or 0; then *code
+ * gets the si_code of the stop. */
 static struct error *step(struct spawn *s, int *ret, int *code)
 {
 	siginfo_t info = {0};
@@ -252,7 +257,7 @@ static struct error *step(struct spawn *s, int *ret, int *code)
 	return NULL;
 }
 
-/* Over the instruction that the breakpoint stood for; a signal as of step(). */
+/* Execute the instruction under the breakpoint. *ret is as in step(). */
 static struct error *step_over(struct spawn *s, const struct stop *stop,
 			       struct user_regs_struct *regs, int *ret)
 {
@@ -266,15 +271,16 @@ static struct error *step_over(struct spawn *s, const struct stop *stop,
 			return error_errno(ERROR_GONE, errno, "cannot resume pid %d",
 					   s->pid);
 		err = step(s, ret, &code);
-		/* No step but a breakpoint (arch/x86/kernel/traps.c, do_int3_user())? Of
-		 * a tracer that has gone while its byte was away. */
+		/* A breakpoint instead of a step (arch/x86/kernel/traps.c,
+		 * do_int3_user())? Then the other tracer has removed its uprobe while
+		 * our byte replaced its breakpoint: use the file's byte. */
 		if (err || code != SI_KERNEL || byte == stop->at.byte)
 			return err;
 		byte = stop->at.byte;
 	}
 }
 
-/* Run to the announcement. Signals that arrive meanwhile are the program's own. */
+/* Run to the announcement. Other signals are delivered to the program. */
 static struct error *run_to(struct spawn *s, const struct announcement *to)
 {
 	struct stop stop = {.at = *to};
@@ -305,10 +311,10 @@ static struct error *run_to(struct spawn *s, const struct announcement *to)
 			return err;
 		if (is_last) {
 			if (deliver)
-				kill(s->pid, deliver); /* taken when it is let go */
+				kill(s->pid, deliver); /* delivered at spawn_release() */
 			return NULL;
 		}
-		/* That was the first announcement. */
+		/* The first announcement comes before the libraries are mapped. */
 		if (!set_stop(s->pid, &stop))
 			return error_errno(ERROR_IO, errno, "cannot stop pid %d", s->pid);
 	}
@@ -349,13 +355,14 @@ static struct error *hold(struct spawn *s)
 	return err;
 }
 
-/* The child has stopped before its exec. From here on it dies with us. */
+/* Take control of the child, which has stopped before its exec. From now on it dies
+ * with us. */
 static struct error *take_up(struct spawn *s)
 {
 	int sig;
 	struct error *err = wait_stop(s, &sig);
 
-	/* Another signal may come first, and is the child's own. */
+	/* Other signals may come first; deliver them to the child. */
 	while (!err && sig != SIGSTOP &&
 	       !ptrace(PTRACE_CONT, s->pid, NULL, (void *)(intptr_t)sig))
 		err = wait_stop(s, &sig);

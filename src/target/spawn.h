@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program started to be traced: stopped once its libraries are mapped and before any
- * of their code, or its own, has run, so that probes can be put in place first.
+ * Start a program so that it can be traced from its beginning. It is stopped when its
+ * libraries are mapped and before any of their code or its own has run.
  */
 #ifndef TARGET_SPAWN_H
 #define TARGET_SPAWN_H
@@ -16,38 +16,39 @@ struct elf_reader;
 struct spawn {
 	pid_t pid;
 	struct elf_reader *elf_reader; /* borrowed */
-	bool held;                     /* stopped by us, waits for spawn_release() */
-	bool reaped;                   /* `status` is what waitpid(2) gave */
+	bool held;                     /* stopped by us until spawn_release() */
+	bool reaped;                   /* `status` is the wait status of waitpid(2) */
 	int status;
 };
 
-/* What a shell would return for a command that cannot be run. */
+/* Exit statuses of a shell for a command that cannot be run. */
 #define SPAWN_NOT_FOUND      127
 #define SPAWN_NOT_EXECUTABLE 126
 
 /*
  * Run the program `file` with `argv`, our environment, working directory and terminal,
- * and hold it. A file without a slash is looked up in PATH; NULL stands for argv[0]. The
- * child dies with us as long as it is held. The error's code is ERROR_NOT_FOUND when
- * there is no such command, ERROR_PERMISSION when it may not be run, ERROR_GONE when it
- * ended before it could be held.
+ * and hold it. A `file` without a slash is looked up in PATH; NULL means argv[0]. While
+ * it is held, the child dies with us. ERROR_NOT_FOUND: the command does not exist.
+ * ERROR_PERMISSION: it may not be run. ERROR_GONE: it exited before it could be held.
  *
  * A dynamically linked program is held where its dynamic linker announces the mapped
- * libraries to debuggers (_dl_debug_state with RT_CONSISTENT, <link.h>): glibc and musl
- * run initializers after that. A static one is held at its first instruction. Its dynamic
- * linker is read by `elf_reader` (target/elf_reader.h), NULL: by ourselves.
+ * libraries to debuggers (_dl_debug_state with RT_CONSISTENT, <link.h>). glibc and musl
+ * run initializers after that. A static program is held at its first instruction.
+ * `elf_reader` (target/elf_reader.h) reads the dynamic linker's file; NULL: the calling
+ * process reads it.
  */
 struct error *spawn_start(const char *file, char *const argv[],
 			  struct elf_reader *elf_reader, struct spawn *ret)
 	__attribute__((warn_unused_result));
 
-/* Let it go. */
+/* Let the program run. */
 struct error *spawn_release(struct spawn *spawn) __attribute__((warn_unused_result));
 
-/* Kill it if it is still held, and forget it. A released program runs on. */
+/* Kill the program if it is still held, and free `spawn`. A released program runs on. */
 void spawn_deinit(struct spawn *spawn);
 
-/* Wait for its end; its exit status, or 128 + the signal that killed it. */
+/* Wait for the program to exit. Returns its exit status, or 128 + the signal that
+ * killed it. */
 int spawn_wait(struct spawn *spawn);
 
 #endif

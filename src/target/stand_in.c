@@ -20,10 +20,10 @@
 DEFINE_CLEANUP(struct proc *, proc_close);
 
 struct stand_in {
-	int maps_fd; /* of the text */
+	int maps_fd; /* file with the text of "maps" */
 	int root_fd;
 	struct proc_maps maps;
-	size_t program; /* index of the mapping */
+	size_t program; /* index of the program's mapping */
 };
 
 static bool copy_maps(const struct proc_maps *maps, struct proc_maps *ret)
@@ -50,7 +50,7 @@ static void put_path(struct strbuf *out, const char *path)
 	}
 }
 
-/* As show_map_vma() of fs/proc/task_mmu.c writes it. */
+/* The format is show_map_vma()'s (fs/proc/task_mmu.c). */
 static void put_mapping(struct strbuf *out, const struct proc_mapping *m)
 {
 	strbuf_appendf(
@@ -99,7 +99,8 @@ struct error *stand_in_create(int pid, const char *command, const struct proc_ma
 			      struct proc **ret)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
-	/* Never readable: it never exits. */
+	/* Serves as the pidfd. It never becomes readable, so the process never seems to
+	 * exit. */
 	int never_fd = eventfd(0, EFD_CLOEXEC);
 	struct error *err;
 

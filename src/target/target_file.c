@@ -24,7 +24,7 @@ struct target_file {
 	struct elf_reader *reader;
 };
 
-/* `place` is taken over, also after an error. */
+/* Takes ownership of `place`, also after an error. */
 static struct error *create(struct elf_reader *reader, int place, const char *name,
 			    struct target_file **ret)
 {
@@ -54,7 +54,7 @@ static bool is_regular(int place)
 
 /* --- of a mapping ----------------------------------------------------------------- */
 
-/* By the path; -1: it leads to no such file. */
+/* Find the mapped file by its path; -1: the path does not lead to it. */
 static int find_by_name(const struct proc *proc, const struct proc_mapping *mapping)
 {
 	int place =
@@ -67,7 +67,8 @@ static int find_by_name(const struct proc *proc, const struct proc_mapping *mapp
 	return place;
 }
 
-/* By the mapping itself; -1 with errno set, ENOENT when it is of another file by now. */
+/* Find the mapped file by /proc/PID/map_files. -1 with errno set; ENOENT: another file
+ * is mapped there now. */
 static int find_by_range(const struct proc *proc, const struct proc_mapping *mapping)
 {
 	char name[64];
@@ -131,7 +132,8 @@ struct error *target_file_of_mapping(const struct proc *proc,
 
 /* --- by a name -------------------------------------------------------------------- */
 
-/* `place` is what the path has led to; -1: nothing, with errno set. */
+/* `place` is an O_PATH descriptor of the file at `path`; -1: not found, with errno
+ * set. */
 static struct error *create_found(int place, const char *path, struct elf_reader *reader,
 				  struct target_file **ret)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that code comes from: one that a process has mapped, or one that the user has
- * named. Its path is followed once. From then on the file is read, compared and probed by
- * its descriptor, so that whoever writes to the directories cannot put another file in
- * its place.
+ * A file with code, mapped by a process or named by the user. Its path is resolved
+ * once. From then on the file is read, compared and probed through its descriptor. So
+ * another process with write access to its directories cannot replace it.
  */
 #ifndef TARGET_TARGET_FILE_H
 #define TARGET_TARGET_FILE_H
@@ -16,55 +15,57 @@ struct elf_reader;
 struct target_file;
 
 /*
- * The file behind a mapping: what its path leads to below the root directory of the
- * process, if that is the same file (target/file_names.h), else by
- * /proc/PID/map_files/RANGE (files that were deleted or replaced). ERROR_NOT_FOUND: the
- * mapping has no file, or is not there any more; ERROR_GONE: the process has exited;
- * ERROR_PERMISSION; ERROR_UNSUPPORTED: it is not a regular file. Released by the caller;
- * it outlasts the process.
+ * Open the file of a mapping: the file at its path below the root directory of the
+ * process, if that is the mapped file (target/file_names.h), else the file at
+ * /proc/PID/map_files/RANGE (for deleted and replaced files). ERROR_NOT_FOUND: the
+ * mapping has no file, or does not exist any more; ERROR_GONE: the process has exited;
+ * ERROR_PERMISSION; ERROR_UNSUPPORTED: not a regular file. Release it with
+ * target_file_release(). It may outlive the process.
  */
 struct error *target_file_of_mapping(const struct proc *proc,
 				     const struct proc_mapping *mapping,
 				     struct target_file **ret)
 	__attribute__((warn_unused_result));
 
-/* A file by a path that the user has named, below the root directory of `proc`, or below
- * ours (NULL). The errors are those of open(2), and ERROR_UNSUPPORTED as above. */
+/* Open a file named by the user, below the root directory of `proc`, or below ours
+ * (NULL). The errors are those of open(2), and ERROR_UNSUPPORTED: not a regular file. */
 struct error *target_file_named(const struct proc *proc, const char *path,
 				struct target_file **ret)
 	__attribute__((warn_unused_result));
 
-/* The file at `path` below the directory `root_fd`. Whether a process maps it is not
- * looked at. `reader` reads its tables (NULL: whoever asks). Errors are those of
+/* Open the file at `path` below the directory `root_fd`, whether or not a process maps
+ * it. `reader` reads its tables (NULL: the calling process). Errors as for
  * target_file_named(). */
 struct error *target_file_below(int root_fd, const char *path, struct elf_reader *reader,
 				struct target_file **ret)
 	__attribute__((warn_unused_result));
 
-/* One more owner: returns the file itself. */
+/* Add an owner. Returns the file itself. */
 struct target_file *target_file_share(struct target_file *file);
 void target_file_release(struct target_file *file);
 
-/* Who reads the tables of it, if it is an ELF file (target/elf_reader.h): of a mapping
- * that of the process; NULL: whoever asks. Borrowed. */
+/* The reader of the file's tables, if it is an ELF file (target/elf_reader.h). For a
+ * mapped file, the reader of the process. NULL: the calling process. Borrowed. */
 struct elf_reader *target_file_reader(const struct target_file *file);
 void target_file_set_reader(struct target_file *file, struct elf_reader *reader);
 
-/* The path as the target or the user names it, for people only. Borrowed. */
+/* The path as given by the target or the user, for messages only. Borrowed. */
 const char *target_file_name(const struct target_file *file);
 
-/* A path that always leads to this file, /proc/self/fd/N: for libraries and system calls
- * that take nothing else. Borrowed; good for as long as the file is held. */
+/* A path that always leads to this file, /proc/self/fd/N, for libraries and system
+ * calls that need a path. Borrowed; valid until the file is released. */
 const char *target_file_link(const struct target_file *file);
 
-/* The file opened for reading, or -1 with errno set. The descriptor is the caller's. */
+/* Open the file for reading. Returns a descriptor owned by the caller, or -1 with errno
+ * set. */
 int target_file_open(const struct target_file *file);
 
-/* When its inode was last changed (st_ctim of stat(2)), in ns of CLOCK_REALTIME; false:
- * that cannot be had. */
+/* The time of the inode's last change (st_ctim of stat(2)), in ns, CLOCK_REALTIME.
+ * False: unknown. */
 bool target_file_changed(const struct target_file *file, int64_t *ret_ns);
 
-/* The numbers by which the kernel names mappings of it. False: they cannot be had. */
+/* The device and inode numbers with which the kernel names its mappings. False:
+ * unknown. */
 bool target_file_names(const struct target_file *file, struct file_names *ret);
 
 #endif

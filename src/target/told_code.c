@@ -8,13 +8,13 @@
 
 #define BYTES_MAX ((size_t)16 << 20)
 
-/* A program with more files than this is not a usual one; their number is the target's
- * to choose, and told_code_list() is slow with many. */
+/* Bound on mappings per process. The target chooses their number, real programs have
+ * fewer, and told_code_list() is slow with many. */
 #define MAPPINGS_MAX 1024
 
 struct process {
 	int pid;
-	uint64_t exited_ns; /* 0: it has not */
+	uint64_t exited_ns; /* time of exit, CLOCK_MONOTONIC; 0: it runs */
 	struct told_code *code;
 };
 
@@ -23,7 +23,7 @@ struct told_codes {
 	size_t bytes;
 	VEC(struct process) list;
 	struct hashmap by_pid; /* index into `list` */
-	bool has_exited;       /* some of them */
+	bool has_exited;       /* some processes in `list` have exited */
 };
 
 /* --- code ------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ void told_code_release(struct told_code *code)
 	free(code);
 }
 
-/* False: the mapping is not kept, as a limit is reached or memory is out. */
+/* Add a copy of the mapping. False: a limit is reached or memory is out. */
 static bool code_add(struct told_code *code, const struct told_mapping *m)
 {
 	size_t bytes = sizeof(*m) + strlen(m->path) + 1;
@@ -76,8 +76,8 @@ static bool code_add(struct told_code *code, const struct told_mapping *m)
 	return true;
 }
 
-/* Take a reference to code that is shared, and give one to a copy that is not, so that
- * mappings can be added. NULL: a limit is reached, or memory is out. */
+/* Make `code` writable: a shared one is replaced by a copy. Takes one reference and
+ * returns one. NULL: a limit is reached or memory is out. */
 static struct told_code *code_own(struct told_code *code)
 {
 	struct told_code *copy;
@@ -180,7 +180,7 @@ static struct process *find(const struct told_codes *codes, int pid)
 							       : NULL;
 }
 
-/* Let the process have `code`, which is taken over; NULL: nothing is known of it. */
+/* Set the code of a process. Takes ownership of `code`; NULL: unknown. */
 static void set(struct told_codes *codes, int pid, struct told_code *code)
 {
 	struct process *known = find(codes, pid);
@@ -201,7 +201,7 @@ static void set(struct told_codes *codes, int pid, struct told_code *code)
 	told_code_release(code);
 }
 
-/* Of a process that nothing is known of, if it is to be kept in mind. */
+/* Start an empty record for a process without one. NULL: not wanted, or memory is out. */
 static struct told_code *begin(struct told_codes *codes, int pid)
 {
 	const struct told_codes_options *options = &codes->options;
@@ -255,7 +255,7 @@ static void mapped(struct told_codes *codes, const struct watch_event *event)
 	own = code_own(p->code);
 	if (own)
 		p->code = own;
-	/* A part of it would be taken for all. */
+	/* An incomplete list would be taken for a complete one: drop it. */
 	if (!own || !code_add(own, &m))
 		set(codes, event->pid, NULL);
 }
@@ -265,7 +265,7 @@ static bool is_program(const struct proc_mapping *m, const char *executable)
 	return executable && !strcmp(m->path, executable);
 }
 
-/* Those of the program, or the others. False: they are too many, or memory is out. */
+/* Add the program's code mappings, or all others. False: too many, or memory is out. */
 static bool add_listed(struct told_code *code, const struct proc_maps *maps,
 		       const char *executable, bool of_program)
 {
@@ -352,7 +352,8 @@ void told_codes_sweep(struct told_codes *codes, uint64_t before_ns)
 		bool is_of_use = p->code && (!p->exited_ns || p->exited_ns >= before_ns);
 
 		codes->has_exited |= is_of_use && p->exited_ns;
-		/* Without memory for the index it cannot be found any more. */
+		/* If the index has no memory for it, the process cannot be found any
+		 * more. */
 		if (is_of_use && hashmap_put(&codes->by_pid, (uint64_t)p->pid, kept))
 			codes->list.data[kept++] = *p;
 		else

@@ -8,8 +8,8 @@
 #include "target/elf_file.h"
 #include "target/elf_here.h"
 
-/* SystemTap's wiki, "UserSpaceProbeImplementation": name "stapsdt", type 3; then three
- * addresses and three strings. */
+/* Format (SystemTap's wiki, "UserSpaceProbeImplementation"): note name "stapsdt", type
+ * 3; three addresses, then three strings. */
 #define NOTE_NAME "stapsdt"
 #define NOTE_TYPE 3
 
@@ -18,7 +18,7 @@ struct note {
 	const char *provider, *name, *args;
 };
 
-/* The file offset of `address` by the PT_LOADs; false outside of them. */
+/* Get the file offset of `address` from the PT_LOADs. False: outside of them. */
 static bool offset_of(struct elf_file *file, uint64_t address, bool executable,
 		      uint64_t *ret)
 {
@@ -58,7 +58,7 @@ static Elf_Scn *find_section(struct elf_file *file, const char *wanted, GElf_Shd
 	return NULL;
 }
 
-/* The string at *at, which moves behind it; NULL when it does not end. */
+/* The string at *at; moves *at past it. NULL: it does not end. */
 static const char *take_string(const char **at, const char *end)
 {
 	const char *text = *at, *nul = memchr(text, '\0', (size_t)(end - text));
@@ -97,7 +97,8 @@ static void offer(struct nearest *nearest, const struct note *note)
 static struct error *add(struct elf_file *file, struct note note, uint64_t base,
 			 struct usdt_places *ret)
 {
-	/* Prelinking moves code and this section alike, and not what notes say. */
+	/* Prelinking moves the code and this section by the same distance, but does not
+	 * update the notes. */
 	uint64_t moved = base && note.base ? base - note.base : 0;
 	struct usdt_place place = {.address = note.address + moved};
 
@@ -127,7 +128,7 @@ struct error *elf_here_find_usdt(struct elf_file *file, const char *provider,
 		base = sh.sh_addr;
 	data = elf_file_section_data(file, find_section(file, ".note.stapsdt", &sh));
 
-	/* gelf_getnote() checks that name and description lie in the data. */
+	/* gelf_getnote() checks that name and description are within the data. */
 	while (data && (at = gelf_getnote(data, at, &h, &name_at, &desc_at))) {
 		const char *bytes = data->d_buf;
 		struct note note;

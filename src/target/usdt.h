@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Static probes (USDT) that a file names in its section .note.stapsdt, as <sys/sdt.h> of
- * SystemTap writes it.
+ * USDT probes of a file, from the notes in its section .note.stapsdt, as written by
+ * SystemTap's <sys/sdt.h>.
  */
 #ifndef TARGET_USDT_H
 #define TARGET_USDT_H
@@ -14,14 +14,14 @@
 #include "util/nearest.h"
 #include "util/vec.h"
 
-#define USDT_ARGS       3     /* the first ones are kept */
-#define USDT_PLACES_MAX 16384 /* of a probe; a hostile file may have any number */
+#define USDT_ARGS       3     /* only the first arguments are kept */
+#define USDT_PLACES_MAX 16384 /* bound per probe: a hostile file may have any number */
 
-/* One place of a probe; the compiler may have made several. */
+/* A place of a probe. The compiler may make several places. */
 struct usdt_place {
-	uint64_t address;     /* of a nop, in the file's address space */
-	uint64_t file_offset; /* of the same, bytes */
-	uint64_t semaphore;   /* file offset of its counter of tracers, 0: it has none */
+	uint64_t address;     /* address of a nop, in the file's address space */
+	uint64_t file_offset; /* file offset of the nop, bytes */
+	uint64_t semaphore;   /* file offset of the counter of tracers; 0: none */
 	struct usdt_arg args[USDT_ARGS];
 };
 
@@ -30,10 +30,10 @@ struct usdt_places {
 };
 
 /*
- * Add the places of provider:name, none when there are none; other probes are offered to
- * `nearest` (may be NULL) as "provider:name". Places beyond USDT_PLACES_MAX and notes
- * that do not hold together are passed over, and end the section when their length is
- * wrong.
+ * Append the places of provider:name to `ret`, possibly none. The names of other probes
+ * are offered to `nearest` (may be NULL) as "provider:name". Places beyond
+ * USDT_PLACES_MAX and malformed notes are skipped; a note with a wrong length ends the
+ * section.
  */
 struct error *usdt_find(struct elf_file *file, const char *provider, const char *name,
 			struct nearest *nearest, struct usdt_places *ret)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of an operand. */
+/* The rest of an operand. */
 struct cursor {
 	const char *at, *end;
 };
@@ -18,7 +18,7 @@ static bool take(struct cursor *c, char wanted)
 	return true;
 }
 
-/* A number as the assembler writes one: decimal, or 0x and hexadecimal. */
+/* Read a number in assembler syntax: decimal, or 0x and hexadecimal. */
 static bool take_number(struct cursor *c, int64_t *ret)
 {
 	const char *digits = c->at;
@@ -32,7 +32,7 @@ static bool take_number(struct cursor *c, int64_t *ret)
 	if (digits == c->end || *digits < '0' || *digits > '9')
 		return false;
 	base = *digits == '0' && c->end - digits > 2 && digits[1] == 'x' ? 16 : 10;
-	/* Octal, which no compiler writes. */
+	/* Octal; compilers do not write it. */
 	if (base == 10 && *digits == '0' && c->end - digits > 1 && digits[1] >= '0' &&
 	    digits[1] <= '9')
 		return false;
@@ -47,7 +47,8 @@ static bool take_number(struct cursor *c, int64_t *ret)
 
 /* --- registers -------------------------------------------------------------------- */
 
-/* Of the first eight: the names of 8, 4, 2 and 1 bytes (Intel SDM volume 1, 3.4.1). */
+/* The first eight registers: their names for 8, 4, 2 and 1 bytes (Intel SDM volume 1,
+ * 3.4.1). */
 static const char *const names[8][4] = {
 	{"rax", "eax", "ax", "al"},  {"rcx", "ecx", "cx", "cl"},
 	{"rdx", "edx", "dx", "dl"},  {"rbx", "ebx", "bx", "bl"},
@@ -109,7 +110,7 @@ static bool take_register(struct cursor *c, uint8_t *number, uint8_t *size)
 
 /* --- operands --------------------------------------------------------------------- */
 
-/* Addresses are made of whole registers. */
+/* Addresses use whole registers only. */
 static bool take_address_register(struct cursor *c, uint8_t *number)
 {
 	uint8_t size;
@@ -162,7 +163,7 @@ static bool take_operand(struct cursor *c, struct usdt_arg *ret)
 			return false;
 		if (!ret->size_bytes)
 			ret->size_bytes = size;
-		/* More than it holds: what is above is somebody else's. */
+		/* An argument larger than the register is not in it. */
 		return ret->size_bytes <= size;
 	}
 	if (c->at != c->end && *c->at != '(' && !take_number(c, &ret->value))

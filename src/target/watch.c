@@ -19,24 +19,24 @@
 /* Data pages of each ring, a power of two. */
 #define RING_PAGES 16
 
-/* No record is longer: a path, and what stands before it. */
+/* Bound on a record: a path and the fields before it. */
 #define RECORD_MAX 8192
 
 struct ring {
 	int fd;
-	struct perf_event_mmap_page *page; /* then the data */
+	struct perf_event_mmap_page *page; /* followed by the data */
 };
 
 struct kept_event {
 	struct watch_event event; /* the path is owned, or "" */
-	uint64_t number;          /* as read */
+	uint64_t number;          /* order of reading */
 };
 
 struct watch {
 	int epoll_fd;
 	size_t page_bytes;
 	VEC(struct ring) rings;
-	VEC(struct kept_event) kept; /* read, and not handed on yet */
+	VEC(struct kept_event) kept; /* read, but not yet passed to the callback */
 	uint64_t read_count;
 	bool has_lost;
 };
@@ -48,7 +48,8 @@ static size_t ring_bytes(const struct watch *w)
 	return w->page_bytes * RING_PAGES;
 }
 
-/* Of all processes on one processor, or (-1) of the calling thread on all. */
+/* Open a ring for all processes on processor `cpu`, or (-1) for the calling thread on
+ * all processors. */
 static struct error *open_ring(struct watch *w, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -95,7 +96,7 @@ static struct error *open_ring(struct watch *w, int cpu)
 	return NULL;
 }
 
-/* No ring yet. */
+/* Create a watch without rings. */
 static struct error *create(struct watch **ret)
 {
 	_cleanup_(watch_destroyp) struct watch *w = calloc(1, sizeof(*w));
@@ -130,7 +131,7 @@ struct error *watch_create(struct watch **ret)
 
 	for (int cpu = 0; cpu < cpus && !err; cpu++) {
 		err = open_ring(w, cpu);
-		/* A processor that is switched off. */
+		/* The processor is offline. */
 		if (err && err->code == ERROR_UNSUPPORTED && cpu > 0) {
 			error_destroy(err);
 			err = NULL;
@@ -146,7 +147,7 @@ int watch_fd(const struct watch *w)
 	return w->epoll_fd;
 }
 
-/* A 32-bit word of a record, 0 past its end. */
+/* A 32-bit word of a record; 0 past its end. */
 static uint32_t word_at(const unsigned char *record, size_t size, size_t at)
 {
 	uint32_t word = 0;
@@ -161,11 +162,11 @@ static uint64_t long_at(const unsigned char *record, size_t size, size_t at)
 	return word_at(record, size, at) | (uint64_t)word_at(record, size, at + 4) << 32;
 }
 
-/* Where the path of a mapping begins, in bytes. */
+/* Offset of the path in a PERF_RECORD_MMAP2, bytes. */
 #define PATH_AT 72
 
-/* The layouts are those of perf_event_open(2), "mmap layout": sample_id_all puts the time
- * at the end of each record. True when it is one of the events that are wanted. */
+/* Parse a record. Layouts: perf_event_open(2), "mmap layout"; sample_id_all puts the
+ * time at the end of each record. True: it is an event that we report. */
 static bool parse(unsigned char *record, size_t size, uint32_t type, uint16_t misc,
 		  struct watch_event *ret)
 {
@@ -176,11 +177,11 @@ static bool parse(unsigned char *record, size_t size, uint32_t type, uint16_t mi
 	case PERF_RECORD_FORK:
 		ret->kind = WATCH_FORK;
 		ret->parent = (int)word_at(record, size, 12);
-		/* A new thread has its own process for a parent. */
+		/* For a new thread, the parent is its own process. */
 		return ret->pid != ret->parent;
 	case PERF_RECORD_EXIT:
 		ret->kind = WATCH_EXIT;
-		/* Each thread tells of its end. */
+		/* Each thread has such a record: report the main thread's only. */
 		return ret->pid == (int)word_at(record, size, 16);
 	case PERF_RECORD_COMM:
 		ret->kind = WATCH_EXEC;
@@ -195,7 +196,7 @@ static bool parse(unsigned char *record, size_t size, uint32_t type, uint16_t mi
 		ret->inode = long_at(record, size, 48);
 		if (size < PATH_AT + 8 + 1)
 			return false;
-		record[size - 8 - 1] = 0; /* it is, unless the record was cut off */
+		record[size - 8 - 1] = 0; /* already 0 unless the record was cut off */
 		ret->path = (const char *)record + PATH_AT;
 		return true;
 	case PERF_RECORD_LOST:
@@ -206,7 +207,7 @@ static bool parse(unsigned char *record, size_t size, uint32_t type, uint16_t mi
 	}
 }
 
-/* Copy out of the ring, which may wrap inside a record. */
+/* Copy a record out of the ring. It may wrap around the ring's end. */
 static void copy_out(const struct watch *w, const struct ring *ring, uint64_t at,
 		     void *to, size_t size)
 {
@@ -245,8 +246,8 @@ static void read_ring(struct watch *w, struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
-	/* The kernel says that it has lost records with the next one that it has room
-	 * for, which may be long after. */
+	/* The kernel reports lost records with the next record that fits, possibly much
+	 * later. So take a nearly full ring as a loss. */
 	bool was_full = head - tail > ring_bytes(w) - RECORD_MAX;
 	unsigned char record[RECORD_MAX];
 
@@ -278,7 +279,7 @@ static int by_time(const void *pa, const void *pb)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Hand on what is kept and happened until then. */
+/* Pass the kept events that happened up to `until_ns` to `fn`. */
 static void hand_on(struct watch *w, uint64_t until_ns, watch_event_fn *fn, void *arg)
 {
 	size_t count = 0;
@@ -299,13 +300,14 @@ static void hand_on(struct watch *w, uint64_t until_ns, watch_event_fn *fn, void
 	memmove(w->kept.data, w->kept.data + count, w->kept.len * sizeof(*w->kept.data));
 }
 
-/* Whoever waits is not woken for what is kept. */
+/* watch_fd() does not wake a caller for kept events, so try to pass them on now. */
 #define ROUNDS_MAX 3
 
 void watch_read(struct watch *w, watch_event_fn *fn, void *arg)
 {
-	/* While one ring is read a child may tell in another one of what it does, and its
-	 * own fork not be read yet. What happened before we began is in the rings. */
+	/* While we read one ring, a child may write events to another ring before we
+	 * have read its fork. The events from before the first round are all in the
+	 * rings. */
 	for (int i = 0; i < ROUNDS_MAX && (!i || w->kept.len); i++) {
 		uint64_t until_ns = clock_now_ns();
 
