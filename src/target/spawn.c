@@ -30,18 +30,17 @@ DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 #if defined(__x86_64__)
 #define BREAKPOINT_BYTE 0xcc /* int3; the stop is one byte further */
-#define INVALID_BYTE                                                                     \
 /* Invalid in 64-bit mode (Intel SDM volume 2, B.1): raises SIGILL. */
-0x06
+#define INVALID_BYTE 0x06
 #endif
 
-	/* --- the child
-	   -------------------------------------------------------------------- */
+/* --- the child
+   -------------------------------------------------------------------- */
 
-	/* The child stops before the exec, so that the parent can trace it. Until then
-	 * the kernel kills it when the parent dies. */
-	_Noreturn static void
-	run_child(const char *file, char *const argv[], int error_fd, pid_t parent)
+/* The child stops before the exec, so that the parent can trace it. Until then
+ * the kernel kills it when the parent dies. */
+_Noreturn static void run_child(const char *file, char *const argv[], int error_fd,
+				pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)

@@ -33,10 +33,9 @@ struct told_code {
 	bool has_our_root;
 	size_t size_bytes; /* bytes that this one adds to *all_bytes */
 	size_t *all_bytes; /* total in the struct told_codes, which outlives it */
-	VEC(struct told_mapping)
-	/* in order of time, the program's first; a later one replaces earlier ones at
-	 * its addresses */
-	mappings;
+	/* in order of time, the program's first; a later one replaces earlier ones at its
+	 * addresses */
+	VEC(struct told_mapping) mappings;
 };
 
 void told_code_release(struct told_code *code);
