@@ -117,8 +117,7 @@ static bool is_perf_map(const char *path)
 	       !strchr(name + strlen("tmp/"), '/');
 }
 
-/* --- /proc/PID ------------------------------------------------------------------------
- */
+/* --- /proc/PID --------------------------------------------------------------------- */
 
 /* Find an entry of the process's /proc directory, without following magic links
  * (proc_pid_link(5)). */

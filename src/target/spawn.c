@@ -34,8 +34,7 @@ DEFINE_CLEANUP(struct target_file *, target_file_release);
 #define INVALID_BYTE 0x06
 #endif
 
-/* --- the child
-   -------------------------------------------------------------------- */
+/* --- the child -------------------------------------------------------------------- */
 
 /* The child stops before the exec, so that the parent can trace it. Until then
  * the kernel kills it when the parent dies. */
