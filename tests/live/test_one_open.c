@@ -12,13 +12,24 @@
 #include <sys/stat.h>
 
 #define TIMEOUT_S    120
-#define MARK         "named-by-the-target"
+#define FOLDER       "named-by-the-target"
 #define CHILDREN_MAX 16
+
+/* Parts of the paths that the target chooses. */
+static const char *const names[] = {
+	"/program",       /* its program */
+	"/library.so",    /* a library that it loads while it is traced */
+	"/program.debug", /* the program's debug file, by .gnu_debuglink */
+	"tmp/perf-",      /* names of its code that has no file */
+};
+
+#define NAMES (sizeof(names) / sizeof(*names))
 
 struct log {
 	int children[CHILDREN_MAX];
 	size_t child_count;
 	unsigned proper, asked; /* by the function, and by children */
+	unsigned seen[NAMES];   /* calls that have names[i] in their path */
 };
 
 static bool is_child(const struct log *log, int pid)
@@ -29,16 +40,24 @@ static bool is_child(const struct log *log, int pid)
 	return false;
 }
 
-/* The first string of the call: a path, where it has one. */
-static bool names_the_target(const char *call)
+/* Names the first string of the call, which is its path, what the target has named? */
+static bool names_the_target(struct log *log, const char *call)
 {
-	const char *begin = strchr(call, '"'), *end, *mark;
+	const char *begin = strchr(call, '"'), *end;
+	bool is_named = false;
 
 	if (!begin)
 		return false;
 	end = strchr(begin + 1, '"');
-	mark = strstr(begin, MARK);
-	return mark && end && mark < end;
+	for (size_t i = 0; i < NAMES; i++) {
+		const char *name = strstr(begin, names[i]);
+
+		if (name && end && name < end) {
+			is_named = true;
+			log->seen[i]++;
+		}
+	}
+	return is_named;
 }
 
 static bool is_call(const char *call, const char *name)
@@ -63,7 +82,7 @@ static void look_at(struct log *log, const char *line)
 		REQUIRE(log->child_count < CHILDREN_MAX);
 		log->children[log->child_count++] = pid;
 	}
-	if (!names_the_target(call))
+	if (!names_the_target(log, call))
 		return;
 	if (is_child(log, pid))
 		log->asked++;
@@ -74,21 +93,29 @@ static void look_at(struct log *log, const char *line)
 		CHECK_FAIL("%s", line);
 }
 
-/* A program of the target's, in a folder of its own. */
-static struct live_process *start_target(void)
+/* A program of the target's, in a folder of its own. Its debug file is apart. */
+static struct live_process *start_target(const char *folder)
 {
-	char *folder = live_path(MARK), path[512];
+	char path[512], command[2048];
 
 	mkdir(folder, 0755);
 	snprintf(path, sizeof(path), "%s/program", folder);
-	files_copy(oracle_path, path);
-	free(folder);
+	snprintf(command, sizeof(command),
+		 "cd %s && objcopy --only-keep-debug %s program.debug && "
+		 "objcopy --strip-debug --remove-section=.note.gnu.build-id "
+		 "--add-gnu-debuglink=program.debug %s program",
+		 folder, LOADER_BINARY, LOADER_BINARY);
+	REQUIRE(!system(command));
+	snprintf(path, sizeof(path), "%s/library.so", folder);
+	files_copy(LOADED_MALLOC, path);
+	snprintf(path, sizeof(path), "%s/program", folder);
 	return target_start(path);
 }
 
 static void check_run(const char *options)
 {
-	struct live_process *target = start_target(), *strace;
+	char *folder = live_path(FOLDER);
+	struct live_process *target = start_target(folder), *strace;
 	char *trace = live_path("strace.txt"), command[1024], line[4096];
 	const char *const argv[] = {"/bin/sh", "-c", command, NULL};
 	struct log log = {.child_count = 0};
@@ -96,11 +123,12 @@ static void check_run(const char *options)
 
 	snprintf(command, sizeof(command),
 		 "exec strace -f -s 4096 -o %s -e trace=%%file,prctl %s --pid %d "
-		 "-i 1 -n 2 %s >/dev/null",
+		 "-i 6 -n 1 %s >/dev/null",
 		 trace, memtrace_path, (int)live_pid(target), options);
 	strace = live_start(argv);
 	REQUIRE(live_wait_stderr(strace, "tracing pid", TIMEOUT_S));
-	oracle_do(target, "run keep 500 1");
+	oracle_do(target, "keep %s/library.so 1", folder);
+	oracle_do(target, "again - 500");
 	CHECK_INT(live_wait(strace, TIMEOUT_S), 0);
 	file = fopen(trace, "re");
 	REQUIRE(file);
@@ -113,9 +141,15 @@ static void check_run(const char *options)
 	CHECK(log.proper > 0);
 	CHECK(log.asked > 0);
 	CHECK(log.child_count >= 2);
+	/* Without lines there is no need for debug info. */
+	for (size_t i = 0; i < NAMES; i++)
+		if (!log.seen[i] &&
+		    !(strstr(options, "--no-lines") && strstr(names[i], ".debug")))
+			CHECK_FAIL("\"%s\": no call names %s", options, names[i]);
 	live_destroy(strace);
 	live_destroy(target);
 	free(trace);
+	free(folder);
 }
 
 static void one_function_opens(void)
