@@ -8,7 +8,7 @@
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
-/* Does it only go on behind itself? */
+/* Does control always continue at the next instruction? */
 static bool goes_on(const struct insn *insn)
 {
 	switch (insn->kind) {

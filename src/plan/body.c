@@ -9,7 +9,8 @@
 
 #define NO_MEMORY "out of memory"
 
-/* On which ways an instruction is reached: by a site already, or not. */
+/* How paths reach an instruction: before or after passing a site. Or-ed if there are
+ * both. */
 enum ways {
 	WAYS_BEFORE = 1,
 	WAYS_AFTER = 2,
@@ -18,13 +19,15 @@ enum ways {
 struct reading {
 	struct flow flow;
 	unsigned emulated;
-	/* By index of the instruction: */
+	/* The arrays are indexed by instruction. */
 	bool final[FLOW_CODE_MAX];
-	bool is_late[FLOW_CODE_MAX];   /* a site is to be behind this place instead */
-	uint8_t result[FLOW_CODE_MAX]; /* enum ways, or-ed, within final code: by a site
-					  of the result */
-	uint8_t entry[FLOW_CODE_MAX];  /* the same everywhere: by that of the entry */
-	/* To be looked at. */
+	bool is_late[FLOW_CODE_MAX]; /* no site here; it was moved to a later instruction
+				      */
+	uint8_t result[FLOW_CODE_MAX]; /* enum ways, or-ed, in final code: sites of the
+					  result */
+	uint8_t entry[FLOW_CODE_MAX];  /* enum ways, or-ed, everywhere: the site of the
+					  entry */
+	/* Work list of instructions. */
 	uint32_t todo[FLOW_CODE_MAX];
 	size_t todo_count;
 	bool is_todo[FLOW_CODE_MAX];
@@ -54,7 +57,7 @@ static bool keeps_result(const struct insn *insn)
 	       !(insn->writes & 1u << INSN_RAX);
 }
 
-/* Also all of what never returns: nobody sees a result there. */
+/* Find final code. Code that never returns is also final: it has no result. */
 static void find_final(struct reading *r)
 {
 	bool changed = true;
@@ -75,13 +78,14 @@ static void find_final(struct reading *r)
 	}
 }
 
-/* Final, and the result is returned. */
+/* In final code, on a path to a `ret`? */
 static bool is_inside(const struct reading *r, uint32_t i)
 {
 	return r->final[i] && r->flow.insns.data[i].returns;
 }
 
-/* xor %eax,%eax, in either form, before final code: the result is 0 from there on. */
+/* Is it xor %eax,%eax, in either encoding, followed by final code? Then the result is
+ * 0. */
 static bool gives_up(const struct reading *r, uint32_t i)
 {
 	const struct flow_insn *at = &r->flow.insns.data[i];
@@ -94,7 +98,7 @@ static bool gives_up(const struct reading *r, uint32_t i)
 
 /* --- ways --------------------------------------------------------------------------- */
 
-/* The instruction `i` is reached by these as well. */
+/* Record that paths of the kinds `more` reach the instruction `i`. */
 static void add_ways(struct reading *r, uint8_t ways[], uint32_t i, uint8_t more)
 {
 	if ((ways[i] | more) == ways[i])
@@ -106,8 +110,8 @@ static void add_ways(struct reading *r, uint8_t ways[], uint32_t i, uint8_t more
 	r->todo[r->todo_count++] = i;
 }
 
-/* Is there to be a site? The first emulated instruction of final code on each way, if
- * those that it meets have none. */
+/* Is the instruction a site of the result? Sites are the first emulated instructions on
+ * each path through final code that no path with a site reaches. */
 static bool is_result_site(const struct reading *r, uint32_t i)
 {
 	return is_inside(r, i) && r->result[i] == WAYS_BEFORE && !r->is_late[i] &&
@@ -156,7 +160,8 @@ static bool goes_to(const struct reading *r, uint32_t from, uint32_t to)
 	return false;
 }
 
-/* Where ways by a site meet others first; false: nowhere. */
+/* Find the first instruction where paths with a site meet paths without one. False:
+ * there is none. */
 static bool find_meeting(const struct reading *r, uint32_t *ret)
 {
 	for (uint32_t i = 0; i < r->flow.insns.len; i++) {
@@ -172,7 +177,7 @@ static bool find_meeting(const struct reading *r, uint32_t *ret)
 	return false;
 }
 
-/* Does it go on with something that is marked? */
+/* Is a successor of the instruction marked? */
 static bool leads_to(const struct reading *r, uint32_t i, const uint8_t marked[])
 {
 	const struct flow_insn *at = &r->flow.insns.data[i];
@@ -183,14 +188,14 @@ static bool leads_to(const struct reading *r, uint32_t i, const uint8_t marked[]
 	return false;
 }
 
-/* Let the sites that lead to `meeting` be behind it; false: there are none. */
+/* Move all sites before `meeting` to instructions after it. False: none was moved. */
 static bool put_off(struct reading *r, uint32_t meeting)
 {
 	bool found = false, changed = true;
 
 	memset(r->entry, 0, sizeof(r->entry));
 	r->entry[meeting] = WAYS_AFTER;
-	/* Most ways lead ahead: mostly all of them are seen the first time. */
+	/* Most jumps are forward, so mostly one round from the end finds everything. */
 	while (changed) {
 		changed = false;
 		for (uint32_t i = (uint32_t)r->flow.insns.len; i-- > 0;) {
@@ -207,7 +212,7 @@ static bool put_off(struct reading *r, uint32_t meeting)
 	return found;
 }
 
-/* Each time a site or more are put off. */
+/* Bound on rounds; each one moves at least one site. */
 #define MEETINGS_MAX 64
 
 static void find_results(struct reading *r)
@@ -221,7 +226,8 @@ static void find_results(struct reading *r)
 	}
 }
 
-/* Is each way to `ret` by one site? Final code is not left, so none has two. */
+/* Does each path to a `ret` pass a site? None passes two, since paths do not leave
+ * final code. */
 static bool all_results_seen(const struct reading *r)
 {
 	for (uint32_t i = 0; i < r->flow.insns.len; i++)
@@ -233,7 +239,7 @@ static bool all_results_seen(const struct reading *r)
 
 /* --- the site of the entry ---------------------------------------------------------- */
 
-/* Can it be at `entry`? Then the ways by it are known. */
+/* Can the entry's site be at `entry`? If so, r->entry says which paths pass it. */
 static bool try_entry(struct reading *r, uint32_t entry)
 {
 	uint32_t i;
@@ -261,7 +267,8 @@ static bool try_entry(struct reading *r, uint32_t entry)
 
 #define NO_ENTRY UINT32_MAX
 
-/* Of all places the one after which the fewest calls need it; NO_ENTRY: none does. */
+/* Choose the place for the entry's site that the fewest instructions follow. *ret is
+ * NO_ENTRY if no call needs this site. False: no place fits. */
 static bool find_entry(struct reading *r, uint32_t *ret)
 {
 	size_t best = SIZE_MAX;
@@ -316,7 +323,8 @@ static bool add_site(struct body *body, const struct flow_insn *at, enum body_pa
 	return true;
 }
 
-/* The next instruction is a call that does not return, and follows no other. */
+/* Is the instruction followed by a call that does not return, and that no other
+ * instruction leads to? */
 static bool comes_to_end(const struct reading *r, uint32_t i)
 {
 	const struct flow_insn *at = &r->flow.insns.data[i], *call;
@@ -327,7 +335,7 @@ static bool comes_to_end(const struct reading *r, uint32_t i)
 	return call->ends && call->from_count == 1 && !at->insn.no_probe;
 }
 
-/* Has each such call a site? */
+/* Does each call that does not return have such an instruction before it? */
 static bool all_ends_seen(const struct reading *r)
 {
 	size_t ends = 0, seen = 0;

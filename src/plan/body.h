@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes inside an allocation function. A probe of the entry and one of the return hit
- * twice a call; where the function has settled what it returns, and the size that was
- * asked for is still in a register, one hit tells all of it. x86-64; pure: bytes in,
+ * Probes inside an allocation function. Probes at the entry and at the return are two
+ * hits for each call. A single probe is enough at a place where the result is already
+ * determined and the requested size is still in a register. x86-64; pure: bytes in,
  * sites out.
  *
- * The function's control flow is followed from its first byte. An instruction is "final"
- * when the result register stays as it is, and nothing is called, on every way from there
- * to a `ret`. Each way comes into final code once and does not leave it, so the first
- * emulated instruction of it on each way sees each call once. On ways where the size has
- * gone by then a site before it, which all of these ways and no others come by, takes it
- * down.
+ * The function's control flow is followed from its first byte. An instruction is
+ * "final" if on every path from it to a `ret` the result register does not change and
+ * nothing is called. Each path enters final code once and does not leave it. So the
+ * first emulated instruction of final code on each path sees each call once. On some
+ * paths no register has the size any more at that point. Then an earlier site, which
+ * exactly these paths pass, records the size (BODY_ENTRY).
  *
- * A failed check of the allocator's calls something that does not return, which the code
- * does not say. Taken for such are functions of which a call is followed by nops, or by
- * the function's end, or which end so themselves, but for those of which a call is
- * followed by code that nobody else comes to. So that nothing depends on that unseen,
- * there is a site before each such call (BODY_STOP).
+ * An allocator may call a function that does not return when a check fails. The code
+ * does not say which functions do not return. A callee is assumed not to return if a
+ * call to it is followed by nops or by the function's end, or if it ends that way
+ * itself; but not if some call to it is followed by code that nothing else leads to. To
+ * guard against a wrong assumption there is a site before each such call (BODY_STOP).
  *
- * What cannot be seen are jumps from outside into the function's middle, as for place.h.
+ * Jumps from outside into the middle of the function cannot be seen; see place.h.
  */
 #ifndef PLAN_BODY_H
 #define PLAN_BODY_H
@@ -29,12 +29,13 @@
 #include "plan/flow.h"
 
 enum body_part {
-	BODY_WHOLE = 1, /* size and result: all of a call */
-	BODY_ENTRY,     /* the size; a site of BODY_RETURN or BODY_FAILURE follows */
-	BODY_RETURN,    /* the result of a call that came by BODY_ENTRY */
-	BODY_FAILURE,   /* the result is about to be 0; some of these calls came by
-			   BODY_ENTRY. Rare, so the instruction may be any */
-	BODY_STOP,      /* a check has failed: the call does not return */
+	BODY_WHOLE = 1, /* both size and result: sees a whole call */
+	BODY_ENTRY,  /* the size; BODY_RETURN or BODY_FAILURE follows in the same call */
+	BODY_RETURN, /* the result of a call that passed BODY_ENTRY */
+	/* The result is about to become 0. Some of these calls passed BODY_ENTRY. Such
+	 * calls are rare, so any instruction will do, emulated or not. */
+	BODY_FAILURE,
+	BODY_STOP, /* a check has failed: the function does not return */
 };
 
 #define BODY_SITES_MAX 16
@@ -42,28 +43,28 @@ enum body_part {
 struct body_site {
 	enum body_part part;
 	uint32_t delta;   /* bytes from the function's first byte */
-	int32_t sp_delta; /* bytes; the return address is there at rsp + sp_delta */
-	/* Of WHOLE and ENTRY: where the size is, by the numbers of enum insn_register; of
-	 * others PLACE_NO_REGISTER. */
+	int32_t sp_delta; /* bytes; there the return address is at rsp + sp_delta */
+	/* WHOLE and ENTRY: register with the size (enum insn_register); others:
+	 * PLACE_NO_REGISTER. */
 	uint8_t size_reg;
 	const char *reason; /* static */
 };
 
 struct body {
-	size_t count; /* 0: none */
-	/* In the order in which they can be attached to a running program: what waits for
-	 * another site comes behind that. */
+	size_t count; /* 0: no sites */
+	/* In the order of attaching them to a running program: a site that records the
+	 * first half of a call comes after the sites for the second half. */
 	struct body_site sites[BODY_SITES_MAX];
-	/* Of each site: how many words below the return address the caller's rbp is
-	 * saved, 0: it is in the register. body_find() leaves it 0, for those who know.
-	 */
+	/* For each site: the caller's rbp is saved this many words below the return
+	 * address; 0: it is still in the register. body_find() leaves it 0; the caller
+	 * fills it in. */
 	uint8_t bp_words[BODY_SITES_MAX];
 };
 
 /*
- * Find the sites in a function that takes the size as its first argument and returns a
- * block, or 0. `emulated` is of enum place_emulated. NULL, or why there are none, or none
- * better than those of place.h: a static string.
+ * Find the sites of a function that takes the size as its first argument and returns a
+ * block or 0. `emulated` is enum place_emulated, or-ed. Returns NULL, or a static
+ * string: why it has no sites, or none better than place.h's.
  */
 const char *body_find(const struct flow_text *text, unsigned emulated, struct body *ret);
 

@@ -59,7 +59,7 @@ static bool is_allocation(const char *name)
 	return false;
 }
 
-/* Functions that the file itself defines under one of the names. */
+/* Find the known functions that the file defines itself. */
 static struct error *find_known(struct callees *c)
 {
 	const char *names[KNOWN_COUNT];
@@ -83,7 +83,7 @@ struct error *callees_init(struct callees *ret, struct elf_file *file, uint64_t 
 
 	*ret = (struct callees){.file = file, .text_bias = text_bias};
 	err = elf_links_read(file, &ret->links);
-	/* Without them a call by the linkage table leads to nothing that is known. */
+	/* Without links, calls through the linkage table have unknown callees. */
 	if (err && err->code != ERROR_NO_MEMORY) {
 		error_destroy(err);
 		err = NULL;
@@ -123,7 +123,7 @@ struct callee callees_through(const struct callees *callees, uint64_t slot)
 /* Longest stub: endbr64, then a jump with a bnd prefix. */
 #define STUB_MAX 16
 
-/* Is there a stub at `address`: a jump through a word, and nothing else? */
+/* Is there a stub at `address`: only a jump through a word? */
 static bool is_stub(const struct callees *callees, uint64_t address, uint64_t *slot)
 {
 	uint8_t code[STUB_MAX];

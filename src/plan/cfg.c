@@ -9,25 +9,27 @@
 #define NO_MEMORY "out of memory"
 #define STACK     "the stack pointer moves in an unknown way"
 
-/* Each reading makes fewer callees end the function. */
+/* Bound on readings. After each, fewer callees are assumed not to return. */
 #define READINGS_MAX 16
 
-/* How much is read of a function whose end is not known, bytes. */
+/* Bytes read of a function with unknown size. */
 #define EXTENT_GUESS 4096
 
-/* A stretch of code that is read as a whole. */
+/* A contiguous piece of code. */
 struct range {
 	uint64_t start, end;
 	uint8_t *code;
-	uint32_t *index; /* by byte: 1 + the instruction that begins there; 0: none */
-	uint8_t *inside; /* by byte: part of an instruction */
+	uint32_t *index; /* for each byte: 1 + index of the instruction that begins there;
+			    0: none */
+	uint8_t *inside; /* for each byte: it belongs to an instruction */
 };
 
-/* A function that is called, by address or, through a word of memory, by that. */
+/* A called function. The key is its address, or the address of the word that the call
+ * goes through. */
 struct target {
 	uint64_t key;
 	struct callee callee;
-	bool may_end; /* a call to it may be the last thing that is done */
+	bool may_end; /* may not return: control may stop at a call to it */
 	bool returns; /* has_return() */
 };
 
@@ -43,7 +45,7 @@ struct reading {
 	size_t range_count;
 	VEC(struct target) targets;
 	VEC(struct visit) todo;
-	bool is_first; /* callees are noted, and faults of the stack do not matter */
+	bool is_first; /* first reading: record callees, and ignore faults of the stack */
 };
 
 static void reading_deinit(struct reading *r)
@@ -90,7 +92,7 @@ static const char *add_range(struct reading *r, uint64_t start, uint64_t end)
 	return got ? NULL : "its code cannot be read";
 }
 
-/* A part of the function that lies elsewhere. */
+/* Add a part of the function that is in another place. */
 static const char *add_part(struct reading *r, uint64_t address)
 {
 	uint64_t start, end;
@@ -98,7 +100,7 @@ static const char *add_part(struct reading *r, uint64_t address)
 	if (!r->source->extent ||
 	    !r->source->extent(r->source->arg, address, &start, &end))
 		return "a jump leaves the function";
-	/* What ranges have in common would be read twice. */
+	/* Code in two ranges would be read twice. */
 	for (size_t i = 0; i < r->range_count; i++)
 		if (start < r->ranges[i].end && end > r->ranges[i].start)
 			return "its parts overlap";
@@ -112,7 +114,7 @@ static void decode_at(const struct range *range, uint64_t address, struct insn *
 	insn_decode(range->code + at, (size_t)(range->end - address), ret);
 }
 
-/* The first address from `at` on without a nop. */
+/* The first address at or after `at` without a nop. */
 static uint64_t skip_nops(const struct range *range, uint64_t at)
 {
 	size_t size = (size_t)(range->end - range->start);
@@ -131,8 +133,8 @@ static bool line_ends(const struct reading *r, uint64_t address)
 	return insn_line_ends(code, size);
 }
 
-/* Is there a return instruction in the function of this file? Compilers write none where
- * they know that control never comes to it. */
+/* Does this function of the file contain a return instruction? Compilers omit it if
+ * they know that control never reaches it. */
 static bool has_return(const struct reading *r, uint64_t address)
 {
 	uint64_t start, end;
@@ -165,7 +167,7 @@ static bool is_through_word(const struct insn *insn)
 	       insn->base == INSN_BASE_PC && !insn->is_indexed;
 }
 
-/* The target of a call or jump: the address of the word, or of the code. 0: unknown. */
+/* The key of a call's or jump's target (struct target). 0: unknown. */
 static uint64_t target_key(uint64_t address, const struct insn *insn)
 {
 	if (is_through_word(insn))
@@ -204,8 +206,8 @@ static bool is_call(const struct insn *insn)
 	return insn->kind == INSN_CALL || insn->kind == INSN_CALL_INDIRECT;
 }
 
-/* A call that compilers put nops or nothing behind is one that they know not to return.
- * Without optimization they put nops behind others, too. */
+/* Record a call's target. If nops or the function's end follow the call, the target may
+ * not return. Without optimization compilers put nops after other calls, too. */
 static void note_call(const struct reading *r, const struct range *range, uint64_t behind,
 		      struct target *target)
 {
@@ -219,8 +221,9 @@ static void note_call(const struct reading *r, const struct range *range, uint64
 	target->may_end = !target->returns;
 }
 
-/* Of callees that are assumed not to return some do: code that nothing else leads to
- * follows a call, or nops that something leads to. True when there were any. */
+/* Find callees that do return although assumed not to: a call to them is followed by
+ * code that nothing else leads to, or by nops that something leads to. True if any was
+ * found. */
 static bool note_returns(struct reading *r)
 {
 	bool found = false;
@@ -252,7 +255,7 @@ static const char *push(struct reading *r, uint64_t address, int32_t sp, int32_t
 	return vec_push(&r->todo, (struct visit){address, sp, bp}) ? NULL : NO_MEMORY;
 }
 
-/* Where rsp and rbp are behind the instruction. */
+/* The positions of rsp and rbp after the instruction. */
 static const char *step(const struct visit *v, const struct insn *insn, int32_t *sp,
 			int32_t *bp)
 {
@@ -277,7 +280,8 @@ static const char *step(const struct visit *v, const struct insn *insn, int32_t 
 			 !insn->is_indexed)
 			*bp = v->sp_delta - insn->displacement;
 	} else if (insn->kind == INSN_OPAQUE) {
-		/* rep movs and the like; none that compilers write changes rbp. */
+		/* rep movs etc.: compilers do not emit opaque instructions that change
+		 * rbp. */
 		*bp = v->bp_delta;
 	}
 	if (delta < 0 || delta > INT16_MAX)
@@ -286,8 +290,8 @@ static const char *step(const struct visit *v, const struct insn *insn, int32_t 
 	return NULL;
 }
 
-/* A jump to `address`: within the function, to a part of it elsewhere (then the frame is
- * there still), or out of it. */
+/* Follow a jump to `address`: within the function, to a split-off part (the frame still
+ * exists there), or out of the function. */
 static const char *follow(struct reading *r, struct cfg_insn *at, uint64_t address,
 			  int32_t sp, int32_t bp, bool *leaves)
 {
@@ -299,12 +303,13 @@ static const char *follow(struct reading *r, struct cfg_insn *at, uint64_t addre
 			*leaves = true;
 			return NULL;
 		}
-		/* In the first reading it may come from behind a call that ends. */
+		/* In the first reading this jump may be after a call that does not
+		 * return. */
 		why = r->is_first ? NULL : add_part(r, address);
 		if (why || r->is_first)
 			return why;
 	} else if (address == r->cfg->start && !sp && address != at->address) {
-		/* It calls itself anew. */
+		/* A jump to the function's start is a tail call of itself. */
 		*leaves = true;
 		return NULL;
 	}
@@ -369,7 +374,8 @@ static const char *read_insn(struct reading *r, const struct visit *v,
 		return why;
 	default:
 		if (insn->traps) {
-			/* musl has hlt in place of checks that go on in theory. */
+			/* musl has hlt where control formally continues after a failed
+			 * check. */
 			at->exit = CFG_ENDS;
 			return NULL;
 		}
@@ -407,7 +413,7 @@ static const char *visit(struct reading *r, const struct visit *v)
 	if (r->cfg->insns.len == CFG_INSNS_MAX)
 		return "it is too long";
 	why = read_insn(r, v, range, &fresh);
-	/* What comes from behind a call that does not return is not code of this path. */
+	/* In the first reading this may be code after a call that does not return. */
 	if (why && strcmp(why, NO_MEMORY) && r->is_first)
 		why = NULL;
 	if (why)
@@ -475,7 +481,7 @@ static const char *link_to(struct reading *r, uint32_t from, uint64_t address)
 		return NULL;
 	}
 
-	/* A conditional jump that leaves. */
+	/* A conditional jump out of the function. */
 	struct target *target = target_of(r, at->address, &at->insn);
 	struct cfg_insn pseudo = {
 		.address = address,
@@ -537,7 +543,7 @@ static void find_returns(struct cfg *cfg)
 	}
 }
 
-/* What was found of rbp on the first way to an instruction has to hold on all of them. */
+/* Check that the position of rbp is the same on all paths to an instruction. */
 static const char *find_bp(struct cfg *cfg)
 {
 	bool changed = true;
@@ -574,7 +580,7 @@ static const char *find_first_range(struct reading *r, uint64_t address, uint64_
 		start = address;
 		end = address + EXTENT_GUESS;
 	}
-	/* Another function's middle is none. */
+	/* An address inside another function is refused. */
 	return start == address ? add_range(r, start, end) : "it begins in another one";
 }
 
@@ -592,7 +598,7 @@ const char *cfg_read(const struct cfg_source *source, uint64_t address, uint64_t
 	r.is_first = false;
 	for (int i = 0; !why; i++) {
 		why = read_all(&r);
-		/* A reading that fails may do so for want of a callee that ends. */
+		/* A failed reading may be due to a callee that was not known to end. */
 		if (why || !note_returns(&r))
 			break;
 		if (i == READINGS_MAX - 1)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control-flow graph of a function, made from its machine code: instructions, which
- * of them follow which, where the stack pointer is, and how the function is left. Code
- * that the compiler split off (".cold") is part of it. x86-64; pure but for the reads.
+ * The control-flow graph of a function, made from its machine code: its instructions,
+ * their successors, the position of the stack pointer, and how the function exits. Code
+ * that the compiler split off (".cold") is part of it. x86-64; pure except for the
+ * reads.
  *
- * Code does not say which calls never return. A callee is assumed not to return when its
- * name says so, or when a call to it is followed by nops or by the function's end, and no
- * call to it is followed by code that nothing else leads to.
+ * The code does not say which calls never return. A callee is assumed not to return if
+ * its name says so, or if a call to it is followed by nops or by the function's end,
+ * and no call to it is followed by code that nothing else leads to.
  */
 #ifndef PLAN_CFG_H
 #define PLAN_CFG_H
@@ -19,9 +20,9 @@
 #include "plan/decode.h"
 #include "util/vec.h"
 
-#define CFG_INSNS_MAX  16384       /* of a function */
-#define CFG_RANGES_MAX 16          /* the function, and parts that were split off */
-#define CFG_RANGE_MAX  (64u << 10) /* bytes of each */
+#define CFG_INSNS_MAX  16384       /* bound per function */
+#define CFG_RANGES_MAX 16          /* the function and its split-off parts */
+#define CFG_RANGE_MAX  (64u << 10) /* bytes per range */
 #define CFG_SUCCESSORS 2
 #define CFG_NO_BP      INT32_MIN
 
@@ -36,39 +37,41 @@ enum cfg_exit {
 struct cfg_insn {
 	uint64_t address; /* in the file's address space */
 	struct insn insn;
-	uint32_t next[CFG_SUCCESSORS]; /* indexes; of INSN_JCC the taken way is next[0] */
+	uint32_t
+		next[CFG_SUCCESSORS]; /* indexes; INSN_JCC: next[0] is the taken branch */
 	uint8_t next_count;
 	enum cfg_exit exit;
 	/* Stands for the exit of a conditional jump out of the function. It is not an
 	 * instruction, so no probe can be there. */
 	bool is_pseudo;
-	struct callee callee; /* of calls, and with CFG_LEAVES */
-	/* Before the instruction: the return address is at rsp + sp_delta, bytes. */
+	struct callee callee; /* for calls and CFG_LEAVES */
+	/* Before the instruction the return address is at rsp + sp_delta, bytes. */
 	int32_t sp_delta;
-	int32_t bp_delta; /* the same of rbp; CFG_NO_BP: not known */
-	bool returns;     /* some way from here comes to CFG_RETURNS or CFG_LEAVES */
+	int32_t bp_delta; /* the same for rbp; CFG_NO_BP: unknown */
+	bool returns;     /* some path from here reaches CFG_RETURNS or CFG_LEAVES */
 };
 
-/* Where the code is. */
+/* Provides the code. */
 struct cfg_source {
-	/* Copy up to `size` bytes of code at `address`; the number copied. */
+	/* Copy up to `size` bytes of code at `address`. Returns the number copied. */
 	size_t (*read)(void *arg, uint64_t address, uint8_t *ret, size_t size);
-	/* The function, or the part of one, around `address`: `end` is exclusive. False
-	 * when that is unknown. May be NULL. */
+	/* Get the bounds of the function, or split-off part, that contains `address`;
+	 * `end` is exclusive. False: unknown. May be NULL. */
 	bool (*extent)(void *arg, uint64_t address, uint64_t *start, uint64_t *end);
 	void *arg;
-	const struct callees *callees; /* NULL: nothing is known of who is called */
+	const struct callees *callees; /* NULL: all callees are unknown */
 };
 
 struct cfg {
 	uint64_t start;
-	VEC(struct cfg_insn) insns; /* by address, pseudo ones last; [entry] is first */
-	uint32_t entry;             /* index of the first that is executed */
+	VEC(struct cfg_insn)
+	insns;          /* ordered by address, pseudo ones last; [entry] is first */
+	uint32_t entry; /* index of the first executed instruction */
 };
 
 /*
- * Read the function at `address`, of `size` bytes, or 0 when only source->extent knows.
- * NULL, or why it is not understood: a static string. `ret` is to be given to
+ * Read the function at `address`. `size` is its size in bytes; 0: ask source->extent.
+ * Returns NULL, or why the function is not understood: a static string. Call
  * cfg_deinit() in either case.
  */
 const char *cfg_read(const struct cfg_source *source, uint64_t address, uint64_t size,

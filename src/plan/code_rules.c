@@ -6,16 +6,17 @@
 
 #include "plan/decode.h"
 #include "unwind/stack_switch.h"
-#include "unwind_step.h" /* of probes/ */
+#include "unwind_step.h" /* from probes/ */
 
-/* How many instructions are followed, and how many paths wait meanwhile. */
+/* Bounds on instructions followed and on paths waiting. */
 #define INSNS_MAX    1024
 #define PATHS_MAX    64
 #define SEEN_SIZE    2048 /* a power of two, larger than INSNS_MAX */
 
 #define WINDOW_BYTES 1024
 
-/* What a register is at some instruction, told by what registers were at the first. */
+/* The value of a register at an instruction, relative to registers at the first
+ * instruction. */
 enum base {
 	UNKNOWN,
 	FROM_SP,  /* the first stack pointer, and an offset */
@@ -33,8 +34,8 @@ struct path {
 	uint64_t address;
 	struct value sp, bp;
 	struct value pushed_bp; /* bp when it was pushed at `pushed_at` */
-	int64_t pushed_at;      /* offset from the first stack pointer; 0: it was not */
-	bool is_unlikely;       /* the padding behind a call was passed */
+	int64_t pushed_at;      /* offset from the first stack pointer; 0: not pushed */
+	bool is_unlikely;       /* the path passed padding after a call */
 };
 
 struct reading {
@@ -43,14 +44,14 @@ struct reading {
 	uint64_t start; /* address of window[0] */
 	size_t size;
 	uint8_t window[WINDOW_BYTES];
-	struct path paths[PATHS_MAX]; /* a stack, unlikely ones at its bottom */
+	struct path paths[PATHS_MAX]; /* a stack, with unlikely paths at its bottom */
 	size_t path_count;
 	uint64_t seen[SEEN_SIZE]; /* addresses + 1, a hash with open addressing */
 	bool ends;                /* a path ends in hlt */
-	bool is_open; /* some path returns, or it is not known where it leads */
+	bool is_open;             /* some path returns, or leads to an unknown place */
 };
 
-/* The path returns, or leads to where nobody knows. */
+/* Record that the path returns or leads to an unknown place. */
 static void leave_open(struct reading *r, const struct path *path)
 {
 	r->is_open = true;
@@ -81,7 +82,7 @@ static void decode(struct reading *r, uint64_t address, struct insn *ret)
 	insn_decode(r->window + at, r->size - (size_t)at, ret);
 }
 
-/* False if the address was seen before. */
+/* Mark the address as seen. False: it was already. */
 static bool see(struct reading *r, uint64_t address)
 {
 	size_t i = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32);
@@ -126,13 +127,13 @@ static struct value moved(struct value value, int64_t by)
 	return value;
 }
 
-/* What the word at an address holds, if the path has not written it. */
+/* The value of the word at an address, unless the path has written it. */
 static struct value word_at(const struct path *path, struct value address)
 {
 	if (address.base == FROM_SP && path->pushed_at &&
 	    address.offset == path->pushed_at)
 		return path->pushed_bp;
-	/* Below the first stack pointer lies what the path itself has pushed. */
+	/* Words below the first stack pointer were pushed by the path itself. */
 	if (address.base == FROM_SP && address.offset >= 0)
 		return (struct value){SAVED_SP, address.offset};
 	if (address.base == FROM_BP)
@@ -193,8 +194,8 @@ static bool is_kept(const struct value *bp)
 	return bp->base == FROM_BP && !bp->offset;
 }
 
-/* The rule of a path whose stack pointer is at the return address; UNWIND_NONE if it has
- * lost bp, as no function does that returns. */
+/* The rule of a path whose stack pointer is at the return address. UNWIND_NONE if the
+ * path has lost bp, which no function that returns does. */
 static uint64_t rule_of(const struct path *path)
 {
 	int64_t cfa = path->sp.offset + 8, saved = path->bp.offset - cfa;
@@ -227,8 +228,8 @@ static void add_rule(struct reading *r, const struct path *path)
 		ret->likely_count = ret->count;
 }
 
-/* A jump through memory or a register: a tail call, as in a stub of the procedure linkage
- * table. What the stub has pushed is for the dynamic linker, which takes it away. */
+/* A jump through memory or a register: a tail call, as in a stub of the procedure
+ * linkage table. The dynamic linker removes the words that such a stub has pushed. */
 static void leave(struct reading *r, struct path *path)
 {
 	if (path->sp.base == FROM_SP && path->sp.offset < 0)
@@ -237,7 +238,8 @@ static void leave(struct reading *r, struct path *path)
 	leave_open(r, path);
 }
 
-/* Compilers put padding behind a call that does not return, and also before a loop. */
+/* Is there padding? Compilers put it after a call that does not return, and before a
+ * loop. */
 static bool is_padding(struct reading *r, uint64_t address)
 {
 	struct insn insn;
@@ -249,7 +251,7 @@ static bool is_padding(struct reading *r, uint64_t address)
 /* --- paths ------------------------------------------------------------------------ */
 
 #define INT3 0xcc
-#define HLT  0xf4 /* no compiler makes it: it is in code that starts threads */
+#define HLT  0xf4 /* compilers do not emit it; code that starts threads contains it */
 
 static bool traps(const struct reading *r, const struct insn *insn, uint64_t address)
 {
@@ -298,7 +300,7 @@ static void read_insn(struct reading *r, struct path *path)
 	}
 }
 
-/* The rule of code that comes back from another stack, to which no path leads. */
+/* The rule of code that returns from another stack; no path leads to this code. */
 static uint64_t switching_rule(struct reading *r, uint64_t address)
 {
 	return read_window(r, address) ? stack_switch_rule(r->window, r->size)

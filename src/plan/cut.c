@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Edges that are looked at, at most: a tenth of a second. */
+/* Bound on edges visited: a tenth of a second. */
 #define WORK_MAX 20000000u
 
 bool cut_init(struct cut *ret, uint32_t node_count)
@@ -48,7 +48,7 @@ bool cut_add(struct cut *cut, uint32_t from, uint32_t to, int32_t price,
 	return add_half(cut, from, to, price) && add_half(cut, to, from, price_back);
 }
 
-/* Distances from the source, over edges that have something left. */
+/* Compute distances from the source over edges with remaining capacity. */
 static bool find_levels(struct cut *cut, uint32_t source, uint32_t sink, uint32_t *work)
 {
 	uint32_t head = 0, tail = 0;
@@ -72,8 +72,8 @@ static bool find_levels(struct cut *cut, uint32_t source, uint32_t sink, uint32_
 	return cut->level[sink] >= 0;
 }
 
-/* One way to the sink along the levels, without recursion: `queue` holds its edges. What
- * was sent, 0 when no way is left. */
+/* Send flow along one path to the sink, by levels and without recursion: `queue` holds
+ * its edges. Returns the amount, 0 if no path is left. */
 static int32_t send(struct cut *cut, uint32_t source, uint32_t sink, uint32_t *work)
 {
 	uint32_t depth = 0, node = source;
@@ -90,7 +90,7 @@ static int32_t send(struct cut *cut, uint32_t source, uint32_t sink, uint32_t *w
 		} else if (edge) {
 			cut->place[node] = edge->next;
 		} else if (depth) {
-			/* Back: no way leads on from here. */
+			/* Dead end: step back. */
 			e = cut->queue[--depth];
 			node = cut->edges.data[e ^ 1].to;
 			cut->place[node] = cut->edges.data[e].next;
@@ -105,7 +105,7 @@ static int32_t send(struct cut *cut, uint32_t source, uint32_t sink, uint32_t *w
 		struct cut_edge *edge = &cut->edges.data[cut->queue[i]];
 		struct cut_edge *back = &cut->edges.data[cut->queue[i] ^ 1];
 
-		/* What cannot be cut has no end. */
+		/* An edge that cannot be cut has unlimited capacity. */
 		if (edge->left != CUT_NEVER)
 			edge->left -= least;
 		if (back->left < CUT_NEVER - least)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cheapest set of edges of a directed graph that all ways from one node to another
- * come by: a minimum cut, by Dinic's algorithm (Ahuja, Magnanti and Orlin, Network Flows,
- * 7.5).
+ * The cheapest set of edges of a directed graph that every path from one node to
+ * another passes: a minimum cut, by Dinic's algorithm (Ahuja, Magnanti and Orlin,
+ * Network Flows, 7.5).
  */
 #ifndef PLAN_CUT_H
 #define PLAN_CUT_H
@@ -13,29 +13,29 @@
 
 #include "util/vec.h"
 
-/* An edge that cannot be cut. */
+/* Price of an edge that cannot be cut. */
 #define CUT_NEVER (1 << 28)
 
 struct cut_edge {
 	uint32_t to, next; /* next: 1 + the index of the next edge of the same node */
-	int32_t left;      /* of its capacity */
+	int32_t left;      /* remaining capacity */
 };
 
 struct cut {
 	VEC(struct cut_edge) edges; /* each is followed by its reverse */
-	uint32_t *first;            /* by node: 1 + the index of an edge; 0: none */
-	uint32_t *place;            /* by node: the edge that is looked at next */
-	int32_t *level;             /* by node: distance from the source, or -1 */
+	uint32_t *first;            /* for each node: 1 + the index of an edge; 0: none */
+	uint32_t *place;            /* for each node: the edge to visit next */
+	int32_t *level;             /* for each node: distance from the source, or -1 */
 	uint32_t *queue;
 	uint32_t node_count;
 };
 
-/* A graph of so many nodes. False when memory is out. */
+/* Initialize a graph of `node_count` nodes. False: memory is out. */
 bool cut_init(struct cut *ret, uint32_t node_count) __attribute__((warn_unused_result));
 void cut_deinit(struct cut *cut);
 
-/* Add an edge and its reverse, with the prices of cutting them; price 0: no such edge.
- * False when memory is out. */
+/* Add an edge and its reverse, with the prices of cutting them; price 0: no edge.
+ * False: memory is out. */
 bool cut_add(struct cut *cut, uint32_t from, uint32_t to, int32_t price,
 	     int32_t price_back) __attribute__((warn_unused_result));
 
@@ -43,8 +43,8 @@ bool cut_add(struct cut *cut, uint32_t from, uint32_t to, int32_t price,
  * or if the search takes too long. */
 int32_t cut_solve(struct cut *cut, uint32_t source, uint32_t sink, int32_t limit);
 
-/* Afterwards: is the node on the source's side? Edges that lead from there to the other
- * side are the cut. */
+/* After cut_solve(): is the node on the source's side? The cut is the set of edges from
+ * this side to the other. */
 static inline bool cut_is_before(const struct cut *cut, uint32_t node)
 {
 	return cut->level[node] >= 0;

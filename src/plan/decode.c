@@ -10,9 +10,9 @@ struct decoder {
 	bool p66, f2, f3, lock, seg, fsgs, p67; /* seg: es, cs, ss, ds */
 	uint16_t flags;
 	uint8_t opcode;
-	uint8_t mod, reg, rm; /* with the bits of REX */
+	uint8_t mod, reg, rm; /* extended by REX */
 	bool sp_based;        /* the memory operand is rsp and a constant */
-	uint8_t base;         /* of the memory operand, as insn.base */
+	uint8_t base;         /* base of the memory operand, as insn.base */
 	bool is_indexed;
 	int32_t displacement;
 	int64_t immediate;
@@ -31,7 +31,7 @@ static bool next(struct decoder *d, uint8_t *ret)
 	return true;
 }
 
-/* A signed little-endian number. */
+/* Read a signed little-endian number. */
 static bool number(struct decoder *d, unsigned bytes, int64_t *ret)
 {
 	uint64_t value = 0;
@@ -80,7 +80,7 @@ static bool prefixes(struct decoder *d)
 			d->p67 = true;
 			break;
 		default:
-			/* REX counts only right before the opcode. */
+			/* REX is valid only directly before the opcode. */
 			if ((byte & 0xf0) == 0x40) {
 				d->rex = byte;
 				if (!next(d, &byte))
@@ -118,7 +118,7 @@ static bool modrm(struct decoder *d)
 		size = 4;
 	if (!number(d, size, &displacement))
 		return false;
-	/* SIB 0x24: no index, base rsp; REX.X or REX.B name others. */
+	/* SIB 0x24: no index, base rsp. REX.X or REX.B would select others. */
 	d->sp_based = has_sib && (sib & 0x3f) == 0x24 && !(d->rex & 3);
 	d->displacement = (int32_t)displacement;
 	d->is_indexed = has_sib && ((sib >> 3 & 7) != 4 || d->rex & 2);
@@ -128,7 +128,7 @@ static bool modrm(struct decoder *d)
 	return true;
 }
 
-/* Operands behind the opcode. */
+/* Decode the operands after the opcode. */
 static bool operands(struct decoder *d, bool two)
 {
 	if (d->flags & OPCODE_MODRM) {
@@ -176,7 +176,7 @@ static uint16_t writes(const struct decoder *d)
 
 static void branch(const struct decoder *d, enum insn_kind kind, struct insn *ret)
 {
-	/* A branch of word size: Intel ignores the prefix, AMD does not. */
+	/* A branch with operand size 16: Intel ignores the prefix, AMD does not. */
 	if (d->p66 && !w(d)) {
 		ret->kind = INSN_UNKNOWN;
 		return;
@@ -185,7 +185,7 @@ static void branch(const struct decoder *d, enum insn_kind kind, struct insn *re
 	ret->target = (int64_t)d->at + d->immediate;
 }
 
-/* How rsp moves, for a one-byte opcode that writes it; false: not by a constant. */
+/* Get the change of rsp by a one-byte opcode that writes it. False: not a constant. */
 static bool sp_change(const struct decoder *d, int32_t *ret)
 {
 	bool immediate = d->opcode == 0x81 || d->opcode == 0x83;
@@ -208,7 +208,7 @@ static void push_or_pop(const struct decoder *d, struct insn *ret)
 	unsigned reg = (d->opcode & 7) | (d->rex & 1) << 3;
 
 	ret->writes = 1u << INSN_RSP;
-	if (d->p66) { /* of two bytes */
+	if (d->p66) { /* 16-bit operand */
 		ret->kind = INSN_OPAQUE;
 	} else if (d->opcode >= 0x58) {
 		ret->kind = reg == INSN_RSP ? INSN_OPAQUE : INSN_PLAIN;
@@ -221,7 +221,7 @@ static void push_or_pop(const struct decoder *d, struct insn *ret)
 	}
 }
 
-/* push of a constant or of memory */
+/* Describe a push of a constant or of memory. */
 static void push_value(const struct decoder *d, struct insn *ret)
 {
 	ret->kind = d->p66 ? INSN_OPAQUE : INSN_PLAIN;
@@ -229,7 +229,7 @@ static void push_value(const struct decoder *d, struct insn *ret)
 	ret->sp_change = -8;
 }
 
-/* What goes elsewhere; false: not one of these. */
+/* Describe a jump, call or return. False: it is something else. */
 static bool describe_transfer(const struct decoder *d, struct insn *ret)
 {
 	uint8_t opcode = d->opcode;
@@ -314,7 +314,8 @@ static void describe_two_byte(const struct decoder *d, struct insn *ret)
 	}
 }
 
-/* VEX and EVEX (SDM volume 2, 2.3 and 2.7): the length, from the opcode map. */
+/* Decode the length of VEX and EVEX instructions (SDM volume 2, 2.3 and 2.7) from the
+ * opcode map. */
 static bool vector(struct decoder *d)
 {
 	uint8_t payload, map = 1, opcode;
@@ -337,7 +338,7 @@ static bool vector(struct decoder *d)
 	return true;
 }
 
-/* 0f 38 and 0f 3a. */
+/* Decode the opcodes 0f 38 and 0f 3a. */
 static bool three_byte(struct decoder *d)
 {
 	bool immediate = d->opcode == 0x3a;
@@ -350,7 +351,7 @@ static bool is_transfer(enum insn_kind kind)
 	return kind >= INSN_SYSCALL;
 }
 
-/* What the opcode and its prefixes do; may find out that it is INSN_UNKNOWN. */
+/* Describe the opcode with its prefixes. May find that it is INSN_UNKNOWN. */
 static void describe(const struct decoder *d, bool two, struct insn *ret)
 {
 	ret->kind = d->flags & OPCODE_OPAQUE ? INSN_OPAQUE : INSN_PLAIN;
@@ -361,10 +362,10 @@ static void describe(const struct decoder *d, bool two, struct insn *ret)
 		describe_one_byte(d, ret);
 	if (ret->kind == INSN_UNKNOWN || is_transfer(ret->kind))
 		return;
-	/* A lock is of a memory operand only, which no register is. */
+	/* lock needs a memory operand. */
 	if (d->p67 || (d->lock && (!(d->flags & OPCODE_MODRM) || d->mod == 3)))
 		ret->kind = INSN_OPAQUE;
-	/* A frame of a size that is not known here, or half a stack pointer. */
+	/* A frame of unknown size, or a write to half of rsp. */
 	if (ret->writes & 1u << INSN_RSP && !ret->sp_change &&
 	    (two || !sp_change(d, &ret->sp_change)))
 		ret->kind = INSN_OPAQUE;
@@ -379,14 +380,14 @@ static void set_value(struct insn *ret, unsigned reg, int64_t value)
 	ret->value = value;
 }
 
-/* mov, lea, xor of a register with itself, leave: what they move from where to where. */
+/* Describe mov, lea, xor of a register with itself, and leave: source and destination. */
 static void describe_moves(const struct decoder *d, struct insn *ret)
 {
 	bool is_memory = d->mod != 3, wide = w(d) && !d->p66;
 	unsigned low = (d->opcode & 7) | (d->rex & 1) << 3;
 
 	if (d->opcode >= 0xb8 && d->opcode <= 0xbf && !d->p66) {
-		/* Without REX.W the upper half is cleared. */
+		/* Without REX.W the upper half becomes 0. */
 		set_value(ret, low, wide ? d->immediate : (uint32_t)d->immediate);
 	} else if ((d->opcode == 0x31 || d->opcode == 0x33) && !is_memory &&
 		   d->reg == d->rm && !d->p66) {
@@ -416,7 +417,7 @@ static void describe_moves(const struct decoder *d, struct insn *ret)
 	}
 }
 
-/* rsp is computed from rbp: leave; mov and lea into rsp. */
+/* Describe instructions that compute rsp from rbp: leave; mov and lea into rsp. */
 static void describe_frame_end(const struct decoder *d, struct insn *ret)
 {
 	if (d->p66 || d->f2 || d->f3 || d->p67)
@@ -434,8 +435,8 @@ static void describe_frame_end(const struct decoder *d, struct insn *ret)
 	}
 }
 
-/* Where the memory operand is, when there is one: not relative to fs and gs, which is not
- * the stack. */
+/* Describe the memory operand, if any. Operands relative to fs and gs are left out:
+ * they are not on the stack. */
 static void describe_memory(const struct decoder *d, struct insn *ret)
 {
 	ret->base = INSN_BASE_NONE;
@@ -449,7 +450,7 @@ static void describe_memory(const struct decoder *d, struct insn *ret)
 		ret->displacement += (int32_t)d->at;
 }
 
-/* Of two registers: mul and imul with rax, and imul with two operands. */
+/* Describe products of two registers: mul and imul with rax, and two-operand imul. */
 static void describe_product(const struct decoder *d, bool two, struct insn *ret)
 {
 	bool by_rax =
@@ -463,14 +464,14 @@ static void describe_product(const struct decoder *d, bool two, struct insn *ret
 	ret->to = by_rax ? INSN_RAX : d->reg;
 }
 
-/* What the instruction does to values, for those who follow them (plan/values.h). */
+/* Describe what the instruction does to values, for plan/values.h. */
 static void describe_values(const struct decoder *d, bool two, struct insn *ret)
 {
 	describe_memory(d, ret);
 	describe_product(d, two, ret);
 	if (two || (d->fsgs && d->flags & OPCODE_MODRM && d->mod != 3))
 		return;
-	/* movs and stos write where rdi points. */
+	/* movs and stos write to the address in rdi. */
 	if (d->opcode == 0xa4 || d->opcode == 0xa5 || d->opcode == 0xaa ||
 	    d->opcode == 0xab) {
 		ret->memory = INSN_MEMORY_OTHER;
@@ -495,8 +496,8 @@ static bool moves_sp(const struct decoder *d, bool two, const struct insn *insn)
 		return false;
 	if (insn->writes & 1u << INSN_RSP)
 		return true;
-	/* push and pop with other prefixes, of memory and of the flags; leave; far call.
-	 */
+	/* push and pop with other prefixes, of memory and of the flags; leave; far
+	 * call. */
 	return !two &&
 	       ((opcode >= 0x50 && opcode <= 0x5f) || opcode == 0x68 || opcode == 0x6a ||
 		opcode == 0x8f || opcode == 0x9c || opcode == 0x9d || opcode == 0xc9 ||
@@ -514,7 +515,7 @@ static bool decode(struct decoder *d, struct insn *ret)
 	ret->no_probe = d->lock || d->seg;
 	ret->kind = INSN_OPAQUE;
 	if (d->opcode == 0x62 || d->opcode == 0xc4 || d->opcode == 0xc5) {
-		bool scales = d->opcode == 0x62; /* a displacement of one byte */
+		bool scales = d->opcode == 0x62; /* a one-byte displacement is scaled */
 
 		if (!vector(d))
 			return false;

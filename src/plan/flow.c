@@ -14,17 +14,17 @@
  */
 #define CALL_CHANGES 0x0fc7u
 
-/* While the instructions are found: by offset. */
+/* What is known of a byte while instructions are found. Indexed by offset. */
 enum mark {
 	MARK_NONE,
 	MARK_INSIDE, /* not the first byte of an instruction */
 	MARK_FIRST,
 };
 
-/* A function that is called. */
+/* A called function. */
 struct callee {
 	int64_t offset; /* from the caller's first byte */
-	bool may_end;   /* a call of it may be the last thing that is done */
+	bool may_end;   /* control may stop at a call to it */
 };
 
 struct reading {
@@ -63,7 +63,7 @@ static struct callee *callee_of(const struct reading *r, size_t offset,
 	return NULL;
 }
 
-/* Is the instruction at `offset` a call that is taken not to return? */
+/* Is the instruction at `offset` a call that is assumed not to return? */
 static bool ends(const struct reading *r, size_t offset, const struct insn *insn)
 {
 	const struct callee *callee =
@@ -77,13 +77,14 @@ static bool falls_through(const struct reading *r, size_t offset, const struct i
 	return insn->kind != INSN_JMP && insn->kind != INSN_RET && !ends(r, offset, insn);
 }
 
-/* The first offset from `at` on without a nop. */
+/* The first offset at or after `at` without a nop. */
 static size_t skip_nops(const struct reading *r, size_t at)
 {
 	return insn_skip_nops(r->code, r->size, at);
 }
 
-/* Before anything is known of what is called: all of it returns, if there is a place. */
+/* May control continue after the instruction? In the first reading all calls return if
+ * code follows them. */
 static bool may_fall_through(const struct reading *r, size_t offset,
 			     const struct insn *insn)
 {
@@ -92,10 +93,10 @@ static bool may_fall_through(const struct reading *r, size_t offset,
 		skip_nops(r, offset + insn->length) != r->size);
 }
 
-/* Go on at `offset`. */
+/* Read the code at `offset` later. */
 static const char *push(struct reading *r, int64_t offset)
 {
-	/* What jumps to the first byte calls the function anew. */
+	/* A jump to the first byte is a new call of the function. */
 	if (offset <= 0 || (uint64_t)offset >= r->size)
 		return "a jump leaves the function";
 	return vec_push(&r->todo, (uint32_t)offset) ? NULL : NO_MEMORY;
@@ -155,8 +156,8 @@ static const char *read_insn(struct reading *r, uint32_t offset, bool notes_call
 	return why;
 }
 
-/* From the first byte on. The first time what is called is noted; later what may be the
- * last thing that is done is taken for that. */
+/* Read the function from its first byte. With `notes_calls` (first reading), record the
+ * callees. Later, calls of functions with may_end end their path. */
 static const char *read_all(struct reading *r, bool notes_calls)
 {
 	const char *why;
@@ -177,8 +178,9 @@ static const char *read_all(struct reading *r, bool notes_calls)
 	return NULL;
 }
 
-/* Of what was taken not to return some does: code that nobody else comes to follows a
- * call of it, or nops that somebody does. True when there was any. */
+/* Find callees that do return although assumed not to: a call to them is followed by
+ * code that nothing else leads to, or by nops that something leads to. True if any was
+ * found. */
 static bool note_returns(struct reading *r)
 {
 	bool found = false;
@@ -263,7 +265,8 @@ static uint16_t size_after(const struct flow_insn *at)
 	return size_in;
 }
 
-/* From the first instruction on, until nothing changes: fewer registers each time. */
+/* Iterate from the first instruction until nothing changes. The sets of registers only
+ * become smaller. */
 static const char *find_values(struct flow *flow)
 {
 	bool known[FLOW_CODE_MAX] = {true}, changed = true;
@@ -335,7 +338,7 @@ const char *flow_read(const struct flow_text *text, struct flow *ret)
 	if (!r.mark)
 		return NO_MEMORY;
 	why = read_all(&r, true);
-	/* Each time fewer calls end what they are in. */
+	/* In each reading fewer calls are assumed not to return. */
 	for (int i = 0; !why && i < READINGS_MAX; i++) {
 		why = read_all(&r, false);
 		if (why || !note_returns(&r))

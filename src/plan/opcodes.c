@@ -21,7 +21,8 @@ struct range {
 	uint16_t flags;
 };
 
-/* The one-byte opcodes from 0x50, in order. What is not here is a prefix or unknown. */
+/* The one-byte opcodes from 0x50, in order. Opcodes that are missing are prefixes or
+ * unknown. */
 static const struct range one_byte[] = {
 	{0x50, 0x5f, 0},              /* push, pop */
 	{0x63, 0x63, M | W_REG},      /* movsxd */
@@ -79,8 +80,8 @@ static const struct range one_byte[] = {
 	{0xff, 0xff, M | GROUP},
 };
 
-/* Those behind 0x0f, in order. The vector instructions listed as plain write no general
- * register with any prefix, but where it is said. */
+/* The opcodes after 0x0f, in order. Vector instructions listed as plain do not write a
+ * general register with any prefix, unless a W_ flag says so. */
 static const struct range two_bytes[] = {
 	{0x00, 0x03, M | OPAQUE},
 	{0x05, 0x05, 0},          /* syscall */
@@ -157,7 +158,8 @@ static uint16_t lookup(const struct range *table, size_t count, uint8_t opcode)
 
 #define LOOKUP(table, opcode) lookup(table, sizeof(table) / sizeof((table)[0]), opcode)
 
-/* add, or, adc, sbb, and, sub, xor, cmp: each Eb,Gb Ev,Gv Gb,Eb Gv,Ev AL,Ib eAX,Iz. */
+/* add, or, adc, sbb, and, sub, xor, cmp. Each has the forms Eb,Gb Ev,Gv Gb,Eb Gv,Ev
+ * AL,Ib eAX,Iz. */
 static uint16_t arithmetic(uint8_t opcode)
 {
 	static const uint16_t forms[8] = {

@@ -14,7 +14,7 @@ struct walk {
 	struct insn insn;
 	int64_t sp_delta;
 	uint8_t holds[INSN_REGISTERS]; /* the argument in each register, or NOTHING */
-	uint8_t tested; /* the argument that the instruction before has tested */
+	uint8_t tested;                /* argument tested by the previous instruction */
 	bool past_syscall, past_null;
 };
 
@@ -24,11 +24,11 @@ static const uint8_t argument_register[PLACE_ARGUMENTS] = {
 	INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9,
 };
 
-/* The best sites so far. */
+/* The best sites found so far. */
 struct sites {
-	struct place entry, both; /* emulated; reason NULL: none */
+	struct place entry, both; /* emulated sites; reason NULL: none */
 	bool has_return;
-	uint32_t return_delta; /* of the first emulated one for a return probe */
+	uint32_t return_delta; /* first emulated site for a return probe */
 };
 
 unsigned place_kernel_emulates(unsigned major, unsigned minor)
@@ -44,8 +44,9 @@ unsigned place_kernel_emulates(unsigned major, unsigned minor)
 	return emulated;
 }
 
-/* A branch at `offset` goes to `distance` bytes from there: the lowest target that is not
- * the first byte. Who jumps there calls the function anew, wherever the site is. */
+/* Record the target of a branch at `offset`, `distance` bytes from there. `lowest` is
+ * the lowest target other than the first byte: a jump to the first byte is a new call
+ * of the function. */
 static void note_target(size_t *lowest, size_t offset, int64_t distance)
 {
 	int64_t to = (int64_t)offset + distance;
@@ -60,7 +61,7 @@ static int64_t rel32(const uint8_t *bytes)
 			 (uint32_t)bytes[3] << 24);
 }
 
-/* Whatever the bytes at `offset` could be as a branch. */
+/* Record all targets that the bytes at `offset` could have as a branch. */
 static void note_any_target(size_t *lowest, const uint8_t *code, size_t size,
 			    size_t offset)
 {
@@ -77,9 +78,9 @@ static void note_any_target(size_t *lowest, const uint8_t *code, size_t size,
 		note_target(lowest, offset + 6, rel32(c + 2));
 }
 
-/* The lowest offset behind the first byte to which something in the function jumps. From
- * the first byte on it is read one instruction after the other; behind one of unknown
- * length every byte may begin one. */
+/* The lowest offset, other than 0, that something in the function jumps to.
+ * Instructions are read in sequence. After one of unknown length, an instruction may
+ * begin at each byte. */
 static size_t lowest_target(const uint8_t *code, size_t size)
 {
 	size_t lowest = SIZE_MAX, offset = 0;
@@ -99,7 +100,7 @@ static size_t lowest_target(const uint8_t *code, size_t size)
 	return lowest;
 }
 
-/* The kernel compares with its x86_nops[] (arch/x86/include/asm/nops.h). */
+/* Is it one of the kernel's x86_nops[] (arch/x86/include/asm/nops.h)? */
 static bool is_kernel_nop(const uint8_t *code, size_t length)
 {
 	static const uint8_t nops[7][8] = {
@@ -115,9 +116,9 @@ static bool is_kernel_nop(const uint8_t *code, size_t length)
 	return length >= 2 && length <= 8 && !memcmp(code, nops[length - 2], length);
 }
 
-/* Kernels from 6.18 on make a call of a probed nop of five bytes, which writes below the
- * stack pointer: into what the function may keep there (the red zone, psABI 3.2.2). At
- * its beginning it keeps nothing yet. */
+/* Since 6.18 the kernel replaces a probed five-byte nop by a call, which writes below
+ * the stack pointer. The function may have data there (the red zone, psABI 3.2.2),
+ * except at its beginning. */
 static bool may_become_call(const uint8_t *code, size_t offset, const struct insn *insn)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -141,7 +142,7 @@ const char *place_emulated(const uint8_t *function, size_t offset,
 	case INSN_NOP:
 		return kernel & PLACE_BRANCH && code[0] == 0x90 ? "nop, emulated" : NULL;
 	case INSN_PUSH:
-		/* REX.W and the like are not known to push_setup_xol_ops(). */
+		/* push_setup_xol_ops() does not know REX.W etc. */
 		return kernel & PLACE_PUSH && (insn->length == 1 || code[0] == 0x41)
 			       ? "push, emulated"
 			       : NULL;
@@ -156,7 +157,7 @@ const char *place_emulated(const uint8_t *function, size_t offset,
 	}
 }
 
-/* The registers of the arguments, at home where they still are. */
+/* Find the registers of the arguments, preferring their original ones. */
 static void find_arguments(const struct walk *walk, uint8_t ret[PLACE_ARGUMENTS])
 {
 	for (unsigned n = 0; n < PLACE_ARGUMENTS; n++) {
@@ -182,7 +183,7 @@ static void judge(const struct walk *walk, const struct place_request *request,
 
 	if (!place.reason)
 		return;
-	/* Of the return probe nothing but the stack pointer is asked. */
+	/* A return probe depends on the stack pointer only. */
 	if (walk->sp_delta == 0 && !sites->has_return) {
 		sites->has_return = true;
 		sites->return_delta = place.entry_delta;
@@ -200,7 +201,7 @@ static void judge(const struct walk *walk, const struct place_request *request,
 		sites->both = place;
 }
 
-/* free(pointer): test of the pointer, je around everything. */
+/* free(pointer): is it the je that skips the whole function for NULL? */
 static bool is_null_check(const struct walk *walk)
 {
 	const uint8_t *code = walk->code + walk->offset;
@@ -209,7 +210,7 @@ static bool is_null_check(const struct walk *walk)
 	return walk->insn.kind == INSN_JCC && je && walk->tested == 0 && !walk->past_null;
 }
 
-/* Execute the instruction; false: the straight line ends with it. */
+/* Update the state for the instruction. False: the straight line ends with it. */
 static bool step(struct walk *walk, bool frees)
 {
 	const struct insn *insn = &walk->insn;
@@ -248,7 +249,8 @@ static bool step(struct walk *walk, bool frees)
 	walk->tested = tested;
 	walk->sp_delta -= insn->sp_change;
 	walk->offset += insn->length;
-	/* Below the return address nothing can be said about it. */
+	/* If the stack pointer is above the return address, nothing more is known of
+	 * it. */
 	return walk->sp_delta >= 0 && walk->sp_delta <= INT32_MAX;
 }
 
@@ -272,7 +274,7 @@ static void walk_line(const uint8_t *code, size_t size,
 	}
 }
 
-/* Both probes there share a breakpoint. */
+/* Both probes share a breakpoint at the first instruction. */
 static struct place first_instruction(const char *reason)
 {
 	struct place place = {.reason = reason};

@@ -6,10 +6,10 @@
 
 #include "util/cleanup.h"
 
-/* Allocators; the one that was kept first goes when there are more. */
+/* Bound on cached allocators. The oldest entry is replaced first. */
 #define CACHE_OBJECTS 32
 
-/* Code that an analysis has looked at, as it was. */
+/* Code that an analysis has read, with its contents then. */
 struct kept_code {
 	uint64_t file_offset;
 	size_t size;
@@ -19,17 +19,18 @@ struct kept_code {
 /* One allocator of one file. */
 struct kept {
 	struct elf_identity file;
-	bool has_process;      /* a process had the file mapped */
-	bool asked_of_returns; /* its sites depend on site_refused_return() ... */
-	const char *refusal;   /* ... which gave this */
+	bool has_process;      /* the file was mapped by a process when analyzed */
+	bool asked_of_returns; /* the sites depend on site_refused_return() ... */
+	const char *refusal;   /* ... and this was its result */
 	VEC(struct kept_code) code;
-	/* Its sites and skipped functions; of its allocator the label and functions. */
+	/* The sites and skipped functions; only label and functions of its allocator
+	 * are set. */
 	struct plan_object object;
 };
 
 struct plan_cache {
 	struct kept *object[CACHE_OBJECTS]; /* NULL: none */
-	size_t next;                        /* the place that is used next */
+	size_t next;                        /* the slot to use next */
 };
 
 struct plan_cache *plan_cache_create(void)
@@ -88,7 +89,8 @@ static bool is_of(const struct kept *kept, const struct elf_identity *file,
 	return true;
 }
 
-/* Whoever can write to the file can hide that it was written to. */
+/* Compare the code: someone with write access to the file can hide that it has
+ * changed. */
 static bool has_code(const struct kept_code *code, struct elf_file *file,
 		     const struct site_target *target, const struct allocator *allocator)
 {
@@ -113,7 +115,7 @@ static bool is_unchanged(const struct kept *kept, struct elf_file *file,
 
 /* --- to take and to keep ------------------------------------------------------------ */
 
-/* Also on failure `to` is whole, with less in it. */
+/* On failure `to` is valid, with a part of the sites. */
 static bool copy_sites(const struct plan_object *from, struct plan_object *to)
 {
 	vec_foreach (site, &from->sites) {
@@ -172,8 +174,8 @@ static bool fill(struct kept *kept, struct elf_file *file,
 	return copy_sites(object, &kept->object) && read_code(kept, file, target->checks);
 }
 
-/* Names of functions that the user has given, and arguments of static probes, belong to
- * one process's plan. */
+/* Can the sites serve other processes? Function names given by the user, and arguments
+ * of USDT probes, belong to one process's plan. */
 static bool is_general(const struct allocator *allocator)
 {
 	vec_foreach (found, &allocator->functions)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sites that were found in files, for the next process that maps one of them: the
- * analysis of a library takes milliseconds, and a build starts a library's users by the
- * hundred. Sites are used again only if the file is the same and unchanged, and if the
- * next process's memory has all the code that the analysis looked at.
+ * A cache of the sites found in files, for the next process that maps the same file.
+ * The analysis of a library takes milliseconds, and a build starts hundreds of programs
+ * that use it. Cached sites are used only if the file is the same and unchanged, and if
+ * the next process's memory has all the code that the analysis read.
  */
 #ifndef PLAN_PLAN_CACHE_H
 #define PLAN_PLAN_CACHE_H
@@ -16,8 +16,8 @@
 
 struct plan_cache;
 
-/* NULL: no memory; plans can do without. All plans that share a cache are made with the
- * same options, but for plan_options.known, .unmapped and .find_breakpoints. */
+/* NULL: memory is out; plans work without a cache. All plans that share a cache must
+ * have the same options, except plan_options.known, .unmapped and .find_breakpoints. */
 struct plan_cache *plan_cache_create(void);
 void plan_cache_destroy(struct plan_cache *cache);
 
@@ -29,8 +29,8 @@ void plan_cache_destroy(struct plan_cache *cache);
 bool plan_cache_find(const struct plan_cache *cache, struct elf_file *file,
 		     const struct site_target *target, struct plan_object *object);
 
-/* Keep what was found of `object` for other processes, if it can be of use to them:
- * `target->checks` is what the analysis has looked at. Without memory nothing happens. */
+/* Store the results for `object`, if other processes can use them. `target->checks` is
+ * the code that the analysis has read. Does nothing if memory is out. */
 void plan_cache_add(struct plan_cache *cache, struct elf_file *file,
 		    const struct site_target *target, const struct plan_object *object);
 
