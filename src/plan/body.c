@@ -160,8 +160,8 @@ static bool goes_to(const struct reading *r, uint32_t from, uint32_t to)
 	return false;
 }
 
-/* Find the first instruction where paths with a site meet paths without one. False:
- * there is none. */
+/* Find the first instruction where paths with a site meet paths without one. False: not
+ * found. */
 static bool find_meeting(const struct reading *r, uint32_t *ret)
 {
 	for (uint32_t i = 0; i < r->flow.insns.len; i++) {

@@ -13,12 +13,12 @@
 #include "plan/decode.h"
 #include "util/vec.h"
 
-#define FLOW_CODE_MAX   2048 /* bytes */
+#define FLOW_CODE_MAX   2048 /* bytes of code at most */
 #define FLOW_SUCCESSORS 2
 
 /* A reachable instruction. */
 struct flow_insn {
-	uint32_t offset; /* bytes */
+	uint32_t offset; /* bytes from the function's first byte */
 	struct insn insn;
 	uint32_t next[FLOW_SUCCESSORS]; /* indexes in flow.insns */
 	uint8_t next_count;

@@ -16,7 +16,7 @@ static void print_probe(FILE *out, const struct plan_site *site, const char *kin
 	fputc('\n', out);
 }
 
-/* A static probe whose program looks whether anybody listens. */
+/* A USDT probe with a semaphore: its program checks whether the probe is traced. */
 static void print_gated(FILE *out, const struct plan_site *site)
 {
 	fprintf(out, "  %-18s 0x%-10" PRIx64 " %-7s %s, semaphore at %#" PRIx64 "\n",
@@ -40,7 +40,8 @@ static void print_body(FILE *out, const struct plan_site *site)
 	}
 }
 
-/* Sites that see the result. Those of others lie anywhere. */
+/* Print the sites that see the result. Sites in other functions can be anywhere in the
+ * file. */
 static void print_returns(FILE *out, const struct plan_site *site)
 {
 	vec_foreach (at, &site->returns.entries)
@@ -59,7 +60,7 @@ static void print_returns(FILE *out, const struct plan_site *site)
 	}
 }
 
-/* A return probe, and why it has to be one where there might be none. */
+/* Print a return probe and, with `bodies`, why no site can replace it. */
 static void print_return(FILE *out, const struct plan_site *site, bool bodies)
 {
 	bool is_same = site->return_offset == site->entry_offset;
@@ -70,7 +71,7 @@ static void print_return(FILE *out, const struct plan_site *site, bool bodies)
 		fprintf(out, "  %-18s a return probe: %s\n", "", site->no_returns);
 }
 
-/* The probes of a function. */
+/* Print the probes of a function. */
 static void print_site(FILE *out, const struct plan_site *site, bool bodies)
 {
 	if (bodies && site->body.count) {
@@ -87,7 +88,7 @@ static void print_site(FILE *out, const struct plan_site *site, bool bodies)
 		print_return(out, site, bodies);
 }
 
-/* One line of what is known of an object; `text` may be the target's. */
+/* Print one property of an object. `text` may come from the target. */
 static void print_fact(FILE *out, const char *name, const char *text)
 {
 	_cleanup_(freep) char *shown = escape_dup(text);

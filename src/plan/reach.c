@@ -6,20 +6,21 @@
 
 #include "util/cleanup.h"
 
-/* Functions that are looked at for one question, and bytes of each. */
+/* Bounds per question: functions read, and bytes of each. */
 #define FUNCTIONS_MAX 500
 #define CODE_MAX      (64u << 10)
 
-/* Bytes of code for all questions: libjemalloc has a tenth of it. */
+/* Bound on bytes read for all questions. libjemalloc has a tenth of it. */
 #define ALL_CODE_MAX (16u << 20)
 
-/* Functions that may be reached, each once; all up to `done` have been looked at. */
+/* Functions that may be reached, each once. The first `done` have been read. */
 struct queue {
 	VEC(uint64_t) list;
 	size_t done;
 };
 
-/* Has it been looked at for an earlier question? By address: there are hundreds. */
+/* The stored answer for the function at `address`, or NULL. Searched by address,
+ * because there are hundreds. */
 static const struct reach_function *find(const struct reach *r, uint64_t address)
 {
 	size_t n = vec_count_up_to(&r->known, address, address);
@@ -28,7 +29,7 @@ static const struct reach_function *find(const struct reach *r, uint64_t address
 							    : NULL;
 }
 
-/* One that is not remembered is looked at again. */
+/* Store an answer. Without memory the function will be read again. */
 static void remember(struct reach *r, uint64_t address, bool reaches)
 {
 	size_t n = vec_count_up_to(&r->known, address, address);
@@ -49,7 +50,8 @@ static bool add(struct queue *queue, uint64_t address)
 	return queue->list.len < FUNCTIONS_MAX && vec_push(&queue->list, address);
 }
 
-/* Where the call or jump goes; false: to none that is looked at. */
+/* Get the target of a call or jump. False: it has none that we read. Sets *is_unknown
+ * if the target is not a function of this file. */
 static bool goes_to(const struct reach *r, uint64_t address, const struct insn *insn,
 		    uint64_t *ret, bool *is_unknown)
 {
@@ -86,7 +88,7 @@ static bool is_transfer(const struct insn *insn)
 	       insn->kind == INSN_CALL_INDIRECT || insn->kind == INSN_JMP_INDIRECT;
 }
 
-/* Look at one function. False when its code cannot be read. */
+/* Read one function. False: its code cannot be read. */
 static bool look_at(struct reach *r, uint64_t function, struct queue *queue, bool *found)
 {
 	uint64_t start, end, at, to;
@@ -123,7 +125,7 @@ static bool look_at(struct reach *r, uint64_t function, struct queue *queue, boo
 			if (!known && !add(queue, to))
 				return false;
 		}
-		/* By its name it is probed, or it has none. */
+		/* An unknown target: it is probed by its name, or has no name. */
 		*found |= is_unknown && is_transfer(&insn);
 		if (*found)
 			return true;
@@ -145,7 +147,7 @@ bool reach_any(struct reach *reach, uint64_t address)
 		is_told = look_at(reach, queue.list.data[queue.done++], &queue, &found);
 	found |= !is_told;
 	remember(reach, address, found);
-	/* What the function does not come to nothing that it calls does. */
+	/* If a function reaches no probed one, neither do its callees. */
 	for (size_t i = 0; !found && i < queue.list.len; i++)
 		remember(reach, queue.list.data[i], false);
 	vec_deinit(&queue.list);

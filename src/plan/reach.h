@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * May a call of a function reach a probed one? Its code, and the code of all direct
- * callees, is read instruction by instruction. Calls through pointers are assumed to
- * reach functions that are not probed.
+ * Can a call of a function reach a probed function? The code of the function and of all
+ * direct callees is read instruction by instruction. Calls through pointers are assumed
+ * to reach only functions that are not probed.
  */
 #ifndef PLAN_REACH_H
 #define PLAN_REACH_H
@@ -13,7 +13,7 @@
 #include "plan/cfg.h"
 #include "util/vec.h"
 
-/* A function that was looked at. */
+/* The answer for a function. */
 struct reach_function {
 	uint64_t address;
 	bool reaches;
@@ -24,11 +24,12 @@ struct reach {
 	/* Is the function at `address` probed? */
 	bool (*is_probed)(void *arg, uint64_t address);
 	void *arg;
-	VEC(struct reach_function) known; /* by address */
-	uint64_t looked_at;               /* bytes of code, of all questions */
+	VEC(struct reach_function) known; /* ordered by address */
+	uint64_t looked_at;               /* bytes of code read for all questions */
 };
 
-/* Also true when it cannot be told, or would take too long. */
+/* Can a call of the function at `address` reach a probed one? Also true if this is
+ * unknown or would take too long to find out. */
 bool reach_any(struct reach *reach, uint64_t address);
 void reach_deinit(struct reach *reach);
 

@@ -10,7 +10,7 @@
 
 #define NO_MEMORY RETURN_NO_MEMORY
 
-/* How deep functions that jump to others are followed. */
+/* Bound on functions reached by tail calls. */
 #define UNITS_MAX 64
 
 /* --- one site ----------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static unsigned lowest(place_set in)
 	return n;
 }
 
-/* Say where the result is; false: in no place that a probe can name. */
+/* Describe the place of the result. False: a probe cannot read it. */
 static bool describe(const struct choice *c, const struct cfg_insn *at,
 		     const struct result *result, struct return_value *ret)
 {
@@ -57,7 +57,7 @@ static bool describe(const struct choice *c, const struct cfg_insn *at,
 	return ret->offset >= -128 && ret->offset <= RETURN_OFFSET_MAX;
 }
 
-/* Find the place of the caller's rbp. False when it is unknown. */
+/* Find the place of the caller's rbp. False: unknown. */
 static bool find_bp(const struct choice *c, const struct cfg_insn *at, uint8_t *ret)
 {
 	place_set held = c->values->held[at - c->cfg->insns.data][VALUE_BP];
@@ -85,7 +85,8 @@ static bool is_taken(const struct returns *r, uint64_t address)
 const char *choice_emulated(const struct choice *c, const struct cfg_insn *at)
 {
 	uint8_t code[INSN_LENGTH_MAX + 1];
-	/* One byte before, so that it is not at the beginning of a function. */
+	/* Start one byte early: place_emulated() then does not take it for a function's
+	 * beginning. */
 	size_t size = c->returns->source->read(c->returns->source->arg, at->address - 1,
 					       code, sizeof(code));
 
@@ -109,7 +110,8 @@ static bool is_settled(const struct choice *c, const struct cfg_insn *at,
 	       describe(c, at, result, &value);
 }
 
-/* Do calls that come this way fail? Of posix_memalign() and munmap() 0 is none. */
+/* Do calls on this path fail? A result of 0 from posix_memalign() or munmap() is
+ * success. */
 static bool is_failure(const struct choice *c, const struct result *result)
 {
 	switch (c->request->width) {
@@ -130,7 +132,7 @@ static int32_t price_of_size(const struct choice *c, uint32_t i)
 	return c->is_called && !choice_finds_size(c, i, &unused) ? PRICE_SIZE_LOST : 0;
 }
 
-/* What a site before the instruction costs. */
+/* The price of a site at the instruction. */
 static int32_t price_of(const struct choice *c, uint32_t i)
 {
 	const struct cfg_insn *at = &c->cfg->insns.data[i];
@@ -148,7 +150,7 @@ static int32_t price_of(const struct choice *c, uint32_t i)
 	return is_failure(c, result) ? PRICE_STEPPED_FAILED : PRICE_STEPPED;
 }
 
-/* What it costs to have a conditional jump as the site of this way from there. */
+/* The price of a conditional jump as the site for its branch to `to` only. */
 static int32_t price_of_way(const struct choice *c, uint32_t i, uint32_t to)
 {
 	const struct cfg_insn *at = &c->cfg->insns.data[i];
@@ -157,7 +159,7 @@ static int32_t price_of_way(const struct choice *c, uint32_t i, uint32_t to)
 	if (at->insn.kind != INSN_JCC || !choice_emulated(c, at) ||
 	    !is_settled(c, at, result_of(c, to)) || !find_bp(c, at, &bp))
 		return CUT_NEVER;
-	/* Where the other way has a site as well it costs nothing more. */
+	/* If the other branch is a site as well, this one is free. */
 	if (is_failure(c, result_of(c, to)) &&
 	    !is_settled(c, at, result_of(c, at->next[at->next[0] == to])))
 		return PRICE_ONE_WAY_FAILED;
@@ -166,14 +168,14 @@ static int32_t price_of_way(const struct choice *c, uint32_t i, uint32_t to)
 
 /* --- all of them -------------------------------------------------------------------- */
 
-/* Does a way end here with a result that must have been seen? */
+/* Does a path end here with a result that must have been seen? */
 static bool is_end(const struct cfg_insn *at)
 {
 	return at->exit == CFG_RETURNS ||
 	       (at->exit == CFG_LEAVES && at->callee.kind == CALLEE_FIRST);
 }
 
-/* `once`: no way may come by two sites. */
+/* Make the graph to cut. `once`: no path may pass two sites. */
 static bool make_graph(struct choice *c, bool once)
 {
 	uint32_t count = (uint32_t)c->cfg->insns.len, source = 2 * count;
@@ -212,7 +214,7 @@ static const char *add_site(const struct choice *c, struct return_unit *unit, ui
 	if (is_before && !is_behind) {
 		describe(c, at, result_of(c, i), &site.value[0]);
 	} else if (is_behind && at->insn.kind == INSN_JCC) {
-		/* The way that is taken is the first. */
+		/* next[0] is the taken branch, which is value[1]. */
 		for (uint8_t n = 0; n < at->next_count; n++)
 			if (at->returns && !cut_is_before(&c->cut, BEFORE(at->next[n])) &&
 			    is_settled(c, at, result_of(c, at->next[n])))
@@ -267,7 +269,7 @@ static bool is_covered(const struct returns *r, uint64_t address)
 	return r->is_covered && r->is_covered(r->arg, address);
 }
 
-/* The index of the unit; one that is new is not read yet. -1: no memory. */
+/* The index of the unit. A new one is added, not yet read. -1: memory is out. */
 static int64_t unit_at(struct returns *r, const struct returns_request *request)
 {
 	struct return_unit *unit;
@@ -297,8 +299,8 @@ static const char *add_next(struct returns *r, struct return_unit *unit,
 
 	if (at->callee.kind == CALLEE_ENDS || is_end(at))
 		return NULL;
-	/* By a pointer that is hardly ever set, and so was loaded and looked at before.
-	 */
+	/* A jump through a hook pointer, which was loaded and tested before, and is
+	 * rarely set. */
 	if (at->callee.kind == CALLEE_OTHER && r->has_hooks &&
 	    at->insn.kind == INSN_JMP_INDIRECT && at->insn.base == INSN_BASE_NONE)
 		return NULL;
@@ -316,8 +318,8 @@ static const char *add_next(struct returns *r, struct return_unit *unit,
 	return NULL;
 }
 
-/* What is taken for granted at the entry of a function has to hold of each jump to it:
- * its rbp is the caller's, and with RESULT_OUT its first argument is, too. */
+/* Check that each tail call meets the assumptions about a function's entry: rbp is the
+ * caller's and, with RESULT_OUT, so is the first argument. */
 static const char *check_jumps(const struct choice *c)
 {
 	vec_foreach (at, &c->cfg->insns) {
@@ -335,12 +337,12 @@ static const char *check_jumps(const struct choice *c)
 	return NULL;
 }
 
-/* Is all of the code what it was taken for? */
+/* Check all code of the function with returns.check(). */
 static const char *check_code(const struct returns *r, const struct cfg *cfg)
 {
 	const char *why = NULL;
 
-	/* Pseudo ones come last. */
+	/* Pseudo instructions come last. */
 	for (size_t i = 0; i < cfg->insns.len && !cfg->insns.data[i].is_pseudo && !why;) {
 		uint64_t start = cfg->insns.data[i].address, end = start;
 
@@ -353,7 +355,7 @@ static const char *check_code(const struct returns *r, const struct cfg *cfg)
 	return why;
 }
 
-/* May the call reach a probed function? A call through an unknown pointer may. */
+/* Can the call reach a probed function? A call through an unknown pointer can. */
 static bool calls_probed(const struct returns *r, const struct cfg_insn *at)
 {
 	switch (at->insn.kind) {
@@ -367,7 +369,7 @@ static bool calls_probed(const struct returns *r, const struct cfg_insn *at)
 	}
 }
 
-/* Ways that come by such a call: once there, always there. */
+/* Mark the instructions that some path reaches through such a call. */
 static bool find_calls(struct choice *c)
 {
 	bool changed = true;
@@ -390,8 +392,7 @@ static bool find_calls(struct choice *c)
 
 static bool add_exit(struct return_unit *unit, const struct cfg_insn *at)
 {
-	/* A conditional jump that leaves the function: no probe fits the one way alone.
-	 */
+	/* A conditional jump out of the function: no probe can see only this branch. */
 	unit->has_more_exits |= at->is_pseudo || at->insn.no_probe;
 	return at->is_pseudo || at->insn.no_probe ||
 	       vec_push(&unit->exits, ((struct return_exit){
@@ -459,7 +460,8 @@ static bool is_same(const struct return_site *a, const struct return_site *b)
 	return same;
 }
 
-/* Sort them. Functions may have code in common, where both have the same sites. */
+/* Sort the sites and remove duplicates: functions with common code have the same sites
+ * there. */
 static const char *merge(struct return_sites *sites)
 {
 	size_t kept = 0;
@@ -482,7 +484,7 @@ static const char *merge(struct return_sites *sites)
 	return NULL;
 }
 
-/* Add the ends of the unit, each once: functions may have code in common. */
+/* Add the unit's exits, each once: functions may have code in common. */
 static const char *add_exits(const struct return_unit *unit, bool is_first,
 			     struct return_sites *ret)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Sites that see a whole call: where its result is settled, and the size that was asked
- * for is in a register still. Calls that take another way, mostly a slow one, are seen to
- * begin on that way.
+ * Sites that see a whole call: the result is known there, and the requested size is
+ * still in a register. Calls on other paths, mostly slow ones, get an entry site on
+ * their path.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "plan/returns_choice.h"
 #include "util/cleanup.h"
 
-/* Calls that come by a whole site had better not come by one of the entry, too: for each
- * such site that an instruction leads to. */
+/* Calls that pass a whole site should not pass an entry site as well. This is added to
+ * an entry site's price for each whole site that it leads to. */
 #define PRICE_ON_THE_WAY 20
 
 bool choice_finds_size(const struct choice *c, uint32_t i, uint8_t *ret)
@@ -26,7 +26,7 @@ bool choice_finds_size(const struct choice *c, uint32_t i, uint8_t *ret)
 	return false;
 }
 
-/* The instruction at `address`: its index. It is there. */
+/* The index of the instruction at `address`, which must exist. */
 static uint32_t index_of(const struct cfg *cfg, uint64_t address)
 {
 	uint32_t i = 0;
@@ -36,13 +36,13 @@ static uint32_t index_of(const struct cfg *cfg, uint64_t address)
 	return i;
 }
 
-/* Is the result settled on one way alone, or on both in the same manner? */
+/* Is the result known on one branch only, or is the site not a conditional one? */
 static bool has_one_value(const struct return_site *site)
 {
 	return !site->has_condition || !site->value[0].kind || !site->value[1].kind;
 }
 
-/* Mark each instruction from which a marked one can be reached. */
+/* Mark each instruction that leads to a marked one. */
 static void spread_back(const struct cfg *cfg, bool marked[])
 {
 	bool changed = true;
@@ -58,7 +58,7 @@ static void spread_back(const struct cfg *cfg, bool marked[])
 	}
 }
 
-/* What a site of the entry costs before the instruction. */
+/* The price of an entry site at the instruction. */
 static int32_t price_of_entry(const struct choice *c, uint32_t i,
 			      const uint8_t to_whole[], const bool is_site[])
 {
@@ -71,7 +71,7 @@ static int32_t price_of_entry(const struct choice *c, uint32_t i,
 	return PRICE_EMULATED + to_whole[i] * PRICE_ON_THE_WAY;
 }
 
-/* Must a call that goes this way have been seen to begin? */
+/* Must a call that goes from `from` to `to` have passed an entry site? */
 static bool wants_entry(const struct choice *c, const struct return_unit *unit,
 			uint32_t from, uint32_t to)
 {
@@ -89,9 +89,9 @@ static bool wants_entry(const struct choice *c, const struct return_unit *unit,
 }
 
 /*
- * All edges are turned round: of several cheapest cuts the one is found that lies nearest
- * to its source, and the fewest calls come by the one that lies nearest to the sites.
- * `once`: no way may come back from behind the cut.
+ * Make the graph to cut, with all edges reversed: of several cheapest cuts the search
+ * finds the one nearest to its source, and the cut nearest to the sites is passed by
+ * the fewest calls. `once`: no path may go back across the cut.
  */
 static bool make_graph(struct choice *c, const struct return_unit *unit,
 		       const uint8_t to_whole[], const bool is_site[], bool once)
@@ -126,7 +126,7 @@ static bool is_cut(const struct choice *c, uint32_t i)
 	return cut_is_before(&c->cut, BEHIND(i)) && !cut_is_before(&c->cut, BEFORE(i));
 }
 
-/* May a call come by two sites of the entry? */
+/* Can a call pass two entry sites? */
 static bool comes_twice(const struct choice *c, bool leads_to_entry[])
 {
 	uint32_t count = (uint32_t)c->cfg->insns.len;
@@ -144,8 +144,8 @@ static bool comes_twice(const struct choice *c, bool leads_to_entry[])
 	return false;
 }
 
-/* Find the cheapest set of entries such that no call passes two of them. If the cheapest
- * cut allows that, forbid all ways back across the cut, which costs more. */
+/* Find the cheapest set of entry sites such that no call passes two of them. If the
+ * cheapest cut allows that, forbid all paths back across the cut, which costs more. */
 static const char *solve_entries(struct choice *c, const struct return_unit *unit,
 				 const uint8_t to_whole[], const bool is_site[],
 				 bool *found)
@@ -164,7 +164,8 @@ static const char *solve_entries(struct choice *c, const struct return_unit *uni
 	return NULL;
 }
 
-/* Where the calls of other sites are seen to begin. False: they cannot be. */
+/* Find the entry sites for calls of other sites. *found is false if they cannot be
+ * placed. */
 static const char *find_entries(struct choice *c, struct return_unit *unit,
 				const uint8_t to_whole[], const bool is_site[],
 				bool *found)
@@ -188,7 +189,7 @@ static const char *find_entries(struct choice *c, struct return_unit *unit,
 	return NULL;
 }
 
-/* How many whole sites each instruction leads to. */
+/* Count the whole sites that each instruction leads to. */
 static bool count_wholes(const struct choice *c, const struct return_unit *unit,
 			 uint8_t to_whole[])
 {
@@ -208,7 +209,7 @@ static bool count_wholes(const struct choice *c, const struct return_unit *unit,
 	return marked;
 }
 
-/* Which sites see whole calls? True when there are any. */
+/* Mark the sites that see whole calls. True if there are any. */
 static bool mark_wholes(const struct choice *c, struct return_unit *unit, bool is_site[])
 {
 	bool any = false;

@@ -33,9 +33,9 @@ static unsigned kernel_emulates(void)
 }
 
 /*
- * Is it known of the function that it takes a size as its only argument, and comes by no
- * other function that is probed? Such would be nested in a call that nobody has seen yet.
- * glibc's malloc() calls _int_malloc() and the like (malloc/malloc.c).
+ * Is the function known to take a size as its only argument, and not to call another
+ * probed function? Such a call would be nested in one that has not been seen yet.
+ * glibc's malloc() calls _int_malloc() and similar functions (malloc/malloc.c).
  */
 static bool has_known_body(const struct allocator *allocator,
 			   const struct alloc_function *function)
@@ -48,7 +48,7 @@ static bool has_known_body(const struct allocator *allocator,
 
 DEFINE_CLEANUP(struct site_code *, site_code_close);
 
-/* Where calls of a function are seen to begin: addresses. */
+/* The entry probe of a function; addresses. */
 struct entry_place {
 	uint64_t function, at;
 };
@@ -56,7 +56,7 @@ struct entry_place {
 struct site_code {
 	struct site_file file;
 	struct site_options options;
-	uint64_t text_bias; /* the address of code less its file offset */
+	uint64_t text_bias; /* the address of code minus its file offset */
 	struct cfi *cfi;    /* NULL: none */
 	struct starts starts;
 	struct callees callees;
@@ -66,16 +66,16 @@ struct site_code {
 	struct reach reach;
 	/* Functions with sites that see whole calls. */
 	VEC(uint64_t) bodies;
-	/* Where calls of the others are seen to begin. */
+	/* The entry probes of the other functions. */
 	VEC(struct entry_place) entries;
-	uint64_t asked_for; /* the function whose own entry does not matter, 0: none */
+	uint64_t asked_for; /* function whose own entry probe is ignored; 0: none */
 };
 
 static size_t read_at(void *arg, uint64_t address, uint8_t *ret, size_t size)
 {
 	const struct site_code *code = arg;
 
-	/* A file that wraps around has nothing there. */
+	/* A wrapped address is outside of the file: nothing is read. */
 	return elf_file_read(code->file.elf, address - code->text_bias, ret, size);
 }
 
@@ -101,7 +101,8 @@ static bool has_sites(void *arg, uint64_t address)
 	return false;
 }
 
-/* Two programs at one place would run in an order that nobody knows. */
+/* Is another function's entry probe at this place? Two programs at one place run in an
+ * unknown order. */
 static bool is_entry(void *arg, uint64_t address)
 {
 	const struct site_code *code = arg;
@@ -112,7 +113,7 @@ static bool is_entry(void *arg, uint64_t address)
 	return false;
 }
 
-/* Is it one of the allocator's that are traced? */
+/* Is it a traced function of the allocator? */
 static bool is_function(void *arg, uint64_t address)
 {
 	const struct site_code *code = arg;
@@ -161,7 +162,7 @@ enum result_width site_result_width(enum alloc_effect effect)
 	}
 }
 
-/* Where it would begin if it had no sites for whole calls. */
+/* Record where the entry probe would be if the function had no sites for whole calls. */
 static bool add_entry(struct site_code *c, const struct allocator_function *found)
 {
 	_cleanup_(freep) uint8_t *code = site_read_code(c->file.elf, &found->symbol);
@@ -200,8 +201,8 @@ enum value site_asked(const struct alloc_function *f)
 								     : RETURN_NO_SIZE;
 }
 
-/* The size is all that there is to know of a call, and no mapping inside is to be told
- * apart by its record. */
+/* The request for a function. Sites for whole calls need calls that are described by
+ * their size alone, and no need to find the call around a nested mapping. */
 static struct returns_request request_for(const struct site_code *c,
 					  const struct allocator_function *found)
 {
@@ -217,7 +218,7 @@ static struct returns_request request_for(const struct site_code *c,
 	};
 }
 
-/* Which functions have sites for whole calls? Others may jump to them. */
+/* Find the functions with sites for whole calls: other functions may jump to them. */
 static bool find_bodies(struct site_code *c)
 {
 	struct returns trial = c->returns;
@@ -286,7 +287,7 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 	}
 	fd = target_file_open(allocator->file);
 	err = fd < 0 ? NULL : cfi_open_file(fd, &code->cfi);
-	/* Without it there are return probes. */
+	/* Without unwind information there are return probes. */
 	error_destroy(err);
 	starts_init(&code->starts, code->cfi, target_file_open(allocator->file));
 	err = callees_init(&code->callees, file, code->text_bias);
@@ -317,8 +318,8 @@ void site_code_close(struct site_code *code)
 
 /* --- sites of a function ------------------------------------------------------------ */
 
-/* How many words below the return address the rule finds the caller's rbp; false: as
- * sites can say it, nowhere. */
+/* Get the number of words below the return address where the rule finds the caller's
+ * rbp; 0: in the register. False: sites cannot express it. */
 static bool bp_words(uint64_t rule, uint8_t *ret)
 {
 	int64_t offset = (int64_t)unwind_bp_offset(rule);
@@ -333,8 +334,8 @@ static bool bp_words(uint64_t rule, uint8_t *ret)
 	       (-8 - offset) / 8 <= RETURN_BP_WORDS_MAX;
 }
 
-/* Stacks are walked from these sites on: is it known of each of them, and without ado,
- * where the caller is? */
+/* Stacks are unwound from these sites: does a simple rule find the caller from each of
+ * them? */
 static bool is_unwound(const struct site_code *code, uint64_t function, struct body *body)
 {
 	for (size_t i = 0; i < body->count; i++) {
@@ -348,7 +349,7 @@ static bool is_unwound(const struct site_code *code, uint64_t function, struct b
 	return true;
 }
 
-/* Where a function's text is in its file. */
+/* The place of a function's code in its file. */
 struct file_text {
 	struct elf_file *file;
 	uint64_t offset;
@@ -361,7 +362,7 @@ static size_t read_other(void *arg, int64_t offset, uint8_t *ret, size_t size)
 	return elf_file_read(text->file, text->offset + (uint64_t)offset, ret, size);
 }
 
-/* Sites for all of a call, where they are known to be right. */
+/* Find sites for whole calls, if they are known to be right. */
 static bool find_body(struct site_code *c, const struct allocator_function *found,
 		      const uint8_t *code, struct plan_site *site)
 {
@@ -384,9 +385,9 @@ static bool find_body(struct site_code *c, const struct allocator_function *foun
 }
 
 /*
- * Stepping through the copy of an instruction takes ten times as long as a return probe.
- * Where one has to be, calls that get what they ask for come by it as a rule, unless the
- * function has another site for those.
+ * Are the sites more expensive than a return probe? Single-stepping costs ten times as
+ * much as a return probe. If a site is stepped, successful calls usually pass it,
+ * unless the function has another site for them.
  */
 static bool is_dear(const struct return_sites *sites, enum result_width width)
 {
@@ -403,14 +404,14 @@ static bool is_dear(const struct return_sites *sites, enum result_width width)
 	return is_stepped && !has_cheap;
 }
 
-/* Can an exception leave the function? C++ says so in names alone. */
+/* Can an exception leave the function? For C++ only the name tells. */
 static bool may_throw(const struct alloc_function *function)
 {
 	return !strncmp(function->name, "_Zn", 3) || strstr(function->name, "new");
 }
 
-/* Do exceptions come to its caller? Elsewhere no other place than a return probe is
- * known. */
+/* Do exceptions pass through to its caller? On other machines return probes are the
+ * only possibility. */
 static bool is_thrown_through(const struct alloc_function *function)
 {
 #if defined(__x86_64__)
@@ -428,7 +429,8 @@ static bool lacks_cfi(const struct site_code *c, uint64_t address)
 	return !c->cfi || cfi_find_row(c->cfi, address, &row) != CFI_FOUND;
 }
 
-/* Walks that are handed over to memtrace begin at a site, if they can. */
+/* Mark sites without unwind information: an unwind miss can only start from a site that
+ * has it. */
 static void find_cfi(const struct site_code *c, struct return_sites *sites)
 {
 	vec_foreach (s, &sites->list)
@@ -437,7 +439,7 @@ static void find_cfi(const struct site_code *c, struct return_sites *sites)
 		exit->lacks_cfi = lacks_cfi(c, exit->address);
 }
 
-/* Sites that take the place of the return probe. */
+/* Find the sites that replace the return probe. */
 static void find_returns(struct site_code *c, const struct allocator_function *found,
 			 struct plan_site *site)
 {
@@ -471,7 +473,7 @@ static bool has_body_site(const struct body *body, uint64_t delta)
 	return false;
 }
 
-/* Where calls return that come by `site->body`; its sites stay as they are. */
+/* Find where calls seen by `site->body` return; the body's sites do not change. */
 static void find_exits(struct site_code *c, const struct allocator_function *found,
 		       struct plan_site *site)
 {
@@ -484,7 +486,7 @@ static void find_exits(struct site_code *c, const struct allocator_function *fou
 		site->returns.exits = sites.exits;
 		site->returns.has_more_exits = sites.has_more_exits;
 		sites.exits.data = NULL;
-		/* Which are sites is not the same in `body`. */
+		/* `body` has other sites than `sites`. */
 		vec_foreach (exit, &site->returns.exits)
 			exit->is_site = has_body_site(&site->body,
 						      exit->address - request.address);

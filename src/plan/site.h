@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function's probes: the best places that are proven (plan/place.h, returns.h). */
+/* One function's probes: the best proven places (plan/place.h, returns.h). */
 #ifndef PLAN_SITE_H
 #define PLAN_SITE_H
 
@@ -12,20 +12,20 @@
 #include "target/allocator.h"
 #include "target/elf.h"
 
-/* What is read of an allocator's file for all of its functions. */
+/* Data read from an allocator's file for all of its functions. */
 struct site_code;
 
 struct site_options {
-	const char
-		*function; /* of those that allocate only this one is probed; NULL: all */
-	bool mappings;     /* munmap inside free is to be known by the call around it */
-	/* No return probes: where nothing else is proven, the return instruction itself
-	 * is the site. */
+	/* probe only this one of the allocating functions; NULL: all */
+	const char *function;
+	bool mappings; /* the call around a nested munmap must be known, as in free */
+	/* No return probes: if nothing else is proven, the return instruction itself is
+	 * the site. */
 	bool no_return_probes;
 };
 
-/* Read it. `file`, `allocator` and `target` must outlive it. What cannot be read makes
- * for fewer sites. Only ERROR_NO_MEMORY is returned. */
+/* Read the data. `file`, `allocator` and `target` must outlive it. Parts that cannot be
+ * read only mean fewer sites. Returns no error but ERROR_NO_MEMORY. */
 struct error *site_code_open(struct elf_file *file, const struct allocator *allocator,
 			     const struct site_target *target,
 			     const struct site_options *options, struct site_code **ret)
@@ -33,17 +33,17 @@ struct error *site_code_open(struct elf_file *file, const struct allocator *allo
 void site_code_close(struct site_code *code);
 
 /*
- * Fill in the places of the function `found`: address, offsets, sp_delta, arg_reg, body,
- * returns and reason; function and wants_return are set already. False when the kernel
- * takes no probe there: `site->reason` says why.
+ * Fill in the places of the function `found`: address, offsets, sp_delta, arg_reg,
+ * body, returns and reason of `site`. Its function and wants_return are already set.
+ * False: the kernel refuses a probe there; `site->reason` says why.
  */
 bool site_place(struct site_code *code, const struct allocator_function *found,
 		struct plan_site *site);
 
-/* What the result of functions with this effect is. */
+/* The kind of result of functions with this effect. */
 enum result_width site_result_width(enum alloc_effect effect);
 
-/* The value that is the size of the new block. RETURN_NO_SIZE: the size alone does not
+/* The value with the size of the new block. RETURN_NO_SIZE: the size alone does not
  * describe a call of this function. */
 enum value site_asked(const struct alloc_function *function);
 

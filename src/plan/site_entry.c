@@ -6,10 +6,10 @@
 
 #include "plan/place.h"
 
-/* No allocator's function is longer; the file may say anything. */
+/* Bound on a function's size, bytes: the file may claim any size. */
 #define CODE_MAX (1u << 20)
 
-/* How much behind the last site has to be the same in memory, bytes. */
+/* Bytes after the last site that must be the same in memory. */
 #define CODE_BEHIND 16
 
 uint8_t *site_read_code(struct elf_file *file, const struct elf_symbol *symbol)
@@ -53,11 +53,13 @@ static struct place_request request_of(const struct site_file *file,
 
 	return (struct place_request){
 		.arguments = arguments_of(f),
-		/* The probe of mremap reads more arguments, where calls pass them. */
+		/* The probe of mremap reads more arguments from the registers of the
+		 * call. */
 		.emulated = f->effect == EFFECT_REMAP ? 0 : file->emulated,
 		.wants_return = site->wants_return,
 		.frees = f->effect == EFFECT_FREE && f->old_arg == 0,
-		/* Nobody else knows the address of a new mapping before the return. */
+		/* No other thread knows the address of a new mapping before the
+		 * return. */
 		.past_syscall = f->effect == EFFECT_MAP,
 	};
 }
@@ -69,7 +71,7 @@ static uint32_t last_delta(const struct plan_site *site, const struct place *pla
 		       : place->entry_delta;
 }
 
-/* Why a proven place is not to be used all the same; NULL: it is. */
+/* Why a proven place must not be used; NULL: it can be. */
 static const char *why_not(const struct site_file *file,
 			   const struct allocator_function *found,
 			   const struct plan_site *site, const struct place *place,
@@ -80,8 +82,9 @@ static const char *why_not(const struct site_file *file,
 
 	if (!last)
 		return NULL;
-	/* The return probe replaces the word at the stack pointer, which has to be the
-	 * return address; the entry's program wants to see it as it was. */
+	/* The return probe replaces the word at the stack pointer, which must be the
+	 * return address. The entry's program must read this word before it is
+	 * replaced. */
 	if (site->wants_return &&
 	    (place->return_delta < place->entry_delta ||
 	     (place->return_delta == place->entry_delta && place->sp_delta != 0)))
@@ -96,12 +99,12 @@ static const char *why_not(const struct site_file *file,
 			       code, (size_t)size);
 }
 
-/* The first instruction, if the kernel takes a probe there. */
+/* The first instruction, if the kernel accepts a probe there. */
 static bool place_first(struct elf_file *file, const struct elf_symbol *symbol,
 			struct place *ret)
 {
 	const struct place_request nothing_emulated = {.emulated = 0};
-	/* What stands for code that cannot be read: a nop. */
+	/* A nop is assumed if the code cannot be read. */
 	uint8_t code[CODE_BEHIND] = {0x90};
 	size_t size = 0;
 

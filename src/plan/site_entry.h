@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where calls of a function are seen to begin: the best place that is proven
- * (plan/place.h), unless the rest of the file or the target's memory rules it out. */
+/* The entry probe of a function: the best proven place (plan/place.h), unless the rest
+ * of the file or the target's memory rules it out. */
 #ifndef PLAN_SITE_ENTRY_H
 #define PLAN_SITE_ENTRY_H
 
@@ -20,18 +20,18 @@ struct site_file {
 	unsigned emulated; /* enum place_emulated, or-ed: what the kernel emulates */
 };
 
-/* All bytes of the function, to be freed; NULL: they cannot be read. */
+/* Read all bytes of the function. The caller frees them; NULL: they cannot be read. */
 uint8_t *site_read_code(struct elf_file *file, const struct elf_symbol *symbol);
 
-/* Does another function of the allocator begin behind `address`, at most `delta` bytes
- * on? A caller of that one would be taken for a caller of both. */
+/* Does another function of the allocator begin after `address`, at most `delta` bytes
+ * on? Its callers would be counted as callers of both functions. */
 bool site_is_shared(const struct allocator *allocator, uint64_t address, uint32_t delta);
 
 /*
- * Choose where calls begin to be seen, and where a return probe would sit: the address,
- * the offsets, sp_delta, arg_reg and reason of `site`. Its function and wants_return are
- * set already. `code` is what site_read_code() returned. False when the kernel takes no
- * probe there: only `site->reason` is set then.
+ * Choose the places of the entry probe and of a return probe: address, offsets,
+ * sp_delta, arg_reg and reason of `site`. Its function and wants_return are already
+ * set. `code` is the result of site_read_code(). False: the kernel refuses a probe
+ * there; only `site->reason` is set then.
  */
 bool site_place_entry(const struct site_file *file,
 		      const struct allocator_function *found, const uint8_t *code,

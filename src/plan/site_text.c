@@ -6,7 +6,7 @@
 #include "plan/decode.h"
 #include "target/living.h"
 
-#define TRAP 0xcc /* int3, what a uprobe is in memory */
+#define TRAP 0xcc /* int3, as the kernel writes for a uprobe */
 
 static bool is_ours(const struct site_target *target, uint64_t file_offset)
 {
@@ -18,7 +18,7 @@ static bool is_ours(const struct site_target *target, uint64_t file_offset)
 	return false;
 }
 
-/* Does an instruction begin at code[at]? One does at code[0]. */
+/* Does an instruction begin at code[at], if one begins at code[0]? */
 static bool is_boundary(const uint8_t *code, size_t size, size_t at)
 {
 	size_t offset = 0;
@@ -32,8 +32,9 @@ static bool is_boundary(const uint8_t *code, size_t size, size_t at)
 }
 
 /*
- * May the byte in memory be another? A breakpoint is there, ours or somebody's, if it is
- * the first of an instruction: whoever put it there executes what the file has.
+ * May the byte in memory differ from the file? Yes, if it is a breakpoint of ours, or
+ * another tracer's at the first byte of an instruction: it executes the file's
+ * instruction.
  */
 static const char *judge_byte(const struct site_target *target, uint64_t file_offset,
 			      const uint8_t *code, size_t size, size_t at, uint8_t byte)
@@ -49,8 +50,8 @@ static const char *judge_byte(const struct site_target *target, uint64_t file_of
 					      : NULL;
 }
 
-/* Why the bytes at `address` in the target, `file_offset` in the file, are no good; NULL:
- * they are `code`. */
+/* Compare the bytes at `address` in the target with `code`, at `file_offset` of the
+ * file. Returns NULL if they are the same, or why they are not accepted. */
 static const char *compare_at(const struct site_target *target, uint64_t address,
 			      uint64_t file_offset, const uint8_t *code, size_t size)
 {

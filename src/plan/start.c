@@ -10,10 +10,10 @@
 #include "target/target_file.h"
 #include "util/cleanup.h"
 
-/* How far away the function before may be, bytes. */
+/* Longest distance of the preceding function, bytes. */
 #define BEFORE_MAX (64u << 10)
 
-/* Where compilers and assemblers let functions begin, unless they save space. */
+/* Usual alignment of functions, unless the code is optimized for size. */
 #define USUAL_ALIGNMENT 16
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
@@ -32,7 +32,7 @@ void starts_deinit(struct starts *s)
 		free(s->tables[i].data);
 }
 
-/* What cannot be read is as good as not there. */
+/* Read the symbol tables. One that cannot be read counts as missing. */
 static void read_tables(struct starts *s)
 {
 	static const uint32_t types[] = {SHT_DYNSYM, SHT_SYMTAB};
@@ -49,12 +49,12 @@ static void read_tables(struct starts *s)
 
 /* --- the file's own symbols --------------------------------------------------------- */
 
-/* What the tables say of an address. */
+/* What the symbol tables say about an address. */
 struct around {
-	bool has_own;    /* a function of some size begins there */
-	bool is_inside;  /* one that begins before reaches behind it */
-	bool has_before; /* one begins before, in the same segment */
-	uint64_t before; /* where the last such one begins */
+	bool has_own;    /* a function with a size begins there */
+	bool is_inside;  /* a function that begins before it extends past it */
+	bool has_before; /* a function begins before it, in the same segment */
+	uint64_t before; /* address of the last such function */
 };
 
 static bool is_code(const Elf64_Phdr *segment)
@@ -103,14 +103,14 @@ static struct around look_around(const struct starts *s, uint64_t address)
 
 /* --- the instructions before -------------------------------------------------------- */
 
-/* Is all of it what fills the room between functions or sections? */
+/* Are all bytes the same padding byte, as between functions or sections? */
 static bool is_padding(const uint8_t *code, size_t size)
 {
 	return (*code == 0x00 || *code == 0x90 || *code == 0xcc) &&
 	       !memcmp(code, code + 1, size - 1);
 }
 
-/* Does an instruction begin behind these, when one begins at code[0]? */
+/* Does decoding from code[0] end exactly at the end of these bytes, or in padding? */
 static bool ends_with_instruction(const uint8_t *code, size_t size)
 {
 	struct insn insn;
@@ -189,7 +189,7 @@ const char *start_doubt_in(const struct target_file *file,
 	const char *why;
 	int fd = target_file_open(file);
 
-	/* A file whose unwind information cannot be read is taken to have none. */
+	/* If the unwind information cannot be read, the file counts as having none. */
 	error_destroy(fd < 0 ? NULL : cfi_open_file(fd, &cfi));
 	starts_init(&starts, cfi, target_file_open(file));
 	why = start_doubt(&starts, symbol);

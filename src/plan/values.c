@@ -4,26 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Registers that a call may change (psABI 3.2.1): all but rbx, rbp, r12 to r15, rsp. */
+/* Registers that a call may change (psABI 3.2.1): all except rbx, rbp, r12 to r15,
+ * rsp. */
 #define CALL_CHANGES 0x0fc7u
 
 /* Bytes below the stack pointer that signal handlers leave alone (psABI 3.2.2). */
 #define RED_ZONE 128
 
-/* An instruction that may write to memory at a known place writes this much at most. */
+/* Bound on the bytes that an instruction writes to a known place. */
 #define WRITE_MAX 64
 
-/* How often all instructions are looked at, until nothing is known of any: compilers make
- * functions for which ten times are enough. */
+/* Bound on sweeps over all instructions, after which nothing is assumed known.
+ * Compilers' code needs up to ten. */
 #define SWEEPS_MAX  100
 
 #define REGISTER(n) ((place_set)1 << (n))
 #define SLOT(k)     ((place_set)1 << (PLACES_SLOT_SHIFT + (k)))
 
-/* What an instruction does to places. */
+/* The effect of an instruction on places. */
 struct effect {
-	place_set changed; /* they do not hold any more what they held */
-	/* What moves, or is set: 0 when `from` is nothing that is followed. */
+	place_set changed; /* places that lose their value */
+	/* Source and destination of a move; `from` is 0 if the source is not tracked. */
 	place_set from, to;
 	bool has_value;
 	int64_t value;
@@ -32,22 +33,23 @@ struct effect {
 struct finding {
 	const struct cfg *cfg;
 	struct values *values;
-	struct effect *effects; /* by index of the instruction */
-	bool *has_news;         /* the same: what is held there has changed */
+	struct effect *effects; /* indexed by instruction */
+	bool *has_news; /* indexed by instruction: the values there have changed */
 	enum result_width width;
 	values_calls_fn *calls;
 	void *arg;
-	/* Frame words this far below the return address and nearer to it may be changed
-	 * by others: their address was taken. INT32_MIN: of none. */
+	/* Frame words at most this far below the return address may be changed by other
+	 * code, since their address was taken. INT32_MIN: none. */
 	int32_t escaped;
 	place_set
-		saved; /* words that are pushed: saved registers, which nobody changes */
+		/* pushed words: saved registers, which no other code changes */
+		saved;
 };
 
 /* --- slots -------------------------------------------------------------------------- */
 
-/* How far below the return address the memory operand is; false: not in the frame, or
- * nobody knows. */
+/* Get the distance of the memory operand below the return address. False: not in the
+ * frame, or unknown. */
 static bool frame_place(const struct cfg_insn *at, int32_t *ret)
 {
 	const struct insn *insn = &at->insn;
@@ -77,7 +79,7 @@ static int slot_at(const struct values *v, int32_t below)
 	return -1;
 }
 
-/* Words beyond these are not followed. */
+/* Track the frame word, if there is room. */
 static void add_slot(struct values *v, int32_t below)
 {
 	if (below <= 0 || below % 8 || slot_at(v, below) >= 0 ||
@@ -86,8 +88,8 @@ static void add_slot(struct values *v, int32_t below)
 	v->slots[v->slot_count++] = below;
 }
 
-/* Is the register one that calls leave alone? A push of any other makes room for a word
- * that is then written. */
+/* Is the register preserved across calls? A push of another register usually only makes
+ * room for a word that is written later. */
 static bool is_preserved(uint8_t reg)
 {
 	return reg != INSN_RSP && !(CALL_CHANGES >> reg & 1);
@@ -120,7 +122,7 @@ static void find_slots(struct finding *f)
 			continue;
 		if (insn->memory == INSN_MEMORY_ADDRESS && is_frame_base(at) &&
 		    insn->to != INSN_RSP) {
-			/* An index may lead anywhere in the frame. */
+			/* With an index the address may be anywhere in the frame. */
 			if (!frame_place(at, &below))
 				below = INT32_MAX;
 			if (below > f->escaped)
@@ -132,8 +134,8 @@ static void find_slots(struct finding *f)
 	f->saved &= ~written;
 }
 
-/* All words that an address at `below`, or anything nearer to the return address, may be
- * part of. */
+/* All words that an address at `below`, or nearer to the return address, may belong
+ * to. */
 static place_set slots_from(const struct values *v, int32_t below)
 {
 	place_set ret = 0;
@@ -144,7 +146,7 @@ static place_set slots_from(const struct values *v, int32_t below)
 	return ret;
 }
 
-/* Words that lie below the stack pointer, and so are nobody's. */
+/* Words below the stack pointer, which are lost. */
 static place_set slots_below(const struct values *v, int32_t sp_delta)
 {
 	place_set ret = 0;
@@ -160,7 +162,7 @@ static bool is_call(const struct cfg_insn *at)
 	return at->insn.kind == INSN_CALL || at->insn.kind == INSN_CALL_INDIRECT;
 }
 
-/* Places that the instruction may change other than by a move that is followed. */
+/* Places that the instruction may change, except by a move that is tracked. */
 static place_set changes(const struct finding *f, const struct cfg_insn *at)
 {
 	const struct insn *insn = &at->insn;
@@ -182,7 +184,7 @@ static place_set changes(const struct finding *f, const struct cfg_insn *at)
 			if (v->slots[k] > at->sp_delta &&
 			    v->slots[k] <= at->sp_delta - insn->sp_change)
 				ret |= SLOT(k);
-	/* Words are given up when they come to lie below the red zone. */
+	/* Words below the red zone are lost. */
 	ret |= slots_below(v, at->sp_delta - insn->sp_change + RED_ZONE);
 	if (insn->memory == INSN_MEMORY_NONE || insn->memory == INSN_MEMORY_LOAD ||
 	    insn->memory == INSN_MEMORY_ADDRESS)
@@ -206,7 +208,7 @@ static place_set changes(const struct finding *f, const struct cfg_insn *at)
 
 /* --- effects ------------------------------------------------------------------------ */
 
-/* A word of the frame as a place, 0 when it is not followed. */
+/* The place of a frame word; 0: not tracked. */
 static place_set slot_place(const struct values *v, int32_t below)
 {
 	int k = slot_at(v, below);
@@ -264,7 +266,7 @@ static const struct effect *effect_of(const struct finding *f, const struct cfg_
 
 /* --- results, from the end on ------------------------------------------------------- */
 
-/* Without a result: it is settled when nothing is called any more. */
+/* RESULT_VOID: the result counts as known after the last call. */
 static struct result void_before(const struct cfg_insn *at, struct result r)
 {
 	if (is_call(at) && !r.is_any)
@@ -282,7 +284,7 @@ static bool stores_outside(const struct cfg_insn *at)
 		insn->memory == INSN_MEMORY_OTHER);
 }
 
-/* Where the block is before the instruction. */
+/* The places of the block before the instruction. */
 static place_set out_before(const struct finding *f, const struct cfg_insn *at,
 			    place_set after)
 {
@@ -301,7 +303,7 @@ static place_set out_before(const struct finding *f, const struct cfg_insn *at,
 	    !insn->is_indexed && !insn->displacement && insn->base < INSN_REGISTERS &&
 	    pointer & REGISTER(insn->base))
 		return REGISTER(insn->from);
-	/* It may be that of the block. */
+	/* The store may overwrite the caller's pointer to the block. */
 	return out & ~PLACES_STORED;
 }
 
@@ -377,7 +379,7 @@ static bool same(const struct result *a, const struct result *b)
 	       a->out == b->out && (!a->is_known || a->value == b->value);
 }
 
-/* All that could be until it is known not to: sets become smaller each time. */
+/* Start with everything possible, and shrink the sets until nothing changes. */
 static void find_results(struct finding *f)
 {
 	const struct cfg *cfg = f->cfg;
@@ -430,7 +432,7 @@ static void values_after(const struct finding *f, const struct cfg_insn *at,
 
 	for (size_t i = 0; i < VALUE_COUNT; i++) {
 		ret[i] = before[i] & ~m->changed;
-		/* Half a value is none. */
+		/* A copied half is not the value. */
 		if (before[i] & m->from && !at->insn.copies_half)
 			ret[i] |= m->to;
 	}
@@ -438,7 +440,8 @@ static void values_after(const struct finding *f, const struct cfg_insn *at,
 		ret[VALUE_PRODUCT] |= REGISTER(at->insn.to);
 }
 
-/* These values come to the instruction as well. True when less is held there now. */
+/* Intersect the values held at the instruction with `values`. True if some were
+ * removed. */
 static bool hold(struct finding *f, uint32_t i, const place_set values[VALUE_COUNT])
 {
 	place_set *held = f->values->held[i], less = 0;

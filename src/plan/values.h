@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where values are in a function: before each instruction the places that hold what the
- * function will return, and those that hold an argument or the caller's rbp still.
- * Places are registers and words of the function's own frame. x86-64; pure.
+ * Tracks values in a function: before each instruction, the places that contain the
+ * later result, an argument, or the caller's rbp. Places are registers and words of the
+ * function's own frame. x86-64; pure.
  */
 #ifndef PLAN_VALUES_H
 #define PLAN_VALUES_H
@@ -21,60 +21,63 @@ typedef uint64_t place_set;
 #define VALUES_SLOTS_MAX  (63 - PLACES_SLOT_SHIFT)
 #define PLACES_REGISTERS  0xffffu
 
-/* What is followed from the function's entry on. */
+/* The values tracked from the function's entry. */
 enum value {
-	VALUE_ARG0, /* the arguments that registers pass (psABI 3.2.3) */
+	VALUE_ARG0, /* the arguments passed in registers (psABI 3.2.3) */
 	VALUE_ARG1,
 	VALUE_ARG2,
 	VALUE_ARG3,
-	VALUE_PRODUCT, /* of the first two arguments, its low 64 bits */
+	VALUE_PRODUCT, /* product of the first two arguments, low 64 bits */
 	VALUE_BP,      /* the caller's rbp */
 	VALUE_COUNT,
 };
 
-/* With RESULT_OUT: the block is in memory already, where the caller wants it. */
+/* With RESULT_OUT: the block is already stored through the first argument. */
 #define PLACES_STORED ((place_set)1 << 63)
 
-/* What will be returned. */
+/* The value that the function will return. */
 struct result {
-	place_set in;  /* places that hold it */
-	bool is_known; /* it is `value`, whatever the places hold */
-	bool is_any;   /* nothing will be returned: no way from here comes to a ret */
+	place_set in;  /* places that contain it */
+	bool is_known; /* the result is the constant `value` */
+	bool is_any;   /* no path from here returns */
 	int64_t value;
-	/* With RESULT_OUT: registers that hold the block that is to be stored where the
-	 * first argument points, or PLACES_STORED. */
+	/* With RESULT_OUT: registers with the block that will be stored through the
+	 * first argument, or PLACES_STORED. */
 	place_set out;
 };
 
 struct values {
-	/* Frame words by how many bytes each lies below the return address. */
+	/* Distances of frame words below the return address, bytes. */
 	int32_t slots[VALUES_SLOTS_MAX];
 	size_t slot_count;
-	struct result *results;         /* by index of the instruction: before it */
-	place_set (*held)[VALUE_COUNT]; /* the same: what holds each value */
+	struct result *results;         /* indexed by instruction: the state before it */
+	place_set (*held)[VALUE_COUNT]; /* indexed by instruction: places of each value */
 };
 
-/* What the function's result is, as far as it counts. */
+/* Kinds of results. */
 enum result_width {
-	RESULT_WORD,  /* 64 bits: a pointer, a size */
-	RESULT_MOVED, /* the same of realloc(): settled when nothing is called any more,
-			 as the old block may be freed last */
-	RESULT_INT,   /* 32 bits */
-	RESULT_OUT,   /* 32 bits: 0, then a block is stored through the first argument; or
-			 an error number */
-	RESULT_VOID,  /* none: it is settled when nothing is called any more */
+	RESULT_WORD, /* 64 bits: a pointer, a size */
+	/* a pointer from realloc(): final only after the last call, since the old block
+	 * may be freed last */
+	RESULT_MOVED,
+	RESULT_INT, /* 32 bits */
+	/* 32 bits: 0, with a block stored through the first argument, or an error
+	 * number */
+	RESULT_OUT,
+	RESULT_VOID, /* no result; counts as known after the last call */
 };
 
-/* May a call of the function at `address` come to one that is probed? */
+/* Can a call of the function at `address` reach a probed one? */
 typedef bool values_calls_fn(void *arg, uint64_t address);
 
-/* Find them. `calls` is asked with RESULT_MOVED; NULL: any call may. False when memory is
- * out. `ret` is to be given to values_deinit() in either case. */
+/* Track the values. `calls` is asked with RESULT_MOVED; NULL: every call may reach a
+ * probed function. False: memory is out. Call values_deinit() in either case. */
 bool values_find(const struct cfg *cfg, enum result_width width, values_calls_fn *calls,
 		 void *arg, struct values *ret) __attribute__((warn_unused_result));
 void values_deinit(struct values *values);
 
-/* Is there a place, or a constant, for it, and with RESULT_OUT also for the block? */
+/* Is the result known to be in a place or constant, and with RESULT_OUT also the
+ * block? */
 static inline bool result_is_settled(const struct result *result, enum result_width width)
 {
 	if (result->is_any)
