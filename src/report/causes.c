@@ -9,7 +9,6 @@
 /* A call path, and the functions that decide which cause it belongs to. */
 struct path {
 	struct cause_part part;
-	size_t named_by;
 	size_t first_step, step_count; /* in finder.steps, innermost first */
 };
 
@@ -51,7 +50,7 @@ static bool collect_paths(struct finder *f)
 	for (size_t i = 0; i < f->section->suspect_count; i++) {
 		const struct report_suspect *suspect = &f->section->suspects[i];
 		const struct path path = {
-			.part = {suspect->row, suspect->slope_bytes_per_s}};
+			.part = {suspect->row, suspect->slope_bytes_per_s, 0}};
 
 		if (!vec_push(&f->paths, path))
 			return false;
@@ -180,7 +179,7 @@ static bool make_steps(struct finder *f, struct path *path)
 	enum code_kind kind = find_kind(f, row);
 
 	path->first_step = f->steps.len;
-	path->named_by = row->depth;
+	path->part.named_by = row->depth;
 	for (size_t i = 0; i < row->depth; i++) {
 		uint32_t function = f->functions[row->frames[i]->index];
 		bool is_first = f->steps.len == path->first_step;
@@ -189,7 +188,7 @@ static bool make_steps(struct finder *f, struct path *path)
 			continue;
 		/* The outermost allocation function is what the user called. */
 		if (is_first || kind == CODE_ALLOCATOR)
-			path->named_by = i;
+			path->part.named_by = i;
 		if (!is_first && f->steps.data[f->steps.len - 1] == function)
 			continue;
 		if (!vec_push(&f->steps, function))
@@ -273,8 +272,7 @@ static void make_causes(struct finder *f)
 
 		ret->parts[i] = path->part;
 		if (!i || compare_steps(path - 1, path, f->steps.data) != 0)
-			ret->list[ret->count++] = (struct cause){
-				.parts = &ret->parts[i], .named_by = path->named_by};
+			ret->list[ret->count++] = (struct cause){.parts = &ret->parts[i]};
 		add_part(&ret->list[ret->count - 1], &path->part);
 	}
 	if (ret->count)

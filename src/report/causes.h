@@ -11,6 +11,8 @@
 struct cause_part {
 	const struct report_row *row;
 	double slope_bytes_per_s; /* of a leak suspect; 0: it is none */
+	size_t named_by; /* index of the row's frame that names the cause: its innermost
+			    own function; the depth of the row if it has no frame */
 };
 
 /*
@@ -23,9 +25,6 @@ struct cause {
 	const struct cause_part *parts; /* leak suspects first, steepest first; then those
 					   that hold most */
 	size_t part_count;
-	size_t named_by; /* index of the frame of parts[0].row that names the cause: its
-			    innermost own function; the depth of the row if there is no
-			    frame */
 	struct report_sum sum;          /* what all parts hold */
 	int64_t estimated_growth_bytes; /* since the previous report */
 	double slope_bytes_per_s;       /* sum over the parts; 0: no leak suspect */

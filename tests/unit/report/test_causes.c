@@ -74,8 +74,8 @@ static void check_cause(const struct causes *causes, size_t index, const char *s
 	const struct cause *cause = &causes->list[index];
 	const struct report_row *row = cause->parts->row;
 
-	REQUIRE(cause->named_by < row->depth);
-	CHECK_STR(row->frames[cause->named_by]->symbol, symbol);
+	REQUIRE(cause->parts->named_by < row->depth);
+	CHECK_STR(row->frames[cause->parts->named_by]->symbol, symbol);
 	CHECK_INT(cause->part_count, parts);
 	CHECK_INT(cause->sum.estimated_bytes, bytes);
 	CHECK_INT(cause->slope_bytes_per_s, slope);
@@ -105,7 +105,7 @@ static void containers(void)
 	/* The largest part first. */
 	CHECK_INT(causes.list[0].parts[0].row->sum.size_bytes, 300);
 	CHECK_INT(causes.list[0].parts[3].row->sum.size_bytes, 50);
-	CHECK_INT(causes.list[0].named_by, 3);
+	CHECK_INT(causes.list[0].parts->named_by, 3);
 }
 
 static void recursion(void)
@@ -183,10 +183,26 @@ static void no_own_code(void)
 	CHECK_INT(causes.count, 6 - 1);
 	check_cause(&causes, 0, "xmlNewNode", 2, 5400, 0);
 	check_cause(&causes, 1, "std::vector<int>::push_back(int)", 1, 3000, 0);
-	CHECK(!causes.list[2].parts->row->frames[causes.list[2].named_by]->symbol);
+	CHECK(!causes.list[2].parts->row->frames[causes.list[2].parts->named_by]->symbol);
 	CHECK_INT(causes.list[2].sum.size_bytes, 2000);
 	CHECK_INT(causes.list[3].sum.size_bytes, 1000);
 	check_cause(&causes, 4, "xmalloc", 1, 500, 0);
+}
+
+/* Code without names is told apart by its place in the file. */
+static void stripped(void)
+{
+	_cleanup_(server_deinit) struct server s;
+	_cleanup_(causes_deinit) struct causes causes;
+
+	server_init(&s);
+	fixture_module(&s.f, 0x900000, 0xa00000, EXE, NULL);
+	HOLD(&s, 50, 0, s.allocate, 0x900010, 0x900200);
+	HOLD(&s, 60, 0, s.allocate, s.new, 0x900010, 0x900200);
+	HOLD(&s, 10, 0, s.allocate, 0x900020, 0x900200);
+	find(&s, 0, &causes);
+	CHECK_INT(causes.count, 2);
+	CHECK_INT(causes.list[0].sum.size_bytes, 110);
 }
 
 /* Blocks without a stack, and stacks without frames, are two causes. */
@@ -201,7 +217,7 @@ static void no_frames(void)
 	find(&s, 0, &causes);
 	REQUIRE(causes.count == 2);
 	CHECK_INT(causes.list[0].sum.size_bytes, 30);
-	CHECK_INT(causes.list[0].named_by, 0);
+	CHECK_INT(causes.list[0].parts->named_by, 0);
 	CHECK_INT(causes.list[1].sum.size_bytes, 20);
 	CHECK(causes.list[1].parts->row->stack == SNAPSHOT_NO_STACK);
 }
@@ -224,6 +240,7 @@ int main(void)
 	RUN(suspects);
 	RUN(suspects_beyond_the_top);
 	RUN(no_own_code);
+	RUN(stripped);
 	RUN(no_frames);
 	RUN(nothing);
 	return check_done();

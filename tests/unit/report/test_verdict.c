@@ -66,7 +66,7 @@ static const struct verdict *judge(struct trial *t, enum report_cause cause)
 static void check_name(const struct verdict *v, const char *want)
 {
 	REQUIRE(v->cause);
-	CHECK_STR(v->cause->parts->row->frames[v->cause->named_by]->symbol, want);
+	CHECK_STR(v->cause->parts->row->frames[v->cause->parts->named_by]->symbol, want);
 }
 
 static void leaking(void)
