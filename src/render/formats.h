@@ -9,6 +9,10 @@
  * memleak. */
 extern const struct renderer text_renderer;
 
+/* For a person at a terminal: causes of leaks and of what is live, and the verdict as the
+ * last line. It fits the columns and lines of the options. */
+extern const struct renderer brief_renderer;
+
 /* One JSON object (RFC 8259) on one line; see JSON.md. */
 extern const struct renderer json_renderer;
 

@@ -6,8 +6,9 @@
 #include "render/formats.h"
 
 const struct renderer *const renderers[] = {
-	&text_renderer,  &json_renderer,  &collapsed_renderer, &csv_renderer,
-	&pprof_renderer, &flame_renderer, &html_renderer,      NULL};
+	&text_renderer,      &brief_renderer, &json_renderer,
+	&collapsed_renderer, &csv_renderer,   &pprof_renderer,
+	&flame_renderer,     &html_renderer,  NULL};
 
 const struct renderer *renderer_find(const char *name)
 {

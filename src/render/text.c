@@ -8,6 +8,7 @@
 #include "render/class_words.h"
 #include "render/text_course.h"
 #include "render/text_events.h"
+#include "render/text_head.h"
 #include "render/text_page.h"
 #include "render/text_processes.h"
 #include "render/text_words.h"
@@ -35,13 +36,10 @@ static struct exact_bytes format_exact(uint64_t bytes)
 	return text;
 }
 
-static void append_title(struct text_page *page)
+void text_append_subject(struct strbuf *text, const struct report *report)
 {
-	const struct report *report = page->report;
 	const struct snapshot *snap = report->snapshot;
-	struct strbuf *text = &page->text;
 
-	text_set_style(page, TEXT_TITLE);
 	strbuf_appendf(text, "memtrace report %" PRIu64 " of ", report->sequence);
 	if (snap->heap_untraced && report_is_of_one(report)) {
 		strbuf_append(text, "the kernel");
@@ -59,12 +57,21 @@ static void append_title(struct text_page *page)
 		strbuf_append(text, " that map ");
 		escape_text(text, snap->library);
 	}
-	strbuf_appendf(text, ", %s", units_format_time(snap->wall_ns, UNITS_DATE).s);
-	text_set_style(page, TEXT_PLAIN);
-	strbuf_append_char(text, '\n');
 }
 
-static void append_cause(struct text_page *page)
+static void append_title(struct text_page *page)
+{
+	const struct snapshot *snap = page->report->snapshot;
+
+	text_set_style(page, TEXT_TITLE);
+	text_append_subject(&page->text, page->report);
+	strbuf_appendf(&page->text, ", %s",
+		       units_format_time(snap->wall_ns, UNITS_DATE).s);
+	text_set_style(page, TEXT_PLAIN);
+	strbuf_append_char(&page->text, '\n');
+}
+
+void text_append_cause(struct text_page *page)
 {
 	const struct report *report = page->report;
 	static const char *const causes[] = {
@@ -114,7 +121,7 @@ static bool is_told(const struct snapshot *snap)
 	       !strcmp(snap->allocators.data->label, "otel_memory");
 }
 
-static void append_tracing(struct text_page *page)
+void text_append_tracing(struct text_page *page)
 {
 	const struct report *report = page->report;
 	const struct snapshot *snap = report->snapshot;
@@ -223,9 +230,7 @@ static void append_left_out(struct text_page *page, const struct report_section 
 			 text_plural(left_out->stack_count, "stack", "stacks"), how);
 }
 
-/* Append what options have left out of the list. */
-static void append_all_left_out(struct text_page *page,
-				const struct report_section *section)
+void text_append_left_out(struct text_page *page, const struct report_section *section)
 {
 	append_left_out(page, section, "left out", &section->filtered,
 			"--filter and --exclude");
@@ -274,6 +279,24 @@ static void append_unknown(struct text_page *page, enum block_class class, uint6
 			 strbuf_text(&which));
 }
 
+void text_append_failures(struct text_page *page, const struct report_section *section)
+{
+	const struct class_words *w = class_words(section->class);
+	const struct snapshot_totals *totals = &section->totals;
+
+	if (totals->gone)
+		text_append_line(
+			page, "gone",
+			"%" PRIu64 " %s (%s) with processes that exited or executed "
+			"another program",
+			totals->gone, text_plural(totals->gone, w->block, w->blocks),
+			units_format_bytes(totals->gone_bytes).s);
+	if (totals->failures)
+		text_append_line(page, "failed", "%" PRIu64 " %s returned no memory",
+				 totals->failures,
+				 text_plural(totals->failures, "call", "calls"));
+}
+
 static void append_traffic(struct text_page *page, const struct report_section *section)
 {
 	const struct report *report = page->report;
@@ -293,20 +316,10 @@ static void append_traffic(struct text_page *page, const struct report_section *
 		    (const uint64_t[]){estimated->frees, estimated->freed_bytes});
 	if (totals->frees_unknown)
 		append_unknown(page, section->class, totals->frees_unknown, all);
-	if (totals->gone)
-		text_append_line(
-			page, "gone",
-			"%" PRIu64 " %s (%s) with processes that exited or executed "
-			"another program",
-			totals->gone, text_plural(totals->gone, w->block, w->blocks),
-			units_format_bytes(totals->gone_bytes).s);
-	if (totals->failures)
-		text_append_line(page, "failed", "%" PRIu64 " %s returned no memory",
-				 totals->failures,
-				 text_plural(totals->failures, "call", "calls"));
+	text_append_failures(page, section);
 }
 
-static void append_losses(struct text_page *page)
+void text_append_losses(struct text_page *page)
 {
 	const struct snapshot *snap = page->report->snapshot;
 	struct strbuf *text = &page->text;
@@ -393,8 +406,8 @@ static struct error *render_text(const struct report *report, FILE *out)
 		return error_no_memory();
 	page.clock = units_format_time(report->snapshot->wall_ns, "%H:%M:%S");
 	append_title(&page);
-	append_cause(&page);
-	append_tracing(&page);
+	text_append_cause(&page);
+	text_append_tracing(&page);
 	text_append_course(&page);
 	append_sort(&page);
 	for (size_t i = 0; i < report->section_count; i++) {
@@ -409,11 +422,11 @@ static struct error *render_text(const struct report *report, FILE *out)
 		append_live(&page, section);
 		append_kernel(&page, section);
 		append_peak(&page, section);
-		append_all_left_out(&page, section);
+		text_append_left_out(&page, section);
 		append_traffic(&page, section);
 		append_view(&page, section);
 	}
-	append_losses(&page);
+	text_append_losses(&page);
 	/* Reports follow each other in one stream, so separate them. */
 	strbuf_append_char(&page.text, '\n');
 	if (page.text.failed)

@@ -6,6 +6,7 @@
 #define COLUMNS_MAX 48
 #define LEVELS      8
 #define MOMENTS_MIN 3
+#define FLAT_SHARE  20 /* a change of less than one part in this many is flat */
 
 static uint64_t live_bytes(const struct snapshot_moment *moment)
 {
@@ -35,11 +36,11 @@ static void append_level(struct text_page *page, unsigned level)
  * are closer together towards the end of a long run. */
 static void append_columns(struct text_page *page,
 			   uint64_t (*bytes)(const struct snapshot_moment *moment),
-			   uint64_t low, uint64_t high)
+			   uint64_t low, uint64_t high, size_t most)
 {
 	const struct snapshot_moment *moments = page->report->snapshot->moments.data;
 	size_t count = page->report->snapshot->moments.len, at = 0;
-	size_t columns = count < COLUMNS_MAX ? count : COLUMNS_MAX;
+	size_t columns = count < most ? count : most;
 	uint64_t begin_ns = moments[0].time_ns;
 	double span_ns = (double)(moments[count - 1].time_ns - begin_ns);
 
@@ -59,8 +60,10 @@ static void append_columns(struct text_page *page,
 	}
 }
 
+/* With `columns` 0 as wide as may be, and also a line that is flat. */
 static void append_one(struct text_page *page, const char *label, const char *what,
-		       uint64_t (*bytes)(const struct snapshot_moment *moment))
+		       uint64_t (*bytes)(const struct snapshot_moment *moment),
+		       size_t columns)
 {
 	uint64_t low = UINT64_MAX, high = 0;
 
@@ -68,10 +71,10 @@ static void append_one(struct text_page *page, const char *label, const char *wh
 		low = bytes(moment) < low ? bytes(moment) : low;
 		high = bytes(moment) > high ? bytes(moment) : high;
 	}
-	if (!high)
+	if (!high || (columns && high - low <= high / FLAT_SHARE))
 		return;
 	strbuf_appendf(&page->text, "  %-12s", label);
-	append_columns(page, bytes, low, high);
+	append_columns(page, bytes, low, high, columns ? columns : COLUMNS_MAX);
 	strbuf_appendf(&page->text, "  %s, %s to %s\n", what, units_format_bytes(low).s,
 		       units_format_bytes(high).s);
 }
@@ -91,8 +94,20 @@ void text_append_course(struct text_page *page)
 	if (!is_in_order(page->report->snapshot))
 		return;
 	if (!page->report->snapshot->heap_untraced)
-		append_one(page, "course", "heap", live_bytes);
+		append_one(page, "course", "heap", live_bytes, 0);
 	append_one(page, page->report->snapshot->heap_untraced ? "course" : "", "kernel",
-		   kernel_bytes);
-	append_one(page, "", "VmRSS", rss_bytes);
+		   kernel_bytes, 0);
+	append_one(page, "", "VmRSS", rss_bytes, 0);
+}
+
+void text_append_curve(struct text_page *page, size_t columns)
+{
+	if (columns < MOMENTS_MIN || !is_in_order(page->report->snapshot))
+		return;
+	if (page->report->snapshot->heap_untraced)
+		append_one(page, "course", "kernel", kernel_bytes,
+			   columns < COLUMNS_MAX ? columns : COLUMNS_MAX);
+	else
+		append_one(page, "course", "heap", live_bytes,
+			   columns < COLUMNS_MAX ? columns : COLUMNS_MAX);
 }

@@ -10,4 +10,8 @@
  * Appends nothing with fewer than three moments. */
 void text_append_course(struct text_page *page);
 
+/* Append only the line of the heap, or of the kernel if the heap is not traced, with at
+ * most `columns` columns for the curve. Appends nothing if the curve is flat. */
+void text_append_curve(struct text_page *page, size_t columns);
+
 #endif

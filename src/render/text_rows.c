@@ -71,8 +71,7 @@ static void make_frame(const void *arg, const struct report_frame *frame,
 	strbuf_append_char(text, '\n');
 }
 
-/* Append why the stack ends early, if it does. */
-static void append_end(struct strbuf *text, const struct report_row *row)
+const char *text_stack_end(const struct report_row *row)
 {
 	static const char *const ends[STACK_END_COUNT] = {
 		[STACK_END_DEPTH] = "truncated: stack depth limit, raise --stack-depth",
@@ -83,22 +82,21 @@ static void append_end(struct strbuf *text, const struct report_row *row)
 	};
 
 	if (row->stack == SNAPSHOT_NO_STACK)
-		strbuf_append(text,
-			      "\t\t[no stack: it was not stored, raise --max-stacks]\n");
-	else if (ends[row->end])
-		strbuf_appendf(text, "\t\t[%s]\n", ends[row->end]);
-	else if (!row->depth)
-		strbuf_append(text, "\t\t[no frames]\n");
+		return "no stack: it was not stored, raise --max-stacks";
+	return !ends[row->end] && !row->depth ? "no frames" : ends[row->end];
 }
 
 void text_append_stack(struct text_page *page, const struct report_row *row)
 {
+	const char *end = text_stack_end(row);
+
 	for (size_t i = 0; i < row->depth; i++) {
 		if (report_row_shows(row, i))
 			frame_texts_append(&page->frames, row->frames[i], make_frame,
 					   &page->report->options, &page->text);
 	}
-	append_end(&page->text, row);
+	if (end)
+		strbuf_appendf(&page->text, "\t\t[%s]\n", end);
 }
 
 static void append_blocks(struct text_page *page, const struct report_row *row)

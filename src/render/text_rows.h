@@ -24,6 +24,9 @@ void text_append_rows(struct text_page *page, const struct report_section *secti
  * does. */
 void text_append_stack(struct text_page *page, const struct report_row *row);
 
+/* Why the stack ends early or is missing; NULL: it is complete. Static string. */
+const char *text_stack_end(const struct report_row *row);
+
 /* Append "3100 bytes in 3 allocations". */
 void text_append_sum(struct text_page *page, const struct report_section *section,
 		     uint64_t size_bytes, uint64_t count);

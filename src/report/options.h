@@ -54,12 +54,16 @@ struct report_options {
 	bool skip_by_traffic;
 	uint64_t singles; /* list this many of the largest single blocks; 0: none */
 	const struct report_filter *filter; /* report/filter.h; borrowed; NULL: none */
-	uint64_t interval_ns; /* time between reports; 0: unknown */
+	uint64_t interval_ns;               /* time between reports; 0: unknown */
 	struct report_progress progress;
 	/* Only for the text report. */
 	const char *view; /* name of a view (render/views.h); NULL: leaks */
 	bool color;       /* use terminal colours (ECMA-48) */
 	bool utf8;        /* non-ASCII characters are allowed */
+	/* Only for the brief report. */
+	unsigned columns, lines; /* of the terminal; 0: 80 columns, any number of lines */
+	uint64_t causes;         /* maximum number of causes; 0: no limit */
+	bool whole_stacks;       /* show all frames: fold none */
 };
 
 /* The name of a sort, as in --sort NAME. Static string. */

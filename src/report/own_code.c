@@ -99,8 +99,9 @@ static const char *const starts[] = {"_start",  "start_thread", "clone",
 
 /* Parts of the names of allocation functions, in lower case. */
 static const char *const allocates[] = {
-	"malloc",   "calloc",        "realloc", "zalloc",  "palloc",
-	"memalign", "aligned_alloc", "strdup",  "strndup", "memdup",
+	"malloc",           "calloc",        "realloc",      "zalloc",  "palloc",
+	"memalign",         "aligned_alloc", "strdup",       "strndup", "memdup",
+	"kmem_cache_alloc", "alloc_pages",   "alloc_percpu",
 };
 
 static const char *const folders[] = {"/lib/",         "/lib32/",         "/lib64/",

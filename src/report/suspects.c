@@ -17,7 +17,8 @@ double report_suspicion(const struct report *report, const struct report_row *ro
 	double seconds = (double)report->elapsed_ns / 1e9, held;
 
 	/* Numbers from a file may be anything; NaN fails these tests. */
-	if (!trend || !row->sum.size_bytes || trend->intervals < REPORT_SUSPECT_INTERVALS ||
+	if (!trend || !row->sum.size_bytes ||
+	    trend->intervals < REPORT_SUSPECT_INTERVALS ||
 	    !(trend->slope_bytes_per_s > 0) ||
 	    !(trend->determination >= DETERMINATION_MIN &&
 	      trend->determination <= DETERMINATION_MAX))

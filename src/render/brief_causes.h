@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of causes in the brief report. Private to render/. */
+#ifndef RENDER_BRIEF_CAUSES_H
+#define RENDER_BRIEF_CAUSES_H
+
+#include "render/brief_page.h"
+#include "report/causes.h"
+
+/*
+ * Put the leak suspects, then the other causes, each with its size, callers and parts,
+ * below headings that follow an empty line. In a list all slopes have one unit. The list
+ * takes at most `most` lines behind its first heading, as long as the first cause fits
+ * into them. A last line has the sum of what is left out.
+ */
+void brief_put_causes(struct brief_page *page, const struct report_section *section,
+		      const struct causes *causes, size_t most);
+
+#endif

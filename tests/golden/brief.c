@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Imagined programs in the brief report, at four sizes of a terminal, held against the
+ * screens in brief/. With a directory as argument the screens are written there instead,
+ * to be read and then copied here. What every screen must keep to is checked at more
+ * sizes, and of hostile programs too.
+ */
+#include "unit/render/fixture.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "report/filter.h"
+
+DEFINE_CLEANUP(struct report_filter *, report_filter_destroy);
+
+#define MS            (FIXTURE_NS / 1000)
+#define EXE           "/srv/app/bin/leaky"
+#define LIBC          "/usr/lib/x86_64-linux-gnu/libc.so.6"
+#define CXX           "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"
+
+#define FUNCTIONS_MAX 64
+#define REPORTS       6 /* so many were made, five seconds apart */
+
+static const char *write_dir;
+
+/* --- programs ----------------------------------------------------------------------- */
+
+struct function {
+	const char *name, *module, *file; /* no file: no debug information */
+	unsigned line;
+};
+
+/* The functions of the program that is being shown, in order of their addresses. */
+static const struct function *functions;
+
+static struct error *find_sources(struct symbolizer *base, uint64_t address,
+				  struct source_frames *ret)
+{
+	const struct function *f = &functions[(address - FIXTURE_BASE) / 0x100];
+
+	(void)base;
+	*ret = (struct source_frames){.function_offset = address % 0x100};
+	if (f->file)
+		REQUIRE(vec_push(
+			&ret->list,
+			(struct source_frame){
+				.function = strdup(f->name),
+				.file = strdup(f->file),
+				/* A line for each byte. */
+				.line = f->line + (unsigned)(address % 0x100) - 0x10,
+			}));
+	return NULL;
+}
+
+struct lines {
+	struct symbolizer base;
+	struct symbolizer *names;
+};
+
+static struct error *resolve(struct symbolizer *base, uint64_t address,
+			     struct symbol *ret)
+{
+	struct symbolizer *names = ((struct lines *)base)->names;
+
+	return names->ops->resolve(names, address, ret);
+}
+
+static void destroy(struct symbolizer *base)
+{
+	symbolizer_destroy(((struct lines *)base)->names);
+	free(base);
+}
+
+static struct symbolizer *wrap(struct fixture *f, struct symbolizer *names)
+{
+	static const struct symbolizer_ops ops = {
+		.name = "lines",
+		.resolve = resolve,
+		.find_sources = find_sources,
+		.destroy = destroy,
+	};
+	struct lines *lines = calloc(1, sizeof(*lines));
+
+	(void)f;
+	REQUIRE(lines);
+	*lines = (struct lines){.base = {.ops = &ops}, .names = names};
+	return &lines->base;
+}
+
+/* A program: its functions, which end with one without name and module. */
+static void begin(struct fixture *f, const struct function *list, const char *command)
+{
+	fixture_init(f);
+	f->wrap = wrap;
+	functions = list;
+	free(f->snap->processes.data->command);
+	f->snap->processes.data->command = strdup(command);
+	f->snap->attached_ns = f->snap->time_ns - 30 * FIXTURE_NS;
+	f->snap->processes.data->memory = (struct snapshot_memory){
+		.vm_size_bytes = UINT64_C(1536) << 20,
+		.vm_rss_bytes = UINT64_C(18) << 20,
+		.vm_data_bytes = UINT64_C(64) << 20,
+		.vm_hwm_bytes = UINT64_C(19) << 20,
+	};
+	for (; list->name || list->module; list++)
+		fixture_symbol(f, list->name, list->module);
+	f->snap->has_trends = true;
+}
+
+/* A call in the function of this number; others of it are `n` lines below. */
+#define AT(function)      (FIXTURE_BASE + 0x100 * (uint64_t)(function) + 0x11)
+#define LINE(function, n) (AT(function) + (n))
+
+/* Blocks of one call path. A slope above 0 makes it a leak suspect. */
+#define HOLD(f, bytes, count, slope, ...)                                                \
+	hold((f), (bytes), (count), (slope),                                             \
+	     FIXTURE_STACK((f), STACK_END_COMPLETE, __VA_ARGS__))
+static void hold(struct fixture *f, uint64_t size_bytes, uint64_t count, double slope,
+		 uint32_t stack)
+{
+	struct snapshot_block *blocks;
+	struct snapshot_trend trend = {.intervals = REPORTS - 1,
+				       .grew = slope > 0 ? REPORTS - 1 : 1,
+				       .slope_bytes_per_s = slope,
+				       .determination = slope > 0 ? 0.99 : 0.1,
+				       .rise_bytes = slope > 0 ? size_bytes : 0};
+
+	for (uint64_t i = 0; i < count; i++)
+		fixture_block(f, BLOCK_HEAP, size_bytes / count, 4321, stack);
+	blocks = f->snap->blocks[BLOCK_HEAP].data;
+	for (size_t i = f->snap->blocks[BLOCK_HEAP].len - count, k = 1; k <= count;
+	     i++, k++)
+		blocks[i].time_ns = f->snap->time_ns - k * (25 * FIXTURE_NS / count);
+	REQUIRE(vec_push(&f->snap->trends[BLOCK_HEAP], trend));
+}
+
+/* Live bytes at each report so far, up to what is live now. */
+static void add_moments(struct fixture *f, double grew_by)
+{
+	uint64_t live = 0;
+
+	vec_foreach (block, &f->snap->blocks[BLOCK_HEAP])
+		live += block->size_bytes;
+	for (unsigned i = 0; i < REPORTS; i++) {
+		double back = grew_by * (REPORTS - 1 - i) / REPORTS;
+		struct snapshot_moment moment = {
+			.time_ns = f->snap->time_ns - (REPORTS - 1 - i) * 5 * FIXTURE_NS,
+			.live_bytes = {live - (uint64_t)(back * (double)live)},
+			.vm_rss_bytes = UINT64_C(18) << 20,
+		};
+
+		REQUIRE(vec_push(&f->snap->moments, moment));
+	}
+}
+
+/* A server in C with three leaks, and what it holds beside them. */
+static void c_server(struct fixture *f)
+{
+	enum {
+		MALLOC,
+		CALLOC,
+		STRDUP,
+		ZMALLOC,
+		MAIN,
+		LOOP,
+		READ,
+		PROCESS,
+		SESSION,
+		LOG,
+		INIT,
+		TABLE,
+		START,
+		CONFIG
+	};
+	static const struct function list[] = {
+		[MALLOC] = {"malloc", LIBC, NULL, 0},
+		[CALLOC] = {"calloc", LIBC, NULL, 0},
+		[STRDUP] = {"strdup", LIBC, NULL, 0},
+		[ZMALLOC] = {"zmalloc", EXE, "/srv/app/src/zmalloc.c", 40},
+		[MAIN] = {"main", EXE, "/srv/app/src/server.c", 400},
+		[LOOP] = {"event_loop", EXE, "/srv/app/src/event.c", 310},
+		[READ] = {"read_request", EXE, "/srv/app/src/request.c", 88},
+		[PROCESS] = {"process_command", EXE, "/srv/app/src/store.c", 211},
+		[SESSION] = {"open_session", EXE, "/srv/app/src/session.c", 57},
+		[LOG] = {"log_line", EXE, "/srv/app/src/log.c", 12},
+		[INIT] = {"init_tables", EXE, "/srv/app/src/init.c", 33},
+		[TABLE] = {"load_table", EXE, "/srv/app/src/init.c", 90},
+		[START] = {"__libc_start_call_main", LIBC, NULL, 0},
+		[CONFIG] = {"read_config", EXE, "/srv/app/src/config.c", 20},
+		{NULL, NULL, NULL, 0},
+	};
+
+	begin(f, list, "store");
+	HOLD(f, 6 << 20, 1200, 150000, AT(MALLOC), AT(ZMALLOC), AT(PROCESS), AT(READ),
+	     AT(LOOP), AT(MAIN), AT(START));
+	HOLD(f, 2 << 20, 700, 50000, AT(STRDUP), LINE(PROCESS, 9), AT(READ), AT(LOOP),
+	     AT(MAIN), AT(START));
+	HOLD(f, 300000, 300, 9000, AT(CALLOC), AT(SESSION), AT(READ), AT(LOOP), AT(MAIN),
+	     AT(START));
+	HOLD(f, 4000, 100, 130, AT(STRDUP), AT(LOG), AT(SESSION), AT(READ), AT(LOOP),
+	     AT(MAIN), AT(START));
+	HOLD(f, 1 << 20, 30, 0, AT(CALLOC), AT(TABLE), AT(INIT), AT(MAIN), AT(START));
+	HOLD(f, 65536, 2, 0, AT(MALLOC), AT(LOOP), AT(MAIN), AT(START));
+	for (unsigned i = 0; i < 40; i++)
+		HOLD(f, 100 + i, 1, 0, AT(STRDUP), AT(CONFIG), LINE(MAIN, i % 20),
+		     AT(START));
+	add_moments(f, 0.8);
+}
+
+/* A server in C++: one leak in many stacks, through containers and lambdas. */
+static void cxx_server(struct fixture *f)
+{
+	enum {
+		MALLOC,
+		NEW,
+		REALLOC,
+		MAP,
+		STRING,
+		MAIN,
+		RUN,
+		INVOKE,
+		LAMBDA,
+		ORDER,
+		RESUME,
+		CACHE,
+		START,
+		THREAD
+	};
+	static const struct function list[] = {
+		[MALLOC] = {"malloc", LIBC, NULL, 0},
+		[NEW] = {"operator new(unsigned long)", CXX, NULL, 0},
+		[REALLOC] =
+			{"void std::vector<shop::Item, std::allocator<shop::Item> >::"
+			 "_M_realloc_insert<shop::Item const&>(__gnu_cxx::__normal_"
+			 "iterator<shop::Item*, std::vector<shop::Item, std::allocator"
+			 "<shop::Item> > >, shop::Item const&)",
+			 EXE, "/usr/include/c++/12/bits/vector.tcc", 440},
+		[MAP] = {"std::map<int, shop::Item, std::less<int>, std::allocator<std::"
+			 "pair<int const, shop::Item> > >::operator[](int const&)",
+			 EXE, "/usr/include/c++/12/bits/stl_map.h", 500},
+		[STRING] =
+			{"std::__cxx11::basic_string<char, std::char_traits<char>, std::"
+			 "allocator<char> >::_M_create(unsigned long&, unsigned long)",
+			 CXX, NULL, 0},
+		[MAIN] = {"main", EXE, "/srv/app/src/main.cc", 31},
+		[RUN] = {"shop::Server::run()", EXE, "/srv/app/src/server.cc", 204},
+		[INVOKE] = {"std::_Function_handler<void (shop::Request const&), shop::"
+			    "Server::run()::{lambda(shop::Request const&)#1}>::_M_invoke("
+			    "std::_Any_data const&, shop::Request const&)",
+			    EXE, "/usr/include/c++/12/bits/std_function.h", 290},
+		[LAMBDA] = {"shop::Server::run()::{lambda(shop::Request const&)#1}::"
+			    "operator()(shop::Request const&) const",
+			    EXE, "/srv/app/src/server.cc", 118},
+		[ORDER] =
+			{"void shop::Store<shop::Item, std::__cxx11::basic_string<char, "
+			 "std::char_traits<char>, std::allocator<char> > >::make_order<"
+			 "shop::Request>(shop::Request const&) [clone .constprop.0]",
+			 EXE, "/srv/app/src/store.hh", 87},
+		[RESUME] = {"shop::handle(shop::Request) [clone .actor]", EXE,
+			    "/srv/app/src/handle.cc", 60},
+		[CACHE] = {"shop::(anonymous namespace)::Cache::operator<<(int)", EXE,
+			   "/srv/app/src/cache.cc", 15},
+		[START] = {"__libc_start_call_main", LIBC, NULL, 0},
+		[THREAD] = {"std::thread::_State_impl<shop::Pool>::_M_run()", EXE, NULL,
+			    0},
+		{NULL, NULL, NULL, 0},
+	};
+	const uint64_t inner[] = {AT(REALLOC), AT(MAP), AT(STRING), LINE(STRING, 4),
+				  LINE(MAP, 7)};
+
+	begin(f, list, "shop");
+	for (unsigned i = 0; i < 10; i++)
+		HOLD(f, 900000 + 1000 * i, 150, 15000, AT(MALLOC), AT(NEW), inner[i % 5],
+		     LINE(ORDER, i % 3), AT(LAMBDA), AT(INVOKE), LINE(INVOKE, 1), AT(RUN),
+		     AT(MAIN), AT(START));
+	HOLD(f, 1200000, 40, 0, AT(MALLOC), AT(NEW), AT(STRING), AT(RESUME), AT(THREAD));
+	HOLD(f, 700000, 1, 0, AT(MALLOC), AT(NEW), AT(CACHE), AT(RUN), AT(MAIN),
+	     AT(START));
+	add_moments(f, 0.9);
+}
+
+/* An interpreter, which has no own code but its modules. */
+static void python(struct fixture *f)
+{
+	enum {
+		MALLOC,
+		PYMALLOC,
+		LIST,
+		EVAL,
+		MAIN,
+		START,
+		MODULE,
+		XML
+	};
+	static const struct function list[] = {
+		[MALLOC] = {"malloc", LIBC, NULL, 0},
+		[PYMALLOC] = {"_PyMem_RawMalloc", EXE, NULL, 0},
+		[LIST] = {"PyList_New", "/usr/lib/libpython3.11.so.1.0", NULL, 0},
+		[EVAL] = {"_PyEval_EvalFrameDefault", "/usr/lib/libpython3.11.so.1.0",
+			  NULL, 0},
+		[MAIN] = {"Py_BytesMain", "/usr/lib/libpython3.11.so.1.0", NULL, 0},
+		[START] = {"__libc_start_call_main", LIBC, NULL, 0},
+		[MODULE] = {"decode_frame", "/srv/app/lib/fast.cpython-311.so", NULL, 0},
+		[XML] = {"xmlNewNode", "/usr/lib/libxml2.so.2", NULL, 0},
+		{NULL, NULL, NULL, 0},
+	};
+
+	begin(f, list, "python3");
+	HOLD(f, 500000, 500, 0, AT(MALLOC), AT(PYMALLOC), AT(LIST), AT(EVAL), AT(EVAL),
+	     AT(MAIN), AT(START));
+	HOLD(f, 90000, 1, 0, AT(MALLOC), AT(MODULE), AT(EVAL), AT(EVAL), AT(EVAL),
+	     AT(MAIN), AT(START));
+	HOLD(f, 40000, 80, 0, AT(MALLOC), AT(XML), AT(EVAL), AT(MAIN), AT(START));
+	add_moments(f, 0.02);
+}
+
+/* Rust and stripped code, in the third of the reports, with losses and sampled. */
+static void rust(struct fixture *f)
+{
+	enum {
+		ALLOC,
+		GROW,
+		PUSH,
+		STORE,
+		CLOSURE,
+		CALL,
+		MAIN,
+		RT,
+		STRIPPED
+	};
+	static const char file[] = "/home/u/shop/src/store.rs";
+	static const struct function list[] = {
+		[ALLOC] = {"__rust_alloc", EXE, NULL, 0},
+		[GROW] = {"alloc::raw_vec::RawVec<T,A>::grow_one", EXE,
+			  "/rustc/9fc6/library/alloc/src/raw_vec.rs", 340},
+		[PUSH] = {"alloc::vec::Vec<T,A>::push", EXE,
+			  "/rustc/9fc6/library/alloc/src/vec/mod.rs", 1998},
+		[STORE] = {"<shop::store::Store as shop::Put>::put::h0123456789abcdef",
+			   EXE, file, 55},
+		[CLOSURE] = {"shop::serve::{{closure}}", EXE, file, 140},
+		[CALL] = {"core::ops::function::FnOnce::call_once{{vtable.shim}}", EXE,
+			  "/rustc/9fc6/library/core/src/ops/function.rs", 250},
+		[MAIN] = {"shop::main", EXE, file, 9},
+		[RT] = {"std::rt::lang_start::{{closure}}", EXE,
+			"/rustc/9fc6/library/std/src/rt.rs", 166},
+		[STRIPPED] = {NULL, "/opt/vendor/libblob.so", NULL, 0},
+		{NULL, NULL, NULL, 0},
+	};
+
+	begin(f, list, "shop-rs");
+	HOLD(f, 3 << 20, 30, 0, AT(ALLOC), AT(GROW), AT(PUSH), AT(STORE), AT(CLOSURE),
+	     AT(CALL), AT(MAIN), AT(RT));
+	hold(f, 50000, 7, 0,
+	     FIXTURE_STACK(f, STACK_END_NO_FRAME, AT(ALLOC), AT(STRIPPED),
+			   LINE(STRIPPED, 9)));
+	fixture_block(f, BLOCK_HEAP, 4096, 1, SNAPSHOT_NO_STACK);
+	vec_foreach (trend, &f->snap->trends[BLOCK_HEAP])
+		trend->intervals = 2;
+	f->snap->losses[LOSS_STACKS_FULL] = 1;
+	f->snap->losses[LOSS_WALKS_OVER_BUDGET] = 12345;
+	f->snap->max_stacks = 65536;
+	f->snap->sample_every = 10;
+}
+
+/* Several processes, with mappings beside the heap. */
+static void processes(struct fixture *f)
+{
+	static const struct function list[] = {{NULL, NULL, NULL, 0}};
+
+	begin(f, list, "leaky");
+	f->wrap = NULL;
+	fixture_fill(f);
+	fixture_fill_second(f);
+	fixture_fill_mappings(f);
+	vec_foreach (stack, &f->snap->stacks)
+		for (size_t k = 0; k < 2; k++)
+			REQUIRE(vec_push(&f->snap->trends[k],
+					 (struct snapshot_trend){.intervals = 9}));
+}
+
+/* Names that attack the terminal, and are very long. */
+static void hostile(struct fixture *f)
+{
+	enum {
+		LONG = 100000
+	};
+	static char long_name[LONG + 1], wide_name[3 * 400 + 1], spaces[LONG + 1];
+	static const struct function list[] = {
+		{"malloc", LIBC, NULL, 0},
+		{long_name, EXE, long_name, 1},
+		{"\x1b[31mred\x1b[0m\r\n\t\xe2\x80\xaetfel\x80", "/tmp/\x1b]0;x\a.so",
+		 NULL, 0},
+		{wide_name, "/tmp/\xf0\x9f\x98\x80/", NULL, 0},
+		{spaces, EXE, NULL, 0},
+		{"\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "", "\xd7\x90/\xd7\x91\x1b",
+		 4294967295u},
+		{NULL, NULL, NULL, 0},
+	};
+
+	memset(long_name, 'x', LONG);
+	memset(spaces, ' ', LONG);
+	for (size_t i = 0; i < sizeof(wide_name) - 1; i++)
+		wide_name[i] = "\xe6\xbc\xa2"[i % 3];
+	begin(f, list, "\x1b[2Jx\ny\"\x80");
+	for (unsigned i = 1; i < 6; i++)
+		HOLD(f, 5000 * i, 3, 100 * i, AT(0), AT(i), AT(1 + i % 5), AT(2), AT(3),
+		     AT(4));
+	add_moments(f, 0.5);
+}
+
+/* Nothing is live; and nothing is old enough. */
+static void empty(struct fixture *f)
+{
+	static const struct function list[] = {{NULL, NULL, NULL, 0}};
+
+	begin(f, list, "idle");
+}
+
+static void young(struct fixture *f)
+{
+	static const struct function list[] = {{"malloc", LIBC, NULL, 0},
+					       {NULL, NULL, NULL, 0}};
+
+	begin(f, list, "young");
+	HOLD(f, 100, 1, 0, AT(0));
+	f->snap->blocks[BLOCK_HEAP].data->time_ns = f->snap->time_ns;
+}
+
+/* --- screens ------------------------------------------------------------------------ */
+
+static const struct program {
+	const char *name;
+	void (*fill)(struct fixture *f);
+	enum report_cause cause;
+	const char *first;   /* the function that names the first cause; NULL: no cause */
+	const char *size;    /* the number before it */
+	const char *verdict; /* what the last line begins with at 80 columns */
+	bool is_stored;      /* in brief/ */
+} programs[] = {
+	{"c", c_server, REPORT_INTERVAL, "process_command", " MiB/min",
+	 "leaking 12.0 MiB/min, 96 % from process_command (store.c:211); +1 GiB in 1.4 h",
+	 true},
+	{"cxx", cxx_server, REPORT_INTERVAL, "shop::Store::make_order", " MiB/min",
+	 "leaking 8.6 MiB/min, 100 % from ", true},
+	{"python", python, REPORT_INTERVAL, "PyList_New", " KiB",
+	 "nothing grows: 615.2 KiB live", true},
+	{"rust", rust, REPORT_INTERVAL, "shop::store::Store::put", " MiB",
+	 "too early: leak suspects after 2 more reports (10 s); not all was recorded",
+	 true},
+	{"processes", processes, REPORT_EXITED, "libblob.so+0x", " MiB",
+	 "exited: 2.0 MiB live, 100 % from ", true},
+	{"hostile", hostile, REPORT_STOPPED, "", "", "leaking ", false},
+	{"empty", empty, REPORT_INTERVAL, NULL, NULL,
+	 "nothing live that was allocated since the attach", false},
+	{"young", young, REPORT_COUNT, NULL, NULL, "nothing grows: 100 B live", false},
+};
+
+static char *render_some(const struct program *program, unsigned columns, unsigned lines,
+			 bool utf8, uint64_t causes)
+{
+	_cleanup_(fixture_deinit) struct fixture f;
+	_cleanup_(report_filter_destroyp) struct report_filter *filter =
+		report_filter_create();
+	const struct report_options options = {
+		.older_ns = 500 * MS,
+		.interval_ns = 5 * FIXTURE_NS,
+		.filter = filter,
+		.causes = causes,
+		.columns = columns,
+		.lines = lines,
+		.utf8 = utf8,
+	};
+
+	REQUIRE(filter && !report_filter_hide_noise(filter));
+	program->fill(&f);
+	fixture_report_with(&f, &options);
+	f.report->cause = program->cause;
+	return fixture_render(&f, "brief", NULL);
+}
+
+static char *render(const struct program *program, unsigned columns, unsigned lines,
+		    bool utf8)
+{
+	return render_some(program, columns, lines, utf8, 10);
+}
+
+static void compare(const char *name, const char *got)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s.txt",
+		 write_dir ? write_dir : TEST_DATA_DIR "/golden/brief", name);
+
+	_cleanup_(fclosep) FILE *file = fopen(path, write_dir ? "we" : "re");
+
+	REQUIRE(file);
+	if (write_dir) {
+		fputs(got, file);
+		return;
+	}
+
+	size_t cap = 1 << 20;
+	_cleanup_(freep) char *want = malloc(cap);
+
+	REQUIRE(want);
+	want[fread(want, 1, cap - 1, file)] = '\0';
+	CHECK(*want);
+	CHECK_STR(got, want);
+}
+
+static void screens(void)
+{
+	static const unsigned sizes[][2] = {{80, 24}, {80, 45}, {120, 40}, {200, 60}};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		for (size_t k = 0; programs[i].is_stored && k < 4; k++) {
+			_cleanup_(freep) char *got =
+				render(&programs[i], sizes[k][0], sizes[k][1], false);
+			char name[64];
+
+			snprintf(name, sizeof(name), "%s-%ux%u", programs[i].name,
+				 sizes[k][0], sizes[k][1]);
+			compare(name, got);
+		}
+	}
+}
+
+/* --- what holds for each ------------------------------------------------------------ */
+
+/* The begin of the n-th line from the end, 1 being the last. */
+static const char *line_from_end(const char *text, size_t n)
+{
+	const char *at = text + strlen(text);
+
+	REQUIRE(at > text && at[-1] == '\n');
+	for (at--; n; n--) {
+		while (at > text && at[-1] != '\n')
+			at--;
+		if (at == text)
+			return text;
+		if (n > 1)
+			at--;
+	}
+	return at;
+}
+
+/* Columns of a line. Only "hostile" has wide characters. */
+static size_t columns_of(const char *line, bool utf8)
+{
+	size_t columns = 0;
+
+	for (; *line != '\n'; line++) {
+		unsigned char c = (unsigned char)*line;
+
+		if (!utf8 || (c & 0xc0) != 0x80)
+			columns += utf8 && (c >= 0xe3) ? 2 : 1;
+	}
+	return columns;
+}
+
+static void check_lines(const struct program *program, const char *text, unsigned columns,
+			bool utf8)
+{
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		size_t got = columns_of(line, utf8);
+
+		check_state.checks++;
+		if (got > columns)
+			CHECK_FAIL("%s at %u columns: %zu in: %.*s", program->name,
+				   columns, got, (int)strcspn(line, "\n"), line);
+	}
+	for (const char *at = text; *at; at++)
+		CHECK((unsigned char)*at >= ' ' || *at == '\n');
+	/* Directions of text, and the control characters of C1. */
+	CHECK(!strstr(text, "\xe2\x80\xae"));
+	CHECK(!strstr(text, "\xc2\x80"));
+}
+
+static bool begins_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+static void check_screen(const struct program *program, unsigned columns, unsigned lines,
+			 bool utf8)
+{
+	_cleanup_(freep) char *text = render(program, columns, lines, utf8);
+	const char *last = line_from_end(text, 1), *screen = line_from_end(text, 23);
+	char verdict[8];
+
+	check_lines(program, text, columns, utf8);
+	/* At 20 columns there is only the begin. */
+	snprintf(verdict, sizeof(verdict), "%s", program->verdict);
+	CHECK(begins_with(last, verdict));
+	if (columns >= 80 && !begins_with(last, program->verdict))
+		CHECK_FAIL("%s at %u columns: %s", program->name, columns, last);
+	if (program->first && columns >= 80) {
+		CHECK_CONTAINS(screen, program->first);
+		CHECK_CONTAINS(screen, program->size);
+	}
+	/* The line before the verdict is empty, and no other two lines are. */
+	CHECK(begins_with(line_from_end(text, 2), "\n"));
+	CHECK(!strstr(text, "\n\n\n"));
+}
+
+static void every_screen(void)
+{
+	static const unsigned columns[] = {20, 39, 40, 80, 120, 200};
+	static const unsigned lines[] = {10, 24, 60};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		for (size_t c = 0; c < 6; c++)
+			for (size_t l = 0; l < 3; l++)
+				check_screen(&programs[i], columns[c], lines[l],
+					     (c + l) % 2);
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t count = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		count++;
+	return count;
+}
+
+/* A report is no higher than the terminal, below it there is a prompt. */
+static void heights(void)
+{
+	static const unsigned lines[] = {24, 45, 60};
+
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t l = 0; l < 3; l++) {
+			_cleanup_(freep) char *text =
+				render(&programs[i], 80, lines[l], false);
+
+			CHECK(count_lines(text) < lines[l]);
+		}
+	}
+}
+
+/* Without a height there are as many causes as are wanted, each whole. */
+static void any_height(void)
+{
+	_cleanup_(freep) char *text = render(&programs[0], 80, 0, false);
+	_cleanup_(freep) char *few = render_some(&programs[0], 80, 0, false, 4);
+	_cleanup_(freep) char *all = render_some(&programs[0], 80, 0, false, 0);
+
+	CHECK_CONTAINS(text, "3 leak suspects, fastest first:\n");
+	CHECK_CONTAINS(text, "      from open_session (session.c:57)\n");
+	CHECK_CONTAINS(text, "read_config");
+	CHECK(!strstr(text, " more cause"));
+	CHECK_CONTAINS(few, "load_table");
+	/* 65536 + 4.7 KiB. */
+	CHECK_CONTAINS(few, "  ... 2 more causes: 68.7 KiB\n");
+	CHECK_STR(all, text);
+}
+
+int main(int argc, char *argv[])
+{
+	if (argc > 1)
+		write_dir = argv[1];
+	setenv("TZ", "UTC", 1);
+	tzset();
+	RUN(screens);
+	RUN(every_screen);
+	RUN(heights);
+	RUN(any_height);
+	return check_done();
+}
