@@ -20,15 +20,15 @@
 #include "util/open_helper.h"
 #include "util/regular_file.h"
 
-/* A call of the process, in the terms of openat2(2), fstatat(2) and readlinkat(2). */
+/* A system call of the process, as openat2(2), fstatat(2) and readlinkat(2) take it. */
 struct call {
 	const struct broker *broker;
 	const struct broker_policy *policy;
 	uint64_t id;
-	int dir;        /* a descriptor of the process; AT_FDCWD */
-	uint64_t path;  /* address in the process, as the next one */
-	uint64_t ret;   /* where the result goes */
-	uint64_t size;  /* of that, bytes */
+	int dir;        /* a descriptor of the process, or AT_FDCWD */
+	uint64_t path;  /* address in the process */
+	uint64_t ret;   /* address in the process for the result */
+	uint64_t size;  /* size of the result, bytes */
 	uint64_t flags; /* O_* or AT_* */
 	char text[PATH_MAX];
 };
@@ -45,7 +45,7 @@ void broker_deinit(struct broker *broker)
 
 /* --- the process's memory and descriptors ------------------------------------------- */
 
-/* Page by page: what follows the text may not be mapped. */
+/* Read page by page: the page after the text may be unmapped. */
 static bool read_path(struct call *call)
 {
 	size_t done = 0;
@@ -74,13 +74,13 @@ static int64_t write_result(const struct call *call, const void *bytes, size_t s
 	return n == (ssize_t)size ? 0 : -EFAULT;
 }
 
-/* The process's descriptor as one of ours, or -1. */
+/* Duplicate a descriptor of the process. Returns ours, or -1. */
 static int take_descriptor(const struct call *call, int fd)
 {
 	return (int)syscall(SYS_pidfd_getfd, call->broker->process, fd, 0);
 }
 
-/* Let the process have `fd`; returns its number there. */
+/* Give the process a duplicate of `fd`. Returns its number in the process. */
 static int64_t give_descriptor(const struct call *call, int fd)
 {
 	struct seccomp_notif_addfd add = {
@@ -95,7 +95,7 @@ static int64_t give_descriptor(const struct call *call, int fd)
 
 /* --- places ------------------------------------------------------------------------- */
 
-/* The process's own descriptor, or all of them, by the name that they have in /proc. */
+/* Open one of the process's own descriptors, or their directory, by its name in /proc. */
 static int find_own(const struct call *call, bool no_follow, bool *is_own)
 {
 	static const char directory[] = "/proc/self/fd";
@@ -121,7 +121,7 @@ static int find_own(const struct call *call, bool no_follow, bool *is_own)
 	return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* What the call's path leads to; -1 with errno set. */
+/* Find what the call's path leads to; -1 with errno set. */
 static int find_place(struct call *call, bool no_follow)
 {
 	_cleanup_(closep) int dir = -1;
@@ -137,7 +137,7 @@ static int find_place(struct call *call, bool no_follow)
 		return place;
 	if (call->text[0] == '/')
 		return call->policy->find(call->policy->arg, -1, call->text, no_follow);
-	/* There is no working directory. */
+	/* The process has no working directory. */
 	if (call->dir < 0 || !call->text[0]) {
 		errno = EACCES;
 		return -1;
@@ -164,7 +164,7 @@ static int open_regular(const struct broker_policy *policy, int place)
 	return -1;
 }
 
-/* Open what is harmless to open; -1 with errno set. */
+/* Open `place` if this is harmless; -1 with errno set. */
 static int open_place(const struct broker_policy *policy, int place, uint64_t flags)
 {
 	struct stat st;
@@ -179,8 +179,9 @@ static int open_place(const struct broker_policy *policy, int place, uint64_t fl
 		errno = EACCES;
 		return -1;
 	}
-	/* The kernel hands over no O_PATH descriptor (seccomp_notify_addfd(),
-	 * kernel/seccomp.c); as a place to start from, one for reading does. */
+	/* The kernel refuses to pass O_PATH descriptors (seccomp_notify_addfd(),
+	 * kernel/seccomp.c). A directory open for reading serves as well for relative
+	 * paths. */
 	if (S_ISDIR(st.st_mode) && (flags & O_PATH || file_system_is_proc(place)))
 		return open_helper_reopen(place, O_DIRECTORY);
 	return open_regular(policy, place);
@@ -255,7 +256,7 @@ static int64_t answer_readlink(struct call *call)
 	return write_result(call, target, (size_t)n) ? -EFAULT : n;
 }
 
-/* Which argument of a system call is what; -1: there is none. */
+/* For each system call, the numbers of its arguments; -1: no such argument. */
 static const struct form {
 	int number;
 	answer_function *answer;
@@ -321,7 +322,7 @@ bool broker_answer(const struct broker *broker, const struct broker_policy *poli
 		reply.error = (int32_t)result;
 	else
 		reply.val = result;
-	/* ENOENT: the process has ended meanwhile. */
+	/* ENOENT: the process has exited. */
 	(void)ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_SEND, &reply);
 	return true;
 }

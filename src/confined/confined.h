@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A child process that does what is dangerous to do as root: it parses bytes that others
- * have made. It is a copy of this process without capabilities, with no_new_privs and a
- * seccomp filter, and has no descriptors but its socket. It answers requests one after
- * the other. If it fails or is ended, what was asked stays unknown, and nothing else is
- * lost.
+ * A child process for work that is dangerous for root: parsing bytes that others have
+ * written. It is a fork of this process without capabilities, with no_new_privs and a
+ * seccomp filter, and without descriptors except its socket. It answers requests one
+ * after the other. If it fails or is killed, only the answer is lost.
  *
- * A reader (CONFINED_READER) opens no files. Its system calls with a path are answered by
- * this process as the policy decides (confined/broker.h). A client (CONFINED_CLIENT)
- * keeps files and sockets.
+ * A reader (CONFINED_READER) opens no files. This process answers its system calls with
+ * a path, as the policy decides (confined/broker.h). A client (CONFINED_CLIENT) keeps
+ * access to files and sockets.
  */
 #ifndef CONFINED_CONFINED_H
 #define CONFINED_CONFINED_H
@@ -29,75 +28,77 @@ enum confined_kind {
 	CONFINED_CLIENT,
 };
 
-/* One request, as the child answers it. */
+/* A request in the child. */
 struct confined_request {
 	uint32_t number;
 	struct wire in;
-	int fd;             /* came with it; owned by the child's loop; -1: none */
+	int fd; /* descriptor sent with it; owned by the child's loop; -1: none */
 	struct strbuf *out; /* the answer */
-	int *ret_fd;        /* goes with the answer, and is then closed; -1: none */
+	int *ret_fd; /* descriptor to send with the answer, then closed; -1: none */
 	struct confined_server *server;
 };
 
-/* Requests of one kind: numbers from `first` to `first + count - 1`. */
+/* A service: handles requests with numbers from `first` to `first + count - 1`. */
 struct confined_service {
 	uint32_t first, count;
-	/* In the child: answer. An error is passed to the caller, as it is. */
+	/* In the child: answer a request. An error is passed to the caller unchanged. */
 	struct error *(*answer)(void *state, struct confined_request *request);
-	void *state; /* of the child: what it was when the child was started */
+	void *state; /* in the child, a copy of the state at its start */
 };
 
 struct confined_options {
 	enum confined_kind kind;
-	const char *name; /* of the process, at most 15 characters */
-	const struct confined_service *services; /* used by the child alone */
+	const char *name;                        /* of the process, at most 15 bytes */
+	const struct confined_service *services; /* used only by the child */
 	size_t service_count;
-	/* What a reader may open, must outlive the child; without `find` nothing. */
+	/* The files that a reader may open; must outlive the child. If `find` is NULL:
+	 * none. */
 	struct broker_policy policy;
-	/* What the child says while it is busy; NULL: nobody listens. */
+	/* Receives what the child is working on; NULL: not reported. */
 	void (*progress)(void *arg, const char *phase);
 	void *progress_arg;
-	/* Answers confined_ask() in this process: a descriptor, which is then closed, or
-	 * -1. May be NULL. */
+	/* Answers confined_ask() in this process. Returns a descriptor, which is then
+	 * closed, or -1. May be NULL. */
 	int (*question)(void *arg, struct wire *question);
 	void *question_arg;
-	/* Asked every second while an answer is awaited: true ends a client, and a reader
-	 * that has not computed anything for a second, that has computed for 4 s without
-	 * a message, or that has not answered 30 s later. May be NULL. */
+	/* Called every second while an answer is awaited. True kills the child if it is
+	 * a client. A reader is killed when it has used no processor time for a second,
+	 * or 4 s of processor time without a message, or has not answered after 30 s.
+	 * May be NULL. */
 	bool (*gives_up)(void *arg);
 	void *gives_up_arg;
 };
 
 /*
- * Start the child. With *ret_why not NULL the child runs, but without a filter and with
- * all capabilities, as the kernel, or a sandbox around this process, permits no filter;
- * the text says why and is the caller's.
+ * Start the child. If the kernel, or a sandbox around this process, permits no filter,
+ * the child runs without a filter and with all capabilities, and *ret_why says why
+ * (owned by the caller). Otherwise *ret_why is NULL.
  */
 struct error *confined_start(const struct confined_options *options,
 			     struct confined **ret, struct error **ret_why)
 	__attribute__((warn_unused_result));
-/* End it, whatever it does. NULL is fine. */
+/* Kill the child. NULL is fine. */
 void confined_destroy(struct confined *confined);
 
 int confined_pid(const struct confined *confined);
 
 /*
- * Ask, and wait for the answer. `in` and `fd` (-1: none) are sent; the answer goes into
- * `out`, which was empty, and a descriptor that comes with it into *ret_fd (NULL: such
- * one is closed; -1: there is none). Any thread may call; calls wait for each other.
+ * Send a request and wait for the answer. `in` and `fd` (-1: none) are sent. The answer
+ * is stored in `out`, which must be empty, and a descriptor sent with it in *ret_fd
+ * (-1: none). If `ret_fd` is NULL such a descriptor is closed. Any thread may call;
+ * calls wait for each other.
  *
- * Errors are those of the service, and ERROR_GONE: the child has ended, now or before, or
- * is a reader that gave no answer for a minute and was ended.
+ * Returns the service's errors, and ERROR_GONE: the child has exited, now or earlier,
+ * or was a reader that was killed because it did not answer for a minute.
  */
 struct error *confined_call(struct confined *confined, uint32_t number,
 			    const struct strbuf *in, int fd, struct strbuf *out,
 			    int *ret_fd) __attribute__((warn_unused_result));
 
-/* In the child: ask the parent for a descriptor; -1: there is none. It is the caller's.
- */
+/* In the child: ask the parent for a descriptor, owned by the caller; -1: refused. */
 int confined_ask(struct confined_server *server, const struct strbuf *question);
 
-/* In the child: say what is being done. */
+/* In the child: report what it is working on. */
 void confined_say(struct confined_server *server, const char *phase);
 
 #endif

@@ -13,7 +13,7 @@
 #include "util/cleanup.h"
 #include "util/sanitized.h"
 
-/* What a reader may do: descriptors that it has, memory, time, itself. */
+/* The calls of a reader: its descriptors, memory, time, itself. */
 static const int allowed[] = {
 	SCMP_SYS(read),
 	SCMP_SYS(pread64),
@@ -70,8 +70,8 @@ static const int asked[] = {
 
 static const int fcntl_commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
 
-/* What no process of ours does. (Headers for libbcc are in a file system that fsopen(2)
- * makes; without move_mount(2) nobody sees it.) */
+/* Calls that memtrace never makes. (The headers for libbcc are in a file system made by
+ * fsopen(2). It cannot be mounted anywhere without move_mount(2).) */
 static const int refused[] = {
 	SCMP_SYS(process_vm_writev),
 	SCMP_SYS(execve),
@@ -110,7 +110,8 @@ static const int refused[] = {
 	SCMP_SYS(open_by_handle_at),
 };
 
-/* Those by which others are traced, and the children of the tracing process looked at. */
+/* Calls for tracing other processes and for watching the children of the tracing
+ * process. */
 static const int tracing[] = {
 	SCMP_SYS(process_vm_readv),
 	SCMP_SYS(pidfd_getfd),
@@ -139,14 +140,14 @@ static struct error *failed(int result)
 	return error_errno(ERROR_UNSUPPORTED, -result, "no seccomp filter can be loaded");
 }
 
-/* The first error, as a negative errno value. */
+/* Returns the first error, as a negative errno value, or 0. */
 static int add_rules(scmp_filter_ctx filter, uint32_t action, const int calls[],
 		     size_t count)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < count && !result; i++) {
-		/* Not every machine has every call. */
+		/* Some machines lack some calls. */
 		if (calls[i] >= 0)
 			result = seccomp_rule_add(filter, action, calls[i], 0);
 	}
@@ -163,7 +164,7 @@ static int allow_fcntl(scmp_filter_ctx filter, int command)
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, is_command);
 }
 
-/* Calls that are allowed with some arguments alone. */
+/* Add calls that are allowed only with some arguments. */
 static int add_conditions(scmp_filter_ctx filter)
 {
 	const struct scmp_arg_cmp not_executable = {
@@ -183,8 +184,9 @@ static int add_conditions(scmp_filter_ctx filter)
 struct error *filter_load_reader(int *ret_listener)
 {
 	_cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	/* fstat(3) of glibc 2.33 to 2.38. A filter does not see whether the path is
-	 * empty, and there is nobody to look: what a file is may be asked by its path. */
+	/* fstat(3) of glibc 2.33 to 2.38. A filter cannot see whether the path is
+	 * empty, and without a listener nothing else checks it. This allows stat(2) of
+	 * paths. */
 	const struct scmp_arg_cmp of_descriptor = {.arg = 3,
 						   .op = SCMP_CMP_MASKED_EQ,
 						   .datum_a = UINT32_MAX,
@@ -209,7 +211,7 @@ struct error *filter_load_reader(int *ret_listener)
 		return failed(result);
 	if (!ret_listener)
 		return NULL;
-	/* libseccomp closes its own when it likes. */
+	/* Duplicated, because libseccomp closes its own descriptor at any time. */
 	*ret_listener = fcntl(seccomp_notify_fd(filter), F_DUPFD_CLOEXEC, 0);
 	return *ret_listener < 0 ? failed(-errno) : NULL;
 }
@@ -226,7 +228,7 @@ struct refusal {
 		(applies), (calls), sizeof(calls) / sizeof(*(calls))                     \
 	}
 
-/* All but these is allowed. */
+/* Load a filter that refuses these calls and allows all others. */
 static struct error *load_refusals(const struct refusal refusals[], size_t count,
 				   bool is_code_fixed, bool for_all_threads)
 {

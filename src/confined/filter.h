@@ -8,33 +8,34 @@
 #include "util/error.h"
 
 /*
- * Confine the calling process for good: it may use the descriptors that it has and take
- * memory. System calls with a path wait until whoever reads the listener has answered
- * them (seccomp_unotify(2)); a page becomes executable never; all other calls fail with
- * EPERM, with `ret_listener` NULL those with a path, too. Sets no_new_privs.
- * *ret_listener is the caller's.
+ * Confine the calling process permanently: it may use its descriptors and allocate
+ * memory. System calls with a path wait until the reader of the listener answers them
+ * (seccomp_unotify(2)). No page can be made executable. All other calls fail with
+ * EPERM; if `ret_listener` is NULL, so do calls with a path. Sets no_new_privs. The
+ * caller owns *ret_listener.
  *
- * ERROR_UNSUPPORTED: the kernel, or a sandbox around memtrace, does not permit it.
+ * ERROR_UNSUPPORTED: the kernel, or a sandbox around memtrace, does not permit a
+ * filter.
  */
 struct error *filter_load_reader(int *ret_listener) __attribute__((warn_unused_result));
 
 /*
- * Confine the calling process for good to what a client of a network service needs:
- * sockets and files stay. Other processes, mounts, modules, BPF and the like are refused
- * with EPERM. Sets no_new_privs. The errors are the same.
+ * Confine the calling process permanently to what a client of a network service needs:
+ * sockets and files. Calls on other processes, mounts, modules, BPF etc. fail with
+ * EPERM. Sets no_new_privs. Same errors.
  */
 struct error *filter_load_client(void) __attribute__((warn_unused_result));
 
 /*
- * Refuse, to all threads of this process, system calls that tracing does not need:
- * programs, mounts, modules, clocks and the like; without `holds_command` ptrace(2), and
- * without `has_network` sockets. The errors are the same.
+ * Refuse, in all threads of this process, system calls that tracing does not need:
+ * those for starting programs, mounts, modules, clocks etc.; without `holds_command`
+ * also ptrace(2), and without `has_network` also sockets. Same errors.
  */
 struct error *filter_load_tracing(bool holds_command, bool has_network)
 	__attribute__((warn_unused_result));
 
-/* Refuse what reading and writing files does not need: the same, other processes, BPF,
- * and new code. The errors are the same. */
+/* Refuse system calls that reading and writing files does not need: the same ones, and
+ * those for other processes, BPF, and new code. Same errors. */
 struct error *filter_load_files(void) __attribute__((warn_unused_result));
 
 #endif

@@ -18,7 +18,7 @@ int message_put(int socket, enum message_kind kind, uint32_t number,
 	return err || !size ? err : fd_message_send(socket, payload->data, size, NULL, 0);
 }
 
-/* All of `size` bytes, and a descriptor if one comes with them. */
+/* Receive exactly `size` bytes, and a descriptor if one comes with them. */
 static int receive(int socket, void *bytes, size_t size, int *ret_fd)
 {
 	char *at = bytes;

@@ -19,8 +19,8 @@
 
 #define SOCKET 3
 
-/* Symbol tables of the largest programs, and debug sections that were decompressed
- * (debug_elf_max_bytes()). */
+/* Limit on the child's memory: symbol tables of the largest programs, and decompressed
+ * debug sections (debug_elf_max_bytes()). */
 #define DATA_BYTES (UINT64_C(6) << 30)
 
 struct confined_server {
@@ -43,7 +43,7 @@ int confined_ask(struct confined_server *server, const struct strbuf *question)
 
 	if (message_put(server->socket, MESSAGE_QUESTION, 0, question, -1) ||
 	    message_get(server->socket, &head, &nothing, &fd))
-		_exit(1); /* nobody is there any more */
+		_exit(1); /* the parent has exited */
 	return fd;
 }
 
@@ -57,15 +57,15 @@ static void limit(int resource, rlim_t want)
 	(void)setrlimit(resource, &limits);
 }
 
-/* Nothing of the parent but the socket. Files of standard input and output that
- * libraries write to lead nowhere. */
+/* Close all descriptors except the socket. Standard input and output become /dev/null,
+ * because libraries may write to them. */
 static void keep_only(int socket)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; fd <= 2; fd++)
 		dup2(null, fd);
-	/* Its number may be the socket's. */
+	/* Its number may be SOCKET, which the dup2() overwrites. */
 	socket = fcntl(socket, F_DUPFD, SOCKET + 1);
 	dup2(socket, SOCKET);
 	syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
@@ -79,9 +79,10 @@ static void settle(const struct confined_options *options, int socket, int paren
 	open_helper_forget();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(1); /* it ended before */
+		_exit(1); /* the parent has exited already */
 	prctl(PR_SET_NAME, options->name);
-	/* Ctrl-C goes to the whole group; when to end is the parent's to say. */
+	/* Ctrl-C signals the whole process group; the parent decides when the child
+	 * exits. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
@@ -101,8 +102,8 @@ static void settle(const struct confined_options *options, int socket, int paren
 	}
 }
 
-/* Confine this process. *ret_listener is the caller's: that of a reader's calls, if it
- * has a policy. */
+/* Confine this process. *ret_listener is owned by the caller: the listener for a
+ * reader's calls, if it has a policy. */
 static struct error *confine(const struct confined_options *options, int *ret_listener)
 {
 	struct error *err = shed_capabilities(0);
@@ -114,7 +115,7 @@ static struct error *confine(const struct confined_options *options, int *ret_li
 	return filter_load_reader(options->policy.find ? ret_listener : NULL);
 }
 
-/* Confine this process and tell the parent. */
+/* Confine this process, and tell the parent the result. */
 static void confine_and_tell(const struct confined_options *options)
 {
 	_cleanup_(strbuf_deinit) struct strbuf why = {0};
@@ -128,7 +129,8 @@ static void confine_and_tell(const struct confined_options *options)
 	}
 	if (message_put(SOCKET, MESSAGE_READY, 0, NULL, listener))
 		_exit(1);
-	/* Who has the listener could answer for the parent; libseccomp has one, too. */
+	/* A process with the listener could answer in the parent's place. libseccomp
+	 * also has one. */
 	syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
 }
 
@@ -145,7 +147,7 @@ static struct error *dispatch(const struct confined_options *options,
 			    request->number);
 }
 
-/* Answer one request; false: nobody asks any more. */
+/* Answer one request. False: the parent has closed the socket. */
 static bool serve_one(const struct confined_options *options,
 		      struct confined_server *server)
 {
@@ -167,7 +169,7 @@ static bool serve_one(const struct confined_options *options,
 	};
 
 	err = dispatch(options, &request);
-	/* The service may have taken it over. */
+	/* The service may have taken ownership of it. */
 	fd = request.fd;
 	if (!err && out.failed)
 		err = error_no_memory();
@@ -191,6 +193,6 @@ _Noreturn void confined_serve(const struct confined_options *options, bool is_co
 		_exit(1);
 	while (serve_one(options, &server))
 		;
-	/* No destructors, as they are the parent's. */
+	/* Without running destructors: they are the parent's. */
 	_exit(0);
 }

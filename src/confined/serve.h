@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both ends of a confined process's socket agree on, and the child's part. */
+/* The protocol on a confined process's socket, and the child's side. */
 #ifndef CONFINED_SERVE_H
 #define CONFINED_SERVE_H
 
@@ -9,18 +9,18 @@
 #define MESSAGE_MAX_BYTES (256u << 20)
 
 enum message_kind {
-	MESSAGE_READY, /* the child is confined; with the listener of a reader */
-	MESSAGE_OPEN,  /* the child cannot be confined, and ends; the payload is the error
-			*/
-	MESSAGE_ASK,   /* `number` */
-	MESSAGE_SAY,   /* the payload is a text */
-	MESSAGE_QUESTION, /* of the child, before it answers */
-	MESSAGE_REPLY,    /* to that, with a descriptor if there is one */
-	MESSAGE_ANSWER,   /* of the last request */
-	MESSAGE_REFUSED,  /* the same; the payload is the error */
+	/* the child is confined; sent with a reader's listener */
+	MESSAGE_READY,
+	MESSAGE_OPEN, /* the child cannot be confined, and exits; payload: the error */
+	MESSAGE_ASK,  /* a request: its `number` */
+	MESSAGE_SAY,  /* payload: what the child is working on */
+	MESSAGE_QUESTION, /* the child asks the parent, before it answers */
+	MESSAGE_REPLY,    /* reply to MESSAGE_QUESTION, maybe with a descriptor */
+	MESSAGE_ANSWER,   /* answer to the last request */
+	MESSAGE_REFUSED,  /* the last request failed; payload: the error */
 };
 
-/* Before each payload. A descriptor may come with it. */
+/* Precedes each payload. A descriptor may be sent with it. */
 struct message_head {
 	uint32_t kind, number, size_bytes;
 };
@@ -30,19 +30,18 @@ int message_put(int socket, enum message_kind kind, uint32_t number,
 		const struct strbuf *payload, int fd);
 
 /*
- * Receive a message; the payload goes into `payload`, which was empty. *ret_fd is the
- * caller's, -1: there is none. Returns 0 or an errno value: EPIPE at the end of the
+ * Receive a message. The payload is stored in `payload`, which must be empty. The
+ * caller owns *ret_fd; -1: none. Returns 0 or an errno value: EPIPE at the end of the
  * stream, EPROTO, ENOMEM.
  */
 int message_get(int socket, struct message_head *ret, struct strbuf *payload,
 		int *ret_fd);
 
-/* An error as a payload, and back; the error is the caller's. */
+/* Write an error to a payload, and read it back. The caller owns the errors. */
 void error_put(struct strbuf *out, const struct error *err);
 struct error *error_get(const struct strbuf *in);
 
-/* Become the child: never returns. `socket` is its end, `parent` the pid of the process
- * that waits for it. */
+/* The child's main function. `socket` is its end, `parent` the pid of the parent. */
 _Noreturn void confined_serve(const struct confined_options *options, bool is_confined,
 			      int socket, int parent);
 

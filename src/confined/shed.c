@@ -17,16 +17,19 @@
 
 #define BIT(number)               (UINT64_C(1) << (number))
 
-/* Output files may be in directories of others, and take the place of others' files in
- * /tmp. */
+/* Output files may be in others' directories, and may replace others' files in /tmp. */
 #define FOR_FILES (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER))
 
 /*
- * Programs, maps and links (BPF, PERFMON; SYS_ADMIN on kernels that ask for it, and to
- * list programs by their numbers); files, memory and mappings of the targets (SYS_PTRACE,
- * DAC_READ_SEARCH, CHECKPOINT_RESTORE); limits of descriptors and locked memory
- * (SYS_RESOURCE, IPC_LOCK); addresses of the kernel (SYSLOG); signals to a command that
- * has become another user's (KILL).
+ * Capabilities for
+ *
+ * - BPF programs, maps and links: BPF, PERFMON; SYS_ADMIN on kernels that require it,
+ *   and for listing programs by id;
+ * - files, memory and mappings of the targets: SYS_PTRACE, DAC_READ_SEARCH,
+ *   CHECKPOINT_RESTORE;
+ * - limits of descriptors and locked memory: SYS_RESOURCE, IPC_LOCK;
+ * - kernel addresses: SYSLOG;
+ * - signals to a command that now runs as another user: KILL.
  */
 #define FOR_TRACING                                                                      \
 	(FOR_FILES | BIT(NUMBER_BPF) | BIT(NUMBER_PERFMON) | BIT(CAP_SYS_ADMIN) |        \
@@ -47,7 +50,8 @@ struct error *shed_capabilities(uint64_t keep)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capget, &head, sets))
 		return failed();
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	/* Takes CAP_SETPCAP; who lacks that has no program to start either. */
+	/* Needs CAP_SETPCAP. A process without it does not start other programs
+	 * either. */
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		if (!(keep & BIT(cap)))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);

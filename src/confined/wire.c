@@ -13,7 +13,7 @@ void wire_put_u64(struct strbuf *out, uint64_t n)
 	strbuf_append_bytes(out, (const char *)&n, sizeof(n));
 }
 
-/* The number of bytes with the NUL, 0 for NULL; then these bytes. */
+/* Format: the number of bytes including the NUL, 0 for NULL; then these bytes. */
 void wire_put_text(struct strbuf *out, const char *text)
 {
 	size_t size = text ? strlen(text) + 1 : 0;
@@ -30,7 +30,7 @@ struct wire wire_read(const struct strbuf *bytes)
 	return (struct wire){data, data + bytes->len, bytes->failed};
 }
 
-/* The next `size` bytes, or NULL. */
+/* Take the next `size` bytes. NULL: there are fewer. */
 static const char *take_bytes(struct wire *in, size_t size)
 {
 	const char *bytes = in->at;

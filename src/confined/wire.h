@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers and texts of requests and answers. Both ends are the same program, so numbers
- * have the byte order of the machine. Whoever reads takes the bytes as hostile: one end
- * parses files of the target, and may have been taken over by them.
+ * Encodes numbers and texts of requests and answers. Both ends are the same program, so
+ * numbers have the machine's byte order. Readers treat the bytes as hostile: one end
+ * parses files of the target, and may have been taken over by one.
  */
 #ifndef CONFINED_WIRE_H
 #define CONFINED_WIRE_H
@@ -14,25 +14,25 @@
 
 void wire_put_u32(struct strbuf *out, uint32_t n);
 void wire_put_u64(struct strbuf *out, uint64_t n);
-/* A text, or NULL, which is not "". */
+/* A text or NULL; NULL differs from "". */
 void wire_put_text(struct strbuf *out, const char *text);
 
-/* What is left to read. */
+/* The bytes left to read. */
 struct wire {
 	const char *at, *end;
-	bool failed; /* something was missing or malformed; all that follows reads as 0 */
+	bool failed; /* data was missing or malformed; all later reads give 0 */
 };
 
 struct wire wire_read(const struct strbuf *bytes);
 
 uint32_t wire_get_u32(struct wire *in);
 uint64_t wire_get_u64(struct wire *in);
-/* The text, NUL-terminated, or NULL. Borrowed from the bytes that are read. */
+/* A NUL-terminated text, or NULL. Borrowed from the bytes. */
 const char *wire_get_text(struct wire *in);
-/* A count of items that take `item_bytes` (at least 1) each; fails, and is 0, if so many
- * cannot follow. */
+/* A count of items of at least `item_bytes` (at least 1) each. Fails and returns 0 if
+ * the bytes left are too few for so many. */
 uint32_t wire_get_count(struct wire *in, size_t item_bytes);
-/* All was read and nothing failed. */
+/* True if all bytes were read and nothing failed. */
 bool wire_is_done(const struct wire *in);
 
 #endif
