@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounds on work that others can make as much of as they like: it takes a part of the
- * time in the long run, and more than that for a while. */
+/* Bounds work that others can cause without limit: in the long run it gets a share of
+ * the time, in bursts more than that. */
 #ifndef UTIL_BUDGET_H
 #define UTIL_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What was spent so far, as the time (util/clock.h) at which it is paid off; {0} is
+/* The amount spent so far, as the time (util/clock.h) at which it is paid off. {0}:
  * nothing. */
 struct budget {
 	uint64_t paid_until_ns;
 };
 
-/* Work that began at `begun_ns` was done, and takes `pay_off_ns` to pay off. */
+/* Charge work that began at `begun_ns` and takes `pay_off_ns` to pay off. */
 static inline void budget_charge(struct budget *budget, uint64_t begun_ns,
 				 uint64_t pay_off_ns)
 {
@@ -22,15 +22,16 @@ static inline void budget_charge(struct budget *budget, uint64_t begun_ns,
 	budget->paid_until_ns += pay_off_ns;
 }
 
-/* Work that may take one `share`-th of the time was done from `begun_ns` on, and took
- * `used_ns` of processor time. */
+/* Charge work that began at `begun_ns` and used `used_ns` of processor time. It may use
+ * a `share`-th of the time: a share of 10 means one tenth. */
 static inline void budget_spend(struct budget *budget, uint64_t begun_ns,
 				uint64_t used_ns, unsigned share)
 {
 	budget_charge(budget, begun_ns, share * used_ns);
 }
 
-/* Has the work to wait? It may be ahead by what takes `ahead_ns` to pay off. */
+/* Must the work wait? It may be ahead of its share by an amount that takes `ahead_ns`
+ * to pay off. */
 static inline bool budget_is_spent(const struct budget *budget, uint64_t now_ns,
 				   uint64_t ahead_ns)
 {

@@ -12,8 +12,8 @@
 
 #define _cleanup_(f) __attribute__((cleanup(f)))
 
-/* Define `name##p`, a cleanup handler that calls `name(*p)`; `name(NULL)` must be fine.
- */
+/* Define `name##p`, a cleanup handler that calls `name(*p)`. `name(NULL)` must be
+ * allowed. */
 #define DEFINE_CLEANUP(type, name)                                                       \
 	static inline void name##p(type *p)                                              \
 	{                                                                                \
@@ -49,7 +49,7 @@ static inline void error_destroyp(struct error **err)
 	error_destroy(*err);
 }
 
-/* Hand a pointer over: returns *p and leaves NULL behind. */
+/* Transfer ownership of a pointer: returns *p and sets it to NULL. */
 #define take(p)                                                                          \
 	__extension__({                                                                  \
 		__typeof__(p) taken_ = (p);                                              \

@@ -15,8 +15,8 @@ static inline uint64_t clock_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Processor time that the calling thread has used so far, ns (CLOCK_THREAD_CPUTIME_ID).
- * Time in which others had the processor does not count. */
+/* Processor time used by the calling thread so far, ns (CLOCK_THREAD_CPUTIME_ID). Time
+ * when other threads ran does not count. */
 static inline uint64_t clock_thread_cpu_ns(void)
 {
 	struct timespec t;

@@ -3,7 +3,7 @@
 
 #include "util/clock.h"
 
-/* How long it takes until the share amounts to this much processor time. */
+/* The time until the share amounts to `cpu_ns` of processor time. */
 static uint64_t pay_off_ns(const struct cpu_allowance *allowance, uint64_t cpu_ns)
 {
 	return cpu_ns * 100 / allowance->percent;

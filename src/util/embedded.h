@@ -4,8 +4,8 @@
 #define UTIL_EMBEDDED_H
 
 struct embedded_file {
-	const char *name; /* relative to the ROOT that Embed.cmake was given; NULL ends a
-			     list */
+	const char *
+		name; /* relative to the ROOT argument of Embed.cmake; NULL ends a list */
 	const char *text;
 };
 

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Decode the code point that starts at `s`, with `len` > 0 bytes left, and return its
- * length in bytes, or 0 when it is not well-formed. */
+/* Decode the code point at `s`, with `len` > 0 bytes left. Returns its length in bytes,
+ * or 0 if it is not well-formed. */
 static size_t decode(const unsigned char *s, size_t len, uint32_t *ret)
 {
 	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -54,7 +54,7 @@ static bool is_harmless(uint32_t code)
 void escape_bytes(struct strbuf *out, const char *bytes, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)bytes;
-	size_t plain = 0; /* where the text begins that is still to be copied */
+	size_t plain = 0; /* start of the text that is not yet copied */
 	size_t at = 0;
 
 	while (at < len) {
@@ -66,8 +66,8 @@ void escape_bytes(struct strbuf *out, const char *bytes, size_t len)
 			continue;
 		}
 		strbuf_append_bytes(out, bytes + plain, at - plain);
-		/* The rest of a whole code point is continuation bytes: not well-formed
-		 * now. */
+		/* The following continuation bytes are not well-formed on their own, so
+		 * they will be escaped too. */
 		strbuf_appendf(out, "\\x%02x", s[at++]);
 		plain = at;
 	}

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-/* There is one such table in a process, so there is one lock. */
+/* A process has one table, so there is one lock. */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void fd_table_hold(void)

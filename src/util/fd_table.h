@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of descriptors, which all threads of the process share. A library that closes
- * numbers that are not its own (symbol/fd_guard.h) can be kept from harm only while
- * nobody else opens or closes any: a number that is free for a moment would have two
- * owners. Threads that open and close files hold the table for as long.
+ * A lock for the table of descriptors, which all threads share. libbcc closes
+ * descriptor numbers that it does not own (symbol/fd_guard.h). This can be made
+ * harmless only while no other thread opens or closes a descriptor: otherwise a number
+ * that is briefly free could get two owners. Threads hold this lock while they open and
+ * close files.
  */
 #ifndef UTIL_FD_TABLE_H
 #define UTIL_FD_TABLE_H
 
-/* Not recursive. Taken last: whoever holds it waits for no other lock. */
+/* Not recursive. Take it last: a thread must not wait for another lock while it holds
+ * this one. */
 void fd_table_hold(void);
 void fd_table_release(void);
 

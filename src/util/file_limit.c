@@ -34,7 +34,7 @@ struct error *file_limit_has_room(unsigned count)
 
 bool file_limit_is_reached(const struct error *err)
 {
-	/* libbcc and the kernel's verifier say it in words. */
+	/* libbcc and the kernel's verifier report it as text. */
 	return err->saved_errno == EMFILE || err->saved_errno == ENFILE ||
 	       (err->detail && strstr(err->detail, strerror(EMFILE)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which file system an open file lies on. */
+/* Identifies the file system of an open file. */
 #ifndef UTIL_FILE_SYSTEM_H
 #define UTIL_FILE_SYSTEM_H
 

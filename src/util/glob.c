@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* Behind the set whose '[' is before `at`, or NULL when it is not closed. Tells whether
- * the byte is in it. */
+/* Parse the set whose '[' is before `at`; *ret says whether it contains the byte.
+ * Returns the position after the set, or NULL if it is not closed. */
 static const char *match_set(const char *at, unsigned char byte, bool *ret)
 {
 	bool is_negated = *at == '!' || *at == '^', is_in = false, is_first = true;
@@ -47,7 +47,8 @@ const char *glob_check(const char *glob)
 	return NULL;
 }
 
-/* One byte against one element that is no star; behind that, or NULL. */
+/* Match one byte with one pattern element other than a star. Returns the position after
+ * the element, or NULL. */
 static const char *match_one(const char *glob, unsigned char byte)
 {
 	bool is_in;
@@ -65,8 +66,8 @@ static const char *match_one(const char *glob, unsigned char byte)
 
 bool glob_match(const char *glob, const char *text)
 {
-	/* Where to go on when what follows the last star does not fit: of earlier stars
-	   nothing better can come. */
+	/* The position to retry from if the pattern after the last star does not match.
+	 * Earlier stars cannot give a better match. */
 	const char *after_star = NULL, *retry = NULL;
 
 	while (*text) {

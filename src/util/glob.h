@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns of names as shells have them: '*' is any text, also with '/' in it, '?' one
- * byte, [abc], [a-z] and [!a-z] (or [^a-z]) one byte of a set, in which ']' may come
- * first; a backslash takes the special meaning from what follows. Bytes are compared, in
- * no locale.
+ * Shell-like patterns for names. '*' matches any text, including '/', and '?' one byte.
+ * [abc], [a-z] and [!a-z] (or [^a-z]) match one byte of a set, with ']' allowed as its
+ * first member. A backslash makes the next character literal. Bytes are compared,
+ * independent of the locale.
  */
 #ifndef UTIL_GLOB_H
 #define UTIL_GLOB_H
 
 #include <stdbool.h>
 
-/* NULL when `glob` is well formed, else what is wrong with it: a static string such as
- * "a '[' is not closed". An empty one is wrong. */
+/* NULL if `glob` is well-formed. Otherwise a static string such as "a '[' is not
+ * closed". An empty pattern is malformed. */
 const char *glob_check(const char *glob) __attribute__((warn_unused_result));
 
-/* True when a well-formed `glob` matches all of `text`. Takes at most length of the one
- * times length of the other. */
+/* True if a well-formed `glob` matches all of `text`. Takes at most time proportional
+ * to the product of both lengths. */
 bool glob_match(const char *glob, const char *text);
 
 #endif

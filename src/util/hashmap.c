@@ -6,9 +6,8 @@
 
 #define CAP_MIN 16
 
-/* The 64-bit finalizer of MurmurHash3 over the seeded key. Its last shift matters: it is
- * what brings the difference of keys that differ in chosen high bits down to the bits
- * that pick the slot. */
+/* The 64-bit finalizer of MurmurHash3 over the seeded key. The last shift is needed: it
+ * lets high bits of the key influence the low bits, which select the slot. */
 static uint64_t hash(uint64_t key, uint64_t seed)
 {
 	uint64_t h = key ^ seed;
@@ -24,7 +23,7 @@ uint64_t hashmap_seed(void)
 {
 	uint64_t seed;
 
-	/* Without it, an address of ours is the next best. */
+	/* Fall back to one of our addresses, which is also hard to guess. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uintptr_t)&seed;
 	return seed;
@@ -41,8 +40,8 @@ void hashmap_deinit(struct hashmap *map)
 	hashmap_init(map, map->seed);
 }
 
-/* The slot that holds `key`, or the free one where it belongs. There always is one:
- * the map is never more than half full. */
+/* The slot with `key`, or the free slot where it belongs. A free slot always exists:
+ * the map is at most half full. */
 static struct hashmap_slot *find(struct hashmap_slot *slots, size_t cap, uint64_t seed,
 				 uint64_t key)
 {
@@ -107,7 +106,7 @@ bool hashmap_put(struct hashmap *map, uint64_t key, uint64_t value)
 		return true;
 	}
 
-	/* Replacing must not fail, so look before growing. */
+	/* Replacing a value must not fail, so search before growing. */
 	struct hashmap_slot *slot =
 		map->cap ? find(map->slots, map->cap, map->seed, key) : NULL;
 

@@ -12,7 +12,7 @@ void locked_memory_lift(struct rlimit *before)
 		*before = all;
 		return;
 	}
-	/* More than the hard limit is for CAP_SYS_RESOURCE. */
+	/* Raising the hard limit needs CAP_SYS_RESOURCE. */
 	if (setrlimit(RLIMIT_MEMLOCK, &all)) {
 		const struct rlimit most = {before->rlim_max, before->rlim_max};
 

@@ -58,7 +58,8 @@ void nearest_offer(struct nearest *nearest, const char *name, size_t len)
 	if (len < wanted_len + distance && wanted_len < len + distance)
 		distance = nearest_distance(nearest->wanted, wanted_len, name, len);
 	if (distance >= far_from(wanted_len)) {
-		/* One that holds the whole of it comes after those with a slip. */
+		/* A name that contains the wanted one ranks after names with a
+		 * misspelling. */
 		if (wanted_len < 3 || !memmem(name, len, nearest->wanted, wanted_len))
 			return;
 		distance = far_from(wanted_len) + (unsigned)(len - wanted_len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names that one which is not there is likely to mean. */
+/* Suggests known names for a name that was not found. */
 #ifndef UTIL_NEAREST_H
 #define UTIL_NEAREST_H
 
@@ -15,19 +15,20 @@ struct nearest {
 	struct {
 		char name[NEAREST_NAME_MAX + 1];
 		unsigned distance;
-	} best[NEAREST_MAX]; /* nearest first; count of them */
+	} best[NEAREST_MAX]; /* `count` of them, nearest first */
 	size_t count;
 };
 
-/* How many letters to insert, drop, replace or swap with their neighbour to turn one into
- * the other (optimal string alignment). `b_len` is at most NEAREST_NAME_MAX. */
+/* The number of letters to insert, delete, replace or swap with their neighbour to turn
+ * one name into the other (optimal string alignment distance). `b_len` is at most
+ * NEAREST_NAME_MAX. */
 unsigned nearest_distance(const char *a, size_t a_len, const char *b, size_t b_len);
 
-/* Compare `name` (`len` bytes) with the wanted one. Near are those within a third of its
- * letters of it, and those that have it in them. */
+/* Compare `name` (`len` bytes) with the wanted name. It is near if the distance is at
+ * most a third of the wanted name's letters, or if it contains the wanted name. */
 void nearest_offer(struct nearest *nearest, const char *name, size_t len);
 
-/* Append ": the nearest are A, B", escaped, or nothing when none is near. */
+/* Append ": the nearest are A, B", escaped, or nothing if no name is near. */
 void nearest_append(const struct nearest *nearest, struct strbuf *ret);
 
 #endif

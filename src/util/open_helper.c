@@ -30,37 +30,36 @@
 #define RESOLVE_CACHED 0x20
 #endif
 
-/* include/uapi/linux/magic.h, of later headers than some that we are built with */
+/* include/uapi/linux/magic.h, newer than some headers that we build with */
 #define FUSE_NUMBER 0x65735546
 #define CEPH_NUMBER 0x00c36400
 #define CIFS_NUMBER 0xff534d42
 #define SMB2_NUMBER 0xfe534d42
 
-/* Calls at a time. Each file system that does not answer keeps one of them. Besides,
- * each thread of ours makes one at a time. */
+/* Concurrent calls. Each file system that does not answer occupies one of them, and
+ * each of our threads makes one call at a time. */
 #define LANES    7
 #define HUNG_MAX 4
 
-/* The first file system that does not answer is waited for as long as this. Each other
- * one gets half of the time of the one before, so that all together get less than twice
- * as much. */
+/* Time to wait for the first file system that does not answer. Each further one gets
+ * half of the previous one's time, so the total is below twice this time. */
 #define PATIENCE_NS UINT64_C(4000000000)
 #define HURRY_NS    UINT64_C(300000000)
 #define LOOK_MS     50
 
-/* The kernel gives up with EAGAIN when anything in the system is renamed while it follows
- * ".." (openat2(2)). */
+/* If anything in the system is renamed while the kernel follows "..", it fails with
+ * EAGAIN (openat2(2)). */
 #define TRIES_MAX 16
 
-/* What is read of a file on a network, so that the kernel keeps it. */
+/* Bounds on reading a file on a network ahead, so that the kernel caches it. */
 #define WARM_MAX_BYTES ((size_t)64 << 20)
 #define WARM_MAX_NS    UINT64_C(1000000000)
 #define WARM_BYTES     ((size_t)256 << 10)
 
-/* The first descriptor of the child that is a lane. */
+/* The child's lanes are the descriptors from this one on. */
 #define FIRST_LANE 3
 
-/* Of each thread of the child; it holds a request and a reply. */
+/* Stack of each thread of the child; it holds a request and a reply. */
 #define STACK_BYTES ((size_t)256 << 10)
 
 enum kind {
@@ -78,7 +77,7 @@ struct request {
 };
 
 struct reply {
-	int64_t result; /* a length, or 0; or a negative errno value */
+	int64_t result; /* a length or 0, or a negative errno value */
 	uint64_t system;
 	char text[PATH_MAX];
 };
@@ -86,23 +85,23 @@ struct reply {
 struct lane {
 	int socket;
 	bool is_busy;
-	bool is_hung; /* nobody waits for the answer any more */
-	dev_t system; /* where it is hung */
+	bool is_hung; /* the caller has given up waiting */
+	dev_t system; /* the file system that does not answer */
 };
 
 struct open_helper {
 	struct open_helper_options options;
 	pid_t pid;
-	dev_t proc; /* the file system of our /proc */
+	dev_t proc; /* file system of our /proc */
 	pthread_mutex_t lock;
 	struct lane lanes[LANES];
 	unsigned hung;
 	bool in_hurry;     /* accessed atomically */
-	bool is_dead;      /* the child has ended; accessed atomically */
+	bool is_dead;      /* the child has exited; accessed atomically */
 	uint64_t given_up; /* accessed atomically */
 };
 
-/* There is one in a process, as there is one table of descriptors. */
+/* One per process, like the table of descriptors. */
 static struct open_helper *helper;
 
 /* --- the calls ---------------------------------------------------------------------- */
@@ -155,7 +154,7 @@ static bool has_server(int fd)
 	return false;
 }
 
-/* Read the beginning of the file, for as long as that is quick. */
+/* Read the beginning of the file, as long as this is fast. */
 static void warm(int fd)
 {
 	uint64_t begin_ns = clock_now_ns();
@@ -168,7 +167,7 @@ static void warm(int fd)
 	}
 }
 
-/* Returns a descriptor to be sent, or -1. */
+/* Returns a descriptor to send, or -1. */
 static int answer(const struct request *request, int fd, struct reply *reply)
 {
 	ssize_t size = 0;
@@ -198,7 +197,7 @@ static int answer(const struct request *request, int fd, struct reply *reply)
 	return result;
 }
 
-/* One thread for each lane: when one waits for a file system the others do not. */
+/* One thread for each lane: if one waits for a file system the others go on. */
 static void *serve(void *arg)
 {
 	int lane = (int)(intptr_t)arg;
@@ -217,7 +216,7 @@ static void *serve(void *arg)
 			continue;
 		}
 		if (n <= 0)
-			_exit(0); /* nobody asks any more */
+			_exit(0); /* the parent has exited or closed the lane */
 		request.path[sizeof(request.path) - 1] = '\0';
 
 		_cleanup_(closep) int given = fd;
@@ -229,7 +228,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* Nothing of the parent but the lanes, from FIRST_LANE on. */
+/* Close all descriptors except the lanes, which are moved to FIRST_LANE and above. */
 static void keep_only(const int lanes[LANES])
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), high[LANES];
@@ -252,9 +251,10 @@ _Noreturn static void run_child(const struct open_helper_options *options,
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(1); /* it ended before */
+		_exit(1); /* the parent has exited already */
 	prctl(PR_SET_NAME, "memtrace-open");
-	/* Ctrl-C goes to the whole group; when to end is the parent's to say. */
+	/* Ctrl-C signals the whole process group; the parent decides when the child
+	 * exits. */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	keep_only(lanes);
@@ -333,7 +333,7 @@ void open_helper_stop(void)
 	if (!helper)
 		return;
 	kill(helper->pid, SIGKILL);
-	/* A thread of it may wait for a server, and cannot be killed. */
+	/* A thread that waits for a server cannot be killed, so do not wait forever. */
 	for (int i = 0; i < END_TRIES && !waitpid(helper->pid, NULL, WNOHANG); i++)
 		usleep(END_WAIT_US);
 	helper_destroy(take(helper));
@@ -367,7 +367,7 @@ static void lose_child(struct open_helper *h)
 	__atomic_store_n(&h->is_dead, true, __ATOMIC_RELAXED);
 }
 
-/* Read an answer; false with errno set: there will be none. */
+/* Read an answer. False with errno set: there will be no answer. */
 static bool read_reply(struct open_helper *h, const struct lane *lane,
 		       struct reply *reply, int *ret_fd)
 {
@@ -389,7 +389,7 @@ static bool is_readable(const struct lane *lane, int timeout_ms)
 	return poll(&fd, 1, timeout_ms) > 0;
 }
 
-/* Answers that came too late make their lanes free again. */
+/* Read late answers, which free their lanes. */
 static void free_lanes(struct open_helper *h, struct reply *late)
 {
 	for (size_t i = 0; i < LANES; i++) {
@@ -405,7 +405,8 @@ static void free_lanes(struct open_helper *h, struct reply *late)
 	}
 }
 
-/* A lane for a call to this file system, or NULL; how long to wait in *ret_ns. */
+/* Take a lane for a call to this file system, or NULL. *ret_ns is the time to wait for
+ * the answer. */
 static struct lane *take_lane(struct open_helper *h, dev_t system, struct reply *late,
 			      uint64_t *ret_ns)
 {
@@ -464,8 +465,8 @@ static void give_up(struct open_helper *h, const char *path, struct lane *lane,
 	errno = ETIMEDOUT;
 }
 
-/* Ask the child, `fd` (-1: none) going with it. `path` is for the warning. False with
- * errno set: there is no answer. */
+/* Send a request to the child, with `fd` (-1: none), and wait. `path` is for the
+ * warning. False with errno set: no answer. */
 static bool ask(struct open_helper *h, const struct request *request, size_t size, int fd,
 		dev_t system, const char *path, struct reply *reply, int *ret_fd)
 {
@@ -535,8 +536,8 @@ static dev_t system_by_stat(int fd)
 	return open_helper_stat(fd, "", &st) ? 0 : st.st_dev;
 }
 
-/* Where the kernel would have to ask: the file system of the last directory on the path
- * that it knows. */
+/* The file system that the kernel would have to ask: the one with the last directory on
+ * the path that is in the kernel's cache. */
 static dev_t system_by_path(int root_fd, const char *path, uint64_t resolve)
 {
 	_cleanup_(freep) char *known = strdup(path);
@@ -550,14 +551,14 @@ static dev_t system_by_path(int root_fd, const char *path, uint64_t resolve)
 			return system_by_stat(place);
 		if (!slash)
 			break;
-		/* "/" itself is the last one. */
+		/* "/" is tried last. */
 		slash[slash == known && slash[1]] = '\0';
 	}
 	return root_fd == AT_FDCWD ? 0 : system_by_stat(root_fd);
 }
 
-/* Is no server asked? On a block device (whoever can mount FUSE on one, fuseblk, is root)
- * and in /proc, whose files the child may not open either. */
+/* Can the call be made without asking a server? True on block devices (only root can
+ * mount FUSE on one, fuseblk) and in /proc, where the child may not open files. */
 static bool is_local(int fd)
 {
 	dev_t system = system_by_stat(fd);
@@ -576,7 +577,7 @@ static const char *name_of(int fd, char ret[PATH_MAX])
 	return ret;
 }
 
-/* Ask about a descriptor. */
+/* Send a request about a descriptor. */
 static bool ask_about(uint32_t kind, int fd, uint64_t flags, struct reply *reply,
 		      int *ret_fd)
 {
@@ -601,7 +602,7 @@ int open_helper_find(int root_fd, const char *path, uint64_t flags, uint64_t res
 
 	if (!has_child())
 		return find(root_fd, path, flags, resolve);
-	/* EINVAL: before Linux 5.12 the kernel does not know RESOLVE_CACHED. */
+	/* EINVAL: kernels before Linux 5.12 do not know RESOLVE_CACHED. */
 	place = find(root_fd, path, flags, resolve | RESOLVE_CACHED);
 	if (place >= 0 || (errno != EAGAIN && errno != EINVAL))
 		return place;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What follows the last slash; the whole when that is nothing. Borrowed. */
+/* The part after the last slash; the whole path if that part is empty. Borrowed. */
 static inline const char *path_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long the phases of some work take, one after the other. All zero: not begun. */
+/* Measures the consecutive phases of some work. All zero: not started. */
 #ifndef UTIL_PHASES_H
 #define UTIL_PHASES_H
 
@@ -18,15 +18,16 @@ struct phase {
 struct phases {
 	struct phase list[PHASES_MAX];
 	size_t count;
-	uint64_t last_ns; /* when the phase list[count - 1] began or, once ended, ended */
+	/* start time of list[count - 1]; after phases_end() its end time */
+	uint64_t last_ns;
 };
 
-/* Begin the phase `name` at `now_ns`, of any clock that never goes back; the phase before
- * ends. A phase beyond PHASES_MAX counts as part of the last one. `phases` may be NULL:
- * then nothing is recorded. */
+/* Begin the phase `name` at `now_ns`, by any clock that never goes back. The previous
+ * phase ends. A phase beyond PHASES_MAX counts as part of the last one. `phases` may be
+ * NULL: nothing is recorded. */
 void phases_begin(struct phases *phases, const char *name, uint64_t now_ns);
 
-/* The last phase ends at `now_ns`. */
+/* End the last phase at `now_ns`. */
 void phases_end(struct phases *phases, uint64_t now_ns);
 
 /* Append, for example, "0.231 s: planning 12 ms, compiling 219 ms". */

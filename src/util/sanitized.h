@@ -3,8 +3,9 @@
 #define UTIL_SANITIZED_H
 
 /*
- * Is this a build with AddressSanitizer? It maps terabytes for its shadow, and its search
- * for leaks traces the process's own threads: limits and filters leave room for that.
+ * Is this a build with AddressSanitizer? It maps terabytes for its shadow memory, and
+ * its leak checker traces the process's own threads. Limits and filters must permit
+ * that.
  */
 #if defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums that stop at their ends. Those of a damaged snapshot never start anew. */
+/* Saturating sums: numbers of a damaged snapshot must not wrap around. */
 #ifndef UTIL_SATURATE_H
 #define UTIL_SATURATE_H
 
@@ -13,8 +13,8 @@ static inline uint64_t saturate_add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* a - b, at least 0: what came before may be missing, and a clock may be ahead of the
- * snapshot's. */
+/* a - b, at least 0. `b` may be larger: earlier data may be missing, and a clock may be
+ * ahead of the snapshot's. */
 static inline uint64_t saturate_subtract(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;

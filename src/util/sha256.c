@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define BLOCK_BYTES 64
-/* Where the length stands in the last block. */
+/* Offset of the length in the last block. */
 #define LENGTH_AT 56
 
 /* FIPS 180-4, 4.2.2. */
@@ -67,7 +67,7 @@ void sha256(const void *data, size_t len, uint8_t ret[SHA256_BYTES])
 	for (; left >= BLOCK_BYTES; at += BLOCK_BYTES, left -= BLOCK_BYTES)
 		add_block(h, at);
 
-	/* 5.1.1: a one, zeroes, the length in bits. */
+	/* 5.1.1: padding is a one bit, zeroes, and the length in bits. */
 	size_t end = left < LENGTH_AT ? BLOCK_BYTES : 2 * BLOCK_BYTES;
 
 	if (left)
@@ -86,7 +86,7 @@ struct sha256_text sha256_base64(const char *text)
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 		"0123456789+/";
-	/* A byte of padding makes groups of three of it. */
+	/* One zero byte makes the length a multiple of three. */
 	uint8_t hash[SHA256_BYTES + 1] = {0};
 	struct sha256_text ret;
 

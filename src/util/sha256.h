@@ -10,7 +10,7 @@
 
 void sha256(const void *data, size_t len, uint8_t ret[SHA256_BYTES]);
 
-/* As pages name it in a policy (base64, RFC 4648 section 4). */
+/* The hash in base64 (RFC 4648 section 4), as in a page's content security policy. */
 #define SHA256_BASE64_CHARS 44
 struct sha256_text {
 	char s[SHA256_BASE64_CHARS + 1];

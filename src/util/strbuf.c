@@ -50,10 +50,10 @@ void strbuf_append_bytes_(struct strbuf *buf, const char *bytes, size_t len)
 	buf->data[buf->len] = '\0';
 }
 
-/* Inline, so that the compiler knows the divisor. */
+/* Inline, so that the divisor is a constant. */
 static inline void append_number(struct strbuf *buf, uint64_t n, unsigned base)
 {
-	char digits[20]; /* of UINT64_MAX, decimal */
+	char digits[20]; /* enough for UINT64_MAX in decimal */
 	size_t at = sizeof(digits);
 
 	do {
@@ -85,7 +85,7 @@ void strbuf_appendf(struct strbuf *buf, const char *format, ...)
 	size_t room = buf->cap - buf->len;
 	int len = vsnprintf(buf->data + buf->len, room, format, ap);
 
-	/* Longer than INT_MAX, or a wide character that cannot be written. */
+	/* The text is longer than INT_MAX, or has an invalid wide character. */
 	if (len < 0)
 		buf->failed = true;
 	else if ((size_t)len >= room && strbuf_reserve(buf, (size_t)len))
@@ -113,7 +113,7 @@ char *strbuf_steal(struct strbuf *buf)
 {
 	char *data = NULL;
 
-	/* An empty text is a string too, so storage must exist. */
+	/* An empty text must be a string too, so allocate. */
 	if (strbuf_reserve(buf, 0)) {
 		data = buf->data;
 		buf->data = NULL;

@@ -11,7 +11,7 @@ void string_table_deinit(struct string_table *table)
 	*table = (struct string_table){0};
 }
 
-/* FNV-1a from a start that nobody can foresee: names are the target's to choose. */
+/* FNV-1a with a random seed: the target may choose the names. */
 static uint64_t hash(const struct string_table *table, const char *text)
 {
 	uint64_t h = UINT64_C(14695981039346656037) ^ table->by_hash.seed;
@@ -52,7 +52,7 @@ bool string_table_add(struct string_table *table, const char *text, uint32_t *re
 	if (table->is_fixed)
 		return false;
 	begin_hashing(table);
-	/* Texts of one hash, should there be any, have keys behind each other. */
+	/* If texts have the same hash, they get consecutive keys. */
 	for (key = hash(table, text); hashmap_get(&table->by_hash, key, &index); key++) {
 		if (!strcmp(table->bytes.data + table->starts.data[index], text)) {
 			*ret = (uint32_t)index;
@@ -104,7 +104,7 @@ uint32_t string_table_index(const struct string_table *table, const char *text)
 	uint32_t start = (uint32_t)(text - table->bytes.data);
 	size_t low = 0, high = table->starts.len;
 
-	/* Ends with `low` at the first string that starts behind it. */
+	/* At the end `low` is the first string that starts after it. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

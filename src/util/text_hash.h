@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash of texts for tables, which compare the text itself where it matters. */
+/* A hash of texts for hash tables that compare the text itself too. */
 #ifndef UTIL_TEXT_HASH_H
 #define UTIL_TEXT_HASH_H
 
@@ -7,7 +7,7 @@
 
 #define TEXT_HASH_BEGIN UINT64_C(0xcbf29ce484222325)
 
-/* Goes on from `hash`: 64-bit FNV-1a. */
+/* Continue `hash` with a text: 64-bit FNV-1a. */
 static inline uint64_t text_hash_more(uint64_t hash, const char *text)
 {
 	for (; *text; text++)

@@ -14,8 +14,8 @@ __extension__ typedef unsigned __int128 wide;
 struct number {
 	uint64_t whole;
 	uint64_t fraction; /* in units of 1 / scale */
-	uint64_t scale;    /* a power of ten; 1: there is no fraction */
-	const char *unit;  /* what follows the digits */
+	uint64_t scale;    /* a power of ten; 1: no fraction */
+	const char *unit;  /* the text after the digits */
 };
 
 static bool is_digit(char c)
@@ -36,7 +36,7 @@ static bool parse_number(const char *s, struct number *ret)
 	if (*s == '.') {
 		if (!is_digit(*++s))
 			return false;
-		/* Later digits weigh less than a nanosecond or byte in every unit. */
+		/* Later digits are less than a nanosecond or byte in every unit. */
 		for (int i = 0; is_digit(*s); s++, i++) {
 			if (i >= FRACTION_DIGITS)
 				continue;
@@ -61,7 +61,7 @@ static bool multiply(const struct number *n, uint64_t unit, uint64_t *ret)
 	return true;
 }
 
-/* `s` is `lower`, a word of lower-case letters, in either case. */
+/* Is `s` the lower-case word `lower`, in any case? */
 static bool is_word(const char *s, const char *lower)
 {
 	for (; *lower; s++, lower++) {
@@ -71,7 +71,7 @@ static bool is_word(const char *s, const char *lower)
 	return !*s;
 }
 
-/* The factor of a binary unit letter in either case, or 0. */
+/* The factor of a binary unit letter in any case, or 0. */
 static uint64_t binary_factor(char letter)
 {
 	static const char letters[] = "kmgt";
@@ -153,9 +153,9 @@ bool units_parse_integer(const char *s, uint64_t min, uint64_t max, uint64_t *re
 	return true;
 }
 
-/* `n` with a tenth in the largest of `units` (each `base` times the one before) that
- * leaves at least 1.0; 0.05 and up of a tenth rounds up, into the next unit if need be.
- */
+/* Format `n` with one decimal in the largest unit that gives at least 1.0. Each of
+ * `units` is `base` times the previous one. Rounds half up, into the next unit if
+ * necessary. */
 static struct units_text format_scaled(uint64_t n, uint64_t base,
 				       const char *const *units)
 {
@@ -200,7 +200,7 @@ struct units_text units_format_rate(double per_second)
 {
 	struct units_text text;
 
-	/* Written so that not-a-number ends here too. */
+	/* Also true for NaN. */
 	if (!(per_second >= 0.05))
 		return units_format_count(0);
 	if (per_second < 9.95) {
@@ -210,7 +210,7 @@ struct units_text units_format_rate(double per_second)
 		snprintf(text.s, sizeof(text.s), "%u.%u", tenths / 10, tenths % 10);
 		return text;
 	}
-	/* 2^64: the first double that does not fit. */
+	/* 2^64: the smallest double that does not fit. */
 	if (per_second >= 18446744073709551616.0)
 		return units_format_count(UINT64_MAX);
 	return units_format_count((uint64_t)(per_second + 0.5));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A growing array of one type: `VEC(struct frame) frames = {0};`. The vector owns
- * its storage; elements are plain values and what they point to is the caller's.
+ * A growing array: `VEC(struct frame) frames = {0};`. The vector owns its storage.
+ * Elements are plain values; the caller owns what they point to.
  */
 #ifndef UTIL_VEC_H
 #define UTIL_VEC_H
@@ -17,7 +17,7 @@
 		size_t len, cap;                                                         \
 	}
 
-/* Make room for `want` elements of `size` bytes; false when memory is out. */
+/* Make room for `want` elements of `size` bytes. False: memory is out. */
 static inline bool vec_grow_(void **data, size_t *cap, size_t want, size_t size)
 {
 	if (want <= *cap)
@@ -50,17 +50,17 @@ static inline void vec_append_(void *data, size_t *len, const void *from, size_t
 	*len += count;
 }
 
-/* Reserve room for n elements in all; false when memory is out. */
+/* Make room for n elements in total; false: memory is out. */
 #define vec_reserve(v, n)                                                                \
 	vec_grow_((void **)&(v)->data, &(v)->cap, (n), sizeof(*(v)->data))
 
-/* Append by value; false when memory is out. */
+/* Append by value; false: memory is out. */
 #define vec_push(v, ...)                                                                 \
 	(vec_reserve((v), (v)->len + 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true)  \
 					: false)
 
-/* Append all elements of another one of the type; false, and nothing is appended, when
- * memory is out. */
+/* Append all elements of another vector of the same type; false: memory is out, and
+ * nothing was appended. */
 #define vec_copy(from, to)                                                               \
 	(vec_reserve((to), (to)->len + (from)->len) &&                                   \
 	 (vec_append_((to)->data, &(to)->len, (from)->data, (from)->len,                 \
@@ -71,8 +71,8 @@ static inline void vec_append_(void *data, size_t *len, const void *from, size_t
 	for (__typeof__(*(v)->data) *it = (v)->data; it && it < (v)->data + (v)->len;    \
 	     it++)
 
-/* How many elements have a `member` of at most `limit`, in a vector in ascending order of
- * `member`: the index of the first that is above it. `limit` is read again and again. */
+/* The number of elements with `member` <= `limit`, in a vector sorted by `member`: the
+ * index of the first element above. `limit` is evaluated repeatedly. */
 #define vec_count_up_to(v, member, limit)                                                \
 	__extension__({                                                                  \
 		size_t low_ = 0, high_ = (v)->len;                                       \
