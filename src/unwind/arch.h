@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What unwinding knows of the machine: all of it is here, and in probes/unwind_step.h.
+ * The machine-dependent parts of unwinding: all are here and in probes/unwind_step.h.
  */
 #ifndef UNWIND_ARCH_H
 #define UNWIND_ARCH_H
@@ -12,8 +12,8 @@
 
 #define ARCH_ELF_MACHINE EM_X86_64
 
-/* DWARF register numbers (x86-64 psABI figure 3.36). Vector registers, from 17 on, never
- * lead to a frame and are not kept. */
+/* DWARF register numbers (x86-64 psABI figure 3.36). Vector registers (from 17 on) are
+ * never needed to find a caller, and are not kept. */
 enum arch_register {
 	ARCH_RBX = 3,
 	ARCH_BP = 6,
@@ -22,20 +22,22 @@ enum arch_register {
 	ARCH_R13 = 13,
 	ARCH_R14 = 14,
 	ARCH_R15 = 15,
-	ARCH_PC = 16, /* the column of the return address */
+	ARCH_PC = 16, /* the return address */
 	ARCH_REGISTERS,
 };
 
-/* Registers that a function keeps for its caller (psABI figure 3.4). */
+/* Callee-saved registers (psABI figure 3.4). */
 #define ARCH_CALLEE_SAVED                                                                \
 	(1u << ARCH_RBX | 1u << ARCH_BP | 1u << ARCH_R12 | 1u << ARCH_R13 |              \
 	 1u << ARCH_R14 | 1u << ARCH_R15)
 
-/* A packed rule can say only this of the return address. */
+/* The distance of the return address from the CFA, the only one that a packed rule can
+ * express. */
 #define ARCH_RETURN_ADDRESS_OFFSET (-8)
 
-/* The signal trampoline, for those that have no unwind information (musl, static Go):
- * mov $__NR_rt_sigreturn, %rax; syscall. GDB and libgcc know it by the same bytes. */
+/* The code of a signal trampoline, to recognize trampolines without unwind information
+ * (musl, static Go): mov $__NR_rt_sigreturn, %rax; syscall. GDB and libgcc recognize
+ * the same bytes. */
 #define ARCH_SIGRETURN_CODE                                                              \
 	{                                                                                \
 		0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05                     \

@@ -21,12 +21,13 @@ struct cfi {
 	struct elf_image image;
 	struct elf_bytes header, frames[TABLES]; /* header: .eh_frame_hdr */
 	struct cfi_index index[TABLES];
-	struct go_rows go; /* before .debug_frame, which knows nothing of other stacks */
+	struct go_rows go; /* preferred to .debug_frame, which does not describe stack
+			      switches */
 };
 
 DEFINE_CLEANUP(struct cfi *, cfi_close);
 
-/* Load .eh_frame_hdr, and .eh_frame too where no section header has led to it. */
+/* Load .eh_frame_hdr, and .eh_frame too if it was not found by its section header. */
 static struct error *load_header(struct cfi *cfi, struct cfi_header *ret)
 {
 	const Elf64_Phdr *p = NULL;
@@ -46,7 +47,7 @@ static struct error *load_header(struct cfi *cfi, struct cfi_header *ret)
 		return err;
 	if (cfi->frames[EH_FRAME].data)
 		return NULL;
-	/* Nothing tells its size: up to the end of the segment. */
+	/* Its size is unknown: load up to the end of the segment. */
 	return elf_image_load(&cfi->image, ret->section_address, ELF_IMAGE_MAX_BYTES,
 			      &cfi->frames[EH_FRAME]);
 }
@@ -138,7 +139,7 @@ bool cfi_find_fde(const struct cfi *cfi, uint64_t address, struct cfi_fde *ret)
 	return find(cfi, address, ret) != NULL;
 }
 
-/* Is the code at `address` Go's, and not in .eh_frame? */
+/* Is the code at `address` in Go's table, but not in .eh_frame? */
 static bool find_go(const struct cfi *cfi, uint64_t address, struct go_function *ret)
 {
 	struct cfi_fde fde;
@@ -147,7 +148,7 @@ static bool find_go(const struct cfi *cfi, uint64_t address, struct go_function 
 	       !cfi_index_find(&cfi->index[EH_FRAME], address, &fde);
 }
 
-/* The row at an address among those that are given for a function. */
+/* Finds the row at an address among all rows of a function. */
 struct wanted {
 	uint64_t address;
 	struct cfi_row *row;
@@ -183,7 +184,7 @@ enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address, struct cfi
 	return cfi_row_find(&index->section, &fde, address, ret) ? CFI_FOUND : CFI_BAD;
 }
 
-/* The rows from `start` on, as far as they are wanted. */
+/* Passes on rows from `start` on. */
 struct clipped {
 	uint64_t start;
 	cfi_row_fn *each;
@@ -198,7 +199,7 @@ static void clip(void *arg, uint64_t start, uint64_t end, const struct cfi_row *
 		c->each(c->arg, start > c->start ? start : c->start, end, row);
 }
 
-/* Where the next function begins, of which some table knows. */
+/* The address after `address` at which the next function of any table begins. */
 static uint64_t next_start(const struct cfi *cfi, uint64_t address)
 {
 	uint64_t next = UINT64_MAX;
@@ -230,7 +231,7 @@ bool cfi_each_row(const struct cfi *cfi, uint64_t start, uint64_t end, unsigned 
 
 		if (steps > max_steps)
 			return false;
-		/* Looking it up is work, too. */
+		/* The lookup counts as work too. */
 		steps++;
 		if (find_go(cfi, start, &function)) {
 			uint64_t behind = next_start(cfi, start);
@@ -249,14 +250,14 @@ bool cfi_each_row(const struct cfi *cfi, uint64_t start, uint64_t end, unsigned 
 			continue;
 		}
 
-		/* Where a table has the next function begin, cfi_find_row() would give
-		 * that one's row. */
+		/* Stop where a table has another function begin: cfi_find_row() returns
+		 * that function's row from there on. */
 		uint64_t until = next_start(cfi, start);
 
 		until = until < fde.end ? until : fde.end;
 		until = until < end ? until : end;
-		/* What is malformed has rows up to the fault only, as far as anybody can
-		 * say: cfi_find_row() fails from there on. */
+		/* A malformed entry has rows only up to the fault, and cfi_find_row()
+		 * fails from there on. */
 		(void)cfi_row_each(&index->section, &fde, until, clip, &clipped, &run);
 		steps += run;
 		start = until;

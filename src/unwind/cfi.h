@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The unwind information of one ELF image: a file, or the vDSO in memory. The image is
- * hostile input; what is not understood is as good as not there.
+ * hostile input; entries that are not understood are ignored.
  */
 #ifndef UNWIND_CFI_H
 #define UNWIND_CFI_H
@@ -15,61 +15,61 @@
 
 struct cfi;
 
-/* What is known of an address. */
+/* The result of a lookup. */
 enum cfi_result {
 	CFI_FOUND,
-	CFI_NONE, /* no FDE is around it */
-	CFI_BAD,  /* there is one, but its program is malformed or beyond all bounds */
+	CFI_NONE, /* no FDE contains the address */
+	CFI_BAD,  /* the FDE's program is malformed or too long */
 };
 
 /*
- * Find the unwind information of an ELF file: .eh_frame, by PT_GNU_EH_FRAME or else by
- * its section, and .debug_frame, for code that .eh_frame does not cover (uncompressed
- * only). `fd` is taken, closed also on failure, and stays open until cfi_close_fd() or
- * cfi_close(): its inode number cannot be given to another file meanwhile.
- * ERROR_MALFORMED, ERROR_UNSUPPORTED (another class or machine), ERROR_IO. An image
- * without unwind information is no error.
+ * Read the unwind information of an ELF file: .eh_frame, found by PT_GNU_EH_FRAME or
+ * else by its section, and .debug_frame (uncompressed only), for code that .eh_frame
+ * does not cover. Takes ownership of `fd`, also on failure. It stays open until
+ * cfi_close_fd() or cfi_close(), so that no other file can get its inode number
+ * meanwhile. ERROR_MALFORMED, ERROR_UNSUPPORTED (another class or machine), ERROR_IO.
+ * An image without unwind information is not an error.
  */
 struct error *cfi_open_file(int fd, struct cfi **ret) __attribute__((warn_unused_result));
 
-/* The same of an image that is mapped at `data`, which must outlive it. */
+/* The same for an image that is mapped at `data`, which must outlive the result. */
 struct error *cfi_open_memory(const void *data, size_t size_bytes, struct cfi **ret)
 	__attribute__((warn_unused_result));
 void cfi_close(struct cfi *cfi);
 
-/* Close the descriptor; the file is mapped instead (unwind/elf_image.h). ERROR_IO. */
+/* Close the descriptor and map the file instead (unwind/elf_image.h). ERROR_IO. */
 struct error *cfi_close_fd(struct cfi *cfi) __attribute__((warn_unused_result));
 
-/* The row at `address` of the image's address space. It lives as long as `cfi`. */
+/* Find the row at `address` in the image's address space. It lives as long as `cfi`. */
 enum cfi_result cfi_find_row(const struct cfi *cfi, uint64_t address,
 			     struct cfi_row *ret);
 
 /*
- * Call `each` for the rows of the addresses from `start` up to `end`, ascending, cut at
- * both ends; what has no row is left out. The row that cfi_find_row() gives for an
- * address is the one that is given for it. Runs at most `max_steps` instructions and as
- * many again; false when that did not suffice: then nothing that was given is of use.
+ * Call `each` for the rows of the addresses [start, end), ascending, cut at both ends.
+ * Addresses without a row are left out. Each address gets the row that cfi_find_row()
+ * returns for it. Runs at most 2 * `max_steps` instructions. Returns false if
+ * `max_steps` were not enough; then the rows given so far must not be used.
  */
 bool cfi_each_row(const struct cfi *cfi, uint64_t start, uint64_t end, unsigned max_steps,
 		  cfi_row_fn *each, void *arg);
 
-/* The FDE around `address`; false: there is none. */
+/* Find the FDE that contains `address`; false: none. */
 bool cfi_find_fde(const struct cfi *cfi, uint64_t address, struct cfi_fde *ret);
 
-/* What is to be added to the image's addresses when the bytes from `file_offset` are
- * mapped at `start`; false when no executable segment has that offset. */
+/* The number to add to the image's addresses if the bytes from `file_offset` are mapped
+ * at `start`; false if no executable segment has that offset. */
 bool cfi_bias(const struct cfi *cfi, uint64_t start, uint64_t file_offset, uint64_t *ret);
 
-/* Memory that the tables take. */
+/* The memory that the tables take. */
 uint64_t cfi_size_bytes(const struct cfi *cfi);
 
-/* Where the image starts to run (e_entry). */
+/* The image's entry point (e_entry). */
 uint64_t cfi_entry_point(const struct cfi *cfi);
 
-/* How many bytes of code the image has from the address on; 0: none is there. */
+/* How many bytes of code the image has from the address on; 0: none. */
 uint64_t cfi_code_bytes(const struct cfi *cfi, uint64_t address);
 
-/* Copy code; false when the image has not so much of it there. */
+/* Copy code; false if the image does not have `size` bytes of code there. */
 bool cfi_read_code(const struct cfi *cfi, uint64_t address, void *buffer, size_t size)
 	__attribute__((warn_unused_result));
 

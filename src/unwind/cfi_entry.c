@@ -11,8 +11,8 @@
 #define PE_INDIRECT 0x80
 #define PE_OMIT     0xff
 
-/* A letter for each kind of data: there are seven. The bound keeps the work small, as a
- * CIE is read again for each of its FDEs. */
+/* An augmentation has at most one letter for each of the seven kinds of data. The bound
+ * keeps the work small, since a CIE is read again for each of its FDEs. */
 #define AUGMENTATION_MAX_BYTES 32u
 
 static bool read_form(struct cursor *c, uint8_t encoding, uint64_t *ret)
@@ -72,15 +72,15 @@ bool cfi_read_pointer(struct cursor *c, uint8_t encoding, uint64_t address,
 /* --- the frame of an entry -------------------------------------------------------- */
 
 struct entry {
-	struct cursor body; /* what follows the id */
+	struct cursor body; /* the bytes after the id */
 	uint64_t id;
 	size_t id_at; /* offset of the id */
 	size_t next;
 	bool is_cie;
 };
 
-/* The length and the id of the entry at `offset`; false at the end and when it does not
- * lie within the section. An empty entry has an empty body and is no CIE. */
+/* Read the length and the id of the entry at `offset`. False at the end, and if the
+ * entry is not within the section. An empty entry has an empty body and is not a CIE. */
 static bool read_header(const struct cfi_section *s, size_t offset, struct entry *ret)
 {
 	if (offset >= s->size_bytes)
@@ -90,12 +90,12 @@ static bool read_header(const struct cfi_section *s, size_t offset, struct entry
 	uint64_t length = cursor_unsigned(&c, 4);
 	unsigned id_size = 4;
 
-	/* A 64-bit length; the id is as long only in .debug_frame. */
+	/* A 64-bit length. Only in .debug_frame does the id then have 64 bits too. */
 	if (length == 0xffffffff) {
 		length = cursor_unsigned(&c, 8);
 		id_size = s->is_debug ? 8 : 4;
 	}
-	/* The end of .eh_frame. In .debug_frame it is padding. */
+	/* Length 0 ends .eh_frame. In .debug_frame it is padding. */
 	if (c.bad || length > cursor_left(&c) || (!length && !s->is_debug))
 		return false;
 
@@ -118,13 +118,13 @@ static bool skip_personality(struct cursor *c)
 	uint8_t encoding = cursor_u8(c);
 	uint64_t ignored;
 
-	/* Indirect and relative to anything: it is only skipped. */
+	/* It may have any encoding, since it is only skipped. */
 	return encoding == PE_OMIT ||
 	       ((encoding & PE_BASE) < 0x50 && read_form(c, encoding, &ignored));
 }
 
-/* The augmentation data, letter by letter (LSB 10.6.1.1.1). What follows a letter that
- * is not known is skipped by the length. */
+/* Read the augmentation data, letter by letter (LSB 10.6.1.1.1). Data after an unknown
+ * letter is skipped by the total length. */
 static bool read_augmentation(struct cursor *c, const char *letters, struct cfi_cie *ret)
 {
 	uint64_t size = cursor_uleb(c);
@@ -164,7 +164,7 @@ static bool read_cie(const struct cfi_section *s, uint64_t offset, struct cfi_ci
 	*ret = (struct cfi_cie){0};
 	if (!letters || (version != 1 && version != 3 && version != 4))
 		return false;
-	/* Size of an address, and of a segment selector. */
+	/* The sizes of an address and of a segment selector. */
 	if (version == 4 && cursor_unsigned(&c, 2) != 8)
 		return false;
 	ret->code_align = cursor_uleb(&c);

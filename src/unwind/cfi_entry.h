@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The entries of .eh_frame (LSB 5.0 Core Generic, section 10.6) and .debug_frame
- * (DWARF 5 section 6.4.1): CIEs, which many functions share, and FDEs, one a function.
+ * The entries of .eh_frame (LSB 5.0 Core Generic, section 10.6) and .debug_frame (DWARF
+ * 5 section 6.4.1): CIEs, which functions share, and one FDE for each function.
  */
 #ifndef UNWIND_CFI_ENTRY_H
 #define UNWIND_CFI_ENTRY_H
@@ -13,10 +13,10 @@
 #include "unwind/cursor.h"
 
 struct cfi_section {
-	const uint8_t *data; /* NULL: there is none */
+	const uint8_t *data; /* NULL: no section */
 	size_t size_bytes;
-	uint64_t address;
-	bool is_debug; /* .debug_frame */
+	uint64_t address; /* of the section in the image's address space */
+	bool is_debug;    /* .debug_frame */
 };
 
 struct cfi_cie {
@@ -37,14 +37,14 @@ struct cfi_fde {
 };
 
 enum cfi_entry {
-	CFI_ENTRY_END, /* of the section, or what follows cannot be read */
+	CFI_ENTRY_END, /* the section ends, or the rest cannot be read */
 	CFI_ENTRY_FDE,
-	CFI_ENTRY_OTHER, /* a CIE, or an FDE that cannot be used: go on at *ret_next */
+	CFI_ENTRY_OTHER, /* a CIE, or an unusable FDE: continue at *ret_next */
 };
 
 /*
- * Read the entry at `offset`; where the next one begins goes to *ret_next, which is
- * greater. An FDE is usable when its CIE is: version 1, 3 or 4, the return address in the
+ * Read the entry at `offset`. *ret_next is the offset of the next entry, which is
+ * greater. An FDE is usable if its CIE is: version 1, 3 or 4, the return address in the
  * machine's column, an augmentation that begins with 'z' or is empty (so "eh" is
  * refused), and no indirect or unusual encoding of addresses.
  */
@@ -52,9 +52,9 @@ enum cfi_entry cfi_entry_read(const struct cfi_section *section, size_t offset,
 			      struct cfi_fde *ret, size_t *ret_next);
 
 /*
- * Read a pointer of DWARF exception header encoding `encoding` (LSB 10.5.1) whose first
- * byte lies at address `address`; `data_base` is what DW_EH_PE_datarel adds. False when
- * it cannot be read or is indirect, relative to something else, or omitted.
+ * Read a pointer with DWARF exception header encoding `encoding` (LSB 10.5.1) whose
+ * first byte is at `address`. `data_base` is added for DW_EH_PE_datarel. False if it
+ * cannot be read, or is indirect, relative to anything else, or omitted.
  */
 bool cfi_read_pointer(struct cursor *c, uint8_t encoding, uint64_t address,
 		      uint64_t data_base, uint64_t *ret);

@@ -43,7 +43,7 @@ bool cfi_header_read(const uint8_t *data, size_t size_bytes, uint64_t address,
 	*ret = (struct cfi_header){.address = address};
 	if (!cfi_read_pointer(&c, section, address + 4, address, &ret->section_address))
 		return false;
-	/* Without a usable table it still says where .eh_frame is. */
+	/* A header without a usable table is still used to find .eh_frame. */
 	if (table != TABLE_ENCODING ||
 	    !cfi_read_pointer(&c, count, address + (uint64_t)(c.at - data), address,
 			      &len) ||
@@ -54,10 +54,10 @@ bool cfi_header_read(const uint8_t *data, size_t size_bytes, uint64_t address,
 	return true;
 }
 
-/* How many functions of the table begin at or before `address`. */
+/* The number of functions in the table that begin at or before `address`. */
 static size_t count_up_to(const struct cfi_index *index, uint64_t address)
 {
-	/* An image is never so large that the difference does not fit. */
+	/* No image is so large that the difference overflows. */
 	int64_t want = (int64_t)(address - index->table_base);
 	size_t low = 0, high = index->table_len;
 
@@ -72,7 +72,7 @@ static size_t count_up_to(const struct cfi_index *index, uint64_t address)
 	return low;
 }
 
-/* The offset of the FDE of the last function that begins at or before `address`. */
+/* Find the offset of the FDE of the last function that begins at or before `address`. */
 static bool search_table(const struct cfi_index *index, uint64_t address, size_t *ret)
 {
 	size_t low = count_up_to(index, address);
@@ -109,7 +109,7 @@ static struct error *read_entries(struct cfi_index *index)
 	for (size_t at = 0;
 	     (kind = cfi_entry_read(&index->section, at, &fde, &next)) != CFI_ENTRY_END;
 	     at = next) {
-		/* Functions that the linker dropped keep an FDE, at address 0. */
+		/* The linker keeps FDEs of discarded functions, with address 0. */
 		if (kind != CFI_ENTRY_FDE || fde.start == fde.end || !fde.start)
 			continue;
 		if (!vec_push(&index->rows,

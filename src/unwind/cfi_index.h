@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding the FDE of an address: by the sorted table that the linker wrote into
- * .eh_frame_hdr (LSB 5.0 Core Generic, section 10.6.2), or by a table of our own where
- * there is none (static programs) or it is not to be trusted.
+ * Finds the FDE of an address: in the sorted table that the linker wrote into
+ * .eh_frame_hdr (LSB 5.0 Core Generic, section 10.6.2), or in a table of our own if the
+ * linker's is missing (static programs) or invalid.
  */
 #ifndef UNWIND_CFI_INDEX_H
 #define UNWIND_CFI_INDEX_H
@@ -27,29 +27,29 @@ struct cfi_index {
 	uint64_t table_base; /* address of .eh_frame_hdr */
 };
 
-/* What .eh_frame_hdr says. */
+/* The contents of .eh_frame_hdr. */
 struct cfi_header {
-	uint64_t address;         /* its own */
+	uint64_t address;         /* of .eh_frame_hdr itself */
 	uint64_t section_address; /* of .eh_frame */
-	const uint8_t *table;     /* NULL when it has none of the usual form, sorted */
+	const uint8_t *table;     /* NULL: no sorted table of the usual form */
 	size_t table_len;
 };
 
-/* Read `size_bytes` bytes that begin with .eh_frame_hdr; false when they do not. */
+/* Read .eh_frame_hdr from `size_bytes` bytes at `address`; false if it is malformed. */
 bool cfi_header_read(const uint8_t *data, size_t size_bytes, uint64_t address,
 		     struct cfi_header *ret);
 
-/* Index a section, whose data must outlive the index: by `header` (NULL: none) if it has
- * a table, else by reading every entry. */
+/* Index a section, whose data must outlive the index. Uses the table in `header` (may
+ * be NULL) if it has one, else reads every entry. */
 struct error *cfi_index_init(struct cfi_index *index, const struct cfi_section *section,
 			     const struct cfi_header *header)
 	__attribute__((warn_unused_result));
 void cfi_index_deinit(struct cfi_index *index);
 
-/* The FDE around `address`. */
+/* Find the FDE that contains `address`; false: none. */
 bool cfi_index_find(const struct cfi_index *index, uint64_t address, struct cfi_fde *ret);
 
-/* The lowest address above `address` at which the index has a function begin, or
+/* The lowest address above `address` at which a function of the index begins, or
  * UINT64_MAX. */
 uint64_t cfi_index_next(const struct cfi_index *index, uint64_t address);
 

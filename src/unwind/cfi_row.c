@@ -3,8 +3,8 @@
 
 #include "unwind/dwarf_codes.h"
 
-/* Bounds on the work for one row: the longest programs of real libraries have some
- * thousand instructions, and compilers nest two rows. */
+/* Bounds on the work for one row. The longest programs of real libraries have some
+ * thousand instructions, and compilers nest two remembered rows. */
 #define STEPS_MAX      (1u << 16)
 #define REMEMBERED_MAX 16
 
@@ -12,11 +12,12 @@ struct machine {
 	const struct cfi_section *section;
 	const struct cfi_cie *cie;
 	uint64_t pc, location; /* location <= pc */
-	/* Called for each row that ends at or before pc; NULL: the last row is wanted. */
+	/* Called for each row that ends at or before pc; NULL: only the last row is
+	 * wanted. */
 	cfi_row_fn *each;
 	void *arg;
 	struct cfi_row row;
-	const struct cfi_row *initial; /* NULL: in the CIE's program */
+	const struct cfi_row *initial; /* NULL while the CIE's program runs */
 	struct cfi_row remembered[REMEMBERED_MAX];
 	unsigned depth, steps;
 };
@@ -43,7 +44,7 @@ static void set_offset(struct machine *m, uint64_t reg, enum cfi_how how, int64_
 	set(m, reg, (struct cfi_rule){.how = how, .offset = offset});
 }
 
-/* The next row begins at `location`, which is at most m->pc. */
+/* Begin the next row at `location`, which is at most m->pc. */
 static enum outcome begin_row(struct machine *m, uint64_t location)
 {
 	if (m->each && location > m->location && m->row.cfa.how != CFI_UNSPECIFIED)
@@ -56,7 +57,7 @@ static enum outcome advance(struct machine *m, uint64_t delta)
 {
 	if (!m->initial)
 		return MALFORMED;
-	/* Divided, as the product can overflow. */
+	/* Compare the quotient, since the product may overflow. */
 	if (delta > (m->pc - m->location) / m->cie->code_align)
 		return REACHED;
 	return begin_row(m, m->location + delta * m->cie->code_align);
@@ -85,7 +86,7 @@ static enum outcome define_cfa(struct machine *m, uint64_t reg, int64_t offset)
 	return GO_ON;
 }
 
-/* Change one half of a CFA that is a register and an offset. */
+/* Change the register or the offset of the CFA. */
 static enum outcome change_cfa(struct machine *m, bool is_register, uint64_t value)
 {
 	if (m->row.cfa.how != CFI_REGISTER)
@@ -107,7 +108,7 @@ static struct cfi_rule read_expression(struct cursor *c, enum cfi_how how)
 
 static void set_register(struct machine *m, uint64_t reg, uint64_t other)
 {
-	/* A register that is not kept cannot hold what it is said to. */
+	/* Registers that are not kept have no known value. */
 	if (other >= ARCH_REGISTERS)
 		set_offset(m, reg, CFI_UNDEFINED, 0);
 	else
@@ -140,7 +141,7 @@ static enum outcome recall(struct machine *m)
 	return GO_ON;
 }
 
-/* The instructions that have a byte of their own (DWARF 5 section 7.24). */
+/* Run an instruction with an opcode of its own (DWARF 5 section 7.24). */
 static enum outcome run_extended(struct machine *m, uint8_t code, struct cursor *c)
 {
 	uint64_t reg;
@@ -184,7 +185,7 @@ static enum outcome run_extended(struct machine *m, uint8_t code, struct cursor 
 		return restore(m, cursor_uleb(c));
 	}
 
-	/* The others say where one register is. */
+	/* The other instructions say where one register is saved. */
 	reg = cursor_uleb(c);
 	switch (code) {
 	case DW_CFA_undefined:
@@ -251,13 +252,13 @@ static bool run(struct machine *m, const uint8_t *program, size_t size)
 	return outcome != MALFORMED;
 }
 
-/* Run the programs of CIE and FDE up to `pc`, which lies within the FDE. `initial` is for
- * the machine's use. */
+/* Run the programs of CIE and FDE up to `pc`, which lies within the FDE. `initial` is
+ * memory for the machine. */
 static bool run_both(struct machine *m, struct cfi_row *initial,
 		     const struct cfi_section *section, const struct cfi_fde *fde,
 		     uint64_t pc)
 {
-	/* Not all of it: the rows that are remembered are many bytes. */
+	/* Set each field: clearing all would also clear the large array of rows. */
 	m->section = section;
 	m->cie = &fde->cie;
 	m->pc = pc;

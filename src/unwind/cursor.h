@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading numbers from bytes that may be anything. Reading past the end gives 0 and
- * marks the cursor `bad`, with nothing left; so a reader looks once, when it is done.
+ * Reads numbers from untrusted bytes. Reading past the end gives 0 and sets `bad` on
+ * the cursor, with no bytes left. A reader therefore needs to check only once, at its
+ * end.
  */
 #ifndef UNWIND_CURSOR_H
 #define UNWIND_CURSOR_H
@@ -32,7 +33,7 @@ static inline void cursor_fail(struct cursor *c)
 	c->at = c->end;
 }
 
-/* Take `size_bytes` bytes; NULL, and bad, when so many are not there. */
+/* Take `size_bytes` bytes; returns NULL and sets `bad` if not enough are left. */
 static inline const uint8_t *cursor_take(struct cursor *c, uint64_t size_bytes)
 {
 	const uint8_t *at = c->at;
@@ -52,7 +53,7 @@ static inline uint64_t cursor_unsigned(struct cursor *c, unsigned size_bytes)
 	uint64_t value = 0;
 
 	if (at)
-		memcpy(&value, at, size_bytes); /* the machines that we know are so too */
+		memcpy(&value, at, size_bytes); /* our machines are little-endian too */
 	return value;
 }
 
@@ -69,12 +70,12 @@ static inline uint8_t cursor_u8(struct cursor *c)
 	return (uint8_t)cursor_unsigned(c, 1);
 }
 
-/* 64 bits take ten bytes; a few more are let through, as numbers may be padded. Without a
- * bound a number could be as long as its section, and be read for each entry of it. */
+/* 64 bits take ten bytes. A few more are accepted, since numbers may be padded. Without
+ * a bound a number could be as long as its section, and be read for each entry in it. */
 #define CURSOR_LEB_MAX_BYTES 16u
 
-/* LEB128 (DWARF 5 section 7.6). Bits above the 64th are dropped; a number that is longer
- * than CURSOR_LEB_MAX_BYTES is bad. */
+/* LEB128 (DWARF 5 section 7.6). Bits above the 64th are dropped. A number longer than
+ * CURSOR_LEB_MAX_BYTES sets `bad`. */
 static inline uint64_t cursor_leb(struct cursor *c, bool is_signed)
 {
 	uint64_t value = 0;
@@ -99,13 +100,14 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 	return cursor_leb(c, false);
 }
 
-/* A negative number comes as its two's complement. */
+/* A negative number is returned as its two's complement. */
 static inline uint64_t cursor_sleb(struct cursor *c)
 {
 	return cursor_leb(c, true);
 }
 
-/* The string up to its NUL; NULL, and bad, when there is none within `max` bytes. */
+/* The string up to its NUL. Returns NULL and sets `bad` if there is no NUL within `max`
+ * bytes. */
 static inline const char *cursor_string(struct cursor *c, size_t max)
 {
 	size_t left = cursor_left(c) < max ? cursor_left(c) : max;

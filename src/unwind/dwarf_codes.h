@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers of DWARF 5 that unwinding needs, and what GNU adds to them (LSB 5.0 Core
- * Generic, section 10.5.2). Of our own, as <dwarf.h> comes with libdw, which memtrace
- * does not need.
+ * The numbers of DWARF 5 that unwinding needs, and GNU's extensions (LSB 5.0 Core
+ * Generic, section 10.5.2). They are defined here because <dwarf.h> comes with libdw,
+ * which the unwinder does not need.
  */
 #ifndef UNWIND_DWARF_CODES_H
 #define UNWIND_DWARF_CODES_H

@@ -14,7 +14,7 @@
 #include "util/open_helper.h"
 #include "util/whole_io.h"
 
-/* Bounds on what an image may make us read. Real ones stay far below them. */
+/* Bounds on the amount read from an image. Real images are far smaller. */
 #define SEGMENTS_MAX    4096u
 #define SECTIONS_MAX    ((size_t)0xff00) /* SHN_LORESERVE */
 #define NAMES_MAX_BYTES ((size_t)1 << 20)
@@ -27,8 +27,8 @@ static struct error *malformed(const char *what)
 	return error_create(ERROR_MALFORMED, "malformed ELF image (%s)", what);
 }
 
-/* Copied by the kernel: a file cut short meanwhile must not raise SIGBUS. The pages that
- * this brings in are dropped again. */
+/* The kernel copies the bytes: if the file is truncated meanwhile, that must not raise
+ * SIGBUS. Pages read by this are dropped again. */
 static bool read_mapped(const struct elf_image *image, uint64_t file_offset, void *buffer,
 			size_t size)
 {
@@ -59,7 +59,7 @@ bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *b
 	}
 	if (image->mapped.at)
 		return read_mapped(image, file_offset, buffer, size);
-	/* Not by a mapping: a file cut short meanwhile must not raise SIGBUS. */
+	/* Read instead of mapping: a file truncated meanwhile must not raise SIGBUS. */
 	return whole_pread(image->fd, buffer, size, file_offset);
 }
 
@@ -129,8 +129,8 @@ void elf_image_deinit(struct elf_image *image)
 
 /* --- the code, mapped -------------------------------------------------------------- */
 
-/* The pages of the file from the first to the last executable segment. False: there are
- * none, or too many. */
+/* Find the pages of the file from the first to the last executable segment. False:
+ * there are none, or too many. */
 static bool span_of_code(const struct elf_image *image, uint64_t page_bytes,
 			 uint64_t *start, uint64_t *end)
 {
@@ -151,7 +151,7 @@ static bool span_of_code(const struct elf_image *image, uint64_t page_bytes,
 	return *start < *end && *end - *start <= CODE_MAX_BYTES;
 }
 
-/* Shared: the kernel puts breakpoints into private mappings only. */
+/* A shared mapping: the kernel puts breakpoints only into private mappings. */
 static bool map(struct elf_image *image, uint64_t start, uint64_t end)
 {
 	size_t size_bytes = (size_t)(end - start);
@@ -192,7 +192,8 @@ const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint64_t addr
 	return NULL;
 }
 
-/* Copy a piece of the file; without an error and without data when it is not there. */
+/* Copy a part of the file. If it is not there, ret->data is NULL, which is not an
+ * error. */
 static struct error *load(const struct elf_image *image, uint64_t file_offset,
 			  uint64_t size_bytes, uint64_t address, struct elf_bytes *ret)
 {
@@ -241,7 +242,7 @@ static bool name_is(const struct elf_bytes *names, uint32_t at, const char *name
 	       !memcmp(names->data + at, name, size);
 }
 
-/* The section headers, as bytes; no data when there are none. */
+/* Load the section headers as bytes; ret->data is NULL if there are none. */
 static struct error *load_headers(const struct elf_image *image, struct elf_bytes *ret,
 				  size_t *ret_names)
 {
@@ -253,7 +254,7 @@ static struct error *load_headers(const struct elf_image *image, struct elf_byte
 	if (!h->e_shoff || h->e_shentsize != sizeof(first) ||
 	    !elf_image_read(image, h->e_shoff, &first, sizeof(first)))
 		return NULL;
-	/* gABI, "Sections": numbers that do not fit lie in the first header. */
+	/* Numbers that do not fit are in the first header (gABI, "Sections"). */
 	if (!count)
 		count = first.sh_size < SECTIONS_MAX ? (size_t)first.sh_size : 0;
 	if (names == SHN_XINDEX)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes of an ELF image, which is a file or, for the vDSO, a piece of memory. The
- * headers are checked and read by hand and not by libelf: an image in memory has no
- * section headers, and unwinding needs no more than its segments and three sections.
- * All of it is hostile input.
+ * The bytes of an ELF image: a file or, for the vDSO, memory. The headers are checked
+ * and read here, without libelf, since an image in memory has no section headers, and
+ * unwinding needs only segments and three sections. All of it is hostile input.
  */
 #ifndef UNWIND_ELF_IMAGE_H
 #define UNWIND_ELF_IMAGE_H
@@ -16,22 +15,22 @@
 #include "util/error.h"
 
 struct elf_image {
-	int fd;              /* owned, or -1: in memory, or its code is mapped */
+	int fd;              /* owned; -1: in memory, or its code is mapped */
 	const uint8_t *data; /* borrowed; NULL: a file */
 	struct {
-		void *at; /* NULL: it is not */
+		void *at; /* NULL: not mapped */
 		uint64_t file_offset;
 		size_t size_bytes;
-	} mapped; /* instead of the descriptor */
+	} mapped; /* the code, after the descriptor is closed */
 	uint64_t size_bytes;
 	Elf64_Ehdr header;
 	Elf64_Phdr *segments;
 	size_t segment_count;
 };
 
-/* A piece of the image, copied. */
+/* A copied part of the image. */
 struct elf_bytes {
-	uint8_t *data; /* owned; NULL: there is none */
+	uint8_t *data; /* owned; NULL: none */
 	size_t size_bytes;
 	uint64_t address; /* in the image's address space */
 };
@@ -39,7 +38,7 @@ struct elf_bytes {
 /* Sections and segments larger than this are not read. */
 #define ELF_IMAGE_MAX_BYTES ((size_t)64 << 20)
 
-/* Take `fd` of a regular file, closed also on failure. ERROR_MALFORMED,
+/* Take ownership of `fd` (a regular file), also on failure. ERROR_MALFORMED,
  * ERROR_UNSUPPORTED (another class or machine), ERROR_IO. */
 struct error *elf_image_init_file(struct elf_image *image, int fd)
 	__attribute__((warn_unused_result));
@@ -51,35 +50,36 @@ struct error *elf_image_init_memory(struct elf_image *image, const void *data,
 void elf_image_deinit(struct elf_image *image);
 
 /*
- * Map the code and close the descriptor. From then on elf_image_read() has the executable
- * segments only. A mapped file keeps its inode number as an open one does. Where there is
- * no room for the code (RLIMIT_AS, a span over 1 GiB) a page is mapped, and no code can
- * be read. ERROR_IO: nothing can be mapped. Nothing happens to an image in memory.
+ * Map the code and close the descriptor. From then on elf_image_read() reads only
+ * executable segments. A mapped file keeps its inode number, like an open file. If
+ * there is no room for the code (RLIMIT_AS, a span over 1 GiB), one page is mapped, and
+ * no code can be read. ERROR_IO: nothing can be mapped. Does nothing for an image in
+ * memory.
  */
 struct error *elf_image_map_code(struct elf_image *image)
 	__attribute__((warn_unused_result));
 
-/* Copy `size` bytes at `file_offset`; false when they are not all there. */
+/* Copy `size` bytes at `file_offset`; false if not all of them are there. */
 bool elf_image_read(const struct elf_image *image, uint64_t file_offset, void *buffer,
 		    size_t size) __attribute__((warn_unused_result));
 
-/* The PT_LOAD that holds `address` within the bytes that the file has, or NULL. */
+/* The PT_LOAD that contains `address` within its bytes in the file, or NULL. */
 const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint64_t address);
 
-/* Copy what the file has at `address`: `size_bytes`, or to the end of its segment when
- * that is less. Without a segment there, ret->data is NULL. */
+/* Copy the file's bytes at `address`: `size_bytes`, or up to the end of the segment if
+ * that is less. If no segment contains `address`, ret->data is NULL. */
 struct error *elf_image_load(const struct elf_image *image, uint64_t address,
 			     uint64_t size_bytes, struct elf_bytes *ret)
 	__attribute__((warn_unused_result));
 
-/* Copy sections by name; ret[i].data is NULL where there is no names[i], where it is
+/* Copy sections by name. ret[i].data is NULL if there is no names[i], or if it is
  * compressed, too large or not in the file. */
 struct error *elf_image_load_sections(const struct elf_image *image,
 				      const char *const names[], size_t count,
 				      struct elf_bytes ret[])
 	__attribute__((warn_unused_result));
 
-/* The same of the first section of a type, such as SHT_DYNSYM, that can be copied. */
+/* The same for the first section of a type, such as SHT_DYNSYM, that can be copied. */
 struct error *elf_image_load_type(const struct elf_image *image, uint32_t type,
 				  struct elf_bytes *ret)
 	__attribute__((warn_unused_result));

@@ -3,13 +3,13 @@
 
 #include "unwind/dwarf_codes.h"
 
-/* Bounds on one evaluation; expressions of real libraries have a dozen operations. */
+/* Bounds on one evaluation. Expressions of real libraries have a dozen operations. */
 #define OPERATIONS_MAX 1000u
 #define VALUES_MAX     64u
 
 /* --- operations ------------------------------------------------------------------- */
 
-/* The width of the constant of DW_OP_const<n>u and the s form that follows each. */
+/* The operand's size in DW_OP_const<n>u and in the signed form that follows each. */
 static unsigned constant_bytes(uint8_t code)
 {
 	return 1u << ((code - DW_OP_const1u) / 2);
@@ -71,7 +71,7 @@ static bool divide(uint8_t code, uint64_t a, uint64_t b, uint64_t *ret)
 		return false;
 	if (code == DW_OP_mod)
 		*ret = a % b;
-	else if (b == UINT64_MAX) /* by -1, which can overflow */
+	else if (b == UINT64_MAX) /* division by -1 can overflow */
 		*ret = -a;
 	else
 		*ret = (uint64_t)((int64_t)a / (int64_t)b);
@@ -159,7 +159,7 @@ static enum eval push_register(struct evaluation *e, const struct expression_op 
 	return push(e, e->registers->value[op->first] + op->second);
 }
 
-/* Operations that take the topmost `need` values. */
+/* Run an operation that takes the topmost `need` values. */
 static enum eval run_on_values(struct evaluation *e, const struct expression_op *op,
 			       unsigned need)
 {
@@ -207,7 +207,7 @@ static enum eval run_on_values(struct evaluation *e, const struct expression_op 
 	return EVAL_OK;
 }
 
-/* How many values an operation of run_on_values() takes. */
+/* The number of values that an operation of run_on_values() takes. */
 static unsigned values_taken(uint8_t code)
 {
 	switch (code) {
@@ -224,7 +224,7 @@ static unsigned values_taken(uint8_t code)
 	return 2;
 }
 
-/* Go `distance` bytes on from behind the branch (section 2.5.1.5). */
+/* Continue `distance` bytes after the branch operation (section 2.5.1.5). */
 static enum eval branch(struct cursor *c, const uint8_t *start, uint64_t distance)
 {
 	uint64_t to = (uint64_t)(c->at - start) + distance;

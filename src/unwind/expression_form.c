@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Expressions in general: the same operations on forms in place of numbers. */
+/* Symbolic evaluation of expressions: operations on forms instead of numbers. */
 #include "unwind/dwarf_codes.h"
 #include "unwind/expression.h"
 
 #define FORMS_MAX 8
-/* The longest of real files, in PLTs, have 11. Each frame, and each row of an unwind
- * table, has one looked at. */
+/* The longest expressions of real files, in PLTs, have 11 bytes. The bound matters, as
+ * one is evaluated for each frame and for each row of an unwind table. */
 #define FORM_MAX_BYTES 64
 
 struct forms {
@@ -44,7 +44,7 @@ static bool deref(struct expression_form *top)
 	return true;
 }
 
-/* Sums keep their form when no more than one part is not a constant. */
+/* A sum or difference has a form if at most one operand is not a constant. */
 static bool binary(struct forms *f, uint8_t code)
 {
 	if (f->depth < 2)

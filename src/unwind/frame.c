@@ -20,7 +20,9 @@ static enum eval saved_at(const struct step *s, uint64_t address, uint64_t *ret)
 	return stack_copy_read(s->stack, address, 8, ret) ? EVAL_OK : EVAL_NO_MEMORY;
 }
 
-/* From the address of a struct g, at `at`, to where its goroutine was left. */
+/* Find where a goroutine was left. `at` is the stack address of the pointer to its
+ * struct g, and *word is that pointer; on success *word is the address on the
+ * goroutine's stack. */
 static enum eval switch_stack(const struct stack_copy *stack, uint64_t at, uint64_t *word)
 {
 	uint64_t depth, low, high;
@@ -59,8 +61,8 @@ static enum eval find_cfa(const struct cfi_rule *cfa, struct step *s)
 			       NULL, &s->cfa);
 }
 
-/* A register of which nothing is said: the stack pointer is the CFA, and what a function
- * must keep it has kept (psABI figure 3.4). */
+/* A register without a rule: the stack pointer is the CFA, and callee-saved registers
+ * are unchanged (psABI figure 3.4). */
 static enum eval unspecified(const struct step *s, unsigned reg, uint64_t *ret)
 {
 	if (reg == ARCH_SP) {
@@ -142,7 +144,7 @@ enum eval frame_step_rule(uint64_t rule, const struct stack_copy *stack,
 	    (unwind_bp_saved(rule) &&
 	     !stack_copy_read(stack, unwind_bp_at(regs, rule, cfa), 8, &bp)))
 		return EVAL_NO_MEMORY;
-	/* A return address of 0 is the caller's business. */
+	/* The caller handles a return address of 0. */
 	(void)unwind_step(regs, rule, cfa, return_address, bp);
 	return EVAL_OK;
 }

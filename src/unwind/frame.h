@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step by a row, with all registers: what the rules of the probes leave out. */
+/* One step by a row, with all registers, also those that the probes' rules leave out. */
 #ifndef UNWIND_FRAME_H
 #define UNWIND_FRAME_H
 
@@ -8,19 +8,20 @@
 #include "unwind_step.h" /* of probes/ */
 
 /*
- * The caller's registers, by the row at the frame's pc. EVAL_OK: stack pointer and pc of
- * the caller are known; each other register is known when this frame kept it and its
- * place could be read. Otherwise *ret is not to be used. `registers` and `ret` may not
- * be the same. The row's return address must not be CFI_UNDEFINED: there is no caller.
+ * Find the caller's registers by the row at the frame's pc. EVAL_OK: the caller's stack
+ * pointer and pc are known; any other register is known if this frame saved it and the
+ * saved value could be read. Otherwise *ret must not be used. `registers` and `ret`
+ * must be different. The row's return address must not be CFI_UNDEFINED, which means no
+ * caller.
  */
 enum eval frame_step(const struct cfi_row *row, const struct unwind_registers *registers,
 		     const struct stack_copy *stack, struct unwind_registers *ret);
 
 /*
- * The same by a rule for which unwind_can_step(), as the probes step. *regs is as before,
- * and the result EVAL_NO_MEMORY, when a word is not in the copy, and EVAL_MALFORMED when
- * the words lead to no other stack. The CFA, which is regs->sp then, and the return
- * address are not judged.
+ * The same by a rule that satisfies unwind_can_step(), exactly as the probes step. On
+ * failure *regs is unchanged: EVAL_NO_MEMORY if a word is not in the copy,
+ * EVAL_MALFORMED if the words do not lead to another stack. The CFA (then regs->sp) and
+ * the return address are not checked.
  */
 enum eval frame_step_rule(uint64_t rule, const struct stack_copy *stack,
 			  struct unwind_regs *regs);

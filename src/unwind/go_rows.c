@@ -7,18 +7,18 @@
 #include "unwind/stack_switch.h"
 #include "unwind_step.h" /* of probes/ */
 
-/* Deeper frames are not real. */
+/* No real frame is deeper. */
 #define DEPTH_MAX (1 << 30)
 
-/* Reading a function's code takes as long as so many values. */
+/* Reading a function's code takes as long as reading this many values. */
 #define CODE_STEPS 16u
 
-/* runtime.asmcgocall is a quarter of this. */
+/* runtime.asmcgocall has a quarter of this size. */
 #define SWITCHING_MAX_BYTES 1024u
 
 /* --- loading ----------------------------------------------------------------------- */
 
-/* What a relocation puts at `address`, 0: there is none. */
+/* Read the value that a relocation stores at `address`; 0: none. */
 static struct error *relocated(const struct elf_image *image, uint64_t address,
 			       uint64_t *ret)
 {
@@ -46,7 +46,7 @@ static struct error *has_mark(const struct elf_image *image, bool *ret)
 	return err;
 }
 
-/* Use a table that the section has; no functions when it has none. */
+/* Use the section's table; without a table there are no functions. */
 static struct error *use(struct go_rows *rows, const struct elf_image *image)
 {
 	const struct elf_bytes *b = &rows->bytes;
@@ -91,7 +91,7 @@ void go_rows_deinit(struct go_rows *rows)
 
 /* --- code ------------------------------------------------------------------------- */
 
-/* Copy code at `address`; false when there is not so much. */
+/* Copy code at `address`; false if not all of it is there. */
 static bool read_code(const struct elf_image *image, uint64_t address, void *buffer,
 		      size_t size)
 {
@@ -104,9 +104,10 @@ static bool read_code(const struct elf_image *image, uint64_t address, void *buf
 #define PUSH_BP 0x55
 
 /*
- * Does the function save bp below the return address? Compiled functions with a frame do:
- * the first change of the stack pointer, after which its depth is `depth` at `address`,
- * is push %rbp, or comes before mov %rbp, depth - 8(%rsp) (up to Go 1.20).
+ * Does the function save bp below the return address? Compiled functions with a frame
+ * do so in one of two ways (`depth` is the stack's depth after the first change of the
+ * stack pointer, which is at `address`): that change is push %rbp, or the change is
+ * followed by mov %rbp, depth - 8(%rsp) (up to Go 1.20).
  */
 static bool saves_bp(const struct elf_image *image, uint64_t address, int32_t depth)
 {
@@ -137,7 +138,7 @@ static struct cfi_row row_at(int32_t depth)
 	return row;
 }
 
-/* The last frame of a stack: of a goroutine's, or of a thread's, where Go puts these. */
+/* Is it the outermost function of a goroutine or of a thread started by Go? */
 static bool is_outermost(const struct go_rows *rows, const struct go_function *function)
 {
 	static const char *const names[] = {
@@ -151,8 +152,8 @@ static bool is_outermost(const struct go_rows *rows, const struct go_function *f
 	return false;
 }
 
-/* Does the function go on another stack, or on some other's frame? Go 1.16 does not mark
- * these. */
+/* Does the function switch to another stack, or to another function's frame? Go 1.16
+ * does not mark these functions. */
 static bool writes_sp(const struct go_rows *rows, const struct go_function *function)
 {
 	static const char *const names[] = {"runtime.asmcgocall", "runtime.systemstack",
@@ -165,8 +166,8 @@ static bool writes_sp(const struct go_rows *rows, const struct go_function *func
 	return function->writes_sp;
 }
 
-/* Calls from which the code comes back to another stack. A row is looked up at the last
- * byte of the call. */
+/* Give the rows of calls after which the code returns from another stack. Each row is
+ * for the last byte of the call, where rows of return addresses are looked up. */
 static void each_switch(const struct elf_image *image, const struct go_function *function,
 			uint64_t end, cfi_row_fn *each, void *arg)
 {

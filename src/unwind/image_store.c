@@ -16,13 +16,14 @@
 #include "util/regular_file.h"
 #include "util/vec.h"
 
-/* Bounds on what processes can make us open and keep. Large ones (browsers, compilers)
- * have some hundred images with 100 MiB of unwind information. Each image is one mapping
- * of ours, of which the kernel permits 65,530 (vm.max_map_count). */
+/* Bounds on the memory and mappings that traced processes can cause. Large ones
+ * (browsers, compilers) have some hundred images with 100 MiB of unwind information.
+ * Each image takes one of our mappings, of which the kernel permits 65,530
+ * (vm.max_map_count). */
 #define IMAGES_MAX      8192u
 #define UNUSED_MAX      128u
 #define TOTAL_MAX_BYTES ((uint64_t)256 << 20)
-/* Later images have no number: who keeps something by number is to be bounded. */
+/* Later images get number 0. Users may keep one bit or slot for each number. */
 #define NUMBER_MAX     (1u << 20)
 #define VDSO_MAX_BYTES ((uint64_t)1 << 20)
 
@@ -30,18 +31,18 @@
 
 struct image {
 	struct image_store *store;
-	struct file_names names; /* of the vDSO the inode is 0 */
+	struct file_names names; /* vDSO: inode 0 */
 	struct cfi *cfi;
-	void *memory; /* of the vDSO */
+	void *memory; /* of the vDSO; NULL: a file */
 	uint32_t number;
-	uint64_t uses;      /* holders */
-	uint64_t last_used; /* a number that grows, for closing the oldest */
+	uint64_t uses;      /* reference count; 0: unused */
+	uint64_t last_used; /* image_store.clock at its last use */
 };
 
 struct image_store {
 	VEC(struct image *) list;
-	uint32_t last_number; /* that was given to an image */
-	size_t unused;        /* that nobody holds */
+	uint32_t last_number; /* given to an image; 0: none yet */
+	size_t unused;        /* images without references */
 	uint64_t total_bytes, clock;
 	image_closed_fn *closed;
 	void *arg;
@@ -81,7 +82,8 @@ void image_store_destroy(struct image_store *store)
 
 /* --- opening ---------------------------------------------------------------------- */
 
-/* What was found may be a FIFO, or another file by now. `place` is taken over. */
+/* Open `place` for reading if it is a regular file with that name. It may be a FIFO, or
+ * another file by now. Takes ownership of `place`. */
 static int open_same(int place, const struct file_name *name, struct file_names *ret)
 {
 	int fd = regular_file_reopen(place);
@@ -96,7 +98,7 @@ static int open_same(int place, const struct file_name *name, struct file_names 
 
 #define ROOT_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* `root_fd` is taken over. */
+/* Find a path below a root directory. Takes ownership of `root_fd`. */
 static int find_below(int root_fd, const char *path)
 {
 	int place = root_fd < 0 ? -1 : place_find(root_fd, path, 0);
@@ -105,9 +107,10 @@ static int find_below(int root_fd, const char *path)
 	return place;
 }
 
-/* The mapping itself leads to its file also when that was deleted or replaced, but
- * following it needs more than CAP_SYS_PTRACE, and it may be cut in pieces by now. The
- * last, our own view, is for a process that is gone. */
+/* Try map_files, the process's root directory and our root directory, in this order.
+ * map_files leads to the file even if it was deleted or replaced, but needs more than
+ * CAP_SYS_PTRACE, and the mapping may have been split since. Our root directory serves
+ * processes that have exited. */
 static int open_mapped(int pid, const struct proc_mapping *m, struct file_names *ret)
 {
 	const struct file_name name = file_name_of(m);
@@ -214,8 +217,8 @@ void image_store_tidy(struct image_store *store)
 
 static struct image *find(const struct image_store *store, const struct file_name *name)
 {
-	/* Of all of inode 0, the vDSO. Those of 32-bit programs are others; they are not
-	 * traced. */
+	/* With inode 0 only the vDSO is found. 32-bit programs have another vDSO, but
+	 * are not traced. */
 	vec_foreach (image, &store->list)
 		if (file_names_have(&(*image)->names, name))
 			return *image;

@@ -10,12 +10,12 @@
 #include "util/clock.h"
 #include "util/vec.h"
 
-/* More ranges are of a process that does nothing else than map code. */
+/* Only a program that does little but map code has more ranges. */
 #define RANGES_MAX 32768
 
-/* So many mappings of the same code at one place are looked at while one is read. */
+/* How many later mappings of the same code are checked when a mapping is read again. */
 #define LATER_MAX 16
-/* So many ranges on top of each other are looked at to list one of them. */
+/* How many overlapping ranges are checked to list one range. */
 #define LOOKS_MAX 64
 
 #define FOR_EVER  UINT64_MAX /* a time that never comes */
@@ -24,26 +24,26 @@ struct range {
 	uint64_t start, end;         /* end exclusive */
 	uint64_t since_ns, until_ns; /* until exclusive */
 	uint64_t tag;
-	uint64_t reach;      /* the largest end up to here, in order of starts */
+	uint64_t reach;      /* the largest end of the ranges up to this one */
 	struct image *image; /* held; NULL: none, or it could not be read */
 	struct walk_code code;
-	bool is_of_file;  /* maybe one that could not be read */
-	bool is_doubtful; /* nobody knows what is there */
+	bool is_of_file;  /* the mapping is of a file, perhaps an unreadable one */
+	bool is_doubtful; /* the code is not known */
 };
 
-/* Memory of no file that had a file's text in it. To see that takes time, so it is
- * believed for some. */
+/* Anonymous memory that was found to contain a file's text. The comparison is
+ * expensive, so its result is trusted until `until_ns`. */
 struct adopted {
 	uint64_t start, end, until_ns;
 	struct walk_code code;
 };
 
 #define ADOPTED_MAX 4
-/* Comparing may take so long at once, and a fifth of the time in the long run: programs
- * can map as much of it as they like. */
+/* The time for comparisons: so much at once, and a fifth of the elapsed time in the
+ * long run, since programs can map any amount of such memory. */
 #define COMPARING_AHEAD_NS UINT64_C(200000000)
 #define COMPARING_SHARE    5
-/* How many times as long as it took. */
+/* A result is trusted for this many times the time of its comparison. */
 #define BELIEF 20
 
 struct images {
@@ -117,7 +117,7 @@ struct error *images_copy(const struct images *images, uint64_t at_ns,
 
 /* --- finding ---------------------------------------------------------------------- */
 
-/* How many ranges begin at or before `address`. */
+/* The number of ranges that begin at or before `address`. */
 static size_t count_up_to(const struct images *images, uint64_t address)
 {
 	return vec_count_up_to(&images->ranges, start, address);
@@ -150,14 +150,14 @@ bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
 	return true;
 }
 
-/* Does the range go before the other where both are in force? */
+/* Of two ranges in force: does `a` have precedence? */
 static bool is_later(const struct range *a, const struct range *b)
 {
 	return a->since_ns > b->since_ns || (a->since_ns == b->since_ns && a > b);
 }
 
-/* Has a part of the range given way to a later one? True, too, when there are too many
- * ranges to tell. */
+/* Does a later range overlap the range? Also true if there are too many ranges to
+ * check. */
 static bool is_cut(const struct images *images, const struct range *range, uint64_t at_ns)
 {
 	unsigned looks = 0;
@@ -218,15 +218,16 @@ bool images_find_then(void *moment, uint64_t pc, struct walk_code *ret)
 
 /* --- changing --------------------------------------------------------------------- */
 
-/* Is it code of the same place in the same file, or of files of which nothing is known,
- * each with maybe several names? */
+/* Is it the same place in the same file, perhaps under different names? Two unreadable
+ * files count as the same. */
 static bool same_code(const struct range *a, const struct range *b)
 {
 	return a->is_of_file == b->is_of_file && image_is_same(a->image, b->image) &&
 	       a->code.bias == b->code.bias;
 }
 
-/* Does it lie in a range of the same code at that time, and nothing else on that? */
+/* Is the range, at that time, within a known range of the same code that no later range
+ * of other code overlaps? */
 static bool is_known_at(const struct images *images, const struct range *range,
 			uint64_t at_ns)
 {
@@ -246,8 +247,8 @@ static bool is_known_at(const struct images *images, const struct range *range,
 	return true;
 }
 
-/* Is it known when it comes, or from some later time on? What is read while mappings come
- * and go is beside what is told of them. */
+/* Is the range known at its beginning, or from some later time on? Lists of mappings
+ * that are read while mappings change repeat mappings that events have reported. */
 static bool is_known(const struct images *images, const struct range *range)
 {
 	unsigned looks = 0;
@@ -287,7 +288,7 @@ static void note_replaced(const struct images *images, const struct range *range
 	}
 }
 
-/* There is room for it. */
+/* The vector must have room. */
 static void insert(struct images *images, struct range range)
 {
 	size_t at = count_up_to(images, range.start);
@@ -300,7 +301,7 @@ static void insert(struct images *images, struct range range)
 	set_reaches(images, at);
 }
 
-/* From `after_ns` on until `range` is certain nobody knows what is there. */
+/* Mark the place of `range` as unknown from `after_ns` until the range begins. */
 static void insert_doubt(struct images *images, const struct range *range,
 			 uint64_t after_ns)
 {
@@ -314,14 +315,14 @@ static void insert_doubt(struct images *images, const struct range *range,
 		insert(images, doubt);
 }
 
-/* --- text on memory of no file ---------------------------------------------------- */
+/* --- text in anonymous memory ----------------------------------------------------- */
 
 static bool same_place(const struct walk_code *a, const struct walk_code *b)
 {
 	return a->cfi == b->cfi && a->bias == b->bias;
 }
 
-/* Is there the text of `code`, as far as is known or can be seen? */
+/* Does the range contain the text of `code`? Uses a trusted result or compares. */
 static bool has_text(struct images *images, int pid, const struct range *range,
 		     const struct walk_code *code)
 {
@@ -350,8 +351,8 @@ static bool has_text(struct images *images, int pid, const struct range *range,
 	return true;
 }
 
-/* Take it for the file's text that is known there, or runs up to it or on behind it, if
- * that is what it has. */
+/* If the range contains the text of a known file, take it for that file. Candidates are
+ * the files mapped at its place, right before it and right after it. */
 static void adopt(struct images *images, int pid, struct range *range)
 {
 	const uint64_t beside[] = {range->start, range->start - 1, range->end};
@@ -401,7 +402,7 @@ struct error *images_add(struct images *images, int pid, const struct proc_mappi
 	}
 	note_replaced(images, &range, ret);
 	ret->is_new = true;
-	/* What was known last was certain for a moment at least. */
+	/* The last known code was certainly there for at least a moment. */
 	if (ret->is_replaced)
 		insert_doubt(images, &range,
 			     time.after_ns > ret->last_ns ? time.after_ns
@@ -420,7 +421,7 @@ void images_end(struct images *images, uint64_t at_ns)
 			range->until_ns = at_ns;
 }
 
-/* Has something later taken its whole place before that time? */
+/* Has a later range replaced the whole range before that time? */
 static bool is_covered(const struct images *images, const struct range *range,
 		       uint64_t before_ns)
 {
@@ -440,7 +441,7 @@ void images_prune(struct images *images, uint64_t before_ns)
 {
 	size_t kept = 0;
 
-	/* Marked first: each is judged by all. */
+	/* Mark first and remove then, since each range is compared with all others. */
 	vec_foreach (range, &images->ranges)
 		if (is_covered(images, range, before_ns) && range->until_ns > before_ns)
 			range->until_ns = 0;

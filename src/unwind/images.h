@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What code a process has mapped where, and since when: with it a copy of a stack can be
- * unwound later, also when the code is gone by then, or the process. Times are those of
- * CLOCK_MONOTONIC in ns. Ranges may overlap: at each address the latest is in force.
+ * The address-space layout of a process's code over time. With it a copied stack can be
+ * unwound later, even if the code is unmapped or the process has exited. Times are
+ * CLOCK_MONOTONIC, in ns. Ranges may overlap: at each address the latest one is in
+ * force.
  */
 #ifndef UNWIND_IMAGES_H
 #define UNWIND_IMAGES_H
@@ -18,65 +19,67 @@
 
 struct images;
 
-/* No code yet. The store must outlive the result. */
+/* Create an empty layout. The store must outlive the result. */
 struct error *images_create(struct image_store *store, struct images **ret)
 	__attribute__((warn_unused_result));
 void images_destroy(struct images *images);
 
-/* The code of a new process that was forked at `at_ns`: what was in force then. */
+/* The layout of a process that was forked at `at_ns`: a copy of the ranges in force
+ * then. */
 struct error *images_copy(const struct images *images, uint64_t at_ns,
 			  struct images **ret) __attribute__((warn_unused_result));
 
-/* Code that took another's place. */
+/* The result of adding a mapping. */
 struct images_change {
 	bool is_new;      /* it was not known */
-	bool is_replaced; /* other code was known there */
-	uint64_t tag;     /* the highest of that code, */
-	uint64_t last_ns; /* and since when the last of it was there */
+	bool is_replaced; /* other code was known at its place */
+	uint64_t tag;     /* the highest tag of the replaced code */
+	uint64_t last_ns; /* the latest start of the replaced code */
 };
 
 /*
- * Since when there is a mapping. Where other code was known it is certain since
- * `since_ns`, and came after `after_ns`: what there was between is not known, and nothing
- * is found there at such a time, unless both are the same. Elsewhere it was there since
- * `unless_known_ns`.
+ * The time at which a mapping began, which may be known only roughly. If other code was
+ * known at its place, the mapping began after `after_ns` and exists for certain since
+ * `since_ns`. Between the two the code is unknown, and lookups find nothing, unless
+ * both are equal. If no other code was known, the mapping counts from `unless_known_ns`
+ * on.
  */
 struct images_time {
 	uint64_t since_ns, after_ns, unless_known_ns;
 };
 
-/* One at which it was mapped for certain. */
+/* A mapping that began exactly at `ns`. */
 static inline struct images_time images_since(uint64_t ns)
 {
 	return (struct images_time){ns, ns, ns};
 }
 
 /*
- * The process `pid` has this mapping; nothing happens when the same code is known to be
- * there. An image that cannot be read is code without unwind information, tried again
- * when it is added again. Memory of no file that has the text of a file which is known
- * there or next to it counts as that file's. `tag` is the caller's. The mapping's path
- * may be of a process that is gone. ERROR_NO_MEMORY, or ERROR_UNSUPPORTED when there are
- * too many.
+ * Add a mapping of the process `pid`. Nothing changes if the same code is already known
+ * there. An image that cannot be read counts as code without unwind information, and is
+ * tried again when it is added again. Anonymous memory that contains the text of a file
+ * known at its place or next to it counts as that file. `tag` is for the caller's use.
+ * The process may have exited: then the mapping's path is used. ERROR_NO_MEMORY, or
+ * ERROR_UNSUPPORTED if there are too many ranges.
  */
 struct error *images_add(struct images *images, int pid,
 			 const struct proc_mapping *mapping, struct images_time time,
 			 uint64_t tag, struct images_change *ret)
 	__attribute__((warn_unused_result));
 
-/* From `at_ns` on nothing of it is in force: the process has executed a program. */
+/* End all ranges at `at_ns`: the process has executed a program. */
 void images_end(struct images *images, uint64_t at_ns);
 
-/* Forget what was not in force any more at `before_ns`. */
+/* Remove ranges that were no longer in force at `before_ns`. */
 void images_prune(struct images *images, uint64_t before_ns);
 
-/* How many ranges are known, and how many of those that are in force of files that could
- * not be read. */
+/* How many ranges are known, and how many of those in force are of files that could not
+ * be read. */
 size_t images_count(const struct images *images);
 size_t images_unread(const struct images *images);
 
-/* The code at a pc at some time. What it gives is borrowed until images_prune() or
- * images_destroy(). */
+/* Find the code at a pc at some time; false: unknown. The result is borrowed until
+ * images_prune() or images_destroy(). */
 bool images_find(const struct images *images, uint64_t pc, uint64_t at_ns,
 		 struct walk_code *ret);
 
@@ -87,21 +90,21 @@ struct images_range {
 };
 
 /*
- * List at most `max`, those at the highest addresses, of the ranges that are in force at
- * some time and have unwind information, ascending and without overlaps: a range of which
- * a part has given way to a later one is left out. Returns their number.
+ * List the ranges that are in force at some time and have unwind information, ascending
+ * and without overlaps: a range that a later one partly overlaps is left out. Lists at
+ * most `max` ranges, those at the highest addresses. Returns their number.
  */
 size_t images_list(const struct images *images, uint64_t at_ns, struct images_range ret[],
 		   size_t max);
 
-/* Another number each time that images_list() may give something else for the present. */
+/* A number that changes whenever the current result of images_list() may change. */
 uint64_t images_version(const struct images *images);
 
-/* Where the code at a pc at some time begins and ends, as it was added. */
+/* The start and end of the mapping, as it was added, that contains a pc at some time. */
 bool images_extent(const struct images *images, uint64_t pc, uint64_t at_ns,
 		   uint64_t *start, uint64_t *end);
 
-/* A walk_find_fn for a time; `moment` is a struct images_moment. */
+/* A walk_find_fn for one point in time; `moment` is a struct images_moment. */
 struct images_moment {
 	const struct images *images;
 	uint64_t at_ns;

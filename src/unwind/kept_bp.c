@@ -5,8 +5,9 @@
 
 #define ALIGNMENT 16
 
-/* Functions begin at multiples of ALIGNMENT if at least half of so many prologues do:
- * some functions have theirs further down. Elsewhere it is one of ALIGNMENT that does. */
+/* Functions are taken to begin at multiples of ALIGNMENT if at least half of all
+ * prologues do (some functions have their prologue further down). In unaligned code one
+ * prologue in ALIGNMENT does. Fewer prologues than this are not enough to decide. */
 #define PROLOGUES_MIN 8
 
 static const uint8_t prologue[] = {0x55, 0x48, 0x89, 0xe5};
@@ -25,7 +26,7 @@ static bool begins_at(const uint8_t *code, size_t size, size_t at)
 	return is_at(code, size, at, prologue, sizeof(prologue));
 }
 
-/* Does code begin there that gets a stack frame in another way? */
+/* Does a function begin there that sets up its stack frame in another way? */
 static bool begins_otherwise(const uint8_t *code, size_t size, size_t at)
 {
 	static const uint8_t sub_8[] = {0x48, 0x83, 0xec}, sub_32[] = {0x48, 0x81, 0xec};
@@ -34,7 +35,7 @@ static bool begins_otherwise(const uint8_t *code, size_t size, size_t at)
 	    is_at(code, size, at, sub_8, sizeof(sub_8)) ||
 	    is_at(code, size, at, sub_32, sizeof(sub_32)))
 		return true;
-	/* push, of one of the upper registers with a prefix. */
+	/* push; the upper registers need a prefix. */
 	at += code[at] == 0x41;
 	return at < size && (code[at] & 0xf8) == 0x50;
 }
@@ -48,7 +49,7 @@ static bool has_nop_before(const uint8_t *code, size_t at)
 	return false;
 }
 
-/* Are the bytes before `at`, which has ALIGNMENT of them, the last ones of a function? */
+/* Do the bytes before `at` (at least ALIGNMENT) look like the end of a function? */
 static bool looks_ended(const uint8_t *code, size_t at)
 {
 	const uint8_t *end = code + at;
@@ -57,15 +58,15 @@ static bool looks_ended(const uint8_t *code, size_t at)
 	       end[-2] == 0xeb || end[-5] == 0xe9 ||            /* jmp */
 	       (end[-2] == 0xff && (end[-1] & 0xf8) == 0xe0) || /* jmp *register */
 	       (end[-6] == 0xff && end[-5] == 0x25) ||          /* jmp *memory */
-	       end[-5] == 0xe8 ||                               /* call, of no return */
+	       end[-5] == 0xe8 ||                               /* call without return */
 	       (end[-2] == 0x0f && end[-1] == 0x0b) ||          /* ud2 */
 	       end[-1] == 0xf4 || end[-1] == 0x90 ||            /* hlt, nop */
 	       has_nop_before(code, at);
 }
 
-/* Behind a function that keeps a frame pointer: has another one begun that does not? One
- * that calls nothing needs no frame, and is of no interest. Most of these bytes are also
- * found inside of instructions, but not together. */
+/* Has a function without a frame pointer begun at `at`, after a function that keeps
+ * one? Only functions that make calls matter, and these need a stack frame. Most of
+ * these byte patterns also occur inside instructions, but not together. */
 static bool has_ended(const uint8_t *code, size_t size, size_t at)
 {
 	size_t padding = 0;
@@ -76,7 +77,7 @@ static bool has_ended(const uint8_t *code, size_t size, size_t at)
 		       : begins_otherwise(code, size, at) && looks_ended(code, at);
 }
 
-/* Do functions begin at `first`, and at multiples of ALIGNMENT behind it? */
+/* Do functions begin at `first` and at multiples of ALIGNMENT after it? */
 static bool are_aligned(const uint8_t *code, size_t size, size_t first)
 {
 	const uint8_t *at = code, *end = code + size;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that keep a frame pointer, in code without unwind information: they begin
- * with "push %rbp; mov %rsp,%rbp" (x86-64 psABI, figure 3.3), and wherever such a
- * function calls another one, %rbp is the CFA - 16. They are taken to begin at multiples
- * of 16 bytes, as compilers place them, and to last until there is padding of int3, or an
- * instruction at such a place that only functions of another kind begin with: push or sub
- * of %rsp. A function that begins otherwise, and calls others without a frame pointer, is
- * mistaken.
+ * Finds functions that keep a frame pointer in code without unwind information. They
+ * begin with "push %rbp; mov %rsp,%rbp" (x86-64 psABI, figure 3.3), and at each call
+ * that such a function makes, %rbp is the CFA - 16. Functions are assumed to begin at
+ * multiples of 16 bytes, as compilers place them. A function is assumed to end at
+ * padding (int3), or at such a multiple where an instruction begins that starts other
+ * functions: push, or sub of %rsp. This is wrong for a function that begins otherwise
+ * and makes calls without a frame pointer.
  */
 #ifndef UNWIND_KEPT_BP_H
 #define UNWIND_KEPT_BP_H
@@ -15,22 +15,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A stretch of code whose calls are in functions that keep a frame pointer, or are not
- * known to be. */
+/* Called with the start of a stretch of code. `is_kept`: calls in it are made by
+ * functions that keep a frame pointer; otherwise this is unknown. */
 typedef void kept_bp_fn(void *arg, uint64_t start, bool is_kept);
 
 /*
- * Call `each` where such functions begin and where they end, ascending; what lies before
- * the first call is not known. `code` are the `size` bytes at the address `start`.
- * Nothing is called where functions begin anywhere, as in code that was optimized for
- * size, or where only few of them are found.
+ * Call `each` where such functions begin and where they end, ascending. Code before the
+ * first call of `each` is unknown. `code` has `size` bytes and the address `start`.
+ * `each` is not called if functions begin at any address, as in code optimized for
+ * size, or if too few such functions are found.
  */
 void kept_bp_each(const uint8_t *code, size_t size, uint64_t start, kept_bp_fn *each,
 		  void *arg);
 
-/* Is the call at the last byte of `code`, `size` bytes at the address `start`, in such a
- * function, which begins in them? What kept_bp_each() is careful about is not looked at.
- */
+/* Is the call that ends with the last byte of `code` made by such a function, which
+ * begins in `code`? `code` has `size` bytes and the address `start`. Does not make the
+ * checks for unaligned or few functions of kept_bp_each(). */
 bool kept_bp_calls(const uint8_t *code, size_t size, uint64_t start);
 
 #endif

@@ -6,15 +6,15 @@
 #include "unwind/kept_bp.h"
 #include "unwind/rules.h"
 
-/* CFA instructions for one range. The densest code of real libraries takes 1,000 for
- * 4 KiB. */
+/* Bounds the CFA instructions for one range. The densest code of real libraries needs
+ * 1,000 for 4 KiB. */
 #define STEPS_MAX (1u << 17)
 
-/* Expressions that depend on the pc, in PLTs, do so by its place in an entry of so many
- * bytes. */
+/* Expressions that depend on the pc, in PLTs, depend on its offset within an entry of
+ * this many bytes. */
 #define PERIOD_BYTES 16
 
-/* Smaller gaps are the padding between functions. */
+/* Smaller gaps are assumed to be padding between functions. */
 #define GAP_MIN_BYTES 64
 
 #define PAGE_BYTES    4096u
@@ -22,7 +22,7 @@
 struct builder {
 	const struct cfi *cfi;
 	struct rule_runs *runs;
-	uint64_t end; /* of what has been added */
+	uint64_t end; /* of the addresses processed so far */
 	bool is_out_of_memory;
 };
 
@@ -64,7 +64,7 @@ static void add_stretch(void *arg, uint64_t start, bool is_kept)
 	add(arg, start, is_kept ? UNWIND_RULE_CALLED : UNWIND_NONE);
 }
 
-/* Of code that is all there. */
+/* Add runs for code without rows; the image has all `size` bytes. */
 static void add_kept(struct builder *b, uint64_t start, size_t size)
 {
 	uint8_t *code = malloc(size);
@@ -76,7 +76,7 @@ static void add_kept(struct builder *b, uint64_t start, size_t size)
 	free(code);
 }
 
-/* From where the last row ends. */
+/* Add runs for the gap between the end of the last row and `end`. */
 static void add_gap(struct builder *b, uint64_t end)
 {
 	uint64_t at = b->end;
@@ -92,7 +92,7 @@ static void add_gap(struct builder *b, uint64_t end)
 		else
 			size = PAGE_BYTES - at % PAGE_BYTES;
 		at += size;
-		/* Behind the code there is none. */
+		/* After the code there are no rules. */
 		if (at < end)
 			add(b, at, UNWIND_NONE);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unwind rules of a range of code, as runs of addresses with equal rules: what a
- * table of rules for a whole file is made of.
+ * The unwind rules of a range of code, as runs of addresses with equal rules. The
+ * unwind table of a whole file is made of them.
  */
 #ifndef UNWIND_RULE_RUNS_H
 #define UNWIND_RULE_RUNS_H
@@ -12,7 +12,7 @@
 #include "unwind/cfi.h"
 #include "util/vec.h"
 
-/* The rule from this address on, up to the next run. */
+/* A rule that holds from this address up to the next run. */
 struct rule_run {
 	uint64_t start; /* in the image's address space */
 	uint64_t rule;  /* probes/unwind_step.h; UNWIND_NONE: no rule holds for the run */
@@ -25,15 +25,14 @@ struct rule_runs {
 void rule_runs_deinit(struct rule_runs *runs);
 
 /*
- * Put the runs of the addresses from `start` up to `end` (exclusive) in place of what
- * *ret has; the first one begins at `start`. The rule at an address is that of a frame
- * whose row is looked up there: of a return address less 1, or of an interrupted pc.
- * UNWIND_NONE stands where the row fits no rule, and where the rule depends on the pc by
- * more than its row (the PLT). Where the image has no row, functions that keep a frame
- * pointer have UNWIND_RULE_CALLED, which holds for return addresses only, and all others
- * UNWIND_NONE. Returns false when there is
- * no memory, or when the unwind information of the range takes too much work; then *ret
- * is of no use.
+ * Replace *ret by the runs of the addresses [start, end). The first run begins at
+ * `start`. The rule at an address is for frames whose row is looked up there: with a
+ * return address minus 1, or an interrupted pc. It is UNWIND_NONE if no rule can
+ * express the row, or if the rule depends on the pc itself (in the PLT). If the image
+ * has no row, functions that keep a frame pointer get UNWIND_RULE_CALLED, which holds
+ * for return addresses only, and other code gets UNWIND_NONE. Returns false when out of
+ * memory, or if the unwind information of the range takes too much work; then *ret must
+ * not be used.
  */
 bool rule_runs_build(const struct cfi *cfi, uint64_t start, uint64_t end,
 		     struct rule_runs *ret);

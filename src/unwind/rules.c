@@ -5,7 +5,7 @@
 
 #include "unwind/expression.h"
 
-/* A rule in parts. */
+/* The parts of a rule. */
 struct parts {
 	unsigned type, bp_mode;
 	int64_t cfa_offset, addend, bp_offset;
@@ -18,7 +18,7 @@ static struct expression_form form_of(const struct cfi_rule *rule, uint64_t pc)
 
 /* --- signal trampolines ----------------------------------------------------------- */
 
-/* Saved at *(sp + offset). */
+/* Is the register saved at sp + offset? */
 static bool is_saved_above_sp(const struct cfi_rule *rule, uint64_t pc, uint64_t offset)
 {
 	if (rule->how != CFI_EXPRESSION)
@@ -29,7 +29,7 @@ static bool is_saved_above_sp(const struct cfi_rule *rule, uint64_t pc, uint64_t
 	return form.kind == FORM_REGISTER && form.reg == ARCH_SP && form.addend == offset;
 }
 
-/* The caller's stack pointer is the CFA, or is not said to be another. */
+/* Is the caller's stack pointer the CFA, explicitly or by default? */
 static bool is_sp_the_cfa(const struct cfi_row *row)
 {
 	const struct cfi_rule *sp = &row->registers[ARCH_SP];
@@ -133,7 +133,8 @@ uint64_t rule_from_row(const struct cfi_row *row, uint64_t pc)
 		return UNWIND_RULE_END;
 	if (is_signal(row, pc))
 		return UNWIND_RULE_SIGNAL;
-	/* After any other frame marked so the caller was interrupted as well. */
+	/* Rules for other frames marked as signal frames are not possible: the caller
+	 * was interrupted too. */
 	if (row->is_signal_frame || !is_sp_the_cfa(row) ||
 	    return_address->how != CFI_OFFSET ||
 	    return_address->offset != ARCH_RETURN_ADDRESS_OFFSET ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows packed into the rules that the probes step by (probes/unwind_step.h). */
+/* Packs rows into the unwind rules of the probes (probes/unwind_step.h). */
 #ifndef UNWIND_RULES_H
 #define UNWIND_RULES_H
 
@@ -9,9 +9,9 @@
 #include "unwind_step.h" /* of probes/ */
 
 /*
- * The rule that says of pc, bp and stack pointer what `row` says. `pc` is the value of
- * the pc register there, as expressions may use it. UNWIND_RULE_SLOW when no rule says
- * it: then the frame is for walk.h alone. Never UNWIND_NONE.
+ * The rule that is equivalent to `row` for pc, bp and stack pointer. `pc` is the value
+ * of the pc register there, which expressions may use. UNWIND_RULE_SLOW if no rule is
+ * equivalent: then only walk.h can step over the frame. Never UNWIND_NONE.
  */
 uint64_t rule_from_row(const struct cfi_row *row, uint64_t pc);
 

@@ -13,7 +13,7 @@
 #define TEXT_MAX_BYTES (UINT64_C(256) << 20)
 #define PART_BYTES     8192
 
-#define TRAP           0xcc /* int3, what a uprobe is in memory */
+#define TRAP           0xcc /* int3, the breakpoint of a uprobe */
 
 static bool same_part(const uint8_t *memory, const uint8_t *file, size_t size)
 {
@@ -45,9 +45,9 @@ static bool are_there(int pagemap, uint64_t first, uint64_t count)
 	return true;
 }
 
-/* Is all of it there? A page that is not may be one that somebody is to bring
- * (userfaultfd(2)), for whom reading it would wait. Bits 63 and 62: it is in memory, or
- * in swap (Documentation/admin-guide/mm/pagemap.rst). */
+/* Are all pages present? Reading a missing page could block, if a userfaultfd(2)
+ * handler is to provide it. Bits 63 and 62: the page is in memory, or in swap
+ * (Documentation/admin-guide/mm/pagemap.rst). */
 static bool is_there(int pid, uint64_t start, uint64_t end)
 {
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), first = start / page_bytes;
@@ -66,7 +66,7 @@ static bool read_memory(int pid, uint64_t address, void *ret, size_t size)
 {
 	bool is_read;
 
-	/* It may have to look for a thread. */
+	/* Hold the table: living_read() may open /proc files to find a thread. */
 	fd_table_hold();
 	is_read = living_read(pid, address, ret, size);
 	fd_table_release();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs put their code on huge pages by copying it into memory of no file, which they
- * map or move to where it was: the same code at the same addresses. */
+/* Recognizes code that a program has copied into anonymous memory, to have it on huge
+ * pages. Such programs map or move the copy over the original: the same code at the
+ * same addresses. */
 #ifndef UNWIND_SAME_TEXT_H
 #define UNWIND_SAME_TEXT_H
 
@@ -9,9 +10,9 @@
 
 #include "unwind/walk.h"
 
-/* Has process `pid` in [start, end) what the image has there? Bytes at which a probe of
- * anybody may be (int3) count as equal. False also when that cannot be read, is not all
- * in memory or swap, or is more than 256 MiB. */
+/* Does [start, end) in process `pid` have the same bytes as the image? Bytes that may
+ * be a breakpoint of a probe (int3) count as equal. Also false if the memory cannot be
+ * read, is not completely in memory or swap, or is larger than 256 MiB. */
 bool same_text(int pid, uint64_t start, uint64_t end, const struct walk_code *code);
 
 #endif

@@ -7,13 +7,14 @@
 #include "unwind_step.h" /* of probes/ */
 
 /*
- * After the call (src/runtime/asm_amd64.s, asmcgocall; the same in Go 1.4 to 1.25 but for
- * the offsets, and for where a register of thread-local storage is loaded):
+ * The code after the call (src/runtime/asm_amd64.s, asmcgocall). It is the same in Go 1.4
+ *to 1.25 except for offsets and for the place at which a register for thread-local
+ *storage is loaded:
  *
- *	mov g(%rsp), %rX; mov 8(%rX), %rY; sub depth(%rsp), %rY; mov %rX, %fs:...;
- *	mov %rY, %rsp; mov %eax, ...(%rsp); ret
+ *  mov g(%rsp), %rX; mov 8(%rX), %rY; sub depth(%rsp), %rY; mov %rX, %fs:...;
+ *  mov %rY, %rsp; mov %eax, ...(%rsp); ret
  *
- * Or, where the stack was not changed:
+ * Or, if asmcgocall did not change the stack:
  *
  *	mov sp(%rsp), %rX; mov %rX, %rsp; mov %eax, ...(%rsp); ret
  */
@@ -28,15 +29,15 @@
 #define SIB_SP   0x24u
 #define RSP      4u
 
-/* Bytes of code, of which some are read. */
+/* The code that is not decoded yet. */
 struct code {
 	const uint8_t *at;
 	size_t left;
 };
 
-/* An instruction with a register and a word of memory or another register. */
+/* An instruction with a register operand and a memory or second register operand. */
 struct operation {
-	unsigned reg, base; /* `base` of memory, or the register in its place */
+	unsigned reg, base; /* `base`: base register of memory, or the second register */
 	bool is_memory;
 	int32_t displacement;
 };
@@ -59,8 +60,8 @@ static bool take_displacement(struct code *c, unsigned size_bytes, int32_t *ret)
 	return true;
 }
 
-/* Take an instruction of 64 bits with this opcode; false, and nothing is taken, when the
- * next one is another. */
+/* Decode a 64-bit instruction with this opcode. False if the next instruction has
+ * another one; then *c is unchanged. */
 static bool take(struct code *c, unsigned opcode, struct operation *ret)
 {
 	static const unsigned displacements[] = {0, 1, 4, 0};
@@ -112,14 +113,14 @@ static bool skip(struct code *c, const char *begin, size_t begin_bytes, size_t b
 	return true;
 }
 
-/* Where g is: mov $offset, %rcx; or mov ...(%rip), %rcx (get_tls). */
+/* Skip loading the offset of g: mov $offset, %rcx; or mov ...(%rip), %rcx (get_tls). */
 static void skip_tls(struct code *c)
 {
 	if (!skip(c, "\x48\xc7\xc1", 3, 7))
 		(void)skip(c, "\x48\x8b\x0d", 3, 7);
 }
 
-/* g is `reg` again: mov %reg, %fs:offset; or mov %reg, %fs:(%rcx). */
+/* Skip setting g to `reg`: mov %reg, %fs:offset; or mov %reg, %fs:(%rcx). */
 static bool skip_set_g(struct code *c, unsigned reg)
 {
 	uint8_t begin[] = {0x64, REX_W | (reg >> 3 ? REX_R : 0), OP_STORE,
@@ -131,7 +132,7 @@ static bool skip_set_g(struct code *c, unsigned reg)
 	return skip(c, (const char *)begin, 4, 4);
 }
 
-/* Store the result, if there is one, and return. */
+/* Does the code store the result, if there is one, and return? */
 static bool returns(struct code *c)
 {
 	(void)skip(c, "\x89\x44\x24", 3, 4);

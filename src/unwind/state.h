@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a thread, copied: what unwinding starts from. */
+/* The copied state of a thread, from which unwinding starts. */
 #ifndef UNWIND_STATE_H
 #define UNWIND_STATE_H
 
@@ -9,7 +9,7 @@
 
 #include "unwind/arch.h"
 
-/* Registers by DWARF number; those without their bit in `known` hold nothing. */
+/* Registers by DWARF number. A register whose bit in `known` is 0 has no value. */
 struct unwind_registers {
 	uint64_t value[ARCH_REGISTERS];
 	uint32_t known;
@@ -23,12 +23,12 @@ static inline void unwind_registers_set(struct unwind_registers *registers, unsi
 }
 
 /*
- * A copy of a piece of the target's stack. Bit i of `pages` (bit i % 64 of pages[i / 64])
- * is set when the page of 4 KiB that lies i pages after that of `base` could be read;
- * NULL: all could.
+ * A copy of a part of the target's stack. Bit i of `pages` (bit i % 64 of pages[i /
+ * 64]) is set if the i-th page of 4 KiB, counted from the page of `base`, could be
+ * read. NULL: all pages could be read.
  */
 struct stack_copy {
-	uint64_t base; /* address in the target of the first byte */
+	uint64_t base; /* the target's address of the first byte */
 	const void *bytes;
 	size_t size_bytes;
 	const uint64_t *pages;
@@ -36,7 +36,7 @@ struct stack_copy {
 
 #define STACK_COPY_PAGE_SHIFT 12
 
-/* Copy `size_bytes` bytes (at most 8) at `address`, zero-extended; false when some of
+/* Copy `size_bytes` bytes (at most 8) at `address`, zero-extended; false if some of
  * them are not in the copy. */
 bool stack_copy_read(const struct stack_copy *stack, uint64_t address,
 		     unsigned size_bytes, uint64_t *ret);

@@ -7,16 +7,16 @@
 #include "unwind/kept_bp.h"
 #include "unwind/rules.h"
 
-/* The start code of a program, at its entry point, has often no unwind information
+/* The start code of a program, at its entry point, often has no unwind information
  * (musl's _start, ld.so's _dl_start_user). It is shorter than this. */
 #define START_CODE_BYTES 128u
 
-/* How often a stack may go down or far up from one frame to its caller: to another
- * stack, of a signal or a coroutine. More is a circle. */
+/* How often the stack pointer may go down or far up from a frame to its caller: to
+ * another stack, such as a signal stack or a coroutine's. More is a circle. */
 #define SWITCHES_MAX 16u
 
-/* So far above a frame of a function that never returns lies the return address into the
- * code that starts the thread or the program. */
+/* The return address into the start code of the thread or program is at most this far
+ * above the frame of a function that never returns. */
 #define START_SEARCH_BYTES 512u
 
 struct walker {
@@ -27,7 +27,7 @@ struct walker {
 	struct unwind_registers registers;
 	bool is_interrupted;
 	unsigned switches;
-	struct cfi_row row; /* of the frame, when has_row */
+	struct cfi_row row; /* of the frame; valid if has_row */
 	bool has_row;
 };
 
@@ -82,8 +82,8 @@ static enum eval read_word(const struct walker *w, uint64_t address, uint64_t *r
 	return stack_copy_read(w->stack, address, 8, ret) ? EVAL_OK : EVAL_NO_MEMORY;
 }
 
-/* Does a call end right before `pc`? (Intel SDM volume 2, CALL: opcode E8, and FF /2 of
- * two to eight bytes.) */
+/* Does a call instruction end right before `pc`? (Intel SDM volume 2, CALL: opcode E8,
+ * and FF /2 with two to eight bytes.) */
 static bool follows_call(const struct walk_code *code, uint64_t pc)
 {
 	uint8_t bytes[8];
@@ -110,7 +110,8 @@ static void read_code(const struct walker *w, const struct walk_code *code, uint
 		w->walk->read_code(code->cfi, pc - code->bias, ret);
 }
 
-/* Is `pc` where a thread or the program ends when its first function returns? */
+/* Is `pc` in start code, where a thread or the program ends when its first function
+ * returns? */
 static bool is_outermost(const struct walker *w, const struct walk_code *code,
 			 uint64_t pc)
 {
@@ -122,8 +123,8 @@ static bool is_outermost(const struct walker *w, const struct walk_code *code,
 	return rules.is_end;
 }
 
-/* Is the word `pc` a return address? A coroutine's first return address may be made by
- * hand, and then leads to its end. */
+/* Is the word `pc` a return address? The first return address of a coroutine may have
+ * been written by code, not by a call; then it leads to the coroutine's end. */
 static bool is_return_address(const struct walker *w, uint64_t pc)
 {
 	struct walk_code code;
@@ -133,8 +134,8 @@ static bool is_return_address(const struct walker *w, uint64_t pc)
 	return !code.cfi || follows_call(&code, pc) || is_outermost(w, &code, pc);
 }
 
-/* Does the rule lead from the frame to a return address? EVAL_NO_MEMORY: the copy does
- * not have the word. */
+/* Does the rule lead from the frame to a return address? EVAL_NO_MEMORY: the word is
+ * not in the copy. */
 static enum eval leads_to_caller(const struct walker *w, uint64_t rule)
 {
 	const struct unwind_regs regs = to_step(&w->registers);
@@ -148,8 +149,8 @@ static enum eval leads_to_caller(const struct walker *w, uint64_t rule)
 	return is_return_address(w, return_address) ? EVAL_OK : EVAL_UNKNOWN;
 }
 
-/* The first rule of [from, to) that leads to a return address; UNWIND_NONE if none does,
- * or `is_unread` if a word is not in the copy. */
+/* The first rule of [from, to) that leads to a return address. UNWIND_NONE if none
+ * does; sets `is_unread` if a word is not in the copy. */
 static uint64_t choose_rule(const struct walker *w, const struct walk_code_rules *rules,
 			    size_t from, size_t to, bool *is_unread)
 {
@@ -163,8 +164,8 @@ static uint64_t choose_rule(const struct walker *w, const struct walk_code_rules
 	return UNWIND_NONE;
 }
 
-/* Step over the frame of a function that never returns, which a start of a thread or of
- * the program has called. UNWIND_NONE: this is no such frame. */
+/* A rule that steps over the frame of a function that never returns, called by the
+ * start code of a thread or program. UNWIND_NONE: not such a frame. */
 static uint64_t find_start(const struct walker *w)
 {
 	uint64_t sp = w->registers.value[ARCH_SP], word;
@@ -180,12 +181,12 @@ static uint64_t find_start(const struct walker *w)
 	return UNWIND_NONE;
 }
 
-/* So far before a call its function is looked for. */
+/* How far before a call the start of its function is searched. */
 #define KEPT_BYTES 2048
 
-/* Is the call before `pc` in a function that keeps a frame pointer, and is that so on the
- * stack? This is the usual case where there is no unwind information, and told soonest.
- */
+/* Is the call before `pc` in a function that keeps a frame pointer, and does the stack
+ * agree? This is the usual case for code without unwind information, and the fastest
+ * check. */
 static bool keeps_bp(const struct walker *w, const struct walk_code *code, uint64_t pc)
 {
 	uint64_t address = pc - code->bias;
@@ -198,7 +199,7 @@ static bool keeps_bp(const struct walker *w, const struct walk_code *code, uint6
 	       leads_to_caller(w, UNWIND_RULE_CALLED) == EVAL_OK;
 }
 
-/* A rule for code without unwind information. UNWIND_NONE: the copy does not have what
+/* A rule for code without unwind information. UNWIND_NONE: the copy lacks a word that
  * is needed to choose one. */
 static uint64_t rule_from_code(const struct walker *w, const struct walk_code *code,
 			       uint64_t pc)
@@ -225,8 +226,8 @@ static uint64_t rule_from_code(const struct walker *w, const struct walk_code *c
 	return rule == UNWIND_NONE && !is_unread ? UNWIND_RULE_FP : rule;
 }
 
-/* Get the row for a pc. A return address may lie behind its function, when the call is
- * the last instruction: so it is the byte before that is looked up. */
+/* Find the rule for a pc. The lookup uses the byte before a return address: if a call
+ * is the last instruction of its function, the return address is already outside. */
 static uint64_t find_rule(struct walker *w, uint64_t pc)
 {
 	struct walk_code code;
@@ -253,7 +254,7 @@ static uint64_t find_rule(struct walker *w, uint64_t pc)
 
 static void from_step(const struct unwind_regs *step, struct unwind_registers *ret)
 {
-	/* The rest may have been saved, nobody knows where. */
+	/* The frame may have saved other registers at unknown places. */
 	ret->known = 0;
 	unwind_registers_set(ret, ARCH_PC, step->pc);
 	unwind_registers_set(ret, ARCH_SP, step->sp);
@@ -289,7 +290,7 @@ static enum eval step_fp(struct walker *w)
 	return EVAL_OK;
 }
 
-/* By a rule that was read from machine code. */
+/* Step by a rule that was derived from machine code. */
 static enum eval step_code(struct walker *w, uint64_t rule)
 {
 	struct unwind_regs step = to_step(&w->registers);
@@ -321,7 +322,7 @@ static enum walk_end end_of(enum eval outcome, uint64_t rule)
 	return UNWIND_TYPE(rule) == UNWIND_FP ? WALK_NO_CFI : WALK_NO_REGISTER;
 }
 
-/* True when the walk goes on in the caller, false with the reason in walk->end. */
+/* Step to the caller. False if the walk ends; the reason is in walk->end. */
 static bool step(struct walker *w, const struct walk_frame *frame)
 {
 	struct walk *walk = w->walk;
@@ -347,7 +348,7 @@ static bool step(struct walker *w, const struct walk_frame *frame)
 		outcome = step_code(w, frame->rule);
 	} else {
 		walk->is_approximate = true;
-		/* The start of a thread or a program clears it. */
+		/* Start code of threads and programs sets bp to 0. */
 		if (w->registers.known >> ARCH_BP & 1 && !w->registers.value[ARCH_BP]) {
 			walk->end = WALK_COMPLETE;
 			return false;
@@ -359,7 +360,7 @@ static bool step(struct walker *w, const struct walk_frame *frame)
 		return false;
 	}
 	if (!w->registers.value[ARCH_PC]) {
-		/* A call of address 0 that a signal came of is no end. */
+		/* With a signal frame pc 0 is a call of address 0, not the end. */
 		walk->end = is_signal ? WALK_NO_CFI : WALK_COMPLETE;
 		return false;
 	}
