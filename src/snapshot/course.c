@@ -8,16 +8,17 @@
 #include "util/cleanup.h"
 
 /*
- * The line of least squares through the points so far. Means and sums of products of
- * deviations from them are carried on from point to point, since sums of squares of
- * seconds and bytes would leave nothing of a small slope on a large base.
+ * The least-squares line through the points so far. Means, and sums of products of
+ * deviations from the means, are updated with each point. Sums of squares of the values
+ * themselves would lose a small slope on a large base to rounding.
  */
 struct line {
 	uint32_t points; /* 0: it has not held anything yet */
 	uint32_t grew, shrank;
-	uint32_t stands; /* intervals since it last held more than ever before */
-	double most_bytes, fall_bytes; /* and how far below an earlier most it was */
-	double first_s;                /* of the first point, on the course's clock */
+	uint32_t stands; /* intervals since its last maximum */
+	double most_bytes,
+		fall_bytes; /* maximum; largest fall below an earlier maximum */
+	double first_s;     /* time of the first point, seconds since start_ns */
 	double first_bytes, last_bytes;
 	double mean_s, mean_bytes;
 	double ss, sb, bb; /* sums of products of deviations: time, both, bytes */
@@ -94,7 +95,7 @@ static struct snapshot_trend line_trend(const struct line *line)
 	if (line->ss <= 0)
 		return trend;
 	trend.slope_bytes_per_s = line->sb / line->ss;
-	/* What does not change lies on its line. */
+	/* Constant bytes fit their line exactly. */
 	trend.determination =
 		line->bb > 0 ? line->sb * line->sb / (line->ss * line->bb) : 1;
 	if (trend.determination > 1)
@@ -102,7 +103,7 @@ static struct snapshot_trend line_trend(const struct line *line)
 	return trend;
 }
 
-/* What each stack holds, with sampling what it is estimated to. */
+/* The live bytes of each stack; estimated if sampled. */
 static double *sum_stacks(const struct snapshot *snap, enum block_class class,
 			  const struct sampling_weights *weights)
 {
@@ -191,7 +192,7 @@ static struct snapshot_moment moment_of(const struct snapshot *snap,
 	return m;
 }
 
-/* Of the older half every other one goes. */
+/* Drop every other moment of the older half. */
 static void thin(struct course *course)
 {
 	struct snapshot_moment *list = course->moments.data;

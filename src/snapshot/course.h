@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The course of a run: what its snapshots held, one after the other. From it each new one
- * gets its moments and the trends of its call paths.
+ * The timeline of a run: data of its snapshots in order. Each new snapshot gets its
+ * moments and the trends of its call paths from it.
  */
 #ifndef SNAPSHOT_COURSE_H
 #define SNAPSHOT_COURSE_H
@@ -9,19 +9,20 @@
 #include "snapshot/snapshot.h"
 #include "util/error.h"
 
-/* Moments that are kept at most: when there are as many, of the older half every other
- * one goes. The first one stays. */
+/* The maximum number of moments. When it is reached, every other moment of the older
+ * half is dropped, but not the first one. */
 #define COURSE_MOMENTS 512
 
 struct course;
 
-struct course *course_create(void); /* NULL when memory is out */
+struct course *course_create(void); /* NULL when out of memory */
 void course_destroy(struct course *course);
 
 /*
- * Add a snapshot, which is later than those before and numbers its stacks as they do, and
- * fill its moments and trends. Linear in its blocks and stacks. When it fails (out of
- * memory) the course may lack the snapshot's moment or trends.
+ * Add a snapshot, and fill its moments and trends. It must be later than all snapshots
+ * before it and use the same numbers for stacks. Takes time linear in its blocks and
+ * stacks. On failure (out of memory) the course may lack the snapshot's moment or
+ * trends.
  */
 struct error *course_add(struct course *course, struct snapshot *snap)
 	__attribute__((warn_unused_result));

@@ -6,10 +6,10 @@
 
 #include "snapshot/file_chunks.h"
 
-/* More processes than can be traced at once. */
+/* More than the number of processes that can be traced at once. */
 #define PROCESSES_MAX 65536
 
-/* An index of one of `count`, or `none`. */
+/* Is `index` below `count`, or equal to `none`? */
 static bool is_index(uint32_t index, size_t count, uint32_t none)
 {
 	return index < count || index == none;
@@ -37,7 +37,7 @@ static struct error *place_modules(struct file_content *content)
 	return NULL;
 }
 
-/* Of kinds of losses that this memtrace does not know, only that there were some. */
+/* Copy losses by name. Losses that this version does not know are dropped. */
 static void place_losses(struct file_content *content)
 {
 	vec_foreach (row, &content->losses) {
@@ -53,7 +53,7 @@ static void place_losses(struct file_content *content)
 
 static struct error *place_ends(struct file_content *content)
 {
-	/* By the number in the file; those that are not known are cut short somehow. */
+	/* Indexed by the number in the file. Unknown ends count as unreadable stacks. */
 	uint8_t ends[UINT8_MAX + 1];
 
 	memset(ends, STACK_END_UNREADABLE, sizeof(ends));

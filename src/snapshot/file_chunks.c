@@ -10,29 +10,29 @@
 
 #include "util/cleanup.h"
 
-/* The signature of PNG has the same parts: a byte that is no text, a name, and ends of
- * lines that a transfer as text would change. */
+/* Like the signature of PNG: a non-text byte, a name, and line ends that a transfer as
+ * text would change. */
 static const unsigned char magic[8] = {0x8f, 'm', 't', 's', '\r', '\n', 0x1a, '\n'};
 
 struct head {
 	unsigned char magic[8];
 	uint32_t version;
-	uint32_t crc; /* of the above */
+	uint32_t crc; /* of the fields above */
 };
 
 struct chunk_head {
-	uint32_t content_bytes; /* 0: the end */
+	uint32_t content_bytes; /* 0: end of the file */
 	uint32_t packed_bytes;
-	uint32_t crc; /* of all before this number, and the packed bytes */
+	uint32_t crc; /* of the file up to this field, and the packed bytes */
 };
 
-/* Fast, and a tenth larger than the default. */
+/* zlib's fastest level; the result is a tenth larger than with the default. */
 #define LEVEL 1
 
 _Static_assert(sizeof(struct head) == 16, "as in FORMAT.md");
 _Static_assert(sizeof(struct chunk_head) == 12, "as in FORMAT.md");
 
-/* No chunk is packed into more; what does not shrink is a little longer. */
+/* The most bytes that a packed chunk can have: incompressible content grows slightly. */
 static size_t packed_max(void)
 {
 	return compressBound(CHUNK_CONTENT);
@@ -81,7 +81,7 @@ static void write_chunk(struct chunk_writer *w)
 		w->failed = true;
 	if (w->failed)
 		return;
-	/* Readers bound their memory by the size of the file. */
+	/* Pad to CHUNK_RATIO, by which readers bound their memory. */
 	if (size < w->filled / CHUNK_RATIO) {
 		memset(w->packed + size, 0, w->filled / CHUNK_RATIO - size);
 		size = w->filled / CHUNK_RATIO;
@@ -99,7 +99,7 @@ unsigned char *chunk_writer_room(struct chunk_writer *w, size_t size)
 {
 	if (size > CHUNK_CONTENT - w->filled)
 		write_chunk(w);
-	/* Memory is out: what is written is lost. */
+	/* When out of memory, drop the content. */
 	if (w->failed)
 		w->filled = 0;
 	w->filled += size;
@@ -307,7 +307,8 @@ uint64_t chunk_reader_most(const struct chunk_reader *r)
 {
 	uint64_t most;
 
-	/* Heads of chunks count too, so that what the division cuts off is in it. */
+	/* The heads of chunks count too, which makes up for the rounding of the
+	 * division. */
 	if (__builtin_mul_overflow(r->left_bytes, (uint64_t)CHUNK_RATIO, &most))
 		most = UINT64_MAX / 2;
 	return r->filled - r->at + most;

@@ -8,30 +8,30 @@
 #include "snapshot/file_chunks.h"
 #include "util/cleanup.h"
 
-/* What a row takes in memory, for each byte that it has in the file, at most: fields
- * that a file does not have take room too. */
+/* The most bytes in memory for each byte of a row in the file. Fields that a file lacks
+ * take memory too. */
 #define ROW_RATIO 4
 
 #define LABEL_MAX 256
 
 struct column {
-	const struct file_field *field; /* NULL: to be left out */
+	const struct file_field *field; /* NULL: unknown, to be skipped */
 	uint8_t width;                  /* of an element in the file, bytes */
-	uint16_t count;
+	uint16_t count;                 /* elements in a row */
 };
 
 struct reader {
 	struct chunk_reader chunks;
 	struct file_content *content;
 	bool has_strings;
-	uint64_t left; /* of the section, bytes */
+	uint64_t left; /* in the section, bytes */
 	VEC(struct column) columns;
-	uint64_t tables; /* which were read, by bit */
+	uint64_t tables; /* bit mask of the tables read so far */
 };
 
 _Static_assert(LABEL_MAX > UINT8_MAX, "labels fit");
 
-/* The next `size` bytes of the section. */
+/* Read the next `size` bytes of the section. */
 static struct error *take_bytes(struct reader *r, void *data, uint64_t size)
 {
 	if (size > r->left)
@@ -101,7 +101,7 @@ static struct error *take_column(struct reader *r, const struct file_table *tabl
 	return vec_push(&r->columns, column) ? NULL : error_no_memory();
 }
 
-/* False for what cannot be. */
+/* Decode an element; false if it is invalid. */
 static bool decode(const struct reader *r, const struct file_field *field, char *to,
 		   const unsigned char *from, size_t width)
 {
@@ -111,7 +111,7 @@ static bool decode(const struct reader *r, const struct file_field *field, char 
 	switch (field->kind) {
 	case FILE_TEXT:
 		file_copy_integer(&index, from, sizeof(index));
-		/* The tables of strings in a file do not change any more. */
+		/* A string table read from a file is not changed later. */
 		text = (char *)string_table_get(&r->content->snap.strings, index);
 		memcpy(to, &text, sizeof(text));
 		return text || index == STRING_NONE;
@@ -124,8 +124,8 @@ static bool decode(const struct reader *r, const struct file_field *field, char 
 	}
 }
 
-/* The elements of a column lie behind each other in the file, those of a row in memory.
- */
+/* Read a column. The file stores the elements of a column together, memory those of a
+ * row. */
 static struct error *take_data(struct reader *r, const struct file_table *table,
 			       const struct file_rows *rows, const struct column *column)
 {
@@ -148,7 +148,7 @@ static struct error *take_data(struct reader *r, const struct file_table *table,
 			err = file_damaged("its content is cut short");
 		if (err)
 			return err;
-		/* An element may lie in two chunks. */
+		/* An element may be split between two chunks. */
 		if (got < width) {
 			memcpy(split, from, got);
 			err = chunk_reader_fill(&r->chunks, split + got, width - got);
@@ -175,8 +175,7 @@ static struct error *take_data(struct reader *r, const struct file_table *table,
 	return NULL;
 }
 
-/* The rows in the file have to be as long as the section is; only then is there room
- * made for them. */
+/* Make room for the rows, but only if their size in the file is the section's size. */
 static struct error *make_rows(struct reader *r, const struct file_table *table,
 			       uint64_t count)
 {
@@ -211,7 +210,7 @@ static struct error *take_table(struct reader *r, const struct file_table *table
 	if (!err)
 		err = make_rows(r, table, le64toh(count));
 	rows = file_rows_get(table, r->content);
-	/* Of those that there always are the file may have fewer. */
+	/* A fixed table may have fewer rows in the file. */
 	rows.count = le64toh(count);
 	for (size_t i = 0; !err && i < r->columns.len; i++)
 		err = take_data(r, table, &rows, &r->columns.data[i]);
@@ -259,7 +258,7 @@ static struct error *take_section(struct reader *r)
 		err = chunk_reader_get_u64(&r->chunks, &r->left);
 	if (err)
 		return err;
-	/* Before room is made for it. */
+	/* Check this before allocating memory for it. */
 	if (r->left > chunk_reader_most(&r->chunks))
 		return file_damaged("a section is longer than the file");
 	if (!strcmp(label, "strings"))
@@ -285,7 +284,7 @@ static struct error *take_all(struct reader *r)
 		if (!err)
 			err = take_section(r);
 	}
-	/* The first table is that of the run. */
+	/* Bit 0: the table "run". */
 	if (!err && !(r->tables & 1))
 		err = file_damaged("it has no table run");
 	return err ? err : file_check(r->content);

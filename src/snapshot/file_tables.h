@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in a snapshot file: tables, described once for writer and reader. A field that
- * is added to a struct of snapshot.h is one line in file_tables.c: readers that do not
- * know it pass over it, and in a file that does not have it it is 0. Private to
- * snapshot/.
+ * The tables of a snapshot file, described once for writer and reader. A field that is
+ * added to a struct of snapshot.h is one line in file_tables.c: readers that do not
+ * know it skip it, and it is 0 when a file does not have it. Private to snapshot/.
  */
 #ifndef SNAPSHOT_FILE_TABLES_H
 #define SNAPSHOT_FILE_TABLES_H
@@ -20,19 +19,19 @@ enum file_kind {
 	FILE_TEXT,    /* char *: the index of a string, 4 bytes */
 };
 
-/* A column of a table: a member of the struct that is a row. */
+/* A column of a table: a member of the row's struct. */
 struct file_field {
 	const char *name;
 	size_t offset; /* of the member */
 	enum file_kind kind;
 	uint8_t width;  /* of one element in memory, bytes */
-	uint16_t count; /* elements, those of an array */
+	uint16_t count; /* elements; more than 1 for an array */
 };
 
 struct file_table {
 	const char *name;
 	size_t offset;    /* in struct file_content, of a VEC() or of the first row */
-	size_t rows;      /* how many there always are; 0: a VEC() */
+	size_t rows;      /* fixed number of rows; 0: a VEC() */
 	size_t row_bytes; /* in memory */
 	const struct file_field *fields;
 	size_t field_count;
@@ -49,10 +48,10 @@ struct file_loss {
 };
 
 struct file_end {
-	char *name; /* stack_end_name() of the number that is its index */
+	char *name; /* stack_end_name() of the end whose number is the row's index */
 };
 
-/* A snapshot in the shape of its tables. What is pointed to is the snapshot's. */
+/* A snapshot in the form of its tables. The snapshot owns all data pointed to. */
 struct file_content {
 	struct snapshot snap;
 	VEC(struct file_module) modules; /* in the order of processes */
@@ -60,13 +59,13 @@ struct file_content {
 	VEC(struct file_end) ends;
 };
 
-/* Free the vectors of its own; the snapshot stays. */
+/* Free the vectors of `content` itself, but not the snapshot's. */
 void file_content_deinit(struct file_content *content);
 
 extern const struct file_table file_tables[];
 extern const size_t file_table_count;
 
-/* The rows of a table: their number and the first. */
+/* The rows of a table: the first one and their number. */
 struct file_rows {
 	char *first;
 	size_t count;
@@ -74,19 +73,19 @@ struct file_rows {
 struct file_rows file_rows_get(const struct file_table *table,
 			       struct file_content *content);
 
-/* Make `count` zeroed rows in a VEC() that is empty; those that there always are stay.
- * False when memory is out. */
+/* Make `count` zeroed rows in an empty VEC(); fixed rows stay as they are. False when
+ * out of memory. */
 bool file_rows_make(const struct file_table *table, struct file_content *content,
 		    size_t count) __attribute__((warn_unused_result));
 
-/* Bytes of one element in the file. */
+/* The size of one element in the file, in bytes. */
 size_t file_field_bytes(const struct file_field *field);
 
-/* What stands for the kind in the file. */
+/* The letter for the kind in the file. */
 char file_kind_letter(enum file_kind kind);
 
-/* A number of `width` bytes, 1, 2, 4 or 8, from the byte order of the machine to that of
- * the file (little endian), or back, which is the same. Neither needs alignment. */
+/* Convert a number of `width` (1, 2, 4 or 8) bytes between the machine's byte order and
+ * the file's (little-endian), in either direction. Neither needs alignment. */
 static inline void file_copy_integer(void *to, const void *from, size_t width)
 {
 	uint16_t half;

@@ -8,14 +8,14 @@
 #include "snapshot/file_tables.h"
 #include "util/cleanup.h"
 
-/* Rows that are encoded at once. */
+/* The size of the rows that are encoded at once. */
 #define BATCH_BYTES ((size_t)32 * 1024)
 
 struct writer {
 	struct chunk_writer chunks;
-	struct file_content content; /* shares what the snapshot has */
-	struct string_table texts;   /* that are not in the snapshot's own table */
-	bool failed;                 /* memory is out */
+	struct file_content content; /* shares data with the snapshot */
+	struct string_table texts; /* strings that are not in the snapshot's own table */
+	bool failed;               /* out of memory */
 };
 
 /* --- what is only in tables --------------------------------------------------------- */
@@ -34,7 +34,8 @@ static bool add_modules(struct file_content *content)
 	return true;
 }
 
-/* Written by name: numbers of an enum change when one is added. */
+/* Add losses and ends, which are written by name: enum values change when one is
+ * added. */
 static bool add_names(struct file_content *content)
 {
 	bool ok = true;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stacks that are new get the next numbers. */
+/* Give new stacks the next numbers. */
 static bool number_new(struct snapshot_numbers *numbers, size_t total, uint32_t *next)
 {
 	while (numbers->list.len < total) {
@@ -15,7 +15,8 @@ static bool number_new(struct snapshot_numbers *numbers, size_t total, uint32_t 
 	return true;
 }
 
-/* Put elements of `bytes` in the order of `to`, `total` in all; free places are 0. */
+/* Move elements of size `bytes` to the indices in `to`, of `total`; unused elements are
+ * 0. */
 static bool reorder(void **data, size_t *len, size_t *cap, size_t bytes,
 		    const uint32_t to[], size_t total)
 {
@@ -65,7 +66,7 @@ static bool add_allocators(struct snapshot *snap, struct snapshot *kernel)
 	return true;
 }
 
-/* All places of `kernel` in the stacks of `snap`, which have been made. */
+/* Store the stacks of `kernel` in `snap`, whose vectors have room for them. */
 static void add_stacks(struct snapshot *snap, const struct snapshot *kernel,
 		       const uint32_t to[], size_t frames, size_t allocators)
 {
@@ -75,7 +76,7 @@ static void add_stacks(struct snapshot *snap, const struct snapshot *kernel,
 
 		*stack = kernel->stacks.data[i];
 		stack->first_frame += (uint32_t)frames;
-		/* Beyond what there is room for it is none. */
+		/* UINT8_MAX means no allocator, also if there are too many. */
 		stack->allocator = allocator < UINT8_MAX ? (uint8_t)allocator : UINT8_MAX;
 	}
 }
@@ -94,7 +95,7 @@ bool snapshot_join(struct snapshot_join *join, struct snapshot *snap,
 	renumber(snap, BLOCK_HEAP, of_process);
 	renumber(snap, BLOCK_MAPPING, of_process);
 	renumber(kernel, BLOCK_KERNEL, of_kernel);
-	/* Whose memory it is may be known no more. */
+	/* The process may have no entry any more; then drop the kernel's blocks. */
 	if (!snap->processes.len)
 		kernel->blocks[BLOCK_KERNEL].len = kernel->stacks.len = 0;
 	if ((snap->traffic.len && !REORDER(&snap->traffic, of_process, join->count)) ||

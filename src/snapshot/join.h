@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two snapshots of one moment, of a process and of the kernel on its behalf, made into
- * one. Both number their stacks from 0 on, and have more of them each time.
+ * Joins two snapshots of one moment, of a process and of the kernel on its behalf. Both
+ * number their stacks from 0 on, and each later snapshot has more stacks.
  */
 #ifndef SNAPSHOT_JOIN_H
 #define SNAPSHOT_JOIN_H
@@ -10,20 +10,20 @@
 
 #include "snapshot/snapshot.h"
 
-/* What stacks are numbered as in the joined ones of a run. */
+/* Maps stack numbers of one source to numbers in the joined snapshots of a run. */
 struct snapshot_numbers {
 	VEC(uint32_t) list;
 };
 
 struct snapshot_join {
 	struct snapshot_numbers of_process, of_kernel;
-	uint32_t count; /* of both together */
+	uint32_t count; /* stacks of both sources */
 };
 
 /*
- * Add what `kernel` has (blocks of BLOCK_KERNEL alone, of process 0) to `snap`, with its
- * stacks, allocators, classes, totals and losses; its blocks are taken out of it. Stacks
- * of both get numbers that stay theirs in the run. False when memory is out: then both
+ * Move the contents of `kernel` (only blocks of BLOCK_KERNEL, of process 0) to `snap`,
+ * with stacks, allocators, classes, totals and losses. Stacks of both sources get
+ * numbers that are stable for the run. False when out of memory: then both snapshots
  * may only be destroyed.
  */
 bool snapshot_join(struct snapshot_join *join, struct snapshot *snap,

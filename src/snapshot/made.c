@@ -32,7 +32,7 @@ bool made_copy_(void **data, size_t *len, size_t *cap, size_t bytes)
 	const void *from = *data;
 	size_t count = *len;
 
-	/* One more, as malloc(0) may give NULL. */
+	/* One element more, since malloc(0) may return NULL. */
 	*data = malloc((count + 1) * bytes);
 	*len = *cap = *data ? count : 0;
 	if (*data && count)

@@ -10,31 +10,32 @@
 #include "util/cleanup.h"
 #include "util/saturate.h"
 
-/* The number of no process: the stack is not decided yet. */
+/* Not the pid of any process: the stack's identity is not decided yet. */
 #define PID_NONE (-1)
 
-/* The most that all members of a stack were seen to hold at one moment. */
+/* The highest sum over all members of a stack that a snapshot has shown. */
 struct seen_peak {
 	uint64_t bytes, count, time_ns, estimated_bytes;
 };
 
 struct known {
-	uint64_t second; /* of the identity */
+	uint64_t second; /* second half of the identity */
 	uint32_t number;
 };
 
 struct snapshot_merge {
-	bool is_on; /* there were several processes */
+	bool is_on; /* the run has had several processes */
 	bool has_pid;
-	int pid; /* the only one so far */
+	int pid; /* the only process so far */
 	struct stack_identities identities;
-	struct hashmap by_first; /* of an identity: the index into `known` */
+	struct hashmap
+		by_first; /* first half of the identity, to an index into `known` */
 	VEC(struct known) known;
 	/* By stack. */
-	VEC(uint32_t) numbers;       /* the stack that it is shown as; itself at first */
-	VEC(int) pids;               /* whose mappings decided, or PID_NONE */
-	VEC(uint32_t) members;       /* how many are shown as this one */
-	VEC(struct seen_peak) peaks; /* where traffic is measured */
+	VEC(uint32_t) numbers;       /* the stack that it is shown as; initially itself */
+	VEC(int) pids;               /* process whose mappings decided, or PID_NONE */
+	VEC(uint32_t) members;       /* number of stacks shown as this one */
+	VEC(struct seen_peak) peaks; /* with --traffic */
 };
 
 struct snapshot_merge *snapshot_merge_create(void)
@@ -95,7 +96,7 @@ static bool add_stacks(struct snapshot_merge *merge, const struct snapshot *snap
 	return true;
 }
 
-/* The stack that was the first of this identity; `stack` itself when it is. */
+/* Find the first stack with this identity, which may be `stack` itself. */
 static bool find_first(struct snapshot_merge *merge, const struct stack_identity *id,
 		       uint32_t stack, uint32_t *ret)
 {
@@ -128,8 +129,8 @@ static bool decide(struct snapshot_merge *merge, const struct snapshot *snap,
 	return true;
 }
 
-/* Does the stack still lead through the places that it was decided by? Its process is
- * another now: one that shares its layout, or one that has come in its place. */
+/* Does the stack still have the identity that was decided? Its process has changed: to
+ * one that shares its layout, or to one that has replaced it. */
 static bool is_still(struct snapshot_merge *merge, const struct snapshot *snap,
 		     uint32_t stack, bool *ret)
 {
@@ -147,7 +148,7 @@ static bool is_still(struct snapshot_merge *merge, const struct snapshot *snap,
 	return true;
 }
 
-/* Of which rank is a stack to lend its frames: 0 of none. */
+/* How suitable a member is to lend its frames; higher is better. */
 enum lender {
 	LENDER_NONE,
 	LENDER_EXITED,
@@ -155,8 +156,9 @@ enum lender {
 };
 
 /*
- * Decide about stacks whose process is known, and find for each that stands for others
- * the one whose frames it shows: `lenders`, by stack, which all name themselves at first.
+ * Decide on new stacks whose process is known. For each stack that stands for others
+ * find the member whose frames it shows: `lenders`, by stack, initially the stack
+ * itself.
  */
 static bool look_at_stacks(struct snapshot_merge *merge, const struct snapshot *snap,
 			   uint32_t lenders[], unsigned char ranks[])
@@ -179,7 +181,7 @@ static bool look_at_stacks(struct snapshot_merge *merge, const struct snapshot *
 		unsigned char rank = process->exited ? LENDER_EXITED : LENDER_LIVES;
 		uint32_t number = merge->numbers.data[i];
 
-		/* Not out of range but in a run that has lost stacks. */
+		/* `number` is out of range only in a run that has lost stacks. */
 		if (!is_same || number >= snap->stacks.len || rank <= ranks[number])
 			continue;
 		lenders[number] = i;
@@ -249,7 +251,7 @@ static void add_before(struct snapshot_stack_before *to,
 	to->estimated_count += from->estimated_count;
 }
 
-/* For each stack that is shown as another: its number and the other's. */
+/* For each stack `i` that is shown as another one, `to`. */
 #define FOREACH_MEMBER(merge, snap, i, to)                                               \
 	for (uint32_t i = 0, to; i < (snap)->stacks.len; i++)                            \
 		if ((to = (merge)->numbers.data[i]) != i && to < (snap)->stacks.len)
@@ -291,7 +293,7 @@ static void move_trends(const struct snapshot_merge *merge, struct snapshot *vie
 	}
 }
 
-/* What all hold now is what they have allocated less what was freed. */
+/* Raise peaks to the current sums: live bytes are allocated minus freed bytes. */
 static bool raise_peaks(struct snapshot_merge *merge, struct snapshot *view)
 {
 	size_t known = merge->peaks.len, count = view->traffic.len;
@@ -369,7 +371,7 @@ static bool merge_before(const struct snapshot_merge *merge, const struct snapsh
 	return true;
 }
 
-/* Members first: a lender may be the stack itself, which must not be empty by then. */
+/* Copy before clearing: a lender may be a member that is cleared afterwards. */
 static void place_stacks(const struct snapshot_merge *merge, struct snapshot *view,
 			 const uint32_t lenders[])
 {

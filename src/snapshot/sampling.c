@@ -13,7 +13,7 @@ size_t sampling_class(uint64_t size_bytes)
 	return (exponent - 2) * 8 + (size_bytes >> (exponent - 3) & 7);
 }
 
-/* The middle of a class; a block of no bytes counts as one of one. */
+/* The middle of a class; a block of 0 bytes counts as 1 byte. */
 static double middle_bytes(size_t class)
 {
 	if (class < 16)

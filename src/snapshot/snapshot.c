@@ -14,7 +14,7 @@ struct snapshot *snapshot_create(void)
 	return snap;
 }
 
-/* What came from a file lies in its table of strings. */
+/* Free a string, unless it is in the string table of a snapshot from a file. */
 static void text_free(const struct snapshot *snap, char *text)
 {
 	if (!string_table_owns(&snap->strings, text))
@@ -41,7 +41,7 @@ static void names_deinit(struct snapshot *snap)
 		vec_deinit(&snap->before.processes[i]);
 	}
 	vec_deinit(&snap->before.traffic);
-	/* Last: until here it is asked whose a string is. */
+	/* Last: text_free() uses it. */
 	string_table_deinit(&snap->strings);
 }
 

@@ -4,14 +4,15 @@
 #include "snapshot/made.h"
 #include "util/hashmap.h"
 
-/* A stack as one process has it. */
+/* The key of a stack for one process. */
 static uint64_t key_of(uint32_t stack, uint32_t process)
 {
 	return (uint64_t)stack << 32 | process;
 }
 
-/* Is the block of a process that is not its stack's? Of a stack whose process has gone
- * each that holds blocks gets one of its own, and the frames their names again. */
+/* Does the block belong to another process than its stack? If the stack's process has
+ * exited, each process with blocks gets a stack of its own, whose frames have names
+ * again. */
 static bool is_foreign(const struct snapshot *snap, const struct snapshot_block *block)
 {
 	return block->stack < snap->stacks.len && block->process < snap->processes.len &&
@@ -27,15 +28,14 @@ static bool has_foreign(const struct snapshot *snap)
 	return false;
 }
 
-/* The stack of the block's process, at the end of the view's; false when memory is out.
- */
+/* Find or add the stack for the block's process; false when out of memory. */
 static bool find_stack(struct snapshot *view, struct hashmap *made,
 		       const struct snapshot_block *block, uint32_t *ret)
 {
 	uint64_t key = key_of(block->stack, block->process), at = view->stacks.len;
 	struct snapshot_stack stack = view->stacks.data[block->stack];
 
-	/* Of more there are no numbers. */
+	/* Without free numbers the block keeps its stack. */
 	*ret = block->stack;
 	if (!hashmap_get(made, key, &at)) {
 		if (at >= SNAPSHOT_NO_STACK)
@@ -52,8 +52,7 @@ static bool split_class(struct snapshot *view, struct hashmap *made,
 			const struct snapshot_block *from, size_t class)
 {
 	vec_foreach (block, &view->blocks[class]) {
-		/* In the order of the snapshot's stacks: those added are foreign to none.
-		 */
+		/* Compare with the original stacks, as `view` has new ones. */
 		if (is_foreign(view->made_of, from) &&
 		    !find_stack(view, made, from, &block->stack))
 			return false;
@@ -72,7 +71,7 @@ bool snapshot_split(struct snapshot *snap, bool keep, struct snapshot_made *ret)
 		return true;
 	made_begin(ret);
 	hashmap_init(&made, hashmap_seed());
-	/* They grow. */
+	/* Copied in any case, since stacks are added. */
 	ok = MADE_COPY(ret, stacks);
 	for (size_t class = 0; ok && class < BLOCK_CLASS_COUNT; class ++) {
 		ok = !keep || MADE_COPY(ret, blocks[class]);

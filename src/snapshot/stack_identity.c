@@ -10,11 +10,11 @@ __extension__ typedef unsigned __int128 wide;
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
-/* Of which kind a frame is, and what its other two words are. */
+/* The kind of a frame, and with it the meaning of its other two words. */
 enum frame_kind {
-	FRAME_ANONYMOUS, /* in code of no file: an address in a process */
+	FRAME_ANONYMOUS, /* code outside files: an address in a process */
 	FRAME_FILE,      /* an offset in a file */
-	FRAME_KERNEL,    /* an address that is the kernel's in every process */
+	FRAME_KERNEL, /* an address in the kernel, which is the same in all processes */
 };
 
 /* The upper half of the address space is the kernel's. */
@@ -49,7 +49,7 @@ static bool intern(struct stack_identities *ids, char kind, const char *text,
 
 	strbuf_append_char(&key, kind);
 	strbuf_append(&key, text ? text : "");
-	/* A byte that is rare in names keeps both apart. */
+	/* A byte that is rare in names separates the two texts. */
 	if (more) {
 		strbuf_append_char(&key, '\x1f');
 		strbuf_append(&key, more);
@@ -92,9 +92,9 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* Is it the same in all processes that have one of that name? The kernel writes
- * " (deleted)" behind the names of what has none in a directory any more or never had:
- * memfd_create(), shared memory (d_path(), fs/d_path.c). */
+/* Does the module's name mean the same file in all processes? The kernel appends "
+ * (deleted)" to the path of a file that is no longer in a directory or never was, such
+ * as memfd_create() and shared memory (d_path(), fs/d_path.c). */
 static bool is_file(const struct snapshot_module *module)
 {
 	return module->build_id || !strcmp(module->path, "[vdso]") ||
@@ -102,7 +102,7 @@ static bool is_file(const struct snapshot_module *module)
 		!ends_with(module->path, " (deleted)"));
 }
 
-/* The numbers of a process's files; STRING_NONE of what is none. */
+/* The numbers of a process's modules; STRING_NONE: not a file. */
 static const uint32_t *modules_of(struct stack_identities *ids, uint32_t process)
 {
 	const struct snapshot_process *p = &ids->snap->processes.data[process];
@@ -134,7 +134,7 @@ static uint64_t multiply(uint64_t a, uint64_t b)
 	return sum >= PRIME ? sum - PRIME : sum;
 }
 
-/* `word` is less than 2^60. */
+/* Continue the polynomials with `word`, which must be less than 2^60. */
 static void feed(const struct stack_identities *ids, struct stack_identity *id,
 		 uint64_t word)
 {
