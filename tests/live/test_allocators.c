@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every allocator that a process can have, preloaded or linked: found, named, and traced
- * to the byte and the block at each of its functions. What is not installed is skipped
- * with a word.
+ * Every allocator that a process can have, preloaded or linked: memtrace finds it, names
+ * it, and counts each of its functions to the byte and the block. Allocators that are not
+ * installed are skipped with a note.
  */
 #include <sched.h>
 #include <sys/mount.h>
@@ -25,13 +25,13 @@ struct setup {
 	const char *program; /* in ALLOCATORS_DIR */
 	const char *preload; /* base names, separated by blanks, or NULL */
 	const char *options; /* for memtrace, or NULL */
-	unsigned functions;  /* at least so many are there to be called */
+	unsigned functions;  /* the target must find at least this many */
 	const char *labels[4];
-	bool wrapped; /* calls come through code without frame pointers */
+	bool wrapped; /* the calls come from code without frame pointers */
 };
 
-/* The files of `preload` with their directory; false, with a word, when one is not there.
- */
+/* Writes the paths of the libraries `preload` to `paths`. False, with a note, if one is
+ * not installed. */
 static bool find_libraries(const char *preload, char *paths, size_t size)
 {
 	char names[256], *save = NULL;
@@ -83,7 +83,7 @@ static struct live_process *start(const struct setup *setup)
 	return target;
 }
 
-/* What --dry-run says. */
+/* The output of --dry-run, to be freed. */
 static char *plan_of(struct live_process *target, const char *options)
 {
 	char whole[256], *text = strdup(""), *line;
@@ -185,12 +185,12 @@ static void glibc(void)
 	CHECK_SETUP(.program = "allocators", .functions = 10, .labels = {"glibc"},
 		    .options = "--mappings");
 	CHECK_SETUP(.program = "allocators_static", .functions = 9, .labels = {"glibc"});
-	/* Its malloc is a local symbol. */
+	/* malloc is a local symbol there. */
 	CHECK_SETUP(.program = "allocators_static_pie", .functions = 9,
 		    .labels = {"glibc"});
 }
 
-/* new calls malloc there: one block, and one free. */
+/* operator new calls malloc there: it must count as one block and one free. */
 static void libstdcxx_over_glibc(void)
 {
 	CHECK_SETUP(.program = "allocators", .preload = "libstdc++.so.6", .functions = 20,
@@ -253,7 +253,7 @@ static void musl(void)
 
 /* --- hidden ------------------------------------------------------------------------ */
 
-/* A program's own allocator that no other file can see. */
+/* A program with its own allocator, whose functions no other file can see. */
 static void a_hidden_allocator(void)
 {
 	char *program = program_path("own_malloc_hidden");
@@ -277,7 +277,8 @@ static void a_hidden_allocator(void)
 	free(program);
 }
 
-/* One whose malloc cannot be found: the numbers are wrong, and that is said. */
+/* An allocator whose malloc cannot be found: the numbers are wrong, and memtrace must say
+ * so. */
 static void an_allocator_half_seen(void)
 {
 	char *program = program_path("own_malloc_half");
@@ -303,7 +304,7 @@ static void an_allocator_half_seen(void)
 
 /* --- stripped ---------------------------------------------------------------------- */
 
-/* The fact `name` of a plan as "name value\n"; what is after the name, to be freed. */
+/* The value of a line "name value\n" of a plan, to be freed. */
 static char *fact(const char *plan, const char *name)
 {
 	const char *at = strstr(plan, name);
@@ -323,7 +324,7 @@ static void a_stripped_static_program(void)
 	if (!program || !debug)
 		return;
 
-	/* Its debug file lies beside it. */
+	/* The debug file is in the program's directory. */
 	struct live_process *target = target_start(program);
 	char *plan = plan_of(target, NULL), *id = fact(plan, "build-id");
 
@@ -334,7 +335,7 @@ static void a_stripped_static_program(void)
 	live_destroy(target);
 	free(plan);
 
-	/* No debug file: one line says what is missing. */
+	/* No debug file: one line must say what is missing. */
 	char *alone = live_path("root/alone");
 
 	files_make_folders(alone);
@@ -353,7 +354,8 @@ static void a_stripped_static_program(void)
 	CHECK(live_is_running(target));
 	live_destroy(target);
 
-	/* In a root directory of its own the debug file is found by the build-id. */
+	/* The process has its own root directory, with a debug file at the build-id's
+	 * path. */
 	char *root = live_path("root"), name[256];
 
 	snprintf(name, sizeof(name), "root/usr/lib/debug/.build-id/%.2s/%s.debug", id,
@@ -374,7 +376,8 @@ static void a_stripped_static_program(void)
 	plan = plan_of(target, NULL);
 	check_labels(plan, &setup);
 	CHECK_CONTAINS(plan, "names from /usr/lib/debug/.build-id/");
-	/* The symbolizer does not look there, and the frames have no names. */
+	/* The symbolizer does not look in that root directory: the frames have no
+	 * names. */
 	check_traced(target, &(const struct setup){.functions = 9, .wrapped = true});
 	live_destroy(target);
 
@@ -388,9 +391,9 @@ static void a_stripped_static_program(void)
 }
 
 /*
- * As a distribution's -dbgsym package installs it; also without a link beside the
- * program. In a mount namespace of this test, so that the machine stays as it is. Last of
- * all.
+ * The debug file is where a distribution's -dbgsym package installs it, and the program
+ * has no link to it. Uses a mount namespace, so that the machine does not change. Must
+ * run last.
  */
 static void an_installed_debug_file(void)
 {
@@ -424,7 +427,7 @@ static void an_installed_debug_file(void)
 	plan = plan_of(target, NULL);
 	check_labels(plan, &setup);
 	CHECK_CONTAINS(plan, by_id);
-	/* With the names of all call paths. */
+	/* All call paths must have names. */
 	check_traced(target, &setup);
 	live_destroy(target);
 
@@ -440,7 +443,7 @@ static void an_installed_debug_file(void)
 
 /* --- choices ----------------------------------------------------------------------- */
 
-/* Blocks of one function only; a realloc of such a block ends it. */
+/* Traces one function: only its blocks are counted. Their realloc ends them. */
 static void one_function(void)
 {
 	const struct setup setup = {.program = "allocators"};
@@ -481,7 +484,7 @@ static void one_function(void)
 	live_destroy(target);
 }
 
-/* Only the functions of this prefix; with --mappings libc's mmap beside them. */
+/* Traces only the functions with this prefix. With --mappings also libc's mmap. */
 static void symbols_prefix(void)
 {
 	const struct setup setup = {.program = "allocators_je"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that a process has mapped and that are no good: named with --lib, each is refused
- * in one line; among others, they do not keep the good ones from being traced. And
- * processes that end while memtrace looks at them.
+ * Processes that map damaged files. memtrace refuses such a file with one line if --lib
+ * names it. Otherwise it ignores the file and traces the good ones. Also processes that
+ * end while memtrace inspects them.
  */
 #include <elf.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ static const struct built_symbol allocator[] = {
 	{"free", STB_GLOBAL, STT_FUNC, 0, 0x210, true},
 };
 
-/* A change of `size` bytes at `field` of the header, of section header number `section`
+/* Writes `size` bytes at `field` of the ELF header, of section header number `section`,
  * or of the first program header. */
 struct damage {
 	const char *name;
@@ -52,7 +52,8 @@ struct damage {
 	int section;
 	size_t field, size;
 	uint64_t value;
-	const char *culprit; /* in the message, besides the path; NULL: any */
+	const char *culprit; /* text that the message must contain, besides the path;
+			      * NULL: any */
 };
 
 #define EHDR(f)    HEADER, 0, offsetof(Elf64_Ehdr, f), sizeof(((Elf64_Ehdr *)0)->f)
@@ -152,7 +153,7 @@ static void check_refused(struct live_process *target, const char *path,
 	CHECK(live_is_running(target));
 }
 
-/* The libc beside it is traced all the same. */
+/* memtrace must trace the libc in the same process. */
 static void check_ignored(struct live_process *target)
 {
 	struct live_process *memtrace = memtrace_start(live_pid(target), "");
@@ -182,7 +183,7 @@ static void no_elf_files(void)
 	struct live_process *target = map(text);
 
 	check_refused(target, text, "ELF");
-	/* A file that is there and that the process has not mapped. */
+	/* Files that exist but that the process has not mapped. */
 	check_refused(target, empty, "has not mapped");
 	check_refused(target, "/etc/passwd", "has not mapped");
 	check_ignored(target);
@@ -202,7 +203,7 @@ static void no_elf_files(void)
 	free(magic);
 }
 
-/* A good library, but what it defines allocates nothing. */
+/* A valid library that defines no allocation function. */
 static void a_library_without_an_allocator(void)
 {
 	char *path = live_path("none.so");
@@ -233,8 +234,8 @@ static void damaged_files(void)
 		struct live_process *target = map(path);
 
 		check_refused(target, path, damages[i].culprit);
-		/* One attach takes half a second: enough to see that none gets through
-		 * the search of all files. */
+		/* An attach takes half a second: every fourth file is enough for the
+		 * search of all files. */
 		if (i % 4 == 0)
 			check_ignored(target);
 		if (check_state.failures != before)
@@ -245,7 +246,7 @@ static void damaged_files(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* Cut after they were mapped: no bus error. */
+/* Files that are truncated after they were mapped: reading them must not raise SIGBUS. */
 static void truncated_files(void)
 {
 	static const size_t sizes[] = {0, 1, 63, 64, 1000, 4096, 100000};
@@ -266,7 +267,7 @@ static void truncated_files(void)
 	free(path);
 }
 
-/* The program itself. The kernel looks at no section. */
+/* Damaged programs. The kernel executes them: it reads no section headers. */
 static void damaged_programs(void)
 {
 	for (size_t i = 0; i < DAMAGES; i++) {
@@ -300,7 +301,8 @@ static void damaged_programs(void)
 
 /* --- processes that end ------------------------------------------------------------ */
 
-/* Ends after `delay_s`, while memtrace looks, compiles, attaches or traces. */
+/* Kills the target after `delay_s`, while memtrace inspects it, compiles, attaches or
+ * traces. True if memtrace had not attached yet. */
 static bool ends_after(double delay_s, const char *options)
 {
 	struct live_process *target = oracle_start();
@@ -317,10 +319,10 @@ static bool ends_after(double delay_s, const char *options)
 		CHECK_INT(status, 1);
 		check_one_line("exit during the attach", text);
 	} else {
-		/* The probes stood: a report of what was seen. */
+		/* The probes were attached: memtrace reports what it saw. */
 		CHECK_CONTAINS(text, "tracing pid");
 	}
-	/* Of a process that is waited for there is not even a zombie. */
+	/* The target was reaped: not even a zombie is left. */
 	if (status && !strstr(options, "perf"))
 		CHECK(strstr(text, "exited") || strstr(text, "no process has the pid"));
 	live_destroy(memtrace);

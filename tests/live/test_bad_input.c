@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What cannot be traced: one line on stderr that names the culprit, status 2 for usage
- * and 1 for everything else, nothing left behind, and the target runs on.
+ * Targets and options that memtrace refuses: with one line on stderr that names the
+ * culprit, and status 2 for wrong usage, 1 for all other errors. No probe is left behind,
+ * and the target keeps running.
  */
 #include <elf.h>
 #include <signal.h>
@@ -29,7 +30,7 @@ static void check_one_line(const char *what, const char *text, const char *culpr
 	CHECK_CONTAINS(text, culprit);
 }
 
-/* Run memtrace with `argv`, which must end with `status`. */
+/* Runs memtrace with `argv`. It must end with `status` and name `culprit`. */
 static void check_refused(const char *const argv[], uid_t uid, int status,
 			  const char *culprit)
 {
@@ -98,7 +99,7 @@ static void a_kernel_thread(void)
 		fclose(file);
 }
 
-/* Waits for ever: pause() of i386 in a loop. */
+/* A program that never ends: pause() of i386 in a loop. */
 static const unsigned char pause_forever[] = {
 	0xb8, 0x1d, 0x00, 0x00, 0x00, /* mov $29, %eax */
 	0xcd, 0x80,                   /* int $0x80 */
@@ -179,7 +180,7 @@ static void without_privileges(void)
 	live_destroy(oracle);
 }
 
-/* LLVM is what takes most of it. */
+/* LLVM needs most of the memory. */
 static void too_little_memory(void)
 {
 	const struct rlimit little = {160 << 20, RLIM_INFINITY};
@@ -198,7 +199,8 @@ static void too_little_memory(void)
 	live_destroy(target);
 }
 
-/* With stdout closed, the next file that is opened must not get the reports. */
+/* memtrace is started without a stdout: the next file that it opens must not get the
+ * reports. */
 static void closed_standard_output(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -216,7 +218,7 @@ static void a_thread_that_is_no_process(void)
 {
 	struct live_process *oracle = oracle_start();
 
-	/* The pool's threads were started right after it; look for one. */
+	/* The oracle started its pool's threads right after itself: find one of them. */
 	for (pid_t tid = live_pid(oracle) + 1; tid < live_pid(oracle) + 64; tid++) {
 		char path[64];
 
@@ -296,7 +298,7 @@ static void output_that_cannot_be_written(void)
 	const char *const argv[] = {memtrace_path, "--pid", pid, "-o", missing, NULL};
 	check_refused(argv, 0, 1, missing);
 
-	/* A disk that is full is noticed at the first report. */
+	/* memtrace notices a full disk at the first report. */
 	const char *const full[] = {memtrace_path, "-q",  "--pid",     pid, "-i",
 				    "0.2",         "-fo", "/dev/full", NULL};
 	check_refused(full, 0, 1, "/dev/full");

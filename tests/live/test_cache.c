@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code that an earlier run compiled: it is used, it does the same, and a run does not
- * depend on it. */
+/* Code that an earlier run compiled and kept: memtrace uses it, it works like new code,
+ * and no run depends on it. */
 #include <dirent.h>
 #include <linux/bpf.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static struct live_process *oracle;
 static char *directory;
 static unsigned spoiled;
 
-/* Do something with each entry; how many there are. */
+/* Calls `f`, unless NULL, for each entry. Returns the number of entries. */
 static unsigned each_entry(const struct cache *cache,
 			   void (*f)(const struct cache *, const struct cache_key *))
 {
@@ -46,14 +46,15 @@ static unsigned each_entry(const struct cache *cache,
 	return count;
 }
 
-/* Code that is whole, and that no kernel takes: no program leaves its loop. */
+/* Replaces the code of an entry by valid code that the kernel refuses: no program
+ * ends. */
 static void spoil(const struct cache *cache, const struct cache_key *key)
 {
 	size_t size;
 	void *bytes = cache_get(cache, key, &size);
 	struct code *code = bytes ? code_unpack(bytes, size) : NULL;
 
-	/* There is more than code. */
+	/* Some entries are not code. */
 	free(bytes);
 	if (!code)
 		return;
@@ -74,7 +75,7 @@ static void used_by_the_next_run(void)
 	trace_mixed(oracle, "", ANEW);
 	CHECK(each_entry(NULL, NULL) > 0);
 	trace_mixed(oracle, "", EARLIER);
-	/* Other code for other options, and each once. */
+	/* Other options need other code, which is kept, too. */
 	trace_mixed(oracle, "--mappings", ANEW);
 	trace_mixed(oracle, "--mappings", EARLIER);
 	trace_mixed(oracle, "--traffic", ANEW);
@@ -103,7 +104,8 @@ static void not_wanted(void)
 	CHECK_INT(each_entry(NULL, NULL), before);
 }
 
-/* A directory that is not to be trusted is said, and the run is as without it. */
+/* memtrace does not trust a directory with these permissions. It says so, and runs as
+ * without one. */
 static void not_to_be_trusted(void)
 {
 	char said[256];
@@ -117,8 +119,8 @@ static void not_to_be_trusted(void)
 	trace_mixed(oracle, "", EARLIER);
 }
 
-/* -v says how long the start took, and each phase of it: together they are the whole,
- * which is not longer than the test had to wait. */
+/* -v prints how long the start took, and each phase of it. The phases add up to the
+ * whole, which is not longer than the test had to wait. */
 static void says_how_long_it_took(void)
 {
 	static const char *const phases[] = {
@@ -147,17 +149,17 @@ static void says_how_long_it_took(void)
 		at += strlen(phases[i]);
 		REQUIRE(sscanf(at, "%u ms", &ms) == 1);
 		sum_ms += ms;
-		/* With --no-cache the compiler runs. */
+		/* The compiler must have run: --no-cache. */
 		if (strstr(phases[i], "compiling"))
 			CHECK(ms > 0);
 	}
 	CHECK_CONTAINS(at, " ms\n");
-	/* Each time is rounded. */
+	/* Each time is rounded to a millisecond. */
 	CHECK(sum_ms + phase_count >= whole_ms && whole_ms + phase_count >= sum_ms);
 	json_decref(memtrace_stop(memtrace));
 }
 
-/* What --prime-cache compiles is what usual runs want. */
+/* --prime-cache compiles the code that usual runs need. */
 static void primed(void)
 {
 	const char *const argv[] = {memtrace_path, "--prime-cache", NULL};
@@ -179,7 +181,7 @@ static void primed(void)
 	trace_mixed(oracle, "--mappings", EARLIER);
 	trace_mixed(oracle, "--traffic", EARLIER);
 
-	/* Each run fails: one line says why. */
+	/* Every kind of run fails, and one line says why. */
 	memtrace = live_start(limited);
 	CHECK_INT(live_wait(memtrace, 60), 1);
 	CHECK_CONTAINS(live_stderr(memtrace),

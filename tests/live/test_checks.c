@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Sites inside functions are compared with what the functions return: right ones are said
- * to be, and wrong ones are given up.
+ * memtrace compares the results that it reads inside a function with what the function
+ * returns. It confirms right sites and stops using wrong ones.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "live/family.h"
 
 #define TIMEOUT_S 30
-#define KEPT      600 /* blocks of 30 bytes, of malloc, calloc and valloc */
+#define KEPT      600 /* blocks of 30 bytes from malloc, calloc and valloc */
 
 static int64_t live_blocks(struct live_process *memtrace, int64_t *unknown)
 {
@@ -29,7 +29,7 @@ static void wait_for(struct live_process *memtrace, const char *text)
 	CHECK(false);
 }
 
-/* From the moment on that it is noticed all is exact. */
+/* From the moment that memtrace notices the patch, all counts are exact. */
 static void check_patched(const char *options)
 {
 	struct live_process *target = target_start(PATCHED_BINARY);
@@ -60,7 +60,7 @@ static void a_function_that_is_patched(void)
 	check_patched("--traffic");
 }
 
-/* Does memtrace notice the patch, or has the check ended before? */
+/* Does memtrace notice the patch? If the check has already ended, it does not. */
 static bool notices_late_patch(void)
 {
 	const char *const argv[] = {PATCHED_BINARY, "late", NULL};
@@ -70,7 +70,7 @@ static bool notices_late_patch(void)
 	json_decref(live_read_json(target, TIMEOUT_S));
 	memtrace = memtrace_start(live_pid(target), "-v");
 	oracle_do(target, "patch");
-	/* The verdict is one or the other. */
+	/* Either the sites are confirmed or they are wrong. */
 	wait_for(memtrace, "malloc in ");
 	is_noticed =
 		live_wait_stderr(memtrace, "warning: memtrace misread malloc in ", 2);
@@ -79,8 +79,8 @@ static bool notices_late_patch(void)
 	return is_noticed;
 }
 
-/* The first calls were right. On a busy machine the time of the check may be over before
- * there are others: so it is tried again. */
+/* The first calls agree, the later ones do not. On a busy machine the check may end
+ * before the later calls, so the test tries several times. */
 static void a_function_that_is_patched_late(void)
 {
 	bool is_noticed = false;
@@ -90,7 +90,8 @@ static void a_function_that_is_patched_late(void)
 	CHECK(is_noticed);
 }
 
-/* Probes that others would feel as well are not put there for the sake of one process. */
+/* With --follow-forks the breakpoints at each `ret` would be in all processes. memtrace
+ * only warns. */
 static void a_patched_function_that_others_have(void)
 {
 	struct live_process *target = target_start(PATCHED_BINARY);
@@ -104,7 +105,7 @@ static void a_patched_function_that_others_have(void)
 	live_destroy(target);
 }
 
-/* libc's functions are what they seem. */
+/* libc is not patched: memtrace confirms its sites. */
 static void right_sites_are_said_to_be(void)
 {
 	struct live_process *target = family_start(NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The comparison itself: it sees every way in which a report can be wrong. */
+/* The comparison of test_*.c itself: it must notice every way in which a report can be
+ * wrong. */
 #include "check.h"
 #include "live/trace.h"
 
@@ -27,7 +28,7 @@ static const char report_text[] =
 	"  'stacks': [{'size_bytes': 4096, 'blocks': 1,"
 	"              'frames': [{'symbol': 'site_m'}]}]}}";
 
-/* JSON with the quotes that C strings like. */
+/* Parses JSON with single quotes. */
 static json_t *parse(const char *text)
 {
 	char *copy = strdup(text);
@@ -60,7 +61,7 @@ static void equal_is_equal(void)
 	json_decref(report);
 }
 
-/* The report with one number changed by one. */
+/* Changes one number of the report by one. */
 static void check_seen(const char *parent, const char *key)
 {
 	json_t *truth = parse(truth_text), *report = parse(report_text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Targets whose files are not where their names say: in another mount namespace, deleted,
- * replaced by an upgrade, or under names that break lines. In each the accounting is
- * exact and the names are right.
+ * replaced by an upgrade, or with newlines in their names. In each case the counts must
+ * be exact and the symbols right.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -24,10 +24,10 @@
 #endif
 #define JEMALLOC LIBRARIES "libjemalloc.so.2"
 
-/* The name of the target of test_allocators.c, which counts its call paths. */
+/* A copy of the target of test_allocators.c, which counts its call paths. */
 #define ALLOCATORS ALLOCATORS_DIR "/allocators"
 
-/* A path below a folder of this test, which is made. Owned by the caller. */
+/* A path in a new folder of this test. Owned by the caller. */
 static char *make_path(const char *folder, const char *name)
 {
 	char *at = live_path(folder), *path = NULL;
@@ -51,7 +51,8 @@ static int64_t since(const json_t *truth, const json_t *before, const char *what
 	return live_int(truth, what) - live_int(before, what);
 }
 
-/* `before`: the truth at the attach. The frames have names as well. */
+/* Compares the report with the target's counts since the attach. `before`: its counts at
+ * the attach. The frames must have names, too. */
 static void check_report(struct live_process *target, const json_t *before,
 			 const json_t *report)
 {
@@ -74,7 +75,7 @@ static void check_report(struct live_process *target, const json_t *before,
 	json_decref(truth);
 }
 
-/* Trace process `pid`, which obeys through the pipes of `target` and has no blocks. */
+/* Traces process `pid`. `target` holds its pipes; it has no blocks yet. */
 static void check_traced(struct live_process *target, pid_t pid, const char *options)
 {
 	json_t *answer = oracle_ask(target, "count"),
@@ -102,7 +103,7 @@ static void check_traced(struct live_process *target, pid_t pid, const char *opt
 	CHECK(live_is_running(target));
 }
 
-/* What --dry-run says, to be freed. */
+/* The output of --dry-run, to be freed. */
 static char *plan_of(pid_t pid)
 {
 	struct live_process *memtrace = memtrace_start_plain(pid, "--dry-run");
@@ -135,9 +136,9 @@ static void check_plan(pid_t pid, const char *label, const char *functions)
 
 /* --- namespaces -------------------------------------------------------------------- */
 
-/* In a pid namespace of its own a target is traced from the first one only: see the
- * README's limitations. That one's number is PROC_PID_INIT_INO, include/linux/proc_ns.h.
- */
+/* memtrace can trace a target in another pid namespace only from the initial one (see the
+ * limitations in the README). PROC_PID_INIT_INO of include/linux/proc_ns.h is the initial
+ * one's inode number. */
 static bool in_first_namespace(void)
 {
 	struct stat st;
@@ -148,13 +149,13 @@ static bool in_first_namespace(void)
 	return false;
 }
 
-/* The program's pid out here; the program has said that it is ready. */
+/* Waits until the program is ready. Returns its pid in this namespace. */
 static pid_t container_pid(struct live_process *container)
 {
 	json_t *ready = live_read_json(container, TIMEOUT_S);
 	int pid = 0;
 
-	/* The program in there may be ready before it is said which one it is. */
+	/* The program may be ready before the container prints its pid. */
 	if (!ready || !live_wait_stderr(container, "pid ", TIMEOUT_S) ||
 	    sscanf(live_stderr(container), "pid %d", &pid) != 1)
 		live_fail("the container did not start: %s", live_stderr(container));
@@ -162,7 +163,7 @@ static pid_t container_pid(struct live_process *container)
 	return pid;
 }
 
-/* In there the path is a copy of jemalloc, out here another library. */
+/* In the target's namespace the path is a copy of jemalloc, in ours another library. */
 static void library_of_another_mount_namespace(void)
 {
 	char *path = make_path("inside", "liballocator.so"), *folder, *preload = NULL;
@@ -190,8 +191,8 @@ static void library_of_another_mount_namespace(void)
 	free(preload);
 }
 
-/* A root directory with nothing but a program, a libc and its linker, in memory: none of
- * their names means the same file out here, or any. */
+/* A root directory in memory that contains only a program, a libc and its dynamic linker:
+ * outside, their paths are missing or name other files. */
 static void check_root(const char *how, const char *linker, const char *libc)
 {
 	char *root = live_path("root"), *to[3] = {NULL};
@@ -237,7 +238,7 @@ static void root_directory_of_its_own(void)
 	check_root("chroot", LINKER, LIBRARIES "libc.so.6");
 }
 
-/* That of another release, where scripts/test has fetched it. */
+/* With the libc of another release, if scripts/test has fetched it. */
 static void root_directory_of_another_release(void)
 {
 	const char *dir = getenv("MEMTRACE_TEST_LIBRARIES");
@@ -254,7 +255,7 @@ static void root_directory_of_another_release(void)
 	free(libc);
 }
 
-/* A static program is all that its root directory has. */
+/* A root directory that contains only a static program. */
 static void static_program_in_a_root_directory(void)
 {
 	static const char *const programs[] = {"allocators_static",
@@ -290,7 +291,7 @@ struct copies {
 	struct live_process *target;
 };
 
-/* A copy of the target with a copy of jemalloc preloaded. */
+/* Starts a copy of the target with a copy of jemalloc preloaded. */
 static struct copies copies_start(const char *folder)
 {
 	struct copies c = {make_path(folder, "program"), make_path(folder, "library.so"),
@@ -325,8 +326,8 @@ static void deleted_files(void)
 	copies_end(&c);
 }
 
-/* As a package manager does it: a new file takes the name of the old one. Here the new
- * ones are other files, whose symbols would be wrong. */
+/* Replaces the file as a package manager does: a new file gets the old name. The new file
+ * is another one, whose symbols would be wrong. */
 static void replace(const char *from, const char *path)
 {
 	char *new = NULL;
@@ -351,7 +352,7 @@ static void upgraded_files(void)
 	copies_end(&c);
 }
 
-/* While it is traced. */
+/* Upgraded while it is traced. */
 static void upgraded_under_way(void)
 {
 	if (!is_there(JEMALLOC))
@@ -384,8 +385,7 @@ static void check_name(const char *folder, const char *name)
 
 	files_copy(ALLOCATORS, program);
 	files_copy(JEMALLOC, library);
-	/* LD_PRELOAD ends a name at a blank; the directories of LD_LIBRARY_PATH do not.
-	 */
+	/* LD_PRELOAD splits names at blanks; LD_LIBRARY_PATH does not. */
 	setenv("LD_LIBRARY_PATH", path, 1);
 	setenv("LD_PRELOAD", "lib.so", 1);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Thousands of processes that map the library of --lib: what memtrace takes for them. */
+/* Thousands of processes that map the library of --lib: the resources that memtrace
+ * needs. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,8 +36,8 @@ static void a_library_of_many_processes(void)
 	json_decref(report);
 	json_decref(memtrace_report(memtrace));
 	taken = taken_by(memtrace);
-	/* One descriptor for each process, one more for each of the 256 whose symbols are
-	 * open, and some for the run. */
+	/* One descriptor for each process, one more for each of the 256 processes whose
+	 * symbols are open, and some for the run. */
 	CHECK(taken.files < CROWD + 500);
 	CHECK(taken.rss_kib < 64 * 1024 + CROWD * 32);
 	json_decref(memtrace_stop(memtrace));
@@ -46,7 +47,7 @@ static void a_library_of_many_processes(void)
 
 /* --- the C library ----------------------------------------------------------------- */
 
-/* MEMTRACE_TEST_CROWD may be another number, such as 10000. */
+/* MEMTRACE_TEST_CROWD overrides the number of processes, for example with 10000. */
 static int crowd_of_libc(void)
 {
 	const char *text = getenv("MEMTRACE_TEST_CROWD");
@@ -54,7 +55,7 @@ static int crowd_of_libc(void)
 	return text ? atoi(text) : 2000;
 }
 
-/* How many processes hold the block that each child has allocated. */
+/* How many processes have exactly one live block. Each child has allocated one. */
 static int count_holders(const json_t *report)
 {
 	const json_t *row;
@@ -67,9 +68,9 @@ static int count_holders(const json_t *report)
 }
 
 /*
- * Other processes of the machine map it as well, and may lose what they will: a child has
- * one block, each of them. More unwind rules are known of the program than there is room
- * for when each child is given all of them.
+ * Other processes of the machine map libc, too. Their counts are not checked: each child
+ * has one block. If memtrace copied the unwind rules of the program for each child, they
+ * would not fit the table.
  */
 static void the_c_library_of_many_processes(void)
 {
@@ -101,7 +102,8 @@ static void the_c_library_of_many_processes(void)
 		CHECK(live_now_s() - begin_s < 60);
 	}
 	taken = taken_by(memtrace);
-	/* One descriptor for each process, some for each whose symbols are open. */
+	/* One descriptor for each process, and some for each process whose symbols are
+	 * open. */
 	CHECK(taken.files < processes + 700);
 	CHECK(taken.rss_kib < 256 * 1024 + 32 * (int64_t)processes);
 	live_signal(memtrace, SIGINT);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Recursions of more frames than a stack keeps: both ends are there, and a mark between
- * them, whatever the depth. Frames of megabytes. */
+/* Recursions of more frames than a stack keeps. The stack has both ends, with a mark
+ * between them, at every depth. Also frames of megabytes. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "check.h"
 #include "live/trace.h"
 
-/* Of targets/deep.c. */
-#define TIMES   40 /* as many depths of a recursion */
+/* As in targets/deep.c. */
+#define TIMES   40 /* how many depths of a recursion */
 #define THREADS 8
 
 #define MARK    "[frames left out: deep recursion]"
 
-/* Give the target its scenarios, whose ends are in `scenarios`, and return the report. */
+/* Traces a target that runs `scenarios` (the last is NULL). Returns the report. */
 static json_t *trace_deep(const char *options, const char *const scenarios[])
 {
 	const char *const argv[] = {DEEP_BINARY, NULL};
@@ -32,7 +32,7 @@ static json_t *trace_deep(const char *options, const char *const scenarios[])
 	return report;
 }
 
-/* The rows whose blocks are of that size: all that these frames have in common. */
+/* Sums of the rows whose blocks have this size, which identifies the scenario. */
 struct rows {
 	int64_t blocks, rows, complete, deep, with_root;
 };
@@ -64,7 +64,7 @@ static void check_recursion(const char *options, const char *const scenarios[],
 	json_t *report = trace_deep(options, scenarios);
 	struct rows rows = rows_of(report, block_bytes, root);
 
-	/* Either of two functions calls the leaf. */
+	/* One of two functions calls the leaf, so there are two rows. */
 	CHECK_INT(rows.rows, 2);
 	CHECK_INT(rows.blocks, blocks);
 	CHECK_INT(rows.complete, 2);
@@ -87,7 +87,7 @@ static void recursion_with_traffic(void)
 			2 * TIMES);
 }
 
-/* Eight threads, whose walks take place side by side. */
+/* Eight threads, whose stacks are unwound at the same time. */
 static void recursion_in_threads(void)
 {
 	static const char *const scenarios[] = {"recursion_threads 1000",
@@ -97,7 +97,7 @@ static void recursion_in_threads(void)
 			2 * THREADS * TIMES);
 }
 
-/* A walk does not go on for ever. What it has then are the innermost frames. */
+/* Unwinding stops at a limit. The stack then has the innermost frames. */
 static void beyond_the_limit(void)
 {
 	static const char *const scenarios[] = {"recursion 20000", NULL};
@@ -128,8 +128,8 @@ static void wide_frames(void)
 	json_decref(report);
 }
 
-/* Its unwind table is made when it is mapped. The copy of a stack that comes with a miss
- * would not reach to the root here. */
+/* memtrace makes a library's unwind table when it is mapped. Without the table, the copy
+ * of the stack for the miss handler would not reach the root here. */
 static void first_call_of_a_library(void)
 {
 	static const char *const scenarios[] = {"library 500", NULL};

@@ -15,7 +15,7 @@
 static struct live_process *oracle;
 static struct probes *probes_before;
 
-/* The oracle still answers and nothing is left. Every test ends with it. */
+/* Every test ends with this: the oracle answers, and no probe is left. */
 static void check_untouched(void)
 {
 	CHECK(probes_gone(probes_before));
@@ -58,7 +58,8 @@ static void count_ends_the_run(void)
 		json_decref(report);
 	}
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
-	/* One may come late, and then the next one after less than the interval. */
+	/* One report may come late, and the next one then after less than the
+	 * interval. */
 	CHECK(since_ns > 750000000);
 	CHECK((double)since_ns < (live_now_s() - start_s) * 1e9);
 	live_destroy(memtrace);
@@ -132,7 +133,7 @@ static void sigusr1_reports_now(void)
 	check_untouched();
 }
 
-/* Signals that come close together are not lost and do no harm. */
+/* Signals in quick succession: none is lost, and none does harm. */
 static void signals_in_a_row(void)
 {
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), "");
@@ -186,7 +187,7 @@ static void kill_under_load(const char *options)
 {
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
 
-	/* The search for probes finds them while they stand. */
+	/* Checks that the search for probes finds attached ones. */
 	CHECK(probes_new(probes_before) > 0);
 	live_send(oracle, "churn 1 8");
 	live_sleep(0.3);
@@ -199,7 +200,7 @@ static void kill_under_load(const char *options)
 	check_untouched();
 }
 
-/* kill -9 at any moment leaves no probe, and the target running. */
+/* kill -9 at any moment leaves no probe, and the target keeps running. */
 static void kill_9_leaves_nothing(void)
 {
 	static const double moments_s[] = {0.005, 0.02, 0.06, 0.12, 0.2, 0.3, 0.45};
@@ -218,7 +219,7 @@ static void kill_9_leaves_nothing(void)
 	kill_under_load("--attach perf");
 }
 
-/* Nobody reads any more: the run ends and cleans up. */
+/* The reader closed the pipe: the run ends and cleans up. */
 static void closed_output_ends_the_run(void)
 {
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), "-i 0.2");
@@ -263,7 +264,7 @@ static void output_file(void)
 	live_destroy(memtrace);
 	CHECK_INT(count_reports(path), 2);
 
-	/* A file that is there is not overwritten. */
+	/* memtrace does not overwrite an existing file. */
 	memtrace = write_to(path, "-n 1");
 	int status = live_wait(memtrace, TIMEOUT_S);
 	CHECK(status == 1 || status == 2);
@@ -288,7 +289,7 @@ static regex_t compiled(const char *pattern)
 	return regex;
 }
 
-/* Lines as scripts know them from memleak. */
+/* The lines that scripts know from memleak. */
 static void text_is_memleaks(void)
 {
 	regex_t head = compiled("^\\[[0-9]{2}:[0-9]{2}:[0-9]{2}\\] Top [0-9]+ stacks "
@@ -319,7 +320,7 @@ static void text_is_memleaks(void)
 			    regexec(&unknown, line, 0, NULL, 0))
 				CHECK_FAIL("not a frame as memleak has it: %s", line);
 		}
-		/* 0 + 1 + ... + 511 bytes, with the call site beneath. */
+		/* 0 + 1 + ... + 511 bytes, with the call site below. */
 		found = found || !strncmp(line, row, strlen(row));
 		free(line);
 	}

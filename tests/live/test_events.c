@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks counted at events. The target says how often it did what; the counts are exact
- * but for those of a clock, which are within their statistical error.
+ * Counts the stacks of events. The target says how many times it did what. The counts are
+ * exact, except the samples of a clock, which are within their statistical error.
  */
 #include <math.h>
 #include <signal.h>
@@ -23,7 +23,8 @@
 static struct live_process *target;
 static struct probes *probes_before;
 
-/* Count `event` at the target, with more options (words) or "". */
+/* Starts to count `event` in the target. `options`: more options, separated by blanks, or
+ * "". */
 static struct live_process *count_start(const char *event, const char *options)
 {
 	char text[1024];
@@ -38,7 +39,7 @@ static struct live_process *count_start(const char *event, const char *options)
 	return memtrace;
 }
 
-/* End it: the final report, owned. */
+/* Ends the run. Returns the final report, owned. */
 static json_t *count_stop(struct live_process *memtrace)
 {
 	json_t *report;
@@ -62,7 +63,7 @@ static const char *leaf(const json_t *row)
 	return name ? name : "";
 }
 
-/* The hits of stacks that the function is on; NULL: all. */
+/* The hits of the stacks that contain this function; NULL: of all stacks. */
 static int64_t count_of(const json_t *report, const char *symbol)
 {
 	int64_t sum = 0;
@@ -91,7 +92,7 @@ static void check_calls(const json_t *report, const char *want_leaf)
 			CHECK(!strncmp(leaf(row), "site_", 5));
 }
 
-/* Every call is counted once, in a thread too, and at its caller. */
+/* Counts each call once, also in a thread, and below its caller. */
 static void calls(const char *event, const char *unwind, const char *want_leaf)
 {
 	struct live_process *memtrace = count_start(event, unwind);
@@ -108,13 +109,13 @@ static void function_calls(void)
 {
 	calls("uprobe:events:work", "--unwind fp", "work");
 	calls("uretprobe:events:work", "--unwind fp", NULL);
-	/* By its path, by perf events, by rules. */
+	/* Probe named by path, perf events, unwind rules. */
 	calls("uprobe:" EVENTS_BINARY ":work", "--attach perf --unwind auto", "work");
 	calls("uretprobe:events:work", "--unwind auto", NULL);
 	calls("uretprobe:events:work", "--unwind auto --tables hashes", NULL);
 }
 
-/* The target's own frames of a row, without the kernel's, and the kernel's. */
+/* How many frames of a row are the kernel's. */
 static size_t kernel_frames(const json_t *row)
 {
 	size_t count = 0, i;
@@ -123,7 +124,7 @@ static size_t kernel_frames(const json_t *row)
 	json_array_foreach (live_get(row, "frames"), i, frame) {
 		const char *module = json_string_value(json_object_get(frame, "module"));
 
-		/* They come first. */
+		/* The kernel's frames come first. */
 		if (module && !strcmp(module, "[kernel]") && count == i)
 			count++;
 	}
@@ -145,7 +146,8 @@ static void tracepoint(void)
 	CHECK_INT(kernel_frames(row), 0);
 	json_decref(report);
 
-	/* Another category; of each system call, and so of some more. */
+	/* Another category. The event covers all system calls, so a few more are
+	 * counted. */
 	memtrace = count_start("tracepoint:raw_syscalls:sys_enter", "");
 	oracle_do(target, "syscalls 555");
 	report = count_stop(memtrace);
@@ -153,8 +155,8 @@ static void tracepoint(void)
 	CHECK(live_int(report, "events.count") > 555);
 	json_decref(report);
 
-	/* With the kernel's part above: it is entered by one of two ways, which have
-	 * names. */
+	/* With the kernel's frames. The kernel enters a system call by one of two
+	 * functions, which have names. */
 	for (int rules = 0; rules < 2; rules++) {
 		memtrace = count_start("tracepoint:syscalls:sys_enter_getppid",
 				       rules ? "--kernel-stacks"
@@ -170,8 +172,9 @@ static void tracepoint(void)
 	}
 }
 
-/* A sample falls into a function with the share p that it has of the time: of n samples
- * those in it are within 4 sqrt(n p (1 - p)) of n p, but for once in 16,000 runs. */
+/* A sample falls into a function with probability p, its share of the time. Of n samples
+ * the number in the function is within 4 sqrt(n p (1 - p)) of n p, except in one run in
+ * 16,000. */
 static void profile(void)
 {
 	struct live_process *memtrace = count_start("profile:hz:997", "");
@@ -189,10 +192,10 @@ static void profile(void)
 	printf("     %.0f samples, %.4f of them expected in burn_most, %.4f are\n", n, p,
 	       (double)count_of(report, "burn_most") / n);
 	CHECK(p > 0.7 && p < 0.9);
-	/* Some are lost to others that want the processor. */
+	/* Some samples are lost while other processes use the processor. */
 	CHECK(n > 0.5 * 997 * 2 && n < 1.1 * 997 * 2);
 	CHECK(fabs((double)count_of(report, "burn_most") - n * p) <= error);
-	/* Nearly all of it was there. */
+	/* Nearly all samples are in these two functions. */
 	CHECK(n >= 0.95 * (double)live_int(report, "events.count"));
 	json_decref(truth);
 	json_decref(report);
@@ -209,7 +212,7 @@ static void page_faults(void)
 	json_decref(truth);
 	json_decref(report);
 
-	/* Every tenth, which stands for ten. */
+	/* A sample for every tenth page fault counts as ten. */
 	memtrace = count_start("software:page-faults:10", "");
 	truth = oracle_ask(target, "touch 3000");
 	report = count_stop(memtrace);
@@ -234,7 +237,7 @@ static void static_probes(void)
 		truth = oracle_ask(target, "probes 1234");
 		report = count_stop(memtrace);
 		CHECK_INT(live_int(report, "events.count"), 1234);
-		/* The target sees by the semaphore that it is traced. */
+		/* The target sees by its semaphore that it is traced. */
 		CHECK_INT(live_int(truth, "gated"), i ? 1234 : 0);
 		json_decref(truth);
 		json_decref(report);
@@ -246,7 +249,7 @@ static void static_probes(void)
 	json_decref(truth);
 }
 
-/* What the section "mappings" has at stacks that the function is on. */
+/* The sum in the section "mappings" of the stacks that contain this function. */
 static int64_t mapped_at(const json_t *report, const char *symbol)
 {
 	int64_t sum = 0;
@@ -259,7 +262,8 @@ static int64_t mapped_at(const json_t *report, const char *symbol)
 	return sum;
 }
 
-/* Pages where they were touched first, and mappings where they were made. */
+/* Pages at the stack that first touched them, and mappings at the stack that made
+ * them. */
 static void growth(void)
 {
 	struct live_process *memtrace = memtrace_start_plain(
@@ -274,7 +278,8 @@ static void growth(void)
 	CHECK_INT(count_of(report, "site_touch"), live_int(truth, "faults"));
 	CHECK_INT(live_int(report, "events.size_bytes"),
 		  live_int(report, "events.count") * 4096);
-	/* The first is half given back, and the other half moved, by mremap's caller. */
+	/* site_keep() made the first mapping twice as large. grow() unmapped one half and
+	 * moved the other with mremap(). */
 	CHECK_INT(mapped_at(report, "site_keep"), 200 * 4096);
 	CHECK_INT(mapped_at(report, "grow"), (200 + 600 + 2 * 200) * 4096);
 	CHECK_INT(mapped_at(report, "site_sbrk"), 2 * 200 * 4096);
@@ -285,7 +290,7 @@ static void growth(void)
 
 /* --- output ----------------------------------------------------------------------- */
 
-/* Every file has the same sum; the text report has its words for it. */
+/* All output files have the same sum. The text report uses the words for events. */
 static void files(void)
 {
 	_cleanup_(freep) char *dir = live_path("files");
@@ -336,7 +341,8 @@ static void files(void)
 	json_decref(report);
 }
 
-/* The end of a command ends the run, with its status; its last system call is seen. */
+/* When the command ends, the run ends with its status. Its last system call is
+ * counted. */
 static void command(void)
 {
 	const char *const argv[] = {
@@ -354,7 +360,7 @@ static void command(void)
 	json_decref(report);
 }
 
-/* Children, many of them gone before the last report: none is lost, none counts twice. */
+/* Many of the children end before the last report. No event is lost or counted twice. */
 static void children(void)
 {
 	const char *const argv[] = {memtrace_path,
@@ -386,7 +392,7 @@ static void children(void)
 	REQUIRE(report);
 	CHECK(reports > 1);
 	CHECK(json_is_true(live_get(report, "final")));
-	/* The shell, and 20 of each. */
+	/* The shell, and 20 of each kind. */
 	CHECK_INT(live_int(report, "events.count") + live_int(report, "events.gone"), 41);
 	CHECK(live_int(report, "events.gone") > 0);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 0);
@@ -394,7 +400,7 @@ static void children(void)
 	json_decref(report);
 }
 
-/* Without a process all are counted, but for memtrace. */
+/* Without a target memtrace counts the events of all processes except itself. */
 static void everybody(void)
 {
 	const char *const argv[] = {memtrace_path,
@@ -434,7 +440,7 @@ static void everybody(void)
 	json_decref(report);
 }
 
-/* The compiler, a child of ours, has gone when counting begins. */
+/* The compiler, a child of memtrace, has ended before counting begins. */
 static void our_child(void)
 {
 	const char *const argv[] = {memtrace_path, "--no-cache",
@@ -522,9 +528,9 @@ static int read_sysctl(const char *path)
 }
 
 /*
- * Without CAP_SYSLOG the kernel hides its addresses, but where everybody may look at them
- * anyway (kallsyms_show_value() of kernel/kallsyms.c). This program's children never get
- * it back.
+ * Without CAP_SYSLOG the kernel hides its addresses, unless all users may read them
+ * (kallsyms_show_value() in kernel/kallsyms.c). The children of this program never get
+ * the capability back.
  */
 static void hidden_addresses(void)
 {
@@ -542,7 +548,7 @@ static void hidden_addresses(void)
 	CHECK_INT(said, !shown);
 	report = count_stop(memtrace);
 	CHECK_INT(count_of(report, "site_syscalls"), 44);
-	/* The frames are there all the same. */
+	/* The frames exist even without names. */
 	frame = json_array_get(
 		live_get(json_array_get(live_get(report, "events.stacks"), 0), "frames"),
 		0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Every process that maps a library, also those that come and go meanwhile. */
+/* System-wide tracing: every process that maps a library, including processes that start
+ * and end meanwhile. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,18 +45,19 @@ static void every_user_of_a_library(const char *options)
 	struct live_process *memtrace;
 	json_t *report;
 
-	oracle_do(early, "load %s 5 32", LOADED_MALLOC); /* before the attach */
+	oracle_do(early, "load %s 5 32", LOADED_MALLOC); /* before the attach: not
+							  * traced */
 	memtrace = memtrace_with("--lib %s --sample-every 1 %s", LOADED_MALLOC, options);
 	memtrace_await(memtrace);
 	CHECK_CONTAINS(live_stderr(memtrace), "1 at present");
 	oracle_do(early, "load %s 100 32", LOADED_MALLOC);
 	late = start_once("200", "60000");
-	oracle_do(other, "keep 10 32"); /* with another allocator */
-	/* Its dynamic linker is in use while we trace. */
+	oracle_do(other, "keep 10 32"); /* uses another allocator */
+	/* The dynamic linker is in use while memtrace traces. */
 	stranger = family_start(NULL);
 	oracle_do(stranger, "keep 10 32");
 	for (size_t i = 0; i < 3; i++) {
-		/* The last one nobody sees but the kernel. */
+		/* memtrace is stopped: only its BPF programs see the last process. */
 		if (i == 2)
 			live_signal(memtrace, SIGSTOP);
 		brief[i] = start_once("30", "20");
@@ -74,7 +76,7 @@ static void every_user_of_a_library(const char *options)
 	check_books(report);
 	json_decref(report);
 
-	/* It runs on without any of them. */
+	/* memtrace keeps running when all these processes have ended. */
 	family_finish(early);
 	family_finish(late);
 	json_decref(memtrace_report(memtrace));
@@ -99,7 +101,7 @@ static void everybody(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* By its base name it can be found only where it is mapped. */
+/* The base name of a library is enough only if a process maps it. */
 static void library_by_name(void)
 {
 	const char *name = strrchr(LOADED_MALLOC, '/') + 1;
@@ -119,7 +121,7 @@ static void library_by_name(void)
 	json_decref(report);
 	live_destroy(user);
 
-	/* Nobody maps it yet. */
+	/* No process maps it yet. */
 	memtrace = memtrace_with("--lib %s --sample-every 1", LOADED_MALLOC);
 	memtrace_await(memtrace);
 	CHECK_CONTAINS(live_stderr(memtrace), "0 at present");
@@ -131,7 +133,8 @@ static void library_by_name(void)
 	live_destroy(user);
 }
 
-/* The one that was looked at for the library may end before the probes stand. */
+/* The process in which memtrace finds the library may end before the probes are
+ * attached. */
 static void users_that_end(void)
 {
 	const char *const again[] = {"/bin/sh",
@@ -170,8 +173,8 @@ static bool is_helper(const json_t *target)
 	return command && !strncmp(command, "memtrace-", strlen("memtrace-"));
 }
 
-/* Everybody's libc: ours is one of them, and is left out. So are the children that read
- * files for us. */
+/* libc is used by all processes, including memtrace and its helper processes. These must
+ * not be in the report. */
 static void never_itself(void)
 {
 	const json_t *each;
@@ -190,7 +193,8 @@ static void never_itself(void)
 	CHECK(target_of(report, getpid()));
 	json_array_foreach (live_get(report, "targets"), i, each)
 		CHECK(!is_helper(each));
-	/* Not the books as a whole: anybody on the machine allocates meanwhile. */
+	/* No check of the whole report: other processes of the machine allocate
+	 * meanwhile. */
 	CHECK_SITE(report, live_pid(target), "site_keep", 50, 50 * 48);
 	json_decref(report);
 	json_decref(memtrace_stop(memtrace));
