@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memtrace's JSON equals what the oracle knows, to the byte and to the block. */
+/* memtrace's JSON equals the oracle's counts, to the byte and the block. */
 #include "check.h"
 #include "live/trace.h"
 
@@ -7,9 +7,10 @@ struct scenario {
 	const char *name;
 	unsigned blocks;
 	const char *options; /* for memtrace */
-	const char *allowed; /* a loss that belongs to the scenario, or NULL */
-	bool threads_come;   /* starting threads allocates outside of all call paths */
-	bool before;         /* wants as many blocks from before the attach */
+	const char *allowed; /* the loss that the scenario causes, or NULL */
+	bool threads_come;   /* the scenario starts threads, which allocates outside of
+			      * all call paths */
+	bool before;         /* the oracle makes as many blocks before the attach */
 };
 
 static void print_notes(const json_t *truth)
@@ -34,7 +35,8 @@ static void check_against(struct live_process *oracle, const json_t *report,
 	CHECK_INT(compare_losses(report, scenario->allowed), 0);
 	CHECK(live_int(report, "heap.totals.frees_unknown") >=
 	      live_int(truth, "frees_before"));
-	/* Calls that never return may be noticed late, but are never invented. */
+	/* Calls that never return may be noticed late, but memtrace must not invent
+	 * any. */
 	CHECK(live_int(report, "losses.calls_abandoned") <= live_int(truth, "abandoned"));
 	print_notes(truth);
 	json_decref(truth);
@@ -144,14 +146,14 @@ static void mappings(void)
 		.name = "mappings", .blocks = 80, .options = "--mappings"});
 }
 
-/* With --mappings the heap stays what it is. */
+/* With --mappings the counts of the heap must not change. */
 static void every_function_with_mappings(void)
 {
 	both((struct scenario){
 		.name = "mixed", .blocks = 10000, .options = "--mappings"});
 }
 
-/* The other way to attach, which older kernels need. */
+/* Attach by perf events, as on older kernels. */
 static void attached_by_perf_events(void)
 {
 	both((struct scenario){
@@ -160,8 +162,9 @@ static void attached_by_perf_events(void)
 		.name = "mappings", .blocks = 80, .options = "--attach perf --mappings"});
 }
 
-/* The tables of kernels whose BPF has no compare-and-exchange: eight threads that call
- * from the same places at once claim the same stacks, and free each other's blocks. */
+/* Hash tables, as on kernels whose BPF lacks compare-and-exchange. Eight threads call
+ * from the same sites at once, so they add the same stacks, and they free each other's
+ * blocks. */
 static void tables_are_hashes(void)
 {
 	const char *options = "--tables hashes";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Call paths that many processes come to: each is one stack and one row, with names. */
+/* Call paths that many processes share: each is one stack and one row, with symbols. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 static struct probes *probes_before;
 
-/* The only row of a site, or NULL. Borrowed. */
+/* The row of a site, or NULL unless there is exactly one. Borrowed. */
 static const json_t *only_row(const json_t *report, const char *site)
 {
 	const json_t *row, *found = NULL;
@@ -57,7 +57,7 @@ static void check_row(const json_t *report, const char *site, size_t processes,
 	CHECK_INT(sum, blocks);
 }
 
-/* Most of them are gone before memtrace can look at them. */
+/* Most of the children end before memtrace can read their mappings. */
 static void children_of_a_server(void)
 {
 	struct live_process *target = family_start(NULL);
@@ -73,7 +73,8 @@ static void children_of_a_server(void)
 	check_books_but(report, "walks_lost");
 	json_decref(report);
 
-	/* The next ones are those of the same path, and nothing is left of the others. */
+	/* The next children use the same path, and no counts of the earlier ones are
+	 * left. */
 	oracle_do(target, "children 10");
 	report = memtrace_report(memtrace);
 	check_row(report, "site_child", 10, 3 * 10, 3 * 10 * 40);
@@ -83,8 +84,8 @@ static void children_of_a_server(void)
 	live_destroy(target);
 }
 
-/* As children of a server do that ask for the name of a user: by then their code is not
- * that of the server, and they are gone before memtrace can look at them. */
+/* Like a server's children that look up a user's name: they load a library, so their
+ * mappings differ from the server's. They end before memtrace can read them. */
 static void children_that_load_a_library(void)
 {
 	struct live_process *target = family_start(NULL);
@@ -104,7 +105,7 @@ static void children_that_load_a_library(void)
 	live_destroy(target);
 }
 
-/* Each has its code elsewhere. */
+/* Address space randomization: each process has its code at another address. */
 static void runs_of_a_program(void)
 {
 	json_t *report = memtrace_end(
@@ -124,8 +125,8 @@ static void runs_of_a_program(void)
 	json_decref(report);
 }
 
-/* Most of them are over before memtrace has looked at them: what code they ran the kernel
- * has told. */
+/* Most of the processes end before memtrace can read their mappings. The kernel has
+ * reported the mappings to memtrace. */
 static void runs_that_nobody_has_seen(void)
 {
 	json_t *report = memtrace_end(
@@ -141,7 +142,7 @@ static void runs_that_nobody_has_seen(void)
 	json_decref(report);
 }
 
-/* Nor is there anything left of the program: it is known where in it each call was. */
+/* The program is deleted, too. memtrace knows the offset in the file of each call. */
 static void runs_of_a_program_that_is_deleted(void)
 {
 	json_t *report = memtrace_end(
@@ -194,7 +195,8 @@ static void end_those_that_run(const json_t *report)
 			kill((pid_t)live_int(target, "pid"), SIGKILL);
 }
 
-/* Started by memtrace; when it has ended and its children wait, a report says so. */
+/* Waits until the program that memtrace started has ended while its children still run.
+ * Returns a report. */
 static json_t *report_of_heirs(struct live_process *memtrace, size_t processes)
 {
 	for (int i = 0; i < 100; i++) {
@@ -213,8 +215,8 @@ static json_t *report_of_heirs(struct live_process *memtrace, size_t processes)
 	return NULL;
 }
 
-/* In a mount namespace of their own, whose root directory is that of a process which runs
- * yet. */
+/* The processes have their own mount namespace. A process with the same root directory
+ * still runs. */
 static void runs_in_another_mount_namespace(void)
 {
 	char done[] = "/tmp/memtrace-done-XXXXXX", text[512];
@@ -239,8 +241,8 @@ static void runs_in_another_mount_namespace(void)
 	json_decref(memtrace_end(memtrace, 128 + SIGKILL));
 }
 
-/* The process by which the frames were named is not listed any more when the child ends.
- */
+/* The frames got their symbols from a process that is no longer listed when the child
+ * ends. */
 static void names_are_handed_on(void)
 {
 	struct live_process *memtrace =
@@ -257,7 +259,7 @@ static void names_are_handed_on(void)
 	json_decref(report);
 }
 
-/* Both have the libraries at the same addresses, and their code at the same places. */
+/* Both libraries have the same addresses, and their code has the same offsets. */
 static void children_with_other_code(void)
 {
 	struct live_process *memtrace = memtrace_by_path(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The known flaws of the tool that this one replaces (BCC's memleak), one test each.
- * The comment of each says how it fails on the flaw.
+ * The known flaws of BCC's memleak, which memtrace replaces: one test for each. The
+ * comment of a test says how the test would fail with the flaw.
  */
 #include <math.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static json_t *stop(struct traced *traced)
 	return report;
 }
 
-/* Everything exact, nothing lost; consumes nothing. */
+/* Checks that the counts are exact and nothing is lost. memtrace keeps running. */
 static void check_exact(struct traced *traced, const char *allowed)
 {
 	json_t *truth = oracle_ask(traced->oracle, "truth");
@@ -43,9 +43,9 @@ static void check_exact(struct traced *traced, const char *allowed)
 }
 
 /*
- * 1. A full table of blocks loses them without a word: then live + lost is less than
- * the truth. After the table was full nothing new is seen: then the blocks made after
- * the release are missing.
+ * 1. A full table of blocks loses blocks silently: live + lost would be less than the
+ * truth. After the table was full, new blocks are not seen: the blocks made after the
+ * release would be missing.
  */
 static void flaw_1_full_table_is_counted(void)
 {
@@ -75,9 +75,9 @@ static void flaw_1_full_table_is_counted(void)
 }
 
 /*
- * 1 and 15. A pending call stays in its table when its thread dies: after more deaths
- * than the table has places (10,240 in memleak) no call is tracked any more, and the
- * blocks of the living are missing.
+ * 1 and 15. A pending call stays in its table if its thread dies. After more deaths than
+ * the table has entries (10,240 in memleak) no call would be tracked any more, and the
+ * blocks of running threads would be missing.
  */
 static void flaw_1_and_15_dead_threads_leave_no_pending_call(void)
 {
@@ -88,15 +88,16 @@ static void flaw_1_and_15_dead_threads_leave_no_pending_call(void)
 	json_decref(stop(&traced));
 }
 
-/* 15. A new thread with the id of one that died inside a call is taken for it: then its
- * first blocks are missing. Likewise two threads whose ids agree in the low bits. */
+/* 15. A new thread with the id of one that died inside a call is confused with it: its
+ * first blocks would be missing. The same for two threads whose ids have the same low
+ * bits. */
 static void flaw_15_thread_ids_are_used_again(void)
 {
 	static const char setting[] = "/proc/sys/kernel/pid_max";
 	char old[32] = "";
 	FILE *file = fopen(setting, "r+e");
 
-	/* Ids beyond 65536, for the time of this test. */
+	/* Allow ids beyond 65536 during this test. */
 	if (file && fgets(old, sizeof(old), file) && strtoul(old, NULL, 10) < 262144) {
 		rewind(file);
 		fputs("262144", file);
@@ -121,7 +122,8 @@ static void flaw_15_thread_ids_are_used_again(void)
 		fclose(file);
 }
 
-/* The number of the path that a row shows, by its path_left and path_right frames. */
+/* The number of the path that a row shows: its path_left and path_right frames as
+ * bits. */
 static int64_t path_index(const json_t *row)
 {
 	const json_t *frame;
@@ -131,8 +133,8 @@ static int64_t path_index(const json_t *row)
 	json_array_foreach (live_get(row, "frames"), i, frame) {
 		const char *symbol = json_string_value(live_get(frame, "symbol"));
 
-		/* Leaf first: the innermost choice is the highest bit. One inlined into
-		 * another is the compiler's way of the same. */
+		/* The innermost frame comes first and is the highest bit. path_next() is
+		 * inlined: skip it. */
 		if (symbol && json_is_false(live_get(frame, "inlined")) &&
 		    !strncmp(symbol, "path_", 5))
 			index = index << 1 | !strcmp(symbol, "path_right");
@@ -140,7 +142,7 @@ static int64_t path_index(const json_t *row)
 	return index;
 }
 
-/* Each of the first paths is there once, with `times` blocks of its own size. */
+/* Each of the first `paths` paths must have one row, with `times` blocks of its size. */
 static void check_paths(const json_t *report, int paths, int times)
 {
 	bool *seen = calloc((size_t)paths, sizeof(*seen));
@@ -170,8 +172,9 @@ static void check_paths(const json_t *report, int paths, int times)
 
 /*
  * 2. Stacks that collide in the stack map, or that come when it is full, hide their
- * blocks or are shown as another's: then a path is missing, holds more than one block,
- * or not its own size. 12. Grouping is quadratic: then the report takes minutes.
+ * blocks or are shown as another stack: a path would be missing, or hold more than one
+ * block, or not its own size. 12. Grouping takes quadratic time: the report would take
+ * minutes.
  */
 static void flaw_2_and_12_each_of_20000_stacks_is_its_own(void)
 {
@@ -192,8 +195,8 @@ static void flaw_2_and_12_each_of_20000_stacks_is_its_own(void)
 	json_decref(stop(&traced));
 }
 
-/* 2. So do those that several threads come upon at the same time: then a path is there
- * twice, or has another's blocks. */
+/* 2. Stacks that several threads add at the same time: a path would have two rows, or
+ * another path's blocks. */
 static void new_stacks_at_once(const char *options)
 {
 	enum {
@@ -203,7 +206,7 @@ static void new_stacks_at_once(const char *options)
 	struct traced traced = trace(options);
 	json_t *report;
 
-	/* Each thread takes its part of them, and begins with the first path. */
+	/* All threads start with the first path. */
 	oracle_do(traced.oracle, "run paths %d %d", paths * threads, threads);
 	report = memtrace_report(traced.memtrace);
 	check_paths(report, paths, threads);
@@ -217,8 +220,8 @@ static void flaw_2_stacks_that_are_new_to_eight_threads(void)
 	new_stacks_at_once("--tables hashes");
 }
 
-/* 2. A full stack map hides blocks: then the sum is less than the truth. Here they are
- * listed without a stack, and counted. */
+/* 2. A full stack map hides blocks: the sum would be less than the truth. memtrace lists
+ * such blocks without a stack, and counts them. */
 static void flaw_2_full_stack_table_is_counted(void)
 {
 	const int64_t paths = 20000;
@@ -241,7 +244,7 @@ static void flaw_2_full_stack_table_is_counted(void)
 	json_decref(report);
 }
 
-/* And it takes more of them than a build by make has, without an option. */
+/* 2. By default memtrace has room for more stacks than a build by make has. */
 static void flaw_2_many_stacks_have_room(void)
 {
 	const int64_t paths = 110000;
@@ -257,10 +260,11 @@ static void flaw_2_many_stacks_have_room(void)
 }
 
 /*
- * 3. realloc, mremap and munmap forget the old block at entry: when the call fails the
- * block is missing. Partial munmap: then bytes and pieces are wrong.
- * 4. posix_memalign's error is not seen: a stale pointer is recorded, here that of a
- * live block, which then has the wrong call path. MAP_FAILED is recorded as a mapping.
+ * 3. realloc, mremap and munmap remove the old block at their entry: if the call fails,
+ * the block would be missing. With partial munmap, bytes and pieces would be wrong. 4.
+ * posix_memalign's error is not seen: a stale pointer is recorded, in this test the
+ * address of a live block, which would then have the wrong call path. MAP_FAILED is
+ * recorded as a mapping.
  */
 static void flaw_3_and_4_calls_that_fail_change_nothing(void)
 {
@@ -283,9 +287,9 @@ static void flaw_3_and_4_calls_that_fail_change_nothing(void)
 }
 
 /*
- * 5. Nested calls count twice, or the outer one is lost: then the totals or the blocks
- * of reallocarray, realloc(NULL) and memalign are wrong. 6. free deletes the record and
- * then reads it: then the freed bytes are not those that were allocated.
+ * 5. Nested calls count twice, or the outer one is lost: the totals, or the blocks of
+ * reallocarray, realloc(NULL) and memalign, would be wrong. 6. free deletes the record
+ * before it reads it: the freed bytes would differ from the allocated ones.
  */
 static void flaw_5_and_6_each_call_counts_once(void)
 {
@@ -306,7 +310,7 @@ static void flaw_5_and_6_each_call_counts_once(void)
 	json_decref(report);
 }
 
-/* 7. 40-bit sizes wrap at 1 TiB: then the sum of one stack is small. */
+/* 7. 40-bit sizes wrap at 1 TiB: the sum of one stack would be too small. */
 static void flaw_7_more_than_1_tib(void)
 {
 	struct traced traced = trace("");
@@ -325,8 +329,7 @@ static void flaw_7_more_than_1_tib(void)
 	json_decref(report);
 }
 
-/* 7. The default age is 500 ns instead of 500 ms: then blocks that were just made are
- * listed. */
+/* 7. The default age is 500 ns instead of 500 ms: new blocks would be listed. */
 static void flaw_7_default_age_is_half_a_second(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -352,7 +355,7 @@ static void check_estimate(const json_t *report, const char *site, int64_t truth
 			   unsigned every)
 {
 	struct site_sum sum = report_site(report, "heap", site);
-	/* Independent samples: binomial; better schemes have a smaller sigma. */
+	/* Independent samples: binomial. Better schemes have a smaller sigma. */
 	double sigma = every * sqrt((double)truth * (every - 1) / every / every);
 
 	printf("%s, 1 in %u: %lld of %lld, estimated %lld\n", site, every,
@@ -363,9 +366,9 @@ static void check_estimate(const json_t *report, const char *site, int64_t truth
 }
 
 /*
- * 8. Sampling by `time % N` is biased and not scaled: then the estimate is off. A plain
- * "every Nth" follows a pattern in the target: then one of two functions that take
- * turns has all samples.
+ * 8. Sampling by `time % N` is biased and not scaled: the estimate would be wrong. Plain
+ * "every Nth" sampling follows patterns in the target: one of two functions that
+ * alternate would have all samples.
  */
 static void flaw_8_sampling_is_unbiased_and_scaled(void)
 {
@@ -391,9 +394,9 @@ static void flaw_8_sampling_is_unbiased_and_scaled(void)
 }
 
 /*
- * 9. The stack is taken when the call returns, by frame pointers only: then a caller
- * without a frame pointer is missing. 11. Names are cut at 31 characters: then the long
- * name is not found.
+ * 9. The stack is taken when the call returns, by frame pointers only: a caller without a
+ * frame pointer would be missing. 11. Names are cut at 31 characters: the long name would
+ * not be found.
  */
 static void flaw_9_and_11_the_caller_is_shown_whole(void)
 {
@@ -404,8 +407,8 @@ static void flaw_9_and_11_the_caller_is_shown_whole(void)
 	json_decref(stop(&traced));
 }
 
-/* 11. One missing symbol ends the run: here the allocator has four functions. 5. Its
- * realloc and calloc call its malloc. */
+/* 11. One missing symbol ends the run: the allocator in this test has only four
+ * functions. 5. Its realloc and calloc call its malloc. */
 static void flaw_11_missing_functions_are_tolerated(void)
 {
 	struct live_process *target = target_start(OWN_MALLOC_BINARY);
@@ -452,8 +455,8 @@ static unsigned repeated_addresses(const json_t *report)
 	return repeated;
 }
 
-/* 12. Reading the table while it changes starts over: then an address is listed twice.
- * What is there afterwards is exact. */
+/* 12. Reading a table while it changes starts over: an address would be listed twice.
+ * After the churn the counts must be exact. */
 static void no_duplicates_under_load(const char *options, int seconds)
 {
 	struct traced traced = trace(options);
@@ -488,11 +491,11 @@ static void no_duplicates_under_load(const char *options, int seconds)
 static void flaw_12_no_duplicates_under_load(void)
 {
 	no_duplicates_under_load("--show-allocs", 5);
-	/* What changes meanwhile comes by a ring. */
+	/* Hash tables: changes during a report come through a ring buffer. */
 	no_duplicates_under_load("--show-allocs --tables hashes", 2);
 }
 
-/* 13. No word when the target exits: then there is no report with cause "exited". */
+/* 13. No message when the target exits: there would be no report with cause "exited". */
 static void flaw_13_exit_is_reported(void)
 {
 	struct traced traced = trace("");
@@ -513,8 +516,8 @@ static void flaw_13_exit_is_reported(void)
 	live_destroy(traced.oracle);
 }
 
-/* 13. Ctrl-C prints no final report: then memtrace_stop() finds none. A child of fork is
- * taken for its parent: then what it frees is missing here. */
+/* 13. Ctrl-C prints no final report: memtrace_stop() would find none. A forked child is
+ * confused with its parent: the blocks that the child frees would be missing. */
 static void flaw_13_ctrl_c_and_fork(void)
 {
 	struct traced traced = trace("");
@@ -545,7 +548,7 @@ static void replace_bytes(char *bytes, size_t size, const char *from, const char
 	REQUIRE(found);
 }
 
-/* A copy of the program with odd names in which they are odder still. */
+/* Writes a copy of the program in which the odd names are patched to be odder. */
 static void write_odd_program(const char *path)
 {
 	FILE *in = fopen(ODD_NAMES_BINARY, "re"), *out = fopen(path, "we");
@@ -561,8 +564,8 @@ static void write_odd_program(const char *path)
 	REQUIRE(!fchmod(fileno(out), 0755) && !fclose(out));
 }
 
-/* 14. A name that is not ASCII ends the run: then there is no report. And it may not
- * reach the terminal as it is: then an ESC byte is in the text. */
+/* 14. A name that is not ASCII ends the run: there would be no report. The name must not
+ * reach a terminal unchanged: then the text would contain an ESC byte. */
 static void flaw_14_odd_names_are_escaped(void)
 {
 	char *path = live_path("odd_names");
@@ -578,7 +581,8 @@ static void flaw_14_odd_names_are_escaped(void)
 			  .bytes,
 		  100);
 	CHECK_INT(live_int(report, "heap.live_bytes"), 600);
-	/* JSON carries the control character in its own escape; bad UTF-8 as text. */
+	/* JSON has its own escape for control characters. Invalid UTF-8 is escaped in the
+	 * text. */
 	CHECK(report_site(report, "heap", "site_\033[31m_end").bytes +
 		      report_site(report, "heap", "site_\\x1b[31m_end").bytes ==
 	      200);

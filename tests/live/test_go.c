@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * C that is called from another stack, as Go does: the walk goes on there. By a stand-in
- * for Go's runtime, and by real programs in Go where a compiler is installed.
+ * C functions that run on another stack than their callers, as in Go: unwinding continues
+ * on the other stack. Uses a stand-in for Go's runtime, and Go programs if a compiler is
+ * installed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static bool is_symbol(const json_t *row, size_t at, const char *before, const ch
 	return symbol && !strcmp(symbol, wanted);
 }
 
-/* From the allocation to the outermost function of the other stack. */
+/* Does the stack lead from the allocation to the outermost function of the other
+ * stack? */
 static bool is_whole(const json_t *row, const struct scenario *s)
 {
 	return !strcmp(json_string_value(live_get(row, "end")), "complete") &&
@@ -42,7 +44,7 @@ static bool is_whole(const json_t *row, const struct scenario *s)
 	       is_symbol(row, 4, "run_on_stack", "");
 }
 
-/* Those that are not whole end at the switch. */
+/* The blocks whose stack is whole. All other stacks must end at the switch. */
 static int64_t count_whole(const json_t *report, const struct scenario *s,
 			   int64_t *ret_cut)
 {
@@ -74,8 +76,9 @@ static void check_losses(const json_t *report)
 	CHECK_INT(live_int(report, "losses.walks_over_budget"), 0);
 }
 
-/* The copy for the miss handler is of one stack, so the first walks end at the switch.
- * The rules are known then; what follows is whole, though it looks the same. */
+/* The copy of the stack for the miss handler ends at the switch, so the first stacks do,
+ * too. Once the unwind rules are known, the stacks are whole. Their hashes are the
+ * same. */
 static void switches(const char *options)
 {
 	static const struct scenario plain = {"plain", 41}, edge = {"edge", 42},
@@ -117,12 +120,12 @@ static void stand_in(void)
 
 /* --- programs in Go --------------------------------------------------------------- */
 
-/* Of targets/go_caller: blocks of this size in each round, and what is on their stacks,
- * in this order. */
+/* A path of targets/go_caller: the size of its blocks, their number in each round, and
+ * some symbols of the stack, in order. */
 struct go_path {
 	int64_t size, blocks;
 	const char *symbols[8];
-	bool is_cut; /* in runtime.cgocallback: C called Go */
+	bool is_cut; /* ends in runtime.cgocallback: C called Go */
 };
 
 static const struct go_path go_paths[] = {
@@ -136,7 +139,7 @@ static const struct go_path go_paths[] = {
 	 {"runtime.asmcgocall", "main.leak", "main.grow", "main.work.func1",
 	  "main.one.func1", "runtime.goexit"},
 	 false},
-	/* While C ran, the goroutine's stack was moved. */
+	/* The goroutine's stack was moved while C ran. */
 	{53,
 	 2000,
 	 {"runtime.asmcgocall", "main._Cfunc_c_calls_back", "main.callsBack",
@@ -149,7 +152,7 @@ static const struct go_path go_paths[] = {
 	 true},
 };
 
-/* A name as it is in Go: in symbol tables it may have the calling convention's. */
+/* Is it this name? A symbol table may append the calling convention. */
 static bool is_go_symbol(const json_t *frame, const char *name)
 {
 	const char *symbol = json_string_value(json_object_get(frame, "symbol"));
@@ -159,7 +162,7 @@ static bool is_go_symbol(const json_t *frame, const char *name)
 	       (!symbol[size] || !strcmp(symbol + size, ".abi0"));
 }
 
-/* Does the row have these symbols, the last one in its last frame? */
+/* Does the row have these symbols in order, the last one in the last frame? */
 static bool has_path(const json_t *row, const char *const symbols[])
 {
 	const json_t *frames = json_object_get(row, "frames"), *frame;
@@ -173,7 +176,7 @@ static bool has_path(const json_t *row, const char *const symbols[])
 	return !symbols[found] && is_last;
 }
 
-/* One in a thousand may be cut short; those that are not have the right path. */
+/* One stack in a thousand may be cut short. All others must have the right path. */
 static void check_go_path(const json_t *report, const struct go_path *path, int rounds)
 {
 	int64_t all = 0, right = 0;

@@ -11,7 +11,8 @@
 
 static struct live_process *oracle;
 
-/* Trace with these options; the figures are right and the kind of headers is said. */
+/* Traces with these options. Checks the figures, and that memtrace names this kind of
+ * headers. */
 static void check_traces(const char *options, const char *kind)
 {
 	char anew[1024], said[64];
@@ -27,7 +28,7 @@ static void embedded(void)
 	check_traces("--kernel-headers embedded --mappings", "embedded");
 }
 
-/* scripts/test unpacks the distribution's own kernel headers and names the place. */
+/* scripts/test unpacks the distribution's kernel headers and passes their directory. */
 static void installed(void)
 {
 	const char *dir = getenv("MEMTRACE_TEST_HEADERS");
@@ -44,8 +45,8 @@ static void installed(void)
 	check_traces(options, "installed");
 }
 
-/* libbcc looks into the working directory first: a file planted there must not be
- * compiled into a program that root loads. */
+/* libbcc searches the working directory first: a file planted there must not be compiled
+ * into a program that root loads. */
 static void hostile_working_directory(void)
 {
 	char *dir = live_path("cwd"), path[512];
@@ -74,7 +75,7 @@ static size_t directories(void)
 	return n;
 }
 
-/* Killed at any moment while it compiles, memtrace leaves nothing in the file system. */
+/* If memtrace is killed while it compiles, it leaves nothing in the file system. */
 static void killed_while_compiling(void)
 {
 	size_t before = directories();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Processes whose first thread has ended, or ends meanwhile, while others go on: each
- * block is counted, each stack is whole and has its names.
+ * Processes whose main thread has exited, or exits while memtrace traces, while other
+ * threads go on: each block is counted, and each stack is whole and has symbols.
  */
 #include <signal.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define OPTIONS "--no-lines --unwind auto"
 
-/* Of targets/library.c, as library_a. */
+/* As library_a of targets/library.c. */
 #define LIBRARY_SIZE 2001
 
 static struct live_process *target_start_as(const char *how)
@@ -27,8 +27,8 @@ static struct live_process *target_start_as(const char *how)
 	return target;
 }
 
-/* The first thread has ended when it has answered twice: "left" says that it is ready a
- * little before. */
+/* Waits for two answers: with "left" the first comes a little before the main thread
+ * exits. */
 static struct live_process *start_left(void)
 {
 	struct live_process *target = target_start_as("left");
@@ -52,8 +52,8 @@ static bool has_names(const json_t *row, const char *const names[])
 	return true;
 }
 
-/* So many blocks of this size are on the stack that begins so, which is whole, and on
- * none other that begins at the same site. */
+/* Checks that the stack with these names is whole and has `blocks` blocks of `size`
+ * bytes, and that no other stack begins at the same site. */
 static void check_stack(const json_t *report, const char *site, int64_t blocks,
 			int64_t size, const char *const names[])
 {
@@ -95,7 +95,7 @@ static void check_work(const json_t *report)
 	CHECK_INT(compare_losses(report, NULL), 0);
 }
 
-/* An allocator of its own, which gets probes of its own. */
+/* Loads a library with its own allocator, and waits until it is probed. */
 static void load_allocator(struct live_process *target, struct live_process *memtrace,
 			   const char *path)
 {
@@ -106,7 +106,7 @@ static void load_allocator(struct live_process *target, struct live_process *mem
 	REQUIRE(live_wait_stderr(memtrace, said, 30));
 }
 
-/* The run ends with the process, and not before. */
+/* The run must end with the process, and not earlier. */
 static void check_end(struct live_process *target, struct live_process *memtrace)
 {
 	REQUIRE(live_is_running(memtrace));
@@ -136,8 +136,8 @@ static void attached_after(void)
 	check_end(target, memtrace);
 }
 
-/* memtrace gives the others some milliseconds to end with the first thread. Then it holds
- * the probes, and it makes no report meanwhile. */
+/* memtrace waits some milliseconds for the other threads to end, too. Then a child keeps
+ * the probes. memtrace makes no report meanwhile. */
 static void await_hold(struct live_process *memtrace)
 {
 	live_sleep(0.5);
@@ -153,11 +153,11 @@ static void ends_while_traced(void)
 	load_allocator(target, memtrace, LOADED_MALLOC);
 	oracle_do(target, "leave");
 	await_hold(memtrace);
-	/* Probes come to the file once more. */
+	/* The library is loaded again: probes are attached to its file a second time. */
 	oracle_do(target, "unload");
 	oracle_do(target, "load %s", LOADED_MALLOC);
 	oracle_do(target, "allocate 20 320");
-	/* And to one that had none. */
+	/* And to another file for the first time. */
 	load_allocator(target, memtrace, LOADED_APART);
 	oracle_do(target, "again 10 160");
 	work(target);
@@ -169,7 +169,7 @@ static void ends_while_traced(void)
 	check_end(target, memtrace);
 }
 
-/* The thread by which the process is looked at ends every 500 ms. */
+/* The thread whose id memtrace uses for the process ends every 500 ms. */
 static void threads_come_and_go(void)
 {
 	struct live_process *target = start_left(), *memtrace;
@@ -187,9 +187,9 @@ static void threads_come_and_go(void)
 /* --- probes in all processes ---------------------------------------------------------
  */
 
-/* No thread lives long enough for the kernel to set breakpoints for it, or the kernel can
- * set none for another thread: they are in all processes that map the same files, and
- * count for the target alone. */
+/* The kernel can set breakpoints for this process only through a thread that lives long
+ * enough, and with perf events through none. So the breakpoints are in all processes that
+ * map the same files, but only the target is counted. */
 static void probed_with_all(const char *options, bool has_short_threads)
 {
 	struct live_process *target = start_left(), *memtrace;
@@ -236,7 +236,7 @@ int main(void)
 	RUN_WITH_RETURN_PROBES(ends_while_traced);
 	RUN(threads_come_and_go);
 	RUN(by_links);
-	/* Last: targets that start after it return through the trampoline, too. */
+	/* Last: targets that start later return through the trampoline, too. */
 	RUN_WITH_RETURN_PROBES(by_perf_events);
 	CHECK(probes_gone(before));
 	probes_destroy(before);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Targets that want more than to be traced: what they forge, link and replace has no
- * effect on files that others use, and nothing outside of their root directory is opened.
+ * Targets that attack memtrace: the files that they forge, link and replace must not
+ * affect files that others use, and memtrace must not open files outside of their root
+ * directory.
  */
 #include <elf.h>
 #include <errno.h>
@@ -29,13 +30,13 @@ static struct probes *probes_before;
 
 /* --- a root directory of its own ---------------------------------------------------- */
 
-/* The program without symbols, and the place where its debug file would be. */
+/* A target's root directory: the stripped program, and the path of its debug file. */
 struct room {
 	char *root, *program, *debug;
-	char id[64]; /* build-id */
+	char id[64]; /* build-id, hexadecimal */
 };
 
-/* A program header of this type, of a file that is mapped at `bytes`. */
+/* The nth program header of this type. The file is mapped at `bytes`. */
 static const Elf64_Phdr *segment(const unsigned char *bytes, unsigned type, unsigned nth)
 {
 	const Elf64_Ehdr *h = (const void *)bytes;
@@ -125,7 +126,7 @@ static struct live_process *room_start(const struct room *room)
 	return room_start_as(room, NULL);
 }
 
-/* memtrace refuses the target, for this reason among others. */
+/* memtrace must refuse the target. One of the printed reasons must be `reason`. */
 static void check_refused(struct live_process *target, const char *options,
 			  const char *reason)
 {
@@ -142,7 +143,7 @@ static void check_refused(struct live_process *target, const char *options,
 /* --- forged debug files --------------------------------------------------------------
  */
 
-/* Move the symbols of this name. How many there were. */
+/* Adds `by` to the symbols of this name. Returns their number. */
 static unsigned forge(const char *path, const char *name, uint64_t by)
 {
 	size_t size;
@@ -169,7 +170,7 @@ static unsigned forge(const char *path, const char *name, uint64_t by)
 	return count;
 }
 
-/* Where the first symbol of this name is. */
+/* The value of the first symbol of this name. */
 static uint64_t symbol_value(const char *path, const char *name)
 {
 	size_t size;
@@ -194,7 +195,7 @@ static uint64_t symbol_value(const char *path, const char *name)
 	return value;
 }
 
-/* Each function that memtrace wants lies in the middle of its code, by the debug file. */
+/* The debug file puts each function that memtrace probes into the middle of its code. */
 static void a_forged_debug_file(void)
 {
 	static const char *const names[] = {
@@ -218,7 +219,8 @@ static void a_forged_debug_file(void)
 	room_deinit(&room);
 }
 
-/* What is right for the process itself is not asked when others would be probed, too. */
+/* A debug file of the target is used for the target alone, but not if other processes
+ * would be probed, too. */
 static void a_debug_file_of_the_target(void)
 {
 	struct room room = room_make("honest");
@@ -240,7 +242,7 @@ static void a_debug_file_of_the_target(void)
 	room_deinit(&room);
 }
 
-/* The symbol `name` says what another one says. */
+/* Gives the symbol `name` the value of the symbol `other`. */
 static void forge_as(const char *path, const char *name, const char *other)
 {
 	uint64_t at = symbol_value(path, name);
@@ -264,16 +266,16 @@ static void await_end_of_first(const struct live_process *target)
 }
 
 /*
- * The main thread of the target has exited, so that the kernel takes probes only for all
- * processes that map the file, and the target's debug file says that malloc() is another
- * function. No other process gets probes by that.
+ * The main thread of the target has exited, so the kernel accepts probes only for all
+ * processes that map the file. The target's debug file says that malloc() is at another
+ * function. No other process may get probes because of this.
  */
 static void a_debug_file_when_all_would_be_probed(void)
 {
 	static const struct {
 		const char *options, *relay;
-		/* Some thread may live for as long as it takes to probe the process by
-		 * it, and no other. */
+		/* A thread may live long enough for the kernel to probe this process
+		 * only. */
 		bool may_be_traced;
 	} ways[] = {{"--attach perf", "settle", false}, {"", "relay 3", true}};
 	struct room room = room_make_for(HEADLESS, "shared");
@@ -310,8 +312,8 @@ static void a_debug_file_when_all_would_be_probed(void)
 	room_deinit(&room);
 }
 
-/* The same when the main thread exits while it is traced: what was there stays there, and
- * nothing comes to other processes. */
+/* The main thread exits while memtrace traces: existing probes stay, and no other process
+ * gets probes. */
 static void a_debug_file_when_the_main_thread_exits(void)
 {
 	struct room room = room_make_for(HEADLESS, "leaving");
@@ -336,10 +338,9 @@ static void a_debug_file_when_the_main_thread_exits(void)
 	room_deinit(&room);
 }
 
-/* --- what lies where a debug file is expected ----------------------------------------
- */
+/* --- other files at the path of a debug file -------------------------------------- */
 
-/* Nobody opens `decoy`, which is outside of the target's root directory. */
+/* memtrace must not open `decoy`, which is outside of the target's root directory. */
 static void check_unopened(const struct room *room, const char *decoy)
 {
 	struct live_process *target = room_start(room);
@@ -414,7 +415,7 @@ static void no_regular_files(void)
 	REQUIRE(!mkfifo(room.debug, 0644));
 	check_unopened(&room, room.debug);
 	unlink(room.debug);
-	/* As /dev/null is numbered (Documentation/admin-guide/devices.txt). */
+	/* The device number of /dev/null (Documentation/admin-guide/devices.txt). */
 	REQUIRE(!mknod(room.debug, S_IFCHR | 0666, 1 << 8 | 3));
 	check_unopened(&room, room.debug);
 	unlink(room.debug);
@@ -437,8 +438,8 @@ static int64_t rss_mib(const struct live_process *process)
 	return kib / 1024;
 }
 
-/* What /proc/PID/maps says of them has gigabytes: memtrace does without, says so once,
- * and counts as before. */
+/* /proc/PID/maps has gigabytes of text: memtrace does not read it all, says so once, and
+ * keeps counting. */
 static void mappings_that_cannot_be_read(void)
 {
 	char top[] = "/tmp/memtrace-test-XXXXXX";
@@ -476,8 +477,8 @@ static void mappings_that_cannot_be_read(void)
 	live_destroy(target);
 }
 
-/* Mappings that can be read, as many as the kernel allows: reports come as before, and
- * names with them. */
+/* As many mappings as the kernel allows, with short names: memtrace reads them all, and
+ * reports have symbols as usual. */
 static void as_many_mappings_as_there_can_be(void)
 {
 	char top[] = "/tmp/memtrace-test-XXXXXX";
@@ -500,7 +501,7 @@ static void as_many_mappings_as_there_can_be(void)
 	       check_now_s() - start_s, rss_mib(memtrace));
 	CHECK(check_now_s() - start_s < 30);
 	CHECK(rss_mib(memtrace) < 400);
-	/* Nothing is left out. */
+	/* No mapping is left out. */
 	CHECK(!strstr(live_stderr(memtrace), "of its mappings"));
 	report = memtrace_stop(memtrace);
 	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 20);
@@ -508,7 +509,7 @@ static void as_many_mappings_as_there_can_be(void)
 	live_destroy(target);
 }
 
-/* The most memory that a child of memtrace has had. */
+/* The largest memory use of a child of memtrace. */
 static int64_t children_rss_mib(const struct live_process *memtrace)
 {
 	char *children = files_read("/proc/%d/task/%d/children", live_pid(memtrace),
@@ -527,8 +528,8 @@ static int64_t children_rss_mib(const struct live_process *memtrace)
 	return most;
 }
 
-/* The table is a hole in the file. memtrace does without it, says so once, and takes no
- * memory for it in any of its processes. */
+/* The symbol table is a hole in the file. memtrace does not read it, says so once, and
+ * needs no memory for it in any of its processes. */
 static void a_symbol_table_of_2_gib(void)
 {
 	char top[] = "/tmp/memtrace-test-XXXXXX", path[48] = "/tmp/memtrace-large-XXXXXX";
@@ -560,7 +561,7 @@ static void a_symbol_table_of_2_gib(void)
 	unlink(path);
 }
 
-/* The C library is found among more files than memtrace opens. */
+/* The process maps more files than memtrace opens. memtrace still finds the C library. */
 static void files_without_end(void)
 {
 	enum {
@@ -583,7 +584,7 @@ static void files_without_end(void)
 	CHECK_CONTAINS(live_stderr(memtrace), "of its mappings have no function names");
 	report = memtrace_stop(memtrace);
 	CHECK_INT(report_site(report, "heap", "site_allocate").blocks, 20);
-	/* Those that are left out are counted. */
+	/* The files that memtrace did not open are counted. */
 	CHECK(live_int(report, "losses.files_untraced") >= files - opened);
 	json_decref(report);
 	live_destroy(target);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Probes inside malloc: how they come to be, and calls that are left in the middle,
- * refused, or end in an abort. */
+/* Probes inside malloc: how memtrace compiles them, and calls that are left in the
+ * middle, that fail, or that end in an abort. */
 #include <sched.h>
 #include <signal.h>
 
@@ -8,8 +8,9 @@
 #include "live/trace.h"
 
 #define TIMEOUT_S 30
-#define SMALL     1000 /* calls of each size that the target asks for */
-/* By frame pointers alone, as memtrace_start() has it, nothing is probed inside. */
+#define SMALL     1000 /* calls of each size that the target makes */
+/* Unwinding by frame pointers only, as in memtrace_start(), uses no probes inside
+ * malloc. */
 #define RULES "--unwind rules"
 
 static bool is_seen_inside;
@@ -25,7 +26,7 @@ static struct live_process *inside_start(const char *work)
 	return target;
 }
 
-/* What the target counted, and the last report on it. */
+/* The target's counts and memtrace's last report. */
 struct both {
 	json_t *truth, *report;
 };
@@ -62,8 +63,8 @@ static int64_t abandoned(const struct both *both)
 	return live_int(both->report, "losses.calls_abandoned");
 }
 
-/* malloc is left by siglongjmp: a record of it that stays swallows the next call of libc
- * itself, which is deeper on the stack. */
+/* siglongjmp leaves malloc. If the record of that call stayed, memtrace would take the
+ * next call by libc, which is deeper in the stack, for a nested call. */
 static void check_jumps(const char *options)
 {
 	struct both both = trace("jumps", options);
@@ -86,8 +87,8 @@ static void malloc_is_left_by_a_jump(void)
 	check_jumps("");
 }
 
-/* A signal handler allocates in the middle of malloc: its calls are seen, and the one
- * that they interrupt is given up. */
+/* A signal handler allocates in the middle of malloc: its calls are counted, and the
+ * interrupted call is abandoned. */
 static void check_handler(const char *options)
 {
 	struct both both = trace("handler", options);
@@ -112,7 +113,7 @@ static void a_handler_allocates_inside_malloc(void)
 	check_handler("--unwind auto");
 }
 
-/* Half of the calls fail, some of them before they come to the site of the entry. */
+/* Half of the calls fail, some of them before they reach the entry's site. */
 static void check_refused(struct both both)
 {
 	CHECK_INT(counted(&both, "failures"), 2 * SMALL);
@@ -131,7 +132,7 @@ static void calls_that_are_refused(void)
 	check_refused(trace("refused", RULES " --attach perf"));
 }
 
-/* They ask for more than the bound. */
+/* The calls that fail request more than the bound. */
 static void refused_calls_are_filtered(void)
 {
 	struct both both = trace("refused", RULES " --max-size 100");
@@ -148,7 +149,7 @@ static void refused_calls_are_filtered(void)
 	both_free(&both);
 }
 
-/* calloc is seen by its product, which wraps. */
+/* memtrace sees calloc by the product of its arguments, which wraps. */
 static void products_that_are_too_large(void)
 {
 	struct both both = trace("overflows", RULES " --min-size 100");
@@ -161,8 +162,9 @@ static void products_that_are_too_large(void)
 	both_free(&both);
 }
 
-/* One in ten of 2,000: 200, give or take 13.4. Six times that never comes by chance; when
- * those that come by no entry are all counted, there are 1,100. */
+/* One call in ten of 2,000: 200, with a deviation of 13.4. The bounds are six deviations,
+ * which chance never reaches. If all calls that pass no entry site were counted, there
+ * would be 1,100. */
 static void refused_calls_are_drawn(void)
 {
 	struct both both = trace("refused", RULES " --sample-every 10");
@@ -173,8 +175,8 @@ static void refused_calls_are_drawn(void)
 	both_free(&both);
 }
 
-/* What glibc says and does is the same with probes inside its malloc; the call that does
- * not return is given up. */
+/* glibc prints and does the same with probes inside its malloc. The call that does not
+ * return is abandoned. */
 static void glibc_finds_a_corrupt_heap(void)
 {
 	static const char said[] = "malloc(): unaligned tcache chunk detected";
@@ -203,7 +205,7 @@ static void glibc_finds_a_corrupt_heap(void)
 	REQUIRE(report);
 	CHECK(json_is_true(live_get(report, "final")));
 	CHECK_STR(json_string_value(live_get(report, "cause")), "exited");
-	/* The last call is counted before the check that fails, and given up by it. */
+	/* The last call is counted before glibc's check fails. It is abandoned. */
 	CHECK_INT(live_int(report, "losses.calls_abandoned"), is_seen_inside);
 	CHECK_INT(live_int(report, "heap.totals.allocations"), 3 + is_seen_inside);
 	CHECK_INT(live_int(report, "heap.totals.frees"), 2);
@@ -223,15 +225,15 @@ static bool is_called(int pid, const char *name)
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	file = fopen(path, "r");
 	if (!file)
-		return false; /* it has ended */
+		return false; /* the process has ended */
 	if (!fgets(command, sizeof(command), file))
 		command[0] = '\0';
 	fclose(file);
-	/* The kernel cuts a name at 15 characters. */
+	/* The kernel cuts a name after 15 characters. */
 	return !strncmp(command, name, 15);
 }
 
-/* How many processes of memtrace's compile at the same time. */
+/* The largest number of memtrace's compiler processes that run at the same time. */
 static unsigned compilers_of(struct live_process *memtrace)
 {
 	double until_s = live_now_s() + TIMEOUT_S;
@@ -255,8 +257,8 @@ static unsigned compilers_of(struct live_process *memtrace)
 	return most;
 }
 
-/* Where there are two processors the programs that walk stacks are compiled at the same
- * time. They serve the same maps. */
+/* With two processors memtrace compiles the programs that unwind in a second process at
+ * the same time. Both use the same maps. */
 static void check_compilers(const cpu_set_t *processors)
 {
 	struct live_process *target, *memtrace;
@@ -290,7 +292,7 @@ static void as_many_compilers_as_there_are_processors(void)
 	REQUIRE(!sched_setaffinity(0, sizeof(all), &all));
 }
 
-/* Not every libc's malloc has places for them. */
+/* Not every libc's malloc has sites for such probes. */
 static bool has_probes_inside(void)
 {
 	struct live_process *target = inside_start("");

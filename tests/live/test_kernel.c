@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The kernel's own allocations (--kernel). A process makes the kernel hold numbers of
- * objects that are known: they are seen to the last one, but for those of hits that the
- * kernel did not deliver, which the report counts; and they are gone when it has closed
- * them.
+ * The kernel's own allocations (--kernel). A process makes the kernel hold known numbers
+ * of objects. memtrace must count all of them, except the events that the kernel did not
+ * deliver (which the report counts). After the process has closed them, the counts must
+ * be gone.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ static struct probes *probes_before;
 
 /* --- reports ---------------------------------------------------------------------- */
 
-/* With `pid` 0 all of the kernel. */
+/* `pid` 0: all of the kernel. */
 static struct live_process *trace(pid_t pid, const char *options)
 {
 	char text[256], pid_text[16], *save = NULL;
@@ -65,7 +65,7 @@ static bool is_under(const json_t *row, const char *symbol)
 	return false;
 }
 
-/* Did the function call the allocator itself? */
+/* Is the function the direct caller of the allocator? */
 static bool is_by(const json_t *row, const char *symbol)
 {
 	return begins(json_array_get(live_get(row, "frames"), 1), symbol);
@@ -75,8 +75,9 @@ struct sum {
 	int64_t blocks, bytes;
 };
 
-/* What the target's thread holds of a class below functions that begin so; objects of
- * slabs, which need memory of their own, by those functions alone. */
+/* What the target's thread holds of a class at stacks with a function whose name begins
+ * with `symbol`. In the class "slab" this function must call the allocator itself: slabs
+ * need memory of their own. */
 static struct sum held(const json_t *report, const char *class, const char *symbol)
 {
 	struct sum sum = {0};
@@ -99,8 +100,8 @@ static struct sum held(const json_t *report, const char *class, const char *symb
 	return sum;
 }
 
-/* How many of `want` may be missing, or be left: hits that were not delivered, to any
- * program, and not more than a tenth of them. */
+/* How many of `want` blocks may be missing or left: at most the undelivered events of all
+ * programs, and at most a tenth of `want`. */
 static int64_t may_lack(const json_t *report, int64_t want)
 {
 	int64_t missed = live_int(report, "losses.probes_missed");
@@ -108,34 +109,34 @@ static int64_t may_lack(const json_t *report, int64_t want)
 	return missed < want / 10 + 2 ? missed : want / 10 + 2;
 }
 
-/* --- what the target makes -------------------------------------------------------- */
+/* --- the target's objects --------------------------------------------------------- */
 
-/* Pages wait in lists of processors before they are given back (mm/swap.c,
- * lru_add_drain()): at most 31 on each, and the target does not run on many. */
+/* Freed pages wait in lists of the processors (mm/swap.c, lru_add_drain()): at most 31 in
+ * each. The target runs on a few processors. */
 #define PAGES_WAITING (31 * 8)
 
 static const struct kind {
 	const char *command;
 	int n;
 	const char *class, *symbol;
-	int64_t blocks, bytes; /* 0: not known; of percpu for each processor */
-	int64_t more_bytes;    /* that there may be */
-	int64_t waiting;       /* blocks that may be left for a while */
+	int64_t blocks, bytes; /* 0: not known; class percpu: for each processor */
+	int64_t more_bytes;    /* bytes that the allocator may add */
+	int64_t waiting;       /* blocks that may be freed late */
 } kinds[] = {
 	/* fs/pipe.c, alloc_pipe_info(): a pipe and its buffers. */
 	{"pipes", 300, "slab", "alloc_pipe_info", 600, 0, 0, 0},
-	/* mm/shmem.c; order 0 or higher. */
+	/* mm/shmem.c; pages of order 0 or higher. */
 	{"pages", 2000, "pages", "shmem_", 0, INT64_C(2000) * 4096, 0, PAGES_WAITING},
-	/* kernel/bpf/arraymap.c, bpf_array_alloc_percpu(): one for each element. */
+	/* kernel/bpf/arraymap.c, bpf_array_alloc_percpu(): one block for each element. */
 	{"percpu", 200, "percpu", "array_map_alloc", 200, INT64_C(200) * 24, 0, 0},
-	/* Each map has a head and a guard page; and the per-CPU allocator may have taken
-	 * some for itself, which it keeps. */
+	/* Each map has a head and a guard page. The per-CPU allocator may have taken some
+	 * memory for itself, which it keeps. */
 	{"vmalloc", 40, "vmalloc", "array_map_alloc", 0, INT64_C(40) << 18,
 	 (40 * 4 * 4096) + (1 << 20), 8},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* Is there a tracepoint of the class? Those of vmalloc are there since Linux 6.2. */
+/* Does the kernel have tracepoints for the class? vmalloc has them since Linux 6.2. */
 static bool is_told(const char *class)
 {
 	return strcmp(class, "vmalloc") ||
@@ -182,7 +183,7 @@ static bool are_gone(const json_t *report)
 	return true;
 }
 
-/* What the kernel frees it frees some time later: by RCU, and by its own threads. */
+/* The kernel frees some objects later: by RCU, or in its own threads. */
 static bool wait_gone(struct live_process *memtrace)
 {
 	double end_s = live_now_s() + TIMEOUT_S;
@@ -199,7 +200,8 @@ static bool wait_gone(struct live_process *memtrace)
 	return gone;
 }
 
-/* Pages are counted once: not where they are a slab, per-CPU memory or vmalloc's. */
+/* Pages must be counted once: not where they become a slab, per-CPU memory or vmalloc
+ * memory. */
 static void check_once(const json_t *report)
 {
 	static const char *const owners[] = {"___slab_alloc", "allocate_slab",
@@ -215,7 +217,8 @@ static void check_once(const json_t *report)
 		     k < sizeof(owners) / sizeof(*owners) - !is_told("vmalloc"); k++)
 			if (class && !strcmp(class, "pages"))
 				CHECK(!is_under(row, owners[k]));
-		/* The way to our own programs is no part of it. */
+		/* The frames between the tracepoint and our BPF programs must not be
+		 * shown. */
 		CHECK(!is_under(row, "bpf_trace_run"));
 		CHECK(!is_under(row, "__traceiter_"));
 	}
@@ -272,7 +275,7 @@ static void hold_and_close(pid_t pid, const char *options, double slack)
 
 /* --- scenarios -------------------------------------------------------------------- */
 
-/* Only what is made on behalf of the target. */
+/* Only the objects that the kernel makes for the target. */
 static void one_process(void)
 {
 	hold_and_close(live_pid(target), "", 0);
@@ -284,14 +287,14 @@ static void everybody(void)
 	hold_and_close(0, "--tables hashes", 0);
 }
 
-/* By records, whose programs run only where no other one does; older kernels do not
- * count those. */
+/* By perf events: the kernel does not run our program while another BPF program runs, and
+ * older kernels do not count such events. */
 static void by_records(void)
 {
 	hold_and_close(live_pid(target), "--attach perf", 0.1);
 }
 
-/* The number behind a name: in the second column of slabinfo, or of vmstat. */
+/* The number behind a name: second column of slabinfo or of vmstat. */
 static int64_t kernel_says(const char *path, const char *name)
 {
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
@@ -309,9 +312,9 @@ static int64_t kernel_says(const char *path, const char *name)
 #define PAGES 6000
 
 /*
- * The kernel's own numbers, of the whole machine: objects of the cache of open files
- * (which is of no other's) and pages of shared memory. The tolerance is a tenth, and for
- * each processor 400 objects that lie ready there and count as used (mm/slub.c,
+ * Compared with the kernel's counters for the whole machine: the slab cache of open
+ * files, which it shares with no other, and pages of shared memory. The tolerance is a
+ * tenth. Added for each processor: 400 free objects that count as used (mm/slub.c,
  * get_slabinfo()) and 125 pages that are not added up yet (mm/vmstat.c,
  * calculate_normal_threshold()).
  */
@@ -331,8 +334,8 @@ static void the_kernels_numbers(void)
 	pages = kernel_says("/proc/vmstat", "nr_shmem") - pages;
 	report = memtrace_report(memtrace);
 	oracle_do(target, "close");
-	/* fs/file_table.c, before 6.5 one deeper; what a security module adds is deeper.
-	 */
+	/* fs/file_table.c; before 6.5 another function is the caller. A security module's
+	 * objects have other callers. */
 	seen_objects = held(report, "slab", "alloc_empty_file").blocks +
 		       held(report, "slab", "__alloc_file").blocks;
 	seen_pages = held(report, "pages", "shmem_").bytes / 4096;
@@ -344,7 +347,7 @@ static void the_kernels_numbers(void)
 	json_decref(stop(memtrace));
 }
 
-/* The text, a snapshot, and the other formats. */
+/* Text, snapshot and the other formats. */
 static void formats(void)
 {
 	_cleanup_(freep) char *dir = live_path("kernel");
@@ -401,8 +404,8 @@ static void formats(void)
 	live_destroy(replay);
 }
 
-/* A process's heap and the kernel in one run: two sections, each with its own stacks,
- * which keep their numbers from report to report. */
+/* A process's heap and the kernel in one run: two sections with separate stacks, whose
+ * numbers stay the same from report to report. */
 static void two_sections(void)
 {
 	struct live_process *memtrace =
@@ -444,8 +447,7 @@ static void two_sections(void)
 	json_decref(stop(memtrace));
 }
 
-/* memtrace, where the tracepoints of these categories (words of a shell) are not there.
- */
+/* Starts memtrace where these categories (a shell pattern) have no tracepoints. */
 static struct live_process *without(const char *categories, const char *options)
 {
 	char script[512];
@@ -486,7 +488,7 @@ static void missing_tracepoints(void)
 
 static void bad_input(void)
 {
-	/* Nobody may not trace. */
+	/* User 65534 (nobody) may not trace. */
 	const char *const argv[] = {memtrace_path, "--kernel", NULL};
 
 	check_refused(argv, 65534, 1, "memtrace: ", "");

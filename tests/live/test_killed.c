@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Breakpoints go when the process that set them is killed, also while the kernel sets or
- * removes them.
+ * If the process that set breakpoints is killed, the kernel removes them, even if it is
+ * killed while the kernel sets or removes them.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "util/error.h"
 #include "util/locked_memory.h"
 
-/* A task that outlives the killed process ends within this time. */
+/* A task that outlives the killed process must end within this time, s. */
 #define GONE_S 10.0
 
 /* Functions of libc that this test does not call. */
@@ -45,7 +45,7 @@ static uint64_t offsets[NAMES];
 static size_t offset_count;
 static char libc_path[256];
 
-/* As the addresses of libc's text are its offsets in the file. */
+/* In libc's text segment the addresses are equal to the file offsets. */
 static void find_functions(void)
 {
 	for (size_t i = 0; i < NAMES; i++) {
@@ -101,8 +101,8 @@ static void attach_events(pid_t target)
 	}
 }
 
-/* Kill a process that attaches and detaches, this long after it has begun. True if it had
- * not ended by itself. */
+/* Starts a process that attaches and detaches, and kills it after `after_s`. True if it
+ * had not ended yet. */
 static bool kill_after(void (*attach)(pid_t), double after_s)
 {
 	pid_t self = getpid(), child = fork();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs in C++ and in Rust: whatever their expressions and collections come to, each
- * block counts once, with the size that the allocator was asked for.
+ * Programs in C++ and Rust: whichever functions their expressions and collections call,
+ * each block counts once, with the size that the allocator was asked for.
  */
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 #define LIBRARIES "/usr/lib/aarch64-linux-gnu/"
 #endif
 
-/* NULL, with a word, when something is not installed. `preload`: base name, or NULL. */
+/* NULL, with a note, if something is not installed. `preload`: base name, or NULL. */
 static struct live_process *start(const char *program, const char *preload)
 {
 	char *path = NULL, *library = NULL;
@@ -36,7 +36,7 @@ static struct live_process *start(const char *program, const char *preload)
 	return target;
 }
 
-/* How many blocks of that size the report lists one by one (--show-allocs). */
+/* How many blocks of this size the report lists (--show-allocs). */
 static int64_t blocks_of_size(const json_t *report, int64_t size)
 {
 	const json_t *row, *block;
@@ -49,8 +49,8 @@ static int64_t blocks_of_size(const json_t *report, int64_t size)
 	return count;
 }
 
-/* By the sizes, which need no stacks: the code between a call path and malloc, in the
- * runtime library, may have no frame pointers. */
+/* Compares by block size, which needs no stacks: the code of the runtime library, between
+ * a call path and malloc, may have no frame pointers. */
 static void check_sizes(const json_t *truth, const json_t *report)
 {
 	const json_t *site;
@@ -82,7 +82,7 @@ static void check_report(struct live_process *target, const json_t *report, bool
 	json_decref(truth);
 }
 
-/* `direct`: the call paths call the allocator themselves, and so are on each stack. */
+/* `direct`: the call paths call the allocator themselves, so they are on each stack. */
 static void check(const char *program, const char *preload, unsigned functions,
 		  const char *options, bool direct)
 {
@@ -110,11 +110,11 @@ static void check(const char *program, const char *preload, unsigned functions,
 	live_destroy(target);
 }
 
-/* Those of the table in targets/operators.cc, targets/collections.rs. */
+/* The lengths of the tables in targets/operators.cc and targets/collections.rs. */
 #define OPERATORS   27
 #define COLLECTIONS 12
 
-/* libstdc++'s operators call malloc, or aligned_alloc. */
+/* libstdc++'s operators call malloc or aligned_alloc. */
 static void cxx_over_glibc(void)
 {
 	check("operators", NULL, OPERATORS, "", false);
@@ -122,7 +122,7 @@ static void cxx_over_glibc(void)
 	check("operators", NULL, OPERATORS, "--mappings", false);
 }
 
-/* These have the operators themselves. */
+/* jemalloc defines the operators itself. */
 static void cxx_over_jemalloc(void)
 {
 	check("operators", "libjemalloc.so.2", OPERATORS, "", true);
@@ -146,9 +146,8 @@ static void rust(void)
 }
 
 /*
- * An allocation that fails, or whose constructor throws, leaves nothing behind: not in
- * the report, and not among the calls that wait for their return, from which those that
- * come after would suffer.
+ * An allocation that fails, or whose constructor throws, leaves nothing behind: neither
+ * in the report nor among the pending calls, where it would disturb later calls.
  */
 static void check_failures(const char *preload, const char *command, int64_t failures)
 {
@@ -188,8 +187,8 @@ static void failures(void)
 	check_failures(NULL, "fail", 2);
 	check_failures("libjemalloc.so.2", "fail", 2);
 	check_failures("libtcmalloc_minimal.so.4", "fail", 2);
-	/* Not where new itself is followed to its return: see the README's limitations.
-	 */
+	/* Not if memtrace probes the return of operator new: see the limitations in the
+	 * README. */
 	check_failures(NULL, "throw", 1);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* memtrace -- COMMAND: nothing is missed, and the command is its own master. */
+/* memtrace -- COMMAND: no call is missed, and the command gets its own arguments,
+ * environment and signals. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ static void nothing_is_missed(const char *binary)
 	CHECK_INT(live_int(report, "heap.totals.frees_unknown"), 0);
 	CHECK(json_is_true(live_get(report, "complete")));
 	CHECK(json_is_true(live_get(report, "target.exited")));
-	/* Its arguments and environment are its own. */
+	/* The command gets its arguments and environment unchanged. */
 	CHECK_CONTAINS(live_stderr(memtrace), "child 7 two words from the environment\n");
 	json_decref(report);
 	live_destroy(memtrace);
@@ -62,8 +63,8 @@ static void dynamic_program(void)
 	nothing_is_missed(SHORT_LIVED_BINARY);
 }
 
-/* Another tracer's probe is where the dynamic linker announces the libraries: a
- * breakpoint of ours would be taken for it. */
+/* Another tracer has a probe at the function where the dynamic linker announces
+ * libraries: memtrace must not confuse that breakpoint with its own. */
 static void beside_another_tracer(void)
 {
 	const char *const argv[] = {
@@ -83,7 +84,8 @@ static void beside_another_tracer(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* No dynamic linker to wait for: it is held at its first instruction. */
+/* A static program has no dynamic linker to wait for: memtrace stops it at its first
+ * instruction. */
 static void static_program(void)
 {
 	nothing_is_missed(SHORT_LIVED_STATIC_BINARY);
@@ -111,7 +113,7 @@ static void cannot_run(const char *option, const char *command, int want_status)
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), want_status);
 	text = live_stderr(memtrace);
 	CHECK_CONTAINS(text, command);
-	/* One line. */
+	/* The message is one line. */
 	CHECK(strchr(text, '\n') == text + strlen(text) - 1);
 	live_destroy(memtrace);
 }
@@ -125,13 +127,13 @@ static void commands_that_cannot_run(void)
 	cannot_run("--program", "/etc/passwd", 126);
 }
 
-/* The file alone, and with an argument 0 that is not its name. */
+/* --program with the file alone, and with an argv[0] that differs from the file name. */
 static void program_by_name(void)
 {
 	const char *const alone[] = {
 		memtrace_path, "--format", "json",      "--older",          "0",
 		"--top",       "0",        "--program", SHORT_LIVED_BINARY, NULL};
-	/* In the folder that the shell's PATH names; it says what argument 0 is. */
+	/* The shell finds the program in PATH. The program prints its argv[0]. */
 	const char *const named[] = {memtrace_path,
 				     "--format",
 				     "json",
@@ -161,8 +163,8 @@ static void program_by_name(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* PATH is searched, as a shell does; the run ends before the command, whose status
- * still comes through. */
+/* PATH is searched, as a shell does. The run ends before the command, and memtrace still
+ * exits with the command's status. */
 static void run_over_before_the_command(void)
 {
 	const char *const argv[] = {
@@ -180,7 +182,7 @@ static void run_over_before_the_command(void)
 	live_destroy(memtrace);
 }
 
-/* A SIGTERM for memtrace alone is passed on; the final report comes first. */
+/* memtrace passes a SIGTERM on to the command. The final report comes first. */
 static void termination_is_passed_on(void)
 {
 	const char *const argv[] = {memtrace_path, "--format", "json", "--",
@@ -203,7 +205,7 @@ static void termination_is_passed_on(void)
 	live_destroy(memtrace);
 }
 
-/* As long as it is held, the command must not outlive memtrace. */
+/* Until memtrace lets the command run, the command must not outlive memtrace. */
 static void dry_run_leaves_no_command(void)
 {
 	const char *const argv[] = {memtrace_path, "--dry-run", "--",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What memtrace may do while it traces and while it reads a snapshot, and its children;
- * and that a command that it starts may do what it could without memtrace.
+ * The privileges of memtrace and its children while it traces and while it reads a
+ * snapshot. A command that memtrace starts keeps all privileges.
  */
 #include "check.h"
 #include "live/trace.h"
@@ -27,7 +27,7 @@ struct status {
 		ambient[32], no_new_privs[8], filtered[8];
 };
 
-/* False: there is no such thread any more. */
+/* False if the thread has ended. */
 static bool read_status(const char *path, struct status *ret)
 {
 	char line[256];
@@ -54,7 +54,7 @@ static void check_status(const struct status *status, const char *capabilities)
 {
 	CHECK_STR(status->effective, capabilities);
 	CHECK_STR(status->permitted, capabilities);
-	/* A child of one that may not change it has what that has. */
+	/* A process without CAP_SETPCAP inherits the bounding set unchanged. */
 	CHECK(strtoull(status->bounding, NULL, 16) == strtoull(capabilities, NULL, 16) ||
 	      !strcmp(status->bounding, FOR_TRACING));
 	CHECK_STR(status->inheritable, NONE);
@@ -63,7 +63,7 @@ static void check_status(const struct status *status, const char *capabilities)
 	CHECK_STR(status->filtered, "2");
 }
 
-/* All threads of the process; how many there are. */
+/* Checks all threads of the process. Returns their number. */
 static unsigned check_threads(int pid, const char *capabilities)
 {
 	char path[64], name[160];
@@ -87,7 +87,7 @@ static unsigned check_threads(int pid, const char *capabilities)
 	return count;
 }
 
-/* Its children that open and parse files; how many there are. */
+/* Checks the children that open and parse files. Returns their number. */
 static unsigned check_children(int pid)
 {
 	char path[64];
@@ -123,7 +123,7 @@ static void while_it_traces(void)
 	struct live_process *memtrace = memtrace_start(live_pid(target), "");
 	int pid = live_pid(memtrace);
 
-	/* One waits for signals. */
+	/* At least two: one thread waits for signals. */
 	CHECK(check_threads(pid, FOR_TRACING) >= 2);
 	CHECK_INT(check_children(pid), 3);
 	oracle_do(target, "run keep 500 1");
@@ -133,7 +133,7 @@ static void while_it_traces(void)
 	live_destroy(target);
 }
 
-/* What the command prints of itself. */
+/* Reads what the command prints about itself. */
 static void read_command(struct live_process *process, struct status *ret)
 {
 	char *line, path[64];
@@ -173,7 +173,7 @@ static void a_command_is_left_alone(void)
 	live_destroy(other);
 }
 
-/* A snapshot to read. */
+/* Records a snapshot to read. */
 static char *record(void)
 {
 	struct live_process *target = oracle_start();
@@ -188,7 +188,7 @@ static char *record(void)
 	return path;
 }
 
-/* memtrace, which cannot go on printing until it is read from: *from. */
+/* Starts memtrace with a pipe as stdout. It blocks until the pipe is read from *from. */
 static pid_t start_reader(const char *const argv[], int *from)
 {
 	int fds[2];
@@ -240,7 +240,7 @@ static bool exists(const char *directory, const char *name)
 	return !stat(path, &st) && st.st_size > 0;
 }
 
-/* Files may be root's alone, and directories another user's. */
+/* Some files belong to root alone, some directories to another user. */
 static void while_it_reads_a_snapshot(void)
 {
 	char *snapshot = record(), *mine = live_path("mine"), *other = live_path("other");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls and stacks that are left in unusual ways: the target never notices, and each
- * block is counted. */
+/* Calls and stacks that are left in unusual ways: the target must not notice memtrace,
+ * and each block must be counted. */
 #include "check.h"
 #include "live/trace.h"
 #include "live/unnoticed.h"
@@ -11,7 +11,7 @@ static void with_each_allocator(const char *work)
 		unnoticed_check(&(struct unnoticed){TROUBLED_BINARY, work, *name, false});
 }
 
-/* Of libc alone: the others hold a lock where they map memory. */
+/* Only with libc: other allocators hold a lock while they call mmap(). */
 static void jumps_out_of_allocation_functions(void)
 {
 	unnoticed_check(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Limits of memory, descriptors and file sizes, reached at each step of a start and
- * later: one line says so, the run goes on if it can, and no report is wrong without
- * saying so.
+ * Limits on memory, descriptors and file sizes, reached at each step of the start and
+ * later. memtrace says so in one line and continues if it can. A report that is not
+ * complete must say so.
  */
 #include "check.h"
 #include "live/family.h"
@@ -20,7 +20,7 @@
 static struct probes *probes_before;
 static struct live_process *target;
 
-/* memtrace for a moment, with this limit; its status. Its stderr is *ret. */
+/* Runs memtrace briefly with this limit. Returns its status; *ret has its stderr. */
 static int run_limited(const char *limit, struct live_process **ret)
 {
 	char pid[16], option[64];
@@ -35,8 +35,7 @@ static int run_limited(const char *limit, struct live_process **ret)
 	return live_wait(*ret, TIMEOUT_S);
 }
 
-/* It traces, or says in a line of its own why not, at once or when it has come to the
- * first report. */
+/* memtrace must trace, or say in one line why not: at once, or at the first report. */
 static void check_limited(const char *limit, const char *why)
 {
 	struct live_process *memtrace;
@@ -69,7 +68,7 @@ static void descriptors_at_the_start(void)
 		snprintf(limit, sizeof(limit), "nofile=%u:%u", too_few[i], too_few[i]);
 		check_limited(limit, "ulimit -Hn 128");
 	}
-	/* The soft limit is raised. */
+	/* memtrace raises the soft limit. */
 	check_limited("nofile=16:4096", "?");
 	check_limited("nofile=128:128", "?");
 }
@@ -84,7 +83,7 @@ static void memory_at_the_start(void)
 	}
 }
 
-/* The final report is there, and the status says that something is missing. */
+/* There must be a final report, and the status must say that something is missing. */
 static void check_ends_with_1(struct live_process *memtrace)
 {
 	json_t *report;
@@ -103,7 +102,7 @@ static void check_ends_with_1(struct live_process *memtrace)
 
 #define COPIES 100
 
-/* More libraries with an allocator than memtrace can probe. */
+/* The target loads more libraries with an allocator than memtrace can probe. */
 static void descriptors_run_out(void)
 {
 	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
@@ -126,13 +125,14 @@ static void descriptors_run_out(void)
 	report = memtrace_report(memtrace);
 	traced = live_count(live_stderr(memtrace), "functions are traced from now on");
 	CHECK_INT(live_int(report, "losses.files_untraced"), COPIES - traced);
-	/* Of what could not be read, and of what could not be probed. */
+	/* One line about files that memtrace could not read, one about files that it
+	 * could not probe. */
 	said = live_count(live_stderr(memtrace), ": Too many open files") +
 	       live_count(live_stderr(memtrace), ": too few file descriptors");
 	CHECK(said == 1 || said == 2);
 	CHECK(json_is_false(live_get(report, "complete")));
 	json_decref(report);
-	/* What was traced before still is. */
+	/* Files that were traced before still are. */
 	oracle_do(loader, "cycle %s 1", library);
 	check_ends_with_1(memtrace);
 	CHECK(live_is_running(loader));
@@ -141,7 +141,7 @@ static void descriptors_run_out(void)
 	free(library);
 }
 
-/* More processes than memtrace has descriptors for. */
+/* There are more processes than memtrace has descriptors for. */
 static void descriptors_run_out_for_processes(void)
 {
 	const char *const argv[] = {"prlimit",     "--nofile=150:150",
@@ -164,9 +164,9 @@ static void descriptors_run_out_for_processes(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* The kernel lets memtrace wait for nothing. It looks often instead, and notices the end
- * of the target. (With --attach perf and without unwind rules there is no ring buffer,
- * whose descriptors libbpf waits for so.) */
+/* The kernel refuses memtrace's epoll watches. memtrace polls instead, and notices the
+ * end of the target. (With --attach perf and without unwind rules there is no ring
+ * buffer, for which libbpf needs epoll, too.) */
 static void watches_run_out(void)
 {
 	struct live_process *oracle = oracle_start(), *memtrace;

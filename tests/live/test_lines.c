@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Source lines and inlined functions in reports of a real process, against addr2line. */
+/* Source lines and inlined functions in reports of a real process, compared with
+ * addr2line. */
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -21,7 +22,7 @@ static struct live_process *start_target(void)
 	return target;
 }
 
-/* Where the file begins in the process. */
+/* The address at which the program is loaded. */
 static uint64_t load_address(struct live_process *target)
 {
 	char path[64], line[4096];
@@ -41,7 +42,7 @@ static uint64_t load_address(struct live_process *target)
 	return start;
 }
 
-/* "function\nfile:line\n" for each frame, innermost first. */
+/* addr2line's answer: "function\nfile:line\n" for each frame, innermost first. */
 static void ask_addr2line(uint64_t address, struct strbuf *ret)
 {
 	char command[512], line[4096];
@@ -61,7 +62,8 @@ static void ask_addr2line(uint64_t address, struct strbuf *ret)
 	REQUIRE(!pclose(pipe));
 }
 
-/* The same of the frames from number `i` on that share its address; the number after. */
+/* Prints the frames from number `i` on that have its address, in the same form. Returns
+ * the index of the next frame. */
 static size_t print_group(const json_t *frames, size_t i, struct strbuf *ret)
 {
 	const char *address =
@@ -82,7 +84,7 @@ static size_t print_group(const json_t *frames, size_t i, struct strbuf *ret)
 	return i;
 }
 
-/* Every frame in the program, inlined ones too, is what addr2line says. */
+/* Every frame in the program, also an inlined one, must agree with addr2line. */
 static void check_report(const json_t *report, uint64_t base)
 {
 	const json_t *stacks = live_get(report, "heap.stacks");
@@ -111,7 +113,7 @@ static void check_report(const json_t *report, uint64_t base)
 		strbuf_deinit(&got);
 		strbuf_deinit(&want);
 	}
-	/* leak_inner and what it is in; once and main. */
+	/* leak_inner is inlined into another function, and `once` into main. */
 	CHECK_INT(own, 2);
 	CHECK_INT(inlined, 2);
 
@@ -125,7 +127,7 @@ static void check_report(const json_t *report, uint64_t base)
 static void equal_to_addr2line(void)
 {
 	struct live_process *target = start_target();
-	/* Up to main: what called that has no lines. */
+	/* Up to main: the callers of main have no line info. */
 	struct live_process *memtrace = memtrace_start(live_pid(target), "--unwind fp");
 	uint64_t base = load_address(target);
 	json_t *report;
@@ -140,7 +142,7 @@ static void equal_to_addr2line(void)
 	live_destroy(target);
 }
 
-/* Nothing was asked of the debug info while it lived. */
+/* The debug info is read only after the target's exit. */
 static void after_its_exit(void)
 {
 	struct live_process *target = start_target();
@@ -160,7 +162,7 @@ static void after_its_exit(void)
 	live_destroy(target);
 }
 
-/* libdw takes more than that for a table of lines. */
+/* libdw needs more stack than that for a line table. */
 static void with_a_small_stack(void)
 {
 	struct rlimit before, small;
@@ -205,7 +207,7 @@ static void in_text(void)
 	CHECK_INT(count_lines("--older 0", " [inlined] at /", NULL), 5);
 	CHECK_INT(count_lines("--older 0 --no-lines", " at ", NULL), 0);
 	CHECK_INT(count_lines("--older 0 --no-lines", "\tleak_outer+0x", NULL), 1);
-	/* The note that there is no server is no failure. */
+	/* A missing debuginfod server is noted, but is not an error. */
 	unsetenv("DEBUGINFOD_URLS");
 	CHECK_INT(count_lines("--older 0 --debuginfod --debug-dir /nonexistent",
 			      "\tleak_outer+0x", "DEBUGINFOD_URLS is not set"),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A kernel that is locked down to keep its secrets, or what targets/locked_down.c makes
- * of this one: memtrace says so in one line, whatever it was asked for, status 1, and
- * leaves nothing behind.
+ * A kernel in lockdown=confidentiality, or its imitation by targets/locked_down.c.
+ * Whatever the options are, memtrace says so in one line, exits with status 1 and leaves
+ * nothing behind.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 static struct live_process *target;
 static struct probes *probes_before;
 
-/* `words` with "PID" for the target's. */
+/* Starts it with `words`, in which "PID" stands for the target's pid. */
 static struct live_process *start_locked_down(const char *words)
 {
 	char text[256], pid[16], *save = NULL;
@@ -69,7 +69,7 @@ static void one_line(void)
 	CHECK(live_is_running(target));
 }
 
-/* What reads nothing works. */
+/* Options that load no BPF program work. */
 static void dry_run(void)
 {
 	struct live_process *memtrace = start_locked_down("-p PID --dry-run");

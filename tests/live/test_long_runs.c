@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What fills up in a run of days, in seconds: unwind rules of code that is gone, and
- * slots of processes that have exited between two reports. test_turnover.c has the
- * libraries.
+ * Tables that fill up in a run of days, filled within seconds: unwind rules of code that
+ * is gone, and slots of processes that exited between two reports. For libraries see
+ * test_turnover.c.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "live/files.h"
 #include "live/trace.h"
 
-/* More than there is room for: 65,536 rules in buckets, and as many besides. */
+/* More than the tables hold: 65,536 rules in buckets, and as many elsewhere. */
 #define PIECES   80000
 
 #define CHILDREN 3000
@@ -24,7 +24,7 @@
 
 /* --- code that is made and freed --------------------------------------------------- */
 
-/* The end of the only stack that holds blocks, and whether it leads to main(). */
+/* Checks that the only stack with blocks is complete and leads to main(). */
 static void check_whole_stack(const json_t *report)
 {
 	const json_t *row, *frame;
@@ -92,7 +92,8 @@ static void children_between(const char *options)
 	report = memtrace_report(memtrace);
 	listed = (int64_t)json_array_size(live_get(report, "targets")) - 1;
 	dropped = live_int(report, "losses.processes_dropped");
-	/* All calls were seen, and what is not listed is said. */
+	/* All calls were seen, and the report counts the processes that it does not
+	 * list. */
 	CHECK_INT(live_int(report, "losses.processes_full"), 0);
 	CHECK_INT(live_int(report, "heap.totals.allocations"), CHILDREN * 5);
 	CHECK_INT(live_int(report, "heap.totals.frees"), CHILDREN * 2);
@@ -114,7 +115,7 @@ static void children_between_reports(void)
 	children_between("--tables hashes");
 }
 
-/* Nothing is lost with a process that has freed all it allocated. */
+/* A process that has freed all of its blocks needs no slot after its end. */
 static void children_that_leave_nothing(void)
 {
 	struct live_process *target, *memtrace = begin(&target, "");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What memtrace takes of a machine that it shares. A target that comes to new call sites
- * all the time makes memtrace look for unwind rules all the time: that runs at normal
- * priority and within --unwind-cpu, and stacks that it leaves out are counted.
+ * memtrace must not slow down the machine. A target that always calls malloc from new
+ * call sites makes memtrace resolve misses all the time. The miss handler runs at normal
+ * priority and stays within --unwind-cpu; the stacks that it skips are counted.
  */
 #include <inttypes.h>
 
@@ -12,7 +12,7 @@
 
 #define TIMEOUT_S 60
 
-/* The share that the search for rules may take is averaged over this time. */
+/* memtrace averages the miss handler's CPU share over this time, s. */
 #define WINDOW_S 20
 
 static struct live_process *hostile_start(const char *how)
@@ -31,8 +31,8 @@ static double others_cpu_s(const struct live_process *memtrace)
 	return threads_sum(live_pid(memtrace)).others_cpu_s;
 }
 
-/* Processor time that the search uses while the target does its worst, once it has used
- * all that it may at once; per cent. */
+/* The share of a processor that the miss handler uses, per cent, after it has used up the
+ * allowance for the first seconds. */
 static double measure_share(const struct live_process *memtrace, double percent,
 			    double seconds)
 {
@@ -106,7 +106,7 @@ static void new_mappings_without_end(void)
 	check_hostile("maps", " --no-lines --unwind auto --unwind-cpu 2", 2);
 }
 
-/* And a program that behaves loses nothing. */
+/* A program with few call sites loses nothing. */
 static void no_thread_has_another_priority(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -127,8 +127,8 @@ static void no_thread_has_another_priority(void)
 
 #define IDLE_S 8
 
-/* A tracer of a process that does nothing does next to nothing either: its threads wait for
- * events, and none looks for work many times a second. */
+/* While the target sleeps, memtrace sleeps, too: its threads wait for events, and none
+ * polls for work. */
 static void sleeps_while_the_target_sleeps(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -138,7 +138,7 @@ static void sleeps_while_the_target_sleeps(void)
 	double per_s;
 
 	oracle_do(oracle, "run keep 100 1");
-	/* Until the unwind tables of all its files are built. */
+	/* Wait until the unwind tables of all files are built. */
 	live_sleep(5);
 	before = threads_sum(live_pid(memtrace)).wakeups;
 	live_sleep(IDLE_S);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What lies where memtrace looks for a file of its target: a FIFO, a link, a device, a
- * directory, another library, or a path of 4,000 characters. memtrace opens the file that
- * the target has mapped, or none.
+ * Odd files where memtrace looks for a file of its target: a FIFO, a link, a device, a
+ * directory, another library, or a path of 4,000 characters. memtrace must open the file
+ * that the target has mapped, or none.
  */
 #include "check.h"
 #include "live/breakpoints.h"
@@ -23,9 +23,9 @@
 
 static struct probes *probes_before;
 
-/* --- what lies there ---------------------------------------------------------------- */
+/* --- odd files -------------------------------------------------------------------- */
 
-/* A FIFO that nobody writes to: to open it for reading never returns. */
+/* A FIFO without a writer: opening it for reading never returns. */
 static void make_fifo(const char *path)
 {
 	REQUIRE(!mkfifo(path, 0666));
@@ -91,7 +91,7 @@ static struct live_process *loader_start(const char *library)
 	return loader;
 }
 
-/* The calls after the attach are counted: the probes are in the file that is mapped. */
+/* The calls after the attach must be counted: the probes are in the mapped file. */
 static void check_counted(struct live_process *memtrace, struct live_process *loader)
 {
 	json_t *report;
@@ -130,7 +130,7 @@ static void in_place_of_a_library(void)
 	}
 }
 
-/* Has one of its children loaded the compiler? The plan is made then. */
+/* Has a child of memtrace loaded the compiler? Then the plan is complete. */
 static bool compiles(struct live_process *memtrace)
 {
 	int pid = (int)live_pid(memtrace), child, size;
@@ -148,8 +148,8 @@ static bool compiles(struct live_process *memtrace)
 	return does;
 }
 
-/* Between the plan and the attach another library takes its place, whose malloc() lies
- * elsewhere. */
+/* Between plan and attach, another library takes the path. Its malloc() has another
+ * offset. */
 static void replaced_between_plan_and_attach(void)
 {
 	char *library = live_path("replaced.so"), *other = live_path("other.so");
@@ -175,7 +175,7 @@ static void replaced_between_plan_and_attach(void)
 	free(other);
 }
 
-/* A path of 4,000 characters with escapes. The target is told a link to it. */
+/* A path of 4,000 characters, with escapes. memtrace gets a link to it. */
 static void a_long_path(void)
 {
 	char *path = live_path("deep"), *link = live_path("link.so"), *longer;
@@ -242,7 +242,7 @@ int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
-	/* No instruction of that library's malloc() settles its result. */
+	/* No emulated instruction of that library's malloc() settles its result. */
 	RUN_WITH_RETURN_PROBES(in_place_of_a_library);
 	RUN_WITH_RETURN_PROBES(replaced_between_plan_and_attach);
 	RUN_WITH_RETURN_PROBES(a_long_path);

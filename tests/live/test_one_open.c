@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every path that the target names is opened by one function: below the target's root
- * directory, and without reading (place_find() of util/regular_file.h). strace(1) shows
- * what else memtrace opens; what its confined children ask for is not opened by them.
+ * One function opens every path that the target names: below the target's root directory,
+ * and first with O_PATH (place_find() of util/regular_file.h). strace(1) shows all opens
+ * of memtrace. The confined children only request opens.
  */
 #include "check.h"
 #include "live/files.h"
@@ -15,12 +15,12 @@
 #define FOLDER       "named-by-the-target"
 #define CHILDREN_MAX 16
 
-/* Parts of the paths that the target chooses. */
+/* Parts of the paths that the target names. */
 static const char *const names[] = {
 	"/program",       /* its program */
 	"/library.so",    /* a library that it loads while it is traced */
 	"/program.debug", /* the program's debug file, by .gnu_debuglink */
-	"tmp/perf-",      /* names of its code that has no file */
+	"tmp/perf-",      /* perf map: symbols of its generated code */
 };
 
 #define NAMES (sizeof(names) / sizeof(*names))
@@ -28,7 +28,7 @@ static const char *const names[] = {
 struct log {
 	int children[CHILDREN_MAX];
 	size_t child_count;
-	unsigned proper, asked; /* by the function, and by children */
+	unsigned proper, asked; /* calls by that function, and requests by children */
 	unsigned seen[NAMES];   /* calls that have names[i] in their path */
 };
 
@@ -40,7 +40,7 @@ static bool is_child(const struct log *log, int pid)
 	return false;
 }
 
-/* Names the first string of the call, which is its path, what the target has named? */
+/* Is the first string of the call a path that the target names? Counts it in `seen`. */
 static bool names_the_target(struct log *log, const char *call)
 {
 	const char *begin = strchr(call, '"'), *end;
@@ -73,8 +73,8 @@ static void look_at(struct log *log, const char *line)
 	if (sscanf(line, "%d %n", &pid, &at) != 1 || !at)
 		return;
 	call = line + at;
-	/* The end of a call that another line has interrupted: its paths stand in the
-	 * line before. A string here is a result, such as that of readlink(2). */
+	/* The second part of an interrupted call: its paths are in an earlier line. A
+	 * string here is a result, for example of readlink(2). */
 	if (!strncmp(call, "<... ", 5))
 		return;
 	if (is_call(call, "prctl") &&
@@ -93,7 +93,7 @@ static void look_at(struct log *log, const char *line)
 		CHECK_FAIL("%s", line);
 }
 
-/* A program of the target's, in a folder of its own. Its debug file is apart. */
+/* Starts a stripped program in `folder`, with a separate debug file beside it. */
 static struct live_process *start_target(const char *folder)
 {
 	char path[512], command[2048];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the options that choose and arrange do to a report of known blocks. */
+/* The options that filter and group: their effect on a report of known blocks. */
 #include <signal.h>
 #include <sys/utsname.h>
 
@@ -10,7 +10,8 @@
 
 static struct live_process *oracle;
 
-/* `options`, then `commands` (separated by ;), then the final report. */
+/* Runs memtrace with `options`, sends the target `commands` (separated by ;), and returns
+ * the final report. */
 static json_t *report_of(const char *options, const char *commands)
 {
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), options);
@@ -25,7 +26,7 @@ static json_t *report_of(const char *options, const char *commands)
 	return report;
 }
 
-/* Sizes 0 to 511, ten times each: both bounds are inclusive. */
+/* Sizes 0 to 511, ten times each. Both bounds are inclusive. */
 static void size_filters(void)
 {
 	json_t *report = report_of("--min-size 100 --max-size 200", "run keep 5120 1");
@@ -37,7 +38,7 @@ static void size_filters(void)
 	CHECK_INT(compare_losses(report, NULL), 0);
 	json_decref(report);
 
-	/* What was filtered out is not known when it is freed or resized. */
+	/* Blocks that were filtered out are unknown when they are freed or resized. */
 	report = report_of("-z 1K", "run mixed 2000 1;run release 1 1");
 	CHECK_INT(live_int(report, "heap.live_blocks"), 0);
 	CHECK(live_int(report, "heap.totals.frees") > 0);
@@ -80,7 +81,7 @@ static void show_allocs(void)
 {
 	json_t *report = report_of("--show-allocs", "run keep 300 1");
 	const json_t *stacks = live_get(report, "heap.stacks"), *block;
-	/* Ages are counted in ticks of 2^20 ns. */
+	/* Ages are measured in ticks of 2^20 ns. */
 	int64_t bytes = 0, age, oldest = live_int(report, "elapsed_ns") + (1 << 20);
 	unsigned wrong_ages = 0;
 	size_t i;
@@ -105,8 +106,8 @@ static void show_allocs(void)
 	json_decref(report);
 }
 
-/* Threads that come one after another have one kernel stack, by which the probes know a
- * thread; each block has its own one's number all the same. */
+/* Threads that run one after another get the same kernel stack, by which the probes
+ * identify a thread. Each block must still have its own thread's id. */
 static void threads_are_told_apart(void)
 {
 	json_t *report = report_of("--show-allocs", "run short_threads 300 1");
@@ -131,7 +132,7 @@ static void threads_are_told_apart(void)
 	json_decref(report);
 }
 
-/* Without --show-allocs a report names no block. */
+/* Without --show-allocs a report lists no blocks. */
 static void blocks_are_not_shown_unasked(void)
 {
 	json_t *report = report_of("", "run keep 3 1");
@@ -142,7 +143,7 @@ static void blocks_are_not_shown_unasked(void)
 	json_decref(report);
 }
 
-/* In place of frames that are left out. */
+/* Is it the mark that stands for omitted frames? */
 static bool is_mark(const json_t *frame)
 {
 	const char *symbol = json_string_value(json_object_get(frame, "symbol"));
@@ -150,7 +151,7 @@ static bool is_mark(const json_t *frame)
 	return symbol && !strcmp(symbol, "[frames left out: deep recursion]");
 }
 
-/* Frames that are on the stack: functions inlined into them are not. */
+/* The number of frames without inlined functions. */
 static size_t row_depth(const json_t *row)
 {
 	size_t i, depth = 0;
@@ -188,7 +189,7 @@ static void stack_depth(void)
 
 			deepest = depth > deepest ? depth : deepest;
 			CHECK(depth <= (size_t)depths[d]);
-			/* Too few frames have no room for the root. */
+			/* Short stacks have no room for the root. */
 			cut += has_mark(row) ||
 			       !strcmp(json_string_value(live_get(row, "end")), "depth");
 		}
@@ -207,7 +208,7 @@ static void stack_depth(void)
 	}
 }
 
-/* Frames of one row hang together: names, offsets and modules are those of the call. */
+/* The symbol, offset and module of each frame must belong to the call. */
 static void frames_are_complete(void)
 {
 	json_t *report = report_of("", "run keep 10 1"), *row, *frame;
@@ -220,7 +221,7 @@ static void frames_are_complete(void)
 		const char *address = json_string_value(live_get(frame, "address"));
 
 		CHECK(address && !strncmp(address, "0x", 2));
-		/* Inlined functions have no place of their own. */
+		/* An inlined function has no offset of its own. */
 		if (json_is_true(live_get(frame, "inlined"))) {
 			CHECK(i >= 3 && json_is_null(live_get(frame, "offset")));
 			continue;
@@ -231,7 +232,8 @@ static void frames_are_complete(void)
 				  symbols[i]);
 			CHECK_STR(json_string_value(live_get(frame, "module")),
 				  oracle_path);
-			/* A call: at least one instruction into the function. */
+			/* A return address minus 1: not at the first byte of the
+			 * function. */
 			CHECK(live_int(frame, "offset") > 0);
 			CHECK(live_int(frame, "offset") < 4096);
 		}
@@ -240,8 +242,8 @@ static void frames_are_complete(void)
 	json_decref(report);
 }
 
-/* What a kernel takes depends on how many ways its verifier has to follow. Of the newest
- * that was tried it is known that it takes all of them. */
+/* The verifier's limit decides which depths a kernel accepts. The newest kernel that was
+ * tested accepts all of them. */
 static void whole_depth(void)
 {
 	static const char *const options[] = {
@@ -269,7 +271,7 @@ static void whole_depth(void)
 			memtrace_start_plain(live_pid(oracle), options[i]);
 
 		REQUIRE(live_wait_stderr(memtrace, "Ctrl-C ends", TIMEOUT_S));
-		/* Each frame once, it would be 460,000. */
+		/* If the verifier followed each frame separately, it would be 460,000. */
 		if (is_newest && !*options[i]) {
 			unsigned verified = probes_verified("on_result");
 
@@ -285,7 +287,7 @@ static void whole_depth(void)
 	}
 }
 
-/* Text, all blocks at once whatever their age. */
+/* With --combined-only the text report lists all blocks, whatever their age. */
 static void combined_only(void)
 {
 	struct live_process *memtrace =
