@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Blocks that a program tells of itself by otel_memory's static probes: every number is
- * the target's own.
+ * Blocks that a program reports by otel_memory's USDT probes: all numbers must equal the
+ * target's own counts.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -16,7 +16,8 @@
 
 static struct probes *probes_before;
 
-/* How many tracers the target sees: the kernel counts one for each place of a probe. */
+/* The value of each semaphore while memtrace traces: the kernel counts one tracer for
+ * each place of a probe. */
 #define ALLOC_PLACES 6
 #define FREE_PLACES  2
 
@@ -35,7 +36,7 @@ static void check_traced(struct live_process *target)
 	CHECK(sees_tracers(target, ALLOC_PLACES, FREE_PLACES));
 }
 
-/* With perf events the kernel takes its time. */
+/* Waits until the kernel has removed the probes. With perf events this takes a while. */
 static void check_untraced(struct live_process *target)
 {
 	double end = live_now_s() + TIMEOUT_S;
@@ -45,8 +46,8 @@ static void check_untraced(struct live_process *target)
 	CHECK(sees_tracers(target, 0, 0));
 }
 
-/* Let memtrace learn the call sites in peace: it may not get to run for a while, and
- * holds some hundred walks that are new. */
+/* Lets memtrace find the unwind rules of the call sites first. On a busy machine it may
+ * not run for a while, and its ring holds only some hundred new stacks. */
 static void learn(struct live_process *target, struct live_process *memtrace)
 {
 	oracle_do(target, "make 1");
@@ -61,27 +62,28 @@ static void check_report(const json_t *truth, const json_t *report)
 	CHECK_INT(compare_losses(report, NULL), 0);
 }
 
-/* One run from its beginning to its end, with each of the options. */
+/* A whole run, once with each of the options. */
 static void exact(const char *options)
 {
 	struct live_process *target = target_start(TELLER_BINARY);
 	struct live_process *memtrace;
 	json_t *truth, *report, *allocator;
 
-	/* Of these nobody is told. */
+	/* Not reported: nothing traces the target yet. */
 	oracle_do(target, "make 10");
 	check_untraced(target);
 	memtrace = memtrace_start(live_pid(target), options);
 	check_traced(target);
 	learn(target, memtrace);
 	oracle_do(target, "make 699");
-	/* Also the older ones. */
+	/* Drops also the unreported blocks. */
 	oracle_do(target, "drop 210");
 	oracle_do(target, "threads 1000");
 	truth = oracle_ask(target, "fail 3");
 	report = memtrace_report(memtrace);
 	check_report(truth, report);
-	/* Most of them are at sites with memory, constants and parts of registers. */
+	/* Most of the sites pass operands in memory, as constants or in parts of
+	 * registers. */
 	CHECK_INT(report_site(report, "heap", "site_indexed").blocks, 500);
 	CHECK_INT(report_site(report, "heap", "site_drawn").bytes, 500 * 524288);
 	CHECK_INT(report_site(report, "heap", "site_thread").blocks, 2004);
@@ -111,8 +113,9 @@ static void all_told_perf(void)
 	exact("--otel-memory --unwind auto --attach perf");
 }
 
-/* What was allocated and freed in all; and the peak, which was before the frees. With
- * frame pointers, as a walk by rules that is new may come too late for the peak. */
+/* What was allocated and freed in total, and the peak, which was before the frees. With
+ * frame pointers: a stack with a missing unwind rule may be known too late for the
+ * peak. */
 static void traffic(void)
 {
 	struct live_process *target = target_start(TELLER_BINARY);
@@ -139,7 +142,7 @@ static void traffic(void)
 	live_destroy(target);
 }
 
-/* Sizes are bounded, and not what a block stands for. */
+/* --min-size and --max-size compare the sizes of blocks, not their weights. */
 static void bounds(void)
 {
 	struct live_process *target = target_start(TELLER_BINARY);
@@ -157,8 +160,8 @@ static void bounds(void)
 	live_destroy(target);
 }
 
-/* Of what the program draws one block in ten is drawn again. Within ten deviations of the
- * sum, which no run will ever leave. */
+/* memtrace samples one in ten of the blocks that the program has sampled. The tolerance
+ * is ten standard deviations of the sum, which no run exceeds. */
 static void sampled(void)
 {
 	struct live_process *target = target_start(TELLER_BINARY);
@@ -181,7 +184,7 @@ static void sampled(void)
 	live_destroy(target);
 }
 
-/* Nobody is left to lower the semaphores but the kernel. */
+/* memtrace is killed: only the kernel can lower the semaphores. */
 static void killed(void)
 {
 	struct live_process *target = target_start(TELLER_BINARY);
@@ -202,7 +205,7 @@ static void killed(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* A library that comes later, with semaphores of its own. */
+/* A library that is loaded later, with its own semaphores. */
 static void loaded(void)
 {
 	struct live_process *target = target_start(TELLER_BINARY);
@@ -224,7 +227,8 @@ static void loaded(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* A static program without symbols: nothing shows where its malloc is, but it tells. */
+/* A static program without symbols: memtrace cannot find its malloc, but it reports
+ * blocks. */
 static void stripped(void)
 {
 	struct live_process *target = target_start(TELLER_STRIPPED);
@@ -242,14 +246,15 @@ static void stripped(void)
 	report = memtrace_stop(memtrace);
 	CHECK_INT(compare_totals(truth, report), 0);
 	CHECK_INT(compare_losses(report, NULL), 0);
-	/* A stack for each site, though they have no names. */
+	/* One stack for each site, although they have no symbols. */
 	CHECK_INT(live_int(report, "heap.stack_count"), 6);
 	json_decref(truth);
 	json_decref(report);
 	live_destroy(target);
 }
 
-/* The text report says whose numbers these are, and --dry-run where they come from. */
+/* The text report says that the numbers are the program's, and --dry-run says where the
+ * probes are. */
 static void words(void)
 {
 	struct live_process *target = target_start(TELLER_BINARY);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The files that a run writes beside its reports. */
+/* The files that a run writes in addition to its reports. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 static struct live_process *oracle;
 
-/* What the file holds, owned; its mode must be 0600. */
+/* The content of the file, owned. Its mode must be 0600. */
 static char *read_file(const char *path)
 {
 	struct stat st;
@@ -36,7 +36,7 @@ static int64_t svg_bytes(const char *text)
 	return strtoll(at + strlen(attribute), NULL, 10);
 }
 
-/* Every file has all stacks and the same sum, though one stack is printed. */
+/* Every file has all stacks and the same sum, although only one stack is printed. */
 static void files_agree(void)
 {
 	char options[2048];
@@ -55,7 +55,7 @@ static void files_agree(void)
 	json_t *first = memtrace_report(memtrace), *report, *all;
 	char path[512];
 
-	/* Nothing before the end. */
+	/* No file before the end. */
 	snprintf(path, sizeof(path), "%s/f.csv", dir);
 	CHECK(access(path, F_OK));
 	report = memtrace_stop(memtrace);
@@ -95,7 +95,7 @@ static void files_agree(void)
 	CHECK(live_int(all, "heap.stack_count") > 1);
 	CHECK_INT(json_array_size(live_get(all, "heap.stacks")),
 		  live_int(all, "heap.stack_count"));
-	/* Growth is since the report that was printed before. */
+	/* Growth counts from the previous printed report. */
 	CHECK_INT(
 		live_int(json_array_get(live_get(all, "heap.stacks"), 0), "growth_bytes"),
 		0);
@@ -105,8 +105,8 @@ static void files_agree(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
-/* The disk is full: one line, status 1, the old file, and whatever else there was room
- * for. */
+/* The disk is full: one line, status 1, the old file stays, and the other files are
+ * written if they fit. */
 static void full_disk(void)
 {
 	char options[2048], path[512];
@@ -154,7 +154,7 @@ static void full_disk(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
-/* The file with the highest number. */
+/* The content of the file with the highest number. */
 static char *read_last(const char *dir)
 {
 	char path[512], *last = NULL;
@@ -170,7 +170,7 @@ static char *read_last(const char *dir)
 	return last;
 }
 
-/* Write a file until nothing more fits. */
+/* Writes a file until the disk is full. */
 static void fill_disk(const char *path)
 {
 	char block[4096] = "full";
@@ -182,7 +182,7 @@ static void fill_disk(const char *path)
 	fclose(file);
 }
 
-/* The disk is full for a while: the run goes on, and later files are written. */
+/* The disk is full for a while: the run continues and writes the later files. */
 static void full_for_a_while(void)
 {
 	char options[2048], filler[512];
@@ -210,7 +210,7 @@ static void full_for_a_while(void)
 		free(line);
 	}
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
-	/* Of each interval and, in the end, the last one. */
+	/* Some at intervals, and the final one. */
 	CHECK(reports >= 4);
 	CHECK_INT(live_count(live_stderr(memtrace), "No space left on device"), 1);
 	CHECK_CONTAINS(live_stderr(memtrace), " without one of the outputs\n");
@@ -223,8 +223,8 @@ static void full_for_a_while(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
-/* The disk that has --output is full for a while. The others are written, and so are
- * later reports. */
+/* The disk of --output is full for a while. The other files are written, and so are later
+ * reports. */
 static void report_file_full_for_a_while(void)
 {
 	char options[2048], filler[512], path[512];
@@ -261,7 +261,7 @@ static void report_file_full_for_a_while(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
-/* The terminal that has the reports goes away (EIO). */
+/* The reports go to a terminal that is closed (EIO). */
 static void terminal_goes_away(void)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -287,7 +287,7 @@ static void terminal_goes_away(void)
 	live_sleep(0.7);
 	live_signal(memtrace, SIGINT);
 	CHECK_INT(live_wait(memtrace, TIMEOUT_S), 1);
-	/* When it began, and at the end. */
+	/* One line when the error begins, one at the end. */
 	CHECK_INT(live_count(live_stderr(memtrace), "to standard output: Input/output "),
 		  2);
 	CHECK_CONTAINS(live_stderr(memtrace), " without one of the outputs\n");
@@ -299,7 +299,7 @@ static void terminal_goes_away(void)
 	oracle_do(oracle, "run release 1 1");
 }
 
-/* Whoever reads the reports has gone, and there is nothing else to write. */
+/* The reader of the reports has ended, and there is no other output: the run ends. */
 static void nobody_reads_any_more(void)
 {
 	char pid[16];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Targets whose program and libraries lie on overlayfs, as those of containers do: on
- * layers of one file system and of two, in a layer, copied up and deleted. The kernel has
- * several names for these files (src/target/file_names.h).
+ * Targets whose program and libraries are on overlayfs, as in containers: with layers on
+ * one file system and on two; files in a lower layer, copied up, and deleted. The kernel
+ * has several names for these files (src/target/file_names.h).
  */
 #include <errno.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 #include "live/trace.h"
 
 #define TIMEOUT_S 30
-#define TIMES     100 /* of targets/omitted.c */
+#define TIMES     100 /* as in targets/omitted.c */
 
 #if defined(__aarch64__)
 #define LIBC "/usr/lib/aarch64-linux-gnu/libc.so.6"
@@ -28,7 +28,7 @@
 
 static char *folder;
 
-/* A path in the folder of this test. Owned. */
+/* A path in this test's folder. Owned. */
 __attribute__((format(printf, 1, 2))) static char *path_of(const char *format, ...)
 {
 	char *name, *path;
@@ -56,7 +56,8 @@ static void run(const char *format, ...)
 	free(command);
 }
 
-/* `name` is the layer "low" and a new one on the file system `upper`. */
+/* Mounts an overlay `name` of the lower layer "low" and a new layer on the file system
+ * `upper`. */
 static void mount_overlay(const char *name, const char *upper, const char *option)
 {
 	char *merged = path_of("%s", name), *options = NULL;
@@ -72,7 +73,7 @@ static void mount_overlay(const char *name, const char *upper, const char *optio
 	free(options);
 }
 
-/* Two overlays, "merged" and "other", of one layer. */
+/* Mounts two overlays, "merged" and "other", with the same lower layer. */
 static void open_overlays(const char *upper, const char *option)
 {
 	run("cd %s && mkdir -p one two && mount -t tmpfs one one && "
@@ -92,8 +93,8 @@ static void close_overlays(void)
 
 /* --- targets and tracers ---------------------------------------------------------- */
 
-/* A program of an overlay, with the libc there and these arguments, of the overlay too.
- */
+/* Starts a program of an overlay with the libc in it. The arguments `names` are files of
+ * the overlay, too. */
 static struct live_process *start(const char *overlay, const char *program,
 				  const char *const names[])
 {
@@ -125,7 +126,7 @@ static struct live_process *family(const char *overlay)
 	return start(overlay, FAMILY_BINARY, none);
 }
 
-/* memtrace with these options, whose probes stand. */
+/* Starts memtrace with these options and waits until its probes are attached. */
 __attribute__((format(printf, 1, 2))) static struct live_process *
 tracer(const char *format, ...)
 {
@@ -157,7 +158,7 @@ static void end(struct live_process *target)
 	live_destroy(target);
 }
 
-/* The live blocks of a process, each of so many bytes. */
+/* Checks the live blocks of a process. All have the same size. */
 static void check_process(const json_t *report, const struct live_process *target,
 			  int64_t blocks, int64_t size)
 {
@@ -175,9 +176,9 @@ static void check_process(const json_t *report, const struct live_process *targe
 	CHECK_INT(bytes, blocks * size);
 }
 
-/* --- what is tried ---------------------------------------------------------------- */
+/* --- the tests -------------------------------------------------------------------- */
 
-/* Live blocks of this size whose stack leads from `leaf` to the start of the program. */
+/* How many live blocks of this size have a complete stack with the function `middle`. */
 static int64_t count_whole(const json_t *report, int64_t size, const char *middle)
 {
 	const json_t *row, *frame;
@@ -203,9 +204,9 @@ static int64_t count_whole(const json_t *report, int64_t size, const char *middl
 }
 
 /*
- * Of libraries that come and go at one place: the kernel tells of each, and /proc is read
- * as well. One that has gone again before it was first looked at may cut some walks, on a
- * busy machine: a tenth at the very most.
+ * Libraries that are loaded and unloaded at the same address: memtrace hears of each from
+ * the kernel, and reads /proc, too. If a library is unloaded before memtrace first reads
+ * it, some stacks are cut short: at most a tenth, on a busy machine.
  */
 static void whole_stacks(void)
 {
@@ -213,7 +214,7 @@ static void whole_stacks(void)
 	struct live_process *target, *memtrace;
 	json_t *report;
 
-	/* Other files by now, under the same names. */
+	/* chmod copies the files up: the same names, but other files. */
 	run("cd %s/merged && chmod 0751 b.so %s", folder,
 	    strrchr(OMITTED_BINARY, '/') + 1);
 	target = start("merged", OMITTED_BINARY, libraries);
@@ -229,8 +230,8 @@ static void whole_stacks(void)
 	end(target);
 }
 
-/* Those that map it in one overlay, and by the other, where it is the same file of the
- * layer. */
+/* Processes that map the library in one overlay, and one that maps it in the other
+ * overlay, where it is the same file of the lower layer. */
 static void users_of_a_library(void)
 {
 	const char *name = strrchr(LOADED_MALLOC, '/') + 1;
@@ -258,7 +259,7 @@ static void users_of_a_library(void)
 	end(other);
 }
 
-/* By the name of the file, and by a path for one process. */
+/* --lib with the base name, and with a path for one process. */
 static void library_by_name(void)
 {
 	const char *name = strrchr(LOADED_MALLOC, '/') + 1;
@@ -280,8 +281,8 @@ static void library_by_name(void)
 	end(target);
 }
 
-/* Each call counts once, though both have the same libc by two names; also of children,
- * and when the file is another one by now. */
+/* Each call counts once, although the same libc has two names. Also for children, and
+ * when the name of the file belongs to another file. */
 static void processes_of_two_overlays(void)
 {
 	struct live_process *a = family("merged"), *b = family("other"), *memtrace;
@@ -304,7 +305,7 @@ static void processes_of_two_overlays(void)
 	CHECK_INT(compare_losses(report, NULL), 0);
 	json_decref(report);
 
-	/* Its files are deleted at the attach. */
+	/* The process's files were deleted before the attach. */
 	memtrace = tracer("--sample-every 1 --pid %d", (int)live_pid(a));
 	oracle_do(a, "keep 3 64");
 	report = memtrace_stop(memtrace);
@@ -322,7 +323,7 @@ static void layers_of_one_file_system(void)
 	close_overlays();
 }
 
-/* stat(2) has devices of its own for them. */
+/* stat(2) gives such files separate device numbers. */
 static void layers_of_two_file_systems(void)
 {
 	open_overlays("two", ",xino=off");
@@ -351,7 +352,7 @@ int main(void)
 	live_require_root();
 	if (!has_overlays())
 		check_skip("the kernel has no overlayfs");
-	/* memtrace and the targets see the mounts, and nobody else. */
+	/* Only memtrace and the targets see the mounts. */
 	REQUIRE(!unshare(CLONE_NEWNS) &&
 		!mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
 	folder = live_path("overlays");

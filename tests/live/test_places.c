@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Each place has one probe, whatever the process does: after an exec, a fork or a
- * dlopen() the breakpoints in an allocator's text are at the same bytes as after a fresh
+ * dlopen() the breakpoints in an allocator's text are at the same bytes as after a new
  * attach.
  */
 #include <dirent.h>
@@ -16,32 +16,32 @@
 
 #define TIMEOUT_S   30
 #define CHANGES_MAX 256
-#define TRAP        0xcc /* int3, what a uprobe is in memory on x86 */
+#define TRAP        0xcc /* int3, the breakpoint of a uprobe on x86 */
 
-/* An exec is acted upon at most 100 ms after it was heard of. For a second more there are
- * probes that check others (docs/probes.md). */
+/* memtrace acts on an exec within 100 ms. For one more second it has additional probes,
+ * which check others (docs/probes.md). */
 #define SETTLE_S 1.5
 
-/* Time for the tracers of others to end. */
+/* time for other tracers to end, s */
 #define UNTOUCHED_S 60
 
 static struct probes *probes_before;
 
 /* --- text in memory ----------------------------------------------------------------- */
 
-/* Where text in memory differs from its file, by file offset, in ascending order. */
+/* File offsets at which text in memory differs from its file, ascending. */
 struct changes {
 	uint64_t offset[CHANGES_MAX];
 	size_t count;
 };
 
-/* One line of /proc/PID/maps. */
+/* A line of /proc/PID/maps. */
 struct mapping {
 	unsigned long start, end, file_offset;
 	char access[8], path[512];
 };
 
-/* The next executable mapping of a file by this base name; false: there is no more. */
+/* The next executable mapping of a file with this base name. False: no more. */
 static bool next_text(FILE *maps, const char *name, struct mapping *ret)
 {
 	char line[1024];
@@ -95,7 +95,7 @@ static void compare_text(int memory, const struct mapping *m, struct changes *re
 	free(there);
 }
 
-/* What is changed in the file that the process has mapped by this base name. */
+/* What is changed in the process's file with this base name. */
 static struct changes find_changes(pid_t pid, const char *name)
 {
 	struct changes ret = {.count = 0};
@@ -127,7 +127,7 @@ static const char *const functions[] = {
 
 #define FUNCTIONS (sizeof(functions) / sizeof(*functions))
 
-/* Code of one function of libc, as file offsets; the test has mapped the same file. */
+/* File offsets of the code of a libc function. The test has mapped the same file. */
 struct range {
 	uint64_t start, end;
 };
@@ -184,7 +184,7 @@ static void check_same(const struct changes *now, const struct changes *fresh,
 	print("at a fresh attach", fresh);
 }
 
-/* The same function by function, which says where the fault is. */
+/* check_library() for libc. Compares each function, so that a difference names it. */
 static void check_libc(pid_t pid, const struct changes *fresh, const char *when)
 {
 	const struct changes now = find_changes(pid, "libc.so.6");
@@ -211,7 +211,7 @@ static void check_library(pid_t pid, const char *path, const struct changes *fre
 
 /* --- memtrace ----------------------------------------------------------------------- */
 
-/* Until memtrace has said `text` so many times. */
+/* Waits until memtrace has printed `text` `times` times. */
 static void await_said(struct live_process *memtrace, const char *text, unsigned times)
 {
 	double until_s = live_now_s() + TIMEOUT_S;
@@ -233,7 +233,7 @@ static void await_said(struct live_process *memtrace, const char *text, unsigned
 	}
 }
 
-/* Until it has acted upon all that has happened: it does so before each report. */
+/* Waits until memtrace has acted on all events so far. It does so before each report. */
 static void settle(struct live_process *memtrace)
 {
 	json_decref(memtrace_report(memtrace));
@@ -252,7 +252,8 @@ static pid_t await_ready(struct live_process *target)
 	return pid;
 }
 
-/* Other tracers of all processes would have breakpoints in ours, too. */
+/* Waits for the end of other tracers: system-wide tracers have breakpoints in our
+ * processes, too. */
 static void await_untouched(pid_t pid)
 {
 	double until_s = live_now_s() + UNTOUCHED_S;
@@ -264,7 +265,7 @@ static void await_untouched(pid_t pid)
 	}
 }
 
-/* What a fresh attach changes in libc and in LOADED_MALLOC. */
+/* What a new attach changes in libc and in LOADED_MALLOC. */
 struct fresh {
 	const char *options;
 	struct changes libc, loaded;
@@ -286,11 +287,11 @@ static void attach_once(struct fresh *ret)
 	ret->loaded = find_changes(pid, strrchr(LOADED_MALLOC, '/') + 1);
 	json_decref(memtrace_stop(memtrace));
 	live_destroy(target);
-	/* Else the next one would find them, and keep its distance. */
+	/* Otherwise the next tracer would find these probes and avoid them. */
 	REQUIRE(probes_gone(probes_before));
 }
 
-/* The same options change the same bytes each time. `loaded` may be NULL. */
+/* Cached: the same options always change the same bytes. `loaded` may be NULL. */
 static void attach_afresh(const char *options, struct changes *libc,
 			  struct changes *loaded)
 {
@@ -309,7 +310,7 @@ static void attach_afresh(const char *options, struct changes *libc,
 		*loaded = known[i].loaded;
 }
 
-/* Each call is counted once. */
+/* Checks that each call is counted once. */
 static void check_calls(struct live_process *target, struct live_process *memtrace)
 {
 	json_t *before = memtrace_report(memtrace), *after;
@@ -340,8 +341,7 @@ static const char *const ways[] = {
 
 #define WAYS (sizeof(ways) / sizeof(*ways))
 
-/* The target executes another program `times` times, each time when it is told `order`.
- */
+/* The target executes another program `times` times. `order` is the command for that. */
 static void execs(const char *options, const char *order, unsigned times)
 {
 	const char *const command[] = {FAMILY_BINARY, times > 1 ? FAMILY_BINARY : NULL,
@@ -378,7 +378,8 @@ static void after_an_exec(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* The probes of one process end with its main thread, and are set anew. */
+/* The kernel removes the probes of the process with its main thread. memtrace attaches
+ * them again. */
 static void after_an_exec_in_a_thread(void)
 {
 	for (size_t i = 0; i < WAYS; i++)
@@ -388,7 +389,7 @@ static void after_an_exec_in_a_thread(void)
 
 /* --- fork --------------------------------------------------------------------------- */
 
-/* A shell that waits for a line and executes FAMILY_BINARY in a child. */
+/* A shell that waits for a line and then executes FAMILY_BINARY in a child. */
 static struct live_process *start_shell(void)
 {
 	const char *const argv[] = {"sh", "-c",
@@ -401,7 +402,7 @@ static struct live_process *start_shell(void)
 	return shell;
 }
 
-/* The one child of a process. */
+/* The only child of a process. */
 static pid_t child_of(pid_t pid)
 {
 	char path[64];
@@ -432,7 +433,7 @@ static void forks(const char *options)
 	check_libc(live_pid(shell), &fresh, "a child has executed a program");
 	check_libc(pid, &fresh, "in a child that has executed a program");
 	check_calls(shell, memtrace);
-	/* Its children stay. */
+	/* "nest" starts children that stay. */
 	oracle_do(shell, "nest");
 	settle(memtrace);
 	child = child_of(pid);
@@ -509,7 +510,7 @@ static void after_a_dlopen(void)
 
 /* --- breakpoints that others want --------------------------------------------------- */
 
-/* The first one's memory is not there any more when it has ended. */
+/* The highest thread id. After its exit the main thread has no memory. */
 static pid_t last_thread(pid_t pid)
 {
 	char path[64];
@@ -525,8 +526,8 @@ static pid_t last_thread(pid_t pid)
 	return last;
 }
 
-/* With perf events the probes of a process whose first thread has ended are breakpoints
- * in all processes: another one finds them in what it loads. */
+/* With perf events the probes of a process whose main thread has exited are breakpoints
+ * in all processes. Another process finds them in a library that it loads. */
 static void with_breakpoints_for_another_process(void)
 {
 	static const char options[] = "--attach perf --unwind fp";
@@ -561,8 +562,8 @@ static void with_breakpoints_for_another_process(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* A second tracer has its probes where the first one has: they share breakpoints, also in
- * programs that are executed now. */
+/* A second tracer has probes at the same places as the first: they share breakpoints,
+ * also in programs that are executed later. */
 static void beside_another_tracer(void)
 {
 	static const char options[] = "--follow-forks --unwind fp";

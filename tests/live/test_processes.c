@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Several processes in one run: each one's blocks to the byte, and no other's. */
+/* Several processes in one run: the blocks of each are counted to the byte,
+ * separately. */
 #include <signal.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ static size_t open_descriptors(pid_t pid)
 
 /* --- processes that were asked for ------------------------------------------------- */
 
-/* Without randomization both have the same addresses: of code, of stacks, of blocks. */
+/* Without address space randomization both processes have the same addresses of code,
+ * stacks and blocks. */
 static void two_told_apart_by(const char *options)
 {
 	const char *const fixed[] = {"fixed", NULL};
@@ -32,7 +34,7 @@ static void two_told_apart_by(const char *options)
 	memtrace_await(memtrace);
 	oracle_do(a, "keep 300 48");
 	oracle_do(b, "keep 500 48");
-	/* A block at the same address as one of the other's. */
+	/* This frees a block at the address of a block of the other process. */
 	oracle_do(a, "drop 100");
 	report = memtrace_report(memtrace);
 	CHECK_SITE(report, a_pid, "site_keep", 200, 200 * 48);
@@ -108,7 +110,7 @@ static void children_from_their_first_allocation(void)
 	check_books(report);
 	json_decref(report);
 
-	/* The parent's blocks are the parent's, whatever the child frees. */
+	/* The parent's blocks stay, whatever the child frees. */
 	oracle_do(target, "inherit 15");
 	report = memtrace_report(memtrace);
 	CHECK_SITE(report, pid, "site_keep", 20, 20 * 64);
@@ -138,7 +140,7 @@ static void children_from_their_first_allocation(void)
 	check_books(report);
 	json_decref(report);
 
-	/* Adopted by init, and the last that is left. */
+	/* The orphan's parent is init, and it is the last process that remains. */
 	oracle_do(target, "orphan");
 	report = memtrace_report(memtrace);
 	CHECK_SITE(report, 0, "site_orphan", 4, 4 * 56);
@@ -155,7 +157,8 @@ static void children_from_their_first_allocation(void)
 
 /* --- other programs ----------------------------------------------------------------- */
 
-/* Each allocation of the new program, from its constructors on, and none of the old. */
+/* All allocations of the new program are counted, from its constructors on, and none of
+ * the old program's. */
 static void exec_is_gapless(const char *options)
 {
 	const char *const command[] = {EXECER_BINARY, SHORT_LIVED_BINARY, NULL};
@@ -200,7 +203,8 @@ static void exec_of_a_thread(const char *options)
 	live_send(target, "texec");
 	REQUIRE(live_wait_stderr(memtrace, "executed", TIMEOUT_S));
 	json_decref(live_read_json(target, TIMEOUT_S));
-	/* Probes of one process have ended with its main thread, and come anew. */
+	/* The probes of one process end with its main thread. memtrace attaches them
+	 * again. */
 	if (!strstr(options, "--follow-forks"))
 		REQUIRE(live_wait_stderr(memtrace, "has loaded", TIMEOUT_S));
 	oracle_do(target, "keep 40 60");
@@ -243,8 +247,8 @@ static void borrowed(const char *options)
 	live_destroy(target);
 }
 
-/* Linux 6.12 and later pass on the calls of one process alone (uprobe_prog_run(),
- * kernel/trace/bpf_trace.c). */
+/* From Linux 6.12 on a uprobe_multi link for one process passes only that process's calls
+ * to the program (uprobe_prog_run() in kernel/trace/bpf_trace.c). */
 static bool sees_children_of_vfork(void)
 {
 	struct utsname name;
@@ -254,8 +258,9 @@ static bool sees_children_of_vfork(void)
 	return major < 6 || (major == 6 && minor < 12);
 }
 
-/* The child frees blocks, and memtrace does not see that. They stay listed until their
- * addresses are given out again: each block is listed once, or counted as replaced. */
+/* The child frees blocks, and memtrace does not see that. The blocks stay listed until
+ * malloc returns their addresses again. Each block is listed once, or counted as
+ * replaced. */
 static void borrowed_unseen(void)
 {
 	struct live_process *target, *memtrace;
@@ -288,7 +293,7 @@ static void borrowed_unseen(void)
 	CHECK_INT(compare_losses(report, "blocks_replaced"), 0);
 	json_decref(report);
 
-	/* The parent frees all blocks that it has. */
+	/* The parent frees all of its blocks. */
 	oracle_do(target, "drop 100");
 	report = memtrace_report(memtrace);
 	CHECK_INT(report_site(report, "heap", "site_keep").blocks, 40 - replaced);
@@ -299,8 +304,8 @@ static void borrowed_unseen(void)
 	live_destroy(target);
 }
 
-/* A child of vfork(2) works in its parent's memory: what it frees and allocates is the
- * parent's. */
+/* A child of vfork(2) shares its parent's memory: what it allocates and frees counts as
+ * the parent's. */
 static void borrowed_memory(void)
 {
 	borrowed("--follow-forks");
@@ -308,7 +313,7 @@ static void borrowed_memory(void)
 	borrowed_unseen();
 }
 
-/* Its descendants are other programs from their first instruction on. */
+/* The descendants are other programs from their first instruction on. */
 static void spawned_programs(void)
 {
 	const char *const command[] = {SHORT_LIVED_BINARY, NULL};
@@ -331,8 +336,8 @@ static void spawned_programs(void)
 	live_destroy(target);
 }
 
-/* Memtrace comes upon some of them before they execute their program, upon others after,
- * and hears of it still later. */
+/* memtrace sees some of them before they execute their program and some after that. The
+ * event of the exec comes even later. */
 static void children_that_live_on(void)
 {
 	struct live_process *memtrace =
@@ -359,7 +364,7 @@ static void loaded_allocator(void)
 	json_t *report;
 
 	memtrace_await(memtrace);
-	/* What it allocates before the probes stand may or may not be seen. */
+	/* Allocations before the probes are attached may or may not be counted. */
 	oracle_do(target, "load %s 0 16", LOADED_MALLOC);
 	REQUIRE(live_wait_stderr(memtrace, "has loaded", TIMEOUT_S));
 	oracle_do(target, "load %s 50 16", LOADED_MALLOC);
@@ -374,7 +379,7 @@ static void loaded_allocator(void)
 	check_books(report);
 	json_decref(report);
 
-	/* Mapped anew, at the same addresses: one probe at a place, not two. */
+	/* Loaded again at the same addresses: each place has one probe, not two. */
 	oracle_do(target, "unload");
 	oracle_do(target, "load %s 1 16", LOADED_MALLOC);
 	live_sleep(0.3);
@@ -389,7 +394,7 @@ static void loaded_allocator(void)
 	live_destroy(target);
 }
 
-/* One whose probes want programs that were not compiled at the start. */
+/* An allocator whose probes need BPF programs that were not compiled at the start. */
 static void loaded_allocator_of_another_kind(void)
 {
 	struct live_process *target = family_start(NULL);
@@ -405,14 +410,15 @@ static void loaded_allocator_of_another_kind(void)
 	oracle_do(target, "keep 60 20");
 	report = memtrace_stop(memtrace);
 	CHECK_SITE(report, pid, "site_loaded", 50, 50 * 16);
-	/* In the same tables. */
+	/* Both allocators use the same tables. */
 	CHECK_SITE(report, pid, "site_keep", 90, 90 * 20);
 	check_books(report);
 	json_decref(report);
 	live_destroy(target);
 }
 
-/* A program with an allocator in a file of its own, which can be probed only then. */
+/* The new program has its own allocator, in a file that can be probed only after the
+ * exec. */
 static void exec_of_another_allocator(void)
 {
 	const char *const command[] = {OWN_MALLOC_BINARY, NULL};
@@ -444,9 +450,9 @@ static void exec_of_another_allocator(void)
 	}
 }
 
-/* It is forked and executed before memtrace hears of either: none of its files is its
- * parent's. With as many others before it as the kernel's buffers have no room for,
- * only the probes know of it. */
+/* The process is forked and executes a program before memtrace gets either event: it
+ * shares no file with its parent. With enough other processes before it, the kernel's
+ * buffers overflow, and only the probes report it. */
 static void before_anybody_looks(unsigned others)
 {
 	static const char format[] =
@@ -462,7 +468,8 @@ static void before_anybody_looks(unsigned others)
 	target = live_start(argv);
 
 	json_decref(live_read_json(target, TIMEOUT_S));
-	/* By rules the walks of all the others may be too many to hand over. */
+	/* With unwind rules, the misses of all the other processes could overflow the
+	 * ring. */
 	memtrace = memtrace_with("--follow-forks -v --unwind fp --pid %d",
 				 (int)live_pid(target));
 	memtrace_await(memtrace);
@@ -488,7 +495,7 @@ static void another_allocator_before_anybody_looks(void)
 	before_anybody_looks(1000);
 }
 
-/* The command's status is ours, and its children are counted. */
+/* memtrace exits with the command's status, and counts the command's children. */
 static void launched_command(void)
 {
 	const char *const argv[] = {
@@ -519,7 +526,7 @@ static void launched_command(void)
 /* --- mappings, and an end by force ---------------------------------------------------
  */
 
-/* Mappings are kept in a book for each process. */
+/* memtrace keeps the mappings of each process separately. */
 static void mappings_of_each(void)
 {
 	const char *const fixed[] = {"fixed", NULL};
@@ -555,7 +562,7 @@ static void mappings_of_each(void)
 	live_destroy(b);
 }
 
-/* kill -9 in each mode: no probe stays, and the targets run on. */
+/* kill -9 with each way to attach: no probe stays, and the targets keep running. */
 static void killed(void)
 {
 	struct live_process *a = family_start(NULL), *b = family_start(NULL), *memtrace;
@@ -587,7 +594,7 @@ static void killed(void)
 
 /* --- very many --------------------------------------------------------------------- */
 
-/* Memory of its own: pages of the tables count as resident while they are looked at. */
+/* Private memory: pages of the BPF tables count as resident while memtrace reads them. */
 static int64_t anonymous_kib(pid_t pid)
 {
 	char path[64], line[256];
@@ -604,7 +611,7 @@ static int64_t anonymous_kib(pid_t pid)
 	return kib;
 }
 
-/* What a report took is given back after it. */
+/* memtrace returns the memory for a report afterwards. */
 static bool has_settled_below(pid_t pid, int64_t kib)
 {
 	for (int i = 0; i < TIMEOUT_S * 10 && anonymous_kib(pid) >= kib; i++)
@@ -612,8 +619,8 @@ static bool has_settled_below(pid_t pid, int64_t kib)
 	return anonymous_kib(pid) < kib;
 }
 
-/* At once, each with call sites of its own: their walks may be more than the ring holds.
- */
+/* Many children at once, each with its own call sites: the misses may overflow the
+ * ring. */
 static void very_many_children(void)
 {
 	const char *const command[] = {"/bin/true", NULL};
@@ -635,7 +642,7 @@ static void very_many_children(void)
 		check_books_but(report, "walks_lost");
 		json_decref(report);
 	}
-	/* Each of these takes two slots, one before its exec. */
+	/* Each child takes two slots: one before its exec. */
 	for (int i = 0; i < 300; i++)
 		oracle_do(target, i % 2 ? "spawn" : "vfork");
 	report = memtrace_report(memtrace);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Other tools that walk the target's stacks see the same with and without memtrace: the
- * heap profilers of gperftools and jemalloc, inside it, and gdb. */
+/* Other tools that unwind the target's stacks get the same results with and without
+ * memtrace: the heap profilers of gperftools and jemalloc inside the target, and gdb. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/personality.h>
@@ -11,7 +11,7 @@
 #include "live/trace.h"
 
 #define TIMEOUT_S 120
-#define SITES     6 /* of targets/profiled.c */
+#define SITES     6 /* as in targets/profiled.c */
 
 static struct live_process *start(const char *library, const char *size,
 				  const char *count)
@@ -25,7 +25,7 @@ static struct live_process *start(const char *library, const char *size,
 	return target;
 }
 
-/* How many times `word` is in `text`. */
+/* How many times `word` occurs in `text`. */
 static unsigned count_words(const char *text, const char *word)
 {
 	unsigned count = 0;
@@ -37,7 +37,7 @@ static unsigned count_words(const char *text, const char *word)
 	return count;
 }
 
-/* Prints no more than the first line that differs. */
+/* CHECK_STR() for each line. Prints only the first line that differs. */
 static void check_lines(const char *got, const char *want)
 {
 	char *got_line, *want_line;
@@ -56,7 +56,7 @@ static void check_lines(const char *got, const char *want)
 	free(want_line);
 }
 
-/* Ends the trace, which was one. `memtrace` may be NULL. */
+/* Ends the run and checks that it counted allocations. `memtrace` may be NULL. */
 static void end_trace(struct live_process *memtrace, int64_t at_least)
 {
 	json_t *report;
@@ -76,8 +76,8 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The stacks of a profile, one a line, in an order of ours. Its mappings, which follow,
- * are left out. Owned. */
+/* The stacks of a profile, one on each line, sorted, without the mappings that follow.
+ * Owned. */
 static char *sorted_stacks(char *profile)
 {
 	char *end = strstr(profile, "MAPPED_LIBRARIES:"), *save = NULL, *lines[256],
@@ -86,8 +86,7 @@ static char *sorted_stacks(char *profile)
 
 	REQUIRE(end);
 	*end = '\0';
-	/* jemalloc puts the counts of a stack on lines of their own, behind two blanks.
-	 */
+	/* jemalloc writes the counts of a stack on separate lines, after two blanks. */
 	for (char *at = profile; (at = strstr(at, "\n  t"));)
 		*at = ' ';
 	text = calloc(1, strlen(profile) + 2);
@@ -106,8 +105,10 @@ static char *sorted_stacks(char *profile)
 
 struct profiler {
 	const char *library;
-	const char *variable, *value; /* that turn it on; %s: the path of the profile */
-	const char *file;             /* what it writes first; %s and %d: path and pid */
+	/* Environment variable that turns it on; %s: path of the profile. */
+	const char *variable, *value;
+	/* First file that it writes; %s and %d: path and pid. */
+	const char *file;
 };
 
 static const struct profiler gperftools = {"libtcmalloc.so.4", "HEAPPROFILE", "%s",
@@ -116,7 +117,7 @@ static const struct profiler jemalloc = {
 	"libjemalloc.so.2", "MALLOC_CONF",
 	"prof:true,lg_prof_sample:0,prof_final:false,prof_prefix:%s", "%s.%d.0.m0.heap"};
 
-/* A format with one %s, or with %s and %d. Owned. */
+/* printf() into a new string: a format with one %s, or with %s and %d. Owned. */
 __attribute__((format(printf, 1, 0))) static char *text_of(const char *format, ...)
 {
 	char *text;
@@ -128,7 +129,7 @@ __attribute__((format(printf, 1, 0))) static char *text_of(const char *format, .
 	return text;
 }
 
-/* What the profiler writes, traced with `options`; NULL: not traced. Owned. */
+/* The profile of a target that is traced with `options`; NULL: not traced. Owned. */
 static char *profile_of(const struct profiler *profiler, const char *library,
 			const char *options)
 {
@@ -136,7 +137,7 @@ static char *profile_of(const struct profiler *profiler, const char *library,
 	struct live_process *target, *memtrace = NULL;
 	char name[32], *prefix, *value, *path, *profile, *stacks;
 
-	/* As long as the last one: it is in the target's memory. */
+	/* The names have the same length: the path is in the target's memory. */
 	snprintf(name, sizeof(name), "profile-%02u", runs++);
 	prefix = live_path(name);
 	value = text_of(profiler->value, prefix);
@@ -167,7 +168,7 @@ static void check_profiles(const struct profiler *profiler)
 	if (!library)
 		return;
 	alone = profile_of(profiler, library, NULL);
-	/* The totals and a stack for each site. */
+	/* A line for the totals, and one for the stack of each site. */
 	REQUIRE(count_words(alone, "\n") >= 1 + SITES);
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
 		traced = profile_of(profiler, library, options[i]);
@@ -190,7 +191,7 @@ static void jemalloc_writes_the_same_profile(void)
 
 /* --- gdb --------------------------------------------------------------------------- */
 
-/* Each block is mapped by itself, and gdb stops before and after the system call. */
+/* malloc maps each block separately, and gdb stops before and after the system call. */
 #define STOPS (2 * SITES)
 
 static bool has_gdb(void)
@@ -217,7 +218,8 @@ static void await_tracer(pid_t pid)
 	free(status);
 }
 
-/* gdb on the process: one backtrace each time that it maps memory. */
+/* Starts gdb on the process: it prints a backtrace each time that the process maps
+ * memory. */
 static struct live_process *start_gdb(pid_t pid)
 {
 	const char *argv[16 + 4 * STOPS] = {"gdb", "-nx", "-batch"};
@@ -243,7 +245,7 @@ static struct live_process *start_gdb(pid_t pid)
 	return live_start(argv);
 }
 
-/* Its frames, one a line. Owned. */
+/* The frames that gdb prints, one on each line. Owned. */
 static char *backtraces(struct live_process *target)
 {
 	struct live_process *gdb = start_gdb(live_pid(target));
@@ -266,7 +268,7 @@ static char *backtraces(struct live_process *target)
 
 static char *backtraces_of(const char *options)
 {
-	/* Five million bytes. */
+	/* Blocks of 5,000,000 bytes. */
 	struct live_process *target = start(NULL, "5000000", "1"), *memtrace = NULL;
 	json_t *done;
 	char *text;
@@ -274,7 +276,7 @@ static char *backtraces_of(const char *options)
 	if (options)
 		memtrace = memtrace_start(live_pid(target), options);
 	text = backtraces(target);
-	/* Without gdb it goes on. */
+	/* The target continues without gdb. */
 	done = live_read_json(target, TIMEOUT_S);
 	CHECK(done != NULL);
 	json_decref(done);
@@ -304,7 +306,7 @@ static void gdb_shows_whole_backtraces(void)
 int main(void)
 {
 	live_require_root();
-	/* The same addresses in each run. Children inherit it. */
+	/* The same addresses in each run. Children inherit this setting. */
 	REQUIRE(personality(ADDR_NO_RANDOMIZE) != -1);
 	RUN(gperftools_writes_the_same_profile);
 	RUN(jemalloc_writes_the_same_profile);

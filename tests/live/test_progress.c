@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* On a terminal memtrace says what it is doing while that takes time, and takes it back;
- * elsewhere, and with -q, it does not. */
+/* On a terminal memtrace shows what it is doing during long steps, and erases that line
+ * afterwards. Without a terminal, and with -q, it does not. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #define TIMEOUT_MS 30000
 
-/* Run memtrace with stderr on a terminal of our own; what it wrote there. */
+/* Runs memtrace with stderr on a terminal. Returns what it wrote there. */
 static const char *run_on_terminal(pid_t pid, const char *quiet)
 {
 	static char text[65536];
@@ -42,7 +42,7 @@ static const char *run_on_terminal(pid_t pid, const char *quiet)
 		REQUIRE(poll(&fd, 1, TIMEOUT_MS) > 0);
 		n = read(terminal, text + len, sizeof(text) - 1 - len);
 		if (n <= 0)
-			break; /* EIO: the last writer is gone */
+			break; /* EIO: the last writer has ended */
 		len += (size_t)n;
 	}
 	text[len] = 0;
@@ -65,7 +65,7 @@ static void terminal_shows_progress(void)
 
 	REQUIRE(compiling && attaching && tracing);
 	CHECK(compiling < attaching && attaching < tracing);
-	/* The line is taken back before anything else is said. */
+	/* The line is erased before the next output. */
 	CHECK(!strncmp(attaching + strlen("attaching ..."), "\r\033[K", 4));
 	CHECK_STR(run_on_terminal(live_pid(oracle), "-q"), "");
 	live_destroy(oracle);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The packaged interpreter, busy: it computes right all the time, its blocks are seen,
- * and nothing is left afterwards. */
+/* The packaged Python interpreter at work: its results stay right, its blocks are
+ * counted, and no probe is left. */
 #include <signal.h>
 
 #include "check.h"
@@ -8,7 +8,7 @@
 
 static struct live_process *python;
 
-/* Ask for a sum that needs allocations; true when the answer is right. */
+/* Asks for a sum whose computation allocates. True if the answer is right. */
 static bool computes(unsigned n)
 {
 	char want[32];
@@ -28,9 +28,9 @@ static void answers_while_traced(void)
 	double until_s = live_now_s() + 3;
 	unsigned asked = 0, right = 0;
 
-	/* Said before the probes stand. */
+	/* Printed before the probes are attached. */
 	CHECK(strstr(live_stderr(memtrace), "PYTHONMALLOC=malloc"));
-	/* 1 MiB pieces, which the interpreter takes from malloc; 16 of them stay. */
+	/* The interpreter takes blocks of 1 MiB from malloc. 16 of them stay. */
 	live_send(python, "keep = [bytearray(1 << 20) for i in range(16)]");
 	while (live_now_s() < until_s) {
 		right += computes(10000 + asked);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redis-server as packaged, under load: it answers all the time, and nothing is left
- * afterwards. Once traced in libc, once in the allocator that it really uses.
+ * The packaged redis-server under load: it answers all the time, and no probe is left.
+ * Traced once in libc, and once in the allocator that it uses.
  */
 #include <signal.h>
 #include <sys/socket.h>
@@ -29,7 +29,7 @@ static int connect_redis(void)
 	return fd;
 }
 
-/* PING on a connection of its own; true when PONG comes within a second. */
+/* Sends PING on a new connection. True if PONG comes within a second. */
 static bool ping(void)
 {
 	const struct timeval second = {.tv_sec = 1};
@@ -94,7 +94,8 @@ static bool redis_maps(const char *name)
 	return found;
 }
 
-/* Three seconds under load with PINGs all along; the final report, owned. */
+/* Traces for three seconds under load, with a PING from time to time. Returns the final
+ * report, owned. */
 static json_t *traced_for_3_s(const char *options)
 {
 	struct probes *before = probes_find();

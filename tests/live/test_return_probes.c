@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Return probes in processes that they could end: the kernel is tested, and where it does
- * not let its trampoline pass, or cannot be tested, such a process is left alone.
+ * Return probes in processes that they could kill. memtrace tests the kernel. If the
+ * kernel's trampoline does not pass, or cannot be tested, memtrace puts no return probe
+ * into such a process.
  */
 #include <errno.h>
 #include <signal.h>
@@ -83,7 +84,7 @@ static int probe_return(pid_t pid)
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
-/* In a child: wait for the probe, and call the function under a filter. */
+/* Child process: waits for the probe, and calls the function under a filter. */
 static void run_filtered(int probed)
 {
 	struct sock_filter filter[] = {
@@ -101,7 +102,8 @@ static void run_filtered(int probed)
 	syscall(SYS_exit_group, test_probed(41));
 }
 
-/* What the kernel does to such a process, tried in another way than memtrace does. */
+/* Finds out by another experiment than memtrace's what the kernel does to such a
+ * process. */
 static enum trampoline_verdict experiment(void)
 {
 	uint64_t hits = 0;
@@ -149,7 +151,7 @@ static void agrees_with_an_experiment(void)
 
 #if defined(__x86_64__)
 
-/* Can a process have a user shadow stack here? Asked in a child, which it may end. */
+/* Can a process have a user shadow stack? A child tries it, which this may kill. */
 static bool has_shadow_stacks(void)
 {
 	int status;
@@ -161,7 +163,8 @@ static bool has_shadow_stacks(void)
 	if (!pid) {
 		long result = SYS_arch_prctl;
 
-		/* ARCH_SHSTK_ENABLE, ARCH_SHSTK_SHSTK; a call could not return. */
+		/* ARCH_SHSTK_ENABLE, ARCH_SHSTK_SHSTK. In assembly: with the shadow stack
+		 * on, no function here could return. */
 		__asm__ volatile("syscall"
 				 : "+a"(result)
 				 : "D"(0x5001L), "S"(1L)
@@ -186,7 +189,8 @@ static void shadow_stacks(void)
 
 #endif
 
-/* Killed at any moment of the test, memtrace leaves neither child nor probe behind. */
+/* If memtrace is killed during its test, at any moment, neither child nor probe is
+ * left. */
 static void killed_meanwhile(void)
 {
 	for (int i = 0; i < 12; i++) {
@@ -196,7 +200,7 @@ static void killed_meanwhile(void)
 		pid = fork();
 		REQUIRE(pid >= 0);
 		if (!pid) {
-			/* What it leaves behind becomes a child of ours. */
+			/* Its children become children of this process. */
 			for (;;)
 				trampoline_test_seccomp();
 		}
@@ -225,8 +229,8 @@ static struct live_process *start_target(bool is_confined)
 	return target;
 }
 
-/* memtrace with these words, in a place where it cannot test the kernel. "A" and "B"
- * stand for the pids. */
+/* Starts memtrace with these options where it cannot test the kernel. "A" and "B" stand
+ * for the pids. */
 static struct live_process *start_untested(const char *words, pid_t a, pid_t b)
 {
 	char text[512], pids[40], *save = NULL;
@@ -244,7 +248,7 @@ static struct live_process *start_untested(const char *words, pid_t a, pid_t b)
 
 #define REPORT "--format json --top 0 -i 3600 "
 
-/* End memtrace: its final report. */
+/* Ends memtrace. Returns its final report. */
 static json_t *stop(struct live_process *memtrace)
 {
 	json_t *report;
@@ -264,7 +268,7 @@ static void await_start(struct live_process *memtrace)
 		live_fail("memtrace did not start: %s", live_stderr(memtrace));
 }
 
-/* It still does what it is told, in both threads. */
+/* Checks that both threads of the target still execute commands. */
 static void check_alive(struct live_process *target)
 {
 	oracle_do(target, "calls %d", CALLS);
@@ -285,7 +289,7 @@ static void check_one_line(struct live_process *memtrace, const char *one,
 	live_destroy(memtrace);
 }
 
-/* Where the kernel lets it pass, a filter is no reason to do without. */
+/* If the kernel's trampoline passes, memtrace uses return probes despite the filter. */
 static void a_filter_of_the_second_thread(void)
 {
 	struct live_process *target = start_target(true);
@@ -310,7 +314,7 @@ static void a_filter_of_the_second_thread(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* SIGSYS would end the second thread's process at the first return. */
+/* SIGSYS would kill the process when the second thread first returns. */
 static void syscall_user_dispatch(void)
 {
 	enum trampoline_verdict found = trampoline_test_dispatch();
@@ -338,7 +342,7 @@ static void syscall_user_dispatch(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* The same when it begins after the attach. */
+/* The second thread begins to use syscall user dispatch after the attach. */
 static void syscall_user_dispatch_after_the_attach(void)
 {
 	struct live_process *target = start_target(false);
@@ -356,7 +360,8 @@ static void syscall_user_dispatch_after_the_attach(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* Of a process that is not to be traced, when the probes would be in all of them. */
+/* A process that is not the target uses it. The return probes would be in all
+ * processes. */
 static void syscall_user_dispatch_elsewhere(void)
 {
 	const char *const argv[] = {memtrace_path, "--event",
@@ -386,7 +391,7 @@ static void refused_without_a_test(void)
 {
 	static const char *const runs[] = {
 		("-p PIDS " EVENT),
-		/* All functions have return probes then. */
+		/* These options need return probes for all functions. */
 		"-p PIDS --attach perf",
 		"-p PIDS --tables hashes",
 	};
@@ -406,7 +411,7 @@ static void refused_without_a_test(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* In all processes there may be one with a filter. */
+/* Without a target the probes are in all processes, and one of them may have a filter. */
 static void refused_for_all(void)
 {
 	struct live_process *target = start_target(false);
@@ -447,7 +452,7 @@ static void others_go_on(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* A process without a filter does not need the test. */
+/* memtrace does not test the kernel for a process without a filter. */
 static void used_without_a_filter(void)
 {
 	struct live_process *target = start_target(false);
@@ -465,14 +470,14 @@ static void used_without_a_filter(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* All that -v says of the start. */
+/* Waits for the end of the messages of -v about the start. */
 static void await_verbose(struct live_process *memtrace)
 {
 	if (!live_wait_stderr(memtrace, "attached by", TIMEOUT_S))
 		live_fail("memtrace did not start: %s", live_stderr(memtrace));
 }
 
-/* Count the returns through the trampoline of the first thread from now on. */
+/* Counts the main thread's returns through the trampoline from now on. */
 static int count_returns(struct live_process *target)
 {
 	return trampoline_open(live_pid(target));
@@ -486,8 +491,9 @@ static void check_returns(int counter, uint64_t want)
 	close(counter);
 }
 
-/* With --mappings glibc's free has a return probe where it may. Of two processes that are
- * traced together neither has one if one may not: it would come to both. */
+/* With --mappings glibc's free gets a return probe if the process allows it. If memtrace
+ * traces two processes and one does not allow it, neither gets one: the probe would be in
+ * both. */
 static void allocators(void)
 {
 	struct live_process *confined = start_target(true), *free = start_target(false);
@@ -515,7 +521,7 @@ static void allocators(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* A process alone, without a filter: there the return probe is cheaper. */
+/* A single process without a filter: the return probe is cheaper there. */
 static void allocator_without_a_filter(void)
 {
 	struct live_process *target = start_target(false);
@@ -569,7 +575,7 @@ static void dry_runs_say_why(void)
 	live_destroy(target);
 }
 
-/* A filter that comes later: the probes go. */
+/* A thread gets a filter after the attach: memtrace removes the return probes. */
 static void a_filter_after_the_attach(void)
 {
 	struct live_process *target = start_target(false);
@@ -595,7 +601,7 @@ int main(void)
 {
 	live_require_root();
 	probes_before = probes_find();
-	/* What a killed process leaves behind is to be seen. */
+	/* Processes that a killed process leaves behind become children of this one. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	live_allow_return_probes();
 	verdict = trampoline_test_seccomp();

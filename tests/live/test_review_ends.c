@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Beginnings and ends of a run that were wrong once: each test says how it fails. */
+/* Bugs of earlier versions at the start and end of a run. The comment of each test says
+ * how the test would fail with the bug. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -20,8 +21,9 @@ static const char *text_at(const json_t *report, const char *path)
 }
 
 /*
- * The process becomes another program: when nobody notices, the blocks of the old one
- * are listed for ever, under its name, and the probes are in a file it does not run.
+ * The process executes another program. If memtrace did not notice, it would list the
+ * blocks of the old program for ever under the new name, and its probes would be in a
+ * file that the process does not run.
  */
 static void exec_starts_anew(void)
 {
@@ -76,7 +78,8 @@ static void exec_starts_anew(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* A report on demand is not one of --count: else there are fewer interval reports. */
+/* A report on request does not count for --count. Otherwise there would be fewer interval
+ * reports. */
 static void demand_does_not_count(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -86,7 +89,8 @@ static void demand_does_not_count(void)
 	char last[32] = "";
 
 	for (int i = 1;; i++) {
-		/* The second only when the first was answered: two that wait are one. */
+		/* The second signal only after the first was answered: two pending
+		 * signals are one. */
 		if (i <= 2)
 			live_signal(memtrace, SIGUSR1);
 
@@ -110,8 +114,9 @@ static void demand_does_not_count(void)
 	live_destroy(oracle);
 }
 
-/* Started by nohup, memtrace outlives its terminal; else a SIGHUP ends it like Ctrl-C.
- * When it ignores every SIGHUP, or dies of it, the second half fails. */
+/* Started by nohup, memtrace continues when its terminal is closed. Otherwise a SIGHUP
+ * ends it like Ctrl-C. If it ignored every SIGHUP, or died of it, the second half would
+ * fail. */
 static void hangup(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -148,7 +153,7 @@ static void hangup(void)
 	CHECK(probes_gone(probes_before));
 }
 
-/* The number of a process that has ended and was waited for. */
+/* The pid of a process that has ended and was reaped. */
 static pid_t no_pid(void)
 {
 	const char *const argv[] = {"true", NULL};
@@ -173,8 +178,9 @@ static void fail_with_output(const char *path, const char *options)
 	live_destroy(memtrace);
 }
 
-/* A run that fails before its first report: when --output is emptied at once, the old
- * reports are lost; when it is made at once, an empty file stays. */
+/* A run that fails before its first report. If memtrace emptied the file of --output at
+ * the start, the old reports would be lost. If it created the file at the start, an empty
+ * file would stay. */
 static void a_failed_run_leaves_files_alone(void)
 {
 	static const char old[] = "old reports\n";
@@ -212,7 +218,7 @@ static void check_full(const char *option)
 	live_destroy(memtrace);
 }
 
-/* Without a look at the result of the write, the status is 0. */
+/* If memtrace did not check the result of write(), the status would be 0. */
 static void help_to_a_full_device_fails(void)
 {
 	check_full("--help");
@@ -223,7 +229,7 @@ static bool ends_within(struct live_process *process, double seconds)
 {
 	double until_s = live_now_s() + seconds;
 
-	/* Not live_wait(): it reads what is written. */
+	/* Not live_wait(), which would read the output. */
 	while (live_is_running(process)) {
 		if (live_now_s() > until_s)
 			return false;
@@ -232,14 +238,14 @@ static bool ends_within(struct live_process *process, double seconds)
 	return true;
 }
 
-/* The reader of the final report stalls: when signals stay blocked, another Ctrl-C does
- * nothing and only kill -9 helps. */
+/* The reader of the final report stalls. If signals stayed blocked, another Ctrl-C would
+ * do nothing, and only kill -9 would help. */
 static void second_ctrl_c_ends_a_stalled_run(void)
 {
 	struct live_process *oracle = oracle_start();
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), "");
 
-	/* Many call paths: a report that no pipe holds. */
+	/* Many call paths: the report is larger than a pipe's buffer. */
 	oracle_do(oracle, "run paths 5000 1");
 	live_signal(memtrace, SIGINT);
 	REQUIRE(live_wait_stdout(memtrace, TIMEOUT_S));
@@ -255,8 +261,8 @@ static void second_ctrl_c_ends_a_stalled_run(void)
 	live_destroy(oracle);
 }
 
-/* Who ends a target and then memtrace wants the report of both: a signal that comes while
- * it is being made does not end that. The next one does. */
+/* A user who ends the target and then memtrace wants the last report: a signal that comes
+ * while memtrace writes it does not end memtrace. The next signal does. */
 static void signals_during_the_last_report(int signal, bool is_impatient)
 {
 	struct live_process *oracle = oracle_start();
@@ -265,7 +271,7 @@ static void signals_during_the_last_report(int signal, bool is_impatient)
 
 	oracle_do(oracle, "run paths 5000 1");
 	live_signal(oracle, SIGKILL);
-	/* It does not end before somebody reads all of it. */
+	/* memtrace cannot end before the whole report is read. */
 	REQUIRE(live_wait_stdout(memtrace, TIMEOUT_S));
 	live_signal(memtrace, signal);
 	if (is_impatient) {
@@ -308,7 +314,7 @@ static void copy_program(const char *from, const char *to)
 	REQUIRE(!fchmod(fileno(out), 0755) && !fclose(out));
 }
 
-/* The path of a library is the target's to choose: as it is, it reaches the terminal. */
+/* The target chooses the path of a library: unescaped, it could control the terminal. */
 static void notes_are_escaped(void)
 {
 	char *path = live_path("own\033[31mmalloc");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Figures that were wrong once: each test says how it fails on the flaw. */
+/* Wrong figures of earlier versions. The comment of each test says how the test would
+ * fail with the bug. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,8 +23,8 @@ static struct live_process *mover_start(const char *mode)
 }
 
 /*
- * memtrace and the target in a pid namespace of their own: the target's number in it is
- * not the one that the kernel's first namespace knows. A comparison of the two sees no
+ * memtrace and the target run in their own pid namespace. The target's pid in it differs
+ * from its pid in the initial namespace. If memtrace compared the two, it would see no
  * call at all.
  */
 static void pid_namespace(void)
@@ -43,7 +44,7 @@ static void pid_namespace(void)
 	int64_t blocks = live_int(report, "heap.live_blocks");
 
 	/* 100 blocks every 100 ms, half of them freed, for a second and a little more
-	 * while probes are loaded. */
+	 * while the probes are loaded. */
 	CHECK(blocks >= 200 && blocks <= 1200);
 	CHECK_INT(live_int(report, "heap.totals.allocations") -
 			  live_int(report, "heap.totals.frees"),
@@ -58,7 +59,7 @@ static void pid_namespace(void)
 	live_destroy(namespace);
 }
 
-/* Bytes of the mappings that the oracle holds. */
+/* The bytes of the mappings that the oracle holds. */
 static int64_t mapped_bytes(const json_t *truth)
 {
 	const json_t *site;
@@ -104,8 +105,8 @@ static void check_mappings(const char *options)
 	live_destroy(oracle);
 }
 
-/* Mappings are never sampled: with estimates, theirs are 100 times too many. And the
- * bounds of size are for blocks: else small mappings are missing. */
+/* Mappings are never sampled: as estimates their sums would be 100 times too large. The
+ * size bounds are for blocks: small mappings would be missing. */
 static void mappings_are_all_there(void)
 {
 	check_mappings("--mappings --sample-every 100");
@@ -113,7 +114,7 @@ static void mappings_are_all_there(void)
 	check_mappings("--mappings -Z 100");
 }
 
-/* The same in the text: then the sum of the lines is 100 times too much. */
+/* The same in the text report: the sum of the lines would be 100 times too large. */
 static void mappings_in_the_text_are_not_scaled(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -156,9 +157,9 @@ static void mappings_in_the_text_are_not_scaled(void)
 }
 
 /*
- * The block is live at every moment, also inside realloc: when it is taken out at the
- * entry of the call and entered at its return, a report in between has no block; when
- * the new one comes first, it has two.
+ * The block is live at every moment, also inside realloc. If memtrace removed it at the
+ * entry of the call and added it at the return, a report in between would have no block.
+ * In the other order it would have two.
  */
 static void check_one_block(const char *mode, int64_t small, int64_t large)
 {
@@ -175,7 +176,7 @@ static void check_one_block(const char *mode, int64_t small, int64_t large)
 		struct site_sum sum = report_site(report, "heap", "site_move");
 
 		reports++;
-		/* The first may be from before the line. */
+		/* The first reports may be from before the first block. */
 		if (begun || live_int(report, "heap.totals.allocations")) {
 			begun++;
 			if (blocks != 1 || sum.blocks != 1 ||
@@ -207,9 +208,9 @@ static void a_block_in_realloc_is_one_block(void)
 }
 
 /*
- * MREMAP_DONTUNMAP keeps the old mapping, the old size 0 takes nothing, and a munmap
- * that fails neither frees nor fails to allocate. Else the last munmap of the old range
- * is of something unknown, or failures are counted.
+ * MREMAP_DONTUNMAP keeps the old mapping, an old size of 0 removes nothing, and a munmap
+ * that fails neither frees nor counts as a failed allocation. Otherwise the last munmap
+ * of the old range would be unknown, or failures would be counted.
  */
 static void mappings_that_stay(void)
 {
@@ -245,8 +246,8 @@ static void mappings_that_stay(void)
 	live_destroy(mover);
 }
 
-/* A caller without a frame pointer may hold 0 in rbp: a walk that takes this for the
- * end of the stack calls it complete, although all callers are missing. */
+/* A caller without a frame pointer may have 0 in rbp. If unwinding took that for the end
+ * of the stack, the stack would count as complete although all callers are missing. */
 static void rbp_0_is_not_the_end(void)
 {
 	struct live_process *mover = mover_start("rbp");

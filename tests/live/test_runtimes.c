@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What memtrace says of runtimes: of a heap of their own when it begins, and once, when a
- * report has frames in code that they made, what would name them. Stand-ins have what the
- * runtimes are recognized by.
+ * What memtrace says about runtimes: at the start that the runtime has its own heap, and
+ * once, if a report has frames in generated code, what would give them symbols. The
+ * stand-ins have the features by which memtrace recognizes the runtimes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #define HEAP   "not counted here; --growth shows all memory that grows"
 #define ADVICE "frames in code that it has made itself have no names"
 
-/* `said`: what is said of the heap, or NULL. `advice`: the same of frames. */
+/* `said`: what it must say about the heap, or NULL. `advice`: what it must say about
+ * frames, or NULL. */
 static void check_target(struct live_process *target, const char *said,
 			 const char *advice, const char *options)
 {
@@ -41,7 +42,7 @@ static void java(void)
 		     "-XX:+PreserveFramePointer", "");
 }
 
-/* By a section of the executable alone. */
+/* memtrace recognizes Go by a section of the executable. */
 static void go(void)
 {
 	check_target(target_start(GO_LIKE_BINARY), "Go objects", NULL, "");

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Sampled reports against what the target is known to hold: each estimate within its
- * statistical error. A sampled-out call that is taken apart into the calls inside it
- * would be drawn twice, and the estimate of its function twice as large.
+ * Sampled reports, compared with the known blocks of the target: each estimate must be
+ * within its statistical error. If a call that was not sampled were counted by the calls
+ * that it makes inside the allocator, it would be sampled twice, and the estimate of its
+ * function would be twice too large.
  */
 #include "check.h"
 #include "live/trace.h"
 
 #include <math.h>
 
-/* What targets/sampled.c holds after its work. */
+/* The live blocks of targets/sampled.c after its work. */
 static const struct held {
 	const char *site;
 	double count, size_bytes;
@@ -19,10 +20,10 @@ static const struct held {
 	{"site_renewed", 40000, 320}, {"site_large", 40, 200000},
 };
 
-/* Six standard deviations: with so many checks a chance of 1e-7. */
+/* Six standard deviations: with so many checks, a chance of 1e-7. */
 #define SIGMAS 6
 
-/* A block of `size_bytes` is drawn with this probability. */
+/* The probability with which a block of `size_bytes` is sampled. */
 static double probability(double size_bytes, double every, double mean_bytes)
 {
 	return mean_bytes ? 1 - exp(-size_bytes / mean_bytes) : 1 / every;
@@ -31,7 +32,7 @@ static double probability(double size_bytes, double every, double mean_bytes)
 static void check_site(const json_t *report, const struct held *h, double p)
 {
 	struct site_sum sum = report_site(report, "heap", h->site);
-	/* Binomial draws, each standing for 1 / p blocks. */
+	/* Binomial. Each sampled block stands for 1 / p blocks. */
 	double sigma = sqrt(h->count * (1 - p) / p);
 
 	printf("%-12s p %.5f: %lld drawn, estimated %lld of %.0f, sigma %.0f\n", h->site,
@@ -40,12 +41,13 @@ static void check_site(const json_t *report, const struct held *h, double p)
 	CHECK(fabs((double)sum.estimated_blocks - h->count) <= SIGMAS * sigma + 1);
 	CHECK(fabs((double)sum.estimated_bytes - h->count * h->size_bytes) <=
 	      (SIGMAS * sigma + 1) * h->size_bytes);
-	/* Sampled indeed; of few blocks as many may be drawn by chance. */
+	/* Some blocks must not have been sampled. With few blocks, all may be by
+	 * chance. */
 	if (h->count > 1000 && p < 0.9)
 		CHECK(sum.blocks < h->count * (p + 0.1));
 }
 
-/* In all: blocks that were freed are in the totals. */
+/* The totals: they include freed blocks. */
 static void check_totals(const json_t *report, double every, double mean_bytes)
 {
 	double count = 0, variance = 0;
@@ -94,14 +96,15 @@ static void by_bytes(void)
 	check(SAMPLED_BINARY, "--sample-bytes 512", 0, 512);
 }
 
-/* Return probes of perf events cannot be skipped. */
+/* With perf events the BPF program runs at each return, even of calls that are not
+ * sampled. */
 static void by_perf_events(void)
 {
 	check(SAMPLED_BINARY, "--sample-every 20 --attach perf", 20, 0);
 }
 
-/* A call that is left out is a call nevertheless: what it calls inside itself is a part
- * of it, also when many calls before did not. */
+/* The calls inside a call that was not sampled must not count separately, even if many
+ * calls before it made no such calls. */
 static void late_calls_inside_calls(void)
 {
 	struct live_process *target = target_start(LATE_NESTER_BINARY);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes that sit inside functions see what probes at their beginning see: of 100,000
- * calls of each function, every entry and every return.
+ * Probes inside functions must see the same calls as probes at the beginning of
+ * functions: every entry and every return of 100,000 calls of each function.
  */
 #include <glob.h>
 #include <unistd.h>
@@ -15,23 +15,24 @@
 #define LIBRARIES "/usr/lib/aarch64-linux-gnu/"
 #endif
 
-/* The program that has no allocator of its own. */
+/* The program without its own allocator. */
 #define PLAIN        ALLOCATORS_DIR "/allocators"
 
 #define ROUNDS       25
-#define FEW_ROUNDS   5    /* of the same functions otherwise */
-#define BUILD_ROUNDS 1    /* of each of many builds */
-#define CALLS        4000 /* of each function in a round, one half of them kept */
-/* A virtual machine may take ten times as long for a trap: there not all rounds are run.
- */
+#define FEW_ROUNDS   5 /* rounds with another way of unwinding */
+#define BUILD_ROUNDS 1 /* rounds for each of many builds */
+/* Calls of each function in a round; half of the blocks are kept. */
+#define CALLS 4000
+/* Time limit, s. A trap in a virtual machine may take ten times as long: there only a
+ * part of the rounds run. */
 #define LIMIT_S 18
 
-/* As memtrace is used, and not as it is tested mostly. */
+/* As memtrace is used by default, unlike in most tests. */
 #define BY_RULES "--unwind auto"
 /* Faster. */
 #define BY_FP "--unwind fp"
 
-/* How many return probes there are. */
+/* The number of return probes in the plan. */
 static unsigned print_places(pid_t pid, const char *options)
 {
 	char words[64], *line;
@@ -55,8 +56,8 @@ static unsigned print_places(pid_t pid, const char *options)
 	return returns;
 }
 
-/* `hooks`: the number of calls that may be counted as abandoned, each once: glibc's own
- * malloc hooks begin them a second time. */
+/* `hooks`: how many calls may be counted as abandoned: glibc's malloc hooks call the
+ * function a second time. */
 static void check(struct live_process *target, struct live_process *memtrace,
 		  bool wrapped, int hooks)
 {
@@ -105,7 +106,7 @@ static void count_calls(struct live_process *target, unsigned rounds, const char
 	json_decref(answer);
 }
 
-/* `inside`: there are probes inside of functions, and no return probes. */
+/* `inside`: the plan must have probes inside functions, and no return probes. */
 static void count(struct live_process *target, unsigned rounds, const char *options,
 		  bool wrapped, bool inside)
 {
@@ -118,8 +119,8 @@ static unsigned rounds_of(const char *options)
 	return strcmp(options, BY_RULES) ? FEW_ROUNDS : ROUNDS;
 }
 
-/* `preload`: base name of a library, or NULL. `wrapped`: calls come through code without
- * frame pointers, so that stacks do not show the call path. `inside` as for count(). */
+/* `preload`: base name of a library, or NULL. `wrapped`: calls come from code without
+ * frame pointers, so that stacks do not show the call path. `inside`: as for count(). */
 static void run_wrapped(const char *program, const char *preload, const char *options,
 			bool wrapped, bool inside)
 {
@@ -143,7 +144,7 @@ static void run_wrapped(const char *program, const char *preload, const char *op
 
 static void run(const char *program, const char *preload, const char *options)
 {
-	/* With others it is traced in other ways; else glibc's is in each of them. */
+	/* Other options use return probes. */
 	run_wrapped(program, preload, options, false,
 		    !strcmp(options, BY_RULES) || !strcmp(options, BY_FP));
 }
@@ -186,8 +187,8 @@ static void mimalloc(void)
 	run("allocators", "libmimalloc.so.2", BY_FP);
 }
 
-/* Where nothing says how to find the caller from inside malloc, its own code does; and
- * where nothing says where functions end some keep their return probes. */
+/* Without unwind information memtrace finds the caller of malloc by malloc's own code.
+ * Without the sizes of functions, some functions keep their return probes. */
 static void without_unwind_information(void)
 {
 	char *path = live_path("no_unwind_information"), *from = NULL;
@@ -213,8 +214,8 @@ static void without_unwind_information(void)
 	free(path);
 }
 
-/* NULL, with a note, when it does not run: a program that is linked with a newer C
- * library does not, under an older one. */
+/* NULL, with a note, if the program does not run: one that is linked with a newer C
+ * library does not run with an older one. */
 static struct live_process *start_if_it_runs(const char *const argv[])
 {
 	struct live_process *target = live_start(argv);
@@ -229,8 +230,8 @@ static struct live_process *start_if_it_runs(const char *const argv[])
 	return target;
 }
 
-/* As start_if_it_runs(), under the dynamic linker and the glibc in the folder
- * `libraries`, with one of its libraries preloaded (NULL: none). */
+/* start_if_it_runs() with the dynamic linker and the glibc in the folder `libraries`, and
+ * with one of its libraries preloaded (NULL: none). */
 static struct live_process *run_under(const char *libraries, const char *preload,
 				      const char *program)
 {
@@ -285,7 +286,7 @@ static struct live_process *link_and_run_under(const char *libraries, const char
 	return target;
 }
 
-/* NULL, with a note, when the release's glibc runs no program here. */
+/* NULL, with a note, if the release's glibc cannot run a program here. */
 static struct live_process *start_under(const char *libraries, const char *preload)
 {
 	struct live_process *target = run_under(libraries, preload, PLAIN);
@@ -293,8 +294,8 @@ static struct live_process *start_under(const char *libraries, const char *prelo
 	return target ? target : link_and_run_under(libraries, preload);
 }
 
-/* Where scripts/test has fetched the libraries of a release, owned; NULL, with a note,
- * when it has not. */
+/* The folder with the libraries of a release, owned. NULL, with a note, if scripts/test
+ * has not fetched them. */
 static char *libraries_of(const char *release)
 {
 	const char *dir = getenv("MEMTRACE_TEST_LIBRARIES");
@@ -313,7 +314,7 @@ static char *libraries_of(const char *release)
 }
 
 /* Ubuntu's functions begin with endbr64. Before 2.34 the first calls of realloc and
- * memalign come back to them by a hook (malloc/hooks.c). */
+ * memalign call these functions again by a hook (malloc/hooks.c). */
 static void glibc_of(const char *release, int hooks)
 {
 	char *libraries = libraries_of(release);
@@ -330,7 +331,7 @@ static void glibc_of(const char *release, int hooks)
 	free(libraries);
 }
 
-/* musl is its own linker. */
+/* musl is its own dynamic linker. */
 static void musl_of(const char *release)
 {
 	char *libraries = libraries_of(release), *linker = NULL, *path = NULL;
@@ -379,14 +380,14 @@ static bool has_mapped(pid_t pid, const char *path)
 	return found;
 }
 
-/* jemalloc 5.2: its malloc settles the result by no emulated instruction, and it leaves
- * aligned operators to libstdc++. */
+/* jemalloc 5.2: no emulated instruction of malloc settles the result. Its aligned
+ * operators are libstdc++'s. */
 static bool is_old_jemalloc(const char *release, const char *name)
 {
 	return !strcmp(release, "debian-11") && strstr(name, "jemalloc");
 }
 
-/* With that release's glibc, or else with this machine's. */
+/* With that release's glibc if possible, otherwise with this machine's. */
 static void allocator_of(const char *release, const char *libraries, const char *name)
 {
 	bool is_old = is_old_jemalloc(release, name);
@@ -432,7 +433,7 @@ static void allocators_of_other_releases(void)
 }
 
 /* memtrace does not trace functions that may throw and whose code it does not understand.
- * The report counts them. */
+ * The report counts these functions. */
 static void check_refused(struct live_process *target)
 {
 	struct live_process *memtrace = memtrace_start(live_pid(target), BY_RULES);
@@ -446,7 +447,7 @@ static void check_refused(struct live_process *target)
 	json_decref(report);
 }
 
-/* Count the calls of one build of scripts/builds. False: the folder has another
+/* Counts the calls of one build of scripts/builds. False: the folder is for another
  * allocator. Which functions have sites depends on the compiler; the counts do not. */
 static bool count_build(const char *folder, const char *name)
 {
@@ -489,7 +490,7 @@ static void other_builds(void)
 	free(pattern);
 }
 
-/* Functions that lie alike in their pages are told apart all the same. */
+/* Functions at the same offset in their pages must not be confused. */
 static void same_place_in_the_page(void)
 {
 	struct live_process *target = target_start(OWN_MALLOC_ALIGNED_BINARY);
@@ -506,7 +507,7 @@ static void same_place_in_the_page(void)
 	}
 	CHECK_INT(live_wait(memtrace, 10), 0);
 	live_destroy(memtrace);
-	/* Those of malloc, calloc, realloc and free. */
+	/* At least two of malloc, calloc, realloc and free. */
 	CHECK(alike >= 2);
 
 	memtrace = memtrace_start(live_pid(target), "");
@@ -522,7 +523,7 @@ static void same_place_in_the_page(void)
 	live_destroy(target);
 }
 
-/* With an argument: other releases' libraries, or other builds. */
+/* With an argument: libraries of other releases, or other builds. */
 int main(int argc, char *argv[])
 {
 	live_require_root();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --save, --replay and --diff: what was seen is seen again, elsewhere and later. */
+/* --save, --replay and --diff: the same results on another machine or later. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #define TIMEOUT_S 30
 #define NOBODY    65534
 
-/* A directory that anybody may enter, and what is in it. */
+/* A directory that all users may enter. Owned. */
 static char *open_dir(const char *name)
 {
 	char *dir = live_path(name), *slash;
@@ -25,7 +25,8 @@ static char *open_dir(const char *name)
 	return dir;
 }
 
-/* Run memtrace without tracing, as nobody; the first line of its output, owned. */
+/* Runs memtrace without tracing, as an unprivileged user. Returns the first line of its
+ * output, owned. */
 static char *run_unprivileged(const char *const argv[])
 {
 	struct live_process *memtrace = live_start_as(argv, NOBODY);
@@ -38,8 +39,8 @@ static char *run_unprivileged(const char *const argv[])
 	return result;
 }
 
-/* The second report, with growth since the first, equal in every byte; the target and
- * root are gone. */
+/* The replay equals the second report, with growth since the first, byte by byte. Neither
+ * the target nor root is needed. */
 static void replay_is_the_report(void)
 {
 	struct live_process *oracle = oracle_start();
@@ -86,7 +87,7 @@ static void replay_is_the_report(void)
 	json_decref(replayed);
 }
 
-/* Save a snapshot of a process of its own that holds `blocks` blocks. */
+/* Saves a snapshot of a new process that holds `blocks` blocks. */
 static json_t *save(const char *path, unsigned blocks)
 {
 	struct live_process *oracle = oracle_start();
@@ -117,8 +118,8 @@ static json_t *diff(const char *old, const char *new)
 	return result;
 }
 
-/* Two runs of a program, whose addresses have nothing in common: the stacks that leaked
- * more, by exactly as much, and no others. */
+/* Two runs of a program at different addresses. The diff shows exactly the stacks that
+ * leaked more, with the exact difference. */
 static void diff_finds_what_leaked(void)
 {
 	_cleanup_(freep) char *dir = open_dir("diff");

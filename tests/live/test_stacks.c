@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whole stacks of code without frame pointers: of a program that knows its call paths,
- * frame by frame; and of stock programs, by how many of their blocks lead to the start of
- * the program or a thread.
+ * Complete stacks of code without frame pointers. The stacks of a program with known call
+ * paths are compared frame by frame. Of stock programs, the test counts how many blocks
+ * have a stack that leads to the start of the program or of a thread.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,9 +15,9 @@
 #include "live/trace.h"
 
 #define TIMES      100
-#define MANY_SITES 64 /* of targets/many_sites.c */
+#define MANY_SITES 64 /* as in targets/many_sites.c */
 
-/* Functions of the targets: a static one has libc's in the same file. */
+/* Is it a function of the target? A static target contains libc's functions, too. */
 static bool is_own(const char *symbol)
 {
 	static const char *const prefixes[] = {
@@ -32,8 +32,8 @@ static bool is_own(const char *symbol)
 	return false;
 }
 
-/* The names of a row's frames within the target's own code, joined by blanks; "?" for
- * frames of no module that is known. Owned. */
+/* The symbols of a row's frames in the target's own code, joined by blanks. "?" stands
+ * for frames without a known module. Owned. */
 static char *own_names(const json_t *row)
 {
 	char *text = NULL;
@@ -47,7 +47,7 @@ static char *own_names(const json_t *row)
 		const char *symbol = json_string_value(json_object_get(frame, "symbol"));
 		const char *module = json_string_value(json_object_get(frame, "module"));
 
-		/* Libraries may be gone, and their names with them. */
+		/* A library may be unloaded before its symbols were read. */
 		if (!module || strstr(module, "/liblibrary_"))
 			fputs("? ", f);
 		else if (!strcmp(module, "[uprobes]"))
@@ -59,7 +59,8 @@ static char *own_names(const json_t *row)
 	return text;
 }
 
-/* Every block of `size` is on the call path `want`, which ends where a path ends. */
+/* Checks that all blocks of `size` have the call path `want`, and that the stack ends
+ * with `want_end`. */
 static void check_path(const json_t *report, int64_t size, int64_t blocks,
 		       size_t max_rows, const char *want, const char *want_end)
 {
@@ -98,7 +99,7 @@ static void write_file(const char *path, const char *text)
 #define EVENTS "/sys/kernel/tracing/uprobe_events"
 #define ENABLE "/sys/kernel/tracing/events/memtrace_test/outer/enable"
 
-/* Another tool's return probe in the middle of a path. */
+/* Attaches another tool's return probe to a function in the middle of a path. */
 static void probe_return(const char *program, int64_t offset)
 {
 	char text[512];
@@ -124,7 +125,7 @@ static void ask(struct live_process *target, const char *scenario)
 	json_decref(answer);
 }
 
-/* "recurse" n times, then `rest`. Owned. */
+/* "recurse" `n` times, then `rest`. Owned. */
 static char *recursion(int n, const char *rest)
 {
 	char *text = strdup(rest);
@@ -151,7 +152,7 @@ static void check_recursion(const json_t *report, int64_t size, int n, const cha
 #define WITH_LIBRARIES 1 /* a dynamic program */
 #define BY_FP          2
 
-/* Without a start that is known to be one a frame pointer of 0 is no end. */
+/* A frame pointer of 0 is the end only in a function that is known to be a start. */
 static void known_paths_of(const char *program, const char *unwind, unsigned flags)
 {
 	static const char *const scenarios[] = {
@@ -237,13 +238,13 @@ static void known_paths_of_other_builds(void)
 #endif
 }
 
-/* Return probes of others are in the way of frame pointers as well. */
+/* Return probes of other tools affect unwinding by frame pointers, too. */
 static void known_paths_by_frame_pointer(void)
 {
 	known_paths_of(OMITTED_FP, "--no-lines --unwind fp", BY_FP);
 }
 
-/* Through the unwinder of C++, and what is left of the stack behind it. */
+/* Through libstdc++'s unwinder, and the stack that it leaves behind. */
 static void exceptions(void)
 {
 #ifdef OMITTED_CXX
@@ -273,8 +274,8 @@ static void exceptions(void)
 #endif
 }
 
-/* Libraries that come and go faster than anybody can look: each stack is still that of
- * its own time. */
+/* Libraries that are loaded and unloaded too fast for memtrace to read /proc: each stack
+ * must be right for the time of its allocation. */
 static void fast_libraries(void)
 {
 	const char *const argv[] = {OMITTED_BINARY, LIBRARY_A, LIBRARY_B, NULL};
@@ -296,7 +297,7 @@ static void fast_libraries(void)
 			bytes = live_int(row, "size_bytes");
 		char *names = own_names(row);
 
-		/* Other blocks are the dynamic linker's. */
+		/* Other blocks belong to the dynamic linker. */
 		if (bytes >= 2001 * blocks && bytes <= 2002 * blocks) {
 			if (strcmp(end, "complete"))
 				cut += blocks;
@@ -317,7 +318,7 @@ static void fast_libraries(void)
 
 /* --- when memtrace comes late ------------------------------------------------------ */
 
-/* Until each of its threads stands still. */
+/* Stops the process, and waits until each of its threads is stopped. */
 static void stop_all(struct live_process *process)
 {
 	siginfo_t info;
@@ -329,8 +330,7 @@ static void stop_all(struct live_process *process)
 #define BRIEF        3
 #define BRIEF_BLOCKS 30
 
-/* Processes that are gone before memtrace has heard of them: what code they ran is known
- * all the same. */
+/* Processes that end before memtrace hears of them: their mappings must be known. */
 static void gone_before_anybody_looked(void)
 {
 	const char *const brief[] = {FAMILY_BINARY, "once", LOADED_MALLOC, "30",
@@ -357,7 +357,7 @@ static void gone_before_anybody_looked(void)
 	report = memtrace_stop(memtrace);
 	CHECK_INT(live_int(report, "losses.walks_lost"), 0);
 	CHECK_INT(live_int(report, "heap.totals.allocations"), BRIEF * BRIEF_BLOCKS);
-	/* Without names: those are read from processes. */
+	/* The frames have no symbols: memtrace reads those from processes. */
 	json_array_foreach (live_get(report, "heap.stacks"), i, row) {
 		CHECK_STR(json_string_value(json_object_get(row, "end")), "complete");
 		CHECK(json_array_size(json_object_get(row, "frames")) > 3);
@@ -367,12 +367,12 @@ static void gone_before_anybody_looked(void)
 	json_decref(report);
 }
 
-/* More than the ring holds: some 63,000 walks that do not differ at all. */
+/* More misses than the ring holds: about 63,000 copies of the same stack. */
 #define STALLED_SCENARIOS 700
 
 #define ANY               0
 
-/* The blocks of `size` bytes whose stacks end so. */
+/* The number of blocks of `size` bytes whose stack has this "end". */
 static int64_t blocks_of(const json_t *report, int64_t size, const char *end,
 			 size_t least_frames)
 {
@@ -392,7 +392,7 @@ static int64_t blocks_of(const json_t *report, int64_t size, const char *end,
 	return blocks;
 }
 
-/* Memtrace does not get to run at all while the target comes to new call sites. */
+/* memtrace is stopped while the target calls malloc from new call sites. */
 static void stalled_with(const char *options, bool has_tables)
 {
 	const char *const argv[] = {OMITTED_BINARY, LIBRARY_A, LIBRARY_B, NULL};
@@ -406,7 +406,7 @@ static void stalled_with(const char *options, bool has_tables)
 	stop_all(memtrace);
 	for (int i = 0; i < STALLED_SCENARIOS; i++)
 		ask(target, "recursion");
-	/* Of these memtrace gets none of the stack. */
+	/* For these stacks the ring has no room for a copy of the stack. */
 	ask(target, "deep");
 	live_signal(memtrace, SIGCONT);
 	report = memtrace_report(memtrace);
@@ -417,7 +417,7 @@ static void stalled_with(const char *options, bool has_tables)
 	else
 		CHECK(lost > TIMES && lost < all * 3 / 4);
 	CHECK_INT(blocks_of(report, ANY, "unlearned", 1), lost);
-	/* "deep" counts among the lost, or not. */
+	/* The lost stacks include those of "deep". */
 	if (has_tables)
 		CHECK_INT(blocks_of(report, 1008, "complete", 120), TIMES);
 	else
@@ -425,8 +425,8 @@ static void stalled_with(const char *options, bool has_tables)
 	CHECK_INT(blocks_of(report, 1001, "complete", 25), all - lost);
 	json_decref(report);
 
-	/* Nothing of it lasts; also where there is more of the stack that memtrace does
-	 * not have than the next walk needs. */
+	/* Everything works again. Also for "deep_again", which needs more stack than was
+	 * copied. */
 	ask(target, "recursion");
 	ask(target, "twins");
 	ask(target, "deep_again");
@@ -442,14 +442,14 @@ static void stalled_with(const char *options, bool has_tables)
 	live_destroy(target);
 }
 
-/* The kernel has had the unwind rules of all files since memtrace attached. */
+/* The kernel has had the unwind rules of all files since the attach. */
 static void stalled(void)
 {
 	stalled_with(AUTO, true);
 }
 
-/* Where it has none, walks are lost in the end: not many, each counted, none of them
- * wrong, and no blocks. */
+/* Without unwind tables in the kernel some stacks are lost. Each is counted, none is
+ * wrong, and no block is lost. */
 static void stalled_without_tables(void)
 {
 	stalled_with(AUTO " --attach perf", false);
@@ -469,8 +469,9 @@ static bool is_start(const json_t *frame)
 	return false;
 }
 
-/* The share of live blocks, per cent, that the start of the program or a thread calls:
- * it has a name also where the program's own _start has none. */
+/* The percentage of live blocks whose stack leads to the start of the program or of a
+ * thread. The start function is recognized in libc if the program's _start has no
+ * symbol. */
 static double share(const json_t *report, int64_t *blocks)
 {
 	int64_t whole = 0;
@@ -490,8 +491,8 @@ static double share(const json_t *report, int64_t *blocks)
 	return *blocks ? 100.0 * (double)whole / (double)*blocks : 0;
 }
 
-/* Trace a command from its start to its end, or until it prints `stop_at` (NULL: it ends
- * by itself); false when it is not installed. */
+/* Traces a command until it ends, or until it prints `stop_at` (NULL: it ends by itself).
+ * False if it is not installed. */
 static bool trace_command(const char *const command[], const char *unwind,
 			  const char *stop_at, double *percent, int64_t *blocks)
 {
@@ -554,7 +555,7 @@ static void check_program(const char *const command[], const char *stop_at)
 	CHECK(by_rules >= 99.9);
 }
 
-/* Killed by themselves, so that their blocks are live at the end. */
+/* The programs kill themselves, so that their blocks are live at the end. */
 static void stock_programs(void)
 {
 	check_program((const char *const[]){"/usr/bin/perl", "-e",
@@ -592,7 +593,7 @@ static void stock_programs(void)
 #endif
 }
 
-/* Walks that were handed over, as their call site had no rule yet. */
+/* The number of misses: stacks whose call site had no unwind rule. */
 static long handed_over(const char *script)
 {
 	const char *const argv[] = {
@@ -612,8 +613,8 @@ static long handed_over(const char *script)
 	return count;
 }
 
-/* The first stacks of a program bring the unwind tables of all of its files, and the next
- * processes of the program have them from the start. */
+/* The first stacks of a program make memtrace load the unwind tables of all of its files.
+ * Later processes of the program have the tables from the start. */
 static void another_process_of_the_same_program(void)
 {
 	static const char program[] = MANY_SITES_BINARY;
@@ -622,13 +623,14 @@ static void another_process_of_the_same_program(void)
 
 	REQUIRE(asprintf(&often, "%s; %s; %s; %s", program, program, program, program) >
 		0);
-	/* One more command: of a single one the shell makes no process. */
+	/* The second command makes the shell fork: it executes a single command
+	 * itself. */
 	once = handed_over(MANY_SITES_BINARY "; true");
 	more = handed_over(often) - once;
 	printf("walks handed over: %ld, and %ld more for three more processes\n", once,
 	       more);
 	CHECK(once > 0);
-	/* Not as many as call sites, each of which would be a miss by itself; the shell
+	/* Each call site without a table would be a miss. Fewer are allowed; the shell
 	 * has some, too. */
 	CHECK(more < 3 * MANY_SITES / 2);
 	free(often);

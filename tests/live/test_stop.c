@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A second Ctrl-C or SIGTERM ends memtrace whatever it does: while nobody reads its
- * report, while a debuginfod server or a file system does not answer, and at each moment
- * of the start. No probe, breakpoint or child is left.
+ * A second Ctrl-C or SIGTERM ends memtrace in every state: while its report is not read,
+ * while a debuginfod server or a file system does not answer, and at each moment of the
+ * start. No probe, breakpoint or child is left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,14 +22,14 @@
 
 #define TIMEOUT_S 30
 
-/* From the last signal to the end, without the time in which some process of the machine
- * waits for a processor. */
+/* Longest time from the last signal to the end, s. Added is the time in which some
+ * process of the machine waited for a processor. */
 #define END_S 1.0
 
-/* The bound where the kernel does not count that time. */
+/* The same if the kernel does not count the waiting time. */
 #define END_BUSY_S 5.0
 
-/* The first signal does not end what hangs. */
+/* After the first signal memtrace must still hang for this time, s. */
 #define HANGS_S 0.7
 
 static struct live_process *oracle;
@@ -62,7 +62,7 @@ static struct children children_of(const struct live_process *memtrace)
 	return children;
 }
 
-/* A zombie waits for nothing but its reaper. */
+/* A zombie counts as ended: it only waits to be reaped. */
 static bool is_running(int pid)
 {
 	char path[32], text[256], state = 'Z';
@@ -99,8 +99,8 @@ static void check_untouched(void)
 	double until_s = live_now_s() + END_BUSY_S;
 
 	CHECK(probes_gone(probes_before));
-	/* The kernel gives the number of a link back before it takes the breakpoints away
-	 * (bpf_link_free(), kernel/bpf/syscall.c). */
+	/* The kernel frees the id of a link before it removes the breakpoints
+	 * (bpf_link_free() in kernel/bpf/syscall.c). */
 	while (breakpoints_count(live_pid(oracle)) && live_now_s() < until_s)
 		live_sleep(0.01);
 	CHECK_INT(breakpoints_count(live_pid(oracle)), 0);
@@ -110,9 +110,8 @@ static void check_untouched(void)
 
 /* --- the end ---------------------------------------------------------------------- */
 
-/* Seconds since the machine's start in which a process waited for a processor (the
- * kernel's Documentation/accounting/psi.rst); negative if the kernel does not count them.
- */
+/* Seconds since boot in which some process waited for a processor (the kernel's
+ * Documentation/accounting/psi.rst). Negative if the kernel does not count them. */
 static double waited_s(void)
 {
 	FILE *file = fopen("/proc/pressure/cpu", "re");
@@ -126,8 +125,8 @@ static double waited_s(void)
 	return got == 1 ? (double)total_us * 1e-6 : -1;
 }
 
-/* memtrace, whose output nobody reads, has got its last signal: it must be gone within
- * END_S. Returns the time that it took, in seconds. */
+/* Called after the last signal, while memtrace's output is not read: memtrace must end
+ * within END_S. Returns the time until its end, s. */
 static double check_gone(struct live_process *memtrace)
 {
 	double waited_before_s = waited_s();
@@ -144,7 +143,7 @@ static double check_gone(struct live_process *memtrace)
 	return took_s;
 }
 
-/* It hangs: once is not enough, twice is. */
+/* memtrace hangs: the first signal must not end it, the second must. */
 static void stop_twice(struct live_process *memtrace, int number, const char *when)
 {
 	live_signal(memtrace, number);
@@ -157,7 +156,7 @@ static void stop_twice(struct live_process *memtrace, int number, const char *wh
 	check_untouched();
 }
 
-/* Its reports fill the pipe, and then one more does not fit. */
+/* The reports fill the pipe, which is not read. */
 static void nobody_reads(void)
 {
 	struct live_process *memtrace =
@@ -167,7 +166,7 @@ static void nobody_reads(void)
 	live_sleep(4);
 	stop_twice(memtrace, SIGINT, "nobody reads");
 
-	/* Only the last report is too long. */
+	/* Only the last report does not fit the pipe. */
 	memtrace = memtrace_start(live_pid(oracle), "--show-allocs");
 	oracle_do(oracle, "run keep 20000 1");
 	stop_twice(memtrace, SIGTERM, "nobody reads the last report");
@@ -176,7 +175,7 @@ static void nobody_reads(void)
 
 /* --- names ------------------------------------------------------------------------ */
 
-/* A server that takes connections and says nothing; its port in *port. */
+/* A server that accepts connections and never answers. Returns its port in *port. */
 static int silent_server(unsigned *port)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
@@ -192,7 +191,7 @@ static int silent_server(unsigned *port)
 	return fd;
 }
 
-/* The oracle without debug info, so that it is looked for elsewhere. */
+/* The oracle without debug info, so that memtrace looks for it elsewhere. */
 static struct live_process *stripped_start(void)
 {
 	char *path = live_path("stripped");
@@ -229,7 +228,8 @@ static void check_server_is_silent(int number, const char *options)
 	set_server(port, cache);
 	memtrace = memtrace_start(live_pid(target), options);
 	oracle_do(target, "run keep 10 1");
-	/* The first report, or else the last one, asks. */
+	/* The first report makes memtrace ask the server; with a long interval, the last
+	 * one. */
 	if (strstr(options, "3600"))
 		live_signal(memtrace, SIGHUP);
 	REQUIRE(poll(&asked, 1, TIMEOUT_S * 1000) == 1);
@@ -256,7 +256,8 @@ static void debuginfod_does_not_answer(void)
 	check_server_is_silent(SIGTERM, "-i 3600 --unwind auto --debuginfod");
 }
 
-/* A first signal gives the server some seconds more, and then ends with the report. */
+/* After a first signal memtrace waits a few more seconds for the server, and then ends
+ * with a report. */
 static void a_first_signal_waits_for_servers_no_longer(void)
 {
 	unsigned port;
@@ -309,7 +310,7 @@ static struct live_process *start_with_hung_files(const struct hung_files *files
 	return memtrace;
 }
 
-/* Reports until the final one. */
+/* Reads reports up to the final one. */
 static json_t *final_report(struct live_process *memtrace)
 {
 	for (;;) {
@@ -322,7 +323,7 @@ static json_t *final_report(struct live_process *memtrace)
 }
 
 /* One signal is enough, and one line says what hung. `taken`: the kernel does not let the
- * task go that waits, even when it is killed. */
+ * waiting task end even if it is killed. */
 static void check_hangs(bool taken)
 {
 	struct live_process *target = stripped_start(), *memtrace;
@@ -369,8 +370,8 @@ static void a_first_signal_ends_while_a_server_holds_a_request(void)
 	check_hangs(true);
 }
 
-/* The directory of many libraries hangs. memtrace asks for one file there, and traces the
- * program all the same: by its mappings. */
+/* The directory of many libraries hangs. memtrace tries one file there, and then opens
+ * the target's files by their mappings. */
 #define HUNG_LIBRARIES 20
 
 static void a_file_system_of_the_target_hangs(void)
@@ -395,7 +396,7 @@ static void a_file_system_of_the_target_hangs(void)
 		CHECK_INT(live_count(live_stderr(memtrace),
 				     "the file system does not answer"),
 			  1);
-		/* Of the file, and of the directory above it. */
+		/* One request for the file, and one for its directory. */
 		CHECK(hung_files_take_all(&files) <= 2);
 		live_signal(memtrace, SIGTERM);
 		report = final_report(memtrace);
@@ -412,7 +413,7 @@ static void a_file_system_of_the_target_hangs(void)
 	rmdir(dir);
 }
 
-/* Two signals end memtrace at once while it waits, also while the file system keeps a
+/* Two signals end memtrace at once while it waits, even if the file system keeps a
  * request. */
 static void a_second_signal_does_not_wait_for_a_file_system(void)
 {
@@ -433,7 +434,7 @@ static void a_second_signal_does_not_wait_for_a_file_system(void)
 	live_signal(memtrace, SIGTERM);
 	printf("a second signal: gone after %.3f s\n", check_gone(memtrace));
 	status = live_wait(memtrace, 1);
-	/* The final report may be there before the second signal ends it. */
+	/* The final report may be written before the second signal. */
 	CHECK(status == 0 || status == 128 + SIGTERM);
 	CHECK_INT(breakpoints_count(live_pid(target)), 0);
 	live_destroy(memtrace);
@@ -460,7 +461,8 @@ static int child_named(const struct live_process *memtrace, const char *name)
 	return 0;
 }
 
-/* As a hostile file may: what waits in a system call loops when that has ended. */
+/* Makes the process loop, as a hostile file may do: when its system call returns, it
+ * jumps to itself. */
 static void let_loop(int pid)
 {
 	static const unsigned char jump_to_itself[] = {0xeb, 0xfe};
@@ -478,7 +480,7 @@ static void let_loop(int pid)
 	free(text);
 }
 
-/* Stacks are there, without names of what was not known yet. */
+/* The report has the stacks, but no new symbols. */
 static void a_first_signal_ends_while_a_parser_loops(void)
 {
 	struct live_process *memtrace = memtrace_start(live_pid(oracle), "--unwind auto");
@@ -510,7 +512,7 @@ static void a_first_signal_ends_while_a_parser_loops(void)
 
 #define MOMENTS 12
 
-/* How a start goes, and how far its moments are apart. */
+/* A way to start, and the distance between the moments at which it is interrupted. */
 static const struct start {
 	const char *options;
 	double moment_s;
@@ -519,7 +521,7 @@ static const struct start {
 	{"-i 3600 -q --unwind auto", 0.02},
 };
 
-/* Two signals close together, at each moment of this start. */
+/* Two signals in quick succession, at each moment of this start. */
 static void at_each_moment_of(const struct start *start)
 {
 	double longest_s = 0;
@@ -540,7 +542,7 @@ static void at_each_moment_of(const struct start *start)
 
 		int status = live_wait(memtrace, 1);
 
-		/* Quick enough, or not. */
+		/* memtrace may have ended between the two signals. */
 		CHECK(status == 0 || status == 128 + SIGINT);
 		live_destroy(memtrace);
 		check_children_gone(&children);
@@ -555,7 +557,7 @@ static void at_each_moment(void)
 		at_each_moment_of(&starts[i]);
 }
 
-/* The command is gone, too: it was held, or gets the signal. */
+/* The command ends, too: memtrace has not started it yet, or passes the signal on. */
 static void with_a_command(void)
 {
 	const char *const argv[] = {memtrace_path, "-q", "-i", "3600", "--", "cat", NULL};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Code that moves while it is traced: mremap puts other code at addresses whose rules
- * were learned. No stack may be wrong without a word.
+ * Code that moves while it is traced: mremap puts other code at addresses that have
+ * unwind rules. memtrace must count each stack that may be wrong.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -11,14 +11,16 @@
 #include "check.h"
 #include "live/trace.h"
 
-#define TIMES   50 /* of targets/text_mover.c */
+#define TIMES   50 /* as in targets/text_mover.c */
 #define OPTIONS "--no-lines --unwind auto"
 
-/* The calls of whatever code was at one place; their blocks have a size of their own. */
+/* A place for a piece of code, and the calls through it. Its blocks have their own
+ * size. */
 struct place {
 	int64_t size, returns_to, blocks;
-	bool is_anonymous; /* since before the trace: its frames have no name */
-	int64_t others;    /* blocks of the same size, from elsewhere */
+	/* Anonymous memory since before the trace: frames without symbols. */
+	bool is_anonymous;
+	int64_t others; /* blocks of the same size from another caller */
 };
 
 struct run {
@@ -40,7 +42,7 @@ static struct run begin(void)
 	return begin_with(OPTIONS);
 }
 
-/* All walks up to now have been ended, and the rules are there. */
+/* Waits until all misses are resolved and their rules are installed. */
 static void settle(struct run *run)
 {
 	json_decref(memtrace_report(run->memtrace));
@@ -65,7 +67,7 @@ static struct place *call(struct run *run, int piece)
 	return &run->places[i];
 }
 
-/* Once by what is learned, once by what was learned. */
+/* The first call causes the misses, the second one uses their rules. */
 static struct place *call_twice(struct run *run, int piece)
 {
 	call(run, piece);
@@ -73,8 +75,7 @@ static struct place *call_twice(struct run *run, int piece)
 	return call(run, piece);
 }
 
-/* Is it what happened, leaf first: the callback, the code at the place, who called that?
- */
+/* Does the row have the real path: the callback, the code at the place, its callers? */
 static bool is_path(const json_t *row, const struct place *place)
 {
 	static const char *const names[] = {"callback_allocates", NULL, "call_piece",
@@ -89,7 +90,7 @@ static bool is_path(const json_t *row, const struct place *place)
 			json_string_value(json_object_get(frame, "address"));
 		const char *module = json_string_value(json_object_get(frame, "module"));
 
-		/* A call ends a byte before the address that it returns to. */
+		/* A frame's address is the return address minus 1. */
 		same = (module && strstr(module, "text_mover")) ||
 		       (!names[i] && place->is_anonymous);
 		if (names[i])
@@ -101,7 +102,7 @@ static bool is_path(const json_t *row, const struct place *place)
 	return same;
 }
 
-/* How the stacks of the blocks of a place came out. */
+/* The numbers of blocks of a place whose stacks are right, cut short, or wrong. */
 struct outcome {
 	int64_t right, cut, wrong;
 };
@@ -131,7 +132,7 @@ static struct outcome outcome_of(const json_t *report, const struct place *place
 	return outcome;
 }
 
-/* The end of a run of which each stack is right, and none is lost. */
+/* Ends a run. All stacks must be right, and none may be lost. */
 static void end_all_right(struct run *run)
 {
 	json_t *report = memtrace_stop(run->memtrace);
@@ -147,7 +148,7 @@ static void end_all_right(struct run *run)
 	live_destroy(run->target);
 }
 
-/* Or some are cut and counted. */
+/* Ends a run. Stacks may be cut short if they are counted, but none may be wrong. */
 static void end_none_wrong(struct run *run)
 {
 	json_t *report = memtrace_stop(run->memtrace);
@@ -167,7 +168,7 @@ static void end_none_wrong(struct run *run)
 	live_destroy(run->target);
 }
 
-/* By the C library: each stack is right. */
+/* Moves by the C library's mremap(): each stack is right. */
 static void moved_by_the_library(void)
 {
 	struct run run = begin();
@@ -190,9 +191,9 @@ static void moved_by_the_library(void)
 	end_all_right(&run);
 }
 
-/* Nobody looked for moves of this code yet, as nothing was learned of it: what was read
- * of it is read again then, and walks that may be older are cut and counted. By the rule
- * of piece 0, whose frame is the smallest, walks in another lead to known code. */
+/* memtrace did not watch for moves of this code yet: it had no rules for it. It now reads
+ * the code again. Stacks that may be older are cut short and counted. Piece 0 has the
+ * smallest frame: with its rule, unwinding in another piece finds a plausible caller. */
 static void moved_before_it_was_learned(void)
 {
 	struct run run = begin();
@@ -206,7 +207,8 @@ static void moved_before_it_was_learned(void)
 	end_none_wrong(&run);
 }
 
-/* A child begins with what was read of its parent, unless something had moved since. */
+/* A child starts with its parent's mappings, unless something has moved since memtrace
+ * read them. */
 static void moved_before_a_fork(void)
 {
 	struct run run = begin_with(OPTIONS " --follow-forks");
@@ -220,8 +222,8 @@ static void moved_before_a_fork(void)
 	end_none_wrong(&run);
 }
 
-/* Nobody looked for moves when this one began. What is learned while it is on its way
- * does not hold when it has come. The calls meanwhile are another thread's. */
+/* memtrace did not watch for moves when this one began. Rules that it finds during the
+ * move are invalid after it. Another thread makes the calls during the move. */
 static void learned_while_it_moves(void)
 {
 	struct run run = begin();
@@ -241,7 +243,7 @@ static bool same_addresses(const json_t *a, const json_t *b)
 	return same;
 }
 
-/* How often the most frequent of all paths that do not end early was taken. */
+/* The number of allocations of the most frequent complete path. *all: of all paths. */
 static int64_t best_path(const json_t *report, int64_t *all)
 {
 	const json_t *row, *other, *rows = live_get(report, "heap.stacks");
@@ -268,8 +270,9 @@ static int64_t best_path(const json_t *report, int64_t *all)
 
 #define CHILDREN 200
 
-/* Children that are gone before anybody reads their mappings have their parent's. When
- * code had moved there, those of the first ones are old, and counted. */
+/* Children that end before memtrace reads their mappings are taken to have their
+ * parent's. If code had moved in the parent, the stacks of the first children are stale,
+ * and counted. */
 static void children_of_movers(void)
 {
 	struct run run = begin_with(OPTIONS " --follow-forks --traffic");
@@ -288,8 +291,8 @@ static void children_of_movers(void)
 	live_destroy(run.target);
 }
 
-/* A large block that moves is no code, and leaves nobody in doubt: false when walks were
- * lost. */
+/* A large block that moves is not code, and must not make stacks stale. False if stacks
+ * were lost. */
 static bool move_blocks_and_fork(void)
 {
 	struct run run = begin_with(OPTIONS " --follow-forks --traffic");
@@ -312,8 +315,8 @@ static bool move_blocks_and_fork(void)
 	return is_whole;
 }
 
-/* On a machine that is busy with others' doings the kernel may fail to tell of a child.
- * Were it the blocks' fault, it would be so each time. */
+/* On a busy machine the kernel may drop the event of a child. If the moved blocks were
+ * the cause, every try would fail. */
 #define TRIES 3
 
 static void children_of_movers_of_blocks(void)
@@ -325,9 +328,9 @@ static void children_of_movers_of_blocks(void)
 	CHECK(tries <= TRIES);
 }
 
-/* Moves that no probe sees. The kernel counts pages of code: what makes them more or
- * less is noticed with the next walk, and walks of which it cannot be said whether they
- * came before are cut and counted. */
+/* Moves that no probe sees. The kernel counts the pages of code, so memtrace notices a
+ * changed number at the next miss. Stacks that may be older than the move are cut short
+ * and counted. */
 static void moved_by_system_calls(void)
 {
 	struct run run = begin();
@@ -336,7 +339,7 @@ static void moved_by_system_calls(void)
 		call_twice(&run, piece);
 	oracle_do(run.target, "raw_free 0 0");
 	call(&run, 0);
-	/* Where nothing new was seen nobody looks again so soon. */
+	/* After it found nothing new, memtrace does not look again for a while. */
 	live_sleep(0.1);
 	call_twice(&run, 0);
 	oracle_do(run.target, "raw_onto 2 3");
@@ -344,8 +347,8 @@ static void moved_by_system_calls(void)
 	end_none_wrong(&run);
 }
 
-/* As much code as before: rules of the old one are used until somebody looks. With the
- * next report at the latest that is over, and counted. */
+/* The number of pages of code stays the same: the old rules are used until memtrace reads
+ * the mappings, at the latest for the next report. It counts the stacks of that time. */
 static void swapped_by_system_calls(void)
 {
 	struct run run = begin();
@@ -362,7 +365,7 @@ static void swapped_by_system_calls(void)
 
 	for (size_t i = 0; i < run.count; i++)
 		cut += outcome_of(report, &run.places[i]).cut;
-	/* Those that are cut, and what may be wrong. */
+	/* The count includes stacks that may be wrong. */
 	CHECK(lost > cut);
 	json_decref(report);
 	for (int piece = 0; piece < 2; piece++)
@@ -378,8 +381,8 @@ static void swapped_by_system_calls(void)
 	live_destroy(run.target);
 }
 
-/* The same code in memory of no file, at the same addresses: before the trace and while
- * it runs. */
+/* A copy of the code in anonymous memory, at the same address: before the trace and
+ * during it. */
 static void copied(void)
 {
 	struct run run = {.target = target_start(TEXT_MOVER_BINARY)};
@@ -399,7 +402,7 @@ static void copied(void)
 
 #define UNWOUND "stacks were unwound from copies"
 
-/* Blocks that mremap makes larger are no code: their walks are by rules. */
+/* Blocks that mremap grows are not code: stacks are still unwound by rules. */
 static void large_blocks(void)
 {
 	struct run run = {.target = target_start(TEXT_MOVER_BINARY)};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What came and went at each call path and in each thread, against a program that knows.
- */
+/* Allocations and frees at each call path and in each thread, compared with a program
+ * that counts them. */
 #include <math.h>
 
 #include "check.h"
 #include "live/trace.h"
 
-/* How long the kernel's clock tick may be, and with it the truth of times. */
+/* The longest tick of the kernel's clock, ms: the error of the measured times. */
 #define TICK_MS 10
 
 static struct probes *probes_before;
@@ -22,7 +22,7 @@ static unsigned bucket_of(double n)
 	return bucket;
 }
 
-/* A list of buckets, `from` the name of their lower bound, as an array by number. */
+/* Converts a list of buckets to an array. `from`: the name of a bucket's lower bound. */
 static void read_buckets(const json_t *list, const char *from, int64_t ret[65])
 {
 	const json_t *bucket;
@@ -85,7 +85,7 @@ static void compare_path(const json_t *report, const json_t *truth)
 		  live_int(row, "blocks"));
 }
 
-/* When the peak of a path was; the report was taken between these two times. */
+/* The time of a path's peak. The report was taken between these two times. */
 static void compare_peak_time(const json_t *report, const json_t *truth, double before_s,
 			      double after_s)
 {
@@ -130,8 +130,7 @@ static void compare_thread(const json_t *report, const json_t *truth)
 	CHECK_SAME(thread, truth, "freed_own_bytes");
 }
 
-/* What a path allocated by size is all that it allocated; and what is left of all sizes
- * when those of all paths are taken off. */
+/* The sizes of a path must add up to its allocations. Subtracts them from `sizes`. */
 static void subtract_sizes(const json_t *row, int64_t sizes[65])
 {
 	int64_t own[65], sum = 0;
@@ -166,7 +165,8 @@ static void compare(const json_t *report, const json_t *truth)
 	CHECK_INT(compare_losses(report, NULL), 0);
 }
 
-/* The k-th shortest lifetime is in the bucket of the k-th age, or of one a tick away. */
+/* The k-th shortest lifetime must be in the bucket of the k-th age, or of an age that is
+ * one tick longer or shorter. */
 static void compare_lifetimes(const json_t *report, const json_t *truth)
 {
 	const json_t *row = row_of(report, "site_aged"), *age;
@@ -190,8 +190,7 @@ static void compare_lifetimes(const json_t *report, const json_t *truth)
 		CHECK_INT(lived[bucket], 0);
 }
 
-/* Of every row: what was allocated and not freed is there; and all call paths together
- * are what the totals say. */
+/* In each row live is allocated minus freed, and all rows add up to the totals. */
 static void check_invariants(const json_t *report)
 {
 	int64_t live_bytes = 0;
@@ -225,7 +224,7 @@ static void check_invariants(const json_t *report)
 
 /* --- the tests -------------------------------------------------------------------- */
 
-/* Of a thread that has ended the name is the last that was seen of it. */
+/* The name of a thread that has ended is the last one that memtrace saw. */
 static void check_names(struct live_process *target, const json_t *report)
 {
 	const char *const want[] = {"worker-0", "worker-1", "leaver", "renamed"};
@@ -263,7 +262,7 @@ static void count_events(const char *options)
 	check_invariants(report);
 	json_decref(report);
 	json_decref(truth);
-	/* And on: nothing is lost by a report. */
+	/* Continue: a report must not lose anything. */
 	oracle_do(target, "run 1000 0");
 	oracle_do(target, "end");
 	json_decref(memtrace_report(memtrace));
@@ -280,11 +279,11 @@ static void count_events(const char *options)
 static void every_event_is_counted(void)
 {
 	count_events("--traffic --unwind fp");
-	/* Where a peak is exact only because one thread at a time has events. */
+	/* Hash tables. The peak is exact only because one thread at a time has events. */
 	count_events("--traffic --unwind fp --tables hashes");
 }
 
-/* Walks that are handed over have their number later than their block has its events. */
+/* Stacks that miss a rule get their number after the block's events were counted. */
 static void by_rules_as_well(void)
 {
 	struct live_process *target = target_start(TRAFFIC_BINARY), *memtrace;
@@ -292,7 +291,7 @@ static void by_rules_as_well(void)
 
 	memtrace = memtrace_start(live_pid(target),
 				  "--traffic --unwind auto --temporary-threshold 2");
-	/* The first walks are handed over, and counted some milliseconds later. */
+	/* The first stacks are misses, which are counted some milliseconds later. */
 	oracle_do(target, "run 100 2");
 	live_sleep(0.2);
 	oracle_do(target, "run 3000 2");
@@ -305,7 +304,7 @@ static void by_rules_as_well(void)
 	live_destroy(target);
 }
 
-/* Eight threads at the same call paths at once, and a last report in the midst of it. */
+/* Eight threads at the same call paths at once, and the last report while they run. */
 static void threads_at_once(void)
 {
 	struct live_process *oracle = oracle_start(), *memtrace;
@@ -349,8 +348,8 @@ static void sampled(void)
 	report = memtrace_stop(memtrace);
 	check_invariants(report);
 
-	/* What each row is estimated to hold is what it is estimated to have allocated
-	 * and not freed, but for roundings. */
+	/* In each row the estimate of live blocks must be the estimated allocations minus
+	 * the estimated frees, except for rounding. */
 	const json_t *row;
 	size_t i;
 
@@ -367,7 +366,7 @@ static void sampled(void)
 	live_destroy(oracle);
 }
 
-/* What a child holds at its end is freed, and of its making nothing is lost. */
+/* A child's live blocks count as freed when it ends. Its allocations stay counted. */
 static void a_child_dies(void)
 {
 	struct live_process *oracle = oracle_start(), *memtrace;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* No return probes: a target's stacks never hold the address of the kernel's trampoline,
- * and nothing returns through it. */
+/* No return probes: a target's stacks never contain the address of the kernel's
+ * trampoline, and no function returns through it. */
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
@@ -13,9 +13,10 @@
 
 #define TIMEOUT_S 60
 #define STOPS     100
-#define THREADS   2 /* of the target, beside the first one */
+#define THREADS   2 /* threads of the target besides the main thread */
 
-/* targets/allocating.c, and where the function is that its threads are in. */
+/* Starts targets/allocating.c. *function: the address of the function in which its
+ * threads run. */
 static struct live_process *start(const char *program, const char *library,
 				  uint64_t *function)
 {
@@ -32,7 +33,7 @@ static struct live_process *start(const char *program, const char *library,
 	return target;
 }
 
-/* Stops it again and again. How many times there was a trampoline on a stack. */
+/* Stops the target again and again. Returns how many times a stack had the trampoline. */
 static unsigned count_stops(struct live_process *target)
 {
 	unsigned stops = 0;
@@ -84,7 +85,7 @@ static void glibc(void)
 static void glibc_with_other_options(void)
 {
 	check_program(ALLOCATING_BINARY, NULL, "--unwind fp");
-	/* free() has one with --mappings otherwise. */
+	/* With --mappings free() would have a return probe. */
 	check_program(ALLOCATING_BINARY, NULL,
 		      "--unwind rules --mappings --no-return-probes");
 	check_program(ALLOCATING_BINARY, NULL, "--unwind rules --sample-every 10");
@@ -116,7 +117,7 @@ static void musl(void)
 
 /* --- the search itself ------------------------------------------------------------- */
 
-/* Where in its file the code at `address` is. */
+/* The file offset of the code at `address`. */
 static uint64_t file_offset(pid_t pid, uint64_t address)
 {
 	uint64_t start, end, offset;
@@ -139,13 +140,13 @@ static uint64_t file_offset(pid_t pid, uint64_t address)
 	live_fail("no code at 0x%" PRIx64, address);
 }
 
-/* A return probe of ours on the function of the target's program at `address`. */
+/* Attaches a return probe to the function of the target's program at `address`. */
 static int probe_return(pid_t pid, const char *program, uint64_t address)
 {
 	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.config = 1, /* of format/retprobe */
+		.config = 1, /* bit of format/retprobe */
 		.uprobe_path = (uintptr_t)program,
 		.probe_offset = file_offset(pid, address),
 	};
@@ -156,7 +157,7 @@ static int probe_return(pid_t pid, const char *program, uint64_t address)
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
-/* An event that asks for one. */
+/* --event uretprobe: asks for a return probe. */
 static void a_link_of_a_return_probe_is_found(void)
 {
 	uint64_t function;
@@ -170,7 +171,8 @@ static void a_link_of_a_return_probe_is_found(void)
 	live_destroy(target);
 }
 
-/* One is found at each stop, in each thread, and each return is counted. */
+/* The search must find the trampoline at each stop, in each thread, and each return is
+ * counted. */
 static void a_return_probe_is_found(void)
 {
 	uint64_t function;
@@ -182,7 +184,7 @@ static void a_return_probe_is_found(void)
 	REQUIRE(probe >= 0);
 	CHECK_INT(trampoline_found(pid), 0);
 	oracle_do(target, "start");
-	/* Both threads come to it at some time. */
+	/* Wait until both threads are inside the function. */
 	for (double until_s = live_now_s() + TIMEOUT_S;
 	     trampoline_found(pid) != THREADS && live_now_s() < until_s;)
 		live_sleep(0.01);

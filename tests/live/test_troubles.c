@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A target that is stopped, debugged, killed, or executes another program at each step of
- * memtrace's start: memtrace ends in a documented way, says in a line why if it could not
- * trace, and leaves nothing behind.
+ * A target that is stopped, debugged or killed, or executes another program, at each step
+ * of memtrace's start. memtrace must end in a documented way, say in one line why it
+ * could not trace, and leave nothing behind.
  */
 #include "check.h"
 #include "live/trace.h"
@@ -17,21 +17,21 @@
 
 #define TIMEOUT_S 60
 
-/* A start that compiles the probes is disturbed after so many seconds, this often. */
+/* A start that compiles the probes is disturbed at MOMENTS moments, STEP_S apart. */
 #define STEP_S  0.5
 #define MOMENTS 3
 
-/* A start that uses the probes of an earlier run is disturbed at so many system calls, at
- * equal distances from its first to its last. */
+/* A start that uses the probes of an earlier run is disturbed at this many system calls,
+ * at equal distances from its first to its last. */
 #define CALLS 16
 
 static struct probes *probes_before;
 
-/* What is done to the target at a moment of memtrace's start. */
+/* What happens to the target at a moment of memtrace's start. */
 struct trouble {
 	const char *name;
 	void (*begin)(struct live_process *target);
-	void (*end)(struct live_process *target); /* NULL: nothing is to be undone */
+	void (*end)(struct live_process *target); /* NULL: nothing to undo */
 	bool ends_target;
 };
 
@@ -50,7 +50,7 @@ static void kill_it(struct live_process *target)
 	live_signal(target, SIGKILL);
 }
 
-/* As a debugger does. */
+/* Stops the target as a debugger does. */
 static void debug(struct live_process *target)
 {
 	pid_t pid = live_pid(target);
@@ -77,7 +77,7 @@ static const struct trouble troubles[] = {
 	{"another program", execute, NULL, false},
 };
 
-/* One line, or more that each begin as messages do; nothing cut short. */
+/* Each line must begin as messages do and end with a newline. */
 static void check_messages(const char *text, const char *what, double after_s)
 {
 	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
@@ -96,8 +96,9 @@ static bool is_line_on_stderr(const struct __ptrace_syscall_info *call)
 	       call->entry.args[0] == STDERR_FILENO;
 }
 
-/* Let memtrace's main thread make `count` system calls, or those that it makes before it
- * says that it traces. It is stopped then. Returns the number that it has made. */
+/* Lets memtrace's main thread make `count` system calls, or all calls up to the message
+ * that it traces. Then the thread is stopped. Returns the number of calls that it
+ * made. */
 static size_t hold_at_call(pid_t pid, size_t count)
 {
 	struct __ptrace_syscall_info call = {0};
@@ -109,7 +110,7 @@ static size_t hold_at_call(pid_t pid, size_t count)
 	for (;;) {
 		siginfo_t info = {0};
 
-		/* Its end is left to live_wait(). */
+		/* Only stops: live_wait() waits for the end. */
 		REQUIRE(!waitid(P_PID, (id_t)pid, &info, WSTOPPED | __WALL));
 		signal = info.si_status & 0xff;
 		if (signal == (SIGTRAP | 0x80)) {
@@ -120,7 +121,7 @@ static size_t hold_at_call(pid_t pid, size_t count)
 			if (made >= count || is_line_on_stderr(&call))
 				return made;
 		} else if (info.si_status >> 8 || signal == SIGTRAP) {
-			signal = 0; /* a stop of ptrace(2)'s own */
+			signal = 0; /* stopped by ptrace(2) itself */
 		}
 		REQUIRE(!ptrace(PTRACE_SYSCALL, pid, NULL, signal));
 	}
@@ -133,11 +134,11 @@ static void let_go(pid_t pid)
 
 /* --- one run ---------------------------------------------------------------------- */
 
-/* When the trouble begins. */
+/* The moment at which the trouble begins. */
 struct moment {
-	const char *option; /* of memtrace; NULL: none */
-	double after_s;     /* of its start */
-	size_t call; /* memtrace is held at its call of this number; 0: it is not */
+	const char *option; /* memtrace's option; NULL: none */
+	double after_s;     /* seconds after the start */
+	size_t call;        /* memtrace is stopped at this system call; 0: not stopped */
 };
 
 static struct live_process *target_ready(void)
@@ -162,7 +163,7 @@ static struct live_process *start_on(const struct live_process *target,
 	return live_start(run);
 }
 
-/* The number of system calls of a start. */
+/* The number of system calls that a start makes. */
 static size_t calls_of_a_start(void)
 {
 	struct live_process *target = target_ready(), *memtrace;
@@ -201,7 +202,7 @@ static void check_at(const struct trouble *trouble, const struct moment *moment)
 	if (trouble->end)
 		trouble->end(target);
 	if (!trouble->ends_target) {
-		/* Until it traces, or has given up. */
+		/* Wait until memtrace traces or has given up. */
 		live_wait_stderr(memtrace, "tracing pid", 20);
 		live_signal(memtrace, SIGTERM);
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks that begin or lead through code without unwind information: the start of a
+ * Stacks that begin in code without unwind information or lead through it: the start of a
  * coroutine, a context, a thread and a program, callbacks of musl, assembly, stubs, the
- * vDSO and signal handlers on a stack of their own. Each is printed whole, and none is
- * marked as cut.
+ * vDSO, and signal handlers on an alternate stack. Each is printed in full, and none is
+ * marked as cut short.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,15 +12,15 @@
 #include "check.h"
 #include "live/trace.h"
 
-#define TIMES   100 /* of targets/true_ends.c */
+#define TIMES   100 /* as in targets/true_ends.c */
 
 #define TO_MAIN " run main"
 
 static const struct scenario {
 	const char *name;
 	int64_t size;
-	const char *path; /* the target's own functions */
-	int64_t blocks;   /* that are on this path; 0: all */
+	const char *path; /* the target's own functions, innermost first */
+	int64_t blocks;   /* blocks on this path; 0: all */
 } scenarios[] = {
 	{"main", 3001, "main_allocates run_main" TO_MAIN, 0},
 	{"thread", 3002, "thread_allocates thread_main", 0},
@@ -32,11 +32,11 @@ static const struct scenario {
 	{"coroutine", 3007, "coroutine_allocates coroutine_main coroutine_start", 0},
 	{"clone", 3009, "clone_allocates clone_main", 0},
 	{"vdso", 3011, "vdso_allocates on_timer reader_of_time run_vdso" TO_MAIN, 0},
-	/* The signals come at two instructions of the stub. */
+	/* The signals interrupt two instructions of the stub. */
 	{"stub", 3012, "stub_allocates on_trap stub stepper run_stub" TO_MAIN, 2 * TIMES},
 };
 
-/* The names of the target's own functions on a stack, joined by blanks. Owned. */
+/* The symbols of the target's own functions on a stack, joined by blanks. Owned. */
 static char *own_names(const json_t *row)
 {
 	char *text = NULL;
@@ -57,7 +57,7 @@ static char *own_names(const json_t *row)
 		for (size_t k = 0; symbol && k < sizeof(parts) / sizeof(*parts); k++)
 			is_own |=
 				strstr(symbol, parts[k]) && !strstr(symbol, "libc_start");
-		/* Compilers split functions. */
+		/* Compilers split functions into parts. */
 		if (!is_own || (!strcmp(symbol, last) && !strcmp(symbol, "on_timer")))
 			continue;
 		fprintf(f, "%s%s", *last ? " " : "", symbol);
@@ -101,8 +101,8 @@ static void ask(struct live_process *target, const char *scenario)
 	json_decref(answer);
 }
 
-/* The first walks may come before the rules of the signal's frame are known, and the copy
- * is of one stack. What comes later is whole. */
+/* The first stacks may come before the unwind rules of the signal frame are known, and
+ * the copy has only one of the two stacks. Later stacks are complete. */
 static void check_alternate(const json_t *report)
 {
 	int64_t whole = 0, others = 0;
@@ -188,7 +188,7 @@ static void musl_static(void)
 	check_program(ALLOCATORS_DIR "/true_ends_musl_static", false);
 }
 
-/* The threads of io_uring have no stack in user space. */
+/* io_uring's kernel threads have no user stack. */
 static void check_uring(const char *options, size_t min_frames)
 {
 	struct live_process *target = target_start(TRUE_ENDS_BINARY);

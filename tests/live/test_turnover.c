@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Libraries that are loaded and unloaded all day long: what memtrace keeps of them. */
+/* Libraries that are loaded and unloaded again and again: memtrace's resources must not
+ * grow. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 #define COPIES 1500
 #define CYCLES 200
 
-/* Addresses of copies are handed out again, and a copy may be gone before it is traced.
- */
+/* Is it an expected loss? Addresses of copies are reused, and a copy may be unloaded
+ * before it is probed. */
 static bool may_be_lost(const char *loss)
 {
 	static const char *const names[] = {"blocks_replaced", "walks_lost",
@@ -27,8 +28,8 @@ static bool may_be_lost(const char *loss)
 	return false;
 }
 
-/* How many blocks of the libraries were seen: each is listed, or another one has its
- * address, as nobody frees them. */
+/* How many blocks of the libraries memtrace has seen. They are never freed: each is
+ * listed, or another block has replaced it at its address. */
 static int64_t blocks_seen(struct live_process *memtrace)
 {
 	json_t *report = memtrace_report(memtrace), *value;
@@ -59,7 +60,8 @@ static void libraries_that_come_and_go(const char *options)
 	before = taken_by(memtrace);
 
 	oracle_do(loader, "turn %s %d", copied, COPIES);
-	/* The next reports see what was unloaded; probes are taken away behind them. */
+	/* The next reports notice the unloaded libraries. Their probes are removed
+	 * afterwards. */
 	for (int i = 0; i < 3; i++) {
 		blocks_seen(memtrace);
 		live_sleep(1.2);
@@ -69,7 +71,7 @@ static void libraries_that_come_and_go(const char *options)
 	CHECK(after.links < before.links + 64);
 	CHECK(after.rss_kib < before.rss_kib + 24 * 1024);
 
-	/* A library that was traced all the time, and one that comes back. */
+	/* A library that stayed traced, and one that is loaded again. */
 	oracle_do(loader, "keep %s 1", library);
 	count = blocks_seen(memtrace);
 	oracle_do(loader, "again - 100");
@@ -88,7 +90,7 @@ static void libraries_that_come_and_go(const char *options)
 	free(copied);
 }
 
-/* Unwind information is kept of each library that a stack leads through. */
+/* With unwind rules memtrace keeps unwind information of each library on a stack. */
 static void libraries_of_one_process(void)
 {
 	libraries_that_come_and_go("-v");
@@ -108,7 +110,7 @@ static void libraries_without_rules(void)
 
 #define LISTED_MAX 64
 
-/* How many lines name a library of `count` that are loaded and unloaded. */
+/* How many lines name one of `count` libraries that are loaded and unloaded. */
 static unsigned lines_of(const char *options, int count, bool is_said)
 {
 	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;
@@ -117,7 +119,7 @@ static unsigned lines_of(const char *options, int count, bool is_said)
 
 	files_copy(LOADED_MALLOC, library);
 	memtrace = memtrace_start(live_pid(loader), options);
-	/* Each is to be seen. */
+	/* A report after each library, so that memtrace sees all of them. */
 	for (int i = 0; i < count; i++) {
 		oracle_do(loader, "hold %s 1", library);
 		json_decref(memtrace_report(memtrace));
@@ -160,8 +162,8 @@ static int64_t bytes_read_by(const struct live_process *process)
 	return bytes;
 }
 
-/* A process that has loaded a library, and maps nothing else since: a report reads its
- * mappings, and nothing is planned anew, which would read them once more. */
+/* A process that has loaded a library and maps nothing else since. A report reads its
+ * mappings once: it makes no new plan, which would read them again. */
 static void mappings_are_read_once(void)
 {
 	struct live_process *loader = target_start(LOADER_BINARY), *memtrace;

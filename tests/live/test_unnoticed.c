@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The target never notices: exceptions thrown through allocation functions, backtraces
- * taken inside them, and a program that must not make a system call of its own choice.
+ * The target must not notice memtrace: exceptions thrown through allocation functions,
+ * backtraces inside them, and a program whose seccomp filter permits few system calls.
  */
 #include "check.h"
 #include "live/preload.h"
@@ -15,7 +15,7 @@ static void with_each_allocator(const char *program, const char *work)
 }
 
 #ifdef THROWER_BINARY
-/* Debian's mimalloc is built as C: its operator new aborts where it should throw. */
+/* Debian's mimalloc is built as C: its operator new aborts instead of throwing. */
 static void with_allocators_that_throw(const char *program, const char *work)
 {
 	for (const char *const *name = unnoticed_allocators; *name; name++)
@@ -33,7 +33,7 @@ static void exceptions_of_an_own_operator_new(void)
 	with_each_allocator(THROWER_BINARY, "own");
 }
 
-/* No place in such an operator is known: it has no probe, and malloc is what is seen. */
+/* memtrace does not understand such an operator, so it probes only malloc. */
 static void an_operator_new_that_jumps_by_a_pointer(void)
 {
 	const char *const argv[] = {THROWER_BINARY, "catch", NULL};
@@ -77,12 +77,12 @@ static void backtraces_inside_allocation_functions(void)
 	with_each_allocator(BACKTRACER_BINARY, "backtraces");
 }
 
-/* Other allocators make other system calls. */
+/* Only with libc: other allocators make other system calls. */
 static void a_seccomp_filter(void)
 {
 	unnoticed_check(
 		&(struct unnoticed){CONFINED_BINARY, "confined", "libc.so.6", false});
-	/* It would be killed. */
+	/* The filter kills the program. */
 	unnoticed_check(
 		&(struct unnoticed){CONFINED_BINARY, "forbidden", "libc.so.6", true});
 }

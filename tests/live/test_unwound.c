@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks in memtrace's report against libdw's unwinder, frame by frame.
+ * memtrace's stacks, compared with libdw's unwinder frame by frame.
  *
  * Stock programs without frame pointers run under memtrace, and stop at calls of malloc
- * for libdw (malloc_samples.h). When enough of the sampled blocks are live, memtrace
- * reports each live block with its stack. Every sample must be in the report, and its
- * stack must have the frames that libdw found: as many, with the same addresses.
+ * so that libdw can unwind them (malloc_samples.h). When enough of the sampled blocks are
+ * live, memtrace reports each live block with its stack. Every sample must be in the
+ * report, and its stack must have the frames that libdw found: the same number, with the
+ * same addresses.
  */
 #include <sched.h>
 #include <string.h>
@@ -17,27 +18,28 @@
 #include "live/malloc_samples.h"
 #include "live/trace.h"
 
-#define SAMPLES_WANTED  1200 /* live, and unwound by libdw to the end */
+#define SAMPLES_WANTED  1200 /* live samples that libdw unwound to the end */
 #define SAMPLES_MIN     1000
-#define STACKS_MIN      50  /* distinct ones */
+#define STACKS_MIN      50  /* distinct stacks */
 #define DEEPEST_MIN     25  /* frames of the deepest stack */
 #define DEPTH_MAX       127 /* frames that memtrace keeps: --stack-depth */
-#define FRAMES_MAX      256 /* of a row, and more than it can have */
+#define FRAMES_MAX      256 /* more frames than a row can have */
 #define THREADS_MAX     16
-#define PIPE_SIZE       65536 /* of Linux, by default */
+#define PIPE_SIZE       65536 /* default on Linux */
 #define START_TIMEOUT_S 30
-#define SHOWN           3 /* differences that are printed whole */
+#define SHOWN           3 /* differences that are printed in full */
 
 /* --- programs --------------------------------------------------------------------- */
 
-/* Each waits for its work on standard input while memtrace attaches. */
+/* A program. It waits for its work on stdin while memtrace attaches. */
 struct program {
 	const char *name;
 	const char *argv[12];
 	const char *work; /* a file in tests/live/work */
-	unsigned copies;  /* of the file, numbered at each "@"; 0: the file as it is */
-	unsigned gap;     /* calls of malloc between two samples, on average */
-	unsigned threads; /* that allocate */
+	/* Repetitions of the file, numbered at each "@"; 0: the file as it is. */
+	unsigned copies;
+	unsigned gap;     /* average number of malloc calls between two samples */
+	unsigned threads; /* threads that allocate */
 };
 
 static const struct program perl = {
@@ -85,7 +87,8 @@ static const struct program clang = {
 	.threads = 1,
 };
 
-/* C++. Many of its functions find their caller by the frame pointer, as few others do. */
+/* C++. Unlike most programs, many of its functions have a frame pointer, which unwinding
+ * needs. */
 static const struct program gdb = {
 	.name = "gdb",
 	.argv = {"/usr/bin/gdb", "-nx", "-q", "-iex", "maintenance set worker-threads 0"},
@@ -101,20 +104,21 @@ struct comparison {
 	const struct program *program;
 	const struct malloc_samples *samples;
 	unsigned found;    /* live samples in the report */
-	unsigned compared; /* whole ones, and equal */
+	unsigned compared; /* whole samples with an equal stack */
 	unsigned differing;
-	unsigned too_deep;     /* equal at both ends: are_both_ends() */
-	unsigned with_own_new; /* compared, count_own_new() */
+	unsigned too_deep; /* equal at both ends: are_both_ends() */
+	/* Compared samples with a call of gdb's operator new: count_own_new(). */
+	unsigned with_own_new;
 	unsigned distinct;
 	size_t deepest;
-	uint64_t *hashes; /* of the compared stacks */
+	uint64_t *hashes; /* hashes of the compared stacks */
 	pid_t tids[THREADS_MAX];
 	unsigned threads;
 };
 
-#define MARK 0 /* in place of the frames that memtrace leaves out of a deep stack */
+#define MARK 0 /* stands for the frames that memtrace leaves out of a deep stack */
 
-/* Store the addresses of a row's frames. Inlined functions have no frame of their own. */
+/* Stores the addresses of a row's frames. Skips inlined functions. */
 static size_t row_pcs(const json_t *row, uint64_t *ret)
 {
 	const json_t *frame;
@@ -133,7 +137,7 @@ static size_t row_pcs(const json_t *row, uint64_t *ret)
 	return count;
 }
 
-/* Print both stacks, memtrace's first; address 0: it has no such frame. */
+/* Prints both stacks, memtrace's first. Address 0: this stack has no such frame. */
 static void complain(struct comparison *c, const struct malloc_sample *sample,
 		     const char *end, const uint64_t *pcs, size_t count)
 {
@@ -171,9 +175,9 @@ static void note_thread(struct comparison *c, pid_t tid)
 	c->tids[c->threads++] = tid;
 }
 
-/* A program may have an operator new of its own, and gdb has. memtrace traces it, counts
- * its call of malloc as a part of it, and gives the stack of its caller. For libdw it is
- * one more frame, or two for operator new[]. Returns how many frames these are. */
+/* gdb has its own operator new. memtrace traces it, counts its call of malloc as a part
+ * of it, and reports the stack of its caller. libdw's stack has one more frame, or two
+ * for operator new[]. Returns this number of frames. */
 static size_t count_own_new(const struct comparison *c,
 			    const struct malloc_sample *sample, const json_t *row)
 {
@@ -192,8 +196,8 @@ static size_t count_own_new(const struct comparison *c,
 	return count;
 }
 
-/* True when a row of a stack of more than DEPTH_MAX frames is right: it has frames of
- * both ends and a mark in between, or before Linux 6.9 the innermost frames alone. */
+/* Is the row of a stack of more than DEPTH_MAX frames right? It must have frames of both
+ * ends and a mark between them. Before Linux 6.9 it has only the innermost frames. */
 static bool are_both_ends(const char *end, const uint64_t *pcs, size_t count,
 			  const uint64_t *all, size_t all_count)
 {
@@ -323,7 +327,7 @@ static void compare_report(const struct program *program,
 
 /* --- a program under both --------------------------------------------------------- */
 
-/* Store the link /proc/PID/fd/FD. */
+/* Reads the link /proc/PID/fd/FD. */
 static void file_of(pid_t pid, unsigned fd, char *ret, size_t size)
 {
 	char path[64];
@@ -335,7 +339,7 @@ static void file_of(pid_t pid, unsigned fd, char *ret, size_t size)
 	ret[n > 0 ? n : 0] = '\0';
 }
 
-/* True while the process reads the pipe that is its standard input, by any descriptor. */
+/* Is the process reading from the pipe that is its stdin, by any descriptor? */
 static bool is_reading(pid_t pid)
 {
 	char path[64], own[64], other[64];
@@ -357,7 +361,7 @@ static bool is_reading(pid_t pid)
 	return !strcmp(own, other);
 }
 
-/* gdb, which polls, has written a prompt. */
+/* Waits until the program reads. gdb polls: it has written a prompt. */
 static void await_reading(struct live_process *target)
 {
 	pid_t pid = live_pid(target);
@@ -370,8 +374,8 @@ static void await_reading(struct live_process *target)
 	}
 }
 
-/* Send `text` with `number` for each "@", unless that is 0. The program stops at its
- * first malloc and reads no more, so that all lines must find room in the pipe. */
+/* Sends `text` with `number` in place of each "@", unless `number` is 0. The program
+ * stops at its first malloc and stops reading, so the whole text must fit in the pipe. */
 static void send_lines(struct live_process *target, const char *text, unsigned number,
 		       size_t *sent)
 {
@@ -414,8 +418,8 @@ static bool is_installed(const struct program *program)
 	return true;
 }
 
-/* Run this test and the program on one processor. They take turns, and a stop takes half
- * as long when no other processor must wake up. Returns the affinity to restore. */
+/* Runs this test and the program on one processor. They take turns, and a stop takes half
+ * as long if no other processor must wake up. Returns the affinity to restore. */
 static cpu_set_t share_processor(pid_t pid)
 {
 	cpu_set_t before, one;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Leak suspects, filters and views of a program that does what looks like leaks, too. */
+/* Leak suspects, filters and views of a program with patterns that look like leaks. */
 #include "check.h"
 #include "live/trace.h"
 #include "util/cleanup.h"
@@ -11,7 +11,7 @@ static json_t *suspects_of(const json_t *report)
 	return live_get(report, "heap.suspects");
 }
 
-/* The leak is named, and only the leak, as soon as there is enough to say so. */
+/* memtrace names the leak, and nothing else, as soon as it has enough reports. */
 static void names_the_leak(void)
 {
 	struct live_process *target = target_start(TRENDS_BINARY);
@@ -26,7 +26,7 @@ static void names_the_leak(void)
 
 		if (i < 4)
 			CHECK_INT(json_array_size(suspects_of(report)), 0);
-		/* The pile has been taken down once by then. */
+		/* The pile has been freed once before. */
 		json_array_foreach (suspects_of(report), at, suspect)
 			CHECK_STR(row_site(suspect), "site_leak");
 		json_decref(report);
@@ -69,7 +69,7 @@ static char *read_view(struct live_process *target, const char *options)
 	return text;
 }
 
-/* What a filter leaves out is gone from the list and said above it. */
+/* Rows that a filter excludes are not listed, and the report says so. */
 static void filters(void)
 {
 	struct live_process *target = target_start(TRENDS_BINARY);
@@ -87,7 +87,7 @@ static void filters(void)
 	live_destroy(target);
 }
 
-/* What a view needs is measured without being asked for. */
+/* A view turns on what it must measure. */
 static void traffic(void)
 {
 	struct live_process *target = target_start(TRENDS_BINARY);
