@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The target of test_allocators.c, once plain, for preloading, and once for each way to
-# link an allocator statically that this machine has the parts for.
+# The target of test_allocators.c: once without an allocator, for preloading, and once for
+# each way to link an allocator statically whose parts are installed.
 set(allocators_source ${CMAKE_CURRENT_SOURCE_DIR}/targets/allocators.c)
 set(allocators_flags ${plain} -fno-omit-frame-pointer)
 add_target(allocators ${allocators_source})
@@ -13,8 +13,8 @@ function(add_static_target name)
 	set(allocators_built ${allocators_built} ${name} PARENT_SCOPE)
 endfunction()
 
-# jemalloc as it is, and with je_ before its names. The C++ runtime is needed by its
-# operators only; programs find it installed even where no C++ compiler is.
+# jemalloc, with and without the prefix je_. Only its operators need the C++ runtime, which
+# is installed even without a C++ compiler.
 find_library(JEMALLOC_ARCHIVE libjemalloc.a)
 find_library(CXX_RUNTIME NAMES stdc++ libstdc++.so.6)
 find_program(OBJCOPY objcopy)
@@ -44,7 +44,7 @@ endif()
 find_library(LIBC_ARCHIVE libc.a)
 if(LIBC_ARCHIVE AND OBJCOPY)
 	add_static_target(allocators_static -static -Wl,--build-id)
-	# The section that names the debug file comes last, so that it can be found by it.
+	# The last section names the debug file, by which memtrace finds it.
 	add_custom_command(OUTPUT allocators_stripped allocators_stripped.debug
 		COMMAND ${OBJCOPY} --only-keep-debug $<TARGET_FILE:allocators_static>
 			allocators_stripped.debug
@@ -54,8 +54,8 @@ if(LIBC_ARCHIVE AND OBJCOPY)
 	add_custom_target(stripped_target ALL DEPENDS allocators_stripped)
 	list(APPEND allocators_built stripped_target)
 endif()
-# The same as position-independent code: there the linker makes what glibc hides, which is
-# malloc, local. Once more with the C++ runtime, whose operators call malloc.
+# The same as position-independent code: there the linker makes glibc's hidden symbols,
+# such as malloc, local. Also with the C++ runtime, whose operators call malloc.
 foreach(name rcrt1.o libstdc++.a)
 	execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=${name}
 		OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -71,8 +71,8 @@ foreach(name rcrt1.o libstdc++.a)
 	add_static_target(allocators_static_pie${kind} -static-pie ${runtime})
 	target_compile_options(allocators_static_pie${kind} PRIVATE -fPIE)
 endforeach()
-# An allocator of the program's own that nobody else can see, and one of which only malloc
-# is hidden, without the symbol table that has it all the same.
+# A program with its own allocator that no other file can see, and one in which only malloc
+# is hidden and the symbol table is stripped.
 add_target(own_malloc_hidden targets/own_malloc.c)
 target_compile_definitions(own_malloc_hidden PRIVATE MALLOC_VISIBILITY="hidden"
 	OTHER_VISIBILITY="hidden")
@@ -100,7 +100,7 @@ if(MUSL_GCC)
 	endforeach()
 endif()
 
-# Of the test of stacks through code without unwind information.
+# For the test of stacks through code without unwind information.
 set(true_ends_source ${CMAKE_CURRENT_SOURCE_DIR}/targets/true_ends.c)
 set(true_ends_flags -D_GNU_SOURCE ${plain} -fomit-frame-pointer -pthread)
 function(add_true_ends name compiler)
@@ -118,7 +118,7 @@ if(MUSL_GCC)
 	add_true_ends(true_ends_musl_static ${MUSL_GCC} -static)
 endif()
 
-# Of the sampling test: functions that call others inside musl.
+# For the test of sampling: functions that call others inside musl.
 if(MUSL_GCC)
 	add_custom_command(OUTPUT sampled_musl
 		COMMAND ${MUSL_GCC} ${allocators_flags} -static
@@ -127,7 +127,7 @@ if(MUSL_GCC)
 	add_custom_target(sampled_musl_target ALL DEPENDS sampled_musl)
 	list(APPEND allocators_built sampled_musl_target)
 
-	# Of the test of trampolines.
+	# For the test of trampolines.
 	add_custom_command(OUTPUT allocating_musl
 		COMMAND ${MUSL_GCC} ${allocators_flags} -static
 			${CMAKE_CURRENT_SOURCE_DIR}/targets/allocating.c -o allocating_musl

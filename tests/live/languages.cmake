@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The targets of test_languages.c and test_unnoticed.c, in C++ and in Rust. memtrace itself
-# is C alone: where a compiler of these is not installed the target is missing and the test
-# says so.
+# The targets of test_languages.c and test_unnoticed.c, in C++ and Rust. memtrace itself is
+# in C: if such a compiler is not installed, the target is missing and the test says so.
 set(languages_built "")
 find_program(CXX_FOR_TARGETS g++)
 if(CXX_FOR_TARGETS)
@@ -13,7 +12,7 @@ if(CXX_FOR_TARGETS)
 	add_custom_target(operators_target ALL DEPENDS operators)
 	list(APPEND languages_built operators_target)
 
-	# Of test_unnoticed.c.
+	# For test_unnoticed.c.
 	set(source ${CMAKE_CURRENT_SOURCE_DIR}/targets/thrower.cc)
 	add_custom_command(OUTPUT thrower
 		COMMAND ${CXX_FOR_TARGETS} -std=c++17 -Wall -Wextra ${plain}
@@ -23,7 +22,7 @@ if(CXX_FOR_TARGETS)
 	list(APPEND languages_built thrower_target)
 endif()
 
-# The distribution's own first, which is what its programs are built with.
+# The distribution's compiler first: its programs are built with it.
 find_program(RUSTC rustc HINTS /usr/bin)
 if(RUSTC)
 	set(source ${CMAKE_CURRENT_SOURCE_DIR}/targets/collections.rs)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a Rust program allocates with the standard library's System allocator: by the
-//! functions of std::alloc and by its collections, each with a call path and a size of
-//! its own, and counted. Obeys the commands of targets/allocators.c. Nothing but the call
-//! paths allocates: commands and answers go through arrays.
+//! Allocations of a Rust program with the standard library's System allocator: by the
+//! functions of std::alloc and by collections, each with its own call path and size, and
+//! counted. Takes the commands of targets/allocators.c. Nothing else allocates: commands
+//! and answers are in arrays.
 
 use std::alloc::{alloc, alloc_zeroed, dealloc, realloc, Layout};
 use std::fmt::Write;
@@ -13,7 +13,7 @@ extern "C" {
     fn write(fd: i32, from: *const u8, size: usize) -> isize;
 }
 
-/// Totals that a call path knows of besides its own block.
+/// Allocations and frees of a call path that are not its final block.
 #[derive(Default)]
 pub struct Totals {
     allocations: u64,
@@ -42,7 +42,7 @@ macro_rules! path {
     };
 }
 
-/// The first size of a block that grows.
+/// Counts the old block of a reallocation, which has another size.
 fn first(totals: &mut Totals, size: u64) {
     totals.allocations += 1;
     totals.allocated_bytes += size;
@@ -50,7 +50,7 @@ fn first(totals: &mut Totals, size: u64) {
     totals.freed_bytes += size;
 }
 
-// malloc, calloc, realloc; posix_memalign where the alignment is more than malloc's.
+// malloc, calloc, realloc; posix_memalign if the alignment is larger than malloc's.
 path!(site_alloc, end_alloc, t, unsafe { alloc(layout(104, 8)) }, p, unsafe {
     dealloc(p, layout(104, 8))
 });
@@ -67,7 +67,7 @@ path!(site_aligned, end_aligned, t, unsafe { alloc(layout(192, 64)) }, p, unsafe
 path!(site_aligned_zeroed, end_aligned_zeroed, t, unsafe {
     alloc_zeroed(layout(256, 64))
 }, p, unsafe { dealloc(p, layout(256, 64)) });
-// The System allocator has no aligned realloc: a new block, a copy, and a free.
+// The System allocator has no aligned realloc: it allocates a block, copies, and frees.
 path!(site_aligned_realloc, end_aligned_realloc, t, unsafe {
     first(t, 64);
     realloc(alloc(layout(64, 64)), layout(64, 64), 320)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built without frame pointers: allocates while exceptions are thrown and caught, and in
-// code that is inlined. A line of input lets it do so; the answer is a line.
+// Built without frame pointers. For each line of input it allocates while exceptions are
+// thrown and caught, and in inlined code, and answers with a line.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every way in which a C++ program makes and ends objects, each with a call path and a
- * size of its own, and counted. It obeys the commands of targets/allocators.c; "fail N"
- * makes allocations that fail and constructors that throw, "throw N" those for which new
- * itself throws.
+ * Every way in which a C++ program creates and destroys objects, each with its own call
+ * path and size, and counted. Takes the commands of targets/allocators.c; "fail N" makes
+ * allocations that fail and constructors that throw, "throw N" makes allocations for
+ * which operator new throws.
  */
 #include <cstdarg>
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace
 
 constexpr std::align_val_t alignment{64};
 
-/* Of any size, so that each can be told apart; aligned sizes are multiples of the
- * alignment, to which libstdc++ rounds them up. */
+/* Each expression uses another size, which identifies it. libstdc++ rounds aligned sizes
+ * up to the alignment, so these are multiples of it. */
 template <size_t n> struct plain {
 	char bytes[n];
 };
@@ -32,7 +32,7 @@ template <size_t n> struct alignas(64) aligned {
 
 volatile unsigned destroyed;
 
-/* Arrays of it begin with their length, in 8 bytes (Itanium C++ ABI, 2.7). */
+/* Arrays of this type begin with their length, in 8 bytes (Itanium C++ ABI, 2.7). */
 template <size_t n> struct finished {
 	char bytes[n];
 	~finished()
@@ -41,7 +41,7 @@ template <size_t n> struct finished {
 	}
 };
 
-/* Operators of its own, over malloc. */
+/* A class with its own operators, which call malloc. */
 struct own_operators {
 	char bytes[1016];
 	static void *operator new(size_t n)
@@ -62,7 +62,7 @@ struct own_operators {
 	}
 };
 
-/* Operators of its own, over an array: nothing is allocated. */
+/* A class with its own operators, which return an array: nothing is allocated. */
 struct from_pool {
 	char bytes[1032];
 	static char pool[1032];
@@ -112,7 +112,7 @@ struct derived : base {
 	}
 #define OPERATOR(name, make, end) EXPRESSION(name, void, make, end)
 
-/* Expressions, for which the compiler chooses the operators. */
+/* Expressions: the compiler chooses the operators. */
 EXPRESSION(expression, plain<104>, new plain<104>, delete p)
 EXPRESSION(array, plain<8>, new plain<8>[ 14 ], delete[] p)
 EXPRESSION(array_counted, finished<8>, new finished<8>[ 14 ], delete[] p)
@@ -126,7 +126,7 @@ EXPRESSION(own_array, own_operators, new own_operators[2], delete[] p)
 EXPRESSION(own_overruled, own_operators, ::new own_operators[3], ::delete[] p)
 EXPRESSION(virtual_base, base, static_cast<base *>(new derived), delete p)
 
-/* The operators themselves: each new, each delete. */
+/* The operators themselves: each new and each delete. */
 OPERATOR(new, ::operator new(400), ::operator delete(p))
 OPERATOR(new_sized, ::operator new(408), ::operator delete(p, 408))
 OPERATOR(new_array, ::operator new[](416), ::operator delete[](p))
@@ -147,7 +147,7 @@ OPERATOR(new_aligned_nothrow, ::operator new(768, alignment, std::nothrow),
 OPERATOR(new_array_aligned_nothrow, ::operator new[](832, alignment, std::nothrow),
 	 ::operator delete[](p, alignment, std::nothrow))
 
-/* What the library makes on behalf of its containers. */
+/* The functions by which the library allocates for its containers. */
 EXPRESSION(vector, char, std::allocator<char>().allocate(904),
 	   std::allocator<char>().deallocate(p, 904))
 EXPRESSION(allocator_aligned, aligned<64>, std::allocator<aligned<64>>().allocate(15),
@@ -163,7 +163,7 @@ SITE void end_unique(void *p)
 	std::unique_ptr<plain<920>>(static_cast<plain<920> *>(p)).reset();
 }
 
-/* Where nothing is allocated: placement, and a class with its own memory. */
+/* No allocation: placement new, and a class with its own memory. */
 SITE unsigned none_placed()
 {
 	alignas(64) static char place[sizeof(aligned<192>)];
@@ -186,7 +186,7 @@ SITE unsigned none_from_pool()
 
 static const struct op {
 	const char *site;
-	size_t size; /* that the allocator is asked for */
+	size_t size; /* the requested size */
 	void *(*make)();
 	void (*end)(void *p);
 } ops[] = {
@@ -226,7 +226,7 @@ static const size_t op_count = sizeof(ops) / sizeof(ops[0]);
 
 /* --- failures ---------------------------------------------------------------------- */
 
-/* More than any address space has, less than what new refuses by itself. */
+/* More than any address space, but less than operator new refuses by itself. */
 static const size_t too_much = static_cast<size_t>(1) << 60;
 
 SITE bool fails_nothrow()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls of operator new that end by an exception, by pthread_exit() or by a switch to
- * another stack. A new handler may do each of these.
+ * Calls of operator new that end with an exception, with pthread_exit() or with a switch
+ * to another stack. The new handler can do each of these.
  */
 #include <cstdint>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace
 constexpr int caught_wanted = 1000, forms = 4, threads = 50, rounds = 50;
 constexpr std::align_val_t alignment{4096};
 
-/* More than there is, and unknown to the compiler. */
+/* More bytes than the machine has. volatile: the compiler must not know the values. */
 const volatile size_t sizes[forms] = {SIZE_MAX / 2, SIZE_MAX / 2 - 100, SIZE_MAX / 4,
 				      SIZE_MAX / 2 - 8192};
 
@@ -38,7 +38,7 @@ NOINLINE void *ask(int form)
 	default:
 		block = new char[sizes[3]];
 	}
-	/* The compiler may not leave out the call. */
+	/* Keep the compiler from dropping the call. */
 	__asm__ volatile("" : "+r"(block) : : "memory");
 	return block;
 }
@@ -66,7 +66,7 @@ struct Unwound {
 	}
 };
 
-/* Calls through frames with something to clean up. */
+/* Calls through a frame that has a destructor to run. */
 NOINLINE void *ask_guarded(int form, unsigned &unwound)
 {
 	Unwound guard{unwound};
@@ -97,7 +97,7 @@ void catch_all(char *line, size_t size)
 	snprintf(line, size, "caught %u, unwound %u", caught, unwound);
 }
 
-/* An operator of the program's own, over functions of C that fail. */
+/* The program's own operator, which calls C functions that fail. */
 NOINLINE void *own_new(int form)
 {
 	void *block;
@@ -136,7 +136,7 @@ void own_operator_throws(char *line, size_t size)
 	snprintf(line, size, "caught %u", caught);
 }
 
-/* Not a bad_alloc: jemalloc and tcmalloc throw another of those in its place. */
+/* Not std::bad_alloc: jemalloc and tcmalloc replace that by one of their own. */
 struct Refusal {
 	int number;
 	explicit Refusal(int n) : number(n)
@@ -151,7 +151,7 @@ void refuse()
 	throw Refusal(++refusals);
 }
 
-/* The exception is the handler's own. */
+/* The new handler throws its own exception. */
 void handler_throws(char *line, size_t size)
 {
 	unsigned caught = 0, unwound = 0;
@@ -190,7 +190,7 @@ void *exiting(void *form)
 	return form;
 }
 
-/* The handler ends the thread: its frames are unwound by force. */
+/* The new handler ends the thread: its frames are unwound by force. */
 void handler_exits(char *line, size_t size)
 {
 	unsigned joined = 0, returned = 0;
@@ -211,9 +211,9 @@ void handler_exits(char *line, size_t size)
 		 returned);
 }
 
-/* Two coroutines, each in a call of operator new at the same time: the call that began
- * first ends first. */
-ucontext_t contexts[3]; /* of main and of the coroutines */
+/* Two coroutines, each in a call of operator new. The call that began first ends
+ * first. */
+ucontext_t contexts[3]; /* contexts of main and of the coroutines */
 unsigned running, switches, coroutine_caught[3];
 alignas(16) char stacks[3][256 << 10];
 
@@ -245,7 +245,7 @@ void coroutine(int self)
 		}
 		give_back(block);
 	}
-	/* The other one has to end too. */
+	/* Let the other coroutine end, too. */
 	if (self == 1)
 		switch_over();
 }

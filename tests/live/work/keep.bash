@@ -1,5 +1,5 @@
 # Keep variables, functions and so on that bash made on many call paths. A call of a shell
-# function is some calls of C functions.
+# function is several calls of C functions.
 deep() {
 	if (($1)); then
 		deep $(($1 - 1)) "$2"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A Go program that allocates in C: the target of test_go.c. It works once for each line
-// on standard input; with an argument, a number, so often after a pause, and ends. The
-// sizes of blocks say where they are from.
+// on stdin. With a number as argument it works that many times after a pause, and ends.
+// The size of a block identifies its call path.
 package main
 
 /*
@@ -32,7 +32,7 @@ func leak(size int) {
 	C.c_allocates(C.size_t(size))
 }
 
-// Each goroutine begins with a small stack: the runtime moves it to larger ones.
+// Each goroutine starts with a small stack, which the runtime moves to larger ones.
 //
 //go:noinline
 func grow(depth int, size int) int {
