@@ -24,7 +24,7 @@ ALWAYS_INLINE u64 moves_touch(const struct abi_moves *m, u64 start, u64 size)
 	return touches >> 63;
 }
 
-/* A process that is not traced, but may be later, moves something with MREMAP_FIXED. */
+/* A process that is not traced yet, but may be later, moves a mapping with MREMAP_FIXED. */
 #ifdef ALL_PROCESSES
 ALWAYS_INLINE void moves_of_stranger(u64 tgid, u64 is_fixed)
 {
