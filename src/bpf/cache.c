@@ -14,10 +14,10 @@
 #include "util/vec.h"
 #include "util/whole_io.h"
 
-/* Of one entry. Compiled code has some 100 KB. */
+/* Size limit of one entry. Compiled code has some 100 KB. */
 #define ENTRY_MAX_BYTES (16u << 20)
 
-/* At most so many names in the directory are examined. */
+/* At most this many names in the directory are examined. */
 #define NAMES_MAX  10000
 
 #define SUFFIX     ".kept"

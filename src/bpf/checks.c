@@ -29,7 +29,7 @@
 	(UINT64_C(0xffff) << ABI_RESULT_VALUE0_SHIFT | ABI_RESULT_SHARED |               \
 	 ABI_RESULT_NO_CFI)
 
-/* After so many checks without a call a function is not checked again. */
+/* After this many checks without a call a function is not checked again. */
 #define TRIES_MAX 4
 
 /* How often running checks are examined. */

@@ -102,7 +102,7 @@ DEFINE_CLEANUP(struct learner *, learner_destroy);
 
 /* --- the ring --------------------------------------------------------------------- */
 
-/* The processor time share of so many seconds, in ns. */
+/* The processor time allowed in `seconds`, in ns. */
 static uint64_t share_ns(const struct learner *l, unsigned seconds)
 {
 	return UINT64_C(10000000) * l->maps.cpu_percent * seconds;

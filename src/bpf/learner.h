@@ -68,7 +68,7 @@ uint32_t learner_stack(struct learner *learner, uint32_t stack);
  * ring. `len` is sizes.max_stacks + 1. */
 void learner_add_hits(struct learner *learner, uint64_t hits[], size_t len);
 
-/* Are so many numbers of misses kept that learner_sweep() is due? */
+/* Are enough numbers of misses kept that learner_sweep() is due? */
 bool learner_has_many_stacks(struct learner *learner);
 
 /* Drop numbers of misses that are out of use. Every number in use must have been passed

@@ -57,8 +57,8 @@ static uint32_t end_of(const struct walk *walk)
 	return ABI_END_NO_FRAME;
 }
 
-/* The address at which a frame's code is looked up: a return address may lie behind the
- * end of its function. */
+/* The address for looking up a frame's code: a return address may be past the end of
+ * its function. */
 static uint64_t call_of(const struct walk_frame *frame)
 {
 	return frame->pc - !frame->is_interrupted;

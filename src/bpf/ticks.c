@@ -92,7 +92,7 @@ static uint64_t jiffy_ns(void)
 	return (uint64_t)length.tv_nsec;
 }
 
-/* So many readings, 50 us apart, see a jiffy begin even at 24 of them a second. */
+/* This many readings, 50 us apart, see a jiffy begin even at 24 jiffies a second. */
 #define READINGS_MAX 1000
 
 /* Determine when the jiffy `ret->start_jiffies` begins: read the jiffies until the next

@@ -183,7 +183,7 @@ struct error *tracer_compile_more(struct tracer *t, unsigned programs,
 	struct error *err = open_headers(t, &so, &headers);
 
 	so.one_process &= t->attachment.ops == &attach_uprobe_multi;
-	/* For the same argument registers. */
+	/* Compile for the same argument registers. */
 	vec_foreach (site, &t->source->sites)
 		if (!err && !vec_push(&meanings.list, *site))
 			err = error_no_memory();
@@ -211,17 +211,18 @@ unsigned tracer_compiler_count(void)
 }
 
 /*
- * A second compilation beside that of t->compiler, for the programs of sites inside
+ * A second compilation, parallel to t->compiler's, for the programs of sites inside
  * functions: each program that walks stacks takes the compiler and the verifier 0.3 s.
- * Unused (`compiler` is NULL) if all programs are of this kind, or if a single processor
- * would have to do the work that both compilations have in common (0.2 s) twice.
+ * Unused (`compiler` is NULL) if all programs are of this kind, or if a single
+ * processor would have to do the work that both compilations have in common (0.2 s)
+ * twice.
  */
 struct beside {
 	struct tracer *tracer;
 	struct compiler *compiler;
 	unsigned programs; /* source_options.programs */
 	struct headers *headers;
-	struct error *err; /* of the thread */
+	struct error *err; /* of the second thread */
 };
 
 static void beside_deinit(struct beside *b)
@@ -252,7 +253,7 @@ static struct error *compile(struct tracer *t, struct source_options so,
 	return err ? err : explain_compile(compiler_wait(t->compiler, NULL), t);
 }
 
-/* Wait for the compilation beside, and load its programs. */
+/* Wait for the parallel compilation, and load its programs. */
 static void *load_beside(void *arg)
 {
 	struct beside *b = arg;
@@ -277,8 +278,8 @@ static int start_thread(struct beside *b, pthread_t *ret)
 	return err;
 }
 
-/* Load all programs. Those of t->compiler are loaded while a thread does the same for the
- * compilation beside. */
+/* Load all programs. This thread loads the programs of t->compiler, and another one the
+ * programs of the parallel compilation. */
 static struct error *load(struct tracer *t, struct beside *b)
 {
 	struct error *err = t->options.event || t->options.kernel

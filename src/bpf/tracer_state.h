@@ -238,9 +238,9 @@ size_t tracer_entry_program(const struct tracer *t, const struct plan_site *site
 struct error *tracer_begin_programs(struct tracer *t, const struct attach_ops *ops)
 	__attribute__((warn_unused_result));
 
-/* Load those of t->compiled that are not in `beside` (source_options.programs): does the
- * kernel accept them? With options.event, options.kernel or options.told: the programs of
- * those. */
+/* Load the programs of t->compiled that are not in `beside` (source_options.programs),
+ * to see if the kernel accepts them. With options.event, options.kernel or
+ * options.told: load the programs for these. */
 struct error *tracer_load_main(struct tracer *t, unsigned beside)
 	__attribute__((warn_unused_result));
 
@@ -277,7 +277,7 @@ struct error *tracer_check_kernel(const struct tracer *t)
 struct error *tracer_compile(struct tracer *t, const struct meanings *meanings)
 	__attribute__((warn_unused_result));
 
-/* Compile these programs, which t->compiler does not have, for the same maps. */
+/* Compile programs that t->compiler does not have, for the same maps. */
 struct error *tracer_compile_more(struct tracer *t, unsigned programs,
 				  struct compiler **ret)
 	__attribute__((warn_unused_result));
@@ -305,8 +305,8 @@ struct error *tracer_forget_events(struct tracer *t, const bool gone[])
 /* With an event and mappings: attach to the system calls that create mappings. */
 struct error *tracer_attach_growth(struct tracer *t) __attribute__((warn_unused_result));
 
-/* Note where the heap of a process ends when tracing of it begins; forget it when that
- * ends. */
+/* Record where the heap of a process ends when its tracing begins; drop the record when
+ * its tracing ends. */
 void tracer_begin_growth(struct tracer *t, int pid, uint32_t slot);
 void tracer_forget_growth(struct tracer *t, uint32_t slot);
 

@@ -184,7 +184,7 @@ static struct error *plan_users(const struct tracees *ts, struct plan **ret)
 		struct plan_options options = ts->plan_options;
 		struct error *err;
 
-		/* The path of the library as this process sees it. */
+		/* The path of the library in this process. */
 		options.library = find_mapping(ts, t)->path;
 		err = plan_build(t->proc, &t->modules.maps, &options, ret);
 		if (err && err->code != ERROR_GONE)

@@ -13,15 +13,15 @@
 
 #define FIELDS_MAX 3
 
-/* What the fields behind the kind are. */
+/* The kinds of fields after the event's kind. */
 enum field {
 	FIELD_NONE,
 	FIELD_PATH,
 	FIELD_GROUP,
 	FIELD_NAME,
-	FIELD_PLACE,  /* a name, or name+offset */
-	FIELD_HZ,     /* the word itself */
-	FIELD_NUMBER, /* of the end; left out it is 1 */
+	FIELD_PLACE,  /* NAME or NAME+OFFSET */
+	FIELD_HZ,     /* the word "hz" */
+	FIELD_NUMBER, /* last field; 1 if left out */
 };
 
 struct counter {
@@ -154,7 +154,7 @@ static struct error *set_counter(const struct counter *counters, const char *for
 	return usage(spec->text, strbuf_text(&message), form);
 }
 
-/* "name+16" or "name+0x10". */
+/* Parse "name+16" or "name+0x10". */
 static bool parse_place(const char *text, struct event_spec *spec)
 {
 	const char *plus = strrchr(text, '+');
@@ -171,8 +171,8 @@ static bool parse_place(const char *text, struct event_spec *spec)
 	return spec->name && *spec->name;
 }
 
-/* Where each field begins; behind the last nothing may be left. Paths may hold colons,
- * names do not: fields are counted from the end where one is a path. */
+/* Split the text into `wanted` fields; returns the number found. Fields are counted
+ * from the end, because a path may contain colons, and names do not. */
 static size_t split(char *text, char *ret[], size_t wanted)
 {
 	size_t n = 0;
@@ -189,8 +189,8 @@ static size_t split(char *text, char *ret[], size_t wanted)
 	return n;
 }
 
-/* C++ names hold colons, in pairs; so the field of a function begins behind the first
- * one that is single. */
+/* Split a path from a function's name. C++ names contain double colons, so the name
+ * begins after the first single colon. */
 static size_t split_function(char *text, char *ret[2])
 {
 	for (char *at = strchr(text, ':'); at; at = strchr(at, ':')) {
@@ -237,7 +237,7 @@ static struct error *parse(const char *text, size_t kind, struct event_spec *spe
 		return error_no_memory();
 	while (wanted < FIELDS_MAX && fields[wanted])
 		wanted++;
-	/* A number at the end may be left out, but not that of a profile. */
+	/* A number at the end may be left out, except for a profile. */
 	if (fields[wanted - 1] == FIELD_NUMBER && fields[0] != FIELD_HZ &&
 	    !strchr(rest, ':'))
 		wanted--;

@@ -9,7 +9,7 @@
 #define SYMBOL_AMBIGUOUS 8u
 #define SYMBOL_IMPORTED  16u
 
-/* Bytes of one in a message, at least. */
+/* Least number of bytes of a link and of a place in a message. */
 #define LINK_BYTES  (2 * sizeof(uint64_t) + sizeof(uint32_t))
 #define PLACE_BYTES (3 * sizeof(uint64_t))
 
