@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A buffer that realloc() makes larger and larger. Two buffers grow by the same code: the
- * line buffer is started anew at each line, the history never. There are never more than
- * two blocks, so that counting blocks shows nothing; the bytes of one do not stop.
+ * A buffer that realloc() makes larger and larger. Two buffers grow by the same code:
+ * the line buffer is emptied at each line, the history never is. There are never more
+ * than two blocks, so counting blocks shows nothing, but the bytes of one block grow
+ * without end.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static NOINLINE void buffer_append(struct buffer *buffer, char filler)
 	buffer->used += CHUNK_BYTES;
 }
 
-/* Bounded: the buffer is given back at the end of each line. */
+/* Bounded: the buffer is freed at the end of each line. */
 static NOINLINE void add_to_line(struct buffer *line)
 {
 	buffer_append(line, 'l');

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A steady leak behind two call paths. copy_text() is called from three places: the log
- * frees what it got, the parser and the error page never do. Which caller forgot is what
- * a report has to tell; the line with malloc is the same for all three.
+ * frees the copy, the parser and the error page never do. A report must show which
+ * caller forgot to free it; the line with malloc is the same for all three.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Blocks that one thread allocates and another one frees. Four workers make results and
- * put them on a queue; the collector takes them off and frees them, except those that
- * report a failure: these it drops. The leak is the collector's, and the report names
- * the place in the workers where the dropped blocks were made.
+ * put them on a queue. The collector takes them off and frees them, except those that
+ * report a failure, which it drops. The leak is the collector's, but the report names
+ * the place in the workers where the dropped blocks are allocated.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -17,8 +17,8 @@ struct frame_texts {
 	size_t count;
 };
 
-/* Prepare for frames with an index below `count`. Returns false if memory is out; then no
- * deinit is needed. */
+/* Prepare for frames with an index below `count`. Returns false if out of memory; then
+ * no deinit is needed. */
 bool frame_texts_init(struct frame_texts *ret, size_t count)
 	__attribute__((warn_unused_result));
 void frame_texts_deinit(struct frame_texts *texts);

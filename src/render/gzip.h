@@ -17,7 +17,7 @@ struct gzip {
 };
 
 /* Begin a stream. The caller checks `out` (borrowed) for failed writes. Fails only if
- * memory is out; then no deinit is needed. */
+ * out of memory; then no deinit is needed. */
 struct error *gzip_init(struct gzip *ret, FILE *out) __attribute__((warn_unused_result));
 void gzip_deinit(struct gzip *gzip);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds a jansson object member by member. If any member could not be created because
- * memory is out, fields_end() returns NULL, so callers check only that. Private
- * to render/.
+ * out of memory, fields_end() returns NULL, so callers check only that. Private to
+ * render/.
  */
 #ifndef RENDER_JSON_FIELDS_H
 #define RENDER_JSON_FIELDS_H
@@ -19,7 +19,7 @@ struct json_fields {
 
 struct json_fields fields_begin(void);
 
-/* The object, owned by the caller; NULL: memory is out. */
+/* The object, owned by the caller; NULL: out of memory. */
 json_t *fields_end(struct json_fields *fields) __attribute__((warn_unused_result));
 
 /* Set a member. Takes ownership of `value`; NULL means that it could not be created. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parts of the JSON report other than blocks. Each function returns an object or array
- * owned by the caller, or NULL if memory is out. Private to render/.
+ * owned by the caller, or NULL if out of memory. Private to render/.
  */
 #ifndef RENDER_JSON_PARTS_H
 #define RENDER_JSON_PARTS_H

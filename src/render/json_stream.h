@@ -17,7 +17,7 @@
 #include "util/strbuf.h"
 
 struct json_stream {
-	struct strbuf text; /* text not written yet; failed if memory is out */
+	struct strbuf text; /* text not written yet; failed if out of memory */
 	FILE *out;
 	bool is_behind; /* the open object or list has a value already, so a comma is
 			   needed */
@@ -48,7 +48,7 @@ void json_stream_null(struct json_stream *stream, const char *key);
 /* Writes an address as text: "0x7f12". */
 void json_stream_address(struct json_stream *stream, const char *key, uint64_t address);
 
-/* Takes ownership of `value`; NULL means that memory is out. */
+/* Takes ownership of `value`; NULL means that out of memory. */
 void json_stream_value(struct json_stream *stream, const char *key, json_t *value);
 /* Adds the members of an object to the open one. Takes ownership, as above. */
 void json_stream_members(struct json_stream *stream, json_t *object);

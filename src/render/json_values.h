@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values without an exact JSON form. Each function returns a new value owned by the
- * caller, or NULL if memory is out. json_object_set_new() accepts NULL and then fails; it
- * always takes ownership of its value. So a chain of calls can be checked once, at its
- * end. Private to render/.
+ * caller, or NULL if out of memory. json_object_set_new() accepts NULL and then fails;
+ * it always takes ownership of its value. So a chain of calls can be checked once, at
+ * its end. Private to render/.
  */
 #ifndef RENDER_JSON_VALUES_H
 #define RENDER_JSON_VALUES_H

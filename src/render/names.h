@@ -44,7 +44,7 @@ struct names {
 };
 
 /* Collect the names of all rows. `ret` refers to the report. The caller calls
- * names_deinit() on it, also after an error. Fails only if memory is out. */
+ * names_deinit() on it, also after an error. Fails only if out of memory. */
 struct error *names_init(struct names *ret, const struct report *report)
 	__attribute__((warn_unused_result));
 void names_deinit(struct names *names);

@@ -31,12 +31,12 @@ struct paths {
 };
 
 /*
- * Collect the rows of all sections that hold anything. An incomplete stack has a note at
- * its outermost end that says why. In either order a path begins with its process if the
- * snapshot has several, then with the note of its class if there are several sections. A
- * row of several processes becomes one path for each of their names. The depth is at
- * least 1. `ret` refers to the report. The caller calls paths_deinit() on it, also after
- * an error. Fails only if memory is out.
+ * Collect the rows of all sections that hold anything. An incomplete stack has a note
+ * at its outermost end that says why. In either order a path begins with its process if
+ * the snapshot has several, then with the note of its class if there are several
+ * sections. A row of several processes becomes one path for each of their names. The
+ * depth is at least 1. `ret` refers to the report. The caller calls paths_deinit() on
+ * it, also after an error. Fails only if out of memory.
  */
 struct error *paths_init(struct paths *ret, const struct report *report,
 			 enum paths_order order) __attribute__((warn_unused_result));

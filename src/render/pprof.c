@@ -57,7 +57,7 @@ static void flush(struct pprof_builder *b)
 	b->packed.len = 0;
 }
 
-/* Append `size` bytes to the packed data and return them; NULL if memory is out. */
+/* Append `size` bytes to the packed data and return them; NULL if out of memory. */
 static uint8_t *extend(struct pprof_builder *b, size_t size)
 {
 	if (b->packed.len >= FLUSH_BYTES)

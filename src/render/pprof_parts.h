@@ -40,7 +40,7 @@ struct pprof_builder {
 	struct hashmap threads; /* tid -> index of its string */
 	int64_t strings;        /* number of strings written so far */
 	int64_t bytes, thread;  /* string indices of the labels */
-	bool failed;            /* memory is out */
+	bool failed;            /* out of memory */
 };
 
 /* Write one part of the profile. */

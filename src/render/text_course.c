@@ -60,7 +60,8 @@ static void append_columns(struct text_page *page,
 	}
 }
 
-/* With `columns` 0 as wide as may be, and also a line that is flat. */
+/* Append one curve, unless it is flat. `columns` 0: as wide as possible, and also if
+ * flat. */
 static void append_one(struct text_page *page, const char *label, const char *what,
 		       uint64_t (*bytes)(const struct snapshot_moment *moment),
 		       size_t columns)

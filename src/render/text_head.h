@@ -20,7 +20,7 @@ void text_append_tracing(struct text_page *page);
 /* What options have left out of the list. */
 void text_append_left_out(struct text_page *page, const struct report_section *section);
 
-/* Blocks that went with their process, and calls that failed. */
+/* Blocks freed by their process's exit or exec, and calls that failed. */
 void text_append_failures(struct text_page *page, const struct report_section *section);
 
 /* An empty line, a heading and a line for each kind of loss. */

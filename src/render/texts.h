@@ -10,7 +10,7 @@
 #include "util/vec.h"
 
 struct texts {
-	struct strbuf all;  /* failed if memory is out, also for `starts` */
+	struct strbuf all;  /* failed if out of memory, also for `starts` */
 	VEC(size_t) starts; /* offset of each text in `all` */
 	size_t next;        /* offset of the text that is being appended */
 };
