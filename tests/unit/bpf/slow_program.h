@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs that take some milliseconds are made of, and how they are run: to look at
- * what happens meanwhile. */
+/* Parts of BPF programs that run for some milliseconds, and a way to run them: for tests
+ * of what happens meanwhile. */
 #ifndef TESTS_SLOW_PROGRAM_H
 #define TESTS_SLOW_PROGRAM_H
 
@@ -10,11 +10,12 @@
 
 #include "bpf/syscall.h"
 
-#define ROUNDS      60000 /* the verifier follows each, and a million instructions */
+/* The verifier follows each round, up to a million instructions. */
+#define ROUNDS      60000
 #define TRIES       1000
 #define HELPER_TIME 5 /* BPF_FUNC_ktime_get_ns */
 
-/* What a program writes: when it began, and when it was done. */
+/* A program sets `begun` at its start and `done` at its end. */
 struct marks {
 	uint64_t begun, done;
 };
@@ -41,7 +42,7 @@ struct marks {
 		0                                                                        \
 	}
 
-/* for (r6 = 0; r6 < ROUNDS; r6++) three calls. Six instructions. */
+/* A loop of ROUNDS rounds, each with three helper calls. Six instructions. */
 #define MILLISECONDS_GO_BY                                                               \
 	SET(BPF_REG_6, 0), CALL(HELPER_TIME), CALL(HELPER_TIME), CALL(HELPER_TIME),      \
 		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_6, .imm = 1},   \
@@ -50,7 +51,7 @@ struct marks {
 		.imm = ROUNDS                                                            \
 	}
 
-/* For pthread_create(3): run the program whose descriptor `arg` points to, once. */
+/* For pthread_create(3): runs the program with the descriptor *arg once. */
 static inline void *slow_program_run(void *arg)
 {
 	char packet[64] = {0};

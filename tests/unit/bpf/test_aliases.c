@@ -23,7 +23,7 @@ static void finds(void)
 	aliases_deinit(&a);
 }
 
-/* A long run: one block in 5000 lives on, the others go. */
+/* A long run: one block in 5000 stays live, the others are freed. */
 static void forgets(void)
 {
 	struct aliases a = {0};
@@ -38,15 +38,17 @@ static void forgets(void)
 		aliases_sweep(&a);
 		most = a.chunk_count > most ? a.chunk_count : most;
 	}
-	/* Each of 200 holds one of 1024, and the last three times 5000 are there. */
+	/* At most one chunk of 1024 for each of the 200 snapshots, and the chunks of the
+	 * last three snapshots. */
 	CHECK(most <= 200 + 3 * 5000 / 1024 + 3);
 	CHECK_INT(stack_of(&a, n - 1), n - 1);
-	/* Of the third before the last what nobody asked for is gone. */
+	/* Of the fourth snapshot from the end, unused entries have been removed. */
 	CHECK_INT(stack_of(&a, n - 3 * 5000 - 1100), ABI_NO_STACK);
 	aliases_deinit(&a);
 }
 
-/* An hour between two reports: sweeps come by need, and memory is bounded. */
+/* An hour between two reports: memory is bounded, because entries are swept when they are
+ * many. */
 static void many_between_reports(void)
 {
 	struct aliases a = {0};
@@ -57,13 +59,13 @@ static void many_between_reports(void)
 		most = a.chunk_count > most ? a.chunk_count : most;
 		if (n % 10000 || !aliases_are_many(&a))
 			continue;
-		/* Ten blocks have stacks of long ago. */
+		/* Ten old blocks are live. */
 		for (uint64_t live = 0; live < 10000000 && live <= n; live += 1000000)
 			CHECK_INT(stack_of(&a, live), live);
 		aliases_sweep(&a);
 		sweeps++;
 	}
-	/* 4 KiB each, and they would be 20,000. */
+	/* Chunks of 4 KiB. Without sweeps there would be 20,000. */
 	CHECK(most < 1100);
 	CHECK(sweeps > 20);
 	CHECK(sweeps < 100);
@@ -72,7 +74,7 @@ static void many_between_reports(void)
 	aliases_deinit(&a);
 }
 
-/* Those that are in use are not swept again and again. */
+/* If all entries are in use, they must not be swept again and again. */
 static void many_in_use(void)
 {
 	struct aliases a = {0};
@@ -100,7 +102,8 @@ static void comes_round(void)
 	CHECK(aliases_put(&a, 5, 50));
 	CHECK(aliases_put(&a, 6, 60));
 	CHECK(aliases_put(&a, round + 6, 61));
-	/* Nobody knows which of them a block means: no stack is better than another's. */
+	/* Numbers wrap: entry 5 is ambiguous. A missing stack is better than a wrong
+	 * one. */
 	CHECK_INT(stack_of(&a, 5), ABI_NO_STACK);
 	CHECK_INT(stack_of(&a, round + 6), 61);
 	CHECK_INT(a.chunk_count, 1);

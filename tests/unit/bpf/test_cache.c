@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is kept from run to run, and what of it is not trusted. */
+/* Entries that are kept from run to run, and entries that are not trusted. */
 #include "bpf/cache.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@ static const struct cache_key key = {{1, 2, 3}}, other_key = {{4, 5, 6}};
 
 #define WORDS 3000
 
-/* Keep something that can be told by a number. */
+/* Keeps words that contain `number`. */
 static void put(const struct cache_key *of, uint32_t number)
 {
 	uint32_t words[WORDS];
@@ -30,7 +30,8 @@ static void put(const struct cache_key *of, uint32_t number)
 	cache_put(&cache, of, words, sizeof(words));
 }
 
-/* The number of what is kept; 0: there is nothing. UINT32_MAX: it is not what was put. */
+/* The number in the entry. 0: no entry. UINT32_MAX: the words differ from what put()
+ * wrote. */
 static uint32_t get(const struct cache_key *of)
 {
 	size_t size = 0;
@@ -55,7 +56,7 @@ static size_t count(const char *pattern)
 	return n;
 }
 
-/* An empty directory with one good entry, whose path is entry_path. */
+/* Makes an empty directory with one valid entry, whose path is entry_path. */
 static void begin(void)
 {
 	char command[128];
@@ -92,7 +93,7 @@ static void what_is_put_is_there(void)
 	CHECK_INT(st.st_mode & 07777, 0700);
 }
 
-/* Each byte of it. */
+/* Damages each byte of the entry. */
 static void damaged(void)
 {
 	struct stat st;
@@ -119,13 +120,14 @@ static void damaged(void)
 	}
 	REQUIRE(ftruncate(fd, 0) == 0);
 	CHECK_INT(get(&key), 0);
-	/* Larger than any. */
+	/* Larger than any entry. */
 	REQUIRE(ftruncate(fd, (off_t)1 << 40) == 0);
 	CHECK_INT(get(&key), 0);
 	close(fd);
 }
 
-/* The entry is of another kind, or not ours alone. Another put mends it. */
+/* The entry is not a regular file, or other users can change it. The next put replaces
+ * it. */
 static void untrusted(void)
 {
 	char elsewhere[128];
@@ -154,7 +156,7 @@ static void untrusted(void)
 	put(&key, 10);
 	CHECK_INT(get(&key), 10);
 
-	/* Nobody waits for the other end of it. */
+	/* A FIFO without a writer. */
 	REQUIRE(unlink(entry_path) == 0 && mkfifo(entry_path, 0600) == 0);
 	CHECK_INT(get(&key), 0);
 	put(&key, 11);
@@ -169,7 +171,7 @@ static void untrusted(void)
 	unlink(elsewhere);
 }
 
-/* Is there a cache? The message says what is wrong. */
+/* Checks that no cache opens, and the message. */
 static void check_no_cache(const char *message)
 {
 	struct error *err;
@@ -214,7 +216,7 @@ static void directory_of_others(void)
 	CHECK_INT(get(&key), 7);
 }
 
-/* As on a disk that is full. */
+/* As on a full disk. */
 static void no_room(void)
 {
 	struct rlimit before, little;
@@ -239,7 +241,7 @@ static void it_does_not_grow_without_end(void)
 	char path[512];
 
 	begin();
-	/* With the one that is there a little more than fits. */
+	/* With the existing entry, a little more than the limit. */
 	for (unsigned i = 0; i < CACHE_BYTES >> 20; i++) {
 		int fd;
 
@@ -250,7 +252,7 @@ static void it_does_not_grow_without_end(void)
 							 {.tv_sec = 2000 + i}}) == 0);
 		close(fd);
 	}
-	/* The oldest, but used. And one that a run has left unfinished. */
+	/* The oldest entry, but just used. And a file that a run has not finished. */
 	REQUIRE(utimensat(AT_FDCWD, entry_path, old, 0) == 0);
 	CHECK_INT(get(&key), 7);
 	snprintf(path, sizeof(path), "%s/x.1.new", directory);
@@ -266,7 +268,8 @@ static void it_does_not_grow_without_end(void)
 	CHECK_INT(count("*.new"), 0);
 }
 
-/* Two runs fill and read it at once: what is read is whole. */
+/* Two processes fill and read the cache at once: each entry that they read is
+ * complete. */
 static void two_at_once(void)
 {
 	pid_t child;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* memtrace claims words that probes claim, too: one has it at a time, and no claim
- * waits for ever. */
+/* memtrace and the probes claim the same words: one of them has a word at a time, and no
+ * claim waits for ever. */
 #include "check.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static void it_is_waited_for(void)
 	pthread_t thread;
 
 	REQUIRE(claims_take(taker.fd, KEY, 1));
-	/* Another key is another word. */
+	/* Another key is in another word. */
 	CHECK(claims_take(taker.fd, KEY + 1, 1));
 	REQUIRE(!pthread_create(&thread, NULL, take_it, &taker));
 	usleep(50000);
@@ -70,7 +70,7 @@ static void it_does_not_come(void)
 	REQUIRE(claims_take(taker.fd, KEY, 1));
 	take_it(&taker);
 	CHECK(!taker.is_taken);
-	/* Whose it is stays as it was. */
+	/* Giving does not change the owner. */
 	claims_give(taker.fd, KEY);
 	take_it(&taker);
 	CHECK(taker.is_taken);

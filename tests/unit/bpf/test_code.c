@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code as bytes and back; bytes that are no code. */
+/* Code as bytes and back, and bytes that are not code. */
 #include "bpf/code.h"
 
 #include <linux/bpf.h>
@@ -34,7 +34,7 @@ static struct code *make(void)
 	return code;
 }
 
-/* What comes of the code once it is changed. */
+/* Packs the code, destroys it, and unpacks it. NULL if it is refused. */
 static struct code *through_bytes(struct code *code)
 {
 	size_t size = 0;
@@ -76,7 +76,7 @@ static void all_other_bytes_are_refused(void)
 	char *bytes = code_pack(code, &size);
 
 	REQUIRE(bytes);
-	/* Each in a block of its own, so that a sanitizer sees where reading goes. */
+	/* Each part in its own block, so that a sanitizer notices reads beyond it. */
 	for (size_t len = 0; len < size; len++) {
 		char *part = malloc(len + 1);
 
@@ -109,7 +109,7 @@ static void what_leads_out_of_it_is_refused(void)
 	code->programs.data[1].first = 1;
 	code->programs.data[1].count = UINT32_MAX;
 	CHECK(!through_bytes(code));
-	/* Half of an instruction at the end. */
+	/* The program ends in the middle of a wide instruction. */
 	code = make();
 	code->programs.data[0].count = 1;
 	CHECK(!through_bytes(code));
@@ -125,7 +125,7 @@ static void what_leads_out_of_it_is_refused(void)
 	code = make();
 	memset(code->programs.data[0].name, 'x', CODE_NAME_MAX);
 	CHECK(!through_bytes(code));
-	/* The second half of a wide instruction is none of its own. */
+	/* The second half of a wide instruction is not an instruction. */
 	code = make();
 	code->insns.data[1].code = BPF_LD | BPF_DW | BPF_IMM;
 	code = through_bytes(code);
@@ -151,7 +151,7 @@ static void libraries_are_told_apart(void)
 	CHECK(!code_is_current(code));
 	REQUIRE(code_library_look_at(&code->libraries.data[0]));
 	CHECK(code_is_current(code));
-	/* Another one of the same size, a little later. */
+	/* Change the file, but not its size, a little later. */
 	nanosleep(&(const struct timespec){.tv_nsec = 20000000}, NULL);
 	REQUIRE(pwrite(fd, "y", 1, 0) == 1);
 	CHECK(!code_is_current(code));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A few ranges that have all code that was added, however much there is. */
+/* A few ranges that cover all code that was added, however much it is. */
 #include "bpf/code_ranges.h"
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static void exact_while_there_are_few(void)
 		CHECK(!has(&moves, i * 0x10000 - 1) &&
 		      !has(&moves, i * 0x10000 + 0x1000));
 	}
-	/* More of what is there takes no room. */
+	/* Code that is already covered needs no new range. */
 	CHECK(code_ranges_add(&moves, 0x10000, 0x10800));
 	CHECK(code_ranges_add(&moves, 0x10800, 0x11000));
 	CHECK(!code_ranges_add(&moves, 0x11000, 0x12000));
@@ -64,11 +64,11 @@ static void nearest_together(void)
 	for (uint64_t i = 1; i <= ABI_CODE_RANGES; i++)
 		code_ranges_add(&moves, i * 0x10000, i * 0x10000 + 0x1000);
 	code_ranges_add(&moves, 0x53000, 0x54000);
-	/* Two of those that were there have become one. */
+	/* Two of the ranges have been merged. */
 	CHECK(has(&moves, 0x53000) && !has(&moves, 0x52fff) && !has(&moves, 0x54000));
 	CHECK_INT(used(&moves), ABI_CODE_RANGES);
 	code_ranges_add(&moves, 0x55000, 0x56000);
-	/* Nearest were 5 and the last one. */
+	/* The new range and the last one were nearest to each other. */
 	CHECK(has(&moves, 0x51000) && has(&moves, 0x52fff));
 	CHECK(has(&moves, 0x55fff) && !has(&moves, 0x54fff));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes that use syscall user dispatch: found in whatever thread it is, and not in
- * others. */
+/* Processes that use syscall user dispatch are found, whichever thread uses it. Others
+ * are not. */
 #include "check.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #include "bpf/dispatch.h"
 
-/* prctl(2); not every libc has them. */
+/* prctl(2). Some libcs lack these names. */
 #define SET_SYSCALL_USER_DISPATCH 59
 #define DISPATCH_OFF              0
 #define DISPATCH_ON               1
@@ -24,7 +24,8 @@ static bool dispatch(int mode)
 	return !prctl(SET_SYSCALL_USER_DISPATCH, mode, 0, 0, mode ? &selector : NULL);
 }
 
-/* Obeys: '1' and '0' switch it on and off in the thread that reads from `pipes`. */
+/* A thread that reads orders from `orders`: '1' and '0' turn syscall user dispatch on and
+ * off. */
 struct follower {
 	int orders, answers;
 };
@@ -48,7 +49,7 @@ struct child {
 	int orders[2], answers[2];
 };
 
-/* `in_thread`: the second one obeys. */
+/* `in_thread`: the second thread follows the orders, otherwise the main thread. */
 static struct child child_start(bool in_thread)
 {
 	struct child child;

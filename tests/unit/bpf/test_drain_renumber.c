@@ -9,7 +9,7 @@
 
 #define BUCKETS 64
 
-/* A walk of an odd number is not ended yet. */
+/* A stack with an odd number is not resolved yet. */
 static uint32_t stack_of(void *arg, uint32_t stack)
 {
 	unsigned *asked = arg;
@@ -18,7 +18,7 @@ static uint32_t stack_of(void *arg, uint32_t stack)
 	return stack & 1 ? ABI_NO_STACK : (stack & ~ABI_MISS_STACK_BIT) / 2;
 }
 
-/* Any file that can be mapped serves as the table. */
+/* A memfd replaces the BPF map of live blocks. */
 static void renumbers(void)
 {
 	const size_t bytes = BUCKETS * sizeof(struct abi_live_bucket);
@@ -41,7 +41,7 @@ static void renumbers(void)
 	b[BUCKETS - 1].entry[7] = (struct abi_live_entry){13, ABI_NO_STACK, 7, 8};
 	b[BUCKETS - 1].key[6] = 5004;
 	b[BUCKETS - 1].entry[6] = (struct abi_live_entry){14, ABI_MISS_STACK(2), 9, 10};
-	/* No block any more, or none yet. */
+	/* A freed block, and one that is not complete yet. */
 	b[9].entry[3].stack = ABI_MISS_STACK(4);
 	b[9].key[4] = ABI_LIVE_CLAIMED;
 	b[9].entry[4].stack = ABI_MISS_STACK(6);
@@ -63,7 +63,7 @@ static void renumbers(void)
 	close(fd);
 }
 
-/* Blocks of calls that are under way are asked for as well. */
+/* Pending calls may have blocks, too. */
 static void asks_between_snapshots(void)
 {
 	const size_t bytes = ABI_PENDING_SLOTS * sizeof(struct abi_pending);

@@ -37,7 +37,7 @@ static void none_is_named_by_nobody(void)
 	families_deinit(&families);
 }
 
-/* Slots, and times of more than 1,024 ns apart, make different families. */
+/* Slots make different families, and so do times that are more than 1,024 ns apart. */
 static void numbers_differ(void)
 {
 	const uint64_t now_ns = UINT64_C(5) * 1000 * 1000 * 1000 * 1000 * 1000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waiting for programs that run: one that takes some milliseconds has ended. */
+/* Waiting for running BPF programs: afterwards, a program that takes some milliseconds
+ * has ended. */
 #include "check.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static int create_marks(void)
 	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
-/* begun = 1; for (r6 = 0; r6 < ROUNDS; r6++) three calls; done = 1. */
+/* Sets `begun`, runs ROUNDS rounds, sets `done`. */
 static int load_slow_program(int map)
 {
 	const struct bpf_insn insns[] = {
@@ -45,8 +46,8 @@ static int load_slow_program(int map)
 			   sizeof(insns) / sizeof(*insns), 0);
 }
 
-/* Run the program on another thread: had it ended when the fence came back? False: it was
- * over before that, as on a busy machine. */
+/* Runs the program in another thread and waits for the fence, after which it must have
+ * ended. False if it had ended before, as on a busy machine. */
 static bool waits_once(const struct fence *fence, int program, struct marks *marks)
 {
 	uint32_t fd = (uint32_t)program;
@@ -103,7 +104,7 @@ static void takes_not_long(void)
 	fence_close(&fence);
 }
 
-/* It says so when there is none. */
+/* Without the maps, the fence reports that it cannot wait. */
 static void fails_without_maps(void)
 {
 	const struct fence fence = {.outer = -1, .inner = -1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Numbers of files with probes, and what is attached to them. */
+/* The numbers of probed files, and what is attached to each file. */
 #include "check.h"
 #include "descriptors.h"
 
@@ -56,7 +56,7 @@ static void a_number_is_not_used_twice(void)
 	CHECK_INT(count_descriptors(getpid()), open_before);
 }
 
-/* To ask for a number keeps no file open. */
+/* Asking for a file's number must not keep the file open. */
 static void a_file_without_a_number(void)
 {
 	struct file_numbers files = {0};
@@ -68,7 +68,8 @@ static void a_file_without_a_number(void)
 	CHECK_INT(count_descriptors(getpid()), open_before);
 }
 
-/* One file goes, and for one process; the others stay in their order. */
+/* Removes the probes of one file, and those for one process. The others keep their
+ * order. */
 static void what_is_attached_to_a_file(void)
 {
 	struct attachment from = {.ops = &attach_uprobe_multi}, to = from;

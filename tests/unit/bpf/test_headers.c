@@ -35,16 +35,16 @@ static void embedded_tree_is_private_and_goes_away(void)
 	if (headers->temporary)
 		CHECK_INT(st.st_mode & 0777, 0700);
 	else
-		/* A file system of its own, which no one else has a path to. */
+		/* A separate file system, which no path of other processes leads to. */
 		CHECK(st.st_dev != root.st_dev);
-	/* Where root may mount it is never a directory that a crash leaves behind. */
+	/* root can mount one, so a crash leaves no directory behind. */
 	CHECK(geteuid() != 0 || !headers->temporary);
 	snprintf(path, sizeof(path), "%s", headers->path);
 	headers_destroy(headers);
 	CHECK(access(path, F_OK) != 0);
 }
 
-/* As on a full disk; why it is not written is said, not what went well before. */
+/* A full disk: the message says why the headers could not be written. */
 static void no_room(void)
 {
 	const struct rlimit small = {.rlim_cur = 10, .rlim_max = RLIM_INFINITY};
@@ -81,7 +81,7 @@ static void directory_without_headers_is_refused(void)
 	error_destroy(err);
 }
 
-/* A module directory as Debian splits it: the rest of the tree comes by -I. */
+/* A module directory that Debian splits: the other part of the tree is included by -I. */
 static void split_tree(void)
 {
 	char dir[] = "/tmp/memtrace-test-XXXXXX", command[512];
@@ -99,14 +99,14 @@ static void split_tree(void)
 	REQUIRE(headers->flag_count > 0);
 	CHECK_CONTAINS(headers->flags[0], "/build/include");
 	headers_destroy(headers);
-	/* What is not ours stays. */
+	/* Files that memtrace did not make stay. */
 	CHECK(there(dir, "source/include/linux/kconfig.h"));
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	REQUIRE(system(command) == 0);
 }
 
-/* Where the kernel's registers lie elsewhere, the embedded headers would lie: installed
- * ones are taken, or the lack of them is said. */
+/* If struct pt_regs differs in this kernel, the embedded headers are wrong. memtrace must
+ * use installed ones, or report that they are missing. */
 static void other_registers_need_installed_headers(void)
 {
 	static const struct kernel_offsets other = {.has_pt_regs = true};
@@ -121,7 +121,7 @@ static void other_registers_need_installed_headers(void)
 	headers_destroy(headers);
 	error_destroy(err);
 
-	/* Asked for, they are taken all the same. */
+	/* --headers embedded uses them nevertheless. */
 	REQUIRE(!headers_create(HEADERS_EMBEDDED, NULL, &other, &headers));
 	CHECK_STR(headers->kind, "embedded");
 	headers_destroy(headers);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The journal of changes while the tables are read: a program that was preempted writes
- * its entry when that reading is over, and the next readings do not take it for theirs.
+ * The journal of changes while memtrace reads the tables. A program that was preempted
+ * may write its entry after that reading. Later readings must not use it.
  */
 #include "check.h"
 
@@ -22,7 +22,7 @@
 
 #define HELPER_LOOKUP 1 /* BPF_FUNC_map_lookup_elem */
 
-/* A run of memtrace whose probes are this test. */
+/* A tracer. This test writes the entries of its probes. */
 struct bench {
 	int map;
 	struct abi_journal *entries; /* mapped */
@@ -95,7 +95,8 @@ static void begin_reading(struct bench *b)
 	CHECK(drain_journal_is_good(&b->drain));
 }
 
-/* The sum of the addresses of all blocks that were read, and whether it is certain. */
+/* The sum of the addresses of all blocks that were read. *settled: the snapshot is
+ * consistent. */
 static uint64_t end_reading(struct bench *b, bool *settled)
 {
 	uint64_t sum = 0;
@@ -109,7 +110,7 @@ static uint64_t end_reading(struct bench *b, bool *settled)
 	return sum;
 }
 
-/* As journal_add() of probes/live.c, up to where it may be preempted, */
+/* The first half of journal_add() (probes/live.c), up to where it may be preempted. */
 static struct abi_journal *take_entry(struct bench *b)
 {
 	uint64_t half = ABI_JOURNAL_HALF(b->control.draining);
@@ -118,7 +119,7 @@ static struct abi_journal *take_entry(struct bench *b)
 	return &b->entries[half * ABI_JOURNAL_ENTRIES + b->control.journal_used[half]++];
 }
 
-/* and from there on. */
+/* The second half of journal_add(). */
 static void write_entry(struct abi_journal *entry, uint64_t address)
 {
 	entry->key = ABI_KEY(0, address);
@@ -143,8 +144,8 @@ static void entries_in_time(void)
 	bench_deinit(&b);
 }
 
-/* An entry for the first reading is written during the second one, which has one of its
- * own in the same place of the other half. The third has the half of the first one. */
+/* An entry for the first reading is written during the second one, which has an entry at
+ * the same index of the other half. The third reading uses the half of the first one. */
 static void a_late_writer(void)
 {
 	struct abi_journal *late;
@@ -166,7 +167,8 @@ static void a_late_writer(void)
 	CHECK_INT(end_reading(&b, &settled), 0x1000);
 	CHECK(settled);
 
-	/* Preempted as well: the old entry is in its place, if that was not cleared. */
+	/* This writer is preempted, too. If the half was not cleared, the old entry would
+	 * be read in its place. */
 	begin_reading(&b);
 	CHECK(take_entry(&b) == late);
 	CHECK_INT(end_reading(&b, &settled), 0);
@@ -182,7 +184,8 @@ static void a_late_writer(void)
 		.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)  \
 	}
 
-/* begun = 1; take the entry `at`; milliseconds go by; write it; done = 1. */
+/* Sets `begun`, takes the entry `at`, runs for some milliseconds, writes the entry, and
+ * sets `done`. */
 static int load_late_writer(const struct bench *b, int marks, uint32_t at)
 {
 	const struct bpf_insn insns[] = {
@@ -208,8 +211,8 @@ static int load_late_writer(const struct bench *b, int marks, uint32_t at)
 			   sizeof(insns) / sizeof(*insns), 0);
 }
 
-/* The writer begins in one reading, and has ended when the next one but one is open,
- * which has the same half. False: it was over too soon, as on a busy machine. */
+/* The writer starts in the first reading. It must have ended when the third reading
+ * starts, which uses the same half. False if it ended too soon, as on a busy machine. */
 static bool ends_before_its_half_is_used(struct bench *b, int program,
 					 struct marks *marks)
 {
@@ -229,14 +232,14 @@ static bool ends_before_its_half_is_used(struct bench *b, int program,
 	begin_reading(b);
 	if (was_running)
 		CHECK(read_mark(&marks->done));
-	/* The writer takes no number, so no reading looks at its entry. */
+	/* The writer takes no index, so no reading reads its entry. */
 	CHECK_INT(end_reading(b, &settled), 0);
 	CHECK(settled);
 	pthread_join(thread, NULL);
 	return was_running;
 }
 
-/* The program, loaded, and what it marks. */
+/* The loaded program and its marks. */
 struct writer {
 	struct bench bench;
 	int map, program;
@@ -276,7 +279,7 @@ static void a_late_program(void)
 /* --- changes without an entry --------------------------------------------------------
  */
 
-/* One that began before a reading and came while it read. */
+/* A change that began before the reading and took place during it. */
 static void a_late_change(void)
 {
 	struct bench b;
@@ -289,14 +292,15 @@ static void a_late_change(void)
 	CHECK(b.drain.fenced);
 	CHECK_INT(end_reading(&b, &settled), 0);
 	CHECK(settled);
-	/* Not of this one any more. */
+	/* It does not affect the next reading. */
 	begin_reading(&b);
 	end_reading(&b, &settled);
 	CHECK(settled);
 	bench_deinit(&b);
 }
 
-/* The program that makes it has ended when the reading is found to be good no longer. */
+/* When the reading is known to be inconsistent, the program that made the change has
+ * ended. */
 static void a_late_change_is_waited_for(void)
 {
 	struct writer w;
@@ -324,7 +328,7 @@ static void a_late_change_is_waited_for(void)
 	writer_deinit(&w);
 }
 
-/* A slot that is claimed, and a call whose block is on its way, when they are met. */
+/* The reading meets a claimed slot, and a pending call with a block. */
 static void half_made_changes(void)
 {
 	struct abi_live_bucket *bucket;

@@ -42,7 +42,7 @@ static void check_explained(const char *name, enum error_code code, const char *
 
 static void explain(void)
 {
-	/* Data is no function. */
+	/* Data symbols are not functions. */
 	check_explained("vfs_reed", ERROR_NOT_FOUND,
 			"this kernel has no function vfs_reed: the nearest are vfs_read, "
 			"vfs_readv");
@@ -78,12 +78,12 @@ static void offsets(void)
 				"behind its end");
 	CHECK_INT(err->code, ERROR_NOT_FOUND);
 	error_destroy(err);
-	/* Those of modules are in no order. */
+	/* Symbols of modules are not sorted. */
 	CHECK(!check_offset(symbols, "in_module", 0x3f));
 	err = check_offset(symbols, "in_module", 0x40);
 	CHECK(err);
 	error_destroy(err);
-	/* The last one, one that is not there, and where nothing is told. */
+	/* The last symbol, one that does not exist, and hidden addresses. */
 	CHECK(!check_offset(symbols, "start_of_one", UINT64_MAX));
 	CHECK(!check_offset(symbols, "nowhere", UINT64_MAX));
 	CHECK(!check_offset(hidden, "vfs_read", UINT64_MAX));

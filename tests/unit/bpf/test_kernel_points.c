@@ -16,7 +16,7 @@ static bool field(const char *text, const char *name, struct kernel_value *ret)
 	return kernel_format_field(text, strlen(text), name, ret);
 }
 
-/* As Linux 5.10 has it, and 6.18, which puts more before and after. */
+/* The format of Linux 5.10. Linux 6.18 has more fields before and after. */
 static const char old_kmalloc[] =
 	"name: kmalloc\nID: 451\nformat:\n"
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
@@ -50,12 +50,12 @@ static void fields(void)
 	CHECK_INT(value.offset, 56);
 	REQUIRE(field(percpu, "size", &value));
 	CHECK_INT(value.offset, 24);
-	/* Whole names only. */
+	/* Only complete names match. */
 	CHECK(!field(old_kmalloc, "alloc", &value));
 	CHECK(!field(old_kmalloc, "bytes", &value));
 	CHECK(!field(old_kmalloc, "pfn", &value));
 	CHECK(!field(old_kmalloc, "", &value));
-	/* Not for programs: the first 8 bytes. */
+	/* The first 8 bytes are not available to programs. */
 	CHECK(!field(old_kmalloc, "common_pid", &value));
 	CHECK(!field("", "ptr", &value));
 }
@@ -63,7 +63,7 @@ static void fields(void)
 static void hostile_fields(void)
 {
 	static const char *const texts[] = {
-		"\tfield:void * ptr;\toffset:16;\tsize:8;", /* no end of the line */
+		"\tfield:void * ptr;\toffset:16;\tsize:8;", /* the line has no end */
 		"field:void * ptr;\toffset:16;\tsize:8;\n",
 		"\tfield:void * ptr\n",
 		"\tfield:ptr;\toffset:16;\tsize:8;\n",
@@ -86,7 +86,7 @@ static void hostile_fields(void)
 		if (field(texts[i], "ptr", &value))
 			CHECK_FAIL("taken: %s", texts[i]);
 	check_state.checks += sizeof(texts) / sizeof(*texts);
-	/* Every part of a text, without a byte read behind it. */
+	/* Each prefix of the text, without a read beyond it. */
 	for (size_t len = 0; len < sizeof(old_kmalloc); len++) {
 		_cleanup_(freep) char *part = malloc(len + 1);
 
@@ -159,13 +159,13 @@ static void arguments(void)
 	REQUIRE(kernel_argument(btf, "alloc", "ptr", &value));
 	CHECK_INT(value.offset, 8);
 	CHECK_INT(value.bytes, 8);
-	/* By its type behind the name of that. */
+	/* The type is behind a typedef. */
 	REQUIRE(kernel_argument(btf, "alloc", "gfp_flags", &value));
 	CHECK_INT(value.offset, 24);
 	CHECK_INT(value.bytes, 4);
 	REQUIRE(kernel_argument(btf, "alloc", "flag", &value));
 	CHECK_INT(value.bytes, 1);
-	/* Not the one that is no argument of the tracepoint. */
+	/* The tracepoint's own argument, not the first parameter of the function. */
 	REQUIRE(kernel_argument(btf, "alloc", "__data", &value));
 	CHECK_INT(value.offset, 48);
 	CHECK(!kernel_argument(btf, "alloc", "whole", &value));
@@ -180,12 +180,13 @@ static void arguments(void)
 	CHECK(!kernel_argument_member(btf, "alloc", "s", "kmem_cache", "none", &value));
 	CHECK(!kernel_argument_member(btf, "alloc", "s", "kmem_cache", "bits", &value));
 	CHECK(!kernel_argument_member(btf, "alloc", "s", "none", "size", &value));
-	/* A number is no pointer. */
+	/* An integer is not a pointer. */
 	CHECK(!kernel_argument_member(btf, "alloc", "gfp_flags", "kmem_cache", "size",
 				      &value));
 }
 
-/* A variable of that name is no function, and a function without arguments has none. */
+/* A variable with that name is not a function. A function without arguments has no
+ * values. */
 static void odd_types(void)
 {
 	struct types t;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The code of processes that are gone before anybody looks, and of code that gave way to
- * other code: by what the kernel told when it happened. */
+/* The mappings of processes that ended before memtrace read them, and of code that was
+ * replaced by other code: known from the kernel's events. */
 #include "check.h"
 
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ struct replaced {
 	struct code_replaced what;
 };
 
-/* Something has changed, and the kernel has told what. */
+/* Something has changed, and the kernel has sent events for it. */
 static const struct code_change told = {.is_any = true};
 
 static uint64_t tag_now, moves_now;
@@ -66,24 +66,25 @@ static bool knows(const struct process_code *p, const void *function, uint64_t a
 	       code.cfi;
 }
 
-/* --- a process that does what it is told ------------------------------------------ */
+/* --- a process that executes commands --------------------------------------------- */
 
 struct job {
 	int go[2], done[2];
-	int *answer; /* shared */
+	int *answer; /* shared memory */
 };
 
-/* Where a program makes its code that is told to do so that often. */
+/* Bytes of address space for the generated code, if the job 'j' runs JIT_ROUNDS times. */
 enum {
 	JIT_ROUNDS = 70,
 	JIT_BYTES = JIT_ROUNDS * 500 * 8192
 };
 
-extern char __executable_start; /* the linker's */
+extern char __executable_start; /* defined by the linker */
 
 static void run_jobs(void *arg);
 
-/* Where code is in our file, which is as far from its beginning as in memory (ld(1)). */
+/* The offset of this code in our file. Text is as far from the file's start as from the
+ * load address (ld(1)). */
 static off_t own_code_offset(void)
 {
 	return (off_t)((uintptr_t)run_jobs - (uintptr_t)&__executable_start) & ~4095l;
@@ -107,7 +108,7 @@ static void run_jobs(void *arg)
 	while (read(job->go[0], &letter, 1) == 1) {
 		switch (letter) {
 		case 'f': /* a child that ends at once */
-		case 'e': /* and one that executes a program before */
+		case 'e': /* a child that executes a program first */
 			pid = fork();
 			if (!pid && letter == 'e')
 				execl("/bin/true", "true", (char *)NULL);
@@ -116,16 +117,16 @@ static void run_jobs(void *arg)
 			job->answer[0] = pid;
 			waitpid(pid, NULL, 0);
 			break;
-		case 'm': /* our first page as code, then no page of a file as code */
+		case 'm': /* map our first page as code */
 			at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 			*(void **)(job->answer + 2) = at;
 			break;
-		case 't': /* a page of our code once more */
+		case 't': /* map a page of our code again */
 			at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
 				  own_code_offset());
 			*(void **)(job->answer + 2) = at;
 			break;
-		case 'j': /* 500 pages of code, each gone by the next */
+		case 'j': /* 500 pages of code, each unmapped before the next */
 			if (!next)
 				next = mmap(NULL, JIT_BYTES, PROT_NONE,
 					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -136,7 +137,7 @@ static void run_jobs(void *arg)
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 			}
 			break;
-		case 's': /* code of no file in its place, of which nobody tells */
+		case 's': /* move anonymous code there: the kernel sends no event */
 			next = mmap(NULL, 4096, PROT_READ | PROT_EXEC,
 				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			if (mremap(next, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, at) ==
@@ -205,7 +206,8 @@ static void children_that_are_gone(void)
 	pid = run(&job, 'f');
 	CHECK(knows(learner_code_of(&code, pid, 1, false, &told), ours, NOW));
 	CHECK(!learner_code_of(&code, pid, 1, false, &told)->is_doubtful);
-	/* Unless something had moved in the parent, until that is read. */
+	/* After something has moved in the parent, its mappings are doubtful until
+	 * memtrace reads them. */
 	moves_now = 1;
 	pid = run(&job, 'f');
 	CHECK(learner_code_of(&code, pid, 1, false, &told)->is_doubtful);
@@ -216,8 +218,8 @@ static void children_that_are_gone(void)
 	CHECK(!learner_code_of(&code, pid, 1, false, &told)->is_doubtful);
 	moves_now = 0;
 
-	/* Its program's code, that of the linker, of libc and the kernel's; and before
-	 * what it had of its parent. */
+	/* The child executed a program: it has the code of that program, of the dynamic
+	 * linker, of libc and of the vDSO. Before that it had its parent's code. */
 	uint64_t before_ns = clock_now_ns();
 
 	while (learner_code_next_mapped(&code))
@@ -291,7 +293,7 @@ static void code_in_the_place_of_code(void)
 	CHECK(!replaced.what.is_found);
 	CHECK(images_find(p->images, at, mapped_ns, &found));
 
-	/* What was lost is read, and nothing of it is new. */
+	/* Lost events make memtrace read /proc, which shows nothing new. */
 	size_t before = images_count(p->images);
 
 	p->must_read = true;
@@ -303,8 +305,8 @@ static void code_in_the_place_of_code(void)
 	stop(&job, &child);
 }
 
-/* What nobody tells of is read when the probes say that there is something; and found,
- * when somebody looks all the same. */
+/* Changes without an event: memtrace reads /proc if the probes report a change. It also
+ * finds such changes when it reads /proc for another reason. */
 static void code_that_was_moved(void)
 {
 	static const struct {
@@ -350,7 +352,8 @@ static void code_that_was_moved(void)
 		CHECK(replaced.what.was_ns < before_ns);
 		CHECK(replaced.what.is_ns >= before_ns);
 		CHECK(images_find(p->images, at, NOW, &found) && !found.cfi);
-		/* Between nobody knows, unless it is known when. */
+		/* The code between the two readings is unknown, unless the time of the
+		 * change is known. */
 		if (ways[i].is_told_when) {
 			CHECK(images_find(p->images, at, moved_ns, &found) && !found.cfi);
 			CHECK(images_find(p->images, at, moved_ns - 1, &found) &&
@@ -366,7 +369,8 @@ static void code_that_was_moved(void)
 	}
 }
 
-/* Also when their parent is not known, and nobody looks while they are there. */
+/* System-wide tracing: processes whose parent is unknown, and which end before memtrace
+ * reads /proc. */
 static void programs_of_anybody(void)
 {
 	const void *ours = (const void *)(uintptr_t)programs_of_anybody;
@@ -387,14 +391,14 @@ static void programs_of_anybody(void)
 	CHECK_INT(images_unread(p->images), 0);
 	CHECK(images_count(p->images) >= 4);
 
-	/* What nobody asked for is dropped some time after its end. */
+	/* Processes that no stack belongs to are dropped some time after their end. */
 	size_t noted = code.noted_count;
 
 	CHECK(noted >= 4);
 	learner_code_prune(&code, 1);
 	CHECK_INT(code.noted_count, noted);
 	learner_code_prune(&code, NOW);
-	/* At once: the programs of the rest of the machine are noted, too. */
+	/* At most: the programs of all other processes are noted, too. */
 	CHECK(code.noted_count <= noted - 4);
 	CHECK(!learner_code_of(&code, other, 3, false, &told));
 	learner_code_deinit(&code);
@@ -403,7 +407,8 @@ static void programs_of_anybody(void)
 	stop(&job, &child);
 }
 
-/* A child that runs its parent's program has the code that was noted of the parent. */
+/* A child that runs its parent's program gets the mappings that were noted for the
+ * parent. */
 static void children_of_anybody(void)
 {
 	struct replaced replaced = {0};
@@ -436,7 +441,7 @@ static void children_of_anybody(void)
 	learner_code_deinit(&code);
 }
 
-/* A program that makes code for as long as it runs. */
+/* A program that generates code all the time. */
 static void code_without_end(void)
 {
 	const void *ours = (const void *)(uintptr_t)code_without_end;

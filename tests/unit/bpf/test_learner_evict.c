@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rules of code that is gone make room for others. */
+/* Unwind rules of code that is gone are removed when the table is full. */
 #include "check.h"
 
 #include <signal.h>
@@ -26,7 +26,7 @@ struct tables {
 	struct abi_rule_bucket buckets[BUCKETS];
 	struct abi_control control;
 	struct rule_table rules;
-	struct learner_tables tables; /* that the kernel does not have */
+	struct learner_tables tables; /* the test's own: the kernel has none */
 	struct learner_maps maps;
 	struct learner_processes list;
 };
@@ -78,7 +78,7 @@ static uint64_t address(const void *at)
 	return (uint64_t)(uintptr_t)at;
 }
 
-/* A child that has made code, and has freed some: where both are. */
+/* Addresses of code that a child has made, and of code that it has unmapped. */
 struct jit_code {
 	char *jit, *freed;
 };
@@ -91,7 +91,7 @@ static char *map_code(void)
 
 static void make_code(void *arg)
 {
-	struct jit_code *code = arg; /* shared */
+	struct jit_code *code = arg; /* shared memory */
 
 	code->jit = map_code();
 	code->freed = map_code();
@@ -107,7 +107,8 @@ static void code_that_is_gone(void)
 	uint32_t slot = trace(t, child.pid);
 	struct abi_process *record = &t->processes[slot];
 	uint64_t own = address((const void *)(uintptr_t)code_that_is_gone) + 16;
-	/* The second one of a call that is the last instruction of its page. */
+	/* A call may be the last instruction of a page: its return address is in the next
+	 * page. */
 	uint64_t jit = address(code->jit) + 64, freed = address(code->freed) + PAGE_BYTES;
 	uint64_t changes;
 
@@ -122,11 +123,11 @@ static void code_that_is_gone(void)
 	CHECK(!has(t, slot, freed));
 	CHECK_INT(t->rules.count, 1);
 	CHECK_INT(t->rules.held[slot], 1);
-	/* Walks that have begun before come to nothing, and later ones do not. */
+	/* Unwinding that began before gets no result, later unwinding does. */
 	CHECK_INT(record->code_changes - changes, 2 * ABI_CODE_TOLD);
 	CHECK_INT(record->code_known, record->code_changes);
 
-	/* It has had its turn. */
+	/* It was just checked: it is not checked again. */
 	rule_table_put(&t->rules, slot, jit, false, RULE);
 	learner_processes_evict(&t->list);
 	CHECK(has(t, slot, jit));
@@ -135,7 +136,7 @@ static void code_that_is_gone(void)
 	close_tables(t);
 }
 
-/* The one with the most rules is first, whatever became of it. */
+/* The process with the most rules is checked first, even if it has ended. */
 static void processes_that_are_gone(void)
 {
 	struct tables *t = open_tables();
@@ -153,7 +154,7 @@ static void processes_that_are_gone(void)
 	close_tables(t);
 }
 
-/* All that find no room are counted, as often as they are learned. */
+/* Each rule that does not fit is counted each time. */
 static void no_room(void)
 {
 	struct tables *t = open_tables();

@@ -22,7 +22,7 @@ static void event(uint32_t kind, uint32_t tid, uint64_t address, uint64_t size,
 	CHECK(mapping_book_apply(&book, &e));
 }
 
-/* The whole book as text: "start+size" in pages, in address order. */
+/* The whole book as text: "start+size" in pages, ascending. */
 static const char *pieces(void)
 {
 	static char text[512];
@@ -79,7 +79,7 @@ static void partial_unmaps_cut(void)
 	CHECK_STR(pieces(), "101+3 106+4");
 	unmap(109, 5);
 	CHECK_STR(pieces(), "101+3 106+3");
-	/* Across both, and beyond. */
+	/* Across both pieces and beyond. */
 	unmap(103, 4);
 	CHECK_STR(pieces(), "101+2 107+2");
 	CHECK_INT(book.totals.freed_bytes, 6 * PAGE);
@@ -106,8 +106,8 @@ static void failed_unmap_puts_back(void)
 	event(ABI_EVENT_FAILED, 1, 0, 0, 0);
 	CHECK_STR(pieces(), "100+2 102+2 104+6");
 	CHECK_INT(book.totals.frees, 0);
-	CHECK_INT(book.totals.failures, 0); /* no allocation has failed */
-	/* The kernel refuses an unaligned address: nothing is taken meanwhile. */
+	CHECK_INT(book.totals.failures, 0); /* munmap failed, no allocation did */
+	/* The kernel refuses an unaligned address. Nothing is removed before that. */
 	event(ABI_EVENT_UNMAP, 1, 100 * PAGE + 1, PAGE, 0);
 	CHECK_STR(pieces(), "100+2 102+2 104+6");
 	event(ABI_EVENT_FAILED, 1, 0, 0, 0);
@@ -149,7 +149,7 @@ static void threads_interleave(void)
 	map(200, 10);
 	event(ABI_EVENT_UNMAP, 1, 100 * PAGE, 10 * PAGE, 0);
 	event(ABI_EVENT_UNMAP, 2, 200 * PAGE, 10 * PAGE, 0);
-	/* The first thread's addresses are handed out again before it returns. */
+	/* The first thread's addresses are reused before its munmap returns. */
 	event(ABI_EVENT_MAP, 3, 100 * PAGE, 4 * PAGE, 0);
 	event(ABI_EVENT_FAILED, 2, 0, 0, 0);
 	event(ABI_EVENT_DONE, 1, 0, 0, 0);
@@ -166,19 +166,20 @@ static void remap(void)
 	CHECK_STR(pieces(), "300+20");
 	CHECK_INT(book.totals.frees, 1);
 	CHECK_INT(book.totals.allocations, 2);
-	/* It fails: the old one is there as before. */
+	/* It fails: the old range stays. */
 	event(ABI_EVENT_REMAP, 1, 300 * PAGE, 20 * PAGE, 1);
 	CHECK_STR(pieces(), "");
 	event(ABI_EVENT_FAILED, 1, 0, 0, 0);
 	CHECK_STR(pieces(), "300+20");
-	/* An old size of 0 duplicates; MREMAP_DONTUNMAP (4) keeps. */
+	/* An old size of 0 copies; MREMAP_DONTUNMAP (4) keeps the old range. */
 	event(ABI_EVENT_REMAP, 1, 300 * PAGE, 0, 1);
 	event(ABI_EVENT_REMAPPED, 1, 400 * PAGE, 5 * PAGE, 0);
 	CHECK_STR(pieces(), "300+20 400+5");
 	event(ABI_EVENT_REMAP, 1, 300 * PAGE, 20 * PAGE, 1 | 4);
 	event(ABI_EVENT_REMAPPED, 1, 500 * PAGE, 20 * PAGE, 0);
 	CHECK_STR(pieces(), "300+20 400+5 500+20");
-	/* Only the one mremap that failed; and none took a range from before. */
+	/* Only one mremap has failed, and no call removed a range from before the
+	 * attach. */
 	CHECK_INT(book.totals.failures, 1);
 	CHECK_INT(book.totals.frees_unknown, 0);
 	mapping_book_deinit(&book);
@@ -197,7 +198,7 @@ static void hostile_ranges(void)
 	mapping_book_deinit(&book);
 }
 
-/* Against a bitmap of pages: whatever the sequence, book and bitmap agree. */
+/* Random calls: book and bitmap of pages must agree. */
 static void random_sequence_agrees_with_a_bitmap(void)
 {
 	enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the compiler's process says last is received, also if it ends without reading what
- * it was sent.
+ * The last message of the compiler's process must be received, even if the process ends
+ * without reading what it was sent.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Walks over copied stacks by rules that are known. */
+/* Unwinding copied stacks by known rules. */
 #include "bpf/rule_walk.h"
 
 #include <string.h>
@@ -33,8 +33,8 @@ static void put(struct stack *s, uint64_t pc, uint64_t rule)
 	rule_table_put(&s->table, SLOT, pc, false, rule);
 }
 
-/* The leaf counts from sp, 32 bytes; the middle from bp, which lies below the return
- * address; the outer one is the last. */
+/* The leaf's CFA is sp + 32. The middle frame's CFA comes from bp, which is below the
+ * return address. The outer frame is the last. */
 static void init(struct stack *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -45,7 +45,7 @@ static void init(struct stack *s)
 	put(s, MIDDLE, UNWIND_RULE(UNWIND_BP, 16, 0, UNWIND_BP_BELOW, -16));
 	put(s, OUTER, UNWIND_RULE_END);
 	s->words[3] = MIDDLE;
-	s->words[8] = 0x1234; /* the outer frame's bp */
+	s->words[8] = 0x1234; /* bp of the outer frame */
 	s->words[9] = OUTER;
 }
 
@@ -79,8 +79,7 @@ static void to_the_outermost_frame(void)
 	CHECK(!walk(&s, 2));
 }
 
-/* Where a probe is inside a function its pc has a rule of its own; the callers' have not.
- */
+/* A probe inside a function: its pc has a separate rule, its callers' pcs have not. */
 static void from_an_interrupted_frame(void)
 {
 	struct stack s;
@@ -97,7 +96,7 @@ static void from_an_interrupted_frame(void)
 	CHECK_INT(s.count, 3);
 }
 
-/* A realigned frame: the CFA is 8 below what the word at bp - 8 says. */
+/* A realigned frame: the CFA is the word at bp - 8, minus 8. */
 static void by_a_word_of_memory(void)
 {
 	struct stack s;
@@ -123,12 +122,12 @@ static void what_takes_more_than_rules(void)
 		put(&s, MIDDLE, others[i]);
 		CHECK(!walk(&s, CAPACITY));
 	}
-	/* Of another process. */
+	/* A rule of another process. */
 	init(&s);
 	rule_table_put(&s.table, SLOT + 1, 0x999, false, UNWIND_RULE_END);
 	s.words[9] = 0x999;
 	CHECK(!walk(&s, CAPACITY));
-	/* A word that is not in the copy; a CFA that leads down. */
+	/* A word that is not in the copy, and a CFA that is below the last one. */
 	init(&s);
 	s.pages = 0;
 	CHECK(!walk(&s, CAPACITY));

@@ -80,7 +80,7 @@ static void what_is_not_asked_for_is_not_there(void)
 	source_destroy(source);
 }
 
-/* Each of a call's programs is there when it is wanted, and only then. */
+/* Each program of a call is compiled if the options need it, and only then. */
 static void only_wanted_programs_are_there(void)
 {
 	static const char *const flags[SOURCE_PROGRAM_COUNT] = {
@@ -115,7 +115,7 @@ static void only_wanted_programs_are_there(void)
 	CHECK(has_flag(source, "-DMAPS_ARE_THERE"));
 	source_destroy(source);
 
-	/* Entries have programs of their own then. */
+	/* Without cookies, entries need separate programs. */
 	options = defaults();
 	options.cookies = false;
 	options.programs =
@@ -160,7 +160,7 @@ static void without_cookies_each_site_has_its_program(void)
 	struct meanings meanings = {0};
 	char want[64];
 
-	/* One of them twice. */
+	/* One of the meanings twice. */
 	for (size_t i = 0; i < 3; i++) {
 		const struct plan_site site = {.function = &functions[i % 2]};
 
@@ -183,15 +183,15 @@ static void without_cookies_each_site_has_its_program(void)
 	snprintf(want, sizeof(want), "call_entered, %#llxull)",
 		 (unsigned long long)source->sites.data[1]);
 	CHECK_CONTAINS(source->text, want);
-	/* Each program has one meaning compiled in, so there is none for another. */
+	/* Each program is compiled for one meaning, and serves no other. */
 	CHECK(source_serves(source, meanings.list.data[1]));
 	CHECK(!source_serves(source, meanings.list.data[1] | ABI_SITE_UNRECORDED));
 	source_destroy(source);
 	vec_deinit(&meanings.list);
 }
 
-/* With cookies the same programs serve probes that come later, if they look into the
- * registers that those want. */
+/* With cookies the same programs serve later probes, if they read the registers that
+ * these probes need. */
 static void later_probes_are_served(void)
 {
 	static const struct alloc_function f = {.name = "malloc",
@@ -208,7 +208,7 @@ static void later_probes_are_served(void)
 	struct source *source = build(&options, &meanings);
 
 	CHECK(source_serves(source, source_site(&site, 3, 9, false)));
-	/* rdi, where the first argument is when a function begins; rbx. */
+	/* rdi, the first argument at a function's entry; then rbx. */
 	site.arg_reg[0] = 7;
 	CHECK(source_serves(source, source_site(&site, 0, 0, false)));
 	site.arg_reg[0] = 3;
@@ -217,7 +217,7 @@ static void later_probes_are_served(void)
 	vec_deinit(&meanings.list);
 }
 
-/* What is compiled does not depend on when a run begins, so that runs share it. */
+/* The source does not depend on the start time of a run, so that runs share the code. */
 static void runs_share_their_code(void)
 {
 	struct source_options options = defaults();
@@ -294,7 +294,7 @@ static void sites_carry_their_arguments(void)
 	CHECK_INT(ABI_SITE_SP_DELTA(source_site(&at, 200, 4000, false)), -8);
 }
 
-/* The probes draw by the classes that the estimates are made with. */
+/* The probes and the estimates must use the same size classes. */
 static void sample_classes_agree(void)
 {
 	REQUIRE(ABI_SAMPLE_CLASSES == SAMPLING_CLASSES);
@@ -322,10 +322,11 @@ static void tables_hold_what_is_promised(void)
 		uint64_t slots = (uint64_t)z.live_buckets * ABI_LIVE_WAYS;
 
 		CHECK(slots >= sizes[i] * 10 / 7);
-		/* At most 48 bytes of kernel memory for each block at half load. */
+		/* At most 48 bytes of kernel memory for each block if half of the slots
+		 * are used. */
 		CHECK(slots * 24 <= sizes[i] * 48);
 		CHECK_INT(z.stack_depth, 64);
-		/* Of the usual depth as many as were asked for. */
+		/* Room for the requested number of stacks of the usual depth. */
 		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK >=
 		      options.max_stacks * 16);
 		CHECK((uint64_t)z.stack_buckets * ABI_STACK_WAYS >=
@@ -333,8 +334,8 @@ static void tables_hold_what_is_promised(void)
 	}
 }
 
-/* Stacks are few where they are few, deep or not; of many most are not so deep. Without
- * atomics each has room. */
+/* Few stacks are few, however deep. Of many stacks most are not deep. Without atomics
+ * each stack has its own room. */
 static void return_addresses_have_room(void)
 {
 	static const struct {
@@ -361,7 +362,7 @@ static void return_addresses_have_room(void)
 		options.no_atomics = cases[i].no_atomics;
 		source_sizes_compute(&options, &z);
 		CHECK_INT(z.stack_pcs_blocks, cases[i].words / ABI_PCS_BLOCK + 1);
-		/* A word's number is in 32 bits. */
+		/* The number of a word must fit 32 bits. */
 		CHECK((uint64_t)z.stack_pcs_blocks * ABI_PCS_BLOCK <= UINT32_MAX);
 	}
 }
@@ -386,7 +387,7 @@ static void threads_have_room(void)
 	source_destroy(source);
 }
 
-/* As many threads as are promised find room in the ways that they have. */
+/* The promised number of threads must find room in their ways. */
 static void thread_ways_suffice(void)
 {
 	enum {
@@ -410,7 +411,7 @@ static void thread_ways_suffice(void)
 	CHECK_INT(refused, 0);
 }
 
-/* Both hash choices spread keys as malloc gives them: multiples of 16, in runs. */
+/* Both hashes must spread keys like malloc's addresses: runs of multiples of 16. */
 static void live_hash_spreads(void)
 {
 	enum {
@@ -431,13 +432,13 @@ static void live_hash_spreads(void)
 			if (++load[at] > fullest)
 				fullest = load[at];
 		}
-		/* 8 on average; a Poisson tail of 30 has a chance of 1e-9 a bucket. */
+		/* 8 on average. A Poisson tail of 30 has a chance of 1e-9 in a bucket. */
 		CHECK(fullest < 30);
 	}
 }
 
-/* Of an event nothing of allocations is compiled in, and of allocations nothing of an
- * event. */
+/* The source for an event has no code for allocations, and the source for allocations has
+ * none for events. */
 static void events_are_apart(void)
 {
 	struct event_spec spec;
@@ -458,7 +459,7 @@ static void events_are_apart(void)
 	CHECK(!strstr(source->text, "probes/growth.c"));
 	CHECK(has_flag(source, "-DEVENT_HAS_USER_REGISTERS"));
 	CHECK(has_flag(source, "-DWALK_EXACT=1"));
-	/* By frame pointer the first step is another one where a function begins. */
+	/* With frame pointers the first step differs where a function begins. */
 	CHECK(has_flag(source, "-DWALK_FIRST=1"));
 	source_destroy(source);
 	options.rules = true;
@@ -543,7 +544,7 @@ static void the_kernels_allocations(void)
 	CHECK_CONTAINS(source->text,
 		       "KERNEL_ALLOCATES(on_alloc_vmap_area, 3, KERNEL_WORD(ctx, 40, "
 		       "u32) ? 0 : KERNEL_WORD(ctx, 0, u64), ");
-	/* Pages of a class that is not seen are pages. */
+	/* Pages of an unseen class count as pages. */
 	CHECK_CONTAINS(source->text,
 		       "#define KERNEL_RANGES KERNEL_RANGE(KERNEL_BY_SLAB, 0x1000ull, "
 		       "0x10ull)\n");
@@ -584,13 +585,13 @@ static void without_atomics_all_is_in_hashes(void)
 	CHECK(!strstr(source->text, "\"probes/stack_table.c\""));
 	CHECK(strstr(source->text, "\"probes/live_hash.c\""));
 	CHECK(strstr(source->text, "\"probes/stack_hash.c\""));
-	/* No block fits a table that is not there. */
+	/* Without the table, all blocks go to the hash. */
 	CHECK_INT(source->sizes.live_buckets, 0);
 	CHECK_INT(source->sizes.live_spill, 1 << 20);
 	source_destroy(source);
 }
 
-/* Before Linux 5.15 the registers are where the kernel's stack ends. */
+/* Before Linux 5.15 the user registers are at the end of the kernel stack. */
 static void registers_on_the_stack(void)
 {
 	struct source_options options = defaults();
@@ -611,8 +612,7 @@ static void registers_on_the_stack(void)
 	source_destroy(source);
 }
 
-/* Each room has numbers of its own, and those that are kept together one after another.
- */
+/* Each room has its own numbers. Numbers that are kept together are consecutive. */
 static void numbers_of_walks(void)
 {
 	enum {

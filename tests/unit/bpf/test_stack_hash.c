@@ -18,8 +18,8 @@ static struct abi_stack_hash hash_of(uint64_t family, uint32_t allocator, uint64
 	return h;
 }
 
-/* Forked processes have their code at the same addresses: whatever lies between two calls
- * in a function and between two families, they are different stacks. */
+/* Forked processes have the same code addresses. Whatever the distance between two calls
+ * in a function and between two families, their stacks must be different. */
 static void families_differ(void)
 {
 	const uint64_t leaf = 0x5631d4672010;
@@ -64,7 +64,7 @@ static bool put(struct abi_stack_bucket *bucket)
 	return false;
 }
 
-/* All stacks find a bucket, in the way in which the probes look for one. */
+/* All stacks must find a bucket, searched as the probes do. */
 static void all_find_room(void)
 {
 	const struct source_options options = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Copies of stacks, put together from what changed. */
+/* Copies of stacks, put together from the blocks that changed. */
 #include "check.h"
 
 #include "bpf/stack_pages.h"
@@ -25,7 +25,7 @@ static struct walk *walk_create(uint32_t room, uint32_t present)
 	return w;
 }
 
-/* Block number `block` of the page that is `page` after the first is full of `byte`: in
+/* Fills block number `block` of page `page` with `byte`. Blocks must be changed in
  * ascending order. */
 static void change(struct walk *w, size_t page, size_t block, uint8_t byte)
 {
@@ -45,7 +45,7 @@ static const struct stack_room *take_in(struct stack_pages *pages, struct walk *
 	return room;
 }
 
-/* The pages of an address are found where its number says, and wrap. */
+/* An address's number selects its page, and the numbers wrap. */
 static void copies_of_one_thread(void)
 {
 	struct walk *first = walk_create(5, 0xb), *second = walk_create(5, 0x8001);
@@ -72,7 +72,7 @@ static void copies_of_one_thread(void)
 	CHECK_INT(copy[3][8 * 64], 0);
 	CHECK_INT(copy[4][0], 9);
 
-	/* What did not change is as it was; the last page, at that before the first. */
+	/* Unchanged blocks stay. The last page is at the address before the first one. */
 	change(second, 0, 62, 5);
 	change(second, 15, 63, 6);
 	room = take_in(&pages, second);
@@ -81,7 +81,7 @@ static void copies_of_one_thread(void)
 	CHECK_INT(copy[0][63 * 64], 1);
 	CHECK_INT(copy[15][4095], 6);
 	CHECK_INT(room->page[ABI_MISS_AT(BASE) - 1][4095], 6);
-	/* Other rooms have nothing of it. */
+	/* Other rooms have no part of it. */
 	CHECK_INT(pages.rooms[4].page[ABI_MISS_AT(BASE)][4095], 0);
 	stack_pages_deinit(&pages);
 	free(first);
@@ -107,7 +107,7 @@ static void more(void)
 	free(w);
 }
 
-/* Nothing of them is taken in. */
+/* Nothing of damaged messages is used. */
 static void damaged(void)
 {
 	struct stack_pages pages;

@@ -23,8 +23,8 @@ static void ticks_become_times(void)
 	CHECK_INT(tick_clock_time_ns(&clock, 3), 5000 + 3 * 4000000);
 }
 
-/* What the probes store of a block, on a clock of 1,000 ticks a second that has run for
- * `days`: is it that old? */
+/* The ticks that the probes store for a block, on a clock of 1,000 ticks/s that has run
+ * for `days` days: is the age right? */
 static void check_day(unsigned days)
 {
 	const struct tick_clock clock = {.start_ns = 5000, .tick_ns = 1000000};
@@ -38,7 +38,7 @@ static void check_day(unsigned days)
 		  clock.start_ns + days * DAY_NS);
 }
 
-/* 32 bits of them last for 49.7 days. */
+/* 32 bits of ticks wrap after 49.7 days. */
 static void long_runs(void)
 {
 	check_day(0);
@@ -50,7 +50,7 @@ static void long_runs(void)
 	check_day(50000);
 }
 
-/* A peak is known to within 16 ticks. */
+/* A peak's time is known within 16 ticks. */
 static void peaks_of_long_runs(void)
 {
 	for (uint64_t days = 1; days < 700; days += 33) {
@@ -63,7 +63,7 @@ static void peaks_of_long_runs(void)
 	}
 }
 
-/* A block that lived for a month more than 2^32 ticks is no young one. */
+/* A block that lived for 2^32 ticks and a little more must not count as young. */
 static void long_lives(void)
 {
 	uint64_t age_ticks = (UINT64_C(1) << 32) + 10;
@@ -73,8 +73,8 @@ static void long_lives(void)
 		  abi_lifetime_bucket(UINT32_MAX, 1000000));
 }
 
-/* All bits of the kernel's counter: its lower half has wrapped five minutes after the
- * start of the machine (INITIAL_JIFFIES, include/linux/jiffies.h). */
+/* All bits of the kernel's counter: the lower half wraps five minutes after boot
+ * (INITIAL_JIFFIES in include/linux/jiffies.h). */
 static void reads_the_clock(void)
 {
 	struct tick_clock clock;
@@ -112,9 +112,9 @@ static void stop_busy(const pid_t *busy)
 	}
 }
 
-/* Two clocks that begin at different times, while other processes want the processors,
- * must say the same of a jiffy: how long it is, and when it begins. They may differ by
- * the time that a reading came late, so the closest pair counts. */
+/* Two clocks that start at different times, while other processes use the processors,
+ * must agree about the length and the start of a jiffy. They may differ by the delay of a
+ * reading, so the closest pair counts. */
 static void agrees_with_itself(void)
 {
 	struct tick_clock first, clock;
@@ -144,10 +144,10 @@ static void agrees_with_itself(void)
 	CHECK(least_ns < first.tick_ns);
 }
 
-/* The jiffies of half a second, measured by the clock of the machine. A wrong length of a
- * jiffy would make the two differ by the share by which it is wrong: the closest values
- * of CONFIG_HZ, 1000 and 1024, by 12 ms. On a busy machine a jiffy may be read late, so
- * the closest of some tries counts. */
+/* The number of jiffies in half a second, measured by CLOCK_MONOTONIC. If the length of a
+ * jiffy is wrong, the two differ by the same share: by 12 ms for the closest values of
+ * CONFIG_HZ, 1000 and 1024. On a busy machine a jiffy may be read late, so the best of
+ * several tries counts. */
 static void agrees_with_the_time(void)
 {
 	uint64_t least_ns = UINT64_MAX;

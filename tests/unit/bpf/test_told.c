@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Arguments of static probes in the words of the probes. */
+/* Arguments of USDT probes, encoded for the BPF programs. */
 #include "check.h"
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include "bpf/told.h"
 
-/* Registers lie in struct pt_regs as ptrace(2) shows them. */
+/* Registers have the offsets of ptrace(2)'s struct user_regs_struct. */
 static void registers(void)
 {
 #define AT(name) offsetof(struct user_regs_struct, name)

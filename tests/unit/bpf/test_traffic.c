@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The tables of traffic as memtrace counts in them and reads them, on files that stand in
- * for the maps. */
+/* The tables of traffic: memtrace counts in them and reads them. Files replace the BPF
+ * maps. */
 #include "check.h"
 
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include "bpf/drain_traffic.h"
 #include "bpf/mapped.h"
 
-/* More than one part of elements by stack. */
+/* More than one part of the table by stack. */
 #define STACKS 5000
 
 static const struct source_sizes sizes = {
@@ -21,7 +21,7 @@ static const struct source_sizes sizes = {
 	.thread_record_bytes = sizeof(struct abi_thread) + 8,
 };
 
-/* A map of `count` elements, all zero. */
+/* A file with the size of a map of `count` elements, all zero. */
 static int map_of(size_t count, size_t bytes)
 {
 	int fd = memfd_create("map", MFD_CLOEXEC);
@@ -116,7 +116,7 @@ static void late_events_are_counted(void)
 	traffic_tables_count(&tables, &event, 2);
 	event = (struct abi_late){.kind = ABI_LATE_GONE, .bytes = 700};
 	traffic_tables_count(&tables, &event, 2);
-	/* Of no stack, and of one that is not there. */
+	/* Without a stack, and with a number that does not exist. */
 	traffic_tables_count(&tables, &event, ABI_NO_STACK);
 	traffic_tables_count(&tables, &event, STACKS);
 	CHECK_INT(tables.lost, 0);
@@ -134,7 +134,7 @@ static void late_events_are_counted(void)
 	CHECK_INT(t->estimated_allocations, 0);
 	CHECK_INT(snap->lifetimes.data[2].count[4], 1);
 	CHECK_INT(snap->lifetimes.data[2].count[0], 0);
-	/* As they were allocated: 700 is one of 512 to 1023. */
+	/* In the bucket of the allocated size: 700 is in 512 to 1023. */
 	CHECK_INT(snap->path_sizes.data[2].count[10], 2);
 	CHECK_INT(snap->path_sizes.data[4999].count[10], 1);
 	CHECK_INT(snap->path_sizes.data[0].count[10], 0);
@@ -154,7 +154,7 @@ static void samples_are_weighed(void)
 	const struct snapshot_traffic *t;
 	struct snapshot *snap;
 
-	/* 1 / (1 - e^(-16/1000)), 63 blocks; what is large stands for itself. */
+	/* 1 / (1 - e^(-16/1000)) = 63 blocks; a large block counts as one. */
 	traffic_tables_count(&tables, &event, 1);
 	event.bytes = 1 << 20;
 	traffic_tables_count(&tables, &event, 0);
@@ -187,8 +187,8 @@ static void threads_are_those_of_the_processes(void)
 	struct error *err;
 
 	REQUIRE(threads);
-	/* One that has exited, with a name that does not end, then this one, and one of a
-	 * process that nobody asked for. */
+	/* A thread that has exited, whose name has no NUL; this thread; and one of
+	 * another process. */
 	*thread_at(threads, 9) = (struct abi_thread){.key = ABI_THREAD_KEY(3, UINT32_MAX),
 						     .allocations = 5,
 						     .freed_own_bytes = 7};
@@ -202,7 +202,7 @@ static void threads_are_those_of_the_processes(void)
 	CHECK_INT(snap->threads.data[0].tid, getpid());
 	CHECK_INT(snap->threads.data[0].frees, 6);
 	CHECK(!snap->threads.data[0].exited);
-	/* As ctest or whoever named this program. */
+	/* The name of this program. */
 	CHECK(strcmp(snap->threads.data[0].name, "old") != 0);
 	CHECK_STR(snap->threads.data[0].name, thread_at(threads, 20)->name);
 	CHECK(snap->threads.data[1].exited);

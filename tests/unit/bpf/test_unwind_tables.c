@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The kernel's unwind tables, searched as the probes do it, against the rows of the file.
- */
+/* The kernel's unwind tables, searched as the probes do, compared with the rows of the
+ * file. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "unwind/rules.h"
 #include "util/clock.h"
 
-#define NUMBER 7 /* of the file */
+#define NUMBER 7 /* the file's number */
 #define MANY   8192
 
 struct room {
@@ -28,7 +28,7 @@ struct room {
 	struct fence fence;
 	uint64_t rules[ABI_UNWIND_RULES];
 	struct cfi *cfi;
-	uint64_t start, end; /* of the C library's code */
+	uint64_t start, end; /* bounds of the C library's code */
 };
 
 static int create_map(uint32_t type, uint32_t value_bytes, uint32_t entries)
@@ -98,7 +98,7 @@ static bool get_page(const struct room *r, uint64_t key, void *page)
 	return fenced_map_get(&r->tables.pages, key, page);
 }
 
-/* The last of `count` that is at most `value`. */
+/* The index of the last of `count` numbers that is at most `value`. */
 static size_t find_last(const uint16_t numbers[], size_t count, uint64_t value)
 {
 	size_t last = 0;
@@ -108,7 +108,7 @@ static size_t find_last(const uint16_t numbers[], size_t count, uint64_t value)
 	return last;
 }
 
-/* As table_rule_of() of probes/unwind_table.c; UNWIND_NONE also where nothing is. */
+/* Like table_rule_of() in probes/unwind_table.c. UNWIND_NONE: no rule, or no table. */
 static uint64_t look_up(const struct room *r, uint64_t address)
 {
 	uint64_t key = ABI_UNWIND_KEY(NUMBER, address, 0);
@@ -123,7 +123,7 @@ static uint64_t look_up(const struct room *r, uint64_t address)
 	return r->rules[page.rule[find_last(page.offset, ABI_UNWIND_PAGE_ROWS, offset)]];
 }
 
-/* Compare every `step`-th address; returns how many had a rule. */
+/* Compares every `step`-th address. Returns how many have a rule. */
 static unsigned compare(const struct room *r, uint64_t start, uint64_t end, uint64_t step)
 {
 	unsigned found = 0, wrong = 0;
@@ -154,7 +154,7 @@ static void asked_for(void)
 	CHECK(compare(r, base, next, 1) > (next - base) / 2);
 	CHECK_INT(compare(r, next, next + 4096, 1), 0);
 	CHECK(unwind_tables_size_bytes(&r->tables) > 0);
-	/* What lies outside of the code is none of it. */
+	/* Addresses outside of the code are ignored. */
 	unwind_tables_want(&r->tables, NUMBER, r->end + (1 << 20));
 	unwind_tables_want(&r->tables, NUMBER + 1, at);
 	CHECK_INT(r->tables.regions.len, 1);
@@ -178,7 +178,7 @@ static void whole_file(void)
 	       (double)(clock_now_ns() - begun_ns) / 1e6,
 	       (double)unwind_tables_size_bytes(&r->tables) / 1024, (double)size / 1024);
 	CHECK(compare(r, r->start, r->end, 7) > size / 7 * 9 / 10);
-	/* The last address of each region, which pages are padded with. */
+	/* The last address of each region: the end of a page that may be padded. */
 	for (uint64_t at = r->start | 0xffff; at < r->end; at += 0x10000) {
 		struct cfi_row row;
 		uint64_t rule = UNWIND_NONE;
@@ -187,10 +187,10 @@ static void whole_file(void)
 			rule = rule_from_row(&row, at);
 		CHECK_INT(look_up(r, at), UNWIND_TYPE(rule) == UNWIND_SLOW ? 0 : rule);
 	}
-	/* A quarter of the code at most. */
+	/* At most a quarter of the code's size. */
 	CHECK(unwind_tables_size_bytes(&r->tables) < size / 4);
 
-	/* A process may still have a layout with the file. */
+	/* Processes may still have a layout with the file: the table stays. */
 	unwind_tables_forget(&r->tables, NUMBER);
 	CHECK(compare(r, r->start, r->end, 64) > 0);
 	r->tables.regions.len = 0;
@@ -199,7 +199,7 @@ static void whole_file(void)
 	close_room(r);
 }
 
-/* The kernel has room for a part of the file: the region that was used stays. */
+/* The kernel has room for a part of the file only: the region that was used stays. */
 static void evicted(void)
 {
 	struct room *r = open_room(64);
@@ -216,7 +216,7 @@ static void evicted(void)
 		unwind_tables_want(&r->tables, NUMBER, at);
 	CHECK(r->tables.page_count <= 64);
 	CHECK_INT(compare(r, r->start, r->start + 4096, 1), before);
-	/* The others are there again when they are asked for. */
+	/* The other regions are loaded again when they are needed. */
 	for (uint64_t at = r->start; at < r->end; at += region_bytes) {
 		uint64_t base = at & ~(region_bytes - 1);
 
@@ -229,7 +229,7 @@ static void evicted(void)
 	close_room(r);
 }
 
-/* Addresses that an ELF file claims, and no process has. */
+/* Addresses that an ELF file may claim, but that no process has. */
 static void impossible(void)
 {
 	struct room *r = open_room(64);
@@ -240,13 +240,14 @@ static void impossible(void)
 	CHECK(!unwind_tables_add(&r->tables, NUMBER + 1, r->cfi, 0x2000,
 				 (UINT64_C(1) << 47) + 0x1000));
 	CHECK(!unwind_tables_add(&r->tables, 0, r->cfi, 0x1000, 0x2000));
-	/* Larger than anything that is built. */
+	/* Larger than any file's. */
 	CHECK(unwind_tables_add(&r->tables, NUMBER + 1, r->cfi, 0x1000,
 				UINT64_C(1) << 46));
 	close_room(r);
 }
 
-/* Where probes cannot be waited for, nothing is put after something was deleted. */
+/* If memtrace cannot wait for the probes, it must not add an element after it deleted
+ * one. */
 static void fenced(void)
 {
 	const struct fence none = {.outer = -1, .inner = -1};
@@ -265,7 +266,7 @@ static void fenced(void)
 	map.fence = &fence;
 	CHECK(fenced_map_put(&map, 3, page));
 	CHECK(fenced_map_get(&map, 3, page));
-	/* Once is enough. */
+	/* One wait is enough. */
 	map.fence = &none;
 	CHECK(fenced_map_put(&map, 4, page));
 	fence_close(&fence);
@@ -304,7 +305,7 @@ static void layouts_are_shared(void)
 	ranges[1].code.number = 3;
 	other = layouts_get(l, ranges, 2);
 	CHECK(other != 0 && other != one);
-	/* There is no room for a third one, until nobody has one of them. */
+	/* A third layout does not fit until all users of another one are gone. */
 	ranges[1].code.number = 4;
 	CHECK_INT(layouts_get(l, ranges, 2), 0);
 	layouts_put(l, one);
