@@ -19,39 +19,41 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* A child that opens nothing and says nothing for so long hangs. */
+/* A child hangs if it opens nothing and sends nothing for this long. */
 #define SILENCE_S  60
 #define SILENCE_NS (UINT64_C(1000000000) * SILENCE_S)
-/* However much it says. The work for one answer is bounded; the slowest machines take a
- * fraction of this. */
+/* Bound on one answer, even if the child sends messages. The work for an answer is
+ * bounded; the slowest machines take a fraction of this time. */
 #define ANSWER_NS (UINT64_C(300) * 1000000000)
 #define LOOK_MS   1000
-/* Once the run ends: processor time that a reader may take without a message. One that
- * reads a large file says so all the time. */
+/* Once the run is ending: processor time that a reader may use without a message. A
+ * reader of a large file sends messages all the time. */
 #define LATE_CPU_NS (UINT64_C(4) * 1000000000)
-/* And however much it says, from the first look in that time on. */
+/* Once the run is ending: bound on waiting, even if the child sends messages. */
 #define LATE_NS (UINT64_C(30) * 1000000000)
 
-/* A child that waits for a server cannot be killed. */
+/* A child that waits for a server cannot be killed: do not wait for its exit forever. */
 #define END_TRIES   500
 #define END_WAIT_US 1000
 
-/* One wait for an answer. */
+/* State of one wait for an answer. */
 struct patience {
-	uint64_t begin_ns, heard_ns; /* by clock_now_ns() */
-	uint64_t ours_ns;            /* what took long here does not count */
-	uint64_t late_ns; /* the same: since when the run is seen to end; 0: it is not */
-	uint64_t cpu_ns;  /* that the child had used when it was looked at */
-	uint64_t silent_cpu_ns; /* the same, when it was heard the last time */
+	uint64_t begin_ns,
+		heard_ns; /* start of the wait, and last message, CLOCK_MONOTONIC ns */
+	uint64_t ours_ns; /* time spent in this process, which does not count */
+	uint64_t late_ns; /* time when the run was first seen to be ending,
+			     CLOCK_MONOTONIC ns; 0: it is not */
+	uint64_t cpu_ns;  /* the child's processor time at the last check, ns */
+	uint64_t silent_cpu_ns; /* the child's processor time at its last message, ns */
 };
 
 struct confined {
 	struct confined_options options;
 	pthread_mutex_t lock;
-	pid_t pid; /* 0: it has ended and was waited for */
+	pid_t pid; /* 0: it has exited and was waited for */
 	int pidfd, socket;
 	struct broker broker;
-	char end[80]; /* how it ended; "": it has not */
+	char end[80]; /* how it ended; "": it runs */
 };
 
 int confined_pid(const struct confined *confined)
@@ -59,8 +61,7 @@ int confined_pid(const struct confined *confined)
 	return confined->pid;
 }
 
-/* --- start and end --------------------------------------------------------------------
- */
+/* --- start and end ----------------------------------------------------------------- */
 
 static void describe_end(struct confined *c, int status)
 {
@@ -74,8 +75,8 @@ static void describe_end(struct confined *c, int status)
 			 WEXITSTATUS(status));
 }
 
-/* It ends now, if it has not. One that waits for a file system is left behind. It has no
- * descriptor that others wait for, and ends when the wait does. */
+/* Kill the child if it still runs. A child that is blocked on a file system exits
+ * later. It holds no descriptor that another process waits for. */
 static void end_child(struct confined *c)
 {
 	int status = 0;
@@ -83,7 +84,7 @@ static void end_child(struct confined *c)
 
 	if (!c->pid)
 		return;
-	/* It serves as long as the socket is there, and may be in a loop. */
+	/* It would serve as long as the socket is open, and may be in a loop. */
 	kill(c->pid, SIGKILL);
 	for (int i = 0; i < END_TRIES && !ended; i++) {
 		ended = waitpid(c->pid, &status, WNOHANG);
@@ -138,7 +139,7 @@ static struct error *start_child(struct confined *c, bool is_confined)
 		confined_serve(&c->options, is_confined, pair[1], parent);
 	close(pair[1]);
 	c->socket = pair[0];
-	/* It may stop in the middle of a message. */
+	/* The child may stop in the middle of a message. */
 	setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (c->pid < 0) {
 		c->pid = 0;
@@ -147,7 +148,7 @@ static struct error *start_child(struct confined *c, bool is_confined)
 	return NULL;
 }
 
-/* Wait until it is confined, or knows that it cannot be. */
+/* Wait until the child is confined or reports that it cannot be. */
 static struct error *await_start(struct confined *c)
 {
 	_cleanup_(strbuf_deinit) struct strbuf payload = {0};
@@ -196,8 +197,7 @@ struct error *confined_start(const struct confined_options *options,
 	return start(options, false, ret);
 }
 
-/* --- requests -------------------------------------------------------------------------
- */
+/* --- requests ---------------------------------------------------------------------- */
 
 static struct error *is_gone(const struct confined *c)
 {
@@ -227,11 +227,11 @@ static void answer_question(struct confined *c, const struct strbuf *payload)
 		c->options.question ? c->options.question(c->options.question_arg, &in)
 				    : -1;
 
-	/* If the child has ended, that is noticed at the next message. */
+	/* If the child has exited, the next message will show it. */
 	(void)message_put(c->socket, MESSAGE_REPLY, 0, NULL, fd);
 }
 
-/* One message of the child. True: it is the answer, or *err is set. */
+/* Read a message from the child. True: it is the answer, or *err is set. */
 static bool read_message(struct confined *c, struct strbuf *out, int *ret_fd,
 			 struct error **err)
 {
@@ -274,8 +274,8 @@ static bool read_message(struct confined *c, struct strbuf *out, int *ret_fd,
 	}
 }
 
-/* Has the child kept this process waiting for too long? A client waits for others, and
- * knows itself how long. */
+/* Does the child take too long? Clients are exempt: they wait for other hosts and have
+ * their own timeouts. */
 static bool is_stuck(const struct confined *c, const struct patience *patience)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -285,7 +285,7 @@ static bool is_stuck(const struct confined *c, const struct patience *patience)
 		now_ns - patience->begin_ns - patience->ours_ns > ANSWER_NS);
 }
 
-/* Processor time that the child has used, ns; 0: unknown. */
+/* The child's processor time, ns; 0: unknown. */
 static uint64_t cpu_of(const struct confined *c)
 {
 	struct timespec t;
@@ -296,8 +296,8 @@ static uint64_t cpu_of(const struct confined *c)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* How much the child has worked since it was heard; looked at once in LOOK_MS. True: it
- * has not worked since the last look. */
+/* Update the child's processor time, once in LOOK_MS. True: it has used none since the
+ * last call. */
 static bool look_at_work(const struct confined *c, struct patience *patience)
 {
 	uint64_t before_ns = patience->cpu_ns;
@@ -308,8 +308,8 @@ static bool look_at_work(const struct confined *c, struct patience *patience)
 	return patience->cpu_ns == before_ns;
 }
 
-/* Is the child to be ended, as the run is? A reader that is at work is waited for, but
- * not for long: it may be in a loop. */
+/* Must the child be killed because the run is ending? A busy reader gets a little more
+ * time; it may be in a loop. */
 static bool is_given_up(const struct confined *c, struct patience *patience,
 			bool is_quiet)
 {
@@ -327,7 +327,7 @@ static bool is_given_up(const struct confined *c, struct patience *patience,
 	       clock_now_ns() - patience->late_ns > LATE_NS;
 }
 
-/* What the child does until it has answered. */
+/* Handle the child's messages and system calls until it has answered. */
 static struct error *await_answer(struct confined *c, struct strbuf *out, int *ret_fd)
 {
 	const struct confined_options *o = &c->options;

@@ -5,12 +5,12 @@
 
 #include "util/cleanup.h"
 
-/* So many children are started, all told. */
+/* Bound on the number of children started. */
 #define STARTS_MAX 4
 
 struct keeper {
 	struct keeper_options options;
-	struct confined *child; /* NULL: there will be none any more */
+	struct confined *child; /* NULL: no child will be started any more */
 	unsigned starts;
 };
 
@@ -60,7 +60,7 @@ void keeper_destroy(struct keeper *keeper)
 	free(keeper);
 }
 
-/* Does the run end? The next child may hang as the last one did. */
+/* Is the run ending? Then do not start a child that may hang like the last one. */
 static bool is_late(const struct keeper *keeper)
 {
 	const struct confined_options *o = &keeper->options.child;

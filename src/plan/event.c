@@ -21,8 +21,9 @@ DEFINE_CLEANUP(struct target_file *, target_file_release);
 
 /* --- the file --------------------------------------------------------------------- */
 
-/* By a path that path; by a name the last part of one, or what that begins with before a
- * dot: "libc" and "libc.so.6", "libz.so.1" and "libz.so.1.2.13". */
+/* Is it the mapping of the wanted file? A wanted path must be equal. A wanted name
+ * matches the base name or, unless `exactly`, its part before a dot: "libc" matches
+ * "libc.so.6", and "libz.so.1" matches "libz.so.1.2.13". */
 static bool is_named(const struct proc_mapping *m, const char *wanted, bool exactly)
 {
 	const char *name = strchr(wanted, '/') ? m->path : path_base_name(m->path);
@@ -46,7 +47,7 @@ static const struct proc_mapping *find_mapping(const struct proc_maps *maps,
 	return NULL;
 }
 
-/* No such file is mapped: say what is. */
+/* The error if the file is not mapped; suggests similar names that are. */
 static struct error *not_mapped(const struct event_spec *spec, const struct proc *proc,
 				const struct proc_maps *maps)
 {
@@ -81,7 +82,7 @@ static struct error *find_file(const struct event_spec *spec, const struct proc 
 					   "--event: %s has to be a path where no "
 					   "process is named",
 					   spec->path);
-	/* It may come to be mapped later. */
+	/* The process may map it later. */
 	return target_file_named(spec->path[0] == '/' ? proc : NULL, spec->path, ret);
 }
 

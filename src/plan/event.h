@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events whose stacks are counted: the text of --event taken apart, and where in files
- * the probes for it go.
+ * Events whose stacks are counted: parses --event, and finds the places in files for
+ * its probes.
  */
 #ifndef PLAN_EVENT_H
 #define PLAN_EVENT_H
@@ -29,32 +29,35 @@ enum event_kind {
 
 struct event_spec {
 	enum event_kind kind;
-	char *text;      /* as it was given */
-	char *path;      /* of a file, or its last part alone; NULL: it is in no file */
-	char *group;     /* category or provider; NULL: it has none */
-	char *name;      /* of the function, tracepoint, probe or counter; NULL: none */
-	uint64_t offset; /* in the function, bytes */
-	uint64_t number; /* of a profile the frequency in Hz; of counters the period: one
-			    hit stands for so many events; else 1 */
-	uint32_t selector; /* of counters: enum perf_sw_ids or perf_hw_id
-			      (include/uapi/linux/perf_event.h) */
+	char *text; /* as given by the user */
+	/* path or base name of a file; NULL: the event is not in a file */
+	char *path;
+	char *group; /* category or provider; NULL: none */
+	/* name of the function, tracepoint, probe or counter; NULL: none */
+	char *name;
+	uint64_t offset; /* offset in the function, bytes */
+	/* profile: frequency in Hz; counter: its period, the number of events for one
+	 * hit; else 1 */
+	uint64_t number;
+	/* counter: enum perf_sw_ids or perf_hw_id (include/uapi/linux/perf_event.h) */
+	uint32_t selector;
 };
 
-/* Take `text` apart. ERROR_USAGE says in one line what is wrong, with what it may be. */
+/* Parse `text`. ERROR_USAGE says in one line what is wrong and what is possible. */
 struct error *event_spec_parse(const char *text, struct event_spec *ret)
 	__attribute__((warn_unused_result));
 void event_spec_deinit(struct event_spec *spec);
 
-/* How many events one hit stands for. */
+/* The number of events that one hit stands for. */
 uint64_t event_period(const struct event_spec *spec);
 
-/* Is the probe at places in files, rather than the kernel's own? */
+/* Are the event's probes in files, rather than in the kernel? */
 bool event_is_in_file(enum event_kind kind);
 
-/* One place in a file. */
+/* A place in a file. */
 struct event_site {
 	struct target_file *file; /* held */
-	uint64_t offset;          /* in the file, bytes */
+	uint64_t offset;          /* file offset, bytes */
 	uint64_t ref_ctr; /* file offset of the semaphore of a USDT probe, 0: none */
 	bool is_private; /* as in struct attach_probe: found by a debug file of the target
 			  */
@@ -62,8 +65,8 @@ struct event_site {
 
 struct event_options {
 	bool is_shared; /* as in struct allocator_options */
-	/* Reads a file where there is no process to say who does (target/elf_reader.h);
-	 * NULL: nobody else. Borrowed. */
+	/* The reader of a file's tables if no process is given (target/elf_reader.h);
+	 * NULL: this process reads them. Borrowed. */
 	struct elf_reader *elf_reader;
 };
 

@@ -16,13 +16,14 @@ DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct plan *, plan_destroy);
 DEFINE_CLEANUP(struct site_code *, site_code_close);
 
-/* An entry that frees needs no return: the block goes at entry, and free cannot fail. */
+/* A free needs no return probe: its block is removed at the entry, because free cannot
+ * fail. */
 bool plan_wants_return(const struct alloc_function *function, bool mappings)
 {
 	return function->effect != EFFECT_FREE || mappings;
 }
 
-/* One call of this kind of function can stand for a call of the other. */
+/* Can a call of one function stand for a call of the other? */
 static bool same_kind(const struct alloc_function *a, const struct alloc_function *b)
 {
 	return a->effect == b->effect && a->old_arg == b->old_arg &&
@@ -46,8 +47,8 @@ static struct error *skip(struct plan_object *object, enum plan_skip_why why,
 	return vec_push(&object->skipped, skipped) ? NULL : error_no_memory();
 }
 
-/* When the code at `address` begins with a direct jump: where to. Arguments and stack are
- * then as the caller left them. */
+/* Does the code at `address` begin with a direct jump? Then *ret is the target. The
+ * arguments and the stack are still the caller's there. */
 static bool begins_with_jump(const unsigned char *code, size_t size, uint64_t address,
 			     uint64_t *ret)
 {
@@ -63,8 +64,8 @@ static bool begins_with_jump(const unsigned char *code, size_t size, uint64_t ad
 	return insn.kind == INSN_JMP;
 }
 
-/* The function that `from` begins with a jump to, and for which one call of `from` is
- * one call too. */
+/* The function that `from` begins with a jump to, if a call of `from` is also exactly
+ * one call of it; else NULL. */
 static const struct allocator_function *jump_target(const struct plan_object *object,
 						    struct elf_file *file,
 						    const struct allocator_function *from)
@@ -187,7 +188,7 @@ static struct error *analyze(struct plan_object *object, struct elf_file *file,
 	_cleanup_(site_code_closep) struct site_code *code = NULL;
 	struct error *err = site_code_open(file, &object->allocator, on, &how, &code);
 
-	/* A function that is asked for by name goes before its aliases. */
+	/* A function named by options.function comes before its aliases. */
 	for (int pass = options->function ? 0 : 1; pass < 2 && !err; pass++) {
 		vec_foreach (found, &object->allocator.functions) {
 			bool named = options->function &&
@@ -284,7 +285,7 @@ bool plan_has_return_probes(const struct plan *plan, bool bodies)
 	return false;
 }
 
-/* Why a function that is left out is wanted all the same, or NULL. */
+/* Why a function without a probe makes the numbers wrong; NULL: it does not. */
 static const char *why_untraced(const struct plan_skip *skip)
 {
 	const char *name = skip->function->name;
@@ -356,7 +357,7 @@ static struct error *check_refused(const struct plan *plan)
 	return NULL;
 }
 
-/* Without a function that allocates and one that frees there is nothing to trace. */
+/* Check that at least one allocating and one freeing function are probed. */
 static struct error *check(const struct plan *plan, const struct plan_options *options)
 {
 	bool allocates = count_sites(plan, records);
@@ -364,7 +365,7 @@ static struct error *check(const struct plan *plan, const struct plan_options *o
 
 	if (allocates && count_sites(plan, frees))
 		return NULL;
-	/* The others may be in files that have their probes already. */
+	/* The other functions may be in files that already have their probes. */
 	if (options->otel && options->known && options->known->mappings.len &&
 	    plan_site_count(plan))
 		return NULL;
@@ -470,8 +471,9 @@ struct error *plan_build(const struct proc *proc, const struct proc_maps *maps,
 		    err->code != ERROR_GONE)
 			options->untraced->count += count;
 	}
-	/* The file may be gone because the process is, or be there when its memory is
-	 * not. */
+	/* If the process has exited, return ERROR_GONE instead of this result: a file
+	 * may be missing only for that reason, and code in memory cannot be compared
+	 * any more. */
 	if ((!err || err->code != ERROR_GONE) && proc_exits(proc)) {
 		if (!err)
 			plan_destroy(take(*ret));
