@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the command line share: argv lists, and what is right or refused. */
+/* For the tests of the command line: argv lists, and checks that a command line is
+ * accepted or refused. */
 #ifndef TESTS_UNIT_CLI_OPTIONS_CHECK_H
 #define TESTS_UNIT_CLI_OPTIONS_CHECK_H
 
@@ -20,7 +21,7 @@ static inline struct error *parse_list(char *const *argv, struct options *option
 
 #define ARGV(...) ((char *[ARGC_MAX]){"memtrace", __VA_ARGS__})
 
-/* Parse what must be right, with --pid 1 in front. */
+/* Parses options that must be valid, after --pid 1. */
 #define PARSE(options, ...)                                                              \
 	do {                                                                             \
 		_cleanup_(error_destroyp) struct error *err_ =                           \
@@ -30,7 +31,7 @@ static inline struct error *parse_list(char *const *argv, struct options *option
 		REQUIRE(!err_);                                                          \
 	} while (0)
 
-/* A usage error, in one line, with exactly this message. */
+/* Checks for a usage error of one line with exactly this message. */
 #define REFUSED(message_, ...)                                                           \
 	do {                                                                             \
 		struct options refused_;                                                 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory for one test, and what is in it. */
+/* A temporary directory for one test. */
 #ifndef TESTS_CLI_TEMP_DIR_H
 #define TESTS_CLI_TEMP_DIR_H
 
@@ -14,7 +14,7 @@
 
 struct temp_dir {
 	char path[64];
-	char entry[128]; /* of temp_dir_path() */
+	char entry[128]; /* result of temp_dir_path() */
 };
 
 static inline struct temp_dir temp_dir_create(void)
@@ -25,14 +25,14 @@ static inline struct temp_dir temp_dir_create(void)
 	return p;
 }
 
-/* The path of `name`, good until the next call. */
+/* The path of `name`, valid until the next call. */
 static inline const char *temp_dir_path(struct temp_dir *p, const char *name)
 {
 	snprintf(p->entry, sizeof(p->entry), "%s/%s", p->path, name);
 	return p->entry;
 }
 
-/* Every entry, hidden ones too; with `remove` all are removed. */
+/* Counts all entries, also hidden ones. `remove`: removes them, too. */
 static inline int temp_dir_count(struct temp_dir *p, bool remove)
 {
 	DIR *dir = opendir(p->path);
@@ -63,7 +63,7 @@ static inline void temp_dir_write(struct temp_dir *p, const char *name, const ch
 	REQUIRE(file && fputs(text, file) >= 0);
 }
 
-/* What the file holds; "" when it is not there. */
+/* The content of the file; "" if it does not exist. */
 static inline const char *temp_dir_read(struct temp_dir *p, const char *name, char *buf,
 					size_t size)
 {

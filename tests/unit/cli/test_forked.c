@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is said of children that are not followed. */
+/* The message about children that are not followed. */
 #include "unit/target/child.h"
 
 #include "cli/forked.h"
@@ -35,7 +35,7 @@ static void in_one_line(void)
 		   "--pid too, or use --lib FILE\n");
 }
 
-/* Asked by a child of the one that has another: it is none itself. */
+/* Counts the found children. Another child does this, which must not be counted. */
 static int count_found(const struct options *options)
 {
 	struct child child = child_fork(NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --kernel: its options, and the functions of the kernel that it knows. */
+/* --kernel: its options, and the kernel functions that memtrace looks up. */
 #include "options_check.h"
 
 #include "cli/kernel.h"
@@ -102,11 +102,11 @@ static void places(void)
 	struct kernel_trace trace = {.pid = 0};
 
 	REQUIRE(!kernel_find_places(names, &trace));
-	/* Neighbours are one. */
+	/* Adjacent ranges are merged. */
 	CHECK_INT(trace.places[KERNEL_PLACE_INTERRUPT].len, 1);
 	check_range(&trace, KERNEL_PLACE_INTERRUPT, 0, AT(10), AT(30));
-	/* The compiler's endings do not matter, other names do; and where the last
-	 * function ends is not known. */
+	/* The compiler's suffixes are ignored, other names are not. The end of the last
+	 * function is unknown. */
 	CHECK_INT(trace.places[KERNEL_PLACE_SLAB].len, 2);
 	check_range(&trace, KERNEL_PLACE_SLAB, 0, AT(40), AT(50));
 	check_range(&trace, KERNEL_PLACE_SLAB, 1, AT(60), AT(70));
@@ -116,7 +116,7 @@ static void places(void)
 	kernel_trace_deinit(&trace);
 	kernel_names_destroy(names);
 
-	/* Hidden ones. */
+	/* Hidden addresses. */
 	names = read_text("0000000000000000 t ___slab_alloc\n0000000000000000 T next\n");
 	REQUIRE(!kernel_find_places(names, &trace));
 	for (size_t i = 0; i < KERNEL_PLACE_COUNT; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Executable mappings and the build-ids of their files, also where there are many. */
+/* Executable mappings and the build-ids of their files, also if there are many files. */
 #include "check.h"
 
 #include <stdio.h>
@@ -28,8 +28,8 @@ static int open_file(int number)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Each file is mapped twice, in an order that is not that of its inode. One more is
- * mapped, but not as code. */
+/* Maps each file twice, in another order than by inode. Also maps one file without
+ * PROT_EXEC. */
 static void map_files(void *arg)
 {
 	_cleanup_(closep) int data = open_file(FILES);
@@ -77,8 +77,8 @@ static void refresh(struct modules *modules, const struct child *child)
 	REQUIRE(!modules_refresh(modules, proc));
 }
 
-/* The build-id that the mappings of a path's last part have in a copy; "" if one has
- * none. Owned. */
+/* The build-id in the mappings whose path ends with `name`, from a copy; "" if one has
+ * none. *count: the number of mappings. Owned. */
 static char *id_of(const struct modules *modules, const char *name, unsigned *count)
 {
 	struct snapshot_process process = {0};
@@ -108,7 +108,7 @@ static void has_build_ids(void)
 
 	REQUIRE(!elf_file_open("/bin/cat", &file));
 	modules_init(&modules);
-	/* The second time it is known already. */
+	/* The second time it is cached. */
 	for (int i = 0; i < 2; i++) {
 		refresh(&modules, &child);
 
@@ -143,7 +143,7 @@ static void lists_each_file_once(void)
 	CHECK_STR(id, "");
 	CHECK_INT(count, 2 * FILES);
 	free(id);
-	/* What is not mapped any more is dropped. */
+	/* Files that are no longer mapped are dropped. */
 	refresh(&modules, &few);
 	CHECK_INT(modules.files.len, others);
 	modules_deinit(&modules);
@@ -152,7 +152,8 @@ static void lists_each_file_once(void)
 	remove_files();
 }
 
-/* What was told of lies beside what was read, and knows build-ids that could not be. */
+/* Mappings from the kernel's events are added to those that were read from /proc. They
+ * may know build-ids that could not be read. */
 static void adds_what_was_told(void)
 {
 	const struct proc_mapping told[] = {
@@ -166,7 +167,7 @@ static void adds_what_was_told(void)
 		 .inode = 5,
 		 .executable = true,
 		 .path = (char *)"/a"},
-		/* Over the first one. */
+		/* Overlaps the first one. */
 		{.start = 0x5800,
 		 .end = 0x7000,
 		 .inode = 9,
@@ -188,7 +189,8 @@ static void adds_what_was_told(void)
 	char *id;
 
 	modules_init(&modules);
-	/* A file that was mapped as data when the list was read hides nothing. */
+	/* A file that was mapped without PROT_EXEC when the list was read hides
+	 * nothing. */
 	REQUIRE(vec_push(&modules.maps.mappings, data));
 	for (int i = 0; i < 4; i++) {
 		REQUIRE(!modules_add(&modules, &told[i], ids[i], &added));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Command lines and files of patterns that were changed at random, the same each time:
- * each is refused in one line that a terminal can take, or taken. With sanitizers this
- * finds what a parser believes and should not.
+ * Command lines and pattern files with random changes, the same in each run. Each must be
+ * accepted, or refused with one line that is safe for a terminal. With sanitizers this
+ * finds input that a parser trusts wrongly.
  */
 #include "check.h"
 
@@ -31,7 +31,7 @@ static uint32_t random_below(uint32_t n)
 	return (uint32_t)(state >> 33) % n;
 }
 
-/* What parsers look for, and what terminals do. */
+/* Mostly characters that mean something to the parsers or to terminals. */
 static char random_char(void)
 {
 	static const char special[] = "0129kKmMgGsuhd.,:+-=%*?[]!^$\\/#'\" \t\r\n\x1b\x7f"
@@ -41,7 +41,7 @@ static char random_char(void)
 			       : (char)(1 + random_below(255));
 }
 
-/* One byte is another, gone, or there more often; `room` includes the NUL. */
+/* Changes, removes or repeats one byte. `room` includes the NUL. */
 static void change(char *text, size_t room)
 {
 	size_t len = strlen(text), at = random_below((uint32_t)len + 1);
@@ -64,7 +64,7 @@ static void change(char *text, size_t room)
 	}
 }
 
-/* Refused as anything that is written wrong is. */
+/* Checks that the refusal is a usage error of one line. */
 static void check_refusal(const struct error *err)
 {
 	CHECK_INT(err->code, ERROR_USAGE);
@@ -77,7 +77,7 @@ static void check_refusal(const struct error *err)
 
 /* --- command lines ---------------------------------------------------------------- */
 
-/* An option with its value, alone, or what may be either. */
+/* An option with its value, an option alone, or a word. */
 static void make_argument(char text[TEXT_MAX])
 {
 	static const char *const values[] = {
@@ -164,13 +164,13 @@ static void any_command_line(void)
 			      options.event || options.kernel);
 		}
 	}
-	/* It is not all one or the other. */
+	/* Both results must occur. */
 	CHECK(taken > ROUNDS / 20 && refused > ROUNDS / 20);
 }
 
 /* --- files of patterns ------------------------------------------------------------ */
 
-/* Names that a target may choose. */
+/* Applies the filter to symbols and paths that a target may choose. */
 static void match_all(const struct report_filter *filter)
 {
 	static char long_name[3000];
@@ -223,7 +223,7 @@ static void any_file(enum filter_use use, const char *original)
 		refused += err != NULL;
 		if (err)
 			check_refusal(err);
-		/* What stood before a wrong line is there. */
+		/* The patterns before a wrong line are in effect. */
 		match_all(filter);
 	}
 	CHECK(taken > FILES / 20 && refused > FILES / 20);

@@ -11,7 +11,8 @@
 
 static const struct file_identity nobodys;
 
-/* File systems that lack something; the linker puts these in the place of the calls. */
+/* File systems that lack a feature. The linker replaces the system calls by these
+ * functions. */
 static struct {
 	bool no_tmpfile, no_noreplace;
 } lacks;
@@ -41,7 +42,7 @@ int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to,
 	return __real_renameat2(from_dir, from, to_dir, to, flags);
 }
 
-/* Write `text` to NAME; NULL or what went wrong, which the caller frees. */
+/* Writes `text` to NAME. Returns NULL or the error message, to be freed. */
 static char *write_file(struct temp_dir *p, const char *name, const char *text,
 			bool force, struct file_identity *own)
 {
@@ -53,7 +54,7 @@ static char *write_file(struct temp_dir *p, const char *name, const char *text,
 	err = new_file_open("--csv", path, &file);
 	if (!err) {
 		fputs(text, file.stream);
-		/* Nothing is seen of it yet. */
+		/* The file must not exist yet. */
 		err = new_file_publish(&file, force, own);
 	}
 	return err ? strdup(err->message) : NULL;
@@ -82,7 +83,7 @@ static void a_new_file(void)
 	CHECK_INT(st.st_nlink, 1);
 	CHECK(own.inode == st.st_ino && own.device == st.st_dev);
 	CHECK_INT(temp_dir_count(&p, false), 1);
-	/* It is ours, so it can be written again. */
+	/* The process made the file, so it may write it again. */
 	CHECK(!write_file(&p, "new", "other", false, &own));
 	CHECK_STR(temp_dir_read(&p, "new", buf, sizeof(buf)), "other");
 	CHECK_INT(temp_dir_count(&p, false), 1);
@@ -107,8 +108,7 @@ static void nothing_is_seen_before_the_end(void)
 	CHECK_INT(temp_dir_count(&p, false), 1);
 }
 
-/* The process is about to be killed: what it has not finished has no name from then on.
- */
+/* Before the process is killed, it removes the temporary names of unfinished files. */
 static void temporary_names_go(void)
 {
 	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
@@ -116,7 +116,7 @@ static void temporary_names_go(void)
 	struct file_identity own = nobodys;
 	char path[256];
 
-	/* A file with nearly such a name stays, though it is open. */
+	/* An open file with a similar name stays. */
 	temp_dir_write(&p, ".memtrace-0123456789abcdef0", "longer");
 	snprintf(path, sizeof(path), "%s/.memtrace-0123456789abcdef0", p.path);
 
@@ -148,7 +148,7 @@ static void an_existing_file_needs_force(void)
 	CHECK(!write_file(&p, "old", "new", true, &own));
 	CHECK_STR(temp_dir_read(&p, "old", buf, sizeof(buf)), "new");
 	CHECK_INT(temp_dir_count(&p, false), 1);
-	/* Another file, not the old one's bytes, and not its mode. */
+	/* A new file, with neither the old content nor the old mode. */
 	REQUIRE(!stat(temp_dir_path(&p, "old"), &after));
 	CHECK(before.st_ino != after.st_ino);
 	CHECK_INT(after.st_mode, S_IFREG | 0600);
@@ -161,7 +161,8 @@ static void a_foreign_file_is_not_ours(void)
 	char other[128];
 
 	CHECK(!write_file(&p, "name", "ours", false, &own));
-	/* Somebody puts another in its place, while ours is still there. */
+	/* Another program replaces the file, whose inode still exists under another
+	 * name. */
 	snprintf(other, sizeof(other), "%s/other", p.path);
 	REQUIRE(!link(temp_dir_path(&p, "name"), other));
 	REQUIRE(!unlink(temp_dir_path(&p, "name")));
@@ -200,7 +201,7 @@ static void links_and_others_are_refused(void)
 	CHECK_INT(temp_dir_count(&p, false), 5);
 }
 
-/* What a full disk does, by a limit that tests can set: a write fails half way. */
+/* Like on a full disk: a resource limit makes a write fail halfway. */
 static void a_failed_write_leaves_the_old_file(void)
 {
 	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
@@ -218,7 +219,7 @@ static void a_failed_write_leaves_the_old_file(void)
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &small));
 	check_refused(write_file(&p, "old", large, true, &own), "/old: File too large");
 	check_refused(write_file(&p, "new", large, true, &own), "/new: File too large");
-	/* Also when only the last part, which stdio has kept, does not fit. */
+	/* Also if only the last part fails, which stdio had buffered. */
 	large[100 * 1000 + 1] = '\0';
 	check_refused(write_file(&p, "new", large, true, &own), "/new: File too large");
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &before));
@@ -244,7 +245,7 @@ static void a_dropped_file_is_gone(void)
 	CHECK_INT(temp_dir_count(&p, false), 0);
 }
 
-/* The name is taken between the check and the end: it is not overwritten. */
+/* The name is taken after the check: that file is not overwritten. */
 static void a_name_taken_meanwhile(void)
 {
 	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
@@ -285,7 +286,7 @@ static void a_removed_directory(void)
 	REQUIRE(!chdir(before));
 }
 
-/* Standard output as a file of its own, until standard_output_back(). */
+/* Redirects stdout to a file until standard_output_back(). */
 static int standard_output_to(const char *path)
 {
 	int saved = dup(STDOUT_FILENO), fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -302,7 +303,7 @@ static void standard_output_back(int saved)
 	close(saved);
 }
 
-/* It is written to and nothing else is done with it, even when it is a file. */
+/* Standard output is only written to, even if it is a file. */
 static void standard_output(void)
 {
 	_cleanup_(temp_dir_destroy) struct temp_dir p = temp_dir_create();
@@ -329,7 +330,7 @@ static void standard_output(void)
 	CHECK_INT(temp_dir_count(&p, false), 1);
 	CHECK_INT(own.inode, 0);
 
-	/* What cannot be written is noticed. */
+	/* Write errors must be noticed. */
 	saved = standard_output_to("/dev/full");
 	err = new_file_open("--csv", "-", &file);
 	standard_output_back(saved);
@@ -341,7 +342,7 @@ static void standard_output(void)
 	error_destroy(err);
 }
 
-/* And no other device. */
+/* /dev/null is accepted, no other device is. */
 static void the_null_device(void)
 {
 	_cleanup_(new_file_deinit) struct new_file file = NEW_FILE_NONE;
@@ -366,7 +367,7 @@ static void the_null_device(void)
 		err = new_file_open("--csv", "/dev/zero", &other);
 		if (!err)
 			err = new_file_check(&other, force, &own, &in_place);
-		/* Who is not root does not get as far. */
+		/* Only root gets as far as the type check. */
 		CHECK_STR(err ? err->message : NULL,
 			  geteuid() ? "cannot write --csv /dev/zero: Permission denied"
 				    : "--csv /dev/zero is not a regular file");

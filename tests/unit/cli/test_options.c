@@ -203,7 +203,7 @@ static void processes_add_up(void)
 {
 	struct options o;
 
-	/* 1 is from PARSE(). Each counts once. */
+	/* PARSE() adds 1. Duplicates count once. */
 	PARSE(&o, "--pid", "20,300,1", "-p300", "-p", "4,20", "--follow-forks");
 	REQUIRE(o.pid_count == 4);
 	CHECK_INT(o.pids[0], 1);
@@ -233,7 +233,7 @@ static void last_one_wins(void)
 
 	PARSE(&o, "-i1", "--interval=7", "-z9K", "-z1", "--format=json", "--format=text",
 	      "-oa", "--output=b", "-p", "2", "--sort=count", "--sort=size");
-	/* But of processes all count. */
+	/* But --pid options add up. */
 	CHECK_INT(o.pid_count, 2);
 	CHECK_INT(o.pids[1], 2);
 	CHECK_INT(o.interval_ns, 7 * UNITS_NS_PER_S);
@@ -267,7 +267,6 @@ static void files_of_each_kind(void)
 	PARSE(&o, "--html", "%p.html", "--reverse");
 	CHECK_STR(o.files[OUTPUT_HTML], "%p.html");
 	CHECK(o.reverse);
-	/* Together with what ends parsing of others. */
 	PARSE(&o, "--combined-only", "--csv", "x", "--output-every");
 	CHECK(o.combined_only && o.output_every);
 }
@@ -280,7 +279,7 @@ static void dash_is_standard_output(void)
 	CHECK(!o.output);
 	PARSE(&o, "--output=-", "--output=file");
 	CHECK_STR(o.output, "file");
-	/* What is for a file leaves none for reports. */
+	/* If a file is written to stdout, reports are not. */
 	PARSE(&o, "--flamegraph", "-");
 	CHECK_STR(o.files[OUTPUT_FLAMEGRAPH], "-");
 	CHECK_STR(o.output, "/dev/null");
@@ -344,7 +343,7 @@ static void command_after_double_dash(void)
 	REQUIRE(!err);
 	CHECK(o.quiet);
 	CHECK_INT(o.pid_count, 0);
-	/* Everything is the command's, as it stands. */
+	/* All arguments after -- belong to the command, unchanged. */
 	REQUIRE(o.command == argv + 3);
 	REFUSED("--pid: expected without a command after '--', which is started and "
 		"traced; got both",
@@ -386,7 +385,7 @@ static void program(void)
 		"-p1", "--program", "x", "--", "ls");
 }
 
-/* Lines, names, and where debug info comes from. */
+/* Lines, symbols, and the sources of debug info. */
 static void names(void)
 {
 	struct options o;
@@ -404,7 +403,7 @@ static void names(void)
 	CHECK(!o.debug_dirs.values[2]);
 }
 
-/* Options of reports go with a snapshot, and need no process. */
+/* --replay accepts the options of reports, and needs no process. */
 static void replay(void)
 {
 	struct options o;
@@ -425,7 +424,7 @@ static void replay(void)
 	CHECK_INT(o.action, ACTION_TRACE);
 	CHECK_STR(o.files[OUTPUT_SAVE], "%p-%n.mts");
 	CHECK(!o.replay && !o.diff_old);
-	/* What is to be asked of a snapshot is not known yet. */
+	/* A snapshot may contain traffic: it is not known yet. */
 	CHECK(o.traffic);
 	REQUIRE(!parse_list(ARGV("--diff", "a", "b", "-T3", "--flame=x", "--inverted",
 				 "--combined-only"),

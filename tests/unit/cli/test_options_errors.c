@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Each message that a wrong command line can give, word by word. */
+/* Every message about a wrong command line, word for word. */
 #include "options_check.h"
 
 static void refuses_a_missing_pid(void)
@@ -16,7 +16,7 @@ static void refuses_a_missing_pid(void)
 	REFUSED(missing, "--dry-run");
 	REFUSED(missing, "--");
 
-	/* Not even a name of our own. */
+	/* argv does not even contain argv[0]. */
 	struct options o;
 	_cleanup_(error_destroyp) struct error *err =
 		options_parse(0, (char *[]){NULL}, &o);
@@ -161,7 +161,7 @@ static void refuses_bad_pids(void)
 	REFUSED("-p: expected a process id from 1 to 4194304, or several such as 12,34; "
 		"got '1\\x0a'",
 		"-p1\n");
-	/* 2^32 + 1 must not become 1. */
+	/* 2^32 + 1 must not be truncated to 1. */
 	REFUSED("-p: expected a process id from 1 to 4194304, or several such as 12,34; "
 		"got '4294967297'",
 		"-p4294967297");
@@ -295,7 +295,7 @@ static void refuses_files(void)
 	REFUSED("--csv" PATTERN "got 'x%q'", "-p1", "--csv", "x%q");
 	REFUSED("--pprof" PATTERN "got '%'", "-p1", "--pprof=%");
 	REFUSED("--json" PATTERN "got ''", "-p1", "--json=");
-	/* There is one standard output. */
+	/* Only one file can be standard output. */
 	REFUSED("--flame: expected another file than that of --flamegraph; got '-'",
 		"-p1", "--flame", "-", "--flamegraph", "-");
 	REFUSED("--flame: expected another file than that of --output; got '-'", "-p1",
@@ -341,7 +341,7 @@ static void names(void)
 		"'-q', "
 		"which looks like an option (if it is meant: --debug-dir=-q)",
 		"-p1", "--debug-dir", "-q");
-	/* More than there is room for. */
+	/* One more than the list holds. */
 	for (int i = 0; i <= OPTION_LIST_MAX; i++) {
 		many[2 + 2 * i] = "--debug-dir";
 		many[3 + 2 * i] = "/d";
@@ -355,7 +355,7 @@ static void names(void)
 	error_destroy(err);
 }
 
-/* What traces makes no sense where nothing is traced. */
+/* Options for tracing are refused without tracing. */
 static void refuses_what_traces(void)
 {
 	REFUSED("--pid: expected without --replay, which reads what --save has "

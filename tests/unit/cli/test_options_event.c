@@ -8,7 +8,7 @@ static void events(void)
 	PARSE(&options, "--event", "profile:hz:99");
 	CHECK_STR(options.event, "profile:hz:99");
 	CHECK(!options.growth && !options.kernel_stacks);
-	/* They have no age. */
+	/* Events have no age. */
 	CHECK_INT(options.older_ns, 0);
 	PARSE(&options, "-e", "uprobe:a:b", "--kernel-stacks");
 	CHECK(options.kernel_stacks);
@@ -19,7 +19,7 @@ static void events(void)
 	CHECK(!options.event);
 }
 
-/* No process means all. */
+/* Without a process, all processes are traced. */
 static void of_all(void)
 {
 	struct options options;
@@ -29,7 +29,7 @@ static void of_all(void)
 	REQUIRE(!parse_list(ARGV("--growth"), &options));
 }
 
-/* Blocks that the program tells of, and nothing of functions. */
+/* --otel-memory: blocks that the program reports, without probes on functions. */
 static void told(void)
 {
 	struct options options;

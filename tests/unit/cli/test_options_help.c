@@ -88,7 +88,7 @@ static void help_names_everything_in_order(void)
 		if (!found)
 			CHECK_FAIL("not in its place: %s", wanted[i]);
 		REQUIRE(found);
-		/* A heading's last newline may begin what comes next. */
+		/* A heading's last newline may be the first one of the next heading. */
 		at = found + strlen(wanted[i]) - 1;
 	}
 }
@@ -107,7 +107,7 @@ static void help_fits_a_terminal(void)
 	CHECK(lines > 40);
 }
 
-/* Each example of the help text is a command line that is accepted. */
+/* Each example of the help text must be a valid command line. */
 static void help_examples_work(void)
 {
 	_cleanup_(freep) char *text = help_text();

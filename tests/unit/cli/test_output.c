@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reports into a file: whole ones only, and what was there stays until there is one. */
+/* Reports into a file: only complete ones, and an old file stays until the first one is
+ * complete. */
 #include "temp_dir.h"
 
 #include <signal.h>
@@ -32,7 +33,7 @@ static void reports_follow_each_other(void)
 	fputs("two\n", output.file);
 	REQUIRE(!output_flush(&output));
 	CHECK_STR(temp_dir_read(&dir, "out", buf, sizeof(buf)), "one\ntwo\n");
-	/* One that is not finished. */
+	/* An unfinished report. */
 	fputs("thr", output.file);
 	output_close(&output);
 	CHECK_STR(temp_dir_read(&dir, "out", buf, sizeof(buf)), "one\ntwo\n");
@@ -41,7 +42,7 @@ static void reports_follow_each_other(void)
 	temp_dir_destroy(&dir);
 }
 
-/* As on a full disk; `before` reports were written by then. */
+/* A full disk. `before` reports have been written earlier. */
 static void check_failure(int before, const char *old, const char *left)
 {
 	struct temp_dir dir = temp_dir_create();

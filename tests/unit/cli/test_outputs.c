@@ -97,7 +97,7 @@ static void files_at_each_report(void)
 	REQUIRE(!outputs_write(&r.outputs, r.f.report, NULL, false));
 	CHECK_INT(temp_dir_count(&r.dir, false), 3);
 	r.f.report->sequence++;
-	/* Nothing of ours, so it stays. */
+	/* memtrace did not make this file: it stays. */
 	temp_dir_write(&r.dir, "4321-3.csv", "theirs");
 	check_fails(outputs_write(&r.outputs, r.f.report, NULL, true),
 		    "/4321-3.csv exists: use --force (-f)");
@@ -107,7 +107,7 @@ static void files_at_each_report(void)
 	CHECK_INT(temp_dir_count(&r.dir, false), 4);
 }
 
-/* One that cannot be written does not keep the others from it. */
+/* One output that cannot be written does not prevent the others. */
 static void others_are_written(void)
 {
 	_cleanup_(run_deinit) struct run r;
@@ -141,7 +141,7 @@ static void troubles_show_before_the_run(void)
 	r.options.force = false;
 	ask_for(&r, OUTPUT_CSV, "old-%p");
 	check_fails(outputs_init(&r.outputs, &r.options), "/old-4321 exists");
-	/* The number of the last report and the pid of a command are not known. */
+	/* --output-every checks only the first number. A command's pid is unknown yet. */
 	ask_for(&r, OUTPUT_CSV, "old-%n");
 	CHECK(!outputs_init(&r.outputs, &r.options));
 	r.options.output_every = true;
@@ -154,7 +154,7 @@ static void troubles_show_before_the_run(void)
 	CHECK_INT(temp_dir_count(&r.dir, false), 3);
 }
 
-/* Only reports that files are made from need all rows and blocks. */
+/* Only reports for files need all rows and blocks. */
 static void reports_have_what_is_needed(void)
 {
 	_cleanup_(run_deinit) struct run r;
@@ -166,7 +166,7 @@ static void reports_have_what_is_needed(void)
 	got = outputs_report_options(&r.outputs, &usual, true);
 	CHECK(got.top == 3 && !got.show_blocks && got.older_ns == 5);
 	CHECK(!outputs_save_is_due(&r.outputs, true));
-	/* A snapshot has all blocks anyway. */
+	/* A snapshot contains all blocks anyway. */
 	ask_for(&r, OUTPUT_SAVE, "y");
 	got = outputs_report_options(&r.outputs, &usual, true);
 	CHECK(got.top == 3 && !got.show_blocks && got.older_ns == 5);
@@ -184,7 +184,7 @@ static void reports_have_what_is_needed(void)
 	CHECK(outputs_save_is_due(&r.outputs, false));
 }
 
-/* Single blocks are in the JSON file only with --show-allocs. */
+/* The JSON file lists blocks only with --show-allocs. */
 static void json_lists_blocks_when_asked(void)
 {
 	_cleanup_(run_deinit) struct run r;
@@ -203,7 +203,8 @@ static void json_lists_blocks_when_asked(void)
 	CHECK_CONTAINS(temp_dir_read(&r.dir, "x", buf, sizeof(buf)), "\"allocations\":[");
 }
 
-/* The table is that of the view, with what is gone only where the view has it. */
+/* CSV has the table of the view; the rows of freed blocks are only in views that have
+ * them. */
 static void csv_is_of_the_view(void)
 {
 	_cleanup_(run_deinit) struct run r;
@@ -216,7 +217,7 @@ static void csv_is_of_the_view(void)
 	for (size_t i = 0; i < r.f.snap->stacks.len; i++)
 		REQUIRE(vec_push(&r.f.snap->traffic,
 				 (struct snapshot_traffic){.allocations = 1}));
-	/* The first three: those of stack 0 and of stack 1. */
+	/* The first three blocks: of stack 0 and of stack 1. */
 	r.f.snap->blocks[BLOCK_HEAP].len = 3;
 	ask_for(&r, OUTPUT_CSV, "x");
 	r.options.force = true;
@@ -238,7 +239,7 @@ static void csv_is_of_the_view(void)
 	}
 }
 
-/* Standard output cannot be written anew, so it gets what the others have at the end. */
+/* Standard output cannot be replaced, so it gets only the final version. */
 static void standard_output_at_the_end(void)
 {
 	_cleanup_(run_deinit) struct run r;

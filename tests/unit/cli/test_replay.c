@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --replay and --diff of what is no snapshot, and of one whose report cannot be written.
- */
+/* --replay and --diff with files that are no snapshots, and with reports that cannot be
+ * written. */
 #include "options_check.h"
 #include "temp_dir.h"
 #include "unit/render/fixture.h"
@@ -13,7 +13,7 @@
 #include "report/recorded.h"
 #include "snapshot/file.h"
 
-/* A snapshot with names as --save writes it, as the file `name`. */
+/* Writes a snapshot with symbols, as --save does, to the file `name`. */
 static void save(struct temp_dir *dir, const char *name, bool ages_unknown)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -75,7 +75,7 @@ static void what_is_no_snapshot(void)
 	FAILS(want, "--replay", path, "-o", out);
 	temp_dir_write(&dir, "x", "{\"schema\":\"memtrace-report\"}\n");
 	FAILS(want, "--replay", path, "-o", out);
-	/* Whichever of the two it is. */
+	/* Whichever of the two files it is. */
 	save(&dir, "y", false);
 	snprintf(good, sizeof(good), "%s/y", dir.path);
 	snprintf(want, sizeof(want), "--diff %s is no snapshot of memtrace", path);
@@ -85,12 +85,12 @@ static void what_is_no_snapshot(void)
 	snprintf(want, sizeof(want),
 		 "--diff %s cannot be read: No such file or directory", good);
 	FAILS(want, "--diff", good, path, "-o", out);
-	/* No report, no file. */
+	/* There is no report, so there is no file. */
 	CHECK_INT(temp_dir_count(&dir, false), 1);
 	temp_dir_destroy(&dir);
 }
 
-/* Run with room for few bytes in a file and without standard output, which may be one. */
+/* Runs with a file size limit of a few bytes, and with stdout on /dev/null. */
 static struct error *run_on_full_disk(char *const *argv)
 {
 	const struct rlimit small = {.rlim_cur = 10, .rlim_max = RLIM_INFINITY};
@@ -100,7 +100,7 @@ static struct error *run_on_full_disk(char *const *argv)
 	struct error *err;
 
 	fflush(stdout);
-	/* Of which nobody is to die. */
+	/* By default the signal kills the process: memtrace must ignore it. */
 	signal(SIGXFSZ, SIG_DFL);
 	REQUIRE((stdout_fd = dup(STDOUT_FILENO)) >= 0 && null_fd >= 0);
 	REQUIRE(dup2(null_fd, STDOUT_FILENO) >= 0);
@@ -112,7 +112,7 @@ static struct error *run_on_full_disk(char *const *argv)
 	return err;
 }
 
-/* The error of a run of which nothing is kept but what was there. */
+/* Checks the error of a run that must leave only the old file. */
 static void check_full_disk(struct temp_dir *dir, const char *option, char *const *argv)
 {
 	_cleanup_(error_destroyp) struct error *err = run_on_full_disk(argv);
@@ -125,8 +125,7 @@ static void check_full_disk(struct temp_dir *dir, const char *option, char *cons
 	CHECK_INT(temp_dir_count(dir, false), 2);
 }
 
-/* As on a full disk, whatever is written: the old file stays, and nothing else is left.
- */
+/* A full disk, for each output: the old file stays, and no other file is left. */
 static void what_cannot_be_written(void)
 {
 	static char *const options[] = {"--output", "--flamegraph", "--flame", "--pprof",
@@ -149,7 +148,7 @@ static void what_cannot_be_written(void)
 		check_full_disk(&dir, options[i],
 				ARGV("--replay", path, "-f", options[i], out));
 	}
-	/* Of a difference there are these; between a file and itself it is short. */
+	/* --diff has these formats. Between a file and itself the diff is short. */
 	check_full_disk(&dir, "--output", ARGV("--diff", path, path, "-f", "-o", out));
 	for (size_t i = 2; i < 6; i++) {
 		if (strcmp(options[i], "--pprof") != 0)
@@ -160,7 +159,7 @@ static void what_cannot_be_written(void)
 	temp_dir_destroy(&dir);
 }
 
-/* A pipe to another program: the file alone, and the report where it was sent. */
+/* One output in a pipe: only the file is on stdout, and the report where it was sent. */
 static void to_standard_output(void)
 {
 	struct temp_dir dir = temp_dir_create();
@@ -196,7 +195,7 @@ static void to_standard_output(void)
 	temp_dir_destroy(&dir);
 }
 
-/* A snapshot that is saved again is the same, and its report has its number. */
+/* A snapshot that is saved again is the same, and its report has the same number. */
 static void saved_again(void)
 {
 	struct temp_dir dir = temp_dir_create();
@@ -217,7 +216,7 @@ static void saved_again(void)
 	temp_dir_destroy(&dir);
 }
 
-/* Where blocks have no times there are no ages, whatever the options are. */
+/* If blocks have no times, the report has no ages, whatever the options are. */
 static void ages_are_not_made_up(void)
 {
 	struct temp_dir dir = temp_dir_create();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Snapshots whose content was changed at random, with checksums that are right: each is
- * refused in one line, or every format can be made of it. With sanitizers this finds what
- * a reader believes and should not.
+ * Snapshots with random changes and correct checksums. Each must be refused with one
+ * line, or every format can be made of it. With sanitizers this finds input that a reader
+ * trusts wrongly.
  */
 #include "check.h"
 
@@ -36,7 +36,7 @@ static uint32_t random_number(void)
 	return (uint32_t)(state >> 33);
 }
 
-/* The content of a file. */
+/* The uncompressed content of a file. */
 static struct bytes unpack(const char *name)
 {
 	struct bytes bytes = {malloc(CONTENT_MAX), 0};
@@ -69,7 +69,7 @@ static void pack(const struct bytes *bytes)
 	REQUIRE(!fclose(out));
 }
 
-/* What breaks things: bytes, and numbers at the edge. */
+/* Overwrites bytes, or numbers with values at the edges of their ranges. */
 static void change(struct bytes *bytes)
 {
 	static const uint32_t edges[] = {0,          1,          0x7fffffff,
@@ -83,7 +83,7 @@ static void change(struct bytes *bytes)
 		memcpy(bytes->data + at, &edge, sizeof(edge));
 }
 
-/* The tables of each view, where the report has what they show. */
+/* Renders the tables of each view that the report has data for. */
 static void render_views(const struct report *report, FILE *out)
 {
 	struct report shown = *report;
@@ -165,11 +165,11 @@ static void change_at_random(const char *name)
 static void of_the_stored_one(void)
 {
 	change_at_random(TEST_DATA_DIR "/golden/stored.mts");
-	/* It did not stop at the door. */
+	/* Some of the changed snapshots must be accepted. */
 	CHECK(accepted > ROUNDS / 20);
 }
 
-/* With every table. */
+/* A snapshot that contains every table. */
 static void of_one_with_everything(void)
 {
 	char name[] = "/tmp/memtrace-hostile-XXXXXX";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From options to what is asked of reports: views, files of patterns, colour. */
+/* From options to report settings: views, pattern files, colour. */
 #include "options_check.h"
 
 #include "cli/option_table.h"
@@ -29,7 +29,7 @@ static void check_choices(void)
 	CHECK_INT(i, REPORT_SORTS);
 }
 
-/* A view brings its order and what it needs. */
+/* A view sets its order and the data that it needs. */
 static void views_and_sorts(void)
 {
 	struct options o;
@@ -94,7 +94,7 @@ static void what_reports_need(void)
 	setup(&s, false, &o);
 	CHECK(s.options.singles == UINT64_MAX);
 	report_setup_deinit(&s);
-	/* JSON has everything. */
+	/* JSON contains all tables. */
 	PARSE(&o, "--format=json", "--top=0");
 	setup(&s, false, &o);
 	CHECK(s.options.past && !s.options.skip_by_traffic);
@@ -119,7 +119,7 @@ static void colors(void)
 	CHECK(!has_color(false, "auto"));
 	CHECK(has_color(false, "always"));
 	CHECK(!has_color(true, "never"));
-	/* Empty is not set. */
+	/* An empty variable counts as unset. */
 	setenv("NO_COLOR", "", 1);
 	CHECK(has_color(true, "auto"));
 	setenv("NO_COLOR", "1", 1);

@@ -78,7 +78,7 @@ static void unknown(void)
 
 #define SECTIONS 4
 
-/* An ELF file with a section of this name, and these strings of symbols. */
+/* An ELF file with a section of this name and this string table of symbols. */
 static int elf_file(const char *section, const char *strings, size_t strings_size)
 {
 	char names[128] = "";
@@ -139,7 +139,7 @@ static void executables(void)
 	CHECK_CONTAINS(HEAP_OF_ELF(".text", "\0main\0caml_start_program\0x"), "OCaml");
 	CHECK_CONTAINS(HEAP_OF_ELF(".text", "\0hs_main"), "GHC");
 	CHECK_STR(HEAP_OF_ELF(".text", "\0main"), "none");
-	/* Parts of other names. */
+	/* Similar names do not match. */
 	CHECK_STR(HEAP_OF_ELF(".go.buildinfo2", "\0my_hs_main\0hs_mainly"), "none");
 }
 

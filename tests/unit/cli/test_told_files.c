@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files of mappings that were told of: found by their paths, if nothing has changed. */
+/* Files of mappings that the kernel reported: opened by path, if they are unchanged. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static void copy_program(void)
 		REQUIRE(write(to, buffer, (size_t)n) == n);
 }
 
-/* As if it had been mapped now. */
+/* A mapping of the file as it is now. */
 static struct told_mapping mapped_now(void)
 {
 	struct file_names names;
@@ -67,15 +67,15 @@ static void one_that_is_there(void)
 	REQUIRE(file);
 	CHECK_STR(file->build_id, elf_file_build_id(elf));
 	CHECK(file->is_found);
-	/* The second time it is not looked for. */
+	/* The second time the path is not opened: the file is cached. */
 	unlink(path);
 	CHECK(told_files_get(&files, &m) == file);
 	copy_program();
 	told_files_deinit(&files);
 }
 
-/* Another file by the path, and the same one after a change: what it was made of then
- * nobody knows. */
+/* Another file at the path, or the file after a change: the content at the time of the
+ * mapping is unknown. */
 static void others(void)
 {
 	struct told_files files = {.root_fd = -1};
@@ -104,7 +104,7 @@ static void others(void)
 	told_files_deinit(&files);
 }
 
-/* The target chooses how many there are. */
+/* The number of opened files is bounded: the target chooses how many there are. */
 static void no_more_than_are_looked_for(void)
 {
 	struct told_files files = {.root_fd = -1};

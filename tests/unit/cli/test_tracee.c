@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* When a process has other code mapped than its probes were planned for. */
+/* Whether a process has other code mapped than its probes were planned for. */
 #include "check.h"
 
 #include "cli/tracee.h"
@@ -19,7 +19,7 @@ static void add(struct proc_maps *maps, uint64_t start, uint64_t inode, bool exe
 	REQUIRE(vec_push(&maps->mappings, mapping(start, inode, executable)));
 }
 
-/* Two libraries, as they were mapped at the last plan and are now. */
+/* Two libraries, mapped now as they were at the last plan. */
 static struct tracee two_libraries(void)
 {
 	struct tracee t = {0};
@@ -45,14 +45,14 @@ static void same_code(void)
 	struct tracee t = two_libraries();
 
 	CHECK(!tracee_has_other_code(&t));
-	/* Data, and code of no file. */
+	/* Data, and anonymous code. */
 	add(&t.modules.maps, 0x70000, 3, false);
 	add(&t.modules.maps, 0x80000, 0, true);
 	CHECK(!tracee_has_other_code(&t));
 	deinit(&t);
 }
 
-/* Each part of the last mapping that can differ. */
+/* Changes each attribute of the last mapping. */
 static void other_code(void)
 {
 	for (int part = 0; part < 8; part++) {
@@ -75,13 +75,13 @@ static void other_code(void)
 		case 4:
 			last->dev_minor = 9;
 			break;
-		case 5: /* unmapped */
+		case 5: /* the second library is unmapped */
 			last->executable = false;
 			break;
-		case 6: /* mapped */
+		case 6: /* a third library is mapped */
 			add(&t.modules.maps, 0x90000, 3, true);
 			break;
-		default: /* nothing is planned */
+		default: /* there is no plan */
 			proc_maps_deinit(&t.planned);
 		}
 		if (!tracee_has_other_code(&t))

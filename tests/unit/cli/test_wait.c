@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a signal is the cause of. */
+/* The end of a wait by signals. */
 #include "check.h"
 
 #include <poll.h>
@@ -39,13 +39,13 @@ static void signals_have_their_causes(void)
 		CHECK_INT(cause, cases[i].cause);
 		CHECK_STR(report_cause_name(cause), cases[i].name);
 		CHECK_INT(report_cause_is_final(cause), is_end);
-		/* To be passed on to a command. */
+		/* The signal is passed on to a command. */
 		CHECK_INT(waiter.stop_signal, is_end ? cases[i].signal : 0);
 		waiter_deinit(&waiter);
 	}
 }
 
-/* A write that cannot be is to be an error with a name. */
+/* A write that fails must be an error, not a signal. */
 static void writes_do_not_kill(void)
 {
 	struct waiter waiter;
@@ -62,10 +62,11 @@ static void writes_do_not_kill(void)
 
 struct hanging {
 	pid_t pid;
-	int out; /* a byte comes when it has begun to hang */
+	int out; /* a byte arrives when the process starts to hang */
 };
 
-/* Never answers a signal; with `unblocks` it is at its end, and waits for a command. */
+/* Never answers a signal. `unblocks`: the process is at its end and waits for a
+ * command. */
 _Noreturn static void hang(int out, bool unblocks)
 {
 	struct waiter waiter;
@@ -99,7 +100,7 @@ static struct hanging start_hanging(bool unblocks)
 	return h;
 }
 
-/* Does it end within this time? Its pipe closes then. */
+/* Does it end within this time? Then its pipe is closed. */
 static bool ends(const struct hanging *h, int timeout_ms)
 {
 	struct pollfd out = {.fd = h->out, .events = POLLIN};
@@ -136,7 +137,7 @@ static void a_second_signal_ends_what_hangs(void)
 	}
 }
 
-/* But a report that takes a moment is made. */
+/* Two signals in quick succession: the report is still made. */
 static void two_signals_in_a_row(void)
 {
 	struct hanging h = start_hanging(false);
@@ -148,7 +149,7 @@ static void two_signals_in_a_row(void)
 	check_end(&h, SIGINT);
 }
 
-/* Another one does not change what the process ends by, nor when. */
+/* A third signal changes neither the signal by which the process ends nor the time. */
 static void a_third_signal_changes_nothing(void)
 {
 	struct hanging h = start_hanging(false);
@@ -162,7 +163,7 @@ static void a_third_signal_changes_nothing(void)
 	check_end(&h, SIGINT);
 }
 
-/* The terminal and the shell both send it. */
+/* Both the terminal and the shell send SIGHUP. */
 static void a_second_hangup_does_nothing(void)
 {
 	struct hanging h = start_hanging(false);

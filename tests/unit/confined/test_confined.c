@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A confined child: what it may do, what it may not, and how it ends. */
+/* A confined child: allowed and forbidden operations, and its end. */
 #include "check.h"
 
 #include <errno.h>
@@ -20,15 +20,15 @@
 #include "util/clock.h"
 
 enum request {
-	ATTEMPT = 1, /* a number of `attempts`: its errno value, 0: it was done */
-	READ_FILE,   /* a path: its first bytes as a text */
-	STAT_FILE,   /* a path: its size */
+	ATTEMPT = 1, /* the index of an attempt; answers its errno, 0: it succeeded */
+	READ_FILE,   /* a path; answers the file's first bytes as text */
+	STAT_FILE,   /* a path; answers the file's size */
 	READ_LINK,
 	FAIL,
 	WAITING,
 	LOOPING,
-	WORKING, /* 3 s of processor time */
-	TALKING, /* 7 s of it, and it says so */
+	WORKING, /* uses 3 s of processor time */
+	TALKING, /* uses 7 s of processor time, and reports progress */
 	CRASH,
 	LEAVE,
 	QUESTION,
@@ -197,7 +197,7 @@ static struct error *answer(void *state, struct confined_request *request)
 		return read_link(path, request->out);
 	case FAIL:
 		return error_errno(ERROR_NOT_FOUND, ENOENT, "as asked");
-	case WAITING: /* as for a file system that does not answer */
+	case WAITING: /* hangs like a request to a file system that does not answer */
 		for (;;)
 			sleep(60);
 	case LOOPING:
@@ -227,7 +227,7 @@ static struct error *answer(void *state, struct confined_request *request)
 static char allowed_path[64];
 static unsigned finds;
 
-/* One file, by its path alone. */
+/* Allows one file, by its path only. */
 static int find(void *arg, int dir, const char *path, bool no_follow)
 {
 	(void)arg;
@@ -292,7 +292,7 @@ static struct confined *start(enum confined_kind kind)
 	return confined;
 }
 
-/* The text of an answer, or of an error; to be freed. */
+/* Returns the answer's text, or the error message; to be freed. */
 static char *ask_text(struct confined *confined, enum request number, const char *text)
 {
 	_cleanup_(strbuf_deinit) struct strbuf in = {0}, out = {0};
@@ -382,7 +382,8 @@ static void reader_may_not(void)
 			CHECK_FAIL("attempt %u: %s", i, strerror((int)errnum));
 		CHECK(wire_is_done(&wire));
 	}
-	/* Three to nowhere, the socket, and what the last attempt was given. */
+	/* Three descriptors of /dev/null, the socket, and the file of the last
+	 * attempt. */
 	CHECK_INT(count_descriptors(confined_pid(confined)), 5);
 	confined_destroy(confined);
 }
@@ -413,7 +414,7 @@ static void reader_opens_what_it_may(void)
 	unlink(allowed_path);
 	check_text(confined, READ_FILE, allowed_path, "No such file");
 
-	/* A pipe in its place is not opened, so nobody waits for who writes to it. */
+	/* A FIFO in its place is not opened: opening it would block. */
 	REQUIRE(!mkfifo(allowed_path, 0600));
 	check_text(confined, READ_FILE, allowed_path, allowed_path);
 	unlink(allowed_path);
@@ -458,7 +459,7 @@ static void errors_and_questions(void)
 	confined_destroy(confined);
 }
 
-/* What ends over one request is gone for all others, and says how. */
+/* If the child ends during one request, later requests fail with the same reason. */
 static void check_gone(enum request number, const char *how)
 {
 	struct confined *confined = start(CONFINED_READER);
@@ -474,7 +475,7 @@ static void check_gone(enum request number, const char *how)
 		error_destroy(err);
 	}
 	CHECK_INT(confined_pid(confined), 0);
-	/* It was waited for. */
+	/* It was reaped. */
 	CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 	confined_destroy(confined);
 }
@@ -488,7 +489,7 @@ static void ends_are_told(void)
 	gives_up_now = false;
 }
 
-/* The run ends: a loop ends soon, and work is waited for. */
+/* At the end of a run a looping child is killed soon, and working children may finish. */
 static void work_at_the_end_of_the_run(void)
 {
 	uint64_t begin_ns = clock_now_ns();

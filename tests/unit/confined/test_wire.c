@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Numbers and texts that were put are got again; everything else is refused. */
+/* Numbers and texts that are written can be read again. All other input is refused. */
 #include "check.h"
 
 #include "confined/wire.h"
@@ -25,7 +25,7 @@ static void comes_back(void)
 	CHECK(wire_is_done(&in));
 }
 
-/* Cut anywhere, nothing is read past the end, and it is noticed. */
+/* Cut off at each length: no read beyond the end, and the error is noticed. */
 static void cut_short(void)
 {
 	_cleanup_(strbuf_deinit) struct strbuf bytes = {0};
@@ -33,7 +33,7 @@ static void cut_short(void)
 	wire_put_text(&bytes, "a text");
 	wire_put_u64(&bytes, 7);
 	for (size_t len = 0; len < bytes.len; len++) {
-		/* Of its own size, for the sanitizer to see. */
+		/* Exactly that size, so that a sanitizer notices reads beyond it. */
 		char *copy = malloc(len ? len : 1);
 		struct wire in = {.at = copy, .end = copy + len};
 
@@ -54,7 +54,7 @@ static void hostile(void)
 	_cleanup_(strbuf_deinit) struct strbuf bytes = {0};
 	struct wire in;
 
-	/* A text of more than there is, and of one byte less than its NUL. */
+	/* A text that is longer than the input, and one whose NUL is cut off. */
 	wire_put_u32(&bytes, UINT32_MAX - 1);
 	in = wire_read(&bytes);
 	CHECK(!wire_get_text(&in) && in.failed);
@@ -64,7 +64,7 @@ static void hostile(void)
 	in = wire_read(&bytes);
 	CHECK(!wire_get_text(&in) && in.failed);
 
-	/* A count for which the bytes do not suffice. */
+	/* A count that the input is too short for. */
 	bytes.len = 0;
 	wire_put_u32(&bytes, 3);
 	wire_put_u32(&bytes, 1);
