@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions given by their bytes, in which sites are looked for. */
+/* Functions given by their bytes, for tests of sites inside functions. */
 #ifndef UNIT_PLAN_BODY_MADE_H
 #define UNIT_PLAN_BODY_MADE_H
 
@@ -22,7 +22,7 @@ struct function {
 	unsigned emulated;
 };
 
-/* Without the NUL that ends a literal. */
+/* Drops the NUL that ends a string literal. */
 #define FUNCTION(bytes) made((bytes), sizeof(bytes) - 1)
 
 static inline struct function made(const char *bytes, size_t size)
@@ -34,7 +34,8 @@ static inline struct function made(const char *bytes, size_t size)
 	return f;
 }
 
-/* The sites, where nothing is known of other functions. */
+/* Finds the sites without knowledge of other functions. Returns why there are none, or
+ * NULL. */
 static inline const char *find(const struct function *f, struct body *ret)
 {
 	const struct flow_text text = {.code = f->code, .size = f->size};
@@ -45,7 +46,7 @@ static inline const char *find(const struct function *f, struct body *ret)
 /* --- some -----------------------------------------------------------------------------
  */
 
-/* The functions f, g and die are outside, 64, 128 and 192 KiB behind the first byte. */
+/* The functions f, g and die are outside: 64, 128 and 192 KiB after the first byte. */
 static const char whole[] = "\x53"             /*  0: push rbx */
 			    "\x48\x89\xfb"     /*  1: mov rbx, rdi */
 			    "\xe8\xf7\xff\0\0" /*  4: call f */
@@ -58,7 +59,7 @@ static const char whole[] = "\x53"             /*  0: push rbx */
 #define START "\x53\x48\x89\xfb" /* push rbx; mov rbx, rdi */
 #define CALL  "\xe8\0\0\1\0"     /* call f */
 
-/* glibc's malloc() in small: the size is lost on the slow way, which may fail. */
+/* A small version of glibc's malloc(): the slow path loses the size, and may fail. */
 static const char ways[] = "\x53"              /*  0: push rbx */
 			   "\x48\x89\xfb"      /*  1: mov rbx, rdi */
 			   "\x85\xff"          /*  4: test edi, edi */
@@ -83,7 +84,7 @@ static const char ways[] = "\x53"              /*  0: push rbx */
 			   "\x5b"              /* 45: pop rbx */
 			   "\xc3";             /* 46: ret */
 
-/* Two checks of a result that fail. */
+/* Two failing checks of a result. */
 static const char checked[] = "\x53"                /*  0: push rbx */
 			      "\x48\x89\xfb"        /*  1: mov rbx, rdi */
 			      "\x85\xff"            /*  4: test edi, edi */
@@ -119,7 +120,7 @@ static const char padded[] = "\x53"               /*  0: push rbx */
 			     "\x5b"               /* 29: pop rbx */
 			     "\xc3";              /* 30: ret */
 
-/* Final code is entered by a jump on one way, and not on the other. */
+/* One path enters the final code by a jump, the other one does not. */
 static const char joined[] = "\x53"               /*  0: push rbx */
 			     "\x48\x89\xfb"       /*  1: mov rbx, rdi */
 			     "\x85\xff"           /*  4: test edi, edi */

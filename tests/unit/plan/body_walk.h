@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge of sites inside functions: walks along their ways, chosen by chance. */
+/* Checks sites inside functions: executes random paths through the function in terms of
+ * its instructions. */
 #ifndef UNIT_PLAN_BODY_WALK_H
 #define UNIT_PLAN_BODY_WALK_H
 
@@ -15,7 +16,7 @@ struct walk {
 	uint16_t size_in;
 	unsigned entries, results;
 	bool is_failing, result_moved;
-	bool stops; /* what comes is a call that does not return */
+	bool stops; /* the next instruction is a call that does not return */
 };
 
 static inline const struct body_site *site_at(const struct body *body, uint32_t offset)
@@ -58,7 +59,7 @@ static inline void walk_site(struct walk *w, const struct body_site *site)
 	w->results++;
 }
 
-/* What the instruction does to the size and the result. */
+/* The effect of an instruction on the size and the result. */
 static inline void walk_values(struct walk *w, const struct insn *insn)
 {
 	static const uint8_t kept[] = {INSN_RBX, INSN_RSP, INSN_RBP, 12, 13, 14, 15};
@@ -68,7 +69,7 @@ static inline void walk_values(struct walk *w, const struct insn *insn)
 
 	for (size_t i = 0; i < COUNT(kept); i++)
 		after_call |= (uint16_t)(1u << kept[i]);
-	/* The instruction at BODY_FAILURE is the last that writes it. */
+	/* The instruction at BODY_FAILURE is the last one that writes the result. */
 	if (w->results && !w->is_failing && (calls || insn->writes & 1u << INSN_RAX))
 		w->result_moved = true;
 	w->is_failing = false;
@@ -80,7 +81,8 @@ static inline void walk_values(struct walk *w, const struct insn *insn)
 	w->sp_delta -= insn->sp_change;
 }
 
-/* One way through the function, chosen by chance; false: it did not come to an end. */
+/* Follows one random path through the function. False if it did not end in STEPS_MAX
+ * steps. */
 static inline bool walk_once(const struct function *f, const struct body *body)
 {
 	struct walk w = {.size_in = 1u << INSN_RDI};
@@ -116,7 +118,7 @@ static inline bool walk_once(const struct function *f, const struct body *body)
 	return false;
 }
 
-/* What holds of whatever is found: `true` when there is something. */
+/* Checks what must be true for all found sites. True if there are sites. */
 static inline bool judge(const struct function *f)
 {
 	unsigned before = check_state.failures, wholes = 0;

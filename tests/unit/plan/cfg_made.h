@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions given by their bytes, for what reads their control flow. */
+/* Functions given by their bytes, for tests of control flow. */
 #ifndef UNIT_PLAN_CFG_MADE_H
 #define UNIT_PLAN_CFG_MADE_H
 
@@ -11,8 +11,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define BASE         0x1000u /* of the function */
-#define COLD         0x3000u /* of what was split off */
+#define BASE         0x1000u /* address of the function */
+#define COLD         0x3000u /* address of the part that the compiler split off */
 #define F            0x5000u /* other functions */
 #define G            0x6000u
 #define DIE          0x7000u
@@ -26,7 +26,7 @@ struct part {
 	size_t size;
 };
 
-/* Code in several places; each is what `extent` knows. */
+/* Code at several addresses. `extent` of `source` knows each part. */
 struct code {
 	struct part parts[PARTS_MAX];
 	size_t count;
@@ -64,7 +64,7 @@ static inline bool code_extent(void *arg, uint64_t address, uint64_t *start,
 	return false;
 }
 
-/* `ret` must stay where it is. */
+/* `ret` must not move. */
 static inline void code_init(struct code *ret, const void *bytes, size_t size)
 {
 	*ret = (struct code){.parts = {{BASE, bytes, size}}, .count = 1};
@@ -79,12 +79,12 @@ static inline void code_add(struct code *code, uint64_t address, const void *byt
 	code->parts[code->count++] = (struct part){address, bytes, size};
 }
 
-/* Without the NUL that ends a literal. */
+/* Drop the NUL that ends a string literal. */
 #define CODE(ret, bytes) code_init((ret), (bytes), sizeof(bytes) - 1)
 #define CODE_ADD(code, address, bytes)                                                   \
 	code_add((code), (address), (bytes), sizeof(bytes) - 1)
 
-/* The instruction `offset` bytes behind the first of the function, or NULL. */
+/* The instruction `offset` bytes after the function's first byte, or NULL. */
 static inline const struct cfg_insn *insn_at(const struct cfg *cfg, uint64_t offset)
 {
 	vec_foreach (at, &cfg->insns)
@@ -93,8 +93,8 @@ static inline const struct cfg_insn *insn_at(const struct cfg *cfg, uint64_t off
 	return NULL;
 }
 
-/* posix_memalign() in small: the block of g() is stored where the first argument points,
- * and the result is 0, or ENOMEM without a block. */
+/* A small version of posix_memalign(): stores g()'s block where the first argument
+ * points, and returns 0, or ENOMEM without a block. */
 static const char posix[] = "\x53"                 /* 0: push rbx */
 			    "\x48\x89\xfb"         /* 1: mov rbx, rdi */
 			    "\xe8\xf7\x4f\x00\x00" /* 4: call g */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory with an unreadable page behind it: a read past the end is a fault. */
+/* Memory followed by an unreadable page: a read beyond the end faults. */
 #ifndef UNIT_PLAN_GUARDED_H
 #define UNIT_PLAN_GUARDED_H
 
@@ -10,13 +10,13 @@
 
 #include "check.h"
 
-/* Code belongs right before `end`. The page that begins there cannot be read. */
+/* Put code right before `end`, where an unreadable page begins. */
 struct guarded {
 	uint8_t *pages, *end;
 	size_t size; /* bytes from `pages` to `end` */
 };
 
-/* Whole pages of at least `size` bytes. */
+/* Maps whole pages of at least `size` bytes. */
 static inline struct guarded guarded_map(size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -35,7 +35,7 @@ static inline void guarded_unmap(struct guarded *g)
 	munmap(g->pages, g->size + (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* Copy code to the end. */
+/* Copies code to right before the end. */
 static inline const uint8_t *guarded_copy(const struct guarded *g, const uint8_t *code,
 					  size_t size)
 {

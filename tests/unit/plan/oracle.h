@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What capstone says about an instruction, in the terms of plan/decode.h, and the code of
- * the libraries that it is asked about.
+ * capstone's view of an instruction, in the terms of plan/decode.h, and the code of real
+ * libraries.
  */
 #ifndef TESTS_UNIT_PLAN_ORACLE_H
 #define TESTS_UNIT_PLAN_ORACLE_H
@@ -29,7 +29,7 @@ struct oracle_file {
 		uint64_t address;
 		const uint8_t *code;
 		size_t size;
-		uint8_t *target; /* target[i]: some branch in the file goes to code[i] */
+		uint8_t *target; /* target[i]: a branch in the file goes to code[i] */
 	} sections[ORACLE_SECTIONS];
 };
 
@@ -75,11 +75,10 @@ static inline int oracle_register(unsigned reg)
 #undef NAMES
 }
 
-/* The general registers that the instruction writes. Capstone 4 and 5 are wrong about
- * five: test with an immediate writes nothing, cdq and cqo write rdx only, the system
- * call, of which capstone knows nothing, returns in rax and spoils rcx and r11, and
- * cmpxchg writes rax too (SDM volume 2, CMPXCHG: the accumulator, when the values
- * differ). */
+/* The general registers that the instruction writes. Corrects five errors of capstone 4
+ * and 5: test with an immediate writes nothing; cdq and cqo write only rdx; a system call
+ * returns in rax and overwrites rcx and r11; cmpxchg writes rax, too (SDM volume 2,
+ * CMPXCHG: the accumulator, if the values differ). */
 static inline uint16_t oracle_writes(csh handle, const cs_insn *insn)
 {
 	cs_regs read, written;
@@ -107,7 +106,7 @@ static inline bool oracle_in(csh handle, const cs_insn *insn, unsigned group)
 	return cs_insn_group(handle, insn, group);
 }
 
-/* A jump or call to a constant address. */
+/* Is it a jump or call to a constant address? */
 static inline bool oracle_branch(csh handle, const cs_insn *insn, uint64_t *target)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
@@ -143,7 +142,7 @@ static inline struct oracle_section *oracle_section_of(struct oracle_file *file,
 	return NULL;
 }
 
-/* False: there is no such file. */
+/* False if the file does not exist. */
 static inline bool oracle_open(const char *path, struct oracle_file *file)
 {
 	Elf_Scn *scn = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where system calls of small functions are over. */
+/* The place after the system call of a small function. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void the_next_instruction(void)
 	CHECK_INT(AFTER("\x0f\x05\x48\x89\xc7\xc3"), 2);
 	/* syscall; ret */
 	CHECK_INT(AFTER("\x0f\x05\xc3"), 2);
-	/* The jump is not on the way: syscall; jmp +2; jne +0; ret */
+	/* The target is not on the path: syscall; jmp +2; jne +0; ret */
 	CHECK_INT(AFTER("\x0f\x05\xeb\x02\x75\0\xc3"), 2);
 }
 
@@ -38,14 +38,14 @@ static void nothing(void)
 	CHECK_INT(AFTER(""), 0);
 	CHECK_INT(AFTER("\xc3"), 0);
 	CHECK_INT(AFTER("\x0f\x05"), 0);
-	/* Two: syscall; je +3; syscall; ret */
+	/* Two system calls: syscall; je +3; syscall; ret */
 	CHECK_INT(AFTER("\x0f\x05\x74\x03\x0f\x05\xc3"), 0);
-	/* An instruction that is not known, before or behind. */
+	/* An unknown instruction, before or after. */
 	CHECK_INT(AFTER("\x06\x0f\x05\xc3"), 0);
 	CHECK_INT(AFTER("\x0f\x05\xc3\x06"), 0);
 }
 
-/* Whatever the bytes are, the place is behind the system call and within the code. */
+/* Random bytes: the place must be after the system call and within the code. */
 static void random_bytes(void)
 {
 	unsigned found = 0;

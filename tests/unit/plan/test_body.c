@@ -29,7 +29,7 @@ static struct function patched(const char *bytes, size_t size, size_t at,
 	return f;
 }
 
-/* whole[] behind some other instructions. */
+/* whole[] after some other instructions. */
 #define BEHIND(bytes) behind((bytes), sizeof(bytes) - 1)
 
 static struct function behind(const char *bytes, size_t size)
@@ -61,7 +61,7 @@ static void check_at(int line, const struct function *f, const struct body_site 
 		fprintf(stderr, "... at line %d, %s\n", line, why ? why : "found");
 }
 
-/* The sites of a function, in their order. */
+/* Checks the sites of a function, in this order. */
 #define CHECK_SITES(of, ...)                                                             \
 	do {                                                                             \
 		struct function f_ = (of);                                               \
@@ -90,8 +90,8 @@ static void whole_calls(void)
 	f.emulated = PLACE_PUSH | PLACE_NOPS;
 	CHECK_NONE(f, NO_SITE);
 
-	/* the size in rbp and r12 too, by way of rbx: push rbp; push r12; ...; mov rbp,
-	 * rbx; mov r12, rbp; mov rbx, rsi; call f; ... */
+	/* the size is in rbp and r12, too, copied by way of rbx: push rbp; push r12; ...;
+	 * mov rbp, rbx; mov r12, rbp; mov rbx, rsi; call f; ... */
 	CHECK_SITES(FUNCTION("\x53\x55\x41\x54\x48\x89\xfb\x48\x89\xdd\x49\x89\xec"
 			     "\x48\x89\xf3\xe8\0\0\1\0\x48\x85\xc0\x74\x02\x89\x08"
 			     "\x41\x5c\x5d\x5b\xc3"),
@@ -100,7 +100,7 @@ static void whole_calls(void)
 	CHECK_SITES(FUNCTION("\x41\x54\x49\x89\xfc\xe8\0\0\1\0\x48\x85\xc0\x74\x02"
 			     "\x89\x08\x41\x5c\xc3"),
 		    {BODY_WHOLE, 13, 8, 12, JCC});
-	/* sub rsp, 0x18, and rax is not of a call: mov rax, [rsi]; jle; ...; add */
+	/* sub rsp, 0x18, and rax is not a call's result: mov rax, [rsi]; jle; ...; add */
 	CHECK_SITES(FUNCTION("\x48\x83\xec\x18\x48\x8b\x06\x7e\x02\x89\x08\x48\x83"
 			     "\xc4\x18\xc3"),
 		    {BODY_WHOLE, 7, 24, INSN_RDI, JCC});
@@ -112,7 +112,7 @@ static void whole_calls(void)
 	CHECK_SITES(FUNCTION("\x53\x48\x89\xfb\xe8\0\0\1\0\x85\xff\x90\x48\x85\xc0\x74"
 			     "\xfb\x5b\xc3"),
 		    {BODY_WHOLE, 11, 8, INSN_RBX, NOP});
-	/* a nop that a new kernel makes a call of is no site; the jump is */
+	/* not at a nop that new kernels turn into a call, but at the jump */
 	CHECK_SITES(FUNCTION("\x53\x48\x89\xfb\xe8\0\0\1\0\x85\xff\x0f\x1f\x44\0\0\x74"
 			     "\x02\x89\x08\x5b\xc3"),
 		    {BODY_WHOLE, 16, 8, INSN_RBX, JCC});
@@ -131,9 +131,9 @@ static void registers_meet(void)
 
 	CHECK_SITES(FUNCTION(code), {BODY_WHOLE, 22, 16, INSN_RBP, JCC});
 	CHECK_SITES(PATCHED(code, 12, "\x31\xed"), {BODY_WHOLE, 22, 16, INSN_RBX, JCC});
-	/* js 12: both ways come by it */
+	/* js 12: both paths reach it */
 	CHECK_SITES(PATCHED(code, 10, "\x78\0"), {BODY_WHOLE, 22, 16, INSN_RBP, JCC});
-	/* mov rbp, rsi: it is in rbx on one way only */
+	/* mov rbp, rsi: the size is in rbx on one path only */
 	CHECK_NONE(PATCHED(code, 5, "\x48\x89\xf5"), NO_SIZE);
 }
 
@@ -148,17 +148,17 @@ static void lost_sizes(void)
 		    {BODY_WHOLE, 16, 8, INSN_RBX, JCC});
 	/* sub eax, eax */
 	CHECK_NONE(PATCHED(ways, 43, "\x29\xc0"), NO_SITE);
-	/* xor ecx, ecx instead of xor ebx, ebx: no entry is needed */
+	/* xor ecx, ecx instead of xor ebx, ebx: no entry site is needed */
 	CHECK_SITES(PATCHED(ways, 23, "\x31\xc9"), {BODY_FAILURE, 43, 8, NO, FAILURE},
 		    {BODY_WHOLE, 16, 8, INSN_RBX, JCC},
 		    {BODY_WHOLE, 37, 8, INSN_RBX, JCC});
-	/* no place for the entry: cwde instead of the nop */
+	/* cwde instead of the nop: no place for the entry site */
 	CHECK_NONE(PATCHED(ways, 22, "\x98"), NO_SIZE);
 	/* lost before the first emulated instruction: xor edi, edi; call f; test; je */
 	CHECK_NONE(FUNCTION("\x31\xff\x51\xe8\0\0\1\0\x48\x85\xc0\x74\x02\x89\x08\x59"
 			    "\xc3"),
 		   NO_SIZE);
-	/* the entry's site would be the only one with the size: push rbx; xor edi, edi;
+	/* the entry site would be the only one with the size: push rbx; xor edi, edi;
 	 * call f; test; je */
 	CHECK_NONE(FUNCTION("\x53\x31\xff\xe8\0\0\1\0\x48\x85\xc0\x74\x02\x89\x08\x5b"
 			    "\xc3"),
@@ -166,7 +166,7 @@ static void lost_sizes(void)
 	/* again: nop; call g; test rax, rax; je again; xor ebx, ebx; ... */
 	CHECK_NONE(PATCHED(ways, 22, "\x90\xe8\xe4\xff\1\0\x48\x85\xc0\x74\xf5\x31\xdb"),
 		   NO_SIZE);
-	/* nop; again: call g; ...: the entry is before the loop */
+	/* nop; again: call g; ...: the entry site is before the loop */
 	CHECK_SITES(PATCHED(ways, 22, "\x90\xe8\xe4\xff\1\0\x48\x85\xc0\x74\xf6\x31\xdb"),
 		    {BODY_RETURN, 37, 8, NO, JCC}, {BODY_ENTRY, 22, 8, INSN_RBX, NOP},
 		    {BODY_WHOLE, 16, 8, INSN_RBX, JCC});
@@ -177,19 +177,20 @@ static void calls_that_end(void)
 	CHECK_SITES(FUNCTION(checked), {BODY_STOP, 20, 8, NO, STOP},
 		    {BODY_STOP, 41, 8, NO, STOP}, {BODY_WHOLE, 16, 8, INSN_RBX, JCC},
 		    {BODY_WHOLE, 37, 8, INSN_RBX, JCC});
-	/* call die instead of g: nobody else comes to what follows, so none of them ends
-	 * anything, and the last one is behind all */
+	/* call die instead of g: no other path reaches the code after a call, so none of
+	 * the calls is known not to return; and the function ends with the last one */
 	CHECK_NONE(PATCHED(checked, 30, "\xe8\xdd\xff\x02\0"), LEAVES);
-	/* je 22: two ways to the call, one of them without the site */
+	/* je 22: one of two paths to the call has no site */
 	CHECK_NONE(PATCHED(checked, 16, "\x74\x04"), NO_STOP);
 
 	CHECK_SITES(FUNCTION(padded), {BODY_STOP, 8, 8, NO, STOP},
 		    {BODY_WHOLE, 25, 8, INSN_RBX, JCC});
-	/* somebody jumps to the padding: js 15 */
+	/* a branch goes to the padding: js 15 */
 	CHECK_SITES(PATCHED(padded, 6, "\x78\x07"), {BODY_WHOLE, 25, 8, INSN_RBX, JCC});
-	/* nobody else reaches what is behind: test edi, edi instead of js 17 */
+	/* no other path reaches the code after the padding: test edi, edi instead of js
+	 * 17 */
 	CHECK_SITES(PATCHED(padded, 6, "\x85\xff"), {BODY_WHOLE, 25, 8, INSN_RBX, JCC});
-	/* a call of the same function elsewhere returns: call die instead of f */
+	/* another call of the same function returns: call die instead of f */
 	CHECK_SITES(PATCHED(padded, 17, "\xe8\xea\xff\x02\0"),
 		    {BODY_WHOLE, 25, 8, INSN_RBX, JCC});
 	/* nops up to the end of the function: test al, 1; jne; pop rbx; ret; xor edi,
@@ -197,17 +198,18 @@ static void calls_that_end(void)
 	CHECK_SITES(FUNCTION(START CALL "\xa8\x01\x75\x02\x5b\xc3\x31\xff\xe8\0\0\x03\0"
 					"\x90\x66\x90"),
 		    {BODY_STOP, 15, 8, NO, STOP}, {BODY_WHOLE, 11, 8, INSN_RBX, JCC});
-	/* call [rip]: returns, whatever is behind it */
+	/* call [rip]: assumed to return, whatever follows */
 	CHECK_SITES(PATCHED(padded, 10, "\xff\x15\0\0\0\0\x90"),
 		    {BODY_WHOLE, 25, 8, INSN_RBX, JCC});
 	/* no padding: test edx, edx */
 	CHECK_SITES(PATCHED(padded, 15, "\x85\xd2"), {BODY_WHOLE, 25, 8, INSN_RBX, JCC});
-	/* lock dec [rdi] before the call, of which the kernel refuses a probe */
+	/* lock dec [rdi] before the call: the kernel refuses a probe there */
 	CHECK_NONE(FUNCTION(START CALL "\xa8\x01\x75\x02\x5b\xc3\xf0\xff\x0f\xe8\0\0\x03"
 				       "\0"),
 		   NO_STOP);
 
-	/* Each tells of the next only: nop behind it, and nobody else comes there. */
+	/* A nop follows each call, but no branch goes there: each call shows only that
+	 * the one after it is reached. */
 	struct function f = FUNCTION("\x53\x48\x89\xfb");
 	uint8_t call[] = {0xe8, 0, 0, 1, 0, 0x90};
 	static const uint8_t end[] = {0x74, 0x02, 0x89, 0x08, 0x5b, 0xc3};
@@ -224,7 +226,7 @@ static void calls_that_end(void)
 	}
 }
 
-/* What another function is: 64 KiB behind the first byte of the one that calls it. */
+/* Code of another function, 64 KiB after the first byte of its caller. */
 struct other {
 	const char *code;
 	size_t size;
@@ -240,7 +242,8 @@ static size_t read_other(void *arg, int64_t offset, uint8_t *ret, size_t size)
 	return other->size < size ? other->size : size;
 }
 
-/* A call without nops behind, of a function that ends by one with nops itself. */
+/* A call without nops after it. The called function ends with a call that has nops after
+ * it. */
 static void others_that_end(void)
 {
 	/* padded[] without its nops: ...; js 15; xor edi, edi; call h; 15: call f; ... */
@@ -257,7 +260,7 @@ static void others_that_end(void)
 		/* endbr64; call; nopw */
 		OTHER("\xf3\x0f\x1e\xfa\xe8\0\0\0\0\x66\x0f\x1f\x44\0\0", true),
 		OTHER("\xe8\0\0\0\0\xc3", false), /* call; ret */
-		OTHER("\xe8\0\0\0\0", false),     /* call, and no more can be read */
+		OTHER("\xe8\0\0\0\0", false),     /* call; the rest cannot be read */
 		OTHER("\x74\0\xe8\0\0\0\0\x90", false), /* je; call; nop */
 		OTHER("\xc3\xe8\0\0\0\0\x90", false),   /* ret; call; nop */
 		OTHER("\xff\x10\x90", false),           /* call [rax]; nop */
@@ -279,15 +282,15 @@ static void others_that_end(void)
 static void sites_put_off(void)
 {
 	CHECK_SITES(FUNCTION(joined), {BODY_WHOLE, 23, 8, INSN_RBX, JCC});
-	/* nop; pop rbx; ret instead of the test: the jump is no site all the same */
+	/* nop; pop rbx; ret instead of the test: the jump is still no site */
 	CHECK_SITES(PATCHED(joined, 20, "\x90\x5b\xc3"),
 		    {BODY_WHOLE, 20, 8, INSN_RBX, NOP});
-	/* pop rbx; ret there: no site behind the meeting */
+	/* pop rbx; ret there: no site after the paths meet */
 	CHECK_NONE(PATCHED(joined, 20, "\x5b\xc3"), NO_SITE);
-	/* jmp 27: the ways meet behind both sites */
+	/* jmp 27: the paths meet after both sites */
 	CHECK_SITES(PATCHED(joined, 13, "\xeb\x0c"), {BODY_WHOLE, 13, 8, INSN_RBX, JMP},
 		    {BODY_WHOLE, 23, 8, INSN_RBX, JCC});
-	/* the loop of a final way: test rax, rax; je to it */
+	/* je to test rax, rax: the final path has a loop */
 	CHECK_NONE(PATCHED(whole, 12, "\x74\xfb"), NO_SITE);
 }
 
@@ -295,7 +298,7 @@ static void sites_put_off(void)
 
 static void not_read(void)
 {
-	/* Behind what does no harm it is found. */
+	/* Found after harmless instructions. */
 	CHECK_SITES(BEHIND("\x85\xff"), {BODY_WHOLE, 14, 8, INSN_RBX, JCC});
 
 	CHECK_NONE(BEHIND("\x06"), NOT_KNOWN);
@@ -304,7 +307,7 @@ static void not_read(void)
 	CHECK_NONE(BEHIND("\x48\x89\xec"), NOT_KNOWN); /* mov rsp, rbp */
 	CHECK_NONE(BEHIND("\x48\x83\xe4\xf0"), NOT_KNOWN);
 	CHECK_NONE(PATCHED(whole, 14, "\x06\xc3"), NOT_KNOWN);
-	/* ... where nobody comes: jmp 3 */
+	/* ... but not on any path: jmp 3 */
 	CHECK_SITES(BEHIND("\xeb\x01\x06"), {BODY_WHOLE, 15, 8, INSN_RBX, JCC});
 	/* cut off by the end: mov eax, 32 bits */
 	CHECK_NONE(FUNCTION("\x53\xb8\0\0"), NOT_KNOWN);
@@ -314,17 +317,17 @@ static void not_read(void)
 	CHECK_NONE(BEHIND("\xe9\0\0\x01\0"), LEAVES);
 	CHECK_NONE(BEHIND("\x74\xf0"), LEAVES);
 	CHECK_NONE(BEHIND("\xe3\xf0"), LEAVES); /* jrcxz */
-	/* to the byte behind the last: 2 + 18 */
+	/* to the byte after the last: 2 + 18 */
 	CHECK_NONE(BEHIND("\x74\x12"), LEAVES);
 	/* to the first byte */
 	CHECK_NONE(BEHIND("\x85\xff\x74\xfc"), LEAVES);
-	/* and on behind the last byte: nop instead of ret */
+	/* execution continues after the last byte: nop instead of ret */
 	CHECK_NONE(PATCHED(whole, 17, "\x90"), LEAVES);
 
 	/* call 0; call 4, which has the nop's byte at 5 */
 	CHECK_NONE(BEHIND("\xe8\xfb\xff\xff\xff"), "it calls itself");
 	CHECK_NONE(BEHIND("\xe8\x02\0\0\0\x90"), "it calls itself");
-	/* the byte before the first; the call spoils rdi */
+	/* a call to the byte before the first, which overwrites rdi */
 	CHECK_NONE(BEHIND("\xe8\xfa\xff\xff\xff"), NO_SIZE);
 }
 
@@ -332,7 +335,7 @@ static void instructions_overlap(void)
 {
 	/* je 3, into mov eax, 0x90909090 */
 	CHECK_NONE(BEHIND("\x74\x01\xb8\x90\x90\x90\x90"), "instructions overlap");
-	/* the other way round: what is jumped to is read before */
+	/* the target of the jump is read first */
 	CHECK_NONE(BEHIND("\x85\xff\xeb\x01\xb8\x90\x90\x90\x90\x74\xf9"),
 		   "instructions overlap");
 }
@@ -344,34 +347,33 @@ static void stack_pointer(void)
 	CHECK_NONE(BEHIND("\x50"), STACK);
 	CHECK_NONE(BEHIND("\x58"), STACK);
 	CHECK_NONE(BEHIND("\x58\x50"), STACK);
-	/* je 3; push rax: two depths */
+	/* je 3; push rax: two different depths */
 	CHECK_NONE(BEHIND("\x74\x01\x50"), STACK);
-	/* sub rsp, 0x7ff8; add rsp, 0x7ff8; and eight more */
+	/* sub rsp, 0x7ff8; add rsp, 0x7ff0: eight bytes too few */
 	CHECK_NONE(BEHIND("\x48\x81\xec\xf8\x7f\0\0\x48\x81\xc4\xf0\x7f\0\0"), STACK);
 	CHECK_SITES(BEHIND("\x48\x81\xec\xf8\x7f\0\0\x48\x81\xc4\xf8\x7f\0\0"),
 		    {BODY_WHOLE, 26, 8, INSN_RBX, JCC});
 	CHECK_NONE(BEHIND("\x48\x81\xec\0\x80\0\0\x48\x81\xc4\0\x80\0\0"), STACK);
-	/* pop rbx twice, only before one of two returns */
+	/* pop rbx twice, before one of two returns */
 	CHECK_NONE(PATCHED(ways, 41, "\x90"), STACK);
 }
 
 static void no_results(void)
 {
-	/* no emulated instruction on the way: test edi, edi */
+	/* no emulated instruction on the path: test edi, edi */
 	CHECK_NONE(PATCHED(whole, 12, "\x85\xff"), NO_SITE);
-	/* nothing is called and rax not written: push; pop; ret; xor ecx, ecx; ret */
+	/* no call, and rax is not written: push; pop; ret; xor ecx, ecx; ret */
 	CHECK_NONE(FUNCTION("\x53\x5b\xc3"), "it makes nothing");
 	CHECK_NONE(FUNCTION("\x31\xc9\xc3"), "it makes nothing");
-	/* no call returns anything else than 0, or at all: xor eax, eax; ret; nop; jmp 1
-	 */
+	/* the calls return only 0, or nothing, or never: xor eax, eax; ret; nop; jmp 1 */
 	CHECK_NONE(FUNCTION("\x31\xc0\xc3"), "no site sees a whole call");
 	CHECK_NONE(FUNCTION("\x90\x90\xeb\xfd"), "no site sees a whole call");
 	CHECK_NONE(FUNCTION("\x53\xe8\0\0\1\0"), "no site sees a whole call");
 	CHECK_NONE(FUNCTION("\xf4"), NOT_KNOWN);
 }
 
-/* Each block is a way of its own with a site: js over it; call; test rax, rax; je; mov
- * [rax], ecx; pop rbx; ret. The last has no way around it. */
+/* Each block is a separate path with a site: js over it; call; test rax, rax; je; mov
+ * [rax], ecx; pop rbx; ret. No path skips the last one. */
 static struct function of_blocks(size_t blocks)
 {
 	static const char block[] = "\x78\x0e\xe8\0\0\1\0\x48\x85\xc0\x74\x02\x89\x08"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The sites inside malloc() of real C libraries, judged by what the processor does: each
- * instruction of some thousand calls is executed one by one under ptrace(2).
+ * The sites inside malloc() of real C libraries, checked by execution: ptrace(2)
+ * single-steps some thousand calls.
  */
 #include "check.h"
 
@@ -34,20 +34,20 @@ int main(void)
 #include "util/cleanup.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define CALLS        "calls" /* the argument with which this program is the tracee */
+#define CALLS        "calls" /* argument that makes this program the tracee */
 
 DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 DEFINE_CLEANUP(struct proc *, proc_close);
 
 /* --- the tracee --------------------------------------------------------------------- */
 
-/* Those of the C library, also where sanitizers have their own. */
+/* The C library's functions, even if a sanitizer replaces malloc. */
 static void *(*libc_malloc)(size_t size);
 static void (*libc_free)(void *block);
 
 #define BLOCKS       256
 
-/* What can never be had; the first two only _int_malloc() knows of. */
+/* Sizes that always fail. Only _int_malloc() checks the first two. */
 static const size_t too_large[] = {(size_t)1 << 62, (size_t)1 << 46, SIZE_MAX,
 				   (size_t)1 << 63};
 
@@ -59,8 +59,8 @@ static size_t some_size(unsigned *seed)
 	return (size_t)rand_r(seed) % limits[(size_t)rand_r(seed) % COUNT(limits)];
 }
 
-/* Blocks of all sizes come and go: from the thread's cache, fast bins, small, unsorted
- * and large ones, from the top and from mmap(2). */
+/* Allocates and frees blocks of all sizes: from the thread's cache, fast bins, small,
+ * unsorted and large bins, the top, and mmap(2). */
 static void churn(unsigned rounds, unsigned seed)
 {
 	void *blocks[BLOCKS] = {NULL};
@@ -84,7 +84,7 @@ static void *churn_thread(void *argument)
 	return NULL;
 }
 
-/* The thread's first call is of this size. */
+/* The thread's first call has this size. */
 static void *first_call(void *size)
 {
 	libc_free(libc_malloc(*(const size_t *)size));
@@ -124,20 +124,20 @@ static int make_calls(void)
 
 struct tracer {
 	pid_t pid;
-	uint64_t start, end; /* malloc() in memory */
+	uint64_t start, end; /* addresses of malloc() */
 	const struct body *body;
-	bool has_stop_at;    /* has_stop_at() */
-	uint64_t first_word; /* the memory at `start`, where there is a trap instead */
+	bool has_stop_at;    /* result of has_stop_at() */
+	uint64_t first_word; /* the word at `start`, which holds a trap instead */
 	unsigned calls, failed_calls;
 	unsigned hits[BODY_SITES_MAX], parts[BODY_STOP + 1];
 };
 
-/* One call of malloc(). */
+/* A call of malloc(). */
 struct call {
 	pid_t tid;
 	uint64_t size, return_address, return_sp;
 	unsigned entries, wholes, returns, failures, stops;
-	uint64_t settled; /* rax where it was to be the result */
+	uint64_t settled; /* rax at the site where the result is settled */
 };
 
 static void wait_trap(pid_t tid)
@@ -148,7 +148,7 @@ static void wait_trap(pid_t tid)
 	REQUIRE(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
 }
 
-/* Up to the return from a function that malloc() has just called. */
+/* Runs until the function that malloc() has just called returns. */
 static struct user_regs_struct step_over(const struct tracer *t, pid_t tid,
 					 const struct user_regs_struct *r)
 {
@@ -169,7 +169,7 @@ static struct user_regs_struct step_over(const struct tracer *t, pid_t tid,
 	return after;
 }
 
-/* The instruction at a site is about to be executed. */
+/* Called before the instruction at a site is executed. */
 static void see_site(struct tracer *t, struct call *c, size_t n,
 		     const struct user_regs_struct *r)
 {
@@ -225,11 +225,11 @@ static void check_call(struct tracer *t, const struct call *c, uint64_t result)
 	if (check_state.failures != before)
 		fprintf(stderr, "... malloc(%#" PRIx64 ") is %#" PRIx64 "\n", c->size,
 			result);
-	/* It would be the same of thousands. */
+	/* Thousands of calls would fail in the same way. */
 	REQUIRE(check_state.failures < 20);
 }
 
-/* The thread has come to malloc(). */
+/* Follows a call from malloc()'s first instruction. */
 static void follow_call(struct tracer *t, pid_t tid)
 {
 	struct user_regs_struct r = registers_of(tid);
@@ -253,8 +253,8 @@ static void follow_call(struct tracer *t, pid_t tid)
 	check_call(t, &c, r.rax);
 }
 
-/* Threads are to stop at the first instruction; with the processor's breakpoints each of
- * them has to be told. */
+/* Makes threads stop at malloc()'s first instruction. Hardware breakpoints must be set
+ * for each thread. */
 static void watch_start(struct tracer *t, pid_t tid, bool is_new)
 {
 	if (t->has_stop_at)
@@ -271,7 +271,7 @@ static bool is_at_start(const struct tracer *t, pid_t tid)
 	return is_trapped(tid, t->start);
 }
 
-/* Run up to the tracee's end; of its threads one runs at a time. */
+/* Runs until the tracee ends. One of its threads runs at a time. */
 static void follow_calls(struct tracer *t)
 {
 	int status;
@@ -309,8 +309,8 @@ static void follow_calls(struct tracer *t)
 
 struct library {
 	const char *name, *path;
-	const char *linker; /* NULL: the one of this program, which finds the library */
-	const char *folder; /* of the library, with `linker` */
+	const char *linker; /* NULL: this program's dynamic linker finds the library */
+	const char *folder; /* folder of the library, with `linker` */
 };
 
 /* The function and its sites in a library's file. */
@@ -318,12 +318,12 @@ struct function {
 	struct elf_symbol symbol;
 	char build_id[64];
 	struct body body;
-	const char *why; /* there are no sites */
+	const char *why; /* why there are no sites, or NULL */
 };
 
 struct other_text {
 	struct elf_file *file;
-	uint64_t offset; /* of the function */
+	uint64_t offset; /* file offset of the function */
 };
 
 static size_t read_other(void *arg, int64_t offset, uint8_t *ret, size_t size)
@@ -333,7 +333,7 @@ static size_t read_other(void *arg, int64_t offset, uint8_t *ret, size_t size)
 	return elf_file_read(text->file, text->offset + (uint64_t)offset, ret, size);
 }
 
-/* False: no such file. */
+/* False if the file does not exist. */
 static bool read_function(const char *path, struct function *ret)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
@@ -377,7 +377,7 @@ static void print_sites(const char *name, const struct function *f)
 	}
 }
 
-/* Where malloc() is in the tracee; 0: the library is not mapped yet. */
+/* The address of malloc() in the tracee; 0: the library is not mapped yet. */
 static uint64_t find_in_memory(pid_t pid, const struct function *f)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
@@ -398,7 +398,7 @@ static uint64_t find_in_memory(pid_t pid, const struct function *f)
 	return ret;
 }
 
-/* Start this program once more; false: nobody may be traced here. */
+/* Executes this program again, traced. False: tracing is not permitted here. */
 static bool start(const struct library *library, const char *tunables, pid_t *ret)
 {
 	char self[4096];
@@ -431,8 +431,7 @@ static bool start(const struct library *library, const char *tunables, pid_t *re
 	return true;
 }
 
-/* Up to the system call with which the linker maps the library: from then on each call is
- * seen, the first one of all too. */
+/* Runs until the dynamic linker maps the library, so that even the first call is seen. */
 static uint64_t run_to_library(pid_t pid, const struct function *f)
 {
 	uint64_t address = 0;
@@ -458,11 +457,11 @@ static void run(const struct library *library, const struct function *f,
 	follow_calls(t);
 }
 
-/* As it is, without the threads' caches, and with one arena for all of them. */
+/* Default, without the threads' caches, and with one arena for all threads. */
 static const char *const tunables[] = {NULL, "glibc.malloc.tcache_count=0",
 				       "glibc.malloc.arena_max=1"};
 
-/* Whatever is found in the library holds of its calls. */
+/* Checks all sites that were found in the library. */
 static void judge(const struct library *library, const struct function *f, unsigned runs)
 {
 	struct tracer t = {.has_stop_at = has_stop_at()};
@@ -475,7 +474,8 @@ static void judge(const struct library *library, const struct function *f, unsig
 		enum body_part part = f->body.sites[i].part;
 
 		printf(" +%u:%u", f->body.sites[i].delta, t.hits[i]);
-		/* Each of what there is was seen, and nothing that must not be. */
+		/* Each kind of site was hit, and no call was wrongly assumed not to
+		 * return. */
 		CHECK(part == BODY_STOP ? !t.hits[i] : t.parts[part] > 0);
 	}
 	printf("\n");
@@ -487,8 +487,8 @@ static void judge(const struct library *library, const struct function *f, unsig
 
 /* --- the libraries ------------------------------------------------------------------ */
 
-/* Sites that were read off the disassembly: every way to each `ret` of it comes by one of
- * WHOLE, RETURN and FAILURE. */
+/* Sites that were read from the disassembly: each path to a `ret` passes one site of kind
+ * WHOLE, RETURN or FAILURE. */
 static const struct known {
 	const char *build_id;
 	struct {
@@ -504,7 +504,8 @@ static const struct known {
 		 {BODY_STOP, 510, PLACE_NO_REGISTER},
 		 {BODY_STOP, 684, PLACE_NO_REGISTER},
 		 {BODY_STOP, 752, PLACE_NO_REGISTER},
-		 /* too large, or the only arena has none; no arena has */
+		 /* the size is too large, or the only arena has no memory; no arena
+		  * has */
 		 {BODY_FAILURE, 556, PLACE_NO_REGISTER},
 		 {BODY_FAILURE, 659, PLACE_NO_REGISTER},
 		 /* test $2,%dl; jne: chunk_is_mmapped(), with threads and without */
@@ -517,7 +518,7 @@ static const struct known {
 	 }},
 };
 
-/* False: the library is not one of those. */
+/* False: the library is not in the table. */
 static bool check_known(const struct function *f)
 {
 	for (size_t i = 0; i < COUNT(known); i++) {
@@ -537,7 +538,7 @@ static bool check_known(const struct function *f)
 	return false;
 }
 
-/* Why there is nothing to judge on this machine. */
+/* Why nothing could be checked on this machine. */
 static const char *nothing;
 
 static void this_machine(void)
@@ -555,7 +556,7 @@ static void this_machine(void)
 		if (!check_known(&f)) {
 			printf("     glibc with build-id %s is not in known[]\n",
 			       f.build_id);
-			/* scripts/test fails until somebody has judged the build. */
+			/* scripts/test fails until a person has added the build. */
 			CHECK(!getenv("MEMTRACE_TEST_ALL"));
 			if (f.why)
 				nothing = "no sites are found in this machine's libc";
@@ -567,8 +568,8 @@ static void this_machine(void)
 	nothing = "no glibc is here";
 }
 
-/* A program that was linked with a newer library does not run with an older one; with
- * sanitizers this one is such. */
+/* A program that was linked with a newer library does not run with an older one. With
+ * sanitizers that is the case for this program. */
 static bool runs_with(const struct library *library)
 {
 	char self[4096] = {0};
@@ -587,7 +588,7 @@ static bool runs_with(const struct library *library)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* As for unit.plan.place_releases. */
+/* Releases as for unit.plan.place_releases. */
 static void other_releases(void)
 {
 	static const char *const releases[] = {"ubuntu-22.04", "ubuntu-24.04",
@@ -609,7 +610,7 @@ static void other_releases(void)
 			continue;
 		there++;
 		print_sites(library.name, &f);
-		/* The packages of Ubuntu are always the same. */
+		/* Ubuntu's packages never change. */
 		CHECK(!f.why || strncmp(releases[i], "ubuntu", 6) != 0);
 		if (!f.why && runs_with(&library))
 			judge(&library, &f, 1);
@@ -623,7 +624,7 @@ static void other_releases(void)
 
 int main(int argc, char *argv[])
 {
-	/* Without what looks for leaks then, and cannot in a tracee. */
+	/* _exit(): LeakSanitizer cannot work in a tracee. */
 	if (argc > 1 && !strcmp(argv[1], CALLS))
 		_exit(make_calls());
 	RUN(other_releases);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How long a hostile function can keep us. */
+/* How much time a hostile function can cost memtrace. */
 #include "check.h"
 
 #include "unit/plan/body_walk.h"
@@ -14,7 +14,7 @@ static void append(struct function *f, const char *bytes, size_t size)
 	f->size += size;
 }
 
-/* Let the jump whose 32 bits are at `at` go to `to`. */
+/* Makes the jump with the 32-bit distance at `at` go to `to`. */
 static void aim(struct function *f, size_t at, size_t to)
 {
 	uint32_t distance = (uint32_t)(to - (at + 4));
@@ -38,7 +38,8 @@ static void measure(const char *what, const struct function *f, double *longest)
 	judge(f);
 }
 
-/* Each jumps to the one before; `start` goes on at the last, the first behind itself. */
+/* Each jump goes to the one before. `start` jumps to the last one; the first one jumps to
+ * `end`. */
 static struct function jumps_back(const char *start, size_t start_size, size_t jump,
 				  const char *end, size_t end_size)
 {
@@ -60,8 +61,8 @@ static struct function jumps_back(const char *start, size_t start_size, size_t j
 #define JUMPS_BACK(start, jump, end)                                                     \
 	jumps_back((start), sizeof(start) - 1, (jump), (end), sizeof(end) - 1)
 
-/* The last four bytes of a repeated `item` are those of a jump; `where` 0: to the next
- * item, 1: to any ahead, 2: to any. */
+/* A repeated `item` whose last four bytes are a jump's distance. `where` 0: to the next
+ * item, 1: to any later one, 2: to any. */
 static struct function jumps(const char *start, size_t start_size, const char *item,
 			     size_t size, unsigned where, const char *end,
 			     size_t end_size)
@@ -113,7 +114,7 @@ static void time_of_jumps(double *longest)
 	measure("jumps to the one before", &f, longest);
 	f = JUMPS_BACK(START CALL "\xe9\0\0\0\0", 10, LATE);
 	measure("final jumps to the one before", &f, longest);
-	/* mov rax, [rsi]; je end; ...: all of them are put off */
+	/* mov rax, [rsi]; je end; ...: all jumps are put off */
 	f = JUMPS_BACK(START "\x48\x8b\x06" JE CALL "\xe9\0\0\0\0", 19, LATE);
 	aim(&f, 9, 23);
 	measure("final jumps that meet another way", &f, longest);
@@ -129,7 +130,7 @@ static void time_of_nops(double *longest)
 	APPEND(&f, END);
 	measure("places for the entry", &f, longest);
 
-	/* One by one they are put off, each from far away: cdq. */
+	/* The jumps are put off one by one, each from far away: cdq. */
 	f = FUNCTION(START CALL "\x48\x8b\x06" JE "\x48\x8b\x06");
 	for (unsigned i = 0; i < 70; i++)
 		APPEND(&f, "\x90");
@@ -151,7 +152,7 @@ static void time_of_nops(double *longest)
 	measure("calls that are understood one by one", &f, longest);
 }
 
-/* A build with sanitizers takes several times as long. */
+/* A build with sanitizers is several times slower. */
 #define SECONDS_MAX 2
 
 static void hostile_time(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sites inside functions that are made by chance, or broken: where they are not written
- * down, walks along the function's ways judge them. */
+/* Sites inside random or damaged functions. No table has the right sites: random paths
+ * through the function check them. */
 #include "check.h"
 
 #include "target/elf.h"
@@ -31,7 +31,8 @@ static void walks(void)
 	}
 }
 
-/* The walk sees what is wrong: each of these is a body of its own making. */
+/* Checks that the random paths notice errors: each body has wrong sites. Returns the
+ * number of errors. */
 static unsigned failures_of(const struct function *f, const struct body *body)
 {
 	unsigned before = check_state.failures, failures;
@@ -73,7 +74,7 @@ static void walks_see_errors(void)
 
 /* --- hostile functions -------------------------------------------------------------- */
 
-/* Nothing behind the function is read. */
+/* Checks that nothing after the function is read. */
 static void check_guarded(const struct guarded *g, const struct function *f)
 {
 	const struct flow_text at_end = {.code = guarded_copy(g, f->code, f->size),
@@ -109,8 +110,8 @@ static void random_bytes(void)
 	printf("     %u of random bytes have sites\n", found);
 }
 
-/* Instructions of which functions that have sites are made, and some that have none. A
- * branch goes to any of them. */
+/* Instructions for random functions, some of which have sites. A branch can go to any of
+ * them. */
 static const struct {
 	const char *code;
 	size_t size;
@@ -171,7 +172,7 @@ static struct function random_function(void)
 	f.size += 2;
 	for (unsigned i = 0; i < count; i++) {
 		uint8_t *code = f.code + at[i];
-		/* Mostly ahead, as compilers do. */
+		/* Mostly forward, as compilers do. */
 		unsigned to = random_below(8) ? i + 1 + random_below(count - i)
 					      : random_below(count + 1);
 
@@ -203,7 +204,7 @@ static void random_functions(void)
 	}
 }
 
-/* Of the C library of this machine; false: its code is not for x86-64. */
+/* Reads malloc() of this machine's C library. False: not for x86-64. */
 static bool read_malloc(struct function *ret)
 {
 	static const char *const paths[] = {"/lib/x86_64-linux-gnu/libc.so.6",
@@ -260,7 +261,7 @@ static void mutations(void)
 	mutate(&f, 20000, "another");
 }
 
-/* Where malloc() has a body at all: unit.plan.body_malloc says of which it is so. */
+/* Only if malloc() has sites at all. unit.plan.body_malloc prints whether it has. */
 static void mutations_of_malloc(void)
 {
 	struct function f;

@@ -55,7 +55,7 @@ static const char splits[] = "\x53"                     /* 0: push rbx */
 static const char splits_cold[] = "\x31\xc0"              /* 0: xor eax, eax */
 				  "\xe9\x03\xe0\xff\xff"; /* 2: jmp 10 */
 
-/* The function calls die() on one of two ways, and that call is the last instruction. */
+/* One of two paths calls die(). That call is the last instruction. */
 #define DIES                                                                             \
 	"\x53"                 /* 0: push rbx */                                         \
 	"\x48\x85\xff"         /* 1: test rdi, rdi */                                    \
@@ -225,7 +225,7 @@ static const char switches[] = "\x53"      /* 0: push rbx */
 
 /* --- the judge ---------------------------------------------------------------------- */
 
-/* What holds of any graph. */
+/* Checks what must be true for every graph. */
 static void check_graph(const struct cfg *cfg)
 {
 	REQUIRE(cfg->entry < cfg->insns.len);
@@ -268,15 +268,15 @@ static const char *read_code(const struct code *code, struct cfg *ret)
 		cfg_deinit(&cfg_);                                                       \
 	} while (0)
 
-/* Read what must be understood. */
+/* Reads code that must be understood. */
 #define READ(code, bytes, cfg)                                                           \
 	do {                                                                             \
 		CODE(code, bytes);                                                       \
 		REQUIRE(!read_code(code, cfg));                                          \
 	} while (0)
 
-/* The instruction that follows, by offset; for conditional jumps the way that is taken is
- * 0. UINT64_MAX: none. */
+/* The offset of a following instruction. `way` 0 of a conditional jump is the taken one.
+ * UINT64_MAX: none. */
 static uint64_t next_of(const struct cfg *cfg, uint64_t offset, unsigned way)
 {
 	const struct cfg_insn *at = insn_at(cfg, offset);
@@ -308,7 +308,7 @@ static void branches_and_loops(void)
 	CHECK_INT(next_of(&cfg, 8, 1), 10);
 	cfg_deinit(&cfg);
 
-	/* It does not come back: jmp 0 */
+	/* It never returns: jmp 0 */
 	READ(&code, "\x31\xc0\xeb\xfe", &cfg);
 	CHECK(!insn_at(&cfg, 0)->returns);
 	cfg_deinit(&cfg);
@@ -328,7 +328,7 @@ static void tail_calls(void)
 	CHECK(insn_at(&cfg, 0)->returns);
 	cfg_deinit(&cfg);
 
-	/* The way that leaves is an instruction of its own. */
+	/* The way out of the function is a pseudo instruction. */
 	READ(&code, conditional_tail_call, &cfg);
 	CHECK_INT(cfg.insns.len, 5);
 	way = &cfg.insns.data[insn_at(&cfg, 3)->next[0]];
@@ -339,16 +339,16 @@ static void tail_calls(void)
 	CHECK_INT(next_of(&cfg, 3, 1), 9);
 	cfg_deinit(&cfg);
 
-	/* By a pointer, nobody knows where. */
+	/* A jump by a pointer: the target is unknown. */
 	READ(&code, through_register, &cfg);
 	CHECK_INT(insn_at(&cfg, 5)->exit, CFG_LEAVES);
 	CHECK_INT(insn_at(&cfg, 5)->callee.kind, CALLEE_OTHER);
 	cfg_deinit(&cfg);
 
-	/* With a frame it is a switch. */
+	/* With a frame it is taken for a switch. */
 	CHECK_NONE(switches, INDIRECT);
 
-	/* It calls itself. */
+	/* The function calls itself. */
 	READ(&code, again, &cfg);
 	CHECK_INT(insn_at(&cfg, 8)->exit, CFG_LEAVES);
 	CHECK_INT(insn_at(&cfg, 8)->callee.address, BASE);
@@ -375,7 +375,7 @@ static void split_functions(void)
 	CHECK_INT(next_of(&cfg, COLD - BASE + 2, 0), 10);
 	cfg_deinit(&cfg);
 
-	/* Without a frame it is another function. */
+	/* Without a frame the cold part counts as another function. */
 	CODE(&code, "\x48\x85\xff\x0f\x88\xf7\x1f\0\0\xc3");
 	CODE_ADD(&code, COLD, splits_cold);
 	REQUIRE(!read_code(&code, &cfg));
@@ -391,33 +391,32 @@ static void calls_that_do_not_return(void)
 	struct code code;
 	struct cfg cfg;
 
-	/* Nothing is behind it. */
+	/* The call is at the end of the function. */
 	READ(&code, dies, &cfg);
 	CHECK_INT(insn_at(&cfg, 13)->exit, CFG_ENDS);
 	CHECK(!insn_at(&cfg, 13)->returns);
 	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
 	cfg_deinit(&cfg);
 
-	/* Only nops are, up to the end of the function. */
+	/* Only nops follow, up to the end of the function. */
 	READ(&code, dies_at_end, &cfg);
 	CHECK_INT(insn_at(&cfg, 13)->exit, CFG_ENDS);
 	CHECK(!insn_at(&cfg, 18) && !insn_at(&cfg, 20));
 	cfg_deinit(&cfg);
 
-	/* The same, by a pointer. */
+	/* A call by a pointer. */
 	READ(&code, calls_pointer_at_end, &cfg);
 	CHECK_INT(insn_at(&cfg, 8)->exit, CFG_ENDS);
 	CHECK(!insn_at(&cfg, 10));
 	cfg_deinit(&cfg);
 
-	/* Something leads to the code behind the nops, but not to them. */
+	/* A branch goes to the code after the nops, but not to the nops. */
 	READ(&code, dies_before_label, &cfg);
 	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_ENDS);
 	CHECK(!insn_at(&cfg, 11));
 	cfg_deinit(&cfg);
 
-	/* The function that is called has a return instruction: -O0 puts nops anywhere.
-	 */
+	/* The called function has a return instruction: -O0 emits nops anywhere. */
 	CODE(&code, dies_before_label);
 	CODE_ADD(&code, DIE, helper_returns);
 	REQUIRE(!read_code(&code, &cfg));
@@ -430,13 +429,13 @@ static void calls_that_do_not_return(void)
 	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_ENDS);
 	cfg_deinit(&cfg);
 
-	/* Nothing else leads to the code behind: it does return. */
+	/* No branch goes to the code after the nops: the call returns. */
 	READ(&code, dies_with_nops, &cfg);
 	CHECK_INT(insn_at(&cfg, 13)->exit, CFG_GOES_ON);
 	CHECK(insn_at(&cfg, 20) && insn_at(&cfg, 20)->returns);
 	cfg_deinit(&cfg);
 
-	/* By name. */
+	/* Known by name. */
 	CODE(&code, dies_with_nops);
 	code.source.callees = &callees;
 	REQUIRE(!read_code(&code, &cfg));
@@ -451,8 +450,8 @@ static void calls_that_do_not_return(void)
 	cfg_deinit(&cfg);
 }
 
-/* The function that is called begins with straight-line code up to a call of its own with
- * a nop behind it: it does not return. Nothing behind the call to it says so. */
+/* The called function is straight-line code up to a call with a nop after it, so it is
+ * assumed not to return. The code after the call to it does not show that. */
 static void calls_of_functions_that_do_not_return(void)
 {
 	struct code code;
@@ -466,7 +465,7 @@ static void calls_of_functions_that_do_not_return(void)
 	CHECK(insn_at(&cfg, 11) && insn_at(&cfg, 11)->returns);
 	cfg_deinit(&cfg);
 
-	/* Its call has no nop behind it, or is on one of two ways. */
+	/* No nop after its call, or a path around its call. */
 	CODE(&code, dies_in_helper);
 	CODE_ADD(&code, F, helper_returns);
 	REQUIRE(!read_code(&code, &cfg));
@@ -479,21 +478,21 @@ static void calls_of_functions_that_do_not_return(void)
 	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
 	cfg_deinit(&cfg);
 
-	/* There is a nop, and a return instruction behind it, as by -O0. */
+	/* There is a nop, but also a return instruction after it, as with -O0. */
 	CODE(&code, dies_in_helper);
 	CODE_ADD(&code, F, helper_wraps);
 	REQUIRE(!read_code(&code, &cfg));
 	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
 	cfg_deinit(&cfg);
 
-	/* Its code cannot be read. */
+	/* The called function cannot be read. */
 	READ(&code, dies_in_helper, &cfg);
 	CHECK_INT(insn_at(&cfg, 6)->exit, CFG_GOES_ON);
 	cfg_deinit(&cfg);
 }
 
-/* A nop that aligns a loop follows a call that returns. The loop is come to by its own
- * jump back alone, which is behind the call. */
+/* The nop after a call that returns aligns a loop. Only the loop's own jump, after the
+ * call, goes there. */
 static void calls_before_loops(void)
 {
 	struct code code;
@@ -531,18 +530,18 @@ static void frames(void)
 	CHECK_INT(insn_at(&cfg, 18)->sp_delta, 8);
 	cfg_deinit(&cfg);
 
-	/* The stack pointer differs on two ways. */
+	/* The stack pointer differs between two paths. */
 	CHECK_NONE(unbalanced, STACK);
-	/* rbp does, and leave needs it. */
+	/* rbp differs, and leave needs it. */
 	CHECK_NONE(bp_lost, STACK);
-	/* ret with a frame; pop of what is not there */
+	/* ret with a frame on the stack; pop with an empty frame */
 	CHECK_NONE("\x53\xc3", STACK);
 	CHECK_NONE("\x5b\x53\xc3", STACK);
 	/* leave without a frame */
 	CHECK_NONE("\xc9\xc3", STACK);
 }
 
-/* Where the stack pointer is must not be guessed. */
+/* The position of the stack pointer must not be guessed. */
 static void unknown_frames(void)
 {
 	CHECK_NONE(aligned_frame, STACK);
@@ -569,7 +568,7 @@ static void not_understood(void)
 	/* je 4: data */
 	CHECK_NONE("\x74\x02\xc3\x90\x06", UNKNOWN);
 	CHECK_NONE("\x06", UNKNOWN);
-	/* an instruction is cut off; it just ends */
+	/* an instruction is cut off; execution continues after the end */
 	CHECK_NONE("\xb8\x01\0", UNKNOWN);
 	CHECK_NONE("\x31\xc0", BEHIND);
 	CHECK_NONE("\x74\x01\xc3\x31\xc0", BEHIND);
@@ -586,17 +585,17 @@ static void too_long(void)
 	struct code code;
 	struct cfg cfg;
 
-	/* 100,000 basic blocks: je to what follows */
+	/* 100,000 basic blocks: je to the next instruction */
 	for (size_t i = 0; i < sizeof(bytes); i += 2)
 		memcpy(bytes + i, "\x74\0", 2);
 	code_init(&code, bytes, sizeof(bytes));
 	CHECK_STR(read_code(&code, &cfg), TOO_LONG);
 	cfg_deinit(&cfg);
-	/* as far as its symbol says */
+	/* as long as a symbol may be */
 	code_init(&code, bytes, CFG_RANGE_MAX);
 	CHECK_STR(read_code(&code, &cfg), TOO_LONG);
 	cfg_deinit(&cfg);
-	/* an address space, and around its end */
+	/* an address space, and beyond its end */
 	code_init(&code, bytes, sizeof(bytes));
 	CHECK_STR(cfg_read(&code.source, BASE, UINT64_MAX, &cfg), TOO_LONG);
 	cfg_deinit(&cfg);
@@ -605,7 +604,7 @@ static void too_long(void)
 	CHECK(check_cpu_s() - before_s < 2);
 }
 
-/* Everything that is done with a function. */
+/* All analyses of a function. */
 static const char *analyze(const struct code *code, size_t size)
 {
 	static const enum result_width widths[] = {RESULT_WORD, RESULT_INT, RESULT_OUT,
@@ -629,7 +628,8 @@ static const char *analyze(const struct code *code, size_t size)
 	return why;
 }
 
-/* A second, or several with sanitizers; half a minute and more when nothing bounds it. */
+/* Takes one second, or several with sanitizers. Without bounds in the code it would take
+ * more than half a minute. */
 #define SLOW_S 15
 
 static void analyze_in_time(const uint8_t *bytes, size_t size)
@@ -642,7 +642,7 @@ static void analyze_in_time(const uint8_t *bytes, size_t size)
 	CHECK(check_cpu_s() - before_s < SLOW_S);
 }
 
-/* Chains of jumps, laid out so that what is known travels as slowly as it can. */
+/* Chains of jumps, arranged so that information spreads as slowly as possible. */
 static void slow_functions(void)
 {
 	static uint8_t bytes[CFG_RANGE_MAX];
@@ -653,7 +653,7 @@ static void slow_functions(void)
 	size += 4;
 	bytes[size++] = 0xc3;
 	for (size_t i = 0; i < count; i++) {
-		/* ret is one byte before the first of them */
+		/* ret is one byte before the first jump */
 		memcpy(bytes + size, i ? "\xeb\xfc" : "\xeb\xfd", 2);
 		size += 2;
 	}
@@ -661,7 +661,7 @@ static void slow_functions(void)
 		bytes[1 + i] = (uint8_t)((size - 2 - 5) >> (8 * i));
 	analyze_in_time(bytes, size);
 
-	/* Ahead, from a conditional jump to the next, and all of them to the end. */
+	/* Forward: each conditional jump goes to the next one, and all go to the end. */
 	for (size = 0; size < 10900 * 6; size += 6) {
 		uint32_t to = (uint32_t)(10900 * 6 - size - 6);
 
@@ -671,7 +671,7 @@ static void slow_functions(void)
 	bytes[size++] = 0xc3;
 	analyze_in_time(bytes, size);
 
-	/* Each call is of another function. */
+	/* Each call is to another function. */
 	for (size = 0; size + 6 < sizeof(bytes); size += 5) {
 		uint32_t to = (uint32_t)(0x100000 + 11 * size);
 
@@ -682,10 +682,10 @@ static void slow_functions(void)
 	analyze_in_time(bytes, size);
 }
 
-/* The longest function that is tried at the end of readable memory, bytes. */
+/* Longest function that is tested at the end of readable memory, bytes. */
 #define GUARDED_SIZE 16384
 
-/* True when it is understood. */
+/* True if the function is understood. */
 static bool try_guarded(const struct guarded *g, const uint8_t *bytes, size_t size)
 {
 	struct code code;
@@ -759,7 +759,7 @@ static void mutations(void)
 	CHECK(found > 1000);
 }
 
-/* Functions of the C library of this machine. */
+/* Functions of this machine's C library. */
 static void mutations_of_real_functions(void)
 {
 	static const char *const paths[] = {"/lib/x86_64-linux-gnu/libc.so.6",

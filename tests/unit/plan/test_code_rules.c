@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Unwind rules that are read from machine code: of functions made by hand, of random
- * bytes, and of this machine's C library against its unwind information. */
+/* Unwind rules that are read from machine code: of handwritten functions, of random
+ * bytes, and of this machine's C library, compared with its unwind information. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 static uint8_t image[0x3000];
 
-/* An image whose code begins with `code`; what follows it is 0. */
+/* An image whose code begins with `code`, followed by zeros. */
 static struct cfi *image_of(const uint8_t *code, size_t size)
 {
 	const Elf64_Ehdr header = {
@@ -55,7 +55,7 @@ static struct walk_code_rules rules_of(const char *code, size_t size)
 	return rules;
 }
 
-/* The rules of code that is written as a string. */
+/* The rules of code in a string literal. */
 #define RULES(code) rules_of(code, sizeof(code) - 1)
 
 #define SP(cfa)     UNWIND_RULE(UNWIND_SP, cfa, 0, UNWIND_BP_SAME, 0)
@@ -68,7 +68,7 @@ static void check_only(struct walk_code_rules rules, uint64_t rule)
 	CHECK(!rules.is_end);
 }
 
-/* Of code that comes back from another stack (test_stack_switch.c has more). */
+/* Code after a call on another stack (test_stack_switch.c has more). */
 static void switching(void)
 {
 	struct walk_code_rules rules = RULES("\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08"
@@ -103,7 +103,7 @@ static void frames(void)
 	check_only(RULES("\xe8\0\0\0\0\x48\x83\xc4\x08\xc3"), SP(16));
 }
 
-/* From the first instruction on: what a function pushes it pops. */
+/* From the first instruction on: a function pops what it has pushed. */
 static void from_the_start(void)
 {
 	/* push rbp; mov rbp, rsp; sub rsp, 16; leave; ret */
@@ -120,7 +120,7 @@ static void branches(void)
 	check_only(RULES("\xff\xc8\x75\xfc\x5b\xc3"), SP(16));
 	/* jmp +1; ud2's first half; pop rbx; ret */
 	check_only(RULES("\xeb\x01\x0f\x5b\xc3"), SP(16));
-	/* One that never ends: jmp -2 */
+	/* An endless loop: jmp -2 */
 	CHECK_INT(RULES("\xeb\xfe").count, 0);
 	CHECK(!RULES("\xeb\xfe").is_end);
 }
@@ -134,7 +134,7 @@ static void stubs(void)
 		   SP(8));
 }
 
-/* Code that loses bp, or whose stack pointer is not known, tells nothing. */
+/* Code that overwrites bp, or whose stack pointer is unknown, yields no rule. */
 static void no_rules(void)
 {
 	/* mov ebp, 1; ret */
@@ -144,11 +144,11 @@ static void no_rules(void)
 	CHECK(RULES("\x48\x89\xdc\xc3").may_return);
 	/* and rsp, -16; pop rbx; ret */
 	CHECK_INT(RULES("\x48\x83\xe4\xf0\x5b\xc3").count, 0);
-	/* What the path wrote itself: sub rsp, 8; pop rbp; ret */
+	/* The popped word was not saved on this path: sub rsp, 8; pop rbp; ret */
 	CHECK_INT(RULES("\x48\x83\xec\x08\x5d\xc3").count, 0);
 }
 
-/* What only a call leads to that has padding behind it comes last. */
+/* A path that leads only through a call with padding after it comes last. */
 static void padding(void)
 {
 	/* jne +9; call; nop; pop rbx; pop rbx; ret; pop rbx; ret */
@@ -157,7 +157,7 @@ static void padding(void)
 
 	CHECK_INT(rules.count, 2);
 	CHECK_INT(rules.likely_count, 1);
-	/* From the instruction before the last one on. */
+	/* The order of the rules: the likely one first. */
 	CHECK_INT(rules.rule[0], SP(16));
 	CHECK_INT(rules.rule[1], SP(24));
 
@@ -174,21 +174,21 @@ static void ends(void)
 	CHECK(RULES("\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4").is_end);
 	/* hlt */
 	CHECK(RULES("\xf4").is_end);
-	/* As in glibc's start of a context: mov rsp, rbx; test rdi, rdi; je +8; call;
+	/* Like the start of a context in glibc: mov rsp, rbx; test rdi, rdi; je +8; call;
 	 * mov rdi, rax; call; hlt */
 	CHECK(RULES("\x48\x89\xdc\x48\x85\xff\x74\x08\xe8\0\0\0\0\x48\x89\xc7\xe8\0\0\0\0"
 		    "\xf4")
 		      .is_end);
-	/* A path that returns: je +1; hlt; ret */
+	/* One path returns: je +1; hlt; ret */
 	CHECK(!RULES("\x74\x01\xf4\xc3").is_end);
-	/* ud2 and int3 are also behind calls that do not return. */
+	/* ud2 and int3 may also follow calls that do not return. */
 	CHECK(!RULES("\xe8\0\0\0\0\x0f\x0b").is_end);
 	CHECK(!RULES("\xe8\0\0\0\0\xcc").is_end);
-	/* An instruction that is not known: je +1; hlt; 0x06 */
+	/* An unknown instruction: je +1; hlt; 0x06 */
 	CHECK(!RULES("\x74\x01\xf4\x06").is_end);
 }
 
-/* Whatever the bytes are, it comes to an end, and each rule can be stepped by. */
+/* Random bytes: it must end, and each rule must be valid. */
 static void random_bytes(void)
 {
 	uint8_t code[0x2000];
@@ -212,7 +212,7 @@ static void random_bytes(void)
 	}
 }
 
-/* Memory that is not there. */
+/* Memory that is not in the image. */
 static void nowhere(void)
 {
 	struct cfi *cfi = image_of((const uint8_t *)"\xc3", 1);
@@ -250,7 +250,7 @@ static void compare_site(const struct cfi *cfi, uint64_t address, struct counts 
 	if (!rules.count)
 		counts->none++;
 	for (size_t i = 0; i < rules.count; i++) {
-		/* bp-relative rules say the same in another way. */
+		/* A rule relative to bp may be the same rule. */
 		if (rules.rule[i] == wanted || UNWIND_TYPE(wanted) == UNWIND_BP ||
 		    UNWIND_TYPE(rules.rule[i]) == UNWIND_BP) {
 			counts->right++;
@@ -260,7 +260,7 @@ static void compare_site(const struct cfi *cfi, uint64_t address, struct counts 
 	counts->wrong += rules.count > 0;
 }
 
-/* Functions that are called right before the end of another function do not return. */
+/* Functions that are called at the very end of another function do not return. */
 static struct hashmap ending;
 
 static void look_at_call(const struct cfi *cfi, uint64_t at, const struct insn *insn,
@@ -274,7 +274,8 @@ static void look_at_call(const struct cfi *cfi, uint64_t at, const struct insn *
 		compare_site(cfi, at + insn->length, counts);
 }
 
-/* All calls of one function; without `counts` those that end it are noted. */
+/* Compares the rules after each call of one function. `counts` NULL: only notes the
+ * functions that are called at the end. */
 static void look_at_function(const struct cfi *cfi, const struct cfi_fde *fde,
 			     struct counts *counts)
 {
@@ -326,7 +327,7 @@ static void the_c_library(void)
 	printf("%u calls: %u right, %u wrong, %u without a rule\n", counts.sites,
 	       counts.right, counts.wrong, counts.none);
 	CHECK(counts.sites > 5000);
-	/* What is left ends in _Unwind_Resume() or in loops without an end. */
+	/* The others end in _Unwind_Resume() or in endless loops. */
 	CHECK(counts.right >= counts.sites * 97ull / 100);
 }
 

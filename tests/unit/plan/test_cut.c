@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Minimum cuts, judged by trying all cuts there are. */
+/* Minimum cuts, compared with the cheapest of all possible cuts. */
 #include "check.h"
 
 #include "plan/cut.h"
@@ -28,7 +28,7 @@ static void build(const struct graph *g, struct cut *ret)
 				g->edges[i].price_back));
 }
 
-/* What it costs to have the nodes of `before` on the source's side, and no others. */
+/* The cost of a cut with the nodes in `before`, a bit mask, on the source's side. */
 static int64_t cost_of(const struct graph *g, uint32_t before)
 {
 	int64_t cost = 0;
@@ -58,7 +58,7 @@ static int64_t cheapest(const struct graph *g)
 	return best;
 }
 
-/* Solve it, and check the answer. */
+/* Finds a cut and checks it. Returns its price. */
 static int32_t solve(const struct graph *g, int32_t limit)
 {
 	struct cut cut;
@@ -88,7 +88,7 @@ static void small_graphs(void)
 	const struct graph parallel = {2, 0, 1, {{0, 1, 3, 0}, {0, 1, 4, 0}}, 2};
 	const struct graph apart = {3, 0, 2, {{0, 1, 7, 0}, {2, 1, 5, 0}}, 2};
 	const struct graph nothing = {2, 0, 1, {{0}}, 0};
-	/* The shortest way, 0-1-4-7, has to be given back in part. */
+	/* The flow along the shortest path, 0-1-4-7, must be reversed in part. */
 	const struct graph crossed = {8,
 				      0,
 				      7,
@@ -122,7 +122,7 @@ static void edges_that_cannot_be_cut(void)
 	CHECK_INT(solve(&g, LIMIT), 12);
 	g.edges[1].price = CUT_NEVER;
 	CHECK_INT(solve(&g, LIMIT), -1);
-	/* Several ways, of which one cannot be cut. */
+	/* Several paths, one of which cannot be cut. */
 	g = (struct graph){
 		4,
 		0,
@@ -130,7 +130,7 @@ static void edges_that_cannot_be_cut(void)
 		{{0, 1, 5, 0}, {1, 3, 5, 0}, {0, 2, CUT_NEVER, 0}, {2, 3, CUT_NEVER, 0}},
 		4};
 	CHECK_INT(solve(&g, LIMIT), -1);
-	/* A lot has flowed through such an edge: it still cannot be cut. */
+	/* Much has flowed through such an edge: it still cannot be cut. */
 	g = (struct graph){5,
 			   0,
 			   4,
@@ -152,10 +152,10 @@ static void limits(void)
 	CHECK_INT(solve(&line, 4), -1);
 }
 
-/* No way may come by two edges of the cut: with edges back that cannot be cut. */
+/* No path may pass two edges of the cut: reverse edges that cannot be cut. */
 static void ways_back(void)
 {
-	/* Cheap ones are at 0-1 and at 2-3, of the way 0-1-2-3 and its side ways. */
+	/* The cheap edges are 0-1 and 2-3, on the path 0-1-2-3 and its side paths. */
 	struct graph g = {6,
 			  0,
 			  5,
@@ -174,14 +174,14 @@ static void ways_back(void)
 		g.edges[i].price_back = CUT_NEVER;
 	CHECK(solve(&g, LIMIT) >= free_price);
 
-	/* a-b and c-d are cheap, b-c leads back: a way through all of it comes by both.
-	 */
+	/* a-b and c-d are cheap, and b-c leads back: a path through all of them would
+	 * pass both. */
 	g = (struct graph){6,
 			   0,
 			   5,
 			   {{0, 1, CUT_NEVER, 0},
 			    {1, 2, 1, 0},         /* cheap */
-			    {2, 3, CUT_NEVER, 0}, /* from behind the cut to before it */
+			    {2, 3, CUT_NEVER, 0}, /* from after the cut to before it */
 			    {3, 4, 1, 0},         /* cheap */
 			    {4, 5, CUT_NEVER, 0},
 			    {0, 3, CUT_NEVER, 0},
@@ -237,7 +237,7 @@ static void random_graphs(void)
 	CHECK(found_once > 100);
 }
 
-/* A ladder of so many steps, with a price for each: its last rung is missing. */
+/* A ladder of `steps` steps, with a price for each step, without its last rung. */
 static void make_ladder(struct cut *ret, uint32_t steps, int32_t price)
 {
 	REQUIRE(cut_init(ret, 2 * steps + 2));
@@ -248,7 +248,7 @@ static void make_ladder(struct cut *ret, uint32_t steps, int32_t price)
 	}
 }
 
-/* As many nodes as the longest function has, and more. */
+/* At least as many nodes as the longest function has. */
 static void large_graphs(void)
 {
 	double before_s = check_cpu_s();
@@ -258,7 +258,7 @@ static void large_graphs(void)
 	CHECK_INT(cut_solve(&cut, 0, 400001, LIMIT), 10);
 	cut_deinit(&cut);
 
-	/* A thousand ways that have their edge in common only in the end. */
+	/* A thousand paths that have only their last edge in common. */
 	REQUIRE(cut_init(&cut, 30002));
 	for (uint32_t i = 0; i < 30000; i++) {
 		REQUIRE(cut_add(&cut, 30000, i, 10, 0));
@@ -267,7 +267,7 @@ static void large_graphs(void)
 	CHECK_INT(cut_solve(&cut, 30000, 30001, LIMIT), -1);
 	cut_deinit(&cut);
 
-	/* All ways are long, and there are many: it gives up. */
+	/* There are many paths, all of them long: it gives up. */
 	REQUIRE(cut_init(&cut, 60002));
 	for (uint32_t i = 0; i < 30000; i++) {
 		REQUIRE(cut_add(&cut, i, i + 1, CUT_NEVER, 0));

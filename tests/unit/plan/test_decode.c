@@ -17,7 +17,7 @@
 #define RSP_         B(INSN_RSP)
 
 struct expected {
-	const char *text; /* what the bytes are, for people */
+	const char *text; /* the instruction in words */
 	const char *code;
 	uint8_t length;
 	enum insn_kind kind;
@@ -194,7 +194,7 @@ static void read_and_write(void)
 	check_all(cases, COUNT(cases));
 }
 
-/* Only the length is known, or nothing is. */
+/* Only the length is known, or nothing. */
 static void not_described(void)
 {
 	static const struct expected cases[] = {
@@ -251,7 +251,7 @@ static void nops(void)
 		{"\x41\x90", false, true},
 		{"\x49\x90", false, true},
 		{"\xf0\xff\x0f", true, true},
-		{"\xf0\x06", false, true}, /* unknown, and yet refused */
+		{"\xf0\x06", false, true}, /* unknown, but refused nevertheless */
 		{"\x3e\xff\xe0", true, true},
 		{"\x64\x48\x8b\x00", true, false},
 		{"\xcc", false, true},
@@ -341,7 +341,7 @@ static void branches(void)
 	}
 }
 
-/* Random bytes, with those that begin instructions more often. */
+/* Random bytes. Prefixes and opcodes are more frequent. */
 static void fill(uint8_t *code, size_t size, uint64_t *state)
 {
 	static const uint8_t starts[] = {0x66, 0xf2, 0xf3, 0x48, 0x41, 0x0f, 0x67,
@@ -382,7 +382,8 @@ static void nothing_behind_the_end(void)
 			continue;
 		}
 		known++;
-		/* The same with no byte behind it, and unknown with one byte less. */
+		/* Decoded the same without following bytes, and unknown with one byte
+		 * less. */
 		memmove(end - insn.length, end - size, insn.length);
 		insn_decode(end - insn.length, insn.length, &again);
 		if (insn.length > size || insn.length > INSN_LENGTH_MAX ||
@@ -415,7 +416,7 @@ static void too_long(void)
 	CHECK_INT(insn.kind, INSN_UNKNOWN);
 }
 
-/* What instructions do to values, for those who follow them. */
+/* The effect of instructions on values. */
 static void values(void)
 {
 	static const struct {
@@ -437,7 +438,7 @@ static void values(void)
 		/* mov eax, [rsp+4]; add [rsp+8], rax: not moves of 64 bits */
 		MOVE("\x8b\x44\x24\x04", INSN_MEMORY_OTHER, 0, 0, INSN_RSP, 4),
 		MOVE("\x48\x01\x44\x24\x08", INSN_MEMORY_OTHER, 0, 0, INSN_RSP, 8),
-		/* mov rax, fs:0x28: not of the frame */
+		/* mov rax, fs:0x28: not on the stack */
 		MOVE("\x64\x48\x8b\x04\x25\x28\0\0\0", INSN_MEMORY_NONE, 0, 0,
 		     INSN_BASE_NONE, 0),
 		/* jmp [rip+0x10] of six bytes */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Every instruction of real libraries, as this decoder and as capstone read it. */
+/* Decodes every instruction of real libraries, compared with capstone. */
 #include "unit/plan/oracle.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -112,9 +112,9 @@ static void compare_section(csh handle, const struct oracle_section *section,
 }
 
 /*
- * Random instructions, most of which no compiler writes. For what is described the length
- * must be the same and no written register missed. Capstone and processors differ for
- * several prefixes at once and for ud1 (0f b9): left out.
+ * Random instructions, most of which no compiler emits. If an instruction is described,
+ * its length must be equal and no written register may be missing. Excluded: several
+ * prefixes at once and ud1 (0f b9), for which capstone differs from processors.
  */
 static void random_instructions(void)
 {
@@ -181,8 +181,8 @@ static void whole_libraries(void)
 		       libraries[i], tally.instructions, tally.described, tally.unknown,
 		       tally.differences);
 		CHECK_INT(tally.differences, 0);
-		/* Else walks would end for want of an opcode. Some of what capstone reads
-		 * in glibc is tables. */
+		/* With fewer, unwinding by code would often fail. Some of what capstone
+		 * decodes in glibc is data. */
 		CHECK(tally.described * 100 >= tally.instructions * 85);
 		CHECK(tally.unknown * 100 <= tally.instructions);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Places of events, in this program itself. */
+/* Probes of events, in this program itself. */
 #include "check.h"
 
 #include <sys/sdt.h>
@@ -73,7 +73,7 @@ static void functions(void)
 	check_refused("uprobe:/proc/self/status:f", ERROR_MALFORMED, "/proc/self/status");
 }
 
-/* A probe in the middle of an instruction destroys it. */
+/* A probe in the middle of an instruction would destroy the instruction. */
 static void insides(void)
 {
 	check_refused("uprobe:/proc/self/exe:probed+2", ERROR_UNSUPPORTED,
@@ -122,7 +122,7 @@ static void plans(void)
 	plan_destroy(plan);
 	event_spec_deinit(&spec);
 
-	/* One of the kernel has no places. */
+	/* A kernel event has no probe places. */
 	REQUIRE(!event_spec_parse("profile:hz:99", &spec));
 	REQUIRE(!plan_build_event(&spec, NULL, NULL, &options, &plan));
 	CHECK_INT(plan_site_count(plan), 0);

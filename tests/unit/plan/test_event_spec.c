@@ -52,7 +52,7 @@ static void functions(void)
 	      1);
 	check("uprobe:/a/b:f+16", EVENT_UPROBE, "/a/b", "none", "f", 16, 1);
 	check("uprobe:/a/b:f+0x1f", EVENT_UPROBE, "/a/b", "none", "f", 31, 1);
-	/* Names of C++ and Rust. */
+	/* C++ and Rust names. */
 	check("uprobe:a:operator+", EVENT_UPROBE, "a", "none", "operator+", 0, 1);
 	check("uprobe:a:std::vec::push+4", EVENT_UPROBE, "a", "none", "std::vec::push", 4,
 	      1);
@@ -73,7 +73,7 @@ static void probes_and_tracepoints(void)
 {
 	check("usdt:libc.so.6:libc:setjmp", EVENT_USDT, "libc.so.6", "libc", "setjmp", 0,
 	      1);
-	/* Paths may hold colons. */
+	/* Paths may contain colons. */
 	check("usdt:/a:b/c:p:n", EVENT_USDT, "/a:b/c", "p", "n", 0, 1);
 	check("tracepoint:kmem:kmalloc", EVENT_TRACEPOINT, "none", "kmem", "kmalloc", 0,
 	      1);
@@ -99,7 +99,7 @@ static void counters(void)
 	CHECK_INT(spec.selector, PERF_COUNT_SW_CONTEXT_SWITCHES);
 	CHECK_INT(event_period(&spec), 2);
 	event_spec_deinit(&spec);
-	/* A sample is one sample, whatever the frequency. */
+	/* A sample counts as one, whatever the frequency. */
 	REQUIRE(!event_spec_parse("profile:hz:99", &spec));
 	CHECK_INT(event_period(&spec), 1);
 	event_spec_deinit(&spec);

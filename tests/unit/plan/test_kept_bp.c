@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions that keep a frame pointer, found in code: by hand, and in code of compilers
- * that also has unwind information, against that. */
+/* Finds functions that keep a frame pointer in code: in handwritten code, and in compiled
+ * code, compared with its unwind information. */
 #include "unwind/kept_bp.h"
 
 #include "check.h"
@@ -37,10 +37,10 @@ static void check_code(const uint8_t *code, size_t size, uint64_t start, const c
 
 #define PUSH 0x55, 0x48, 0x89, 0xe5
 
-/* As many functions, and no more: fewer are not taken for any. */
+/* The least number of such functions in a file: with fewer, none is recognized. */
 #define MANY 7
 
-/* Behind code of `size` bytes, which has room for them. */
+/* Adds MANY functions after code of `size` bytes, which has room for them. */
 static void add_many(uint8_t *code, size_t size)
 {
 	memset(code + size, 0xcc, MANY * 16);
@@ -54,27 +54,27 @@ static void by_hand(void)
 
 	memset(code, 0xcc, sizeof(code));
 	add_many(code, 0x58);
-	/* 0x08: the end of a function; 0x18: one that keeps it, over more than 16 bytes.
-	 */
+	/* 0x08: the end of a function; 0x18: a function that keeps it, longer than 16
+	 * bytes. */
 	memcpy(code + 0x08, (uint8_t[]){PUSH, 0x31, 0xc0, 0xe8, 1, 0, 0, 0}, 11);
 	memset(code + 0x13, 0x40, 0x10);
 	memcpy(code + 0x23, (uint8_t[]){0x5d, 0xc3}, 2);
-	/* One that pushes %rbx, and then one that begins with endbr64. */
+	/* A function that pushes %rbx, and then one that begins with endbr64. */
 	memset(code + 0x28, 0x40, 0x10);
 	code[0x28] = 0x53;
 	memcpy(code + 0x38, (uint8_t[]){0xf3, 0x0f, 0x1e, 0xfa, PUSH}, 8);
 	memcpy(code + 0x46, (uint8_t[]){0x5d, 0xc3}, 2);
 	memset(code + 0x48, 0x41, 0x10);
 	check_code(code, sizeof(code), 0x1008, "+0x1010-0x1030+0x1040");
-	/* The same at other addresses: there such functions begin nowhere. */
+	/* The same code at unaligned addresses, where no function begins. */
 	check_code(code, sizeof(code), 0x1009, "");
-	/* Too few of them. */
+	/* Too few functions. */
 	for (size_t size = 0; size < 0x58 + (MANY - 2) * 16 + 4; size++)
 		check_code(code, size, 0x1008, "");
 	check_code(code, 0x58 + (MANY - 2) * 16 + 4, 0x1008, "+0x1010-0x1030+0x1040");
 }
 
-/* What may come where a function has ended. */
+/* What can be at the end of a function. */
 static void ends(void)
 {
 	static const struct {
@@ -114,7 +114,9 @@ static void ends(void)
 struct compared {
 	const struct cfi *cfi;
 	const uint8_t *code;
-	uint64_t start, from; /* of `code`; 0: nothing is kept now */
+	/* `start`: address of `code`; `from`: begin of a function that keeps rbp; 0:
+	 * none. */
+	uint64_t start, from;
 	unsigned calls, wrong;
 };
 
@@ -131,7 +133,7 @@ static void compare_call(struct compared *c, uint64_t behind)
 		    UNWIND_BP_MODE(rule) != UNWIND_BP_BELOW || rule >> 32 != 16;
 }
 
-/* From a place that is the begin of an instruction. */
+/* Decodes from a place where an instruction begins. */
 static void compare_stretch(struct compared *c, uint64_t end)
 {
 	uint64_t at = c->from;
@@ -167,7 +169,7 @@ static void compare_file(const char *path)
 	REQUIRE(!cfi_open_file(fd, &cfi));
 	c.cfi = cfi;
 
-	/* All of the first segment of code that it has. */
+	/* The whole first executable segment. */
 	uint8_t *code = NULL;
 	size_t size = 0;
 
@@ -205,7 +207,7 @@ static void by_compilers(void)
 		compare_file(path);
 }
 
-/* The tables of a file without unwind information have its functions. */
+/* A file without unwind information: its tables have its functions. */
 static void tables(void)
 {
 	int fd = open(TEST_KEPT_BP_BARE, O_RDONLY | O_CLOEXEC);

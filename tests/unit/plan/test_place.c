@@ -16,7 +16,7 @@
 #define FIRST        "first instruction: nothing better proven"
 #define MOVED        "first instruction: no emulated one before the stack pointer moves"
 #define NO           PLACE_NO_REGISTER
-#define NONE         0x40 /* a bit without a meaning: nothing, but not left out */
+#define NONE         0x40 /* a bit without a meaning: not an omitted field */
 
 struct function {
 	const char *code;
@@ -33,7 +33,7 @@ struct function {
 		}                                                                        \
 	}
 
-/* What a request leaves out: argument 0 is needed, the kernel is a new one. */
+/* Fills in omitted fields of a request: argument 0 is needed, the kernel is new. */
 static struct place placed(const struct function *f)
 {
 	struct place_request request = f->request;
@@ -47,7 +47,8 @@ static struct place placed(const struct function *f)
 	return place;
 }
 
-/* Entry and return at one place, or without return; `rdi` is where argument 0 is. */
+/* Checks a place for entry and return, or for the entry only. `rdi`: register of argument
+ * 0. */
 static void check(struct function f, uint32_t entry, int32_t sp, uint8_t rdi,
 		  const char *reason)
 {
@@ -83,11 +84,11 @@ static void emulated_instructions(void)
 	/* endbr64; nopl [rax+rax] */
 	check(FUNCTION("\xf3\x0f\x1e\xfa\x0f\x1f\x44\0\0\xc3", RETURNS), 4, 0, INSN_RDI,
 	      NOP);
-	/* test edi, edi before it: the kernel may make a call of a nop of five bytes,
-	 * which is safe at a function's beginning only */
+	/* test edi, edi before the nop: the kernel may turn a nop of five bytes into a
+	 * call, which is safe only at the beginning of a function */
 	check(FUNCTION("\x85\xff\x0f\x1f\x44\0\0\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
 	check(FUNCTION("\x85\xff\x0f\x1f\x40\0\xc3", RETURNS), 2, 0, INSN_RDI, NOP);
-	/* the same nop in another form than the kernel's */
+	/* the same nop, encoded differently than the kernel's */
 	check(FUNCTION("\xf3\x0f\x1e\xfa\x0f\x1f\x44\0\x01\xc3", RETURNS), 0, 0, INSN_RDI,
 	      FIRST);
 	check(FUNCTION("\xf3\x0f\x1e\xfa\x66\x90\xc3", RETURNS), 4, 0, INSN_RDI, NOP);
@@ -126,7 +127,7 @@ static void by_kernel(void)
 	CHECK_INT(place_kernel_emulates(7, 0), ALL);
 }
 
-/* mimalloc's malloc and calloc: the size goes elsewhere before the jump. */
+/* mimalloc's malloc and calloc copy the size to another register before the jump. */
 static void arguments_that_move(void)
 {
 	/* mov rax, [rip]; mov rsi, rdi; mov rdi, fs:[rax]; cmp rsi, 0x400; ja */
@@ -148,7 +149,7 @@ static void arguments_that_move(void)
 	CHECK_INT(place.arg_reg[3], INSN_RCX);
 	CHECK_INT(place.arg_reg[5], 9);
 
-	/* With rdx needed there is no such site. */
+	/* If rdx is needed there is no such site. */
 	check(FUNCTION(calloc_code, .arguments = 7), 0, 0, INSN_RDI, FIRST);
 
 	/* mov rbx, rdi; mov rdi, rsi; xor esi, esi; push rbx */
@@ -157,16 +158,16 @@ static void arguments_that_move(void)
 	CHECK_INT(place.entry_delta, 8);
 	CHECK_INT(place.arg_reg[0], INSN_RBX);
 	CHECK_INT(place.arg_reg[1], INSN_RDI);
-	/* mov rax, rdi: the argument's own register is named first */
+	/* mov rax, rdi: both registers hold the argument, and its own one is preferred */
 	check(FUNCTION("\x48\x89\xf8\x53\xc3", RETURNS), 3, 0, INSN_RDI, PUSH);
-	/* mov rax, rdi; xchg rdi, rsi; push: an exchange is no copy */
+	/* mov rax, rdi; xchg rdi, rsi; push: an exchange does not copy */
 	check(FUNCTION("\x48\x89\xf8\x48\x87\xfe\x53\xc3", RETURNS), 6, 0, INSN_RAX,
 	      PUSH);
 	/* mov rdi, rdi; push */
 	check(FUNCTION("\x48\x89\xff\x53\xc3", RETURNS), 3, 0, INSN_RDI, PUSH);
 }
 
-/* Arguments that are not whole any more. */
+/* Arguments that are overwritten in whole or in part. */
 static void arguments_lost(void)
 {
 	static const struct function functions[] = {
@@ -178,7 +179,8 @@ static void arguments_lost(void)
 		{"\x89\xff\x55\xc3", 4, {0}},
 		/* pop rdi; push rdi */
 		{"\x5f\x57\xc3", 3, {0}},
-		/* mov rax, rdi; mul rsi; xor edi, edi; push rbp: a product is none */
+		/* mov rax, rdi; mul rsi; xor edi, edi; push rbp: a product is not an
+		 * argument */
 		{"\x48\x89\xf8\x48\xf7\xe6\x31\xff\x55\xc3", 10, {0}},
 		/* movsxd rdi, edi; push rbp */
 		{"\x48\x63\xff\x55\xc3", 5, {0}},
@@ -194,7 +196,7 @@ static void arguments_lost(void)
 		check(f, 0, 0, INSN_RDI, FIRST);
 		f.request.wants_return = true;
 		check(f, 0, 0, INSN_RDI, FIRST);
-		/* One that is not wanted may be lost. */
+		/* An argument that is not needed may be lost. */
 		f.request.arguments = NONE;
 		CHECK_INT(placed(&f).emulated, i != 3);
 	}
@@ -202,7 +204,7 @@ static void arguments_lost(void)
 
 static void the_line_ends(void)
 {
-	/* push comes after a call, a jump, ret, an opcode that is not known: */
+	/* push after a call, a jump, ret or an unknown opcode: */
 	check(FUNCTION("\xe8\0\0\x01\0\x53\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
 	check(FUNCTION("\xff\xe0\x53\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
 	check(FUNCTION("\xff\xd0\x53\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
@@ -211,11 +213,11 @@ static void the_line_ends(void)
 	check(FUNCTION("\x0f\xa2\x53\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
 	check(FUNCTION("\x06\x53\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
 	check(FUNCTION("\x48\x83\xe4\xf0\x53\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
-	/* push cut off by the end; the bytes of jcc without its distance */
+	/* a push that is cut off; a jcc without its distance */
 	check(FUNCTION("\xf3\x0f\x1e\xfa\x41", RETURNS), 0, 0, INSN_RDI, FIRST);
 	check(FUNCTION("\x48\x85\xff\x0f\x84\0\0", RETURNS), 0, 0, INSN_RDI, FIRST);
 
-	/* the 24th instruction, and one too many: test eax, eax; ... push */
+	/* the 24th instruction, and one more: test eax, eax; ... push */
 	char code[64];
 
 	for (unsigned i = 0; i < 24; i++)
@@ -233,13 +235,14 @@ static void branch_targets(void)
 	/* the loop starts before the push: again: test eax, eax; push; pop; jne */
 	check(FUNCTION("\x85\xff\x85\xc0\x53\x5b\x75\xfa\xc3", RETURNS), 0, 0, INSN_RDI,
 	      FIRST);
-	/* ... behind it */
+	/* ... after it */
 	check(FUNCTION("\x85\xff\x53\x85\xc0\x75\xfc\xc3", RETURNS), 2, 0, INSN_RDI,
 	      PUSH);
-	/* into the middle of what comes before it: mov eax, 0x10f; push; jne */
+	/* into the middle of the instruction before it: mov eax, 0x10f; push; jne */
 	check(FUNCTION("\xb8\x0f\x01\0\0\x53\x75\xfa\xc3", RETURNS), 0, 0, INSN_RDI,
 	      FIRST);
-	/* to the function's first byte, by a call and by a jump: like any call of it */
+	/* a call and a jump to the function's first byte count as calls of the
+	 * function */
 	check(FUNCTION("\x85\xff\x53\xe8\xf8\xff\xff\xff\xc3", RETURNS), 2, 0, INSN_RDI,
 	      PUSH);
 	check(FUNCTION("\x85\xff\x53\x5b\xe9\xf7\xff\xff\xff\xc3", RETURNS), 2, 0,
@@ -250,22 +253,22 @@ static void branch_targets(void)
 	/* jrcxz back to the push */
 	check(FUNCTION("\x85\xff\x53\xe3\xfd\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
 
-	/* Behind what is not known, any byte may begin a branch: jne back, */
+	/* After an unknown instruction any byte may begin a branch: jne back, */
 	check(FUNCTION("\x85\xff\x53\x06\x75\xfc\xc3", RETURNS), 0, 0, INSN_RDI, FIRST);
-	/* je of 32 bits, jmp, xbegin; not at the byte after the opcode only */
+	/* je of 32 bits, jmp, xbegin; not only at the byte after the opcode */
 	check(FUNCTION("\x85\xff\x53\x06\x06\x0f\x84\xf7\xff\xff\xff\xc3", RETURNS), 0, 0,
 	      INSN_RDI, FIRST);
 	check(FUNCTION("\x85\xff\x53\x06\x06\xe9\xf8\xff\xff\xff\xc3", RETURNS), 0, 0,
 	      INSN_RDI, FIRST);
 	check(FUNCTION("\x85\xff\x53\x06\x06\xc7\xf8\xf7\xff\xff\xff\xc3", RETURNS), 0, 0,
 	      INSN_RDI, FIRST);
-	/* To behind the push they may go: jmp, je of 32 bits, jne. */
+	/* They may go to the instruction after the push: jmp, je of 32 bits, jne. */
 	check(FUNCTION("\x85\xff\x53\x06\x06\xe9\xf9\xff\xff\xff\xc3", RETURNS), 2, 0,
 	      INSN_RDI, PUSH);
 	check(FUNCTION("\x85\xff\x53\x06\x06\x0f\x84\xf8\xff\xff\xff\xc3", RETURNS), 2, 0,
 	      INSN_RDI, PUSH);
 	check(FUNCTION("\x85\xff\x53\x06\x75\xfd\xc3", RETURNS), 2, 0, INSN_RDI, PUSH);
-	/* and one that leads elsewhere does not matter */
+	/* a branch to another address does not matter */
 	check(FUNCTION("\x85\xff\x53\x06\x06\xe9\xf8\xff\xff\x0f\xc3", RETURNS), 2, 0,
 	      INSN_RDI, PUSH);
 }
@@ -274,7 +277,7 @@ static void stack_pointer(void)
 {
 	/* sub rsp, 0x18; test rdi, rdi; je */
 	static const char framed[] = "\x48\x83\xec\x18\x48\x85\xff\x74\x10\xc3";
-	/* push 1; test; je: single-stepped, then 8 deeper */
+	/* push 1; test; je: the push is single-stepped, and the je is 8 bytes deeper */
 	static const char pushed[] = "\x6a\x01\x48\x85\xff\x74\x10\xc3";
 
 	check(FUNCTION(framed), 7, 0x18, INSN_RDI, JCC);
@@ -286,7 +289,8 @@ static void stack_pointer(void)
 	/* pop rax; jmp: the return address is gone */
 	check(FUNCTION("\x58\xe9\0\0\x01\0", RETURNS), 0, 0, INSN_RDI, FIRST);
 
-	/* sub rsp, 8; nop; xor edi, edi; add rsp, 8; jmp: entry and return apart */
+	/* sub rsp, 8; nop; xor edi, edi; add rsp, 8; jmp: separate places for entry and
+	 * return */
 	struct function f = FUNCTION("\x48\x83\xec\x08\x90\x31\xff\x48\x83\xc4\x08"
 				     "\xe9\0\0\x01\0",
 				     RETURNS);
@@ -313,13 +317,14 @@ static void null_of_free(void)
 	static const struct function others[] = {
 		/* test of rsi and rdi together */
 		{"\x48\x85\xfe\x74\x10\x55\xc3", 7, {0}},
-		/* jne; je long after the test; test of rsi; of edi; je into the line */
+		/* jne; je long after the test; test of rsi; of edi; je into the straight
+		 * line */
 		{"\x48\x85\xff\x75\x10\x55\xc3", 7, {0}},
 		{"\x48\x85\xff\x31\xc0\x74\x10\x55\xc3", 9, {0}},
 		{"\x48\x85\xf6\x74\x10\x55\xc3", 7, {0}},
 		{"\x85\xff\x74\x10\x55\xc3", 6, {0}},
 		{"\x48\x85\xff\x74\x00\x55\xc3", 7, {0}},
-		/* a second one */
+		/* a second test */
 		{"\x48\x85\xff\x74\x10\x48\x85\xff\x74\x10\x55\xc3", 12, {0}},
 	};
 
@@ -345,7 +350,7 @@ static void system_call(void)
 	check(FUNCTION(code, RETURNS, .arguments = 3), 0, 0, INSN_RDI, FIRST);
 	check(FUNCTION(code, RETURNS, .arguments = 3, .past_syscall = true), 13, 0,
 	      INSN_RDI, JCC);
-	/* The system call spoils rcx. */
+	/* A system call overwrites rcx. */
 	check(FUNCTION(code, RETURNS, .arguments = 8, .past_syscall = true), 0, 0,
 	      INSN_RDI, FIRST);
 }
@@ -370,7 +375,7 @@ static void refused(void)
 				    &place));
 		CHECK_CONTAINS(place.reason, "kernel takes no probe");
 	}
-	/* What is refused may be walked over: xchg r8, rax, and lock dec. */
+	/* Refused instructions may be passed: xchg r8, rax, and lock dec. */
 	check(FUNCTION("\x49\x90\x53\xc3", RETURNS), 2, 0, INSN_RDI, PUSH);
 	check(FUNCTION("\xf0\xff\x0f\x53", RETURNS), 3, 0, INSN_RDI, PUSH);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The sites in the allocation functions of real libraries, judged by a placement of its
- * own on top of capstone.
+ * The sites in the allocation functions of real libraries, compared with a second
+ * implementation that uses capstone.
  */
 #include "unit/plan/oracle.h"
 
@@ -23,7 +23,7 @@ struct function {
 	bool frees;
 };
 
-/* jemalloc's own and the operators of C++; libc's are in the product's table. */
+/* Functions of jemalloc and C++ operators. libc's functions are in alloc_families.c. */
 static const struct function others[] = {
 	{"mallocx", 1, false},
 	{"rallocx", 3, false},
@@ -57,7 +57,7 @@ static const struct function others[] = {
 
 struct library {
 	const char *label, *paths[2];
-	unsigned at_least; /* functions judged, when it is there */
+	unsigned at_least; /* number of functions to check, if the library is installed */
 };
 
 static const struct library libraries[] = {
@@ -79,7 +79,7 @@ static const struct library libraries[] = {
 };
 
 /*
- * Sites of Debian 12's builds (x86_64), which were also counted on a running kernel:
+ * Sites of Debian 12's builds (x86_64). They were also counted on a running kernel:
  * 100,000 calls gave 100,000 hits of both probes.
  */
 static const struct known {
@@ -115,14 +115,14 @@ static const struct known {
 	{"d07f4e7dc9a039fcbe7747f416476bd65cb48e8b", "free", 6, {7, 6}},
 };
 
-/* Where the walk over capstone's instructions is. */
+/* State of the second implementation. */
 struct reference {
 	uint8_t holds[INSN_REGISTERS];
 	int64_t sp_delta;
 	bool tested, past_null, past_syscall;
 };
 
-/* The best sites by capstone; NOWHERE when there is none. */
+/* The best sites by capstone. NOWHERE: none. */
 struct verdict {
 	uint32_t entry, both, only_return;
 };
@@ -194,7 +194,7 @@ static bool is_register(const cs_x86_op *op, unsigned bytes)
 	       oracle_register(op->reg) >= 0;
 }
 
-/* Execute it; false: the end of the straight line. */
+/* The effect of an instruction. False: the end of the straight line. */
 static bool reference_step(csh handle, const cs_insn *c, bool frees, struct reference *r)
 {
 	const cs_x86 *x86 = &c->detail->x86;
@@ -239,7 +239,7 @@ static bool reference_step(csh handle, const cs_insn *c, bool frees, struct refe
 	return true;
 }
 
-/* Check what was placed at an instruction that the reference has reached. */
+/* Checks a place at an instruction that the second implementation has reached. */
 static void check_site(const struct place *place, const struct reference *r,
 		       unsigned arguments)
 {
@@ -296,7 +296,7 @@ static struct verdict reference(csh handle, const struct oracle_section *section
 		if (!reference_step(handle, c, request->frees, &r))
 			break;
 	}
-	/* Reached on the straight line, at the start of an instruction. */
+	/* The place is on the straight line, at the start of an instruction. */
 	CHECK(seen);
 	cs_free(c, 1);
 	return v;
@@ -401,7 +401,7 @@ static size_t functions(struct function *ret)
 	return n;
 }
 
-/* The number of functions judged, each address once. */
+/* Returns the number of checked functions, each address once. */
 static unsigned judge_library(csh handle, const struct library *library)
 {
 	_cleanup_(elf_file_closep) struct elf_file *elf = NULL;
@@ -442,7 +442,7 @@ static unsigned judge_library(csh handle, const struct library *library)
 	return judged;
 }
 
-/* The target of test_languages.c, where there is a rustc. From Rust 1.88 on the names of
+/* The target of test_languages.c, if rustc is installed. From Rust 1.88 on the names of
  * these functions are mangled. */
 static void rust(void)
 {
@@ -467,14 +467,15 @@ static void allocators(void)
 	for (size_t i = 0; i < COUNT(libraries); i++)
 		judged += judge_library(handle, &libraries[i]);
 	printf("     %u functions judged\n", judged);
-	/* Those of glibc and libstdc++, which every machine that builds this has. */
+	/* The functions of glibc and libstdc++, which are on every machine that builds
+	 * this. */
 	CHECK(judged >= libraries[0].at_least + libraries[1].at_least);
 	cs_close(&handle);
 }
 
 /*
- * Builds of glibc for other releases, as scripts/test unpacks them: one folder a release
- * in the one that MEMTRACE_TEST_LIBRARIES names.
+ * Builds of glibc for other releases, unpacked by scripts/test: one folder for each
+ * release in the folder MEMTRACE_TEST_LIBRARIES.
  */
 static const char *const releases[] = {"ubuntu-22.04", "ubuntu-24.04", "debian-13"};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sites of real processes and of made files, and the plan as people see it. */
+/* Sites of real processes and of generated files, and the printed plan. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -43,7 +43,7 @@ static struct error *build(int pid, const char *library, bool mappings, struct p
 	return build_on(pid, &options, ret);
 }
 
-/* The plan for the file at `path`, shown as `shown`. */
+/* Builds the plan for the file at `path`. Messages name it `shown`. */
 static struct error *build_path(const char *path, const char *shown,
 				const struct plan_options *options, struct plan **ret)
 {
@@ -67,7 +67,7 @@ static struct error *build_path(const char *path, const char *shown,
 	return err;
 }
 
-/* The plan for a made file, shown as `shown`. */
+/* Builds the plan for a generated file. Messages name it `shown`. */
 static struct error *build_with(const struct built_symbol *symbols, size_t count,
 				const char *shown, const struct plan_options *options,
 				struct plan **ret)
@@ -93,7 +93,7 @@ static struct error *build_for(const struct built_symbol *symbols, size_t count,
 	return build_with(symbols, count, shown, &options, ret);
 }
 
-/* The one object that there is. */
+/* The only object of the plan. */
 static const struct plan_object *only(const struct plan *plan)
 {
 	REQUIRE(plan->objects.len == 1);
@@ -126,7 +126,7 @@ static void add_untraced(void *arg, const struct plan_object *object,
 		 reason ? reason : "hidden");
 }
 
-/* What plan_untraced() tells. Borrowed until the next call. */
+/* The text of plan_untraced(). Borrowed until the next call. */
 static const char *untraced_of(const struct plan *plan)
 {
 	static char text[512];
@@ -144,8 +144,8 @@ static bool is_missing(const struct plan *plan, const char *name)
 	return false;
 }
 
-/* Every function of libc's table is in one of the three lists, once, and in its order;
- * or it is not there and not common. */
+/* Each function of libc's table is in exactly one of the three lists, in the table's
+ * order, or it does not exist and is not common. */
 static void check_complete(const struct plan *plan, bool mappings)
 {
 	const struct plan_object *object = only(plan);
@@ -184,7 +184,7 @@ static void libc_of_a_program(void)
 		check_complete(plan, mappings);
 		for (size_t i = 0; i < COUNT(heap); i++)
 			CHECK(site_of(plan, heap[i]));
-		/* Another name of aligned_alloc in many releases of glibc. */
+		/* An alias of aligned_alloc in many releases of glibc. */
 		CHECK(site_of(plan, "memalign") || skip_of(plan, "memalign"));
 		CHECK_INT(site_of(plan, "mmap") != NULL, mappings);
 		CHECK_INT(site_of(plan, "mremap") != NULL, mappings);
@@ -207,7 +207,7 @@ static void libc_of_a_program(void)
 	child_end(&child);
 }
 
-/* The child is a fork of this program: the code at our addresses is its code. */
+/* The child is a fork of this program: it has the same code at the same addresses. */
 static void offsets_are_where_the_code_is(void)
 {
 	struct child child = child_fork(NULL, NULL);
@@ -219,7 +219,7 @@ static void offsets_are_where_the_code_is(void)
 		child_end(&child);
 		return;
 	}
-	/* By name, since a sanitizer puts a malloc into this very program. */
+	/* By name: a sanitizer adds a malloc to this program. */
 	REQUIRE(!build(child.pid, "libc.so.6", true, &plan));
 
 	const struct allocator *allocator = &only(plan)->allocator;
@@ -232,7 +232,7 @@ static void offsets_are_where_the_code_is(void)
 
 		REQUIRE(pread(fd, bytes, sizeof(bytes), (off_t)site->offset) ==
 			sizeof(bytes));
-		/* cfree is a hidden version, which dlsym() does not give. */
+		/* cfree is a hidden version, which dlsym() does not find. */
 		if (!code)
 			continue;
 		CHECK(!memcmp(bytes, code, sizeof(bytes)));
@@ -269,14 +269,14 @@ static char *print(const struct plan *plan)
 }
 
 #if defined(__x86_64__)
-/* A place inside a function is used where the target's text is the file's. */
+/* memtrace uses a place inside a function only if the target's text equals the file. */
 static void text_in_memory(void)
 {
 	static const struct {
 		unsigned char at, byte;
-		const char *reason; /* NULL: as before */
+		const char *reason; /* NULL: no change */
 	} changes[] = {
-		/* Somebody's breakpoint; and what none can be. */
+		/* Another tool's breakpoint, and bytes that cannot be one. */
 		{0, 0xcc, NULL},
 		{1, 0xcc,
 		 "first instruction: a breakpoint is in the middle of an instruction"},
@@ -329,7 +329,7 @@ static void text_in_memory(void)
 	child_end(&child);
 }
 
-/* Refuses return probes, and counts how often it was asked. */
+/* Refuses return probes. *arg counts the calls. */
 static const char *refuse(void *arg, int pid)
 {
 	unsigned *asked = arg;
@@ -349,8 +349,8 @@ static struct error *build_refused(int pid, bool mappings, unsigned *asked,
 	return build_on(pid, &options, ret);
 }
 
-/* The process is asked about only where a return probe is wanted. It gets none: what can
- * be stepped is stepped, and the rest is left out. */
+/* memtrace checks the process only if it needs a return probe. The check fails here:
+ * functions that can be stepped are stepped, the others are not traced. */
 static void refused_return_probes(void)
 {
 	struct child child = child_cat("/bin/cat");
@@ -374,7 +374,7 @@ static void refused_return_probes(void)
 	CHECK(!plan_has_return_probes(stepped, true));
 	CHECK(site_of(stepped, "free")->returns.is_complete);
 
-	/* Its code is not understood. */
+	/* Code that memtrace does not understand. */
 	const struct plan_site *calloc_site = site_of(usual, "calloc");
 	uint64_t at = only(usual)->allocator.module_start + calloc_site->address;
 
@@ -392,7 +392,7 @@ static void refused_return_probes(void)
 	CHECK(!plan_has_return_probes(plan, true));
 	CHECK_INT(plan_untraced(plan, NULL, NULL), 1);
 
-	/* Nothing that allocates is left. */
+	/* No function that allocates is left. */
 	const struct plan_options only_calloc = {
 		.function = "calloc", .refuse_returns = refuse, .refuse_arg = &asked};
 
@@ -403,7 +403,7 @@ static void refused_return_probes(void)
 	child_end(&child);
 }
 
-/* All places of a plan of one object. */
+/* Lists all places of a plan with one object. */
 static void list_places(const struct plan *plan, struct plan_breakpoints *ret)
 {
 	vec_foreach (site, &only(plan)->sites) {
@@ -440,7 +440,7 @@ static void put_byte(const struct child *child, uint64_t address, unsigned char 
 	close(fd);
 }
 
-/* How many sites have other places in the second plan. */
+/* How many sites have another place in the second plan. */
 static unsigned count_moved(const struct plan *plan, const struct plan *again)
 {
 	unsigned moved = 0;
@@ -460,8 +460,8 @@ static unsigned count_moved(const struct plan *plan, const struct plan *again)
 	return moved;
 }
 
-/* With our own breakpoints in memory, as in a program that a traced process executes, the
- * plan is the same as without. */
+/* Our own breakpoints in memory, as in a program that a traced process executes, do not
+ * change the plan. */
 static void own_breakpoints(void)
 {
 	struct child child = child_cat("/bin/cat");
@@ -476,7 +476,7 @@ static void own_breakpoints(void)
 	REQUIRE(!build_on(child.pid, &options, &plan));
 	list_places(plan, &places);
 
-	/* From offsets in the file to addresses. */
+	/* From file offsets to addresses. */
 	uint64_t base = only(plan)->allocator.module_start +
 			only(plan)->sites.data[0].address -
 			only(plan)->sites.data[0].offset;
@@ -492,11 +492,11 @@ static void own_breakpoints(void)
 	if (!inside) {
 		printf("     no function with a place inside\n");
 	} else {
-		/* A breakpoint of somebody else. */
+		/* A breakpoint of another tool. */
 		put_byte(&child, base + inside->offset, 0xcc);
 		REQUIRE(!build_on(child.pid, &options, &other));
 		CHECK_INT(count_moved(plan, other), 0);
-		/* Not a breakpoint at all, at a place of ours. */
+		/* Not a breakpoint, at one of our places. */
 		put_byte(&child, base + inside->entry_offset, 0x06);
 		REQUIRE(!build_on(child.pid, &options, &differs));
 		CHECK(count_moved(plan, differs) >= 1);
@@ -505,8 +505,8 @@ static void own_breakpoints(void)
 	child_end(&child);
 }
 
-/* malloc: endbr64, push, where the kernel emulates it; free: lock inc (%rdi), which
- * nobody probes. */
+/* malloc: endbr64, push, which the kernel emulates. free: lock inc (%rdi), which cannot
+ * be probed. */
 static void made_code(void)
 {
 	static const struct built_symbol symbols[] = {
@@ -541,7 +541,7 @@ static void made_code(void)
 
 	CHECK_CONTAINS(text, "  free is not probed: the kernel takes no probe");
 
-	/* Without the other one there is nothing left that frees. */
+	/* Without the other function, nothing that frees is left. */
 	struct plan *none = NULL;
 
 	memcpy(image.bytes + 0x240, locks, sizeof(locks));
@@ -585,7 +585,7 @@ static void aliases_and_indirect_functions(void)
 	CHECK_INT(skip_of(plan, "memalign")->why, PLAN_SKIP_SAME);
 	CHECK(site_of(plan, "munmap")->wants_return);
 	CHECK_STR(only(plan)->build_id, BUILT_BUILD_ID);
-	/* That one may call what has a probe. */
+	/* The untraced function may call one that has a probe. */
 	CHECK_STR(untraced_of(plan), "");
 }
 
@@ -605,7 +605,7 @@ static void required_functions(void)
 	};
 	struct plan *plan = NULL;
 
-	/* A malloc without a free is no allocator. */
+	/* A malloc without a free is not an allocator. */
 	CHECK_REFUSED(build_for(only_malloc, 2, "/lib/a.so", false, &plan),
 		      ERROR_NOT_FOUND, "allocates", "--lib");
 	CHECK_REFUSED(build_for(indirect, 2, "/lib/a.so", false, &plan),
@@ -621,7 +621,7 @@ static void files_that_do_not_serve(void)
 	struct plan *plan = NULL;
 	char path[96];
 
-	/* Mapped, but no allocator; and not mapped at all. */
+	/* A mapped file without an allocator, and a file that is not mapped. */
 	CHECK_REFUSED(build(child.pid, "/bin/cat", false, &plan), ERROR_NOT_FOUND, "cat",
 		      "does not define malloc", "--lib");
 	CHECK_REFUSED(build(child.pid, "libnone.so", false, &plan), ERROR_NOT_FOUND,
@@ -631,7 +631,7 @@ static void files_that_do_not_serve(void)
 	snprintf(path, sizeof(path), "%s/text", child_tmpdir());
 	built_write(path, "text", 4);
 
-	/* It was another file when it was looked into. */
+	/* The file was replaced after it was scanned. */
 	struct allocators found = {0};
 	const struct plan_options options = {0};
 	struct allocator allocator = {.module_path = strdup("/lib/text.so")};
@@ -661,7 +661,7 @@ static void target_that_exits(void)
 	proc_maps_deinit(&maps);
 }
 
-/* Functions that are nothing but a jump to another. */
+/* Functions that only jump to another function. */
 static void jumps(void)
 {
 	static const struct built_symbol symbols[] = {
@@ -679,8 +679,8 @@ static void jumps(void)
 		{0x240,
 		 {0xf3, 0x0f, 0x1e, 0xfa, 0xe9, 0xd7, 0xff, 0xff, 0xff}}, /* free */
 		{0x260, {0xeb, 0x9e}},                                    /* malloc */
-		{0x280, {0xe9, 0x7b, 0xff, 0xff, 0xff}}, /* malloc: not the same kind */
-		{0x2a0, {0xeb, 0xfe}},                   /* itself */
+		{0x280, {0xe9, 0x7b, 0xff, 0xff, 0xff}}, /* malloc: another kind */
+		{0x2a0, {0xeb, 0xfe}},                   /* jumps to itself */
 	};
 	static struct built_image image;
 	const struct plan_options options = {0};
@@ -705,7 +705,8 @@ static void jumps(void)
 	CHECK(site_of(plan, "free_sized") && site_of(plan, "pvalloc"));
 }
 
-/* --function: the others get no probe, but for those that take an old block away. */
+/* --function: the other functions get no probe, except those that free or move a
+ * block. */
 static void one_function(void)
 {
 	static const struct built_symbol symbols[] = {
@@ -720,7 +721,7 @@ static void one_function(void)
 
 	REQUIRE(!build_with(symbols, COUNT(symbols), "/lib/a.so", &options, &plan));
 	CHECK_INT(plan_site_count(plan), 3);
-	/* Under the name that was asked for, though another comes first. */
+	/* The requested name is used, although another one comes first. */
 	REQUIRE(site_of(plan, "memalign") && site_of(plan, "realloc"));
 	CHECK(!site_of(plan, "memalign")->unrecorded);
 	CHECK(site_of(plan, "realloc")->unrecorded);
@@ -746,7 +747,7 @@ static void one_function(void)
 	CHECK(!plan);
 }
 
-/* Several allocators in one file each have an object. */
+/* Each of several allocators in one file is a separate object. */
 static void two_allocators(void)
 {
 	static const struct built_symbol symbols[] = {

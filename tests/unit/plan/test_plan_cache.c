@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What was found of a file is taken again for another process, when file and memory are
- * the same. */
+/* The analysis of a file is reused for another process if file and memory are the
+ * same. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static struct plan *plan_of(int pid, struct plan_cache *cache)
 	return plan;
 }
 
-/* As a process without a cache has its allocator: only that. Owns nothing. */
+/* The object before the analysis: only its allocator. Owns nothing. */
 static struct plan_object before_analysis(const struct plan *plan)
 {
 	return (struct plan_object){.allocator = plan->objects.data[0].allocator};
@@ -43,7 +43,7 @@ static void drop(struct plan_object *object)
 	plan_object_deinit(object);
 }
 
-/* What the cache has for the process of `plan`. */
+/* Looks up the object of the process of `plan`. */
 static bool find(const struct plan_cache *cache, int pid, const struct plan *plan,
 		 struct plan_object *ret)
 {
@@ -107,7 +107,7 @@ static void check_same(const struct plan_object *a, const struct plan_object *b)
 	}
 }
 
-/* The second process gets what an analysis of its own finds. */
+/* The second process gets the same sites as by its own analysis. */
 static void another_process(void)
 {
 	_cleanup_(plan_cache_destroyp) struct plan_cache *cache = plan_cache_create();
@@ -142,8 +142,8 @@ static void put_byte(int pid, uint64_t address, unsigned char byte, unsigned cha
 	close(fd);
 }
 
-/* A process that has patched its malloc: its sites are not those of the file, and do not
- * become those of others. */
+/* A process that has patched its malloc: it must not get the file's sites, and its own
+ * must not be used for other processes. */
 static void patched_memory(void)
 {
 	_cleanup_(plan_cache_destroyp) struct plan_cache *cache = plan_cache_create(),
@@ -172,7 +172,7 @@ static void patched_memory(void)
 	child_end(&second);
 }
 
-/* A copy of the C library, and a plan of it that fills the cache. */
+/* A copy of the C library, and a plan that fills the cache. */
 struct copied {
 	char path[96];
 	struct plan *plan;
@@ -244,7 +244,8 @@ static bool find_in_file(const struct copied *copied, struct elf_identity *ident
 	return found;
 }
 
-/* A file that was written to is another one, also when nothing but its bytes says so. */
+/* A file that was written to counts as another file, even if only its content shows
+ * it. */
 static void changed_file(void)
 {
 	struct copied copied = {.cache = plan_cache_create()};
@@ -254,7 +255,7 @@ static void changed_file(void)
 	copy_library(&copied);
 	copied.plan = plan_of_file(copied.path, copied.cache);
 	malloc_text = &copied.text[copied.plan->objects.data[0].sites.data[0].offset];
-	/* Only the first write to a page through a mapping sets the file's times. */
+	/* Only the first write to a page of a mapping changes the file's times. */
 	*malloc_text ^= 0x10;
 	*malloc_text ^= 0x10;
 	plan_destroy(copied.plan);

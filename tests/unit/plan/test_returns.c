@@ -168,7 +168,7 @@ static const char slow_way[] = "\x53"                 /* 0: push rbx */
 struct world {
 	struct code code;
 	struct returns returns;
-	uint64_t covered, taken, changed; /* addresses; 0: none */
+	uint64_t covered, taken, changed; /* addresses; 0: no such address */
 	unsigned checks;
 };
 
@@ -220,7 +220,7 @@ static const char *find(struct world *w, enum result_width width,
 	return find_asked(w, width, RETURN_NO_SIZE, ret);
 }
 
-/* One value as it is expected. */
+/* An expected value. */
 #define OPEN                                                                             \
 	{                                                                                \
 		RETURN_OPEN, 0, 0                                                        \
@@ -290,7 +290,7 @@ static void check_at(int line, struct world *w, enum result_width width,
 	return_sites_deinit(&sites);
 }
 
-/* What returns_find() leaves to others, and is not compared. */
+/* Fields that returns_find() does not set and that are not compared. */
 #define OTHERS false, false, 0, NULL
 
 #define CHECK_SITES(w, width, ...)                                                       \
@@ -332,10 +332,10 @@ static void places_of_results(void)
 		     true,
 		     false,
 		     OTHERS});
-	/* The lower half alone counts: 0, or 12. */
+	/* Only the lower half counts: 0 or 12. */
 	CHECK_SITES(&w, RESULT_INT,
 		    {BASE + 12, 8, 0, WHEN(JE), {IS(0), IS(12)}, true, false, OTHERS});
-	/* Nothing is called any more. */
+	/* The last site after which no function is called. */
 	WORLD(&w, plain);
 	CHECK_SITES(&w, RESULT_VOID,
 		    {BASE + 19, 8, 0, ALWAYS, {IS(0), OPEN}, false, false, OTHERS});
@@ -349,14 +349,14 @@ static void conditions(void)
 	WORLD(&w, one_way);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 11, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, true, false, OTHERS},
-		    /* Few calls fail: these are stepped, and the others not hit for
-		       nothing. */
+		    /* Few calls fail: this site is stepped, so that the site at 11 is not
+		     * hit by calls that fail. */
 		    {BASE + 14, 0, 0, ALWAYS, {IS(0), OPEN}, false, false, OTHERS});
 	WORLD(&w, both_ways);
 	CHECK_SITES(
 		&w, RESULT_WORD,
 		{BASE + 12, 8, 0, WHEN(JE), {IN(INSN_RBX), IS(7)}, true, false, OTHERS});
-	/* The way on alone, out of a loop. */
+	/* Only the way out of the loop. */
 	WORLD(&w, in_a_loop);
 	CHECK_SITES(
 		&w, RESULT_WORD,
@@ -370,7 +370,7 @@ static void frame_pointers(void)
 
 	WORLD(&w, keeps_bp);
 	w.returns.emulated = 0;
-	/* The caller's is on the stack, or back in rbp. */
+	/* The caller's rbp is on the stack, or back in the register. */
 	w.taken = BASE + 18;
 	CHECK_SITES(
 		&w, RESULT_WORD,
@@ -381,7 +381,7 @@ static void frame_pointers(void)
 	CHECK_SITES(
 		&w, RESULT_WORD,
 		{BASE + 18, 8, 1, ALWAYS, {IN(INSN_RAX), OPEN}, false, false, OTHERS});
-	/* Nobody knows it any more. */
+	/* The caller's rbp is lost. */
 	WORLD(&w, bp_gone);
 	CHECK_NONE(&w, RESULT_WORD, NO_SITE);
 	returns_deinit(&w.returns);
@@ -391,19 +391,19 @@ static void prices(void)
 {
 	struct world w = {0};
 
-	/* An instruction that is stepped, where nothing else is. */
+	/* A stepped instruction, if there is no other. */
 	WORLD(&w, stepped);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, false, false, OTHERS});
 	WORLD(&w, fails_stepped);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 9, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, true, false, OTHERS});
-	/* Without nops there is none. */
+	/* Without nops that are emulated there is no emulated site. */
 	WORLD(&w, fails_stepped);
 	w.returns.emulated = PLACE_PUSH;
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, false, false, OTHERS});
-	/* A call, where the kernel emulates it. */
+	/* A call, if the kernel emulates it. */
 	WORLD(&w, dear_call);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, false, false, OTHERS});
@@ -411,7 +411,7 @@ static void prices(void)
 	w.returns.emulated = ALL | PLACE_CALL;
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 9, 8, 0, ALWAYS, {IN(INSN_RBX), OPEN}, true, false, OTHERS});
-	/* A way that fails may be stepped, when the other one need not be. */
+	/* A failing path may be stepped if the other path has an emulated site. */
 	WORLD(&w, one_way);
 	w.taken = BASE + 3;
 	CHECK_SITES(&w, RESULT_WORD,
@@ -424,13 +424,13 @@ static void others_have_a_say(void)
 {
 	struct world w = {0};
 
-	/* Somebody has a probe at the best place. */
+	/* Another tracer has a probe at the best place. */
 	WORLD(&w, both_ways);
 	w.taken = BASE + 12;
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 14, 8, 0, ALWAYS, {IN(INSN_RBX), OPEN}, false, false, OTHERS},
 		    {BASE + 19, 8, 0, ALWAYS, {IS(7), OPEN}, false, false, OTHERS});
-	/* All of the code is checked, in memory. */
+	/* All of the code in memory is compared. */
 	for (uint64_t at = 0; at < sizeof(plain) - 1; at++) {
 		WORLD(&w, plain);
 		w.changed = BASE + at;
@@ -455,21 +455,21 @@ static void functions_that_are_jumped_to(void)
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 10, 0, 0, ALWAYS, {IS(0), OPEN}, false, false, OTHERS},
 		    {F + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, true, true, OTHERS});
-	/* Each is read once. */
+	/* Each function is read once. */
 	CHECK_INT(w.checks, 2);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 10, 0, 0, ALWAYS, {IS(0), OPEN}, false, false, OTHERS},
 		    {F + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, true, true, OTHERS});
 	CHECK_INT(w.checks, 2);
 
-	/* Its calls have sites of their own. */
+	/* The calls of F have their own sites. */
 	WORLD(&w, leaves);
 	CODE_ADD(&w.code, F, helper);
 	w.covered = F;
 	CHECK_SITES(&w, RESULT_WORD,
 		    {BASE + 10, 0, 0, ALWAYS, {IS(0), OPEN}, false, false, OTHERS});
 
-	/* It is not understood. */
+	/* F is not understood. */
 	WORLD(&w, leaves);
 	CODE_ADD(&w.code, F, "\x06");
 	CHECK_NONE(&w, RESULT_WORD, "an instruction is not known");
@@ -477,11 +477,11 @@ static void functions_that_are_jumped_to(void)
 	CODE_ADD(&w.code, F, helper);
 	w.changed = F + 8;
 	CHECK_NONE(&w, RESULT_WORD, "it has changed");
-	/* A jump into its middle */
+	/* A jump into the middle of an instruction. */
 	WORLD(&w, leaves);
 	CODE_ADD(&w.code, F - 1, "\x90\x90\xc3");
 	CHECK_NONE(&w, RESULT_WORD, "it begins in another one");
-	/* Nobody knows which. */
+	/* The function that it jumps to is unknown. */
 	WORLD(&w, leaves_unknown);
 	CHECK_NONE(&w, RESULT_WORD, UNKNOWN);
 	/* jmp 0; jmp f, where f is jmp f; call die */
@@ -495,7 +495,7 @@ static void functions_that_are_jumped_to(void)
 	returns_deinit(&w.returns);
 }
 
-/* Hooks are left out, where it is known that programs hardly set them. */
+/* Calls of hooks are ignored if programs rarely set them. */
 static void hooks(void)
 {
 	struct world w = {0};
@@ -510,35 +510,35 @@ static void hooks(void)
 	returns_deinit(&w.returns);
 }
 
-/* What is known at a function's entry has to hold of the jump to it. */
+/* Facts about arguments at a function's entry must be true for the jump to it. */
 static void arguments_of_others(void)
 {
 	struct world w = {0};
 	struct return_sites sites;
 
-	/* Its first argument is where the block is stored. */
+	/* Its first argument is the address to which the block is stored. */
 	WORLD(&w, "\xe9\xfb\x3f\0\0");
 	CODE_ADD(&w.code, F, stores);
 	CHECK(!find(&w, RESULT_OUT, &sites));
 	CHECK_INT(sites.list.len, 1);
 	return_sites_deinit(&sites);
-	/* It is another one, of which the caller knows nothing. */
+	/* The first argument is another one, which the caller does not know. */
 	WORLD(&w, shifts);
 	CODE_ADD(&w.code, F, stores);
 	CHECK_NONE(&w, RESULT_OUT, "it passes on another first argument");
-	/* That does not matter of words. */
+	/* For a word as result that does not matter. */
 	WORLD(&w, shifts);
 	CODE_ADD(&w.code, F, helper);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {F + 6, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, true, true, OTHERS});
-	/* rbp is not the caller's any more. */
+	/* rbp is no longer the caller's. */
 	WORLD(&w, swaps_bp);
 	CODE_ADD(&w.code, F, helper);
 	CHECK_NONE(&w, RESULT_WORD, "it passes on another rbp");
 	returns_deinit(&w.returns);
 }
 
-/* Two functions have a part of their code in common. */
+/* Two functions share a part of their code. */
 static void common_parts(void)
 {
 	/* push rbx; test rdi, rdi; jne cold; pop rbx; jmp f */
@@ -555,7 +555,7 @@ static void common_parts(void)
 	CODE_ADD(&w.code, F, second);
 	CHECK_SITES(&w, RESULT_WORD,
 		    {COLD + 5, 8, 0, ALWAYS, {IN(INSN_RAX), OPEN}, true, true, OTHERS});
-	/* The return address is in two places. test rdi, rdi; jne f; push rbp; mov rbp,
+	/* The return address is at two depths. test rdi, rdi; jne f; push rbp; mov rbp,
 	 * rsp; jmp cold; f: ...; push rbx; jmp cold; cold: call g; nop; leave; ret */
 	WORLD(&w, "\x48\x85\xff\x0f\x85\xf7\x3f\0\0\x55\x48\x89\xe5\xe9\xee\x1f\0\0");
 	CODE_ADD(&w.code, COLD, "\xe8\xfb\x2f\0\0\x90\xc9\xc3");
@@ -566,7 +566,7 @@ static void common_parts(void)
 
 /* --- whole calls -------------------------------------------------------------------- */
 
-/* What is called calls no function with sites. */
+/* For `calls`: the called function calls no function that has sites. */
 static bool calls_none(void *arg, uint64_t address)
 {
 	(void)arg;
@@ -588,12 +588,12 @@ static void products_that_are_asked_for(void)
 	CHECK(sites.list.data[0].is_whole);
 	CHECK_INT(sites.list.data[0].size_reg, INSN_RBX);
 	return_sites_deinit(&sites);
-	/* They may be whole calls themselves, seen a second time. */
+	/* The called function may have sites: its call would be counted twice. */
 	WORLD(&w, of_product);
 	CHECK(!find_asked(&w, RESULT_WORD, VALUE_PRODUCT, &sites));
 	CHECK(!sites.is_fused && !sites.list.data[0].is_whole);
 	return_sites_deinit(&sites);
-	/* What is not kept anywhere. */
+	/* A value that is not kept. */
 	WORLD(&w, of_product);
 	w.returns.calls = calls_none;
 	CHECK(!find_asked(&w, RESULT_WORD, VALUE_ARG0, &sites));
@@ -602,7 +602,7 @@ static void products_that_are_asked_for(void)
 	returns_deinit(&w.returns);
 }
 
-/* They are seen to begin as late as can be. */
+/* The entry's site on a slow path is as late as possible. */
 static void slow_ways(void)
 {
 	struct return_sites sites;
@@ -633,7 +633,7 @@ static void too_many(void)
 	struct return_sites sites;
 	size_t size = 0;
 
-	/* Each way has a site of its own: test rdi, rdi; je next; call g; nop; ret */
+	/* Each path has its own site: test rdi, rdi; je next; call g; nop; ret */
 	for (unsigned i = 0; i < RETURN_SITES_MAX + 1; i++) {
 		memcpy(bytes + size, "\x48\x85\xff\x74\x07\xe8\0\0\1\0\x90\xc3", 12);
 		size += 12;
@@ -670,7 +670,7 @@ static void check_exits(struct world *w, const struct return_exit want[], size_t
 	return_sites_deinit(&sites);
 }
 
-/* Where calls end. */
+/* The places where calls end. */
 static void exits(void)
 {
 	/* jmp cold; cold: call g; nop; pop rbx; ret */
@@ -695,11 +695,11 @@ static void exits(void)
 		    (const struct return_exit[]){{.address = BASE + 12, .is_own = true},
 						 {.address = F + 8}},
 		    2);
-	/* Code that was split off may be of others, too. */
+	/* Cold code may belong to other functions, too. */
 	WORLD(&w, split);
 	CODE_ADD(&w.code, COLD, cold);
 	check_exits(&w, (const struct return_exit[]){{.address = COLD + 7}}, 1);
-	/* A function that has sites of its own has its own check. */
+	/* A function with sites is checked separately. */
 	WORLD(&w, leaves);
 	CODE_ADD(&w.code, F, helper);
 	w.covered = F;

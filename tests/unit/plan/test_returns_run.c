@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The sites where results are settled (plan/returns.h) in real allocators, judged by what
- * the processor does: functions are called in a process that has the library loaded, and
- * each of their instructions is executed one by one under ptrace(2).
+ * The sites where results are settled (plan/returns.h) in real allocators, checked by
+ * execution: functions are called in a process that has loaded the library, and ptrace(2)
+ * single-steps each instruction.
  */
 #include "check.h"
 
@@ -44,13 +44,13 @@ int main(void)
 #define COUNT(array)  (sizeof(array) / sizeof((array)[0]))
 #define ALL           (PLACE_BRANCH | PLACE_PUSH | PLACE_NOPS)
 #define CLAIMS_MAX    64
-#define STEPS_MAX     5000 /* of a call */
+#define STEPS_MAX     5000 /* instructions of a call */
 #define BLOCKS        24
 #define FUNCTIONS_MAX 256
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 
-/* Sites as kernels of different ages have them, and where no instruction is cheap. */
+/* Sets of instructions that kernels of different ages emulate. Last: none. */
 static const unsigned variants[] = {ALL, ALL | PLACE_CALL, PLACE_BRANCH, 0};
 
 #define VARIANTS      COUNT(variants)
@@ -62,17 +62,17 @@ struct function {
 	struct elf_symbol symbol;
 	enum result_width width;
 	struct return_sites sites[VARIANTS];
-	const char *why[VARIANTS]; /* there are none */
-	struct return_sites whole; /* those that see whole calls, if any do: is_fused */
-	struct cfg cfg;            /* empty when it is not understood */
+	const char *why[VARIANTS]; /* why there are no sites, or NULL */
+	struct return_sites whole; /* sites that see whole calls, if is_fused */
+	struct cfg cfg;            /* empty if the code is not understood */
 	unsigned calls, failed;
 };
 
 struct library {
 	const char *label;
 	char *path;         /* without symbolic links */
-	const char *folder; /* of the other libraries, or NULL: this machine's */
-	const char *linker; /* which loads it */
+	const char *folder; /* folder of the other libraries; NULL: this machine's */
+	const char *linker; /* dynamic linker that loads it */
 	char *build_id;
 	struct elf_file *elf;
 	struct cfi *cfi;
@@ -158,7 +158,7 @@ static bool is_probed(void *arg, uint64_t address)
 	return false;
 }
 
-/* What finds whole calls in one library. */
+/* Finds whole calls in one library. */
 struct finding {
 	struct library *library;
 	struct reach reach;
@@ -169,7 +169,8 @@ static bool may_call(void *arg, uint64_t address)
 	return reach_any(&((struct finding *)arg)->reach, address);
 }
 
-/* Calls that go on there are seen there. */
+/* Is there a traced function at this address? Then calls that continue there are seen
+ * there. */
 static bool is_seen(const struct library *library, uint64_t address)
 {
 	for (size_t i = 0; i < library->count; i++) {
@@ -187,7 +188,7 @@ static bool is_covered(void *arg, uint64_t address)
 	return is_seen(((const struct finding *)arg)->library, address);
 }
 
-/* As memtrace would have them on a kernel that emulates all it can. */
+/* The sites of memtrace on a kernel that emulates all of these instructions. */
 static void find_wholes(struct library *library)
 {
 	struct finding finding = {.library = library,
@@ -252,7 +253,7 @@ static void library_deinit(struct library *library)
 	free(library->build_id);
 }
 
-/* False: no such file, or no allocator is in it. */
+/* False if the file does not exist or has no allocator. */
 static bool library_open(struct library *library)
 {
 	struct allocator_file file = {.module_path = library->path,
@@ -294,13 +295,14 @@ static bool library_open(struct library *library)
 struct tracee {
 	struct library *library;
 	pid_t pid;
-	bool has_stop_at;              /* has_stop_at() */
-	struct user_regs_struct start; /* where it has stopped */
-	uint64_t trap;                 /* what calls return to: a trap */
-	uint64_t bias;                 /* what is to be added to the file's addresses */
+	bool has_stop_at;              /* result of has_stop_at() */
+	struct user_regs_struct start; /* registers when it stopped */
+	uint64_t trap;                 /* address of a trap, to which calls return */
+	uint64_t bias;                 /* to be added to the file's addresses */
 	uint64_t out;                  /* memory for results */
-	uint64_t heap;                 /* of mimalloc's functions that take one */
-	const char *name;              /* of the function that was called last */
+	/* Argument of mimalloc's functions that take a heap. */
+	uint64_t heap;
+	const char *name; /* the function that was called last */
 	unsigned seed;
 	struct {
 		uint64_t address;
@@ -310,29 +312,29 @@ struct tracee {
 	unsigned calls, caught, left, again[VARIANTS], steps, by_whole;
 };
 
-/* What a site says. */
+/* The result that a site reads. */
 struct claim {
 	const struct return_site *site;
 	struct return_value value;
-	uint64_t result; /* register, word or constant */
-	uint64_t stored; /* what the first argument points at */
-	bool was_last;   /* nothing has been called since */
+	uint64_t result; /* value of the register, word or constant */
+	uint64_t stored; /* the word to which the first argument points */
+	bool was_last;   /* no function was called since */
 };
 
-/* One call that is judged. */
+/* A call that is checked. */
 struct call {
 	struct function *function;
 	uint64_t arguments[6];
 	struct user_regs_struct before;
 	struct claim claims[VARIANTS][CLAIMS_MAX];
 	size_t count[VARIANTS];
-	unsigned entries, wholes, results; /* by sites of function->whole */
-	bool has_caught;                   /* an exception, or it may have */
-	bool has_left; /* the function that was called, by a jump to another one */
-	bool is_seen_elsewhere; /* is_seen() of where it goes on */
+	unsigned entries, wholes, results; /* hits of sites of function->whole */
+	bool has_caught;                   /* an exception was caught, or may have been */
+	bool has_left;                     /* the function has jumped to another one */
+	bool is_seen_elsewhere; /* is_seen() of the function to which it jumped */
 };
 
-/* Resume, until it stops with SIGTRAP again. */
+/* Resumes until the next SIGTRAP. */
 static struct user_regs_struct resume(struct tracee *t, int request)
 {
 	int status;
@@ -350,13 +352,13 @@ static struct user_regs_struct resume(struct tracee *t, int request)
 	return r;
 }
 
-/* Has the call returned? The trap has been executed. */
+/* Has the call returned and executed the trap? */
 static bool is_back(const struct tracee *t, const struct user_regs_struct *r)
 {
 	return r->rip == t->trap + 1;
 }
 
-/* The same by a trap in the code. */
+/* run_to() by a trap in the code. */
 static struct user_regs_struct run_to_trap(struct tracee *t, uint64_t address,
 					   uint64_t sp)
 {
@@ -380,7 +382,7 @@ static struct user_regs_struct run_to_trap(struct tracee *t, uint64_t address,
 	return r;
 }
 
-/* Up to `address` with this stack pointer, or to the end of the call. */
+/* Runs up to `address` with this stack pointer, or to the end of the call. */
 static struct user_regs_struct run_to(struct tracee *t, uint64_t address, uint64_t sp)
 {
 	struct user_regs_struct r;
@@ -395,8 +397,8 @@ static struct user_regs_struct run_to(struct tracee *t, uint64_t address, uint64
 	return r;
 }
 
-/* Ready to execute the function's first instruction. What calls leave alone has values
- * that nothing else has. */
+/* Sets the registers for a call of the function. Registers that a call must preserve get
+ * values that occur nowhere else. */
 static struct user_regs_struct enter(struct tracee *t, uint64_t address,
 				     const uint64_t arguments[6])
 {
@@ -420,13 +422,13 @@ static struct user_regs_struct enter(struct tracee *t, uint64_t address,
 	r.r13 = 0x1313131313131313;
 	r.r14 = 0x1414141414141414;
 	r.r15 = 0x1515151515151515;
-	/* No system call is to be made again. */
+	/* Do not restart a system call. */
 	r.orig_rax = (unsigned long long)-1;
 	REQUIRE(!ptrace(PTRACE_SETREGS, t->pid, NULL, &r));
 	return r;
 }
 
-/* Call without looking. */
+/* Calls a function without single-stepping. */
 static uint64_t call(struct tracee *t, uint64_t address, uint64_t a, uint64_t b,
 		     uint64_t c, uint64_t d)
 {
@@ -441,7 +443,7 @@ static uint64_t call(struct tracee *t, uint64_t address, uint64_t a, uint64_t b,
 
 /* --- the judge ---------------------------------------------------------------------- */
 
-/* SDM volume 1, appendix B. */
+/* Is the condition of a jump true? SDM volume 1, appendix B. */
 static bool holds(uint8_t condition, uint64_t flags)
 {
 	bool cf = flags & 1, pf = flags >> 2 & 1, zf = flags >> 6 & 1,
@@ -452,7 +454,7 @@ static bool holds(uint8_t condition, uint64_t flags)
 	return all[condition >> 1] != (condition & 1);
 }
 
-/* The word that the site says is the result; for RETURN_BLOCK the block. */
+/* The result that the site reads. RETURN_BLOCK: the block. */
 static uint64_t evaluate(const struct tracee *t, const struct return_value *value,
 			 const struct user_regs_struct *r)
 {
@@ -468,7 +470,7 @@ static uint64_t evaluate(const struct tracee *t, const struct return_value *valu
 	}
 }
 
-/* The instruction at a site is about to be executed. */
+/* Called before the instruction at a site is executed. */
 static void see_site(struct tracee *t, struct call *c, unsigned variant,
 		     const struct return_site *site, const struct user_regs_struct *r)
 {
@@ -477,8 +479,8 @@ static void see_site(struct tracee *t, struct call *c, unsigned variant,
 	uint64_t slot = r->rsp + (uint64_t)(int64_t)site->sp_delta, bp = r->rbp;
 	struct claim *claim = &c->claims[variant][c->count[variant]];
 
-	/* Calls are stepped over: it is this one's. What is there now may be another
-	 * tracer's return probe. */
+	/* Calls are stepped over, so this is the frame of this call. Another tracer's
+	 * return probe may have changed the return address. */
 	CHECK(slot == c->before.rsp);
 	if (site->bp_words)
 		bp = peek(t->pid, slot - 8 * (uint64_t)site->bp_words);
@@ -503,7 +505,7 @@ static uint64_t size_of(const struct call *c)
 	return kind->count_arg == ARG_NONE ? size : size * c->arguments[kind->count_arg];
 }
 
-/* The same at sites of function->whole. */
+/* The same for the sites of function->whole. */
 static void see_wholes(const struct tracee *t, struct call *c,
 		       const struct user_regs_struct *r)
 {
@@ -550,12 +552,12 @@ static void see_sites(struct tracee *t, struct call *c, const struct user_regs_s
 	}
 }
 
-/* The instruction, when it is one of the graph. */
+/* The instruction at an address, or NULL if it is not in the graph. */
 static const struct cfg_insn *insn_at(const struct cfg *cfg, uint64_t address)
 {
 	size_t low = 0, high = cfg->insns.len;
 
-	/* Pseudo ones come last. */
+	/* Pseudo instructions come last. */
 	while (high && cfg->insns.data[high - 1].is_pseudo)
 		high--;
 	while (low < high) {
@@ -580,7 +582,7 @@ static bool leads_to(const struct cfg *cfg, const struct cfg_insn *from, uint64_
 	return false;
 }
 
-/* The processor goes where the graph says, and the stack pointer is where it says. */
+/* Checks that the processor goes where the graph says, and the stack pointer, too. */
 static void check_graph(const struct tracee *t, struct call *c,
 			const struct user_regs_struct *r,
 			const struct user_regs_struct *after)
@@ -612,7 +614,8 @@ static void note_call(struct call *c)
 			c->claims[v][i].was_last = false;
 }
 
-/* Execute one instruction; calls, and what repeats itself, as a whole. */
+/* Executes one instruction. Calls and repeated string instructions are executed as a
+ * whole. */
 static struct user_regs_struct step(struct tracee *t, struct call *c,
 				    const struct user_regs_struct *r)
 {
@@ -655,7 +658,7 @@ static void check_claim(struct tracee *t, const struct call *c, const struct cla
 			return;
 		}
 		CHECK((uint32_t)claim->result == (uint32_t)after->rax);
-		/* It is in memory already. */
+		/* The block is already stored. */
 		if (!(uint32_t)after->rax)
 			CHECK(claim->stored == peek(t->pid, t->out));
 		return;
@@ -692,8 +695,8 @@ static void check_call(struct tracee *t, const struct call *c,
 
 		if (c->function->why[v])
 			continue;
-		/* Where the code that catches exceptions is, the instructions do not say.
-		 * Such a call has failed. */
+		/* The graph does not contain the code that catches exceptions. Such a
+		 * call has failed. */
 		CHECK(c->count[v] > 0 || (c->has_caught && !after->rax));
 		t->caught += !c->count[v];
 		t->again[v] += c->count[v] > 1;
@@ -707,11 +710,11 @@ static void check_call(struct tracee *t, const struct call *c,
 		CHECK(c->wholes + c->results == 1 || (c->has_caught && !after->rax));
 		t->by_whole += c->wholes > 0;
 	}
-	/* It would be the same of hundreds. */
+	/* Hundreds of calls would fail in the same way. */
 	REQUIRE(check_state.failures < 100);
 }
 
-/* Call it and judge. */
+/* Calls the function and checks the call. */
 static uint64_t judge_call(struct tracee *t, struct function *f,
 			   const uint64_t arguments[6])
 {
@@ -726,12 +729,12 @@ static uint64_t judge_call(struct tracee *t, struct function *f,
 	f->calls++;
 	r = c.before = enter(t, f->symbol.address, arguments);
 	while (!is_back(t, &r)) {
-		/* It clears a large block byte by byte. */
+		/* The function clears a large block byte by byte. */
 		if (steps++ == STEPS_MAX) {
 			t->left++;
 			return run_to(t, 0, 0).rax;
 		}
-		/* Not twice, when a breakpoint comes before a step. */
+		/* Only once if a breakpoint stops before the step. */
 		if (r.rip != last)
 			see_sites(t, &c, &r);
 		last = r.rip;
@@ -757,8 +760,8 @@ static bool has(const struct function *f, const char *part)
 	return strstr(f->kind->name, part);
 }
 
-/* Does it throw, or end the program, when there is no memory? musl 1.2.2 reads the header
- * of the block that it did not get then. */
+/* May the function throw or end the program if there is no memory? musl 1.2.2 then reads
+ * the header of the block that it did not get. */
 static bool may_throw(const struct tracee *t, const struct function *f)
 {
 	if ((has(f, "align") || has(f, "valloc")) &&
@@ -771,7 +774,7 @@ static size_t some_size(struct tracee *t, const struct function *f)
 {
 	static const size_t limits[] = {24,     128,     0x408,    0x408,
 					0x2000, 0x10000, 0x200000, 0x1000000};
-	/* What can never be had. */
+	/* Sizes that always fail. */
 	static const size_t too_large[] = {(size_t)1 << 62, (size_t)1 << 47, SIZE_MAX,
 					   (size_t)1 << 63, SIZE_MAX - 4096};
 	unsigned n = below(t, 20);
@@ -780,13 +783,13 @@ static size_t some_size(struct tracee *t, const struct function *f)
 		return below(t, 1000);
 	if (n == 0 && !may_throw(t, f))
 		return too_large[below(t, COUNT(too_large))];
-	/* jemalloc(3): undefined of these. */
+	/* jemalloc(3): undefined for these functions. */
 	if (n == 1 && !has(f, "llocx"))
 		return 0;
 	return 1 + below(t, (unsigned)limits[below(t, n == 2 ? 8 : 6)]);
 }
 
-/* The number of the argument with an alignment, or -1. */
+/* The index of the alignment argument, or -1. */
 static int alignment_argument(const struct function *f)
 {
 	int size = f->kind->size_arg;
@@ -801,11 +804,11 @@ static int alignment_argument(const struct function *f)
 static uint64_t some_alignment(struct tracee *t, const struct function *f)
 {
 	if (has(f, "posix_memalign") && !below(t, 6))
-		return below(t, 40); /* mostly none */
+		return below(t, 40); /* mostly no flags */
 	return (uint64_t)8 << below(t, below(t, 4) ? 5 : 14);
 }
 
-/* A new block, in a place of its own. */
+/* Allocates a block into one of the entries. Returns its index. */
 static size_t some_block(struct tracee *t, size_t size)
 {
 	size_t i = below(t, BLOCKS);
@@ -871,7 +874,7 @@ static void judge_mapping(struct tracee *t, struct function *f)
 		f->failed += result == UINT64_MAX;
 		return;
 	}
-	/* Of memory that the tracee has for certain: two pages of its stack. */
+	/* The tracee certainly has this memory: two pages of its stack. */
 	arguments[0] = fails ? 1 : ((t->start.rsp - 65536) & ~(uint64_t)4095);
 	arguments[1] = 4096;
 	if (f->kind->effect == EFFECT_REMAP) {
@@ -951,7 +954,7 @@ static void judge_function(struct tracee *t, struct function *f)
 
 /* --- a run -------------------------------------------------------------------------- */
 
-/* What to add to the file's addresses. False: the library is not there. */
+/* Finds what to add to the file's addresses. False: the library is not mapped. */
 static bool find_bias(struct tracee *t)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
@@ -979,7 +982,7 @@ static void become_tracee(const struct library *library)
 
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		_exit(2);
-	/* musl is its own linker. */
+	/* musl is its own dynamic linker. */
 	if (strcmp(library->linker, library->path) != 0)
 		setenv("LD_PRELOAD", library->path, 1);
 	setenv("TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD", "0", 1);
@@ -992,7 +995,7 @@ static void become_tracee(const struct library *library)
 	_exit(3);
 }
 
-/* NULL, or why not. */
+/* NULL, or why it did not start. */
 static const char *start(struct tracee *t)
 {
 	int status;
@@ -1052,7 +1055,8 @@ static void choose_plain(struct tracee *t)
 	REQUIRE(t->plain_alloc && t->plain_free);
 }
 
-/* Functions without a result that is looked for, and those that need what is not here. */
+/* Functions whose result is not checked, and functions that need something that is
+ * missing. */
 static bool is_left_out(const struct tracee *t, const struct function *f)
 {
 	return has(f, "mi_heap") && !t->heap;
@@ -1067,11 +1071,11 @@ static void print_none(const struct library *library)
 			       library->functions[i].why[0]);
 }
 
-/* Calls of each function; of those that programs hardly call, fewer. */
+/* Calls of each function, and of functions that programs rarely call. */
 #define ROUNDS        120
 #define ROUNDS_RARE   30
 
-/* One of the C library's or an operator of C++. */
+/* Is it a function of the C library or a C++ operator? */
 static bool is_common(const struct function *f)
 {
 	return strncmp(f->kind->name, "mi_", 3) != 0 &&
@@ -1087,7 +1091,7 @@ static void judge_library(struct library *library)
 	uint64_t heap;
 
 	if (why) {
-		/* What it wants may be of another release. */
+		/* The library may need libraries of another release. */
 		CHECK_LEAVE_OUT_PART("no call of %s: %s", library->label, why);
 		stop(&t);
 		return;
@@ -1115,7 +1119,7 @@ static void judge_library(struct library *library)
 	for (unsigned v = 0; v < VARIANTS; v++)
 		printf(" %u", t.again[v]);
 	printf("\n");
-	/* Its functions return by a jump to a thunk, which plan/cfg.c refuses. */
+	/* With thunks functions return by a jump to a thunk, which plan/cfg.c refuses. */
 	if (strstr(library->label, "thunk"))
 		CHECK_INT(found, 0);
 	else
@@ -1125,7 +1129,7 @@ static void judge_library(struct library *library)
 
 /* --- the libraries ------------------------------------------------------------------ */
 
-/* Builds that were judged already. */
+/* Builds that were already checked. */
 static VEC(char *) judged;
 
 static bool is_new(const char *build_id)
@@ -1142,12 +1146,12 @@ static bool is_new(const char *build_id)
 	return true;
 }
 
-/* False: there is no such file. */
+/* False if the file does not exist. */
 static bool judge_file(const char *label, const char *path, const char *folder,
 		       const char *linker)
 {
 	char *real = realpath(path, NULL);
-	/* musl's linker is the library. */
+	/* musl's dynamic linker is the library. */
 	struct library library = {.label = label,
 				  .path = real,
 				  .folder = folder,
@@ -1197,7 +1201,7 @@ static void this_machine(void)
 	CHECK(there > 0);
 }
 
-/* As for unit.plan.place_releases. */
+/* Releases as for unit.plan.place_releases. */
 static void other_releases(void)
 {
 	static const char *const releases[] = {"debian-11", "debian-12", "debian-13",
@@ -1223,7 +1227,7 @@ static void other_releases(void)
 			"scripts/test fetches them where there is a network");
 }
 
-/* Those of scripts/builds: by other compilers and with other options. */
+/* Builds of scripts/builds, with other compilers and options. */
 static void other_builds(void)
 {
 	const char *dir = getenv("MEMTRACE_TEST_LIBRARIES");

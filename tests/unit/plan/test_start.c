@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where functions begin: by the file, and not by whoever says so. */
+/* Where functions begin: by the file itself, not by symbols that may be forged. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ __attribute__((noinline)) static int described(int n)
 	return n * n + 1;
 }
 
-/* As start_doubt() of /proc/self/exe, with its unwind information or without. */
+/* start_doubt() for /proc/self/exe, with or without its unwind information. */
 static const char *doubt_own(const struct cfi *cfi, const struct elf_symbol *symbol)
 {
 	struct starts starts;
@@ -38,7 +38,7 @@ static void places(void)
 	const char *const names[] = {"described"};
 	struct elf_symbol symbol;
 
-	/* Not known when this is compiled: there is no copy for the number 3 alone. */
+	/* volatile: otherwise the compiler may clone the function for the constant 3. */
 	volatile int three = 3;
 
 	CHECK_INT(described(three), 10);
@@ -49,7 +49,7 @@ static void places(void)
 	CHECK(!doubt_own(cfi, &symbol));
 	CHECK(!doubt_own(NULL, &symbol));
 
-	/* A debug file is believed where the file itself says the same. */
+	/* A symbol of a debug file is accepted if the unwind information agrees. */
 	symbol.is_from_debug = true;
 	CHECK(!doubt_own(cfi, &symbol));
 	CHECK(doubt_own(NULL, &symbol));
@@ -63,7 +63,7 @@ static void places(void)
 		CHECK_CONTAINS(doubt_own(cfi, &inside), "into another function");
 	}
 
-	/* Nothing of the file says that a function is there. */
+	/* Nothing in the file says that a function is there. */
 	for (int forged = 0; forged < 2; forged++) {
 		symbol.is_from_debug = forged;
 		symbol.address = 1;
@@ -77,12 +77,12 @@ static void places(void)
 
 #if defined(__x86_64__)
 
-/* Functions of a made file, as offsets. */
+/* Offsets of the functions in a generated file. */
 enum {
-	FIRST = 0x200,  /* nothing is before it */
+	FIRST = 0x200,  /* no function before it */
 	LONG = 0x210,   /* mov $..., %rax (10 bytes); ret; nops */
 	SHORT = 0x220,  /* mov $..., %eax (5 bytes); ret */
-	CLOSE = 0x226,  /* right behind it, as compilers do that save space: ret; nops */
+	CLOSE = 0x226,  /* directly after it, as with optimization for size: ret; nops */
 	OPAQUE = 0x240, /* begins with an unknown instruction */
 	BEHIND = 0x250,
 	LAST = 0x260,
@@ -107,7 +107,7 @@ static void put(struct built_image *image, uint32_t offset, const char *code, si
 
 #define PUT(image, offset, code) put(image, offset, code, sizeof(code) - 1)
 
-/* The entry of a function in a table of the image. */
+/* The symbol with this offset in a table of the image. */
 static Elf64_Sym *symbol_at(struct built_image *image, uint32_t offset)
 {
 	const Elf64_Ehdr *header = (const void *)image->bytes;
@@ -135,7 +135,7 @@ static void make(struct built_image *image)
 	symbol_at(image, SHORT)->st_size = CLOSE - SHORT;
 }
 
-/* What is said of a symbol at `offset`, whatever the file's own tables have there. */
+/* The doubts about a symbol at `offset`, whether or not the file's tables have it. */
 static const char *doubt_made(const struct built_image *image, uint32_t offset)
 {
 	const struct elf_symbol symbol = {
@@ -166,14 +166,14 @@ static void without_unwind_information(void)
 	make(&image);
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 		CHECK(!doubt_made(&image, good[i]));
-	/* No function is before it, and it does not begin where functions do. */
+	/* No function is before it, and the address is not aligned. */
 	symbol_at(&image, FIRST)->st_value += 1;
 	CHECK_CONTAINS(doubt_made(&image, FIRST + 1), "code before");
-	/* What is before it is not understood. */
+	/* The code before it is not understood. */
 	CHECK_CONTAINS(doubt_made(&image, BEHIND), "code before");
 }
 
-/* A process that parses ELF files was taken over, and tells lies of a file. */
+/* A parser process was taken over by a malicious file and reports wrong symbols. */
 static void symbols_that_the_file_does_not_have(void)
 {
 	struct built_image image;
@@ -188,7 +188,7 @@ static void symbols_that_the_file_does_not_have(void)
 	}
 	CHECK_CONTAINS(doubt_made(&image, LAST + 0x10), "nor a function symbol");
 	CHECK_CONTAINS(doubt_made(&image, 0x900000), "outside of the file's code");
-	/* A symbol without a size is not believed. */
+	/* A symbol without a size is not accepted. */
 	symbol_at(&image, LONG)->st_size = 0;
 	CHECK_CONTAINS(doubt_made(&image, LONG), "nor a function symbol");
 }
@@ -207,7 +207,7 @@ static void symbols_inside_of_functions(void)
 		make(&image);
 		symbol_at(&image, LAST + 0x100)->st_value = BUILT_BASE + inside[i];
 		CHECK_CONTAINS(doubt_made(&image, inside[i]), "into another function");
-		/* Also where the function around it is said to be shorter. */
+		/* Even if the size of the surrounding function is forged, too. */
 		symbol_at(&image, around)->st_size = 1;
 		if (is_boundary)
 			CHECK(!doubt_made(&image, inside[i]));
@@ -216,7 +216,7 @@ static void symbols_inside_of_functions(void)
 	}
 }
 
-/* A symbol that reaches over all the others makes the file useless, and nothing worse. */
+/* A symbol that covers all others makes the file unusable, but has no worse effect. */
 static void symbols_that_overlap(void)
 {
 	struct built_image image;
@@ -245,8 +245,8 @@ static void tables_of_any_size(void)
 	}
 }
 
-/* musl is built without unwind information: its allocator is traced all the same, and no
- * other place in it is taken for a function. */
+/* musl is built without unwind information: its allocator is still traced, and no other
+ * address in it is accepted as a function. */
 static void musl(void)
 {
 	static const char path[] = "/lib/ld-musl-x86_64.so.1";
@@ -304,7 +304,8 @@ static uint64_t offset_in(const char *path, const char *name)
 	return function.offset;
 }
 
-/* glibc calls this function when it maps a file. Other files do not have it. */
+/* The function that glibc's dynamic linker calls when it maps a file. Other files do not
+ * have it. */
 static void the_linkers_notice(void)
 {
 	CHECK(offset_in("/lib64/ld-linux-x86-64.so.2", LINKER_NOTICE) != 0);

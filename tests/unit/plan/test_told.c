@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The plan of a program that tells of blocks: this one. */
+/* The plan for a program that reports blocks by USDT probes: this program. */
 #include "check.h"
 
 #include <sys/sdt.h>
@@ -11,13 +11,13 @@ DEFINE_CLEANUP(struct plan *, plan_destroy);
 
 long far_away = 7;
 
-/* Never called: the probes are what counts. */
+/* Never called: only its probes matter. */
 void tell(void *block, long size, double real);
 __attribute__((noinline, used)) void tell(void *block, long size, double real)
 {
 	STAP_PROBE3(otel_memory, alloc, block, size, size);
 	STAP_PROBE2(otel_memory, alloc, block, size);
-	/* With an argument too few, and with one where no probe can read it. */
+	/* A probe with too few arguments, and one whose argument no probe can read. */
 	STAP_PROBE1(otel_memory, alloc, block);
 #undef STAP_SDT_ARG_CONSTRAINT
 #define STAP_SDT_ARG_CONSTRAINT m
@@ -27,10 +27,10 @@ __attribute__((noinline, used)) void tell(void *block, long size, double real)
 	STAP_PROBE2(otel_memory, alloc, real, real);
 #undef STAP_SDT_ARG_CONSTRAINT
 #define STAP_SDT_ARG_CONSTRAINT nor
-	/* Of this one no more is asked for. */
+	/* For the free probe only the first argument is needed. */
 	STAP_PROBE2(otel_memory, free, block, far_away);
 	STAP_PROBE1(otel_memory, other, block);
-	/* A note that names an instruction which is no nop: the one behind it. */
+	/* A note whose address is not a nop: the instruction after it. */
 	__asm__ volatile("990: nop\n"
 			 "xorl %%eax, %%eax\n"
 			 ".pushsection .note.stapsdt,\"?\",\"note\"\n"
@@ -41,7 +41,8 @@ __attribute__((noinline, used)) void tell(void *block, long size, double real)
 			 "993: .8byte 990b+1, _.stapsdt.base, 0\n"
 			 ".asciz \"otel_memory\", \"free\", \"8@%%rdi\"\n"
 			 "994: .balign 4\n"
-			 /* Two of the same nop, as of functions that were folded. */
+			 /* Two notes for the same nop, as of functions that the linker
+			  * folded. */
 			 ".rept 2\n"
 			 ".4byte 992f-991f, 994f-993f, 3\n"
 			 "991: .asciz \"stapsdt\"\n"
@@ -112,7 +113,7 @@ static void own_probes(void)
 	CHECK_INT(object->skipped.len, 5);
 }
 
-/* A file without them has no allocator of this kind, whatever else it has. */
+/* A file without these probes has no allocator of this kind. */
 static void none(void)
 {
 	_cleanup_(plan_destroyp) struct plan *plan = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where results and arguments are, in functions given by their bytes. */
+/* Finds the places of results and arguments, in functions given by their bytes. */
 #include "check.h"
 
 #include "plan/values.h"
@@ -290,7 +290,7 @@ static void find(struct found *f, const char *bytes, size_t size, enum result_wi
 	REQUIRE(values_find(&f->cfg, width, NULL, NULL, &f->values));
 }
 
-/* The same, where F is known to return its first argument. */
+/* find() with the knowledge that F returns its first argument. */
 static void find_first(struct found *f, const char *bytes, size_t size,
 		       enum result_width width)
 {
@@ -311,7 +311,7 @@ static void found_deinit(struct found *f)
 #define FIND(f, bytes, width)       find((f), (bytes), sizeof(bytes) - 1, (width))
 #define FIND_FIRST(f, bytes, width) find_first((f), (bytes), sizeof(bytes) - 1, (width))
 
-/* Before the instruction at this offset. */
+/* The state before the instruction at this offset. */
 static const struct result *before(const struct found *f, uint64_t offset)
 {
 	const struct cfg_insn *at = insn_at(&f->cfg, offset);
@@ -328,7 +328,7 @@ static place_set held(const struct found *f, uint64_t offset, enum value value)
 	return f->values.held[at - f->cfg.insns.data][value];
 }
 
-/* The frame word so many bytes below the return address. */
+/* The frame word `below` bytes below the return address. */
 static place_set word(const struct found *f, int32_t below)
 {
 	for (size_t k = 0; k < f->values.slot_count; k++)
@@ -338,7 +338,7 @@ static place_set word(const struct found *f, int32_t below)
 	return 0;
 }
 
-/* The result is in all of these places, and in no other. */
+/* Checks that the result is in all of these places, and in no other. */
 #define CHECK_IN(f, offset, places)                                                      \
 	do {                                                                             \
 		const struct result *r_ = before((f), (offset));                         \
@@ -369,7 +369,7 @@ static void copies_of_registers(void)
 	CHECK_IN(&f, 18, REG(INSN_RAX));
 	found_deinit(&f);
 
-	/* Half a word is all that counts of an int, and none of a word. */
+	/* Half a word is enough for an int, but not for a word. */
 	FIND(&f, halves, RESULT_INT);
 	CHECK_IN(&f, 6, REG(INSN_RAX));
 	CHECK_IN(&f, 8, REG(INSN_RBX));
@@ -406,7 +406,7 @@ static void frame_words(void)
 	found_deinit(&f);
 }
 
-/* Who has an address may write there, and nearer to the return address. */
+/* Code that has an address may write there, and nearer to the return address. */
 static void words_of_others(void)
 {
 	struct found f;
@@ -427,13 +427,13 @@ static void words_of_others(void)
 	CHECK_IN(&f, 9, REG(INSN_RAX));
 	found_deinit(&f);
 
-	/* A push is how clang makes room for a word: not what it pushes counts. */
+	/* clang makes room for a word with a push: the pushed value does not count. */
 	FIND(&f, pushed_local, RESULT_WORD);
 	CHECK_IN(&f, 9, word(&f, 8));
 	CHECK_IN(&f, 4, 0);
 	CHECK_IN(&f, 0, 0);
 	found_deinit(&f);
-	/* Elsewhere the same word is a saved register. */
+	/* On another path the same word is a saved register. */
 	FIND(&f, pushed_twice, RESULT_WORD);
 	CHECK_IN(&f, 21, word(&f, 8));
 	CHECK_IN(&f, 16, 0);
@@ -445,14 +445,14 @@ static void words_of_others(void)
 	CHECK_IN(&f, 0, 0);
 	found_deinit(&f);
 
-	/* The address is passed by way of rbp. */
+	/* The address is passed through rbp. */
 	FIND(&f, by_rbp, RESULT_WORD);
 	CHECK_IN(&f, 25, word(&f, 24));
 	CHECK_IN(&f, 20, 0);
 	CHECK_IN(&f, 13, 0);
 	found_deinit(&f);
 
-	/* By instructions of which only the length is known. */
+	/* By instructions whose effect is unknown. */
 	FIND(&f, vector_store, RESULT_WORD);
 	CHECK_IN(&f, 13, word(&f, 24));
 	CHECK_IN(&f, 8, 0);
@@ -481,7 +481,7 @@ static void red_zones(void)
 	CHECK_IN(&f, 10, REG(INSN_RDI));
 	CHECK_IN(&f, 5, REG(INSN_RDI));
 	found_deinit(&f);
-	/* A signal handler may run there. */
+	/* A signal handler may overwrite it. */
 	FIND(&f, below_red_zone, RESULT_WORD);
 	CHECK_IN(&f, 19, word(&f, 256));
 	CHECK_IN(&f, 11, 0);
@@ -526,7 +526,7 @@ static void callees_that_return_their_argument(void)
 	CHECK_IN(&f, 10, REG(INSN_RDI));
 	found_deinit(&f);
 
-	/* calloc(): the block is filled, when there is one. */
+	/* calloc() fills the block if there is one. */
 	FIND_FIRST(&f, filled, RESULT_WORD);
 	CHECK_IN(&f, 6, REG(INSN_RAX));
 	CHECK_IN(&f, 12, REG(INSN_RBX));
@@ -591,7 +591,7 @@ static void stored_blocks(void)
 	CHECK(held(&f, 14, VALUE_ARG0) == REG(INSN_RBX));
 	found_deinit(&f);
 
-	/* Another store comes behind: it may be to the same place. */
+	/* A later store may be to the same address. */
 	FIND(&f, posix_late, RESULT_OUT);
 	CHECK(!before(&f, 15)->out);
 	CHECK(!before(&f, 9)->out);
@@ -632,7 +632,7 @@ static void saved_rbp(void)
 
 	FIND(&f, by_rbp, RESULT_WORD);
 	CHECK(held(&f, 0, VALUE_BP) == REG(INSN_RBP));
-	/* A saved register is not what an address on the stack is for. */
+	/* An address on the stack does not reach a saved register. */
 	CHECK(held(&f, 8, VALUE_BP) == word(&f, 8));
 	CHECK(held(&f, 25, VALUE_BP) == word(&f, 8));
 	CHECK(held(&f, 34, VALUE_BP) & REG(INSN_RBP));
@@ -668,7 +668,7 @@ static void products(void)
 	CHECK(held(&f, 7, VALUE_ARG0) == REG(INSN_RDI));
 	found_deinit(&f);
 
-	/* Of other factors. */
+	/* A product of other factors. */
 	FIND(&f, square, RESULT_WORD);
 	CHECK(held(&f, 4, VALUE_PRODUCT) == 0);
 	CHECK(held(&f, 8, VALUE_PRODUCT) == 0);

@@ -26,7 +26,7 @@ static inline uint64_t peek(pid_t tid, uint64_t address)
 	return (uint64_t)word;
 }
 
-/* Also into memory that the thread itself cannot write to. */
+/* Works for memory that the thread itself cannot write, too. */
 static inline void poke(pid_t tid, uint64_t address, uint64_t word)
 {
 	REQUIRE(!ptrace(PTRACE_POKEDATA, tid, (void *)(uintptr_t)address,
@@ -41,7 +41,7 @@ static inline struct user_regs_struct registers_of(pid_t tid)
 	return r;
 }
 
-/* A general register by its number, as enum insn_register of plan/decode.h has it. */
+/* A general register by its number (enum insn_register of plan/decode.h). */
 static inline uint64_t register_of(const struct user_regs_struct *r, uint8_t n)
 {
 	const uint64_t values[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp,
@@ -52,10 +52,10 @@ static inline uint64_t register_of(const struct user_regs_struct *r, uint8_t n)
 	return values[n];
 }
 
-/* Let the thread stop with SIGTRAP before it executes the instruction at `address`, or
- * nowhere if that is 0. This is a breakpoint of the processor (SDM volume 3, 18.2.4),
- * which each thread has of its own. A trap in the code would be lost if somebody removed
- * a uprobe from the same address. */
+/* Lets the thread stop with SIGTRAP before it executes the instruction at `address`; 0:
+ * nowhere. Uses a hardware breakpoint (SDM volume 3, 18.2.4), which belongs to the
+ * thread. A trap in the code would be lost if a tracer removed a uprobe from the same
+ * address. */
 static inline void stop_at(pid_t tid, uint64_t address)
 {
 	const size_t registers = offsetof(struct user, u_debugreg);
@@ -69,8 +69,7 @@ static inline void stop_at(pid_t tid, uint64_t address)
 	REQUIRE(!ptrace(PTRACE_POKEUSER, tid, (void *)control, (void *)1L));
 }
 
-/* Is there a breakpoint of the processor? Some virtual machines take it and never stop.
- */
+/* Do hardware breakpoints work? On some virtual machines they never stop the thread. */
 static inline bool has_stop_at(void)
 {
 	pid_t pid = fork();
@@ -102,7 +101,7 @@ static inline bool has_stop_at(void)
 
 #define TRAP 0xcc /* int3 */
 
-/* A trap in the code instead; the word that was there. */
+/* Writes a trap into the code. Returns the word that was there. */
 static inline uint64_t set_trap(pid_t tid, uint64_t address)
 {
 	uint64_t word = peek(tid, address);
@@ -111,13 +110,13 @@ static inline uint64_t set_trap(pid_t tid, uint64_t address)
 	return word;
 }
 
-/* Remove it. `word`: what set_trap() returned. */
+/* Removes the trap. `word`: the result of set_trap(). */
 static inline void clear_trap(pid_t tid, uint64_t address, uint64_t word)
 {
 	poke(tid, address, (peek(tid, address) & ~(uint64_t)0xff) | (word & 0xff));
 }
 
-/* Has the thread executed the trap at `address`? Then it goes back to there. */
+/* Has the thread executed the trap at `address`? Then sets its pc back to the trap. */
 static inline bool is_trapped(pid_t tid, uint64_t address)
 {
 	struct user_regs_struct r = registers_of(tid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stops as soon as the dynamic linker is done. It is linked with no library, so that it
- * runs with those of any release: which ones is up to LD_PRELOAD. */
+/* Stops when the dynamic linker is done. Linked with no library, so that it runs with the
+ * libraries of any release, which LD_PRELOAD names. */
 void _start(void);
 
 void _start(void)
