@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests of renderers: a report from symbols, stacks and blocks that are named one by
- * one. Symbols are 0x100 bytes long and lie behind each other from FIXTURE_BASE on.
+ * For tests of renderers: makes a report from symbols, stacks and blocks that the test
+ * adds one by one. Each symbol is 0x100 bytes long. They are consecutive, from
+ * FIXTURE_BASE on.
  */
 #ifndef TESTS_RENDER_FIXTURE_H
 #define TESTS_RENDER_FIXTURE_H
@@ -20,15 +21,15 @@
 struct fixture {
 	VEC(struct symbol_row) symbols;
 	struct symbolizer *symbolizer;
-	struct frame_cache *frames[FIXTURE_PROCESSES]; /* one for each */
+	struct frame_cache *frames[FIXTURE_PROCESSES]; /* one for each process */
 	struct report_history *history;
 	struct snapshot *snap;
 	struct report *report;
-	/* Makes another of the symbolizer of the symbols, which it takes; or NULL. */
+	/* Wraps the symbolizer `names`, which it owns, in another one. May be NULL. */
 	struct symbolizer *(*wrap)(struct fixture *f, struct symbolizer *names);
 };
 
-/* A process, which those that are added later belong to. */
+/* Adds a process. Stacks and blocks that are added later belong to it. */
 static inline struct snapshot_process *fixture_process(struct fixture *f, int pid,
 						       const char *command)
 {
@@ -64,7 +65,8 @@ static inline void fixture_deinit(struct fixture *f)
 	vec_deinit(&f->symbols);
 }
 
-/* A return address inside a new symbol; `name` and `module` (borrowed) may be NULL. */
+/* Adds a symbol. Returns a return address inside it. `name` and `module` (borrowed) may
+ * be NULL. */
 static inline uint64_t fixture_symbol(struct fixture *f, const char *name,
 				      const char *module)
 {
@@ -88,7 +90,7 @@ static inline void fixture_module(struct fixture *f, uint64_t start, uint64_t en
 			 }));
 }
 
-/* A stack of `depth` return addresses, leaf first. */
+/* Adds a stack of `depth` return addresses, leaf first. */
 static inline uint32_t fixture_stack(struct fixture *f, enum stack_end end, size_t depth,
 				     const uint64_t *addresses)
 {
@@ -126,7 +128,7 @@ static inline void fixture_block(struct fixture *f, enum block_class class,
 	REQUIRE(vec_push(&f->snap->blocks[class], block));
 }
 
-/* The report of all that was added. */
+/* Makes the report of all that was added. */
 static inline const struct report *
 fixture_report_with(struct fixture *f, const struct report_options *options)
 {
@@ -146,7 +148,7 @@ fixture_report_with(struct fixture *f, const struct report_options *options)
 	return f->report;
 }
 
-/* With all rows and blocks. */
+/* Makes a report with all rows and blocks. */
 static inline const struct report *fixture_report(struct fixture *f)
 {
 	const struct report_options options = {.older_ns = 1,
@@ -157,7 +159,7 @@ static inline const struct report *fixture_report(struct fixture *f)
 	return fixture_report_with(f, &options);
 }
 
-/* What the renderer writes, which the caller frees; `len` (bytes) may be NULL. */
+/* The output of the renderer, owned by the caller. `len` (bytes) may be NULL. */
 static inline char *fixture_render(struct fixture *f, const char *format, size_t *len)
 {
 	const struct report *report = f->report ? f->report : fixture_report(f);
@@ -176,8 +178,8 @@ static inline char *fixture_render(struct fixture *f, const char *format, size_t
 	return text;
 }
 
-/* The standard case: four stacks, one of them without a known end, one without any
- * frames, two symbols of one name; 3100 + 2 MiB + 64 + 7 bytes. */
+/* The standard case: four stacks, one of them without a known end and one without frames,
+ * and two symbols with the same name; 3100 + 2 MiB + 64 + 7 bytes. */
 static inline void fixture_fill(struct fixture *f)
 {
 	uint64_t allocate = fixture_symbol(f, "malloc", "/usr/lib/libc.so.6");
@@ -188,7 +190,7 @@ static inline void fixture_fill(struct fixture *f)
 	uint64_t jit = fixture_symbol(f, NULL, NULL);
 	uint32_t stacks[] = {
 		FIXTURE_STACK(f, STACK_END_COMPLETE, allocate, insert, loop),
-		/* The same names by other addresses. */
+		/* The same symbols at other addresses. */
 		FIXTURE_STACK(f, STACK_END_COMPLETE, allocate + 4, insert + 8, loop + 8),
 		FIXTURE_STACK(f, STACK_END_DEPTH, allocate, blob, loop),
 		FIXTURE_STACK(f, STACK_END_NO_FRAME, allocate, jit),
@@ -208,7 +210,7 @@ static inline void fixture_fill(struct fixture *f)
 	fixture_block(f, BLOCK_HEAP, 7, 4321, SNAPSHOT_NO_STACK);
 }
 
-/* Another process, with one stack of its own. */
+/* Adds another process with one stack. */
 static inline void fixture_fill_second(struct fixture *f)
 {
 	uint64_t start = FIXTURE_BASE + 0x100 * f->symbols.len;
@@ -220,7 +222,7 @@ static inline void fixture_fill_second(struct fixture *f)
 		      FIXTURE_STACK(f, STACK_END_COMPLETE, other));
 }
 
-/* Mappings beside the heap. */
+/* Adds mappings to the heap. */
 static inline void fixture_fill_mappings(struct fixture *f)
 {
 	f->snap->mappings_traced = true;

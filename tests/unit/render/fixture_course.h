@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a snapshot has of a run as a whole, for the fixture's standard case. */
+/* Adds timeline, threads, traffic and trends to the fixture's standard case. */
 #ifndef TESTS_RENDER_FIXTURE_COURSE_H
 #define TESTS_RENDER_FIXTURE_COURSE_H
 
 #include "fixture.h"
 
-/* Six moments, a second apart up to the snapshot, in which the heap grows to what it is,
- * but for the third. */
+/* Six moments, one second apart, up to the snapshot. The heap grows to its final size,
+ * except at the third moment. */
 static inline void fixture_fill_moments(struct fixture *f)
 {
 	static const uint64_t live[] = {100000,  400000,  350000,
@@ -27,7 +27,8 @@ static inline void fixture_fill_moments(struct fixture *f)
 	}
 }
 
-/* Two threads, of which one has gone. Names and numbers as a target would give them. */
+/* Two threads, one of which has ended. A target could have chosen the names and
+ * numbers. */
 static inline void fixture_fill_threads(struct fixture *f)
 {
 	const struct snapshot_thread threads[] = {
@@ -58,8 +59,8 @@ static inline void fixture_fill_threads(struct fixture *f)
 		REQUIRE(vec_push(&f->snap->threads, threads[i]));
 }
 
-/* Each stack has allocated ten times what it holds, and freed the rest, in time; the
- * last, which holds nothing, has too. Sizes as if all had been of its first block's. */
+/* Each stack has allocated ten times what it holds, and freed the rest. So has the last
+ * one, which holds nothing. All sizes are those of the stack's first block. */
 static inline void fixture_fill_traffic(struct fixture *f)
 {
 	f->snap->has_traffic = f->snap->has_lifetimes = true;
@@ -92,7 +93,7 @@ static inline void fixture_fill_traffic(struct fixture *f)
 	f->snap->peak_time_ns = f->snap->attached_ns + 4 * FIXTURE_NS;
 }
 
-/* The first stack grows without a pause; the others stand still. */
+/* The first stack grows at each snapshot; the others do not change. */
 static inline void fixture_fill_trends(struct fixture *f)
 {
 	f->snap->has_trends = true;
@@ -107,7 +108,7 @@ static inline void fixture_fill_trends(struct fixture *f)
 	}
 }
 
-/* All of these. */
+/* Adds all of these. */
 static inline void fixture_fill_course(struct fixture *f)
 {
 	fixture_fill_moments(f);

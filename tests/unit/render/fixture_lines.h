@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source lines and inlined functions for the fixture's standard case: set f->wrap to
- * fixture_lines before its report is made. */
+/* Source lines and inlined functions for the fixture's standard case. Set f->wrap to
+ * fixture_lines before the report is made. */
 #ifndef TESTS_RENDER_FIXTURE_LINES_H
 #define TESTS_RENDER_FIXTURE_LINES_H
 
@@ -30,8 +30,8 @@ static inline void fixture_lines_push(struct source_frames *list, const char *fu
 				      }));
 }
 
-/* main_loop in main.c:120; Cache::insert in cache.cc:88, where Cache::grow and in it
- * allocate<T> are inlined; the others have none. */
+/* main_loop is in main.c:120. Cache::insert is in cache.cc:88, with Cache::grow inlined
+ * into it and allocate<T> into that. The other symbols have no lines. */
 static inline struct error *fixture_lines_find(struct symbolizer *base, uint64_t address,
 					       struct source_frames *ret)
 {

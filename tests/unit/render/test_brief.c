@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Parts of the brief report: cut and wrapped text, rates, the words of verdicts. */
+/* Parts of the brief report: shortened and wrapped text, rates, the wording of
+ * verdicts. */
 #include "fixture.h"
 
 #include <stdbool.h>
@@ -34,7 +35,7 @@ static void cuts(void)
 	check_cut("process_command", 5, false, "proce");
 	check_cut("process_command", 0, false, "");
 	check_cut("", 5, false, "");
-	/* Whole characters, and of East Asia two columns each. */
+	/* Only whole characters. East Asian characters take two columns each. */
 	check_cut("\u00e9\u00e9\u00e9\u00e9", 4, true, "\u00e9\u00e9\u00e9\u00e9");
 	check_cut("\u00e9\u00e9\u00e9\u00e9", 4, false, "\u00e9\u00e9");
 	check_cut("\u6f22\u6f22\u6f22\u6f22", 7, true, "...\u6f22");
@@ -65,7 +66,7 @@ static void check_words(unsigned columns, const char *text, const char *want)
 static void words(void)
 {
 	check_words(20, "one two three four five", "one two three four\n  five\n");
-	/* A number and its unit. */
+	/* A number stays with its unit. */
 	check_words(10, "live 12 MiB now", "live\n  12 MiB\n  now\n");
 	check_words(10, "live +12 MiB", "live\n  +12 MiB\n");
 	check_words(12, "a_very_long_word b", "a_v...g_word\n  b\n");
@@ -113,7 +114,7 @@ static void rates(void)
 
 /* --- verdicts ----------------------------------------------------------------------- */
 
-/* A cause that is named process_command, at store.c:212. */
+/* A cause with the name process_command, at store.c:212. */
 struct sample {
 	struct report_frame frame;
 	const struct report_frame *frames[1];
@@ -161,7 +162,7 @@ static const struct verdict leak = {
 	.more_s = 6480,
 };
 
-/* What is most important stays longest. */
+/* The most important parts are dropped last. */
 static void leaks(void)
 {
 	check_verdict(
@@ -280,7 +281,7 @@ static void whole_stacks(void)
 			     "           _start (libc.so.6)\n");
 }
 
-/* The own function stands out. */
+/* The program's own function is highlighted. */
 static void colors(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -314,7 +315,7 @@ static void filtered(void)
 			     "and --exclude\n");
 }
 
-/* Stacks below the cut are part of the rest. */
+/* Stacks below the cut are counted in the rest. */
 static void rest(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -325,7 +326,8 @@ static void rest(void)
 	_cleanup_(freep) char *text =
 		render_with(&f, (struct report_options){.top = 2, .causes = 1});
 
-	/* 3100 + 64 + 7 bytes in all; the row of the second is not of the first cause. */
+	/* 3100 + 64 + 7 bytes in total. The second stack's row does not belong to the
+	 * first cause. */
 	CHECK_CONTAINS(text, "  ... 1 more cause and 3 more stacks: 3.1 KiB\n");
 }
 

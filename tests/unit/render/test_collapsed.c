@@ -67,7 +67,8 @@ static void sampled_numbers_are_scaled(void)
 	CHECK_CONTAINS(text, "malloc 310000\n");
 }
 
-/* Whatever a name is, a line has one path and one number, and a path its depth. */
+/* Whatever a symbol contains, a line has one path and one number, and the path has its
+ * depth. */
 static void names_cannot_break_a_line(void)
 {
 	static const struct {

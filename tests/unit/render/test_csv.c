@@ -49,11 +49,11 @@ static void processes_by_their_pid(void)
 	CHECK_CONTAINS(text, "\r\n4321,2,2097152,2,");
 	CHECK_CONTAINS(text,
 		       "\r\n99,4,5000,1,\"4096..8191=1\",\"400510 - other\",heap,1,\"");
-	/* Whose they are is not known. */
+	/* The process of these blocks is unknown. */
 	CHECK_CONTAINS(text, "\r\n,,7,1,");
 }
 
-/* It does not need the list of blocks. */
+/* The histogram does not need the list of blocks. */
 static void histogram_without_blocks(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -70,7 +70,7 @@ static void histogram_without_blocks(void)
 	CHECK_CONTAINS(text, "4321,0,2050,2,\"512..1023=1 1024..2047=1\",\"400010 - ");
 }
 
-/* Reads one field as RFC 4180 says; returns what follows its separator. */
+/* Reads one field as specified by RFC 4180. Returns the text after its separator. */
 static const char *read_field(const char *at, char *field, size_t size)
 {
 	size_t len = 0;
@@ -119,7 +119,7 @@ static void names_cannot_break_a_record(void)
 			snprintf(want, sizeof(want), "400010 - %s", shown[i]);
 			if (column == 5)
 				CHECK_STR(field, want);
-			/* What a spreadsheet takes for a formula. */
+			/* A spreadsheet would take such a field for a formula. */
 			CHECK(!strchr("=+-@\t\r", field[0]) || !field[0]);
 		}
 		CHECK_STR(field, "heap");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Hits of an event instead of blocks, in every format: all have the same sums. */
+/* Reports of events instead of blocks, in every format: all have the same sums. */
 #include "fixture.h"
 
 #include <jansson.h>
@@ -21,7 +21,7 @@ static void add(struct fixture *f, uint64_t count, uint32_t stack)
 				 stack == SNAPSHOT_NO_STACK ? SNAPSHOT_NO_PROCESS : 0}));
 }
 
-/* Hits at the stacks of the standard case, and one without a stack. */
+/* Adds hits to the stacks of the standard case, and one hit without a stack. */
 static void fill(struct fixture *f)
 {
 	fixture_init(f);
@@ -55,7 +55,7 @@ static void text(void)
 	fixture_deinit(&f);
 }
 
-/* What filters leave out is told, and stays in the sums. */
+/* Filtered hits are reported, and stay in the sums. */
 static void left_out(void)
 {
 	_cleanup_(report_filter_destroyp) struct report_filter *filter =
@@ -147,7 +147,7 @@ static void json(void)
 	json_array_foreach (json_object_get(events, "stacks"), i, row)
 		sum += json_integer_value(json_object_get(row, "count"));
 	CHECK_INT(sum, HITS);
-	/* The one without a stack is no process's. */
+	/* The hit without a stack belongs to no process. */
 	processes = json_integer_value(json_object_get(
 		json_array_get(json_object_get(events, "processes"), 0), "count"));
 	CHECK_INT(processes, HITS - 1);
@@ -208,7 +208,7 @@ static void pprof(void)
 	fixture_deinit(&f);
 }
 
-/* With mappings each hit stands for the bytes of a page, so that all can be summed. */
+/* With mappings, a hit counts as the bytes of a page, so that both can be added. */
 static void growth(void)
 {
 	static uint8_t bytes[PROFILE_CAP];
@@ -247,7 +247,7 @@ static void growth(void)
 	fixture_deinit(&f);
 }
 
-/* From one report to the next, and what is damaged. */
+/* Growth from one report to the next, and damaged snapshots. */
 static void report(void)
 {
 	const struct report_options options = {.older_ns = 0};
@@ -263,7 +263,7 @@ static void report(void)
 	f.snap->events.data[0].count += 1000;
 	f.snap->totals[BLOCK_EVENT].allocations += 1000;
 	f.snap->time_ns += 2 * FIXTURE_NS;
-	add(&f, 5, 999); /* there is no such stack */
+	add(&f, 5, 999); /* this stack does not exist */
 	REQUIRE(!report_build(f.snap, history, frames, &options, REPORT_INTERVAL,
 			      &second));
 	REQUIRE(second->section_count == 1);

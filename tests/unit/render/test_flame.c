@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The graph as an XML parser sees it, held to the collapsed stacks of the same report. */
+/* Parses the flame graph as XML and compares it with the collapsed stacks of the same
+ * report. */
 #include "fixture.h"
 
 #include <expat.h>
@@ -7,7 +8,7 @@
 #include "render/flame.h"
 #include "util/strbuf.h"
 
-/* A frame as it was drawn. */
+/* A frame of the graph. */
 struct drawn {
 	size_t level;
 	uint64_t offset, bytes, blocks;
@@ -18,7 +19,7 @@ struct drawn {
 
 struct page {
 	VEC(struct drawn) frames;
-	VEC(char *) elements; /* names of all, in order */
+	VEC(char *) elements; /* names of all elements, in order */
 	struct strbuf title;
 	bool in_frame, in_title;
 };
@@ -40,7 +41,7 @@ static long hundredths(const char *text)
 
 	if (!*end)
 		return whole * 100;
-	/* Always two digits. */
+	/* Always two decimals. */
 	REQUIRE(*end == '.' && strlen(end) == 3);
 	return whole * 100 + strtol(end + 1, NULL, 10);
 }
@@ -52,7 +53,7 @@ static void XMLCALL start_element(void *arg, const XML_Char *name,
 
 	REQUIRE(vec_push(&page->elements, strdup(name)));
 	for (const XML_Char **at = attributes; *at; at += 2) {
-		/* No handlers but those of the script, and nothing from elsewhere. */
+		/* Only the script's event handlers, and no external content. */
 		CHECK(strncmp(at[0], "on", 2) && !strstr(at[0], "href") &&
 		      strcmp(at[0], "src") && !strstr(at[1], "url("));
 	}
@@ -164,7 +165,7 @@ static const struct drawn *find(const struct page *page, size_t level, const cha
 	exit(1);
 }
 
-/* The frame below which `frame` lies, or NULL for that of all memory. */
+/* The frame that contains `frame`, or NULL for the frame of all memory. */
 static const struct drawn *parent(const struct page *page, const struct drawn *frame)
 {
 	const struct drawn *found = NULL;
@@ -180,7 +181,7 @@ static const struct drawn *parent(const struct page *page, const struct drawn *f
 	return found;
 }
 
-/* "root;...;name" of a frame as collapsed stacks have it. */
+/* The path of a frame, "root;...;name", as in collapsed stacks. */
 static void path_of(const struct page *page, const struct drawn *frame,
 		    struct strbuf *ret)
 {
@@ -191,7 +192,8 @@ static void path_of(const struct page *page, const struct drawn *frame,
 	strbuf_append_bytes(ret, frame->title, strcspn(frame->title, "\n"));
 }
 
-/* The bytes of lines whose stack begins with (`self`: is) `path`. */
+/* The bytes of the lines whose stack begins with `path`; `self`: whose stack is
+ * `path`. */
 static uint64_t collapsed_bytes(const char *collapsed, const char *path, bool self)
 {
 	size_t len = strlen(path);
@@ -233,14 +235,14 @@ static void check_frame(const struct page *page, const struct drawn *frame,
 
 	CHECK_INT(bytes + self, frame->bytes);
 	CHECK(blocks <= frame->blocks);
-	/* To the hundredth, or there would be gaps. */
+	/* Exact to the hundredth, so that there are no gaps. */
 	if (!self && bytes)
 		CHECK_INT(width, frame->width);
 	else
 		CHECK(width <= frame->width);
 }
 
-/* Sizes of which each is at least a tenth of a pixel wide. */
+/* Adds stacks that are all at least a tenth of a pixel wide. */
 static void fill_wide(struct fixture *f)
 {
 	uint64_t allocate = fixture_symbol(f, "malloc", "/usr/lib/libc.so.6");
@@ -254,7 +256,7 @@ static void fill_wide(struct fixture *f)
 		      FIXTURE_STACK(f, STACK_END_COMPLETE, allocate, c, a));
 	fixture_block(f, BLOCK_HEAP, 37, 1,
 		      FIXTURE_STACK(f, STACK_END_COMPLETE, allocate, a));
-	/* The end of one stack, the middle of another. */
+	/* The same function at the end of one stack and in the middle of another. */
 	fixture_block(f, BLOCK_HEAP, 13, 1, FIXTURE_STACK(f, STACK_END_COMPLETE, b, a));
 	fixture_block(f, BLOCK_HEAP, 3, 1,
 		      FIXTURE_STACK(f, STACK_END_COMPLETE, allocate, a, a, b));
@@ -281,7 +283,7 @@ static void widths_are_sums(void)
 	CHECK_INT(find(&page, 1, "a")->bytes, 700 + 111 + 37 + 13);
 	CHECK_INT(find(&page, 2, "b")->bytes, 713);
 	CHECK_INT(find(&page, 1, "[no stack: it was not stored]")->bytes, 7);
-	/* all, 4 of level 1, 5, 4 and 1 */
+	/* all, 4 on level 1, then 5, 4 and 1 */
 	CHECK_INT(page.frames.len, 15);
 	vec_foreach (frame, &page.frames) {
 		if (frame->level)
@@ -321,7 +323,7 @@ static void narrow_frames_count_in_their_callers(void)
 	CHECK_CONTAINS(svg, ">1 frame of less than 10 B is not drawn<");
 }
 
-/* 27,002 frames are not drawn one by one, and what is not drawn is said. */
+/* 27,002 frames are too many to draw each. The graph says how many are missing. */
 static void many_frames_are_too_many(void)
 {
 	enum {
@@ -374,7 +376,7 @@ static void inverted_and_reverse(void)
 		CHECK_INT(up.frames.data[i].x, down.frames.data[i].x);
 		CHECK_INT(up.frames.data[i].width, down.frames.data[i].width);
 	}
-	/* All stacks but two end in malloc. */
+	/* All stacks except two end in malloc. */
 	CHECK_INT(find(&reverse, 1, "malloc")->bytes, 900 - 13 - 7);
 	CHECK_INT(find(&reverse, 1, "b")->bytes, 13);
 	CHECK_INT(find(&reverse, 3, "[truncated: stack depth limit]")->bytes, 29);
@@ -521,7 +523,7 @@ static void equal_reports_give_equal_graphs(void)
 	CHECK_STR(a, b);
 	CHECK_CONTAINS(a, ">incomplete: blocks_full 12<");
 	CHECK_CONTAINS(a, "(estimated from one allocation in 100)");
-	/* The one address in it is the name of the language. */
+	/* The only URL is the XML namespace. */
 	CHECK(!strstr(strstr(a, "http://www.w3.org/2000/svg") + 1, "http"));
 	CHECK(!strstr(a, "@import") && !strstr(a, "eval(") && !strstr(a, "innerHTML"));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stack that was too deep to be kept whole: each format says where frames are missing.
- */
+/* A stack that was too deep to be kept completely: each format says where frames are
+ * missing. */
 #include "fixture.h"
 
 #define MARK "[frames left out: deep recursion]"
@@ -53,7 +53,7 @@ static void text(void)
 	REQUIRE(mark && root);
 	CHECK(mark > strstr(text, "parse_down+0x10"));
 	CHECK(mark < root);
-	/* Of the other one none are. */
+	/* The other stack is complete. */
 	CHECK(!strstr(root, "... frames left out"));
 }
 

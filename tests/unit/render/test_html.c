@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What of the summary does not take a browser to see; tests/browser has the rest. */
+/* Tests of the HTML summary that need no browser. tests/browser has the others. */
 #include "fixture_course.h"
 
 #include "render/html.h"
@@ -19,7 +19,7 @@ static char *render(struct fixture *f)
 	return html;
 }
 
-/* The hash of what lies between two texts, as the policy should name it. */
+/* Checks that the policy contains the hash of the text between `from` and `to`. */
 static void check_hash(const char *html, const char *kind, const char *from,
 		       const char *to)
 {
@@ -28,7 +28,7 @@ static void check_hash(const char *html, const char *kind, const char *from,
 
 	REQUIRE(begin && end);
 	begin += strlen(from);
-	/* There is one. */
+	/* It occurs once. */
 	CHECK(!strstr(end, from));
 
 	_cleanup_(freep) char *text = strndup(begin, (size_t)(end - begin));
@@ -51,7 +51,7 @@ static void the_policy_names_script_and_style(void)
 	check_hash(html, "style-src", "<style>", "</style>");
 	CHECK_CONTAINS(html, "content=\"default-src 'none'; ");
 	CHECK(!strstr(flame_script(), "</script") && !strstr(flame_script(), "<!--"));
-	/* It comes before anything that it is about. */
+	/* The policy comes before all content. */
 	CHECK(strstr(html, "Content-Security-Policy") < strstr(html, "<title>"));
 	CHECK(!strstr(html, " style=") && !strstr(html, " onclick=") &&
 	      !strstr(html, "href=") && !strstr(html, " src="));
@@ -74,7 +74,7 @@ static void equal_reports_give_equal_pages(void)
 	free(pages[1]);
 }
 
-/* A long table ends, and says that it does. */
+/* A long table is cut off, and says so. */
 static void many_call_paths(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -97,7 +97,7 @@ static void many_call_paths(void)
 	CHECK(!strstr(html, "<summary><code>f49</code></summary>"));
 }
 
-/* Numbers as no clock and no kernel gives them, and more than a page can hold. */
+/* Numbers that no clock and no kernel returns, and more moments than a page holds. */
 static void hostile_moments(void)
 {
 	static const uint64_t times[] = {UINT64_MAX, 0, 5, UINT64_MAX, 1, UINT64_MAX - 1};

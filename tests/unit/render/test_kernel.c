@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The kernel's memory in every format: alone, and beside a heap. */
+/* The kernel's memory in every format: alone, and in addition to a heap. */
 #include "fixture.h"
 
 #include <jansson.h>
@@ -20,7 +20,7 @@ static void add_class(struct fixture *f, const char *name, uint64_t live, uint64
 	f->snap->totals[BLOCK_KERNEL].allocated_bytes += bytes + 500;
 }
 
-/* Three blocks of the kernel at stacks 0 and 2, of 4000 bytes and twice 64. */
+/* Adds three blocks of the kernel at the stacks 0 and 2: 4000 bytes and twice 64. */
 static void fill(struct fixture *f, bool alone)
 {
 	fixture_init(f);
@@ -36,7 +36,7 @@ static void fill(struct fixture *f, bool alone)
 	add_class(f, "pages", 1, 4000);
 }
 
-/* All of the kernel is a process of number 0. */
+/* Process 0 stands for the whole kernel. */
 static void of_everybody(struct fixture *f)
 {
 	struct snapshot_process *process = &f->snap->processes.data[0];
@@ -93,7 +93,7 @@ static void json(void)
 	fixture_deinit(&f);
 }
 
-/* Kept apart from a heap. */
+/* The kernel and a heap are separate sections. */
 static void beside(void)
 {
 	struct fixture f;

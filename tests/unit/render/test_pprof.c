@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The profile is unpacked again and held to what pprof demands of one (CheckValid in
- * profile/profile.go of github.com/google/pprof) and to the report. */
+/* Unpacks the profile and compares it with the report and with what pprof requires
+ * (CheckValid in profile/profile.go of github.com/google/pprof). */
 #include "fixture.h"
 #include "fixture_lines.h"
 
@@ -31,7 +31,7 @@ static struct unpacked render(struct fixture *f)
 
 	fixture_report(f);
 	gz = fixture_render(f, "pprof", &len);
-	/* 16: nothing but gzip. */
+	/* 16: only the gzip format. */
 	REQUIRE(inflateInit2(&stream, 15 + 16) == Z_OK);
 	stream.next_in = (unsigned char *)gz;
 	stream.avail_in = (uInt)len;
@@ -121,7 +121,7 @@ static int64_t sum(const Pprof__Profile *p, size_t value)
 	return total;
 }
 
-/* The function that a frame of a sample shows, "" when it shows none. */
+/* The function that a sample's frame shows; "" if none. */
 static const char *frame_name(const Pprof__Profile *p, const Pprof__Sample *sample,
 			      size_t frame)
 {
@@ -157,7 +157,7 @@ static void head_says_what_is_measured(void)
 		  "memtrace " MEMTRACE_VERSION ", process 4321 (leaky)");
 }
 
-/* Nothing is lost or counted twice, and the leaf is first. */
+/* Nothing is lost or counted twice, and the leaf comes first. */
 static void samples_are_the_rows(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -225,7 +225,7 @@ static void mappings_of_code(void)
 	const Pprof__Profile *p = u.profile;
 
 	REQUIRE(p->n_mapping == 3);
-	/* The main program is first. */
+	/* The main program comes first. */
 	CHECK_STR(text(p, p->mapping[0]->filename), "/srv/app/bin/leaky");
 	CHECK_STR(text(p, p->mapping[0]->build_id),
 		  "00112233445566778899aabbccddeeff00112233");
@@ -348,7 +348,7 @@ static uint64_t varint(const uint8_t **at, const uint8_t *end)
 	return 0;
 }
 
-/* The numbers of pprof's fields, read without what was generated from profile.proto. */
+/* Reads the field numbers without the code that was generated from profile.proto. */
 static void fields_have_pprofs_numbers(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -386,7 +386,7 @@ static void fields_have_pprofs_numbers(void)
 	CHECK_INT(duration_ns, 10 * FIXTURE_NS);
 }
 
-/* One location for each address, with what is inlined there as its first lines. */
+/* One location for each address. The inlined functions are its first lines. */
 static void inlined_functions_are_lines(void)
 {
 	static const struct {
@@ -421,7 +421,7 @@ static void inlined_functions_are_lines(void)
 		CHECK_STR(text(p, function->filename), want[i].file);
 		CHECK_INT(l->line[i]->line, want[i].line);
 	}
-	/* The same function by another address is the same. */
+	/* The same function at another address. */
 	REQUIRE(p->sample[3]->n_location_id == 3);
 
 	const Pprof__Location *other = find_location(p, p->sample[3]->location_id[1]);
@@ -429,17 +429,17 @@ static void inlined_functions_are_lines(void)
 	CHECK_INT(other->address, FIXTURE_BASE + 0x218);
 	REQUIRE(other->n_line == 3);
 	CHECK_INT(other->line[2]->function_id, l->line[2]->function_id);
-	/* malloc has none. */
+	/* malloc has no inlined functions. */
 	CHECK_INT(find_location(p, p->sample[1]->location_id[0])->n_line, 1);
-	/* No pprof is to look for names where there are some already. */
+	/* pprof must not look for symbols where the profile has them. */
 	CHECK(p->mapping[0]->has_functions && p->mapping[0]->has_filenames &&
 	      p->mapping[0]->has_line_numbers && p->mapping[0]->has_inline_frames);
 	CHECK(p->mapping[1]->has_functions && !p->mapping[1]->has_filenames);
 	CHECK(!p->mapping[2]->has_functions && !p->mapping[2]->has_filenames);
 }
 
-/* The mark for frames that are left out has neither an address nor a mapping by which
- * pprof could show it. */
+/* The mark for omitted frames has neither an address nor a mapping by which pprof could
+ * show it. */
 static void left_out_frames_have_a_name(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names and history that travel with a snapshot give the report that they were made of.
- */
+/* A snapshot with recorded symbols and history gives the same report as the original. */
 #include "unit/render/fixture.h"
 
 #include "report/recorded.h"
 
-/* A symbolizer with source frames, to be recorded. */
+/* A symbolizer with source lines, to be recorded. */
 static struct error *resolve(struct symbolizer *self, uint64_t address,
 			     struct symbol *ret)
 {
@@ -49,7 +48,8 @@ static struct snapshot *three_stacks(void)
 	REQUIRE(snap && snapshot_add_process(snap, 7) && snapshot_add_process(snap, 8));
 	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++)
 		REQUIRE(vec_push(&snap->frames, frames[i]));
-	/* With blocks, with traffic alone, with neither, of a process without names. */
+	/* A stack with blocks, one with traffic only, one with neither, and one of a
+	 * process without symbols. */
 	for (uint32_t i = 0; i < 4; i++)
 		REQUIRE(vec_push(&snap->stacks,
 				 (struct snapshot_stack){.first_frame = i,
@@ -96,11 +96,11 @@ static void names_are_as_they_were(void)
 	struct snapshot *snap = three_stacks();
 
 	REQUIRE(first && !report_record_names(snap, caches, NULL, NULL));
-	/* 0, 0x1000 to 0x5000: each once, though 0x2000 is there twice. */
+	/* 0 and 0x1000 to 0x5000: each once, although 0x2000 occurs twice. */
 	CHECK_INT(snap->names.len, 6);
 	for (size_t i = 0; i < snap->names.len; i++)
 		CHECK_INT(snap->names.data[i].address, i * 0x1000);
-	/* Demangled once, and not again. */
+	/* Demangled once, not twice. */
 	CHECK_STR(string_table_get(&snap->strings, snap->names.data[3].symbol),
 		  "app::main()");
 	REQUIRE(!report_recorded_symbolizer(snap, 0, true, &recorded));
@@ -117,7 +117,7 @@ static void names_are_as_they_were(void)
 		compare_frames(a, b);
 	}
 
-	/* Of what was not recorded nothing is known. */
+	/* Addresses that were not recorded are unknown. */
 	const struct frame *unknown;
 
 	REQUIRE(!frame_cache_get(second, 0x2001, &unknown));
@@ -139,7 +139,8 @@ static void add_module(struct snapshot *snap, size_t process, uint64_t start)
 		vec_push(&snap->processes.data[process].modules, module));
 }
 
-/* A process that was gone too soon has the names of another one with the same file. */
+/* If a process ended too soon, its symbols come from another process with the same
+ * file. */
 static void names_are_lent(void)
 {
 	struct symbolizer original = {.ops = &ops}, *recorded = NULL;
@@ -151,7 +152,7 @@ static void names_are_lent(void)
 	add_module(snap, 0, 0x1000);
 	add_module(snap, 1, 0x2000);
 	REQUIRE(first && !report_record_names(snap, caches, NULL, NULL));
-	/* Of its two addresses one lies in the file. */
+	/* One of its two addresses is in the file. */
 	CHECK_INT(snap->names.len, 7);
 	CHECK_INT(snap->names.data[6].process, 1);
 	CHECK_INT(snap->names.data[6].address, 0x4000);
@@ -200,7 +201,7 @@ static char *render(const struct report *report)
 	return text;
 }
 
-/* The second report of a run, whose growth is since the first. */
+/* The second report of a run, with growth since the first. */
 static void history_is_as_it_was(void)
 {
 	const struct report_options options = {.older_ns = 1};

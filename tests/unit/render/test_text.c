@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the golden reports do not hold: colours, hidden frames, the course of a run. */
+/* Parts of the text report that the golden reports do not contain: colours, hidden
+ * frames, the timeline. */
 #include "fixture.h"
 
 #include <stdbool.h>
@@ -30,7 +31,7 @@ static char *render(struct fixture *f, const struct report_options *options)
 	return text;
 }
 
-/* Take "ESC [ ... m" away; what else there is of ESC stays. */
+/* Removes "ESC [ ... m". Other uses of ESC stay. */
 static void strip(char *text)
 {
 	char *to = text;
@@ -47,7 +48,7 @@ static void strip(char *text)
 	*to = '\0';
 }
 
-/* Colours change nothing but colours, and each line ends without any. */
+/* Without its colours the text is the same, and no line ends with a colour on. */
 static void colors(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -92,7 +93,7 @@ static void hidden_frames(void)
 	text = render(&f, &options);
 	CHECK(!strstr(text, "malloc+"));
 	CHECK_CONTAINS(text, "Cache::insert(std::string const&)+0x");
-	/* Why a stack ends is no frame. */
+	/* The reason why a stack ends is not a frame. */
 	CHECK_CONTAINS(text, "[truncated: stack depth limit");
 }
 
@@ -133,8 +134,8 @@ static void course(void)
 	CHECK_CONTAINS(text, "\n  course      ▁█▄▂█  heap, 0 B to 700 B\n");
 	free(text);
 
-	/* Time counts, not the number of snapshots: for seven of eight seconds nothing
-	   was held. */
+	/* Time is the weight, not the number of snapshots: for seven of eight seconds
+	 * nothing was live. */
 	f.snap->moments.len = 0;
 	add_moment(&f, 8, 0, 4096);
 	for (uint64_t i = 0; i < 9; i++)
@@ -153,8 +154,8 @@ static void course(void)
 	free(text);
 }
 
-/* Nobody knows that blocks are older than the attach, least of all where there was
- * nothing before it. */
+/* The report does not claim that the blocks are older than the attach. If memtrace
+ * started the program, there are no such blocks. */
 static void frees_of_what_was_not_live(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -180,7 +181,7 @@ static void frees_of_what_was_not_live(void)
 	free(text);
 }
 
-/* A suspect's process is named where there are several. */
+/* If there are several processes, the report names a suspect's process. */
 static void processes_of_suspects(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -223,8 +224,8 @@ static void processes_of_suspects(void)
 	free(text);
 }
 
-/* A call path of several processes names them; one of a single process that one, where
- * there are several. */
+/* A row of several processes names them. If there are several processes, a row of one
+ * process names it. */
 static void rows_of_many_processes(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -246,8 +247,8 @@ static void rows_of_many_processes(void)
 	free(text);
 }
 
-/* The symbols of a process that was gone too soon are those of another with the same
- * file; a file of the same name is not the same. */
+/* If a process ended too soon, its symbols come from another process with the same file.
+ * A file with the same name but another build-id is not the same. */
 static void names_by_another_process(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -274,7 +275,7 @@ static void names_by_another_process(void)
 	free(text);
 }
 
-/* Which signal it was is said. */
+/* The report names the signal. */
 static void hangup(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;

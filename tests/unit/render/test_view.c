@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A view reads as the report that was built with its options. */
+/* A view of a report equals the report that is built with the view's options. */
 #include "fixture.h"
 
 #include "report/view.h"
@@ -68,7 +68,7 @@ static void views_are_as_built(void)
 	check_views(false);
 }
 
-/* Rows lie by process, and the cut goes through all of them. */
+/* Rows are sorted by process, and the cut to the top applies to all of them. */
 static void views_of_several_processes(void)
 {
 	check_views(true);

@@ -7,7 +7,7 @@
 
 #include "report/arena.h"
 
-/* Pieces of all sizes are aligned, zeroed and apart: each keeps what was put in it. */
+/* Pieces of all sizes are aligned, zeroed and do not overlap. */
 static void gives_out_pieces(void)
 {
 	struct report_arena *arena = report_arena_create();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which call paths are of one cause, and what names it. */
+/* Which call paths belong to one cause, and which frame names it. */
 #include "unit/render/fixture.h"
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ static void server_deinit(struct server *s)
 	fixture_deinit(&s->f);
 }
 
-/* A stack that holds one block; a slope makes it a suspect. */
+/* Adds a stack with one block. A slope makes it a suspect. */
 #define HOLD(s, bytes, slope, ...)                                                       \
 	hold((s), (bytes), (slope),                                                      \
 	     FIXTURE_STACK(&(s)->f, STACK_END_COMPLETE, __VA_ARGS__))
@@ -81,7 +81,8 @@ static void check_cause(const struct causes *causes, size_t index, const char *s
 	CHECK_INT(cause->slope_bytes_per_s, slope);
 }
 
-/* The same functions of the user, whatever is below and between. */
+/* The same functions of the program, with different library functions below and
+ * between. */
 static void containers(void)
 {
 	_cleanup_(server_deinit) struct server s;
@@ -102,7 +103,7 @@ static void containers(void)
 	check_cause(&causes, 1, "Store::put(int)", 1, 70, 0);
 	CHECK_INT(causes.list[0].sum.count, 4);
 	CHECK_INT(causes.list[0].oldest_age_ns, FIXTURE_NS);
-	/* The largest part first. */
+	/* The largest part comes first. */
 	CHECK_INT(causes.list[0].parts[0].row->sum.size_bytes, 300);
 	CHECK_INT(causes.list[0].parts[3].row->sum.size_bytes, 50);
 	CHECK_INT(causes.list[0].parts->named_by, 3);
@@ -123,7 +124,7 @@ static void recursion(void)
 	check_cause(&causes, 1, "Store::put(int)", 2, 30, 0);
 }
 
-/* Suspects come first, by slope; a suspect is not listed twice. */
+/* Suspects come first, ordered by slope. A suspect is not listed twice. */
 static void suspects(void)
 {
 	_cleanup_(server_deinit) struct server s;
@@ -143,11 +144,11 @@ static void suspects(void)
 	check_cause(&causes, 2, "Store::get(int)", 1, 100000, 0);
 	CHECK_INT(causes.list[0].parts[0].slope_bytes_per_s, 700);
 	CHECK_INT(causes.list[0].parts[2].slope_bytes_per_s, 0);
-	/* In the first report all is growth. */
+	/* In the first report all bytes are growth. */
 	CHECK_INT(causes.list[0].estimated_growth_bytes, 18000);
 }
 
-/* A suspect that is not among the rows is there, too. */
+/* A suspect is listed even if its row is not. */
 static void suspects_beyond_the_top(void)
 {
 	_cleanup_(server_deinit) struct server s;
@@ -162,7 +163,8 @@ static void suspects_beyond_the_top(void)
 	check_cause(&causes, 1, "Store::get(int)", 1, 100000, 0);
 }
 
-/* Without own code libraries name the cause, then runtimes, then what there is. */
+/* Without own code, a library function names the cause, then a runtime's function, then
+ * any frame. */
 static void no_own_code(void)
 {
 	_cleanup_(server_deinit) struct server s;
@@ -189,7 +191,7 @@ static void no_own_code(void)
 	check_cause(&causes, 4, "xmalloc", 1, 500, 0);
 }
 
-/* Code without names is told apart by its place in the file. */
+/* Functions without symbols are identified by their offset in the file. */
 static void stripped(void)
 {
 	_cleanup_(server_deinit) struct server s;
@@ -205,7 +207,7 @@ static void stripped(void)
 	CHECK_INT(causes.list[0].sum.size_bytes, 110);
 }
 
-/* Blocks without a stack, and stacks without frames, are two causes. */
+/* Blocks without a stack and stacks without frames are two causes. */
 static void no_frames(void)
 {
 	_cleanup_(server_deinit) struct server s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What rows tell beside their sums, single blocks, sizes and threads. */
+/* Details of rows, single blocks, sizes and threads. */
 #include "unit/render/fixture.h"
 
 #include "report/view.h"
@@ -24,8 +24,8 @@ static void add_aged(struct fixture *f, uint64_t size_bytes, uint64_t age_ns)
 		f->snap->time_ns - age_ns;
 }
 
-/* Against the definition: so many are as old or older, and one nanosecond more is too
- * much. */
+/* Checks the definition of the median: at least half of the blocks are that old, and less
+ * than half are older. */
 static void check_median(const struct fixture *f, uint64_t median_ns)
 {
 	size_t older = 0, count = f->snap->blocks[BLOCK_HEAP].len, at_least = 0;
@@ -50,10 +50,10 @@ static void medians(void)
 		add_aged(&f, 10, ages[i]);
 		check_median(&f, build(&f, &options)->sections[0].rows[0].median_age_ns);
 	}
-	/* Of what is listed. */
+	/* Only of the listed blocks. */
 	options.older_ns = 10;
 	CHECK_INT(build(&f, &options)->sections[0].rows[0].median_age_ns, 65536);
-	/* Of many, too. */
+	/* Also of many blocks. */
 	options.older_ns = 0;
 	for (uint64_t i = 0; i < 60; i++) {
 		add_aged(&f, 10, i * i * 7919 % 100003);
@@ -71,7 +71,7 @@ static void sizes(void)
 
 	const struct report_section *heap = &build(&f, &options)->sections[0];
 
-	/* Two of a mebibyte: 2^20 is the least of bucket 21. */
+	/* Two blocks of a mebibyte: 2^20 is the least size in bucket 21. */
 	REQUIRE(heap->rows[0].size_count == 1);
 	CHECK_INT(heap->rows[0].sizes[0].bucket, 21);
 	CHECK_INT(heap->rows[0].sizes[0].count, 2);
@@ -118,14 +118,14 @@ static void threads_of_rows(void)
 	}
 	CHECK_INT(bytes, row->sum.size_bytes);
 	CHECK_INT(count, row->sum.count);
-	/* Thread 0 has the number that the map keeps apart. */
+	/* The map handles key 0 separately: thread 0. */
 	row = &heap->rows[1];
 	REQUIRE(row->thread_count == 2);
 	CHECK_INT(row->threads[0].tid, 77);
 	CHECK_INT(row->threads[1].size_bytes, 5);
 }
 
-/* The largest of many, in any order that they come in. */
+/* The largest of many blocks, added in random order. */
 static void singles(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -141,7 +141,7 @@ static void singles(void)
 
 	REQUIRE(heap->single_count == 20);
 	for (size_t i = 0; i < 20; i++) {
-		/* Every tenth is too young: those whose size ends in 0. */
+		/* Every tenth block is too young: those whose size ends with 0. */
 		want -= want % 10 == 1 ? 2 : 1;
 		CHECK_INT(heap->singles[i].block->size_bytes, want);
 		CHECK_INT(heap->singles[i].row->depth, 1);
@@ -170,7 +170,7 @@ static void add_traffic(struct fixture *f, uint64_t allocations, uint64_t bytes)
 	REQUIRE(vec_push(&f->snap->traffic, traffic));
 }
 
-/* Rows of what is gone, since the attach and since the report before. */
+/* Rows of freed blocks, since the attach and since the previous report. */
 static void traffic(void)
 {
 	_cleanup_(fixture_deinit) struct fixture f;
@@ -199,7 +199,7 @@ static void traffic(void)
 	CHECK(heap->rows[0].rates.allocations == 10);
 	CHECK(heap->rows[0].rates.freed_bytes == 500);
 
-	/* Without them it is the report of what is held. */
+	/* Without freed blocks it equals the report of live blocks. */
 	struct report view;
 
 	options.past = false;
@@ -281,7 +281,7 @@ static void threads(void)
 		 .allocated_bytes = 50,
 		 .freed_by_others = 1,
 		 .freed_by_others_bytes = 10},
-		/* Of a process that is not there, and more freed than made. */
+		/* A process that does not exist, and more frees than allocations. */
 		{.tid = 3,
 		 .process = 9,
 		 .allocations = 1,
@@ -309,7 +309,7 @@ static void threads(void)
 	CHECK_INT(report->threads[2].thread->tid, 1);
 }
 
-/* Each order, with what it needs. */
+/* Each order, with the data that it needs. */
 static void sorts(void)
 {
 	static const uint32_t first[REPORT_SORTS] = {

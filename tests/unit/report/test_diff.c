@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks of two snapshots are matched by what they are called. */
+/* Stacks of two snapshots are matched by their symbols. */
 #include "check.h"
 
 #include "report/diff.h"
@@ -13,7 +13,7 @@ struct side {
 	struct report *report;
 };
 
-/* The same program, loaded at `base`. */
+/* The same program, loaded at different addresses. */
 static struct symbol_row rows[2][5];
 
 static void side_init(struct side *side, unsigned which, uint64_t base)
@@ -28,7 +28,7 @@ static void side_init(struct side *side, unsigned which, uint64_t base)
 		rows[which][i] =
 			(struct symbol_row){base + i * 0x100, base + i * 0x100 + 0x100,
 					    names[i][0], names[i][1]};
-	/* Another release of the library is elsewhere. */
+	/* The library of another release has another path. */
 	if (which)
 		rows[which][0].module = "/opt/lib/libc.so.6";
 	*side = (struct side){.snap = snapshot_create()};
@@ -49,7 +49,7 @@ static void side_deinit(struct side *side)
 	snapshot_destroy(side->snap);
 }
 
-/* A stack of two frames with one block. */
+/* Adds a stack of two frames with one block. */
 static void hold(struct side *side, uint64_t leaf, uint64_t root, enum stack_end end,
 		 uint64_t size_bytes, uint32_t process)
 {
@@ -95,15 +95,15 @@ static void matched_by_names(void)
 
 	side_init(&old, 0, A);
 	side_init(&new, 1, B);
-	/* Two calls in one function are one path by name. */
+	/* Two calls in one function have the same path by name. */
 	hold(&old, A + 0x10, A + 0x110, STACK_END_COMPLETE, 100, 0);
 	hold(&old, A + 0x10, A + 0x120, STACK_END_COMPLETE, 50, 0);
 	hold(&new, B + 0x20, B + 0x130, STACK_END_COMPLETE, 175, 0);
-	/* Without a symbol, by the offset. */
+	/* Frames without a symbol are matched by offset. */
 	hold(&old, A + 0x210, A + 0x110, STACK_END_COMPLETE, 10, 0);
 	hold(&new, B + 0x210, B + 0x110, STACK_END_COMPLETE, 10, 0);
 	hold(&old, A + 0x220, A + 0x110, STACK_END_COMPLETE, 7, 0);
-	/* Without a module either: all alike. */
+	/* Without a module all frames match. */
 	hold(&old, A + 0x310, A + 0x110, STACK_END_COMPLETE, 20, 0);
 	hold(&new, B + 0x350, B + 0x110, STACK_END_COMPLETE, 20, 0);
 	/* Another module, and another end. */
@@ -129,7 +129,7 @@ static void matched_by_names(void)
 	CHECK_INT(heap->rows[3].row.end, STACK_END_DEPTH);
 	CHECK(!heap->rows[0].command);
 
-	/* The frames are those of the new one where it has them. */
+	/* The frames come from the new snapshot if it has the row. */
 	const struct report_row *row = &heap->rows[0].row;
 
 	REQUIRE(row->depth == 2);
@@ -139,7 +139,7 @@ static void matched_by_names(void)
 	CHECK_STR(heap->rows[1].row.frames[0]->module, "/bin/stripped");
 	CHECK_INT(heap->rows[1].row.frames[0]->offset, 0x1f);
 
-	/* The graph has all, as large as they ever were. */
+	/* The graph has all rows, with the larger of both sizes. */
 	CHECK_INT(diff->graph.sections[BLOCK_HEAP].row_count, 6);
 	CHECK_INT(row->sum.estimated_bytes, 175);
 	CHECK_INT(row->sum.estimated_count, 2);
@@ -153,7 +153,7 @@ static void ranked_and_cut(void)
 
 	side_init(&old, 0, A);
 	side_init(&new, 1, B);
-	/* One lost 50 bytes, one got 50, one got two blocks of no bytes. */
+	/* One row lost 50 bytes, one got 50, one got two blocks of no bytes. */
 	hold(&old, A + 0x10, A + 0x110, STACK_END_COMPLETE, 50, 0);
 	hold(&new, B + 0x10, B + 0x410, STACK_END_COMPLETE, 50, 0);
 	hold(&new, B + 0x210, B + 0x110, STACK_END_COMPLETE, 0, 0);
@@ -177,7 +177,7 @@ static void ranked_and_cut(void)
 	report_diff_destroy(diff);
 }
 
-/* Of several processes those of one command belong together. */
+/* Several processes are matched by their commands. */
 static void matched_by_command(void)
 {
 	_cleanup_(side_deinit) struct side old, new;
@@ -206,7 +206,7 @@ static void matched_by_command(void)
 	CHECK_STR(heap->rows[1].command, "gone");
 	CHECK_INT(heap->rows[1].bytes, -70);
 	CHECK(!heap->rows[1].row.process);
-	/* What is gone of a command that is there belongs to it. */
+	/* Lost bytes of an existing command belong to that command. */
 	CHECK_INT(heap->rows[2].bytes, -9);
 	CHECK(heap->rows[2].row.process == new.snap->processes.data);
 	CHECK_STR(heap->rows[3].command, "app");
@@ -214,7 +214,7 @@ static void matched_by_command(void)
 	report_diff_destroy(diff);
 }
 
-/* Numbers that do not fit stop at the top. */
+/* Sums that do not fit are clamped to the maximum. */
 static void hostile_numbers(void)
 {
 	_cleanup_(side_deinit) struct side old, new;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Patterns of the command line, of files, and what reports make of them. */
+/* Patterns from the command line and from files, and filtered reports. */
 #include "unit/render/fixture.h"
 
 #include <stdbool.h>
@@ -42,7 +42,7 @@ static void places(void)
 	CHECK(!matches("cache.cpp", frame));
 	CHECK(!matches("*", frame_of(NULL, NULL, "/x")));
 	CHECK(matches("*", frame_of(NULL, "/x", NULL)));
-	/* Two colons are C++. */
+	/* Two colons are part of a C++ name. */
 	CHECK(matches("std::*", frame_of("std::sort", NULL, NULL)));
 }
 
@@ -68,7 +68,7 @@ static void refuses(void)
 	check_refused("mod:\x1bm\\", "got 'mod:\\x1bm\\': nothing follows");
 }
 
-/* A file with these bytes, read for `use`; its name is in `path`. */
+/* Reads a temporary file with these bytes for `use`. Its name is stored in `path`. */
 static struct error *read_bytes(struct report_filter *filter, enum filter_use use,
 				const char *bytes, size_t len, char *path)
 {
@@ -96,7 +96,7 @@ static bool suppresses(const char *line, struct report_frame frame)
 	return report_filter_match(filter, &frame) & FILTER_MATCH_SUPPRESS;
 }
 
-/* As sanitizer_common's TemplateMatch has it. */
+/* As in TemplateMatch of sanitizer_common. */
 static void suppressions(void)
 {
 	struct report_frame frame =
@@ -163,7 +163,8 @@ static void refuses_files(void)
 	CHECK_STR(directory->message, "cannot read /: Is a directory");
 }
 
-/* Its patterns are well formed and hide what they are for, and nothing of a program. */
+/* The built-in patterns are valid, hide the functions that they are meant for, and hide
+ * no functions of a program. */
 static void noise(void)
 {
 	static const char *const hidden[] = {
@@ -206,8 +207,9 @@ static void noise(void)
 	}
 }
 
-/* The report of the standard case: stacks 0 and 1 are of Cache::insert and 2050 and 1050
- * bytes, 2 of libblob.so and 2 MiB, 3 of no name and 64, and 7 bytes have no stack. */
+/* The report of the standard case: stacks 0 and 1 contain Cache::insert (2050 and 1050
+ * bytes), stack 2 libblob.so (2 MiB), stack 3 has no symbols (64), and 7 bytes have no
+ * stack. */
 static struct report *build(struct fixture *f, const struct report_options *options)
 {
 	struct report *report;
@@ -248,7 +250,7 @@ static void reports(void)
 	CHECK_INT(heap->single_count, 7);
 	report_destroy(report);
 
-	/* The cut to the top comes after. */
+	/* Filters apply before the cut to the top. */
 	REQUIRE(!report_filter_add(filter, FILTER_EXCLUDE, "mod:libblob*"));
 	report = build(&f, &options);
 	heap = &report->sections[0];
@@ -260,7 +262,7 @@ static void reports(void)
 	CHECK_INT(heap->singles[0].block->size_bytes, 1050);
 	report_destroy(report);
 
-	/* What has no stack matches nothing. */
+	/* Blocks without a stack match no pattern. */
 	REQUIRE(!report_filter_add(filter, FILTER_KEEP, "fn:main_loop"));
 	report = build(&f, &options);
 	heap = &report->sections[0];
@@ -273,7 +275,7 @@ static void reports(void)
 	heap = &report->sections[0];
 	CHECK_INT(heap->stack_count, 0);
 	check_sums(&heap->suppressed, 2, 3100);
-	/* Of the whole nothing is missing. */
+	/* The totals include filtered rows. */
 	CHECK_INT(heap->live.size_bytes, (2 << 20) + 3100 + 64 + 7);
 	report_destroy(report);
 }
@@ -297,7 +299,7 @@ static void skips(void)
 	CHECK_INT(report->sections[0].stack_count, 2);
 	report_destroy(report);
 
-	/* By what was allocated, where that is measured. */
+	/* Sorted by allocated bytes if traffic is measured. */
 	f.snap->has_traffic = true;
 	for (size_t i = 0; i < f.snap->stacks.len; i++) {
 		const struct snapshot_traffic traffic = {.allocations = 10 * i,
@@ -333,7 +335,7 @@ static void hides(void)
 	CHECK(report_row_shows(row, 2));
 	report_destroy(report);
 
-	/* Of a stack of noise alone all is shown. */
+	/* If all frames of a stack are hidden, all are shown. */
 	REQUIRE(!report_filter_add(filter, FILTER_HIDE, "main_loop"));
 	report = build(&f, &options);
 	row = &report->sections[0].rows[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whose code frames are. */
+/* Whether a frame is the program's own code, a library's or a runtime's. */
 #include "check.h"
 
 #include "report/own_code.h"
@@ -41,12 +41,12 @@ static void own(void)
 {
 	check("handle(Order const&)", EXE, CODE_OWN, "");
 	check("main", EXE, CODE_OWN, "");
-	/* Stripped. */
+	/* A stripped program. */
 	check(NULL, EXE, CODE_OWN, "");
 	check("handle", "/opt/shop/lib/libstore.so", CODE_OWN, "");
 	check("handle", "[jit]", CODE_OWN, "");
 	check("handle", NULL, CODE_OWN, "");
-	/* C++ may have namespaces of these names. */
+	/* C++ namespaces may have such names. */
 	check("core::Engine::run(int)", EXE, CODE_OWN, "");
 	check("alloc::Pool::grow() const", EXE, CODE_OWN, "");
 	check("reallocate_table", EXE, CODE_OWN, "");
@@ -79,7 +79,7 @@ static void runtimes(void)
 	      "libstdc++");
 	check(NULL, "/usr/lib/libc++abi.so.1", CODE_RUNTIME, "libc++");
 	check("PyList_New", "/usr/lib/libpython3.11.so.1.0", CODE_RUNTIME, "Python");
-	/* Templates are code of the executable. */
+	/* Templates are compiled into the executable. */
 	check("void std::vector<int>::push_back(int)", EXE, CODE_RUNTIME, "libstdc++");
 	check("std::__1::vector<int>::push_back(int)", EXE, CODE_RUNTIME, "libc++");
 	check("alloc::vec::Vec<T>::push", EXE, CODE_RUNTIME, "Rust's std");
@@ -107,7 +107,7 @@ static void interpreters(void)
 
 	CHECK_INT(code_origin_of(&frame, "/usr/bin/python3.11", &scratch).kind,
 		  CODE_RUNTIME);
-	/* Not the program that runs. */
+	/* This is not the traced program. */
 	CHECK_INT(code_origin_of(&frame, EXE, &scratch).kind, CODE_OWN);
 }
 

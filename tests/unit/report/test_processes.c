@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What each of several processes holds, and rows in their order. */
+/* The sums of several processes, and the order of their rows. */
 #include "check.h"
 
 #include "report/report.h"
@@ -13,7 +13,7 @@ struct bench {
 	struct report *report;
 };
 
-/* Processes 30, 20 and 10, each with a stack of its own at the same address. */
+/* Processes 30, 20 and 10, each with a stack at the same address. */
 static void bench_init(struct bench *b)
 {
 	*b = (struct bench){.history = report_history_create(),
@@ -76,7 +76,7 @@ static void check_process(const struct report_section *section, size_t i, int pi
 	CHECK_INT(p->growth_bytes, growth);
 }
 
-/* The largest first, and of equal ones the smaller number. */
+/* The largest process first; with equal sizes the lower pid. */
 static void order_and_sums(void)
 {
 	struct bench b;
@@ -93,7 +93,7 @@ static void order_and_sums(void)
 	check_process(section, 1, 10, 30, 1, 30);
 	check_process(section, 2, 30, 30, 2, 30);
 
-	/* The same address in three processes is three rows, in the same order. */
+	/* The same address in three processes makes three rows, in the same order. */
 	REQUIRE(section->row_count == 3);
 	CHECK_INT(section->rows[0].process->pid, 20);
 	CHECK_INT(section->rows[1].process->pid, 10);
@@ -102,7 +102,7 @@ static void order_and_sums(void)
 	bench_deinit(&b);
 }
 
-/* Growth is that of the process, not of its place on the list. */
+/* Growth belongs to the process, not to its place in the list. */
 static void growth_of_each(void)
 {
 	struct bench b;
@@ -128,7 +128,7 @@ static void hostile_sums(void)
 	bench_init(&b);
 	add(&b, 0, UINT64_MAX);
 	add(&b, 0, UINT64_MAX);
-	add(&b, 7, 5); /* of no process */
+	add(&b, 7, 5); /* this process does not exist */
 	section = build(&b);
 	CHECK_INT(section->process_count, 3);
 	CHECK(section->processes[0].live.size_bytes == UINT64_MAX);

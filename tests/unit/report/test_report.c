@@ -12,7 +12,7 @@ static const struct symbol_row symbols[] = {
 	{0x3000, 0x4000, "root", "/bin/target"},
 };
 
-/* What every test needs: a snapshot of stacks that are 0x1001+n, 0x2000, 0x3000. */
+/* State of each test: a snapshot whose stacks are 0x1001+n, 0x2000, 0x3000. */
 struct bench {
 	struct symbolizer *symbolizer;
 	struct frame_cache *frames;
@@ -123,11 +123,11 @@ static void sorts(void)
 	add(&b, 500, SECOND, 3); /* most bytes */
 	for (int i = 0; i < 4; i++)
 		add(&b, 100, SECOND, 1); /* most blocks */
-	add(&b, 200, SECOND, 4);         /* as many bytes as 2, in fewer blocks */
+	add(&b, 200, SECOND, 4);         /* same bytes as stack 2, in fewer blocks */
 	add(&b, 100, SECOND, 2);
 	add(&b, 100, SECOND, 2);
 	add(&b, 100, SECOND, 0);
-	add(&b, 100, SECOND, 0); /* the same as 2 in all: the lower index is first */
+	add(&b, 100, SECOND, 0); /* same sums as stack 2: the lower index comes first */
 
 	const struct report_section *heap = build(&b);
 	const uint32_t by_size[] = {3, 1, 0, 2, 4}, by_count[] = {1, 0, 2, 3, 4};
@@ -158,7 +158,7 @@ static void cuts_to_the_top(void)
 	check_row(&heap->rows[0], 19, 119, 1);
 	check_row(&heap->rows[2], 17, 117, 1);
 	CHECK_INT(heap->listed.count, 20);
-	/* Three leaves, and the callers that they share. */
+	/* Three leaves, and their common callers. */
 	CHECK_INT(b.report->frame_count, 5);
 	b.options.top = 0;
 	CHECK_INT(build(&b)->row_count, 20);
@@ -208,7 +208,7 @@ static void measures_growth(void)
 	b.snap->totals[BLOCK_HEAP] = (struct snapshot_totals){
 		.allocations = 20, .allocated_bytes = 4000, .frees = 5};
 
-	/* The first of a run: since the attach, 10 s ago. */
+	/* The first report of a run: since the attach, 10 s ago. */
 	const struct report_section *heap = build(&b);
 
 	CHECK_INT(b.report->sequence, 1);
@@ -222,7 +222,8 @@ static void measures_growth(void)
 	CHECK(heap->rates.allocated_bytes == 400);
 	CHECK(heap->rates.frees == 0.5);
 
-	/* 2 s later: 0 lost a block and 1 got one; 3 and the no-stack row are new. */
+	/* 2 s later: 0 lost a block and 1 got one; 3 and the row without a stack are
+	 * new. */
 	b.snap->time_ns += 2 * SECOND;
 	b.snap->blocks[BLOCK_HEAP].data[1].stack = 1;
 	REQUIRE(vec_push(&b.snap->stacks, (struct snapshot_stack){0}));
@@ -247,7 +248,7 @@ static void measures_growth(void)
 	CHECK_INT(heap->rows[2].growth_bytes, 7);
 	CHECK_INT(heap->rows[3].growth_bytes, 3);
 
-	/* No time and no change: no growth, and rates are not infinite. */
+	/* No time and no change: no growth, and the rates are not infinite. */
 	heap = build(&b);
 	CHECK_INT(heap->rows[0].growth_bytes, 0);
 	CHECK_INT(heap->rows[3].growth_bytes, 0);
@@ -279,7 +280,8 @@ static void names_frames(void)
 	CHECK_INT(row->frames[1]->address, 0x2fff);
 	CHECK_STR(row->frames[0]->module, "/bin/target");
 	CHECK_STR(row->frames[0]->build_id, "00ff");
-	/* The call before 0x3000 is in the one before, whose module ends there. */
+	/* The call before 0x3000 is in the preceding function, whose module ends
+	 * there. */
 	CHECK_STR(row->frames[1]->symbol, "middle");
 	CHECK(!row->frames[1]->build_id);
 	CHECK_STR(row->frames[2]->symbol, "root");
@@ -292,8 +294,8 @@ static void names_frames(void)
 	bench_deinit(&b);
 }
 
-/* Debug information names a function where libbcc knows no mapping: then the module is
- * that of the mapping, and the offset stays the function's. */
+/* The debug info names a function, but libbcc knows no module there: the module of the
+ * mapping is used, and the offset is still the function's. */
 static void names_modules_of_functions_without(void)
 {
 	static const struct symbol_row nameless[] = {{0x1000, 0x2000, "leaf", NULL}};
@@ -319,7 +321,7 @@ static void names_modules_of_functions_without(void)
 	bench_deinit(&b);
 }
 
-/* Blocks without a stack share a row of depth 0; so do those of a damaged snapshot. */
+/* Blocks without a stack share a row of depth 0. Blocks of a damaged snapshot do, too. */
 static void keeps_blocks_without_stack(void)
 {
 	struct bench b;
@@ -370,7 +372,7 @@ static void lists_blocks(void)
 	REQUIRE(heap->rows[0].block_count == 1);
 	CHECK_INT(heap->rows[0].blocks[0]->address, 0x30);
 	REQUIRE(heap->rows[1].block_count == 3);
-	/* Largest first, then the older. */
+	/* The largest block first, then the older one. */
 	CHECK_INT(heap->rows[1].blocks[0]->address, 0x40);
 	CHECK_INT(heap->rows[1].blocks[1]->address, 0x20);
 	CHECK_INT(heap->rows[1].blocks[2]->address, 0x10);
@@ -422,8 +424,9 @@ static void saturates(void)
 	bench_deinit(&b);
 }
 
-/* Blocks of 16 bytes are in one class with those of 17, and drawn with 1 - e^-0.0165,
- * which is 0.0163646: each stands for 61.1074. One of 64 KiB stands for itself. */
+/* Blocks of 16 and 17 bytes are in one class, which is sampled with probability 1 -
+ * e^-0.0165 = 0.0163646: each stands for 61.1074 blocks. A block of 64 KiB counts as
+ * one. */
 static void estimates_by_bytes(void)
 {
 	struct bench b;
@@ -473,7 +476,7 @@ static void empty(void)
 
 	bench_init(&b, 0);
 	b.options.show_blocks = true;
-	b.snap->time_ns = b.snap->attached_ns - 5; /* a clock that went back */
+	b.snap->time_ns = b.snap->attached_ns - 5; /* a clock that was set back */
 
 	const struct report_section *heap = build(&b);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Short forms of names, as the demangler of libiberty and the compilers write them. */
+/* Short forms of function names, as demangled by libiberty or written by compilers. */
 #include "check.h"
 
 #include "report/short_name.h"
@@ -10,7 +10,7 @@ static void check(const char *name, const char *want)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
-	/* It is appended to what is there. */
+	/* The short name is appended to the text. */
 	strbuf_append(&text, "at ");
 	short_name_append(&text, name);
 	REQUIRE(!text.failed && !strncmp(strbuf_text(&text), "at ", 3));
@@ -130,7 +130,7 @@ static void go(void)
 	check("runtime.mallocgc", "runtime.mallocgc");
 }
 
-/* Names that are not of these languages, or cut short. */
+/* Names of other languages, and truncated names. */
 static void others(void)
 {
 	check("py::process:/srv/app/main.py", "py::process:/srv/app/main.py");
@@ -152,7 +152,7 @@ static void others(void)
 	check(" ", " ");
 }
 
-/* In linear time: each of these is 100,000 characters long. */
+/* Each name is 100,000 characters long: it must take linear time. */
 static void hostile(void)
 {
 	static const char *const pieces[] = {

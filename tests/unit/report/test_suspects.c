@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is listed as a leak, by how its bytes went on from snapshot to snapshot. */
+/* Which stacks are listed as leaks, by their bytes at each snapshot. */
 #include "check.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static struct snapshot *snapshot_of(uint64_t elapsed_ns)
 	return snap;
 }
 
-/* The trend of bytes that were sampled once a second, by its definition. */
+/* The trend of bytes that were measured once a second, computed from the definition. */
 static struct snapshot_trend trend_of(const double *bytes, uint32_t count)
 {
 	double mean_t = (count - 1) / 2.0, mean = 0, tt = 0, ty = 0, yy = 0, high,
@@ -82,7 +82,8 @@ static struct report *build(const struct snapshot *snap, uint64_t top)
 	return report;
 }
 
-/* Whether bytes of `count` seconds make a suspect, by a function of the second. */
+/* Do the bytes of `count` seconds make a suspect? `bytes_at` returns the bytes of a
+ * second. */
 static bool is_suspect(double (*bytes_at)(uint32_t second), uint32_t count)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap =
@@ -104,7 +105,7 @@ static bool is_suspect(double (*bytes_at)(uint32_t second), uint32_t count)
 	return found;
 }
 
-/* Spread over [0, 1) without any order, and the same each time. */
+/* In [0, 1), without a pattern, and the same in each run. */
 static double noise(uint32_t n)
 {
 	return (n * UINT32_C(2654435761) >> 8) / 16777216.0;
@@ -120,19 +121,19 @@ static double noisy_leak(uint32_t s)
 	return 1000.0 * s + 900 * noise(s);
 }
 
-/* A block in ten seconds. */
+/* One block in ten seconds. */
 static double slow_leak(uint32_t s)
 {
 	return 64.0 * (1 + s / 10);
 }
 
-/* Beside as much that comes and goes as it leaks in four seconds. */
+/* The churn is as large as the leak of four seconds. */
 static double leak_in_use(uint32_t s)
 {
 	return 1000.0 * s + 4000 * noise(s);
 }
 
-/* On top of much that it always had. */
+/* Leaks in addition to a large constant amount. */
 static double leak_on_a_base(uint32_t s)
 {
 	return 1e6 + 1e4 * s;
@@ -144,19 +145,19 @@ static double cache(uint32_t s)
 	return s < 20 ? 5000.0 * s : 100000;
 }
 
-/* The same with entries of many sizes, which come and go. */
+/* The same, with entries of different sizes that are replaced. */
 static double busy_cache(uint32_t s)
 {
 	return s < 20 ? 5000.0 * s : 98000 + 4000 * noise(s);
 }
 
-/* Hardly more once it is full, but always more. */
+/* Grows very little once it is full, but always. */
 static double creeping_cache(uint32_t s)
 {
 	return s < 5 ? 20000.0 * s : 100000 + 10.0 * s;
 }
 
-/* Not long enough to tell what it will be. */
+/* Too short a time to distinguish growth from churn. */
 static double rough(uint32_t s)
 {
 	return 1000.0 * s + 8000 * noise(s);
@@ -167,14 +168,13 @@ static double sawtooth(uint32_t s)
 	return 1000.0 * (s % 12);
 }
 
-/* In teeth so long that a line fits the first of them well, and also when it has ended.
- */
+/* The teeth are so long that a line fits the first one well, even when it has ended. */
 static double long_sawtooth(uint32_t s)
 {
 	return 1000.0 * (s % 60) + 200;
 }
 
-/* It keeps more of each tooth than it gives back. */
+/* Keeps more of each tooth than it frees. */
 static double leaky_sawtooth(uint32_t s)
 {
 	return 1000.0 * s - 2000.0 * (s / 12);
@@ -196,7 +196,7 @@ static double shrinking(uint32_t s)
 	return 1e6 - 100.0 * s;
 }
 
-/* Much that hardly moves. */
+/* A large amount that hardly changes. */
 static double trifle(uint32_t s)
 {
 	return 1e9 + s;
@@ -220,7 +220,7 @@ static void leaks_are_listed(void)
 
 static void what_does_not_leak_is_not(void)
 {
-	/* From when it has stood still for half as long as it took to fill. */
+	/* From the time on when it has been full for half as long as it took to fill. */
 	for (uint32_t count = 32; count < 500; count += 13) {
 		CHECK(!is_suspect(cache, count));
 		CHECK(!is_suspect(busy_cache, count));
@@ -248,7 +248,7 @@ static void few_intervals_prove_nothing(void)
 	CHECK(!is_suspect(leak, 4));
 }
 
-/* By slope and fit, at most --top, and never with numbers that are none. */
+/* Ordered by slope and fit, at most --top, and without invalid numbers. */
 static void ranks(void)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = snapshot_of(60 * SECOND);
@@ -287,8 +287,9 @@ static void ranks(void)
 	CHECK_INT(report->sections[BLOCK_HEAP].suspect_total, 3);
 	report_destroy(report);
 
-	/* One block in a hundred was seen, so that each holds 100,000 bytes: the slope,
-	   which is an estimate already, makes a twentieth of that in the first three. */
+	/* One block in a hundred was sampled, so that each row holds 100,000 bytes. The
+	 * slope is already an estimate, and makes a twentieth of that in the first three
+	 * rows. */
 	snap->sample_every = 100;
 	report = build(snap, 0);
 	REQUIRE(report->sections[BLOCK_HEAP].suspect_count == 3);
@@ -299,7 +300,7 @@ static void ranks(void)
 	CHECK_INT(report->sections[BLOCK_HEAP].suspect_count, 0);
 	report_destroy(report);
 
-	/* Without trends, or with too few of them. */
+	/* Without trends, or with too few. */
 	snap->sample_every = 1;
 	snap->trends[BLOCK_HEAP].len = 1;
 	report = build(snap, 0);

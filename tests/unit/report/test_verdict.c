@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The verdict on a section, by what its call paths did. */
+/* The verdict on a section, from the trends of its call paths. */
 #include "unit/render/fixture.h"
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ static void trial_deinit(struct trial *t)
 	fixture_deinit(&t->f);
 }
 
-/* One call path, with a trend over so many intervals. */
+/* Adds a call path with a trend over `intervals` intervals. */
 static void add(struct trial *t, uint64_t size_bytes, uint32_t intervals, double slope)
 {
 	uint64_t address = fixture_symbol(&t->f, "work", "/srv/app/bin/leaky") +
@@ -98,7 +98,7 @@ static void check_more(double slope, uint64_t bytes)
 	CHECK(judge(&t, REPORT_INTERVAL)->more_bytes == bytes);
 }
 
-/* The largest round number that a person lives to see. */
+/* The forecast uses the largest round number that is reached within a lifetime. */
 static void more(void)
 {
 	check_more(1, 1 << 20);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small snapshot in which every field of a file has a value, and files in memory. */
+/* A small snapshot in which every field of the file format has a value, and files in
+ * memory. */
 #ifndef TESTS_UNIT_SNAPSHOT_FILLED_H
 #define TESTS_UNIT_SNAPSHOT_FILLED_H
 
@@ -30,14 +31,14 @@ static inline void filled_make_rows(struct snapshot *snap)
 	struct file_content content = {.snap = *snap};
 
 	for (size_t t = 0; t < file_table_count; t++) {
-		/* Modules, losses and ends are not in a snapshot as tables. */
+		/* Modules, losses and ends are not tables of the snapshot. */
 		if (file_tables[t].offset < sizeof(*snap))
 			REQUIRE(file_rows_make(&file_tables[t], &content, FILLED_ROWS));
 	}
 	*snap = content.snap;
 }
 
-/* Numbers that are all different, but for what a byte can hold. */
+/* Fills fields with different numbers, as far as their sizes permit. */
 static inline void filled_number(const struct file_table *table, struct file_content *c)
 {
 	static uint64_t next = UINT64_C(0xfedcba9876543210);
@@ -71,7 +72,7 @@ static inline void filled_number(const struct file_table *table, struct file_con
 	}
 }
 
-/* Indices become those of something. */
+/* Makes all indices valid. */
 static inline void filled_indices(struct snapshot *snap)
 {
 	for (uint32_t i = 0; i < FILLED_ROWS; i++) {
@@ -151,7 +152,7 @@ static inline struct bytes filled_write(const struct snapshot *snap)
 static inline struct error *filled_read(const char *data, size_t len,
 					struct snapshot **ret)
 {
-	/* fmemopen() has no files without bytes. */
+	/* fmemopen() refuses empty files. */
 	FILE *in = len ? fmemopen((void *)data, len, "r") : fopen("/dev/null", "re");
 	struct error *err;
 

@@ -7,8 +7,8 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* A snapshot of `count` stacks at `time_s`; stack i holds one block of bytes[i], none
- * where that is 0. */
+/* A snapshot of `count` stacks at `time_s`. Stack i has one block of bytes[i], or none if
+ * that is 0. */
 static struct snapshot *snapshot_at(double time_s, const uint64_t bytes[], size_t count)
 {
 	struct snapshot *snap = snapshot_create();
@@ -34,7 +34,7 @@ static void add(struct course *course, struct snapshot *snap)
 	REQUIRE(snap->has_trends);
 }
 
-/* The heap's trends after these bytes of one stack, a second apart. */
+/* The heap's trend of one stack that held these bytes, one second apart. */
 static struct snapshot_trend trend_of(const uint64_t bytes[], size_t count)
 {
 	struct course *course = course_create();
@@ -94,7 +94,7 @@ static void what_stays_lies_on_its_line(void)
 	CHECK_NEAR(trend.determination, 1);
 }
 
-/* Against the sums of the textbook: x = 0..3, y = 10, 30, 20, 60. */
+/* Compared with textbook sums: x = 0..3, y = 10, 30, 20, 60. */
 static void a_rough_course_fits_less(void)
 {
 	struct snapshot_trend trend = TREND(10, 30, 20, 60);
@@ -117,13 +117,13 @@ static void a_sawtooth_has_no_slope(void)
 	CHECK(trend.determination < 0.1);
 	CHECK_INT(trend.grew, 6);
 	CHECK_INT(trend.shrank, 3);
-	/* Twice it came as high as before, but never higher. */
+	/* Twice it was as high as before, but never higher. */
 	CHECK_INT(trend.stands, 7);
 	CHECK_INT(trend.rise_bytes, 0);
 	CHECK_INT(trend.fall_bytes, 20);
 }
 
-/* A trend begins when its stack first holds something, and goes on when it does not. */
+/* A trend begins when its stack first holds a block, and continues when it holds none. */
 static void a_trend_begins_with_its_first_block(void)
 {
 	struct snapshot_trend late = TREND(0, 0, 0, 100, 200, 300);
@@ -140,7 +140,7 @@ static void a_trend_begins_with_its_first_block(void)
 	CHECK_INT(never.intervals, 0);
 }
 
-/* A little growth of much, after a long time. */
+/* A large amount that grows slowly, after a long time. */
 static void sums_keep_small_slopes(void)
 {
 	struct course *course = course_create();
@@ -180,7 +180,7 @@ static void stacks_come_later(void)
 	course_destroy(course);
 }
 
-/* Hostile: a block of a stack that is not there counts for the whole only. */
+/* A hostile file: a block whose stack does not exist counts only in the total. */
 static void a_block_without_stack_has_no_trend(void)
 {
 	struct course *course = course_create();
@@ -244,8 +244,8 @@ static void samples_are_estimates(void)
 	course_destroy(course);
 }
 
-/* However long the run: no more than so many moments, in order, the first one and the
- * latest ones all there. */
+/* However long the run: at most COURSE_MOMENTS moments, in order, with the first and all
+ * of the latest ones. */
 static void a_long_run_keeps_fewer_of_its_early_moments(void)
 {
 	struct course *course = course_create();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is written is read again, all of it, and what later versions add is passed over.
- */
+/* All that is written can be read again, and additions of later versions are skipped. */
 #include "filled.h"
 
 #include "snapshot/file_chunks.h"
@@ -61,7 +60,7 @@ static void everything_travels(void)
 		CHECK_STR(string_table_get(&got->strings, i),
 			  string_table_get(&snap->strings, i));
 
-	/* What was read can be written. */
+	/* What was read can be written again. */
 	_cleanup_(bytes_deinit) struct bytes again = filled_write(got);
 	_cleanup_(snapshot_destroyp) struct snapshot *second = NULL;
 
@@ -70,7 +69,7 @@ static void everything_travels(void)
 	compare_tables(got, second);
 }
 
-/* A snapshot without anything has its defaults. */
+/* An empty snapshot has the default values. */
 static void nothing_travels(void)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = snapshot_create(),
@@ -83,7 +82,7 @@ static void nothing_travels(void)
 	CHECK(!got->processes.len && !got->library && !got->has_traffic);
 }
 
-/* Many chunks, which elements do not fit evenly. */
+/* Many chunks, whose size is not a multiple of an element's. */
 static void many_blocks(void)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = filled_snapshot();
@@ -105,7 +104,7 @@ static void many_blocks(void)
 	compare_tables(snap, got);
 }
 
-/* All alike: a file is never so small that it could be a bomb. */
+/* Only zeros: the file is still large enough not to be taken for a bomb. */
 static void zeros_are_not_too_small(void)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = filled_snapshot();
@@ -124,9 +123,10 @@ static void zeros_are_not_too_small(void)
 }
 
 /*
- * A member that is added to a struct of the snapshot and not to its table in
- * file_tables.c shows here: the bytes of a row that are in no field, which are padding
- * now. When this fails, add the field; only if it is padding change the number.
+ * Fails if a member is added to a struct of the snapshot but not to its table in
+ * file_tables.c: it counts the bytes of a row that are in no field, which are only
+ * padding now. When this fails, add the field. Change the number only if the bytes are
+ * padding.
  */
 static void no_field_is_forgotten(void)
 {
@@ -152,7 +152,7 @@ static void no_field_is_forgotten(void)
 		const struct file_table *table = &file_tables[t];
 		size_t bytes = 0, padding = 0;
 
-		/* Its other members are tables of their own; see below. */
+		/* Its other members are separate tables (see below). */
 		if (!strcmp(table->name, "run"))
 			continue;
 		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
@@ -203,7 +203,7 @@ static void no_member_is_forgotten(void)
 	       sizeof(((struct snapshot *)NULL)->losses));
 	memset(covered + offsetof(struct snapshot, strings), true,
 	       sizeof(struct string_table));
-	/* Nothing of events is saved (cli/options.c). */
+	/* Events are not saved (cli/options.c). */
 #define NOT_SAVED(member)                                                                \
 	memset(covered + offsetof(struct snapshot, member), true,                        \
 	       sizeof(((struct snapshot *)NULL)->member))
@@ -225,17 +225,17 @@ static void no_member_is_forgotten(void)
 	NOT_SAVED(stack_member_count);
 	for (size_t i = 0; i < sizeof(covered); i++)
 		left += !covered[i];
-	/* Padding behind the flags. */
+	/* Padding after the flags. */
 	CHECK_INT(left, 7 + 5 + 7 + 4);
 }
 
-/* A section and a column that nobody knows, behind what is there. */
+/* An unknown section and an unknown column, after the known ones. */
 static void later_versions_add(void)
 {
 	static const char section[] = "\x05"
 				      "later"
 				      "\x04\0\0\0\0\0\0\0data";
-	/* Two allocators: known columns, and one of three numbers of 16 bits. */
+	/* Two allocators: known columns, and one column of three 16-bit numbers. */
 	static const char table[] = "\x0a"
 				    "allocators"
 				    "\x44\0\0\0\0\0\0\0"

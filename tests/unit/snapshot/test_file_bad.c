@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files that are cut short, damaged or made to do harm: one clear error, and no more. */
+/* Truncated, damaged and malicious files: each gives one clear error and does no harm. */
 #include "filled.h"
 
 #include <sys/resource.h>
@@ -72,7 +72,7 @@ static void something_behind_or_instead(void)
 	REFUSED("", 0, ERROR_MALFORMED, "is no snapshot of memtrace");
 }
 
-/* The checksum of a head is right, so that its version can be believed. */
+/* The head's checksum is right, so the reader believes its version. */
 static void newer_version(void)
 {
 	static const char head[] = "\x8fmts\r\n\x1a\n\x02\0\0\0\x7b\x8c\xcb\xb9";
@@ -115,14 +115,14 @@ static void add_label(struct maker *m, const char *label)
 	add(m, label, strlen(label));
 }
 
-/* A section that says that it is `size` long. */
+/* Begins a section that claims to be `size` bytes long. */
 static void add_section(struct maker *m, const char *label, uint64_t size)
 {
 	add_label(m, label);
 	chunk_writer_add_u64(&m->w, size);
 }
 
-/* The head of a table of one column. */
+/* Begins a table with one column. */
 static void add_table(struct maker *m, const char *label, uint64_t size, uint64_t rows,
 		      const char *column, char kind, char width, char count)
 {
@@ -252,7 +252,8 @@ static void wrong_tables(void)
 	expect(&m, "is damaged: table run has impossible rows");
 }
 
-/* Much content in a small file, or the claim of it: no room is made for it. */
+/* A small file with much content, or one that claims it: no memory is allocated for
+ * it. */
 static void bombs_are_defused(void)
 {
 	struct rusage before, after;
@@ -261,7 +262,7 @@ static void bombs_are_defused(void)
 	_cleanup_(freep) char *zeros = calloc(1, 1 << 16);
 
 	REQUIRE(zeros);
-	/* Many strings without text; a writer of ours makes no smaller file. */
+	/* Many empty strings. memtrace itself writes no smaller file. */
 	make_begin(&m);
 	add_section(&m, "strings", size);
 	for (uint64_t i = 0; i < size >> 16; i++)
@@ -269,7 +270,7 @@ static void bombs_are_defused(void)
 	make_end(&m);
 	CHECK(m.file.len >= size / CHUNK_RATIO);
 
-	/* Packed more tightly, it is refused before it is unpacked. */
+	/* A file that is compressed more is refused before it is unpacked. */
 	uint32_t content, packed;
 
 	memcpy(&content, m.file.data + 16, sizeof(content));
@@ -286,7 +287,7 @@ static void bombs_are_defused(void)
 		"is damaged: a chunk has an impossible size");
 	bytes_deinit(&m.file);
 
-	/* Rooms for what is said to follow. */
+	/* No memory for data that is only claimed to follow. */
 	make_begin(&m);
 	add_section(&m, "strings", UINT32_MAX);
 	expect(&m, "is damaged: a section is longer than the file");

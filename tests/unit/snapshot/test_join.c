@@ -28,7 +28,7 @@ static void add_allocator(struct snapshot *snap, const char *label)
 	REQUIRE(a.label && a.module && vec_push(&snap->allocators, a));
 }
 
-/* `stacks` of a process, a block at each, with their traffic. */
+/* A process with `stacks` stacks, each with a block and traffic. */
 static struct snapshot *of_process(unsigned stacks)
 {
 	struct snapshot *snap = snapshot_create();
@@ -73,7 +73,7 @@ static uint64_t frame_of(const struct snapshot *snap, uint32_t stack)
 	return snap->frames.data[snap->stacks.data[stack].first_frame];
 }
 
-/* Each block leads to its frame still; `size_bytes` says which that is. */
+/* Each block must still have its frame; `size_bytes` says which one. */
 static void check_joined(const struct snapshot *snap, unsigned process, unsigned kernel)
 {
 	CHECK_INT(snap->blocks[BLOCK_HEAP].len, process + 1);
@@ -104,7 +104,7 @@ static void check_joined(const struct snapshot *snap, unsigned process, unsigned
 	CHECK_INT(snap->losses[LOSS_PROBES_MISSED], 7);
 }
 
-/* Both have more stacks each time: those that were there keep their numbers. */
+/* Both get more stacks each time. Existing stacks keep their numbers. */
 static void numbers_stay(void)
 {
 	static const struct {
@@ -139,7 +139,7 @@ static void numbers_stay(void)
 	snapshot_join_deinit(&join);
 }
 
-/* Nobody is left. */
+/* No process is left. */
 static void of_nobody(void)
 {
 	_cleanup_(snapshot_destroyp) struct snapshot *snap = snapshot_create();

@@ -3,7 +3,7 @@
 
 #include "snapshot/merge.h"
 
-/* A process with one file at `base`. */
+/* Adds a process with one file at `base`. */
 static uint32_t add_process(struct snapshot *snap, int pid, uint64_t base,
 			    const char *build_id)
 {
@@ -17,7 +17,7 @@ static uint32_t add_process(struct snapshot *snap, int pid, uint64_t base,
 	return (uint32_t)snap->processes.len - 1;
 }
 
-/* A stack of one frame, with a block of its process and traffic. */
+/* Adds a stack of one frame, with a block and traffic. */
 static void add_stack(struct snapshot *snap, uint32_t process, uint64_t address,
 		      enum stack_end end)
 {
@@ -50,10 +50,10 @@ static void merged_by_file_and_offset(void)
 	add_process(snap, 2, 0x70000, "aa");
 	add_process(snap, 3, 0x10000, "bb");
 	add_stack(snap, 0, 0x10100, STACK_END_COMPLETE);
-	add_stack(snap, 1, 0x70100, STACK_END_COMPLETE); /* the same, elsewhere */
+	add_stack(snap, 1, 0x70100, STACK_END_COMPLETE); /* the same at another address */
 	add_stack(snap, 2, 0x10100, STACK_END_COMPLETE); /* another file */
 	add_stack(snap, 1, 0x70100, STACK_END_DEPTH);    /* another end */
-	add_stack(snap, 0, 0x999, STACK_END_COMPLETE);   /* of no file */
+	add_stack(snap, 0, 0x999, STACK_END_COMPLETE);   /* in no file */
 	add_stack(snap, 1, 0x999, STACK_END_COMPLETE);
 	REQUIRE(snapshot_merge(merge, snap, true, &made));
 	for (uint32_t i = 0; i < 6; i++)
@@ -65,7 +65,8 @@ static void merged_by_file_and_offset(void)
 	CHECK_INT(snapshot_stack_index(made.snap, 77), SNAPSHOT_NO_STACK);
 	snapshot_made_deinit(&made);
 
-	/* The first has gone: its number stays, with the frames of the other. */
+	/* The first process has ended: the number stays, with the frames of the other
+	 * process. */
 	snap->stacks.data[0].process = SNAPSHOT_NO_PROCESS;
 	REQUIRE(snapshot_merge(merge, snap, false, &made));
 	CHECK_INT(snapshot_stack_index(made.snap, 1), 0);
@@ -75,7 +76,7 @@ static void merged_by_file_and_offset(void)
 	snapshot_destroy(snap);
 }
 
-/* Frames are missing in one of them. */
+/* In one of them, frames are missing. */
 static void a_gap_tells_stacks_apart(void)
 {
 	struct snapshot *snap = snapshot_create();

@@ -7,7 +7,8 @@
 
 #define RELATIVE(a, b) (fabs((a) - (b)) / (b))
 
-/* Classes follow each other without gaps, and each is at most an eighth wide. */
+/* Size classes have no gaps between them, and the width of each is at most an eighth of
+ * its size. */
 static void classes_are_narrow(void)
 {
 	size_t last = 0;
@@ -27,7 +28,8 @@ static void classes_are_narrow(void)
 	CHECK(sampling_class(UINT64_MAX) < SAMPLING_CLASSES);
 }
 
-/* The probability is that of a point on one of the bytes, within the width of a class. */
+/* The probability of a Poisson process: at least one point among the bytes, within the
+ * width of a class. */
 static void thresholds_are_those_of_poisson(void)
 {
 	static const uint64_t means[] = {2, 100, 4096, 512 * 1024, 1 << 30};
@@ -40,7 +42,7 @@ static void thresholds_are_those_of_poisson(void)
 				sampling_threshold(means[i], sampling_class(sizes[j])) /
 				ldexp(1, 32);
 
-			/* So rare that 32 bits have no more to say. */
+			/* Below that, 32 bits are too few. */
 			if (want > 1e-7)
 				CHECK(RELATIVE(got, want) < 0.07);
 		}
@@ -49,7 +51,7 @@ static void thresholds_are_those_of_poisson(void)
 	CHECK(sampling_threshold(1 << 30, 0) > 0);
 }
 
-/* Whatever the thresholds are, drawn blocks times their weight are all blocks. */
+/* Whatever the thresholds are, probability times weight is 1. */
 static void weights_undo_the_draws(void)
 {
 	struct snapshot snap = {.sample_every = 1, .sample_bytes = 4096};

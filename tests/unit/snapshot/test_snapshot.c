@@ -19,7 +19,7 @@ static void starts_unfiltered(void)
 	snapshot_destroy(NULL);
 }
 
-/* Names are keys of the JSON report: lower case, and no two alike. */
+/* Names are keys of the JSON report: lower case and unique. */
 static void names_losses(void)
 {
 	for (size_t i = 0; i < LOSS_COUNT; i++) {
@@ -78,7 +78,7 @@ static void finds_modules(void)
 	CHECK(!snapshot_process(snap, 1));
 	CHECK(!snapshot_process(snap, SNAPSHOT_NO_PROCESS));
 	CHECK(!snapshot_find_module(process, 0));
-	/* 0x1000..0x1fff, 0x3000..0x3fff and so on: as many holes as modules. */
+	/* 0x1000..0x1fff, 0x3000..0x3fff and so on: each module is followed by a hole. */
 	for (uint64_t i = 0; i < 9; i++) {
 		struct snapshot_module module = {
 			.start = 0x1000 + i * 0x2000,
