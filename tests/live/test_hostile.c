@@ -509,6 +509,33 @@ static void as_many_mappings_as_there_can_be(void)
 	live_destroy(target);
 }
 
+/* --- text that changes all the time ------------------------------------------------- */
+
+static void text_that_changes_all_the_time(void)
+{
+	const char *const argv[] = {REWRITER_BINARY, LOADED_MALLOC, NULL};
+	struct live_process *target = live_start(argv), *memtrace;
+	json_t *report = live_read_json(target, TIMEOUT_S);
+
+	REQUIRE(report);
+	json_decref(report);
+	/* The second run meets what the first one has left. */
+	for (int run = 0; run < 2; run++) {
+		memtrace = memtrace_start(live_pid(target), "");
+		oracle_do(target, "allocate");
+		for (int i = 0; i < 3; i++)
+			json_decref(memtrace_report(memtrace));
+		oracle_do(target, "allocate");
+		report = memtrace_stop(memtrace);
+		CHECK_INT(report_site(report, "heap", "site_rewriter").blocks, 200);
+		CHECK_INT(report_site(report, "heap", "site_rewriter").bytes, 200 * 64);
+		json_decref(report);
+		CHECK(live_is_running(target));
+		CHECK(probes_gone(probes_before));
+	}
+	live_destroy(target);
+}
+
 /* The largest memory use of a child of memtrace. */
 static int64_t children_rss_mib(const struct live_process *memtrace)
 {
@@ -603,6 +630,7 @@ int main(void)
 	RUN(no_regular_files);
 	RUN(mappings_that_cannot_be_read);
 	RUN(as_many_mappings_as_there_can_be);
+	RUN(text_that_changes_all_the_time);
 	RUN(a_symbol_table_of_2_gib);
 	RUN(files_without_end);
 	CHECK(probes_gone(probes_before));
