@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source frames of a file as memtrace finds them, beside those of binutils' addr2line and
- * of LLVM's, which have DWARF readers of their own. Private to the tests of symbol/.
+ * Compares memtrace's source frames of a file with the output of binutils' addr2line and
+ * of LLVM's, which have their own DWARF readers. For the tests of symbol/ only.
  */
 #ifndef TESTS_COMPARE_LINES_H
 #define TESTS_COMPARE_LINES_H
@@ -19,7 +19,7 @@
 
 static char work_dir[] = "/tmp/memtrace-lines-XXXXXX";
 
-/* Run a shell command in the work directory; false when it fails. */
+/* Runs a shell command in the work directory. False if it fails. */
 __attribute__((format(printf, 1, 2))) static inline bool shell(const char *format, ...)
 {
 	char command[4096];
@@ -32,7 +32,7 @@ __attribute__((format(printf, 1, 2))) static inline bool shell(const char *forma
 	return system(command) == 0;
 }
 
-/* The same, for what the test cannot do without. */
+/* Runs a command that must succeed. */
 #define SHELL(...)                                                                       \
 	do {                                                                             \
 		if (!shell(__VA_ARGS__)) {                                               \
@@ -82,7 +82,7 @@ static inline struct line_module *open_module(const char *name)
 	return module;
 }
 
-/* Addresses of a file's .text, evenly spread. */
+/* The .text section of a file. */
 struct text_range {
 	uint64_t address, file_offset, size_bytes;
 };
@@ -104,7 +104,7 @@ static inline struct text_range find_text(const char *name)
 	return range;
 }
 
-/* "function\nfile:line\n" for each frame, as addr2line -i -f -C prints them. */
+/* Prints "function\nfile:line\n" for each frame, like addr2line -i -f -C. */
 static inline void print_frames(struct strbuf *text, const struct source_frames *frames)
 {
 	vec_foreach (frame, &frames->list) {
@@ -123,7 +123,7 @@ static inline void print_frames(struct strbuf *text, const struct source_frames 
 	}
 }
 
-/* One line without its newline and without addr2line's " (discriminator N)". */
+/* Reads one line. Removes its newline and addr2line's " (discriminator N)". */
 static inline bool read_oracle(FILE *file, char *line, size_t size)
 {
 	char *cut;
@@ -132,31 +132,31 @@ static inline bool read_oracle(FILE *file, char *line, size_t size)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
 	cut = strstr(line, " (discriminator ");
-	/* It takes the function's name from the symbol table, which tells the cold part.
-	 */
+	/* addr2line takes the name from the symbol table, which has a symbol for the cold
+	 * part. */
 	if (!cut && strlen(line) > 5 && !strcmp(line + strlen(line) - 5, ".cold"))
 		cut = line + strlen(line) - 5;
 	if (cut)
 		*cut = '\0';
-	/* LLVM's way to say that there is no line. */
+	/* LLVM prints this for code without a line. */
 	if (line[0] == '/' && strlen(line) > 2 && !strcmp(line + strlen(line) - 2, ":0"))
 		line[strlen(line) - 1] = '?';
 	return true;
 }
 
 struct comparison {
-	unsigned addresses;   /* that were asked for */
-	unsigned with_lines;  /* with a file and line, by addr2line */
-	unsigned inlined;     /* with more than one frame, by addr2line */
-	unsigned unnamed;     /* the innermost function has a name of its own only in the
-				 symbol table, from which addr2line takes it */
-	unsigned differences; /* the answers differ */
+	unsigned addresses;   /* compared addresses */
+	unsigned with_lines;  /* addr2line prints a file and line */
+	unsigned inlined;     /* addr2line prints several frames */
+	unsigned unnamed;     /* equal places, but another function name */
+	unsigned differences; /* different answers */
 };
 
 /*
- * True when the places are the same and the names of `want` hold those of `got`: of a
- * function without a linkage name debug info has the last part alone, where addr2line
- * takes the symbol's (and that for the innermost frame, whatever is inlined there).
+ * True if the places are equal and the names in `want` contain those in `got`. For a
+ * function without a linkage name the debug info has only the last part of the name.
+ * addr2line takes the name from the symbol table, for the innermost frame even if that is
+ * inlined.
  */
 static inline bool is_alike(const char *got, const char *want, bool places_only)
 {
@@ -185,9 +185,8 @@ static inline void compare_one(struct comparison *result, uint64_t address,
 	for (const char *at = want; *at; at++)
 		lines += *at == '\n';
 	result->addresses++;
-	/* Without debug info addr2line falls back on symbols and on the names of their
-	 * files, which have no directory; they are not asked here. At code that has line
-	 * 0 it leaves inlined functions away. */
+	/* Without debug info addr2line uses symbols and their file names, which have no
+	 * directory: not compared. For code with line 0 it omits inlined functions. */
 	if (!strncmp(place, "??:", 3) || !strncmp(strchr(place, '\n') - 2, ":?", 2) ||
 	    !strncmp(strchr(place, '\n') - 2, ":0", 2))
 		return;
@@ -204,14 +203,15 @@ static inline void compare_one(struct comparison *result, uint64_t address,
 			want);
 }
 
-/* Who is asked. binutils' reader gets clang's DWARF 5 (DW_FORM_rnglistx) wrong; LLVM's
- * demangler writes other C++ than binutils', so only places are compared with it. */
+/* The program to compare with. binutils misreads clang's DWARF 5 (DW_FORM_rnglistx). LLVM
+ * demangles C++ differently than binutils, so only places are compared with it. */
 enum oracle {
 	BINUTILS,
 	LLVM
 };
 
-/* Compare `max` addresses of `name`; the oracle looks at `oracle_name`. */
+/* Compares `max` addresses of `name`, evenly spread over its .text. The oracle reads
+ * `oracle_name`. */
 static inline struct comparison compare_lines(struct line_module *module,
 					      struct line_resources *resources,
 					      const char *name, const char *oracle_name,

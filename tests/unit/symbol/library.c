@@ -4,7 +4,7 @@ int library_function(int n);
 int library_hidden(int n);
 void *library_hidden_address(void);
 
-/* In .symtab alone. */
+/* Only in .symtab. */
 __attribute__((visibility("hidden"), noinline)) int library_hidden(int n)
 {
 	return n + 2;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names from bcc_symcache: of this process, of one that exits, execs, or loads more. */
+/* Symbols from bcc_symcache: for this process, and for processes that exit, execute a
+ * program or load libraries. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -16,7 +17,7 @@
 
 #include "symbol/cache.h"
 
-/* Not static and not inlined, so that there is a symbol of this size. */
+/* Not static and not inlined: there must be a symbol with this size. */
 __attribute__((noinline)) int symbol_test_function(int n);
 
 __attribute__((noinline)) int symbol_test_function(int n)
@@ -83,7 +84,7 @@ static void misses_quietly(void)
 	symbolizer_destroy(symbolizer);
 }
 
-/* Of code in a file that libbcc cannot read, the offset is that in the file. */
+/* For code in a file that libbcc cannot read, the offset is the file offset. */
 static void code_of_an_unreadable_file(void)
 {
 	static const char content[3 * 4096] = "no ELF file";
@@ -112,7 +113,7 @@ static void code_of_an_unreadable_file(void)
 static void refuses_nobody(void)
 {
 	struct symbolizer *symbolizer = NULL;
-	/* Above the largest pid_max (2^22). */
+	/* Higher than the largest pid_max (2^22). */
 	struct error *err = symbolizer_bcc_create(0x7fffffff, -1, &symbolizer);
 
 	REQUIRE(err);
@@ -121,7 +122,7 @@ static void refuses_nobody(void)
 	error_destroy(err);
 }
 
-/* A forked child has our code at our addresses. It waits until it is killed. */
+/* The child has our code at our addresses. It waits until it is killed. */
 static pid_t fork_child(void)
 {
 	pid_t pid = fork();
@@ -141,7 +142,7 @@ static void end_child(pid_t pid)
 	REQUIRE(waitpid(pid, NULL, 0) == pid);
 }
 
-/* Nothing was asked before the exit, and still the names are there. */
+/* No symbol was requested before the exit, and they are still available. */
 static void answers_after_exit(void)
 {
 	pid_t pid = fork_child();
@@ -174,8 +175,8 @@ static bool resolves(struct symbolizer *symbolizer, void *address, const char *n
 	return is;
 }
 
-/* New code is named, and code that is gone keeps its name; more often than caches are
- * kept. */
+/* Symbols of new code are found, and unloaded code keeps its symbols, even after more
+ * loads than there are caches. */
 static void follows_dlopen(void)
 {
 	struct symbolizer *symbolizer = create(getpid());
@@ -199,8 +200,8 @@ static void follows_dlopen(void)
 	symbolizer_destroy(symbolizer);
 }
 
-/* After an exec the old addresses mean nothing, and must not be answered from libbcc's
- * own, partly freeing, refresh. */
+/* After an exec the old addresses have no meaning. libbcc's own refresh, which frees a
+ * part of its data, must not answer for them. */
 static void forgets_at_exec(void)
 {
 	int ready[2];
@@ -212,7 +213,7 @@ static void forgets_at_exec(void)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* Wait for the parent's look at us as we were. */
+		/* Wait until the parent has looked at the old program. */
 		close(ready[1]);
 		if (read(ready[0], &byte, 1) == 0)
 			execl("/bin/sleep", "sleep", "60", (char *)NULL);
@@ -225,7 +226,7 @@ static void forgets_at_exec(void)
 
 	check_function(symbolizer, 2);
 	close(ready[1]);
-	/* The exec shows when the mappings are others. */
+	/* The exec is noticed when the mappings have changed. */
 	bool changed = false;
 
 	for (int i = 0; i < 200 && !changed; i++) {
@@ -257,7 +258,7 @@ struct copy {
 	void *library, *code;
 };
 
-/* Load a copy of the library by a name of its own. */
+/* Loads a copy of the library with the file name `name`. */
 static struct copy load_copy(const char *name)
 {
 	struct copy copy = {.directory = "/tmp/symbol_test_XXXXXX"};
@@ -304,7 +305,7 @@ static void newline_in_its_path(void)
 	by_its_mapping("a\nlibrary.so", false);
 }
 
-/* As by a package manager: what lies there now is another file. */
+/* As with a package manager: the path now leads to another file. */
 static void replaced_file(void)
 {
 	struct copy copy = load_copy("library.so");
@@ -334,7 +335,7 @@ static void deleted_file_of_one_that_exits(void)
 	unload_copy(&copy);
 }
 
-/* As servers do once they have started: nothing that they have mapped is below their root
+/* As servers do after their start: none of the mapped files is below the root
  * directory. */
 static void chroot_to_nothing(void)
 {
@@ -380,7 +381,7 @@ static void leaves_no_descriptors(void)
 		struct symbolizer *symbolizer = create(getpid());
 
 		check_function(symbolizer, 1);
-		/* Of a file that was read, and of one that was not. */
+		/* With a file that was read, and with one that was not. */
 		if (i % 2)
 			CHECK(resolves(symbolizer, copy.code, "library_hidden"));
 		symbolizer_destroy(symbolizer);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table symbolizer, and the frame cache in front of it and of one that counts. */
+/* The table symbolizer, and the frame cache in front of it and of a counting
+ * symbolizer. */
 #include "check.h"
 
 #include "symbol/cache.h"
@@ -48,8 +49,8 @@ static void table(void)
 	symbolizer_destroy(NULL);
 }
 
-/* The name is that of the call before the return address, the offset is from the return
- * address: a call that ends a function still belongs to it. */
+/* The symbol is looked up for the call before the return address, the offset is the
+ * return address's: a call that ends a function still belongs to it. */
 static void looks_up_the_call(void)
 {
 	struct symbolizer *symbolizer;
@@ -84,7 +85,8 @@ static void looks_up_the_call(void)
 	symbolizer_destroy(symbolizer);
 }
 
-/* Answers "name <asked>", and can be told that mappings changed, or to fail. */
+/* A symbolizer that answers "name <asked>". It can be made to report changed mappings, or
+ * to fail. */
 struct counting {
 	struct symbolizer base;
 	unsigned asked;
@@ -140,7 +142,7 @@ static void asks_once(void)
 	CHECK_STR(frame->symbol, "name 7");
 	CHECK_INT(counting.asked, 1000);
 
-	/* Nothing changed: nothing is asked again. */
+	/* Nothing changed: no symbol is requested again. */
 	frame_cache_mappings_changed(cache);
 	REQUIRE(!frame_cache_get(cache, 7, &frame));
 	CHECK_INT(counting.asked, 1000);
@@ -155,7 +157,7 @@ static void asks_once(void)
 	frame_cache_destroy(cache);
 }
 
-/* A failure is not remembered as an answer. */
+/* A failure is not cached. */
 static void asks_again_after_failure(void)
 {
 	struct counting counting = {.base = {.ops = &counting_ops}, .fails = true};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Debug info that lies elsewhere: by build-id, debuglink, dwz, .gnu_debugdata, and
- * debuginfod; found, refused, and never looked for unasked. */
+/* Debug info in other files: by build-id, debuglink, dwz, .gnu_debugdata and debuginfod.
+ * It is found, refused, and not requested from a server unless the user asks for that. */
 #include "unit/symbol/compare_lines.h"
 
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 
-/* The build-id of a file as the path below .build-id. */
+/* The build-id of a file, as a path below .build-id. */
 static const char *build_id_path(const char *name)
 {
 	static char path[256];
@@ -29,7 +29,7 @@ static const char *build_id_path(const char *name)
 	return path;
 }
 
-/* "x" is stripped, its debug info in "x.debug", and both together in "whole". */
+/* Builds "x", stripped; "x.debug", its debug info; and "whole", both together. */
 static void build(const char *flags)
 {
 	SHELL("rm -rf * && gcc -g -O2 %s " TARGETS "inlines.c -o whole && "
@@ -37,7 +37,7 @@ static void build(const char *flags)
 	      flags);
 }
 
-/* Compare the answers for "x" with those of addr2line for "whole". */
+/* Compares the answers for "x" with addr2line's for "whole". */
 static void check_found(struct line_resources *resources, const char *oracle_name)
 {
 	struct line_module *module = open_module("x");
@@ -78,13 +78,13 @@ static void by_build_id(void)
 	resources.search.dirs = dirs;
 	check_found(&resources, "whole");
 
-	/* The file of another build does not serve. */
+	/* The debug file of another build is refused. */
 	SHELL("gcc -g -O1 " TARGETS "inlines.c -o other && "
 	      "objcopy --only-keep-debug other debug/%s",
 	      path);
 	check_missing(&resources, "no debug info");
 
-	/* What is no file at all keeps nobody waiting. */
+	/* Files that are not regular must not block the reader. */
 	SHELL("rm debug/%s && mkfifo debug/%s", path, path);
 	check_missing(&resources, "no debug info");
 	SHELL("rm debug/%s && ln -s /dev/zero debug/%s", path, path);
@@ -105,7 +105,7 @@ static void by_debuglink(void)
 	snprintf(dir, sizeof(dir), "%s/debug", work_dir);
 	build("-Wl,--build-id=none");
 	SHELL("objcopy --add-gnu-debuglink=x.debug x");
-	check_found(&resources, "whole"); /* beside it */
+	check_found(&resources, "whole"); /* in the same directory */
 	SHELL("mkdir .debug && mv x.debug .debug/");
 	check_found(&resources, "whole");
 	SHELL("mkdir -p debug$PWD && mv .debug/x.debug debug$PWD/");
@@ -117,7 +117,7 @@ static void by_debuglink(void)
 	SHELL("printf x >> debug/x.debug");
 	check_missing(&resources, "no debug info");
 
-	/* With one, that does. */
+	/* With a build-id, that decides. */
 	build("");
 	SHELL("objcopy --add-gnu-debuglink=x.debug x");
 	check_found(&resources, "whole");
@@ -125,7 +125,8 @@ static void by_debuglink(void)
 	check_found(&resources, "whole");
 }
 
-/* The target's root directory: links do not lead out of it, ours is not mixed up. */
+/* The target has another root directory: links do not lead out of it, and files below our
+ * root are not used. */
 static void in_another_root(void)
 {
 	struct line_resources resources = plain_resources();
@@ -141,7 +142,7 @@ static void in_another_root(void)
 		open(work_path("root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	REQUIRE(resources.search.root_fd >= 0);
 	check_found(&resources, "whole");
-	/* An absolute link is one inside of the root. */
+	/* An absolute link starts at the target's root. */
 	SHELL("mv root/usr/lib/debug/%s outside && ln -s $PWD/outside "
 	      "root/usr/lib/debug/%s",
 	      path, path);
@@ -151,22 +152,23 @@ static void in_another_root(void)
 	close(resources.search.root_fd);
 }
 
-/* Shared parts in a supplementary file. */
+/* Common parts of the debug info in a supplementary file. */
 static void dwz(void)
 {
 	struct line_resources resources = plain_resources();
 
-	/* gcc's DWARF 4: binutils 2.40 reads no DWARF 5 that dwz has written. */
+	/* gcc's DWARF 4: binutils 2.40 cannot read DWARF 5 written by dwz. */
 	SHELL("rm -rf * && gcc -gdwarf-4 -O2 " TARGETS "inlines.c -o x && "
 	      "gcc -gdwarf-4 -O2 -DOTHER " TARGETS "inlines.c -o y && cp x whole && "
 	      "dwz -m common.debug x y && "
 	      "readelf -S x | grep -q gnu_debugaltlink");
 	check_found(&resources, "whole");
-	/* Without it there is no debug info, and nothing is opened by its name. */
+	/* Without that file there is no debug info, and a FIFO with its name is not
+	 * opened. */
 	SHELL("mv common.debug hidden && mkfifo common.debug");
 	check_missing(&resources,
 		      "the supplementary file (dwz) of its debug info is not here");
-	/* Another one of that name does not serve. */
+	/* Another file with that name is refused. */
 	SHELL("rm common.debug && cp x x.kept && cp y y.kept && "
 	      "gcc -gdwarf-4 -O1 " TARGETS "inlines.c -o a && cp a b && "
 	      "dwz -m common.debug a b");
@@ -174,7 +176,7 @@ static void dwz(void)
 		      "the supplementary file (dwz) of its debug info is not here");
 }
 
-/* Only names: the symbol table that Fedora leaves in stripped files. */
+/* Symbols only: the symbol table that Fedora keeps in stripped files. */
 static void minidebuginfo(void)
 {
 	struct line_resources resources = plain_resources();
@@ -206,7 +208,7 @@ static void minidebuginfo(void)
 	CHECK_STR(line_module_missing(module), "no debug info");
 	line_module_destroy(module);
 
-	/* Damaged, cut, and a bomb of 512 MiB of zeros. */
+	/* Damaged, truncated, and a bomb of 512 MiB of zeros. */
 	SHELL("strip -o x whole && head -c 700 mini.xz > part && "
 	      "objcopy --add-section .gnu_debugdata=part x");
 	check_missing(&resources, "no debug info");
@@ -224,7 +226,7 @@ static int fetch(void *arg, const struct build_id *id)
 	return debuginfod_fetch(id);
 }
 
-/* Only if wanted and with a URL; a URL may be a directory. */
+/* Only if requested, and with a URL, which may be a directory. */
 static void debuginfod(void)
 {
 	struct line_resources resources = plain_resources();
@@ -241,7 +243,7 @@ static void debuginfod(void)
 	setenv("DEBUGINFOD_CACHE_PATH", work_path("cache"), 1);
 	setenv("DEBUGINFOD_URLS", url, 1);
 	check_missing(&resources, "no debug info");
-	/* Not even asked. */
+	/* The server was not asked. */
 	SHELL("test -z \"$(ls cache)\"");
 	resources.search.fetch = fetch;
 	check_found(&resources, "whole");

@@ -4,9 +4,9 @@
 #include "symbol/demangle.h"
 #include "util/cleanup.h"
 
-/* What LLVM's llvm-cxxfilt 14, which shares no code with libiberty, makes of them too. It
- * does not know Rust's legacy scheme, there it is rustc's documentation; and it writes
- * lambdas and clones in another way. */
+/* Names with the output of llvm-cxxfilt 14, which shares no code with libiberty.
+ * Exceptions: Rust's legacy scheme, which it does not know (from rustc's documentation),
+ * and lambdas and clones, which it prints differently. */
 static const struct pair {
 	const char *mangled, *plain;
 } pairs[] = {
@@ -31,13 +31,13 @@ static const struct pair {
 	 "std::allocator<int> > >, __gnu_cxx::__normal_iterator<int*, std::vector<int, "
 	 "std::allocator<int> > >)"},
 
-	/* Lambdas and clones, as binutils writes them. */
+	/* Lambdas and clones, as printed by binutils. */
 	{"_ZZN4shop4sellEiENKUliE_clEi",
 	 "shop::sell(int)::{lambda(int)#1}::operator()(int) const"},
 	{"_Z4loopi.constprop.0", "loop(int) [clone .constprop.0]"},
 	{"_Z4loopi.cold", "loop(int) [clone .cold]"},
 
-	/* Rust, legacy: the hash is not shown. */
+	/* Rust, legacy scheme: the hash is not shown. */
 	{"_ZN4core3fmt9Formatter9write_str17h1234567890abcdefE",
 	 "core::fmt::Formatter::write_str"},
 	{"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
@@ -49,7 +49,7 @@ static const struct pair {
 	{"_ZN4core3ptr51drop_in_place$LT$inlines..shop..Item$LT$u32$GT$$GT$"
 	 "17h6aeceb9da105e2baE",
 	 "core::ptr::drop_in_place<inlines::shop::Item<u32>>"},
-	/* Not a hash: all digits are the same, or too few. C++ then. */
+	/* Not a hash: all digits are the same, or there are too few. Demangled as C++. */
 	{"_ZN3foo17h0000000000000000E", "foo::h0000000000000000"},
 	{"_ZN3foo5h1234E", "foo::h1234"},
 
@@ -116,7 +116,7 @@ static void not_mangled(void)
 	}
 }
 
-/* Tuples of two back references each, to the tuple before: 2^25 types in 300 bytes. */
+/* Tuples of two references to the tuple before: 2^25 types in 300 bytes. */
 static void bomb_of_rust(void)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -128,7 +128,7 @@ static void bomb_of_rust(void)
 
 	n += (size_t)snprintf(name + n, sizeof(name) - n, "TllE");
 	for (int i = 0; i < 25; i++) {
-		/* A position behind "_R", less 1, in base 62. */
+		/* A position after "_R", minus 1, in base 62. */
 		size_t at = tuple - 2 - 1;
 		char number[4] = {digits[at / 62], digits[at % 62], '\0'};
 		const char *text = at < 62 ? number + 1 : number;
@@ -146,7 +146,7 @@ static void bomb_of_rust(void)
 	CHECK(check_cpu_s() - start < 5);
 }
 
-/* A type made of twice the type before, thirty times over: 2^30 names in 250 bytes. */
+/* Types that contain the type before twice, thirty times: 2^30 names in 250 bytes. */
 static void bomb_of_cplusplus(void)
 {
 	char name[16384];
@@ -154,7 +154,8 @@ static void bomb_of_cplusplus(void)
 	double start = check_cpu_s();
 	char *plain;
 
-	/* A<int, int>, then A<that, that> by its substitution, and so on. */
+	/* A<int, int>, then A<T, T> with a substitution for the type before, and so
+	 * on. */
 	n += (size_t)snprintf(name + n, sizeof(name) - n, "1AIiiE");
 	for (int i = 0; i < 30; i++)
 		n += (size_t)snprintf(name + n, sizeof(name) - n, "S0_IS%c_S%c_E",
@@ -189,7 +190,7 @@ static void too_long_a_name(void)
 	free(plain);
 }
 
-/* As deep as a name can be: pointers to pointers, qualifiers, arrays, templates. */
+/* Names nested as deeply as possible: pointers, qualifiers, arrays, templates. */
 static void deep_names(void)
 {
 	static const char *const parts[] = {"P",   "K",   "A1_", "F",    "1AI",
@@ -207,11 +208,11 @@ static void deep_names(void)
 		free(demangle(name));
 		name[1] = 'R';
 		free(demangle(name));
-		check_state.checks++; /* there was no crash */
+		check_state.checks++; /* no crash */
 	}
 }
 
-/* Every beginning, and every byte changed, of every name: no crash, no hang. */
+/* Every prefix of every name, and every byte changed: no crash, no endless loop. */
 static void damaged_names(void)
 {
 	unsigned seed = 1, demangled = 0;

@@ -14,8 +14,8 @@
 #include "symbol/fd_guard.h"
 #include "util/fd_table.h"
 
-/* By a function of libbcc's, which calls what the dynamic linker has bound to the name.
- * That it is no perf event is said on stderr, and no reason not to close it. */
+/* Closes a descriptor in libbcc, which calls the close() that the dynamic linker has
+ * bound. libbcc prints that it is not a perf event, and closes it nevertheless. */
 static void close_by_libbcc(int fd)
 {
 	bpf_close_perf_event_fd(fd);
@@ -26,7 +26,7 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* What libbcc does by mistake. */
+/* libbcc closes a descriptor that it did not open. */
 static void refuses_what_was_open(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -36,7 +36,7 @@ static void refuses_what_was_open(void)
 	REQUIRE(fd >= 0 && kept >= 0);
 	REQUIRE(!fd_guard_begin(&guard));
 
-	/* What is printed now is not seen. */
+	/* Discards the message. */
 	int result = close(fd), error = errno;
 
 	close_by_libbcc(kept);
@@ -46,7 +46,7 @@ static void refuses_what_was_open(void)
 	CHECK_INT(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	CHECK_INT(fcntl(kept, F_GETFD), 0);
 
-	/* Without one it may. */
+	/* Without a guard, libbcc's close() succeeds. */
 	close_by_libbcc(kept);
 	CHECK(!is_open(kept));
 	CHECK(!close(fd));
@@ -84,7 +84,7 @@ static void allows_its_own(void)
 	vec_deinit(&own.fds);
 }
 
-/* The number may be any, that of a copy of standard output, too. */
+/* The descriptor's number must not be confused with standard output's. */
 static void no_number_is_standard_output(void)
 {
 	struct stat before, after;
@@ -100,7 +100,7 @@ static void no_number_is_standard_output(void)
 	CHECK_INT(after.st_dev, before.st_dev);
 }
 
-/* The files that libbcc opens stay, and no child inherits them. */
+/* Files that libbcc opens stay open, and are not inherited by children. */
 static void keeps_what_was_opened(void)
 {
 	struct fd_guard guard;
@@ -139,7 +139,7 @@ static void silences(void)
 	close(saved);
 }
 
-/* No duplicate is left behind. */
+/* No duplicate is left open. */
 static void leaves_nothing(void)
 {
 	int before = dup(0), after;
@@ -199,7 +199,7 @@ static void with_another_thread(void)
 		REQUIRE(!fd_guard_begin(&guard));
 		close(fd);
 		sched_yield();
-		/* What the other thread gets when it opens a file. */
+		/* The other thread's file gets the number. */
 		close(kept);
 		fd_guard_end(&guard, NULL);
 		CHECK(!fstat(fd, &after) && after.st_rdev == before.st_rdev);
@@ -210,7 +210,7 @@ static void with_another_thread(void)
 	pthread_join(thread, NULL);
 	CHECK(opener.opened > 0);
 	CHECK_INT(opener.wrong, 0);
-	/* Nor is what it had open left. */
+	/* The files that were open are closed, too. */
 	CHECK_INT(dup(0), kept);
 	close(kept);
 	close(fd);

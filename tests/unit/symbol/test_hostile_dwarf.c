@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Debug info that was damaged on purpose, bit by bit: every question is answered, in
- * bounded time, whatever the answer. With a number as argument that many files are made
- * of each program (default 150), with a second one others.
+ * Debug info with deliberate damage to bits and bytes: each request must be answered in
+ * bounded time, whatever the answer is. The first argument is the number of damaged files
+ * of each program (default 150), the second one a seed.
  */
 #include "unit/symbol/compare_lines.h"
 
@@ -10,7 +10,7 @@
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 
-/* Of one file, for all addresses that are asked. */
+/* Longest time for all requests to one file, s. */
 #define TIME_MAX_S 20
 
 static unsigned files = 150;
@@ -40,7 +40,7 @@ static void write_bytes(const char *name, const struct bytes *bytes)
 	REQUIRE(!fclose(file));
 }
 
-/* Where the debug sections of a file lie in it. */
+/* Position of a debug section in a file. */
 struct section {
 	size_t offset, size;
 };
@@ -71,7 +71,7 @@ static uint64_t random_number(uint64_t *state)
 	return *state >> 33;
 }
 
-/* Ask for addresses all over the code; the number of frames with a function. */
+/* Requests addresses all over the code. Returns the number of frames with a function. */
 static size_t ask(const struct text_range *text)
 {
 	struct line_resources resources = plain_resources();
@@ -94,8 +94,8 @@ static size_t ask(const struct text_range *text)
 	return frames;
 }
 
-/* Flip bits, set bytes to what lengths and offsets are made of, and cut and double parts
- * of one section. */
+/* Flips bits, writes bytes that are common in lengths and offsets, and removes or
+ * duplicates parts of one section. */
 static void damage(struct bytes *bytes, const struct section *section, uint64_t *state)
 {
 	unsigned char *data = bytes->data + section->offset;
@@ -123,8 +123,8 @@ static void damage(struct bytes *bytes, const struct section *section, uint64_t 
 	}
 }
 
-/* Of the program "x", which `command` makes, the file `name` is damaged; questions go to
- * the program "bad". `made` is how many damaged files are. */
+/* `command` builds the program "x". `made` damaged copies of its file `name` are tested
+ * as the program "bad". */
 static void check_file(const char *command, const char *name, unsigned made)
 {
 	struct section sections[32];
@@ -150,13 +150,14 @@ static void check_file(const char *command, const char *name, unsigned made)
 		while (damages--)
 			damage(&copy, &sections[random_number(&state) % count], &state);
 		write_bytes(strcmp(name, "x") ? name : "bad", &copy);
-		/* Both ways to read: mapped, and as what another may change. */
+		/* Both ways to read: mapped, and copied because other users may change
+		 * the file. */
 		SHELL("chmod %s bad", i % 2 ? "644" : "666");
 		answers += ask(&text);
 		free(copy.data);
 	}
-	/* Many answers are still there: the damage was not refused at the door, as it is
-	 * where it breaks the compression. */
+	/* Many requests must still be answered, so that the damage was not simply
+	 * refused. With compression it often is. */
 	CHECK(answers > made * whole / (strstr(command, "-gz") ? 1000 : 20));
 	free(original.data);
 }
@@ -175,7 +176,7 @@ static void damaged_sections(void)
 	check_program("gcc -g -gz -O2 " TARGETS "inlines.c -o x");
 }
 
-/* The program is whole, what its skeleton unit leads to is not. */
+/* The program is intact; the file for its skeleton unit is damaged. */
 static void damaged_split_units(void)
 {
 	unsigned few = (files + 2) / 3;
@@ -190,13 +191,13 @@ static void damaged_split_units(void)
 	check_file("clang -gdwarf-4 -O2 -gsplit-dwarf " TARGETS "inlines.c -o x && "
 		   "llvm-dwp -e x -o bad.dwp && rm inlines.dwo",
 		   "bad.dwp", few);
-	/* And the skeleton itself. */
+	/* The skeleton unit is damaged. */
 	check_file("clang -gdwarf-5 -O2 -gsplit-dwarf " TARGETS "inlines.c -o x", "x",
 		   few);
 	SHELL("rm -f *.dwo *.dwp");
 }
 
-/* Headers and section headers: any byte of the file. */
+/* Damages any byte of the file, including the headers. */
 static void damaged_files(void)
 {
 	struct bytes original;
@@ -213,7 +214,7 @@ static void damaged_files(void)
 		memcpy(copy.data, original.data, original.size);
 		for (int j = 0; j < 20; j++) {
 			struct section all = {0, copy.size}, header = {0, 64};
-			/* 31 sections: the table is at the end. */
+			/* 31 sections: the section headers are at the end. */
 			struct section table = {copy.size - 2000, 2000};
 			const struct section *parts[] = {&all, &header, &table};
 
@@ -221,7 +222,7 @@ static void damaged_files(void)
 		}
 		write_bytes("bad", &copy);
 		ask(&text);
-		/* Cut short. */
+		/* Truncated. */
 		copy.size = random_number(&state) % copy.size;
 		write_bytes("bad", &copy);
 		ask(&text);
@@ -230,7 +231,7 @@ static void damaged_files(void)
 	free(original.data);
 }
 
-/* A symbol table as .gnu_debugdata has one: decompressed, in memory. */
+/* A symbol table like that of .gnu_debugdata, decompressed in memory. */
 static void damaged_symbols(void)
 {
 	struct bytes original;
@@ -270,7 +271,7 @@ static void damaged_symbols(void)
 	free(original.data);
 }
 
-/* A section of terabytes, by its header or once it is decompressed. */
+/* Sections of terabytes, by their headers or after decompression. */
 static void immoderate_sections(void)
 {
 	struct text_range text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes with very many mappings, very many files, and very large symbol tables: what
- * the child that reads names takes for them, and what is said to be left out. */
+/* Processes with very many mappings, very many files and very large symbol tables: the
+ * resources of the child that reads symbols, and the messages about what it leaves
+ * out. */
 #include "check.h"
 #include "descriptors.h"
 
@@ -27,7 +28,8 @@ __attribute__((noinline)) static int huge_test_function(int n)
 
 static char work_dir[] = "/tmp/memtrace-huge-XXXXXX";
 
-/* What the target has mapped where, which it says before it waits. */
+/* Addresses at which the target has mapped something. The target fills it before it
+ * waits. */
 static uintptr_t *mapped;
 
 static uintptr_t own_address(void)
@@ -48,13 +50,13 @@ static void hear(void *arg, const char *text)
 	snprintf(warned, sizeof(warned), "%s", text);
 }
 
-/* A target, and the reader that gives its names. */
+/* A target, and a reader for its symbols. */
 struct scene {
 	struct child target;
 	struct proc *proc;
 	struct reader *reader;
 	struct symbolizer *symbolizer;
-	int child; /* the reader's first one */
+	int child; /* pid of the reader's first child */
 };
 
 static struct scene begin(void (*body)(void *), void *arg, bool no_lines)
@@ -74,7 +76,7 @@ static struct scene begin(void (*body)(void *), void *arg, bool no_lines)
 
 static void end(struct scene *scene)
 {
-	/* It has not ended over anything. */
+	/* The child must still be the first one. */
 	CHECK_INT(reader_pid(scene->reader), scene->child);
 	symbolizer_destroy(scene->symbolizer);
 	reader_destroy(scene->reader);
@@ -94,7 +96,7 @@ static void check_name(const struct scene *scene, uintptr_t address, const char 
 	symbol_deinit(&symbol);
 }
 
-/* A number of /proc/PID/status of the reader's child. */
+/* A number from /proc/PID/status of the reader's child. */
 static long child_status(const struct scene *scene, const char *key)
 {
 	_cleanup_(fclosep) FILE *file = NULL;
@@ -116,7 +118,7 @@ static long child_status(const struct scene *scene, const char *key)
 
 #define MAPPINGS 60000
 
-/* The offset of this program's page with own_address(). */
+/* The offset of the page of this program that contains own_address(). */
 static uintptr_t own_page(void)
 {
 	extern const char __executable_start[];
@@ -124,8 +126,8 @@ static uintptr_t own_page(void)
 	return (own_address() - (uintptr_t)__executable_start) & ~(uintptr_t)(PAGE - 1);
 }
 
-/* This program, a page of code again and again. Another page is between them, and not one
- * next to it, so that the kernel does not join any two. */
+/* Maps the page of this program that contains own_address() many times. Between two such
+ * mappings is another page, so that the kernel does not merge them. */
 static void map_itself(void *arg)
 {
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -138,8 +140,8 @@ static void map_itself(void *arg)
 					fd, (off_t)offset + (i % 2 ? 2 * PAGE : 0));
 }
 
-/* A child whose calls are answered by another process sleeps at each of them, so that
- * the number of its sleeps is a bound of theirs. */
+/* A child whose system calls are answered by another process sleeps at each of them: the
+ * number of its sleeps is an upper bound of their number. */
 static void many_mappings_of_one_file(void)
 {
 	struct scene scene = begin(map_itself, NULL, false);
@@ -155,7 +157,7 @@ static void many_mappings_of_one_file(void)
 	end(&scene);
 }
 
-/* Each page of a large file once: no two of the mappings show the same. */
+/* Maps each page of a large file once. */
 static void map_pages(void *arg)
 {
 	_cleanup_(closep) int fd = -1;
@@ -183,8 +185,8 @@ static void many_mappings_of_many_pages(void)
 	end(&scene);
 }
 
-/* The line finder alone, in this process: a look at the mappings takes time in proportion
- * to them. Reading them is the measure of it. */
+/* The line finder alone, in this process: the time after a change of the mappings must be
+ * proportional to their number. Compared with the time for reading them. */
 static void time_in_proportion(void)
 {
 	const struct line_options options = {.debug_dirs = NULL};
@@ -233,7 +235,7 @@ static void copy_itself(int to)
 		_exit(1);
 }
 
-/* A copy of this program whose path is longer than PATH_MAX. */
+/* Maps a copy of this program whose path is longer than PATH_MAX. */
 static void map_deep_file(void *arg)
 {
 	_cleanup_(closep) int fd = -1;
@@ -253,7 +255,7 @@ static void map_deep_file(void *arg)
 				    (off_t)own_page());
 }
 
-/* libbcc, which would write such a path over what follows its buffer, is not shown it. */
+/* libbcc would write such a path beyond its buffer: it must not get it. */
 static void path_longer_than_path_max(void)
 {
 	struct scene scene = begin(map_deep_file, NULL, true);
@@ -283,7 +285,7 @@ static void map_memory_files(void *arg)
 	}
 }
 
-/* libbcc would look at each descriptor of the process for each file in memory. */
+/* For each file in memory libbcc would look at each descriptor of the process. */
 static void files_in_memory(void)
 {
 	struct scene scene = begin(map_memory_files, NULL, true);
@@ -307,7 +309,7 @@ static void files_in_memory(void)
 #define FILES   3000
 #define CHANGES 2
 
-/* Map one file more. */
+/* Maps one more file. */
 static void map_again(int number)
 {
 	static int done;
@@ -318,7 +320,7 @@ static void map_again(int number)
 	done++;
 }
 
-/* Files that begin as ELF files do. */
+/* Files that begin like ELF files. */
 static void map_files(void *arg)
 {
 	Elf64_Ehdr header = {
@@ -361,9 +363,9 @@ static void more_files_than_are_opened(void)
 	struct scene scene = begin(map_files, NULL, false);
 
 	check_name(&scene, own_address(), "huge_test_function");
-	/* 1,024 for names, 256 of them twice, and 1,024 for lines. */
+	/* 1,024 files for symbols, 256 of them twice, and 1,024 for lines. */
 	CHECK(count_descriptors(scene.child) < 2400);
-	/* What was mapped before is kept, but not with all its descriptors. */
+	/* Earlier mappings are kept, but not with all of their descriptors. */
 	for (int i = 0; i < CHANGES; i++) {
 		change_mappings(&scene, i);
 		CHECK(scene.symbolizer->ops->mappings_changed(scene.symbolizer));
@@ -386,7 +388,7 @@ static void map_library(void *arg)
 				    LARGE_ELF_TEXT);
 }
 
-/* The table is a hole but for one symbol, so that it takes no room on the disk. */
+/* The table is a hole with one symbol, so that it takes no disk space. */
 static void symbol_table_of_2_gib(void)
 {
 	char path[64];
@@ -405,7 +407,7 @@ static void symbol_table_of_2_gib(void)
 	end(&scene);
 }
 
-/* Large, but not too large: each of a million symbols has its own name. */
+/* Large, but not too large: a million symbols with different names. */
 static void a_million_symbols(void)
 {
 	enum {

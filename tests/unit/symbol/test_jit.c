@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of code without a file: a JIT's, from /tmp/perf-PID.map, and the vdso's. */
+/* Symbols of code without a file: JIT code, from /tmp/perf-PID.map, and the vDSO. */
 #include "check.h"
 
 #include <elf.h>
@@ -15,7 +15,7 @@
 #include "symbol/perf_map.h"
 #include "symbol/symbolizer.h"
 
-static char *code; /* anonymous, executable; at the same address in the child */
+static char *code; /* anonymous and executable; the child has it at the same address */
 static pid_t child;
 static char map_path[64];
 
@@ -49,7 +49,7 @@ static void add_lines(const char *mode, const char *lines)
 	REQUIRE(file && fputs(lines, file) >= 0 && !fclose(file));
 }
 
-/* "START SIZE NAME", START being `at` bytes into the code. */
+/* Appends the line "START SIZE NAME" for code at offset `at`. */
 static void add_code(unsigned at, unsigned size, const char *name)
 {
 	char line[256];
@@ -67,7 +67,7 @@ static struct symbolizer *create(void)
 	return symbolizer;
 }
 
-/* `name` NULL: none. */
+/* `name` NULL: no symbol is expected. */
 static void check_name(struct symbolizer *symbolizer, unsigned at, const char *name,
 		       uint64_t offset)
 {
@@ -91,7 +91,7 @@ static void names_jitted_code(void)
 	start_child();
 	symbolizer = create();
 	check_name(symbolizer, 0, NULL, 0);
-	/* The file comes after the attach, and grows. */
+	/* The file is created after the attach, and grows. */
 	add_code(0x100, 0x40, "LazyCompile:*tick /srv/app.js:12");
 	add_code(0x140, 0x10, "next");
 	check_name(symbolizer, 0xff, NULL, 0);
@@ -100,7 +100,7 @@ static void names_jitted_code(void)
 	check_name(symbolizer, 0x140, "next", 0);
 	check_name(symbolizer, 0x150, NULL, 0);
 	CHECK(!symbolizer->ops->mappings_changed(symbolizer));
-	/* Other code in the place of old: the later line counts. */
+	/* New code replaces old code: the later line counts. */
 	add_code(0xf0, 0x80, "newer");
 	CHECK(symbolizer->ops->mappings_changed(symbolizer));
 	check_name(symbolizer, 0x100, "newer", 0x10);
@@ -108,7 +108,7 @@ static void names_jitted_code(void)
 	add_code(0x100, 0x10, "newest");
 	check_name(symbolizer, 0x100, "newest", 0);
 	check_name(symbolizer, 0x110, "newer", 0x20);
-	/* What was read outlives the file and the process. */
+	/* Symbols that were read stay available without the file and the process. */
 	unlink(map_path);
 	kill(child, SIGSTOP);
 	check_name(symbolizer, 0x100, "newest", 0);
@@ -116,8 +116,8 @@ static void names_jitted_code(void)
 	end_child();
 }
 
-/* Read once, what is added to it is read alone; written anew it is read anew. Between two
- * reports nothing is read. */
+/* The file is read once. Only appended lines are read later; a rewritten file is read
+ * again. Between two reports nothing is read. */
 static void read_by_parts(void)
 {
 	struct perf_map *map;
@@ -132,7 +132,7 @@ static void read_by_parts(void)
 	for (unsigned i = 1; i < 200; i++) {
 		snprintf(name, sizeof(name), "function_%u", i);
 		add_code(i * 0x10, 0x10, name);
-		/* Not yet. */
+		/* Not read yet. */
 		CHECK(!perf_map_find(map, at + i * 0x10, &offset));
 		CHECK(perf_map_changed(map));
 		CHECK_STR(perf_map_find(map, at + i * 0x10 + 3, &offset), name);
@@ -140,7 +140,7 @@ static void read_by_parts(void)
 		CHECK_STR(perf_map_find(map, at + 1, &offset), "first");
 	}
 	CHECK(!perf_map_changed(map));
-	/* A line in two parts. */
+	/* A line that is written in two parts. */
 	snprintf(name, sizeof(name), "%lx 8 ha", (unsigned long)(at + 0x1f00));
 	add_lines("ae", name);
 	CHECK(perf_map_changed(map));
@@ -149,7 +149,7 @@ static void read_by_parts(void)
 	CHECK(perf_map_changed(map));
 	CHECK_STR(perf_map_find(map, at + 0x1f00, &offset), "half");
 
-	/* The same file with other, and with more, contents. */
+	/* The same file with other contents, and with more. */
 	add_lines("we", "");
 	for (unsigned i = 0; i < 400; i++)
 		add_code(i * 0x10, 0x10, "rewritten_to_more_than_there_was");
@@ -167,7 +167,7 @@ static void read_by_parts(void)
 	end_child();
 }
 
-/* Each report has its share of a large file, and what is beyond the limit is counted. */
+/* Each report reads a part of a large file. Lines beyond the limit are counted. */
 static void a_large_file(void)
 {
 	struct perf_map *map;
@@ -176,7 +176,7 @@ static void a_large_file(void)
 	unsigned shares = 0;
 
 	start_child();
-	/* A hole of zeros: no line of the form. */
+	/* A hole of zeros, which contains no valid line. */
 	add_code(0, 0x10, "before");
 	file = fopen(map_path, "re+");
 	REQUIRE(file && !ftruncate(fileno(file), (off_t)300 << 20) && !fclose(file));
@@ -217,13 +217,13 @@ static void damaged_lines(void)
 	end_child();
 }
 
-/* What a hostile target may put there. */
+/* Other files that a hostile target may put there. */
 static void not_a_file_to_read(void)
 {
 	struct symbolizer *symbolizer;
 	char other[80];
 
-	/* A link to another file. */
+	/* A symbolic link to another file. */
 	start_child();
 	add_code(0, 0x100, "stolen");
 	snprintf(other, sizeof(other), "%s.other", map_path);
@@ -234,7 +234,7 @@ static void not_a_file_to_read(void)
 	unlink(other);
 	unlink(map_path);
 
-	/* A directory, and a file of somebody else. */
+	/* A directory, and a file of another user. */
 	REQUIRE(!mkdir(map_path, 0700));
 	symbolizer = create();
 	check_name(symbolizer, 0x10, NULL, 0);

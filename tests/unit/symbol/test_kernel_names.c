@@ -17,7 +17,7 @@ static struct kernel_names *read_text(const char *text)
 	return names;
 }
 
-/* The wrapped one knows one function of user space. */
+/* A symbolizer of the kernel over one that knows one function of user space. */
 static struct symbolizer *over(const struct kernel_names *names)
 {
 	static const struct symbol_row row = {0x1000, 0x2000, "user", "/bin/user"};
@@ -40,7 +40,8 @@ static void check_name(struct symbolizer *symbolizer, uint64_t address, const ch
 	symbol_deinit(&symbol);
 }
 
-/* In any order; data has no names; of several at one address the first counts. */
+/* Unsorted input. Data symbols are ignored. If several symbols have one address, the
+ * first counts. */
 static void functions(void)
 {
 	struct kernel_names *names = read_text("ffffffff81000000 T _stext\n"
@@ -59,7 +60,7 @@ static void functions(void)
 	check_name(symbolizer, BASE + 0x190, "outer", "[kernel]", 0x90);
 	check_name(symbolizer, BASE + 0x201, "inner", "[kernel]", 1);
 	check_name(symbolizer, UINT64_C(0xffffffffc0000041), "weak", "[ext4]", 1);
-	/* Below all of them, and of user space. */
+	/* An address below all functions, and user space addresses. */
 	check_name(symbolizer, BASE - 1, "none", "none", 0);
 	check_name(symbolizer, 0x1010, "user", "/bin/user", 0x10);
 	check_name(symbolizer, 0x3000, "none", "none", 0);
@@ -67,7 +68,7 @@ static void functions(void)
 	kernel_names_destroy(names);
 }
 
-/* kernel.kptr_restrict makes every address 0. */
+/* kernel.kptr_restrict: every address is 0. */
 static void hidden(void)
 {
 	struct kernel_names *names = read_text("0000000000000000 T _text\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines of a process that lives, exits, loses its file, or loads more code. */
+/* Lines of a process that runs, exits, loses its file, or loads libraries. */
 #include "unit/symbol/compare_lines.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,8 @@
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 
-/* The program inlines.c, which says where its function outer is and then waits. */
+/* The program inlines.c, which prints the address of its function outer and then
+ * waits. */
 struct target {
 	pid_t pid;
 	FILE *out;
@@ -77,7 +78,7 @@ static struct line_finder *create(const struct target *target)
 	return finder;
 }
 
-/* Somewhere in outer there is code of make, in fill, in push. */
+/* Somewhere in outer there must be a stack of outer, make, fill and push. */
 static void check_outer(struct line_finder *finder, const struct target *target)
 {
 	unsigned deep = 0;
@@ -116,7 +117,7 @@ static void while_it_lives(void)
 	end(&target);
 }
 
-/* Nothing was asked before the exit. */
+/* No line was requested before the exit. */
 static void after_its_exit(void)
 {
 	struct target target = start("x");
@@ -140,7 +141,8 @@ static void after_its_file_is_gone(void)
 	SHELL("rm gone");
 	check_outer(finder, &target);
 	line_finder_destroy(finder);
-	/* It was gone before: through /proc/PID/map_files, which takes root. */
+	/* The file was deleted before: it is opened by /proc/PID/map_files, which
+	 * requires root. */
 	if (!geteuid()) {
 		finder = create(&target);
 		check_outer(finder, &target);
@@ -148,7 +150,7 @@ static void after_its_file_is_gone(void)
 	}
 	end(&target);
 
-	/* Another program in its place is not asked for its lines. */
+	/* A new program at the path must not be used. */
 	target = start("replaced");
 	SHELL("rm replaced && gcc -g -O0 " TARGETS "inlines.c -o replaced");
 	if (!geteuid()) {
@@ -159,14 +161,14 @@ static void after_its_file_is_gone(void)
 	end(&target);
 }
 
-/* Cut short while it is looked at: no SIGBUS, whoever owns it. */
+/* The debug file is truncated while it is read: no SIGBUS, for any owner of the file. */
 static void when_its_file_is_cut(void)
 {
 	struct target target;
 	struct line_finder *finder;
 	struct source_frames frames;
 
-	/* A file that runs cannot be written to; its debug file can. */
+	/* An executed file cannot be written to. Its debug file can. */
 	SHELL("mkdir -p .debug && objcopy --only-keep-debug x .debug/cut.debug && "
 	      "objcopy -g --add-gnu-debuglink=.debug/cut.debug x cut && "
 	      "chmod 666 .debug/cut.debug");
@@ -182,7 +184,7 @@ static void when_its_file_is_cut(void)
 	end(&target);
 }
 
-/* Through the target's root directory, also when the target is gone. */
+/* Through the target's root directory, even after the target has ended. */
 static void of_split_dwarf(void)
 {
 	struct target target;
@@ -249,7 +251,7 @@ static void count_phase(void *arg, const char *phase)
 	CHECK_CONTAINS(phase, "reading debug info of ");
 }
 
-/* Quick work is done in silence. */
+/* Quick work shows no progress. */
 static void progress_is_quiet(void)
 {
 	struct target target = start("x");
@@ -265,8 +267,8 @@ static void progress_is_quiet(void)
 	end(&target);
 }
 
-/* In the frame cache: the call is looked up, not the return address, and names are
- * completed and demangled. */
+/* The frame cache looks up the call, not the return address, and completes and demangles
+ * names. */
 static void in_the_frame_cache(void)
 {
 	struct target target = start("x");
@@ -317,7 +319,7 @@ static void leaves_no_descriptors(void)
 
 #define FILES 700
 
-/* A child that maps a page of each file as code in the place of the one before. */
+/* A child that maps a page of each file as code, in place of the one before. */
 struct mapper {
 	int go[2], done[2];
 	char *at;
@@ -384,7 +386,7 @@ static void files_that_come_and_go(void)
 		if (count_descriptors(getpid()) > most)
 			most = count_descriptors(getpid());
 	}
-	/* Some 500 of them are kept, and each is named once. */
+	/* About 500 files are kept open, and each is named once. */
 	CHECK(most < before + 600);
 	while (missing_count <= FILES && line_finder_next_missing(finder, &missing))
 		missing_count++;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* File, line and inlined functions of every address of small programs, by compiler, DWARF
- * version and compression, against addr2line. */
+/* File, line and inlined functions of addresses all over small programs, for several
+ * compilers, DWARF versions and compressions, compared with addr2line. */
 #include "unit/symbol/compare_lines.h"
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 
 static const struct variant {
-	const char *build; /* makes the program "x" in the work directory */
+	const char *build; /* command that builds the program "x" in the work directory */
 	enum oracle oracle;
 } variants[] = {
 	{"gcc -g -O2 " TARGETS "inlines.c -o x", BINUTILS},
@@ -16,7 +16,7 @@ static const struct variant {
 	{"gcc -gdwarf-5 -O3 -no-pie " TARGETS "inlines.c -o x", BINUTILS},
 	{"gcc -g -O2 -gz " TARGETS "inlines.c -o x", BINUTILS},
 	{"gcc -gdwarf-4 -O2 -gz=zlib-gnu " TARGETS "inlines.c -o x", BINUTILS},
-	/* Large enough to be mapped, not read. */
+	/* Large enough to be mapped instead of read. */
 	{"gcc -g -O2 " TARGETS "inlines.c -o x && truncate -s 300M x", BINUTILS},
 	{"gcc -g -O2 -flto " TARGETS "inlines.c -o x", LLVM},
 	{"gcc -g -O2 -static " TARGETS "inlines.c -o x", BINUTILS},
@@ -44,7 +44,7 @@ static void check_variant(const struct variant *variant)
 	result = compare(module, variant->oracle);
 	line_module_destroy(module);
 	CHECK_INT(result.differences, 0);
-	/* What was compared is worth it. */
+	/* Enough addresses with lines and inlined functions were compared. */
 	CHECK(result.with_lines > 20);
 	if (!strstr(variant->build, "-static")) {
 		CHECK(result.with_lines > result.addresses / 2);
@@ -64,7 +64,7 @@ static void equal_to_addr2line(void)
 		check_variant(&variants[i]);
 }
 
-/* Names of C++ as binutils writes them. */
+/* C++ names, as printed by binutils. */
 static void names_of_cplusplus(void)
 {
 	struct line_resources resources = plain_resources();
@@ -80,7 +80,7 @@ static void names_of_cplusplus(void)
 	CHECK(result.unnamed <= result.with_lines / 50);
 }
 
-/* The columns of clang and gcc, and the places of a known chain of calls. */
+/* The columns of clang and gcc, and the places of a known call chain. */
 static void known_frames(void)
 {
 	struct line_resources resources = plain_resources();
@@ -121,7 +121,7 @@ static void known_frames(void)
 	line_module_destroy(module);
 }
 
-/* Nothing is known of what lies outside of the file, and of a file without debug info. */
+/* Offsets outside of the file, and a file without debug info: no answer. */
 static void nothing_to_find(void)
 {
 	static const uint64_t offsets[] = {0, 1, 1 << 20, INT64_MAX, UINT64_MAX};
@@ -146,7 +146,7 @@ static void nothing_to_find(void)
 	line_module_destroy(module);
 }
 
-/* When the work that may be done is done, there are no more answers, and no harm. */
+/* When the budget is used up, there are no more answers, and no errors. */
 static void budget_ends(void)
 {
 	struct line_resources resources = plain_resources();
@@ -166,7 +166,7 @@ static void budget_ends(void)
 		}
 		line_module_destroy(module);
 	}
-	/* What is compressed takes memory. */
+	/* Decompression takes memory. */
 	SHELL("g++ -g -gz -O2 " TARGETS "inlines.cpp -o x");
 	text = find_text("x");
 	resources = plain_resources();

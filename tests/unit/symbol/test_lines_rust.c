@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines, inlined functions and names of a Rust program in both mangling schemes, against
- * addr2line. */
+/* Lines, inlined functions and names of a Rust program in both mangling schemes, compared
+ * with addr2line. */
 #include "unit/symbol/compare_lines.h"
 
 #define SOURCE TEST_DATA_DIR "/unit/symbol/targets/inlines.rs"
 
-/* The program x. */
+/* Checks the program x. */
 static struct comparison check_lines(enum oracle oracle)
 {
 	struct line_resources resources = plain_resources();
@@ -29,8 +29,9 @@ static void check_scheme(const char *scheme)
 	CHECK(result.unnamed <= result.with_lines / 50);
 }
 
-/* In .dwo files, and in a package of them; rustc before 1.65 calls that unstable. With
- * inlined functions in the skeletons, its default then, libdw finds no lines. */
+/* Debug info in .dwo files, and in a package of them. rustc before 1.65 calls that
+ * unstable. By default it puts inlined functions into the skeletons, and then libdw finds
+ * no lines. */
 static void check_split(const char *kind)
 {
 	SHELL("rm -rf * && RUSTC_BOOTSTRAP=1 rustc -g -C opt-level=2 "
@@ -56,7 +57,7 @@ static void v0(void)
 	check_scheme("-C symbol-mangling-version=v0");
 }
 
-/* Every symbol of the program whose name is mangled has another one. */
+/* Each mangled symbol of the program must be demangled. */
 static void all_symbols(void)
 {
 	char name[16384];

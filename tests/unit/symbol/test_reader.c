@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names and lines by a confined child: the same as without one, and what is lost when
+/* Symbols and lines from a confined child: the same as without one, and what is lost if
  * the child ends. */
 #include "check.h"
 #include "descriptors.h"
@@ -21,7 +21,7 @@ __attribute__((noinline)) static int reader_test_function(int n)
 	return n * 5 + getpid() % 3;
 }
 
-static char *code; /* without a file, in the targets too */
+static char *code; /* anonymous code, which the targets have, too */
 
 /* A process with this one's code at the same addresses. */
 static struct proc *start_target(void)
@@ -79,7 +79,7 @@ static struct reader *create_for(size_t open_max)
 	if (err)
 		fprintf(stderr, "%s\n", err->message);
 	REQUIRE(!err);
-	/* With all privileges: that would be said. */
+	/* If the child ran with all privileges, there would be a warning. */
 	CHECK_STR(warned, "");
 	return reader;
 }
@@ -132,8 +132,8 @@ static void names_and_lines(void)
 	source_frames_deinit(&sources);
 	check_function(second);
 	CHECK(!symbolizer->ops->mappings_changed(symbolizer));
-	/* The one that is closed leaves the other as it is, and names outlive the
-	 * process. */
+	/* If one symbolizer is closed, the other one works, and symbols are available
+	 * after the process has ended. */
 	symbolizer_destroy(second);
 	end_target_only(proc);
 	check_name(symbolizer, code, NULL);
@@ -145,8 +145,8 @@ static void names_and_lines(void)
 	CHECK_INT(warnings, 0);
 }
 
-/* Nothing was asked before the exit, and still the names are there: of the program, and
- * of a library whose names are read when the first one is asked for. */
+/* No symbol was requested before the exit: still, the program's symbols are available,
+ * and those of a library, which are read at the first request. */
 static void names_after_exit(void)
 {
 	struct proc *proc = start_target();
@@ -165,7 +165,8 @@ static void names_after_exit(void)
 	proc_close(proc);
 }
 
-/* The process that it was at work for has no new names; the next one has. */
+/* The child was killed while it read symbols of one process. That process gets no new
+ * symbols, the next one does. */
 static void killed_child(void)
 {
 	struct proc *proc = start_target(), *other = start_target();
@@ -190,7 +191,7 @@ static void killed_child(void)
 	end_target(other);
 }
 
-/* There is an end to starting others, and it is said. */
+/* After several killed children no more are started, and a message says so. */
 static void killed_each_time(void)
 {
 	struct reader *reader = create();
@@ -216,7 +217,7 @@ static void killed_each_time(void)
 	reader_destroy(reader);
 }
 
-/* A FIFO that nobody writes to is not opened: neither by ours nor by libbcc. */
+/* A FIFO without a writer is not opened, neither by memtrace nor by libbcc. */
 static void map_is_a_fifo(void)
 {
 	struct proc *proc = start_target();
@@ -238,7 +239,7 @@ static void map_is_a_fifo(void)
 	unlink(path);
 }
 
-/* A perf map larger than what is read: said once. */
+/* A perf map that is larger than the limit: one message. */
 static void map_is_too_large(void)
 {
 	struct proc *proc = start_target();
@@ -283,7 +284,8 @@ static unsigned count_named(struct symbolizer *const symbolizers[])
 	return named;
 }
 
-/* However many there are, the child has so many open; who lives is opened again. */
+/* However many processes there are, the child keeps at most OPEN of them open. A running
+ * process is opened again. */
 static void very_many_processes(void)
 {
 	struct symbolizer *symbolizers[MANY];
@@ -305,7 +307,7 @@ static void very_many_processes(void)
 	CHECK_INT(warnings, 0);
 	for (size_t i = 0; i < MANY; i++)
 		end_target_only(proc[i]);
-	/* Those that were closed as they ended have none. */
+	/* Processes that ended while they were closed have no symbols. */
 	CHECK_INT(count_named(symbolizers), OPEN);
 	CHECK_INT(warnings, 1);
 	CHECK_CONTAINS(warned, "more processes have ended");

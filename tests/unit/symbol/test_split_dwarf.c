@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines and inlined functions of programs whose DWARF is split, by compiler, DWARF
- * version and place of the files, against what addr2line says of the same code with its
- * DWARF in one piece. */
+/* Lines and inlined functions of programs with split DWARF, for several compilers, DWARF
+ * versions and places of the files, compared with addr2line for the same code without
+ * split DWARF. */
 #include "unit/symbol/compare_lines.h"
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
 
-/* binutils' tool, which knows of DWARF 4 alone, where there is one. */
+/* binutils' tool if installed. It reads only DWARF 4. */
 #define DWP "$(command -v dwp || echo llvm-dwp)"
 
 /* All code of a unit in one section: ranges are relative to its start. */
 #define ONE_SECTION " -Dcold=noinline"
 
 static const struct variant {
-	const char *compiler; /* with flags */
+	const char *compiler; /* command with flags */
 	const char *source;
-	const char *package; /* the tool that makes one of it */
+	const char *package; /* tool that makes a package */
 	enum oracle oracle;
 } variants[] = {
 	{"gcc -gdwarf-5 -O2", "inlines.c", "llvm-dwp", BINUTILS},
@@ -24,7 +24,7 @@ static const struct variant {
 	{"clang -gdwarf-5 -O2", "inlines.c", "llvm-dwp", LLVM},
 	{"clang -gdwarf-4 -O2" ONE_SECTION, "inlines.c", "llvm-dwp", LLVM},
 	{"clang -gdwarf-5 -O2 -fsplit-dwarf-inlining", "inlines.c", NULL, LLVM},
-	/* llvm-dwp 14 never ends with this one. */
+	/* llvm-dwp 14 never ends for this one. */
 	{"g++ -gdwarf-5 -O2", "inlines.cpp", NULL, LLVM},
 	{"gcc -gdwarf-4 -O1 -fno-reorder-functions" ONE_SECTION, "inlines.c", DWP, LLVM},
 	{"clang++ -gdwarf-5 -O2", "inlines.cpp", "llvm-dwp", LLVM},
@@ -34,7 +34,8 @@ static const struct variant {
 	 BINUTILS},
 };
 
-/* Two units, the second one in C: "x", and "whole" without -gsplit-dwarf. */
+/* Builds a program of two units, the second one in C: "x" with and "whole" without
+ * -gsplit-dwarf. */
 static void build(const char *compiler, const char *source)
 {
 	static const char *const kinds[][2] = {{"x", "-gsplit-dwarf"}, {"whole", ""}};
@@ -47,7 +48,7 @@ static void build(const char *compiler, const char *source)
 		      compiler, kinds[i][1], source, compiler, kinds[i][1], compiler,
 		      kinds[i][0]);
 	SHELL("test -f a.dwo && test -f b.dwo");
-	/* The code is the same. */
+	/* The code must be the same. */
 	SHELL("for i in x whole; do objcopy -O binary -j .text $i $i.text; done && "
 	      "cmp x.text whole.text");
 }

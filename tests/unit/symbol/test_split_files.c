@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where .dwo files and packages of them are found, and what is found in their place and
- * does not serve: then there are lines, but no functions. */
+/* Where .dwo files and packages of them are found, and files in their place that are
+ * refused: then there are lines, but no functions. */
 #include "unit/symbol/compare_lines.h"
 
 #define TARGETS TEST_DATA_DIR "/unit/symbol/targets/"
@@ -58,7 +58,7 @@ static void check_missing(const struct debug_search *search, const char *name)
 
 static const struct debug_search nowhere = {.root_fd = -1};
 
-/* The program bin/x, which was made in the directory build; x.dwo is there. */
+/* Builds the program bin/x in the directory build, with its x.dwo there. */
 static void build(const char *flags)
 {
 	SHELL("rm -rf * .debug && mkdir bin build && cd build && "
@@ -75,18 +75,18 @@ static void places(void)
 
 	snprintf(dir, sizeof(dir), "%s/debug", work_dir);
 	build("");
-	check_found(&nowhere, "bin/x"); /* where it was made */
+	check_found(&nowhere, "bin/x"); /* in the build directory */
 	SHELL("mv build/x.dwo .");
 	check_missing(&nowhere, "bin/x");
 	SHELL("mv x.dwo bin");
-	check_found(&nowhere, "bin/x"); /* beside the program */
+	check_found(&nowhere, "bin/x"); /* in the program's directory */
 	SHELL("mkdir debug && mv bin/x.dwo debug");
 	check_missing(&nowhere, "bin/x");
 	check_found(&in_dir, "bin/x");
 	SHELL("mkdir -p debug$PWD/build && mv debug/x.dwo debug$PWD/build");
 	check_found(&in_dir, "bin/x");
 
-	/* With debug info in another file, its place counts too. */
+	/* If the debug info is in another file, that file's directory counts, too. */
 	SHELL("cd bin && mkdir .debug && objcopy --only-keep-debug x .debug/x.debug && "
 	      "strip x && objcopy --add-gnu-debuglink=.debug/x.debug x");
 	check_missing(&nowhere, "bin/x");
@@ -122,12 +122,13 @@ static void packages(void)
 	SHELL("mkdir -p debug$PWD/bin && mv debug/x.dwp debug$PWD/bin");
 	check_found(&in_dir, "bin/x");
 
-	/* One that is in the target's root and in ours, the same, is read once. */
+	/* A package that is the same file below the target's root and ours is read
+	 * once. */
 	build("-gdwarf-4");
 	SHELL("cd build && llvm-dwp x.dwo -o ../bin/x.dwp && rm x.dwo");
 	check_read_once();
 
-	/* One that has other units hides no file. */
+	/* A package of other units does not hide the .dwo file. */
 	build("-gdwarf-4");
 	SHELL("gcc -O1 -gdwarf-4 -gsplit-dwarf -c " TARGETS "inlines.c -o other.o && "
 	      "llvm-dwp other.dwo -o bin/x.dwp");
@@ -157,7 +158,7 @@ static void in_another_root(void)
 	close(search.root_fd);
 }
 
-/* ".." is a way to name a file, but not out of a directory of debug files. */
+/* A name may contain "..", but must not lead out of a directory of debug files. */
 static void names_that_lead_up(void)
 {
 	char dir[512];
@@ -169,7 +170,7 @@ static void names_that_lead_up(void)
 	      "gcc -g -O2 -gsplit-dwarf -c " TARGETS "inlines.c -o ../x.o && "
 	      "gcc ../x.o -o ../bin/x");
 	check_found(&nowhere, "bin/x");
-	/* The directory is no more there, but below that of the debug files. */
+	/* The directory is missing, but exists below the directory of debug files. */
 	SHELL("mkdir -p debug$PWD/build && rmdir build && mv x.dwo debug$PWD");
 	check_missing(&in_dir, "bin/x");
 	SHELL("mv debug$PWD/x.dwo debug");
@@ -187,7 +188,7 @@ static void check_bad_files(const char *flags)
 	      flags);
 	check_missing(&nowhere, "bin/x");
 
-	/* What is no file keeps nobody waiting. */
+	/* Files that are not regular must not block the reader. */
 	SHELL("rm build/x.dwo && mkfifo build/x.dwo");
 	check_missing(&nowhere, "bin/x");
 	SHELL("rm build/x.dwo && ln -s /dev/zero build/x.dwo");
@@ -198,17 +199,17 @@ static void check_bad_files(const char *flags)
 	check_missing(&nowhere, "bin/x");
 	SHELL("head -c 100000 /dev/urandom > build/x.dwo");
 	check_missing(&nowhere, "bin/x");
-	/* An ELF file, but none of split DWARF. */
+	/* An ELF file without split DWARF. */
 	SHELL("cp bin/x build/x.dwo");
 	check_missing(&nowhere, "bin/x");
-	/* Cut short: the table of sections is at the end. */
+	/* Truncated: the section headers are at the end. */
 	for (int i = 1; i < 8; i++) {
 		SHELL("cp whole build/x.dwo && "
 		      "truncate -s $(($(stat -c %%s whole) * %d / 8)) build/x.dwo",
 		      i);
 		check_missing(&nowhere, "bin/x");
 	}
-	/* Without the section that the names are in, there are frames without names. */
+	/* Without the string section, there are frames without names. */
 	SHELL("objcopy -R .debug_str.dwo whole build/x.dwo");
 	check_found(&nowhere, "bin/x");
 	SHELL("objcopy -R .debug_abbrev.dwo whole build/x.dwo");
@@ -223,7 +224,7 @@ static void bad_files(void)
 	check_bad_files("-gdwarf-4");
 }
 
-/* Little memory is enough for lines, but not for files besides. */
+/* Little memory is enough for lines, but not for .dwo files. */
 static void memory_ends(void)
 {
 	unsigned lines_alone = 0, both = 0;
@@ -243,7 +244,7 @@ static void memory_ends(void)
 	CHECK(both > 0);
 }
 
-/* When the work that may be done is done, there are no more answers, and no harm. */
+/* When the budget is used up, there are no more answers, and no errors. */
 static void steps_end(void)
 {
 	unsigned with = 0, without = 0;

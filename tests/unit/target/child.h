@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes for the tests to look at. Every one dies with its test. */
+/* Child processes for tests. Each is killed when its test ends. */
 #ifndef TESTS_UNIT_TARGET_CHILD_H
 #define TESTS_UNIT_TARGET_CHILD_H
 
@@ -14,11 +14,11 @@
 
 struct child {
 	pid_t pid;
-	int to, from; /* pipes to its standard input and output, or -1 */
+	int to, from; /* pipes to its stdin and stdout, or -1 */
 };
 
-/* Fork a child that runs `body(argument)` and then waits to be killed. Comes back when
- * the body is done. */
+/* Forks a child that runs `body(argument)` and then waits to be killed. Returns when the
+ * body is done. */
 static inline struct child child_fork(void (*body)(void *), void *argument)
 {
 	int ready[2];
@@ -45,7 +45,7 @@ static inline struct child child_fork(void (*body)(void *), void *argument)
 	return c;
 }
 
-/* Start `path`, a copy of cat, and see one byte go through it: libc is in use then. */
+/* Starts `path`, a copy of cat, and sends one byte through it: then libc is in use. */
 static inline struct child child_cat(const char *path)
 {
 	int in[2], out[2];
@@ -73,7 +73,7 @@ static inline struct child child_cat(const char *path)
 	return c;
 }
 
-/* Wait until the process sleeps: a program that only waits has been loaded then. */
+/* Waits until the process sleeps: then a program that only waits has been loaded. */
 static inline void child_await_sleep(pid_t pid)
 {
 	char path[32], text[512];
@@ -96,7 +96,8 @@ static inline void child_await_sleep(pid_t pid)
 	REQUIRE(!"the program went to sleep");
 }
 
-/* Run the program at `path`, which says nothing; false when the kernel refuses it. */
+/* Executes the program at `path`, which prints nothing. False if the kernel refuses
+ * it. */
 static inline bool child_exec(const char *path, struct child *ret)
 {
 	int failed[2];
@@ -117,7 +118,8 @@ static inline bool child_exec(const char *path, struct child *ret)
 	}
 	close(failed[1]);
 
-	/* End of file: exec has closed the pipe, before it maps the program. */
+	/* End-of-file: exec has closed the pipe. It may not have mapped the program
+	 * yet. */
 	bool ran = read(failed[0], &byte, 1) == 0;
 
 	close(failed[0]);
@@ -129,7 +131,7 @@ static inline bool child_exec(const char *path, struct child *ret)
 	return ran;
 }
 
-/* Kill it and wait until it is dead; it stays a zombie. */
+/* Kills it and waits until it is a zombie. Does not reap it. */
 static inline void child_kill(const struct child *c)
 {
 	siginfo_t info;
@@ -138,7 +140,7 @@ static inline void child_kill(const struct child *c)
 	REQUIRE(waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOWAIT) == 0);
 }
 
-/* Kill it and reap it. */
+/* Kills and reaps it. */
 static inline void child_end(struct child *c)
 {
 	if (c->to >= 0)
@@ -149,7 +151,7 @@ static inline void child_end(struct child *c)
 	REQUIRE(waitpid(c->pid, NULL, 0) == c->pid);
 }
 
-/* A directory of the test's own. */
+/* A temporary directory for the test. */
 static inline char *child_tmpdir(void)
 {
 	static char path[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small ELF files made by the tests: one executable segment that holds the whole file,
- * code that waits for ever, and the symbol tables that a test asks for. They can be run.
+ * Small ELF files for tests: one executable segment that contains the whole file, code
+ * that waits for ever, and the symbol tables of the test. The files can be executed.
  */
 #ifndef TESTS_UNIT_TARGET_ELF_BUILDER_H
 #define TESTS_UNIT_TARGET_ELF_BUILDER_H
@@ -21,9 +21,9 @@
 struct built_symbol {
 	const char *name;
 	unsigned char bind, type;
-	uint16_t version; /* in .gnu.version; dynamic symbols only */
-	uint32_t offset;  /* of the function in the file; 0: undefined */
-	bool is_static;   /* in .symtab, else in .dynsym */
+	uint16_t version; /* in .gnu.version; only for dynamic symbols */
+	uint32_t offset;  /* file offset of the function; 0: undefined */
+	bool is_static;   /* in .symtab, otherwise in .dynsym */
 };
 
 struct built_image {
@@ -60,7 +60,7 @@ static inline size_t built_append(struct built_image *image, const void *bytes,
 	return at;
 }
 
-/* Section numbers of a built file. */
+/* Section numbers of a generated file. */
 enum {
 	BUILT_DYNSYM = 1,
 	BUILT_SYMTAB,
@@ -105,7 +105,7 @@ static inline void built_make(struct built_image *image,
 	}
 
 	*image = (struct built_image){.size = BUILT_CODE + 0x700};
-	/* On x86-64 each byte is an instruction (cwtl), so that a function may begin
+	/* On x86-64 each byte is an instruction (cwtl), so a function may begin
 	 * anywhere. */
 	for (size_t i = BUILT_CODE; i < image->size; i++)
 		image->bytes[i] = 0x98;
@@ -180,7 +180,7 @@ static inline void built_make(struct built_image *image,
 
 #define BUILT_BUILD_ID "dead00010203beef"
 
-/* Write `size` bytes to an executable file `path`. */
+/* Writes `size` bytes to an executable file `path`. */
 static inline void built_write(const char *path, const void *bytes, size_t size)
 {
 	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0755);

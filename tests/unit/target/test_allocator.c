@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which allocators are found in real processes and in made files. */
+/* The allocators that are found in real processes and in generated files. */
 #include "check.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static const char *base_of(const char *path)
 	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 }
 
-/* The first address of the file in /proc/PID/maps, by another way of reading it. */
+/* The first address of the file, from another reader of /proc/PID/maps. */
 static uint64_t first_address(const struct child *child, const char *path)
 {
 	char line[8192], name[64];
@@ -80,10 +80,10 @@ static void check_function(const struct alloc_function *f)
 	CHECK_INT(f->size_arg == ARG_NONE, frees);
 	CHECK_INT(f->out_arg != ARG_NONE, f->effect == EFFECT_ALLOC_OUT);
 	CHECK_INT(f->mapping, f->effect >= EFFECT_MAP && f->effect <= EFFECT_REMAP);
-	/* As many as the probes can read. */
+	/* At most as many arguments as the probes can read. */
 	CHECK(f->size_arg < 4 || f->size_arg == ARG_NONE);
 	CHECK(f->count_arg < 4 || f->count_arg == ARG_NONE);
-	/* Two roles of one argument: a slip of the table. */
+	/* One argument with two roles would be an error in the table. */
 	CHECK(f->size_arg != f->count_arg || frees);
 	CHECK(f->size_arg != f->old_arg);
 }
@@ -133,7 +133,7 @@ static void libc_of_a_program(void)
 	CHECK(libc->module_start != 0);
 	CHECK(!libc->debug_path);
 
-	/* The same file under the names by which a person may know it. */
+	/* The same file by all names that a user may know. */
 	snprintf(dir, sizeof(dir), "%s", child_tmpdir());
 	snprintf(link, sizeof(link), "%s/link", dir);
 	REQUIRE(symlink(libc->module_path, link) == 0);
@@ -152,7 +152,7 @@ static void libc_of_a_program(void)
 	unlink(link);
 	rmdir(dir);
 
-	/* What is not mapped is named, and what could have been meant. */
+	/* If the file is not mapped, the message names it and a similar one. */
 	static const char *const absent[] = {"/nowhere/libjemalloc.so.2",
 					     "libjemalloc.so.2", "/etc/passwd", "cat.so",
 					     ""};
@@ -174,7 +174,7 @@ static void libc_of_a_program(void)
 	child_end(&child);
 }
 
-/* Start a made program called `name` with these symbols and look for its allocators. */
+/* Starts a generated program `name` with these symbols and looks for its allocators. */
 static struct error *find_in_program(const char *name, const struct built_symbol *symbols,
 				     size_t count,
 				     const struct allocator_options *options,
@@ -207,8 +207,8 @@ static struct error *find_in_program(const char *name, const struct built_symbol
 	return err;
 }
 
-/* The labels of what is found, each with its number of functions: "glibc 2, jemalloc 3";
- * "" when nothing is. Borrowed until the next call. */
+/* The labels of the found allocators with their numbers of functions: "glibc 2, jemalloc
+ * 3"; "" if none was found. Borrowed until the next call. */
 static const char *labels_with(const char *name, const struct built_symbol *symbols,
 			       size_t count, const struct allocator_options *options)
 {
@@ -264,7 +264,7 @@ static void programs_with_a_malloc(void)
 	CHECK_STR(labels("imports-free", imported, 2), "");
 	CHECK_STR(labels("private", private, 2), "");
 	CHECK_STR(labels("none", NULL, 0), "");
-	/* An old dynamic linker's own malloc is not the program's. */
+	/* The malloc of an old dynamic linker is not the program's. */
 	CHECK_STR(labels("ld-linux-x86-64.so.2", malloc_and_free, 2), "");
 	CHECK_STR(labels("ld-2.28.so", malloc_and_free, 2), "");
 }
@@ -278,7 +278,7 @@ static void programs_with_a_malloc(void)
 		name, STB_GLOBAL, STT_FUNC, 0, 0, false                                  \
 	}
 
-/* The address of a function of the only allocator that there is; 0: not found. */
+/* The address of a function of the only allocator; 0: not found. */
 static uint64_t address_in(const struct allocators *found, const char *name)
 {
 	REQUIRE(found->list.len == 1);
@@ -288,7 +288,7 @@ static uint64_t address_in(const struct allocators *found, const char *name)
 	return 0;
 }
 
-/* As ld makes it of a static PIE: what is hidden becomes local. */
+/* In a static PIE ld makes hidden symbols local. */
 static void hidden_functions(void)
 {
 	static const struct built_symbol hidden_malloc[] = {
@@ -302,7 +302,7 @@ static void hidden_functions(void)
 		LOCAL("free", 0x210),
 		SYMBOL("realloc", 0x220),
 	};
-	/* Static functions of a program that takes malloc from a library. */
+	/* Static functions of a program that imports malloc from a library. */
 	static const struct built_symbol own_free[] = {
 		IMPORT("malloc"),
 		LOCAL("free", 0x210),
@@ -321,7 +321,7 @@ static void hidden_functions(void)
 	CHECK_STR(labels("a", own_both, COUNT(own_both)), "");
 }
 
-/* With a static function of the same name. */
+/* There is also a static function with the same name. */
 static void one_hidden_of_several(void)
 {
 	static const struct built_symbol symbols[] = {
@@ -338,21 +338,21 @@ static void one_hidden_of_several(void)
 	CHECK_INT(found.list.data[0].hidden.len, 0);
 	allocators_deinit(&found);
 
-	/* Nobody knows which one it is. */
+	/* It is ambiguous which one it is. */
 	REQUIRE(!find_in_program("a", symbols, COUNT(symbols) - 1, &options, &unsure));
 	CHECK_INT(address_in(&unsure, "malloc"), 0);
 	REQUIRE(unsure.list.data[0].hidden.len == 1);
 	CHECK_STR(unsure.list.data[0].hidden.data[0]->name, "malloc");
 	allocators_deinit(&unsure);
 
-	/* One that is not there at all is not hidden. */
+	/* A function that does not exist is not hidden. */
 	REQUIRE(!find_in_program("a", symbols + 2, 2, &options, &same));
 	CHECK_INT(same.list.data[0].hidden.len, 0);
 	CHECK(same.list.data[0].missing.len > 0);
 	allocators_deinit(&same);
 }
 
-/* Names that nobody else can see count in a file that a person names. */
+/* Symbols that no other file can see count if the user names the file. */
 static void hidden_in_a_named_file(void)
 {
 	static const struct built_symbol symbols[] = {
@@ -383,7 +383,7 @@ static void hidden_in_a_named_file(void)
 	rmdir(dir);
 }
 
-/* What is said of a program with only one of the two. */
+/* The message about a program with only malloc or only free. */
 static void half_of_an_allocator(void)
 {
 	static const struct built_symbol no_free[] = {
@@ -450,7 +450,8 @@ static void whose_malloc_it_is(void)
 	CHECK_STR(labels("a", glibc, COUNT(glibc)), "glibc 3");
 	CHECK_STR(labels("a", musl, COUNT(musl)), "musl 2");
 	CHECK_STR(labels("ld-musl-x86_64.so.1", malloc_and_free, 2), "musl 2");
-	/* Their operators new and delete do not call malloc, and belong to them. */
+	/* Their operators new and delete do not call malloc, so they belong to the
+	 * allocator. */
 	CHECK_STR(labels("a", jemalloc, COUNT(jemalloc)), "jemalloc 6");
 	CHECK_STR(labels("a", tcmalloc, COUNT(tcmalloc)), "tcmalloc 6");
 	CHECK_STR(labels("a", mimalloc, COUNT(mimalloc)), "mimalloc 5");
@@ -465,10 +466,10 @@ static void prefixed_jemalloc(void)
 		SYMBOL("je_malloc", 0x220),
 		SYMBOL("je_free", 0x230),
 		SYMBOL("je_xallocx", 0x240),
-		/* What the linker hid, or a Rust library keeps to itself. */
+		/* Symbols that the linker or a Rust library made local. */
 		{"_rjem_mallocx", STB_LOCAL, STT_FUNC, 0, 0x250, true},
 		{"_rjem_sdallocx", STB_LOCAL, STT_FUNC, 0, 0x260, true},
-		/* No way to free. */
+		/* There is no function that frees. */
 		SYMBOL("je_arrow_malloc", 0x270),
 	};
 	static const struct built_symbol other[] = {
@@ -529,7 +530,7 @@ static void operators_of_programs(void)
 	const struct allocator_options named = {.library = "a"};
 
 	CHECK_STR(labels("a", own, COUNT(own)), "executable 3");
-	/* The C++ runtime's call malloc, which is traced. */
+	/* The operators of the C++ runtime call malloc, which is traced. */
 	CHECK_STR(labels("a", of_runtime, COUNT(of_runtime)), "");
 	CHECK_STR(labels("a", with_malloc, COUNT(with_malloc)), "executable 2");
 	CHECK_STR(labels_with("a", of_runtime, COUNT(of_runtime), &named),
@@ -538,7 +539,7 @@ static void operators_of_programs(void)
 	CHECK_STR(labels("a", rust_over_malloc, COUNT(rust_over_malloc)), "executable 2");
 }
 
-/* A program that was deleted, and one that was replaced by another while it runs. */
+/* A deleted program, and one that was replaced while it runs. */
 static void files_that_are_gone(void)
 {
 	if (geteuid()) {
@@ -572,7 +573,7 @@ static void files_that_are_gone(void)
 	}
 }
 
-/* It is stopped before the first instruction of the dynamic linker. */
+/* The process is stopped before the first instruction of the dynamic linker. */
 static void libraries_are_not_mapped_yet(void)
 {
 	struct child child = {.pid = fork(), .to = -1, .from = -1};
@@ -619,7 +620,7 @@ static void nothing_is_mapped(void)
 	child_end(&child);
 }
 
-/* Files that no process has mapped: each name is of one that cannot be opened. */
+/* Adds mappings of files that do not exist. */
 static void add_files(struct proc_maps *maps, uint64_t first, size_t count,
 		      const char *name)
 {
@@ -637,8 +638,8 @@ static void add_files(struct proc_maps *maps, uint64_t first, size_t count,
 	}
 }
 
-/* A process loads one library after another: each time all its files are looked up among
- * those that were looked into before. */
+/* A process loads one library after another: each time all of its files are looked up
+ * among those that were opened before. */
 static void files_that_are_known(void)
 {
 	struct child child = child_fork(NULL, NULL);
@@ -657,14 +658,14 @@ static void files_that_are_known(void)
 
 	REQUIRE(err);
 	CHECK_INT(err->code, ERROR_NOT_FOUND);
-	/* Of the processor. One by one it would take over ten. */
+	/* Processor time. A linear search would take more than ten seconds. */
 	CHECK((clock() - began) / CLOCKS_PER_SEC < 3);
 	proc_maps_deinit(&maps);
 	child_end(&child);
 }
 
-/* More files than are opened are named like the C library, which the process has mapped
- * where the dynamic linker puts it. */
+/* More files than are opened have the name of the C library. The real one is mapped where
+ * the dynamic linker puts it. */
 static void many_files_of_one_name(void)
 {
 	struct child child = child_cat("/bin/cat");
@@ -685,7 +686,7 @@ static void many_files_of_one_name(void)
 	CHECK_INT(found.list.len, 1);
 	if (found.list.len)
 		CHECK_STR(found.list.data[0].label, LABEL_GLIBC);
-	/* Those that are left out are counted, and a line says why. */
+	/* The files that were not opened are counted, and a line says why. */
 	CHECK(untraced.count >= 2 * count - 1024);
 	REQUIRE(untraced.why_unread);
 	CHECK_CONTAINS(untraced.why_unread, "more than 1024 files");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who has been forked by whom. */
+/* Which processes are forked by which. */
 #include "child.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "target/living.h"
 #include "util/cleanup.h"
 
-/* What one leaves of itself: its own child, in memory that all share. */
+/* Forks a child and stores its pid in shared memory. */
 static void fork_another(void *shared)
 {
 	*(volatile int *)shared = (int)child_fork(NULL, NULL).pid;
@@ -34,13 +34,13 @@ static void of_each_generation(void)
 	int parent = (int)child_fork(fork_another, shared).pid, child = *shared;
 	int other = (int)child_fork(NULL, NULL).pid;
 
-	/* Not of those who were not asked about. */
+	/* Only the children of the given processes. */
 	REQUIRE(!children_find(&parent, 1, &found));
 	REQUIRE(found.pids.len == 1);
 	CHECK_INT(found.pids.data[0], child);
 	children_deinit(&found);
 
-	/* Not those who were. */
+	/* Not the given processes themselves. */
 	REQUIRE(!children_find((int[]){parent, child}, 2, &found));
 	CHECK_INT(found.pids.len, 0);
 	children_deinit(&found);
@@ -49,7 +49,7 @@ static void of_each_generation(void)
 	int first = parent < other ? parent : other;
 	int last = parent < other ? other : parent;
 	int self = getpid();
-	/* Seen by another process, which is no child that it finds. */
+	/* Another process searches, which is not among the children. */
 	int seen[2];
 	char byte;
 
@@ -75,7 +75,7 @@ static void of_each_generation(void)
 	munmap(shared, sizeof(*shared));
 }
 
-/* It has no threads and will fork no more. */
+/* A zombie has no threads and will not fork. */
 static void a_zombie_is_none(void)
 {
 	_cleanup_(children_deinit) struct children found = {0};
@@ -103,7 +103,7 @@ static void *wait_for_ever(void *arg)
 	return arg;
 }
 
-/* What has no first thread any more looks like a zombie and runs. */
+/* A process whose main thread has exited looks like a zombie, but runs. */
 static void without_its_first_thread(void)
 {
 	_cleanup_(children_deinit) struct children found = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Seccomp filters and shadow stacks of any thread are seen. */
+/* Seccomp filters and shadow stacks are found in any thread. */
 #include "check.h"
 
 #include <linux/filter.h>
@@ -13,7 +13,7 @@
 
 /* --- the text of a status ----------------------------------------------------------- */
 
-/* As arch/x86/kernel/cpu/proc.c and fs/proc/array.c write it. */
+/* The format of arch/x86/kernel/cpu/proc.c and fs/proc/array.c. */
 static void seccomp_lines(void)
 {
 	CHECK(!confinement_parse("Name:\tcat\nSeccomp:\t0\nSeccomp_filters:\t0\n")

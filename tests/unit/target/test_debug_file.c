@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Debug files beside made files: what is taken, and what is refused. */
+/* Debug files of generated files: which are accepted and which are refused. */
 #include "check.h"
 
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ static const struct built_symbol symbols[] = {
 	{"_rjem_free", STB_LOCAL, STT_FUNC, 0, 0x210, true},
 };
 
-/* Its string table has the name of the section. */
+/* The section's name is in the string table of symbols. */
 static const struct built_symbol link_name[] = {
 	{".gnu_debuglink", STB_GLOBAL, STT_FUNC, 0, 0, true},
 };
@@ -36,7 +36,7 @@ static Elf64_Phdr *segments_of(struct built_image *image)
 	return (Elf64_Phdr *)(void *)(image->bytes + header_of(image)->e_phoff);
 }
 
-/* A note of another kind is no build-id. */
+/* Changes the build-id to a note of another type. */
 static void forget_build_id(struct built_image *image)
 {
 	Elf64_Nhdr *note =
@@ -45,7 +45,7 @@ static void forget_build_id(struct built_image *image)
 	note->n_type = NT_GNU_ABI_TAG;
 }
 
-/* A file without a symbol table that names its debug file. */
+/* A file that has no symbol table and names its debug file. */
 static void make_stripped(struct built_image *image, const char *link, uint32_t checksum)
 {
 	size_t length = (strlen(link) + 4) & ~(size_t)3;
@@ -60,7 +60,7 @@ static void make_stripped(struct built_image *image, const char *link, uint32_t 
 	size_t at = built_append(image, data, length + 4);
 	Elf64_Shdr *sections = (Elf64_Shdr *)(void *)(image->bytes + sections_at);
 
-	/* Strings begin with a NUL, and then the one that there is. */
+	/* The string table begins with a NUL, then comes the only name. */
 	sections[BUILT_VERSYM] = (Elf64_Shdr){.sh_name = 1,
 					      .sh_type = SHT_PROGBITS,
 					      .sh_offset = at,
@@ -70,7 +70,7 @@ static void make_stripped(struct built_image *image, const char *link, uint32_t 
 	header_of(image)->e_shstrndx = BUILT_STRTAB;
 }
 
-/* As objcopy --only-keep-debug makes one: nothing is where the segments say. */
+/* Like the output of objcopy --only-keep-debug: the segments' contents are missing. */
 static void make_debug(struct built_image *image)
 {
 	built_make(image, symbols, 2);
@@ -88,7 +88,7 @@ static void make_debug(struct built_image *image)
 	segments[1].p_offset = 0x10;
 }
 
-/* CRC-32 bit by bit. */
+/* CRC-32, bit by bit. */
 static uint32_t crc32_of(const unsigned char *bytes, size_t size)
 {
 	uint32_t crc = UINT32_MAX;
@@ -101,7 +101,7 @@ static uint32_t crc32_of(const unsigned char *bytes, size_t size)
 	return ~crc;
 }
 
-/* Write both files, look for the second from the first. */
+/* Writes both files and searches for the second one from the first one. */
 static bool is_found(const struct built_image *stripped, const struct built_image *debug,
 		     const char *debug_name)
 {
@@ -122,7 +122,7 @@ static bool is_found(const struct built_image *stripped, const struct built_imag
 
 	REQUIRE(!elf_file_open(path, &file));
 	CHECK(!debug_file_is_needless(file));
-	/* Beside the file anybody may have put one. */
+	/* Without a root directory: any user may have put a file there. */
 	REQUIRE(!debug_file_find(file, -1, path, &own));
 	CHECK(!own.path && !own.is_targets);
 	REQUIRE(!debug_file_find(file, root_fd, path, &got));
@@ -131,7 +131,7 @@ static bool is_found(const struct built_image *stripped, const struct built_imag
 	CHECK(!found[2].name);
 	if (got.path) {
 		CHECK_STR(got.path, debug_path);
-		/* Where the code is in the stripped file. */
+		/* The address of the code in the stripped file. */
 		CHECK_INT(found[0].file_offset, 0x200);
 		CHECK_INT(found[0].address, BUILT_BASE + 0x200);
 		CHECK_INT(found[1].file_offset, 0x210);
@@ -162,17 +162,17 @@ static void by_the_build_id(void)
 	CHECK(is_found(&stripped, &debug, ".debug/program.debug"));
 	CHECK(!is_found(&stripped, &debug, "other.debug"));
 
-	/* Of another build. */
+	/* The debug file of another build. */
 	debug.bytes[sections_of(&debug)[BUILT_DYNSYM].sh_offset + 16] ^= 1;
 	CHECK(!is_found(&stripped, &debug, "program.debug"));
 
-	/* Without a build-id, though its checksum is right. */
+	/* Without a build-id, but with the right checksum. */
 	make_debug(&debug);
 	sections_of(&debug)[BUILT_DYNSYM].sh_type = SHT_NULL;
 	make_stripped(&stripped, "program.debug", crc32_of(debug.bytes, debug.size));
 	CHECK(!is_found(&stripped, &debug, "program.debug"));
 
-	/* Stripped itself. */
+	/* The debug file has no symbols. */
 	make_debug(&debug);
 	sections_of(&debug)[BUILT_SYMTAB].sh_type = SHT_NULL;
 	CHECK(!is_found(&stripped, &debug, "program.debug"));
@@ -208,7 +208,7 @@ static void names_that_lead_away(void)
 		CHECK(!is_found(&stripped, &debug, "program.debug"));
 		CHECK(!is_found(&stripped, &debug, ".debug/program.debug"));
 	}
-	/* Not ended, or without room for the checksum. */
+	/* A name without its end, or without the checksum. */
 	make_stripped(&stripped, "program.debug", 0);
 	for (uint64_t size = 0; size < 20; size++) {
 		sections_of(&stripped)[BUILT_VERSYM].sh_size = size;
@@ -218,7 +218,7 @@ static void names_that_lead_away(void)
 	CHECK(!is_found(&stripped, &debug, "program.debug"));
 }
 
-/* Any damage to a debug file is survived. */
+/* Random damage to a debug file. */
 static void damaged(void)
 {
 	static struct built_image stripped, debug;

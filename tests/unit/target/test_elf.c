@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions of ELF files: the libc in our own memory, files made here, damaged ones. */
+/* Functions of ELF files: of the libc in our memory, of generated files, of damaged
+ * ones. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -41,7 +42,7 @@ static struct link_map *libc_in_memory(void **handle)
 	return map;
 }
 
-/* What the file says of each function is what runs in this process. */
+/* The functions in the file must be the code in this process. */
 static void libc_agrees_with_memory(void)
 {
 	static const char *const names[] = {
@@ -72,12 +73,12 @@ static void libc_agrees_with_memory(void)
 		REQUIRE(found[i].name);
 		CHECK_STR(found[i].name, names[i]);
 		if (i == IFUNC) {
-			/* A libc for one kind of processor has no need of one. */
+			/* A libc for one kind of processor needs no indirect function. */
 			printf("     strlen is of type %u\n", found[i].type);
 			continue;
 		}
 
-		/* A handle asks this library and so passes by the sanitizer's malloc. */
+		/* The handle finds libc's function, not the sanitizer's. */
 		const unsigned char *code = dlsym(handle, names[i]);
 
 		CHECK_INT(found[i].type, STT_FUNC);
@@ -91,7 +92,7 @@ static void libc_agrees_with_memory(void)
 	dlclose(handle);
 }
 
-/* dlsym() gives the default version as well, dlvsym() the hidden one. */
+/* dlsym() finds the default version, too, dlvsym() the hidden one. */
 static void default_version_wins(void)
 {
 	static const char *const names[] = {"pthread_cond_wait"};
@@ -236,8 +237,7 @@ static void reading_code(void)
 	remove_temp(path);
 }
 
-/* Code of libc that is read in pieces of all sizes, near and far from each other, is what
- * memory has. */
+/* libc's code, read in pieces of all sizes and distances, must equal the memory. */
 static void pieces_agree_with_memory(void)
 {
 	const uint64_t distances[] = {1, 4095, 4096, 16 * 4096 + 1};
@@ -278,7 +278,7 @@ static void check_refused(const char *path, enum error_code code, const char *wo
 	CHECK_CONTAINS(err->message, word);
 }
 
-/* memtrace does not even open a FIFO: the open alone would wake a waiting writer. */
+/* memtrace must not even open a FIFO: opening it would wake a waiting writer. */
 static void nothing_else_is_opened(void)
 {
 	char *path = temp_path("fifo");
@@ -290,7 +290,7 @@ static void nothing_else_is_opened(void)
 	REQUIRE(writer >= 0);
 	if (!writer)
 		_exit(open(path, O_WRONLY) < 0);
-	/* It waits in open(), or will. */
+	/* It waits in open(), or soon will. */
 	for (int i = 0; i < 50; i++) {
 		check_refused(path, ERROR_MALFORMED, "not a regular file");
 		usleep(10000);
@@ -349,7 +349,7 @@ static void other_files(void)
 	REFUSED_WITH(e_shentsize, 1, ERROR_MALFORMED, "section headers");
 #undef REFUSED_WITH
 
-	/* The number of sections in the first section header: 2^40 of them. */
+	/* The number of sections is in the first section header: 2^40. */
 	Elf64_Shdr first = {.sh_size = (uint64_t)1 << 40};
 	Elf64_Ehdr many = header;
 
@@ -361,7 +361,7 @@ static void other_files(void)
 	remove_temp(path);
 }
 
-/* Each is damage to one section header; finding fails and says so. */
+/* Damage to one section header: the search fails with a message. */
 static void damaged_tables(void)
 {
 	static const struct built_symbol symbols[] = {
@@ -412,7 +412,7 @@ static void damaged_tables(void)
 		check_state.checks++;
 	}
 
-	/* Names that run out of their table. */
+	/* Names that are cut off by the end of their table. */
 	Elf64_Shdr strtab;
 	Elf64_Ehdr header;
 
@@ -444,7 +444,7 @@ static void damaged_tables(void)
 
 /* --- damage without a plan ---------------------------------------------------------- */
 
-/* Use everything; true when the file was taken for a good one. */
+/* Uses all functions. True if the file was accepted. */
 static bool exercise(const char *path)
 {
 	static const char *const names[] = {"malloc", "free", "calloc", "mmap", "cfree"};
@@ -492,7 +492,7 @@ static void truncated_copies(void)
 
 	built_write(path, bytes, size);
 	CHECK(exercise(path));
-	/* From the whole to nothing: small steps at the start, then anywhere. */
+	/* Truncated anywhere. */
 	for (int i = 0; i < 300; i++) {
 		built_write(path, bytes, (size_t)(random_next(&random) % size));
 		good += exercise(path);
@@ -501,7 +501,7 @@ static void truncated_copies(void)
 		REQUIRE(truncate(path, length) == 0);
 		good += exercise(path);
 	}
-	/* The section headers are at the end: what is cut loses them. */
+	/* The section headers are at the end: every truncated file lacks them. */
 	CHECK_INT(good, 0);
 	free(bytes);
 	remove_temp(path);
@@ -529,8 +529,8 @@ static void flipped_bytes(void)
 			uint64_t r = random_next(&random);
 			unsigned char byte = (unsigned char)(r >> 40);
 
-			/* The headers, the section headers, the dynamic tables, anywhere.
-			 */
+			/* In the headers, the section headers, the dynamic tables,
+			 * anywhere. */
 			switch (round % 4) {
 			case 0:
 				at[i] = (off_t)(r % 1024);
@@ -551,7 +551,7 @@ static void flipped_bytes(void)
 		for (size_t i = 0; i < COUNT(at); i++)
 			REQUIRE(pwrite(fd, bytes + at[i], 1, at[i]) == 1);
 	}
-	/* Most damage lies where nobody looks; the headers are another matter. */
+	/* Most damage is in data that is not read. In the headers it is noticed. */
 	CHECK(good > 100 && good < 1200);
 	CHECK(exercise(path));
 	close(fd);
@@ -559,7 +559,7 @@ static void flipped_bytes(void)
 	remove_temp(path);
 }
 
-/* The same for a file that is all headers and tables. */
+/* The same for a file that consists of headers and tables. */
 static void flipped_tables(void)
 {
 	static const struct built_symbol symbols[] = {
@@ -578,7 +578,8 @@ static void flipped_tables(void)
 		damaged = image;
 		for (int i = 0; i <= round % 4; i++) {
 			uint64_t r = random_next(&random);
-			/* Past the code: the note, the tables and the section headers. */
+			/* After the code: the note, the tables and the section
+			 * headers. */
 			size_t skip = 0x800, at = r % (image.size - skip + 0xb0);
 
 			at = at < 0xb0 ? at : at - 0xb0 + skip;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Words that the dynamic linker fills, in files that are made here: also bad ones. */
+/* Words that the dynamic linker fills, in generated files, valid and invalid. */
 #include "check.h"
 
 #if !defined(__x86_64__)
@@ -28,7 +28,7 @@ enum {
 	SECTIONS
 };
 
-/* What a file is made of. */
+/* Parts of a generated file. */
 struct made {
 	const Elf64_Sym *symbols;
 	size_t symbol_count;
@@ -36,8 +36,8 @@ struct made {
 	size_t names_size;
 	const Elf64_Rela *relocations;
 	size_t relocation_count;
-	uint64_t flags; /* of the relocations' section */
-	uint32_t link;  /* the same: the section of its symbols */
+	uint64_t flags; /* flags of the relocation section */
+	uint32_t link;  /* sh_link of that section: the section of its symbols */
 };
 
 static void write_at(int fd, const void *bytes, size_t size, uint64_t offset)
@@ -118,7 +118,7 @@ static const Elf64_Sym symbols[] = {
 	 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC),
 	 .st_shndx = DYNSYM,
 	 .st_value = 0x2000},
-	/* A name outside of the table, and one that does not end. */
+	/* A name outside of the table, and one without an end. */
 	{.st_name = 5000, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)},
 	{.st_name = 20, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)},
 };
@@ -137,7 +137,7 @@ static const Elf64_Rela relocations[] = {
 	{0x9048, ELF64_R_INFO(1, R_X86_64_TPOFF64), 0},
 };
 
-/* The names' last byte is left out: the last name does not end. */
+/* The names' last byte is missing: the last name has no end. */
 static struct made usual(void)
 {
 	return (struct made){.symbols = symbols,
@@ -196,7 +196,7 @@ static void left_out(void)
 	struct elf_links links;
 	struct elf_file *file;
 
-	/* They are not loaded. */
+	/* The section is not loaded. */
 	m.flags = 0;
 	file = open_made(&m, &links);
 	CHECK_INT(links.list.len, 0);
@@ -204,7 +204,7 @@ static void left_out(void)
 	elf_links_deinit(&links);
 	elf_file_close(file);
 
-	/* Without symbols, and with what is none. */
+	/* Without symbols, and with a section that has none. */
 	for (uint32_t link = 0; link < 5; link++) {
 		if (link == DYNSYM)
 			continue;
@@ -218,7 +218,7 @@ static void left_out(void)
 	}
 }
 
-/* Each name costs a look at all symbols: 3,600,000,000 here. */
+/* Each name would be compared with all symbols: 3,600,000,000 comparisons. */
 static void many_indirect_functions(void)
 {
 	const size_t count = 60000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tables of ELF files by a confined child: the same as without one, and what is refused
- * when the child ends. */
+/* Tables of ELF files from a confined child: the same as without one, and refused if the
+ * child ends. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ static struct elf_reader *create(void)
 	return reader;
 }
 
-/* The file of a loaded library; `reader` NULL: read here. */
+/* Opens the file of a loaded library. `reader` NULL: in this process. */
 static struct elf_file *open_path(const char *path, struct elf_reader *reader)
 {
 	_cleanup_(target_file_releasep) struct target_file *from = NULL;
@@ -127,7 +127,7 @@ static void the_same_as_here(void)
 		REQUIRE(!remote->tables->read_debuglink(remote, &b));
 		CHECK_STR(b.name, a.name);
 		CHECK_INT(b.checksum, a.checksum);
-		/* Our libelf has not been asked. */
+		/* Our process has not used libelf. */
 		CHECK(!remote->elf);
 	}
 	CHECK_INT(warnings, 0);
@@ -177,7 +177,7 @@ static void probes_and_names(void)
 	elf_reader_destroy(reader);
 }
 
-/* The file over which the child ends is refused; the next one is read. */
+/* The child ends while it reads one file: that file is refused, the next one is read. */
 static void killed_child(void)
 {
 	static const char *const names[] = {"main"};
@@ -214,7 +214,7 @@ static void killed_child(void)
 	elf_reader_destroy(reader);
 }
 
-/* What a child that was taken over may say. */
+/* Answers of a child that a malicious file has taken over. */
 static void lies(void)
 {
 	struct elf_file *file = open_path("/proc/self/exe", NULL);
@@ -225,14 +225,14 @@ static void lies(void)
 	struct elf_symbol symbol;
 	struct wire in;
 
-	/* A function that is not in the code. */
+	/* A function outside of the code. */
 	elf_put_symbol(&bytes, &outside);
 	in = wire_read(&bytes);
 	elf_get_symbol(&in, file, "malloc", &symbol);
 	CHECK(wire_is_done(&in));
 	CHECK(!symbol.name);
 
-	/* Links out of order, which are searched by halves. */
+	/* Unsorted links, which are searched by bisection. */
 	bytes.len = 0;
 	wire_put_u32(&bytes, 2);
 	for (uint64_t slot = 2; slot > 0; slot--) {
@@ -245,7 +245,7 @@ static void lies(void)
 	CHECK(in.failed);
 	elf_links_deinit(&links);
 
-	/* An argument in a register that is none. */
+	/* An argument in a register that does not exist. */
 	bytes.len = 0;
 	wire_put_u32(&bytes, 1);
 	wire_put_u64(&bytes, file->segments[0].address);

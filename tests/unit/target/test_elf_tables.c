@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The sizes of symbol tables, as section headers state them. */
+/* The sizes of symbol tables in section headers. */
 #include "check.h"
 
 #include <elf.h>
@@ -14,7 +14,7 @@
 #define COUNT   4
 #define HEADERS 0x100
 
-/* A file of four sections: none, a symbol table, its strings, and another one. */
+/* A file of four sections: null, a symbol table, its strings, and another one. */
 struct file {
 	Elf64_Ehdr header;
 	Elf64_Shdr sections[COUNT];
@@ -35,7 +35,7 @@ static struct file ordinary(void)
 	};
 }
 
-/* What is there of a file of so many bytes, of which most is a hole? */
+/* Checks a file of `size_bytes` bytes, most of which is a hole. */
 static enum elf_tables look_at(const struct file *file, uint64_t size_bytes)
 {
 	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -61,7 +61,7 @@ static void moderate(void)
 	file.sections[1].sh_size = 256 * MIB;
 	file.sections[2].sh_size = 512 * MIB;
 	CHECK_INT(look(&file), ELF_TABLES_MODERATE);
-	/* What is no symbol table may have any size, and a link may lead to nothing. */
+	/* Other sections may have any size, and a link may be invalid. */
 	file.sections[3] = (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_size = UINT64_MAX};
 	file.sections[1].sh_link = COUNT;
 	CHECK_INT(look(&file), ELF_TABLES_MODERATE);
@@ -70,7 +70,7 @@ static void moderate(void)
 	CHECK_INT(look(&file), ELF_TABLES_MODERATE);
 }
 
-/* What is beyond the end of the file is not read. */
+/* Tables beyond the end of the file are not read. */
 static void as_far_as_they_are_in_the_file(void)
 {
 	struct file file = ordinary();
@@ -100,7 +100,7 @@ static void too_large(void)
 	CHECK_INT(look(&file), ELF_TABLES_TOO_LARGE);
 }
 
-/* Two tables of the same strings, or the same symbols twice: both are read twice. */
+/* Two tables with the same strings, or the same symbols twice: both are read twice. */
 static void sums(void)
 {
 	struct file file = ordinary();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The names of a file are those by which the kernel tells of its mapping in another
- * process: on whatever file system the tests run, and on overlays. And which of those are
- * one file. */
+/* The names of a file must be those in the kernel's events about its mapping in another
+ * process: on the file system of the tests and on overlays. Also whether two names belong
+ * to one file. */
 #include "check.h"
 
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "target/watch.h"
 #include "unit/target/child.h"
 
-/* What was told of code that the process has mapped. */
+/* What the kernel has reported about the process's code. */
 struct told {
 	pid_t pid;
 	unsigned maps, lost;
@@ -35,7 +35,7 @@ static void tell(void *arg, const struct watch_event *event)
 	told->last = (struct file_name){event->inode, event->dev_major, event->dev_minor};
 }
 
-static void *mapped; /* by a child, and nowhere by us */
+static void *mapped; /* address in children; not mapped in this process */
 
 static void map_file(void *path)
 {
@@ -74,7 +74,7 @@ static void check_name(const char *path, const struct file_name *got,
 	CHECK(file_name_is(got, want));
 }
 
-/* On a machine that is busy with others' doings the rings may be full. */
+/* On a busy machine the rings may overflow. */
 #define TRIES 20
 
 static void check_names(const char *path)
@@ -98,7 +98,7 @@ static void check_names(const char *path)
 	} while (told.lost && ++tries < TRIES);
 	CHECK(listed.inode);
 
-	/* Whatever one asks for. */
+	/* Whichever name is searched. */
 	const struct file_name none = {0}, *const wanted[] = {&none, &listed, &told.last};
 
 	for (size_t i = 0; i < 3; i++) {
@@ -136,7 +136,7 @@ static void no_files(void)
 	close(fd);
 	CHECK(!file_names_ask(-1, &none, &names));
 	CHECK(!file_names_of_path("/nowhere", &names));
-	/* What cannot be mapped has the one name. */
+	/* A file that cannot be mapped has only one name. */
 	REQUIRE(!stat("/dev/null", &st) && file_names_of_path("/dev/null", &names));
 	CHECK_INT(names.listed.inode, st.st_ino);
 	CHECK_INT(names.told.inode, st.st_ino);
@@ -162,7 +162,7 @@ static void run(const char *command)
 	REQUIRE(system(command) == 0);
 }
 
-/* Copies, all of them. */
+/* Compares the pages of two files. */
 static void check_pages(const char *a, const char *b, bool want)
 {
 	int fd_a = open(a, O_RDONLY | O_CLOEXEC), fd_b = open(b, O_RDONLY | O_CLOEXEC);
@@ -175,8 +175,8 @@ static void check_pages(const char *a, const char *b, bool want)
 	close(fd_b);
 }
 
-/* Files of a layer, of an overlay, and of a layer which are in the overlay by now:
- * `upper` is on another file system than `lower` or on the same. */
+/* Files of a layer, of an overlay, and of a layer that are now in the overlay. `upper` is
+ * on another file system than `lower`, or on the same one. */
 static void check_overlay(const char *upper, const char *option)
 {
 	char options[256];
@@ -200,7 +200,7 @@ static void check_overlay(const char *upper, const char *option)
 	REQUIRE(!mount("overlay", "second", "overlay", 0, options));
 	check_pages("merged/lower", "second/lower", true);
 	check_pages("merged/copied", "second/copied", false);
-	/* Somebody who traces all processes may look at these files. */
+	/* Lazy unmount: a system-wide tracer may have opened these files. */
 	run("umount -l second merged low high");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Go's table of functions: as each version lays it out, made by hand, and damaged. */
+/* Go's function table in the layout of each version: handmade and damaged ones. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define TEXT 0x401000u
 
-/* Bytes of a table. */
+/* A table under construction. */
 struct built {
 	uint8_t bytes[1024];
 	size_t size;
@@ -33,10 +33,10 @@ static void set_word(struct built *b, size_t at, uint64_t value)
 	memcpy(b->bytes + at, &value, 8);
 }
 
-/* Two functions, main.main of 0x40 bytes and main.leak of 0x20. */
+/* Two functions: main.main of 0x40 bytes and main.leak of 0x20. */
 static const char names[] = "\0main.main\0main.leak";
 static const char files[] = "\0/src/main.go\0/src/leak.go";
-/* The depth is 0 for 4 bytes, then 24 for 0x38 bytes, then 0; lines 10, 12; file 0, 1. */
+/* Depths: 0 for 4 bytes, 24 for 0x38 bytes, then 0. Lines: 10, 12. Files: 0, 1. */
 static const uint8_t values[] = {0, /* no offset of this is used */
 				 2,  4,    48, 0x38, 47, 4, 0, /* at 1: depths */
 				 22, 4,    4,  0x3c, 0,        /* at 8: lines */
@@ -60,7 +60,7 @@ static void put_details(struct built *b, unsigned version, uint64_t start, uint3
 	put_number(b, 0, 2);
 }
 
-/* Since Go 1.16. */
+/* The layout since Go 1.16. */
 static struct built build(unsigned version)
 {
 	static const uint32_t main_values[] = {1, 13, 8}, none[] = {0, 0, 0};
@@ -97,7 +97,7 @@ static struct built build(unsigned version)
 	put_number(&b, text, field);
 	put_number(&b, 5 * field, field);
 	put_number(&b, text + 0x40, field);
-	put_number(&b, 0, field); /* below */
+	put_number(&b, 0, field); /* set below */
 	put_number(&b, text + 0x60, field);
 	put_details(&b, version, text, 1, main_values, 0);
 	memcpy(b.bytes + functions + 3 * field, &(uint64_t){b.size - functions}, field);
@@ -105,7 +105,7 @@ static struct built build(unsigned version)
 	return b;
 }
 
-/* Before. */
+/* The layout before Go 1.16. */
 static struct built build_old(void)
 {
 	struct built b = {.size = 0};
@@ -116,9 +116,9 @@ static struct built build_old(void)
 	put_number(&b, 0x08010000, 4);
 	put_number(&b, 1, 8);
 	put_number(&b, TEXT, 8);
-	put_number(&b, 0, 8); /* below */
+	put_number(&b, 0, 8); /* set below */
 	put_number(&b, TEXT + 0x40, 8);
-	put_number(&b, 0, 4); /* below */
+	put_number(&b, 0, 4); /* set below */
 	name_at = b.size;
 	put(&b, names, sizeof(names));
 	value_at = b.size;
@@ -199,7 +199,7 @@ static void versions(void)
 	check_main(&table);
 }
 
-/* A relocation has the text's address. */
+/* The text's address is in a relocation. */
 static void relocated(void)
 {
 	struct built b = build(120);
@@ -253,14 +253,14 @@ static void malformed(void)
 		check_refused(&b);
 	}
 	b = build(120);
-	b.bytes[7] = 4; /* words of 4 bytes */
+	b.bytes[7] = 4; /* word size 4 */
 	check_refused(&b);
 	b = build(120);
 	b.bytes[0] = 0xf2;
 	check_refused(&b);
 }
 
-/* Ask for everything; whatever comes, it ends, and no byte outside is read. */
+/* Looks up everything: it must end and read no byte outside of the table. */
 static void exercise(const struct built *b)
 {
 	uint8_t *copy = malloc(b->size + !b->size);

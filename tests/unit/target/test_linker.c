@@ -62,7 +62,7 @@ static void libc(void)
 	CHECK(linker_find_libc(&maps, &auxv) == &list[3]);
 	list[3].path = (char[]){"/lib/libcrypt.so.1"};
 	CHECK(!linker_find_libc(&maps, &auxv));
-	/* A static program has it in its own file. */
+	/* A static program contains the libc. */
 	auxv.linker_base = 0;
 	CHECK(linker_find_libc(&maps, &auxv) == &list[0]);
 	auxv.phdr = 0x3000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes whose first thread has ended: through which number they are looked at. */
+/* Processes whose main thread has exited: the thread id by which they are read. */
 #include "check.h"
 
 #include <errno.h>
@@ -21,11 +21,12 @@ DEFINE_CLEANUP(struct proc *, proc_close);
 
 static volatile uint64_t known_word = 0x6c6976696e67;
 
-/* Threads that end when they can read a byte; first of all their number is said. */
+/* Threads that write their ids to `said` and end when they can read a byte from
+ * `until`. */
 struct cast {
 	int said[2];
 	int until[2][2];
-	int begun; /* how many */
+	int begun; /* number of started threads */
 };
 
 static void say_tid(const struct cast *cast)
@@ -57,7 +58,7 @@ static void *play(void *argument)
 	return NULL;
 }
 
-/* No thread lives for long. */
+/* A chain of threads that all end soon. */
 static void *relay(void *argument)
 {
 	pthread_attr_t detached;
@@ -113,7 +114,8 @@ static void await_state_of_first(pid_t pid, char state)
 	REQUIRE(!"the first thread ended");
 }
 
-/* A child with two threads, or with a relay of them, whose first has ended. */
+/* Starts a child with two threads, or with a relay of threads, whose main thread has
+ * exited. */
 static struct child start(struct cast *cast, bool is_relay, int tids[2])
 {
 	struct child child = {.to = -1, .from = -1};
@@ -125,7 +127,7 @@ static struct child start(struct cast *cast, bool is_relay, int tids[2])
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		begin_thread(is_relay ? relay : play, cast);
 		if (!is_relay) {
-			/* The first of the two is the older one. */
+			/* The first of the two must be the older one. */
 			while (!__atomic_load_n(&cast->begun, __ATOMIC_SEQ_CST))
 				usleep(1000);
 			begin_thread(play, cast);
@@ -148,7 +150,7 @@ static void first_lives(void)
 	CHECK(!living_retry(&living));
 	CHECK(!living_has_lost_first(child.pid));
 	child_end(&child);
-	/* Nobody: it is as it was. */
+	/* All threads have ended: `living` stays unchanged. */
 	CHECK(!living_is_there(&living));
 	CHECK(!living_retry(&living));
 	CHECK_INT(living_begin(child.pid).tid, child.pid);
@@ -187,7 +189,7 @@ static void check_files(pid_t pid, int tid)
 	CHECK(living_read(pid, (uintptr_t)&known_word, &word, sizeof(word)));
 	CHECK(word == known_word);
 	CHECK(!living_read(pid, 8, &word, sizeof(word)));
-	/* What this is all about. */
+	/* /proc/PID of such a process has no exe link, /proc/TID has. */
 	snprintf(text, sizeof(text), "/proc/%d/exe", pid);
 	CHECK(readlink(text, path, sizeof(path)) < 0);
 	snprintf(text, sizeof(text), "/proc/%d/exe", tid);
@@ -232,14 +234,14 @@ static void first_has_ended(void)
 	struct child child = start(&cast, false, tids);
 	struct living living = living_begin(child.pid);
 
-	/* The oldest. */
+	/* The oldest thread. */
 	CHECK_INT(living.tid, tids[0]);
 	CHECK(living_has_lost_first(child.pid));
 	CHECK(!living_retry(&living));
 	check_files(child.pid, tids[0]);
 	check_process(child.pid);
 
-	/* That one ends as well. */
+	/* That thread ends, too. */
 	_cleanup_(proc_closep) struct proc *proc = NULL;
 	struct proc_maps maps;
 
@@ -255,7 +257,7 @@ static void first_has_ended(void)
 	check_process(child.pid);
 	CHECK(!proc_has_exited(proc));
 
-	/* And all are gone: it is a zombie like any other. */
+	/* The last thread ends: the process is a normal zombie. */
 	REQUIRE(write(cast.until[1][1], "", 1) == 1);
 
 	siginfo_t info;
@@ -274,7 +276,7 @@ static void first_has_ended(void)
 	close_cast(&cast);
 }
 
-/* The thread that is chosen ends all the time. */
+/* The chosen thread ends again and again. */
 static void threads_come_and_go(void)
 {
 	struct cast cast = open_cast();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The text of /proc/PID/maps, hostile lines, and the files behind real mappings. */
+/* Parses /proc/PID/maps, also hostile lines, and opens the files of real mappings. */
 #include "check.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static enum error_code parse(const char *text, size_t size, struct proc_maps *ma
 {
 	_cleanup_(error_destroyp) struct error *err = NULL;
 
-	/* A copy of exactly this size, so that a sanitizer sees a read past it. */
+	/* A copy of exactly this size, so that a sanitizer notices reads beyond it. */
 	char *copy = malloc(size ? size : 1);
 
 	REQUIRE(copy);
@@ -63,7 +63,8 @@ static void whole_lines(void)
 	CHECK_STR(m[1].path, "[heap]");
 	CHECK_INT(m[2].dev_minor, 0x1f);
 	CHECK_INT(m[2].inode, 4294967297);
-	/* The kernel escapes newlines only: another octal number is the file's name. */
+	/* The kernel escapes only newlines: other octal numbers are part of the file's
+	 * name. */
 	CHECK_STR(m[2].path, "/a\nb\\134c");
 	CHECK_STR(m[3].path, "");
 	CHECK(!m[3].readable && !m[3].executable);
@@ -126,7 +127,7 @@ static void hostile_lines(void)
 	}
 	CHECK_INT(parse(nul, sizeof(nul) - 1, &maps), ERROR_MALFORMED);
 	proc_maps_deinit(&maps);
-	/* Cut anywhere a line is malformed, and read no further than its end. */
+	/* A line is malformed wherever it is cut, and not read beyond its end. */
 	for (size_t size = 1; size < sizeof(good) - 1; size++) {
 		CHECK_INT(parse(good, size, &maps), ERROR_MALFORMED);
 		proc_maps_deinit(&maps);
@@ -172,7 +173,7 @@ enum {
 	FILES = 8
 };
 
-/* What each file is called, and what happens to it once it is mapped. */
+/* The name of each file, and what happens to it after it is mapped. */
 static const struct {
 	const char *name, *shown;
 	bool unlinked, replaced;
@@ -231,7 +232,7 @@ static void map_all(void *argument)
 			munmap(map_file(files[i].name, '!'), 4096);
 	}
 
-	/* One path that is longer than any that open(2) takes. */
+	/* A path that is longer than open(2) accepts. */
 	memset(dir, 'd', DIR_LENGTH);
 	dir[DIR_LENGTH] = '\0';
 	for (int i = 0; i < DIR_DEPTH; i++)
@@ -299,7 +300,8 @@ static void real_files(void)
 		_cleanup_(error_destroyp) struct error *err =
 			target_file_of_mapping(proc, m, &file);
 
-		/* Following map_files takes CAP_SYS_ADMIN in the first user namespace. */
+		/* Following map_files requires CAP_SYS_ADMIN in the initial user
+		 * namespace. */
 		if (err && err->code == ERROR_PERMISSION && geteuid()) {
 			CHECK_CONTAINS(err->message, "CAP_SYS_ADMIN");
 			continue;

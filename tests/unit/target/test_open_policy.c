@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which files a confined process gets: the policy itself, asked with the paths that an
- * attacker would ask for. */
+/* Which files a confined process may open: tests the policy with the paths that an
+ * attacker would request. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static bool finds(const char *path)
 	return place >= 0;
 }
 
-/* Own: the process whose turn it is. */
+/* Requests a path of the process whose turn it is. */
 static bool finds_own(const char *format)
 {
 	char path[128];
@@ -52,7 +52,7 @@ static void gives_what_names_are_read_from(void)
 	CHECK(finds_own("/./proc/%d/maps"));
 }
 
-/* Each thread has the files of its process. */
+/* Each thread of a process has the same files. */
 static void gives_them_by_threads(void)
 {
 	char path[128];
@@ -134,14 +134,14 @@ static void follows_no_link_there(void)
 	_cleanup_(closep) int place = open_policy_find(&policy, -1, path, true);
 	struct stat st;
 
-	/* The link itself, where that is asked for. */
+	/* The link itself, if that is requested. */
 	REQUIRE(place >= 0 && !fstat(place, &st));
 	CHECK(S_ISLNK(st.st_mode));
 	unlink(path);
 	rmdir(dir);
 }
 
-/* A directory that it was given is a place to start from. */
+/* A directory that the child got may be the start of a path. */
 static void keeps_them_from_directories(void)
 {
 	_cleanup_(closep) int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -175,7 +175,7 @@ static void reads_elf_files_alone(void)
 	CHECK(!may_read("/dev/null"));
 }
 
-/* symbol/perf_map.c asks for such a file by a directory that it has. */
+/* symbol/perf_map.c requests such a file by a descriptor of its directory. */
 static void keeps_perf_maps_from_paths(void)
 {
 	char path[64], below[128];
@@ -191,7 +191,7 @@ static void keeps_perf_maps_from_paths(void)
 	unlink(path);
 }
 
-/* The number may be another process's by now. The child has ended, and keeps it. */
+/* The pid may already be another process's. Here the child has ended and keeps it. */
 static void keeps_what_has_exited(void)
 {
 	siginfo_t info;
@@ -217,7 +217,8 @@ static struct proc_mapping mapping_of(const char *path, uint64_t start)
 	return m;
 }
 
-/* A program and a library, the path of which leads to another file by now. */
+/* A stand-in with a program and a library. The library's path now leads to another
+ * file. */
 static struct proc *make_stand_in(int number)
 {
 	struct proc_mapping listed[] = {mapping_of("/bin/ls", 0x1000),
@@ -232,7 +233,7 @@ static struct proc *make_stand_in(int number)
 	return ret;
 }
 
-/* Where the number is another process's now, nothing of that one is given. */
+/* If the pid now belongs to another process, no file of that process is opened. */
 static void gives_what_stands_for_one_that_is_gone(void)
 {
 	_cleanup_(proc_closep) struct proc *gone = make_stand_in(getpid());
@@ -250,7 +251,7 @@ static void gives_what_stands_for_one_that_is_gone(void)
 	CHECK(finds_own("/proc/%d/root/bin/cat"));
 	CHECK(finds("/bin/cat"));
 	CHECK(finds("/etc/passwd"));
-	/* Another file than the one that was mapped. */
+	/* Another file than the mapped one. */
 	CHECK(!finds_own("/proc/%d/map_files/1000-2000"));
 	CHECK(!finds_own("/proc/%d/root/bin/ls"));
 	CHECK(!finds("/bin/ls"));
@@ -278,7 +279,7 @@ static void gives_what_stands_for_one_that_is_gone(void)
 		 maps.mappings.data[1].dev_major, maps.mappings.data[1].dev_minor,
 		 (unsigned long long)maps.mappings.data[1].inode);
 	CHECK(strstr(text, want));
-	/* Nobody writes to it. */
+	/* The file is read-only. */
 	CHECK(pwrite(fd, "x", 1, 0) < 0);
 	policy.proc = kept;
 	pid = kept_pid;

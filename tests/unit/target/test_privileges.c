@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is said when a capability or a part of the kernel is missing. */
+/* The message if a capability or a feature of the kernel is missing. */
 #include "check.h"
 
 #include <errno.h>
@@ -18,17 +18,18 @@
 #define ADMIN       BIT(21)
 #define PERFMON     BIT(38)
 #define BPF         BIT(39)
-#define CURRENT     40 /* cap_last_cap of kernels since 5.9 */
-#define OLD         37 /* of kernels before 5.8 */
+#define CURRENT     40 /* cap_last_cap since Linux 5.9 */
+#define OLD         37 /* cap_last_cap before Linux 5.8 */
 
-/* `missing`: the capabilities named before the colon, "" when all is well. */
+/* `missing`: the capabilities that the message must name before its colon; "" for
+ * none. */
 static void check_capabilities(uint64_t capabilities, unsigned last, const char *missing)
 {
 	const struct privileges p = {
 		.capabilities = capabilities,
 		.last_capability = last,
 		.has_uprobes = true,
-		/* What a kernel says to those who lack them is not a thing of its own. */
+		/* The errno of a missing capability is not a separate problem. */
 		.bpf_errno = *missing ? EPERM : 0,
 	};
 	_cleanup_(error_destroyp) struct error *err = privileges_judge(&p);
@@ -84,14 +85,15 @@ static void kernels(void)
 
 	check_kernel((struct privileges){.capabilities = all, .has_uprobes = true}, 0,
 		     NULL);
-	/* A kernel that lacks something lacks it for root too: said first. */
+	/* A feature that the kernel lacks is missing for root, too: it is reported
+	 * first. */
 	check_kernel((struct privileges){.has_uprobes = true, .bpf_errno = ENOSYS},
 		     ERROR_UNSUPPORTED, "no BPF");
 	check_kernel((struct privileges){.capabilities = all, .bpf_errno = ENOSYS},
 		     ERROR_UNSUPPORTED, "no BPF");
 	check_kernel((struct privileges){.bpf_errno = EPERM}, ERROR_UNSUPPORTED,
 		     "no uprobes");
-	/* Without /sys there is nothing to go by: the attach will tell. */
+	/* Without /sys the features are unknown: the attach will fail with a message. */
 	check_kernel((struct privileges){.capabilities = all, .sys_missing = true}, 0,
 		     NULL);
 	check_kernel((struct privileges){.capabilities = all,
@@ -102,7 +104,7 @@ static void kernels(void)
 					 .has_uprobes = true,
 					 .bpf_errno = EINVAL},
 		     ERROR_UNSUPPORTED, strerror(EINVAL));
-	/* Root of a container is root already. */
+	/* In a container the user is already root. */
 	check_kernel((struct privileges){.is_root = true, .has_uprobes = true},
 		     ERROR_PERMISSION, "run as root outside of this sandbox");
 }
@@ -119,7 +121,7 @@ static bool set_effective(uint64_t mask)
 	return syscall(SYS_capset, &header, data) == 0;
 }
 
-/* Give up capabilities in a child and hand back what the check says there. */
+/* Drops capabilities in a child and returns the message that it gets. */
 static void check_here(uint64_t mask, char message[512])
 {
 	int fds[2], status;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which processes are refused, with what words, and what is read of the others. */
+/* Which processes are refused, with which messages, and what is read of other
+ * processes. */
 #include "check.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@
 
 DEFINE_CLEANUP(struct proc *, proc_close);
 
-/* Refused with `code` and all of these words, which end with a NULL. */
+/* Checks for a refusal with `code` and all of these words. The last is NULL. */
 static void check_refused(int pid, enum error_code code, const char *const words[])
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
@@ -42,7 +43,7 @@ static void no_such_process(void)
 	CHECK_REFUSED(child.pid, ERROR_NOT_FOUND, "no process", pid);
 	CHECK_REFUSED(0, ERROR_NOT_FOUND, "no process", "0");
 	CHECK_REFUSED(-1, ERROR_NOT_FOUND, "no process", "-1");
-	/* Above any pid that the kernel gives (PID_MAX_LIMIT is 2^22). */
+	/* Higher than any pid (PID_MAX_LIMIT is 2^22). */
 	CHECK_REFUSED(INT32_MAX, ERROR_NOT_FOUND, "no process");
 }
 
@@ -104,7 +105,7 @@ static void zombies(void)
 	child_end(&child);
 }
 
-/* A kernel thread of this machine, or 0 in a container. */
+/* The pid of a kernel thread, or 0 in a container. */
 static int find_kernel_thread(void)
 {
 	DIR *dir = opendir("/proc");
@@ -181,7 +182,7 @@ static void program_of_32_bits(void)
 }
 #endif
 
-/* Without privileges a process of root is refused, and the error says what to do. */
+/* An unprivileged user cannot read a process of root, and the message says what to do. */
 static void another_users_process(void)
 {
 	if (geteuid()) {
@@ -354,7 +355,7 @@ static void namespace_pids(void)
 		{"Name:\tx\nNStgid:\t9\t8\nNSpid:\t4711\nNSpgid:\t6\n", 4711},
 		{"Name:\tx\nNSpid:\t4711\t17\t1\nNSpgid:\t6\n", 1},
 		{"Name:\tx\nNSpid:\t2147483647", 2147483647},
-		/* No line, and lines that are none. */
+		/* Missing and malformed lines. */
 		{"", 0},
 		{"Name:\tx\nTgid:\t7\n", 0},
 		{"Name:\tNSpid: 5\nXNSpid:\t5\n", 0},
@@ -369,7 +370,7 @@ static void namespace_pids(void)
 		CHECK_INT(procfs_namespace_pid(cases[i].text), cases[i].pid);
 }
 
-/* The child of a process that has left the pid namespace: number 1 in its own. */
+/* Starts a child in a new pid namespace, in which its pid is 1. */
 static void start_in_namespace(void *argument)
 {
 	const int *fds = argument;

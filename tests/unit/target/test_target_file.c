@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files that are found once: whatever comes to lie at their paths later. */
+/* Files are opened once, and stay the same whatever is at their paths later. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -40,8 +40,8 @@ static void check_content(const struct target_file *file, const char *content)
 /* --- mapped files ------------------------------------------------------------------ */
 
 struct room {
-	const char *root; /* becomes the root directory; NULL: stays */
-	const char *path; /* is mapped, there */
+	const char *root; /* new root directory; NULL: unchanged */
+	const char *path; /* file to map, below that root */
 };
 
 static void map_in_room(void *arg)
@@ -57,7 +57,7 @@ static void map_in_room(void *arg)
 	close(fd);
 }
 
-/* The file that the child has mapped, by its last name. */
+/* Opens the file that the child has mapped, by its base name. */
 static struct error *find(const struct child *child, const char *name,
 			  struct target_file **ret)
 {
@@ -77,7 +77,7 @@ static struct error *find(const struct child *child, const char *name,
 	return err;
 }
 
-/* The same mapping itself; its path is the caller's to set. */
+/* The mapping of that file. The caller sets its path. */
 static struct proc_mapping mapping_of(const struct child *child, const char *name)
 {
 	_cleanup_(proc_closep) struct proc *proc = NULL;
@@ -121,7 +121,8 @@ static void what_comes_later(void)
 	REQUIRE(unlink(path) == 0 && mkfifo(path, 0600) == 0);
 	check_content(file, "right");
 
-	/* Also when that is there before anybody looks; by the mapping, then. */
+	/* Even if the FIFO is there before the file is opened: it is opened by the
+	 * mapping. */
 	struct target_file *late;
 	struct error *err = find(&child, "/mapped", &late);
 
@@ -138,8 +139,8 @@ static void what_comes_later(void)
 	rmdir(dir);
 }
 
-/* The path of a mapping leads to another file of the same kind, or its range to that of
- * another one: what is opened has the mapping's device and inode, or nothing is. */
+/* The path of a mapping leads to another file of the same kind, or its range to the
+ * mapping of another file. The opened file must have the mapping's device and inode. */
 static void another_file_there(void)
 {
 	const char *dir = child_tmpdir();
@@ -207,8 +208,8 @@ static void a_mapped_device(void)
 	child_end(&child);
 }
 
-/* In there the path leads by links to the file that is mapped; seen from outside, they
- * lead to another file. */
+/* Below the target's root the path's links lead to the mapped file. From outside they
+ * would lead to another file. */
 static void links_stay_in_the_room(void)
 {
 	const char *dir = child_tmpdir();

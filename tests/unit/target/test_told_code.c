@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is kept of what the kernel tells of code: from exec to exit, by children too, and
- * no more than there is room for. */
+/* What is kept of the kernel's events about code: from exec to exit, for children, too,
+ * and within a limit. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -66,7 +66,8 @@ static void map_page(struct told_codes *codes, int pid, uint64_t page, const cha
 							   .path = path});
 }
 
-/* The paths in address order, each with a space behind it; "nothing". */
+/* Checks the paths in address order, each followed by a space. "nothing": unknown
+ * process. */
 static void check_paths(const struct told_codes *codes, int pid, const char *want)
 {
 	struct told_code *code = told_codes_get(codes, pid);
@@ -106,7 +107,7 @@ static void from_exec_on(void)
 	told_code_release(code);
 	execute(codes, WANTED, 9);
 	check_paths(codes, WANTED, "");
-	/* Nobody wants this one. */
+	/* This process is not wanted. */
 	execute(codes, 99, 5);
 	map_page(codes, 99, 3, "/program");
 	check_paths(codes, 99, "nothing");
@@ -129,7 +130,8 @@ static void children(void)
 {
 	struct told_codes *codes = create();
 
-	/* Of one that runs since before: they are known once they execute a program. */
+	/* Children of a process that runs since before the start are known once they
+	 * execute a program. */
 	fork_child(codes, WANTED, 20);
 	map_page(codes, 20, 2, "/parents");
 	check_paths(codes, 20, "nothing");
@@ -144,12 +146,12 @@ static void children(void)
 
 	CHECK(code->has_our_root);
 	told_code_release(code);
-	/* From here on each has its own. */
+	/* Mappings after the fork are separate. */
 	map_page(codes, 21, 8, "/childs");
 	map_page(codes, 20, 9, "/parents");
 	check_paths(codes, 20, "/program /parents ");
 	check_paths(codes, 21, "/program /childs ");
-	/* Its number is another process's by now. */
+	/* The pid now belongs to another process. */
 	fork_child(codes, 98, 21);
 	check_paths(codes, 21, "nothing");
 	told_codes_destroy(codes);
@@ -175,7 +177,8 @@ static void what_was_there_before(void)
 	};
 	struct proc_maps maps = {.mappings = {.data = list, .len = 4}};
 
-	/* It was forked before its mappings were read, and the kernel tells that now. */
+	/* The child was forked before the mappings of its parent were read. The event
+	 * arrives now. */
 	told_codes_begin_with(codes, WANTED, &maps, "/program", 5);
 	fork_child(codes, WANTED, 20);
 	check_paths(codes, 20, "/library /program ");
@@ -191,15 +194,15 @@ static void what_was_there_before(void)
 	CHECK_INT(code->mappings.data[0].time_ns, 5);
 	told_code_release(code);
 
-	/* What is known already is better. */
+	/* If something is known already, it stays. */
 	maps.mappings.len = 1;
 	told_codes_begin_with(codes, 20, &maps, NULL, 9);
 	check_paths(codes, 20, "/library /program /childs ");
-	/* Of nobody that is wanted. */
+	/* Not for unwanted processes. */
 	told_codes_begin_with(codes, 99, &maps, NULL, 9);
 	check_paths(codes, 99, "nothing");
 
-	/* After events were lost it is read again. */
+	/* After events were lost, /proc is read again. */
 	told_codes_hear(codes, &(const struct watch_event){.kind = WATCH_LOST});
 	told_codes_begin_with(codes, WANTED, &maps, NULL, 9);
 	check_paths(codes, WANTED, "/library ");
@@ -226,7 +229,7 @@ static void until_some_time_after_the_end(void)
 	told_codes_destroy(codes);
 }
 
-/* A process with more than is kept is not known in part, and takes no room any more. */
+/* A process that exceeds the limit is dropped completely, and takes no memory. */
 static void no_more_than_there_is_room_for(void)
 {
 	struct told_codes *codes = create();
@@ -263,7 +266,7 @@ static void no_more_than_there_is_room_for(void)
 	free(path);
 }
 
-/* Programs take room, too, also those that have mapped nothing yet. */
+/* Programs need memory, too, even those that have mapped nothing yet. */
 static void no_more_programs_than_there_is_room_for(void)
 {
 	struct told_codes *codes = create();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The static probes of this program, as they are and damaged. */
+/* The USDT probes of this program, intact and damaged. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static void intact(void)
 
 	STAP_PROBE(unit, gated);
 	REQUIRE(places.list.len == 1);
-	/* A nop, and the number that the semaphore begins with. */
+	/* A nop, and the initial value of the semaphore. */
 	CHECK_INT(read_at("/proc/self/exe", places.list.data[0].file_offset, 1), 0x90);
 	CHECK_INT(read_at("/proc/self/exe", places.list.data[0].semaphore, 2), 0x4711);
 	CHECK_INT(places.list.data[0].args[0].kind, USDT_ARG_NONE);
@@ -62,7 +62,7 @@ static void intact(void)
 	vec_deinit(&places.list);
 }
 
-/* As the compiler that is used here writes them. */
+/* Operands as this compiler writes them. */
 static void arguments(void)
 {
 	struct usdt_places places = find("/proc/self/exe", "arguments", NULL);
@@ -83,7 +83,7 @@ static void arguments(void)
 	vec_deinit(&places.list);
 }
 
-/* Where the notes are in the file. */
+/* The position of the notes in the file. */
 static void find_notes(uint64_t *offset, uint64_t *size)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
@@ -105,7 +105,7 @@ static void find_notes(uint64_t *offset, uint64_t *size)
 	REQUIRE(!"a section .note.stapsdt");
 }
 
-/* Whatever the notes say, places lie in the file. */
+/* Damaged notes: each place must still be in the file. */
 static void damaged(void)
 {
 	_cleanup_(fclosep) FILE *from = fopen("/proc/self/exe", "re"), *to = tmpfile();
@@ -139,12 +139,12 @@ static void damaged(void)
 			      place->semaphore < (uint64_t)st.st_size);
 		found += places.list.len;
 		vec_deinit(&places.list);
-		/* Up to four damages at once. */
+		/* Up to four kinds of damage at once. */
 		if (i % 4 == 3)
 			REQUIRE(pwrite(fileno(to), intact, size, (off_t)offset) ==
 				(ssize_t)size);
 	}
-	/* Not all were fatal, and some were. */
+	/* Some damage is fatal, some is not. */
 	CHECK(found > 0 && found < DAMAGES);
 }
 

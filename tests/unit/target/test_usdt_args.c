@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Operands of static probes: well written, badly written, and written by chance. */
+/* Operands of USDT probes: valid, invalid and random. */
 #include "check.h"
 
 #include <stdbool.h>
@@ -95,11 +95,11 @@ static void registers(void)
 			snprintf(text, sizeof(text), "-%d@%%%s", size,
 				 parts[number][part]);
 			check_register(text, -size, number);
-			/* Without a size it is the register's. */
+			/* Without a size, the register's size counts. */
 			check_register(strchr(text, '%'), size, number);
 		}
 	}
-	/* Less than it holds. */
+	/* A part of the register. */
 	check_register("4@%rdi", 4, RDI);
 	check_register("-1@%ecx", -1, RCX);
 }
@@ -139,7 +139,7 @@ static void several(void)
 	CHECK_INT(args[2].kind, USDT_ARG_MEMORY);
 	CHECK_INT(args[2].value, -8);
 	CHECK_INT(args[3].kind, USDT_ARG_NONE);
-	/* One that is not understood leaves the others as they are. */
+	/* An operand that is not understood does not affect the others. */
 	usdt_args_parse("8@%rax 8f@%xmm0 8@%rsi", args, 4);
 	CHECK_INT(args[0].kind, USDT_ARG_REGISTER);
 	CHECK_INT(args[1].kind, USDT_ARG_UNKNOWN);
@@ -147,17 +147,17 @@ static void several(void)
 	CHECK_INT(args[2].base, RSI);
 	usdt_args_parse("", args, 1);
 	CHECK_INT(args[0].kind, USDT_ARG_NONE);
-	/* More than are wanted. */
+	/* More operands than requested. */
 	args[1].kind = USDT_ARG_UNKNOWN;
 	usdt_args_parse("8@%rax 8@%rcx 8@%rdx", args, 1);
 	CHECK_INT(args[0].base, RAX);
-	CHECK_INT(args[1].kind, USDT_ARG_UNKNOWN); /* as it was */
+	CHECK_INT(args[1].kind, USDT_ARG_UNKNOWN); /* unchanged */
 }
 
 static void refused(void)
 {
 	static const char *const texts[] = {
-		/* What a probe cannot read. */
+		/* Operands that a probe cannot read. */
 		"8@counter(%rip)",
 		"8@16(%rip)",
 		"8@%rip",
@@ -171,11 +171,11 @@ static void refused(void)
 		"8@4096",
 		"8@%st(0)",
 		"8@counter+8(%rip)",
-		/* More than the register holds. */
+		/* More bytes than the register has. */
 		"8@%edi",
 		"-4@%ax",
 		"2@%r9b",
-		/* Badly written. */
+		/* Malformed. */
 		"@",
 		"8@",
 		"@%rax",
@@ -239,7 +239,7 @@ static void refused(void)
 	}
 }
 
-/* Whatever is written there, what comes out of it can be used. */
+/* Random text: the result must be valid. */
 static void by_chance(void)
 {
 	static const char letters[] = "1248@%$()-,rabcdxsipl0x9 ";
@@ -271,7 +271,7 @@ static void by_chance(void)
 				CHECK_FAIL("'%s' makes no sense", text);
 		}
 	}
-	/* Some texts are no nonsense. */
+	/* Some texts are valid. */
 	CHECK(understood > 100);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the kernel tells of a child that forks, executes a program and maps a file. */
+/* The kernel's events about a child that forks, executes a program and maps a file. */
 #include "check.h"
 
 #include <poll.h>
@@ -15,15 +15,17 @@
 #include "util/clock.h"
 #include "util/path.h"
 
-/* What has been told of one process. */
+/* Events about one process. */
 struct told {
 	int pid;
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
 	unsigned forks, execs, maps, exits, lost;
 	int parent;
-	uint64_t first_ns, last_ns; /* of all but losses */
-	struct watch_event map; /* the last of the file, its path without directories */
+	/* Times of the first and the last event, except losses. */
+	uint64_t first_ns, last_ns;
+	/* Last event about the file, its path without directories. */
+	struct watch_event map;
 	char name[64];
 };
 
@@ -34,7 +36,8 @@ static void tell(void *arg, const struct watch_event *event)
 	told->lost += event->kind == WATCH_LOST;
 	if (event->pid != told->pid)
 		return;
-	/* In order for each processor only, and the process may have gone to another. */
+	/* Events are in order only for each processor, and the process may have moved to
+	 * another. */
 	if (!told->first_ns || event->time_ns < told->first_ns)
 		told->first_ns = event->time_ns;
 	if (event->time_ns > told->last_ns)
@@ -81,11 +84,10 @@ static void of_file(struct told *told, const char *path)
 	told->dev_minor = minor(st.st_dev);
 }
 
-/* On a machine that is busy with others' doings they may fill the rings before we read.
- */
+/* On a busy machine, events of other processes may overflow the rings. */
 #define TRIES 20
 
-/* False from `try`: records were lost. */
+/* Repeats `try` until it returns true: false means that events were lost. */
 static void try_until_nothing_is_lost(bool (*try)(void))
 {
 	int tries = 1;
@@ -115,7 +117,7 @@ static bool try_fork_and_exec(void)
 	child_end(&child);
 	watch_read(watch, tell, &told);
 	if (!told.lost) {
-		/* What has been handed out is not handed out again. */
+		/* Events are delivered only once. */
 		CHECK_INT(told.forks + told.execs, 0);
 		CHECK_INT(told.exits, 1);
 	}
@@ -138,11 +140,11 @@ static void map_ourselves(void *arg)
 	int fd = open(arg, O_RDONLY | O_CLOEXEC);
 	pthread_t thread;
 
-	/* Its end is not that of the process. */
+	/* The end of a thread is not the end of the process. */
 	if (pthread_create(&thread, NULL, do_nothing, NULL) || pthread_join(thread, NULL))
 		_exit(1);
 
-	/* Data is of no interest, code is. */
+	/* Data mappings are not reported, code is. */
 	if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
 	    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 		_exit(1);
@@ -180,7 +182,7 @@ static void map_of_code(void)
 	try_until_nothing_is_lost(try_map_of_code);
 }
 
-/* More than a ring holds while nobody reads: it is said, and told from there on. */
+/* More events than a ring holds: the loss is reported, and later events are delivered. */
 static void too_many(void)
 {
 	struct watch *watch = open_watch();
@@ -198,7 +200,7 @@ static void too_many(void)
 	watch_read(watch, tell, &told);
 	CHECK(told.lost > 0);
 
-	/* The record of the loss comes with the next that has room. */
+	/* The record of the loss comes with the next event that fits. */
 	told.lost = 0;
 
 	struct child child = child_cat("/bin/cat");
@@ -218,14 +220,14 @@ static void too_many(void)
 
 /* --- processes that go from one processor to another ------------------------------ */
 
-/* A child forks the next one on the other processor, and so on: nobody has two. */
+/* Each child forks the next one on another processor: no process forks twice. */
 #define GENERATIONS 4000
 
 struct line {
-	int last; /* whose fork was told last */
+	int last; /* process whose fork was reported last */
 	unsigned generations, lost;
 	uint64_t last_ns;
-	unsigned early; /* events that came before one that was told earlier */
+	unsigned early; /* events with an earlier time than one before */
 };
 
 static void hear_of_line(void *arg, const struct watch_event *event)
@@ -243,7 +245,7 @@ static void hear_of_line(void *arg, const struct watch_event *event)
 	}
 }
 
-/* A processor that we may run on: the next one after `cpu`. */
+/* The next processor after `cpu` on which we may run. */
 static int processor_after(const cpu_set_t *allowed, int cpu)
 {
 	do
@@ -270,8 +272,8 @@ static void have_generations(const cpu_set_t *allowed, int fd)
 	_exit(write(fd, "", 1) != 1);
 }
 
-/* Each event comes after those that it follows from, though processors tell for
- * themselves: false when records were lost. */
+/* Events must be in causal order, although each processor has a ring. False if events
+ * were lost. */
 static bool try_line(void)
 {
 	struct watch *watch = open_watch();
@@ -291,7 +293,7 @@ static bool try_line(void)
 		have_generations(&allowed, ended[1]);
 	while (read(ended[0], &byte, 1) != 1) {
 		watch_read(watch, hear_of_line, &line);
-		usleep(200); /* for several on each processor */
+		usleep(200); /* lets each processor have several */
 	}
 	watch_read(watch, hear_of_line, &line);
 	REQUIRE(waitpid(pid, NULL, 0) == pid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls inlined over several levels, in one file and from a header, with branches, loops
- * and cold paths between: what test_lines compares with addr2line. */
+/* Calls that are inlined over several levels, in one file and from a header, with
+ * branches, loops and cold paths between them. test_lines compares it with addr2line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ int main(int argc, char *argv[])
 	qsort(numbers, 4, sizeof(*numbers), compare);
 	printf("%p %zu %d\n", (void *)outer, outer(20), recurse(argc));
 	fflush(stdout);
-	/* Until the pipe is closed. */
+	/* Wait until stdin is closed. */
 	while (getchar() != EOF)
 		;
 	while (head) {

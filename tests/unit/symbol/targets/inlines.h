@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that are inlined from another file than that of the call. */
+/* Functions that are inlined into another file. */
 #ifndef TARGETS_INLINES_H
 #define TARGETS_INLINES_H
 
